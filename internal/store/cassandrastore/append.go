@@ -13,7 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// appending is one Append under way.
+// appending is one Append while it runs.
 type appending struct {
 	store    *Store
 	working  *provision.Working
@@ -26,21 +26,22 @@ type appending struct {
 	unsure   []shared.Partition // to be counted
 }
 
-// deviceAppend is what it does to one device.
+// deviceAppend is what an append does to one device.
 type deviceAppend struct {
 	events  []andon.Event
 	answers []andon.PersonID // who answers for each of events
 	slot    *slot
 	was, is *view
-	// changed says that the device's state must be noted for lists by state: it is new, or no
-	// process is known to have done so.
+	// changed says that the index row of the device's state must be written: the state is new, or
+	// no process is known to have written the row.
 	changed       bool
 	run, incident shared.NewStart
-	// escalates says that its newest escalation may be another one afterwards.
+	// escalates says that the newest escalation of the device may change.
 	escalates bool
 }
 
-// Append is of andon.Log. The entries of one partition are written in one piece; a request is not.
+// Append implements andon.Log. The entries of one partition are written atomically; a request is
+// not.
 func (s *Store) Append(
 	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
 ) error {
@@ -61,7 +62,7 @@ func (s *Store) Append(
 	return nil
 }
 
-// appendPart keeps one part within Options.Timeout, whatever it waits for.
+// appendPart appends a part of a request within Options.Timeout, including what it waits for.
 func (s *Store) appendPart(
 	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
 ) error {
@@ -82,12 +83,12 @@ func (s *Store) appendPart(
 	return cql.Failure("append", err)
 }
 
-// eventsAtOnce is how many events of a request are under way at once, and those of the last device
-// on top. It keeps the time from looking at a device to the end of writing to it short.
+// eventsAtOnce is how many events of a request are appended together, plus the rest of the last
+// device. It bounds the time from reading a device to the end of writing to it.
 const eventsAtOnce = 2000
 
-// append keeps events of whole devices. What takes too long is given up: others might conclude from
-// not seeing it.
+// append writes all events of some devices. It gives up when it takes too long, since other
+// processes may have concluded something from not seeing the write.
 func (s *Store) append(
 	ctx context.Context, t *rows.Tenant, received andon.Time, events []andon.Event,
 ) error {
@@ -127,8 +128,8 @@ func (s *Store) append(
 	return nil
 }
 
-// again returns a tenant as it is after waiting, unless an incarnation of it, or of one of its
-// devices, ended meanwhile.
+// again returns a tenant as it is now, after waiting. It is an error if the tenant was deleted, or
+// one of the devices purged, meanwhile.
 func (s *Store) again(
 	ctx context.Context, t *rows.Tenant, ids []andon.DeviceID,
 ) (*rows.Tenant, error) {
@@ -150,11 +151,12 @@ func (s *Store) again(
 	return now, nil
 }
 
-// freshFor is how old a view may be that an append works from: what another process wrote later is
-// not in it. With the time that the append may take it must stay below Options.Settle.
+// freshFor is the greatest age of a view that an append works from: the view lacks what another
+// process wrote later. Together with the time that the append may take it must be below
+// Options.Settle.
 func (o Options) freshFor() time.Duration { return min(time.Second, o.Settle/2) }
 
-// appendWithin is how long an append of one part may take.
+// appendWithin is how long the append of one part may take.
 func (o Options) appendWithin() time.Duration { return o.Settle / 2 }
 
 func (a *appending) run(ctx context.Context, slots *taken) error {
@@ -174,7 +176,7 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	for _, d := range a.devices {
 		a.prepare(d)
 	}
-	// Index rows before starts: a start says that the index rows of the run were kept.
+	// Index rows before starts: a start says that the index rows of the run are written.
 	if err := a.index.Write(ctx, a.log...); err != nil {
 		return err
 	}
@@ -191,7 +193,7 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	return nil
 }
 
-// prepare works out what is written for a device.
+// prepare computes what is written for a device.
 func (a *appending) prepare(d *deviceAppend) {
 	states := a.tenant.Record.States
 	d.is = d.was.clone()
@@ -207,7 +209,7 @@ func (a *appending) prepare(d *deviceAppend) {
 	}
 	known := d.was.NewestKey(states)
 	severities := a.tenant.Gen()
-	d.run, d.incident = d.is.Starts(&d.was.Latest, severities, states, d.firstBehind(states))
+	d.run, d.incident = d.is.Starts(&d.was.Latest, severities, states, d.firstAfter(states))
 	d.changed = !d.was.Run.Begins(d.is.Generation(severities), d.run.Base)
 	if d.changed {
 		a.store.listedDevices.Add(a.tenant.Key, d.events[0].Device)
@@ -220,17 +222,18 @@ func (a *appending) prepare(d *deviceAppend) {
 	}
 }
 
-// contentRemembered is the most bytes of an entry's content that are kept in memory.
+// contentRemembered is the most bytes of the content of an entry that views keep in memory.
 const contentRemembered = 512
 
-// remembered is an entry as views have it. It is a copy: the event may be a part of a request.
+// remembered returns an entry as views keep it. It is a copy, because the event may be a part of
+// the body of a request.
 func (a *appending) remembered(e *andon.Event) shared.Newest {
 	n := shared.Newest{State: e.State, Time: e.Time}
 	o, m := len(e.Operator), len(e.Operator)+len(e.Message)
 	if m+len(e.Attributes) > contentRemembered {
 		return n
 	}
-	// Not joined by +, which copies nothing where all but one are empty.
+	// Not concatenated by +, which copies nothing if all but one are empty.
 	text := strings.Join([]string{string(e.Operator), e.Message, string(e.Attributes)}, "")
 	n.Known = true
 	n.Content = shared.Content{
@@ -240,7 +243,7 @@ func (a *appending) remembered(e *andon.Event) shared.Newest {
 	return n
 }
 
-// valid returns the events but those that were withdrawn before.
+// valid returns the events without those that were withdrawn before.
 func (d *deviceAppend) valid() []andon.Event {
 	withdrawn := func(e andon.Event) bool { return d.is.IsWithdrawn(e.State, e.Time) }
 	if len(d.is.Withdrawn) == 0 || !slices.ContainsFunc(d.events, withdrawn) {
@@ -269,9 +272,9 @@ func (d *deviceAppend) newest() []*andon.Event {
 	return found
 }
 
-// firstBehind tells the time of the first valid entry of the request strictly behind a key; 0 where
-// there is none. They stand in the order of time.
-func (d *deviceAppend) firstBehind(states *andon.StateSet) func(andon.EventKey) andon.Time {
+// firstAfter returns a function that returns the time of the first valid entry of the request
+// strictly after a key; 0 where there is none. Events are in the order of time.
+func (d *deviceAppend) firstAfter(states *andon.StateSet) func(andon.EventKey) andon.Time {
 	events := d.valid()
 	return func(base andon.EventKey) andon.Time {
 		base.Device = ""
@@ -286,7 +289,7 @@ func (d *deviceAppend) firstBehind(states *andon.StateSet) func(andon.EventKey) 
 	}
 }
 
-// entries writes the log: the entries of one day and shard in one piece, unless that is large.
+// entries writes the log: the entries of one day and shard as one batch, unless it gets large.
 func (a *appending) entries(d *deviceAppend) {
 	type piece struct {
 		day   uint32
@@ -325,8 +328,9 @@ func (a *appending) entries(d *deviceAppend) {
 	a.index.Device(string(d.events[0].Device))
 }
 
-// shown writes the newest entry of each state, and that the device was heard. What is known to be
-// older than what is there is left out; what only may be loses by its timestamp.
+// shown writes the newest entry of each state, and when the device was heard. Entries that are
+// known to be older than what is stored are left out; one that only may be older loses by its
+// timestamp.
 func (a *appending) shown(d *deviceAppend) {
 	key, device := a.tenant.Key, string(d.events[0].Device)
 	m := cql.One(
@@ -347,8 +351,8 @@ func (a *appending) shown(d *deviceAppend) {
 	a.log = append(a.log, m)
 }
 
-// writeStarts writes the starts that changed, which is rare: a device changed its state, or a late
-// entry came into the present run or incident.
+// writeStarts writes the starts that changed. This is rare: a device changed its state, or a late
+// entry belongs to the present run or incident.
 func (a *appending) writeStarts(ctx context.Context) error {
 	var changed []*deviceAppend
 	for _, d := range a.devices {
@@ -381,7 +385,7 @@ func (a *appending) writeStarts(ctx context.Context) error {
 	return a.store.db.Write(ctx, slices.DeleteFunc(starts, empty))
 }
 
-// startsToWrite writes those that are to be written.
+// startsToWrite returns the statements that write the starts that changed.
 func startsToWrite(
 	tenant string, device andon.DeviceID, run, incident shared.NewStart,
 ) (m cql.Mutation) {
@@ -402,10 +406,10 @@ func startsToWrite(
 // statesRemembered bounds the memory that a device with ever new states can take.
 const statesRemembered = 256
 
-// small reports whether a view may be remembered.
+// small reports whether a view may be kept in memory.
 func (v *view) small() bool { return len(v.States)+len(v.Withdrawn) <= statesRemembered }
 
-// finish takes note of what is now acknowledged.
+// finish updates what is in memory after the append was acknowledged by Cassandra.
 func (a *appending) finish(d *deviceAppend) {
 	states := a.tenant.Record.States
 	if d.run.Write {

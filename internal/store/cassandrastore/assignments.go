@@ -11,13 +11,13 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
-// statementsInBatch keeps a logged batch below the 50 KiB that Cassandra refuses, with the longest
-// ids.
+// statementsInBatch keeps a logged batch of the longest ids below the 50 KiB that Cassandra
+// refuses.
 const statementsInBatch = 40
 
-// Assign is of andon.Assignments. Assignments of several devices are written by logged batches, so
-// that each batch is kept as a whole once Cassandra has it; more than twenty are several
-// batches.
+// Assign implements andon.Assignments. Assignments of several devices are written by logged
+// batches, each of which is applied as a whole once Cassandra has it; more than twenty assignments
+// are several batches.
 func (s *Store) Assign(
 	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
@@ -94,8 +94,8 @@ func (s *Store) assign(
 	return kept, nil
 }
 
-// assignStatements write an assignment into the list, and as the newest one unless a newer is
-// there.
+// assignStatements returns the statements that write an assignment into the list, and as the newest
+// one unless a newer is stored.
 func (s *Store) assignStatements(t *rows.Tenant, a andon.Assignment, stamp int64) []cql.Statement {
 	device := string(a.Device)
 	return []cql.Statement{cql.Do(
@@ -107,7 +107,7 @@ func (s *Store) assignStatements(t *rows.Tenant, a andon.Assignment, stamp int64
 		int64(a.From), rows.PackAssigned(stamp, a), t.Key, device)}
 }
 
-// Assignments is of andon.Assignments.
+// Assignments implements andon.Assignments.
 func (s *Store) Assignments(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
@@ -122,8 +122,9 @@ func (s *Store) Assignments(
 	})
 }
 
-// answering returns who answers for each entry of an append, for the index rows: whom it names,
-// else who was assigned as far as this process knows. Assign notes the rest.
+// answering returns the operator of each entry of an append, for the index rows: the one that it
+// names, else the one who was assigned as far as this process knows. Assign writes the index rows
+// that are missing then.
 func (a *appending) answering(ctx context.Context, d *deviceAppend) ([]andon.PersonID, error) {
 	newest, all := d.was.Assigned, rows.Named(d.events)
 	if newest.From == 0 {
@@ -144,9 +145,9 @@ func (a *appending) answering(ctx context.Context, d *deviceAppend) ([]andon.Per
 	return all, nil
 }
 
-// foresee notes an operator for the hours that a device may have entries in which were on their way
-// when the assignment was written: those that another process takes in without knowing of it are at
-// most as far ahead as the tenant allows.
+// foresee writes the index rows of an operator for the hours in which entries of the device may be
+// that are appended concurrently with the assignment: another process that does not know of it yet
+// accepts entries as far ahead as the tenant allows.
 func (s *Store) foresee(x *rows.Index, t *rows.Tenant, now andon.Time, a andon.Assignment) {
 	last := now.Add(andon.DurationOf(s.options.Settle) + t.Record.MaxFuture).Hour()
 	first := a.From.Hour()

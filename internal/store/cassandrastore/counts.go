@@ -11,7 +11,8 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Counts is of andon.Current. What other processes wrote is in it since the last reading of all.
+// Counts implements andon.Current. It includes what other processes wrote before the last count of
+// all devices began.
 func (s *Store) Counts(
 	ctx context.Context, id andon.TenantID, silentBefore andon.Time,
 ) ([]andon.StateCount, error) {
@@ -25,8 +26,8 @@ func (s *Store) Counts(
 	return s.counts.Of(t.Key, silentBefore), nil
 }
 
-// countAll reads the newest entries of all devices in the order of their tokens, in which the
-// states of a device stand together: gently, one page at a time.
+// countAll reads the newest entries of all devices in the order of tokens, in which the states of a
+// device are next to each other, one page at a time.
 func (s *Store) countAll(ctx context.Context) error {
 	scan := &deviceScan{store: s, tenants: map[string]*rows.Tenant{}}
 	const step = math.MaxUint64/scanRanges + 1
@@ -49,7 +50,7 @@ func (s *Store) countAll(ctx context.Context) error {
 	return scan.prune(ctx)
 }
 
-// scanRanges is how many parts the ring is read in, one after the other.
+// scanRanges is how many parts of the ring are read, one after the other.
 const scanRanges = 64
 
 var countRange = cql.Ask("SELECT tenant, device, state, time, retired, heard "+
@@ -93,7 +94,7 @@ func (d *deviceScan) flush(ctx context.Context) error {
 	if len(d.view.States)+len(d.view.Withdrawn) == 0 {
 		return nil
 	}
-	t, err := d.incarnation(ctx, d.tenant)
+	t, err := d.current(ctx, d.tenant)
 	if t != nil && d.store.tenants.purgedOf(t.Key).Present(andon.DeviceID(d.device)) {
 		gen := d.view.Generation(t.Gen())
 		d.store.counts.Raise(t.Key, gen, andon.DeviceID(d.device),
@@ -104,10 +105,10 @@ func (d *deviceScan) flush(ctx context.Context) error {
 	return err
 }
 
-// prune forgets the incarnations that are over.
+// prune forgets the counts of tenants and devices that were deleted.
 func (d *deviceScan) prune(ctx context.Context) error {
 	for _, key := range d.store.counts.Tenants() {
-		t, err := d.incarnation(ctx, key)
+		t, err := d.current(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -122,8 +123,8 @@ func (d *deviceScan) prune(ctx context.Context) error {
 	return nil
 }
 
-// incarnation returns the tenant of a key, nil where that incarnation is over.
-func (d *deviceScan) incarnation(ctx context.Context, key string) (*rows.Tenant, error) {
+// current returns the tenant of a key; nil if it was deleted.
+func (d *deviceScan) current(ctx context.Context, key string) (*rows.Tenant, error) {
 	if t, known := d.tenants[key]; known {
 		return t, nil
 	}

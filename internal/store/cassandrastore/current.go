@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Device is of andon.Current.
+// Device implements andon.Current.
 func (s *Store) Device(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (andon.Device, error) {
@@ -33,7 +33,7 @@ func (s *Store) Device(
 	return *d, nil
 }
 
-// device returns what a device shows; nil where it was never seen or is retired.
+// device returns what a device shows; nil if it was never heard or is retired.
 func (s *Store) device(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID,
 ) (*andon.Device, error) {
@@ -72,8 +72,8 @@ func (s *Store) device(
 	return &d, nil
 }
 
-// Devices is of andon.Current. Devices are found through index rows, in the order of their ids, and
-// each is held against what it shows.
+// Devices implements andon.Current. Devices are found by index rows, in the order of their ids, and
+// each is checked against what it shows.
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
@@ -95,7 +95,7 @@ func (s *Store) Devices(
 	})
 }
 
-// Retire is of andon.Current.
+// Retire implements andon.Current.
 func (s *Store) Retire(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
 ) (andon.Time, error) {
@@ -112,8 +112,8 @@ func (s *Store) Retire(
 			return andon.NoDevice(rows.IDOf(device))
 		}
 		at = max(at, was.NewestKey(t.Record.States).Time+1)
-		// Its index rows stay until it is looked at again: an append that has not seen the
-		// retirement may bring it back and take them for kept. Those of a retired device are never
+		// Its index rows stay until the review: an append that has not seen the retirement may
+		// bring the device back, and take them as written. Those of a retired device are never
 		// shown.
 		err := s.db.Write(ctx, s.retireStatements(t, device, at))
 		if err == nil {
@@ -127,7 +127,7 @@ func (s *Store) Retire(
 	return at, nil
 }
 
-// retired takes note of a retirement of a device that showed something.
+// retired updates what is in memory after the retirement of a device that showed something.
 func (s *Store) retired(t *rows.Tenant, device andon.DeviceID, was *view, at andon.Time) {
 	newest := was.NewestKey(t.Record.States)
 	s.counts.Raise(t.Key, was.Generation(t.Gen()), device, newest, at, was.Received)
@@ -137,7 +137,7 @@ func (s *Store) retired(t *rows.Tenant, device andon.DeviceID, was *view, at and
 	})
 }
 
-// Retirements is of andon.Current.
+// Retirements implements andon.Current.
 func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) ([]andon.Time, error) {
@@ -155,8 +155,10 @@ func (s *Store) Retirements(
 	return all, err
 }
 
-// retireStatements write a retirement, the newest of which counts.
-func (s *Store) retireStatements(t *rows.Tenant, device andon.DeviceID, at andon.Time) []cql.Mutation {
+// retireStatements returns what writes a retirement. The newest one counts.
+func (s *Store) retireStatements(
+	t *rows.Tenant, device andon.DeviceID, at andon.Time,
+) []cql.Mutation {
 	return []cql.Mutation{cql.One(
 		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
 		t.Key, string(device), int64(at), s.stamp()), cql.One(
@@ -167,7 +169,7 @@ func (s *Store) retireStatements(t *rows.Tenant, device andon.DeviceID, at andon
 // candidates are the devices that a query may select, in order, each once.
 type candidates = shared.Merge[andon.DeviceID]
 
-// candidates chooses the index rows to go by: those with the fewest devices.
+// candidates chooses the index rows with the fewest devices.
 func (s *Store) candidates(
 	ctx context.Context, t *rows.Tenant, q andon.DeviceQuery,
 ) (*candidates, error) {
@@ -213,7 +215,7 @@ func (s *Store) candidates(
 	return s.found(all, t, from, q), nil
 }
 
-// found makes candidates of what a design finds.
+// found returns the candidates that a design finds.
 func (s *Store) found(
 	all []designs.Finding, t *rows.Tenant, from string, q andon.DeviceQuery,
 ) *candidates {
@@ -227,7 +229,7 @@ func (s *Store) found(
 		}))
 }
 
-// allDevices finds all devices that anything is kept of.
+// allDevices finds all devices that have any rows.
 func allDevices(tenant, from string) []designs.Finding {
 	all := make([]designs.Finding, rows.Buckets)
 	for bucket := range rows.Buckets {
@@ -237,7 +239,7 @@ func allDevices(tenant, from string) []designs.Finding {
 	return all
 }
 
-// streams are the devices of findings that are in order.
+// streams are the devices of findings that are in the order of ids.
 func (s *Store) streams(all []designs.Finding, q andon.DeviceQuery) *candidates {
 	size := min(max(2*q.Limit/max(len(all), 1), 16), cql.PageRows)
 	streams := make([]*shared.Rows[andon.DeviceID], len(all))
@@ -247,7 +249,7 @@ func (s *Store) streams(all []designs.Finding, q andon.DeviceQuery) *candidates 
 	return shared.NewMerge(streams...)
 }
 
-// stream is ids of devices in order, of one question.
+// stream is the devices of one query, in the order of ids.
 func (s *Store) stream(
 	f designs.Finding, size int, states andon.StateFilter,
 ) *shared.Rows[andon.DeviceID] {
@@ -272,7 +274,7 @@ func (s *Store) stream(
 	})
 }
 
-// escalatedDevices gathers the devices that ever were escalated to a supervisor.
+// escalatedDevices reads the devices that were ever escalated to a supervisor.
 func (s *Store) escalatedDevices(
 	ctx context.Context, t *rows.Tenant, supervisor andon.PersonID, from string,
 ) (*candidates, error) {

@@ -15,7 +15,8 @@ type (
 	taken = shared.Taken[view]
 )
 
-// take waits for devices, which stand in the order of their ids, and takes them until Give.
+// take waits for the slots of devices, which are in the order of their ids, and takes them until
+// Give.
 func (s *Store) take(
 	ctx context.Context, tenant string, ids ...andon.DeviceID,
 ) (*taken, error) {
@@ -23,9 +24,9 @@ func (s *Store) take(
 	return t, cql.Failure("wait for the device", err)
 }
 
-// onDevice does something to the present incarnation of a device, which no other write of this
-// process comes between. It is an error where it took so long that other processes may have
-// concluded something from not seeing it.
+// onDevice calls do for the current key of a device while no other write of this process changes
+// the device. It is an error if this takes so long that other processes may have concluded
+// something from not seeing the write.
 func (s *Store) onDevice(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 	do func(t *rows.Tenant, device andon.DeviceID, slots *taken) error,
@@ -51,8 +52,8 @@ func (s *Store) onDevice(
 	return s.inTime(began, s.processes.pace.MemberFor)
 }
 
-// views reads the views that are older than age where other processes may write, all of them where
-// it is 0. It waits until this process may write: every write comes here before.
+// views reads the views that are older than age if other processes may write, and all of them if
+// age is 0. It waits until this process may write: every write calls it first.
 func (s *Store) views(
 	ctx context.Context, tenant *rows.Tenant, t *taken, age time.Duration,
 ) error {
@@ -78,11 +79,11 @@ func (s *Store) views(
 	})
 }
 
-// fromMemory is what a plan has where nothing was sent.
+// fromMemory is the step of a plan that sends no statement.
 const fromMemory = "-- latest_by_device from memory: no other process writes to this keyspace"
 
-// shown returns what latest_by_device has of a device, with the content of the newest entry: from
-// memory where no other process can have written it. It is the caller's own.
+// shown returns the view of a device with the content of its newest entry: from memory if no other
+// process can have changed it. The caller owns it.
 func (s *Store) shown(ctx context.Context, t *rows.Tenant, device andon.DeviceID) (*view, error) {
 	now := s.processes.now()
 	alone := s.processes.Alone(now)

@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 )
 
-// Engine is the store as a program chooses and sets it.
+// Engine is the store with its settings, as a program configures it.
 type Engine struct {
 	adapter.NoFiles
 	Options
@@ -54,7 +54,7 @@ func (e *Engine) Settings() config.Group {
 	return g
 }
 
-// ofCluster are the settings of which cluster it is, and of what is asked of it.
+// ofCluster are the settings that name the cluster and the consistencies.
 func (e *Engine) ofCluster() []config.Setting {
 	// ANY is not among them: it would acknowledge what no node has yet.
 	words := []string{"LOCAL_QUORUM", "QUORUM", "ALL", "ONE", "TWO", "THREE", "LOCAL_ONE"}
@@ -78,7 +78,7 @@ func (e *Engine) ofCluster() []config.Setting {
 	}
 }
 
-// ofAccess are the settings of how the nodes are reached.
+// ofAccess are the settings of connections.
 func (e *Engine) ofAccess() []config.Setting {
 	return []config.Setting{
 		{Key: "user", Value: config.Text(&e.User), Help: "user; no authentication unless set"},
@@ -99,7 +99,7 @@ func (e *Engine) ofAccess() []config.Setting {
 	}
 }
 
-// ofWork are the settings of how the store works.
+// ofWork are the settings of limits, designs and background work.
 func (e *Engine) ofWork() []config.Setting {
 	return []config.Setting{
 		{Key: "timeout", Value: config.Span(&e.Timeout, time.Millisecond),

@@ -8,8 +8,8 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
-// escalated is what else is kept of an escalation: with the device, for the present incident, and
-// for its supervisor.
+// escalated returns what is written next to an escalation record: with the device, for the present
+// incident, and for its supervisor.
 func (a *appending) escalated(r andon.Escalation) []cql.Mutation {
 	key, device := a.tenant.Key, string(r.Device)
 	all := []cql.Mutation{
@@ -36,9 +36,9 @@ func (a *appending) escalated(r andon.Escalation) []cql.Mutation {
 		key, string(r.To), int(day), int64(r.Time), string(r.State), device, a.stamp))
 }
 
-// escalatedNow returns the newest escalation that stands for any entry of the present incident of a
-// device, by when it was made, then by its entry. Nearly always it is the one that was made last,
-// which the view has; else those of the incident are read, the newest first.
+// escalatedNow returns the newest escalation in force of any entry of the present incident of a
+// device, ordered by when it was made, then by its entry. Nearly always it is the one that was made
+// last, which the view has; else those of the incident are read, the newest first.
 func (s *Store) escalatedNow(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) (andon.Escalation, error) {

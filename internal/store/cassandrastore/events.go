@@ -8,8 +8,8 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
-// note notes the newest escalation of an entry for a caller that collects them, and gives the entry
-// the id of its device.
+// note reports the newest escalation of an entry to a caller that collects them, and gives the
+// entry the id of its device.
 func note(ctx context.Context, e *andon.Entry) {
 	e.Device = rows.IDOf(e.Device)
 	if e.EscalatedTo != "" {
@@ -19,7 +19,7 @@ func note(ctx context.Context, e *andon.Entry) {
 	}
 }
 
-// Entry is of andon.Log.
+// Entry implements andon.Log.
 func (s *Store) Entry(
 	ctx context.Context, id andon.TenantID,
 	device andon.DeviceID, at andon.Time, state andon.State,
@@ -40,7 +40,7 @@ func (s *Store) Entry(
 	return rows.WithID(*e), nil
 }
 
-// DeviceEvents is of andon.Log.
+// DeviceEvents implements andon.Log.
 func (s *Store) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {

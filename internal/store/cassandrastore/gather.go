@@ -10,14 +10,15 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// scatteredPage is how many rows are asked for at a time: all of them are wanted.
+// scatteredPage is the size of a page of scattered rows: all of them are needed.
 const scatteredPage = 5000
 
-// gather returns all that scattered findings give of a tenant from a device on, in order. The pages
-// behind the first one of a list go by what was read for a first one, where no other process can
-// have written since.
+// gather returns all devices of a tenant that scattered findings give, from one on, in the order of
+// ids. Pages after the first one of a list use what was read for a first page, if no other process
+// can have written since.
 func (s *Store) gather(
-	ctx context.Context, all []designs.Finding, t *rows.Tenant, from andon.DeviceID, q andon.DeviceQuery,
+	ctx context.Context, all []designs.Finding, t *rows.Tenant, from andon.DeviceID,
+	q andon.DeviceQuery,
 ) ([]andon.DeviceID, error) {
 	key := t.Key + "\x00" + q.States.String()
 	now := s.processes.now()

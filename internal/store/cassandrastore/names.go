@@ -11,7 +11,7 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
-// listed returns a device as a list of a kind shows it; nil where it is not in it.
+// listed returns a device as a list of some kind shows it; nil if it is not in the list.
 func (s *Store) listed(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, q *andon.DeviceQuery,
 ) (d *andon.Device, err error) {
@@ -31,7 +31,7 @@ func (s *Store) listed(
 	return d, nil
 }
 
-// listedOnly is listed of a kind of list that shows less of a device.
+// listedOnly is listed for a kind of list that shows only a part of a device.
 func (s *Store) listedOnly(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, q *andon.DeviceQuery,
 ) (*andon.Device, error) {
@@ -57,8 +57,8 @@ func (s *Store) listedOnly(
 	return &andon.Device{ID: device, Time: latest[0].Time}, nil
 }
 
-// Names is of andon.Current. They are never forgotten, and not counted: for that each device that
-// a name may have would have to be read.
+// Names implements andon.Current. Names are never forgotten. They are not counted: for that, each
+// device that a name may have would have to be read.
 func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
@@ -80,7 +80,7 @@ func (s *Store) Names(
 	})
 }
 
-// EscalatedEntries is of andon.Log.
+// EscalatedEntries implements andon.Log.
 func (s *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
@@ -102,7 +102,8 @@ func (s *Store) EscalatedEntries(
 	})
 }
 
-// Restore is of andon.Restorer. What people do is little, so it is written device by device.
+// Restore implements andon.Restorer. There are few of these records, so they are written device by
+// device.
 func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
 	if _, err := s.tenant(ctx, id); err != nil {
 		return err

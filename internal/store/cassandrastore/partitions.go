@@ -8,8 +8,8 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// grow raises the number of partitions of a device where those of a day are full. One whose rows
-// other processes may have written, too, is to be counted.
+// grow raises the number of shards of a device if the partitions of a day are full. A partition
+// that other processes may have written to is counted later.
 func (a *appending) grow(d *deviceAppend) {
 	device, days := d.events[0].Device, map[uint32]shared.Load{}
 	for i := range d.events {
@@ -29,8 +29,8 @@ func (a *appending) grow(d *deviceAppend) {
 		int64(n), n, a.tenant.Key, string(device)))
 }
 
-// countRows counts the rows of partitions that others may have written to, too. All shards of a
-// number fill alike, so that one speaks for all. What can't be counted now is when more is written.
+// countRows counts the rows of partitions that other processes may have written to. All shards of a
+// number fill alike, so one of them is counted. A count that fails is repeated by a later append.
 func (s *Store) countRows(ctx context.Context, unsure []shared.Partition) {
 	ask := cql.Ask("SELECT COUNT(*) FROM events_by_device "+
 		"WHERE tenant = ? AND device = ? AND day = ? AND shard = ?", 4)

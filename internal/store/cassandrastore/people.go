@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// OperatorEvents is of andon.Log. It goes hour by hour over the devices that have entries of the
+// OperatorEvents implements andon.Log. It reads, hour by hour, the devices that have entries of the
 // operator in that hour.
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
@@ -25,8 +25,8 @@ func (s *Store) OperatorEvents(
 	return s.person(ctx, id, rows.OfOperator, string(operator), andon.Time.Hour, q, hour)
 }
 
-// SupervisorEvents is of andon.Log. It goes day by day over the entries that were ever escalated to
-// the supervisor.
+// SupervisorEvents implements andon.Log. It reads, day by day, the entries that were ever escalated
+// to the supervisor.
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -38,8 +38,8 @@ func (s *Store) SupervisorEvents(
 	return s.person(ctx, id, rows.OfSupervisor, string(supervisor), andon.Time.Day, q, day)
 }
 
-// person returns what read gives for each unit of a person's directory, in order. read gives the
-// entries of a unit in the order of the query, the first Limit of them at least.
+// person returns what read returns for each unit of a person's directory, in order. read returns
+// the entries of a unit in the order of the query, at least the first Limit of them.
 func (s *Store) person(
 	ctx context.Context, id andon.TenantID, k rows.Kind, person string,
 	number func(andon.Time) uint32, q andon.EventQuery,
@@ -71,7 +71,7 @@ func (s *Store) person(
 	})
 }
 
-// Escalate is of andon.Log.
+// Escalate implements andon.Log.
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
@@ -93,15 +93,15 @@ func (s *Store) Escalate(
 		if added, none = escalates(&e, entry.Escalations); none {
 			return nil
 		}
-		// What is there already is written again: an attempt before may have been broken off.
+		// A record that is stored is written again: an earlier attempt may have been interrupted.
 		return s.escalate(ctx, t, e, shards)
 	})
 	e.Device = kept.Device
 	return e, added, err
 }
 
-// escalates makes of an escalation what is to be kept, next to those of its entry: the newest where
-// it repeats that. none says that there is none to withdraw.
+// escalates decides what is stored of an escalation, given the records of its entry: the newest
+// record if the call repeats it. none says that there is no escalation to withdraw.
 func escalates(e *andon.Escalation, records []andon.Escalation) (added, none bool) {
 	var newest andon.Escalation
 	if len(records) > 0 {
@@ -123,7 +123,7 @@ func escalates(e *andon.Escalation, records []andon.Escalation) (added, none boo
 	return false, false
 }
 
-// escalate writes a record, and what leads to it.
+// escalate writes a record and the index rows that lead to it.
 func (s *Store) escalate(
 	ctx context.Context, t *rows.Tenant, e andon.Escalation, shards int,
 ) error {
@@ -140,8 +140,9 @@ func (s *Store) escalate(
 	return a.index.Write(ctx, a.log...)
 }
 
-// withEscalations returns an entry with its escalations, and how many shards its device has; NotFound where
-// neither the entry is there nor the device shows it. In the latter case it has nothing else.
+// withEscalations returns an entry with its escalations, and how many shards its device has. It is
+// NotFound if the log does not have the entry and the device does not show it; an entry that only
+// the device shows has nothing but its escalations.
 func (s *Store) withEscalations(
 	ctx context.Context, t *rows.Tenant, e *andon.Escalation,
 ) (*andon.Entry, int, error) {

@@ -11,14 +11,15 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// What a partition should have at most, as the reference says.
+// The limits of a partition, as the reference has them.
 const (
 	mostPartitionRows  = 100_000
 	mostPartitionBytes = 100e6
 )
 
-// besideRow is about what a row takes beside its values: flags, lengths and its timestamp.
-const besideRow = 24
+// rowOverhead is about what a row takes in addition to its values: flags, lengths and its
+// timestamp.
+const rowOverhead = 24
 
 // Layouts implements adapter.Planning: a layout for each design.
 func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
@@ -55,8 +56,10 @@ func planNotes(design string) []string {
 	return nil
 }
 
-// planCluster is what the store writes, whichever the design, and what that adds.
-func planCluster(s plan.Sample, name string, d designs.Design, counts designs.BucketCounts) *plan.Cluster {
+// planCluster is what the store writes under every design, and what a design adds.
+func planCluster(
+	s plan.Sample, name string, d designs.Design, counts designs.BucketCounts,
+) *plan.Cluster {
 	e, r := &s.Events[0], &s.Reading
 	p := designs.Place{Tenant: string(andon.DefaultTenant), Device: string(e.Device), State: e.State,
 		At: e.Time}
@@ -64,18 +67,18 @@ func planCluster(s plan.Sample, name string, d designs.Design, counts designs.Bu
 		MostRows: mostPartitionRows, MostBytes: mostPartitionBytes,
 		Writes: append([]plan.RowWrite{
 			{Table: "events_by_device", Per: plan.PerEvent, Requests: 1},
-			// When it was heard and its newest entry, in one piece.
+			// When the device was heard and its newest entry, as one batch.
 			{Table: "latest_by_device", Per: plan.PerEvent, Requests: 1},
-			// Where its run begins, and where its incident does.
+			// The starts of its run and of its incident.
 			{Table: "latest_by_device", Per: plan.PerChange, Requests: 2},
 			{Table: "hints_by_operator", Per: plan.PerDeviceHour, Requests: 1},
 			{Table: "directory", Per: plan.PerDeviceDay, Requests: float64(s.States)},
 		}, designWrites(name, d, p)...),
 		Partitions: []plan.Partition{
 			{Table: "events_by_device", Rows: 1, Hours: 24, Most: shared.PartitionUnits,
-				Bytes: len(rows.PackEntry(1, e)) + len(e.State) + 16 + besideRow},
+				Bytes: len(rows.PackEntry(1, e)) + len(e.State) + 16 + rowOverhead},
 			{Table: "hints_by_operator", Sharing: plan.ByOperator, Rows: 1,
-				Bytes: len(e.Device) + besideRow},
+				Bytes: len(e.Device) + rowOverhead},
 			designPartition(name, d, p, counts),
 		},
 		ReadRequests: map[string]float64{
@@ -84,7 +87,7 @@ func planCluster(s plan.Sample, name string, d designs.Design, counts designs.Bu
 		},
 	}
 	if len(r.Metrics) > 0 {
-		c.ReadingBytes = len(rows.PackReading(1, r)) + len(rows.MessageID(r)) + 8 + besideRow
+		c.ReadingBytes = len(rows.PackReading(1, r)) + len(rows.MessageID(r)) + 8 + rowOverhead
 		c.Writes = append(c.Writes,
 			plan.RowWrite{Table: "readings_by_device", Per: plan.PerReading, Requests: 1},
 			plan.RowWrite{Table: "latest_by_device", Per: plan.PerReading, Requests: 1})
@@ -95,8 +98,8 @@ func planCluster(s plan.Sample, name string, d designs.Design, counts designs.Bu
 	return c
 }
 
-// designWrites are the rows of a design: with each event where a device has one row, and else with
-// each change, which also deletes one later.
+// designWrites are the rows that a design writes: with each event if a device has one row, else
+// with each change, which also deletes one row later.
 func designWrites(name string, d designs.Design, p designs.Place) []plan.RowWrite {
 	table := d.Tables()[0].Name
 	if !d.OneRow() {
@@ -112,8 +115,10 @@ func designWrites(name string, d designs.Design, p designs.Place) []plan.RowWrit
 }
 
 // designPartition is the partition of a design that grows with the fleet.
-func designPartition(name string, d designs.Design, p designs.Place, counts designs.BucketCounts) plan.Partition {
-	size := besideRow
+func designPartition(
+	name string, d designs.Design, p designs.Place, counts designs.BucketCounts,
+) plan.Partition {
+	size := rowOverhead
 	for _, arg := range d.Add(p)[0].Args {
 		text, ok := arg.(string)
 		if ok && text != p.Tenant && (text != string(p.State) || d.OneRow()) {
@@ -121,12 +126,12 @@ func designPartition(name string, d designs.Design, p designs.Place, counts desi
 		}
 	}
 	part := plan.Partition{Table: d.Tables()[0].Name, Sharing: plan.ByState, Rows: 1, Bytes: size}
-	if own, ok := d.(interface{ Of(andon.State) string }); ok {
-		part.Table = own.Of(p.State)
+	if own, ok := d.(interface{ TableOf(andon.State) string }); ok {
+		part.Table = own.TableOf(p.State)
 	}
 	switch name {
 	case "buckets":
-		part.Keys, part.MostKeys = counts.Of(p.Tenant, p.State), designs.MaxBuckets
+		part.Keys, part.MostKeys = counts.Count(p.Tenant, p.State), designs.MaxBuckets
 		part.Setting = "cassandra.buckets"
 	case "view":
 		part.Table = d.Tables()[1].Name

@@ -87,7 +87,7 @@ func TestPlannedSizes(t *testing.T) {
 		reading = 4 + 8 + 4 + 4 + 3*metric + 4 // delivery, metrics, and no metadata
 	)
 	c := layoutsOf(t, &Engine{})["buckets"].Cluster
-	if want := reading + 8 + 8 + besideRow; c.ReadingBytes != want {
+	if want := reading + 8 + 8 + rowOverhead; c.ReadingBytes != want {
 		t.Errorf("a reading has %d bytes, want %d", c.ReadingBytes, want)
 	}
 	e := &Engine{}

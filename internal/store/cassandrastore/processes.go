@@ -12,8 +12,8 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// attendance keeps the membership of a process up, from its first write on: who only reads is of no
-// concern to the others.
+// attendance keeps up the membership of a process that writes. A process that only reads does not
+// matter to the others.
 type attendance struct {
 	*shared.Membership
 	pace   shared.Pace
@@ -22,8 +22,9 @@ type attendance struct {
 	stamp  func() int64
 	failed atomic.Pointer[error] // why the last beat or look was not answered
 	met    chan struct{}         // the last one ended
-	// bound is false where replicas in several data centres, or consistencies that do not meet,
-	// leave no way to be sure of others: then no process takes itself to be alone, and none waits.
+	// bound is false if, with replicas in several data centres or consistencies that do not
+	// overlap, a process can't be sure to see the others: then no process assumes that it is alone,
+	// and none waits.
 	bound func(context.Context) (bool, error)
 	loose atomic.Bool // the last answer of bound was false
 }
@@ -40,15 +41,16 @@ func (s *Store) newAttendance() *attendance {
 	}
 }
 
-// boundToOthers reports whether a majority of all replicas is what every process of the keyspace
-// needs for its writes anyway.
+// boundToOthers reports whether every process of the keyspace needs a majority of all replicas for
+// its writes anyway.
 func (s *Store) boundToOthers(ctx context.Context) (bool, error) {
 	c := &cql.Cluster{Session: s.db}
 	r, err := c.ReplicationOf(ctx, s.options.Keyspace)
 	return s.immediate && len(r) == 1, err
 }
 
-// now returns the moment, and forgets what was known before a jump of the clock.
+// now returns the time on the clock of this process. After a jump of the clock it forgets what it
+// knew of the others.
 func (a *attendance) now() shared.Moment {
 	now, jumped := a.clock.At(time.Now())
 	if jumped {
@@ -57,7 +59,7 @@ func (a *attendance) now() shared.Moment {
 	return now
 }
 
-// mayWrite waits until this process may write to what other processes write to as well.
+// mayWrite waits until this process may write what other processes write to as well.
 func (s *Store) mayWrite(ctx context.Context) error {
 	a := s.processes
 	s.join()
@@ -85,9 +87,9 @@ func (s *Store) mayWrite(ctx context.Context) error {
 	}
 }
 
-// inTime is the end of what writes, and is asked before anything is acknowledged: an error where it
-// took so long that others may have concluded from not seeing it, or have taken this process for
-// gone.
+// inTime is called before a write is acknowledged. It is an error if the write took so long that
+// other processes may have concluded something from not seeing it, or assume that this process has
+// ended.
 func (s *Store) inTime(began shared.Moment, within time.Duration) error {
 	now := s.processes.now()
 	ok, _ := s.processes.MayWrite(now)
@@ -98,7 +100,7 @@ func (s *Store) inTime(began shared.Moment, within time.Duration) error {
 		"have written meanwhile: send it again")
 }
 
-// attend beats and looks until ctx ends, and then says that this process is gone.
+// attend writes a beat and reads those of the others until ctx ends, and then deletes its row.
 func (a *attendance) attend(ctx context.Context) {
 	tick := time.NewTicker(a.pace.Beat)
 	defer tick.Stop()
@@ -126,7 +128,8 @@ const (
 	goneRow  = "DELETE FROM processes USING TIMESTAMP ? WHERE part = 'processes' AND id = ?"
 )
 
-// meet is one beat and one look. again says that the next shall not wait.
+// meet writes one beat and reads the others once. again says that the next one should follow at
+// once.
 func (a *attendance) meet(ctx context.Context) (again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, a.pace.MemberFor/3)
 	defer cancel()
@@ -153,13 +156,14 @@ func (a *attendance) meet(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	for _, r := range a.Look(rows, began, a.now()) {
-		// As of what was seen: a later beat stands. What is not removed now is so at the next look.
+		// At the version that was read, so that a later beat wins. A row that is not deleted now is
+		// deleted after the next look.
 		_ = a.db.ExecAt(ctx, cql.Quorum, goneRow, r.Version, r.ID)
 	}
 	return row.Trust == 0 && a.FoundNoOther(), nil
 }
 
-// leave takes the row away, so that others need not wait for it to be gone.
+// leave deletes the row, so that others need not wait until it is taken as gone.
 func (a *attendance) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, a.pace.MemberFor/3)
 	defer cancel()

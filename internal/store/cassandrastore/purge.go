@@ -13,14 +13,14 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Incarnations of tenants and of devices that are over are given back in the background, by
-// whichever process comes to it first; two at once do the same, which is harmless. What leads to
-// other rows goes last, so that a purge that was broken off can be gone on with.
+// Rows under former keys of tenants and devices are deleted in the background, by whichever process
+// comes first. Two that do so at once do the same, which is harmless. Rows that lead to other rows
+// are deleted last, so that an interrupted purge can be continued.
 
-// purgeEvery is how often a process looks for what others left.
+// purgeEvery is how often a process looks for purges that others left.
 const purgeEvery = time.Hour
 
-// purge waits for incarnations that are over.
+// purge deletes rows under former keys until ctx ends.
 func (s *Store) purge(ctx context.Context) {
 	for {
 		if err := s.purgeAll(ctx); err != nil && ctx.Err() == nil {
@@ -95,7 +95,9 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 				return err
 			}
 		}
-		err := s.db.Write(ctx, []cql.Mutation{rows.Gone("devices_by_tenant", "tenant bucket", key, bucket)})
+		err := s.db.Write(ctx, []cql.Mutation{
+			rows.Gone("devices_by_tenant", "tenant bucket", key, bucket),
+		})
 		if err != nil {
 			return err
 		}
@@ -109,9 +111,9 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 	})
 }
 
-// purgeDevice deletes the rows of an incarnation of a device. Left are which hours of operators it
-// had entries in, and the supervisor's row of an entry that a process writes later still: they lead
-// to nothing, and nothing leads to them.
+// purgeDevice deletes the rows under a former key of a device. It leaves the hours in which
+// operators had entries of it, and the supervisor's row of an entry that a process writes even
+// later: they lead to nothing.
 func (s *Store) purgeDevice(ctx context.Context, key string, device andon.DeviceID) error {
 	states, err := s.rows.States(ctx, key)
 	if err != nil {
@@ -179,7 +181,8 @@ func (s *Store) purgeDevices(
 			}
 			all = append(all, rows.GoneFrom(key, k, device))
 		}
-		for u, err := range s.rows.Units(ctx, key, rows.OfEscalations, device, 0, rows.LastDay, andon.Desc) {
+		days := s.rows.Units(ctx, key, rows.OfEscalations, device, 0, rows.LastDay, andon.Desc)
+		for u, err := range days {
 			if err != nil {
 				return err
 			}
@@ -211,9 +214,11 @@ func (s *Store) purgeDevices(
 	})
 }
 
-// purgeNames deletes what is kept by operator, supervisor, metric and kind of record.
+// purgeNames deletes what is stored by operator, supervisor, metric and kind of record.
 func (s *Store) purgeNames(ctx context.Context, key string) error {
-	for _, of := range []string{string(rows.OfOperator), string(rows.OfSupervisor), rows.OfMetric, rows.OfRecord} {
+	for _, of := range []string{
+		string(rows.OfOperator), string(rows.OfSupervisor), rows.OfMetric, rows.OfRecord,
+	} {
 		for u, err := range s.rows.Units(ctx, key, rows.OfNames, of, 0, 0, andon.Desc) {
 			if err != nil {
 				return err

@@ -13,7 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// AppendReadings is of andon.Readings.
+// AppendReadings implements andon.Readings.
 func (s *Store) AppendReadings(
 	ctx context.Context, id andon.TenantID, received andon.Time, readings []andon.Reading,
 ) error {
@@ -66,7 +66,7 @@ func (s *Store) AppendReadings(
 	return nil
 }
 
-// hearing takes the slots of devices that send readings: when they were heard is shown of them.
+// hearing takes the slots of the devices that send readings: the device shows when it was heard.
 func (s *Store) hearing(
 	ctx context.Context, t *rows.Tenant, messages []andon.Reading,
 ) (*taken, shared.Moment, error) {
@@ -81,8 +81,8 @@ func (s *Store) hearing(
 	return slots, began, err
 }
 
-// joinByTime joins the readings of one device and time, a later one's metrics replacing, and
-// returns them by device and time.
+// joinByTime joins the readings of one device and time, where the metrics of a later one replace
+// those of an earlier, and returns them by device and time.
 func joinByTime(readings []andon.Reading) []andon.Reading {
 	sorted := slices.Clone(readings)
 	slices.SortStableFunc(sorted, func(a, b andon.Reading) int {
@@ -101,7 +101,7 @@ func joinByTime(readings []andon.Reading) []andon.Reading {
 	return joined
 }
 
-// DeviceReadings is of andon.Readings.
+// DeviceReadings implements andon.Readings.
 func (s *Store) DeviceReadings(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
@@ -115,7 +115,7 @@ func (s *Store) DeviceReadings(
 	})
 }
 
-// LatestReadings is of andon.Readings.
+// LatestReadings implements andon.Readings.
 func (s *Store) LatestReadings(
 	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
 ) ([]andon.Reading, error) {
@@ -134,7 +134,7 @@ func (s *Store) LatestReadings(
 	return shared.Found(ctx, shared.Distinct(devices), newest)
 }
 
-// MetricReadings is of andon.Readings: bucket by bucket, and in each by device.
+// MetricReadings implements andon.Readings: bucket by bucket, and in each by device.
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {

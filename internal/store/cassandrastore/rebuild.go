@@ -16,11 +16,11 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// RebuildLatest changes how devices are found by state, or makes what is there again, while every
-// process goes on working. Four steps, each a change of the settings that all processes follow:
-// writers keep both layouts; every device is put into the new one, and what else is wrong with it
-// is put right by its log; readers go over to the new layout; the old one is dropped. It may be
-// broken off at any place and begun again.
+// RebuildLatest changes how devices are found by state, or writes the present index rows again,
+// while every process continues. It has four steps, each a change of the settings that all
+// processes follow: writers write both layouts; every device is written into the new one, and
+// repaired from its log; readers read the new layout; the old one is dropped. It may be interrupted
+// anywhere and started again.
 func (s *Store) RebuildLatest(
 	ctx context.Context, to, buckets string, progress func(done, total int64),
 ) error {
@@ -48,7 +48,7 @@ func (s *Store) RebuildLatest(
 	return r.drop(ctx)
 }
 
-// rebuild is one under way.
+// rebuild is one RebuildLatest while it runs.
 type rebuild struct {
 	store    *Store
 	progress func(done, total int64)
@@ -101,8 +101,8 @@ func (r *rebuild) plan(ctx context.Context, to, buckets string) (err error) {
 	return nil
 }
 
-// follow changes the settings, and waits until every process follows them and what was under way
-// when it began to has landed.
+// follow changes the settings, and waits until every process follows them and what was written
+// before has landed.
 func (r *rebuild) follow(ctx context.Context, reads designs.Layout, also *designs.Layout) error {
 	s := r.store
 	stored, text, err := provision.ReadSettings(ctx, s.db, s.options.Keyspace)
@@ -131,7 +131,7 @@ func (r *rebuild) follow(ctx context.Context, reads designs.Layout, also *design
 	return sleep.For(ctx, 2*every+s.options.Settle)
 }
 
-// repair goes over all devices of all tenants.
+// repair repairs all devices of all tenants.
 func (r *rebuild) repair(ctx context.Context) error {
 	total, done := r.store.counts.Devices(), int64(0)
 	did := func(n int) {
@@ -153,7 +153,8 @@ func (r *rebuild) repair(ctx context.Context) error {
 	return nil
 }
 
-// eachDevice does something to all devices of a tenant, many at once, and says how many it did.
+// eachDevice calls do for all devices of a tenant, many concurrently, and did with how many are
+// done.
 func (s *Store) eachDevice(
 	ctx context.Context, t *rows.Tenant, do func(context.Context, *rows.Tenant, andon.DeviceID) error,
 	did func(n int),
@@ -176,7 +177,7 @@ func (s *Store) eachDevice(
 	}
 }
 
-// repair holds what is kept of a device against its log, and puts its index rows right.
+// repair compares what is stored of a device with its log, and writes its index rows again.
 func (s *Store) repair(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
 	return s.withDevice(ctx, t, device, func(v *view) error {
 		if err := s.raiseFromLog(ctx, t, device, v); err != nil {
@@ -187,7 +188,7 @@ func (s *Store) repair(ctx context.Context, t *rows.Tenant, device andon.DeviceI
 	})
 }
 
-// withDevice does something to a device that no append of this process writes to meanwhile.
+// withDevice calls do with the view of a device while no append of this process writes to it.
 func (s *Store) withDevice(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, do func(v *view) error,
 ) error {
@@ -207,7 +208,7 @@ func (s *Store) withDevice(
 	return do(v)
 }
 
-// putRight puts the index rows and the starts of a device right, by what it shows.
+// putRight writes the index rows and the starts of a device again, by what it shows.
 func (s *Store) putRight(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *shared.Review,
 ) (run, incident shared.NewStart, err error) {
@@ -238,8 +239,8 @@ func (s *Store) putRight(
 	return run, incident, err
 }
 
-// raiseFromLog writes the newest entry of the log where what the device shows is older: then it was
-// lost.
+// raiseFromLog writes the newest entry of the log if what the device shows is older: then a write
+// was lost.
 func (s *Store) raiseFromLog(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) error {
@@ -260,10 +261,10 @@ func (s *Store) raiseFromLog(
 	return nil
 }
 
-// drop takes away the tables and views of designs that no process reads or writes any more, also
-// those that a rebuild left which was broken off. Partitions of a number of buckets that is not
-// used any more stay: a tombstone of now would hide what a later rebuild to that number writes at
-// the times of entries, and stale index rows are harmless.
+// drop drops the tables and views of designs that no process uses any more, including those of an
+// interrupted rebuild. Partitions of a number of buckets that is no longer used stay: a tombstone
+// of now would hide what a later rebuild to that number writes at the times of entries, and stale
+// index rows are harmless.
 func (r *rebuild) drop(ctx context.Context) error {
 	s := r.store
 	now, err := designs.New(r.to)

@@ -15,8 +15,22 @@ import (
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
 
-// follow begins the next generation where the states that a tenant is to have change the severity
-// of one that was seen.
+// The severity of a state that has entries may change. The log and the newest entry of each state
+// have no severity; these follow from severities:
+//
+//   - where the present run and incident begin, and the newest escalation: values of a later
+//     generation win;
+//   - the rows of designs with one row a device, which each generation has of its own
+//     (designs.Place);
+//   - which of two states at one instant is written for lists by state, and counted.
+//
+// A change begins the next generation. From then on every append writes by it, and readers compute
+// what is stored in a former one. Once all processes follow, and what was written before has
+// landed, one of them writes all devices again; then the change is complete. Two that do so at once
+// do the same.
+
+// follow begins the next generation if the new states of a tenant change the severity of a state
+// that has entries.
 func follow(was, is *shared.Tenant, seen []andon.State) {
 	if _, changes := was.Record.States.Reorders(is.Record.States, seen); changes {
 		former := doc.Severities{Generation: was.Generation, States: was.Record.States.Defs()}
@@ -25,11 +39,11 @@ func follow(was, is *shared.Tenant, seen []andon.State) {
 	is.Record.Reordering = len(is.Former) > 0
 }
 
-// Reorder is of andon.Tenants. The work is done in the background, and goes on where it takes
+// Reorder implements andon.Tenants. The work is done in the background, and continues if it takes
 // longer than a caller would wait.
 func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	patience := time.NewTimer(reorderPatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(reorderTimeout)
+	defer timeout.Stop()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	sleep.Wake(s.reordered)
@@ -44,20 +58,20 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 		select {
 		case <-ctx.Done():
 			return andon.Tenant{}, ctx.Err()
-		case <-patience.C:
+		case <-timeout.C:
 			return t.Record, nil
 		case <-look.C:
 		}
 	}
 }
 
-// reorderPatience is how long a caller waits for it.
-const reorderPatience = 5 * time.Second
+// reorderTimeout is how long a caller waits for it.
+const reorderTimeout = 5 * time.Second
 
-// reorderEvery is how often a process looks for what others left when they ended.
+// reorderEvery is how often a process looks for changes that others left when they ended.
 const reorderEvery = time.Minute
 
-// reorder waits for severities that were changed.
+// reorder completes changes of severities until ctx ends.
 func (s *Store) reorder(ctx context.Context) {
 	for {
 		pause := reorderEvery
@@ -82,7 +96,7 @@ func (s *Store) reorderAll(ctx context.Context) error {
 	return err
 }
 
-// reorderTenant ends a change of severities.
+// reorderTenant completes a change of severities.
 func (s *Store) reorderTenant(ctx context.Context, id andon.TenantID) error {
 	s.Stale(id)
 	t, err := s.tenant(ctx, id)
@@ -102,7 +116,7 @@ func (s *Store) reorderTenant(ctx context.Context, id andon.TenantID) error {
 	return s.endReorder(ctx, t)
 }
 
-// allFollow waits until every process goes by a generation, and what was under way has landed.
+// allFollow waits until every process uses a generation, and what was written before has landed.
 func (s *Store) allFollow(ctx context.Context, t *rows.Tenant) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
@@ -118,7 +132,7 @@ func (s *Store) allFollow(ctx context.Context, t *rows.Tenant) error {
 	return ctx.Err()
 }
 
-// reorderDevice writes down what a device shows.
+// reorderDevice writes what a device shows in the present generation.
 func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
 	return s.withDevice(ctx, t, device, func(v *view) error {
 		n := v.Newest(t.Record.States)
@@ -145,7 +159,7 @@ func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.
 	})
 }
 
-// noteEscalation writes down which escalation is the newest of those that were made at one time.
+// noteEscalation writes which escalation is the newest of those that were made at one time.
 func (s *Store) noteEscalation(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) error {
@@ -162,7 +176,7 @@ func (s *Store) noteEscalation(
 	return nil
 }
 
-// dropFormer takes the rows of former generations away. No process writes to them any more.
+// dropFormer deletes the index rows of former generations. No process writes them any more.
 func (s *Store) dropFormer(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
 	v, err := s.lookOnly(ctx, t.Key, device, false)
 	if err != nil {
@@ -180,7 +194,7 @@ func (s *Store) dropFormer(ctx context.Context, t *rows.Tenant, device andon.Dev
 	return s.db.Write(ctx, all)
 }
 
-// endReorder writes down that a change is over, unless there was another one meanwhile.
+// endReorder writes that a change is complete, unless there was another one meanwhile.
 func (s *Store) endReorder(ctx context.Context, t *rows.Tenant) error {
 	for {
 		now, stored, err := s.Stored(ctx, t.Record.ID)

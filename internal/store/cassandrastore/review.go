@@ -11,10 +11,10 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// reviewsAtOnce is how many devices are looked at again side by side.
+// reviewsAtOnce is how many devices are reviewed concurrently.
 const reviewsAtOnce = 256
 
-// review looks at devices again as they are due (see shared.Reviews).
+// review reviews devices when they are due (see shared.Reviews).
 func (s *Store) review(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -48,7 +48,7 @@ func (s *Store) reviewOrRetry(ctx context.Context, at shared.DueReview) {
 	s.reviews.Add(at)
 }
 
-// reviewDevice looks at a device and puts right what lists and starts say of it.
+// reviewDevice reads a device again, and corrects its index rows and its starts.
 func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	t, err := s.tenant(ctx, at.Tenant)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	return err
 }
 
-// unlist takes away the index rows of a retired device.
+// unlist deletes the index rows of a retired device.
 func (s *Store) unlist(t *rows.Tenant, device andon.DeviceID, v *view) (index []cql.Mutation) {
 	if v.Newest(t.Record.States) == nil {
 		return nil // nothing leads to it, or everything was withdrawn
@@ -129,8 +129,8 @@ func placeOf(t *rows.Tenant, device andon.DeviceID, v *view) designs.Place {
 	}
 }
 
-// resolve works out where the run and the incident of a device begin, and puts that into its view.
-// It returns what is to be written; for a reader, which is no review, that is nothing.
+// resolve computes where the run and the incident of a device begin, and puts that into its view.
+// It returns what is to be written; nothing for a reader, which passes no review.
 func (s *Store) resolve(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *shared.Review,
 ) (run, incident shared.NewStart, err error) {
@@ -138,14 +138,14 @@ func (s *Store) resolve(
 		func(base andon.EventKey) (andon.Time, error) { return s.rows.First(ctx, t, device, base) })
 }
 
-// quiet reports whether nothing of a device can still be under way. When it was heard is when the
-// request arrived, of which this device may have been the last. Every process must know of each
-// withdrawal, too.
+// quiet reports whether no write to a device can still be in progress. A device is heard when its
+// request arrives, of which it may be the last device. Every process must know of each withdrawal,
+// too.
 func (s *Store) quiet(v *view) bool {
 	now := s.now()
 	return now.Sub(v.Received.Std()) > s.options.Settle+longestRequest &&
 		now.Sub(v.withdrew) > s.options.Settle+longestRequest
 }
 
-// longestRequest is longer than a request may take by any setting of sense.
+// longestRequest is longer than a request may take under any sensible setting.
 const longestRequest = 5 * time.Minute

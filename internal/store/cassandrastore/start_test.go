@@ -170,7 +170,8 @@ func TestTwoInits(t *testing.T) {
 		var both sync.WaitGroup
 		for range 2 {
 			both.Go(func() {
-				if err := provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {}); err != nil {
+				err := provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {})
+				if err != nil {
 					t.Error(err)
 				}
 			})
@@ -231,7 +232,8 @@ func TestSerialUsers(t *testing.T) {
 	refusedReader.User, refusedReader.Password, refusedReader.PasswordFile = "reader", password, ""
 	_, err := Open(t.Context(), refusedReader)
 	wantError(t, err, andon.Unavailable, "the user lacks a right", "SELECT")
-	err = provision.Init(t.Context(), on(n, "state").as(refusedReader).Options, provision.Setup{}, func(string) {})
+	asReader := on(n, "state").as(refusedReader).Options
+	err = provision.Init(t.Context(), asReader, provision.Setup{}, func(string) {})
 	wantError(t, err, andon.Invalid, "lacks a right that `andon store init` needs", "CREATE",
 		"--dry-run")
 	run(t, s, "GRANT SELECT ON KEYSPACE "+o.Keyspace+" TO reader")

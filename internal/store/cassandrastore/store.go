@@ -16,7 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Store is an andon.Store on one keyspace.
+// Store implements andon.Store on one keyspace.
 type Store struct {
 	shared.NoFeed
 	andon.NoMaintenance
@@ -106,7 +106,7 @@ func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 	return s
 }
 
-// begin makes the default tenant and starts what works beside the calls.
+// begin makes the default tenant and starts the background work.
 func (s *Store) begin(ctx context.Context) error {
 	if err := s.EnsureDefault(ctx); err != nil {
 		return err
@@ -124,8 +124,8 @@ func (s *Store) begin(ctx context.Context) error {
 	return nil
 }
 
-// Capabilities is of andon.Store. Under the design "view" lists by state follow a moment later, but
-// for a cluster of one node, which writes the view with its table.
+// Capabilities implements andon.Store. Under the design "view" lists by state follow a moment
+// later, except on a cluster of one node, which writes the view together with its table.
 func (s *Store) Capabilities() andon.Capabilities {
 	w := s.working.Load()
 	return andon.Capabilities{
@@ -138,7 +138,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	}
 }
 
-// Ready is of andon.Store: it asks for what every request needs.
+// Ready implements andon.Store: it reads what every request needs.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -156,7 +156,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	return s.working.Load().Complete(ctx, s.db, s.options.Keyspace)
 }
 
-// Close is of andon.Store. What it leaves unfinished is only what any reader mends by the way.
+// Close implements andon.Store. Any reader completes what it leaves unfinished.
 func (s *Store) Close() error {
 	if s.quit != nil {
 		s.quit()
@@ -169,10 +169,10 @@ func (s *Store) Close() error {
 // now is the clock.
 func (s *Store) now() time.Time { return s.options.Now().Std() }
 
-// every is how old what a process knows of the settings and the tenants may be.
+// every is the greatest age of what a process knows of the settings and the tenants.
 const every = shared.TenantAge
 
-// follow keeps up with the settings, so that a rebuild can go on while the process runs.
+// follow reads the settings again and again, so that a rebuild can run while the process does.
 func (s *Store) follow(ctx context.Context) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -200,14 +200,16 @@ func (s *Store) refresh(ctx context.Context) error {
 	return err
 }
 
-// within gives all statements together the time of one. It is for what is done in a few steps;
-// where there may be many, each has its own, and the first that fails ends it.
+// within bounds all statements of a request together by the time of one. It is for requests of a
+// few statements; where there may be many, each has its own time, and the first that fails ends the
+// request.
 func (s *Store) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.options.Timeout)
 }
 
-// stamp returns the write timestamp of a delivery: µs on this process's clock, strictly rising. A
-// statement that is sent again keeps its stamp, so what a timeout left can't undo what came later.
+// stamp returns the write timestamp of a delivery: µs on the clock of this process, strictly
+// rising. A statement that is sent again keeps its timestamp, so one that arrives late can't
+// overwrite what came later.
 func (s *Store) stamp() int64 { return s.stamps.Next(s.options.Now()) }
 
 // Diagnose implements andon.Maintenance.

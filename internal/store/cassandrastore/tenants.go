@@ -19,7 +19,7 @@ import (
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
 
-// tenants is what is known of tenants beside their documents.
+// tenants is what is known of tenants in addition to their documents.
 type tenants struct {
 	mu      sync.Mutex
 	appends map[andon.TenantID]*rwlock.Lock
@@ -34,8 +34,8 @@ func newTenants() *tenants {
 	}
 }
 
-// appendsOf returns the lock of a tenant's appends: they hold it beside each other, and a change of
-// severities alone, since what an append writes follows from them.
+// appendsOf returns the lock of a tenant's appends. Appends share it, and a change of severities
+// holds it alone, because what an append writes depends on them.
 func (t *tenants) appendsOf(id andon.TenantID) *rwlock.Lock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,8 +47,8 @@ func (t *tenants) appendsOf(id andon.TenantID) *rwlock.Lock {
 	return l
 }
 
-// serveRecords has the records and the tenants served by their documents. A tenant's place is the
-// incarnation that it is in.
+// serveRecords sets up the records, and the tenants on top of them. The place of a tenant is the
+// number of its former keys.
 func (s *Store) serveRecords() {
 	s.records = &records.Records{
 		DB: s.db, Now: s.options.Now, Log: s.options.Log, KeyOf: s.keyOf,
@@ -93,7 +93,7 @@ func (s *Store) DueRecords(
 	return s.records.Due(ctx, kind, until, limit)
 }
 
-// tenant returns a tenant that is there.
+// tenant returns a tenant that exists.
 func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*rows.Tenant, error) {
 	t, err := s.Known(ctx, id)
 	if err != nil {
@@ -106,8 +106,8 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*rows.Tenant, er
 	return &rows.Tenant{Tenant: t, Purged: p}, nil
 }
 
-// staleTenants has all tenants read again, and which of their devices were purged: another process
-// that held itself for alone may have changed them.
+// staleTenants makes the next use read tenants and their purged devices again: another process that
+// assumed to be alone may have changed them.
 func (s *Store) staleTenants() {
 	s.AllStale()
 	s.tenants.mu.Lock()
@@ -115,7 +115,7 @@ func (s *Store) staleTenants() {
 	clear(s.tenants.listed)
 }
 
-// listIn is what walk yields of a tenant.
+// listIn returns what walk yields for a tenant.
 func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
 	walk func(t *rows.Tenant, yield func(T) bool) error,
@@ -123,8 +123,8 @@ func listIn[T any](
 	return seq.Behind(func() (*rows.Tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
-// limits are those of the keyspace, by which Cassandra lets rows expire. They may have been
-// shortened since.
+// limits are the retentions of the keyspace, by which Cassandra lets rows expire. They may have
+// been shortened since.
 func (s *Store) limits() doc.Limits {
 	w := s.working.Load()
 	const how = "it with `andon store init`"
@@ -135,8 +135,8 @@ func (s *Store) limits() doc.Limits {
 	}
 }
 
-// changeStates begins the next generation where the severity of any state changes. It keeps the
-// appends of this process out until the change ends.
+// changeStates begins the next generation if the severity of any state changes. It blocks the
+// appends of this process until the change ends.
 func (s *Store) changeStates(
 	ctx context.Context, was, is *shared.Tenant,
 ) (end func(), err error) {
@@ -160,7 +160,7 @@ func (s *Store) changeStates(
 	return appends.Unlock, nil
 }
 
-// Had is of andon.Tenants. The names of states and metrics do not expire.
+// Had implements andon.Tenants. The names of states and metrics do not expire.
 func (s *Store) Had(
 	ctx context.Context, id andon.TenantID,
 ) (events, readings bool, err error) {
@@ -180,7 +180,7 @@ func (s *Store) Had(
 	return len(seen) > 0, readings, err
 }
 
-// ended notes once more that an incarnation is over, since a purge may have come to it too early.
+// ended marks a former key of a tenant again, since a purge may have read the mark too early.
 func (s *Store) ended(ctx context.Context, key string) error {
 	err := s.markOver(ctx, key)
 	s.counts.Forget(key)
@@ -188,7 +188,7 @@ func (s *Store) ended(ctx context.Context, key string) error {
 	return err
 }
 
-// markOver notes that an incarnation is over and its rows are to be given back.
+// markOver marks a former key, whose rows are to be deleted.
 func (s *Store) markOver(ctx context.Context, key string) error {
 	return s.db.Write(ctx, []cql.Mutation{cql.One(
 		"INSERT INTO purges (part, tenant) VALUES ('purges', ?) USING TIMESTAMP ?",

@@ -11,10 +11,10 @@ import (
 )
 
 // view is the partition of one device in latest_by_device: the truth about what it shows now. The
-// zero value is a device of which nothing is kept.
+// zero value is a device that has no rows.
 type view struct {
 	shared.Latest
-	// escalated is the newest time of an entry that was ever escalated; 0 where none was.
+	// escalated is the newest time of an entry that was ever escalated; 0 if none was.
 	escalated  andon.Time
 	escalation rows.NewestEscalation
 	shards     int // partitions a day; 0 is 1
@@ -31,8 +31,8 @@ const (
 	fromLatest = " FROM latest_by_device WHERE tenant = ? AND device = ?"
 )
 
-// look reads the view of a device, with the content of its entries where that is wanted. Until a
-// withdrawal is settled it asks the log for what may have lost to the withdrawn entry.
+// look reads the view of a device, with the content of its entries if content is set. Until the
+// review of a withdrawal it reads the log for entries that may have lost to the withdrawn one.
 func (s *Store) look(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, content bool,
 ) (*view, error) {
@@ -44,7 +44,7 @@ func (s *Store) look(
 	return v, s.findHidden(ctx, t, device, v)
 }
 
-// lookOnly reads the view of a device, as it is in its partition.
+// lookOnly reads the view of a device from its partition alone.
 func (s *Store) lookOnly(
 	ctx context.Context, tenant string, device andon.DeviceID, content bool,
 ) (*view, error) {
@@ -64,7 +64,7 @@ func (s *Store) lookOnly(
 	return v, err
 }
 
-// take takes a row in. Those of entries that were withdrawn come first, by time.
+// take adds a row to the view. The rows of withdrawn entries come first, by time.
 func (v *view) take(name string, at int64, known bool, content shared.Content) {
 	state := andon.State(name)
 	if w, ok := rows.WithdrawnIn(name); ok {
@@ -81,7 +81,7 @@ func (v *view) take(name string, at int64, known bool, content shared.Content) {
 	}
 }
 
-// viewRow is a row of the partition. What is static stands in each.
+// viewRow is a row of the partition. Static columns are in each.
 type viewRow struct {
 	state               string
 	time                int64 // 0: there is no row, only what is static
@@ -113,14 +113,15 @@ func (r *viewRow) fill(v *view) {
 	v.Incident, _ = rows.UnpackStart(r.incident, r.incidents)
 }
 
-// clone is a copy that may be changed while others read v.
+// clone returns a copy that may be changed while others read v.
 func (v *view) clone() *view {
 	c := *v
 	c.Latest = v.Latest.Clone()
 	return &c
 }
 
-// shown returns the device as it is shown, without its escalation. The starts are right.
+// shown returns the device as it is shown, without its escalation. The starts of the view must be
+// resolved.
 func (v *view) shown(device andon.DeviceID, states *andon.StateSet) andon.Device {
 	folded := v.Device(device, states)
 	d, n := folded.Show(states), v.Newest(states)
@@ -128,10 +129,10 @@ func (v *view) shown(device andon.DeviceID, states *andon.StateSet) andon.Device
 	return d
 }
 
-// statesListed is how many states of a device its days name.
+// statesListed is how many states of a device the directory names for a day.
 const statesListed = 16
 
-// labelOf is what the directory says of an entry's state.
+// labelOf is the label of an entry's state in the directory.
 func (v *view) labelOf(state andon.State) string {
 	if len(v.States) > statesListed {
 		return rows.AnyLabel

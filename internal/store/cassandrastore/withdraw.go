@@ -11,18 +11,18 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// A withdrawal is two rows. The one beside the entry in the log is found by every reader of the
-// log. The one in latest_by_device is found by every append, and by readers of what the device
-// shows.
+// A withdrawal is two rows. Every reader of the log finds the one next to the entry in the log.
+// Every append, and every reader of what the device shows, finds the one in latest_by_device.
 //
-// What is newest merges by the times of entries, so an entry that was withdrawn stays in the row of
-// its state. A reader leaves it out, and takes what stands in the row of the withdrawal: the newest
-// entry of that state before. An append that knows of the withdrawal writes there. One of another
-// process that does not know yet writes an older entry in vain, so until that is over a reader also
-// looks into the log. Each withdrawal begins the next generation of the device (shared.Generation),
-// and it is over once the start of the present run is final in that generation.
+// The newest entry of a state is merged by the times of entries, so a withdrawn entry stays in the
+// row of its state. A reader leaves it out, and takes what the row of the withdrawal has: the
+// newest entry of that state before. An append that knows of the withdrawal writes there. An append
+// of another process that does not know yet writes an older entry in vain, so until the review a
+// reader also reads the log. Each withdrawal begins the next generation of the device
+// (shared.Generation), and its review is done once the start of the present run is final in that
+// generation.
 
-// Withdraw is of andon.Corrections.
+// Withdraw implements andon.Corrections.
 func (s *Store) Withdraw(
 	ctx context.Context, id andon.TenantID, w andon.Withdrawal,
 ) (kept andon.Withdrawal, added bool, err error) {
@@ -43,7 +43,8 @@ func (s *Store) Withdraw(
 		if added = e.Withdrawn == nil; !added {
 			kept = *e.Withdrawn
 		}
-		// What is there already is written again: an attempt before may have been broken off.
+		// A withdrawal that is stored is written again: an earlier attempt may have been
+		// interrupted.
 		return s.withdraw(ctx, t, &kept)
 	})
 	kept.Device = w.Device
@@ -87,7 +88,7 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 	return nil
 }
 
-// rowOf names the row in which an entry is that may be the newest of its state.
+// rowOf is the name of the row of an entry that may be the newest of its state.
 func (v *view) rowOf(state andon.State, at andon.Time) string {
 	if w, ok := v.WithdrawnBehind(state, at); ok {
 		return rows.WithdrawnRow(w)
@@ -95,7 +96,7 @@ func (v *view) rowOf(state andon.State, at andon.Time) string {
 	return string(state)
 }
 
-// findHidden takes in what the log has of the states of which the newest entry was withdrawn.
+// findHidden adds, from the log, the newest entries of states whose newest entry was withdrawn.
 func (s *Store) findHidden(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) error {
@@ -124,8 +125,8 @@ func (s *Store) findHidden(
 	return nil
 }
 
-// rereadNewest takes in what the log has of the newest entry, if a newer one of its state was
-// withdrawn: a later delivery, which knew of the newer one alone, may have left out to show it.
+// rereadNewest reads the newest entry from the log again, if a newer one of its state was
+// withdrawn: a later delivery that knew only the newer one may have left it out.
 func (s *Store) rereadNewest(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) error {
@@ -144,15 +145,15 @@ func (s *Store) rereadNewest(
 	return err
 }
 
-// expired reports whether the log has lost what it had of a time.
+// expired reports whether the entries of a time have expired in the log.
 func (s *Store) expired(at andon.Time) bool {
 	kept := s.working.Load().Retention
 	return at != 0 && kept != andon.Forever && at.Add(andon.Duration(kept)) < s.options.Now()
 }
 
-// recalled returns the first entry of the run that is known, if it is of a state: it stands in for
-// a log that has expired. A run of another state would have left a row that says so, unless that
-// was withdrawn, too.
+// recalled returns the first entry of the run, which is known, if it has a state: it takes the
+// place of a log that has expired. A run of another state would have left a row, unless that was
+// withdrawn, too.
 func (v *view) recalled(state andon.State, states *andon.StateSet) *shared.Newest {
 	another := func(n shared.Newest) bool { return n.State != state }
 	if slices.ContainsFunc(v.hidden, another) || v.IsWithdrawn(state, v.Run.First) {
@@ -168,7 +169,7 @@ func (v *view) recalled(state andon.State, states *andon.StateSet) *shared.Newes
 	return &run.States[0]
 }
 
-// restoredRows keep what was found in the log.
+// restoredRows write what was found in the log.
 func restoredRows(t *rows.Tenant, device andon.DeviceID, v *view) (all []cql.Mutation) {
 	for i := range v.restored {
 		n := &v.restored[i]
@@ -181,8 +182,8 @@ func restoredRows(t *rows.Tenant, device andon.DeviceID, v *view) (all []cql.Mut
 	return all
 }
 
-// formerRows takes away the index rows of former generations of a device. No process writes them
-// any more.
+// formerRows deletes the index rows of former generations of a device. No process writes them any
+// more.
 func (s *Store) formerRows(t *rows.Tenant, device andon.DeviceID, v *view) (index []cql.Mutation) {
 	states := v.Others("")
 	for _, w := range v.Withdrawn {

@@ -72,9 +72,9 @@ func answers(ctx context.Context, o Options) error {
 		"runs, and whether cassandra.hosts is right", strings.Join(problems, "; "))
 }
 
-// unreached says why no session came about.
+// unreached is the error of a session that could not be created.
 func unreached(o Options, err error) error {
-	// The driver's first connection finds out the version of the protocol, and says so whatever
+	// The first connection of the driver discovers the protocol version, and reports that whatever
 	// went wrong.
 	const first = "unable to discover protocol version: "
 	text := err.Error()
@@ -96,7 +96,7 @@ func unreached(o Options, err error) error {
 		return andon.Errorf(andon.Invalid, "TLS with Cassandra fails: %s: see cassandra.tls_ca, "+
 			"cassandra.tls_cert and cassandra.tls_skip_name", text)
 	case o.TLS.On && has("no response to connection startup"):
-		// A node that refuses the certificate may have gone before the driver reads why.
+		// A node that refuses the certificate may be gone before the driver reads why.
 		return andon.Errorf(andon.Invalid, "TLS with Cassandra fails: the node ends the "+
 			"connection (%s): see cassandra.tls_cert and cassandra.tls_ca", text)
 	case !o.TLS.On && has("connection reset", "EOF", "broken pipe"):
@@ -189,14 +189,14 @@ func (o Options) encrypt(c *gocql.ClusterConfig) error {
 	return nil
 }
 
-// again retries what may pass on another node. Every statement of Andon may be sent again: it names
-// its write timestamp, or reads.
+// again retries what may succeed on another node. Every statement may be sent again: it names its
+// write timestamp, or reads.
 type again struct{ most int }
 
-// Attempt is of gocql.RetryPolicy.
+// Attempt implements gocql.RetryPolicy.
 func (a *again) Attempt(q gocql.RetryableQuery) bool { return q.Attempts() <= a.most }
 
-// GetRetryType is of gocql.RetryPolicy.
+// GetRetryType implements gocql.RetryPolicy.
 func (a *again) GetRetryType(err error) gocql.RetryType {
 	var request gocql.RequestError
 	if !errors.As(err, &request) {
@@ -244,7 +244,7 @@ func (c *Cluster) look(ctx context.Context) error {
 	return nil
 }
 
-// checkVersion refuses what Andon was never tried with.
+// checkVersion refuses versions that Andon was never tried with.
 func checkVersion(version string) error {
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < 5 {
@@ -254,7 +254,7 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// List spells the names of a map in order: "dc1, dc2".
+// List returns the names of a map in order: "dc1, dc2".
 func List(names map[string]int) string {
 	return strings.Join(Sorted(names), ", ")
 }
@@ -338,7 +338,7 @@ func (c *Cluster) check(r Replication, what, level string) error {
 		what, level, max(need, 1), of, c.Options.Keyspace, have, r, nodes)
 }
 
-// String spells a replication as `andon store init` takes it.
+// String returns a replication as `andon store init` takes it.
 func (r Replication) String() string {
 	var parts []string
 	for _, name := range Sorted(r) {
@@ -350,8 +350,8 @@ func (r Replication) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Overlap reports whether what a write acknowledged is what a read sees: whether the replicas that
-// answered the one and those that are asked for the other must have one in common.
+// Overlap reports whether a read sees what a write acknowledged: whether the replicas that
+// acknowledge a write and those that answer a read always have one in common.
 func (o Options) Overlap(r Replication, datacenter string) bool {
 	local, all := r[datacenter]+r[""], 0
 	for _, n := range r {

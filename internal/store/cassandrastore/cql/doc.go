@@ -8,13 +8,13 @@
 //
 // A Session sends statements. A Query reads, page by page, and adds what it did to the plan of the
 // context, so that explain shows it. A Mutation is what is written to one partition as one atomic
-// batch; Write sends many concurrently. Every write names its own timestamp, because the store orders
-// what it merges by that, and every statement is idempotent, so that the driver may repeat it on
-// another node. The only exception is Swap, a lightweight transaction, which is never repeated: after
-// an error it may have been applied. Options.InFlight bounds how many statements are sent at once,
-// and Options.Timeout how long one may take with all its attempts. What does not follow the
-// consistencies of the options (system tables, and what all processes agree on) uses the methods
-// whose names end in At.
+// batch; Write sends many concurrently. Every write names its own timestamp, because the store
+// orders what it merges by that, and every statement is idempotent, so that the driver may repeat
+// it on another node. The only exception is Swap, a lightweight transaction, which is never
+// repeated: after an error it may have been applied. Options.InFlight bounds how many statements
+// are sent at once, and Options.Timeout how long one may take with all its attempts. What does not
+// follow the consistencies of the options (system tables, and what all processes agree on) uses the
+// methods whose names end in At.
 //
 // Failure turns an error of the driver into one of package andon: Unavailable for what passes by
 // itself or once somebody repairs the cluster, Busy for an overloaded one, Internal for a statement

@@ -11,8 +11,8 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
 
-// driverLog passes what the driver has to say into Andon's own log, one level lower: a node that is
-// away is the cluster's matter, and what Andon can't do because of it is said where it matters.
+// driverLog writes what the driver logs into the log of Andon, one level lower: that a node is away
+// is a matter of the cluster, and what Andon can't do because of it is reported where it matters.
 type driverLog struct{ log *slog.Logger }
 
 func (d driverLog) say(level slog.Level, text string, fields []gocql.LogField) {
@@ -24,22 +24,22 @@ func (d driverLog) say(level slog.Level, text string, fields []gocql.LogField) {
 	d.log.Log(context.Background(), level, "cassandra driver: "+strings.ToLower(text), args...)
 }
 
-// Error is of gocql.StructuredLogger.
+// Error implements gocql.StructuredLogger.
 func (d driverLog) Error(text string, fields ...gocql.LogField) {
 	d.say(slog.LevelWarn, text, fields)
 }
 
-// Warning is of gocql.StructuredLogger.
+// Warning implements gocql.StructuredLogger.
 func (d driverLog) Warning(text string, fields ...gocql.LogField) {
 	d.say(slog.LevelInfo, text, fields)
 }
 
-// Info is of gocql.StructuredLogger.
+// Info implements gocql.StructuredLogger.
 func (d driverLog) Info(text string, fields ...gocql.LogField) {
 	d.say(slog.LevelDebug, text, fields)
 }
 
-// Debug is of gocql.StructuredLogger.
+// Debug implements gocql.StructuredLogger.
 func (d driverLog) Debug(text string, fields ...gocql.LogField) {
 	d.say(slog.LevelDebug-1, text, fields)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Failure turns an error of the driver into one of Andon: what a caller can do about it. Errors of
-// Andon and of the context pass through.
+// Failure turns an error of the driver into one of Andon, whose kind says what a caller can do
+// about it. Errors of Andon and of the context pass through.
 func Failure(doing string, err error) error {
 	var own *andon.Error
 	switch {
@@ -31,10 +31,10 @@ func Failure(doing string, err error) error {
 	return andon.Errorf(kindOf(err), "%s: %s%w", doing, words(err), driverError{err})
 }
 
-// driverError is an error of the driver behind the words that say what it means.
+// driverError is an error of the driver, after the words that say what it means.
 type driverError struct{ error }
 
-// Error leaves out what the words have said already.
+// Error leaves out what the words have said.
 func (e driverError) Error() string {
 	text := strings.TrimPrefix(e.error.Error(), "gocql: ")
 	if errors.Is(e.error, gocql.ErrNoConnections) || text == "" {
@@ -46,9 +46,9 @@ func (e driverError) Error() string {
 // Unwrap returns the error of the driver.
 func (e driverError) Unwrap() error { return e.error }
 
-// kindOf says what sort of error of the driver it is. Only what Cassandra itself refuses as
-// malformed is a defect of Andon; everything else passes by itself, or once somebody mends the
-// cluster, and sending again converges.
+// kindOf is the kind of an error of the driver. Only what Cassandra itself refuses as malformed is
+// a defect of Andon; everything else passes by itself, or once somebody repairs the cluster, and
+// sending again converges.
 func kindOf(err error) andon.Kind {
 	var request gocql.RequestError
 	if !errors.As(err, &request) {

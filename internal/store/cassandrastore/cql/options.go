@@ -14,8 +14,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Options say which cluster and keyspace it is, and how they are spoken to. Hosts must be given;
-// the zero value of the rest works.
+// Options say which cluster and keyspace it is, and how to connect. Hosts must be given; the zero
+// value of the rest works.
 type Options struct {
 	Log        *slog.Logger
 	Hosts      []string // contact points, host or host:port; the port is 9042 unless given
@@ -84,7 +84,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// keyspaceName is what needs no quotes in CQL.
+// keyspaceName is a name that needs no quotes in CQL.
 var keyspaceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 
 // levels are the consistencies that may be chosen. ANY would acknowledge what no node has yet.
@@ -112,7 +112,7 @@ func (o *Options) CheckKeyspace() error {
 	return nil
 }
 
-// CheckHosts reports a contact point that is no host or host:port.
+// CheckHosts reports a contact point that is not a host or host:port.
 func (o *Options) CheckHosts() error {
 	for _, host := range o.Hosts {
 		if _, _, err := splitHost(host); err != nil {

@@ -69,16 +69,16 @@ func (s *Session) Tables(ctx context.Context, keyspace string) (map[string]bool,
 	return there, nil
 }
 
-// Define changes the schema, and waits until all nodes have it. What is there already is no error.
-// An answer that does not come in time is waited for: the change goes on meanwhile.
+// Define changes the schema, and waits until all nodes have the change. What exists is no error. If
+// no answer comes in time it waits: the change continues meanwhile.
 func (s *Session) Define(ctx context.Context, statement string) error {
 	return defineBy(ctx, statement, func(ctx context.Context) error {
 		return s.driver.Query(statement).Consistency(gocql.All).Idempotent(true).ExecContext(ctx)
 	}, s.driver.AwaitSchemaAgreement)
 }
 
-// A change of the schema that was not answered is sent again so often, so long after all nodes
-// agree or can't. A large table or a busy node takes minutes.
+// How often, and how long after all nodes agree or can't, a change of the schema is sent again that
+// was not answered. A large table or a busy node takes minutes.
 const (
 	definedAgain = 20
 	defineEvery  = time.Second

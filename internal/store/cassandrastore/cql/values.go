@@ -13,8 +13,8 @@ type Packed []byte
 // MarshalCQL implements gocql.Marshaler.
 func (p Packed) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return p, nil }
 
-// A field of a value is its length in 4 bytes, -1 for none, and its bytes.
-// AppendText appends a text field.
+// AppendText appends a text field. A field of a value is its length in 4 bytes, -1 for none, and
+// its bytes.
 func AppendText(b []byte, text string) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(text))), text...)
 }

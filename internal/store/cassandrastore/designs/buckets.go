@@ -5,12 +5,12 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// bucketsDesign is the reference's fifth, and what is chosen unless another is: each state in a
-// number of partitions, which may differ by tenant and state.
+// bucketsDesign is the reference's fifth, and the default: each state in a number of partitions,
+// which may differ by tenant and state.
 //
 // Partition: one a tenant, state and bucket, so at most 100,000 devices (of some 50 bytes) times
 // the number of buckets in a state. Write: one row at a change, and one deleted later. Read: as
-// many partitions as buckets, side by side: few buckets are faster for few devices, many for many.
+// many partitions as buckets, concurrently: few buckets are faster for few devices, many for many.
 // What breaks it: a number that does not fit; `andon store rebuild latest` changes it.
 type bucketsDesign struct {
 	inStates
@@ -21,7 +21,7 @@ type bucketsDesign struct {
 func newBucketsDesign(counts BucketCounts) bucketsDesign {
 	rows := newStateRows("latest_by_bucket", 4, "tenant", "state", "buckets", "bucket")
 	at := func(p Place) (*stateRows, []any) {
-		n := counts.Of(p.Tenant, p.State)
+		n := counts.Count(p.Tenant, p.State)
 		bucket := shared.Spread(shared.Hash(p.Device), n)
 		return rows, []any{p.Tenant, string(p.State), n, bucket}
 	}
@@ -37,7 +37,7 @@ func (bucketsDesign) Tables() []cql.Table {
 }
 
 func (d bucketsDesign) Find(p Place) []Finding {
-	n := d.counts.Of(p.Tenant, p.State)
+	n := d.counts.Count(p.Tenant, p.State)
 	all := make([]Finding, n)
 	for bucket := range n {
 		args := []any{p.Tenant, string(p.State), n, bucket, p.Device}

@@ -44,7 +44,7 @@ func TestBuckets(t *testing.T) {
 		{"bus", "WARNING4", 32}, {"bus\t1", "NORMAL", 32}, {"default", "a/b", 3}, {"a", "b", 8},
 		{"a/b", `on "off"`, 5}, {"default", "two words", 6},
 	} {
-		if got := c.Of(test.tenant, test.state); got != test.want {
+		if got := c.Count(test.tenant, test.state); got != test.want {
 			t.Errorf("%q %s has %d buckets, want %d", test.tenant, test.state, got, test.want)
 		}
 	}
@@ -56,8 +56,8 @@ func TestBuckets(t *testing.T) {
 	if err != nil || !spelled.Equal(c) {
 		t.Errorf("%q is read as %v, %v", again, spelled, err)
 	}
-	if c, err := ParseBuckets(""); err != nil || c.Of("t", "S") != DefaultBuckets {
-		t.Errorf("without a setting there are %d buckets, %v", c.Of("t", "S"), err)
+	if c, err := ParseBuckets(""); err != nil || c.Count("t", "S") != DefaultBuckets {
+		t.Errorf("without a setting there are %d buckets, %v", c.Count("t", "S"), err)
 	}
 }
 
@@ -84,8 +84,10 @@ func TestOwnTables(t *testing.T) {
 		andon.State(strings.Repeat("long", 16)), andon.State(strings.Repeat("long", 15) + "g")}
 	names := map[string]andon.State{"latest_in_other_states": "the rest"}
 	for _, state := range ownTables(states) {
-		name := newTablesDesign(nil).Of(state)
-		if other, taken := names[name]; taken || len(name) > 48 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		name := newTablesDesign(nil).TableOf(state)
+		const letters = "abcdefghijklmnopqrstuvwxyz0123456789_"
+		other, taken := names[name]
+		if taken || len(name) > 48 || strings.Trim(name, letters) != "" {
 			t.Errorf("the table of %q is %q, which %q has", state, name, other)
 		}
 		names[name] = state

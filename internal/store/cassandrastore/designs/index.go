@@ -7,9 +7,9 @@ import "github.com/andonhq/andon/internal/store/cassandrastore/cql"
 // secondary index ("index") or a storage-attached one ("sai").
 //
 // Partition: one a tenant, so at most 100,000 devices (of some 60 bytes) a tenant. Write: one row
-// with every newest entry, and the index beside it on each replica. Read: one partition by its
-// index; for a list of several states the whole partition. What breaks it: a tenant of more devices
-// is one hot partition; a legacy index leaves tombstones behind states that devices leave.
+// with every newest entry, and its index entry on each replica. Read: one partition by its index;
+// for a list of several states the whole partition. What breaks it: a tenant of more devices is one
+// hot partition; a legacy index has a tombstone for each state that a device left.
 // scatteredIndexDesign is for such tenants.
 type indexDesign struct {
 	oneRow
@@ -42,17 +42,17 @@ func (d indexDesign) Find(p Place) []Finding {
 }
 
 // The scattered designs have a partition for each device, as the reference has its second and
-// fourth: no partition grows with the fleet, and no node is asked more than the others. Their rows
-// come in the order of tokens, so a request for a page of a list reads all of it.
+// fourth: no partition grows with the fleet, and no node is read more than the others. Their rows
+// come in the order of tokens, so a page of a list reads all of it.
 
 // scatteredIndexDesign is the reference's second with PRIMARY KEY ((tenant, device)): one row a
-// device, and a legacy secondary index by tenant and state, which each node has of its own rows.
+// device, and a legacy secondary index by tenant and state, which each node has for its own rows.
 //
-// Partition: one a device. Write: one row with every newest entry, and the index beside it on each
-// replica. Read: all nodes, by their indexes, all devices of the state whichever page is asked for;
-// for a list of several states, all devices of all tenants. What breaks it: lists that are asked
-// often; and the index has a state of a tenant in one partition on each node, with a tombstone for
-// each device that left it within gc_grace.
+// Partition: one a device. Write: one row with every newest entry, and its index entry on each
+// replica. Read: all nodes, by their indexes, all devices of the state for each page; for a list of
+// several states, all devices of all tenants. What breaks it: lists that are read often; and the
+// index has a state of a tenant in one partition on each node, with a tombstone for each device
+// that left it within gc_grace.
 type scatteredIndexDesign struct{ oneRow }
 
 func newScatteredIndexDesign() scatteredIndexDesign {
@@ -69,7 +69,7 @@ func (scatteredIndexDesign) Tables() []cql.Table {
 	}
 }
 
-// scatteredKey is the key of a state with its tenant. A state holds no 0, so that of two states at
+// scatteredKey is the key of a state with its tenant. A state has no zero byte, so of two states at
 // one instant the one that comes later in the log still has the greater bytes.
 func scatteredKey(p Place) string { return stateKey(p.Severity, p.State) + "\x00" + p.Tenant }
 

@@ -8,14 +8,14 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// layout is how devices are found by state: a design, and what it is set to.
+// Layout is a design and its parameters.
 type Layout struct {
 	Design  string        `json:"design"`
 	Buckets string        `json:"buckets,omitempty"` // of "buckets"
 	Tables  []andon.State `json:"tables,omitempty"`  // of "tables": the states with their own
 }
 
-// complete fills in what belongs to a design.
+// Complete fills in the parameters of a design.
 func (l *Layout) Complete(buckets string, declared []andon.StateDef) {
 	switch l.Design {
 	case "buckets":
@@ -36,7 +36,7 @@ func (l Layout) Equal(o Layout) bool {
 	return l.Design == o.Design && l.Buckets == o.Buckets && slices.Equal(l.Tables, o.Tables)
 }
 
-// String spells a layout for people.
+// String describes a layout for people.
 func (l Layout) String() string {
 	switch l.Design {
 	case "buckets":

@@ -8,7 +8,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// bucketCounts are how many buckets states have, by rules joined by commas:
+// BucketCounts are how many buckets states have, by rules joined by commas:
 //
 //	16                  of all
 //	WARNING4=4          of a state
@@ -16,13 +16,13 @@ import (
 //	metro/NORMAL=64     of a state of a tenant
 //	"a/b"/NORMAL=8      a name with a slash, a comma, or a space at an end is quoted
 //
-// The rule that says most decides: that of a tenant's state, of a tenant, of a state, of all.
+// The most specific rule applies: of a tenant's state, of a tenant, of a state, of all.
 type BucketCounts struct {
 	all   int
 	rules map[bucketRule]int
 }
 
-// bucketRule is which states a rule is for; what is absent may be any.
+// bucketRule is what a rule is for; what is absent may be any.
 type bucketRule struct {
 	tenant andon.TenantID
 	state  andon.State
@@ -33,7 +33,8 @@ const (
 	MaxBuckets     = 1024
 )
 
-func (c BucketCounts) Of(tenant string, state andon.State) int {
+// Count returns how many buckets a state has.
+func (c BucketCounts) Count(tenant string, state andon.State) int {
 	id, _, _ := strings.Cut(tenant, "\t")
 	for _, r := range []bucketRule{
 		{andon.TenantID(id), state}, {andon.TenantID(id), ""}, {"", state},
@@ -49,7 +50,7 @@ func (c BucketCounts) Equal(o BucketCounts) bool {
 	return c.all == o.all && maps.Equal(c.rules, o.rules)
 }
 
-// String spells a rule as parseBuckets reads it.
+// String formats a rule as ParseBuckets reads it.
 func (r bucketRule) String() string {
 	switch {
 	case r.tenant == "":
@@ -105,7 +106,7 @@ func ParseBuckets(text string) (BucketCounts, error) {
 	return c, nil
 }
 
-// parseBucketRule reads what a rule is for, or says why it can't.
+// parseBucketRule parses what a rule is for, or returns why it can't.
 func parseBucketRule(text string) (r bucketRule, reason string) {
 	names := splitOutside(text, '/')
 	if len(names) > 2 {

@@ -35,7 +35,7 @@ func newStateTables(prefix string, states []andon.State) stateTables {
 	t := stateTables{prefix: prefix, states: states}
 	own := map[andon.State]*stateRows{}
 	for _, state := range states {
-		own[state] = newStateRows(t.Of(state), 1, "tenant")
+		own[state] = newStateRows(t.TableOf(state), 1, "tenant")
 	}
 	rest := newStateRows(t.rest(), 1, "tenant", "state")
 	t.at = func(p Place) (*stateRows, []any) {
@@ -47,8 +47,8 @@ func newStateTables(prefix string, states []andon.State) stateTables {
 	return t
 }
 
-// Of names the table of a state that has one of its own.
-func (t stateTables) Of(state andon.State) string { return t.prefix + plain(state) }
+// TableOf is the table of a state that has one of its own.
+func (t stateTables) TableOf(state andon.State) string { return t.prefix + plain(state) }
 
 func (t stateTables) rest() string { return t.prefix + "other_states" }
 
@@ -80,7 +80,7 @@ func (d tablesDesign) Tables() []cql.Table {
 		d.rest(), "Devices that may be in a state without a table of its own.",
 		`(tenant text, state text, device text, PRIMARY KEY (tenant, state, device))`)}
 	for _, state := range d.states {
-		all = append(all, cql.NewTable(d.Of(state), "Devices that may be in that state.",
+		all = append(all, cql.NewTable(d.TableOf(state), "Devices that may be in that state.",
 			`(tenant text, device text, PRIMARY KEY (tenant, device))`))
 	}
 	return all
@@ -90,9 +90,9 @@ func (d tablesDesign) Tables() []cql.Table {
 // each state that was declared when the design was chosen, and one for the rest.
 //
 // Partition: one a device in each table. Write: one row at a change, and one deleted later. Read:
-// the whole table, of all tenants, whichever page is asked for, and a tombstone for each device
-// that left the state within gc_grace. What breaks it: lists that are asked often, many tenants;
-// and as with tablesDesign, many states.
+// the whole table, of all tenants, for each page, and a tombstone for each device that left the
+// state within gc_grace. What breaks it: lists that are read often, many tenants; and as with
+// tablesDesign, many states.
 type scatteredTablesDesign struct{ stateTables }
 
 func newScatteredTablesDesign(states []andon.State) scatteredTablesDesign {
@@ -104,7 +104,7 @@ func (d scatteredTablesDesign) Tables() []cql.Table {
 		d.rest(), "Devices that may be in a state without a table of its own.",
 		`(tenant text, state text, device text, PRIMARY KEY ((tenant, device), state))`)}
 	for _, state := range d.states {
-		all = append(all, cql.NewTable(d.Of(state), "Devices that may be in that state.",
+		all = append(all, cql.NewTable(d.TableOf(state), "Devices that may be in that state.",
 			`(tenant text, device text, PRIMARY KEY ((tenant, device)))`))
 	}
 	return all
@@ -112,7 +112,7 @@ func (d scatteredTablesDesign) Tables() []cql.Table {
 
 func (d scatteredTablesDesign) Find(p Place) []Finding {
 	if slices.Contains(d.states, p.State) {
-		return wholeTable("SELECT device, tenant FROM "+d.Of(p.State), Scattered)
+		return wholeTable("SELECT device, tenant FROM "+d.TableOf(p.State), Scattered)
 	}
 	return wholeTable("SELECT device, tenant, state FROM "+d.rest(), ScatteredStates)
 }

@@ -6,9 +6,9 @@ import "github.com/andonhq/andon/internal/store/cassandrastore/cql"
 // by state.
 //
 // Partition: one a tenant and state, so at most 100,000 devices (of some 60 bytes) in a state.
-// Write: one row with every newest entry, and for the view a read before it and two writes behind
+// Write: one row with every newest entry, and for the view a read before it and two writes after
 // it, on each replica. Read: one partition. What breaks it: views must be enabled in cassandra.yaml
-// and are experimental; they follow the table a moment later, and only a repair or a rebuild mends
+// and are experimental; they follow the table a moment later, and only a repair or a rebuild fixes
 // a view that lost a write; a device that moves between two states of one list while that list is
 // read may be left out of it.
 type viewDesign struct{ oneRow }

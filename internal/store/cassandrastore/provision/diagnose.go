@@ -99,8 +99,8 @@ func (d *Diagnosis) keyspace() {
 	}
 }
 
-// windows holds the time windows of the log against the retention: some thirty windows let whole
-// SSTables go when they expire; many more are as many files to look into.
+// windows compares the time windows of the log with the retention: with some thirty windows whole
+// SSTables are dropped when they expire; many more are as many files to read.
 func (d *Diagnosis) windows(w *Working) {
 	text := "SELECT compaction FROM system_schema.tables WHERE keyspace_name = '" +
 		d.Options.Keyspace + "' AND table_name = 'events_by_device'"
@@ -132,8 +132,8 @@ func (d *Diagnosis) each(text string, into []any, row func()) bool {
 	return d.Session.EachAt(d.ctx, cql.LocalOne, text, nil, into, row) == nil
 }
 
-// clock compares this machine's clock with a node's: entries too far ahead are refused by one and
-// timestamps of deliveries are the other's.
+// clock compares the clock of this machine with a node's: entries too far ahead are refused by the
+// one, and timestamps of deliveries are of the other.
 func (d *Diagnosis) clock() {
 	const text = "SELECT toUnixTimestamp(now()) FROM system.local"
 	before := d.Now()
@@ -191,7 +191,7 @@ func (d *Diagnosis) views() {
 // largePartition is the reference's limit.
 const largePartition = 100 // MiB
 
-// partitions tells of the largest partition, and of each that is too large.
+// partitions reports the largest partition, and each that is too large.
 func (d *Diagnosis) partitions() {
 	const text = "SELECT table_name, mebibytes FROM system_views.max_partition_size"
 	most, of := int64(-1), ""
@@ -219,7 +219,7 @@ func (d *Diagnosis) remedy(table string) string {
 		"docs/stores/cassandra.md"
 }
 
-// tombstones tells which table reads past most of them.
+// tombstones reports which table reads past most of them.
 func (d *Diagnosis) tombstones() {
 	const text = "SELECT table_name, p99th, max FROM system_views.tombstones_per_read"
 	most, of := -1.0, ""

@@ -16,11 +16,11 @@ import (
 )
 
 // Setup is what a keyspace is made with. Replication is of a new one: without it a cluster of one
-// node has 1. A Retention that is nil stays what the keyspace has, and what was written before
-// keeps that under which it was written. What is older is given back by Cassandra itself.
+// node has 1. If a retention is nil the keyspace keeps its own, and what was written before keeps
+// the one under which it was written. Cassandra itself deletes what is older.
 type Setup = adapter.Setup
 
-// setup is an Init under way.
+// setup is one Init while it runs.
 type setup struct {
 	*cql.Cluster
 	Setup
@@ -54,8 +54,7 @@ func Init(ctx context.Context, o Options, s Setup, report func(statement string)
 	return in.run(ctx)
 }
 
-// imagined is a cluster that a replication fits, without a session: three nodes unless it says
-// otherwise.
+// imagined is a cluster that fits a replication, without a session: three nodes by default.
 func imagined(o cql.Options, replicas string) *cql.Cluster {
 	c := &cql.Cluster{
 		Options: o, Datacenter: cmp.Or(o.Datacenter, "datacenter1"), Datacenters: map[string]int{},
@@ -103,7 +102,7 @@ func (in *setup) run(ctx context.Context) error {
 	return in.store(ctx)
 }
 
-// keyspace makes the keyspace where it is not there, and reports whether it was.
+// keyspace makes the keyspace if it is missing, and reports whether it existed.
 func (in *setup) keyspace(ctx context.Context) (there bool, err error) {
 	var r cql.Replication
 	if in.Session != nil {
@@ -131,7 +130,7 @@ func (in *setup) keyspace(ctx context.Context) (there bool, err error) {
 	return false, in.do(ctx, statement)
 }
 
-// asked reads the replication that is asked for.
+// asked parses the replication of the setup.
 func (in *setup) asked() (cql.Replication, error) {
 	text := in.Replication
 	if text == "" && in.Nodes() == 1 {
@@ -177,7 +176,7 @@ func createKeyspace(name string, r cql.Replication, local string) string {
 		"{'class': 'NetworkTopologyStrategy', " + strings.Join(parts, ", ") + "}"
 }
 
-// decide decides what the settings are to be.
+// decide computes the settings.
 func (in *setup) decide() error {
 	k := &in.keep
 	if in.text == "" {
@@ -210,8 +209,8 @@ func (in *setup) decide() error {
 
 func (in *setup) name(table string) string { return in.options.Keyspace + "." + table }
 
-// tables makes what all designs have: everything in a new keyspace, and in one that is there what
-// it lacks.
+// tables makes the tables of all designs: everything in a new keyspace, and what is missing in an
+// existing one.
 func (in *setup) tables(ctx context.Context) error {
 	if in.text == "" {
 		return in.create(ctx, Tables())

@@ -18,7 +18,7 @@ func Tables() (all []cql.Table) {
 
 type def struct{ name, what, cql string }
 
-// types are what keeps a value of several parts whole.
+// types are for values of several parts that stay whole.
 func types() []def {
 	return []def{
 		{"entry", "", "TYPE (delivery bigint, operator text, message text, attributes text)"},
@@ -44,8 +44,8 @@ func tenantTables() []def {
 	}
 }
 
-// recordTables: that an index row was deleted need not be remembered for long, since one that comes
-// back leads to nothing.
+// recordTables: a tombstone of an index row need not be kept for long, since a row that comes back
+// leads to nothing.
 func recordTables() []def {
 	return []def{
 		{"records", "Versioned JSON documents, each a partition, written by compare-and-swap; " +
@@ -142,5 +142,5 @@ func processTables() []def {
 		`(part text, id text, beat bigint, trust bigint, PRIMARY KEY (part, id))`}}
 }
 
-// settingsTable comes before all steps: it says which of them were taken.
+// settingsTable is made first. Its row, which is written last, says that everything is there.
 const settingsTable = `(name text PRIMARY KEY, value text)`

@@ -11,25 +11,25 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// What is due stands in partitions of five minutes, each in 16 shards, so that neither many records
-// for one instant nor many over time make a large one. due_slots says which partitions there are,
-// and forgets those that are over and empty, so that no reader goes past the deletions of what was
-// due before. Both are index rows.
+// Index rows of records that are due are in partitions of five minutes, each in 16 shards, so that
+// neither many records for one instant nor many over time make a large one. The table due_slots has
+// the partitions that exist. Those that are over and empty are deleted from it, so that no reader
+// goes through the tombstones of what was due before.
 
 const (
 	DueSlot   = 5 * 60 * 1_000_000 // µs
 	dueShards = 16
-	// DueMargin is for how long what looks stale is left alone: its record may be about to be
+	// DueMargin is how long a row that looks stale is left alone: its record may be about to be
 	// written, and clocks of processes differ. In µs.
 	DueMargin = 10 * 60 * 1_000_000
 )
 
-// dueOf is where a record stands among what is due.
+// dueOf is the partition of a record that is due.
 func dueOf(key, id string, due int64) (slot, shard int) {
 	return int(due / DueSlot), shared.Spread(shared.Hash(key+"\x00"+id), dueShards)
 }
 
-// DueRows find a record when it is due.
+// DueRows are the index rows of a version of a record that is due.
 func DueRows(key string, r *andon.Record, is shared.Document) []cql.Mutation {
 	if is.Due == 0 {
 		return nil
@@ -44,7 +44,7 @@ func DueRows(key string, r *andon.Record, is shared.Document) []cql.Mutation {
 	}
 }
 
-// noLongerDue takes away what finds a version when it is due.
+// noLongerDue deletes the index rows of a version.
 func noLongerDue(key string, r *andon.Record, was shared.Document) []cql.Mutation {
 	if was.Due == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (r *dueRow) record(kind andon.RecordKind) *andon.Record {
 	}
 }
 
-// dueList is a list of what is due, under way.
+// dueList is one list of due records while it runs.
 type dueList struct {
 	*Records
 	kind  andon.RecordKind
@@ -97,8 +97,9 @@ func (s *Records) Due(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
-		slots := cql.Pages(s.DB, cql.Ask(
-			"SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1), []any{string(kind), int(min(until, andon.MaxTime) / DueSlot)}, cql.PageRows, (*slotRow).into)
+		ask := cql.Ask("SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1)
+		args := []any{string(kind), int(min(until, andon.MaxTime) / DueSlot)}
+		slots := cql.Pages(s.DB, ask, args, cql.PageRows, (*slotRow).into)
 		d := &dueList{Records: s, kind: kind, until: until, left: limit, yield: yield}
 		defer func() { s.forget(ctx, d.stale) }()
 		same := func(a, b *slotRow) bool { return a.slot == b.slot }
@@ -114,7 +115,7 @@ func (s *Records) Due(
 	})
 }
 
-// slot goes through one slot, and notes its shards as stale that are over and empty.
+// slot lists the records of one slot, and notes its shards that are over and empty as stale.
 func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 	all := make([]*shared.Rows[dueRow], len(shards))
 	empty := make([]bool, len(shards))
@@ -150,7 +151,7 @@ func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 	return nil
 }
 
-// nextDue takes up to n rows from pages, in the order in which they are due.
+// nextDue takes up to n rows from pages, in the order of their due times.
 func nextDue(ctx context.Context, all []*shared.Rows[dueRow], n int) (rows []dueRow, err error) {
 	for len(rows) < n {
 		var next *shared.Rows[dueRow]
@@ -175,7 +176,7 @@ func nextDue(ctx context.Context, all []*shared.Rows[dueRow], n int) (rows []due
 	return rows, nil
 }
 
-// show yields the records that rows lead to, and notes the rows as stale that lead to none.
+// show yields the records of rows, and notes rows that lead to no record as stale.
 func (d *dueList) show(ctx context.Context, rows []dueRow) error {
 	records := make([]*andon.Record, len(rows))
 	gone := make([]bool, len(rows))
@@ -201,8 +202,8 @@ func (d *dueList) show(ctx context.Context, rows []dueRow) error {
 	return nil
 }
 
-// look returns the record that a row leads to; nil where it is not due then, and whether the row is
-// stale for certain.
+// look returns the record of a row; nil if it is not due then, and whether the row is certainly
+// stale.
 func (d *dueList) look(ctx context.Context, h *dueRow) (*andon.Record, bool, error) {
 	r := h.record(d.kind)
 	key, err := d.KeyOf(ctx, r.Tenant)
@@ -223,5 +224,5 @@ func (d *dueList) look(ctx context.Context, h *dueRow) (*andon.Record, bool, err
 	return r, false, nil
 }
 
-// old reports whether what was put with a version is done or given up for certain.
+// old reports whether the write of a version is certainly done or given up.
 func (s *Records) old(version int64) bool { return int64(s.Now())-version > DueMargin }

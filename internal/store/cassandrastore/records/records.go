@@ -22,12 +22,11 @@ type Records struct {
 	KeyOf func(context.Context, andon.TenantID) (string, error)
 }
 
-// recordTombstone is for how many seconds a deleted record keeps its version, so that its next
-// incarnation has greater ones although another process, whose clock is behind, may begin it.
+// recordTombstone is for how many seconds a deleted record keeps its version, so that a record that
+// is made again has greater versions, even if another process makes it whose clock is slow.
 const recordTombstone = 24 * 3600
 
-// Read reads one row. That of a tenant that was deleted has in due how many of its
-// incarnations are over.
+// Read reads one record. That of a deleted tenant has in due how many of its keys are over.
 func (s *Records) Read(
 	ctx context.Context, key string, r *andon.Record,
 ) (is shared.Document, err error) {
@@ -42,7 +41,7 @@ func (s *Records) Read(
 	return is, err
 }
 
-// Write writes a row over the one that was read, and what finds it.
+// Write writes a record over the one that was read, and its index rows.
 func (s *Records) Write(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
@@ -74,23 +73,22 @@ func (s *Records) Write(
 	return nil
 }
 
-// unlisted takes away what lists a record of a version.
+// unlisted deletes the row of a version that lists a record.
 func unlisted(key string, kind andon.RecordKind, id string, version int64) cql.Mutation {
 	return cql.One("DELETE FROM records_by_kind USING TIMESTAMP ? WHERE tenant = ? AND "+
 		"kind = ? AND bucket = ? AND id = ?",
 		version, key, string(kind), rows.Bucket(id), id)
 }
 
-// forget takes index rows away that lead to nothing any more. Where that fails they are met, and
-// left out, until a reader takes them away.
+// forget deletes stale index rows. If that fails, readers leave them out until one deletes them.
 func (s *Records) forget(ctx context.Context, rows []cql.Mutation) {
 	if err := s.DB.Write(ctx, rows); err != nil {
 		s.Log.Debug("index rows of records can't be taken away yet", "error", err)
 	}
 }
 
-// swap writes a row over the version that was read. It is written by UPDATE alone, so that
-// with a TTL nothing of the row is left.
+// swap writes a record over the version that was read. It uses UPDATE alone, so that nothing of the
+// row is left after a TTL.
 func (s *Records) swap(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
@@ -117,7 +115,8 @@ func (s *Records) swap(
 	return nil
 }
 
-// List implements andon.Records.Records. They are found as devices are, by id through index rows.
+// List implements andon.Records.Records. Like devices, records are found by index rows, in the
+// order of ids.
 func (s *Records) List(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
@@ -171,7 +170,7 @@ func (s *Records) ids(
 	return shared.NewMerge(all...)
 }
 
-// Purge deletes the records of an incarnation that is over, with what finds them.
+// Purge deletes the records of a kind under a former key of a tenant, and their index rows.
 func (s *Records) Purge(ctx context.Context, key, name string) error {
 	kind := andon.RecordKind(name)
 	found := s.ids(key, kind, "", cql.PageRows)

@@ -23,14 +23,14 @@ type assignmentRow struct {
 
 func (r *assignmentRow) into() []any { return []any{&r.since, &r.operator} }
 
-// Assignments reads one page, and the one next to it that says when the first or last one ended.
-// Two processes that assign one operator at once may both keep it: of a row of the same operator
-// only the first is an assignment.
+// Assignments reads one page of the assignments of a device, and the row next to it that says when
+// the first or last one ended. Two processes that assign one operator at the same time may both
+// write it: of consecutive rows of one operator only the first is an assignment.
 func (s Reader) Assignments(
 	ctx context.Context, t *Tenant, device andon.DeviceID, q andon.PageQuery,
 ) (page []andon.Assignment, err error) {
 	ask, from, to := assignmentsDown, int64(0), int64(1<<62)
-	// To of a newer page's last one is the From that this page begins behind.
+	// The To of the first one is the From at which the newer page ended.
 	ends := andon.Time(0)
 	if q.Order == andon.Asc {
 		ask, from = assignmentsUp, int64(q.After)
@@ -62,8 +62,8 @@ func (s Reader) Assignments(
 	return page, nil
 }
 
-// sameOperator takes the rows of one operator that stand side by side, and returns the first and
-// the last of them; nil at the end.
+// sameOperator takes consecutive rows of one operator, and returns the first and the last of them;
+// nil at the end.
 func sameOperator(
 	ctx context.Context, rows *shared.Rows[assignmentRow],
 ) (first, last *assignmentRow, err error) {
@@ -79,7 +79,7 @@ func sameOperator(
 	}
 }
 
-// operators tells who was assigned to a device, at times that only rise or only fall, as an order
+// operators finds who was assigned to a device at times that only rise or only fall, as an order
 // has them.
 type operators struct {
 	Reader
@@ -95,7 +95,7 @@ func (s Reader) Operators(t *Tenant, device andon.DeviceID, o andon.Order) *oper
 	return &operators{Reader: s, tenant: t, device: device, order: o}
 }
 
-// fill gives an entry that names no operator the one who was assigned.
+// fill gives an entry that names no operator the one who was assigned at its time.
 func (o *operators) fill(ctx context.Context, e *andon.Event) (err error) {
 	if e.Operator == "" {
 		e.Operator, err = o.InForce(ctx, e.Time)
@@ -103,12 +103,12 @@ func (o *operators) fill(ctx context.Context, e *andon.Event) (err error) {
 	return err
 }
 
-// Every wants every entry, with its operator.
+// Every is a filter that admits every entry, and fills in its operator.
 func (o *operators) Every(ctx context.Context, e *andon.Entry) (bool, error) {
 	return true, o.fill(ctx, &e.Event)
 }
 
-// only wants the entries of one operator.
+// only is a filter that admits the entries of one operator.
 func (o *operators) only(operator andon.PersonID) Wanted {
 	return func(ctx context.Context, e *andon.Entry) (bool, error) {
 		err := o.fill(ctx, &e.Event)
@@ -116,7 +116,7 @@ func (o *operators) only(operator andon.PersonID) Wanted {
 	}
 }
 
-// assignmentsAtOnce is a page of them: few pages of entries go beyond that.
+// assignmentsAtOnce is the size of a page of assignments: few pages of entries need a second one.
 const assignmentsAtOnce = 10
 
 func (o *operators) InForce(ctx context.Context, at andon.Time) (andon.PersonID, error) {
@@ -159,7 +159,7 @@ func (o *operators) begin(ctx context.Context, at andon.Time) error {
 	return nil
 }
 
-// Named returns whom each entry names.
+// Named returns the operator that each event names.
 func Named(events []andon.Event) []andon.PersonID {
 	all := make([]andon.PersonID, len(events))
 	for i := range events {

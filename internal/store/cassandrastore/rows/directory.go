@@ -14,7 +14,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Kind is what a part of the directory is about.
+// Kind is what a part of the directory lists.
 type Kind string
 
 // The kinds.
@@ -30,11 +30,12 @@ const (
 	OfNames Kind = "names"
 )
 
-// Reader reads what is stored.
+// Reader reads rows. Its methods may be called concurrently.
 type Reader struct{ DB *cql.Session }
 
-// Index gathers the index rows that a request needs and that this process has not written yet.
-// One that expires is written at the time that it expires by, so that the longest stands.
+// Index collects the index rows that a request needs and that this process has not written yet. A
+// row that expires is written at the timestamp of its expiry, so that the one that lives longest
+// wins.
 type Index struct {
 	db      *cql.Session
 	written *cuckoo.Written
@@ -44,7 +45,7 @@ type Index struct {
 	Sums    map[uint64]bool // what they are remembered by
 }
 
-// WrittenRows is how many rows are remembered, so that they are not written again.
+// WrittenRows is how many written rows a process remembers, so as not to write them again.
 const WrittenRows = 1 << 21 // 16 MiB
 
 func (x *Index) add(text string, args []any, key ...string) {
@@ -63,7 +64,7 @@ func NewIndex(
 	return &Index{db: db, written: written, tenant: tenant, Ttl: ttl, Sums: map[uint64]bool{}}
 }
 
-// Write writes them side by side with what they lead to, and remembers them.
+// Write writes the rows concurrently with what they lead to, and remembers them.
 func (x *Index) Write(ctx context.Context, with ...cql.Mutation) error {
 	err := x.db.Write(ctx, append(with, x.Rows...))
 	if err == nil {
@@ -72,7 +73,7 @@ func (x *Index) Write(ctx context.Context, with ...cql.Mutation) error {
 	return err
 }
 
-// Partition notes that a partition exists. at is a time within it.
+// Partition adds that a partition exists. at is a time within it.
 func (x *Index) Partition(k Kind, id string, unit uint32, shard int, label string, at andon.Time) {
 	ttl := x.Ttl
 	if k == OfSupervisor || k == OfEscalations {
@@ -84,19 +85,19 @@ func (x *Index) Partition(k Kind, id string, unit uint32, shard int, label strin
 		"directory", string(k), id, strconv.Itoa(int(unit)), strconv.Itoa(shard), label)
 }
 
-// Device notes that something is kept of a device.
+// Device adds that a device has rows.
 func (x *Index) Device(device string) {
 	x.add("INSERT INTO devices_by_tenant (tenant, bucket, device) VALUES (?, ?, ?)",
 		[]any{x.tenant, Bucket(device), device}, "devices_by_tenant", device)
 }
 
-// State notes that a state has entries.
+// State adds that a state has entries.
 func (x *Index) State(state string) {
 	x.add("INSERT INTO states_by_tenant (tenant, state) VALUES (?, ?)",
 		[]any{x.tenant, state}, "states_by_tenant", state)
 }
 
-// Operator notes that an operator has an entry.
+// Operator adds that an operator has an entry.
 func (x *Index) Operator(operator, device string, at andon.Time) {
 	hour := at.Hour()
 	x.add("INSERT INTO hints_by_operator (tenant, operator, hour, device) VALUES (?, ?, ?, ?) "+
@@ -107,20 +108,20 @@ func (x *Index) Operator(operator, device string, at andon.Time) {
 	x.answers(operator, device)
 }
 
-// Name notes a name for lists of all of them.
+// Name adds a name to the list of all names of a kind.
 func (x *Index) Name(of, name string) {
 	x.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, 0, 0, ?)",
 		[]any{x.tenant, string(OfNames), of, name}, "names", of, name)
 }
 
-// answers notes that an operator may answer for a device now.
+// answers adds that an operator may answer for a device now.
 func (x *Index) answers(operator, device string) {
 	x.add("INSERT INTO devices_by_operator (tenant, operator, device) VALUES (?, ?, ?)",
 		[]any{x.tenant, operator, device}, "devices_by_operator", operator, device)
 	x.Name(string(OfOperator), operator)
 }
 
-// metric notes that a device has a metric. It is noted again each day, because it expires.
+// metric adds that a device has a metric. The row is written again each day, because it expires.
 func (x *Index) metric(metric, device string, at andon.Time) {
 	x.add("INSERT INTO devices_by_metric (tenant, metric, bucket, device) VALUES (?, ?, ?, ?) "+
 		"USING TIMESTAMP ? AND TTL ?",
@@ -135,10 +136,10 @@ const (
 	OfRecord = "record"
 )
 
-// LastDay is behind all days and hours.
+// LastDay is after all days and hours.
 const LastDay = 1<<31 - 1
 
-// Unit is a day or an hour of which there are partitions.
+// Unit is a day or an hour that has partitions.
 type Unit struct {
 	Number uint32
 	stored []int    // of shards, as the directory has them
@@ -159,18 +160,18 @@ func (u *Unit) shardsOf(at andon.Time, state andon.State) (all []int) {
 	return all
 }
 
-// AnyLabel is in place of the states of a device that has many: else a day would take a row for
-// each. No state is named so.
+// AnyLabel takes the place of the states of a device that has many: otherwise a day would have a
+// row for each. No state is named so.
 const AnyLabel = "*"
 
-// mayHave reports whether entries of a state that is wanted may be there.
+// mayHave reports whether the unit may have entries of the states of a filter.
 func (u *Unit) mayHave(states andon.StateFilter) bool {
 	return slices.ContainsFunc(u.Labels, func(l string) bool {
 		return l == AnyLabel || states.Match(andon.State(l))
 	})
 }
 
-// Units reads which units from one to another exist, in an order.
+// Units reads the units that exist from one to another, in an order.
 func (s Reader) Units(
 	ctx context.Context, tenant string, k Kind, id string, from, to uint32, o andon.Order,
 ) iter.Seq2[Unit, error] {
@@ -185,7 +186,7 @@ func (s Reader) Units(
 	return seq.Map(all.Groups(ctx, same), newUnit)
 }
 
-// newUnit is the unit that rows are of.
+// newUnit returns the unit of some rows.
 func newUnit(rows []unitRow) Unit {
 	u := Unit{Number: uint32(rows[0].unit)}
 	for _, r := range rows {

@@ -21,6 +21,6 @@
 // comes back it has another key, so it never meets what is left of before. Package cassandrastore
 // translates between ids and keys.
 //
-// The package writes nothing by itself but index rows, and knows neither what a device shows now nor
-// other processes.
+// The package writes nothing by itself but index rows, and knows neither what a device shows now
+// nor other processes.
 package rows

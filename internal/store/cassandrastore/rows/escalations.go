@@ -15,17 +15,17 @@ import (
 )
 
 // NewestEscalation is the escalation of a device that was made last, of any of its entries; To is
-// absent where it withdrew one. It is kept as
+// absent if it withdrew one. It is stored as
 //
 //	[time of the entry, 8][its severity][its state][0][supervisor, inverted][255]
 //
-// with the time at which it was made as write timestamp. So of several the newest stands, of one
-// time that of the newest entry, and of one entry that of the supervisor who comes first: as
-// standing has it. From the second generation of the severities on it begins with
+// with the time at which it was made as write timestamp. So of several the newest wins, of one time
+// that of the newest entry, and of one entry that of the supervisor who comes first, as in
+// NewestOf. From the second generation of the severities on it begins with
 //
 //	[255][generation, 4]
 //
-// so that of those that were made at one time the one that a later generation knows stands.
+// so that of those that were made at one time the one that was written in a later generation wins.
 type NewestEscalation struct {
 	andon.Escalation
 	Gen shared.Generation
@@ -45,7 +45,7 @@ func packEscalation(r *andon.Escalation, t *Tenant) cql.Packed {
 	return append(b, 255)
 }
 
-// UnpackEscalation reads what packEscalation wrote; the zero value where there is none.
+// UnpackEscalation decodes an escalation; the zero value where there is none.
 func UnpackEscalation(b []byte, stamp int64) (e NewestEscalation) {
 	const state = 8 + 1
 	if len(b) > 5 && b[0] == 255 {
@@ -69,7 +69,7 @@ func UnpackEscalation(b []byte, stamp int64) (e NewestEscalation) {
 	return e
 }
 
-// UpdateEscalation notes an escalation with its device, as the newest unless a newer is there.
+// UpdateEscalation writes an escalation with its device, as the newest unless a newer is stored.
 func UpdateEscalation(t *Tenant, r *andon.Escalation) cql.Statement {
 	return cql.Do(
 		"UPDATE latest_by_device USING TIMESTAMP ? SET escalation = ? "+
@@ -81,8 +81,8 @@ func entryKey(r *andon.Escalation, states *andon.StateSet) andon.EventKey {
 	return andon.EventKey{Time: r.Time, Severity: states.Severity(r.State), State: r.State}
 }
 
-// NewestOfEach returns, of escalations that were made at one time, the one that stands of each
-// entry that was not seen before, in the order of the entries.
+// NewestOfEach returns, of escalations that were made at one time, the newest of each entry that is
+// not in seen, in the order of the entries.
 func NewestOfEach(
 	rows []andon.Escalation, states *andon.StateSet, seen map[andon.EventKey]bool,
 ) (each []andon.Escalation) {
@@ -103,7 +103,7 @@ func NewestOfEach(
 	return each
 }
 
-// EscalationsOf returns those of one entry, also where the log has lost it to its retention.
+// EscalationsOf returns the escalations of one entry, even if the entry has expired in the log.
 func (s Reader) EscalationsOf(
 	ctx context.Context, t *Tenant, e *andon.Escalation,
 ) (kept []andon.Escalation, err error) {
@@ -131,8 +131,9 @@ var EscalationsDown = cql.Ask("SELECT at, time, state, supervisor FROM escalatio
 	"WHERE tenant = ? AND device = ? AND day = ?", 3)
 
 // Escalations returns the escalations of a device that may be of an entry from a time on, without
-// by and note: newest first, those that were made at one time together. An entry is escalated at
-// its time, or once it was admitted, which may be as long before.
+// By and Note: newest first, those that were made at one time together. An escalation is made at
+// the time of its entry or later, but that time may be ahead of the clock by what the tenant
+// allows.
 func (s Reader) Escalations(
 	ctx context.Context, t *Tenant, device andon.DeviceID, from andon.Time,
 ) iter.Seq2[[]andon.Escalation, error] {
@@ -169,8 +170,8 @@ func escalationsOf(device andon.DeviceID, rows []escalationRow) []andon.Escalati
 	return all
 }
 
-// NewestOf is the newest of escalation records of one entry: by when, and of two at one time the
-// one whose supervisor comes first.
+// NewestOf returns the newest of the escalations of one entry: by when it was made, and of two at
+// one time the one whose supervisor comes first.
 func NewestOf(records []andon.Escalation) andon.Escalation {
 	return slices.MinFunc(records, func(a, b andon.Escalation) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))

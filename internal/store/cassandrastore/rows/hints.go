@@ -9,7 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// sortEvents puts entries into an order.
+// sortEntries sorts entries in an order of the log.
 func sortEntries(entries []andon.Entry, states *andon.StateSet, o andon.Order) {
 	slices.SortFunc(entries, func(a, b andon.Entry) int {
 		if o == andon.Desc {

@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// eventRow is a row of the log: an entry, or beside it an escalation or its withdrawal.
+// eventRow is a row of the log: an entry, or next to it an escalation or its withdrawal.
 type eventRow struct {
 	time       int64
 	state      string
@@ -30,7 +30,7 @@ func (r *eventRow) into() []any {
 const eventColumns = "SELECT time, state, at, supervisor, entry, record FROM events_by_device " +
 	"WHERE tenant = ? AND device = ? AND day = ? AND shard = ? "
 
-// eventsOrder is oldest first: the clustering the other way round.
+// eventsOrder is oldest first, the reverse of the clustering.
 const eventsOrder = "ORDER BY time ASC, state DESC, at ASC, supervisor DESC"
 
 var (
@@ -40,7 +40,7 @@ var (
 )
 
 // entryOf joins the rows of one entry, in whatever order they are: of two deliveries in two shards
-// the later stands. There may be none, where only escalations are left of an expired entry.
+// the later wins. There may be no entry, if only escalations are left of one that has expired.
 func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
 	var stamp int64
 	for i := range rows {
@@ -76,7 +76,7 @@ func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
 	return e, ok
 }
 
-// Entry returns nil where there is none.
+// Entry reads one entry; nil where there is none.
 func (s Reader) Entry(
 	ctx context.Context, t *Tenant, device andon.DeviceID, at andon.Time, state andon.State,
 ) (*andon.Entry, error) {
@@ -112,7 +112,7 @@ func (s Reader) entryRows(
 	return rows, nil
 }
 
-// First returns the time of a device's first entry strictly behind a base; 0 where there is none.
+// First returns the time of a device's first entry strictly after a base; 0 where there is none.
 func (s Reader) First(
 	ctx context.Context, t *Tenant, device andon.DeviceID, base andon.EventKey,
 ) (andon.Time, error) {
@@ -133,11 +133,12 @@ func LastUnit(to andon.Time, of func(andon.Time) uint32) uint32 {
 	return of(to)
 }
 
-// Wanted reports whether an entry is wanted. It may fill it in.
+// Wanted reports whether a walk returns an entry. It may fill it in.
 type Wanted func(ctx context.Context, e *andon.Entry) (bool, error)
 
-// Walk returns the entries of a device that a query selects, that are wanted and were not
-// withdrawn; nil wants all, as they stand in the log: the operator is whom an entry names.
+// Walk returns the entries of a device that a query selects, that want admits and that were not
+// withdrawn. A nil want admits all, as they are in the log: the operator is the one that an entry
+// names.
 func (s Reader) Walk(
 	ctx context.Context, t *Tenant, device andon.DeviceID, q andon.EventQuery,
 	want Wanted,
@@ -231,7 +232,7 @@ func entriesOf(
 	return entries
 }
 
-// InsertWithdrawal are the two rows of a withdrawal.
+// InsertWithdrawal returns the two rows of a withdrawal.
 func InsertWithdrawal(
 	tenant string, w *andon.Withdrawal, shard int, stamp int64, ttl Lifetime,
 ) []cql.Mutation {
@@ -247,8 +248,8 @@ func InsertWithdrawal(
 		tenant, device, row, stamp, stamp)}
 }
 
-// withdrawalOf returns the withdrawal of an entry from its rows, the first where two processes kept
-// one at once; nil where there is none.
+// withdrawalOf returns the withdrawal of an entry from its rows, the first one if two processes
+// wrote one at the same time; nil where there is none.
 func withdrawalOf(device andon.DeviceID, rows []eventRow) (w *andon.Withdrawal) {
 	for i := range rows {
 		if r := &rows[i]; r.at < 0 && (w == nil || andon.Time(-r.at) < w.At) {
@@ -294,7 +295,7 @@ func (s Reader) Content(
 	return last, err
 }
 
-// One piece has at most so many rows, and its bytes are not many more than these.
+// The limits of a batch: at most so many rows, and not many more bytes than these.
 const (
 	BatchRows  = 200
 	BatchBytes = 24 << 10
@@ -326,7 +327,7 @@ func InsertEscalation(
 		stamp, ttl.Seconds(r.Time))
 }
 
-// InsertNewest writes the newest entry of a state, unless a newer is there.
+// InsertNewest writes the newest entry of a state, unless a newer is stored.
 func InsertNewest(
 	tenant, device, row string, at andon.Time, content cql.Packed,
 ) cql.Statement {

@@ -56,12 +56,12 @@ func (r *readingValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	return f.Err
 }
 
-// MessageID tells the messages of one device and time apart.
+// MessageID distinguishes the messages of one device and time.
 func MessageID(r *andon.Reading) []byte {
 	return binary.BigEndian.AppendUint64(nil, shared.MessageHash(r))
 }
 
-// InsertReadings writes the readings of one device: those of one day and shard in one piece.
+// InsertReadings writes the readings of one device: those of one day and shard as one batch.
 func InsertReadings(
 	tenant string, stamp int64, index *Index, readings []andon.Reading,
 ) (all []cql.Mutation) {

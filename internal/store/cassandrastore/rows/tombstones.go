@@ -6,8 +6,8 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 )
 
-// Gone deletes, of an incarnation that is over, whatever was written at whatever time in a part of
-// a table: where columns, which stand with spaces between, have values.
+// Gone deletes whatever was written, at whatever time, in a part of a table under a former key:
+// where columns, separated by spaces, have values.
 func Gone(table, columns string, values ...any) cql.Mutation {
 	where := strings.ReplaceAll(columns, " ", " = ? AND ") + " = ?"
 	return cql.One(

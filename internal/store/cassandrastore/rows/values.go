@@ -12,16 +12,15 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Times are µs since 1970, as CQL bigint; its timestamp has milliseconds only. They are the write
-// timestamps too, which must be above 0.
+// Times are µs since 1970, as CQL bigint, since CQL timestamps have milliseconds only. They are
+// also write timestamps, which must be above 0.
 
-// An entry's content is one frozen value of a type, so that it stays whole at equal write
-// timestamps:
+// The content of an entry is one frozen value, so that it stays whole at equal write timestamps:
 //
 //	entry (delivery bigint, operator text, message text, attributes text)
 //
 // The delivery, µs on the writer's clock, comes first: of two deliveries of one entry the later
-// one's bytes are greater.
+// one has the greater bytes.
 type EntryValue shared.Content
 
 func PackEntry(stamp int64, e *andon.Event) cql.Packed {
@@ -43,7 +42,7 @@ func (e *EntryValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	return f.Err
 }
 
-// recordValue (escalated_by text, note text) is what else is kept of an escalation.
+// recordValue (escalated_by text, note text) is what else is stored of an escalation.
 type recordValue struct{ by, note string }
 
 func packRecord(r *andon.Escalation) cql.Packed {
@@ -57,8 +56,8 @@ func (r *recordValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	return f.Err
 }
 
-// AssignedValue (delivery bigint, since bigint, operator text) is the newest assignment of a device. Of
-// two for one instant the later delivery stands, here as in the list of assignments.
+// AssignedValue (delivery bigint, since bigint, operator text) is the newest assignment of a
+// device. Of two for one instant the later delivery wins, here as in the list of assignments.
 type AssignedValue struct {
 	delivery, Since int64
 	Operator        string
@@ -76,13 +75,13 @@ func (a *AssignedValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	return f.Err
 }
 
-// A row of latest_by_device is named by a state, or by an entry of a state that was withdrawn:
+// A row of latest_by_device is named by a state, or by an entry that was withdrawn:
 //
 //	[0][time in 16 hexadecimal digits][state]
 //
-// The latter says that the entry was withdrawn. In its columns is the newest entry of the state
-// that is older and was not withdrawn, if there is one, since in the row of the state the one that
-// was withdrawn stands. No state begins with a zero byte, so these rows come first, by time.
+// The latter says that the entry was withdrawn. Its columns have the newest entry of the state that
+// is older and was not withdrawn, if there is one, since the row of the state has the withdrawn
+// one. No state begins with a zero byte, so these rows come first, by time.
 func WithdrawnRow(w andon.EntryRef) string {
 	return fmt.Sprintf("\x00%016x%s", int64(w.Time), w.State)
 }
@@ -96,15 +95,14 @@ func WithdrawnIn(row string) (w andon.EntryRef, ok bool) {
 	return andon.EntryRef{Time: andon.Time(at), State: andon.State(row[state:])}, err == nil
 }
 
-// A start (of the present run or incident) is kept as
+// A start (of the present run or incident) is stored as
 //
 //	[severity of the base][its state][0][inverted first, 8][final, 1]
 //
-// with the time of the base as write timestamp. So the start behind the newest base stands, of one
+// with the time of the base as write timestamp. So the start after the newest base wins, of one
 // base that of the earliest entry, and of one entry the final one, in whatever order they are
 // written. From the second generation on the time of the base comes first, in 8 bytes, and the
-// write timestamp is that of the generation, which is above all times: so a later generation
-// stands.
+// write timestamp is that of the generation, which is above all times: so a later generation wins.
 func PackStart(m shared.Start) []byte {
 	var b []byte
 	if m.Gen > 0 {
@@ -126,10 +124,10 @@ func StartStamp(m shared.Start) int64 {
 	return max(1, int64(m.Base.Time))
 }
 
-// AboveTimes is a write timestamp above all that are times.
+// AboveTimes is a write timestamp above all times.
 const AboveTimes = 1 << 61
 
-// UnpackStart reads what packStart wrote. The time of the base is the value's write timestamp.
+// UnpackStart decodes a start. The time of the base is the write timestamp of the value.
 func UnpackStart(b []byte, stamp int64) (shared.Start, bool) {
 	gen := shared.Generation(0)
 	if stamp > AboveTimes && len(b) >= 8 {

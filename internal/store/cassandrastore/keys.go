@@ -17,7 +17,7 @@ func deviceOfEvent(e *andon.Event) *andon.DeviceID { return &e.Device }
 // clockSkew is how far apart the clocks of processes may be, in µs, so that none misses a row.
 const clockSkew = 10 * 60 * 1_000_000
 
-// purgedNow returns the purged devices of a tenant, as its documents are: at most a second old.
+// purgedNow returns the purged devices of a tenant, at most a second old.
 func (s *Store) purgedNow(ctx context.Context, key string) (*rows.Purged, error) {
 	began := s.now()
 	s.tenants.mu.Lock()
@@ -33,7 +33,7 @@ func (s *Store) purgedNow(ctx context.Context, key string) (*rows.Purged, error)
 	return is, err
 }
 
-// readPurged reads what is new in the list of purged devices.
+// readPurged reads the rows that were added to the list of purged devices.
 func (s *Store) readPurged(ctx context.Context, key string) (*rows.Purged, error) {
 	was := s.tenants.purgedOf(key)
 	from := int64(0)
@@ -55,7 +55,7 @@ func (s *Store) readPurged(ctx context.Context, key string) (*rows.Purged, error
 	return s.learnPurged(key, is), nil
 }
 
-// learnPurged joins what was read with what is known.
+// learnPurged adds what was read to what is known.
 func (s *Store) learnPurged(key string, is *rows.Purged) *rows.Purged {
 	all, added := s.tenants.learnPurged(key, is)
 	for device, before := range added {
@@ -64,7 +64,7 @@ func (s *Store) learnPurged(key string, is *rows.Purged) *rows.Purged {
 	return all
 }
 
-// dropCounts forgets what was counted of incarnations that are over.
+// dropCounts forgets what was counted under former keys of a device.
 func (s *Store) dropCounts(key string, device andon.DeviceID, before int) {
 	for n := range before {
 		s.counts.Drop(key, rows.DeviceKey(device, n))
@@ -110,9 +110,9 @@ func (t *tenants) learnPurged(
 	return all, added
 }
 
-// Purge is of andon.Corrections. The next incarnation of the device begins, and the rows of the
-// former one are given back in the background. It returns once every process goes by that: what one
-// of them still writes began before.
+// Purge implements andon.Corrections. The device gets its next key, and the rows of the former one
+// are deleted in the background. Purge returns once every process uses the new key: what one of
+// them still writes under the former key began before.
 func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.DeviceID) error {
 	ctx, end := s.within(ctx)
 	defer end()
@@ -135,13 +135,13 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 		if err != nil {
 			return err
 		}
-		return s.beginIncarnation(ctx, t, device)
+		return s.nextKey(ctx, t, device)
 	})
 }
 
-// beginIncarnation ends the present incarnation of a device.
-func (s *Store) beginIncarnation(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
-	// Before, so that it is not forgotten; and after, since a purge may have found it too early.
+// nextKey gives a device its next key.
+func (s *Store) nextKey(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
+	// Before, so that it is not forgotten; and after, since a purge may have read it too early.
 	over := t.Key + "\x00" + string(t.Purged.Key(device))
 	if err := s.markOver(ctx, over); err != nil {
 		return err
