@@ -53,7 +53,7 @@ type Store struct {
 }
 
 var (
-	_ andon.Store      = (*Store)(nil)
+	_ andon.Store = (*Store)(nil)
 )
 
 // Open opens a keyspace that Init made. Settings that are wrong are Invalid, a keyspace that is not
