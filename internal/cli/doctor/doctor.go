@@ -1,4 +1,5 @@
-// Package doctor is the command "doctor": it looks at a store or a server and says what to do.
+// Package doctor is the command "doctor": it checks a store or a server and says what to do about
+// each problem.
 package doctor
 
 import (
@@ -13,39 +14,35 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
 	"github.com/andonhq/andon/internal/config"
-	"github.com/andonhq/andon/storecheck"
 )
 
 type doctor struct {
 	*command.Program
-	origins []config.Origin
 	command.Target
-	patience time.Duration      // with a server whose store is eventual
-	asks     []storecheck.Check // of a server
-	full     bool               // all checks
-	report   examination
+	origins []config.Origin // where each setting comes from
+	timeout time.Duration   // for a server to show what it acknowledged
+	full    bool            // all checks
+	report  examination
 }
 
 // Command is "andon doctor".
 func Command(p *command.Program) *cobra.Command {
-	d := &doctor{Program: p, patience: 10 * time.Second, asks: storecheck.ServerChecks()}
+	d := &doctor{Program: p, timeout: 10 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the store, or a running server, and say what to do",
-		Long: `Check the store that is configured, and the machine that it is on: every check that
-the project runs on its own stores, in throwaway tenants which are deleted after them; then the
-disk, the clock, limits and memory, each with the place that the figure comes from. The embedded
-store is opened for that, so stop its server first, or ask the server. On a store that others may
-use meanwhile only a few of the checks run, unless --full asks for all of them.
+		Long: `Check the configured store and this machine, and say what to do about each problem.
 
-With --url, check a running server instead, over HTTP: every one of those checks that a client can
-ask, each in a throwaway tenant which is deleted after it, also when you break it off. That is
-about 3,500 small requests, one after the other but for a few: seconds beside the server, two
-minutes where an answer takes 30 ms. A check that needs a clock which can be set is listed as not
-asked, with the reason. Where entries may arrive in any order one order is tried, and every order
-with --full.
+It runs the checks that the project runs on its own stores, in temporary tenants, which it deletes.
+Then it looks at the disk, the clock, limits and memory, and names the source of each figure. It
+opens the embedded store, so stop its server first. On a store that other programs may use at the
+same time it runs only a few checks; --full runs all of them.
 
-What is wrong is told with what to do about it. Settings are taken as "andon serve" takes them.
+With --url it checks a running server instead: whether it is reachable and ready, its encryption,
+clock, limits and disk, and one round trip in a temporary tenant. In about 30 requests it sends
+events and readings, changes them as people do, and compares each answer with the right one.
+
+Settings are read as "andon serve" reads them.
 
 Exit codes: 0 well, or only warnings; 1 a check failed; 2 wrong use.`,
 		Example: `  andon doctor --data /var/lib/andon
@@ -53,10 +50,9 @@ Exit codes: 0 well, or only warnings; 1 a check failed; 2 wrong use.`,
   andon doctor --url https://andon.example:8080 --token-file token`,
 	}
 	sources := local.SourceFlags(p, cmd)
-	cmd.Flags().StringVar(&d.URL, "url", "", "address of a running server; none: the configured "+
-		"store")
+	cmd.Flags().StringVar(&d.URL, "url", "", "address of a running server (default: check the store)")
 	cmd.Flags().BoolVar(&d.full, "full", false, "run all checks, also on a store that others "+
-		"may use meanwhile; at a server in every order of arrival")
+		"may use meanwhile")
 	form := command.ReportFlag(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		return d.run(ctx, sources(), form.Value)
@@ -84,7 +80,7 @@ func (d *doctor) run(ctx context.Context, from config.Sources, form string) erro
 		return err
 	}
 	if ctx.Err() != nil {
-		return errors.New("interrupted: not all was looked at; the throwaway tenants are deleted")
+		return errors.New("interrupted: not everything was checked; the temporary tenants are deleted")
 	}
 	if n := d.report.tally(failed); n > 0 {
 		return errors.New(draw.Count(n, "check") + " failed")
@@ -92,7 +88,8 @@ func (d *doctor) run(ctx context.Context, from config.Sources, form string) erro
 	return nil
 }
 
-func (d *doctor) placeOf(key string) string {
+// sourceOf says where the value of a setting comes from.
+func (d *doctor) sourceOf(key string) string {
 	for _, o := range d.origins {
 		if o.Key == key {
 			return o.Key + " from " + o.Place

@@ -10,7 +10,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,8 +29,8 @@ import (
 	"github.com/andonhq/andon/storecheck"
 )
 
-// told writes findings as "status area what: found", those with advice marked by an arrow.
-func told(all ...finding) string {
+// textOf writes findings as "status area what: found", those with advice marked by an arrow.
+func textOf(all ...finding) string {
 	var b strings.Builder
 	for _, f := range all {
 		fmt.Fprintf(&b, "%s %s %s: %s", f.Status, f.Area, f.What, f.Found)
@@ -43,10 +42,10 @@ func told(all ...finding) string {
 	return b.String()
 }
 
-// says checks that each text is told, and that whatever is not well comes with advice.
+// says checks that each text is reported, and that whatever is not well comes with advice.
 func says(t *testing.T, name string, all []finding, want ...string) {
 	t.Helper()
-	got := told(all...)
+	got := textOf(all...)
 	for _, text := range want {
 		if !strings.Contains(got, text) {
 			t.Errorf("%s: %q is not in\n%s", name, text, got)
@@ -66,10 +65,10 @@ func TestDoctorOfDisks(t *testing.T) {
 		want string
 	}{
 		"room": {app.Disk{Free: 50 * gib, Size: 100 * gib, Type: "ext4"},
-			"ok disk room: 50 GiB free of 100 GiB, 1 GiB in reserve\nok disk kind: ext4"},
-		"little":  {app.Disk{Free: 3 * gib, Size: 4 * gib}, "warning disk room"},
-		"a tenth": {app.Disk{Free: 9 * gib, Size: 100 * gib}, "warning disk room"},
-		"none":    {app.Disk{Free: gib / 2, Size: 100 * gib}, "failed disk room: 512 MiB"},
+			"ok disk space: 50 GiB free of 100 GiB, 1 GiB in reserve\nok disk kind: ext4"},
+		"little":  {app.Disk{Free: 3 * gib, Size: 4 * gib}, "warning disk space"},
+		"a tenth": {app.Disk{Free: 9 * gib, Size: 100 * gib}, "warning disk space"},
+		"none":    {app.Disk{Free: gib / 2, Size: 100 * gib}, "failed disk space: 512 MiB"},
 		"files": {app.Disk{Free: gib, Size: gib, Files: 1e6, FreeFiles: 10},
 			"warning disk files"},
 		"network": {app.Disk{Free: gib, Size: gib, Type: "nfs", Network: true},
@@ -104,9 +103,9 @@ func TestDoctorOfMachines(t *testing.T) {
 		"warning limits open files", "failed limits size of a file: at most 1 GiB")
 	says(t, "too few files", limits(local.Machine{Files: 1024}), "failed limits open files")
 	c := app.DefaultConfig()
-	says(t, "memory", room(local.Machine{Cpus: 2, Memory: 8 << 30}, c),
+	says(t, "memory", memory(local.Machine{Cpus: 2, Memory: 8 << 30}, c),
 		"ok machine processors: 2", "ok machine memory: 8 GiB, of which 704 MiB")
-	says(t, "little memory", room(local.Machine{Cpus: 1, Memory: 512 << 20}, c),
+	says(t, "little memory", memory(local.Machine{Cpus: 1, Memory: 512 << 20}, c),
 		"warning machine memory")
 	if found := limits((local.Machine{})); found != nil {
 		t.Errorf("of a machine that says nothing: %v", found)
@@ -123,22 +122,22 @@ func TestDoctorOfMetrics(t *testing.T) {
 		"andon_disk_free_bytes 1e9\nandon_disk_size_bytes 1e11\nandon_disk_reserve_bytes 2e8\n" +
 		"with{label=\"a b\"} 1\nbad line\n"))
 	says(t, "metrics", metricFindings(values), "warning limits open files: 1000 of at most 1024",
-		"warning disk room: 954 MiB free of 93.1 GiB")
+		"warning disk space: 954 MiB free of 93.1 GiB")
 	values["process_max_fds"], values["andon_disk_free_bytes"] = 65536, 5e10
-	says(t, "metrics", metricFindings(values), "ok limits open files", "ok disk room")
+	says(t, "metrics", metricFindings(values), "ok limits open files", "ok disk space")
 	if found := metricFindings(map[string]float64{}); found != nil {
 		t.Errorf("of no metrics: %v", found)
 	}
 	now := time.Now()
-	says(t, "clocks", []finding{clockBeside(now, now.Add(time.Second))}, "ok clock")
-	says(t, "clocks", []finding{clockBeside(now, now.Add(-time.Minute))}, "warning clock beside "+
-		"this machine's: 1m0s apart")
+	says(t, "clocks", []finding{clockDifference(now, now.Add(time.Second))}, "ok clock")
+	says(t, "clocks", []finding{clockDifference(now, now.Add(-time.Minute))}, "warning clock "+
+		"difference from this machine: 1m0s")
 	for url, want := range map[string]string{
 		"http://127.0.0.1:1": "", "http://localhost": "", "http://[::1]:1": "",
 		"https://plant.example": "",
 		"http://plant.example":  "the token too",
 	} {
-		if got := told(unsafeWay(url, true)...); !strings.Contains(got, want) ||
+		if got := textOf(unencrypted(url, true)...); !strings.Contains(got, want) ||
 			(want == "") != (got == "") {
 			t.Errorf("%s: %q", url, got)
 		}
@@ -174,22 +173,7 @@ func newDoctor() (*doctor, *bytes.Buffer) {
 	return &doctor{Program: &command.Program{
 		Stdout: &out, Stderr: io.Discard, Version: client.Version{Version: "v1"},
 		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
-	}, asks: someAsks()}, &out
-}
-
-// someAsks are the checks that the tests of servers look at: all of them take a second, and many
-// with the race detector.
-func someAsks() []storecheck.Check {
-	names := []string{
-		"2.7 an escalated entry is in the supervisor's list until withdrawn",
-		"2.7 a late entry may be escalated, also a normal one",
-		"2.9 what is acknowledged is in history, current state and every index",
-		"2.10 a retired device leaves counts and lists, its history stays",
-		"3 intervals are the runs of one state", "3 one metric across devices",
-	}
-	return slices.DeleteFunc(storecheck.ServerChecks(), func(c storecheck.Check) bool {
-		return !slices.Contains(names, c.String())
-	})
+	}}, &out
 }
 
 // forgetful is a store that forgets assignments.
@@ -212,7 +196,7 @@ func TestDoctorOfStores(t *testing.T) {
 	d, out := newDoctor()
 	d.describe(t.Context(), store, app.DefaultConfig())
 	says(t, "memory", d.report.Findings, "warning store durability",
-		"warning store throwaway tenants: 1 tenant of checks that were broken off: "+
+		"warning store throwaway tenants: 1 tenant of checks that were interrupted: "+
 			"andon-check-X-first")
 	d.runChecks(t.Context(), &forgetful{store}, storecheck.Checks())
 	says(t, "forgetful", d.report.Findings, "failed checks 2.6 unassigned means no one")
@@ -224,8 +208,8 @@ func TestDoctorOfStores(t *testing.T) {
 	}
 }
 
-// TestDoctorOfRefusals: what refuses every check alike is told once, with how many there were; what
-// refuses one of them is told as any other failure.
+// TestDoctorOfRefusals: what refuses every check is reported once, with how many there were; what
+// refuses one of them is reported as any other failure.
 func TestDoctorOfRefusals(t *testing.T) {
 	for method, want := range map[string]string{
 		"Append": "failed checks semantics: 7 checks could not be made: no room left ->\n" +
@@ -240,7 +224,7 @@ func TestDoctorOfRefusals(t *testing.T) {
 			d.runChecks(t.Context(), wrap.Around(memstore.New(), faults.Hook), storecheck.Few())
 			says(t, method, d.report.Findings, want)
 			if n := d.report.tally(failed); n != 1 {
-				t.Errorf("%s: %d failures:\n%s", method, n, told(d.report.Findings...))
+				t.Errorf("%s: %d failures:\n%s", method, n, textOf(d.report.Findings...))
 			}
 		}
 	}
@@ -284,16 +268,14 @@ func brokenServer(
 	return s
 }
 
-// TestDoctorOfDefects: a defect of the store is found over HTTP by the scenarios that meet it, each
-// with its line, and by no other.
+// TestDoctorOfDefects: a defect of the store is found over HTTP by the steps that meet it, and by
+// no other.
 func TestDoctorOfDefects(t *testing.T) {
 	nothing := func(http.ResponseWriter, *http.Request) bool { return false }
 	for method, want := range map[string]string{
-		"": "ok checks semantics: 1",
-		"SupervisorEvents": "failed checks 2.7 a late entry may be escalated, also a normal one: " +
-			"scenarios/people.txt: line ",
-		"Retire": "failed checks 2.10 a retired device leaves counts and lists, its history " +
-			"stays: scenarios/retirement.txt: line ",
+		"":                 "ok checks round trip: 28 answers are right",
+		"SupervisorEvents": "failed checks entries of a supervisor: ",
+		"Retire":           "failed checks retire: ",
 	} {
 		var faults wrap.Faults
 		if method != "" {
@@ -303,9 +285,6 @@ func TestDoctorOfDefects(t *testing.T) {
 		s := brokenServer(t, wrap.Around(store, faults.Hook), nothing)
 		d, _ := newDoctor()
 		d.URL, d.Attempts = s.URL, 1
-		if method == "" {
-			d.asks = storecheck.ServerChecks()
-		}
 		if err := d.examineServer(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -332,14 +311,13 @@ func TestDoctorOfServers(t *testing.T) {
 		status       int
 		want         string
 	}{
-		"wrong": {"/intervals", `{"items":[]}`, 200,
-			"failed checks 3 intervals are the runs of one state: scenarios/questions.txt: line "},
-		"sick": {"/escalations", `{}`, 500,
-			"failed checks 2.7 an escalated entry is in the supervisor's list until withdrawn"},
+		"wrong": {"/intervals", `{"items":[]}`, 200, "failed checks intervals of one state: " +
+			`the answer is "", not "WARNING2 NORMAL"`},
+		"sick": {"/escalations", `{}`, 500, "failed checks escalate: "},
 		"incapable": {"/metrics/temp/", `{}`, 501,
-			"current state and every index; 3 one metric across devices"},
+			"ok checks not asked: this store can't serve: one metric of all devices"},
 		"not ready": {"/readyz", `{}`, 503, "failed server ready"},
-		"no tenant": {"/tenants/andon-check", `{}`, 500, "failed checks use a tenant"},
+		"no tenant": {"/tenants/andon-check", `{}`, 500, "failed checks create a tenant"},
 		"mute":      {"/metrics", `{}`, 404, "warning server metrics: read metrics: HTTP 404"},
 		"strange":   {"/version", `hello`, 200, "failed server reach: read the answer"},
 	} {
@@ -378,7 +356,7 @@ func TestDoctorInterrupted(t *testing.T) {
 		return false
 	})
 	d, _ := newDoctor()
-	d.URL, d.Attempts, d.patience = s.URL, 1, time.Second
+	d.URL, d.Attempts, d.timeout = s.URL, 1, time.Second
 	err := d.run(ctx, config.Sources{}, command.FormatTable)
 	if err == nil || !strings.Contains(err.Error(), "interrupted") {
 		t.Errorf("got %v", err)

@@ -26,7 +26,7 @@ func (d *doctor) examineMachine(c app.Config) {
 	}
 	d.report.add(clock(m)...)
 	d.report.add(limits(m)...)
-	d.report.add(room(m, c)...)
+	d.report.add(memory(m, c)...)
 }
 
 func (d *doctor) examineDisk(c app.Config) {
@@ -36,8 +36,8 @@ func (d *doctor) examineDisk(c app.Config) {
 	}
 	switch {
 	case err != nil:
-		d.report.add(finding{Status: failed, Area: "disk", What: "room", Found: err.Error(),
-			Advice: "The store's directory has to be on a disk that can be looked at."})
+		d.report.add(finding{Status: failed, Area: "disk", What: "space", Found: err.Error(),
+			Advice: "The store's directory has to be on a disk that can be read."})
 	case disk.Unsupported:
 		return
 	default:
@@ -47,14 +47,14 @@ func (d *doctor) examineDisk(c app.Config) {
 	d.report.add(syncFinding(took, err))
 }
 
-// diskFindings decides about room, files and the kind of file system.
+// diskFindings judges space, number of files and kind of the file system.
 func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
 	source := "statfs of " + dir
-	found := []finding{roomFinding(disk, reserve, source)}
+	found := []finding{spaceFinding(disk.Free, disk.Size, reserve, source)}
 	if disk.Files > 0 && disk.FreeFiles < max(1000, disk.Files/100) {
 		found = append(found, finding{
 			Status: warning, Area: "disk", What: "files", Source: source,
-			Found: fmt.Sprintf("the file system has room for %d files more, of %d", disk.FreeFiles,
+			Found: fmt.Sprintf("the file system can hold %d more files, of %d", disk.FreeFiles,
 				disk.Files),
 			Advice: "Find what makes so many files (df -i), or move the store to a disk of its " +
 				"own.",
@@ -64,15 +64,15 @@ func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
 	case disk.Network:
 		found = append(found, finding{
 			Status: warning, Area: "disk", What: "kind", Source: source,
-			Found: disk.Type + ": what is written goes to another machine, or may",
-			Advice: "The store relies on local locks and on fsync meaning it: put its directory " +
-				"onto a local disk.",
+			Found: disk.Type + ": the files are, or may be, on another machine",
+			Advice: "The store needs local locks and an fsync that waits for the disk: put its " +
+				"directory onto a local disk.",
 		})
 	case disk.Passing != "":
 		found = append(found, finding{
 			Status: warning, Area: "disk", What: "kind", Source: source,
 			Found:  disk.Type + ": " + disk.Passing,
-			Advice: "Put the store onto a disk that stays; for a container, mount a volume there.",
+			Advice: "Put the store onto a disk that is kept; for a container, mount a volume.",
 		})
 	case disk.Type != "":
 		found = append(found, finding{well, "disk", "kind", disk.Type, source, ""})
@@ -80,37 +80,37 @@ func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
 	return found
 }
 
-func roomFinding(disk app.Disk, reserve uint64, source string) finding {
+func spaceFinding(free, size, reserve uint64, source string) finding {
 	f := finding{
-		Status: well, Area: "disk", What: "room", Source: source,
+		Status: well, Area: "disk", What: "space", Source: source,
 		Found: fmt.Sprintf("%s free of %s, %s in reserve",
-			draw.Bytes(disk.Free), draw.Bytes(disk.Size), draw.Bytes(reserve)),
+			draw.Bytes(free), draw.Bytes(size), draw.Bytes(reserve)),
 	}
 	switch {
-	case disk.Free < reserve:
+	case free < reserve:
 		f.Status = failed
-		f.Advice = "Writes are refused with 507 until there is room: free some on that disk, or " +
+		f.Advice = "Writes are refused with 507 until there is space: free some on that disk, or " +
 			"shorten the retention (andon tenant set)."
-	case disk.Free < 4*reserve, disk.Free < disk.Size/10:
+	case free < 4*reserve, free < size/10:
 		f.Status = warning
-		f.Advice = "Make room before it is needed: below the reserve writes are refused with 507."
+		f.Advice = "Make space before it is needed: below the reserve writes are refused with 507."
 	}
 	return f
 }
 
-// syncTime measures how long the disk takes to keep a few bytes for good: the median of some times.
+// syncTime measures how long an fsync of a few bytes takes: the median of some.
 func syncTime(dir string) (time.Duration, error) {
 	f, err := os.CreateTemp(dir, ".andon-doctor-")
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // it is empty but for a few lines
+	defer func() { _ = os.Remove(f.Name()) }() // it is small
 	defer f.Close()
 	const times = 21
 	took := make([]time.Duration, times)
 	for i := range took {
 		begun := time.Now()
-		if _, err := f.WriteString("Andon looks how long this takes.\n"); err != nil {
+		if _, err := f.WriteString("Andon measures how long this takes.\n"); err != nil {
 			return 0, err
 		}
 		if err := f.Sync(); err != nil {
@@ -131,17 +131,17 @@ func syncFinding(took time.Duration, err error) finding {
 	switch {
 	case err != nil:
 		f.Status, f.Found = failed, err.Error()
-		f.Advice = "The server could not write either: look at the disk and at who owns the " +
+		f.Advice = "The server could not write either: check the disk and the owner of the " +
 			"directory."
 	case took > slow:
 		f.Status = warning
-		f.Advice = "Every write waits for that long. Senders get on with larger batches and more " +
-			"of them at once; a solid-state disk needs less than 5 ms."
+		f.Advice = "Every write waits this long. Larger batches and more of them at once help; a " +
+			"solid-state disk needs less than 5 ms."
 	}
 	return f
 }
 
-// clock decides about the time: entries far ahead of it are rejected, and retention goes by it.
+// clock judges the time: entries far ahead of it are rejected, and retention uses it.
 func clock(m local.Machine) []finding {
 	f := finding{
 		Status: well, Area: "clock", What: "time", Source: "the clock of this machine",
@@ -149,8 +149,8 @@ func clock(m local.Machine) []finding {
 	}
 	if m.Now.Before(m.Built) {
 		f.Status = failed
-		f.Found += ", before this program was made (" + m.Built.UTC().Format(time.DateOnly) + ")"
-		f.Advice = "Set the clock. Entries of now would be rejected as being in the future."
+		f.Found += ", before this program was built (" + m.Built.UTC().Format(time.DateOnly) + ")"
+		f.Advice = "Set the clock. Current entries would be rejected as being in the future."
 	}
 	found := []finding{f}
 	if m.Synced == nil {
@@ -159,9 +159,9 @@ func clock(m local.Machine) []finding {
 	s := finding{Status: well, Area: "clock", What: "synchronised", Found: "yes",
 		Source: "adjtimex"}
 	if !*m.Synced {
-		s.Status, s.Found = warning, "no: the kernel knows of nothing that keeps it right"
-		s.Advice = "Run chrony or systemd-timesyncd. In a container that is the host's affair; " +
-			"some hosts keep the clock without telling the kernel, and then this is no matter."
+		s.Status, s.Found = warning, "no, as the kernel says"
+		s.Advice = "Run chrony or systemd-timesyncd, for a container on its host. Some hosts set " +
+			"the clock without telling the kernel; then ignore this."
 	}
 	return append(found, s)
 }
@@ -181,8 +181,8 @@ func limits(m local.Machine) (found []finding) {
 			f.Status = warning
 		}
 		if f.Status != well {
-			f.Advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. A service " +
-				"may have another limit than this shell."
+			f.Advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. The limit of " +
+				"a service may differ from that of this shell."
 		}
 		found = append(found, f)
 	}
@@ -190,7 +190,7 @@ func limits(m local.Machine) (found []finding) {
 		found = append(found, finding{
 			Status: failed, Area: "limits", What: "size of a file", Source: source,
 			Found:  "at most " + draw.Bytes(m.FileSize),
-			Advice: "The process is ended when a file grows larger: ulimit -f unlimited.",
+			Advice: "A process with a larger file is ended: ulimit -f unlimited.",
 		})
 	}
 	return found
@@ -203,21 +203,21 @@ func most(n uint64) string {
 	return fmt.Sprintf("at most %d", n)
 }
 
-// room decides about memory. What is counted is what the settings allow to be taken; the fleet's
-// own comes on top, a few hundred bytes a device.
-func room(m local.Machine, c app.Config) []finding {
+// memory judges the memory that the settings allow the program to take. The current states of the
+// fleet come on top, a few hundred bytes a device.
+func memory(m local.Machine, c app.Config) []finding {
 	found := []finding{{well, "machine", "processors", fmt.Sprint(m.Cpus), "GOMAXPROCS", ""}}
 	if m.Memory == 0 {
 		return found
 	}
-	const writing = 3 * 64 << 20 // tables in memory that are filled or being written
+	const writing = 3 * 64 << 20 // memtables that are filled or flushed
 	need := uint64(c.Limits.Memory) + writing
 	takes := c.Takes()
 	cache := takes.Cache
 	need += uint64(cache.Bytes + takes.Newest.Bytes)
 	f := finding{
 		Status: well, Area: "machine", What: "memory", Source: m.MemorySource,
-		Found: fmt.Sprintf("%s, of which %s may be taken beside the fleet", draw.Bytes(m.Memory),
+		Found: fmt.Sprintf("%s, of which %s may be taken besides the fleet", draw.Bytes(m.Memory),
 			draw.Bytes(need)),
 	}
 	if need > m.Memory/4*3 {

@@ -7,7 +7,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// status says how well what was looked at is.
 type status string
 
 const (
@@ -19,14 +18,14 @@ const (
 type finding struct {
 	Status status `json:"status"`
 	Area   string `json:"area"`             // "store", "disk", "clock", ...
-	What   string `json:"what"`             // "room"
+	What   string `json:"what"`             // "space"
 	Found  string `json:"found"`            // "3.1 GiB free of 40 GiB"
 	Source string `json:"source,omitempty"` // where that comes from
-	Advice string `json:"advice,omitempty"` // what to do, where something is to be done
+	Advice string `json:"advice,omitempty"` // what to do, unless it is well
 }
 
 type examination struct {
-	Target   string    `json:"target"` // what was looked at
+	Target   string    `json:"target"` // what was checked
 	Findings []finding `json:"findings"`
 	Warnings int       `json:"warnings"`
 	Failed   int       `json:"failed"`
@@ -34,12 +33,12 @@ type examination struct {
 
 func (e *examination) add(all ...finding) { e.Findings = append(e.Findings, all...) }
 
-// fail adds what is wrong, with what to do about it.
+// fail adds a problem.
 func (e *examination) fail(area, what, found, source, advice string) {
 	e.add(finding{failed, area, what, found, source, advice})
 }
 
-// warn adds what may become wrong.
+// warn adds what may become a problem.
 func (e *examination) warn(area, what, found, source, advice string) {
 	e.add(finding{warning, area, what, found, source, advice})
 }
@@ -67,13 +66,13 @@ func (e *examination) print(p *command.Program, form string) error {
 			{Text: draw.Legible(f.Found)}, {Text: f.source()},
 		}
 	}
-	out.Fitted(rows) // below, what needs advice is told whole
+	out.Fitted(rows) // the advice below repeats what is cut here
 	e.printAdvice(out)
 	out.Line("\n%s, %s.", draw.Count(e.Warnings, "warning"), failures(e.Failed))
 	return nil
 }
 
-// printAdvice stands below the table, because it is longer than a row should be.
+// printAdvice prints below the table what is too long for a row.
 func (e *examination) printAdvice(out draw.Printer) {
 	for _, f := range e.Findings {
 		if f.Advice != "" {

@@ -12,24 +12,21 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
-	"github.com/andonhq/andon/internal/cli/draw"
-	"github.com/andonhq/andon/storecheck"
 )
 
-// examineServer looks at a running server: first from outside, then by using it.
+// examineServer checks a running server: first what it says of itself, then a round trip.
 func (d *doctor) examineServer(ctx context.Context) error {
 	d.report.Target = "the server at " + d.URL
 	token, err := command.ReadTokenFile(d.TokenFile)
 	if err != nil {
 		return err
 	}
-	tenant := andon.TenantID("andon-check-" + rand.Text() + "-clock")
+	tenant := andon.TenantID("andon-check-" + rand.Text())
 	c, err := client.New(client.Options{
 		URL: d.URL, Tenant: tenant, Token: token, Attempts: d.Attempts, HTTP: command.Impatient(),
 	})
@@ -37,50 +34,63 @@ func (d *doctor) examineServer(ctx context.Context) error {
 		return andon.Errorf(andon.Invalid, "%w", err)
 	}
 	defer c.Close()
-	d.report.add(unsafeWay(d.URL, token != "")...)
-	if d.reach(ctx, &visit{c, strings.TrimSuffix(d.URL, "/"), token}) {
-		d.askServer(ctx, c, tenant)
+	d.report.add(unencrypted(d.URL, token != "")...)
+	if d.reach(ctx, &remote{c, strings.TrimSuffix(d.URL, "/"), token}) {
+		d.runRoundTrip(ctx, c, tenant)
 	}
 	return nil
 }
 
-// askServer runs scenarios in tenants that are deleted however that ends. One more is for the
-// clock.
-func (d *doctor) askServer(ctx context.Context, c *client.Client, clock andon.TenantID) {
-	server := overHTTP{client: c, asked: new(atomic.Int64)}
+// runRoundTrip runs the steps in a tenant that it deletes in every case.
+func (d *doctor) runRoundTrip(ctx context.Context, c *client.Client, tenant andon.TenantID) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
-		err := server.DeleteTenant(ctx, clock)
-		if err != nil && andon.KindOf(err) != andon.NotFound {
+		err := c.DeleteTenant(ctx, tenant)
+		if err != nil && !command.IsStatus(err, http.StatusNotFound) {
 			d.report.fail("checks", "delete the throwaway tenant", err.Error(), "",
-				"Delete it yourself: andon tenant delete "+string(clock))
+				"Delete it yourself: andon tenant delete "+string(tenant))
 		}
 	}()
-	err := server.MakeTenant(ctx, clock)
-	if err == nil {
-		_, err = server.Now(ctx)
-	}
-	if err != nil {
-		d.report.fail("checks", "use a tenant", err.Error(), overHTTPSource,
+	const anHour = andon.Duration(3_600_000_000)
+	if _, err := c.PutTenant(ctx, tenant, client.TenantChange{}); err != nil {
+		d.report.fail("checks", "create a tenant", err.Error(), roundTripSource,
 			"Nothing can be checked without one. The log of the server has more.")
 		return
 	}
-	checks := checking{
-		doctor: d, source: overHTTPSource, all: len(d.asks),
-		advice: "The log of the server may say more; andon doctor on its store, while it is " +
-			"stopped, tells whether the store or the way to it is at fault.",
+	var right int
+	var unsupported []string
+	r := &roundTrip{c, d.Now().Add(-anHour)}
+	for _, s := range r.steps(ctx) {
+		err := s.within(ctx, d.timeout)
+		switch {
+		case ctx.Err() != nil:
+			return // doctor.run reports it
+		case command.IsUnsupported(err):
+			unsupported = append(unsupported, s.name)
+		case err != nil:
+			d.report.fail("checks", s.name, err.Error(), roundTripSource, roundTripAdvice)
+			d.timeout /= 2 // a server that is wrong about everything is soon done with
+		default:
+			right++
+		}
 	}
-	checks.run(ctx, func(report func(storecheck.Result)) error {
-		how := storecheck.Asking{Full: d.full, Patience: d.patience}
-		return storecheck.Ask(ctx, server, d.asks, how, report)
-	})
+	d.report.add(finding{well, "checks", "round trip", fmt.Sprintf("%d answers are right", right),
+		roundTripSource, ""})
+	if len(unsupported) > 0 {
+		d.report.add(finding{well, "checks", "not asked", "this store can't serve: " +
+			strings.Join(unsupported, "; "), roundTripSource, ""})
+	}
 }
 
-const overHTTPSource = "storecheck over HTTP, in throwaway tenants"
+const (
+	roundTripSource = "requests in a throwaway tenant"
+	roundTripAdvice = "The log of the server may say more; andon doctor on its store, while it is " +
+		"stopped, tells whether the store or the way to it is at fault."
+)
 
-// unsafeWay warns where others on the way could read along.
-func unsafeWay(address string, token bool) []finding {
+// unencrypted warns if others on the network could read what is sent.
+func unencrypted(address string, token bool) []finding {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "localhost" ||
 		net.ParseIP(u.Hostname()).IsLoopback() {
@@ -88,9 +98,9 @@ func unsafeWay(address string, token bool) []finding {
 	}
 	f := finding{
 		Status: warning, Area: "network", What: "encryption", Source: "--url",
-		Found: "none: what is sent can be read on the way",
-		Advice: "Give the server a certificate (--tls-cert, --tls-key), or a proxy in front that " +
-			"has one.",
+		Found: "none: others on the network can read what is sent",
+		Advice: "Give the server a certificate (--tls-cert, --tls-key), or put it behind a proxy " +
+			"that has one.",
 	}
 	if token {
 		f.Found += ", the token too"
@@ -98,15 +108,16 @@ func unsafeWay(address string, token bool) []finding {
 	return []finding{f}
 }
 
-type visit struct {
+// remote is the server that is checked.
+type remote struct {
 	*client.Client
 	url   string
 	token string
 }
 
-// reach asks whether anybody is there at all, and what the server says of itself. Where it can't
-// serve, using it would only tell the same again.
-func (d *doctor) reach(ctx context.Context, v *visit) bool {
+// reach reports whether the server answers and is ready, with what it says of itself. Without that,
+// a round trip would only fail for the same reason.
+func (d *doctor) reach(ctx context.Context, v *remote) bool {
 	version, err := v.Version(ctx)
 	if err != nil {
 		d.report.fail("server", "reach", firstLine(d.Explain(err)), "GET /version",
@@ -127,8 +138,9 @@ func (d *doctor) reach(ctx context.Context, v *visit) bool {
 	return true
 }
 
-// findTenants finds the throwaway tenants of others, as findLeftovers does in a store.
-func (d *doctor) findTenants(ctx context.Context, v *visit) {
+// findTenants counts the tenants and finds those that a check left, as findLeftovers does in a
+// store.
+func (d *doctor) findTenants(ctx context.Context, v *remote) {
 	var left []string
 	n := 0
 	for t, err := range v.Tenants(ctx) {
@@ -151,7 +163,7 @@ func firstLine(err error) string {
 	return line
 }
 
-// afterFirstLine is what to do, where an error says so.
+// afterFirstLine returns the advice that an error has after its first line.
 func afterFirstLine(err error) string {
 	if _, rest, ok := strings.Cut(err.Error(), "\n"); ok {
 		return rest
@@ -159,22 +171,23 @@ func afterFirstLine(err error) string {
 	return "Is it the right address, and is the server running?"
 }
 
-// examineMetrics reads /metrics: the clock from its header, limits and disk from what it says.
-func (d *doctor) examineMetrics(ctx context.Context, v *visit) {
+// examineMetrics reads /metrics: the clock from the header of the answer, limits and disk from its
+// body.
+func (d *doctor) examineMetrics(ctx context.Context, v *remote) {
 	values, server, err := v.metrics(ctx)
 	if err != nil {
 		d.report.warn("server", "metrics", err.Error(), "GET /metrics",
-			"Limits and disk of the server were not looked at.")
+			"Limits and disk of the server were not checked.")
 		return
 	}
 	if !server.IsZero() {
-		d.report.add(clockBeside(d.Now().Std(), server))
+		d.report.add(clockDifference(d.Now().Std(), server))
 	}
 	d.report.add(metricFindings(values)...)
 }
 
 // metrics reads the metrics that have no labels, and the time of the server.
-func (v *visit) metrics(ctx context.Context) (map[string]float64, time.Time, error) {
+func (v *remote) metrics(ctx context.Context) (map[string]float64, time.Time, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.url+"/metrics", nil)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -192,12 +205,12 @@ func (v *visit) metrics(ctx context.Context) (map[string]float64, time.Time, err
 	}
 	now, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
-		now = time.Time{} // a proxy may have taken it away
+		now = time.Time{} // a proxy may have removed it
 	}
 	return plainMetrics(io.LimitReader(answer.Body, 16<<20)), now, nil
 }
 
-// plainMetrics reads "name value" from the text format of Prometheus; the rest is passed over.
+// plainMetrics reads the metrics without labels from the text format of Prometheus.
 func plainMetrics(text io.Reader) map[string]float64 {
 	values := map[string]float64{}
 	for lines := bufio.NewScanner(text); lines.Scan(); {
@@ -209,22 +222,22 @@ func plainMetrics(text io.Reader) map[string]float64 {
 	return values
 }
 
-// clockBeside compares two clocks. The header has whole seconds, and the answer was under way.
-func clockBeside(here, server time.Time) finding {
+// clockDifference compares two clocks. The header has whole seconds, and the answer took time.
+func clockDifference(here, server time.Time) finding {
 	apart := here.Sub(server).Abs().Round(time.Second)
 	f := finding{
-		Status: well, Area: "clock", What: "beside this machine's", Source: "the Date of an answer",
-		Found: "the same",
+		Status: well, Area: "clock", What: "difference from this machine", Found: "none",
+		Source: "the Date of an answer",
 	}
 	if apart > 5*time.Second {
-		f.Status, f.Found = warning, apart.String()+" apart"
-		f.Advice = "One of the two is wrong. What devices report further ahead of the server's " +
-			"clock than max_future is rejected."
+		f.Status, f.Found = warning, apart.String()
+		f.Advice = "One of the two is wrong. Entries further ahead of the server's clock than " +
+			"max_future are rejected."
 	}
 	return f
 }
 
-// metricFindings decides about what a server says of itself.
+// metricFindings judges the metrics of a server.
 func metricFindings(values map[string]float64) (found []finding) {
 	if limit := values["process_max_fds"]; limit > 0 {
 		open := values["process_open_fds"]
@@ -238,23 +251,9 @@ func metricFindings(values map[string]float64) (found []finding) {
 		}
 		found = append(found, f)
 	}
-	return append(found, metricRoom(values)...)
-}
-
-func metricRoom(values map[string]float64) []finding {
-	disk, known := values["andon_disk_free_bytes"]
-	if !known {
-		return nil
+	if free, known := values["andon_disk_free_bytes"]; known {
+		found = append(found, spaceFinding(uint64(free), uint64(values["andon_disk_size_bytes"]),
+			uint64(values["andon_disk_reserve_bytes"]), "andon_disk_free_bytes"))
 	}
-	reserve, all := values["andon_disk_reserve_bytes"], values["andon_disk_size_bytes"]
-	f := finding{
-		Status: well, Area: "disk", What: "room", Source: "andon_disk_free_bytes",
-		Found: fmt.Sprintf("%s free of %s, %s in reserve",
-			draw.Bytes(uint64(disk)), draw.Bytes(uint64(all)), draw.Bytes(uint64(reserve))),
-	}
-	if disk < 4*reserve || disk < all/10 {
-		f.Status = warning
-		f.Advice = "Make room before it is needed: below the reserve writes are refused with 507."
-	}
-	return []finding{f}
+	return found
 }

@@ -21,16 +21,16 @@ import (
 	"github.com/andonhq/andon/storecheck"
 )
 
-// examineStore looks at the configured store and at this machine.
+// examineStore checks the configured store and this machine.
 func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
-	c.Log.Level = "error" // what the store has to say of its daily work is not asked for
+	c.Log.Level = "error" // without what the store logs of its daily work
 	d.report.Target = "the store " + c.Store + ", on this machine"
 	switch c.Place() {
 	case adapter.Elsewhere:
 		d.report.Target = "the store " + c.Store + ", and this machine"
 	case adapter.Directory:
 		d.report.Target = "the store in " + c.Data + ", on this machine"
-		remove, err := d.standIn(&c)
+		remove, err := d.useTemporary(&c)
 		if err != nil {
 			d.report.add(unopened(c, err))
 			return nil
@@ -44,9 +44,9 @@ func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
 	return nil
 }
 
-// standIn sees to it that looking makes no store where there was none: a wrong path would leave a
-// directory behind that looks like one. The checks run in a directory beside it then.
-func (d *doctor) standIn(c *app.Config) (remove func(), err error) {
+// useTemporary replaces a directory that has no store yet by a temporary one next to it. Otherwise
+// a wrong path would leave a new store there.
+func (d *doctor) useTemporary(c *app.Config) (remove func(), err error) {
 	entries, err := os.ReadDir(c.Data)
 	if err == nil && len(entries) > 0 {
 		return func() {}, nil
@@ -54,20 +54,20 @@ func (d *doctor) standIn(c *app.Config) (remove func(), err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	beside, err := os.MkdirTemp(existing(c.Data), ".andon-doctor-")
+	temporary, err := os.MkdirTemp(existing(c.Data), ".andon-doctor-")
 	if err != nil {
 		return nil, err
 	}
 	d.report.warn("store", "directory",
-		"there is no store in "+c.Data+" yet; the checks ran in a new one beside it",
-		d.placeOf("data"), "andon serve makes it. If you expected one there, name its directory "+
+		"there is no store in "+c.Data+" yet; the checks ran in a new one next to it",
+		d.sourceOf("data"), "andon serve creates it. If you expected one there, name its directory "+
 			"with --data, or the file of your configuration with --config.")
-	c.Data = filepath.Join(beside, "store")
-	// Where it can't be removed, it is a small directory that says whose it is.
-	return func() { _ = os.RemoveAll(beside) }, nil
+	c.Data = filepath.Join(temporary, "store")
+	// If it can't be removed, a small directory with this name stays.
+	return func() { _ = os.RemoveAll(temporary) }, nil
 }
 
-// existing returns the nearest directory above path that is there.
+// existing returns the nearest directory above path that exists.
 func existing(path string) string {
 	for {
 		path = filepath.Dir(path)
@@ -80,8 +80,8 @@ func existing(path string) string {
 	}
 }
 
-// openAndCheck opens the store, runs all checks and closes it. That it can't be opened is a
-// finding.
+// openAndCheck opens the store, runs the checks and closes it. That it can't be opened is a
+// finding, unless the configuration is wrong.
 func (d *doctor) openAndCheck(ctx context.Context, c app.Config) error {
 	a := local.NewApp(d.Program, c, local.NewLog(d.Stderr, c.Log))
 	store, err := a.OpenStore(ctx, "andon doctor")
@@ -102,18 +102,18 @@ func (d *doctor) openAndCheck(ctx context.Context, c app.Config) error {
 
 func closingAdvice(err error) string {
 	if andon.KindOf(err) == andon.Damaged {
-		return "Restore the store from a backup, and look at the disk."
+		return "Restore the store from a backup, and check the disk."
 	}
-	return "What was acknowledged is kept. Look at the disk."
+	return "What was acknowledged is kept. Check the disk."
 }
 
-// serving finds the address of the server that has a directory open in what the store says of it.
+// serving matches the address of the server that has the directory open, in the error of the store.
 var serving = regexp.MustCompile(`andon at (https?://[^\s,)]+)`)
 
 func unopened(c app.Config, err error) finding {
 	f := finding{
 		Status: failed, Area: "store", What: "opening", Found: err.Error(),
-		Advice: "Without its store the server does not start either: mend that first.",
+		Advice: "Without its store the server does not start either: fix that first.",
 	}
 	switch andon.KindOf(err) {
 	case andon.Damaged:
@@ -126,7 +126,7 @@ func unopened(c app.Config, err error) finding {
 		}
 		f.Advice = "To check the server that has it open, while it runs: andon doctor --url " + url
 	case andon.Full:
-		f.Advice = "Make room on that disk, or lower " + c.Takes().Reserve.Key +
+		f.Advice = "Make space on that disk, or lower " + c.Takes().Reserve.Key +
 			" if it is small on purpose."
 	}
 	if errors.Is(err, fs.ErrPermission) {
@@ -145,34 +145,34 @@ func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) 
 		d.report.add(found)
 	}
 	if err != nil {
-		d.report.fail("store", "what it says of itself", err.Error(), "",
+		d.report.fail("store", "facts", err.Error(), "",
 			"See docs/stores for what this store needs.")
 	}
 	if !store.Capabilities().Durable {
 		d.report.warn("store", "durability", "everything is lost when the program ends",
-			d.placeOf("store"), "This store is for trying things out. --store "+
-				c.Engines[0].Name()+" keeps what it acknowledges.")
+			d.sourceOf("store"), "This store is for trials. --store "+c.Engines[0].Name()+
+				" keeps what it acknowledges.")
 	}
 	if takes := c.Takes(); takes.Cache.Key != "" {
 		d.report.add(
 			finding{well, "store", "cache", draw.Bytes(uint64(takes.Cache.Bytes)),
-				d.placeOf(takes.Cache.Key), ""},
+				d.sourceOf(takes.Cache.Key), ""},
 			finding{well, "store", "head", draw.Bytes(uint64(takes.Newest.Bytes)),
-				d.placeOf(takes.Newest.Key), ""},
+				d.sourceOf(takes.Newest.Key), ""},
 			finding{well, "store", "reserve", draw.Bytes(uint64(takes.Reserve.Bytes)),
-				d.placeOf(takes.Reserve.Key), ""})
+				d.sourceOf(takes.Reserve.Key), ""})
 	}
 	d.findLeftovers(ctx, store)
 }
 
-// throwaway are the beginnings of the names of tenants that checks make.
+// throwaway matches the names of the tenants that checks create.
 var throwaway = regexp.MustCompile(`^andon-(check|doctor)-`)
 
-// findLeftovers finds the tenants of checks that were killed before they could tidy up.
+// findLeftovers finds the tenants of checks that were killed before they could delete them.
 func (d *doctor) findLeftovers(ctx context.Context, store andon.Store) {
 	tenants, err := store.Tenants(ctx)
 	if err != nil {
-		return // describe has said so
+		return // describe reported it
 	}
 	var left []string
 	for _, t := range tenants {
@@ -187,14 +187,14 @@ func (e *examination) leftovers(tenants []string) {
 	if len(tenants) == 0 {
 		return
 	}
-	e.warn("store", "throwaway tenants", fmt.Sprintf("%s of checks that were broken off: %s",
+	e.warn("store", "throwaway tenants", fmt.Sprintf("%s of checks that were interrupted: %s",
 		draw.Count(len(tenants), "tenant"), strings.Join(tenants[:min(len(tenants), 5)], ", ")),
 		"the records of the tenants",
 		"If no other check is running now, delete each: andon tenant delete "+tenants[0])
 }
 
 // checksOf returns the checks to run: a few on a store that others may use at the same time, unless
-// all are asked for.
+// the user asked for all.
 func (d *doctor) checksOf(c app.Config) []storecheck.Check {
 	if c.Place() == adapter.Elsewhere && !d.full {
 		return storecheck.Few()
@@ -205,43 +205,36 @@ func (d *doctor) checksOf(c app.Config) []storecheck.Check {
 // runChecks runs checks of storecheck. Those that fail have a finding each.
 func (d *doctor) runChecks(ctx context.Context, store andon.Store, checks []storecheck.Check) {
 	c := checking{
-		doctor: d, source: "storecheck, in throwaway tenants", all: len(checks),
-		every: len(storecheck.Checks()),
-		advice: "This store does not do what Andon relies on; docs/semantics.md says what that " +
-			"is.\nIf its engine is set up as docs/stores has it, please report it with this line.",
+		doctor: d, skipped: map[string][]string{}, refused: map[andon.Kind][]storecheck.Result{},
 	}
-	c.run(ctx, func(report func(storecheck.Result)) error {
-		return storecheck.Run(ctx, store, checks, report)
-	})
-}
-
-type checking struct {
-	*doctor
-	source, advice string
-	all            int // how many are run
-	every          int // of how many; 0: of all that there are
-
-	passed, failed int
-	notAsked       map[string][]string                // why, and the checks
-	refused        map[andon.Kind][]storecheck.Result // why they could not be made
-}
-
-func (c *checking) run(ctx context.Context, run func(report func(storecheck.Result)) error) {
-	c.notAsked, c.refused = map[string][]string{}, map[andon.Kind][]storecheck.Result{}
-	bar := draw.NewBar(c.Stderr, "checks", int64(c.all), func(done, total int64) string {
+	bar := draw.NewBar(d.Stderr, "checks", int64(len(checks)), func(done, total int64) string {
 		return fmt.Sprintf(" %d of %d", done, total)
 	})
-	err := run(func(r storecheck.Result) {
+	err := storecheck.Run(ctx, store, checks, func(r storecheck.Result) {
 		bar.Add(1)
 		if ctx.Err() == nil {
 			c.add(r)
 		}
 	})
 	bar.End()
-	c.tellRefused()
-	if err == nil && ctx.Err() == nil { // else it was interrupted; doctor.run says so
-		c.summary()
+	c.reportRefused()
+	if err == nil && ctx.Err() == nil { // else doctor.run says that it was interrupted
+		c.reportPassed(len(checks))
 	}
+}
+
+const (
+	checkSource = "storecheck, in throwaway tenants"
+	checkAdvice = "This store does not do what Andon relies on; docs/semantics.md says what that " +
+		"is.\nIf its engine is set up as docs/stores has it, please report it with this line."
+)
+
+// checking collects the results of checks.
+type checking struct {
+	*doctor
+	passed, failed int
+	skipped        map[string][]string                // checks, by the reason
+	refused        map[andon.Kind][]storecheck.Result // by the kind of the error
 }
 
 func (c *checking) add(r storecheck.Result) {
@@ -252,17 +245,17 @@ func (c *checking) add(r storecheck.Result) {
 		c.refused[kind] = append(c.refused[kind], r)
 	case r.Err != nil:
 		c.failed++
-		c.report.fail("checks", r.Check.String(), r.Err.Error(), c.source, c.advice)
+		c.report.fail("checks", r.Check.String(), r.Err.Error(), checkSource, checkAdvice)
 	case r.NotAsked != "":
-		c.notAsked[r.NotAsked] = append(c.notAsked[r.NotAsked], r.Check.String())
+		c.skipped[r.NotAsked] = append(c.skipped[r.NotAsked], r.Check.String())
 	default:
 		c.passed++
 	}
 }
 
-// tellRefused says once why checks could not be made: a store that is full or out of reach refuses
-// all of them, and that says nothing of each.
-func (c *checking) tellRefused() {
+// reportRefused reports once why checks could not be made: a store that is full or can't be reached
+// refuses all of them.
+func (c *checking) reportRefused() {
 	for _, kind := range slices.Sorted(maps.Keys(c.refused)) {
 		all := c.refused[kind]
 		what, found := all[0].Check.String(), all[0].Err.Error()
@@ -272,26 +265,27 @@ func (c *checking) tellRefused() {
 		}
 		advice := "See that the store can be reached, and check again."
 		if kind == andon.Full {
-			advice = "Make room for it, and check again."
+			advice = "Make space for it, and check again."
 		}
-		c.report.fail("checks", what, found, c.source, advice)
+		c.report.fail("checks", what, found, checkSource, advice)
 	}
 }
 
-func (c *checking) summary() {
+// reportPassed says how many of the checks that were run passed.
+func (c *checking) reportPassed(run int) {
 	found := fmt.Sprintf("all %d checks passed", c.passed)
-	if c.failed > 0 || len(c.notAsked) > 0 {
+	if c.failed > 0 || len(c.skipped) > 0 {
 		found = fmt.Sprintf("%d checks passed", c.passed)
 	}
-	if c.all < c.every {
+	if all := len(storecheck.Checks()); run < all {
 		found = fmt.Sprintf("%d checks passed; --full runs all %d, which takes minutes and writes "+
-			"as much", c.passed, c.every)
+			"as much", c.passed, all)
 	}
-	c.report.add(finding{well, "checks", "semantics", found, c.source, ""})
-	for _, why := range slices.Sorted(maps.Keys(c.notAsked)) {
-		checks := c.notAsked[why]
+	c.report.add(finding{well, "checks", "semantics", found, checkSource, ""})
+	for _, why := range slices.Sorted(maps.Keys(c.skipped)) {
+		checks := c.skipped[why]
 		found := fmt.Sprintf("%s, because %s: %s",
 			draw.Count(len(checks), "check"), why, strings.Join(checks, "; "))
-		c.report.add(finding{well, "checks", "not asked", found, c.source, ""})
+		c.report.add(finding{well, "checks", "not asked", found, checkSource, ""})
 	}
 }

@@ -1,4 +1,4 @@
-package doctor
+package test
 
 import (
 	"context"
@@ -179,11 +179,11 @@ func (o overHTTP) Assign(
 func (o overHTTP) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
 ) (andon.Escalation, bool, error) {
-	kept, err := o.of(id).Escalate(ctx, escalationOf(e))
+	kept, err := o.of(id).Escalate(ctx, clientEscalation(e))
 	return andon.Escalation{}, !kept.Again, failure(err)
 }
 
-func escalationOf(e andon.Escalation) client.Escalation {
+func clientEscalation(e andon.Escalation) client.Escalation {
 	return client.Escalation{
 		Device: e.Device, Time: e.Time, State: e.State,
 		Record: client.Record{To: e.To, At: e.At, By: e.By, Note: e.Note},
@@ -219,7 +219,7 @@ func (o overHTTP) Restore(ctx context.Context, id andon.TenantID, h andon.Histor
 		})
 	}
 	for _, e := range h.Escalations {
-		sent.Escalations = append(sent.Escalations, escalationOf(e))
+		sent.Escalations = append(sent.Escalations, clientEscalation(e))
 	}
 	for _, r := range h.Retirements {
 		sent.Retired = append(sent.Retired, client.Retirement{Device: r.Device, Retired: r.At})

@@ -1,4 +1,4 @@
-package doctor
+package test
 
 import (
 	"context"
@@ -16,10 +16,10 @@ func (o overHTTP) Entry(
 	state andon.State,
 ) (andon.Entry, error) {
 	e, err := o.of(id).Entry(ctx, device, at, state)
-	return entryOf(e), failure(err)
+	return domainEntry(e), failure(err)
 }
 
-func entryOf(e client.Entry) andon.Entry {
+func domainEntry(e client.Entry) andon.Entry {
 	entry := andon.Entry{Event: e.Event}
 	for _, r := range e.Escalations {
 		entry.Escalations = append(entry.Escalations, andon.Escalation{
@@ -35,7 +35,7 @@ func entryOf(e client.Entry) andon.Entry {
 	return entry
 }
 
-func queryOf(q andon.EventQuery) client.Query {
+func clientQuery(q andon.EventQuery) client.Query {
 	return client.Query{
 		State: q.States.String(), From: q.Span.From, To: q.Span.To, Order: q.Order, Page: q.Limit,
 	}
@@ -44,37 +44,37 @@ func queryOf(q andon.EventQuery) client.Query {
 func (o overHTTP) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return list(o.of(id).DeviceEvents(ctx, device, queryOf(q)), same)
+	return list(o.of(id).DeviceEvents(ctx, device, clientQuery(q)), same)
 }
 
 func (o overHTTP) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return list(o.of(id).OperatorEvents(ctx, operator, queryOf(q)), same)
+	return list(o.of(id).OperatorEvents(ctx, operator, clientQuery(q)), same)
 }
 
 func (o overHTTP) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return list(o.of(id).SupervisorEvents(ctx, supervisor, queryOf(q)), same)
+	return list(o.of(id).SupervisorEvents(ctx, supervisor, clientQuery(q)), same)
 }
 
 func (o overHTTP) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return list(o.of(id).Events(ctx, queryOf(q)), same)
+	return list(o.of(id).Events(ctx, clientQuery(q)), same)
 }
 
 func (o overHTTP) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	return list(o.of(id).Escalations(ctx, device, queryOf(q)), entryOf)
+	return list(o.of(id).Escalations(ctx, device, clientQuery(q)), domainEntry)
 }
 
 func (o overHTTP) Intervals(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.IntervalQuery,
 ) iter.Seq2[andon.Interval, error] {
-	query := queryOf(andon.EventQuery{
+	query := clientQuery(andon.EventQuery{
 		States: q.States, Span: q.Span, Order: q.Order, Limit: q.Limit,
 	})
 	return list(o.of(id).Intervals(ctx, device, query),
@@ -87,10 +87,10 @@ func (o overHTTP) Device(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (andon.Device, error) {
 	d, err := o.of(id).Device(ctx, device)
-	return deviceOf(d), failure(err)
+	return domainDevice(d), failure(err)
 }
 
-func deviceOf(d client.Device) andon.Device {
+func domainDevice(d client.Device) andon.Device {
 	return andon.Device{
 		ID: d.Device, State: d.State, Severity: d.Severity, Time: d.Time, Since: d.Since,
 		Received: d.Received, Operator: d.Operator, EscalatedTo: d.EscalatedTo,
@@ -116,7 +116,7 @@ func (o overHTTP) Devices(
 	if silent := q.HeardBefore != 0; silent || q.HeardSince != 0 {
 		query.Silent = &silent
 	}
-	return list(o.of(id).Devices(ctx, query), deviceOf)
+	return list(o.of(id).Devices(ctx, query), domainDevice)
 }
 
 func (o overHTTP) Counts(
@@ -177,7 +177,7 @@ func (o overHTTP) Assignments(
 func (o overHTTP) DeviceReadings(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	query := queryOf(andon.EventQuery{Span: q.Span, Order: q.Order, Limit: q.Limit})
+	query := clientQuery(andon.EventQuery{Span: q.Span, Order: q.Order, Limit: q.Limit})
 	return list(o.of(id).DeviceReadings(ctx, device, query, q.Metrics...), same)
 }
 
