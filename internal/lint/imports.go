@@ -141,9 +141,13 @@ func planOfStores() []layer {
 			"internal/store/shared"},
 		{dir: "internal/store/cassandrastore/provision", may: ". internal/store/adapter " +
 			"internal/store/cassandrastore/cql internal/store/cassandrastore/designs"},
+		{dir: "internal/store/dynamostore/ddb", may: ". internal/store/shared"},
+		{dir: "internal/store/dynamostore/provision", may: ". internal/config " +
+			"internal/store/dynamostore/ddb internal/store/shared"},
 		{dir: "internal/store/dynamostore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
 			"internal/current internal/seq internal/sleep internal/store/adapter " +
+			"internal/store/dynamostore/ddb internal/store/dynamostore/provision " +
 			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/all", may: ". internal/config internal/store/adapter " +
 			"internal/store/cassandrastore internal/store/dynamostore internal/store/memstore " +
@@ -178,8 +182,10 @@ func owners() []owner {
 		{"github.com/apache/cassandra-gocql-driver/v2", []string{
 			"internal/store/cassandrastore/cql", "internal/enginetest",
 		}},
-		{"github.com/aws/aws-sdk-go-v2", []string{"internal/store/dynamostore"}},
-		{"github.com/aws/smithy-go", []string{"internal/store/dynamostore"}},
+		{"github.com/aws/aws-sdk-go-v2", []string{"internal/store/dynamostore/ddb",
+			"internal/store/dynamostore/provision"}},
+		{"github.com/aws/smithy-go", []string{"internal/store/dynamostore/ddb",
+			"internal/store/dynamostore/provision"}},
 		{"github.com/quasilyte/go-ruleguard/dsl", []string{"internal/lint/ruleguard"}},
 		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpapi"}},
 		{"github.com/swaggest/swgui", []string{"internal/httpapi"}},
@@ -307,7 +313,9 @@ func wrongOwner(f *File, name string) string {
 			continue
 		}
 		forTests := o.dirs == nil || slices.Contains(o.dirs, "storetest")
-		owns := func(pattern string) bool { return covers(pattern, f.Dir) }
+		owns := func(pattern string) bool {
+			return covers(pattern, f.Dir) || f.Test && strings.HasPrefix(pattern, f.Dir+"/")
+		}
 		if slices.ContainsFunc(o.dirs, owns) || f.Test && forTests {
 			return ""
 		}

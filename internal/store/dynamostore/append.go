@@ -8,6 +8,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -168,7 +169,7 @@ func (a *appending) run(ctx context.Context, taken *slots) error {
 		return err
 	}
 	index := indexRows{}
-	var all []write
+	var all []ddb.Write
 	for i, d := range a.devices {
 		puts, err := a.rows(ctx, d, taken.Slots[i].View, index)
 		if err != nil {
@@ -192,7 +193,7 @@ func (a *appending) run(ctx context.Context, taken *slots) error {
 // the index rows that they need.
 func (a *appending) rows(
 	ctx context.Context, d *deviceAppend, is *device, index indexRows,
-) ([]write, error) {
+) ([]ddb.Write, error) {
 	answers, err := a.store.answering(ctx, a.tenant, is, d.events)
 	if err != nil {
 		return nil, err
@@ -206,7 +207,7 @@ func (a *appending) rows(
 	if d.written { // in another partition, perhaps: of both the later stands
 		stamp = a.store.stamp()
 	}
-	var all []write
+	var all []ddb.Write
 	at := make(map[andon.EntryRef]int, len(d.events))
 	for i := range d.events {
 		e := event{Event: d.events[i], delivery: stamp}
@@ -215,9 +216,7 @@ func (a *appending) rows(
 		if d.written && !purged && !twice && d.answers[i] == answers[i] {
 			continue
 		}
-		w := write{
-			table: tableLog, put: e.item(a.tenant, is, n, expiry(a.store.options.Retention)),
-		}
+		w := ddb.Write{Table: tableLog, Put: e.item(a.tenant, is, n, expiry(a.store.options.Retention))}
 		if twice {
 			all[same] = w
 		} else {

@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -122,18 +124,19 @@ type sdkAlone struct {
 
 // entries puts the entries, in batches of 25 side by side.
 func (a *sdkAlone) entries(ctx context.Context, events []andon.Event) error {
-	chunks := slices.Collect(slices.Chunk(events, batchWrites))
+	chunks := slices.Collect(slices.Chunk(events, ddb.MaxWrites))
 	return shared.Parallel(ctx, len(chunks), func(ctx context.Context, n int) error {
 		var all []types.WriteRequest
 		for i := range chunks[n] {
 			e := event{Event: chunks[n][i], delivery: 1}
 			d := &device{}
 			d.ID = e.Device
-			w := write{put: e.item(a.t, d, 1, expiry(andon.Forever))}
-			all = append(all, w.request())
+			all = append(all, types.WriteRequest{PutRequest: &types.PutRequest{
+				Item: e.item(a.t, d, 1, expiry(andon.Forever)),
+			}})
 		}
 		_, err := a.db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-			RequestItems: map[string][]types.WriteRequest{*a.s.table(tableLog): all},
+			RequestItems: map[string][]types.WriteRequest{a.s.options.Prefix + tableLog: all},
 		})
 		return err
 	})
@@ -159,7 +162,7 @@ func (a *sdkAlone) entriesAndDevices(ctx context.Context, events []andon.Event) 
 			return err
 		}
 		_, err = a.db.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: a.s.table(tableDevices), Item: i,
+			TableName: aws.String(a.s.options.Prefix + tableDevices), Item: i,
 		})
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -15,8 +16,8 @@ import (
 // ones are rows, written before another one takes the place of the newest: so the list is the rows
 // and the newest, whenever a writer ends.
 
-func assignmentKey(t *tenant, d *device, from andon.Time) item {
-	return keyed(recordKeys(), "assignment#"+d.rows(t), timeText(from))
+func assignmentKey(t *tenant, d *device, from andon.Time) ddb.Item {
+	return recordKeys().Item("assignment#"+d.rows(t), timeText(from))
 }
 
 // keepAssignment writes the row of an assignment.
@@ -24,8 +25,8 @@ func (s *Store) keepAssignment(
 	ctx context.Context, t *tenant, d *device, a andon.Assignment,
 ) error {
 	i := assignmentKey(t, d, a.From)
-	i.setText(attrOperator, string(a.Operator))
-	return s.writeAll(ctx, []write{{table: tableRecords, put: i}})
+	i.SetText(attrOperator, string(a.Operator))
+	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Put: i})
 }
 
 // assignments returns those of a device by From, each once, those that change nothing among them.
@@ -36,11 +37,11 @@ func (s *Store) assignments(
 		return nil, nil
 	}
 	q := s.record("assignment#" + d.rows(t))
-	q.order = andon.Asc
+	q.Order = andon.Asc
 	newest := andon.Assignment{Device: d.ID, Operator: d.Assignee, From: d.AssignedFrom}
-	former, err := collect(ctx, s, q, func(i item) (a andon.Assignment, before bool, err error) {
-		a.From, err = parseTime(i.text(attrSort))
-		a.Device, a.Operator = d.ID, andon.PersonID(i.text(attrOperator))
+	former, err := ddb.Collect(ctx, s.db, q, func(i ddb.Item) (a andon.Assignment, before bool, err error) {
+		a.From, err = parseTime(i.Text(attrSort))
+		a.Device, a.Operator = d.ID, andon.PersonID(i.Text(attrOperator))
 		return a, a.From < newest.From, err
 	})
 	return append(former, newest), err
@@ -115,7 +116,7 @@ func (s *Store) keepFormer(ctx context.Context, t *tenant, d *device) error {
 func (s *Store) Assignments(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
-	ctx = s.asked(ctx)
+	ctx = s.forAnswer(ctx)
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Assignment) bool,
 	) error {
@@ -239,8 +240,8 @@ func (s *Store) keepRetirement(
 	if at == 0 {
 		return nil
 	}
-	i := keyed(recordKeys(), "retirement#"+d.rows(t), timeText(at))
-	return s.writeAll(ctx, []write{{table: tableRecords, put: i}})
+	i := recordKeys().Item("retirement#"+d.rows(t), timeText(at))
+	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Put: i})
 }
 
 // Retire is of andon.Current.
@@ -274,15 +275,15 @@ func (s *Store) retire(
 func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) ([]andon.Time, error) {
-	ctx = s.asked(ctx)
+	ctx = s.forAnswer(ctx)
 	t, d, err := s.find(ctx, id, device)
 	if err != nil || d.Retired == 0 {
 		return nil, err
 	}
 	q := s.record("retirement#" + d.rows(t))
-	q.order = andon.Asc
-	former, err := collect(ctx, s, q, func(i item) (at andon.Time, before bool, err error) {
-		at, err = parseTime(i.text(attrSort))
+	q.Order = andon.Asc
+	former, err := ddb.Collect(ctx, s.db, q, func(i ddb.Item) (at andon.Time, before bool, err error) {
+		at, err = parseTime(i.Text(attrSort))
 		return at, at < d.Retired, err
 	})
 	return append(former, d.Retired), err

@@ -4,54 +4,29 @@ import (
 	"context"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
-// Reads for answers are strong or eventual, as the request or else the setting has it. Reads before
-// a write, and those of documents, are always strong: what is concluded from them is written, or
-// remembered.
+// Reads for answers are strong or eventual, as the request or else the setting says. Reads before a
+// write, and those of documents, are always strong: what is derived from them is written, or cached.
 
-const (
-	strong   = "strong"
-	eventual = "eventual"
-)
-
-type eventualKey struct{}
-
-// asked begins an answer: reads in the context that it returns are of the consistency that ctx
-// asks for.
-func (s *Store) asked(ctx context.Context) context.Context {
-	return s.reading(ctx, s.options.Consistency == eventual)
+// forAnswer returns a context whose reads have the consistency that ctx asks for.
+func (s *Store) forAnswer(ctx context.Context) context.Context {
+	return consistent(ctx, s.options.Consistency == ddb.Eventual)
 }
 
-// askedReadings is asked for readings, which have a setting of their own.
-func (s *Store) askedReadings(ctx context.Context) context.Context {
-	return s.reading(ctx, s.options.Consistency == eventual || s.options.Readings == eventual)
+// forReadings is forAnswer for readings, which have a setting of their own.
+func (s *Store) forReadings(ctx context.Context) context.Context {
+	return consistent(ctx,
+		s.options.Consistency == ddb.Eventual || s.options.Readings == ddb.Eventual)
 }
 
-func (s *Store) reading(ctx context.Context, asSet bool) context.Context {
-	is := andon.ConsistencyOf(ctx)
-	if is == andon.Eventual || (is == andon.AsSet && asSet) {
-		return weakly(ctx)
+func consistent(ctx context.Context, eventualAsSet bool) context.Context {
+	wanted := andon.ConsistencyOf(ctx)
+	if wanted == andon.Eventual || wanted == andon.AsSet && eventualAsSet {
+		return ddb.Eventually(ctx)
 	}
 	return ctx
-}
-
-// weakly returns a context for reads that are eventual.
-func weakly(ctx context.Context) context.Context {
-	return context.WithValue(ctx, eventualKey{}, true)
-}
-
-// strongly returns a context for reads that are strong within an answer that is not.
-func strongly(ctx context.Context) context.Context {
-	if isEventual(ctx) {
-		return context.WithValue(ctx, eventualKey{}, false)
-	}
-	return ctx
-}
-
-func isEventual(ctx context.Context) bool {
-	is, _ := ctx.Value(eventualKey{}).(bool)
-	return is
 }
 
 // byIndex refuses an answer that must be strong and is found through an index, which never is.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
 // lagging makes tables of which indexes and eventual reads are as they were when the mirror caught
@@ -30,7 +31,7 @@ func lagging(t *testing.T, change func(*Options)) (*mirror, Options) {
 func TestConsistency(t *testing.T) {
 	m, o := lagging(t, nil)
 	s := open(t, o)
-	o.Consistency = eventual
+	o.Consistency = ddb.Eventual
 	set := open(t, o)
 	id := andon.DefaultTenant
 	send := func(n int, state andon.State, value float64) {

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
 // withdrawalKey is the key of the record that an entry was wrong.
-func withdrawalKey(t *tenant, d *device, at andon.Time, state andon.State) item {
-	return keyed(recordKeys(), "withdrawal#"+d.rows(t), stateDate(state, at))
+func withdrawalKey(t *tenant, d *device, at andon.Time, state andon.State) ddb.Item {
+	return recordKeys().Item("withdrawal#"+d.rows(t), stateDate(state, at))
 }
 
 // withdrawalMark names it among others.
@@ -23,13 +24,13 @@ func withdrawalMark(t *tenant, d *device, ref andon.EntryRef) mark {
 func (s *Store) withdrawal(
 	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
 ) (*andon.Withdrawal, error) {
-	i, err := s.get(ctx, tableRecords, withdrawalKey(t, d, at, state))
+	i, err := s.db.Get(ctx, tableRecords, withdrawalKey(t, d, at, state))
 	if err != nil || i == nil {
 		return nil, err
 	}
 	return &andon.Withdrawal{
-		Device: d.ID, Time: at, State: state, At: i.time(attrAt),
-		By: andon.PersonID(i.text(attrBy)), Note: i.text(attrNote),
+		Device: d.ID, Time: at, State: state, At: i.Time(attrAt),
+		By: andon.PersonID(i.Text(attrBy)), Note: i.Text(attrNote),
 	}, nil
 }
 
@@ -63,11 +64,11 @@ func (s *Store) keepWithdrawal(
 ) (kept andon.Withdrawal, added bool, err error) {
 	key := withdrawalKey(t, d, w.Time, w.State)
 	i := withdrawalKey(t, d, w.Time, w.State)
-	i[attrAt] = number(w.At)
-	i.setText(attrBy, string(w.By))
-	i.setText(attrNote, w.Note)
-	err = s.swap(ctx, tableRecords, key, i, isAbsent(attrKey))
-	if !errors.Is(err, errRaced) {
+	i[attrAt] = ddb.Number(w.At)
+	i.SetText(attrBy, string(w.By))
+	i.SetText(attrNote, w.Note)
+	err = s.db.Swap(ctx, tableRecords, key, i, ddb.Absent(attrKey))
+	if !errors.Is(err, ddb.ErrRaced) {
 		return w, err == nil, err
 	}
 	there, err := s.withdrawal(ctx, t, d, w.Time, w.State)
@@ -96,10 +97,10 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	taken.Forget()
 	for tries := 0; ; tries++ {
 		err := s.purgeOnce(ctx, t, device)
-		if !errors.Is(err, errRaced) {
+		if !errors.Is(err, ddb.ErrRaced) {
 			return err
 		}
-		if err := s.pause(ctx, tries, "purge from", tableDevices); err != nil {
+		if err := s.db.Pause(ctx, tries, "purge from", tableDevices); err != nil {
 			return err
 		}
 	}
@@ -124,64 +125,34 @@ func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) err
 		return err
 	}
 	delete(i, attrList)
-	i[attrTTL] = number(s.options.Now().Std().Add(tombstone).Unix())
+	i[attrTTL] = ddb.Number(s.options.Now().Std().Add(tombstone).Unix())
 	key := devicesKey(t.Key, id)
-	if err := s.swap(ctx, tableDevices, key, i, isStill(attrVersion, was.version)); err != nil {
+	if err := s.db.Swap(ctx, tableDevices, key, i, ddb.Unchanged(attrVersion, was.version)); err != nil {
 		return err
 	}
-	s.counted(t.Key, is)
+	s.count(t.Key, is)
 	return s.deleteRows(ctx, t, was) // what was under way
 }
 
 // deleteRows deletes all rows of a device. Names stay: they may be in use elsewhere.
 func (s *Store) deleteRows(ctx context.Context, t *tenant, d *device) error {
 	of := d.rows(t)
-	var all []question
+	var all []ddb.Query
 	for shard := range d.shards() {
 		all = append(all,
-			question{table: tableLog, key: logKeys(), partition: shardKey(of, shard)},
-			question{table: tableReadings, key: readingKeys(), partition: shardKey(of, shard)})
+			ddb.Query{Table: tableLog, Key: logKeys(), Partition: shardKey(of, shard)},
+			ddb.Query{Table: tableReadings, Key: readingKeys(), Partition: shardKey(of, shard)})
 	}
 	for _, part := range []string{partEscalated, partEscalations} {
-		all = append(all, question{table: tableLog, key: logKeys(), partition: join(of, part)})
+		all = append(all, ddb.Query{Table: tableLog, Key: logKeys(), Partition: join(of, part)})
 	}
 	for _, kind := range []string{"assignment#", "retirement#", "withdrawal#"} {
 		all = append(all, s.record(kind+of))
 	}
 	for _, q := range all {
-		if err := s.deleteAll(ctx, q); err != nil {
+		if err := s.db.DeleteAll(ctx, q); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// deleteAll deletes what a question finds, page by page.
-func (s *Store) deleteAll(ctx context.Context, q question) error {
-	q.page = pageItems
-	var behind item
-	for {
-		_, next, err := s.deletePage(ctx, q, behind)
-		if err != nil || next == nil {
-			return err
-		}
-		behind = next
-	}
-}
-
-// deletePage deletes one page of what a question finds, from behind a key, and returns how many
-// items that were; next is the key to go on behind, nil at the end.
-func (s *Store) deletePage(
-	ctx context.Context, q question, behind item,
-) (n int, next item, err error) {
-	found, next, err := s.ask(ctx, q, behind)
-	if err != nil {
-		return 0, nil, err
-	}
-	all := make([]write, len(found))
-	for n, i := range found {
-		key := item{q.key.hash: i[q.key.hash], q.key.sort: i[q.key.sort]}
-		all[n] = write{table: q.table, remove: key}
-	}
-	return len(all), next, s.writeAll(ctx, all)
 }

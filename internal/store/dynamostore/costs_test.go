@@ -21,6 +21,8 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 )
 
 // page is the page of the store, which has what these tests measure.
@@ -33,8 +35,25 @@ func page(t *testing.T) string {
 	return string(text)
 }
 
+// createTable creates a table that is not one of a store.
+func createTable(t *testing.T, table ddb.Table) {
+	t.Helper()
+	o := defaults()
+	o.Endpoint, o.Region, o.Key, o.Secret = enginetest.DynamoDB(t).URL, "us-east-1", "any", "any"
+	p, err := provision.Begin(t.Context(), o.access(), provision.Setting{
+		Capacity: o.Capacity, Report: func(string) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Table(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // guideModel makes a table of one of the reference's models, with its items.
-func guideModel(t *testing.T, db *dynamodb.Client, number int, key keys) string {
+func guideModel(t *testing.T, db *dynamodb.Client, number int, key ddb.Keys) string {
 	t.Helper()
 	path := fmt.Sprintf("../../../../shared/data/devicestatelog/DeviceStateLog_%d.json", number)
 	data, err := os.ReadFile(path)
@@ -50,12 +69,9 @@ func guideModel(t *testing.T, db *dynamodb.Client, number int, key keys) string 
 		t.Fatal(err)
 	}
 	name := fmt.Sprintf("model%d_%08x", number, rand.Uint32())
-	c := &care{db: db, tell: func(string) {}}
-	if err := c.table(t.Context(), table{name: name, key: key}); err != nil {
-		t.Fatal(err)
-	}
+	createTable(t, ddb.Table{Name: name, Key: key})
 	for _, of := range model.DataModel[0].TableData {
-		i := item{}
+		i := ddb.Item{}
 		for name, value := range of {
 			i[name] = attribute(value)
 		}
@@ -71,7 +87,7 @@ func guideModel(t *testing.T, db *dynamodb.Client, number int, key keys) string 
 func attribute(value any) types.AttributeValue {
 	m := value.(map[string]any)
 	if s, is := m["S"].(string); is {
-		return text(s)
+		return ddb.Text(s)
 	}
 	of := map[string]types.AttributeValue{}
 	for name, value := range m["M"].(map[string]any) {
@@ -83,12 +99,12 @@ func attribute(value any) types.AttributeValue {
 // TestGuideComparison asks for the warnings of a device as the guide does at each step.
 func TestGuideComparison(t *testing.T) {
 	db := rawClient(t, enginetest.DynamoDB(t).URL)
-	byDate, byState := keys{attrDevice, attrDate}, keys{attrDevice, attrStateDate}
+	byDate, byState := ddb.Keys{Hash: attrDevice, Sort: attrDate}, logKeys()
 	names := map[string]string{"#d": attrDevice, "#s": "State"}
-	values := item{":d": text("d#12345"), ":s": text("WARNING")}
+	values := ddb.Item{":d": ddb.Text("d#12345"), ":s": ddb.Text("WARNING")}
 	for _, c := range []struct {
 		model  int
-		key    keys
+		key    ddb.Keys
 		how    string
 		filter bool
 	}{
@@ -146,13 +162,16 @@ func (ct costTest) consumed(do func(ctx context.Context) error) (reads, writes f
 	return reads, writes
 }
 
+// consumer is an operation on a table, or on an index of it.
+type consumer struct{ operation, table, index string }
+
 func (ct costTest) all() map[consumer]float64 {
-	ct.s.meter.mu.Lock()
-	defer ct.s.meter.mu.Unlock()
 	all := map[consumer]float64{}
-	for of, n := range ct.s.meter.consumed {
-		all[of] = n
-	}
+	ct.s.Figures(func(name, _ string, value float64, labels ...string) {
+		if name == "consumed_units_total" {
+			all[consumer{labels[1], labels[3], labels[5]}] = value
+		}
+	})
 	return all
 }
 

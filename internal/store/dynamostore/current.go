@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -14,7 +15,7 @@ import (
 func (s *Store) Device(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
 ) (andon.Device, error) {
-	ctx = s.asked(ctx)
+	ctx = s.forAnswer(ctx)
 	t, err := s.tenant(ctx, tenant)
 	if err != nil {
 		return andon.Device{}, err
@@ -36,7 +37,7 @@ func (s *Store) Device(
 func (s *Store) contents(
 	ctx context.Context, t *tenant, all []*device, shown []andon.Device,
 ) error {
-	var places []item
+	var places []ddb.Item
 	at := map[andon.DeviceID]int{}
 	for i, d := range all {
 		at[d.ID] = i
@@ -44,9 +45,9 @@ func (s *Store) contents(
 		places = append(places, s.places(t, d, ref)...)
 	}
 	found, err := s.eventsAt(ctx, t, places)
-	if err == nil && isEventual(ctx) && len(found) < len(all) {
+	if err == nil && ddb.IsEventual(ctx) && len(found) < len(all) {
 		// The device is of after an entry that this read does not know yet.
-		found, err = s.eventsAt(strongly(ctx), t, places)
+		found, err = s.eventsAt(ddb.Strongly(ctx), t, places)
 	}
 	for _, e := range found {
 		is := &shown[at[e.Device]]
@@ -73,7 +74,7 @@ func (s *Store) contents(
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
-	ctx = s.asked(ctx)
+	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Device) bool) error {
 		if err := byIndex(ctx, "lists of devices"); err != nil {
 			return err
@@ -135,18 +136,18 @@ func (s *Store) admitted(
 func (s *Store) candidates(
 	ctx context.Context, t *tenant, q *andon.DeviceQuery,
 ) (*shared.Merge[andon.DeviceID], error) {
-	var all []question
+	var all []ddb.Query
 	switch {
 	case q.Kind == andon.RetiredDevices:
 		all = listQuestions(t, listRetired)
 	case q.Kind != andon.ShownDevices:
 		all = listQuestions(t, listSilent)
 	case q.EscalatedTo != "":
-		all = []question{{index: indexEscalated, key: keys{attrEscalated, attrID},
-			partition: join(t.Key, string(q.EscalatedTo))}}
+		all = []ddb.Query{{Index: indexEscalated, Key: ddb.Keys{Hash: attrEscalated, Sort: attrID},
+			Partition: join(t.Key, string(q.EscalatedTo))}}
 	case q.Operator != "":
-		all = []question{{index: indexAnswers, key: keys{attrAnswers, attrID},
-			partition: join(t.Key, string(q.Operator))}}
+		all = []ddb.Query{{Index: indexAnswers, Key: ddb.Keys{Hash: attrAnswers, Sort: attrID},
+			Partition: join(t.Key, string(q.Operator))}}
 	default:
 		seen, err := s.seenStates(ctx, t.Key)
 		if err != nil {
@@ -162,28 +163,28 @@ func (s *Store) candidates(
 }
 
 // listQuestions ask for a list of devices, bucket by bucket.
-func listQuestions(t *tenant, names ...string) (all []question) {
+func listQuestions(t *tenant, names ...string) (all []ddb.Query) {
 	for n := range buckets {
 		part := join(t.Key, append(names[:len(names):len(names)], strconv.Itoa(n))...)
-		all = append(all, question{
-			index: indexList, key: keys{attrList, attrID}, partition: part,
+		all = append(all, ddb.Query{
+			Index: indexList, Key: ddb.Keys{Hash: attrList, Sort: attrID}, Partition: part,
 		})
 	}
 	return all
 }
 
 // ids are the devices of indexes, from where the page begins.
-func (s *Store) ids(all []question, q *andon.DeviceQuery) *shared.Merge[andon.DeviceID] {
+func (s *Store) ids(all []ddb.Query, q *andon.DeviceQuery) *shared.Merge[andon.DeviceID] {
 	streams := make([]*shared.Rows[andon.DeviceID], len(all))
 	for i, ask := range all {
-		ask.table, ask.order = tableDevices, andon.Asc
-		ask.page = pageOf(q.Limit, len(all))
-		ask.from = q.Prefix
+		ask.Table, ask.Order = tableDevices, andon.Asc
+		ask.Page = pageOf(q.Limit, len(all))
+		ask.From = q.Prefix
 		if q.After != nil {
-			ask.from = max(ask.from, string(q.After.Device))
+			ask.From = max(ask.From, string(q.After.Device))
 		}
-		streams[i] = rows(s, ask, func(i item) (andon.DeviceID, bool, error) {
-			return andon.DeviceID(i.text(attrID)), true, nil
+		streams[i] = ddb.Rows(s.db, ask, func(i ddb.Item) (andon.DeviceID, bool, error) {
+			return andon.DeviceID(i.Text(attrID)), true, nil
 		})
 	}
 	return shared.NewMerge(streams...)
@@ -211,16 +212,16 @@ func (s *Store) Counts(
 func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
-	ctx = s.asked(ctx)
+	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
 		ask := s.record(namesKey(t, q.Of))
-		ask.order, ask.from, ask.page = andon.Asc, q.After, q.Limit+1
+		ask.Order, ask.From, ask.Page = andon.Asc, q.After, q.Limit+1
 		yield = seq.UpTo(q.Limit, yield)
-		for i, err := range s.each(ctx, ask) {
+		for i, err := range s.db.Items(ctx, ask) {
 			if err != nil {
 				return err
 			}
-			name := i.text(attrSort)
+			name := i.Text(attrSort)
 			if name != q.After && !yield(andon.NameCount{Name: name}) {
 				return nil
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -112,15 +113,15 @@ func (d *device) rows(t *tenant) string {
 }
 
 // devicesKey is the key of the item of a device.
-func devicesKey(tenant string, id andon.DeviceID) item {
-	return item{attrDevice: text(deviceKey(tenant, id))}
+func devicesKey(tenant string, id andon.DeviceID) ddb.Item {
+	return ddb.Item{attrDevice: ddb.Text(deviceKey(tenant, id))}
 }
 
 // readDevice reads an item; nil is a device of which nothing is kept.
-func readDevice(id andon.DeviceID, i item) (*device, error) {
-	d := &device{version: i.int(attrVersion)}
+func readDevice(id andon.DeviceID, i ddb.Item) (*device, error) {
+	d := &device{version: i.Int(attrVersion)}
 	if i != nil {
-		if err := json.Unmarshal([]byte(i.text(attrShown)), &d.folded); err != nil {
+		if err := json.Unmarshal([]byte(i.Text(attrShown)), &d.folded); err != nil {
 			return nil, andon.Errorf(andon.Damaged, "the item of device %q is damaged: %w", id, err)
 		}
 	}
@@ -129,30 +130,30 @@ func readDevice(id andon.DeviceID, i item) (*device, error) {
 }
 
 // item is what is put, with the keys of the lists that the device is in.
-func (d *device) item(t *tenant, version int64) (item, error) {
+func (d *device) item(t *tenant, version int64) (ddb.Item, error) {
 	is, err := json.Marshal(d.folded)
 	if err != nil {
 		return nil, err
 	}
 	i := devicesKey(t.Key, d.ID)
-	i[attrShown], i[attrVersion] = text(string(is)), number(version)
-	i[attrID] = text(string(d.ID))
+	i[attrShown], i[attrVersion] = ddb.Text(string(is)), ddb.Number(version)
+	i[attrID] = ddb.Text(string(d.ID))
 	bucket := bucketOf(string(d.ID))
 	switch {
 	case d.Alive():
-		i[attrList] = text(join(t.Key, listState, string(d.State), bucket))
-		i[attrSince] = number(d.Since)
+		i[attrList] = ddb.Text(join(t.Key, listState, string(d.State), bucket))
+		i[attrSince] = ddb.Number(d.Since)
 	case d.Retired != 0:
-		i[attrList] = text(join(t.Key, listRetired, bucket))
+		i[attrList] = ddb.Text(join(t.Key, listRetired, bucket))
 	default:
-		i[attrList] = text(join(t.Key, listSilent, bucket))
+		i[attrList] = ddb.Text(join(t.Key, listSilent, bucket))
 	}
 	show := d.Show(t.Record.States)
 	if d.Alive() && show.Operator != "" {
-		i[attrAnswers] = text(join(t.Key, string(show.Operator)))
+		i[attrAnswers] = ddb.Text(join(t.Key, string(show.Operator)))
 	}
 	if d.Alive() && show.EscalatedTo != "" {
-		i[attrEscalated] = text(join(t.Key, string(show.EscalatedTo)))
+		i[attrEscalated] = ddb.Text(join(t.Key, string(show.EscalatedTo)))
 	}
 	return i, nil
 }
@@ -184,14 +185,14 @@ func (s *Store) known(ctx context.Context, t *tenant, taken *slots) error {
 func (s *Store) look(ctx context.Context, t *tenant, ids []andon.DeviceID) ([]*device, error) {
 	all := make([]*device, len(ids))
 	at := map[andon.DeviceID]int{}
-	keys := make([]item, len(ids))
+	keys := make([]ddb.Item, len(ids))
 	for i, id := range ids {
 		at[id], keys[i] = i, devicesKey(t.Key, id)
 		all[i], _ = readDevice(id, nil)
 	}
-	found, err := s.getAll(ctx, tableDevices, keys)
+	found, err := s.db.GetAll(ctx, tableDevices, keys)
 	for _, i := range found {
-		_, id := splitDevice(i.text(attrDevice))
+		_, id := splitDevice(i.Text(attrDevice))
 		if all[at[id]], err = readDevice(ids[at[id]], i); err != nil {
 			return nil, err
 		}
@@ -280,14 +281,14 @@ func (s *Store) update(
 		err = s.putDevice(ctx, t, slot.View.version, is)
 		if err == nil {
 			slot.View = is
-			s.counted(t.Key, is)
+			s.count(t.Key, is)
 			return nil
 		}
 		slot.View = nil
-		if !errors.Is(err, errRaced) {
+		if !errors.Is(err, ddb.ErrRaced) {
 			return err
 		}
-		if err := s.pause(ctx, tries, "PutItem", tableDevices); err != nil {
+		if err := s.db.Pause(ctx, tries, "PutItem", tableDevices); err != nil {
 			return err
 		}
 	}
@@ -302,11 +303,11 @@ func (s *Store) putDevice(ctx context.Context, t *tenant, was int64, d *device) 
 	if err != nil {
 		return err
 	}
-	c := isAbsent(attrDevice)
+	c := ddb.Absent(attrDevice)
 	if was != 0 {
-		c = isStill(attrVersion, was)
+		c = ddb.Unchanged(attrVersion, was)
 	}
-	err = s.swap(ctx, tableDevices, devicesKey(t.Key, d.ID), i, c)
+	err = s.db.Swap(ctx, tableDevices, devicesKey(t.Key, d.ID), i, c)
 	if andon.KindOf(err) == andon.Invalid {
 		err = fmt.Errorf("device %q, whose item names the %d states that it has had: %w", d.ID,
 			len(d.States), err)
@@ -330,7 +331,7 @@ func (s *Store) following(
 			return err
 		}
 		s.Stale(id)
-		if err := s.pause(ctx, tries, "follow changed severities in", tableDevices); err != nil {
+		if err := s.db.Pause(ctx, tries, "follow changed severities in", tableDevices); err != nil {
 			return err
 		}
 	}

@@ -1,15 +1,18 @@
 package dynamostore
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 )
 
-// Engine is the store as a program chooses and sets it.
+// Engine is the store as a program selects and configures it.
 type Engine struct {
 	adapter.NoFiles
 	Options
@@ -19,8 +22,9 @@ type Engine struct {
 // NewEngine returns an Engine with the defaults of its settings.
 func NewEngine() adapter.Engine {
 	o := defaults()
-	return &Engine{Options: o, retention: o.Retention.String(),
-		readings: o.ReadingsRetention.String()}
+	return &Engine{
+		Options: o, retention: o.Retention.String(), readings: o.ReadingsRetention.String(),
+	}
 }
 
 // Name implements adapter.Engine.
@@ -42,15 +46,15 @@ func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
 func (e *Engine) Settings() config.Group {
 	g := config.Group{Name: e.Name(), Check: func(c *config.Check) { c.Pair("key", "secret") }}
 	for _, part := range [][]config.Setting{
-		e.ofService(), e.ofWork(), e.ofIndexes(), e.Capacity.settings(),
+		e.serviceSettings(), e.workSettings(), e.indexSettings(), e.Capacity.Settings(),
 	} {
 		g.Settings = append(g.Settings, part...)
 	}
 	return g
 }
 
-// ofService are the settings of which service it is, and which tables.
-func (e *Engine) ofService() []config.Setting {
+// serviceSettings returns the settings that say which service and which tables to use.
+func (e *Engine) serviceSettings() []config.Setting {
 	return []config.Setting{
 		{Key: "region", Value: config.Text(&e.Region),
 			Help: "the AWS region; that of the environment or profile unless set"},
@@ -69,15 +73,15 @@ func (e *Engine) ofService() []config.Setting {
 	}
 }
 
-// ofWork are the settings of how the store works.
-func (e *Engine) ofWork() []config.Setting {
+// workSettings returns the settings of how the store works.
+func (e *Engine) workSettings() []config.Setting {
 	return []config.Setting{
 		{Key: "shards", Value: config.Text(&e.Shards).That(e.checkShards),
 			Help: "partitions of a device: a power of two, or auto for as many as its rate needs"},
-		{Key: "consistency", Value: config.Choice(&e.Consistency, strong, eventual),
+		{Key: "consistency", Value: config.Choice(&e.Consistency, ddb.Strong, ddb.Eventual),
 			Help: "consistency of reads for answers, unless a request chooses with " +
 				"?consistency=; eventual ones cost half and may be a moment behind"},
-		{Key: "readings", Value: config.Choice(&e.Readings, strong, eventual),
+		{Key: "readings", Value: config.Choice(&e.Readings, ddb.Strong, ddb.Eventual),
 			Help: "the same for readings alone"},
 		{Key: "retention", Value: config.Text(&e.retention).That(e.checkRetention),
 			Help: "how long the service keeps entries; a tenant may keep them shorter, not longer"},
@@ -104,21 +108,77 @@ func (e *Engine) checkRetention() error {
 // Open implements adapter.Engine.
 func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error) {
 	if e.Layout == layoutReference {
-		r, err := openReference(ctx, e.in(env))
+		r, err := openReference(ctx, e.optionsIn(env))
 		if err != nil {
 			return nil, err
 		}
 		return r, nil
 	}
-	s, err := Open(ctx, e.in(env))
+	s, err := Open(ctx, e.optionsIn(env))
 	if err != nil {
-		return nil, err // and not a nil *Store that is a Store
+		return nil, err // not a nil *Store in an interface
 	}
 	return s, nil
 }
 
-func (e *Engine) in(env adapter.Env) Options {
+// optionsIn returns the options with what the program gives every store.
+func (e *Engine) optionsIn(env adapter.Env) Options {
 	o := e.Options
 	o.Log, o.Now = env.Log, env.Now
 	return o
+}
+
+// Init implements adapter.Schema.
+func (e *Engine) Init(
+	ctx context.Context, env adapter.Env, s adapter.Setup, report func(statement string),
+) error {
+	return Init(ctx, e.optionsIn(env), s, report)
+}
+
+// Formats implements adapter.Schema.
+func (*Engine) Formats() []string { return provision.Formats() }
+
+// Capacities implements adapter.Schema.
+func (*Engine) Capacities() []string { return provision.Capacities() }
+
+// Template implements adapter.Schema.
+func (e *Engine) Template(format, capacity string) (string, error) {
+	paid := e.Capacity
+	paid.Mode = cmp.Or(capacity, paid.Mode)
+	return provision.Template(format, e.Prefix, e.tables(), paid)
+}
+
+// Init creates the tables with their indexes, or what is missing of them. It may be repeated, also
+// by two processes at once. report is called with each call before it is done, as a command of the
+// AWS CLI.
+func Init(ctx context.Context, o Options, s adapter.Setup, report func(statement string)) error {
+	if s.Replication != "" || s.Retention != nil || s.ReadingsRetention != nil {
+		return andon.Errorf(andon.Invalid, "DynamoDB keeps its own copies, and what it deletes is "+
+			"set by dynamodb.retention and dynamodb.readings_retention: leave out --replication, "+
+			"--retention and --readings-retention")
+	}
+	p, err := provision.Begin(ctx, o.access(), provision.Setting{
+		Capacity: o.Capacity, DryRun: s.DryRun, Report: report,
+	})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	for _, t := range o.tables() {
+		if err := p.Table(ctx, t); err != nil {
+			return err
+		}
+	}
+	if o.Layout == layoutReference {
+		return nil
+	}
+	if err := o.list(ctx, p, s.RemoveIndexes); err != nil {
+		return err
+	}
+	for _, index := range o.spareIndexes() {
+		if err := p.Spare(ctx, o.Prefix+tableReadings, index, s.RemoveIndexes); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
 // The newest escalation record of an entry is one item, which alone is in GSI2, as long as it is
@@ -36,8 +37,8 @@ const (
 	attrNote = "Note"
 )
 
-func standingKey(t *tenant, d *device, at andon.Time, state andon.State) item {
-	return keyed(logKeys(), join(d.rows(t), partEscalated), stateDate(state, at))
+func standingKey(t *tenant, d *device, at andon.Time, state andon.State) ddb.Item {
+	return logKeys().Item(join(d.rows(t), partEscalated), stateDate(state, at))
 }
 
 // standingMark names it among others.
@@ -45,40 +46,40 @@ func standingMark(t *tenant, d *device, ref andon.EntryRef) mark {
 	return mark{join(d.rows(t), partEscalated), ref}
 }
 
-func formerKey(t *tenant, d *device, r *andon.Escalation) item {
-	return keyed(logKeys(), join(d.rows(t), partEscalations),
+func formerKey(t *tenant, d *device, r *andon.Escalation) ddb.Item {
+	return logKeys().Item(join(d.rows(t), partEscalations),
 		stateDate(r.State, r.Time)+"#"+timeText(r.At)+"#"+escape(string(r.To)))
 }
 
 // escalationItem adds what is kept of a record to its key.
-func escalationItem(i item, r *andon.Escalation) item {
-	i[attrAt] = number(r.At)
-	i.setText(attrTo, string(r.To))
-	i.setText(attrBy, string(r.By))
-	i.setText(attrNote, r.Note)
+func escalationItem(i ddb.Item, r *andon.Escalation) ddb.Item {
+	i[attrAt] = ddb.Number(r.At)
+	i.SetText(attrTo, string(r.To))
+	i.SetText(attrBy, string(r.By))
+	i.SetText(attrNote, r.Note)
 	return i
 }
 
-func readEscalation(i item) (andon.Escalation, bool, error) {
-	ref, _, err := splitStateDate(i.text(attrStateDate))
-	_, device := splitDevice(i.text(attrDevice))
+func readEscalation(i ddb.Item) (andon.Escalation, bool, error) {
+	ref, _, err := splitStateDate(i.Text(attrStateDate))
+	_, device := splitDevice(i.Text(attrDevice))
 	return andon.Escalation{
-		Device: device, Time: ref.Time, State: ref.State, At: i.time(attrAt),
-		To: andon.PersonID(i.text(attrTo)), By: andon.PersonID(i.text(attrBy)),
-		Note: i.text(attrNote),
+		Device: device, Time: ref.Time, State: ref.State, At: i.Time(attrAt),
+		To: andon.PersonID(i.Text(attrTo)), By: andon.PersonID(i.Text(attrBy)),
+		Note: i.Text(attrNote),
 	}, true, err
 }
 
-func readStanding(i item) (standing, error) {
+func readStanding(i ddb.Item) (standing, error) {
 	r, _, err := readEscalation(i)
-	return standing{r, i.int(attrVersion)}, err
+	return standing{r, i.Int(attrVersion)}, err
 }
 
 // standing reads the newest record of an entry.
 func (s *Store) standing(
 	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
 ) (standing, error) {
-	i, err := s.get(ctx, tableLog, standingKey(t, d, at, state))
+	i, err := s.db.Get(ctx, tableLog, standingKey(t, d, at, state))
 	if err != nil || i == nil {
 		return standing{}, err
 	}
@@ -105,7 +106,7 @@ func (s *Store) standings(
 
 // standingsOf reads those of any devices.
 func (s *Store) standingsOf(ctx context.Context, marks []mark) (map[mark]standing, error) {
-	found, err := s.beside(ctx, question{table: tableLog, key: logKeys()}, marks)
+	found, err := s.beside(ctx, ddb.Query{Table: tableLog, Key: logKeys()}, marks)
 	all := make(map[mark]standing, len(found))
 	for m, i := range found {
 		if all[m], err = readStanding(i); err != nil {
@@ -121,21 +122,21 @@ func (s *Store) replaceStanding(
 ) error {
 	if was.version != 0 && (was.At != is.At || was.To != is.To) {
 		former := escalationItem(formerKey(t, d, &was.Escalation), &was.Escalation)
-		if err := s.writeAll(ctx, []write{{table: tableLog, put: former}}); err != nil {
+		if err := s.db.Write(ctx, ddb.Write{Table: tableLog, Put: former}); err != nil {
 			return err
 		}
 	}
 	key := standingKey(t, d, is.Time, is.State)
 	i := escalationItem(standingKey(t, d, is.Time, is.State), &is.Escalation)
-	i[attrVersion] = number(max(was.version+1, s.stamp()))
+	i[attrVersion] = ddb.Number(max(was.version+1, s.stamp()))
 	if is.To != "" {
-		i[attrEscalated] = text(join(t.Key, string(is.To)))
+		i[attrEscalated] = ddb.Text(join(t.Key, string(is.To)))
 	}
-	c := isAbsent(attrDevice)
+	c := ddb.Absent(attrDevice)
 	if was.version != 0 {
-		c = isStill(attrVersion, was.version)
+		c = ddb.Unchanged(attrVersion, was.version)
 	}
-	return s.swap(ctx, tableLog, key, i, c)
+	return s.db.Swap(ctx, tableLog, key, i, c)
 }
 
 // compareRecords puts the newest record first; of two at one time the one whose To comes first.
@@ -152,15 +153,15 @@ func (s *Store) insert(ctx context.Context, t *tenant, d *device, r standing) er
 		}
 		if was.version != 0 && compareRecords(r.Escalation, was.Escalation) > 0 {
 			former := escalationItem(formerKey(t, d, &r.Escalation), &r.Escalation)
-			return s.writeAll(ctx, []write{{table: tableLog, put: former}})
+			return s.db.Write(ctx, ddb.Write{Table: tableLog, Put: former})
 		}
 		if was.version != 0 && was.Escalation == r.Escalation {
 			return nil
 		}
-		if err = s.replaceStanding(ctx, t, d, was, r); !errors.Is(err, errRaced) {
+		if err = s.replaceStanding(ctx, t, d, was, r); !errors.Is(err, ddb.ErrRaced) {
 			return err
 		}
-		if err := s.pause(ctx, tries, "PutItem", tableLog); err != nil {
+		if err := s.db.Pause(ctx, tries, "PutItem", tableLog); err != nil {
 			return err
 		}
 	}
@@ -174,11 +175,11 @@ func (s *Store) escalations(
 	if err != nil || newest.version == 0 {
 		return nil, err
 	}
-	q := question{
-		table: tableLog, key: logKeys(), partition: join(d.rows(t), partEscalations),
-		prefix: stateDate(state, at) + "#",
+	q := ddb.Query{
+		Table: tableLog, Key: logKeys(), Partition: join(d.rows(t), partEscalations),
+		Prefix: stateDate(state, at) + "#",
 	}
-	former, err := collect(ctx, s, q, readEscalation)
+	former, err := ddb.Collect(ctx, s.db, q, readEscalation)
 	if err != nil {
 		return nil, err
 	}
@@ -263,11 +264,11 @@ func (s *Store) addRecord(
 			r.At = was.At + 1
 		}
 		err = s.replaceStanding(ctx, t, d, was, standing{Escalation: r})
-		if !errors.Is(err, errRaced) {
+		if !errors.Is(err, ddb.ErrRaced) {
 			r.State = andon.State(strings.Clone(string(r.State)))
 			return r, err == nil, err
 		}
-		if err := s.pause(ctx, tries, "PutItem", tableLog); err != nil {
+		if err := s.db.Pause(ctx, tries, "PutItem", tableLog); err != nil {
 			return r, false, err
 		}
 	}
@@ -277,7 +278,7 @@ func (s *Store) addRecord(
 func (s *Store) EscalatedEntries(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	ctx = s.asked(ctx)
+	ctx = s.forAnswer(ctx)
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Entry) bool,
 	) error {
@@ -305,7 +306,7 @@ func (s *Store) escalatedOf(
 	if d.EverEscalated.To == 0 || q.Span.Empty() {
 		return func(func(event, error) bool) {}
 	}
-	return s.escalatedIn(ctx, t, d.States, q, func(state andon.State) question {
+	return s.escalatedIn(ctx, t, d.States, q, func(state andon.State) ddb.Query {
 		return s.stateRange(join(d.rows(t), partEscalated), state, q.Rest())
 	})
 }

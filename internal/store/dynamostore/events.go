@@ -8,6 +8,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -23,40 +24,40 @@ const (
 	attrAttributes = "Attributes"
 )
 
-func logKeys() keys { return keys{attrDevice, attrStateDate} }
+func logKeys() ddb.Keys { return ddb.Keys{Hash: attrDevice, Sort: attrStateDate} }
 
 func (e *event) at() int64 { return int64(e.Time) }
 
 func (e *event) ref() andon.EntryRef { return andon.EntryRef{Time: e.Time, State: e.State} }
 
 // item is what is kept of an event in one of n shards.
-func (e *event) item(t *tenant, d *device, n int, expires expiry) item {
+func (e *event) item(t *tenant, d *device, n int, expires expiry) ddb.Item {
 	sort := stateDate(e.State, e.Time)
-	i := keyed(logKeys(), shardKey(d.rows(t), shardOf(sort, n)), sort)
-	i[attrDate], i[attrDelivery] = text(timeText(e.Time)), number(e.delivery)
+	i := logKeys().Item(shardKey(d.rows(t), shardOf(sort, n)), sort)
+	i[attrDate], i[attrDelivery] = ddb.Text(timeText(e.Time)), ddb.Number(e.delivery)
 	if e.Operator != "" {
-		i[attrOperator] = text(join(t.Key, string(e.Operator)))
+		i[attrOperator] = ddb.Text(join(t.Key, string(e.Operator)))
 	}
-	i.setText(attrMessage, e.Message)
-	i.setText(attrAttributes, string(e.Attributes))
+	i.SetText(attrMessage, e.Message)
+	i.SetText(attrAttributes, string(e.Attributes))
 	expires.set(i, e.Time)
 	return i
 }
 
 // readEvent reads an entry.
-func readEvent(i item) (e event, ok bool, err error) {
-	ref, _, err := splitStateDate(i.text(attrStateDate))
+func readEvent(i ddb.Item) (e event, ok bool, err error) {
+	ref, _, err := splitStateDate(i.Text(attrStateDate))
 	if err != nil {
 		return e, false, err
 	}
-	_, device := splitDevice(i.text(attrDevice))
-	_, operator := splitDevice(i.text(attrOperator))
+	_, device := splitDevice(i.Text(attrDevice))
+	_, operator := splitDevice(i.Text(attrOperator))
 	return event{
 		Event: andon.Event{
 			Device: device, Time: ref.Time, State: ref.State, Operator: andon.PersonID(operator),
-			Message: i.text(attrMessage), Attributes: andon.JSON(i.text(attrAttributes)),
+			Message: i.Text(attrMessage), Attributes: andon.JSON(i.Text(attrAttributes)),
 		},
-		delivery: i.int(attrDelivery),
+		delivery: i.Int(attrDelivery),
 	}, true, nil
 }
 
@@ -64,26 +65,26 @@ func readEvent(i item) (e event, ok bool, err error) {
 type expiry andon.Retention
 
 // set sets when an item expires, by the second: not before it may.
-func (e expiry) set(i item, at andon.Time) {
+func (e expiry) set(i ddb.Item, at andon.Time) {
 	if andon.Retention(e) != andon.Forever {
-		i[attrTTL] = number((int64(at)+int64(e))/1e6 + 1)
+		i[attrTTL] = ddb.Number((int64(at)+int64(e))/1e6 + 1)
 	}
 }
 
 // stateRange asks for the entries, or what stands beside them, of one state in a span.
-func (s *Store) stateRange(partition string, state andon.State, span andon.Span) question {
-	q := question{table: tableLog, key: logKeys(), partition: partition}
-	return q.ofState(state, span)
+func (s *Store) stateRange(partition string, state andon.State, span andon.Span) ddb.Query {
+	q := ddb.Query{Table: tableLog, Key: logKeys(), Partition: partition}
+	return inState(q, state, span)
 }
 
-// ofState bounds a sort key <state>#<time>. What stands behind the time is of the last one, too.
-func (q question) ofState(state andon.State, span andon.Span) question {
+// inState bounds a sort key that begins with <state>#<time>.
+func inState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
 	to := span.To
 	if to == 0 {
 		to = andon.MaxTime
 	}
-	q.from = stateDate(state, span.From)
-	q.to = stateDate(state, min(to, andon.MaxTime))
+	q.From = stateDate(state, span.From)
+	q.To = stateDate(state, min(to, andon.MaxTime))
 	return q
 }
 
@@ -94,8 +95,8 @@ func (s *Store) entriesOf(
 	key := d.rows(t)
 	for shard := range d.shards() {
 		ask := s.stateRange(shardKey(key, shard), state, q.Rest())
-		ask.order, ask.page = q.Order, page
-		all = append(all, rows(s, ask, readEvent))
+		ask.Order, ask.Page = q.Order, page
+		all = append(all, ddb.Rows(s.db, ask, readEvent))
 	}
 	return all
 }
@@ -123,7 +124,7 @@ func (s *Store) entries(
 }
 
 // pageOf is how many items each of n questions is asked for at once.
-func pageOf(limit, n int) int { return min(max(2*limit/max(n, 1), 16), limit+1, pageItems) }
+func pageOf(limit, n int) int { return min(max(2*limit/max(n, 1), 16), limit+1, ddb.MaxPage) }
 
 // merged is one list of entries of several questions in one order of time: each identity once.
 func merged(
@@ -163,7 +164,7 @@ func distinct(found []event, states *andon.StateSet, o andon.Order) []event {
 func (s *Store) DeviceEvents(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	ctx = s.asked(ctx)
+	ctx = s.forAnswer(ctx)
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Event) bool,
 	) error {
@@ -295,8 +296,8 @@ const markItems = 32
 // partition and state is read by its key. Several are read by a query from the first to the last,
 // unless there is so much between them that keys cost less.
 func (s *Store) beside(
-	ctx context.Context, of question, marks []mark,
-) (found map[mark]item, err error) {
+	ctx context.Context, of ddb.Query, marks []mark,
+) (found map[mark]ddb.Item, err error) {
 	if len(marks) == 0 {
 		return nil, nil
 	}
@@ -309,7 +310,7 @@ func (s *Store) beside(
 		p := part{m.partition, m.State}
 		parts[p] = append(parts[p], m)
 	}
-	var keys []item
+	var keys []ddb.Item
 	var several [][]mark
 	for _, some := range parts {
 		if len(some) > 1 {
@@ -318,7 +319,7 @@ func (s *Store) beside(
 		}
 		keys = append(keys, some[0].key(of))
 	}
-	pages := make([][]item, len(several))
+	pages := make([][]ddb.Item, len(several))
 	err = shared.Parallel(ctx, len(several), func(ctx context.Context, i int) (err error) {
 		pages[i], err = s.markedSpan(ctx, of, several[i])
 		return err
@@ -326,37 +327,37 @@ func (s *Store) beside(
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.getAll(ctx, of.table, keys)
-	found = map[mark]item{}
+	all, err := s.db.GetAll(ctx, of.Table, keys)
+	found = map[mark]ddb.Item{}
 	for _, i := range append(slices.Concat(pages...), all...) {
-		ref, _, err := splitStateDate(i.text(of.key.sort))
+		ref, _, err := splitStateDate(i.Text(of.Key.Sort))
 		if err != nil {
 			return nil, err
 		}
-		found[mark{i.text(of.key.hash), ref}] = i
+		found[mark{i.Text(of.Key.Hash), ref}] = i
 	}
 	return found, err
 }
 
-func (m *mark) key(of question) item {
-	return keyed(of.key, m.partition, stateDate(m.State, m.Time))
+func (m *mark) key(of ddb.Query) ddb.Item {
+	return of.Key.Item(m.partition, stateDate(m.State, m.Time))
 }
 
 // markedSpan reads the items of marks of one partition and state.
-func (s *Store) markedSpan(ctx context.Context, of question, marks []mark) ([]item, error) {
-	of.partition, of.page = marks[0].partition, markItems*len(marks)
+func (s *Store) markedSpan(ctx context.Context, of ddb.Query, marks []mark) ([]ddb.Item, error) {
+	of.Partition, of.Page = marks[0].partition, markItems*len(marks)
 	var span reach
-	keys := make([]item, len(marks))
+	keys := make([]ddb.Item, len(marks))
 	for i, m := range marks {
 		span.add(m.Time)
 		keys[i] = m.key(of)
 	}
-	q := of.ofState(marks[0].State, andon.Span{From: span.From, To: span.To})
-	found, next, err := s.ask(ctx, q, nil)
+	q := inState(of, marks[0].State, andon.Span{From: span.From, To: span.To})
+	found, next, err := s.db.Page(ctx, q, nil)
 	if err != nil || next == nil {
 		return found, err
 	}
-	return s.getAll(ctx, of.table, keys)
+	return s.db.GetAll(ctx, of.Table, keys)
 }
 
 // learn reads the devices of a piece that are not known yet.
@@ -382,7 +383,7 @@ func (c *completing) learn(ctx context.Context, piece []event) error {
 func (s *Store) Entry(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
-	ctx = s.asked(ctx)
+	ctx = s.forAnswer(ctx)
 	t, d, err := s.find(ctx, id, device)
 	if err != nil {
 		return andon.Entry{}, err
@@ -416,7 +417,7 @@ func (s *Store) entry(
 func (s *Store) events(
 	ctx context.Context, t *tenant, d *device, refs []andon.EntryRef,
 ) ([]event, error) {
-	var places []item
+	var places []ddb.Item
 	for _, ref := range refs {
 		places = append(places, s.places(t, d, ref)...)
 	}
@@ -424,17 +425,17 @@ func (s *Store) events(
 }
 
 // places are the keys that an entry can have.
-func (s *Store) places(t *tenant, d *device, ref andon.EntryRef) (all []item) {
+func (s *Store) places(t *tenant, d *device, ref andon.EntryRef) (all []ddb.Item) {
 	key, sort := d.rows(t), stateDate(ref.State, ref.Time)
 	for _, shard := range shardsOf(sort, d.shards()) {
-		all = append(all, keyed(logKeys(), shardKey(key, shard), sort))
+		all = append(all, logKeys().Item(shardKey(key, shard), sort))
 	}
 	return all
 }
 
 // eventsAt reads entries by their places, each once, in no order of use.
-func (s *Store) eventsAt(ctx context.Context, t *tenant, places []item) ([]event, error) {
-	items, err := s.getAll(ctx, tableLog, places)
+func (s *Store) eventsAt(ctx context.Context, t *tenant, places []ddb.Item) ([]event, error) {
+	items, err := s.db.GetAll(ctx, tableLog, places)
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/cuckoo"
-	"github.com/andonhq/andon/internal/store/shared"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
 // The tests here need no engine: they look at what the store does with answers that an engine on
@@ -179,16 +177,11 @@ func newFake() *fakeService {
 func (f *fakeService) open(t *testing.T) *Store {
 	t.Helper()
 	o := Options{Now: realClock}.withDefaults()
-	s := &Store{
-		options: o, inFlight: make(chan struct{}, o.InFlight),
-		devices: shared.NewDevices[device](), written: cuckoo.NewWritten(writtenRows),
-		counts: shared.NewCounts(), rates: newRates(), over: make(chan struct{}, 1),
-	}
-	s.db = dynamodb.NewFromConfig(aws.Config{
+	s := newStore(o)
+	s.db = ddb.New(aws.Config{
 		Region: "nowhere", HTTPClient: &http.Client{Transport: f},
 		Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
-	}, func(d *dynamodb.Options) { d.Retryer = again(&s.meter) })
-	s.serveRecords()
+	}, s.clientConfig())
 	if err := s.EnsureDefault(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -225,17 +218,17 @@ func TestUndoneWrites(t *testing.T) {
 			batches++
 			return writes - 1
 		}
-		var all []write
+		var all []ddb.Write
 		for n := range 10 {
-			put := keyed(recordKeys(), "key", string(rune('a'+n)))
-			all = append(all, write{table: tableRecords, put: put})
+			put := recordKeys().Item("key", string(rune('a'+n)))
+			all = append(all, ddb.Write{Table: tableRecords, Put: put})
 		}
-		if err := s.writeAll(t.Context(), all); err != nil || batches != 10 {
+		if err := s.db.Write(t.Context(), all...); err != nil || batches != 10 {
 			t.Errorf("%v, after %d batches", err, batches)
 		}
 		for n := range 10 {
-			i, err := s.get(t.Context(), tableRecords,
-				keyed(recordKeys(), "key", string(rune('a'+n))))
+			i, err := s.db.Get(t.Context(), tableRecords,
+				recordKeys().Item("key", string(rune('a'+n))))
 			if err != nil || i == nil {
 				t.Errorf("write %d: %v, %v", n, i, err)
 			}
@@ -245,7 +238,7 @@ func TestUndoneWrites(t *testing.T) {
 			batches++
 			return writes
 		}
-		err := s.writeAll(t.Context(), all)
+		err := s.db.Write(t.Context(), all...)
 		if andon.KindOf(err) != andon.Busy || batches > 20 {
 			t.Errorf("%v, after %d batches of which nothing was done", err, batches)
 		}
@@ -350,7 +343,7 @@ func TestUnreadKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		s := f.open(t)
-		var keys []item
+		var keys []ddb.Item
 		for n := range 10 {
 			if err := send(s, andon.DeviceID(rune('a'+n)), 0, "NORMAL"); err != nil {
 				t.Fatal(err)
@@ -362,7 +355,7 @@ func TestUnreadKeys(t *testing.T) {
 			batches++
 			return items - 1
 		}
-		all, err := s.getAll(t.Context(), tableDevices, keys)
+		all, err := s.db.GetAll(t.Context(), tableDevices, keys)
 		if err != nil || len(all) != 10 || batches != 10 {
 			t.Errorf("%d items, %v, after %d batches", len(all), err, batches)
 		}
@@ -371,7 +364,7 @@ func TestUnreadKeys(t *testing.T) {
 			batches++
 			return items
 		}
-		_, err = s.getAll(t.Context(), tableDevices, keys)
+		_, err = s.db.GetAll(t.Context(), tableDevices, keys)
 		if andon.KindOf(err) != andon.Busy || batches > 20 {
 			t.Errorf("%v, after %d batches of which nothing was read", err, batches)
 		}

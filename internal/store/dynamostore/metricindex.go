@@ -9,11 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -65,13 +63,13 @@ func (o *Options) checkMetrics() error {
 }
 
 // setMetric gives the item of a message the keys of the index, where it has a listed metric.
-func (o *Options) setMetric(i item, t *tenant, m *message) {
+func (o *Options) setMetric(i ddb.Item, t *tenant, m *message) {
 	for _, name := range o.MetricIndex {
 		if _, has := m.Metrics.Get(andon.MetricName(name)); has {
 			n := shared.Spread(shared.Hash(string(m.Device)), metricBuckets)
-			at, hash, _ := strings.Cut(i.text(attrTimestamp), "#")
-			i[attrMetricType] = text(join(t.Key, name, strconv.Itoa(n)))
-			i[attrMetricTime] = text(at + "#" + escape(string(m.Device)) + "#" + hash)
+			at, hash, _ := strings.Cut(i.Text(attrTimestamp), "#")
+			i[attrMetricType] = ddb.Text(join(t.Key, name, strconv.Itoa(n)))
+			i[attrMetricTime] = ddb.Text(at + "#" + escape(string(m.Device)) + "#" + hash)
 			return
 		}
 	}
@@ -84,16 +82,16 @@ type metricsListed struct {
 }
 
 // listedKey is the key of the record that says it.
-func listedKey() item { return keyed(recordKeys(), "index", indexMetric) }
+func listedKey() ddb.Item { return recordKeys().Item("index", indexMetric) }
 
-func readListed(i item) metricsListed {
-	return metricsListed{i.text(attrMetricList), i.time(attrMetricFrom)}
+func readListed(i ddb.Item) metricsListed {
+	return metricsListed{i.Text(attrMetricList), i.Time(attrMetricFrom)}
 }
 
 // checkListed refuses to open tables whose list another one is set than this process has: its
 // messages would be missing from what others find.
 func (s *Store) checkListed(ctx context.Context) error {
-	i, err := s.get(ctx, tableRecords, listedKey())
+	i, err := s.db.Get(ctx, tableRecords, listedKey())
 	is, set := readListed(i).list, strings.Join(s.options.MetricIndex, ",")
 	if err != nil || is == set {
 		return err
@@ -108,10 +106,10 @@ func (s *Store) checkListed(ctx context.Context) error {
 // index with; -1 where it can't.
 func (s *Store) metricPlace(ctx context.Context, q *andon.MetricQuery) (int, error) {
 	n := slices.Index(s.options.MetricIndex, string(q.Metric))
-	if n < 0 || !isEventual(ctx) || q.After != nil && !q.After.ByTime {
+	if n < 0 || !ddb.IsEventual(ctx) || q.After != nil && !q.After.ByTime {
 		return -1, nil
 	}
-	i, err := s.get(ctx, tableRecords, listedKey())
+	i, err := s.db.Get(ctx, tableRecords, listedKey())
 	is := readListed(i)
 	if err == nil && is.list == strings.Join(s.options.MetricIndex, ",") && q.Span.From >= is.from {
 		return n, nil
@@ -127,7 +125,7 @@ func (s *Store) metricByTime(
 	streams := s.metricStreams(t, &q, place)
 	left := q.Limit
 	for left > 0 {
-		found, err := nextMessages(ctx, streams, min(left, batchGets))
+		found, err := nextMessages(ctx, streams, min(left, ddb.MaxGets))
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -168,12 +166,12 @@ func (s *Store) metricStreams(
 	}
 	for _, name := range s.options.MetricIndex[:place+1] {
 		for n := range metricBuckets {
-			ask := question{
-				table: tableReadings, index: indexMetric, key: keys{attrMetricType, attrMetricTime},
-				partition: join(t.Key, name, strconv.Itoa(n)), from: from, to: to,
-				page: pageOf(q.Limit, metricBuckets),
+			ask := ddb.Query{
+				Table: tableReadings, Index: indexMetric, Key: ddb.Keys{Hash: attrMetricType, Sort: attrMetricTime},
+				Partition: join(t.Key, name, strconv.Itoa(n)), From: from, To: to,
+				Page: pageOf(q.Limit, metricBuckets),
 			}
-			all = append(all, rows(s, ask, readMessage))
+			all = append(all, ddb.Rows(s.db, ask, readMessage))
 		}
 	}
 	return all
@@ -243,61 +241,24 @@ func (s *Store) stillOf(
 	return kept, nil
 }
 
-// list writes which metrics are listed, where that was another list. Of tables that were made just
-// now all readings will have the keys.
-func (c *care) list(ctx context.Context, o Options, remove bool) error {
-	was, err := c.listed(ctx, o)
+// list writes which metrics are listed, where that was another list. Where the table was just created
+// all readings will have the keys.
+func (o Options) list(ctx context.Context, p *provision.Setup, remove bool) error {
+	records := o.Prefix + tableRecords
+	stored, err := p.Get(ctx, records, listedKey())
 	is := metricsListed{list: strings.Join(o.MetricIndex, ",")}
 	switch {
-	case err != nil || is.list == was.list:
+	case err != nil || is.list == readListed(stored).list:
 		return err
 	case is.list == "" && !remove:
-		return nil // the note on the index says it
-	case !slices.Contains(c.made, o.Prefix+tableReadings):
+		return nil // Spare notes that the index exists
+	case !p.Created(o.Prefix + tableReadings):
 		is.from = o.Now().Add(untilAllWrite)
-		c.tell("# " + indexMetric + " is asked for readings from " + is.from.String() +
-			" on: start all processes with dynamodb.metric_index: " + cmp.Or(is.list, `""`) +
-			" before")
+		p.Note(indexMetric + " is used for readings from " + is.from.String() + " on: start all " +
+			"processes with dynamodb.metric_index: " + cmp.Or(is.list, `""`) + " before")
 	}
 	i := listedKey()
-	i.setText(attrMetricList, is.list)
-	i[attrMetricFrom] = number(is.from)
-	in := &dynamodb.PutItemInput{TableName: aws.String(o.Prefix + tableRecords), Item: i}
-	shown := map[string]any{"TableName": in.TableName, "Item": shownItem(i)}
-	return c.do("dynamodb put-item", *in.TableName, shown, func() error {
-		_, err := c.db.PutItem(ctx, in)
-		return err
-	})
-}
-
-// listed reads it, where the table is there.
-func (c *care) listed(ctx context.Context, o Options) (metricsListed, error) {
-	if c.nowhere {
-		return metricsListed{}, nil
-	}
-	out, err := c.db.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: aws.String(o.Prefix + tableRecords), Key: listedKey(),
-		ConsistentRead: aws.Bool(true),
-	})
-	if errors.As(err, new(*types.ResourceNotFoundException)) {
-		return metricsListed{}, nil
-	}
-	if err != nil {
-		return metricsListed{}, failure("GetItem", o.Prefix+tableRecords, err)
-	}
-	return readListed(out.Item), nil
-}
-
-// shownItem is an item as the AWS CLI takes it.
-func shownItem(i item) map[string]any {
-	shown := map[string]any{}
-	for name, value := range i {
-		switch v := value.(type) {
-		case *types.AttributeValueMemberS:
-			shown[name] = map[string]string{"S": v.Value}
-		case *types.AttributeValueMemberN:
-			shown[name] = map[string]string{"N": v.Value}
-		}
-	}
-	return shown
+	i.SetText(attrMetricList, is.list)
+	i[attrMetricFrom] = ddb.Number(is.from)
+	return p.Put(ctx, records, i)
 }

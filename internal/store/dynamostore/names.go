@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
 const (
@@ -13,11 +14,11 @@ const (
 	attrSort = "Sort"
 )
 
-func recordKeys() keys { return keys{attrKey, attrSort} }
+func recordKeys() ddb.Keys { return ddb.Keys{Hash: attrKey, Sort: attrSort} }
 
 // record asks for a partition of the table Records.
-func (s *Store) record(partition string) question {
-	return question{table: tableRecords, key: recordKeys(), partition: partition}
+func (s *Store) record(partition string) ddb.Query {
+	return ddb.Query{Table: tableRecords, Key: recordKeys(), Partition: partition}
 }
 
 // indexRows are rows without values that say what there is, gathered by one goroutine for one
@@ -63,7 +64,7 @@ func metricKey(t *tenant, name andon.MetricName, bucket string) string {
 }
 
 // writeIndexed writes index rows that this process has not written yet, and others.
-func (s *Store) writeIndexed(ctx context.Context, x indexRows, others ...write) error {
+func (s *Store) writeIndexed(ctx context.Context, x indexRows, others ...ddb.Write) error {
 	sums := map[uint64]bool{}
 	for row := range x {
 		sum := s.written.SumText(row.partition + "\x00" + row.sort)
@@ -71,10 +72,10 @@ func (s *Store) writeIndexed(ctx context.Context, x indexRows, others ...write) 
 			continue
 		}
 		sums[sum] = true
-		put := keyed(recordKeys(), row.partition, row.sort)
-		others = append(others, write{table: tableRecords, put: put})
+		put := recordKeys().Item(row.partition, row.sort)
+		others = append(others, ddb.Write{Table: tableRecords, Put: put})
 	}
-	if err := s.writeAll(ctx, others); err != nil {
+	if err := s.db.Write(ctx, others...); err != nil {
 		return err
 	}
 	s.written.Add(sums)
@@ -84,22 +85,22 @@ func (s *Store) writeIndexed(ctx context.Context, x indexRows, others ...write) 
 // seenStates returns the states that have entries, in order.
 func (s *Store) seenStates(ctx context.Context, key string) ([]andon.State, error) {
 	q := s.record("state#" + key)
-	q.order = andon.Asc
-	return collect(ctx, s, q, func(i item) (andon.State, bool, error) {
-		return andon.State(i.text(attrSort)), true, nil
+	q.Order = andon.Asc
+	return ddb.Collect(ctx, s.db, q, func(i ddb.Item) (andon.State, bool, error) {
+		return andon.State(i.Text(attrSort)), true, nil
 	})
 }
 
 // deleteNames deletes the index rows of a incarnation that is over.
 func (s *Store) deleteNames(ctx context.Context, t *tenant) error {
-	all := []question{s.record("state#" + t.Key), s.record(kindsKey(t.Key))}
+	all := []ddb.Query{s.record("state#" + t.Key), s.record(kindsKey(t.Key))}
 	metrics := s.record(namesKey(t, andon.MetricNames))
-	for i, err := range s.each(ctx, metrics) {
+	for i, err := range s.db.Items(ctx, metrics) {
 		if err != nil {
 			return err
 		}
 		for n := range buckets {
-			key := metricKey(t, andon.MetricName(i.text(attrSort)), strconv.Itoa(n))
+			key := metricKey(t, andon.MetricName(i.Text(attrSort)), strconv.Itoa(n))
 			all = append(all, s.record(key))
 		}
 	}
@@ -107,7 +108,7 @@ func (s *Store) deleteNames(ctx context.Context, t *tenant) error {
 	all = append(all, s.record(namesKey(t, andon.OperatorNames)),
 		s.record(namesKey(t, andon.SupervisorNames)), metrics)
 	for _, q := range all {
-		if err := s.deleteAll(ctx, q); err != nil {
+		if err := s.db.DeleteAll(ctx, q); err != nil {
 			return err
 		}
 	}

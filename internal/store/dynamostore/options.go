@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -25,7 +27,7 @@ type Options struct {
 	// Layout is layoutAndon or layoutReference, and Table the table of the latter.
 	Layout, Table string
 	// Capacity is that of tables that Init makes.
-	Capacity Capacity
+	Capacity provision.Capacity
 
 	// Key and Secret are credentials; those of the SDK's own configuration (environment, profile,
 	// role) unless set.
@@ -52,17 +54,17 @@ type Options struct {
 	// SweepRate is how many items a second a sweep deletes at most.
 	SweepRate int
 
-	sweepPage  int32         // devices that are swept before it is written down
-	purgeAfter time.Duration // how long after its deletion a tenant's rows are deleted
+	sweepPage  int           // devices that are swept between two checkpoints
+	purgeAfter time.Duration // from the deletion of a tenant to that of its rows
 }
 
-// defaults are what holds where nothing is set.
+// defaults returns the options where nothing is set.
 func defaults() Options {
 	return Options{
 		Log:    slog.New(slog.DiscardHandler),
-		Prefix: "andon-", Shards: autoShards, Consistency: strong, Readings: strong,
+		Prefix: "andon-", Shards: autoShards, Consistency: ddb.Strong, Readings: ddb.Strong,
 		LatestIndex: projectsNone, MetricProjection: projectsMetrics,
-		Capacity: defaultCapacity(),
+		Capacity: provision.DefaultCapacity(),
 		Layout:   layoutAndon, Table: tableLog,
 		Retention: andon.Forever, ReadingsRetention: andon.Retention(30 * 24 * 3600 * 1e6),
 		Timeout: 10 * time.Second, InFlight: 256, Recount: 10 * time.Minute,
@@ -97,30 +99,33 @@ const (
 	layoutReference = "reference"
 )
 
-// tables are those of the layout, each with its whole name.
-func (o Options) tables() []table {
+// tables returns the tables of the layout, each with its whole name.
+func (o Options) tables() []ddb.Table {
 	if o.Layout == layoutReference {
-		return []table{referenceTable(o.Table)}
+		return []ddb.Table{referenceTable(o.Table)}
 	}
 	all := o.ownTables()
 	for i := range all {
-		all[i].name = o.Prefix + all[i].name
+		all[i].Name = o.Prefix + all[i].Name
 	}
 	return all
 }
 
-// ownTables are those of the layout andon, without the prefix.
-func (o Options) ownTables() []table {
-	all := tablesOf()
+// ownTables returns the tables of the layout andon, without the prefix.
+func (o Options) ownTables() []ddb.Table {
+	all := andonTables()
 	for i := range all {
-		if all[i].name == tableReadings {
-			all[i].indexes = o.readingIndexes()
+		if all[i].Name == tableReadings {
+			all[i].Indexes = o.readingIndexes()
 		}
 	}
 	return all
 }
 
-func (o Options) access() access { return access{o.Region, o.Endpoint, o.Key, o.Secret} }
+// access returns how the service is reached.
+func (o Options) access() ddb.Access {
+	return ddb.Access{Region: o.Region, Endpoint: o.Endpoint, Key: o.Key, Secret: o.Secret}
+}
 
 // prefixes are what table names may begin with.
 var prefixes = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,100}$`)
@@ -143,7 +148,7 @@ func (o *Options) checkEndpoint() error {
 // autoShards is the setting by which the rate of a device decides.
 const autoShards = "auto"
 
-// mostShards bounds what one read of a device asks.
+// mostShards bounds how many queries one read of a device is.
 const mostShards = 64
 
 func (o *Options) checkShards() error {
@@ -154,7 +159,7 @@ func (o *Options) checkShards() error {
 	return nil
 }
 
-// fixedShards is the number that the settings ask for; 1 where it is automatic.
+// fixedShards returns the number that is set; 1 where it is automatic.
 func (o *Options) fixedShards() int {
 	n, _ := strconv.Atoi(o.Shards)
 	return max(n, 1)

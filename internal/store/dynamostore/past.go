@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -109,7 +110,7 @@ func (p *past) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 		for _, state := range p.device.States {
 			span := andon.Span{From: from}
 			q := p.store.stateRange(join(p.device.rows(p.tenant), partEscalated), state, span)
-			found, err := collect(p.ctx, p.store, q, readEscalation)
+			found, err := ddb.Collect(p.ctx, p.store.db, q, readEscalation)
 			var refs []andon.EntryRef
 			for _, r := range found {
 				refs = append(refs, andon.EntryRef{Time: r.Time, State: r.State})

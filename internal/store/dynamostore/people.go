@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -12,21 +13,21 @@ import (
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	ctx = s.asked(ctx)
+	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		if err := byIndex(ctx, "the entries of an operator"); err != nil || q.Span.Empty() {
 			return err
 		}
 		span := q.Rest()
-		ask := question{
-			table: tableLog, index: indexOperator, key: keys{attrOperator, attrDate},
-			partition: join(t.Key, string(operator)), from: timeText(span.From), order: q.Order,
-			page: pageOf(q.Limit, 1),
+		ask := ddb.Query{
+			Table: tableLog, Index: indexOperator, Key: ddb.Keys{Hash: attrOperator, Sort: attrDate},
+			Partition: join(t.Key, string(operator)), From: timeText(span.From), Order: q.Order,
+			Page: pageOf(q.Limit, 1),
 		}
 		if span.To != 0 {
-			ask.to = timeText(min(span.To, andon.MaxTime))
+			ask.To = timeText(min(span.To, andon.MaxTime))
 		}
-		found := merged(ctx, []*shared.Rows[event]{rows(s, ask, readEvent)}, t, q)
+		found := merged(ctx, []*shared.Rows[event]{ddb.Rows(s.db, ask, readEvent)}, t, q)
 		theirs := func(e *andon.Event) bool { return e.Operator == operator }
 		return s.completing(t).answer(ctx, q.Limit, found, true, theirs, yield)
 	})
@@ -39,7 +40,7 @@ func (c *completing) recheck(ctx context.Context, piece []event) ([]event, error
 		return nil, err
 	}
 	s, t := c.store, c.tenant
-	var places []item
+	var places []ddb.Item
 	for i := range piece {
 		e := &piece[i]
 		places = append(places, s.places(t, c.devices[e.Device], e.ref())...)
@@ -66,7 +67,7 @@ func (c *completing) recheck(ctx context.Context, piece []event) ([]event, error
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	ctx = s.asked(ctx)
+	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		if err := byIndex(ctx, "the entries of a supervisor"); err != nil || q.Span.Empty() {
 			return err
@@ -75,12 +76,12 @@ func (s *Store) SupervisorEvents(
 		if err != nil {
 			return err
 		}
-		found := s.escalatedIn(ctx, t, seen, q, func(state andon.State) question {
-			ask := question{
-				table: tableLog, index: indexSupervisor, key: keys{attrEscalated, attrStateDate},
-				partition: join(t.Key, string(supervisor)),
+		found := s.escalatedIn(ctx, t, seen, q, func(state andon.State) ddb.Query {
+			ask := ddb.Query{
+				Table: tableLog, Index: indexSupervisor, Key: ddb.Keys{Hash: attrEscalated, Sort: attrStateDate},
+				Partition: join(t.Key, string(supervisor)),
 			}
-			return ask.ofState(state, q.Rest())
+			return inState(ask, state, q.Rest())
 		})
 		theirs := func(e *andon.Event) bool { return e.EscalatedTo == supervisor }
 		return s.completing(t).answer(ctx, q.Limit, found, true, theirs, yield)
@@ -91,7 +92,7 @@ func (s *Store) SupervisorEvents(
 // stand.
 func (s *Store) escalatedIn(
 	ctx context.Context, t *tenant, states []andon.State, q andon.EventQuery,
-	ask func(andon.State) question,
+	ask func(andon.State) ddb.Query,
 ) iter.Seq2[event, error] {
 	var all []*shared.Rows[event]
 	for _, state := range states {
@@ -99,8 +100,8 @@ func (s *Store) escalatedIn(
 			continue
 		}
 		is := ask(state)
-		is.order, is.page = q.Order, pageOf(q.Limit, len(states))
-		all = append(all, rows(s, is, func(i item) (event, bool, error) {
+		is.Order, is.Page = q.Order, pageOf(q.Limit, len(states))
+		all = append(all, ddb.Rows(s.db, is, func(i ddb.Item) (event, bool, error) {
 			r, _, err := readEscalation(i)
 			e := andon.Event{Device: r.Device, Time: r.Time, State: r.State}
 			return event{Event: e}, true, err

@@ -3,12 +3,11 @@ package dynamostore
 import (
 	"crypto/rand"
 	"reflect"
-	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/plan"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 )
 
 // What the service takes of one partition key, and of a table unless more was asked for; and how
@@ -26,7 +25,7 @@ func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
 		return nil, err
 	}
 	reference := planReference(s)
-	for m, tables := range map[*plan.Metered][]table{
+	for m, tables := range map[*plan.Metered][]ddb.Table{
 		own: e.ownTables(), reference: {referenceTable(tableLog)},
 	} {
 		m.LeastWrite, m.LeastRead = float64(e.Capacity.Write.Min), float64(e.Capacity.Read.Min)
@@ -45,11 +44,11 @@ func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
 }
 
 // placesOf are the tables and their indexes.
-func placesOf(tables []table) (places []string) {
+func placesOf(tables []ddb.Table) (places []string) {
 	for _, t := range tables {
-		places = append(places, t.name)
-		for _, x := range t.indexes {
-			places = append(places, t.name+"/"+x.name)
+		places = append(places, t.Name)
+		for _, x := range t.Indexes {
+			places = append(places, t.Name+"/"+x.Name)
 		}
 	}
 	return places
@@ -58,7 +57,7 @@ func placesOf(tables []table) (places []string) {
 func metered(writes ...[]plan.ItemWrite) *plan.Metered {
 	m := &plan.Metered{
 		KeyUnits: keyWriteUnits, TableUnits: tableUnits, DeletedAfter: deletedAfter,
-		Scaled: float64(target) / 100,
+		Scaled: float64(provision.Target) / 100,
 	}
 	for _, some := range writes {
 		m.Writes = append(m.Writes, some...)
@@ -82,9 +81,9 @@ func (e *Engine) planOwn(s plan.Sample) (*plan.Metered, error) {
 	first := event{Event: s.Events[0], delivery: stamp}
 	entry := first.item(t, d, 1, expiry(s.Retention))
 	all := e.ownTables()
-	tableOf := func(name string) *table {
+	tableOf := func(name string) *ddb.Table {
 		for i := range all {
-			if all[i].name == name {
+			if all[i].Name == name {
 				return &all[i]
 			}
 		}
@@ -92,20 +91,20 @@ func (e *Engine) planOwn(s plan.Sample) (*plan.Metered, error) {
 	}
 	log, devices, readings := tableOf(tableLog), tableOf(tableDevices), tableOf(tableReadings)
 	m := metered(
-		log.writes(plan.PerEvent, nil, entry, kept),
-		devices.writes(plan.PerEvent, shown[0], shown[1], replaced),
-		indexesOnly(devices.writes(plan.PerChange, shown[1], shown[2], replaced)),
-		devices.writes(plan.PerDevice, nil, shown[2], lasting),
+		itemWrites(log, plan.PerEvent, nil, entry, kept),
+		itemWrites(devices, plan.PerEvent, shown[0], shown[1], replaced),
+		indexesOnly(itemWrites(devices, plan.PerChange, shown[1], shown[2], replaced)),
+		itemWrites(devices, plan.PerDevice, nil, shown[2], lasting),
 	)
-	var reading item
+	var reading ddb.Item
 	if len(s.Reading.Metrics) > 0 {
 		o := e.Options
 		o.ReadingsRetention = s.ReadingsRetention
 		r := message{Reading: s.Reading, delivery: stamp}
 		reading = r.item(t, d, 1, &o)
-		m.Writes = append(m.Writes, readings.writes(plan.PerReading, nil, reading, kept)...)
+		m.Writes = append(m.Writes, itemWrites(readings, plan.PerReading, nil, reading, kept)...)
 		m.Writes = append(m.Writes,
-			devices.writes(plan.PerReading, shown[1], shown[1], replaced)...)
+			itemWrites(devices, plan.PerReading, shown[1], shown[1], replaced)...)
 		m.Writes = append(m.Writes, metricRows(t, &s.Reading))
 	}
 	m.Questions = questionsOf(s.States, devices, shown[1], entry, reading)
@@ -113,7 +112,7 @@ func (e *Engine) planOwn(s plan.Sample) (*plan.Metered, error) {
 }
 
 // shownBy is the item of a device behind each of some events.
-func shownBy(t *tenant, d *device, events []andon.Event) (shown []item, err error) {
+func shownBy(t *tenant, d *device, events []andon.Event) (shown []ddb.Item, err error) {
 	for i := range events {
 		d.keep(events[i].State) // it has had all of them before
 	}
@@ -128,7 +127,7 @@ func shownBy(t *tenant, d *device, events []andon.Event) (shown []item, err erro
 		if err != nil {
 			return nil, err
 		}
-		is[attrNonce] = text(rand.Text())
+		is[ddb.Nonce] = ddb.Text(rand.Text())
 		shown = append(shown, is)
 	}
 	return shown, nil
@@ -144,24 +143,24 @@ const (
 )
 
 // writes are the writes of one item: to the table, and to each index that has a copy of it.
-func (t *table) writes(per plan.Per, before, after item, l incarnation) []plan.ItemWrite {
+func itemWrites(t *ddb.Table, per plan.Per, before, after ddb.Item, l incarnation) []plan.ItemWrite {
 	w := plan.ItemWrite{
-		Per: per, Table: t.name, Before: itemBytes(before), After: itemBytes(after),
+		Per: per, Table: t.Name, Before: before.Bytes(), After: after.Bytes(),
 		Kept: l == kept, Standing: l == lasting,
 	}
 	all := []plan.ItemWrite{w}
-	for i := range t.indexes {
-		x := &t.indexes[i]
-		was, is := t.copyIn(x, before), t.copyIn(x, after)
+	for i := range t.Indexes {
+		x := &t.Indexes[i]
+		was, is := indexCopy(t, x, before), indexCopy(t, x, after)
 		if was == nil && is == nil {
 			continue
 		}
 		c := w
-		c.Index, c.Before, c.After = x.name, itemBytes(was), itemBytes(is)
+		c.Index, c.Before, c.After = x.Name, was.Bytes(), is.Bytes()
 		c.Changed = !reflect.DeepEqual(was, is)
-		c.Moves = was != nil && is != nil && (was.text(x.key.hash) != is.text(x.key.hash) ||
-			was.text(x.key.sort) != is.text(x.key.sort))
-		switch c.Sharing = plan.ByOperator; x.name {
+		c.Moves = was != nil && is != nil && (was.Text(x.Key.Hash) != is.Text(x.Key.Hash) ||
+			was.Text(x.Key.Sort) != is.Text(x.Key.Sort))
+		switch c.Sharing = plan.ByOperator; x.Name {
 		case indexList:
 			c.Sharing, c.Keys = plan.ByState, buckets
 		}
@@ -180,16 +179,16 @@ func indexesOnly(all []plan.ItemWrite) (indexes []plan.ItemWrite) {
 }
 
 // copyIn is what an index has of an item; nil where that lacks one of its keys.
-func (t *table) copyIn(x *index, i item) item {
-	if i.text(x.key.hash) == "" || i.text(x.key.sort) == "" {
+func indexCopy(t *ddb.Table, x *ddb.Index, i ddb.Item) ddb.Item {
+	if i.Text(x.Key.Hash) == "" || i.Text(x.Key.Sort) == "" {
 		return nil
 	}
-	if x.all {
+	if x.All {
 		return i
 	}
-	has := item{}
-	for _, name := range append([]string{t.key.hash, t.key.sort, x.key.hash, x.key.sort},
-		x.projects...) {
+	has := ddb.Item{}
+	for _, name := range append([]string{t.Key.Hash, t.Key.Sort, x.Key.Hash, x.Key.Sort},
+		x.Projects...) {
 		if value, ok := i[name]; ok {
 			has[name] = value
 		}
@@ -201,9 +200,9 @@ func (t *table) copyIn(x *index, i item) item {
 func metricRows(t *tenant, r *andon.Reading) plan.ItemWrite {
 	size := 0
 	for _, m := range r.Metrics {
-		row := keyed(recordKeys(), metricKey(t, m.Name, bucketOf(string(r.Device))),
+		row := recordKeys().Item(metricKey(t, m.Name, bucketOf(string(r.Device))),
 			string(r.Device))
-		size += itemBytes(row) + storedBeside
+		size += row.Bytes() + storedBeside
 	}
 	return plan.ItemWrite{Per: plan.PerDevice, Table: tableRecords, After: size - storedBeside,
 		Standing: true}
@@ -214,12 +213,12 @@ const storedBeside = 100
 
 // questionsOf is what questions read, of a device with entries of so many states.
 func questionsOf(
-	states int, devices *table, shown, entry, reading item,
+	states int, devices *ddb.Table, shown, entry, reading ddb.Item,
 ) map[string][]plan.ItemRead {
 	const limit = 100
-	device := plan.ItemRead{Table: tableDevices, Calls: 1, Items: 1, Bytes: itemBytes(shown),
+	device := plan.ItemRead{Table: tableDevices, Calls: 1, Items: 1, Bytes: shown.Bytes(),
 		Consistency: plan.Strong}
-	ofLog := plan.ItemRead{Table: tableLog, Calls: 1, Items: 1, Bytes: itemBytes(entry),
+	ofLog := plan.ItemRead{Table: tableLog, Calls: 1, Items: 1, Bytes: entry.Bytes(),
 		Consistency: plan.Strong}
 	many := func(r plan.ItemRead, items int) plan.ItemRead {
 		r.Items = float64(items)
@@ -233,7 +232,7 @@ func questionsOf(
 	ofOperator.Index, ofOperator.Consistency = indexOperator, plan.Eventual
 	list := device
 	list.Index, list.Consistency = indexList, plan.Eventual
-	list.Bytes = itemBytes(devices.copyIn(&devices.indexes[0], shown))
+	list.Bytes = indexCopy(devices, &devices.Indexes[0], shown).Bytes()
 	names := plan.ItemRead{Table: tableRecords, Bytes: 40, Consistency: plan.Strong}
 	all := map[string][]plan.ItemRead{
 		plan.AskDevice: {device, ofLog},
@@ -245,7 +244,7 @@ func questionsOf(
 	}
 	if reading != nil {
 		all[plan.AskReading] = []plan.ItemRead{device, query(plan.ItemRead{
-			Table: tableReadings, Bytes: itemBytes(reading), Consistency: plan.Strong,
+			Table: tableReadings, Bytes: reading.Bytes(), Consistency: plan.Strong,
 		}, 1, pageOf(1, 1))}
 	}
 	return all
@@ -255,13 +254,13 @@ func questionsOf(
 func planReference(s plan.Sample) *plan.Metered {
 	entry, u := referenceEvent(&s.Events[0])
 	for name, value := range u {
-		entry.setText(name, value)
+		entry.SetText(name, value)
 	}
 	t := referenceTable(tableLog)
-	m := metered(t.writes(plan.PerEvent, nil, entry, kept))
+	m := metered(itemWrites(&t, plan.PerEvent, nil, entry, kept))
 	ask := func(calls, items int) plan.ItemRead {
 		return plan.ItemRead{Table: tableLog, Calls: float64(calls), Items: float64(items),
-			Bytes: itemBytes(entry), Query: true, Consistency: plan.Strong}
+			Bytes: entry.Bytes(), Query: true, Consistency: plan.Strong}
 	}
 	const limit = 100
 	ofOperator := ask(1, pageOf(limit, 1))
@@ -274,40 +273,4 @@ func planReference(s plan.Sample) *plan.Metered {
 		plan.AskOperator: {ofOperator},
 	}
 	return m
-}
-
-// itemBytes is the size of an item, as the service counts: its names and values. What is not there
-// has none.
-func itemBytes(i item) (size int) {
-	for name, value := range i {
-		size += len(name) + valueBytes(value)
-	}
-	return size
-}
-
-func valueBytes(value types.AttributeValue) int {
-	switch v := value.(type) {
-	case *types.AttributeValueMemberS:
-		return len(v.Value)
-	case *types.AttributeValueMemberN:
-		return numberBytes(v.Value)
-	case *types.AttributeValueMemberM: // 3 bytes, and one for each of its elements
-		return 3 + len(v.Value) + itemBytes(v.Value)
-	}
-	return 1
-}
-
-// numberBytes is a byte for two significant digits, one more, and one for a sign.
-func numberBytes(text string) int {
-	digits, negative := strings.CutPrefix(text, "-")
-	digits, _, _ = strings.Cut(strings.ToLower(digits), "e")
-	if strings.Contains(digits, ".") {
-		digits = strings.TrimRight(digits, "0")
-	}
-	digits = strings.Trim(strings.Replace(digits, ".", "", 1), "0")
-	size := (len(digits)+1)/2 + 1
-	if negative {
-		size++
-	}
-	return size
 }

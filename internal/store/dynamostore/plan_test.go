@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -112,27 +110,6 @@ func TestPlannedBoundary(t *testing.T) {
 			if w := writesOf(&all[0], plan.PerEvent)[place]; w.Units() != want {
 				t.Errorf("%s of %d bytes costs %g units, want %g", place, w.After, w.Units(), want)
 			}
-		}
-	}
-}
-
-// TestSizes: what the service says of the sizes of attributes.
-func TestSizes(t *testing.T) {
-	number := func(text string) types.AttributeValue {
-		return &types.AttributeValueMemberN{Value: text}
-	}
-	for _, c := range []struct {
-		value types.AttributeValue
-		want  int
-	}{
-		{text(""), 0}, {text("a"), 1}, {text("é"), 2}, {number("0"), 1}, {number("1"), 2},
-		{number("12"), 2}, {number("123"), 3}, {number("1200"), 2}, {number("-12"), 3},
-		{number("21.57"), 3}, {number("0.001"), 2}, {number("1e-130"), 2},
-		{&types.AttributeValueMemberM{Value: item{}}, 3},
-		{&types.AttributeValueMemberM{Value: item{"ab": number("12")}}, 3 + 1 + 2 + 2},
-	} {
-		if got := valueBytes(c.value); got != c.want {
-			t.Errorf("%+v has %d bytes, want %d", c.value, got, c.want)
 		}
 	}
 }

@@ -341,7 +341,7 @@ func (g *growth) send() {
 }
 
 // undone is how many batches of the process that grows were throttled, in whole or in part.
-func (g *growth) undone() int64 { return g.growing.meter.unprocessed.Load() }
+func (g *growth) undone() int64 { return int64(figures(g.growing)["unprocessed_total "]) }
 
 // page reads the next page of the log, as a reader does who began before the device grew.
 func (g *growth) page(by *Store) {

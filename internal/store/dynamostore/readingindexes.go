@@ -4,12 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
 // The indexes of the guide to time series are optional. Each costs every reading a write unit or
@@ -22,12 +19,12 @@ const (
 	projectsMetrics = "metrics"
 	projectsAll     = "all"
 
-	// attrWhole is of a message without metadata: an index that has no metadata has all of it.
+	// attrWhole marks a message without metadata: an index that has no metadata has all of it.
 	attrWhole = "whole"
 )
 
-// ofIndexes are the settings of the optional indexes.
-func (e *Engine) ofIndexes() []config.Setting {
+// indexSettings returns the settings of the optional indexes.
+func (e *Engine) indexSettings() []config.Setting {
 	return []config.Setting{
 		{Key: "latest_index",
 			Value: config.Choice(&e.LatestIndex, projectsNone, projectsMetrics, projectsAll),
@@ -42,21 +39,21 @@ func (e *Engine) ofIndexes() []config.Setting {
 	}
 }
 
-// readingIndexes are those that are set.
-func (o *Options) readingIndexes() (all []index) {
+// readingIndexes returns those that are set.
+func (o *Options) readingIndexes() (all []ddb.Index) {
 	projected := func(projection string) ([]string, bool) {
 		return []string{attrMetrics, attrDelivery, attrWhole}, projection == projectsAll
 	}
 	if o.LatestIndex != "" && o.LatestIndex != projectsNone {
-		x := index{name: indexLatest, key: readingKeys(),
-			what: "The readings once more, for newest ones that many ask for."}
-		x.projects, x.all = projected(o.LatestIndex)
+		x := ddb.Index{Name: indexLatest, Key: readingKeys(),
+			What: "The readings once more, for newest ones that many ask for."}
+		x.Projects, x.All = projected(o.LatestIndex)
 		all = append(all, x)
 	}
 	if len(o.MetricIndex) > 0 {
-		x := index{name: indexMetric, key: keys{attrMetricType, attrMetricTime},
-			what: "Readings that have a listed metric, of all devices by time."}
-		x.projects, x.all = projected(o.MetricProjection)
+		x := ddb.Index{Name: indexMetric, Key: ddb.Keys{Hash: attrMetricType, Sort: attrMetricTime},
+			What: "Readings that have a listed metric, of all devices by time."}
+		x.Projects, x.All = projected(o.MetricProjection)
 		all = append(all, x)
 	}
 	return all
@@ -78,38 +75,13 @@ func (s *Store) latestByIndex(
 	return nil, true, nil
 }
 
-// spare deletes optional indexes that are not set, or says that they are there.
-func (c *care) spare(ctx context.Context, o Options, remove bool) error {
-	name := o.Prefix + tableReadings
-	is, err := c.describe(ctx, name)
-	if err != nil || is == nil {
-		return err
-	}
+// spareIndexes returns the names of those that are not set.
+func (o *Options) spareIndexes() (names []string) {
 	set := o.readingIndexes()
-	for _, spare := range []string{indexLatest, indexMetric} {
-		isSpare := func(x index) bool { return x.name == spare }
-		if indexOf(is, spare) == nil || slices.ContainsFunc(set, isSpare) {
-			continue
-		}
-		if !remove {
-			c.tell("# " + name + " has the index " + spare + ", which is not in the settings, " +
-				"and each reading pays for it: --remove-indexes deletes it")
-			continue
-		}
-		in := &dynamodb.UpdateTableInput{TableName: &name,
-			GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{
-				Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: aws.String(spare)},
-			}}}
-		err := c.do("dynamodb update-table", name, in, func() error {
-			_, err := c.db.UpdateTable(ctx, in)
-			return err
-		})
-		if err == nil {
-			err = c.wait(ctx, name)
-		}
-		if err != nil {
-			return err
+	for _, name := range []string{indexLatest, indexMetric} {
+		if !slices.ContainsFunc(set, func(x ddb.Index) bool { return x.Name == name }) {
+			names = append(names, name)
 		}
 	}
-	return nil
+	return names
 }

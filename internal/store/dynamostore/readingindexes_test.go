@@ -200,7 +200,7 @@ func TestIndexesOfReadings(t *testing.T) {
 // TestMetricIndexLater: of tables that were there before, the index answers for readings of which
 // all have its keys, and a process that would write none is refused.
 func TestMetricIndexLater(t *testing.T) {
-	ct := newCareTest(t, enginetest.Moto(t))
+	ct := newInitTest(t, enginetest.Moto(t))
 	now := realClock()
 	ct.Now = func() andon.Time { return now }
 	ct.mustInit(adapter.Setup{})
@@ -232,7 +232,7 @@ func TestMetricIndexLater(t *testing.T) {
 		0: -1, now: -1, now.Add(untilAllWrite): 0, now.Add(2 * untilAllWrite): 0,
 	} {
 		q := andon.MetricQuery{Metric: "temperature", Span: andon.Span{From: from}}
-		got, err := s.metricPlace(s.askedReadings(eventually(t.Context())), &q)
+		got, err := s.metricPlace(s.forReadings(eventually(t.Context())), &q)
 		if err != nil || got != want {
 			t.Errorf("from %s: %d, %v, want %d", from, got, err, want)
 		}
@@ -243,16 +243,15 @@ func TestMetricIndexLater(t *testing.T) {
 		t.Errorf("of spare indexes it tells %q", kept)
 	}
 	ct.mustInit(adapter.Setup{RemoveIndexes: true})
-	is, err := describe(t.Context(), ct.db, ct.Prefix+tableReadings)
-	if err != nil || len(is.GlobalSecondaryIndexes) != 0 {
-		t.Errorf("after they were removed there are %+v, %v", is.GlobalSecondaryIndexes, err)
+	is := ct.describe(ct.Prefix + tableReadings)
+	if len(is.GlobalSecondaryIndexes) != 0 {
+		t.Errorf("after they were removed there are %+v", is.GlobalSecondaryIndexes)
 	}
 	end(t, begin(t, old))
 }
 
 // TestMetricList: what can't be listed is refused with the reason.
 func TestMetricList(t *testing.T) {
-	alone(t)
 	for text, want := range map[string]string{
 		"a,b,a": `"a" twice`, "a,b,c,d,e,f,g,h,i": "9 metrics",
 		strings.Repeat("x", 200): "can't be",

@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -32,57 +31,37 @@ const (
 	attrMetadata = "metadata"
 )
 
-func readingKeys() keys { return keys{attrReadingOf, attrTimestamp} }
+func readingKeys() ddb.Keys { return ddb.Keys{Hash: attrReadingOf, Sort: attrTimestamp} }
 
 func (m *message) at() int64 { return int64(m.Time) }
 
 // item is what is kept of a message in one of n shards.
-func (m *message) item(t *tenant, d *device, n int, o *Options) item {
+func (m *message) item(t *tenant, d *device, n int, o *Options) ddb.Item {
 	at := timeText(m.Time)
-	i := keyed(readingKeys(), shardKey(d.rows(t), shardOf(at, n)),
+	i := readingKeys().Item(shardKey(d.rows(t), shardOf(at, n)),
 		at+"#"+strconv.FormatUint(shared.MessageHash(&m.Reading), 36))
-	metrics := item{}
-	for _, x := range m.Metrics {
-		value := strconv.FormatFloat(x.Value, 'g', -1, 64)
-		metrics[string(x.Name)] = &types.AttributeValueMemberN{Value: value}
-	}
-	i[attrMetrics] = &types.AttributeValueMemberM{Value: metrics}
-	i[attrDelivery] = number(m.delivery)
-	i.setText(attrMetadata, string(m.Metadata))
+	i.SetMetrics(attrMetrics, m.Metrics)
+	i[attrDelivery] = ddb.Number(m.delivery)
+	i.SetText(attrMetadata, string(m.Metadata))
 	if m.Metadata == "" && o.LatestIndex == projectsMetrics {
-		i[attrWhole] = number(1)
+		i[attrWhole] = ddb.Number(1)
 	}
 	o.setMetric(i, t, m)
 	expiry(o.ReadingsRetention).set(i, m.Time)
 	return i
 }
 
-func readMessage(i item) (m message, ok bool, err error) {
-	at, _, _ := strings.Cut(i.text(attrTimestamp), "#")
+func readMessage(i ddb.Item) (m message, ok bool, err error) {
+	at, _, _ := strings.Cut(i.Text(attrTimestamp), "#")
 	if m.Time, err = parseTime(at); err != nil {
 		return m, false, err
 	}
-	m.partition = i.text(attrReadingOf)
+	m.partition = i.Text(attrReadingOf)
 	_, m.Device = splitDevice(m.partition)
-	m.delivery, m.Metadata = i.int(attrDelivery), andon.JSON(i.text(attrMetadata))
-	m.partial = m.Metadata == "" && i.int(attrWhole) == 0
+	m.delivery, m.Metadata = i.Int(attrDelivery), andon.JSON(i.Text(attrMetadata))
+	m.partial = m.Metadata == "" && i.Int(attrWhole) == 0
 	m.place = at + "#" + escape(string(m.Device)) + "#"
-	metrics, _ := i[attrMetrics].(*types.AttributeValueMemberM)
-	if metrics == nil {
-		return m, true, nil
-	}
-	for name, value := range metrics.Value {
-		n, _ := value.(*types.AttributeValueMemberN)
-		if n == nil {
-			continue
-		}
-		x, err := strconv.ParseFloat(n.Value, 64)
-		if err != nil {
-			return m, false, andon.Errorf(andon.Damaged, "metric %q is %q", name, n.Value)
-		}
-		m.Metrics = append(m.Metrics, andon.Metric{Name: andon.MetricName(name), Value: x})
-	}
-	m.Metrics, err = m.Metrics.Sorted()
+	m.Metrics, err = i.Metrics(attrMetrics)
 	return m, true, err
 }
 
@@ -144,7 +123,7 @@ func (a *measuring) run(ctx context.Context, taken *slots) error {
 	if err := s.known(ctx, a.tenant, taken); err != nil {
 		return err
 	}
-	var all []write
+	var all []ddb.Write
 	index := indexRows{}
 	for i, m := range a.devices {
 		view := taken.Slots[i].View
@@ -194,17 +173,17 @@ func unitsOfMessages(all []message) (units int64) {
 
 // rows are the items of the messages of a device, of the same message twice the later, with the
 // index rows that they need.
-func (a *measuring) rows(m *deviceMeasured, d *device, index indexRows) (all []write) {
+func (a *measuring) rows(m *deviceMeasured, d *device, index indexRows) (all []ddb.Write) {
 	m.incarnation, m.shards = d.Incarnation, max(m.shards, d.shards())
 	at := map[string]int{}
 	for _, one := range m.messages {
 		i := one.item(a.tenant, d, m.shards, &a.store.options)
-		w := write{table: tableReadings, put: i}
-		if same, ok := at[i.text(attrTimestamp)]; ok {
+		w := ddb.Write{Table: tableReadings, Put: i}
+		if same, ok := at[i.Text(attrTimestamp)]; ok {
 			all[same] = w
 			continue
 		}
-		at[i.text(attrTimestamp)] = len(all)
+		at[i.Text(attrTimestamp)] = len(all)
 		all = append(all, w)
 		index.metrics(a.tenant, d, &one)
 	}
@@ -227,16 +206,16 @@ func (s *Store) instants(
 	var all []*shared.Rows[message]
 	span := query.Rest()
 	for shard := range d.shards() {
-		q := question{
-			table: tableReadings, index: index, key: readingKeys(),
-			partition: shardKey(d.rows(t), shard), order: query.Order,
-			from: timeText(span.From), to: timeText(andon.MaxTime) + "$",
-			page: pageOf(query.Limit, d.shards()),
+		q := ddb.Query{
+			Table: tableReadings, Index: index, Key: readingKeys(),
+			Partition: shardKey(d.rows(t), shard), Order: query.Order,
+			From: timeText(span.From), To: timeText(andon.MaxTime) + "$",
+			Page: pageOf(query.Limit, d.shards()),
 		}
 		if span.To != 0 {
-			q.to = timeText(min(span.To, andon.MaxTime)) + "$" // just behind #
+			q.To = timeText(min(span.To, andon.MaxTime)) + "$" // just behind #
 		}
-		all = append(all, rows(s, q, readMessage))
+		all = append(all, ddb.Rows(s.db, q, readMessage))
 	}
 	if span.Empty() || !d.Known() {
 		all = nil
@@ -258,7 +237,7 @@ func joined(found []message) andon.Reading {
 func (s *Store) DeviceReadings(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	ctx = s.askedReadings(ctx)
+	ctx = s.forReadings(ctx)
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Reading) bool,
 	) error {
@@ -288,7 +267,7 @@ func (s *Store) readings(
 func (s *Store) newestReading(
 	ctx context.Context, t *tenant, d *device, from andon.Time,
 ) (*andon.Reading, error) {
-	if isEventual(ctx) && s.options.LatestIndex != projectsNone {
+	if ddb.IsEventual(ctx) && s.options.LatestIndex != projectsNone {
 		if r, ok, err := s.latestByIndex(ctx, t, d, from); ok || err != nil {
 			return r, err
 		}
@@ -316,7 +295,7 @@ func (s *Store) measured(
 func (s *Store) LatestReadings(
 	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
 ) ([]andon.Reading, error) {
-	ctx = s.askedReadings(ctx)
+	ctx = s.forReadings(ctx)
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return nil, err
@@ -335,7 +314,7 @@ func (s *Store) LatestReadings(
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
-	ctx = s.askedReadings(ctx)
+	ctx = s.forReadings(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.MetricReading) bool) error {
 		place, err := s.metricPlace(ctx, &q)
 		if err != nil {
@@ -351,12 +330,12 @@ func (s *Store) MetricReadings(
 		var streams []*shared.Rows[andon.DeviceID]
 		for n := range buckets {
 			ask := s.record(metricKey(t, q.Metric, strconv.Itoa(n)))
-			ask.order, ask.page = andon.Asc, min(q.Limit, 256)
+			ask.Order, ask.Page = andon.Asc, min(q.Limit, 256)
 			if q.After != nil {
-				ask.from = string(q.After.Device)
+				ask.From = string(q.After.Device)
 			}
-			streams = append(streams, rows(s, ask, func(i item) (andon.DeviceID, bool, error) {
-				return andon.DeviceID(i.text(attrSort)), true, nil
+			streams = append(streams, ddb.Rows(s.db, ask, func(i ddb.Item) (andon.DeviceID, bool, error) {
+				return andon.DeviceID(i.Text(attrSort)), true, nil
 			}))
 		}
 		return s.metric(ctx, t, q, shared.NewMerge(streams...), yield)
@@ -369,7 +348,7 @@ func (s *Store) metric(
 ) error {
 	left := q.Limit
 	for left > 0 {
-		ids, err := found.Next(ctx, "", min(left, batchGets))
+		ids, err := found.Next(ctx, "", min(left, ddb.MaxGets))
 		if err != nil || len(ids) == 0 {
 			return err
 		}

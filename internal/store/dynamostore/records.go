@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -24,10 +25,10 @@ const (
 )
 
 // readDocument reads the item of a record.
-func readDocument(i item) shared.Document {
+func readDocument(i ddb.Item) shared.Document {
 	return shared.Document{
-		Version: i.int(attrVersion), Due: i.time(attrDue), Data: i.text(attrData),
-		Incarnations: int(i.int(attrIncarnation)),
+		Version: i.Int(attrVersion), Due: i.Time(attrDue), Data: i.Text(attrData),
+		Incarnations: int(i.Int(attrIncarnation)),
 	}
 }
 
@@ -35,14 +36,14 @@ func documentsKey(tenant string, kind andon.RecordKind) string {
 	return join("record#"+tenant, string(kind))
 }
 
-func documentKey(tenant string, r *andon.Record) item {
-	return keyed(recordKeys(), documentsKey(tenant, r.Kind), r.ID)
+func documentKey(tenant string, r *andon.Record) ddb.Item {
+	return recordKeys().Item(documentsKey(tenant, r.Kind), r.ID)
 }
 
 func (s *Store) document(
 	ctx context.Context, tenant string, r *andon.Record,
 ) (shared.Document, error) {
-	i, err := s.get(strongly(ctx), tableRecords, documentKey(tenant, r))
+	i, err := s.db.Get(ddb.Strongly(ctx), tableRecords, documentKey(tenant, r))
 	return readDocument(i), err
 }
 
@@ -60,25 +61,25 @@ func (s *Store) swapRecord(
 		}
 	}
 	i := documentKey(key, r)
-	i[attrVersion] = number(is.Version)
-	i.setText(attrData, is.Data)
+	i[attrVersion] = ddb.Number(is.Version)
+	i.SetText(attrData, is.Data)
 	if is.Incarnations != 0 {
-		i[attrIncarnation] = number(is.Incarnations)
+		i[attrIncarnation] = ddb.Number(is.Incarnations)
 	}
 	if is.Due != 0 {
-		i[attrDue] = number(is.Due)
-		i[attrDueIn] = text(join(escape(string(r.Kind)), bucketOf(r.ID)))
-		i[attrDueAt] = text(timeText(is.Due) + "#" + string(r.Tenant) + "\t" + r.ID)
+		i[attrDue] = ddb.Number(is.Due)
+		i[attrDueIn] = ddb.Text(join(escape(string(r.Kind)), bucketOf(r.ID)))
+		i[attrDueAt] = ddb.Text(timeText(is.Due) + "#" + string(r.Tenant) + "\t" + r.ID)
 	}
 	if is.Standing() == 0 && is.Incarnations == 0 {
-		i[attrTTL] = number(s.options.Now().Std().Add(tombstone).Unix())
+		i[attrTTL] = ddb.Number(s.options.Now().Std().Add(tombstone).Unix())
 	}
-	c := isAbsent(attrKey)
+	c := ddb.Absent(attrKey)
 	if was.Version != 0 {
-		c = isStill(attrVersion, was.Version)
+		c = ddb.Unchanged(attrVersion, was.Version)
 	}
-	err := s.swap(ctx, tableRecords, documentKey(key, r), i, c)
-	if errors.Is(err, errRaced) {
+	err := s.db.Swap(ctx, tableRecords, documentKey(key, r), i, c)
+	if errors.Is(err, ddb.ErrRaced) {
 		return andon.Errorf(andon.Conflict, "%s was changed meanwhile: read it again and repeat", r)
 	}
 	return err
@@ -94,13 +95,13 @@ func (s *Store) Records(
 			return err
 		}
 		ask := s.record(documentsKey(key, kind))
-		ask.order, ask.from, ask.page = andon.Asc, max(q.Prefix, q.After), min(q.Limit, 255)+1
+		ask.Order, ask.From, ask.Page = andon.Asc, max(q.Prefix, q.After), min(q.Limit, 255)+1
 		yield = seq.UpTo(q.Limit, yield)
-		for i, err := range s.each(ctx, ask) {
+		for i, err := range s.db.Items(ctx, ask) {
 			if err != nil {
 				return err
 			}
-			is, id := readDocument(i), i.text(attrSort)
+			is, id := readDocument(i), i.Text(attrSort)
 			if !strings.HasPrefix(id, q.Prefix) && id > q.Prefix {
 				return nil
 			}
@@ -119,10 +120,10 @@ func (s *Store) Records(
 // dueRow is a row of the index, as it sorts, and the partition of its record.
 type dueRow string
 
-func (d dueRow) key() item {
+func (d dueRow) key() ddb.Item {
 	at, partition, _ := strings.Cut(string(d), "\x00")
 	_, id, _ := strings.Cut(at, "\t")
-	return keyed(recordKeys(), partition, id)
+	return recordKeys().Item(partition, id)
 }
 
 // DueRecords is of andon.Records.
@@ -132,18 +133,18 @@ func (s *Store) DueRecords(
 	return seq.Of(func(yield func(andon.Record) bool) error {
 		var streams []*shared.Rows[dueRow]
 		for n := range buckets {
-			ask := question{
-				table: tableRecords, index: indexDue, key: keys{attrDueIn, attrDueAt},
-				partition: join(escape(string(kind)), strconv.Itoa(n)), order: andon.Asc,
-				to: timeText(min(until, andon.MaxTime)) + "$", page: min(limit, 255) + 1,
+			ask := ddb.Query{
+				Table: tableRecords, Index: indexDue, Key: ddb.Keys{Hash: attrDueIn, Sort: attrDueAt},
+				Partition: join(escape(string(kind)), strconv.Itoa(n)), Order: andon.Asc,
+				To: timeText(min(until, andon.MaxTime)) + "$", Page: min(limit, 255) + 1,
 			}
-			streams = append(streams, rows(s, ask, func(i item) (dueRow, bool, error) {
-				return dueRow(i.text(attrDueAt) + "\x00" + i.text(attrKey)), true, nil
+			streams = append(streams, ddb.Rows(s.db, ask, func(i ddb.Item) (dueRow, bool, error) {
+				return dueRow(i.Text(attrDueAt) + "\x00" + i.Text(attrKey)), true, nil
 			}))
 		}
 		found := shared.NewMerge(streams...)
 		for left := limit; left > 0; {
-			due, err := found.Next(ctx, "", min(left, batchGets))
+			due, err := found.Next(ctx, "", min(left, ddb.MaxGets))
 			if err != nil || len(due) == 0 {
 				return err
 			}
@@ -167,7 +168,7 @@ func (s *Store) stillDue(
 ) (all []andon.Record, err error) {
 	for _, d := range due {
 		key := d.key()
-		i, err := s.get(ctx, tableRecords, key)
+		i, err := s.db.Get(ctx, tableRecords, key)
 		if err != nil {
 			return nil, err
 		}
@@ -176,8 +177,8 @@ func (s *Store) stillDue(
 		if is.Standing() == 0 || is.Due == 0 || is.Due > until || timeText(is.Due) != at {
 			continue
 		}
-		r := andon.Record{Kind: kind, ID: key.text(attrSort)}
-		owner := strings.TrimPrefix(key.text(attrKey), "record#")
+		r := andon.Record{Kind: kind, ID: key.Text(attrSort)}
+		owner := strings.TrimPrefix(key.Text(attrKey), "record#")
 		owner = strings.TrimSuffix(owner, "#"+escape(string(kind)))
 		if owner != "" {
 			r.Tenant = tenantOf(owner)

@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -31,8 +29,9 @@ import (
 // before. What a device shows is worked out from its entries. What would need a scan, or items that
 // the model does not have, is not served (unserved).
 type reference struct {
-	andon.Store // unserved
-	s           *Store
+	andon.Store        // unserved
+	s           *Store // its options and its client
+	db          *ddb.Client
 	table       string
 	tenant      *tenant
 }
@@ -40,29 +39,32 @@ type reference struct {
 var _ andon.Store = (*reference)(nil)
 
 // referenceTable is the table of the layout reference.
-func referenceTable(name string) table {
-	t := tablesOf()[0]
-	t.name, t.ttl = name, ""
-	t.what = "The log as the reference's model has it: an item for each entry."
+func referenceTable(name string) ddb.Table {
+	t := andonTables()[0]
+	t.Name, t.TTL = name, ""
+	t.What = "The log as the reference's model has it: an item for each entry."
 	return t
 }
 
 // openReference opens a table of the layout reference.
 func openReference(ctx context.Context, o Options) (*reference, error) {
 	o = o.withDefaults()
-	s := &Store{options: o, inFlight: make(chan struct{}, o.InFlight)}
-	if err := s.connect(ctx); err != nil {
-		return nil, err
-	}
+	o.Prefix = "" // the table has its own name
+	own := &Store{options: o}
 	r := &reference{
-		Store: unserved(s), s: s, table: o.Table,
+		Store: unserved(own), s: own, table: o.Table,
 		tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
 	}
-	r.s.options.Prefix = ""
 	r.tenant.Record.Version = 1
-	if err := verify(ctx, s.db, o.tables()); err != nil {
-		r.s.idle()
+	config := r.s.clientConfig()
+	config.Unprocessed = nil
+	db, err := ddb.Open(ctx, config)
+	if err != nil {
 		return nil, err
+	}
+	if r.db, r.s.db = db, db; r.Ready(ctx) != nil {
+		db.Close()
+		return nil, r.Ready(ctx)
 	}
 	return r, nil
 }
@@ -75,12 +77,12 @@ func (r *reference) Capabilities() andon.Capabilities {
 
 // Ready is of andon.Store.
 func (r *reference) Ready(ctx context.Context) error {
-	return verify(ctx, r.s.db, r.s.options.tables())
+	return provision.Verify(ctx, r.db, r.s.options.tables())
 }
 
 // Close is of andon.Store.
 func (r *reference) Close() error {
-	r.s.idle()
+	r.db.Close()
 	return nil
 }
 
@@ -114,62 +116,62 @@ func referenceRef(key string) (andon.EntryRef, error) {
 }
 
 // readReference reads an item.
-func readReference(i item) (e event, ok bool, err error) {
-	ref, err := referenceRef(i.text(attrStateDate))
+func readReference(i ddb.Item) (e event, ok bool, err error) {
+	ref, err := referenceRef(i.Text(attrStateDate))
 	return event{Event: andon.Event{
-		Device: andon.DeviceID(i.text(attrDevice)), Time: ref.Time, State: ref.State,
-		Operator: andon.PersonID(i.text(attrOperator)), Message: i.text(attrMessage),
-		Attributes:  andon.JSON(i.text(attrAttributes)),
-		EscalatedTo: andon.PersonID(i.text(attrEscalated)),
+		Device: andon.DeviceID(i.Text(attrDevice)), Time: ref.Time, State: ref.State,
+		Operator: andon.PersonID(i.Text(attrOperator)), Message: i.Text(attrMessage),
+		Attributes:  andon.JSON(i.Text(attrAttributes)),
+		EscalatedTo: andon.PersonID(i.Text(attrEscalated)),
 	}}, true, err
 }
 
-// inState bounds a question to a state in a span. Z is behind all digits of a fraction.
-func inState(q question, state andon.State, span andon.Span) question {
-	q.from, q.to = referenceKey(state, span.From), string(state)+"#Z"
+// referenceState bounds a question to a state in a span. Z is behind all digits of a fraction.
+func referenceState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
+	q.From, q.To = referenceKey(state, span.From), string(state)+"#Z"
 	if span.To != 0 {
-		q.to = referenceKey(state, span.To) + "Z"
+		q.To = referenceKey(state, span.To) + "Z"
 	}
 	return q
 }
 
 // ofDevice asks for the entries of a device, ofSupervisor for those that are escalated.
-func (r *reference) ofDevice(id andon.DeviceID) question {
-	return question{table: r.table, key: logKeys(), partition: string(id)}
+func (r *reference) ofDevice(id andon.DeviceID) ddb.Query {
+	return ddb.Query{Table: r.table, Key: logKeys(), Partition: string(id)}
 }
 
-func (r *reference) ofSupervisor(id andon.PersonID) question {
-	return question{table: r.table, index: indexSupervisor,
-		key: keys{attrEscalated, attrStateDate}, partition: string(id)}
+func (r *reference) ofSupervisor(id andon.PersonID) ddb.Query {
+	return ddb.Query{Table: r.table, Index: indexSupervisor,
+		Key: ddb.Keys{Hash: attrEscalated, Sort: attrStateDate}, Partition: string(id)}
 }
 
 // states finds the states of a partition that a filter admits. Names need no look.
 func (r *reference) states(
-	ctx context.Context, q question, f andon.StateFilter,
+	ctx context.Context, q ddb.Query, f andon.StateFilter,
 ) (all []andon.State, err error) {
 	if f.Prefix() == "" && len(f.Names()) > 0 {
 		return f.Names(), nil
 	}
-	q.order, q.page, q.from = andon.Asc, 1, f.Prefix()
+	q.Order, q.Page, q.From = andon.Asc, 1, f.Prefix()
 	for {
-		found, _, err := r.s.ask(ctx, q, nil)
+		found, _, err := r.db.Page(ctx, q, nil)
 		if err != nil || len(found) == 0 {
 			return all, err
 		}
-		ref, err := referenceRef(found[0].text(attrStateDate))
+		ref, err := referenceRef(found[0].Text(attrStateDate))
 		if err != nil || !strings.HasPrefix(string(ref.State), f.Prefix()) {
 			return all, err
 		}
 		if f.Match(ref.State) {
 			all = append(all, ref.State)
 		}
-		q.from = string(ref.State) + "#:" // behind all dates: they begin with a digit
+		q.From = string(ref.State) + "#:" // behind all dates: they begin with a digit
 	}
 }
 
 // inOrder returns the entries of a partition that a query selects, in its order.
 func (r *reference) inOrder(
-	ctx context.Context, ask question, q andon.EventQuery,
+	ctx context.Context, ask ddb.Query, q andon.EventQuery,
 ) iter.Seq2[event, error] {
 	return seq.Of(func(yield func(event) bool) error {
 		states, err := r.states(ctx, ask, q.States)
@@ -189,12 +191,12 @@ func (r *reference) inOrder(
 // inStates asks for the entries of a partition in each of some states. Within the range of a state
 // stand those of another whose name goes on with # and a digit, in an order of their own.
 func (r *reference) inStates(
-	ask question, q andon.EventQuery, page int, states []andon.State,
+	ask ddb.Query, q andon.EventQuery, page int, states []andon.State,
 ) (all []*shared.Rows[event]) {
 	for _, state := range states {
-		of := inState(ask, state, q.Rest())
-		of.order, of.page = q.Order, page
-		all = append(all, rows(r.s, of, func(i item) (event, bool, error) {
+		of := referenceState(ask, state, q.Rest())
+		of.Order, of.Page = q.Order, page
+		all = append(all, ddb.Rows(r.db, of, func(i ddb.Item) (event, bool, error) {
 			e, _, err := readReference(i)
 			return e, e.State == state, err
 		}))
@@ -241,7 +243,7 @@ func strict(
 func (r *reference) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	ctx = r.s.asked(ctx)
+	ctx = r.s.forAnswer(ctx)
 	return r.events(ctx, id, q.Limit, r.inOrder(ctx, r.ofDevice(device), q))
 }
 
@@ -250,15 +252,15 @@ func (r *reference) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	span := q.Rest()
-	ask := question{
-		table: r.table, index: indexOperator, key: keys{attrOperator, attrDate},
-		partition: string(operator), from: referenceTime(span.From), order: q.Order,
-		page: pageOf(q.Limit, 1),
+	ask := ddb.Query{
+		Table: r.table, Index: indexOperator, Key: ddb.Keys{Hash: attrOperator, Sort: attrDate},
+		Partition: string(operator), From: referenceTime(span.From), Order: q.Order,
+		Page: pageOf(q.Limit, 1),
 	}
 	if span.To != 0 {
-		ask.to = referenceTime(span.To) + "Z"
+		ask.To = referenceTime(span.To) + "Z"
 	}
-	all := []*shared.Rows[event]{rows(r.s, ask, readReference)}
+	all := []*shared.Rows[event]{ddb.Rows(r.db, ask, readReference)}
 	if q.Span.Empty() {
 		all = nil
 	}
@@ -278,9 +280,9 @@ func (r *reference) SupervisorEvents(
 func (r *reference) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	ctx = r.s.asked(ctx)
+	ctx = r.s.forAnswer(ctx)
 	all := q
-	all.Limit = pageItems
+	all.Limit = ddb.MaxPage
 	found := r.events(ctx, id, math.MaxInt, r.inOrder(ctx, r.ofDevice(device), all))
 	return seq.Of(func(yield func(andon.Entry) bool) error {
 		yield = seq.UpTo(q.Limit, yield)
@@ -311,18 +313,18 @@ func referenceEntry(e andon.Event) andon.Entry {
 // than Andon writes it.
 func (r *reference) find(
 	ctx context.Context, device andon.DeviceID, at andon.Time, state andon.State,
-) (item, error) {
-	key := item{attrDevice: text(string(device)), attrStateDate: text(referenceKey(state, at))}
-	i, err := r.s.get(ctx, r.table, key)
+) (ddb.Item, error) {
+	key := ddb.Item{attrDevice: ddb.Text(string(device)), attrStateDate: ddb.Text(referenceKey(state, at))}
+	i, err := r.db.Get(ctx, r.table, key)
 	if i != nil || err != nil {
 		return i, err
 	}
-	ask := inState(r.ofDevice(device), state, andon.Span{From: at, To: at})
-	for i, err := range r.s.each(ctx, ask) {
+	ask := referenceState(r.ofDevice(device), state, andon.Span{From: at, To: at})
+	for i, err := range r.db.Items(ctx, ask) {
 		if err != nil {
 			return nil, err
 		}
-		ref, err := referenceRef(i.text(attrStateDate))
+		ref, err := referenceRef(i.Text(attrStateDate))
 		if err != nil || ref.Time == at {
 			return i, err
 		}
@@ -337,7 +339,7 @@ func (r *reference) Entry(
 	if err := r.in(ctx, id); err != nil {
 		return andon.Entry{}, err
 	}
-	i, err := r.find(r.s.asked(ctx), device, at, state)
+	i, err := r.find(r.s.forAnswer(ctx), device, at, state)
 	if err == nil && i == nil {
 		err = andon.NoEntry(device, at, state)
 	}
@@ -358,7 +360,7 @@ func (r *reference) Append(
 	return shared.Parallel(ctx, len(events), func(ctx context.Context, n int) error {
 		e := &events[n]
 		key, u := referenceEvent(e)
-		err := r.change(ctx, key, u, "")
+		err := r.db.Update(ctx, r.table, key, u, "")
 		if andon.KindOf(err) == andon.Invalid {
 			err = fmt.Errorf("entry of device %q in %s at %s: %w", e.Device, e.State, e.Time, err)
 		}
@@ -367,8 +369,8 @@ func (r *reference) Append(
 }
 
 // referenceEvent is the key of an entry, and its attributes.
-func referenceEvent(e *andon.Event) (key item, u update) {
-	u = update{
+func referenceEvent(e *andon.Event) (key ddb.Item, u map[string]string) {
+	u = map[string]string{
 		attrDate: referenceTime(e.Time), "State": string(e.State),
 		attrOperator: string(e.Operator), attrMessage: e.Message,
 		attrAttributes: string(e.Attributes),
@@ -376,9 +378,9 @@ func referenceEvent(e *andon.Event) (key item, u update) {
 	if e.EscalatedTo != "" {
 		u[attrEscalated] = string(e.EscalatedTo)
 	}
-	return item{
-		attrDevice:    text(string(e.Device)),
-		attrStateDate: text(referenceKey(e.State, e.Time)),
+	return ddb.Item{
+		attrDevice:    ddb.Text(string(e.Device)),
+		attrStateDate: ddb.Text(referenceKey(e.State, e.Time)),
 	}, u
 }
 
@@ -405,55 +407,11 @@ func (r *reference) Escalate(
 	if err != nil {
 		return kept, false, err
 	}
-	key := item{attrDevice: i[attrDevice], attrStateDate: i[attrStateDate]}
-	err = r.change(ctx, key, update{attrEscalated: string(e.To)}, "attribute_exists(#device)")
+	key := ddb.Item{attrDevice: i[attrDevice], attrStateDate: i[attrStateDate]}
+	set := map[string]string{attrEscalated: string(e.To)}
+	err = r.db.Update(ctx, r.table, key, set, attrDevice)
 	e.At = max(e.At, e.Time)
 	return e, err == nil, err
-}
-
-// update is what attributes are to be; "" removes one.
-type update map[string]string
-
-// change updates attributes of one item and leaves the others.
-func (r *reference) change(ctx context.Context, key item, u update, condition string) error {
-	in := &dynamodb.UpdateItemInput{
-		TableName: &r.table, Key: key, ExpressionAttributeNames: map[string]string{},
-		ExpressionAttributeValues: item{},
-		ReturnConsumedCapacity:    types.ReturnConsumedCapacityIndexes,
-	}
-	var set, remove []string
-	for name, value := range u {
-		in.ExpressionAttributeNames["#"+name] = name
-		if value == "" {
-			remove = append(remove, "#"+name)
-			continue
-		}
-		set = append(set, "#"+name+" = :"+name)
-		in.ExpressionAttributeValues[":"+name] = text(value)
-	}
-	var parts []string
-	if len(set) > 0 {
-		parts = append(parts, "SET "+strings.Join(set, ", "))
-	}
-	if len(remove) > 0 {
-		parts = append(parts, "REMOVE "+strings.Join(remove, ", "))
-	}
-	in.UpdateExpression = aws.String(strings.Join(parts, " "))
-	if len(in.ExpressionAttributeValues) == 0 {
-		in.ExpressionAttributeValues = nil
-	}
-	if condition != "" {
-		in.ConditionExpression = &condition
-		in.ExpressionAttributeNames["#device"] = attrDevice
-	}
-	return r.s.call(ctx, "UpdateItem", r.table,
-		func(ctx context.Context) ([]types.ConsumedCapacity, error) {
-			out, err := r.s.db.UpdateItem(ctx, in)
-			if err != nil {
-				return nil, err
-			}
-			return one(out.ConsumedCapacity), nil
-		})
 }
 
 // Device is of andon.Current: it is worked out from the newest entry of each state.
@@ -463,7 +421,7 @@ func (r *reference) Device(
 	if err := r.in(ctx, id); err != nil {
 		return d, err
 	}
-	ctx = r.s.asked(ctx)
+	ctx = r.s.forAnswer(ctx)
 	ask := r.ofDevice(device)
 	states, err := r.states(ctx, ask, andon.StateFilter{})
 	if err != nil {
@@ -485,7 +443,7 @@ func (r *reference) Device(
 
 // first is the first entry of a state, in the order of a query.
 func (r *reference) first(
-	ctx context.Context, ask question, q andon.EventQuery, states ...andon.State,
+	ctx context.Context, ask ddb.Query, q andon.EventQuery, states ...andon.State,
 ) (event, error) {
 	const page = 2 // the one before may be among them
 	for e, err := range merged(ctx, r.inStates(ask, q, page, states), r.tenant, q) {
@@ -496,7 +454,7 @@ func (r *reference) first(
 
 // shown is what a device shows by the newest entry of each of its states.
 func (r *reference) shown(
-	ctx context.Context, ask question, newest []event,
+	ctx context.Context, ask ddb.Query, newest []event,
 ) (d andon.Device, err error) {
 	set := r.tenant.Record.States
 	slices.SortFunc(newest, func(a, b event) int { return b.Key(set).Compare(a.Key(set)) })
@@ -520,10 +478,10 @@ func (r *reference) shown(
 
 // incident adds the open incident of a device: all entries behind the last of severity 0.
 func (r *reference) incident(
-	ctx context.Context, ask question, newest []event, d *andon.Device,
+	ctx context.Context, ask ddb.Query, newest []event, d *andon.Device,
 ) error {
 	set := r.tenant.Record.States
-	q := andon.EventQuery{Order: andon.Asc, Limit: pageItems}
+	q := andon.EventQuery{Order: andon.Asc, Limit: ddb.MaxPage}
 	var open []andon.State
 	for _, e := range newest { // newest first
 		if set.Severity(e.State) > 0 {
@@ -535,7 +493,7 @@ func (r *reference) incident(
 			q.After = &key
 		}
 	}
-	for e, err := range merged(ctx, r.inStates(ask, q, pageItems, open), r.tenant, q) {
+	for e, err := range merged(ctx, r.inStates(ask, q, ddb.MaxPage, open), r.tenant, q) {
 		if err != nil {
 			return err
 		}

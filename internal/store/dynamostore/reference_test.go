@@ -18,6 +18,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
 // referenceTest is a table with the items of the reference's final schema, opened.
@@ -54,9 +55,9 @@ func newReferenceTest(t *testing.T) referenceTest {
 		t.Fatal(err)
 	}
 	for _, of := range model.DataModel[0].TableData {
-		i := item{}
+		i := ddb.Item{}
 		for name, value := range of {
-			i[name] = text(value.S)
+			i[name] = ddb.Text(value.S)
 		}
 		_, err := rt.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &o.Table, Item: i})
 		if err != nil {
@@ -217,9 +218,9 @@ func TestReferenceTooLarge(t *testing.T) {
 	rt := newReferenceTest(t)
 	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.at("2020-04-27T16:20:00"),
 		Message: strings.Repeat("m", andon.MaxMessageBytes)}
-	_, err := rt.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &rt.table, Item: item{
-		attrDevice: text(string(e.Device)), attrStateDate: text(referenceKey(e.State, e.Time)),
-		"Drawing": text(strings.Repeat("d", 390<<10)),
+	_, err := rt.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &rt.table, Item: ddb.Item{
+		attrDevice: ddb.Text(string(e.Device)), attrStateDate: ddb.Text(referenceKey(e.State, e.Time)),
+		"Drawing": ddb.Text(strings.Repeat("d", 390<<10)),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -239,13 +240,13 @@ func TestReferenceTooLarge(t *testing.T) {
 func (rt referenceTest) raws(device, key string) string {
 	rt.Helper()
 	out, err := rt.raw.GetItem(rt.Context(), &dynamodb.GetItemInput{TableName: &rt.table,
-		Key: map[string]types.AttributeValue{attrDevice: text(device), attrStateDate: text(key)}})
+		Key: map[string]types.AttributeValue{attrDevice: ddb.Text(device), attrStateDate: ddb.Text(key)}})
 	if err != nil {
 		rt.Fatal(err)
 	}
 	var all []string
 	for _, name := range []string{attrDate, attrEscalated, attrOperator, "State"} {
-		all = append(all, name+" "+item(out.Item).text(name))
+		all = append(all, name+" "+ddb.Item(out.Item).Text(name))
 	}
 	return strings.Join(all, ", ")
 }

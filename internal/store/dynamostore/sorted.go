@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -69,7 +70,7 @@ func (s *Store) sortedOfPerson(
 	known := map[andon.DeviceID]*device{}
 	var shown []andon.Device
 	for {
-		ids, err := found.Next(ctx, q.Prefix, pageItems)
+		ids, err := found.Next(ctx, q.Prefix, ddb.MaxPage)
 		if err != nil {
 			return err
 		}
@@ -184,11 +185,11 @@ func (s *Store) placesIn(
 			continue
 		}
 		for _, ask := range listQuestions(t, listState, string(state)) {
-			ask.table, ask.order, ask.page = tableDevices, andon.Asc, pageItems
-			ask.prefix = q.Prefix
-			all = append(all, rows(s, ask, func(i item) (place, bool, error) {
+			ask.Table, ask.Order, ask.Page = tableDevices, andon.Asc, ddb.MaxPage
+			ask.Prefix = q.Prefix
+			all = append(all, ddb.Rows(s.db, ask, func(i ddb.Item) (place, bool, error) {
 				is := place{state: state, DevicePosition: andon.DevicePosition{Severity: severity,
-					Since: i.time(attrSince), Device: andon.DeviceID(i.text(attrID))}}
+					Since: i.Time(attrSince), Device: andon.DeviceID(i.Text(attrID))}}
 				return is, q.After == nil || q.After.Less(is.DevicePosition, q.Sort), nil
 			}))
 		}
@@ -203,7 +204,7 @@ func (s *Store) yieldPlaces(
 	yield func(andon.Device) bool,
 ) (int, error) {
 	for len(places) > 0 && left > 0 {
-		piece := places[:min(len(places), max(left, 16), batchGets)]
+		piece := places[:min(len(places), max(left, 16), ddb.MaxGets)]
 		places = places[len(piece):]
 		at := map[andon.DeviceID]place{}
 		ids := make([]andon.DeviceID, len(piece))

@@ -6,12 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -23,13 +21,11 @@ type Store struct {
 	*shared.Tenancy
 	shared.NoTenantEvents
 
-	options  Options
-	db       *dynamodb.Client
-	inFlight chan struct{}
-	meter    meter
-	stamps   shared.Stamps
+	options Options
+	db      *ddb.Client
+	stamps  shared.Stamps
 
-	devices *shared.Devices[device] // what writes last saw of their devices
+	devices *shared.Devices[device] // as writes last saw them
 	// The requests that wait for one device.
 	appends  shared.Joins[sent[andon.Event]]
 	measures shared.Joins[sent[message]]
@@ -37,9 +33,9 @@ type Store struct {
 	written *cuckoo.Written // index rows that need not be written again
 	counts  *shared.Counts
 	rates   *rates
-	over    chan struct{} // a incarnation of a tenant is over
+	over    chan struct{} // wakes the deletion of what a deleted tenant left
 
-	work sync.WaitGroup // of the store itself
+	work sync.WaitGroup // in the background
 	quit context.CancelFunc
 }
 
@@ -52,25 +48,14 @@ const writtenRows = 1 << 20
 // Invalid; what can't be reached is Unavailable.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
-	s := &Store{
-		options: o, inFlight: make(chan struct{}, o.InFlight),
-		devices: shared.NewDevices[device](), written: cuckoo.NewWritten(writtenRows),
-		counts: shared.NewCounts(), rates: newRates(), over: make(chan struct{}, 1),
-	}
-	if err := s.connect(ctx); err != nil {
-		return nil, err
-	}
-	s.serveRecords()
-	if err := verify(ctx, s.db, o.tables()); err != nil {
-		s.idle()
-		return nil, err
-	}
-	err := s.EnsureDefault(ctx)
-	if err == nil {
-		err = s.checkListed(ctx)
-	}
+	s := newStore(o)
+	db, err := ddb.Open(ctx, s.clientConfig())
 	if err != nil {
-		s.idle()
+		return nil, err
+	}
+	s.db = db
+	if err := s.prepare(ctx); err != nil {
+		db.Close()
 		return nil, err
 	}
 	background, quit := context.WithCancel(context.WithoutCancel(ctx))
@@ -81,26 +66,34 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// connect makes the client.
-func (s *Store) connect(ctx context.Context) error {
-	c, err := service(ctx, s.options.access())
-	if err == nil {
-		s.db = dynamodb.NewFromConfig(c, func(d *dynamodb.Options) { d.Retryer = again(&s.meter) })
+// newStore returns a store that has no client yet.
+func newStore(o Options) *Store {
+	s := &Store{
+		options: o, devices: shared.NewDevices[device](), written: cuckoo.NewWritten(writtenRows),
+		counts: shared.NewCounts(), rates: newRates(), over: make(chan struct{}, 1),
 	}
-	return err
+	s.serveRecords()
+	return s
 }
 
-// again is how often and how late the SDK repeats a call. A request of Andon waits for it, so it is
-// repeated sooner and more often than the SDK would by itself. The meter is told each failure.
-func again(m *meter) aws.Retryer {
-	return retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts, o.MaxBackoff = 6, 250*time.Millisecond
-		o.Retryables = append([]retry.IsErrorRetryable{retry.IsErrorRetryableFunc(
-			func(err error) aws.Ternary {
-				m.attempt(err)
-				return aws.UnknownTernary
-			})}, o.Retryables...)
-	})
+// clientConfig returns what the client is made with.
+func (s *Store) clientConfig() ddb.Config {
+	o := &s.options
+	return ddb.Config{
+		Access: o.access(), Prefix: o.Prefix, Timeout: o.Timeout, InFlight: o.InFlight,
+		Now: s.now, Unprocessed: s.unprocessed,
+	}
+}
+
+// prepare checks the tables and creates the default tenant.
+func (s *Store) prepare(ctx context.Context) error {
+	if err := provision.Verify(ctx, s.db, s.options.tables()); err != nil {
+		return err
+	}
+	if err := s.EnsureDefault(ctx); err != nil {
+		return err
+	}
+	return s.checkListed(ctx)
 }
 
 // Capabilities is of andon.Store. What is read by key is there at once; lists go by indexes, which
@@ -129,15 +122,29 @@ func (s *Store) Ready(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.quit()
 	s.work.Wait()
-	s.idle()
+	s.db.Close()
 	return nil
 }
 
-// idle closes the connections.
-func (s *Store) idle() { closeIdle(s.db.Options().HTTPClient) }
+// Figures implements andon.Maintenance.
+func (s *Store) Figures(report func(name, help string, value float64, labels ...string)) {
+	s.db.Figures(report)
+}
+
+// Diagnose implements andon.Maintenance.
+func (s *Store) Diagnose(
+	ctx context.Context, report func(name, value, source string, advice ...string),
+) error {
+	service := "region " + s.db.Region()
+	if s.options.Endpoint != "" {
+		service = s.options.Endpoint
+	}
+	report("DynamoDB", service, "dynamodb.region, dynamodb.endpoint")
+	return provision.Diagnose(ctx, s.db, s.options.tables(), report)
+}
 
 // now is the clock.
 func (s *Store) now() time.Time { return s.options.Now().Std() }
 
-// stamp is a time in µs, above all that this process took before.
+// stamp returns a time in µs that is later than all stamps that this process took before.
 func (s *Store) stamp() int64 { return s.stamps.Next(s.options.Now()) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
 // The service deletes what has expired for nothing, within days. A sweep is for those who must not
@@ -29,7 +30,7 @@ type swept struct {
 }
 
 // sweptKey is the key of that item.
-func sweptKey(t *tenant) item { return keyed(recordKeys(), "sweep", t.Key) }
+func sweptKey(t *tenant) ddb.Item { return recordKeys().Item("sweep", t.Key) }
 
 // Sweep implements andon.Maintenance. One that was broken off is ended first, by the horizon that it had.
 func (s *Store) Sweep(
@@ -40,12 +41,12 @@ func (s *Store) Sweep(
 		return 0, err
 	}
 	w := sweeping{store: s, tenant: t}
-	there, err := s.get(ctx, tableRecords, sweptKey(t))
+	there, err := s.db.Get(ctx, tableRecords, sweptKey(t))
 	if err != nil {
 		return 0, err
 	}
 	if there != nil {
-		if err := json.Unmarshal([]byte(there.text(attrData)), &w.swept); err != nil {
+		if err := json.Unmarshal([]byte(there.Text(attrData)), &w.swept); err != nil {
 			return 0, andon.Errorf(andon.Damaged, "the item of the sweep is damaged: %w", err)
 		}
 		err = w.run(ctx)
@@ -78,7 +79,7 @@ func (w *sweeping) run(ctx context.Context) error {
 			}
 		}
 		if last == "" {
-			return w.store.writeAll(ctx, []write{{table: tableRecords, remove: sweptKey(w.tenant)}})
+			return w.store.db.Write(ctx, ddb.Write{Table: tableRecords, Delete: sweptKey(w.tenant)})
 		}
 		w.Device = last
 		if err := w.save(ctx); err != nil {
@@ -96,23 +97,23 @@ func (w *sweeping) save(ctx context.Context) error {
 	w.store.options.Log.Info("a sweep goes on", "tenant", w.tenant.Record.ID,
 		"deleted", w.deleted)
 	i := sweptKey(w.tenant)
-	i[attrData] = text(string(data))
-	return w.store.writeAll(ctx, []write{{table: tableRecords, put: i}})
+	i[attrData] = ddb.Text(string(data))
+	return w.store.db.Write(ctx, ddb.Write{Table: tableRecords, Put: i})
 }
 
 // page reads the next devices of the tenant, and returns the key of the last device of the page, of
 // any tenant; "" at the end.
 func (w *sweeping) page(ctx context.Context) (devices []*device, last string, err error) {
-	var behind item
+	var after ddb.Item
 	if w.Device != "" {
-		behind = item{attrDevice: text(w.Device)}
+		after = ddb.Item{attrDevice: ddb.Text(w.Device)}
 	}
-	found, next, err := w.store.scanPage(ctx, behind, w.store.options.sweepPage)
+	found, next, err := w.store.db.Scan(ctx, tableDevices, after, w.store.options.sweepPage)
 	if err != nil {
 		return nil, "", err
 	}
 	for _, i := range found {
-		key, id := splitDevice(i.text(attrDevice))
+		key, id := splitDevice(i.Text(attrDevice))
 		if key != w.tenant.Key {
 			continue
 		}
@@ -122,7 +123,7 @@ func (w *sweeping) page(ctx context.Context) (devices []*device, last string, er
 		}
 		devices = append(devices, d)
 	}
-	return devices, next.text(attrDevice), nil
+	return devices, next.Text(attrDevice), nil
 }
 
 // device deletes what a device has that is older than the horizon.
@@ -137,7 +138,7 @@ func (w *sweeping) device(ctx context.Context, d *device) error {
 
 // expired asks for what a device has that is older than the horizon. Escalations of the incident
 // that is open stay: what the device shows may come from them.
-func (w *sweeping) expired(d *device) (all []question) {
+func (w *sweeping) expired(d *device) (all []ddb.Query) {
 	s, of := w.store, d.rows(w.tenant)
 	if h := w.Horizon.Events; h > 0 {
 		entries := andon.Span{To: h - 1}
@@ -149,32 +150,32 @@ func (w *sweeping) expired(d *device) (all []question) {
 			for shard := range d.shards() {
 				all = append(all, s.stateRange(shardKey(of, shard), state, entries))
 			}
-			all = append(all, s.record("withdrawal#"+of).ofState(state, entries),
+			all = append(all, inState(s.record("withdrawal#"+of), state, entries),
 				s.stateRange(join(of, partEscalated), state, beside),
 				s.stateRange(join(of, partEscalations), state, beside))
 		}
 	}
 	if h := w.Horizon.Readings; h > 0 {
 		for shard := range d.shards() {
-			all = append(all, question{table: tableReadings, key: readingKeys(),
-				partition: shardKey(of, shard), to: timeText(h)})
+			all = append(all, ddb.Query{Table: tableReadings, Key: readingKeys(),
+				Partition: shardKey(of, shard), To: timeText(h)})
 		}
 	}
 	return all
 }
 
 // delete deletes what a question finds, no faster than it may.
-func (w *sweeping) delete(ctx context.Context, q question) error {
+func (w *sweeping) delete(ctx context.Context, q ddb.Query) error {
 	rate := w.store.options.SweepRate
-	q.page = min(rate, pageItems)
-	var behind item
-	for more := true; more; more = behind != nil {
-		n, next, err := w.store.deletePage(ctx, q, behind)
+	q.Page = min(rate, ddb.MaxPage)
+	var after ddb.Item
+	for more := true; more; more = after != nil {
+		n, next, err := w.store.db.DeletePage(ctx, q, after)
 		if err != nil {
 			return err
 		}
 		w.deleted += int64(n)
-		behind = next
+		after = next
 		if n == 0 {
 			continue
 		}

@@ -128,7 +128,7 @@ func TestSweepsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i, err := w.s.get(ctx, tableRecords, sweptKey(tenant)); i != nil || err != nil {
+	if i, err := w.s.db.Get(ctx, tableRecords, sweptKey(tenant)); i != nil || err != nil {
 		t.Errorf("a sweep is still under way: %v, %v", i, err)
 	}
 	if n, err := w.s.Sweep(ctx, id, w.horizon); n != 0 || err != nil {

@@ -1,25 +1,6 @@
 package dynamostore
 
-// table is one table as data: what makes, checks and prints it goes by this. All keys are strings.
-type table struct {
-	name    string // behind the prefix
-	what    string
-	key     keys
-	ttl     string // attribute by which items expire, in epoch seconds; "" for none
-	indexes []index
-}
-
-// keys are the names of the attributes of a primary key.
-type keys struct{ hash, sort string }
-
-// index is a global secondary index. An item is in it only where it has both keys.
-type index struct {
-	name     string
-	what     string
-	key      keys
-	projects []string // beside the keys; nil: keys only
-	all      bool     // projects all attributes
-}
+import "github.com/andonhq/andon/internal/store/dynamostore/ddb"
 
 // The names of the reference's model, and of the guide to time series.
 const (
@@ -45,43 +26,43 @@ const (
 	indexDue        = "Due"
 )
 
-// tablesOf are the tables of the layout andon.
-func tablesOf() []table {
-	return []table{
+// andonTables returns the tables of the layout andon, without the settings' optional indexes.
+func andonTables() []ddb.Table {
+	return []ddb.Table{
 		{
-			name: tableLog, key: keys{attrDevice, attrStateDate}, ttl: attrTTL,
-			what: "The log: an item for each entry, and beside them, in partitions of their own, " +
-				"the escalations, of which the one that counts alone is in GSI2.",
-			indexes: []index{
-				{name: indexOperator, key: keys{attrOperator, attrDate}, all: true,
-					what: "Entries of an operator by time."},
-				{name: indexSupervisor, key: keys{attrEscalated, attrStateDate}, all: true,
-					what: "Entries that are escalated to a supervisor now, by state and time."},
+			Name: tableLog, Key: ddb.Keys{Hash: attrDevice, Sort: attrStateDate}, TTL: attrTTL,
+			What: "The log: an item for each entry, and in partitions of their own the " +
+				"escalations, of which only the newest is in GSI2.",
+			Indexes: []ddb.Index{
+				{Name: indexOperator, Key: ddb.Keys{Hash: attrOperator, Sort: attrDate}, All: true,
+					What: "Entries of an operator by time."},
+				{Name: indexSupervisor, Key: ddb.Keys{Hash: attrEscalated, Sort: attrStateDate}, All: true,
+					What: "Entries that are escalated to a supervisor now, by state and time."},
 			},
 		},
 		{
-			name: tableDevices, key: keys{hash: attrDevice}, ttl: attrTTL,
-			what: "What each device shows now. Every put has a condition on the version. Of a " +
+			Name: tableDevices, Key: ddb.Keys{Hash: attrDevice}, TTL: attrTTL,
+			What: "What each device shows now. Every put has a condition on the version. Of a " +
 				"purged device an empty item stays for a day.",
-			indexes: []index{
-				{name: indexList, key: keys{attrList, attrID}, projects: []string{attrSince},
-					what: "Devices in a state, in buckets. A repeated state does not write to it."},
-				{name: indexAnswers, key: keys{attrAnswers, attrID},
-					what: "Devices of an operator."},
-				{name: indexEscalated, key: keys{attrEscalated, attrID},
-					what: "Devices that are escalated to a supervisor."},
+			Indexes: []ddb.Index{
+				{Name: indexList, Key: ddb.Keys{Hash: attrList, Sort: attrID}, Projects: []string{attrSince},
+					What: "Devices in a state, in buckets. A repeated state does not write to it."},
+				{Name: indexAnswers, Key: ddb.Keys{Hash: attrAnswers, Sort: attrID},
+					What: "Devices of an operator."},
+				{Name: indexEscalated, Key: ddb.Keys{Hash: attrEscalated, Sort: attrID},
+					What: "Devices that are escalated to a supervisor."},
 			},
 		},
 		{
-			name: tableReadings, key: keys{attrReadingOf, attrTimestamp}, ttl: attrTTL,
-			what: "The readings: an item for each message. Those of one time are joined at read.",
+			Name: tableReadings, Key: ddb.Keys{Hash: attrReadingOf, Sort: attrTimestamp}, TTL: attrTTL,
+			What: "The readings: an item for each message. Those of one time are joined at read.",
 		},
 		{
-			name: tableRecords, key: recordKeys(), ttl: attrTTL,
-			what: "Versioned documents, assignments, retirements, withdrawals, and the names in " +
+			Name: tableRecords, Key: recordKeys(), TTL: attrTTL,
+			What: "Versioned documents, assignments, retirements, withdrawals, and the names in " +
 				"use. What expires is what is left of deleted documents.",
-			indexes: []index{
-				{name: indexDue, key: keys{attrDueIn, attrDueAt}, what: "Records that are due."},
+			Indexes: []ddb.Index{
+				{Name: indexDue, Key: ddb.Keys{Hash: attrDueIn, Sort: attrDueAt}, What: "Records that are due."},
 			},
 		},
 	}

@@ -11,27 +11,30 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 )
 
 func TestSerialTemplates(t *testing.T) {
 	for _, format := range (*Engine)(nil).Formats() {
-		for _, mode := range []string{onDemand, provisioned} {
+		for _, mode := range (*Engine)(nil).Capacities() {
 			t.Run(format+" "+mode, func(t *testing.T) {
 				e := &Engine{Options: defaults()}
 				indexed(projectsMetrics)(&e.Options)
-				e.Capacity = Capacity{Read: Units{11, 1100}, Write: Units{12, 1200}}
+				e.Capacity = provision.Capacity{
+					Read: provision.Units{Min: 11, Max: 1100}, Write: provision.Units{Min: 12, Max: 1200},
+				}
 				text, err := e.Template(format, mode)
 				if err != nil {
 					t.Fatal(err)
 				}
 				checkTemplate(t, format, text)
-				if got := strings.Contains(text, "1200"); got != (mode == provisioned) {
+				if got := strings.Contains(text, "1200"); got != (mode == provision.Provisioned) {
 					t.Errorf("it has the most of what is provisioned: %t", got)
 				}
 				for _, table := range e.ownTables() {
-					for _, i := range table.indexes {
-						if !strings.Contains(text, i.name) {
-							t.Errorf("it lacks the index %s", i.name)
+					for _, i := range table.Indexes {
+						if !strings.Contains(text, i.Name) {
+							t.Errorf("it lacks the index %s", i.Name)
 						}
 					}
 				}
@@ -66,7 +69,7 @@ func checkTemplate(t *testing.T, format, text string) {
 			kinds[block.Labels[0]]++
 		}
 	}
-	tables := len(tablesOf())
+	tables := len(andonTables())
 	if kinds["aws_dynamodb_table"] != tables || kinds["aws_cloudwatch_metric_alarm"] != 4*tables {
 		t.Errorf("it has %v, want %d tables with 4 alarms each", kinds, tables)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
@@ -144,8 +145,8 @@ func (s *Store) Had(
 	}
 	for i, key := range []string{"state#" + t.Key, namesKey(t, andon.MetricNames)} {
 		q := s.record(key)
-		q.page = 1
-		all, _, err := s.ask(ctx, q, nil)
+		q.Page = 1
+		all, _, err := s.db.Page(ctx, q, nil)
 		if err != nil {
 			return false, false, err
 		}
@@ -156,8 +157,7 @@ func (s *Store) Had(
 
 // markOver notes that a incarnation is over and its rows are to be deleted.
 func (s *Store) markOver(ctx context.Context, key string) error {
-	over := write{table: tableRecords, put: keyed(recordKeys(), "over", key)}
-	return s.writeAll(ctx, []write{over})
+	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Put: recordKeys().Item("over", key)})
 }
 
 // ended has what is left of a incarnation deleted.
@@ -186,11 +186,11 @@ func (s *Store) purge(ctx context.Context) {
 
 func (s *Store) purgeAll(ctx context.Context) error {
 	var incarnations []string
-	for i, err := range s.each(ctx, s.record("over")) {
+	for i, err := range s.db.Items(ctx, s.record("over")) {
 		if err != nil {
 			return err
 		}
-		key := i.text(attrSort)
+		key := i.Text(attrSort)
 		is, _, err := s.Stored(ctx, tenantOf(key))
 		if err != nil {
 			return err
@@ -209,7 +209,7 @@ func (s *Store) purgeAll(ctx context.Context) error {
 		if err := s.deleteRows(ctx, &tenant{Key: key}, d); err != nil {
 			return err
 		}
-		return s.writeAll(ctx, []write{{table: tableDevices, remove: devicesKey(key, d.ID)}})
+		return s.db.Write(ctx, ddb.Write{Table: tableDevices, Delete: devicesKey(key, d.ID)})
 	})
 	for _, key := range incarnations {
 		if err == nil {
@@ -222,9 +222,9 @@ func (s *Store) purgeAll(ctx context.Context) error {
 // purgeIncarnation deletes what is not of a device, and that the incarnation is over.
 func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	s.counts.Forget(key)
-	for i, err := range s.each(ctx, s.record(kindsKey(key))) {
+	for i, err := range s.db.Items(ctx, s.record(kindsKey(key))) {
 		if err == nil {
-			err = s.deleteAll(ctx, s.record(documentsKey(key, andon.RecordKind(i.text(attrSort)))))
+			err = s.db.DeleteAll(ctx, s.record(documentsKey(key, andon.RecordKind(i.Text(attrSort)))))
 		}
 		if err != nil {
 			return err
@@ -233,6 +233,6 @@ func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	if err := s.deleteNames(ctx, &tenant{Key: key}); err != nil {
 		return err
 	}
-	over := keyed(recordKeys(), "over", key)
-	return s.writeAll(ctx, []write{{table: tableRecords, remove: over}})
+	over := recordKeys().Item("over", key)
+	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Delete: over})
 }

@@ -34,14 +34,14 @@ func TestStoredDevice(t *testing.T) {
 		`"received":"06Z","states":["NORMAL","WARNING1"],"generation":2,"shards":4,"life":36,` +
 		`"withdrawn":{"From":"03Z","To":"04Z"},"escalated":{"From":"04Z","To":"05Z"},` +
 		`"metrics":["rpm"]}`
-	if got := strings.ReplaceAll(i.text(attrShown), "1970-01-02T00:00:", ""); got != want {
+	if got := strings.ReplaceAll(i.Text(attrShown), "1970-01-02T00:00:", ""); got != want {
 		t.Errorf("kept as\n%s, want\n%s", got, want)
 	}
 	for name, want := range map[string]string{
 		attrDevice: "metro#a%231", attrList: "metro#state#WARNING1#" + bucketOf("a#1"),
 		attrAnswers: "metro#Tom", attrEscalated: "metro#Sara", attrID: "a#1",
 	} {
-		if got := i.text(name); got != want {
+		if got := i.Text(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}

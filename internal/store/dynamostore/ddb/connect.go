@@ -1,4 +1,4 @@
-package dynamostore
+package ddb
 
 import (
 	"context"
@@ -14,23 +14,23 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// access is how a service is reached; what is not set is as the SDK's own configuration has it.
-type access struct{ Region, Endpoint, Key, Secret string }
+// Access is how a service is reached. What is not set is as the SDK's own configuration has it.
+type Access struct{ Region, Endpoint, Key, Secret string }
 
 // mostIdle is how many connections are kept between calls.
 const mostIdle = 256
 
-// closeIdle closes the connections of a client that service made.
-func closeIdle(c aws.HTTPClient) {
+// CloseIdle closes the idle connections of a client that Connect made.
+func CloseIdle(c aws.HTTPClient) {
 	if c, ok := c.(*http.Client); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// service returns how a service is reached. It asks for the credentials, so what is missing is said
-// now and not in the middle of the first call.
-func service(ctx context.Context, o access) (aws.Config, error) {
-	// What the SDK has to say on the way is in the error, where it matters.
+// Connect returns how the SDK reaches a service. It retrieves the credentials, so what is missing is
+// reported now and not in the middle of the first call.
+func Connect(ctx context.Context, o Access) (aws.Config, error) {
+	// What the SDK would log is in the error, where it matters.
 	load := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})}
 	if o.Region != "" {
 		load = append(load, config.WithRegion(o.Region))
@@ -56,8 +56,8 @@ func service(ctx context.Context, o access) (aws.Config, error) {
 		return c, andon.Errorf(andon.Invalid, "no AWS region is set: set dynamodb.region, or "+
 			"AWS_REGION")
 	}
-	const patience = 10 * time.Second // a role is asked for over the network
-	within, cancel := context.WithTimeout(ctx, patience)
+	const timeout = 10 * time.Second // a role is asked for over the network
+	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if _, err := c.Credentials.Retrieve(within); err != nil {
 		return c, andon.Errorf(andon.Unavailable, "there are no AWS credentials: give the machine "+

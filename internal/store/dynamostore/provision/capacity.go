@@ -1,21 +1,22 @@
-package dynamostore
+package provision
 
 import (
 	"fmt"
 
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
 // The capacity modes of a table.
 const (
-	onDemand    = "on-demand"
-	provisioned = "provisioned"
+	OnDemand    = "on-demand"
+	Provisioned = "provisioned"
 )
 
-// Capacity is how tables are paid for. What is provisioned is of each table and each index, and
-// auto scaling moves it between least and most.
+// Capacity is how tables are paid for. Read and Write are the bounds between which auto scaling
+// moves what is provisioned, of each table and of each index.
 type Capacity struct {
-	Mode  string // onDemand or provisioned
+	Mode  string // OnDemand or Provisioned
 	Read  Units
 	Write Units
 }
@@ -23,19 +24,22 @@ type Capacity struct {
 // Units are capacity units a second.
 type Units struct{ Min, Max int }
 
-// target is the share of what is provisioned, in percent, at which auto scaling adds more.
-const target = 70
+// Target is the share of what is provisioned, in percent, at which auto scaling adds more.
+const Target = 70
 
-// defaultCapacity is on demand; where it is provisioned, the most is what an account may have for a
-// table unless it asks for more.
-func defaultCapacity() Capacity {
-	return Capacity{Mode: onDemand, Read: Units{5, 40_000}, Write: Units{5, 40_000}}
+// DefaultCapacity is on demand. Where the mode is changed to Provisioned, the most is what an
+// account may have for a table unless it asks for more.
+func DefaultCapacity() Capacity {
+	return Capacity{Mode: OnDemand, Read: Units{5, 40_000}, Write: Units{5, 40_000}}
 }
 
-// settings are those of the capacity.
-func (c *Capacity) settings() []config.Setting {
+// Capacities returns the modes.
+func Capacities() []string { return []string{OnDemand, Provisioned} }
+
+// Settings returns the settings of the capacity.
+func (c *Capacity) Settings() []config.Setting {
 	return []config.Setting{
-		{Key: "capacity", Value: config.Choice(&c.Mode, (*Engine)(nil).Capacities()...),
+		{Key: "capacity", Value: config.Choice(&c.Mode, Capacities()...),
 			Help: "how tables that andon store init makes are paid for; provisioned goes with " +
 				"auto scaling at 70 %"},
 		{Key: "read_min", Value: config.Count(&c.Read.Min),
@@ -67,23 +71,23 @@ type scaled struct {
 	Units
 }
 
-// scaledOf are the dimensions of a table and its indexes.
-func (c Capacity) scaledOf(table string, t table) (all []scaled) {
+// scaled returns the dimensions of a table and its indexes.
+func (c Capacity) scaled(t ddb.Table) (all []scaled) {
 	add := func(kind, resource, name string) {
 		for _, d := range []struct {
-			of string
+			kind string
 			Units
 		}{{"Read", c.Read}, {"Write", c.Write}} {
 			all = append(all, scaled{
-				Resource: resource, Dimension: "dynamodb:" + kind + ":" + d.of + "CapacityUnits",
-				Metric: "DynamoDB" + d.of + "CapacityUtilization",
-				Name:   "andon-" + name + "-" + d.of, Units: d.Units,
+				Resource: resource, Dimension: "dynamodb:" + kind + ":" + d.kind + "CapacityUnits",
+				Metric: "DynamoDB" + d.kind + "CapacityUtilization",
+				Name:   "andon-" + name + "-" + d.kind, Units: d.Units,
 			})
 		}
 	}
-	add("table", "table/"+table, table)
-	for _, i := range t.indexes {
-		add("index", "table/"+table+"/index/"+i.name, table+"-"+i.name)
+	add("table", "table/"+t.Name, t.Name)
+	for _, i := range t.Indexes {
+		add("index", "table/"+t.Name+"/index/"+i.Name, t.Name+"-"+i.Name)
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package dynamostore
+package ddb
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// alone takes away what the environment knows of AWS.
-func alone(t *testing.T) {
+// noEnvironment hides what the environment knows of AWS.
+func noEnvironment(t *testing.T) {
 	t.Helper()
 	nothing := filepath.Join(t.TempDir(), "none")
 	for name, value := range map[string]string{
@@ -27,7 +27,7 @@ func alone(t *testing.T) {
 	}
 }
 
-// TestFailure: an error that the operator can mend names what to do.
+// TestFailure: an error that the operator can fix names what to do.
 func TestFailure(t *testing.T) {
 	lookup := &net.DNSError{Err: "no such host", Name: "dynamodb.us-est-1.amazonaws.com"}
 	elsewhere := *lookup
@@ -43,7 +43,7 @@ func TestFailure(t *testing.T) {
 		"run `andon store init`, or correct dynamodb.prefix and dynamodb.region": code(
 			"ResourceNotFoundException"),
 	} {
-		got := failure("DescribeTable", "andon-Devices", err)
+		got := Failure("DescribeTable", "andon-Devices", err)
 		if andon.KindOf(got) != andon.Unavailable || !strings.Contains(got.Error(), want) {
 			t.Errorf("%v: %v, want %q", err, got, want)
 		}
@@ -51,27 +51,27 @@ func TestFailure(t *testing.T) {
 }
 
 func TestAccess(t *testing.T) {
-	alone(t)
+	noEnvironment(t)
 	for _, c := range []struct {
-		access
+		Access
 		kind andon.Kind
 		want string
 	}{
-		{access{Key: "k", Secret: "s"}, andon.Invalid, "set dynamodb.region, or AWS_REGION"},
-		{access{Region: "eu-west-1"}, andon.Unavailable, "set dynamodb.key and dynamodb.secret"},
-		{access{Endpoint: "http://127.0.0.1:1"}, andon.Unavailable, "takes any"},
+		{Access{Key: "k", Secret: "s"}, andon.Invalid, "set dynamodb.region, or AWS_REGION"},
+		{Access{Region: "eu-west-1"}, andon.Unavailable, "set dynamodb.key and dynamodb.secret"},
+		{Access{Endpoint: "http://127.0.0.1:1"}, andon.Unavailable, "takes any"},
 	} {
-		_, err := service(t.Context(), c.access)
+		_, err := Connect(t.Context(), c.Access)
 		if andon.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %v with %q", c.access, err, c.kind, c.want)
+			t.Errorf("%+v: %v, want %v with %q", c.Access, err, c.kind, c.want)
 		}
 	}
-	got, err := service(t.Context(), access{Endpoint: "http://127.0.0.1:1", Key: "k", Secret: "s"})
+	got, err := Connect(t.Context(), Access{Endpoint: "http://127.0.0.1:1", Key: "k", Secret: "s"})
 	if err != nil || *got.BaseEndpoint != "http://127.0.0.1:1" || got.Region == "" {
 		t.Errorf("an engine on this machine is reached by %+v, %v", got, err)
 	}
 	t.Setenv("AWS_REGION", "ap-south-1")
-	got, err = service(t.Context(), access{Key: "k", Secret: "s"})
+	got, err = Connect(t.Context(), Access{Key: "k", Secret: "s"})
 	if err != nil || got.Region != "ap-south-1" || got.BaseEndpoint != nil {
 		t.Errorf("the service of the environment is reached by %+v, %v", got, err)
 	}

@@ -1,4 +1,4 @@
-package dynamostore
+package ddb
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// errRaced says that the condition of a put did not hold: another writer was faster.
-var errRaced = errors.New("another writer was faster")
+// ErrRaced means that the condition of a put did not hold: another writer was faster.
+var ErrRaced = errors.New("another writer was faster")
 
-// failure turns an error of the SDK into one of Andon: what a caller can do about it. Errors of
-// Andon and of the context pass through.
-func failure(doing, table string, err error) error {
+// Failure turns an error of the SDK into one of Andon, which says what a caller can do about it.
+// Errors of Andon and of the context pass through. table may be any other name of what was called.
+func Failure(doing, table string, err error) error {
 	var own *andon.Error
 	var api smithy.APIError
 	var name *net.DNSError
@@ -27,7 +27,7 @@ func failure(doing, table string, err error) error {
 	case errors.As(err, &own), errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, new(*types.ConditionalCheckFailedException)):
-		return errRaced
+		return ErrRaced
 	case errors.As(err, &api) && strings.Contains(api.ErrorMessage(), "maximum allowed size"):
 		return andon.Errorf(andon.Invalid, "%s %s: the item would be larger than the 400 KB that "+
 			"DynamoDB takes: shorten what is sent, or what other programs keep in this item",
@@ -47,7 +47,7 @@ func failure(doing, table string, err error) error {
 		"dynamodb.endpoint, dynamodb.region and the network: %w", doing, table, err)
 }
 
-// meaning says what a code of the service means for the caller.
+// meaning returns what a code of the service means for the caller.
 func meaning(code string) (andon.Kind, string) {
 	switch code {
 	case "ResourceNotFoundException":

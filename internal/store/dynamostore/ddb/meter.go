@@ -1,4 +1,4 @@
-package dynamostore
+package ddb
 
 import (
 	"errors"
@@ -11,20 +11,20 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// meter counts what calls consume, as the service says, and how they fail.
+// meter counts what calls consumed, as the service reported it, and how they failed.
 type meter struct {
 	unprocessed atomic.Int64 // answers that left a part undone
 
 	mu       sync.Mutex
 	consumed map[consumer]float64
-	failed   map[string]int64 // calls, by what went wrong
+	failed   map[string]int64 // calls, by the way in which they failed
 	attempts map[string]int64 // the same, of each attempt of a call
 }
 
 // consumer is an operation on a table, or on an index of it.
 type consumer struct{ operation, table, index string }
 
-// The ways in which a call can fail that a person can do something about.
+// The ways in which a call can fail that an operator can do something about.
 const (
 	failedThrottled = "throttled"
 	failedSystem    = "system_errors"
@@ -45,12 +45,12 @@ func (m *meter) note(operation string, all []types.ConsumedCapacity, err error) 
 		if c.Table != nil {
 			m.consumed[consumer{operation, table, ""}] += aws.ToFloat64(c.Table.CapacityUnits)
 		}
-		for index, of := range c.GlobalSecondaryIndexes {
-			m.consumed[consumer{operation, table, index}] += aws.ToFloat64(of.CapacityUnits)
+		for index, used := range c.GlobalSecondaryIndexes {
+			m.consumed[consumer{operation, table, index}] += aws.ToFloat64(used.CapacityUnits)
 		}
 	}
-	if what := failing(err); what != "" {
-		m.failed[what]++
+	if way := failing(err); way != "" {
+		m.failed[way]++
 	}
 }
 
@@ -61,12 +61,12 @@ func (m *meter) attempt(err error) {
 	if m.attempts == nil {
 		m.attempts = map[string]int64{}
 	}
-	if what := failing(err); what != "" {
-		m.attempts[what]++
+	if way := failing(err); way != "" {
+		m.attempts[way]++
 	}
 }
 
-// failing says in which of the ways an error failed; "" is in none.
+// failing returns in which of these ways a call failed; "" where in none.
 func failing(err error) string {
 	var api smithy.APIError
 	if !errors.As(err, &api) {
@@ -81,23 +81,23 @@ func failing(err error) string {
 	return ""
 }
 
-// Figures implements andon.Maintenance.
-func (s *Store) Figures(tell func(name, help string, value float64, labels ...string)) {
-	m := &s.meter
-	tell("unprocessed_total", "Answers of DynamoDB that left a part of a batch undone.",
+// Figures reports each metric of the calls of this process.
+func (c *Client) Figures(report func(name, help string, value float64, labels ...string)) {
+	m := &c.meter
+	report("unprocessed_total", "Answers of DynamoDB that left a part of a batch undone.",
 		float64(m.unprocessed.Load()))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	tell("throttled_total", "Calls that DynamoDB throttled, after all repetitions.",
+	report("throttled_total", "Calls that DynamoDB throttled, after all repetitions.",
 		float64(m.failed[failedThrottled]))
-	tell("system_errors_total", "Calls that failed within DynamoDB, after all repetitions.",
+	report("system_errors_total", "Calls that failed within DynamoDB, after all repetitions.",
 		float64(m.failed[failedSystem]))
-	for _, what := range []string{failedThrottled, failedSystem} {
-		tell("attempts_failed_total", "Attempts that DynamoDB throttled, or that failed within "+
-			"it, before they were repeated.", float64(m.attempts[what]), "reason", what)
+	for _, way := range []string{failedThrottled, failedSystem} {
+		report("attempts_failed_total", "Attempts that DynamoDB throttled, or that failed within "+
+			"it, before they were repeated.", float64(m.attempts[way]), "reason", way)
 	}
-	for of, units := range m.consumed {
-		tell("consumed_units_total", "Capacity units that calls consumed, on a table or an index.",
-			units, "operation", of.operation, "table", of.table, "index", of.index)
+	for by, units := range m.consumed {
+		report("consumed_units_total", "Capacity units that calls consumed, on a table or an index.",
+			units, "operation", by.operation, "table", by.table, "index", by.index)
 	}
 }

@@ -18,38 +18,40 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 )
 
-// careTest is a set of tables of a test's own, of which none is there.
-type careTest struct {
+// initTest is a set of tables of a test's own, of which none is there.
+type initTest struct {
 	*testing.T
 	Options
 	db *dynamodb.Client
 }
 
-func newCareTest(t *testing.T, on *enginetest.Service) careTest {
+func newInitTest(t *testing.T, on *enginetest.Service) initTest {
 	t.Helper()
 	o := defaults()
 	o.Endpoint, o.Region, o.Key, o.Secret = on.URL, "us-east-1", "test", "test"
 	o.Prefix = fmt.Sprintf("%s-%d-", t.Name(),
 		time.Now().UnixNano())
 	o.Prefix = strings.ReplaceAll(o.Prefix, "/", "-")
-	ct := careTest{t, o, rawClient(t, on.URL)}
+	ct := initTest{t, o, rawClient(t, on.URL)}
 	t.Cleanup(func() {
 		for _, table := range o.tables() {
-			ct.delete(context.Background(), table.name)
+			ct.delete(context.Background(), table.Name)
 		}
 	})
 	return ct
 }
 
-func (ct careTest) delete(ctx context.Context, table string) {
+func (ct initTest) delete(ctx context.Context, table string) {
 	// The test may have made less than all tables.
 	_, _ = ct.db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table})
 }
 
 // init returns what Init tells.
-func (ct careTest) init(s adapter.Setup) (told []string, err error) {
+func (ct initTest) init(s adapter.Setup) (told []string, err error) {
 	ct.Helper()
 	err = Init(ct.Context(), ct.Options, s, func(statement string) {
 		told = append(told, statement)
@@ -57,7 +59,7 @@ func (ct careTest) init(s adapter.Setup) (told []string, err error) {
 	return told, err
 }
 
-func (ct careTest) mustInit(s adapter.Setup) []string {
+func (ct initTest) mustInit(s adapter.Setup) []string {
 	ct.Helper()
 	told, err := ct.init(s)
 	if err != nil {
@@ -66,8 +68,13 @@ func (ct careTest) mustInit(s adapter.Setup) []string {
 	return told
 }
 
-func (ct careTest) verify() error {
-	return verify(ct.Context(), ct.db, ct.tables())
+func (ct initTest) verify() error {
+	c, err := ddb.Open(ct.Context(), newStore(ct.Options).clientConfig())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return provision.Verify(ct.Context(), c, ct.tables())
 }
 
 // commands are the told commands of the AWS CLI, without their input.
@@ -89,8 +96,11 @@ func commands(t *testing.T, told []string) (all []string) {
 
 // TestSerialInit makes tables with all that belongs to them, and what is missing of them.
 func TestSerialInit(t *testing.T) {
-	ct := newCareTest(t, enginetest.Moto(t))
-	ct.Capacity.Mode, ct.Capacity.Read, ct.Capacity.Write = provisioned, Units{5, 100}, Units{7, 70}
+	ct := newInitTest(t, enginetest.Moto(t))
+	ct.Capacity = provision.Capacity{
+		Mode: provision.Provisioned,
+		Read: provision.Units{Min: 5, Max: 100}, Write: provision.Units{Min: 7, Max: 70},
+	}
 	if err := ct.verify(); andon.KindOf(err) != andon.Unavailable ||
 		!strings.Contains(err.Error(), "andon store init") {
 		t.Errorf("before there are tables: %v", err)
@@ -125,21 +135,18 @@ func TestSerialInit(t *testing.T) {
 }
 
 // looksWhole looks at what Init has made, other than by verify.
-func (ct careTest) looksWhole() {
+func (ct initTest) looksWhole() {
 	ct.Helper()
 	for _, table := range ct.tables() {
-		name := table.name
-		is, err := describe(ct.Context(), ct.db, name)
-		if err != nil {
-			ct.Fatal(err)
-		}
+		name := table.Name
+		is := ct.describe(name)
 		if got := aws.ToInt64(is.ProvisionedThroughput.WriteCapacityUnits); got != 7 {
 			ct.Errorf("%s begins with %d write units, want 7", name, got)
 		}
-		if on, err := expiryOf(ct.Context(), ct.db, name); err != nil || on != table.ttl {
-			ct.Errorf("items of %s expire by %q, %v, want %q", name, on, err, table.ttl)
+		if on := ct.expiry(name); on != table.TTL {
+			ct.Errorf("items of %s expire by %q, want %q", name, on, table.TTL)
 		}
-		to, err := service(ct.Context(), ct.access())
+		to, err := ddb.Connect(ct.Context(), ct.access())
 		if err != nil {
 			ct.Fatal(err)
 		}
@@ -154,13 +161,33 @@ func (ct careTest) looksWhole() {
 			resource := aws.ToString(p.ResourceId)
 			return resource != "table/"+name && !strings.HasPrefix(resource, "table/"+name+"/")
 		})
-		if want := 2 + 2*len(table.indexes); len(policies) != want {
+		if want := 2 + 2*len(table.Indexes); len(policies) != want {
 			ct.Errorf("%s has %d scaling policies, want %d", name, len(policies), want)
 		}
 	}
 }
 
-func (ct careTest) dropIndex(table, index string) {
+func (ct initTest) describe(table string) *types.TableDescription {
+	ct.Helper()
+	out, err := ct.db.DescribeTable(ct.Context(), &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		ct.Fatal(err)
+	}
+	return out.Table
+}
+
+// expiry returns the attribute by which items of a table expire.
+func (ct initTest) expiry(table string) string {
+	ct.Helper()
+	out, err := ct.db.DescribeTimeToLive(ct.Context(),
+		&dynamodb.DescribeTimeToLiveInput{TableName: &table})
+	if err != nil {
+		ct.Fatal(err)
+	}
+	return aws.ToString(out.TimeToLiveDescription.AttributeName)
+}
+
+func (ct initTest) dropIndex(table, index string) {
 	ct.Helper()
 	_, err := ct.db.UpdateTable(ct.Context(), &dynamodb.UpdateTableInput{
 		TableName: aws.String(ct.Prefix + table),
@@ -175,8 +202,8 @@ func (ct careTest) dropIndex(table, index string) {
 
 // TestSerialInitWithout makes tables on an engine that knows neither TTL nor auto scaling.
 func TestSerialInitWithout(t *testing.T) {
-	ct := newCareTest(t, enginetest.DynamoDB(t))
-	for _, mode := range []string{onDemand, provisioned} {
+	ct := newInitTest(t, enginetest.DynamoDB(t))
+	for _, mode := range []string{provision.OnDemand, provision.Provisioned} {
 		ct.Capacity.Mode = mode
 		told := ct.mustInit(adapter.Setup{})
 		notes := slices.DeleteFunc(slices.Clone(told), func(s string) bool {
@@ -194,7 +221,6 @@ func TestSerialInitWithout(t *testing.T) {
 }
 
 func TestInitNowhere(t *testing.T) {
-	alone(t)
 	o := defaults()
 	o.Region, o.Endpoint, o.Key, o.Secret = "eu-west-1", "http://127.0.0.1:1", "k", "s"
 	var told []string
@@ -211,80 +237,6 @@ func TestInitNowhere(t *testing.T) {
 	err = Init(t.Context(), o, adapter.Setup{Replication: "3"}, tell)
 	if andon.KindOf(err) != andon.Invalid {
 		t.Errorf("copies are asked for: %v", err)
-	}
-}
-
-// TestSerialOtherTables: a table of the name that is not Andon's is not used.
-func TestSerialOtherTables(t *testing.T) {
-	ct := newCareTest(t, enginetest.DynamoDB(t))
-	remake := func(change func(*dynamodb.CreateTableInput)) {
-		t.Helper()
-		name := ct.Prefix + tableDevices
-		ct.delete(t.Context(), name)
-		c := &care{db: ct.db, tell: func(string) {}}
-		for gone := false; !gone; {
-			is, err := c.describe(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			gone = is == nil
-		}
-		in := c.create(name, tablesOf()[1])
-		change(in)
-		if _, err := ct.db.CreateTable(t.Context(), in); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.wait(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ct.mustInit(adapter.Setup{})
-	for want, change := range map[string]func(*dynamodb.CreateTableInput){
-		"has the key (device), and Andon needs (DeviceID)": func(in *dynamodb.CreateTableInput) {
-			in.KeySchema[0].AttributeName = aws.String("device")
-			in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
-				AttributeName: aws.String("device"), AttributeType: types.ScalarAttributeTypeS})
-			in.AttributeDefinitions = slices.DeleteFunc(in.AttributeDefinitions,
-				func(a types.AttributeDefinition) bool { return *a.AttributeName == attrDevice })
-		},
-		"key attribute DeviceID of type N": func(in *dynamodb.CreateTableInput) {
-			for i, a := range in.AttributeDefinitions {
-				if *a.AttributeName == attrDevice {
-					in.AttributeDefinitions[i].AttributeType = types.ScalarAttributeTypeN
-				}
-			}
-		},
-		"index ByState of table": func(in *dynamodb.CreateTableInput) {
-			in.GlobalSecondaryIndexes[0].Projection = &types.Projection{
-				ProjectionType: types.ProjectionTypeKeysOnly}
-		},
-	} {
-		remake(change)
-		err := ct.verify()
-		if andon.KindOf(err) != andon.Conflict || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-		if _, err := ct.init(adapter.Setup{}); andon.KindOf(err) != andon.Conflict {
-			t.Errorf("andon store init: %v, want %q", err, want)
-		}
-	}
-}
-
-func TestUnready(t *testing.T) {
-	building := types.GlobalSecondaryIndexDescription{IndexName: aws.String("GSI1"),
-		IndexStatus: types.IndexStatusCreating}
-	for want, is := range map[string]types.TableDescription{
-		"table t is CREATING": {TableStatus: types.TableStatusCreating},
-		"index GSI1 of table t is still being built": {TableStatus: types.TableStatusUpdating,
-			GlobalSecondaryIndexes: []types.GlobalSecondaryIndexDescription{building}},
-	} {
-		err := unready("t", &is)
-		if andon.KindOf(err) != andon.Unavailable || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-	if err := unready("t", &types.TableDescription{TableStatus: "ACTIVE"}); err != nil {
-		t.Errorf("a table that is active: %v", err)
 	}
 }
 

@@ -1,7 +1,6 @@
-package dynamostore
+package provision
 
 import (
-	"cmp"
 	"embed"
 	"maps"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"text/template"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
 //go:embed templates
@@ -19,20 +19,16 @@ func formats() map[string]string {
 	return map[string]string{"cloudformation": "cloudformation.yaml", "terraform": "terraform.tf"}
 }
 
-// Formats implements adapter.Schema.
-func (*Engine) Formats() []string { return slices.Sorted(maps.Keys(formats())) }
+// Formats returns the tools that a template can be for.
+func Formats() []string { return slices.Sorted(maps.Keys(formats())) }
 
-// Capacities implements adapter.Schema.
-func (*Engine) Capacities() []string { return []string{onDemand, provisioned} }
-
-// Template implements adapter.Schema: the tables with indexes, expiry, auto scaling and alarms.
-func (e *Engine) Template(format, capacity string) (string, error) {
-	o := e.Options
-	o.Capacity.Mode = cmp.Or(capacity, o.Capacity.Mode)
+// Template returns tables with their indexes, expiry, auto scaling and alarms, for one of Formats.
+// The names of the tables begin with prefix.
+func Template(format, prefix string, tables []ddb.Table, capacity Capacity) (string, error) {
 	file := formats()[format]
 	if file == "" {
 		return "", andon.Errorf(andon.Invalid, "the format %q is unknown: there are %s", format,
-			strings.Join(e.Formats(), ", "))
+			strings.Join(Formats(), ", "))
 	}
 	funcs := template.FuncMap{"id": identifier, "lower": strings.ToLower}
 	t, err := template.New(file).Funcs(funcs).ParseFS(templates, "templates/"+file)
@@ -40,7 +36,7 @@ func (e *Engine) Template(format, capacity string) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	err = t.Execute(&b, stack{o})
+	err = t.Execute(&b, stack{prefix, tables, capacity})
 	return b.String(), err
 }
 
@@ -56,32 +52,36 @@ func identifier(names ...string) string {
 }
 
 // stack is what the templates show.
-type stack struct{ Options }
+type stack struct {
+	Prefix   string
+	tables   []ddb.Table
+	Capacity Capacity
+}
 
 // Provisioned reports whether capacity is provisioned.
-func (s stack) Provisioned() bool { return s.Capacity.Mode == provisioned }
+func (s stack) Provisioned() bool { return s.Capacity.Mode == Provisioned }
 
 // Target is the share at which auto scaling adds capacity, in percent.
-func (stack) Target() int { return target }
+func (stack) Target() int { return Target }
 
-// Tables are those of the settings.
+// Tables returns them as the templates show them.
 func (s stack) Tables() (all []stackTable) {
-	for _, t := range s.tables() {
-		is := stackTable{
-			ID: strings.TrimPrefix(t.name, s.Prefix), Name: t.name, TTL: t.ttl,
-			Hash: t.key.hash, Sort: t.key.sort,
-			Scaled: s.Capacity.scaledOf(t.name, t), capacity: s.Capacity,
+	for _, t := range s.tables {
+		shown := stackTable{
+			ID: strings.TrimPrefix(t.Name, s.Prefix), Name: t.Name, TTL: t.TTL,
+			Hash: t.Key.Hash, Sort: t.Key.Sort,
+			Scaled: s.Capacity.scaled(t), capacity: s.Capacity,
 		}
-		for _, a := range t.attributes() {
-			is.Attributes = append(is.Attributes, *a.AttributeName)
+		for _, a := range attributes(t) {
+			shown.Attributes = append(shown.Attributes, *a.AttributeName)
 		}
-		for _, i := range t.indexes {
-			p := i.projection()
-			is.Indexes = append(is.Indexes, stackIndex{
-				i.name, i.key.hash, i.key.sort, string(p.ProjectionType), p.NonKeyAttributes,
+		for _, i := range t.Indexes {
+			p := projection(i)
+			shown.Indexes = append(shown.Indexes, stackIndex{
+				i.Name, i.Key.Hash, i.Key.Sort, string(p.ProjectionType), p.NonKeyAttributes,
 			})
 		}
-		all = append(all, is)
+		all = append(all, shown)
 	}
 	return all
 }
@@ -104,7 +104,7 @@ type stackIndex struct {
 	Included         []string
 }
 
-// alarm is one that the templates set on a table.
+// alarm is an alarm that the templates set on a table.
 type alarm struct {
 	ID, Metric, Text string
 	Max              int      // units a second; 0: the alarm is on any
@@ -114,10 +114,10 @@ type alarm struct {
 // unitsOnDemand is what an account may use of a table on demand, unless it asks for more.
 const unitsOnDemand = 40_000
 
-// Alarms are those of the guide: consumed capacity, throttled requests, system errors.
+// Alarms returns those that the reference recommends: consumed capacity, throttled requests, system errors.
 func (t stackTable) Alarms() []alarm {
 	reads, writes := unitsOnDemand, unitsOnDemand
-	if t.capacity.Mode == provisioned {
+	if t.capacity.Mode == Provisioned {
 		reads, writes = t.capacity.Read.Max, t.capacity.Write.Max
 	}
 	operations := []string{"BatchGetItem", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem",

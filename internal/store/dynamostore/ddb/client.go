@@ -1,0 +1,153 @@
+package ddb
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/andonhq/andon"
+)
+
+// Limits of the service on one call.
+const (
+	MaxGets   = 100
+	MaxWrites = 25
+	MaxPage   = 1000 // items; a page has 1 MB at most, too
+)
+
+// Config is what a Client is made with.
+type Config struct {
+	Access
+	Prefix   string        // of the names of all tables
+	Timeout  time.Duration // of one call, with the SDK's repetitions
+	InFlight int           // calls under way at once
+	Now      func() time.Time
+	// Unprocessed is called with each item of a batch that the service did not write, and the name
+	// of its table. It may be nil.
+	Unprocessed func(table string, put Item)
+}
+
+// Client calls DynamoDB. It may be used concurrently.
+type Client struct {
+	config   Config
+	sdk      *dynamodb.Client
+	inFlight chan struct{}
+	meter    meter
+}
+
+// Open returns a client of the service that the configuration names. It calls nothing yet, apart
+// from what gives it credentials.
+func Open(ctx context.Context, config Config) (*Client, error) {
+	to, err := Connect(ctx, config.Access)
+	if err != nil {
+		return nil, err
+	}
+	return New(to, config), nil
+}
+
+// New returns a client that sends its calls as the configuration of the SDK says.
+func New(to aws.Config, config Config) *Client {
+	c := &Client{config: config, inFlight: make(chan struct{}, config.InFlight)}
+	c.sdk = dynamodb.NewFromConfig(to, func(o *dynamodb.Options) { o.Retryer = retryer(&c.meter) })
+	return c
+}
+
+// retryer says how often and how soon the SDK repeats a call. A request of Andon waits for it, so
+// it is repeated sooner and more often than by default. The meter counts each failed attempt.
+func retryer(m *meter) aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts, o.MaxBackoff = 6, 250*time.Millisecond
+		o.Retryables = append([]retry.IsErrorRetryable{retry.IsErrorRetryableFunc(
+			func(err error) aws.Ternary {
+				m.attempt(err)
+				return aws.UnknownTernary
+			})}, o.Retryables...)
+	})
+}
+
+// SDK returns the client of the SDK, for what creates and checks tables.
+func (c *Client) SDK() *dynamodb.Client { return c.sdk }
+
+// Region returns the region of the service.
+func (c *Client) Region() string { return c.sdk.Options().Region }
+
+// Close closes idle connections.
+func (c *Client) Close() { CloseIdle(c.sdk.Options().HTTPClient) }
+
+// name returns the name of a table with the prefix.
+func (c *Client) name(table string) *string { return aws.String(c.config.Prefix + table) }
+
+// consumption is what a call consumed, by table.
+type consumption = []types.ConsumedCapacity
+
+func one(c *types.ConsumedCapacity) consumption {
+	if c == nil {
+		return nil
+	}
+	return consumption{*c}
+}
+
+// call waits for its turn, does one call within the timeout, and counts what it consumed.
+//
+// A write that has begun is waited for, also where the context ends: given up, it may still be
+// done, at any time, and then put an entry back to what it was before the client sent it again. It
+// carries the operator that was assigned when it began. What is left is a write that the service
+// does after its own timeout.
+func (c *Client) call(
+	ctx context.Context, operation, table string,
+	do func(context.Context) (consumption, error),
+) error {
+	select {
+	case c.inFlight <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.inFlight }()
+	within := ctx
+	if !reads(operation) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		within = context.WithoutCancel(ctx)
+	}
+	within, cancel := context.WithTimeout(within, c.config.Timeout)
+	defer cancel()
+	consumed, err := do(within)
+	c.meter.note(operation, consumed, err)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return Failure(operation, c.config.Prefix+table, err)
+}
+
+func reads(operation string) bool {
+	switch operation {
+	case "GetItem", "BatchGetItem", "Query", "Scan":
+		return true
+	}
+	return false
+}
+
+// Pause waits before what was left unprocessed, or lost a race, is tried again: with exponential
+// backoff and jitter. After 14 tries it returns Busy, so that the client is pushed back.
+func (c *Client) Pause(ctx context.Context, tries int, doing, table string) error {
+	const most = 14
+	if tries >= most {
+		return andon.Errorf(andon.Busy, "%s %s: DynamoDB left a part undone %d times: raise the "+
+			"capacity of the table", doing, c.config.Prefix+table, tries)
+	}
+	longest := min(2*time.Second, 5*time.Millisecond<<tries)
+	t := time.NewTimer(rand.N(longest) + time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,393 @@
+package provision
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	scalingtypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+)
+
+// Setup creates tables, or what is missing of them.
+type Setup struct {
+	Setting
+	sdk     *dynamodb.Client
+	scaling *applicationautoscaling.Client
+	nowhere bool     // no service can be reached, so nothing exists
+	idle    func()   // closes connections
+	created []string // tables that did not exist
+}
+
+// Setting says how to create tables.
+type Setting struct {
+	Capacity Capacity
+	DryRun   bool // report the calls, and do none that changes anything
+	// Report is called with each call before it is done, as a command of the AWS CLI, and with
+	// notes, which begin with #.
+	Report func(statement string)
+}
+
+// Begin connects to the service. With DryRun it may be out of reach; then no table exists.
+func Begin(ctx context.Context, access ddb.Access, set Setting) (*Setup, error) {
+	to, err := ddb.Connect(ctx, access)
+	s := &Setup{Setting: set, idle: func() { ddb.CloseIdle(to.HTTPClient) }}
+	if err == nil {
+		s.sdk, s.scaling = dynamodb.NewFromConfig(to), applicationautoscaling.NewFromConfig(to)
+		_, err = s.sdk.ListTables(ctx, &dynamodb.ListTablesInput{Limit: aws.Int32(1)},
+			func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
+		err = ddb.Failure("ListTables", "of the account", err)
+	}
+	if s.DryRun && andon.KindOf(err) == andon.Unavailable {
+		s.Note(err.Error())
+		s.Note("So this is for tables that do not exist yet")
+		s.nowhere, err = true, nil
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close closes the connections.
+func (s *Setup) Close() { s.idle() }
+
+// Note reports something that is no call.
+func (s *Setup) Note(text string) { s.Report("# " + text) }
+
+// Created reports whether Table created a table, or would have.
+func (s *Setup) Created(table string) bool { return slices.Contains(s.created, table) }
+
+// do reports a call as a command of the AWS CLI, and does it.
+func (s *Setup) do(command, place string, input any, call func() error) error {
+	text, err := inputText(input)
+	if err != nil {
+		return err
+	}
+	s.Report("aws " + command + " --cli-input-json '" + text + "'")
+	if s.DryRun {
+		return nil
+	}
+	return ddb.Failure(command, place, call())
+}
+
+// inputText returns an input of the SDK as the CLI takes it: without what is absent.
+func inputText(input any) (string, error) {
+	text, err := json.Marshal(input)
+	if err != nil {
+		return "", err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		return "", err
+	}
+	text, err = json.Marshal(withoutNull(value))
+	return string(text), err
+}
+
+func withoutNull(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, field := range v {
+			if field == nil || field == "" {
+				delete(v, name)
+			} else {
+				v[name] = withoutNull(field)
+			}
+		}
+	case []any:
+		for i, element := range v {
+			v[i] = withoutNull(element)
+		}
+	}
+	return value
+}
+
+// Table creates one table, or what is missing of it, and waits until it can be used.
+func (s *Setup) Table(ctx context.Context, t ddb.Table) error {
+	name := t.Name
+	is, err := s.describe(ctx, name)
+	if err != nil {
+		return err
+	}
+	if is == nil {
+		s.created = append(s.created, name)
+		in := s.create(t)
+		err = s.do("dynamodb create-table", name, in, func() error {
+			_, err := s.sdk.CreateTable(ctx, in)
+			return err
+		})
+	} else if err = differs(t, is); err == nil {
+		err = s.indexes(ctx, t, is)
+	}
+	if err == nil {
+		err = s.wait(ctx, name)
+	}
+	if err == nil && t.TTL != "" {
+		err = s.expiry(ctx, name, t.TTL, is != nil)
+	}
+	switch {
+	case err != nil || s.Capacity.Mode != Provisioned:
+	case is != nil && paidOnDemand(is):
+		s.Note(name + " is paid for on demand, and stays so; aws dynamodb update-table changes it")
+	default:
+		err = s.scale(ctx, t)
+	}
+	return err
+}
+
+func paidOnDemand(is *types.TableDescription) bool {
+	return is.BillingModeSummary != nil &&
+		is.BillingModeSummary.BillingMode == types.BillingModePayPerRequest
+}
+
+// describe returns what a table is; nil where it does not exist.
+func (s *Setup) describe(ctx context.Context, name string) (*types.TableDescription, error) {
+	if s.nowhere {
+		return nil, nil
+	}
+	return describe(ctx, s.sdk, name)
+}
+
+func describe(
+	ctx context.Context, sdk *dynamodb.Client, name string,
+) (*types.TableDescription, error) {
+	out, err := sdk.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	if errors.As(err, new(*types.ResourceNotFoundException)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, ddb.Failure("DescribeTable", name, err)
+	}
+	return out.Table, nil
+}
+
+func (s *Setup) create(t ddb.Table) *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{
+		TableName: &t.Name, KeySchema: schema(t.Key), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: attributes(t),
+	}
+	for _, i := range t.Indexes {
+		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
+			IndexName: aws.String(i.Name), KeySchema: schema(i.Key), Projection: projection(i),
+			ProvisionedThroughput: s.throughput(),
+		})
+	}
+	if in.ProvisionedThroughput = s.throughput(); in.ProvisionedThroughput != nil {
+		in.BillingMode = types.BillingModeProvisioned
+	}
+	return in
+}
+
+// throughput returns what auto scaling begins with; nil on demand.
+func (s *Setup) throughput() *types.ProvisionedThroughput {
+	if s.Capacity.Mode != Provisioned {
+		return nil
+	}
+	return &types.ProvisionedThroughput{
+		ReadCapacityUnits:  aws.Int64(int64(s.Capacity.Read.Min)),
+		WriteCapacityUnits: aws.Int64(int64(s.Capacity.Write.Min)),
+	}
+}
+
+// indexes creates the indexes that a table lacks. The service creates one at a time.
+func (s *Setup) indexes(
+	ctx context.Context, t ddb.Table, is *types.TableDescription,
+) error {
+	paid := s.throughput()
+	if paidOnDemand(is) {
+		paid = nil
+	}
+	for _, i := range t.Indexes {
+		if findIndex(is, i.Name) != nil {
+			continue
+		}
+		if err := s.wait(ctx, t.Name); err != nil {
+			return err
+		}
+		in := &dynamodb.UpdateTableInput{
+			TableName: &t.Name, AttributeDefinitions: attributes(t),
+			GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{
+				Create: &types.CreateGlobalSecondaryIndexAction{
+					IndexName: aws.String(i.Name), KeySchema: schema(i.Key),
+					Projection: projection(i), ProvisionedThroughput: paid,
+				},
+			}},
+		}
+		err := s.do("dynamodb update-table", t.Name, in, func() error {
+			_, err := s.sdk.UpdateTable(ctx, in)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait waits until a table and its indexes can be used. An index of a large table takes hours.
+func (s *Setup) wait(ctx context.Context, name string) error {
+	if s.DryRun {
+		s.Report("aws dynamodb wait table-exists --table-name " + name)
+		return nil
+	}
+	const longest = 5 * time.Second
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, longest) {
+		is, err := s.describe(ctx, name)
+		if err != nil {
+			return err
+		}
+		if is != nil && unready(name, is) == nil {
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// expiry has a table delete what has expired.
+func (s *Setup) expiry(ctx context.Context, name, attribute string, exists bool) error {
+	if exists && !s.nowhere {
+		on, err := expiryAttribute(ctx, s.sdk, name)
+		if err != nil || on == attribute {
+			return s.unlessUnknown(err, name+": this engine deletes nothing that has expired; "+
+				"answers leave it out nevertheless")
+		}
+	}
+	in := &dynamodb.UpdateTimeToLiveInput{TableName: &name,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: &attribute, Enabled: aws.Bool(true),
+		}}
+	err := s.do("dynamodb update-time-to-live", name, in, func() error {
+		_, err := s.sdk.UpdateTimeToLive(ctx, in)
+		return unknown(err)
+	})
+	return s.unlessUnknown(err, name+": this engine has no UpdateTimeToLive, so it deletes "+
+		"nothing that has expired; answers leave it out nevertheless")
+}
+
+// expiryAttribute returns the attribute by which items of a table expire; "" where they do not.
+func expiryAttribute(ctx context.Context, sdk *dynamodb.Client, name string) (string, error) {
+	out, err := sdk.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name})
+	if err != nil {
+		return "", ddb.Failure("DescribeTimeToLive", name, unknown(err))
+	}
+	switch d := out.TimeToLiveDescription; d.TimeToLiveStatus {
+	case types.TimeToLiveStatusEnabled, types.TimeToLiveStatusEnabling:
+		return aws.ToString(d.AttributeName), nil
+	}
+	return "", nil
+}
+
+// unknown returns Unsupported for an error that means that an engine does not know an operation:
+// imitations of the service lack some, and answer 404 to services other than this one.
+func unknown(err error) error {
+	var api smithy.APIError
+	var answer interface{ HTTPStatusCode() int }
+	if errors.As(err, &api) && api.ErrorCode() == "UnknownOperationException" ||
+		errors.As(err, &answer) && answer.HTTPStatusCode() == http.StatusNotFound {
+		return andon.Errorf(andon.Unsupported, "the engine does not know it: %w", err)
+	}
+	return err
+}
+
+// unlessUnknown reports a note where an engine does not know an operation.
+func (s *Setup) unlessUnknown(err error, note string) error {
+	if andon.KindOf(err) == andon.Unsupported {
+		s.Note(note)
+		return nil
+	}
+	return err
+}
+
+// scale has auto scaling move what is provisioned, where it does not yet.
+func (s *Setup) scale(ctx context.Context, t ddb.Table) error {
+	for _, d := range s.Capacity.scaled(t) {
+		err := s.scaleOne(ctx, d)
+		if err := s.unlessUnknown(err, d.Resource+": this engine has no auto scaling"); err != nil {
+			return err
+		}
+		if andon.KindOf(err) == andon.Unsupported {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (s *Setup) scaleOne(ctx context.Context, d scaled) error {
+	is, err := s.scalable(ctx, d)
+	if err != nil {
+		return err
+	}
+	const dynamo = scalingtypes.ServiceNamespaceDynamodb
+	dimension := scalingtypes.ScalableDimension(d.Dimension)
+	to := &applicationautoscaling.RegisterScalableTargetInput{
+		ServiceNamespace: dynamo, ResourceId: &d.Resource, ScalableDimension: dimension,
+		MinCapacity: aws.Int32(int32(d.Min)), MaxCapacity: aws.Int32(int32(d.Max)),
+	}
+	if is != nil && aws.ToInt32(is.MinCapacity) == *to.MinCapacity &&
+		aws.ToInt32(is.MaxCapacity) == *to.MaxCapacity {
+		return nil
+	}
+	policy := &applicationautoscaling.PutScalingPolicyInput{
+		ServiceNamespace: dynamo, ResourceId: &d.Resource, ScalableDimension: dimension,
+		PolicyName: &d.Name, PolicyType: scalingtypes.PolicyTypeTargetTrackingScaling,
+		TargetTrackingScalingPolicyConfiguration: &scalingtypes.
+			TargetTrackingScalingPolicyConfiguration{
+			TargetValue: aws.Float64(Target),
+			PredefinedMetricSpecification: &scalingtypes.PredefinedMetricSpecification{
+				PredefinedMetricType: scalingtypes.MetricType(d.Metric),
+			},
+		},
+	}
+	err = s.do("application-autoscaling register-scalable-target", d.Resource, to, func() error {
+		_, err := s.scaling.RegisterScalableTarget(ctx, to)
+		return unknown(err)
+	})
+	if err != nil {
+		return err
+	}
+	return s.do("application-autoscaling put-scaling-policy", d.Resource, policy, func() error {
+		_, err := s.scaling.PutScalingPolicy(ctx, policy)
+		return unknown(err)
+	})
+}
+
+// scalable returns what auto scaling knows of a dimension; nil where it knows nothing.
+func (s *Setup) scalable(ctx context.Context, d scaled) (*scalingtypes.ScalableTarget, error) {
+	if s.nowhere {
+		return nil, nil
+	}
+	out, err := s.scaling.DescribeScalableTargets(ctx,
+		&applicationautoscaling.DescribeScalableTargetsInput{
+			ServiceNamespace: scalingtypes.ServiceNamespaceDynamodb,
+			ResourceIds:      []string{d.Resource},
+		})
+	if err != nil {
+		return nil, ddb.Failure("DescribeScalableTargets", d.Resource, unknown(err))
+	}
+	i := slices.IndexFunc(out.ScalableTargets, func(t scalingtypes.ScalableTarget) bool {
+		return string(t.ScalableDimension) == d.Dimension
+	})
+	if i < 0 {
+		return nil, nil
+	}
+	return &out.ScalableTargets[i], nil
+}
