@@ -98,14 +98,9 @@ func (s *Store) append(
 		index: s.newIndexRows(t.Key, s.ttl(w.Retention)),
 	}
 	var ids []andon.DeviceID
-	for len(events) > 0 {
-		n := 1
-		for n < len(events) && events[n].Device == events[0].Device {
-			n++
-		}
-		a.devices = append(a.devices, &deviceAppend{events: events[:n:n]})
-		ids = append(ids, events[0].Device)
-		events = events[n:]
+	for part := range rows.ByDevice(events, deviceOfEvent) {
+		a.devices = append(a.devices, &deviceAppend{events: part})
+		ids = append(ids, part[0].Device)
 	}
 	if err := s.mayWrite(ctx); err != nil {
 		return err
@@ -382,7 +377,7 @@ func (a *appending) writeStarts(ctx context.Context) error {
 		return err
 	}
 	empty := func(m cql.Mutation) bool { return len(m) == 0 }
-	return a.store.db.Write(ctx, slices.DeleteFunc(starts, empty))
+	return a.store.db.Write(ctx, slices.DeleteFunc(starts, empty)...)
 }
 
 // startsToWrite returns the statements that write the starts that changed.

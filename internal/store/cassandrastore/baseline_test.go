@@ -190,14 +190,8 @@ func (s *Store) insert(ctx context.Context, events []andon.Event) error {
 		store: s, tenant: &rows.Tenant{Tenant: &shared.Tenant{Key: key}}, stamp: s.stamp(),
 		index: s.newIndexRows(key, s.ttl(andon.Forever)),
 	}
-	for len(events) > 0 {
-		n := 1
-		for n < len(events) && events[n].Device == events[0].Device {
-			n++
-		}
-		d := &deviceAppend{events: events[:n], is: &view{}, answers: rows.Named(events[:n])}
-		a.entries(d)
-		events = events[n:]
+	for part := range rows.ByDevice(events, deviceOfEvent) {
+		a.entries(&deviceAppend{events: part, is: &view{}, answers: rows.Named(part)})
 	}
 	return cql.Failure("write", (&baseline{store: s}).send(ctx, a.log))
 }

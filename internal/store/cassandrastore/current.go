@@ -115,7 +115,7 @@ func (s *Store) Retire(
 		// Its index rows stay until the review: an append that has not seen the retirement may
 		// bring the device back, and take them as written. Those of a retired device are never
 		// shown.
-		err := s.db.Write(ctx, s.retireStatements(t, device, at))
+		err := s.db.Write(ctx, s.retireStatements(t, device, at)...)
 		if err == nil {
 			s.retired(t, device, was, at)
 		}

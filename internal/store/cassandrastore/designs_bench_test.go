@@ -104,7 +104,7 @@ func crowdState(b *testing.B, s *Store, in, left int) {
 		for part := range slices.Chunk(all, 50) {
 			pieces = append(pieces, slices.Concat(part...))
 		}
-		if err := s.db.Write(ctx, pieces); err != nil {
+		if err := s.db.Write(ctx, pieces...); err != nil {
 			b.Fatal(err)
 		}
 	}

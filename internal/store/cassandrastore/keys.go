@@ -123,13 +123,11 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	return s.onDevice(ctx, id, device, func(
 		t *rows.Tenant, former andon.DeviceID, _ *taken,
 	) error {
-		known := false
 		q := cql.Ask("SELECT device FROM devices_by_tenant WHERE tenant = ? AND bucket = ? "+
 			"AND device = ?", 2)
-		args := []any{t.Key, rows.Bucket(string(former)), string(former)}
-		var row string
-		err := s.db.Each(ctx, q, args, []any{&row}, func() { known = true })
-		if err == nil && !known {
+		known, err := cql.Texts[string](ctx, s.db, q,
+			t.Key, rows.Bucket(string(former)), string(former))
+		if err == nil && len(known) == 0 {
 			err = andon.Errorf(andon.NotFound, "nothing is kept of device %q", device)
 		}
 		if err != nil {
@@ -150,9 +148,9 @@ func (s *Store) nextKey(ctx context.Context, t *rows.Tenant, device andon.Device
 	if t.Purged != nil {
 		before += t.Purged.Before[device]
 	}
-	err := s.db.Write(ctx, []cql.Mutation{cql.One(
+	err := s.db.Write(ctx, cql.One(
 		"INSERT INTO purged_devices (tenant, at, device, before) VALUES (?, ?, ?, ?) "+
-			"USING TIMESTAMP ?", t.Key, at, string(device), before, at)})
+			"USING TIMESTAMP ?", t.Key, at, string(device), before, at))
 	if err == nil {
 		err = s.markOver(ctx, over)
 	}

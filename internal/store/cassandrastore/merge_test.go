@@ -219,7 +219,7 @@ func (m *melee) advance(d *delivery) (done bool) {
 		m.told = append(m.told, fmt.Sprintf("%s sees %v", d.name, v.States))
 	case len(d.rest) > 0:
 		m.told = append(m.told, fmt.Sprintf("%s: %s", d.name, d.rest[0][0].Text[:30]))
-		if err := d.store.db.Write(m.Context(), d.rest[:1]); err != nil {
+		if err := d.store.db.Write(m.Context(), d.rest[:1]...); err != nil {
 			m.Fatal(err)
 		}
 		d.rest = d.rest[1:]

@@ -109,29 +109,29 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		return err
 	}
 	for _, a := range h.Assignments {
-		restore := func(t *rows.Tenant, device andon.DeviceID, _ *taken) error {
-			a.Device = device
+		err := s.onDevice(ctx, id, a.Device, func(t *rows.Tenant, key andon.DeviceID, _ *taken) error {
+			a.Device = key
 			return s.restoreAssignment(ctx, t, a)
-		}
-		if err := s.onDevice(ctx, id, a.Device, restore); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 	}
 	for _, e := range h.Escalations {
-		restore := func(t *rows.Tenant, device andon.DeviceID, _ *taken) error {
-			e.Device = device
+		err := s.onDevice(ctx, id, e.Device, func(t *rows.Tenant, key andon.DeviceID, _ *taken) error {
+			e.Device = key
 			return s.restoreEscalation(ctx, t, e)
-		}
-		if err := s.onDevice(ctx, id, e.Device, restore); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 	}
 	for _, r := range h.Retirements {
-		restore := func(t *rows.Tenant, device andon.DeviceID, slots *taken) error {
-			r.Device = device
-			return s.restoreRetirement(ctx, t, r, slots)
-		}
-		if err := s.onDevice(ctx, id, r.Device, restore); err != nil {
+		err := s.onDevice(ctx, id, r.Device, func(t *rows.Tenant, key andon.DeviceID, d *taken) error {
+			r.Device = key
+			return s.restoreRetirement(ctx, t, r, d)
+		})
+		if err != nil {
 			return err
 		}
 	}

@@ -38,10 +38,8 @@ func (s *Store) purge(ctx context.Context) {
 }
 
 func (s *Store) purgeAll(ctx context.Context) error {
-	var key string
-	var keys []string
-	err := s.db.Each(ctx, cql.Ask("SELECT tenant FROM purges WHERE part = 'purges'", 0), nil,
-		[]any{&key}, func() { keys = append(keys, key) })
+	ask := cql.Ask("SELECT tenant FROM purges WHERE part = 'purges'", 0)
+	keys, err := cql.Texts[string](ctx, s.db, ask)
 	for _, key := range keys {
 		if err != nil {
 			return err
@@ -71,9 +69,9 @@ func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, []cql.Mutation{cql.One(
+	return s.db.Write(ctx, cql.One(
 		"DELETE FROM purges USING TIMESTAMP ? WHERE part = 'purges' AND tenant = ?",
-		s.stamp(), key)})
+		s.stamp(), key))
 }
 
 func (s *Store) purgeRows(ctx context.Context, key string) error {
@@ -95,9 +93,9 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 				return err
 			}
 		}
-		err := s.db.Write(ctx, []cql.Mutation{
+		err := s.db.Write(ctx,
 			rows.Gone("devices_by_tenant", "tenant bucket", key, bucket),
-		})
+		)
 		if err != nil {
 			return err
 		}
@@ -105,10 +103,10 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 	if err := s.purgeNames(ctx, key); err != nil {
 		return err
 	}
-	return s.db.Write(ctx, []cql.Mutation{
+	return s.db.Write(ctx,
 		rows.Gone("states_by_tenant", "tenant", key),
 		rows.Gone("purged_devices", "tenant", key),
-	})
+	)
 }
 
 // purgeDevice deletes the rows under a former key of a device. It leaves the hours in which
@@ -150,14 +148,14 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 			}
 		}
 	}
-	if err := s.db.Write(ctx, all); err != nil {
+	if err := s.db.Write(ctx, all...); err != nil {
 		return err
 	}
 	if err := s.purgeDevices(ctx, key, []andon.DeviceID{device}, states); err != nil {
 		return err
 	}
-	return s.db.Write(ctx, []cql.Mutation{rows.Gone("devices_by_tenant", "tenant bucket device",
-		key, bucket, string(device))})
+	return s.db.Write(ctx, rows.Gone("devices_by_tenant", "tenant bucket device",
+		key, bucket, string(device)))
 }
 
 func (s *Store) purgeDevices(
@@ -202,7 +200,7 @@ func (s *Store) purgeDevices(
 				all = append(all, d.Retire(p, states)...)
 			}
 		}
-		if err := s.db.Write(ctx, all); err != nil {
+		if err := s.db.Write(ctx, all...); err != nil {
 			return err
 		}
 		for i, table := range []string{
@@ -210,7 +208,7 @@ func (s *Store) purgeDevices(
 		} {
 			all[i] = rows.Gone(table, "tenant device", key, device)
 		}
-		return s.db.Write(ctx, all[:3])
+		return s.db.Write(ctx, all[:3]...)
 	})
 }
 
@@ -230,7 +228,7 @@ func (s *Store) purgeNames(ctx context.Context, key string) error {
 				return err
 			}
 		}
-		if err := s.db.Write(ctx, []cql.Mutation{rows.GoneFrom(key, rows.OfNames, of)}); err != nil {
+		if err := s.db.Write(ctx, rows.GoneFrom(key, rows.OfNames, of)); err != nil {
 			return err
 		}
 	}
@@ -246,7 +244,7 @@ func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
 		for bucket := range rows.Buckets {
 			all = append(all, rows.Gone("devices_by_metric", "tenant metric bucket", key, name, bucket))
 		}
-		return s.db.Write(ctx, all)
+		return s.db.Write(ctx, all...)
 	}
 	table, columns := "hints_by_supervisor", "tenant supervisor day"
 	if rows.Kind(of) == rows.OfOperator {
@@ -262,5 +260,5 @@ func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
 	if rows.Kind(of) == rows.OfOperator {
 		all = append(all, rows.Gone("devices_by_operator", "tenant operator", key, name))
 	}
-	return s.db.Write(ctx, append(all, rows.GoneFrom(key, rows.Kind(of), name)))
+	return s.db.Write(ctx, append(all, rows.GoneFrom(key, rows.Kind(of), name))...)
 }

@@ -24,28 +24,27 @@ func (s *Store) AppendReadings(
 	if err != nil || len(readings) == 0 {
 		return err
 	}
-	ofReading := func(r *andon.Reading) *andon.DeviceID { return &r.Device }
-	readings = rows.WithKeys(t.Purged, readings, ofReading)
+	readings = rows.WithKeys(t.Purged, readings, deviceOfReading)
 	w := s.working.Load()
 	messages := joinByTime(readings)
-	slots, began, err := s.hearing(ctx, t, messages)
+	var ids []andon.DeviceID
+	for part := range rows.ByDevice(messages, deviceOfReading) {
+		ids = append(ids, part[0].Device)
+	}
+	began := s.processes.now()
+	slots, err := s.take(ctx, t.Key, ids...)
 	if err != nil {
 		return err
 	}
 	defer slots.Give()
 	stamp, index := s.stamp(), s.newIndexRows(t.Key, s.ttl(w.Readings))
 	var all []cql.Mutation
-	for len(messages) > 0 {
-		n := 1
-		for n < len(messages) && messages[n].Device == messages[0].Device {
-			n++
-		}
-		all = append(all, rows.InsertReadings(t.Key, stamp, index, messages[:n])...)
+	for part := range rows.ByDevice(messages, deviceOfReading) {
+		all = append(all, rows.InsertReadings(t.Key, stamp, index, part)...)
 		all = append(all, cql.One(
 			"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? "+
 				"WHERE tenant = ? AND device = ?",
-			int64(received), int64(received), t.Key, string(messages[0].Device)))
-		messages = messages[n:]
+			int64(received), int64(received), t.Key, string(part[0].Device)))
 	}
 	err = index.Write(ctx, all...)
 	if err == nil {
@@ -66,20 +65,7 @@ func (s *Store) AppendReadings(
 	return nil
 }
 
-// hearing takes the slots of the devices that send readings: the device shows when it was heard.
-func (s *Store) hearing(
-	ctx context.Context, t *rows.Tenant, messages []andon.Reading,
-) (*taken, shared.Moment, error) {
-	began := s.processes.now()
-	var ids []andon.DeviceID
-	for i := range messages {
-		if i == 0 || messages[i].Device != messages[i-1].Device {
-			ids = append(ids, messages[i].Device)
-		}
-	}
-	slots, err := s.take(ctx, t.Key, ids...)
-	return slots, began, err
-}
+func deviceOfReading(r *andon.Reading) *andon.DeviceID { return &r.Device }
 
 // joinByTime joins the readings of one device and time, where the metrics of a later one replace
 // those of an earlier, and returns them by device and time.

@@ -218,7 +218,7 @@ func (s *Store) putRight(
 	}
 	index := restoredRows(t, device, v)
 	if !v.Alive(states) {
-		return run, incident, s.db.Write(ctx, append(index, s.unlist(t, device, v)...))
+		return run, incident, s.db.Write(ctx, append(index, s.unlist(t, device, v)...)...)
 	}
 	p := placeOf(t, device, v)
 	left := p
@@ -229,12 +229,12 @@ func (s *Store) putRight(
 			index = append(index, designs.RemoveAll(d, left, v.Others(p.State))...)
 		}
 	}
-	if err := s.db.Write(ctx, index); err != nil {
+	if err := s.db.Write(ctx, index...); err != nil {
 		return run, incident, err
 	}
 	run, incident, err = s.resolve(ctx, t, device, v, review)
 	if m := startsToWrite(t.Key, device, run, incident); err == nil && len(m) > 0 {
-		err = s.db.Write(ctx, []cql.Mutation{m})
+		err = s.db.Write(ctx, m)
 	}
 	return run, incident, err
 }
@@ -256,7 +256,7 @@ func (s *Store) raiseFromLog(
 		d := &deviceAppend{events: []andon.Event{e.Event}, is: v}
 		v.Raise(shared.Newest{State: e.State, Time: e.Time})
 		a.shown(d)
-		return s.db.Write(ctx, a.log)
+		return s.db.Write(ctx, a.log...)
 	}
 	return nil
 }
@@ -278,19 +278,16 @@ func (r *rebuild) drop(ctx context.Context) error {
 	for _, of := range []struct{ what, list, column string }{
 		{"MATERIALIZED VIEW", "views", "view_name"}, {"TABLE", "tables", "table_name"},
 	} {
-		var name string
 		ask := cql.Ask("SELECT "+of.column+" FROM system_schema."+of.list+
 			" WHERE keyspace_name = ?", 1)
-		var gone []string
-		err := s.db.Each(ctx, ask, []any{s.options.Keyspace}, []any{&name}, func() {
-			if strings.HasPrefix(name, "latest_") && !slices.Contains(kept, name) {
-				gone = append(gone, name)
-			}
-		})
+		there, err := cql.Texts[string](ctx, s.db, ask, s.options.Keyspace)
 		if err != nil {
 			return err
 		}
-		for _, name := range gone {
+		for _, name := range there {
+			if !strings.HasPrefix(name, "latest_") || slices.Contains(kept, name) {
+				continue
+			}
 			text := "DROP " + of.what + " IF EXISTS " + s.options.Keyspace + "." + name
 			if err := s.db.Define(ctx, text); err != nil {
 				return err

@@ -246,7 +246,7 @@ func (f *fleet) strayIndexRows() {
 			Tenant: t.Key, Device: string(crowdDevice(i)), State: "WARNING4", Severity: 80, At: 1,
 		}))
 	}
-	if err := f.store.db.Write(f.Context(), stray); err != nil {
+	if err := f.store.db.Write(f.Context(), stray...); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -263,7 +263,7 @@ func (f *fleet) onlyInLog(device andon.DeviceID) {
 		stamp: f.store.stamp(), index: f.store.newIndexRows(t.Key, f.store.ttl(andon.Forever)),
 	}
 	a.entries(&deviceAppend{events: events, is: &view{}, answers: rows.Named(events)})
-	if err := f.store.db.Write(f.Context(), append(a.log, a.index.Rows...)); err != nil {
+	if err := f.store.db.Write(f.Context(), append(a.log, a.index.Rows...)...); err != nil {
 		f.Fatal(err)
 	}
 	// No one knows when it arrived: at its own time, then.

@@ -114,12 +114,12 @@ func staleDue(t *recordTest) {
 	at := t.options.Now()
 	stray := t.timer("stray", at)
 	row := shared.Document{Version: int64(at), Due: at, Data: "{}"}
-	if err := s.db.Write(t.Context(), records.DueRows("default", &stray, row)); err != nil {
+	if err := s.db.Write(t.Context(), records.DueRows("default", &stray, row)...); err != nil {
 		t.Fatal(err)
 	}
 	there := t.put(s, t.timer("there", at))
 	overtaken := shared.Document{Version: int64(there.Version) - 1, Due: at - 1, Data: "{}"}
-	if err := s.db.Write(t.Context(), records.DueRows("default", &there, overtaken)); err != nil {
+	if err := s.db.Write(t.Context(), records.DueRows("default", &there, overtaken)...); err != nil {
 		t.Fatal(err)
 	}
 	rows := func(want int) {

@@ -171,7 +171,7 @@ func (s *Store) noteEscalation(
 			return err
 		}
 		each := rows.NewestOfEach(made, t.Record.States, map[andon.EventKey]bool{})
-		return s.db.Write(ctx, []cql.Mutation{cql.Mutation{rows.UpdateEscalation(t, &each[len(each)-1])}})
+		return s.db.Write(ctx, cql.Mutation{rows.UpdateEscalation(t, &each[len(each)-1])})
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (s *Store) dropFormer(ctx context.Context, t *rows.Tenant, device andon.Dev
 			}
 		}
 	}
-	return s.db.Write(ctx, all)
+	return s.db.Write(ctx, all...)
 }
 
 // endReorder writes that a change is complete, unless there was another one meanwhile.

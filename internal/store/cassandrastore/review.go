@@ -75,7 +75,7 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 		index = append(index, s.formerRows(t, at.Device, v)...)
 	}
 	if !v.Alive(t.Record.States) {
-		return s.db.Write(ctx, append(index, s.unlist(t, at.Device, v)...))
+		return s.db.Write(ctx, append(index, s.unlist(t, at.Device, v)...)...)
 	}
 	at.Quiet = at.Quiet && s.quiet(v) // it may have been heard while this waited
 	changed := !v.Run.Begins(v.Generation(t.Gen()), v.RunBase(t.Record.States))
@@ -97,11 +97,11 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 			index = append(index, d.Remove(left)...)
 		}
 	}
-	if err := s.db.Write(ctx, index); err != nil {
+	if err := s.db.Write(ctx, index...); err != nil {
 		return err
 	}
 	if m := startsToWrite(t.Key, at.Device, run, incident); len(m) > 0 {
-		err = s.db.Write(ctx, []cql.Mutation{m})
+		err = s.db.Write(ctx, m)
 	}
 	slots.Slots[0].View, slots.Slots[0].Read = v, began
 	return err

@@ -173,11 +173,8 @@ func (s *Store) Had(
 		return false, false, err
 	}
 	q := cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? LIMIT 1", 3)
-	var name string
-	err = s.db.Each(ctx, q, []any{t.Key, string(rows.OfNames), rows.OfMetric}, []any{&name}, func() {
-		readings = true
-	})
-	return len(seen) > 0, readings, err
+	metric, err := cql.Texts[string](ctx, s.db, q, t.Key, string(rows.OfNames), rows.OfMetric)
+	return len(seen) > 0, len(metric) > 0, err
 }
 
 // ended marks a former key of a tenant again, since a purge may have read the mark too early.
@@ -190,7 +187,7 @@ func (s *Store) ended(ctx context.Context, key string) error {
 
 // markOver marks a former key, whose rows are to be deleted.
 func (s *Store) markOver(ctx context.Context, key string) error {
-	return s.db.Write(ctx, []cql.Mutation{cql.One(
+	return s.db.Write(ctx, cql.One(
 		"INSERT INTO purges (part, tenant) VALUES ('purges', ?) USING TIMESTAMP ?",
-		key, s.stamp())})
+		key, s.stamp()))
 }

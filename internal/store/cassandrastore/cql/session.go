@@ -114,6 +114,13 @@ func (s *Session) Each(ctx context.Context, q Query, args, into []any, row func(
 	}
 }
 
+// Texts reads all rows of a query that has one column of text.
+func Texts[T ~string](ctx context.Context, s *Session, q Query, args ...any) (all []T, err error) {
+	var value string
+	err = s.Each(ctx, q, args, []any{&value}, func() { all = append(all, T(value)) })
+	return all, err
+}
+
 // Pages are the rows of a query, of which each page has size.
 func Pages[R any](
 	s *Session, q Query, args []any, size int, into func(*R) []any,
@@ -148,7 +155,7 @@ func One(text string, args ...any) Mutation { return Mutation{{text, args}} }
 
 // Write writes mutations concurrently, and returns when all of them are acknowledged, or the first
 // error. After an error any of them may have been written.
-func (s *Session) Write(ctx context.Context, mutations []Mutation) error {
+func (s *Session) Write(ctx context.Context, mutations ...Mutation) error {
 	err := shared.Parallel(ctx, len(mutations), func(ctx context.Context, i int) error {
 		return s.mutate(ctx, mutations[i])
 	})

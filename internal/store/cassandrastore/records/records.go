@@ -82,7 +82,7 @@ func unlisted(key string, kind andon.RecordKind, id string, version int64) cql.M
 
 // forget deletes stale index rows. If that fails, readers leave them out until one deletes them.
 func (s *Records) forget(ctx context.Context, rows []cql.Mutation) {
-	if err := s.DB.Write(ctx, rows); err != nil {
+	if err := s.DB.Write(ctx, rows...); err != nil {
 		s.Log.Debug("index rows of records can't be taken away yet", "error", err)
 	}
 }
@@ -189,7 +189,7 @@ func (s *Records) Purge(ctx context.Context, key, name string) error {
 				return err
 			}
 			return s.DB.Write(ctx, append(noLongerDue(key, &r, row),
-				rows.Gone("records", "tenant kind id", key, name, r.ID)))
+				rows.Gone("records", "tenant kind id", key, name, r.ID))...)
 		})
 		if err != nil {
 			return err
@@ -199,5 +199,5 @@ func (s *Records) Purge(ctx context.Context, key, name string) error {
 	for bucket := range rows.Buckets {
 		all = append(all, rows.Gone("records_by_kind", "tenant kind bucket", key, name, bucket))
 	}
-	return s.DB.Write(ctx, all)
+	return s.DB.Write(ctx, all...)
 }

@@ -66,7 +66,7 @@ func NewIndex(
 
 // Write writes the rows concurrently with what they lead to, and remembers them.
 func (x *Index) Write(ctx context.Context, with ...cql.Mutation) error {
-	err := x.db.Write(ctx, append(with, x.Rows...))
+	err := x.db.Write(ctx, append(with, x.Rows...)...)
 	if err == nil {
 		x.written.Add(x.Sums)
 	}
@@ -218,10 +218,6 @@ func (u *Unit) add(r unitRow) {
 
 // States returns the states that have entries, in order.
 func (s Reader) States(ctx context.Context, key string) (seen []andon.State, err error) {
-	var state string
 	q := cql.Ask("SELECT state FROM states_by_tenant WHERE tenant = ?", 1)
-	err = s.DB.Each(ctx, q, []any{key}, []any{&state}, func() {
-		seen = append(seen, andon.State(state))
-	})
-	return seen, err
+	return cql.Texts[andon.State](ctx, s.DB, q, key)
 }

@@ -22,19 +22,14 @@ func sortEntries(entries []andon.Entry, states *andon.StateSet, o andon.Order) {
 func (s Reader) OperatorHour(
 	ctx context.Context, t *Tenant, operator andon.PersonID, hour uint32, q andon.EventQuery,
 ) ([]andon.Entry, error) {
-	var device string
-	var devices []andon.DeviceID
 	ask := cql.Ask("SELECT device FROM hints_by_operator "+
 		"WHERE tenant = ? AND operator = ? AND hour = ?", 3)
-	args := []any{t.Key, string(operator), int(hour)}
-	err := s.DB.Each(ctx, ask, args, []any{&device}, func() {
-		if id := andon.DeviceID(device); t.Purged.Present(id) {
-			devices = append(devices, id)
-		}
-	})
+	devices, err := cql.Texts[andon.DeviceID](ctx, s.DB, ask, t.Key, string(operator), int(hour))
 	if err != nil {
 		return nil, err
 	}
+	over := func(device andon.DeviceID) bool { return !t.Purged.Present(device) }
+	devices = slices.DeleteFunc(devices, over)
 	within := q
 	within.Span = q.Span.Since(andon.HourStart(hour)).Until(andon.HourStart(hour+1) - 1)
 	found := make([][]andon.Entry, len(devices))
