@@ -21,7 +21,6 @@ func versionCommand(p *command.Program) *cobra.Command {
   andon version --output json`,
 	}
 	form := command.SentenceFlag(cmd, command.FormatText)
-	form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(context.Context, []string) error {
 		return p.Tell(form, p.Version, "%s", command.VersionLine(p.Version))
 	})

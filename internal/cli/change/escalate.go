@@ -43,7 +43,6 @@ are kept.`,
 		"`time` of the entry that is meant, with --state")
 	flags.StringVar(&e.state, "state", "", "`state` of the entry that is meant, with --time")
 	e.form = command.SentenceFlag(cmd, command.FormatText)
-	e.form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		if err := checkEscalation(flags.Changed, e.withdraw); err != nil {
 			return err
@@ -98,31 +97,13 @@ func escalate(
 	}
 	outcome := "is escalated to " + draw.Legible(string(kept.To))
 	switch {
-	case form.Value == command.FormatJSON: // nothing more is to be asked for
+	case kept.To == "" && kept.Again:
+		outcome = "was escalated to nobody: there was nothing to withdraw"
 	case kept.To == "":
-		outcome = withdrawn(ctx, c, kept)
+		outcome = "is not escalated any more"
 	case kept.Again:
 		outcome += " since " + kept.At.String() + ": nothing was added"
 	}
 	return p.Tell(form, kept, "%s: %s of %s %s",
 		draw.Legible(string(kept.Device)), draw.Legible(string(kept.State)), kept.Time, outcome)
-}
-
-// withdrawn says what withdrawing changed. Records are a list that only grows, so that this can be
-// read afterwards; where it can't, only what holds now is told.
-func withdrawn(ctx context.Context, c *client.Client, kept client.Escalation) string {
-	if kept.Again {
-		return "was escalated to nobody: there was nothing to withdraw"
-	}
-	entry, err := c.Entry(ctx, kept.Device, kept.Time, kept.State)
-	if err != nil {
-		return "is escalated to nobody any more"
-	}
-	for _, former := range entry.Escalations { // newest first
-		if former.At >= kept.At {
-			continue
-		}
-		return "is not escalated to " + draw.Legible(string(former.To)) + " any more"
-	}
-	return "was escalated to nobody: there was nothing to withdraw"
 }

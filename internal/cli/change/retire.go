@@ -42,7 +42,6 @@ it is meant.`,
 	cmd.Flags().BoolVar(&r.yes, "yes", false, "with --purge: do not ask")
 	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "only say what would be done")
 	r.form = command.SentenceFlag(cmd, command.FormatText)
-	r.form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		devices := make([]andon.DeviceID, len(args))
 		for i, text := range args {

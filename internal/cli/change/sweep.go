@@ -29,7 +29,6 @@ goes on next time.`,
 	t.ServerFlags(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would go")
 	form := command.ReportFlag(cmd, command.FormatCSV)
-	form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		return t.Ask(ctx, func(c *client.Client) error {
 			all, err := c.Sweep(ctx, dryRun)

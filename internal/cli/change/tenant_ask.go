@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -12,58 +12,20 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// loss is what a shorter retention takes away at once, and for good.
-type loss struct {
-	kind   string // "events"
-	before andon.Time
-	count  int  // that were counted
-	more   bool // there are more than were counted
-}
-
-// String says it in words.
-func (l loss) String() string {
-	text := fmt.Sprintf("%s %s before %s", draw.Grouped(l.count), l.kind, l.before)
-	if l.more {
-		return "at least " + text
-	}
-	return text
-}
-
-// mostCounted bounds how long counting takes.
-const mostCounted = 10_000
-
-func losses(
-	ctx context.Context, p *command.Program, c *client.Client, is client.Tenant,
-	wanted client.TenantChange,
-) (all []loss, err error) {
-	id := is.Tenant
-	of := c.ForTenant(id)
-	if r := wanted.EventsRetention; r != nil && shorter(*r, is.Retention.Events) {
-		l := loss{kind: "events", before: p.Now() - andon.Time(*r)}
-		err = l.add(ctx, of, func(d andon.DeviceID, q client.Query) (int, error) {
-			return lengthOf(of.DeviceEvents(ctx, d, q))
-		})
-		all = append(all, l)
-	}
-	if r := wanted.ReadingsRetention; r != nil && err == nil && shorter(*r, is.Retention.Readings) {
-		l := loss{kind: "readings", before: p.Now() - andon.Time(*r)}
-		err = l.add(ctx, of, func(d andon.DeviceID, q client.Query) (int, error) {
-			return lengthOf(of.DeviceReadings(ctx, d, q))
-		})
-		all = append(all, l)
-	}
-	return all, err
-}
-
-// lengthOf returns how many a list has, and mostCounted where there are more.
-func lengthOf[T any](list iter.Seq2[T, error]) (n int, err error) {
-	for _, err := range list {
-		if err != nil || n == mostCounted {
-			return n, err
+// losses says what a change of the retention deletes of a tenant.
+func losses(now andon.Time, is client.Tenant, change client.TenantChange) (all []string) {
+	for _, r := range []struct {
+		kind       string
+		is, wanted *andon.Retention
+	}{
+		{"events", &is.Retention.Events, change.EventsRetention},
+		{"readings", &is.Retention.Readings, change.ReadingsRetention},
+	} {
+		if r.wanted != nil && shorter(*r.wanted, *r.is) {
+			all = append(all, fmt.Sprintf("%s before %s", r.kind, now-andon.Time(*r.wanted)))
 		}
-		n++
 	}
-	return n, nil
+	return all
 }
 
 // shorter reports whether a retention keeps less than another; forever keeps the most.
@@ -71,60 +33,30 @@ func shorter(a, b andon.Retention) bool {
 	return a != andon.Forever && (b == andon.Forever || cmp.Less(a, b))
 }
 
-// add counts what the devices have that is older, device by device, until it is enough.
-func (l *loss) add(
-	ctx context.Context, c *client.Client, count func(andon.DeviceID, client.Query) (int, error),
+// confirmLosses asks the user whether entries may be deleted.
+func confirmLosses(
+	ctx context.Context, p *command.Program, id andon.TenantID, losses []string,
 ) error {
-	const mostDevices = 1000
-	devices := 0
-	for _, q := range []client.DeviceQuery{{}, {Retired: true}, {Measuring: true}} {
-		for d, err := range c.Devices(ctx, q) {
-			if err != nil {
-				return err
-			}
-			if devices++; devices > mostDevices || l.count >= mostCounted {
-				l.more = true
-				return nil
-			}
-			n, err := count(d.Device, client.Query{To: l.before - 1, Page: andon.MaxLimit})
-			if err != nil {
-				return err
-			}
-			l.count += n
-		}
-	}
-	return nil
-}
-
-// allow asks whether what a change takes away may go. Where nothing goes there is nothing to ask;
-// where not all devices were looked at, something may go.
-func allow(ctx context.Context, p *command.Program, id andon.TenantID, all []loss) error {
-	text := ""
-	for _, l := range all {
-		if l.count > 0 || l.more {
-			text += fmt.Sprintf("\n  %s", l)
-		}
-	}
-	if text == "" {
+	if len(losses) == 0 {
 		return nil
 	}
-	return p.ConfirmThat(ctx, string(id), fmt.Sprintf("The shorter retention of tenant %s takes "+
-		"away at once, and for good:%s", draw.Legible(string(id)), text))
+	return p.ConfirmThat(ctx, string(id), fmt.Sprintf("The shorter retention deletes of tenant %s, "+
+		"at once and for good:\n  %s", draw.Legible(string(id)), strings.Join(losses, "\n  ")))
 }
 
-// showChange prints what a change would make of a tenant, and what it would take away.
+// showChange prints the tenant as a change would make it, and what it would delete.
 func showChange(
-	p *command.Program, t client.Tenant, there bool, wanted client.TenantChange, all []loss,
+	p *command.Program, t client.Tenant, exists bool, wanted client.TenantChange, losses []string,
 	form *command.Choice,
 ) error {
-	if id := t.Tenant; !there {
+	if id := t.Tenant; !exists {
 		fresh := andon.NewTenant(id)
 		t = client.Tenant{
 			Tenant: id, MaxFuture: fresh.MaxFuture, SilentAfter: fresh.SilentAfter,
 			Retention: client.Retention{Events: fresh.Events, Readings: fresh.Readings},
 			States:    fresh.States.Defs(), UnknownStates: fresh.Unknown,
 		}
-		fmt.Fprintf(p.Stderr, "Tenant %s would be made.\n", draw.Legible(string(id)))
+		fmt.Fprintf(p.Stderr, "Tenant %s would be created.\n", draw.Legible(string(id)))
 	}
 	set(&t.Retention.Events, wanted.EventsRetention)
 	set(&t.Retention.Readings, wanted.ReadingsRetention)
@@ -134,8 +66,8 @@ func showChange(
 	if wanted.States != nil {
 		t.States = wanted.States
 	}
-	for _, l := range all {
-		fmt.Fprintf(p.Stderr, "It would take away %s.\n", l)
+	for _, l := range losses {
+		fmt.Fprintf(p.Stderr, "It would delete %s.\n", l)
 	}
 	return command.ShowOne(p, &command.Output{Format: form}, tenantColumns(), t)
 }

@@ -59,19 +59,19 @@ The file holds JSON:
 		}
 		return t.Ask(ctx, func(c *client.Client) error {
 			is, err := c.Tenant(ctx, id)
-			there := err == nil
+			exists := err == nil
 			if command.IsStatus(err, http.StatusNotFound) {
 				is.Tenant, err = id, nil
 			}
-			var gone []loss
-			if there {
-				gone, err = losses(ctx, p, c, is, wanted)
+			var lost []string
+			if exists {
+				lost = losses(p.Now(), is, wanted)
 			}
 			if err == nil && change.dryRun {
-				return showChange(p, is, there, wanted, gone, change.form)
+				return showChange(p, is, exists, wanted, lost, change.form)
 			}
 			if err == nil && !change.yes {
-				err = allow(ctx, p, id, gone)
+				err = confirmLosses(ctx, p, id, lost)
 			}
 			if err != nil {
 				return err
@@ -100,7 +100,6 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 	flags.BoolVar(&tc.dryRun, "dry-run", false, "only say what would be, and what would go")
 	flags.BoolVar(&tc.yes, "yes", false, "do not ask where a shorter retention takes entries away")
 	tc.form = command.ReportFlag(cmd, command.FormatCSV)
-	tc.form.OnceJSON(cmd)
 	cmd.MarkFlagsMutuallyExclusive("state", "states")
 }
 

@@ -29,7 +29,6 @@ been sent, and sending it again does not bring it back.`,
 	flags.StringVar(&by, "by", "", "`person` who withdraws it")
 	flags.StringVar(&note, "note", "", "`text` that says why")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		device, at, state, err := command.EntryArgs(args[0], args[1], args[2])
 		if err != nil {

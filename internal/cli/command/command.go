@@ -59,8 +59,6 @@ func (p *Program) Depth() draw.Depth {
 		return draw.NoColours
 	case declared == "truecolor", declared == "24bit", strings.HasSuffix(term, "-direct"):
 		return draw.AllColours
-	case strings.Contains(term, "256color"):
-		return draw.SomeColours
 	}
 	return draw.FewColours
 }

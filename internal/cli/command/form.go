@@ -3,11 +3,8 @@ package command
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
-
-	"github.com/andonhq/andon"
 )
 
 // The forms of an answer. Which of them a command has, its flag --output says.
@@ -44,35 +41,4 @@ func (p *Program) Tell(form *Choice, kept any, format string, args ...any) error
 	}
 	_, err := fmt.Fprintf(p.Stdout, format+"\n", args...)
 	return err
-}
-
-// Once gives a choice the name that its flag had in former versions. Scripts have it, so it stays,
-// and no help shows it.
-func (c *Choice) Once(cmd *cobra.Command, name string) {
-	cmd.Flags().Var(c, name, "now --output")
-	_ = cmd.Flags().MarkHidden(name) // it is there
-}
-
-// OnceJSON keeps --json, which former versions had for --output json.
-func (c *Choice) OnceJSON(cmd *cobra.Command) {
-	cmd.Flags().Var(onceJSON{c}, "json", "now --output json")
-	cmd.Flags().Lookup("json").NoOptDefVal = "true"
-	_ = cmd.Flags().MarkHidden("json") // it is there
-}
-
-type onceJSON struct{ *Choice }
-
-// Type is what the help shows as the value.
-func (onceJSON) Type() string { return "bool" }
-
-// Set reads true or false.
-func (j onceJSON) Set(text string) error {
-	yes, err := strconv.ParseBool(text)
-	switch {
-	case err != nil:
-		return andon.Errorf(andon.Invalid, "it is neither true nor false")
-	case yes:
-		j.Value = FormatJSON
-	}
-	return nil
 }

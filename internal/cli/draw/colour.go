@@ -12,10 +12,9 @@ type Depth int
 
 // The depths.
 const (
-	NoColours   Depth = iota // NO_COLOR, or no terminal
-	FewColours               // 16, whose look is the terminal's own
-	SomeColours              // 256
-	AllColours               // 16 million
+	NoColours  Depth = iota // NO_COLOR, or no terminal
+	FewColours              // 16, whose look is the terminal's own
+	AllColours              // 16 million
 )
 
 // rgb is a colour of the sRGB space, each part from 0 to 1.
@@ -74,45 +73,19 @@ func (p Printer) Paint(colour, text string) string {
 // ground is what sets the colour behind a text, and that of the text.
 func (p Printer) ground(c rgb) string {
 	black := c.contrast(rgb{}) >= c.contrast(rgb{1, 1, 1})
-	switch p.Depth {
-	case AllColours:
+	if p.Depth == AllColours {
 		r, g, b := c.bytes()
 		front := "255;255;255"
 		if black {
 			front = "0;0;0"
 		}
 		return fmt.Sprintf("\x1b[48;2;%d;%d;%d;38;2;%sm", r, g, b, front)
-	case SomeColours:
-		place, shown := near256(c)
-		front := 231
-		if shown.contrast(rgb{}) >= shown.contrast(rgb{1, 1, 1}) {
-			front = 16
-		}
-		return fmt.Sprintf("\x1b[48;5;%d;38;5;%dm", place, front)
 	}
 	place, front := near16(c), 97
 	if place == 2 || place == 3 || place == 6 || place == 7 { // the bright ones
 		front = 30
 	}
 	return fmt.Sprintf("\x1b[%d;%dm", 40+place, front)
-}
-
-// near256 returns the place of the nearest colour of the cube that terminals of 256 colours have,
-// and that colour.
-func near256(c rgb) (place int, shown rgb) {
-	steps := [6]float64{0, 95, 135, 175, 215, 255}
-	place = 16
-	for i, weight := range [3]int{36, 6, 1} {
-		best := 0
-		for s := range steps {
-			if math.Abs(steps[s]/255-c[i]) < math.Abs(steps[best]/255-c[i]) {
-				best = s
-			}
-		}
-		place += weight * best
-		shown[i] = steps[best] / 255
-	}
-	return place, shown
 }
 
 // near16 returns which of the eight hues that every terminal has is the nearest; black is none,

@@ -32,14 +32,14 @@ func TestColoursAreReadable(t *testing.T) {
 
 // TestDepth: colours are those that the terminal declares.
 func TestDepth(t *testing.T) {
-	p := Printer{Depth: SomeColours}
-	if got := p.Paint("#b71c1c", "  x "); got != "  \x1b[48;5;124;38;5;231mx\x1b[0m " {
-		t.Errorf("256 colours: %q", got)
+	p := Printer{Depth: FewColours}
+	if got := p.Paint("#b71c1c", "  x "); got != "  \x1b[41;97mx\x1b[0m " {
+		t.Errorf("the spaces around a text: %q", got)
 	}
 	for colour, want := range map[string]string{
 		"#2e7d32": "\x1b[42;30m", "#f9a825": "\x1b[43;30m", "#b71c1c": "\x1b[41;97m",
 	} {
-		if got := (Printer{Depth: FewColours}).Paint(colour, "x"); got != want+"x\x1b[0m" {
+		if got := p.Paint(colour, "x"); got != want+"x\x1b[0m" {
 			t.Errorf("16 colours: %s is %q", colour, got)
 		}
 	}

@@ -65,60 +65,28 @@ func WidthsOf(rows [][]Cell) (widths []int) {
 	return widths
 }
 
-// Fitted prints rows whose last cell says where the one before it is from. On a terminal that is
-// too narrow the last is left out, and then the one before it is cut. Elsewhere a text that is
-// longer than a line is cut: the blanks that align the others would make all lines as long.
+// Fitted prints rows, on a terminal as wide as it is. Elsewhere a cell is cut at 100 columns: the
+// blanks that align the others would make all lines as long.
 func (p Printer) Fitted(rows [][]Cell) {
-	const most = 100 // columns of a text
+	fitted := make([][]Cell, len(rows))
+	for i, row := range rows {
+		fitted[i] = slices.Clone(row)
+	}
 	if IsTerminal(p.W) {
 		width, _ := SizeOf(p.W)
-		rows, whole := fit(rows, width)
-		p.Table(rows)
-		if !whole {
-			p.Line("\nThe terminal is too narrow for all of it: --output json has the rest.")
+		Narrow(fitted, width)
+	} else {
+		const most = 100
+		for _, row := range fitted {
+			for i := range row {
+				row[i].Text = Clip(row[i].Text, most)
+			}
 		}
-		return
 	}
-	rows, whole := cut(rows, most)
-	p.Table(rows)
-	if !whole {
+	p.Table(fitted)
+	if !slices.EqualFunc(rows, fitted, slices.Equal[[]Cell]) {
 		p.Line("\nText that ends in … was cut: --output json has all of it.")
 	}
-}
-
-// cut returns rows whose last cell but one is at most so long, and whether they are as they were.
-func cut(rows [][]Cell, most int) (short [][]Cell, whole bool) {
-	whole = true
-	for _, row := range rows {
-		row = slices.Clone(row)
-		text := &row[len(row)-2].Text
-		was := *text
-		*text = Clip(was, most)
-		whole = whole && *text == was
-		short = append(short, row)
-	}
-	return short, whole
-}
-
-// fit returns rows that are at most so wide, as far as their last two columns allow, and whether
-// they are as they were.
-func fit(rows [][]Cell, width int) (fitting [][]Cell, whole bool) {
-	if TableWidth(rows) <= width {
-		return rows, true
-	}
-	for _, row := range rows {
-		fitting = append(fitting, slices.Clone(row[:len(row)-1]))
-	}
-	var before [][]Cell
-	for _, row := range fitting {
-		before = append(before, row[:len(row)-1])
-	}
-	room := max(width-TableWidth(before)-2, 1)
-	for _, row := range fitting {
-		last := &row[len(row)-1]
-		last.Text = Clip(last.Text, room)
-	}
-	return fitting, false
 }
 
 // Narrow cuts the widest columns of rows until they fit, as far as they can be cut. Where they

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestTableAlignsWhatIsColoured(t *testing.T) {
@@ -35,21 +33,16 @@ func TestLegible(t *testing.T) {
 	}
 }
 
-// TestFit: what is too wide loses its source first, and then the end of its longest column.
-func TestFit(t *testing.T) {
-	rows := [][]Cell{Texts("WHAT", "IS", "FROM"), Texts("engine", "as long as this", "the store")}
-	for width, want := range map[int][][]Cell{
-		36: rows,
-		35: {Texts("WHAT", "IS"), Texts("engine", "as long as this")},
-		20: {Texts("WHAT", "IS"), Texts("engine", "as long a…")},
-		3:  {Texts("WHAT", "…"), Texts("engine", "…")},
+// TestFitted: outside a terminal a long cell is cut, and a line says so.
+func TestFitted(t *testing.T) {
+	for cell, cut := range map[string]bool{
+		strings.Repeat("é", 100): false, strings.Repeat("é", 101): true,
 	} {
-		got, whole := fit(rows, width)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Cell{})); diff != "" {
-			t.Errorf("%d columns: %s", width, diff)
-		}
-		if whole != (width == 36) {
-			t.Errorf("%d columns: whole is %t", width, whole)
+		var out bytes.Buffer
+		Printer{W: &out}.Fitted([][]Cell{Texts("WHAT", "IS"), Texts("engine", cell)})
+		if strings.Contains(out.String(), cell) == cut ||
+			strings.Contains(out.String(), "--output json") != cut {
+			t.Errorf("%d columns: %s", ColumnsOf(cell), out.String())
 		}
 	}
 }

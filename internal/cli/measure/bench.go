@@ -118,7 +118,6 @@ func (b *benchmark) flags(cmd *cobra.Command) {
 		"before a load until the servers have done what earlier ones have left; 0: not at all")
 	flags.Uint64Var(&o.Seed, "seed", 1, "another `number` makes another fleet")
 	b.format = command.ReportFlag(cmd, command.FormatCSV)
-	b.format.Once(cmd, "format")
 	flags.StringVar(&b.keep, "keep", "", "keep the stores in this `directory`; with --url "+
 		"those of the peers, and the tenant of the server")
 	flags.StringVar(&b.target.URL, "url", "", "`address` of a running server to measure instead")
