@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,7 +128,7 @@ type untilDone struct {
 	r   io.Reader
 }
 
-// Read is of io.Reader.
+// Read implements io.Reader.
 func (u untilDone) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
@@ -174,33 +175,25 @@ func (x *reader) about() error {
 	case header.Name != aboutFile:
 		return errNoBackup
 	}
-	if err := x.json(&x.About); errors.Is(err, io.ErrUnexpectedEOF) {
+	text, err := x.own(&x.About)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return x.unreadable(err)
-	} else if err != nil || x.Andon != "backup" {
+	case err != nil || x.Andon != "backup":
 		return errNoBackup
-	}
-	if x.Version > version {
+	case x.Version > version:
 		return andon.Errorf(andon.Conflict, "the backup has form %d and this program reads up to "+
 			"%d: use the program that wrote it, or a newer one", x.Version, version)
 	}
-	return x.put(aboutFile, x.again(x.About))
+	return x.put(aboutFile, bytes.NewReader(text))
 }
 
-// again is the text of a member of our own once more.
-func (x *reader) again(value any) io.Reader {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic("backup: what was read as JSON can't be written: " + err.Error())
+// own reads a member of the backup itself.
+func (x *reader) own(value any) (text []byte, err error) {
+	if text, err = io.ReadAll(io.LimitReader(x.tar, mostText)); err != nil {
+		return nil, err
 	}
-	return bytes.NewReader(text)
-}
-
-func (x *reader) json(value any) error {
-	text, err := io.ReadAll(io.LimitReader(x.tar, mostText))
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, value)
+	return text, json.Unmarshal(text, value)
 }
 
 // next reads one member.
@@ -242,7 +235,7 @@ type counted struct {
 	err   error
 }
 
-// Read is of io.Reader.
+// Read implements io.Reader.
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.bytes += int64(n)
@@ -252,29 +245,31 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unreadable is the error of a backup that can't be read up to its sums.
+// unreadable is the error of a backup that can't be read up to its sums. An error of writing what
+// was read, or of the way here, stays as it is.
 func (x *reader) unreadable(err error) error {
-	behind := "before its first file"
+	after := "before its first file"
 	if x.last != "" {
-		behind = "behind " + x.last
+		after = "after " + x.last
 	}
-	_, told := errors.AsType[*andon.Error](err)
+	_, isOurs := errors.AsType[*andon.Error](err)
+	e, ok := errors.AsType[*fs.PathError](err)
 	switch {
-	case told:
+	case isOurs, ok && e.Op == "write",
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return andon.Errorf(andon.Damaged,
-			"the backup is not whole: it ends %s, without the sums that are written last", behind)
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
+			"the backup is not whole: it ends %s, without the sums that are written last", after)
 	}
-	return andon.Errorf(andon.Damaged, "the backup can't be read %s: %w", behind, err)
+	return andon.Errorf(andon.Damaged, "the backup can't be read %s: %w", after, err)
 }
 
 // check compares what was read with the sums.
 func (x *reader) check() error {
 	var sums []sum
-	if err := x.json(&sums); err != nil {
+	text, err := x.own(&sums)
+	if err != nil {
 		return x.unreadable(err)
 	}
 	for _, want := range sums {
@@ -292,5 +287,5 @@ func (x *reader) check() error {
 		return andon.Errorf(andon.Damaged, "the backup is damaged: it has %d files, and had %d",
 			len(x.found), len(sums))
 	}
-	return x.put(sumsFile, x.again(sums))
+	return x.put(sumsFile, bytes.NewReader(text))
 }

@@ -5,7 +5,7 @@ package ingest
 
 import "github.com/andonhq/andon"
 
-// Item is one entry that could be read, and where it stood in the request.
+// Item is one entry that could be read, and its place in the request.
 type Item[T any] struct {
 	Value T
 	Index int // entries are counted from 0

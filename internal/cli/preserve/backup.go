@@ -115,7 +115,7 @@ func (s *saving) source(ctx context.Context, take func(io.Reader) error) error {
 }
 
 // checkData refuses what can't be the directory of a store. An empty one stays so: looking for a
-// store leaves a lock behind, and then nothing could be restored into it.
+// store leaves a lock there, and then nothing could be restored into it.
 func checkData(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -186,8 +186,7 @@ func (t *target) take(r io.Reader) (backup.Contents, error) {
 	if t.isDir {
 		return backup.Read(r, backup.Into(t.part))
 	}
-	w := &witness{Writer: t.w}
-	written := io.TeeReader(r, w)
+	written := io.TeeReader(r, t.w)
 	kept, err := backup.Read(written, func(_ string, content io.Reader) error {
 		_, err := io.Copy(io.Discard, content)
 		return err
@@ -195,25 +194,7 @@ func (t *target) take(r io.Reader) (backup.Contents, error) {
 	if err == nil {
 		_, err = io.Copy(io.Discard, written) // the end of a tar
 	}
-	if w.err != nil { // and not that no more could be read
-		err = w.err
-	}
 	return kept, err
-}
-
-// witness is a writer that knows its error.
-type witness struct {
-	io.Writer
-	err error
-}
-
-// Write is of io.Writer.
-func (w *witness) Write(p []byte) (n int, err error) {
-	n, err = w.Writer.Write(p)
-	if w.err == nil {
-		w.err = err
-	}
-	return n, err
 }
 
 // end gives what is whole its name, and removes what is not.

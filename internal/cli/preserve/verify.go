@@ -81,21 +81,21 @@ func verifyAndTell(ctx context.Context, p *command.Program, dir string) error {
 	return err
 }
 
-// verifyStore tells what is damaged of a store on standard error. Then that is the error.
+// verifyStore reports what is damaged in a store on standard error, and returns that as an error.
 func verifyStore(
 	ctx context.Context, p *command.Program, dir string,
 ) (rows map[string]int64, err error) {
-	const most = 100 // that are told
+	const most = 100 // that are reported
 	bar := draw.NewBar(p.Stderr, "verify", 1, func(done, total int64) string {
 		return fmt.Sprintf(" %d %%", 100*done/max(total, 1))
 	})
 	damages := 0
-	tell := func(place, what string) {
+	report := func(place, what string) {
 		if damages++; damages <= most {
 			fmt.Fprintf(bar, "%s: %s\n", draw.Legible(place), draw.Legible(what))
 		}
 	}
-	rows, err = appOf(p, dir).VerifyStore(ctx, tell, bar.Show)
+	rows, err = appOf(p, dir).VerifyStore(ctx, report, bar.Show)
 	bar.End()
 	if damages > most {
 		fmt.Fprintf(p.Stderr, "and %s more\n", draw.Count(damages-most, "place"))

@@ -79,19 +79,16 @@ func (s lineSink[T]) End() error { return nil }
 
 // retirements returns when a device was retired, oldest first.
 func (r *exportRun) retirements(
-	ctx context.Context, d client.Device,
+	ctx context.Context, id andon.DeviceID, _ client.Query,
 ) iter.Seq2[client.Retirement, error] {
 	return func(yield func(client.Retirement, error) bool) {
-		if max(d.Retired, d.LastRetired) == 0 {
-			return
-		}
-		all, err := r.Retirements(ctx, d.Device)
+		all, err := r.Retirements(ctx, id)
 		if err != nil {
 			yield(client.Retirement{}, err)
 			return
 		}
 		for _, at := range all {
-			if !yield(client.Retirement{Device: d.Device, Retired: at}, nil) {
+			if !yield(client.Retirement{Device: id, Retired: at}, nil) {
 				return
 			}
 		}

@@ -104,11 +104,11 @@ func (a *assign) one(ctx context.Context, args []string) error {
 			fmt.Fprintf(a.Stderr, "Note: %s shows nothing now: it never reported, or is retired\n",
 				draw.Legible(string(device)))
 		}
-		return a.tell(kept)
+		return a.report(kept)
 	})
 }
 
-func (a *assign) tell(kept client.Assignment) error {
+func (a *assign) report(kept client.Assignment) error {
 	to := "to " + draw.Legible(string(kept.Operator))
 	if kept.Operator == "" {
 		to = "to nobody"

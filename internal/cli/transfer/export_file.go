@@ -16,7 +16,7 @@ import (
 // progress is how far an export to a file is: it is whole up to Size, with the device After as the
 // last. It is written, to FILE.part.json, only after the file is on the disk so far.
 type progress struct {
-	Query   []string `json:"query"` // tells one export from another
+	Query   []string `json:"query"` // identifies the export
 	After   *place   `json:"after"`
 	Size    int64    `json:"size"`
 	Entries int      `json:"entries"`
@@ -87,7 +87,7 @@ func (p *partFile) rewind() error {
 	if info.Size() < p.Size {
 		p.progress = progress{Query: p.Query}
 	}
-	if p.Size == 0 { // an old progress must not outlive what it is of
+	if p.Size == 0 { // an old progress must not outlive its file
 		if err := os.Remove(p.progressFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -116,7 +116,7 @@ func (p *partFile) note(at place, run *exportRun) error {
 	return p.writeDown()
 }
 
-// writeDown writes the progress, after what it is of.
+// writeDown writes the progress, after the part of the file that it is about.
 func (p *partFile) writeDown() error {
 	if err := errors.Join(p.w.Flush(), p.Sync()); err != nil {
 		return err

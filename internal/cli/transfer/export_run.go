@@ -95,44 +95,31 @@ func (r *exportRun) copyKind(ctx context.Context, kind string, w io.Writer) erro
 		if err != nil {
 			return err
 		}
-		s := newSink(r, w, command.ReadingColumns(metrics),
-			func(x *andon.Reading) entry { return entry{Reading: x} })
-		return copyAll(ctx, r, kind, s,
-			func(d client.Device, q client.Query) iter.Seq2[andon.Reading, error] {
-				if q == anyOne() {
-					return r.DeviceReadings(ctx, d.Device, q)
-				}
-				return r.DeviceReadings(ctx, d.Device, q, metrics...)
-			})
+		ask := func(
+			ctx context.Context, id andon.DeviceID, q client.Query,
+		) iter.Seq2[andon.Reading, error] {
+			if q == anyOne() {
+				return r.DeviceReadings(ctx, id, q)
+			}
+			return r.DeviceReadings(ctx, id, q, metrics...)
+		}
+		return copyAll(ctx, r, kind, ask, newSink(r, w, command.ReadingColumns(metrics),
+			func(x *andon.Reading) entry { return entry{Reading: x} }))
 	case kindAssignments:
-		s := newSink(r, w, command.AssignmentColumns(), func(x *client.Assignment) entry {
-			x.To = 0 // the next one says it
-			return entry{Assignment: x}
-		})
-		return copyAll(ctx, r, kind, s,
-			func(d client.Device, q client.Query) iter.Seq2[client.Assignment, error] {
-				return r.Assignments(ctx, d.Device, q)
-			})
+		return copyAll(ctx, r, kind, r.Assignments, newSink(r, w, command.AssignmentColumns(),
+			func(x *client.Assignment) entry {
+				x.To = 0 // the next one says it
+				return entry{Assignment: x}
+			}))
 	case kindEscalations:
 		columns := command.Fields[client.Escalation]("device", "time", "state", "to", "at", "by",
 			"note")
-		s := newSink(r, w, columns,
-			func(x *client.Escalation) entry { return entry{Escalation: x} })
-		return copyAll(ctx, r, kind, s,
-			func(d client.Device, q client.Query) iter.Seq2[client.Escalation, error] {
-				return command.Records(r.Escalations(ctx, d.Device, q), andon.Asc)
-			})
+		return copyAll(ctx, r, kind, r.escalations, newSink(r, w, columns,
+			func(x *client.Escalation) entry { return entry{Escalation: x} }))
 	case kindRetired:
-		s := newSink(r, w, nil, func(x *client.Retirement) entry { return entry{Retired: x} })
-		return copyAll(ctx, r, kind, s,
-			func(d client.Device, _ client.Query) iter.Seq2[client.Retirement, error] {
-				return r.retirements(ctx, d)
-			})
+		return copyAll(ctx, r, kind, r.retirements, newSink(r, w, nil,
+			func(x *client.Retirement) entry { return entry{Retired: x} }))
 	}
-	return r.copyEvents(ctx, w)
-}
-
-func (r *exportRun) copyEvents(ctx context.Context, w io.Writer) error {
 	s := newSink(r, w, command.EventColumns(), func(e *andon.Event) entry {
 		e.EscalatedTo = "" // the escalations say it
 		return entry{Event: e}
@@ -140,10 +127,13 @@ func (r *exportRun) copyEvents(ctx context.Context, w io.Writer) error {
 	if r.model != nil {
 		s = modelSink{r.model}
 	}
-	return copyAll(ctx, r, kindEvents, s,
-		func(d client.Device, q client.Query) iter.Seq2[andon.Event, error] {
-			return r.DeviceEvents(ctx, d.Device, q)
-		})
+	return copyAll(ctx, r, kindEvents, r.DeviceEvents, s)
+}
+
+func (r *exportRun) escalations(
+	ctx context.Context, id andon.DeviceID, q client.Query,
+) iter.Seq2[client.Escalation, error] {
+	return command.Records(r.Escalations(ctx, id, q), andon.Asc)
 }
 
 // newSink returns the sink of the format, or that of an archive.
@@ -156,20 +146,20 @@ func newSink[T any](
 	return command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{}, r.header)
 }
 
-// anyOne is asked where nothing was found, to tell a device that has nothing from one that has
-// nothing of those times and metrics.
+// anyOne is asked where nothing was found, to distinguish a device that has nothing from one that
+// has nothing of those times and metrics.
 func anyOne() client.Query { return client.Query{Page: 1} }
 
 // ask asks for what a device has of a kind.
-type ask[T any] func(client.Device, client.Query) iter.Seq2[T, error]
+type ask[T any] func(context.Context, andon.DeviceID, client.Query) iter.Seq2[T, error]
 
 // copyAll puts what each device has of a kind into a sink.
 func copyAll[T any](
-	ctx context.Context, r *exportRun, kind string, s command.Sink[T], ask ask[T],
+	ctx context.Context, r *exportRun, kind string, ask ask[T], s command.Sink[T],
 ) error {
 	for at, err := range r.places(ctx, kind) {
 		if err == nil {
-			err = copyDevice(r, kind, s, ask, at)
+			err = copyDevice(ctx, r, kind, ask, s, at)
 		}
 		if err == nil {
 			err = s.End() // so that a device is whole in the file when it is done
@@ -185,9 +175,12 @@ func copyAll[T any](
 }
 
 // copyDevice writes what one device has. A device that was named and is not known does not count.
-func copyDevice[T any](r *exportRun, kind string, s command.Sink[T], ask ask[T], at spot) error {
+func copyDevice[T any](
+	ctx context.Context, r *exportRun, kind string, ask ask[T], s command.Sink[T], at spot,
+) error {
 	before := r.entries
-	for item, err := range ask(at.shown, client.Query{From: r.from, To: r.to, Order: andon.Asc}) {
+	q := client.Query{From: r.from, To: r.to, Order: andon.Asc}
+	for item, err := range ask(ctx, at.Device, q) {
 		if err != nil {
 			return err
 		}
@@ -200,7 +193,7 @@ func copyDevice[T any](r *exportRun, kind string, s command.Sink[T], ask ask[T],
 	isNone := r.entries == before
 	if isNone && !isPrefix(r.devices[at.Selector]) {
 		known := false
-		for _, err := range ask(at.shown, anyOne()) {
+		for _, err := range ask(ctx, at.Device, anyOne()) {
 			if err != nil {
 				return err
 			}
@@ -231,12 +224,20 @@ type spot struct {
 // by id.
 func (r *exportRun) places(ctx context.Context, kind string) iter.Seq2[spot, error] {
 	return func(yield func(spot, error) bool) {
+		taken := map[andon.DeviceID]bool{}
 		for i, text := range r.devices {
 			found := false
 			for d, err := range r.selected(ctx, kind, text) {
 				at := spot{place{i, d.Device}, d}
 				found = true
-				if err == nil && (r.isDone(at.place) || r.isElsewhere(at.place)) {
+				neverRetired := kind == kindRetired && max(d.Retired, d.LastRetired) == 0
+				if err == nil && (taken[d.Device] || neverRetired) {
+					continue
+				}
+				if len(r.devices) > 1 {
+					taken[d.Device] = true
+				}
+				if err == nil && r.isDone(at.place) {
 					continue
 				}
 				if !yield(at, err) || err != nil {
@@ -268,24 +269,6 @@ func (r *exportRun) isDone(at place) bool {
 		return r.after != nil && at.Selector < r.after.Selector
 	}
 	return at.Device <= r.after.Device
-}
-
-// isElsewhere reports whether a device that --device selects is exported for another one: a device
-// that is named where its name is, since a prefix finds it only if it is listed, and the others
-// where the first prefix finds them.
-func (r *exportRun) isElsewhere(at place) bool {
-	here := r.devices[at.Selector]
-	for i, text := range r.devices {
-		switch named := text == string(at.Device); {
-		case isPrefix(here) && named, i < at.Selector && named:
-			return true
-		case isPrefix(here) && isPrefix(text) && i < at.Selector:
-			if strings.HasPrefix(string(at.Device), text[:len(text)-1]) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // unknowns are what was named and is not there, more likely a typing error than an answer.

@@ -27,8 +27,8 @@ import (
 type importOptions struct {
 	command.Target
 	file       string // "-" is standard input
-	formatName string // "": the name of the file tells it
-	delimiter  string // "": the name of the file tells it
+	formatName string // "": by the name of the file
+	delimiter  string // "": by the name of the file
 	comments   bool
 	noHeader   bool
 	zone       string            // of times that name none
@@ -44,8 +44,8 @@ type importOptions struct {
 	rejects    string // file for all rejected lines; "" for none
 	dryRun     bool   // nothing is sent
 	form       *command.Choice
-	workbench  bool // the file is of NoSQL Workbench
-	assigns    bool // the file says who is assigned
+	workbench  bool // the file is one of NoSQL Workbench
+	assigns    bool // the file is of assignments
 	ahead      bool // the file is read only to learn the order of its dates
 	// columns are the flags that were given and say what is in which column.
 	columns []string

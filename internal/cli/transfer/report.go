@@ -34,7 +34,7 @@ type report struct {
 	New      int     `json:"new"`
 	Same     int     `json:"unchanged"`
 	Replaced int     `json:"replaced"`
-	Ended    int     `json:"ended,omitempty"` // assignments that were over, and passed over
+	Ended    int     `json:"ended,omitempty"` // assignments that were over, and skipped
 	DryRun   bool    `json:"dry_run,omitempty"`
 	Seconds  float64 `json:"seconds"`
 

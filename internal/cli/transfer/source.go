@@ -23,7 +23,7 @@ type source struct {
 	entries placedEntries
 	notes   []string // about the file as a whole
 	rows    *rows    // nil for a file that is no table
-	ended   int      // assignments that were over, and passed over
+	ended   int      // assignments that were over, and skipped
 	bar     *draw.Bar
 	file    io.Closer
 }
@@ -78,7 +78,7 @@ func openFile(p *command.Program, name string) (io.ReadCloser, int64, error) {
 	return file, info.Size(), nil
 }
 
-// read tells by the first bytes what the file is: an archive, a model of NoSQL Workbench, or a
+// read recognises by the first bytes what the file is: an archive, a model of NoSQL Workbench, or a
 // table.
 func (s *source) read(p *command.Program, o *importOptions, in *bufio.Reader) (err error) {
 	const enough = 64
@@ -123,9 +123,9 @@ func (o *importOptions) format() (table.Format, error) {
 	}[o.extension()]; ok {
 		return format, nil
 	}
-	what := "its name does not tell the format"
+	what := "its name does not say the format"
 	if o.file == "-" {
-		what = "it has no name to tell the format"
+		what = "it has no name to show the format"
 	}
 	return 0, andon.Errorf(andon.Invalid, "%s: say --format csv, json or ndjson", what)
 }

@@ -48,7 +48,7 @@ func (r *assignmentReader) validate() error {
 	return nil
 }
 
-func (r *assignmentReader) beside() int64 { return 0 }
+func (r *assignmentReader) extraBytes() int64 { return 0 }
 
 func (r *assignmentReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {
 	switch name {

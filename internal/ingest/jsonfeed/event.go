@@ -10,7 +10,7 @@ import (
 // time that is a number counts the unit; without a time, Time is 0. Fields by other names join the
 // attributes. The events hold parts of body.
 //
-// The error is of andon.Error and for the body as a whole: it is empty (Invalid), not one line is
+// The error is an andon.Error, for the body as a whole: it is empty (Invalid), not one line is
 // JSON (Invalid), it is an array whose syntax breaks (Invalid) or one object alone that is refused
 // (Invalid, its field named), or it has more than andon.MaxRequestEntries (TooLarge). Else what
 // can't be kept is in Rejected. An error of take is returned as it is.
@@ -40,7 +40,7 @@ func (r *eventReader) entry(
 	return r.extra.suggest(invalid(into.Check((*andon.Event).Validate)))
 }
 
-func (r *eventReader) beside() int64 { return int64(len(r.event.Attributes)) }
+func (r *eventReader) extraBytes() int64 { return int64(len(r.event.Attributes)) }
 
 func (r *eventReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {
 	switch name {
@@ -59,5 +59,5 @@ func (r *eventReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jso
 	case "escalated_to":
 		return 1 << 6, text(s, name, &r.event.EscalatedTo)
 	}
-	return 0, r.extra.beside(s, name)
+	return 0, r.extra.unknown(s, name)
 }

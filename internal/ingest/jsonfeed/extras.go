@@ -10,13 +10,13 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// extras keep what the contract has no field for: the members that stand beside the known fields
+// extras keep what the contract has no field for: the members next to the known fields
 // join the object of one field, attributes or metadata. All text is kept as it was sent.
 type extras struct {
 	field   string   // the name of that field
-	quoted  bool     // its object may stand in a string, as databases hold it that know none
+	quoted  bool     // its object may be in a string, as databases without objects have it
 	own     string   // the text of its object; empty where it is absent
-	members []member // those beside
+	members []member // next to the known fields
 	size    int      // of all that, in bytes
 }
 
@@ -24,7 +24,7 @@ type member struct {
 	name   string
 	text   string // name and value
 	at     int
-	inside bool // it stands in the field's own object
+	inside bool // it is in the field's own object
 }
 
 // object reads the field's own object; null is absent.
@@ -46,7 +46,7 @@ func (x *extras) object(s *jsonscan.Scanner) *jsonscan.Fault {
 	return x.grow(at, len(x.own))
 }
 
-// string reads the string that the text of the object stands in; an empty one is absent.
+// string reads the string that has the text of the object; an empty one is absent.
 func (x *extras) string(s *jsonscan.Scanner) *jsonscan.Fault {
 	at := s.At
 	text, f := s.String()
@@ -70,8 +70,8 @@ func (x *extras) string(s *jsonscan.Scanner) *jsonscan.Fault {
 	return x.grow(at, len(x.own))
 }
 
-// beside reads the value of a field that is not known.
-func (x *extras) beside(s *jsonscan.Scanner, name string) *jsonscan.Fault {
+// unknown reads the value of a field that is not known.
+func (x *extras) unknown(s *jsonscan.Scanner, name string) *jsonscan.Fault {
 	at := s.NameAt
 	if f := s.Skip(1); f != nil {
 		return f
@@ -107,7 +107,7 @@ func (x *extras) join() (andon.JSON, *jsonscan.Fault) {
 	return andon.JSON("{" + strings.Join(texts, ",") + "}"), nil
 }
 
-// clash finds a name that stands twice. It sorts, so that many fields take no quadratic time.
+// clash finds a name that occurs twice. It sorts, so the time is not quadratic in the fields.
 func (x *extras) clash() *jsonscan.Fault {
 	if len(x.members) == 1 && x.own == "" {
 		return nil
@@ -120,7 +120,7 @@ func (x *extras) clash() *jsonscan.Fault {
 		case a.name != b.name || b.inside:
 		case a.inside:
 			f := twice(b.at, x.field, b.name)
-			f.Reason += ": beside and inside " + x.field
+			f.Reason += ": next to and inside " + x.field
 			return f
 		default:
 			return twice(b.at, "", b.name)

@@ -20,22 +20,22 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// Format is how the entries stand in a body. Each may begin with a byte order mark.
+// Format is how a body is divided into entries. Each may begin with a byte order mark.
 type Format uint8
 
 // The formats.
 const (
 	JSON   Format = iota // one object, or an array of objects
-	NDJSON               // an object in each line; lines of white space do not count
+	NDJSON               // an object in each line; lines of white space are skipped
 )
 
 const byteOrderMark = "\uFEFF"
 
-// reader reads one kind of entry. The scanner stands at the value, and behind it afterwards.
+// reader reads one kind of entry. The scanner is at the value, and after it afterwards.
 type reader[T any] interface {
 	entry(s *jsonscan.Scanner, into *ingest.Item[T]) *jsonscan.Fault
-	// beside returns what the entry read last takes of memory beyond an item.
-	beside() int64
+	// extraBytes returns the memory of the entry read last beyond an item.
+	extraBytes() int64
 }
 
 type feed[T any] struct {
@@ -52,7 +52,7 @@ type feed[T any] struct {
 // takes all.
 type Take func(bytes int64) error
 
-// What one entry takes in memory from its reading to its answer, beside its text: the item, its
+// The memory of one entry from its reading to its answer, without its text: the item, its
 // copies while it is sorted, its rows in the store's batch and what they change, or the rejection,
 // its text and its lines in the answer.
 const (
@@ -108,20 +108,20 @@ func (fd *feed[T]) object(s *jsonscan.Scanner) error {
 	fd.batch.Items = append(fd.batch.Items, ingest.Item[T]{})
 	start := s.At
 	if f := fd.reader.entry(s, &fd.batch.Items[0]); f != nil {
-		if _, grave := pass(s.Text, start); grave != nil {
+		if _, grave := skipRefused(s.Text, start); grave != nil {
 			f = grave
 		}
 		return refusal(f)
 	}
 	if s.Next(); s.At < len(s.Text) {
-		return refusal(s.Want("the end behind one object (objects line by line are NDJSON)"))
+		return refusal(s.Want("the end after one object (objects line by line are NDJSON)"))
 	}
 	return nil
 }
 
 // array reads a body that is an array. Each element is kept or rejected by itself, but an array
 // whose syntax breaks, in an element or between two, is one broken document: what its sender meant
-// behind that place is not known, so nothing of it is kept.
+// after that place is not known, so nothing of it is kept.
 func (fd *feed[T]) array(s *jsonscan.Scanner) error {
 	s.At++
 	for first := true; ; first = false {
@@ -143,7 +143,7 @@ func (fd *feed[T]) array(s *jsonscan.Scanner) error {
 		}
 	}
 	if s.Next(); s.At < len(s.Text) {
-		return fd.brokenArray(s.Want("the end behind the array"))
+		return fd.brokenArray(s.Want("the end after the array"))
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (fd *feed[T]) element(s *jsonscan.Scanner) *jsonscan.Fault {
 	if f == nil {
 		return nil
 	}
-	end, grave := pass(s.Text, start)
+	end, grave := skipRefused(s.Text, start)
 	if grave != nil {
 		return grave
 	}
@@ -165,7 +165,7 @@ func (fd *feed[T]) element(s *jsonscan.Scanner) *jsonscan.Fault {
 }
 
 func (fd *feed[T]) brokenArray(f *jsonscan.Fault) error {
-	return andon.AtField("body", "%s; nothing of the array was kept: mend it at entry %d, "+
+	return andon.AtField("body", "%s; nothing of the array was kept: fix it at entry %d, "+
 		"or send NDJSON, where a broken line costs only itself", f, fd.count())
 }
 
@@ -175,7 +175,7 @@ func (fd *feed[T]) accountLast() error {
 	if n := len(fd.batch.Rejected); n > 0 && fd.batch.Rejected[n-1].Index == last {
 		return fd.account(rejectionBytes + 3*int64(len(fd.batch.Rejected[n-1].Error)))
 	}
-	return fd.account(itemBytes + fd.reader.beside())
+	return fd.account(itemBytes + fd.reader.extraBytes())
 }
 
 func (fd *feed[T]) lines(body string, start int) error {
@@ -206,7 +206,7 @@ func (fd *feed[T]) line(s *jsonscan.Scanner, n, from int) {
 	if f == nil {
 		return
 	}
-	end, grave := pass(s.Text, start)
+	end, grave := skipRefused(s.Text, start)
 	if grave == nil {
 		grave = (&jsonscan.Scanner{Text: s.Text, At: end}).End()
 	}
@@ -217,8 +217,8 @@ func (fd *feed[T]) line(s *jsonscan.Scanner, n, from int) {
 	fd.reject(n, f)
 }
 
-// keep reads the entry that the scanner stands at into the batch; done is how much of the body
-// lies behind. In a line nothing may follow it.
+// keep reads the entry at the scanner into the batch; done is how much of the body was read before.
+// In a line nothing may follow it.
 func (fd *feed[T]) keep(s *jsonscan.Scanner, done, line int) *jsonscan.Fault {
 	index := fd.count()
 	fd.grow(done)
@@ -233,7 +233,7 @@ func (fd *feed[T]) keep(s *jsonscan.Scanner, done, line int) *jsonscan.Fault {
 	return f
 }
 
-// grow makes room for as many items as the rest of the body holds if they are as long as those
+// grow allocates as many items as the rest of the body holds if they are as long as those
 // before: at first for some, which say better how long items are than one does.
 func (fd *feed[T]) grow(done int) {
 	const some = 32
@@ -282,9 +282,9 @@ func place(r andon.Rejection) string {
 	return fmt.Sprintf("line %d, %s", r.Line, r.Error)
 }
 
-// pass returns where the value ends that begins at start and is refused, or why it is
-// not even JSON.
-func pass(text string, start int) (end int, grave *jsonscan.Fault) {
+// skipRefused returns where the value ends that begins at start and is refused, or why it is not even
+// JSON.
+func skipRefused(text string, start int) (end int, grave *jsonscan.Fault) {
 	s := jsonscan.Scanner{Text: text, At: start, Tolerant: true}
 	grave = s.Skip(0)
 	return s.At, grave

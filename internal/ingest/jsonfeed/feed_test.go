@@ -87,20 +87,20 @@ func TestEventRefused(t *testing.T) {
 	long := strings.Repeat("x", andon.MaxJSONBytes)
 	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
 	for _, c := range []struct{ members, location, message string }{
-		{`"a":1,`, "body", `at byte 31: nothing stands between ',' and '}'`},
+		{`"a":1,`, "body", `at byte 31: there is nothing between ',' and '}'`},
 		{`"a":01`, "body", `at byte 30: a number has no 0 before other digits`},
 		{`"a":+1`, "body", `at byte 30: a number begins with a digit or '-', not '+'`},
 		{`"a":.5`, "body", `at byte 30: a number begins with a digit or '-', not '.'`},
-		{`"a":1.`, "body", `at byte 32: want a digit behind the point, found '}'`},
+		{`"a":1.`, "body", `at byte 32: want a digit after the point, found '}'`},
 		{`"a":1e`, "body", `at byte 32: want a digit of the exponent, found '}'`},
-		{`"a":-`, "body", `at byte 31: want a digit behind '-', found '}'`},
+		{`"a":-`, "body", `at byte 31: want a digit after '-', found '}'`},
 		{`"a":NaN`, "body", `at byte 30: want a value, found NaN`},
 		{`"a":Infinity`, "body", `at byte 30: want a value, found Infinity`},
 		{`"a":-Infinity`, "body", `at byte 30: want a value, found -Infinity`},
 		{`"a":'b'`, "body", `at byte 30: want a value, found '\''`},
 		{`"a":nul`, "body", `at byte 30: want a value, found nul`},
 		{`"a":1 "b":2`, "body", `at byte 32: want ',' or '}', found a string`},
-		{`"a" 1`, "body", `at byte 30: want ':' behind the name "a", found a number`},
+		{`"a" 1`, "body", `at byte 30: want ':' after the name "a", found a number`},
 		{`a:1`, "body", `at byte 26: want a name in double quotes, found a`},
 		{`"a":"b`, "body", `at byte 30: a string that is not closed`},
 		{`"message":"b` + "\n" + `"`, "body",
@@ -123,13 +123,13 @@ func TestEventRefused(t *testing.T) {
 		{`"a":` + nested(andon.MaxJSONDepth), "body", `at byte 345: nested deeper than 64`},
 		{`"a":` + deep, "body", `at byte 93: nested deeper than 64`},
 		{`"a":` + deep[1:], "body", `at byte 20028: want ',' or '}', found ']'`},
-		{`"device":"d"`, "body.device", `at byte 26: the field "device" stands twice`},
-		{`"d\u0065vice":"d"`, "body.device", `at byte 26: the field "device" stands twice`},
+		{`"device":"d"`, "body.device", `at byte 26: the field "device" occurs twice`},
+		{`"d\u0065vice":"d"`, "body.device", `at byte 26: the field "device" occurs twice`},
 		{`"time":null,"time":1587739200000`, "body.time",
-			`at byte 38: the field "time" stands twice`},
-		{`"a":1,"b":2,"a":3`, "body", `at byte 38: the field "a" stands twice`},
+			`at byte 38: the field "time" occurs twice`},
+		{`"a":1,"b":2,"a":3`, "body", `at byte 38: the field "a" occurs twice`},
 		{`"a":1,"attributes":{"b":1,"a":2}`, "body.attributes",
-			`at byte 26: the field "a" stands twice: beside and inside attributes`},
+			`at byte 26: the field "a" occurs twice: next to and inside attributes`},
 		{`"a":"` + long + `","attributes":{}`, "body.attributes",
 			`at byte 26: attributes are longer than 65536 bytes`},
 		{`"attributes":{"a":"` + long + `"}`, "body.attributes",
@@ -180,7 +180,7 @@ func TestBodyRefused(t *testing.T) {
 		{`{"device":null}`, jsonfeed.JSON, "body.device", "device is missing"},
 		{"{", jsonfeed.JSON, "body", "at byte 1: want a name in double quotes, found the end"},
 		{`{"device":"d","state":"S"} {}`, jsonfeed.JSON, "body",
-			"at byte 27: want the end behind one object (objects line by line are NDJSON), " +
+			"at byte 27: want the end after one object (objects line by line are NDJSON), " +
 				"found an object"},
 	} {
 		t.Run(c.body, func(t *testing.T) {
@@ -287,17 +287,17 @@ func TestNothingGoodIsLost(t *testing.T) {
 func TestBrokenArrayIsRefusedWhole(t *testing.T) {
 	for _, c := range []struct{ name, body, place string }{
 		{"element", "[" + good + `,{"device":d},` + good + "]",
-			"at byte 38: want a value, found d; nothing of the array was kept: mend it at entry 1"},
+			"at byte 38: want a value, found d; nothing of the array was kept: fix it at entry 1"},
 		{"cut off in an element", "[" + good + "," + good[:20],
 			"at byte 42: a string that is not closed; "},
 		{"cut off between two", "[" + good, "at byte 27: want ',' or ']', found the end; "},
 		{"trailing comma", "[" + good + " , ]",
-			"at byte 28: nothing stands between ',' and ']'; "},
+			"at byte 28: there is nothing between ',' and ']'; "},
 		{"trailing garbage", "[" + good + "] []",
-			"at byte 29: want the end behind the array, found an array; "},
+			"at byte 29: want the end after the array, found an array; "},
 		{"two words", "[" + good + `,{"a":NaNInfinity}]`, "at byte 36: want ',' or '}'"},
 		{"no number", "[" + good + `,{"a":-NaN}]`,
-			"at byte 34: want a digit behind '-', found NaN"},
+			"at byte 34: want a digit after '-', found NaN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := jsonfeed.Events(c.body, jsonfeed.JSON, andon.Milliseconds, nil)

@@ -39,7 +39,7 @@ func fields(s *jsonscan.Scanner, r fieldReader) *jsonscan.Fault {
 }
 
 func twice(at int, field, name string) *jsonscan.Fault {
-	reason := "the field " + ingest.Clip(name) + " stands twice"
+	reason := "the field " + ingest.Clip(name) + " occurs twice"
 	return &jsonscan.Fault{At: at, Field: field, Reason: reason}
 }
 
@@ -90,7 +90,7 @@ func instant(s *jsonscan.Scanner, unit andon.Precision, into *andon.Time) *jsons
 	return nil
 }
 
-// invalid says what Validate found wrong with an entry. The entry's index or line tells its place.
+// invalid says what Validate found wrong with an entry. The entry's index or line is its place.
 func invalid(err error) *jsonscan.Fault {
 	if err == nil {
 		return nil

@@ -45,7 +45,7 @@ func (r *readingReader) entry(
 	return r.extra.suggest(invalid(into.Check((*andon.Reading).Validate)))
 }
 
-func (r *readingReader) beside() int64 {
+func (r *readingReader) extraBytes() int64 {
 	return int64(len(r.metrics)*metricBytes + len(r.reading.Metadata))
 }
 
@@ -60,7 +60,7 @@ func (r *readingReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *j
 	case "metadata":
 		return 1 << 3, r.extra.object(s)
 	}
-	return 0, r.extra.beside(s, name)
+	return 0, r.extra.unknown(s, name)
 }
 
 // object reads the object of metrics; null is absent.

@@ -89,7 +89,7 @@ func TestReadingRefused(t *testing.T) {
 		{`"metrics":{"":1}`, "body.metrics", `metric is missing`},
 		{`"metrics":{` + strings.Join(many, ",") + `}`, "body.metrics",
 			`at byte 8915: more than 1000 metrics`},
-		{`"metrics":{"a":1,}`, "body", `at byte 30: nothing stands between ',' and '}'`},
+		{`"metrics":{"a":1,}`, "body", `at byte 30: there is nothing between ',' and '}'`},
 		{`"metrics":{"a":01}`, "body", `at byte 29: a number has no 0 before other digits`},
 		{`"metadata":1`, "body.metadata", `at byte 25: metadata: want an object, found a number`},
 		{`"metadata":"[1]"`, "body.metadata", `at byte 25: metadata: want an object, or ` +

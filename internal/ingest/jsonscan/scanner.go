@@ -16,12 +16,12 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// Scanner stands at a place in a text and reads what follows there.
+// Scanner has a place in a text and reads what follows.
 type Scanner struct {
 	Text   string
 	At     int // the place, in bytes from the start of Text
 	NameAt int // where the name that Member returned last begins
-	// Tolerant passes over what only the content makes wrong: invalid UTF-8, half surrogate pairs,
+	// Tolerant accepts what only the content makes wrong: invalid UTF-8, half surrogate pairs,
 	// depth, and the numbers that JSON lacks but many programs write: NaN, Infinity, -Infinity. So
 	// the end of a value that is refused already can be found, if it has one.
 	Tolerant bool
@@ -50,7 +50,7 @@ func (s *Scanner) Fault(at int, format string, args ...any) *Fault {
 	return &Fault{At: at, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Want makes the fault that something else stands here than what was expected.
+// Want makes the fault that something else is here than was expected.
 func (s *Scanner) Want(what string) *Fault {
 	return s.Fault(s.At, "want %s, found %s", what, s.found())
 }
@@ -62,7 +62,7 @@ func (s *Scanner) WantField(field, what string) *Fault {
 	return f
 }
 
-// found names what stands here: the type where a value begins, else the character.
+// found names what is here: the type where a value begins, else the character.
 func (s *Scanner) found() string {
 	rest := s.Text[s.At:]
 	if rest == "" {
@@ -96,7 +96,7 @@ func (s *Scanner) found() string {
 	return fmt.Sprintf("%q", r)
 }
 
-// Peek returns the byte that stands here, 0 at the end.
+// Peek returns the next byte, 0 at the end.
 func (s *Scanner) Peek() byte {
 	if s.At < len(s.Text) {
 		return s.Text[s.At]
@@ -104,7 +104,7 @@ func (s *Scanner) Peek() byte {
 	return 0
 }
 
-// Next passes over white space and returns the byte behind it, 0 at the end.
+// Next skips white space and returns the byte after it, 0 at the end.
 func (s *Scanner) Next() byte {
 	for s.At < len(s.Text) {
 		c := s.Text[s.At]
@@ -116,7 +116,7 @@ func (s *Scanner) Next() byte {
 	return 0
 }
 
-// End passes over white space. What stands behind it, if anything, is a fault.
+// End skips white space. What follows, if anything, is a fault.
 func (s *Scanner) End() *Fault {
 	if s.Next(); s.At < len(s.Text) {
 		return s.Want("the end")
@@ -124,9 +124,9 @@ func (s *Scanner) End() *Fault {
 	return nil
 }
 
-// Member passes over what stands before the value of an object's next member, and returns its name.
-// more is false behind the last member, with the closing brace passed over. first says that the
-// scanner stands behind the opening brace.
+// Member skips what comes before the value of an object's next member, and returns its name. more is
+// false after the last member, with the closing brace skipped. first says that the scanner is after
+// the opening brace.
 func (s *Scanner) Member(first bool) (name string, more bool, f *Fault) {
 	if more, f = s.follow(first, '}'); !more || f != nil {
 		return "", false, f
@@ -139,17 +139,17 @@ func (s *Scanner) Member(first bool) (name string, more bool, f *Fault) {
 		return "", false, f
 	}
 	if s.Next() != ':' {
-		return "", false, s.Want("':' behind the name " + ingest.Clip(name))
+		return "", false, s.Want("':' after the name " + ingest.Clip(name))
 	}
 	s.At++
 	s.Next()
 	return name, true, nil
 }
 
-// Element passes over what stands before an array's next element, as Member does in an object.
+// Element skips what comes before an array's next element, as Member does in an object.
 func (s *Scanner) Element(first bool) (more bool, f *Fault) { return s.follow(first, ']') }
 
-// follow passes over the comma before what follows in an object or array, or over its end.
+// follow skips the comma before what follows in an object or array, or its end.
 func (s *Scanner) follow(first bool, end byte) (more bool, f *Fault) {
 	c := s.Next()
 	if c == end {
@@ -165,12 +165,12 @@ func (s *Scanner) follow(first bool, end byte) (more bool, f *Fault) {
 	comma := s.At
 	s.At++
 	if s.Next() == end {
-		return false, s.Fault(comma, "nothing stands between ',' and %q", end)
+		return false, s.Fault(comma, "there is nothing between ',' and %q", end)
 	}
 	return true, nil
 }
 
-// Object calls visit for each member of the object that is here; visit passes over its value.
+// Object calls visit for each member of the object that is here; visit skips its value.
 func (s *Scanner) Object(visit func(name string) *Fault) *Fault {
 	if s.Next() != '{' {
 		return s.Want("an object")
@@ -187,7 +187,7 @@ func (s *Scanner) Object(visit func(name string) *Fault) *Fault {
 	}
 }
 
-// Array calls visit for each element of the array that is here; visit passes over it.
+// Array calls visit for each element of the array that is here; visit skips it.
 func (s *Scanner) Array(visit func(n int) *Fault) *Fault {
 	if s.Next() != '[' {
 		return s.Want("an array")
@@ -238,7 +238,7 @@ func Elements(array string) iter.Seq[string] {
 	}
 }
 
-// Value passes over a value and returns its text.
+// Value skips a value and returns its text.
 func (s *Scanner) Value() (string, *Fault) {
 	s.Next()
 	from := s.At
@@ -246,8 +246,8 @@ func (s *Scanner) Value() (string, *Fault) {
 	return s.Text[from:s.At], f
 }
 
-// Skip passes over one value; within says how many objects and arrays it stands in that count for
-// its depth. The brackets that are open are kept in a list, so no input can exhaust the stack.
+// Skip skips one value; within is the number of objects and arrays around it that count for its
+// depth. The brackets that are open are kept in a list, so no input can exhaust the stack.
 func (s *Scanner) Skip(within int) *Fault {
 	open := make([]byte, 0, andon.MaxJSONDepth) // on the stack
 	for {
@@ -301,7 +301,7 @@ func (s *Scanner) scalar(c byte) (f *Fault) {
 	return f
 }
 
-// Word passes over true, false or null if it stands here.
+// Word skips true, false or null if it is next.
 func (s *Scanner) Word(word string) bool {
 	if !strings.HasPrefix(s.Text[s.At:], word) {
 		return false
@@ -310,7 +310,7 @@ func (s *Scanner) Word(word string) bool {
 	return true
 }
 
-// notFinite passes over NaN, Infinity or -Infinity if it stands here and Tolerant is set.
+// notFinite skips NaN, Infinity or -Infinity if it is next and Tolerant is set.
 func (s *Scanner) notFinite() bool {
 	if c := s.Peek(); !s.Tolerant || c != 'N' && c != 'I' && c != '-' {
 		return false
@@ -318,7 +318,7 @@ func (s *Scanner) notFinite() bool {
 	return s.Word("NaN") || s.Word("Infinity") || s.Word("-Infinity")
 }
 
-// Number reads a number, as text; the scanner stands at its first character.
+// Number reads a number, as text; the scanner is at its first character.
 func (s *Scanner) Number() (string, *Fault) {
 	start := s.At
 	if s.Peek() == '-' {
@@ -329,14 +329,14 @@ func (s *Scanner) Number() (string, *Fault) {
 			s.At = start
 			return "", s.Want("a value")
 		}
-		return "", s.Fault(s.At, "want a digit behind '-', found %s", s.found())
+		return "", s.Fault(s.At, "want a digit after '-', found %s", s.found())
 	} else if s.Text[zero] == '0' && s.At > zero+1 {
 		return "", s.Fault(zero, "a number has no 0 before other digits")
 	}
 	if s.Peek() == '.' {
 		s.At++
 		if !s.digits() {
-			return "", s.Want("a digit behind the point")
+			return "", s.Want("a digit after the point")
 		}
 	}
 	if s.Peek()|0x20 == 'e' {

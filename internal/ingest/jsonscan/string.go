@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// String reads a string; the scanner stands at its opening quote. What it returns is a part of Text
-// unless something in it is escaped.
+// String reads a string; the scanner is at its opening quote. It returns a part of Text unless
+// something in it is escaped.
 func (s *Scanner) String() (string, *Fault) {
 	start := s.At + 1
 	i := plainEnd(s.Text, start)
@@ -19,7 +19,7 @@ func (s *Scanner) String() (string, *Fault) {
 	return s.unusual(start, i)
 }
 
-// plain are the bytes that stand for themselves in a string: ASCII without quote, backslash and
+// plain are the bytes of a string without special meaning: ASCII without quote, backslash and
 // control characters.
 var plain = func() (set [256]bool) {
 	for c := ' '; c <= '\x7f'; c++ {
@@ -100,7 +100,7 @@ func (s *Scanner) content(start, end int, escaped bool) (string, *Fault) {
 	return text, nil
 }
 
-// validPrefix returns where the first byte stands that is not valid UTF-8.
+// validPrefix returns the place of the first byte that is not valid UTF-8.
 func validPrefix(text string) int {
 	i := 0
 	for i < len(text) {
@@ -113,8 +113,8 @@ func validPrefix(text string) int {
 	return i
 }
 
-// unescape returns raw with its escapes, all well-formed, replaced. lone is where half of a
-// surrogate pair stands, -1 if there is none.
+// unescape returns raw with its escapes, all well-formed, replaced. lone is the place
+// of half of a surrogate pair, -1 if there is none.
 func unescape(raw string) (text string, lone int) {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw, -1

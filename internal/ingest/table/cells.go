@@ -12,7 +12,7 @@ import (
 type cell struct {
 	name   string
 	column string
-	value  string // as it stands in the row
+	value  string // as in the row
 	isJSON bool   // in CSV, too
 }
 
@@ -40,7 +40,7 @@ func cells(row *Row, whole string, columns []string) (all []cell, err error) {
 	seen := make(map[string]bool, len(all))
 	for _, c := range all {
 		if seen[c.name] {
-			reason := "the name " + ingest.Clip(c.name) + " stands twice"
+			reason := "the name " + ingest.Clip(c.name) + " occurs twice"
 			return nil, &RowError{Column: c.column, Reason: reason}
 		}
 		seen[c.name] = true
@@ -50,7 +50,7 @@ func cells(row *Row, whole string, columns []string) (all []cell, err error) {
 
 func isSpread(column string) bool { return strings.HasSuffix(column, ".*") }
 
-// isObject reports whether what stands in a cell is an object of JSON; in CSV it is the whole text.
+// isObject reports whether a cell is an object of JSON; in CSV that is its whole text.
 func (r *Row) isObject(cell string) bool {
 	if r.header == nil {
 		return cell[0] == '{'
@@ -58,7 +58,7 @@ func (r *Row) isObject(cell string) bool {
 	return strings.HasPrefix(cell, "{") && checkObject(cell) == nil
 }
 
-// memberName is what stands behind the last dot of a column of JSON; CSV has no nesting.
+// memberName is what follows the last dot of a column of JSON; CSV has no nesting.
 func (r *Row) memberName(column string) string {
 	if r.header != nil {
 		return column

@@ -19,7 +19,7 @@ type Clock struct {
 	Dates Dates
 
 	twice     int // times that came twice
-	firstLine int // where the first of them stands
+	firstLine int // the line of the first of them
 }
 
 // Twice returns how many times came twice, and the line of the first; 0 in an array of JSON.

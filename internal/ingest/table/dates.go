@@ -13,7 +13,7 @@ import (
 // Spreadsheets and many programs write a date as their country does: 21/11/2026, 11/21/2026,
 // 21.11.2026, 21/11/26. With slashes it does not say which number is the day.
 
-// DateOrder is the order in which the day, the month and the year of a date stand.
+// DateOrder is the order of the day, the month and the year in a date.
 type DateOrder uint8
 
 // The orders.
@@ -47,8 +47,8 @@ type Dates struct {
 
 	excluded DateOrder // orders in which not all dates exist that were read
 	example  string    // the one that shows most
-	line     int       // where it stands
-	others   bool      // a time was read that says all itself
+	line     int       // its line
+	others   bool      // a time was read that leaves nothing open
 }
 
 // Proven returns the only order in which all dates exist that were read, with the one that showed
@@ -58,8 +58,8 @@ func (d *Dates) Proven() (order DateOrder, example string, line int, ok bool) {
 	return order, d.example, d.line, order.String() != ""
 }
 
-// Told reports whether enough was read: the order is proven, or the times say all themselves.
-func (d *Dates) Told() bool {
+// IsSettled reports whether enough was read: the order is proven, or no time leaves it open.
+func (d *Dates) IsSettled() bool {
 	_, _, _, proven := d.Proven()
 	return proven || d.others && d.example == ""
 }
@@ -149,7 +149,7 @@ func isTwin(date string) bool {
 	return dmy == mdy
 }
 
-// splitDate splits a time behind a date of three numbers; date is "" where it has none.
+// splitDate splits a time after a date of three numbers; date is "" where it has none.
 func splitDate(text string) (date, rest string) {
 	date = text[:len(text)-len(strings.TrimLeft(text, "0123456789/.-"))]
 	i := strings.IndexAny(date, "/.-")
@@ -203,7 +203,7 @@ func yearOf(text string) (year int, ok bool) {
 	return 2000 + year, true
 }
 
-// timeOfDay returns what stands behind a date as RFC 3339 has it: with two digits of the hour, of
+// timeOfDay returns what follows a date as RFC 3339 has it: with two digits of the hour, of
 // 24 hours, and "" where there is nothing.
 func timeOfDay(text string) string {
 	text = strings.TrimLeft(text, "Tt, ")

@@ -88,8 +88,8 @@ func TestDatesProveTheirOrder(t *testing.T) {
 		if all := strings.Fields(test.dates); ok && example != all[line-1] {
 			t.Errorf("%s: line %d is not %s", test.dates, line, example)
 		}
-		if d.Told() != test.told {
-			t.Errorf("%s: told is %t", test.dates, d.Told())
+		if d.IsSettled() != test.told {
+			t.Errorf("%s: told is %t", test.dates, d.IsSettled())
 		}
 		doubt := d.Doubt()
 		if !strings.Contains(doubt, test.doubt) || (test.doubt == "") != (doubt == "") {

@@ -23,7 +23,7 @@ func (d *digits) add(text string) {
 }
 
 // Precision returns the unit that most of the times that were read so far look like by their
-// digits, and false where most are no numbers or tell nothing.
+// digits, and false where most are no numbers or show nothing.
 func (t *Table) Precision() (andon.Precision, bool) {
 	for digits, unit := range map[int]andon.Precision{
 		10: andon.Seconds, 13: andon.Milliseconds, 16: andon.Microseconds, 19: andon.Nanoseconds,

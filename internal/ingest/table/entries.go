@@ -12,7 +12,7 @@ import (
 )
 
 // Entries are the rows of a table as events or readings, in the order of the file. As in Rows, an
-// error of type *RowError stands for one row, and any other error ends the sequence.
+// error of type *RowError is about one row, and any other error ends the sequence.
 type Entries[T any] = iter.Seq2[ingest.Item[T], error]
 
 // Events returns the rows as events. The error is about the mapping: it lacks a field, or names a
@@ -163,7 +163,7 @@ func (m *Mapping) state(row *Row) andon.State {
 	return andon.State(text)
 }
 
-// isNumber tells a number from a date, which has a '-' behind its year, or two points.
+// isNumber distinguishes a number from a date, which has a '-' after its year, or two points.
 func isNumber(text string) bool {
 	return strings.Count(text, ".") < 2 && strings.Trim(text, "0123456789.eE+") == "" &&
 		text[0] >= '0' && text[0] <= '9'

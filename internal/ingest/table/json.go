@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// objectLines reads an object from each line; lines of white space do not count.
+// objectLines reads an object from each line; lines of white space are skipped.
 type objectLines struct {
 	lines lines
 	index int // of the next row
@@ -147,7 +147,7 @@ func (s *array) broken(format string, args ...any) error {
 }
 
 // checkObject reports what is wrong with the text of a row: it is one object, strictly, and no name
-// stands twice in it, since which of the two is meant can't be known.
+// occurs twice in it, since which of the two is meant can't be known.
 func checkObject(text string) error {
 	s := jsonscan.Scanner{Text: text}
 	if s.Next() != '{' {
@@ -164,7 +164,7 @@ func checkObject(text string) error {
 	seen := map[string]bool{}
 	for name := range jsonscan.Members(text[object:]) {
 		if seen[name] {
-			return bad("the field %s stands twice", ingest.Clip(name))
+			return bad("the field %s occurs twice", ingest.Clip(name))
 		}
 		seen[name] = true
 	}

@@ -19,7 +19,7 @@ const (
 	maxWindow = 128 << 20
 )
 
-// PlainText decompresses what is gzip or zstd, passes over a byte order mark, and refuses what is
+// PlainText decompresses what is gzip or zstd, skips a byte order mark, and refuses what is
 // no text, by what it is.
 func PlainText(r io.Reader) (*bufio.Reader, error) {
 	plain, err := decompressed(bufio.NewReaderSize(r, window))
@@ -40,8 +40,8 @@ func PlainText(r io.Reader) (*bufio.Reader, error) {
 	return plain, nil
 }
 
-// begin returns the first bytes of a file, without waiting for more than tell gzip from zstd: what
-// writes to a pipe may be slow.
+// begin returns the first bytes of a file, without waiting for more than it takes to recognise
+// gzip and zstd: what writes to a pipe may be slow.
 func begin(r *bufio.Reader) ([]byte, error) {
 	const magic, enough = 4, 512
 	if head, err := r.Peek(magic); err != nil {
@@ -76,10 +76,10 @@ const (
 	magicZstd = "\x28\xb5\x2f\xfd"
 )
 
-// kind is a kind of file that can't be imported, which its first bytes tell.
+// kind is a kind of file that can't be imported, recognised by its first bytes.
 type kind struct {
 	magic  string
-	behind int    // bytes before magic
+	offset int    // bytes before magic
 	what   string // what it is, and what to do
 }
 
@@ -111,11 +111,11 @@ func kinds() []kind {
 // notText says what a file is that is no text, and what to do; nothing where it may be text.
 func notText(head []byte) string {
 	for _, k := range kinds() {
-		if len(head) > k.behind && bytes.HasPrefix(head[k.behind:], []byte(k.magic)) {
+		if len(head) > k.offset && bytes.HasPrefix(head[k.offset:], []byte(k.magic)) {
 			return k.what
 		}
 	}
-	// One such byte far behind is for its row to account for; in the first line it tells.
+	// One such byte far on makes its row wrong; in the first line it shows what the file is.
 	first, _, _ := strings.Cut(string(head), "\n")
 	switch {
 	case !strings.ContainsAny(first, "\x00\x01\x02\x03\x04\x05\x06\x07\x08"):

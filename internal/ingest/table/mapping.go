@@ -15,7 +15,7 @@ import (
 // left out.
 type Mapping struct {
 	Device      []string
-	Time        []string // joined by a space, since date and time of day often stand apart
+	Time        []string // joined by a space, since date and time of day often have a column each
 	State       []string
 	Operator    []string
 	Message     []string
@@ -24,7 +24,7 @@ type Mapping struct {
 
 	// Attributes of events, Metrics and Metadata of readings: each column is one member. "data.*"
 	// is every column that begins with "data.", and every member of the object in the column
-	// "data". A member is named as its column; in JSON by what stands behind the last dot. A column
+	// "data". A member is named as its column; in JSON by what follows the last dot. A column
 	// that has the name of its field and whose value is an object is not a member: its members are.
 	Attributes []string
 	Metrics    []string
@@ -96,7 +96,7 @@ func (m *Mapping) readingFields() []field {
 func (m *Mapping) checkEvents() error {
 	if len(m.Metrics)+len(m.Metadata) > 0 {
 		return andon.Errorf(andon.Invalid, "metrics and metadata are of readings, and a state "+
-			"makes an event of each row: what is kept beside an event is attributes")
+			"makes an event of each row: what is kept with an event is attributes")
 	}
 	if err := m.checkEnd(); err != nil {
 		return err
@@ -197,7 +197,7 @@ func bind(fields []field, have *columns) error {
 // that nothing else uses.
 func slips(column string, changes int) bool { return changes <= min(2, len(column)/3) }
 
-// covers reports whether a column is there, or one that a name ending in ".*" stands for.
+// covers reports whether a column is there, or one that a name ending in ".*" matches.
 func (c *columns) covers(column string) bool {
 	object, many := strings.CutSuffix(column, ".*")
 	if !many {

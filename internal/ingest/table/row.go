@@ -19,7 +19,7 @@ type Row struct {
 
 type columns struct {
 	names  []string
-	places map[string]int // where each stands in names
+	places map[string]int // index of each in names
 	sample bool           // there may be others in rows to come
 }
 
@@ -36,7 +36,7 @@ func (c *columns) add(name string) {
 }
 
 // Value returns the value of a column as text: a string without its quotes, all else of JSON as it
-// stands there. It is absent where the column is missing or null, and where a cell is empty.
+// is there. It is absent where the column is missing or null, and where a cell is empty.
 func (r *Row) Value(column string) (string, bool) {
 	cell, ok := r.cell(column)
 	if !ok {
@@ -45,7 +45,7 @@ func (r *Row) Value(column string) (string, bool) {
 	return r.text(cell)
 }
 
-// JSON returns the value of a column as JSON: as it stands there, a cell of CSV as a string.
+// JSON returns the value of a column as JSON: as it is there, a cell of CSV as a string.
 func (r *Row) JSON(column string) (string, bool) {
 	cell, ok := r.cell(column)
 	if !ok {
@@ -54,7 +54,7 @@ func (r *Row) JSON(column string) (string, bool) {
 	return r.json(cell), true
 }
 
-// cell returns what stands in a column as it stands there.
+// cell returns the unchanged value of a column.
 func (r *Row) cell(column string) (cell string, ok bool) {
 	if r.header == nil {
 		return find(r.object, column)

@@ -18,7 +18,7 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// Format is how the rows stand in a file.
+// Format is how a file is divided into rows.
 type Format uint8
 
 // The formats.
@@ -42,7 +42,7 @@ func ParseFormat(text string) (Format, error) {
 type Options struct {
 	Format   Format
 	Comma    rune // between the cells of a CSV file; 0 is ','
-	Comments bool // lines before the header of a CSV file that begin with '#' are passed over
+	Comments bool // lines before the header of a CSV file that begin with '#' are skipped
 	NoHeader bool // a CSV file begins with its first row; its columns are 1, 2, 3 and so on
 }
 
@@ -148,7 +148,7 @@ func (t *Table) Columns() []string { return t.source.columns(t.sample).names }
 func (t *Table) Guesses() []Guess { return t.guesses }
 
 // Rows returns the rows. It can be ranged over once. An error of
-// type *RowError stands for one row, and the sequence goes on; any other error ends it.
+// type *RowError is about one row, and the sequence continues; any other error ends it.
 func (t *Table) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		for _, r := range t.sample {

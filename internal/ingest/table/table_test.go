@@ -135,9 +135,9 @@ func TestJSONRows(t *testing.T) {
 		`1:% s 2020-04-24T00:00:00Z ON op= to= "" `,
 		`%: column time: time "1" is outside 1970-01-02T00:00:00Z to 9999-12-31T23:59:59.999999Z`,
 		`%: at byte 0: want an object, found a number`,
-		`%: the field "site" stands twice`,
+		`%: the field "site" occurs twice`,
 		`%: at byte 9: a byte that is not valid UTF-8`,
-		`%: column id.x: the name "x" stands twice`,
+		`%: column id.x: the name "x" occurs twice`,
 		`7:% s1-7 2020-04-24T14:40:00Z ON op= to= "" {"x":[1, 2],"nr":7,"k":null}`,
 	}
 	for format, text := range map[table.Format]string{
@@ -225,7 +225,7 @@ func TestMappingRefused(t *testing.T) {
 			`message: "data.*" is many columns`},
 		{func(m *table.Mapping) { m.Metrics = []string{"temp"} },
 			`metrics and metadata are of readings, and a state makes an event of each row: ` +
-				`what is kept beside an event is attributes`},
+				`what is kept with an event is attributes`},
 	} {
 		m := plain
 		c.change(&m)

@@ -24,7 +24,7 @@ const (
 	attrAttributes = "Attributes"
 )
 
-// isField reports whether an attribute is a field of an entry. All others are kept beside it.
+// isField reports whether an attribute is a field of an entry. All others are kept with it.
 func isField(name string) bool {
 	switch name {
 	case attrDevice, attrStateDate, attrDate, attrState, attrOperator, attrEscalated, attrMessage,
@@ -68,7 +68,7 @@ func readItem(text string, alias map[string]string) (Item, error) {
 			name = other
 		}
 		if seen[name] {
-			return i, &wrong{name, "it stands twice"}
+			return i, &wrong{name, "it occurs twice"}
 		}
 		seen[name] = true
 		i.attributes = append(i.attributes, attribute{name, value})
@@ -126,7 +126,7 @@ func (i *Item) Event() (e andon.Event, err error) {
 		Device: andon.DeviceID(fields[0]), Operator: andon.PersonID(fields[1]),
 		EscalatedTo: andon.PersonID(fields[2]), Message: fields[3],
 	}
-	if err := i.beside(&e); err != nil { // it tells more of an item that is of something else
+	if err := i.keepOthers(&e); err != nil { // it says more about an item of something else
 		return e, err
 	}
 	if e.Device == "" {
@@ -191,9 +191,9 @@ func splitKey(e *andon.Event, joined, state, date string) error {
 	return nil
 }
 
-// beside keeps all other attributes beside the entry. What stands in Attributes alone stays as it
-// was written.
-func (i *Item) beside(e *andon.Event) (err error) {
+// keepOthers keeps all other attributes with the entry. What is in Attributes alone stays as it was
+// written.
+func (i *Item) keepOthers(e *andon.Event) (err error) {
 	own, isObject := objectWithin(i.get(attrAttributes))
 	b, seen, others := []byte{'{'}, map[string]bool{}, 0
 	for _, a := range i.attributes {
@@ -212,7 +212,7 @@ func (i *Item) beside(e *andon.Event) (err error) {
 	}
 	for name, value := range jsonscan.Members(own) {
 		if seen[name] {
-			return &wrong{name, "it stands twice, in the item or within Attributes"}
+			return &wrong{name, "it occurs twice, in the item or within Attributes"}
 		}
 		seen[name] = true
 		b = append(append(appendName(b, name), ':'), value...)

@@ -75,7 +75,7 @@ type table struct {
 	unkept  []string // names of parts that have no place in a log
 }
 
-// items is where the items of a table or of a facet stand.
+// items is the place of the items of a table or of a facet.
 type items struct {
 	facet string
 	alias facetAlias
@@ -138,7 +138,7 @@ func (r *reader) read() (tables []*table, f *jsonscan.Fault) {
 		switch name {
 		case "ModelMetadata":
 			return r.s.Object(func(name string) *jsonscan.Fault {
-				return r.pass(&r.unkept, name)
+				return r.skip(&r.unkept, name)
 			})
 		case "DataModel":
 			found = true
@@ -148,7 +148,7 @@ func (r *reader) read() (tables []*table, f *jsonscan.Fault) {
 				return f
 			})
 		}
-		return r.pass(&r.unkept, name)
+		return r.skip(&r.unkept, name)
 	})
 	if f == nil {
 		f = r.s.End()
@@ -159,13 +159,13 @@ func (r *reader) read() (tables []*table, f *jsonscan.Fault) {
 	return tables, f
 }
 
-// pass passes over a part that is not kept.
-func (r *reader) pass(unkept *[]string, name string) *jsonscan.Fault {
+// skip skips a part that is not kept.
+func (r *reader) skip(unkept *[]string, name string) *jsonscan.Fault {
 	*unkept = append(*unkept, name)
 	return r.s.Skip(0)
 }
 
-// table reads a table, and then its items: its keys may stand behind them.
+// table reads a table, and then its items: its keys may come after them.
 func (r *reader) table() (*table, *jsonscan.Fault) {
 	t := &table{}
 	r.s.Next()
@@ -186,7 +186,7 @@ func (r *reader) table() (*table, *jsonscan.Fault) {
 		case "TableFacets":
 			return r.s.Array(func(int) *jsonscan.Fault { return r.facet(t) })
 		}
-		return r.pass(&t.unkept, name)
+		return r.skip(&t.unkept, name)
 	})
 	if f == nil && t.name == "" {
 		f = r.s.Fault(begin, "a table has no TableName")
@@ -205,7 +205,7 @@ func (r *reader) table() (*table, *jsonscan.Fault) {
 	return t, nil
 }
 
-// facet notes where the items of a facet stand.
+// facet notes the place of the items of a facet.
 func (r *reader) facet(t *table) *jsonscan.Fault {
 	data := items{at: -1}
 	f := r.s.Object(func(name string) *jsonscan.Fault {

@@ -51,7 +51,7 @@ func split(value string) (kind, content string, ok bool) {
 // wrong says what is wrong with an attribute of an item.
 type wrong struct{ attribute, reason string }
 
-// Error is of error.
+// Error implements error.
 func (w *wrong) Error() string {
 	if w.attribute == "" {
 		return w.reason
@@ -59,7 +59,7 @@ func (w *wrong) Error() string {
 	return "attribute " + ingest.Clip(w.attribute) + ": " + w.reason
 }
 
-// appendPlain appends a value of DynamoDB as plain JSON. path is where it stands, from the name of
+// appendPlain appends a value of DynamoDB as plain JSON. path is its place, from the name of
 // the attribute on.
 func appendPlain(b []byte, value, path string) ([]byte, error) {
 	kind, content, ok := split(value)

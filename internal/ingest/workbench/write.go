@@ -9,7 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// Design is what a model has beside its items.
+// Design is what a model has apart from its items.
 type Design struct {
 	Name        string // of the model
 	Table       string
@@ -22,7 +22,7 @@ type Design struct {
 //
 // Workbench wants each attribute declared with one type. So the attributes of an event become
 // attributes of the item if they have the type that the first of their name has, and their names
-// are free. If not, they stand together in the text Attributes.
+// are free. If not, they are together in the text Attributes.
 type Writer struct {
 	design   Design
 	base     *Model // whose design is kept; nil: the design is new
@@ -67,7 +67,7 @@ func (w *Writer) Add(e *andon.Event) error {
 		b = wrapText(append(appendName(b, a.name), ':'), a.text)
 	}
 	if e.Attributes != "" {
-		b = w.beside(b, string(e.Attributes))
+		b = w.addAttributes(b, string(e.Attributes))
 	}
 	b = append(b, '}')
 	if w.size += len(b); w.size > MaxBytes/2 { // the other half is the indentation
@@ -87,8 +87,8 @@ func tooLong() error {
 // fraction.
 func dateOf(t andon.Time) string { return t.Std().Format("2006-01-02T15:04:05.999999") }
 
-// beside appends the attributes of an event: each by itself, or all as one text.
-func (w *Writer) beside(b []byte, attributes string) []byte {
+// addAttributes appends the attributes of an event: each by itself, or all as one text.
+func (w *Writer) addAttributes(b []byte, attributes string) []byte {
 	if members, ok := w.members(attributes); ok {
 		for _, m := range members {
 			w.declare(m.name, m.kind)
