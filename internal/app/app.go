@@ -22,6 +22,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/httpconn"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/sleep"
 )
@@ -46,7 +47,7 @@ type App struct {
 	api      *httpapi.API
 	ordered  ordered
 	calls    *calls
-	server   *http.Server
+	server   *httpconn.Server
 	listener net.Listener
 	profiles *profiles // nil: none are served
 	secure   bool
@@ -110,7 +111,11 @@ func (a *App) wire(token string, loopback bool) {
 		BodyTimeout: t.Body, Timeout: t.Request,
 		Slow: a.Config.Log.Slow, Backup: a.backup,
 	})
-	a.server = &http.Server{
+	var direct httpconn.Direct
+	if a.Config.Direct {
+		direct = a.api
+	}
+	a.server = httpconn.New(&http.Server{
 		Handler:           a.api,
 		ReadHeaderTimeout: t.Headers,
 		ReadTimeout:       t.Headers + t.Body,
@@ -118,9 +123,9 @@ func (a *App) wire(token string, loopback bool) {
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    int(limits.Headers),
 		ConnState:         a.memory.connected,
-		ConnContext:       httpapi.Watched,
 		ErrorLog:          slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
-	}
+	}, direct, httpapi.Unreadable)
+	a.server.OnShutdown(a.api.EndLong)
 }
 
 // margin is what a connection may live longer than its request, so that the request's own end comes
@@ -189,17 +194,11 @@ func (a *App) Stop(ctx context.Context) error {
 	return err
 }
 
-// endRequests lets requests end by themselves, then cuts them off. Shutdown would close connections
-// that answer questions, so it comes behind them; no more come, and long answers end, before. From
-// then on each answer ends its connection, so clients that ask on and on get some time to be told.
+// endRequests lets requests end by themselves, and those that may take long at once; then it cuts
+// them off.
 func (a *App) endRequests(ctx context.Context) error {
-	_ = a.listener.Close()
-	a.api.EndLong()
-	const farewell = 50 * time.Millisecond
-	_ = sleep.For(ctx, farewell)
-	questions, others := a.api.EndQuestions(ctx), a.server.Shutdown(ctx)
-	if questions == nil && (others == nil || errors.Is(others, net.ErrClosed)) {
-		return nil // Shutdown may have closed the listener once more
+	if err := a.server.Shutdown(ctx); err == nil {
+		return nil
 	}
 	return errors.Join(
 		errors.New("requests under way took too long and were cut off"), a.server.Close())

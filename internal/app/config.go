@@ -17,6 +17,7 @@ type Config struct {
 	TLSCert   string // file of the certificate chain; "" for plain HTTP
 	TLSKey    string // file of its key
 	PlainHTTP string // warn, allow: HTTP beyond loopback without TLS
+	Direct    bool   // short requests are served below net/http
 	Log       LogConfig
 	Limits    Limits
 	Timeouts  Timeouts
@@ -67,7 +68,8 @@ func DefaultConfig() Config { return NewConfig(all.New()) }
 func NewConfig(engines all.Engines) Config {
 	return Config{
 		Listen: "127.0.0.1:8080", Data: "andon-data", Store: engines[0].Name(), PlainHTTP: "warn",
-		Log: LogConfig{Level: "info", Format: "text", Slow: time.Second, Audit: true},
+		Direct: true,
+		Log:    LogConfig{Level: "info", Format: "text", Slow: time.Second, Audit: true},
 		Limits: Limits{
 			Headers: 64 << 10, Memory: 256 << 20, Requests: 1024, Reads: 32, Wait: time.Second,
 			States: 1000,
@@ -134,6 +136,9 @@ func (c *Config) ofServer() []config.Setting {
 		{Key: "plain_http", Value: config.Choice(&c.PlainHTTP, "warn", "allow"),
 			Help: "HTTP beyond loopback without TLS: warn at the start, or allow it, where a " +
 				"proxy in front does TLS"},
+		{Key: "http.direct", Value: config.OnOff(&c.Direct),
+			Help: "short requests over plain HTTP are served by their connection, below Go's " +
+				"HTTP server; off: all by that"},
 		{Key: "log.level",
 			Value: config.Choice(&c.Log.Level, "debug", "info", "warn", "error"),
 			Help:  "least level that is logged"},

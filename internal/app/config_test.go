@@ -97,7 +97,7 @@ func TestEverySettingCanBeSet(t *testing.T) {
 	}
 	want := app.Config{
 		Listen: "0.0.0.0:9000", Data: "/var/lib/andon", Store: "memory",
-		PlainHTTP: "warn",
+		PlainHTTP: "warn", Direct: true,
 		TokenFile: "/etc/andon/token", TLSCert: "/etc/andon/cert.pem", TLSKey: "/etc/andon/key.pem",
 		Log: app.LogConfig{Level: "debug", Format: "json", Slow: time.Second, Audit: true},
 		Limits: app.Limits{

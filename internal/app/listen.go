@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/httpapi"
 )
 
 // listen opens the listener. Beyond loopback it needs a token that can't be guessed: all who reach
@@ -28,8 +27,6 @@ func (a *App) listen(ctx context.Context, token string) (l net.Listener, loopbac
 	}
 	if secure != nil {
 		a.secure, l = true, tls.NewListener(l, secure)
-	} else {
-		l = httpapi.Problems(l)
 	}
 	if a.plain = !loopback && secure == nil && a.Config.PlainHTTP != "allow"; a.plain {
 		a.Log.Warn("plain HTTP beyond loopback: token and data pass in clear",

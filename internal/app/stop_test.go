@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpconn"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
@@ -47,7 +48,7 @@ func TestStopWaitsForTheSweep(t *testing.T) {
 		}, "Tenants")
 		a.store = wrap.Around(engine, faults.Hook)
 		a.wire("", true)
-		a.server, a.listener = &http.Server{}, listenNowhere(t)
+		a.server, a.listener = httpconn.New(&http.Server{}, nil, nil), listenNowhere(t)
 		a.tasks.start(a.background()...)
 		synctest.Wait()
 		stopped := make(chan error, 1)
@@ -99,14 +100,15 @@ func listenNowhere(t *testing.T) net.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { l.Close() })
 	return l
 }
 
-// asking is an App with a client that has asked a question, which its connection answers.
+// asking is an App with a client whose request is served by its connection.
 type asking struct {
 	*App
 	answers *bufio.Reader // of the client
-	goOn    chan struct{} // closed so that the question is answered
+	goOn    chan struct{} // closed so that the request is answered
 	hangs   chan struct{} // closed once a sweep is under way, which never ends by itself
 }
 
@@ -156,8 +158,8 @@ func (q *asking) answer(t *testing.T) (status int) {
 	return answer.StatusCode
 }
 
-// TestStopKnowsOfQuestions: one that a connection answers by itself is a request under way, too.
-func TestStopKnowsOfQuestions(t *testing.T) {
+// TestStopKnowsDirectRequests: one that a connection serves by itself is a request under way, too.
+func TestStopKnowsDirectRequests(t *testing.T) {
 	a := newAsking(t)
 	stopped := make(chan error, 1)
 	gone, cancel := context.WithCancel(t.Context())
@@ -209,9 +211,9 @@ func TestStopHasTheStoreFinish(t *testing.T) {
 	}
 }
 
-// TestStopBeginsBesideQuestions: while one is answered, answers that may take long end already, and
-// no client can come any more.
-func TestStopBeginsBesideQuestions(t *testing.T) {
+// TestStopBeginsDuringDirectRequests: while one is served, answers that may take long end already,
+// and no client can connect any more.
+func TestStopBeginsDuringDirectRequests(t *testing.T) {
 	a := newAsking(t)
 	swept, stopped := make(chan string, 1), make(chan error, 1)
 	go func() {
@@ -230,47 +232,9 @@ func TestStopBeginsBesideQuestions(t *testing.T) {
 	}
 	close(a.goOn)
 	if status := a.answer(t); status != http.StatusOK {
-		t.Errorf("the question was answered %d", status)
+		t.Errorf("the request was answered %d", status)
 	}
 	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
-}
-
-// lingering is a listener that a server still accepts from when Shutdown closes it.
-type lingering struct {
-	net.Listener
-	accepting, again chan struct{}
-	closed           atomic.Int32
-}
-
-func (l *lingering) Accept() (net.Conn, error) {
-	close(l.accepting)
-	<-l.again
-	return nil, net.ErrClosed
-}
-
-func (l *lingering) Close() error {
-	switch l.closed.Add(1) {
-	case 1:
-		return nil
-	case 2:
-		close(l.again)
-	}
-	return net.ErrClosed
-}
-
-// TestStopClosesItsListenerTwice where the server has not seen yet that it was closed: no request
-// is cut off by that.
-func TestStopClosesItsListenerTwice(t *testing.T) {
-	a := serveOn(t, memstore.New())
-	l := &lingering{
-		Listener: a.listener, accepting: make(chan struct{}), again: make(chan struct{}),
-	}
-	a.listener = l
-	a.goServe()
-	<-l.accepting
-	if err := a.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/jsonout"
 )
 
 // The entries of all devices in the order of their arrival: what came behind a position.
@@ -29,7 +30,7 @@ type eventPage struct {
 }
 
 type eventItem struct {
-	eventJSON
+	jsonout.Event
 	Position andon.Position `json:"position,omitzero" doc:"only with after: after this event"`
 }
 
@@ -83,7 +84,7 @@ func (a *API) eventsSince(c *call) error {
 	if err != nil {
 		return err
 	}
-	l := listed{sheet: c.newSheet()}
+	l := array{buffer: c.newBuffer()}
 	if err := l.text(`{"items":[`); err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (a *API) eventsSince(c *call) error {
 		}
 	}
 	c.x.answers = l.count
-	if err := c.endSince(l.sheet, *q.After, more); err != nil {
+	if err := c.endSince(l.buffer, *q.After, more); err != nil {
 		return err
 	}
 	l.send()
@@ -117,7 +118,7 @@ func (a *API) eventsSince(c *call) error {
 }
 
 // endSince closes a page with the position behind it.
-func (c *call) endSince(s *sheet, at andon.Position, more bool) error {
+func (c *call) endSince(s *buffer, at andon.Position, more bool) error {
 	text := `],"position":"` + at.String() + `"`
 	if more {
 		next := andon.EncodeCursor(c.scope(), at)
@@ -143,7 +144,7 @@ func (a *API) linesSince(c *call) error {
 	}
 	_, end, err := a.store.ChangesKept(c.ctx(), c.tenant)
 	c.x.Header().Set(positionHeader, end.String())
-	s := c.newSheet()
+	s := c.newBuffer()
 	for more := true; err == nil && more; {
 		if err = c.begin(c.intake.Reads, 1); err == nil {
 			more, err = c.sendSince(s, &q, end)
@@ -160,7 +161,7 @@ func (a *API) linesSince(c *call) error {
 
 // sendSince sends one part, and makes the query begin behind it.
 func (c *call) sendSince(
-	s *sheet, q *andon.ArrivalQuery, end andon.Position,
+	s *buffer, q *andon.ArrivalQuery, end andon.Position,
 ) (more bool, err error) {
 	q.Limit = lineEvents
 	part, err := c.arrivals(q)
@@ -193,5 +194,5 @@ func (c *call) sendSince(
 	if n == 0 {
 		return more, nil
 	}
-	return more, s.flush(typeNDJSON)
+	return more, s.flushLines(typeNDJSON)
 }

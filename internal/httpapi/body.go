@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -9,9 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -25,9 +22,12 @@ const (
 	typeNDJSON = "application/x-ndjson"
 )
 
+// typeProblem is the media type of an error (RFC 9457).
+const typeProblem = "application/problem+json"
+
 // body returns the text of the request's body, decompressed, once its turn to be worked at has
-// come. What it takes of memory is bounded twice: by andon.MaxRequestBytes for each request, and
-// for all together by intake, which gets its room back at the end of the call.
+// come. Its memory is bounded twice: by andon.MaxRequestBytes for each request, and by intake for
+// all requests together until the end of the call.
 //
 // The body is read whole before its turn comes, so that a slow client keeps no one waiting; and
 // decompressed after, so that there are no more decompressors than work.
@@ -35,48 +35,47 @@ func (c *call) body() (string, error) {
 	if c.r.ContentLength > andon.MaxRequestBytes {
 		return "", errBodyTooLarge
 	}
-	open, err := c.unpack.of(c.r.Header.Values("Content-Encoding"))
+	open, err := decompressorFor(c.r.Header.Values("Content-Encoding"))
 	if err != nil {
 		return "", err
 	}
-	sent := filling{call: c, most: andon.MaxRequestBytes}
+	sent := received{call: c, most: andon.MaxRequestBytes}
 	raw := c.r.Body
 	if c.r.ContentLength < 0 { // else it ends there
 		raw = http.MaxBytesReader(c.x, raw, andon.MaxRequestBytes)
 	}
 	err = sent.readFrom(raw, c.r.ContentLength)
-	c.x.bodyBegun = len(sent.bytes) > 0
+	c.x.bodyBegun = sent.text.Len() > 0
 	if err != nil {
 		return "", bodyError(err)
 	}
 	c.x.setReadDeadline(time.Time{})
 	c.x.bodyEnded = true
 	if open == nil {
-		size := int64(len(sent.bytes))
-		return sent.text(), c.beginWith(size)
+		return sent.text.String(), c.beginWith(int64(sent.text.Len()))
 	}
-	return c.unpacked(&sent, open)
+	return c.decompress(&sent, open)
 }
 
-// unpacked returns what a compressed body holds. How much that is shows only once it is done, so it
-// waits for its turn as if it held a good deal.
-func (c *call) unpacked(sent *filling, open opener) (string, error) {
+// decompress returns what a compressed body holds. How much that is shows only once it is done, so
+// it waits for its turn as if it held a good deal.
+func (c *call) decompress(sent *received, open decompressor) (string, error) {
 	const usual = 8 // times as long as what was sent
-	size := min(usual*int64(len(sent.bytes)), andon.MaxRequestBytes)
+	size := min(usual*int64(sent.text.Len()), andon.MaxRequestBytes)
 	if err := c.beginWith(size); err != nil {
 		return "", err
 	}
-	plain, done, err := open(bytes.NewReader(sent.bytes))
+	plain, end, err := open(strings.NewReader(sent.text.String()))
 	if err != nil {
 		return "", bodyError(err)
 	}
-	defer done()
-	text := filling{call: c, most: andon.MaxRequestBytes}
-	if err := text.readFrom(plain, size/2); err != nil {
+	defer end()
+	whole := received{call: c, most: andon.MaxRequestBytes}
+	if err := whole.readFrom(plain, size/2); err != nil {
 		return "", bodyError(err)
 	}
 	sent.drop()
-	return text.text(), nil
+	return whole.text.String(), nil
 }
 
 var errBodyTooLarge = andon.Errorf(andon.TooLarge,
@@ -106,41 +105,45 @@ func bodyError(err error) error {
 	return andon.AtField("body", "the body can't be read: %s", err)
 }
 
-// filling is a body while it arrives: it takes room before it fills it, and only as much as what
-// has arrived makes likely, so that a client can't claim much more than it sends.
-type filling struct {
+// received is a body while it arrives. It takes memory from the budget before it uses it, and only
+// as much as what has arrived makes likely, so that a client can't claim much more than it sends.
+type received struct {
 	*call
-	most  int64
-	bytes []byte
+	most int64
+	text strings.Builder
 }
 
 const (
-	leastRoom = 512
-	// roomGrowth is how many times what has arrived a body may take. It is copied when it grows, so
+	leastBody = 512
+	// bodyGrowth is how many times what has arrived a body may take. It is copied when it grows, so
 	// by that it is copied once more in all.
-	roomGrowth = 4
+	bodyGrowth = 4
+	mostChunk  = 32 << 10
 )
 
 // readFrom reads all of plain. expected is how long it will be, as far as the client says: 0 or -1
 // where it does not.
-func (f *filling) readFrom(plain io.Reader, expected int64) error {
+func (b *received) readFrom(plain io.Reader, expected int64) error {
 	// One byte more than the limit tells a body of just that length from one that is too long, and
 	// one more than expected meets the end without growing.
-	most, expected := f.most+1, expected+1
+	most, expected := b.most+1, expected+1
+	chunk := make([]byte, min(max(expected, leastBody), mostChunk))
 	for {
-		if n := int64(len(f.bytes)); n == int64(cap(f.bytes)) {
-			next := max(n*roomGrowth, leastRoom)
-			if expected > n && expected < next {
+		size, space := int64(b.text.Len()), b.text.Cap()-b.text.Len()
+		if space == 0 {
+			next := max(size*bodyGrowth, leastBody)
+			if expected > size && expected < next {
 				next = expected
 			}
-			if err := f.grow(min(next, most)); err != nil {
+			if err := b.grow(min(next, most)); err != nil {
 				return err
 			}
+			space = b.text.Cap() - b.text.Len()
 		}
-		n, err := plain.Read(f.bytes[len(f.bytes):cap(f.bytes)])
-		f.bytes = f.bytes[:len(f.bytes)+n]
+		n, err := plain.Read(chunk[:min(space, len(chunk))])
+		b.text.Write(chunk[:n])
 		switch {
-		case int64(len(f.bytes)) == most:
+		case int64(b.text.Len()) > b.most:
 			return errBodyTooLarge
 		case err == io.EOF:
 			return nil
@@ -150,52 +153,42 @@ func (f *filling) readFrom(plain io.Reader, expected int64) error {
 	}
 }
 
-// grow makes room for n bytes in all. While it copies it has both the old room and the new.
-func (f *filling) grow(n int64) error {
-	if err := f.take(n); err != nil {
+// grow makes space for n bytes in all. While it copies, it has the old memory and the new.
+func (b *received) grow(n int64) error {
+	if err := b.take(n); err != nil {
 		return err
 	}
-	was := int64(cap(f.bytes))
-	f.bytes = append(make([]byte, 0, n), f.bytes...)
-	f.give(was)
+	size, received := int64(b.text.Cap()), b.text.String()
+	b.text.Reset()
+	b.text.Grow(int(n))
+	b.text.WriteString(received)
+	b.give(size)
 	return nil
 }
 
-// text returns the body, and gives up the memory that it is in: events are parts of it, a store may
-// keep it, and the garbage collector owns it. To copy it would take as much memory once more.
-func (f *filling) text() string {
-	bytes := f.bytes
-	f.bytes = nil
-	return unsafe.String(unsafe.SliceData(bytes), len(bytes))
-}
-
-// drop gives the room back before the call ends.
-func (f *filling) drop() {
-	f.give(int64(cap(f.bytes)))
-	f.bytes = nil
+// drop gives the memory back before the call ends.
+func (b *received) drop() {
+	b.give(int64(b.text.Cap()))
+	b.text.Reset()
 }
 
 // maxWindow is the most memory that a zstd body may make its decoder keep; RFC 8878, section
 // 3.1.1.1.2, recommends 8 MB for what is exchanged.
 const maxWindow = 8 << 20
 
-// unpackers are the decompressors that are not in use.
-type unpackers struct {
-	gzip, zstd sync.Pool
-}
+// decompressor returns a reader of what is compressed, and a function that ends it.
+type decompressor func(io.Reader) (plain io.Reader, end func(), err error)
 
-// opener returns a reader of what is compressed, and how to give it back.
-type opener func(io.Reader) (plain io.Reader, done func(), err error)
-
-// of returns the opener for the encodings that a client named; nil where nothing is encoded.
-func (u *unpackers) of(encodings []string) (opener, error) {
+// decompressorFor returns the decompressor for the encodings that a client named; nil where nothing
+// is encoded.
+func decompressorFor(encodings []string) (decompressor, error) {
 	switch strings.ToLower(strings.TrimSpace(strings.Join(encodings, ","))) {
 	case "", "identity":
 		return nil, nil
 	case "gzip", "x-gzip":
-		return u.openGzip, nil
+		return openGzip, nil
 	case "zstd":
-		return u.openZstd, nil
+		return openZstd, nil
 	}
 	return nil, &httpError{
 		status:  http.StatusUnsupportedMediaType,
@@ -204,36 +197,18 @@ func (u *unpackers) of(encodings []string) (opener, error) {
 	}
 }
 
-func (u *unpackers) openGzip(raw io.Reader) (io.Reader, func(), error) {
-	z, ok := u.gzip.Get().(*gzip.Reader)
-	if !ok {
-		z = new(gzip.Reader)
-	}
-	if err := z.Reset(raw); err != nil {
-		return nil, nil, err
-	}
-	return z, func() { u.gzip.Put(z) }, nil
+func openGzip(raw io.Reader) (io.Reader, func(), error) {
+	z, err := gzip.NewReader(raw)
+	return z, func() {}, err
 }
 
-func (u *unpackers) openZstd(raw io.Reader) (io.Reader, func(), error) {
-	z, ok := u.zstd.Get().(*zstd.Decoder)
-	if !ok {
-		var err error
-		// With a concurrency of 1 a decoder has no goroutine, so the pool may forget it.
-		z, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(andon.MaxRequestBytes))
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	if err := z.Reset(raw); err != nil {
+func openZstd(raw io.Reader) (io.Reader, func(), error) {
+	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(andon.MaxRequestBytes))
+	if err != nil {
 		return nil, nil, err
 	}
-	giveBack := func() {
-		_ = z.Reset(nil) // drops the connection; it can't fail
-		u.zstd.Put(z)
-	}
-	return z, giveBack, nil
+	return z, z.Close, nil
 }
 
 // mediaType returns which of the types the body has; without a Content-Type the first.

@@ -1,9 +1,7 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -68,7 +66,6 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 // untilStopped gives a call that may take long the time until the program stops, and its client
 // the time of a call for each piece of the answer.
 func (c *call) untilStopped() {
-	leaveCrowd(c.r)
 	c.x.eachWrite = c.options.Timeout
 	c.x.setWriteDeadline(time.Time{})
 	c.life.end = time.Time{}
@@ -201,31 +198,19 @@ func (c *call) record() (andon.Tenant, error) {
 // answer sends a value, which is a pointer, as JSON. It is written whole before the first byte goes
 // out, so that a value that can't be written is an error and not half an answer.
 func (c *call) answer(value any) error {
-	piece := c.scratch.get()
-	p := paper{text: piece[:0]}
-	if p.json(c.API, value) {
-		if c.send(typeJSON, append(p.text, '\n')) {
-			c.scratch.put(piece)
-		}
-		return nil
-	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	text, err := appendJSON(nil, value)
+	if err != nil {
 		return fmt.Errorf("write answer of %s: %w", c.route.name, err)
 	}
-	c.send(typeJSON, text.Bytes())
+	c.send(typeJSON, append(text, '\n'))
 	return nil
 }
 
-// send sends a whole answer, and reports whether all of it was taken. That the client is gone by
-// now changes nothing.
-func (c *call) send(contentType string, body []byte) bool {
+// send sends a whole answer. That the client is gone by now changes nothing.
+func (c *call) send(contentType string, body []byte) {
 	c.end()
 	c.x.set("Content-Type", contentType)
 	c.x.set("Content-Length", strconv.Itoa(len(body)))
 	c.x.WriteHeader(c.status)
-	_, err := c.x.Write(body)
-	return err == nil
+	_, _ = c.x.Write(body)
 }

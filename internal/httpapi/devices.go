@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/jsonout"
 )
 
 func (a *API) deviceRoutes() []*route {
@@ -356,13 +357,6 @@ func (a *API) retire(c *call) (retiredJSON, error) {
 	return retiredJSON{Device: device, Retired: at}, err
 }
 
-type statesJSON struct {
-	Items  []client.StateCount `json:"items"`
-	Total  int                 `json:"total" doc:"devices"`
-	Silent int                 `json:"silent" doc:"of them"`
-	Next   string              `json:"next,omitempty" doc:"cursor, where states are more than 2000"`
-}
-
 // statesPage bounds an answer that is whole for all but a tenant that was given a larger
 // limits.states, or had more before there was a limit.
 const statesPage = 2000
@@ -379,8 +373,8 @@ func (p statePosition) compare(to statePosition) int {
 
 func positionOf(s client.StateCount) statePosition { return statePosition{s.Severity, s.State} }
 
-// cut leaves a page of the states behind a position.
-func (s *statesJSON) cut(c *call, after *statePosition) {
+// cutStates leaves a page of the states after a position.
+func cutStates(c *call, s *jsonout.States, after *statePosition) {
 	if after != nil {
 		s.Items = slices.DeleteFunc(s.Items, func(item client.StateCount) bool {
 			return positionOf(item).compare(*after) <= 0
@@ -393,22 +387,22 @@ func (s *statesJSON) cut(c *call, after *statePosition) {
 	}
 }
 
-func (a *API) states(c *call) (statesJSON, error) {
+func (a *API) states(c *call) (jsonout.States, error) {
 	after := new(statePosition)
 	if !c.cursor(after) {
 		after = nil
 	}
 	tenant, err := c.record()
 	if err != nil {
-		return statesJSON{}, err
+		return jsonout.States{}, err
 	}
 	silentBefore := andon.SilentBefore(a.options.Now(), tenant.SilentAfter)
 	counts, err := a.store.Counts(c.ctx(), c.tenant, silentBefore)
 	if err != nil {
-		return statesJSON{}, err
+		return jsonout.States{}, err
 	}
 	defs := tenant.States.Defs()
-	answer := statesJSON{Items: make([]client.StateCount, 0, len(counts)+len(defs))}
+	answer := jsonout.States{Items: make([]client.StateCount, 0, len(counts)+len(defs))}
 	for _, n := range counts {
 		answer.Items = append(answer.Items, showCount(tenant.States.Look(n.State), n))
 		answer.Total += n.Count
@@ -423,7 +417,7 @@ func (a *API) states(c *call) (statesJSON, error) {
 	answer.Items = slices.CompactFunc(answer.Items, func(a, b client.StateCount) bool {
 		return a.State == b.State
 	})
-	answer.cut(c, after)
+	cutStates(c, &answer, after)
 	return answer, nil
 }
 

@@ -95,7 +95,7 @@ func (a *API) refuse(x *exchange, r *http.Request, err error) {
 		maps.Copy(x.Header(), e.header)
 	}
 	x.writeProblem(p)
-	if errors.Is(err, context.Canceled) && clientGone(r) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		x.status = statusClientGone
 		return
 	}
@@ -128,7 +128,7 @@ func (x *exchange) writeProblem(p problem) {
 		x.Header().Set("Retry-After", wait)
 	}
 	text = append(text, '\n')
-	x.Header().Set("Content-Type", "application/problem+json")
+	x.Header().Set("Content-Type", typeProblem)
 	x.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	x.WriteHeader(p.Status)
 	_, _ = x.Write(text) // where it can't be sent, no one is there to be told

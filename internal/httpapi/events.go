@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/jsonout"
 )
 
 func (a *API) eventRoutes() []*route {
@@ -181,7 +182,7 @@ func (c *call) account(result intake.Result) error {
 		c.send(typeJSON, append(text, "]}\n"...))
 		return nil
 	}
-	l := listed{sheet: c.newSheet()}
+	l := array{buffer: c.newBuffer()}
 	err := l.text(string(text))
 	for i := 0; i < len(result.Rejected) && err == nil; i++ {
 		err = l.add(&result.Rejected[i], 1, 0)
@@ -196,21 +197,21 @@ func (c *call) account(result intake.Result) error {
 	return nil
 }
 
-func (a *API) deviceEvents(c *call) (page[eventJSON], error) {
+func (a *API) deviceEvents(c *call) (page[jsonout.Event], error) {
 	device := c.device()
 	return c.events(c.span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.DeviceEvents(c.ctx(), c.tenant, device, q)
 	})
 }
 
-func (a *API) operatorEvents(c *call) (page[eventJSON], error) {
+func (a *API) operatorEvents(c *call) (page[jsonout.Event], error) {
 	operator := pathID[andon.PersonID](c, "operator")
 	return c.events(c.span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.OperatorEvents(c.ctx(), c.tenant, operator, q)
 	})
 }
 
-func (a *API) supervisorEvents(c *call) (page[eventJSON], error) {
+func (a *API) supervisorEvents(c *call) (page[jsonout.Event], error) {
 	supervisor := pathID[andon.PersonID](c, "supervisor")
 	return c.events(c.daySpan(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.SupervisorEvents(c.ctx(), c.tenant, supervisor, q)
@@ -220,24 +221,24 @@ func (a *API) supervisorEvents(c *call) (page[eventJSON], error) {
 // events answers with a page of what read gives for the parameters of the call.
 func (c *call) events(
 	span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
-) (page[eventJSON], error) {
+) (page[jsonout.Event], error) {
 	return c.eventsInSteps(stepItems, span, read)
 }
 
 func (c *call) eventsInSteps(
 	step int, span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
-) (page[eventJSON], error) {
+) (page[jsonout.Event], error) {
 	q := andon.EventQuery{States: c.states(), Span: span, Order: c.order()}
 	limit := c.limit()
 	if after := (andon.EventKey{}); c.cursor(&after) {
 		q.After = &after
 	}
 	if err := c.fault(); err != nil {
-		return page[eventJSON]{}, err
+		return page[jsonout.Event]{}, err
 	}
 	tenant, err := c.record()
 	if err != nil {
-		return page[eventJSON]{}, err
+		return page[jsonout.Event]{}, err
 	}
 	c.context = andon.CollectEscalations(c.context)
 	found := inSteps(limit+1, step, func(after *andon.Event, n int) iter.Seq2[andon.Event, error] {
@@ -257,10 +258,10 @@ type eventJSON struct {
 	Escalation *client.Escalated `json:"escalation,omitempty" doc:"with escalated_to"`
 }
 
-func (c *call) showEvent(e *andon.Event) (eventJSON, error) {
+func (c *call) showEvent(e *andon.Event) (jsonout.Event, error) {
 	of := andon.EntryRef{Time: e.Time, State: e.State}
 	escalated, err := c.API.escalated(c.ctx(), c.tenant, e.Device, e.EscalatedTo, of)
-	return eventJSON{*e, escalated}, err
+	return jsonout.Event{Event: *e, Escalation: escalated}, err
 }
 
 // entryJSON is one entry with its escalations.

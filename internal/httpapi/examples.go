@@ -3,6 +3,7 @@ package httpapi
 import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/jsonout"
 )
 
 // The examples of the document: one afternoon of one press.
@@ -25,9 +26,11 @@ func exampleEvent() andon.Event {
 	return e
 }
 
-func exampleListed() eventJSON {
+func exampleListed() jsonout.Event {
 	e := exampleEscalation()
-	return eventJSON{exampleEvent(), &client.Escalated{At: e.At, By: e.By, Note: e.Note}}
+	return jsonout.Event{
+		Event: exampleEvent(), Escalation: &client.Escalated{At: e.At, By: e.By, Note: e.Note},
+	}
 }
 
 func exampleEntry() entryJSON {
@@ -69,9 +72,9 @@ func exampleDevice() client.Device {
 	}
 }
 
-func exampleStates() statesJSON {
+func exampleStates() jsonout.States {
 	set := andon.DefaultStates()
-	return statesJSON{
+	return jsonout.States{
 		Items: []client.StateCount{
 			showCount(set.Look("NORMAL"), andon.StateCount{Count: 981, Silent: 3}),
 			showCount(set.Look("WARNING1"), andon.StateCount{Count: 19, Silent: 4}),

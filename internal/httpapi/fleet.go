@@ -70,7 +70,7 @@ func (a *API) fleet(c *call) error {
 	if err := f.read(c); err != nil {
 		return err
 	}
-	s := c.newSheet()
+	s := c.newBuffer()
 	if err := f.write(s); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (f *fleet) row(d *andon.Device) fleetRow {
 }
 
 // write writes the picture.
-func (f *fleet) write(s *sheet) error {
+func (f *fleet) write(s *buffer) error {
 	states, err := json.Marshal(f.states)
 	if err != nil {
 		return err

@@ -148,7 +148,4 @@ func (a *API) setHeaders(x *exchange, r *http.Request) {
 	if r.TLS != nil { // a browser comes back over TLS only
 		x.set("Strict-Transport-Security", "max-age=31536000")
 	}
-	if a.ending.Err() != nil { // a client that asks on and on is told before it is cut off
-		h["Connection"] = []string{"close"}
-	}
 }

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,12 +20,32 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/httpconn"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(bothWays{m}) }
+
+// direct is whether short requests are served below net/http.
+var direct bool
+
+// bothWays runs all tests by net/http alone, and then with short requests served below it.
+type bothWays struct{ *testing.M }
+
+func (m bothWays) Run() int {
+	if code := m.M.Run(); code != 0 || isSet("test.fuzz") || isSet("test.bench") {
+		return code
+	}
+	direct = true
+	return m.M.Run()
+}
+
+func isSet(name string) bool {
+	f := flag.Lookup(name)
+	return f != nil && f.Value.String() != ""
+}
 
 // noon is where the fake clock stands at first.
 const noon = "2020-04-24T12:00:00Z"
@@ -56,16 +77,48 @@ func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
 		f(&o)
 	}
 	w.api = httpapi.New(o)
-	server := httptest.NewServer(w.ends.of(w.api))
-	w.url = server.URL
 	t.Cleanup(func() {
-		server.Close()
-		http.DefaultClient.CloseIdleConnections()
 		if err := memory.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	w.url = serve(t, w.ends.of(w.api), direct)
 	return w
+}
+
+// serve serves over TCP until the end of the test, short requests directly or not.
+func serve(t testing.TB, h httpconn.Direct, direct bool) (url string) {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := h
+	if !direct {
+		below = nil
+	}
+	var open sync.WaitGroup // connections
+	server := httpconn.New(&http.Server{
+		Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
+		ConnState: func(_ net.Conn, is http.ConnState) {
+			switch is {
+			case http.StateNew:
+				open.Add(1)
+			case http.StateClosed:
+				open.Done()
+			}
+		},
+	}, below, httpapi.Unreadable)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		server.Close()
+		<-done
+		open.Wait()
+	})
+	return "http://" + l.Addr().String()
 }
 
 // backUpNothing is a backup of an empty store.
@@ -261,16 +314,21 @@ func newEnds() *ends {
 }
 
 // of counts the requests that next serves.
-func (e *ends) of(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() { // also behind a panic, which cuts the connection
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			e.served[w.Header().Get("X-Request-Id")]++
-			e.changed.Broadcast()
-		}()
-		next.ServeHTTP(w, r)
-	})
+func (e *ends) of(next httpconn.Direct) httpconn.Direct { return counting{next, e} }
+
+type counting struct {
+	httpconn.Direct
+	*ends
+}
+
+func (c counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() { // also after a panic, which cuts the connection
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.served[w.Header().Get("X-Request-Id")]++
+		c.changed.Broadcast()
+	}()
+	c.Direct.ServeHTTP(w, r)
 }
 
 // await waits for the end of one more request with that id.

@@ -21,7 +21,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,7 +30,6 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
-	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/spell"
 	"github.com/andonhq/andon/internal/ui"
 )
@@ -103,22 +101,18 @@ func (o Options) withDefaults() Options {
 // API serves the contract. It is an http.Handler whose methods may be called concurrently. It
 // starts goroutines only for streams, and none outlives them.
 type API struct {
-	options   Options
-	store     andon.Store
-	intake    *intake.Intake
-	guard     guard
-	mux       *http.ServeMux
-	routes    map[string]*route // by pattern
-	long      []string          // paths of routes that may take long
-	metrics   *metrics
-	unpack    unpackers
-	shapes    sync.Map // of answers, by type
-	scratch   scratch
-	live      *live.Hub
-	silences  *live.Silences
-	board     *ui.Board
-	draining  atomic.Bool
-	questions rwlock.Lock // is held while connections answer some
+	options  Options
+	store    andon.Store
+	intake   *intake.Intake
+	guard    guard
+	mux      *http.ServeMux
+	routes   map[string]*route // by pattern
+	long     []string          // paths of routes that may take long
+	metrics  *metrics
+	live     *live.Hub
+	silences *live.Silences
+	board    *ui.Board
+	draining atomic.Bool
 
 	ending  context.Context // of answers that may take long
 	endLong context.CancelFunc
@@ -150,6 +144,9 @@ func New(o Options) *API {
 func (a *API) add(r *route) {
 	a.routes[r.pattern()] = r
 	if r.long {
+		if len(r.pathNames()) > 0 {
+			panic("httpapi: Take can't know the long route " + r.pattern() + " by its path")
+		}
 		a.long = append(a.long, r.fullPath())
 	}
 	a.mux.HandleFunc(r.pattern(), a.handler(r))
@@ -243,7 +240,9 @@ func (a *API) noSuchPath(path string) error {
 // is in the header that the mux left.
 func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 	allow := x.Header().Get("Allow")
-	clear(x.Header())
+	for _, name := range []string{"Allow", "Content-Type", "Location"} { // what the mux said
+		x.Header().Del(name)
+	}
 	a.setHeaders(x, r)
 	page := allow == "" && asksForPage(r)
 	open := page && !strings.HasPrefix(r.URL.Path, basePath) // that page holds no data
@@ -304,7 +303,7 @@ func (a *API) handler(to *route) http.HandlerFunc {
 
 // brokenOff ends an answer that failed when a part of it was sent: it must not look whole.
 func (a *API) brokenOff(x *exchange, r *http.Request, err error) {
-	if a.ending.Err() == nil && !clientGone(r) {
+	if a.ending.Err() == nil && r.Context().Err() == nil {
 		a.options.Log.LogAttrs(r.Context(), slog.LevelError, "answer broken off",
 			slog.String("request_id", x.id), slog.String("route", x.routeName()),
 			slog.Any("error", err))

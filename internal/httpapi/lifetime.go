@@ -56,8 +56,6 @@ func (l *lifetime) begun() context.Context {
 	}
 	if l.ended {
 		l.cancel()
-	} else {
-		watchClient(l.request, l.cancel)
 	}
 	return l.timed
 }

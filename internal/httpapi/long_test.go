@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"testing"
 	"time"
 
@@ -127,4 +128,41 @@ func TestLongAnswerThatFails(t *testing.T) {
 	_, lines, answer := export(t, andon.Errorf(andon.Unavailable, "no answer"))
 	close(lines)
 	reads(t, answer, "", io.ErrUnexpectedEOF)
+}
+
+// deadlines notes the deadlines of an answer.
+type deadlines struct {
+	http.ResponseWriter
+	set []time.Time
+}
+
+func (d *deadlines) SetWriteDeadline(t time.Time) error {
+	d.set = append(d.set, t)
+	return nil
+}
+
+// TestEachPartHasItsTime: each part of a long answer has a deadline of its own.
+func TestEachPartHasItsTime(t *testing.T) {
+	d := &deadlines{ResponseWriter: httptest.NewRecorder()}
+	x := &exchange{ResponseWriter: d, eachWrite: time.Hour}
+	for range 3 {
+		if _, err := x.Write([]byte("part")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(d.set) != 3 || time.Until(d.set[2]) < time.Hour/2 {
+		t.Errorf("the deadlines were %v", d.set)
+	}
+}
+
+// TestHeartbeatUnlessAsked: a stream that asks for no heartbeat has one, too.
+func TestHeartbeatUnlessAsked(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"": 15 * time.Second, "2s": 2 * time.Second, "15s": 15 * time.Second,
+	} {
+		c := &call{query: url.Values{"heartbeat": {text}}}
+		if got := c.heartbeat(); got != want || len(c.wrong) > 0 {
+			t.Errorf("%q: %s, %v, want %s", text, got, c.wrong, want)
+		}
+	}
 }

@@ -290,7 +290,7 @@ func (d *documenter) problem(status int) *huma.Response {
 	}
 	response := &huma.Response{
 		Description: http.StatusText(status),
-		Content: map[string]*huma.MediaType{"application/problem+json": {
+		Content: map[string]*huma.MediaType{typeProblem: {
 			Schema: d.schemas.Schema(reflect.TypeFor[problem](), true, ""), Example: example,
 		}},
 	}

@@ -14,7 +14,7 @@ type list[T any] struct {
 }
 
 // page is a list[T] as it was written.
-type page[T any] struct{ *sheet }
+type page[T any] struct{ *buffer }
 
 // pageBytes is where a page ends early: what it holds is bounded by its bytes as well as by limit,
 // since an item may have 80 KB and 1,000 of them would be an answer of 80 MB.
@@ -33,7 +33,7 @@ func readPage[S, T any](
 	if err := c.fault(); err != nil {
 		return page[T]{}, err
 	}
-	l := listed{sheet: c.newSheet()}
+	l := array{buffer: c.newBuffer()}
 	if err := l.text(`{"items":[`); err != nil {
 		return page[T]{}, err
 	}
@@ -62,11 +62,11 @@ func readPage[S, T any](
 		next = andon.EncodeCursor(c.scope(), c.stopped)
 	}
 	c.x.answers = l.count
-	return page[T]{l.sheet}, c.endPage(l.sheet, next)
+	return page[T]{l.buffer}, c.endPage(l.buffer, next)
 }
 
 // endPage closes the list, and names the next page where there is one.
-func (c *call) endPage(s *sheet, next string) error {
+func (c *call) endPage(s *buffer, next string) error {
 	if next == "" {
 		return s.text("]}\n")
 	}

@@ -3,16 +3,13 @@ package httpapi_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"iter"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/andonhq/andon"
@@ -317,113 +314,6 @@ func TestLatestIsBounded(t *testing.T) {
 	answer := parse(t, w.post("/readings/latest", thousandDevices()).is(200).body).(object)
 	if n := len(answer["items"].([]any)); n != 1000 || len(answer["missing"].([]any)) != 0 {
 		t.Errorf("%d items", n)
-	}
-}
-
-// partsListener counts what its connections send by a call of their own. What they send together is
-// not counted: net does that for its own kind of connections.
-type partsListener struct {
-	net.Listener
-	parts *atomic.Int64
-}
-
-type partsConn struct {
-	*net.TCPConn
-	parts *atomic.Int64
-}
-
-func (l partsListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return partsConn{c.(*net.TCPConn), l.parts}, nil
-}
-
-func (c partsConn) Write(p []byte) (int, error) {
-	c.parts.Add(1)
-	return c.TCPConn.Write(p)
-}
-
-// TestAPageLeavesTogether: a page that is longer than the buffer of net/http, and its header.
-func TestAPageLeavesTogether(t *testing.T) {
-	w, s := newGenerous(t)
-	s.size = 100
-	parts := new(atomic.Int64)
-	server := httptest.NewUnstartedServer(w.api)
-	server.Config.ConnContext = httpapi.Watched
-	server.Listener = httpapi.Problems(partsListener{server.Listener, parts})
-	server.Start()
-	defer server.Close()
-	w.url = server.URL
-	for _, limit := range []int{1, 30, 100} {
-		parts.Store(0)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-			fmt.Sprintf("%s/api/v1/devices/d/events?limit=%d", server.URL, limit), http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := server.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
-		if err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatalf("%s %v: %s", answer.Status, err, text)
-		}
-		if got := parts.Load(); got > 1 || len(text) > 4096 && got > 0 {
-			t.Errorf("%d bytes: %d parts were sent by themselves", len(text), got)
-		}
-	}
-}
-
-// TestAnswersAreTheSame: whether net/http has read a request or its connection, the answer is the
-// same, but for its time and id.
-func TestAnswersAreTheSame(t *testing.T) {
-	w, s := newGenerous(t)
-	s.size = 100
-	server := httptest.NewUnstartedServer(w.api)
-	server.Config.ConnContext = httpapi.Watched
-	server.Listener = httpapi.Problems(server.Listener)
-	server.Start()
-	defer server.Close()
-	answer := func(path string, end bool) string {
-		r, err := http.NewRequestWithContext(
-			t.Context(), http.MethodGet, server.URL+"/api/v1"+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Close = end // else its connection may read it
-		got, err := server.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer got.Body.Close()
-		for _, name := range []string{"Date", "X-Request-Id"} {
-			if got.Header.Get(name) == "" {
-				t.Errorf("%s: no %s", path, name)
-			}
-			got.Header.Del(name)
-		}
-		got.Header.Del("Connection")
-		text, err := io.ReadAll(got.Body)
-		if id := `"request_id":"`; strings.Contains(string(text), id) {
-			text = text[:strings.Index(string(text), id)]
-			got.Header.Del("Content-Length")
-		}
-		return fmt.Sprint(got.Proto, got.Status, got.Header, got.ContentLength, string(text), err)
-	}
-	for path, length := range map[string]int{
-		"/states": 100, "/devices/d/events?limit=1": 100, "/devices/d/events?limit=1000": 10_000,
-		"/devices/none": 100, "/devices?limit=x": 100, "/none": 100, "/session": 10,
-	} {
-		want := answer(path, true)
-		answer("/states", false) // the first of its connection
-		got := answer(path, false)
-		if got != want || len(got) < length {
-			t.Errorf("%s:\n%s, want\n%s", path, got, want)
-		}
 	}
 }
 

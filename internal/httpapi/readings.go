@@ -164,7 +164,7 @@ const latestBytes = andon.MaxRequestBytes
 
 // sendLatest writes the answer as it is read, some devices at a time.
 func (a *API) sendLatest(c *call, devices []andon.DeviceID) error {
-	l := listed{sheet: c.newSheet()}
+	l := array{buffer: c.newBuffer()}
 	err := l.text(`{"items":[`)
 	missing := []andon.DeviceID{}
 	for some := range slices.Chunk(devices, stepItems) {
@@ -193,7 +193,7 @@ func (a *API) sendLatest(c *call, devices []andon.DeviceID) error {
 // addLatest writes the newest readings of some devices, of many, and appends those that have none
 // to missing.
 func (a *API) addLatest(
-	c *call, l *listed, some []andon.DeviceID, many int, missing []andon.DeviceID,
+	c *call, l *array, some []andon.DeviceID, many int, missing []andon.DeviceID,
 ) ([]andon.DeviceID, error) {
 	found, err := a.store.LatestReadings(c.ctx(), c.tenant, some, 0)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/jsonout"
 )
 
 func (a *API) tenantEventsRoute() *route {
@@ -27,7 +28,7 @@ func (a *API) tenantEventsRoute() *route {
 		lines: true, errors: []int{http.StatusGone, http.StatusNotImplemented},
 	}, exampleListed(), a.tenantEvents)
 	r.answer.kind = reflect.TypeFor[eventPage]()
-	r.answer.example = eventPage{Items: []eventItem{{eventJSON: exampleListed()}}}
+	r.answer.example = eventPage{Items: []eventItem{{Event: exampleListed()}}}
 	page := r.serve
 	r.serve = func(c *call) error {
 		since, lines := c.text(sinceParam.name) != "", wantsLines(c.r)
@@ -44,7 +45,7 @@ func (a *API) tenantEventsRoute() *route {
 	return r
 }
 
-func (a *API) tenantEvents(c *call) (page[eventJSON], error) {
+func (a *API) tenantEvents(c *call) (page[jsonout.Event], error) {
 	span := c.span()
 	// In one step: a store looks at each device for each of them.
 	return c.eventsInSteps(andon.MaxLimit+1, span, a.allEvents(c))
@@ -69,7 +70,7 @@ func (a *API) eventLines(c *call) error {
 		return err
 	}
 	tenant, err := c.record()
-	s := c.newSheet()
+	s := c.newBuffer()
 	for more := true; err == nil && more; {
 		if err = c.begin(c.intake.Reads, 1); err == nil {
 			more, err = c.sendLines(s, &q, tenant.States, a.allEvents(c))
@@ -93,7 +94,7 @@ func (c *call) whole() {
 // sendLines sends one part, and makes the query begin behind it. Nothing is sent where nothing is
 // left.
 func (c *call) sendLines(
-	s *sheet, q *andon.EventQuery, states *andon.StateSet,
+	s *buffer, q *andon.EventQuery, states *andon.StateSet,
 	read func(andon.EventQuery) iter.Seq2[andon.Event, error],
 ) (more bool, err error) {
 	n := 0
@@ -120,19 +121,5 @@ func (c *call) sendLines(
 	q.After = new(last.Key(states))
 	c.x.answers += n
 	more = n == q.Limit || s.size >= pageBytes
-	return more, s.flush(typeNDJSON)
-}
-
-// flush sends what is written so far of an answer that goes on, and gives its room back.
-func (s *sheet) flush(media string) error {
-	if s.c.x.status == 0 {
-		s.c.x.Header().Set("Content-Type", media)
-		s.c.x.WriteHeader(s.c.status)
-	}
-	if err := s.write(); err != nil {
-		return err
-	}
-	s.size, s.room = 0, 0
-	s.giveBack()
-	return nil
+	return more, s.flushLines(typeNDJSON)
 }

@@ -50,10 +50,12 @@ func plan() []layer {
 
 		{dir: "client", may: ". internal/sleep"},
 		{dir: "internal/config", may: ". internal/spell"},
+		{dir: "internal/httpconn", may: "internal/rwlock internal/sleep"},
+		{dir: "internal/jsonout", pure: true, may: ". client internal/ingest/jsonscan"},
 		// The types of answers are the client's.
 		{dir: "internal/httpapi", may: ". client internal/intake internal/live internal/sleep " +
 			"internal/spell internal/session internal/ui internal/ingest " +
-			"internal/ingest/jsonfeed internal/ingest/jsonscan internal/rwlock"},
+			"internal/ingest/jsonfeed internal/ingest/jsonscan internal/jsonout"},
 
 		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake " +
 			"internal/store/wrap"},
@@ -64,6 +66,7 @@ func plan() []layer {
 		{dir: "internal/tools/cassandra", may: "internal/enginetest"},
 
 		{dir: "internal/app", may: ". client internal/backup internal/config internal/httpapi " +
+			"internal/httpconn " +
 			"internal/intake " +
 			"internal/sleep internal/store/adapter internal/store/all internal/store/wrap"},
 		{dir: "cmd/andon", may: "internal/cli"},

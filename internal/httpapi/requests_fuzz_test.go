@@ -16,6 +16,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/httpconn"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
@@ -38,16 +39,21 @@ func (l oneListener) Close() error {
 
 func (l oneListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// conversation sends the parts, each by one call, behind a plain question, and returns what came
-// back until the server ended the connection or waited for more. It runs in a bubble.
-func conversation(t *testing.T, h http.Handler, parts ...[]byte) string {
+// conversation sends the parts, each by one call, after a plain request, and returns what came back
+// until the server ended the connection or waited for more. It runs in a bubble.
+func conversation(t *testing.T, direct bool, parts ...[]byte) string {
 	t.Helper()
 	l, done := oneListener{make(chan net.Conn, 1)}, make(chan error, 1)
-	server := &http.Server{
-		Handler: h, ConnContext: httpapi.Watched, ReadHeaderTimeout: time.Hour,
-		IdleTimeout: 2 * time.Hour, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
+	api := apiForRequests(t)
+	var below httpconn.Direct
+	if direct {
+		below = api
 	}
-	go func() { done <- server.Serve(httpapi.Problems(l)) }()
+	server := httpconn.New(&http.Server{
+		Handler: api, ReadHeaderTimeout: time.Hour,
+		IdleTimeout: 2 * time.Hour, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
+	}, below, httpapi.Unreadable)
+	go func() { done <- server.Serve(l) }()
 	ours, theirs := net.Pipe()
 	l.conn <- theirs
 	got, ended := make(chan []byte, 1), make(chan time.Duration, 1)
@@ -57,7 +63,7 @@ func conversation(t *testing.T, h http.Handler, parts ...[]byte) string {
 		ended <- time.Since(begun)
 		got <- all
 	}()
-	for _, part := range append([][]byte{[]byte(plainQuestion)}, parts...) {
+	for _, part := range append([][]byte{[]byte(plainGet)}, parts...) {
 		if _, err := ours.Write(part); err != nil {
 			break // the server had enough
 		}
@@ -105,15 +111,15 @@ func cutInTwo(requests []byte, at uint16) [][]byte {
 }
 
 const (
-	plainQuestion = "GET /api/v1/states HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	plainGet = "GET /api/v1/states HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	plainPost     = "POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\n" +
 		"Content-Type: application/json\r\nContent-Length: 33\r\n\r\n" +
 		`{"device":"a","state":"WARNING1"}`
 )
 
-// requestsInDoubt are what a client, or an attacker, may send in the place of a plain question.
+// requestsInDoubt are what a client, or an attacker, may send in the place of a plain request.
 func requestsInDoubt() []string {
-	const plain, post = plainQuestion, plainPost
+	const plain, post = plainGet, plainPost
 	with := func(lines ...string) string {
 		return strings.TrimSuffix(plain, "\r\n") + strings.Join(lines, "\r\n") + "\r\n\r\n"
 	}
@@ -179,10 +185,10 @@ func requestsInDoubt() []string {
 
 // postsInDoubt are what they may send in the place of a plain post.
 func postsInDoubt() []string {
-	const plain, post, event = plainQuestion, plainPost, `{"device":"a","state":"WARNING1"}`
-	heading := strings.TrimSuffix(post, event)
+	const plain, post, event = plainGet, plainPost, `{"device":"a","state":"WARNING1"}`
+	head := strings.TrimSuffix(post, event)
 	posted := func(length string, parts ...string) string {
-		return strings.Replace(heading, "33", length, 1) + strings.Join(parts, "")
+		return strings.Replace(head, "33", length, 1) + strings.Join(parts, "")
 	}
 	with := func(line string) string { return posted("33\r\n"+line, event) }
 	return []string{
@@ -204,9 +210,9 @@ func postsInDoubt() []string {
 	}
 }
 
-// FuzzQuestions: whatever comes in whatever pieces, it is answered as if net/http read all.
-func FuzzQuestions(f *testing.F) {
-	const plain, post = plainQuestion, plainPost
+// FuzzRequests: whatever comes in whatever parts, it is answered as if net/http read all.
+func FuzzRequests(f *testing.F) {
+	const plain, post = plainGet, plainPost
 	for _, seed := range append(requestsInDoubt(), postsInDoubt()...) {
 		f.Add([]byte(seed), uint16(0))
 	}
@@ -224,9 +230,7 @@ func FuzzQuestions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, requests []byte, at uint16) {
 		synctest.Test(t, func(t *testing.T) {
 			parts := append(cutInTwo(requests, at), []byte(plain))
-			got := conversation(t, apiForQuestions(t), parts...)
-			// By a function no connection answers.
-			want := conversation(t, http.HandlerFunc(apiForQuestions(t).ServeHTTP), parts...)
+			got, want := conversation(t, true, parts...), conversation(t, false, parts...)
 			if got != want {
 				t.Errorf("%q, cut at %d:\n%s\nby net/http alone:\n%s", requests, at, got, want)
 			}
@@ -234,7 +238,7 @@ func FuzzQuestions(f *testing.F) {
 	})
 }
 
-func apiForQuestions(t *testing.T) *httpapi.API {
+func apiForRequests(t *testing.T) *httpapi.API {
 	t.Helper()
 	now := func() andon.Time { return andon.Time(1e15) }
 	memory := memstore.New()
