@@ -116,16 +116,20 @@ func planOfStores() []layer {
 		{dir: "internal/store/pebblestore/layout", pure: true, may: ". internal/current " +
 			"internal/store/pebblestore/layout/eventlog " +
 			"internal/store/pebblestore/layout/varint"},
+		{dir: "internal/store/pebblestore/feed", may: ". internal/feed internal/seq " +
+			"internal/store/pebblestore/engine internal/store/pebblestore/layout " +
+			"internal/store/pebblestore/layout/eventlog internal/store/tenants"},
 		{dir: "internal/store/pebblestore/walcheck", may: "."},
 		{dir: "internal/store/pebblestore/engine", may: ". internal/sleep " +
 			"internal/store/pebblestore/layout"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
-			"internal/plan internal/current internal/feed " +
+			"internal/plan internal/current " +
 			"internal/rwlock internal/seq internal/sleep internal/store/adapter " +
 			"internal/store/pebblestore/engine " +
 			"internal/store/pebblestore/layout internal/store/pebblestore/layout/eventlog " +
 			"internal/store/pebblestore/layout/readingblock " +
 			"internal/store/pebblestore/layout/varint " +
+			"internal/store/pebblestore/feed " +
 			"internal/store/pebblestore/walcheck internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +

@@ -112,7 +112,7 @@ func TestRowsOfAProgramThatKeepsNone(t *testing.T) {
 	}
 	arrive(t, s, andon.MinTime, 10)
 	arrive(t, s, andon.MinTime, 10)
-	gone := s.arrivals.first + 15
+	gone := s.arrivals.First() + 15
 	if err := errors.Join(s.db.DeleteRange(layout.RowKey(0), layout.RowKey(gone), nil),
 		s.Close()); err != nil {
 		t.Fatal(err)

@@ -119,7 +119,7 @@ func (s *Store) due(lag int64, tenants []*tenant) bool {
 func (s *Store) settled(next marker, rows int64) error {
 	b := s.newBatch()
 	defer b.Release()
-	deleted, done := s.arrivals.settle(b, &s.options, next, rows)
+	deleted, done := s.arrivals.Flush(b, next.settled, next.shown, rows)
 	next.put(b)
 	if err := b.Write(pebble.Sync); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)

@@ -231,7 +231,7 @@ func TestReaderOfALargeWriteWaits(t *testing.T) {
 	if at.Sequence == s.published() {
 		t.Fatal("the write has one record only")
 	}
-	if next := s.tenants[andon.DefaultTenant].bell.Next(); next != at.Sequence {
+	if next := s.tenants[andon.DefaultTenant].feed.Next(); next != at.Sequence {
 		t.Errorf("the bell is rung up to %d, behind the last change at %d", next, at.Sequence)
 	}
 }

@@ -156,8 +156,8 @@ func (s *Store) commit(w *writing) error {
 	s.publish(sequence)
 	w.shown = true
 	s.checkpoints.grow(s, w.recorded)
-	s.arrivals.arrived(w.received)
-	s.feed.grow(s, w.received, len(w.feed), sequence)
+	s.arrivals.Arrived(w.received)
+	s.feed.Grow(w.received, len(w.feed), sequence)
 	w.remember()
 	return nil
 }
@@ -227,7 +227,7 @@ func (s *Store) stage(w *writing) (sequence uint64, err error) {
 // earlier ones are on the disk as well. Who waits for changes is woken behind all locks.
 func (s *Store) publish(sequence uint64) {
 	for _, p := range s.show(sequence) {
-		p.tenant.bell.Ring(p.fed)
+		p.tenant.feed.Ring(p.fed)
 	}
 }
 

@@ -43,7 +43,8 @@ func (s *Store) fillHead(m marker) error {
 		s.order.next = sequence + 1
 		return errors.Join(r.Read(row), f.err)
 	})
-	s.arrivals.until, s.arrivals.latest = f.first, f.latest
+	s.arrivals.Arrived(f.first)
+	s.arrivals.Arrived(f.latest)
 	return err
 }
 

@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -132,5 +133,56 @@ func TestExpiredPartly(t *testing.T) {
 	}
 	if told, _ := verifyMem(t, fs); len(told) > 0 {
 		t.Errorf("verify tells %q", told)
+	}
+}
+
+// TestReorderThatNobodySees changes a severity so that only what came before the present run is in
+// another order: no change is in the feed but that of the tenant, also of a device with several
+// escalations.
+func TestReorderThatNobodySees(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	ctx, id := t.Context(), andon.DefaultTenant
+	start := andon.MinTime + 1000
+	events := []andon.Event{
+		{Device: "d", Time: start, State: "WARNING1"}, {Device: "d", Time: start, State: "WARNING2"},
+		{Device: "d", Time: start + 1, State: "WARNING4"},
+		{Device: "d", Time: start + 2, State: "WARNING4"},
+	}
+	if err := s.Append(ctx, id, start, events); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range events[2:] {
+		_, _, err := s.Escalate(ctx, id, andon.Escalation{
+			Device: "d", Time: e.Time, State: e.State, To: "Sara", At: start + andon.Time(10+i),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	record, err := s.Tenant(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defs := slices.Clone(record.States.Defs())
+	for i := range defs {
+		if defs[i].Name == "WARNING1" {
+			defs[i].Severity = 60 // above WARNING2
+		}
+	}
+	if record.States, err = andon.NewStateSet(defs); err != nil {
+		t.Fatal(err)
+	}
+	_, before := keptBy(t, s)
+	if record, err = s.PutTenant(ctx, record); err != nil || !record.Reordering {
+		t.Fatalf("%+v, %v", record, err)
+	}
+	if _, err := s.Reorder(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	for c, err := range s.Changes(ctx, id, before) {
+		if err != nil || c.Kind != andon.OfTenant {
+			t.Errorf("a change of %q, %v", c.Device, err)
+		}
 	}
 }

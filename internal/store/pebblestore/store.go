@@ -31,6 +31,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
@@ -49,8 +50,6 @@ const (
 	fixedVersion    = "last version" // the last that a document was given, 8 bytes
 	fixedCheckpoint = "checkpoint"   // the first row that the checkpoint does not hold, 8 bytes
 	fixedSettled    = "settled"      // the first row whose entries are not in blocks, 8 bytes
-	fixedFeed       = "feed"         // which changes there are: kept, as JSON
-	fixedArrivals   = "arrivals"     // the rounds whose rows are kept: settled, as JSON
 	fixedReadings   = "readings"     // the first generation that is not in blocks, 8 bytes
 )
 
@@ -124,8 +123,8 @@ type Store struct {
 	queue    queue // publishing, in the order of the log
 	heads    heads
 	measure  readingRows
-	feed     changesKept
-	arrivals arrivals
+	feed     feed.Changes
+	arrivals feed.Arrivals
 	written  *cuckoo.Written
 
 	writings sync.Pool // of *writing, whose room is used again
@@ -313,7 +312,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.rebuild, s.openRuns, s.openReadings, s.openArrivals, s.openFeed,
+		s.rebuild, s.openRuns, s.openReadings, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err

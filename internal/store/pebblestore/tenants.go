@@ -13,9 +13,9 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/feed"
 	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 	"github.com/andonhq/andon/internal/store/tenants"
@@ -40,12 +40,7 @@ type tenant struct {
 	// need not look for blocks.
 	settled atomic.Int64
 
-	bell feed.Bell // rung behind changes that are published
-
-	// lost is the sequence behind its newest change that was given back, or that may have been in
-	// an earlier opening. A reader who has read all that changed waits behind the newest change,
-	// while others of the store are given back. Guarded by Store.feed.
-	lost uint64
+	feed feed.Tenant
 
 	entered dayNumbers // of tableDay. Guarded by Store.checkpoints.running
 
@@ -64,6 +59,7 @@ type tenant struct {
 func newTenant(number uint32, record andon.Tenant) *tenant {
 	t := &tenant{
 		number: number, fleet: current.NewFleet(), admitted: map[andon.State]bool{},
+		feed: feed.Tenant{ID: record.ID, Number: number},
 	}
 	t.record.Store(&record)
 	t.runs.Store(&runList{})
@@ -271,7 +267,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if err == nil {
 		s.merges.expired(t.number, math.MaxUint32)
 		s.heads.forgetTenant(t.number)
-		t.bell.End()
+		t.feed.End()
 	}
 	return err
 }
@@ -364,4 +360,23 @@ func (s *Store) Had(
 		return false, false, err
 	}
 	return len(t.seen()) > 0, t.hadReadings.Load(), nil
+}
+
+// keepNumbers puts into the batch of a purge that no number is given again.
+func keepNumbers(b *engine.Batch, t *tenant) {
+	b.Put(layout.NumbersKey(t.number), layout.Key(nil).Number(t.fleet.Numbers()))
+}
+
+// reserveNumbers leaves out the numbers of devices that were purged.
+func (s *Store) reserveNumbers(t *tenant) error {
+	value, err := s.get(layout.NumbersKey(t.number))
+	if err != nil || value == nil {
+		return err
+	}
+	count, _, ok := layout.TakeNumber(value)
+	if !ok || count > layout.MostDevices {
+		return layout.ErrDamaged
+	}
+	t.fleet.Reserve(count)
+	return nil
 }

@@ -225,7 +225,7 @@ func TestVerifyKeptRows(t *testing.T) {
 		fs := vfs.NewMem()
 		storeWithEverything(t, fs)
 		s := openMem(t, fs)
-		changeFrom(t, s, layout.RowKey(s.arrivals.first+2), value)
+		changeFrom(t, s, layout.RowKey(s.arrivals.First()+2), value)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
@@ -294,7 +295,7 @@ func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
 }
 
 func verifyChange(_ *verification, t *tenant, k, value []byte) error {
-	if _, err := readChanges(t.record.Load().ID, value); err != nil {
+	if _, err := feed.ReadRow(t.record.Load().ID, value); err != nil {
 		return err
 	}
 	return wellFormed(len(k) == 8)
