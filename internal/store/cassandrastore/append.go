@@ -301,7 +301,8 @@ func (a *appending) entries(d *deviceAppend) {
 			at = len(parts)
 			open[p], parts, sizes = at, append(parts, nil), append(sizes, 0)
 		}
-		parts[at] = append(parts[at], rows.InsertEntry(a.tenant.Key, a.stamp, a.index.Ttl, e, p.shard))
+		insert := rows.InsertEntry(a.tenant.Key, a.stamp, a.index.TTL, e, p.shard)
+		parts[at] = append(parts[at], insert)
 		sizes[at] += rows.EntrySize(e)
 		a.index.Partition(rows.OfEvents, string(e.Device), p.day, shared.ShardsOf(d.is.shards),
 			d.is.labelOf(e.State), e.Time)
@@ -315,7 +316,7 @@ func (a *appending) entries(d *deviceAppend) {
 				Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
 			}
 			parts[at] = append(parts[at], rows.InsertEscalation(
-				a.tenant.Key, a.stamp, a.index.Ttl, record, p.shard))
+				a.tenant.Key, a.stamp, a.index.TTL, record, p.shard))
 			a.log = append(a.log, a.escalated(record)...)
 		}
 	}
@@ -393,7 +394,8 @@ func startsToWrite(
 		m = append(m, cql.Do(
 			"UPDATE latest_by_device USING TIMESTAMP ? SET incident = ? "+
 				"WHERE tenant = ? AND device = ?",
-			rows.StartStamp(incident.Start), rows.PackStart(incident.Start), tenant, string(device)))
+			rows.StartStamp(incident.Start), rows.PackStart(incident.Start),
+			tenant, string(device)))
 	}
 	return m
 }

@@ -51,13 +51,13 @@ func (l appendLoad) compare(b *testing.B, design string) {
 	sent := &sent{statements: map[string]int{}}
 	o := newKeyspace(b, design)
 	o.pace, o.Observe = shared.UsualPace(), sent
-	s, beside := open(b, o), newBaseline(b, design)
+	s, driver := open(b, o), newBaseline(b, design)
 	for _, w := range []*way{
 		{name: "andon", sent: sent, write: func(ctx context.Context, e []andon.Event) error {
 			return s.Append(ctx, andon.DefaultTenant, realClock(), e)
 		}},
 		{name: "same statements", write: func(ctx context.Context, e []andon.Event) error {
-			return beside.keep(ctx, realClock(), e)
+			return driver.keep(ctx, realClock(), e)
 		}},
 		{name: "one insert", write: s.insert},
 	} {
@@ -117,11 +117,11 @@ func (w *way) run(b *testing.B, l appendLoad) {
 	w.sent.report(b, events)
 }
 
-// events returns what is reported in the n-th request behind so many rounds: one report in twenty
+// events returns what is reported in the n-th request after so many rounds: one report in twenty
 // is a warning.
-func (l appendLoad) events(n int64, behind int) []andon.Event {
+func (l appendLoad) events(n int64, after int) []andon.Event {
 	groups := int64(appendFleet / l.devices)
-	first, begin := int(n%groups)*l.devices, behind+int(n/groups)*l.rounds
+	first, begin := int(n%groups)*l.devices, after+int(n/groups)*l.rounds
 	all := make([]andon.Event, 0, l.devices*l.rounds)
 	for device := first; device < first+l.devices; device++ {
 		for round := begin; round < begin+l.rounds; round++ {

@@ -57,7 +57,8 @@ func (s *Store) Assign(
 }
 
 func (s *Store) assign(
-	ctx context.Context, t *rows.Tenant, slots *taken, now andon.Time, assignments []andon.Assignment,
+	ctx context.Context, t *rows.Tenant, slots *taken, now andon.Time,
+	assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
 	devices := map[andon.DeviceID]*current.Device{}
 	for _, slot := range slots.Slots {

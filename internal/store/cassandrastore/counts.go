@@ -34,7 +34,7 @@ func (s *Store) countAll(ctx context.Context) error {
 	for i := range uint64(scanRanges) {
 		from := int64(i*step) + math.MinInt64
 		args := []any{from, from + int64(step-1)}
-		rows := cql.Pages(s.db, countRange, args, cql.PageRows, (*scanRow).into)
+		rows := cql.Pages(s.db, countRange, args, cql.PageRows, (*scanRow).columns)
 		for r, err := range rows.All(ctx) {
 			if err == nil {
 				err = scan.take(ctx, r)
@@ -53,8 +53,8 @@ func (s *Store) countAll(ctx context.Context) error {
 // scanRanges is how many parts of the ring are read, one after the other.
 const scanRanges = 64
 
-var countRange = cql.Ask("SELECT tenant, device, state, time, retired, heard "+
-	"FROM latest_by_device WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?", 0)
+var countRange = cql.Query{Text: "SELECT tenant, device, state, time, retired, heard " +
+	"FROM latest_by_device WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?"}
 
 // deviceScan joins the rows of each device.
 type deviceScan struct {
@@ -72,7 +72,7 @@ type scanRow struct {
 	retired, heard int64
 }
 
-func (r *scanRow) into() []any {
+func (r *scanRow) columns() []any {
 	return []any{&r.tenant, &r.device, &r.state, &r.time, &r.retired, &r.heard}
 }
 

@@ -131,7 +131,7 @@ func checkSettings(c *config.Check) {
 	}
 	for _, key := range []string{"tls_ca", "tls_cert", "tls_key"} {
 		if c.IsSet(key) && !c.Has("tls", "on") { // what is meant to be secret would not be
-			c.Wrong(key, "needs cassandra.tls on beside it")
+			c.Wrong(key, "needs cassandra.tls on, too")
 		}
 	}
 }

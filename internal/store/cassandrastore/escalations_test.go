@@ -53,6 +53,6 @@ func TestSerialEscalationsCostTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rows := cost(498); rows == 0 || rows > 20 {
-		t.Errorf("behind one that was withdrawn, %d rows are read", rows)
+		t.Errorf("after one that was withdrawn, %d rows are read", rows)
 	}
 }

@@ -53,7 +53,10 @@ func (s *Store) gatherAll(
 			into = into[:2]
 		}
 		take := func() {
-			if r.Tenant == t.Key && (f.Rows == designs.Scattered || q.States.Match(r.State(f.Rows))) {
+			if r.Tenant != t.Key {
+				return
+			}
+			if f.Rows == designs.Scattered || q.States.Match(r.State(f.Rows)) {
 				found[i] = append(found[i], andon.DeviceID(designs.DeviceOf(r.Device)))
 			}
 		}

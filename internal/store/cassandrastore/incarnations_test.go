@@ -209,7 +209,8 @@ func TestIncarnationsOfADevice(t *testing.T) {
 		id := andon.DeviceID(designs.DeviceOf(row))
 		want := shared.Spread(shared.Hash("d"), rows.Buckets)
 		if rows.IDOf(id) != "d" || rows.Bucket(string(id)) != want {
-			t.Errorf("%q is of device %q, in bucket %d", row, rows.IDOf(id), rows.Bucket(string(id)))
+			t.Errorf("%q is of device %q, in bucket %d", row, rows.IDOf(id),
+				rows.Bucket(string(id)))
 		}
 		if row >= "d " {
 			t.Errorf("%q comes after another device", row)

@@ -33,7 +33,7 @@ func TestSerialRandomStatements(t *testing.T) {
 				m := newMelee(t, seed, one, two)
 				m.fight()
 				if t.Failed() {
-					t.Fatalf("seed %d:\n%s", seed, strings.Join(m.told, "\n"))
+					t.Fatalf("seed %d:\n%s", seed, strings.Join(m.steps, "\n"))
 				}
 			}
 		})
@@ -70,7 +70,7 @@ type melee struct {
 	want     *memstore.Store
 	device   andon.DeviceID
 	at       andon.Time
-	told     []string      // what was done, in order
+	steps    []string      // what was done, in order
 	kept     []andon.Event // acknowledged
 	sent     []andon.Event // all that was begun
 	withdrew bool
@@ -137,7 +137,7 @@ func (m *melee) withdrawAny() {
 func (m *melee) withdraw(e andon.Event) {
 	w := andon.Withdrawal{Device: e.Device, Time: e.Time, State: e.State, At: m.at}
 	m.withdrew = true
-	m.told = append(m.told, fmt.Sprintf("withdraw %v", brief([]andon.Event{e})))
+	m.steps = append(m.steps, fmt.Sprintf("withdraw %v", brief([]andon.Event{e})))
 	for _, s := range []andon.Store{m.want, m.stores[m.IntN(2)]} {
 		if _, _, err := s.Withdraw(m.Context(), andon.DefaultTenant, w); err != nil {
 			m.Fatal(err)
@@ -177,7 +177,7 @@ func (m *melee) prepare(events []andon.Event, dies bool) *delivery {
 	if err != nil {
 		m.Fatal(err)
 	}
-	d := &delivery{name: fmt.Sprintf("%c%v", 'A'+len(m.told)%26, brief(events)), store: s}
+	d := &delivery{name: fmt.Sprintf("%c%v", 'A'+len(m.steps)%26, brief(events)), store: s}
 	d.dies = dies
 	m.sent = append(m.sent, slices.Clone(events)...)
 	d.append = &appending{
@@ -186,7 +186,7 @@ func (m *melee) prepare(events []andon.Event, dies bool) *delivery {
 		index:   s.newIndexRows(t.Key, s.ttl(andon.Forever)),
 		devices: []*deviceAppend{{events: events, slot: &slot{}}},
 	}
-	m.told = append(m.told, "begin "+d.name)
+	m.steps = append(m.steps, "begin "+d.name)
 	if !dies {
 		sent := slices.Clone(events)
 		if err := m.want.Append(m.Context(), andon.DefaultTenant, m.at, sent); err != nil {
@@ -216,9 +216,9 @@ func (m *melee) advance(d *delivery) (done bool) {
 		one.was, one.answers = v, rows.Named(one.events)
 		a.prepare(one)
 		d.rest = m.statements(a)
-		m.told = append(m.told, fmt.Sprintf("%s sees %v", d.name, v.States))
+		m.steps = append(m.steps, fmt.Sprintf("%s sees %v", d.name, v.States))
 	case len(d.rest) > 0:
-		m.told = append(m.told, fmt.Sprintf("%s: %s", d.name, d.rest[0][0].Text[:30]))
+		m.steps = append(m.steps, fmt.Sprintf("%s: %s", d.name, d.rest[0][0].Text[:30]))
 		if err := d.store.db.Write(m.Context(), d.rest[:1]...); err != nil {
 			m.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func (m *melee) advance(d *delivery) (done bool) {
 			m.Fatal(err)
 		}
 		a.finish(one)
-		m.told = append(m.told, fmt.Sprintf("%s ends: run %+v, incident %+v", d.name, one.run,
+		m.steps = append(m.steps, fmt.Sprintf("%s ends: run %+v, incident %+v", d.name, one.run,
 			one.incident))
 		return true
 	}

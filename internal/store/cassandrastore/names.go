@@ -63,8 +63,9 @@ func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
 	of := map[andon.NameKind]string{
-		andon.OperatorNames: string(rows.OfOperator), andon.SupervisorNames: string(rows.OfSupervisor),
-		andon.MetricNames: rows.OfMetric,
+		andon.OperatorNames:   string(rows.OfOperator),
+		andon.SupervisorNames: string(rows.OfSupervisor),
+		andon.MetricNames:     rows.OfMetric,
 	}[q.Of]
 	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.NameCount) bool) error {
 		ask := cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? "+
@@ -109,7 +110,9 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		return err
 	}
 	for _, a := range h.Assignments {
-		err := s.onDevice(ctx, id, a.Device, func(t *rows.Tenant, key andon.DeviceID, _ *taken) error {
+		err := s.onDevice(ctx, id, a.Device, func(
+			t *rows.Tenant, key andon.DeviceID, _ *taken,
+		) error {
 			a.Device = key
 			return s.restoreAssignment(ctx, t, a)
 		})
@@ -118,7 +121,9 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		}
 	}
 	for _, e := range h.Escalations {
-		err := s.onDevice(ctx, id, e.Device, func(t *rows.Tenant, key andon.DeviceID, _ *taken) error {
+		err := s.onDevice(ctx, id, e.Device, func(
+			t *rows.Tenant, key andon.DeviceID, _ *taken,
+		) error {
 			e.Device = key
 			return s.restoreEscalation(ctx, t, e)
 		})
@@ -127,7 +132,9 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		}
 	}
 	for _, r := range h.Retirements {
-		err := s.onDevice(ctx, id, r.Device, func(t *rows.Tenant, key andon.DeviceID, d *taken) error {
+		err := s.onDevice(ctx, id, r.Device, func(
+			t *rows.Tenant, key andon.DeviceID, d *taken,
+		) error {
 			r.Device = key
 			return s.restoreRetirement(ctx, t, r, d)
 		})

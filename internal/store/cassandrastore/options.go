@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
@@ -15,11 +14,10 @@ import (
 // works.
 type Options struct {
 	provision.Options
-	Now func() andon.Time // the clock; must be given
 	// Recount is how often the devices of each state are counted again; 10 minutes unless set.
 	Recount time.Duration
 
-	pace shared.Pace // of what processes tell each other; the usual one unless set
+	pace shared.Pace // of what processes write for each other; the usual one unless set
 }
 
 // defaults are what holds where nothing is set.

@@ -136,7 +136,7 @@ func (s *Store) escalate(
 	a.index.Partition(rows.OfEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
 		string(e.State), e.Time)
 	a.log = append(a.escalated(e), cql.Mutation{rows.InsertEscalation(
-		t.Key, a.stamp, a.index.Ttl, e, shard)})
+		t.Key, a.stamp, a.index.TTL, e, shard)})
 	return a.index.Write(ctx, a.log...)
 }
 

@@ -61,7 +61,8 @@ func planCluster(
 	s plan.Sample, name string, d designs.Design, counts designs.BucketCounts,
 ) *plan.Cluster {
 	e, r := &s.Events[0], &s.Reading
-	p := designs.Place{Tenant: string(andon.DefaultTenant), Device: string(e.Device), State: e.State,
+	p := designs.Place{
+		Tenant: string(andon.DefaultTenant), Device: string(e.Device), State: e.State,
 		At: e.Time}
 	c := &plan.Cluster{
 		MostRows: mostPartitionRows, MostBytes: mostPartitionBytes,
@@ -106,12 +107,12 @@ func designWrites(name string, d designs.Design, p designs.Place) []plan.RowWrit
 		return []plan.RowWrite{{Table: table, Per: plan.PerChange,
 			Requests: float64(len(d.Add(p)) + len(d.Remove(p)))}}
 	}
-	beside := 1.0 // the index, on each replica
+	extra := 1.0 // the index, on each replica
 	if name == "view" {
-		beside = 3 // a read, and two writes
+		extra = 3 // a read, and two writes
 	}
 	return []plan.RowWrite{{Table: table, Per: plan.PerEvent,
-		Requests: float64(len(d.Add(p))) + beside}}
+		Requests: float64(len(d.Add(p))) + extra}}
 }
 
 // designPartition is the partition of a design that grows with the fleet.

@@ -72,7 +72,7 @@ func (s *Store) mayWrite(ctx context.Context) error {
 			return nil
 		}
 		if err := a.failed.Load(); err != nil && waited {
-			return cql.Failure("tell the other processes of this one", *err)
+			return cql.Failure("report this process to the others", *err)
 		}
 		wait := max(time.Duration(at-a.now()), time.Millisecond)
 		if at == 0 {

@@ -242,7 +242,8 @@ func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
 	if of == rows.OfMetric {
 		var all []cql.Mutation
 		for bucket := range rows.Buckets {
-			all = append(all, rows.Gone("devices_by_metric", "tenant metric bucket", key, name, bucket))
+			all = append(all, rows.Gone("devices_by_metric", "tenant metric bucket",
+				key, name, bucket))
 		}
 		return s.db.Write(ctx, all...)
 	}

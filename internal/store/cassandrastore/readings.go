@@ -164,7 +164,8 @@ func (s *Store) metricBucket(
 					return err
 				}
 				value := r.Metrics[0].Value
-				if !yield(andon.MetricReading{Device: rows.IDOf(device), Time: r.Time, Value: value}) {
+				one := andon.MetricReading{Device: rows.IDOf(device), Time: r.Time, Value: value}
+				if !yield(one) {
 					return nil
 				}
 			}

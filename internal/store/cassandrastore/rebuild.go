@@ -156,8 +156,8 @@ func (r *rebuild) repair(ctx context.Context) error {
 // eachDevice calls do for all devices of a tenant, many concurrently, and did with how many are
 // done.
 func (s *Store) eachDevice(
-	ctx context.Context, t *rows.Tenant, do func(context.Context, *rows.Tenant, andon.DeviceID) error,
-	did func(n int),
+	ctx context.Context, t *rows.Tenant,
+	do func(context.Context, *rows.Tenant, andon.DeviceID) error, did func(n int),
 ) error {
 	all := s.streams(allDevices(t.Key, ""), andon.DeviceQuery{Limit: cql.PageRows})
 	for {

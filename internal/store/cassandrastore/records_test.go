@@ -104,7 +104,7 @@ func dueIsForgotten(t *recordTest) {
 	t.due(s, t.options.Now())
 	want("once it is over", "0 0 0")
 	t.put(s, t.timer("b", at))
-	want("put behind that", "1 1 1", "b")
+	want("put after that", "1 1 1", "b")
 }
 
 // staleDue: an index row that leads to nothing is left alone while its record may be on its
@@ -119,7 +119,8 @@ func staleDue(t *recordTest) {
 	}
 	there := t.put(s, t.timer("there", at))
 	overtaken := shared.Document{Version: int64(there.Version) - 1, Due: at - 1, Data: "{}"}
-	if err := s.db.Write(t.Context(), records.DueRows("default", &there, overtaken)...); err != nil {
+	err := s.db.Write(t.Context(), records.DueRows("default", &there, overtaken)...)
+	if err != nil {
 		t.Fatal(err)
 	}
 	rows := func(want int) {

@@ -30,7 +30,7 @@ func TestReorder(t *testing.T) {
 			f.change(one, "NORMAL", 40, "WARNING1", 0, "WARNING2", 90)
 			f.awaitOrder(one)
 			stop()
-			f.compareAll("after a change beside writers", one, two)
+			f.compareAll("after a change during writes", one, two)
 
 			stop = f.tieUntil()
 			ends := begin(t, o)

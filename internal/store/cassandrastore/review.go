@@ -43,7 +43,7 @@ func (s *Store) reviewOrRetry(ctx context.Context, at shared.DueReview) {
 	if err == nil || andon.KindOf(err) == andon.NotFound || ctx.Err() != nil {
 		return
 	}
-	s.options.Log.Debug("a device can't be looked at again", "device", at.Device, "error", err)
+	s.options.Log.Debug("a device can't be reviewed", "device", at.Device, "error", err)
 	at.Due = s.now().Add(s.options.Settle)
 	s.reviews.Add(at)
 }

@@ -147,9 +147,11 @@ func TestSerialInitRefuses(t *testing.T) {
 		setup provision.Setup
 		want  string
 	}{
-		{provision.Setup{Replication: "3"}, "LOCAL_QUORUM needs 2 replicas in data centre datacenter1"},
+		{provision.Setup{Replication: "3"},
+			"LOCAL_QUORUM needs 2 replicas in data centre datacenter1"},
 		{provision.Setup{Replication: "west:3"}, `"west:3" is no data centre of the cluster`},
-		{provision.Setup{Replication: "datacenter1:x"}, "is no data centre of the cluster with a number"},
+		{provision.Setup{Replication: "datacenter1:x"},
+			"is no data centre of the cluster with a number"},
 		{provision.Setup{Replication: "0"}, "with a number of replicas"},
 		{provision.Setup{Retention: &old}, "more than 20 years"},
 	} {
@@ -158,7 +160,8 @@ func TestSerialInitRefuses(t *testing.T) {
 		wantError(t, err, andon.Invalid, test.want)
 	}
 	makeSchema(t, o, provision.Setup{})
-	err := provision.Init(t.Context(), o.Options, provision.Setup{Replication: "2"}, func(string) {})
+	two := provision.Setup{Replication: "2"}
+	err := provision.Init(t.Context(), o.Options, two, func(string) {})
 	wantError(t, err, andon.Conflict, "has replication datacenter1:1, and datacenter1:2 was asked",
 		"ALTER KEYSPACE")
 }
@@ -271,7 +274,8 @@ func TestSerialTLS(t *testing.T) {
 			SkipName: true}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			o := Options{Now: realClock}
+			var o Options
+			o.Now = realClock
 			o.Hosts, o.TLS = []string{n.Addr()}, test.tls
 			err := provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {})
 			if test.want == "" {

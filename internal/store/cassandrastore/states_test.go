@@ -39,7 +39,7 @@ func TestSeveritiesBesideAppends(t *testing.T) {
 	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, err := s.PutTenant(soon, changed); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a new severity beside an append: %v", err)
+		t.Errorf("a new severity concurrent with an append: %v", err)
 	}
 	must(s.Append(t.Context(), id, events[0].Time, events))
 	appends.RUnlock()
@@ -51,7 +51,7 @@ func TestSeveritiesBesideAppends(t *testing.T) {
 	defer cancel()
 	err = s.Append(soon, id, events[0].Time, events)
 	if kind := andon.KindOf(err); kind != andon.Unavailable {
-		t.Errorf("an append beside a new severity: %v", err)
+		t.Errorf("an append concurrent with a new severity: %v", err)
 	}
 	appends.Unlock()
 	must(s.DeleteTenant(t.Context(), id))

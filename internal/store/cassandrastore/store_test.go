@@ -171,7 +171,8 @@ func engine(t testing.TB, design string) Options {
 
 // on returns the options for a keyspace on a node.
 func on(n *enginetest.Node, design string) Options {
-	o := Options{Now: realClock, pace: quickPace}
+	o := Options{pace: quickPace}
+	o.Now = realClock
 	o.Hosts, o.Latest = []string{n.Addr()}, design
 	o.Timeout = time.Minute // a machine that is held up is no failure
 	o.Keyspace = fmt.Sprintf("test_%s_%08x", strings.ReplaceAll(design, "-", "_"), rand.Uint32())
@@ -226,14 +227,14 @@ func newSettling(t testing.TB, design string, settle time.Duration) Options {
 // makeSchema makes the schema and returns the statements.
 func makeSchema(t testing.TB, o Options, setup provision.Setup) string {
 	t.Helper()
-	var told strings.Builder
+	var printed strings.Builder
 	err := provision.Init(t.Context(), o.Options, setup, func(statement string) {
-		told.WriteString(statement + ";\n")
+		printed.WriteString(statement + ";\n")
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return told.String()
+	return printed.String()
 }
 
 // open opens a store that is closed with the test.
@@ -283,14 +284,14 @@ func scan[T any](t *testing.T, s *Store, text string, args ...any) (all []T) {
 	return all
 }
 
-// patience is how long is waited for what has to come, on a machine that may be held up.
-const patience = 5 * time.Minute
+// longest is how long is waited for what has to come, on a machine that may be held up.
+const longest = 5 * time.Minute
 
 // eventually waits until a condition holds, and fails with what it says otherwise. It asks ever
 // more rarely: what is waited for needs the processor more than the question does.
 func eventually(t testing.TB, holds func() error) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(longest)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := holds()
 		if err == nil {
@@ -299,7 +300,7 @@ func eventually(t testing.TB, holds func() error) {
 		select {
 		case <-time.After(pause):
 		case <-deadline:
-			t.Fatalf("after %s: %v", patience, err)
+			t.Fatalf("after %s: %v", longest, err)
 		}
 	}
 }

@@ -81,7 +81,8 @@ func TestSettings(t *testing.T) {
 // TestTTL: what is kept for a while outlives its retention by two days, by its own time.
 func TestTTL(t *testing.T) {
 	now := andon.DayStart(20_000)
-	s := &Store{options: Options{Now: func() andon.Time { return now }}}
+	s := &Store{}
+	s.options.Now = func() andon.Time { return now }
 	const day = 86_400
 	ttl := s.ttl(andon.Retention(7 * 24 * time.Hour / time.Microsecond))
 	for at, want := range map[andon.Time]int{
@@ -101,7 +102,8 @@ func TestTTL(t *testing.T) {
 // statement, and says that it is not available.
 func TestRequestHasOneTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Now: realClock}
+		var o Options
+		o.Now = realClock
 		o.Timeout, o.Settle = 3*time.Second, time.Minute
 		s := newStore(o.withDefaults(), nil, &provision.Working{})
 		s.join = func() {}

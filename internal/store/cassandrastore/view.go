@@ -49,7 +49,7 @@ func (s *Store) lookOnly(
 	ctx context.Context, tenant string, device andon.DeviceID, content bool,
 ) (*view, error) {
 	var r viewRow
-	into, text := r.into(), viewColumns
+	into, text := r.columns(), viewColumns
 	var e rows.EntryValue
 	if content {
 		text += ", entry"
@@ -96,7 +96,7 @@ type viewRow struct {
 	withdrawn           int64
 }
 
-func (r *viewRow) into() []any {
+func (r *viewRow) columns() []any {
 	return []any{&r.state, &r.time, &r.heard, &r.retired, &r.assigned,
 		&r.run, &r.runStamp, &r.incident, &r.incidents,
 		&r.escalated, &r.escalation, &r.escalationStamp, &r.shards, &r.withdrawn}

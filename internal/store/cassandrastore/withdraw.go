@@ -61,7 +61,7 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 	shard := shared.ShardOf(w.Time, w.State, was.shards)
 	index.Partition(rows.OfEvents, string(w.Device), w.Time.Day(), shared.ShardsOf(was.shards),
 		was.labelOf(w.State), w.Time)
-	err = index.Write(ctx, rows.InsertWithdrawal(t.Key, w, shard, s.stamp(), index.Ttl)...)
+	err = index.Write(ctx, rows.InsertWithdrawal(t.Key, w, shard, s.stamp(), index.TTL)...)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *Store) rereadNewest(
 	if n == nil {
 		return nil
 	}
-	if _, behind := v.WithdrawnBehind(n.State, n.Time); !behind {
+	if _, after := v.WithdrawnBehind(n.State, n.Time); !after {
 		return nil
 	}
 	last, err := s.rows.Content(ctx, t, device, n.Time, n.State)
@@ -177,7 +177,9 @@ func restoredRows(t *rows.Tenant, device andon.DeviceID, v *view) (all []cql.Mut
 			Operator: n.Operator, Message: n.Message, Attributes: n.Attributes,
 		})
 		row := v.rowOf(n.State, n.Time)
-		all = append(all, cql.Mutation{rows.InsertNewest(t.Key, string(device), row, n.Time, content)})
+		all = append(all, cql.Mutation{
+			rows.InsertNewest(t.Key, string(device), row, n.Time, content),
+		})
 	}
 	return all
 }

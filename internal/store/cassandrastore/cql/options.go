@@ -17,6 +17,7 @@ import (
 // Options say which cluster and keyspace it is, and how to connect. Hosts must be given; the zero
 // value of the rest works.
 type Options struct {
+	Now        func() andon.Time // the clock; must be given
 	Log        *slog.Logger
 	Hosts      []string // contact points, host or host:port; the port is 9042 unless given
 	Keyspace   string   // "andon" unless set
@@ -39,11 +40,11 @@ type Options struct {
 	Observe Observer // is called for each request, where that is measured; nil: none is
 }
 
-// ObservedQuery and ObservedBatch are what an Observer is called with.
-type (
-	ObservedQuery = gocql.ObservedQuery
-	ObservedBatch = gocql.ObservedBatch
-)
+// ObservedQuery is what an Observer is called with.
+type ObservedQuery = gocql.ObservedQuery
+
+// ObservedBatch is what an Observer is called with for a batch.
+type ObservedBatch = gocql.ObservedBatch
 
 // Observer counts requests.
 type Observer interface {

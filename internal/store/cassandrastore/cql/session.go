@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
@@ -72,7 +71,7 @@ func (s *Session) Page(
 		return nil, Failure("read", err)
 	}
 	defer release()
-	began, rows := time.Now(), 0
+	began, rows := s.options.Now(), 0
 	it := s.driver.Query(q.Text, args...).Consistency(s.options.read()).Idempotent(true).
 		PageSize(size).PageState(state).SetSpeculativeExecutionPolicy(s.speculation).
 		IterContext(ctx)
@@ -86,7 +85,7 @@ func (s *Session) Page(
 		plan.Add(andon.PlanStep{
 			Statement: q.Text, Partition: partitionOf(args[:q.Partition]),
 			Consistency: s.options.ReadConsistency, Rows: rows,
-			Took: andon.Took(time.Since(began)),
+			Took: andon.Took(s.options.Now().Std().Sub(began.Std())),
 		})
 	}
 	return next, Failure("read", err)

@@ -79,11 +79,12 @@ type Finding struct {
 // RowsOf says what the rows of a finding are.
 type RowsOf int
 
+// The columns of findings.
 const (
 	IDsOnly RowsOf = iota // ids of devices, in order
 	WithKey               // in order; the key of each device's state after its id
-	// The device and its tenant, and its state or the key of that, in the order of tokens: of all
-	// tenants, and wherever the device is in the order of ids.
+	// Scattered rows have the device and its tenant, in the order of tokens: of all tenants, and
+	// wherever the device is in the order of ids. The others also have the state, or its key.
 	Scattered
 	ScatteredStates
 	ScatteredKeys

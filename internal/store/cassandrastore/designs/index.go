@@ -61,8 +61,9 @@ func newScatteredIndexDesign() scatteredIndexDesign {
 
 func (scatteredIndexDesign) Tables() []cql.Table {
 	return []cql.Table{
-		cql.NewTable("latest_state_indexed", "The state that a device is in, written at the time of its "+
-			"entry: the key of the state, and the tenant.",
+		cql.NewTable("latest_state_indexed",
+			"The state that a device is in, written at the time of its "+
+				"entry: the key of the state, and the tenant.",
 			`(tenant text, device text, key text, PRIMARY KEY ((tenant, device)))`),
 		cql.NewTable("latest_state_indexed_key", "The devices by tenant and state.",
 			"INDEX ON latest_state_indexed (key)"),

@@ -28,6 +28,7 @@ type bucketRule struct {
 	state  andon.State
 }
 
+// How many buckets a state has where no rule says it, and at most.
 const (
 	DefaultBuckets = 16
 	MaxBuckets     = 1024
@@ -46,6 +47,7 @@ func (c BucketCounts) Count(tenant string, state andon.State) int {
 	return c.all
 }
 
+// Equal reports whether two sets of rules are the same.
 func (c BucketCounts) Equal(o BucketCounts) bool {
 	return c.all == o.all && maps.Equal(c.rules, o.rules)
 }
@@ -68,6 +70,7 @@ func quoteName(name string) string {
 	return name
 }
 
+// ParseBuckets parses rules; "" is the default for all states.
 func ParseBuckets(text string) (BucketCounts, error) {
 	c := BucketCounts{rules: map[bucketRule]int{}}
 	for _, part := range splitOutside(text, ',') {

@@ -17,7 +17,8 @@ func newViewDesign() viewDesign { return viewDesign{oneRow{"latest_state", place
 
 func (viewDesign) Tables() []cql.Table {
 	return []cql.Table{
-		cql.NewTable("latest_state", "The state that a device is in, written at the time of its entry.",
+		cql.NewTable("latest_state",
+			"The state that a device is in, written at the time of its entry.",
 			`(tenant text, device text, key text, PRIMARY KEY ((tenant, device)))`),
 		cql.NewTable("latest_state_view", "The devices by state.",
 			`MATERIALIZED VIEW AS SELECT tenant, key, device FROM latest_state

@@ -91,11 +91,11 @@ func (d *Diagnosis) keyspace() {
 	}
 	value := "events " + w.Retention.String() + ", readings " + w.Readings.String()
 	d.Report("retention of the keyspace", value, "the settings table of the keyspace")
-	d.Report("looked at again after a change", "after "+w.Settle.String(),
+	d.Report("review after a change", "after "+w.Settle.String(),
 		"the settings table of the keyspace")
 	d.windows(w)
 	if d.Waiting > 0 {
-		d.Report("devices to be looked at again", strconv.Itoa(d.Waiting), "this process")
+		d.Report("devices to be reviewed", strconv.Itoa(d.Waiting), "this process")
 	}
 }
 

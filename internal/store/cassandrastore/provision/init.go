@@ -41,8 +41,8 @@ func Init(ctx context.Context, o Options, s Setup, report func(statement string)
 	in := &setup{Setup: s, options: o, report: report}
 	c, err := cql.Reach(ctx, o.Options)
 	if s.DryRun && err != nil && andon.KindOf(err) == andon.Unavailable {
-		report(fmt.Sprintf("-- %s\n-- So this is for a new keyspace on a cluster that is yet to come",
-			err))
+		report(fmt.Sprintf("-- %s\n-- So this is for a new keyspace on a cluster that is yet to "+
+			"come", err))
 		in.Cluster = imagined(o.Options, s.Replication)
 		return in.run(ctx)
 	}

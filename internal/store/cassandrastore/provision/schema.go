@@ -31,7 +31,7 @@ func types() []def {
 func tenantTables() []def {
 	return []def{
 		{"purges", "Incarnations of tenants that are over, of which rows may be left; and of " +
-			"devices, each behind the key of its tenant and a zero byte.",
+			"devices, each after the key of its tenant and a zero byte.",
 			`(part text, tenant text, PRIMARY KEY (part, tenant))`},
 		{"purged_devices", "The devices that were purged, by when, and how many incarnations of " +
 			"each were over then.",
@@ -72,7 +72,7 @@ func recordTables() []def {
 // logTables are the truth, and the readings.
 func logTables() []def {
 	return []def{
-		{"events_by_device", "The log: a row for each entry (at is 0), and beside it one for " +
+		{"events_by_device", "The log: a row for each entry (at is 0), and next to it one for " +
 			"each of its escalations and for its withdrawal (at is negative). Written at " +
 			"the time of the delivery, kept until the " +
 			"retention is over.",
@@ -94,7 +94,8 @@ func logTables() []def {
   PRIMARY KEY ((tenant, device), state))`},
 		{"escalations_by_day", "The escalations once more, by the UTC day on which they were " +
 			"made, for the present incident: they outlive the log.",
-			`(tenant text, device text, day int, at bigint, time bigint, state text, supervisor text,
+			`(tenant text, device text, day int,
+  at bigint, time bigint, state text, supervisor text,
   PRIMARY KEY ((tenant, device, day), at, time, state, supervisor))
   WITH CLUSTERING ORDER BY (at DESC, time DESC, state ASC, supervisor ASC)`},
 		{"retirements_by_device", "When a device was retired, each time.",
@@ -102,7 +103,7 @@ func logTables() []def {
 		{"assignments_by_device", "Who was assigned, and from when on.",
 			`(tenant text, device text, since bigint, operator text,
   PRIMARY KEY ((tenant, device), since)) WITH CLUSTERING ORDER BY (since DESC)`},
-		{"readings_by_device", "The readings: a row for each message, told apart by a hash of " +
+		{"readings_by_device", "The readings: a row for each message, with a hash of " +
 			"what it says. Those of one time are joined at reading, by their deliveries.",
 			`(tenant text, device text, day int, shard int, time bigint, message blob,
   reading frozen<reading>,

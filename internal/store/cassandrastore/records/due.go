@@ -16,6 +16,7 @@ import (
 // the partitions that exist. Those that are over and empty are deleted from it, so that no reader
 // goes through the tombstones of what was due before.
 
+// The layout of due_by_slot.
 const (
 	DueSlot   = 5 * 60 * 1_000_000 // µs
 	dueShards = 16
@@ -61,7 +62,7 @@ type slotRow struct {
 	version     int64 // of the newest record that was put there
 }
 
-func (r *slotRow) into() []any { return []any{&r.slot, &r.shard, &r.version} }
+func (r *slotRow) columns() []any { return []any{&r.slot, &r.shard, &r.version} }
 
 // dueRow is a row of due_by_slot.
 type dueRow struct {
@@ -70,7 +71,7 @@ type dueRow struct {
 	version    int64
 }
 
-func (r *dueRow) into() []any { return []any{&r.due, &r.tenant, &r.id, &r.version} }
+func (r *dueRow) columns() []any { return []any{&r.due, &r.tenant, &r.id, &r.version} }
 
 func (r *dueRow) document() shared.Document {
 	return shared.Document{Version: r.version, Due: andon.Time(r.due)}
@@ -99,7 +100,7 @@ func (s *Records) Due(
 	return seq.Of(func(yield func(andon.Record) bool) error {
 		ask := cql.Ask("SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1)
 		args := []any{string(kind), int(min(until, andon.MaxTime) / DueSlot)}
-		slots := cql.Pages(s.DB, ask, args, cql.PageRows, (*slotRow).into)
+		slots := cql.Pages(s.DB, ask, args, cql.PageRows, (*slotRow).columns)
 		d := &dueList{Records: s, kind: kind, until: until, left: limit, yield: yield}
 		defer func() { s.forget(ctx, d.stale) }()
 		same := func(a, b *slotRow) bool { return a.slot == b.slot }
@@ -123,7 +124,7 @@ func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 		all[i] = cql.Pages(d.DB, cql.Ask("SELECT due, tenant, id, version FROM due_by_slot "+
 			"WHERE kind = ? AND slot = ? AND shard = ? AND due <= ?", 3),
 			[]any{string(d.kind), shards[i].slot, shards[i].shard, int64(d.until)},
-			min(d.left, cql.PageRows), (*dueRow).into)
+			min(d.left, cql.PageRows), (*dueRow).columns)
 		first, err := all[i].Head(ctx)
 		empty[i] = first == nil
 		return err

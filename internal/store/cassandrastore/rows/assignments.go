@@ -12,8 +12,8 @@ const assignmentColumns = "SELECT since, operator FROM assignments_by_device " +
 	"WHERE tenant = ? AND device = ? AND since >= ? AND since <= ?"
 
 var (
-	assignmentsDown = cql.Ask(assignmentColumns, 2)
-	assignmentsUp   = cql.Ask(assignmentColumns+" ORDER BY since ASC", 2)
+	assignmentsDown = cql.Query{Text: assignmentColumns, Partition: 2}
+	assignmentsUp   = cql.Query{Text: assignmentColumns + " ORDER BY since ASC", Partition: 2}
 )
 
 type assignmentRow struct {
@@ -21,7 +21,7 @@ type assignmentRow struct {
 	operator string
 }
 
-func (r *assignmentRow) into() []any { return []any{&r.since, &r.operator} }
+func (r *assignmentRow) columns() []any { return []any{&r.since, &r.operator} }
 
 // Assignments reads one page of the assignments of a device, and the row next to it that says when
 // the first or last one ended. Two processes that assign one operator at the same time may both
@@ -38,7 +38,7 @@ func (s Reader) Assignments(
 		to, ends = int64(q.After)-1, q.After
 	}
 	args := []any{t.Key, string(t.Purged.Key(device)), from, to}
-	rows := cql.Pages(s.DB, ask, args, q.Limit+2, (*assignmentRow).into)
+	rows := cql.Pages(s.DB, ask, args, q.Limit+2, (*assignmentRow).columns)
 	for len(page) < q.Limit {
 		first, last, err := sameOperator(ctx, rows)
 		if first == nil || err != nil {
@@ -91,6 +91,7 @@ type operators struct {
 	since assignmentRow               // in force, where times rise
 }
 
+// Operators returns the operators of a device, at times in an order.
 func (s Reader) Operators(t *Tenant, device andon.DeviceID, o andon.Order) *operators {
 	return &operators{Reader: s, tenant: t, device: device, order: o}
 }
@@ -144,7 +145,7 @@ func (o *operators) InForce(ctx context.Context, at andon.Time) (andon.PersonID,
 func (o *operators) begin(ctx context.Context, at andon.Time) error {
 	key := []any{o.tenant.Key, string(o.device)}
 	down := cql.Pages(o.DB, assignmentsDown, append(key, int64(0), int64(at)),
-		assignmentsAtOnce, (*assignmentRow).into)
+		assignmentsAtOnce, (*assignmentRow).columns)
 	if o.rows = down; o.order == andon.Desc {
 		return nil
 	}
@@ -155,7 +156,7 @@ func (o *operators) begin(ctx context.Context, at andon.Time) error {
 		o.since = *r
 	}
 	o.rows = cql.Pages(o.DB, assignmentsUp, append(key, int64(at)+1, int64(1<<62)),
-		assignmentsAtOnce, (*assignmentRow).into)
+		assignmentsAtOnce, (*assignmentRow).columns)
 	return nil
 }
 

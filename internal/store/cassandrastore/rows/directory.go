@@ -40,7 +40,7 @@ type Index struct {
 	db      *cql.Session
 	written *cuckoo.Written
 	tenant  string
-	Ttl     Lifetime
+	TTL     Lifetime
 	Rows    []cql.Mutation
 	Sums    map[uint64]bool // what they are remembered by
 }
@@ -49,7 +49,7 @@ type Index struct {
 const WrittenRows = 1 << 21 // 16 MiB
 
 func (x *Index) add(text string, args []any, key ...string) {
-	key = append(key, x.tenant, x.Ttl.Retention.String())
+	key = append(key, x.tenant, x.TTL.Retention.String())
 	sum := x.written.SumText(strings.Join(key, "\x00"))
 	if x.Sums[sum] || x.written.Holds(sum) {
 		return
@@ -58,10 +58,11 @@ func (x *Index) add(text string, args []any, key ...string) {
 	x.Rows = append(x.Rows, cql.One(text, args...))
 }
 
+// NewIndex returns an empty Index of a tenant, whose rows live for ttl.
 func NewIndex(
 	db *cql.Session, written *cuckoo.Written, tenant string, ttl Lifetime,
 ) *Index {
-	return &Index{db: db, written: written, tenant: tenant, Ttl: ttl, Sums: map[uint64]bool{}}
+	return &Index{db: db, written: written, tenant: tenant, TTL: ttl, Sums: map[uint64]bool{}}
 }
 
 // Write writes the rows concurrently with what they lead to, and remembers them.
@@ -75,7 +76,7 @@ func (x *Index) Write(ctx context.Context, with ...cql.Mutation) error {
 
 // Partition adds that a partition exists. at is a time within it.
 func (x *Index) Partition(k Kind, id string, unit uint32, shard int, label string, at andon.Time) {
-	ttl := x.Ttl
+	ttl := x.TTL
 	if k == OfSupervisor || k == OfEscalations {
 		ttl.Retention = andon.Forever // a device may be escalated for longer than its log is kept
 	}
@@ -102,7 +103,7 @@ func (x *Index) Operator(operator, device string, at andon.Time) {
 	hour := at.Hour()
 	x.add("INSERT INTO hints_by_operator (tenant, operator, hour, device) VALUES (?, ?, ?, ?) "+
 		"USING TIMESTAMP ? AND TTL ?",
-		[]any{x.tenant, operator, int(hour), device, x.Ttl.stamp(at), x.Ttl.Seconds(at)},
+		[]any{x.tenant, operator, int(hour), device, x.TTL.stamp(at), x.TTL.Seconds(at)},
 		"hints_by_operator", operator, strconv.Itoa(int(hour)), device)
 	x.Partition(OfOperator, operator, hour, 0, "", at)
 	x.answers(operator, device)
@@ -125,7 +126,7 @@ func (x *Index) answers(operator, device string) {
 func (x *Index) metric(metric, device string, at andon.Time) {
 	x.add("INSERT INTO devices_by_metric (tenant, metric, bucket, device) VALUES (?, ?, ?, ?) "+
 		"USING TIMESTAMP ? AND TTL ?",
-		[]any{x.tenant, metric, Bucket(device), device, x.Ttl.stamp(at), x.Ttl.Seconds(at)},
+		[]any{x.tenant, metric, Bucket(device), device, x.TTL.stamp(at), x.TTL.Seconds(at)},
 		"devices_by_metric", metric, device, strconv.Itoa(int(at.Day())))
 	x.Name(OfMetric, metric)
 }
@@ -181,7 +182,7 @@ func (s Reader) Units(
 		text += " ORDER BY unit ASC, shard DESC, label DESC"
 	}
 	args := []any{tenant, string(k), id, int(from), int(min(to, 1<<31-1))}
-	all := cql.Pages(s.DB, cql.Ask(text, 3), args, 64, (*unitRow).into)
+	all := cql.Pages(s.DB, cql.Ask(text, 3), args, 64, (*unitRow).columns)
 	same := func(a, b *unitRow) bool { return a.unit == b.unit }
 	return seq.Map(all.Groups(ctx, same), newUnit)
 }
@@ -205,7 +206,7 @@ type unitRow struct {
 	label       string
 }
 
-func (r *unitRow) into() []any { return []any{&r.unit, &r.shard, &r.label} }
+func (r *unitRow) columns() []any { return []any{&r.unit, &r.shard, &r.label} }
 
 func (u *Unit) add(r unitRow) {
 	if !slices.Contains(u.stored, r.shard) {

@@ -125,10 +125,13 @@ type escalationRow struct {
 	state, to string
 }
 
-func (r *escalationRow) into() []any { return []any{&r.at, &r.time, &r.state, &r.to} }
+func (r *escalationRow) columns() []any { return []any{&r.at, &r.time, &r.state, &r.to} }
 
-var EscalationsDown = cql.Ask("SELECT at, time, state, supervisor FROM escalations_by_day "+
-	"WHERE tenant = ? AND device = ? AND day = ?", 3)
+// EscalationsDown reads the escalations of a day, newest first.
+var EscalationsDown = cql.Query{
+	Text: "SELECT at, time, state, supervisor FROM escalations_by_day " +
+		"WHERE tenant = ? AND device = ? AND day = ?", Partition: 3,
+}
 
 // Escalations returns the escalations of a device that may be of an entry from a time on, without
 // By and Note: newest first, those that were made at one time together. An escalation is made at
@@ -147,7 +150,7 @@ func (s Reader) Escalations(
 			}
 			args := []any{t.Key, string(device), int(u.Number)}
 			one := []*shared.Rows[escalationRow]{
-				cql.Pages(s.DB, EscalationsDown, args, 16, (*escalationRow).into),
+				cql.Pages(s.DB, EscalationsDown, args, 16, (*escalationRow).columns),
 			}
 			for rows, err := range shared.Instants(ctx, one, at, andon.Desc) {
 				if err != nil || !yield(escalationsOf(device, rows)) {

@@ -19,6 +19,7 @@ func sortEntries(entries []andon.Entry, states *andon.StateSet, o andon.Order) {
 	})
 }
 
+// OperatorHour returns the entries of an operator in an hour that a query selects, in its order.
 func (s Reader) OperatorHour(
 	ctx context.Context, t *Tenant, operator andon.PersonID, hour uint32, q andon.EventQuery,
 ) ([]andon.Entry, error) {
@@ -48,6 +49,8 @@ func (s Reader) OperatorHour(
 	return events, err
 }
 
+// SupervisorDay returns the entries of a day that are escalated to a supervisor and that a query
+// selects, in its order.
 func (s Reader) SupervisorDay(
 	ctx context.Context, t *Tenant, supervisor andon.PersonID, day uint32, q andon.EventQuery,
 ) ([]andon.Entry, error) {

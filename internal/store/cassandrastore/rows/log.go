@@ -23,7 +23,7 @@ type eventRow struct {
 	recordValue // of an escalation or a withdrawal
 }
 
-func (r *eventRow) into() []any {
+func (r *eventRow) columns() []any {
 	return []any{&r.time, &r.state, &r.at, &r.supervisor, &r.EntryValue, &r.recordValue}
 }
 
@@ -34,9 +34,9 @@ const eventColumns = "SELECT time, state, at, supervisor, entry, record FROM eve
 const eventsOrder = "ORDER BY time ASC, state DESC, at ASC, supervisor DESC"
 
 var (
-	eventsDown  = cql.Ask(eventColumns+"AND time >= ? AND time <= ?", 4)
-	eventsUp    = cql.Ask(eventsDown.Text+" "+eventsOrder, 4)
-	eventsEntry = cql.Ask(eventColumns+"AND time = ? AND state = ?", 4)
+	eventsDown  = cql.Query{Text: eventColumns + "AND time >= ? AND time <= ?", Partition: 4}
+	eventsUp    = cql.Query{Text: eventsDown.Text + " " + eventsOrder, Partition: 4}
+	eventsEntry = cql.Query{Text: eventColumns + "AND time = ? AND state = ?", Partition: 4}
 )
 
 // entryOf joins the rows of one entry, in whatever order they are: of two deliveries in two shards
@@ -103,7 +103,7 @@ func (s Reader) entryRows(
 		for _, shard := range u.shardsOf(at, state) {
 			var r eventRow
 			args := []any{t.Key, string(device), int(day), shard, int64(at), string(state)}
-			err := s.DB.Each(ctx, eventsEntry, args, r.into(), func() { rows = append(rows, r) })
+			err := s.DB.Each(ctx, eventsEntry, args, r.columns(), func() { rows = append(rows, r) })
 			if err != nil {
 				return nil, err
 			}
@@ -126,6 +126,7 @@ func (s Reader) First(
 	return 0, nil
 }
 
+// LastUnit is the unit of the end of a span, or the last one where it has none.
 func LastUnit(to andon.Time, of func(andon.Time) uint32) uint32 {
 	if to == 0 {
 		return 1<<31 - 1
@@ -189,7 +190,7 @@ func (s Reader) day(
 	var shards []*shared.Rows[eventRow]
 	for _, shard := range u.Shards {
 		args := []any{t.Key, string(device), int(u.Number), shard, int64(span.From), int64(to)}
-		shards = append(shards, cql.Pages(s.DB, ask, args, size, (*eventRow).into))
+		shards = append(shards, cql.Pages(s.DB, ask, args, size, (*eventRow).columns))
 	}
 	at := func(r *eventRow) int64 { return r.time }
 	return seq.Of(func(yield func(andon.Entry) bool) error {
@@ -236,13 +237,13 @@ func entriesOf(
 func InsertWithdrawal(
 	tenant string, w *andon.Withdrawal, shard int, stamp int64, ttl Lifetime,
 ) []cql.Mutation {
-	device, beside := string(w.Device), &andon.Escalation{By: w.By, Note: w.Note}
+	device, record := string(w.Device), &andon.Escalation{By: w.By, Note: w.Note}
 	row := WithdrawnRow(andon.EntryRef{Time: w.Time, State: w.State})
 	return []cql.Mutation{cql.One(
 		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
 			"record) VALUES (?, ?, ?, ?, ?, ?, ?, '', ?) USING TIMESTAMP ? AND TTL ?",
 		tenant, device, int(w.Time.Day()), shard, int64(w.Time), string(w.State),
-		-int64(w.At), packRecord(beside), stamp, ttl.Seconds(w.Time)), cql.One(
+		-int64(w.At), packRecord(record), stamp, ttl.Seconds(w.Time)), cql.One(
 		"INSERT INTO latest_by_device (tenant, device, state, withdrawn) VALUES (?, ?, ?, ?) "+
 			"USING TIMESTAMP ?",
 		tenant, device, row, stamp, stamp)}

@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
+// PackReading encodes a message.
 func PackReading(stamp int64, r *andon.Reading) cql.Packed {
 	metrics := binary.BigEndian.AppendUint32(nil, uint32(len(r.Metrics)))
 	for _, m := range r.Metrics {
@@ -83,7 +84,7 @@ func InsertReadings(
 			"INSERT INTO readings_by_device (tenant, device, day, shard, time, message, reading) "+
 				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
 			tenant, string(r.Device), int(p.day), p.shard, int64(r.Time), MessageID(r),
-			PackReading(stamp, r), stamp, index.Ttl.Seconds(r.Time)))
+			PackReading(stamp, r), stamp, index.TTL.Seconds(r.Time)))
 		sizes[at] += 64 + 32*len(r.Metrics) + len(r.Metadata)
 		index.Partition(OfReadings, string(r.Device), p.day, p.shard, "", r.Time)
 		for _, m := range r.Metrics {
@@ -103,14 +104,16 @@ type readingRow struct {
 	readingValue
 }
 
-func (r *readingRow) into() []any { return []any{&r.time, &r.readingValue} }
+func (r *readingRow) columns() []any { return []any{&r.time, &r.readingValue} }
 
 const readingColumns = "SELECT time, reading FROM readings_by_device " +
 	"WHERE tenant = ? AND device = ? AND day = ? AND shard = ? AND time >= ? AND time <= ?"
 
 var (
-	readingsDown = cql.Ask(readingColumns, 4)
-	readingsUp   = cql.Ask(readingColumns+" ORDER BY time ASC, message DESC", 4)
+	readingsDown = cql.Query{Text: readingColumns, Partition: 4}
+	readingsUp   = cql.Query{
+		Text: readingColumns + " ORDER BY time ASC, message DESC", Partition: 4,
+	}
 )
 
 // join joins the messages of one time, the latest delivery last.
@@ -177,7 +180,9 @@ func (s Reader) readingsOn(
 			args := []any{t.Key, string(device), int(u.Number), shard,
 				int64(span.From), int64(span.To)}
 			size := min(max(q.Limit+1, 10), 500)
-			one := []*shared.Rows[readingRow]{cql.Pages(s.DB, ask, args, size, (*readingRow).into)}
+			one := []*shared.Rows[readingRow]{
+				cql.Pages(s.DB, ask, args, size, (*readingRow).columns),
+			}
 			for rows, err := range shared.Instants(ctx, one, at, q.Order) {
 				if err != nil || !yield(join(device, rows)) {
 					return err

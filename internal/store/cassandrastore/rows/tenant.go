@@ -48,6 +48,7 @@ type Purged struct {
 	Newest int64                  // write timestamp of the newest row
 }
 
+// DeviceKey is the key of a device that had so many before.
 func DeviceKey(device andon.DeviceID, before int) andon.DeviceID {
 	if before == 0 {
 		return device

@@ -15,7 +15,8 @@ import (
 // Times are µs since 1970, as CQL bigint, since CQL timestamps have milliseconds only. They are
 // also write timestamps, which must be above 0.
 
-// The content of an entry is one frozen value, so that it stays whole at equal write timestamps:
+// EntryValue is the content of an entry: one frozen value, so that it stays whole at equal write
+// timestamps:
 //
 //	entry (delivery bigint, operator text, message text, attributes text)
 //
@@ -23,6 +24,7 @@ import (
 // one has the greater bytes.
 type EntryValue shared.Content
 
+// PackEntry encodes the content of an entry.
 func PackEntry(stamp int64, e *andon.Event) cql.Packed {
 	size := 4*4 + 8 + len(e.Operator) + len(e.Message) + len(e.Attributes)
 	b := make([]byte, 0, size)
@@ -63,6 +65,7 @@ type AssignedValue struct {
 	Operator        string
 }
 
+// PackAssigned encodes an assignment.
 func PackAssigned(stamp int64, a andon.Assignment) cql.Packed {
 	b := cql.AppendBigint(cql.AppendBigint(nil, stamp), int64(a.From))
 	return cql.AppendText(b, string(a.Operator))
@@ -75,17 +78,19 @@ func (a *AssignedValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	return f.Err
 }
 
-// A row of latest_by_device is named by a state, or by an entry that was withdrawn:
+// WithdrawnRow names the row of a withdrawn entry in latest_by_device. Other rows are named by
+// their state:
 //
 //	[0][time in 16 hexadecimal digits][state]
 //
-// The latter says that the entry was withdrawn. Its columns have the newest entry of the state that
+// Its columns have the newest entry of the state that
 // is older and was not withdrawn, if there is one, since the row of the state has the withdrawn
 // one. No state begins with a zero byte, so these rows come first, by time.
 func WithdrawnRow(w andon.EntryRef) string {
 	return fmt.Sprintf("\x00%016x%s", int64(w.Time), w.State)
 }
 
+// WithdrawnIn returns the withdrawn entry that a row is named by.
 func WithdrawnIn(row string) (w andon.EntryRef, ok bool) {
 	const state = 1 + 16
 	if len(row) < state || row[0] != 0 {
@@ -95,7 +100,7 @@ func WithdrawnIn(row string) (w andon.EntryRef, ok bool) {
 	return andon.EntryRef{Time: andon.Time(at), State: andon.State(row[state:])}, err == nil
 }
 
-// A start (of the present run or incident) is stored as
+// PackStart encodes a start (of the present run or incident) as
 //
 //	[severity of the base][its state][0][inverted first, 8][final, 1]
 //
@@ -117,6 +122,7 @@ func PackStart(m shared.Start) []byte {
 	return append(b, 0)
 }
 
+// StartStamp is the write timestamp of a start.
 func StartStamp(m shared.Start) int64 {
 	if m.Gen > 0 {
 		return AboveTimes + int64(m.Gen)
