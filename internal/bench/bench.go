@@ -1,243 +1,266 @@
-// Package bench measures a store in process: it lets a fleet report, asks what people ask, and does
-// the same writes on the baseline in turn, because a figure of one machine says little without a
-// ceiling beside it. It knows the contract of andon.Store and no engine; clock and stores are
-// passed in.
+// Package bench measures stores and servers: a made-up fleet reports to them and queries them. It
+// measures several targets in turn under the same load, because a figure of one machine says little
+// without a ceiling of the same run. It knows the contract of andon.Store and the HTTP API, and no
+// engine; clock and targets are passed in.
 //
-// What it does is the same for the same options, but for how much of it fits into the time. It
-// works in a throwaway tenant.
+// The operations are the same for the same options; how many of them fit into the time differs.
 package bench
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
-// Options are what is measured. Now must be given, and so must each number but Seed.
+// Options are what is measured. Now must be given, and so must each number but Seed and Pause.
 type Options struct {
 	Now      func() time.Time // the clock to measure with
-	Tenant   andon.TenantID   // the throwaway tenant; it must not be there
-	Keep     bool             // do not delete the tenant
 	Seed     uint64           // another one makes another fleet
 	Devices  int              // at least MinDevices
 	Events   int              // before anything is measured, at least one of each device
-	Writers  int              // of one event each, at once
+	Writers  int              // that append single events concurrently
 	Batch    int              // events of a batch
 	Duration time.Duration    // of each load
-	Loads    []string         // kinds of loads; empty: all
-	Soak     int              // events of the soak; 0: as many as fit into ten times Duration
-	// Rest is how long to wait at most before a load until no server is busy with what earlier
-	// loads have left it to do; 0: not at all.
-	Rest time.Duration
-	// Told hears how far the run is. It may be called concurrently and must return at once.
-	Told func(Step)
+	Kinds    []string         // of loads, beside the filling; empty: all
+	Escalate bool             // some warnings are escalated to a supervisor
+	Pause    time.Duration    // after a load that writes: targets finish background work
+	// Report is called with the progress of the run. It may be called concurrently and must return
+	// at once.
+	Report func(Step)
 }
 
 // MinDevices is the smallest fleet that has devices in all states.
 const MinDevices = 10
 
-// Step is how far a run is.
+// Step is the progress of a run.
 type Step struct {
 	Load   string
 	Number int     // of the load, from 1
-	Of     int     // loads
+	Loads  int     // of the run
 	Done   float64 // of the load, 0 to 1
 }
 
-// Subject is an open store that is measured. What it can do beyond the contract is nil where it
-// can't.
-type Subject struct {
-	Name  string
-	Store andon.Store
-	// Ceiling opens the engine alone, as adapter.Files has it; nil where there is none.
-	Ceiling func() (
-		keep func(context.Context, []andon.Event) error, end func() error, err error,
-	)
+// Target is what is measured: a store, a server, or the ceiling of another target.
+type Target struct {
+	Name string
+	// Dial opens what one caller sends through.
+	Dial func(ctx context.Context) (Conn, error)
+	// Usage returns what the target has used until now, for a load that writes or that does not.
+	// Nil: it does not say.
+	Usage func(ctx context.Context, writes bool) (Usage, error)
+	// Filled checks that the target shows the fleet after it has reported its past, and waits until
+	// it does. Nil: that is not checked.
+	Filled  func(ctx context.Context, want map[andon.State]int) error
+	Queries bool // it answers queries
 }
 
-// Row is what one load came to. What is nil was not measured.
-type Row struct {
-	Subject string `json:"subject"`
-	Load    string `json:"load"`
-	// InFlight is how many operations were under way at once.
-	InFlight int           `json:"in_flight"`
-	Ops      int64         `json:"ops"`
-	OpsRate  float64       `json:"ops_per_second"`
-	P50      time.Duration `json:"p50_ns"`
-	P99      time.Duration `json:"p99_ns"`
-	P999     time.Duration `json:"p999_ns"`
-	// EventsRate is events written in a second; nil where nothing is written.
-	EventsRate *float64 `json:"events_per_second"`
-	// CeilingRate is events written in a second by the baseline, in the same run.
-	CeilingRate *float64 `json:"ceiling_events_per_second"`
-	// OfCeiling is the median of what each spell reached of the baseline's in the same turn.
-	OfCeiling *float64 `json:"of_ceiling"`
-	// OfRaw is, likewise, what a server reached of its engine alone, in process.
-	OfRaw *float64 `json:"of_raw,omitempty"`
-	// CeilingP50 and CeilingP99 are the baseline's, where waiting is what is measured.
-	CeilingP50 *time.Duration `json:"ceiling_p50_ns"`
-	CeilingP99 *time.Duration `json:"ceiling_p99_ns"`
-	// BytesPerEvent is what the store grew on its disk by.
-	BytesPerEvent *float64 `json:"bytes_per_event"`
-	// Open says that operations began at their time, and what they took counts from then on.
-	Open bool `json:"open_loop,omitempty"`
-	// CPU is the processor time of a server for one event that is written, or for one question.
-	CPU *time.Duration `json:"cpu_ns,omitempty"`
-	// WrittenPerEvent is the bytes that a server wrote into all its files.
-	WrittenPerEvent *float64 `json:"written_per_event,omitempty"`
-	// Memory is the resident memory of a server behind the load.
-	Memory *int64 `json:"memory_bytes,omitempty"`
-
-	rates []float64 // of its spells
+// Conn is what one caller sends through.
+type Conn interface {
+	// Append stores events, and returns once they are durable. It calls begin when it has prepared
+	// the request: the time is measured from there.
+	Append(ctx context.Context, events []andon.Event, begin func()) error
+	Close() error
 }
 
-// Measure runs all loads on a subject: it fills the store, asks, and writes on. The rows that were
-// measured before an error are returned with it. Nothing is left in the store, unless Keep is set,
-// also when the context ends.
-func Measure(ctx context.Context, s Subject, o Options) (rows []Row, err error) {
-	if err := errors.Join(o.Check(), o.CheckLoads(StoreLoads())); err != nil {
+// Usage is what a target has used since it was started. What it does not say is 0.
+type Usage struct {
+	CPU     time.Duration
+	Memory  int64 // resident, now
+	Written int64 // bytes, into all files
+	Kept    int64 // bytes of all files, now
+}
+
+// Load is one kind of operation, which is repeated for some time. Either Part or Do is set.
+type Load struct {
+	Kind, Name string // without a name it is not measured
+	Callers    int    // that operate concurrently
+	Items      int    // events, or readings, that an operation writes; 0: it is a query
+	// Part is what the n-th operation appends of the fleet. Its rounds count from the first one of
+	// which nothing has been written.
+	Part func(n int64) Part
+	Do   func(ctx context.Context, c Conn, n int64, begin func()) error
+	// Takes selects targets; nil: all.
+	Takes func(*Target) bool
+	// Ops is how many operations there are; 0: as many as fit into the time.
+	Ops int64
+	// Share is set for operations that begin at a fixed rate: this share of the rate that the
+	// target reached with the last load of that kind. What each takes counts from when it was due.
+	Share float64
+	Once  bool // it is measured in one turn
+}
+
+// Bench is one run.
+type Bench struct {
+	Options
+	fleet   *fleet
+	targets []Target
+	round   int // of the fleet: the first of which nothing has been written
+	step    Step
+	rates   map[string]float64 // operations a second, by kind and target
+}
+
+// New prepares a run. Options that it can't use are Invalid.
+func New(o Options, targets ...Target) (*Bench, error) {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	r := &run{Options: o, subject: s, fleet: newFleet(o.Seed, o.Devices, o.Events/o.Devices)}
-	if _, err := s.Store.PutTenant(ctx, andon.NewTenant(o.Tenant)); err != nil {
-		return nil, fmt.Errorf("make the tenant of the run: %w", err)
-	}
-	defer func() { err = errors.Join(err, r.tidy(ctx)) }()
-	end, err := r.openBaseline()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, end()) }()
-	loads := r.loads()
-	for i, l := range loads {
-		r.step = Step{Load: l.name, Number: i + 1, Of: len(loads)}
-		row, err := l.measure(ctx)
-		if err != nil {
-			return rows, fmt.Errorf("%s: %w", l.name, err)
-		}
-		row.Subject, row.Load = s.Name, l.name
-		rows = append(rows, row)
-	}
-	return rows, nil
+	f := newFleet(o.Seed, o.Devices, o.Events/o.Devices)
+	f.escalate = o.Escalate
+	return &Bench{Options: o, targets: targets, fleet: f, rates: map[string]float64{}}, nil
 }
 
-// Check reports as Invalid what no run can be made of.
-func (o *Options) Check() error {
+func (o *Options) check() error {
 	for _, n := range []struct {
-		name        string
-		value, most int
-		least       int
+		name               string
+		value, least, most int
 	}{
-		{"devices", o.Devices, 10_000_000, MinDevices},
-		{"events", o.Events, 1_000_000_000, o.Devices},
-		{"writers", o.Writers, 4096, 1},
-		{"batch", o.Batch, andon.MaxRequestEntries, 1},
-		{"soak", o.Soak, 1_000_000_000, 0},
+		{"devices", o.Devices, MinDevices, 10_000_000},
+		{"events", o.Events, o.Devices, 1_000_000_000},
+		{"writers", o.Writers, 1, 4096},
+		{"batch", o.Batch, 1, andon.MaxRequestEntries},
+		{"duration", int(o.Duration), 1, 1 << 62},
 	} {
 		if n.value < n.least || n.value > n.most {
 			return andon.Errorf(andon.Invalid, "%s %s is not within %s to %s",
 				n.name, grouped(n.value), grouped(n.least), grouped(n.most))
 		}
 	}
-	if o.Duration <= 0 {
-		return andon.Errorf(andon.Invalid, "duration %s is not above 0", o.Duration)
-	}
 	return nil
 }
 
-type run struct {
-	Options
-	subject  Subject
-	baseline keeper // nil where the store has none
-	fleet    *fleet
-	round    int // of the fleet: the first that nothing was written of
-	step     Step
+// Measure runs loads of the wanted kinds. The rows that were measured before an error are returned
+// with it: for each load one of each target, in their order.
+func (b *Bench) Measure(ctx context.Context, loads []Load) (rows []Row, err error) {
+	loads = slices.DeleteFunc(slices.Clone(loads), func(l Load) bool {
+		wanted := l.Kind == Fill || len(b.Kinds) == 0 || slices.Contains(b.Kinds, l.Kind)
+		return !wanted || len(b.lanes(&l)) == 0
+	})
+	for i := range loads {
+		l := &loads[i]
+		b.step = Step{Load: cmp.Or(l.Name, l.Kind), Number: i + 1, Loads: len(loads)}
+		b.report(0)
+		if i > 0 && loads[i-1].Items > 0 {
+			if err := sleep.For(ctx, b.Pause); err != nil {
+				return rows, err
+			}
+		}
+		found, err := b.measure(ctx, l)
+		if err != nil {
+			return rows, fmt.Errorf("%s: %w", b.step.Load, err)
+		}
+		rows = append(rows, found...)
+	}
+	return rows, nil
 }
 
-type load struct {
-	name    string
-	measure func(context.Context) (Row, error)
+func (b *Bench) report(done float64) {
+	if b.Report != nil {
+		step := b.step
+		step.Done = done
+		b.Report(step)
+	}
 }
 
-func (r *run) loads() []load {
-	var loads []load
-	add := func(kind string, more ...load) {
-		if r.wants(kind) {
-			loads = append(loads, more...)
+// turns is how often each target is measured under a load.
+const turns = 5
+
+// lane is a target under one load.
+type lane struct {
+	*Target
+	load   *Load
+	next   atomic.Int64 // the number of its next operation
+	before Usage
+	turns  []*turn
+}
+
+// lanes are of the targets that take a load.
+func (b *Bench) lanes(l *Load) (lanes []*lane) {
+	for i := range b.targets {
+		if t := &b.targets[i]; l.Takes == nil || l.Takes(t) {
+			lanes = append(lanes, &lane{Target: t, load: l})
 		}
 	}
-	writes := r.writes()
-	add(kindFill, r.fill())
-	add(kindQuestions, r.asks()...)
-	add(kindSingle, writes[0])
-	add(kindBatch, writes[1:]...)
-	add(kindImport, r.beside())
-	add(kindQuestions, r.asking("devices in a state that most left", r.askLeft))
-	return loads
+	return lanes
 }
 
-// tell says how far the present load is.
-func (r *run) tell(done float64) {
-	if r.Told != nil {
-		step := r.step
-		step.Done = done
-		r.Told(step)
+// measure puts a load on the targets in turn, because the speed of a machine changes within
+// seconds. Every second turn goes the other way round, so that no target always follows the one
+// that leaves most work in the background. What a target does while others have their turn counts
+// as used by its operations: it has deferred it. A first turn is not counted, unless the number of
+// operations is fixed.
+func (b *Bench) measure(ctx context.Context, l *Load) (rows []Row, err error) {
+	lanes := b.lanes(l)
+	for _, n := range lanes {
+		if n.before, err = n.usage(ctx, l.Items > 0); err != nil {
+			return nil, fmt.Errorf("%s: %w", n.Name, err)
+		}
 	}
+	first, last := -1, turns
+	if l.Ops > 0 {
+		first, last = 0, int(min(turns, l.Ops))
+	}
+	if l.Once {
+		first, last = 0, 1
+	}
+	all := slices.Clone(lanes)
+	for i := first; i < last; i++ {
+		b.report(float64(i-first) / float64(last-first))
+		for _, n := range lanes {
+			if err := b.turn(ctx, n, i, last); err != nil {
+				return nil, fmt.Errorf("%s: %w", n.Name, err)
+			}
+		}
+		slices.Reverse(lanes)
+	}
+	return b.rows(ctx, l, all)
 }
 
-func (r *run) openBaseline() (func() error, error) {
-	if r.subject.Ceiling == nil {
-		return func() error { return nil }, nil
+// rows are what came of a load.
+func (b *Bench) rows(ctx context.Context, l *Load, lanes []*lane) (rows []Row, err error) {
+	used := 0
+	for _, n := range lanes {
+		row, err := n.row(ctx)
+		if err == nil && l.Kind == Fill && l.Name != "" && n.Filled != nil {
+			err = n.Filled(ctx, b.fleet.counts())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", n.Name, err)
+		}
+		b.rates[l.Kind+" "+n.Name] = row.OpsRate
+		if l.Part != nil && n.next.Load() > 0 {
+			last := l.Part(n.next.Load() - 1)
+			used = max(used, last.Round+last.Rounds)
+		}
+		if l.Name != "" {
+			rows = append(rows, row)
+		}
 	}
-	keep, end, err := r.subject.Ceiling()
-	if andon.KindOf(err) == andon.Unsupported {
-		return func() error { return nil }, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open the ceiling: %w", err)
-	}
-	r.baseline = func(ctx context.Context, _ andon.Time, events []andon.Event) error {
-		return keep(ctx, events)
-	}
-	return end, nil
+	b.round += used
+	return rows, nil
 }
 
-func (r *run) tidy(ctx context.Context) error {
-	if r.Keep {
-		return nil
+// turn lets one target operate once.
+func (b *Bench) turn(ctx context.Context, n *lane, number, last int) error {
+	l := n.load
+	j := job{lane: n, length: b.Duration / turns}
+	if l.Once {
+		j.length = b.Duration
 	}
-	if err := r.subject.Store.DeleteTenant(context.WithoutCancel(ctx), r.Tenant); err != nil {
-		return fmt.Errorf("delete tenant %s: %w", r.Tenant, err)
+	if l.Ops > 0 {
+		j.length, j.end = 0, l.Ops*int64(number+1)/int64(last)
 	}
-	return nil
-}
-
-// size returns how many bytes the store has on its disk; not known where it can't say.
-func (r *run) size(ctx context.Context) (bytes int64, known bool, err error) {
-	bytes, err = r.subject.Store.Size(ctx)
-	if andon.KindOf(err) == andon.Unsupported {
-		return 0, false, nil
+	if l.Share > 0 {
+		j.gap = time.Duration(float64(time.Second) / (b.rates[l.Kind+" "+n.Name] * l.Share))
 	}
-	return bytes, err == nil, err
-}
-
-// grown does some writing, which returns how many events it wrote, and notes what each of them took
-// on the disk. Where the store became smaller, because it tidied up meanwhile, nothing is noted.
-func (r *run) grown(ctx context.Context, row *Row, write func() (events int64, err error)) error {
-	before, known, err := r.size(ctx)
-	if err != nil {
-		return err
-	}
-	events, err := write()
-	if err != nil || !known {
-		return err
-	}
-	after, _, err := r.size(ctx)
-	if err == nil && after > before && events > 0 {
-		row.BytesPerEvent = new(float64(after-before) / float64(events))
+	t, err := b.drive(ctx, j)
+	if number >= 0 {
+		n.turns = append(n.turns, t)
 	}
 	return err
 }

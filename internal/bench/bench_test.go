@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/bench"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -21,15 +23,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func options() bench.Options {
 	return bench.Options{
-		Now: time.Now, Tenant: "bench", Seed: 7, Devices: 200, Events: 600, Writers: 8, Batch: 50,
+		Now: time.Now, Seed: 7, Devices: 200, Events: 600, Writers: 8, Batch: 50,
 		Duration: 5 * time.Millisecond,
 	}
 }
 
-// able is a store with an engine beside it that takes no time.
+// able is a store with an engine next to it that takes no time.
 type able struct {
 	andon.Store
-	appended, baseline, open atomic.Int64
+	appended, baseline atomic.Int64
 }
 
 func (a *able) Append(
@@ -39,68 +41,60 @@ func (a *able) Append(
 	return a.Store.Append(ctx, id, received, events)
 }
 
-func (a *able) ceiling() (
-	keep func(context.Context, []andon.Event) error, end func() error, err error,
-) {
-	a.open.Add(1)
-	keep = func(_ context.Context, events []andon.Event) error {
-		a.baseline.Add(int64(len(events)))
-		return nil
-	}
-	return keep, func() error { a.open.Add(-1); return nil }, nil
+func (a *able) ceiling(_ context.Context, events []andon.Event) error {
+	a.baseline.Add(int64(len(events)))
+	return nil
 }
 
 func (a *able) Size(context.Context) (int64, error) { return 10 * a.appended.Load(), nil }
 
-// subject makes a subject of a store.
-func subject(name string, s andon.Store) bench.Subject {
-	subject := bench.Subject{Name: name, Store: s}
-	if a, ok := s.(*able); ok {
-		subject.Ceiling = a.ceiling
+// measureStore fills a store and writes to it, in a tenant of its own.
+func measureStore(ctx context.Context, s andon.Store, o bench.Options) ([]bench.Row, error) {
+	t, end, err := bench.Store(ctx, "store", s, "bench", false)
+	if err != nil {
+		return nil, err
 	}
-	return subject
+	targets := []bench.Target{t}
+	if a, ok := s.(*able); ok {
+		targets = append(targets, bench.Direct("ceiling", a.ceiling))
+	}
+	b, err := bench.New(o, targets...)
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	rows, err := b.Measure(ctx, slices.Concat(b.Filling(), b.Asking(), b.Writes()))
+	return bench.Compare(rows, "store", "ceiling"), errors.Join(err, end())
 }
 
-func TestMeasureAble(t *testing.T) {
+func TestMeasureStore(t *testing.T) {
 	s := &able{Store: memstore.New()}
 	var steps atomic.Int64
 	o := options()
-	o.Told = func(bench.Step) { steps.Add(1) }
-	rows, err := bench.Measure(t.Context(), subject("able", s), o)
+	o.Report = func(bench.Step) { steps.Add(1) }
+	rows, err := measureStore(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var loads []string
 	for _, r := range rows {
 		loads = append(loads, r.Load)
-		if r.Subject != "able" || r.Ops == 0 || r.OpsRate <= 0 || r.P50 > r.P99 {
+		if r.Subject != "store" || r.Ops == 0 || r.OpsRate <= 0 || r.P50 > r.P99 {
 			t.Errorf("%+v", r)
 		}
-		writes := r.EventsRate != nil
-		if writes && (r.BytesPerEvent == nil || *r.BytesPerEvent != 10) {
-			t.Errorf("%s: bytes/event %v", r.Load, r.BytesPerEvent)
-		}
-		if measured := r.OfCeiling != nil; measured != writes {
-			t.Errorf("%s: of the ceiling: %v", r.Load, r.OfCeiling)
+		if r.BytesPerEvent == nil || *r.BytesPerEvent != 10 || r.OfCeiling == nil ||
+			r.EventsRate == nil || r.CeilingRate == nil {
+			t.Errorf("%+v", r)
 		}
 	}
 	want := []string{
-		"fill: 50 events of 50 devices",
-		"devices in a state: all 50",
-		"what a device shows", "counts of all states",
-		"last 100 entries of a device", "first 100 of an operator's hour",
-		"write: 1 event of 1 device",
-		"write: 50 events of 1 device",
-		"write: 50 events of 50 devices",
-		"write: 1 event beside an import by 50 events",
-		"devices in a state that most left",
+		"fill: 50 events of 50 devices", "write: 1 event",
+		"write: 50 events of 1 device", "write: 50 events of 50 devices",
 	}
 	if diff := cmp.Diff(want, loads); diff != "" {
 		t.Error(diff)
 	}
-	if s.open.Load() != 0 || s.baseline.Load() == 0 || steps.Load() == 0 {
-		t.Errorf("%d baselines left, %d events, %d steps",
-			s.open.Load(), s.baseline.Load(), steps.Load())
+	if s.baseline.Load() == 0 || steps.Load() == 0 {
+		t.Errorf("%d events, %d steps", s.baseline.Load(), steps.Load())
 	}
 	noTenantLeft(t, s)
 }
@@ -109,9 +103,10 @@ func TestMeasureAble(t *testing.T) {
 func TestMeasurePlain(t *testing.T) {
 	s, o := memstore.New(), options()
 	o.Devices, o.Events, o.Batch, o.Writers = bench.MinDevices, bench.MinDevices, 1, 1
-	rows, err := bench.Measure(t.Context(), subject("memory", s), o)
-	if err != nil {
-		t.Fatal(err)
+	o.Kinds = []string{bench.Single}
+	rows, err := measureStore(t.Context(), s, o)
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%v, %v", rows, err)
 	}
 	for _, r := range rows {
 		if r.CeilingRate != nil || r.OfCeiling != nil || r.BytesPerEvent != nil {
@@ -124,17 +119,14 @@ func TestMeasurePlain(t *testing.T) {
 func TestMeasureInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s, o := &able{Store: memstore.New()}, options()
-	o.Told = func(step bench.Step) {
-		if step.Number == 8 {
+	o.Report = func(step bench.Step) {
+		if step.Number == 4 {
 			cancel()
 		}
 	}
-	rows, err := bench.Measure(ctx, subject("able", s), o)
-	if !errors.Is(err, context.Canceled) || len(rows) != 7 {
+	rows, err := measureStore(ctx, s, o)
+	if !errors.Is(err, context.Canceled) || len(rows) != 2 {
 		t.Errorf("%d rows, %v", len(rows), err)
-	}
-	if s.open.Load() != 0 {
-		t.Error("a baseline is left")
 	}
 	noTenantLeft(t, s)
 }
@@ -153,25 +145,67 @@ func (f forgetful) Append(
 
 func TestMeasureWrongStore(t *testing.T) {
 	s := forgetful{memstore.New()}
-	_, err := bench.Measure(t.Context(), subject("forgetful", s), options())
+	_, err := measureStore(t.Context(), s, options())
 	if err == nil || !strings.Contains(err.Error(), "the store is wrong") {
 		t.Errorf("got %v", err)
 	}
 	noTenantLeft(t, s)
 }
 
-func TestMeasureKeep(t *testing.T) {
-	s, o := memstore.New(), options()
-	o.Keep = true
-	if _, err := bench.Measure(t.Context(), subject("memory", s), o); err != nil {
+func TestKeptTenant(t *testing.T) {
+	s := memstore.New()
+	_, end, err := bench.Store(t.Context(), "memory", s, "bench", true)
+	if err != nil || end() != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Tenant(t.Context(), o.Tenant); err != nil {
+	if _, err := s.Tenant(t.Context(), "bench"); err != nil {
 		t.Error(err)
 	}
-	if _, err := bench.Measure(t.Context(), subject("memory", s), o); err == nil {
-		t.Error("measured in a tenant that was there")
+	if _, _, err := bench.Store(t.Context(), "memory", s, "bench", true); err == nil {
+		t.Error("opened a tenant that exists")
 	}
+}
+
+// TestOpenLoop: operations at a fixed rate are timed from when they were due, also where no caller
+// was free.
+func TestOpenLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options()
+		o.Duration = 50 * time.Second
+		b, err := bench.New(o, slow("slow"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := bench.Load{Kind: "k", Name: "closed", Callers: 2, Do: wait}
+		late := bench.Load{Kind: "k", Name: "open", Callers: 1, Share: 0.75, Do: wait}
+		rows, err := b.Measure(t.Context(), []bench.Load{closed, late})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// One caller does one a second, where 1.5 are due.
+		if r := rows[0]; r.OpsRate != 2 || r.P50.Round(100*time.Millisecond) != time.Second {
+			t.Errorf("closed: %+v", r)
+		}
+		if r := rows[1]; !r.Open || r.P99 < 4*time.Second {
+			t.Errorf("open: %+v", r)
+		}
+	})
+}
+
+// slow is a target for operations that need none.
+func slow(name string) bench.Target {
+	return bench.Target{Name: name, Dial: func(context.Context) (bench.Conn, error) {
+		return idle{}, nil
+	}}
+}
+
+type idle struct{}
+
+func (idle) Append(context.Context, []andon.Event, func()) error { return nil }
+func (idle) Close() error                                        { return nil }
+
+func wait(ctx context.Context, _ bench.Conn, _ int64, _ func()) error {
+	return sleep.For(ctx, time.Second)
 }
 
 func TestCheck(t *testing.T) {
@@ -181,11 +215,11 @@ func TestCheck(t *testing.T) {
 		"events 199 is not within 200 to":      func(o *bench.Options) { o.Events = 199 },
 		"writers 0 is not within 1 to 4,096":   func(o *bench.Options) { o.Writers = 0 },
 		"batch 100,001 is not within 1 to 100": func(o *bench.Options) { o.Batch = 100_001 },
-		"duration 0s is not above 0":           func(o *bench.Options) { o.Duration = 0 },
+		"duration 0 is not within 1 to":        func(o *bench.Options) { o.Duration = 0 },
 	} {
 		o := options()
 		change(&o)
-		err := o.Check()
+		_, err := bench.New(o)
 		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}

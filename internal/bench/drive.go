@@ -2,152 +2,124 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon/internal/sleep"
 )
 
-// job is an operation that is done again and again, with rising numbers.
+// job is the operations of a load that one target does in one turn.
 type job struct {
-	callers int
-	next    *atomic.Int64 // the number of the next operation
-	most    int64         // how many numbers there are; 0: as many as fit into the time
-	length  time.Duration // after which no operation is begun; 0: until the numbers end
-	// due is when an operation is to begin, from the beginning of the job on. What it takes counts
-	// from then on, also where no caller was free. Nil: as soon as a caller is free.
-	due  func(n int64) time.Duration
-	over <-chan struct{} // once it is closed, no operation behind the first is begun
-	do   func(ctx context.Context, n int64, w *stopwatch) error
+	*lane
+	length time.Duration // after which no operation begins; 0: there is no limit
+	end    int64         // the first number that is not done; 0: there is no limit
+	// gap is the time from one operation to the next, where they begin at a fixed rate. What an
+	// operation takes counts from when it was due, also where no caller was free. 0: each begins as
+	// soon as a caller is free.
+	gap   time.Duration
+	first int64 // the number of the first operation
+	began time.Time
 }
 
-// spell is what a job came to in one go.
-type spell struct {
+// turn is what came of a job.
+type turn struct {
 	took  time.Duration
 	times histogram // of the operations
 }
 
-func (s *spell) rate() float64 {
-	return float64(s.times.total) / max(s.took, time.Nanosecond).Seconds()
+func (t *turn) rate() float64 {
+	return float64(t.times.total) / max(t.took, time.Nanosecond).Seconds()
 }
 
-type stopwatch struct {
-	now   func() time.Time
-	open  bool // it measures from when an operation was due
-	begun time.Time
+// caller does one operation after the other.
+type caller struct {
+	*Bench
+	conn  Conn
+	begun time.Time // the present operation
+	open  bool      // the time counts from when an operation was due
 	times histogram
 }
 
-// start starts again: an operation that has something to prepare calls it then.
-func (w *stopwatch) start() {
-	if !w.open {
-		w.begun = w.now()
+// begin says that an operation begins now: what it prepared before does not count.
+func (c *caller) begin() {
+	if !c.open {
+		c.begun = c.Now()
 	}
 }
 
-// until waits for the time from which on it measures, which may be past. It says whether that came.
-func (w *stopwatch) until(ctx context.Context, due time.Time, over <-chan struct{}) bool {
-	w.begun = due
-	wait := due.Sub(w.now())
-	if wait <= 0 {
-		return true
-	}
-	ended, err := sleep.Until(ctx, over, wait)
-	return !ended && err == nil
-}
-
-// stop counts the time since start, and returns what time it is.
-func (w *stopwatch) stop() time.Time {
-	now := w.now()
-	w.times.add(now.Sub(w.begun))
-	return now
-}
-
-// drive does a job with all of its callers, each of them once at least, and waits for all: what is
+// drive does a job with all of its callers, each of them at least once, and waits for all: what is
 // under way when the time is up counts, and so does the time that it takes. The first error ends
 // it.
-func (r *run) drive(ctx context.Context, j job) (*spell, error) {
+func (b *Bench) drive(ctx context.Context, j job) (_ *turn, err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	watches := make([]stopwatch, j.callers)
-	begun := r.Now()
+	callers := make([]caller, j.load.Callers)
+	for i := range callers {
+		c := &callers[i]
+		c.Bench, c.open = b, j.gap > 0
+		if c.conn, err = j.Dial(ctx); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, c.conn.Close()) }()
+	}
+	j.first, j.began = j.next.Load(), b.Now()
 	var running sync.WaitGroup
-	for i := range watches {
-		watches[i].now, watches[i].open = r.Now, j.due != nil
+	for i := range callers {
 		running.Go(func() {
-			if err := j.repeat(ctx, &watches[i], begun); err != nil {
+			if err := callers[i].repeat(ctx, &j); err != nil {
 				fail(err)
 			}
 		})
 	}
 	running.Wait()
-	if j.most > 0 { // callers also took numbers that they found to be too high
-		j.next.Store(min(j.next.Load(), j.most))
+	t := &turn{took: b.Now().Sub(j.began)}
+	if j.end > 0 { // callers also took numbers that they found to be too high
+		j.next.Store(min(j.next.Load(), j.end))
 	}
-	s := &spell{took: r.Now().Sub(begun)}
-	if j.due != nil { // else one that is done early would have a higher rate than was asked for
-		s.took = max(s.took, j.length)
+	if j.gap > 0 { // else one that is done early would have a higher rate than was asked for
+		t.took = max(t.took, j.length)
 	}
-	for i := range watches {
-		s.times.merge(&watches[i].times)
+	for i := range callers {
+		t.times.merge(&callers[i].times)
 	}
-	return s, context.Cause(ctx)
+	return t, context.Cause(ctx)
 }
 
-func (j *job) repeat(ctx context.Context, w *stopwatch, begun time.Time) error {
+func (c *caller) repeat(ctx context.Context, j *job) error {
 	for ctx.Err() == nil {
 		n := j.next.Add(1) - 1
-		if j.most > 0 && n >= j.most {
+		if j.end > 0 && n >= j.end {
 			return nil
 		}
-		w.start()
-		if j.due != nil {
-			due := j.due(n)
-			if j.length > 0 && due >= j.length || !w.until(ctx, begun.Add(due), j.over) {
+		c.begun = c.Now()
+		if j.gap > 0 {
+			due := time.Duration(n-j.first) * j.gap
+			if due >= j.length {
 				return nil
 			}
+			c.begun = j.began.Add(due)
+			if err := sleep.For(ctx, c.begun.Sub(c.Now())); err != nil {
+				return err
+			}
 		}
-		if err := j.do(ctx, n, w); err != nil {
+		if err := c.operate(ctx, j.load, n); err != nil {
 			return err
 		}
-		now := w.stop()
-		if j.length > 0 && now.Sub(begun) >= j.length || ended(j.over) {
+		now := c.Now()
+		c.times.add(now.Sub(c.begun))
+		if j.length > 0 && now.Sub(j.began) >= j.length {
 			return nil
 		}
 	}
 	return nil
 }
 
-// ended says whether a channel is closed.
-func ended(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
+func (c *caller) operate(ctx context.Context, l *Load, n int64) error {
+	if l.Do != nil {
+		return l.Do(ctx, c.conn, n, c.begin)
 	}
-}
-
-// note puts into a row what spells of one job came to: the median of their rates, so that a spell
-// in which the machine was busy otherwise does not count, and the times of all operations.
-func (r *Row) note(callers int, spells []*spell) {
-	var all histogram
-	r.rates = make([]float64, len(spells))
-	for i, s := range spells {
-		all.merge(&s.times)
-		r.rates[i] = s.rate()
-	}
-	r.InFlight, r.Ops, r.OpsRate = callers, all.total, median(r.rates)
-	r.P50, r.P99, r.P999 = all.quantile(0.5), all.quantile(0.99), all.quantile(0.999)
-}
-
-// of is what a row reached of another one: the median of what each spell reached of the other's
-// spell in the same turn.
-func (r *Row) of(ceiling *Row) float64 {
-	parts := make([]float64, len(r.rates))
-	for i, rate := range r.rates {
-		parts[i] = rate / ceiling.rates[i]
-	}
-	return median(parts)
+	part := l.Part(n)
+	part.Round += c.round
+	return c.conn.Append(ctx, c.fleet.events(part), c.begin)
 }

@@ -3,24 +3,24 @@ package bench
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 
 	"github.com/andonhq/andon"
 )
 
-// fleet is made up so that it is known how many devices are in each state: the factory of package
-// simulate lives as it likes. Every device reports once a round, with an operator and attributes.
-// One report in twenty is of another state than the device is at home in, so that states change as
-// they do in a plant.
+// fleet is made up so that it is known how many devices are in each state, which the factory of
+// package simulate does not say. Every device reports once a round, with an operator and
+// attributes. One report in twenty has another state than the device's home, so that states change
+// as they do in a plant.
 type fleet struct {
 	devices   []andon.DeviceID // ascending
 	operators []andon.PersonID
 	weather   []andon.JSON // attributes
 	homes     []home
-	ranks     permutation // who is at home in which state
-	turns     permutation // in which order devices report one by one
-	past      int         // rounds before anything is measured
+	ranks     []int // which devices are at home in which state
+	order     []int // in which devices report one by one
+	past      int   // rounds before anything is measured
+	escalate  bool
 }
 
 // home is a state that a known number of devices is in.
@@ -49,8 +49,8 @@ func newFleet(seed uint64, devices, rounds int) *fleet {
 		operators: make([]andon.PersonID, (devices-1)/devicesOfOperator+1),
 		weather:   make([]andon.JSON, 64),
 		homes:     homesOf(devices),
-		ranks:     newPermutation(dice, devices),
-		turns:     newPermutation(dice, devices),
+		ranks:     dice.Perm(devices),
+		order:     dice.Perm(devices),
 		past:      busyRounds + rounds,
 	}
 	for i := range f.devices {
@@ -78,18 +78,20 @@ func homesOf(devices int) (homes []home) {
 	return homes
 }
 
-// rest is how many devices are at home in none of the homes: they are normal.
-func (f *fleet) rest() int {
-	n := len(f.devices)
+// counts returns how many devices are in each state at the end of the past: those that are at home
+// in none of the homes are normal.
+func (f *fleet) counts() map[andon.State]int {
+	counts, rest := map[andon.State]int{}, len(f.devices)
 	for _, h := range f.homes {
-		n -= h.devices
+		counts[h.state], rest = h.devices, rest-h.devices
 	}
-	return n
+	counts["NORMAL"] = rest
+	return counts
 }
 
 // stateOf is what a device reports in a round. At the end of the past all are at home.
 func (f *fleet) stateOf(device, round int) andon.State {
-	rank := f.ranks.at(device)
+	rank := f.ranks[device]
 	if (rank+round)%awayOneIn == 0 && round != f.past-1 {
 		return "WARNING1"
 	}
@@ -108,17 +110,18 @@ func (f *fleet) timeOf(device, round int) andon.Time {
 	return base.Add(andon.Duration(round) * every).Add(phase)
 }
 
-// slice is a part of what the fleet reports: some devices beside each other, in some rounds.
-type slice struct {
-	device, devices int
-	round, rounds   int
+// Part is a part of what the fleet reports: some devices in order, in some rounds.
+type Part struct {
+	Device, Devices int
+	Round, Rounds   int
+	Alternate       bool // every event changes the state of its device
 }
 
-// events returns what is reported, in the order that a store takes events in.
-func (f *fleet) events(s slice) []andon.Event {
-	events := make([]andon.Event, 0, s.devices*s.rounds)
-	for device := s.device; device < s.device+s.devices; device++ {
-		for round := s.round; round < s.round+s.rounds; round++ {
+// events returns what is reported, in the order in which a store takes events.
+func (f *fleet) events(p Part) []andon.Event {
+	events := make([]andon.Event, 0, p.Devices*p.Rounds)
+	for device := p.Device; device < p.Device+p.Devices; device++ {
+		for round := p.Round; round < p.Round+p.Rounds; round++ {
 			e := andon.Event{
 				Device: f.devices[device], Time: f.timeOf(device, round),
 				State:      f.stateOf(device, round),
@@ -128,44 +131,25 @@ func (f *fleet) events(s slice) []andon.Event {
 			if e.State != "NORMAL" {
 				e.Message = "overheat"
 			}
+			if f.escalate && e.State == "WARNING1" && e.Device[len(e.Device)-1]%4 == 0 {
+				e.EscalatedTo = supervisorOf(e.Operator)
+			}
+			if p.Alternate {
+				e.State = []andon.State{"WARNING2", "WARNING3"}[round%2]
+			}
 			events = append(events, e)
 		}
 	}
 	return events
 }
 
+// supervisorOf is to whom the warnings of an operator's devices are escalated.
+func supervisorOf(operator andon.PersonID) andon.PersonID {
+	return "supervisor-" + operator[len(operator)-1:]
+}
+
 // busy returns the device that is the i-th of those with a past of their own.
 func (f *fleet) busy(i int) int { return i * (len(f.devices) / busyDevices) }
-
-// permutation puts numbers below n into another order, each of them once.
-type permutation struct{ n, step, start int }
-
-func newPermutation(dice *rand.Rand, n int) permutation {
-	p := permutation{n: n, step: 1 + dice.IntN(n), start: dice.IntN(n)}
-	for divisor(p.step, n) != 1 { // else some numbers would come twice
-		p.step++
-	}
-	return p
-}
-
-func (p permutation) at(i int) int { return (i*p.step + p.start) % p.n }
-
-// divisor is the greatest that two numbers have in common.
-func divisor(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
-// median of at least one number.
-func median(numbers []float64) float64 {
-	sorted := slices.Sorted(slices.Values(numbers))
-	if n := len(sorted); n%2 == 0 {
-		return (sorted[n/2-1] + sorted[n/2]) / 2
-	}
-	return sorted[len(sorted)/2]
-}
 
 // grouped shows a number with its thousands apart: 1,234,567.
 func grouped(n int) string {
@@ -174,4 +158,14 @@ func grouped(n int) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
+}
+
+func events(n int) string  { return plural(n, "event") }
+func devices(n int) string { return plural(n, "device") }
+
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return grouped(n) + " " + what
 }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -26,17 +25,13 @@ func TestFleetIsKnown(t *testing.T) {
 		if diff := cmp.Diff(c.want, f.homes, cmp.AllowUnexported(home{})); diff != "" {
 			t.Error(diff)
 		}
-		last := slice{devices: c.devices, round: f.past - 1, rounds: 1}
+		last := Part{Devices: c.devices, Round: f.past - 1, Rounds: 1}
 		events := f.events(last)
 		counts := map[andon.State]int{}
 		for i := range events {
 			counts[events[i].State]++
 		}
-		want := map[andon.State]int{"NORMAL": f.rest()}
-		for _, h := range c.want {
-			want[h.state] = h.devices
-		}
-		if diff := cmp.Diff(want, counts); diff != "" {
+		if diff := cmp.Diff(f.counts(), counts); diff != "" {
 			t.Errorf("%d devices: %s", c.devices, diff)
 		}
 		if !slices.Equal(events, newFleet(1, c.devices, 2).events(last)) {
@@ -48,16 +43,21 @@ func TestFleetIsKnown(t *testing.T) {
 	}
 }
 
-// TestPartsAreBatches: whatever is written stands in the order that a store takes, is valid, and of
-// a device later than what was written before.
+// TestPartsAreBatches: whatever is written is in the order that a store takes, is valid, and later
+// than what was written before of the device.
 func TestPartsAreBatches(t *testing.T) {
-	r := &run{Options: Options{Devices: 105}, fleet: newFleet(1, 105, 1)}
-	for _, l := range []writeLoad{{1, 1, 1}, {4, 10, 100}, {4, 105, 1}} {
+	b, err := New(Options{Now: time.Now, Devices: 105, Events: 105, Writers: 1, Batch: 100,
+		Duration: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range b.Writes() {
 		newest := map[andon.DeviceID]andon.Time{}
-		for n := range int64(3 * 105 / l.devices) {
-			events := r.fleet.events(r.part(l, n, 500))
-			if len(events) != l.devices*l.rounds {
-				t.Fatalf("%+v: %d events", l, len(events))
+		for n := range int64(400) {
+			part := l.Part(n)
+			events := b.fleet.events(part)
+			if len(events) != l.Items {
+				t.Fatalf("%s: %d events", l.Name, len(events))
 			}
 			for i := range events {
 				e := &events[i]
@@ -65,30 +65,16 @@ func TestPartsAreBatches(t *testing.T) {
 					t.Fatal(err)
 				}
 				if i > 0 && andon.CompareInBatch(&events[i-1], e) >= 0 {
-					t.Fatalf("%+v: %v behind %v", l, e, events[i-1])
+					t.Fatalf("%s: %v after %v", l.Name, e, events[i-1])
 				}
 				if e.Time <= newest[e.Device] {
-					t.Fatalf("%+v: %v is not later than %s", l, e, newest[e.Device])
+					t.Fatalf("%s: %v is not later than %s", l.Name, e, newest[e.Device])
 				}
 				newest[e.Device] = e.Time
 			}
 		}
-		if want := 105 / l.devices * l.devices; len(newest) != want {
-			t.Errorf("%+v: %d devices report, not %d", l, len(newest), want)
-		}
-	}
-}
-
-func TestPermutation(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 1))
-	for n := 1; n < 200; n++ {
-		p := newPermutation(dice, n)
-		seen := make([]bool, n)
-		for i := range n {
-			seen[p.at(i)] = true
-		}
-		if slices.Contains(seen, false) {
-			t.Errorf("%+v leaves a number out", p)
+		if want := 105 / l.Part(0).Devices * l.Part(0).Devices; len(newest) != want {
+			t.Errorf("%s: %d devices report, not %d", l.Name, len(newest), want)
 		}
 	}
 }

@@ -1,51 +1,150 @@
 package bench
 
 import (
-	"slices"
+	"bytes"
+	"context"
+	"fmt"
 	"strings"
 
 	"github.com/andonhq/andon"
 )
 
-// The kinds of loads, by which some can be chosen. The fleet is always filled in first: all others
-// go on from there.
+// The kinds of loads, by which some can be chosen. The fleet is always filled in first: the others
+// continue from there.
 const (
-	kindFill      = "fill"
-	kindQuestions = "questions"
-	kindSingle    = "single"
-	kindBatch     = "batch"
-	kindStates    = "states"
-	kindImport    = "import"
-	kindList      = "list"
-	kindSoak      = "soak"
-	kindReadings  = "readings"
+	Fill    = "fill"
+	Queries = "queries"
+	Single  = "single"
+	Batch   = "batch"
 )
 
-// StoreLoads are the kinds of loads that a store is measured with in process.
-func StoreLoads() []string {
-	return []string{kindFill, kindQuestions, kindSingle, kindBatch, kindImport}
-}
+// batchWriters is how many batches are written concurrently.
+const batchWriters = 4
 
-// ServerLoads are the kinds of loads that a server is measured with.
-func ServerLoads() []string {
-	return []string{
-		kindFill, kindQuestions, kindSingle, kindBatch, kindStates, kindList, kindSoak,
-		kindReadings,
+// Filling are the loads in which the fleet reports its past.
+func (b *Bench) Filling() []Load {
+	size := min(b.Batch, b.Devices)
+	batches := (b.Devices + size - 1) / size // of a round; the last one may be smaller
+	return []Load{
+		{
+			Kind: Fill, Callers: 1, Ops: busyDevices, Items: busyRounds,
+			Part: func(n int64) Part {
+				return Part{Device: b.fleet.busy(int(n)), Devices: 1, Rounds: busyRounds}
+			},
+		},
+		{
+			Kind: Fill, Callers: batchWriters, Items: b.Devices / batches,
+			Name: fmt.Sprintf("fill: %s of %s", events(size), devices(size)),
+			Ops:  int64((b.fleet.past - busyRounds) * batches),
+			Part: func(n int64) Part {
+				first := int(n) % batches * size
+				return Part{Device: first, Devices: min(size, b.Devices-first),
+					Round: int(n) / batches, Rounds: 1}
+			},
+		},
 	}
 }
 
-// CheckLoads reports as Invalid what is chosen and not among the known kinds.
-func (o *Options) CheckLoads(known []string) error {
-	for _, l := range o.Loads {
-		if !slices.Contains(known, l) {
-			return andon.Errorf(andon.Invalid, "loads: there is no %q here: there are %s",
-				l, strings.Join(known, ", "))
+// Writes are the loads in which the fleet reports on: events one by one, batches of few devices,
+// and batches of many.
+func (b *Bench) Writes() []Load {
+	const rowsOfDevice = 100
+	wide := min(b.Batch, b.Devices)
+	narrow := min(max(b.Batch/rowsOfDevice, 1), b.Devices)
+	single := b.write(Single, b.Writers, 1, 1)
+	single.Name = "write: 1 event"
+	return []Load{
+		single,
+		b.write(Batch, batchWriters, narrow, max(b.Batch/narrow, 1)),
+		b.write(Batch, batchWriters, wide, 1),
+	}
+}
+
+func (b *Bench) write(kind string, callers, count, rounds int) Load {
+	groups := b.Devices / count
+	return Load{
+		Kind: kind, Callers: callers, Items: count * rounds,
+		Name: fmt.Sprintf("write: %s of %s", events(count*rounds), devices(count)),
+		Part: func(n int64) Part {
+			first := int(n) % groups * count
+			if count == 1 {
+				first = b.fleet.order[first]
+			}
+			return Part{Device: first, Devices: count, Round: int(n) / groups * rounds,
+				Rounds: rounds}
+		},
+	}
+}
+
+// Asking are the queries, each by 1 caller and by 16.
+func (b *Bench) Asking() (loads []Load) {
+	for _, q := range b.queries() {
+		for _, callers := range []int{1, 16} {
+			loads = append(loads, Load{
+				Kind: Queries, Name: q.name, Callers: callers, Do: q.do,
+				Takes: func(t *Target) bool { return t.Queries },
+			})
 		}
 	}
-	return nil
+	return loads
 }
 
-// wants says whether a kind of load is to be measured.
-func (o *Options) wants(kind string) bool {
-	return kind == kindFill || len(o.Loads) == 0 || slices.Contains(o.Loads, kind)
+// query is something that people ask of a fleet.
+type query struct {
+	name  string
+	least int                // devices that the answer names
+	path  func(n int) string // about the n-th device or person
+}
+
+// do fails if an answer names fewer devices than have reported.
+func (q *query) do(ctx context.Context, c Conn, n int64, _ func()) error {
+	path := q.path(int(n))
+	body, err := c.(*Client).Do(ctx, "GET", path, nil, nil)
+	if found := bytes.Count(body, []byte(`"device":`)); err == nil && found < q.least {
+		err = andon.Errorf(andon.Internal, "the server is wrong: the answer to %s names %d devices, "+
+			"fewer than %d", path, found, q.least)
+	}
+	return err
+}
+
+// queries are the seven that people ask most, and one that reads nothing from a store: what that
+// takes, the machine and the server's front take of each.
+func (b *Bench) queries() []query {
+	f := b.fleet
+	busy := func(n int) string { return b.path(f.busy(n % busyDevices)) }
+	operator := func(n int) andon.PersonID { return f.operators[n%len(f.operators)] }
+	hour := f.timeOf(0, busyRounds).Hour()
+	between := "&from=" + andon.HourStart(hour).String() + "&to=" + andon.HourStart(hour+1).String()
+	home := f.homes[0]
+	return []query{
+		{"last 100 of a device", 100, func(n int) string {
+			return busy(n) + "/events?limit=100"
+		}},
+		{"last 100 warnings of a device", 1, func(n int) string {
+			return busy(n) + "/events?state=WARNING*&limit=100"
+		}},
+		{"100 of an operator between two times", 1, func(n int) string {
+			return api + "/operators/" + string(operator(n)) + "/events?limit=100" + between
+		}},
+		{"100 of a supervisor in a state", 0, func(n int) string {
+			return api + "/supervisors/" + string(supervisorOf(operator(n))) +
+				"/events?state=WARNING1&limit=100"
+		}},
+		{"current state of a device", 1, func(n int) string {
+			return b.path(f.order[n%b.Devices])
+		}},
+		{"100 devices in a state", min(100, home.devices), func(int) string {
+			return api + "/devices?state=" + string(home.state) + "&limit=100"
+		}},
+		{"counts of all states", 0, func(int) string { return api + "/states" }},
+		{"ceiling: a query that reads nothing", 0, func(int) string { return "/version" }},
+	}
+}
+
+// Device is the n-th device of the fleet.
+func (b *Bench) Device(n int) andon.DeviceID { return b.fleet.devices[n] }
+
+// path is where the n-th device is in the API.
+func (b *Bench) path(n int) string {
+	return api + "/devices/" + strings.ReplaceAll(string(b.Device(n)), "/", "%2F")
 }

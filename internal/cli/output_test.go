@@ -14,7 +14,6 @@ import (
 // withoutAnswer are the commands that have no answer whose form could be chosen.
 var withoutAnswer = map[string]string{
 	"andon backup":               "a sentence, once it is done",
-	"andon bench peer":           "it is hidden, and run by andon bench alone",
 	"andon completion":           "prints a script",
 	"andon config check":         "its exit code is the answer",
 	"andon demo":                 "a server, and lines about it",

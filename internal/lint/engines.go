@@ -61,6 +61,6 @@ func isHelp(key ast.Expr) bool {
 
 func mayNameEngines(dir string) bool {
 	return slices.ContainsFunc([]string{"internal/enginetest", "internal/tools", "internal/lint",
-		"internal/bench/peer"},
+		"bench"},
 		func(root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") })
 }

@@ -44,9 +44,8 @@ func plan() []layer {
 		{dir: "internal/intake", pure: true, may: ". internal/ingest internal/spell"},
 		{dir: "internal/backup", may: "."},
 		{dir: "internal/store/wrap", pure: true, may: ". internal/seq internal/sleep"},
-		{dir: "internal/bench", pure: true, may: ". internal/sleep internal/store/wrap"},
-		{dir: "internal/bench/peer", may: ". internal/bench internal/ingest " +
-			"internal/ingest/jsonfeed"},
+		{dir: "internal/bench", may: ". internal/sleep internal/store/wrap"},
+		{dir: "bench", may: ". internal/bench internal/ingest/jsonfeed internal/sleep"},
 
 		{dir: "client", may: ". internal/sleep"},
 		{dir: "internal/config", may: ". internal/spell"},
@@ -86,7 +85,6 @@ func planOfCommands() []layer {
 		{dir: "internal/cli/local", may: ". internal/app internal/cli/command internal/config " +
 			"internal/store/all"},
 		{dir: "internal/cli/*", may: ". client internal/app internal/backup internal/bench " +
-			"internal/bench/peer " +
 			"internal/cli/command internal/cli/draw internal/cli/local internal/config " +
 			"internal/httpapi internal/ingest internal/ingest/table internal/ingest/workbench " +
 			"internal/plan internal/simulate " +
@@ -185,7 +183,7 @@ type owner struct {
 func owners() []owner {
 	return []owner{
 		{"github.com/cockroachdb/pebble/v2", []string{"internal/store/pebblestore",
-			"internal/store/pebblestore/*", "internal/bench/peer"}},
+			"internal/store/pebblestore/*", "bench"}},
 		{"github.com/apache/cassandra-gocql-driver/v2", []string{
 			"internal/store/cassandrastore/cql", "internal/enginetest",
 		}},

@@ -3,11 +3,11 @@ package measure
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/local"
 	"github.com/andonhq/andon/internal/spell"
@@ -39,21 +39,19 @@ func (b *benchmark) checkStores() (err error) {
 	return nil
 }
 
-// ceiling opens the engine alone, next to the store that open has opened.
-func (b *benchmark) ceiling(name, dir string) func() (
-	keep func(context.Context, []andon.Event) error, end func() error, err error,
-) {
+// app is an application whose store is in a directory of its name, or is the shared one of the
+// settings.
+func (b *benchmark) app(store, dir string) *app.App {
 	c := b.config
-	c.Store, c.Data = name, filepath.Join(dir, name)
-	return local.NewQuietApp(b.Program, c).Ceiling
+	c.Store, c.Data = store, filepath.Join(dir, store)
+	return local.NewQuietApp(b.Program, c)
 }
 
-// open opens a store: a new one in a directory of its name, or the shared one of the settings.
+// open opens a store.
 func (b *benchmark) open(ctx context.Context, name, dir string) (andon.Store, error) {
-	c := b.config
-	c.Store, c.Data = name, filepath.Join(dir, name)
-	store, err := local.NewQuietApp(b.Program, c).OpenStore(ctx, "andon bench")
-	if err != nil || c.Place() != adapter.Elsewhere {
+	a := b.app(name, dir)
+	store, err := a.OpenStore(ctx, "andon bench")
+	if err != nil || a.Config.Place() != adapter.Elsewhere {
 		return store, err
 	}
 	if err := mustBeEmpty(ctx, store); err != nil {
@@ -71,17 +69,8 @@ func mustBeEmpty(ctx context.Context, store andon.Store) error {
 		counts, err = store.Counts(ctx, tenants[i].ID, 0)
 		if len(counts) > 0 && err == nil {
 			err = andon.Errorf(andon.Conflict, "the store is in use: tenant %s has devices; "+
-				"name an empty one, such as andon store init makes beside it", tenants[i].ID)
+				"name an empty one, such as andon store init makes", tenants[i].ID)
 		}
 	}
 	return err
-}
-
-// warn says where the figures would be of something else than a disk.
-func (b *benchmark) warn() {
-	if b.report.Machine.Passing != "" {
-		m := b.report.Machine
-		fmt.Fprintf(b.Stderr, "Note: %s is %s: %s. TMPDIR names another directory.\n",
-			m.Directory, m.Disk, m.Passing)
-	}
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh [seconds]: asks PostgreSQL the seven questions of "andon bench --url --loads questions", by
+# run.sh [seconds]: asks PostgreSQL the seven queries of "andon bench --url --loads queries", by
 # 1 and by 16 clients, with prepared statements. PGHOST, PGUSER and PGDATABASE name the database,
 # into which schema.sql was read; a PGHOST of 127.0.0.1 has it go over TCP. With JSON=1 the answers
 # are JSON, as those of an API are. It needs pgbench.
@@ -7,19 +7,19 @@ set -eu
 cd "$(dirname "$0")"
 logs=$(mktemp -d)
 trap 'rm -r "$logs"' EXIT
-printf '%-16s %8s %10s %10s %10s\n' question clients 'answers/s' 'p50 µs' 'p99 µs'
-for question in [1-7]-*.sql; do
-	cp "$question" "$logs/question"
+printf '%-16s %8s %10s %10s %10s\n' query clients 'answers/s' 'p50 µs' 'p99 µs'
+for query in [1-7]-*.sql; do
+	cp "$query" "$logs/query"
 	if [ -n "${JSON:-}" ]; then
-		sed -i 's/^SELECT/SELECT json_agg(t) FROM (SELECT/; s/;$/) t;/' "$logs/question"
+		sed -i 's/^SELECT/SELECT json_agg(t) FROM (SELECT/; s/;$/) t;/' "$logs/query"
 	fi
 	for clients in 1 16; do
 		rm -f "$logs"/log*
 		rate=$(pgbench --no-vacuum --protocol=prepared --client=$clients --time="${1:-2}" \
-			--log --log-prefix="$logs/log" --file="$logs/question" 2>&1 |
+			--log --log-prefix="$logs/log" --file="$logs/query" 2>&1 |
 			sed -n 's/^tps = \([0-9]*\).*/\1/p')
 		# The third field of a log is how long a transaction took.
-		cut -d ' ' -f 3 "$logs"/log* | sort -n | awk -v q="${question%.sql}" -v c=$clients \
+		cut -d ' ' -f 3 "$logs"/log* | sort -n | awk -v q="${query%.sql}" -v c=$clients \
 			-v r="$rate" '{ t[NR] = $1 }
 			END { printf "%-16s %8d %10d %10d %10d\n", q, c, r, t[int(NR / 2)], t[int(NR * .99)] }'
 	done

@@ -1,12 +1,12 @@
 #!/bin/sh
-# compare.sh [seconds]: the seven questions beside PostgreSQL, both from a light client in C. It fills
+# compare.sh [seconds]: the seven queries next to PostgreSQL, both from a light client in C. It fills
 # an Andon with 2 million events of 100,000 devices, exports them, reads them into a PostgreSQL of
-# its own, and asks one behind the other. It needs wrk, the programs of PostgreSQL 15 in PGBIN, 2 GB
+# its own, and asks one after the other. It needs wrk, the programs of PostgreSQL 15 in PGBIN, 2 GB
 # in TMPDIR, and Andon's program in ANDON, which is bin/andon otherwise. As root it runs PostgreSQL as
 # the user postgres.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-andon=${ANDON:-$here/../../../bin/andon}
+andon=${ANDON:-$here/../../bin/andon}
 PGBIN=${PGBIN:-/usr/lib/postgresql/15/bin}
 url=http://127.0.0.1:${PORT:-18080}
 dir=$(mktemp -d)
@@ -35,7 +35,7 @@ until curl --silent --fail --output "$dir/answer" "$url/api/v1/states"; do
 	sleep .1
 done
 TMPDIR=$dir "$andon" bench --url "$url" --devices 100000 --events 2000000 --duration 100ms \
-	--loads questions --keep "$dir/keep" >"$dir/filled"
+	--loads queries --keep tenant >"$dir/filled"
 # Its tenant is the only one that it made.
 tenant=$(curl --silent "$url/api/v1/tenants" | grep -o 'andon-check-bench[^"]*')
 "$andon" export --url "$url" --tenant "$tenant" --output csv --file "$dir/pg/events.csv"

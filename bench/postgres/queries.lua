@@ -1,7 +1,7 @@
--- questions.lua makes wrk ask Andon one of the seven questions of "andon bench --url --loads
--- questions", with the random choices of the SQL files beside it:
+-- queries.lua makes wrk ask Andon one of the seven queries of "andon bench --url --loads
+-- queries", with the random choices of the SQL files next to it:
 --
---	wrk -s questions.lua http://… -- question tenant
+--	wrk -s queries.lua http://… -- query tenant
 --
 -- Requests are made ahead, so that asking costs the client no more than pgbench. It prints answers a
 -- second and two quantiles in µs. An answer that is not a success ends it with an error, and so do
@@ -15,8 +15,8 @@ end
 
 local between = "&from=2025-12-04T08:00:00Z&to=2025-12-04T09:00:00Z"
 
--- How many choices a question has, the path of each, and how long an answer is at least.
-local questions = {
+-- How many choices a query has, the path of each, and how long an answer is at least.
+local queries = {
 	["1-last"] = { 10, function(n) return device(n * 10000) .. "/events?limit=100" end, 10000 },
 	["2-warnings"] = { 10, function(n)
 		return device(n * 10000) .. "/events?state=WARNING*&limit=100"
@@ -38,12 +38,12 @@ end
 
 -- init runs in the thread that asks; done does not.
 function init(args)
-	local question = questions[args[1]] or error("no question " .. tostring(args[1]))
-	for n = 0, question[1] - 1 do
-		requests[n + 1] = wrk.format("GET", "/api/v1" .. question[2](n),
+	local query = queries[args[1]] or error("no query " .. tostring(args[1]))
+	for n = 0, query[1] - 1 do
+		requests[n + 1] = wrk.format("GET", "/api/v1" .. query[2](n),
 			{ Host = wrk.host, ["Andon-Tenant"] = args[2] })
 	end
-	least = question[3]
+	least = query[3]
 	math.randomseed(os.time())
 end
 

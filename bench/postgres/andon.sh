@@ -3,14 +3,14 @@
 # wrk, which is as light as pgbench. The tenant is one that "andon bench --url --keep" left.
 set -eu
 cd "$(dirname "$0")"
-printf '%-16s %8s %10s %10s %10s\n' question clients 'answers/s' 'p50 µs' 'p99 µs'
-for question in [1-7]-*.sql; do
-	question=${question%.sql}
+printf '%-16s %8s %10s %10s %10s\n' query clients 'answers/s' 'p50 µs' 'p99 µs'
+for query in [1-7]-*.sql; do
+	query=${query%.sql}
 	for clients in 1 16; do
 		said=$(wrk --threads 1 --connections $clients --duration "${3:-2}" \
-			--script questions.lua "$1" -- "$question" "$2")
+			--script queries.lua "$1" -- "$query" "$2")
 		# shellcheck disable=SC2046 # three numbers
-		printf '%-16s %8d %10d %10d %10d\n' "$question" $clients \
+		printf '%-16s %8d %10d %10d %10d\n' "$query" $clients \
 			$(echo "$said" | sed -n 's/^answers //p')
 	done
 done

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/bench"
+)
+
+const (
+	openCallers = 256 // of single events at a fixed rate
+	openShare   = 0.7 // of the rate that a target reached before
+)
+
+// loads are those of "andon bench", and some that only this program has.
+func loads(b *bench.Bench, soak int) []bench.Load {
+	all := append(b.Filling(), b.Asking()...)
+	writes := b.Writes()
+	single, batch := writes[0], writes[len(writes)-1]
+	all = append(all, single, atShare(single, openCallers), batch, atShare(batch, 16))
+	states := single
+	states.Kind, states.Name = "states", "write: 1 event that changes the state"
+	states.Part = func(n int64) bench.Part {
+		p := single.Part(n)
+		p.Alternate = true
+		return p
+	}
+	all = append(all, states, readings(b))
+	for i := range 10 {
+		l := batch
+		l.Kind, l.Name, l.Once = "soak", fmt.Sprintf("soak: tenth %d", i+1), true
+		l.Ops = int64(soak / 10 / l.Items)
+		l.Takes = func(t *bench.Target) bool { return t.Name == subject }
+		if l.Ops > 0 {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// atShare is a load at a fixed rate.
+func atShare(l bench.Load, callers int) bench.Load {
+	l.Name, l.Callers, l.Share = l.Name+", at 70 % of that rate", callers, openShare
+	return l
+}
+
+// readingsEvery is the time between two readings of a device.
+const readingsEvery = andon.Duration(10_000_000)
+
+// readings is a load in which all devices send readings of three metrics, many in a request.
+func readings(b *bench.Bench) bench.Load {
+	base := andon.TimeOf(time.Now().Add(-48 * time.Hour).Truncate(time.Second))
+	size := min(b.Batch, b.Devices)
+	groups := b.Devices / size
+	return bench.Load{
+		Kind: "readings", Callers: 4, Items: size,
+		Name:  fmt.Sprintf("readings: %d of 3 metrics", size),
+		Takes: func(t *bench.Target) bool { return t.Name != raw },
+		Do: func(ctx context.Context, c bench.Conn, n int64, begin func()) error {
+			at := base.Add(andon.Duration(int(n)/groups) * readingsEvery)
+			var body []byte
+			for i := range size {
+				r := reading(b.Device(int(n)%groups*size+i), i, at)
+				body = append(appendReading(body, &r), '\n')
+			}
+			_, err := c.(*bench.Client).Do(ctx, "POST", "/api/v1/readings", body, begin)
+			return err
+		},
+	}
+}
+
+// reading has three metrics: one counts, one has noise, and one goes up and down.
+func reading(device andon.DeviceID, phase int, at andon.Time) andon.Reading {
+	step := int(at/andon.Time(readingsEvery)) + phase*7
+	return andon.Reading{Device: device, Time: at, Metrics: andon.Metrics{
+		{Name: "parts", Value: float64(step % 1_000_000)},
+		{Name: "pressure", Value: 4 + float64(step*2_654_435_761>>16&15)/100},
+		{Name: "temperature", Value: float64(600+min(step%400, 400-step%400)) / 10},
+	}}
+}
+
+// appendReading appends a reading as JSON. Its texts must not need escaping.
+func appendReading(b []byte, r *andon.Reading) []byte {
+	b = append(append(b, `{"device":"`...), r.Device...)
+	b = append(b, `","time":"`...)
+	b, _ = r.Time.AppendText(b) // it can't fail
+	b = append(b, `","metrics":{`...)
+	for i, m := range r.Metrics {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), m.Name...), `":`...)
+		b = strconv.AppendFloat(b, m.Value, 'g', -1, 64)
+	}
+	return append(b, "}}"...)
+}

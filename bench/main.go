@@ -1,0 +1,216 @@
+// Command bench measures the server of this repository next to other programs that do a part of its
+// work, on the same machine and in the same run. README.md says what it measures.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/andonhq/andon/internal/bench"
+	"github.com/andonhq/andon/internal/sleep"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	if len(args) == 3 && args[0] == "peer" { // a process of startPeer
+		return servePeer(ctx, args[1], args[2])
+	}
+	o := bench.Options{Now: time.Now, Seed: 1, Escalate: true}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	andon := flags.String("andon", "", "the `program` to measure; by default it is built")
+	kinds := flags.String("loads", "", "only these `loads` after the filling: "+
+		"queries,single,batch,states,readings,soak")
+	soak := flags.Int("soak", 0, "how `many` events the soak brings; 0: there is none")
+	flags.IntVar(&o.Devices, "devices", 100_000, "devices of the fleet")
+	flags.IntVar(&o.Events, "events", 2_000_000, "events before anything is measured")
+	flags.IntVar(&o.Writers, "writers", 64, "clients that send single events")
+	flags.IntVar(&o.Batch, "batch", 1000, "events of a batch")
+	flags.DurationVar(&o.Duration, "duration", 2*time.Second, "how long each load is measured")
+	flags.DurationVar(&o.Pause, "pause", 2*time.Second, "pause before each load")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *kinds != "" {
+		o.Kinds = strings.Split(*kinds, ",")
+	}
+	number := 0
+	o.Report = func(s bench.Step) {
+		if s.Number > number {
+			fmt.Fprintf(os.Stderr, "%d of %d: %s\n", s.Number, s.Loads, s.Load)
+		}
+		number = s.Number
+	}
+	dir, err := os.MkdirTemp("", "andon-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	targets, end, err := start(ctx, *andon, dir)
+	defer func() { err = errors.Join(err, end()) }()
+	if err != nil {
+		return err
+	}
+	b, err := bench.New(o, targets...)
+	if err != nil {
+		return err
+	}
+	rows, err := b.Measure(ctx, loads(b, *soak))
+	return errors.Join(err, show(rows, dir))
+}
+
+// start starts all programs. end stops those that were started.
+func start(ctx context.Context, andon, dir string) (_ []bench.Target, end func() error, err error) {
+	var ends []func() error
+	end = func() (err error) {
+		for _, stop := range ends {
+			err = errors.Join(err, stop())
+		}
+		return err
+	}
+	if andon == "" {
+		andon = filepath.Join(dir, "program")
+		build := exec.CommandContext(ctx, "go", "build", "-o", andon, "./cmd/andon")
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, end, fmt.Errorf("build the program: %w\n%s", err, out)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, end, err
+	}
+	var targets []bench.Target
+	for _, p := range []struct{ name, program, args string }{
+		{subject, andon, "serve --listen ADDRESS --log-level error --data"},
+		{"key", self, "peer ADDRESS"},
+		{"keys", self, "peer ADDRESS"},
+	} {
+		address, err := freeAddress()
+		if err != nil {
+			return nil, end, err
+		}
+		args := strings.Fields(strings.ReplaceAll(p.args, "ADDRESS", address))
+		stop, err := startProgram(ctx, address, p.program, append(args, filepath.Join(dir, p.name)))
+		if err != nil {
+			return nil, end, fmt.Errorf("start %s: %w", p.name, err)
+		}
+		ends = append(ends, stop)
+		t := bench.Server(p.name, "http://"+address, "", "")
+		t.Queries = p.name != "key"
+		targets = append(targets, t)
+	}
+	db, err := openPebble(filepath.Join(dir, "raw"))
+	if err != nil {
+		return nil, end, err
+	}
+	ends = append(ends, db.Close)
+	return append(targets, rawTarget(db)), end, nil
+}
+
+// freeAddress returns an address on which nothing listens.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// startProgram starts a server and waits until it answers. It is stopped by SIGTERM.
+func startProgram(
+	ctx context.Context, address, program string, args []string,
+) (stop func() error, err error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop = func() error {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = cmd.Wait()                          // that it was stopped is no error
+		return nil
+	}
+	for range 300 {
+		answer, err := http.Get("http://" + address + "/metrics")
+		if err == nil {
+			_, _ = io.Copy(io.Discard, bufio.NewReader(answer.Body))
+			return stop, answer.Body.Close()
+		}
+		if err := sleep.For(ctx, 100*time.Millisecond); err != nil {
+			break
+		}
+	}
+	return nil, errors.Join(errors.New("it does not answer"), stop())
+}
+
+// subject is the name of what is compared with the others.
+const subject = "andon"
+
+// show prints the rows. Next to those of the others is what Andon reached of them.
+func show(rows []bench.Row, dir string) error {
+	fmt.Printf("%d processors, %s/%s, %s, in %s\n\n", runtime.GOMAXPROCS(0), runtime.GOOS,
+		runtime.GOARCH, runtime.Version(), filepath.Dir(dir))
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "LOAD\tCALLERS\tOF\tA SECOND\tANDON IS\tP50\tP99\tP99.9\tCPU\t"+
+		"BYTES\tWRITTEN\tMEMORY")
+	var first *bench.Row
+	for i := range rows {
+		r := &rows[i]
+		rate, ratio := r.OpsRate, ""
+		if r.EventsRate != nil {
+			rate = *r.EventsRate
+		}
+		if r.Subject == subject {
+			first = r
+		} else if !r.Open {
+			ratio = fmt.Sprintf("%.2f", first.Reached(r))
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%.0f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Load, r.InFlight,
+			r.Subject, rate, ratio, short(r.P50), short(r.P99), short(r.P999),
+			measured(r.CPU, short), measured(r.BytesPerEvent, whole),
+			measured(r.WrittenPerEvent, whole),
+			measured(r.Memory, func(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }))
+	}
+	return w.Flush()
+}
+
+func measured[T any](x *T, text func(T) string) string {
+	if x == nil {
+		return ""
+	}
+	return text(*x)
+}
+
+func whole(x float64) string { return fmt.Sprintf("%.0f", x) }
+
+// short is a time with three digits at most.
+func short(d time.Duration) string {
+	unit := time.Duration(1)
+	for d >= 1000*unit {
+		unit *= 10
+	}
+	return d.Round(unit).String()
+}
