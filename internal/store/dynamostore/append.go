@@ -12,11 +12,12 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// eventsAtOnce is how many events of a request are under way at once, and those of the last device
-// on top.
+// eventsAtOnce is how many events of a request are written together. A device is not divided, so
+// there may be more.
 const eventsAtOnce = 2000
 
-// Append is of andon.Log. Events are written in batches, and then what each device shows, once.
+// Append implements andon.Log. It writes the events in batches, and then once what each device
+// shows.
 func (s *Store) Append(
 	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
 ) error {
@@ -42,14 +43,14 @@ func (s *Store) Append(
 	return nil
 }
 
-// sent is what a request has of one device, which may be written together with that of others.
+// sent is what one request has of one device. It may be written together with other requests.
 type sent[T any] struct {
 	received andon.Time
 	all      []T
-	err      error // that is of this request alone
+	err      error // of this request alone
 }
 
-// together is what several requests have, in the order in which they came.
+// together returns what several requests have, in the order in which they came.
 func together[T any](some []*sent[T]) (received andon.Time, all []T) {
 	if len(some) == 1 {
 		return some[0].received, some[0].all
@@ -60,9 +61,9 @@ func together[T any](some []*sent[T]) (received andon.Time, all []T) {
 	return received, all
 }
 
-// joining writes what requests have of one device together: while a write of it is under way, the
-// next is gathered. What can't be written is the fault of one of them perhaps, so then each is
-// written alone.
+// joining writes what several requests have of one device together: while a write of it is under
+// way, the next one is gathered. If it is refused, one of the requests may be at fault, so each is
+// then written alone.
 func joining[T any](
 	ctx context.Context, s *Store, joins *shared.Joins[sent[T]], k shared.DeviceKey, r *sent[T],
 	do func(context.Context, *tenant, *slots, andon.Time, []T) error,
@@ -81,7 +82,7 @@ func joining[T any](
 				return nil
 			}
 			for _, r := range some {
-				r.err = nil // of a try before
+				r.err = nil // of an earlier try
 			}
 			received, all := together(some)
 			err = do(ctx, t, taken, received, all)
@@ -90,7 +91,7 @@ func joining[T any](
 			}
 			for _, r := range some {
 				err := do(ctx, t, taken, r.received, r.all)
-				if errors.Is(err, errFormer) {
+				if errors.Is(err, errOldSeverities) {
 					return err // all are written again
 				}
 				r.err = err
@@ -145,7 +146,7 @@ func (s *Store) appending(t *tenant, received andon.Time) *appending {
 	return &appending{store: s, tenant: t, received: received, stamp: s.stamp()}
 }
 
-// appending is a part of one Append under way, or several requests for one device.
+// appending is a part of one Append under way, or several requests for one device together.
 type appending struct {
 	store    *Store
 	tenant   *tenant
@@ -154,18 +155,18 @@ type appending struct {
 	devices  []*deviceAppend
 }
 
-// deviceAppend is what it does to one device. Of two deliveries of an entry the later stands.
+// deviceAppend is what it does to one device. Of two deliveries of an entry the later wins.
 type deviceAppend struct {
 	events      []andon.Event
-	written     bool  // the events are, by the device of this version and incarnation
-	version     int64 // a copy: a put that was raced leaves the version that it tried in the device
+	written     bool  // the events are written, for the device of this version and incarnation
+	version     int64 // a copy: a put that lost a race leaves the version it tried in the device
 	incarnation int64
-	answers     []andon.PersonID
-	shards      int // that the events are in
+	operators   []andon.PersonID
+	shards      int // partitions that the events are in
 }
 
 func (a *appending) run(ctx context.Context, taken *slots) error {
-	if err := a.store.known(ctx, a.tenant, taken); err != nil {
+	if err := a.store.fill(ctx, a.tenant, taken); err != nil {
 		return err
 	}
 	index := indexRows{}
@@ -189,12 +190,12 @@ func (a *appending) run(ctx context.Context, taken *slots) error {
 	return err
 }
 
-// rows are the items of the events of a device that are not written yet as the device has it, with
-// the index rows that they need.
+// rows returns the items of those events of a device that are not written yet, or with another
+// operator, and adds the index rows that they need.
 func (a *appending) rows(
 	ctx context.Context, d *deviceAppend, is *device, index indexRows,
 ) ([]ddb.Write, error) {
-	answers, err := a.store.answering(ctx, a.tenant, is, d.events)
+	operators, err := a.store.operators(ctx, a.tenant, is, d.events)
 	if err != nil {
 		return nil, err
 	}
@@ -204,19 +205,20 @@ func (a *appending) rows(
 	}
 	n := max(d.shards, is.shards())
 	stamp := a.stamp
-	if d.written { // in another partition, perhaps: of both the later stands
+	if d.written { // perhaps in another partition: of the two the later wins
 		stamp = a.store.stamp()
 	}
 	var all []ddb.Write
 	at := make(map[andon.EntryRef]int, len(d.events))
 	for i := range d.events {
 		e := event{Event: d.events[i], delivery: stamp}
-		e.Operator = answers[i]
+		e.Operator = operators[i]
 		same, twice := at[e.ref()]
-		if d.written && !purged && !twice && d.answers[i] == answers[i] {
+		if d.written && !purged && !twice && d.operators[i] == operators[i] {
 			continue
 		}
-		w := ddb.Write{Table: tableLog, Put: e.item(a.tenant, is, n, expiry(a.store.options.Retention))}
+		put := e.item(a.tenant, is, n, expiry(a.store.options.Retention))
+		w := ddb.Write{Table: tableLog, Put: put}
 		if twice {
 			all[same] = w
 		} else {
@@ -226,11 +228,11 @@ func (a *appending) rows(
 		a.index(index, is, &e)
 	}
 	d.written, d.version, d.incarnation = true, is.version, is.Incarnation
-	d.answers, d.shards = answers, n
+	d.operators, d.shards = operators, n
 	return all, nil
 }
 
-// index adds the index rows of an entry. The row of a state that the device names is there.
+// index adds the index rows of an entry. A state that the device names has its row already.
 func (a *appending) index(x indexRows, is *device, e *event) {
 	if !slices.Contains(is.States, e.State) {
 		x.state(a.tenant, e.State)
@@ -239,21 +241,21 @@ func (a *appending) index(x indexRows, is *device, e *event) {
 	x.name(a.tenant, andon.SupervisorNames, string(e.EscalatedTo))
 }
 
-// answering returns who answers for each of some events: whom it names, else who was assigned to
-// the device at its time.
-func (s *Store) answering(
+// operators returns the operator of each of some events: the one it names, else the one who was
+// assigned to the device at its time.
+func (s *Store) operators(
 	ctx context.Context, t *tenant, d *device, events []andon.Event,
 ) ([]andon.PersonID, error) {
-	answers := make([]andon.PersonID, len(events))
+	operators := make([]andon.PersonID, len(events))
 	var all []andon.Assignment // read where an event is older than the newest
 	for i := range events {
 		e := &events[i]
 		switch {
 		case e.Operator != "":
-			answers[i] = e.Operator
+			operators[i] = e.Operator
 		case d.AssignedFrom == 0:
 		case e.Time >= d.AssignedFrom:
-			answers[i] = d.Assignee
+			operators[i] = d.Assignee
 		default:
 			if all == nil {
 				var err error
@@ -263,16 +265,16 @@ func (s *Store) answering(
 			}
 			for _, assigned := range all {
 				if assigned.From <= e.Time {
-					answers[i] = assigned.Operator
+					operators[i] = assigned.Operator
 				}
 			}
 		}
 	}
-	return answers, nil
+	return operators, nil
 }
 
-// fold folds the events of a device into what it shows. Where another writer was faster it may have
-// assigned an operator, or purged the device: then events are written once more.
+// fold folds the events of a device into what it shows. Another writer that was faster may have
+// assigned an operator, or purged the device: then the events are written again.
 func (a *appending) fold(
 	ctx context.Context, d *deviceAppend, slot *shared.Slot[device],
 ) error {
@@ -296,7 +298,7 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 	is.Shards = max(is.Shards, d.shards)
 	is.Received = max(is.Received, a.received)
 	states := a.tenant.Record.States
-	p := a.store.past(ctx, a.tenant, is)
+	p := a.store.history(ctx, a.tenant, is)
 	refs := make([]andon.EntryRef, len(d.events))
 	for i := range d.events {
 		refs[i] = andon.EntryRef{Time: d.events[i].Time, State: d.events[i].State}
@@ -306,7 +308,7 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 	}
 	for i := range d.events {
 		e := d.events[i]
-		e.Operator = d.answers[i]
+		e.Operator = d.operators[i]
 		e.State = is.keep(e.State)
 		if e.EscalatedTo != "" {
 			if err := a.escalate(ctx, is, &e); err != nil {
@@ -337,15 +339,15 @@ func (d *device) keep(state andon.State) andon.State {
 // escalate writes the escalation that an event brings.
 func (a *appending) escalate(ctx context.Context, is *device, e *andon.Event) error {
 	is.EverEscalated.add(e.Time)
-	return a.store.insert(ctx, a.tenant, is, standing{Escalation: andon.Escalation{
+	return a.store.insert(ctx, a.tenant, is, latestRecord{Escalation: andon.Escalation{
 		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
 	}})
 }
 
-// escalations folds those of the events that brought one, once all events are folded: by what
-// stands for each then.
+// escalations folds the escalations that events brought, after all events: the newest record of
+// each entry.
 func (a *appending) escalations(
-	ctx context.Context, d *deviceAppend, is *device, p *past,
+	ctx context.Context, d *deviceAppend, is *device, p *history,
 ) error {
 	for i := range d.events {
 		e := &d.events[i]
@@ -359,9 +361,9 @@ func (a *appending) escalations(
 	return ctx.Err()
 }
 
-// escalate folds the record that stands for an entry.
-func (p *past) escalate(at andon.Time, state andon.State) error {
-	r, err := p.store.standing(p.ctx, p.tenant, p.device, at, state)
+// escalate folds the newest escalation record of an entry.
+func (p *history) escalate(at andon.Time, state andon.State) error {
+	r, err := p.store.latestRecord(p.ctx, p.tenant, p.device, at, state)
 	if err != nil || r.At == 0 {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// The newest assignment of a device is in its item, and so is its newest retirement. The former
-// ones are rows, written before another one takes the place of the newest: so the list is the rows
-// and the newest, whenever a writer ends.
+// The newest assignment of a device is in its item, and so is its newest retirement. The earlier
+// ones are rows, each written before the item is replaced. So the list is the rows and the newest,
+// wherever a writer ends.
 
 func assignmentKey(t *tenant, d *device, from andon.Time) ddb.Item {
 	return recordKeys().Item("assignment#"+d.rows(t), timeText(from))
@@ -29,7 +29,7 @@ func (s *Store) keepAssignment(
 	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Put: i})
 }
 
-// assignments returns those of a device by From, each once, those that change nothing among them.
+// assignments returns those of a device by From, each once, including those that change nothing.
 func (s *Store) assignments(
 	ctx context.Context, t *tenant, d *device,
 ) ([]andon.Assignment, error) {
@@ -39,7 +39,9 @@ func (s *Store) assignments(
 	q := s.record("assignment#" + d.rows(t))
 	q.Order = andon.Asc
 	newest := andon.Assignment{Device: d.ID, Operator: d.Assignee, From: d.AssignedFrom}
-	former, err := ddb.Collect(ctx, s.db, q, func(i ddb.Item) (a andon.Assignment, before bool, err error) {
+	former, err := ddb.Collect(ctx, s.db, q, func(i ddb.Item) (
+		a andon.Assignment, before bool, err error,
+	) {
 		a.From, err = parseTime(i.Text(attrSort))
 		a.Device, a.Operator = d.ID, andon.PersonID(i.Text(attrOperator))
 		return a, a.From < newest.From, err
@@ -47,8 +49,8 @@ func (s *Store) assignments(
 	return append(former, newest), err
 }
 
-// Assign is of andon.Assignments. Assignments of several devices are side by side; those of one
-// device one after the other.
+// Assign implements andon.Assignments. Assignments of several devices are written
+// concurrently, those of one device in order.
 func (s *Store) Assign(
 	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
@@ -88,7 +90,7 @@ func (s *Store) assign(ctx context.Context, t *tenant, now andon.Time, a *andon.
 	err := s.withDevice(ctx, t, a.Device, func(t *tenant, d *device) (bool, error) {
 		*a = andon.Assignment{Device: d.ID, Operator: operator, From: d.AssignedFrom, Again: true}
 		if d.AssignedFrom != 0 && d.Assignee == operator {
-			a.Again = !put // this very call put it, and the answer was lost
+			a.Again = !put // this call put it, and the answer was lost
 			return false, nil
 		}
 		if err := s.keepFormer(ctx, t, d); err != nil {
@@ -112,7 +114,7 @@ func (s *Store) keepFormer(ctx context.Context, t *tenant, d *device) error {
 	})
 }
 
-// Assignments is of andon.Assignments.
+// Assignments implements andon.Assignments.
 func (s *Store) Assignments(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
@@ -153,7 +155,7 @@ func (s *Store) assigned(
 	return found, err
 }
 
-// Restore is of andon.Restorer: device by device.
+// Restore implements andon.Restorer: device by device.
 func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
@@ -221,11 +223,11 @@ func (s *Store) restoreEscalation(
 	if err != nil || (len(there) == 0 && !d.shows(t, r)) {
 		return false, err
 	}
-	if err := s.insert(ctx, t, d, standing{Escalation: r}); err != nil {
+	if err := s.insert(ctx, t, d, latestRecord{Escalation: r}); err != nil {
 		return false, err
 	}
 	d.EverEscalated.add(r.Time)
-	p := s.past(ctx, t, d)
+	p := s.history(ctx, t, d)
 	hidden, err := p.withdrawn(ref)
 	if err != nil || hidden {
 		return true, err
@@ -233,7 +235,7 @@ func (s *Store) restoreEscalation(
 	return true, p.escalate(r.Time, d.keep(r.State))
 }
 
-// keepRetirement writes the row of a retirement that is the newest no more; 0 is none.
+// keepRetirement writes the row of a retirement that is no longer the newest; 0 is none.
 func (s *Store) keepRetirement(
 	ctx context.Context, t *tenant, d *device, at andon.Time,
 ) error {
@@ -244,7 +246,7 @@ func (s *Store) keepRetirement(
 	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Put: i})
 }
 
-// Retire is of andon.Current.
+// Retire implements andon.Current.
 func (s *Store) Retire(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
 ) (kept andon.Time, err error) {
@@ -271,7 +273,7 @@ func (s *Store) retire(
 	})
 }
 
-// Retirements is of andon.Current.
+// Retirements implements andon.Current.
 func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) ([]andon.Time, error) {
@@ -282,7 +284,9 @@ func (s *Store) Retirements(
 	}
 	q := s.record("retirement#" + d.rows(t))
 	q.Order = andon.Asc
-	former, err := ddb.Collect(ctx, s.db, q, func(i ddb.Item) (at andon.Time, before bool, err error) {
+	former, err := ddb.Collect(ctx, s.db, q, func(i ddb.Item) (
+		at andon.Time, before bool, err error,
+	) {
 		at, err = parseTime(i.Text(attrSort))
 		return at, at < d.Retired, err
 	})

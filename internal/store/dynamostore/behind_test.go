@@ -139,7 +139,7 @@ func TestBehindGrowth(t *testing.T) {
 	b.sent(b.send(t.Context(), b.other, 2, "NORMAL"))
 	put.release()
 	b.sent(<-returned)
-	d, err := b.other.lookAt(t.Context(), mustTenant(t, b.other), "d")
+	d, err := b.other.readDevice(t.Context(), mustTenant(t, b.other), "d")
 	if err != nil || d.shards() != 4 {
 		t.Fatalf("the device has %d partitions, %v; want it to have grown", d.shards(), err)
 	}
@@ -265,7 +265,7 @@ func TestBehindAPurge(t *testing.T) {
 	ctx, id := t.Context(), andon.DefaultTenant
 	b.assign(b.late, "Liz")
 	of := mustTenant(t, b.late)
-	was, err := b.late.look(ctx, of, []andon.DeviceID{"d"})
+	was, err := b.late.readDevices(ctx, of, []andon.DeviceID{"d"})
 	if err != nil {
 		t.Fatal(err)
 	}

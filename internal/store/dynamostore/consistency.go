@@ -8,7 +8,8 @@ import (
 )
 
 // Reads for answers are strong or eventual, as the request or else the setting says. Reads before a
-// write, and those of documents, are always strong: what is derived from them is written, or cached.
+// write, and those of documents, are always strong: what is derived from them is written, or
+// cached.
 
 // forAnswer returns a context whose reads have the consistency that ctx asks for.
 func (s *Store) forAnswer(ctx context.Context) context.Context {

@@ -15,7 +15,7 @@ func withdrawalKey(t *tenant, d *device, at andon.Time, state andon.State) ddb.I
 	return recordKeys().Item("withdrawal#"+d.rows(t), stateDate(state, at))
 }
 
-// withdrawalMark names it among others.
+// withdrawalMark returns its mark.
 func withdrawalMark(t *tenant, d *device, ref andon.EntryRef) mark {
 	return mark{"withdrawal#" + d.rows(t), ref}
 }
@@ -34,7 +34,7 @@ func (s *Store) withdrawal(
 	}, nil
 }
 
-// Withdraw is of andon.Corrections: the record first, then the device without the entry.
+// Withdraw implements andon.Corrections: the record first, then the device without the entry.
 func (s *Store) Withdraw(
 	ctx context.Context, id andon.TenantID, w andon.Withdrawal,
 ) (kept andon.Withdrawal, added bool, err error) {
@@ -53,7 +53,7 @@ func (s *Store) Withdraw(
 			}
 		}
 		d.Withdrawn.add(w.Time)
-		return true, s.past(ctx, t, d).refold()
+		return true, s.history(ctx, t, d).refold()
 	})
 	return kept, added, err
 }
@@ -78,12 +78,12 @@ func (s *Store) keepWithdrawal(
 	return *there, false, nil
 }
 
-// tombstone is for how long the item of a purged device stays, empty: a writer that had written its
-// rows before finds the version changed, and writes them again.
+// tombstone is how long the empty item of a purged device stays. A writer that wrote its rows
+// before the purge finds the version changed, and writes them again.
 const tombstone = 24 * time.Hour
 
-// Purge is of andon.Corrections. The rows are deleted before the item is emptied, so that it can be
-// repeated, and once more behind it. The next incarnation of the device has other keys.
+// Purge implements andon.Corrections. The rows are deleted before the item is emptied, so that it
+// can be repeated, and again after it. The next incarnation of the device has other keys.
 func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.DeviceID) error {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 }
 
 func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) error {
-	was, err := s.lookAt(ctx, t, id)
+	was, err := s.readDevice(ctx, t, id)
 	if err != nil {
 		return err
 	}
@@ -126,12 +126,12 @@ func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) err
 	}
 	delete(i, attrList)
 	i[attrTTL] = ddb.Number(s.options.Now().Std().Add(tombstone).Unix())
-	key := devicesKey(t.Key, id)
-	if err := s.db.Swap(ctx, tableDevices, key, i, ddb.Unchanged(attrVersion, was.version)); err != nil {
+	unchanged := ddb.Unchanged(attrVersion, was.version)
+	if err := s.db.Swap(ctx, tableDevices, devicesKey(t.Key, id), i, unchanged); err != nil {
 		return err
 	}
 	s.count(t.Key, is)
-	return s.deleteRows(ctx, t, was) // what was under way
+	return s.deleteRows(ctx, t, was) // what was being written
 }
 
 // deleteRows deletes all rows of a device. Names stay: they may be in use elsewhere.

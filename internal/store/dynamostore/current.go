@@ -11,7 +11,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Device is of andon.Current.
+// Device implements andon.Current.
 func (s *Store) Device(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
 ) (andon.Device, error) {
@@ -32,8 +32,8 @@ func (s *Store) Device(
 	return shown[0], err
 }
 
-// contents fills in what stays with the newest entries, and reads the escalations where they are
-// wanted.
+// contents fills in the message and the attributes of the newest entries, and reads the escalations
+// where they are wanted.
 func (s *Store) contents(
 	ctx context.Context, t *tenant, all []*device, shown []andon.Device,
 ) error {
@@ -46,7 +46,7 @@ func (s *Store) contents(
 	}
 	found, err := s.eventsAt(ctx, t, places)
 	if err == nil && ddb.IsEventual(ctx) && len(found) < len(all) {
-		// The device is of after an entry that this read does not know yet.
+		// The device shows an entry that an eventual read does not see yet.
 		found, err = s.eventsAt(ddb.Strongly(ctx), t, places)
 	}
 	for _, e := range found {
@@ -59,18 +59,18 @@ func (s *Store) contents(
 	var escalated []mark
 	for i, d := range all {
 		if shown[i].EscalatedTo != "" {
-			escalated = append(escalated, standingMark(t, d, shown[i].EscalatedEntry))
+			escalated = append(escalated, latestMark(t, d, shown[i].EscalatedEntry))
 		}
 	}
-	records, err := s.standingsOf(ctx, escalated)
+	records, err := s.latestMarked(ctx, escalated)
 	for _, r := range records {
 		andon.NoteEscalation(ctx, r.Escalation)
 	}
 	return err
 }
 
-// Devices is of andon.Current. Devices are found through indexes, and each is held against its
-// item.
+// Devices implements andon.Current. Devices are found through indexes, and each is checked against
+// its item.
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
@@ -104,11 +104,11 @@ func (s *Store) listed(
 	return shown, err
 }
 
-// admitted is listed without what stays with the newest entries.
+// admitted is listed without message and attributes.
 func (s *Store) admitted(
 	ctx context.Context, t *tenant, ids []andon.DeviceID, q *andon.DeviceQuery,
 ) (of []*device, shown []andon.Device, err error) {
-	all, err := s.look(ctx, t, ids)
+	all, err := s.readDevices(ctx, t, ids)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,17 +131,17 @@ func (s *Store) admitted(
 	return of, shown, nil
 }
 
-// candidates are the devices that a query may select, in order, each once, by the index with the
-// fewest.
+// candidates returns the devices that a query may select, in order, each once, by the index with
+// the fewest.
 func (s *Store) candidates(
 	ctx context.Context, t *tenant, q *andon.DeviceQuery,
 ) (*shared.Merge[andon.DeviceID], error) {
 	var all []ddb.Query
 	switch {
 	case q.Kind == andon.RetiredDevices:
-		all = listQuestions(t, listRetired)
+		all = listQueries(t, listRetired)
 	case q.Kind != andon.ShownDevices:
-		all = listQuestions(t, listSilent)
+		all = listQueries(t, listSilent)
 	case q.EscalatedTo != "":
 		all = []ddb.Query{{Index: indexEscalated, Key: ddb.Keys{Hash: attrEscalated, Sort: attrID},
 			Partition: join(t.Key, string(q.EscalatedTo))}}
@@ -155,15 +155,15 @@ func (s *Store) candidates(
 		}
 		for _, state := range seen {
 			if q.States.Match(state) {
-				all = append(all, listQuestions(t, listState, string(state))...)
+				all = append(all, listQueries(t, listState, string(state))...)
 			}
 		}
 	}
 	return s.ids(all, q), nil
 }
 
-// listQuestions ask for a list of devices, bucket by bucket.
-func listQuestions(t *tenant, names ...string) (all []ddb.Query) {
+// listQueries returns the queries for a list of devices, one for each bucket.
+func listQueries(t *tenant, names ...string) (all []ddb.Query) {
 	for n := range buckets {
 		part := join(t.Key, append(names[:len(names):len(names)], strconv.Itoa(n))...)
 		all = append(all, ddb.Query{
@@ -173,7 +173,7 @@ func listQuestions(t *tenant, names ...string) (all []ddb.Query) {
 	return all
 }
 
-// ids are the devices of indexes, from where the page begins.
+// ids returns the devices that queries of indexes find, from where the page begins.
 func (s *Store) ids(all []ddb.Query, q *andon.DeviceQuery) *shared.Merge[andon.DeviceID] {
 	streams := make([]*shared.Rows[andon.DeviceID], len(all))
 	for i, ask := range all {
@@ -183,14 +183,20 @@ func (s *Store) ids(all []ddb.Query, q *andon.DeviceQuery) *shared.Merge[andon.D
 		if q.After != nil {
 			ask.From = max(ask.From, string(q.After.Device))
 		}
-		streams[i] = ddb.Rows(s.db, ask, func(i ddb.Item) (andon.DeviceID, bool, error) {
-			return andon.DeviceID(i.Text(attrID)), true, nil
-		})
+		streams[i] = ddb.Rows(s.db, ask, deviceIn(attrID))
 	}
 	return shared.NewMerge(streams...)
 }
 
-// Counts is of andon.Current. What other processes wrote is in it since the last reading of all.
+// deviceIn reads the device that an attribute names.
+func deviceIn(attribute string) func(ddb.Item) (andon.DeviceID, bool, error) {
+	return func(i ddb.Item) (andon.DeviceID, bool, error) {
+		return andon.DeviceID(i.Text(attribute)), true, nil
+	}
+}
+
+// Counts implements andon.Current. What other processes wrote is counted at the next scan of all
+// devices.
 func (s *Store) Counts(
 	ctx context.Context, id andon.TenantID, silentBefore andon.Time,
 ) ([]andon.StateCount, error) {
@@ -208,7 +214,7 @@ func (s *Store) Counts(
 	return s.counts.Of(t.Key, silentBefore), nil
 }
 
-// Names is of andon.Current.
+// Names implements andon.Current.
 func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {

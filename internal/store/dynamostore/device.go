@@ -17,8 +17,8 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// device is the item of a device: all that must be known to fold its next entry, and to find its
-// rows. The zero value is a device of which nothing is kept.
+// device is the item of a device: what is needed to fold its next entry and to find its rows. The
+// zero value is a device of which nothing is stored.
 type device struct {
 	folded
 	version int64 // 0: there is no item
@@ -30,7 +30,7 @@ type folded struct {
 	also
 }
 
-// also is what is kept beside it.
+// also is what the item has in addition to current.Device.
 type also struct {
 	// States are those that the device has entries of, and so the ranges of its partitions.
 	States []andon.State `json:"states,omitempty"`
@@ -39,11 +39,11 @@ type also struct {
 	// Shards is the largest number of partitions that any writer used; 0 is 1.
 	Shards int `json:"shards,omitempty"`
 	// Incarnation is the version at which the device was purged last. It is in the keys of its
-	// rows, so what was written before is gone, and so is what another writer writes of it at that
-	// moment.
+	// rows, so nothing that was written before is found again, not even what another writer writes
+	// at that moment.
 	Incarnation int64 `json:"life,omitempty"`
-	// Withdrawn and EverEscalated are the times between which entries ever were, so that no one
-	// looks for such records of others.
+	// Withdrawn and EverEscalated span the times of the entries that ever were withdrawn or
+	// escalated. Outside them nobody has to look for such records.
 	Withdrawn     reach `json:"withdrawn,omitzero"`
 	EverEscalated reach `json:"escalated,omitzero"`
 	// Metrics are those of which a row says that the device may have them. It names the first ones,
@@ -51,12 +51,12 @@ type also struct {
 	Metrics []andon.MetricName `json:"metrics,omitempty"`
 }
 
-// mostMetricBytes bounds what the names of metrics take in the item of a device, which each put
-// writes as a whole. The rows of further metrics are remembered by processes only, and written
-// again by one that does not know them.
+// mostMetricBytes bounds what the names of metrics take in the item of a device, since each put
+// writes the whole item. Rows of further metrics are cached by each process, and written again by
+// one that has not cached them.
 const mostMetricBytes = 512
 
-// reach are the first and the last time of some entries; the zero value is that of none.
+// reach is the first and the last time of some entries; the zero value means none.
 type reach struct{ From, To andon.Time }
 
 func (r *reach) add(at andon.Time) {
@@ -79,7 +79,7 @@ const (
 
 func (d *device) shards() int { return max(d.Shards, 1) }
 
-// clone is a copy that may be changed. What a device's slices hold is never changed in place.
+// clone returns a copy that may be changed. The elements of slices are never changed in place.
 func (d *device) clone() *device {
 	c := *d
 	c.States, c.Metrics = slices.Clip(c.States), slices.Clip(c.Metrics)
@@ -103,7 +103,7 @@ func (d *device) measures(all []message) {
 	}
 }
 
-// rows is <d>: what the partitions of the device begin with.
+// rows returns <d>, with which the partitions of the device begin.
 func (d *device) rows(t *tenant) string {
 	key := deviceKey(t.Key, d.ID)
 	if d.Incarnation == 0 {
@@ -112,13 +112,13 @@ func (d *device) rows(t *tenant) string {
 	return key + "#life" + strconv.FormatInt(d.Incarnation, 36)
 }
 
-// devicesKey is the key of the item of a device.
+// devicesKey returns the key of the item of a device.
 func devicesKey(tenant string, id andon.DeviceID) ddb.Item {
 	return ddb.Item{attrDevice: ddb.Text(deviceKey(tenant, id))}
 }
 
-// readDevice reads an item; nil is a device of which nothing is kept.
-func readDevice(id andon.DeviceID, i ddb.Item) (*device, error) {
+// decodeDevice reads an item; nil is a device of which nothing is stored.
+func decodeDevice(id andon.DeviceID, i ddb.Item) (*device, error) {
 	d := &device{version: i.Int(attrVersion)}
 	if i != nil {
 		if err := json.Unmarshal([]byte(i.Text(attrShown)), &d.folded); err != nil {
@@ -129,7 +129,7 @@ func readDevice(id andon.DeviceID, i ddb.Item) (*device, error) {
 	return d, nil
 }
 
-// item is what is put, with the keys of the lists that the device is in.
+// item returns what is put, with the keys of the lists that the device is in.
 func (d *device) item(t *tenant, version int64) (ddb.Item, error) {
 	is, err := json.Marshal(d.folded)
 	if err != nil {
@@ -158,11 +158,11 @@ func (d *device) item(t *tenant, version int64) (ddb.Item, error) {
 	return i, nil
 }
 
-// slots are those of the devices of one request.
+// slots are the slots of the devices of one request.
 type slots = shared.Taken[device]
 
-// known has the slots of devices filled that are not.
-func (s *Store) known(ctx context.Context, t *tenant, taken *slots) error {
+// fill reads the devices whose slots are empty.
+func (s *Store) fill(ctx context.Context, t *tenant, taken *slots) error {
 	var missing []andon.DeviceID
 	at := map[andon.DeviceID]int{}
 	for i, slot := range taken.Slots {
@@ -171,7 +171,7 @@ func (s *Store) known(ctx context.Context, t *tenant, taken *slots) error {
 			missing = append(missing, slot.Key.Device)
 		}
 	}
-	found, err := s.look(ctx, t, missing)
+	found, err := s.readDevices(ctx, t, missing)
 	if err != nil {
 		return err
 	}
@@ -181,35 +181,37 @@ func (s *Store) known(ctx context.Context, t *tenant, taken *slots) error {
 	return nil
 }
 
-// look reads devices as they are now, each named once, in the order in which they are named.
-func (s *Store) look(ctx context.Context, t *tenant, ids []andon.DeviceID) ([]*device, error) {
+// readDevices reads devices as they are now, each named once, in the order in which they are named.
+func (s *Store) readDevices(
+	ctx context.Context, t *tenant, ids []andon.DeviceID,
+) ([]*device, error) {
 	all := make([]*device, len(ids))
 	at := map[andon.DeviceID]int{}
 	keys := make([]ddb.Item, len(ids))
 	for i, id := range ids {
 		at[id], keys[i] = i, devicesKey(t.Key, id)
-		all[i], _ = readDevice(id, nil)
+		all[i], _ = decodeDevice(id, nil)
 	}
 	found, err := s.db.GetAll(ctx, tableDevices, keys)
 	for _, i := range found {
 		_, id := splitDevice(i.Text(attrDevice))
-		if all[at[id]], err = readDevice(ids[at[id]], i); err != nil {
+		if all[at[id]], err = decodeDevice(ids[at[id]], i); err != nil {
 			return nil, err
 		}
 	}
 	return all, err
 }
 
-// lookAt is look at one device.
-func (s *Store) lookAt(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
-	all, err := s.look(ctx, t, []andon.DeviceID{id})
+// readDevice reads one device.
+func (s *Store) readDevice(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
+	all, err := s.readDevices(ctx, t, []andon.DeviceID{id})
 	if err != nil {
 		return nil, err
 	}
 	return all[0], nil
 }
 
-// find returns a device as it is now, with its tenant.
+// find returns a device as it is now, and its tenant.
 func (s *Store) find(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
 ) (*tenant, *device, error) {
@@ -217,11 +219,11 @@ func (s *Store) find(
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := s.lookAt(ctx, t, id)
+	d, err := s.readDevice(ctx, t, id)
 	return t, d, err
 }
 
-// listOfDevice is what walk yields of a device.
+// listOfDevice yields what walk yields of a device.
 func listOfDevice[T any](
 	ctx context.Context, s *Store, tenant andon.TenantID, id andon.DeviceID,
 	walk func(t *tenant, d *device, yield func(T) bool) error,
@@ -235,40 +237,39 @@ func listOfDevice[T any](
 	})
 }
 
-// view reads one device as it is now, folded by the present severities.
+// view reads one device as it is now, folded by the current severities.
 func (s *Store) view(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
-	d, err := s.lookAt(ctx, t, id)
+	d, err := s.readDevice(ctx, t, id)
 	if err != nil {
 		return nil, err
 	}
 	return d, s.present(ctx, t, d)
 }
 
-// present folds a device again that was folded by former severities.
+// present folds a device again that was folded by earlier severities.
 func (s *Store) present(ctx context.Context, t *tenant, d *device) error {
 	if d.version == 0 || d.Generation >= t.Generation {
 		return nil
 	}
-	return s.past(ctx, t, d).refold()
+	return s.history(ctx, t, d).refold()
 }
 
-// update folds a change into a device, until no other writer is faster. change is told the device
-// as it is, which it changes, and whether its rows must be written, which is so the first time and
-// where the device was purged meanwhile. It returns whether there is anything to put.
+// update applies a change to a device, again until no other writer is faster. change is called with
+// the device as it is, and changes it. It returns whether there is anything to put.
 func (s *Store) update(
 	ctx context.Context, t *tenant, slot *shared.Slot[device],
 	change func(t *tenant, d *device) (put bool, err error),
 ) error {
 	for tries := 0; ; tries++ {
 		if slot.View == nil {
-			d, err := s.lookAt(ctx, t, slot.Key.Device)
+			d, err := s.readDevice(ctx, t, slot.Key.Device)
 			if err != nil {
 				return err
 			}
 			slot.View = d
 		}
 		if slot.View.Generation > t.Generation {
-			return errFormer
+			return errOldSeverities
 		}
 		is := slot.View.clone()
 		if err := s.present(ctx, t, is); err != nil {
@@ -315,10 +316,10 @@ func (s *Store) putDevice(ctx context.Context, t *tenant, was int64, d *device) 
 	return err
 }
 
-// errFormer says that another process goes by later severities than this one knows of.
-var errFormer = errors.New("the severities were changed just now")
+// errOldSeverities means that another process uses later severities than this one knows.
+var errOldSeverities = errors.New("the severities were changed just now")
 
-// following does something by what a tenant is set to, again where that was changed.
+// following does something with a tenant's settings, again where those were changed meanwhile.
 func (s *Store) following(
 	ctx context.Context, id andon.TenantID, do func(*tenant) error,
 ) error {
@@ -327,7 +328,7 @@ func (s *Store) following(
 		if err == nil {
 			err = do(t)
 		}
-		if !errors.Is(err, errFormer) {
+		if !errors.Is(err, errOldSeverities) {
 			return err
 		}
 		s.Stale(id)

@@ -80,7 +80,7 @@ func (e *Engine) workSettings() []config.Setting {
 			Help: "partitions of a device: a power of two, or auto for as many as its rate needs"},
 		{Key: "consistency", Value: config.Choice(&e.Consistency, ddb.Strong, ddb.Eventual),
 			Help: "consistency of reads for answers, unless a request chooses with " +
-				"?consistency=; eventual ones cost half and may be a moment behind"},
+				"?consistency=; eventual ones cost half and may lag by a moment"},
 		{Key: "readings", Value: config.Choice(&e.Readings, ddb.Strong, ddb.Eventual),
 			Help: "the same for readings alone"},
 		{Key: "retention", Value: config.Text(&e.retention).That(e.checkRetention),

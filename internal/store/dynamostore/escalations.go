@@ -13,19 +13,18 @@ import (
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
-// The newest escalation record of an entry is one item, which alone is in GSI2, as long as it is
-// not a withdrawal. Before another one takes its place, it is copied to the former ones. So the
-// records of an entry are the former ones and the newest, whenever a writer ends, and the
-// thousandth costs what the first did.
+// The newest escalation record of an entry is one item, which is in GSI2 unless it is a withdrawal.
+// Before it is replaced it is copied to the earlier ones. So the records of an entry are the
+// earlier ones and the newest, wherever a writer ends, and the thousandth costs what the first did.
 
-// Partitions of a device beside its shards.
+// Partitions of a device in addition to its shards.
 const (
 	partEscalated   = "escalated"
 	partEscalations = "escalations"
 )
 
-// standing is a newest escalation record. The zero value is that of an entry without one.
-type standing struct {
+// latestRecord is a newest escalation record. The zero value is that of an entry without one.
+type latestRecord struct {
 	andon.Escalation
 	version int64
 }
@@ -37,12 +36,12 @@ const (
 	attrNote = "Note"
 )
 
-func standingKey(t *tenant, d *device, at andon.Time, state andon.State) ddb.Item {
+func latestKey(t *tenant, d *device, at andon.Time, state andon.State) ddb.Item {
 	return logKeys().Item(join(d.rows(t), partEscalated), stateDate(state, at))
 }
 
-// standingMark names it among others.
-func standingMark(t *tenant, d *device, ref andon.EntryRef) mark {
+// latestMark returns its mark.
+func latestMark(t *tenant, d *device, ref andon.EntryRef) mark {
 	return mark{join(d.rows(t), partEscalated), ref}
 }
 
@@ -70,55 +69,55 @@ func readEscalation(i ddb.Item) (andon.Escalation, bool, error) {
 	}, true, err
 }
 
-func readStanding(i ddb.Item) (standing, error) {
+func readLatest(i ddb.Item) (latestRecord, error) {
 	r, _, err := readEscalation(i)
-	return standing{r, i.Int(attrVersion)}, err
+	return latestRecord{r, i.Int(attrVersion)}, err
 }
 
-// standing reads the newest record of an entry.
-func (s *Store) standing(
+// latestRecord reads the newest record of an entry.
+func (s *Store) latestRecord(
 	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
-) (standing, error) {
-	i, err := s.db.Get(ctx, tableLog, standingKey(t, d, at, state))
+) (latestRecord, error) {
+	i, err := s.db.Get(ctx, tableLog, latestKey(t, d, at, state))
 	if err != nil || i == nil {
-		return standing{}, err
+		return latestRecord{}, err
 	}
-	return readStanding(i)
+	return readLatest(i)
 }
 
-// standings reads the newest records of those of some entries of a device that have one.
-func (s *Store) standings(
+// latestRecords reads the newest records of those of some entries of a device that have one.
+func (s *Store) latestRecords(
 	ctx context.Context, t *tenant, d *device, refs []andon.EntryRef,
-) (map[andon.EntryRef]standing, error) {
+) (map[andon.EntryRef]latestRecord, error) {
 	var marks []mark
 	for _, ref := range refs {
 		if d.EverEscalated.covers(ref.Time) {
-			marks = append(marks, standingMark(t, d, ref))
+			marks = append(marks, latestMark(t, d, ref))
 		}
 	}
-	found, err := s.standingsOf(ctx, marks)
-	all := map[andon.EntryRef]standing{}
+	found, err := s.latestMarked(ctx, marks)
+	all := map[andon.EntryRef]latestRecord{}
 	for m, r := range found {
 		all[m.EntryRef] = r
 	}
 	return all, err
 }
 
-// standingsOf reads those of any devices.
-func (s *Store) standingsOf(ctx context.Context, marks []mark) (map[mark]standing, error) {
-	found, err := s.beside(ctx, ddb.Query{Table: tableLog, Key: logKeys()}, marks)
-	all := make(map[mark]standing, len(found))
+// latestMarked reads those of any devices.
+func (s *Store) latestMarked(ctx context.Context, marks []mark) (map[mark]latestRecord, error) {
+	found, err := s.readMarked(ctx, ddb.Query{Table: tableLog, Key: logKeys()}, marks)
+	all := make(map[mark]latestRecord, len(found))
 	for m, i := range found {
-		if all[m], err = readStanding(i); err != nil {
+		if all[m], err = readLatest(i); err != nil {
 			return nil, err
 		}
 	}
 	return all, err
 }
 
-// replaceStanding puts a newest record over the one that was read.
-func (s *Store) replaceStanding(
-	ctx context.Context, t *tenant, d *device, was, is standing,
+// replaceLatest puts a newest record over the one that was read.
+func (s *Store) replaceLatest(
+	ctx context.Context, t *tenant, d *device, was, is latestRecord,
 ) error {
 	if was.version != 0 && (was.At != is.At || was.To != is.To) {
 		former := escalationItem(formerKey(t, d, &was.Escalation), &was.Escalation)
@@ -126,8 +125,8 @@ func (s *Store) replaceStanding(
 			return err
 		}
 	}
-	key := standingKey(t, d, is.Time, is.State)
-	i := escalationItem(standingKey(t, d, is.Time, is.State), &is.Escalation)
+	key := latestKey(t, d, is.Time, is.State)
+	i := escalationItem(latestKey(t, d, is.Time, is.State), &is.Escalation)
 	i[attrVersion] = ddb.Number(max(was.version+1, s.stamp()))
 	if is.To != "" {
 		i[attrEscalated] = ddb.Text(join(t.Key, string(is.To)))
@@ -145,9 +144,9 @@ func compareRecords(a, b andon.Escalation) int {
 }
 
 // insert adds a record with its own time among those of its entry. The same record twice is one.
-func (s *Store) insert(ctx context.Context, t *tenant, d *device, r standing) error {
+func (s *Store) insert(ctx context.Context, t *tenant, d *device, r latestRecord) error {
 	for tries := 0; ; tries++ {
-		was, err := s.standing(ctx, t, d, r.Time, r.State)
+		was, err := s.latestRecord(ctx, t, d, r.Time, r.State)
 		if err != nil {
 			return err
 		}
@@ -158,7 +157,7 @@ func (s *Store) insert(ctx context.Context, t *tenant, d *device, r standing) er
 		if was.version != 0 && was.Escalation == r.Escalation {
 			return nil
 		}
-		if err = s.replaceStanding(ctx, t, d, was, r); !errors.Is(err, ddb.ErrRaced) {
+		if err = s.replaceLatest(ctx, t, d, was, r); !errors.Is(err, ddb.ErrRaced) {
 			return err
 		}
 		if err := s.db.Pause(ctx, tries, "PutItem", tableLog); err != nil {
@@ -171,7 +170,7 @@ func (s *Store) insert(ctx context.Context, t *tenant, d *device, r standing) er
 func (s *Store) escalations(
 	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
 ) (all []andon.Escalation, err error) {
-	newest, err := s.standing(ctx, t, d, at, state)
+	newest, err := s.latestRecord(ctx, t, d, at, state)
 	if err != nil || newest.version == 0 {
 		return nil, err
 	}
@@ -184,14 +183,14 @@ func (s *Store) escalations(
 		return nil, err
 	}
 	all = append([]andon.Escalation{newest.Escalation}, former...)
-	// The newest may be among the former already, where its successor was not put.
+	// The newest may have been copied to the earlier ones already, where its successor was not put.
 	slices.SortStableFunc(all, compareRecords)
 	return slices.CompactFunc(all, func(a, b andon.Escalation) bool {
 		return compareRecords(a, b) == 0
 	}), nil
 }
 
-// Escalate is of andon.Log.
+// Escalate implements andon.Log.
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, r andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
@@ -221,13 +220,13 @@ func (s *Store) Escalate(
 			return false, nil
 		}
 		d.EverEscalated.add(r.Time)
-		return true, s.past(ctx, t, d).escalate(r.Time, d.keep(r.State))
+		return true, s.history(ctx, t, d).escalate(r.Time, d.keep(r.State))
 	})
 	return kept, added, err
 }
 
-// escalable returns an entry that can be escalated, with its records: one that is there, or that
-// the device shows although it has been deleted since it expired.
+// escalable returns an entry that can be escalated, with its records: one that exists, or that the
+// device shows although it has expired and was deleted.
 func (s *Store) escalable(
 	ctx context.Context, t *tenant, d *device, r andon.Escalation,
 ) (andon.Entry, error) {
@@ -249,7 +248,7 @@ func (s *Store) addRecord(
 	ctx context.Context, t *tenant, d *device, r andon.Escalation, records []andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
 	for tries := 0; ; tries++ {
-		was, err := s.standing(ctx, t, d, r.Time, r.State)
+		was, err := s.latestRecord(ctx, t, d, r.Time, r.State)
 		if err != nil {
 			return r, false, err
 		}
@@ -263,7 +262,7 @@ func (s *Store) addRecord(
 		case was.version != 0 && r.At <= was.At:
 			r.At = was.At + 1
 		}
-		err = s.replaceStanding(ctx, t, d, was, standing{Escalation: r})
+		err = s.replaceLatest(ctx, t, d, was, latestRecord{Escalation: r})
 		if !errors.Is(err, ddb.ErrRaced) {
 			r.State = andon.State(strings.Clone(string(r.State)))
 			return r, err == nil, err
@@ -274,7 +273,7 @@ func (s *Store) addRecord(
 	}
 }
 
-// EscalatedEntries is of andon.Log.
+// EscalatedEntries implements andon.Log.
 func (s *Store) EscalatedEntries(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {

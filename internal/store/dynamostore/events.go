@@ -12,10 +12,10 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// event is an entry of the log as it is kept, without its escalation.
+// event is an entry of the log as it is stored, without its escalation.
 type event struct {
 	andon.Event
-	delivery int64 // of two deliveries of one entry in two shards the later stands
+	delivery int64 // of two deliveries of one entry in two shards the later wins
 }
 
 const (
@@ -26,11 +26,11 @@ const (
 
 func logKeys() ddb.Keys { return ddb.Keys{Hash: attrDevice, Sort: attrStateDate} }
 
-func (e *event) at() int64 { return int64(e.Time) }
+func (e *event) micros() int64 { return int64(e.Time) }
 
 func (e *event) ref() andon.EntryRef { return andon.EntryRef{Time: e.Time, State: e.State} }
 
-// item is what is kept of an event in one of n shards.
+// item returns what is stored of an event in one of n shards.
 func (e *event) item(t *tenant, d *device, n int, expires expiry) ddb.Item {
 	sort := stateDate(e.State, e.Time)
 	i := logKeys().Item(shardKey(d.rows(t), shardOf(sort, n)), sort)
@@ -61,17 +61,17 @@ func readEvent(i ddb.Item) (e event, ok bool, err error) {
 	}, true, nil
 }
 
-// expiry says after how long the service deletes.
+// expiry is after how long the service deletes.
 type expiry andon.Retention
 
-// set sets when an item expires, by the second: not before it may.
+// set sets when an item expires, in whole seconds, rounded up.
 func (e expiry) set(i ddb.Item, at andon.Time) {
 	if andon.Retention(e) != andon.Forever {
 		i[attrTTL] = ddb.Number((int64(at)+int64(e))/1e6 + 1)
 	}
 }
 
-// stateRange asks for the entries, or what stands beside them, of one state in a span.
+// stateRange returns the query for entries, or their records, of one state in a span.
 func (s *Store) stateRange(partition string, state andon.State, span andon.Span) ddb.Query {
 	q := ddb.Query{Table: tableLog, Key: logKeys(), Partition: partition}
 	return inState(q, state, span)
@@ -88,7 +88,7 @@ func inState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
 	return q
 }
 
-// entriesOf asks for the entries of a device in one state, in all of its shards.
+// entriesOf returns the entries of a device in one state, from each of its shards.
 func (s *Store) entriesOf(
 	t *tenant, d *device, state andon.State, q andon.EventQuery, page int,
 ) (all []*shared.Rows[event]) {
@@ -101,8 +101,8 @@ func (s *Store) entriesOf(
 	return all
 }
 
-// entries returns the entries of a device that a query selects, withdrawn or not, in its order. It
-// goes on beyond the limit.
+// entries returns the entries of a device that a query selects, withdrawn or not, in its order, and
+// does not stop at the limit.
 func (s *Store) entries(
 	ctx context.Context, t *tenant, d *device, q andon.EventQuery,
 ) iter.Seq2[event, error] {
@@ -123,16 +123,16 @@ func (s *Store) entries(
 	return merged(ctx, all, t, q)
 }
 
-// pageOf is how many items each of n questions is asked for at once.
+// pageOf returns the page size of each of n queries for one list.
 func pageOf(limit, n int) int { return min(max(2*limit/max(n, 1), 16), limit+1, ddb.MaxPage) }
 
-// merged is one list of entries of several questions in one order of time: each identity once.
+// merged returns the entries of several queries in one order of time, each identity once.
 func merged(
 	ctx context.Context, all []*shared.Rows[event], t *tenant, q andon.EventQuery,
 ) iter.Seq2[event, error] {
 	states := t.Record.States
 	return seq.Of(func(yield func(event) bool) error {
-		for found, err := range shared.Instants(ctx, all, (*event).at, q.Order) {
+		for found, err := range shared.Instants(ctx, all, (*event).micros, q.Order) {
 			if err != nil {
 				return err
 			}
@@ -146,7 +146,7 @@ func merged(
 	})
 }
 
-// distinct sorts entries, each once: as its later delivery has it.
+// distinct sorts entries, and keeps the later delivery of each.
 func distinct(found []event, states *andon.StateSet, o andon.Order) []event {
 	slices.SortFunc(found, func(a, b event) int {
 		c := a.Key(states).Compare(b.Key(states))
@@ -160,7 +160,7 @@ func distinct(found []event, states *andon.StateSet, o andon.Order) []event {
 	})
 }
 
-// DeviceEvents is of andon.Log.
+// DeviceEvents implements andon.Log.
 func (s *Store) DeviceEvents(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -174,9 +174,9 @@ func (s *Store) DeviceEvents(
 	})
 }
 
-// answer yields entries as they are shown: without those that are withdrawn, and with whom each is
-// escalated to. It completes them in pieces, and leaves out what is not wanted then. What an index
-// found is read from the table before (recheck).
+// answer yields entries as they are shown: without those that are withdrawn, and each with whom it
+// is escalated to. It completes them in pieces, and then leaves out what is not wanted. With
+// recheck, what an index found is first read from the table.
 func (c *completing) answer(
 	ctx context.Context, left int, found iter.Seq2[event, error], recheck bool,
 	wanted func(*andon.Event) bool, yield func(andon.Event) bool,
@@ -201,7 +201,7 @@ func (c *completing) answer(
 	})
 }
 
-// inPieces does something with a list in pieces of a size, until no more is wanted.
+// inPieces calls do with a list in pieces of a size, until it wants no more.
 func inPieces(
 	found iter.Seq2[event, error], size func() int, do func([]event) (more bool, err error),
 ) error {
@@ -255,14 +255,14 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 			withdrawn = append(withdrawn, withdrawalMark(t, d, e.ref()))
 		}
 		if d.EverEscalated.covers(e.Time) {
-			escalated = append(escalated, standingMark(t, d, e.ref()))
+			escalated = append(escalated, latestMark(t, d, e.ref()))
 		}
 	}
-	hidden, err := s.beside(ctx, s.record(""), withdrawn)
+	hidden, err := s.readMarked(ctx, s.record(""), withdrawn)
 	if err != nil {
 		return nil, err
 	}
-	records, err := s.standingsOf(ctx, escalated)
+	records, err := s.latestMarked(ctx, escalated)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +273,7 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 			continue
 		}
 		if len(records) > 0 {
-			r := records[standingMark(t, d, e.ref())]
+			r := records[latestMark(t, d, e.ref())]
 			if e.EscalatedTo = r.To; r.To != "" {
 				andon.NoteEscalation(ctx, r.Escalation)
 			}
@@ -283,7 +283,7 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 	return shown, nil
 }
 
-// mark names the item that stands for an entry in a partition of the sort key <state>#<time>.
+// mark names an item about an entry, in a partition whose sort key is <state>#<time>.
 type mark struct {
 	partition string
 	andon.EntryRef
@@ -292,10 +292,10 @@ type mark struct {
 // markItems is about how many such items a read unit has.
 const markItems = 32
 
-// beside reads the items of some marks, of the table and the key of a question. A mark alone in its
-// partition and state is read by its key. Several are read by a query from the first to the last,
-// unless there is so much between them that keys cost less.
-func (s *Store) beside(
+// readMarked reads the items of some marks, of the table and the key of a query. A mark alone in
+// its partition and state is read by its key. Several are read by a query from the first to the
+// last, unless so many items are between them that reading by key costs less.
+func (s *Store) readMarked(
 	ctx context.Context, of ddb.Query, marks []mark,
 ) (found map[mark]ddb.Item, err error) {
 	if len(marks) == 0 {
@@ -369,7 +369,7 @@ func (c *completing) learn(ctx context.Context, piece []event) error {
 			c.devices[id] = &device{}
 		}
 	}
-	all, err := c.store.look(ctx, c.tenant, ids)
+	all, err := c.store.readDevices(ctx, c.tenant, ids)
 	if err != nil {
 		return err
 	}
@@ -379,7 +379,7 @@ func (c *completing) learn(ctx context.Context, piece []event) error {
 	return nil
 }
 
-// Entry is of andon.Log.
+// Entry implements andon.Log.
 func (s *Store) Entry(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
@@ -424,7 +424,7 @@ func (s *Store) events(
 	return s.eventsAt(ctx, t, places)
 }
 
-// places are the keys that an entry can have.
+// places returns the keys that an entry can have.
 func (s *Store) places(t *tenant, d *device, ref andon.EntryRef) (all []ddb.Item) {
 	key, sort := d.rows(t), stateDate(ref.State, ref.Time)
 	for _, shard := range shardsOf(sort, d.shards()) {
@@ -433,7 +433,7 @@ func (s *Store) places(t *tenant, d *device, ref andon.EntryRef) (all []ddb.Item
 	return all
 }
 
-// eventsAt reads entries by their places, each once, in no order of use.
+// eventsAt reads entries by their places, each once, in no particular order.
 func (s *Store) eventsAt(ctx context.Context, t *tenant, places []ddb.Item) ([]event, error) {
 	items, err := s.db.GetAll(ctx, tableLog, places)
 	if err != nil {

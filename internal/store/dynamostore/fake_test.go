@@ -391,7 +391,7 @@ func TestDeviceIsChangedMeanwhile(t *testing.T) {
 	if err := send(s, "d", 1, "NORMAL"); err != nil {
 		t.Fatal(err)
 	}
-	d, err := other.lookAt(t.Context(), mustTenant(t, other), "d")
+	d, err := other.readDevice(t.Context(), mustTenant(t, other), "d")
 	if err != nil || d.State != "WARNING1" || d.Time != andon.MinTime+2 ||
 		d.PrevTime != andon.MinTime+1 {
 		t.Errorf("the device is %+v, %v", d, err)

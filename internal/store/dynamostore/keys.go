@@ -10,22 +10,22 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Keys of the layout andon. <d> is <tenant>#<device>, and once the device was purged behind it
-// #life and when that was; what a person named is escaped: % as %25 and # as %23. <time> is RFC
+// Keys of the layout andon. <d> is <tenant>#<device>, and and after a purge followed by #life
+// and its version; what a person named is escaped: % as %25 and # as %23. <time> is RFC
 // 3339 in UTC with six digits of a second, so that it sorts.
 //
 //	table            partition key                   sort key                  item
 //	DeviceStateLog   <d>, <d>#shard01 ...            <state>#<time>            an entry
 //	DeviceStateLog   <d>#escalated                   <state>#<time>            newest escalation
-//	DeviceStateLog   <d>#escalations                 <state>#<time>#<at>#<to>  a former one
+//	DeviceStateLog   <d>#escalations                 <state>#<time>#<at>#<to>  an earlier one
 //	Devices          <tenant>#<device>                                         what it shows
 //	Readings         <d>, <d>#shard01 ...            <time>#<hash>             a message
 //	Records          record#<tenant>#<kind>          <id>                      a document
 //	Records          state#<tenant>                  <state>                   it has entries
 //	Records          name#<tenant>#<of>              <name>                    it is in use
 //	Records          metric#<tenant>#<name>#<n>      <device>                  it may have it
-//	Records          assignment#<d>                  <from>                    a former one
-//	Records          retirement#<d>                  <at>                      a former one
+//	Records          assignment#<d>                  <from>                    an earlier one
+//	Records          retirement#<d>                  <at>                      an earlier one
 //	Records          withdrawal#<d>                  <state>#<time>            a withdrawal
 //	Records          index                           MetricGSI                 the listed metrics
 //
@@ -34,9 +34,9 @@ import (
 // <tenant>#silent#<n>, of devices without an entry. Due is in <kind>#<n> by
 // <time>#<tenant><tab><id>.
 //
-// A tenant that was deleted and made again must not meet what is left of its former incarnation. So
-// from its second incarnation on, <tenant> has ## and the number of incarnations before it behind
-// the id.
+// A tenant that was deleted and created again must not meet what is left of its earlier
+// incarnation. So from its second incarnation on, <tenant> is the id, ## and the number of
+// incarnations before it.
 func tenantKey(id andon.TenantID, incarnation int) string {
 	if incarnation == 0 {
 		return escape(string(id))
@@ -44,7 +44,7 @@ func tenantKey(id andon.TenantID, incarnation int) string {
 	return escape(string(id)) + "##" + strconv.Itoa(incarnation)
 }
 
-// tenantOf is the tenant of a key, whichever incarnation it is of.
+// tenantOf returns the tenant of a key, of whichever incarnation.
 func tenantOf(key string) andon.TenantID {
 	id, _, _ := strings.Cut(key, "##")
 	return andon.TenantID(unescape(id))
@@ -69,21 +69,21 @@ func join(tenant string, names ...string) string {
 	return b.String()
 }
 
-// deviceKey is <tenant>#<device>.
+// deviceKey returns <tenant>#<device>.
 func deviceKey(tenant string, device andon.DeviceID) string { return join(tenant, string(device)) }
 
 // splitDevice takes the tenant and the device from a key that begins with <d>.
 func splitDevice(key string) (tenant string, device andon.DeviceID) {
 	id, rest, _ := strings.Cut(key, "#")
 	if strings.HasPrefix(rest, "#") { // a later incarnation
-		incarnation, behind, _ := strings.Cut(rest[1:], "#")
-		id, rest = id+"##"+incarnation, behind
+		incarnation, after, _ := strings.Cut(rest[1:], "#")
+		id, rest = id+"##"+incarnation, after
 	}
 	name, _, _ := strings.Cut(rest, "#")
 	return id, andon.DeviceID(unescape(name))
 }
 
-// shardKey is the partition of a shard. The first is that of a device with one.
+// shardKey returns the partition of a shard. The first is that of a device with one.
 func shardKey(key string, shard int) string {
 	if shard == 0 {
 		return key
@@ -91,7 +91,7 @@ func shardKey(key string, shard int) string {
 	return fmt.Sprintf("%s%s%02d", key, shardMark, shard)
 }
 
-// shardMark begins what stands behind <d>. No name has it, since # is escaped.
+// shardMark follows <d>. No name has it, since # is escaped.
 const shardMark = "#shard"
 
 // shardOf says which of n shards, a power of two, something of a device is in. It is in one of them
@@ -110,7 +110,7 @@ func shardsOf(name string, n int) []int {
 	return all
 }
 
-// fixed is a time of fixed width.
+// fixed is the layout of a time of fixed width.
 const fixed = "2006-01-02T15:04:05.000000Z"
 
 func timeText(t andon.Time) string { return t.Std().Format(fixed) }
@@ -123,7 +123,7 @@ func parseTime(text string) (andon.Time, error) {
 	return andon.TimeOf(t), nil
 }
 
-// stateDate is <state>#<time>.
+// stateDate returns <state>#<time>.
 func stateDate(state andon.State, at andon.Time) string {
 	return escape(string(state)) + "#" + timeText(at)
 }
@@ -136,8 +136,8 @@ func splitStateDate(text string) (ref andon.EntryRef, rest string, err error) {
 	return andon.EntryRef{Time: at, State: andon.State(unescape(state))}, rest, err
 }
 
-// buckets is how many partitions each list of devices, and those of a metric, have. It is part of
-// what is stored.
+// buckets is how many partitions each list of devices, and the devices of a metric, have. It is
+// part of what is stored.
 const buckets = 4
 
 func bucketOf(id string) string { return strconv.Itoa(shared.Spread(shared.Hash(id), buckets)) }

@@ -21,13 +21,13 @@ import (
 //	metricType  <tenant>#<metric>#<n>, n by the device, so that no partition takes all
 //	metricTime  <time>#<device>#<hash>
 //
-// So the readings of the second metric are in the partitions of the first, too, and a question for
+// So the readings of the second metric are in the partitions of the first, too, and a query for
 // it reads both. A message costs one write unit more, however many metrics it has.
 //
 // Messages that were written before the index, or by another list, have no keys or other ones. A
 // record of the tables says which metrics are listed, and from which time of readings on all
-// messages have such keys: a day after `andon store init` was told of the list, within which every
-// process is started again with it. Earlier times are asked for device by device.
+// messages have such keys: a day after `andon store init` was run with the list, within which every
+// process is to be restarted with it. Earlier times are read device by device.
 
 const (
 	indexMetric = "MetricGSI"
@@ -75,21 +75,21 @@ func (o *Options) setMetric(i ddb.Item, t *tenant, m *message) {
 	}
 }
 
-// metricsListed is what the tables say of the index.
+// metricsListed is what the tables store about the index.
 type metricsListed struct {
 	list string     // joined by commas; "" for none
 	from andon.Time // of the readings that all have its keys
 }
 
-// listedKey is the key of the record that says it.
+// listedKey returns the key of that record.
 func listedKey() ddb.Item { return recordKeys().Item("index", indexMetric) }
 
 func readListed(i ddb.Item) metricsListed {
 	return metricsListed{i.Text(attrMetricList), i.Time(attrMetricFrom)}
 }
 
-// checkListed refuses to open tables whose list another one is set than this process has: its
-// messages would be missing from what others find.
+// checkListed refuses to open tables that have another list than this process: its messages would
+// be missing from what others find.
 func (s *Store) checkListed(ctx context.Context) error {
 	i, err := s.db.Get(ctx, tableRecords, listedKey())
 	is, set := readListed(i).list, strings.Join(s.options.MetricIndex, ",")
@@ -102,8 +102,8 @@ func (s *Store) checkListed(ctx context.Context) error {
 		cmp.Or(is, "no metric"), indexMetric, cmp.Or(set, "empty"))
 }
 
-// metricPlace returns the position in the list of metrics that a question can be answered from the
-// index with; -1 where it can't.
+// metricPlace returns the position in the list of metrics by which the index can answer a query; -1
+// where it can't.
 func (s *Store) metricPlace(ctx context.Context, q *andon.MetricQuery) (int, error) {
 	n := slices.Index(s.options.MetricIndex, string(q.Metric))
 	if n < 0 || !ddb.IsEventual(ctx) || q.After != nil && !q.After.ByTime {
@@ -150,13 +150,13 @@ func (s *Store) metricByTime(
 	return nil
 }
 
-// metricStreams ask for the messages under the metric and under those that are listed before it.
+// metricStreams returns the messages under the metric and under those that are listed before it.
 func (s *Store) metricStreams(
 	t *tenant, q *andon.MetricQuery, place int,
 ) (all []*shared.Rows[message]) {
 	from, to := timeText(q.Span.From), timeText(andon.MaxTime)+"$"
 	if q.Span.To != 0 {
-		to = timeText(min(q.Span.To, andon.MaxTime)) + "$" // just behind #
+		to = timeText(min(q.Span.To, andon.MaxTime)) + "$" // just after #
 	}
 	if q.After != nil {
 		to = min(to, timeText(q.After.Time)+"#"+escape(string(q.After.Device))+"#")
@@ -167,7 +167,8 @@ func (s *Store) metricStreams(
 	for _, name := range s.options.MetricIndex[:place+1] {
 		for n := range metricBuckets {
 			ask := ddb.Query{
-				Table: tableReadings, Index: indexMetric, Key: ddb.Keys{Hash: attrMetricType, Sort: attrMetricTime},
+				Table: tableReadings, Index: indexMetric,
+				Key:       ddb.Keys{Hash: attrMetricType, Sort: attrMetricTime},
 				Partition: join(t.Key, name, strconv.Itoa(n)), From: from, To: to,
 				Page: pageOf(q.Limit, metricBuckets),
 			}
@@ -177,7 +178,7 @@ func (s *Store) metricStreams(
 	return all
 }
 
-// nextMessages takes the messages of up to n readings, those of one device and time together.
+// nextMessages returns the messages of up to n readings, those of one device and time together.
 func nextMessages(
 	ctx context.Context, streams []*shared.Rows[message], n int,
 ) (found [][]message, err error) {
@@ -213,7 +214,7 @@ func nextMessages(
 	return found, err
 }
 
-// stillOf leaves out what is of a former incarnation of its device.
+// stillOf leaves out messages of an earlier incarnation of their device.
 func (s *Store) stillOf(
 	ctx context.Context, t *tenant, found [][]message,
 ) (kept [][]message, err error) {
@@ -221,7 +222,7 @@ func (s *Store) stillOf(
 	for i, of := range found {
 		ids[i] = of[0].Device
 	}
-	all, err := s.look(ctx, t, shared.Distinct(ids))
+	all, err := s.readDevices(ctx, t, shared.Distinct(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -241,8 +242,8 @@ func (s *Store) stillOf(
 	return kept, nil
 }
 
-// list writes which metrics are listed, where that was another list. Where the table was just created
-// all readings will have the keys.
+// list writes which metrics are listed, where that was another list. Where the table was just
+// created all readings will have the keys.
 func (o Options) list(ctx context.Context, p *provision.Setup, remove bool) error {
 	records := o.Prefix + tableRecords
 	stored, err := p.Get(ctx, records, listedKey())

@@ -16,14 +16,14 @@ const (
 
 func recordKeys() ddb.Keys { return ddb.Keys{Hash: attrKey, Sort: attrSort} }
 
-// record asks for a partition of the table Records.
+// record returns the query for a partition of the table Records.
 func (s *Store) record(partition string) ddb.Query {
 	return ddb.Query{Table: tableRecords, Key: recordKeys(), Partition: partition}
 }
 
-// indexRows are rows without values that say what there is, gathered by one goroutine for one
-// write. They are never taken away, and not written again where this process knows that they are
-// there.
+// indexRows are rows without values that say what exists, collected by one goroutine for one write.
+// They are only deleted with their tenant, and not written again where this process has cached that
+// they exist.
 type indexRows map[indexRow]bool
 
 type indexRow struct{ partition, sort string }
@@ -34,16 +34,16 @@ func (x indexRows) add(partition, sort string) {
 	}
 }
 
-// state says that a state has entries.
+// state adds the row of a state that has entries.
 func (x indexRows) state(t *tenant, state andon.State) { x.add("state#"+t.Key, string(state)) }
 
-// name says that a name is in use.
+// name adds the row of a name that is in use.
 func (x indexRows) name(t *tenant, of andon.NameKind, name string) { x.add(namesKey(t, of), name) }
 
-// kind says that there are records of a kind.
+// kind adds the row of a kind that has records.
 func (x indexRows) kind(t *tenant, kind andon.RecordKind) { x.add(kindsKey(t.Key), string(kind)) }
 
-// metrics say that a device may have the metrics of a message, which the device does not name.
+// metrics adds the rows of a message's metrics that the device does not name yet.
 func (x indexRows) metrics(t *tenant, d *device, m *message) {
 	for _, m := range m.Metrics {
 		if !slices.Contains(d.Metrics, m.Name) {
@@ -91,7 +91,7 @@ func (s *Store) seenStates(ctx context.Context, key string) ([]andon.State, erro
 	})
 }
 
-// deleteNames deletes the index rows of a incarnation that is over.
+// deleteNames deletes the index rows of a deleted tenant.
 func (s *Store) deleteNames(ctx context.Context, t *tenant) error {
 	all := []ddb.Query{s.record("state#" + t.Key), s.record(kindsKey(t.Key))}
 	metrics := s.record(namesKey(t, andon.MetricNames))
@@ -104,7 +104,7 @@ func (s *Store) deleteNames(ctx context.Context, t *tenant) error {
 			all = append(all, s.record(key))
 		}
 	}
-	// The names of metrics go last: a deletion that was broken off goes by them.
+	// The names of metrics are deleted last: an interrupted deletion needs them.
 	all = append(all, s.record(namesKey(t, andon.OperatorNames)),
 		s.record(namesKey(t, andon.SupervisorNames)), metrics)
 	for _, q := range all {

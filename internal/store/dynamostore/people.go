@@ -9,7 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// OperatorEvents is of andon.Log: GSI1 by time.
+// OperatorEvents implements andon.Log: GSI1 by time.
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -20,7 +20,8 @@ func (s *Store) OperatorEvents(
 		}
 		span := q.Rest()
 		ask := ddb.Query{
-			Table: tableLog, Index: indexOperator, Key: ddb.Keys{Hash: attrOperator, Sort: attrDate},
+			Table: tableLog, Index: indexOperator,
+			Key:       ddb.Keys{Hash: attrOperator, Sort: attrDate},
 			Partition: join(t.Key, string(operator)), From: timeText(span.From), Order: q.Order,
 			Page: pageOf(q.Limit, 1),
 		}
@@ -33,8 +34,8 @@ func (s *Store) OperatorEvents(
 	})
 }
 
-// recheck reads entries as they are now, in the order in which they are given: a device with
-// several shards may have a former delivery of one, and an index is behind.
+// recheck reads entries as they are now, in the order in which they are given: an index lags, and a
+// device with several shards may have an earlier delivery of one.
 func (c *completing) recheck(ctx context.Context, piece []event) ([]event, error) {
 	if err := c.learn(ctx, piece); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (c *completing) recheck(ctx context.Context, piece []event) ([]event, error
 	return kept, nil
 }
 
-// SupervisorEvents is of andon.Log: GSI2, a range of each state.
+// SupervisorEvents implements andon.Log: GSI2, a range of each state.
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -78,7 +79,8 @@ func (s *Store) SupervisorEvents(
 		}
 		found := s.escalatedIn(ctx, t, seen, q, func(state andon.State) ddb.Query {
 			ask := ddb.Query{
-				Table: tableLog, Index: indexSupervisor, Key: ddb.Keys{Hash: attrEscalated, Sort: attrStateDate},
+				Table: tableLog, Index: indexSupervisor,
+				Key:       ddb.Keys{Hash: attrEscalated, Sort: attrStateDate},
 				Partition: join(t.Key, string(supervisor)),
 			}
 			return inState(ask, state, q.Rest())
@@ -88,8 +90,8 @@ func (s *Store) SupervisorEvents(
 	})
 }
 
-// escalatedIn finds escalated entries by the items of their newest escalations: only where they
-// stand.
+// escalatedIn finds escalated entries by the items of their newest escalations, only their
+// identities.
 func (s *Store) escalatedIn(
 	ctx context.Context, t *tenant, states []andon.State, q andon.EventQuery,
 	ask func(andon.State) ddb.Query,

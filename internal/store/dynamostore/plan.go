@@ -43,7 +43,7 @@ func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
 	}, nil
 }
 
-// placesOf are the tables and their indexes.
+// placesOf returns the names of tables and of their indexes.
 func placesOf(tables []ddb.Table) (places []string) {
 	for _, t := range tables {
 		places = append(places, t.Name)
@@ -65,7 +65,7 @@ func metered(writes ...[]plan.ItemWrite) *plan.Metered {
 	return m
 }
 
-// planOwn is the layout andon.
+// planOwn returns the writes and reads of the layout andon.
 func (e *Engine) planOwn(s plan.Sample) (*plan.Metered, error) {
 	t := &tenant{
 		Key: tenantKey(andon.DefaultTenant, 0), Record: andon.NewTenant(andon.DefaultTenant),
@@ -107,16 +107,16 @@ func (e *Engine) planOwn(s plan.Sample) (*plan.Metered, error) {
 			itemWrites(devices, plan.PerReading, shown[1], shown[1], replaced)...)
 		m.Writes = append(m.Writes, metricRows(t, &s.Reading))
 	}
-	m.Questions = questionsOf(s.States, devices, shown[1], entry, reading)
+	m.Questions = readsOf(s.States, devices, shown[1], entry, reading)
 	return m, nil
 }
 
-// shownBy is the item of a device behind each of some events.
+// shownBy returns the item of a device after each of some events.
 func shownBy(t *tenant, d *device, events []andon.Event) (shown []ddb.Item, err error) {
 	for i := range events {
 		d.keep(events[i].State) // it has had all of them before
 	}
-	p := &past{tenant: t}
+	p := &history{tenant: t}
 	for i := range events {
 		e := &events[i]
 		d.Received, d.version = e.Time, int64(e.Time)
@@ -133,17 +133,17 @@ func shownBy(t *tenant, d *device, events []andon.Event) (shown []ddb.Item, err 
 	return shown, nil
 }
 
-// incarnation is what becomes of an item.
-type incarnation int
+// lifetime is how long an item is stored.
+type lifetime int
 
 const (
-	replaced incarnation = iota // by the next one
-	kept                        // until it expires
-	lasting                     // for ever
+	replaced lifetime = iota // by the next one
+	kept                     // until it expires
+	lasting                  // for ever
 )
 
-// writes are the writes of one item: to the table, and to each index that has a copy of it.
-func itemWrites(t *ddb.Table, per plan.Per, before, after ddb.Item, l incarnation) []plan.ItemWrite {
+// itemWrites returns the writes of one item: to the table, and to each index that has a copy of it.
+func itemWrites(t *ddb.Table, per plan.Per, before, after ddb.Item, l lifetime) []plan.ItemWrite {
 	w := plan.ItemWrite{
 		Per: per, Table: t.Name, Before: before.Bytes(), After: after.Bytes(),
 		Kept: l == kept, Standing: l == lasting,
@@ -178,7 +178,7 @@ func indexesOnly(all []plan.ItemWrite) (indexes []plan.ItemWrite) {
 	return indexes
 }
 
-// copyIn is what an index has of an item; nil where that lacks one of its keys.
+// indexCopy returns what an index has of an item; nil where that lacks one of its keys.
 func indexCopy(t *ddb.Table, x *ddb.Index, i ddb.Item) ddb.Item {
 	if i.Text(x.Key.Hash) == "" || i.Text(x.Key.Sort) == "" {
 		return nil
@@ -196,23 +196,23 @@ func indexCopy(t *ddb.Table, x *ddb.Index, i ddb.Item) ddb.Item {
 	return has
 }
 
-// metricRows are the rows that say that a device has metrics, as one.
+// metricRows returns the rows that say that a device has metrics, as one write.
 func metricRows(t *tenant, r *andon.Reading) plan.ItemWrite {
 	size := 0
 	for _, m := range r.Metrics {
 		row := recordKeys().Item(metricKey(t, m.Name, bucketOf(string(r.Device))),
 			string(r.Device))
-		size += row.Bytes() + storedBeside
+		size += row.Bytes() + itemOverhead
 	}
-	return plan.ItemWrite{Per: plan.PerDevice, Table: tableRecords, After: size - storedBeside,
+	return plan.ItemWrite{Per: plan.PerDevice, Table: tableRecords, After: size - itemOverhead,
 		Standing: true}
 }
 
-// storedBeside is what the service stores beside each item.
-const storedBeside = 100
+// itemOverhead is what the service stores in addition to each item.
+const itemOverhead = 100
 
-// questionsOf is what questions read, of a device with entries of so many states.
-func questionsOf(
+// readsOf returns what each query of the plan reads, of a device with entries of so many states.
+func readsOf(
 	states int, devices *ddb.Table, shown, entry, reading ddb.Item,
 ) map[string][]plan.ItemRead {
 	const limit = 100
@@ -250,7 +250,7 @@ func questionsOf(
 	return all
 }
 
-// planReference is the layout reference.
+// planReference returns the writes and reads of the layout reference.
 func planReference(s plan.Sample) *plan.Metered {
 	entry, u := referenceEvent(&s.Events[0])
 	for name, value := range u {

@@ -175,7 +175,7 @@ func (c *crowd) folded(s *Store) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	all, err := s.look(ctx, t, c.devices)
+	all, err := s.readDevices(ctx, t, c.devices)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func (c *crowd) folded(s *Store) {
 		}
 		again.Device = current.Device{ID: d.ID, Retired: d.Retired, Received: d.Received,
 			Assignee: d.Assignee, AssignedFrom: d.AssignedFrom}
-		if err := s.past(ctx, t, again).refold(); err != nil {
+		if err := s.history(ctx, t, again).refold(); err != nil {
 			c.Fatal(err)
 		}
 		same(c.T, "device "+string(d.ID), again.Show(t.Record.States), d.Show(t.Record.States))
@@ -358,7 +358,7 @@ func (g *growth) page(by *Store) {
 
 func (g *growth) shards() int {
 	g.Helper()
-	d, err := g.stale.lookAt(g.Context(), mustTenant(g.T, g.stale), "hot")
+	d, err := g.stale.readDevice(g.Context(), mustTenant(g.T, g.stale), "hot")
 	if err != nil {
 		g.Fatal(err)
 	}

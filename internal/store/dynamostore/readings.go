@@ -15,9 +15,9 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// A message is an item, told apart from others of its time by a hash of what it says: so one that
-// is sent again is the same item, messages are written in batches, and none is read before. Those
-// of one time are joined at read, by their deliveries.
+// A message is an item. A hash of its content distinguishes it from others of its time: so one that
+// is sent again is the same item, and messages are written in batches without reading before. Those
+// of one time are joined at read, in the order of their deliveries.
 type message struct {
 	andon.Reading
 	delivery  int64
@@ -33,9 +33,9 @@ const (
 
 func readingKeys() ddb.Keys { return ddb.Keys{Hash: attrReadingOf, Sort: attrTimestamp} }
 
-func (m *message) at() int64 { return int64(m.Time) }
+func (m *message) micros() int64 { return int64(m.Time) }
 
-// item is what is kept of a message in one of n shards.
+// item returns what is stored of a message in one of n shards.
 func (m *message) item(t *tenant, d *device, n int, o *Options) ddb.Item {
 	at := timeText(m.Time)
 	i := readingKeys().Item(shardKey(d.rows(t), shardOf(at, n)),
@@ -65,7 +65,7 @@ func readMessage(i ddb.Item) (m message, ok bool, err error) {
 	return m, true, err
 }
 
-// AppendReadings is of andon.Readings.
+// AppendReadings implements andon.Readings.
 func (s *Store) AppendReadings(
 	ctx context.Context, id andon.TenantID, received andon.Time, readings []andon.Reading,
 ) error {
@@ -120,7 +120,7 @@ type deviceMeasured struct {
 
 func (a *measuring) run(ctx context.Context, taken *slots) error {
 	s := a.store
-	if err := s.known(ctx, a.tenant, taken); err != nil {
+	if err := s.fill(ctx, a.tenant, taken); err != nil {
 		return err
 	}
 	var all []ddb.Write
@@ -142,8 +142,8 @@ func (a *measuring) run(ctx context.Context, taken *slots) error {
 	return err
 }
 
-// fold notes in the device that it was heard. Where it was purged meanwhile its messages are
-// written once more.
+// fold notes in the device when it was last heard. If it was purged meanwhile its messages are
+// written again.
 func (a *measuring) fold(
 	ctx context.Context, m *deviceMeasured, slot *shared.Slot[device],
 ) error {
@@ -162,7 +162,7 @@ func (a *measuring) fold(
 	})
 }
 
-// unitsOfMessages is what the items of messages cost.
+// unitsOfMessages returns what the items of messages cost.
 func unitsOfMessages(all []message) (units int64) {
 	const keys, metric = 150, 30
 	for i := range all {
@@ -171,8 +171,8 @@ func unitsOfMessages(all []message) (units int64) {
 	return units
 }
 
-// rows are the items of the messages of a device, of the same message twice the later, with the
-// index rows that they need.
+// rows returns the items of the messages of a device, of the same message twice the later, and adds
+// the index rows that they need.
 func (a *measuring) rows(m *deviceMeasured, d *device, index indexRows) (all []ddb.Write) {
 	m.incarnation, m.shards = d.Incarnation, max(m.shards, d.shards())
 	at := map[string]int{}
@@ -190,8 +190,8 @@ func (a *measuring) rows(m *deviceMeasured, d *device, index indexRows) (all []d
 	return all
 }
 
-// messages returns the readings of a device that a query selects by time, joined, in its order. It
-// goes on beyond the limit.
+// messages returns the readings of a device that a query selects by time, joined, in its order,
+// and does not stop at the limit.
 func (s *Store) messages(
 	ctx context.Context, t *tenant, d *device, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
@@ -213,14 +213,14 @@ func (s *Store) instants(
 			Page: pageOf(query.Limit, d.shards()),
 		}
 		if span.To != 0 {
-			q.To = timeText(min(span.To, andon.MaxTime)) + "$" // just behind #
+			q.To = timeText(min(span.To, andon.MaxTime)) + "$" // just after #
 		}
 		all = append(all, ddb.Rows(s.db, q, readMessage))
 	}
 	if span.Empty() || !d.Known() {
 		all = nil
 	}
-	return shared.Instants(ctx, all, (*message).at, query.Order)
+	return shared.Instants(ctx, all, (*message).micros, query.Order)
 }
 
 // joined joins the messages of one time.
@@ -233,7 +233,7 @@ func joined(found []message) andon.Reading {
 	return r
 }
 
-// DeviceReadings is of andon.Readings.
+// DeviceReadings implements andon.Readings.
 func (s *Store) DeviceReadings(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
@@ -291,7 +291,7 @@ func (s *Store) measured(
 	return r.Time, nil
 }
 
-// LatestReadings is of andon.Readings: a query of each device, side by side.
+// LatestReadings implements andon.Readings: a query of each device, concurrently.
 func (s *Store) LatestReadings(
 	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
 ) ([]andon.Reading, error) {
@@ -300,7 +300,7 @@ func (s *Store) LatestReadings(
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.look(ctx, t, shared.Distinct(devices))
+	all, err := s.readDevices(ctx, t, shared.Distinct(devices))
 	if err != nil {
 		return nil, err
 	}
@@ -309,8 +309,8 @@ func (s *Store) LatestReadings(
 	})
 }
 
-// MetricReadings is of andon.Readings: by time from MetricGSI where the question and the settings
-// allow it, and else the devices by id.
+// MetricReadings implements andon.Readings: by time from MetricGSI where the query and the settings
+// allow it, and else device by device.
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
@@ -334,9 +334,7 @@ func (s *Store) MetricReadings(
 			if q.After != nil {
 				ask.From = string(q.After.Device)
 			}
-			streams = append(streams, ddb.Rows(s.db, ask, func(i ddb.Item) (andon.DeviceID, bool, error) {
-				return andon.DeviceID(i.Text(attrSort)), true, nil
-			}))
+			streams = append(streams, ddb.Rows(s.db, ask, deviceIn(attrSort)))
 		}
 		return s.metric(ctx, t, q, shared.NewMerge(streams...), yield)
 	})
@@ -352,7 +350,7 @@ func (s *Store) metric(
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		all, err := s.look(ctx, t, ids)
+		all, err := s.readDevices(ctx, t, ids)
 		if err != nil {
 			return err
 		}

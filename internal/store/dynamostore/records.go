@@ -13,8 +13,8 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Records are versioned documents. A version is a time in µs, or more, and only ever rises. What
-// finds those that are due is an index; each hit is held against the record.
+// Records are versioned documents. A version is a time in µs, or later, and only rises. Those that
+// are due are found by an index; each hit is checked against the record.
 
 const (
 	attrDue         = "Due"
@@ -47,9 +47,9 @@ func (s *Store) document(
 	return readDocument(i), err
 }
 
-// swapRecord puts a document over the one that was read. One that was deleted keeps its version for
-// a while, so that its next incarnation has greater ones although the clock of another process,
-// which may begin it, is behind.
+// swapRecord puts a document over the one that was read. A deleted one keeps its version for a
+// while, so that its next incarnation has greater versions, even where another process with a slow
+// clock begins it.
 func (s *Store) swapRecord(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
@@ -85,7 +85,7 @@ func (s *Store) swapRecord(
 	return err
 }
 
-// Records is of andon.Records.
+// Records implements andon.Records.
 func (s *Store) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
@@ -117,7 +117,7 @@ func (s *Store) Records(
 	})
 }
 
-// dueRow is a row of the index, as it sorts, and the partition of its record.
+// dueRow is a row of the index as it sorts, followed by the partition of its record.
 type dueRow string
 
 func (d dueRow) key() ddb.Item {
@@ -126,7 +126,7 @@ func (d dueRow) key() ddb.Item {
 	return recordKeys().Item(partition, id)
 }
 
-// DueRecords is of andon.Records.
+// DueRecords implements andon.Records.
 func (s *Store) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
@@ -134,7 +134,8 @@ func (s *Store) DueRecords(
 		var streams []*shared.Rows[dueRow]
 		for n := range buckets {
 			ask := ddb.Query{
-				Table: tableRecords, Index: indexDue, Key: ddb.Keys{Hash: attrDueIn, Sort: attrDueAt},
+				Table: tableRecords, Index: indexDue,
+				Key:       ddb.Keys{Hash: attrDueIn, Sort: attrDueAt},
 				Partition: join(escape(string(kind)), strconv.Itoa(n)), Order: andon.Asc,
 				To: timeText(min(until, andon.MaxTime)) + "$", Page: min(limit, 255) + 1,
 			}
@@ -162,7 +163,7 @@ func (s *Store) DueRecords(
 	})
 }
 
-// stillDue reads the records of an index as they are now, of the tenants that there are.
+// stillDue reads the records that an index found as they are now, of tenants that exist.
 func (s *Store) stillDue(
 	ctx context.Context, kind andon.RecordKind, due []dueRow, until andon.Time,
 ) (all []andon.Record, err error) {

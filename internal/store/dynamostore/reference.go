@@ -15,7 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// reference is a store on a table that someone made from the model of "Monitoring device status
+// reference is a store on a table that was created from the model of "Monitoring device status
 // updates in DynamoDB": layout reference. The table stays what it is, so its other users go on.
 //
 //	DeviceID  State#Date                    Date                 State     Operator  EscalatedTo
@@ -25,9 +25,9 @@ import (
 // escaped. A time has no zone, which means UTC, and no zeros at the end of a fraction. An entry is
 // written by UpdateItem of the device's own attributes, since a Put would undo its escalation.
 //
-// The states that a device has are found by skipping: one read for each, from behind the one
-// before. What a device shows is worked out from its entries. What would need a scan, or items that
-// the model does not have, is not served (unserved).
+// The states that a device has are found by skipping: one read for each, after the last one found.
+// What a device shows is computed from its entries. What would need a scan, or items that the model
+// does not have, is not served (unserved).
 type reference struct {
 	andon.Store        // unserved
 	s           *Store // its options and its client
@@ -69,25 +69,25 @@ func openReference(ctx context.Context, o Options) (*reference, error) {
 	return r, nil
 }
 
-// Capabilities is of andon.Store.
+// Capabilities implements andon.Store.
 func (r *reference) Capabilities() andon.Capabilities {
 	return andon.Capabilities{Name: "dynamodb, layout reference", Durable: true, Explain: true,
 		Consistency: true}
 }
 
-// Ready is of andon.Store.
+// Ready implements andon.Store.
 func (r *reference) Ready(ctx context.Context) error {
 	return provision.Verify(ctx, r.db, r.s.options.tables())
 }
 
-// Close is of andon.Store.
+// Close implements andon.Store.
 func (r *reference) Close() error {
 	r.db.Close()
 	return nil
 }
 
-// in reports that there is no other tenant than the default one.
-func (r *reference) in(ctx context.Context, id andon.TenantID) error {
+// checkTenant refuses every tenant but the default one.
+func (r *reference) checkTenant(ctx context.Context, id andon.TenantID) error {
 	if id != andon.DefaultTenant {
 		return andon.NoTenant(id)
 	}
@@ -126,7 +126,7 @@ func readReference(i ddb.Item) (e event, ok bool, err error) {
 	}}, true, err
 }
 
-// referenceState bounds a question to a state in a span. Z is behind all digits of a fraction.
+// referenceState bounds a question to a state in a span. Z sorts after all digits of a fraction.
 func referenceState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
 	q.From, q.To = referenceKey(state, span.From), string(state)+"#Z"
 	if span.To != 0 {
@@ -135,7 +135,8 @@ func referenceState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
 	return q
 }
 
-// ofDevice asks for the entries of a device, ofSupervisor for those that are escalated.
+// ofDevice returns the query for the entries of a device, ofSupervisor for those that are
+// escalated.
 func (r *reference) ofDevice(id andon.DeviceID) ddb.Query {
 	return ddb.Query{Table: r.table, Key: logKeys(), Partition: string(id)}
 }
@@ -145,7 +146,7 @@ func (r *reference) ofSupervisor(id andon.PersonID) ddb.Query {
 		Key: ddb.Keys{Hash: attrEscalated, Sort: attrStateDate}, Partition: string(id)}
 }
 
-// states finds the states of a partition that a filter admits. Names need no look.
+// states finds the states of a partition that a filter admits. Names need no read.
 func (r *reference) states(
 	ctx context.Context, q ddb.Query, f andon.StateFilter,
 ) (all []andon.State, err error) {
@@ -165,7 +166,7 @@ func (r *reference) states(
 		if f.Match(ref.State) {
 			all = append(all, ref.State)
 		}
-		q.From = string(ref.State) + "#:" // behind all dates: they begin with a digit
+		q.From = string(ref.State) + "#:" // after all dates: they begin with a digit
 	}
 }
 
@@ -188,8 +189,8 @@ func (r *reference) inOrder(
 	})
 }
 
-// inStates asks for the entries of a partition in each of some states. Within the range of a state
-// stand those of another whose name goes on with # and a digit, in an order of their own.
+// inStates returns the entries of a partition in each of some states. The range of a state includes
+// those of another whose name continues with # and a digit; they are left out.
 func (r *reference) inStates(
 	ask ddb.Query, q andon.EventQuery, page int, states []andon.State,
 ) (all []*shared.Rows[event]) {
@@ -209,7 +210,7 @@ func (r *reference) events(
 	ctx context.Context, id andon.TenantID, limit int, found iter.Seq2[event, error],
 ) iter.Seq2[andon.Event, error] {
 	return seq.Of(func(yield func(andon.Event) bool) error {
-		if err := r.in(ctx, id); err != nil {
+		if err := r.checkTenant(ctx, id); err != nil {
 			return err
 		}
 		yield = seq.UpTo(limit, yield)
@@ -239,7 +240,7 @@ func strict(
 	})
 }
 
-// DeviceEvents is of andon.Log.
+// DeviceEvents implements andon.Log.
 func (r *reference) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -247,7 +248,7 @@ func (r *reference) DeviceEvents(
 	return r.events(ctx, id, q.Limit, r.inOrder(ctx, r.ofDevice(device), q))
 }
 
-// OperatorEvents is of andon.Log: GSI1 has them by time. A filter of states reads all states.
+// OperatorEvents implements andon.Log: GSI1 has them by time. A filter of states reads all states.
 func (r *reference) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -268,7 +269,7 @@ func (r *reference) OperatorEvents(
 	return r.events(ctx, id, q.Limit, strict(ctx, "the entries of an operator", found))
 }
 
-// SupervisorEvents is of andon.Log.
+// SupervisorEvents implements andon.Log.
 func (r *reference) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -276,7 +277,7 @@ func (r *reference) SupervisorEvents(
 	return r.events(ctx, id, q.Limit, strict(ctx, "the entries of a supervisor", found))
 }
 
-// EscalatedEntries is of andon.Log. It reads all entries of the device in the span.
+// EscalatedEntries implements andon.Log. It reads all entries of the device in the span.
 func (r *reference) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
@@ -314,7 +315,7 @@ func referenceEntry(e andon.Event) andon.Entry {
 func (r *reference) find(
 	ctx context.Context, device andon.DeviceID, at andon.Time, state andon.State,
 ) (ddb.Item, error) {
-	key := ddb.Item{attrDevice: ddb.Text(string(device)), attrStateDate: ddb.Text(referenceKey(state, at))}
+	key := logKeys().Item(string(device), referenceKey(state, at))
 	i, err := r.db.Get(ctx, r.table, key)
 	if i != nil || err != nil {
 		return i, err
@@ -332,11 +333,11 @@ func (r *reference) find(
 	return nil, nil
 }
 
-// Entry is of andon.Log.
+// Entry implements andon.Log.
 func (r *reference) Entry(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
-	if err := r.in(ctx, id); err != nil {
+	if err := r.checkTenant(ctx, id); err != nil {
 		return andon.Entry{}, err
 	}
 	i, err := r.find(r.s.forAnswer(ctx), device, at, state)
@@ -350,11 +351,11 @@ func (r *reference) Entry(
 	return referenceEntry(e.Event), err
 }
 
-// Append is of andon.Log. Each event is an UpdateItem of its own.
+// Append implements andon.Log. Each event is an UpdateItem of its own.
 func (r *reference) Append(
 	ctx context.Context, id andon.TenantID, _ andon.Time, events []andon.Event,
 ) error {
-	if err := r.in(ctx, id); err != nil {
+	if err := r.checkTenant(ctx, id); err != nil {
 		return err
 	}
 	return shared.Parallel(ctx, len(events), func(ctx context.Context, n int) error {
@@ -384,12 +385,12 @@ func referenceEvent(e *andon.Event) (key ddb.Item, u map[string]string) {
 	}, u
 }
 
-// Escalate is of andon.Log. The model has one escalation of an entry, and no note.
+// Escalate implements andon.Log. The model has one escalation of an entry, and no note.
 func (r *reference) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
 	if e.Note != "" {
-		return kept, false, unservedHere("a note beside an escalation")
+		return kept, false, unservedHere("a note with an escalation")
 	}
 	is, err := r.Entry(ctx, id, e.Device, e.Time, e.State)
 	if err != nil {
@@ -414,11 +415,11 @@ func (r *reference) Escalate(
 	return e, err == nil, err
 }
 
-// Device is of andon.Current: it is worked out from the newest entry of each state.
+// Device implements andon.Current: it is computed from the newest entry of each state.
 func (r *reference) Device(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (d andon.Device, err error) {
-	if err := r.in(ctx, id); err != nil {
+	if err := r.checkTenant(ctx, id); err != nil {
 		return d, err
 	}
 	ctx = r.s.forAnswer(ctx)
@@ -476,7 +477,7 @@ func (r *reference) shown(
 	return d, r.incident(ctx, ask, newest, &d)
 }
 
-// incident adds the open incident of a device: all entries behind the last of severity 0.
+// incident adds the open incident of a device: all entries after the last of severity 0.
 func (r *reference) incident(
 	ctx context.Context, ask ddb.Query, newest []event, d *andon.Device,
 ) error {
@@ -508,38 +509,38 @@ func (r *reference) incident(
 	return nil
 }
 
-// Tenants is of andon.Tenants.
+// Tenants implements andon.Tenants.
 func (r *reference) Tenants(ctx context.Context) ([]andon.Tenant, error) {
 	return []andon.Tenant{r.tenant.Record}, ctx.Err()
 }
 
-// Tenant is of andon.Tenants.
+// Tenant implements andon.Tenants.
 func (r *reference) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	return r.tenant.Record, r.in(ctx, id)
+	return r.tenant.Record, r.checkTenant(ctx, id)
 }
 
-// AdmitStates is of andon.Tenants: the table takes all states.
+// AdmitStates implements andon.Tenants: the table takes all states.
 func (r *reference) AdmitStates(
 	ctx context.Context, id andon.TenantID, _ []andon.State, _ int,
 ) ([]andon.State, error) {
-	return nil, r.in(ctx, id)
+	return nil, r.checkTenant(ctx, id)
 }
 
-// Had is of andon.Tenants. The table is of someone who has had events.
+// Had implements andon.Tenants. The table has had events.
 func (r *reference) Had(
 	ctx context.Context, id andon.TenantID,
 ) (events, readings bool, err error) {
-	return true, false, r.in(ctx, id)
+	return true, false, r.checkTenant(ctx, id)
 }
 
-// Expire is of andon.Tenants: nothing expires.
+// Expire implements andon.Tenants: nothing expires.
 func (r *reference) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
-	return r.in(ctx, id)
+	return r.checkTenant(ctx, id)
 }
 
-// Retirements is of andon.Current: there can be none, and intervals ask.
+// Retirements implements andon.Current: there can be none, and intervals ask.
 func (r *reference) Retirements(
 	ctx context.Context, id andon.TenantID, _ andon.DeviceID,
 ) ([]andon.Time, error) {
-	return nil, r.in(ctx, id)
+	return nil, r.checkTenant(ctx, id)
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
@@ -218,10 +217,9 @@ func TestReferenceTooLarge(t *testing.T) {
 	rt := newReferenceTest(t)
 	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.at("2020-04-27T16:20:00"),
 		Message: strings.Repeat("m", andon.MaxMessageBytes)}
-	_, err := rt.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &rt.table, Item: ddb.Item{
-		attrDevice: ddb.Text(string(e.Device)), attrStateDate: ddb.Text(referenceKey(e.State, e.Time)),
-		"Drawing": ddb.Text(strings.Repeat("d", 390<<10)),
-	}})
+	large := logKeys().Item(string(e.Device), referenceKey(e.State, e.Time))
+	large["Drawing"] = ddb.Text(strings.Repeat("d", 390<<10))
+	_, err := rt.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &rt.table, Item: large})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +238,7 @@ func TestReferenceTooLarge(t *testing.T) {
 func (rt referenceTest) raws(device, key string) string {
 	rt.Helper()
 	out, err := rt.raw.GetItem(rt.Context(), &dynamodb.GetItemInput{TableName: &rt.table,
-		Key: map[string]types.AttributeValue{attrDevice: ddb.Text(device), attrStateDate: ddb.Text(key)}})
+		Key: logKeys().Item(device, key)})
 	if err != nil {
 		rt.Fatal(err)
 	}

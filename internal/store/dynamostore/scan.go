@@ -37,7 +37,7 @@ func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) er
 		}
 		for _, i := range found {
 			tenant, id := splitDevice(i.Text(attrDevice))
-			d, err := readDevice(id, i)
+			d, err := decodeDevice(id, i)
 			if err == nil {
 				err = each(tenant, d)
 			}

@@ -10,12 +10,12 @@ import (
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
-// rates measure what this process writes to each device, to know when one needs more partitions. The
-// service takes 1,000 write units a second for one partition key; a device that uses half of what
-// its partitions can take gets twice as many. What the service left unprocessed counts each time
-// that it is sent: else a device that several processes keep busy would never look busy to one of
-// them. The number of partitions only grows, and is in the item of the device, so that readers ask
-// all of them, and writers that lag write to some of them.
+// rates measure what this process writes to each device, to know when one needs more partitions.
+// The service takes 1,000 write units a second for one partition key; a device that uses half of
+// what its partitions can take gets twice as many. What the service left unprocessed counts each
+// time that it is sent: else a device that several processes keep busy would never look busy to one
+// of them. The number of partitions only grows, and is in the item of the device, so that readers
+// ask all of them, and writers that lag write to some of them.
 type rates struct {
 	seed    maphash.Seed
 	ofShard int64 // units a second at which a partition is half busy

@@ -23,9 +23,8 @@ type place struct {
 	state andon.State
 }
 
-// sorted yields the devices that a query selects, in an order other than by id. A device of which
-// an index is behind is not where its list would have it, so it is left out until the index
-// follows.
+// sorted yields the devices that a query selects, in an order other than by id. A device for which
+// the index lags is not where its list would have it, so it is left out until the index follows.
 func (s *Store) sorted(
 	ctx context.Context, t *tenant, q *andon.DeviceQuery, yield func(andon.Device) bool,
 ) error {
@@ -38,7 +37,7 @@ func (s *Store) sorted(
 	}
 	left := q.Limit
 	for _, states := range groups {
-		rest := *q // behind what was looked at already
+		rest := *q // after what was read already
 		for left > 0 {
 			places, more, err := s.firstPlaces(ctx, t, &rest, states)
 			if err == nil {
@@ -105,7 +104,7 @@ func (s *Store) sortedOfPerson(
 	return nil
 }
 
-// inSort compares where two devices stand.
+// inSort compares the positions of two devices.
 func inSort(a, b andon.DevicePosition, by andon.DeviceSort) int {
 	switch {
 	case a.Less(b, by):
@@ -116,7 +115,8 @@ func inSort(a, b andon.DevicePosition, by andon.DeviceSort) int {
 	return 0
 }
 
-// sortedGroups are the states that a query selects, in groups of which each stands before the next.
+// sortedGroups returns the states that a query selects, in groups, each before the next in the
+// order.
 func (s *Store) sortedGroups(
 	ctx context.Context, t *tenant, q *andon.DeviceQuery,
 ) (groups [][]andon.State, err error) {
@@ -140,7 +140,7 @@ func (s *Store) sortedGroups(
 	return groups, nil
 }
 
-// firstPlaces returns the first places in some states that are behind the one where a query
+// firstPlaces returns the first places in some states that are after the one where a query
 // resumes, and whether there are more.
 func (s *Store) firstPlaces(
 	ctx context.Context, t *tenant, q *andon.DeviceQuery, states []andon.State,
@@ -184,7 +184,7 @@ func (s *Store) placesIn(
 		if q.After != nil && q.Sort == andon.BySeverity && severity > q.After.Severity {
 			continue
 		}
-		for _, ask := range listQuestions(t, listState, string(state)) {
+		for _, ask := range listQueries(t, listState, string(state)) {
 			ask.Table, ask.Order, ask.Page = tableDevices, andon.Asc, ddb.MaxPage
 			ask.Prefix = q.Prefix
 			all = append(all, ddb.Rows(s.db, ask, func(i ddb.Item) (place, bool, error) {

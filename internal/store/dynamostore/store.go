@@ -96,8 +96,8 @@ func (s *Store) prepare(ctx context.Context) error {
 	return s.checkListed(ctx)
 }
 
-// Capabilities is of andon.Store. What is read by key is there at once; lists go by indexes, which
-// follow a moment later.
+// Capabilities implements andon.Store. What is read by key is there at once; lists go by indexes,
+// which follow a moment later.
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "dynamodb, layout andon", Durable: true, MetricReadings: true, Withdraw: true,
@@ -107,7 +107,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	}
 }
 
-// Ready is of andon.Store: it asks for what every request needs.
+// Ready implements andon.Store: it asks for what every request needs.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -118,7 +118,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	return err
 }
 
-// Close is of andon.Store.
+// Close implements andon.Store.
 func (s *Store) Close() error {
 	s.quit()
 	s.work.Wait()

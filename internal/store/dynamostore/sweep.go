@@ -11,9 +11,9 @@ import (
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
-// The service deletes what has expired for nothing, within days. A sweep is for those who must not
-// keep it so long, and for tenants that keep less than the tables do. It goes through the devices
-// in the order in which the service keeps them, and writes down behind each page where it is.
+// The service deletes what has expired for free, within days. A sweep deletes it at once, for those
+// who must not store it so long, and for tenants that keep less than the tables do. It reads the
+// devices in the order in which the service keeps them, and stores a checkpoint after each page.
 
 // sweeping is a sweep of one tenant under way.
 type sweeping struct {
@@ -23,16 +23,17 @@ type sweeping struct {
 	swept
 }
 
-// swept is how far a sweep has come, as its item holds it.
+// swept is the checkpoint of a sweep, as its item holds it.
 type swept struct {
 	Horizon andon.Horizon
 	Device  string // the last of Devices that is done; "" at the beginning
 }
 
-// sweptKey is the key of that item.
+// sweptKey returns the key of that item.
 func sweptKey(t *tenant) ddb.Item { return recordKeys().Item("sweep", t.Key) }
 
-// Sweep implements andon.Maintenance. One that was broken off is ended first, by the horizon that it had.
+// Sweep implements andon.Maintenance. It first ends one that was interrupted, with the horizon that
+// it had.
 func (s *Store) Sweep(
 	ctx context.Context, id andon.TenantID, h andon.Horizon,
 ) (deleted int64, err error) {
@@ -51,18 +52,18 @@ func (s *Store) Sweep(
 		}
 		err = w.run(ctx)
 	}
-	if err == nil && w.before(h) {
+	if err == nil && w.olderThan(h) {
 		w.swept = swept{Horizon: h}
 		err = w.run(ctx)
 	}
 	if err != nil {
-		err = fmt.Errorf("after %d deletions (sweep again, and it goes on): %w", w.deleted, err)
+		err = fmt.Errorf("after %d deletions (sweep again, and it continues): %w", w.deleted, err)
 	}
 	return w.deleted, err
 }
 
-// before reports whether a horizon is a day or more behind what was swept.
-func (s *swept) before(h andon.Horizon) bool {
+// olderThan reports whether what was swept ends a day or more before a horizon.
+func (s *swept) olderThan(h andon.Horizon) bool {
 	return s.Horizon.Events.Day() < h.Events.Day() || s.Horizon.Readings.Day() < h.Readings.Day()
 }
 
@@ -88,7 +89,7 @@ func (w *sweeping) run(ctx context.Context) error {
 	}
 }
 
-// save writes down how far it has come.
+// save stores the checkpoint.
 func (w *sweeping) save(ctx context.Context) error {
 	data, err := json.Marshal(w.swept)
 	if err != nil {
@@ -117,7 +118,7 @@ func (w *sweeping) page(ctx context.Context) (devices []*device, last string, er
 		if key != w.tenant.Key {
 			continue
 		}
-		d, err := readDevice(id, i)
+		d, err := decodeDevice(id, i)
 		if err != nil {
 			return nil, "", err
 		}
@@ -136,23 +137,23 @@ func (w *sweeping) device(ctx context.Context, d *device) error {
 	return nil
 }
 
-// expired asks for what a device has that is older than the horizon. Escalations of the incident
-// that is open stay: what the device shows may come from them.
+// expired returns the queries for what a device has that is older than the horizon. Escalations of
+// the open incident stay: what the device shows may come from them.
 func (w *sweeping) expired(d *device) (all []ddb.Query) {
 	s, of := w.store, d.rows(w.tenant)
 	if h := w.Horizon.Events; h > 0 {
 		entries := andon.Span{To: h - 1}
-		beside := entries
+		records := entries
 		if d.Incident != 0 {
-			beside.To = min(entries.To, d.Incident-1)
+			records.To = min(entries.To, d.Incident-1)
 		}
 		for _, state := range d.States {
 			for shard := range d.shards() {
 				all = append(all, s.stateRange(shardKey(of, shard), state, entries))
 			}
 			all = append(all, inState(s.record("withdrawal#"+of), state, entries),
-				s.stateRange(join(of, partEscalated), state, beside),
-				s.stateRange(join(of, partEscalations), state, beside))
+				s.stateRange(join(of, partEscalated), state, records),
+				s.stateRange(join(of, partEscalations), state, records))
 		}
 	}
 	if h := w.Horizon.Readings; h > 0 {
@@ -164,7 +165,7 @@ func (w *sweeping) expired(d *device) (all []ddb.Query) {
 	return all
 }
 
-// delete deletes what a question finds, no faster than it may.
+// delete deletes what a query finds, no faster than SweepRate.
 func (w *sweeping) delete(ctx context.Context, q ddb.Query) error {
 	rate := w.store.options.SweepRate
 	q.Page = min(rate, ddb.MaxPage)

@@ -30,13 +30,14 @@ const (
 func andonTables() []ddb.Table {
 	return []ddb.Table{
 		{
-			Name: tableLog, Key: ddb.Keys{Hash: attrDevice, Sort: attrStateDate}, TTL: attrTTL,
+			Name: tableLog, Key: logKeys(), TTL: attrTTL,
 			What: "The log: an item for each entry, and in partitions of their own the " +
 				"escalations, of which only the newest is in GSI2.",
 			Indexes: []ddb.Index{
 				{Name: indexOperator, Key: ddb.Keys{Hash: attrOperator, Sort: attrDate}, All: true,
 					What: "Entries of an operator by time."},
-				{Name: indexSupervisor, Key: ddb.Keys{Hash: attrEscalated, Sort: attrStateDate}, All: true,
+				{Name: indexSupervisor, All: true,
+					Key:  ddb.Keys{Hash: attrEscalated, Sort: attrStateDate},
 					What: "Entries that are escalated to a supervisor now, by state and time."},
 			},
 		},
@@ -45,7 +46,8 @@ func andonTables() []ddb.Table {
 			What: "What each device shows now. Every put has a condition on the version. Of a " +
 				"purged device an empty item stays for a day.",
 			Indexes: []ddb.Index{
-				{Name: indexList, Key: ddb.Keys{Hash: attrList, Sort: attrID}, Projects: []string{attrSince},
+				{Name: indexList, Projects: []string{attrSince},
+					Key:  ddb.Keys{Hash: attrList, Sort: attrID},
 					What: "Devices in a state, in buckets. A repeated state does not write to it."},
 				{Name: indexAnswers, Key: ddb.Keys{Hash: attrAnswers, Sort: attrID},
 					What: "Devices of an operator."},
@@ -54,7 +56,7 @@ func andonTables() []ddb.Table {
 			},
 		},
 		{
-			Name: tableReadings, Key: ddb.Keys{Hash: attrReadingOf, Sort: attrTimestamp}, TTL: attrTTL,
+			Name: tableReadings, Key: readingKeys(), TTL: attrTTL,
 			What: "The readings: an item for each message. Those of one time are joined at read.",
 		},
 		{
@@ -62,7 +64,8 @@ func andonTables() []ddb.Table {
 			What: "Versioned documents, assignments, retirements, withdrawals, and the names in " +
 				"use. What expires is what is left of deleted documents.",
 			Indexes: []ddb.Index{
-				{Name: indexDue, Key: ddb.Keys{Hash: attrDueIn, Sort: attrDueAt}, What: "Records that are due."},
+				{Name: indexDue, Key: ddb.Keys{Hash: attrDueIn, Sort: attrDueAt},
+					What: "Records that are due."},
 			},
 		},
 	}

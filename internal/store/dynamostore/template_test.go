@@ -21,7 +21,8 @@ func TestSerialTemplates(t *testing.T) {
 				e := &Engine{Options: defaults()}
 				indexed(projectsMetrics)(&e.Options)
 				e.Capacity = provision.Capacity{
-					Read: provision.Units{Min: 11, Max: 1100}, Write: provision.Units{Min: 12, Max: 1200},
+					Read:  provision.Units{Min: 11, Max: 1100},
+					Write: provision.Units{Min: 12, Max: 1200},
 				}
 				text, err := e.Template(format, mode)
 				if err != nil {

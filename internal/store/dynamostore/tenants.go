@@ -17,7 +17,7 @@ import (
 // tenant is what is known of one tenant.
 type tenant = shared.Tenant
 
-// serveRecords has the records and the tenants served by their documents.
+// serveRecords serves records and tenants by their documents.
 func (s *Store) serveRecords() {
 	s.Documents = &shared.Documents{
 		Read: s.document, Write: s.swapRecord, Stamp: s.stamp,
@@ -35,7 +35,7 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	return s.Known(ctx, id)
 }
 
-// limits are those of the tables.
+// limits returns those of the tables.
 func (s *Store) limits() doc.Limits {
 	return doc.Limits{
 		Keeps:  "these tables keep",
@@ -46,7 +46,7 @@ func (s *Store) limits() doc.Limits {
 	}
 }
 
-// changeStates begins the next generation where the severity of a state changes that has entries.
+// changeStates begins the next generation if the severity of a state that has entries changes.
 func (s *Store) changeStates(ctx context.Context, was, is *tenant) (end func(), err error) {
 	seen, err := s.seenStates(ctx, was.Key)
 	if _, changes := was.Record.States.Reorders(is.Record.States, seen); err == nil && changes {
@@ -55,7 +55,7 @@ func (s *Store) changeStates(ctx context.Context, was, is *tenant) (end func(), 
 	return func() {}, err
 }
 
-// listIn is what walk yields of a tenant.
+// listIn yields what walk yields of a tenant.
 func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
 	walk func(t *tenant, yield func(T) bool) error,
@@ -63,8 +63,8 @@ func listIn[T any](
 	return seq.Behind(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
-// Reorder is of andon.Tenants. A device that is read or written meanwhile is folded again by the
-// way; this brings the lists up to date.
+// Reorder implements andon.Tenants. A device that is read or written meanwhile is folded again
+// then; this brings the lists up to date.
 func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	for {
 		s.Stale(id)
@@ -94,8 +94,8 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 	}
 }
 
-// reorderDevices folds all devices of a tenant that were folded by former severities, once every
-// process goes by the present ones. It goes by no index, which might not have a new device yet.
+// reorderDevices folds all devices of a tenant that were folded by earlier severities, once every
+// process uses the current ones. It scans, since an index might not have a new device yet.
 func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 	if err := sleep.For(ctx, shared.TenantAge); err != nil {
 		return err
@@ -111,16 +111,16 @@ func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 		return err
 	}
 	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
-		behind := false
+		old := false
 		return s.withDevice(ctx, t, ids[i],
 			func(now *tenant, d *device) (bool, error) {
-				behind = behind || d.Known() && d.Generation < now.Generation
-				return behind, nil
+				old = old || d.Known() && d.Generation < now.Generation
+				return old, nil
 			})
 	})
 }
 
-// reorderAll goes on with what was broken off.
+// reorderAll continues what was interrupted.
 func (s *Store) reorderAll(ctx context.Context) {
 	all, err := s.Tenants(ctx)
 	for _, t := range all {
@@ -135,7 +135,7 @@ func (s *Store) reorderAll(ctx context.Context) {
 	}
 }
 
-// Had is of andon.Tenants. The names of states and metrics do not expire.
+// Had implements andon.Tenants. The names of states and metrics do not expire.
 func (s *Store) Had(
 	ctx context.Context, id andon.TenantID,
 ) (events, readings bool, err error) {
@@ -155,19 +155,19 @@ func (s *Store) Had(
 	return events, readings, nil
 }
 
-// markOver notes that a incarnation is over and its rows are to be deleted.
+// markOver notes that an incarnation has ended and its rows are to be deleted.
 func (s *Store) markOver(ctx context.Context, key string) error {
 	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Put: recordKeys().Item("over", key)})
 }
 
-// ended has what is left of a incarnation deleted.
+// ended wakes the deletion of what is left of an incarnation.
 func (s *Store) ended(_ context.Context, key string) error {
 	s.counts.Forget(key)
 	sleep.Wake(s.over)
 	return nil
 }
 
-// purge deletes what is left of incarnations that are over, once no process takes them for alive.
+// purge deletes what is left of ended incarnations, once no process takes them for alive.
 func (s *Store) purge(ctx context.Context) {
 	for {
 		if err := s.purgeAll(ctx); err != nil && ctx.Err() == nil {
@@ -195,7 +195,7 @@ func (s *Store) purgeAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if is.Key != key { // else its deletion was broken off
+		if is.Key != key { // else its deletion was interrupted
 			incarnations = append(incarnations, key)
 		}
 	}
@@ -219,12 +219,13 @@ func (s *Store) purgeAll(ctx context.Context) error {
 	return err
 }
 
-// purgeIncarnation deletes what is not of a device, and that the incarnation is over.
+// purgeIncarnation deletes what belongs to no device, and then the note that the incarnation ended.
 func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	s.counts.Forget(key)
 	for i, err := range s.db.Items(ctx, s.record(kindsKey(key))) {
 		if err == nil {
-			err = s.db.DeleteAll(ctx, s.record(documentsKey(key, andon.RecordKind(i.Text(attrSort)))))
+			kind := andon.RecordKind(i.Text(attrSort))
+			err = s.db.DeleteAll(ctx, s.record(documentsKey(key, kind)))
 		}
 		if err != nil {
 			return err

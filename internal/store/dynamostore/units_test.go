@@ -45,7 +45,7 @@ func TestStoredDevice(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	again, err := readDevice("a#1", i)
+	again, err := decodeDevice("a#1", i)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-// unserved refuses every call of s but its maintenance, as what the layout reference can't serve: it would need a scan of
-// the table, or items that the reference's model does not have.
+// unserved refuses every call of s except its maintenance: what the layout reference can't serve
+// would need a scan of the table, or items that the reference's model does not have.
 func unserved(s *Store) andon.Store {
 	return wrap.Around(s, func(_ context.Context, method string) (end func(error), err error) {
 		switch method {
@@ -30,7 +30,7 @@ func unservedHere(what string) error {
 		"dynamodb.layout andon can", what)
 }
 
-// wordsOf says what a method serves.
+// wordsOf returns what a method serves, in words.
 func wordsOf(method string) string {
 	switch method {
 	case "Devices":

@@ -51,7 +51,7 @@ func (d *Documents) read(ctx context.Context, r *andon.Record) (string, Document
 	return tenant, is, err
 }
 
-// Record is of andon.Records.
+// Record implements andon.Records.
 func (d *Documents) Record(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
 ) (andon.Record, error) {
@@ -67,7 +67,7 @@ func (d *Documents) Record(
 	return r, nil
 }
 
-// PutRecord is of andon.Records.
+// PutRecord implements andon.Records.
 func (d *Documents) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
 	if err := r.Validate(); err != nil {
 		return andon.Record{}, err
@@ -99,7 +99,7 @@ func (d *Documents) Put(
 // Next is the version behind one that was read.
 func (d *Documents) Next(was Document) int64 { return max(was.Version+1, d.Stamp()) }
 
-// DeleteRecord is of andon.Records.
+// DeleteRecord implements andon.Records.
 func (d *Documents) DeleteRecord(ctx context.Context, r andon.Record) error {
 	if err := r.CheckOwned(); err != nil {
 		return err

@@ -17,19 +17,19 @@ var _ andon.Feed = NoFeed{}
 var ErrNoFeed = andon.Errorf(andon.Unsupported,
 	"this store has no feed of changes: ask for the devices anew")
 
-// Changes is of andon.Feed.
+// Changes implements andon.Feed.
 func (NoFeed) Changes(
 	context.Context, andon.TenantID, andon.Position,
 ) iter.Seq2[andon.Change, error] {
 	return seq.Of(func(func(andon.Change) bool) error { return ErrNoFeed })
 }
 
-// AwaitChange is of andon.Feed.
+// AwaitChange implements andon.Feed.
 func (NoFeed) AwaitChange(context.Context, andon.TenantID, andon.Position) error {
 	return ErrNoFeed
 }
 
-// Arrivals is of andon.Feed.
+// Arrivals implements andon.Feed.
 func (NoFeed) Arrivals(
 	context.Context, andon.TenantID, andon.ArrivalQuery,
 ) (none andon.Arrived, err error) {
@@ -37,7 +37,7 @@ func (NoFeed) Arrivals(
 		"entries arrive: ask for those of a device since a time")
 }
 
-// ChangesKept is of andon.Feed.
+// ChangesKept implements andon.Feed.
 func (NoFeed) ChangesKept(
 	context.Context, andon.TenantID,
 ) (oldest, newest andon.Position, err error) {

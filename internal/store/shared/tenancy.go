@@ -160,7 +160,7 @@ func (t *Tenancy) KeyOf(ctx context.Context, id andon.TenantID) (string, error) 
 	return is.Key, nil
 }
 
-// Tenants is of andon.Tenants.
+// Tenants implements andon.Tenants.
 func (t *Tenancy) Tenants(ctx context.Context) (all []andon.Tenant, damaged error) {
 	q := andon.RecordQuery{Limit: math.MaxInt}
 	for r, err := range t.List(ctx, "", andon.TenantKind, q) {
@@ -176,7 +176,7 @@ func (t *Tenancy) Tenants(ctx context.Context) (all []andon.Tenant, damaged erro
 	return all, damaged
 }
 
-// Tenant is of andon.Tenants. What another process changed is seen within TenantAge.
+// Tenant implements andon.Tenants. What another process changed is seen within TenantAge.
 func (t *Tenancy) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	is, err := t.Known(ctx, id)
 	if err != nil {
@@ -185,7 +185,7 @@ func (t *Tenancy) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, 
 	return is.Record, nil
 }
 
-// PutTenant is of andon.Tenants.
+// PutTenant implements andon.Tenants.
 func (t *Tenancy) PutTenant(ctx context.Context, record andon.Tenant) (andon.Tenant, error) {
 	if err := t.Limits().Admit(&record); err != nil {
 		return andon.Tenant{}, err
@@ -248,7 +248,7 @@ func (t *Tenancy) EnsureDefault(ctx context.Context) error {
 	return err
 }
 
-// DeleteTenant is of andon.Tenants. Its rows are deleted in the background; the next incarnation of
+// DeleteTenant implements andon.Tenants. Its rows are deleted in the background; the next incarnation of
 // a tenant of that name has keys of its own.
 func (t *Tenancy) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
@@ -273,7 +273,7 @@ func (t *Tenancy) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	return t.Ended(ctx, was.Key)
 }
 
-// AdmitStates is of andon.Tenants.
+// AdmitStates implements andon.Tenants.
 func (t *Tenancy) AdmitStates(
 	ctx context.Context, id andon.TenantID, states []andon.State, most int,
 ) ([]andon.State, error) {
@@ -285,7 +285,7 @@ func (t *Tenancy) AdmitStates(
 	return t.admission.Admit(is.Key, is.Record.States, states, most, t.Now(), TenantAge, read)
 }
 
-// Expire is of andon.Tenants. The database deletes by itself what has expired.
+// Expire implements andon.Tenants. The database deletes by itself what has expired.
 func (t *Tenancy) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
 	_, err := t.Known(ctx, id)
 	return err

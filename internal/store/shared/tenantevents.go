@@ -11,7 +11,7 @@ import (
 // them for the newest entries of a tenant.
 type NoTenantEvents struct{}
 
-// TenantEvents is of andon.Log.
+// TenantEvents implements andon.Log.
 func (NoTenantEvents) TenantEvents(
 	context.Context, andon.TenantID, andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {

@@ -27,8 +27,8 @@ func CloseIdle(c aws.HTTPClient) {
 	}
 }
 
-// Connect returns how the SDK reaches a service. It retrieves the credentials, so what is missing is
-// reported now and not in the middle of the first call.
+// Connect returns how the SDK reaches a service. It retrieves the credentials, so what is missing
+// is reported now and not in the middle of the first call.
 func Connect(ctx context.Context, o Access) (aws.Config, error) {
 	// What the SDK would log is in the error, where it matters.
 	load := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})}

@@ -2,10 +2,10 @@
 // SDK.
 //
 // A Client does the calls of one process: it bounds how many are under way at once, gives each a
-// timeout, repeats what the service left unprocessed, counts what was consumed, and writes each call
-// into the plan that the context asks for (andon.PlanOf). Its errors are those of package andon:
-// Busy where the service throttles, Unavailable where it can't be reached or lacks a table, Invalid
-// where an item is too large, and ErrRaced where the condition of a put did not hold.
+// timeout, repeats what the service left unprocessed, counts what was consumed, and writes each
+// call into the plan that the context asks for (andon.PlanOf). Its errors are those of package
+// andon: Busy where the service throttles, Unavailable where it can't be reached or lacks a table,
+// Invalid where an item is too large, and ErrRaced where the condition of a put did not hold.
 //
 //	client.go       Client, and the one function that all calls go through
 //	connect.go      region, endpoint and credentials
@@ -13,7 +13,7 @@
 //	model.go        tables and indexes as data
 //	read.go         GetItem, BatchGetItem
 //	query.go        Query, page by page; Scan
-//	write.go        BatchWriteItem, conditional PutItem, UpdateItem, deletion of what a query finds
+//	write.go        BatchWriteItem, conditional PutItem, UpdateItem, deletion by query
 //	consistency.go  strong and eventual reads
 //	errors.go       what an error means for the caller
 //	meter.go        consumed capacity and failures, for metrics

@@ -97,7 +97,7 @@ func (c *Client) Figures(report func(name, help string, value float64, labels ..
 			"it, before they were repeated.", float64(m.attempts[way]), "reason", way)
 	}
 	for by, units := range m.consumed {
-		report("consumed_units_total", "Capacity units that calls consumed, on a table or an index.",
-			units, "operation", by.operation, "table", by.table, "index", by.index)
+		report("consumed_units_total", "Capacity units that calls consumed, on a table or an "+
+			"index.", units, "operation", by.operation, "table", by.table, "index", by.index)
 	}
 }

@@ -1,6 +1,7 @@
 package ddb
 
-// Table is one table as data: what creates, checks and prints it goes by this. All keys are strings.
+// Table is one table as data: what creates, checks and prints it goes by this. All keys are
+// strings.
 type Table struct {
 	Name    string
 	What    string // what is in it, for templates

@@ -69,8 +69,8 @@ func diagnoseExpiry(
 	case on == t.TTL:
 		report(what, "by "+on, source)
 	default:
-		report(what, "off", source, "What has expired stays, and is paid for, though no answer has "+
-			"it: andon store init turns it on.")
+		report(what, "off", source, "What has expired stays, and is paid for, though no answer "+
+			"has it: andon store init turns it on.")
 	}
 	return nil
 }

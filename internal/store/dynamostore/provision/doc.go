@@ -1,5 +1,5 @@
-// Package provision creates and checks tables of DynamoDB. It serves `andon store init`, `andon store
-// template`, the check at opening, and `andon doctor`.
+// Package provision creates and checks tables of DynamoDB. It serves `andon store init`, `andon
+// store template`, the check at opening, and `andon doctor`.
 //
 // A table is data (ddb.Table): keys, indexes, and the attribute by which items expire. From it
 // follow
@@ -12,17 +12,17 @@
 // # Creating
 //
 // Setup.Table may be repeated, and done by two processes at once: it describes what exists, and
-// creates only what is missing. It never changes keys and never deletes a table. A table that exists
-// with other keys is a Conflict. The service builds one index of a table at a time, and the index of
-// a large table takes hours; Setup waits until each is ACTIVE. An existing table keeps the way it is
-// paid for.
+// creates only what is missing. It never changes keys and never deletes a table. A table that
+// exists with other keys is a Conflict. The service builds one index of a table at a time, and the
+// index of a large table takes hours; Setup waits until each is ACTIVE. An existing table keeps the
+// way it is paid for.
 //
 // Each call is reported, before it is done, as a command of the AWS CLI. With DryRun it is reported
 // only. So what an operator without the right to create tables hands to somebody else is exactly
 // what Andon would do.
 //
-// Engines other than the service lack some operations: expiry or auto scaling. That is reported as a
-// note and is no error, since no answer depends on either.
+// Engines other than the service lack some operations: expiry or auto scaling. That is reported as
+// a note and is no error, since no answer depends on either.
 //
 // # Capacity
 //

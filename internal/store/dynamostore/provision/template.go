@@ -114,7 +114,8 @@ type alarm struct {
 // unitsOnDemand is what an account may use of a table on demand, unless it asks for more.
 const unitsOnDemand = 40_000
 
-// Alarms returns those that the reference recommends: consumed capacity, throttled requests, system errors.
+// Alarms returns those that the reference recommends: consumed capacity, throttled requests, system
+// errors.
 func (t stackTable) Alarms() []alarm {
 	reads, writes := unitsOnDemand, unitsOnDemand
 	if t.capacity.Mode == Provisioned {

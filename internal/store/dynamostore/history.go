@@ -12,8 +12,8 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// past is the log of a device while it is folded.
-type past struct {
+// history is the log of a device while it is folded. It serves package current.
+type history struct {
 	store  *Store
 	ctx    context.Context
 	tenant *tenant
@@ -21,14 +21,14 @@ type past struct {
 	hidden map[andon.EntryRef]bool // withdrawn or not, of the entries that were asked about
 }
 
-var _ current.History = (*past)(nil)
+var _ current.History = (*history)(nil)
 
-func (s *Store) past(ctx context.Context, t *tenant, d *device) *past {
-	return &past{store: s, ctx: ctx, tenant: t, device: d, hidden: map[andon.EntryRef]bool{}}
+func (s *Store) history(ctx context.Context, t *tenant, d *device) *history {
+	return &history{store: s, ctx: ctx, tenant: t, device: d, hidden: map[andon.EntryRef]bool{}}
 }
 
-// learn finds out which of some entries were withdrawn.
-func (p *past) learn(refs ...andon.EntryRef) error {
+// learn reads which of some entries were withdrawn.
+func (p *history) learn(refs ...andon.EntryRef) error {
 	var marks []mark
 	for _, ref := range refs {
 		if _, known := p.hidden[ref]; !known && p.device.Withdrawn.covers(ref.Time) {
@@ -36,7 +36,7 @@ func (p *past) learn(refs ...andon.EntryRef) error {
 			p.hidden[ref] = false
 		}
 	}
-	found, err := p.store.beside(p.ctx, p.store.record(""), marks)
+	found, err := p.store.readMarked(p.ctx, p.store.record(""), marks)
 	for m := range found {
 		p.hidden[m.EntryRef] = true
 	}
@@ -44,15 +44,15 @@ func (p *past) learn(refs ...andon.EntryRef) error {
 }
 
 // withdrawn reports whether an entry was withdrawn.
-func (p *past) withdrawn(ref andon.EntryRef) (bool, error) {
+func (p *history) withdrawn(ref andon.EntryRef) (bool, error) {
 	err := p.learn(ref)
 	return p.hidden[ref], err
 }
 
-// Next is of current.History. The log may have entries that are not folded yet, of this write or
-// another one. So it is asked only for those that can be next: of the present run if the entry is
-// within it, else of the incident. One of them that is not folded yet is not wrong either.
-func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
+// Next implements current.History. The log may have entries that are not folded yet, of this write
+// or another one. So only those are read that can be next: of the current run if the entry is in
+// it, else of the incident. One of them that is not folded yet is a right answer, too.
+func (p *history) Next(behind andon.EventKey) (andon.Time, error) {
 	d, states := p.device, p.tenant.Record.States
 	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
 	inRun := behind.Compare(first) > 0
@@ -63,7 +63,7 @@ func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
 		}
 		q := andon.EventQuery{Span: andon.Span{From: behind.Time}, Order: andon.Asc}
 		all := p.store.entriesOf(p.tenant, d, state, q, 4)
-		for found, err := range shared.Instants(p.ctx, all, (*event).at, q.Order) {
+		for found, err := range shared.Instants(p.ctx, all, (*event).micros, q.Order) {
 			if err != nil {
 				return 0, err
 			}
@@ -88,24 +88,25 @@ func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
 	return next, nil
 }
 
-// ForgetAside is of current.History: what stands aside are the records of the entries themselves.
-func (p *past) ForgetAside() {}
+// ForgetAside implements current.History. What package current sets aside is read from the records
+// of the entries, so there is nothing to keep.
+func (p *history) ForgetAside() {}
 
-// SetAside is of current.History.
-func (p *past) SetAside(current.Escalation) {}
+// SetAside implements current.History.
+func (p *history) SetAside(current.Escalation) {}
 
-// AsideOf is of current.History.
-func (p *past) AsideOf(entry andon.Time, state andon.State) (current.Escalation, error) {
+// AsideOf implements current.History.
+func (p *history) AsideOf(entry andon.Time, state andon.State) (current.Escalation, error) {
 	hidden, err := p.withdrawn(andon.EntryRef{Time: entry, State: state})
 	if err != nil || hidden {
 		return current.Escalation{}, err
 	}
-	r, err := p.store.standing(p.ctx, p.tenant, p.device, entry, state)
+	r, err := p.store.latestRecord(p.ctx, p.tenant, p.device, entry, state)
 	return current.Escalation{Entry: entry, State: state, At: r.At, To: r.To}, err
 }
 
-// Aside is of current.History.
-func (p *past) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
+// Aside implements current.History.
+func (p *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 	return seq.Of(func(yield func(current.Escalation) bool) error {
 		for _, state := range p.device.States {
 			span := andon.Span{From: from}
@@ -132,8 +133,8 @@ func (p *past) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 	})
 }
 
-// refold works the device out again from its log.
-func (p *past) refold() error {
+// refold recomputes the device from its log.
+func (p *history) refold() error {
 	var failed error
 	gone := func(ref andon.EntryRef) bool {
 		hidden, err := p.withdrawn(ref)
@@ -148,11 +149,11 @@ func (p *past) refold() error {
 	return failed
 }
 
-// refolded is how many entries are looked up together while the log is read for refold.
+// refolded is how many entries refold reads together.
 const refolded = 100
 
-// logged is the log, withdrawn or not, newest first.
-func (p *past) logged() iter.Seq2[current.Logged, error] {
+// logged returns the log, withdrawn or not, newest first.
+func (p *history) logged() iter.Seq2[current.Logged, error] {
 	return seq.Of(func(yield func(current.Logged) bool) error {
 		q := andon.EventQuery{Limit: math.MaxInt}
 		log := p.store.entries(p.ctx, p.tenant, p.device, q)
@@ -165,7 +166,7 @@ func (p *past) logged() iter.Seq2[current.Logged, error] {
 			if err := p.learn(refs...); err != nil {
 				return false, err
 			}
-			escalated, err := p.store.standings(p.ctx, p.tenant, p.device, refs)
+			escalated, err := p.store.latestRecords(p.ctx, p.tenant, p.device, refs)
 			if err != nil {
 				return false, err
 			}
@@ -185,8 +186,8 @@ func (p *past) logged() iter.Seq2[current.Logged, error] {
 	})
 }
 
-// entry is what folding needs of an event.
-func (p *past) entry(e *andon.Event) current.Entry {
+// entry returns what folding needs of an event.
+func (p *history) entry(e *andon.Event) current.Entry {
 	return current.Entry{
 		Time: e.Time, Severity: p.tenant.Record.States.Severity(e.State), State: e.State,
 		Operator: e.Operator,
