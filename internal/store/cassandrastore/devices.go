@@ -64,7 +64,7 @@ func (s *Store) views(
 	alone := s.processes.Alone(now)
 	var stale []int
 	for i, slot := range t.Slots {
-		if !slot.Stands(alone, now, age) {
+		if !slot.Fresh(alone, now, age) {
 			stale = append(stale, i)
 		}
 	}
@@ -95,7 +95,7 @@ func (s *Store) shown(ctx context.Context, t *rows.Tenant, device andon.DeviceID
 		return s.look(ctx, t, device, true)
 	}
 	defer giveBack()
-	if slot.Stands(alone, now, 0) {
+	if slot.Fresh(alone, now, 0) {
 		v := *slot.View
 		if n := v.Newest(t.Record.States); n == nil || n.Known {
 			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: fromMemory, Rows: 1})

@@ -155,7 +155,7 @@ func (a *attendance) meet(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, r := range a.Look(rows, began, a.now()) {
+	for _, r := range a.Check(rows, began, a.now()) {
 		// At the version that was read, so that a later beat wins. A row that is not deleted now is
 		// deleted after the next look.
 		_ = a.db.ExecAt(ctx, cql.Quorum, goneRow, r.Version, r.ID)

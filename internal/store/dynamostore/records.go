@@ -53,7 +53,7 @@ func (s *Store) document(
 func (s *Store) swapRecord(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
-	if key != "" && is.Standing() != 0 {
+	if key != "" && is.Live() != 0 {
 		x := indexRows{}
 		x.kind(&tenant{Key: key}, r.Kind)
 		if err := s.writeIndexed(ctx, x); err != nil {
@@ -71,7 +71,7 @@ func (s *Store) swapRecord(
 		i[attrDueIn] = ddb.Text(join(escape(string(r.Kind)), bucketOf(r.ID)))
 		i[attrDueAt] = ddb.Text(timeText(is.Due) + "#" + string(r.Tenant) + "\t" + r.ID)
 	}
-	if is.Standing() == 0 && is.Incarnations == 0 {
+	if is.Live() == 0 && is.Incarnations == 0 {
 		i[attrTTL] = ddb.Number(s.options.Now().Std().Add(tombstone).Unix())
 	}
 	c := ddb.Absent(attrKey)
@@ -105,7 +105,7 @@ func (s *Store) Records(
 			if !strings.HasPrefix(id, q.Prefix) && id > q.Prefix {
 				return nil
 			}
-			if is.Standing() == 0 || !q.Admits(id) {
+			if is.Live() == 0 || !q.Admits(id) {
 				continue
 			}
 			r := andon.Record{Tenant: tenant, Kind: kind, ID: id}
@@ -175,7 +175,7 @@ func (s *Store) stillDue(
 		}
 		is := readDocument(i)
 		at, _, _ := strings.Cut(string(d), "#")
-		if is.Standing() == 0 || is.Due == 0 || is.Due > until || timeText(is.Due) != at {
+		if is.Live() == 0 || is.Due == 0 || is.Due > until || timeText(is.Due) != at {
 			continue
 		}
 		r := andon.Record{Kind: kind, ID: key.Text(attrSort)}

@@ -83,7 +83,7 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 		if err != nil {
 			return andon.Tenant{}, err
 		}
-		if now.Generation != t.Generation || stored.Standing() == 0 {
+		if now.Generation != t.Generation || stored.Live() == 0 {
 			continue // it was changed once more
 		}
 		now.Record.Reordering = false

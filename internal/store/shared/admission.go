@@ -20,11 +20,11 @@ type admitted struct {
 	read   time.Time
 }
 
-// Admit returns those of states that a tenant may not have beside those it has had, of which there
-// are most outside its set. read says what it has had. It is asked before a state is admitted that
-// is new to this process, but not more often than once in a time: where the limit is reached, ever
-// new states would else read ever again. What several processes admit at the same moment may be
-// more than the limit together.
+// Admit returns those of states that a tenant may not have in addition to those it has had. most is
+// how many it may have outside its set. read returns those it has had. It is called before a state
+// is admitted that is new to this process, but at most once in the given time: once the limit is
+// reached, each new state would otherwise read again. What several processes admit at the same
+// moment may be more than the limit together.
 func (a *Admission) Admit(
 	key string, set *andon.StateSet, states []andon.State, most int,
 	now time.Time, every time.Duration, read func() ([]andon.State, error),

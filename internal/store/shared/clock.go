@@ -1,14 +1,15 @@
 package shared
 
 import (
-	"github.com/andonhq/andon"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/andonhq/andon"
 )
 
 // Clock is the clock of this process alone, which no setting of the time moves. It knows the
-// time of day only to see that the machine was suspended, when some clocks stand still.
+// time of day only to notice that the machine was suspended, when some clocks stop.
 type Clock struct {
 	begun time.Time
 
@@ -19,8 +20,8 @@ type Clock struct {
 // NewClock starts a clock. The time must have come from time.Now, with its monotonic reading.
 func NewClock(now time.Time) *Clock { return &Clock{begun: now} }
 
-// jumpOf is by how much the time of day must have gone ahead for a jump.
-const jumpOf = time.Second
+// leastJump is by how much the time of day must have gone ahead for a jump.
+const leastJump = time.Second
 
 // At returns the moment of a time that has come from time.Now just now, and whether the time of day
 // jumped ahead since the last one.
@@ -29,7 +30,7 @@ func (c *Clock) At(t time.Time) (now Moment, jumped bool) {
 	ahead := t.Round(0).Sub(c.begun.Round(0)) - passed
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	jumped = ahead > c.ahead+jumpOf
+	jumped = ahead > c.ahead+leastJump
 	c.ahead = ahead
 	return Moment(passed) + 1, jumped
 }
@@ -37,7 +38,7 @@ func (c *Clock) At(t time.Time) (now Moment, jumped bool) {
 // Stamps are times in µs, each above all that were taken before.
 type Stamps struct{ last atomic.Int64 }
 
-// Next takes one, which is now where that is not taken.
+// Next takes one: now, unless that was taken.
 func (s *Stamps) Next(now andon.Time) int64 {
 	for {
 		last := s.last.Load()

@@ -16,20 +16,20 @@ import (
 
 // Counts are how many devices are in each state, by tenant, without asking for each device.
 //
-// They are the histogram of a map from device to its newest entry, of about 60 bytes a device. Two
-// things raise an entry of the map and none lowers it: what this process wrote, at once; and a
-// reading of all devices, at the start and again and again. So the two may cross in any way, a
-// replay changes nothing, and a process that was killed counts again. What another process wrote is
-// counted at the next reading.
+// They are the histogram of a map from device to its newest entry, about 60 bytes a device. An
+// entry of the map is raised in two ways and never lowered: by what this process writes, at once;
+// and by a scan of all devices, at the start and periodically. So the two may interleave in any
+// way, a replay changes nothing, and a process that was killed counts again. What another process
+// writes is counted by the next scan.
 type Counts struct {
 	seed    maphash.Seed
 	mu      sync.Mutex
 	tenants map[string]*tally
-	whole   chan struct{} // closed once all was read for the first time
-	read    int           // devices of the reading under way
+	counted chan struct{} // closed after the first scan of all devices
+	read    int           // devices of the scan under way
 }
 
-// tally is that of one tenant.
+// tally is the histogram of one tenant.
 type tally struct {
 	devices map[uint64]counted // by a hash of the device
 	states  []andon.State
@@ -38,7 +38,7 @@ type tally struct {
 
 type counted struct {
 	// Of the newest entry, in the order of the log; time is 0 where there is none. What is known
-	// after more withdrawals stands, and of one instant what a later generation of the severities
+	// after more withdrawals wins, and at one instant what a later generation of the severities
 	// says.
 	time     andon.Time
 	gen      Generation
@@ -51,10 +51,10 @@ type counted struct {
 
 func (c *counted) alive() bool { return c.time > c.retired }
 
-// NewCounts begins with nothing counted.
+// NewCounts returns Counts with nothing counted.
 func NewCounts() *Counts {
 	return &Counts{
-		seed: maphash.MakeSeed(), tenants: map[string]*tally{}, whole: make(chan struct{}),
+		seed: maphash.MakeSeed(), tenants: map[string]*tally{}, counted: make(chan struct{}),
 	}
 }
 
@@ -102,8 +102,8 @@ func (c *Counts) Raise(
 	}
 }
 
-// Hear takes note of a message that changes no state. The reading of all devices may come to this
-// one only later, and have read what was before; until then it has no entry and is in no state.
+// Hear notes a message that changes no state. A device that the scan has not reached yet has no
+// entry and is in no state.
 func (c *Counts) Hear(tenant string, device andon.DeviceID, received andon.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,19 +113,19 @@ func (c *Counts) Hear(tenant string, device andon.DeviceID, received andon.Time)
 	t.devices[sum] = d
 }
 
-// countingPatience is how long a request waits for the first reading.
-const countingPatience = 10 * time.Second
+// countTimeout is how long a request waits for the first scan.
+const countTimeout = 10 * time.Second
 
-// Await waits until all devices were read once, for a while.
+// Await waits for the first scan, for 10 s at most.
 func (c *Counts) Await(ctx context.Context) error {
-	patience := time.NewTimer(countingPatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(countTimeout)
+	defer timeout.Stop()
 	select {
-	case <-c.whole:
+	case <-c.counted:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-patience.C:
+	case <-timeout.C:
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,8 +133,8 @@ func (c *Counts) Await(ctx context.Context) error {
 		"since the start, %d of them so far: try again in a moment", c.read)
 }
 
-// Recount has all devices read again and again, with a pause, until ctx ends. warn, of a
-// log, is told what was in the way, and then it is tried again soon.
+// Recount scans all devices periodically, until ctx ends. After an error it calls warn, of a log,
+// and tries again a second later.
 func (c *Counts) Recount(
 	ctx context.Context, pause time.Duration, warn func(text string, args ...any),
 	read func(context.Context) error,
@@ -195,22 +195,22 @@ func (c *Counts) Devices() (n int64) {
 	return n
 }
 
-// Progress notes that the reading under way has come to another device.
+// Progress notes that the scan under way has reached another device.
 func (c *Counts) Progress() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read++
 }
 
-// Done notes that all devices were read.
+// Done notes that a scan has ended.
 func (c *Counts) Done() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read = 0
 	select {
-	case <-c.whole:
+	case <-c.counted:
 	default:
-		close(c.whole)
+		close(c.counted)
 	}
 }
 

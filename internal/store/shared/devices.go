@@ -9,9 +9,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Devices are what a process last saw of the devices that it wrote to: a View of each. A device's
-// slot is also the lock that lets the writes of this process to one device come one after the
-// other.
+// Devices caches what a process last saw of the devices that it wrote to: a View of each. A
+// device's slot is also the lock by which the writes of this process to one device take turns.
 type Devices[View any] struct{ parts [64]part[View] }
 
 type part[View any] struct {
@@ -21,25 +20,25 @@ type part[View any] struct {
 
 // DeviceKey is a device of any tenant.
 type DeviceKey struct {
-	Tenant string // as it stands in keys
+	Tenant string // as it is in keys
 	Device andon.DeviceID
 }
 
-// own is a copy that is no part of a request.
+// own returns a copy that shares no memory with a request.
 func (k DeviceKey) own() DeviceKey {
 	return DeviceKey{strings.Clone(k.Tenant), andon.DeviceID(strings.Clone(string(k.Device)))}
 }
 
 // Slot is the place of one device.
 type Slot[View any] struct {
-	// Key is a copy of what the slot was first taken by. Whatever is kept of the device takes its
-	// names from here: those of a request are a part of its body, which is not the store's.
+	// Key is a copy. Whatever is cached of the device takes its names from here: those of a request
+	// are a part of its body, which does not belong to the store.
 	Key DeviceKey
 
-	lock chan struct{} // holds one thing while the slot is taken
+	lock chan struct{} // full while the slot is taken
 	refs int           // how many have it or wait for it; guarded by its part
 
-	// The rest is guarded by the slot itself: only who took it may touch these.
+	// The rest is guarded by lock.
 
 	View *View  // nil: not known
 	Read Moment // when View was asked for; what this process wrote since is in it
@@ -48,7 +47,7 @@ type Slot[View any] struct {
 // slotsPerPart is how many slots a part keeps beyond those that are taken.
 const slotsPerPart = 4096
 
-// NewDevices begins with nothing seen.
+// NewDevices returns an empty cache.
 func NewDevices[View any]() *Devices[View] {
 	d := &Devices[View]{}
 	for i := range d.parts {
@@ -61,8 +60,8 @@ func (d *Devices[View]) part(k DeviceKey) *part[View] {
 	return &d.parts[Spread(Hash(k.Tenant)*31+Hash(string(k.Device)), len(d.parts))]
 }
 
-// slot returns the slot of a device, made where there is none: always, or only where there is
-// room. It counts as waited for.
+// slot returns the slot of a device. It makes one where there is none: always, or only while the
+// part has free slots. It counts as waited for.
 func (p *part[View]) slot(k DeviceKey, always bool) *Slot[View] {
 	p.Lock()
 	defer p.Unlock()
@@ -92,8 +91,8 @@ func (d *Devices[View]) take(ctx context.Context, k DeviceKey) (*Slot[View], err
 	}
 }
 
-// Borrow takes a slot that is free and for which there is room; nil else. It is given back by the
-// function that is returned.
+// Borrow takes a slot if that needs no waiting and no other slot has to go; else it returns nil.
+// The function that it returns gives the slot back.
 func (d *Devices[View]) Borrow(k DeviceKey) (s *Slot[View], giveBack func()) {
 	p := d.part(k)
 	if s = p.slot(k, false); s == nil {
@@ -131,14 +130,14 @@ func (p *part[View]) unref(s *Slot[View]) {
 	}
 }
 
-// Taken are the slots of one request, in the order of its devices.
+// Taken holds the slots of one request, in the order of its devices.
 type Taken[View any] struct {
 	Slots []*Slot[View]
 	of    *Devices[View]
 }
 
-// Take waits for the slots of devices of a tenant and takes them, until Give. The devices stand in
-// the order of their ids, each once. Since every request takes slots in that order, there is no
+// Take waits for the slots of devices of a tenant and takes them, until Give. The devices are given
+// in the order of their ids, each once. Since every request takes slots in that order, there is no
 // deadlock.
 func (d *Devices[View]) Take(
 	ctx context.Context, tenant string, ids ...andon.DeviceID,
@@ -162,15 +161,15 @@ func (t *Taken[View]) Give() {
 	}
 }
 
-// Forget is for when a write failed, so that it is not known what of it is kept.
+// Forget drops the views, after a write that failed: it is not known what of it was stored.
 func (t *Taken[View]) Forget() {
 	for _, s := range t.Slots {
 		s.View = nil
 	}
 }
 
-// Stands reports whether View is what another look would find: where no other process can have
-// written since alone (0: any may have), or where it is younger than age.
-func (s *Slot[View]) Stands(alone, now Moment, age time.Duration) bool {
+// Fresh reports whether View may be used without reading again: no other process can have written
+// since alone (0: any may have), or View is younger than age.
+func (s *Slot[View]) Fresh(alone, now Moment, age time.Duration) bool {
 	return s.View != nil && ((alone != 0 && s.Read >= alone) || now < s.Read.Add(age))
 }

@@ -85,7 +85,7 @@ func TestStands(t *testing.T) {
 		{&view, 100, 1000, true}, {&view, 0, 109, true},
 	} {
 		s := Slot[int]{View: c.view, Read: 100}
-		if got := s.Stands(c.alone, c.now, 10); got != c.stands {
+		if got := s.Fresh(c.alone, c.now, 10); got != c.stands {
 			t.Errorf("alone since %d, at %d, known %v: stands %v", c.alone, c.now, c.view != nil,
 				got)
 		}

@@ -6,23 +6,23 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Document is what a database keeps of a record. One without data was deleted.
+// Document is what a database stores of a record. One without data was deleted.
 type Document struct {
 	Version      int64 // a time in µs, or more; it only ever rises
 	Due          andon.Time
 	Data         string
-	Incarnations int // of a tenant that was deleted: how many are over
+	Incarnations int // of a tenant that was deleted: how many incarnations have ended
 }
 
-// Standing is the version of a record that is there; 0 where there is none.
-func (d *Document) Standing() uint64 {
+// Live returns the version of a record that exists; 0 where it does not.
+func (d *Document) Live() uint64 {
 	if d.Data == "" {
 		return 0
 	}
 	return uint64(d.Version)
 }
 
-// Into fills in what is kept of a record.
+// Into fills in what is stored of a record.
 func (d *Document) Into(r *andon.Record) {
 	r.Version, r.Due, r.Data = uint64(d.Version), d.Due, andon.JSON(d.Data)
 }
@@ -57,7 +57,7 @@ func (d *Documents) Record(
 ) (andon.Record, error) {
 	r := andon.Record{Tenant: tenant, Kind: kind, ID: id}
 	_, is, err := d.read(ctx, &r)
-	if err == nil && is.Standing() == 0 {
+	if err == nil && is.Live() == 0 {
 		err = r.Missing()
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *Documents) PutRecord(ctx context.Context, r andon.Record) (andon.Record
 	}
 	tenant, was, err := d.read(ctx, &r)
 	if err == nil {
-		err = r.CheckPut(was.Standing())
+		err = r.CheckPut(was.Live())
 	}
 	if err != nil {
 		return andon.Record{}, err
@@ -96,7 +96,7 @@ func (d *Documents) Put(
 	return r, nil
 }
 
-// Next is the version behind one that was read.
+// Next returns the version that follows one that was read.
 func (d *Documents) Next(was Document) int64 { return max(was.Version+1, d.Stamp()) }
 
 // DeleteRecord implements andon.Records.
@@ -106,7 +106,7 @@ func (d *Documents) DeleteRecord(ctx context.Context, r andon.Record) error {
 	}
 	tenant, was, err := d.read(ctx, &r)
 	if err == nil {
-		err = r.CheckDelete(was.Standing())
+		err = r.CheckDelete(was.Live())
 	}
 	if err != nil {
 		return err

@@ -8,12 +8,12 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 )
 
-// NoFeed is the feed of a store that has none.
+// NoFeed is embedded by a store that has no feed.
 type NoFeed struct{}
 
 var _ andon.Feed = NoFeed{}
 
-// ErrNoFeed says that a store has no feed.
+// ErrNoFeed means that a store has no feed.
 var ErrNoFeed = andon.Errorf(andon.Unsupported,
 	"this store has no feed of changes: ask for the devices anew")
 

@@ -58,7 +58,7 @@ type filling struct {
 	next    int64 // units from which on the rows are to be counted
 }
 
-// NewFullness begins with nothing counted. A partition may have so many units.
+// NewFullness returns a Fullness with nothing counted. A partition may have limit units.
 func NewFullness(limit int64) *Fullness {
 	return &Fullness{limit: limit, seed: maphash.MakeSeed(), days: map[uint64]filling{}}
 }

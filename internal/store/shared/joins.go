@@ -8,9 +8,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Joins join the requests that wait for one device: while one write of it is under way, those that
-// come meanwhile are gathered, and the next write has all of them. Each request is answered by the
-// write that has it.
+// Joins joins the requests that wait for one device: those that come while one write of it is under
+// way are gathered, and the next write has all of them. Each request is answered by the write that
+// has it.
 type Joins[R any] struct {
 	mu   sync.Mutex
 	open map[DeviceKey]*Joined[R]
@@ -31,8 +31,8 @@ type Joined[R any] struct {
 	requests []*R
 }
 
-// MostJoined is how many events or readings are joined into one write, and those of the last
-// request on top.
+// MostJoined is how many events or readings are joined into one write. A request is not divided, so
+// there may be more.
 const MostJoined = 250
 
 // Do has a request done, joined with others of its device, by the function of one of them. size is

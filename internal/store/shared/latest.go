@@ -9,8 +9,8 @@ import (
 	"github.com/andonhq/andon/internal/current"
 )
 
-// Latest is what a database keeps of one device to show it. Its parts merge by themselves,
-// in any order and any number of times: of two versions of a part the one stands that is greater in
+// Latest is what a database stores of one device to show it. Its parts merge by themselves,
+// in any order and any number of times: of two versions of a part the one wins that is greater in
 // an order of its own. So processes that write to the device at once need not know of each other.
 // The zero value is a device of which nothing is kept.
 type Latest struct {
@@ -35,7 +35,7 @@ type Newest struct {
 
 // Content is what else is kept of an entry.
 type Content struct {
-	Delivery int64 // of two deliveries of one entry the later stands
+	Delivery int64 // of two deliveries of one entry the later wins
 	Operator andon.PersonID
 	Message  string
 
@@ -98,7 +98,7 @@ func (l *Latest) withdrawnAt(at andon.Time) bool {
 
 func compareTime(w andon.EntryRef, at andon.Time) int { return cmp.Compare(w.Time, at) }
 
-// Raise takes an entry in. Of two deliveries of one entry the later stands; where the content of
+// Raise takes an entry in. Of two deliveries of one entry the later wins; where the content of
 // one of them is not known, neither is that of the entry.
 func (l *Latest) Raise(e Newest) {
 	for i := range l.States {

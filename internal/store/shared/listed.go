@@ -24,7 +24,7 @@ type Listed struct {
 // mostAdded is how many changes are taken in before the list is forgotten.
 const mostAdded = 10_000
 
-// Begin is told that a tenant's devices are about to be read, and forgets what was kept.
+// Begin forgets what was kept, before a tenant's devices are read.
 func (l *Listed) Begin(tenant string) (reading int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +46,7 @@ func (l *Listed) Keep(reading int, key string, read Moment, ids []andon.DeviceID
 	}
 }
 
-// Add takes note that a device may have come into the list.
+// Add notes that a device may have come into the list.
 func (l *Listed) Add(tenant string, device andon.DeviceID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

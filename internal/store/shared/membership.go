@@ -8,13 +8,13 @@ import (
 // Pace is how often a process tells the others of itself, and how long what it knows of them holds.
 // One with TrustFor 0 never takes itself to be alone.
 type Pace struct {
-	Beat      time.Duration // from one beat and look to the next
+	Beat      time.Duration // from one beat and check to the next
 	TrustFor  time.Duration
 	MemberFor time.Duration
 	GoneAfter time.Duration // longer than MemberFor
 }
 
-// UsualPace is that of a server.
+// UsualPace is the pace of a server.
 func UsualPace() Pace {
 	return Pace{
 		Beat: time.Second, TrustFor: 3 * time.Second,
@@ -31,34 +31,34 @@ func (m Moment) Add(d time.Duration) Moment { return m + Moment(d) }
 // Membership is what one process knows of itself and of the other processes that write. A process
 // that knows that it alone writes need not read a device again before each append: what it read and
 // wrote itself is all there is. Each process that writes has a row in a table, in which it counts
-// up a beat, and looks at the rows of the others:
+// up a beat, and reads the rows of the others:
 //
 //   - It writes only while its own beat was kept within MemberFor, and only after every process
 //     that may have taken itself to be alone when the row was new has stopped to do so.
-//   - It takes itself to be alone for TrustFor from the start of a look that found no other, and
+//   - It takes itself to be alone for TrustFor from the start of a check that found no other, and
 //     says so in its row before it does.
-//   - A row whose beat has not changed for GoneAfter is of a process that ended without a word.
+//   - A row whose beat has not changed for GoneAfter belongs to a process that ended without deleting it.
 //
 // Each process measures these on its own clock. So the clocks of machines need not agree, and a
-// process that was paused finds that its time is over. Beats and looks must be consistent: what one
-// has acknowledged, the next look sees.
+// process that was paused finds that its time is over. Beats and checks must be consistent: what
+// one has acknowledged, the next check sees.
 //
-// Membership does no I/O and reads no clock: it is told what was done, and when.
+// Membership does no I/O and reads no clock: it is called with what was done, and when.
 type Membership struct {
 	// ID is the process's own, of which there never was another.
 	ID   string
 	pace Pace
 
-	mu     sync.Mutex
-	beat   int64
-	beaten Moment // when the newest beat that was kept began
-	there  Moment // since when the row is known to be there without a gap
-	says   bool   // that row says that this process may take itself to be alone
-	may    Moment // from when on it may write
-	found  Moment // when the newest look began that found no other
-	since  Moment // since when no other can have written
-	others map[string]*member
-	looked Moment // when the newest look ended
+	mu      sync.Mutex
+	beat    int64
+	beaten  Moment // when the newest beat that was kept began
+	there   Moment // since when the row is known to be there without a gap
+	says    bool   // that row says that this process may take itself to be alone
+	may     Moment // from when on it may write
+	found   Moment // when the newest check began that found no other
+	since   Moment // since when no other can have written
+	others  map[string]*member
+	checked Moment // when the newest check ended
 }
 
 // member is another process as it was last seen.
@@ -86,7 +86,7 @@ func (m *Membership) Next() MemberRow {
 	defer m.mu.Unlock()
 	m.beat++
 	r := MemberRow{ID: m.ID, Beat: m.beat}
-	// It is said as long as it is true, and before it becomes so: when the last look found none.
+	// It is said as long as it is true, and before it becomes so: when the last check found none.
 	if m.found != 0 {
 		r.Trust = m.pace.TrustFor.Microseconds()
 	} else {
@@ -95,7 +95,7 @@ func (m *Membership) Next() MemberRow {
 	return r
 }
 
-// Kept is told that a row was written, by a statement that was under way from began to now.
+// Kept takes a row that was written, by a statement that was under way from began to now.
 func (m *Membership) Kept(r MemberRow, began, now Moment) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,15 +111,15 @@ func (m *Membership) member(now Moment) bool {
 	return m.beaten != 0 && now <= m.beaten.Add(m.pace.MemberFor)
 }
 
-// Look is told all rows, read by a statement that was under way from began to now. It returns those
+// Check takes all rows, read by a statement that was under way from began to now. It returns those
 // of processes that are gone.
-func (m *Membership) Look(rows []MemberRow, began, now Moment) (gone []MemberRow) {
+func (m *Membership) Check(rows []MemberRow, began, now Moment) (gone []MemberRow) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.looked == 0 || began > m.looked.Add(m.pace.TrustFor) {
+	if m.checked == 0 || began > m.checked.Add(m.pace.TrustFor) {
 		clear(m.others) // they may have beaten meanwhile
 	}
-	m.looked = now
+	m.checked = now
 	here, alone, trust := false, true, int64(0)
 	seen := map[string]*member{}
 	for _, r := range rows {
@@ -143,7 +143,7 @@ func (m *Membership) Look(rows []MemberRow, began, now Moment) (gone []MemberRow
 	return gone
 }
 
-// conclude draws from a look what this process may do.
+// conclude derives from a check what this process may do.
 func (m *Membership) conclude(alone bool, trust int64, began, now Moment) {
 	if m.there == 0 || began < m.there || !m.member(now) {
 		m.found, m.since = 0, 0
@@ -159,7 +159,7 @@ func (m *Membership) conclude(alone bool, trust int64, began, now Moment) {
 	case m.since == 0 || now > m.found.Add(m.pace.TrustFor):
 		m.found, m.since = began, now
 		if !m.says {
-			m.since = 0 // the next look counts, once the row says so
+			m.since = 0 // the next check counts, once the row says so
 		}
 	default:
 		m.found = began
@@ -187,7 +187,7 @@ func (m *Membership) Alone(now Moment) Moment {
 	return m.since
 }
 
-// FoundNoOther reports whether the last look found no other.
+// FoundNoOther reports whether the last check found no other.
 func (m *Membership) FoundNoOther() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

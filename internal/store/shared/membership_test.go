@@ -154,7 +154,7 @@ func (w *world) attend(p *simulated) {
 			p.step = 0 // no answer comes
 		}
 	case 5:
-		for _, r := range p.Look(p.rows, p.began, now) {
+		for _, r := range p.Check(p.rows, p.began, now) {
 			w.remove(r.ID, r.Version)
 		}
 		p.step = 0

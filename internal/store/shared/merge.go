@@ -7,21 +7,21 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Merge is one list of several questions whose rows are ids in order: each id once, also where a
-// question has it several times.
+// Merge merges several queries whose rows are ids in order: each id once, also where one query has
+// it several times.
 type Merge[ID ~string] struct {
 	all   []*Rows[ID]
 	begun bool
 }
 
-// NewMerge asks nothing yet.
+// NewMerge reads nothing yet.
 func NewMerge[ID ~string](all ...*Rows[ID]) *Merge[ID] { return &Merge[ID]{all: all} }
 
 // Next returns up to n more ids that begin with a prefix; none at the end.
 func (m *Merge[ID]) Next(ctx context.Context, prefix string, n int) (ids []ID, err error) {
-	if !m.begun { // all questions are asked at once, the first time
+	if !m.begun { // the first pages of all queries are read at once
 		m.begun = true
-		err = askAll(ctx, m.all)
+		err = readFirst(ctx, m.all)
 	}
 	for err == nil && len(ids) < n {
 		var least *ID

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// SideBySide is how many statements of one request are under way at once.
-const SideBySide = 128
+// Concurrency is how many statements of one request are under way at once.
+const Concurrency = 128
 
-// Parallel calls do for 0 to n-1, at most SideBySide at once. The first error ends it and is
+// Parallel calls do for 0 to n-1, at most Concurrency at once. The first error ends it and is
 // returned.
 func Parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	if n == 0 {
@@ -29,7 +29,7 @@ func Parallel(ctx context.Context, n int, do func(ctx context.Context, i int) er
 		}
 	}
 	var workers sync.WaitGroup
-	for range min(n, SideBySide) - 1 {
+	for range min(n, Concurrency) - 1 {
 		workers.Go(work)
 	}
 	work()
@@ -37,7 +37,7 @@ func Parallel(ctx context.Context, n int, do func(ctx context.Context, i int) er
 	return context.Cause(ctx)
 }
 
-// Found asks for something of each of several things at once, and returns what there is.
+// Found calls find for several things at once, and returns what it found.
 func Found[T, R any](
 	ctx context.Context, all []T, find func(context.Context, T) (*R, error),
 ) (there []R, err error) {

@@ -24,7 +24,7 @@ func TestParallel(t *testing.T) {
 		done[i].Add(1)
 		return nil
 	})
-	if err != nil || most.Load() > SideBySide {
+	if err != nil || most.Load() > Concurrency {
 		t.Errorf("%v, and %d at once", err, most.Load())
 	}
 	for i := range done {

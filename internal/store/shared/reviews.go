@@ -8,11 +8,11 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Reviews are the devices that are to be looked at again, first in, first out.
+// Reviews is a queue of the devices that are to be reviewed, first in, first out.
 //
 // Several processes may write to one device at once, each from what it saw a moment ago. What they
 // write merges by itself; what they concluded may be wrong: which entry is the first of the run,
-// and that the device left a state. So a process that saw a change looks at the device again after
+// and that the device left a state. So a process that saw a change reads the device again after
 // everything that was under way with it has landed. Only then it deletes index rows and makes
 // starts final. A process that ends before does no harm: readers work out a start that is not
 // final, and the first one to find the device quiet asks for a review.
@@ -22,22 +22,22 @@ type Reviews struct {
 	quiet map[DeviceKey]bool // what readers asked for, each once
 }
 
-// DueReview is a device that is to be looked at again.
+// DueReview is a device that is to be reviewed.
 type DueReview struct {
 	Tenant andon.TenantID
 	Device andon.DeviceID
 	Former andon.State // that it may have left; absent where it is not known
 	Due    time.Time
-	// Withdrawn says that an entry was withdrawn, so that index rows of a former generation may be
-	// left.
+	// Withdrawn says that an entry was withdrawn, so that index rows of an earlier generation may
+	// be left.
 	Withdrawn bool
 	Review
 }
 
-// mostReviews is how many devices wait at most. What comes on top is left to the readers.
+// mostReviews is how many devices wait at most. More are left to the readers.
 const mostReviews = 1 << 20
 
-// NewReviews begins with none.
+// NewReviews returns an empty queue.
 func NewReviews() *Reviews { return &Reviews{quiet: map[DeviceKey]bool{}} }
 
 // Add asks for a review. They are done in this order, so those that are due later are asked for

@@ -8,7 +8,7 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 )
 
-// Rows are the rows of one question, read page by page as they are wanted.
+// Rows reads the rows of one query, page by page as they are wanted.
 type Rows[R any] struct {
 	page  func(ctx context.Context, state []byte) (rows []R, next []byte, err error)
 	rows  []R // read and not taken
@@ -17,14 +17,14 @@ type Rows[R any] struct {
 }
 
 // NewRows asks nothing yet. page reads the rows from where state says, nil at first; next is where
-// the next page begins, empty behind the last one. A page may have no rows.
+// the next page begins, empty after the last one. A page may have no rows.
 func NewRows[R any](
 	page func(ctx context.Context, state []byte) (rows []R, next []byte, err error),
 ) *Rows[R] {
 	return &Rows[R]{page: page}
 }
 
-// Head returns the next row without taking it; nil behind the last.
+// Head returns the next row without taking it; nil after the last.
 func (r *Rows[R]) Head(ctx context.Context) (*R, error) {
 	for len(r.rows) == 0 && (!r.begun || len(r.state) > 0) {
 		rows, next, err := r.page(ctx, r.state)
@@ -46,7 +46,7 @@ func (r *Rows[R]) Take() R {
 	return row
 }
 
-// All are the rows from the next one on. Each is taken.
+// All yields the rows from the next one on, and takes each.
 func (r *Rows[R]) All(ctx context.Context) iter.Seq2[R, error] {
 	return seq.Of(func(yield func(R) bool) error {
 		for {
@@ -58,7 +58,7 @@ func (r *Rows[R]) All(ctx context.Context) iter.Seq2[R, error] {
 	})
 }
 
-// Groups are the rows that stand together and are of one group, as same has it.
+// Groups yields consecutive rows that same says belong together.
 func (r *Rows[R]) Groups(ctx context.Context, same func(a, b *R) bool) iter.Seq2[[]R, error] {
 	return seq.Of(func(yield func([]R) bool) error {
 		var group []R
@@ -81,20 +81,20 @@ func (r *Rows[R]) Groups(ctx context.Context, same func(a, b *R) bool) iter.Seq2
 	})
 }
 
-// askAll asks several questions for their first rows at once.
-func askAll[R any](ctx context.Context, all []*Rows[R]) error {
+// readFirst reads the first page of several queries at once.
+func readFirst[R any](ctx context.Context, all []*Rows[R]) error {
 	return Parallel(ctx, len(all), func(ctx context.Context, i int) error {
 		_, err := all[i].Head(ctx)
 		return err
 	})
 }
 
-// Instants are the rows of several questions, in one order of time, those of each time together.
+// Instants yields the rows of several queries in one order of time, those of each time together.
 func Instants[R any](
 	ctx context.Context, all []*Rows[R], at func(*R) int64, o andon.Order,
 ) iter.Seq2[[]R, error] {
 	return seq.Of(func(yield func([]R) bool) error {
-		if err := askAll(ctx, all); err != nil {
+		if err := readFirst(ctx, all); err != nil {
 			return err
 		}
 		for {
@@ -106,7 +106,7 @@ func Instants[R any](
 	})
 }
 
-// instant takes all rows of the next time; none behind the last.
+// instant takes all rows of the next time; none after the last.
 func instant[R any](
 	ctx context.Context, all []*Rows[R], at func(*R) int64, o andon.Order,
 ) (rows []R, err error) {

@@ -19,7 +19,7 @@ import (
 //
 // The number only grows. A directory says which partitions there may be, so growth takes effect at
 // once and readers need not know the number. The directory has one row for all shards of a number.
-// An entry that is sent again after the number grew may stand in two partitions: readers join equal
+// An entry that is sent again after the number grew may be in two partitions: readers join equal
 // identities.
 
 // MaxShards keeps a device from having a partition for each second.
@@ -41,7 +41,7 @@ func ShardsOf(n int) int {
 	return -n
 }
 
-// Expand returns the shards that a number of a directory stands for: one from 0 on is a shard.
+// Expand returns the shards that a number of a directory means: one from 0 on is a shard itself.
 func Expand(shards int) (all []int) {
 	if shards >= 0 {
 		return []int{shards}

@@ -2,16 +2,16 @@ package shared
 
 import "github.com/andonhq/andon"
 
-// Start says where the present run or incident of a device begins: at the first entry behind Base.
+// Start says where the present run or incident of a device begins: at the first entry after Base.
 // Base is the newest entry of another state, or of severity 0; there may be none, and a retirement
-// is one too. Base only moves forward, so a Start behind an older one is known to be out of date.
+// is one too. Base only moves forward, so a Start after an older one is known to be out of date.
 //
-// Of two, the one of the later generation stands; of one generation the one with the later Base; of
+// Of two, the one of the later generation wins; of one generation the one with the later Base; of
 // one Base the one with the earlier First; of one First the final one.
 type Start struct {
 	Gen   Generation
 	Base  andon.EventKey // without Device; the zero value is before everything
-	First andon.Time     // of the first entry behind Base
+	First andon.Time     // of the first entry after Base
 	Final bool           // First was looked up after everything that was under way had landed
 }
 
@@ -27,17 +27,17 @@ func (g Generation) OfDevice() Generation { return g &^ (oneWithdrawal - 1) }
 
 // Before returns the generation that the device had so many withdrawals ago; ok is false where
 // there were fewer.
-func (g Generation) Before(withdrawals int) (former Generation, ok bool) {
-	former = g - Generation(withdrawals)*oneWithdrawal
-	return former, former >= 0
+func (g Generation) Before(withdrawals int) (earlier Generation, ok bool) {
+	earlier = g - Generation(withdrawals)*oneWithdrawal
+	return earlier, earlier >= 0
 }
 
-// Generation is that of the device, from that of the severities.
+// Generation returns that of the device, from that of the severities.
 func (l *Latest) Generation(severities Generation) Generation {
 	return severities + Generation(len(l.Withdrawn))*oneWithdrawal
 }
 
-// Retirement is the severity of a Base that is a retirement: behind all entries of its instant.
+// Retirement is the severity of a Base that is a retirement: after all entries of its instant.
 const Retirement = 255
 
 // Begins reports whether the start is of a generation and a base.
@@ -45,7 +45,7 @@ func (s Start) Begins(gen Generation, base andon.EventKey) bool {
 	return s.First != 0 && s.Gen == gen && s.Base == base
 }
 
-// recalls returns what is known of the first entry behind a base, also by a start of a former
+// recalls returns what is known of the first entry after a base, also by a start of an earlier
 // generation for the same base; 0 where that is nothing. What is of the base's own instant may have
 // come before it then, and what was first may have been withdrawn since.
 func (l *Latest) recalls(s Start, gen Generation, base andon.EventKey) andon.Time {
@@ -94,7 +94,7 @@ func (l *Latest) IncidentBase(states *andon.StateSet) (base andon.EventKey, open
 }
 
 // Starts returns where the run and the incident begin after a write that made l of was, of a device
-// that is alive. first returns the time of the first entry of that write strictly behind a key; 0
+// that is alive. first returns the time of the first entry of that write strictly after a key; 0
 // where there is none.
 func (l *Latest) Starts(
 	was *Latest, severities Generation, states *andon.StateSet,
@@ -109,7 +109,7 @@ func (l *Latest) Starts(
 	return run, incident
 }
 
-// next returns the start that comes after s, behind a base, after a write with an entry at first,
+// next returns the start that comes after s, after a base, after a write with an entry at first,
 // where known is the newest entry that was there before.
 func (l *Latest) next(
 	s Start, gen Generation, base, known andon.EventKey, first andon.Time,
@@ -128,10 +128,10 @@ func (l *Latest) next(
 	}
 }
 
-// Review says which starts become final when a device is looked at again.
+// Review says which starts become final when a device is reviewed.
 type Review struct {
-	// What the present run and incident began behind when a change was seen, so long ago that
-	// everything that was under way has landed. A start behind something else has a review of its
+	// What the present run and incident began after when a change was seen, so long ago that
+	// everything that was under way has landed. A start after something else has a review of its
 	// own.
 	Run, Incident andon.EventKey
 	Gen           Generation // that those were of
@@ -141,7 +141,7 @@ type Review struct {
 // Resolve works out the starts of a device that is alive where they are not final, and puts them
 // into l. It returns those that a review makes final, or moves to the present generation, to be
 // written; without a review there are none. first returns the time of the device's first entry
-// strictly behind a key; 0 where the log has none left.
+// strictly after a key; 0 where the log has none left.
 func (l *Latest) Resolve(
 	severities Generation, states *andon.StateSet, review *Review,
 	first func(andon.EventKey) (andon.Time, error),
@@ -170,7 +170,7 @@ type resolving struct {
 	review *Review // nil: a reader's
 	seen   Review
 
-	found bool // behind base, at
+	found bool // after base, at
 	base  andon.EventKey
 	at    andon.Time
 }

@@ -24,8 +24,8 @@ type Tenant struct {
 	tenants.Own
 }
 
-// Tenancy serves the tenants of a store as documents, and who owns other documents. It keeps each
-// for TenantAge, since every request asks.
+// Tenancy serves the tenants of a store as documents, and the owners of other documents. It keeps
+// each for TenantAge, since every request asks.
 type Tenancy struct {
 	*Documents
 	Now    func() time.Time
@@ -40,10 +40,10 @@ type Tenancy struct {
 	// Seen returns the states that have entries, in order.
 	Seen func(ctx context.Context, key string) ([]andon.State, error)
 	// Change prepares a tenant for another set of states than it had; it is not stored before, and
-	// end is called behind that.
+	// end is called after that.
 	Change func(ctx context.Context, was, is *Tenant) (end func(), err error)
 	// Over notes that the incarnation of a tenant ends and what is to be deleted then; Ended is
-	// told once it has.
+	// called once it has.
 	Over, Ended func(ctx context.Context, key string) error
 
 	admission Admission
@@ -113,7 +113,7 @@ func (t *Tenancy) Stored(ctx context.Context, id andon.TenantID) (*Tenant, Docum
 		return nil, stored, err
 	}
 	is := &Tenant{Own: tenants.Own{Place: uint32(stored.Incarnations)}}
-	if stored.Standing() != 0 {
+	if stored.Live() != 0 {
 		stored.Into(&r)
 		is.Record, is.Own, err = tenants.Decode(r)
 		t.Limits().Clamp(&is.Record)
@@ -122,10 +122,10 @@ func (t *Tenancy) Stored(ctx context.Context, id andon.TenantID) (*Tenant, Docum
 	return is, stored, err
 }
 
-// standing is Stored of a tenant that is there.
-func (t *Tenancy) standing(ctx context.Context, id andon.TenantID) (*Tenant, Document, error) {
+// existing is Stored of a tenant that exists.
+func (t *Tenancy) existing(ctx context.Context, id andon.TenantID) (*Tenant, Document, error) {
 	is, stored, err := t.Stored(ctx, id)
-	if err == nil && stored.Standing() == 0 {
+	if err == nil && stored.Live() == 0 {
 		err = andon.NoTenant(id)
 	}
 	return is, stored, err
@@ -140,7 +140,7 @@ func (t *Tenancy) Known(ctx context.Context, id andon.TenantID) (*Tenant, error)
 	if is := t.fresh(id, began); is != nil {
 		return is, nil
 	}
-	is, _, err := t.standing(ctx, id)
+	is, _, err := t.existing(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (t *Tenancy) PutTenant(ctx context.Context, record andon.Tenant) (andon.Ten
 	}
 	is := &Tenant{Key: was.Key, Record: record, Own: was.Own}
 	is.Record.Reordering = was.Record.Reordering
-	if stored.Standing() != 0 && stored.Standing() == record.Version {
+	if stored.Live() != 0 && stored.Live() == record.Version {
 		end, err := t.Change(ctx, was, is)
 		if err != nil {
 			return andon.Tenant{}, err
@@ -212,10 +212,10 @@ func (t *Tenancy) Replace(
 ) (andon.Tenant, error) {
 	r, err := tenants.Encode(&is.Record, is.Own)
 	if err == nil {
-		err = r.CheckPut(stored.Standing())
+		err = r.CheckPut(stored.Live())
 	}
-	if err == nil && stored.Version != 0 && stored.Standing() == 0 {
-		// The next incarnation begins when no process takes the former one for alive: what such a
+	if err == nil && stored.Version != 0 && stored.Live() == 0 {
+		// The next incarnation begins when no process takes the earlier one for alive: what such a
 		// process wrote would be acknowledged and lost.
 		err = sleep.For(ctx, TenantAge)
 	}
@@ -248,13 +248,13 @@ func (t *Tenancy) EnsureDefault(ctx context.Context) error {
 	return err
 }
 
-// DeleteTenant implements andon.Tenants. Its rows are deleted in the background; the next incarnation of
-// a tenant of that name has keys of its own.
+// DeleteTenant implements andon.Tenants. Its rows are deleted in the background; the next
+// incarnation of a tenant of that name has keys of its own.
 func (t *Tenancy) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
 	}
-	was, stored, err := t.standing(ctx, id)
+	was, stored, err := t.existing(ctx, id)
 	if err == nil {
 		err = t.Over(ctx, was.Key) // first, so that it is not forgotten
 	}

@@ -77,7 +77,7 @@ func (d *documents) list(
 	return seq.Of(func(yield func(andon.Record) bool) error {
 		for place, is := range d.kept {
 			r := andon.Record{Kind: kind, ID: place[strings.LastIndex(place, "/")+1:]}
-			if is.Into(&r); is.Standing() != 0 && !yield(r) {
+			if is.Into(&r); is.Live() != 0 && !yield(r) {
 				return nil
 			}
 		}

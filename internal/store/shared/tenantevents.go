@@ -7,8 +7,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// NoTenantEvents is of a store whose partitions are those of devices: it would have to ask all of
-// them for the newest entries of a tenant.
+// NoTenantEvents is embedded by a store that keeps entries by device: for the newest entries of a
+// tenant it would have to read all partitions.
 type NoTenantEvents struct{}
 
 // TenantEvents implements andon.Log.

@@ -141,7 +141,7 @@ func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 		}
 	}
 	for d.left > 0 {
-		rows, err := nextDue(ctx, all, min(d.left, shared.SideBySide))
+		rows, err := nextDue(ctx, all, min(d.left, shared.Concurrency))
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -218,7 +218,7 @@ func (d *dueList) look(ctx context.Context, h *dueRow) (*andon.Record, bool, err
 	switch {
 	case err != nil:
 		return nil, false, err
-	case is.Standing() == 0 || is.Due != r.Due:
+	case is.Live() == 0 || is.Due != r.Due:
 		return nil, is.Version >= h.version || d.old(h.version), nil
 	}
 	is.Into(r)

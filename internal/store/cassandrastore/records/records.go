@@ -35,7 +35,7 @@ func (s *Records) Read(
 	var due int64
 	args := []any{key, string(r.Kind), r.ID}
 	err = s.DB.Each(ctx, q, args, []any{&is.Version, &due, &is.Data}, func() {})
-	if is.Due = andon.Time(due); is.Standing() == 0 {
+	if is.Due = andon.Time(due); is.Live() == 0 {
 		is.Incarnations, is.Due = int(due), 0
 	}
 	return is, err
@@ -45,7 +45,7 @@ func (s *Records) Read(
 func (s *Records) Write(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
-	if is.Standing() == 0 {
+	if is.Live() == 0 {
 		err := s.swap(ctx, key, r, was, is)
 		if err == nil {
 			s.forget(ctx, append(noLongerDue(key, r, was),
@@ -56,7 +56,7 @@ func (s *Records) Write(
 	index := s.Index(key)
 	index.Name(rows.OfRecord, string(r.Kind))
 	all := DueRows(key, r, is)
-	if was.Standing() == 0 {
+	if was.Live() == 0 {
 		all = append(all, cql.One("INSERT INTO records_by_kind (tenant, kind, bucket, id) "+
 			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
 			key, string(r.Kind), rows.Bucket(r.ID), r.ID, is.Version))
@@ -67,7 +67,7 @@ func (s *Records) Write(
 	if err := s.swap(ctx, key, r, was, is); err != nil {
 		return err
 	}
-	if was.Standing() != 0 && was.Due != is.Due {
+	if was.Live() != 0 && was.Due != is.Due {
 		s.forget(ctx, noLongerDue(key, r, was))
 	}
 	return nil
@@ -97,7 +97,7 @@ func (s *Records) swap(
 		version = was.Version
 	}
 	due, ttl := int64(is.Due), 0
-	if is.Standing() == 0 {
+	if is.Live() == 0 {
 		if due = int64(is.Incarnations); due == 0 {
 			ttl = recordTombstone
 		}
@@ -136,7 +136,7 @@ func (s *Records) List(
 				func(ctx context.Context, id andon.DeviceID) (*andon.Record, error) {
 					r := andon.Record{Tenant: tenant, Kind: kind, ID: string(id)}
 					is, err := s.Read(ctx, key, &r)
-					if err != nil || is.Standing() == 0 || !q.Admits(r.ID) {
+					if err != nil || is.Live() == 0 || !q.Admits(r.ID) {
 						return nil, err
 					}
 					is.Into(&r)

@@ -64,7 +64,7 @@ func (s Reader) SupervisorDay(
 	sortEntries(entries, t.Record.States, q.Order)
 	var events []andon.Entry
 	for len(entries) > 0 && len(events) < q.Limit {
-		n := min(len(entries), shared.SideBySide)
+		n := min(len(entries), shared.Concurrency)
 		found := make([]*andon.Entry, n)
 		err := shared.Parallel(ctx, n, func(ctx context.Context, i int) (err error) {
 			e := &entries[i]
