@@ -50,12 +50,6 @@ func Reach(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Look reads what the cluster of a session is.
-func Look(ctx context.Context, s *Session, o Options) (*Cluster, error) {
-	c := &Cluster{Session: s, Options: o, Datacenters: map[string]int{}}
-	return c, c.look(ctx)
-}
-
 // answers dials the contact points, because the driver's own message about hosts names none.
 func answers(ctx context.Context, o Options) error {
 	dialer := net.Dialer{Timeout: min(o.Timeout, 5*time.Second)}
@@ -210,38 +204,39 @@ func (a *again) GetRetryType(err error) gocql.RetryType {
 	return gocql.Rethrow // an overloaded cluster is not asked more
 }
 
-// look reads what the cluster is: its version and its data centres.
-func (c *Cluster) look(ctx context.Context) error {
+// Look reads what the cluster of a session is: its version and its data centres.
+func Look(ctx context.Context, s *Session, o Options) (*Cluster, error) {
+	c := &Cluster{Session: s, Options: o, Datacenters: map[string]int{}}
 	var here string
 	_, err := c.OneAt(ctx, LocalOne, "SELECT release_version, data_center FROM system.local", nil,
 		&c.Version, &here)
 	if err != nil {
-		return Failure("look at the cluster", err)
+		return nil, Failure("look at the cluster", err)
 	}
 	if err := checkVersion(c.Version); err != nil {
-		return err
+		return nil, err
 	}
 	c.Datacenters[here]++
 	var other string
 	err = c.EachAt(ctx, LocalOne, "SELECT data_center FROM system.peers_v2", nil, []any{&other},
 		func() { c.Datacenters[other]++ })
 	if err != nil {
-		return Failure("look at the cluster", err)
+		return nil, Failure("look at the cluster", err)
 	}
 	c.Datacenter = here
 	if c.Options.Datacenter == "" && len(c.Datacenters) > 1 {
-		return andon.Errorf(andon.Invalid, "the cluster has data centres %s: say which one is "+
+		return nil, andon.Errorf(andon.Invalid, "the cluster has data centres %s: say which one is "+
 			"local with cassandra.datacenter", List(c.Datacenters))
 	}
 	if want := c.Options.Datacenter; want != "" {
 		if c.Datacenters[want] == 0 {
-			return andon.Errorf(andon.Invalid,
+			return nil, andon.Errorf(andon.Invalid,
 				"cassandra.datacenter %q is none of the cluster's: it has %s",
 				want, List(c.Datacenters))
 		}
 		c.Datacenter = want
 	}
-	return nil
+	return c, nil
 }
 
 // checkVersion refuses versions that Andon was never tried with.
@@ -314,21 +309,10 @@ func (c *Cluster) check(r Replication, what, level string) error {
 	if r[""] > 0 { // without data centres
 		local, here = r[""], nodes
 	}
-	need, have, of := 1, min(all, nodes), "the cluster"
-	switch level {
-	case "TWO":
-		need = 2
-	case "THREE":
-		need = 3
-	case "QUORUM":
-		need = all/2 + 1
-	case "ALL":
-		need = all
-	case "LOCAL_ONE", "LOCAL_QUORUM", "EACH_QUORUM":
+	need, isLocal := replicas(level, local, all)
+	have, of := min(all, nodes), "the cluster"
+	if isLocal {
 		have, of = min(local, here), "data centre "+c.Datacenter
-		if level != "LOCAL_ONE" {
-			need = local/2 + 1
-		}
 	}
 	if have >= max(need, 1) {
 		return nil

@@ -15,7 +15,7 @@
 // An Index gathers the index rows of a request: the directory of partitions, and the devices or
 // entries that an operator, a supervisor, a state or a metric may have. What this process has
 // written before is left out, by a filter of fixed size. Index rows are written before the request
-// is acknowledged. They are hints: each hit is checked against the log or the device.
+// is acknowledged. A stale one does no harm: each hit is checked against the log or the device.
 //
 // Tenants and devices have keys of their own here (TenantKey, DeviceKey). When one is deleted and
 // comes back it has another key, so it never meets what is left of before. Package cassandrastore
