@@ -11,9 +11,9 @@ import (
 	"github.com/andonhq/andon/client"
 )
 
-// TestLaterLineStands: of many lines of one entry the last one stands, wherever requests end and
+// TestLaterLineWins: of many lines of one entry the last one wins, wherever requests end and
 // however many are under way, each time that the file is imported.
-func TestLaterLineStands(t *testing.T) {
+func TestLaterLineWins(t *testing.T) {
 	const rows, identities, devices = 60_000, 1000, 50
 	d := newDesk(t)
 	var text strings.Builder

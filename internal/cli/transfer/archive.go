@@ -167,8 +167,8 @@ func archiveEntries(in *bufio.Reader) placedEntries {
 				err = errors.New("the export is cut off: its last line is missing, so it is not " +
 					"all of what there was")
 			}
-			isEntry := e.Value.kind() != ""
-			if (isEntry || err != nil) && !yield(e, err) || err != nil || e.Value.End != nil {
+			kind, _, _ := e.Value.about()
+			if (kind != "" || err != nil) && !yield(e, err) || err != nil || e.Value.End != nil {
 				return
 			}
 		}
@@ -181,7 +181,7 @@ func archiveEntry(text []byte) (e entry, err error) {
 	if err := decoder.Decode(&e); err != nil {
 		return e, andon.Errorf(andon.Invalid, "it is not a line of an export: %w", err)
 	}
-	if e.kind() == "" && (e.Andon != archiveName || e.Version != archiveVersion) {
+	if kind, _, _ := e.about(); kind == "" && (e.Andon != archiveName || e.Version != archiveVersion) {
 		return e, andon.Errorf(andon.Invalid,
 			"it is not a line of an export of version %d, which this program knows", archiveVersion)
 	}

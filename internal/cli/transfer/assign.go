@@ -40,7 +40,7 @@ entry.
 
 With --from a file says who is assigned to which device: CSV with a header, JSON or NDJSON, with
 the columns device and operator; an operator that is empty or null unassigns. Lines that have a
-"to" are over and are passed over, so the output of andon export --kind assignments can be read
+"to" are over and are skipped, so the output of andon export --kind assignments can be read
 here. Wrong lines are reported as FILE:LINE: reason, the others take effect, and the exit code is
 3.`,
 		Example: `  andon assign press-7 Liz

@@ -39,62 +39,32 @@ type entry struct {
 	Assign *client.Assignment `json:"-"`
 }
 
-// kind returns "" for the first line of an archive, and for what is no entry.
-func (e *entry) kind() string {
+// about returns the kind of an entry, "" for the first line of an archive and for what is no entry;
+// whose it is; and roughly the number of its bytes in a request.
+func (e *entry) about() (kind string, device andon.DeviceID, bytes int) {
+	const fields, metric = 160, 64 // names, quotes, ids, time
 	switch {
 	case e.Event != nil:
-		return kindEvents
+		return kindEvents, e.Event.Device, fields + len(e.Event.Operator) +
+			len(e.Event.EscalatedTo) + len(e.Event.Attributes) +
+			2*len(e.Event.Message) // it may need escapes
 	case e.Reading != nil:
-		return kindReadings
+		return kindReadings, e.Reading.Device,
+			fields + metric*len(e.Reading.Metrics) + len(e.Reading.Metadata)
 	case e.Assignment != nil:
-		return kindAssignments
+		return kindAssignments, e.Assignment.Device, fields
 	case e.Escalation != nil:
-		return kindEscalations
+		return kindEscalations, e.Escalation.Device, fields + 2*len(e.Escalation.Note)
 	case e.Retired != nil:
-		return kindRetired
+		return kindRetired, e.Retired.Device, fields
 	case e.Assign != nil:
-		return kindAssign
+		return kindAssign, e.Assign.Device, fields
 	case e.Settings != nil:
-		return kindSettings
+		return kindSettings, "", fields
 	case e.End != nil:
-		return kindEnd
+		return kindEnd, "", fields
 	}
-	return ""
-}
-
-func (e *entry) device() andon.DeviceID {
-	switch {
-	case e.Event != nil:
-		return e.Event.Device
-	case e.Reading != nil:
-		return e.Reading.Device
-	case e.Assignment != nil:
-		return e.Assignment.Device
-	case e.Escalation != nil:
-		return e.Escalation.Device
-	case e.Retired != nil:
-		return e.Retired.Device
-	case e.Assign != nil:
-		return e.Assign.Device
-	}
-	return ""
-}
-
-// size is roughly the number of bytes of an entry in a request.
-func (e *entry) size() int {
-	const fields, metric = 160, 64 // names, quotes, time
-	switch {
-	case e.Event != nil:
-		return fields + len(e.Event.Device) + len(e.Event.State) + len(e.Event.Operator) +
-			len(e.Event.EscalatedTo) + 2*len(e.Event.Message) + // a message may need escapes
-			len(e.Event.Attributes)
-	case e.Reading != nil:
-		return fields + len(e.Reading.Device) + metric*len(e.Reading.Metrics) +
-			len(e.Reading.Metadata)
-	case e.Escalation != nil:
-		return 2*fields + 2*len(e.Escalation.Note)
-	}
-	return fields + len(e.device())
+	return "", "", 0
 }
 
 // placed is an entry of a file and its place.

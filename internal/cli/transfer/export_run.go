@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -168,7 +169,7 @@ func copyAll[T any](
 			err = r.done(at.place)
 		}
 		if err != nil {
-			return err
+			return errors.Join(err, s.End())
 		}
 	}
 	return s.End()

@@ -63,9 +63,9 @@ func TestLaterLineKeepsEscalations(t *testing.T) {
 	}
 }
 
-// TestRejectsStandInOrder: the requests of a group are sent concurrently, and what was rejected in
+// TestRejectsAreInOrder: the requests of a group are sent concurrently, and what was rejected in
 // them and before them is shown in the order of the file, whichever of them fails.
-func TestRejectsStandInOrder(t *testing.T) {
+func TestRejectsAreInOrder(t *testing.T) {
 	var g group
 	for n := 1; n <= 12; n++ {
 		e := &andon.Event{Device: andon.DeviceID(fmt.Sprint(n)), Time: andon.MinTime, State: "X"}

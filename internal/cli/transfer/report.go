@@ -147,7 +147,7 @@ func (r *report) detail() string {
 	case r.accepted()+r.Rejected+r.Ended == 0:
 		return "; there are no rows in it"
 	case r.Ended > 0:
-		return fmt.Sprintf(", passed over %d that are over", r.Ended)
+		return fmt.Sprintf(", skipped %d that are over", r.Ended)
 	case r.New+r.Same+r.Replaced > 0 && !r.DryRun:
 		return fmt.Sprintf(": %d new, %d there already, %d replaced", r.New, r.Same, r.Replaced)
 	}

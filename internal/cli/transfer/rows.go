@@ -172,7 +172,7 @@ func (r *rows) advice(err error) string {
 	field, rest, _ := strings.Cut(err.Error(), ": ")
 	switch {
 	case has("#") && !r.comments:
-		return "\nIf lines with # stand before the header, say --comments"
+		return "\nIf lines with # come before the header, say --comments"
 	case has("metrics") && !has("state") && len(r.importOptions.mapping.State) == 0 &&
 		r.kind() == kindEvents:
 		return "\nIf these are readings, say --metrics 'metrics.*' --metadata 'metadata.*'"

@@ -135,13 +135,14 @@ func (s *sender) read(ctx context.Context, entries placedEntries, groups chan<- 
 
 // add is false where an entry has to be sent after the group.
 func (g *group) add(e placed, batch int) bool {
-	if kind := e.Value.kind(); g.kind == "" {
+	kind, device, bytes := e.Value.about()
+	if g.kind == "" {
 		g.kind = kind
 	} else if kind != g.kind {
 		return false
 	}
 	hash := fnv.New32a()
-	_, _ = io.WriteString(hash, string(e.Value.device()))
+	_, _ = io.WriteString(hash, string(device))
 	r := &g.requests[hash.Sum32()%lanes]
 	if event := e.Value.Event; event != nil {
 		key := event.Key(nil)
@@ -154,7 +155,7 @@ func (g *group) add(e placed, batch int) bool {
 		}
 		r.byKey[key] = len(r.lines)
 	}
-	r.lines, r.bytes = append(r.lines, line{placed: e}), r.bytes+e.Value.size()
+	r.lines, r.bytes = append(r.lines, line{placed: e}), r.bytes+bytes
 	g.isFull = g.isFull || len(r.lines) >= batch || r.bytes >= batchBytes
 	g.take(batch)
 	return true

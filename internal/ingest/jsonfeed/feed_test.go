@@ -42,7 +42,7 @@ func TestEventIsReadWhole(t *testing.T) {
 
 var uncheckedItems = cmpopts.IgnoreUnexported(ingest.Item[andon.Event]{})
 
-// TestEventForms has what is accepted: the members beside device and state, and what they become.
+// TestEventForms has what is accepted: the members next to device and state, and what they become.
 func TestEventForms(t *testing.T) {
 	for members, want := range map[string]andon.Event{
 		`"time":1587739200000`:                      {Time: at2020},
@@ -81,7 +81,7 @@ func nested(n int) string {
 	return strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1)
 }
 
-// TestEventRefused has one object alone each: the members beside device and state, and where and
+// TestEventRefused has one object alone each: the members next to device and state, and where and
 // why it is refused.
 func TestEventRefused(t *testing.T) {
 	long := strings.Repeat("x", andon.MaxJSONBytes)
@@ -282,8 +282,8 @@ func TestNothingGoodIsLost(t *testing.T) {
 	}
 }
 
-// TestBrokenArrayIsRefusedWhole has arrays whose syntax breaks: what stands behind that place can't
-// be told, so the good entries in front of it are not kept either.
+// TestBrokenArrayIsRefusedWhole has arrays whose syntax breaks: what comes after that place can't
+// be known, so the good entries before it are not kept either.
 func TestBrokenArrayIsRefusedWhole(t *testing.T) {
 	for _, c := range []struct{ name, body, place string }{
 		{"element", "[" + good + `,{"device":d},` + good + "]",
@@ -390,7 +390,7 @@ func TestMemoryIsAskedFor(t *testing.T) {
 				t.Errorf("%s: got %v", name, err)
 			}
 			if taken > 40_000 {
-				t.Errorf("%s: %d bytes were asked for behind the refusal", name, taken)
+				t.Errorf("%s: %d bytes were asked for after the refusal", name, taken)
 			}
 		}
 	}

@@ -164,7 +164,7 @@ func oracleEntries(body string, lines bool) (entries []string, whole bool) {
 }
 
 // withoutNotFinite puts an empty array of the same length in place of each NaN, Infinity and
-// -Infinity that stands outside of strings: nothing else can stand for a value alone.
+// -Infinity outside of strings: nothing else can be a value alone.
 func withoutNotFinite(body string) string {
 	b := []byte(body)
 	quoted := false

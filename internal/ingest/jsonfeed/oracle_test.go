@@ -13,7 +13,7 @@ import (
 // The oracle reads one entry with encoding/json. These rules alone refuse more than that does:
 //
 //   - valid UTF-8, and no escape that is half of a surrogate pair;
-//   - an object whose names stand once; what is kept as it is, nested no deeper than allowed;
+//   - an object whose names occur once; what is kept as it is, nested no deeper than allowed;
 //   - values of the right type, times that andon.ParseTime or ParseEpoch read, limits that
 //     Validate checks, metrics within bounds.
 

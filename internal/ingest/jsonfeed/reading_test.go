@@ -58,7 +58,7 @@ func TestReadingOfDynamoDB(t *testing.T) {
 	}
 }
 
-// TestReadingRefused has the members beside the device, and where and why the reading is refused.
+// TestReadingRefused has the members next to the device, and where and why the reading is refused.
 func TestReadingRefused(t *testing.T) {
 	many := make([]string, andon.MaxMetrics+1)
 	for i := range many {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlainEnd puts every byte at every place of a text, beside every kind of neighbour.
+// TestPlainEnd puts every byte at every place of a text, next to every kind of neighbour.
 func TestPlainEnd(t *testing.T) {
 	for c := range 256 {
 		plain := c >= ' ' && c < 0x80 && c != '"' && c != '\\'

@@ -13,13 +13,13 @@ import (
 	"github.com/andonhq/andon/internal/ingest/table"
 )
 
-// openData opens one of the real files, which stand beside the repository and not in it.
+// openData opens one of the real files, which are next to the repository and not in it.
 func openData(t *testing.T, name string, o table.Options) *table.Table {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "..", "shared", "data", filepath.FromSlash(name))
 	file, err := os.Open(path)
 	if err != nil {
-		t.Skipf("the real input %s is not beside this checkout: %v", name, err)
+		t.Skipf("the real input %s is not next to this checkout: %v", name, err)
 	}
 	t.Cleanup(func() { file.Close() })
 	tab, err := table.Open(file, o)
@@ -113,8 +113,8 @@ func TestEnvSensor(t *testing.T) {
 	}
 }
 
-// TestKelmarsh has comments before the header, and rows of one second that only the code tells
-// apart.
+// TestKelmarsh has comments before the header, and rows of one second that only the code
+// distinguishes.
 func TestKelmarsh(t *testing.T) {
 	m := table.Mapping{
 		Device: []string{"=Kelmarsh 1"}, Time: []string{"Timestamp start"},

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// TestDatesOfCountries: each form in each order, with what stands behind it.
+// TestDatesOfCountries: each form in each order, with what follows it.
 func TestDatesOfCountries(t *testing.T) {
 	for _, test := range []struct {
 		order DateOrder
 		text  string
-		want  string // "" or what the error says, behind a !
+		want  string // "" or what the error says, after a !
 	}{
 		{DMY, "21/11/2026 14:03", "2026-11-21T14:03:00Z"},
 		{DMY, "5/1/2026 9:05", "2026-01-05T09:05:00Z"},
@@ -60,7 +60,7 @@ func TestDatesOfCountries(t *testing.T) {
 func TestDatesProveTheirOrder(t *testing.T) {
 	for _, test := range []struct {
 		dates, order, doubt string
-		told                bool
+		settled             bool
 	}{
 		{"05/11/2026 12/12/2026 13/11/2026", "dmy", "", true},
 		{"05/11/2026 05/13/2026", "mdy", "", true},
@@ -88,8 +88,8 @@ func TestDatesProveTheirOrder(t *testing.T) {
 		if all := strings.Fields(test.dates); ok && example != all[line-1] {
 			t.Errorf("%s: line %d is not %s", test.dates, line, example)
 		}
-		if d.IsSettled() != test.told {
-			t.Errorf("%s: told is %t", test.dates, d.IsSettled())
+		if d.IsSettled() != test.settled {
+			t.Errorf("%s: settled is %t", test.dates, d.IsSettled())
 		}
 		doubt := d.Doubt()
 		if !strings.Contains(doubt, test.doubt) || (test.doubt == "") != (doubt == "") {

@@ -21,13 +21,10 @@ func (t *Table) Events(m Mapping) (Entries[andon.Event], error) {
 	if err := m.checkEvents(); err != nil {
 		return nil, err
 	}
-	have := t.source.columns(t.sample)
-	t.guesses = m.guess(have, m.eventFields())
-	if err := bind(m.eventFields(), have); err != nil {
-		return nil, t.misread(err)
+	if err := t.bind(&m, m.eventFields()); err != nil {
+		return nil, err
 	}
-	m.takeStandard(have)
-	m.digits = &t.digits
+	m.takeStandard(t.source.columns(t.sample))
 	if len(m.End) > 0 {
 		return t.runEntries(&m), nil
 	}
@@ -40,18 +37,19 @@ func (t *Table) Readings(m Mapping) (Entries[andon.Reading], error) {
 	if err := m.checkReadings(); err != nil {
 		return nil, err
 	}
-	have := t.source.columns(t.sample)
-	t.guesses = m.guess(have, m.readingFields())
-	if err := bind(m.readingFields(), have); err != nil {
-		return nil, t.misread(err)
+	if err := t.bind(&m, m.readingFields()); err != nil {
+		return nil, err
 	}
-	m.digits = &t.digits
 	return entries(t, m.reading), nil
 }
 
-// misread says so where columns are missing because the file is read the wrong way.
-func (t *Table) misread(err error) error {
-	if s, ok := t.source.(*csvSource); ok {
+// bind finds the columns of a mapping in the table.
+func (t *Table) bind(m *Mapping, fields []field) error {
+	have := t.source.columns(t.sample)
+	t.guesses = m.guess(have, fields)
+	m.digits = &t.digits
+	err := bind(fields, have)
+	if s, ok := t.source.(*csvSource); ok && err != nil {
 		return s.misread(err)
 	}
 	return err

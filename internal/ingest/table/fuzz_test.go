@@ -95,7 +95,7 @@ func readAll(t *testing.T, text string, format table.Format) (rows []table.Row, 
 			return rows, bad, false
 		}
 		if row.Index != len(rows)+bad || format != table.JSON && row.Line <= line {
-			t.Fatalf("row %d at line %d comes behind %d rows and line %d",
+			t.Fatalf("row %d at line %d comes after %d rows and line %d",
 				row.Index, row.Line, len(rows)+bad, line)
 		}
 		line = row.Line

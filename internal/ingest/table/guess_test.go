@@ -108,7 +108,7 @@ func TestOtherComma(t *testing.T) {
 	}
 }
 
-// TestPrecision: numbers tell their unit by their digits, most of them for all.
+// TestPrecision: numbers show their unit by their digits, most of them for all.
 func TestPrecision(t *testing.T) {
 	for text, want := range map[string]string{
 		"1577836800\n1577836800.5\n2020-01-01\n": "s",

@@ -125,16 +125,16 @@ d,2026-01-01T11:00,2026-01-01T12:00,STOP,both end
 14 d 2026-01-01T12:00:00Z NORMAL
 `)
 	if o.Began != 8 || o.Never != 3 {
-		t.Errorf("%d runs began beside others, %d were never shown", o.Began, o.Never)
+		t.Errorf("%d runs began next to others, %d were never shown", o.Began, o.Never)
 	}
 	o.Severity = nil
 	imported(t, table.Options{}, m, file)
 	if o.Began != 8 || o.Never != 0 {
-		t.Errorf("the last one: %d runs began beside others, %d were never shown", o.Began, o.Never)
+		t.Errorf("the last one: %d runs began next to others, %d were never shown", o.Began, o.Never)
 	}
 }
 
-// TestNumbersOfSpreadsheets: decimals behind a comma are read where that is said, and the number of
+// TestNumbersOfSpreadsheets: decimals after a comma are read where that is said, and the number of
 // a day is none.
 func TestNumbersOfSpreadsheets(t *testing.T) {
 	const text = "device,time,heat\nd,2020-04-24,\"21,5\"\nd,45985.5,1\nd,2020-04-25,\"1.021,5\"\n"

@@ -62,7 +62,7 @@ var plain = table.Mapping{
 	Precision: andon.Seconds,
 }
 
-func TestCSVGoesOnBehindBadRows(t *testing.T) {
+func TestCSVGoesOnAfterBadRows(t *testing.T) {
 	m := plain
 	m.Message = []string{"note"}
 	entries, err := open(t, "\uFEFFdevice, time ,state,note\r\n"+
@@ -258,7 +258,7 @@ func TestOptionalColumnsMayComeLater(t *testing.T) {
 // TestStandardColumns: optional fields that no column is named for are taken from the columns of
 // their names, of JSON also where they come late, and not where another field uses them.
 func TestStandardColumns(t *testing.T) {
-	const late = 120 // behind the rows that are read ahead
+	const late = 120 // after the rows that are read ahead
 	sheet := "device,time,state,message,operator,attributes\n" +
 		`a,2020-04-24,ON,hot,Liz,"{""x"":[1.50],""y.z"":null}"` + "\n" +
 		"a,2020-04-25,ON,,,{not JSON\n"

@@ -30,7 +30,7 @@ func FuzzModel(f *testing.F) {
 		for _, item := range m.Items {
 			places[item.Index] = true
 			if item.Line < line {
-				t.Fatalf("line %d comes behind %d", item.Line, line)
+				t.Fatalf("line %d comes after %d", item.Line, line)
 			}
 			line = item.Line
 		}
@@ -72,7 +72,7 @@ func compacted(text andon.JSON) andon.JSON {
 	return andon.JSON(out.String())
 }
 
-// FuzzAttributes: whatever is kept beside an event comes back.
+// FuzzAttributes: whatever is kept with an event comes back.
 func FuzzAttributes(f *testing.F) {
 	for _, text := range []string{
 		`{"a":{"M":{"M":{"SS":["x"]}}}}`, `{"a":{"N":"007"},"b":{"N":"7"}}`, `{"B":{"B":"YQ=="}}`,

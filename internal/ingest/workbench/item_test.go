@@ -19,7 +19,7 @@ func model(items ...string) string {
 ` + strings.Join(items, ",\n") + `]}]}`
 }
 
-// keyed puts attributes behind those of a key: "+" stands for that.
+// keyed puts attributes after those of a key: "+" means that.
 func keyed(item string) string {
 	const key = `{"DeviceID": {"S": "d"}, "State#Date": {"S": "A#B#2020-04-24T14:40:00"}`
 	return strings.Replace(item, "+", key, 1)
@@ -185,7 +185,7 @@ func TestNoModel(t *testing.T) {
 	}
 }
 
-// TestBegins tells a model from other files by its first bytes.
+// TestBegins recognises a model by its first bytes.
 func TestBegins(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"ModelName":"x"`: true, "\uFEFF{\r\n  \"DataModel\": [": true, `{"device":"a"`: false,

@@ -16,13 +16,13 @@ import (
 	"github.com/andonhq/andon/internal/ingest/workbench"
 )
 
-// sample returns one of the real models, which stand beside the repository and not in it.
+// sample returns one of the real models, which are next to the repository and not in it.
 func sample(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "..", "shared", "data", filepath.FromSlash(name))
 	text, err := os.ReadFile(path)
 	if err != nil {
-		t.Skipf("the real input %s is not beside this checkout: %v", name, err)
+		t.Skipf("the real input %s is not next to this checkout: %v", name, err)
 	}
 	return string(text)
 }
@@ -174,7 +174,7 @@ func TestWrittenLikeWorkbench(t *testing.T) {
 	}
 }
 
-// parts returns the types of the parts of a model by where they stand. Attributes of items have one
+// parts returns the types of the parts of a model by their places. Attributes of items have one
 // name.
 func parts(t *testing.T, text string) map[string]string {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/ingest/workbench"
 )
 
-// logged returns events of one device, a second apart, with what is kept beside each.
+// logged returns events of one device, a second apart, with what is kept with each.
 func logged(attributes ...string) (all []andon.Event) {
 	for i, text := range attributes {
 		all = append(all, andon.Event{
@@ -23,11 +23,11 @@ func logged(attributes ...string) (all []andon.Event) {
 	return all
 }
 
-// TestAttributesComeBack: what is beside an event becomes attributes, or one text where Workbench
+// TestAttributesComeBack: what is kept with an event becomes attributes, or one text where Workbench
 // could not have them; either way it comes back.
 func TestAttributesComeBack(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 33) + "1" + strings.Repeat("}", 33)
-	const asText = "" // they stand in Attributes
+	const asText = "" // they are in Attributes
 	for attributes, want := range map[string]string{
 		`{"a":"x","n":1.50}`:       `"a":{"S":"x"},"n":{"N":"1.50"}`,
 		`{"b":true,"l":[1,"<&>"]}`: `"b":{"BOOL":true},"l":{"L":[{"N":"1"},{"S":"<&>"}]}`,
