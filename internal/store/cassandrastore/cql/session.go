@@ -239,6 +239,9 @@ const (
 	Quorum   = gocql.Quorum
 )
 
+// Reads is the consistency of reads.
+func (s *Session) Reads() Consistency { return s.options.read() }
+
 // ExecAt runs one statement at a consistency.
 func (s *Session) ExecAt(ctx context.Context, c Consistency, text string, args ...any) error {
 	return s.driver.Query(text, args...).Consistency(c).ExecContext(ctx)

@@ -101,13 +101,14 @@ func (s *Settings) agrees(o Options) error {
 func ReadSettings(
 	ctx context.Context, s *cql.Session, keyspace string,
 ) (stored Settings, text string, err error) {
-	q := cql.Ask("SELECT value FROM "+keyspace+".settings WHERE name = 'andon'", 0)
-	err = s.Each(ctx, q, nil, []any{&text}, func() {})
-	if err != nil && cql.IsMissing(err) {
-		return stored, "", nil
+	// It does not wait for other statements, so that a busy store is still ready.
+	found, err := s.OneAt(ctx, s.Reads(),
+		"SELECT value FROM "+keyspace+".settings WHERE name = 'andon'", nil, &text)
+	if err != nil && !cql.IsMissing(err) {
+		return stored, "", cql.Failure("read the settings of the keyspace", err)
 	}
-	if err != nil || text == "" {
-		return stored, "", err
+	if !found {
+		return stored, "", nil
 	}
 	if err := json.Unmarshal([]byte(text), &stored); err != nil {
 		return stored, "", andon.Errorf(andon.Internal,
