@@ -20,7 +20,7 @@ func TestAlone(t *testing.T) {
 	if err := one.counts.Await(t.Context()); err != nil { // it has read all devices once
 		t.Fatal(err)
 	}
-	at := realClock() // so that no device is quiet, and reviewed by the way
+	at := realClock() // so that no device is quiet, and reviewed because it was read
 	report := func(s *Store, state andon.State) {
 		t.Helper()
 		at += 1000

@@ -80,7 +80,7 @@ type way struct {
 }
 
 // past is how many rounds the fleet has reported before anything is measured: what is new at first
-// is not what is asked about.
+// is not what is measured.
 const past = 2
 
 func (w *way) fill(b *testing.B) {

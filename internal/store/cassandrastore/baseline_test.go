@@ -15,14 +15,14 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// This file is the baseline that the store is measured beside: the driver without Andon around it.
+// This file is the baseline that the store is compared with: the driver without Andon around it.
 
 // newBaseline is the driver on a keyspace of its own. keep sends what Append sends, with the same
 // texts, values, batches and consistency, and as many statements at once:
 //
 //   - for each device that was not looked at yet: the reading of its partition of
 //     latest_by_device, thrown away, as a process does that is alone;
-//   - side by side: for each device one batch for each partition of events_by_device, and one of
+//   - concurrently: for each device one batch for each partition of events_by_device, and one of
 //     heard and of the newest entry of each state; the row of the design where the device changed
 //     its state, or where it has one row a device; and the index rows that were not sent before
 //     (directory, devices_by_tenant, states_by_tenant, hints_by_operator, devices_by_operator);
@@ -30,9 +30,9 @@ import (
 //     it became normal, of its incident.
 //
 // It takes every entry to be newer than those before it, and so decides by the last one: it has no
-// views, no locks, no counts and no limit to what is under way. What looks at changed devices again
+// views, no locks, no counts and no limit to what is in flight. The review of changed devices
 // later is Andon's own on both sides, since that is no part of an append, but shares the cluster
-// with what comes behind.
+// with what comes after.
 func newBaseline(b *testing.B, design string) *baseline {
 	b.Helper()
 	s := open(b, newKeyspace(b, design))
@@ -52,7 +52,7 @@ type baseline struct {
 	devices map[andon.DeviceID]*baselineDevice
 }
 
-// baselineDevice is what was last sent of a device. No one else has it meanwhile: who measures
+// baselineDevice is what was last sent of a device. No other request has it meanwhile: a benchmark
 // sends no two requests with one device at once.
 type baselineDevice struct {
 	read   bool
@@ -252,7 +252,7 @@ func (s *Store) flush(ctx context.Context) error {
 // tombstones counts those of a keyspace that are read past.
 type tombstones struct {
 	store *Store
-	reads map[string]int64 // of each table of each node, when it was last asked
+	reads map[string]int64 // of each table of each node, when it was last read
 	all   int64
 }
 

@@ -28,7 +28,7 @@ func BenchmarkDesigns(b *testing.B) {
 			o := newKeyspace(b, design)
 			o.pace = shared.UsualPace()
 			s := open(b, o)
-			crowdState(b, s, *benchDevices, *benchDevices/5)
+			fillState(b, s, *benchDevices, *benchDevices/5)
 			filter, _ := andon.ParseStateFilter("WARNING2")
 			for _, load := range []struct {
 				name  string
@@ -73,9 +73,9 @@ func readPages(
 	}
 }
 
-// crowdState puts devices into one state, and as many as left into it and out again, as it stands
-// when all of it has settled. What they show is in memory only: nothing else is asked for.
-func crowdState(b *testing.B, s *Store, in, left int) {
+// fillState puts devices into one state, and as many as left into it and out again, as it is
+// after all reviews. What they show is in memory only, and nothing else is read.
+func fillState(b *testing.B, s *Store, in, left int) {
 	b.Helper()
 	ctx, at := b.Context(), realClock()-3_600_000_000
 	t, err := s.tenant(ctx, andon.DefaultTenant)

@@ -19,14 +19,14 @@ func useEverything(t *testing.T, s *Store, tenant andon.TenantID, at andon.Time)
 	states := []andon.State{"NORMAL", "WARNING1", "WARNING2", "WARNING3", "WARNING4", "ODD"}
 	for i := range 12 {
 		events = append(events, andon.Event{
-			Device: crowdDevice(i), State: states[i%len(states)], Time: at, Operator: "Liz",
+			Device: testDevice(i), State: states[i%len(states)], Time: at, Operator: "Liz",
 			EscalatedTo: "Sara",
 		})
 	}
 	events = andon.SortBatch(events)
 	failed := s.Append(ctx, tenant, at, events)
 	readings := []andon.Reading{
-		{Device: crowdDevice(0), Time: at, Metrics: andon.Metrics{{Name: "a", Value: 1}}},
+		{Device: testDevice(0), Time: at, Metrics: andon.Metrics{{Name: "a", Value: 1}}},
 		{Device: "only readings", Time: at, Metrics: andon.Metrics{{Name: "b", Value: 1}}},
 	}
 	if failed == nil {
@@ -34,11 +34,11 @@ func useEverything(t *testing.T, s *Store, tenant andon.TenantID, at andon.Time)
 	}
 	if failed == nil {
 		_, failed = s.Assign(ctx, tenant, at, []andon.Assignment{
-			{Device: crowdDevice(1), Operator: "Tom"}, {Device: "never seen", Operator: "Sue"},
+			{Device: testDevice(1), Operator: "Tom"}, {Device: "never seen", Operator: "Sue"},
 		})
 	}
 	if failed == nil {
-		_, failed = s.Retire(ctx, tenant, crowdDevice(11), at.Add(1))
+		_, failed = s.Retire(ctx, tenant, testDevice(11), at.Add(1))
 	}
 	if failed == nil {
 		wrong := events[2]

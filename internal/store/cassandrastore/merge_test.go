@@ -169,8 +169,8 @@ func (m *melee) deliver(events []andon.Event) {
 	}
 }
 
-// prepare begins an Append. The reference is told in the order of the beginnings, since of two
-// deliveries the later one's content stands.
+// prepare begins an Append. The reference gets them in the order of the beginnings, since of two
+// deliveries the later one's content wins.
 func (m *melee) prepare(events []andon.Event, dies bool) *delivery {
 	s := m.stores[m.IntN(2)]
 	t, err := s.tenant(m.Context(), andon.DefaultTenant)
@@ -249,7 +249,7 @@ func (m *melee) statements(a *appending) (all []cql.Mutation) {
 	return all
 }
 
-// review looks at the device again, as both processes have set out to.
+// review reviews the device, as both processes have planned to.
 func (m *melee) review() {
 	for _, s := range m.stores {
 		for _, at := range s.reviews.Due(s.now().Add(time.Hour), reviewsAtOnce) {
@@ -262,7 +262,7 @@ func (m *melee) review() {
 	}
 }
 
-// compare asks both processes and the reference all that can be asked of the device. Until a
+// compare compares all answers about the device of both processes and the reference. Until a
 // withdrawal is settled, lists may lack the device.
 func (m *melee) compare(when string, unsettled bool) {
 	m.Helper()

@@ -56,7 +56,7 @@ func onlyDesign(statements string) bool {
 		!strings.Contains(statements, "INSERT INTO")
 }
 
-// TestSerialPlans writes down what each question sends under each design.
+// TestSerialPlans writes what each query sends under each design.
 func TestSerialPlans(t *testing.T) {
 	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestSerialPlans(t *testing.T) {
 			fillForPlans(t, s)
 			var text strings.Builder
 			for _, q := range planned(s) {
-				// What a process remembers for a second is asked for before.
+				// What a process remembers for a second is read before.
 				if _, err := s.tenant(t.Context(), andon.DefaultTenant); err != nil {
 					t.Fatal(err)
 				}
@@ -86,22 +86,22 @@ func steps2text(plan *andon.Plan) string {
 	var lines []string
 	for _, s := range plan.Steps() {
 		if strings.Contains(s.Statement, " FROM records ") {
-			continue // asked for once a second
+			continue // read once a second
 		}
 		partition := strings.Join(s.Partition, ", ")
 		if s.Times > 1 {
-			partition = "and others" // whichever was asked for first
+			partition = "and others" // whichever was read first
 		}
 		lines = append(lines, fmt.Sprintf("%s\n  at (%s), %s, %d times, %d rows\n",
 			s.Statement, partition, s.Consistency, s.Times, s.Rows))
 	}
-	slices.Sort(lines) // what is asked side by side has no order
+	slices.Sort(lines) // concurrent queries have no order
 	return strings.Join(lines, "")
 }
 
 const planDay = andon.Time(1_764_806_400_000_000) // 2025-12-04T00:00:00Z
 
-// fillForPlans keeps two days of three devices, and looks at what they show until nothing of it has
+// fillForPlans writes two days of three devices, and reads what they show until nothing of it has
 // to be worked out.
 func fillForPlans(t *testing.T, s *Store) {
 	t.Helper()
@@ -110,7 +110,7 @@ func fillForPlans(t *testing.T, s *Store) {
 	for i := range 3 {
 		for n, state := range []andon.State{"NORMAL", "WARNING1", "WARNING2"} {
 			e := andon.Event{
-				Device: crowdDevice(i), State: state, Operator: "Liz",
+				Device: testDevice(i), State: state, Operator: "Liz",
 				Time: planDay + andon.Time(n)*40_000_000_000,
 			}
 			if n == 2 {
@@ -119,7 +119,7 @@ func fillForPlans(t *testing.T, s *Store) {
 			events = append(events, e)
 		}
 	}
-	readings := []andon.Reading{{Device: crowdDevice(0), Time: planDay,
+	readings := []andon.Reading{{Device: testDevice(0), Time: planDay,
 		Metrics: andon.Metrics{{Name: "temperature", Value: 71.5}}}}
 	if err := s.Append(ctx, andon.DefaultTenant, planDay, events); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func fillForPlans(t *testing.T, s *Store) {
 		t.Fatal(err)
 	}
 	_, err := s.Assign(ctx, andon.DefaultTenant, planDay,
-		[]andon.Assignment{{Device: crowdDevice(0), Operator: "Sue"}})
+		[]andon.Assignment{{Device: testDevice(0), Operator: "Sue"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +139,8 @@ func fillForPlans(t *testing.T, s *Store) {
 	}
 }
 
-// plannedQuestion is one kind of question.
-type plannedQuestion struct {
+// plannedQuery is one kind of query.
+type plannedQuery struct {
 	what string
 	ask  func(context.Context) error
 }
@@ -153,9 +153,9 @@ func ends[T any](list func(yield func(T, error) bool)) (err error) {
 	return err
 }
 
-func planned(s *Store) []plannedQuestion {
+func planned(s *Store) []plannedQuery {
 	const t = andon.DefaultTenant
-	device := crowdDevice(0)
+	device := testDevice(0)
 	warning, _ := andon.ParseStateFilter("WARNING2")
 	warnings, _ := andon.ParseStateFilter("WARNING*")
 	span := andon.Span{From: planDay, To: planDay + 86_399_999_999}
@@ -163,7 +163,7 @@ func planned(s *Store) []plannedQuestion {
 		q.Limit = 10
 		return func(ctx context.Context) error { return ends(s.Devices(ctx, t, q)) }
 	}
-	all := []plannedQuestion{
+	all := []plannedQuery{
 		{"a device", func(ctx context.Context) error {
 			_, err := s.Device(ctx, t, device)
 			return err
@@ -185,11 +185,11 @@ func planned(s *Store) []plannedQuestion {
 	return append(all, plannedLists(s, device, span)...)
 }
 
-// plannedLists are the questions for what was.
-func plannedLists(s *Store, device andon.DeviceID, span andon.Span) []plannedQuestion {
+// plannedLists are the queries for what was.
+func plannedLists(s *Store, device andon.DeviceID, span andon.Span) []plannedQuery {
 	const t = andon.DefaultTenant
 	day := andon.EventQuery{Span: span, Limit: 10}
-	return []plannedQuestion{
+	return []plannedQuery{
 		{"entries of a device", func(ctx context.Context) error {
 			return ends(s.DeviceEvents(ctx, t, device, andon.EventQuery{Limit: 10}))
 		}},

@@ -24,13 +24,13 @@ func TestTwoProcessesRandom(t *testing.T) {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			o := sharedKeyspace(t, design)
-			c := &crowd{T: t, stores: []*Store{open(t, o), open(t, o)}}
+			c := &writers{T: t, stores: []*Store{open(t, o), open(t, o)}}
 			c.tenant = ownTenant(t, c.stores[0])
 			c.at = andon.DayStart(realClock().Day()) - 3_600_000_000
 			c.write()
 			want := c.reference()
 			c.compare(want, "before it is settled", false) // see ListsBehind
-			c.awaitSettled()
+			c.awaitReviews()
 			c.compare(want, "after it is settled", true)
 			c.stores = append(c.stores, open(t, o))
 			c.compare(want, "with a process that comes anew", true)
@@ -39,8 +39,8 @@ func TestTwoProcessesRandom(t *testing.T) {
 	}
 }
 
-// crowd is what many writers sent.
-type crowd struct {
+// writers is what many writers sent.
+type writers struct {
 	*testing.T
 	stores []*Store
 	tenant andon.TenantID
@@ -54,11 +54,11 @@ type crowd struct {
 	assignments map[andon.DeviceID][]andon.Assignment // once they were read
 }
 
-const crowdDevices = 5
+const testDevices = 5
 
-func crowdDevice(i int) andon.DeviceID { return andon.DeviceID(fmt.Sprintf("press-%d", i)) }
+func testDevice(i int) andon.DeviceID { return andon.DeviceID(fmt.Sprintf("press-%d", i)) }
 
-func (c *crowd) write() {
+func (c *writers) write() {
 	c.assignments = map[andon.DeviceID][]andon.Assignment{}
 	seed := uint64(rand.Uint32())
 	c.Logf("seed %d", seed)
@@ -79,8 +79,8 @@ func (c *crowd) write() {
 }
 
 // request sends one request of a few entries, or does something else.
-func (c *crowd) request(r *rand.Rand, s *Store, n int) error {
-	device := crowdDevice(r.IntN(crowdDevices))
+func (c *writers) request(r *rand.Rand, s *Store, n int) error {
+	device := testDevice(r.IntN(testDevices))
 	switch k := r.IntN(20); {
 	case k == 0:
 		return c.retire(r, s)
@@ -121,11 +121,11 @@ func appendAgain(
 // draw draws entries about a time that goes on, some of them long ago, some sent before. The
 // content of an entry follows from its identity: of two deliveries by two processes either may
 // stand.
-func (c *crowd) draw(r *rand.Rand, n int) []andon.Event {
+func (c *writers) draw(r *rand.Rand, n int) []andon.Event {
 	var events []andon.Event
 	for range 1 + r.IntN(6) {
 		e := andon.Event{
-			Device: crowdDevice(r.IntN(crowdDevices)),
+			Device: testDevice(r.IntN(testDevices)),
 			Time:   c.at + andon.Time(n*3+r.IntN(4)-r.IntN(2)*r.IntN(60)),
 			State:  pickOne[andon.State](r, "NORMAL", "NORMAL", "WARNING1", "WARNING2", "ODD"),
 		}
@@ -144,8 +144,8 @@ func (c *crowd) draw(r *rand.Rand, n int) []andon.Event {
 }
 
 // retire retires the first two devices only, so that the others keep a long run.
-func (c *crowd) retire(r *rand.Rand, s *Store) error {
-	device := crowdDevice(r.IntN(2))
+func (c *writers) retire(r *rand.Rand, s *Store) error {
+	device := testDevice(r.IntN(2))
 	at, err := s.Retire(c.Context(), c.tenant, device, c.at)
 	if err != nil && andon.KindOf(err) == andon.NotFound {
 		return nil
@@ -159,7 +159,7 @@ func (c *crowd) retire(r *rand.Rand, s *Store) error {
 }
 
 // withdraw withdraws an entry of the last ones, which may be the newest.
-func (c *crowd) withdraw(r *rand.Rand, s *Store) error {
+func (c *writers) withdraw(r *rand.Rand, s *Store) error {
 	c.mu.Lock()
 	last := c.sent[max(0, len(c.sent)-10):]
 	c.mu.Unlock()
@@ -175,8 +175,9 @@ func (c *crowd) withdraw(r *rand.Rand, s *Store) error {
 	return err
 }
 
-// reference is told what is true now: when devices were retired, all entries, which were wrong.
-func (c *crowd) reference() *memstore.Store {
+// reference returns a store that has what is true now: when devices were retired, all entries, and
+// which of them were wrong.
+func (c *writers) reference() *memstore.Store {
 	want := memstore.New()
 	if _, err := want.PutTenant(c.Context(), andon.NewTenant(c.tenant)); err != nil {
 		c.Fatal(err)
@@ -206,7 +207,7 @@ func (c *crowd) reference() *memstore.Store {
 }
 
 // assigned returns who was assigned to a device at a time, by all assignments that came about.
-func (c *crowd) assigned(device andon.DeviceID, at andon.Time) (operator andon.PersonID) {
+func (c *writers) assigned(device andon.DeviceID, at andon.Time) (operator andon.PersonID) {
 	all, known := c.assignments[device]
 	if !known {
 		q := andon.PageQuery{Order: andon.Asc, Limit: 1000}
@@ -221,8 +222,8 @@ func (c *crowd) assigned(device andon.DeviceID, at andon.Time) (operator andon.P
 	return operator
 }
 
-// awaitSettled waits until both processes looked at all that they set out to look at.
-func (c *crowd) awaitSettled() {
+// awaitReviews waits until both processes looked at all that they set out to look at.
+func (c *writers) awaitReviews() {
 	for _, s := range c.stores {
 		eventually(c.T, func() error {
 			if n := s.reviews.Len(); n > 0 {
@@ -233,10 +234,10 @@ func (c *crowd) awaitSettled() {
 	}
 }
 
-func (c *crowd) compare(want *memstore.Store, when string, lists bool) {
+func (c *writers) compare(want *memstore.Store, when string, lists bool) {
 	c.Helper()
-	for i := range crowdDevices {
-		device := crowdDevice(i)
+	for i := range testDevices {
+		device := testDevice(i)
 		expected := askAll(c.T, want, c.tenant, device)
 		var first *andon.Device
 		for n, s := range c.stores {
@@ -260,7 +261,7 @@ func (c *crowd) compare(want *memstore.Store, when string, lists bool) {
 }
 
 // compareCounts makes each process count again what the others wrote.
-func (c *crowd) compareCounts(want *memstore.Store) {
+func (c *writers) compareCounts(want *memstore.Store) {
 	c.Helper()
 	expected := countsOf(c.T, want, c.tenant)
 	for n, s := range c.stores {
@@ -327,7 +328,7 @@ func withoutFlicker(t *testing.T, got []andon.DeviceID) (rest []andon.DeviceID) 
 		t.Errorf("a device is there twice: %q", got)
 	}
 	return slices.DeleteFunc(got, func(d andon.DeviceID) bool {
-		return d == crowdDevice(0) || d == crowdDevice(1)
+		return d == testDevice(0) || d == testDevice(1)
 	})
 }
 
@@ -336,7 +337,7 @@ func flickering(t *testing.T, s *Store, tenant andon.TenantID) (devices []andon.
 	t.Helper()
 	var events []andon.Event
 	for i := range 10 {
-		id := crowdDevice(i)
+		id := testDevice(i)
 		devices = append(devices, id)
 		events = append(events, andon.Event{Device: id, State: "WARNING1", Time: realClock()})
 	}

@@ -42,7 +42,7 @@ func (f *fleet) report(ctx context.Context) error {
 	var events []andon.Event
 	for i := range fleetDevices {
 		events = append(events, andon.Event{
-			Device: crowdDevice(i), Time: f.at + andon.Time(f.round*10+rand.IntN(5)),
+			Device: testDevice(i), Time: f.at + andon.Time(f.round*10+rand.IntN(5)),
 			State: pickOne[andon.State](rand.New(rand.NewPCG(rand.Uint64(), 0)),
 				"NORMAL", "WARNING1", "WARNING2", "ODD"),
 		})
@@ -81,8 +81,8 @@ func (f *fleet) reportUntil() (stop func()) {
 func (f *fleet) compare(s *Store, when string) {
 	f.Helper()
 	for i := range fleetDevices {
-		want := askAll(f.T, f.want, andon.DefaultTenant, crowdDevice(i))
-		got := askAll(f.T, s, andon.DefaultTenant, crowdDevice(i))
+		want := askAll(f.T, f.want, andon.DefaultTenant, testDevice(i))
+		got := askAll(f.T, s, andon.DefaultTenant, testDevice(i))
 		if d := diff(want, got); d != "" {
 			f.Errorf("%s (-want +got):\n%s", when, d)
 		}
@@ -225,7 +225,7 @@ func TestSerialRebuildMends(t *testing.T) {
 				run(t, s, "TRUNCATE "+table.Name)
 			}
 			f.strayIndexRows()
-			f.onlyInLog(crowdDevice(3))
+			f.onlyInLog(testDevice(3))
 			if err := s.RebuildLatest(t.Context(), "", "", func(int64, int64) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func (f *fleet) strayIndexRows() {
 	var stray []cql.Mutation
 	for i := range 3 {
 		stray = append(stray, f.store.working.Load().Reads.Add(designs.Place{
-			Tenant: t.Key, Device: string(crowdDevice(i)), State: "WARNING4", Severity: 80, At: 1,
+			Tenant: t.Key, Device: string(testDevice(i)), State: "WARNING4", Severity: 80, At: 1,
 		}))
 	}
 	if err := f.store.db.Write(f.Context(), stray...); err != nil {

@@ -171,7 +171,7 @@ func twoProcessesClaim(t *recordTest) {
 	}
 }
 
-// nextIncarnation: a process whose clock is behind gives greater versions, too, so that what
+// nextIncarnation: a process whose clock is slow gives greater versions, too, so that what
 // the former incarnation left can't take its index rows away.
 func nextIncarnation(t *recordTest) {
 	s := open(t, t.options)

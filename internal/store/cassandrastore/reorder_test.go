@@ -53,7 +53,7 @@ func (f *fleet) tie() {
 	for i := range fleetDevices {
 		at := f.at + andon.Time(f.round*10+rand.IntN(5))
 		for _, n := range rand.Perm(len(states))[:1+rand.IntN(2)] {
-			e := andon.Event{Device: crowdDevice(i), Time: at, State: states[n]}
+			e := andon.Event{Device: testDevice(i), Time: at, State: states[n]}
 			if rand.IntN(3) == 0 {
 				e.EscalatedTo = andon.PersonID(fmt.Sprint("Sara", n))
 			}
@@ -79,7 +79,7 @@ func (f *fleet) tieUntil() (stop func()) {
 			f.tie()
 			select {
 			case <-ctx.Done():
-			case <-time.After(time.Second): // each entry is asked for at the end
+			case <-time.After(time.Second): // each entry is read at the end
 			}
 		}
 	})

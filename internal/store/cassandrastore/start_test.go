@@ -107,7 +107,7 @@ func TestSerialSettleIsTheKeyspaces(t *testing.T) {
 }
 
 // TestSerialMissingTables: where somebody dropped a table nothing starts, what runs is not ready
-// and answers that it is not available, each says what to do, and doing that mends it.
+// and answers that it is not available, each says what to do, and doing that fixes it.
 func TestSerialMissingTables(t *testing.T) {
 	o := newKeyspace(t, "state")
 	s := open(t, o)

@@ -179,7 +179,7 @@ func on(n *enginetest.Node, design string) Options {
 	return o
 }
 
-// quickPace lets no one wait for long, and beats no faster: many stores are open side by side.
+// quickPace lets no one wait for long, and beats no faster: many stores are open at once.
 var quickPace = shared.Pace{
 	Beat: 500 * time.Millisecond, TrustFor: 1500 * time.Millisecond,
 	MemberFor: time.Minute, GoneAfter: 90 * time.Second, // machines that test may be slow
@@ -215,7 +215,7 @@ func newKeyspace(t testing.TB, design string) Options {
 	return newSettling(t, design, 0)
 }
 
-// newSettling makes one in which devices are looked at again after so long.
+// newSettling makes one in which devices are reviewed after so long.
 func newSettling(t testing.TB, design string, settle time.Duration) Options {
 	t.Helper()
 	o := engine(t, design)
@@ -288,7 +288,7 @@ func scan[T any](t *testing.T, s *Store, text string, args ...any) (all []T) {
 const longest = 5 * time.Minute
 
 // eventually waits until a condition holds, and fails with what it says otherwise. It asks ever
-// more rarely: what is waited for needs the processor more than the question does.
+// more rarely: what is waited for needs the processor more than the check does.
 func eventually(t testing.TB, holds func() error) {
 	t.Helper()
 	deadline := time.After(longest)

@@ -177,7 +177,7 @@ func TestDefineWaits(t *testing.T) {
 			t.Errorf("%d attempts at what took three too long: %v", runs, err)
 		}
 		if agreed != 4 {
-			t.Errorf("asked %d times whether the nodes agree", agreed)
+			t.Errorf("checked %d times whether the nodes agree", agreed)
 		}
 		err := defineBy(t.Context(), "DROP TABLE t", slow(1_000), agree)
 		wantError(t, err, andon.Unavailable, "DROP TABLE t: Cassandra did not answer in time")

@@ -32,10 +32,10 @@ func drawStart(r *rand.Rand) shared.Start {
 	return m
 }
 
-// stands reports whether a is the start that is to stand of two: that of the later generation, of
+// wins reports whether a is the start that wins of two: that of the later generation, of
 // one generation that of the later base, of one base
 // that of the earlier entry, and of one entry the final one.
-func stands(m, o shared.Start) bool {
+func wins(m, o shared.Start) bool {
 	switch c := m.Base.Compare(o.Base); {
 	case m.Gen != o.Gen:
 		return m.Gen > o.Gen
@@ -60,7 +60,7 @@ func many(t *testing.T, check func(t *testing.T, r *rand.Rand)) {
 }
 
 // TestRandomStartsMerge: what Cassandra keeps of two starts, by write timestamp and then by bytes,
-// is the one that is to stand, and it is read back as it was.
+// is the one that wins, and it is read back as it was.
 func TestRandomStartsMerge(t *testing.T) {
 	many(t, func(t *testing.T, r *rand.Rand) {
 		a, b := drawStart(r), drawStart(r)
@@ -69,7 +69,7 @@ func TestRandomStartsMerge(t *testing.T) {
 			(StartStamp(b) == StartStamp(a) && bytes.Compare(PackStart(b), PackStart(a)) > 0) {
 			kept = b
 		}
-		if !stands(kept, a) || !stands(kept, b) {
+		if !wins(kept, a) || !wins(kept, b) {
 			t.Errorf("of %+v and %+v %+v is kept", a, b, kept)
 		}
 		got, ok := UnpackStart(PackStart(kept), StartStamp(kept))

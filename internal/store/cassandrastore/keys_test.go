@@ -42,7 +42,7 @@ func (p *purgeTest) must(err error) {
 }
 
 func (p *purgeTest) purge() {
-	one, two, ctx, device := p.stores[0], p.stores[1], p.Context(), crowdDevice(0)
+	one, two, ctx, device := p.stores[0], p.stores[1], p.Context(), testDevice(0)
 	p.at = andon.DayStart(realClock().Day())
 	_, err := one.PutTenant(ctx, andon.NewTenant(p.tenant))
 	p.must(err)
@@ -144,7 +144,7 @@ func (p *purgeTest) sees(device andon.DeviceID, at andon.Time) {
 	}
 }
 
-// operatorPages returns the entries of an operator, each page of one behind the former.
+// operatorPages returns the entries of an operator, each page of one after the former.
 func (p *purgeTest) operatorPages(s *Store) (all []andon.Event) {
 	p.Helper()
 	states := andon.NewTenant(p.tenant).States
@@ -202,8 +202,8 @@ func (p *purgeTest) noRows(device string) error {
 	return nil
 }
 
-// TestIncarnationsOfADevice: the names of all of them stand side by side, before the next device.
-func TestIncarnationsOfADevice(t *testing.T) {
+// TestKeysOfADevice: all of them are next to each other, before the next device.
+func TestKeysOfADevice(t *testing.T) {
 	names := []string{"d", "d\x000000000100000000", "d\t1", "d\t1\x000000000100000000", "d\t12"}
 	for _, row := range names {
 		id := andon.DeviceID(designs.DeviceOf(row))
