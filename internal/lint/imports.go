@@ -117,6 +117,9 @@ func planOfStores() []layer {
 		{dir: "internal/store/pebblestore/feed", may: ". internal/feed internal/seq " +
 			"internal/store/pebblestore/engine internal/store/pebblestore/layout " +
 			"internal/store/pebblestore/layout/eventlog internal/store/tenants"},
+		{dir: "internal/store/pebblestore/index", may: ". internal/seq " +
+			"internal/store/pebblestore/engine internal/store/pebblestore/layout " +
+			"internal/store/pebblestore/layout/eventlog"},
 		{dir: "internal/store/pebblestore/walcheck", may: "."},
 		{dir: "internal/store/pebblestore/engine", may: ". internal/sleep " +
 			"internal/store/pebblestore/layout"},
@@ -127,7 +130,7 @@ func planOfStores() []layer {
 			"internal/store/pebblestore/layout internal/store/pebblestore/layout/eventlog " +
 			"internal/store/pebblestore/layout/readingblock " +
 			"internal/store/pebblestore/layout/varint " +
-			"internal/store/pebblestore/feed " +
+			"internal/store/pebblestore/feed internal/store/pebblestore/index " +
 			"internal/store/pebblestore/walcheck internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +

@@ -40,10 +40,7 @@ type eventReader struct {
 type room struct {
 	decoder eventlog.Decoder
 	hits    []hit
-	picked  []int           // of the rows of a block
-	devices []layout.InHour // of heads
-	some    []layout.InHour // that are read
-	seen    map[uint32]bool
+	picked  []int // of the rows of a block
 	all     []hit // of an operator
 	placed  []logged
 	newest  []andon.Event // of devices

@@ -8,7 +8,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
@@ -93,48 +92,6 @@ func TestEntriesShareTexts(t *testing.T) {
 	})
 	if few > 10 {
 		t.Errorf("100 texts take %v allocations", few)
-	}
-}
-
-// TestAPostingOfAPartOfItsHour has the devices that may have entries in the span, as a look at each
-// of them says.
-func TestAPostingOfAPartOfItsHour(t *testing.T) {
-	const hour = 490_000
-	start := andon.HourStart(hour)
-	var devices []layout.InHour
-	for i, of := range [][2]uint32{{0, 0}, {5, 9}, {9, 3_000_000}, {3_599_999, 3_599_999}} {
-		devices = append(devices,
-			layout.InHour{Device: uint32(i * 300), Oldest: of[0], Newest: of[1]})
-	}
-	bounds := []andon.Time{0, start - 1, start, start + 1, start + 9*milli, start + 10*milli - 1,
-		start + 10*milli, andon.HourStart(hour+1) - 1, andon.HourStart(hour + 1)}
-	for _, from := range bounds {
-		for _, to := range bounds {
-			span := andon.Span{From: from, To: to}
-			if to != 0 && (to < start || to < from) || from > andon.HourStart(hour+1)-1 {
-				continue // the hour is not read
-			}
-			slices.SortFunc(devices, inOrder(andon.Desc))
-			h := hourOf{hour: hour, postings: [][]layout.InHour{devices}}
-			got := givenOut(h, &andon.EventQuery{Span: span})
-			slices.SortFunc(devices, layout.ByDevice)
-			var want []layout.InHour
-			for _, d := range devices {
-				oldest := start + andon.Time(d.Oldest)*milli
-				behind := start + andon.Time(d.Newest+1)*milli
-				if behind > from && (to == 0 || oldest <= to) {
-					want = append(want, d)
-				}
-			}
-			slices.SortFunc(got, layout.ByDevice)
-			if !slices.Equal(got, want) {
-				t.Errorf("from %d to %d: %v, want %v", from-start, to-start, got, want)
-			}
-		}
-	}
-	value := layout.AppendPosting(nil, devices)
-	if _, err := layout.ReadPosting(nil, value[:len(value)-1]); err == nil {
-		t.Error("a posting that was cut is read")
 	}
 }
 

@@ -1,15 +1,14 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -110,7 +109,7 @@ func (s *Store) OperatorEvents(
 		r := newEventReader(ctx, s, t)
 		defer r.close()
 		left := q.Limit
-		for hour, err := range r.operatorHours(operator, &q) {
+		for hour, err := range index.Hours(ctx, s.db, unflushed{r.heads}, t.number, operator, &q) {
 			var hits []hit
 			if err == nil {
 				hits, err = r.hour(hour, operator, &q, left)
@@ -155,7 +154,8 @@ func (s *Store) SupervisorEvents(
 			keys = keys[:0]
 			return err
 		}
-		for k, err := range s.supervisorKeys(ctx, t, supervisor, &q) {
+		escalated := index.Supervised(ctx, s.db, t.number, supervisor, &q, t.states().Severity)
+		for k, err := range escalated {
 			if err != nil {
 				return err
 			}
@@ -167,56 +167,6 @@ func (s *Store) SupervisorEvents(
 			}
 		}
 		return answer()
-	})
-}
-
-// supervisorKeys returns the entries that the index rows name and the query admits, in its order.
-// Index rows are in the order of time; those of one instant are put into the order of entries here.
-func (s *Store) supervisorKeys(
-	ctx context.Context, t *tenant, supervisor andon.PersonID, q *andon.EventQuery,
-) iter.Seq2[andon.EventKey, error] {
-	prefix := layout.NewKey(layout.TableSupervisor, t.number).Text(string(supervisor))
-	span := q.Rest()
-	from, behind := bytes.Clone(prefix.Time(span.From)), prefix.End()
-	if span.To != 0 {
-		behind = prefix.Time(span.To + 1)
-	}
-	return seq.Of(func(yield func(andon.EventKey) bool) error {
-		it, err := engine.NewIterator(ctx, s.db, from, behind)
-		if err != nil {
-			return err
-		}
-		defer it.Release()
-		start, move := it.ByTime(q.Order)
-		var instant []andon.EventKey
-		flush := func() bool {
-			slices.SortFunc(instant, compareKeys(q.Order))
-			for _, k := range instant {
-				if !yield(k) {
-					return false
-				}
-			}
-			instant = instant[:0]
-			return true
-		}
-		for ok := start(); ok; ok = move() {
-			k, ok := layout.SplitSupervisor(it.Key()[len(prefix):])
-			if !ok {
-				return layout.ErrDamaged
-			}
-			k.Severity = t.states().Severity(k.State)
-			if len(instant) > 0 && instant[0].Time != k.Time && !flush() {
-				return nil
-			}
-			if q.Admits(k) {
-				instant = append(instant, k)
-			}
-		}
-		if err := it.Error(); err != nil {
-			return err
-		}
-		flush()
-		return nil
 	})
 }
 

@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 	"iter"
 	"maps"
@@ -11,43 +10,9 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
-
-// texts returns each text that the keys of a table have behind the tenant, from one on, and how
-// many rows it has where they are counted.
-func (s *Store) texts(
-	ctx context.Context, t *tenant, table byte, from string, counted bool,
-) iter.Seq2[andon.NameCount, error] {
-	prefix := layout.NewKey(table, t.number)
-	return seq.Of(func(yield func(andon.NameCount) bool) error {
-		it, err := engine.NewIterator(ctx, s.db, prefix, prefix.End())
-		if err != nil {
-			return err
-		}
-		defer it.Release()
-		ok := it.SeekGE(append(bytes.Clone(prefix), from...))
-		for ok {
-			text, _, found := layout.TakeText(it.Key()[len(prefix):])
-			if !found {
-				return layout.ErrDamaged
-			}
-			owner := layout.NewKey(table, t.number).Text(text)
-			name := andon.NameCount{Name: text}
-			for ; counted && ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
-				name.Devices++
-			}
-			if !yield(name) {
-				return nil
-			}
-			if !counted {
-				ok = it.SeekGE(append(append(bytes.Clone(prefix), text...), layout.AfterText))
-			}
-		}
-		return it.Error()
-	})
-}
 
 // measuring yields the devices that never had an entry and have a reading.
 func (s *Store) measuring(
@@ -63,7 +28,7 @@ func (s *Store) measuring(
 	}
 	defer scan.close()
 	yield = seq.UpTo(q.Limit, yield)
-	for name, err := range s.texts(ctx, t, layout.TableReadingDay, from, false) {
+	for name, err := range index.Names(ctx, s.db, t.number, layout.TableReadingDay, from, false) {
 		if err != nil || !strings.HasPrefix(name.Name, q.Prefix) {
 			return err
 		}
@@ -140,7 +105,8 @@ func (s *Store) names(
 		})
 	}
 	left := q.Limit
-	for name, err := range s.texts(ctx, t, table, from, q.Of == andon.MetricNames) {
+	counted := q.Of == andon.MetricNames
+	for name, err := range index.Names(ctx, s.db, t.number, table, from, counted) {
 		if err != nil {
 			return nil, err
 		}

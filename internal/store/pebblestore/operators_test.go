@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/index"
 )
 
 // TestOperatorsPageFollowsItsAnswer: of an operator with many devices only those are read that can
@@ -87,7 +88,7 @@ func checkPage(t *testing.T, s *Store, where string, order andon.Order, limit, e
 
 func firstPage(t *testing.T, r *eventReader, q *andon.EventQuery) []hit {
 	t.Helper()
-	for hour, err := range r.operatorHours("Liz", q) {
+	for hour, err := range index.Hours(t.Context(), r.store.db, unflushed{r.heads}, r.tenant.number, "Liz", q) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +120,7 @@ func TestAPagePassesOverWhatIsBetweenItsDevices(t *testing.T) {
 		for i := range andon.Time(3) {
 			events = append(events, andon.Event{
 				Device: andon.DeviceID(fmt.Sprintf("press-%04d", d)), State: "NORMAL",
-				Time: base + (andon.Time(d)+i*devices)*milli, Operator: operator,
+				Time: base + (andon.Time(d)+i*devices)*1000, Operator: operator,
 			})
 		}
 	}

@@ -131,7 +131,6 @@ type Store struct {
 	rooms    sync.Pool // of *room, of readers
 	measured sync.Pool // of *readingRoom, likewise
 	pages    sync.Pool // of *current.Page, likewise
-	postings readPostings
 
 	documents   documents
 	checkpoints checkpoints

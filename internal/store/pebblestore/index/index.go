@@ -1,0 +1,133 @@
+// Package index reads the index rows of the embedded store: in which hours which devices may have
+// entries of an operator (postings), which entries were ever escalated to a supervisor, and the
+// names that a table has rows of.
+//
+// An index row only says where to look. A row that is out of date is never shown: the caller checks
+// each hit against the truth, that is the entry or its newest escalation. A row that should have
+// been deleted is harmless, and the index can be built again. What may never happen is that a row is
+// missing; package verify looks for that.
+//
+// Operators. A posting has the devices of an hour, and of each the milliseconds of its oldest and
+// its newest entry in that hour. So the end of a page is known before an entry is read: Devices
+// gives out the devices of an hour in the order in which their first entries come, and First says
+// how many of them a page needs and up to when no other device has entries. Work follows the answer,
+// not the number of devices. Entries that are not flushed yet have no posting: the caller passes
+// what is in memory (Memory). It must have looked at memory before it calls Hours, which opens an
+// iterator. A flush that ends in between then shows a device twice and not never.
+//
+// Contract:
+//
+//   - Sequences end at their first error, and with the context.
+//   - Hours come in the order of the query, each once, and only where a device may have entries.
+//   - Devices gives out each device once: at the place of the first of its records.
+//   - Supervised yields keys in the order of the query, those of one instant in the order of entries.
+//
+// The package knows keys and postings. It does not know entries, blocks, what devices show, or who
+// reads a block: numbers go out, and the caller finds the devices.
+package index
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+)
+
+// Supervised yields the entries that were ever escalated to a supervisor and that the query admits.
+// Index rows are in the order of time; those of one instant are put into the order of entries here,
+// which follows severities.
+func Supervised(
+	ctx context.Context, db pebble.Reader, tenant uint32, supervisor andon.PersonID,
+	q *andon.EventQuery, severity func(andon.State) uint8,
+) iter.Seq2[andon.EventKey, error] {
+	prefix := layout.NewKey(layout.TableSupervisor, tenant).Text(string(supervisor))
+	span := q.Rest()
+	from, end := bytes.Clone(prefix.Time(span.From)), prefix.End()
+	if span.To != 0 {
+		end = prefix.Time(span.To + 1)
+	}
+	return seq.Of(func(yield func(andon.EventKey) bool) error {
+		it, err := engine.NewIterator(ctx, db, from, end)
+		if err != nil {
+			return err
+		}
+		defer it.Release()
+		start, move := it.ByTime(q.Order)
+		var instant []andon.EventKey
+		flush := func() bool {
+			slices.SortFunc(instant, func(a, b andon.EventKey) int { return compare(q.Order, a, b) })
+			for _, k := range instant {
+				if !yield(k) {
+					return false
+				}
+			}
+			instant = instant[:0]
+			return true
+		}
+		for ok := start(); ok; ok = move() {
+			k, ok := layout.SplitSupervisor(it.Key()[len(prefix):])
+			if !ok {
+				return layout.ErrDamaged
+			}
+			k.Severity = severity(k.State)
+			if len(instant) > 0 && instant[0].Time != k.Time && !flush() {
+				return nil
+			}
+			if q.Admits(k) {
+				instant = append(instant, k)
+			}
+		}
+		if err := it.Error(); err != nil {
+			return err
+		}
+		flush()
+		return nil
+	})
+}
+
+func compare(order andon.Order, a, b andon.EventKey) int {
+	if order == andon.Desc {
+		a, b = b, a
+	}
+	return a.Compare(b)
+}
+
+// Names yields each text that the keys of a table have after the tenant, from one on. Where they are
+// counted, it says how many rows each has.
+func Names(
+	ctx context.Context, db pebble.Reader, tenant uint32, table byte, from string, counted bool,
+) iter.Seq2[andon.NameCount, error] {
+	prefix := layout.NewKey(table, tenant)
+	return seq.Of(func(yield func(andon.NameCount) bool) error {
+		it, err := engine.NewIterator(ctx, db, prefix, prefix.End())
+		if err != nil {
+			return err
+		}
+		defer it.Release()
+		for ok := it.SeekGE(append(bytes.Clone(prefix), from...)); ok; {
+			text, _, found := layout.TakeText(it.Key()[len(prefix):])
+			if !found {
+				return layout.ErrDamaged
+			}
+			owner := layout.NewKey(table, tenant).Text(text)
+			name := andon.NameCount{Name: text}
+			for ; counted && ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
+				name.Devices++
+			}
+			if !yield(name) {
+				return nil
+			}
+			if !counted {
+				ok = it.SeekGE(owner.End())
+			}
+		}
+		return it.Error()
+	})
+}
