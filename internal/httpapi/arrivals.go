@@ -8,8 +8,8 @@ import (
 // The entries of all devices in the order of their arrival: what came behind a position.
 
 var sinceParam = param{
-	name: "after", example: "9ix4b1-sy",
-	detail: "What arrived after this position, late entries too, in the order of arrival: " +
+	Name: "after", Example: "9ix4b1-sy",
+	Detail: "What arrived after this position, late entries too, in the order of arrival: " +
 		"`position` of the page before, of an item or of `/fleet`, `id` of a stream; `oldest` is " +
 		"all that is kept so, and `newest` what comes from now on. Each delivery of an entry is " +
 		"there once. 410 where that is no longer kept; the detail names the oldest position",
@@ -40,7 +40,7 @@ func (c *call) since() (q andon.ArrivalQuery, err error) {
 	if c.oneOf("order", "asc", "desc") == "desc" {
 		c.mark("query.order", "with after events come in the order of their arrival: asc")
 	}
-	switch text := c.text(sinceParam.name); text {
+	switch text := c.text(sinceParam.Name); text {
 	case afterOldest:
 	case afterNewest:
 		var newest andon.Position
@@ -50,7 +50,7 @@ func (c *call) since() (q andon.ArrivalQuery, err error) {
 		q.After = &newest
 	default:
 		at, err := andon.ParsePosition(text)
-		c.check("query."+sinceParam.name, err)
+		c.check("query."+sinceParam.Name, err)
 		q.After = &at
 	}
 	return q, nil
@@ -62,7 +62,7 @@ func (c *call) arrivals(q *andon.ArrivalQuery) (part andon.Arrived, err error) {
 	if andon.KindOf(err) == andon.Gone {
 		gone := andon.Errorf(andon.Gone, "%w", err)
 		gone.Fields = []andon.FieldError{{
-			Location: "query." + sinceParam.name, Message: gone.Message,
+			Location: "query." + sinceParam.Name, Message: gone.Message,
 		}}
 		err = gone
 	}

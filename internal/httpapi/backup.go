@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"log/slog"
 	"net/http"
 )
@@ -14,7 +15,7 @@ func (a *API) backupRoute() *route {
 			"`andon restore` makes a store of it. One is taken at a time.",
 		tenantless: true, long: true, readOnly: true,
 		statuses: []int{http.StatusOK}, errors: []int{409, 501, 507},
-		answer: &content{media: tarForm, schema: textSchema()},
+		answer: &content{Media: tarForm, Schema: openapi.Text()},
 		serve:  a.backup,
 	}
 }

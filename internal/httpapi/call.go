@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/access"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/spell"
 )
@@ -73,11 +74,13 @@ func (c *call) untilStopped() {
 	forget := context.AfterFunc(c.ending, cancel)
 	c.context = ctx
 	c.undo = append(c.undo, cancel, func() { forget() })
-	if c.bySession() { // who signs out is sent nothing more
-		name := strings.TrimPrefix(c.life.caller.who, sessionPrefix)
-		c.undo = append(c.undo, c.guard.sessions.OnEnd(name, cancel))
+	if c.bySession() { // a browser that signs out is sent nothing more
+		c.undo = append(c.undo, c.guard.OnEnd(c.life.caller.who, cancel))
 	}
 }
+
+// bySession reports whether the call is one of a browser that signed in.
+func (c *call) bySession() bool { return access.IsSession(c.life.caller.who) }
 
 func (c *call) stop() {
 	c.release()
@@ -120,8 +123,8 @@ func (c *call) readQuery() error {
 func (c *call) checkParam(name string, values []string) {
 	known := make([]string, len(c.route.query))
 	for i, p := range c.route.query {
-		known[i] = p.name
-		if p.name == name {
+		known[i] = p.Name
+		if p.Name == name {
 			if len(values) > 1 {
 				c.mark("query."+name, "%s is given twice", name)
 			}
@@ -151,8 +154,8 @@ func (c *call) readTenant() {
 	case len(values) == 1 && values[0] != "":
 		c.tenant = andon.TenantID(values[0])
 		c.check("header."+name, c.tenant.Validate())
-	case c.text(tenantParam.name) != "": // only a route that knows it has it
-		c.tenant = andon.TenantID(c.text(tenantParam.name))
+	case c.text(tenantParam.Name) != "": // only a route that knows it has it
+		c.tenant = andon.TenantID(c.text(tenantParam.Name))
 		c.check("query.tenant", c.tenant.Validate())
 	}
 }

@@ -7,15 +7,15 @@ import "github.com/andonhq/andon"
 // may be given to one that would take an older one, and never the other way round.
 
 var consistencyParam = param{
-	name: "consistency", example: "eventual", values: []any{"strong", "eventual"},
-	detail: "`eventual`: the answer may be a moment behind, where that costs the store less; " +
+	Name: "consistency", Example: "eventual", Values: []any{"strong", "eventual"},
+	Detail: "`eventual`: the answer may be a moment behind, where that costs the store less; " +
 		"elsewhere it changes nothing. `strong`: it has all that was acknowledged before; 501 " +
 		"where the store can't promise that. Unless given, as the store is set",
 }
 
 // consistent has the store read as the call asks for.
 func (c *call) consistent() error {
-	text := c.oneOf(consistencyParam.name, "strong", "eventual")
+	text := c.oneOf(consistencyParam.Name, "strong", "eventual")
 	if err := c.fault(); err != nil || !c.route.isExplained() {
 		return err
 	}

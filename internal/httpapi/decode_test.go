@@ -9,10 +9,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/strictjson"
 )
 
 // FuzzDecode reads bodies beside encoding/json: what is taken is what encoding/json reads, and what
-// encoding/json reads is taken unless it is wrong in one of the ways that decode is strict about.
+// encoding/json reads is taken unless it is wrong in one of the ways that it is strict about.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"to":"Sara"}`, `{"to":null,"by":"Liz","note":"x","state":"A"}`, `{"to":"a","to":"b"}`,
@@ -38,7 +39,7 @@ func FuzzDecode(f *testing.F) {
 
 func besideEncodingJSON[B any](t *testing.T, text string) {
 	var got, want B
-	err := decode(text, &got)
+	err := strictjson.Decode(text, &got)
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
 	wantErr := decoder.Decode(&want)
@@ -57,7 +58,7 @@ func besideEncodingJSON[B any](t *testing.T, text string) {
 	}
 }
 
-// isPlain reports whether a body that encoding/json takes has nothing that decode refuses: names of
+// isPlain reports whether a body that encoding/json takes has nothing that strictjson refuses: names of
 // another case or twice, fields that are missing, null, text that is not Unicode, deep nesting.
 func isPlain(text string, of reflect.Type) bool {
 	if !utf8.ValidString(text) || strings.Contains(text, `\u`) || strings.Contains(text, "null") ||

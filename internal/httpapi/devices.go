@@ -68,48 +68,48 @@ func (a *API) deviceRoutes() []*route {
 
 var (
 	operatorParam = param{
-		name: "operator", example: "Liz",
-		detail: "Only devices with this operator; `none`: those without one",
+		Name: "operator", Example: "Liz",
+		Detail: "Only devices with this operator; `none`: those without one",
 	}
 	retiredParam = param{
-		name: "retired", example: "true", values: []any{"true"},
-		detail: "The devices that are retired instead, by id; with `device`, and no other filter",
+		Name: "retired", Example: "true", Values: []any{"true"},
+		Detail: "The devices that are retired instead, by id; with `device`, and no other filter",
 	}
 	measuringParam = param{
-		name: "measuring", example: "true", values: []any{"true"},
-		detail: "The devices that only ever sent readings instead, by id: `time` is that of the " +
+		Name: "measuring", Example: "true", Values: []any{"true"},
+		Detail: "The devices that only ever sent readings instead, by id: `time` is that of the " +
 			"newest",
 	}
 	assignedParam = param{
-		name: "assigned", example: "true", values: []any{"true"},
-		detail: "The devices that were assigned and never sent an event instead, by id",
+		Name: "assigned", Example: "true", Values: []any{"true"},
+		Detail: "The devices that were assigned and never sent an event instead, by id",
 	}
 	escalatedParam = param{
-		name: "escalated_to", detail: "Only devices escalated to this supervisor", example: "Sara",
+		Name: "escalated_to", Detail: "Only devices escalated to this supervisor", Example: "Sara",
 	}
 	silentParam = param{
-		name: "silent", example: "true",
-		detail: "Only devices that sent nothing for longer than the tenant's `silent_after`, or " +
+		Name: "silent", Example: "true",
+		Detail: "Only devices that sent nothing for longer than the tenant's `silent_after`, or " +
 			"only the others",
-		values: []any{"true", "false"},
+		Values: []any{"true", "false"},
 	}
 	purgeParam = param{
-		name: "purge", example: "false", initial: "false", values: []any{"true", "false"},
-		detail: "Remove the device with its entries, readings, escalations and assignments",
+		Name: "purge", Example: "false", Initial: "false", Values: []any{"true", "false"},
+		Detail: "Remove the device with its entries, readings, escalations and assignments",
 	}
 	deviceParam = param{
-		name: "device", example: "press*",
-		detail: "That device, or all whose id begins so where it ends in `*`",
+		Name: "device", Example: "press*",
+		Detail: "That device, or all whose id begins so where it ends in `*`",
 	}
 	searchParam = param{
-		name: "search", example: "press",
-		detail: "Only devices whose id, operator, supervisor or message has this text in it, in " +
+		Name: "search", Example: "press",
+		Detail: "Only devices whose id, operator, supervisor or message has this text in it, in " +
 			"any case. A page may end before it is full: `next` goes on",
 	}
 	sortParam = param{
-		name: "sort", example: "severity", initial: "device",
-		detail: "By id; longest in its state first; severest first, then longest",
-		values: []any{"device", "since", "severity"},
+		Name: "sort", Example: "severity", Initial: "device",
+		Detail: "By id; longest in its state first; severest first, then longest",
+		Values: []any{"device", "since", "severity"},
 	}
 )
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/klauspost/compress/gzip"
 	"github.com/swaggest/swgui/v5/static"
 )
@@ -52,7 +53,7 @@ func (a *API) documentRoutes(described []*route) []*route {
 		method: http.MethodGet, path: "/docs", outside: true, name: "docs", tag: "operations",
 		summary: "A page to read this document at; needs no token", open: true,
 		statuses: []int{http.StatusOK},
-		answer:   &content{media: "text/html", schema: textSchema()}, serve: a.docs,
+		answer:   &content{Media: "text/html", Schema: openapi.Text()}, serve: a.docs,
 	}
 	asset := route{
 		method: http.MethodGet, path: "/docs/{file}", outside: true, name: "docsFile", hidden: true,
@@ -61,13 +62,13 @@ func (a *API) documentRoutes(described []*route) []*route {
 	// The document is made when it is first asked for: that takes longer than all else at a start.
 	var own []*route
 	document := sync.OnceValues(func() (text, yaml []byte) {
-		return document(a.options.Version.Version, slices.Concat(described, own))
+		return a.document(slices.Concat(described, own))
 	})
 	inJSON := route{
 		method: http.MethodGet, path: "/openapi.json", outside: true,
 		name: "openapi", tag: "operations",
 		summary: "This document; needs no token", open: true, statuses: []int{http.StatusOK},
-		answer: &content{schema: anySchema()},
+		answer: &content{Schema: openapi.AnyObject()},
 		serve: func(c *call) error {
 			text, _ := document()
 			c.send("application/openapi+json", text)
@@ -77,7 +78,7 @@ func (a *API) documentRoutes(described []*route) []*route {
 	inYAML := inJSON
 	inYAML.path, inYAML.name = "/openapi.yaml", "openapiYAML"
 	inYAML.summary = "This document as YAML; needs no token"
-	inYAML.answer = &content{media: "application/openapi+yaml", schema: anySchema()}
+	inYAML.answer = &content{Media: "application/openapi+yaml", Schema: openapi.AnyObject()}
 	inYAML.serve = func(c *call) error {
 		_, yaml := document()
 		c.send("application/openapi+yaml", yaml)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/access"
 )
 
 // statuses maps the kinds of error to HTTP.
@@ -48,6 +49,14 @@ type httpError struct {
 }
 
 func (e *httpError) Error() string { return e.message }
+
+// refusal makes an error of access one of the transport.
+func refusal(err error) error {
+	if r, ok := errors.AsType[*access.Refusal](err); ok {
+		return &httpError{status: r.Status, message: r.Message, header: r.Header}
+	}
+	return err
+}
 
 // problem is the body of an error: RFC 9457 with the fields at fault and the request's id. Without
 // a type, which is "about:blank", the title is that of the status.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
@@ -27,7 +28,7 @@ func (a *API) eventRoutes() []*route {
 				"with gzip or zstd. Without a time an event gets that of its arrival, so sending " +
 				"it again doubles it.",
 			query: []param{precisionParam, outcomesParam}, statuses: []int{http.StatusOK},
-			body:   sentContent("NewEvent", eventSchema(), exampleSentEvent()),
+			body:   sentContent("NewEvent", openapi.Event(), exampleSentEvent()),
 			answer: accountContent(),
 			errors: []int{413, 415, 429, 507},
 			serve: func(c *call) error {
@@ -81,27 +82,27 @@ func (a *API) withdrawRoute() *route {
 		errors: []int{404, 501},
 	}, shown, a.withdrawEntry)
 	r.body = &content{
-		kind:    reflect.TypeFor[withdrawalBody](),
-		example: withdrawalBody{By: "Liz", Note: "sensor was being replaced"},
+		Kind:    reflect.TypeFor[withdrawalBody](),
+		Example: withdrawalBody{By: "Liz", Note: "sensor was being replaced"},
 	}
 	return r
 }
 
 var (
 	precisionParam = param{
-		name: "precision", example: "s", values: []any{"s", "ms", "us", "ns"},
-		detail: "Unit of times that are sent as numbers. Without it milliseconds are assumed, " +
+		Name: "precision", Example: "s", Values: []any{"s", "ms", "us", "ns"},
+		Detail: "Unit of times that are sent as numbers. Without it milliseconds are assumed, " +
 			"and a number that would then fall before 2001 is refused",
 	}
 	outcomesParam = param{
-		name: "outcomes", example: "true", initial: "false", values: []any{"true", "false"},
-		detail: "`true`: the answer also says how many of the accepted entries are `new`, " +
+		Name: "outcomes", Example: "true", Initial: "false", Values: []any{"true", "false"},
+		Detail: "`true`: the answer also says how many of the accepted entries are `new`, " +
 			"`unchanged` (there already, saying the same) and `replaced` (there, saying " +
 			"something else). It costs reads",
 	}
 	dateParam = param{
-		name: "date", example: "2020-04-27",
-		detail: "That whole day; does not go with `from` or `to`",
+		Name: "date", Example: "2020-04-27",
+		Detail: "That whole day; does not go with `from` or `to`",
 	}
 )
 

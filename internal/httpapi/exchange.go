@@ -152,3 +152,28 @@ func (a *API) panicked(x *exchange, r *http.Request, v any) {
 	}
 	x.writeProblem(problem{Status: http.StatusInternalServerError, Detail: internalDetail})
 }
+
+// always is what every answer has. Answers are data, never pages, and old once they are sent; the
+// few that are otherwise set these headers themselves.
+var always = [...]struct {
+	name  string
+	value []string
+}{
+	{"X-Content-Type-Options", []string{"nosniff"}},
+	{"Content-Security-Policy", []string{"default-src 'none'; frame-ancestors 'none'"}},
+	{"Referrer-Policy", []string{"no-referrer"}},
+	{"Cross-Origin-Resource-Policy", []string{"same-origin"}},
+	{"Cache-Control", []string{"no-store"}},
+}
+
+// setHeaders sets what every answer has, and the id of this one.
+func (a *API) setHeaders(x *exchange, r *http.Request) {
+	h := x.Header()
+	for i := range always {
+		h[always[i].name] = always[i].value
+	}
+	x.set("X-Request-Id", x.id)
+	if r.TLS != nil { // a browser comes back over TLS only
+		x.set("Strict-Transport-Security", "max-age=31536000")
+	}
+}

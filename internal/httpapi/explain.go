@@ -10,8 +10,8 @@ import (
 // asks for that. The query is run all the same, so that its figures are true.
 
 var explainParam = param{
-	name: "explain", example: "true", values: []any{"true", "false"}, initial: "false",
-	detail: "Runs the query, and answers not with what it found but with what the store sent to " +
+	Name: "explain", Example: "true", Values: []any{"true", "false"}, Initial: "false",
+	Detail: "Runs the query, and answers not with what it found but with what the store sent to " +
 		"its engine for it: `{\"statements\":[{\"statement\",\"partition\",\"consistency\"," +
 		"\"times\",\"rows\",\"ms\"}, …]}`, with `scanned`, `bytes` and `units` where " +
 		"they are known. The embedded store tells which tables it read, and what it found in " +
@@ -43,7 +43,7 @@ func explainable(routes []*route) []*route {
 
 // explains reads whether the plan is asked for.
 func (c *call) explains() bool {
-	return c.flag(explainParam.name) && c.route.isExplained()
+	return c.flag(explainParam.Name) && c.route.isExplained()
 }
 
 // serve answers the call, or a call for the plan.

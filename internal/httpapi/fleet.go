@@ -26,7 +26,7 @@ func (a *API) fleetRoute() *route {
 		detail: "`/events/stream` from this `position` on continues it without a gap. A million " +
 			"devices are about 40 MB.",
 		statuses: []int{http.StatusOK}, errors: []int{429, 501}, serve: a.fleet,
-		answer: &content{kind: reflect.TypeFor[fleetJSON](), example: fleetJSON{
+		answer: &content{Kind: reflect.TypeFor[fleetJSON](), Example: fleetJSON{
 			Position: andon.Position{Feed: 1 << 60, Sequence: 1042},
 			States:   andon.DefaultStates().Defs()[:2],
 			Devices:  [][]any{{"press-7", 1, exampleTime.Std().Unix()}}, Silent: []int{},

@@ -28,6 +28,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/access"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
 	"github.com/andonhq/andon/internal/spell"
@@ -104,7 +105,7 @@ type API struct {
 	options  Options
 	store    andon.Store
 	intake   *intake.Intake
-	guard    guard
+	guard    *access.Guard
 	mux      *http.ServeMux
 	routes   map[string]*route // by pattern
 	long     []string          // paths of routes that may take long
@@ -125,7 +126,10 @@ func New(o Options) *API {
 		options: o,
 		store:   o.Store,
 		intake:  o.Intake,
-		guard:   newGuard(&o),
+		guard: access.New(access.Options{
+			Token: o.Token, Loopback: o.Loopback, Now: o.Now, Registry: o.Registry,
+			Pause: o.WrongTokenPause,
+		}),
 		mux:     http.NewServeMux(),
 		routes:  map[string]*route{},
 		metrics: newMetrics(o.Registry, &o.Intake.Shares),
@@ -202,7 +206,8 @@ func (a *API) enter(x *exchange, r *http.Request, open bool) (who string, err er
 	if r.ContentLength != 0 {
 		x.setReadDeadline(x.begun.Add(a.options.BodyTimeout))
 	}
-	return a.guard.check(x, r, open)
+	who, err = a.guard.Check(x, r, open)
+	return who, refusal(err)
 }
 
 // finish turns a panic into an answer, and counts and logs the request.

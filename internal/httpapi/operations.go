@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/httpapi/openapi"
 )
 
 // readyTimeout is how long the store may take to say that it is ready.
@@ -40,7 +41,7 @@ func (a *API) operationRoutes() []*route {
 			method: http.MethodGet, path: "/metrics", outside: true,
 			name: "metrics", tag: "operations",
 			summary:  "Metrics, as OpenMetrics or Prometheus text",
-			answer:   &content{media: "application/openmetrics-text", schema: textSchema()},
+			answer:   &content{Media: "application/openmetrics-text", Schema: openapi.Text()},
 			statuses: []int{http.StatusOK},
 			serve: func(c *call) error {
 				metrics.ServeHTTP(c.x, c.r)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
 )
@@ -28,7 +29,7 @@ func (a *API) peopleRoutes() []*route {
 			detail: "All that can be read take effect together, or none; the others are " +
 				"rejected. Where a store can't keep them so (`andon doctor` says it), send them " +
 				"again after an error.",
-			body:   sentContent("NewAssignment", assignmentSchema(), exampleSentAssignment()),
+			body:   sentContent("NewAssignment", openapi.Assignment(), exampleSentAssignment()),
 			answer: accountContent(), statuses: []int{http.StatusOK},
 			errors: []int{413, 415, 429, 507},
 			serve:  a.postAssignments,

@@ -6,47 +6,42 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/openapi"
 )
 
-type param struct {
-	name    string
-	detail  string
-	example any
-	values  []any   // the only ones, where they are a few
-	initial any     // what holds without it
-	most    float64 // of a number from 1 on; 0: it is text
-}
+// param is a parameter of the query.
+type param = openapi.Param
 
 // The parameters that several requests share.
 var (
 	limitParam = param{
-		name: "limit", example: 100,
-		detail: "Most items of a page. One that would be larger than about 4 MB ends early, with " +
+		Name: "limit", Example: 100,
+		Detail: "Most items of a page. One that would be larger than about 4 MB ends early, with " +
 			"fewer items and a `next`",
-		initial: andon.DefaultLimit, most: andon.MaxLimit,
+		Initial: andon.DefaultLimit, Most: andon.MaxLimit,
 	}
 	cursorParam = param{
-		name: "cursor", example: "AbVn3_8…",
-		detail: "`next` of the page before; all else but `limit` must be as it was",
+		Name: "cursor", Example: "AbVn3_8…",
+		Detail: "`next` of the page before; all else but `limit` must be as it was",
 	}
 	orderParam = param{
-		name: "order", detail: "Newest first or oldest first", example: "desc",
-		values: []any{"desc", "asc"}, initial: "desc",
+		Name: "order", Detail: "Newest first or oldest first", Example: "desc",
+		Values: []any{"desc", "asc"}, Initial: "desc",
 	}
 	fromParam = param{
-		name: "from",
-		detail: "Earliest time, included; a date alone is its first instant. Relative to now: " +
+		Name: "from",
+		Detail: "Earliest time, included; a date alone is its first instant. Relative to now: " +
 			"`24h` ago, `today`, `yesterday`, `now`",
-		example: "2020-04-24T14:40:00Z",
+		Example: "2020-04-24T14:40:00Z",
 	}
 	toParam = param{
-		name:    "to",
-		detail:  "Latest time, included; a date alone is that whole day. Relative as `from`",
-		example: "2020-04-27",
+		Name:    "to",
+		Detail:  "Latest time, included; a date alone is that whole day. Relative as `from`",
+		Example: "2020-04-27",
 	}
 	stateParam = param{
-		name: "state", example: "WARNING*",
-		detail: "A state, several joined by commas, or a prefix that ends in `*`; all without it",
+		Name: "state", Example: "WARNING*",
+		Detail: "A state, several joined by commas, or a prefix that ends in `*`; all without it",
 	}
 )
 
@@ -176,5 +171,5 @@ func (c *call) scope() string {
 
 // selects reports whether a parameter is part of what a cursor belongs to.
 func selects(name string) bool {
-	return name != "limit" && name != "cursor" && name != explainParam.name
+	return name != "limit" && name != "cursor" && name != explainParam.Name
 }

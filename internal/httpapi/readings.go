@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 )
 
 func (a *API) readingRoutes() []*route {
 	metrics := param{
-		name: "metrics", example: "temperature,humidity",
-		detail: "Only these, joined by commas; readings with none of them are left out",
+		Name: "metrics", Example: "temperature,humidity",
+		Detail: "Only these, joined by commas; readings with none of them are left out",
 	}
 	return []*route{
 		{
@@ -24,7 +25,7 @@ func (a *API) readingRoutes() []*route {
 			detail: "Messages of one device and time join metric by metric, a later value " +
 				"replaces. Answers as for events.",
 			query: []param{precisionParam, outcomesParam}, statuses: []int{http.StatusOK},
-			body:   sentContent("NewReading", readingSchema(), exampleSentReading()),
+			body:   sentContent("NewReading", openapi.Reading(), exampleSentReading()),
 			answer: accountContent(),
 			errors: []int{413, 415, 429, 507},
 			serve: func(c *call) error {
@@ -50,10 +51,10 @@ func (a *API) readingRoutes() []*route {
 			detail: "413 also where the answer would be larger than 16 MB: ask for fewer devices " +
 				"at once.",
 			body: &content{
-				kind: reflect.TypeFor[latestBody](), example: exampleLatestBody(),
+				Kind: reflect.TypeFor[latestBody](), Example: exampleLatestBody(),
 			},
 			answer: &content{
-				kind: reflect.TypeFor[latestJSON](), example: exampleLatest(),
+				Kind: reflect.TypeFor[latestJSON](), Example: exampleLatest(),
 			},
 			statuses: []int{http.StatusOK}, readOnly: true,
 			serve: a.latestReadings,

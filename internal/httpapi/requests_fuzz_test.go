@@ -111,8 +111,8 @@ func cutInTwo(requests []byte, at uint16) [][]byte {
 }
 
 const (
-	plainGet = "GET /api/v1/states HTTP/1.1\r\nHost: localhost\r\n\r\n"
-	plainPost     = "POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\n" +
+	plainGet  = "GET /api/v1/states HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	plainPost = "POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\n" +
 		"Content-Type: application/json\r\nContent-Length: 33\r\n\r\n" +
 		`{"device":"a","state":"WARNING1"}`
 )

@@ -6,7 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
+	"github.com/andonhq/andon/internal/httpapi/openapi"
+	"github.com/andonhq/andon/internal/httpapi/strictjson"
 )
 
 // route is one request of the contract: all that the router, the check of parameters and the
@@ -38,15 +39,7 @@ type route struct {
 }
 
 // content is what is sent in one direction.
-type content struct {
-	media   string       // application/json unless set
-	kind    reflect.Type // the schema is derived from it
-	schema  *huma.Schema // or else it is this one
-	name    string       // of the schema, for those who make code of the document
-	example any
-	list    bool // a page, with a Link header
-	feed    bool // one of them, an array of them, or NDJSON
-}
+type content = openapi.Content
 
 var pathName = regexp.MustCompile(`\{([a-z]+)\}`)
 
@@ -83,7 +76,7 @@ func answering[T any](r route, example T, handle func(*call) (T, error)) *route 
 	if r.statuses == nil {
 		r.statuses = []int{http.StatusOK}
 	}
-	r.answer = &content{kind: reflect.TypeFor[T](), example: example}
+	r.answer = &content{Kind: reflect.TypeFor[T](), Example: example}
 	r.serve = func(c *call) error {
 		value, err := handle(c)
 		if err == nil {
@@ -101,7 +94,7 @@ func answering[T any](r route, example T, handle func(*call) (T, error)) *route 
 func listing[T any](r route, example T, handle func(*call) (page[T], error)) *route {
 	r.statuses = []int{http.StatusOK}
 	shown := list[T]{Items: []T{example}}
-	r.answer = &content{kind: reflect.TypeFor[list[T]](), example: shown, list: true}
+	r.answer = &content{Kind: reflect.TypeFor[list[T]](), Example: shown, List: true}
 	r.errors = append(r.errors, http.StatusTooManyRequests)
 	r.serve = func(c *call) error {
 		p, err := handle(c)
@@ -123,7 +116,7 @@ func taking[B, T any](r route, body B, example T, handle func(*call, B) (T, erro
 		}
 		return handle(c, sent)
 	})
-	full.body = &content{kind: reflect.TypeFor[B](), example: body}
+	full.body = &content{Kind: reflect.TypeFor[B](), Example: body}
 	return full
 }
 
@@ -131,7 +124,7 @@ func taking[B, T any](r route, body B, example T, handle func(*call, B) (T, erro
 func readBody[B any](c *call) (body B, err error) {
 	text, err := c.object()
 	if err == nil {
-		err = decode(text, &body)
+		err = strictjson.Decode(text, &body)
 	}
 	return body, err
 }

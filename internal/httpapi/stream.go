@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/live"
 	"github.com/andonhq/andon/internal/session"
@@ -27,18 +28,18 @@ const mostStreams = 20_000
 
 var (
 	afterParam = param{
-		name: "after", example: "9ix4b1-sy",
-		detail: "A position of the feed (`position` of `/fleet`, `id` of a stream): what comes " +
+		Name: "after", Example: "9ix4b1-sy",
+		Detail: "A position of the feed (`position` of `/fleet`, `id` of a stream): what comes " +
 			"after it. `Last-Event-ID` counts instead where it is sent; now, without both",
 	}
 	heartbeatParam = param{
-		name: "heartbeat", example: "1s", initial: "15s",
-		detail: "How long the stream is silent at most, 1s to 15s: a comment comes where nothing " +
+		Name: "heartbeat", Example: "1s", Initial: "15s",
+		Detail: "How long the stream is silent at most, 1s to 15s: a comment comes where nothing " +
 			"changes. A client that hears nothing for longer knows that the server is lost",
 	}
 	tenantParam = param{
-		name: "tenant", example: "plant-2",
-		detail: "As the header `Andon-Tenant`, which a browser's EventSource can't send",
+		Name: "tenant", Example: "plant-2",
+		Detail: "As the header `Andon-Tenant`, which a browser's EventSource can't send",
 	}
 )
 
@@ -62,7 +63,7 @@ func (a *API) streamRoute() *route {
 			"or after `heartbeat`.",
 		query:    []param{stateParam, deviceParam, afterParam, heartbeatParam, tenantParam},
 		statuses: []int{http.StatusOK}, errors: []int{404, 429, 501}, long: true,
-		answer: &content{media: "text/event-stream", schema: textSchema()},
+		answer: &content{Media: "text/event-stream", Schema: openapi.Text()},
 		serve:  a.stream,
 	}
 }

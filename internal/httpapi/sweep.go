@@ -18,8 +18,8 @@ func (a *API) sweepRoute() *route {
 			"be read. Where the engine of the store deletes in its own time, this deletes at " +
 			"once, as fast as the store is set to; what was broken off goes on next time.",
 		query: []param{{
-			name: "dry_run", example: "true", initial: "false", values: []any{"true", "false"},
-			detail: "`true`: only say what would go",
+			Name: "dry_run", Example: "true", Initial: "false", Values: []any{"true", "false"},
+			Detail: "`true`: only say what would go",
 		}},
 		tenantless: true, long: true,
 	}, sweepJSON{Items: []client.Swept{{Tenant: "default", Readings: exampleTime}}}, a.sweep)

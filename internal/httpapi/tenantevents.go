@@ -27,11 +27,11 @@ func (a *API) tenantEventsRoute() *route {
 		},
 		lines: true, errors: []int{http.StatusGone, http.StatusNotImplemented},
 	}, exampleListed(), a.tenantEvents)
-	r.answer.kind = reflect.TypeFor[eventPage]()
-	r.answer.example = eventPage{Items: []eventItem{{Event: exampleListed()}}}
+	r.answer.Kind = reflect.TypeFor[eventPage]()
+	r.answer.Example = eventPage{Items: []eventItem{{Event: exampleListed()}}}
 	page := r.serve
 	r.serve = func(c *call) error {
-		since, lines := c.text(sinceParam.name) != "", wantsLines(c.r)
+		since, lines := c.text(sinceParam.Name) != "", wantsLines(c.r)
 		switch {
 		case since && lines:
 			return a.linesSince(c)
@@ -84,7 +84,7 @@ func (a *API) eventLines(c *call) error {
 
 // whole refuses what selects a page, of an answer that has none.
 func (c *call) whole() {
-	for _, name := range []string{limitParam.name, cursorParam.name} {
+	for _, name := range []string{limitParam.Name, cursorParam.Name} {
 		if c.text(name) != "" {
 			c.mark("query."+name, "%s does not go with %s: the answer is whole", name, typeNDJSON)
 		}

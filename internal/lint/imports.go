@@ -51,8 +51,13 @@ func plan() []layer {
 		{dir: "internal/config", may: ". internal/spell"},
 		{dir: "internal/httpconn", may: "internal/rwlock internal/sleep"},
 		{dir: "internal/jsonout", pure: true, may: ". client internal/ingest/jsonscan"},
+		{dir: "internal/access", may: ". internal/session internal/sleep"},
+		{dir: "internal/httpapi/openapi", pure: true, may: "."},
+		{dir: "internal/httpapi/strictjson", pure: true, may: ". internal/ingest " +
+			"internal/ingest/jsonscan internal/spell"},
 		// The types of answers are the client's.
-		{dir: "internal/httpapi", may: ". client internal/intake internal/live internal/sleep " +
+		{dir: "internal/httpapi", may: ". client internal/access internal/httpapi/openapi " +
+			"internal/httpapi/strictjson internal/intake internal/live " +
 			"internal/spell internal/session internal/ui internal/ingest " +
 			"internal/ingest/jsonfeed internal/ingest/jsonscan internal/jsonout"},
 
@@ -195,9 +200,11 @@ func owners() []owner {
 		{"github.com/aws/smithy-go", []string{"internal/store/dynamostore/ddb",
 			"internal/store/dynamostore/provision"}},
 		{"github.com/quasilyte/go-ruleguard/dsl", []string{"internal/lint/ruleguard"}},
-		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpapi"}},
+		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpapi/openapi"}},
 		{"github.com/swaggest/swgui", []string{"internal/httpapi"}},
-		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},
+		{"github.com/prometheus/client_golang", []string{
+			"internal/httpapi", "internal/access", "internal/app",
+		}},
 		{"github.com/klauspost/compress", []string{
 			"internal/backup", "internal/httpapi", "internal/ingest/table",
 			"internal/store/pebblestore",

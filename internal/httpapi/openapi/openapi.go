@@ -1,4 +1,10 @@
-package httpapi
+// Package openapi makes the OpenAPI document of the API from its operations: what each of them is
+// sent, what it answers, and how it may fail. The schemas of answers are derived from their Go
+// types, so the document and the answers can't disagree.
+//
+// The package knows no handler, and does not serve the document. Only it imports huma, which models
+// the document.
+package openapi
 
 import (
 	"cmp"
@@ -6,7 +12,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -23,10 +28,6 @@ a path does not take is one, 405, with ` + "`Allow`" + `. Lists hold at most 1,0
 	"`next` and the `Link`" + ` header lead to the next one. A page may hold fewer items than its
 limit and still have a next one: it ends early at about 4 MB.`
 
-// alwaysPossible are the errors that any request may get: a parameter that is not known, an Origin
-// that is another site's, a Host that is, a fault of this side.
-var alwaysPossible = []int{400, 403, 421, 500}
-
 var tags = []*huma.Tag{
 	{Name: "events", Description: "What the devices reported"},
 	{Name: "devices", Description: "What the devices show now, and for how long"},
@@ -37,23 +38,72 @@ var tags = []*huma.Tag{
 }
 
 // pathDetails describes the wildcards of the paths.
-var pathDetails = map[string]param{
-	"device":     {detail: "The device", example: "press-7"},
-	"operator":   {detail: "The operator", example: "Liz"},
-	"supervisor": {detail: "The supervisor", example: "Sara"},
-	"tenant":     {detail: "The tenant", example: "plant-2"},
-	"metric":     {detail: "The metric", example: "temperature"},
-	"time":       {detail: "The time of the entry", example: "2020-04-24T14:40:00Z"},
-	"state":      {detail: "The state of the entry", example: "WARNING1"},
+var pathDetails = map[string]Param{
+	"device":     {Detail: "The device", Example: "press-7"},
+	"operator":   {Detail: "The operator", Example: "Liz"},
+	"supervisor": {Detail: "The supervisor", Example: "Sara"},
+	"tenant":     {Detail: "The tenant", Example: "plant-2"},
+	"metric":     {Detail: "The metric", Example: "temperature"},
+	"time":       {Detail: "The time of the entry", Example: "2020-04-24T14:40:00Z"},
+	"state":      {Detail: "The state of the entry", Example: "WARNING1"},
 }
 
-// document makes the OpenAPI document of the routes, as JSON and as YAML.
-func document(version string, routes []*route) (text, yaml []byte) {
-	d := newDocumenter(version)
-	for _, r := range routes {
-		if !r.hidden {
-			d.api.AddOperation(d.operation(r))
-		}
+// API is what the operations have in common.
+type API struct {
+	Version string
+	Problem func(status int) any // an example of an error
+	Retry   func(status int) bool
+}
+
+// Operation is one request of the API.
+type Operation struct {
+	Method, Path, Name, Tag, Summary, Detail string
+
+	PathNames []string // the wildcards of the path
+	Query     []Param
+	Tenant    bool     // it is about a tenant, which a header names
+	Open      bool     // it needs no token
+	Body      *Content // nil: it takes none
+	Answer    *Content // nil: an answer without content
+	Lines     bool     // the answer is NDJSON where that is asked for
+	Statuses  []int    // of success
+	Errors    []int    // all that are possible
+}
+
+// Param is a parameter of the query.
+type Param struct {
+	Name    string
+	Detail  string
+	Example any
+	Values  []any   // the only ones, where they are a few
+	Initial any     // what is assumed without it
+	Most    float64 // of a number from 1 on; 0: it is text
+}
+
+// Content is what is sent in one direction.
+type Content struct {
+	Media   string       // application/json unless set
+	Kind    reflect.Type // the schema is derived from it
+	Schema  *Schema      // or else it is this one
+	Name    string       // of the schema, for programs that are generated
+	Example any
+	List    bool // a page, with a Link header
+	Feed    bool // one of them, an array of them, or NDJSON
+}
+
+// Schema says what JSON may be.
+type Schema = huma.Schema
+
+const (
+	typeJSON   = "application/json"
+	typeNDJSON = "application/x-ndjson"
+)
+
+// Document makes the document of operations, as JSON and as YAML.
+func Document(api API, operations []Operation) (text, yaml []byte) {
+	d := newDocumenter(api)
+	for i := range operations {
+		d.api.AddOperation(d.operation(&operations[i]))
 	}
 	d.loosen()
 	text, err := json.Marshal(d.api)
@@ -61,24 +111,25 @@ func document(version string, routes []*route) (text, yaml []byte) {
 		yaml, err = d.api.YAML()
 	}
 	if err != nil {
-		panic("httpapi: the OpenAPI document can't be written: " + err.Error())
+		panic("openapi: the document can't be written: " + err.Error())
 	}
 	return text, yaml
 }
 
 type documenter struct {
+	API
 	api     *huma.OpenAPI
 	schemas huma.Registry
 	sent    []*huma.Schema // of bodies, in which a field that is not known is refused
 }
 
-func newDocumenter(version string) *documenter {
+func newDocumenter(of API) *documenter {
 	schemas := huma.NewMapRegistry(schemaPrefix, schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Time](), reflect.TypeFor[timeSchema]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.JSON](), reflect.TypeFor[objectSchema]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Metrics](), reflect.TypeFor[metricsSchema]())
-	version = cmp.Or(version, "0")
-	return &documenter{schemas: schemas, api: &huma.OpenAPI{
+	version := cmp.Or(of.Version, "0")
+	return &documenter{API: of, schemas: schemas, api: &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info:    &huma.Info{Title: "Andon", Version: version, Description: description},
 		Tags:    tags,
@@ -118,7 +169,7 @@ func (timeSchema) Schema(huma.Registry) *huma.Schema {
 }
 
 // Schema is that of any object.
-func (objectSchema) Schema(huma.Registry) *huma.Schema { return anySchema() }
+func (objectSchema) Schema(huma.Registry) *huma.Schema { return AnyObject() }
 
 // Schema is that of names with numbers.
 func (metricsSchema) Schema(huma.Registry) *huma.Schema {
@@ -127,54 +178,43 @@ func (metricsSchema) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-func anySchema() *huma.Schema {
+// AnyObject is the schema of any object.
+func AnyObject() *Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
-func textSchema() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
+// Text is the schema of a string.
+func Text() *Schema { return &huma.Schema{Type: huma.TypeString} }
 
-func (d *documenter) operation(r *route) *huma.Operation {
-	return &huma.Operation{
-		Method: r.method, Path: r.fullPath(), OperationID: r.name,
-		Tags: []string{r.tag}, Summary: r.summary, Description: r.description(),
-		Parameters:  d.parameters(r),
-		RequestBody: d.requestBody(r.body),
-		Responses:   d.responses(r),
-		Security:    r.security(),
+func (d *documenter) operation(o *Operation) *huma.Operation {
+	made := &huma.Operation{
+		Method: o.Method, Path: o.Path, OperationID: o.Name,
+		Tags: []string{o.Tag}, Summary: o.Summary, Description: o.Detail,
+		Parameters:  parameters(o),
+		RequestBody: d.requestBody(o.Body),
+		Responses:   d.responses(o),
 	}
+	if o.Open {
+		made.Security = []map[string][]string{{}}
+	}
+	return made
 }
 
-// description is the detail of a route, with why its order can't be chosen where it can't.
-func (r *route) description() string {
-	if r.fixedOrder == "" {
-		return r.detail
-	}
-	return strings.TrimSpace(r.detail + " There is no `order`: " + r.fixedOrder + ".")
-}
-
-// security says that a route needs no token; nil: what the document says holds.
-func (r *route) security() []map[string][]string {
-	if r.open {
-		return []map[string][]string{{}}
-	}
-	return nil
-}
-
-func (d *documenter) parameters(r *route) []*huma.Param {
+func parameters(o *Operation) []*huma.Param {
 	var params []*huma.Param
-	for _, name := range r.pathNames() {
+	for _, name := range o.PathNames {
 		p := pathDetails[name]
 		params = append(params, &huma.Param{
-			Name: name, In: "path", Required: true, Description: p.detail, Example: p.example,
-			Schema: textSchema(),
+			Name: name, In: "path", Required: true, Description: p.Detail, Example: p.Example,
+			Schema: Text(),
 		})
 	}
-	for _, p := range r.query {
+	for _, p := range o.Query {
 		params = append(params, &huma.Param{
-			Name: p.name, In: "query", Description: p.described(), Schema: p.schema(),
+			Name: p.Name, In: "query", Description: p.described(), Schema: p.schema(),
 		})
 	}
-	if !r.outside && !r.tenantless {
+	if o.Tenant {
 		params = append(params, &huma.Param{
 			Name: "Andon-Tenant", In: "header",
 			Description: "The tenant that is asked about; `default` without it. Example: `plant-2`",
@@ -186,115 +226,90 @@ func (d *documenter) parameters(r *route) []*huma.Param {
 
 // described is the detail with the example. The page at /docs would fill an example of its own in,
 // and ask for what is not there, such as the page behind a cursor.
-func (p param) described() string {
-	return fmt.Sprintf("%s. Example: `%v`", p.detail, p.example)
+func (p Param) described() string {
+	return fmt.Sprintf("%s. Example: `%v`", p.Detail, p.Example)
 }
 
-func (p param) schema() *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Enum: p.values, Default: p.initial}
-	if p.most > 0 {
+func (p Param) schema() *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Enum: p.Values, Default: p.Initial}
+	if p.Most > 0 {
 		least := 1.0
-		s.Type, s.Minimum, s.Maximum = huma.TypeInteger, &least, &p.most
+		s.Type, s.Minimum, s.Maximum = huma.TypeInteger, &least, &p.Most
 	}
 	return s
 }
 
-func (d *documenter) requestBody(body *content) *huma.RequestBody {
+func (d *documenter) requestBody(body *Content) *huma.RequestBody {
 	if body == nil {
 		return nil
 	}
-	if !body.feed {
-		if body.kind != nil {
-			d.sent = append(d.sent, d.schemas.Schema(body.kind, true, body.kind.Name()))
+	if !body.Feed {
+		if body.Kind != nil {
+			d.sent = append(d.sent, d.schemas.Schema(body.Kind, true, body.Kind.Name()))
 		}
 		return &huma.RequestBody{Required: true, Content: d.media(body)}
 	}
-	d.schemas.Map()[body.name] = body.schema
-	if body.schema.AdditionalProperties == nil {
-		d.sent = append(d.sent, body.schema)
+	d.schemas.Map()[body.Name] = body.Schema
+	if body.Schema.AdditionalProperties == nil {
+		d.sent = append(d.sent, body.Schema)
 	}
-	one := &huma.Schema{Ref: schemaPrefix + body.name}
+	one := &huma.Schema{Ref: schemaPrefix + body.Name}
 	many := &huma.Schema{Type: huma.TypeArray, Items: one}
-	line, err := json.Marshal(body.example)
+	line, err := json.Marshal(body.Example)
 	if err != nil {
 		panic("httpapi: an example can't be written: " + err.Error())
 	}
 	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		typeJSON: {
-			Schema: &huma.Schema{OneOf: []*huma.Schema{one, many}}, Example: body.example,
+			Schema: &huma.Schema{OneOf: []*huma.Schema{one, many}}, Example: body.Example,
 		},
-		typeNDJSON: {Schema: textSchema(), Example: string(line) + "\n"},
+		typeNDJSON: {Schema: Text(), Example: string(line) + "\n"},
 	}}
 }
 
-func (d *documenter) media(c *content) map[string]*huma.MediaType {
-	schema := c.schema
-	if c.kind != nil {
-		schema = d.schemas.Schema(c.kind, true, c.kind.Name())
+func (d *documenter) media(c *Content) map[string]*huma.MediaType {
+	schema := c.Schema
+	if c.Kind != nil {
+		schema = d.schemas.Schema(c.Kind, true, c.Kind.Name())
 	}
-	media := cmp.Or(c.media, typeJSON)
-	return map[string]*huma.MediaType{media: {Schema: schema, Example: c.example}}
+	media := cmp.Or(c.Media, typeJSON)
+	return map[string]*huma.MediaType{media: {Schema: schema, Example: c.Example}}
 }
 
-func (d *documenter) responses(r *route) map[string]*huma.Response {
+func (d *documenter) responses(o *Operation) map[string]*huma.Response {
 	all := map[string]*huma.Response{}
-	for _, status := range r.statuses {
+	for _, status := range o.Statuses {
 		response := &huma.Response{Description: http.StatusText(status)}
-		if r.answer != nil {
-			response.Content = d.media(r.answer)
-			if r.lines {
-				response.Content[typeNDJSON] = &huma.MediaType{Schema: textSchema()}
+		if o.Answer != nil {
+			response.Content = d.media(o.Answer)
+			if o.Lines {
+				response.Content[typeNDJSON] = &huma.MediaType{Schema: Text()}
 			}
-			if r.answer.list {
+			if o.Answer.List {
 				response.Headers = map[string]*huma.Param{"Link": {
 					Description: `The next page, rel="next"; absent on the last one`,
-					Schema:      textSchema(),
+					Schema:      Text(),
 				}}
 			}
 		}
 		all[strconv.Itoa(status)] = response
 	}
-	for _, status := range r.possibleErrors() {
+	for _, status := range o.Errors {
 		all[strconv.Itoa(status)] = d.problem(status)
 	}
 	return all
 }
 
-// possibleErrors are the errors of a route, those of its body included.
-func (r *route) possibleErrors() []int {
-	all := append(slices.Clone(alwaysPossible), r.errors...)
-	if !r.open {
-		all = append(all, http.StatusUnauthorized)
-	}
-	if !r.outside { // it asks the store, in its turn
-		all = append(all, http.StatusServiceUnavailable, http.StatusTooManyRequests)
-	}
-	if !r.outside && !r.tenantless { // for a tenant that may not be there
-		all = append(all, http.StatusNotFound)
-	}
-	if r.body != nil {
-		all = append(all, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
-			http.StatusUnsupportedMediaType)
-	}
-	if r.method != http.MethodGet && !r.readOnly {
-		all = append(all, http.StatusInsufficientStorage)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 func (d *documenter) problem(status int) *huma.Response {
-	example := problem{
-		Title: http.StatusText(status), Status: status,
-		Detail: "what is wrong, in a sentence", RequestID: "3FQ7Y4K2M6XJH5ZC",
-	}
+	example := d.Problem(status)
 	response := &huma.Response{
 		Description: http.StatusText(status),
-		Content: map[string]*huma.MediaType{typeProblem: {
-			Schema: d.schemas.Schema(reflect.TypeFor[problem](), true, ""), Example: example,
+		Content: map[string]*huma.MediaType{"application/problem+json": {
+			Schema:  d.schemas.Schema(reflect.TypeOf(example), true, ""),
+			Example: example,
 		}},
 	}
-	if retryAfter[status] != "" {
+	if d.Retry(status) {
 		response.Headers = map[string]*huma.Param{"Retry-After": {
 			Description: "Seconds to wait", Schema: &huma.Schema{Type: huma.TypeInteger},
 		}}
@@ -335,55 +350,38 @@ func (d *documenter) close(s *huma.Schema) {
 	}
 }
 
-// accountContent is the answer to a body of many entries.
-func accountContent() *content {
-	type account struct {
-		Accepted      int               `json:"accepted"`
-		New           *int              `json:"new,omitempty" doc:"with outcomes=true"`
-		Unchanged     *int              `json:"unchanged,omitempty" doc:"with outcomes=true"`
-		UnknownStates []andon.State     `json:"unknown_states,omitempty" doc:"accepted ones"`
-		Replaced      *int              `json:"replaced,omitempty" doc:"with outcomes=true"`
-		Rejected      []andon.Rejection `json:"rejected"`
-	}
-	why := "at byte 14: state is missing"
-	return &content{kind: reflect.TypeFor[account](), example: account{
-		Accepted: 999, Rejected: []andon.Rejection{{Index: 2, Line: 3, Error: why}},
-	}}
-}
-
 // The schemas of entries are those of what is sent, of which less is required than is answered.
 
-func sentContent(name string, schema *huma.Schema, example any) *content {
-	return &content{feed: true, name: name, schema: schema, example: example}
-}
-
-func eventSchema() *huma.Schema {
-	s := anySchema()
+// Event is the schema of a sent event.
+func Event() *Schema {
+	s := AnyObject()
 	s.Description = "Fields that are not known join the attributes"
 	s.Required = []string{"device", "state"}
 	s.Properties = map[string]*huma.Schema{
-		"device": textSchema(), "time": sentTimeSchema(), "state": textSchema(),
-		"operator": textSchema(), "escalated_to": textSchema(), "message": textSchema(),
-		"attributes": anySchema(),
+		"device": Text(), "time": sentTimeSchema(), "state": Text(),
+		"operator": Text(), "escalated_to": Text(), "message": Text(),
+		"attributes": AnyObject(),
 	}
 	return s
 }
 
-func readingSchema() *huma.Schema {
-	s := anySchema()
+// Reading is the schema of a sent reading.
+func Reading() *Schema {
+	s := AnyObject()
 	s.Required = []string{"device"}
 	s.Properties = map[string]*huma.Schema{
-		"device": textSchema(), "time": sentTimeSchema(),
-		"metrics": metricsSchema{}.Schema(nil), "metadata": anySchema(),
+		"device": Text(), "time": sentTimeSchema(),
+		"metrics": metricsSchema{}.Schema(nil), "metadata": AnyObject(),
 	}
 	return s
 }
 
-func assignmentSchema() *huma.Schema {
+// Assignment is the schema of a sent assignment.
+func Assignment() *Schema {
 	return &huma.Schema{
 		Type: huma.TypeObject, Required: []string{"device", "operator"},
 		Properties: map[string]*huma.Schema{
-			"device":   textSchema(),
+			"device":   Text(),
 			"operator": {Type: huma.TypeString, Nullable: true, Description: "null: nobody"},
 		},
 	}

@@ -1,4 +1,13 @@
-package httpapi
+// Package strictjson reads a body that is one JSON object into a struct, and refuses what
+// encoding/json would pass over.
+//
+// encoding/json alone would take a field by another case, the last of two, and an absent one for
+// null. Here a field is known by its exact name, is there once, and must be there unless its tag
+// has omitempty; then null is as good as absent. Values are of the types that encoding/json knows;
+// structs, pointers to them and slices of them are read as strictly.
+//
+// The package knows no request and no field. Its errors are Invalid, and name the field at fault.
+package strictjson
 
 import (
 	"encoding"
@@ -15,12 +24,8 @@ import (
 	"github.com/andonhq/andon/internal/spell"
 )
 
-// decode reads a body that is one JSON object into a struct. encoding/json alone would take a field
-// by another case, the last of two, and an absent one for null; here a field is known by its exact
-// name, stands once, and must be there unless its tag has omitempty; then null is as good as
-// absent. Values are of the types that encoding/json knows; structs, pointers to them and slices of
-// them are read as strictly.
-func decode(text string, into any) error {
+// Decode reads text into a struct, to which into points.
+func Decode(text string, into any) error {
 	s := &jsonscan.Scanner{Text: text}
 	if s.Next(); s.At == len(text) {
 		return andon.AtField("body", "the body is empty")
@@ -85,8 +90,8 @@ func decodeScalar(text, location string, v reflect.Value) error {
 	return nil
 }
 
-// plainString sets a string that stands as it is, as nearly all do: encoding/json takes five times
-// as long for it. The scanner has looked at the text.
+// plainString sets a string without escapes, as nearly all are: encoding/json takes five times as
+// long for it. The scanner has checked the text.
 func plainString(text string, v reflect.Value) bool {
 	if v.Kind() != reflect.String || text[0] != '"' || strings.IndexByte(text, '\\') >= 0 {
 		return false
@@ -147,7 +152,7 @@ func decodeStruct(s *jsonscan.Scanner, location string, v reflect.Value) error {
 	}
 }
 
-// jsonField is a field of a struct as JSON has it; it stands where the field stands in the struct.
+// jsonField is a field of a struct as JSON has it; its index is that of the field in the struct.
 type jsonField struct {
 	name     string
 	optional bool

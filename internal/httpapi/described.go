@@ -1,0 +1,92 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/openapi"
+)
+
+// document makes the OpenAPI document of routes, as JSON and as YAML.
+func (a *API) document(routes []*route) (text, yaml []byte) {
+	var operations []openapi.Operation
+	for _, r := range routes {
+		if !r.hidden {
+			operations = append(operations, r.operation())
+		}
+	}
+	return openapi.Document(openapi.API{
+		Version: a.options.Version.Version,
+		Problem: func(status int) any {
+			return problem{
+				Title: http.StatusText(status), Status: status,
+				Detail: "what is wrong, in a sentence", RequestID: "3FQ7Y4K2M6XJH5ZC",
+			}
+		},
+		Retry: func(status int) bool { return retryAfter[status] != "" },
+	}, operations)
+}
+
+// operation describes the route.
+func (r *route) operation() openapi.Operation {
+	detail := r.detail
+	if r.fixedOrder != "" {
+		detail = strings.TrimSpace(detail + " There is no `order`: " + r.fixedOrder + ".")
+	}
+	return openapi.Operation{
+		Method: r.method, Path: r.fullPath(), PathNames: r.pathNames(), Name: r.name, Tag: r.tag,
+		Summary: r.summary, Detail: detail, Query: r.query, Tenant: !r.outside && !r.tenantless,
+		Open: r.open, Body: r.body, Answer: r.answer, Lines: r.lines,
+		Statuses: r.statuses, Errors: r.possibleErrors(),
+	}
+}
+
+// alwaysPossible are the errors that any request may get: a parameter that is not known, an Origin
+// that is another site's, a Host that is, a fault of this side.
+var alwaysPossible = []int{400, 403, 421, 500}
+
+// possibleErrors are the errors of a route, those of its body included.
+func (r *route) possibleErrors() []int {
+	all := append(slices.Clone(alwaysPossible), r.errors...)
+	if !r.open {
+		all = append(all, http.StatusUnauthorized)
+	}
+	if !r.outside { // it asks the store, in its turn
+		all = append(all, http.StatusServiceUnavailable, http.StatusTooManyRequests)
+	}
+	if !r.outside && !r.tenantless { // for a tenant that may not be there
+		all = append(all, http.StatusNotFound)
+	}
+	if r.body != nil {
+		all = append(all, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
+			http.StatusUnsupportedMediaType)
+	}
+	if r.method != http.MethodGet && !r.readOnly {
+		all = append(all, http.StatusInsufficientStorage)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// accountContent is the answer to a body of many entries.
+func accountContent() *content {
+	type account struct {
+		Accepted      int               `json:"accepted"`
+		New           *int              `json:"new,omitempty" doc:"with outcomes=true"`
+		Unchanged     *int              `json:"unchanged,omitempty" doc:"with outcomes=true"`
+		UnknownStates []andon.State     `json:"unknown_states,omitempty" doc:"accepted ones"`
+		Replaced      *int              `json:"replaced,omitempty" doc:"with outcomes=true"`
+		Rejected      []andon.Rejection `json:"rejected"`
+	}
+	why := "at byte 14: state is missing"
+	return &content{Kind: reflect.TypeFor[account](), Example: account{
+		Accepted: 999, Rejected: []andon.Rejection{{Index: 2, Line: 3, Error: why}},
+	}}
+}
+
+func sentContent(name string, schema *openapi.Schema, example any) *content {
+	return &content{Feed: true, Name: name, Schema: schema, Example: example}
+}
