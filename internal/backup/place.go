@@ -99,43 +99,26 @@ func openDirectory(dir string, passed func(io.Reader) io.Reader) io.ReadCloser {
 // what is missing. Other files in there are no part of it.
 func (x *writer) directory(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, sumsFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return x.part(dir, aboutFile)
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	var sums []sum
-	if err := json.Unmarshal(text, &sums); err != nil {
-		return andon.Errorf(andon.Damaged, "the backup is damaged: %s can't be read: %w",
-			sumsFile, err)
+	if err == nil && json.Unmarshal(text, &sums) != nil {
+		return andon.Errorf(andon.Damaged, "the backup is damaged: %s can't be read", sumsFile)
 	}
-	if err := x.part(dir, aboutFile); err != nil {
-		return err
-	}
+	names := []string{aboutFile}
 	for _, s := range sums {
 		if !isPlain(s.Name) {
 			return andon.Errorf(andon.Damaged,
 				"the backup is damaged: %s names %q", sumsFile, s.Name)
 		}
-		if err := x.part(dir, s.Name); err != nil {
-			return err
+		names = append(names, s.Name)
+	}
+	for _, name := range append(names, sumsFile) {
+		err := x.file(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("read %s: %w", name, err)
 		}
 	}
-	if err := x.part(dir, sumsFile); err != nil {
-		return err
-	}
 	return x.tar.Close()
-}
-
-// part writes a file, unless it is not there.
-func (x *writer) part(dir, name string) error {
-	err := x.file(filepath.Join(dir, name))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -153,4 +154,33 @@ func TestStrangeStatesAreFew(t *testing.T) {
 	if got := s.note("metro"); got != want || len(s.names) != keptStrange {
 		t.Errorf("got %s", got)
 	}
+}
+
+// TestInterruptedWhileTheFileHangs: an import ends with its context, also while a read of its file
+// does not end, and what was sent until then is counted.
+func TestInterruptedWhileTheFileHangs(t *testing.T) {
+	const rows = 100
+	ctx, cancel := context.WithCancel(t.Context())
+	hang, ended := make(chan struct{}), make(chan struct{})
+	file := func(yield func(placed, error) bool) {
+		defer close(ended)
+		for n := range rows {
+			device := andon.DeviceID(fmt.Sprint("d", n%7))
+			e := &andon.Event{Device: device, Time: andon.MinTime + andon.Time(n), State: "NORMAL"}
+			if !yield(placed{Index: n, Line: n + 1, Value: entry{Event: e}}, nil) {
+				return
+			}
+		}
+		cancel()
+		<-hang
+	}
+	s := sender{report: newReport("-", nil, nil), batch: 3, dryRun: true}
+	if err := s.run(ctx, file); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	if n := s.report.accepted(); n == 0 || n > rows {
+		t.Errorf("%d rows are accepted", n)
+	}
+	close(hang)
+	<-ended
 }
