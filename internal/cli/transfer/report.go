@@ -69,7 +69,9 @@ func (r *report) count(kind string, lines []line, result client.Result) {
 		}
 		r.waiting = append(r.waiting, why)
 	}
-	r.Accepted[kind] += max(result.Accepted, 0)
+	if result.Accepted > 0 {
+		r.Accepted[kind] += result.Accepted
+	}
 	r.New, r.Same, r.Replaced = r.New+result.New, r.Same+result.Unchanged,
 		r.Replaced+result.Replaced
 	for i := range lines {

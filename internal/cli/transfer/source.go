@@ -87,6 +87,8 @@ func (s *source) read(p *command.Program, o *importOptions, in *bufio.Reader) (e
 	isModel := o.workbench || workbench.Begins(begins)
 	isArchive := bytes.HasPrefix(begins, []byte(archiveBegins)) && !o.workbench
 	switch {
+	case o.assigns:
+		return s.readTable(p, o, in)
 	case o.workbench && slices.Contains([]string{".csv", ".tsv"}, o.extension()):
 		s.entries, err = sampleEntries(o, in)
 		return err
