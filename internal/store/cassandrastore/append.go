@@ -49,15 +49,10 @@ func (s *Store) Append(
 		_, err := s.tenant(ctx, id)
 		return err
 	}
-	for len(events) > 0 {
-		n := min(len(events), eventsAtOnce)
-		for n < len(events) && events[n].Device == events[n-1].Device {
-			n++
-		}
-		if err := s.appendPart(ctx, id, received, events[:n]); err != nil {
+	for part := range shared.Parts(events) {
+		if err := s.appendPart(ctx, id, received, part); err != nil {
 			return err
 		}
-		events = events[n:]
 	}
 	return nil
 }
@@ -83,10 +78,6 @@ func (s *Store) appendPart(
 	return cql.Failure("append", err)
 }
 
-// eventsAtOnce is how many events of a request are appended together, plus the rest of the last
-// device. It bounds the time from reading a device to the end of writing to it.
-const eventsAtOnce = 2000
-
 // append writes all events of some devices. It gives up when it takes too long, since other
 // processes may have concluded something from not seeing the write.
 func (s *Store) append(
@@ -98,7 +89,7 @@ func (s *Store) append(
 		index: s.newIndexRows(t.Key, s.ttl(w.Retention)),
 	}
 	var ids []andon.DeviceID
-	for part := range rows.ByDevice(events, deviceOfEvent) {
+	for part := range shared.ByDevice(events, deviceOfEvent) {
 		a.devices = append(a.devices, &deviceAppend{events: part})
 		ids = append(ids, part[0].Device)
 	}

@@ -190,7 +190,7 @@ func (s *Store) insert(ctx context.Context, events []andon.Event) error {
 		store: s, tenant: &rows.Tenant{Tenant: &shared.Tenant{Key: key}}, stamp: s.stamp(),
 		index: s.newIndexRows(key, s.ttl(andon.Forever)),
 	}
-	for part := range rows.ByDevice(events, deviceOfEvent) {
+	for part := range shared.ByDevice(events, deviceOfEvent) {
 		a.entries(&deviceAppend{events: part, is: &view{}, answers: rows.Named(part)})
 	}
 	return cql.Failure("write", (&baseline{store: s}).send(ctx, a.log))

@@ -28,7 +28,7 @@ func (s *Store) AppendReadings(
 	w := s.working.Load()
 	messages := joinByTime(readings)
 	var ids []andon.DeviceID
-	for part := range rows.ByDevice(messages, deviceOfReading) {
+	for part := range shared.ByDevice(messages, deviceOfReading) {
 		ids = append(ids, part[0].Device)
 	}
 	began := s.processes.now()
@@ -39,7 +39,7 @@ func (s *Store) AppendReadings(
 	defer slots.Give()
 	stamp, index := s.stamp(), s.newIndexRows(t.Key, s.ttl(w.Readings))
 	var all []cql.Mutation
-	for part := range rows.ByDevice(messages, deviceOfReading) {
+	for part := range shared.ByDevice(messages, deviceOfReading) {
 		all = append(all, rows.InsertReadings(t.Key, stamp, index, part)...)
 		all = append(all, cql.One(
 			"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? "+
@@ -77,9 +77,7 @@ func joinByTime(readings []andon.Reading) []andon.Reading {
 	joined := sorted[:0]
 	for _, r := range sorted {
 		if n := len(joined); n > 0 && joined[n-1].Device == r.Device && joined[n-1].Time == r.Time {
-			have := &joined[n-1]
-			have.Metrics = have.Metrics.Join(r.Metrics)
-			have.Metadata = cmp.Or(r.Metadata, have.Metadata)
+			shared.JoinReading(&joined[n-1], &r)
 			continue
 		}
 		joined = append(joined, r)

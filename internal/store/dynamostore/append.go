@@ -12,10 +12,6 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// eventsAtOnce is how many events of a request are written together. A device is not divided, so
-// there may be more.
-const eventsAtOnce = 2000
-
 // Append implements andon.Log. It writes the events in batches, and then once what each device
 // shows.
 func (s *Store) Append(
@@ -29,16 +25,13 @@ func (s *Store) Append(
 	case events[0].Device == events[last].Device:
 		return s.appendJoined(ctx, id, &sent[andon.Event]{received: received, all: events})
 	}
-	for len(events) > 0 {
-		n := 0
-		err := s.following(ctx, id, func(t *tenant) (err error) {
-			n, err = s.appendPart(ctx, t, received, events)
-			return err
+	for part := range shared.Parts(events) {
+		err := s.following(ctx, id, func(t *tenant) error {
+			return s.appendPart(ctx, t, received, part)
 		})
 		if err != nil {
 			return err
 		}
-		events = events[n:]
 	}
 	return nil
 }
@@ -119,27 +112,22 @@ func (s *Store) appendJoined(
 	})
 }
 
-// appendPart appends the events of the first devices, and returns how many those are.
+// appendPart appends all events of some devices.
 func (s *Store) appendPart(
 	ctx context.Context, t *tenant, received andon.Time, events []andon.Event,
-) (n int, err error) {
+) error {
 	a := s.appending(t, received)
 	var ids []andon.DeviceID
-	for n < len(events) && n < eventsAtOnce {
-		end := n + 1
-		for end < len(events) && events[end].Device == events[n].Device {
-			end++
-		}
-		a.devices = append(a.devices, &deviceAppend{events: events[n:end:end]})
-		ids = append(ids, events[n].Device)
-		n = end
+	for part := range shared.ByDevice(events, shared.OfEvent) {
+		a.devices = append(a.devices, &deviceAppend{events: part})
+		ids = append(ids, part[0].Device)
 	}
 	taken, err := s.devices.Take(ctx, t.Key, ids...)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer taken.Give()
-	return n, a.run(ctx, taken)
+	return a.run(ctx, taken)
 }
 
 func (s *Store) appending(t *tenant, received andon.Time) *appending {

@@ -1,7 +1,6 @@
 package dynamostore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -11,6 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // The newest escalation record of an entry is one item, which is in GSI2 unless it is a withdrawal.
@@ -138,11 +138,6 @@ func (s *Store) replaceLatest(
 	return s.db.Swap(ctx, tableLog, key, i, c)
 }
 
-// compareRecords puts the newest record first; of two at one time the one whose To comes first.
-func compareRecords(a, b andon.Escalation) int {
-	return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))
-}
-
 // insert adds a record with its own time among those of its entry. The same record twice is one.
 func (s *Store) insert(ctx context.Context, t *tenant, d *device, r latestRecord) error {
 	for tries := 0; ; tries++ {
@@ -150,7 +145,7 @@ func (s *Store) insert(ctx context.Context, t *tenant, d *device, r latestRecord
 		if err != nil {
 			return err
 		}
-		if was.version != 0 && compareRecords(r.Escalation, was.Escalation) > 0 {
+		if was.version != 0 && shared.CompareEscalations(r.Escalation, was.Escalation) > 0 {
 			former := escalationItem(formerKey(t, d, &r.Escalation), &r.Escalation)
 			return s.db.Write(ctx, ddb.Write{Table: tableLog, Put: former})
 		}
@@ -184,9 +179,9 @@ func (s *Store) escalations(
 	}
 	all = append([]andon.Escalation{newest.Escalation}, former...)
 	// The newest may have been copied to the earlier ones already, where its successor was not put.
-	slices.SortStableFunc(all, compareRecords)
+	slices.SortStableFunc(all, shared.CompareEscalations)
 	return slices.CompactFunc(all, func(a, b andon.Escalation) bool {
-		return compareRecords(a, b) == 0
+		return shared.CompareEscalations(a, b) == 0
 	}), nil
 }
 

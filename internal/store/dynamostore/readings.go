@@ -227,8 +227,8 @@ func (s *Store) instants(
 func joined(found []message) andon.Reading {
 	slices.SortFunc(found, func(a, b message) int { return cmp.Compare(a.delivery, b.delivery) })
 	r := found[0].Reading
-	for _, m := range found[1:] {
-		r.Metrics, r.Metadata = r.Metrics.Join(m.Metrics), cmp.Or(m.Metadata, r.Metadata)
+	for i := range found[1:] {
+		shared.JoinReading(&r, &found[i+1].Reading)
 	}
 	return r
 }

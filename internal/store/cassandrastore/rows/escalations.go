@@ -2,7 +2,6 @@ package rows
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"iter"
@@ -176,7 +175,5 @@ func escalationsOf(device andon.DeviceID, rows []escalationRow) []andon.Escalati
 // NewestOf returns the newest of the escalations of one entry: by when it was made, and of two at
 // one time the one whose supervisor comes first.
 func NewestOf(records []andon.Escalation) andon.Escalation {
-	return slices.MinFunc(records, func(a, b andon.Escalation) int {
-		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))
-	})
+	return slices.MinFunc(records, shared.CompareEscalations)
 }

@@ -64,9 +64,7 @@ func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
 		}
 	}
 	e.Withdrawn = withdrawalOf(device, rows)
-	slices.SortFunc(e.Escalations, func(a, b andon.Escalation) int {
-		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))
-	})
+	slices.SortFunc(e.Escalations, shared.CompareEscalations)
 	e.Escalations = slices.CompactFunc(e.Escalations, func(a, b andon.Escalation) bool {
 		return a.At == b.At && a.To == b.To // in two shards
 	})

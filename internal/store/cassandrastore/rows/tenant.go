@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,21 +134,4 @@ func Bucket(id string) int {
 func TenantOf(key string) andon.TenantID {
 	id, _, _ := strings.Cut(key, "\t")
 	return andon.TenantID(id)
-}
-
-// ByDevice returns the parts of items that are of one device each. Items are in the order of their
-// devices.
-func ByDevice[T any](items []T, device func(*T) *andon.DeviceID) iter.Seq[[]T] {
-	return func(yield func([]T) bool) {
-		for len(items) > 0 {
-			n := 1
-			for n < len(items) && *device(&items[n]) == *device(&items[0]) {
-				n++
-			}
-			if !yield(items[:n:n]) {
-				return
-			}
-			items = items[n:]
-		}
-	}
 }

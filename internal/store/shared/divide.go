@@ -1,0 +1,59 @@
+package shared
+
+import (
+	"cmp"
+	"iter"
+
+	"github.com/andonhq/andon"
+)
+
+// eventsAtOnce is how many events of a request are written together. It bounds the time from reading
+// a device to the end of writing to it.
+const eventsAtOnce = 2000
+
+// Parts divides the events of a request into parts that are written one after the other. They are in
+// the order of their devices, and no device is divided, so a part may be larger than others.
+func Parts(events []andon.Event) iter.Seq[[]andon.Event] {
+	return func(yield func([]andon.Event) bool) {
+		for len(events) > 0 {
+			n := min(len(events), eventsAtOnce)
+			for n < len(events) && events[n].Device == events[n-1].Device {
+				n++
+			}
+			if !yield(events[:n:n]) {
+				return
+			}
+			events = events[n:]
+		}
+	}
+}
+
+// ByDevice divides items, which are in the order of their devices, into those of each device.
+func ByDevice[T any](items []T, device func(*T) *andon.DeviceID) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for len(items) > 0 {
+			n := 1
+			for n < len(items) && *device(&items[n]) == *device(&items[0]) {
+				n++
+			}
+			if !yield(items[:n:n]) {
+				return
+			}
+			items = items[n:]
+		}
+	}
+}
+
+// OfEvent returns the device of an event, for ByDevice.
+func OfEvent(e *andon.Event) *andon.DeviceID { return &e.Device }
+
+// JoinReading joins a later message of one device and time into a reading.
+func JoinReading(r *andon.Reading, later *andon.Reading) {
+	r.Metrics, r.Metadata = r.Metrics.Join(later.Metrics), cmp.Or(later.Metadata, r.Metadata)
+}
+
+// CompareEscalations orders the escalations of one entry, the newest first; of two at one time the
+// one whose supervisor comes first.
+func CompareEscalations(a, b andon.Escalation) int {
+	return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))
+}
