@@ -92,11 +92,11 @@ func (l appendLoad) run(b *testing.B, write func(context.Context, []andon.Event)
 	b.ReportMetric(events/b.Elapsed().Seconds(), "events/s")
 }
 
-// events returns what is reported in the n-th request behind so many rounds: one report in twenty
+// events returns what is reported in the n-th request after so many rounds: one report in twenty
 // is a warning.
-func (l appendLoad) events(n int64, behind int) (all []andon.Event) {
+func (l appendLoad) events(n int64, before int) (all []andon.Event) {
 	groups := int64(appendFleet / l.devices)
-	first, begin := int(n%groups)*l.devices, behind+int(n/groups)*l.rounds
+	first, begin := int(n%groups)*l.devices, before+int(n/groups)*l.rounds
 	for device := first; device < first+l.devices; device++ {
 		for round := begin; round < begin+l.rounds; round++ {
 			e := andon.Event{

@@ -207,9 +207,9 @@ func TestThrottledCallsEnd(t *testing.T) {
 	})
 }
 
-// TestUndoneWrites: what a batch leaves undone is written again, and given up where it is left
-// undone again and again.
-func TestUndoneWrites(t *testing.T) {
+// TestUnprocessedWrites: what a batch leaves unprocessed is written again, and given up where it is
+// left unprocessed again and again.
+func TestUnprocessedWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		s := f.open(t)

@@ -164,7 +164,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestIndexesLag: an index that is behind hides what is new for a moment, and never shows what is
+// TestIndexesLag: an index that lags hides what is new for a moment, and never shows what is
 // not so any more.
 func TestIndexesLag(t *testing.T) {
 	upstream := newTables(t)
@@ -205,7 +205,7 @@ func TestIndexesLag(t *testing.T) {
 	}
 	step(1, "NORMAL")
 	if got := list("WARNING2"); got != "" {
-		t.Errorf("the index is behind, and WARNING2 still has %q", got)
+		t.Errorf("the index lags, and WARNING2 still has %q", got)
 	}
 	d, err := s.Device(t.Context(), andon.DefaultTenant, "d1")
 	if err != nil || d.State != "NORMAL" {

@@ -271,7 +271,7 @@ func TestPurgeMeanwhile(t *testing.T) {
 	c.folded(c.stores[1])
 }
 
-// growth is one hot device that two processes write to side by side, behind the limits of the
+// growth is one hot device that two processes write to concurrently, with the limits of the
 // service at a part of its speed. Time goes on with each batch, as if entries came at 5,000 a
 // second, or the same part of it.
 type growth struct {
@@ -377,7 +377,7 @@ func TestHotKey(t *testing.T) {
 }
 
 // TestGrowth: one device at 5,000 entries a second is given partitions by its rate, one step after
-// the other, while another process lags behind and some entries are delivered again. Then it flows,
+// the other, while another process lags and some entries are delivered again. Then it flows,
 // and each entry is there once, in order, on pages that were begun before.
 func TestGrowth(t *testing.T) {
 	g := newGrowth(t, "auto")

@@ -131,7 +131,7 @@ func byDevice(all []andon.MetricReading) (lines []string) {
 }
 
 // TestIndexesOfReadings: which index answers what, and that an answer which must be strong comes
-// from none, though the index is behind.
+// from none, though the index lags.
 func TestIndexesOfReadings(t *testing.T) {
 	m, o := lagging(t, indexed(projectsMetrics))
 	s := open(t, o)
@@ -161,14 +161,14 @@ func TestIndexesOfReadings(t *testing.T) {
 	}
 	if value, from := latest(eventually(t.Context())); value != 20 ||
 		!strings.Contains(from, "index "+indexLatest) {
-		t.Errorf("the index is behind: %g, by\n%s", value, from)
+		t.Errorf("the index lags: %g, by\n%s", value, from)
 	}
 	if value, from := latest(t.Context()); value != 30 || strings.Contains(from, "index") {
 		t.Errorf("the answer must be strong: %g, by\n%s", value, from)
 	}
 	if n, from := metric(eventually(t.Context())); n != 1 ||
 		!strings.Contains(from, "index "+indexMetric) {
-		t.Errorf("the index is behind: %d readings, by\n%s", n, from)
+		t.Errorf("the index lags: %d readings, by\n%s", n, from)
 	}
 	if n, from := metric(t.Context()); n != 2 || strings.Contains(from, "index") {
 		t.Errorf("the answer must be strong: %d readings, by\n%s", n, from)

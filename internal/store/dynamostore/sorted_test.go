@@ -90,7 +90,7 @@ func TestSortedBySeverityStops(t *testing.T) {
 	}
 }
 
-// TestSortedLag: a device of which the index is behind is not shown where it was, and no other is
+// TestSortedLag: a device of which the index lags is not shown where it was, and no other is
 // left out for it.
 func TestSortedLag(t *testing.T) {
 	m, o := lagging(t, nil)
@@ -113,7 +113,7 @@ func TestSortedLag(t *testing.T) {
 	})
 	q := andon.DeviceQuery{Sort: andon.BySince, Limit: 2}
 	if got := listedAs(t, s, q); got != "d2 d3" {
-		t.Errorf("the index is behind, and the list has %q", got)
+		t.Errorf("the index lags, and the list has %q", got)
 	}
 	catchUp()
 	if q.Limit = 3; listedAs(t, s, q) != "d2 d3 d1" {

@@ -10,7 +10,7 @@ import (
 )
 
 // swepts is a fleet of which a part has expired: each device has three entries and two readings
-// before the horizon, and one of each behind it.
+// before the horizon, and one of each after it.
 type swepts struct {
 	*testing.T
 	p       *proxy
@@ -78,7 +78,7 @@ func (w *swepts) left() {
 }
 
 // TestSweep: a sweep deletes what is older than the horizon, and nothing else, no faster than it
-// may; one that was broken off goes on behind the devices that are done.
+// may; one that was interrupted continues after the devices that are done.
 func TestSweep(t *testing.T) {
 	w := newSwepts(t)
 	ctx, id := t.Context(), andon.DefaultTenant

@@ -13,9 +13,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// behind is a process that knows a device as it was before another process wrote to it. Its calls
+// stale is a process that knows a device as it was before another process wrote to it. Its calls
 // go through a proxy, which can hold them. The other process gives a device four partitions.
-type behind struct {
+type stale struct {
 	*testing.T
 	proxy       *proxy
 	options     Options
@@ -23,10 +23,10 @@ type behind struct {
 	at          andon.Time
 }
 
-func newBehind(t *testing.T) *behind {
+func newStale(t *testing.T) *stale {
 	t.Helper()
 	o := newTables(t)
-	b := &behind{T: t, proxy: newProxy(t, o.Endpoint), options: o,
+	b := &stale{T: t, proxy: newProxy(t, o.Endpoint), options: o,
 		at: realClock() - 3_600_000_000}
 	o.Shards = "4"
 	b.other = open(t, o)
@@ -36,35 +36,35 @@ func newBehind(t *testing.T) *behind {
 	return b
 }
 
-func (b *behind) append(after andon.Time, state andon.State) {
+func (b *stale) append(after andon.Time, state andon.State) {
 	b.Helper()
 	b.sent(b.send(b.Context(), b.late, after, state))
 }
 
 // send sends an entry without an operator.
-func (b *behind) send(
+func (b *stale) send(
 	ctx context.Context, to *Store, after andon.Time, state andon.State,
 ) error {
 	e := andon.Event{Device: "d", Time: b.at + after, State: state}
 	return to.Append(ctx, andon.DefaultTenant, realClock(), []andon.Event{e})
 }
 
-func (b *behind) sent(err error) {
+func (b *stale) sent(err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
 }
 
-// sending is send by the process that is behind, beside what the test does.
-func (b *behind) sending(ctx context.Context, after andon.Time) <-chan error {
+// sending is send by the stale process, concurrently with the test.
+func (b *stale) sending(ctx context.Context, after andon.Time) <-chan error {
 	returned := make(chan error, 1)
 	go func() { returned <- b.send(ctx, b.late, after, "NORMAL") }()
 	return returned
 }
 
 // wantOne: the second entry is there once, with Liz, however it is asked for.
-func (b *behind) wantOne(after andon.Time) {
+func (b *stale) wantOne(after andon.Time) {
 	b.Helper()
 	ctx, id := b.Context(), andon.DefaultTenant
 	ref := andon.EventQuery{Span: andon.Span{From: b.at + after, To: b.at + after}, Limit: 9}
@@ -91,13 +91,13 @@ func mustTenant(t *testing.T, s *Store) *tenant {
 	return is
 }
 
-func (b *behind) log() []andon.Event {
+func (b *stale) log() []andon.Event {
 	b.Helper()
 	q := andon.EventQuery{Order: andon.Asc, Limit: 10}
 	return listOf(b.T, b.other.DeviceEvents(b.Context(), andon.DefaultTenant, "d", q))
 }
 
-func (b *behind) assign(s *Store, operator andon.PersonID) {
+func (b *stale) assign(s *Store, operator andon.PersonID) {
 	b.Helper()
 	sent := []andon.Assignment{{Device: "d", Operator: operator}}
 	if _, err := s.Assign(b.Context(), andon.DefaultTenant, b.at+1, sent); err != nil {
@@ -105,10 +105,10 @@ func (b *behind) assign(s *Store, operator andon.PersonID) {
 	}
 }
 
-// TestBehindAnAssignment: an entry is written with the operator that its process knew of, and again
+// TestStaleAssignment: an entry is written with the operator that its process knew of, and again
 // with the one who was assigned meanwhile.
-func TestBehindAnAssignment(t *testing.T) {
-	b := newBehind(t)
+func TestStaleAssignment(t *testing.T) {
+	b := newStale(t)
 	b.assign(b.other, "Liz")
 	b.append(5, "NORMAL")
 	if log := b.log(); len(log) != 2 || log[1].Operator != "Liz" {
@@ -118,7 +118,7 @@ func TestBehindAnAssignment(t *testing.T) {
 
 // inShardOfFour returns a time at which the entry is in the first of one partition, and in another
 // of four.
-func (b *behind) inShardOfFour() andon.Time {
+func (b *stale) inShardOfFour() andon.Time {
 	after := andon.Time(5)
 	for shardOf(stateDate("NORMAL", b.at+after), 4) == 0 {
 		after++
@@ -126,11 +126,11 @@ func (b *behind) inShardOfFour() andon.Time {
 	return after
 }
 
-// TestBehindGrowth: between the two writes of an entry, the entry itself and the item of its
+// TestStaleGrowth: between the two writes of an entry, the entry itself and the item of its
 // device, another process assigns an operator and gives the device more partitions. Then there are
 // two items of the entry, and the one that was written with the operator stands.
-func TestBehindGrowth(t *testing.T) {
-	b := newBehind(t)
+func TestStaleGrowth(t *testing.T) {
+	b := newStale(t)
 	after := b.inShardOfFour()
 	put := b.proxy.hold(t, "PutItem")
 	returned := b.sending(t.Context(), after)
@@ -146,11 +146,11 @@ func TestBehindGrowth(t *testing.T) {
 	b.wantOne(after)
 }
 
-// TestBehindOneVersion: two processes whose clocks are behind the version of a device try the same
+// TestStaleOneVersion: two processes whose clocks are before the version of a device try the same
 // next one, twice. The one that was slower still sees that the device is not the one by which it
 // wrote.
-func TestBehindOneVersion(t *testing.T) {
-	b := newBehind(t)
+func TestStaleOneVersion(t *testing.T) {
+	b := newStale(t)
 	ahead := b.options
 	ahead.Now = func() andon.Time { return realClock() + 3_600_000_000 }
 	b.sent(b.send(t.Context(), open(t, ahead), 1, "NORMAL"))
@@ -167,10 +167,10 @@ func TestBehindOneVersion(t *testing.T) {
 	b.wantOne(9)
 }
 
-// TestBehindAClientThatLeft: a write that has begun is not given up where its client leaves: done
+// TestClientLeaves: a write that has begun is not given up where its client leaves: done
 // later, it would put the entry back to what it was before the client sent it again.
-func TestBehindAClientThatLeft(t *testing.T) {
-	b := newBehind(t)
+func TestClientLeaves(t *testing.T) {
+	b := newStale(t)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	batch := b.proxy.hold(t, "BatchWriteItem")
@@ -204,7 +204,7 @@ func TestBehindAClientThatLeft(t *testing.T) {
 // TestJoinedClientsLeave: of the requests that wait for a device, those whose clients leave are not
 // written, and the others are. One that is being written is written to its end, and answered.
 func TestJoinedClientsLeave(t *testing.T) {
-	b := newBehind(t)
+	b := newStale(t)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	batch := b.proxy.hold(t, "BatchWriteItem")
@@ -230,10 +230,10 @@ func TestJoinedClientsLeave(t *testing.T) {
 	}
 }
 
-// TestBehindTwoDeliveries: of two deliveries of an entry that are written together the later one
+// TestStaleTwoDeliveries: of two deliveries of an entry that are written together the later one
 // stands, also where someone is assigned meanwhile who answers for the earlier one.
-func TestBehindTwoDeliveries(t *testing.T) {
-	b := newBehind(t)
+func TestStaleTwoDeliveries(t *testing.T) {
+	b := newStale(t)
 	taken, err := b.late.devices.Take(t.Context(), mustTenant(t, b.late).Key, "d")
 	b.sent(err)
 	returned := make(chan error, 2)
@@ -258,10 +258,10 @@ func TestBehindTwoDeliveries(t *testing.T) {
 	}
 }
 
-// TestBehindAPurge: an entry is there that was sent after the purge, and an assignment is not whose
+// TestStalePurge: an entry is there that was sent after the purge, and an assignment is not whose
 // row landed after it.
-func TestBehindAPurge(t *testing.T) {
-	b := newBehind(t)
+func TestStalePurge(t *testing.T) {
+	b := newStale(t)
 	ctx, id := t.Context(), andon.DefaultTenant
 	b.assign(b.late, "Liz")
 	of := mustTenant(t, b.late)
@@ -287,10 +287,10 @@ func TestBehindAPurge(t *testing.T) {
 	}
 }
 
-// TestBehindSeverities: a process that goes by former severities follows, and does not fold a
+// TestStaleSeverities: a process that uses earlier severities follows, and does not fold a
 // device by them once it was folded by the present ones.
-func TestBehindSeverities(t *testing.T) {
-	b := newBehind(t)
+func TestStaleSeverities(t *testing.T) {
+	b := newStale(t)
 	ctx, id := t.Context(), andon.DefaultTenant
 	b.append(5, "WARNING1")
 	b.append(5, "WARNING2")
@@ -336,10 +336,10 @@ func borrowed(name string) (as andon.DeviceID, reuse func()) {
 	return andon.DeviceID(unsafe.String(&body[0], len(body))), func() { clear(body) }
 }
 
-// TestBehindKeepsNoRequest: what a process remembers of a device, having met another's write, is no
+// TestStaleKeepsNoRequest: what a process remembers of a device, having met another's write, is no
 // part of the request that met it.
-func TestBehindKeepsNoRequest(t *testing.T) {
-	b := newBehind(t)
+func TestStaleKeepsNoRequest(t *testing.T) {
+	b := newStale(t)
 	ctx, id := t.Context(), andon.DefaultTenant
 	for n := range andon.Time(3) {
 		b.sent(b.send(ctx, b.other, 10*n+1, "NORMAL"))
@@ -373,10 +373,10 @@ func TestBehindKeepsNoRequest(t *testing.T) {
 	}
 }
 
-// TestBehindManyDevices: another process assigns all devices of a batch, so that each of them is
+// TestStaleManyDevices: another process assigns all devices of a batch, so that each of them is
 // written again, concurrently. The race detector sees what they share.
-func TestBehindManyDevices(t *testing.T) {
-	b := newBehind(t)
+func TestStaleManyDevices(t *testing.T) {
+	b := newStale(t)
 	ctx, id := t.Context(), andon.DefaultTenant
 	const devices = 30
 	send := func(s *Store, after andon.Time) {
