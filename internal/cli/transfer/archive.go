@@ -181,7 +181,8 @@ func archiveEntry(text []byte) (e entry, err error) {
 	if err := decoder.Decode(&e); err != nil {
 		return e, andon.Errorf(andon.Invalid, "it is not a line of an export: %w", err)
 	}
-	if kind, _, _ := e.about(); kind == "" && (e.Andon != archiveName || e.Version != archiveVersion) {
+	isFirst := e.Andon == archiveName && e.Version == archiveVersion
+	if kind, _, _ := e.about(); kind == "" && !isFirst {
 		return e, andon.Errorf(andon.Invalid,
 			"it is not a line of an export of version %d, which this program knows", archiveVersion)
 	}

@@ -98,7 +98,9 @@ func (o importOptions) importFiles(
 
 // checkFiles opens each file once, as far as that shows what can't be right. It returns the files
 // that may have states that the tenant does not know: an archive has its own set.
-func (o importOptions) checkFiles(p *command.Program, files []string) (stateful []string, err error) {
+func (o importOptions) checkFiles(
+	p *command.Program, files []string,
+) (stateful []string, err error) {
 	for _, o.file = range files {
 		if o.file == "-" {
 			if len(files) > 1 {
@@ -317,7 +319,8 @@ var optionalFields = map[string]string{
 func importFlags(cmd *cobra.Command, o *importOptions) {
 	flags, m := cmd.Flags(), &o.mapping
 	o.Flags(cmd)
-	flags.StringVar(&o.formatName, "format", "", "csv, json or ndjson (default: by the file's name)")
+	flags.StringVar(&o.formatName, "format", "",
+		"csv, json or ndjson (default: by the file's name)")
 	flags.StringVar(&o.delimiter, "delimiter", "",
 		"character between the cells of CSV, or tab (default , and of a .tsv tab)")
 	flags.BoolVar(&o.comments, "comments", false, "skip lines with # before the header of CSV")

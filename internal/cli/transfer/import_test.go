@@ -89,7 +89,8 @@ func TestRejectsAreInOrder(t *testing.T) {
 	r.show()
 	var want strings.Builder
 	for n := 1; n <= 12; n++ {
-		fmt.Fprintf(&want, "log.csv:%d: %s\n", n, map[bool]string{true: "bad", false: "no"}[n%5 == 0])
+		why := map[bool]string{true: "bad", false: "no"}[n%5 == 0]
+		fmt.Fprintf(&want, "log.csv:%d: %s\n", n, why)
 	}
 	if diff := cmp.Diff(want.String(), out.String()); diff != "" {
 		t.Error(diff)

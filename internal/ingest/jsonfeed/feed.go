@@ -282,8 +282,8 @@ func place(r andon.Rejection) string {
 	return fmt.Sprintf("line %d, %s", r.Line, r.Error)
 }
 
-// skipRefused returns where the value ends that begins at start and is refused, or why it is not even
-// JSON.
+// skipRefused returns where the value ends that begins at start and is refused, or why it is not
+// even JSON.
 func skipRefused(text string, start int) (end int, grave *jsonscan.Fault) {
 	s := jsonscan.Scanner{Text: text, At: start, Tolerant: true}
 	grave = s.Skip(0)

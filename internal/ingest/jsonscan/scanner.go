@@ -124,9 +124,9 @@ func (s *Scanner) End() *Fault {
 	return nil
 }
 
-// Member skips what comes before the value of an object's next member, and returns its name. more is
-// false after the last member, with the closing brace skipped. first says that the scanner is after
-// the opening brace.
+// Member skips what comes before the value of an object's next member, and returns its name. more
+// is false after the last member, with the closing brace skipped. first says that the scanner is
+// after the opening brace.
 func (s *Scanner) Member(first bool) (name string, more bool, f *Fault) {
 	if more, f = s.follow(first, '}'); !more || f != nil {
 		return "", false, f

@@ -130,7 +130,7 @@ d,2026-01-01T11:00,2026-01-01T12:00,STOP,both end
 	o.Severity = nil
 	imported(t, table.Options{}, m, file)
 	if o.Began != 8 || o.Never != 0 {
-		t.Errorf("the last one: %d runs began next to others, %d were never shown", o.Began, o.Never)
+		t.Errorf("the last: %d runs began next to others, %d were never shown", o.Began, o.Never)
 	}
 }
 

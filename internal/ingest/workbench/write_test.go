@@ -23,8 +23,8 @@ func logged(attributes ...string) (all []andon.Event) {
 	return all
 }
 
-// TestAttributesComeBack: what is kept with an event becomes attributes, or one text where Workbench
-// could not have them; either way it comes back.
+// TestAttributesComeBack: what is kept with an event becomes attributes, or one text where
+// Workbench could not have them; either way it comes back.
 func TestAttributesComeBack(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 33) + "1" + strings.Repeat("}", 33)
 	const asText = "" // they are in Attributes
