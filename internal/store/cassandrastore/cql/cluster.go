@@ -225,8 +225,8 @@ func Look(ctx context.Context, s *Session, o Options) (*Cluster, error) {
 	}
 	c.Datacenter = here
 	if c.Options.Datacenter == "" && len(c.Datacenters) > 1 {
-		return nil, andon.Errorf(andon.Invalid, "the cluster has data centres %s: say which one is "+
-			"local with cassandra.datacenter", List(c.Datacenters))
+		return nil, andon.Errorf(andon.Invalid, "the cluster has data centres %s: say which one "+
+			"is local with cassandra.datacenter", List(c.Datacenters))
 	}
 	if want := c.Options.Datacenter; want != "" {
 		if c.Datacenters[want] == 0 {
