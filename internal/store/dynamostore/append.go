@@ -154,23 +154,38 @@ type deviceAppend struct {
 }
 
 func (a *appending) run(ctx context.Context, taken *slots) error {
-	if err := a.store.fill(ctx, a.tenant, taken); err != nil {
+	return a.store.writeAndFold(ctx, a.tenant, taken,
+		func(i int, d *device, index indexRows) ([]ddb.Write, error) {
+			return a.rows(ctx, a.devices[i], d, index)
+		}, func(ctx context.Context, i int, slot *shared.Slot[device]) error {
+			return a.fold(ctx, a.devices[i], slot)
+		})
+}
+
+// writeAndFold writes the rows of several devices together, with the index rows that they need, and
+// then folds each into its device.
+func (s *Store) writeAndFold(
+	ctx context.Context, t *tenant, taken *slots,
+	rows func(i int, d *device, index indexRows) ([]ddb.Write, error),
+	fold func(ctx context.Context, i int, slot *shared.Slot[device]) error,
+) error {
+	if err := s.fill(ctx, t, taken); err != nil {
 		return err
 	}
 	index := indexRows{}
 	var all []ddb.Write
-	for i, d := range a.devices {
-		puts, err := a.rows(ctx, d, taken.Slots[i].View, index)
+	for i, slot := range taken.Slots {
+		puts, err := rows(i, slot.View, index)
 		if err != nil {
 			return err
 		}
 		all = append(all, puts...)
 	}
-	if err := a.store.writeIndexed(ctx, index, all...); err != nil {
+	if err := s.writeIndexed(ctx, index, all...); err != nil {
 		return err
 	}
-	err := shared.Parallel(ctx, len(a.devices), func(ctx context.Context, i int) error {
-		return a.fold(ctx, a.devices[i], taken.Slots[i])
+	err := shared.Parallel(ctx, len(taken.Slots), func(ctx context.Context, i int) error {
+		return fold(ctx, i, taken.Slots[i])
 	})
 	if err != nil {
 		taken.Forget()

@@ -119,27 +119,14 @@ type deviceMeasured struct {
 }
 
 func (a *measuring) run(ctx context.Context, taken *slots) error {
-	s := a.store
-	if err := s.fill(ctx, a.tenant, taken); err != nil {
-		return err
-	}
-	var all []ddb.Write
-	index := indexRows{}
-	for i, m := range a.devices {
-		view := taken.Slots[i].View
-		m.shards = s.shardsFor(a.tenant, view, unitsOfMessages(m.messages))
-		all = append(all, a.rows(m, view, index)...)
-	}
-	if err := s.writeIndexed(ctx, index, all...); err != nil {
-		return err
-	}
-	err := shared.Parallel(ctx, len(a.devices), func(ctx context.Context, i int) error {
-		return a.fold(ctx, a.devices[i], taken.Slots[i])
-	})
-	if err != nil {
-		taken.Forget()
-	}
-	return err
+	return a.store.writeAndFold(ctx, a.tenant, taken,
+		func(i int, d *device, index indexRows) ([]ddb.Write, error) {
+			m := a.devices[i]
+			m.shards = a.store.shardsFor(a.tenant, d, unitsOfMessages(m.messages))
+			return a.rows(m, d, index), nil
+		}, func(ctx context.Context, i int, slot *shared.Slot[device]) error {
+			return a.fold(ctx, a.devices[i], slot)
+		})
 }
 
 // fold notes in the device when it was last heard. If it was purged meanwhile its messages are
