@@ -10,7 +10,7 @@ import (
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
-// withdrawalKey is the key of the record that an entry was wrong.
+// withdrawalKey returns the key of the record that an entry was wrong.
 func withdrawalKey(t *tenant, d *device, at andon.Time, state andon.State) ddb.Item {
 	return recordKeys().Item("withdrawal#"+d.rows(t), stateDate(state, at))
 }

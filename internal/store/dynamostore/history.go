@@ -52,16 +52,16 @@ func (p *history) withdrawn(ref andon.EntryRef) (bool, error) {
 // Next implements current.History. The log may have entries that are not folded yet, of this write
 // or another one. So only those are read that can be next: of the current run if the entry is in
 // it, else of the incident. One of them that is not folded yet is a right answer, too.
-func (p *history) Next(behind andon.EventKey) (andon.Time, error) {
+func (p *history) Next(after andon.EventKey) (andon.Time, error) {
 	d, states := p.device, p.tenant.Record.States
 	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
-	inRun := behind.Compare(first) > 0
+	inRun := after.Compare(first) > 0
 	next := d.Time // where the log has expired
 	for _, state := range d.States {
 		if inRun && state != d.State || !inRun && states.Severity(state) == 0 {
 			continue
 		}
-		q := andon.EventQuery{Span: andon.Span{From: behind.Time}, Order: andon.Asc}
+		q := andon.EventQuery{Span: andon.Span{From: after.Time}, Order: andon.Asc}
 		all := p.store.entriesOf(p.tenant, d, state, q, 4)
 		for found, err := range shared.Instants(p.ctx, all, (*event).micros, q.Order) {
 			if err != nil {
@@ -72,7 +72,7 @@ func (p *history) Next(behind andon.EventKey) (andon.Time, error) {
 			}
 			key := found[0].Key(states)
 			key.Device = ""
-			if key.Compare(behind) <= 0 {
+			if key.Compare(after) <= 0 {
 				continue
 			}
 			hidden, err := p.withdrawn(found[0].ref())

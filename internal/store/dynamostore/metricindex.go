@@ -46,7 +46,7 @@ const (
 	untilAllWrite = andon.Duration(24 * 3600 * 1_000_000)
 )
 
-// checkMetrics says what is wrong with the list.
+// checkMetrics returns what is wrong with the list.
 func (o *Options) checkMetrics() error {
 	if len(o.MetricIndex) > mostMetrics {
 		return fmt.Errorf("has %d metrics: at most %d", len(o.MetricIndex), mostMetrics)

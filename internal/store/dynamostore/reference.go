@@ -38,7 +38,7 @@ type reference struct {
 
 var _ andon.Store = (*reference)(nil)
 
-// referenceTable is the table of the layout reference.
+// referenceTable returns the table of the layout reference.
 func referenceTable(name string) ddb.Table {
 	t := andonTables()[0]
 	t.Name, t.TTL = name, ""
@@ -94,12 +94,12 @@ func (r *reference) checkTenant(ctx context.Context, id andon.TenantID) error {
 	return ctx.Err()
 }
 
-// referenceTime is a time as the model has it.
+// referenceTime returns a time as the model has it.
 func referenceTime(t andon.Time) string {
 	return t.Std().UTC().Format("2006-01-02T15:04:05.999999")
 }
 
-// referenceKey is the sort key of an entry.
+// referenceKey returns the sort key of an entry.
 func referenceKey(state andon.State, at andon.Time) string {
 	return string(state) + "#" + referenceTime(at)
 }
@@ -205,7 +205,7 @@ func (r *reference) inStates(
 	return all
 }
 
-// events are the first entries of a list, up to a limit.
+// events returns the first entries of a list, up to a limit.
 func (r *reference) events(
 	ctx context.Context, id andon.TenantID, limit int, found iter.Seq2[event, error],
 ) iter.Seq2[andon.Event, error] {
@@ -223,7 +223,7 @@ func (r *reference) events(
 	})
 }
 
-// strict is what an index finds, unless the answer must be strong.
+// strict returns what an index found, and refuses if the answer must be strong.
 func strict(
 	ctx context.Context, what string, found iter.Seq2[event, error],
 ) iter.Seq2[event, error] {
@@ -299,7 +299,7 @@ func (r *reference) EscalatedEntries(
 	})
 }
 
-// referenceEntry is an entry with its escalation. The model does not say when that was.
+// referenceEntry returns an entry with its escalation. The model does not say when that was.
 func referenceEntry(e andon.Event) andon.Entry {
 	entry := andon.Entry{Event: e}
 	if e.EscalatedTo != "" {
@@ -369,7 +369,7 @@ func (r *reference) Append(
 	})
 }
 
-// referenceEvent is the key of an entry, and its attributes.
+// referenceEvent returns the key of an entry, and its attributes.
 func referenceEvent(e *andon.Event) (key ddb.Item, u map[string]string) {
 	u = map[string]string{
 		attrDate: referenceTime(e.Time), "State": string(e.State),
@@ -442,7 +442,7 @@ func (r *reference) Device(
 	return r.shown(ctx, ask, newest)
 }
 
-// first is the first entry of a state, in the order of a query.
+// first returns the first entry of a state, in the order of a query.
 func (r *reference) first(
 	ctx context.Context, ask ddb.Query, q andon.EventQuery, states ...andon.State,
 ) (event, error) {
@@ -453,7 +453,7 @@ func (r *reference) first(
 	return event{}, nil
 }
 
-// shown is what a device shows by the newest entry of each of its states.
+// shown returns what a device shows by the newest entry of each of its states.
 func (r *reference) shown(
 	ctx context.Context, ask ddb.Query, newest []event,
 ) (d andon.Device, err error) {

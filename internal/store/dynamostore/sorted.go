@@ -175,7 +175,7 @@ func (s *Store) firstPlaces(
 	return places, more, nil
 }
 
-// placesIn asks ByState for the devices in some states.
+// placesIn returns the rows of ByState for some states.
 func (s *Store) placesIn(
 	t *tenant, q *andon.DeviceQuery, states []andon.State,
 ) (all []*shared.Rows[place]) {

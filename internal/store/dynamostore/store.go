@@ -41,7 +41,7 @@ type Store struct {
 
 var _ andon.Store = (*Store)(nil)
 
-// writtenRows is how many index rows are remembered: 8 bytes each.
+// writtenRows is how many index rows are cached as written: 8 bytes each.
 const writtenRows = 1 << 20
 
 // Open opens tables that Init made. What is wrong with the settings, or is not as it must be, is
@@ -96,7 +96,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	return s.checkListed(ctx)
 }
 
-// Capabilities implements andon.Store. What is read by key is there at once; lists go by indexes,
+// Capabilities implements andon.Store. What is read by key is visible at once; lists use indexes,
 // which follow a moment later.
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
@@ -143,7 +143,7 @@ func (s *Store) Diagnose(
 	return provision.Diagnose(ctx, s.db, s.options.tables(), report)
 }
 
-// now is the clock.
+// now returns the time of the clock.
 func (s *Store) now() time.Time { return s.options.Now().Std() }
 
 // stamp returns a time in µs that is later than all stamps that this process took before.

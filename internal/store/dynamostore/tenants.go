@@ -30,7 +30,7 @@ func (s *Store) serveRecords() {
 	s.Owner = s.KeyOf
 }
 
-// tenant returns a tenant that is there.
+// tenant returns a tenant that exists.
 func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) {
 	return s.Known(ctx, id)
 }

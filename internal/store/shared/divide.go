@@ -7,12 +7,12 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// eventsAtOnce is how many events of a request are written together. It bounds the time from reading
-// a device to the end of writing to it.
+// eventsAtOnce is how many events of a request are written together. It bounds the time from
+// reading a device to the end of writing to it.
 const eventsAtOnce = 2000
 
-// Parts divides the events of a request into parts that are written one after the other. They are in
-// the order of their devices, and no device is divided, so a part may be larger than others.
+// Parts divides the events of a request into parts that are written one after the other. They are
+// in the order of their devices, and no device is divided, so a part may be larger than others.
 func Parts(events []andon.Event) iter.Seq[[]andon.Event] {
 	return func(yield func([]andon.Event) bool) {
 		for len(events) > 0 {

@@ -96,7 +96,7 @@ func (of *Joined[R]) leave(r *R) bool {
 }
 
 // Close returns the requests of a write that begins; none where all were given up. Those that come
-// later are of the next one.
+// later belong to the next one.
 func (of *Joined[R]) Close() []*R {
 	of.of.mu.Lock()
 	defer of.of.mu.Unlock()

@@ -42,7 +42,7 @@ type Content struct {
 	Attributes andon.JSON
 }
 
-// Key is the place of the entry in the log, without its device.
+// Key returns the place of the entry in the log, without its device.
 func (n *Newest) Key(states *andon.StateSet) andon.EventKey {
 	return andon.EventKey{Time: n.Time, Severity: states.Severity(n.State), State: n.State}
 }
@@ -59,7 +59,7 @@ func (l *Latest) Newest(states *andon.StateSet) *Newest {
 	return newest
 }
 
-// NewestKey is the key of the newest entry; the zero value where there is none.
+// NewestKey returns the key of the newest entry; the zero value where there is none.
 func (l *Latest) NewestKey(states *andon.StateSet) andon.EventKey {
 	if n := l.Newest(states); n != nil {
 		return n.Key(states)

@@ -14,7 +14,7 @@ type Pace struct {
 	GoneAfter time.Duration // longer than MemberFor
 }
 
-// UsualPace is the pace of a server.
+// UsualPace returns the pace of a server.
 func UsualPace() Pace {
 	return Pace{
 		Beat: time.Second, TrustFor: 3 * time.Second,
@@ -194,7 +194,7 @@ func (m *Membership) FoundNoOther() bool {
 	return m.found != 0
 }
 
-// Lapse is for when the process does not know how much time went by.
+// Lapse forgets all: the process does not know how much time has passed.
 func (m *Membership) Lapse() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -82,7 +82,7 @@ func (r *Reviews) Due(now time.Time, most int) []DueReview {
 	return due
 }
 
-// Len is how many devices wait.
+// Len returns how many devices wait.
 func (r *Reviews) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,8 +16,8 @@ type Rows[R any] struct {
 	begun bool
 }
 
-// NewRows asks nothing yet. page reads the rows from where state says, nil at first; next is where
-// the next page begins, empty after the last one. A page may have no rows.
+// NewRows reads nothing yet. page reads the rows from where state says, nil at first; next is
+// where the next page begins, empty after the last one. A page may have no rows.
 func NewRows[R any](
 	page func(ctx context.Context, state []byte) (rows []R, next []byte, err error),
 ) *Rows[R] {

@@ -52,8 +52,8 @@ func Expand(shards int) (all []int) {
 	return all
 }
 
-// Hash is FNV-1a, 64 bits: it says which of a fixed number of partitions something belongs to. It
-// is part of what is stored.
+// Hash returns FNV-1a of 64 bits, which says which of a fixed number of partitions something
+// belongs to. It is part of what is stored.
 func Hash(text string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(text) {

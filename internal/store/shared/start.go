@@ -22,7 +22,7 @@ type Generation int64
 
 const oneWithdrawal Generation = 1 << 32
 
-// OfDevice is the generation without the changes of severities.
+// OfDevice returns the generation without the changes of severities.
 func (g Generation) OfDevice() Generation { return g &^ (oneWithdrawal - 1) }
 
 // Before returns the generation that the device had so many withdrawals ago; ok is false where
@@ -40,7 +40,7 @@ func (l *Latest) Generation(severities Generation) Generation {
 // Retirement is the severity of a Base that is a retirement: after all entries of its instant.
 const Retirement = 255
 
-// Begins reports whether the start is of a generation and a base.
+// Begins reports whether the start has a generation and a base.
 func (s Start) Begins(gen Generation, base andon.EventKey) bool {
 	return s.First != 0 && s.Gen == gen && s.Base == base
 }
@@ -64,7 +64,7 @@ type NewStart struct {
 }
 
 // base returns the newest entry that is not of the row of entries which ends with the newest one.
-// An entry is of the row where its state is.
+// An entry belongs to the row if its state does.
 func (l *Latest) base(states *andon.StateSet, inRow func(andon.State) bool) andon.EventKey {
 	var base andon.EventKey
 	if l.Retired > 0 {
@@ -79,13 +79,13 @@ func (l *Latest) base(states *andon.StateSet, inRow func(andon.State) bool) ando
 	return base
 }
 
-// RunBase is what the present run begins behind, of a device that is alive.
+// RunBase returns what the present run begins after, of a device that is alive.
 func (l *Latest) RunBase(states *andon.StateSet) andon.EventKey {
 	present := l.Newest(states).State
 	return l.base(states, func(s andon.State) bool { return s == present })
 }
 
-// IncidentBase is what the present incident begins behind; there is none where open is false.
+// IncidentBase returns what the present incident begins after; there is none where open is false.
 func (l *Latest) IncidentBase(states *andon.StateSet) (base andon.EventKey, open bool) {
 	if states.Severity(l.Newest(states).State) == 0 {
 		return andon.EventKey{}, false
@@ -156,7 +156,7 @@ func (l *Latest) Resolve(
 	}
 	l.Run = run.Start
 	if base, open := l.IncidentBase(states); open {
-		// An incident is there since its last run at least.
+		// An incident has begun with its last run at the latest.
 		incident, err = r.start(l.Incident, base, r.seen.Incident, run.First)
 		l.Incident = incident.Start
 	}

@@ -131,7 +131,7 @@ func (t *Tenancy) existing(ctx context.Context, id andon.TenantID) (*Tenant, Doc
 	return is, stored, err
 }
 
-// Known returns a tenant that is there.
+// Known returns a tenant that exists.
 func (t *Tenancy) Known(ctx context.Context, id andon.TenantID) (*Tenant, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

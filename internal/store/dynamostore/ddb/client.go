@@ -57,8 +57,8 @@ func New(to aws.Config, config Config) *Client {
 	return c
 }
 
-// retryer says how often and how soon the SDK repeats a call. A request of Andon waits for it, so
-// it is repeated sooner and more often than by default. The meter counts each failed attempt.
+// retryer decides how often and how soon the SDK repeats a call. A request of Andon waits for it,
+// so it is repeated sooner and more often than by default. The meter counts each failed attempt.
 func retryer(m *meter) aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts, o.MaxBackoff = 6, 250*time.Millisecond

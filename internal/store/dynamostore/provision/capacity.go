@@ -27,8 +27,8 @@ type Units struct{ Min, Max int }
 // Target is the share of what is provisioned, in percent, at which auto scaling adds more.
 const Target = 70
 
-// DefaultCapacity is on demand. Where the mode is changed to Provisioned, the most is what an
-// account may have for a table unless it asks for more.
+// DefaultCapacity returns a capacity on demand. Where the mode is changed to Provisioned, the most
+// is what an account may have for a table unless it asks for more.
 func DefaultCapacity() Capacity {
 	return Capacity{Mode: OnDemand, Read: Units{5, 40_000}, Write: Units{5, 40_000}}
 }

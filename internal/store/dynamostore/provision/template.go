@@ -14,7 +14,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// formats are the tools that a template can be for, and its file.
+// formats returns the tools that a template can be for, and its file.
 func formats() map[string]string {
 	return map[string]string{"cloudformation": "cloudformation.yaml", "terraform": "terraform.tf"}
 }
@@ -40,7 +40,7 @@ func Template(format, prefix string, tables []ddb.Table, capacity Capacity) (str
 	return b.String(), err
 }
 
-// identifier is a name as both formats take it for a resource.
+// identifier returns a name as both formats take it for a resource.
 func identifier(names ...string) string {
 	letters := func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -61,7 +61,7 @@ type stack struct {
 // Provisioned reports whether capacity is provisioned.
 func (s stack) Provisioned() bool { return s.Capacity.Mode == Provisioned }
 
-// Target is the share at which auto scaling adds capacity, in percent.
+// Target returns the share at which auto scaling adds capacity, in percent.
 func (stack) Target() int { return Target }
 
 // Tables returns them as the templates show them.
@@ -135,5 +135,5 @@ func (t stackTable) Alarms() []alarm {
 	}
 }
 
-// PerMinute is 80 % of the most, as the sum of a minute.
+// PerMinute returns 80 % of the most, as the sum of a minute.
 func (a alarm) PerMinute() int { return a.Max * 60 * 8 / 10 }
