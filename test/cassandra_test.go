@@ -37,7 +37,7 @@ func newKeyspace(t *testing.T, hosts []string, design string, more ...string) ke
 	t.Cleanup(func() { k.drop(t) })
 	args := append([]string{"store", "init"}, k.flags()...)
 	out, errs, code := run(t, append(args, more...)...)
-	if code != 0 || !strings.Contains(out, "The schema of the store cassandra is whole") {
+	if code != 0 || !strings.Contains(out, "The schema of the store cassandra is complete") {
 		t.Fatalf("store init ended with %d:\n%s%s", code, out, errs)
 	}
 	return k

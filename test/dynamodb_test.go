@@ -31,7 +31,7 @@ func TestSerialDynamoDBAnswers(t *testing.T) {
 	}
 	flags := []string{"--config", path}
 	out, errs, code := run(t, append([]string{"store", "init"}, flags...)...)
-	if code != 0 || !strings.Contains(out, "The schema of the store dynamodb is whole") {
+	if code != 0 || !strings.Contains(out, "The schema of the store dynamodb is complete") {
 		t.Fatalf("store init ended with %d:\n%s%s", code, out, errs)
 	}
 	s := serveQuietly(t, flags...)

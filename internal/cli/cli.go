@@ -1,7 +1,7 @@
-// Package cli is the command line: it joins the commands, which stand in the packages below it, and
-// turns errors into a sentence and an exit code.
+// Package cli is the command line: it joins the commands, which are in the packages below it, and
+// turns errors into a message and an exit code.
 //
-// It and the packages below it alone read arguments, the environment, the terminal and the real
+// Only this package and those below it read arguments, the environment, the terminal and the real
 // clock. They must not decide what a store or a server decides.
 package cli
 
@@ -30,8 +30,8 @@ import (
 	"github.com/andonhq/andon/internal/cli/transfer"
 )
 
-// Main runs the command line of this process and returns its exit code. release is "" for a build
-// that is none.
+// Main runs the command line of this process and returns its exit code. release is the version of a
+// release, else "".
 func Main(release string) int {
 	p := &command.Program{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
@@ -70,17 +70,17 @@ func rootCommand(p *command.Program) *cobra.Command {
 			"what it is now, what it was, who answers for it",
 		Long: "Andon keeps the state of every device of a fleet: " +
 			`what it is now, what it was, and who
-answers for it. Devices report over HTTP, and people ask over HTTP.
+answers for it. Devices report over HTTP, and people query over HTTP.
 
 Exit codes: 0 done, 1 failed, 2 wrong use, 3 some input was rejected, 4 the store can't go on, 78
 the configuration of a server is wrong.`,
-		Example: `  andon demo                      # a small factory, to look around
+		Example: `  andon demo                      # a simulated factory, to look around
   andon serve --data /var/lib/andon
   andon import log.csv --device unit --time at --state status`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
-	root.Flags().Bool("version", false, "print which build this is")
+	root.Flags().Bool("version", false, "print the version")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && args[0] == "--version" {
 			return printVersion(p)
@@ -106,13 +106,13 @@ the configuration of a server is wrong.`,
 	return root
 }
 
-// once leaves out lines that say again how a line above ends: what fails on a full disk fails in
-// writing, in syncing and in closing, and each of them says so.
+// once removes lines that repeat the end of a line above: on a full disk, write, sync and close fail
+// with the same text.
 func once(text string) string {
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {
-		again := func(before string) bool { return strings.HasSuffix(before, line) }
-		if line == "" || !slices.ContainsFunc(kept, again) {
+		repeated := func(before string) bool { return strings.HasSuffix(before, line) }
+		if line == "" || !slices.ContainsFunc(kept, repeated) {
 			kept = append(kept, line)
 		}
 	}

@@ -28,14 +28,13 @@ func exitCode(err error) int {
 	return command.ExitFailed
 }
 
-// misuse is the error of a command line that was not understood. It says where help is.
+// misuse returns the error for a wrong command line. It names the help.
 func misuse(cmd *cobra.Command, err error) error {
 	text := misuseText(cmd, err)
 	return andon.Errorf(andon.Invalid, "%s\nSee %s --help.", text, cmd.CommandPath())
 }
 
-// misuseText says what is wrong in the words of this program: those of the libraries name their own
-// functions and data types.
+// misuseText describes what is wrong. The texts of the libraries name their own functions and types.
 func misuseText(cmd *cobra.Command, err error) string {
 	text := strings.TrimRight(err.Error(), "\n")
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -46,7 +45,7 @@ func misuseText(cmd *cobra.Command, err error) string {
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		kind, _ := pflag.UnquoteUsage(e.GetFlag())
-		if !strings.Contains(kind, "|") { // those are the words to choose from
+		if !strings.Contains(kind, "|") { // these are the words to choose from
 			kind = strings.ToUpper(kind)
 		}
 		return fmt.Sprintf("--%s needs a value: --%[1]s %s", e.GetFlag().Name, kind)
@@ -61,10 +60,10 @@ func misuseText(cmd *cobra.Command, err error) string {
 	return text
 }
 
-// exclusiveFlags is what cobra says of flags of which one alone may be given.
+// exclusiveFlags matches the error of cobra for flags that exclude each other.
 var exclusiveFlags = regexp.MustCompile(`^if any flags in the group .*; \[(.*)\] were all set$`)
 
-// invalidValue says of what form a value must be.
+// invalidValue describes which values are valid.
 func invalidValue(e *pflag.InvalidValueError) string {
 	cause := e.Unwrap()
 	if n, ok := errors.AsType[*strconv.NumError](cause); ok {
@@ -78,8 +77,8 @@ func invalidValue(e *pflag.InvalidValueError) string {
 		}
 		return "it is not a whole number"
 	}
-	if strings.HasPrefix(cause.Error(), "time: ") { // package time knows no other way to say so
-		return "it is not a length of time such as 30s, 5m or 1h30m"
+	if strings.HasPrefix(cause.Error(), "time: ") { // package time has no type for it
+		return "it is not a duration such as 30s, 5m or 1h30m"
 	}
 	return cause.Error()
 }

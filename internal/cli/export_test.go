@@ -52,7 +52,7 @@ func (d *desk) interruptAt(n int) context.Context {
 	ctx, cancel := context.WithCancel(d.Context())
 	d.Cleanup(cancel)
 	asked := 0
-	d.Meddle(func(r *http.Request) {
+	d.OnRequest(func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/events") && r.Method == http.MethodGet {
 			if asked++; asked == n {
 				cancel()
@@ -86,7 +86,7 @@ func TestExportGoesOn(t *testing.T) {
 					t.Fatal("half a file has the final name")
 				}
 			}
-			d.Meddle(nil)
+			d.OnRequest(nil)
 			d.does(args...)
 			if diff := cmp.Diff(whole, read(t, file)); diff != "" {
 				t.Error(diff)
@@ -112,7 +112,7 @@ func TestExportBeginsAnew(t *testing.T) {
 		if code := d.types(d.interruptAt(4), "export", "--file", file); code != command.ExitFailed {
 			t.Fatalf("exit code %d", code)
 		}
-		d.Meddle(nil)
+		d.OnRequest(nil)
 	}
 	same := func(args ...string) {
 		t.Helper()

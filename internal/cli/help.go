@@ -14,10 +14,10 @@ import (
 	"github.com/andonhq/andon/internal/store/all"
 )
 
-// helpWidth is how wide a terminal is that no one made wider.
+// helpWidth is the usual width of a terminal.
 const helpWidth = 80
 
-// fitHelp makes the help of a command and of all below it fit a terminal.
+// fitHelp wraps the help of a command and its subcommands.
 func fitHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		about := cmp.Or(cmd.Long, cmd.Short)
@@ -31,7 +31,7 @@ func fitHelp(root *cobra.Command) {
 	})
 }
 
-// fitCommands breaks the lines of the list of commands that are too long.
+// fitCommands wraps the list of subcommands.
 func fitCommands(usage string) string {
 	lines := strings.Split(usage, "\n")
 	listed := false
@@ -50,17 +50,16 @@ func fitCommands(usage string) string {
 	return strings.Join(lines, "\n")
 }
 
-// flagHelp lists flags, those of each store that is not the default one apart from those that all
-// may name.
+// flagHelp lists flags. The flags of each store but the default one have a list of their own.
 func flagHelp(flags *pflag.FlagSet) string {
 	others := all.New().Names()[1:]
 	parts := make([]strings.Builder, 1+len(others))
 	flags.VisitAll(func(f *pflag.Flag) {
-		of := 1 + slices.IndexFunc(others, func(store string) bool {
+		part := 1 + slices.IndexFunc(others, func(store string) bool {
 			return strings.HasPrefix(f.Name, store+"-")
 		})
 		if !f.Hidden {
-			parts[of].WriteString(oneFlag(f))
+			parts[part].WriteString(oneFlag(f))
 		}
 	})
 	text := strings.TrimRight(parts[0].String(), "\n")
@@ -72,14 +71,14 @@ func flagHelp(flags *pflag.FlagSet) string {
 	return text
 }
 
-// oneFlag is a flag with what it is for beside it, or below it where its name is long.
+// oneFlag formats a flag with its description next to it, or below a long name.
 func oneFlag(f *pflag.Flag) string {
 	const column = 28
 	alone := pflag.NewFlagSet("", pflag.ContinueOnError)
 	alone.AddFlag(f)
 	name, what, _ := strings.Cut(strings.TrimSpace(alone.FlagUsages()), "   ")
 	if !strings.HasPrefix(name, "-"+f.Shorthand+",") {
-		name = "    " + name // where others have a letter
+		name = "    " + name // in place of a letter
 	}
 	flag, words, _ := strings.Cut(strings.TrimSpace(name), " ")
 	if strings.Contains(words, "|") &&
@@ -102,7 +101,7 @@ func oneFlag(f *pflag.Flag) string {
 	return text
 }
 
-// wrapped breaks the paragraphs of a text again. Lines that begin with a space stay as they are.
+// wrapped wraps the paragraphs of a text. Lines that begin with a space are not changed.
 func wrapped(text string, width int) string {
 	var lines []string
 	line := ""
@@ -129,7 +128,7 @@ func wrapped(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// helpCommand takes the place of cobra's own, which calls what it does not know a help topic.
+// helpCommand replaces cobra's own, which calls an unknown command a help topic.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND...]",
@@ -137,15 +136,15 @@ func helpCommand() *cobra.Command {
 		Long:    "Print what a command does, as --help after the command.",
 		Example: `  andon help query devices`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			of, rest, err := cmd.Root().Find(args)
+			found, rest, err := cmd.Root().Find(args)
 			if err != nil {
 				return err
 			}
-			if len(rest) > 0 && of.HasSubCommands() {
-				return command.UnknownCommand(of, rest[0])
+			if len(rest) > 0 && found.HasSubCommands() {
+				return command.UnknownCommand(found, rest[0])
 			}
-			of.InitDefaultHelpFlag() // so that it is among the flags
-			return of.Help()
+			found.InitDefaultHelpFlag() // lists --help, too
+			return found.Help()
 		},
 	}
 }

@@ -23,7 +23,7 @@ func TestImportOutlivesTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	posts := 0
-	d.Meddle(func(r *http.Request) {
+	d.OnRequest(func(r *http.Request) {
 		if r.Method == http.MethodPost {
 			if posts++; posts == 2 || posts == 3 {
 				panic(http.ErrAbortHandler) // the connection breaks without an answer

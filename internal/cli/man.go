@@ -17,8 +17,8 @@ func manCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages",
-		Long: `Write the manual pages into a directory, which is made where there is none: one page
-for each command, of section 1. They say what --help says.`,
+		Long: `Write the manual pages into a directory, which is created if there is none: one page of
+section 1 for each command. They have the text of --help.`,
 		Example: `  andon man /usr/local/share/man/man1
   andon man . && man ./andon-import.1`,
 	}
@@ -32,8 +32,8 @@ for each command, of section 1. They say what --help says.`,
 	return cmd
 }
 
-// writeManual dates the pages by the commit that this was built from, so that the same build writes
-// the same pages at all times.
+// writeManual dates the pages by the commit of the build, so that one build always writes the same
+// pages.
 func writeManual(p *command.Program, root *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -46,8 +46,8 @@ func writeManual(p *command.Program, root *cobra.Command, dir string) error {
 	return doc.GenManTree(root, &header, dir)
 }
 
-// inMarkdown makes the help of a command and of all below it Markdown, which the generator reads.
-// Lines that are indented are verbatim there by four spaces.
+// inMarkdown rewrites the help of a command and its subcommands as Markdown, which the generator
+// expects. There, four spaces make a line verbatim.
 func inMarkdown(cmd *cobra.Command) {
 	cmd.DisableAutoGenTag = true
 	escape := strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "`", "\\`", "[", `\[`)

@@ -19,8 +19,6 @@ var withoutAnswer = map[string]string{
 	"andon demo":                 "a server, and lines about it",
 	"andon export workbench":     "a model, in the form of another program",
 	"andon help":                 "prints help",
-	"andon import":               "reports on a file as it is read",
-	"andon import workbench":     "reports on a file as it is read",
 	"andon man":                  "writes files",
 	"andon restore":              "a sentence, once it is done",
 	"andon serve":                "a server",

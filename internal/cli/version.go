@@ -16,13 +16,13 @@ import (
 func versionCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print which build this is",
+		Short: "Print the version",
 		Example: `  andon version
   andon version --output json`,
 	}
 	form := command.SentenceFlag(cmd, command.FormatText)
 	cmd.RunE = p.Does(func(context.Context, []string) error {
-		return p.Tell(form, p.Version, "%s", command.VersionLine(p.Version))
+		return p.Report(form, p.Version, "%s", command.VersionLine(p.Version))
 	})
 	return cmd
 }
@@ -32,7 +32,7 @@ func printVersion(p *command.Program) error {
 	return err
 }
 
-// buildVersion returns what the build wrote down. release is what the linker stamped, if it did.
+// buildVersion returns the version that the build recorded. release is what the linker set, or "".
 func buildVersion(release string) client.Version {
 	v := client.Version{Version: release, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()

@@ -25,10 +25,9 @@ func Escalate(p *command.Program) *cobra.Command {
 	var e escalation
 	cmd := &cobra.Command{
 		Use:   "escalate DEVICE (--to SUPERVISOR | --withdraw)",
-		Short: "Escalate what a device shows to a supervisor, or withdraw that",
-		Long: `Escalate the entry that a device shows now to a supervisor, or withdraw what it was
-escalated to; --time and --state name another entry. The newest escalation of an entry counts, all
-are kept.`,
+		Short: "Escalate the present entry of a device, or withdraw that",
+		Long: `Escalate the entry that a device shows now to a supervisor, or withdraw its escalation.
+--time and --state name another entry. The newest escalation of an entry counts; all are kept.`,
 		Example: `  andon escalate press-7 --to Sara --by Liz --note 'the third time today'
   andon escalate press-7 --withdraw
   andon escalate press-7 --to Sara --time 2020-04-24T14:40:00Z --state WARNING1`,
@@ -38,10 +37,10 @@ are kept.`,
 	flags.StringVar(&e.to, "to", "", "`supervisor` to escalate to")
 	flags.BoolVar(&e.withdraw, "withdraw", false, "withdraw the escalation")
 	flags.StringVar(&e.by, "by", "", "`person` who escalates")
-	flags.StringVar(&e.note, "note", "", "`text` that says why")
+	flags.StringVar(&e.note, "note", "", "the reason, as `text`")
 	flags.Var(&command.Moment{At: &e.at, Parse: andon.ParseTime}, "time",
-		"`time` of the entry that is meant, with --state")
-	flags.StringVar(&e.state, "state", "", "`state` of the entry that is meant, with --time")
+		"`time` of another entry, with --state")
+	flags.StringVar(&e.state, "state", "", "`state` of another entry, with --time")
 	e.form = command.SentenceFlag(cmd, command.FormatText)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		if err := checkEscalation(flags.Changed, e.withdraw); err != nil {
@@ -58,13 +57,13 @@ are kept.`,
 	return cmd
 }
 
-// checkEscalation reports flags that do not go together.
+// checkEscalation checks which flags are given together.
 func checkEscalation(given func(flag string) bool, withdraw bool) error {
 	switch {
 	case given("to") && withdraw:
-		return andon.Errorf(andon.Invalid, "either --to or --withdraw")
+		return andon.Errorf(andon.Invalid, "--to and --withdraw do not go together")
 	case !given("to") && !withdraw:
-		return andon.Errorf(andon.Invalid, "say --to SUPERVISOR or --withdraw")
+		return andon.Errorf(andon.Invalid, "give --to SUPERVISOR or --withdraw")
 	case given("time") != given("state"):
 		return andon.Errorf(andon.Invalid, "--time and --state go together")
 	}
@@ -104,6 +103,6 @@ func escalate(
 	case kept.Again:
 		outcome += " since " + kept.At.String() + ": nothing was added"
 	}
-	return p.Tell(form, kept, "%s: %s of %s %s",
+	return p.Report(form, kept, "%s: %s of %s %s",
 		draw.Legible(string(kept.Device)), draw.Legible(string(kept.State)), kept.Time, outcome)
 }

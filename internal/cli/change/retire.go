@@ -27,20 +27,19 @@ func Retire(p *command.Program) *cobra.Command {
 		Use:   "retire DEVICE...",
 		Short: "Take devices out of the counts and lists",
 		Long: `Take devices out of the counts and lists. Their history stays until it expires, and
-a later entry brings a device back. One that was never seen or is retired already is named, the
-others are retired, and the exit code is 1.
+a later entry brings a device back. Devices that do not exist or are retired already are reported,
+the others are retired, and the exit code is 1.
 
-With --purge a device is deleted instead, with its history, readings, escalations and assignments;
-a retired one, too. That can't be undone: on a terminal it asks first, elsewhere --yes must say that
-it is meant.`,
+With --purge a device is deleted instead, with its history, readings, escalations and assignments,
+also a retired one. That can't be undone: on a terminal it asks first, elsewhere it needs --yes.`,
 		Example: `  andon retire press-7
   andon retire press-7 --purge
   andon retire press-7 press-8 --tenant metro`,
 	}
 	r.Flags(cmd)
-	cmd.Flags().BoolVar(&r.purge, "purge", false, "delete the devices with all that they ever sent")
+	cmd.Flags().BoolVar(&r.purge, "purge", false, "delete the devices with all their data")
 	cmd.Flags().BoolVar(&r.yes, "yes", false, "with --purge: do not ask")
-	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "only say what would be done")
+	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "only print what would be done")
 	r.form = command.SentenceFlag(cmd, command.FormatText)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		devices := make([]andon.DeviceID, len(args))
@@ -51,29 +50,29 @@ it is meant.`,
 			}
 		}
 		if r.yes && !r.purge {
-			return andon.Errorf(andon.Invalid, "--yes is of use with --purge only")
+			return andon.Errorf(andon.Invalid, "--yes needs --purge")
 		}
 		return r.Ask(ctx, func(c *client.Client) error {
 			return eachDevice(p, devices, func(device andon.DeviceID) error {
-				return r.one(ctx, c, device)
+				return r.retire(ctx, c, device)
 			})
 		})
 	})
 	return cmd
 }
 
-// one retires or deletes a device, or says what would become of it.
-func (r *retirement) one(ctx context.Context, c *client.Client, device andon.DeviceID) error {
+// retire retires or deletes a device, or prints what it would do.
+func (r *retirement) retire(ctx context.Context, c *client.Client, device andon.DeviceID) error {
 	name := draw.Legible(string(device))
 	switch {
 	case r.dryRun:
-		return r.would(ctx, c, device)
+		return r.rehearse(ctx, c, device)
 	case !r.purge:
 		at, err := c.Retire(ctx, device)
 		if err != nil {
 			return err
 		}
-		return r.Tell(r.form, client.Retirement{Device: device, Retired: at},
+		return r.Report(r.form, client.Retirement{Device: device, Retired: at},
 			"%s is retired from %s on", name, at)
 	case !r.yes:
 		if err := r.Confirm(ctx, "device", string(device)); err != nil {
@@ -83,14 +82,14 @@ func (r *retirement) one(ctx context.Context, c *client.Client, device andon.Dev
 	if err := c.Purge(ctx, device); err != nil {
 		return err
 	}
-	return r.Tell(r.form, struct {
+	return r.Report(r.form, struct {
 		Device andon.DeviceID `json:"device"`
 		Purged bool           `json:"purged"`
-	}{device, true}, "%s is deleted with all that it ever sent", name)
+	}{device, true}, "%s is deleted with all its data", name)
 }
 
-// would says what would become of a device. One that is retired already can still be deleted.
-func (r *retirement) would(ctx context.Context, c *client.Client, device andon.DeviceID) error {
+// rehearse prints what would be done with a device. A retired device can still be deleted.
+func (r *retirement) rehearse(ctx context.Context, c *client.Client, device andon.DeviceID) error {
 	type plan struct {
 		Device andon.DeviceID `json:"device"`
 		Would  string         `json:"would"`
@@ -100,16 +99,16 @@ func (r *retirement) would(ctx context.Context, c *client.Client, device andon.D
 	name := draw.Legible(string(device))
 	switch {
 	case r.purge && (err == nil || ok && command.IsAboutDevice(e)):
-		return r.Tell(r.form, plan{device, "purge"},
-			"%s would be deleted with all that it ever sent", name)
+		return r.Report(r.form, plan{device, "purge"},
+			"%s would be deleted with all its data", name)
 	case err != nil:
 		return err
 	}
-	return r.Tell(r.form, plan{device, "retire"}, "%s would be retired, now in state %s",
+	return r.Report(r.form, plan{device, "retire"}, "%s would be retired, now in state %s",
 		name, draw.Legible(string(d.State)))
 }
 
-// eachDevice does something to each device. One that is not there does not keep the others from it.
+// eachDevice calls do for each device. It goes on after a device that does not exist.
 func eachDevice(p *command.Program, devices []andon.DeviceID, do func(andon.DeviceID) error) error {
 	missing := 0
 	for _, device := range devices {
@@ -125,7 +124,7 @@ func eachDevice(p *command.Program, devices []andon.DeviceID, do func(andon.Devi
 		}
 	}
 	if missing > 0 {
-		return fmt.Errorf("%d of %d devices are not there", missing, len(devices))
+		return fmt.Errorf("%d of %d devices do not exist", missing, len(devices))
 	}
 	return nil
 }

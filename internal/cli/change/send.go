@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
+// sending has the flags of the command.
 type sending struct {
 	command.Target
 	at         andon.Time
@@ -33,9 +34,9 @@ func Send(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send DEVICE [STATE]",
 		Short: "Send one event, or one reading",
-		Long: `Send one event of a device, or with --metric one reading. Without --time it is of
-now. What is sent is printed, so that it can be sent again: an entry of the same device, time and
-state is the same entry.`,
+		Long: `Send one event of a device, or with --metric one reading. The default of --time is now.
+It prints what was sent, so that it can be sent again: an entry with the same device, time and state
+is the same entry.`,
 		Example: `  andon send press-7 WARNING1 --message 'oil is hot' --operator Liz
   andon send press-7 NORMAL --attribute line=L3
   andon send press-7 --metric temperature=21.5 --metric door=true`,
@@ -44,14 +45,14 @@ state is the same entry.`,
 	flags := cmd.Flags()
 	s.Flags(cmd)
 	flags.Var(&command.Moment{At: &s.at, Parse: andon.ParseTime}, "time",
-		"when it was (default: now)")
+		"its `time` (default: now)")
 	flags.StringVar(&s.message, "message", "", "`text` of the event")
-	flags.StringVar(&s.operator, "operator", "", "`person` who answers for the device")
-	flags.StringVar(&s.escalated, "escalated-to", "", "`person` whom it is escalated to")
+	flags.StringVar(&s.operator, "operator", "", "`person` who is responsible")
+	flags.StringVar(&s.escalated, "escalated-to", "", "`person` to whom it is escalated")
 	flags.StringToStringVar(&s.attributes, "attribute", nil,
-		"`name=text` that is kept beside the event; once for each")
+		"`name=text` that is stored with the event; repeat for more")
 	flags.StringToStringVar(&s.metrics, "metric", nil,
-		"`name=number` of a reading; once for each, or joined by commas")
+		"`name=number` of a reading; repeat for more, or join with commas")
 	s.form = command.SentenceFlag(cmd, command.FormatJSON)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		device, err := command.DeviceArg(args[0])
@@ -89,7 +90,7 @@ func sendEvent(
 	}
 	return s.Ask(ctx, func(c *client.Client) error {
 		result, err := c.AppendEvents(ctx, []andon.Event{e})
-		return sent(p, s, &e, result, err)
+		return report(p, s, &e, result, err)
 	})
 }
 
@@ -97,8 +98,8 @@ func sendReading(
 	ctx context.Context, p *command.Program, s *sending, device andon.DeviceID, state []string,
 ) error {
 	if len(state) > 0 || s.message+s.operator+s.escalated != "" || len(s.attributes) > 0 {
-		return andon.Errorf(andon.Invalid, "a reading has metrics and nothing of an event: "+
-			"send the two one after the other")
+		return andon.Errorf(andon.Invalid, "a reading has no field of an event: "+
+			"send them one after the other")
 	}
 	r := andon.Reading{Device: device, Time: s.at}
 	for name, text := range s.metrics {
@@ -117,12 +118,12 @@ func sendReading(
 	}
 	return s.Ask(ctx, func(c *client.Client) error {
 		result, err := c.AppendReadings(ctx, []andon.Reading{r})
-		return sent(p, s, &r, result, err)
+		return report(p, s, &r, result, err)
 	})
 }
 
-// sent prints what the server took, or fails with why it did not.
-func sent(p *command.Program, s *sending, what any, result client.Result, err error) error {
+// report prints what the server accepted, or why it rejected it.
+func report(p *command.Program, s *sending, what any, result client.Result, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -135,5 +136,5 @@ func sent(p *command.Program, s *sending, what any, result client.Result, err er
 			"%d. andon tenant set --unknown-states refuse refuses such states\n",
 			draw.Legible(string(state)), s.Tenant, andon.UnknownSeverity)
 	}
-	return p.Tell(s.form, what, "sent, of %s", s.at)
+	return p.Report(s.form, what, "sent, time %s", s.at)
 }

@@ -15,19 +15,18 @@ func Sweep(p *command.Program) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "sweep",
-		Short: "Give back the space of what has expired, now",
-		Long: `Give back the space of what has expired, in all tenants. The server does so by itself
-every hour; this is for a disk that is full. Nothing goes that could still be read.
+		Short: "Free the space of what has expired, now",
+		Long: `Free the space of what has expired, in all tenants. The server does so every hour; this
+is for a full disk. It deletes nothing that can still be read.
 
-DynamoDB deletes what has expired by itself, within days; this deletes it now, at most
-dynamodb.sweep_rate items a second. It is paid for like other writes. What was broken off
-goes on next time.`,
+DynamoDB deletes what has expired within days; this deletes it now, at most dynamodb.sweep_rate
+items a second, at the price of other writes. If it is interrupted, the next one continues.`,
 		Example: `  andon sweep --dry-run
   andon sweep`,
 		Args: cobra.NoArgs,
 	}
 	t.ServerFlags(cmd)
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would go")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be deleted")
 	form := command.ReportFlag(cmd, command.FormatCSV)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		return t.Ask(ctx, func(c *client.Client) error {
@@ -36,7 +35,7 @@ goes on next time.`,
 				return err
 			}
 			o := command.Output{Format: form, All: true, None: func() string {
-				return "nothing has expired that is still there"
+				return "nothing has expired"
 			}}
 			columns := command.Fields[client.Swept]("tenant", "events_before", "readings_before",
 				"deleted")

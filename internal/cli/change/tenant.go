@@ -1,5 +1,5 @@
-// Package change is the commands that change one thing on a server: "send", "escalate", "withdraw",
-// "retire", "tenant" and "sweep".
+// Package change has the commands that change one thing on a server: "send", "escalate",
+// "withdraw", "retire", "tenant" and "sweep".
 package change
 
 import (
@@ -19,10 +19,10 @@ import (
 func Tenant(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "tenant",
-		Short: "List, make, change and delete tenants",
-		Long: `List, make, change and delete tenants. A tenant owns devices and people; its
-settings say how long history is kept, how far ahead a clock may be, when a device counts as
-silent, and which states there are. The tenant default always exists.`,
+		Short: "List, create, change and delete tenants",
+		Long: `List, create, change and delete tenants. A tenant owns devices and people. Its settings
+say how long history is kept, how far ahead a clock may be, when a device counts as silent, and
+which states there are. The tenant default always exists.`,
 		Example: `  andon tenant list
   andon tenant set metro --events-retention 90d --silent-after 10m
   andon tenant delete metro`,
@@ -86,7 +86,7 @@ func tenantColumns() []command.Column[client.Tenant] {
 	return columns
 }
 
-// statesShown is a set of states as --state takes it.
+// statesShown formats a set of states as --state takes it.
 func statesShown(defs []andon.StateDef) string {
 	parts := make([]string, len(defs))
 	for i, d := range defs {
@@ -100,10 +100,9 @@ func tenantDelete(p *command.Program) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "delete TENANT",
-		Short: "Delete a tenant with all that it has",
-		Long: `Delete a tenant with all that it has: devices, history, readings, assignments. On a
-terminal it asks first; elsewhere --yes must say that it is meant. The tenant default can't be
-deleted.`,
+		Short: "Delete a tenant with all its data",
+		Long: `Delete a tenant with all its data: devices, history, readings, assignments. On a terminal
+it asks first, elsewhere it needs --yes. The tenant default can't be deleted.`,
 		Example: `  andon tenant delete metro
   andon tenant delete metro --yes`,
 	}
@@ -126,7 +125,7 @@ func deleteTenant(
 	ctx context.Context, p *command.Program, c *client.Client, id andon.TenantID, yes bool,
 	form *command.Choice,
 ) error {
-	if _, err := c.Tenant(ctx, id); err != nil { // before a person is asked about it
+	if _, err := c.Tenant(ctx, id); err != nil { // before the user is asked
 		return err
 	}
 	if !yes {
@@ -137,7 +136,7 @@ func deleteTenant(
 	if err := c.DeleteTenant(ctx, id); err != nil {
 		return err
 	}
-	return p.Tell(form, struct {
+	return p.Report(form, struct {
 		Tenant  andon.TenantID `json:"tenant"`
 		Deleted bool           `json:"deleted"`
 	}{id, true}, "tenant %s is deleted", draw.Legible(string(id)))

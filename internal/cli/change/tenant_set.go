@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 )
 
+// tenantChange has the flags of the command.
 type tenantChange struct {
 	events, readings       andon.Retention
 	maxFuture, silentAfter andon.Duration
@@ -31,15 +32,15 @@ func tenantSet(p *command.Program) *cobra.Command {
 	var change tenantChange
 	cmd := &cobra.Command{
 		Use:   "set TENANT",
-		Short: "Make a tenant, or change what the flags name",
-		Long: `Make a tenant, or change what the flags name; all else stays as it is. A longer
-retention does not bring back what has expired.
+		Short: "Create a tenant, or change its settings",
+		Long: `Create a tenant, or change the settings that flags name. A longer retention does not bring
+back what has expired.
 
 --state (repeated) or --states is the whole set of states: NAME=SEVERITY, where 0 is normal and
-higher, up to 255, is worse, and after it letter, colour (#rrggbb) and symbol, each of which may
-be left out. A severity may change at any time, and one state at least is normal (0). Events of
-other states are refused from then on, unless --unknown-states accept keeps them, with severity 16.
-The file holds JSON:
+higher is worse, up to 255; then letter, colour (#rrggbb) and symbol, which are optional. A severity
+may change at any time, and at least one state must be normal (0). Events of other states are
+refused from then on, unless --unknown-states is accept; then they have severity 16. The file is
+JSON:
   [{"name": "NORMAL", "severity": 0},
    {"name": "DOWN", "severity": 80, "colour": "#b71c1c"}]`,
 		Example: `  andon tenant set metro
@@ -93,12 +94,12 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 	flags.Var(&command.Unmarshaled{Into: &tc.silentAfter, Kind: "duration"}, "silent-after",
 		"how long a device may send nothing: 15m")
 	flags.Var(&command.Unmarshaled{Into: &tc.unknown, Kind: "refuse|accept"}, "unknown-states",
-		"what becomes of events of other states: refuse or accept")
+		"what to do with events of other states: refuse or accept")
 	flags.StringArrayVar(&tc.states, "state", nil,
-		"a `state` of the set: NAME=SEVERITY[,letter,colour,symbol]; once for each")
-	flags.StringVar(&tc.statesFile, "states", "", "`file` that holds the set as JSON")
-	flags.BoolVar(&tc.dryRun, "dry-run", false, "only say what would be, and what would go")
-	flags.BoolVar(&tc.yes, "yes", false, "do not ask where a shorter retention takes entries away")
+		"a `state` of the set: NAME=SEVERITY[,letter,colour,symbol]; repeat for more")
+	flags.StringVar(&tc.statesFile, "states", "", "`file` with the set as JSON")
+	flags.BoolVar(&tc.dryRun, "dry-run", false, "only print what would be changed and deleted")
+	flags.BoolVar(&tc.yes, "yes", false, "do not ask before a shorter retention deletes entries")
 	tc.form = command.ReportFlag(cmd, command.FormatCSV)
 	cmd.MarkFlagsMutuallyExclusive("state", "states")
 }
@@ -138,13 +139,13 @@ func setTenant(
 		return err
 	}
 	if t.Reordering {
-		fmt.Fprintln(p.Stderr, "Devices are still being put in the order of the new severities: "+
+		fmt.Fprintln(p.Stderr, "Devices are still being sorted by the new severities: "+
 			"lists may lag until the tenant no longer says \"reordering\" (-o json).")
 	}
 	return command.ShowOne(p, &command.Output{Format: form}, tenantColumns(), t)
 }
 
-// parseStates reads a set, each state written NAME=SEVERITY[,letter,colour,symbol].
+// parseStates parses a set of states, each NAME=SEVERITY[,letter,colour,symbol].
 func parseStates(texts []string) ([]andon.StateDef, error) {
 	var defs []andon.StateDef
 	for _, text := range texts {
@@ -159,17 +160,17 @@ func parseStates(texts []string) ([]andon.StateDef, error) {
 
 func parseState(text string) (andon.StateDef, error) {
 	parts := strings.Split(text, ",") // no name of a state holds a comma
-	at := strings.LastIndexByte(parts[0], '=')
-	if at < 0 || len(parts) > 4 {
+	equals := strings.LastIndexByte(parts[0], '=')
+	if equals < 0 || len(parts) > 4 {
 		return andon.StateDef{}, andon.Errorf(andon.Invalid,
 			"--state %q is not of the form NAME=SEVERITY[,letter,colour,symbol]", text)
 	}
-	severity, err := strconv.ParseUint(parts[0][at+1:], 10, 8)
+	severity, err := strconv.ParseUint(parts[0][equals+1:], 10, 8)
 	if err != nil {
 		return andon.StateDef{}, andon.Errorf(andon.Invalid,
 			"--state %q: the severity is a number from 0 to 255", text)
 	}
-	d := andon.StateDef{Name: andon.State(parts[0][:at]), Severity: uint8(severity)}
+	d := andon.StateDef{Name: andon.State(parts[0][:equals]), Severity: uint8(severity)}
 	for i, field := range []*string{&d.Letter, &d.Colour, &d.Symbol} {
 		if i+1 < len(parts) {
 			*field = parts[i+1]
@@ -189,12 +190,12 @@ func readStates(path string) ([]andon.StateDef, error) {
 	var defs []andon.StateDef
 	if err := decoder.Decode(&defs); err != nil {
 		return nil, andon.Errorf(andon.Invalid,
-			"%s: %w\nIt holds an array: [{\"name\":\"NORMAL\",\"severity\":0}, …]", path, err)
+			"%s: %w\nIt must be an array: [{\"name\":\"NORMAL\",\"severity\":0}, …]", path, err)
 	}
 	return checkedStates(defs)
 }
 
-// checkedStates returns the set with what was left out filled in.
+// checkedStates returns the set with defaults for what was left out.
 func checkedStates(defs []andon.StateDef) ([]andon.StateDef, error) {
 	set, err := andon.NewStateSet(defs)
 	if err != nil {

@@ -17,17 +17,17 @@ func Withdraw(p *command.Program) *cobra.Command {
 	var by, note string
 	cmd := &cobra.Command{
 		Use:   "withdraw DEVICE TIME STATE",
-		Short: "Take back an entry that was wrong",
-		Long: `Take back an entry that was wrong: no answer shows it any more but andon query entry,
-which also says who withdrew it, when and why. What the device shows is as if the entry had never
-been sent, and sending it again does not bring it back.`,
+		Short: "Withdraw an entry that was wrong",
+		Long: `Withdraw an entry that was wrong. Only andon query entry still shows it, with who withdrew
+it, when and why. What the device shows is as if the entry had never been sent, and sending it again
+does not bring it back.`,
 		Example: `  andon withdraw press-7 2020-04-24T14:50:00.25Z WARNING2
   andon withdraw press-7 2020-04-24T14:50:00.25Z WARNING2 --by Liz --note 'wrong clock'`,
 	}
 	flags := cmd.Flags()
 	t.Flags(cmd)
 	flags.StringVar(&by, "by", "", "`person` who withdraws it")
-	flags.StringVar(&note, "note", "", "`text` that says why")
+	flags.StringVar(&note, "note", "", "the reason, as `text`")
 	form := command.SentenceFlag(cmd, command.FormatText)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		device, at, state, err := command.EntryArgs(args[0], args[1], args[2])
@@ -40,7 +40,7 @@ been sent, and sending it again does not bring it back.`,
 			if err != nil {
 				return err
 			}
-			return p.Tell(form, kept, "%s: %s of %s is withdrawn, since %s",
+			return p.Report(form, kept, "%s: %s of %s is withdrawn, since %s",
 				draw.Legible(string(device)), draw.Legible(string(state)), at, kept.Withdrawn.At)
 		})
 	})

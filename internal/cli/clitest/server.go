@@ -1,5 +1,4 @@
-// Package clitest is what the tests of all commands need: a server whose clock stands still, and
-// files that hold what is to be printed.
+// Package clitest has a server for the tests of commands. Its clock does not run.
 package clitest
 
 import (
@@ -28,7 +27,7 @@ type Server struct {
 	before func(*http.Request) // called before each request; may be nil
 }
 
-// NewServer starts a server, which ends with the test.
+// NewServer starts a server that ends with the test.
 func NewServer(t testing.TB) *Server {
 	now, err := andon.ParseTime("2020-04-24T15:00:00Z")
 	if err != nil {
@@ -55,7 +54,7 @@ func NewServer(t testing.TB) *Server {
 	return s
 }
 
-// Clock is the server's.
+// Clock returns the time of the server.
 func (s *Server) Clock() andon.Time { return andon.Time(s.Now.Load()) }
 
 func (s *Server) beforeEach(r *http.Request) {
@@ -66,8 +65,8 @@ func (s *Server) beforeEach(r *http.Request) {
 	}
 }
 
-// Meddle makes a function be called before each request from now on.
-func (s *Server) Meddle(before func(*http.Request)) {
+// OnRequest makes the server call a function before each request from now on.
+func (s *Server) OnRequest(before func(*http.Request)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before = before

@@ -11,15 +11,15 @@ import (
 	"github.com/andonhq/andon/internal/spell"
 )
 
-// Arguments are what a command takes beside its flags, as its usage line names them.
+// Arguments are the arguments of a command besides its flags, as its usage line names them.
 type Arguments struct {
 	Words []string // "DEVICE", "[FILE]", "DEVICE...", "bash|zsh"
-	With  string   // the flag with which that holds; "" where it always does
+	With  string   // the flag with which the command takes them; "": always
 }
 
-// CheckArguments makes all commands hold their arguments against their usage lines: in one place,
-// so that what is wrong is told alike. Groups have none, and a command that takes several forms
-// looks for itself which of them is meant. Flags stand in the help as they were declared.
+// CheckArguments makes all commands check their arguments against their usage lines. Groups have no
+// arguments, and a command with alternative forms checks them itself. Help lists flags in the order
+// of their declaration.
 func CheckArguments(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		CheckArguments(below)
@@ -31,7 +31,7 @@ func CheckArguments(cmd *cobra.Command) {
 	}
 }
 
-// argumentsOf reads a usage line up to its first flag: flags are checked by themselves.
+// argumentsOf reads a usage line up to its first flag. plain is false if it has alternative forms.
 func argumentsOf(use string) (a Arguments, plain bool) {
 	for _, word := range strings.Fields(use)[1:] {
 		if strings.HasPrefix(strings.TrimLeft(word, "(["), "--") {
@@ -96,7 +96,7 @@ func (a Arguments) surplus(args []string) string {
 	return Joined(over, " and ") + " are too many: " + takes
 }
 
-// misspelt finds an argument that is none of the few words that may stand in its place.
+// misspelt finds an argument that must be one of a few words and is not.
 func (a Arguments) misspelt(args []string) string {
 	for i, arg := range args[:min(len(args), len(a.Words))] {
 		words := strings.Split(a.Words[i], "|")
@@ -113,7 +113,7 @@ func isOptional(word string) bool { return strings.HasPrefix(word, "[") }
 
 func isRepeated(word string) bool { return strings.HasSuffix(strings.TrimRight(word, "]"), "...") }
 
-// named is how a word of the usage line is spoken of.
+// named returns the name of an argument without the marks of the usage line.
 func named(word string) string {
 	if words := strings.Split(word, "|"); len(words) > 1 {
 		return Joined(words, " or ")
@@ -121,7 +121,7 @@ func named(word string) string {
 	return strings.TrimSuffix(strings.Trim(word, "[]"), "...")
 }
 
-// Joined is "a, b and c".
+// Joined returns "a, b and c", if last is " and ".
 func Joined(names []string, last string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
@@ -130,7 +130,7 @@ func Joined(names []string, last string) string {
 	return strings.Join(names[:end], ", ") + last + names[end]
 }
 
-// Few is the first of many names, so that a line stays one that a person reads.
+// Few returns the first of many names, joined.
 func Few[T ~string](names []T, most int) string {
 	shown := make([]string, 0, most+1)
 	for _, name := range names[:min(len(names), most)] {
@@ -142,7 +142,7 @@ func Few[T ~string](names []T, most int) string {
 	return strings.Join(shown, ", ")
 }
 
-// Quoted marks where something that was typed begins and ends.
+// Quoted puts what the user typed into quotes.
 func Quoted(typed string) string { return `"` + draw.Legible(typed) + `"` }
 
 func usage(cmd *cobra.Command) string {

@@ -11,19 +11,19 @@ import (
 	"github.com/andonhq/andon/internal/spell"
 )
 
-// Choice is a flag that takes one of a few words.
+// Choice is a flag with one of a few words as its value.
 type Choice struct {
 	Value string
 	words []string
 }
 
-// String is of pflag.Value.
+// String implements pflag.Value.
 func (c *Choice) String() string { return c.Value }
 
-// Type is of pflag.Value.
+// Type implements pflag.Value.
 func (c *Choice) Type() string { return strings.Join(c.words, "|") }
 
-// Set takes one of the words.
+// Set implements pflag.Value.
 func (c *Choice) Set(text string) error {
 	if slices.Contains(c.words, text) {
 		c.Value = text
@@ -33,7 +33,7 @@ func (c *Choice) Set(text string) error {
 		strings.Join(c.words, ", "), spell.DidYouMean(text, c.words))
 }
 
-// ChoiceFlag gives a command a flag that takes one of a few words, initially "" or one of them.
+// ChoiceFlag adds a flag with one of a few words as its value. initial is one of them, or "".
 func ChoiceFlag(cmd *cobra.Command, name, initial, help string, words ...string) *Choice {
 	return choiceFlag(cmd, name, "", initial, help, words)
 }
@@ -41,18 +41,19 @@ func ChoiceFlag(cmd *cobra.Command, name, initial, help string, words ...string)
 func choiceFlag(cmd *cobra.Command, name, letter, initial, help string, words []string) *Choice {
 	c := &Choice{Value: initial, words: words}
 	cmd.Flags().VarP(c, name, letter, help)
-	// It can only be an error to register a second one.
+	// The only error is a second registration.
 	_ = cmd.RegisterFlagCompletionFunc(name,
 		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-// either is a flag that is true or false where it is given.
+// either is a flag that is true, false, or not given.
 type either struct{ is **bool }
 
-// Type is what the help shows as the value.
+// Type implements pflag.Value.
 func (e *either) Type() string { return "bool" }
 
+// String implements pflag.Value.
 func (e *either) String() string {
 	if e.is == nil || *e.is == nil {
 		return ""
@@ -60,7 +61,7 @@ func (e *either) String() string {
 	return strconv.FormatBool(**e.is)
 }
 
-// Set reads true or false.
+// Set implements pflag.Value.
 func (e *either) Set(text string) error {
 	is, err := strconv.ParseBool(text)
 	if err != nil {
@@ -70,17 +71,17 @@ func (e *either) Set(text string) error {
 	return nil
 }
 
-// Moment is a flag that takes a time.
+// Moment is a flag with a time as its value.
 type Moment struct {
 	At    *andon.Time
 	Parse func(string) (andon.Time, error)
-	Bound bool // of a range: a date alone is of use, and what is relative to now
+	Bound bool // of a range: a date alone is valid, and so is a time relative to now
 }
 
-// Type is what the help shows as the value.
+// Type implements pflag.Value.
 func (m *Moment) Type() string { return "time" }
 
-// String is of pflag.Value.
+// String implements pflag.Value.
 func (m *Moment) String() string {
 	if m.At == nil || *m.At == 0 {
 		return ""
@@ -88,7 +89,7 @@ func (m *Moment) String() string {
 	return m.At.String()
 }
 
-// Set reads the time.
+// Set implements pflag.Value.
 func (m *Moment) Set(text string) (err error) {
 	*m.At, err = m.Parse(text)
 	if err != nil && m.Bound {
@@ -98,7 +99,7 @@ func (m *Moment) Set(text string) (err error) {
 	return err
 }
 
-// SpanFlags gives a command --from and --to.
+// SpanFlags adds --from and --to to a command.
 func (p *Program) SpanFlags(cmd *cobra.Command, from, to *andon.Time) {
 	lower := func(text string) (andon.Time, error) {
 		return andon.ParseLowerBoundAt(text, p.Now())

@@ -14,11 +14,11 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// Columns are made by the names that JSON has for the fields of an item. In the name
-// "retention.events" the last part is that of the column.
+// Columns are named as the fields of an item in JSON. A field within a field has a path, such as
+// "retention.events"; the last part is the name of the column.
 type Columns[T any] []Column[T]
 
-// Fields are columns that people and programs see alike, but that people see times to the second.
+// Fields are columns for tables and CSV. In a table, times have seconds only.
 func Fields[T any](names ...string) Columns[T] { return Columns[T]{}.Fields(names...) }
 
 // Fields adds such columns.
@@ -30,7 +30,7 @@ func (c Columns[T]) Fields(names ...string) Columns[T] {
 	return c
 }
 
-// Hidden adds columns that only programs see.
+// Hidden adds columns for CSV only.
 func (c Columns[T]) Hidden(names ...string) Columns[T] {
 	for _, name := range names {
 		f := fieldOf[T](name)
@@ -39,26 +39,26 @@ func (c Columns[T]) Hidden(names ...string) Columns[T] {
 	return c
 }
 
-// Exact adds a time that names an entry, so that people see all of it, too.
+// Exact adds a time that identifies an entry: a table shows all its digits, too.
 func (c Columns[T]) Exact(name string) Columns[T] {
-	at := TimeOf[T](name)
+	timeOf := TimeOf[T](name)
 	return append(c, Column[T]{
 		Name: name, Text: fieldOf[T](name).text,
 		Cell: func(_ Looks, item *T) draw.Cell {
-			return draw.Cell{Text: at(item).Std().Format("2006-01-02 15:04:05.999999"), Whole: true}
+			return draw.Cell{Text: timeOf(item).Std().Format("2006-01-02 15:04:05.999999"), Whole: true}
 		},
 	})
 }
 
-// Age adds how long ago a time was; programs can work it out.
+// Age adds how long ago a time was, to tables only.
 func (c Columns[T]) Age(heading, name string) Columns[T] {
-	at := TimeOf[T](name)
+	timeOf := TimeOf[T](name)
 	return append(c, Column[T]{Name: heading, Cell: func(l Looks, item *T) draw.Cell {
-		return draw.Cell{Text: l.age(at(item)), Right: true}
+		return draw.Cell{Text: l.age(timeOf(item)), Right: true}
 	}})
 }
 
-// State adds the state, as its tenant wants it to look.
+// State adds the state, in a table with the symbol and colour that its tenant chose.
 func (c Columns[T]) State() Columns[T] {
 	text := fieldOf[T]("state").text
 	return append(c, Column[T]{Name: "state", Text: text, Cell: func(l Looks, item *T) draw.Cell {
@@ -66,7 +66,7 @@ func (c Columns[T]) State() Columns[T] {
 	}})
 }
 
-// OrElse has people see a text in a column where there is nothing.
+// OrElse makes tables show a text in a column where it is empty.
 func (c Columns[T]) OrElse(name, text string) Columns[T] {
 	i := slices.IndexFunc(c, func(column Column[T]) bool { return column.Name == name })
 	cell := c[i].Cell
@@ -79,17 +79,17 @@ func (c Columns[T]) OrElse(name, text string) Columns[T] {
 	return c
 }
 
-// TimeOf returns what reads a time of an item.
+// TimeOf returns a function that reads a time of an item.
 func TimeOf[T any](name string) func(*T) andon.Time {
 	f := fieldOf[T](name)
 	return func(item *T) andon.Time { return andon.Time(f.value(item).Int()) }
 }
 
-// field is a field of an item, as JSON names it.
+// field is a field of an item, by its name in JSON.
 type field[T any] struct {
 	name     string
 	index    []int
-	optional bool // JSON leaves it out where it is zero
+	optional bool // JSON omits it if it is zero
 	right    bool // it is a number
 }
 
@@ -119,7 +119,7 @@ func (f *field[T]) value(item *T) reflect.Value {
 	return reflect.ValueOf(item).Elem().FieldByIndex(f.index)
 }
 
-// text is the field for a program: as JSON has it, without the quotes; what is absent is empty.
+// text formats the field for CSV: as in JSON, without quotes; an absent field is empty.
 func (f field[T]) text(item *T) string {
 	v := f.value(item)
 	switch x := v.Interface().(type) {
@@ -151,16 +151,16 @@ func (f field[T]) cell(l Looks, item *T) draw.Cell {
 	return draw.Cell{Text: l.short(draw.Legible(f.text(item)))}
 }
 
-// EventColumns are those of events.
+// EventColumns are the columns of events.
 func EventColumns() Columns[andon.Event] { return EventFields[andon.Event]() }
 
-// EventFields are EventColumns of what has the fields of an event.
+// EventFields are EventColumns for a type that has the fields of an event.
 func EventFields[T any]() Columns[T] {
 	return Fields[T]("device").Exact("time").Age("age", "time").State().
 		Fields("operator", "escalated_to", "message").Hidden("attributes")
 }
 
-// AssignmentColumns are those of who is assigned to a device.
+// AssignmentColumns are the columns of assignments.
 func AssignmentColumns() []Column[client.Assignment] {
 	columns := Fields[client.Assignment]("device", "operator", "from", "to").
 		OrElse("operator", "(nobody)").OrElse("to", "now")
@@ -172,8 +172,8 @@ func AssignmentColumns() []Column[client.Assignment] {
 	})
 }
 
-// ReadingColumns are those of readings: with metrics named each has one of its own, and else they
-// share one.
+// ReadingColumns are the columns of readings: one for each of the metrics, or one for all if none
+// is named.
 func ReadingColumns(metrics []andon.MetricName) []Column[andon.Reading] {
 	columns := Fields[andon.Reading]("device", "time").Age("age", "time")
 	for _, name := range metrics {
@@ -201,7 +201,7 @@ func metricColumn(name andon.MetricName) Column[andon.Reading] {
 	return Column[andon.Reading]{Name: string(name), Text: text, Cell: cell}
 }
 
-// JSONText is a value as JSON; what can't be written so is empty.
+// JSONText returns a value as JSON, "" if it has no such form.
 func JSONText(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

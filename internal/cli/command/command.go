@@ -1,5 +1,5 @@
-// Package command is what all commands share: the process around them, the server that they ask,
-// their arguments and flags, and the form of their answers.
+// Package command is shared by all commands: the process around them, requests to a server,
+// arguments and flags, and the output.
 package command
 
 import (
@@ -17,18 +17,18 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// Program is one run of the command line.
+// Program is the process that runs a command, as tests can replace it.
 type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Environ        []string // "NAME=value"
 	Version        client.Version
 	Now            func() andon.Time
-	Started        bool // the arguments were understood
+	Started        bool // the arguments were valid
 }
 
-// Does makes a function the work of a command. From here on, errors are not misuse of the command
-// line unless they say so.
+// Does returns a function for the RunE of a command. Errors of work are not misuse of the command
+// line, unless their kind is Invalid.
 func (p *Program) Does(
 	work func(ctx context.Context, args []string) error,
 ) func(*cobra.Command, []string) error {
@@ -38,7 +38,7 @@ func (p *Program) Does(
 	}
 }
 
-// Variable returns the value of a variable of the environment, "" where it is not set.
+// Variable returns the value of an environment variable, "" if it is not set.
 func (p *Program) Variable(name string) string {
 	value := ""
 	for _, entry := range p.Environ {
@@ -49,8 +49,8 @@ func (p *Program) Variable(name string) string {
 	return value
 }
 
-// Depth tells by the environment how many colours standard output shows. NO_COLOR, as
-// https://no-color.org has it, takes them away; so does output that is not a terminal.
+// Depth returns how many colours standard output has: none if it is not a terminal or NO_COLOR is
+// set (https://no-color.org).
 func (p *Program) Depth() draw.Depth {
 	term := p.Variable("TERM")
 	declared := p.Variable("COLORTERM")
@@ -63,7 +63,7 @@ func (p *Program) Depth() draw.Depth {
 	return draw.FewColours
 }
 
-// PrintJSON prints a value for programs, and for people who look at what programs get.
+// PrintJSON prints a value as indented JSON.
 func (p *Program) PrintJSON(value any) error {
 	encoder := json.NewEncoder(p.Stdout)
 	encoder.SetEscapeHTML(false)
@@ -71,8 +71,7 @@ func (p *Program) PrintJSON(value any) error {
 	return encoder.Encode(value)
 }
 
-// UntilHangup returns a context that ends when the terminal goes away, too. Who asked that to be
-// ignored (nohup) still has it so.
+// UntilHangup returns a context that also ends on SIGHUP, unless the process ignores it (nohup).
 func UntilHangup(ctx context.Context) (context.Context, func()) {
 	if signal.Ignored(syscall.SIGHUP) {
 		return ctx, func() {}
@@ -80,7 +79,7 @@ func UntilHangup(ctx context.Context) (context.Context, func()) {
 	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
-// UnlessInterrupted returns an error, or that somebody ended the command, where that is why.
+// UnlessInterrupted returns err, or ErrInterrupted if the context ended.
 func UnlessInterrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return ErrInterrupted
@@ -88,5 +87,5 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// Printer prints for a person on standard output.
+// Printer prints on standard output.
 func (p *Program) Printer() draw.Printer { return draw.Printer{W: p.Stdout, Depth: p.Depth()} }

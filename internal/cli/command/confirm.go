@@ -11,14 +11,13 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// Confirm asks whether something is to be deleted with all that it has.
+// Confirm asks the user whether to delete something with all its data.
 func (p *Program) Confirm(ctx context.Context, what, name string) error {
 	return p.ConfirmThat(ctx, name,
-		fmt.Sprintf("This deletes %s %s with all that it has, for good.", what, draw.Legible(name)))
+		fmt.Sprintf("This deletes %s %s with all its data, for good.", what, draw.Legible(name)))
 }
 
-// ConfirmThat asks whether something that can't be undone is meant. To type a name takes more
-// thought than a y.
+// ConfirmThat asks the user to confirm what can't be undone by typing a name.
 func (p *Program) ConfirmThat(ctx context.Context, name, what string) error {
 	in, ok := p.Stdin.(io.Writer)
 	if !ok || !draw.IsTerminal(in) {
@@ -37,8 +36,8 @@ func (p *Program) ConfirmThat(ctx context.Context, name, what string) error {
 	return nil
 }
 
-// ReadLine reads a line of standard input. It does not wait for it when the context ends: a read
-// from a terminal can't be called back, and ends with the program.
+// ReadLine reads a line of standard input, or returns when the context ends. A read from a terminal
+// can't be interrupted: its goroutine ends with the program.
 func (p *Program) ReadLine(ctx context.Context) (string, error) {
 	type line struct {
 		text string

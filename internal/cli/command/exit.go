@@ -11,9 +11,8 @@ import (
 	"github.com/andonhq/andon/internal/spell"
 )
 
-// The exit codes, which scripts rely on, and two for what supervises a server. A crash of the
-// program itself ends it with 2, as every program of Go: so a server does not end with 2 for
-// anything that a restart could not mend.
+// The exit codes. The last two are for the supervisor of a server. A panic ends a Go program with
+// 2, so a server does not use 2 for anything that a restart can't fix.
 const (
 	ExitDone     = 0
 	ExitFailed   = 1
@@ -23,19 +22,19 @@ const (
 	ExitConfig   = 78 // a server's configuration is wrong: do not restart; EX_CONFIG of sysexits.h
 )
 
-// ErrRejected is the outcome of a command that did its work but not with all of its input.
+// ErrRejected means that the command did its work, but not with all of its input.
 var ErrRejected = errors.New("some of the input was rejected")
 
-// ErrConfig marks what is wrong with the configuration of a server.
+// ErrConfig marks errors of the configuration of a server.
 var ErrConfig = errors.New("the configuration is wrong")
 
-// configError marks an error that is one of configuration; its text stays.
+// configError marks an error as one of the configuration. Its text stays.
 type configError struct{ error }
 
-// Unwrap is of package errors.
+// Unwrap implements the interface of package errors.
 func (e configError) Unwrap() []error { return []error{e.error, ErrConfig} }
 
-// OfConfig marks what is Invalid as the fault of the configuration.
+// OfConfig marks an error of the kind Invalid as one of the configuration.
 func OfConfig(err error) error {
 	if err != nil && andon.KindOf(err) == andon.Invalid {
 		return configError{err}
@@ -43,7 +42,7 @@ func OfConfig(err error) error {
 	return err
 }
 
-// NearFlag proposes a flag of the command whose name is near; "" where none is.
+// NearFlag proposes a flag of the command with a similar name; "" if there is none.
 func NearFlag(cmd *cobra.Command, name string) string {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })

@@ -10,32 +10,32 @@ import (
 	"github.com/andonhq/andon/client"
 )
 
-// CompleteWords lets a flag whose type is a few words ("table|json") complete them.
+// CompleteWords adds completion to a flag whose type is a few words ("table|json").
 func CompleteWords(cmd *cobra.Command, flag, form string) {
 	if words := strings.Split(form, "|"); len(words) > 1 {
-		// It can only be an error to register a second one.
+		// The only error is a second registration.
 		_ = cmd.RegisterFlagCompletionFunc(flag,
 			cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
 
-// StateHelp is what --state takes where it selects.
+// StateHelp is the help of a --state that selects.
 const StateHelp = "only this `state`, several joined by commas, or a prefix: 'WARNING*'"
 
-// DeviceFlags select devices, beside --state.
-func DeviceFlags(cmd *cobra.Command, of *client.DeviceQuery) {
+// DeviceFlags adds the flags that select devices, except --state.
+func DeviceFlags(cmd *cobra.Command, q *client.DeviceQuery) {
 	flags := cmd.Flags()
-	flags.StringVar((*string)(&of.Operator), "operator", "", "only devices with this `operator`")
-	flags.StringVar((*string)(&of.EscalatedTo), "escalated-to", "",
+	flags.StringVar((*string)(&q.Operator), "operator", "", "only devices with this `operator`")
+	flags.StringVar((*string)(&q.EscalatedTo), "escalated-to", "",
 		"only devices escalated to this `supervisor`")
-	flags.Var(&either{&of.Silent}, "silent",
+	flags.Var(&either{&q.Silent}, "silent",
 		"only devices that sent nothing for longer than the tenant's silent_after; "+
 			"--silent=false: only the others")
 	flags.Lookup("silent").NoOptDefVal = "true"
-	flags.StringVar(&of.Device, "device", "", "only this `device`, or a prefix: 'press*'")
+	flags.StringVar(&q.Device, "device", "", "only this `device`, or a prefix: 'press*'")
 }
 
-// EntryArgs reads the three arguments that name an entry.
+// EntryArgs parses the three arguments that identify an entry.
 func EntryArgs(device, at, state string) (andon.DeviceID, andon.Time, andon.State, error) {
 	id, err := DeviceArg(device)
 	if err != nil {
@@ -48,13 +48,13 @@ func EntryArgs(device, at, state string) (andon.DeviceID, andon.Time, andon.Stat
 	return id, t, andon.State(state), andon.State(state).Validate()
 }
 
-// MetricsFlag gives a command --metrics.
+// MetricsFlag adds --metrics to a command.
 func MetricsFlag(cmd *cobra.Command, names *[]string) {
 	cmd.Flags().StringSliceVar(names, "metrics", nil,
 		"only these `names`; in CSV each is a column of its own")
 }
 
-// MetricArgs reads names of metrics.
+// MetricArgs parses names of metrics.
 func MetricArgs(names []string) ([]andon.MetricName, error) {
 	var metrics []andon.MetricName
 	for _, name := range names {
@@ -67,20 +67,20 @@ func MetricArgs(names []string) ([]andon.MetricName, error) {
 	return metrics, nil
 }
 
-// Unmarshaled is a flag that is read as its type reads text.
+// Unmarshaled is a flag whose value is an encoding.TextUnmarshaler.
 type Unmarshaled struct {
 	Into encoding.TextUnmarshaler
 	text string
 	Kind string
 }
 
-// String is of pflag.Value.
+// String implements pflag.Value.
 func (u *Unmarshaled) String() string { return u.text }
 
-// Type is of pflag.Value.
+// Type implements pflag.Value.
 func (u *Unmarshaled) Type() string { return u.Kind }
 
-// Set reads the text.
+// Set implements pflag.Value.
 func (u *Unmarshaled) Set(text string) error {
 	u.text = text
 	return u.Into.UnmarshalText([]byte(text))

@@ -7,35 +7,35 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The forms of an answer. Which of them a command has, its flag --output says.
+// The output formats. Each command has some of them.
 const (
-	FormatTable  = "table"  // for a person
+	FormatTable  = "table"  // for people
 	FormatText   = "text"   // a sentence
-	FormatJSON   = "json"   // of a list one object a line
-	FormatNDJSON = "ndjson" // the same, where nothing else of JSON is meant
+	FormatJSON   = "json"   // a list is one object a line
+	FormatNDJSON = "ndjson" // one object a line
 	FormatCSV    = "csv"    // RFC 4180 with a header
 	FormatYAML   = "yaml"
 )
 
-// OutputFlag gives a command -o, --output: the one flag that chooses the form of an answer.
+// OutputFlag adds -o, --output, which chooses the output format.
 func OutputFlag(cmd *cobra.Command, initial, help string, words ...string) *Choice {
 	return choiceFlag(cmd, "output", "o", initial, help, words)
 }
 
-// ReportFlag is OutputFlag for a report that people read as a table.
+// ReportFlag is OutputFlag for a report, which is a table unless the user asks for JSON.
 func ReportFlag(cmd *cobra.Command, more ...string) *Choice {
-	return OutputFlag(cmd, FormatTable, "form of the report",
+	return OutputFlag(cmd, FormatTable, "format of the report",
 		append([]string{FormatTable, FormatJSON}, more...)...)
 }
 
-// SentenceFlag is OutputFlag for a command that says what it did, initially in that form.
+// SentenceFlag is OutputFlag for a command that reports what it did in one sentence or as JSON.
 func SentenceFlag(cmd *cobra.Command, initial string) *Choice {
-	return OutputFlag(cmd, initial, "say what came of it in a sentence, or as JSON",
+	return OutputFlag(cmd, initial, "print the result as a sentence, or as JSON",
 		FormatText, FormatJSON)
 }
 
-// Tell prints what came of a command that has a SentenceFlag.
-func (p *Program) Tell(form *Choice, kept any, format string, args ...any) error {
+// Report prints the result of a command that has a SentenceFlag.
+func (p *Program) Report(form *Choice, kept any, format string, args ...any) error {
 	if form.Value == FormatJSON {
 		return json.NewEncoder(p.Stdout).Encode(kept)
 	}

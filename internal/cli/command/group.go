@@ -11,8 +11,8 @@ import (
 	"github.com/andonhq/andon/internal/spell"
 )
 
-// Group makes a command that does nothing but hold others. Cobra would take a misspelt one for an
-// argument and print the help, and refuse the flags that were meant for it first.
+// Group returns a command that only has subcommands. Cobra would take a misspelt subcommand for an
+// argument, and reject its flags first.
 func Group(cmd *cobra.Command) *cobra.Command {
 	cmd.DisableFlagParsing = true
 	cmd.DisableFlagsInUseLine = true
@@ -29,17 +29,17 @@ func Group(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// misplacedFlag is the error of a flag that the group has not: it may be one of its commands'.
+// misplacedFlag returns the error for a flag that the group does not have. A subcommand may have it.
 func misplacedFlag(cmd *cobra.Command, word string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	if near := NearFlag(cmd, name); near != "" {
 		return fmt.Errorf("unknown flag: %s%s", draw.Legible(word), near)
 	}
-	return fmt.Errorf("unknown flag: %s; flags of a command stand after its name",
+	return fmt.Errorf("unknown flag: %s; flags of a command come after its name",
 		draw.Legible(word))
 }
 
-// isFlagOf reports whether a word is a flag of the command, which has those without values alone.
+// isFlagOf reports whether a word is a flag of the command, which has only flags without values.
 func isFlagOf(cmd *cobra.Command, word string) bool {
 	if name, long := strings.CutPrefix(word, "--"); long {
 		return cmd.Flags().Lookup(name) != nil
@@ -48,8 +48,8 @@ func isFlagOf(cmd *cobra.Command, word string) bool {
 	return short && len(letter) == 1 && cmd.Flags().ShorthandLookup(letter) != nil
 }
 
-// UnknownCommand says which command may have been meant: one of this name below another, one whose
-// name is near, or else all that there are.
+// UnknownCommand returns an error that proposes a command: one with this name in another group, one
+// with a similar name, or else all of them.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	for _, sub := range cmd.Commands() {
 		for _, below := range sub.Commands() {
@@ -67,8 +67,8 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 		Quoted(name), strings.Join(namesOf(cmd), ", "))
 }
 
-// destroys reports whether a command takes away what can't be had again. Such a one is never
-// proposed: who mistyped something else must not paste it.
+// destroys reports whether a command deletes for good. Such a command is never proposed: a user who
+// mistyped another must not paste it.
 func destroys(name string) bool {
 	return name == "delete" || name == "retire" || name == "withdraw" || name == "restore"
 }

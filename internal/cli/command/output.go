@@ -18,30 +18,30 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// Output is how an answer is printed.
+// Output has the options for printing an answer.
 type Output struct {
-	Format *Choice // "" until it is known whether a person looks
-	limit  int     // at most so many items
+	Format *Choice // "" before Complete
+	limit  int     // items at most
 	All    bool    // without a limit
 	Looks  Looks
-	None   func() string // why there is nothing to show, asked only then; may be nil
+	None   func() string // returns why the list is empty; called only then; may be nil
 }
 
-// FormatFlag gives a command the flag that chooses the format.
+// FormatFlag adds the flag that chooses the format.
 func (o *Output) FormatFlag(cmd *cobra.Command) {
 	o.Format = OutputFlag(cmd, "",
-		"form of the answer (default table on a terminal, else json: an object a line)",
+		"output format (default table on a terminal, else json: one object a line)",
 		FormatTable, FormatJSON, FormatCSV)
 }
 
-// LimitFlags gives a command --limit and --all.
+// LimitFlags adds --limit and --all.
 func (o *Output) LimitFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.limit, "limit", andon.DefaultLimit, "`number` of items at most")
 	cmd.Flags().BoolVar(&o.All, "all", false, "without a limit")
 	cmd.MarkFlagsMutuallyExclusive("limit", "all")
 }
 
-// Complete fills in what depends on where the answer goes, and checks the rest.
+// Complete sets what depends on the terminal, and checks the rest.
 func (o *Output) Complete(p *Program) error {
 	if o.Format.Value == "" {
 		o.Format.Value = FormatJSON
@@ -59,11 +59,11 @@ func (o *Output) Complete(p *Program) error {
 	return nil
 }
 
-// IsTable reports whether a person reads the answer.
+// IsTable reports whether the output is a table.
 func (o *Output) IsTable() bool { return o.Format.Value == FormatTable }
 
-// Page is how many items to ask the server for at once: one more than are shown, to know whether
-// there are more.
+// Page returns the size of the pages to request: one more than the limit shows whether there are
+// more items.
 func (o *Output) Page() int {
 	if o.All {
 		return andon.MaxLimit
@@ -71,14 +71,14 @@ func (o *Output) Page() int {
 	return min(o.limit+1, andon.MaxLimit)
 }
 
-// Sink takes items in one format.
+// Sink writes items in one format.
 type Sink[T any] interface {
 	Put(*T) error
-	// end writes what is still held back.
+	// End writes what is buffered.
 	End() error
 }
 
-// NewSink makes the sink of a format; header says whether CSV begins with the names of its columns.
+// NewSink returns the sink of a format. header says whether CSV begins with the names of columns.
 func NewSink[T any](
 	format string, w io.Writer, columns []Column[T], out draw.Printer, looks Looks, header bool,
 ) Sink[T] {
@@ -103,10 +103,10 @@ type csvSink[T any] struct {
 	w       *csv.Writer
 	columns []Column[T]
 	row     []string
-	header  bool // still to be written
+	header  bool // is still to be written
 }
 
-// NewCSVSink makes the sink of CSV; header says whether it begins with the names of its columns.
+// NewCSVSink returns a sink that writes CSV.
 func NewCSVSink[T any](w io.Writer, columns []Column[T], header bool) *csvSink[T] {
 	s := &csvSink[T]{w: csv.NewWriter(w), header: header}
 	for _, c := range columns {
@@ -140,12 +140,12 @@ func (s *csvSink[T]) writeHeader() error {
 }
 
 func (s *csvSink[T]) End() error {
-	err := s.writeHeader() // also where there was no item
+	err := s.writeHeader() // also without items
 	s.w.Flush()
 	return errors.Join(err, s.w.Error())
 }
 
-// Show prints the items of a list, as many as were asked for.
+// Show prints the items of a list up to the limit.
 func Show[T any](p *Program, o *Output, columns []Column[T], items iter.Seq2[T, error]) error {
 	w := bufio.NewWriter(p.Stdout)
 	out := p.Printer()
@@ -154,7 +154,7 @@ func Show[T any](p *Program, o *Output, columns []Column[T], items iter.Seq2[T, 
 	shown, more, err := pour(s, o, items)
 	err = errors.Join(err, s.End(), w.Flush())
 	switch {
-	case errors.Is(err, syscall.EPIPE): // the reader has seen enough ("| head")
+	case errors.Is(err, syscall.EPIPE): // the reader ended ("| head")
 		return nil
 	case err != nil:
 		return err
@@ -162,13 +162,13 @@ func Show[T any](p *Program, o *Output, columns []Column[T], items iter.Seq2[T, 
 		fmt.Fprintf(p.Stderr,
 			"There are more than these %d: --limit N shows more, --all shows all.\n", shown)
 	case shown == 0:
-		o.tellNone(p.Stderr)
+		o.reportNone(p.Stderr)
 	}
 	return nil
 }
 
-// tellNone says that there is nothing, and why. A program that got nothing is told only the latter.
-func (o *Output) tellNone(w io.Writer) {
+// reportNone prints that the list is empty, and why. Without a reason it prints it for people only.
+func (o *Output) reportNone(w io.Writer) {
 	why := ""
 	if o.None != nil {
 		why = o.None()
@@ -199,7 +199,7 @@ func pour[T any](
 	return shown, false, nil
 }
 
-// ShowOne prints one item: as a table its fields stand below each other.
+// ShowOne prints one item. A table has one row for each field.
 func ShowOne[T any](p *Program, o *Output, columns []Column[T], item T) error {
 	if !o.IsTable() {
 		w := bufio.NewWriter(p.Stdout)
@@ -207,7 +207,7 @@ func ShowOne[T any](p *Program, o *Output, columns []Column[T], item T) error {
 		return errors.Join(s.Put(&item), s.End(), w.Flush())
 	}
 	looks := o.Looks
-	looks.brief = false // fields that stand below each other have room
+	looks.brief = false // a row has the whole width
 	var rows [][]draw.Cell
 	for _, c := range columns {
 		if c.Cell == nil {
@@ -222,7 +222,7 @@ func ShowOne[T any](p *Program, o *Output, columns []Column[T], item T) error {
 	return nil
 }
 
-// Each makes a sequence of a slice.
+// Each returns the items of a slice as a list.
 func Each[T any](items []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, item := range items {
@@ -233,7 +233,7 @@ func Each[T any](items []T) iter.Seq2[T, error] {
 	}
 }
 
-// Records gives each record of some entries with its entry; order is that of an entry's records.
+// Records returns each escalation of some entries. order is that of the escalations of one entry.
 func Records(
 	entries iter.Seq2[client.Entry, error], order andon.Order,
 ) iter.Seq2[client.Escalation, error] {

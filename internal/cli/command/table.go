@@ -8,26 +8,26 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// Column is one field of an item: how a person sees it, and how a program reads it.
+// Column is one field of an item, for tables and for CSV.
 type Column[T any] struct {
 	Name string                    // as in JSON: "escalated_to"
-	Text func(*T) string           // for CSV; nil: only people see the column
-	Cell func(Looks, *T) draw.Cell // for a table; nil: only programs see it
+	Text func(*T) string           // for CSV; nil: in tables only
+	Cell func(Looks, *T) draw.Cell // for tables; nil: in CSV only
 }
 
 func (c *Column[T]) title() string {
 	return strings.ToUpper(strings.ReplaceAll(c.Name, "_", " "))
 }
 
-// Looks is what a table needs to know beside the items.
+// Looks is what a table needs besides the items.
 type Looks struct {
 	Now    andon.Time
 	States *andon.StateSet
-	width  int  // of the terminal; 0: there is none
-	brief  bool // long texts are cut: on a terminal the columns behind them shall be seen
+	width  int  // of the terminal; 0: no terminal
+	brief  bool // cut long texts, so that a terminal shows the columns after them
 }
 
-// short cuts a text where all are to be brief. What goes into a file or a pipe is never cut.
+// short cuts a text on a terminal. Text in a file or a pipe is never cut.
 func (l Looks) short(text string) string {
 	if l.brief {
 		return draw.Clip(text, WidestCell)
@@ -35,10 +35,10 @@ func (l Looks) short(text string) string {
 	return text
 }
 
-// How wide texts may be.
+// Limits of width.
 const (
 	WidestCell  = 60 // columns
-	widestState = 24 // columns that a state is shown whole in
+	widestState = 24 // columns up to which a state is not cut
 )
 
 func (l Looks) state(name andon.State) draw.Cell {
@@ -47,7 +47,7 @@ func (l Looks) state(name andon.State) draw.Cell {
 	return draw.Cell{Text: text, Colour: look.Colour, Whole: draw.ColumnsOf(text) <= widestState}
 }
 
-// age is how long ago a time was; one to come has a sign.
+// age returns how long ago a time was, negative for a time in the future.
 func (l Looks) age(at andon.Time) string {
 	switch {
 	case at == 0:
@@ -58,7 +58,7 @@ func (l Looks) age(at andon.Time) string {
 	return draw.Age(l.Now.Sub(at))
 }
 
-// Ago is age in words.
+// Ago returns age in words.
 func (l Looks) Ago(at andon.Time) string {
 	if at > l.Now {
 		return "in " + draw.Age(at.Sub(l.Now))
@@ -66,7 +66,7 @@ func (l Looks) Ago(at andon.Time) string {
 	return draw.Age(l.Now.Sub(at)) + " ago"
 }
 
-// timeText is a time for a program; absent is empty.
+// timeText formats a time for CSV; 0 is empty.
 func timeText(at andon.Time) string {
 	if at == 0 {
 		return ""
@@ -74,7 +74,7 @@ func timeText(at andon.Time) string {
 	return at.String()
 }
 
-// TimeShown is a time for a person; absent is empty.
+// TimeShown formats a time for a table; 0 is empty.
 func TimeShown(at andon.Time) string {
 	if at == 0 {
 		return ""
@@ -82,8 +82,8 @@ func TimeShown(at andon.Time) string {
 	return draw.Clock(at)
 }
 
-// tableSink prints rows below each other. It holds some back to see how wide they are; of a long
-// list each part has a heading of its own.
+// tableSink prints a table. It buffers rows to find the widths of columns; a long list is printed in
+// parts with a header each.
 type tableSink[T any] struct {
 	out     draw.Printer // on a bufio.Writer
 	looks   Looks
@@ -125,5 +125,5 @@ func (s *tableSink[T]) End() error {
 	}
 	s.out.Table(rows)
 	s.rows = s.rows[:0]
-	return s.out.W.(*bufio.Writer).Flush() // where no one reads on, asking on is in vain
+	return s.out.W.(*bufio.Writer).Flush() // fails if nobody reads on: then no more pages are requested
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/andonhq/andon/client"
 )
 
-// Target is the server and the tenant that a command asks.
+// Target is the server and the tenant of a command.
 type Target struct {
 	URL       string
 	Tenant    string
 	TokenFile string
-	// attempts is how often a request is sent while the server does not answer or is busy: a few
-	// where a person waits, more where a long run would be lost.
+	// Attempts is how often a request is sent while the server does not answer or is busy: more
+	// where a long run would be lost.
 	Attempts int
 }
 
@@ -35,7 +35,7 @@ const (
 	AttemptsRunning = 8 // about 25 seconds
 )
 
-// NewTarget is the target that the environment names.
+// NewTarget returns the target that the environment names.
 func (p *Program) NewTarget() Target {
 	return Target{
 		URL:       cmp.Or(p.Variable("ANDON_URL"), "http://127.0.0.1:8080"),
@@ -43,21 +43,21 @@ func (p *Program) NewTarget() Target {
 	}
 }
 
-// ServerFlags gives a command the flags that say where the server is.
+// ServerFlags adds --url and --token-file.
 func (t *Target) ServerFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&t.URL, "url", t.URL, "`address` of the server (or ANDON_URL)")
 	flags.StringVar(&t.TokenFile, "token-file", t.TokenFile, "`file` that holds the server's token")
 }
 
-// Flags are ServerFlags and --tenant.
+// Flags adds the flags of ServerFlags and --tenant.
 func (t *Target) Flags(cmd *cobra.Command) {
 	t.ServerFlags(cmd)
 	cmd.Flags().StringVar(&t.Tenant, "tenant", string(andon.DefaultTenant),
 		"`tenant` that owns the devices")
 }
 
-// Ask calls work with a client of the server, and says what to do about an error of it.
+// Ask calls work with a client of the server, and adds advice to its error.
 func (t *Target) Ask(ctx context.Context, work func(*client.Client) error) error {
 	token, err := ReadTokenFile(t.TokenFile)
 	if err != nil {
@@ -66,7 +66,7 @@ func (t *Target) Ask(ctx context.Context, work func(*client.Client) error) error
 	t.URL = WithScheme(t.URL)
 	c, err := client.New(client.Options{
 		URL: t.URL, Tenant: andon.TenantID(t.Tenant), Token: token, Attempts: t.Attempts,
-		HTTP: Impatient(),
+		HTTP: QuickDialer(),
 	})
 	if err != nil {
 		return andon.Errorf(andon.Invalid, "%w", err)
@@ -84,7 +84,7 @@ func (t *Target) Ask(ctx context.Context, work func(*client.Client) error) error
 	return t.Explain(err)
 }
 
-// WithScheme returns an address with http:// before it where it is host:port alone.
+// WithScheme adds http:// to an address that is only host:port.
 func WithScheme(address string) string {
 	if _, _, err := net.SplitHostPort(address); err != nil || strings.Contains(address, "://") {
 		return address
@@ -92,20 +92,19 @@ func WithScheme(address string) string {
 	return "http://" + address
 }
 
-// Impatient makes an HTTP client that soon gives up where no one takes a connection: a person who
-// mistyped an address waits for it. All attempts together have this time until the first that
-// succeeds; an answer, and a connection that is lost later, may take as long as they take.
-func Impatient() *http.Client {
-	const patience = 2 * time.Second // enough to send a lost SYN once more
-	end := sync.OnceValue(func() time.Time { return time.Now().Add(patience) })
+// QuickDialer returns an HTTP client that gives up soon if nothing accepts a connection: a user who
+// mistyped an address waits for it. The timeout is for all attempts together, until one succeeds.
+func QuickDialer() *http.Client {
+	const timeout = 2 * time.Second // enough to send a lost SYN once more
+	end := sync.OnceValue(func() time.Time { return time.Now().Add(timeout) })
 	var reached atomic.Bool
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DialContext = func(ctx context.Context, network, at string) (net.Conn, error) {
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialer := net.Dialer{Timeout: 30 * time.Second}
 		if !reached.Load() {
 			dialer.Deadline = end()
 		}
-		conn, err := dialer.DialContext(ctx, network, at)
+		conn, err := dialer.DialContext(ctx, network, address)
 		if err == nil {
 			reached.Store(true)
 		}
@@ -114,8 +113,8 @@ func Impatient() *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// Explain says what to do about an error of the server or of the way to it. What the server calls
-// wrong was typed wrong, so it is misuse.
+// Explain adds advice to an error of the server or of the connection. A bad request is an error of
+// the kind Invalid: the user typed what was wrong.
 func (t *Target) Explain(err error) error {
 	var e *client.Error
 	var unreached *net.OpError
@@ -138,7 +137,7 @@ func (t *Target) Explain(err error) error {
 	return err
 }
 
-// ErrInterrupted is the outcome of a command that a signal ended.
+// ErrInterrupted means that a signal ended the command.
 var ErrInterrupted = errors.New("interrupted")
 
 func (t *Target) explainAnswer(e *client.Error, err error) error {
@@ -152,10 +151,10 @@ func (t *Target) explainAnswer(e *client.Error, err error) error {
 	case e.Status == http.StatusNotFound && isAboutTenant(e.Detail) && t.Tenant == "":
 		return fmt.Errorf("%w\nandon tenant list shows all", err)
 	case e.Status == http.StatusNotFound && isAboutTenant(e.Detail):
-		return fmt.Errorf("%w\nandon tenant list shows all, andon tenant set %s makes this one",
+		return fmt.Errorf("%w\nandon tenant list shows all, andon tenant set %s creates this one",
 			err, ShellWord(t.Tenant))
 	case e.Status == http.StatusNotImplemented && strings.Contains(e.Detail, "sort=device"):
-		return fmt.Errorf("%w\nOf this command that is --sort device", err)
+		return fmt.Errorf("%w\nWith this command, that is --sort device", err)
 	case e.Status == http.StatusBadRequest:
 		return andon.Errorf(andon.Invalid, "%w", err)
 	}
@@ -170,12 +169,12 @@ func (t *Target) notAndon() string {
 	return fmt.Sprintf("What answers at %s does not look like Andon: is --url right?%s", t.URL, tls)
 }
 
-// isAboutTenant reports whether what is not there is the tenant, as the stores say it.
+// isAboutTenant reports whether a store says that the tenant does not exist.
 func isAboutTenant(detail string) bool {
 	return strings.HasPrefix(detail, "tenant ") || strings.HasPrefix(detail, "there is no tenant ")
 }
 
-// ShellWord writes a name so that a shell reads it as one word.
+// ShellWord quotes a name for a shell, if it needs quotes.
 func ShellWord(name string) string {
 	if name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz"+
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+,") == "" {
@@ -184,28 +183,28 @@ func ShellWord(name string) string {
 	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
-// DeviceArg reads an argument that names a device.
+// DeviceArg parses the id of a device.
 func DeviceArg(text string) (andon.DeviceID, error) {
 	id := andon.DeviceID(text)
 	return id, id.Validate()
 }
 
-// PersonArg reads an argument that names a person; what says what that person is.
+// PersonArg parses the id of a person. what is "operator" or "supervisor".
 func PersonArg(what, text string) (andon.PersonID, error) {
 	id := andon.PersonID(text)
 	return id, id.ValidateAs(what)
 }
 
-// IsStatus reports whether an error is an answer of that status.
+// IsStatus reports whether an error is an answer with that status.
 func IsStatus(err error, status int) bool {
 	e, ok := errors.AsType[*client.Error](err)
 	return ok && e.Status == status
 }
 
-// IsUnsupported reports whether the server's store can't serve what was asked.
+// IsUnsupported reports whether the server's store can't serve the request.
 func IsUnsupported(err error) bool { return IsStatus(err, http.StatusNotImplemented) }
 
-// ReadTokenFile reads the token of a file; none where no file is named.
+// ReadTokenFile reads a token from a file, or returns "" if no file is named.
 func ReadTokenFile(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -217,12 +216,12 @@ func ReadTokenFile(path string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// IsAboutDevice reports whether what is not there is the device and not its tenant.
+// IsAboutDevice reports whether the device does not exist, and not its tenant.
 func IsAboutDevice(e *client.Error) bool {
 	return e.Status == http.StatusNotFound && e.Detail != "" && !isAboutTenant(e.Detail)
 }
 
-// TenantArg reads an argument that names a tenant.
+// TenantArg parses the id of a tenant.
 func TenantArg(text string) (andon.TenantID, error) {
 	id := andon.TenantID(text)
 	return id, id.Validate()

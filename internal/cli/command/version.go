@@ -4,7 +4,7 @@ import (
 	"github.com/andonhq/andon/client"
 )
 
-// VersionLine is "andon v1.2.3 (1a2b3c4, 2025-12-04T12:00:00Z, go1.26.8)".
+// VersionLine returns "andon v1.2.3 (1a2b3c4, 2025-12-04T12:00:00Z, go1.26.8)".
 func VersionLine(v client.Version) string {
 	line := "andon " + v.Version + " ("
 	if v.Revision != "" {

@@ -28,7 +28,7 @@ func (d *doctor) examineServer(ctx context.Context) error {
 	}
 	tenant := andon.TenantID("andon-check-" + rand.Text())
 	c, err := client.New(client.Options{
-		URL: d.URL, Tenant: tenant, Token: token, Attempts: d.Attempts, HTTP: command.Impatient(),
+		URL: d.URL, Tenant: tenant, Token: token, Attempts: d.Attempts, HTTP: command.QuickDialer(),
 	})
 	if err != nil {
 		return andon.Errorf(andon.Invalid, "%w", err)

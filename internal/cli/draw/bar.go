@@ -7,23 +7,22 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Bar shows how far something is, where a person looks; elsewhere it shows nothing. Its methods may
-// be called concurrently.
+// Bar is a progress bar. It shows nothing unless it is on a terminal. Its methods may be called
+// concurrently.
 type Bar struct {
 	w    io.Writer
-	bars *mpb.Progress // nil: no one looks
+	bars *mpb.Progress // nil: no terminal
 	bar  *mpb.Bar
 }
 
-// NewBar shows a bar on w, if that is a terminal, of something that has a name. Behind it stands
-// what note says of how much of how many is done.
+// NewBar shows a bar with a name on w, if that is a terminal. After it stands what note returns.
 func NewBar(w io.Writer, name string, total int64, note func(done, total int64) string) *Bar {
 	return newBar(w, name, total, decor.Any(func(s decor.Statistics) string {
 		return note(s.Current, s.Total)
 	}))
 }
 
-// NewFileBar is NewBar for a file that is read. Its size is 0 where it is not known.
+// NewFileBar is NewBar for a file that is read. A size of 0 means that it is unknown.
 func NewFileBar(w io.Writer, file string, size int64) *Bar {
 	done := decor.Percentage(decor.WCSyncSpace)
 	if size == 0 {
@@ -32,17 +31,17 @@ func NewFileBar(w io.Writer, file string, size int64) *Bar {
 	return newBar(w, file, size, done, decor.AverageSpeed(decor.SizeB1024(0), " % .1f"))
 }
 
-func newBar(w io.Writer, name string, total int64, behind ...decor.Decorator) *Bar {
+func newBar(w io.Writer, name string, total int64, after ...decor.Decorator) *Bar {
 	b := &Bar{w: w}
 	if IsTerminal(w) {
 		b.bars = mpb.New(mpb.WithOutput(w))
 		b.bar = b.bars.AddBar(total, mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Name(name)), mpb.AppendDecorators(behind...))
+			mpb.PrependDecorators(decor.Name(name)), mpb.AppendDecorators(after...))
 	}
 	return b
 }
 
-// Show says how much of how many is done.
+// Show sets how much of how many is done.
 func (b *Bar) Show(done, total int64) {
 	if b.bar != nil {
 		b.bar.SetTotal(total, false)
@@ -50,7 +49,7 @@ func (b *Bar) Show(done, total int64) {
 	}
 }
 
-// Add says that so much more is done.
+// Add adds to what is done.
 func (b *Bar) Add(n int) {
 	if b.bar != nil {
 		b.bar.IncrBy(n)
@@ -65,7 +64,7 @@ func (b *Bar) Reader(r io.Reader) io.Reader {
 	return io.TeeReader(r, counted{b})
 }
 
-// counted moves a bar by what is written to it.
+// counted adds the bytes that are written to it to a bar.
 type counted struct{ bar *Bar }
 
 func (c counted) Write(text []byte) (int, error) {
@@ -81,7 +80,7 @@ func (b *Bar) Write(text []byte) (int, error) {
 	return b.bars.Write(text)
 }
 
-// End takes the bar away.
+// End removes the bar.
 func (b *Bar) End() {
 	if b.bars != nil {
 		b.bar.Abort(true)

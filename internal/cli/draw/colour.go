@@ -13,7 +13,7 @@ type Depth int
 // The depths.
 const (
 	NoColours  Depth = iota // NO_COLOR, or no terminal
-	FewColours              // 16, whose look is the terminal's own
+	FewColours              // 16, which the terminal defines
 	AllColours              // 16 million
 )
 
@@ -36,7 +36,7 @@ func (c rgb) bytes() (r, g, b int) {
 	return int(c[0]*255 + 0.5), int(c[1]*255 + 0.5), int(c[2]*255 + 0.5)
 }
 
-// linear returns the parts as amounts of light.
+// linear returns the parts as linear light.
 func (c rgb) linear() (light rgb) {
 	for i, x := range c {
 		if light[i] = x / 12.92; x > 0.04045 {
@@ -46,8 +46,7 @@ func (c rgb) linear() (light rgb) {
 	return light
 }
 
-// luminance is how bright a colour is to the eye, and contrast how well two are told apart: as WCAG
-// 2.2 has both.
+// luminance is the relative luminance of WCAG 2.2, and contrast its contrast ratio.
 func (c rgb) luminance() float64 {
 	light := c.linear()
 	return 0.2126*light[0] + 0.7152*light[1] + 0.0722*light[2]
@@ -58,19 +57,19 @@ func (c rgb) contrast(other rgb) float64 {
 	return max(a/b, b/a)
 }
 
-// Paint puts a text on its colour, in black or white, whichever is read better there: so it can be
-// read on a terminal of any colour. The spaces around it stay as they are.
+// Paint returns a text with a background colour, in black or white, whichever has more contrast: so
+// it can be read on a terminal of any colour. Spaces around the text are not coloured.
 func (p Printer) Paint(colour, text string) string {
 	c, ok := parseRGB(colour)
 	inner := strings.Trim(text, " ")
 	if !ok || p.Depth == NoColours || inner == "" {
 		return text
 	}
-	before, behind, _ := strings.Cut(text, inner)
-	return before + p.ground(c) + inner + "\x1b[0m" + behind
+	before, after, _ := strings.Cut(text, inner)
+	return before + p.ground(c) + inner + "\x1b[0m" + after
 }
 
-// ground is what sets the colour behind a text, and that of the text.
+// ground returns the escape sequence that sets the background and the colour of the text.
 func (p Printer) ground(c rgb) string {
 	black := c.contrast(rgb{}) >= c.contrast(rgb{1, 1, 1})
 	if p.Depth == AllColours {
@@ -88,8 +87,8 @@ func (p Printer) ground(c rgb) string {
 	return fmt.Sprintf("\x1b[%d;%dm", 40+place, front)
 }
 
-// near16 returns which of the eight hues that every terminal has is the nearest; black is none,
-// since it may be what is behind.
+// near16 returns the nearest of the eight colours that every terminal has, except black, which may
+// be the terminal's background.
 func near16(c rgb) (place int) {
 	place = 7
 	least := math.Inf(1)

@@ -11,10 +11,10 @@ import (
 	"github.com/vbauerster/cupwriter"
 )
 
-// IsTerminal reports whether what is written to w is seen by a person as it is written.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool { return cupwriter.New(w, false).IsTerminal() }
 
-// Printer is output for a person: headings, tables, colours where they can be seen.
+// Printer prints for people: headings, tables, and colours as far as Depth says.
 type Printer struct {
 	W     io.Writer
 	Depth Depth
@@ -23,7 +23,7 @@ type Printer struct {
 // Line prints a line.
 func (p Printer) Line(format string, args ...any) { fmt.Fprintf(p.W, format+"\n", args...) }
 
-// Heading begins a part.
+// Heading prints a heading after an empty line.
 func (p Printer) Heading(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if p.Depth > NoColours {
@@ -32,15 +32,15 @@ func (p Printer) Heading(format string, args ...any) {
 	p.Line("\n%s", text)
 }
 
-// Cell is one text of a table.
+// Cell is a cell of a table.
 type Cell struct {
 	Text   string
 	Colour string // "#rrggbb", or none
 	Right  bool   // aligned at its right end
-	Whole  bool   // half of it says nothing
+	Whole  bool   // must not be cut
 }
 
-// Table prints rows with their columns below each other.
+// Table prints rows with aligned columns.
 func (p Printer) Table(rows [][]Cell) {
 	rows = Aligned(rows)
 	for _, row := range rows {
@@ -52,7 +52,7 @@ func (p Printer) Table(rows [][]Cell) {
 	}
 }
 
-// WidthsOf returns how wide each column of rows is.
+// WidthsOf returns the width of each column of rows.
 func WidthsOf(rows [][]Cell) (widths []int) {
 	for _, row := range rows {
 		for i, c := range row {
@@ -65,8 +65,8 @@ func WidthsOf(rows [][]Cell) (widths []int) {
 	return widths
 }
 
-// Fitted prints rows, on a terminal as wide as it is. Elsewhere a cell is cut at 100 columns: the
-// blanks that align the others would make all lines as long.
+// Fitted prints rows in the width of the terminal. Elsewhere it cuts cells at 100 columns: one long
+// cell would pad all rows to its width.
 func (p Printer) Fitted(rows [][]Cell) {
 	fitted := make([][]Cell, len(rows))
 	for i, row := range rows {
@@ -89,13 +89,13 @@ func (p Printer) Fitted(rows [][]Cell) {
 	}
 }
 
-// Narrow cuts the widest columns of rows until they fit, as far as they can be cut. Where they
-// don't fit, a column in which only the first row says something is left empty.
+// Narrow cuts the widest columns until the rows fit, as far as columns can be cut. If the rows do
+// not fit, it first empties columns that have a text in the first row only.
 func Narrow(rows [][]Cell, width int) {
 	const least = 8
 	for i := range rows[0] {
-		said := func(row []Cell) bool { return row[i].Text != "" }
-		if TableWidth(rows) > width && !slices.ContainsFunc(rows[1:], said) {
+		hasText := func(row []Cell) bool { return row[i].Text != "" }
+		if TableWidth(rows) > width && !slices.ContainsFunc(rows[1:], hasText) {
 			rows[0][i].Text = ""
 		}
 	}
@@ -119,7 +119,7 @@ func Narrow(rows [][]Cell, width int) {
 	}
 }
 
-// TableWidth returns how wide a table of rows is.
+// TableWidth returns the width of the table of rows.
 func TableWidth(rows [][]Cell) (width int) {
 	for _, w := range WidthsOf(rows) {
 		width += 2 + w
@@ -127,8 +127,8 @@ func TableWidth(rows [][]Cell) (width int) {
 	return width
 }
 
-// Aligned pads the cells of rows, so that those below each other are equally wide. They are
-// coloured afterwards: what colours is not seen, but would be counted.
+// Aligned pads the cells of each column to one width. Colours are added afterwards, since escape
+// sequences have no width.
 func Aligned(rows [][]Cell) [][]Cell {
 	widths := WidthsOf(rows)
 	aligned := make([][]Cell, len(rows))

@@ -15,10 +15,10 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Clock shows a time to the second, for a person.
+// Clock formats a time to the second.
 func Clock(t andon.Time) string { return t.Std().Format("2006-01-02 15:04:05") }
 
-// Age shows a length of time by its two greatest units.
+// Age formats a duration by its two largest units.
 func Age(d andon.Duration) string {
 	const minute, hour, day = andon.Duration(60e6), andon.Duration(3600e6), andon.Duration(86400e6)
 	switch {
@@ -32,7 +32,7 @@ func Age(d andon.Duration) string {
 	return fmt.Sprintf("%ds", d/1e6)
 }
 
-// Grouped shows a number with its thousands apart: 1,234,567.
+// Grouped formats a number with separators: 1,234,567.
 func Grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
@@ -41,13 +41,13 @@ func Grouped(n int) string {
 	return text
 }
 
-// ColumnsOf returns how many columns of a terminal a text takes: of characters of East Asia two
-// each, of marks that join others none.
+// ColumnsOf returns the width of a text in columns of a terminal: two for East Asian characters,
+// none for combining marks.
 func ColumnsOf(text string) int {
 	return (&runewidth.Condition{}).StringWidth(text)
 }
 
-// Clip cuts a text to so many columns.
+// Clip cuts a text to a number of columns.
 func Clip(text string, columns int) string {
 	if ColumnsOf(text) <= columns {
 		return text
@@ -66,7 +66,7 @@ func Count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what
 }
 
-// GroupedCount is count with the thousands of the number apart.
+// GroupedCount is Count with the number as Grouped has it.
 func GroupedCount(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -74,7 +74,7 @@ func GroupedCount(n int, what string) string {
 	return Grouped(n) + " " + what
 }
 
-// Bytes is a number of bytes for people.
+// Bytes formats a number of bytes.
 func Bytes(n uint64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	v, i := float64(n), 0
@@ -87,7 +87,7 @@ func Bytes(n uint64) string {
 	return fmt.Sprintf("%.1f %s", v, units[i])
 }
 
-// SizeOf returns the columns and rows of the terminal that w is.
+// SizeOf returns the columns and rows of a terminal.
 func SizeOf(w io.Writer) (width, height int) {
 	width, height, err := cupwriter.New(w, false).GetTermSize()
 	if err != nil || width <= 0 || height <= 0 {
@@ -96,8 +96,8 @@ func SizeOf(w io.Writer) (width, height int) {
 	return width, height
 }
 
-// Legible makes a text fit for a cell. What a device sends may hold anything: an escape sequence
-// must not reach the terminal, nor may marks of direction swap what stands around them.
+// Legible makes a text safe to print. What a device sends may hold anything: no escape sequence may
+// reach the terminal, and no mark of direction may swap the text around it.
 func Legible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -64,7 +64,7 @@ func (d *demo) newFactory(c *client.Client) *factory {
 type tally struct {
 	events, readings, assignments, escalations int
 
-	refused int    // of them
+	refused int    // of those
 	reason  string // of the first that was refused
 }
 

@@ -1,5 +1,5 @@
-// Package local is what the commands share that work on this machine: the flags of the settings,
-// the application that they make, the machine itself.
+// Package local is shared by the commands that work on this machine: the flags for settings, the
+// application, facts about the machine.
 package local
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 )
 
-// WrongConfig says that what is wrong is the configuration.
+// WrongConfig marks an error as one of the configuration.
 func WrongConfig(err error) error {
 	return andon.Errorf(andon.Invalid, "the configuration is wrong:\n%w", err)
 }
 
-// NewApp makes the application of a configuration.
+// NewApp returns the application of a configuration.
 func NewApp(p *command.Program, c app.Config, log *slog.Logger) *app.App {
 	return app.New(app.Options{
 		Config: c, Now: p.Now, Log: log, Version: p.Version,
@@ -32,7 +32,7 @@ func NewApp(p *command.Program, c app.Config, log *slog.Logger) *app.App {
 	})
 }
 
-// NewLog makes the log that the configuration, which was checked, asks for.
+// NewLog returns the log that a valid configuration describes.
 func NewLog(w io.Writer, c app.LogConfig) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
@@ -45,15 +45,14 @@ func NewLog(w io.Writer, c app.LogConfig) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// NewQuietApp makes an App that works on a store without serving: what the store has to say of its
-// daily work is not asked for.
+// NewQuietApp returns an App that works on a store without serving. The store logs errors only.
 func NewQuietApp(p *command.Program, c app.Config) *app.App {
 	c.Log.Level = "error"
 	return NewApp(p, c, NewLog(p.Stderr, c.Log))
 }
 
-// WorkDirectory returns where a command makes stores of its own, and what cleans up afterwards: a
-// directory that is to be kept, or a temporary one.
+// WorkDirectory returns the directory for the stores that a command creates, and a function that
+// removes it. keep names a directory that is not removed; "" means a temporary one.
 func WorkDirectory(keep, pattern string) (dir string, remove func(), err error) {
 	if keep != "" {
 		return keep, func() {}, os.MkdirAll(keep, 0o700)

@@ -4,17 +4,16 @@ import (
 	"time"
 )
 
-// Machine is what this machine says of itself. What it does not say is the zero value, and then
-// nothing is found about it.
+// Machine has facts about this machine. What the system does not report is the zero value.
 type Machine struct {
 	Now    time.Time
-	Built  time.Time // when the commit was made that this program is of
-	Synced *bool     // whether something keeps the clock right
+	Built  time.Time // the commit of this program
+	Synced *bool     // whether the clock is synchronised
 
-	Files    uint64 // how many a process may have open
-	FileSize uint64 // how large one may become
+	Files    uint64 // that a process may have open
+	FileSize uint64 // at most
 
-	Memory       uint64 // bytes that this process can have
+	Memory       uint64 // bytes that this process can use
 	MemorySource string
 	Cpus         int
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ReadMachine asks the kernel.
+// ReadMachine returns what the kernel reports.
 func ReadMachine() Machine {
 	m := Machine{Files: limitOf(syscall.RLIMIT_NOFILE), FileSize: limitOf(syscall.RLIMIT_FSIZE)}
 	var clock syscall.Timex
@@ -20,16 +20,8 @@ func ReadMachine() Machine {
 	return m
 }
 
-// limitOf returns a limit of this process; 0 where the kernel does not say.
-func limitOf(resource int) uint64 {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(resource, &limit); err != nil {
-		return 0
-	}
-	return limit.Cur
-}
-
-// memory returns what this process can have: the machine's, or less where a control group says so.
+// memory returns the memory that this process can use: the machine's, or the limit of the control
+// group.
 func memory() (bytes uint64, source string) {
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
 		for line := range strings.Lines(string(text)) {

@@ -9,13 +9,13 @@ import (
 	"github.com/andonhq/andon/internal/store/all"
 )
 
-// SettingFlags gives a command a flag for each setting, and --config. It returns what reads the
-// configuration once the flags are parsed.
+// SettingFlags adds --config and a flag for each setting to a command. The function that it returns
+// reads the configuration after the flags were parsed.
 func SettingFlags(p *command.Program, cmd *cobra.Command) (load func() (app.Config, error)) {
 	return loading(SourceFlags(p, cmd))
 }
 
-// StoreFlags is SettingFlags with the flags of the stores' own settings alone.
+// StoreFlags is SettingFlags with only the flags for settings of stores.
 func StoreFlags(p *command.Program, cmd *cobra.Command) (load func() (app.Config, error)) {
 	return loading(flagsOf(p, cmd, all.New().Groups()))
 }
@@ -30,7 +30,7 @@ func loading(sources func() config.Sources) (load func() (app.Config, error)) {
 	}
 }
 
-// SourceFlags gives a command the same flags, and returns where they say the configuration is.
+// SourceFlags adds the same flags and returns the sources of the configuration.
 func SourceFlags(p *command.Program, cmd *cobra.Command) (sources func() config.Sources) {
 	defaults := app.DefaultConfig()
 	return flagsOf(p, cmd, defaults.Groups())
@@ -48,12 +48,12 @@ func flagsOf(
 	}
 }
 
-// GroupFlags gives a command a flag for each setting of groups, and one for a file that they are
-// read from. It returns where the flags say they are; the environment is none of it.
+// GroupFlags adds a flag for each setting of groups, and one that names a file with them. The
+// sources that it returns have no environment.
 func GroupFlags(
 	cmd *cobra.Command, fileFlag, help string, groups []config.Group,
 ) (sources func() config.Sources) {
-	settings, flags := config.Settings(groups...), cmd.Flags() // what is named most comes first
+	settings, flags := config.Settings(groups...), cmd.Flags() // the most used come first
 	file := flags.String(fileFlag, "", help)
 	for _, s := range settings {
 		if !s.HasFlag() {
@@ -73,8 +73,8 @@ func GroupFlags(
 	}
 }
 
-// settingFlag keeps the text of a flag until the configuration is read: there the flag, the
-// variable and the key of a file are checked alike.
+// settingFlag keeps the text of a flag until the configuration is read, which checks flags,
+// variables and keys of a file in the same way.
 type settingFlag struct{ text, form string }
 
 func (f *settingFlag) Set(text string) error { f.text = text; return nil }

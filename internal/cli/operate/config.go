@@ -21,8 +21,8 @@ func Config(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "config",
 		Short: "Check the configuration, or print the effective one",
-		Long: `Check the configuration, or print the effective one: what the file, the variables of
-the environment and the flags make together, as "andon serve" would take it.`,
+		Long: `Check the configuration, or print the effective one: the file, environment variables and
+flags together, as "andon serve" would read them.`,
 		Example: `  andon config check /etc/andon/andon.yaml
   andon config print --config /etc/andon/andon.yaml`,
 	})
@@ -33,24 +33,23 @@ the environment and the flags make together, as "andon serve" would take it.`,
 func configCheckCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Check a configuration, and all that it names",
-		Long: `Check the configuration that "andon serve" would start with here: FILE (or the one
-that --config or ANDON_CONFIG names), the variables of the environment, the flags. All that is wrong
-is printed at once, each with its place.
+		Short: "Check a configuration, and the files that it names",
+		Long: `Check the configuration that "andon serve" would start with here: FILE (or the one that
+--config or ANDON_CONFIG names), environment variables and flags. All errors are printed, each with
+its place.
 
-Checked are the names and the forms of all settings, then what a start would refuse: addresses
-beyond loopback without a token, files of token and certificate that can't be read, a store that
-this build has not. Nothing is listened on and no store is opened; "andon doctor" does that. With
---syntax nothing but the configuration itself is looked at, as for a file that is meant for another
-machine.
+It checks names and values of all settings, then what would prevent a start: addresses beyond
+loopback without a token, files of token and certificate that can't be read, a store that this build
+does not have. It does not listen and opens no store; "andon doctor" does that. With --syntax it
+checks only the configuration itself, as for a file that is meant for another machine.
 
-Exit codes: 0 all is well, 2 something is wrong.`,
+Exit codes: 0 the configuration is valid, 2 it is not.`,
 		Example: `  andon config check /etc/andon/andon.yaml
   andon config check --syntax deploy/systemd/andon.yaml
   ANDON_LISTEN=0.0.0.0:8080 andon config check`,
 	}
 	sources := local.SourceFlags(p, cmd)
-	syntax := cmd.Flags().Bool("syntax", false, "do not look at what the configuration names")
+	syntax := cmd.Flags().Bool("syntax", false, "do not check what the configuration names")
 	cmd.RunE = p.Does(func(_ context.Context, args []string) error {
 		from := sources()
 		if len(args) == 1 {
@@ -61,7 +60,7 @@ Exit codes: 0 all is well, 2 something is wrong.`,
 	return cmd
 }
 
-// checkConfig prints a line when all is well. What is wrong is the error.
+// checkConfig prints a line if the configuration is valid, else it returns what is wrong.
 func checkConfig(p *command.Program, from config.Sources, syntax bool) error {
 	c, origins, err := app.LoadConfig(from)
 	if err != nil {
@@ -89,10 +88,10 @@ func changed(origins []config.Origin) (n int) {
 func configPrintCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print",
-		Short: "Print each setting with its value and where that comes from",
-		Long: `Print the configuration that "andon serve" would start with here: each setting with
-its value and the place that it comes from. As YAML it can be used as a file. No secret is printed:
-that a password is set is told, and files that hold secrets are not read.`,
+		Short: "Print each setting with its value and its source",
+		Long: `Print the configuration that "andon serve" would start with here: each setting with its
+value and its source. The YAML output can be used as a file. No secret is printed: only that it is
+set; files with secrets are not read.`,
 		Example: `  andon config print
   andon config print --config /etc/andon/andon.yaml --output json
   andon config print --output yaml > andon.yaml`,
@@ -127,8 +126,8 @@ func printConfig(p *command.Program, origins []config.Origin, form string) error
 	return nil
 }
 
-// printYAML prints a setting as a line of a file. A secret is left out: the line would set another
-// value.
+// printYAML prints a setting as a line of a file. A secret is a comment: without its value the line
+// would change it.
 func printYAML(p *command.Program, o config.Origin) {
 	if o.Secret && !o.IsDefault() {
 		fmt.Fprintf(p.Stdout, "# %s is not shown # %s\n", o.Key, o.Place)
@@ -151,7 +150,7 @@ func printConfigJSON(p *command.Program, origins []config.Origin) error {
 	return p.PrintJSON(all)
 }
 
-// shownValue is a value without what no one may see: addresses may be written with a password.
+// shownValue returns a value without secrets: addresses may contain a password.
 func shownValue(o config.Origin) string {
 	value := o.Value.String()
 	if u, err := url.Parse(value); err == nil && u.User != nil {

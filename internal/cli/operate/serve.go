@@ -1,4 +1,4 @@
-// Package operate is the commands of who runs a server: "serve", "config" and "store".
+// Package operate has the commands for operating a server: "serve", "config" and "store".
 package operate
 
 import (
@@ -18,18 +18,18 @@ func Serve(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
-		Long: `Run the server. It prints one line with its address once it answers, logs to standard
-error, and ends on SIGTERM or SIGINT with exit code 0, once the requests under way are answered. A
-large fleet's store then writes what would make the next start slow, for a second or two at most
-where the disk is quick; a second signal ends the server at once, and loses nothing.
+		Long: `Run the server. It prints one line with its address when it is ready, and logs to standard
+error. On SIGTERM or SIGINT it answers the running requests and ends with exit code 0. The store of
+a large fleet then writes what would make the next start slow, for a second or two on a fast disk. A
+second signal ends the server at once, and loses nothing.
 
-Each flag is also a variable of the environment (--log-level: ANDON_LOG_LEVEL) and a key of the YAML
-file that --config names (log.level). A flag stands above a variable, a variable above the file. No
-file is read unless it is named.
+Each flag is also an environment variable (--log-level: ANDON_LOG_LEVEL) and a key of the YAML file
+that --config names (log.level). A flag overrides a variable, a variable overrides the file. No file
+is read unless it is named.
 
-Exit codes: 0 ended, 1 something that is needed can't be had now (a port, the store), 2 wrong use or
-a crash, 4 the store can't go on (its disk failed), 78 the settings are wrong. What supervises the
-server restarts it on all but 0 and 78.`,
+Exit codes: 0 ended, 1 something is not available now (a port, the store), 2 wrong use or a crash, 4
+the store can't go on (its disk failed), 78 the settings are wrong. A supervisor should restart the
+server on all but 0 and 78.`,
 		Example: `  andon serve --data /var/lib/andon
   andon serve --listen 0.0.0.0:8080 --token-file token --tls-cert cert.pem --tls-key key.pem
   andon serve --store cassandra --cassandra-hosts 10.0.0.1,10.0.0.2

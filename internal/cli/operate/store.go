@@ -22,10 +22,9 @@ import (
 func Store(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "store",
-		Short: "Make the schema of a store, rebuild or repair it, see what it holds",
-		Long: `Make the schema of the store that is configured, rebuild what can be rebuilt, give up
-what is damaged, and see what it holds. Settings are taken as "andon serve" takes them. An embedded
-store has no schema.`,
+		Short: "Create the schema of a store, rebuild, repair or describe it",
+		Long: `Create the schema of the configured store, rebuild its index rows, repair damage, or print
+what it holds. Settings are read as "andon serve" reads them. An embedded store has no schema.`,
 		Example: `  andon store init --store cassandra --cassandra-hosts 10.0.0.1 --replication 3
   andon store rebuild latest --config andon.yaml --to state
   andon store status --config andon.yaml`,
@@ -45,19 +44,19 @@ func storeInitCommand(p *command.Program) *cobra.Command {
 	var setup storeSetup
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Make the schema of the store, or what is missing of it",
-		Long: `Make the schema of the store that is configured, or what is missing of it, and print
-each statement that is run for that. It may be repeated: what is there stays as it is. A store that
-has no schema needs nothing; that is no error.
+		Short: "Create the schema of the store, or the missing parts of it",
+		Long: `Create the schema of the configured store, or the missing parts of it, and print each
+statement. It may be repeated: existing parts are not changed. A store without a schema needs
+nothing; that is no error.
 
-With --dry-run nothing is done: the statements are printed and nothing else. You can read them
-first, also before there is a cluster, or let a person run them who has the right to. Those for
-Cassandra are CQL, those for DynamoDB are commands of the AWS CLI:
+With --dry-run it only prints the statements: to read them first, also before there is a cluster, or
+to give them to somebody who has the permission. Those for Cassandra are CQL, those for DynamoDB are
+commands of the AWS CLI:
   andon store init --config andon.yaml --dry-run | cqlsh
   andon store init --store dynamodb --dry-run | sh
 
---replication is how many nodes keep each entry: a number in the cluster's only data centre, or one
-for each data centre. A new keyspace needs it, unless the cluster has one node.`,
+--replication is how many nodes store each entry: one number, or one for each data centre. A new
+keyspace needs it, unless the cluster has one node.`,
 		Example: `  andon store init --store cassandra --cassandra-hosts 10.0.0.1 --replication 3
   andon store init --config andon.yaml --replication dc1:3,dc2:3 --retention 365d
   andon store init --config andon.yaml --dry-run`,
@@ -69,7 +68,7 @@ for each data centre. A new keyspace needs it, unless the cluster has one node.`
 		if err != nil {
 			return err
 		}
-		return initStore(ctx, p, c, setup.of(cmd))
+		return initStore(ctx, p, c, setup.setup(cmd))
 	})
 	return cmd
 }
@@ -79,15 +78,15 @@ func (s *storeSetup) flags(cmd *cobra.Command) {
 	flags.StringVar(&s.replication, "replication", "",
 		"`copies` of each entry: 3, or dc1:3,dc2:3 (default: what the settings say)")
 	flags.Var(&command.Unmarshaled{Into: &s.events, Kind: "duration"}, "retention",
-		"how long events are kept at most, of any tenant: 365d, or forever (default forever)")
+		"longest retention of events, for any tenant: 365d, or forever (default forever)")
 	flags.Var(&command.Unmarshaled{Into: &s.readings, Kind: "duration"}, "readings-retention",
-		"how long readings are kept at most, of any tenant (default 30d)")
-	flags.BoolVar(&s.dryRun, "dry-run", false, "print the statements, and do nothing")
+		"longest retention of readings, for any tenant (default 30d)")
+	flags.BoolVar(&s.dryRun, "dry-run", false, "only print the statements")
 	flags.BoolVar(&s.remove, "remove-indexes", false,
-		"delete optional indexes that are not in the settings, of a store that has such")
+		"delete optional indexes that the settings do not have")
 }
 
-func (s *storeSetup) of(cmd *cobra.Command) adapter.Setup {
+func (s *storeSetup) setup(cmd *cobra.Command) adapter.Setup {
 	setup := adapter.Setup{Replication: s.replication, DryRun: s.dryRun, RemoveIndexes: s.remove}
 	given := cmd.Flags().Changed
 	if given("retention") {
@@ -101,26 +100,26 @@ func (s *storeSetup) of(cmd *cobra.Command) adapter.Setup {
 
 func initStore(ctx context.Context, p *command.Program, c app.Config, setup adapter.Setup) error {
 	a := local.NewQuietApp(p, c)
-	told := 0
+	statements := 0
 	err := a.InitStore(ctx, setup, func(statement string) {
-		told++
+		statements++
 		fmt.Fprintf(p.Stdout, "%s;\n", statement)
 	})
 	note := p.Stdout
-	if setup.DryRun { // only statements are printed there
+	if setup.DryRun { // standard output has only statements
 		note = p.Stderr
 	}
 	switch {
 	case andon.KindOf(err) == andon.Unsupported:
-		fmt.Fprintf(note, "The store %s has no schema: nothing is to be done.\n", c.Store)
+		fmt.Fprintf(note, "The store %s has no schema: nothing to do.\n", c.Store)
 		return nil
 	case err != nil && ctx.Err() != nil:
-		return errors.New("interrupted: run it again to make the rest")
+		return errors.New("interrupted: run it again for the rest")
 	case err != nil || setup.DryRun:
 		return err
 	}
-	fmt.Fprintf(note, "\nThe schema of the store %s is whole: %s run.\n", c.Store,
-		draw.Count(told, "statement"))
+	fmt.Fprintf(note, "\nThe schema of the store %s is complete: %s run.\n", c.Store,
+		draw.Count(statements, "statement"))
 	return nil
 }
 
@@ -128,9 +127,9 @@ func storeStatusCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Print what the store holds, and how it is set up",
-		Long: `Print what the store that is configured says of itself: its engine, what it can
-serve, its tenants, how it is set up. Each line says where it comes from. Nothing is changed. An
-embedded store is opened for that, so stop its server first.`,
+		Long: `Print facts about the configured store: its engine, what it can serve, its tenants, its
+setup. Each line has its source. Nothing is changed. It opens an embedded store, so stop its server
+first.`,
 		Example: `  andon store status --data /var/lib/andon
   andon store status --config andon.yaml --output json`,
 	}
@@ -147,8 +146,8 @@ embedded store is opened for that, so stop its server first.`,
 }
 
 func storeStatus(ctx context.Context, p *command.Program, c app.Config, form string) error {
-	if c.Place() == adapter.Directory && isNothing(c.Data) { // looking must not make one
-		return fmt.Errorf("there is no store in %s: andon serve makes it, --data names another",
+	if c.Place() == adapter.Directory && isEmpty(c.Data) { // must not create one
+		return fmt.Errorf("there is no store in %s: andon serve creates it, --data names another",
 			c.Data)
 	}
 	store, err := local.NewQuietApp(p, c).OpenStore(ctx, "andon store status")
@@ -160,8 +159,8 @@ func storeStatus(ctx context.Context, p *command.Program, c app.Config, form str
 	return command.UnlessInterrupted(ctx, err)
 }
 
-// isNothing reports whether nothing is at a path, or an empty directory.
-func isNothing(path string) bool {
+// isEmpty reports whether a directory does not exist or is empty.
+func isEmpty(path string) bool {
 	entries, err := os.ReadDir(path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
 }
@@ -170,7 +169,7 @@ func printFacts(p *command.Program, facts []wrap.Fact, form string) error {
 	if form == command.FormatJSON {
 		return p.PrintJSON(facts)
 	}
-	rows := [][]draw.Cell{draw.Texts("WHAT", "IS", "FROM")}
+	rows := [][]draw.Cell{draw.Texts("FACT", "VALUE", "SOURCE")}
 	for _, f := range facts {
 		rows = append(rows, draw.Texts(f.Name, draw.Legible(f.Value), draw.Legible(f.Source)))
 	}

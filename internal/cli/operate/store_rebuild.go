@@ -19,8 +19,8 @@ import (
 func storeRebuildCommand(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:     "rebuild",
-		Short:   "Rebuild what a store can rebuild",
-		Long:    `Rebuild the index rows of a store from the truth. Servers go on serving.`,
+		Short:   "Rebuild index rows of a store",
+		Long:    `Rebuild the index rows of a store from its entries. Servers keep serving.`,
 		Example: `  andon store rebuild latest --config andon.yaml --to state`,
 	})
 	cmd.AddCommand(rebuildLatestCommand(p))
@@ -29,7 +29,7 @@ func storeRebuildCommand(p *command.Program) *cobra.Command {
 
 type rebuild struct {
 	*command.Program
-	to      *command.Choice // "" for the design in use
+	to      *command.Choice // "": the present design
 	buckets string
 }
 
@@ -37,10 +37,9 @@ func rebuildLatestCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "latest",
 		Short: "Rebuild the index of devices by state, or change its design",
-		Long: `Rebuild the index of devices by state, in the design in use or in another.
-Servers go on serving meanwhile, in the former design until the new one is whole; then they take the
-new one by themselves. A server whose settings name a design (cassandra.latest) does not start with
-another one: change these, too.
+		Long: `Rebuild the index of devices by state, in its present design or in another. Servers keep
+serving: in the former design until the new one is complete, then in the new one. A server whose
+settings name another design (cassandra.latest) does not start: change the settings, too.
 
 If it is interrupted, no answer changes: run the command again.`,
 		Example: `  andon store rebuild latest --config andon.yaml
@@ -49,7 +48,7 @@ If it is interrupted, no answer changes: run the command again.`,
 	}
 	load := local.SettingFlags(p, cmd)
 	r := rebuild{Program: p}
-	r.to = command.ChoiceFlag(cmd, "to", "", "the design (default: the one in use)", designs()...)
+	r.to = command.ChoiceFlag(cmd, "to", "", "the design (default: the present one)", designs()...)
 	cmd.Flags().StringVar(&r.buckets, "buckets", "",
 		"`number` of partitions of a state under the design buckets: 16, or 16,WARNING4=4")
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
@@ -75,15 +74,15 @@ func (r *rebuild) run(ctx context.Context, c app.Config) error {
 		return err
 	}
 	if len(e.Designs()) == 0 {
-		return r.nothing(c.Store)
+		return r.hasNoDesigns(c.Store)
 	}
-	// The settings may name the design that is there, or already the one that is to be.
+	// The settings may name the present design, or already the new one.
 	a := local.NewQuietApp(r.Program, c)
 	store, err := a.OpenInAnyDesign(ctx, "andon store rebuild latest")
 	if err != nil {
 		return command.UnlessInterrupted(ctx, err)
 	}
-	bar := draw.NewBar(r.Stderr, "devices", 0, awaited)
+	bar := draw.NewBar(r.Stderr, "devices", 0, progress)
 	var rebuilt atomic.Int64
 	err = store.RebuildLatest(ctx, r.to.Value, r.buckets, func(done, total int64) {
 		rebuilt.Store(done)
@@ -93,7 +92,7 @@ func (r *rebuild) run(ctx context.Context, c app.Config) error {
 	err = errors.Join(err, store.Close())
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted: no answer has changed; " +
-			"run the same command again, which begins anew")
+			"run the same command again to start over")
 	}
 	if err == nil {
 		fmt.Fprintf(r.Stdout, "Rebuilt: %s.\n", draw.Count(int(rebuilt.Load()), "device"))
@@ -101,25 +100,25 @@ func (r *rebuild) run(ctx context.Context, c app.Config) error {
 	return err
 }
 
-// nothing says that a store has no designs; that one was asked for is a mistake, then.
-func (r *rebuild) nothing(store string) error {
+// hasNoDesigns reports that a store has no designs, as an error if the user chose one.
+func (r *rebuild) hasNoDesigns(store string) error {
 	if r.to.Value != "" || r.buckets != "" {
 		return andon.Errorf(andon.Invalid, "the store %s has no designs to choose from: "+
 			"is --store, or --config, the right one?", store)
 	}
-	fmt.Fprintf(r.Stdout, "The store %s has nothing to rebuild: nothing is to be done.\n", store)
+	fmt.Fprintf(r.Stdout, "The store %s has nothing to rebuild.\n", store)
 	return nil
 }
 
-// awaited says what is being waited for: every server has to follow before the devices are gone
-// over, and after that.
-func awaited(done, total int64) string {
+// progress describes the state of a rebuild. Before and after the devices are rewritten, it waits
+// until every server uses the same designs.
+func progress(done, total int64) string {
 	text := fmt.Sprintf(" %d of %d", done, total)
 	switch done {
 	case 0:
-		text += ", waiting half a minute for every server to follow"
+		text += ", waiting half a minute for all servers"
 	case total:
-		text += ", waiting a minute for every server to go over"
+		text += ", waiting a minute for all servers"
 	}
 	return text
 }

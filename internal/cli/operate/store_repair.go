@@ -13,22 +13,21 @@ import (
 func storeRepairCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair",
-		Short: "Say what of an embedded store is damaged, and give that up if told to",
-		Long: `Look for damage of the write-ahead logs of the embedded store: what stands behind
-such a place was acknowledged and can't be replayed, so the server does not start. Restoring the
-directory from a backup is the better way. Without --give-up nothing is changed, and what giving up
-costs is printed.
+		Short: "Report damage of the write-ahead log of an embedded store, and cut it off",
+		Long: `Look for damage in the write-ahead logs of the embedded store. What comes after such a
+place was acknowledged and can't be replayed, so the server does not start. It is better to restore
+the directory from a backup. Without --give-up it changes nothing and prints what would be lost.
 
-With --give-up the logs end where the damage begins, and the server starts again. The logs as they
-were are kept in the store's directory, under andon.damaged-NUMBER. Senders that still have what
-they sent since then can send it again.
+With --give-up the logs end where the damage begins, and the server starts again. The damaged logs
+are kept in the store's directory, as andon.damaged-NUMBER. Senders that still have what they sent
+since then can send it again.
 
 Stop the server first.`,
 		Example: `  andon store repair --data /var/lib/andon
   andon store repair --data /var/lib/andon --give-up`,
 	}
 	load := local.SettingFlags(p, cmd)
-	giveUp := cmd.Flags().Bool("give-up", false, "give up what can't be read")
+	giveUp := cmd.Flags().Bool("give-up", false, "end the logs where the damage begins")
 	cmd.RunE = p.Does(func(context.Context, []string) error {
 		c, err := load()
 		if err != nil {

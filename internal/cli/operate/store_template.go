@@ -17,10 +17,10 @@ import (
 func storeTemplateCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "template",
-		Short: "Print the schema for a tool that describes infrastructure",
-		Long: `Print the tables of the store that is configured, with indexes, expiry, capacity and
-alarms, as a template for a tool that describes infrastructure. It makes what andon store init
-makes, and the alarms besides. Nothing is asked of the store. Only DynamoDB has such templates.`,
+		Short: "Print the schema as a template for an infrastructure tool",
+		Long: `Print the tables of the configured store, with indexes, expiry, capacity and alarms, as a
+template for an infrastructure tool. The template creates what andon store init creates, and alarms.
+The store is not contacted. Only DynamoDB has templates.`,
 		Example: `  andon store template --store dynamodb --format cloudformation > andon.yaml
   andon store template --store dynamodb --format terraform --capacity provisioned > andon.tf`,
 	}
@@ -28,7 +28,7 @@ makes, and the alarms besides. Nothing is asked of the store. Only DynamoDB has 
 	formats, capacities := templateWords()
 	format := command.ChoiceFlag(cmd, "format", "", "the tool", formats...)
 	capacity := command.ChoiceFlag(cmd, "capacity", "",
-		"how the tables are paid for (default: as the settings have it)", capacities...)
+		"how the tables are paid for (default: as in the settings)", capacities...)
 	cmd.RunE = p.Does(func(context.Context, []string) error {
 		c, err := load()
 		if err != nil {
@@ -39,7 +39,7 @@ makes, and the alarms besides. Nothing is asked of the store. Only DynamoDB has 
 	return cmd
 }
 
-// templateWords are the formats and the capacities of all stores.
+// templateWords returns the formats and capacities of all stores.
 func templateWords() (formats, capacities []string) {
 	for _, e := range all.New() {
 		formats = append(formats, e.Formats()...)
@@ -57,7 +57,7 @@ func storeTemplate(p *command.Program, c app.Config, format, capacity string) er
 		return andon.Errorf(andon.Invalid, "the store %s has no templates", e.Name())
 	}
 	if format == "" {
-		return andon.Errorf(andon.Invalid, "name the tool by --format: %s",
+		return andon.Errorf(andon.Invalid, "--format is missing: %s",
 			strings.Join(e.Formats(), " or "))
 	}
 	text, err := e.Template(format, capacity)

@@ -13,12 +13,12 @@ import (
 )
 
 func queryDevice(p *command.Program) *cobra.Command {
-	q, cmd := newQuery(p, question{
+	q, cmd := newQuery(p, spec{
 		use: "device DEVICE", short: "What a device shows now",
 		example: `  andon query device press-7
   andon query device 'd#12345' --output json`,
 	})
-	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		d, err := c.Device(ctx, id)
 		if err != nil {
 			return err
@@ -28,10 +28,10 @@ func queryDevice(p *command.Program) *cobra.Command {
 }
 
 func queryDevices(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, question{
+	q, cmd := newList(p, spec{
 		use: "devices", short: "Devices by what they show now",
-		long: `Devices by what they show now, by id unless --sort says otherwise. In the other
-orders a device that moves while it is listed may be missed or come twice.`,
+		long: `Devices by what they show now, sorted by id unless --sort says otherwise. In the other
+orders, a device that changes its place meanwhile may be missed or come twice.`,
 		example: `  andon query devices --state 'WARNING*' --sort severity
   andon query devices --operator Liz
   andon query devices --search 'oil is hot'
@@ -39,56 +39,56 @@ orders a device that moves while it is listed may be missed or come twice.`,
   andon query devices --device 'press*' --all --output csv
   andon query devices --retired`,
 	})
-	var of client.DeviceQuery
+	var dq client.DeviceQuery
 	q.stateFlag(cmd)
-	command.DeviceFlags(cmd, &of)
-	hiddenFlags(cmd, &of)
-	cmd.Flags().StringVar(&of.Search, "search", "",
-		"`text` in the id, operator, supervisor or message, in any case")
+	command.DeviceFlags(cmd, &dq)
+	hiddenFlags(cmd, &dq)
+	cmd.Flags().StringVar(&dq.Search, "search", "",
+		"`text` in id, operator, supervisor or message; case does not matter")
 	sort := command.ChoiceFlag(cmd, "sort", "device",
 		"by id (device), longest in its state first (since), or severest first, then longest",
 		"device", "since", "severity")
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		of.State, of.Sort, of.Page = q.selected.State, sort.Value, q.selected.Page
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+		dq.State, dq.Sort, dq.Page = q.selected.State, sort.Value, q.selected.Page
 		columns := devicesColumns()
-		if of.Retired || of.Measuring || of.Assigned {
+		if dq.Retired || dq.Measuring || dq.Assigned {
 			columns = hiddenColumns()
 		}
-		return show(q, columns, c.Devices(ctx, of))
+		return show(q, columns, c.Devices(ctx, dq))
 	})
 }
 
-// hiddenFlags ask for devices that show nothing now.
-func hiddenFlags(cmd *cobra.Command, of *client.DeviceQuery) {
+// hiddenFlags select devices that have no current state.
+func hiddenFlags(cmd *cobra.Command, dq *client.DeviceQuery) {
 	flags := cmd.Flags()
-	flags.BoolVar(&of.Retired, "retired", false, "devices that are retired instead, by id")
-	flags.BoolVar(&of.Measuring, "measuring", false,
-		"devices that only ever sent readings instead, by id")
-	flags.BoolVar(&of.Assigned, "assigned", false,
-		"devices that were assigned and never sent an event instead, by id")
+	flags.BoolVar(&dq.Retired, "retired", false, "instead, retired devices by id")
+	flags.BoolVar(&dq.Measuring, "measuring", false,
+		"instead, devices that only sent readings, by id")
+	flags.BoolVar(&dq.Assigned, "assigned", false,
+		"instead, devices that were assigned and never sent an event, by id")
 	cmd.MarkFlagsMutuallyExclusive("retired", "measuring", "assigned")
 }
 
-// deviceColumns are all that a device shows. Of one alone each time has its age beside it.
+// deviceColumns are the columns of one device. Each time has its age next to it.
 func deviceColumns() []command.Column[client.Device] {
 	columns := command.Fields[client.Device]("device").State().Fields("severity", "since", "time",
 		"received", "operator", "escalated_to", "incident_since", "silent", "message", "attributes")
 	for i := range columns {
 		switch c := &columns[i]; c.Name {
 		case "since", "time", "received", "incident_since":
-			at := command.TimeOf[client.Device](c.Name)
+			timeOf := command.TimeOf[client.Device](c.Name)
 			c.Cell = func(l command.Looks, d *client.Device) draw.Cell {
-				if at(d) == 0 {
+				if timeOf(d) == 0 {
 					return draw.Cell{}
 				}
-				return draw.Cell{Text: draw.Clock(at(d)) + "  " + l.Ago(at(d))}
+				return draw.Cell{Text: draw.Clock(timeOf(d)) + "  " + l.Ago(timeOf(d))}
 			}
 		}
 	}
 	return columns
 }
 
-// devicesColumns are what a list of devices shows: people get less than programs.
+// devicesColumns are the columns of a list of devices. A table has fewer than CSV.
 func devicesColumns() []command.Column[client.Device] {
 	columns := command.Fields[client.Device]("device").State().Hidden("severity").
 		Fields("since").Age("for", "since").Hidden("time", "received")
@@ -97,7 +97,7 @@ func devicesColumns() []command.Column[client.Device] {
 		Fields("message").Hidden("attributes")
 }
 
-// hiddenColumns are what there is of devices that show nothing now.
+// hiddenColumns are the columns of devices that have no current state.
 func hiddenColumns() []command.Column[client.Device] {
 	return command.Fields[client.Device]("device", "state", "time", "retired")
 }
@@ -111,12 +111,12 @@ func heardCell(l command.Looks, d *client.Device) draw.Cell {
 }
 
 func queryStates(p *command.Program) *cobra.Command {
-	q, cmd := newQuery(p, question{
-		use: "states", short: "How many devices are in each state now",
+	q, cmd := newQuery(p, spec{
+		use: "states", short: "Number of devices in each state now",
 		example: `  andon query states
   andon query states --tenant metro --output json`,
 	})
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		states, total, err := c.States(ctx)
 		if err != nil {
 			return err

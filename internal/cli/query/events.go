@@ -13,13 +13,14 @@ import (
 )
 
 func queryEvents(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, question{
+	q, cmd := newList(p, spec{
 		use: "events [DEVICE]", short: "Events of a device, or of all of them",
-		long: `Events of a device, or of all devices, by time. With --after those of all devices
-come in the order of their arrival, late ones too, after a position: each event has the position
-after it, and standard error says where to go on, also where there was nothing. oldest is all that
-the server keeps in that order, newest what arrives from now on. A sender that repeats itself is
-there twice.`,
+		long: `Events of a device, or of all devices, by time.
+
+With --after, events of all devices in the order of their arrival after a position, late ones too.
+Each event has its position, and standard error has the one to continue from, also if there was no
+event. oldest begins with the oldest arrival that the server keeps, newest with the next one. An
+event that was sent twice comes twice.`,
 		example: `  andon query events press-7
   andon query events --state 'WARNING*' --from today
   andon query events press-7 --state 'WARNING*' --from 2020-04-24 --to 2020-04-27
@@ -30,9 +31,9 @@ there twice.`,
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
 	after := cmd.Flags().String("after", "",
-		"what arrived after this `position` of all devices; oldest, newest")
+		"events of all devices that arrived after this `position`; oldest, newest")
 	cmd.MarkFlagsMutuallyExclusive("after", "order")
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if *after != "" {
 			return q.since(ctx, c, args, *after)
 		}
@@ -43,44 +44,44 @@ there twice.`,
 		if err != nil {
 			return err
 		}
-		q.ofDevice(ctx, c, id)
+		q.explainNone(ctx, c, id)
 		return show(q, command.EventColumns(), c.DeviceEvents(ctx, id, q.selected))
 	})
 }
 
-// since shows what arrived behind a position, and says where to go on: behind the last event that
-// was shown, if a limit ended the answer.
+// since shows what arrived after a position, and prints where to continue: after the last event that
+// was shown.
 func (q *query) since(ctx context.Context, c *client.Client, args []string, after string) error {
 	if len(args) > 0 {
-		return andon.Errorf(andon.Invalid, "--after is of all devices: without %s", args[0])
+		return andon.Errorf(andon.Invalid, "--after selects from all devices: omit %s", args[0])
 	}
-	at := after
-	behind := func(p andon.Position) { at = p.String() }
+	position := after
+	reached := func(p andon.Position) { position = p.String() }
 	columns := command.EventFields[andon.Arrival]().Fields("position")
-	items := c.AllEventsSince(ctx, after, q.selected, behind)
+	items := c.AllEventsSince(ctx, after, q.selected, reached)
 	err := show(q, columns, func(yield func(andon.Arrival, error) bool) {
 		for item, err := range items {
 			if !yield(item, err) {
 				return
 			}
-			behind(item.Position)
+			reached(item.Position)
 		}
 	})
-	if err == nil && at != after {
-		fmt.Fprintln(q.Stderr, "go on with --after "+at)
+	if err == nil && position != after {
+		fmt.Fprintln(q.Stderr, "continue with --after "+position)
 	}
 	return err
 }
 
 func queryOperator(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, question{
-		use: "operator OPERATOR", short: "Events of an operator, of all devices",
+	q, cmd := newList(p, spec{
+		use: "operator OPERATOR", short: "Events of an operator",
 		example: `  andon query operator Liz --state 'WARNING*'
   andon query operator Liz --from 2020-04-24T06:00:00Z --to 2020-04-24T14:00:00Z`,
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		id, err := command.PersonArg("operator", args[0])
 		if err != nil {
 			return err
@@ -90,7 +91,7 @@ func queryOperator(p *command.Program) *cobra.Command {
 }
 
 func querySupervisor(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, question{
+	q, cmd := newList(p, spec{
 		use: "supervisor SUPERVISOR", short: "Events that are escalated to a supervisor now",
 		example: `  andon query supervisor Sara
   andon query supervisor Sara --date 2020-04-27 --state 'WARNING*'`,
@@ -100,7 +101,7 @@ func querySupervisor(p *command.Program) *cobra.Command {
 	date := cmd.Flags().String("date", "", "only that UTC `day`: 2020-04-27")
 	cmd.MarkFlagsMutuallyExclusive("date", "from")
 	cmd.MarkFlagsMutuallyExclusive("date", "to")
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		id, err := command.PersonArg("supervisor", args[0])
 		if err != nil {
 			return err
@@ -126,11 +127,11 @@ func dayOf(date string) (from, to andon.Time, err error) {
 }
 
 func queryEntry(p *command.Program) *cobra.Command {
-	q, cmd := newQuery(p, question{
+	q, cmd := newQuery(p, spec{
 		use: "entry DEVICE TIME STATE", short: "One entry with its escalations",
 		example: `  andon query entry press-7 2020-04-24T14:40:00Z WARNING1`,
 	})
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		id, at, state, err := command.EntryArgs(args[0], args[1], args[2])
 		if err != nil {
 			return err
@@ -143,7 +144,7 @@ func queryEntry(p *command.Program) *cobra.Command {
 	})
 }
 
-// showEntry prints an entry, and for a person its escalations below it.
+// showEntry prints an entry. A table has its escalations below.
 func (q *query) showEntry(entry client.Entry) error {
 	if err := command.ShowOne(q.Program, &q.Output, entryColumns(), entry); err != nil ||
 		!q.IsTable() {
@@ -182,7 +183,7 @@ func entryColumns() []command.Column[client.Entry] {
 	return columns.Hidden("escalations")
 }
 
-// recordColumns adds those of a record of an escalation.
+// recordColumns adds the columns of an escalation.
 func recordColumns[T any](columns command.Columns[T]) []command.Column[T] {
 	return columns.Fields("at").Age("age", "at").Fields("to", "by", "note").
 		OrElse("to", "(withdrawn)")

@@ -12,15 +12,13 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// With --explain a question is answered with what the store sent to its engine for it.
-
 func (q *query) explainFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&q.explained, "explain", false,
-		"print not the answer but what the store sends to its engine for it")
+		"print what the store sends to its engine, instead of the answer")
 }
 
-// showPlan prints what the store sends to its engine for the first request of work. What work would
-// print goes nowhere: there is no answer.
+// showPlan prints what the store sends to its engine for the first request of work. The output of
+// work is discarded.
 func (q *query) showPlan(
 	ctx context.Context, c *client.Client, work func(*client.Client) error,
 ) error {
@@ -33,13 +31,13 @@ func (q *query) showPlan(
 		return err
 	}
 	o := command.Output{Format: q.Format, All: true, None: func() string {
-		return "the store answers without asking its engine"
+		return "the store answers without its engine"
 	}}
 	return command.Show(q.Program, &o, planColumns(), command.Each(steps))
 }
 
-// planColumns are those of a plan. A statement is longer than a line and would push all else out of
-// sight, so people see it last; it is never cut, since half of it says nothing.
+// planColumns are the columns of a plan. A statement may be longer than a line, so it comes last in
+// a table; it is never cut.
 func planColumns() []command.Column[andon.PlanStep] {
 	columns := command.Fields[andon.PlanStep]().Hidden("statement").
 		Fields("partition", "consistency", "times", "rows", "scanned", "bytes", "units", "ms")

@@ -13,16 +13,16 @@ import (
 )
 
 func queryIntervals(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, question{
+	q, cmd := newList(p, spec{
 		use: "intervals DEVICE", short: "Earlier and present states of a device",
 		long: `Earlier and present states of a device, each with its beginning and end.
-One that began before --from or ends after --to is given whole.`,
+An interval that began before --from or ends after --to is not cut.`,
 		example: `  andon query intervals press-7
   andon query intervals press-7 --state 'WARNING*' --from 2020-04-24`,
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
-	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		return show(q, intervalColumns(), c.Intervals(ctx, id, q.selected))
 	})
 }
@@ -39,28 +39,28 @@ func intervalColumns() []command.Column[client.Interval] {
 }
 
 func queryAssignments(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, question{
+	q, cmd := newList(p, spec{
 		use: "assignments DEVICE", short: "Who was assigned to a device, and when",
 		example: `  andon query assignments press-7
   andon query assignments press-7 --order asc --output csv`,
 	})
 	q.orderFlag(cmd)
-	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		return show(q, command.AssignmentColumns(), c.Assignments(ctx, id, q.selected))
 	})
 }
 
 func queryEscalations(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, question{
+	q, cmd := newList(p, spec{
 		use: "escalations DEVICE", short: "To whom entries of a device were escalated, and when",
-		long: `To whom entries of a device were escalated, by whom and when: all that was recorded
-of each entry, the newest first. A withdrawal is to no one. The flags choose among the entries.`,
+		long: `To whom entries of a device were escalated, by whom and when: all escalations of each
+entry, the newest first. A withdrawal is to nobody. The flags select entries.`,
 		example: `  andon query escalations press-7
   andon query escalations press-7 --state 'WARNING*' --from 2020-04-24 --output csv`,
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
-	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		columns := recordColumns(command.Fields[client.Escalation]("device", "time").State())
 		return show(q, columns, command.Records(c.Escalations(ctx, id, q.selected),
 			andon.Desc))
@@ -68,12 +68,12 @@ of each entry, the newest first. A withdrawal is to no one. The flags choose amo
 }
 
 func queryRetirements(p *command.Program) *cobra.Command {
-	q, cmd := newQuery(p, question{
+	q, cmd := newQuery(p, spec{
 		use: "retirements DEVICE", short: "When a device was retired, each time, oldest first",
 		example: `  andon query retirements press-7
   andon query devices --retired`,
 	})
-	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		all, err := c.Retirements(ctx, id)
 		if err != nil {
 			return err

@@ -11,33 +11,33 @@ import (
 )
 
 func queryNames(p *command.Program) (all []*cobra.Command) {
-	for _, ask := range []struct {
-		question
+	for _, s := range []struct {
+		spec
 		list func(*client.Client, context.Context) iter.Seq2[client.Name, error]
 	}{
-		{question{
-			use: "operators", short: "The operators that occur, and how many devices each has now",
+		{spec{
+			use: "operators", short: "All operators, and how many devices each has now",
 			example: `  andon query operators
   andon query operators --all --output csv`,
 		}, (*client.Client).Operators},
-		{question{
+		{spec{
 			use:   "supervisors",
-			short: "The supervisors that occur, and how many devices are escalated to each now",
+			short: "All supervisors, and how many devices are escalated to each now",
 			example: `  andon query supervisors
   andon query supervisors --all --output csv`,
 		}, (*client.Client).Supervisors},
-		{question{
-			use: "metrics", short: "The metrics that occur, and how many devices sent each",
+		{spec{
+			use: "metrics", short: "All metrics, and how many devices sent each",
 			example: `  andon query metrics
   andon query metrics --all --output csv`,
 		}, (*client.Client).Metrics},
 	} {
-		ask.long = ask.short + `, by name. A number is absent where
-the store can't say it. Names that have nothing any more may be listed, with 0.`
-		q, cmd := newList(p, ask.question)
-		all = append(all, q.asks(cmd,
+		s.long = s.short + `, by name. A number is
+absent if the store can't count. Names without any device may be listed, with 0.`
+		q, cmd := newList(p, s.spec)
+		all = append(all, q.runs(cmd,
 			func(ctx context.Context, c *client.Client, _ []string) error {
-				return show(q, command.Fields[client.Name]("name", "devices"), ask.list(c, ctx))
+				return show(q, command.Fields[client.Name]("name", "devices"), s.list(c, ctx))
 			}))
 	}
 	return all

@@ -12,12 +12,10 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// An answer in which there is nothing is none to a person who mistyped a name. Why there is nothing
-// is looked up only then, and where that fails nothing is said: the question itself was answered.
-
-// ofDevice makes a list that turns out empty say that its device was never seen, or else what
-// strangeState says.
-func (q *query) ofDevice(ctx context.Context, c *client.Client, id andon.DeviceID) {
+// explainNone makes an empty list report that its device was never seen, or what unknownState
+// returns. The user may have mistyped a name. Errors of these requests are ignored: the query itself
+// was answered.
+func (q *query) explainNone(ctx context.Context, c *client.Client, id andon.DeviceID) {
 	q.None = func() string {
 		if _, err := c.Device(ctx, id); err != nil {
 			e, ok := errors.AsType[*client.Error](err)
@@ -26,25 +24,25 @@ func (q *query) ofDevice(ctx context.Context, c *client.Client, id andon.DeviceI
 			}
 			return ""
 		}
-		return q.strangeState(ctx, c)
+		return q.unknownState(ctx, c)
 	}
 }
 
-// readingsOf is ofDevice for readings, which a device may send without ever having had an event.
-func (q *query) readingsOf(ctx context.Context, c *client.Client, id andon.DeviceID) {
-	q.ofDevice(ctx, c, id)
-	unseen := q.None
+// explainNoReadings is explainNone for readings, which a device may send without any event.
+func (q *query) explainNoReadings(ctx context.Context, c *client.Client, id andon.DeviceID) {
+	q.explainNone(ctx, c, id)
+	why := q.None
 	q.None = func() string {
 		latest, _, err := c.LatestReadings(ctx, []andon.DeviceID{id})
 		if err != nil || len(latest) > 0 {
 			return ""
 		}
-		return unseen()
+		return why()
 	}
 }
 
-// strangeState says that --state names no state of the tenant, and which there are.
-func (q *query) strangeState(ctx context.Context, c *client.Client) string {
+// unknownState returns that --state names no state of the tenant, and which states it has.
+func (q *query) unknownState(ctx context.Context, c *client.Client) string {
 	filter, err := andon.ParseStateFilter(q.selected.State)
 	if err != nil || filter.All() {
 		return ""
@@ -60,12 +58,12 @@ func (q *query) strangeState(ctx context.Context, c *client.Client) string {
 			return ""
 		}
 		if strings.HasPrefix(string(s.State), q.selected.State) {
-			prefix = fmt.Sprintf("; %s is all that begin so",
+			prefix = fmt.Sprintf("; %s selects all that begin with it",
 				command.ShellWord(q.selected.State+"*"))
 		}
 		names = append(names, s.State)
 	}
 	const most = 20
-	return fmt.Sprintf("no state of the tenant is %s; there are %s%s",
+	return fmt.Sprintf("the tenant has no state %s; it has %s%s",
 		command.Quoted(q.selected.State), command.Few(names, most), prefix)
 }

@@ -1,4 +1,4 @@
-// Package query is the command "query": what devices show now, and what was.
+// Package query has the command "query": what devices show now, and their history.
 package query
 
 import (
@@ -16,22 +16,22 @@ import (
 func Command(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "query",
-		Short: "Ask what devices show now, and what was",
-		Long: `Ask a server what devices show now, what was, and who answers for it. Each question
-has a subcommand, and its flags are named as the parameters of the HTTP API.
+		Short: "Query what devices show now, and their history",
+		Long: `Query what devices show now, their history, and who is responsible. Each query has a
+subcommand; its flags have the names of the parameters of the HTTP API.
 
-On a terminal the answer is a table, elsewhere JSON, an object a line; --output table|json|csv
-chooses. Colours are those of the tenant's states; NO_COLOR takes them away.
+The output is a table on a terminal, elsewhere JSON with one object a line; --output table|json|csv
+chooses. States have the colours that the tenant chose; NO_COLOR turns colours off.
 
-With --explain the answer is what the store sends to its engine for the question, with the figures
-of having been asked; a store that can't say, as one without an engine, says that.
+With --explain the answer is what the store sends to its engine for the query, with rows, bytes and
+time. A store without an engine says so.
 
-With --consistency eventual the answer may be a moment behind, where that costs the store less, as
-on DynamoDB; with strong it has all that was acknowledged before, or is refused where the store
-can't promise that. Without it the store's own setting decides.
+With --consistency eventual the answer may lack the last moment, where that costs the store less, as
+on DynamoDB. With strong it has everything that was acknowledged before, or is refused if the store
+can't promise that. The default is the store's setting.
 
-An empty answer is an answer: the exit code is 0. Where there is nothing because the device was
-never seen, or because no state is so named, standard error says so.`,
+An empty answer is no error: the exit code is 0. If the device was never seen, or no state has the
+name, standard error says so.`,
 		Example: `  andon query devices --state 'WARNING*' --sort severity
   andon query device press-7
   andon query events press-7 --from 2020-04-24 --output csv
@@ -53,32 +53,33 @@ type query struct {
 	*command.Program
 	command.Target
 	command.Output
-	selected  client.Query
-	order     *command.Choice // nil where there is none
-	freshness *command.Choice // how fresh the answer must be; empty: as the store is set
-	explained bool            // what the store sends to its engine is asked for, not the answer
+	selected    client.Query
+	order       *command.Choice // nil: the query has no --order
+	consistency *command.Choice // "": as the store is set
+	explained   bool            // --explain
 }
 
-type question struct {
+// spec describes a subcommand.
+type spec struct {
 	use, short, long, example string
 }
 
-// newQuery makes the subcommand of a question, with the flags that all of them have.
-func newQuery(p *command.Program, ask question) (*query, *cobra.Command) {
+// newQuery returns a subcommand with the flags that all have.
+func newQuery(p *command.Program, s spec) (*query, *cobra.Command) {
 	q := &query{Program: p, Target: p.NewTarget(), Output: command.Output{All: true}}
-	cmd := &cobra.Command{Use: ask.use, Short: ask.short, Long: ask.long, Example: ask.example}
+	cmd := &cobra.Command{Use: s.use, Short: s.short, Long: s.long, Example: s.example}
 	q.Flags(cmd)
 	q.FormatFlag(cmd)
 	q.explainFlag(cmd)
-	q.freshness = command.ChoiceFlag(cmd, "consistency", "",
-		"an answer that has all that was acknowledged before (strong), or one that may be a "+
-			"moment behind and costs some stores half (eventual)", "strong", "eventual")
+	q.consistency = command.ChoiceFlag(cmd, "consistency", "",
+		"an answer with everything that was acknowledged before (strong), or one that may "+
+			"lack the last moment and costs some stores half (eventual)", "strong", "eventual")
 	return q, cmd
 }
 
-// newList is newQuery for a question whose answer may be long.
-func newList(p *command.Program, ask question) (*query, *cobra.Command) {
-	q, cmd := newQuery(p, ask)
+// newList is newQuery for a subcommand whose answer may be long.
+func newList(p *command.Program, s spec) (*query, *cobra.Command) {
+	q, cmd := newQuery(p, s)
 	q.All = false
 	q.LimitFlags(cmd)
 	return q, cmd
@@ -93,14 +94,14 @@ func (q *query) orderFlag(cmd *cobra.Command) {
 		"desc", "asc")
 }
 
-// selectFlags gives a question the flags of a list by time.
+// selectFlags adds the flags of a list by time.
 func (q *query) selectFlags(cmd *cobra.Command) {
 	q.SpanFlags(cmd, &q.selected.From, &q.selected.To)
 	q.orderFlag(cmd)
 }
 
-// asks makes a function the work of a question.
-func (q *query) asks(
+// runs makes a function the work of a subcommand.
+func (q *query) runs(
 	cmd *cobra.Command, work func(context.Context, *client.Client, []string) error,
 ) *cobra.Command {
 	cmd.RunE = q.Does(func(ctx context.Context, args []string) error {
@@ -111,37 +112,37 @@ func (q *query) asks(
 		if q.order != nil && q.order.Value == "asc" {
 			q.selected.Order = andon.Asc
 		}
-		freshness, err := andon.ParseConsistency(q.freshness.Value)
+		consistency, err := andon.ParseConsistency(q.consistency.Value)
 		if err != nil {
 			return err
 		}
 		return q.Ask(ctx, func(c *client.Client) error {
-			c = c.At(freshness)
+			c = c.At(consistency)
 			if q.explained {
 				return q.showPlan(ctx, c, func(c *client.Client) error {
 					return work(ctx, c, args)
 				})
 			}
-			if err := q.learnLooks(ctx, c); err != nil {
+			if err := q.readLooks(ctx, c); err != nil {
 				return err
 			}
-			q.None = func() string { return q.strangeState(ctx, c) }
+			q.None = func() string { return q.unknownState(ctx, c) }
 			return work(ctx, c, args)
 		})
 	})
 	return cmd
 }
 
-// asksOf is asks for a question about the device that the argument names.
-func (q *query) asksOf(
+// runsOnDevice is runs for a query about the device that the argument names.
+func (q *query) runsOnDevice(
 	cmd *cobra.Command, work func(context.Context, *client.Client, andon.DeviceID) error,
 ) *cobra.Command {
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		id, err := command.DeviceArg(args[0])
 		if err != nil {
 			return err
 		}
-		q.ofDevice(ctx, c, id)
+		q.explainNone(ctx, c, id)
 		return work(ctx, c, id)
 	})
 }
@@ -150,8 +151,8 @@ func show[T any](q *query, columns []command.Column[T], items iter.Seq2[T, error
 	return command.Show(q.Program, &q.Output, columns, items)
 }
 
-// learnLooks asks how the tenant's states look, where a person will see them.
-func (q *query) learnLooks(ctx context.Context, c *client.Client) error {
+// readLooks reads symbols and colours of the tenant's states, for a table.
+func (q *query) readLooks(ctx context.Context, c *client.Client) error {
 	q.Looks.Now = q.Now()
 	if !q.IsTable() {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 func queryReadings(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, question{
+	q, cmd := newList(p, spec{
 		use: "readings DEVICE", short: "Readings of a device",
 		example: `  andon query readings press-7 --metrics temperature,humidity
   andon query readings press-7 --from 2025-12-04 --all --metrics temperature --output csv`,
@@ -22,29 +22,29 @@ func queryReadings(p *command.Program) *cobra.Command {
 	var names []string
 	command.MetricsFlag(cmd, &names)
 	q.selectFlags(cmd)
-	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		metrics, err := command.MetricArgs(names)
 		if err != nil {
 			return err
 		}
-		q.readingsOf(ctx, c, id)
+		q.explainNoReadings(ctx, c, id)
 		readings := c.DeviceReadings(ctx, id, q.selected, metrics...)
 		return show(q, command.ReadingColumns(metrics), readings)
 	})
 }
 
-// maxLatest is of how many devices a server gives the newest reading at once.
+// maxLatest is how many devices a request for the latest readings may have.
 const maxLatest = 1_000
 
 func queryLatest(p *command.Program) *cobra.Command {
-	q, cmd := newQuery(p, question{
+	q, cmd := newQuery(p, spec{
 		use: "latest DEVICE...", short: "The newest reading of each device",
-		long: `The newest reading of each device. Devices that have none are named on standard
-error; if all of them have none, the exit code is 1.`,
+		long: `The newest reading of each device. Devices without readings are named on standard error;
+if no device has any, the exit code is 1.`,
 		example: `  andon query latest press-7 press-8
   andon query devices --all --output csv | tail -n +2 | cut -d, -f1 | xargs andon query latest`,
 	})
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		found, missing, err := latest(ctx, c, args)
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ error; if all of them have none, the exit code is 1.`,
 	})
 }
 
-// noReading names the devices of which there is none, or of very many the first.
+// noReading names devices without readings, of very many the first.
 func noReading(missing []andon.DeviceID) string {
 	const most = 5
 	text := "no reading of "
@@ -70,7 +70,7 @@ func noReading(missing []andon.DeviceID) string {
 	return text + command.Few(missing, most)
 }
 
-// latest asks for the newest readings, as many at once as the server gives.
+// latest requests the newest readings, maxLatest devices at once.
 func latest(
 	ctx context.Context, c *client.Client, args []string,
 ) (found []andon.Reading, missing []andon.DeviceID, err error) {
@@ -93,15 +93,15 @@ func latest(
 }
 
 func queryMetric(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, question{
+	q, cmd := newList(p, spec{
 		use: "metric METRIC", short: "One metric across devices",
-		long: `One metric across devices. Within a device the newest is first; the order across
-devices is the store's own.`,
+		long: `One metric across devices. For each device the newest is first; the order of devices
+depends on the store.`,
 		example: `  andon query metric temperature --from 2025-12-04 --to 2025-12-04
   andon query metric temperature --all --output csv > temperature.csv`,
 	})
 	q.SpanFlags(cmd, &q.selected.From, &q.selected.To)
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		metrics, err := command.MetricArgs(args)
 		if err != nil {
 			return err

@@ -113,7 +113,7 @@ func (a *assign) report(kept client.Assignment) error {
 	if kept.Operator == "" {
 		to = "to nobody"
 	}
-	return a.Tell(a.form, kept, "%s is assigned %s from %s on",
+	return a.Report(a.form, kept, "%s is assigned %s from %s on",
 		draw.Legible(string(kept.Device)), to, kept.From)
 }
 

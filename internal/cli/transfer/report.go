@@ -169,7 +169,7 @@ func (r *report) finish(p *command.Program, form *command.Choice, err error) err
 	if err != nil {
 		return errors.Join(endedBy(err, r.outcome(), r.accepted() > 0), r.err)
 	}
-	if err := p.Tell(form, r, "%s", r.outcome()+r.detail()); err != nil {
+	if err := p.Report(form, r, "%s", r.outcome()+r.detail()); err != nil {
 		return err
 	}
 	if r.Rejected > 0 {
