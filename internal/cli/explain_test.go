@@ -95,7 +95,7 @@ func TestExplainEachQuestion(t *testing.T) {
 func TestExplainNothing(t *testing.T) {
 	d := newPlanner(t, `{"statements":[]}`)
 	if got := d.does("query", "states", "--explain", "--output", "table"); got != "" ||
-		!strings.Contains(d.err.String(), "without asking its engine") {
+		!strings.Contains(d.err.String(), "without its engine") {
 		t.Errorf("got %q, %q", got, d.err.String())
 	}
 }
