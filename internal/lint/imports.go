@@ -125,6 +125,10 @@ func planOfStores() []layer {
 		{dir: "internal/store/pebblestore/index", may: ". internal/seq " +
 			"internal/store/pebblestore/engine internal/store/pebblestore/layout " +
 			"internal/store/pebblestore/layout/eventlog"},
+		{dir: "internal/store/pebblestore/verify", may: ". internal/current " +
+			"internal/store/pebblestore/engine internal/store/pebblestore/feed " +
+			"internal/store/pebblestore/layout internal/store/pebblestore/layout/eventlog " +
+			"internal/store/pebblestore/layout/readingblock internal/store/pebblestore/walcheck"},
 		{dir: "internal/store/pebblestore/walcheck", may: "."},
 		{dir: "internal/store/pebblestore/engine", may: ". internal/sleep " +
 			"internal/store/pebblestore/layout"},
@@ -136,6 +140,7 @@ func planOfStores() []layer {
 			"internal/store/pebblestore/layout/readingblock " +
 			"internal/store/pebblestore/layout/varint " +
 			"internal/store/pebblestore/feed internal/store/pebblestore/index " +
+			"internal/store/pebblestore/verify " +
 			"internal/store/pebblestore/walcheck internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +

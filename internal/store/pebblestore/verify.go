@@ -6,26 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/sstable"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
-	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
+	"github.com/andonhq/andon/internal/store/pebblestore/verify"
 )
 
-// Verify reads all of the store in dir, which no process may have open and which stays as it is:
-// the logs, the sums of all tables, each row, and whether rows agree with each other. It tells what
-// is damaged: where, and what that means. rows is how many rows it has read of each table, by what
+// Verify reads all of the store in dir, which no process may have open and which stays as it is, and
+// reports what is damaged (package verify). rows is how many rows it has read of each table, by what
 // they are. An error is that it could not go on.
 func Verify(
 	ctx context.Context, dir string, o Options,
-	tell func(place, what string), progress func(done, total int64),
+	report func(place, what string), progress func(done, total int64),
 ) (rows map[string]int64, err error) {
 	desc, release, err := closedStore(dir, &o)
 	if err != nil {
@@ -37,191 +34,28 @@ func Verify(
 	}
 	o.damages = newDamages(slog.New(slog.DiscardHandler))
 	o.damages.pause = 0
-	v := verification{
-		ctx: ctx, tell: tell, show: progress, options: o, dir: dir,
-		rows: map[string]int64{}, inRuns: map[runOf]uint64{},
-	}
-	return v.rows, v.all(desc)
+	return verify.Run(ctx, verify.Config{
+		FS: o.FS, Dir: dir, Desc: desc, Report: report, Progress: progress,
+		Options:   func() *pebble.Options { return pebbleOptions(&o) },
+		OpenError: func(err error) error { return lostFormat(dir, err) },
+		Store:     &verified{options: o, dir: dir},
+	})
 }
 
-// verification is a Verify under way.
-type verification struct {
-	inRuns  map[runOf]uint64 // entries of blocks; nil where not all could be read
-	ctx     context.Context
+// verified is a store that is verified.
+type verified struct {
 	options Options
 	dir     string
 	store   *Store
-	tell    func(place, what string)
-	show    func(done, total int64)
-	rows    map[string]int64
-	bytes   int64 // of all tables
-	done    int64
-	// whole says that devices, with their numbers, could be read.
-	whole   bool
 	tenants map[uint32]*tenant
-	marker  marker
-	settled uint64 // the first generation of readings that is not in blocks
-	next    uint64 // the sequence that the next row of a request has
-	postings
 }
 
-// passes is how often all is gone over: the sums, the rows, the devices.
-const passes = 3
+var _ verify.Store = (*verified)(nil)
 
-func (v *verification) progress(part int64) { v.show(v.done+part, passes*v.bytes) }
-
-func (v *verification) all(desc *pebble.DBDesc) error {
-	if err := v.manifest(desc); err != nil {
-		return err
-	}
-	if err := v.logs(desc); err != nil {
-		return err
-	}
-	db, err := v.open()
-	if err != nil {
-		v.tell(v.dir, fmt.Sprintf("the engine can't open it: %v. The sums of its tables alone are "+
-			"checked, and of tables that are no part of it any more", lostFormat(v.dir, err)))
-		return v.sums(v.allTables())
-	}
-	defer func() { _ = db.Close() }() // nothing is written
-	if err := v.tables(db); err != nil {
-		return err
-	}
-	v.done += v.bytes
-	if err := v.load(db); err != nil {
-		if e, ok := errors.AsType[*andon.Error](err); ok && e.Kind == andon.Conflict {
-			return err
-		}
-		v.tell(v.dir, fmt.Sprintf("what devices show can't be read: %v. The store does not open",
-			err))
-	}
-	if err := v.everyRow(); err != nil {
-		return err
-	}
-	v.done += v.bytes
-	return v.devices()
-}
-
-// manifest reads the list of tables. The engine takes it up to the first record that it can't read
-// and says nothing: the end may be torn, which a crash leaves.
-func (v *verification) manifest(desc *pebble.DBDesc) error {
-	d, err := walcheck.ScanManifest(v.options.FS, desc)
-	if d != nil {
-		v.tell(v.options.FS.PathBase(desc.ManifestFilename), fmt.Sprintf("it is damaged at byte "+
-			"%d of %d: the tables that it lists after that byte are not part of the store any "+
-			"more", d.Offset, d.Size))
-	}
-	return err
-}
-
-// logs looks at the write-ahead logs.
-func (v *verification) logs(desc *pebble.DBDesc) error {
-	l, err := walcheck.Find(v.options.FS, v.dir, desc)
-	if err != nil {
-		return err
-	}
-	found, err := l.Damage()
-	for _, d := range found {
-		v.tell(d.File, d.String()+". What was acknowledged after that can't be replayed: "+
-			"andon store repair says what giving it up costs")
-	}
-	return err
-}
-
-// open opens the engine so that it writes nothing.
-func (v *verification) open() (*pebble.DB, error) {
-	p := pebbleOptions(&v.options)
-	p.ReadOnly = true
-	return pebble.Open(v.dir, p)
-}
-
-// tables checks the tables that the store has.
-func (v *verification) tables(db *pebble.DB) error {
-	levels, err := db.SSTables()
-	if err != nil {
-		return err
-	}
-	var names []string
-	for _, level := range levels {
-		for _, table := range level {
-			names = append(names, fmt.Sprintf("%06d.sst", uint64(table.BackingSSTNum)))
-		}
-	}
-	slices.Sort(names)
-	return v.sums(slices.Compact(names))
-}
-
-// allTables returns the tables in the directory.
-func (v *verification) allTables() (names []string) {
-	all, _ := v.options.FS.List(v.dir) // what can't be listed has none
-	for _, name := range all {
-		if strings.HasSuffix(name, ".sst") {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// sums reads all blocks of tables, and compares their sums.
-func (v *verification) sums(names []string) error {
-	fs := v.options.FS
-	sizes := make([]int64, len(names))
-	for i, name := range names {
-		if is, err := fs.Stat(fs.PathJoin(v.dir, name)); err == nil {
-			sizes[i] = is.Size()
-			v.bytes += sizes[i]
-		}
-	}
-	read := int64(0)
-	for i, name := range names {
-		if err := v.ctx.Err(); err != nil {
-			return err
-		}
-		if err := v.table(fs.PathJoin(v.dir, name)); err != nil {
-			v.tell(name, blockError(err)+
-				". Questions that need what can't be read of it are refused")
-		}
-		read += sizes[i]
-		v.progress(read)
-	}
-	v.rows["tables of the engine"] = int64(len(names))
-	return nil
-}
-
-// damagedBlock is how Pebble names a block that is damaged: by its place and its length.
-var damagedBlock = regexp.MustCompile(`block (\d+)/(\d+): ([^<]*)`)
-
-func blockError(err error) string {
-	text := err.Error()
-	if m := damagedBlock.FindStringSubmatch(text); m != nil {
-		return fmt.Sprintf("the block of %s bytes at byte %s is damaged: %s", m[2], m[1],
-			strings.TrimSpace(m[3]))
-	}
-	return text
-}
-
-func (v *verification) table(path string) error {
-	f, err := v.options.FS.Open(path)
-	if err != nil {
-		return err
-	}
-	readable, err := sstable.NewSimpleReadable(f)
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	p := pebbleOptions(&v.options)
-	p.EnsureDefaults()
-	r, err := sstable.NewReader(v.ctx, readable, p.MakeReaderOptions())
-	if err != nil {
-		return errors.Join(err, readable.Close())
-	}
-	return errors.Join(r.ValidateBlockChecksums(), r.Close())
-}
-
-// load reads what opening keeps in memory, without what opening writes.
-func (v *verification) load(db *pebble.DB) (err error) {
+// Load implements verify.Store.
+func (v *verified) Load(ctx context.Context, db *pebble.DB) (is verify.Loaded, err error) {
 	defer engine.RecoverUnreadable(&err)
+	is.Tenants, v.tenants = map[uint32]verify.Tenant{}, map[uint32]*tenant{}
 	o := v.options
 	s := &Store{
 		db: db, options: o, damages: o.damages, disk: disk{fs: o.FS, dir: v.dir},
@@ -229,84 +63,138 @@ func (v *verification) load(db *pebble.DB) (err error) {
 	}
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.heads.begin(int(o.Head), o.patience)
-	v.store, v.tenants = s, map[uint32]*tenant{}
+	v.store = s
 	format, err := s.fixed(fixedFormat)
 	if err != nil {
-		return err
+		return is, err
 	}
 	if len(format) != 4 || binary.BigEndian.Uint32(format) != formatVersion {
-		return andon.Errorf(andon.Conflict, "the store is of another format than %d, which is "+
+		return is, andon.Errorf(andon.Conflict, "the store is of another format than %d, which is "+
 			"what this program reads: use the program that wrote it", formatVersion)
 	}
 	if err := s.loadTenants(); err != nil {
-		return err
+		return is, err
 	}
 	for _, t := range s.tenants {
 		v.tenants[t.number] = t
+		is.Tenants[t.number] = verifiedTenant{t, s}
 	}
-	v.marker, err = s.readMarker()
+	m, err := s.readMarker()
+	is.Shown, is.Flushed = m.shown, m.settled
 	first, err2 := s.fixed(fixedReadings)
 	if err2 == nil && len(first) == 8 {
-		v.settled = binary.BigEndian.Uint64(first)
+		is.FirstReadings = binary.BigEndian.Uint64(first)
 	}
 	// Rows of what can't be read are checked all the same.
-	err = errors.Join(err, err2, s.rebuild(v.ctx), s.openRuns(v.ctx))
-	v.whole = err == nil
-	return err
+	err = errors.Join(err, err2, s.rebuild(ctx), s.openRuns(ctx))
+	is.Complete = err == nil
+	return is, err
 }
 
-// largestPart is how many rows are read between two looks at the context.
-const largestPart = 4096
-
-// everyRow reads all rows, table by table: where one can't be read on, the next one is.
-func (v *verification) everyRow() error {
-	before := int64(0)
-	for _, table := range verified() {
-		if err := v.rowsOf(table, before); err != nil {
-			return err
-		}
-		prefix := layout.Key{table.name}
-		if size, err := v.store.db.EstimateDiskUsage(prefix, prefix.End()); err == nil {
-			before += int64(size)
-		}
+// CheckRow implements verify.Store.
+func (v *verified) CheckRow(tenant uint32, row []byte) error {
+	into := map[uint32]*rebuilding{}
+	if t := v.tenants[tenant]; t != nil {
+		into[t.number] = loose{}.rebuilding(t)
 	}
-	return nil
+	return layout.NewRowReader(&folding{tenants: into}).Read(row)
 }
 
-func (v *verification) rowsOf(table verifiedTable, before int64) error {
-	prefix := layout.Key{table.name}
-	it, err := v.store.db.NewIter(&pebble.IterOptions{
-		LowerBound: prefix, UpperBound: prefix.End(),
-	})
-	if err != nil {
-		return err
+// verifiedTenant is a tenant of a store that is verified.
+type verifiedTenant struct {
+	t     *tenant
+	store *Store
+}
+
+// ID implements verify.Tenant.
+func (v verifiedTenant) ID() andon.TenantID { return v.t.record.Load().ID }
+
+// Device implements verify.Tenant.
+func (v verifiedTenant) Device(number uint32) (andon.DeviceID, bool) {
+	if v.t.fleet.At(number) == nil {
+		return "", false
 	}
-	defer it.Close()
-	n := int64(0)
-	for ok := it.First(); ok; ok = it.Next() {
-		if n++; n%largestPart == 0 {
-			if err := v.ctx.Err(); err != nil {
-				return err
+	return v.t.fleet.ID(number), true
+}
+
+// HasState implements verify.Tenant.
+func (v verifiedTenant) HasState(state andon.State) bool {
+	_, ok := v.t.seen()[state]
+	return ok
+}
+
+// Runs implements verify.Tenant.
+func (v verifiedTenant) Runs(day uint32) []layout.Run { return v.t.runs.Load().on(day) }
+
+// FirstDay implements verify.Tenant.
+func (v verifiedTenant) FirstDay() (uint32, bool) {
+	days := v.t.runs.Load().days()
+	if len(days) == 0 {
+		return 0, false
+	}
+	return days[0], true
+}
+
+// Dropped implements verify.Tenant.
+func (v verifiedTenant) Dropped(day uint32, id layout.RunID) bool {
+	return v.store.merges.isDropped(v.t.number, day, id)
+}
+
+// ReadingsUntil implements verify.Tenant.
+func (v verifiedTenant) ReadingsUntil() andon.Time { return andon.Time(v.t.settled.Load()) }
+
+// Devices implements verify.Store.
+func (v *verified) Devices(
+	ctx context.Context, report func(device andon.DeviceID, what string),
+	progress func(done, total int),
+) (n int64, err error) {
+	total, done := 0, 0
+	for _, t := range v.tenants {
+		total += int(t.fleet.Numbers())
+	}
+	for _, number := range slices.Sorted(maps.Keys(v.tenants)) {
+		t := v.tenants[number]
+		for from := uint32(0); from < t.fleet.Numbers(); from += reorderStep {
+			some, err := v.someDevices(ctx, t, t.slots(from, reorderStep), report)
+			if n += some; err != nil {
+				return n, err
 			}
-			if size, err := v.store.db.EstimateDiskUsage(prefix, it.Key()); err == nil {
-				v.progress(min(before+int64(size), v.bytes))
-			}
+			done += reorderStep
+			progress(min(done, total), total)
 		}
-		value, err := it.ValueAndErr()
-		if err == nil {
-			err = table.check(v, it.Key()[1:], value)
+	}
+	return n, nil
+}
+
+func (v *verified) someDevices(
+	ctx context.Context, t *tenant, slots []*slot, report func(device andon.DeviceID, what string),
+) (n int64, err error) {
+	w := v.store.beginWrite(ctx, t, 0, len(slots), 0)
+	w.alone = true
+	defer w.close()
+	for _, slot := range slots {
+		if err := ctx.Err(); err != nil {
+			return n, err
 		}
+		n++
+		d := w.changes.Copy(t.fleet, slot, t.fleet.ID(slot.Number()))
+		was := *d
+		w.past.begin(d, &folded{})
+		err := w.refoldFromLog(d, func(e andon.EntryRef) bool {
+			return t.withdrawn.contain(d.ID, e.Time, e.State)
+		})
 		if err != nil {
-			v.tell(fmt.Sprintf("%s, key %x", table.what, it.Key()), err.Error())
+			report(was.ID, fmt.Sprintf("its entries can't be read: %v", err))
+			continue
+		}
+		parts := layout.ChangedParts(&was, d) & (layout.PartNewest | layout.PartRun |
+			layout.PartIncident | layout.PartOperator)
+		if parts != 0 && was.Alive() { // of a retired one nothing is shown
+			report(was.ID, fmt.Sprintf("it shows %s since %s, newest entry %s, "+
+				"operator %q; its entries say %s since %s, newest %s, operator %q",
+				was.State, was.Since, was.Time, was.Operator,
+				d.State, d.Since, d.Time, d.Operator))
 		}
 	}
-	v.rows[table.what] = n
-	if err := it.Error(); err != nil {
-		if table.name == layout.TableBlock {
-			v.inRuns = nil // these are not all
-		}
-		v.tell(table.what,
-			fmt.Sprintf("behind %d rows they can't be read on: %v", n, engine.ReadError(err)))
-	}
-	return nil
+	return n, nil
 }

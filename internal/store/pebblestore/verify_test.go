@@ -129,7 +129,7 @@ func TestVerifyTellsNoLossBehindDamage(t *testing.T) {
 		flip(t, mem, "store/"+name, 30)
 		told, _ := verifyMem(t, mem)
 		all := strings.Join(told, "\n")
-		met = met || strings.Contains(all, "blocks: behind")
+		met = met || strings.Contains(all, "blocks: after")
 		if strings.Contains(all, "are lost") {
 			t.Errorf("%s: %s", name, all)
 		}
@@ -165,7 +165,7 @@ func TestVerifyFindsWhatIsLeftOut(t *testing.T) {
 		{layout.TableReading, "\x05", "the reading of device press"},
 		{layout.TableReadingBlock, "\x05", "can't be decoded: up to all readings of device press"},
 		{layout.TableFixed, "\x00\x00\x00\x00\x00\x00\x00\x01",
-			"a question for the latest may miss them"},
+			"a query for the latest may miss them"},
 		{layout.TableEscalation, "\x05", "the escalation of device press"},
 		{layout.TableWithdrawal, "\x80", "key 77"},
 		{layout.TableDocument, "\x80", "can't be read"},

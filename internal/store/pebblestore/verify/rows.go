@@ -1,11 +1,10 @@
-package pebblestore
+package verify
 
 import (
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -19,44 +18,43 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
 
-// verifiedTable says how the rows of a table are checked.
-type verifiedTable struct {
+// table says how the rows of a table are checked.
+type table struct {
 	name  byte
-	what  string
-	check func(v *verification, key, value []byte) error // key without the table's name
+	check func(v *verifier, key, value []byte) error // key without the table's name
 }
 
-// verified are all tables, in the order of their names.
-func verified() []verifiedTable {
-	device := func(rest func(k []byte) bool) func(*verification, []byte, []byte) error {
-		return ofTenant(func(_ *verification, _ *tenant, k, _ []byte) error {
+// tables are all tables, in the order of their names.
+func tables() []table {
+	device := func(rest func(k []byte) bool) func(*verifier, []byte, []byte) error {
+		return ofTenant(func(_ *verifier, _ *tenant, k, _ []byte) error {
 			_, k, ok := layout.TakeText(k)
 			return wellFormed(ok && rest(k))
 		})
 	}
 	bytesLeft := func(n int) func([]byte) bool { return func(k []byte) bool { return len(k) == n } }
 	text := func(k []byte) bool { _, rest, ok := layout.TakeText(k); return ok && len(rest) == 0 }
-	return []verifiedTable{
-		{layout.TableBlock, "blocks", ofTenant(verifyBlock)},
-		{layout.TableRun, "runs of days", ofTenant(verifyRun)},
-		{layout.TableAssignment, "assignments", device(bytesLeft(layout.TimeBytes))},
-		{layout.TableCheckpoint, "checkpoints of devices", ofTenant(verifyCheckpoint)},
-		{layout.TableChange, "changes", ofTenant(verifyChange)},
-		{layout.TableDay, "days of devices", ofTenant(verifyDay)},
-		{layout.TableDocument, "records", verifyDocument},
-		{layout.TableReading, "readings", ofTenant(verifyReading)},
-		{layout.TableMetric, "metrics of devices", device(text)},
-		{layout.TableStateSeen, "states with entries", ofTenant(verifyState)},
-		{layout.TablePosting, "postings", ofTenant(verifyPosting)},
-		{layout.TableReadingDay, "days with readings", device(bytesLeft(4))},
-		{layout.TableRow, "rows of requests: newest entries and order of arrival", verifyRow},
-		{layout.TableSupervisor, "entries of supervisors", ofTenant(verifySupervisor)},
-		{layout.TableDue, "records that are due", verifyDue},
-		{layout.TableReadingBlock, "blocks of readings", ofTenant(verifyMeasured)},
-		{layout.TableWithdrawal, "withdrawals", ofTenant(verifyWithdrawal)},
-		{layout.TableOverflow, "escalations set aside", ofTenant(verifyAside)},
-		{layout.TableEscalation, "escalations", ofTenant(verifyEscalation)},
-		{layout.TableRetirement, "retirements", device(bytesLeft(layout.TimeBytes))},
+	return []table{
+		{layout.TableBlock, ofTenant(verifyBlock)},
+		{layout.TableRun, ofTenant(verifyRun)},
+		{layout.TableAssignment, device(bytesLeft(layout.TimeBytes))},
+		{layout.TableCheckpoint, ofTenant(verifyCheckpoint)},
+		{layout.TableChange, ofTenant(verifyChange)},
+		{layout.TableDay, ofTenant(verifyDay)},
+		{layout.TableDocument, verifyDocument},
+		{layout.TableReading, ofTenant(verifyReading)},
+		{layout.TableMetric, device(text)},
+		{layout.TableStateSeen, ofTenant(verifyState)},
+		{layout.TablePosting, ofTenant(verifyPosting)},
+		{layout.TableReadingDay, device(bytesLeft(4))},
+		{layout.TableRow, verifyRow},
+		{layout.TableSupervisor, ofTenant(verifySupervisor)},
+		{layout.TableDue, verifyDue},
+		{layout.TableReadingBlock, ofTenant(verifyMeasured)},
+		{layout.TableWithdrawal, ofTenant(verifyWithdrawal)},
+		{layout.TableOverflow, ofTenant(verifyAside)},
+		{layout.TableEscalation, ofTenant(verifyEscalation)},
+		{layout.TableRetirement, device(bytesLeft(layout.TimeBytes))},
 	}
 }
 
@@ -70,20 +68,20 @@ func wellFormed(ok bool) error {
 // ofTenant checks a row of a tenant that there is. What may be left of one that was deleted belongs
 // to no one.
 func ofTenant(
-	check func(v *verification, t *tenant, k, value []byte) error,
-) func(*verification, []byte, []byte) error {
-	return func(v *verification, k, value []byte) error {
+	check func(v *verifier, t *tenant, k, value []byte) error,
+) func(*verifier, []byte, []byte) error {
+	return func(v *verifier, k, value []byte) error {
 		number, rest, ok := layout.TakeNumber(k)
-		if t := v.tenants[number]; ok && t != nil {
-			return check(v, t, rest, value)
+		if t := v.loaded.Tenants[number]; ok && t != nil {
+			return check(v, &tenant{t, number}, rest, value)
 		}
 		return wellFormed(ok)
 	}
 }
 
 // has reports whether there is a row.
-func (v *verification) has(k layout.Key) bool {
-	_, closer, err := v.store.db.Get(k)
+func (v *verifier) has(k layout.Key) bool {
+	_, closer, err := v.db.Get(k)
 	if err == nil {
 		_ = closer.Close() // nothing was taken of it
 	}
@@ -92,7 +90,7 @@ func (v *verification) has(k layout.Key) bool {
 
 // verifyBlock checks that a block has the entries that its key says, in their order, and that all
 // that leads to them is there.
-func verifyBlock(v *verification, t *tenant, k, value []byte) error {
+func verifyBlock(v *verifier, t *tenant, k, value []byte) error {
 	at, ok := layout.SplitBlock(k)
 	if !ok {
 		return errors.New("its key is not of its form")
@@ -115,21 +113,20 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 		return fmt.Errorf("its oldest entry is of %s, and its key says %s, on day %d",
 			oldest, at.Oldest, day)
 	}
-	if v.whole && t.fleet.At(number) == nil {
+	if v.loaded.Complete && !t.has(number) {
 		return fmt.Errorf("its entries are of device number %d, which there is not", number)
 	}
-	if at.Sequence > v.marker.settled {
-		return nil // of a round that was broken off: rows have its entries, and it is done again
+	if at.Sequence > v.loaded.Flushed {
+		return nil // of a flush that was broken off: rows have its entries, and it is done again
 	}
-	if v.store.merges.isDropped(t.number, day, at.Run) {
+	if t.Dropped(day, at.Run) {
 		return nil // of a merge that was broken off: other runs have its entries
 	}
 	if !v.has(layout.NewKey(layout.TableDay, t.number).Number(number).Inverted(day)) {
 		return fmt.Errorf("nothing says that device %s has entries on the day of %s: they are "+
 			"not found", v.name(t, number), at.Oldest)
 	}
-	runs := t.runs.Load().on(day)
-	if !slices.ContainsFunc(runs, func(r layout.Run) bool {
+	if !slices.ContainsFunc(t.Runs(day), func(r layout.Run) bool {
 		return r.RunID == at.Run && r.Oldest <= oldest && at.Newest <= r.Newest
 	}) {
 		return fmt.Errorf("no run of the day has its entries of device %s from %s to %s: they "+
@@ -139,15 +136,15 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 }
 
 // verifyRun checks that the blocks of a run have as many entries as it says. One that is newer than
-// the marker is of a round that was broken off.
-func verifyRun(v *verification, t *tenant, k, value []byte) error {
+// the marker belongs to a flush that was broken off.
+func verifyRun(v *verifier, t *tenant, k, value []byte) error {
 	day, r, ok := layout.ReadRun(k, value)
 	if !ok {
 		return wellFormed(ok)
 	}
 	there := v.inRuns[runOf{t.number, day, r.RunID}]
 	counts := v.inRuns != nil && !r.Dropped && r.Entries != layout.Uncounted
-	if !counts || r.Sequence > v.marker.settled || r.Entries == there {
+	if !counts || r.Sequence > v.loaded.Flushed || r.Entries == there {
 		return nil
 	}
 	if r.Entries < there {
@@ -166,17 +163,17 @@ type runOf struct {
 
 // verifyDay checks that a device has blocks on a day. Days before all blocks of the tenant have
 // expired: their blocks are deleted before their days.
-func verifyDay(v *verification, t *tenant, k, _ []byte) error {
+func verifyDay(v *verifier, t *tenant, k, _ []byte) error {
 	number, rest, ok := layout.TakeNumber(k)
 	inverted, rest, whole := layout.TakeNumber(rest)
 	if !ok || !whole || len(rest) > 0 {
 		return errors.New("it is not of its form")
 	}
 	day := ^inverted
-	if days := t.runs.Load().days(); len(days) == 0 || day < days[0] {
+	if first, ok := t.FirstDay(); !ok || day < first {
 		return nil
 	}
-	for _, r := range t.runs.Load().on(day) {
+	for _, r := range t.Runs(day) {
 		k := layout.NewKey(layout.TableBlock, t.number).Run(day, r.RunID).Number(number)
 		if there, err := v.begins(k); err != nil || there {
 			return err
@@ -187,36 +184,42 @@ func verifyDay(v *verification, t *tenant, k, _ []byte) error {
 }
 
 // begins reports whether there is a row whose key begins with a prefix.
-func (v *verification) begins(prefix layout.Key) (bool, error) {
-	it, err := v.store.db.NewIter(&pebble.IterOptions{
+func (v *verifier) begins(prefix layout.Key) (bool, error) {
+	it, err := v.db.NewIter(&pebble.IterOptions{
 		LowerBound: prefix, UpperBound: prefix.End(),
 	})
 	if err != nil {
 		return false, err
 	}
 	defer it.Close()
-	return it.First() || it.Error() != nil, nil // damage is told of by itself
+	return it.First() || it.Error() != nil, nil // damage is reported by itself
+}
+
+// compareEntries is the order within a block: newest first, and at one instant by name of state.
+func compareEntries(a, b eventlog.Entry) int {
+	return andon.EventKey{Time: b.Time, State: b.State}.
+		Compare(andon.EventKey{Time: a.Time, State: a.State})
 }
 
 // name is a device by its number, for people.
-func (v *verification) name(t *tenant, number uint32) string {
-	if t.fleet.At(number) != nil {
-		return string(t.fleet.ID(number))
+func (v *verifier) name(t *tenant, number uint32) string {
+	if id, ok := t.Device(number); ok {
+		return string(id)
 	}
 	return fmt.Sprintf("number %d", number)
 }
 
 // entries checks that states and operators lead to the entries of a block.
-func (v *verification) entries(t *tenant, number uint32, entries []eventlog.Entry) error {
+func (v *verifier) entries(t *tenant, number uint32, entries []eventlog.Entry) error {
 	for i := range entries {
 		e := &entries[i]
-		if _, seen := t.seen()[e.State]; !seen {
+		if !t.HasState(e.State) {
 			return fmt.Errorf("its state %s is not among those that have entries", e.State)
 		}
 		if e.Operator == "" {
 			continue
 		}
-		found, err := v.posted(v.store, t, e.Operator, e.Time, number)
+		found, err := v.postings.posted(v.db, t, e.Operator, e.Time, number)
 		if err != nil {
 			return err
 		}
@@ -241,7 +244,7 @@ type postedHour struct {
 
 // posted reports whether a posting leads to the entry of a device at a time.
 func (p *postings) posted(
-	s *Store, t *tenant, operator andon.PersonID, when andon.Time, number uint32,
+	db *pebble.DB, t *tenant, operator andon.PersonID, when andon.Time, number uint32,
 ) (bool, error) {
 	at := postedHour{t.number, operator, when.Hour()}
 	of := eventlog.MilliOf(when)
@@ -257,7 +260,7 @@ func (p *postings) posted(
 	}
 	devices := map[uint32][]layout.InHour{}
 	prefix := layout.NewKey(layout.TablePosting, t.number).Text(string(operator)).Number(at.hour)
-	it, err := s.db.NewIter(nil)
+	it, err := db.NewIter(nil)
 	if err != nil {
 		return false, err
 	}
@@ -265,7 +268,7 @@ func (p *postings) posted(
 	for ok := it.SeekGE(prefix); ok && bytes.HasPrefix(it.Key(), prefix); ok = it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return true, nil // it is told of by itself
+			return true, nil // it is reported by itself
 		}
 		list, _ := layout.ReadPosting(nil, value) // likewise
 		for _, d := range list {
@@ -276,7 +279,7 @@ func (p *postings) posted(
 	return slices.ContainsFunc(devices[number], leads), it.Error()
 }
 
-func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
+func verifyPosting(_ *verifier, _ *tenant, k, value []byte) error {
 	const behind = 4 + layout.SequenceBytes + 2
 	_, rest, ok := layout.TakeText(k)
 	numbers, err := layout.ReadPosting(nil, value)
@@ -286,7 +289,7 @@ func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
 	return wellFormed(ok && len(rest) == behind && len(numbers) > 0)
 }
 
-func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
+func verifyCheckpoint(_ *verifier, _ *tenant, k, value []byte) error {
 	var d current.Device
 	if layout.ReadCheckpoint(&d, value, nil) != nil {
 		return fmt.Errorf("what device number %x shows can't be decoded", k)
@@ -294,14 +297,14 @@ func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
 	return wellFormed(len(k) == 4 && d.ID != "")
 }
 
-func verifyChange(_ *verification, t *tenant, k, value []byte) error {
-	if _, err := feed.ReadRow(t.record.Load().ID, value); err != nil {
+func verifyChange(_ *verifier, t *tenant, k, value []byte) error {
+	if _, err := feed.ReadRow(t.ID(), value); err != nil {
 		return err
 	}
 	return wellFormed(len(k) == 8)
 }
 
-func verifyDocument(_ *verification, k, value []byte) error {
+func verifyDocument(_ *verifier, k, value []byte) error {
 	_, rest, ok := layout.TakeNumber(k)
 	_, rest, kind := layout.TakeText(rest)
 	id, rest, named := layout.TakeText(rest)
@@ -312,12 +315,12 @@ func verifyDocument(_ *verification, k, value []byte) error {
 	return wellFormed(ok && kind && named && len(rest) == 0)
 }
 
-func verifyDue(_ *verification, k, value []byte) error {
+func verifyDue(_ *verifier, k, value []byte) error {
 	_, ok := layout.SplitDue(append(layout.Key{layout.TableDue}, k...))
 	return wellFormed(ok && len(value) == 4)
 }
 
-func verifyState(_ *verification, _ *tenant, k, _ []byte) error {
+func verifyState(_ *verifier, _ *tenant, k, _ []byte) error {
 	state, rest, ok := layout.TakeText(k)
 	if err := andon.State(state).Validate(); err != nil {
 		return err
@@ -326,7 +329,7 @@ func verifyState(_ *verification, _ *tenant, k, _ []byte) error {
 }
 
 // verifyReading checks that a reading is found, by its device's day and by its metrics.
-func verifyReading(v *verification, t *tenant, k, value []byte) error {
+func verifyReading(v *verifier, t *tenant, k, value []byte) error {
 	row, ok := layout.SplitReading(k)
 	if !ok {
 		return errors.New("its key is not of its form")
@@ -339,7 +342,7 @@ func verifyReading(v *verification, t *tenant, k, value []byte) error {
 }
 
 // measured checks that what leads to readings is there.
-func (v *verification) measured(
+func (v *verifier) measured(
 	t *tenant, day uint32, device string, metrics andon.Metrics,
 ) error {
 	if !v.has(layout.NewKey(layout.TableReadingDay, t.number).Text(device).Inverted(day)) {
@@ -358,7 +361,7 @@ func (v *verification) measured(
 
 // verifyMeasured checks that a block has the readings that its key says, and that all that leads to
 // them is there.
-func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
+func verifyMeasured(v *verifier, t *tenant, k, value []byte) error {
 	day, rest, ok := layout.TakeNumber(k)
 	device, rest, named := layout.TakeText(rest)
 	at, whole := layout.SplitReadingBlock(rest, day)
@@ -384,16 +387,16 @@ func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
 		return fmt.Errorf("its readings of device %s are not those from %s to %s that its key says",
 			device, at.Oldest, at.Newest)
 	}
-	// A round that has not ended has its readings in rows as well.
-	if ended := at.Sequence < v.settled; ended && at.Newest > andon.Time(t.settled.Load()) {
+	// A flush that has not ended has its readings in rows as well.
+	if ended := at.Sequence < v.loaded.FirstReadings; ended && at.Newest > t.ReadingsUntil() {
 		return fmt.Errorf("its readings of device %s are up to %s, and blocks are said to end "+
-			"before: a question for the latest may miss them", device, at.Newest)
+			"before: a query for the latest may miss them", device, at.Newest)
 	}
 	return v.measured(t, day, device, all)
 }
 
 // verifyRow reads a row as opening does.
-func verifyRow(v *verification, k, value []byte) error {
+func verifyRow(v *verifier, k, value []byte) error {
 	row, err := layout.UnpackRow(nil, value)
 	w := layout.NewReader(row)
 	number := w.Count()
@@ -402,22 +405,18 @@ func verifyRow(v *verification, k, value []byte) error {
 	}
 	sequence := binary.BigEndian.Uint64(k)
 	if v.next == 0 { // the first row: those before it are not kept
-		v.next = min(sequence, v.marker.shown)
+		v.next = min(sequence, v.loaded.Shown)
 	}
-	gap := v.marker.settled != 0 && sequence > v.next
+	gap := v.loaded.Flushed != 0 && sequence > v.next
 	v.next = sequence + 1
 	lost := "what a request brought is lost"
 	switch {
-	case sequence < v.marker.shown:
+	case sequence < v.loaded.Shown:
 		lost = "what a request brought is in blocks, and is missing in the order of arrival only"
-	case sequence < v.marker.settled:
+	case sequence < v.loaded.Flushed:
 		lost = "entries that a request brought are in blocks, but devices may show what was before"
 	}
-	into := map[uint32]*rebuilding{}
-	if t := v.tenants[uint32(number)]; t != nil {
-		into[t.number] = loose{}.rebuilding(t)
-	}
-	if err := layout.NewRowReader(&folding{tenants: into}).Read(row); err != nil {
+	if err := v.Store.CheckRow(uint32(number), row); err != nil {
 		return errors.New("it can't be decoded: " + lost)
 	}
 	if gap {
@@ -426,7 +425,7 @@ func verifyRow(v *verification, k, value []byte) error {
 	return nil
 }
 
-func verifySupervisor(_ *verification, _ *tenant, k, _ []byte) error {
+func verifySupervisor(_ *verifier, _ *tenant, k, _ []byte) error {
 	_, rest, ok := layout.TakeText(k)
 	if ok {
 		_, ok = layout.SplitSupervisor(rest)
@@ -434,7 +433,7 @@ func verifySupervisor(_ *verification, _ *tenant, k, _ []byte) error {
 	return wellFormed(ok)
 }
 
-func verifyWithdrawal(_ *verification, _ *tenant, k, value []byte) error {
+func verifyWithdrawal(_ *verifier, _ *tenant, k, value []byte) error {
 	_, rest, ok := layout.TakeText(k)
 	_, rest, timed := layout.TakeTime(rest)
 	_, rest, named := layout.TakeText(rest)
@@ -445,7 +444,7 @@ func verifyWithdrawal(_ *verification, _ *tenant, k, value []byte) error {
 	return wellFormed(ok && timed && named && len(rest) == 0)
 }
 
-func verifyAside(_ *verification, _ *tenant, k, _ []byte) error {
+func verifyAside(_ *verifier, _ *tenant, k, _ []byte) error {
 	_, rest, ok := layout.TakeText(k)
 	if ok {
 		_, ok = layout.SplitEscalation(rest)
@@ -454,7 +453,7 @@ func verifyAside(_ *verification, _ *tenant, k, _ []byte) error {
 }
 
 // verifyEscalation checks that an escalation is found by its supervisor.
-func verifyEscalation(v *verification, t *tenant, k, value []byte) error {
+func verifyEscalation(v *verifier, t *tenant, k, value []byte) error {
 	device, rest, ok := layout.TakeText(k)
 	if !ok {
 		return errors.New("its key is not of its form")
@@ -473,59 +472,6 @@ func verifyEscalation(v *verification, t *tenant, k, value []byte) error {
 	if !v.has(layout.SupervisorKey(t.number, e.To, entry)) {
 		return fmt.Errorf("nothing says that %s was handed the entry of device %s at %s: that "+
 			"list lacks it", e.To, device, e.Time)
-	}
-	return nil
-}
-
-// devices works out again what each device shows, from its entries, and compares.
-func (v *verification) devices() error {
-	if !v.whole {
-		return nil
-	}
-	total, n := 0, 0
-	for _, t := range v.tenants {
-		total += int(t.fleet.Numbers())
-	}
-	for _, number := range slices.Sorted(maps.Keys(v.tenants)) {
-		t := v.tenants[number]
-		for from := uint32(0); from < t.fleet.Numbers(); from += reorderStep {
-			if err := v.someDevices(t, t.slots(from, reorderStep)); err != nil {
-				return err
-			}
-			n += reorderStep
-			v.progress(v.bytes * int64(min(n, total)) / int64(total))
-		}
-	}
-	return nil
-}
-
-func (v *verification) someDevices(t *tenant, slots []*slot) error {
-	w := v.store.beginWrite(v.ctx, t, 0, len(slots), 0)
-	w.alone = true
-	defer w.close()
-	for _, slot := range slots {
-		if err := v.ctx.Err(); err != nil {
-			return err
-		}
-		v.rows["devices"]++
-		d := w.changes.Copy(t.fleet, slot, t.fleet.ID(slot.Number()))
-		was := *d
-		w.past.begin(d, &folded{})
-		err := w.refoldFromLog(d, func(e andon.EntryRef) bool {
-			return t.withdrawn.contain(d.ID, e.Time, e.State)
-		})
-		if err != nil {
-			v.tell("device "+string(was.ID), fmt.Sprintf("its entries can't be read: %v", err))
-			continue
-		}
-		parts := layout.ChangedParts(&was, d) & (layout.PartNewest | layout.PartRun |
-			layout.PartIncident | layout.PartOperator)
-		if parts != 0 && was.Alive() { // of a retired one nothing is shown
-			v.tell("device "+string(was.ID), fmt.Sprintf("it shows %s since %s, newest entry %s, "+
-				"operator %q; its entries say %s since %s, newest %s, operator %q",
-				was.State, was.Since, was.Time, was.Operator,
-				d.State, d.Since, d.Time, d.Operator))
-		}
 	}
 	return nil
 }
