@@ -7,8 +7,8 @@
 // entries (package current), with a version. Every write that may change it goes in this order:
 //
 //  1. the rows: entries, escalations, withdrawals, index rows;
-//  2. the item of the device, which is read, folded and put on the condition that its version is the
-//     one that was read. If another process was faster it is read and folded again.
+//  2. the item of the device, which is read, folded and put on the condition that its version is
+//     the one that was read. If another process was faster it is read and folded again.
 //
 // So the writes to one device have one order, in all processes. A reader that reads the item and
 // then the rows finds all rows that the item was folded from. A process that ends between the two

@@ -56,15 +56,16 @@ func openReference(ctx context.Context, o Options) (*reference, error) {
 		tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
 	}
 	r.tenant.Record.Version = 1
-	config := r.s.clientConfig()
+	config := own.clientConfig()
 	config.Unprocessed = nil
 	db, err := ddb.Open(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	if r.db, r.s.db = db, db; r.Ready(ctx) != nil {
+	r.db, own.db = db, db
+	if err := r.Ready(ctx); err != nil {
 		db.Close()
-		return nil, r.Ready(ctx)
+		return nil, err
 	}
 	return r, nil
 }

@@ -37,7 +37,8 @@ func (m Moment) Add(d time.Duration) Moment { return m + Moment(d) }
 //     that may have taken itself to be alone when the row was new has stopped to do so.
 //   - It takes itself to be alone for TrustFor from the start of a check that found no other, and
 //     says so in its row before it does.
-//   - A row whose beat has not changed for GoneAfter belongs to a process that ended without deleting it.
+//   - A row whose beat has not changed for GoneAfter belongs to a process that ended without
+//     deleting it.
 //
 // Each process measures these on its own clock. So the clocks of machines need not agree, and a
 // process that was paused finds that its time is over. Beats and checks must be consistent: what

@@ -4,8 +4,8 @@
 // Used by both:
 //
 //	divide.go                  the events of a request, by part and by device
-//	devices.go, joins.go       what a process last saw of a device, the lock by which its writes take
-//	                           turns, and requests for one device that are written together
+//	devices.go, joins.go       what a process last saw of a device, the lock by which its writes
+//	                           take turns, and requests for one device that are written together
 //	rows.go, merge.go          rows of several queries as one list, read page by page
 //	parallel.go                several calls at once, up to a number
 //	counts.go                  devices in each state, kept in memory and scanned periodically

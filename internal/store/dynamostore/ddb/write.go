@@ -54,17 +54,17 @@ func (c *Client) writeChunk(ctx context.Context, all []Write) (err error) {
 			left = out.UnprocessedItems
 			return out.ConsumedCapacity, nil
 		})
+		c.unprocessed(left)
 		if err == nil && len(left) > 0 {
-			c.unprocessed(left)
+			c.meter.unprocessed.Add(1)
 			err = c.Pause(ctx, tries, "BatchWriteItem", table)
 		}
 	}
 	return err
 }
 
-// unprocessed counts a batch that the service did not write as a whole, and reports its items.
+// unprocessed reports the items that a call did not write, whether it failed or not.
 func (c *Client) unprocessed(left map[string][]types.WriteRequest) {
-	c.meter.unprocessed.Add(1)
 	if c.config.Unprocessed == nil {
 		return
 	}
