@@ -20,8 +20,8 @@ import (
 )
 
 // Arrivals are the entries in the order of their arrival: the rows of requests, which have that
-// order. Nothing else needs the rows that the checkpoint holds: they are kept for their order alone.
-// Which rows are kept changes with a flush, in the batch of its marker.
+// order. Nothing else needs the rows that the checkpoint holds: they are kept for their order
+// alone. Which rows are kept changes with a flush, in the batch of its marker.
 type Arrivals struct {
 	// For and Bytes are for how long, and up to how many bytes, rows are kept, about.
 	For   time.Duration
@@ -43,8 +43,8 @@ type flushed struct {
 
 func arrivalsKey() layout.Key { return layout.FixedKey("arrivals") }
 
-// Open reads which rows are kept, once Arrived was called for the rows after the marker. next is the
-// sequence of the next row.
+// Open reads which rows are kept, once Arrived was called for the rows after the marker. next is
+// the sequence of the next row.
 func (a *Arrivals) Open(db *pebble.DB, next uint64) error {
 	value, closer, err := db.Get(arrivalsKey())
 	switch {
@@ -149,8 +149,8 @@ func (a *Arrivals) First() uint64 {
 // leave it out: its device was purged, or it was withdrawn.
 type Show func(number uint32, e *eventlog.Entry) (andon.Event, bool, error)
 
-// Read returns a part of the entries after a position. The caller passes the feed of the same store,
-// whose positions these are.
+// Read returns a part of the entries after a position. The caller passes the feed of the same
+// store, whose positions these are.
 func (a *Arrivals) Read(
 	ctx context.Context, c *Changes, t *Tenant, q *andon.ArrivalQuery, show Show,
 ) (part andon.Arrived, err error) {
@@ -174,8 +174,8 @@ func (a *Arrivals) Read(
 	return r.read(it, end, skip)
 }
 
-// partBytes is how many bytes of rows are read at most for one part, also where few of their entries
-// are selected, or they belong to other tenants.
+// partBytes is how many bytes of rows are read at most for one part, also where few of their
+// entries are selected, or they belong to other tenants.
 const partBytes = 8 << 20
 
 // reader reads rows for one part of an answer.
@@ -257,8 +257,8 @@ func (r *reader) add(value []byte, skip int) error {
 	return nil
 }
 
-// arrivalRow is the entries of a row, and the number of the device of each; none of a row of another
-// tenant.
+// arrivalRow is the entries of a row, and the number of the device of each; none of a row of
+// another tenant.
 type arrivalRow struct {
 	tenant  uint32
 	entries []eventlog.Entry

@@ -285,8 +285,8 @@ func (c *Changes) wanted() kept {
 	return left
 }
 
-// trim deletes the rows that are not wanted, and stores what is left. It waits for no disk. An error
-// changes nothing.
+// trim deletes the rows that are not wanted, and stores what is left. It waits for no disk. An
+// error changes nothing.
 func (c *Changes) trim() error {
 	left := c.wanted()
 	value, err := json.Marshal(left)

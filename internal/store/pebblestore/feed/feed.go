@@ -10,12 +10,12 @@
 //
 // Contract:
 //
-//   - A position names the opening of the store in which it was given (Opening). A directory that is
-//     restored from a copy begins an opening of its own. So a position given after the moment of the
-//     copy is Gone there, although its sequence comes again.
+//   - A position names the opening of the store in which it was given (Opening). A directory that
+//     is restored from a copy begins an opening of its own. So a position given after the moment of
+//     the copy is Gone there, although its sequence comes again.
 //   - A position is Gone where changes after it were deleted. It is not Gone where only changes of
-//     other tenants were: the reader of a quiet tenant waits at its last change, however much others
-//     change (Tenant.lost).
+//     other tenants were: the reader of a quiet tenant waits at its last change, however much
+//     others change (Tenant.lost).
 //   - A reader sees published changes only, each exactly once, in order. It reads a part at a time
 //     and keeps nothing from being deleted meanwhile: a reader that is too slow gets Gone.
 //   - Await returns once there is a change at a position or after it. It never blocks a writer.

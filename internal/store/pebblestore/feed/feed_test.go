@@ -85,8 +85,8 @@ func (s *store) read(t *Tenant, after andon.Position) (n int, err error) {
 	return n, nil
 }
 
-// TestPositionsOfOpenings: a position is resumed in a later opening, and not in a store that was set
-// back to before it, although its sequence comes again.
+// TestPositionsOfOpenings: a position is resumed in a later opening, and not in a store that was
+// set back to before it, although its sequence comes again.
 func TestPositionsOfOpenings(t *testing.T) {
 	s := newStore(t, "a", "b")
 	one := s.tenants[0]
@@ -156,7 +156,8 @@ func TestWrongClock(t *testing.T) {
 	}
 }
 
-// TestFlushKeepsRowsForTheirOrder as many as are wanted, and each that the checkpoint does not hold.
+// TestFlushKeepsRowsForTheirOrder as many as are wanted, and each that the checkpoint does not
+// hold.
 func TestFlushKeepsRowsForTheirOrder(t *testing.T) {
 	s := newStore(t)
 	a := Arrivals{For: time.Hour, Bytes: 2500}

@@ -29,8 +29,8 @@ type Memory interface {
 	) []layout.InHour
 }
 
-// Hour is an hour, and the devices that an operator may have entries of in it and within the span of
-// the query, in no order. A device may be there more than once.
+// Hour is an hour, and the devices that an operator may have entries of in it and within the span
+// of the query, in no order. A device may be there more than once.
 type Hour struct {
 	Hour    uint32
 	Devices []layout.InHour

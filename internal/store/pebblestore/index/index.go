@@ -4,23 +4,24 @@
 //
 // An index row only says where to look. A row that is out of date is never shown: the caller checks
 // each hit against the truth, that is the entry or its newest escalation. A row that should have
-// been deleted is harmless, and the index can be built again. What may never happen is that a row is
-// missing; package verify looks for that.
+// been deleted is harmless, and the index can be built again. What may never happen is that a row
+// is missing; package verify looks for that.
 //
 // Operators. A posting has the devices of an hour, and of each the milliseconds of its oldest and
 // its newest entry in that hour. So the end of a page is known before an entry is read: Devices
 // gives out the devices of an hour in the order in which their first entries come, and First says
-// how many of them a page needs and up to when no other device has entries. Work follows the answer,
-// not the number of devices. Entries that are not flushed yet have no posting: the caller passes
-// what is in memory (Memory). It must have looked at memory before it calls Hours, which opens an
-// iterator. A flush that ends in between then shows a device twice and not never.
+// how many of them a page needs and up to when no other device has entries. Work follows the
+// answer, not the number of devices. Entries that are not flushed yet have no posting: the caller
+// passes what is in memory (Memory). It must have looked at memory before it calls Hours, which
+// opens an iterator. A flush that ends in between then shows a device twice and not never.
 //
 // Contract:
 //
 //   - Sequences end at their first error, and with the context.
 //   - Hours come in the order of the query, each once, and only where a device may have entries.
 //   - Devices gives out each device once: at the place of the first of its records.
-//   - Supervised yields keys in the order of the query, those of one instant in the order of entries.
+//   - Supervised yields keys in the order of the query, those of one instant in the order of
+//     entries.
 //
 // The package knows keys and postings. It does not know entries, blocks, what devices show, or who
 // reads a block: numbers go out, and the caller finds the devices.
@@ -62,7 +63,7 @@ func Supervised(
 		start, move := it.ByTime(q.Order)
 		var instant []andon.EventKey
 		flush := func() bool {
-			slices.SortFunc(instant, func(a, b andon.EventKey) int { return compare(q.Order, a, b) })
+			slices.SortFunc(instant, compare(q.Order))
 			for _, k := range instant {
 				if !yield(k) {
 					return false
@@ -92,15 +93,16 @@ func Supervised(
 	})
 }
 
-func compare(order andon.Order, a, b andon.EventKey) int {
-	if order == andon.Desc {
-		a, b = b, a
+// compare compares entries in an order.
+func compare(order andon.Order) func(a, b andon.EventKey) int {
+	if order == andon.Asc {
+		return andon.EventKey.Compare
 	}
-	return a.Compare(b)
+	return func(a, b andon.EventKey) int { return b.Compare(a) }
 }
 
-// Names yields each text that the keys of a table have after the tenant, from one on. Where they are
-// counted, it says how many rows each has.
+// Names yields each text that the keys of a table have after the tenant, from one on. Where they
+// are counted, it says how many rows each has.
 func Names(
 	ctx context.Context, db pebble.Reader, tenant uint32, table byte, from string, counted bool,
 ) iter.Seq2[andon.NameCount, error] {

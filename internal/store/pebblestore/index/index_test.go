@@ -21,8 +21,8 @@ func givenOut(d *Devices) (all []layout.InHour) {
 	return all
 }
 
-// TestDevicesOfAnHourAreGivenOutInOrder: those in memory and of several postings come as if they had
-// been joined and sorted, each once and with the bound that comes first.
+// TestDevicesOfAnHourAreGivenOutInOrder: those in memory and of several postings come as if they
+// had been joined and sorted, each once and with the bound that comes first.
 func TestDevicesOfAnHourAreGivenOutInOrder(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	some := func() (devices []layout.InHour) {
@@ -79,8 +79,8 @@ func TestAPostingOfAPartOfItsHour(t *testing.T) {
 		devices = append(devices,
 			layout.InHour{Device: uint32(i * 300), Oldest: of[0], Newest: of[1]})
 	}
-	bounds := []andon.Time{0, start - 1, start, start + 1, start + 9*millisecond, start + 10*millisecond - 1,
-		start + 10*millisecond, andon.HourStart(hour+1) - 1, andon.HourStart(hour + 1)}
+	bounds := []andon.Time{0, start - 1, start, start + 1, start + 9*millisecond,
+		start + 10*millisecond - 1, start + 10*millisecond, andon.HourStart(hour+1) - 1, andon.HourStart(hour + 1)}
 	for _, from := range bounds {
 		for _, to := range bounds {
 			span := andon.Span{From: from, To: to}
@@ -104,7 +104,8 @@ func TestAPostingOfAPartOfItsHour(t *testing.T) {
 	}
 }
 
-// inSpan returns the devices of an hour that Hours has within a span, from a posting and from memory.
+// inSpan returns the devices of an hour that Hours has within a span, from a posting and from
+// memory.
 func inSpan(
 	t *testing.T, devices []layout.InHour, hour uint32, span andon.Span,
 ) (got []layout.InHour) {
@@ -185,7 +186,8 @@ func TestHoursComeInOrder(t *testing.T) {
 				From: andon.HourStart(100), To: andon.HourStart(106) - 1,
 			}}
 			var got []uint32
-			for h, err := range Hours(t.Context(), db, hourInMemory{inMemory, device}, 1, "Liz", q) {
+			m := hourInMemory{inMemory, device}
+			for h, err := range Hours(t.Context(), db, m, 1, "Liz", q) {
 				if err != nil {
 					t.Fatal(err)
 				}

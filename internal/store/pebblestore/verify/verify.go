@@ -8,20 +8,21 @@
 // metrics. And it has the store compute again what each device shows. So a defect of the program is
 // found as well as one of the disk.
 //
-// What a crash leaves is no damage: blocks of a flush that was broken off, runs that were merged and
-// are not deleted yet, index rows that lead nowhere, and a torn end of the newest log.
+// What a crash leaves is no damage: blocks of a flush that was broken off, runs that were merged
+// and are not deleted yet, index rows that lead nowhere, and a torn end of the newest log.
 //
 // Contract:
 //
 //   - Nothing is written: Pebble is opened for reading only.
 //   - Each report names the place, and says what it means for the user who reads it: which entries
-//     are lost, which list lacks them. One report for each damage, as far as that can be told apart.
+//     are lost, which list lacks them. One report for each damage, as far as that can be told
+//     apart.
 //   - Where something can't be read, the rest is checked all the same. An error of Run is that it
 //     could not go on: the context has ended, or the store belongs to another program.
 //   - Progress is called often, with bytes of all passes.
 //
-// The package knows the layout and the files of Pebble. It does not know how the store loads what it
-// has in memory, nor how it computes what a device shows: Store is all that it asks of it.
+// The package knows the layout and the files of Pebble. It does not know how the store loads what
+// it has in memory, nor how it computes what a device shows: Store is all that it asks of it.
 package verify
 
 import (
@@ -49,8 +50,8 @@ type Store interface {
 	Load(ctx context.Context, db *pebble.DB) (Loaded, error)
 	// CheckRow decodes a row of a request of a tenant as opening does.
 	CheckRow(tenant uint32, row []byte) error
-	// Devices computes again, from their entries, what devices show, and reports each difference. It
-	// returns how many devices there are.
+	// Devices computes again, from their entries, what devices show, and reports each difference.
+	// It returns how many devices there are.
 	Devices(
 		ctx context.Context, report func(device andon.DeviceID, what string),
 		progress func(done, total int),
@@ -145,8 +146,8 @@ func (v *verifier) run() error {
 	p.ReadOnly = true
 	db, err := pebble.Open(v.Dir, p)
 	if err != nil {
-		v.Report(v.Dir, fmt.Sprintf("the engine can't open it: %v. The sums of its tables alone are "+
-			"checked, and of tables that are no part of it any more", v.OpenError(err)))
+		v.Report(v.Dir, fmt.Sprintf("the engine can't open it: %v. The sums of its tables alone "+
+			"are checked, and of tables that are no part of it any more", v.OpenError(err)))
 		return v.sums(v.allTables())
 	}
 	defer func() { _ = db.Close() }() // nothing is written

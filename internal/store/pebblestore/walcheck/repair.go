@@ -59,8 +59,8 @@ func (l *Logs) cost(d Damage) (string, error) {
 	return text, nil
 }
 
-// moveAway moves the damaged log and all later ones into a new directory, then puts back what can be
-// replayed. syncedFile is moved last: until then the store is refused as before.
+// moveAway moves the damaged log and all later ones into a new directory, then puts back what can
+// be replayed. syncedFile is moved last: until then the store is refused as before.
 func (l *Logs) moveAway(d Damage) (dir string, err error) {
 	for n := 1; ; n++ {
 		dir = l.fs.PathJoin(l.dir, fmt.Sprintf("%s%d", damagedDirs, n))

@@ -1,20 +1,21 @@
 // Package walcheck finds damage in the write-ahead logs and the manifest of a Pebble directory that
 // Pebble itself takes for the end of the file.
 //
-// A log that is replayed after a crash may end anywhere, since its tail was being written. Damage in
-// its middle looks the same: Pebble replays what comes before it, deletes the log, and everything
-// after the damage is gone without an error. To tell the two apart, Pebble writes into each chunk up
-// to which byte the log was synced. In Pebble 2.1.7 that offset is too low by all full blocks, so it
-// proves nearly nothing; docs/design/pebble-wal-report.md describes the defect, and
-// TestPebbleHidesDamage fails once it is fixed. Most of this package can be removed then.
+// A log that is replayed after a crash may end anywhere, since its tail was being written. Damage
+// in its middle looks the same: Pebble replays what comes before it, deletes the log, and
+// everything after the damage is gone without an error. To tell the two apart, Pebble writes into
+// each chunk up to which byte the log was synced. In Pebble 2.1.7 that offset is too low by all
+// full blocks, so it proves nearly nothing; docs/design/pebble-wal-report.md describes the defect,
+// and TestPebbleHidesDamage fails once it is fixed. Most of this package can be removed then.
 //
 // Until then there are three kinds of evidence, the strongest first:
 //
-//   - The file andon.synced says how many bytes of each log are certainly on the disk (synced.go). A
-//     file system that wraps the one of the store keeps it (watch.go). So a log that ends earlier,
-//     or is missing, was damaged.
-//   - Where that file is missing, as in a copy, the offsets of Pebble still count its syncs, however
-//     low they are. More values of them after the damage than one sync can leave prove it (scan.go).
+//   - The file andon.synced says how many bytes of each log are certainly on the disk (synced.go).
+//     A file system that wraps the one of the store keeps it (watch.go). So a log that ends
+//     earlier, or is missing, was damaged.
+//   - Where that file is missing, as in a copy, the offsets of Pebble still count its syncs,
+//     however low they are. More values of them after the damage than one sync can leave prove it
+//     (scan.go).
 //   - A log that is not the newest was closed, and must end as a closed log does.
 //
 // What can't be proved is taken for a torn tail: a crash must never keep a store from opening. That
@@ -31,8 +32,8 @@
 //   - Watch comes after Check and before pebble.Open. Close comes after that of Pebble.
 //   - What Check refuses stays as it is, byte by byte. Repair changes it, and moves every log that
 //     it changes into a directory of its own first.
-//   - Damage is an andon.Error of kind Damaged and names the file and the byte. Any other error means
-//     that a file could not be read.
+//   - Damage is an andon.Error of kind Damaged and names the file and the byte. Any other error
+//     means that a file could not be read.
 //
 // The package knows the files of Pebble and their chunks. It does not know what the rows of a store
 // mean, nor anything else of the store: its tests write rows of their own.
@@ -163,7 +164,8 @@ func (l *Logs) scan(number uint64) (scan, error) {
 }
 
 // missing returns the logs that andon.synced names and that do not exist. Where a log is newer than
-// all that it names, a program that does not keep it had the store open since, so it proves nothing.
+// all that it names, a program that does not keep it had the store open since, so it proves
+// nothing.
 func (l *Logs) missing() (found []Damage) {
 	if newest(l.paths) > newest(l.synced) {
 		return nil
