@@ -13,13 +13,12 @@ const unreadToken = "0123456789abcdef"
 // or opening a store: addresses, the token, the certificate, the name of the store and what is set
 // of it. It reads the files that the configuration names.
 func Check(c Config) error {
-	a := New(Options{Config: c})
 	token, tokenErr := readToken(c.TokenFile)
 	if tokenErr != nil { // that it is missing would be the same mistake told twice
 		token = unreadToken
 	}
-	_, _, listenErr := a.address(token)
-	_, tlsErr := a.tlsConfig()
+	_, _, listenErr := c.address(token)
+	_, tlsErr := c.tlsConfig()
 	var pprofErr error
 	if c.Profiles != "" {
 		_, pprofErr = profileAddress(c.Profiles)

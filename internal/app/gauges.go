@@ -24,7 +24,7 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 	}).Set(1)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "andon_ready", Help: "1 while the store can serve, 0 while it can't.",
-	}, a.ready)
+	}, a.readyGauge)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "andon_clock_doubted",
 		Help: "1 while the clock has jumped ahead, so that nothing is deleted by it.",
@@ -37,10 +37,10 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 		Name: "andon_plain_http",
 		Help: "1 where HTTP is served beyond loopback without TLS, so that the token passes in " +
 			"clear, and plain_http does not allow it.",
-	}).Set(oneIf(a.plain))
+	}).Set(oneIf(a.http.plain))
 	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log), a.calls.duration,
 		a.calls.errors, engine(a.Config.Store, a.store), a.tasks.succeeded, a.tasks.period,
-		a.tasks.failures)
+		a.tasks.failures, a.services.up)
 	// A feed that is in memory costs only once it is asked for.
 	if able := a.store.Capabilities(); able.Changes && able.ChangesDurable {
 		registry.MustRegister(changesKept(a.store))
@@ -103,12 +103,12 @@ func (o ordered) observe(waited, took time.Duration) {
 	o.took.Observe(took.Seconds())
 }
 
-// ready asks the store. A scrape that waited for a store which does not answer would lose all other
+// readyGauge asks the store. A scrape that waited for a store which does not answer would lose all other
 // metrics too, so the store gets as long as a scrape can spare.
-func (a *App) ready() float64 {
+func (a *App) readyGauge() float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), margin)
 	defer cancel()
-	return oneIf(a.store.Ready(ctx) == nil)
+	return oneIf(a.ready(ctx) == nil)
 }
 
 // diskGauges looks at the disk. One that does not answer is left out: a wrong figure would hide

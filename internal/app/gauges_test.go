@@ -9,12 +9,12 @@ import (
 
 func TestReadyGauge(t *testing.T) {
 	store, fail := withFaults(memstore.New())
-	a := &App{store: store}
-	if got := a.ready(); got != 1 {
+	a := &App{store: store, services: newServices()}
+	if got := a.readyGauge(); got != 1 {
 		t.Errorf("ready is %v", got)
 	}
 	fail(andon.Errorf(andon.Full, "no room"), "Ready")
-	if got := a.ready(); got != 0 {
+	if got := a.readyGauge(); got != 0 {
 		t.Errorf("without room ready is %v", got)
 	}
 }

@@ -12,28 +12,31 @@ import (
 
 // listen opens the listener. Beyond loopback it needs a token that can't be guessed: all who reach
 // the port could read and write everything.
-func (a *App) listen(ctx context.Context, token string) (l net.Listener, loopback bool, err error) {
-	secure, err := a.tlsConfig()
+func (s *httpService) listen(ctx context.Context) error {
+	c := &s.app.Config
+	secure, err := c.tlsConfig()
 	if err != nil {
-		return nil, false, err
+		return err
 	}
-	address, loopback, err := a.address(token)
+	address, loopback, err := c.address(s.token)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	var lc net.ListenConfig
-	if l, err = lc.Listen(ctx, network(address), address.String()); err != nil {
-		return nil, false, listenError(a.Config.Listen, err)
+	l, err := lc.Listen(ctx, network(address), address.String())
+	if err != nil {
+		return listenError(c.Listen, err)
 	}
 	if secure != nil {
-		a.secure, l = true, tls.NewListener(l, secure)
+		l = tls.NewListener(l, secure)
 	}
-	if a.plain = !loopback && secure == nil && a.Config.PlainHTTP != "allow"; a.plain {
-		a.Log.Warn("plain HTTP beyond loopback: token and data pass in clear",
-			"listen", a.Config.Listen, "mend", "set tls_cert and tls_key, or put a proxy in front "+
+	s.listener, s.secure, s.loopback = l, secure != nil, loopback
+	if s.plain = !loopback && secure == nil && c.PlainHTTP != "allow"; s.plain {
+		s.app.Log.Warn("plain HTTP beyond loopback: token and data pass in clear",
+			"listen", c.Listen, "fix", "set tls_cert and tls_key, or put a proxy in front "+
 				"that does TLS and set plain_http to allow")
 	}
-	return l, loopback, nil
+	return nil
 }
 
 // leastToken is how many characters a token has at least, as 64 bits in hexadecimal digits.
@@ -41,10 +44,10 @@ const leastToken = 16
 
 // address reads the address to listen on. The name is resolved once, so that what is checked is
 // what is listened on.
-func (a *App) address(token string) (address *net.TCPAddr, loopback bool, err error) {
-	if address, err = net.ResolveTCPAddr("tcp", a.Config.Listen); err != nil {
+func (c *Config) address(token string) (address *net.TCPAddr, loopback bool, err error) {
+	if address, err = net.ResolveTCPAddr("tcp", c.Listen); err != nil {
 		return nil, false, andon.Errorf(andon.Invalid,
-			"listen on %q: %w (an address is of the form 127.0.0.1:8080)", a.Config.Listen, err)
+			"listen on %q: %w (an address is of the form 127.0.0.1:8080)", c.Listen, err)
 	}
 	loopback = address.IP.IsLoopback()
 	switch {
@@ -52,12 +55,12 @@ func (a *App) address(token string) (address *net.TCPAddr, loopback bool, err er
 		return nil, false, andon.Errorf(andon.Invalid,
 			"listening on %s lets other machines in, so it needs a token: put one into a file "+
 				"(openssl rand -hex 32 > token) and name the file with --token-file, "+
-				"or listen on 127.0.0.1", a.Config.Listen)
+				"or listen on 127.0.0.1", c.Listen)
 	case !loopback && len(token) < leastToken:
 		return nil, false, andon.Errorf(andon.Invalid,
 			"the token in token_file %s has %d characters; beyond loopback it needs %d or more, "+
 				"so that it can't be guessed: make one with openssl rand -hex 32, "+
-				"or listen on 127.0.0.1", a.Config.TokenFile, len(token), leastToken)
+				"or listen on 127.0.0.1", c.TokenFile, len(token), leastToken)
 	}
 	return address, loopback, nil
 }

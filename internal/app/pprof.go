@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -14,38 +15,36 @@ import (
 // profiles serves what the program is busy with, on an address of its own. That is always on
 // loopback: a profile shows names of functions and command lines, a heap dump may hold the token.
 type profiles struct {
+	config   *Config
+	log      *slog.Logger
 	server   *http.Server
 	listener net.Listener
 	quit     context.CancelFunc // ends the profiles that are being taken
-	ended    chan struct{}
 }
 
-// startProfiles listens where the configuration says; nil where it says nothing.
-func (a *App) startProfiles(ctx context.Context) (*profiles, error) {
-	at := a.Config.Profiles
-	if at == "" {
-		return nil, nil
-	}
-	address, err := profileAddress(at)
+func (*profiles) name() string { return "pprof" }
+
+// open listens where the configuration says.
+func (p *profiles) open(ctx context.Context) error {
+	listen := p.config.Profiles
+	address, err := profileAddress(listen)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", address.String())
-	if err != nil {
-		return nil, andon.Errorf(andon.Unavailable, "listen on pprof.listen %s: %w", at, err)
+	if p.listener, err = lc.Listen(ctx, "tcp", address.String()); err != nil {
+		return andon.Errorf(andon.Unavailable, "listen on pprof.listen %s: %w", listen, err)
 	}
 	// A profile lasts as long as its client asks for, so the end of the program ends it.
 	base, quit := context.WithCancel(context.WithoutCancel(ctx))
-	p := &profiles{listener: listener, quit: quit, ended: make(chan struct{})}
+	p.quit = quit
 	// No WriteTimeout: a profile of the processor takes 30 seconds, or as long as is asked for.
 	p.server = &http.Server{
-		Handler: localOnly(profileRoutes()), ReadHeaderTimeout: a.Config.Timeouts.Headers,
+		Handler: localOnly(profileRoutes()), ReadHeaderTimeout: p.config.Timeouts.Headers,
 		BaseContext: func(net.Listener) context.Context { return base },
 	}
-	go p.serve(a)
-	a.Log.Info("serving profiles", "url", p.url())
-	return p, nil
+	p.log.Info("serving profiles", "url", p.url())
+	return nil
 }
 
 // profileAddress reads pprof.listen and refuses what other machines could reach.
@@ -68,28 +67,28 @@ func (p *profiles) url() string {
 	return "http://" + p.listener.Addr().String() + "/debug/pprof/"
 }
 
-func (p *profiles) serve(a *App) {
-	defer close(p.ended)
+// serve logs why it ended and returns nil: the program is worth more than its profiles, so it goes
+// on without them.
+func (p *profiles) serve() error {
 	if err := p.server.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
-		// The program is worth more than its profiles, so it goes on without them.
-		a.Log.Error("serve profiles", "error", err)
+		p.log.Error("serve profiles", "error", err)
 	}
+	return nil
 }
 
-// stop ends the profiles that are being taken, and waits for them.
+func (*profiles) ready() error { return nil }
+
+// stop ends the profiles that are being taken.
 func (p *profiles) stop(ctx context.Context) error {
-	if p == nil {
-		return nil
-	}
 	p.quit()
 	ctx, cancel := context.WithTimeout(ctx, margin)
 	defer cancel()
+	_ = p.listener.Close() // of a server that did not serve yet
 	err := p.server.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("end the profiles: %w", err), p.server.Close())
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		return errors.Join(fmt.Errorf("end the profiles: %w", err), p.server.Close())
 	}
-	<-p.ended
-	return err
+	return nil
 }
 
 // profileRoutes are those of net/http/pprof, on a mux of our own: what other packages register with

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/httpconn"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
@@ -32,7 +31,7 @@ func (c *closing) Close() error {
 	return c.Store.Close()
 }
 
-// TestStopWaitsForTheSweep: the store closes behind a sweep that is under way, not below it.
+// TestStopWaitsForTheSweep: the store closes after a sweep that is under way, not during it.
 func TestStopWaitsForTheSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() andon.Time { return andon.TimeOf(time.Now()) }
@@ -47,8 +46,7 @@ func TestStopWaitsForTheSweep(t *testing.T) {
 			return nil
 		}, "Tenants")
 		a.store = wrap.Around(engine, faults.Hook)
-		a.wire("", true)
-		a.server, a.listener = httpconn.New(&http.Server{}, nil, nil), listenNowhere(t)
+		a.wire()
 		a.tasks.start(a.background()...)
 		synctest.Wait()
 		stopped := make(chan error, 1)
@@ -92,18 +90,6 @@ func TestStopEndsLongAnswers(t *testing.T) {
 	}
 }
 
-// listenNowhere returns a listener that nothing accepts from.
-func listenNowhere(t *testing.T) net.Listener {
-	t.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	return l
-}
-
 // asking is an App with a client whose request is served by its connection.
 type asking struct {
 	*App
@@ -133,7 +119,7 @@ func newAsking(t *testing.T) *asking {
 	}, "Had")
 	q.App = serveOn(t, wrap.Around(wrap.Around(memstore.New(), sweeps.Hook), counts.Hook))
 	var d net.Dialer
-	client, err := d.DialContext(t.Context(), "tcp", q.listener.Addr().String())
+	client, err := d.DialContext(t.Context(), "tcp", q.http.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +212,7 @@ func TestStopBeginsDuringDirectRequests(t *testing.T) {
 		t.Errorf("the client of a sweep got %s", got)
 	}
 	var d net.Dialer
-	if c, err := d.DialContext(t.Context(), "tcp", a.listener.Addr().String()); err == nil {
+	if c, err := d.DialContext(t.Context(), "tcp", a.http.listener.Addr().String()); err == nil {
 		c.Close()
 		t.Error("another client came")
 	}

@@ -44,23 +44,29 @@ func startOn(t *testing.T, store andon.Store) *App {
 // serveOn starts an App that the test stops.
 func serveOn(t *testing.T, store andon.Store) *App {
 	t.Helper()
+	a := openOn(t, store)
+	a.services.start(a.serviceFailed)
+	return a
+}
+
+// openOn is serveOn of an App whose services do not serve yet.
+func openOn(t *testing.T, store andon.Store) *App {
+	t.Helper()
 	c := DefaultConfig()
 	c.Listen = "127.0.0.1:0"
 	a := New(Options{
 		Config: c, Log: slog.New(slog.DiscardHandler),
 		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
 	})
-	l, loopback, err := a.listen(t.Context(), "")
-	if err != nil {
+	if err := a.services.open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.startClock(t.Context(), memstore.New()); err != nil {
 		t.Fatal(err)
 	}
-	a.listener, a.store = l, wrap.Retain(store, a.Now)
-	a.wire("", loopback)
+	a.store = wrap.Retain(store, a.Now)
+	a.wire()
 	a.tasks.start(a.background()...)
-	a.goServe()
 	return a
 }
 
@@ -124,7 +130,7 @@ func TestStoreGoesAway(t *testing.T) {
 		if got := exchangeOf(t, http.MethodGet, a.URL()+"/livez", ""); got != there {
 			t.Errorf("/livez, gone: %v: got %s", gone, got)
 		}
-		if ready := a.ready(); ready == 1 == gone {
+		if ready := a.readyGauge(); ready == 1 == gone {
 			t.Errorf("andon_ready is %v, gone: %v", ready, gone)
 		}
 	}

@@ -43,8 +43,8 @@ const basePath = "/api/v1"
 type Options struct {
 	// Store is read from. It has exact retention already (wrap.Retain).
 	Store andon.Store
-	// Damage returns the damaged files of the store, which /readyz names; none unless set.
-	Damage func() []string
+	// Ready reports why the program can't serve now, or nil; the store's own unless set.
+	Ready func(ctx context.Context) error
 	// Backup writes a backup of the store; without it the store has none.
 	Backup func(ctx context.Context, w io.Writer) error
 	// Intake takes what is written.
@@ -80,8 +80,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Damage == nil {
-		o.Damage = func() []string { return nil }
+	if o.Ready == nil {
+		o.Ready = o.Store.Ready
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Registry = cmp.Or(o.Registry, prometheus.NewRegistry())

@@ -71,10 +71,10 @@ func (a *API) ready(c *call) (healthJSON, error) {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx(), readyTimeout)
 	defer cancel()
-	err := a.store.Ready(ctx)
+	err := a.options.Ready(ctx)
 	if e, ok := errors.AsType[*andon.Error](err); ok {
 		// Whatever kind it is: what asks here wants to know only that it should ask again.
 		return healthJSON{}, &andon.Error{Kind: andon.Unavailable, Message: e.Message}
 	}
-	return healthJSON{Status: "ready", Damaged: a.options.Damage()}, err
+	return healthJSON{Status: "ready", Damaged: a.store.Damage()}, err
 }
