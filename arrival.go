@@ -4,12 +4,12 @@ package andon
 // looked last, late entries too. Their positions are those of the feed of changes (Position), so a
 // reader may go on from a Snapshot, and from either feed in the other.
 //
-// Order. The entries of an Append stand together, by device and EventKey, by the severities of
-// then. The Appends stand in the order in which they became visible.
+// Order. The entries of an Append come together, ordered by device and EventKey, by the severities of
+// then. The Appends come in the order in which they became visible.
 //
 // Deliveries. Each delivery of an entry is there once, as it was sent, with the operator that
 // answers for it. So an entry that was sent twice is there twice, and the later one is the one that
-// stands. EscalatedTo is that of now.
+// is current. EscalatedTo is that of now.
 //
 // What is left out. An entry that was withdrawn, was purged or has expired is in no answer from
 // then on, and neither is the entry of another tenant. The entries of a retired device stay, as
@@ -22,7 +22,7 @@ package andon
 
 // ArrivalQuery selects entries in the order of their arrival.
 type ArrivalQuery struct {
-	After  *Position // resume behind this position; nil from the oldest that is kept
+	After  *Position // resume strictly after this position; nil from the oldest that is kept
 	States StateFilter
 	Span   Span // of the times of the entries
 	Limit  int  // at most so many; must be above 0
@@ -33,7 +33,7 @@ func (q *ArrivalQuery) Admits(at Time, state State) bool {
 	return q.Span.Holds(at) && q.States.Match(state)
 }
 
-// Arrival is an entry, and the position behind it.
+// Arrival is an entry, and the position after it.
 type Arrival struct {
 	Event
 	Position Position `json:"position"`
@@ -42,7 +42,7 @@ type Arrival struct {
 // Arrived is a part of the entries in the order of their arrival.
 type Arrived struct {
 	Items []Arrival
-	// Next is where to go on. It may be behind the last item: nothing that is selected is between.
+	// Next is where to go on. It may be after the last item: nothing that is selected is between.
 	Next Position
 	// More says that there may be more now. A store ends a part early, perhaps before its first
 	// item, if it has read much for few.
@@ -53,8 +53,8 @@ type Arrived struct {
 // it is not taken for one between two changes.
 const entryIndex = 1 << 31
 
-// BehindEntry returns the position behind the n-th entry of a write, counted from 1, of which there
-// are more. Behind the last one is the next write.
+// BehindEntry returns the position after the n-th entry of a write, counted from 1, of which there
+// are more. After the last one comes the next write.
 func (p Position) BehindEntry(n int) Position {
 	p.Index = entryIndex + uint32(n)
 	return p

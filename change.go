@@ -140,7 +140,7 @@ func (k ChangeKind) String() string {
 
 // Change is one change of a tenant's feed.
 type Change struct {
-	Position Position // behind this change
+	Position Position // after this change
 	Kind     ChangeKind
 	Device   DeviceID // absent where Kind is OfTenant
 	// Before and After are what the device showed and shows, without Message and Attributes; nil:

@@ -6,7 +6,7 @@ import (
 )
 
 // Consistency is how fresh what a read finds must be. It matters to a store that can read in two
-// ways, of which the one that may be behind costs less.
+// ways, of which the one that may lag costs less.
 type Consistency uint8
 
 // The consistencies. The zero value is of reads for which none was chosen, such as those before a
@@ -14,7 +14,7 @@ type Consistency uint8
 const (
 	Freshest Consistency = iota
 	AsSet                // as the store is set
-	Eventual             // may be behind the newest writes for a moment
+	Eventual             // may lack the newest writes for a moment
 	Strong               // finds all that was acknowledged, or is Unsupported
 )
 
@@ -45,7 +45,7 @@ func (c Consistency) String() string {
 type consistencyKey struct{}
 
 // WithConsistency returns a context in which a store reads so. A store that does not declare
-// Capabilities.Consistency reads as always, and who asks it for Strong must look at Immediate.
+// Capabilities.Consistency reads as always, and a caller that needs a strong read must look at Immediate.
 func WithConsistency(ctx context.Context, c Consistency) context.Context {
 	return context.WithValue(ctx, consistencyKey{}, c)
 }

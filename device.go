@@ -49,7 +49,7 @@ func (d *Device) Silent(now Time, after Duration) bool {
 	return d.Received < SilentBefore(now, after)
 }
 
-// Position returns where the device stands in a list by sort.
+// Position returns the position of the device in a list by sort.
 func (d *Device) Position() DevicePosition {
 	return DevicePosition{Severity: d.Severity, Since: d.Since, Device: d.ID}
 }

@@ -15,12 +15,12 @@ const (
 	Internal    Kind = iota // a defect of Andon
 	Invalid                 // what was asked is wrong and will be wrong again
 	NotFound                // the thing named is not there
-	Conflict                // it can't be done to this thing as it stands now
+	Conflict                // it can't be done to this thing in its present state
 	TooLarge                // more than a limit allows
 	Busy                    // the queue is full: try again in a moment
 	Unsupported             // this store can't serve this query (see Capabilities)
 	Unavailable             // the store can't be reached: try again later
-	Full                    // no room left on the store
+	Full                    // no space left on the store
 	Damaged                 // what is stored can't be read: the rest of the store can
 	Gone                    // it is no longer kept: start again with what there is now
 )

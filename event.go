@@ -39,7 +39,7 @@ func (j *JSON) UnmarshalJSON(text []byte) error {
 }
 
 // Event is one log entry of a device. Its identity is (tenant, Device, Time, State): sent twice it
-// is one entry, and where deliveries differ one of them stands, whole. Two states at one instant
+// is one entry, and where deliveries differ one of them is kept, whole. Two states at one instant
 // are two entries.
 type Event struct {
 	Device   DeviceID `json:"device"`
@@ -84,7 +84,7 @@ func (e *Event) Validate() error {
 	return nil
 }
 
-// Key is where the event stands in the log of its tenant.
+// Key is the position of the event in the log of its tenant.
 func (e *Event) Key(states *StateSet) EventKey {
 	severity := states.Severity(e.State)
 	return EventKey{Time: e.Time, Severity: severity, State: e.State, Device: e.Device}
@@ -99,7 +99,7 @@ type EventKey struct {
 	Device   DeviceID
 }
 
-// Compare returns -1, 0 or +1 as k stands before, at or after o.
+// Compare returns -1, 0 or +1 as k comes before, at or after o.
 func (k EventKey) Compare(o EventKey) int {
 	switch {
 	case k.Time != o.Time:
@@ -113,7 +113,7 @@ func (k EventKey) Compare(o EventKey) int {
 }
 
 // CompareInBatch is the order in which Log.Append takes events: by device and time. Two states of a
-// device at one instant stand by name: their severities may change before they are kept.
+// device at one instant are ordered by name: their severities may change before they are kept.
 func CompareInBatch(a, b *Event) int {
 	if c := strings.Compare(string(a.Device), string(b.Device)); c != 0 {
 		return c
@@ -138,7 +138,7 @@ func SortBatch(events []Event) []Event {
 	return kept
 }
 
-// Escalation is one record beside an entry: to whom it was escalated, when and by whom. Records are
+// Escalation is one record of an entry: to whom it was escalated, when and by whom. Records are
 // append-only and identified by (entry, At, To); the newest of an entry counts, and of two at one
 // time the one whose To comes first. Withdrawing is a record
 // whose To is absent. No redelivery of the entry touches them.

@@ -5,24 +5,24 @@ import (
 	"iter"
 )
 
-// IntervalPosition is where a run stands in the list of a device: its first entry.
+// IntervalPosition is the position of a run in the list of a device: its first entry.
 type IntervalPosition struct {
 	First EventKey
 }
 
-// PositionedInterval is a run and where it stands.
+// PositionedInterval is a run and its position.
 type PositionedInterval struct {
 	Interval
 	Position IntervalPosition
 }
 
 // IntervalQuery selects runs of one state: those that have an instant within Span. A run that
-// begins before the span or ends behind it is given whole.
+// begins before the span or ends after it is given whole.
 type IntervalQuery struct {
 	States StateFilter
 	Span   Span
 	Order  Order
-	After  *IntervalPosition // resume strictly behind this run, in Order; nil from the start
+	After  *IntervalPosition // resume strictly after this run, in Order; nil from the start
 	Limit  int               // at most so many; must be above 0
 }
 
@@ -105,7 +105,7 @@ type runReader struct {
 	retired []Time    // when the device was retired, ascending
 }
 
-// end returns when a run ended whose newest entry was at last, and behind which another entry is at
+// end returns when a run ended whose newest entry was at last, and after which another entry is at
 // next, 0 where there is none: at the next entry, unless the device was retired before.
 func (r *runReader) end(last, next Time) Time {
 	for _, at := range r.retired {
@@ -148,7 +148,7 @@ func (r *runReader) isRunning(k EventKey) bool {
 	return r.running != nil && k.Compare(*r.running) >= 0
 }
 
-// newestFirst returns the runs from the one that holds the span's end, or from behind a position,
+// newestFirst returns the runs from the one that holds the span's end, or from after a position,
 // back to the one that holds the span's beginning.
 func (r *runReader) newestFirst(span Span, behind *IntervalPosition) iter.Seq2[run, error] {
 	return func(yield func(run, error) bool) {
@@ -227,7 +227,7 @@ func (r *runReader) nextRun(at Time) (Time, error) {
 	return 0, nil
 }
 
-// oldestFirst returns the runs from the one that holds the span's beginning, or from behind a
+// oldestFirst returns the runs from the one that holds the span's beginning, or from after a
 // position, to the one that holds the span's end.
 func (r *runReader) oldestFirst(span Span, behind *IntervalPosition) iter.Seq2[run, error] {
 	return func(yield func(run, error) bool) {
@@ -254,7 +254,7 @@ func (r *runReader) oldestFirst(span Span, behind *IntervalPosition) iter.Seq2[r
 	}
 }
 
-// forward returns the runs from a time on, or behind the run that begins with after.
+// forward returns the runs from a time on, or after the run that begins with after.
 func (r *runReader) forward(span Span, from Time, after *EventKey, yield func(run, error) bool) {
 	var open *run
 	for k, err := range r.entries(Span{From: from}, Asc, after) {

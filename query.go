@@ -40,7 +40,7 @@ type EventQuery struct {
 	States StateFilter
 	Span   Span
 	Order  Order
-	After  *EventKey // resume strictly behind this entry, in Order; nil from the start
+	After  *EventKey // resume strictly after this entry, in Order; nil from the start
 	Limit  int       // at most so many; must be above 0
 }
 
@@ -49,7 +49,7 @@ func (q *EventQuery) Admits(k EventKey) bool {
 	return q.Span.Holds(k.Time) && q.States.Match(k.State) && q.behind(k)
 }
 
-// Rest returns the part of the span that can still have entries behind After.
+// Rest returns the part of the span that can still have entries after After.
 func (q *EventQuery) Rest() Span {
 	switch {
 	case q.After == nil:
@@ -80,14 +80,14 @@ const (
 	BySeverity                   // severest first, then longest
 )
 
-// DevicePosition is where a device stands in a list.
+// DevicePosition is the position of a device in a list.
 type DevicePosition struct {
 	Severity uint8
 	Since    Time
 	Device   DeviceID
 }
 
-// Less reports whether p stands before o in a list by sort. Ties are broken by id.
+// Less reports whether p comes before o in a list by sort. Ties are broken by id.
 func (p DevicePosition) Less(o DevicePosition, by DeviceSort) bool {
 	if by == BySeverity && p.Severity != o.Severity {
 		return p.Severity > o.Severity
@@ -129,7 +129,7 @@ type DeviceQuery struct {
 	// MeasuredSince is of MeasuringDevices: only those with a reading of then or later.
 	MeasuredSince Time
 	Sort          DeviceSort      //
-	After         *DevicePosition // resume strictly behind this device, in Sort; nil from the start
+	After         *DevicePosition // resume strictly after this device, in Sort; nil from the start
 	Limit         int             // at most so many; must be above 0
 	// Brief says that Message and Attributes are not needed. A store may give them all the same.
 	Brief bool
@@ -162,7 +162,7 @@ const (
 // NameQuery selects names, which are listed by bytes.
 type NameQuery struct {
 	Of    NameKind
-	After string // resume strictly behind this name; "" from the start
+	After string // resume strictly after this name; "" from the start
 	Limit int    // at most so many; must be above 0
 }
 
@@ -179,11 +179,11 @@ type ReadingQuery struct {
 	Metrics []MetricName // only these; none named: all. A reading with none of them is left out
 	Span    Span
 	Order   Order
-	After   Time // resume strictly behind this time, in Order; 0 from the start
+	After   Time // resume strictly after this time, in Order; 0 from the start
 	Limit   int  // at most so many; must be above 0
 }
 
-// Rest returns the part of the span that is behind After.
+// Rest returns the part of the span that is after After.
 func (q *ReadingQuery) Rest() Span {
 	switch {
 	case q.After == 0:
@@ -194,7 +194,7 @@ func (q *ReadingQuery) Rest() Span {
 	return q.Span.Until(q.After - 1)
 }
 
-// MetricPosition is where a reading stands in a list across devices.
+// MetricPosition is the position of a reading in a list across devices.
 type MetricPosition struct {
 	Device DeviceID
 	Time   Time
@@ -205,7 +205,7 @@ type MetricPosition struct {
 type MetricQuery struct {
 	Metric MetricName
 	Span   Span
-	After  *MetricPosition // resume strictly behind this reading; nil from the start
+	After  *MetricPosition // resume strictly after this reading; nil from the start
 	Limit  int             // at most so many; must be above 0
 }
 
@@ -221,11 +221,11 @@ func (q *MetricQuery) Of(device DeviceID, limit int) ReadingQuery {
 // PageQuery selects a page of what has a time and nothing else: the assignments of one device.
 type PageQuery struct {
 	Order Order
-	After Time // resume strictly behind this time, in Order; 0 from the start
+	After Time // resume strictly after this time, in Order; 0 from the start
 	Limit int  // at most so many; must be above 0
 }
 
-// Admits reports whether a time lies behind the place where the query resumes.
+// Admits reports whether a time lies after the place where the query resumes.
 func (q PageQuery) Admits(at Time) bool {
 	return q.After == 0 || at != q.After && (at > q.After) == (q.Order == Asc)
 }

@@ -43,7 +43,7 @@ type MetricReading struct {
 	ByTime bool `json:"-"`
 }
 
-// Position returns where the reading stands in its list.
+// Position returns the position of the reading in its list.
 func (r *MetricReading) Position() MetricPosition {
 	return MetricPosition{Device: r.Device, Time: r.Time, ByTime: r.ByTime}
 }
@@ -110,7 +110,7 @@ func (m Metrics) Only(names []MetricName) Metrics {
 	return kept
 }
 
-// Join returns the metrics of both, in a new slice; where both have one, the later stands. Of more
+// Join returns the metrics of both, in a new slice; where both have one, the later wins. Of more
 // than MaxJoinedMetrics those that come first by name are kept: in whatever order many messages of
 // one time are joined, the same are.
 func (m Metrics) Join(later Metrics) Metrics {
@@ -129,7 +129,7 @@ func (m Metrics) Join(later Metrics) Metrics {
 	return joined[:min(len(joined), MaxJoinedMetrics)]
 }
 
-// Sorted puts the metrics into the order of their names. A name that stands twice is an error.
+// Sorted puts the metrics into the order of their names. A name that occurs twice is an error.
 func (m Metrics) Sorted() (Metrics, error) {
 	if !slices.IsSortedFunc(m, func(a, b Metric) int { return compareMetric(a, b.Name) }) {
 		slices.SortStableFunc(m, func(a, b Metric) int { return compareMetric(a, b.Name) })

@@ -37,7 +37,7 @@ type Record struct {
 // RecordQuery selects records of one tenant and kind.
 type RecordQuery struct {
 	Prefix string // only records whose id begins so
-	After  string // resume strictly behind this id; "" from the start
+	After  string // resume strictly after this id; "" from the start
 	Limit  int    // at most so many; must be above 0
 }
 

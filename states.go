@@ -78,7 +78,7 @@ const MaxStates = 200
 
 // NewStateSet makes a set. What a definition leaves out is filled in: the letter is the first of
 // the name, or where a milder state has that one, the first in which their names differ; colour and
-// symbol follow from the severity. A name that stands twice is an error, and so is a set in which
+// symbol follow from the severity. A name that occurs twice is an error, and so is a set in which
 // no state is normal: every device would be in an incident for ever.
 func NewStateSet(defs []StateDef) (*StateSet, error) {
 	if len(defs) == 0 || len(defs) > MaxStates {

@@ -21,7 +21,7 @@ import (
 //
 // All methods may be called concurrently.
 
-// Log keeps the entries of the devices, and the escalations beside them.
+// Log keeps the entries of the devices, and their escalations.
 type Log interface {
 	// Append stores events of one tenant. They are in the order of CompareInBatch, and no identity
 	// occurs twice (SortBatch ensures both). received is the time of their arrival. An event whose
@@ -66,7 +66,7 @@ type Log interface {
 		ctx context.Context, tenant TenantID, device DeviceID, q EventQuery,
 	) iter.Seq2[Entry, error]
 
-	// Escalate stores an escalation record beside its entry; NotFound when the entry is not there.
+	// Escalate stores an escalation record of its entry; NotFound when the entry is not there.
 	// It returns the stored record: At is moved forward so that it is the newest of its entry. If
 	// it repeats the newest one (Escalation.Repeats), nothing is added. Then it returns that one,
 	// with At 0 if there never was one. The same record twice is one.
@@ -140,7 +140,7 @@ type Readings interface {
 	) ([]Reading, error)
 
 	// MetricReadings returns one metric across devices: within a device newest first, the devices
-	// one after the other or mingled, in an order of the store's own that does not change.
+	// one after the other or interleaved, in an order of the store's own that does not change.
 	MetricReadings(
 		ctx context.Context, tenant TenantID, q MetricQuery,
 	) iter.Seq2[MetricReading, error]
@@ -253,7 +253,7 @@ type Capabilities struct {
 	// Whole says that the store serves more than the log of the entries and what single devices
 	// show: lists and counts of devices, names, retirements, assignments, readings, records, and
 	// settings of tenants. Without it, all of that is Unsupported, and of the escalations of an
-	// entry only that which stands is kept, without a note, and not when it was or by whom: of
+	// entry only the current one is kept, without a note, and not when it was or by whom: of
 	// several escalated entries of an incident the newest entry counts, and an event that names a
 	// supervisor escalates its entry each time it is sent. Nor is it kept when a message arrived,
 	// and all states are admitted.

@@ -100,7 +100,7 @@ func (a *App) wire() {
 	limits, t := a.Config.Limits, a.Config.Timeouts
 	a.intake = intake.New(a.store, intake.Options{
 		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: limits.Requests,
-		MaxReads: limits.Reads, Patience: limits.Wait, MaxStates: limits.States,
+		MaxReads: limits.Reads, MaxWait: limits.Wait, MaxStates: limits.States,
 		Audit: a.audit(),
 	})
 	a.api = httpapi.New(httpapi.Options{

@@ -14,7 +14,7 @@ const unreadToken = "0123456789abcdef"
 // of it. It reads the files that the configuration names.
 func Check(c Config) error {
 	token, tokenErr := readToken(c.TokenFile)
-	if tokenErr != nil { // that it is missing would be the same mistake told twice
+	if tokenErr != nil { // that it is missing would be the same mistake reported twice
 		token = unreadToken
 	}
 	_, _, listenErr := c.address(token)

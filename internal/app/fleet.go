@@ -54,7 +54,7 @@ func (g *fleetGauges) Describe(to chan<- *prometheus.Desc) {
 	to <- g.silent
 }
 
-// Collect is of prometheus.Collector. Where the store does not answer nothing is shown: an alert on
+// Collect implements prometheus.Collector. Where the store does not answer nothing is shown: an alert on
 // a figure of before would be wrong, and andon_ready says why.
 func (g *fleetGauges) Collect(to chan<- prometheus.Metric) {
 	g.mu.Lock()

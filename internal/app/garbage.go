@@ -20,7 +20,7 @@ func collectAt(inUse int64) int {
 	return int(max(least, min(most, 100*garbage/max(inUse, 1))))
 }
 
-// tuner sets that percentage now and behind each collection, until it is stopped: a fleet that
+// tuner sets that percentage now and after each collection, until it is stopped: a fleet that
 // reports for the first time makes what is in use many times as much within seconds.
 type tuner struct {
 	set     func(percent int)

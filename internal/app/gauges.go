@@ -94,7 +94,7 @@ func newOrdered() ordered {
 	}
 	return ordered{
 		waited: histogram("wait", "How long a write waited until it was its turn to be ordered."),
-		took:   histogram("hold", "How long it then kept the writes behind it waiting."),
+		took:   histogram("hold", "How long it then kept the writes after it waiting."),
 	}
 }
 
@@ -128,7 +128,7 @@ func diskGauges(dir string, reserve adapter.Amount) looked {
 	}
 }
 
-// gaugeOf is a gauge as it stands, for a collector that looks when it is asked.
+// gaugeOf is a gauge with its present value, for a collector that looks when it is asked.
 func gaugeOf(name, help string, value float64) prometheus.Metric {
 	return prometheus.MustNewConstMetric(
 		prometheus.NewDesc(name, help, nil, nil), prometheus.GaugeValue, value)

@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/adapter"
 )
 
-// What the program takes of memory beside what its settings name.
+// What the program takes of memory in addition to what its settings name.
 const (
 	// programMemory is the program itself, what the embedded store writes before it is on the disk
 	// (two tables of 32 MiB and what compactions hold), and what pages hold while they are read.
@@ -29,7 +29,7 @@ type memoryBound struct {
 	app         *App
 	connections atomic.Int64
 	devices     int64 // when they were last counted
-	set         int64 // what Go was told last
+	set         int64 // the limit that Go was given last
 	heap        heap
 }
 
@@ -61,7 +61,7 @@ func (m *memoryBound) follow(ctx context.Context) error {
 	return err
 }
 
-// bytes is the bound as it stands. Devices are counted now and then only, so it is never below
+// bytes is the present bound. Devices are counted now and then only, so it is never below
 // what is in use: a limit that can't be kept would keep the processor busy and nothing else.
 func (m *memoryBound) bytes() int64 {
 	c := m.app.Config

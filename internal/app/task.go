@@ -11,7 +11,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// task is work that is done again and again beside requests: once at the start, because a program
+// task is work that is done again and again, next to requests: once at the start, because a program
 // that is restarted often would else never do it, and then once in each period.
 type task struct {
 	name  string

@@ -14,7 +14,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Group is settings that stand together: those of an adapter, or the program's own.
+// Group is settings that belong together: those of an adapter, or the program's own.
 type Group struct {
 	Name     string // before each key, with a dot: "cassandra"; "" for none
 	Settings []Setting
@@ -29,7 +29,7 @@ type Setting struct {
 	Value Value  // where it is kept; it holds the default until it is set
 	Help  string // one sentence, without a full stop
 
-	inList bool // it is of an object in a list
+	inList bool // it belongs to an object in a list
 }
 
 const (

@@ -73,7 +73,7 @@ func located(path string, err error) string {
 	return place + ": " + text
 }
 
-// mapping takes the settings of a mapping whose keys stand below group.
+// mapping takes the settings of a mapping whose keys are below group.
 func (l *loader) mapping(path, group string, m *yaml.Node) {
 	if m.Kind != yaml.MappingNode {
 		if m.Tag != "!!null" { // a file of comments only

@@ -154,13 +154,13 @@ func (l *loader) origins() (all []Origin) {
 	return all
 }
 
-// Check is what the check of a group asks and tells.
+// Check is what the check of a group uses to look at settings and to report.
 type Check struct {
 	l     *loader
 	group string
 }
 
-// Wrong tells what is wrong with a setting of the group: what follows its key in the message.
+// Wrong reports what is wrong with a setting of the group: what follows its key in the message.
 func (c *Check) Wrong(key, format string, args ...any) {
 	key = join(c.group, key)
 	place := cmp.Or(c.l.places[key], c.l.places[c.group], defaultPlace)
@@ -181,6 +181,6 @@ func (c *Check) Pair(one, other string) {
 		one, other = other, one
 	}
 	if c.IsSet(one) && !c.IsSet(other) {
-		c.Wrong(one, "needs %s beside it", join(c.group, other))
+		c.Wrong(one, "needs %s as well", join(c.group, other))
 	}
 }

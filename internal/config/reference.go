@@ -18,7 +18,7 @@ Unknown names and invalid values are rejected: the program reports the position 
 |---|---|---|---|---|
 `
 
-// Reference returns the page that lists every setting of groups, as Markdown. N stands for the
+// Reference returns the page that lists every setting of groups, as Markdown. N is the
 // number of an object in a list.
 func Reference(groups ...Group) string {
 	var b strings.Builder

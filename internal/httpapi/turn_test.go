@@ -19,7 +19,7 @@ func TestTurns(t *testing.T) {
 			var in *intake.Intake
 			w := newWorld(t, func(o *httpapi.Options) {
 				o.Intake = intake.New(o.Store, intake.Options{
-					Now: o.Now, MaxReads: 1, MaxRequests: 1, Patience: time.Millisecond,
+					Now: o.Now, MaxReads: 1, MaxRequests: 1, MaxWait: time.Millisecond,
 				})
 				in = o.Intake
 			})
@@ -76,7 +76,7 @@ func large() string { return strings.Repeat(" ", intake.LargeRequest) + oneEvent
 func TestTurnEndsBeforeTheAnswer(t *testing.T) {
 	w, s := newGenerous(t, func(o *httpapi.Options) {
 		o.Intake = intake.New(o.Store, intake.Options{
-			Now: o.Now, MaxReads: 1, Patience: time.Minute,
+			Now: o.Now, MaxReads: 1, MaxWait: time.Minute,
 		})
 	})
 	statuses, letGo := w.readers(5, http.MethodGet, "/devices/d/events?limit=1000", "")

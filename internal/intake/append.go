@@ -156,7 +156,7 @@ func sorted(
 	for i, item := range good {
 		if i > 0 && sameEntry(&events[len(events)-1], &item.Value) {
 			a.again(item, good[i-1], events[len(events)-1] == item.Value)
-			good[i] = good[i-1] // the first one goes on to stand for the entry
+			good[i] = good[i-1] // the first one stays the one for the entry
 			continue
 		}
 		events = append(events, item.Value)
@@ -257,7 +257,7 @@ func (a *admission[T]) refuse(item *ingest.Item[T], reason error) error {
 	return nil
 }
 
-// again accounts for an entry that stands in the request twice: the same content is the same entry,
+// again accounts for an entry that is in the request twice: the same content is the same entry,
 // and of two contents the second is refused, because no one could say which was meant.
 func (a *admission[T]) again(item, first *ingest.Item[T], same bool) {
 	if same {
@@ -279,7 +279,7 @@ func (a *admission[T]) result() Result {
 	slices.SortFunc(a.rejected, func(x, y andon.Rejection) int {
 		return cmp.Compare(x.Index, y.Index)
 	})
-	if o := a.outcomes; o != nil { // what stands in the request twice is there already
+	if o := a.outcomes; o != nil { // what is in the request twice is there already
 		o.Unchanged = a.accepted - o.New - o.Replaced
 	}
 	return Result{

@@ -45,7 +45,7 @@ const maxAuditReads = 1000
 
 func (in *Intake) audits() bool { return in.options.Audit != nil }
 
-// audit tells of a change; err is how it ended.
+// audit reports a change; err is how it ended.
 func (in *Intake) audit(
 	ctx context.Context, what string, tenant andon.TenantID, device andon.DeviceID, err error,
 	details ...Detail,
@@ -121,7 +121,7 @@ func (in *Intake) assignedBefore(
 
 // Escalate escalates an entry, or with To absent withdraws. Without Time and State the entry is the
 // one that the device shows now; to withdraw, it is the one whose escalation the device shows,
-// since reports may have repeated behind it. added is false where that is so already, which is no
+// since reports may have repeated after it. added is false where that is so already, which is no
 // change.
 func (in *Intake) Escalate(
 	ctx context.Context, tenant andon.TenantID, sent andon.Escalation,
@@ -217,7 +217,7 @@ func (in *Intake) Restore(
 	return result, err
 }
 
-// PutTenant creates a tenant or changes the one there is. change is given the record as it stands,
+// PutTenant creates a tenant or changes the one there is. change is given the present record,
 // with its floor up to date, and may be called again when another writer was faster. What is
 // written down names what is other than before.
 func (in *Intake) PutTenant(

@@ -12,7 +12,7 @@ import (
 type Clock struct {
 	now    func() andon.Time
 	passed func() time.Duration
-	tell   func(was, is andon.ClockMark)
+	report func(was, is andon.ClockMark)
 
 	mu     sync.Mutex
 	mark   andon.ClockMark
@@ -20,13 +20,13 @@ type Clock struct {
 }
 
 // NewClock makes a Clock. passed is the time since any moment, by a clock that can't be set; mark
-// is what was kept of the clock when the program ran last. tell is told when it begins to be
+// is what was kept of the clock when the program ran last. report is called when it begins to be
 // doubted, and when that ends.
 func NewClock(
 	now func() andon.Time, passed func() time.Duration, mark andon.ClockMark,
-	tell func(was, is andon.ClockMark),
+	report func(was, is andon.ClockMark),
 ) *Clock {
-	c := &Clock{now: now, passed: passed, tell: tell, looked: passed(), mark: mark}
+	c := &Clock{now: now, passed: passed, report: report, looked: passed(), mark: mark}
 	c.turn(mark.Look(now(), -1))
 	return c
 }
@@ -35,7 +35,7 @@ func NewClock(
 func (c *Clock) turn(is andon.ClockMark) {
 	was := c.mark
 	if c.mark = is; is.Doubted != was.Doubted {
-		c.tell(was, is)
+		c.report(was, is)
 	}
 }
 

@@ -4,7 +4,7 @@
 //
 // Each request goes to the store in its caller's goroutine, so that decoding, admission and
 // encoding run in parallel, and the store joins the requests that wait for its disk. Shares limits
-// how many requests run at once, and Rooms how much memory they use. The transport calls both,
+// how many requests run at once, and Budget how much memory they use. The transport calls both,
 // because decoding counts as well.
 package intake
 
@@ -34,9 +34,9 @@ type Options struct {
 	// MaxStates is how many states outside its set a tenant may have entries with; 1,000 unless
 	// set. Each costs every reader of the tenant.
 	MaxStates int
-	// Patience is how long a request may wait for its turn; 1 s unless set.
-	Patience time.Duration
-	// Audit is told of each change for which a person answers; nil: no one is. It must return at
+	// MaxWait is how long a request may wait until it is let in; 1 s unless set.
+	MaxWait time.Duration
+	// Audit is called with each change for which a person answers, unless it is nil. It must return at
 	// once.
 	Audit func(context.Context, Change)
 }
@@ -45,7 +45,7 @@ type Options struct {
 type Intake struct {
 	Shares
 	Requests *Budget // for bodies and what is decoded of them
-	Answers  *Budget // who reads slowly takes no room from those who write
+	Answers  *Budget // slow readers take no memory from writers
 
 	store   andon.Store
 	options Options
@@ -63,7 +63,7 @@ func New(store andon.Store, o Options) *Intake {
 	o.MaxRequests = cmp.Or(o.MaxRequests, 1024)
 	o.MaxReads = cmp.Or(o.MaxReads, 32)
 	o.MaxStates = cmp.Or(o.MaxStates, 1000)
-	o.Patience = cmp.Or(o.Patience, time.Second)
+	o.MaxWait = cmp.Or(o.MaxWait, time.Second)
 	return &Intake{
 		Shares: newShares(&o), store: store, options: o, wanted: make(chan struct{}, 1),
 		Requests: &Budget{most: o.MaxBytes / 2}, Answers: &Budget{most: o.MaxBytes / 2},

@@ -10,7 +10,7 @@ import (
 )
 
 // Outcomes tell accepted entries apart by what the store had before. They cost reads, so they are
-// counted only for a request that asks for them. Beside other requests that write the same entries
+// counted only for a request that asks for them. Next to other requests that write the same entries
 // they are what was seen a moment before.
 type Outcomes struct {
 	New       int // there was no such entry

@@ -11,11 +11,11 @@ import (
 )
 
 // Share is one kind of work's part of the machine: so much of it is under way at once. What comes
-// beyond waits in the order of arrival, and is refused where it could not begin within the patience
+// beyond waits in the order of arrival, and is refused where it could not begin within the longest wait
 // of the share: a client that is refused can go elsewhere, one that waits without an end can't.
 //
 // A burst may wait that long. Where the queue has stood for longer than that, waiting brings no
-// client anything: the same number is let in, only later. Then the patience is workAim, and the
+// client anything: the same number is let in, only later. Then the longest wait is workAim, and the
 // queue is short for those that are let in (controlled delay, as CoDel has it for routers).
 //
 // How much is let in follows from how long it takes. While work takes longer than its aim, less is
@@ -23,7 +23,7 @@ import (
 // shared store does not turn what was admitted into another queue.
 type Share struct {
 	Name     string
-	patience time.Duration
+	maxWait time.Duration
 	now      func() andon.Time
 
 	mu      sync.Mutex
@@ -39,14 +39,14 @@ type Share struct {
 // waiter is work that waits. admitted is closed once it has been let in.
 type waiter struct {
 	weight   int64
-	patience time.Duration
+	maxWait time.Duration
 	place    *list.Element
 	admitted chan struct{}
 }
 
 const (
 	// workAim is how long admitted work may take before less is let in, and how long work waits in
-	// a queue that stands: what is accepted then ends well within two seconds.
+	// a standing queue: what is accepted then ends well within two seconds.
 	workAim = 300 * time.Millisecond
 	// shrinkPause lets what was admitted before a step end before the next one.
 	shrinkPause = 100 * time.Millisecond
@@ -56,7 +56,7 @@ func newShare(name string, least, most int64, o *Options) *Share {
 	least = min(least, most)
 	begin := max(least, most/4)
 	return &Share{
-		Name: name, patience: o.Patience, now: o.Now, least: least, most: most, limit: begin,
+		Name: name, maxWait: o.MaxWait, now: o.Now, least: least, most: most, limit: begin,
 	}
 }
 
@@ -79,7 +79,7 @@ func (t *Turn) Leave() {
 func (t *Turn) Entered() bool { return t.share != nil }
 
 // Enter waits until work of a weight may begin. It is Busy where that takes longer than the
-// patience, or, in a queue that stands, than workAim.
+// longest wait, or, in a standing queue, than workAim.
 func (s *Share) Enter(ctx context.Context, weight int64) (Turn, error) {
 	if w := s.queue(weight); w != nil {
 		if err := s.await(ctx, w); err != nil {
@@ -108,15 +108,15 @@ func (s *Share) queue(weight int64) *waiter {
 	if s.waiting.Len() == 0 {
 		s.emptied = now
 	}
-	w := &waiter{weight: weight, patience: s.patience, admitted: make(chan struct{})}
-	if since(s.emptied, now) > s.patience {
-		w.patience = min(s.patience, workAim)
+	w := &waiter{weight: weight, maxWait: s.maxWait, admitted: make(chan struct{})}
+	if since(s.emptied, now) > s.maxWait {
+		w.maxWait = min(s.maxWait, workAim)
 	}
 	w.place = s.waiting.PushBack(w)
 	return w
 }
 
-// fits reports whether there is room for work of a weight. Work that is heavier than all of the
+// fits reports whether there is capacity for work of a weight. Work that is heavier than all of the
 // share is let in alone. The caller holds s.mu.
 func (s *Share) fits(weight int64) bool { return s.used == 0 || s.used+weight <= s.limit }
 
@@ -134,8 +134,8 @@ func (s *Share) admit() {
 }
 
 func (s *Share) await(ctx context.Context, w *waiter) error {
-	patience := time.NewTimer(w.patience)
-	defer patience.Stop()
+	timer := time.NewTimer(w.maxWait)
+	defer timer.Stop()
 	select {
 	case <-w.admitted:
 		return nil
@@ -143,7 +143,7 @@ func (s *Share) await(ctx context.Context, w *waiter) error {
 		if s.giveUp(w) {
 			return ctx.Err()
 		}
-	case <-patience.C:
+	case <-timer.C:
 		if s.giveUp(w) {
 			return andon.Errorf(andon.Busy,
 				"more %s arrive than can be worked at: try again in a second", s.Name)
@@ -152,7 +152,7 @@ func (s *Share) await(ctx context.Context, w *waiter) error {
 	return nil
 }
 
-// giveUp takes work out of the queue, unless it was let in meanwhile. What stood behind it may fit.
+// giveUp takes work out of the queue, unless it was let in meanwhile. What waited after it may fit.
 func (s *Share) giveUp(w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +188,7 @@ func since(from, to andon.Time) time.Duration { return time.Duration(to-from) * 
 // Shares divide the machine, so that none of them starves the others.
 type Shares struct {
 	Writes  *Share // requests of up to LargeRequest; weighs bytes
-	Imports *Share // larger ones, so that a device never waits behind a file; weighs bytes
+	Imports *Share // larger ones, so that a device never waits for a file; weighs bytes
 	Reads   *Share // weighs 1 each
 }
 

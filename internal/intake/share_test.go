@@ -15,7 +15,7 @@ import (
 // bubble are options by the clock of a bubble of synctest.
 func bubble() *Options {
 	now := func() andon.Time { return andon.TimeOf(time.Now()) }
-	return &Options{Now: now, Patience: time.Second}
+	return &Options{Now: now, MaxWait: time.Second}
 }
 
 func TestRoomIsBounded(t *testing.T) {
@@ -24,16 +24,16 @@ func TestRoomIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.Take(60); andon.KindOf(err) != andon.Busy {
-		t.Errorf("beyond the room: %v", err)
+		t.Errorf("beyond the capacity: %v", err)
 	}
 	r.Give(60)
 	if err := r.Take(100); err != nil || r.Used() != 100 {
-		t.Errorf("all of the room, once it is free: %v", err)
+		t.Errorf("all of the capacity, once it is free: %v", err)
 	}
 }
 
 // TestOverloadIsRefused has ten times as many clients as can be worked at, each at once again once
-// it is answered: what is accepted begins within the patience, the others are told, and no work
+// it is answered: what is accepted begins within the longest wait, the others are refused, and no work
 // that could be done is left undone.
 func TestOverloadIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestOverloadIsRefused(t *testing.T) {
 						waited != time.Second && waited != workAim:
 						t.Errorf("refused after %s", waited)
 					case time.Since(began) > 2*time.Second && waited > workAim:
-						t.Errorf("waited %s in a queue that stands", waited)
+						t.Errorf("waited %s in a standing queue", waited)
 					}
 					if err != nil {
 						refused.Add(1)
@@ -220,10 +220,10 @@ func TestWhoIsLetInHasItsTurn(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
 	for range 50 { // select takes one of two at random
-		w := &waiter{weight: 1, admitted: make(chan struct{}), patience: time.Hour}
+		w := &waiter{weight: 1, admitted: make(chan struct{}), maxWait: time.Hour}
 		close(w.admitted)
 		if err := s.await(ctx, w); err != nil {
-			t.Fatalf("it was let in, and told %v", err)
+			t.Fatalf("it was let in, and got %v", err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (in *Intake) changeTenant(
 	t, created, err = in.putTenant(ctx, id, change)
 	if err == nil && t.Reordering {
 		// Others write meanwhile. Who asked may leave: what was begun is ended. On a shared store
-		// it may go on behind this.
+		// it may go on after this.
 		t, err = in.store.Reorder(context.WithoutCancel(ctx), id)
 	}
 	return t, created, err
@@ -65,7 +65,7 @@ func (in *Intake) readOrNew(ctx context.Context, id andon.TenantID) (andon.Tenan
 	return t, false, nil
 }
 
-// shortened asks for a sweep where less is kept than before: who shortens retention may need room.
+// shortened asks for a sweep where less is kept than before: a shorter retention may be set because space is needed.
 func (in *Intake) shortened(was, is andon.Horizon) {
 	if is.Events.Day() <= was.Events.Day() && is.Readings.Day() <= was.Readings.Day() {
 		return
@@ -76,7 +76,7 @@ func (in *Intake) shortened(was, is andon.Horizon) {
 	}
 }
 
-// Wanted says that there is something to expire before its time has come round.
+// Wanted says that there is something to expire before the next sweep is due.
 func (in *Intake) Wanted() <-chan struct{} { return in.wanted }
 
 // overtaken reports whether a record was refused because another writer had changed it meanwhile.

@@ -3,7 +3,7 @@ package seq
 
 import "iter"
 
-// Of returns the values that walk yields, and behind them its error. yield reports whether more is
+// Of returns the values that walk yields, and after them its error. yield reports whether more is
 // wanted. If it is not, walk returns, and its error is left out.
 func Of[T any](walk func(yield func(T) bool) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {

@@ -37,7 +37,7 @@ func (es Engines) Names() (names []string) {
 	return names
 }
 
-// About tells the names, and the nature of each: "pebble (embedded, durable), ... or ...".
+// About returns the names, and the nature of each: "pebble (embedded, durable), ... or ...".
 func (es Engines) About() string {
 	var about []string
 	for _, e := range es {
@@ -68,8 +68,7 @@ func (es Engines) Find(name string) (adapter.Engine, error) {
 }
 
 // Open opens a store by the name of its engine, as its settings say. An unknown name is Invalid,
-// else it is as adapter.Engine has it. Anyone may close the store at any time (wrap.Guard); what it
-// can do beside the contract is asked for with wrap.Ask.
+// else it is as adapter.Engine has it. Anyone may close the store at any time (wrap.Guard).
 func (es Engines) Open(ctx context.Context, name string, e adapter.Env) (andon.Store, error) {
 	of, err := es.Find(name)
 	if err != nil {

@@ -119,8 +119,8 @@ func (d *device) show(states *andon.StateSet) *andon.Device {
 // back starts again.
 func (d *device) live() []andon.Event {
 	retired := d.retiredAt()
-	behind := func(e *andon.Event) bool { return e.Time > retired }
-	live := lastWhile(d.entries, behind)
+	after := func(e *andon.Event) bool { return e.Time > retired }
+	live := lastWhile(d.entries, after)
 	if len(d.withdrawn) == 0 {
 		return live // almost always: copying all for each entry would take minutes
 	}
@@ -153,11 +153,11 @@ func (d *device) operator(newest andon.Event) andon.PersonID {
 	return newest.Operator
 }
 
-// escalated returns the newest escalation that stands for any of the entries.
+// escalated returns the newest escalation, not withdrawn, of any of the entries.
 func (d *device) escalated(incident []andon.Event) andon.Escalation {
 	var newest andon.Escalation
 	for i := range incident {
-		e := d.standing(&incident[i])
+		e := d.newestEscalation(&incident[i])
 		if e.To != "" && e.At >= newest.At { // of two at one instant, that of the later entry
 			newest = e
 		}
@@ -165,8 +165,8 @@ func (d *device) escalated(incident []andon.Event) andon.Escalation {
 	return newest
 }
 
-// standing returns the escalation record of an entry that counts: its newest.
-func (d *device) standing(e *andon.Event) andon.Escalation {
+// newestEscalation returns the escalation record of an entry that counts: its newest.
+func (d *device) newestEscalation(e *andon.Event) andon.Escalation {
 	records := d.escalations[entryID{e.Time, e.State}]
 	if len(records) == 0 {
 		return andon.Escalation{}
@@ -177,6 +177,6 @@ func (d *device) standing(e *andon.Event) andon.Escalation {
 // answer returns an entry as it is shown: with whom it is escalated to now.
 func (d *device) answer(e *andon.Event) andon.Event {
 	shown := *e
-	shown.EscalatedTo = d.standing(e).To
+	shown.EscalatedTo = d.newestEscalation(e).To
 	return shown
 }

@@ -21,14 +21,14 @@ type following struct {
 	came  []andon.Event            // in the write under way
 }
 
-// cause is the last entry of a write that made a difference, and what the device showed behind the
+// cause is the last entry of a write that made a difference, and what the device showed after the
 // newest that was looked at.
 type cause struct {
 	entry andon.EntryRef
 	shown *andon.Device
 }
 
-// write is within for what changes something: it tells the feed what came of it.
+// write is within for what changes something: it has the feed note what came of it.
 func (s *Store) write(
 	ctx context.Context, id andon.TenantID, kind andon.ChangeKind, do func(*tenant) error,
 ) error {
@@ -42,7 +42,7 @@ func (s *Store) write(
 	return err
 }
 
-// note looks at a device behind an entry.
+// note looks at a device after an entry.
 func (f *following) note(d *device, e *andon.Event) {
 	if f.shown == nil {
 		return
@@ -59,7 +59,7 @@ func (f *following) note(d *device, e *andon.Event) {
 	f.by[d.id] = c
 }
 
-// publish puts into the feed how the devices that were touched show since, and returns what tells
+// publish puts into the feed how the devices that were touched show since, and returns what wakes
 // those who wait.
 func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
 	touched := slices.Sorted(maps.Keys(t.touched))
@@ -124,7 +124,7 @@ func (s *Store) follow(ctx context.Context, id andon.TenantID) (f *following, er
 	return f, err
 }
 
-// Changes yields the changes of a tenant behind a position.
+// Changes yields the changes of a tenant after a position.
 func (s *Store) Changes(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {

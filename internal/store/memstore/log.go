@@ -10,7 +10,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Append keeps events; of two deliveries of one entry, the later stands.
+// Append keeps events; of two deliveries of one entry, the later is kept.
 func (s *Store) Append(
 	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
 ) error {
@@ -64,7 +64,7 @@ func (d *device) record(r andon.Escalation) {
 	d.changed()
 }
 
-// Escalate keeps an escalation record beside its entry, as the newest one.
+// Escalate keeps an escalation record of its entry, as the newest one.
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, r andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
@@ -77,7 +77,7 @@ func (s *Store) Escalate(
 			return err
 		}
 		records := d.escalations[entryID{e.Time, e.State}]
-		newest := d.standing(e)
+		newest := d.newestEscalation(e)
 		switch {
 		case slices.Contains(records, r):
 			kept = r

@@ -101,7 +101,7 @@ func list[T any](
 	})
 }
 
-// device returns what is kept of a device, making room for it where there is none.
+// device returns what is kept of a device, adding it where there is none.
 func (t *tenant) device(id andon.DeviceID) *device {
 	d, ok := t.devices[id]
 	if !ok {

@@ -40,7 +40,7 @@ func (s *Store) PutTenant(ctx context.Context, record andon.Tenant) (andon.Tenan
 		return andon.Tenant{}, err
 	}
 	ring := func() {}
-	defer func() { ring() }() // behind the lock
+	defer func() { ring() }() // after the lock is released
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	record, err := s.put(record)

@@ -23,9 +23,9 @@ type document struct {
 	Own
 }
 
-// Own is what a store keeps beside the settings.
+// Own is what a store keeps next to the settings.
 type Own struct {
-	// Place is what the tenant's rows are found by beside its id.
+	// Place is what the tenant's rows are found by, next to its id.
 	Place uint32 `json:"place,omitempty"`
 	// Generation counts how often states that had entries changed their severities, where what is
 	// stored depends on that. Former are those that devices may still be found by.

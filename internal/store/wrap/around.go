@@ -59,17 +59,17 @@ func each[T any](
 	ctx context.Context, a *around, method string, read func() iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		told := false // the reader knows how it ended
+		ended := false // the reader knows how it ended
 		err := a.do(ctx, method, func() error {
 			for value, err := range read() {
-				told = !yield(value, err) || err != nil
-				if told {
+				ended = !yield(value, err) || err != nil
+				if ended {
 					return err
 				}
 			}
 			return nil
 		})
-		if err != nil && !told {
+		if err != nil && !ended {
 			var none T
 			yield(none, err)
 		}

@@ -24,9 +24,9 @@ func Guard(s andon.Store) andon.Store {
 	return &around{next: s, hook: g.begin, shut: shut, open: open}
 }
 
-// patience is how long Close waits for calls under way. Their callers have ended them by then, if
+// maxWait is how long Close waits for calls under way. Their callers have ended them by then, if
 // they end at all.
-const patience = 10 * time.Second
+const maxWait = 10 * time.Second
 
 // guard counts the calls under way.
 type guard struct {
@@ -61,13 +61,13 @@ func (g *guard) shut(closeStore func() error) error {
 	if g.calls.Load() == 0 {
 		g.once.Do(func() { close(g.idle) })
 	}
-	t := time.NewTimer(patience)
+	t := time.NewTimer(maxWait)
 	defer t.Stop()
 	select {
 	case <-g.idle:
 		return closeStore()
 	case <-t.C:
 		return errors.New("close the store: a call under way did not end within " +
-			patience.String() + ", so the store is left as after a crash")
+			maxWait.String() + ", so the store is left as after a crash")
 	}
 }

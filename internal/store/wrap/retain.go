@@ -35,7 +35,7 @@ type retained struct {
 
 var _ andon.Store = (*retained)(nil)
 
-// now is the clock, which does not go back behind what was believed: nor does the horizon.
+// now is the clock, which does not go back before what was believed: nor does the horizon.
 func (r *retained) now() andon.Time {
 	believed := int64(r.believed())
 	for {
@@ -58,7 +58,7 @@ func (r *retained) horizon(ctx context.Context, tenant andon.TenantID) (andon.Ho
 	return record.Horizon(r.now()), nil
 }
 
-// list returns what read gives behind the horizon.
+// list returns what read gives after the horizon.
 func list[T any](
 	ctx context.Context, r *retained, tenant andon.TenantID,
 	read func(andon.Horizon) iter.Seq2[T, error],
