@@ -27,7 +27,7 @@ type Options struct {
 	Writers  int              // that append single events concurrently
 	Batch    int              // events of a batch
 	Duration time.Duration    // of each load
-	Kinds    []string         // of loads, beside the filling; empty: all
+	Kinds    []string         // of loads after the filling; empty: all
 	Escalate bool             // some warnings are escalated to a supervisor
 	Pause    time.Duration    // after a load that writes: targets finish background work
 	// Report is called with the progress of the run. It may be called concurrently and must return

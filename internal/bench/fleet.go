@@ -13,14 +13,14 @@ import (
 // attributes. One report in twenty has another state than the device's home, so that states change
 // as they do in a plant.
 type fleet struct {
-	devices   []andon.DeviceID // ascending
-	operators []andon.PersonID
-	weather   []andon.JSON // attributes
-	homes     []home
-	ranks     []int // which devices are at home in which state
-	order     []int // in which devices report one by one
-	past      int   // rounds before anything is measured
-	escalate  bool
+	devices    []andon.DeviceID // ascending
+	operators  []andon.PersonID
+	attributes []andon.JSON
+	homes      []home
+	ranks      []int // which devices are at home in which state
+	order      []int // in which devices report one by one
+	past       int   // rounds before anything is measured
+	escalate   bool
 }
 
 // home is a state that a known number of devices is in.
@@ -45,13 +45,13 @@ const (
 func newFleet(seed uint64, devices, rounds int) *fleet {
 	dice := rand.New(rand.NewPCG(seed, 0x62656e6368))
 	f := &fleet{
-		devices:   make([]andon.DeviceID, devices),
-		operators: make([]andon.PersonID, (devices-1)/devicesOfOperator+1),
-		weather:   make([]andon.JSON, 64),
-		homes:     homesOf(devices),
-		ranks:     dice.Perm(devices),
-		order:     dice.Perm(devices),
-		past:      busyRounds + rounds,
+		devices:    make([]andon.DeviceID, devices),
+		operators:  make([]andon.PersonID, (devices-1)/devicesOfOperator+1),
+		attributes: make([]andon.JSON, 64),
+		homes:      homesOf(devices),
+		ranks:      dice.Perm(devices),
+		order:      dice.Perm(devices),
+		past:       busyRounds + rounds,
 	}
 	for i := range f.devices {
 		f.devices[i] = andon.DeviceID(fmt.Sprintf("line-%02d/press-%07d", i*lines/devices, i))
@@ -59,8 +59,8 @@ func newFleet(seed uint64, devices, rounds int) *fleet {
 	for i := range f.operators {
 		f.operators[i] = andon.PersonID(fmt.Sprintf("operator-%04d", i))
 	}
-	for i := range f.weather {
-		f.weather[i] = andon.JSON(fmt.Sprintf(`{"line":"L%d","temperature":%.1f}`,
+	for i := range f.attributes {
+		f.attributes[i] = andon.JSON(fmt.Sprintf(`{"line":"L%d","temperature":%.1f}`,
 			dice.IntN(lines), 60+20*dice.Float64()))
 	}
 	return f
@@ -126,7 +126,7 @@ func (f *fleet) events(p Part) []andon.Event {
 				Device: f.devices[device], Time: f.timeOf(device, round),
 				State:      f.stateOf(device, round),
 				Operator:   f.operators[device/devicesOfOperator],
-				Attributes: f.weather[(device*7+round)%len(f.weather)],
+				Attributes: f.attributes[(device*7+round)%len(f.attributes)],
 			}
 			if e.State != "NORMAL" {
 				e.Message = "overheat"

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// histogram counts lengths of time in a bounded room: each power of two nanoseconds is divided into
+// histogram counts lengths of time in bounded memory: each power of two nanoseconds is divided into
 // as many parts, so that what is read back is within 1 % of what was counted. The idea is that of
 // HdrHistogram.
 type histogram struct {

@@ -12,12 +12,12 @@ type Piece struct {
 }
 
 // cluster works out a store on nodes of its own.
-func (s *sheet) cluster(of *Cluster) {
-	s.partitions(of)
+func (s *sheet) cluster(layout *Cluster) {
+	s.partitions(layout)
 	t := &s.in.Traffic
-	m := s.in.Measured.of(s.of.Store)
+	m := s.in.Measured.Stores[s.result.Store]
 	var requests float64
-	for _, w := range of.Writes {
+	for _, w := range layout.Writes {
 		often := t.often(w.Per)
 		if often == 0 {
 			continue
@@ -25,16 +25,16 @@ func (s *sheet) cluster(of *Cluster) {
 		requests += s.note("requests to "+w.Table, often*w.Requests, "a second",
 			"%s %ss a second x %s", show(often), w.Per, show(w.Requests))
 	}
-	for name, n := range of.ReadRequests {
-		requests += t.Questions[name] * n
+	for name, n := range layout.ReadRequests {
+		requests += t.Queries[name] * n
 	}
 	each := s.take(m["request_cpu"])
 	busy := s.note("busy processors of all nodes", requests*t.Peak*each/1e6*float64(t.Replication),
 		"processors", "%s requests/s x peak %s x %s µs x %d replicas", show(requests),
 		show(t.Peak), show(each), t.Replication)
 	disk := s.keptBytes(m["event_bytes"], m["message_byte"],
-		float64(of.ReadingBytes)) * float64(t.Replication)
-	s.of.Disk = s.note("on the disks of all nodes", disk, "bytes", "x %d replicas", t.Replication)
+		float64(layout.ReadingBytes)) * float64(t.Replication)
+	s.result.Disk = s.note("on the disks of all nodes", disk, "bytes", "x %d replicas", t.Replication)
 	s.nodes(busy, disk)
 }
 
@@ -57,11 +57,11 @@ func (s *sheet) keptBytes(measured, each Measurement, reading float64) float64 {
 	return kept
 }
 
-// partitions looks at how large each table's partitions become.
-func (s *sheet) partitions(of *Cluster) {
+// partitions works out how large the partitions of each table become.
+func (s *sheet) partitions(layout *Cluster) {
 	t := &s.in.Traffic
-	for _, p := range of.Partitions {
-		rows := p.Rows * s.sharing(&p) / s.keysOf(&p, of.MostRows)
+	for _, p := range layout.Partitions {
+		rows := p.Rows * s.sharing(&p) / s.keysOf(&p, layout.MostRows)
 		if p.Hours > 0 {
 			every := t.Interval
 			if p.Readings {
@@ -74,13 +74,13 @@ func (s *sheet) partitions(of *Cluster) {
 		}
 		piece := Piece{Table: p.Table, Rows: rows, Bytes: rows * float64(p.Bytes)}
 		piece.Of = [...]string{"device", "operator", "state", "tenant"}[p.Sharing]
-		piece.Fits = rows <= of.MostRows && piece.Bytes <= of.MostBytes
+		piece.Fits = rows <= layout.MostRows && piece.Bytes <= layout.MostBytes
 		if !piece.Fits {
 			s.fails("a partition of %s would have %s rows and %s MB; %s rows or %s MB are the most",
-				p.Table, show(rows), show(piece.Bytes/1e6), show(of.MostRows),
-				show(of.MostBytes/1e6))
+				p.Table, show(rows), show(piece.Bytes/1e6), show(layout.MostRows),
+				show(layout.MostBytes/1e6))
 		}
-		s.of.Pieces = append(s.of.Pieces, piece)
+		s.result.Pieces = append(s.result.Pieces, piece)
 		s.note("rows of a partition of "+p.Table, rows, "rows", "by %s, %d bytes each", piece.Of,
 			p.Bytes)
 	}
@@ -120,7 +120,7 @@ func (s *sheet) nodes(busy, disk float64) {
 	g, r := s.in.Measured.Guide, s.in.Region
 	replicas := float64(s.in.Traffic.Replication)
 	cpu, used, most := s.take(g["node_cpu"]), s.take(g["node_disk"]), s.take(g["most_nodes"])
-	servers, beside := s.servers()
+	servers, machines := s.servers()
 	if len(r.Nodes.List) == 0 || servers == nil {
 		s.remark("%s has no price of machines: add it with a file of prices", r.Name)
 		return
@@ -135,11 +135,11 @@ func (s *sheet) nodes(busy, disk float64) {
 		cost := s.note("nodes of "+kind.Name, n*kind.Hour.Value*monthHours, "$ a month",
 			"%s x $%g x %d h", show(n), kind.Hour.Value, monthHours)
 		if n <= most && cost < best {
-			best, way, s.of.Nodes = cost, show(n)+" "+kind.Name, int(n)
+			best, way, s.result.Nodes = cost, show(n)+" "+kind.Name, int(n)
 		}
 	}
 	if way != "" {
-		s.way(way+beside, best+*servers)
+		s.way(way+machines, best+*servers)
 		return
 	}
 	s.fails("more than %s nodes are needed", show(most))

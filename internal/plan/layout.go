@@ -26,7 +26,7 @@ type Layout struct {
 	// Survives says that the store goes on while one of its machines is down.
 	Survives   bool
 	NoReadings bool // it does not keep readings
-	// Unserved are the questions that it does not answer.
+	// Unserved are the queries that it does not answer.
 	Unserved []string
 	Notes    []string
 	Metered  *Metered
@@ -38,7 +38,7 @@ type Layout struct {
 type Per int
 
 // What a write belongs to. A change is an event with another state than the device had: what
-// belongs to it is written beside what belongs to the event.
+// belongs to it is written next to what belongs to the event.
 const (
 	PerEvent Per = iota
 	PerChange
@@ -67,8 +67,8 @@ const (
 
 // Metered is a store that is paid for by what is written, read and kept.
 type Metered struct {
-	Writes    []ItemWrite
-	Questions map[string][]ItemRead // by the name of a question
+	Writes  []ItemWrite
+	Queries map[string][]ItemRead // by the name of a query
 	// KeyUnits is how many write units a second one partition key takes.
 	KeyUnits float64
 	// Places are all tables and indexes, which are provided for also where nothing uses them, with
@@ -123,7 +123,7 @@ func placeOf(table, index string) string {
 	return table + "/" + index
 }
 
-// ItemRead is what a question reads of a table or an index: so many calls, each of items of so many
+// ItemRead is what a query reads of a table or an index: so many calls, each of items of so many
 // bytes each.
 type ItemRead struct {
 	Table, Index string
@@ -149,7 +149,7 @@ type Cluster struct {
 	ReadingBytes int
 	// Partition limits of the store's designs.
 	MostRows, MostBytes float64
-	ReadRequests        map[string]float64 // requests of a question, by its name
+	ReadRequests        map[string]float64 // requests of a query, by its name
 }
 
 // RowWrite is a request of rows to the cluster.

@@ -2,13 +2,15 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 )
 
 // machine works out an embedded store: one machine with one disk.
-func (s *sheet) machine(of *Machine) {
+func (s *sheet) machine(layout *Machine) {
 	t := &s.in.Traffic
-	m, g := s.in.Measured.of(s.of.Store), s.in.Measured.Guide
+	m, g := s.in.Measured.Stores[s.result.Store], s.in.Measured.Guide
 	reading := 0.0
 	if t.ReadingsEvery > 0 {
 		reading = s.note("a reading on the disk", s.take(m["reading_bytes"])/m["reading_bytes"].Of*
@@ -16,13 +18,13 @@ func (s *sheet) machine(of *Machine) {
 			show(m["reading_bytes"].Of), t.Metrics)
 	}
 	disk := s.keptBytes(m["event_bytes"], m["message_byte"], reading)
-	disk = s.note("the disk", disk*(1+s.take(g["compaction"]))+float64(of.Reserve), "bytes",
+	disk = s.note("the disk", disk*(1+s.take(g["compaction"]))+float64(layout.Reserve), "bytes",
 		"%s bytes, %g of it for compaction, and a reserve of %s MiB", show(disk),
-		g["compaction"].Value, show(float64(of.Reserve)/mib))
-	s.of.Disk = disk
-	memory := s.note("memory", s.take(g["base_memory"])+float64(of.Cache)+s.take(m["head_memory"])+
+		g["compaction"].Value, show(float64(layout.Reserve)/mib))
+	s.result.Disk = disk
+	memory := s.note("memory", s.take(g["base_memory"])+float64(layout.Cache)+s.take(m["head_memory"])+
 		float64(t.Devices)*s.take(m["device_memory"]), "bytes",
-		"the program, a cache of %s MiB, the head, and %s devices", show(float64(of.Cache)/mib),
+		"the program, a cache of %s MiB, the head, and %s devices", show(float64(layout.Cache)/mib),
 		show(float64(t.Devices)))
 	busy := s.work()
 	most := s.ordered(m)
@@ -52,11 +54,11 @@ func (s *sheet) work() float64 {
 		t.Batch)
 	peak := (t.events() + t.readings()) * t.Peak
 	asked := 0.0
-	for name, often := range t.Questions {
-		asked += often * t.Peak * m["ask_"+name].Value
+	for _, name := range slices.Sorted(maps.Keys(t.Queries)) { // a sum of a map differs each time
+		asked += t.Queries[name] * t.Peak * m["ask_"+name].Value
 	}
 	return s.note("busy processors", (peak*each+asked)/1e6, "processors",
-		"%s entries/s at the peak x %s µs, and %s µs/s for questions", show(peak), show(each),
+		"%s entries/s at the peak x %s µs, and %s µs/s for queries", show(peak), show(each),
 		show(asked))
 }
 
@@ -77,7 +79,7 @@ func (s *sheet) oneMachine(busy, memory, disk float64) {
 		if busy > float64(kind.Cores)*share || memory > kind.MemoryGiB*gib {
 			continue
 		}
-		s.of.Servers = 1
+		s.result.Servers = 1
 		cost := s.note("a machine", kind.Hour.Value*monthHours, "$ a month", "%s: $%g x %d h",
 			kind.Name, kind.Hour.Value, monthHours)
 		cost += s.note("its disk", gb*r.Disk.GB.Value, "$ a month", "%s GB x $%g", show(gb),
@@ -90,8 +92,9 @@ func (s *sheet) oneMachine(busy, memory, disk float64) {
 		"are used", show(busy), show(memory/gib), largest.Name, share)
 }
 
-// servers is what the machines cost that Andon runs on beside a store elsewhere: two at least, so
-// that one may be down. nil where the region has no price of machines. name is what they are.
+// servers returns the cost of the machines that Andon runs on in front of a store elsewhere: two at
+// least, so that one may be down. cost is nil where the region has no price of machines. name says
+// what they are.
 func (s *sheet) servers() (cost *float64, name string) {
 	t := &s.in.Traffic
 	r, g := s.in.Region, s.in.Measured.Guide
@@ -115,7 +118,7 @@ func (s *sheet) servers() (cost *float64, name string) {
 		s.fails("%s GB of memory for counts are more than any machine has", show(memory/gib))
 		return nil, ""
 	}
-	s.of.Servers = int(number)
+	s.result.Servers = int(number)
 	s.note("machines of Andon", best, "$ a month",
 		"%s of %s: %s busy processors, %g of each used, and one more; at least two", show(number),
 		name, show(busy), share)

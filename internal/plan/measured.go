@@ -29,6 +29,3 @@ type Measurement struct {
 func ReadMeasured() (m Measured, err error) {
 	return m, readYAML("measured.yaml", measuredText, &m)
 }
-
-// of are the figures of a store.
-func (m *Measured) of(store string) map[string]Measurement { return m.Stores[store] }

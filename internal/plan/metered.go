@@ -35,8 +35,8 @@ type Operation struct {
 // meter adds up what tables and indexes take.
 type meter struct {
 	*sheet
-	of    *Metered
-	parts map[string]*Part
+	layout *Metered
+	parts  map[string]*Part
 }
 
 func (m *meter) part(name string) *Part {
@@ -49,27 +49,27 @@ func (m *meter) part(name string) *Part {
 }
 
 // metered works out a store that is paid for by units.
-func (s *sheet) metered(of *Metered) {
-	m := &meter{s, of, map[string]*Part{}}
-	for _, place := range of.Places {
+func (s *sheet) metered(layout *Metered) {
+	m := &meter{s, layout, map[string]*Part{}}
+	for _, place := range layout.Places {
 		m.part(place)
 	}
-	for i := range of.Writes {
-		m.write(&of.Writes[i])
+	for i := range layout.Writes {
+		m.write(&layout.Writes[i])
 	}
 	m.keep()
-	for _, name := range slices.Sorted(maps.Keys(s.in.Traffic.Questions)) {
+	for _, name := range slices.Sorted(maps.Keys(s.in.Traffic.Queries)) {
 		m.ask(name)
 	}
 	m.operations()
 	for _, name := range slices.Sorted(maps.Keys(m.parts)) {
 		m.scale(m.parts[name])
-		s.of.Parts = append(s.of.Parts, *m.parts[name])
+		s.result.Parts = append(s.result.Parts, *m.parts[name])
 	}
 	m.pay()
 }
 
-// write adds the units of a write, and looks at how many one partition key takes.
+// write adds the units of a write, and checks how many one partition key takes.
 func (m *meter) write(w *ItemWrite) {
 	n := w.Units()
 	if n == 0 || w.Per == PerDevice {
@@ -82,9 +82,9 @@ func (m *meter) write(w *ItemWrite) {
 	m.part(w.Place()).Writes += often * n
 	peak := often * t.Peak * w.KeyUnits()
 	keys := m.keys(w)
-	if peak/keys > m.of.KeyUnits*(1+1e-9) { // a difference of less is from rounding
+	if peak/keys > m.layout.KeyUnits*(1+1e-9) { // a difference of less is from rounding
 		m.fails("at the peak, %s would take %s units a second of one partition key, and %s is the "+
-			"most", w.Place(), show(math.Ceil(peak/keys)), show(m.of.KeyUnits))
+			"most", w.Place(), show(math.Ceil(peak/keys)), show(m.layout.KeyUnits))
 	}
 }
 
@@ -104,13 +104,13 @@ func howUnits(w *ItemWrite) string {
 func (m *meter) operations() {
 	t, price := &m.in.Traffic, m.in.Region.OnDemand
 	add := func(name string, writes, reads float64) {
-		m.sheet.of.Operations = append(m.sheet.of.Operations, Operation{
+		m.sheet.result.Operations = append(m.sheet.result.Operations, Operation{
 			name, writes, reads, writes*price.Write.Value + reads*price.Read.Value,
 		})
 	}
 	var per [PerReading + 1]float64
-	for i := range m.of.Writes {
-		if w := &m.of.Writes[i]; w.Per <= PerReading {
+	for i := range m.layout.Writes {
+		if w := &m.layout.Writes[i]; w.Per <= PerReading {
 			per[w.Per] += w.Units()
 		}
 	}
@@ -119,12 +119,12 @@ func (m *meter) operations() {
 	if t.ReadingsEvery > 0 {
 		add("a reading", per[PerReading], 0)
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.of.Questions)) {
+	for _, name := range slices.Sorted(maps.Keys(m.layout.Queries)) {
 		reads := 0.0
-		for _, r := range m.of.Questions[name] {
+		for _, r := range m.layout.Queries[name] {
 			reads += r.Units()
 		}
-		add(QuestionNames()[name], 0, reads)
+		add(QueryNames()[name], 0, reads)
 	}
 }
 
@@ -145,8 +145,8 @@ func (m *meter) keys(w *ItemWrite) float64 {
 // keep adds up what is stored.
 func (m *meter) keep() {
 	t := &m.in.Traffic
-	for i := range m.of.Writes {
-		w := &m.of.Writes[i]
+	for i := range m.layout.Writes {
+		w := &m.layout.Writes[i]
 		size := float64(w.After + overhead)
 		var items float64
 		switch {
@@ -155,26 +155,26 @@ func (m *meter) keep() {
 			m.note("items in "+w.Place(), items, "items", "one a device, of %d bytes and %d",
 				w.After, overhead)
 		case w.Kept && w.After > 0:
-			days := t.kept(w.Per) + m.of.DeletedAfter
+			days := t.kept(w.Per) + m.layout.DeletedAfter
 			items = t.often(w.Per) * daySeconds * days
 			m.note("items in "+w.Place(), items, "items", "%s/s x 86,400 x (%s + %s) days, of %d "+
 				"bytes and %d", show(t.often(w.Per)), show(t.kept(w.Per)),
-				show(m.of.DeletedAfter), w.After, overhead)
+				show(m.layout.DeletedAfter), w.After, overhead)
 		}
 		m.part(w.Place()).Bytes += items * size
-		m.sheet.of.Disk += items * size
+		m.sheet.result.Disk += items * size
 	}
 }
 
-// ask adds what a question reads.
+// ask adds what a query reads.
 func (m *meter) ask(name string) {
-	often := m.in.Traffic.Questions[name]
+	often := m.in.Traffic.Queries[name]
 	if often == 0 {
 		return
 	}
-	for _, r := range m.of.Questions[name] {
+	for _, r := range m.layout.Queries[name] {
 		place := placeOf(r.Table, r.Index)
-		n := m.note("reading "+place+" for "+QuestionNames()[name], r.Units(), "units",
+		n := m.note("reading "+place+" for "+QueryNames()[name], r.Units(), "units",
 			"%s, each %s items of %d bytes, x %g", calls(r.Calls), show(r.Items), r.Bytes,
 			float64(r.Consistency))
 		m.part(place).Reads += often * n
@@ -192,21 +192,21 @@ func calls(n float64) string {
 func (m *meter) scale(p *Part) {
 	provision := func(name string, units, least float64) float64 {
 		least = max(1, least)
-		return m.note(name, max(least, math.Ceil(units/m.of.Scaled)), "units",
-			"%s / %g, at least %g", show(units), m.of.Scaled, least)
+		return m.note(name, max(least, math.Ceil(units/m.layout.Scaled)), "units",
+			"%s / %g, at least %g", show(units), m.layout.Scaled, least)
 	}
-	p.ScaledWrites = provision("provisioned write units of "+p.Name, p.Writes, m.of.LeastWrite)
-	p.ScaledReads = provision("provisioned read units of "+p.Name, p.Reads, m.of.LeastRead)
-	if peak := p.Writes * m.in.Traffic.Peak; peak > m.of.TableUnits {
+	p.ScaledWrites = provision("provisioned write units of "+p.Name, p.Writes, m.layout.LeastWrite)
+	p.ScaledReads = provision("provisioned read units of "+p.Name, p.Reads, m.layout.LeastRead)
+	if peak := p.Writes * m.in.Traffic.Peak; peak > m.layout.TableUnits {
 		m.remark("%s takes %s write units a second at the peak; a table has at most %s unless the "+
-			"provider raises its quota", p.Name, show(peak), show(m.of.TableUnits))
+			"provider raises its quota", p.Name, show(peak), show(m.layout.TableUnits))
 	}
 }
 
 // pay works out what each way to pay costs.
 func (m *meter) pay() {
 	var writes, reads, scaledWrites, scaledReads float64
-	for _, p := range m.sheet.of.Parts {
+	for _, p := range m.sheet.result.Parts {
 		writes, reads = writes+p.Writes, reads+p.Reads
 		scaledWrites += p.ScaledWrites
 		scaledReads += p.ScaledReads
@@ -214,33 +214,33 @@ func (m *meter) pay() {
 	m.note("write units", writes, "a second", "of all tables and indexes")
 	m.note("read units", reads, "a second", "of all tables and indexes")
 	r := m.in.Region
-	servers, beside := m.servers()
+	servers, machines := m.servers()
 	if servers == nil {
 		m.remark("without the machines that Andon itself runs on: %s has no price of machines",
 			r.Name)
 	}
-	storage := m.note("storage", m.sheet.of.Disk/gib*r.Storage.GB.Value, "$ a month",
-		"%s GB x $%g", show(m.sheet.of.Disk/gib), r.Storage.GB.Value) + value(servers)
-	if !r.Storage.has() {
+	storage := m.note("storage", m.sheet.result.Disk/gib*r.Storage.GB.Value, "$ a month",
+		"%s GB x $%g", show(m.sheet.result.Disk/gib), r.Storage.GB.Value) + value(servers)
+	if !r.Storage.priced() {
 		return
 	}
-	if r.OnDemand.has() {
+	if r.OnDemand.priced() {
 		w := m.note("writing, on demand", writes*monthSeconds/1e6*r.OnDemand.Write.Value,
 			"$ a month", "%s units/s x %d s / 1,000,000 x $%g", show(writes), monthSeconds,
 			r.OnDemand.Write.Value)
 		rd := m.note("reading, on demand", reads*monthSeconds/1e6*r.OnDemand.Read.Value,
 			"$ a month", "%s units/s x %d s / 1,000,000 x $%g", show(reads), monthSeconds,
 			r.OnDemand.Read.Value)
-		m.way("on demand"+beside, w+rd+storage)
+		m.way("on demand"+machines, w+rd+storage)
 	}
-	if r.Provisioned.has() {
+	if r.Provisioned.priced() {
 		w := m.note("writing, provisioned", scaledWrites*monthHours*r.Provisioned.Write.Value,
 			"$ a month", "%s units x %d h x $%g", show(scaledWrites), monthHours,
 			r.Provisioned.Write.Value)
 		rd := m.note("reading, provisioned", scaledReads*monthHours*r.Provisioned.Read.Value,
 			"$ a month", "%s units x %d h x $%g", show(scaledReads), monthHours,
 			r.Provisioned.Read.Value)
-		m.way("provisioned"+beside, w+rd+storage)
+		m.way("provisioned"+machines, w+rd+storage)
 	}
 }
 

@@ -59,7 +59,7 @@ type Result struct {
 	Cost   float64 `json:"cost_month"` // of the cheapest of Ways
 	Way    string  `json:"way"`
 	Ways   []Way   `json:"ways"`
-	// Operations are what one event, reading or question costs in units.
+	// Operations are what one event, reading or query costs in units.
 	Operations []Operation `json:"operations,omitempty"`
 	Parts      []Part      `json:"parts,omitempty"`
 	Pieces     []Piece     `json:"partitions,omitempty"`
@@ -97,13 +97,13 @@ type Figure struct {
 
 // sheet is where a result is worked out.
 type sheet struct {
-	in *Input
-	of Result
+	in     *Input
+	result Result
 }
 
 // note writes down a figure, and returns it.
 func (s *sheet) note(name string, value float64, unit, how string, args ...any) float64 {
-	s.of.Figures = append(s.of.Figures, Figure{
+	s.result.Figures = append(s.result.Figures, Figure{
 		Name: name, Value: value, Unit: unit, How: fmt.Sprintf(how, args...),
 	})
 	return value
@@ -111,7 +111,7 @@ func (s *sheet) note(name string, value float64, unit, how string, args ...any) 
 
 // take writes down a measured figure, and returns it.
 func (s *sheet) take(m Measurement) float64 {
-	s.of.Figures = append(s.of.Figures, Figure{
+	s.result.Figures = append(s.result.Figures, Figure{
 		Name: m.What, Value: m.Value, Unit: m.Unit, How: "measured", Measured: m.Measured,
 	})
 	return m.Value
@@ -119,17 +119,17 @@ func (s *sheet) take(m Measurement) float64 {
 
 // fails says what is in the way.
 func (s *sheet) fails(format string, args ...any) {
-	s.of.Why = append(s.of.Why, fmt.Sprintf(format, args...))
+	s.result.Why = append(s.result.Why, fmt.Sprintf(format, args...))
 }
 
 func (s *sheet) remark(format string, args ...any) {
-	s.of.Notes = append(s.of.Notes, fmt.Sprintf(format, args...))
+	s.result.Notes = append(s.result.Notes, fmt.Sprintf(format, args...))
 }
 
 // way adds a way to pay.
 func (s *sheet) way(name string, cost float64) {
-	s.of.Ways = append(s.of.Ways, Way{name, cost})
-	s.of.Priced = true
+	s.result.Ways = append(s.result.Ways, Way{name, cost})
+	s.result.Priced = true
 }
 
 // Make works out a plan.
@@ -155,15 +155,15 @@ func Make(in Input) Plan {
 
 // result works out what one layout needs.
 func (in *Input) result(l *Layout) Result {
-	s := &sheet{in: in, of: Result{
+	s := &sheet{in: in, result: Result{
 		Store: l.Store, Layout: l.Name, Survives: l.Survives, Notes: l.Notes,
 	}}
 	if in.Traffic.ReadingsEvery > 0 && l.NoReadings {
 		s.fails("it keeps no readings")
 	}
 	for _, name := range l.Unserved {
-		if in.Traffic.Questions[name] > 0 {
-			s.fails("it does not serve %s", QuestionNames()[name])
+		if in.Traffic.Queries[name] > 0 {
+			s.fails("it does not serve %s", QueryNames()[name])
 		}
 	}
 	if in.Traffic.Survive && !l.Survives {
@@ -177,7 +177,7 @@ func (in *Input) result(l *Layout) Result {
 	case l.Machine != nil:
 		s.machine(l.Machine)
 	}
-	r := s.of
+	r := s.result
 	r.Holds = len(r.Why) == 0
 	if len(r.Ways) > 0 {
 		best := slices.MinFunc(r.Ways, func(a, b Way) int { return cmp.Compare(a.Cost, b.Cost) })
@@ -191,16 +191,16 @@ func cheapest(all []Result, of func(*Result) bool) int {
 	best := -1
 	for i := range all {
 		r := &all[i]
-		if r.Holds && r.Priced && of(r) && (best < 0 || r.before(&all[best])) {
+		if r.Holds && r.Priced && of(r) && (best < 0 || r.better(&all[best])) {
 			best = i
 		}
 	}
 	return best
 }
 
-// before reports whether a result is better than another: it costs less, or the same and holds more
+// better reports whether a result is better than another: it costs less, or the same and holds more
 // devices, or there is less to say about it.
-func (r *Result) before(o *Result) bool {
+func (r *Result) better(o *Result) bool {
 	return cmp.Or(cmp.Compare(r.Cost, o.Cost), cmp.Compare(o.Most, r.Most),
 		cmp.Compare(len(r.Notes), len(o.Notes))) < 0
 }

@@ -26,7 +26,7 @@ func input(t *testing.T) Input {
 			Devices: 10_000, Interval: 5 * time.Minute, EventBytes: 300, Changes: 0.1,
 			Metrics: 3, Retention: 30 * 24 * time.Hour, ReadingsRetention: 30 * 24 * time.Hour,
 			Peak: 3, Batch: 1, DevicesOfOperator: 100, LargestState: 0.95, Tenants: 1,
-			Replication: 3, Questions: map[string]float64{},
+			Replication: 3, Queries: map[string]float64{},
 		},
 		Measured: measured, Region: region,
 		Layouts: []Layout{
@@ -51,7 +51,7 @@ func input(t *testing.T) Input {
 func TestRates(t *testing.T) {
 	in := input(t)
 	in.Traffic.Devices, in.Traffic.Interval = 10_000, time.Second
-	in.Traffic.Questions[AskLog] = 2
+	in.Traffic.Queries[AskLog] = 2
 	p := Make(in)
 	got := p.Rates[0]
 	want := Rate{"events", 10_000, 30_000, 864e6, 26_280e6}
@@ -62,7 +62,7 @@ func TestRates(t *testing.T) {
 		t.Errorf("%g changes a second, want 1,000", got)
 	}
 	if got := p.Rates[len(p.Rates)-1]; got.Second != 2 || got.Day != 172_800 {
-		t.Errorf("questions: %+v", got)
+		t.Errorf("queries: %+v", got)
 	}
 }
 

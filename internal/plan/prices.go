@@ -39,7 +39,7 @@ type Region struct {
 	Disk        Disk        `yaml:"disk"`
 }
 
-// Origin is where prices are from. Note is beside them in the list of sources.
+// Origin is where prices are from.
 type Origin struct {
 	Source string `yaml:"source"`
 	Date   Date   `yaml:"date"`
@@ -80,21 +80,21 @@ type Machinery struct {
 	Hour      Price   `yaml:"hour"`
 }
 
-// Disk is the price of a GB of a disk beside a machine, and how large one can be.
+// Disk is the price of a GB of a disk of a machine, and how large one can be.
 type Disk struct {
 	Origin `yaml:",inline"`
 	GB     Price   `yaml:"gb_month"`
 	MostGB float64 `yaml:"most_gb"`
 }
 
-func (o OnDemand) has() bool    { return o.Write.Value > 0 }
-func (p Provisioned) has() bool { return p.Write.Value > 0 }
-func (s Storage) has() bool     { return s.GB.Value > 0 }
+func (o OnDemand) priced() bool    { return o.Write.Value > 0 }
+func (p Provisioned) priced() bool { return p.Write.Value > 0 }
+func (s Storage) priced() bool     { return s.GB.Value > 0 }
 
 // Price is an amount of dollars above 0.
 type Price struct{ Value float64 }
 
-// UnmarshalYAML is of yaml.Unmarshaler.
+// UnmarshalYAML implements yaml.Unmarshaler.
 func (p *Price) UnmarshalYAML(n *yaml.Node) error {
 	err := n.Decode(&p.Value)
 	if err != nil || p.Value <= 0 || math.IsInf(p.Value, 0) || math.IsNaN(p.Value) {
@@ -106,7 +106,7 @@ func (p *Price) UnmarshalYAML(n *yaml.Node) error {
 // Date is a day.
 type Date struct{ time.Time }
 
-// UnmarshalYAML is of yaml.Unmarshaler.
+// UnmarshalYAML implements yaml.Unmarshaler.
 func (d *Date) UnmarshalYAML(n *yaml.Node) (err error) {
 	if d.Time, err = time.Parse(time.DateOnly, n.Value); err != nil {
 		return fmt.Errorf("line %d: %q is not a date of the form 2026-05-13", n.Line, n.Value)
@@ -141,13 +141,13 @@ func (r *Region) check() error {
 		Origin
 		whole, part bool
 	}{
-		{"on_demand", r.OnDemand.Origin, r.OnDemand.has() && r.OnDemand.Read.Value > 0,
+		{"on_demand", r.OnDemand.Origin, r.OnDemand.priced() && r.OnDemand.Read.Value > 0,
 			r.OnDemand != OnDemand{}},
 		{"provisioned", r.Provisioned.Origin,
-			r.Provisioned.has() && r.Provisioned.Read.Value > 0, r.Provisioned != Provisioned{}},
-		{"storage", r.Storage.Origin, r.Storage.has(), r.Storage != Storage{}},
-		{"machines", r.Machines.Origin, r.Machines.whole(false), len(r.Machines.List) > 0},
-		{"nodes", r.Nodes.Origin, r.Nodes.whole(true), len(r.Nodes.List) > 0},
+			r.Provisioned.priced() && r.Provisioned.Read.Value > 0, r.Provisioned != Provisioned{}},
+		{"storage", r.Storage.Origin, r.Storage.priced(), r.Storage != Storage{}},
+		{"machines", r.Machines.Origin, r.Machines.complete(false), len(r.Machines.List) > 0},
+		{"nodes", r.Nodes.Origin, r.Nodes.complete(true), len(r.Nodes.List) > 0},
 		{"disk", r.Disk.Origin, r.Disk.GB.Value > 0 && r.Disk.MostGB > 0, r.Disk != Disk{}},
 	}
 	for _, g := range groups {
@@ -165,7 +165,7 @@ func (r *Region) check() error {
 	return nil
 }
 
-func (m *Machines) whole(disks bool) bool {
+func (m *Machines) complete(disks bool) bool {
 	for _, kind := range m.List {
 		if kind.Name == "" || kind.Cores <= 0 || kind.MemoryGiB <= 0 || kind.Hour.Value <= 0 ||
 			disks && kind.DiskGB <= 0 {
@@ -218,13 +218,13 @@ func (p Prices) Over(other Prices) Prices {
 }
 
 func (r *Region) take(over *Region) {
-	if over.OnDemand.has() {
+	if over.OnDemand.priced() {
 		r.OnDemand = over.OnDemand
 	}
-	if over.Provisioned.has() {
+	if over.Provisioned.priced() {
 		r.Provisioned = over.Provisioned
 	}
-	if over.Storage.has() {
+	if over.Storage.priced() {
 		r.Storage = over.Storage
 	}
 	if len(over.Machines.List) > 0 {

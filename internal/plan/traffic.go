@@ -23,13 +23,13 @@ type Traffic struct {
 	DevicesOfOperator int           `json:"devices_of_operator"`
 	LargestState      float64       `json:"largest_state"` // share of the devices that are in it
 	Tenants           int           `json:"tenants"`
-	// Questions are how often each is asked a second.
-	Questions   map[string]float64 `json:"questions"`
+	// Queries are how often each is asked a second.
+	Queries     map[string]float64 `json:"queries"`
 	Replication int                `json:"replication"` // of a cluster
 	Survive     bool               `json:"survive"`     // the store goes on while a machine is down
 }
 
-// The questions.
+// The queries.
 const (
 	AskDevice   = "device"   // what a device shows
 	AskLog      = "log"      // the last 100 entries of a device
@@ -38,8 +38,8 @@ const (
 	AskReading  = "reading"  // the newest reading of a device
 )
 
-// QuestionNames are the names of all questions, with what each asks.
-func QuestionNames() map[string]string {
+// QueryNames are the names of all queries, with what each asks.
+func QueryNames() map[string]string {
 	return map[string]string{
 		AskDevice: "what a device shows", AskLog: "the last 100 entries of a device",
 		AskList: "the first 100 devices in a state", AskOperator: "100 entries of an operator",
@@ -67,8 +67,8 @@ func (t *Traffic) rates() []Rate {
 		t.rate("changes of state", t.events()*t.Changes),
 		t.rate("readings", t.readings()),
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Questions)) {
-		all = append(all, t.rate("questions: "+QuestionNames()[name], t.Questions[name]))
+	for _, name := range slices.Sorted(maps.Keys(t.Queries)) {
+		all = append(all, t.rate("queries: "+QueryNames()[name], t.Queries[name]))
 	}
 	return all
 }

@@ -227,7 +227,7 @@ func TestMessagesSayWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// TestEscalationsNameEntries: who escalates is assigned, and what is escalated has arrived.
+// TestEscalationsNameEntries: the person who escalates is assigned, and the entry has arrived.
 func TestEscalationsNameEntries(t *testing.T) {
 	f := simulate.New(simulate.Options{Seed: 10, Start: start, Devices: 200})
 	there, escalated := map[andon.EventKey]bool{}, map[andon.EventKey]bool{}

@@ -12,7 +12,7 @@ type line struct {
 	cause       *cause // of the storm
 }
 
-// roster is who works, by shift: night, day, evening.
+// roster is the person who works, by shift: night, day, evening.
 type roster [3]andon.PersonID
 
 // newLines returns the lines. An operator looks after two of them, a supervisor after four.
@@ -50,9 +50,9 @@ const (
 	longestStorm  = 6
 )
 
-// weather begins and ends the storms of a line, in which most of its machines fail together and for
+// storms begins and ends the storms of a line, in which most of its machines fail together and for
 // the same reason: a power dip, a bad batch of material.
-func (f *Fleet) weather(l *line) {
+func (f *Fleet) storms(l *line) {
 	if l.storm > 0 {
 		l.storm--
 		return

@@ -48,8 +48,8 @@ func levels() [5]level {
 const (
 	troubleOneIn  = 400
 	stormyOneIn   = 3  // while its line has a storm
-	mendsOneIn    = 16 // by itself
-	mendedOneIn   = 6  // by its operator
+	recoversOneIn = 16 // by itself
+	fixedOneIn    = 6  // by its operator
 	helpedOneIn   = 3  // with a supervisor's help
 	silenceOneIn  = 1500
 	backlogOneIn  = 2 // of the silences
@@ -110,7 +110,7 @@ func (f *Fleet) fare(m *machine) {
 		f.trouble(m, m.line.cause, sudden)
 	case m.cause == nil && f.chance(troubleOneIn):
 		f.trouble(m, f.anyCause(), creeping)
-	case m.cause != nil && !storm && f.chance(m.care.mending()):
+	case m.cause != nil && !storm && f.chance(m.care.recovery()):
 		m.cause, m.goal, m.pace = nil, m.usual, easing
 	}
 }

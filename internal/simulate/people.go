@@ -21,23 +21,23 @@ type care struct {
 	raised     sighting       // which entry was
 }
 
-// mending returns in one of how many rounds a trouble ends.
-func (c *care) mending() int {
+// recovery returns in one of how many rounds a trouble ends.
+func (c *care) recovery() int {
 	switch {
 	case c.supervisor != "":
 		return helpedOneIn
 	case c.operator != "":
-		return mendedOneIn
+		return fixedOneIn
 	}
-	return mendsOneIn
+	return recoversOneIn
 }
 
 const (
-	noticedOneIn = 2 // rounds in trouble
-	normalRounds = 2 // of a device that is normal again before its operator leaves it
-	patience     = 3 // rounds before an operator escalates
-	graveLevel   = 3 // from which on
-	easyLevel    = 1 // at which an escalation is withdrawn
+	noticedOneIn   = 2 // rounds in trouble
+	normalRounds   = 2 // of a device that is normal again before its operator leaves it
+	untilEscalated = 3 // rounds before an operator escalates
+	graveLevel     = 3 // from which on
+	easyLevel      = 1 // at which an escalation is withdrawn
 )
 
 // see takes in what has arrived by now. A late entry does not change what a device shows.
@@ -68,7 +68,7 @@ func (f *Fleet) look(m *machine) {
 	}
 	c.troubled++
 	switch {
-	case c.supervisor == "" && c.seen.level >= graveLevel && c.troubled > patience:
+	case c.supervisor == "" && c.seen.level >= graveLevel && c.troubled > untilEscalated:
 		c.supervisor, c.raised = m.line.supervisors[f.shift()], c.seen
 		f.escalate(m, at, "does not get better")
 	case c.supervisor != "" && c.seen.level <= easyLevel:

@@ -1,6 +1,6 @@
 // Package simulate is a simulated factory: a fleet whose devices report their states and readings,
 // with storms, flapping, silent devices, and messages that come late or twice; and people on shifts
-// who take devices over and escalate. Demo, bench and tests share it.
+// who take devices over and escalate. The demo and tests share it.
 //
 // It is pure: the same options give the same messages on every machine, whatever the steps of the
 // clock, which the caller passes in. It knows no network, no store and no real time.
@@ -34,7 +34,7 @@ type Messages struct {
 	// no one answers for the device any more.
 	Assignments []andon.Assignment
 	// Escalations name the entry, which arrived earlier or is among Events. Without To they
-	// withdraw. When they are made is up to who keeps them.
+	// withdraw. The caller who keeps them decides their time.
 	Escalations []andon.Escalation
 }
 
@@ -96,7 +96,7 @@ func (f *Fleet) Advance(to andon.Time) Messages {
 func (f *Fleet) round() {
 	f.see()
 	for i := range f.lines {
-		f.weather(&f.lines[i])
+		f.storms(&f.lines[i])
 	}
 	for i := range f.machines {
 		f.work(&f.machines[i])

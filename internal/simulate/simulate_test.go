@@ -51,7 +51,7 @@ func same(t *testing.T, want, got simulate.Messages) {
 	t.Error(cmp.Diff(want, got))
 }
 
-// TestStepsDoNotMatter: who looks more often sees the same, only earlier.
+// TestStepsDoNotMatter: a caller who looks more often gets the same, only earlier.
 func TestStepsDoNotMatter(t *testing.T) {
 	const hours = 60 * every
 	o := simulate.Options{Seed: 4, Devices: 40}
@@ -114,7 +114,7 @@ func TestAllIsValid(t *testing.T) {
 }
 
 // TestPastIsOneLog: its entries are those that arrived, each delivery with the same content, and it
-// ends with those assigned who are.
+// ends with those who are assigned.
 func TestPastIsOneLog(t *testing.T) {
 	var past simulate.Past
 	f := simulate.New(simulate.Options{Seed: 6, Start: start, Devices: 120})

@@ -19,7 +19,7 @@ type fleet struct {
 	survive string
 
 	changes, peak, largest string // as they are written
-	questions              map[string]*string
+	queries                map[string]*string
 }
 
 // What a plan must survive.
@@ -36,18 +36,18 @@ func newFleet() *fleet {
 			Devices: 10_000, Interval: 5 * time.Minute, EventBytes: 300, Changes: 0.1,
 			Metrics: 3, Retention: 30 * day, ReadingsRetention: 30 * day, Peak: 3, Batch: 1,
 			DevicesOfOperator: 100, LargestState: 0.95, Tenants: 1, Replication: 3,
-			Questions: map[string]float64{},
+			Queries: map[string]float64{},
 		},
 		stores: []string{"all"}, region: "us-east-1", survive: surviveNothing,
-		changes: "10%", peak: "3", largest: "95%", questions: map[string]*string{},
+		changes: "10%", peak: "3", largest: "95%", queries: map[string]*string{},
 	}
 	for name, often := range map[string]float64{
 		plan.AskDevice: 10, plan.AskLog: 1, plan.AskList: 1, plan.AskOperator: 0.1,
 		plan.AskReading: 1,
 	} {
-		f.traffic.Questions[name] = often
+		f.traffic.Queries[name] = often
 		text := strconv.FormatFloat(often, 'f', -1, 64)
-		f.questions[name] = &text
+		f.queries[name] = &text
 	}
 	return f
 }
@@ -124,7 +124,7 @@ func (f *fleet) ofPeople() []config.Setting {
 	} {
 		settings = append(settings, config.Setting{
 			Key: "ask_" + name, Value: f.often(name),
-			Help: "how often a second is asked for " + plan.QuestionNames()[name],
+			Help: "how often a second is asked for " + plan.QueryNames()[name],
 		})
 	}
 	return settings
@@ -173,12 +173,12 @@ func number(text *string, to *float64, least float64) config.Value {
 	})
 }
 
-// often is how often a question is asked.
+// often is how often a query is asked.
 func (f *fleet) often(name string) config.Value {
 	var x float64
-	text := f.questions[name]
+	text := f.queries[name]
 	return number(text, &x, 0).That(func() error {
-		f.traffic.Questions[name] = x
+		f.traffic.Queries[name] = x
 		return nil
 	})
 }

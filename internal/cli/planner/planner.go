@@ -105,7 +105,7 @@ func (r *planner) run() error {
 func (r *planner) input() (in plan.Input, err error) {
 	in.Traffic, in.Now = r.fleet.traffic, r.Now().Std()
 	if in.Traffic.ReadingsEvery == 0 {
-		in.Traffic.Questions[plan.AskReading] = 0 // there are none
+		in.Traffic.Queries[plan.AskReading] = 0 // there are none
 	}
 	if in.Measured, err = plan.ReadMeasured(); err != nil {
 		return in, err

@@ -51,8 +51,8 @@ func planOf(t *testing.T, args ...string) (r report) {
 	return r
 }
 
-// noQuestions are the flags of a fleet that no one asks about.
-func noQuestions(more ...string) []string {
+// noQueries are the flags of a fleet that no one asks about.
+func noQueries(more ...string) []string {
 	return append([]string{"--ask-device", "0", "--ask-log", "0", "--ask-list", "0",
 		"--ask-operator", "0", "--ask-reading", "0"}, more...)
 }
@@ -76,8 +76,8 @@ func TestByHand(t *testing.T) {
 	scaled := 184*730*0.00065 + 50*730*0.00013
 	ofOne := 273*0.08 + 0.1632*730
 	ofNodes := 28*0.343*730 + 4*machine
-	dynamo := planOf(t, noQuestions("--store", "dynamodb")...).Results[0]
-	large := planOf(t, noQuestions("--devices", "100000", "--readings-interval", "10s",
+	dynamo := planOf(t, noQueries("--store", "dynamodb")...).Results[0]
+	large := planOf(t, noQueries("--devices", "100000", "--readings-interval", "10s",
 		"--store", "pebble,cassandra")...)
 	buckets := slices.IndexFunc(large.Results, func(r plan.Result) bool {
 		return r.Layout == "buckets"

@@ -107,7 +107,7 @@ func (e *Engine) planOwn(s plan.Sample) (*plan.Metered, error) {
 			itemWrites(devices, plan.PerReading, shown[1], shown[1], replaced)...)
 		m.Writes = append(m.Writes, metricRows(t, &s.Reading))
 	}
-	m.Questions = readsOf(s.States, devices, shown[1], entry, reading)
+	m.Queries = readsOf(s.States, devices, shown[1], entry, reading)
 	return m, nil
 }
 
@@ -267,7 +267,7 @@ func planReference(s plan.Sample) *plan.Metered {
 	ofOperator.Index, ofOperator.Consistency = indexOperator, plan.Eventual
 	// The states of a device are found by skipping: one read for each, and one that finds no more.
 	skip := ask(s.States+1, 1)
-	m.Questions = map[string][]plan.ItemRead{
+	m.Queries = map[string][]plan.ItemRead{
 		plan.AskDevice:   {skip, ask(s.States+1, 2)},
 		plan.AskLog:      {skip, ask(s.States, pageOf(limit, s.States))},
 		plan.AskOperator: {ofOperator},

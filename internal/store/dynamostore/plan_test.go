@@ -169,7 +169,7 @@ func TestPlannedUnits(t *testing.T) {
 func (ct costTest) asks(l *plan.Layout, question string, do func(context.Context) error) {
 	ct.Helper()
 	want := 0.0
-	for _, r := range l.Metered.Questions[question] {
+	for _, r := range l.Metered.Queries[question] {
 		want += r.Units()
 	}
 	if _, err := ct.s.tenant(ct.Context(), andon.DefaultTenant); err != nil { // read each second
