@@ -112,7 +112,7 @@ func TestWhatHolds(t *testing.T) {
 		{func(t *Traffic) { t.Survive = true }, 0, "does not go on while its machine is down", 2},
 		{func(t *Traffic) { t.ReadingsEvery = time.Minute }, 2, "it keeps no readings", 0},
 		{func(t *Traffic) { t.Devices = 110_000 }, 1, "would have 104,500 rows", 0},
-		{func(t *Traffic) { t.Retention *= 2000 }, 0, "are the most that one has", 2},
+		{func(t *Traffic) { t.Retention, t.EventBytes = 3000*t.Retention, 3000 }, 0, "are the most that one has", 2},
 		{func(t *Traffic) { t.Interval = 100 * time.Millisecond }, 0, "put in order one at a time",
 			1},
 		{func(t *Traffic) { t.Devices = 300_000_000 }, 0, "GB of memory", -1},
