@@ -8,7 +8,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Where to begin among what arrived, besides behind a position.
+// Where to begin among what arrived, besides after a position.
 const (
 	Oldest = "oldest" // all that is kept in the order of its arrival
 	Newest = "newest" // what arrives from now on
@@ -22,10 +22,10 @@ type Arrived struct {
 	More     bool           `json:"-"` // there may be more now
 }
 
-// EventsSince returns what arrived behind a position, late entries too, at most a page of it: after
+// EventsSince returns what arrived after a position, late entries too, at most a page of it: after
 // is a position as text, Oldest or Newest. A position is that of an item, of a page before, of a
 // Told, or of a fleet's picture. Who asks again from Position on misses nothing. The order of the
-// query does not count. An Error of status 410 where the server does not keep what came behind the
+// query does not count. An Error of status 410 where the server does not keep what came after the
 // position any more, and of status 501 where its store keeps no such order.
 func (c *Client) EventsSince(ctx context.Context, after string, q Query) (Arrived, error) {
 	q.Order = andon.Desc
@@ -39,10 +39,10 @@ func (c *Client) EventsSince(ctx context.Context, after string, q Query) (Arrive
 	return answer.Arrived, err
 }
 
-// AllEventsSince returns what arrived behind a position and is there now, page by page, and tells
-// the position behind each page once its items are read.
+// AllEventsSince returns what arrived after a position and is there now, page by page, and tells
+// the position after each page once its items are read.
 func (c *Client) AllEventsSince(
-	ctx context.Context, after string, q Query, behind func(andon.Position),
+	ctx context.Context, after string, q Query, done func(andon.Position),
 ) iter.Seq2[andon.Arrival, error] {
 	return func(yield func(andon.Arrival, error) bool) {
 		for at, more := after, true; more; {
@@ -56,7 +56,7 @@ func (c *Client) AllEventsSince(
 					return
 				}
 			}
-			behind(page.Position)
+			done(page.Position)
 			at, more = page.Position.String(), page.More
 		}
 	}

@@ -39,7 +39,7 @@ type Options struct {
 type Client struct {
 	base    *url.URL
 	options Options
-	plan    *plan // where questions are explained and not answered
+	plan    *plan // where queries are explained and not answered
 
 	outcomes bool // appends ask what became of each entry
 }

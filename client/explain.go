@@ -7,8 +7,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Explain returns what the server's store sends to its engine for a question: the first that ask
-// asks of the client that it is called with. The question is run and its answer thrown away: ask
+// Explain returns what the server's store sends to its engine for a query: the first that ask
+// asks of the client that it is called with. The query is run and its answer thrown away: ask
 // gets an error in its place, which it must return. Only what reads can be explained. An Error of
 // status 501 where the store can't say.
 //
@@ -32,9 +32,9 @@ func (c *Client) Explain(
 }
 
 // errExplained takes the place of an answer that was thrown away.
-var errExplained = errors.New("the question was explained, not answered")
+var errExplained = errors.New("the query was explained, not answered")
 
-// plan is what a server answers to a question that is explained.
+// plan is what a server answers to a query that is explained.
 type plan struct {
 	Statements []andon.PlanStep `json:"statements"`
 }

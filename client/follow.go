@@ -23,7 +23,7 @@ type Following struct {
 	// State is as in Query: changes come that enter one of the states or leave it.
 	State  string
 	Device string // an id, or a prefix that ends in '*'
-	// After is the position of a Told before, or of a fleet's picture: what came behind it comes
+	// After is the position of a Told before, or of a fleet's picture: what came after it comes
 	// first. The zero value is now.
 	After andon.Position
 }
@@ -44,14 +44,14 @@ type ToldKind uint8
 
 // The kinds of Told.
 const (
-	// Connected: the server is heard. It comes when the stream begins, when it begins again behind
+	// Connected: the server is heard. It comes when the stream begins, when it begins again after
 	// Lost, and while nothing changes.
 	Connected ToldKind = iota
 	Shows              // what a device shows has changed: Device
 	Gone               // a device shows nothing any more: Device has its id only
 	Settings           // the tenant's settings have changed: Tenant
 	// Reset: changes were missed that the server does not keep any more. What the devices show has
-	// to be asked for again; what follows comes behind this.
+	// to be asked for again; what follows comes after this.
 	Reset
 	// Lost: the server is not heard, for the reason Err. It is asked again until it is.
 	Lost
@@ -60,7 +60,7 @@ const (
 // Told is one thing that a stream tells.
 type Told struct {
 	Kind     ToldKind
-	Position andon.Position // behind it: following from here on misses nothing
+	Position andon.Position // after it: following from here on misses nothing
 	Device   Device
 	Tenant   Tenant
 	Err      error
@@ -109,7 +109,7 @@ func passes(err error) bool {
 }
 
 // silence is how long a stream may say nothing: more than twice the time between two comments of
-// the server. A connection may end without a word, behind a router that was switched off.
+// the server. A connection may end without a word, as with a router that was switched off.
 const silence = 40 * time.Second
 
 const streamForm = "text/event-stream"

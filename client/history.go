@@ -46,7 +46,7 @@ func (c *Client) Retirements(ctx context.Context, id andon.DeviceID) ([]andon.Ti
 // History is what people did, with its times, to be taken back.
 type History struct {
 	Assignments []Assignment `json:"assignments,omitempty"` // To does not count
-	Escalations []Escalation `json:"escalations,omitempty"` // behind their entries
+	Escalations []Escalation `json:"escalations,omitempty"` // after their entries
 	Retired     []Retirement `json:"retired,omitempty"`     // before the entries
 }
 

@@ -86,7 +86,7 @@ func (r Record) json() recordJSON { return recordJSON{orNull(r.To), r.At, r.By, 
 // MarshalJSON writes the record as the server does: withdrawn is null.
 func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
 
-// Escalation is an escalation record with the entry that it stands beside.
+// Escalation is an escalation record with its entry.
 type Escalation struct {
 	Device andon.DeviceID `json:"device"`
 	Time   andon.Time     `json:"time"`

@@ -128,7 +128,7 @@ func connected(err error) bool {
 	return !errors.As(err, &e) || e.Op != "dial"
 }
 
-// pause returns how long to wait behind an attempt: as long as the server says, else twice as long
+// pause returns how long to wait after an attempt: as long as the server says, else twice as long
 // each time. A part of it is random, so that many clients do not come back together.
 func (c *Client) pause(attempt int, err error) time.Duration {
 	wait := min(c.options.Pause<<(attempt-1), maxPause)

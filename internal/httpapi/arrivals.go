@@ -5,7 +5,7 @@ import (
 	"github.com/andonhq/andon/internal/jsonout"
 )
 
-// The entries of all devices in the order of their arrival: what came behind a position.
+// The entries of all devices in the order of their arrival: what came after a position.
 
 var sinceParam = param{
 	Name: "after", Example: "9ix4b1-sy",
@@ -15,7 +15,7 @@ var sinceParam = param{
 		"there once. 410 where that is no longer kept; the detail names the oldest position",
 }
 
-// The words that stand for a position.
+// The words that are taken in place of a position.
 const (
 	afterOldest = "oldest"
 	afterNewest = "newest"
@@ -36,11 +36,11 @@ type eventItem struct {
 
 // since reads which entries are asked for in the order of their arrival.
 func (c *call) since() (q andon.ArrivalQuery, err error) {
-	q = andon.ArrivalQuery{States: c.states(), Span: c.span()}
-	if c.oneOf("order", "asc", "desc") == "desc" {
-		c.mark("query.order", "with after events come in the order of their arrival: asc")
+	q = andon.ArrivalQuery{States: c.States(), Span: c.Span()}
+	if c.OneOf("order", "asc", "desc") == "desc" {
+		c.Mark("query.order", "with after events come in the order of their arrival: asc")
 	}
-	switch text := c.text(sinceParam.Name); text {
+	switch text := c.Text(sinceParam.Name); text {
 	case afterOldest:
 	case afterNewest:
 		var newest andon.Position
@@ -50,7 +50,7 @@ func (c *call) since() (q andon.ArrivalQuery, err error) {
 		q.After = &newest
 	default:
 		at, err := andon.ParsePosition(text)
-		c.check("query."+sinceParam.Name, err)
+		c.Check("query."+sinceParam.Name, err)
 		q.After = &at
 	}
 	return q, nil
@@ -74,12 +74,12 @@ func (c *call) arrivals(q *andon.ArrivalQuery) (part andon.Arrived, err error) {
 // on a few times, so that a rare state is not one page after the other without an item.
 func (a *API) eventsSince(c *call) error {
 	q, err := c.since()
-	limit := c.limit()
+	limit := c.Limit()
 	if at := (andon.Position{}); c.cursor(&at) {
 		q.After = &at
 	}
 	if err == nil {
-		err = c.fault()
+		err = c.Fault()
 	}
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (a *API) eventsSince(c *call) error {
 	return nil
 }
 
-// endSince closes a page with the position behind it.
+// endSince closes a page with the position after it.
 func (c *call) endSince(s *buffer, at andon.Position, more bool) error {
 	text := `],"position":"` + at.String() + `"`
 	if more {
@@ -131,13 +131,13 @@ func (c *call) endSince(s *buffer, at andon.Position, more bool) error {
 // positionHeader says where a reader goes on who has read all lines of an answer.
 const positionHeader = "Andon-Position"
 
-// linesSince sends all entries behind a position that are there when it begins, part by part as
+// linesSince sends all entries after a position that are there when it begins, part by part as
 // eventLines does.
 func (a *API) linesSince(c *call) error {
 	q, err := c.since()
 	c.whole()
 	if err == nil {
-		err = c.fault()
+		err = c.Fault()
 	}
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (a *API) linesSince(c *call) error {
 	return err
 }
 
-// sendSince sends one part, and makes the query begin behind it.
+// sendSince sends one part, and makes the query begin after it.
 func (c *call) sendSince(
 	s *buffer, q *andon.ArrivalQuery, end andon.Position,
 ) (more bool, err error) {

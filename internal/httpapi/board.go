@@ -32,7 +32,7 @@ func (a *API) boardRoutes() (all []*route) {
 		add("/"+name, a.boardFile(name))
 	}
 	add("/assets/{file...}", func(c *call) error {
-		return a.boardFile("assets/" + c.segment("file"))(c)
+		return a.boardFile("assets/" + c.Segment("file"))(c)
 	})
 	return all
 }

@@ -166,7 +166,7 @@ func TestBodiesAreStrict(t *testing.T) {
 		`{"operator":"x","operator":"y"}`: "twice",
 		`{"operator":"x","by":"y"}`:       "body.by",
 		`{"operator":"x"} {}`:             "want the end",
-		`{"operator":"x",}`:               "nothing stands",
+		`{"operator":"x",}`:               "there is nothing",
 		`{"operator":"\ud800"}`:           "surrogate",
 		"{\"operator\":\"\xff\"}":         "UTF-8",
 		`{"operator":"a\u0000b"}`:         "control character",

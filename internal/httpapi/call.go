@@ -3,23 +3,17 @@ package httpapi
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/access"
-	"github.com/andonhq/andon/internal/ingest"
-	"github.com/andonhq/andon/internal/spell"
+	"github.com/andonhq/andon/internal/httpapi/params"
 )
 
-// call is one request to a route, and what handlers ask of it. The methods that read parameters
-// write down what is wrong and return the zero value, so that a handler reads all of them first and
-// then asks once, with fault: the client is told of everything at fault together.
+// call is one request to a route, and what handlers ask of it. Handlers read all parameters first
+// and then ask for Fault once, as package params says.
 type call struct {
 	*API
 	x       *exchange
@@ -27,9 +21,8 @@ type call struct {
 	context context.Context // ends with the call at the latest
 	route   *route
 	tenant  andon.TenantID
-	query   url.Values
 	status  int // of the answer, if it succeeds
-	wrong   []andon.FieldError
+	params.Reader
 	undo    []func() // at the end of the call
 	stopped any      // where a search ended before it had seen all; the next page goes on there
 	turn
@@ -52,7 +45,8 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 	}
 	c := &made.call
 	*c = call{
-		API: a, x: x, r: r, context: &made.life, life: &made.life, route: x.route,
+		API: a, x: x, r: r, Reader: params.Reader{Request: r, Now: a.options.Now},
+		context: &made.life, life: &made.life, route: x.route,
 		tenant: andon.DefaultTenant, turn: turn{of: a},
 	}
 	if c.route.isLong(r) {
@@ -96,7 +90,7 @@ func (c *call) ctx() context.Context { return c.context }
 // prepare reads what is the same for every route: the query as text, and the tenant.
 func (c *call) prepare() error {
 	if c.r.URL.RawQuery != "" && !c.route.anyQuery {
-		if err := c.readQuery(); err != nil {
+		if err := c.ReadQuery(c.route.query, c.route.fixedOrder); err != nil {
 			return err
 		}
 	}
@@ -104,95 +98,26 @@ func (c *call) prepare() error {
 		c.readTenant()
 		c.x.tenant = c.tenant
 	}
-	return c.fault()
-}
-
-func (c *call) readQuery() error {
-	query, err := url.ParseQuery(c.r.URL.RawQuery)
-	if err != nil {
-		return andon.AtField("query", "the query can't be read: %s", err)
-	}
-	c.query = query
-	for _, name := range slices.Sorted(maps.Keys(query)) {
-		c.checkParam(name, query[name])
-	}
-	return nil
-}
-
-// checkParam refuses what would otherwise be ignored: a misspelt parameter selects too much.
-func (c *call) checkParam(name string, values []string) {
-	known := make([]string, len(c.route.query))
-	for i, p := range c.route.query {
-		known[i] = p.Name
-		if p.Name == name {
-			if len(values) > 1 {
-				c.mark("query."+name, "%s is given twice", name)
-			}
-			return
-		}
-	}
-	if name == "order" && c.route.fixedOrder != "" {
-		c.mark("query.order", "there is no order here: %s", c.route.fixedOrder)
-		return
-	}
-	location, shown := "query."+name[:min(len(name), 64)], ingest.Clip(name)
-	switch near := spell.Nearest(name, known); {
-	case near != "":
-		c.mark(location, "there is no parameter %s here: did you mean %s?", shown, near)
-	case len(known) == 0:
-		c.mark(location, "there is no parameter %s here, nor any other", shown)
-	default:
-		c.mark(location, "there is no parameter %s here, only %s", shown, strings.Join(known, ", "))
-	}
+	return c.Fault()
 }
 
 func (c *call) readTenant() {
 	const name = "Andon-Tenant"
 	switch values := c.r.Header[name]; {
 	case len(values) > 1:
-		c.mark("header."+name, "%s is given twice", name)
+		c.Mark("header."+name, "%s is given twice", name)
 	case len(values) == 1 && values[0] != "":
 		c.tenant = andon.TenantID(values[0])
-		c.check("header."+name, c.tenant.Validate())
-	case c.text(tenantParam.Name) != "": // only a route that knows it has it
-		c.tenant = andon.TenantID(c.text(tenantParam.Name))
-		c.check("query.tenant", c.tenant.Validate())
-	}
-}
-
-// mark writes down what is wrong with a field. A few are enough: a client may send thousands.
-func (c *call) mark(location, format string, args ...any) {
-	const enough = 10
-	if len(c.wrong) == enough {
-		return
-	}
-	message := fmt.Sprintf(format, args...)
-	c.wrong = append(c.wrong, andon.FieldError{Location: location, Message: message})
-}
-
-func (c *call) check(location string, err error) {
-	if err != nil {
-		c.mark(location, "%s", err)
-	}
-}
-
-// fault returns all that was written down as one error, or nil.
-func (c *call) fault() error {
-	if len(c.wrong) == 0 {
-		return nil
-	}
-	messages := make([]string, len(c.wrong))
-	for i, w := range c.wrong {
-		messages[i] = w.Message
-	}
-	return &andon.Error{
-		Kind: andon.Invalid, Message: strings.Join(messages, "; "), Fields: c.wrong,
+		c.Check("header."+name, c.tenant.Validate())
+	case c.Text(tenantParam.Name) != "": // only a route that knows it has it
+		c.tenant = andon.TenantID(c.Text(tenantParam.Name))
+		c.Check("query.tenant", c.tenant.Validate())
 	}
 }
 
 // record returns the tenant's record, unless a parameter is at fault.
 func (c *call) record() (andon.Tenant, error) {
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return andon.Tenant{}, err
 	}
 	return c.store.Tenant(c.ctx(), c.tenant)

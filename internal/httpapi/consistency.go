@@ -15,8 +15,8 @@ var consistencyParam = param{
 
 // consistent has the store read as the call asks for.
 func (c *call) consistent() error {
-	text := c.oneOf(consistencyParam.Name, "strong", "eventual")
-	if err := c.fault(); err != nil || !c.route.isExplained() {
+	text := c.OneOf(consistencyParam.Name, "strong", "eventual")
+	if err := c.Fault(); err != nil || !c.route.isExplained() {
 		return err
 	}
 	asked, err := andon.ParseConsistency(text)

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -170,7 +169,7 @@ func (a *API) escalated(
 }
 
 func (a *API) device(c *call) (client.Device, error) {
-	id := c.device()
+	id := c.Device()
 	tenant, err := c.record()
 	if err != nil {
 		return client.Device{}, err
@@ -185,14 +184,14 @@ func (a *API) device(c *call) (client.Device, error) {
 
 func (a *API) devices(c *call) (page[client.Device], error) {
 	q := andon.DeviceQuery{
-		States: c.states(), Sort: c.sort(), Kind: c.deviceKind(),
-		Operator: c.queryPerson("operator"), EscalatedTo: c.queryPerson("escalated_to"),
+		States: c.States(), Sort: c.sort(), Kind: c.deviceKind(),
+		Operator: c.Person("operator"), EscalatedTo: c.Person("escalated_to"),
 	}
 	if q.Unassigned = q.Operator == "none"; q.Unassigned {
 		q.Operator = ""
 	}
-	silent := c.truth("silent")
-	limit, exactly := c.limit(), c.deviceOrPrefix(&q)
+	silent := c.Truth("silent")
+	limit, exactly := c.Limit(), c.DeviceOrPrefix(&q)
 	q.Limit = limit + 1
 	if after := (andon.DevicePosition{}); c.cursor(&after) {
 		q.After = &after
@@ -211,9 +210,9 @@ func (a *API) devices(c *call) (page[client.Device], error) {
 	// In one step, unlike entries: by another order than the id a store looks at every device for
 	// each, and a device that moves meanwhile would be on one page twice.
 	found := a.store.Devices(c.ctx(), c.tenant, q)
-	switch text := c.text("search"); {
+	switch text := c.Text("search"); {
 	case text != "" && q.Kind != andon.ShownDevices:
-		c.mark("query.search", "search does not go with devices that show nothing")
+		c.Mark("query.search", "search does not go with devices that show nothing")
 	case text != "":
 		found = a.search(c, q, exactly, text)
 	case exactly != "":
@@ -230,12 +229,12 @@ func (c *call) deviceKind() (kind andon.DeviceKind) {
 		"retired": andon.RetiredDevices, "measuring": andon.MeasuringDevices,
 		"assigned": andon.AssignedDevices,
 	} {
-		switch text := c.text(name); {
+		switch text := c.Text(name); {
 		case text == "":
 		case text != "true":
-			c.mark("query."+name, "%s is true or left out, not %q", name, text)
+			c.Mark("query."+name, "%s is true or left out, not %q", name, text)
 		case kind != andon.ShownDevices:
-			c.mark("query."+name, "of retired, measuring and assigned only one goes at once")
+			c.Mark("query."+name, "of retired, measuring and assigned only one goes at once")
 		default:
 			kind = named
 		}
@@ -244,8 +243,8 @@ func (c *call) deviceKind() (kind andon.DeviceKind) {
 		return kind
 	}
 	for _, name := range []string{"state", "operator", "escalated_to", "silent", "sort"} {
-		if text := c.text(name); text != "" && text != "device" {
-			c.mark("query."+name, "%s does not go with devices that show nothing", name)
+		if text := c.Text(name); text != "" && text != "device" {
+			c.Mark("query."+name, "%s does not go with devices that show nothing", name)
 		}
 	}
 	return kind
@@ -254,57 +253,8 @@ func (c *call) deviceKind() (kind andon.DeviceKind) {
 func (c *call) sort() andon.DeviceSort {
 	return map[string]andon.DeviceSort{
 		"since": andon.BySince, "severity": andon.BySeverity,
-	}[c.oneOf("sort", "device", "since", "severity")]
+	}[c.OneOf("sort", "device", "since", "severity")]
 }
-
-func (c *call) oneOf(name string, words ...string) string {
-	text := c.text(name)
-	if text != "" {
-		c.among(name, text, words...)
-	}
-	return text
-}
-
-// among marks a parameter that is none of some words.
-func (c *call) among(name, text string, words ...string) {
-	if !slices.Contains(words, text) {
-		last := len(words) - 1
-		c.mark("query."+name, "%s is %s or %s, not %q", name,
-			strings.Join(words[:last], ", "), words[last], text)
-	}
-}
-
-// truth reads a parameter that is true or false; empty where it is absent. Without a value it is
-// refused: a sweep with ?dry_run is not meant to sweep.
-func (c *call) truth(name string) string {
-	text := c.text(name)
-	if c.query.Has(name) {
-		c.among(name, text, "true", "false")
-	}
-	return text
-}
-
-func (c *call) flag(name string) bool { return c.truth(name) == "true" }
-
-// deviceOrPrefix reads device: a prefix goes into the query, an id is returned.
-func (c *call) deviceOrPrefix(q *andon.DeviceQuery) (exactly andon.DeviceID) {
-	text := c.text("device")
-	prefix, isPrefix := strings.CutSuffix(text, "*")
-	if text == "" || isPrefix && prefix == "" {
-		return ""
-	}
-	if err := andon.DeviceID(prefix).Validate(); err != nil && !(isPrefix && isDots(prefix)) {
-		c.check("query.device", err)
-	}
-	if isPrefix {
-		q.Prefix = prefix
-		return ""
-	}
-	return andon.DeviceID(text)
-}
-
-// isDots reports whether text is no identifier only because of what it would mean in a path.
-func isDots(text string) bool { return text == "." || text == ".." }
 
 // oneDevice is the list of one device, if the query selects it.
 func (a *API) oneDevice(
@@ -346,8 +296,8 @@ type retiredJSON struct {
 }
 
 func (a *API) retire(c *call) (retiredJSON, error) {
-	device, purge := c.device(), c.flag("purge")
-	if err := c.fault(); err != nil {
+	device, purge := c.Device(), c.Flag("purge")
+	if err := c.Fault(); err != nil {
 		return retiredJSON{}, err
 	}
 	if purge {

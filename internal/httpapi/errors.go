@@ -41,7 +41,7 @@ const statusClientGone = 499
 
 const internalDetail = "something is wrong on this side; its log has it under the request_id"
 
-// httpError is an error of the transport, which no kind of the domain stands for.
+// httpError is an error of the transport, which the domain has no kind for.
 type httpError struct {
 	status  int
 	message string
@@ -72,7 +72,7 @@ type problem struct {
 	RequestID string `json:"request_id" doc:"Names the request in the server's log"`
 }
 
-// problemOf returns what the client is told about an error. The text of an Internal one stays here,
+// problemOf returns the problem that an error is sent as. The text of an Internal one stays here,
 // since it was not written for clients.
 func problemOf(err error) problem {
 	if e, ok := errors.AsType[*httpError](err); ok {
@@ -83,7 +83,7 @@ func problemOf(err error) problem {
 	switch kind {
 	case andon.Internal:
 		p.Detail = internalDetail
-	case andon.Damaged: // that the question was right, and asking again does not help
+	case andon.Damaged: // that the request was right, and sending it again does not help
 		p.Type, p.Title = "urn:andon:damaged", "Stored Data Is Damaged"
 	}
 	if e, ok := errors.AsType[*andon.Error](err); ok {
@@ -117,7 +117,7 @@ func (a *API) logFailure(x *exchange, r *http.Request, status int, err error) {
 	case status == http.StatusInternalServerError:
 		level = slog.LevelError
 	case status < http.StatusInternalServerError, status == http.StatusNotImplemented:
-		return // the client's to mend
+		return // the client's to fix
 	}
 	a.options.Log.LogAttrs(r.Context(), level, "request failed",
 		slog.String("request_id", x.id),
@@ -140,5 +140,5 @@ func (x *exchange) writeProblem(p problem) {
 	x.Header().Set("Content-Type", typeProblem)
 	x.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	x.WriteHeader(p.Status)
-	_, _ = x.Write(text) // where it can't be sent, no one is there to be told
+	_, _ = x.Write(text) // if it can't be sent, the client is gone
 }

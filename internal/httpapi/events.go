@@ -12,6 +12,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
+	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
@@ -115,12 +116,12 @@ func serveFeed[T any](
 	admit func(context.Context, andon.TenantID, ingest.Batch[T]) (intake.Result, error),
 	counters entryCounters,
 ) error {
-	unit, err := andon.ParsePrecision(c.text("precision"))
+	unit, err := andon.ParsePrecision(c.Text("precision"))
 	if err != nil {
 		return andon.AtField("query.precision", "%s", err)
 	}
-	outcomes := c.flag("outcomes")
-	if err := c.fault(); err != nil {
+	outcomes := c.Flag("outcomes")
+	if err := c.Fault(); err != nil {
 		return err
 	}
 	text, format, err := c.feed()
@@ -149,7 +150,7 @@ func serveFeed[T any](
 	return c.account(result)
 }
 
-// feed returns a body of many entries and how they stand in it.
+// feed returns a body of many entries and their format.
 func (c *call) feed() (text string, format jsonfeed.Format, err error) {
 	media, err := c.mediaType(typeJSON, typeNDJSON)
 	if err != nil {
@@ -199,22 +200,22 @@ func (c *call) account(result intake.Result) error {
 }
 
 func (a *API) deviceEvents(c *call) (page[jsonout.Event], error) {
-	device := c.device()
-	return c.events(c.span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	device := c.Device()
+	return c.events(c.Span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.DeviceEvents(c.ctx(), c.tenant, device, q)
 	})
 }
 
 func (a *API) operatorEvents(c *call) (page[jsonout.Event], error) {
-	operator := pathID[andon.PersonID](c, "operator")
-	return c.events(c.span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	operator := params.PathID[andon.PersonID](&c.Reader, "operator")
+	return c.events(c.Span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.OperatorEvents(c.ctx(), c.tenant, operator, q)
 	})
 }
 
 func (a *API) supervisorEvents(c *call) (page[jsonout.Event], error) {
-	supervisor := pathID[andon.PersonID](c, "supervisor")
-	return c.events(c.daySpan(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	supervisor := params.PathID[andon.PersonID](&c.Reader, "supervisor")
+	return c.events(c.DaySpan(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.SupervisorEvents(c.ctx(), c.tenant, supervisor, q)
 	})
 }
@@ -229,12 +230,12 @@ func (c *call) events(
 func (c *call) eventsInSteps(
 	step int, span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
 ) (page[jsonout.Event], error) {
-	q := andon.EventQuery{States: c.states(), Span: span, Order: c.order()}
-	limit := c.limit()
+	q := andon.EventQuery{States: c.States(), Span: span, Order: c.Order()}
+	limit := c.Limit()
 	if after := (andon.EventKey{}); c.cursor(&after) {
 		q.After = &after
 	}
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return page[jsonout.Event]{}, err
 	}
 	tenant, err := c.record()
@@ -294,7 +295,7 @@ func (a *API) withdrawEntry(c *call) (entryJSON, error) {
 	}
 	w := andon.Withdrawal{By: sent.By, Note: sent.Note}
 	w.Device, w.Time, w.State = c.entryRef()
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return entryJSON{}, err
 	}
 	if _, _, err := c.intake.Withdraw(c.ctx(), c.tenant, w); err != nil {
@@ -305,9 +306,9 @@ func (a *API) withdrawEntry(c *call) (entryJSON, error) {
 
 // entryRef reads which entry the path names.
 func (c *call) entryRef() (andon.DeviceID, andon.Time, andon.State) {
-	device, state := c.device(), pathID[andon.State](c, "state")
-	at, err := andon.ParseTime(c.segment("time"))
-	c.check("path.time", err)
+	device, state := c.Device(), params.PathID[andon.State](&c.Reader, "state")
+	at, err := andon.ParseTime(c.Segment("time"))
+	c.Check("path.time", err)
 	return device, at, state
 }
 
@@ -321,7 +322,7 @@ type recordJSON struct {
 
 func (a *API) entry(c *call) (entryJSON, error) {
 	device, at, state := c.entryRef()
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return entryJSON{}, err
 	}
 	entry, err := a.store.Entry(c.ctx(), c.tenant, device, at, state)

@@ -79,7 +79,7 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 // setReadDeadline bounds how long the request's body may take; the zero time lifts the bound. A
 // body that is read to its end lifts it, or the deadline would end the call; one that is not keeps
-// it, because behind a refusal the server reads on, for as long as the client sends. Where the
+// it, because after a refusal the server reads on, for as long as the client sends. Where the
 // connection has no deadlines (in tests of handlers) the call's own time remains.
 func (x *exchange) setReadDeadline(t time.Time) {
 	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(t)
@@ -124,7 +124,7 @@ func newID() string {
 
 func (a *API) logAccess(x *exchange, r *http.Request, now time.Time) {
 	if !a.options.Log.Enabled(r.Context(), slog.LevelDebug) {
-		return // else it is spelled out for no one
+		return // nobody reads it
 	}
 	a.options.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
 		slog.String("request_id", x.id),

@@ -6,8 +6,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// What a store sends to its engine to answer a query is told instead of the answer, where the query
-// asks for that. The query is run all the same, so that its figures are true.
+// A query may ask for what the store sends to its engine to answer it, in place of the answer. The query is run all the same, so that its figures are true.
 
 var explainParam = param{
 	Name: "explain", Example: "true", Values: []any{"true", "false"}, Initial: "false",
@@ -43,7 +42,7 @@ func explainable(routes []*route) []*route {
 
 // explains reads whether the plan is asked for.
 func (c *call) explains() bool {
-	return c.flag(explainParam.Name) && c.route.isExplained()
+	return c.Flag(explainParam.Name) && c.route.isExplained()
 }
 
 // serve answers the call, or a call for the plan.
@@ -64,7 +63,7 @@ func (c *call) serve() error {
 }
 
 // explain runs the call and returns what the store sent to its engine. The answer goes nowhere; an
-// error stands for itself.
+// error is returned as it is.
 func (c *call) explain() ([]andon.PlanStep, error) {
 	can := c.store.Capabilities()
 	if !can.Explain {

@@ -29,6 +29,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/access"
+	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
 	"github.com/andonhq/andon/internal/spell"
@@ -189,7 +190,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	clean := isClean(path)
 	if clean {
 		if strings.Contains(path, "%") {
-			r = withLoneSlash(r, path)
+			r = params.WithLoneSlash(r, path)
 		}
 		x.unsent = true
 		a.mux.ServeHTTP(x, r)
@@ -270,7 +271,7 @@ func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 }
 
 // isOpen reports whether a request with another method than that of an open route needs no token:
-// it is told so.
+// the error says so.
 func (a *API) isOpen(r *http.Request) bool {
 	r = r.WithContext(r.Context()) // a copy
 	r.Method = http.MethodGet

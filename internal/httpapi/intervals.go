@@ -6,9 +6,9 @@ import (
 )
 
 func (a *API) intervals(c *call) (page[client.Interval], error) {
-	device, limit := c.device(), c.limit()
+	device, limit := c.Device(), c.Limit()
 	q := andon.IntervalQuery{
-		States: c.states(), Span: c.span(), Order: c.order(), Limit: limit + 1,
+		States: c.States(), Span: c.Span(), Order: c.Order(), Limit: limit + 1,
 	}
 	if after := (andon.IntervalPosition{}); c.cursor(&after) {
 		q.After = &after

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
@@ -160,9 +161,9 @@ func TestHeartbeatUnlessAsked(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": 15 * time.Second, "2s": 2 * time.Second, "15s": 15 * time.Second,
 	} {
-		c := &call{query: url.Values{"heartbeat": {text}}}
-		if got := c.heartbeat(); got != want || len(c.wrong) > 0 {
-			t.Errorf("%q: %s, %v, want %s", text, got, c.wrong, want)
+		c := &call{Reader: params.Reader{Query: url.Values{"heartbeat": {text}}}}
+		if got := c.heartbeat(); got != want || c.Fault() != nil {
+			t.Errorf("%q: %s, %v, want %s", text, got, c.Fault(), want)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func exampleName(of andon.NameKind) client.Name {
 
 func (a *API) names(of andon.NameKind) func(*call) (page[client.Name], error) {
 	return func(c *call) (page[client.Name], error) {
-		q, limit := andon.NameQuery{Of: of}, c.limit()
+		q, limit := andon.NameQuery{Of: of}, c.Limit()
 		c.cursor(&q.After)
 		q.Limit = limit + 1
 		counted := a.store.Capabilities().CountNames

@@ -30,15 +30,15 @@ func readPage[S, T any](
 	c *call, limit int, items iter.Seq2[S, error], show func(*S) (T, error),
 	position func(*S) any,
 ) (page[T], error) {
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return page[T]{}, err
 	}
 	l := array{buffer: c.newBuffer()}
 	if err := l.text(`{"items":[`); err != nil {
 		return page[T]{}, err
 	}
-	var room [2]S // for the page, and not for each item
-	item, last := &room[0], &room[1]
+	var both [2]S // for the page, and not for each item
+	item, last := &both[0], &both[1]
 	var shown T
 	next := ""
 	for found, err := range items {
@@ -79,7 +79,7 @@ func (c *call) endPage(s *buffer, next string) error {
 // The usual page of 100 is one step.
 const stepItems = 128
 
-// inSteps returns up to want items, which ask gives from behind an item on, at most step of them;
+// inSteps returns up to want items, which ask returns from after an item on, at most step of them;
 // nil: from the start.
 func inSteps[S any](
 	want, step int, ask func(after *S, n int) iter.Seq2[S, error],
@@ -113,7 +113,7 @@ func same[T any](item *T) (T, error) { return *item, nil }
 // linkNext names the next page in the header too (RFC 8288).
 func (c *call) linkNext(cursor string) {
 	query := url.Values{"cursor": {cursor}}
-	for name, values := range c.query {
+	for name, values := range c.Query {
 		if name != "cursor" {
 			query[name] = values
 		}

@@ -70,9 +70,9 @@ type operatorBody struct {
 }
 
 func (a *API) putOperator(c *call, sent operatorBody) (assignmentJSON, error) {
-	device := c.device()
+	device := c.Device()
 	c.checkNamed("body.operator", sent.Operator, "assigns", "unassigns")
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return assignmentJSON{}, err
 	}
 	assignment := andon.Assignment{Device: device, Operator: orNobody(sent.Operator)}
@@ -86,7 +86,7 @@ func (a *API) putOperator(c *call, sent operatorBody) (assignmentJSON, error) {
 // checkNamed refuses an empty name: a script whose variable is not set must not undo anything.
 func (c *call) checkNamed(location string, p *andon.PersonID, does, undoes string) {
 	if p != nil && *p == "" {
-		c.mark(location, `%s is empty: a name %s, null %s`,
+		c.Mark(location, `%s is empty: a name %s, null %s`,
 			strings.TrimPrefix(location, "body."), does, undoes)
 	}
 }
@@ -120,8 +120,8 @@ func (a *API) postAssignments(c *call) error {
 }
 
 func (a *API) assignments(c *call) (page[assignmentJSON], error) {
-	device, limit := c.device(), c.limit()
-	q, span := andon.PageQuery{Order: c.order()}, c.span()
+	device, limit := c.Device(), c.Limit()
+	q, span := andon.PageQuery{Order: c.Order()}, c.Span()
 	c.cursor(&q.After)
 	kept := a.assignmentsWithin(c, device, q, span)
 	return readPage(c, limit, kept, plain(showAssignment),
@@ -161,7 +161,7 @@ func holdsWithin(a *andon.Assignment, span andon.Span) bool {
 	return begun && (a.To == 0 || a.To > span.From)
 }
 
-// passed reports whether neither an assignment nor any behind it is within a span.
+// passed reports whether neither an assignment nor any after it is within a span.
 func passed(a *andon.Assignment, span andon.Span, order andon.Order) bool {
 	if order == andon.Asc {
 		return span.To != 0 && a.From > span.To
@@ -177,7 +177,7 @@ type escalationBody struct {
 	State andon.State     `json:"state,omitempty"`
 }
 
-// escalationJSON is one escalation with the entry that it stands beside.
+// escalationJSON is one escalation with its entry.
 type escalationJSON struct {
 	Device andon.DeviceID  `json:"device"`
 	Time   andon.Time      `json:"time"`
@@ -189,9 +189,9 @@ type escalationJSON struct {
 }
 
 func (a *API) postEscalation(c *call, sent escalationBody) (escalationJSON, error) {
-	device := c.device()
+	device := c.Device()
 	c.checkNamed("body.to", sent.To, "escalates", "withdraws")
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return escalationJSON{}, err
 	}
 	kept, added, err := c.intake.Escalate(c.ctx(), c.tenant, andon.Escalation{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
+	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 )
 
@@ -73,8 +74,8 @@ func (a *API) readingRoutes() []*route {
 }
 
 func (a *API) readings(c *call) (page[andon.Reading], error) {
-	device, limit := c.device(), c.limit()
-	q := andon.ReadingQuery{Metrics: c.metricNames(), Span: c.span(), Order: c.order()}
+	device, limit := c.Device(), c.Limit()
+	q := andon.ReadingQuery{Metrics: c.metricNames(), Span: c.Span(), Order: c.Order()}
 	c.cursor(&q.After)
 	kept := inSteps(limit+1, stepItems, func(
 		after *andon.Reading, n int,
@@ -89,24 +90,24 @@ func (a *API) readings(c *call) (page[andon.Reading], error) {
 }
 
 func (c *call) metricNames() []andon.MetricName {
-	text := c.text("metrics")
+	text := c.Text("metrics")
 	if text == "" {
 		return nil
 	}
 	var names []andon.MetricName
 	for name := range strings.SplitSeq(text, ",") {
 		names = append(names, andon.MetricName(name))
-		c.check("query.metrics", names[len(names)-1].Validate())
+		c.Check("query.metrics", names[len(names)-1].Validate())
 	}
 	if len(names) > andon.MaxMetrics {
-		c.mark("query.metrics", "%d metrics, more than %d", len(names), andon.MaxMetrics)
+		c.Mark("query.metrics", "%d metrics, more than %d", len(names), andon.MaxMetrics)
 	}
 	return names
 }
 
 func (a *API) latestReading(c *call) (andon.Reading, error) {
-	device := c.device()
-	if err := c.fault(); err != nil {
+	device := c.Device()
+	if err := c.Fault(); err != nil {
 		return andon.Reading{}, err
 	}
 	found, err := a.store.LatestReadings(c.ctx(), c.tenant, []andon.DeviceID{device}, 0)
@@ -138,18 +139,18 @@ func (a *API) latestReadings(c *call) error {
 		return err
 	}
 	if len(sent.Devices) > maxLatest {
-		c.mark("body.devices", "%d devices, more than %d", len(sent.Devices), maxLatest)
+		c.Mark("body.devices", "%d devices, more than %d", len(sent.Devices), maxLatest)
 	}
 	for i, device := range sent.Devices {
-		c.check(fmt.Sprintf("body.devices[%d]", i), device.Validate())
+		c.Check(fmt.Sprintf("body.devices[%d]", i), device.Validate())
 	}
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return err
 	}
 	return a.sendLatest(c, once(sent.Devices))
 }
 
-// once returns devices without those that stand there a second time.
+// once returns devices without those that are there a second time.
 func once(devices []andon.DeviceID) []andon.DeviceID {
 	seen := make(map[andon.DeviceID]bool, len(devices))
 	return slices.DeleteFunc(slices.Clone(devices), func(d andon.DeviceID) bool {
@@ -220,9 +221,9 @@ func (a *API) addLatest(
 }
 
 func (a *API) metricReadings(c *call) (page[andon.MetricReading], error) {
-	limit := c.limit()
+	limit := c.Limit()
 	q := andon.MetricQuery{
-		Metric: pathID[andon.MetricName](c, "metric"), Span: c.span(), Limit: limit + 1,
+		Metric: params.PathID[andon.MetricName](&c.Reader, "metric"), Span: c.Span(), Limit: limit + 1,
 	}
 	if after := (andon.MetricPosition{}); c.cursor(&after) {
 		q.After = &after

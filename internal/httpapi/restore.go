@@ -38,8 +38,8 @@ type retirementsJSON struct {
 }
 
 func (a *API) retirements(c *call) (retirementsJSON, error) {
-	device := c.device()
-	if err := c.fault(); err != nil {
+	device := c.Device()
+	if err := c.Fault(); err != nil {
 		return retirementsJSON{}, err
 	}
 	all, err := a.store.Retirements(c.ctx(), c.tenant, device)
@@ -47,8 +47,8 @@ func (a *API) retirements(c *call) (retirementsJSON, error) {
 }
 
 func (a *API) escalations(c *call) (page[entryJSON], error) {
-	device, limit := c.device(), c.limit()
-	q := andon.EventQuery{States: c.states(), Span: c.span(), Order: c.order()}
+	device, limit := c.Device(), c.Limit()
+	q := andon.EventQuery{States: c.States(), Span: c.Span(), Order: c.Order()}
 	if after := (andon.EventKey{}); c.cursor(&after) {
 		q.After = &after
 	}

@@ -80,7 +80,7 @@ func answering[T any](r route, example T, handle func(*call) (T, error)) *route 
 	r.serve = func(c *call) error {
 		value, err := handle(c)
 		if err == nil {
-			err = c.fault()
+			err = c.Fault()
 		}
 		if err != nil {
 			return err

@@ -9,14 +9,14 @@ import (
 
 const (
 	// searchPart is how many devices a store is asked for at once: by another order than the id it
-	// looks at all of them each time.
+	// reads all of them each time.
 	searchPart = 10_000
-	// searchMost is how many devices one request looks at. Where more are left, its page ends.
+	// searchMost is how many devices one request reads. Where more are left, its page ends.
 	searchMost = 20_000
 )
 
 // search returns those of the devices that a query selects in which a text occurs. No store has an
-// index for it, so each device is looked at. The limit of the query is one of what is found.
+// index for it, so each device is read. The limit of the query is one of what is found.
 func (a *API) search(
 	c *call, q andon.DeviceQuery, exactly andon.DeviceID, text string,
 ) iter.Seq2[andon.Device, error] {

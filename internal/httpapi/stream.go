@@ -89,11 +89,11 @@ func (q *streamQuery) admitsDevice(id andon.DeviceID) bool {
 }
 
 func (a *API) stream(c *call) error {
-	q := streamQuery{states: c.states()}
-	q.device = c.deviceOrPrefix(&q.devices)
-	q.all = c.text("state") == "" && c.text("device") == ""
+	q := streamQuery{states: c.States()}
+	q.device = c.DeviceOrPrefix(&q.devices)
+	q.all = c.Text("state") == "" && c.Text("device") == ""
 	after, beat := c.position(), c.heartbeat()
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return err
 	}
 	if a.live.Readers() >= mostStreams {
@@ -140,26 +140,26 @@ func (a *API) stream(c *call) error {
 func (c *call) position() *andon.Position {
 	location, text := "header.Last-Event-ID", c.r.Header.Get("Last-Event-ID")
 	if text == "" {
-		location, text = "query.after", c.text("after")
+		location, text = "query.after", c.Text("after")
 	}
 	if text == "" {
 		return nil
 	}
 	at, err := andon.ParsePosition(text)
-	c.check(location, err)
+	c.Check(location, err)
 	at = at.OfChanges()
 	return &at
 }
 
 // heartbeat reads how long a stream is silent at most.
 func (c *call) heartbeat() time.Duration {
-	text := c.text("heartbeat")
+	text := c.Text("heartbeat")
 	if text == "" {
 		return heartbeat
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < leastHeartbeat || d > heartbeat {
-		c.mark("query.heartbeat", "heartbeat is from 1s to 15s, not %q", ingest.Clip(text))
+		c.Mark("query.heartbeat", "heartbeat is from 1s to 15s, not %q", ingest.Clip(text))
 	}
 	return d
 }
@@ -196,12 +196,12 @@ func (s *streaming) flush() error {
 // follow sends what a reader gets, until the client is gone, too slow, or the program stops.
 func (s *streaming) follow(ctx context.Context, reader *live.Reader, q *streamQuery) error {
 	for {
-		turned := s.quiet.News()
+		news := s.quiet.News()
 		s.silence(q)
 		if err := s.flush(); err != nil {
 			return nil // the client is gone
 		}
-		b, err := reader.Next(ctx, s.beat, turned)
+		b, err := reader.Next(ctx, s.beat, news)
 		switch {
 		case errors.Is(err, live.ErrSlow):
 			s.event("slow", "changes came faster than they were taken: resume from the last id")
@@ -236,20 +236,20 @@ type silenceJSON struct {
 // silence appends which devices have fallen silent, and which are heard again.
 func (s *streaming) silence(q *streamQuery) {
 	turns, all := s.quiet.Take()
-	told := silenceJSON{Silent: []andon.DeviceID{}, Heard: []andon.DeviceID{}, More: !all}
+	changed := silenceJSON{Silent: []andon.DeviceID{}, Heard: []andon.DeviceID{}, More: !all}
 	for _, t := range turns {
 		switch {
 		case !q.admitsDevice(t.Device) || !q.all && !q.states.Match(t.State):
 		case t.Silent:
-			told.Silent = append(told.Silent, t.Device)
+			changed.Silent = append(changed.Silent, t.Device)
 		default:
-			told.Heard = append(told.Heard, t.Device)
+			changed.Heard = append(changed.Heard, t.Device)
 		}
 	}
-	if len(told.Silent)+len(told.Heard) == 0 && !told.More {
+	if len(changed.Silent)+len(changed.Heard) == 0 && !changed.More {
 		return
 	}
-	text, _ := json.Marshal(told)
+	text, _ := json.Marshal(changed)
 	s.text = append(s.text, "event: silence\ndata: "...)
 	s.text = append(append(s.text, text...), "\n\n"...)
 }
@@ -310,7 +310,7 @@ func frame(at andon.Position, name string, data any) ([]byte, error) {
 	text.WriteString("id: " + at.String() + "\nevent: " + name + "\ndata: ")
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(data) // with a line break behind it
+	err := encoder.Encode(data) // with a line break after it
 	text.WriteByte('\n')
 	return text.Bytes(), err
 }

@@ -26,8 +26,8 @@ func (a *API) sweepRoute() *route {
 }
 
 func (a *API) sweep(c *call) (sweepJSON, error) {
-	dry := c.flag("dry_run")
-	if err := c.fault(); err != nil {
+	dry := c.Flag("dry_run")
+	if err := c.Fault(); err != nil {
 		return sweepJSON{}, err
 	}
 	all, err := a.intake.Sweep(c.ctx(), dry)

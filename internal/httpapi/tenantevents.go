@@ -31,7 +31,7 @@ func (a *API) tenantEventsRoute() *route {
 	r.answer.Example = eventPage{Items: []eventItem{{Event: exampleListed()}}}
 	page := r.serve
 	r.serve = func(c *call) error {
-		since, lines := c.text(sinceParam.Name) != "", wantsLines(c.r)
+		since, lines := c.Text(sinceParam.Name) != "", wantsLines(c.r)
 		switch {
 		case since && lines:
 			return a.linesSince(c)
@@ -46,8 +46,8 @@ func (a *API) tenantEventsRoute() *route {
 }
 
 func (a *API) tenantEvents(c *call) (page[jsonout.Event], error) {
-	span := c.span()
-	// In one step: a store looks at each device for each of them.
+	span := c.Span()
+	// In one step: a store reads each device for each of them.
 	return c.eventsInSteps(andon.MaxLimit+1, span, a.allEvents(c))
 }
 
@@ -61,12 +61,12 @@ func (a *API) allEvents(c *call) func(andon.EventQuery) iter.Seq2[andon.Event, e
 const lineEvents = 8192
 
 // eventLines sends all events that are selected. It asks for a part of them, leaves its turn while
-// the client takes that, and goes on behind it: so a slow client holds nothing but the memory of
+// the client takes that, and goes on after it. So a slow client holds nothing but the memory of
 // one part, which counts like that of any answer.
 func (a *API) eventLines(c *call) error {
-	q := andon.EventQuery{States: c.states(), Span: c.span(), Order: c.order(), Limit: lineEvents}
+	q := andon.EventQuery{States: c.States(), Span: c.Span(), Order: c.Order(), Limit: lineEvents}
 	c.whole()
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return err
 	}
 	tenant, err := c.record()
@@ -85,13 +85,13 @@ func (a *API) eventLines(c *call) error {
 // whole refuses what selects a page, of an answer that has none.
 func (c *call) whole() {
 	for _, name := range []string{limitParam.Name, cursorParam.Name} {
-		if c.text(name) != "" {
-			c.mark("query."+name, "%s does not go with %s: the answer is whole", name, typeNDJSON)
+		if c.Text(name) != "" {
+			c.Mark("query."+name, "%s does not go with %s: the answer is whole", name, typeNDJSON)
 		}
 	}
 }
 
-// sendLines sends one part, and makes the query begin behind it. Nothing is sent where nothing is
+// sendLines sends one part, and makes the query begin after it. Nothing is sent where nothing is
 // left.
 func (c *call) sendLines(
 	s *buffer, q *andon.EventQuery, states *andon.StateSet,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/httpapi/params"
 )
 
 func (a *API) tenantRoutes() []*route {
@@ -110,9 +111,9 @@ func replace[T any](setting *T, with *T) {
 
 func (a *API) tenants(c *call) (page[client.Tenant], error) {
 	var after andon.TenantID
-	limit := c.limit()
+	limit := c.Limit()
 	c.cursor(&after)
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return page[client.Tenant]{}, err
 	}
 	all, err := a.store.Tenants(c.ctx())
@@ -120,10 +121,10 @@ func (a *API) tenants(c *call) (page[client.Tenant], error) {
 		return page[client.Tenant]{}, err
 	}
 	position := func(t *andon.Tenant) any { return t.ID }
-	return readPage(c, limit, behind(all, after), plain(showTenant), position)
+	return readPage(c, limit, listedAfter(all, after), plain(showTenant), position)
 }
 
-func behind(tenants []andon.Tenant, id andon.TenantID) iter.Seq2[andon.Tenant, error] {
+func listedAfter(tenants []andon.Tenant, id andon.TenantID) iter.Seq2[andon.Tenant, error] {
 	return func(yield func(andon.Tenant, error) bool) {
 		for _, t := range tenants {
 			if t.ID > id && !yield(t, nil) {
@@ -133,11 +134,13 @@ func behind(tenants []andon.Tenant, id andon.TenantID) iter.Seq2[andon.Tenant, e
 	}
 }
 
-func (c *call) pathTenant() andon.TenantID { return pathID[andon.TenantID](c, "tenant") }
+func (c *call) pathTenant() andon.TenantID {
+	return params.PathID[andon.TenantID](&c.Reader, "tenant")
+}
 
 func (a *API) tenant(c *call) (client.Tenant, error) {
 	id := c.pathTenant()
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return client.Tenant{}, err
 	}
 	t, err := a.store.Tenant(c.ctx(), id)
@@ -150,9 +153,9 @@ func (a *API) tenant(c *call) (client.Tenant, error) {
 func (a *API) putTenant(c *call, sent tenantBody) (client.Tenant, error) {
 	id := c.pathTenant()
 	if sent.Tenant != "" && sent.Tenant != id {
-		c.mark("body.tenant", "the body is of tenant %q, the path of %q", sent.Tenant, id)
+		c.Mark("body.tenant", "the body is of tenant %q, the path of %q", sent.Tenant, id)
 	}
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return client.Tenant{}, err
 	}
 	t, created, err := c.intake.PutTenant(c.ctx(), id, sent.apply)
@@ -170,7 +173,7 @@ func (a *API) putTenant(c *call, sent tenantBody) (client.Tenant, error) {
 
 func (a *API) deleteTenant(c *call) error {
 	id := c.pathTenant()
-	if err := c.fault(); err != nil {
+	if err := c.Fault(); err != nil {
 		return err
 	}
 	if err := c.intake.DeleteTenant(c.ctx(), id); err != nil {

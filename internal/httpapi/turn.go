@@ -13,7 +13,7 @@ import (
 type turn struct {
 	of    *API
 	work  intake.Turn
-	taken int64 // of the room for requests
+	taken int64 // of the memory for requests
 }
 
 // begin waits for the call's turn in a share of the work, unless it has one.
@@ -56,7 +56,7 @@ func (c *call) beginWith(size int64) error {
 // at.
 func (t *turn) end() { t.work.Leave() }
 
-// take takes room for n bytes more of the request and what is made of it. All of it is given back
+// take takes memory for n bytes more of the request and what is made of it. All of it is given back
 // at the end of the call, or earlier by give.
 func (t *turn) take(n int64) error {
 	if most := t.of.intake.Requests.Most(); t.taken+n > most {
@@ -76,7 +76,7 @@ func (t *turn) give(n int64) {
 	t.of.intake.Requests.Give(n)
 }
 
-// release ends the turn and gives back all its room.
+// release ends the turn and gives back all its memory.
 func (t *turn) release() {
 	t.end()
 	t.give(t.taken)
@@ -87,7 +87,7 @@ const drainFor = 10 * time.Second
 
 // refuse answers a call with an error. A client that is still sending may not look for an answer
 // before it has sent all, and a connection that is closed meanwhile is reset, with the answer lost:
-// so what it sends is read on for a while, and dropped. One that waits to be told to send is not
+// so what it sends is read on for a while, and dropped. One that waits for 100 Continue is not
 // waited for.
 func (c *call) refuse(err error) {
 	c.release()

@@ -43,7 +43,7 @@ func Append(b []byte, value any) ([]byte, bool) {
 		w.escalated(v.Escalation)
 	case *andon.Arrival:
 		w.event(&v.Event)
-		w.string("position", v.Position.String())
+		w.string(`"position":`, v.Position.String())
 	case *client.Device:
 		w.device(v)
 	case *States:
@@ -65,50 +65,50 @@ func Append(b []byte, value any) ([]byte, bool) {
 
 func (w *writer) event(e *andon.Event) {
 	w.begin()
-	w.string("device", string(e.Device))
-	w.time("time", e.Time)
-	w.string("state", string(e.State))
-	w.stringIfAny("operator", string(e.Operator))
-	w.stringIfAny("escalated_to", string(e.EscalatedTo))
-	w.stringIfAny("message", e.Message)
-	w.objectIfAny("attributes", e.Attributes)
+	w.string(`"device":`, string(e.Device))
+	w.time(`"time":`, e.Time)
+	w.string(`"state":`, string(e.State))
+	w.stringIfAny(`"operator":`, string(e.Operator))
+	w.stringIfAny(`"escalated_to":`, string(e.EscalatedTo))
+	w.stringIfAny(`"message":`, e.Message)
+	w.objectIfAny(`"attributes":`, e.Attributes)
 }
 
 func (w *writer) escalated(e *client.Escalated) {
 	if e == nil {
 		return
 	}
-	w.name("escalation")
+	w.name(`"escalation":`)
 	w.begin()
-	w.time("at", e.At)
-	w.stringIfAny("by", string(e.By))
-	w.stringIfAny("note", e.Note)
+	w.time(`"at":`, e.At)
+	w.stringIfAny(`"by":`, string(e.By))
+	w.stringIfAny(`"note":`, e.Note)
 	w.write("}")
 }
 
 func (w *writer) device(d *client.Device) {
 	w.begin()
-	w.string("device", string(d.Device))
-	w.stringIfAny("state", string(d.State))
-	w.integer("severity", int(d.Severity))
-	w.timeIfAny("since", d.Since)
-	w.timeIfAny("time", d.Time)
-	w.timeIfAny("received", d.Received)
-	w.stringIfAny("operator", string(d.Operator))
-	w.stringIfAny("escalated_to", string(d.EscalatedTo))
+	w.string(`"device":`, string(d.Device))
+	w.stringIfAny(`"state":`, string(d.State))
+	w.integer(`"severity":`, int(d.Severity))
+	w.timeIfAny(`"since":`, d.Since)
+	w.timeIfAny(`"time":`, d.Time)
+	w.timeIfAny(`"received":`, d.Received)
+	w.stringIfAny(`"operator":`, string(d.Operator))
+	w.stringIfAny(`"escalated_to":`, string(d.EscalatedTo))
 	w.escalated(d.Escalation)
-	w.timeIfAny("incident_since", d.IncidentSince)
-	w.name("silent")
+	w.timeIfAny(`"incident_since":`, d.IncidentSince)
+	w.name(`"silent":`)
 	w.write(strconv.FormatBool(d.Silent))
-	w.stringIfAny("message", d.Message)
-	w.objectIfAny("attributes", d.Attributes)
-	w.timeIfAny("retired", d.Retired)
-	w.timeIfAny("last_retired", d.LastRetired)
+	w.stringIfAny(`"message":`, d.Message)
+	w.objectIfAny(`"attributes":`, d.Attributes)
+	w.timeIfAny(`"retired":`, d.Retired)
+	w.timeIfAny(`"last_retired":`, d.LastRetired)
 }
 
 func (w *writer) states(s *States) {
 	w.begin()
-	w.name("items")
+	w.name(`"items":`)
 	w.write("[")
 	for i := range s.Items {
 		if i > 0 {
@@ -117,42 +117,42 @@ func (w *writer) states(s *States) {
 		w.stateCount(&s.Items[i])
 	}
 	w.write("]")
-	w.integer("total", s.Total)
-	w.integer("silent", s.Silent)
-	w.stringIfAny("next", s.Next)
+	w.integer(`"total":`, s.Total)
+	w.integer(`"silent":`, s.Silent)
+	w.stringIfAny(`"next":`, s.Next)
 }
 
 func (w *writer) stateCount(c *client.StateCount) {
 	w.begin()
-	w.string("state", string(c.State))
-	w.integer("severity", int(c.Severity))
-	w.string("letter", c.Letter)
-	w.string("colour", c.Colour)
-	w.string("symbol", c.Symbol)
-	w.integer("count", c.Count)
-	w.integer("silent", c.Silent)
+	w.string(`"state":`, string(c.State))
+	w.integer(`"severity":`, int(c.Severity))
+	w.string(`"letter":`, c.Letter)
+	w.string(`"colour":`, c.Colour)
+	w.string(`"symbol":`, c.Symbol)
+	w.integer(`"count":`, c.Count)
+	w.integer(`"silent":`, c.Silent)
 	w.write("}")
 }
 
 func (w *writer) interval(i *client.Interval) {
 	w.begin()
-	w.string("state", string(i.State))
-	w.time("from", i.From)
-	w.timeIfAny("to", i.To)
-	w.number("seconds", i.Seconds)
+	w.string(`"state":`, string(i.State))
+	w.time(`"from":`, i.From)
+	w.timeIfAny(`"to":`, i.To)
+	w.number(`"seconds":`, i.Seconds)
 }
 
 func (w *writer) reading(r *andon.Reading) {
 	w.begin()
-	w.string("device", string(r.Device))
-	w.time("time", r.Time)
-	w.metrics("metrics", r.Metrics)
-	w.objectIfAny("metadata", r.Metadata)
+	w.string(`"device":`, string(r.Device))
+	w.time(`"time":`, r.Time)
+	w.metrics(`"metrics":`, r.Metrics)
+	w.objectIfAny(`"metadata":`, r.Metadata)
 }
 
 func (w *writer) metricReading(r *andon.MetricReading) {
 	w.begin()
-	w.string("device", string(r.Device))
-	w.time("time", r.Time)
-	w.number("value", r.Value)
+	w.string(`"device":`, string(r.Device))
+	w.time(`"time":`, r.Time)
+	w.number(`"value":`, r.Value)
 }

@@ -23,12 +23,12 @@ func (w *writer) write(text string) { w.text = append(w.text, text...) }
 
 func (w *writer) begin() { w.write("{") }
 
-// name begins a member. No name needs escapes.
+// name begins a member. Names are given with their quotes and colon.
 func (w *writer) name(name string) {
 	if w.text[len(w.text)-1] != '{' {
-		w.write(",")
+		w.text = append(w.text, ',')
 	}
-	w.text = append(append(append(w.text, '"'), name...), `":`...)
+	w.text = append(w.text, name...)
 }
 
 // string writes a member that is a string. What must be escaped is rare.
@@ -110,15 +110,13 @@ func (w *writer) metrics(name string, all andon.Metrics) {
 	w.name(name)
 	w.begin()
 	for _, x := range all {
-		if plain := string(x.Name); isPlain(plain) && !strings.ContainsAny(plain, "<>&") {
-			w.name(plain)
+		w.name("")
+		if name := string(x.Name); isPlain(name) && !strings.ContainsAny(name, "<>&") {
+			w.text = append(append(append(w.text, '"'), name...), '"')
 		} else {
-			if w.text[len(w.text)-1] != '{' {
-				w.write(",")
-			}
-			w.marshal(plain)
-			w.write(":")
+			w.marshal(name)
 		}
+		w.write(":")
 		w.text = strconv.AppendFloat(w.text, x.Value, 'g', -1, 64)
 	}
 	w.write("}")

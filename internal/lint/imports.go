@@ -52,12 +52,16 @@ func plan() []layer {
 		{dir: "internal/httpconn", may: "internal/rwlock internal/sleep"},
 		{dir: "internal/jsonout", pure: true, may: ". client internal/ingest/jsonscan"},
 		{dir: "internal/access", may: ". internal/session internal/sleep"},
+		{dir: "internal/httpapi/fleet", may: "."},
 		{dir: "internal/httpapi/openapi", pure: true, may: "."},
+		{dir: "internal/httpapi/params", may: ". internal/httpapi/openapi internal/ingest " +
+			"internal/spell"},
 		{dir: "internal/httpapi/strictjson", pure: true, may: ". internal/ingest " +
 			"internal/ingest/jsonscan internal/spell"},
 		// The types of answers are the client's.
-		{dir: "internal/httpapi", may: ". client internal/access internal/httpapi/openapi " +
-			"internal/httpapi/strictjson internal/intake internal/live " +
+		{dir: "internal/httpapi", may: ". client internal/access internal/httpapi/fleet " +
+			"internal/httpapi/openapi " +
+			"internal/httpapi/params internal/httpapi/strictjson internal/intake internal/live " +
 			"internal/spell internal/session internal/ui internal/ingest " +
 			"internal/ingest/jsonfeed internal/ingest/jsonscan internal/jsonout"},
 

@@ -3,8 +3,8 @@
 // does.
 //
 // What changes within a Beat comes together in one Batch, so a reader is woken at most once in a
-// beat. The newest batches stay in memory, in a bounded room that all readers share. A reader who
-// falls behind that room is cut off (ErrSlow): it costs no memory of its own, and can resume from
+// beat. The newest batches stay in memory, in a bounded buffer that all readers share. A reader that
+// falls behind that is cut off (ErrSlow): it costs no memory of its own, and can resume from
 // its position.
 //
 // The package knows no transport: how a change is written is a function that it is given. It needs
@@ -23,10 +23,10 @@ import (
 // Beat is the least time between two batches of a tenant.
 const Beat = 250 * time.Millisecond
 
-// room is how many bytes of frames a tenant keeps for readers who are behind.
-const room = 8 << 20
+// maxBytes is how many bytes of frames a tenant keeps for readers that are behind.
+const maxBytes = 8 << 20
 
-// ErrSlow is the error of a reader who is further behind than what is kept in memory.
+// ErrSlow is the error of a reader that is further behind than what is kept in memory.
 var ErrSlow = errors.New("the reader is too slow")
 
 // Frame is one change as it is sent.
@@ -73,7 +73,7 @@ type tenant struct {
 	first   uint64         // number of batches[0]
 	bytes   int            // of batches
 	from    andon.Position // before batches[0]
-	at      andon.Position // behind the last batch
+	at      andon.Position // after the last batch
 	err     error          // why there are no more
 	news    chan struct{}  // closed by the next batch
 }
@@ -121,7 +121,7 @@ func (h *Hub) Open(
 	return &Reader{tenant: t, at: *after}, nil
 }
 
-// resumes returns an error unless there is nothing missing behind a position.
+// resumes returns an error unless there is nothing missing after a position.
 func (h *Hub) resumes(ctx context.Context, id andon.TenantID, after andon.Position) error {
 	for _, err := range h.feed.Changes(ctx, id, after) {
 		return err
@@ -192,7 +192,7 @@ func (t *tenant) follow(ctx context.Context) error {
 	}
 }
 
-// read returns the next changes behind a position, and whether there are more.
+// read returns the next changes after a position, and whether there are more.
 func (h *Hub) read(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) (changes []andon.Change, more bool, err error) {
@@ -209,7 +209,7 @@ func (h *Hub) read(
 	return changes, false, nil
 }
 
-// add makes frames the newest batch, and drops the oldest where there is no room for them. The
+// add makes frames the newest batch, and drops the oldest where they are more than maxBytes. The
 // newest stays in any case.
 func (t *tenant) add(frames []Frame) {
 	if len(frames) == 0 {
@@ -219,13 +219,13 @@ func (t *tenant) add(frames []Frame) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.batches, t.bytes = append(t.batches, b), t.bytes+b.size()
-	for len(t.batches) > 1 && t.bytes > room {
+	for len(t.batches) > 1 && t.bytes > maxBytes {
 		oldest := t.batches[0]
 		t.batches[0] = nil
 		t.batches, t.first, t.bytes = t.batches[1:], t.first+1, t.bytes-oldest.size()
-		t.from = oldest.behind()
+		t.from = oldest.last()
 	}
-	t.at = b.behind()
+	t.at = b.last()
 	close(t.news)
 	t.news = make(chan struct{})
 }
@@ -236,7 +236,7 @@ func (b *Batch) size() int {
 	return len(b.Text) + change*len(b.Frames)
 }
 
-func (b *Batch) behind() andon.Position { return b.Frames[len(b.Frames)-1].Position }
+func (b *Batch) last() andon.Position { return b.Frames[len(b.Frames)-1].Position }
 
 // batch joins frames, whose texts lie in the text of all from now on.
 func batch(frames []Frame) *Batch {
@@ -267,13 +267,13 @@ func (t *tenant) failed() error {
 	return t.err
 }
 
-// Next returns the changes behind the reader's position as soon as there are some; nil where there
-// are none until a time has passed, or something else is told by closing other, which may be nil.
+// Next returns the changes after the reader's position as soon as there are some; nil where there
+// are none until a time has passed, or other is closed, which may be nil.
 // It is ErrSlow for a reader that fell too far behind.
 func (r *Reader) Next(
-	ctx context.Context, patience time.Duration, other <-chan struct{},
+	ctx context.Context, timeout time.Duration, other <-chan struct{},
 ) (*Batch, error) {
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	for {
 		b, news, err := r.take(ctx)
@@ -321,7 +321,7 @@ func (r *Reader) take(ctx context.Context) (b *Batch, news chan struct{}, err er
 		}
 		b = r.rest(b)
 	}
-	r.at = b.behind()
+	r.at = b.last()
 	return b, nil, nil
 }
 
@@ -358,6 +358,6 @@ func (r *Reader) catchUp(ctx context.Context, from andon.Position) (*Batch, erro
 		return nil, err
 	}
 	b := batch(frames)
-	r.at = b.behind()
+	r.at = b.last()
 	return b, nil
 }

@@ -174,7 +174,7 @@ func TestBeat(t *testing.T) {
 	}
 }
 
-// A reader who takes nothing is cut off once what waits for it is more than the room for all. Its
+// A reader who takes nothing is cut off once what waits for it is more than is kept for all. Its
 // position still resumes.
 func TestSlowReader(t *testing.T) {
 	f := newFleet(t)

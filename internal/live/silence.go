@@ -31,21 +31,21 @@ type Turn struct {
 }
 
 const (
-	// lookEvery is how often a fleet of up to lookPart devices is looked at, and a larger one less
+	// checkEvery is how often a fleet of up to checkPart devices is checked, and a larger one less
 	// often in proportion. Counting takes a thousandth of a core where 100,000 devices are in
 	// memory, and listing them a few hundredths.
-	lookEvery = time.Second
-	lookPart  = 100_000
-	// lookWhole is after how many looks the devices are listed although as many are silent as
+	checkEvery = time.Second
+	checkPart  = 100_000
+	// checkAll is after how many checks the devices are listed although as many are silent as
 	// before: one may have fallen silent in the moment in which another one was heard.
-	lookWhole = 3
-	// mostTurns is how many turns are kept for listeners who are behind. An event of a stream with
+	checkAll = 3
+	// mostTurns is how many turns are kept for listeners that are behind. An event of a stream with
 	// all of them stays below a megabyte.
 	mostTurns = 4096
 )
 
-// Silences tells which devices fall silent and which are heard again. Neither changes what a device
-// shows, so the feed has neither. A tenant is looked at once, however many listen, and only while
+// Silences reports which devices fall silent and which are heard again. Neither changes what a device
+// shows, so the feed has neither. A tenant is checked once, however many listen, and only while
 // someone does. Its methods may be called concurrently.
 type Silences struct {
 	store Shown
@@ -70,11 +70,11 @@ type watch struct {
 	begun     chan struct{} // closed once it is known which devices are silent, or err is set
 	err       error
 
-	// What the last look found, for the goroutine that looks.
+	// What the last check found, for the goroutine that checks.
 	silent  map[andon.DeviceID]andon.State
 	counts  map[andon.State]int // of silent ones
 	devices int                 // in all
-	same    int                 // looks that found the same counts
+	same    int                 // checks that found the same counts
 
 	mu    sync.Mutex
 	turns []Turn
@@ -129,7 +129,7 @@ func (s *Silences) start(id andon.TenantID) *watch {
 	return w
 }
 
-// Close ends the listening. The last listener of a tenant waits until it is not looked at any more.
+// Close ends the listening. The last listener of a tenant waits until it is not checked any more.
 func (l *Listener) Close() {
 	w := l.watch
 	w.of.mu.Lock()
@@ -145,7 +145,7 @@ func (l *Listener) Close() {
 	}
 }
 
-// News is closed by the next turn behind what was taken before it is asked for. So it is asked for
+// News is closed by the next turn after what was taken before it is asked for. So it is asked for
 // first, then Take, and then it is waited for.
 func (l *Listener) News() <-chan struct{} {
 	l.watch.mu.Lock()
@@ -166,9 +166,9 @@ func (l *Listener) Take() (turns []Turn, all bool) {
 	return turns, all
 }
 
-// follow looks again and again. A look that fails is made up for by the next.
+// follow checks again and again. The next check makes up for one that fails.
 func (w *watch) follow(ctx context.Context) {
-	w.err = w.look(ctx)
+	w.err = w.check(ctx)
 	close(w.begun)
 	if w.err != nil {
 		return
@@ -181,17 +181,17 @@ func (w *watch) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		_ = w.look(ctx)
+		_ = w.check(ctx)
 		timer.Reset(w.pause())
 	}
 }
 
 func (w *watch) pause() time.Duration {
-	return lookEvery * time.Duration(1+(w.devices-1)/lookPart)
+	return checkEvery * time.Duration(1+(w.devices-1)/checkPart)
 }
 
-// look finds out which devices are silent, and tells what turned since the look before.
-func (w *watch) look(ctx context.Context) error {
+// check finds out which devices are silent, and reports what turned since the check before.
+func (w *watch) check(ctx context.Context) error {
 	tenant, err := w.of.store.Tenant(ctx, w.id)
 	if err != nil {
 		return err
@@ -206,11 +206,11 @@ func (w *watch) look(ctx context.Context) error {
 	}
 	silent, err := w.list(ctx, before)
 	if err != nil {
-		w.same = lookWhole // the next look lists them
+		w.same = checkAll // the next check lists them
 		return err
 	}
 	if w.silent != nil {
-		w.tell(turnsOf(w.silent, silent))
+		w.report(turnsOf(w.silent, silent))
 	}
 	w.silent = silent
 	return nil
@@ -229,7 +229,7 @@ func (w *watch) mayDiffer(counts []andon.StateCount) bool {
 	same := w.silent != nil && maps.Equal(silent, w.counts)
 	w.counts = silent
 	w.same++
-	if same && (w.same < lookWhole || len(w.silent) == 0 && len(silent) == 0) {
+	if same && (w.same < checkAll || len(w.silent) == 0 && len(silent) == 0) {
 		return false
 	}
 	w.same = 0
@@ -257,7 +257,7 @@ func (w *watch) list(
 	return silent, nil
 }
 
-// turnsOf returns what differs between two looks, by device.
+// turnsOf returns what differs between two checks, by device.
 func turnsOf(before, after map[andon.DeviceID]andon.State) []Turn {
 	var turns []Turn
 	for id, state := range after {
@@ -276,8 +276,8 @@ func turnsOf(before, after map[andon.DeviceID]andon.State) []Turn {
 	return turns
 }
 
-// tell adds turns to those that are kept, and drops the oldest beyond what is.
-func (w *watch) tell(turns []Turn) {
+// report adds turns to those that are kept, and drops the oldest beyond what is.
+func (w *watch) report(turns []Turn) {
 	if len(turns) == 0 {
 		return
 	}

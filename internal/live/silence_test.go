@@ -179,7 +179,7 @@ func TestSilenceOfManyAtOnce(t *testing.T) {
 	})
 }
 
-// A look that fails is made up for, and a tenant that is not there is an error at once.
+// The next check makes up for one that fails, and a tenant that is not there is an error at once.
 func TestSilenceAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFloor(t)

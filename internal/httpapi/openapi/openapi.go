@@ -225,7 +225,7 @@ func parameters(o *Operation) []*huma.Param {
 }
 
 // described is the detail with the example. The page at /docs would fill an example of its own in,
-// and ask for what is not there, such as the page behind a cursor.
+// and ask for what is not there, such as the page after a cursor.
 func (p Param) described() string {
 	return fmt.Sprintf("%s. Example: `%v`", p.Detail, p.Example)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package params
 
 import (
 	"net/http"
@@ -13,9 +13,9 @@ const slash, standIn = "%2F", "%FF%2F%FF"
 
 var standInID, _ = url.PathUnescape(standIn)
 
-// withLoneSlash returns the request with the stand-in for each segment of its path, which is
+// WithLoneSlash returns the request with the stand-in for each segment of its path, which is
 // escaped, that is a slash.
-func withLoneSlash(r *http.Request, path string) *http.Request {
+func WithLoneSlash(r *http.Request, path string) *http.Request {
 	found := false
 	for s := range strings.SplitSeq(path, "/") {
 		found = found || strings.EqualFold(s, slash) || strings.EqualFold(s, standIn)
@@ -42,9 +42,9 @@ func withLoneSlash(r *http.Request, path string) *http.Request {
 	return r
 }
 
-// segment returns what a wildcard of the path stands for.
-func (c *call) segment(name string) string {
-	if value := c.r.PathValue(name); value != standInID {
+// Segment returns what a wildcard of the path stands for.
+func (r *Reader) Segment(name string) string {
+	if value := r.Request.PathValue(name); value != standInID {
 		return value
 	}
 	return "/"
