@@ -43,7 +43,7 @@ type also struct {
 	// at that moment.
 	Incarnation int64 `json:"life,omitempty"`
 	// Withdrawn and EverEscalated span the times of the entries that ever were withdrawn or
-	// escalated. Outside them nobody has to look for such records.
+	// escalated. Outside them no one has to look for such records.
 	Withdrawn     reach `json:"withdrawn,omitzero"`
 	EverEscalated reach `json:"escalated,omitzero"`
 	// Metrics are those of which a row says that the device may have them. It names the first ones,
@@ -192,7 +192,7 @@ func (s *Store) readDevices(
 		at[id], keys[i] = i, devicesKey(t.Key, id)
 		all[i], _ = decodeDevice(id, nil)
 	}
-	found, err := s.db.GetAll(ctx, tableDevices, keys)
+	found, err := s.db.BatchGet(ctx, tableDevices, keys)
 	for _, i := range found {
 		_, id := splitDevice(i.Text(attrDevice))
 		if all[at[id]], err = decodeDevice(ids[at[id]], i); err != nil {

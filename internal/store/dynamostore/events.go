@@ -327,7 +327,7 @@ func (s *Store) readMarked(
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.db.GetAll(ctx, of.Table, keys)
+	all, err := s.db.BatchGet(ctx, of.Table, keys)
 	found = map[mark]ddb.Item{}
 	for _, i := range append(slices.Concat(pages...), all...) {
 		ref, _, err := splitStateDate(i.Text(of.Key.Sort))
@@ -357,7 +357,7 @@ func (s *Store) markedSpan(ctx context.Context, of ddb.Query, marks []mark) ([]d
 	if err != nil || next == nil {
 		return found, err
 	}
-	return s.db.GetAll(ctx, of.Table, keys)
+	return s.db.BatchGet(ctx, of.Table, keys)
 }
 
 // learn reads the devices of a piece that are not known yet.
@@ -435,7 +435,7 @@ func (s *Store) places(t *tenant, d *device, ref andon.EntryRef) (all []ddb.Item
 
 // eventsAt reads entries by their places, each once, in no particular order.
 func (s *Store) eventsAt(ctx context.Context, t *tenant, places []ddb.Item) ([]event, error) {
-	items, err := s.db.GetAll(ctx, tableLog, places)
+	items, err := s.db.BatchGet(ctx, tableLog, places)
 	if err != nil {
 		return nil, err
 	}

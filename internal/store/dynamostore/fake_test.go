@@ -355,7 +355,7 @@ func TestUnreadKeys(t *testing.T) {
 			batches++
 			return items - 1
 		}
-		all, err := s.db.GetAll(t.Context(), tableDevices, keys)
+		all, err := s.db.BatchGet(t.Context(), tableDevices, keys)
 		if err != nil || len(all) != 10 || batches != 10 {
 			t.Errorf("%d items, %v, after %d batches", len(all), err, batches)
 		}
@@ -364,7 +364,7 @@ func TestUnreadKeys(t *testing.T) {
 			batches++
 			return items
 		}
-		_, err = s.db.GetAll(t.Context(), tableDevices, keys)
+		_, err = s.db.BatchGet(t.Context(), tableDevices, keys)
 		if andon.KindOf(err) != andon.Busy || batches > 20 {
 			t.Errorf("%v, after %d batches of which nothing was read", err, batches)
 		}

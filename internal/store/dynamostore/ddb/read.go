@@ -31,8 +31,8 @@ func (c *Client) Get(ctx context.Context, table string, key Item) (i Item, err e
 	return i, err
 }
 
-// GetAll reads items, and returns those that exist, in no order. No key may be given twice.
-func (c *Client) GetAll(ctx context.Context, table string, keys []Item) ([]Item, error) {
+// BatchGet reads items, and returns those that exist, in no order. No key may be given twice.
+func (c *Client) BatchGet(ctx context.Context, table string, keys []Item) ([]Item, error) {
 	chunks := slices.Collect(slices.Chunk(keys, MaxGets))
 	found := make([][]Item, len(chunks))
 	err := shared.Parallel(ctx, len(chunks), func(ctx context.Context, i int) (err error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
-// Spare deletes an index that a table has and nobody reads, or notes that it exists.
+// Spare deletes an index that a table has and no one reads, or notes that it exists.
 func (s *Setup) Spare(ctx context.Context, table, index string, remove bool) error {
 	is, err := s.describe(ctx, table)
 	if err != nil || is == nil || findIndex(is, index) == nil {
