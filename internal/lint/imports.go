@@ -136,10 +136,12 @@ func planOfStores() []layer {
 		{dir: "internal/store/pebblestore/walcheck", may: "."},
 		{dir: "internal/store/pebblestore/engine", may: ". internal/sleep " +
 			"internal/store/pebblestore/layout"},
+		{dir: "internal/store/pebblestore/blocks", may: ". internal/store/pebblestore/engine " +
+			"internal/store/pebblestore/layout internal/store/pebblestore/layout/eventlog"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
 			"internal/plan internal/current " +
 			"internal/rwlock internal/seq internal/sleep internal/store/adapter " +
-			"internal/store/pebblestore/engine " +
+			"internal/store/pebblestore/blocks internal/store/pebblestore/engine " +
 			"internal/store/pebblestore/layout internal/store/pebblestore/layout/eventlog " +
 			"internal/store/pebblestore/layout/readingblock " +
 			"internal/store/pebblestore/layout/varint " +

@@ -26,7 +26,7 @@ func (s *Store) Append(
 	if err := s.disk.check(); err != nil {
 		return err
 	}
-	if err := s.heads.awaitRoom(ctx, s); err != nil {
+	if err := s.log.Memory.Wait(ctx, s.checkpoints.Want); err != nil {
 		return err
 	}
 	const eventBytes = 48 // about what one takes in a row

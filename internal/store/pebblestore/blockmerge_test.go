@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/storecheck"
@@ -80,9 +80,9 @@ func told(t *testing.T, s *Store) (all []andon.Event) {
 func TestBlocksAreMerged(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, fs)
-	const rounds = mergeRuns - 1
+	const rounds = blocks.MergeRuns - 1
 	inRounds(t, s, rounds)
-	if err := s.mergeBlocks(); err != nil {
+	if err := s.log.Merge(); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.blocks(t); n != rounds*mergedDevices {
@@ -98,7 +98,7 @@ func TestBlocksAreMerged(t *testing.T) {
 		Device: "d0", Time: andon.MinTime + rounds*1e6, State: "NORMAL", Message: "the last",
 	}
 	err := s.Append(t.Context(), andon.DefaultTenant, 1, []andon.Event{later})
-	if err := errors.Join(err, s.checkpoint(), s.mergeBlocks()); err != nil {
+	if err := errors.Join(err, s.checkpoint(), s.log.Merge()); err != nil {
 		t.Fatal(err)
 	}
 	want = append([]andon.Event{later}, want...)
@@ -106,7 +106,7 @@ func TestBlocksAreMerged(t *testing.T) {
 		t.Errorf("%d blocks, want one of each device", n)
 	}
 	day := andon.MinTime.Day()
-	runs := s.tenants[andon.DefaultTenant].runs.Load().on(day)
+	runs := s.tenants[andon.DefaultTenant].blocks.Runs.Load().On(day)
 	if len(runs) != 1 || runs[0].Level != 1 ||
 		runs[0].Oldest != andon.MinTime || runs[0].Newest != later.Time {
 		t.Errorf("there are the runs %+v", runs)
@@ -150,11 +150,9 @@ func TestReaderBesideAMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	inRounds(t, s, mergeRuns-1)
+	inRounds(t, s, blocks.MergeRuns-1)
 	want := told(t, s)
-	s.merges.mu.Lock()
-	s.merges.rest, s.merges.settled[quietAt] = 2, s.merges.settled[0]
-	s.merges.mu.Unlock()
+	s.log.MergeAllDays()
 	r := newEventReader(t.Context(), s, s.tenants[andon.DefaultTenant])
 	defer r.close()
 	if err := r.open(); err != nil {
@@ -166,7 +164,7 @@ func TestReaderBesideAMerge(t *testing.T) {
 		}
 	}
 	on.On()
-	err = s.mergeBlocks()
+	err = s.log.Merge()
 	on.Off()
 	<-asked // a flush may be asking
 	if n := s.blocks(t); err != nil || n != mergedDevices || steps < 3 {
@@ -192,11 +190,12 @@ func TestReaderBesideAMerge(t *testing.T) {
 func TestReaderThatOpensBesideAMerge(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		s := openMem(t, vfs.NewMem())
-		inRounds(t, s, mergeRuns-1)
-		want := told(t, s)[:mergeRuns-1] // of the first device
+		inRounds(t, s, blocks.MergeRuns-1)
+		want := told(t, s)[:blocks.MergeRuns-1] // of the first device
 		r := newEventReader(t.Context(), s, s.tenants[andon.DefaultTenant])
 		times := 0
-		err := r.openBlocks(func() (*engine.Iterator, error) {
+		var err error
+		r.blocks, r.runs, err = r.tenant.blocks.OpenIterator(func() (*engine.Iterator, error) {
 			merge := func(now bool) {
 				if times == 0 && now {
 					if err := s.mergeAll(); err != nil {
@@ -240,8 +239,8 @@ func TestReaderThatOpensBesideAMerge(t *testing.T) {
 func TestReadersWhileAMergeEnds(t *testing.T) {
 	fs := newCrashable()
 	s := openMem(t, fs)
-	inRounds(t, s, mergeRuns-1)
-	want := told(t, s)[:mergeRuns-1] // of the first device
+	inRounds(t, s, blocks.MergeRuns-1)
+	want := told(t, s)[:blocks.MergeRuns-1] // of the first device
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +292,7 @@ func TestPowerCutInAMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inRounds(t, s, mergeRuns-1)
+	inRounds(t, s, blocks.MergeRuns-1)
 	want := told(t, s)
 	on.On()
 	if err := s.mergeAll(); err != nil {
@@ -308,7 +307,7 @@ func TestPowerCutInAMerge(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	const unmerged = (mergeRuns - 1) * mergedDevices
+	const unmerged = (blocks.MergeRuns - 1) * mergedDevices
 	both := map[int]bool{}
 	for _, fs := range append(cuts, mem) {
 		s := openMem(t, fs)
@@ -316,7 +315,7 @@ func TestPowerCutInAMerge(t *testing.T) {
 		if diff := gocmp.Diff(want, told(t, s)); diff != "" {
 			t.Error(diff)
 		}
-		err := s.excise() // the run that no reader looks into, or those
+		err := s.log.Excise() // the run that no reader looks into, or those
 		if n := s.blocks(t); err != nil || n != unmerged && n != mergedDevices {
 			t.Errorf("%v; behind that there are %d blocks", err, n)
 		}
@@ -345,23 +344,22 @@ func TestMergeLeavesWhatIsDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fs := vfs.NewMem()
 			s := openMem(t, fs)
-			inRounds(t, s, mergeRuns-1)
-			tenant := s.tenants[andon.DefaultTenant]
-			day := andon.MinTime.Day()
-			s.merges.mu.Lock()
-			m := s.newMerge(tenant, day, tenant.runs.Load().on(day))
-			s.merges.mu.Unlock()
-			if err := errors.Join(m.opened, m.devices(), remove(s)); err != nil {
+			inRounds(t, s, blocks.MergeRuns-1)
+			var want []andon.Event
+			blocks := 0
+			s.log.Hooks.Written = func() {
+				s.log.Hooks.Written = nil
+				if err := remove(s); err != nil {
+					t.Fatal(err)
+				}
+				want, blocks = told(t, s), s.blocks(t)
+				if name == "a device" {
+					blocks = mergedDevices - 1 // the merge goes on without it
+				}
+			}
+			if err := s.mergeAll(); err != nil {
 				t.Fatal(err)
 			}
-			want, blocks := told(t, s), s.blocks(t)
-			if name == "a device" {
-				blocks = mergedDevices - 1 // the merge goes on without it
-			}
-			if err := m.commit(); err != nil {
-				t.Fatal(err)
-			}
-			m.close()
 			if n := s.blocks(t); n != blocks {
 				t.Errorf("%d blocks after the merge, want %d", n, blocks)
 			}
@@ -384,7 +382,7 @@ func TestMergeLeavesWhatIsDeleted(t *testing.T) {
 func TestRunThatLacksEntries(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, fs)
-	inRounds(t, s, mergeRuns-1)
+	inRounds(t, s, blocks.MergeRuns-1)
 	changeFrom(t, s, layout.Key{layout.TableBlock}, "")
 	left := s.blocks(t)
 	err := s.mergeAll()
@@ -408,7 +406,7 @@ func TestMergeBehindAPurge(t *testing.T) {
 	for _, reopened := range []bool{false, true} {
 		fs := vfs.NewMem()
 		s := openMem(t, fs)
-		inRounds(t, s, mergeRuns-1)
+		inRounds(t, s, blocks.MergeRuns-1)
 		if err := s.Purge(t.Context(), andon.DefaultTenant, "d1"); err != nil {
 			t.Fatal(err)
 		}
@@ -437,63 +435,10 @@ func TestPurgeTakesWhatWasMerged(t *testing.T) {
 	defer s.Close()
 	inRounds(t, s, 3)
 	tenant, day := s.tenants[andon.DefaultTenant], andon.MinTime.Day()
-	s.merges.running.Lock() // no other excises them
-	s.merges.mu.Lock()
-	s.merges.drop(tenant.number, day, tenant.runs.Load().on(day)...)
-	tenant.runs.Store(&runList{})
-	s.merges.mu.Unlock()
+	excise := s.log.DropDay(tenant.blocks, day)
 	err := s.Purge(t.Context(), andon.DefaultTenant, "d1")
 	if n := s.blocks(t); n != 0 || err != nil {
 		t.Errorf("%v; %d blocks are left", err, n)
 	}
-	s.merges.running.Unlock()
-}
-
-// TestWhichRunsAreMerged goes through rounds that give two days runs.
-func TestWhichRunsAreMerged(t *testing.T) {
-	m := merges{rest: restRuns}
-	days := map[string][]layout.Run{}
-	type merged struct{ runs, level int }
-	got := map[int]map[string]merged{}
-	for n := 1; n <= 280; n++ {
-		sequence := uint64(n)
-		days["today"] = append(days["today"], layout.Run{RunID: layout.RunID{Sequence: sequence}})
-		if n <= restRuns {
-			days["before"] = append(days["before"],
-				layout.Run{RunID: layout.RunID{Sequence: sequence}})
-		}
-		copy(m.settled[1:], m.settled[:])
-		m.settled[0] = sequence
-		got[n] = map[string]merged{}
-		for name, runs := range days {
-			some := m.due(runs)
-			if len(some) == 0 {
-				continue
-			}
-			last := some[len(some)-1]
-			last.Level++
-			got[n][name] = merged{len(some), int(last.Level)}
-			i := slices.IndexFunc(runs,
-				func(r layout.Run) bool { return r.Sequence == some[0].Sequence })
-			days[name] = slices.Replace(slices.Clone(runs), i, i+len(some), last)
-		}
-		if len(got[n]) == 0 {
-			delete(got, n)
-		}
-	}
-	want := map[int]map[string]merged{restRuns + quietAt: {"before": {restRuns, 1}}}
-	for n := 1; n <= 17; n++ {
-		want[n*mergeRuns] = map[string]merged{"today": {mergeRuns, 1}}
-	}
-	want[16*mergeRuns+1] = map[string]merged{"today": {mergeRuns, 2}}
-	if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(merged{})); diff != "" {
-		t.Error(diff)
-	}
-	var later []layout.Run
-	for n := range uint64(mergeRuns) {
-		later = append(later, layout.Run{RunID: layout.RunID{Sequence: 281 + n}})
-	}
-	if some := m.due(later); some != nil {
-		t.Errorf("runs of a round that has not ended are merged: %v", some)
-	}
+	excise()
 }

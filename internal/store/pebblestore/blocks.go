@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
@@ -24,10 +25,10 @@ type eventReader struct {
 	tenant *tenant
 	states *andon.StateSet
 	all    bool // withdrawn entries, too
-	heads  headView
+	heads  blocks.View
 
 	blocks, escalations *engine.Iterator
-	runs                *runList // that blocks has
+	runs                *blocks.RunList // that blocks has
 	directory           *engine.Days
 	none                engine.Span // of escalations: there are none in it
 	kept                strings.Builder
@@ -57,7 +58,7 @@ func newEventReader(ctx context.Context, s *Store, t *tenant) *eventReader {
 		used = &room{}
 	}
 	return &eventReader{
-		ctx: ctx, store: s, tenant: t, states: t.states(), heads: s.heads.look(), room: used,
+		ctx: ctx, store: s, tenant: t, states: t.states(), heads: s.log.Memory.View(), room: used,
 	}
 }
 
@@ -65,10 +66,11 @@ func (r *eventReader) open() (err error) {
 	if r.blocks != nil {
 		return nil
 	}
-	return r.openBlocks(func() (*engine.Iterator, error) {
+	r.blocks, r.runs, err = r.tenant.blocks.OpenIterator(func() (*engine.Iterator, error) {
 		k := layout.NewKey(layout.TableBlock, r.tenant.number)
 		return engine.NewIterator(r.ctx, r.store.db, k, k.End())
 	})
+	return err
 }
 
 // openDirectory is for who does not know the day.
@@ -86,24 +88,9 @@ func (r *eventReader) openBoth() error {
 	return r.openDirectory()
 }
 
-// openBlocks opens the iterator, and finds which runs it has: those that were there before and
-// behind it. A merge says what is right before and behind its last step.
-func (r *eventReader) openBlocks(open func() (*engine.Iterator, error)) (err error) {
-	for {
-		r.runs = r.tenant.runs.Load()
-		if r.blocks, err = open(); err != nil {
-			return err
-		}
-		if r.runs == r.tenant.runs.Load() {
-			return nil
-		}
-		r.blocks.Release()
-	}
-}
-
 // runsOf returns the runs of a day in an order: that in which entries mostly arrive.
 func (r *eventReader) runsOf(day uint32, order andon.Order) iter.Seq[layout.Run] {
-	runs := r.runs.on(day)
+	runs := r.runs.On(day)
 	return func(yield func(layout.Run) bool) {
 		for i := range runs {
 			if order == andon.Desc {
@@ -199,7 +186,7 @@ func (r *eventReader) fromHeads(hits []hit, d *logged, q *andon.EventQuery, most
 	begin := len(hits)
 	span := q.Rest()
 	delivery := uint64(math.MaxUint64)
-	for n := range r.heads.heads {
+	for n := range r.heads.Len() {
 		before := len(hits)
 		add := func(e eventlog.Entry, sorted bool) bool {
 			hits = r.take(hits, d, &e, delivery, q)
@@ -207,7 +194,7 @@ func (r *eventReader) fromHeads(hits []hit, d *logged, q *andon.EventQuery, most
 			enough := q.Order == andon.Desc && len(hits)-before >= most
 			return !sorted || !enough && e.Time >= span.From
 		}
-		r.heads.walk(n, r.tenant.number, d.number, span, add)
+		r.heads.Walk(n, r.tenant.number, d.number, span, add)
 	}
 	return hits[:begin+len(firstHits(hits[begin:], q.Order, most))]
 }

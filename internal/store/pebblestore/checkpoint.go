@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
@@ -28,10 +28,7 @@ type checkpoints struct {
 	grown atomic.Int64 // bytes of rows since the last round, as they are unpacked
 	// lag is how many bytes of rows rounds have settled since the last that wrote the devices.
 	lag    atomic.Int64
-	marker marker
-	// running guards marker. It is held by a round, and by who must not come between: what a purge
-	// deletes, a round that had read it before would write again.
-	running sync.Mutex
+	marker marker // guarded by Store.log: it changes in a flush
 }
 
 func (c *checkpoints) start(s *Store) {
@@ -51,23 +48,22 @@ func (c *checkpoints) start(s *Store) {
 
 // grow counts rows that were written, and asks for a round when there are enough.
 func (c *checkpoints) grow(s *Store, bytes int) {
-	if c.grown.Add(int64(bytes)) >= checkpointBytes || s.heads.full() {
+	if c.grown.Add(int64(bytes)) >= checkpointBytes || s.log.Memory.Full() {
 		c.Want()
 	}
 }
 
 // checkpoint is a round: all that is in rows now is settled in blocks and the checkpoint.
 func (s *Store) checkpoint() error {
-	s.checkpoints.running.Lock()
-	defer s.checkpoints.running.Unlock()
-	return s.round(context.Background(), false)
+	return s.log.Flush(func(f blocks.Flush) error {
+		return s.round(context.Background(), f, false)
+	})
 }
 
-// round is checkpoint for a caller that holds checkpoints.running. It writes the devices if it is
-// to, or if they are due. Where it is broken off, the next round does all of it again.
-func (s *Store) round(ctx context.Context, devices bool) error {
+// round is one flush. It writes the devices if it is to, or if they are due. Where it is broken off, the next round does all of it again.
+func (s *Store) round(ctx context.Context, f blocks.Flush, devices bool) error {
 	err := s.ordered(ctx, func() error {
-		s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
+		f.Freeze(s.order.next, s.checkpoints.grown.Load())
 		return nil
 	})
 	if err != nil {
@@ -77,17 +73,22 @@ func (s *Store) round(ctx context.Context, devices bool) error {
 	if err := s.sync(); err != nil {
 		return err
 	}
-	s.publishBefore(s.heads.behind)
-	rows, tenants := s.heads.rows, s.everyTenant()
-	next, lag := marker{s.checkpoints.marker.shown, s.heads.behind}, s.checkpoints.lag.Load()+rows
+	behind, rows := f.Frozen()
+	s.publishBefore(behind)
+	tenants := s.everyTenant()
+	next, lag := marker{s.checkpoints.marker.shown, behind}, s.checkpoints.lag.Load()+rows
 	if devices || s.due(lag, tenants) {
 		next.shown, lag = next.settled, 0
 	}
-	if err := s.settle(ctx, tenants, lag == 0); err != nil {
+	var also func(out *blocks.Tables) error
+	if lag == 0 {
+		also = func(out *blocks.Tables) error { return s.checkpointAll(ctx, tenants, out) }
+	}
+	if err := f.Write(ctx, blockTenants(tenants), &postingWriter{}, also); err != nil {
 		s.unwritten(tenants)
 		return err
 	}
-	if err := s.settled(next, rows); err != nil {
+	if err := s.settled(f, next, rows); err != nil {
 		return err
 	}
 	s.checkpoints.lag.Store(lag)
@@ -116,7 +117,7 @@ func (s *Store) due(lag int64, tenants []*tenant) bool {
 }
 
 // settled ends a round that has settled so many bytes of rows.
-func (s *Store) settled(next marker, rows int64) error {
+func (s *Store) settled(f blocks.Flush, next marker, rows int64) error {
 	b := s.newBatch()
 	defer b.Release()
 	deleted, done := s.arrivals.Flush(b, next.settled, next.shown, rows)
@@ -126,23 +127,9 @@ func (s *Store) settled(next marker, rows int64) error {
 	}
 	done()
 	s.checkpoints.marker = next
-	s.merges.ended(next.settled)
-	s.rounds.entries.Add(int64(s.heads.frozen.Entries()))
-	s.heads.drop()
+	s.rounds.entries.Add(int64(f.End()))
 	s.checkpoints.grown.Add(-rows)
-	return s.forgetRows(deleted)
-}
-
-// forgetRows has the engine write out its memtable if much of it is rows that are deleted now.
-// Those leave it without being written once more; behind the next rows they would be written and
-// compacted away. While another memtable is being written out the engine would have all writes wait
-// for that: then they leave with the memtable once it is full.
-func (s *Store) forgetRows(bytes int64) error {
-	if bytes < int64(s.options.memTable)/4 || s.db.Metrics().MemTable.Count > 1 {
-		return nil
-	}
-	_, err := s.db.AsyncFlush()
-	return err
+	return s.env.ForgetRows(deleted)
 }
 
 func (s *Store) everyTenant() []*tenant {
@@ -155,20 +142,38 @@ func (s *Store) everyTenant() []*tenant {
 	return list
 }
 
+// blockTenants returns what tenants have of blocks.
+func blockTenants(tenants []*tenant) []*blocks.Tenant {
+	list := make([]*blocks.Tenant, len(tenants))
+	for i, t := range tenants {
+		list[i] = t.blocks
+	}
+	return list
+}
+
+// checkpointAll writes the devices of tenants.
+func (s *Store) checkpointAll(ctx context.Context, tenants []*tenant, out *blocks.Tables) error {
+	for _, t := range tenants {
+		if err := s.checkpointTenant(ctx, t, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkpointTenant writes the devices of a tenant that were changed since they were last written.
 // Where that is most of them, all are written, in place of those that are there: so the engine has
 // nothing to compact.
-func (s *Store) checkpointTenant(ctx context.Context, t *tenant, out *tables) error {
+func (s *Store) checkpointTenant(ctx context.Context, t *tenant, out *blocks.Tables) error {
 	if !s.mostChanged(t) {
 		return s.checkpointDevices(ctx, t, out, false)
 	}
 	k := layout.NewKey(layout.TableCheckpoint, t.number)
-	whole := tables{store: s, name: deviceTables, pace: out.pace,
-		instead: engine.Span{From: k, To: k.End()}}
+	whole := out.InPlaceOf(engine.Span{From: k, To: k.End()}, blocks.DeviceTables)
 	if err := s.checkpointDevices(ctx, t, &whole, true); err != nil {
-		return errors.Join(err, s.removeRound(deviceTables))
+		return errors.Join(err, s.env.RemoveTables(blocks.DeviceTables))
 	}
-	return whole.ingest()
+	return whole.Ingest()
 }
 
 // checkpointPart is how many devices are looked at in one go, so that requests are not held up.
@@ -189,12 +194,12 @@ func (s *Store) mostChanged(t *tenant) bool {
 		}
 		s.mu.RUnlock()
 	}
-	return changed > all/2 && changed*rowBytes >= s.options.table/little
+	return changed > all/2 && !s.env.ThroughLog(changed*rowBytes)
 }
 
 // checkpointDevices writes the devices of a tenant, all or those that were changed.
 func (s *Store) checkpointDevices(
-	ctx context.Context, t *tenant, out *tables, all bool,
+	ctx context.Context, t *tenant, out *blocks.Tables, all bool,
 ) error {
 	for from := uint32(0); ; from += checkpointPart {
 		more := false
@@ -206,7 +211,7 @@ func (s *Store) checkpointDevices(
 			return err
 		}
 		s.checkpointSome(t, from, out, all)
-		if err := out.settleSome(); err != nil {
+		if err := out.Spill(); err != nil {
 			return err
 		}
 	}
@@ -227,10 +232,10 @@ func (t *tenant) slots(from, most uint32) []*slot {
 
 // checkpointSome writes a part of the devices, by number from one on. What is shown of them is on
 // the disk already, in rows.
-func (s *Store) checkpointSome(t *tenant, from uint32, out *tables, all bool) {
+func (s *Store) checkpointSome(t *tenant, from uint32, out *blocks.Tables, all bool) {
 	k := layout.NewKey(layout.TableCheckpoint, t.number)
 	var value []byte
-	begun := len(out.bytes)
+	begun := out.Pending()
 	s.mu.RLock()
 	for _, slot := range t.slots(from, checkpointPart) {
 		if !all && slot.Changes() == slot.Note {
@@ -243,19 +248,17 @@ func (s *Store) checkpointSome(t *tenant, from uint32, out *tables, all bool) {
 		shown := t.fleet.Shown(slot)
 		value = layout.AppendCheckpoint(value[:0], &shown)
 		k = k.Begin(layout.TableCheckpoint, t.number).Number(slot.Number())
-		out.add(k, value)
+		out.Add(k, value)
 	}
 	s.mu.RUnlock()
-	out.pace.Did(len(out.bytes) - begun)
+	out.Did(out.Pending() - begun)
 }
 
-// unwritten has all devices and their days written again, for a round failed, and which it wrote is
-// not known.
+// unwritten has all devices written again: a flush failed, and which it wrote is not known.
 func (s *Store) unwritten(tenants []*tenant) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, t := range tenants {
-		t.entered = nil
 		for _, slot := range t.slots(0, t.fleet.Numbers()) {
 			slot.Note = neverWritten
 		}

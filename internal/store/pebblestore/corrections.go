@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"math"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // Withdraw is of andon.Corrections. The record of the withdrawal and what the device shows without
@@ -126,25 +124,29 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	if err != nil {
 		return err
 	}
-	s.checkpoints.running.Lock()
-	defer s.checkpoints.running.Unlock()
-	s.measure.running.Lock()
-	defer s.measure.running.Unlock()
-	if err := t.writes.Lock(ctx); err != nil {
-		return err
-	}
-	defer t.writes.Unlock()
-	if err := s.failed(); err != nil {
-		return err
-	}
-	defer s.merges.deleting()()
-	if err := s.exciseLocked(); err != nil {
-		return err // they have blocks of the device
-	}
+	return s.exclusively(func(d deletions) error {
+		if err := t.writes.Lock(ctx); err != nil {
+			return err
+		}
+		defer t.writes.Unlock()
+		if err := s.failed(); err != nil {
+			return err
+		}
+		return s.purge(ctx, t, device, d)
+	})
+}
+
+// purge is Purge for a caller that is alone.
+func (s *Store) purge(
+	ctx context.Context, t *tenant, device andon.DeviceID, d deletions,
+) error {
 	w := s.beginWrite(ctx, t, 0, 1, 4096)
 	w.alone, w.kind = true, andon.ByPurge
 	defer w.close()
-	p := purging{store: s, ctx: ctx, tenant: t, device: device, batch: engine.Batch{Batch: w.batch}}
+	p := purging{
+		store: s, ctx: ctx, tenant: t, device: device, deletions: d,
+		batch: engine.Batch{Batch: w.batch},
+	}
 	found, err := p.rows()
 	switch {
 	case err != nil:
@@ -165,9 +167,6 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	}
 	t.withdrawn.byDevice.Delete(device)
 	s.written.Forget()
-	p.entered()
-	s.merges.purged(t.number, w.changes.Slot(0).Number())
-	s.heads.forget(t.number, w.changes.Slot(0).Number())
 	s.drop(t, w.changes.Slot(0))
 	return nil
 }
@@ -186,22 +185,23 @@ type purging struct {
 	tenant *tenant
 	device andon.DeviceID
 	batch  engine.Batch
-	runs   runList // of the tenant, with the entries that each is left with
+	deletions
 }
 
 // rows deletes all rows of the device, and reports whether anything was kept of it. Postings stay:
 // they only say where to look, and the device has no number any more.
 func (p *purging) rows() (found bool, err error) {
 	number := p.tenant.number
-	found, err = p.readings()
+	found, err = p.deletions.readings.device(p.ctx, &p.batch, number, p.device)
 	if err != nil {
 		return false, err
 	}
 	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
-		blocks, err := p.blocks(slot.Number())
+		blocks, err := p.entries.Device(p.ctx, &p.batch, p.tenant.blocks, slot.Number())
 		if err != nil {
 			return false, err
 		}
+		p.batch.Remove(layout.NewKey(layout.TableCheckpoint, number).Number(slot.Number()))
 		latest := p.tenant.fleet.Latest(slot)
 		found = found || blocks || latest.Known()
 	}
@@ -210,16 +210,15 @@ func (p *purging) rows() (found bool, err error) {
 	}
 	keepNumbers(&p.batch, p.tenant)
 	for _, table := range []byte{
-		layout.TableReadingDay, layout.TableEscalation, layout.TableOverflow,
+		layout.TableEscalation, layout.TableOverflow,
 		layout.TableAssignment, layout.TableWithdrawal,
 		layout.TableRetirement,
 	} {
 		p.batch.RemovePrefix(layout.NewKey(table, number).Text(string(p.device)))
 	}
 	e := expiry{ctx: p.ctx, store: p.store, tenant: number}
-	err = e.owners(layout.TableMetric, func(_ *engine.Iterator, owner layout.Key) error {
+	err = e.owners(layout.TableMetric, func(owner layout.Key) {
 		p.batch.Remove(owner.Text(string(p.device)))
-		return nil
 	})
 	if err != nil {
 		return false, err
@@ -228,109 +227,6 @@ func (p *purging) rows() (found bool, err error) {
 		p.batch.Put(layout.HadReadingsKey(number), []byte{1})
 	}
 	return found, p.batch.Err
-}
-
-// readings deletes the readings of the device.
-func (p *purging) readings() (found bool, err error) {
-	number := p.tenant.number
-	directory := layout.NewKey(layout.TableReadingDay, number).Text(string(p.device))
-	return p.days(directory, func(day uint32) error {
-		p.batch.RemovePrefix(layout.NewKey(layout.TableReadingBlock, number).Number(day).
-			Text(string(p.device)))
-		for generation := range p.store.measure.kept() {
-			k := layout.NewKey(layout.TableReading, number).Uint(generation, layout.SequenceBytes)
-			p.batch.RemovePrefix(k.Number(day).Text(string(p.device)))
-		}
-		return nil
-	})
-}
-
-// blocks deletes what is kept under the number of the device, and says of each run how many entries
-// it is left with.
-func (p *purging) blocks(device uint32) (found bool, err error) {
-	number := p.tenant.number
-	days := layout.NewKey(layout.TableDay, number).Number(device)
-	p.runs = *p.tenant.runs.Load()
-	found, err = p.days(days, func(day uint32) error {
-		for _, r := range p.runs.on(day) {
-			if err := p.run(day, r, device); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return false, err
-	}
-	p.batch.RemovePrefix(days)
-	p.batch.Remove(layout.NewKey(layout.TableCheckpoint, number).Number(device))
-	return found, nil
-}
-
-// run deletes the blocks of the device in a run of a day.
-func (p *purging) run(day uint32, r layout.Run, device uint32) error {
-	blocks := layout.NewKey(layout.TableBlock, p.tenant.number).Run(day, r.RunID).Number(device)
-	entries, err := p.store.entriesBelow(p.ctx, blocks)
-	switch {
-	case andon.KindOf(err) == andon.Damaged:
-		r.Entries = layout.Uncounted // what is damaged goes, too
-	case err != nil || entries == 0:
-		return err
-	case r.Entries != layout.Uncounted:
-		r.Entries -= min(r.Entries, entries)
-	}
-	p.batch.RemovePrefix(blocks)
-	p.runs = p.runs.with(day, withRun(p.runs.on(day), r))
-	p.batch.Put(layout.RunKey(p.tenant.number, day, r.RunID), r.Value(day))
-	return nil
-}
-
-// entriesBelow returns how many entries the blocks have whose keys begin with a prefix.
-func (s *Store) entriesBelow(ctx context.Context, blocks layout.Key) (entries uint64, err error) {
-	it, err := engine.NewIterator(ctx, s.db, blocks, blocks.End())
-	if err != nil {
-		return 0, err
-	}
-	defer it.Release()
-	for ok := it.First(); ok; ok = it.Next() {
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return 0, fmt.Errorf("read block: %w", err)
-		}
-		n, ok := eventlog.BlockEntries(value)
-		if !ok {
-			return 0, layout.ErrDamaged
-		}
-		entries += uint64(n)
-	}
-	return entries, it.Error()
-}
-
-// entered has readers and merges know how many entries the runs are left with. The caller holds
-// merges.mu.
-func (p *purging) entered() {
-	if p.runs != nil {
-		p.tenant.runs.Store(&p.runs)
-	}
-}
-
-// days goes over the days of the device in a directory.
-func (p *purging) days(prefix layout.Key, visit func(day uint32) error) (found bool, err error) {
-	d, err := engine.NewDays(p.ctx, p.store.db, prefix[0], p.tenant.number)
-	if err != nil {
-		return false, err
-	}
-	defer d.Close()
-	for day, err := range d.Of(prefix, andon.Span{}, andon.Desc) {
-		if err != nil {
-			return false, err
-		}
-		found = true
-		if err := visit(day); err != nil {
-			return false, err
-		}
-	}
-	return found, nil
 }
 
 // supervisors deletes the index rows of the device's escalations.

@@ -167,9 +167,9 @@ func TestDevicesArePutOff(t *testing.T) {
 	o.lag = 1
 	s = begin()
 	defer s.Close()
-	if got := s.checkpoints.lag.Load(); got != lag || s.heads.live.Entries() != 0 {
+	if got := s.checkpoints.lag.Load(); got != lag || s.log.Memory.Entries() != 0 {
 		t.Errorf("opening found %d bytes of %d, and %d entries that are in no block",
-			got, lag, s.heads.live.Entries())
+			got, lag, s.log.Memory.Entries())
 	}
 	n, err := howMany(s.Devices(t.Context(), andon.DefaultTenant, andon.DeviceQuery{Limit: 100}))
 	if n != 50 || err != nil {

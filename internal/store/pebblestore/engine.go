@@ -2,12 +2,14 @@ package pebblestore
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 )
 
 // Engine is the store as a program chooses and sets it.
@@ -19,7 +21,7 @@ type Engine struct {
 // NewEngine returns an Engine with the defaults of its settings.
 func NewEngine() adapter.Engine {
 	return &Engine{options: Options{
-		Cache: defaultCache, Head: defaultHead, Reserve: defaultReserve,
+		Cache: defaultCache, Head: blocks.DefaultMemory, Reserve: defaultReserve,
 		ChangesFor: defaultChangesFor, ChangesBytes: defaultChangesBytes,
 		ArrivalsFor: defaultArrivalsFor, ArrivalsBytes: defaultArrivalsBytes,
 	}}
@@ -113,4 +115,15 @@ func (e *Engine) in(env adapter.Env) Options {
 	o := e.options
 	o.Log, o.Owner, o.Fatal, o.Ordered = env.Log, env.Owner, env.Fatal, env.Ordered
 	return o
+}
+
+// enoughHead is the rule of the setting.
+func (o *Options) enoughHead() error {
+	if o.Head < blocks.LeastMemory {
+		return fmt.Errorf("is less than %d bytes, or 1MiB", blocks.LeastMemory)
+	}
+	if o.Head > blocks.MostMemory {
+		return fmt.Errorf("is more than %d bytes, or 2GiB", int64(blocks.MostMemory))
+	}
+	return nil
 }

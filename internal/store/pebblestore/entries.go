@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -79,20 +80,19 @@ func (r *eventReader) entriesOfDay(all []wanted, turns []int, day uint32) error 
 }
 
 func (r *eventReader) entriesInHeads(all []wanted) {
-	r.heads.mu.RLock()
-	defer r.heads.mu.RUnlock()
-	for i := range all {
-		w := &all[i]
-		if !w.placed {
-			continue
+	r.heads.LookUp(r.tenant.number, func(find blocks.Find) {
+		for i := range all {
+			w := &all[i]
+			if !w.placed {
+				continue
+			}
+			is, ok := find(w.device.number, w.event.Time, w.event.State)
+			if ok {
+				r.fillIn(w.event, &is)
+				w.found = true
+			}
 		}
-		is, ok := r.heads.findLocked(
-			r.tenant.number, w.device.number, w.event.Time, w.event.State)
-		if ok {
-			r.fillIn(w.event, &is)
-			w.found = true
-		}
-	}
+	})
 }
 
 // turnsOf returns the numbers below n in an order.
@@ -165,7 +165,7 @@ func (r *eventReader) entry(
 	if !ok {
 		return e, andon.NoEntry(device, at, state)
 	}
-	if is, ok := r.heads.find(r.tenant.number, d.number, at, state); ok {
+	if is, ok := r.heads.Find(r.tenant.number, d.number, at, state); ok {
 		r.fillIn(&e, &is)
 		return e, nil
 	}

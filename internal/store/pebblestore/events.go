@@ -109,7 +109,7 @@ func (s *Store) OperatorEvents(
 		r := newEventReader(ctx, s, t)
 		defer r.close()
 		left := q.Limit
-		for hour, err := range index.Hours(ctx, s.db, unflushed{r.heads}, t.number, operator, &q) {
+		for hour, err := range index.Hours(ctx, s.db, r.heads, t.number, operator, &q) {
 			var hits []hit
 			if err == nil {
 				hits, err = r.hour(hour, operator, &q, left)

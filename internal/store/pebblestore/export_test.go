@@ -3,8 +3,10 @@ package pebblestore
 import (
 	"context"
 	"errors"
+	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -28,15 +30,38 @@ func Finish(ctx context.Context, s andon.Store) error {
 	return s.(*Store).Finish(ctx)
 }
 
-// mergeAll merges all days as if they had rest, also where there are only two runs.
+// mergeAll merges all days.
 func (s *Store) mergeAll() error {
-	s.merges.mu.Lock()
-	for i := range s.merges.settled {
-		s.merges.settled[i] = s.merges.settled[0]
-	}
-	s.merges.rest = 2
-	s.merges.mu.Unlock()
-	return s.mergeBlocks()
+	s.log.MergeAllDays()
+	return s.log.Merge()
+}
+
+// freezeNow freezes what the memtable has.
+func (s *Store) freezeNow() error {
+	return s.log.Flush(func(f blocks.Flush) error {
+		f.Freeze(s.order.next, s.checkpoints.grown.Load())
+		return nil
+	})
+}
+
+// writeBlocks does a flush up to where it would end: its blocks and devices are written, no more.
+func (s *Store) writeBlocks(ctx context.Context, end bool) error {
+	return s.log.Flush(func(f blocks.Flush) error {
+		f.Freeze(s.order.next, s.checkpoints.grown.Load())
+		tenants := s.everyTenant()
+		err := f.Write(ctx, blockTenants(tenants), &postingWriter{}, func(out *blocks.Tables) error {
+			return s.checkpointAll(ctx, tenants, out)
+		})
+		if err == nil && end {
+			f.End()
+		}
+		return err
+	})
+}
+
+// roundNow does a flush that writes all devices.
+func (s *Store) roundNow(ctx context.Context) error {
+	return s.log.Flush(func(f blocks.Flush) error { return s.round(ctx, f, true) })
 }
 
 // unpackInto reads a row as it is stored.
@@ -46,4 +71,15 @@ func unpackInto(r *layout.RowReader, value []byte) error {
 		return err
 	}
 	return r.Read(row)
+}
+
+// wasFlushed sees that there was a flush.
+func (s *Store) wasFlushed(t *testing.T) {
+	t.Helper()
+	_ = s.log.Flush(func(f blocks.Flush) error {
+		if next, _ := f.Frozen(); next == 0 {
+			t.Error("there was no flush")
+		}
+		return nil
+	})
 }

@@ -9,8 +9,8 @@ import (
 
 // roundCounts is what rounds have done since the store was opened.
 type roundCounts struct {
-	done, failed, entries, merged, waits atomic.Int64
-	took                                 atomic.Int64 // nanoseconds
+	done, failed, entries atomic.Int64
+	took                  atomic.Int64 // nanoseconds
 }
 
 // Figures implements andon.Maintenance.
@@ -22,9 +22,9 @@ func (s *Store) Figures(tell func(name, help string, value float64, labels ...st
 func (s *Store) roundFigures(tell func(name, help string, value float64, labels ...string)) {
 	r := &s.rounds
 	count := func(name, help string, n int64) { tell(name, help, float64(n)) }
-	count("head_bytes", "Memory of entries that are not in blocks yet.", int64(s.heads.bytes()))
-	count("head_limit_bytes", "The most that it may be: pebble.head.", int64(s.heads.most))
-	count("head_waits_total", "Writes that waited because the head was full.", r.waits.Load())
+	count("head_bytes", "Memory of entries that are not in blocks yet.", int64(s.log.Memory.Bytes()))
+	count("head_limit_bytes", "The most that it may be: pebble.head.", int64(s.log.Memory.Limit))
+	count("head_waits_total", "Writes that waited because the head was full.", s.log.Memory.Waits.Load())
 	count("rounds_total", "Rounds, which settle the head in blocks.", r.done.Load())
 	count("round_failures_total", "Rounds that failed and are done again.", r.failed.Load())
 	tell("round_seconds_total", "How long rounds took, with their rests.",
@@ -33,7 +33,7 @@ func (s *Store) roundFigures(tell func(name, help string, value float64, labels 
 		"show.", s.checkpoints.lag.Load())
 	count("settled_entries_total", "Entries that rounds have settled.", r.entries.Load())
 	count("merged_blocks_total", "Small blocks that were merged into larger ones.",
-		r.merged.Load())
+		s.log.Merged.Load())
 }
 
 // writtenBytes is what the engine has written. In a total of levels, what was flushed has the log

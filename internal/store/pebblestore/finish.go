@@ -1,6 +1,9 @@
 package pebblestore
 
-import "context"
+import (
+	"context"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+)
 
 // defaultUnread is how many bytes of rows may be left to opening, as they are unpacked. Up to a
 // million changes of devices are in them, which it reads in a third of a second. A fleet has more
@@ -10,22 +13,25 @@ const defaultUnread = checkpointBytes
 // Finish implements andon.Maintenance. Its round writes the devices, too, and it leaves no log to replay.
 func (s *Store) Finish(ctx context.Context) error {
 	s.options.pacing.Stop()
-	s.checkpoints.running.Lock()
-	defer s.checkpoints.running.Unlock()
-	if s.unread() <= s.options.unread {
-		return nil
-	}
-	for s.unread() > s.options.unread { // twice where a round is done again
-		if err := s.round(ctx, true); err != nil {
-			return err
+	flushed := false
+	err := s.log.Flush(func(f blocks.Flush) error {
+		for s.unread() > s.options.unread { // twice where a flush is repeated
+			if err := s.round(ctx, f, true); err != nil {
+				return err
+			}
+			flushed = true
 		}
+		return nil
+	})
+	if err != nil || !flushed {
+		return err
 	}
-	flushed, err := s.db.AsyncFlush()
+	written, err := s.db.AsyncFlush()
 	if err != nil {
 		return err
 	}
 	select {
-	case <-flushed:
+	case <-written:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

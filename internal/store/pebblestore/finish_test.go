@@ -33,7 +33,7 @@ func openUnfinished(t *testing.T, o Options) (*Store, []andon.Event) {
 	const id = andon.DefaultTenant
 	err = errors.Join(s.Append(t.Context(), id, 1, parts[0]), s.checkpoint(),
 		s.Append(t.Context(), id, 1, parts[1]), s.Append(t.Context(), id, 1, parts[2]))
-	if err != nil || s.checkpoints.lag.Load() == 0 || s.heads.live.Entries() != 16 {
+	if err != nil || s.checkpoints.lag.Load() == 0 || s.log.Memory.Entries() != 16 {
 		t.Fatal("nothing was left to finishing", err)
 	}
 	return s, slices.Concat(parts[:]...)

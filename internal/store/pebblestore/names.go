@@ -95,7 +95,7 @@ func (s *Store) names(
 			}
 			return string(d.Operator), d.Alive()
 		})
-		for _, operator := range s.heads.look().operators(t.number) {
+		for _, operator := range s.log.Memory.View().Operators(t.number) {
 			now[string(operator)] += 0
 		}
 	case andon.SupervisorNames:

@@ -10,21 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// unflushed is what the heads have of operators, for package index.
-type unflushed struct{ headView }
-
-// Hours implements index.Memory.
-func (m unflushed) Hours(tenant uint32, operator andon.PersonID) []uint32 {
-	return m.hours(tenant, operator)
-}
-
-// AppendHour implements index.Memory.
-func (m unflushed) AppendHour(
-	all []layout.InHour, tenant uint32, operator andon.PersonID, hour uint32,
-) []layout.InHour {
-	return m.appendHour(all, tenant, operator, hour)
-}
-
 // hour returns the entries of an operator in an hour, in the query's order, at most most of them. A
 // posting nearly always says when a device has its first entry in the order. So the devices that
 // come first by that have enough entries up to the last of these times: they are read alone, and no

@@ -209,7 +209,7 @@ func (s *Store) stage(w *writing) (sequence uint64, err error) {
 	if err != nil {
 		return 0, s.fatal(fmt.Errorf("write store: %w", err))
 	}
-	if err := s.heads.add(w); err != nil {
+	if err := s.log.Memory.Add(w.added()); err != nil {
 		return 0, s.fatal(fmt.Errorf("read what was just written: %w", err))
 	}
 	if w.ordered != nil {

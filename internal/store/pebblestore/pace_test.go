@@ -12,43 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
-
-// TestLateRound fills the live head while a round is at work.
-func TestLateRound(t *testing.T) {
-	var h heads
-	h.begin(1<<20, time.Second)
-	fill := func(bytes int) {
-		for n := 0; h.live.Bytes() < bytes; n++ {
-			e := eventlog.Entry{Time: andon.MinTime + andon.Time(n), State: "NORMAL"}
-			_ = h.live.Add(1, 0, e)
-		}
-	}
-	fill(100 << 10)
-	h.freeze(1, 0)
-	all := int64(h.frozen.Entries())
-	for _, c := range []struct {
-		settled int64
-		live    int
-		late    bool
-	}{
-		{0, 0, false},
-		{0, 64 << 10, true},
-		{all / 2, 64 << 10, false}, // an eighth of the half that it may have
-		{all / 2, 192 << 10, true},
-		{all, 192 << 10, false},
-		{all, 320 << 10, true},
-	} {
-		h.settled.Store(c.settled)
-		if fill(c.live); h.late() != c.late {
-			t.Errorf("%d of %d settled, %d bytes wait: late is %v", c.settled, all, c.live, !c.late)
-		}
-	}
-}
 
 // restingFS lets the tables that the engine writes be told from the others.
 type restingFS struct {
@@ -155,7 +121,7 @@ func TestRoundBesideAFlush(t *testing.T) {
 	<-f.begun
 	late := func() bool { return s.options.pacing.Stalled.Load() }
 	forgot := make(chan error, 1)
-	go func() { forgot <- s.forgetRows(int64(s.options.memTable)) }()
+	go func() { forgot <- s.env.ForgetRows(int64(s.options.memTable)) }()
 	for len(forgot) == 0 && !late() {
 		runtime.Gosched()
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/rwlock"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
@@ -22,6 +23,7 @@ import (
 // day, and deletes those rows. docs/design/pebblestore.md says why no head is needed.
 
 type readingRows struct {
+	db *pebble.DB
 	// turn is held for reading while rows are written, and alone while the next generation begins:
 	// behind that all rows of the former one are on the disk.
 	turn       rwlock.Lock
@@ -140,14 +142,14 @@ func (s *Store) settleReadings() error {
 	}
 	grown, tenants := m.grown.Load(), s.everyTenant()
 	pace := s.options.pacing.Begin(func() bool { return m.grown.Load() > 2*s.options.readings })
-	out := tables{store: s, name: readTables, pace: &pace}
-	x := readingRound{store: s, put: out.put, key: layout.NewKey(0, 0), pace: &pace}
+	out := blocks.NewTables(s.env, blocks.ReadingTables, &pace)
+	x := readingRound{store: s, put: out.Put, key: layout.NewKey(0, 0), pace: &pace}
 	for _, t := range tenants {
 		if err := x.tenant(t); err != nil {
 			return err
 		}
 	}
-	if err := out.end(); err != nil {
+	if err := out.End(); err != nil {
 		return err
 	}
 	if err := x.mark(tenants); err != nil {
@@ -161,7 +163,7 @@ func (s *Store) settleReadings() error {
 			return err
 		}
 	}
-	return s.forgetRows(grown)
+	return s.env.ForgetRows(grown)
 }
 
 // freeze begins the next generation, unless a former one is not settled yet.
@@ -260,7 +262,7 @@ func (x *readingRound) add(at andon.Time, value []byte) error {
 // flush writes what is left of a device and day.
 func (x *readingRound) flush() error {
 	if len(x.readings) > 0 {
-		x.store.measure.loose[engine.TenantDay{x.of.tenant, x.of.day}] = true
+		x.store.measure.loose[engine.TenantDay{Tenant: x.of.tenant, Day: x.of.day}] = true
 	}
 	for rest := x.readings; len(rest) > 0; {
 		n, err := x.block(rest)

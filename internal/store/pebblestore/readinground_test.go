@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -154,12 +155,12 @@ func breakOff(s *Store) error {
 	s.measure.running.Lock()
 	defer s.measure.running.Unlock()
 	err := s.measure.freeze()
-	out := tables{store: s, name: readTables}
-	x := readingRound{store: s, put: out.put, key: layout.NewKey(0, 0)}
+	out := blocks.NewTables(s.env, blocks.ReadingTables, nil)
+	x := readingRound{store: s, put: out.Put, key: layout.NewKey(0, 0)}
 	for _, t := range s.everyTenant() {
 		err = errors.Join(err, x.tenant(t))
 	}
-	return errors.Join(err, out.end(), s.sync())
+	return errors.Join(err, out.End(), s.sync())
 }
 
 // TestAReadingThatIsSentAgainBehindABrokenRoundStands: what is sent behind a round that was broken

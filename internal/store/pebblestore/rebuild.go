@@ -36,7 +36,7 @@ func (s *Store) fillHead(m marker) error {
 	for _, t := range s.tenants {
 		tenants[t.number] = true
 	}
-	f := &filling{tenants: tenants, head: s.heads.live}
+	f := &filling{tenants: tenants, head: s.log.Memory.Loading()}
 	r := layout.NewRowReader(f)
 	err := s.readAhead(m.settled, func(sequence uint64, row []byte) error {
 		s.checkpoints.grown.Add(int64(len(row)))

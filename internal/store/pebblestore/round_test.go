@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -61,7 +62,7 @@ type roundFS struct {
 }
 
 func (f *roundFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if strings.HasPrefix(f.PathBase(name), roundPrefix) {
+	if strings.HasPrefix(f.PathBase(name), blocks.TablePrefix) {
 		f.begins()
 	}
 	return f.FS.Create(name, c)
@@ -133,7 +134,7 @@ func TestRoundWaitsForItsRows(t *testing.T) {
 // back, or are blocks, and nothing else has. Blocks go through tables and through the log.
 // Finishing writes the devices after it.
 func TestSerialPowerCutAtEachStepOfARound(t *testing.T) {
-	for _, table := range []int{1 << 9, defaultTable} {
+	for _, table := range []int{1 << 9, blocks.DefaultTable} {
 		t.Run(fmt.Sprintf("tables of %d bytes", table), func(t *testing.T) {
 			for unsynced := range 2 {
 				cutEachStep(t, table, 100*unsynced)
@@ -231,8 +232,8 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 			if err := s.Append(t.Context(), id, 1, []andon.Event{e, later}); err != nil {
 				t.Fatal(err)
 			}
-			s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
-			s.heads.mu.Lock()
+			looked := make(chan struct{})
+			s.log.Hooks.Looking = sync.OnceFunc(func() { <-looked })
 			found := make(chan error, 1)
 			go func() {
 				n, err := ask(s)
@@ -241,12 +242,9 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 				}
 				found <- err
 			}()
-			awaitIn(t, "(*heads).look(", nil)
-			err := s.settle(t.Context(), s.everyTenant(), true)
-			s.heads.frozen = nil // as drop does
-			close(s.heads.freed)
-			s.heads.freed = make(chan struct{})
-			s.heads.mu.Unlock()
+			awaitIn(t, ".look(", nil)
+			err := s.writeBlocks(t.Context(), true)
+			close(looked)
 			if err := errors.Join(err, <-found); err != nil {
 				t.Error(err)
 			}
@@ -316,7 +314,9 @@ func TestLaterDeliveryStands(t *testing.T) {
 			send(4*round + n)
 			check("one head")
 		}
-		s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
+		if err := s.freezeNow(); err != nil {
+			t.Fatal(err)
+		}
 		check("the frozen head")
 		for n := range 2 {
 			send(4*round + 2 + n)
@@ -348,10 +348,10 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	h.held.Lock()
 	event.Time, event.State = event.Time+1, "WARNING1"
 	appended := pendingAppend(t, s, h, []andon.Event{event})
-	out := tables{store: s, name: entryTables}
-	err = errors.Join(s.checkpointTenant(t.Context(), s.tenants[id], &out), out.end())
+	out := blocks.NewTables(s.env, blocks.EntryTables, nil)
+	err = errors.Join(s.checkpointTenant(t.Context(), s.tenants[id], &out), out.End())
 	h.held.Unlock()
-	if err := errors.Join(err, <-appended, s.round(t.Context(), true)); err != nil {
+	if err := errors.Join(err, <-appended, s.roundNow(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	s, _ = crashed(t, s, mem)

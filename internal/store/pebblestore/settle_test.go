@@ -14,7 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // TestNoReaderMissesAnEntryInARound reads what was acknowledged while small heads are frozen,
@@ -47,11 +48,7 @@ func TestNoReaderMissesAnEntryInARound(t *testing.T) {
 		})
 	}
 	running.Wait()
-	s.heads.mu.Lock() // another round may begin
-	defer s.heads.mu.Unlock()
-	if s.heads.behind == 0 {
-		t.Error("there was no round")
-	}
+	s.wasFlushed(t)
 }
 
 // shows reports whether the newest entries of a device are there, by each way that leads to them.
@@ -142,12 +139,9 @@ func TestRoundIsDoneAgain(t *testing.T) {
 		}
 	}
 	append1(first)
-	s.checkpoints.running.Lock()
-	s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
-	if err := s.settle(t.Context(), s.everyTenant(), true); err != nil { // and no further
+	if err := s.writeBlocks(t.Context(), false); err != nil { // and no further
 		t.Fatal(err)
 	}
-	s.checkpoints.running.Unlock()
 	again := warnings(50)
 	for i := range again {
 		again[i].Message = "again"
@@ -200,8 +194,6 @@ func TestSlowRoundIsNotAwaited(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.checkpoints.running.Lock() // no round begins, or ends
-	s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
 	n := 0
 	write := func() error {
 		n++
@@ -211,13 +203,16 @@ func TestSlowRoundIsNotAwaited(t *testing.T) {
 		}
 		return s.Append(t.Context(), andon.DefaultTenant, 1, events)
 	}
-	for err == nil && n < 1000 {
-		err = write()
-	}
+	_ = s.log.Flush(func(f blocks.Flush) error { // which does not end
+		f.Freeze(s.order.next, s.checkpoints.grown.Load())
+		for err == nil && n < 1000 {
+			err = write()
+		}
+		return nil
+	})
 	if andon.KindOf(err) != andon.Busy {
 		t.Fatalf("write %d: %v, want Busy", n, err)
 	}
-	s.checkpoints.running.Unlock()
 	for err = write(); andon.KindOf(err) == andon.Busy; err = write() {
 	}
 	if err != nil {
@@ -272,18 +267,15 @@ func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const settled = mergeRuns - 1 // with one more they would be merged, whatever the day
+	const settled = blocks.MergeRuns - 1 // with one more they would be merged, whatever the day
 	for at := range andon.Time(settled) {
 		send(50 + at)
 		if err := s.checkpoint(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	send(1, 99) // before and behind the others, so that their block has the key of the merged one
-	s.checkpoints.running.Lock()
-	s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
-	err := s.settle(t.Context(), s.everyTenant(), true) // and no further
-	s.checkpoints.running.Unlock()
+	send(1, 99)                              // before and behind the others, so that their block has the key of the merged one
+	err := s.writeBlocks(t.Context(), false) // and no further
 	if err := errors.Join(err, s.mergeAll(), s.checkpoint()); err != nil {
 		t.Fatal(err)
 	}
@@ -363,19 +355,16 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 	if err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(5)); err != nil {
 		t.Fatal(err)
 	}
-	s.checkpoints.running.Lock()
-	s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
-	broken, written := errors.New("broken off"), 0
-	x := s.settling(func(k layout.Key, value []byte) error {
-		if written++; written > 2 { // the run and a block
-			return broken
-		}
-		return s.db.Set(k, value, nil)
-	}, nil)
-	if err := x.devices(t.Context(), s.tenants[andon.DefaultTenant]); !errors.Is(err, broken) {
+	broken := errors.New("broken off")
+	s.env.Table = 1 // so that each row is on the disk at once
+	err := s.log.Flush(func(f blocks.Flush) error {
+		f.Freeze(s.order.next, s.checkpoints.grown.Load())
+		return f.Write(t.Context(), blockTenants(s.everyTenant()),
+			&brokenIndex{postingWriter{}, broken}, nil)
+	})
+	if !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	s.checkpoints.running.Unlock()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -383,4 +372,17 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 	if len(told) > 0 || rows["blocks"] != 1 {
 		t.Errorf("told is %q; %d blocks", told, rows["blocks"])
 	}
+}
+
+// brokenIndex fails at the second device.
+type brokenIndex struct {
+	postingWriter
+	err error
+}
+
+func (x *brokenIndex) Note(device uint32, entries []eventlog.Entry) error {
+	if device > 0 {
+		return x.err
+	}
+	return x.postingWriter.Note(device, entries)
 }

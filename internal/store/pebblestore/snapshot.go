@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
 
@@ -60,15 +61,13 @@ func (s *Store) copyAndTake(dir string, take func(dir string, files []string) er
 // might end before the rows that those come from. Nor does one of readings, or a merge, end: the
 // engine copies its logs last, which might say so, without the tables that it was about.
 func (s *Store) copyTo(dir string) error {
-	s.checkpoints.running.Lock()
-	defer s.checkpoints.running.Unlock()
-	s.measure.running.Lock()
-	defer s.measure.running.Unlock()
-	defer s.merges.deleting()()
-	if err := s.copyEngine(dir); err != nil {
-		return fmt.Errorf("copy the store: %w", err)
-	}
-	return walcheck.EndCopy(s.options.FS, dir)
+	return s.exclusively(func(d deletions) error {
+		d.entries.HoldMerges()
+		if err := s.copyEngine(dir); err != nil {
+			return fmt.Errorf("copy the store: %w", err)
+		}
+		return walcheck.EndCopy(s.options.FS, dir)
+	})
 }
 
 // copyEngine has Pebble copy itself. Where the directory of the copy can't be synced, Pebble
@@ -107,5 +106,5 @@ func Copy(dir string, o Options, take func(dir string, files []string) error) er
 // isOfProcess reports whether a file is of the process that has a store open, and no part of it.
 func isOfProcess(name string) bool {
 	return name == lockFile || name == ownerFile || name == "LOCK" ||
-		strings.HasPrefix(name, roundPrefix)
+		strings.HasPrefix(name, blocks.TablePrefix)
 }

@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
@@ -32,7 +33,7 @@ func backgroundJobs() []job {
 		{name: "flush entries", do: func(_ context.Context, s *Store) error {
 			return s.checkpoint()
 		}},
-		{name: "flush entries through the log", table: defaultTable,
+		{name: "flush entries through the log", table: blocks.DefaultTable,
 			do: func(_ context.Context, s *Store) error { return s.checkpoint() }},
 		{name: "flush readings", do: func(_ context.Context, s *Store) error {
 			return s.settleReadings()
@@ -40,18 +41,18 @@ func backgroundJobs() []job {
 		{name: "merge entries", do: func(_ context.Context, s *Store) error {
 			return s.mergeAll()
 		}},
-		{name: "merge entries through the log", table: defaultTable,
+		{name: "merge entries through the log", table: blocks.DefaultTable,
 			do: func(_ context.Context, s *Store) error { return s.mergeAll() }},
 		{name: "merge readings", do: func(ctx context.Context, s *Store) error {
 			return locked(&s.measure.running, func() error {
 				for _, day := range []uint32{stepDay, stepDay + 3} {
-					s.measure.loose[engine.TenantDay{s.tenants[id].number, day}] = true
+					s.measure.loose[engine.TenantDay{Tenant: s.tenants[id].number, Day: day}] = true
 				}
 				return s.mergeReadings(ctx)
 			})
 		}},
 		{name: "checkpoint", do: func(ctx context.Context, s *Store) error {
-			return locked(&s.checkpoints.running, func() error { return s.round(ctx, true) })
+			return s.roundNow(ctx)
 		}},
 		{name: "open", opens: true},
 		{name: "stop", ends: true, do: func(ctx context.Context, s *Store) error {

@@ -30,6 +30,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
@@ -121,7 +122,8 @@ type Store struct {
 
 	order    order // one write at a time becomes pending
 	queue    queue // publishing, in the order of the log
-	heads    heads
+	env      *blocks.Env
+	log      *blocks.Log
 	measure  readingRows
 	feed     feed.Changes
 	arrivals feed.Arrivals
@@ -135,7 +137,6 @@ type Store struct {
 	documents   documents
 	checkpoints checkpoints
 	reclaim     reclaim
-	merges      merges
 	rounds      roundCounts
 	snapshot    sync.Mutex // held while one is taken
 }
@@ -179,10 +180,10 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	o.pacing.DB.Store(db)
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.disk.stuck = s.stuck
-	s.heads.begin(int(o.Head), o.patience)
+	s.begin()
 	left := o.FS.RemoveAll(o.FS.PathJoin(dir, snapshotDir))
 	uncached := o.blocks.Reserve(int(o.blocks.MaxSize() - loadCache))
-	err = errors.Join(left, s.removeRound(roundPrefix), s.load(ctx))
+	err = errors.Join(left, s.env.RemoveTables(blocks.TablePrefix), s.load(ctx))
 	if uncached(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
 	}
@@ -190,8 +191,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	s.checkpoints.start(s)
 	s.measure.start(s)
 	s.reclaim.start(s)
-	s.merges.start(s)
-	s.merges.Want()
+	s.log.Start()
 	return s, nil
 }
 
@@ -221,10 +221,10 @@ func (o *Options) complete() {
 		o.FS = private{vfs.Default}
 	}
 	o.damages = cmp.Or(o.damages, newDamages(o.Log))
-	o.Head = cmp.Or(o.Head, defaultHead)
+	o.Head = cmp.Or(o.Head, blocks.DefaultMemory)
 	o.readings = cmp.Or(o.readings, checkpointBytes)
 	o.patience = cmp.Or(o.patience, time.Second)
-	o.table = cmp.Or(o.table, defaultTable)
+	o.table = cmp.Or(o.table, blocks.DefaultTable)
 	o.lag = cmp.Or(o.lag, defaultLag)
 	o.unread = cmp.Or(o.unread, defaultUnread)
 	o.memTable = cmp.Or(o.memTable, defaultMemTable)
@@ -393,7 +393,7 @@ func (s *Store) Close() error {
 	s.options.pacing.Stop()
 	s.reclaim.stop()
 	s.checkpoints.Stop()
-	s.merges.Stop()
+	s.log.Stop()
 	s.measure.Stop()
 	return s.abandon()
 }
@@ -422,3 +422,25 @@ func (s *Store) rows(prefix layout.Key) iter.Seq2[[]byte,
 }
 
 func (s *Store) newBatch() *engine.Batch { return engine.NewBatch(s.db) }
+
+// begin makes the logs of an engine that is open.
+func (s *Store) begin() {
+	o := &s.options
+	s.env = &blocks.Env{
+		DB: s.db, FS: o.FS, Dir: s.disk.dir, Table: o.table, MemTable: o.memTable,
+		Pacing: o.pacing, Log: o.Log, Check: s.disk.check,
+		Options: func() *pebble.Options { return pebbleOptions(o) },
+		Tenants: func() []*blocks.Tenant { return blockTenants(s.everyTenant()) },
+	}
+	s.log = blocks.NewLog(s.env, int(o.Head), o.patience)
+	s.measure.db = s.db
+}
+
+// openRuns reads which runs there are.
+func (s *Store) openRuns(context.Context) error {
+	m, err := s.readMarker()
+	if err != nil {
+		return err
+	}
+	return s.log.Open(m.settled, blockTenants(s.everyTenant()))
+}

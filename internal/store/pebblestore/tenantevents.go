@@ -92,7 +92,7 @@ func (r *eventReader) nextDay(q *andon.EventQuery) (day uint32, ok bool, err err
 	}
 	span := q.Rest()
 	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
-	days := slices.Concat(r.heads.days(r.tenant.number), r.runs.days())
+	days := slices.Concat(r.heads.Days(r.tenant.number), r.runs.Days())
 	for _, is := range days {
 		sooner := !ok || (q.Order == andon.Asc) == (is < day)
 		if is >= first && is <= last && sooner {
@@ -140,7 +140,7 @@ func (w *window) device(number uint32) (d logged, ok bool) {
 }
 
 func (w *window) addHeads() error {
-	for number := range uint32(w.reader.heads.count(w.reader.tenant.number)) {
+	for number := range uint32(w.reader.heads.Count(w.reader.tenant.number)) {
 		if err := w.reader.ctx.Err(); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/rwlock"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
@@ -25,8 +26,8 @@ import (
 type tenant struct {
 	number uint32
 	record atomic.Pointer[andon.Tenant]
-	runs   atomic.Pointer[runList]
-	fleet  *fleet // what it shows is guarded by Store.mu
+	blocks *blocks.Tenant // of its entries
+	fleet  *fleet         // what it shows is guarded by Store.mu
 
 	// states that have entries. Only in the ordered section another map takes its place.
 	haveEntries atomic.Pointer[map[andon.State]andon.State]
@@ -42,8 +43,6 @@ type tenant struct {
 
 	feed feed.Tenant
 
-	entered dayNumbers // of tableDay. Guarded by Store.checkpoints.running
-
 	// writes is held for reading by each write from its beginning to its end, and alone by who
 	// deletes rows that another write may rely on.
 	writes rwlock.Lock
@@ -58,11 +57,10 @@ type tenant struct {
 
 func newTenant(number uint32, record andon.Tenant) *tenant {
 	t := &tenant{
-		number: number, fleet: current.NewFleet(), admitted: map[andon.State]bool{},
-		feed: feed.Tenant{ID: record.ID, Number: number},
+		number: number, blocks: blocks.NewTenant(number), fleet: current.NewFleet(),
+		admitted: map[andon.State]bool{}, feed: feed.Tenant{ID: record.ID, Number: number},
 	}
 	t.record.Store(&record)
-	t.runs.Store(&runList{})
 	t.haveEntries.Store(&map[andon.State]andon.State{})
 	return t
 }
@@ -250,26 +248,23 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
 	}
-	s.checkpoints.running.Lock() // a round would write blocks of it
-	defer s.checkpoints.running.Unlock()
-	s.measure.running.Lock()
-	defer s.measure.running.Unlock()
-	defer s.merges.deleting()()
-	var t *tenant
-	var logged *engine.Batch
-	err := s.ordered(ctx, func() (err error) {
-		t, logged, err = s.deleteTenant(ctx, id)
+	return s.exclusively(func(d deletions) error {
+		d.entries.HoldMerges()
+		var t *tenant
+		var logged *engine.Batch
+		err := s.ordered(ctx, func() (err error) {
+			t, logged, err = s.deleteTenant(ctx, id)
+			return err
+		})
+		if err == nil {
+			err = s.awaitDisk(logged)
+		}
+		if err == nil {
+			d.entries.Tenant(t.blocks)
+			t.feed.End()
+		}
 		return err
 	})
-	if err == nil {
-		err = s.awaitDisk(logged)
-	}
-	if err == nil {
-		s.merges.expired(t.number, math.MaxUint32)
-		s.heads.forgetTenant(t.number)
-		t.feed.End()
-	}
-	return err
 }
 
 // deleteTenant belongs to the ordered section.

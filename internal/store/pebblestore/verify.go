@@ -62,7 +62,7 @@ func (v *verified) Load(ctx context.Context, db *pebble.DB) (is verify.Loaded, e
 		tenants: map[andon.TenantID]*tenant{},
 	}
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.heads.begin(int(o.Head), o.patience)
+	s.begin()
 	v.store = s
 	format, err := s.fixed(fixedFormat)
 	if err != nil {
@@ -124,11 +124,11 @@ func (v verifiedTenant) HasState(state andon.State) bool {
 }
 
 // Runs implements verify.Tenant.
-func (v verifiedTenant) Runs(day uint32) []layout.Run { return v.t.runs.Load().on(day) }
+func (v verifiedTenant) Runs(day uint32) []layout.Run { return v.t.blocks.Runs.Load().On(day) }
 
 // FirstDay implements verify.Tenant.
 func (v verifiedTenant) FirstDay() (uint32, bool) {
-	days := v.t.runs.Load().days()
+	days := v.t.blocks.Runs.Load().Days()
 	if len(days) == 0 {
 		return 0, false
 	}
@@ -137,7 +137,7 @@ func (v verifiedTenant) FirstDay() (uint32, bool) {
 
 // Dropped implements verify.Tenant.
 func (v verifiedTenant) Dropped(day uint32, id layout.RunID) bool {
-	return v.store.merges.isDropped(v.t.number, day, id)
+	return v.store.log.IsDropped(v.t.number, day, id)
 }
 
 // ReadingsUntil implements verify.Tenant.

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 )
 
 // TestHeadsAreBoundedWhateverRuns: while something keeps rounds from running, as a sweep or a purge
@@ -42,17 +43,18 @@ func fillHeads(t *testing.T, begun bool) {
 		n++
 		return s.Append(t.Context(), andon.DefaultTenant, 1, events)
 	}
-	s.checkpoints.running.Lock()
-	for err = write(); err == nil && s.heads.bytes() < 8*most; {
-		if begun && s.heads.bytes() >= most/2 {
-			s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
+	_ = s.log.Flush(func(f blocks.Flush) error {
+		for err = write(); err == nil && s.log.Memory.Bytes() < 8*most; {
+			if begun && s.log.Memory.Bytes() >= most/2 {
+				f.Freeze(s.order.next, s.checkpoints.grown.Load())
+			}
+			err = write()
 		}
-		err = write()
-	}
-	if bytes := s.heads.bytes(); andon.KindOf(err) != andon.Busy || bytes > most*5/4 {
-		t.Errorf("the heads have %d bytes of %d, %v", bytes, most, err)
-	}
-	s.checkpoints.running.Unlock()
+		if bytes := s.log.Memory.Bytes(); andon.KindOf(err) != andon.Busy || bytes > most*5/4 {
+			t.Errorf("the heads have %d bytes of %d, %v", bytes, most, err)
+		}
+		return nil
+	})
 	for err = write(); andon.KindOf(err) == andon.Busy; { // it may wait for the round
 		err = write()
 	}
@@ -64,7 +66,7 @@ func fillHeads(t *testing.T, begun bool) {
 // TestHeadSetting: a head whose texts could not be pointed into is refused.
 func TestHeadSetting(t *testing.T) {
 	for bytes, refused := range map[int64]bool{
-		leastHead - 1: true, leastHead: false, mostHead: false, mostHead + 1: true,
+		blocks.LeastMemory - 1: true, blocks.LeastMemory: false, blocks.MostMemory: false, blocks.MostMemory + 1: true,
 	} {
 		o := Options{Head: bytes}
 		if err := o.enoughHead(); (err != nil) != refused {

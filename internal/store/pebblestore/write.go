@@ -8,6 +8,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -357,4 +358,15 @@ func (w *writing) once() error {
 	}
 	w.indexRows[sum] = true
 	return w.batch.Set(w.key, nil, nil)
+}
+
+// added is what the write brings to the memtable.
+func (w *writing) added() blocks.Added {
+	return blocks.Added{
+		Tenant: w.tenant.number, Received: w.received, Names: &w.names, Devices: len(w.folded),
+		Device: func(i int) (uint32, []byte) {
+			f := &w.folded[i]
+			return w.changes.Slot(i).Number(), w.encoded[f.encoded[0]:f.encoded[1]]
+		},
+	}
 }

@@ -11,10 +11,11 @@ import (
 type Batch struct {
 	*pebble.Batch
 	Err error
+	db  *pebble.DB
 }
 
 // NewBatch returns an empty batch.
-func NewBatch(db *pebble.DB) *Batch { return &Batch{Batch: db.NewBatch()} }
+func NewBatch(db *pebble.DB) *Batch { return &Batch{Batch: db.NewBatch(), db: db} }
 
 // Put sets a row.
 func (b *Batch) Put(k layout.Key, value []byte) { b.Keep(b.Set(k, value, nil)) }
@@ -45,3 +46,18 @@ func (b *Batch) Write(sync *pebble.WriteOptions) error {
 
 // Release drops the error: what was committed is there, and what was not is not wanted.
 func (b *Batch) Release() { _ = b.Close() }
+
+// Spill commits what there is of a large batch, without waiting for the disk, so that no batch grows
+// without end. It is for deletions that may be made in parts.
+func (b *Batch) Spill() error {
+	const large = 1 << 20 // bytes
+	if b.Err != nil || b.Len() < large {
+		return b.Err
+	}
+	if err := b.Commit(pebble.NoSync); err != nil {
+		return err
+	}
+	b.Release()
+	b.Batch = b.db.NewBatch()
+	return nil
+}

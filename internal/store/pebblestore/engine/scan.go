@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -88,4 +89,40 @@ func (d *Days) Of(
 			yield(0, err)
 		}
 	}
+}
+
+// RemoveDays deletes the rows of days before one from a directory. The keys of a device, or a
+// tenant, begin with owner, and its days are inverted: those to go are the last.
+func RemoveDays(it *Iterator, b *Batch, owner layout.Key, before uint32) error {
+	owner = slices.Clip(owner)
+	ok := it.SeekGE(owner.Inverted(before - 1))
+	for ; ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
+		b.Remove(it.Key())
+	}
+	return b.Spill()
+}
+
+// Texts calls visit for each text that the keys of a table have after the tenant, with the beginning
+// of the keys that have it. visit may move the iterator.
+func Texts(
+	ctx context.Context, r pebble.Reader, table byte, tenant uint32,
+	visit func(it *Iterator, owner layout.Key) error,
+) error {
+	prefix := layout.NewKey(table, tenant)
+	it, err := NewIterator(ctx, r, prefix, prefix.End())
+	if err != nil {
+		return err
+	}
+	defer it.Release()
+	for ok := it.First(); ok; {
+		text, _, found := layout.TakeText(it.Key()[len(prefix):])
+		if !found {
+			return layout.ErrDamaged
+		}
+		if err := visit(it, layout.NewKey(table, tenant).Text(text)); err != nil {
+			return err
+		}
+		ok = it.SeekGE(append(bytes.Clone(prefix), text+string(layout.AfterText)...))
+	}
+	return it.Error()
 }

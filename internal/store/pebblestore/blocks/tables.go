@@ -1,4 +1,4 @@
-package pebblestore
+package blocks
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
@@ -17,11 +16,11 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// tables writes the rows of a round beside the log and the memtable: it sorts them, makes tables of
+// Tables writes the rows of a round beside the log and the memtable: it sorts them, makes tables of
 // them and gives those to the engine, which syncs them. So each is written once, and not three
 // times. A round that has little goes through the log, because many small tables cost more.
-type tables struct {
-	store *Store
+type Tables struct {
+	*Env
 	name  string // of the files that are being made
 	pace  *engine.Pace
 	bytes []byte
@@ -34,38 +33,44 @@ type tables struct {
 	instead engine.Span
 }
 
+// NewTables returns a writer of tables whose files have names of their own.
+func NewTables(e *Env, name string, p *engine.Pace) Tables {
+	return Tables{Env: e, name: name, pace: p}
+}
+
 // putRow is where in tables.bytes a row has its key and its value.
 type putRow struct{ key, value, end uint32 }
 
 const (
-	defaultTable = 8 << 20        // bytes of tables that are made at once, about
-	roundPrefix  = "andon.round-" // of tables that are being made
-	entryTables  = roundPrefix + "entries-"
-	readTables   = roundPrefix + "readings-"
-	deviceTables = roundPrefix + "devices-"
-	mergeTables  = roundPrefix + "merge-"
+	DefaultTable  = 8 << 20        // bytes of tables that are made at once, about
+	TablePrefix   = "andon.round-" // of tables that are being made
+	EntryTables   = TablePrefix + "entries-"
+	ReadingTables = TablePrefix + "readings-"
+	DeviceTables  = TablePrefix + "devices-"
+	mergeTables   = TablePrefix + "merge-"
 
 	little = 16 // parts of a table: less than one of them goes through the log
 )
 
-func (w *tables) put(k layout.Key, value []byte) error {
-	w.add(k, value)
-	return w.settleSome()
+// Put writes a row.
+func (w *Tables) Put(k layout.Key, value []byte) error {
+	w.Add(k, value)
+	return w.Spill()
 }
 
-// settleSome writes what has come together when it is enough for a table.
-func (w *tables) settleSome() error {
+// Spill writes what has come together when it is enough for a table.
+func (w *Tables) Spill() error {
 	switch {
-	case len(w.bytes) < w.store.options.table:
+	case len(w.bytes) < w.Table:
 		return nil
 	case w.instead.From != nil:
 		return w.flush()
 	}
-	return w.ingest()
+	return w.Ingest()
 }
 
-// add is put of one of several rows that settleSome is called behind.
-func (w *tables) add(k layout.Key, value []byte) {
+// Add is put of one of several rows that settleSome is called behind.
+func (w *Tables) Add(k layout.Key, value []byte) {
 	from := uint32(len(w.bytes))
 	w.bytes = append(append(w.bytes, k...), value...)
 	row := putRow{from, from + uint32(len(k)), uint32(len(w.bytes))}
@@ -73,14 +78,14 @@ func (w *tables) add(k layout.Key, value []byte) {
 	*rows = append(*rows, row)
 }
 
-func (w *tables) key(r putRow) layout.Key { return w.bytes[r.key:r.value] }
+func (w *Tables) key(r putRow) layout.Key { return w.bytes[r.key:r.value] }
 
-// end writes what is left, without waiting for the disk where it goes through the log.
-func (w *tables) end() error {
-	if len(w.bytes) >= w.store.options.table/little {
-		return w.ingest()
+// End writes what is left, without waiting for the disk where it goes through the log.
+func (w *Tables) End() error {
+	if len(w.bytes) >= w.Table/little {
+		return w.Ingest()
 	}
-	batch := w.store.db.NewBatch()
+	batch := w.DB.NewBatch()
 	defer batch.Close()
 	for _, rows := range &w.rows {
 		for _, r := range rows {
@@ -92,32 +97,32 @@ func (w *tables) end() error {
 	return batch.Commit(pebble.NoSync)
 }
 
-// ingest has the engine take in what was put.
-func (w *tables) ingest() error {
+// Ingest has the engine take in what was put.
+func (w *Tables) Ingest() error {
 	err := w.flush()
 	switch {
 	case err != nil:
 		return err
 	case w.instead.From != nil:
-		_, err = w.store.db.IngestAndExcise(context.Background(), w.paths, nil, nil,
+		_, err = w.DB.IngestAndExcise(context.Background(), w.paths, nil, nil,
 			pebble.KeyRange{Start: w.instead.From, End: w.instead.To})
 	default:
-		err = w.store.db.Ingest(context.Background(), w.paths)
+		err = w.DB.Ingest(context.Background(), w.paths)
 	}
 	w.paths = w.paths[:0]
 	return w.failed(err)
 }
 
-func (w *tables) failed(err error) error {
+func (w *Tables) failed(err error) error {
 	if err != nil {
 		err = fmt.Errorf("write tables of a round: %w", err)
-		err = errors.Join(err, w.store.removeRound(w.name))
+		err = errors.Join(err, w.RemoveTables(w.name))
 	}
 	return err
 }
 
 // flush makes a file of what has come together in each of the store's tables.
-func (w *tables) flush() error {
+func (w *Tables) flush() error {
 	byKey := func(a, b putRow) int { return bytes.Compare(w.key(a), w.key(b)) }
 	for table, rows := range &w.rows {
 		if !slices.IsSortedFunc(rows, byKey) {
@@ -138,7 +143,7 @@ func (w *tables) flush() error {
 
 // part returns how many rows go into one file. Blocks of two days are in two, if these are not very
 // small: a merge drops a day, and the file with it.
-func (w *tables) part(rows []putRow) (n int) {
+func (w *Tables) part(rows []putRow) (n int) {
 	const (
 		day  = 1 + 4 + 4 // table, tenant, day
 		some = 64        // parts of a table
@@ -150,7 +155,7 @@ func (w *tables) part(rows []putRow) (n int) {
 	size := uint32(0)
 	for ; n < len(rows); n++ {
 		r := rows[n]
-		if size >= uint32(w.store.options.table/some) &&
+		if size >= uint32(w.Table/some) &&
 			!bytes.Equal(w.bytes[r.key:r.key+day], w.bytes[first.key:first.key+day]) {
 			break
 		}
@@ -159,20 +164,19 @@ func (w *tables) part(rows []putRow) (n int) {
 	return n
 }
 
-func (w *tables) write(rows []putRow) error {
-	fs := w.store.options.FS
-	path := fs.PathJoin(w.store.disk.dir, fmt.Sprintf("%s%d.sst", w.name, w.files))
+func (w *Tables) write(rows []putRow) error {
+	path := w.FS.PathJoin(w.Dir, fmt.Sprintf("%s%d.sst", w.name, w.files))
 	w.paths = append(w.paths, path)
 	w.files++
-	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+	f, err := w.FS.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
-	o := pebbleOptions(&w.store.options)
+	o := w.Options()
 	o.EnsureDefaults()
 	const lowest = 6
-	of := o.MakeWriterOptions(lowest, w.store.db.TableFormat())
-	if w.name == deviceTables {
+	of := o.MakeWriterOptions(lowest, w.DB.TableFormat())
+	if w.name == DeviceTables {
 		of.BlockSize = 32 << 10 // opening reads all of them, and the engine does not compact them
 	}
 	table := sstable.NewWriter(objstorageprovider.NewFileWritable(f), of)
@@ -188,15 +192,16 @@ func (w *tables) write(rows []putRow) error {
 	return table.Close()
 }
 
-// removeRound removes what a round that was broken off has left in the directory: files whose names
-// have a prefix.
-func (s *Store) removeRound(prefix string) error {
-	fs := s.options.FS
-	names, err := fs.List(s.disk.dir)
-	for _, name := range names {
-		if strings.HasPrefix(name, prefix) {
-			err = errors.Join(err, fs.Remove(fs.PathJoin(s.disk.dir, name)))
-		}
-	}
-	return err
+// Pending returns how many bytes of rows are in memory.
+func (w *Tables) Pending() int { return len(w.bytes) }
+
+// Did says that so many bytes were worked on.
+func (w *Tables) Did(bytes int) { w.pace.Did(bytes) }
+
+// InPlaceOf returns a writer in the same pace, whose rows take the place of all those of a span.
+func (w *Tables) InPlaceOf(s engine.Span, name string) Tables {
+	return Tables{Env: w.Env, name: name, pace: w.pace, instead: s}
 }
+
+// ThroughLog reports whether so many bytes are too few to make tables of.
+func (e *Env) ThroughLog(bytes int) bool { return bytes < e.Table/little }

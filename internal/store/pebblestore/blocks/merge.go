@@ -1,4 +1,4 @@
-package pebblestore
+package blocks
 
 import (
 	"cmp"
@@ -31,10 +31,10 @@ import (
 // Only runs up to the marker of the last round are merged: a round that is done again writes under
 // the same keys, and would take the place of merged blocks with its own part of them alone.
 const (
-	mergeRuns = 16 // that make a merge worth it
-	restRuns  = 4  // ... of a day that has rest
-	quietAt   = 8  // rounds that make a day one that has rest
-	mostRuns  = 64 // that are merged at once
+	MergeRuns    = 16 // that make a merge worth it
+	quietRuns    = 4  // ... of a day that has rest
+	quietFlushes = 8  // rounds that make a day one that has rest
+	mostRuns     = 64 // that are merged at once
 )
 
 // merges is what is merged when.
@@ -42,21 +42,21 @@ type merges struct {
 	engine.Job
 	running sync.Mutex // held by a merge
 	mu      sync.Mutex // held by who changes which runs there are
-	// loose are the days that may have runs to merge.
-	loose map[engine.TenantDay]bool
-	under *blockMerge // the merge that has begun, nil where there is none
+	// candidates are the days that may have runs to merge.
+	candidates map[engine.TenantDay]bool
+	current    *merger // the merge that has begun, nil where there is none
 	// dropped are the runs whose blocks are still to be excised.
 	dropped []droppedRuns
-	// settled are the sequences behind the rows of the last rounds, the newest first.
-	settled [quietAt + 1]uint64
-	rest    int // restRuns; tests have fewer
+	// flushed are the sequences behind the rows of the last rounds, the newest first.
+	flushed [quietFlushes + 1]uint64
+	quiet   int // restRuns; tests have fewer
 }
 
 // ended says that a round has ended, with the sequence behind its rows.
 func (m *merges) ended(behind uint64) {
 	m.mu.Lock()
-	copy(m.settled[1:], m.settled[:])
-	m.settled[0] = behind
+	copy(m.flushed[1:], m.flushed[:])
+	m.flushed[0] = behind
 	m.mu.Unlock()
 	m.Want()
 }
@@ -70,49 +70,78 @@ func (m *merges) deleting() (end func()) {
 
 // purged says that a device is. The caller is deleting.
 func (m *merges) purged(tenant, device uint32) {
-	if m.under != nil && m.under.tenant.number == tenant {
-		m.under.purged = append(m.under.purged, device)
+	if m.current != nil && m.current.tenant.number == tenant {
+		m.current.purged = append(m.current.purged, device)
 	}
 }
 
 // expired says that days of a tenant before one are. The caller is deleting.
 func (m *merges) expired(tenant, before uint32) {
-	if m.under != nil && m.under.tenant.number == tenant && m.under.day < before {
-		m.under.stale = true
+	if m.current != nil && m.current.tenant.number == tenant && m.current.day < before {
+		m.current.stale = true
 	}
 }
 
-func (m *merges) start(s *Store) {
-	m.Job.Start(func() {
-		if err := s.mergeBlocks(); err != nil && s.options.pacing.Stopping.Err() == nil {
-			s.options.Log.Error("blocks were not merged; all of them are there", "error", err)
+// Start starts merging in the background.
+func (l *Log) Start() {
+	l.merges.Job.Start(func() {
+		if err := l.Merge(); err != nil && l.Pacing.Stopping.Err() == nil {
+			l.Log.Error("blocks were not merged; all of them are there", "error", err)
 		}
 	})
+	l.merges.Want()
 }
 
-// mergeBlocks merges until nothing is due.
-func (s *Store) mergeBlocks() error {
-	for more := true; more && s.options.pacing.Stopping.Err() == nil && s.disk.check() == nil; {
+// Stop waits until the merge that was asked for has ended.
+func (l *Log) Stop() { l.merges.Stop() }
+
+// Merge merges until nothing is due.
+func (l *Log) Merge() error {
+	for more := true; more && l.Pacing.Stopping.Err() == nil && l.Check() == nil; {
 		var err error
-		if more, err = s.mergeNext(); err != nil {
+		if more, err = l.mergeNext(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// MergeAllDays has merges take all days as if flushes no longer added to them, and merge two runs of a day
+// already. It is for tests.
+func (l *Log) MergeAllDays() {
+	l.merges.mu.Lock()
+	defer l.merges.mu.Unlock()
+	for i := range l.merges.flushed {
+		l.merges.flushed[i] = l.merges.flushed[0]
+	}
+	l.merges.quiet = 2
+}
+
+// DropDay has readers skip the runs of a day, as after a merge, and keeps them from being excised
+// until excise is called. It is for tests.
+func (l *Log) DropDay(t *Tenant, day uint32) (excise func()) {
+	l.merges.running.Lock()
+	l.merges.mu.Lock()
+	defer l.merges.mu.Unlock()
+	list := *t.Runs.Load()
+	l.merges.drop(t.number, day, list.On(day)...)
+	list = list.with(day, nil)
+	t.Runs.Store(&list)
+	return l.merges.running.Unlock
+}
+
 // due returns which of the runs of a day are to be merged: neighbours of one level.
 func (m *merges) due(runs []layout.Run) []layout.Run {
-	for len(runs) > 0 && runs[len(runs)-1].Sequence > m.settled[0] {
+	for len(runs) > 0 && runs[len(runs)-1].Sequence > m.flushed[0] {
 		runs = runs[:len(runs)-1]
 	}
-	rest := m.hasRest(runs)
+	rest := m.isQuiet(runs)
 	for to := len(runs); to > 0; {
 		from, level := to-1, runs[to-1].Level
 		for from > 0 && runs[from-1].Level == level && to-from < mostRuns {
 			from--
 		}
-		if n := to - from; n >= mergeRuns || rest && level == 0 && n >= m.rest {
+		if n := to - from; n >= MergeRuns || rest && level == 0 && n >= m.quiet {
 			return runs[from:to]
 		}
 		to = from
@@ -120,85 +149,85 @@ func (m *merges) due(runs []layout.Run) []layout.Run {
 	return nil
 }
 
-// hasRest reports whether the last rounds gave a day no run.
-func (m *merges) hasRest(runs []layout.Run) bool {
-	return len(runs) > 0 && runs[len(runs)-1].Sequence <= m.settled[quietAt]
+// isQuiet reports whether the last rounds gave a day no run.
+func (m *merges) isQuiet(runs []layout.Run) bool {
+	return len(runs) > 0 && runs[len(runs)-1].Sequence <= m.flushed[quietFlushes]
 }
 
 // mergeNext merges the runs of a day that is due, and reports whether there may be more.
-func (s *Store) mergeNext() (more bool, err error) {
-	s.merges.running.Lock()
-	defer s.merges.running.Unlock()
-	if err := s.excise(); err != nil {
+func (l *Log) mergeNext() (more bool, err error) {
+	l.merges.running.Lock()
+	defer l.merges.running.Unlock()
+	if err := l.Excise(); err != nil {
 		return false, err
 	}
-	m := s.nextMerge()
+	m := l.nextMerge()
 	if m == nil {
 		return false, nil
 	}
 	defer m.close()
 	err = m.merge()
-	s.merges.mu.Lock()
-	s.merges.under = nil
+	l.merges.mu.Lock()
+	l.merges.current = nil
 	if err != nil {
-		delete(s.merges.loose, engine.TenantDay{m.tenant.number, m.day}) // until it has another run
+		delete(l.merges.candidates, engine.TenantDay{Tenant: m.tenant.number, Day: m.day}) // until it has another run
 	}
-	s.merges.mu.Unlock()
+	l.merges.mu.Unlock()
 	if err != nil {
-		return false, errors.Join(fmt.Errorf("merge blocks: %w", err), s.removeRound(mergeTables))
+		return false, errors.Join(fmt.Errorf("merge blocks: %w", err), l.RemoveTables(mergeTables))
 	}
 	return true, nil
 }
 
 // nextMerge returns the merge of a day that is due, nil if there is none.
-func (s *Store) nextMerge() *blockMerge {
-	tenants := map[uint32]*tenant{}
-	for _, t := range s.everyTenant() {
+func (l *Log) nextMerge() *merger {
+	tenants := map[uint32]*Tenant{}
+	for _, t := range l.Tenants() {
 		tenants[t.number] = t
 	}
-	s.merges.mu.Lock()
-	defer s.merges.mu.Unlock()
-	for of := range s.merges.loose {
+	l.merges.mu.Lock()
+	defer l.merges.mu.Unlock()
+	for of := range l.merges.candidates {
 		t := tenants[of.Tenant]
 		if t == nil {
-			delete(s.merges.loose, of)
+			delete(l.merges.candidates, of)
 			continue
 		}
-		runs := t.runs.Load().on(of.Day)
-		if some := s.merges.due(runs); some != nil {
-			return s.newMerge(t, of.Day, some)
+		runs := t.Runs.Load().On(of.Day)
+		if some := l.merges.due(runs); some != nil {
+			return l.newMerge(t, of.Day, some)
 		}
-		if len(runs) == 0 || s.merges.hasRest(runs) {
-			delete(s.merges.loose, of) // nothing will be due, until it has another run
+		if len(runs) == 0 || l.merges.isQuiet(runs) {
+			delete(l.merges.candidates, of) // nothing will be due, until it has another run
 		}
 	}
 	return nil
 }
 
-// blockMerge makes one run of several.
-type blockMerge struct {
-	store  *Store
-	tenant *tenant
+// merger makes one run of several.
+type merger struct {
+	log    *Log
+	tenant *Tenant
 	day    uint32
-	of     []layout.Run
+	from   []layout.Run
 	into   layout.Run
 	purged []uint32 // devices that were purged since it began
 	stale  bool     // what it reads is deleted since it began
-	inputs []*mergeInput
+	inputs []*input
 	opened error // of their opening
-	out    tables
+	out    Tables
 	pace   engine.Pace
 	blocks int    // that were read
 	again  uint64 // entries that were read, and are left out: a later delivery of them counts
-	joined deliveries
+	joined joiner
 	key    layout.Key
 }
 
 // newMerge begins a merge. The caller holds merges.mu: what its iterators see is what the runs say
 // that they have.
-func (s *Store) newMerge(t *tenant, day uint32, of []layout.Run) *blockMerge {
-	m := &blockMerge{
-		store: s, tenant: t, day: day, of: of, key: layout.NewKey(0, 0),
+func (l *Log) newMerge(t *Tenant, day uint32, of []layout.Run) *merger {
+	m := &merger{
+		log: l, tenant: t, day: day, from: of, key: layout.NewKey(0, 0),
 	}
 	last := of[len(of)-1]
 	m.into = layout.Run{
@@ -209,18 +238,18 @@ func (s *Store) newMerge(t *tenant, day uint32, of []layout.Run) *blockMerge {
 		m.into.Oldest, m.into.Newest = min(m.into.Oldest, r.Oldest), max(m.into.Newest, r.Newest)
 	}
 	// It is late when the day has as many runs again.
-	m.pace = s.options.pacing.Begin(func() bool {
-		return len(t.runs.Load().on(day)) >= len(of)+2*mergeRuns
+	m.pace = l.Pacing.Begin(func() bool {
+		return len(t.Runs.Load().On(day)) >= len(of)+2*MergeRuns
 	})
-	m.out = tables{store: s, name: mergeTables, pace: &m.pace}
+	m.out = Tables{Env: l.Env, name: mergeTables, pace: &m.pace}
 	m.out.instead = runSpan(t.number, day, m.into.RunID, m.into.RunID)
 	m.opened = m.open()
-	s.merges.under = m
+	l.merges.current = m
 	return m
 }
 
-// mergeInput reads the blocks of a run.
-type mergeInput struct {
+// input reads the blocks of a run.
+type input struct {
 	it *engine.Iterator
 	of layout.Run
 	layout.BlockKey
@@ -228,7 +257,7 @@ type mergeInput struct {
 	entries uint64 // of the blocks that were read
 }
 
-func (in *mergeInput) read(ok bool) error {
+func (in *input) read(ok bool) error {
 	const prefix = 1 + 4 // table and tenant
 	if in.left = ok; !ok {
 		return in.it.Error()
@@ -240,7 +269,7 @@ func (in *mergeInput) read(ok bool) error {
 }
 
 // merge reads all runs to their ends, and has the new one take their place only then.
-func (m *blockMerge) merge() error {
+func (m *merger) merge() error {
 	if m.opened != nil {
 		return m.opened
 	}
@@ -250,11 +279,14 @@ func (m *blockMerge) merge() error {
 	if err := m.count(); err != nil {
 		return err
 	}
+	if m.log.Hooks.Written != nil {
+		m.log.Hooks.Written()
+	}
 	return m.commit()
 }
 
 // count compares what was read with what the runs say that they have, and with what was written.
-func (m *blockMerge) count() error {
+func (m *merger) count() error {
 	read := uint64(0)
 	for _, in := range m.inputs {
 		if err := in.of.CheckCount(in.entries); err != nil {
@@ -269,14 +301,14 @@ func (m *blockMerge) count() error {
 	return nil
 }
 
-func (m *blockMerge) open() error {
-	for _, r := range slices.Backward(m.of) { // so that entries mostly come newest first
+func (m *merger) open() error {
+	for _, r := range slices.Backward(m.from) { // so that entries mostly come newest first
 		k := layout.NewKey(layout.TableBlock, m.tenant.number).Run(m.day, r.RunID)
-		it, err := engine.NewIterator(m.store.options.pacing.Stopping, m.store.db, k, k.End())
+		it, err := engine.NewIterator(m.log.Pacing.Stopping, m.log.DB, k, k.End())
 		if err != nil {
 			return err
 		}
-		in := &mergeInput{it: it, of: r}
+		in := &input{it: it, of: r}
 		m.inputs = append(m.inputs, in)
 		if err := in.read(it.First()); err != nil {
 			return err
@@ -285,14 +317,14 @@ func (m *blockMerge) open() error {
 	return nil
 }
 
-func (m *blockMerge) close() {
+func (m *merger) close() {
 	for _, in := range m.inputs {
 		in.it.Release()
 	}
 }
 
 // devices merges the blocks of all devices.
-func (m *blockMerge) devices() error {
+func (m *merger) devices() error {
 	for {
 		device, left := uint32(math.MaxUint32), 0
 		for _, in := range m.inputs {
@@ -313,7 +345,7 @@ func (m *blockMerge) devices() error {
 }
 
 // device merges the blocks of a device. Those of one run alone stay as they are.
-func (m *blockMerge) device(device uint32, alone bool) error {
+func (m *merger) device(device uint32, alone bool) error {
 	m.joined.begin()
 	for _, in := range m.inputs {
 		for in.left && in.Number == device {
@@ -349,7 +381,7 @@ func (m *blockMerge) device(device uint32, alone bool) error {
 }
 
 // put writes a block into the new run, and counts its entries.
-func (m *blockMerge) put(device uint32, at layout.BlockSpan, value []byte) error {
+func (m *merger) put(device uint32, at layout.BlockSpan, value []byte) error {
 	n, ok := eventlog.BlockEntries(value)
 	if !ok {
 		return layout.ErrDamaged
@@ -357,64 +389,64 @@ func (m *blockMerge) put(device uint32, at layout.BlockSpan, value []byte) error
 	m.into.Entries += uint64(n)
 	m.key = m.key.Begin(layout.TableBlock, m.tenant.number).Run(m.day, m.into.RunID).Number(device).
 		Times(m.day, at.Newest, at.Oldest)
-	return m.out.put(m.key, value)
+	return m.out.Put(m.key, value)
 }
 
 // commit has the new run take the place of the old ones. Its row is on the disk before its blocks,
 // so that what a crash leaves of them is known.
-func (m *blockMerge) commit() error {
-	s := m.store
-	s.merges.mu.Lock()
-	defer s.merges.mu.Unlock()
+func (m *merger) commit() error {
+	l := m.log
+	l.merges.mu.Lock()
+	defer l.merges.mu.Unlock()
 	if m.stale {
-		return s.removeRound(mergeTables)
+		return l.RemoveTables(mergeTables)
 	}
 	if err := m.take(); err != nil {
-		s.merges.drop(m.tenant.number, m.day, m.into)
+		l.merges.drop(m.tenant.number, m.day, m.into)
 		return err
 	}
-	s.rounds.merged.Add(int64(m.blocks))
-	s.merges.drop(m.tenant.number, m.day, m.of...)
-	return s.exciseLocked()
+	l.Merged.Add(int64(m.blocks))
+	l.merges.drop(m.tenant.number, m.day, m.from...)
+	return l.exciseLocked()
 }
 
 // take has the engine take in the new run, and tells readers to look into it.
-func (m *blockMerge) take() error {
+func (m *merger) take() error {
 	incomplete := m.into
 	incomplete.Dropped = true
 	if err := m.write(incomplete); err != nil {
 		return err
 	}
-	if err := m.out.ingest(); err != nil {
+	if err := m.out.Ingest(); err != nil {
 		return err
 	}
 	if err := m.purge(); err != nil {
 		return err
 	}
-	gone := slices.Clone(m.of)
+	gone := slices.Clone(m.from)
 	for i := range gone {
 		gone[i].Dropped = true
 	}
 	if err := m.write(append(gone, m.into)...); err != nil {
 		return err
 	}
-	l := *m.tenant.runs.Load()
-	runs := slices.DeleteFunc(slices.Clone(l.on(m.day)), func(r layout.Run) bool {
+	list := *m.tenant.Runs.Load()
+	runs := slices.DeleteFunc(slices.Clone(list.On(m.day)), func(r layout.Run) bool {
 		return slices.ContainsFunc(gone, func(g layout.Run) bool { return g.RunID == r.RunID })
 	})
-	l = l.with(m.day, withRun(runs, m.into))
-	m.tenant.runs.Store(&l)
+	list = list.with(m.day, withRun(runs, m.into))
+	m.tenant.Runs.Store(&list)
 	return nil
 }
 
 // purge deletes from the new run what it has of devices that were purged since the merge began.
-func (m *blockMerge) purge() error {
-	batch := m.store.newBatch()
+func (m *merger) purge() error {
+	batch := engine.NewBatch(m.log.DB)
 	defer batch.Release()
 	for _, device := range m.purged {
 		blocks := layout.NewKey(layout.TableBlock, m.tenant.number).Run(m.day, m.into.RunID).
 			Number(device)
-		entries, err := m.store.entriesBelow(m.store.options.pacing.Stopping, blocks)
+		entries, err := m.log.entriesBelow(m.log.Pacing.Stopping, blocks)
 		if err != nil {
 			return err
 		}
@@ -428,8 +460,8 @@ func (m *blockMerge) purge() error {
 }
 
 // write writes the rows of runs, and waits for the disk.
-func (m *blockMerge) write(runs ...layout.Run) error {
-	batch := m.store.newBatch()
+func (m *merger) write(runs ...layout.Run) error {
+	batch := engine.NewBatch(m.log.DB)
 	defer batch.Release()
 	for _, r := range runs {
 		batch.Put(layout.RunKey(m.tenant.number, m.day, r.RunID), r.Value(m.day))
@@ -451,32 +483,32 @@ func (m *merges) drop(tenant, day uint32, runs ...layout.Run) {
 	m.dropped = append(m.dropped, droppedRuns{tenant, day, runs})
 }
 
-// isDropped reports whether the blocks of a run are to be excised.
-func (m *merges) isDropped(tenant, day uint32, id layout.RunID) bool {
-	return slices.ContainsFunc(m.dropped, func(d droppedRuns) bool {
+// IsDropped reports whether the blocks of a run are to be excised.
+func (l *Log) IsDropped(tenant, day uint32, id layout.RunID) bool {
+	return slices.ContainsFunc(l.merges.dropped, func(d droppedRuns) bool {
 		return d.tenant == tenant && d.day == day &&
 			slices.ContainsFunc(d.runs, func(r layout.Run) bool { return r.RunID == id })
 	})
 }
 
-// excise gives back the space of the runs that were dropped, those that a crash left among them.
-func (s *Store) excise() error {
-	s.merges.mu.Lock()
-	defer s.merges.mu.Unlock()
-	return s.exciseLocked()
+// Excise gives back the space of the runs that were dropped, those that a crash left among them.
+func (l *Log) Excise() error {
+	l.merges.mu.Lock()
+	defer l.merges.mu.Unlock()
+	return l.exciseLocked()
 }
 
 // exciseLocked is excise for a caller that holds merges.mu.
-func (s *Store) exciseLocked() error {
-	for m := &s.merges; len(m.dropped) > 0; m.dropped = m.dropped[1:] {
+func (l *Log) exciseLocked() error {
+	for m := &l.merges; len(m.dropped) > 0; m.dropped = m.dropped[1:] {
 		d := m.dropped[0]
 		blocks := runSpan(d.tenant, d.day, d.runs[0].RunID, d.runs[len(d.runs)-1].RunID)
-		err := s.db.Excise(context.Background(),
+		err := l.DB.Excise(context.Background(),
 			pebble.KeyRange{Start: blocks.From, End: blocks.To})
 		if err != nil {
 			return fmt.Errorf("excise runs that were merged: %w", err)
 		}
-		b := s.newBatch()
+		b := engine.NewBatch(l.DB)
 		for _, r := range d.runs {
 			b.Remove(layout.RunKey(d.tenant, d.day, r.RunID))
 		}
@@ -492,13 +524,13 @@ func (s *Store) exciseLocked() error {
 // runSpan is the keys of the blocks of neighbouring runs of a day.
 func runSpan(tenant, day uint32, first, last layout.RunID) engine.Span {
 	return engine.Span{
-		layout.NewKey(layout.TableBlock, tenant).Run(day, first),
-		layout.NewKey(layout.TableBlock, tenant).Run(day, last).End(),
+		From: layout.NewKey(layout.TableBlock, tenant).Run(day, first),
+		To:   layout.NewKey(layout.TableBlock, tenant).Run(day, last).End(),
 	}
 }
 
-// deliveries are the entries of a device and day, of which several may be one.
-type deliveries struct {
+// joiner are the entries of a device and day, of which several may be one.
+type joiner struct {
 	decoder  eventlog.Decoder
 	encoder  eventlog.Encoder
 	entries  []delivered
@@ -513,10 +545,10 @@ type delivered struct {
 	sequence uint64
 }
 
-func (d *deliveries) begin() { d.entries, d.texts = d.entries[:0], d.texts[:0] }
+func (d *joiner) begin() { d.entries, d.texts = d.entries[:0], d.texts[:0] }
 
 // take decodes a block. Its texts are copied, for the decoder uses their room again.
-func (d *deliveries) take(value []byte, at layout.BlockSpan) error {
+func (d *joiner) take(value []byte, at layout.BlockSpan) error {
 	all, err := d.decoder.Entries(value, at.Newest)
 	if err != nil {
 		return layout.ErrDamaged
@@ -528,7 +560,7 @@ func (d *deliveries) take(value []byte, at layout.BlockSpan) error {
 	return nil
 }
 
-func (d *deliveries) keep(text []byte) []byte {
+func (d *joiner) keep(text []byte) []byte {
 	from := len(d.texts)
 	d.texts = append(d.texts, text...)
 	return d.texts[from:len(d.texts):len(d.texts)]
@@ -536,9 +568,9 @@ func (d *deliveries) keep(text []byte) []byte {
 
 // blocks makes as few blocks of the entries as they fit into, of each the delivery that counts. It
 // returns how many others it left out.
-func (d *deliveries) blocks(put func(at layout.BlockSpan, value []byte) error) (again int,
+func (d *joiner) blocks(put func(at layout.BlockSpan, value []byte) error) (again int,
 	err error) {
-	rest := d.standing()
+	rest := d.winners()
 	again = len(d.entries) - len(rest)
 	for len(rest) > 0 {
 		n := eventlog.BlockOf(rest)
@@ -552,8 +584,8 @@ func (d *deliveries) blocks(put func(at layout.BlockSpan, value []byte) error) (
 	return again, nil
 }
 
-// standing returns the entries, newest first, of each the delivery that counts.
-func (d *deliveries) standing() []eventlog.Entry {
+// winners returns the entries, newest first, of each the delivery that counts.
+func (d *joiner) winners() []eventlog.Entry {
 	order := func(a, b delivered) int {
 		return cmp.Or(compareEntries(a.Entry, b.Entry), cmp.Compare(b.sequence, a.sequence))
 	}

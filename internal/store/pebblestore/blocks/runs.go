@@ -1,8 +1,7 @@
-package pebblestore
+package blocks
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
@@ -15,25 +14,25 @@ type dayRuns struct {
 	runs []layout.Run
 }
 
-// runList is all runs of a tenant, by rising day. It does not change: another takes its place.
-type runList []dayRuns
+// RunList is all runs of a tenant, by rising day. It does not change: another takes its place.
+type RunList []dayRuns
 
-func (l runList) find(day uint32) (int, bool) {
+func (l RunList) find(day uint32) (int, bool) {
 	return slices.BinarySearchFunc(l, day, func(d dayRuns, day uint32) int {
 		return cmp.Compare(d.day, day)
 	})
 }
 
-// on returns the runs of a day.
-func (l runList) on(day uint32) []layout.Run {
+// On returns the runs of a day.
+func (l RunList) On(day uint32) []layout.Run {
 	if i, ok := l.find(day); ok {
 		return l[i].runs
 	}
 	return nil
 }
 
-// days returns the days that have runs.
-func (l runList) days() []uint32 {
+// Days returns the days that have runs.
+func (l RunList) Days() []uint32 {
 	days := make([]uint32, len(l))
 	for i := range l {
 		days[i] = l[i].day
@@ -42,7 +41,7 @@ func (l runList) days() []uint32 {
 }
 
 // with returns the list with other runs of a day.
-func (l runList) with(day uint32, runs []layout.Run) runList {
+func (l RunList) with(day uint32, runs []layout.Run) RunList {
 	i, ok := l.find(day)
 	switch {
 	case len(runs) == 0 && !ok:
@@ -71,52 +70,47 @@ func withRun(runs []layout.Run, r layout.Run) []layout.Run {
 }
 
 // addRun enters a run of a tenant into what readers look at.
-func (s *Store) addRun(t *tenant, day uint32, r layout.Run) {
-	s.merges.mu.Lock()
-	defer s.merges.mu.Unlock()
-	l := *t.runs.Load()
-	l = l.with(day, withRun(l.on(day), r))
-	t.runs.Store(&l)
-	s.merges.loose[engine.TenantDay{t.number, day}] = true
+func (l *Log) addRun(t *Tenant, day uint32, r layout.Run) {
+	l.merges.mu.Lock()
+	defer l.merges.mu.Unlock()
+	runs := *t.Runs.Load()
+	runs = runs.with(day, withRun(runs.On(day), r))
+	t.Runs.Store(&runs)
+	l.merges.candidates[engine.TenantDay{Tenant: t.number, Day: day}] = true
 }
 
-// openRuns reads which runs there are.
-func (s *Store) openRuns(context.Context) error {
-	s.merges.loose, s.merges.rest = map[engine.TenantDay]bool{}, restRuns
-	m, err := s.readMarker()
-	if err != nil {
-		return err
-	}
-	s.merges.settled[0] = m.settled
-	for _, t := range s.tenants {
-		var l runList
-		for k, value := range s.rows(layout.NewKey(layout.TableRun, t.number)) {
+// Open reads which runs there are of tenants. The entries of rows before a sequence are in them.
+func (l *Log) Open(flushed uint64, tenants []*Tenant) error {
+	l.merges.candidates, l.merges.quiet = map[engine.TenantDay]bool{}, quietRuns
+	l.merges.flushed[0] = flushed
+	for _, t := range tenants {
+		var list RunList
+		for k, value := range engine.Rows(l.DB, layout.NewKey(layout.TableRun, t.number)) {
 			day, r, ok := layout.ReadRun(k, value)
 			if !ok {
 				return layout.ErrDamaged
 			}
 			if r.Dropped {
-				s.merges.dropped = append(s.merges.dropped,
-					droppedRuns{t.number, day, []layout.Run{r}})
+				l.merges.drop(t.number, day, r)
 				continue
 			}
-			if n := len(l); n == 0 || l[n-1].day != day {
-				l = append(l, dayRuns{day: day})
+			if n := len(list); n == 0 || list[n-1].day != day {
+				list = append(list, dayRuns{day: day})
 			}
-			of := &l[len(l)-1]
-			if of.runs = append(of.runs, r); len(of.runs) >= restRuns {
-				s.merges.loose[engine.TenantDay{t.number, day}] = true
+			of := &list[len(list)-1]
+			if of.runs = append(of.runs, r); len(of.runs) >= quietRuns {
+				l.merges.candidates[engine.TenantDay{Tenant: t.number, Day: day}] = true
 			}
 		}
-		t.runs.Store(&l)
+		t.Runs.Store(&list)
 	}
 	return nil
 }
 
 // forgetDays drops the runs of a tenant before a day. The caller holds merges.mu.
-func (t *tenant) forgetDays(before uint32) {
-	l := *t.runs.Load()
+func (t *Tenant) forgetDays(before uint32) {
+	l := *t.Runs.Load()
 	i, _ := l.find(before)
 	l = l[i:]
-	t.runs.Store(&l)
+	t.Runs.Store(&l)
 }
