@@ -148,21 +148,13 @@ type Changes struct {
 	number  uint32   // of pendingChanges
 }
 
-// NewChanges makes room for changes of at most so many devices.
+// NewChanges returns changes of at most so many devices.
 func NewChanges(devices int) *Changes {
-	c := &Changes{}
-	c.Reset(devices)
-	return c
-}
-
-// Reset makes room for changes of at most so many other devices. What was there before must
-// be published, and must not be copied any more.
-func (c *Changes) Reset(devices int) {
-	clear(c.devices)
-	clear(c.slots)
-	c.devices = slices.Grow(c.devices[:0], devices)
-	c.slots = slices.Grow(c.slots[:0], devices)
-	c.copied = slices.Grow(c.copied[:0], devices)
+	return &Changes{
+		devices: make([]Device, 0, devices),
+		slots:   make([]*Slot, 0, devices),
+		copied:  make([]uint32, 0, devices),
+	}
 }
 
 // Copy takes a copy of the newest state of a device for the caller to change. A device that has no
@@ -170,7 +162,7 @@ func (c *Changes) Reset(devices int) {
 // into a Changes.
 func (c *Changes) Copy(f *Fleet, s *Slot, id andon.DeviceID) *Device {
 	if len(c.devices) == cap(c.devices) {
-		panic("current: more devices changed than there is room for")
+		panic("current: more devices changed than were announced")
 	}
 	i := len(c.devices)
 	c.devices = append(c.devices, Device{})
@@ -296,19 +288,11 @@ type Page struct {
 
 // NewPage begins a page.
 func NewPage(q andon.DeviceQuery) *Page {
-	p := &Page{}
-	p.Begin(q)
-	return p
-}
-
-// Begin begins a page in the room that another one had.
-func (p *Page) Begin(q andon.DeviceQuery) {
-	room := p.Devices[:cap(p.Devices)]
-	clear(room) // of texts that may have gone from the fleet
-	*p = Page{query: q, from: andon.DeviceID(q.Prefix), Devices: room[:0]}
+	p := &Page{query: q, from: andon.DeviceID(q.Prefix)}
 	if q.Sort == andon.ByDevice && q.After != nil {
 		p.from = max(p.from, q.After.Device)
 	}
+	return p
 }
 
 // Read looks at up to budget devices more.

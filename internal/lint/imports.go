@@ -134,7 +134,7 @@ func planOfStores() []layer {
 			"internal/store/pebblestore/layout internal/store/pebblestore/layout/eventlog " +
 			"internal/store/pebblestore/layout/readingblock internal/store/pebblestore/walcheck"},
 		{dir: "internal/store/pebblestore/walcheck", may: "."},
-		{dir: "internal/store/pebblestore/engine", may: ". internal/sleep " +
+		{dir: "internal/store/pebblestore/engine", may: ". internal/rwlock internal/sleep " +
 			"internal/store/pebblestore/layout"},
 		{dir: "internal/store/pebblestore/blocks", may: ". internal/store/pebblestore/engine " +
 			"internal/store/pebblestore/layout internal/store/pebblestore/layout/eventlog"},

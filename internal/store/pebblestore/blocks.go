@@ -34,11 +34,11 @@ type eventReader struct {
 	kept                strings.Builder
 	asked               int // devices of operators whose entries were read
 	inHeads, inBlocks   looked
-	*room
+	buffers
 }
 
-// room is what a reader needs and the next one uses again.
-type room struct {
+// buffers are what a reader uses for one device after the other.
+type buffers struct {
 	decoder eventlog.Decoder
 	hits    []hit
 	picked  []int // of the rows of a block
@@ -53,12 +53,8 @@ type room struct {
 }
 
 func newEventReader(ctx context.Context, s *Store, t *tenant) *eventReader {
-	used, ok := s.rooms.Get().(*room)
-	if !ok {
-		used = &room{}
-	}
 	return &eventReader{
-		ctx: ctx, store: s, tenant: t, states: t.states(), heads: s.log.Memory.View(), room: used,
+		ctx: ctx, store: s, tenant: t, states: t.states(), heads: s.log.Memory.View(),
 	}
 }
 
@@ -113,8 +109,6 @@ func (r *eventReader) close() {
 		}
 	}
 	r.explain()
-	r.store.rooms.Put(r.room)
-	r.room = nil // for a reader that is used behind its end
 }
 
 // logged is a device whose entries are read.
@@ -243,8 +237,8 @@ func (r *eventReader) hits(device andon.DeviceID, q *andon.EventQuery) iter.Seq2
 				for n < len(head) && head[n].key.Time.Day() == day {
 					n++
 				}
-				hits, err = r.day(append(r.room.hits[:0], head[:n]...), &d, day, q, left)
-				head, r.room.hits = head[n:], hits
+				hits, err = r.day(append(r.buffers.hits[:0], head[:n]...), &d, day, q, left)
+				head, r.buffers.hits = head[n:], hits
 			}
 			if err != nil {
 				yield(hit{}, err)

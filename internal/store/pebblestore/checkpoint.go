@@ -60,7 +60,8 @@ func (s *Store) checkpoint() error {
 	})
 }
 
-// round is one flush. It writes the devices if it is to, or if they are due. Where it is broken off, the next round does all of it again.
+// round is one flush. It writes the devices if it is to, or if they are due. Where it is broken
+// off, the next round does all of it again.
 func (s *Store) round(ctx context.Context, f blocks.Flush, devices bool) error {
 	err := s.ordered(ctx, func() error {
 		f.Freeze(s.order.next, s.checkpoints.grown.Load())

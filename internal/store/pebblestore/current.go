@@ -44,27 +44,8 @@ func (r *eventReader) complete(d *andon.Device) error {
 	return err
 }
 
-const (
-	// listStep is how many devices a list looks at before it lets writers in.
-	listStep = 4096
-	// pageKept is how many devices a page has room for that is used again.
-	pageKept = 256
-)
-
-// newPage begins a page in the room of one that was given back by keepPage.
-func (s *Store) newPage(q andon.DeviceQuery) *current.Page {
-	if p, ok := s.pages.Get().(*current.Page); ok {
-		p.Begin(q)
-		return p
-	}
-	return current.NewPage(q)
-}
-
-func (s *Store) keepPage(p *current.Page) {
-	if cap(p.Devices) <= pageKept {
-		s.pages.Put(p)
-	}
-}
+// listStep is how many devices a list looks at before it lets writers in.
+const listStep = 4096
 
 // Devices is of andon.Current.
 func (s *Store) Devices(
@@ -74,8 +55,7 @@ func (s *Store) Devices(
 		if q.Kind == andon.MeasuringDevices {
 			return s.measuring(ctx, t, q, yield)
 		}
-		begun, page := engine.SinceStart(), s.newPage(q)
-		defer s.keepPage(page)
+		begun, page := engine.SinceStart(), current.NewPage(q)
 		for !page.Done {
 			if err := ctx.Err(); err != nil {
 				return err

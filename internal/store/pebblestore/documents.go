@@ -22,7 +22,7 @@ import (
 // wait for each other while they look at a version and go into the log, not for the disk, and not
 // for appends.
 type documents struct {
-	mu      sync.Mutex
+	mu      engine.Mutex
 	version uint64 // the last that was given; to no record of the store twice
 	// put is, by kind, the first key that was put since what is due was last looked for.
 	put map[andon.RecordKind]layout.Key

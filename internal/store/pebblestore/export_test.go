@@ -49,9 +49,10 @@ func (s *Store) writeBlocks(ctx context.Context, end bool) error {
 	return s.log.Flush(func(f blocks.Flush) error {
 		f.Freeze(s.order.next, s.checkpoints.grown.Load())
 		tenants := s.everyTenant()
-		err := f.Write(ctx, blockTenants(tenants), &postingWriter{}, func(out *blocks.Tables) error {
-			return s.checkpointAll(ctx, tenants, out)
-		})
+		err := f.Write(ctx, blockTenants(tenants), &postingWriter{},
+			func(out *blocks.Tables) error {
+				return s.checkpointAll(ctx, tenants, out)
+			})
 		if err == nil && end {
 			f.End()
 		}

@@ -22,9 +22,11 @@ func (s *Store) Figures(tell func(name, help string, value float64, labels ...st
 func (s *Store) roundFigures(tell func(name, help string, value float64, labels ...string)) {
 	r := &s.rounds
 	count := func(name, help string, n int64) { tell(name, help, float64(n)) }
-	count("head_bytes", "Memory of entries that are not in blocks yet.", int64(s.log.Memory.Bytes()))
+	count("head_bytes", "Memory of entries that are not in blocks yet.",
+		int64(s.log.Memory.Bytes()))
 	count("head_limit_bytes", "The most that it may be: pebble.head.", int64(s.log.Memory.Limit))
-	count("head_waits_total", "Writes that waited because the head was full.", s.log.Memory.Waits.Load())
+	count("head_waits_total", "Writes that waited because the head was full.",
+		s.log.Memory.Waits.Load())
 	count("rounds_total", "Rounds, which settle the head in blocks.", r.done.Load())
 	count("round_failures_total", "Rounds that failed and are done again.", r.failed.Load())
 	tell("round_seconds_total", "How long rounds took, with their rests.",

@@ -57,8 +57,8 @@ func (r *eventReader) ofDevices(
 ) (all []hit, err error) {
 	const few = 16 // devices that are looked for at once for a shorter list
 	step := min(max(most, few), entriesStep)
-	all = r.room.all[:0]
-	defer func() { r.room.all = all[:0] }()
+	all = r.buffers.all[:0]
+	defer func() { r.buffers.all = all[:0] }()
 	enough := most // hits with which it is worth looking which are the first
 	for some := r.place(next, q.Rest(), step); len(some) > 0; some = r.place(next, q.Rest(), step) {
 		hits, err := r.ofSome(some, day, &q)
@@ -105,7 +105,7 @@ func (r *eventReader) place(next index.Next, wanted andon.Span, n int) []logged 
 // ofSome returns the entries of devices in a query's order. It looks into one run behind the other,
 // in each for the devices as they stand beside each other there.
 func (r *eventReader) ofSome(devices []logged, day uint32, q *andon.EventQuery) ([]hit, error) {
-	hits := r.room.hits[:0]
+	hits := r.buffers.hits[:0]
 	for i := range devices {
 		hits = r.fromHeads(hits, &devices[i], q, math.MaxInt)
 	}
@@ -125,6 +125,6 @@ func (r *eventReader) ofSome(devices []logged, day uint32, q *andon.EventQuery) 
 			}
 		}
 	}
-	r.room.hits = hits
+	r.buffers.hits = hits
 	return firstHits(hits, q.Order, math.MaxInt), r.blocks.Error()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,6 +55,8 @@ func (s *Store) inTurn(ctx context.Context, large bool, do func() error) (err er
 		}
 		defer func() { <-s.order.large }()
 	}
+	engine.Enter(engine.LockOrder)
+	defer engine.Leave(engine.LockOrder)
 	if err := acquire(ctx, s.order.turn); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ type pending struct {
 
 // queue publishes what is pending, in the order of the log, once it is on the disk.
 type queue struct {
-	sync.Mutex
+	engine.Mutex
 	pending   []pending
 	published uint64 // all records before this one are
 }
@@ -154,7 +155,6 @@ func (s *Store) commit(w *writing) error {
 		return s.fatal(fmt.Errorf("write store to disk: %w", err))
 	}
 	s.publish(sequence)
-	w.shown = true
 	s.checkpoints.grow(s, w.recorded)
 	s.arrivals.Arrived(w.received)
 	s.feed.Grow(w.received, len(w.feed), sequence)

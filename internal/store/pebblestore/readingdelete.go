@@ -9,7 +9,8 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// readingDeletion deletes readings. Its methods put what they delete into a batch of the caller, who
+// readingDeletion deletes readings. Its methods put what they delete into a batch of the caller,
+// who
 // commits it. No flush runs meanwhile.
 type readingDeletion struct{ rows *readingRows }
 

@@ -5,13 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
@@ -26,13 +24,13 @@ type readingRows struct {
 	db *pebble.DB
 	// turn is held for reading while rows are written, and alone while the next generation begins:
 	// behind that all rows of the former one are on the disk.
-	turn       rwlock.Lock
+	turn       engine.SharedLock
 	generation atomic.Uint64 // of the rows that are written now
 	settled    atomic.Uint64 // the rows of the generations before it are in blocks
 	grown      atomic.Int64  // bytes of rows since the last round
 	engine.Job
 	// running is held by a round, and by who must not come between, as in checkpoints.
-	running sync.Mutex
+	running engine.Mutex
 	loose   map[engine.TenantDay]bool // days with blocks that were not looked at for merging
 	rounds  int
 }

@@ -29,11 +29,11 @@ type readingScan struct {
 	rows, blocks *engine.Iterator
 	none         engine.Span // of rows: there are none in it
 	opened       int         // blocks that were decoded
-	*readingRoom
+	readingBuffers
 }
 
-// readingRoom is what a scan needs for each device, and the next one uses again.
-type readingRoom struct {
+// readingBuffers are what a scan uses for one device after the other.
+type readingBuffers struct {
 	decoder         readingblock.Decoder
 	parts           []part
 	readings        []andon.Reading
@@ -44,12 +44,8 @@ type readingRoom struct {
 func (s *Store) newReadingScan(ctx context.Context, t *tenant) (*readingScan, error) {
 	// What is settled behind this was in rows when the snapshot was taken, or is in its blocks.
 	first := s.measure.settled.Load()
-	used, ok := s.measured.Get().(*readingRoom)
-	if !ok {
-		used = &readingRoom{}
-	}
 	scan := &readingScan{
-		store: s, snapshot: s.db.NewSnapshot(), tenant: t.number, first: first, readingRoom: used,
+		store: s, snapshot: s.db.NewSnapshot(), tenant: t.number, first: first,
 	}
 	scan.last = s.measure.generation.Load()
 	scan.settled = andon.Time(t.settled.Load())
@@ -85,8 +81,6 @@ func (s *readingScan) close() {
 		}
 	}
 	_ = s.snapshot.Close()
-	s.store.measured.Put(s.readingRoom)
-	s.readingRoom = nil // for a scan that is used behind its end
 }
 
 // device returns the readings of one device that a query selects.

@@ -232,8 +232,11 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 			if err := s.Append(t.Context(), id, 1, []andon.Event{e, later}); err != nil {
 				t.Fatal(err)
 			}
-			looked := make(chan struct{})
-			s.log.Hooks.Looking = sync.OnceFunc(func() { <-looked })
+			looking, looked := make(chan struct{}), make(chan struct{})
+			s.log.Hooks.Looking = sync.OnceFunc(func() {
+				close(looking)
+				<-looked
+			})
 			found := make(chan error, 1)
 			go func() {
 				n, err := ask(s)
@@ -242,7 +245,7 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 				}
 				found <- err
 			}()
-			awaitIn(t, ".look(", nil)
+			<-looking
 			err := s.writeBlocks(t.Context(), true)
 			close(looked)
 			if err := errors.Join(err, <-found); err != nil {

@@ -274,7 +274,8 @@ func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	send(1, 99)                              // before and behind the others, so that their block has the key of the merged one
+	// before and behind the others, so that their block has the key of the merged one
+	send(1, 99)
 	err := s.writeBlocks(t.Context(), false) // and no further
 	if err := errors.Join(err, s.mergeAll(), s.checkpoint()); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,6 @@ import (
 	"iter"
 	"log/slog"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -110,35 +109,52 @@ type Store struct {
 	db      *pebble.DB
 	options Options
 	name    string // with the version of the engine
+	directory
+	fleets
+	commits
+	logs
+	written   *cuckoo.Written // rows that need not be written again
+	documents documents
+	background
+}
+
+// directory is the directory of a store, and its disk.
+type directory struct {
 	release func() // gives the directory back
 	watched *walcheck.FS
 	damages *damages
 	disk    disk
+}
 
-	mu      sync.RWMutex // guards tenants, and what every fleet shows
+// fleets is what is in memory of tenants, and of what their devices show.
+type fleets struct {
+	mu      engine.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
-	// found is a copy of tenants, for who looks for one: mu is held while changes are shown.
+	// found is a copy of tenants for lookups: mu is held while changes are shown.
 	found atomic.Pointer[map[andon.TenantID]*tenant]
+}
 
-	order    order // one write at a time becomes pending
-	queue    queue // publishing, in the order of the log
+// commits brings writes into the log and onto the disk.
+type commits struct {
+	order order // one write at a time becomes pending
+	queue queue // publishing, in the order of the log
+}
+
+// logs are what the store keeps in the order of time.
+type logs struct {
 	env      *blocks.Env
-	log      *blocks.Log
+	log      *blocks.Log // entries
 	measure  readingRows
 	feed     feed.Changes
 	arrivals feed.Arrivals
-	written  *cuckoo.Written
+}
 
-	writings sync.Pool // of *writing, whose room is used again
-	rooms    sync.Pool // of *room, of readers
-	measured sync.Pool // of *readingRoom, likewise
-	pages    sync.Pool // of *current.Page, likewise
-
-	documents   documents
+// background is what works in the background, but for merges.
+type background struct {
 	checkpoints checkpoints
 	reclaim     reclaim
 	rounds      roundCounts
-	snapshot    sync.Mutex // held while one is taken
+	snapshot    engine.Mutex // held while one is taken
 }
 
 var _ andon.Store = (*Store)(nil)
@@ -171,9 +187,11 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, options: o, name: "pebble " + engineVersion(),
-		release: release, watched: watched, damages: o.damages,
-		disk:    disk{fs: o.FS, dir: dir, reserve: o.Reserve},
-		tenants: map[andon.TenantID]*tenant{},
+		directory: directory{
+			release: release, watched: watched, damages: o.damages,
+			disk: disk{fs: o.FS, dir: dir, reserve: o.Reserve},
+		},
+		fleets:  fleets{tenants: map[andon.TenantID]*tenant{}},
 		written: cuckoo.NewWritten(writtenRows),
 	}
 	o.opened.Store(true)
@@ -434,6 +452,10 @@ func (s *Store) begin() {
 	}
 	s.log = blocks.NewLog(s.env, int(o.Head), o.patience)
 	s.measure.db = s.db
+	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
+	s.measure.running.Rank, s.queue.Rank = engine.LockFlushReadings, engine.LockQueue
+	s.measure.turn.Rank = engine.LockReadingRows
+	s.documents.mu.Rank = engine.LockDocuments
 }
 
 // openRuns reads which runs there are.

@@ -58,8 +58,9 @@ func (v *verified) Load(ctx context.Context, db *pebble.DB) (is verify.Loaded, e
 	is.Tenants, v.tenants = map[uint32]verify.Tenant{}, map[uint32]*tenant{}
 	o := v.options
 	s := &Store{
-		db: db, options: o, damages: o.damages, disk: disk{fs: o.FS, dir: v.dir},
-		tenants: map[andon.TenantID]*tenant{},
+		db: db, options: o,
+		directory: directory{damages: o.damages, disk: disk{fs: o.FS, dir: v.dir}},
+		fleets:    fleets{tenants: map[andon.TenantID]*tenant{}},
 	}
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.begin()

@@ -66,7 +66,8 @@ func fillHeads(t *testing.T, begun bool) {
 // TestHeadSetting: a head whose texts could not be pointed into is refused.
 func TestHeadSetting(t *testing.T) {
 	for bytes, refused := range map[int64]bool{
-		blocks.LeastMemory - 1: true, blocks.LeastMemory: false, blocks.MostMemory: false, blocks.MostMemory + 1: true,
+		blocks.LeastMemory - 1: true, blocks.LeastMemory: false, blocks.MostMemory: false,
+		blocks.MostMemory + 1: true,
 	} {
 		o := Options{Head: bytes}
 		if err := o.enoughHead(); (err != nil) != refused {

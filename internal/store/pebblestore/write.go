@@ -20,22 +20,36 @@ import (
 // is given up leaves nothing behind.
 type writing struct {
 	encoder
+	rowEncoder
+	steps
+	appending
+	contention
 	store    *Store
 	ctx      context.Context
 	tenant   *tenant
 	states   *andon.StateSet
 	received andon.Time // 0 where the write is no message
-	frees    bool       // it leads to space being freed, so it may go into the reserve
-	alone    bool       // it holds tenant.writes alone
 
-	changes *changes
-	folded  []folded       // what came of each of the changes
-	names   eventlog.Names // of the entries
-	encoded []byte         // the entries and the changes, as rows have them
-	base    andon.Time     // the time of the last entry that was encoded
-	feed    []byte         // what they change of what devices show
-	row     []byte         // the row that is being put together
-	changed []byte         // and what stands of it in the feed
+	changes   *changes
+	folded    []folded        // what came of each of the changes
+	past      *history        // of the device that is being folded
+	indexRows map[uint64]bool // rows that will be remembered as written
+}
+
+// rowEncoder encodes what goes into rows, before their sequence and the numbers of new devices are
+// known.
+type rowEncoder struct {
+	names    eventlog.Names // of the entries
+	encoded  []byte         // the entries and the changes, as rows have them
+	base     andon.Time     // the time of the last entry that was encoded
+	feed     []byte         // what they change of what devices show
+	row      []byte         // the row that is being put together
+	changed  []byte         // and its part of the feed
+	recorded int            // bytes of the rows
+}
+
+// steps are what makes one kind of write different from another.
+type steps struct {
 	// fold works out one device. It may be called more than once, each time with a new copy.
 	fold func(i int, d *current.Device) error
 	// rows puts those rows into the batch that depend on how the devices were folded.
@@ -43,22 +57,27 @@ type writing struct {
 	// ordered takes note of what is not in the devices, just before their changes are pending.
 	ordered func()
 	kind    andon.ChangeKind // of what it changes of what devices show
+	frees   bool             // it leads to space being freed, so it may go into the reserve
+	alone   bool             // it holds tenant.writes alone
+}
 
-	groups    [][]andon.Event  // of an Append, by device
+// appending is what only an Append has.
+type appending struct {
+	groups    [][]andon.Event  // by device
 	ids       []andon.DeviceID // of the groups
 	newStates map[andon.State]andon.State
 	lastState andon.State      // one that has entries
-	overtaken []int            // devices that were changed meanwhile
-	waits     <-chan struct{}  // closed when another write gives back a device of this one
-	holds     chan struct{}    // closed when this one gives back its devices; nil: it holds none
-	indexRows map[uint64]bool  // rows that will be remembered as written
-	past      *history         // of the device that is being folded
 	operators []andon.PersonID // of the events that are being folded
-	recorded  int              // bytes of its rows
-	shown     bool             // its changes are published
 }
 
-// encoder puts rows into a batch. Its key and value are room for the next one.
+// contention is what a write knows of others that change the same devices.
+type contention struct {
+	overtaken []int           // devices that were changed meanwhile
+	waits     <-chan struct{} // closed when another write gives back a device of this one
+	holds     chan struct{}   // closed when this one gives back its devices; nil: it holds none
+}
+
+// encoder puts rows into a batch, whose keys and values it builds in the same memory.
 type encoder struct {
 	batch *pebble.Batch
 	key   layout.Key
@@ -113,51 +132,24 @@ const deviceBytes = 24
 func (s *Store) beginWrite(
 	ctx context.Context, t *tenant, received andon.Time, devices, bytes int,
 ) *writing {
-	w, _ := s.writings.Get().(*writing)
-	if w == nil {
-		w = &writing{changes: current.NewChanges(0)}
-		w.past = &history{write: w}
+	w := &writing{
+		store: s, ctx: ctx, tenant: t, states: t.states(), received: received,
+		changes: current.NewChanges(devices), folded: make([]folded, 0, devices),
 	}
-	w.store, w.ctx, w.tenant, w.states, w.received = s, ctx, t, t.states(), received
+	w.encoded = make([]byte, 0, devices*deviceBytes)
+	w.past = &history{write: w}
 	// Pebble panics where it closes an empty batch that is shorter than its header of 12 bytes.
 	const least = 256
 	w.batch = s.db.NewBatchWithSize(max(bytes, least))
-	w.changes.Reset(devices)
-	w.folded = slices.Grow(w.folded, devices)
-	w.encoded = slices.Grow(w.encoded, devices*deviceBytes)
 	return w
 }
 
-// close ends a write. One whose changes are published is used again: nothing points into it.
+// close ends a write.
 func (w *writing) close() {
 	w.past.close()
 	_ = w.batch.Close()
 	if !w.alone {
 		w.tenant.writes.RUnlock()
-	}
-	const large = 4096 // devices, about 2 MB: not worth keeping
-	if s := w.store; w.shown && w.changes.Len() <= large {
-		w.reset()
-		s.writings.Put(w)
-	}
-}
-
-// reset forgets everything but the room that the write took.
-func (w *writing) reset() {
-	w.changes.Reset(0)
-	clear(w.folded)
-	clear(w.groups)
-	clear(w.ids)
-	clear(w.indexRows)
-	clear(w.operators[:cap(w.operators)])
-	w.names.Reset()
-	*w.past = history{write: w}
-	*w = writing{
-		encoder: encoder{key: w.key[:0], value: w.value[:0]},
-		changes: w.changes, past: w.past, indexRows: w.indexRows,
-		groups: w.groups[:0], ids: w.ids[:0], folded: w.folded[:0], operators: w.operators[:0],
-		encoded: w.encoded[:0], feed: w.feed[:0],
-		row: w.row, changed: w.changed, names: w.names,
 	}
 }
 
@@ -254,8 +246,7 @@ func (w *writing) cost(numbers []int) (cost int) {
 	return cost
 }
 
-// refold folds devices again. While it copies, nothing is published: the room of what was is used
-// for other writes.
+// refold folds devices again. While it copies, nothing is published.
 func (w *writing) refold(numbers []int) error {
 	w.states = w.tenant.states()
 	w.past.close() // it is as old as the copies

@@ -10,11 +10,11 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// flusher writes the frozen head as blocks, days and postings. The head does not change meanwhile,
-// so it needs no lock.
+// flusher writes the frozen memtable as blocks and days. The memtable does not change meanwhile, so
+// it needs no lock.
 type flusher struct {
 	memtable *eventlog.Head
-	sequence uint64 // behind the rows
+	sequence uint64 // after the rows
 	put      func(k layout.Key, value []byte) error
 	blocks   eventlog.Encoder
 	entries  []eventlog.Entry
@@ -27,7 +27,7 @@ type flusher struct {
 	enter    func(*Tenant, uint32, layout.Run) error // enters a run of a day
 }
 
-// Index receives the entries that are flushed, and writes which devices have some of whom.
+// Index receives the entries that are flushed, to index them in the same tables.
 type Index interface {
 	// Note gets the entries of a device, newest first, which are valid until it returns. An error
 	// breaks the flush off.
@@ -36,8 +36,8 @@ type Index interface {
 	Write(tenant uint32, sequence uint64, put func(k layout.Key, value []byte) error) error
 }
 
-// write writes the frozen memtable as blocks, and then what also writes. The caller holds
-// blockLog.running, so that no tenant is deleted and no device purged meanwhile.
+// write is Flush.Write. The caller holds Log.flushing, so that no tenant is deleted and no device
+// purged meanwhile.
 func (l *Log) write(
 	ctx context.Context, tenants []*Tenant, x Index, also func(out *Tables) error,
 ) error {
@@ -85,14 +85,14 @@ func (l *Log) entering(put func(layout.Key, []byte) error) func(*Tenant, uint32,
 	}
 }
 
-// entryWork is about how many bytes an entry is where it is settled.
+// entryWork is about how many bytes an entry is where it is flushed.
 const entryWork = 100
 
 // devices writes the blocks of a tenant, and the days of its devices.
 func (x *flusher) devices(ctx context.Context, t *Tenant) error {
 	const (
-		some = 64  // entries that are told of at once: each time costs
-		part = 256 // devices, before it looks whether it is broken off
+		some = 64  // entries that are reported at once: each time costs
+		part = 256 // devices, before it checks its context
 	)
 	x.begin(t)
 	done := 0
@@ -149,7 +149,7 @@ func (x *flusher) run(day uint32) (*layout.Run, error) {
 	return &r, nil
 }
 
-// gather reads the entries of a device, newest first, of each the delivery that counts.
+// gather reads the entries of a device, newest first, of each the delivery that wins.
 func (x *flusher) gather(tenant, device uint32) {
 	x.entries = x.entries[:0]
 	x.memtable.Walk(tenant, device, func(e eventlog.Entry) bool {
@@ -159,7 +159,7 @@ func (x *flusher) gather(tenant, device uint32) {
 	if x.memtable.Sorted(tenant, device) {
 		return
 	}
-	// Sorting is stable: of two deliveries the newer one comes first, and stands.
+	// Sorting is stable: of two deliveries the newer one comes first, and wins.
 	slices.SortStableFunc(x.entries, compareEntries)
 	x.entries = slices.CompactFunc(x.entries, func(a, b eventlog.Entry) bool {
 		return a.Time == b.Time && a.State == b.State

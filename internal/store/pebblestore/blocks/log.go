@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,9 +18,9 @@ type Log struct {
 	*Env
 	Memory Memory
 	merges merges
-	// flushing is held by a flush and by a deletion, so that a flush writes nothing again that a
+	// flushing is held by a flush and by a deletion, so that a flush never writes again what a
 	// deletion has deleted.
-	flushing sync.Mutex
+	flushing engine.Mutex
 	Merged   atomic.Int64 // blocks that were merged since the store was opened
 	Hooks    hooks
 }
@@ -35,7 +34,9 @@ type hooks struct {
 // NewLog returns an empty log, whose entries in memory take at most so many bytes. A write that
 // waits for a flush waits for as long as timeout.
 func NewLog(e *Env, memory int, timeout time.Duration) *Log {
-	l := &Log{Env: e}
+	l := &Log{Env: e, flushing: engine.Mutex{Rank: engine.LockFlush}}
+	l.merges.running.Rank, l.merges.mu.Rank = engine.LockMerge, engine.LockRuns
+	l.Memory.mu.Rank = engine.LockMemory
 	l.Memory.begin(memory, timeout)
 	l.Memory.hooks = &l.Hooks
 	return l
@@ -45,9 +46,10 @@ func NewLog(e *Env, memory int, timeout time.Duration) *Log {
 type Tenant struct {
 	number  uint32
 	Runs    atomic.Pointer[RunList]
-	entered dayNumbers // of layout.TableDay. Guarded by blockLog.running
+	entered dayNumbers // of layout.TableDay. Guarded by Log.flushing
 }
 
+// NewTenant returns a tenant without blocks.
 func NewTenant(number uint32) *Tenant {
 	t := &Tenant{number: number}
 	t.Runs.Store(&RunList{})
@@ -64,7 +66,8 @@ func (l *Log) Flush(do func(f Flush) error) error {
 	return do(Flush{l})
 }
 
-// Freeze has new entries go into another memtable, unless the last flush failed and is repeated: all
+// Freeze has new entries go into another memtable, unless the last flush failed and is repeated:
+// all
 // rows before a sequence are in the frozen one, which are so many bytes. It belongs to the ordered
 // section.
 func (f Flush) Freeze(next uint64, bytes int64) { f.log.Memory.freeze(next, bytes) }
@@ -123,7 +126,8 @@ func (l *Log) Exclusively(do func(d *Deletion) error) error {
 	return err
 }
 
-// HoldMerges keeps merges from ending until the deletion ends. Each other method does so as well. In
+// HoldMerges keeps merges from ending until the deletion ends. Each other method does so as well.
+// In
 // the order of the locks it comes before the ordered section.
 func (d *Deletion) HoldMerges() {
 	if !d.locked {
@@ -189,7 +193,8 @@ func (d *Deletion) Tenant(t *Tenant) {
 	})
 }
 
-// Device deletes what there is of a device, and reports whether it has blocks. Runs that were merged
+// Device deletes what there is of a device, and reports whether it has blocks. Runs that were
+// merged
 // and still have blocks of it are excised first.
 func (d *Deletion) Device(
 	ctx context.Context, b *engine.Batch, t *Tenant, device uint32,

@@ -4,22 +4,23 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// Memory are the entries of all rows: those that a round is settling, and those behind it. Entries
-// are added in the ordered section.
+// Memory has the entries of rows that are not flushed: those of the frozen memtable, which a flush
+// is writing, and those of the live one, which takes new entries. Entries are added in the ordered
+// section.
 type Memory struct {
-	mu      sync.RWMutex
+	mu      engine.RWMutex
 	live    *eventlog.Head
-	frozen  *eventlog.Head // nil while there is no round
-	next    uint64         // the sequence behind the rows of frozen
+	frozen  *eventlog.Head // nil while there is no flush
+	next    uint64         // the sequence after the rows of frozen
 	rows    int64          // bytes of those rows, as they are unpacked
 	dropped chan struct{}  // closed when frozen is dropped
 	Limit   int            // bytes of both
@@ -27,24 +28,24 @@ type Memory struct {
 	Waits   atomic.Int64   // writes that waited because both were full
 	hooks   *hooks
 
-	// timeout is how long a write waits for a round before it has begun. A round that takes
-	// longer, or fails again and again, is not to hold clients up: they are told to come back.
+	// timeout is how long a write waits for a flush. One that takes longer, or fails again and
+	// again, must not hold clients up: they get Busy, and try again.
 	timeout time.Duration
 
-	row   eventlog.Row // room for add, which is in the ordered section
+	row   eventlog.Row // of Add, which is in the ordered section
 	names []byte
 }
 
-// defaultHead is how much memory heads take. A round also writes each device that has changed since
-// the last one, so that half of the head means up to twice as many of those.
+// The bytes that both memtables take together. A flush also writes each device that has changed
+// since the last one, so a smaller limit has devices written more often.
 const (
 	DefaultMemory = 128 << 20
 	LeastMemory   = 1 << 20
 	MostMemory    = eventlog.MostTexts / 2 // half of what all of its texts can be
 )
 
-func (h *Memory) begin(most int, patience time.Duration) {
-	h.live, h.Limit, h.timeout = eventlog.NewHead(), most, patience
+func (h *Memory) begin(most int, timeout time.Duration) {
+	h.live, h.Limit, h.timeout = eventlog.NewHead(), most, timeout
 	h.dropped = make(chan struct{})
 }
 
@@ -115,30 +116,31 @@ func (h *Memory) Entries() (n int) {
 	return n
 }
 
-// Full reports whether the live head is to be frozen.
+// Full reports whether the live memtable is to be frozen.
 func (h *Memory) Full() bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.live.Bytes() >= h.Limit/2
 }
 
-// Wait waits while the heads are full: a round is settling one of them, or can't begin because
-// something else keeps it from that. It is Busy where that takes longer than its patience.
+// Wait waits while the memtables are full: a flush is writing one of them, or can't begin because
+// of
+// a deletion. It is Busy where that takes longer than the timeout. flush asks for a flush.
 func (h *Memory) Wait(ctx context.Context, flush func()) error {
-	freed := h.fullBoth()
-	if freed == nil {
+	dropped := h.fullBoth()
+	if dropped == nil {
 		return nil
 	}
 	h.Waits.Add(1)
-	patience := time.NewTimer(h.timeout)
-	defer patience.Stop()
-	for ; freed != nil; freed = h.fullBoth() {
+	timeout := time.NewTimer(h.timeout)
+	defer timeout.Stop()
+	for ; dropped != nil; dropped = h.fullBoth() {
 		flush() // the last may have failed
 		select {
-		case <-freed:
-		case <-patience.C:
+		case <-dropped:
+		case <-timeout.C:
 			return andon.Errorf(andon.Busy,
-				"entries arrive faster than they are settled in blocks: try again in a second")
+				"entries arrive faster than they are written in blocks: try again in a second")
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -146,8 +148,8 @@ func (h *Memory) Wait(ctx context.Context, flush func()) error {
 	return nil
 }
 
-// fullBoth returns what is closed with the end of the round while both heads together are full; nil:
-// there is memory left. While no round runs the live one may take all of it.
+// fullBoth returns a channel that is closed at the end of the flush while both memtables together
+// are full; nil: there is memory left. While no flush runs the live one may take all of it.
 func (h *Memory) fullBoth() <-chan struct{} {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -161,8 +163,7 @@ func (h *Memory) fullBoth() <-chan struct{} {
 	return h.dropped
 }
 
-// freeze begins a round, unless one that failed is to be done again: all rows before a sequence are
-// in frozen, which have so many bytes. It belongs to the ordered section.
+// freeze is Flush.Freeze.
 func (h *Memory) freeze(next uint64, rows int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -172,15 +173,15 @@ func (h *Memory) freeze(next uint64, rows int64) {
 	}
 }
 
-// late reports whether a round is behind the requests: it should have settled all entries by the
-// time that the live head is half full.
+// late reports whether a flush is slower than requests: it should have written all entries by the
+// time that the live memtable is half full.
 func (h *Memory) late() bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return 2*h.live.Bytes()*h.frozen.Entries() > int(h.flushed.Load())*h.Limit/2
 }
 
-// drop ends a round.
+// drop drops the frozen memtable.
 func (h *Memory) drop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -207,7 +208,7 @@ func (h *Memory) forgetTenant(tenant uint32) {
 	}
 }
 
-// view returns the heads, the newer one first. The caller has mu.
+// view returns the memtables, the newer one first. The caller has mu.
 func (h *Memory) view() []*eventlog.Head {
 	if h.frozen == nil {
 		return []*eventlog.Head{h.live}
@@ -215,14 +216,16 @@ func (h *Memory) view() []*eventlog.Head {
 	return []*eventlog.Head{h.live, h.frozen}
 }
 
-// View is the heads as they were when a reader began: what comes later may be in it, what was
-// there stays. A reader takes it before it opens an iterator: a round that ends between leaves an
+// View is the memtables as they were when a reader began: what comes later may be in it, what was
+// there stays. A reader takes it before it opens an iterator: a flush that ends in between leaves
+// an
 // entry in both, and the other way round in none.
 type View struct {
-	mu        *sync.RWMutex
+	mu        *engine.RWMutex
 	memtables []*eventlog.Head
 }
 
+// View returns the memtables of now.
 func (h *Memory) View() View {
 	if h.hooks.Looking != nil {
 		h.hooks.Looking()
@@ -235,22 +238,22 @@ func (h *Memory) View() View {
 // Len returns how many memtables there are, the newer one first.
 func (v View) Len() int { return len(v.memtables) }
 
-// Walk visits the entries of a device in one of the heads that are within a span, until visit
-// returns false. Of several with one identity the first that it visits counts, and those of an
-// earlier head before. sorted says that they go strictly from new to old.
+// Walk visits the entries of a device in one of the memtables that are within a span, until visit
+// returns false. Of several with one identity the first that it visits wins, and those of an
+// earlier memtable before. sorted says that they go strictly from new to old.
 func (v View) Walk(
-	head int, tenant, device uint32, span andon.Span,
+	n int, tenant, device uint32, span andon.Span,
 	visit func(e eventlog.Entry, sorted bool) bool,
 ) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	h := v.memtables[head]
+	h := v.memtables[n]
 	sorted := h.Sorted(tenant, device)
 	h.WalkIn(tenant, device, span, func(e eventlog.Entry) bool { return visit(e, sorted) })
 }
 
-// Find returns the entry with an identity, if a head has it: of several the one that counts. What a
-// head has is not changed, so its texts stay.
+// Find returns the entry with an identity, if a memtable has it: of several the one that wins. What
+// a memtable has is not changed, so its texts stay.
 func (v View) Find(
 	tenant, device uint32, at andon.Time, state andon.State,
 ) (e eventlog.Entry, ok bool) {
@@ -259,7 +262,7 @@ func (v View) Find(
 	return v.findLocked(tenant, device, at, state)
 }
 
-// Find returns an entry of a tenant.
+// Find is View.Find of one tenant.
 type Find func(device uint32, at andon.Time, state andon.State) (eventlog.Entry, bool)
 
 // LookUp calls do with what finds entries of a tenant, under one lock for all of them.
@@ -271,7 +274,7 @@ func (v View) LookUp(tenant uint32, do func(find Find)) {
 	})
 }
 
-// findLocked is find for a caller that has mu.
+// findLocked is Find for a caller that has mu.
 func (v View) findLocked(
 	tenant, device uint32, at andon.Time, state andon.State,
 ) (e eventlog.Entry, ok bool) {

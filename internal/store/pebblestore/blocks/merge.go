@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -16,66 +15,60 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// Each round adds a run to a day, in which a device that sends little has a small block. So runs of
-// one day are merged, neighbours of one level into one of the next level, when there are mergeRuns
-// of them, and those that were never merged when rounds no longer add to the day. An entry is
-// written again once in a day of 256 rounds, and twice in one of 4,096.
+// Each flush adds a run to a day, in which a device that sends little has a small block. So runs of
+// one day are merged, neighbours of one level into one of the next level, when there are MergeRuns
+// of them, and those that were never merged when flushes no longer add to the day. An entry is
+// written again once in a day of 256 flushes, and twice in one of 4,096.
 //
-// A merge runs concurrently with rounds. It reads runs that do not change any more, writes the
-// tables of the new run next to the store, and has the engine take them in. Then readers are told
-// to look into the new run in place of the old ones, and after that the old ones are excised. The
-// engine could take the tables in and excise the old runs in one step, but that step is not atomic
-// for its readers: an iterator that is opened during it may see neither. Until readers are told, a
-// crash, or what deletes rows that the merge has read, leaves everything as it was.
+// A merge runs concurrently with flushes. It reads runs that do not change any more, writes the
+// tables of the new run next to the store, and has the engine ingest them. Then readers use the new
+// run in place of the old ones, and after that the old ones are excised. The engine could ingest
+// the
+// tables and excise the old runs in one step, but that step is not atomic for its readers: an
+// iterator that is opened during it may see neither. Until readers use the new run, a crash, or a
+// deletion of rows that the merge has read, leaves everything as it was.
 //
-// Only runs up to the marker of the last round are merged: a round that is done again writes under
-// the same keys, and would take the place of merged blocks with its own part of them alone.
+// Only runs of flushes that have ended are merged: a flush that is repeated writes under the same
+// keys, and would replace merged blocks by its own part of them alone.
 const (
 	MergeRuns    = 16 // that make a merge worth it
-	quietRuns    = 4  // ... of a day that has rest
-	quietFlushes = 8  // rounds that make a day one that has rest
+	quietRuns    = 4  // ... of a day that is quiet
+	quietFlushes = 8  // flushes without a run that make a day quiet
 	mostRuns     = 64 // that are merged at once
 )
 
 // merges is what is merged when.
 type merges struct {
 	engine.Job
-	running sync.Mutex // held by a merge
-	mu      sync.Mutex // held by who changes which runs there are
+	running engine.Mutex // held by a merge
+	mu      engine.Mutex // guards which runs there are, and the fields below
 	// candidates are the days that may have runs to merge.
 	candidates map[engine.TenantDay]bool
-	current    *merger // the merge that has begun, nil where there is none
+	current    *merger // the merge under way, nil where there is none
 	// dropped are the runs whose blocks are still to be excised.
 	dropped []droppedRuns
-	// flushed are the sequences behind the rows of the last rounds, the newest first.
+	// flushed are the sequences after the rows of the last flushes, the newest first.
 	flushed [quietFlushes + 1]uint64
-	quiet   int // restRuns; tests have fewer
+	quiet   int // quietRuns; tests have fewer
 }
 
-// ended says that a round has ended, with the sequence behind its rows.
-func (m *merges) ended(behind uint64) {
+// ended says that a flush has ended, with the sequence after its rows.
+func (m *merges) ended(next uint64) {
 	m.mu.Lock()
 	copy(m.flushed[1:], m.flushed[:])
-	m.flushed[0] = behind
+	m.flushed[0] = next
 	m.mu.Unlock()
 	m.Want()
 }
 
-// deleting keeps merges from ending until its end is called. Meanwhile purged and expired say what
-// is deleted, which a merge may have read, or the store is copied.
-func (m *merges) deleting() (end func()) {
-	m.mu.Lock()
-	return m.mu.Unlock
-}
-
-// purged says that a device is. The caller is deleting.
+// purged says that a device is deleted. The caller holds mu.
 func (m *merges) purged(tenant, device uint32) {
 	if m.current != nil && m.current.tenant.number == tenant {
 		m.current.purged = append(m.current.purged, device)
 	}
 }
 
-// expired says that days of a tenant before one are. The caller is deleting.
+// expired says that the days of a tenant before one are deleted. The caller holds mu.
 func (m *merges) expired(tenant, before uint32) {
 	if m.current != nil && m.current.tenant.number == tenant && m.current.day < before {
 		m.current.stale = true
@@ -106,8 +99,7 @@ func (l *Log) Merge() error {
 	return nil
 }
 
-// MergeAllDays has merges take all days as if flushes no longer added to them, and merge two runs of a day
-// already. It is for tests.
+// MergeAllDays has merges take all days for quiet, and merge as few as two runs. It is for tests.
 func (l *Log) MergeAllDays() {
 	l.merges.mu.Lock()
 	defer l.merges.mu.Unlock()
@@ -149,7 +141,7 @@ func (m *merges) due(runs []layout.Run) []layout.Run {
 	return nil
 }
 
-// isQuiet reports whether the last rounds gave a day no run.
+// isQuiet reports whether the last flushes gave a day no run.
 func (m *merges) isQuiet(runs []layout.Run) bool {
 	return len(runs) > 0 && runs[len(runs)-1].Sequence <= m.flushed[quietFlushes]
 }
@@ -170,7 +162,8 @@ func (l *Log) mergeNext() (more bool, err error) {
 	l.merges.mu.Lock()
 	l.merges.current = nil
 	if err != nil {
-		delete(l.merges.candidates, engine.TenantDay{Tenant: m.tenant.number, Day: m.day}) // until it has another run
+		// Until it has another run.
+		delete(l.merges.candidates, engine.TenantDay{Tenant: m.tenant.number, Day: m.day})
 	}
 	l.merges.mu.Unlock()
 	if err != nil {
@@ -218,7 +211,7 @@ type merger struct {
 	out    Tables
 	pace   engine.Pace
 	blocks int    // that were read
-	again  uint64 // entries that were read, and are left out: a later delivery of them counts
+	again  uint64 // entries that were left out: a later delivery of them wins
 	joined joiner
 	key    layout.Key
 }
@@ -268,7 +261,7 @@ func (in *input) read(ok bool) error {
 	return nil
 }
 
-// merge reads all runs to their ends, and has the new one take their place only then.
+// merge reads all runs to their ends, and only then has the new one take their place.
 func (m *merger) merge() error {
 	if m.opened != nil {
 		return m.opened
@@ -392,8 +385,8 @@ func (m *merger) put(device uint32, at layout.BlockSpan, value []byte) error {
 	return m.out.Put(m.key, value)
 }
 
-// commit has the new run take the place of the old ones. Its row is on the disk before its blocks,
-// so that what a crash leaves of them is known.
+// commit replaces the old runs by the new one. The row of the new run is on the disk before its
+// blocks, so that what a crash leaves of them is known.
 func (m *merger) commit() error {
 	l := m.log
 	l.merges.mu.Lock()
@@ -410,7 +403,7 @@ func (m *merger) commit() error {
 	return l.exciseLocked()
 }
 
-// take has the engine take in the new run, and tells readers to look into it.
+// take has the engine ingest the new run, and readers use it.
 func (m *merger) take() error {
 	incomplete := m.into
 	incomplete.Dropped = true
@@ -478,7 +471,7 @@ type droppedRuns struct {
 	runs        []layout.Run
 }
 
-// drop has runs excised.
+// drop has runs excised. The caller holds mu.
 func (m *merges) drop(tenant, day uint32, runs ...layout.Run) {
 	m.dropped = append(m.dropped, droppedRuns{tenant, day, runs})
 }
@@ -547,7 +540,7 @@ type delivered struct {
 
 func (d *joiner) begin() { d.entries, d.texts = d.entries[:0], d.texts[:0] }
 
-// take decodes a block. Its texts are copied, for the decoder uses their room again.
+// take decodes a block. Its texts are copied, because the decoder reuses their memory.
 func (d *joiner) take(value []byte, at layout.BlockSpan) error {
 	all, err := d.decoder.Entries(value, at.Newest)
 	if err != nil {
@@ -566,7 +559,7 @@ func (d *joiner) keep(text []byte) []byte {
 	return d.texts[from:len(d.texts):len(d.texts)]
 }
 
-// blocks makes as few blocks of the entries as they fit into, of each the delivery that counts. It
+// blocks makes as few blocks of the entries as they fit into, of each the delivery that wins. It
 // returns how many others it left out.
 func (d *joiner) blocks(put func(at layout.BlockSpan, value []byte) error) (again int,
 	err error) {
@@ -584,7 +577,7 @@ func (d *joiner) blocks(put func(at layout.BlockSpan, value []byte) error) (agai
 	return again, nil
 }
 
-// winners returns the entries, newest first, of each the delivery that counts.
+// winners returns the entries, newest first, of each the delivery that wins.
 func (d *joiner) winners() []eventlog.Entry {
 	order := func(a, b delivered) int {
 		return cmp.Or(compareEntries(a.Entry, b.Entry), cmp.Compare(b.sequence, a.sequence))

@@ -26,10 +26,10 @@ type Tables struct {
 	bytes []byte
 	rows  [256][]putRow // by table, where rows mostly come in their order
 	files int           // that were made
-	paths []string      // of those that the engine has not taken in
-	// instead is what the rows stand in place of. The engine excises it when it takes them in,
-	// which is all at once then. Nothing may be read of it meanwhile: an iterator that is opened
-	// then may see neither.
+	paths []string      // of those that the engine has not ingested
+	// instead is the span whose rows these replace. The engine excises it as it ingests the tables,
+	// all at once then. Nothing may be read of it meanwhile: an iterator that is opened during that
+	// may see neither.
 	instead engine.Span
 }
 
@@ -38,7 +38,7 @@ func NewTables(e *Env, name string, p *engine.Pace) Tables {
 	return Tables{Env: e, name: name, pace: p}
 }
 
-// putRow is where in tables.bytes a row has its key and its value.
+// putRow is the place of a row in Tables.bytes.
 type putRow struct{ key, value, end uint32 }
 
 const (
@@ -58,7 +58,7 @@ func (w *Tables) Put(k layout.Key, value []byte) error {
 	return w.Spill()
 }
 
-// Spill writes what has come together when it is enough for a table.
+// Spill makes tables of what there is, once it is enough.
 func (w *Tables) Spill() error {
 	switch {
 	case len(w.bytes) < w.Table:
@@ -69,7 +69,7 @@ func (w *Tables) Spill() error {
 	return w.Ingest()
 }
 
-// Add is put of one of several rows that settleSome is called behind.
+// Add is Put of one of several rows, after which the caller calls Spill.
 func (w *Tables) Add(k layout.Key, value []byte) {
 	from := uint32(len(w.bytes))
 	w.bytes = append(append(w.bytes, k...), value...)
@@ -97,7 +97,7 @@ func (w *Tables) End() error {
 	return batch.Commit(pebble.NoSync)
 }
 
-// Ingest has the engine take in what was put.
+// Ingest has the engine ingest what was put.
 func (w *Tables) Ingest() error {
 	err := w.flush()
 	switch {
@@ -115,7 +115,7 @@ func (w *Tables) Ingest() error {
 
 func (w *Tables) failed(err error) error {
 	if err != nil {
-		err = fmt.Errorf("write tables of a round: %w", err)
+		err = fmt.Errorf("write tables: %w", err)
 		err = errors.Join(err, w.RemoveTables(w.name))
 	}
 	return err

@@ -328,7 +328,7 @@ func TestNamesBeyondTheList(t *testing.T) {
 		}
 		length := 0
 		for range 2 {
-			names.Reset()
+			names = Names{}
 			entries := names.AppendEntries(nil, 0, events, operators)
 			var r Row
 			if _, err := r.ReadNames(names.Append(nil)); err != nil {

@@ -45,13 +45,6 @@ type named struct {
 	number byte
 }
 
-// Reset forgets the names, but for their room.
-func (n *Names) Reset() {
-	clear(n.list)
-	clear(n.number)
-	n.list, n.bytes, n.last = n.list[:0], 0, [2]named{}
-}
-
 // Append encodes the names. No more may be used behind it.
 func (n *Names) Append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(n.list)))
