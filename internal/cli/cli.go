@@ -106,8 +106,8 @@ the configuration of a server is wrong.`,
 	return root
 }
 
-// once removes lines that repeat the end of a line above: on a full disk, write, sync and close fail
-// with the same text.
+// once removes lines that repeat the end of a line above: on a full disk, write, sync and close
+// fail with the same text.
 func once(text string) string {
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {

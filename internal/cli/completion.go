@@ -13,8 +13,8 @@ func completionCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a script that completes andon's commands and flags in a shell",
-		Long: `Print a script for a shell. After the shell has read it, the Tab key completes commands,
-flags and their values.
+		Long: `Print a script for a shell. After the shell has read it, the Tab key completes
+commands, flags and their values.
 
   bash        needs the package bash-completion;
               read at each login from /etc/bash_completion.d

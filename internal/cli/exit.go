@@ -34,7 +34,8 @@ func misuse(cmd *cobra.Command, err error) error {
 	return andon.Errorf(andon.Invalid, "%s\nSee %s --help.", text, cmd.CommandPath())
 }
 
-// misuseText describes what is wrong. The texts of the libraries name their own functions and types.
+// misuseText describes what is wrong. The texts of the libraries name their own functions and
+// types.
 func misuseText(cmd *cobra.Command, err error) string {
 	text := strings.TrimRight(err.Error(), "\n")
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {

@@ -17,8 +17,8 @@ func manCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages",
-		Long: `Write the manual pages into a directory, which is created if there is none: one page of
-section 1 for each command. They have the text of --help.`,
+		Long: `Write the manual pages into a directory, which is created if there is none: one page
+of section 1 for each command. They have the text of --help.`,
 		Example: `  andon man /usr/local/share/man/man1
   andon man . && man ./andon-import.1`,
 	}

@@ -26,8 +26,9 @@ func Escalate(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "escalate DEVICE (--to SUPERVISOR | --withdraw)",
 		Short: "Escalate the present entry of a device, or withdraw that",
-		Long: `Escalate the entry that a device shows now to a supervisor, or withdraw its escalation.
---time and --state name another entry. The newest escalation of an entry counts; all are kept.`,
+		Long: `Escalate the entry that a device shows now to a supervisor, or withdraw its
+escalation. --time and --state name another entry. The newest escalation of an entry counts; all are
+kept.`,
 		Example: `  andon escalate press-7 --to Sara --by Liz --note 'the third time today'
   andon escalate press-7 --withdraw
   andon escalate press-7 --to Sara --time 2020-04-24T14:40:00Z --state WARNING1`,

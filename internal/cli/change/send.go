@@ -34,9 +34,9 @@ func Send(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send DEVICE [STATE]",
 		Short: "Send one event, or one reading",
-		Long: `Send one event of a device, or with --metric one reading. The default of --time is now.
-It prints what was sent, so that it can be sent again: an entry with the same device, time and state
-is the same entry.`,
+		Long: `Send one event of a device, or with --metric one reading. The default of --time is
+now. It prints what was sent, so that it can be sent again: an entry with the same device, time and
+state is the same entry.`,
 		Example: `  andon send press-7 WARNING1 --message 'oil is hot' --operator Liz
   andon send press-7 NORMAL --attribute line=L3
   andon send press-7 --metric temperature=21.5 --metric door=true`,

@@ -16,8 +16,8 @@ func Sweep(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep",
 		Short: "Free the space of what has expired, now",
-		Long: `Free the space of what has expired, in all tenants. The server does so every hour; this
-is for a full disk. It deletes nothing that can still be read.
+		Long: `Free the space of what has expired, in all tenants. The server does so every hour;
+this is for a full disk. It deletes nothing that can still be read.
 
 DynamoDB deletes what has expired within days; this deletes it now, at most dynamodb.sweep_rate
 items a second, at the price of other writes. If it is interrupted, the next one continues.`,

@@ -20,9 +20,9 @@ func Tenant(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "tenant",
 		Short: "List, create, change and delete tenants",
-		Long: `List, create, change and delete tenants. A tenant owns devices and people. Its settings
-say how long history is kept, how far ahead a clock may be, when a device counts as silent, and
-which states there are. The tenant default always exists.`,
+		Long: `List, create, change and delete tenants. A tenant owns devices and people. Its
+settings say how long history is kept, how far ahead a clock may be, when a device counts as silent,
+and which states there are. The tenant default always exists.`,
 		Example: `  andon tenant list
   andon tenant set metro --events-retention 90d --silent-after 10m
   andon tenant delete metro`,
@@ -101,8 +101,8 @@ func tenantDelete(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete TENANT",
 		Short: "Delete a tenant with all its data",
-		Long: `Delete a tenant with all its data: devices, history, readings, assignments. On a terminal
-it asks first, elsewhere it needs --yes. The tenant default can't be deleted.`,
+		Long: `Delete a tenant with all its data: devices, history, readings, assignments. On a
+terminal it asks first, elsewhere it needs --yes. The tenant default can't be deleted.`,
 		Example: `  andon tenant delete metro
   andon tenant delete metro --yes`,
 	}

@@ -40,8 +40,8 @@ func confirmLosses(
 	if len(losses) == 0 {
 		return nil
 	}
-	return p.ConfirmThat(ctx, string(id), fmt.Sprintf("The shorter retention deletes of tenant %s, "+
-		"at once and for good:\n  %s", draw.Legible(string(id)), strings.Join(losses, "\n  ")))
+	return p.ConfirmThat(ctx, string(id), fmt.Sprintf("The shorter retention deletes of tenant %s,"+
+		" at once and for good:\n  %s", draw.Legible(string(id)), strings.Join(losses, "\n  ")))
 }
 
 // showChange prints the tenant as a change would make it, and what it would delete.

@@ -33,8 +33,8 @@ func tenantSet(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set TENANT",
 		Short: "Create a tenant, or change its settings",
-		Long: `Create a tenant, or change the settings that flags name. A longer retention does not bring
-back what has expired.
+		Long: `Create a tenant, or change the settings that flags name. A longer retention does not
+bring back what has expired.
 
 --state (repeated) or --states is the whole set of states: NAME=SEVERITY, where 0 is normal and
 higher is worse, up to 255; then letter, colour (#rrggbb) and symbol, which are optional. A severity

@@ -18,9 +18,9 @@ func Withdraw(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "withdraw DEVICE TIME STATE",
 		Short: "Withdraw an entry that was wrong",
-		Long: `Withdraw an entry that was wrong. Only andon query entry still shows it, with who withdrew
-it, when and why. What the device shows is as if the entry had never been sent, and sending it again
-does not bring it back.`,
+		Long: `Withdraw an entry that was wrong. Only andon query entry still shows it, with who
+withdrew it, when and why. What the device shows is as if the entry had never been sent, and sending
+it again does not bring it back.`,
 		Example: `  andon withdraw press-7 2020-04-24T14:50:00.25Z WARNING2
   andon withdraw press-7 2020-04-24T14:50:00.25Z WARNING2 --by Liz --note 'wrong clock'`,
 	}

@@ -45,7 +45,8 @@ func (c Columns[T]) Exact(name string) Columns[T] {
 	return append(c, Column[T]{
 		Name: name, Text: fieldOf[T](name).text,
 		Cell: func(_ Looks, item *T) draw.Cell {
-			return draw.Cell{Text: timeOf(item).Std().Format("2006-01-02 15:04:05.999999"), Whole: true}
+			text := timeOf(item).Std().Format("2006-01-02 15:04:05.999999")
+			return draw.Cell{Text: text, Whole: true}
 		},
 	})
 }

@@ -29,7 +29,8 @@ func Group(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// misplacedFlag returns the error for a flag that the group does not have. A subcommand may have it.
+// misplacedFlag returns the error for a flag that the group does not have. A subcommand may have
+// it.
 func misplacedFlag(cmd *cobra.Command, word string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	if near := NearFlag(cmd, name); near != "" {

@@ -82,8 +82,8 @@ func TimeShown(at andon.Time) string {
 	return draw.Clock(at)
 }
 
-// tableSink prints a table. It buffers rows to find the widths of columns; a long list is printed in
-// parts with a header each.
+// tableSink prints a table. It buffers rows to find the widths of columns; a long list is printed
+// in parts with a header each.
 type tableSink[T any] struct {
 	out     draw.Printer // on a bufio.Writer
 	looks   Looks
@@ -125,5 +125,5 @@ func (s *tableSink[T]) End() error {
 	}
 	s.out.Table(rows)
 	s.rows = s.rows[:0]
-	return s.out.W.(*bufio.Writer).Flush() // fails if nobody reads on: then no more pages are requested
+	return s.out.W.(*bufio.Writer).Flush() // if nobody reads on, no more pages are requested
 }

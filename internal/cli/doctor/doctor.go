@@ -50,7 +50,8 @@ Exit codes: 0 well, or only warnings; 1 a check failed; 2 wrong use.`,
   andon doctor --url https://andon.example:8080 --token-file token`,
 	}
 	sources := local.SourceFlags(p, cmd)
-	cmd.Flags().StringVar(&d.URL, "url", "", "address of a running server (default: check the store)")
+	cmd.Flags().StringVar(&d.URL, "url", "",
+		"`address` of a running server (default: check the store)")
 	cmd.Flags().BoolVar(&d.full, "full", false, "run all checks, also on a store that others "+
 		"may use meanwhile")
 	form := command.ReportFlag(cmd)
@@ -80,7 +81,7 @@ func (d *doctor) run(ctx context.Context, from config.Sources, form string) erro
 		return err
 	}
 	if ctx.Err() != nil {
-		return errors.New("interrupted: not everything was checked; the temporary tenants are deleted")
+		return errors.New("interrupted: not all was checked; the temporary tenants are deleted")
 	}
 	if n := d.report.tally(failed); n > 0 {
 		return errors.New(draw.Count(n, "check") + " failed")

@@ -181,8 +181,8 @@ func limits(m local.Machine) (found []finding) {
 			f.Status = warning
 		}
 		if f.Status != well {
-			f.Advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. The limit of " +
-				"a service may differ from that of this shell."
+			f.Advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. The limit " +
+				"of a service may differ from that of this shell."
 		}
 		found = append(found, f)
 	}

@@ -36,6 +36,8 @@ const (
 	tripFault    = andon.State("WARNING2")
 )
 
+var warnings = client.DeviceQuery{State: "WARNING*"}
+
 func (r *roundTrip) steps(ctx context.Context) []step {
 	return slices.Concat(r.reports(ctx), r.questions(ctx), r.changes(ctx))
 }
@@ -80,7 +82,8 @@ func (r *roundTrip) questions(ctx context.Context) []step {
 	return []step{
 		{"current state of a device", "WARNING2 after 1m0s, Liz", func() (string, error) {
 			d, err := r.Device(ctx, tripDevice)
-			return fmt.Sprintf("%s after %s, %s", d.State, d.Since.Sub(r.began).Std(), d.Operator), err
+			after := d.Since.Sub(r.began).Std()
+			return fmt.Sprintf("%s after %s, %s", d.State, after, d.Operator), err
 		}},
 		{"an entry", string(tripFault), func() (string, error) {
 			e, err := r.Entry(ctx, tripDevice, r.fault(), tripFault)
@@ -90,15 +93,17 @@ func (r *roundTrip) questions(ctx context.Context) []step {
 		{"entries of an operator", both, listed(stateOf, r.OperatorEvents(ctx, tripOperator, all))},
 		{"entries of all devices", both, listed(stateOf, r.Events(ctx, all))},
 		{"intervals of one state", both, listed(interval, r.Intervals(ctx, tripDevice, all))},
-		{"devices in a state", string(tripDevice), r.devices(ctx, client.DeviceQuery{State: "WARNING*"})},
-		{"devices by severity", string(tripDevice), r.devices(ctx, client.DeviceQuery{Sort: "severity"})},
+		{"devices in a state", string(tripDevice), r.devices(ctx, warnings)},
+		{"devices by severity", string(tripDevice),
+			r.devices(ctx, client.DeviceQuery{Sort: "severity"})},
 		{"count of each state", "1 WARNING2", func() (string, error) { return r.count(ctx) }},
 		{"readings of a device", "20.5", listed(reading, r.DeviceReadings(ctx, tripDevice, span))},
 		{"latest reading", "20.5", func() (string, error) {
 			latest, err := r.LatestReading(ctx, tripDevice)
 			return reading(latest), err
 		}},
-		{"one metric of all devices", "20.5", listed(metric, r.MetricReadings(ctx, tripMetric, span))},
+		{"one metric of all devices", "20.5",
+			listed(metric, r.MetricReadings(ctx, tripMetric, span))},
 	}
 }
 
@@ -130,7 +135,7 @@ func (r *roundTrip) changes(ctx context.Context) []step {
 			_, err := r.Withdraw(ctx, tripDevice, r.fault(), tripFault, client.Withdrawal{})
 			return "", err
 		}},
-		{"devices in a state, withdrawn", "", r.devices(ctx, client.DeviceQuery{State: "WARNING*"})},
+		{"devices in a state, withdrawn", "", r.devices(ctx, warnings)},
 		{"retire", "", func() (string, error) {
 			_, err := r.Retire(ctx, tripDevice)
 			return "", err

@@ -85,8 +85,8 @@ func (d *doctor) runRoundTrip(ctx context.Context, c *client.Client, tenant ando
 
 const (
 	roundTripSource = "requests in a throwaway tenant"
-	roundTripAdvice = "The log of the server may say more; andon doctor on its store, while it is " +
-		"stopped, tells whether the store or the way to it is at fault."
+	roundTripAdvice = "The log of the server may say more. andon doctor on its store, while the " +
+		"server is stopped, shows whether the store or the server is wrong."
 )
 
 // unencrypted warns if others on the network could read what is sent.

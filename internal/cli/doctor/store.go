@@ -60,8 +60,8 @@ func (d *doctor) useTemporary(c *app.Config) (remove func(), err error) {
 	}
 	d.report.warn("store", "directory",
 		"there is no store in "+c.Data+" yet; the checks ran in a new one next to it",
-		d.sourceOf("data"), "andon serve creates it. If you expected one there, name its directory "+
-			"with --data, or the file of your configuration with --config.")
+		d.sourceOf("data"), "andon serve creates it. If you expected one there, name its "+
+			"directory with --data, or the file of your configuration with --config.")
 	c.Data = filepath.Join(temporary, "store")
 	// If it can't be removed, a small directory with this name stays.
 	return func() { _ = os.RemoveAll(temporary) }, nil

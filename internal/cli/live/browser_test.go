@@ -12,13 +12,14 @@ func TestHasDisplay(t *testing.T) {
 		t.Skip("other systems have no variable that names the display")
 	}
 	for variable, want := range map[string]bool{
-		"DISPLAY=:0": true, "WAYLAND_DISPLAY=wayland-0": true, "DISPLAY=": false, "TERM=xterm": false,
+		"DISPLAY=:0": true, "WAYLAND_DISPLAY=wayland-0": true, "DISPLAY=": false,
+		"TERM=xterm": false,
 	} {
 		if hasDisplay(&command.Program{Environ: []string{variable}}) != want {
 			t.Errorf("%s: %t", variable, !want)
 		}
-		remote := &command.Program{Environ: []string{variable, "SSH_CONNECTION=192.0.2.1 5 192.0.2.2 22"}}
-		if hasDisplay(remote) {
+		ssh := []string{variable, "SSH_CONNECTION=192.0.2.1 5 192.0.2.2 22"}
+		if hasDisplay(&command.Program{Environ: ssh}) {
 			t.Errorf("%s over SSH: the browser would be on the other machine", variable)
 		}
 	}

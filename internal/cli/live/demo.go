@@ -58,7 +58,8 @@ a terminal or a display, over SSH, or with --no-browser it only prints the addre
   andon demo --for 1m --keep ./factory && andon serve --data ./factory/store`,
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&d.devices, "devices", simulate.DefaultDevices, "`number` of devices of the factory")
+	flags.IntVar(&d.devices, "devices", simulate.DefaultDevices,
+		"`number` of devices of the factory")
 	flags.Float64Var(&d.speed, "speed", 60,
 		"`number` of times that the factory is faster than the clock")
 	flags.Uint64Var(&d.seed, "seed", 1, "another `number` makes another factory")

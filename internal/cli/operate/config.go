@@ -21,8 +21,8 @@ func Config(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "config",
 		Short: "Check the configuration, or print the effective one",
-		Long: `Check the configuration, or print the effective one: the file, environment variables and
-flags together, as "andon serve" would read them.`,
+		Long: `Check the configuration, or print the effective one: the file, environment variables
+and flags together, as "andon serve" would read them.`,
 		Example: `  andon config check /etc/andon/andon.yaml
   andon config print --config /etc/andon/andon.yaml`,
 	})
@@ -34,9 +34,9 @@ func configCheckCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Check a configuration, and the files that it names",
-		Long: `Check the configuration that "andon serve" would start with here: FILE (or the one that
---config or ANDON_CONFIG names), environment variables and flags. All errors are printed, each with
-its place.
+		Long: `Check the configuration that "andon serve" would start with here: FILE (or the one
+that --config or ANDON_CONFIG names), environment variables and flags. All errors are printed, each
+with its place.
 
 It checks names and values of all settings, then what would prevent a start: addresses beyond
 loopback without a token, files of token and certificate that can't be read, a store that this build
@@ -89,9 +89,9 @@ func configPrintCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print",
 		Short: "Print each setting with its value and its source",
-		Long: `Print the configuration that "andon serve" would start with here: each setting with its
-value and its source. The YAML output can be used as a file. No secret is printed: only that it is
-set; files with secrets are not read.`,
+		Long: `Print the configuration that "andon serve" would start with here: each setting with
+its value and its source. The YAML output can be used as a file. No secret is printed: only that it
+is set; files with secrets are not read.`,
 		Example: `  andon config print
   andon config print --config /etc/andon/andon.yaml --output json
   andon config print --output yaml > andon.yaml`,

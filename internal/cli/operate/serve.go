@@ -18,10 +18,10 @@ func Serve(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
-		Long: `Run the server. It prints one line with its address when it is ready, and logs to standard
-error. On SIGTERM or SIGINT it answers the running requests and ends with exit code 0. The store of
-a large fleet then writes what would make the next start slow, for a second or two on a fast disk. A
-second signal ends the server at once, and loses nothing.
+		Long: `Run the server. It prints one line with its address when it is ready, and logs to
+standard error. On SIGTERM or SIGINT it answers the running requests and ends with exit code 0. The
+store of a large fleet then writes what would make the next start slow, for a second or two on a
+fast disk. A second signal ends the server at once, and loses nothing.
 
 Each flag is also an environment variable (--log-level: ANDON_LOG_LEVEL) and a key of the YAML file
 that --config names (log.level). A flag overrides a variable, a variable overrides the file. No file

@@ -23,8 +23,9 @@ func Store(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "store",
 		Short: "Create the schema of a store, rebuild, repair or describe it",
-		Long: `Create the schema of the configured store, rebuild its index rows, repair damage, or print
-what it holds. Settings are read as "andon serve" reads them. An embedded store has no schema.`,
+		Long: `Create the schema of the configured store, rebuild its index rows, repair damage, or
+print what it holds. Settings are read as "andon serve" reads them. An embedded store has no
+schema.`,
 		Example: `  andon store init --store cassandra --cassandra-hosts 10.0.0.1 --replication 3
   andon store rebuild latest --config andon.yaml --to state
   andon store status --config andon.yaml`,
@@ -127,9 +128,9 @@ func storeStatusCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Print what the store holds, and how it is set up",
-		Long: `Print facts about the configured store: its engine, what it can serve, its tenants, its
-setup. Each line has its source. Nothing is changed. It opens an embedded store, so stop its server
-first.`,
+		Long: `Print facts about the configured store: its engine, what it can serve, its tenants,
+its setup. Each line has its source. Nothing is changed. It opens an embedded store, so stop its
+server first.`,
 		Example: `  andon store status --data /var/lib/andon
   andon store status --config andon.yaml --output json`,
 	}

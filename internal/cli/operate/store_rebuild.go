@@ -37,9 +37,9 @@ func rebuildLatestCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "latest",
 		Short: "Rebuild the index of devices by state, or change its design",
-		Long: `Rebuild the index of devices by state, in its present design or in another. Servers keep
-serving: in the former design until the new one is complete, then in the new one. A server whose
-settings name another design (cassandra.latest) does not start: change the settings, too.
+		Long: `Rebuild the index of devices by state, in its present design or in another. Servers
+keep serving: in the former design until the new one is complete, then in the new one. A server
+whose settings name another design (cassandra.latest) does not start: change the settings, too.
 
 If it is interrupted, no answer changes: run the command again.`,
 		Example: `  andon store rebuild latest --config andon.yaml

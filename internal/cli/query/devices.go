@@ -18,7 +18,7 @@ func queryDevice(p *command.Program) *cobra.Command {
 		example: `  andon query device press-7
   andon query device 'd#12345' --output json`,
 	})
-	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsFor(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		d, err := c.Device(ctx, id)
 		if err != nil {
 			return err
@@ -30,8 +30,8 @@ func queryDevice(p *command.Program) *cobra.Command {
 func queryDevices(p *command.Program) *cobra.Command {
 	q, cmd := newList(p, spec{
 		use: "devices", short: "Devices by what they show now",
-		long: `Devices by what they show now, sorted by id unless --sort says otherwise. In the other
-orders, a device that changes its place meanwhile may be missed or come twice.`,
+		long: `Devices by what they show now, sorted by id unless --sort says otherwise. In the
+other orders, a device that changes its place meanwhile may be missed or come twice.`,
 		example: `  andon query devices --state 'WARNING*' --sort severity
   andon query devices --operator Liz
   andon query devices --search 'oil is hot'

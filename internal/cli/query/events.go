@@ -49,8 +49,8 @@ event that was sent twice comes twice.`,
 	})
 }
 
-// since shows what arrived after a position, and prints where to continue: after the last event that
-// was shown.
+// since shows what arrived after a position, and prints where to continue: after the last event
+// that was shown.
 func (q *query) since(ctx context.Context, c *client.Client, args []string, after string) error {
 	if len(args) > 0 {
 		return andon.Errorf(andon.Invalid, "--after selects from all devices: omit %s", args[0])

@@ -22,7 +22,7 @@ An interval that began before --from or ends after --to is not cut.`,
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
-	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsFor(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		return show(q, intervalColumns(), c.Intervals(ctx, id, q.selected))
 	})
 }
@@ -45,7 +45,7 @@ func queryAssignments(p *command.Program) *cobra.Command {
   andon query assignments press-7 --order asc --output csv`,
 	})
 	q.orderFlag(cmd)
-	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsFor(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		return show(q, command.AssignmentColumns(), c.Assignments(ctx, id, q.selected))
 	})
 }
@@ -60,7 +60,7 @@ entry, the newest first. A withdrawal is to nobody. The flags select entries.`,
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
-	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsFor(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		columns := recordColumns(command.Fields[client.Escalation]("device", "time").State())
 		return show(q, columns, command.Records(c.Escalations(ctx, id, q.selected),
 			andon.Desc))
@@ -73,7 +73,7 @@ func queryRetirements(p *command.Program) *cobra.Command {
 		example: `  andon query retirements press-7
   andon query devices --retired`,
 	})
-	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsFor(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		all, err := c.Retirements(ctx, id)
 		if err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 )
 
 // explainNone makes an empty list report that its device was never seen, or what unknownState
-// returns. The user may have mistyped a name. Errors of these requests are ignored: the query itself
-// was answered.
+// returns. The user may have mistyped a name. Errors of these requests are ignored: the query
+// itself was answered.
 func (q *query) explainNone(ctx context.Context, c *client.Client, id andon.DeviceID) {
 	q.None = func() string {
 		if _, err := c.Device(ctx, id); err != nil {

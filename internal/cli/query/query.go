@@ -133,8 +133,8 @@ func (q *query) runs(
 	return cmd
 }
 
-// runsOnDevice is runs for a query about the device that the argument names.
-func (q *query) runsOnDevice(
+// runsFor is runs for a query about the device that the argument names.
+func (q *query) runsFor(
 	cmd *cobra.Command, work func(context.Context, *client.Client, andon.DeviceID) error,
 ) *cobra.Command {
 	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {

@@ -22,7 +22,7 @@ func queryReadings(p *command.Program) *cobra.Command {
 	var names []string
 	command.MetricsFlag(cmd, &names)
 	q.selectFlags(cmd)
-	return q.runsOnDevice(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.runsFor(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		metrics, err := command.MetricArgs(names)
 		if err != nil {
 			return err
@@ -39,8 +39,8 @@ const maxLatest = 1_000
 func queryLatest(p *command.Program) *cobra.Command {
 	q, cmd := newQuery(p, spec{
 		use: "latest DEVICE...", short: "The newest reading of each device",
-		long: `The newest reading of each device. Devices without readings are named on standard error;
-if no device has any, the exit code is 1.`,
+		long: `The newest reading of each device. Devices without readings are named on standard
+error; if no device has any, the exit code is 1.`,
 		example: `  andon query latest press-7 press-8
   andon query devices --all --output csv | tail -n +2 | cut -d, -f1 | xargs andon query latest`,
 	})
