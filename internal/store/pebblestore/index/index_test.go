@@ -80,7 +80,8 @@ func TestAPostingOfAPartOfItsHour(t *testing.T) {
 			layout.InHour{Device: uint32(i * 300), Oldest: of[0], Newest: of[1]})
 	}
 	bounds := []andon.Time{0, start - 1, start, start + 1, start + 9*millisecond,
-		start + 10*millisecond - 1, start + 10*millisecond, andon.HourStart(hour+1) - 1, andon.HourStart(hour + 1)}
+		start + 10*millisecond - 1, start + 10*millisecond,
+		andon.HourStart(hour+1) - 1, andon.HourStart(hour + 1)}
 	for _, from := range bounds {
 		for _, to := range bounds {
 			span := andon.Span{From: from, To: to}
