@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// Append is of andon.Log.
+// Append implements andon.Log.
 func (s *Store) Append(
 	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
 ) error {

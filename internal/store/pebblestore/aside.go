@@ -49,9 +49,9 @@ func (h *history) close() {
 	}
 }
 
-// Next is of current.History. Where the history between has been given back meanwhile, the answer
-// is the newest entry, which is behind the key for certain. What a write has folded of the device
-// so far lies before the key, because its events come in the order of the log.
+// Next implements current.History. Where the history between has been given back meanwhile, the
+// answer is the newest entry, which is behind the key for certain. What a write has folded of the
+// device so far lies before the key, because its events come in the order of the log.
 func (h *history) Next(behind andon.EventKey) (andon.Time, error) {
 	h.folded.looks++
 	if h.log == nil {
@@ -67,7 +67,7 @@ func (h *history) Next(behind andon.EventKey) (andon.Time, error) {
 	return h.device.Time, nil
 }
 
-// SetAside is of current.History.
+// SetAside implements current.History.
 func (h *history) SetAside(r current.Escalation) {
 	h.folded.aside = append(h.folded.aside, r)
 	if h.put == nil {
@@ -76,10 +76,10 @@ func (h *history) SetAside(r current.Escalation) {
 	h.put[entryID{r.Entry, r.State}] = r // newer than one that is there
 }
 
-// ForgetAside is of current.History.
+// ForgetAside implements current.History.
 func (h *history) ForgetAside() { h.anew, h.put = true, nil }
 
-// AsideOf is of current.History.
+// AsideOf implements current.History.
 func (h *history) AsideOf(
 	entry andon.Time, state andon.State,
 ) (there current.Escalation, err error) {
@@ -93,7 +93,7 @@ func (h *history) AsideOf(
 	return there, nil
 }
 
-// Aside is of current.History.
+// Aside implements current.History.
 func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 	return seq.Of(func(yield func(current.Escalation) bool) error {
 		for _, r := range h.put {

@@ -12,8 +12,8 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
-// Ceiling opens raw Pebble with the options of a store: one key an event with as many bytes, fsynced.
-// It lives in a directory below that of the store, on the same disk, until end.
+// Ceiling opens raw Pebble with the options of a store: one key an event with as many bytes,
+// fsynced. It lives in a directory below that of the store, on the same disk, until end.
 func Ceiling(store string, o Options) (
 	keep func(ctx context.Context, events []andon.Event) error, end func() error, err error,
 ) {
@@ -57,8 +57,8 @@ func appendEvent(b []byte, e *andon.Event, operator andon.PersonID) []byte {
 	return append(b, e.Attributes...)
 }
 
-// Size implements andon.Maintenance: the bytes of the tables that are in use. Those that a compaction has made
-// superfluous are not counted, removed or not.
+// Size implements andon.Maintenance: the bytes of the tables that are in use. Those that a
+// compaction has made superfluous are not counted, removed or not.
 func (s *Store) Size(context.Context) (int64, error) {
 	if err := s.db.Flush(); err != nil {
 		return 0, fmt.Errorf("write out what is in memory: %w", err)

@@ -13,8 +13,8 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// Withdraw is of andon.Corrections. The record of the withdrawal and what the device shows without
-// the entry are one batch.
+// Withdraw implements andon.Corrections. The record of the withdrawal and what the device shows
+// without the entry are one batch.
 func (s *Store) Withdraw(
 	ctx context.Context, id andon.TenantID, sent andon.Withdrawal,
 ) (kept andon.Withdrawal, added bool, err error) {
@@ -116,9 +116,9 @@ func (h *hit) logged() current.Logged {
 	return e
 }
 
-// Purge is of andon.Corrections: one batch, with a row that ends what the device showed and drops
-// the entries of earlier rows. It is alone, because it deletes rows that another write may rely on,
-// and no round runs, which would write blocks of what it deletes.
+// Purge implements andon.Corrections: one batch, with a row that ends what the device showed and
+// drops the entries of earlier rows. It is alone, because it deletes rows that another write may
+// rely on, and no round runs, which would write blocks of what it deletes.
 func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.DeviceID) error {
 	t, err := s.writable(ctx, id)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
-// Device is of andon.Current.
+// Device implements andon.Current.
 func (s *Store) Device(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (andon.Device, error) {
@@ -47,7 +47,7 @@ func (r *eventReader) complete(d *andon.Device) error {
 // listStep is how many devices a list looks at before it lets writers in.
 const listStep = 4096
 
-// Devices is of andon.Current.
+// Devices implements andon.Current.
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
@@ -102,7 +102,7 @@ func (r *eventReader) completeAll(devices []andon.Device) error {
 	return nil
 }
 
-// Counts is of andon.Current.
+// Counts implements andon.Current.
 func (s *Store) Counts(
 	ctx context.Context, id andon.TenantID, silentBefore andon.Time,
 ) ([]andon.StateCount, error) {

@@ -61,7 +61,7 @@ func (s *Store) fill(number uint32, r *andon.Record) error {
 	return layout.DecodeDocument(r, value)
 }
 
-// Record is of andon.Records.
+// Record implements andon.Records.
 func (s *Store) Record(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
 ) (andon.Record, error) {
@@ -79,7 +79,7 @@ func (s *Store) Record(
 	return r, nil
 }
 
-// PutRecord is of andon.Records.
+// PutRecord implements andon.Records.
 func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
 	if err := r.Validate(); err != nil {
 		return andon.Record{}, err
@@ -99,7 +99,7 @@ func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, er
 	return r, nil
 }
 
-// DeleteRecord is of andon.Records.
+// DeleteRecord implements andon.Records.
 func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
 	if err := r.CheckOwned(); err != nil {
 		return err
@@ -205,7 +205,7 @@ func (s *Store) deleteDocument(b *engine.Batch, number uint32, r *andon.Record) 
 	return nil
 }
 
-// Records is of andon.Records.
+// Records implements andon.Records.
 func (s *Store) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
@@ -250,7 +250,7 @@ func readDocument(it *engine.Iterator, id []byte, r *andon.Record) error {
 	return layout.DecodeDocument(r, value)
 }
 
-// DueRecords is of andon.Records.
+// DueRecords implements andon.Records.
 func (s *Store) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {

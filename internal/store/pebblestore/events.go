@@ -20,7 +20,7 @@ func listIn[T any](
 	return seq.Behind(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
-// DeviceEvents is of andon.Log.
+// DeviceEvents implements andon.Log.
 func (s *Store) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -36,7 +36,7 @@ func (s *Store) DeviceEvents(
 	})
 }
 
-// Entry is of andon.Log.
+// Entry implements andon.Log.
 func (s *Store) Entry(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
@@ -97,8 +97,8 @@ func escalationAt(it *engine.Iterator, n int) (e andon.Escalation, err error) {
 	return e, layout.ReadEscalation(&e, value)
 }
 
-// OperatorEvents is of andon.Log. The index rows say in which hours which devices may have entries
-// of the operator; each entry is asked whose it is.
+// OperatorEvents implements andon.Log. The index rows say in which hours which devices may have
+// entries of the operator; each entry is asked whose it is.
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -130,8 +130,8 @@ func (s *Store) OperatorEvents(
 	})
 }
 
-// SupervisorEvents is of andon.Log. The index rows say which entries were ever escalated to the
-// supervisor; each entry is asked whether it is now.
+// SupervisorEvents implements andon.Log. The index rows say which entries were ever escalated to
+// the supervisor; each entry is asked whether it is now.
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {

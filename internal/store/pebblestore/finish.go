@@ -10,7 +10,8 @@ import (
 // of them only where rounds put devices off, or cannot follow.
 const defaultUnread = checkpointBytes
 
-// Finish implements andon.Maintenance. Its round writes the devices, too, and it leaves no log to replay.
+// Finish implements andon.Maintenance. Its round writes the devices, too, and it leaves no log to
+// replay.
 func (s *Store) Finish(ctx context.Context) error {
 	s.options.pacing.Stop()
 	flushed := false

@@ -91,8 +91,8 @@ func someEvents(rng *rand.Rand) []andon.Event {
 	return events
 }
 
-// TestDamagedLog flips a bit in the middle of a log: the store does not open, until that is given up.
-// Then it has what came before.
+// TestDamagedLog flips a bit in the middle of a log: the store does not open, until that is given
+// up. Then it has what came before.
 func TestDamagedLog(t *testing.T) {
 	const events = 400
 	fs := killed(t, events)

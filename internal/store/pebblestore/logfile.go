@@ -18,7 +18,7 @@ type fatalLogs struct {
 	o    *Options
 }
 
-// Unwrap is of vfs.Root.
+// Unwrap implements vfs.Root.
 func (w fatalLogs) Unwrap() vfs.FS { return w.FS }
 
 func (w fatalLogs) isLog(name string) bool {
@@ -34,13 +34,13 @@ func (w fatalLogs) check(err error, done, name string) {
 		fmt.Errorf("%s the log %s: %w", done, name, err)))
 }
 
-// Create is of vfs.FS.
+// Create implements vfs.FS.
 func (w fatalLogs) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := w.FS.Create(name, c)
 	return w.file(f, err, name)
 }
 
-// ReuseForWrite is of vfs.FS.
+// ReuseForWrite implements vfs.FS.
 func (w fatalLogs) ReuseForWrite(
 	old, name string, c vfs.DiskWriteCategory,
 ) (vfs.File, error) {
@@ -63,28 +63,28 @@ type fatalLog struct {
 	name string
 }
 
-// Write is of vfs.File.
+// Write implements vfs.File.
 func (f fatalLog) Write(b []byte) (int, error) {
 	n, err := f.File.Write(b)
 	f.fs.check(err, "write", f.name)
 	return n, err
 }
 
-// Sync is of vfs.File.
+// Sync implements vfs.File.
 func (f fatalLog) Sync() error {
 	err := f.File.Sync()
 	f.fs.check(err, "sync", f.name)
 	return err
 }
 
-// SyncData is of vfs.File.
+// SyncData implements vfs.File.
 func (f fatalLog) SyncData() error {
 	err := f.File.SyncData()
 	f.fs.check(err, "sync", f.name)
 	return err
 }
 
-// Close is of vfs.File.
+// Close implements vfs.File.
 func (f fatalLog) Close() error {
 	err := f.File.Close()
 	f.fs.check(err, "close", f.name)

@@ -60,7 +60,8 @@ func (s *Store) hasEntries(t *tenant, id andon.DeviceID) bool {
 	return d.Time != 0 || d.Retired != 0
 }
 
-// Names is of andon.Current. Those of people are in index rows, and with what the devices show.
+// Names implements andon.Current. Those of people are in index rows, and with what the devices
+// show.
 func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {

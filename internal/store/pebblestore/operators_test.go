@@ -88,7 +88,8 @@ func checkPage(t *testing.T, s *Store, where string, order andon.Order, limit, e
 
 func firstPage(t *testing.T, r *eventReader, q *andon.EventQuery) []hit {
 	t.Helper()
-	for hour, err := range index.Hours(t.Context(), r.store.db, r.heads, r.tenant.number, "Liz", q) {
+	for hour, err := range index.Hours(t.Context(), r.store.db, r.heads, r.tenant.number, "Liz",
+		q) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ type restingFS struct {
 	tables chan vfs.DiskWriteCategory
 }
 
-// Create is of vfs.FS.
+// Create implements vfs.FS.
 func (f *restingFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if engine.IsPaced(c) {
 		select {
@@ -33,7 +33,7 @@ func (f *restingFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, erro
 	return f.FS.Create(name, c)
 }
 
-// Unwrap is of vfs.Root.
+// Unwrap implements vfs.Root.
 func (f *restingFS) Unwrap() vfs.FS { return f.FS }
 
 // TestEngineIsPaced sees that the engine names its files as isPaced knows them, and that a file of
@@ -91,7 +91,7 @@ type heldFS struct {
 	held  chan struct{} // ends when they may go on
 }
 
-// Create is of vfs.FS.
+// Create implements vfs.FS.
 func (f *heldFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if f.holds.Load() && c == "pebble-memtable-flush" {
 		f.begun <- struct{}{}
@@ -100,7 +100,7 @@ func (f *heldFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 	return f.FS.Create(name, c)
 }
 
-// Unwrap is of vfs.Root.
+// Unwrap implements vfs.Root.
 func (f *heldFS) Unwrap() vfs.FS { return f.FS }
 
 // TestRoundBesideAFlush ends a round while a memtable is being written out: no write waits for

@@ -17,8 +17,8 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// Escalate is of andon.Log. An escalation that exists already may still be pending. It is durable
-// when this write is, which then holds nothing.
+// Escalate implements andon.Log. An escalation that exists already may still be pending. It is
+// durable when this write is, which then holds nothing.
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
@@ -134,7 +134,7 @@ func (s *Store) escalation(
 	return newest, there != nil && bytes.Equal(there, layout.AppendEscalation(nil, e)), err
 }
 
-// Retire is of andon.Current.
+// Retire implements andon.Current.
 func (s *Store) Retire(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
 ) (retired andon.Time, err error) {
@@ -160,7 +160,8 @@ func (s *Store) Retire(
 	return retired, err
 }
 
-// Retirements is of andon.Current. A store that an older program wrote has the newest one only.
+// Retirements implements andon.Current. A store that an older program wrote has the newest one
+// only.
 func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) ([]andon.Time, error) {
@@ -192,7 +193,7 @@ func (s *Store) Retirements(
 	return all, it.Error()
 }
 
-// Assign is of andon.Assignments.
+// Assign implements andon.Assignments.
 func (s *Store) Assign(
 	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
@@ -248,7 +249,7 @@ func (w *writing) assignments(kept []andon.Assignment) error {
 	return nil
 }
 
-// Assignments is of andon.Assignments.
+// Assignments implements andon.Assignments.
 func (s *Store) Assignments(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {

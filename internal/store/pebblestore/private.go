@@ -18,13 +18,13 @@ const (
 	privateDir  = 0o700
 )
 
-// Create is of vfs.FS.
+// Create implements vfs.FS.
 func (p private) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := p.FS.Create(name, c)
 	return owned(f, err, name)
 }
 
-// OpenReadWrite is of vfs.FS.
+// OpenReadWrite implements vfs.FS.
 func (p private) OpenReadWrite(
 	name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption,
 ) (vfs.File, error) {
@@ -32,7 +32,7 @@ func (p private) OpenReadWrite(
 	return owned(f, err, name)
 }
 
-// Lock is of vfs.FS.
+// Lock implements vfs.FS.
 func (p private) Lock(name string) (io.Closer, error) {
 	f, err := p.FS.Lock(name)
 	return owned(f, err, name)

@@ -13,7 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// AppendReadings is of andon.Readings.
+// AppendReadings implements andon.Readings.
 func (s *Store) AppendReadings(
 	ctx context.Context, id andon.TenantID, received andon.Time, readings []andon.Reading,
 ) error {
@@ -104,7 +104,7 @@ func (w *writing) reading(r *andon.Reading) error {
 	return nil
 }
 
-// DeviceReadings is of andon.Readings.
+// DeviceReadings implements andon.Readings.
 func (s *Store) DeviceReadings(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
@@ -123,7 +123,7 @@ func (s *Store) DeviceReadings(
 	})
 }
 
-// LatestReadings is of andon.Readings.
+// LatestReadings implements andon.Readings.
 func (s *Store) LatestReadings(
 	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
 ) ([]andon.Reading, error) {
@@ -162,7 +162,7 @@ func (s *readingScan) newest(device andon.DeviceID, from andon.Time) (andon.Read
 	return andon.Reading{}, nil
 }
 
-// MetricReadings is of andon.Readings. Its devices are in ascending order.
+// MetricReadings implements andon.Readings. Its devices are in ascending order.
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {

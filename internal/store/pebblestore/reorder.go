@@ -11,9 +11,9 @@ import (
 // reorderStep is how many devices are worked out again in one write.
 const reorderStep = 256
 
-// Reorder is of andon.Tenants. The record says Reordering from when the new set was stored until
-// all devices follow it, so a crash between leaves it to the next opening. Each step is a write
-// like others: it reads the log before its turn, and writes of this tenant and others go on
+// Reorder implements andon.Tenants. The record says Reordering from when the new set was stored
+// until all devices follow it, so a crash between leaves it to the next opening. Each step is a
+// write like others: it reads the log before its turn, and writes of this tenant and others go on
 // between. A device that is written to meanwhile is folded under the new set, and then worked out
 // again.
 func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {

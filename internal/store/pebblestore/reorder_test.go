@@ -145,7 +145,8 @@ func TestReorderThatNobodySees(t *testing.T) {
 	ctx, id := t.Context(), andon.DefaultTenant
 	start := andon.MinTime + 1000
 	events := []andon.Event{
-		{Device: "d", Time: start, State: "WARNING1"}, {Device: "d", Time: start, State: "WARNING2"},
+		{Device: "d", Time: start, State: "WARNING1"},
+		{Device: "d", Time: start, State: "WARNING2"},
 		{Device: "d", Time: start + 1, State: "WARNING4"},
 		{Device: "d", Time: start + 2, State: "WARNING4"},
 	}

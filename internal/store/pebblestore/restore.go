@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// EscalatedEntries is of andon.Log.
+// EscalatedEntries implements andon.Log.
 func (s *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
@@ -60,7 +60,7 @@ func (r *eventReader) escalated(
 	return keys, nil
 }
 
-// Restore is of andon.Restorer: one atomic batch.
+// Restore implements andon.Restorer: one atomic batch.
 func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
 	t, err := s.writable(ctx, id)
 	if err != nil {

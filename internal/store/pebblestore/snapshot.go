@@ -18,8 +18,8 @@ import (
 // that was killed has left of it, the next opening removes.
 const snapshotDir = ownPrefix + "snapshot"
 
-// Snapshot implements andon.Maintenance. Tables are hard links, so the copy takes no time; it takes room
-// as far as tables that it has are compacted meanwhile.
+// Snapshot implements andon.Maintenance. Tables are hard links, so the copy takes no time; it takes
+// room as far as tables that it has are compacted meanwhile.
 func (s *Store) Snapshot(
 	ctx context.Context, take func(dir string, files []string) error,
 ) error {

@@ -293,12 +293,12 @@ func pebbleOptions(o *Options) *pebble.Options {
 // engineLog passes on what Pebble says.
 type engineLog struct{ o *Options }
 
-// Infof is of pebble.Logger.
+// Infof implements pebble.Logger.
 func (l engineLog) Infof(format string, args ...any) {
 	l.o.Log.Debug("pebble: " + fmt.Sprintf(format, args...))
 }
 
-// Errorf is of pebble.Logger.
+// Errorf implements pebble.Logger.
 func (l engineLog) Errorf(format string, args ...any) {
 	l.o.Log.Error("pebble: " + fmt.Sprintf(format, args...))
 }
@@ -383,7 +383,7 @@ func (s *Store) get(k layout.Key) ([]byte, error) {
 	return append(make([]byte, 0, len(value)), value...), nil
 }
 
-// Capabilities is of andon.Store.
+// Capabilities implements andon.Store.
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: s.name, Durable: true, Immediate: true,

@@ -25,7 +25,7 @@ const (
 	windowBytes = 16 << 20
 )
 
-// TenantEvents is of andon.Log.
+// TenantEvents implements andon.Log.
 func (s *Store) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {

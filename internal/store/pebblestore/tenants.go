@@ -85,7 +85,8 @@ func (t *tenant) sawStates(states map[andon.State]andon.State) {
 	t.haveEntries.Store(&all)
 }
 
-// AdmitStates is of andon.Tenants. What it admits is in memory only: the entries write it down.
+// AdmitStates implements andon.Tenants. What it admits is in memory only: the entries write it
+// down.
 func (s *Store) AdmitStates(
 	ctx context.Context, id andon.TenantID, states []andon.State, most int,
 ) (refused []andon.State, err error) {
@@ -121,7 +122,7 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 // alone.
 func (s *Store) find() { s.found.Store(new(maps.Clone(s.tenants))) }
 
-// Tenants is of andon.Tenants.
+// Tenants implements andon.Tenants.
 func (s *Store) Tenants(context.Context) ([]andon.Tenant, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -133,7 +134,7 @@ func (s *Store) Tenants(context.Context) ([]andon.Tenant, error) {
 	return list, nil
 }
 
-// Tenant is of andon.Tenants.
+// Tenant implements andon.Tenants.
 func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
@@ -142,7 +143,7 @@ func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, er
 	return *t.record.Load(), nil
 }
 
-// PutTenant is of andon.Tenants.
+// PutTenant implements andon.Tenants.
 func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, error) {
 	frees := is.Version != 0 // shorter retention is how a full disk is relieved
 	if err := s.disk.admit(frees); err != nil {
@@ -242,8 +243,8 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, *engine.B
 	return is, logged, nil
 }
 
-// DeleteTenant is of andon.Tenants. Its number is not used again, so what may be left of it, such
-// as records, belongs to no one.
+// DeleteTenant implements andon.Tenants. Its number is not used again, so what may be left of it,
+// such as records, belongs to no one.
 func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
@@ -346,7 +347,7 @@ func (s *Store) loadTenants() error {
 	return nil
 }
 
-// Had is of andon.Tenants. A metric stays known when its readings have expired.
+// Had implements andon.Tenants. A metric stays known when its readings have expired.
 func (s *Store) Had(
 	ctx context.Context, id andon.TenantID,
 ) (events, readings bool, err error) {

@@ -38,8 +38,7 @@ func (e *Env) RemoveTables(prefix string) error {
 }
 
 // ForgetRows has the engine flush its memtable if much of it is rows that are deleted now. Those
-// are
-// then never written to a table; after the next rows they would be written and compacted away.
+// are then never written to a table; after the next rows they would be written and compacted away.
 // While another memtable is being flushed the engine would have all writes wait for that: then they
 // leave with the memtable once it is full.
 func (e *Env) ForgetRows(bytes int64) error {

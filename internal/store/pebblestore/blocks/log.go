@@ -67,9 +67,8 @@ func (l *Log) Flush(do func(f Flush) error) error {
 }
 
 // Freeze has new entries go into another memtable, unless the last flush failed and is repeated:
-// all
-// rows before a sequence are in the frozen one, which are so many bytes. It belongs to the ordered
-// section.
+// all rows before a sequence are in the frozen one, which are so many bytes. It belongs to the
+// ordered section.
 func (f Flush) Freeze(next uint64, bytes int64) { f.log.Memory.freeze(next, bytes) }
 
 // Frozen returns the sequence after the rows that are frozen, and their bytes.
@@ -127,8 +126,7 @@ func (l *Log) Exclusively(do func(d *Deletion) error) error {
 }
 
 // HoldMerges keeps merges from ending until the deletion ends. Each other method does so as well.
-// In
-// the order of the locks it comes before the ordered section.
+// In the order of the locks it comes before the ordered section.
 func (d *Deletion) HoldMerges() {
 	if !d.locked {
 		d.locked = true
@@ -194,8 +192,7 @@ func (d *Deletion) Tenant(t *Tenant) {
 }
 
 // Device deletes what there is of a device, and reports whether it has blocks. Runs that were
-// merged
-// and still have blocks of it are excised first.
+// merged and still have blocks of it are excised first.
 func (d *Deletion) Device(
 	ctx context.Context, b *engine.Batch, t *Tenant, device uint32,
 ) (found bool, err error) {

@@ -124,8 +124,7 @@ func (h *Memory) Full() bool {
 }
 
 // Wait waits while the memtables are full: a flush is writing one of them, or can't begin because
-// of
-// a deletion. It is Busy where that takes longer than the timeout. flush asks for a flush.
+// of a deletion. It is Busy where that takes longer than the timeout. flush asks for a flush.
 func (h *Memory) Wait(ctx context.Context, flush func()) error {
 	dropped := h.fullBoth()
 	if dropped == nil {
@@ -218,8 +217,7 @@ func (h *Memory) view() []*eventlog.Head {
 
 // View is the memtables as they were when a reader began: what comes later may be in it, what was
 // there stays. A reader takes it before it opens an iterator: a flush that ends in between leaves
-// an
-// entry in both, and the other way round in none.
+// an entry in both, and the other way round in none.
 type View struct {
 	mu        *engine.RWMutex
 	memtables []*eventlog.Head

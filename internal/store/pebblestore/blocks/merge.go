@@ -23,8 +23,7 @@ import (
 // A merge runs concurrently with flushes. It reads runs that do not change any more, writes the
 // tables of the new run next to the store, and has the engine ingest them. Then readers use the new
 // run in place of the old ones, and after that the old ones are excised. The engine could ingest
-// the
-// tables and excise the old runs in one step, but that step is not atomic for its readers: an
+// the tables and excise the old runs in one step, but that step is not atomic for its readers: an
 // iterator that is opened during it may see neither. Until readers use the new run, a crash, or a
 // deletion of rows that the merge has read, leaves everything as it was.
 //

@@ -91,7 +91,7 @@ type pacedFile struct {
 	pace Pace
 }
 
-// Write is of vfs.File.
+// Write implements vfs.File.
 func (f *pacedFile) Write(b []byte) (int, error) {
 	const packed = 2 // bytes that were worked on for each that is written
 	f.pace.Did(packed * len(b))

@@ -9,9 +9,10 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// PostingDevices is how many devices one posting has at most. A posting says which devices may have entries of an operator in an hour, and between which times:
-// for each its number, as a count from the one before, the millisecond of its oldest entry in that
-// hour, and how many more until that of its newest. Flushes write postings, large ones in parts.
+// PostingDevices is how many devices one posting has at most. A posting says which devices may have
+// entries of an operator in an hour, and between which times: for each its number, as a count from
+// the one before, the millisecond of its oldest entry in that hour, and how many more until that of
+// its newest. Flushes write postings, large ones in parts.
 const PostingDevices = 4096
 
 // InHour is a device of a posting.

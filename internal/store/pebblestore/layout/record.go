@@ -20,7 +20,7 @@ import (
 //	row     tenant count | arrival count, 0 where it was no message | names | { device }…
 //	device  number count | entries | parts 1 byte | the parts that are there, in this order:
 //	  1 named      id text                            the first row of the device; no id: it was
-//	                                                  purged, and what earlier rows say of it is void
+//	                                                  purged: earlier rows of it are void
 //	  2 newest     time zigzag, from the last of the entries, without them from the arrival
 //	  4 run        state text | since | before count | before's state text
 //	  8 incident   since count | normal count

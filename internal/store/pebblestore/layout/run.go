@@ -34,8 +34,8 @@ func NewRun(day uint32, sequence uint64) Run {
 	}
 }
 
-// Value encodes a run: dropped 1 byte | oldest 5 | newest 5, from the beginning of its day | entries
-// 6.
+// Value encodes a run: dropped 1 byte | oldest 5 | newest 5, from the beginning of its day |
+// entries 6.
 func (r *Run) Value(day uint32) []byte {
 	start, dropped := andon.DayStart(day), byte(0)
 	if r.Dropped {
