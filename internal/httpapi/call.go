@@ -123,10 +123,13 @@ func (c *call) record() (andon.Tenant, error) {
 	return c.store.Tenant(c.ctx(), c.tenant)
 }
 
+// usualAnswer is how many bytes most answers of one value have at most.
+const usualAnswer = 1 << 10
+
 // answer sends a value, which is a pointer, as JSON. It is written whole before the first byte goes
 // out, so that a value that can't be written is an error and not half an answer.
 func (c *call) answer(value any) error {
-	text, err := appendJSON(nil, value)
+	text, err := appendJSON(make([]byte, 0, usualAnswer), value)
 	if err != nil {
 		return fmt.Errorf("write answer of %s: %w", c.route.name, err)
 	}

@@ -9,7 +9,10 @@
 // that stops halfway, and can't tell an absent field from null.
 //
 // The package knows no engine, does not decode events and does not decide what is admitted: bodies
-// of entries go to jsonfeed, writes to intake, reads to the andon.Store.
+// of entries go to jsonfeed, writes to intake, reads to the andon.Store. Packages below it know no
+// route: params reads parameters, strictjson bodies of one object, openapi makes the document,
+// fleet takes the picture of a fleet. Package access decides who may ask, jsonout writes most
+// answers, and httpconn serves short requests below net/http.
 package httpapi
 
 import (
