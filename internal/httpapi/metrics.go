@@ -26,7 +26,7 @@ type metrics struct {
 	readings entryCounters
 }
 
-// entryCounters count the entries of one kind that were sent. What was not taken for lack of memory,
+// entryCounters count the entries of one kind that were sent. What was refused for lack of memory,
 // or since the store failed, is not rejected: the client is to send it again.
 type entryCounters struct {
 	accepted prometheus.Counter
