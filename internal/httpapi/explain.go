@@ -6,7 +6,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// A query may ask for what the store sends to its engine, in place of the answer. The query is run all the same, so that its figures are true.
+// A query may ask for what the store sends to its engine, in place of the answer. The query is run
+// all the same, so that its figures are true.
 
 var explainParam = param{
 	Name: "explain", Example: "true", Values: []any{"true", "false"}, Initial: "false",
