@@ -51,8 +51,8 @@ func generated(from string) string {
 	return "<!-- Generated from " + from + " by make update; do not edit. -->\n\n"
 }
 
-// TestWeightPage: the table of ARCHITECTURE.md is brought up to date with the other pages. The rule
-// about it says what it must not be far from.
+// TestWeightPage lowers the limits of ARCHITECTURE.md with the other pages that are generated. A
+// rule holds the packages to them.
 func TestWeightPage(t *testing.T) {
 	path := filepath.Join("..", "..", "ARCHITECTURE.md")
 	text, err := os.ReadFile(path)

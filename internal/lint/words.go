@@ -14,18 +14,6 @@ func wordRules() []Rule {
 			Mend: "no Get prefix, no Manager, Helper or Util",
 			Find: emptyNames,
 		},
-		{
-			Name: "the words of the glossary are those of the code",
-			Mend: "use the term of the code in " + glossaryPage + ", or delete its row; the " +
-				"glossary has at most 20",
-			Find: strangeTerms,
-		},
-		{
-			Name: "comments and pages use the words of the glossary, and plain ones",
-			Mend: "use the term that the glossary of " + glossaryPage + " gives, or a word that " +
-				"every engineer knows",
-			Find: oddWords,
-		},
 	}
 }
 
