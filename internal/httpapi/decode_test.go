@@ -59,7 +59,8 @@ func besideEncodingJSON[B any](t *testing.T, text string) {
 }
 
 // isPlain reports whether a body that encoding/json takes has nothing that strictjson refuses:
-// names of another case or twice, fields that are missing, null, text that is not Unicode, deep nesting.
+// names of another case or twice, fields that are missing, null, text that is not Unicode, deep
+// nesting.
 func isPlain(text string, of reflect.Type) bool {
 	if !utf8.ValidString(text) || strings.Contains(text, `\u`) || strings.Contains(text, "null") ||
 		strings.Count(text, "[")+strings.Count(text, "{") > andon.MaxJSONDepth {
