@@ -136,12 +136,25 @@ func (s *Store) beginWrite(
 		store: s, ctx: ctx, tenant: t, states: t.states(), received: received,
 		changes: current.NewChanges(devices), folded: make([]folded, 0, devices),
 	}
-	w.encoded = make([]byte, 0, devices*deviceBytes)
+	w.buffers(devices)
 	w.past = &history{write: w}
 	// Pebble panics where it closes an empty batch that is shorter than its header of 12 bytes.
 	const least = 256
 	w.batch = s.db.NewBatchWithSize(max(bytes, least))
 	return w
+}
+
+// buffers gives the write memory for what it encodes, in one allocation: those of small writes would
+// else grow in steps, which is a part of what a single event takes.
+func (w *writing) buffers(devices int) {
+	const parts, least = 6, 160
+	part := max(least, devices*deviceBytes)
+	all := make([]byte, parts*part)
+	for i, b := range []*[]byte{
+		&w.encoded, &w.feed, &w.row, &w.changed, &w.value, (*[]byte)(&w.key),
+	} {
+		*b = all[i*part : i*part : (i+1)*part]
+	}
 }
 
 // close ends a write.
