@@ -229,7 +229,7 @@ func (b *benchmark) measureServer(ctx context.Context, dir string) error {
 		b.options.Escalate, b.options.Pause = true, 2*time.Second
 		defer b.showSteps("server")()
 		target := bench.Server("server", b.target.URL, token, b.tenant)
-		return b.measure(ctx, target, "pebble", dir)
+		return b.measure(ctx, target, b.config.Engines[0].Name(), dir)
 	})
 }
 
