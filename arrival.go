@@ -4,8 +4,8 @@ package andon
 // looked last, late entries too. Their positions are those of the feed of changes (Position), so a
 // reader may go on from a Snapshot, and from either feed in the other.
 //
-// Order. The entries of an Append come together, ordered by device and EventKey, by the severities of
-// then. The Appends come in the order in which they became visible.
+// Order. The entries of an Append come together, ordered by device and EventKey, by the severities
+// of then. The Appends come in the order in which they became visible.
 //
 // Deliveries. Each delivery of an entry is there once, as it was sent, with the operator that
 // answers for it. So an entry that was sent twice is there twice, and the later one is the one that

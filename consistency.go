@@ -45,7 +45,8 @@ func (c Consistency) String() string {
 type consistencyKey struct{}
 
 // WithConsistency returns a context in which a store reads so. A store that does not declare
-// Capabilities.Consistency reads as always, and a caller that needs a strong read must look at Immediate.
+// Capabilities.Consistency reads as always, and a caller that needs a strong read must look at
+// Immediate.
 func WithConsistency(ctx context.Context, c Consistency) context.Context {
 	return context.WithValue(ctx, consistencyKey{}, c)
 }

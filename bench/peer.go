@@ -58,12 +58,12 @@ func (quiet) Errorf(string, ...any) {}
 
 // servePeer serves a peer of the kind that its directory is named after, until the context
 // ends.
-func servePeer(ctx context.Context, address, dir string) error {
+func servePeer(ctx context.Context, address, dir string) (err error) {
 	db, err := openPebble(dir)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	p, mux := &peer{db: db}, http.NewServeMux()
 	mux.HandleFunc("POST /api/v1/events", func(w http.ResponseWriter, r *http.Request) {
 		take(w, r, p.keepEvents)

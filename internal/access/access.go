@@ -158,8 +158,8 @@ func (g *Guard) isToken(text string) bool {
 	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
-// wrongTokens slow down clients that try tokens: a wrong one is refused after a pause. The right one
-// never waits, also where many clients have one address, as those of a proxy do.
+// wrongTokens slow down clients that try tokens: a wrong one is refused after a pause. The right
+// one never waits, also where many clients have one address, as those of a proxy do.
 type wrongTokens struct {
 	pause   time.Duration
 	waiting chan struct{} // holds one value for each that waits

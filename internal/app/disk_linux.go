@@ -23,7 +23,7 @@ var fileSystems = map[uint32]Disk{
 	0x2FC12FC1: {Type: "zfs"}, 0x6969: {Type: "nfs", Network: true},
 	0xFF534D42: {Type: "smb", Network: true}, 0xFE534D42: {Type: "smb", Network: true},
 	0x00C36400: {Type: "ceph", Network: true},
-	0x65735546: {Type: "fuse", Network: true}, // what it is backed by can't be known; most are remote
+	0x65735546: {Type: "fuse", Network: true}, // most are remote
 	0x01021994: {Type: "tmpfs", Passing: "it is in memory, and gone when the machine restarts"},
 	0x794C7630: {
 		Type: "overlay", Passing: "it is a container's own layer, and gone with the container",

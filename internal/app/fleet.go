@@ -54,8 +54,8 @@ func (g *fleetGauges) Describe(to chan<- *prometheus.Desc) {
 	to <- g.silent
 }
 
-// Collect implements prometheus.Collector. Where the store does not answer nothing is shown: an alert on
-// a figure of before would be wrong, and andon_ready says why.
+// Collect implements prometheus.Collector. Where the store does not answer nothing is shown: an
+// alert on a figure of before would be wrong, and andon_ready says why.
 func (g *fleetGauges) Collect(to chan<- prometheus.Metric) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

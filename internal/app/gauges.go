@@ -103,8 +103,8 @@ func (o ordered) observe(waited, took time.Duration) {
 	o.took.Observe(took.Seconds())
 }
 
-// readyGauge asks the store. A scrape that waited for a store which does not answer would lose all other
-// metrics too, so the store gets as long as a scrape can spare.
+// readyGauge asks the store. A scrape that waited for a store which does not answer would lose all
+// other metrics too, so the store gets as long as a scrape can spare.
 func (a *App) readyGauge() float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), margin)
 	defer cancel()

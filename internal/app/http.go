@@ -68,7 +68,8 @@ func (s *httpService) serve() error {
 // ready returns nil: the API itself says when it is drained.
 func (*httpService) ready() error { return nil }
 
-// stop lets requests end by themselves, and those that may take long at once; then it cuts them off.
+// stop lets requests end by themselves, and those that may take long at once; then it cuts them
+// off.
 func (s *httpService) stop(ctx context.Context) error {
 	if s.server == nil {
 		return s.listener.Close()

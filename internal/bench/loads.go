@@ -101,7 +101,8 @@ func (q *query) do(ctx context.Context, c Conn, n int64, _ func()) error {
 	path := q.path(int(n))
 	body, err := c.(*Client).Do(ctx, "GET", path, nil, nil)
 	if found := bytes.Count(body, []byte(`"device":`)); err == nil && found < q.least {
-		err = andon.Errorf(andon.Internal, "the server is wrong: the answer to %s names %d devices, "+
+		err = andon.Errorf(andon.Internal, "the server is wrong: the answer to %s names %d "+
+			"devices, "+
 			"fewer than %d", path, found, q.least)
 	}
 	return err

@@ -90,7 +90,8 @@ func TestBothWays(t *testing.T) {
 		if method == http.MethodGet {
 			for _, query := range []string{
 				"", "?limit=1", "?limit=x", "?order=asc", "?from=2020-04-24&to=now", "?state=WARN*",
-				"?a=b", "?%zz", "?limit=1&limit=2", "?explain=true", "?cursor=x", "?date=2020-04-24",
+				"?a=b", "?%zz", "?limit=1&limit=2", "?explain=true", "?cursor=x",
+				"?date=2020-04-24",
 			} {
 				w.ask(method, path+query, "")
 			}
@@ -98,7 +99,9 @@ func TestBothWays(t *testing.T) {
 			w.ask(method, path, "", "Accept: application/x-ndjson")
 			w.ask(method, path, "", "Accept-Encoding: gzip", "Origin: http://evil.example")
 		}
-		for _, body := range []string{"", "{}", "[]", `{"device":"d","state":"NORMAL"}`, "{", "\xff"} {
+		for _, body := range []string{
+			"", "{}", "[]", `{"device":"d","state":"NORMAL"}`, "{", "\xff",
+		} {
 			if method == http.MethodPost || method == http.MethodPut {
 				w.ask(method, path, body, "Content-Type: application/json")
 				w.ask(method, path, body, "Content-Type: text/plain")

@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/ingest"
@@ -252,12 +251,6 @@ func (c *call) eventsInSteps(
 	})
 	position := func(e *andon.Event) any { return e.Key(tenant.States) }
 	return readPage(c, limit, found, c.showEvent, position)
-}
-
-// eventJSON is an entry in a list.
-type eventJSON struct {
-	andon.Event
-	Escalation *client.Escalated `json:"escalation,omitempty" doc:"with escalated_to"`
 }
 
 func (c *call) showEvent(e *andon.Event) (jsonout.Event, error) {

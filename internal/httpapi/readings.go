@@ -223,7 +223,8 @@ func (a *API) addLatest(
 func (a *API) metricReadings(c *call) (page[andon.MetricReading], error) {
 	limit := c.Limit()
 	q := andon.MetricQuery{
-		Metric: params.PathID[andon.MetricName](&c.Reader, "metric"), Span: c.Span(), Limit: limit + 1,
+		Metric: params.PathID[andon.MetricName](&c.Reader, "metric"),
+		Span:   c.Span(), Limit: limit + 1,
 	}
 	if after := (andon.MetricPosition{}); c.cursor(&after) {
 		q.After = &after

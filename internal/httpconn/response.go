@@ -94,7 +94,8 @@ func (w *response) writeHead(n int) {
 	b = append(strconv.AppendInt(b, int64(w.status), 10), ' ')
 	w.head.Write(append(append(b, http.StatusText(w.status)...), "\r\n"...))
 	_ = w.header.Write(&w.head) // into memory
-	b = time.Now().UTC().AppendFormat(append(w.head.AvailableBuffer(), "Date: "...), http.TimeFormat)
+	b = append(w.head.AvailableBuffer(), "Date: "...)
+	b = time.Now().UTC().AppendFormat(b, http.TimeFormat)
 	w.head.Write(append(b, endOfHead...))
 }
 

@@ -132,7 +132,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(own)
 }
 
-// OnShutdown has Shutdown call f once no client can connect any more, to end answers that would go on.
+// OnShutdown has Shutdown call f once no client can connect any more, to end answers that would go
+// on.
 func (s *Server) OnShutdown(f func()) { s.ending = append(s.ending, f) }
 
 // farewell is how long answers end their connections before idle connections are closed. A client

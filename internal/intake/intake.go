@@ -36,8 +36,8 @@ type Options struct {
 	MaxStates int
 	// MaxWait is how long a request may wait until it is let in; 1 s unless set.
 	MaxWait time.Duration
-	// Audit is called with each change for which a person answers, unless it is nil. It must return at
-	// once.
+	// Audit is called with each change for which a person answers, unless it is nil. It must return
+	// at once.
 	Audit func(context.Context, Change)
 }
 

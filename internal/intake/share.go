@@ -11,8 +11,9 @@ import (
 )
 
 // Share is one kind of work's part of the machine: so much of it is under way at once. What comes
-// beyond waits in the order of arrival, and is refused where it could not begin within the longest wait
-// of the share: a client that is refused can go elsewhere, one that waits without an end can't.
+// beyond waits in the order of arrival, and is refused where it could not begin within the longest
+// wait of the share: a client that is refused can go elsewhere, one that waits without an end
+// can't.
 //
 // A burst may wait that long. Where the queue has stood for longer than that, waiting brings no
 // client anything: the same number is let in, only later. Then the longest wait is workAim, and the
@@ -22,9 +23,9 @@ import (
 // let in step by step, and more again once it is quick and more is asked for. So a slow disk or a
 // shared store does not turn what was admitted into another queue.
 type Share struct {
-	Name     string
+	Name    string
 	maxWait time.Duration
-	now      func() andon.Time
+	now     func() andon.Time
 
 	mu      sync.Mutex
 	limit   int64 // between least and most
@@ -39,7 +40,7 @@ type Share struct {
 // waiter is work that waits. admitted is closed once it has been let in.
 type waiter struct {
 	weight   int64
-	maxWait time.Duration
+	maxWait  time.Duration
 	place    *list.Element
 	admitted chan struct{}
 }

@@ -33,8 +33,8 @@ func TestRoomIsBounded(t *testing.T) {
 }
 
 // TestOverloadIsRefused has ten times as many clients as can be worked at, each at once again once
-// it is answered: what is accepted begins within the longest wait, the others are refused, and no work
-// that could be done is left undone.
+// it is answered: what is accepted begins within the longest wait, the others are refused, and no
+// work that could be done is left undone.
 func TestOverloadIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients, atOnce, took = 200, 10, 100 * time.Millisecond

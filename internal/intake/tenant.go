@@ -65,7 +65,8 @@ func (in *Intake) readOrNew(ctx context.Context, id andon.TenantID) (andon.Tenan
 	return t, false, nil
 }
 
-// shortened asks for a sweep where less is kept than before: a shorter retention may be set because space is needed.
+// shortened asks for a sweep where less is kept than before: a shorter retention may be set because
+// space is needed.
 func (in *Intake) shortened(was, is andon.Horizon) {
 	if is.Events.Day() <= was.Events.Day() && is.Readings.Day() <= was.Readings.Day() {
 		return

@@ -99,7 +99,7 @@ func good() fstest.MapFS {
 			"[here](#andon-a-board), [pages](docs/a.md), <https://example.com>\n" +
 			"[house](ARCHITECTURE.md)\n",
 		"ARCHITECTURE.md": "# House\n| `.` | 7 |\n| `client` | 4 |\n| `cmd/andon` | 4 |\n",
-		"docs/a.md": "# A\n[back](../README.md)\n```\n[not a link](none.md) in code\n```\n",
+		"docs/a.md":       "# A\n[back](../README.md)\n```\n[not a link](none.md) in code\n```\n",
 		"andon.go": "// Package andon is it.\npackage andon\n\n//go:embed a\nvar a string\n\n" +
 			"var table = map[int]int{1: 1}\n",
 		"client/client.go": "// Package client asks.\npackage client\n\n" +

@@ -19,7 +19,7 @@ type layer struct {
 
 // plan is the house. A new package gets a line; whether it may import another is decided here.
 func plan() []layer {
-	return append(append(planOfStores(), planOfCommands()...), []layer{
+	return slices.Concat(planOfStores(), planOfPebble(), planOfCommands(), planOfTransports(), []layer{
 		{dir: "", pure: true},
 		{dir: "internal/lint", pure: true},
 		{dir: "internal/lint/licences", pure: true},
@@ -47,24 +47,6 @@ func plan() []layer {
 		{dir: "internal/bench", may: ". internal/sleep internal/store/wrap"},
 		{dir: "bench", may: ". internal/bench internal/ingest/jsonfeed internal/sleep"},
 
-		{dir: "client", may: ". internal/sleep"},
-		{dir: "internal/config", may: ". internal/spell"},
-		{dir: "internal/httpconn", may: "internal/rwlock internal/sleep"},
-		{dir: "internal/jsonout", pure: true, may: ". client internal/ingest/jsonscan"},
-		{dir: "internal/access", may: ". internal/session internal/sleep"},
-		{dir: "internal/httpapi/fleet", may: "."},
-		{dir: "internal/httpapi/openapi", may: "."},
-		{dir: "internal/httpapi/params", may: ". internal/httpapi/openapi internal/ingest " +
-			"internal/spell"},
-		{dir: "internal/httpapi/strictjson", pure: true, may: ". internal/ingest " +
-			"internal/ingest/jsonscan internal/spell"},
-		// The types of answers are the client's.
-		{dir: "internal/httpapi", may: ". client internal/access internal/httpapi/fleet " +
-			"internal/httpapi/openapi " +
-			"internal/httpapi/params internal/httpapi/strictjson internal/intake internal/live " +
-			"internal/spell internal/session internal/ui internal/ingest " +
-			"internal/ingest/jsonfeed internal/ingest/jsonscan internal/jsonout"},
-
 		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake " +
 			"internal/store/wrap"},
 		{dir: "storetest", may: ". storecheck internal/ingest internal/intake " +
@@ -80,7 +62,7 @@ func plan() []layer {
 		{dir: "cmd/andon", may: "internal/cli"},
 
 		{dir: "test"},
-	}...)
+	})
 }
 
 // planOfCommands is the part of the plan that is the command line.
@@ -106,15 +88,32 @@ func planOfCommands() []layer {
 	}
 }
 
-// planOfStores is the part of the plan that a new store adds to.
-func planOfStores() []layer {
+// planOfTransports is the part of the plan that answers requests.
+func planOfTransports() []layer {
 	return []layer{
-		{dir: "internal/store/shared", pure: true, may: ". internal/current internal/seq " +
-			"internal/sleep internal/store/tenants"},
-		{dir: "internal/store/adapter", may: ". internal/config internal/plan"},
-		{dir: "internal/store/tenants", pure: true, may: "."},
-		{dir: "internal/store/memstore", pure: true, may: ". internal/config internal/feed " +
-			"internal/seq internal/store/adapter internal/store/tenants"},
+		{dir: "client", may: ". internal/sleep"},
+		{dir: "internal/config", may: ". internal/spell"},
+		{dir: "internal/httpconn", may: "internal/rwlock internal/sleep"},
+		{dir: "internal/jsonout", pure: true, may: ". client internal/ingest/jsonscan"},
+		{dir: "internal/access", may: ". internal/session internal/sleep"},
+		{dir: "internal/httpapi/fleet", may: "."},
+		{dir: "internal/httpapi/openapi", may: "."},
+		{dir: "internal/httpapi/params", may: ". internal/httpapi/openapi internal/ingest " +
+			"internal/spell"},
+		{dir: "internal/httpapi/strictjson", pure: true, may: ". internal/ingest " +
+			"internal/ingest/jsonscan internal/spell"},
+		// The types of answers are the client's.
+		{dir: "internal/httpapi", may: ". client internal/access internal/httpapi/fleet " +
+			"internal/httpapi/openapi " +
+			"internal/httpapi/params internal/httpapi/strictjson internal/intake internal/live " +
+			"internal/spell internal/session internal/ui internal/ingest " +
+			"internal/ingest/jsonfeed internal/ingest/jsonscan internal/jsonout"},
+	}
+}
+
+// planOfPebble is the part of the plan that is the embedded store.
+func planOfPebble() []layer {
+	return []layer{
 		{dir: "internal/store/pebblestore/layout/varint", pure: true},
 		{dir: "internal/store/pebblestore/layout/eventlog", pure: true,
 			may: ". internal/store/pebblestore/layout/varint"},
@@ -148,6 +147,18 @@ func planOfStores() []layer {
 			"internal/store/pebblestore/feed internal/store/pebblestore/index " +
 			"internal/store/pebblestore/verify " +
 			"internal/store/pebblestore/walcheck internal/store/tenants"},
+	}
+}
+
+// planOfStores is the part of the plan that a new store adds to.
+func planOfStores() []layer {
+	return []layer{
+		{dir: "internal/store/shared", pure: true, may: ". internal/current internal/seq " +
+			"internal/sleep internal/store/tenants"},
+		{dir: "internal/store/adapter", may: ". internal/config internal/plan"},
+		{dir: "internal/store/tenants", pure: true, may: "."},
+		{dir: "internal/store/memstore", pure: true, may: ". internal/config internal/feed " +
+			"internal/seq internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +

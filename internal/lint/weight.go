@@ -25,7 +25,7 @@ func weightRules() []Rule {
 		Find: overweight,
 		Except: []Exception{
 			{weightPage, "internal/httpapi: ", "bodies, streams and pages are to leave it"},
-			{weightPage, "dynamostore: ", "keys with codecs, and layout reference, are to leave it"},
+			{weightPage, "dynamostore: ", "keys, codecs and layout reference are to leave it"},
 			{weightPage, "pebblestore: ", "readings are to use the engine of blocks"},
 		},
 	}}

@@ -3,8 +3,8 @@
 // does.
 //
 // What changes within a Beat comes together in one Batch, so a reader is woken at most once in a
-// beat. The newest batches stay in memory, in a bounded buffer that all readers share. A reader that
-// falls behind that is cut off (ErrSlow): it costs no memory of its own, and can resume from
+// beat. The newest batches stay in memory, in a bounded buffer that all readers share. A reader
+// that falls behind that is cut off (ErrSlow): it costs no memory of its own, and can resume from
 // its position.
 //
 // The package knows no transport: how a change is written is a function that it is given. It needs

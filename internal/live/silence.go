@@ -44,9 +44,9 @@ const (
 	mostTurns = 4096
 )
 
-// Silences reports which devices fall silent and which are heard again. Neither changes what a device
-// shows, so the feed has neither. A tenant is checked once, however many listen, and only while
-// someone does. Its methods may be called concurrently.
+// Silences reports which devices fall silent and which are heard again. Neither changes what a
+// device shows, so the feed has neither. A tenant is checked once, however many listen, and only
+// while someone does. Its methods may be called concurrently.
 type Silences struct {
 	store Shown
 	now   func() andon.Time

@@ -34,7 +34,8 @@ func (s *sheet) cluster(layout *Cluster) {
 		show(t.Peak), show(each), t.Replication)
 	disk := s.keptBytes(m["event_bytes"], m["message_byte"],
 		float64(layout.ReadingBytes)) * float64(t.Replication)
-	s.result.Disk = s.note("on the disks of all nodes", disk, "bytes", "x %d replicas", t.Replication)
+	s.result.Disk = s.note("on the disks of all nodes", disk, "bytes",
+		"x %d replicas", t.Replication)
 	s.nodes(busy, disk)
 }
 

@@ -104,8 +104,10 @@ func TestBenchInterrupted(t *testing.T) {
 
 func TestBenchMisuse(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--devices 5 is not within 10 to 10,000,000":            {"--devices", "5"},
-		"--events 40 is not within 50 to 1,000,000,000":         {"--devices", "50", "--events", "40"},
+		"--devices 5 is not within 10 to 10,000,000": {"--devices", "5"},
+		"--events 40 is not within 50 to 1,000,000,000": {
+			"--devices", "50", "--events", "40",
+		},
 		`--store "pebbel" can't be measured: there are`:         {"--store", "pebbel"},
 		"dynamodb: no AWS region is set":                        {"--store", "dynamodb"},
 		`--loads: there is no "write" here: there are single,`:  {"--loads", "write"},

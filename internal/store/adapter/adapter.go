@@ -1,7 +1,7 @@
 // Package adapter is the contract between the adapters of stores and the program: what an adapter
-// says about itself, which settings it has, how its store is opened, and what can be done to a store
-// that is not open. What an open store can do next to its data is andon.Maintenance. The package
-// must not know an engine.
+// says about itself, which settings it has, how its store is opened, and what can be done to a
+// store that is not open. What an open store can do next to its data is andon.Maintenance. The
+// package must not know an engine.
 package adapter
 
 import (
@@ -143,7 +143,8 @@ type Files interface {
 type NoFiles struct{}
 
 func noFiles(what string) error {
-	return andon.Errorf(andon.Unsupported, "the store has no files of its own that could be %s", what)
+	return andon.Errorf(andon.Unsupported,
+		"the store has no files of its own that could be %s", what)
 }
 
 // Repair is Unsupported.

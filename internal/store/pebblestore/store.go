@@ -15,7 +15,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -360,15 +359,6 @@ func (s *Store) checkFormat() error {
 
 // fixed returns the value of a fixed key, nil when it is not there.
 func (s *Store) fixed(name string) ([]byte, error) { return s.get(layout.FixedKey(name)) }
-
-// fixedJSON decodes the value of a fixed key, if it is there.
-func (s *Store) fixedJSON(name string, into any) error {
-	value, err := s.fixed(name)
-	if err == nil && value != nil {
-		err = json.Unmarshal(value, into)
-	}
-	return err
-}
 
 // get returns a copy of a value, nil when it is not there.
 func (s *Store) get(k layout.Key) ([]byte, error) {

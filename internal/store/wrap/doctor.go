@@ -19,8 +19,8 @@ type Fact struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Facts returns what a store says of itself: what it declares, what its tenants are set to, and what
-// it diagnoses. With an error the facts before it are returned.
+// Facts returns what a store says of itself: what it declares, what its tenants are set to, and
+// what it diagnoses. With an error the facts before it are returned.
 func Facts(ctx context.Context, s andon.Store) ([]Fact, error) {
 	facts := declared(s.Capabilities())
 	tenants, err := s.Tenants(ctx)

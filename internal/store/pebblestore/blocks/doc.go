@@ -22,25 +22,16 @@
 //
 // Flush calls its caller back with the steps, because only the caller knows the log of rows:
 //
-//  1. Freeze, in the ordered section. The caller then waits until all rows before are on the disk.
-//
-// A
-//
-//	block must not be written earlier: a row that a power cut takes must not come back as a
-//
-// block.
+//  1. Freeze, in the ordered section. The caller then waits until all rows before are on the
+//     disk. A block must not be written earlier: a row that a power cut takes must not come back
+//     as a block.
 //  2. Write. Tables are ingested, which syncs them, or go through the engine's log if they are
-//
-// small.
-//
-//	A run is entered in layout.TableRun before its first block, as of the whole day and
-//
-// uncounted,
-//
-//	   and again at the end with its own times and its number of entries.
-//	3. The caller commits a synced batch that says up to which row entries are flushed, and deletes
-//	   rows. The log of the engine is written in order, so what Write left there is on the disk too.
-//	4. End drops the frozen memtable.
+//     small. A run is entered in layout.TableRun before its first block, as of the whole day and
+//     uncounted, and again at the end with its own times and its number of entries.
+//  3. The caller commits a synced batch that says up to which row entries are flushed, and
+//     deletes rows. The log of the engine is written in order, so what Write left there is on
+//     the disk too.
+//  4. End drops the frozen memtable.
 //
 // A crash or an error before 3 leaves all rows, and some blocks whose entries the memtable has as
 // well. The flush is repeated with a sequence that is as high or higher, so its blocks replace

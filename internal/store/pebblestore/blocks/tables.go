@@ -41,6 +41,7 @@ func NewTables(e *Env, name string, p *engine.Pace) Tables {
 // putRow is the place of a row in Tables.bytes.
 type putRow struct{ key, value, end uint32 }
 
+// Names of tables that are being made, and their size.
 const (
 	DefaultTable  = 8 << 20        // bytes of tables that are made at once, about
 	TablePrefix   = "andon.round-" // of tables that are being made

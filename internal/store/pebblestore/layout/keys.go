@@ -75,6 +75,7 @@ const (
 // TenantTables are those whose keys begin with the tenant's number.
 const TenantTables = "BRiypxskvqmawzncjh"
 
+// What follows a text in a key.
 const (
 	EndOfText byte = 0
 	AfterText byte = 1 // in place of EndOfText: after all keys that begin with the text
@@ -133,6 +134,7 @@ func (k Key) Uint(n uint64, bytes int) Key {
 	return k
 }
 
+// Lengths of parts of keys.
 const (
 	inDayBytes    = 5 // a time, from the beginning of its day
 	SequenceBytes = 6 // a sequence, where it is not the key of a row
