@@ -26,7 +26,7 @@ func engineRules() []Rule {
 // the examples of commands. The list of adapters, and what brings engines up, may name all.
 func namedEngines(t *Tree) (found []Problem) {
 	var engines []string
-	for _, r := range planOfStores() {
+	for _, r := range append(planOfStores(), planOfPebble()...) {
 		name, ok := strings.CutSuffix(path.Base(r.dir), "store")
 		if ok && name != "mem" { // its name is a word of every day
 			engines = append(engines, name)

@@ -144,8 +144,8 @@ func (s *Store) beginWrite(
 	return w
 }
 
-// buffers gives the write memory for what it encodes, in one allocation: those of small writes would
-// else grow in steps, which is a part of what a single event takes.
+// buffers gives the write memory for what it encodes, in one allocation: those of small writes
+// would else grow in steps, which is a part of what a single event takes.
 func (w *writing) buffers(devices int) {
 	const parts, least = 6, 160
 	part := max(least, devices*deviceBytes)
