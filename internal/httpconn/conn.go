@@ -16,24 +16,36 @@ type conn struct {
 	server  *Server
 	context context.Context // of its requests
 	remote  string
-	buffer  int  // length of the first read, which is into an empty buffer
-	idle    bool // net/http has served a request, and has begun none since
+	buffer  int // length of the first read, which is into an empty buffer
+	phase   phase
 	handled bool // the handler has been called since the connection was idle
 
 	head            head // of the last request
 	readBy, writeBy time.Time
 }
 
+// phase says what net/http is doing with a connection. net/http reports a connection as idle, sets
+// one deadline, and waits for the first bytes of the next request, unless it has some already. Then
+// it sets another deadline. So what is read between these two deadlines begins a request, and
+// nothing else is known to: it may belong to a request whose beginning net/http had read before.
+type phase int
+
+const (
+	busy    phase = iota
+	idle          // reported as idle
+	between       // between the two deadlines
+)
+
 // Read reads for net/http. Where that waits for the next request, it first serves those that come
 // and are served directly.
 func (c *conn) Read(p []byte) (int, error) {
-	idle := c.idle
-	c.idle = false
+	begins := c.phase == between
+	c.phase = busy
 	if c.buffer == 0 {
 		c.buffer = len(p)
 	}
 	n, err := c.Conn.Read(p)
-	if !idle || len(p) != c.buffer || c.server.direct == nil {
+	if !begins || len(p) != c.buffer || c.server.direct == nil {
 		return n, err
 	}
 	for n > 0 && err == nil {
@@ -122,8 +134,13 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// SetReadDeadline notes what is set.
+// SetReadDeadline notes what is set, and what that says of the phase.
 func (c *conn) SetReadDeadline(t time.Time) error {
+	if c.phase == idle {
+		c.phase = between
+	} else {
+		c.phase = busy
+	}
 	c.readBy = t
 	return c.Conn.SetReadDeadline(t)
 }

@@ -432,6 +432,46 @@ func TestEmptyLineAfterBody(t *testing.T) {
 	}
 }
 
+// TestRequestsThatComeTogether: what follows the first of them in the same packet is net/http's, and
+// so is all that belongs to it, however much that looks like a request.
+func TestRequestsThatComeTogether(t *testing.T) {
+	const first = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
+	const inside = "GET /short/inside HTTP/1.1\r\nHost: a\r\n\r\n"
+	for name, test := range map[string]struct {
+		second, rest string
+		status       int
+		body         string
+	}{
+		"body": {
+			fmt.Sprintf("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", len(inside)),
+			inside, http.StatusOK, fmt.Sprintf("net/http: POST /b %q <nil>", inside),
+		},
+		"head": {
+			"GET /b HTTP/1.1\r\n", inside, http.StatusBadRequest, "400 Bad Request",
+		},
+		"head of the simplest form": {
+			"GET /short/b HTTP/1.1\r\nHost: a\r\n", "\r\n", http.StatusOK,
+			`net/http: GET /short/b "" <nil>`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			newClient, _ := serve(t, handler{who}, &http.Server{})
+			c := newClient()
+			c.send(first + test.second)
+			if _, got, err := c.answer(); err != nil || got != `net/http: GET /a "" <nil>` {
+				t.Fatalf("the first is answered %s, %v", got, err)
+			}
+			if _, err := io.WriteString(c, test.rest); err != nil {
+				t.Fatal(err)
+			}
+			if status, got, err := c.answer(); err != nil || status != test.status ||
+				got != test.body {
+				t.Errorf("got %d %s, %v; want %d %s", status, got, err, test.status, test.body)
+			}
+		})
+	}
+}
+
 // TestDeadlines: a connection is kept as long as requests come, and a client that does not fetch
 // its answer is not waited for.
 func TestDeadlines(t *testing.T) {

@@ -11,8 +11,8 @@
 // of it is parsed here.
 //
 //   - The connection is plain TCP and speaks HTTP/1.1. TLS and HTTP/2 are net/http's.
-//   - net/http has served a request of the connection, has reported it as idle, and has nothing
-//     buffered. So a request begins with the next byte.
+//   - net/http has served a request of the connection, has reported it as idle, and waits for the
+//     next one, of which it has read nothing. So a request begins with the next byte.
 //   - The request came whole by one read, with nothing after it.
 //   - It is a GET without a body, or a POST with one Content-Length. Its head is printable ASCII,
 //     and has no field that changes how the message or the connection is to be understood.
@@ -41,9 +41,10 @@
 // reads all; and then shuts net/http down.
 //
 // The package knows no route, no token and no format. What it rests on inside net/http is little,
-// and is tested: ConnState reports an idle connection before it is read from, and a read into an
-// empty buffer is as long as the first one. If a release of Go changes either, all requests go
-// through net/http again, and every answer stays the same.
+// and is tested: ConnState reports an idle connection, then one deadline is set before the
+// connection is read from and one after it, and a read into an empty buffer is as long as the first
+// one. If a release of Go changes any of these, all requests go through net/http again, and every
+// answer stays the same.
 package httpconn
 
 import (
@@ -89,7 +90,7 @@ func New(s *http.Server, direct Direct, unreadable Unreadable) *Server {
 	s.Handler = http.HandlerFunc(server.serveHTTP)
 	s.ConnState = func(c net.Conn, is http.ConnState) {
 		if own, ok := c.(*conn); ok && is == http.StateIdle {
-			own.idle, own.handled = true, false
+			own.phase, own.handled = idle, false
 		}
 		if state != nil {
 			state(c, is)
