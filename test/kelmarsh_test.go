@@ -44,7 +44,7 @@ func kelmarshByStatus(t *testing.T, s *server, path string) {
 	want := "6 rows replaced what had the same device, time and state (line 14 that of line 13); " +
 		"where these are entries of their own, make the state of more columns, as with " +
 		"--state A,B\n" +
-		"3 states are not in tenant status's set and have severity 16: " +
+		"3 states not in the set of tenant status, kept with severity 16: " +
 		"Informational, Stop, Warning; see andon tenant set --help\n"
 	if diff := cmp.Diff(want, errs); diff != "" {
 		t.Error(diff)
@@ -62,7 +62,7 @@ func kelmarshJoined(t *testing.T, s *server, path string) {
 		out, errs := s.imported(t, 0, path,
 			"--tenant", "joined", "--comments", "--device", "=Kelmarsh 1",
 			"--time", "Timestamp start", "--state", "Status,Code", "--message", "Message")
-		noted := strings.HasPrefix(errs, "26 states are not in tenant joined's set ")
+		noted := strings.HasPrefix(errs, "26 states not in the set of tenant joined, kept ")
 		if !strings.HasPrefix(out, "imported 31, rejected 0 of ") || !noted {
 			t.Errorf("import said %q, %q", out, errs)
 		}

@@ -33,10 +33,13 @@ func TestLongWorkHoldsItsDevice(t *testing.T) {
 				const dear = 1000 // looks into the log
 				w.past.folded.looks = dear
 				calls++
-				if w.holds == nil { // it is overtaken
-					return send("long")
+				sent := make(chan error) // by another goroutine: this one holds locks
+				if w.holds == nil {      // it is overtaken
+					go func() { sent <- send("long") }()
+					return <-sent
 				}
-				if err := send("other"); err != nil {
+				go func() { sent <- send("other") }()
+				if err := <-sent; err != nil {
 					return err
 				}
 				go func() { waits <- send("long") }()
