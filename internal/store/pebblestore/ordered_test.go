@@ -242,7 +242,8 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	must(t, here.writes.Lock(t.Context())) // as a purge
 	ended := make(chan error)
 	for what, write := range writes {
-		if err := write(t.Context(), "other"); err != nil {
+		go func() { ended <- write(t.Context(), "other") }() // this goroutine holds a lock
+		if err := <-ended; err != nil {
 			t.Errorf("%s of another tenant: %v", what, err)
 		}
 		client := &waiting{Context: left, waits: make(chan struct{})}
@@ -267,6 +268,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("a purge that waits for a write: %v", err)
 	}
-	must(t, s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1)))
+	go func() { ended <- s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1)) }()
+	must(t, <-ended)
 	here.writes.RUnlock()
 }
