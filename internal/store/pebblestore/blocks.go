@@ -219,6 +219,10 @@ func ordered(hits []hit, order andon.Order) []hit {
 	return slices.CompactFunc(hits, func(a, b hit) bool { return a.key == b.key })
 }
 
+// pageHits is for how many entries of a device there is memory from the beginning: those of a usual
+// page.
+const pageHits = 101
+
 // hits returns the entries of one device that a query selects, and where they stand. It reads a day
 // at a time, of each only as much as is still wanted. It and the lists within it do without seq.Of,
 // which costs each of them three allocations.
@@ -229,7 +233,7 @@ func (r *eventReader) hits(device andon.DeviceID, q *andon.EventQuery) iter.Seq2
 			return
 		}
 		left := q.Limit
-		head := r.fromHeads(nil, &d, q, left)
+		head := r.fromHeads(make([]hit, 0, min(left, pageHits)), &d, q, left)
 		for day, err := range r.days(&d, q, head) {
 			var hits []hit
 			if err == nil {
@@ -237,7 +241,11 @@ func (r *eventReader) hits(device andon.DeviceID, q *andon.EventQuery) iter.Seq2
 				for n < len(head) && head[n].key.Time.Day() == day {
 					n++
 				}
-				hits, err = r.day(append(r.buffers.hits[:0], head[:n]...), &d, day, q, left)
+				hits = head[:n:n]
+				if n == 0 {
+					hits = slices.Grow(r.buffers.hits[:0], min(left, pageHits))
+				}
+				hits, err = r.day(hits, &d, day, q, left)
 				head, r.buffers.hits = head[n:], hits
 			}
 			if err != nil {
