@@ -432,8 +432,8 @@ func TestEmptyLineAfterBody(t *testing.T) {
 	}
 }
 
-// TestRequestsThatComeTogether: what follows the first of them in the same packet is net/http's, and
-// so is all that belongs to it, however much that looks like a request.
+// TestRequestsThatComeTogether: what follows the first of them in the same packet is net/http's,
+// and so is all that belongs to it, however much that looks like a request.
 func TestRequestsThatComeTogether(t *testing.T) {
 	const first = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
 	const inside = "GET /short/inside HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -167,10 +167,12 @@ func meanwhile(
 				times++
 				states = w.states
 				d.Received = 5
-				if times == 1 {
-					return do()
+				if times > 1 {
+					return nil
 				}
-				return nil
+				done := make(chan error) // by another goroutine: this one holds locks
+				go func() { done <- do() }()
+				return <-done
 			}
 		})
 	return times, states, err
