@@ -13,6 +13,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -372,7 +373,7 @@ func (r *eventReader) fromRun(
 		}
 		if len(hits) >= most {
 			if hits = firstHits(hits, q.Order, most); len(hits) == most {
-				span = upTo(span, hits[most-1].key.Time, q.Order)
+				span = index.Until(span, hits[most-1].key.Time, q.Order)
 			}
 		}
 	}
@@ -437,12 +438,4 @@ func (r *eventReader) texts(rows []eventlog.Entry, hits []hit) error {
 		e.Attributes, rest = andon.JSON(rest[:len(row.Attributes)]), rest[len(row.Attributes):]
 	}
 	return nil
-}
-
-// upTo returns the part of a span that a list in an order has up to a time.
-func upTo(span andon.Span, last andon.Time, order andon.Order) andon.Span {
-	if order == andon.Desc {
-		return span.Since(last)
-	}
-	return span.Until(last)
 }

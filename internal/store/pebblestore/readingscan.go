@@ -13,6 +13,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
@@ -358,7 +359,7 @@ func (p *dayPage) cut() {
 		}
 		if readings == p.most {
 			p.parts = p.parts[:i]
-			p.span = upTo(p.span, p.parts[i-1].Time, p.query.Order)
+			p.span = index.Until(p.span, p.parts[i-1].Time, p.query.Order)
 			return
 		}
 	}

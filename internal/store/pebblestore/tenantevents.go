@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -228,7 +229,7 @@ func (w *window) narrow() (less bool) {
 	}
 	if n == w.most && n > 0 {
 		w.whole = false
-		w.query.Span = upTo(w.query.Span, w.hits[n-1].key.Time, w.query.Order)
+		w.query.Span = index.Until(w.query.Span, w.hits[n-1].key.Time, w.query.Order)
 	}
 	return n < before
 }

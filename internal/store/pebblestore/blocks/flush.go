@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
@@ -160,16 +159,10 @@ func (x *flusher) gather(tenant, device uint32) {
 		return
 	}
 	// Sorting is stable: of two deliveries the newer one comes first, and wins.
-	slices.SortStableFunc(x.entries, compareEntries)
+	slices.SortStableFunc(x.entries, eventlog.CompareEntries)
 	x.entries = slices.CompactFunc(x.entries, func(a, b eventlog.Entry) bool {
 		return a.Time == b.Time && a.State == b.State
 	})
-}
-
-// compareEntries is the order within a block: newest first, and at one instant by name of state.
-func compareEntries(a, b eventlog.Entry) int {
-	return andon.EventKey{Time: b.Time, State: b.State}.
-		Compare(andon.EventKey{Time: a.Time, State: a.State})
 }
 
 // blocksOf writes the blocks of a device and day.

@@ -579,14 +579,14 @@ func (d *joiner) blocks(put func(at layout.BlockSpan, value []byte) error) (agai
 // winners returns the entries, newest first, of each the delivery that wins.
 func (d *joiner) winners() []eventlog.Entry {
 	order := func(a, b delivered) int {
-		return cmp.Or(compareEntries(a.Entry, b.Entry), cmp.Compare(b.sequence, a.sequence))
+		return cmp.Or(eventlog.CompareEntries(a.Entry, b.Entry), cmp.Compare(b.sequence, a.sequence))
 	}
 	if !slices.IsSortedFunc(d.entries, order) {
 		slices.SortFunc(d.entries, order)
 	}
 	d.distinct = d.distinct[:0]
 	for i := range d.entries {
-		if i == 0 || compareEntries(d.entries[i-1].Entry, d.entries[i].Entry) != 0 {
+		if i == 0 || eventlog.CompareEntries(d.entries[i-1].Entry, d.entries[i].Entry) != 0 {
 			d.distinct = append(d.distinct, d.entries[i].Entry)
 		}
 	}

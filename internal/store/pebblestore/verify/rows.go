@@ -105,7 +105,7 @@ func verifyBlock(v *verifier, t *tenant, k, value []byte) error {
 	v.rows["entries in blocks"] += int64(len(entries))
 	v.inRuns[runOf{t.number, day, at.Run}] += uint64(len(entries))
 	oldest := entries[len(entries)-1].Time
-	sorted := slices.IsSortedFunc(entries, compareEntries)
+	sorted := slices.IsSortedFunc(entries, eventlog.CompareEntries)
 	switch {
 	case !sorted:
 		return fmt.Errorf("its entries of device %s are not in their order", v.name(t, number))
@@ -193,12 +193,6 @@ func (v *verifier) begins(prefix layout.Key) (bool, error) {
 	}
 	defer it.Close()
 	return it.First() || it.Error() != nil, nil // damage is reported by itself
-}
-
-// compareEntries is the order within a block: newest first, and at one instant by name of state.
-func compareEntries(a, b eventlog.Entry) int {
-	return andon.EventKey{Time: b.Time, State: b.State}.
-		Compare(andon.EventKey{Time: a.Time, State: a.State})
 }
 
 // name is a device by its number, for people.

@@ -20,3 +20,9 @@ type Entry struct {
 	Message    []byte
 	Attributes []byte
 }
+
+// CompareEntries is the order within a block: newest first, and at one instant by name of state.
+func CompareEntries(a, b Entry) int {
+	return andon.EventKey{Time: b.Time, State: b.State}.
+		Compare(andon.EventKey{Time: a.Time, State: a.State})
+}
