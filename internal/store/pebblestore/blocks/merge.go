@@ -579,7 +579,8 @@ func (d *joiner) blocks(put func(at layout.BlockSpan, value []byte) error) (agai
 // winners returns the entries, newest first, of each the delivery that wins.
 func (d *joiner) winners() []eventlog.Entry {
 	order := func(a, b delivered) int {
-		return cmp.Or(eventlog.CompareEntries(a.Entry, b.Entry), cmp.Compare(b.sequence, a.sequence))
+		return cmp.Or(
+			eventlog.CompareEntries(a.Entry, b.Entry), cmp.Compare(b.sequence, a.sequence))
 	}
 	if !slices.IsSortedFunc(d.entries, order) {
 		slices.SortFunc(d.entries, order)
