@@ -6,41 +6,41 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
-// conn is a connection that serves requests within Read. But for watching, which has its own lock,
-// it is used by one goroutine, that of net/http.
+// conn is a connection that serves requests within Read. It is used by one goroutine, that of
+// net/http, with two exceptions: watching has its own lock; and while a handler works, net/http
+// reads in another goroutine, to see whether the client leaves. Such a read never begins a request,
+// and uses nothing here but the phase and the length of the first read.
 type conn struct {
 	net.Conn
 	server  *Server
 	context context.Context // of its requests
 	remote  string
-	buffer  int // length of the first read, which is into an empty buffer
-	phase   phase
-	handled bool // the handler has been called since the connection was idle
+	buffer  int          // length of the first read, which is into an empty buffer
+	phase   atomic.Int32 // busy, idle or between
+	handled bool         // the handler has been called since the connection was idle
 
 	head            head // of the last request
 	readBy, writeBy time.Time
 }
 
-// phase says what net/http is doing with a connection. net/http reports a connection as idle, sets
-// one deadline, and waits for the first bytes of the next request, unless it has some already. Then
-// it sets another deadline. So what is read between these two deadlines begins a request, and
+// A phase says what net/http is doing with a connection. net/http reports a connection as idle,
+// sets one deadline, and waits for the first bytes of the next request, unless it has some already.
+// Then it sets another deadline. So what is read between these two deadlines begins a request, and
 // nothing else is known to: it may belong to a request whose beginning net/http had read before.
-type phase int
-
 const (
-	busy    phase = iota
-	idle          // reported as idle
-	between       // between the two deadlines
+	busy    = iota
+	idle    // reported as idle
+	between // between the two deadlines
 )
 
 // Read reads for net/http. Where that waits for the next request, it first serves those that come
 // and are served directly.
 func (c *conn) Read(p []byte) (int, error) {
-	begins := c.phase == between
-	c.phase = busy
+	begins := c.phase.Swap(busy) == between
 	if c.buffer == 0 {
 		c.buffer = len(p)
 	}
@@ -136,10 +136,8 @@ func (c *conn) CloseWrite() error {
 
 // SetReadDeadline notes what is set, and what that says of the phase.
 func (c *conn) SetReadDeadline(t time.Time) error {
-	if c.phase == idle {
-		c.phase = between
-	} else {
-		c.phase = busy
+	if !c.phase.CompareAndSwap(idle, between) {
+		c.phase.Store(busy)
 	}
 	c.readBy = t
 	return c.Conn.SetReadDeadline(t)

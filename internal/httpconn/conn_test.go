@@ -472,6 +472,29 @@ func TestRequestsThatComeTogether(t *testing.T) {
 	}
 }
 
+// TestDeadlinesWhileWatched: a handler sets deadlines while net/http reads in another goroutine, to
+// see whether the client leaves. The race detector looks on.
+func TestDeadlinesWhileWatched(t *testing.T) {
+	newClient, _ := serve(t, handler{func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		for range 10 {
+			if err := control.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Error(err)
+			}
+			runtime.Gosched()
+		}
+		who(w, r)
+	}}, &http.Server{})
+	for range 20 {
+		c := newClient()
+		for range 5 {
+			if got := c.get("/long"); got != `net/http: GET /long "" <nil>` {
+				t.Errorf("got %s", got)
+			}
+		}
+	}
+}
+
 // TestDeadlines: a connection is kept as long as requests come, and a client that does not fetch
 // its answer is not waited for.
 func TestDeadlines(t *testing.T) {

@@ -90,7 +90,8 @@ func New(s *http.Server, direct Direct, unreadable Unreadable) *Server {
 	s.Handler = http.HandlerFunc(server.serveHTTP)
 	s.ConnState = func(c net.Conn, is http.ConnState) {
 		if own, ok := c.(*conn); ok && is == http.StateIdle {
-			own.phase, own.handled = idle, false
+			own.phase.Store(idle)
+			own.handled = false
 		}
 		if state != nil {
 			state(c, is)
