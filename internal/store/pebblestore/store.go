@@ -32,6 +32,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/records"
 	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
 
@@ -44,12 +45,11 @@ const engineFormat = pebble.FormatValueSeparation
 
 // The fixed keys.
 const (
-	fixedFormat     = "format"       // formatVersion, 4 bytes
-	fixedTenant     = "next tenant"  // the next tenant's number, 4 bytes
-	fixedVersion    = "last version" // the last that a document was given, 8 bytes
-	fixedCheckpoint = "checkpoint"   // the first row that the checkpoint does not hold, 8 bytes
-	fixedSettled    = "settled"      // the first row whose entries are not in blocks, 8 bytes
-	fixedReadings   = "readings"     // the first generation that is not in blocks, 8 bytes
+	fixedFormat     = "format"      // formatVersion, 4 bytes
+	fixedTenant     = "next tenant" // the next tenant's number, 4 bytes
+	fixedCheckpoint = "checkpoint"  // the first row that the checkpoint does not hold, 8 bytes
+	fixedSettled    = "settled"     // the first row whose entries are not in blocks, 8 bytes
+	fixedReadings   = "readings"    // the first generation that is not in blocks, 8 bytes
 )
 
 const (
@@ -112,8 +112,8 @@ type Store struct {
 	fleets
 	commits
 	logs
-	written   *cuckoo.Written // rows that need not be written again
-	documents documents
+	written *cuckoo.Written // rows that need not be written again
+	records *records.Records
 	background
 }
 
@@ -315,7 +315,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
-	if err := s.loadDocuments(); err != nil {
+	if err := s.records.Open(); err != nil {
 		return err
 	}
 	if err := s.loadTenants(); err != nil {
@@ -362,15 +362,7 @@ func (s *Store) fixed(name string) ([]byte, error) { return s.get(layout.FixedKe
 
 // get returns a copy of a value, nil when it is not there.
 func (s *Store) get(k layout.Key) ([]byte, error) {
-	value, closer, err := s.db.Get(k)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read store: %w", engine.ReadError(err))
-	}
-	defer closer.Close()
-	return append(make([]byte, 0, len(value)), value...), nil
+	return engine.Get(s.db, k)
 }
 
 // Capabilities implements andon.Store.
@@ -445,7 +437,7 @@ func (s *Store) begin() {
 	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
 	s.measure.running.Rank, s.queue.Rank = engine.LockFlushReadings, engine.LockQueue
 	s.measure.turn.Rank = engine.LockReadingRows
-	s.documents.mu.Rank = engine.LockDocuments
+	s.records = records.New(s.db, recordOwners{s})
 }
 
 // openRuns reads which runs there are.

@@ -18,6 +18,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/records"
 	"github.com/andonhq/andon/internal/store/tenants"
 )
 
@@ -170,7 +171,7 @@ func (s *Store) changeTenant(
 	if err != nil || logged == nil {
 		return is, err
 	}
-	if err := s.awaitDisk(logged); err != nil {
+	if err := s.records.Await(logged); err != nil {
 		return andon.Tenant{}, err
 	}
 	s.publishBefore(next)
@@ -216,11 +217,11 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, *engine.B
 	if err != nil {
 		return andon.Tenant{}, nil, err
 	}
-	logged, err := s.logDocument(nil, &document, func(b *engine.Batch) error {
+	logged, err := s.records.Change(&document, func(b *engine.Batch) error {
 		if is.Version == 0 {
 			b.Put(layout.FixedKey(fixedTenant), binary.BigEndian.AppendUint32(nil, t.number+1))
 		}
-		if err := s.putDocument(b, everywhere, &document); err != nil || is.Version == 0 {
+		if err := s.records.Put(b, records.NoTenant, &document); err != nil || is.Version == 0 {
 			return err
 		}
 		change := append([]byte{byte(andon.OfTenant)}, layout.EncodeDocument(&document)...)
@@ -258,7 +259,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 			return err
 		})
 		if err == nil {
-			err = s.awaitDisk(logged)
+			err = s.records.Await(logged)
 		}
 		if err == nil {
 			d.entries.Tenant(t.blocks)
@@ -279,14 +280,14 @@ func (s *Store) deleteTenant(
 	document := andon.Record{
 		Kind: andon.TenantKind, ID: string(id), Version: t.record.Load().Version,
 	}
-	logged, err := s.logDocument(nil, &document, func(b *engine.Batch) error {
+	logged, err := s.records.Change(&document, func(b *engine.Batch) error {
 		for _, table := range []byte(layout.TenantTables) {
 			k := layout.NewKey(table, t.number)
 			if err := b.DeleteRange(k, k.End(), nil); err != nil {
 				return err
 			}
 		}
-		err := s.deleteDocument(b, everywhere, &document)
+		err := s.records.Delete(b, records.NoTenant, &document)
 		t.gone = err == nil // an error behind this one ends the process
 		return err
 	})

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -41,6 +42,19 @@ func RowsBetween(r pebble.Reader, from, to layout.Key, n int) iter.Seq2[[]byte, 
 			panic(unreadable{fmt.Errorf("read store: %w", err)})
 		}
 	}
+}
+
+// Get returns a copy of a value, nil where there is none.
+func Get(r pebble.Reader, k layout.Key) ([]byte, error) {
+	value, closer, err := r.Get(k)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read store: %w", ReadError(err))
+	}
+	defer closer.Close()
+	return append(make([]byte, 0, len(value)), value...), nil
 }
 
 // Days reads on which days devices have rows.

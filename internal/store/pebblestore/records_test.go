@@ -2,20 +2,15 @@ package pebblestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -130,7 +125,7 @@ func TestVersionsAfterACrash(t *testing.T) {
 	if err := memory(t, fs).Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := memory(t, fs) // not the first opening: it goes on behind versions that may have been lost
+	s := memory(t, fs) // not the first opening: it goes on after versions that may have been lost
 	before := fs.CrashClone(vfs.CrashCloneCfg{})
 	lost, err := s.PutRecord(t.Context(), timer("1", 0))
 	if err != nil {
@@ -183,152 +178,6 @@ func TestDueOfADeletedTenant(t *testing.T) {
 		if err != nil || r.ID != "last" || rows() != 1 {
 			t.Errorf("%s is due, %v, with %d rows; want each row removed before the next is read",
 				r.ID, err, rows())
-		}
-	}
-}
-
-// TestDueIsSoughtBesideWrites: no read of the disk that seeks what is due keeps writes waiting.
-// What is put while it seeks is found the next time, though it may be in front of what was found.
-func TestDueIsSoughtBesideWrites(t *testing.T) {
-	const timers = 20_000 // more than one block of a table
-	fs, during := vfs.NewMem(), func() {}
-	s := memory(t, fs)
-	fill(t, s, timers)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = memory(t, errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpFileReadAt && strings.HasSuffix(op.Path, ".sst") {
-			during()
-		}
-		return nil
-	})))
-	defer s.Close()
-	early, late := timer("0", andon.MinTime), timer("0", andon.MinTime+timers/2)
-	// the index of blocks is in memory behind this
-	if _, err := s.get(layout.DueKey(&early)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.db.DeleteRange(layout.DueKey(&early), layout.DueKey(&late),
-		pebble.NoSync); err != nil {
-		t.Fatal(err) // the first block was read; the next must be sought
-	}
-	puts := 0
-	during = func() {
-		if puts++; puts > 1 {
-			return
-		}
-		if !s.documents.mu.TryLock() {
-			t.Error("writes wait while the disk is read")
-			return
-		}
-		s.documents.mu.Unlock()
-		if _, err := s.PutRecord(t.Context(), timer("sooner", andon.MinTime)); err != nil {
-			t.Error(err)
-		}
-	}
-	if due(t, s, andon.MinTime+timers, 1); puts == 0 {
-		t.Fatal("the disk was not read")
-	}
-	if ids := due(t, s, andon.MinTime, 9); len(ids) != 1 || ids[0] != "sooner" {
-		t.Errorf("%v are due, want what was put while another call sought", ids)
-	}
-}
-
-// TestManyTimers: what is due is found without reading what is due later, nor what was due before
-// and was deleted.
-func TestManyTimers(t *testing.T) {
-	const timers, each = 20_000, 100
-	s := memory(t, vfs.NewMem())
-	defer s.Close()
-	fill(t, s, timers)
-	for n := each; n <= timers/2; n += each {
-		it, err := s.firstDue(t.Context(), "timer")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if read := it.Stats().InternalStats.PointCount; read > 3*each {
-			t.Fatalf("%d rows are read to find what is due, behind %d that were", read, n-each)
-		}
-		it.Release()
-		found := 0
-		for r, err := range s.DueRecords(t.Context(), "timer", andon.MinTime+andon.Time(n), 1000) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			found++
-			b := s.newBatch()
-			err = errors.Join(s.deleteDocument(b, 1, &r), b.Commit(pebble.NoSync), b.Close())
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if found != each {
-			t.Fatalf("%d timers are due, not %d", found, each)
-		}
-	}
-}
-
-// BenchmarkDue claims a hundred timers that are due, of as many as there are; ceiling reads and
-// deletes as many documents by their keys. Both without waiting for the disk.
-func BenchmarkDue(b *testing.B) {
-	for _, timers := range []int{10_000, 1_000_000} {
-		for name, claim := range map[string]func(*testing.B, *Store, *engine.Batch, int){
-			"andon": claimDue, "ceiling": claimByKey,
-		} {
-			b.Run(fmt.Sprintf("%s/of_%d", name, timers), func(b *testing.B) {
-				s := benchStore(b)
-				fill(b, s, timers+b.N*dueAtOnce)
-				b.ResetTimer()
-				for n := range b.N {
-					batch := s.newBatch()
-					claim(b, s, batch, n*dueAtOnce)
-					if err := batch.Commit(pebble.NoSync); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
-const dueAtOnce = 100
-
-func claimDue(b *testing.B, s *Store, batch *engine.Batch, from int) {
-	until := andon.MinTime + andon.Time(from+dueAtOnce)
-	for r, err := range s.DueRecords(context.Background(), "timer", until, dueAtOnce) {
-		if err := errors.Join(err, s.deleteDocument(batch, 1, &r)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func claimByKey(b *testing.B, s *Store, batch *engine.Batch, from int) {
-	for i := from; i < from+dueAtOnce; i++ {
-		r := timer(fmt.Sprint(i), andon.MinTime+1+andon.Time(i))
-		k := layout.DocumentKey(1, r.Kind, r.ID)
-		_, err := s.get(k)
-		err = errors.Join(err, batch.Delete(k, nil), batch.Delete(layout.DueKey(&r), nil))
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// fill keeps n timers, one a µs.
-func fill(t testing.TB, s *Store, n int) {
-	t.Helper()
-	b := s.newBatch()
-	for i := range n {
-		r := timer(fmt.Sprint(i), andon.MinTime+1+andon.Time(i))
-		if err := s.putDocument(b, 1, &r); err != nil {
-			t.Fatal(err)
-		}
-		if b.Len() > 1<<20 || i == n-1 {
-			if err := b.Commit(pebble.NoSync); err != nil {
-				t.Fatal(err)
-			}
-			b.Reset()
 		}
 	}
 }
