@@ -157,7 +157,7 @@ func planOfPebble() []layer {
 // planOfStores is the part of the plan that a new store adds to.
 func planOfStores() []layer {
 	return []layer{
-		{dir: "internal/store/shared", pure: true, may: ". internal/current internal/seq " +
+		{dir: "internal/store/shared", pure: true, may: ". internal/seq " +
 			"internal/sleep internal/store/tenants"},
 		{dir: "internal/store/adapter", may: ". internal/config internal/plan"},
 		{dir: "internal/store/tenants", pure: true, may: "."},
@@ -167,14 +167,18 @@ func planOfStores() []layer {
 			"internal/plan " +
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +
 			"internal/store/cassandrastore/cql internal/store/cassandrastore/designs " +
+			"internal/store/cassandrastore/merge " +
 			"internal/store/cassandrastore/provision internal/store/cassandrastore/records " +
 			"internal/store/cassandrastore/rows " +
 			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/cassandrastore/cql", may: ". internal/sleep internal/store/shared"},
 		{dir: "internal/store/cassandrastore/designs", may: ". " +
 			"internal/store/cassandrastore/cql internal/store/shared"},
+		{dir: "internal/store/cassandrastore/merge", pure: true,
+			may: ". internal/current internal/store/shared"},
 		{dir: "internal/store/cassandrastore/rows", may: ". internal/cuckoo internal/seq " +
-			"internal/store/cassandrastore/cql internal/store/shared"},
+			"internal/store/cassandrastore/cql internal/store/cassandrastore/merge " +
+			"internal/store/shared"},
 		{dir: "internal/store/cassandrastore/records", may: ". internal/seq " +
 			"internal/store/cassandrastore/cql internal/store/cassandrastore/rows " +
 			"internal/store/shared"},

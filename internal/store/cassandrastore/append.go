@@ -8,6 +8,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -22,8 +23,8 @@ type appending struct {
 	stamp    int64
 	index    *rows.Index
 	devices  []*deviceAppend
-	log      []cql.Mutation     // the entries and what each device shows
-	unsure   []shared.Partition // to be counted
+	log      []cql.Mutation    // the entries and what each device shows
+	unsure   []merge.Partition // to be counted
 }
 
 // deviceAppend is what an append does to one device.
@@ -35,7 +36,7 @@ type deviceAppend struct {
 	// changed says that the index row of the device's state must be written: the state is new, or
 	// no process is known to have written the row.
 	changed       bool
-	run, incident shared.NewStart
+	run, incident merge.NewStart
 	// escalates says that the newest escalation of the device may change.
 	escalates bool
 }
@@ -213,8 +214,8 @@ const contentRemembered = 512
 
 // remembered returns an entry as views keep it. It is a copy, because the event may be a part of
 // the body of a request.
-func (a *appending) remembered(e *andon.Event) shared.Newest {
-	n := shared.Newest{State: e.State, Time: e.Time}
+func (a *appending) remembered(e *andon.Event) merge.Newest {
+	n := merge.Newest{State: e.State, Time: e.Time}
 	o, m := len(e.Operator), len(e.Operator)+len(e.Message)
 	if m+len(e.Attributes) > contentRemembered {
 		return n
@@ -222,7 +223,7 @@ func (a *appending) remembered(e *andon.Event) shared.Newest {
 	// Not concatenated by +, which copies nothing if all but one are empty.
 	text := strings.Join([]string{string(e.Operator), e.Message, string(e.Attributes)}, "")
 	n.Known = true
-	n.Content = shared.Content{
+	n.Content = merge.Content{
 		Delivery: a.stamp, Operator: andon.PersonID(text[:o]), Message: text[o:m],
 		Attributes: andon.JSON(text[m:]),
 	}
@@ -324,7 +325,7 @@ func (a *appending) shown(d *deviceAppend) {
 		"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? WHERE tenant = ? AND device = ?",
 		int64(a.received), int64(a.received), key, device)
 	for _, e := range d.newest() {
-		if !slices.ContainsFunc(d.is.States, func(l shared.Newest) bool {
+		if !slices.ContainsFunc(d.is.States, func(l merge.Newest) bool {
 			return l.State == e.State && l.Time == e.Time
 		}) {
 			continue
@@ -351,7 +352,7 @@ func (a *appending) writeStarts(ctx context.Context) error {
 	err := shared.Parallel(ctx, len(changed), func(ctx context.Context, i int) error {
 		d := changed[i]
 		device := d.events[0].Device
-		for _, m := range []*shared.NewStart{&d.run, &d.incident} {
+		for _, m := range []*merge.NewStart{&d.run, &d.incident} {
 			if !m.Seek {
 				continue
 			}
@@ -374,7 +375,7 @@ func (a *appending) writeStarts(ctx context.Context) error {
 
 // startsToWrite returns the statements that write the starts that changed.
 func startsToWrite(
-	tenant string, device andon.DeviceID, run, incident shared.NewStart,
+	tenant string, device andon.DeviceID, run, incident merge.NewStart,
 ) (m cql.Mutation) {
 	if run.Write {
 		m = append(m, cql.Do(
@@ -421,9 +422,9 @@ func (a *appending) finish(d *deviceAppend) {
 	if n := d.was.Newest(states); n != nil {
 		former = n.State
 	}
-	a.store.reviews.Add(shared.DueReview{
+	a.store.reviews.Add(merge.DueReview{
 		Tenant: a.tenant.Record.ID, Device: device, Former: former,
 		Due:    a.store.now().Add(a.store.options.Settle),
-		Review: shared.Review{Run: d.is.Run.Base, Incident: d.is.Incident.Base, Gen: gen},
+		Review: merge.Review{Run: d.is.Run.Base, Incident: d.is.Incident.Base, Gen: gen},
 	})
 }

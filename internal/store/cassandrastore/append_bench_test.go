@@ -15,7 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
-	"github.com/andonhq/andon/internal/store/shared"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 )
 
 // appendFleet is how many devices report.
@@ -50,7 +50,7 @@ func BenchmarkAppend(b *testing.B) {
 func (l appendLoad) compare(b *testing.B, design string) {
 	sent := &sent{statements: map[string]int{}}
 	o := newKeyspace(b, design)
-	o.pace, o.Observe = shared.UsualPace(), sent
+	o.pace, o.Observe = merge.UsualPace(), sent
 	s, driver := open(b, o), newBaseline(b, design)
 	for _, w := range []*way{
 		{name: "andon", sent: sent, write: func(ctx context.Context, e []andon.Event) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
@@ -58,8 +59,8 @@ type baselineDevice struct {
 	read   bool
 	newest andon.EventKey
 	normal andon.EventKey // the newest entry of severity 0
-	run    shared.Start
-	open   shared.Start // of the incident
+	run    merge.Start
+	open   merge.Start // of the incident
 }
 
 func (b *baseline) device(id andon.DeviceID) *baselineDevice {
@@ -114,7 +115,7 @@ func (b *baseline) prepare(a *appending, d *baselineDevice, events []andon.Event
 	states, is := a.tenant.Record.States, &view{}
 	former, run, open := d.newest.State, d.run, d.open
 	for i := range events {
-		is.Raise(shared.Newest{State: events[i].State, Time: events[i].Time})
+		is.Raise(merge.Newest{State: events[i].State, Time: events[i].Time})
 		d.take(&events[i], states)
 	}
 	at := &deviceAppend{events: events, is: is, answers: rows.Named(events)}
@@ -126,12 +127,12 @@ func (b *baseline) prepare(a *appending, d *baselineDevice, events []andon.Event
 	}
 	if d.run != run {
 		m = startsToWrite(a.tenant.Key, events[0].Device,
-			shared.NewStart{Start: d.run, Write: true},
-			shared.NewStart{Start: d.open, Write: d.newest.Severity > 0 && d.open != open})
-		b.store.reviews.Add(shared.DueReview{
+			merge.NewStart{Start: d.run, Write: true},
+			merge.NewStart{Start: d.open, Write: d.newest.Severity > 0 && d.open != open})
+		b.store.reviews.Add(merge.DueReview{
 			Tenant: a.tenant.Record.ID, Device: events[0].Device, Former: former,
 			Due:    b.store.now().Add(b.store.options.Settle),
-			Review: shared.Review{Run: d.run.Base, Incident: d.open.Base},
+			Review: merge.Review{Run: d.run.Base, Incident: d.open.Base},
 		})
 	}
 	return m
@@ -142,10 +143,10 @@ func (d *baselineDevice) take(e *andon.Event, states *andon.StateSet) {
 	key := e.Key(states)
 	key.Device = ""
 	if d.run.First == 0 || key.State != d.newest.State {
-		d.run = shared.Start{Base: d.newest, First: key.Time}
+		d.run = merge.Start{Base: d.newest, First: key.Time}
 	}
 	if key.Severity > 0 && (d.open.First == 0 || d.open.Base != d.normal) {
-		d.open = shared.Start{Base: d.normal, First: key.Time}
+		d.open = merge.Start{Base: d.normal, First: key.Time}
 	}
 	if key.Severity == 0 {
 		d.normal = key

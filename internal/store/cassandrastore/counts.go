@@ -7,8 +7,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Counts implements andon.Current. It includes what other processes wrote before the last count of
@@ -82,11 +82,11 @@ func (d *deviceScan) take(ctx context.Context, r scanRow) error {
 			return err
 		}
 		d.tenant, d.device = r.tenant, r.device
-		d.view = view{Latest: shared.Latest{
+		d.view = view{Latest: merge.Latest{
 			Retired: andon.Time(r.retired), Received: andon.Time(r.heard),
 		}}
 	}
-	d.view.take(r.state, r.time, false, shared.Content{})
+	d.view.take(r.state, r.time, false, merge.Content{})
 	return nil
 }
 

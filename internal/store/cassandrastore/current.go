@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
@@ -65,8 +66,8 @@ func (s *Store) device(
 		}
 	}
 	if final := v.Run.Final && (!open || v.Incident.Final); !final && s.quiet(v) {
-		s.reviews.Add(shared.DueReview{
-			Tenant: t.Record.ID, Device: device, Due: s.now(), Review: shared.Review{Quiet: true},
+		s.reviews.Add(merge.DueReview{
+			Tenant: t.Record.ID, Device: device, Due: s.now(), Review: merge.Review{Quiet: true},
 		})
 	}
 	return &d, nil
@@ -131,7 +132,7 @@ func (s *Store) Retire(
 func (s *Store) retired(t *rows.Tenant, device andon.DeviceID, was *view, at andon.Time) {
 	newest := was.NewestKey(t.Record.States)
 	s.counts.Raise(t.Key, was.Generation(t.Gen()), device, newest, at, was.Received)
-	s.reviews.Add(shared.DueReview{
+	s.reviews.Add(merge.DueReview{
 		Tenant: t.Record.ID, Device: device, Due: s.now().Add(s.options.Settle),
 		Former: newest.State,
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 var benchDevices = flag.Int("devices", 10_000, "how many devices BenchmarkDesigns has in one state")
@@ -26,7 +26,7 @@ func BenchmarkDesigns(b *testing.B) {
 	for _, design := range designs.Names() {
 		b.Run(design, func(b *testing.B) {
 			o := newKeyspace(b, design)
-			o.pace = shared.UsualPace()
+			o.pace = merge.UsualPace()
 			s := open(b, o)
 			fillState(b, s, *benchDevices, *benchDevices/5)
 			filter, _ := andon.ParseStateFilter("WARNING2")
@@ -126,15 +126,15 @@ func remember(b *testing.B, s *Store, t *rows.Tenant, devices int, at andon.Time
 		if err != nil {
 			b.Fatal(err)
 		}
-		m := shared.Start{First: at, Final: true}
+		m := merge.Start{First: at, Final: true}
 		slot := slots.Slots[0]
-		slot.View = &view{Latest: shared.Latest{Run: m, Incident: m, States: []shared.Newest{
+		slot.View = &view{Latest: merge.Latest{Run: m, Incident: m, States: []merge.Newest{
 			{State: "WARNING2", Time: at, Known: true},
 		}}}
 		if i%6 == 5 {
-			slot.View.Raise(shared.Newest{State: "NORMAL", Time: at + 1_000_000, Known: true})
+			slot.View.Raise(merge.Newest{State: "NORMAL", Time: at + 1_000_000, Known: true})
 		}
-		slot.Read = s.processes.now()
+		slot.View.read = s.processes.now()
 		slots.Give()
 	}
 }

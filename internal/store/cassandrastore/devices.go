@@ -64,7 +64,7 @@ func (s *Store) views(
 	alone := s.processes.Alone(now)
 	var stale []int
 	for i, slot := range t.Slots {
-		if !slot.Fresh(alone, now, age) {
+		if !slot.View.fresh(alone, now, age) {
 			stale = append(stale, i)
 		}
 	}
@@ -73,7 +73,8 @@ func (s *Store) views(
 		began := s.processes.now()
 		v, err := s.look(ctx, tenant, slot.Key.Device, false)
 		if err == nil {
-			slot.View, slot.Read = v, began
+			v.read = began
+			slot.View = v
 		}
 		return err
 	})
@@ -95,7 +96,7 @@ func (s *Store) shown(ctx context.Context, t *rows.Tenant, device andon.DeviceID
 		return s.look(ctx, t, device, true)
 	}
 	defer giveBack()
-	if slot.Fresh(alone, now, 0) {
+	if slot.View.fresh(alone, now, 0) {
 		v := *slot.View
 		if n := v.Newest(t.Record.States); n == nil || n.Known {
 			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: fromMemory, Rows: 1})
@@ -107,8 +108,9 @@ func (s *Store) shown(ctx context.Context, t *rows.Tenant, device andon.DeviceID
 		return nil, err
 	}
 	own := *v
+	own.read = now
 	if own.ForgetOlder(t.Record.States); own.small() {
-		slot.View, slot.Read = &own, now
+		slot.View = &own
 	}
 	return v, nil
 }

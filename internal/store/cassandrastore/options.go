@@ -6,8 +6,8 @@ import (
 
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Options are what a store is opened with. Now and Hosts must be given; the zero value of the rest
@@ -17,7 +17,7 @@ type Options struct {
 	// Recount is how often the devices of each state are counted again; 10 minutes unless set.
 	Recount time.Duration
 
-	pace shared.Pace // of what processes write for each other; the usual one unless set
+	pace merge.Pace // of what processes write for each other; the usual one unless set
 }
 
 // defaults are what holds where nothing is set.

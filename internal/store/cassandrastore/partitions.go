@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
@@ -11,7 +12,7 @@ import (
 // grow raises the number of shards of a device if the partitions of a day are full. A partition
 // that other processes may have written to is counted later.
 func (a *appending) grow(d *deviceAppend) {
-	device, days := d.events[0].Device, map[uint32]shared.Load{}
+	device, days := d.events[0].Device, map[uint32]merge.Load{}
 	for i := range d.events {
 		e := &d.events[i]
 		l := days[e.Time.Day()]
@@ -31,7 +32,7 @@ func (a *appending) grow(d *deviceAppend) {
 
 // countRows counts the rows of partitions that other processes may have written to. All shards of a
 // number fill alike, so one of them is counted. A count that fails is repeated by a later append.
-func (s *Store) countRows(ctx context.Context, unsure []shared.Partition) {
+func (s *Store) countRows(ctx context.Context, unsure []merge.Partition) {
 	ask := cql.Ask("SELECT COUNT(*) FROM events_by_device "+
 		"WHERE tenant = ? AND device = ? AND day = ? AND shard = ?", 4)
 	err := shared.Parallel(ctx, len(unsure), func(ctx context.Context, i int) error {

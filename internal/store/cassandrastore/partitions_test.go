@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/shared"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 )
 
 // TestSerialHotDevice: a device that two processes write to, one of which is started again and
@@ -15,7 +15,7 @@ func TestSerialHotDevice(t *testing.T) {
 	const limit, each, requests = 500, 50, 60
 	start := func() *Store {
 		s := begin(t, o)
-		s.fullness = shared.NewFullness(limit)
+		s.fullness = merge.NewFullness(limit)
 		return s
 	}
 	one, two := start(), start()

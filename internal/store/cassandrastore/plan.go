@@ -7,8 +7,8 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // The limits of a partition, as the reference has them.
@@ -76,7 +76,7 @@ func planCluster(
 			{Table: "directory", Per: plan.PerDeviceDay, Requests: float64(s.States)},
 		}, designWrites(name, d, p)...),
 		Partitions: []plan.Partition{
-			{Table: "events_by_device", Rows: 1, Hours: 24, Most: shared.PartitionUnits,
+			{Table: "events_by_device", Rows: 1, Hours: 24, Most: merge.PartitionUnits,
 				Bytes: len(rows.PackEntry(1, e)) + len(e.State) + 16 + rowOverhead},
 			{Table: "hints_by_operator", Sharing: plan.ByOperator, Rows: 1,
 				Bytes: len(e.Device) + rowOverhead},

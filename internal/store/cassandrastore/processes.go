@@ -9,15 +9,15 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
-	"github.com/andonhq/andon/internal/store/shared"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 )
 
 // attendance keeps up the membership of a process that writes. A process that only reads does not
 // matter to the others.
 type attendance struct {
-	*shared.Membership
-	pace   shared.Pace
-	clock  *shared.Clock
+	*merge.Membership
+	pace   merge.Pace
+	clock  *merge.Clock
 	db     *cql.Session
 	stamp  func() int64
 	failed atomic.Pointer[error] // why the last beat or look was not answered
@@ -31,12 +31,12 @@ type attendance struct {
 
 func (s *Store) newAttendance() *attendance {
 	p := s.options.pace
-	if p == (shared.Pace{}) {
-		p = shared.UsualPace()
+	if p == (merge.Pace{}) {
+		p = merge.UsualPace()
 	}
 	return &attendance{
-		Membership: shared.NewMembership(rand.Text(), p), pace: p,
-		clock: shared.NewClock(time.Now()), db: s.db,
+		Membership: merge.NewMembership(rand.Text(), p), pace: p,
+		clock: merge.NewClock(time.Now()), db: s.db,
 		stamp: s.stamp, met: make(chan struct{}, 1), bound: s.boundToOthers,
 	}
 }
@@ -51,7 +51,7 @@ func (s *Store) boundToOthers(ctx context.Context) (bool, error) {
 
 // now returns the time on the clock of this process. After a jump of the clock it forgets what it
 // knew of the others.
-func (a *attendance) now() shared.Moment {
+func (a *attendance) now() merge.Moment {
 	now, jumped := a.clock.At(time.Now())
 	if jumped {
 		a.Lapse()
@@ -90,7 +90,7 @@ func (s *Store) mayWrite(ctx context.Context) error {
 // inTime is called before a write is acknowledged. It is an error if the write took so long that
 // other processes may have concluded something from not seeing it, or assume that this process has
 // ended.
-func (s *Store) inTime(began shared.Moment, within time.Duration) error {
+func (s *Store) inTime(began merge.Moment, within time.Duration) error {
 	now := s.processes.now()
 	ok, _ := s.processes.MayWrite(now)
 	if (ok || s.processes.loose.Load()) && now <= began.Add(within) {
@@ -147,9 +147,9 @@ func (a *attendance) meet(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	a.Kept(row, began, a.now())
-	var rows []shared.MemberRow
+	var rows []merge.MemberRow
 	began = a.now()
-	var r shared.MemberRow
+	var r merge.MemberRow
 	err = a.db.EachAt(ctx, cql.Quorum, lookRows, nil,
 		[]any{&r.ID, &r.Beat, &r.Trust, &r.Version}, func() { rows = append(rows, r) })
 	if err != nil {

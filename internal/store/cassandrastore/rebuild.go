@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -183,7 +184,7 @@ func (s *Store) repair(ctx context.Context, t *rows.Tenant, device andon.DeviceI
 		if err := s.raiseFromLog(ctx, t, device, v); err != nil {
 			return err
 		}
-		_, _, err := s.putRight(ctx, t, device, v, &shared.Review{Quiet: s.quiet(v)})
+		_, _, err := s.putRight(ctx, t, device, v, &merge.Review{Quiet: s.quiet(v)})
 		return err
 	})
 }
@@ -210,8 +211,8 @@ func (s *Store) withDevice(
 
 // putRight writes the index rows and the starts of a device again, by what it shows.
 func (s *Store) putRight(
-	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *shared.Review,
-) (run, incident shared.NewStart, err error) {
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *merge.Review,
+) (run, incident merge.NewStart, err error) {
 	states := t.Record.States
 	if v.Newest(states) == nil {
 		return run, incident, nil // it only has readings, or assignments
@@ -254,7 +255,7 @@ func (s *Store) raiseFromLog(
 			store: s, tenant: t, stamp: s.stamp(), received: min(e.Time, s.options.Now()),
 		}
 		d := &deviceAppend{events: []andon.Event{e.Event}, is: v}
-		v.Raise(shared.Newest{State: e.State, Time: e.Time})
+		v.Raise(merge.Newest{State: e.State, Time: e.Time})
 		a.shown(d)
 		return s.db.Write(ctx, a.log...)
 	}

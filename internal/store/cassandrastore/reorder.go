@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
@@ -146,13 +147,13 @@ func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.
 			return err
 		}
 		alone := s.processes.Alone(s.processes.now()) != 0
-		run, incident, err := s.putRight(ctx, t, device, v, &shared.Review{
+		run, incident, err := s.putRight(ctx, t, device, v, &merge.Review{
 			Quiet: alone || s.quiet(v),
 		})
 		if run.First != 0 && !run.Final {
-			s.reviews.Add(shared.DueReview{
+			s.reviews.Add(merge.DueReview{
 				Tenant: t.Record.ID, Device: device, Due: s.now().Add(s.options.Settle),
-				Review: shared.Review{Run: run.Base, Incident: incident.Base, Gen: run.Gen},
+				Review: merge.Review{Run: run.Base, Incident: incident.Base, Gen: run.Gen},
 			})
 		}
 		return err

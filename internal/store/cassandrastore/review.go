@@ -7,6 +7,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
@@ -14,7 +15,7 @@ import (
 // reviewsAtOnce is how many devices are reviewed concurrently.
 const reviewsAtOnce = 256
 
-// review reviews devices when they are due (see shared.Reviews).
+// review reviews devices when they are due (see merge.Reviews).
 func (s *Store) review(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -36,9 +37,9 @@ func (s *Store) review(ctx context.Context) {
 	}
 }
 
-func (s *Store) dueReviews() []shared.DueReview { return s.reviews.Due(s.now(), reviewsAtOnce) }
+func (s *Store) dueReviews() []merge.DueReview { return s.reviews.Due(s.now(), reviewsAtOnce) }
 
-func (s *Store) reviewOrRetry(ctx context.Context, at shared.DueReview) {
+func (s *Store) reviewOrRetry(ctx context.Context, at merge.DueReview) {
 	err := s.reviewDevice(ctx, at)
 	if err == nil || andon.KindOf(err) == andon.NotFound || ctx.Err() != nil {
 		return
@@ -49,7 +50,7 @@ func (s *Store) reviewOrRetry(ctx context.Context, at shared.DueReview) {
 }
 
 // reviewDevice reads a device again, and corrects its index rows and its starts.
-func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
+func (s *Store) reviewDevice(ctx context.Context, at merge.DueReview) error {
 	t, err := s.tenant(ctx, at.Tenant)
 	if err != nil {
 		return err
@@ -103,7 +104,8 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	if m := startsToWrite(t.Key, at.Device, run, incident); len(m) > 0 {
 		err = s.db.Write(ctx, m)
 	}
-	slots.Slots[0].View, slots.Slots[0].Read = v, began
+	v.read = began
+	slots.Slots[0].View = v
 	return err
 }
 
@@ -132,8 +134,8 @@ func placeOf(t *rows.Tenant, device andon.DeviceID, v *view) designs.Place {
 // resolve computes where the run and the incident of a device begin, and puts that into its view.
 // It returns what is to be written; nothing for a reader, which passes no review.
 func (s *Store) resolve(
-	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *shared.Review,
-) (run, incident shared.NewStart, err error) {
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *merge.Review,
+) (run, incident merge.NewStart, err error) {
 	return v.Resolve(t.Gen(), t.Record.States, review,
 		func(base andon.EventKey) (andon.Time, error) { return s.rows.First(ctx, t, device, base) })
 }

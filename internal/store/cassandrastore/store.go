@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/cassandrastore/records"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
@@ -37,12 +38,12 @@ type Store struct {
 	tenants       *tenants
 	devices       *shared.Devices[view] // what appends last saw of their devices
 	written       *cuckoo.Written       // index rows that need not be written again
-	fullness      *shared.Fullness      // of the partitions that most is written to
+	fullness      *merge.Fullness       // of the partitions that most is written to
 	counts        *shared.Counts
-	reviews       *shared.Reviews
+	reviews       *merge.Reviews
 	over          chan struct{} // an incarnation of a tenant is over
 	reordered     chan struct{} // severities were changed
-	listedDevices shared.Listed // of the last list of scattered devices
+	listedDevices merge.Listed  // of the last list of scattered devices
 
 	processes *attendance // what is known of other processes
 
@@ -95,9 +96,9 @@ func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 		options: o, db: db, rows: rows.Reader{DB: db},
 		tenants: newTenants(), devices: shared.NewDevices[view](),
 		written:  cuckoo.NewWritten(rows.WrittenRows),
-		fullness: shared.NewFullness(shared.PartitionUnits),
+		fullness: merge.NewFullness(merge.PartitionUnits),
 		counts:   shared.NewCounts(),
-		reviews:  shared.NewReviews(), over: make(chan struct{}, 1),
+		reviews:  merge.NewReviews(), over: make(chan struct{}, 1),
 		reordered: make(chan struct{}, 1),
 	}
 	s.working.Store(w)

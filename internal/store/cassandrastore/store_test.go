@@ -17,8 +17,8 @@ import (
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
-	"github.com/andonhq/andon/internal/store/shared"
 	"github.com/andonhq/andon/storecheck"
 	"github.com/andonhq/andon/storetest"
 )
@@ -180,13 +180,13 @@ func on(n *enginetest.Node, design string) Options {
 }
 
 // quickPace lets no one wait for long, and beats no faster: many stores are open at once.
-var quickPace = shared.Pace{
+var quickPace = merge.Pace{
 	Beat: 500 * time.Millisecond, TrustFor: 1500 * time.Millisecond,
 	MemberFor: time.Minute, GoneAfter: 90 * time.Second, // machines that test may be slow
 }
 
 // neverAlone lets a store ask the cluster each time, as one of several processes does.
-var neverAlone = shared.Pace{
+var neverAlone = merge.Pace{
 	Beat: time.Second, TrustFor: 1, MemberFor: 15 * time.Second, GoneAfter: 30 * time.Second,
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
@@ -122,4 +123,22 @@ func TestRequestHasOneTimeout(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 	})
+}
+
+// TestFresh: a view is used while no other process can have written, or while it is young.
+func TestFresh(t *testing.T) {
+	known := &view{read: 100}
+	for _, c := range []struct {
+		view       *view
+		alone, now merge.Moment
+		fresh      bool
+	}{
+		{nil, 50, 100, false}, {known, 0, 110, false}, {known, 101, 110, false},
+		{known, 100, 1000, true}, {known, 0, 109, true},
+	} {
+		if got := c.view.fresh(c.alone, c.now, 10); got != c.fresh {
+			t.Errorf("alone since %d, at %d, known %v: fresh %v", c.alone, c.now, c.view != nil,
+				got)
+		}
+	}
 }

@@ -6,22 +6,24 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // view is the partition of one device in latest_by_device: the truth about what it shows now. The
 // zero value is a device that has no rows.
 type view struct {
-	shared.Latest
+	merge.Latest
 	// escalated is the newest time of an entry that was ever escalated; 0 if none was.
 	escalated  andon.Time
 	escalation rows.NewestEscalation
 	shards     int // partitions a day; 0 is 1
 
-	withdrew time.Time       // when an entry was withdrawn last
-	hidden   []shared.Newest // of a state, withdrawn: what is older may have lost to it
-	restored []shared.Newest // that were found in the log for those
+	read merge.Moment // when it was asked for; what this process wrote since is in it
+
+	withdrew time.Time      // when an entry was withdrawn last
+	hidden   []merge.Newest // of a state, withdrawn: what is older may have lost to it
+	restored []merge.Newest // that were found in the log for those
 }
 
 const (
@@ -59,13 +61,13 @@ func (s *Store) lookOnly(
 	q := cql.Ask(text+fromLatest, 2)
 	err := s.db.Each(ctx, q, []any{tenant, string(device)}, into, func() {
 		r.fill(v)
-		v.take(r.state, r.time, content, shared.Content(e))
+		v.take(r.state, r.time, content, merge.Content(e))
 	})
 	return v, err
 }
 
 // take adds a row to the view. The rows of withdrawn entries come first, by time.
-func (v *view) take(name string, at int64, known bool, content shared.Content) {
+func (v *view) take(name string, at int64, known bool, content merge.Content) {
 	state := andon.State(name)
 	if w, ok := rows.WithdrawnIn(name); ok {
 		v.Withdrawn, state = append(v.Withdrawn, w), w.State
@@ -73,7 +75,7 @@ func (v *view) take(name string, at int64, known bool, content shared.Content) {
 	if at == 0 {
 		return
 	}
-	n := shared.Newest{State: state, Time: andon.Time(at), Known: known, Content: content}
+	n := merge.Newest{State: state, Time: andon.Time(at), Known: known, Content: content}
 	if v.IsWithdrawn(n.State, n.Time) {
 		v.hidden = append(v.hidden, n)
 	} else {
@@ -111,6 +113,12 @@ func (r *viewRow) fill(v *view) {
 	}
 	v.Run, _ = rows.UnpackStart(r.run, r.runStamp)
 	v.Incident, _ = rows.UnpackStart(r.incident, r.incidents)
+}
+
+// fresh reports whether a view may be used without reading again: no other process can have written
+// since alone (0: any may have), or it is younger than age. A nil view is not.
+func (v *view) fresh(alone, now merge.Moment, age time.Duration) bool {
+	return v != nil && ((alone != 0 && v.read >= alone) || now < v.read.Add(age))
 }
 
 // clone returns a copy that may be changed while others read v.

@@ -7,6 +7,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
@@ -71,15 +72,15 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 	}
 	states, gen := t.Record.States, v.Generation(t.Gen())
 	alone := s.processes.Alone(s.processes.now()) != 0
-	run, incident, err := s.putRight(ctx, t, w.Device, v, &shared.Review{Quiet: alone})
+	run, incident, err := s.putRight(ctx, t, w.Device, v, &merge.Review{Quiet: alone})
 	if err != nil {
 		return err
 	}
 	s.listedDevices.Add(t.Key, w.Device)
 	s.counts.Raise(t.Key, gen, w.Device, v.NewestKey(states), v.Retired, v.Received)
-	again := shared.DueReview{
+	again := merge.DueReview{
 		Tenant: t.Record.ID, Device: w.Device, Due: s.now().Add(s.options.Settle), Withdrawn: true,
-		Review: shared.Review{Run: run.Base, Incident: incident.Base, Gen: gen},
+		Review: merge.Review{Run: run.Base, Incident: incident.Base, Gen: gen},
 	}
 	if n := was.Newest(states); n != nil {
 		again.Former = n.State
@@ -154,13 +155,13 @@ func (s *Store) expired(at andon.Time) bool {
 // recalled returns the first entry of the run, which is known, if it has a state: it takes the
 // place of a log that has expired. A run of another state would have left a row, unless that was
 // withdrawn, too.
-func (v *view) recalled(state andon.State, states *andon.StateSet) *shared.Newest {
-	another := func(n shared.Newest) bool { return n.State != state }
+func (v *view) recalled(state andon.State, states *andon.StateSet) *merge.Newest {
+	another := func(n merge.Newest) bool { return n.State != state }
 	if slices.ContainsFunc(v.hidden, another) || v.IsWithdrawn(state, v.Run.First) {
 		return nil
 	}
 	run := v.Latest
-	run.States = append([]shared.Newest{{State: state, Time: v.Run.First}}, v.States...)
+	run.States = append([]merge.Newest{{State: state, Time: v.Run.First}}, v.States...)
 	base := run.RunBase(states)
 	if n := run.Newest(states); n.State != state || n.Time != v.Run.First ||
 		v.Run.Base.Time != base.Time || v.Run.Base.State != base.State {
@@ -193,10 +194,10 @@ func (s *Store) formerRows(t *rows.Tenant, device andon.DeviceID, v *view) (inde
 	}
 	const most = 4 // withdrawals may follow each other
 	for n := 1; n <= most; n++ {
-		gen, ok := v.Generation(t.Gen()).Before(n)
-		if !ok {
+		if n > len(v.Withdrawn) {
 			break
 		}
+		gen := v.Generation(t.Gen()).AfterWithdrawals(-n)
 		p := designs.Place{Tenant: t.Key, Device: string(device), At: andon.MaxTime, Gen: gen}
 		for _, d := range s.working.Load().Writes {
 			index = append(index, d.Retire(p, states)...)

@@ -29,6 +29,21 @@ type Counts struct {
 	read    int           // devices of the scan under way
 }
 
+// Generation orders what is known of a device before its times do: after an entry was withdrawn, or
+// severities were changed, what was concluded before may be wrong. Its low 32 bits count the
+// changes of the tenant's severities, the bits above them the withdrawals of entries of the device.
+type Generation int64
+
+const oneWithdrawal Generation = 1 << 32
+
+// OfDevice returns the generation without the changes of severities.
+func (g Generation) OfDevice() Generation { return g &^ (oneWithdrawal - 1) }
+
+// AfterWithdrawals returns the generation after n withdrawals more, or fewer if n is negative.
+func (g Generation) AfterWithdrawals(n int) Generation {
+	return g + Generation(n)*oneWithdrawal
+}
+
 // tally is the histogram of one tenant.
 type tally struct {
 	devices map[uint64]counted // by a hash of the device

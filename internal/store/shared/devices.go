@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -40,8 +39,7 @@ type Slot[View any] struct {
 
 	// The rest is guarded by lock.
 
-	View *View  // nil: not known
-	Read Moment // when View was asked for; what this process wrote since is in it
+	View *View // nil: not known
 }
 
 // slotsPerPart is how many slots a part keeps beyond those that are taken.
@@ -166,10 +164,4 @@ func (t *Taken[View]) Forget() {
 	for _, s := range t.Slots {
 		s.View = nil
 	}
-}
-
-// Fresh reports whether View may be used without reading again: no other process can have written
-// since alone (0: any may have), or View is younger than age.
-func (s *Slot[View]) Fresh(alone, now Moment, age time.Duration) bool {
-	return s.View != nil && ((alone != 0 && s.Read >= alone) || now < s.Read.Add(age))
 }

@@ -59,7 +59,7 @@ func TestDevicesWait(t *testing.T) {
 		}
 	}
 	view := 7
-	held.Slots[0].View, held.Slots[0].Read = &view, 100
+	held.Slots[0].View = &view
 	held.Give()
 	for _, id := range []andon.DeviceID{"a", "b"} {
 		s, giveBack := d.Borrow(DeviceKey{"t", id})
@@ -70,25 +70,6 @@ func TestDevicesWait(t *testing.T) {
 			t.Errorf("the view of %s is known: %v", id, known)
 		}
 		giveBack()
-	}
-}
-
-// TestStands: a view stands while no other process can have written, or while it is young.
-func TestStands(t *testing.T) {
-	view := 7
-	for _, c := range []struct {
-		view       *int
-		alone, now Moment
-		stands     bool
-	}{
-		{nil, 50, 100, false}, {&view, 0, 110, false}, {&view, 101, 110, false},
-		{&view, 100, 1000, true}, {&view, 0, 109, true},
-	} {
-		s := Slot[int]{View: c.view, Read: 100}
-		if got := s.Fresh(c.alone, c.now, 10); got != c.stands {
-			t.Errorf("alone since %d, at %d, known %v: stands %v", c.alone, c.now, c.view != nil,
-				got)
-		}
 	}
 }
 

@@ -1,8 +1,6 @@
 // Package shared has what the stores on DynamoDB and on Cassandra do alike: both are databases to
 // which several processes write at once, without locks or transactions between them.
 //
-// Used by both:
-//
 //	divide.go                  the events of a request, by part and by device
 //	devices.go, joins.go       what a process last saw of a device, the lock by which its writes
 //	                           take turns, and requests for one device that are written together
@@ -11,16 +9,8 @@
 //	counts.go                  devices in each state, kept in memory and scanned periodically
 //	documents.go, tenancy.go   records as versioned documents; tenants, which are records
 //	admission.go               which states a tenant may have
-//	shards.go, clock.go        hashes that are part of stored keys, rising times
+//	shards.go, stamps.go       hashes that are part of stored keys, rising times
 //	feed.go, tenantevents.go   what neither can serve
-//
-// Used on Cassandra, where what a device shows merges from parts in any order:
-//
-//	latest.go, start.go        the parts, and where the run and the incident begin
-//	reviews.go                 devices that are read again once everything under way has landed
-//	membership.go              the other processes that write
-//	fullness.go                when a device needs more partitions for a day
-//	listed.go                  lists for which all devices must be read
 //
 // Its input is what the database answered, or a function that asks it. It must not know a database,
 // its keys or its statements, and does no I/O itself.

@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -264,7 +265,7 @@ func withdrawalOf(device andon.DeviceID, rows []eventRow) (w *andon.Withdrawal) 
 // Newest returns the newest entry of a state in the log; nil where there is none.
 func (s Reader) Newest(
 	ctx context.Context, t *Tenant, device andon.DeviceID, state andon.State, span andon.Span,
-) (*shared.Newest, error) {
+) (*merge.Newest, error) {
 	only, err := andon.ParseStateFilter(string(state))
 	if err != nil {
 		return nil, err
@@ -275,7 +276,7 @@ func (s Reader) Newest(
 			return nil, err
 		}
 		content, err := s.Content(ctx, t, device, e.Time, state)
-		return &shared.Newest{State: state, Time: e.Time, Known: true, Content: content}, err
+		return &merge.Newest{State: state, Time: e.Time, Known: true, Content: content}, err
 	}
 	return nil, nil
 }
@@ -284,11 +285,11 @@ func (s Reader) Newest(
 // has expired.
 func (s Reader) Content(
 	ctx context.Context, t *Tenant, device andon.DeviceID, at andon.Time, state andon.State,
-) (last shared.Content, err error) {
+) (last merge.Content, err error) {
 	rows, err := s.entryRows(ctx, t, device, at, state)
 	for i := range rows {
 		if r := &rows[i]; r.at == 0 && r.Delivery > last.Delivery {
-			last = shared.Content(r.EntryValue)
+			last = merge.Content(r.EntryValue)
 		}
 	}
 	return last, err

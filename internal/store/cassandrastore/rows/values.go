@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -22,7 +23,7 @@ import (
 //
 // The delivery, µs on the writer's clock, comes first: of two deliveries of one entry the later
 // one has the greater bytes.
-type EntryValue shared.Content
+type EntryValue merge.Content
 
 // PackEntry encodes the content of an entry.
 func PackEntry(stamp int64, e *andon.Event) cql.Packed {
@@ -108,7 +109,7 @@ func WithdrawnIn(row string) (w andon.EntryRef, ok bool) {
 // base that of the earliest entry, and of one entry the final one, in whatever order they are
 // written. From the second generation on the time of the base comes first, in 8 bytes, and the
 // write timestamp is that of the generation, which is above all times: so a later generation wins.
-func PackStart(m shared.Start) []byte {
+func PackStart(m merge.Start) []byte {
 	var b []byte
 	if m.Gen > 0 {
 		b = binary.BigEndian.AppendUint64(b, uint64(m.Base.Time))
@@ -123,7 +124,7 @@ func PackStart(m shared.Start) []byte {
 }
 
 // StartStamp is the write timestamp of a start.
-func StartStamp(m shared.Start) int64 {
+func StartStamp(m merge.Start) int64 {
 	if m.Gen > 0 {
 		return AboveTimes + int64(m.Gen)
 	}
@@ -134,7 +135,7 @@ func StartStamp(m shared.Start) int64 {
 const AboveTimes = 1 << 61
 
 // UnpackStart decodes a start. The time of the base is the write timestamp of the value.
-func UnpackStart(b []byte, stamp int64) (shared.Start, bool) {
+func UnpackStart(b []byte, stamp int64) (merge.Start, bool) {
 	gen := shared.Generation(0)
 	if stamp > AboveTimes && len(b) >= 8 {
 		gen = shared.Generation(stamp - AboveTimes)
@@ -143,9 +144,9 @@ func UnpackStart(b []byte, stamp int64) (shared.Start, bool) {
 	}
 	end := bytes.IndexByte(b[min(1, len(b)):], 0) + 1
 	if end < 1 || len(b) != end+1+8+1 {
-		return shared.Start{}, false
+		return merge.Start{}, false
 	}
-	m := shared.Start{
+	m := merge.Start{
 		Gen:   gen,
 		First: andon.Time(math.MaxInt64 - binary.BigEndian.Uint64(b[end+1:])),
 		Final: b[len(b)-1] == 1,

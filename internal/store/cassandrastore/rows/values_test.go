@@ -8,12 +8,13 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // drawStart draws starts that are often of one base, or of bases at one instant.
-func drawStart(r *rand.Rand) shared.Start {
-	m := shared.Start{
+func drawStart(r *rand.Rand) merge.Start {
+	m := merge.Start{
 		Gen: shared.Generation(r.IntN(3)) << (20 * r.IntN(2)),
 		Base: andon.EventKey{
 			Time:     andon.MinTime + andon.Time(r.IntN(3)),
@@ -26,7 +27,7 @@ func drawStart(r *rand.Rand) shared.Start {
 	case 0:
 		m.Base = andon.EventKey{}
 	case 1:
-		m.Base.Severity, m.Base.State = shared.Retirement, ""
+		m.Base.Severity, m.Base.State = merge.Retirement, ""
 	}
 	m.First = m.Base.Time + 1 + andon.Time(r.IntN(3))
 	return m
@@ -35,7 +36,7 @@ func drawStart(r *rand.Rand) shared.Start {
 // wins reports whether a is the start that wins of two: that of the later generation, of
 // one generation that of the later base, of one base
 // that of the earlier entry, and of one entry the final one.
-func wins(m, o shared.Start) bool {
+func wins(m, o merge.Start) bool {
 	switch c := m.Base.Compare(o.Base); {
 	case m.Gen != o.Gen:
 		return m.Gen > o.Gen
@@ -81,7 +82,7 @@ func TestRandomStartsMerge(t *testing.T) {
 
 // TestDamagedStarts: what no start is, is none, and no one panics.
 func TestDamagedStarts(t *testing.T) {
-	whole := PackStart(shared.Start{Base: andon.EventKey{Time: 7, State: "W"}, First: 9})
+	whole := PackStart(merge.Start{Base: andon.EventKey{Time: 7, State: "W"}, First: 9})
 	for n := range whole {
 		if m, ok := UnpackStart(whole[:n], 7); ok {
 			t.Errorf("the first %d of %d bytes are read as %+v", n, len(whole), m)

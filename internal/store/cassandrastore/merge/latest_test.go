@@ -1,4 +1,4 @@
-package shared
+package merge
 
 import (
 	"math/rand/v2"

@@ -1,6 +1,9 @@
-package shared
+package merge
 
-import "github.com/andonhq/andon"
+import (
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
 
 // Start says where the present run or incident of a device begins: at the first entry after Base.
 // Base is the newest entry of another state, or of severity 0; there may be none, and a retirement
@@ -9,46 +12,29 @@ import "github.com/andonhq/andon"
 // Of two, the one of the later generation wins; of one generation the one with the later Base; of
 // one Base the one with the earlier First; of one First the final one.
 type Start struct {
-	Gen   Generation
+	Gen   shared.Generation
 	Base  andon.EventKey // without Device; the zero value is before everything
 	First andon.Time     // of the first entry after Base
 	Final bool           // First was looked up after everything that was under way had landed
 }
 
-// Generation counts what makes a start that was written before wrong: in its low 32 bits the
-// changes of the tenant's severities, after which the entries have another order; above them the
-// withdrawals of entries of the device, after which a base may be an older one.
-type Generation int64
-
-const oneWithdrawal Generation = 1 << 32
-
-// OfDevice returns the generation without the changes of severities.
-func (g Generation) OfDevice() Generation { return g &^ (oneWithdrawal - 1) }
-
-// Before returns the generation that the device had so many withdrawals ago; ok is false where
-// there were fewer.
-func (g Generation) Before(withdrawals int) (earlier Generation, ok bool) {
-	earlier = g - Generation(withdrawals)*oneWithdrawal
-	return earlier, earlier >= 0
-}
-
 // Generation returns that of the device, from that of the severities.
-func (l *Latest) Generation(severities Generation) Generation {
-	return severities + Generation(len(l.Withdrawn))*oneWithdrawal
+func (l *Latest) Generation(severities shared.Generation) shared.Generation {
+	return severities.AfterWithdrawals(len(l.Withdrawn))
 }
 
 // Retirement is the severity of a Base that is a retirement: after all entries of its instant.
 const Retirement = 255
 
 // Begins reports whether the start has a generation and a base.
-func (s Start) Begins(gen Generation, base andon.EventKey) bool {
+func (s Start) Begins(gen shared.Generation, base andon.EventKey) bool {
 	return s.First != 0 && s.Gen == gen && s.Base == base
 }
 
 // recalls returns what is known of the first entry after a base, also by a start of an earlier
 // generation for the same base; 0 where that is nothing. What is of the base's own instant may have
 // come before it then, and what was first may have been withdrawn since.
-func (l *Latest) recalls(s Start, gen Generation, base andon.EventKey) andon.Time {
+func (l *Latest) recalls(s Start, gen shared.Generation, base andon.EventKey) andon.Time {
 	same := s.Base.Time == base.Time && s.Base.State == base.State && s.First > base.Time
 	if s.Begins(gen, base) || same && !l.withdrawnAt(s.First) {
 		return s.First
@@ -97,7 +83,7 @@ func (l *Latest) IncidentBase(states *andon.StateSet) (base andon.EventKey, open
 // that is alive. first returns the time of the first entry of that write strictly after a key; 0
 // where there is none.
 func (l *Latest) Starts(
-	was *Latest, severities Generation, states *andon.StateSet,
+	was *Latest, severities shared.Generation, states *andon.StateSet,
 	first func(andon.EventKey) andon.Time,
 ) (run, incident NewStart) {
 	known, gen := was.NewestKey(states), l.Generation(severities)
@@ -112,7 +98,7 @@ func (l *Latest) Starts(
 // next returns the start that comes after s, after a base, after a write with an entry at first,
 // where known is the newest entry that was there before.
 func (l *Latest) next(
-	s Start, gen Generation, base, known andon.EventKey, first andon.Time,
+	s Start, gen shared.Generation, base, known andon.EventKey, first andon.Time,
 ) NewStart {
 	if s.Begins(gen, base) {
 		if first == 0 || first >= s.First {
@@ -134,8 +120,8 @@ type Review struct {
 	// everything that was under way has landed. A start after something else has a review of its
 	// own.
 	Run, Incident andon.EventKey
-	Gen           Generation // that those were of
-	Quiet         bool       // nothing has been under way for long: all starts become final
+	Gen           shared.Generation // that those were of
+	Quiet         bool              // nothing has been under way for long: all starts become final
 }
 
 // Resolve works out the starts of a device that is alive where they are not final, and puts them
@@ -143,7 +129,7 @@ type Review struct {
 // written; without a review there are none. first returns the time of the device's first entry
 // strictly after a key; 0 where the log has none left.
 func (l *Latest) Resolve(
-	severities Generation, states *andon.StateSet, review *Review,
+	severities shared.Generation, states *andon.StateSet, review *Review,
 	first func(andon.EventKey) (andon.Time, error),
 ) (run, incident NewStart, err error) {
 	r := resolving{Latest: l, gen: l.Generation(severities), first: first, review: review}
@@ -165,7 +151,7 @@ func (l *Latest) Resolve(
 
 type resolving struct {
 	*Latest
-	gen    Generation
+	gen    shared.Generation
 	first  func(andon.EventKey) (andon.Time, error)
 	review *Review // nil: a reader's
 	seen   Review

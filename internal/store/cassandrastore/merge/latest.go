@@ -1,4 +1,4 @@
-package shared
+package merge
 
 import (
 	"cmp"
@@ -9,10 +9,10 @@ import (
 	"github.com/andonhq/andon/internal/current"
 )
 
-// Latest is what a database stores of one device to show it. Its parts merge by themselves,
-// in any order and any number of times: of two versions of a part the one wins that is greater in
-// an order of its own. So processes that write to the device at once need not know of each other.
-// The zero value is a device of which nothing is kept.
+// Latest is what a database stores of one device to show it. Its parts merge by themselves, in any
+// order and any number of times: of two versions of a part the one wins that is greater in an order
+// of its own. So processes that write to the device at once need not know of each other. The zero
+// value is a device of which nothing is kept.
 type Latest struct {
 	States   []Newest // in no order, retired or not; none that was withdrawn
 	Retired  andon.Time

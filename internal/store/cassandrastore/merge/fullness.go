@@ -1,4 +1,4 @@
-package shared
+package merge
 
 import (
 	"hash/maphash"
@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Fullness counts what is in the partitions of the devices that write most, to know when a day of
@@ -81,7 +82,7 @@ func (f *Fullness) Grow(
 			if ask {
 				unsure = append(unsure, p)
 			}
-			if units <= f.limit*int64(grown) || grown >= MaxShards {
+			if units <= f.limit*int64(grown) || grown >= shared.MaxShards {
 				break
 			}
 			grown *= 2

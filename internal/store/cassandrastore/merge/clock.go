@@ -1,12 +1,15 @@
-package shared
+package merge
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/andonhq/andon"
 )
+
+// Moment is a time on the process's own clock; 0 is none.
+type Moment time.Duration
+
+// Add returns the moment that is so much later.
+func (m Moment) Add(d time.Duration) Moment { return m + Moment(d) }
 
 // Clock is the clock of this process alone, which no setting of the time moves. It knows the
 // time of day only to notice that the machine was suspended, when some clocks stop.
@@ -33,18 +36,4 @@ func (c *Clock) At(t time.Time) (now Moment, jumped bool) {
 	jumped = ahead > c.ahead+leastJump
 	c.ahead = ahead
 	return Moment(passed) + 1, jumped
-}
-
-// Stamps are times in µs, each above all that were taken before.
-type Stamps struct{ last atomic.Int64 }
-
-// Next takes one: now, unless that was taken.
-func (s *Stamps) Next(now andon.Time) int64 {
-	for {
-		last := s.last.Load()
-		next := max(last+1, int64(now))
-		if s.last.CompareAndSwap(last, next) {
-			return next
-		}
-	}
 }

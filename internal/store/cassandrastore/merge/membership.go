@@ -1,4 +1,4 @@
-package shared
+package merge
 
 import (
 	"sync"
@@ -21,12 +21,6 @@ func UsualPace() Pace {
 		MemberFor: 15 * time.Second, GoneAfter: 30 * time.Second,
 	}
 }
-
-// Moment is a time on the process's own clock; 0 is none.
-type Moment time.Duration
-
-// Add returns the moment that is so much later.
-func (m Moment) Add(d time.Duration) Moment { return m + Moment(d) }
 
 // Membership is what one process knows of itself and of the other processes that write. A process
 // that knows that it alone writes need not read a device again before each append: what it read and

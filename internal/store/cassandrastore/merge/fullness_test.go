@@ -1,4 +1,4 @@
-package shared
+package merge
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // hotDevice writes and tells how its partitions fill.
@@ -29,7 +30,7 @@ func (h *hotDevice) write(day uint32, n, bytes int) (unsure []Partition) {
 	h.shards, unsure = h.Grow("t", "hot", h.shards, map[uint32]Load{day: load})
 	for i := range n {
 		at := andon.DayStart(day) + andon.Time(h.sent+i)
-		h.rows[[2]int{int(day), ShardOf(at, "", h.shards)}]++
+		h.rows[[2]int{int(day), shared.ShardOf(at, "", h.shards)}]++
 	}
 	h.sent += n
 	return unsure
@@ -107,8 +108,8 @@ func TestShardsGrow(t *testing.T) {
 		t.Errorf("on a new day there are %d partitions", h.shards)
 	}
 	h.limit = 1
-	if h.write(20_002, 5_000, 64); h.shards != MaxShards {
-		t.Errorf("%d partitions, want %d", h.shards, MaxShards)
+	if h.write(20_002, 5_000, 64); h.shards != shared.MaxShards {
+		t.Errorf("%d partitions, want %d", h.shards, shared.MaxShards)
 	}
 }
 
@@ -139,11 +140,11 @@ func TestShardsAreEven(t *testing.T) {
 	in := make([]int, n)
 	for i := range n * each {
 		at := andon.DayStart(20_000) + andon.Time(i)*1_000_000
-		shard := ShardOf(at, "NORMAL", n)
-		if again := ShardOf(at, "NORMAL", n); again != shard {
+		shard := shared.ShardOf(at, "NORMAL", n)
+		if again := shared.ShardOf(at, "NORMAL", n); again != shard {
 			t.Fatalf("%s is in %d and in %d", at, shard, again)
 		}
-		in[slices.Index(Expand(ShardsOf(n)), shard)]++
+		in[slices.Index(shared.Expand(shared.ShardsOf(n)), shard)]++
 	}
 	for shard, rows := range in {
 		if rows < each/2 || rows > each*2 {

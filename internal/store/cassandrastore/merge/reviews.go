@@ -1,4 +1,4 @@
-package shared
+package merge
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Reviews is a queue of the devices that are to be reviewed, first in, first out.
@@ -19,7 +20,7 @@ import (
 type Reviews struct {
 	mu    sync.Mutex
 	queue []DueReview
-	quiet map[DeviceKey]bool // what readers asked for, each once
+	quiet map[shared.DeviceKey]bool // what readers asked for, each once
 }
 
 // DueReview is a device that is to be reviewed.
@@ -38,7 +39,7 @@ type DueReview struct {
 const mostReviews = 1 << 20
 
 // NewReviews returns an empty queue.
-func NewReviews() *Reviews { return &Reviews{quiet: map[DeviceKey]bool{}} }
+func NewReviews() *Reviews { return &Reviews{quiet: map[shared.DeviceKey]bool{}} }
 
 // Add asks for a review. They are done in this order, so those that are due later are asked for
 // later.
@@ -62,7 +63,7 @@ func (r *Reviews) Add(d DueReview) {
 	}
 }
 
-func (d *DueReview) key() DeviceKey { return DeviceKey{string(d.Tenant), d.Device} }
+func (d *DueReview) key() shared.DeviceKey { return shared.DeviceKey{Tenant: string(d.Tenant), Device: d.Device} }
 
 // Due takes out what is due at a time, at most so many.
 func (r *Reviews) Due(now time.Time, most int) []DueReview {
