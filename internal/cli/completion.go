@@ -5,14 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cli/command"
 )
 
 // completionCommand replaces cobra's own, whose help has no example.
 func completionCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Print a script that completes andon's commands and flags in a shell",
+		Use:   "completion SHELL",
+		Short: "Print a script for completion in a shell",
 		Long: `Print a script for a shell. After the shell has read it, the Tab key completes
 commands, flags and their values.
 
@@ -43,6 +44,9 @@ func printCompletion(p *command.Program, root *cobra.Command, shell string) erro
 		return root.GenFishCompletion(p.Stdout, true)
 	case "powershell":
 		return root.GenPowerShellCompletionWithDesc(p.Stdout)
+	case "bash":
+		return root.GenBashCompletionV2(p.Stdout, true)
 	}
-	return root.GenBashCompletionV2(p.Stdout, true)
+	return andon.Errorf(andon.Invalid, "%s is none of bash, zsh, fish, powershell",
+		command.Quoted(shell))
 }

@@ -26,83 +26,51 @@ func fitHelp(root *cobra.Command) {
 		if listed != "" {
 			usage = strings.Replace(usage, listed, flagHelp(cmd.LocalFlags()), 1)
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s",
-			wrapped(strings.TrimSpace(about), helpWidth), fitCommands(usage))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s", wrapped(strings.TrimSpace(about)), usage)
 	})
-}
-
-// fitCommands wraps the list of subcommands.
-func fitCommands(usage string) string {
-	lines := strings.Split(usage, "\n")
-	listed := false
-	for i, line := range lines {
-		if line != "" && line[0] != ' ' {
-			listed = line == "Available Commands:"
-		}
-		if !listed || draw.ColumnsOf(line) <= helpWidth {
-			continue
-		}
-		_, what, _ := strings.Cut(strings.TrimSpace(line), " ")
-		begin := strings.Index(line, strings.TrimSpace(what))
-		text := wrapped(strings.TrimSpace(what), helpWidth-begin)
-		lines[i] = line[:begin] + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", begin))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // flagHelp lists flags. The flags of each store but the default one have a list of their own.
 func flagHelp(flags *pflag.FlagSet) string {
-	others := all.New().Names()[1:]
-	parts := make([]strings.Builder, 1+len(others))
+	stores := all.New().Names()
+	lists := map[string]*pflag.FlagSet{}
+	for _, store := range stores {
+		lists[store] = pflag.NewFlagSet("", pflag.ContinueOnError)
+		lists[store].SortFlags = false
+	}
 	flags.VisitAll(func(f *pflag.Flag) {
-		part := 1 + slices.IndexFunc(others, func(store string) bool {
-			return strings.HasPrefix(f.Name, store+"-")
-		})
-		if !f.Hidden {
-			parts[part].WriteString(oneFlag(f))
+		store, _, _ := strings.Cut(f.Name, "-")
+		if !slices.Contains(stores[1:], store) {
+			store = stores[0]
 		}
+		lists[store].AddFlag(withShortValue(f))
 	})
-	text := strings.TrimRight(parts[0].String(), "\n")
-	for i, store := range others {
-		if own := strings.TrimRight(parts[1+i].String(), "\n"); own != "" {
-			text += "\n\nFlags for --store " + store + ":\n" + own
+	text := ""
+	for _, store := range stores {
+		list := strings.TrimRight(lists[store].FlagUsagesWrapped(helpWidth), "\n")
+		if list != "" && store != stores[0] {
+			text += "\n\nFlags for --store " + store + ":\n"
 		}
+		text += list
 	}
 	return text
 }
 
-// oneFlag formats a flag with its description next to it, or below a long name.
-func oneFlag(f *pflag.Flag) string {
-	const column = 28
-	alone := pflag.NewFlagSet("", pflag.ContinueOnError)
-	alone.AddFlag(f)
-	name, what, _ := strings.Cut(strings.TrimSpace(alone.FlagUsages()), "   ")
-	if !strings.HasPrefix(name, "-"+f.Shorthand+",") {
-		name = "    " + name // in place of a letter
+// withShortValue returns a flag whose help lists the words to choose from, if they would take too
+// much of the line as the name of its value.
+func withShortValue(f *pflag.Flag) *pflag.Flag {
+	const long = 24
+	kind, usage := pflag.UnquoteUsage(f)
+	if len(kind) <= long {
+		return f
 	}
-	flag, words, _ := strings.Cut(strings.TrimSpace(name), " ")
-	if strings.Contains(words, "|") &&
-		draw.ColumnsOf(name)+2 > helpWidth {
-		name = "    " + flag + " WORD"
-		what += ": " + strings.ReplaceAll(words, "|", ", ")
-	}
-	text := "  " + name
-	if len(text)+2 > column {
-		text += "\n"
-	}
-	space := strings.Repeat(" ", column)
-	for i, line := range strings.Split(wrapped(what, helpWidth-column), "\n") {
-		if i == 0 && !strings.HasSuffix(text, "\n") {
-			text += strings.Repeat(" ", column-len(text)) + line + "\n"
-			continue
-		}
-		text += space + line + "\n"
-	}
-	return text
+	short := *f
+	short.Usage = usage + "; a `WORD` of " + strings.ReplaceAll(kind, "|", ", ")
+	return &short
 }
 
 // wrapped wraps the paragraphs of a text. Lines that begin with a space are not changed.
-func wrapped(text string, width int) string {
+func wrapped(text string) string {
 	var lines []string
 	line := ""
 	flush := func() {
@@ -118,7 +86,7 @@ func wrapped(text string, width int) string {
 			continue
 		}
 		for word := range strings.FieldsSeq(given) {
-			if line != "" && draw.ColumnsOf(line)+1+draw.ColumnsOf(word) > width {
+			if line != "" && draw.ColumnsOf(line)+1+draw.ColumnsOf(word) > helpWidth {
 				flush()
 			}
 			line = strings.TrimPrefix(line+" "+word, " ")

@@ -39,8 +39,8 @@ kept.`,
 	flags.BoolVar(&e.withdraw, "withdraw", false, "withdraw the escalation")
 	flags.StringVar(&e.by, "by", "", "`person` who escalates")
 	flags.StringVar(&e.note, "note", "", "the reason, as `text`")
-	flags.Var(&command.Moment{At: &e.at, Parse: andon.ParseTime}, "time",
-		"`time` of another entry, with --state")
+	command.ParsedFlag(cmd, &e.at, "time", "`time` of another entry, with --state",
+		andon.ParseTime)
 	flags.StringVar(&e.state, "state", "", "`state` of another entry, with --time")
 	e.form = command.SentenceFlag(cmd, command.FormatText)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {

@@ -75,7 +75,8 @@ func (r *retirement) retire(ctx context.Context, c *client.Client, device andon.
 		return r.Report(r.form, client.Retirement{Device: device, Retired: at},
 			"%s is retired from %s on", name, at)
 	case !r.yes:
-		if err := r.Confirm(ctx, "device", string(device)); err != nil {
+		if err := r.Confirm(ctx, string(device), "This deletes device "+name+
+			" with all its data, for good."); err != nil {
 			return err
 		}
 	}

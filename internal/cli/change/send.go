@@ -44,8 +44,7 @@ state is the same entry.`,
 	cmd.Args = cobra.RangeArgs(1, 2)
 	flags := cmd.Flags()
 	s.Flags(cmd)
-	flags.Var(&command.Moment{At: &s.at, Parse: andon.ParseTime}, "time",
-		"its `time` (default: now)")
+	command.ParsedFlag(cmd, &s.at, "time", "its `time` (default: now)", andon.ParseTime)
 	flags.StringVar(&s.message, "message", "", "`text` of the event")
 	flags.StringVar(&s.operator, "operator", "", "`person` who is responsible")
 	flags.StringVar(&s.escalated, "escalated-to", "", "`person` to whom it is escalated")

@@ -129,7 +129,8 @@ func deleteTenant(
 		return err
 	}
 	if !yes {
-		if err := p.Confirm(ctx, "tenant", string(id)); err != nil {
+		if err := p.Confirm(ctx, string(id), "This deletes tenant "+
+			draw.Legible(string(id))+" with all its data, for good."); err != nil {
 			return err
 		}
 	}

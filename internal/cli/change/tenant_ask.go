@@ -40,7 +40,7 @@ func confirmLosses(
 	if len(losses) == 0 {
 		return nil
 	}
-	return p.ConfirmThat(ctx, string(id), fmt.Sprintf("The shorter retention deletes of tenant %s,"+
+	return p.Confirm(ctx, string(id), fmt.Sprintf("The shorter retention deletes of tenant %s,"+
 		" at once and for good:\n  %s", draw.Legible(string(id)), strings.Join(losses, "\n  ")))
 }
 

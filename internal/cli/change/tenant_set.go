@@ -85,18 +85,19 @@ JSON:
 
 func (tc *tenantChange) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(&command.Unmarshaled{Into: &tc.events, Kind: "duration"}, "events-retention",
-		"how long events are kept: 90d, or forever")
-	flags.Var(&command.Unmarshaled{Into: &tc.readings, Kind: "duration"}, "readings-retention",
-		"how long readings are kept, after their own time")
-	flags.Var(&command.Unmarshaled{Into: &tc.maxFuture, Kind: "duration"}, "max-future",
-		"how far ahead of the clock a time may be: 10m")
-	flags.Var(&command.Unmarshaled{Into: &tc.silentAfter, Kind: "duration"}, "silent-after",
-		"how long a device may send nothing: 15m")
-	flags.Var(&command.Unmarshaled{Into: &tc.unknown, Kind: "refuse|accept"}, "unknown-states",
-		"what to do with events of other states: refuse or accept")
+	command.TextFlag(cmd, &tc.events, "events-retention",
+		"how long events are kept: a `duration` such as 90d, or forever")
+	command.TextFlag(cmd, &tc.readings, "readings-retention",
+		"the same `duration` for readings, after their own time")
+	command.TextFlag(cmd, &tc.maxFuture, "max-future",
+		"how far ahead of the clock a time may be: a `duration` such as 10m")
+	command.TextFlag(cmd, &tc.silentAfter, "silent-after",
+		"how long a device may send nothing: a `duration` such as 15m")
+	command.TextFlag(cmd, &tc.unknown, "unknown-states",
+		"`refuse|accept`: what to do with events of other states")
 	flags.StringArrayVar(&tc.states, "state", nil,
-		"a `state` of the set: NAME=SEVERITY[,letter,colour,symbol]; repeat for more")
+		"a `state` of the set, NAME=SEVERITY, and letter, colour and symbol joined by "+
+			"commas; repeat for more")
 	flags.StringVar(&tc.statesFile, "states", "", "`file` with the set as JSON")
 	flags.BoolVar(&tc.dryRun, "dry-run", false, "only print what would be changed and deleted")
 	flags.BoolVar(&tc.yes, "yes", false, "do not ask before a shorter retention deletes entries")

@@ -2,7 +2,6 @@ package command
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,68 +46,33 @@ func choiceFlag(cmd *cobra.Command, name, letter, initial, help string, words []
 	return c
 }
 
-// either is a flag that is true, false, or not given.
-type either struct{ is **bool }
-
-// Type implements pflag.Value.
-func (e *either) Type() string { return "bool" }
-
-// String implements pflag.Value.
-func (e *either) String() string {
-	if e.is == nil || *e.is == nil {
-		return ""
-	}
-	return strconv.FormatBool(**e.is)
+// ParsedFlag adds a flag whose value a function parses. help has the name of the value in
+// backquotes.
+func ParsedFlag[T any](
+	cmd *cobra.Command, into *T, name, help string, parse func(string) (T, error),
+) {
+	cmd.Flags().Func(name, help, func(text string) (err error) {
+		*into, err = parse(text)
+		return err
+	})
 }
 
-// Set implements pflag.Value.
-func (e *either) Set(text string) error {
-	is, err := strconv.ParseBool(text)
-	if err != nil {
-		return andon.Errorf(andon.Invalid, "it is neither true nor false")
-	}
-	*e.is = &is
-	return nil
-}
-
-// Moment is a flag with a time as its value.
-type Moment struct {
-	At    *andon.Time
-	Parse func(string) (andon.Time, error)
-	Bound bool // of a range: a date alone is valid, and so is a time relative to now
-}
-
-// Type implements pflag.Value.
-func (m *Moment) Type() string { return "time" }
-
-// String implements pflag.Value.
-func (m *Moment) String() string {
-	if m.At == nil || *m.At == 0 {
-		return ""
-	}
-	return m.At.String()
-}
-
-// Set implements pflag.Value.
-func (m *Moment) Set(text string) (err error) {
-	*m.At, err = m.Parse(text)
-	if err != nil && m.Bound {
-		return andon.Errorf(andon.Invalid,
-			"%w; a date alone works, too, and 24h (ago), today, yesterday, now", err)
-	}
-	return err
-}
-
-// SpanFlags adds --from and --to to a command.
+// SpanFlags adds --from and --to to a command. A date alone is valid, and so is a time relative to
+// now.
 func (p *Program) SpanFlags(cmd *cobra.Command, from, to *andon.Time) {
-	lower := func(text string) (andon.Time, error) {
-		return andon.ParseLowerBoundAt(text, p.Now())
+	type parser = func(string, andon.Time) (andon.Time, error)
+	bound := func(parse parser) func(string) (andon.Time, error) {
+		return func(text string) (andon.Time, error) {
+			t, err := parse(text, p.Now())
+			if err != nil {
+				err = andon.Errorf(andon.Invalid, "%w; a date alone works, too, and 24h (ago), "+
+					"today, yesterday, now", err)
+			}
+			return t, err
+		}
 	}
-	upper := func(text string) (andon.Time, error) {
-		return andon.ParseUpperBoundAt(text, p.Now())
-	}
-	cmd.Flags().Var(&Moment{from, lower, true}, "from",
-		"earliest time, included: 2020-04-24T14:40:00Z, a date, 24h (ago), today, yesterday")
-	cmd.Flags().Var(&Moment{to, upper, true}, "to",
-		"latest time, included; a date alone, today and yesterday are whole days")
+	ParsedFlag(cmd, from, "from", "earliest `time`, included: 2020-04-24T14:40:00Z, a date, "+
+		"24h (ago), today, yesterday", bound(andon.ParseLowerBoundAt))
+	ParsedFlag(cmd, to, "to", "latest `time`, included; a date alone, today and yesterday are "+
+		"whole days", bound(andon.ParseUpperBoundAt))
 }

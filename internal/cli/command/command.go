@@ -49,20 +49,6 @@ func (p *Program) Variable(name string) string {
 	return value
 }
 
-// Depth returns how many colours standard output has: none if it is not a terminal or NO_COLOR is
-// set (https://no-color.org).
-func (p *Program) Depth() draw.Depth {
-	term := p.Variable("TERM")
-	declared := p.Variable("COLORTERM")
-	switch {
-	case p.Variable("NO_COLOR") != "", term == "dumb", !draw.IsTerminal(p.Stdout):
-		return draw.NoColours
-	case declared == "truecolor", declared == "24bit", strings.HasSuffix(term, "-direct"):
-		return draw.AllColours
-	}
-	return draw.FewColours
-}
-
 // PrintJSON prints a value as indented JSON.
 func (p *Program) PrintJSON(value any) error {
 	encoder := json.NewEncoder(p.Stdout)
@@ -87,5 +73,9 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// Printer prints on standard output.
-func (p *Program) Printer() draw.Printer { return draw.Printer{W: p.Stdout, Depth: p.Depth()} }
+// Printer prints on standard output, with colours if it is a terminal and NO_COLOR is not set
+// (https://no-color.org).
+func (p *Program) Printer() draw.Printer {
+	plain := p.Variable("NO_COLOR") != "" || p.Variable("TERM") == "dumb"
+	return draw.Printer{W: p.Stdout, Colours: !plain && draw.IsTerminal(p.Stdout)}
+}

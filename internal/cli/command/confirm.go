@@ -11,14 +11,8 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// Confirm asks the user whether to delete something with all its data.
-func (p *Program) Confirm(ctx context.Context, what, name string) error {
-	return p.ConfirmThat(ctx, name,
-		fmt.Sprintf("This deletes %s %s with all its data, for good.", what, draw.Legible(name)))
-}
-
-// ConfirmThat asks the user to confirm what can't be undone by typing a name.
-func (p *Program) ConfirmThat(ctx context.Context, name, what string) error {
+// Confirm asks the user to confirm what can't be undone by typing a name.
+func (p *Program) Confirm(ctx context.Context, name, what string) error {
 	in, ok := p.Stdin.(io.Writer)
 	if !ok || !draw.IsTerminal(in) {
 		return andon.Errorf(andon.Invalid,

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,10 +29,12 @@ func DeviceFlags(cmd *cobra.Command, q *client.DeviceQuery) {
 	flags.StringVar((*string)(&q.Operator), "operator", "", "only devices with this `operator`")
 	flags.StringVar((*string)(&q.EscalatedTo), "escalated-to", "",
 		"only devices escalated to this `supervisor`")
-	flags.Var(&either{&q.Silent}, "silent",
-		"only devices that sent nothing for longer than the tenant's silent_after; "+
-			"--silent=false: only the others")
-	flags.Lookup("silent").NoOptDefVal = "true"
+	flags.BoolFunc("silent", "only devices that sent nothing for longer than the tenant's "+
+		"silent_after; --silent=false: only the others", func(text string) error {
+		is, err := strconv.ParseBool(text)
+		q.Silent = &is
+		return err
+	})
 	flags.StringVar(&q.Device, "device", "", "only this `device`, or a prefix: 'press*'")
 }
 
@@ -67,21 +70,9 @@ func MetricArgs(names []string) ([]andon.MetricName, error) {
 	return metrics, nil
 }
 
-// Unmarshaled is a flag whose value is an encoding.TextUnmarshaler.
-type Unmarshaled struct {
-	Into encoding.TextUnmarshaler
-	text string
-	Kind string
-}
-
-// String implements pflag.Value.
-func (u *Unmarshaled) String() string { return u.text }
-
-// Type implements pflag.Value.
-func (u *Unmarshaled) Type() string { return u.Kind }
-
-// Set implements pflag.Value.
-func (u *Unmarshaled) Set(text string) error {
-	u.text = text
-	return u.Into.UnmarshalText([]byte(text))
+// TextFlag adds a flag whose value unmarshals itself. help has the name of the value in backquotes.
+func TextFlag(cmd *cobra.Command, into encoding.TextUnmarshaler, name, help string) {
+	cmd.Flags().Func(name, help, func(text string) error {
+		return into.UnmarshalText([]byte(text))
+	})
 }

@@ -11,19 +11,19 @@ import (
 
 func TestStatesAreColoured(t *testing.T) {
 	var out bytes.Buffer
-	w := draw.Printer{W: &out, Depth: draw.AllColours}
+	w := draw.Printer{W: &out, Colours: true}
 	set := andon.DefaultStates()
 	w.Table(
 		[][]draw.Cell{{Looks{States: set}.state("WARNING4")}, {Looks{States: set}.state("OFF")}})
-	want := "  \x1b[48;2;183;28;28;38;2;255;255;255m✖ WARNING4\x1b[0m\n" +
-		"  \x1b[48;2;84;110;122;38;2;255;255;255m○ OFF\x1b[0m\n"
+	want := "  \x1b[48;5;124;38;5;231m✖ WARNING4\x1b[0m\n" +
+		"  \x1b[48;5;60;38;5;231m○ OFF\x1b[0m\n"
 	if got := out.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 // TestOnlyTerminalsCut: a long text is cut where a person looks at a table, so that the columns
-// behind it are seen, but never on its way into a file or a pipe.
+// after it are seen, but never on its way into a file or a pipe.
 func TestOnlyTerminalsCut(t *testing.T) {
 	long := strings.Repeat("é", WidestCell+1)
 	e := andon.Event{Message: long}

@@ -15,7 +15,8 @@ type Bar struct {
 	bar  *mpb.Bar
 }
 
-// NewBar shows a bar with a name on w, if that is a terminal. After it stands what note returns.
+// NewBar shows a bar with a name on w, if that is a terminal, with what note returns
+// after it.
 func NewBar(w io.Writer, name string, total int64, note func(done, total int64) string) *Bar {
 	return newBar(w, name, total, decor.Any(func(s decor.Statistics) string {
 		return note(s.Current, s.Total)
@@ -58,18 +59,12 @@ func (b *Bar) Add(n int) {
 
 // Reader counts what is read through it.
 func (b *Bar) Reader(r io.Reader) io.Reader {
-	if b.bar == nil {
-		return r
+	if b.bar != nil {
+		if counted, err := b.bar.ProxyReader(r); err == nil {
+			return counted
+		}
 	}
-	return io.TeeReader(r, counted{b})
-}
-
-// counted adds the bytes that are written to it to a bar.
-type counted struct{ bar *Bar }
-
-func (c counted) Write(text []byte) (int, error) {
-	c.bar.Add(len(text))
-	return len(text), nil
+	return r
 }
 
 // Write writes above the bar.

@@ -7,99 +7,45 @@ import (
 	"strings"
 )
 
-// Depth is how many colours a terminal shows.
-type Depth int
-
-// The depths.
-const (
-	NoColours  Depth = iota // NO_COLOR, or no terminal
-	FewColours              // 16, which the terminal defines
-	AllColours              // 16 million
-)
-
-// rgb is a colour of the sRGB space, each part from 0 to 1.
-type rgb [3]float64
-
-// parseRGB reads "#rrggbb".
-func parseRGB(text string) (c rgb, ok bool) {
-	n, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 16, 24)
-	if err != nil {
-		return c, false
-	}
-	for i := range c {
-		c[i] = float64(n>>(16-8*i)&0xff) / 255
-	}
-	return c, true
-}
-
-func (c rgb) bytes() (r, g, b int) {
-	return int(c[0]*255 + 0.5), int(c[1]*255 + 0.5), int(c[2]*255 + 0.5)
-}
-
-// linear returns the parts as linear light.
-func (c rgb) linear() (light rgb) {
-	for i, x := range c {
-		if light[i] = x / 12.92; x > 0.04045 {
-			light[i] = math.Pow((x+0.055)/1.055, 2.4)
-		}
-	}
-	return light
-}
-
-// luminance is the relative luminance of WCAG 2.2, and contrast its contrast ratio.
-func (c rgb) luminance() float64 {
-	light := c.linear()
-	return 0.2126*light[0] + 0.7152*light[1] + 0.0722*light[2]
-}
-
-func (c rgb) contrast(other rgb) float64 {
-	a, b := c.luminance()+0.05, other.luminance()+0.05
-	return max(a/b, b/a)
-}
-
-// Paint returns a text with a background colour, in black or white, whichever has more contrast: so
-// it can be read on a terminal of any colour. Spaces around the text are not coloured.
+// Paint returns a text with a background colour, "#rrggbb", in black or white, whichever has more
+// contrast: so it can be read on a terminal of any colour. It uses the 6×6×6 colours that terminals
+// have had since xterm. Spaces around the text are not coloured.
 func (p Printer) Paint(colour, text string) string {
-	c, ok := parseRGB(colour)
+	n, err := strconv.ParseUint(strings.TrimPrefix(colour, "#"), 16, 24)
 	inner := strings.Trim(text, " ")
-	if !ok || p.Depth == NoColours || inner == "" {
+	if err != nil || !p.Colours || inner == "" {
 		return text
 	}
+	place, front := nearest(byte(n>>16), byte(n>>8), byte(n))
 	before, after, _ := strings.Cut(text, inner)
-	return before + p.ground(c) + inner + "\x1b[0m" + after
+	return fmt.Sprintf("%s\x1b[48;5;%d;38;5;%dm%s\x1b[0m%s", before, place, front, inner, after)
 }
 
-// ground returns the escape sequence that sets the background and the colour of the text.
-func (p Printer) ground(c rgb) string {
-	black := c.contrast(rgb{}) >= c.contrast(rgb{1, 1, 1})
-	if p.Depth == AllColours {
-		r, g, b := c.bytes()
-		front := "255;255;255"
-		if black {
-			front = "0;0;0"
-		}
-		return fmt.Sprintf("\x1b[48;2;%d;%d;%d;38;2;%sm", r, g, b, front)
-	}
-	place, front := near16(c), 97
-	if place == 2 || place == 3 || place == 6 || place == 7 { // the bright ones
-		front = 30
-	}
-	return fmt.Sprintf("\x1b[%d;%dm", 40+place, front)
-}
+// The places of black and white among the 256 colours.
+const (
+	black = 16
+	white = 231
+)
 
-// near16 returns the nearest of the eight colours that every terminal has, except black, which may
-// be the terminal's background.
-func near16(c rgb) (place int) {
-	place = 7
-	least := math.Inf(1)
-	for i := 1; i < 8; i++ {
-		var far float64
-		for part := range 3 {
-			far += math.Pow(c[part]-float64(i>>part&1)*205/255, 2)
+// nearest returns the place of the nearest of the 6×6×6 colours, and of the text on it.
+func nearest(parts ...byte) (place, front int) {
+	luminance := 0.0 // relative luminance of WCAG 2.2
+	for i, part := range parts {
+		level := 0 // the levels are 0, 95, 135, 175, 215 and 255
+		if part >= 48 {
+			level = max(1, (int(part)-35)/40)
 		}
-		if far < least {
-			place, least = i, far
+		x := float64(min(level, 1)*55+level*40) / 255
+		light := x / 12.92
+		if x > 0.04045 {
+			light = math.Pow((x+0.055)/1.055, 2.4)
 		}
+		luminance += light * []float64{0.2126, 0.7152, 0.0722}[i]
+		place = 6*place + level
 	}
-	return place
+	// The contrast of two colours is (l+0.05)/(d+0.05), where l is the lighter one.
+	if (luminance+0.05)*(luminance+0.05) >= 1.05*0.05 {
+		return black + place, black
+	}
+	return black + place, white
 }

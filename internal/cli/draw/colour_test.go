@@ -7,40 +7,17 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestColoursAreReadable: whatever colour is behind, a state is read on its own at the contrast
-// that WCAG wants of text.
+// TestColoursAreReadable: the text on a colour is black or white, whichever has more contrast.
 func TestColoursAreReadable(t *testing.T) {
-	white := rgb{1, 1, 1}
-	states := andon.DefaultStates().Defs()
-	for _, colour := range []string{"#000000", "#ffffff", "#0000ff", "#ffff00", "#7f7f7f"} {
-		states = append(states, andon.StateDef{Colour: colour})
-	}
-	for _, s := range states {
-		c, ok := parseRGB(s.Colour)
-		if !ok {
-			t.Fatal(s.Colour)
-		}
-		front := rgb{}
-		if !strings.Contains(Printer{Depth: AllColours}.ground(c), "38;2;0;0;0m") {
-			front = white
-		}
-		if got := c.contrast(front); got < 4.5 {
-			t.Errorf("%s: text at %.1f:1", s.Colour, got)
-		}
-	}
-}
-
-// TestDepth: colours are those that the terminal declares.
-func TestDepth(t *testing.T) {
-	p := Printer{Depth: FewColours}
-	if got := p.Paint("#b71c1c", "  x "); got != "  \x1b[41;97mx\x1b[0m " {
-		t.Errorf("the spaces around a text: %q", got)
-	}
+	p := Printer{Colours: true}
 	for colour, want := range map[string]string{
-		"#2e7d32": "\x1b[42;30m", "#f9a825": "\x1b[43;30m", "#b71c1c": "\x1b[41;97m",
+		"#000000": "48;5;16;38;5;231", "#ffffff": "48;5;231;38;5;16",
+		"#0000ff": "48;5;21;38;5;231", "#ffff00": "48;5;226;38;5;16",
+		"#7f7f7f": "48;5;102;38;5;16", "#f9a825": "48;5;214;38;5;16",
+		"#b71c1c": "48;5;124;38;5;231", "#2e7d32": "48;5;29;38;5;16",
 	} {
-		if got := p.Paint(colour, "x"); got != want+"x\x1b[0m" {
-			t.Errorf("16 colours: %s is %q", colour, got)
+		if got := p.Paint(colour, "  x "); got != "  \x1b["+want+"mx\x1b[0m " {
+			t.Errorf("%s: %q, want %s", colour, got, want)
 		}
 	}
 	for _, text := range []string{"", "  "} {
@@ -48,9 +25,17 @@ func TestDepth(t *testing.T) {
 			t.Errorf("nothing is painted %q", got)
 		}
 	}
+	for _, d := range andon.DefaultStates().Defs() {
+		if got := p.Paint(d.Colour, "x"); !strings.HasPrefix(got, "\x1b[48;5;") {
+			t.Errorf("%s is %q", d.Colour, got)
+		}
+	}
+	if got := (Printer{}).Paint("#b71c1c", "x"); got != "x" {
+		t.Errorf("without colours: %q", got)
+	}
 }
 
-// TestNarrow: the widest column gives way first, a time never.
+// TestNarrow: the widest column is cut first, a time never.
 func TestNarrow(t *testing.T) {
 	rows := [][]Cell{
 		Texts("DEVICE", "TIME", "MESSAGE"),
@@ -68,6 +53,6 @@ func TestNarrow(t *testing.T) {
 	}
 	rows = [][]Cell{Texts("DEVICE", "ESCALATED TO", "MESSAGE"), Texts("B07S01ESCALATOR", "", "hot")}
 	if Narrow(rows, 30); rows[1][0].Text != "B07S01ESCALATOR" || TableWidth(rows) > 30 {
-		t.Errorf("cut beside an empty column: %v", rows)
+		t.Errorf("cut next to an empty column: %v", rows)
 	}
 }

@@ -14,10 +14,10 @@ import (
 // IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool { return cupwriter.New(w, false).IsTerminal() }
 
-// Printer prints for people: headings, tables, and colours as far as Depth says.
+// Printer prints for people: headings, tables, and colours if Colours is set.
 type Printer struct {
-	W     io.Writer
-	Depth Depth
+	W       io.Writer
+	Colours bool
 }
 
 // Line prints a line.
@@ -26,7 +26,7 @@ func (p Printer) Line(format string, args ...any) { fmt.Fprintf(p.W, format+"\n"
 // Heading prints a heading after an empty line.
 func (p Printer) Heading(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if p.Depth > NoColours {
+	if p.Colours {
 		text = "\x1b[1m" + text + "\x1b[0m"
 	}
 	p.Line("\n%s", text)

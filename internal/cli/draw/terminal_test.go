@@ -8,11 +8,11 @@ import (
 
 func TestTableAlignsWhatIsColoured(t *testing.T) {
 	var out bytes.Buffer
-	Printer{W: &out, Depth: AllColours}.Table([][]Cell{
+	Printer{W: &out, Colours: true}.Table([][]Cell{
 		{{Text: "● NORMAL", Colour: "#2e7d32"}, {Text: "7", Right: true}},
 		{{Text: "x"}, {Text: "12", Right: true}},
 	})
-	want := "  \x1b[48;2;46;125;50;38;2;255;255;255m● NORMAL\x1b[0m   7\n  x         12\n"
+	want := "  \x1b[48;5;29;38;5;16m● NORMAL\x1b[0m   7\n  x         12\n"
 	if out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}

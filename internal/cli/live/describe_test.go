@@ -11,11 +11,11 @@ import (
 // TestColours: states have their colours on a terminal.
 func TestColours(t *testing.T) {
 	d := describer{
-		Printer: draw.Printer{Depth: draw.FewColours},
+		Printer: draw.Printer{Colours: true},
 		colours: coloursOf([]client.StateCount{{State: "NORMAL", Colour: "#2e7d32"}}),
 	}
 	was, is := client.Device{State: "NORMAL"}, client.Device{State: "ODD", Since: 1}
-	want := "\x1b[42;30mNORMAL\x1b[0m → ODD"
+	want := "\x1b[48;5;29;38;5;16mNORMAL\x1b[0m → ODD"
 	if got := d.change(&was, &is, andon.Time(0)); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -44,7 +44,7 @@ func Command(p *command.Program) *cobra.Command {
 	b := &benchmark{Program: p}
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure a store or a server on this machine, next to what its engine can do",
+		Short: "Measure a store or a server on this machine",
 		Long: `Measure how fast a store takes events, in this process and without HTTP. A fleet
 reports, which fills the store. Then it reports on: one event an operation with many writers, and
 batches of few devices and of many by 4 writers. The store finds out who is responsible for each

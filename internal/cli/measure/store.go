@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
@@ -22,7 +23,7 @@ func (b *benchmark) checkStores() (err error) {
 	for i, name := range b.stores {
 		if !slices.Contains(known, name) {
 			return andon.Errorf(andon.Invalid, "--store %s can't be measured: there are %s%s",
-				command.Quoted(name), command.Joined(known, " and "),
+				command.Quoted(name), strings.Join(known, ", "),
 				spell.DidYouMean(name, known))
 		}
 		if slices.Contains(b.stores[:i], name) {

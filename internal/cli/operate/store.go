@@ -78,10 +78,10 @@ func (s *storeSetup) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.replication, "replication", "",
 		"`copies` of each entry: 3, or dc1:3,dc2:3 (default: what the settings say)")
-	flags.Var(&command.Unmarshaled{Into: &s.events, Kind: "duration"}, "retention",
-		"longest retention of events, for any tenant: 365d, or forever (default forever)")
-	flags.Var(&command.Unmarshaled{Into: &s.readings, Kind: "duration"}, "readings-retention",
-		"longest retention of readings, for any tenant (default 30d)")
+	command.TextFlag(cmd, &s.events, "retention",
+		"longest `retention` of events, for any tenant: 365d, or forever (default forever)")
+	command.TextFlag(cmd, &s.readings, "readings-retention",
+		"longest `retention` of readings, for any tenant (default 30d)")
 	flags.BoolVar(&s.dryRun, "dry-run", false, "only print the statements")
 	flags.BoolVar(&s.remove, "remove-indexes", false,
 		"delete optional indexes that the settings do not have")

@@ -13,7 +13,7 @@ import (
 func storeRepairCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair",
-		Short: "Report damage of the write-ahead log of an embedded store, and cut it off",
+		Short: "Report damage of the write-ahead log, and cut it off",
 		Long: `Look for damage in the write-ahead logs of the embedded store. What comes after such
 a place was acknowledged and can't be replayed, so the server does not start. It is better to
 restore the directory from a backup. Without --give-up it changes nothing and prints what would be

@@ -74,14 +74,14 @@ func (a *assign) flags(cmd *cobra.Command) {
 
 // args checks that the arguments are those of one of the forms.
 func (a *assign) args(cmd *cobra.Command, args []string) error {
-	form := command.Arguments{Words: []string{"DEVICE", "OPERATOR"}}
+	words := []string{"DEVICE", "OPERATOR"}
 	switch {
 	case a.file != "":
-		form = command.Arguments{With: "--from"}
+		words = nil
 	case a.none:
-		form = command.Arguments{Words: []string{"DEVICE"}, With: "--none"}
+		words = words[:1]
 	}
-	return form.Check(cmd, args)
+	return command.Arguments(words...)(cmd, args)
 }
 
 func (a *assign) one(ctx context.Context, args []string) error {

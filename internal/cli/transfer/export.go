@@ -38,7 +38,7 @@ func Export(p *command.Program) *cobra.Command {
 	e.Attempts = command.AttemptsRunning
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Export all that a tenant has, or its events, readings, assignments, escalations",
+		Short: "Export all of a tenant, or its events, readings or records",
 		Long: `Export the events of a tenant, or its readings, assignments or escalations: NDJSON,
 an entry a line, or CSV, device by device and the oldest first. Retired devices are included, and
 those that only ever sent readings, or were assigned and never seen.
