@@ -129,6 +129,8 @@ func planOfPebble() []layer {
 			"internal/store/pebblestore/layout/eventlog internal/store/tenants"},
 		{dir: "internal/store/pebblestore/records", may: ". internal/seq " +
 			"internal/store/pebblestore/engine internal/store/pebblestore/layout"},
+		{dir: "internal/store/pebblestore/directory", may: ". " +
+			"internal/store/pebblestore/engine internal/store/pebblestore/walcheck"},
 		{dir: "internal/store/pebblestore/index", may: ". internal/seq " +
 			"internal/store/pebblestore/engine internal/store/pebblestore/layout " +
 			"internal/store/pebblestore/layout/eventlog"},
@@ -148,6 +150,7 @@ func planOfPebble() []layer {
 			"internal/store/pebblestore/layout internal/store/pebblestore/layout/eventlog " +
 			"internal/store/pebblestore/layout/readingblock " +
 			"internal/store/pebblestore/layout/varint " +
+			"internal/store/pebblestore/directory " +
 			"internal/store/pebblestore/feed internal/store/pebblestore/index " +
 			"internal/store/pebblestore/records internal/store/pebblestore/verify " +
 			"internal/store/pebblestore/walcheck internal/store/tenants"},

@@ -23,7 +23,7 @@ func (s *Store) Append(
 	if err != nil {
 		return err
 	}
-	if err := s.disk.check(); err != nil {
+	if err := s.dir.Disk.Check(); err != nil {
 		return err
 	}
 	if err := s.log.Memory.Wait(ctx, s.checkpoints.Want); err != nil {

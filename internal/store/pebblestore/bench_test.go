@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -105,7 +106,7 @@ func BenchmarkAppend(b *testing.B) {
 func ceiling(b *testing.B, writers, size int) {
 	o := Options{}
 	o.complete()
-	db, err := pebble.Open(b.TempDir(), pebbleOptions(&o))
+	db, err := pebble.Open(b.TempDir(), directory.New(o.directory("")).Options())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
@@ -18,15 +19,16 @@ func Ceiling(store string, o Options) (
 	keep func(ctx context.Context, events []andon.Event) error, end func() error, err error,
 ) {
 	o.complete()
-	dir := o.FS.PathJoin(store, "bare")
-	db, err := pebble.Open(dir, pebbleOptions(&o))
+	d := directory.New(o.directory(store))
+	dir := d.FS.PathJoin(store, "bare")
+	db, err := pebble.Open(dir, d.Options())
 	if err != nil {
 		return nil, nil, fmt.Errorf("open Pebble alone in %s: %w", dir, err)
 	}
 	keep = func(_ context.Context, events []andon.Event) error {
 		return keepAlone(db, events)
 	}
-	return keep, func() error { return errors.Join(db.Close(), o.FS.RemoveAll(dir)) }, nil
+	return keep, func() error { return errors.Join(db.Close(), d.FS.RemoveAll(dir)) }, nil
 }
 
 // keepAlone writes the rows of events, and nothing that follows from them.

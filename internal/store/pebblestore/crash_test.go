@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
@@ -162,17 +161,6 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	}
 }
 
-func TestNewerEngineIsRefused(t *testing.T) {
-	for version, refused := range map[pebble.FormatMajorVersion]bool{
-		engineFormat - 1: false, engineFormat: false, engineFormat + 1: true,
-	} {
-		err := checkEngine(&pebble.DBDesc{Exists: true, FormatMajorVersion: version})
-		if (andon.KindOf(err) == andon.Conflict) != refused {
-			t.Errorf("engine format %d: %v", version, err)
-		}
-	}
-}
-
 func TestFullDiskStopsWritesUntilThereIsRoom(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := Open("store", Options{FS: fs})
@@ -181,7 +169,7 @@ func TestFullDiskStopsWritesUntilThereIsRoom(t *testing.T) {
 	}
 	defer s.Close()
 	write := func() error {
-		s.disk.looked.Store(0) // look again now
+		s.dir.Disk.Refresh() // look again now
 		return s.Append(context.Background(), andon.DefaultTenant, 1,
 			[]andon.Event{{Device: "d", Time: andon.MinTime, State: "NORMAL"}})
 	}

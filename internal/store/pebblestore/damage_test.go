@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -104,9 +103,7 @@ func TestDamageIsToldAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	flip(t, fs, table, info.Size()/2)
-	quiet := newDamages(slog.New(slog.DiscardHandler))
-	quiet.pause = time.Minute
-	s, err := Open("store", Options{FS: fs, damages: quiet})
+	s, err := Open("store", Options{FS: fs, pause: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,19 +173,14 @@ func TestSerialDamagedTable(t *testing.T) {
 	was := vfs.NewCrashableMem()
 	storeWithHistory(t, was, true)
 	table := largestTable(t, was)
-	content, err := readFile(was, table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := read(t, was, table)
 	rng := rand.New(rand.NewPCG(6, 6))
 	met, elsewhere := 0, 0
 	for range 25 {
 		fs := again(was)
 		at := rng.Int64N(int64(len(content)))
 		flip(t, fs, table, at)
-		quiet := newDamages(slog.New(slog.DiscardHandler))
-		quiet.pause = 0
-		s, err := Open("store", Options{FS: fs, damages: quiet})
+		s, err := Open("store", Options{FS: fs, pause: noPause})
 		if err != nil {
 			if andon.KindOf(err) != andon.Damaged || !strings.Contains(err.Error(), ".sst") {
 				t.Errorf("bit at %d: opening: %v", at, err)
@@ -240,10 +232,9 @@ func writeBesideDamage(t *testing.T, fs vfs.FS) error {
 		t.Fatal(err)
 	}
 	flip(t, fs, table, info.Size()/2)
-	quiet := newDamages(slog.New(slog.DiscardHandler))
-	quiet.pause = 20 * time.Millisecond
 	s, err := Open("store", Options{
-		FS: fs, memTable: 64 << 10, Head: 256 << 10, patience: time.Minute, damages: quiet,
+		FS: fs, memTable: 64 << 10, Head: 256 << 10, patience: time.Minute,
+		pause: 20 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +242,7 @@ func writeBesideDamage(t *testing.T, fs vfs.FS) error {
 	defer s.Close()
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 500 {
-		s.disk.looked.Store(0) // look again now
+		s.dir.Disk.Refresh() // look again now
 		if err := s.Append(t.Context(), andon.DefaultTenant, 1, someEvents(rng)); err != nil {
 			return err
 		}

@@ -32,13 +32,16 @@ func (s *Store) Diagnose(
 	return nil
 }
 
+// Damage implements andon.Maintenance.
+func (s *Store) Damage() []string { return s.dir.Damages.List() }
+
 func tellDamage(files []string, tell func(name, value, source string, advice ...string)) {
 	const name, source = "damaged files", "what was read since the store was opened"
 	if len(files) == 0 {
 		tell(name, "none", source)
 		return
 	}
-	tell(name, strings.Join(files, ", "), source, "Questions that need what can't be read of them",
+	tell(name, strings.Join(files, ", "), source, "Queries that need what can't be read of them",
 		"are refused; all else goes on. Restore the store from a backup, and look at the disk.")
 }
 

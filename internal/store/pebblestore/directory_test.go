@@ -1,6 +1,8 @@
 package pebblestore
 
 import (
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 )
 
 // storeWithTables makes a store whose events are in a table and in a log, and closes it.
@@ -98,6 +101,19 @@ func TestLostMarkers(t *testing.T) {
 	}
 }
 
+func read(t *testing.T, fs vfs.FS, path string) []byte {
+	t.Helper()
+	f, err := fs.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
 func write(t *testing.T, fs vfs.FS, path string, content []byte) {
 	t.Helper()
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
@@ -149,7 +165,7 @@ func TestDirectories(t *testing.T) {
 				t.Errorf("a directory with %s: %s is gone", c.files, name)
 			}
 		}
-		_, owned := fs.Stat("store/" + ownerFile)
+		_, owned := fs.Stat("store/andon.owner")
 		if c.kind == andon.Invalid && owned == nil {
 			t.Errorf("a directory with %s: something was written into it", c.files)
 		}
@@ -160,7 +176,7 @@ func TestDirectories(t *testing.T) {
 func silent() pebble.Logger {
 	o := &Options{}
 	o.complete()
-	return engineLog{o}
+	return directory.New(o.directory("")).Options().Logger
 }
 
 func TestStoreOfAnotherProgramIsRefused(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 )
 
 // The tests here break a job at its first step, then at its second, and so on until it runs to its
@@ -165,9 +166,9 @@ func (a *attempt) leave(t *testing.T, died bool, err error) bool {
 // awaitRelease waits until an opening that was broken off has let the directory go.
 func awaitRelease(mem *crashable) {
 	for {
-		release, err := occupy(mem, "store", "test")
-		if err == nil {
-			release()
+		d := directory.New(directory.Config{FS: mem, Path: "store", Owner: "test"})
+		if d.Occupy() == nil {
+			d.Release()
 			return
 		}
 		runtime.Gosched()

@@ -30,7 +30,7 @@ func TestFullDiskIsRelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 100 << 20, TotalBytes: 1 << 40})
-	s.disk.looked.Store(0)
+	s.dir.Disk.Refresh()
 	refused := map[string]error{
 		"append": s.Append(ctx, id, 1, []andon.Event{
 			{Device: "d", Time: andon.MinTime, State: "A"},

@@ -41,10 +41,7 @@ func again(fs *vfs.MemFS) *vfs.MemFS { return fs.CrashClone(vfs.CrashCloneCfg{})
 
 func flip(t *testing.T, fs vfs.FS, path string, at int64) {
 	t.Helper()
-	content, err := readFile(fs, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := read(t, fs, path)
 	content[at] ^= 1 << (at % 8)
 	write(t, fs, path, content)
 	syncFile(t, fs, path)
@@ -97,10 +94,7 @@ func TestDamagedLog(t *testing.T) {
 	const events = 400
 	fs := killed(t, events)
 	path := newestLog(t, fs)
-	content, err := readFile(fs, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := read(t, fs, path)
 	flip(t, fs, path, int64(len(content)/2))
 	if _, err := opens(t, fs, events); andon.KindOf(err) != andon.Damaged ||
 		!strings.Contains(err.Error(), path[6:]) {

@@ -207,7 +207,7 @@ func TestRoomIsLookedAtInTurn(t *testing.T) {
 		go func() { written <- s.Append(client, andon.DefaultTenant, 1, warnings(1)) }()
 		<-client.waits
 		fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 100 << 20, TotalBytes: 1 << 40})
-		s.disk.looked.Store(0) // look again now
+		s.dir.Disk.Refresh() // look again now
 		return nil
 	})
 	if err != nil {

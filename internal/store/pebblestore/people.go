@@ -54,7 +54,7 @@ func (s *Store) sync() error {
 func (s *Store) writable(ctx context.Context, id andon.TenantID) (*tenant, error) {
 	t, err := s.tenant(ctx, id)
 	if err == nil {
-		err = s.disk.check()
+		err = s.dir.Disk.Check()
 	}
 	return t, err
 }

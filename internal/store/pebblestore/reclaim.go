@@ -3,8 +3,9 @@ package pebblestore
 import (
 	"bytes"
 	"context"
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"sync"
+
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 // reclaim gives the space of what was deleted back to the disk. Pebble does by itself what costs it
@@ -48,7 +49,7 @@ func (r *reclaim) work(ctx context.Context, s *Store) error {
 	r.mu.Unlock()
 	for _, deleted := range spans {
 		bytes, err := s.db.EstimateDiskUsage(deleted.From, deleted.To)
-		if err == nil && (bytes >= little || s.disk.check() != nil) {
+		if err == nil && (bytes >= little || s.dir.Disk.Check() != nil) {
 			err = s.db.Compact(ctx, deleted.From, deleted.To, false)
 		}
 		if err != nil {

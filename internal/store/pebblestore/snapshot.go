@@ -5,18 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
 
 // snapshotDir holds the copy that a backup reads, below the directory of the store. What a process
 // that was killed has left of it, the next opening removes.
-const snapshotDir = ownPrefix + "snapshot"
+const snapshotDir = directory.OwnPrefix + "snapshot"
 
 // Snapshot implements andon.Maintenance. Tables are hard links, so the copy takes no time; it takes
 // room as far as tables that it has are compacted meanwhile.
@@ -34,11 +33,11 @@ func (s *Store) Snapshot(
 	if err := s.failed(); err != nil {
 		return err
 	}
-	if err := s.disk.check(); err != nil {
+	if err := s.dir.Disk.Check(); err != nil {
 		return err
 	}
-	fs := s.options.FS
-	dir := fs.PathJoin(s.disk.dir, snapshotDir)
+	fs := s.dir.FS
+	dir := fs.PathJoin(s.dir.Path, snapshotDir)
 	if err := fs.RemoveAll(dir); err != nil {
 		return err
 	}
@@ -49,7 +48,7 @@ func (s *Store) copyAndTake(dir string, take func(dir string, files []string) er
 	if err := s.copyTo(dir); err != nil {
 		return err
 	}
-	files, err := s.options.FS.List(dir)
+	files, err := s.dir.FS.List(dir)
 	if err != nil {
 		return err
 	}
@@ -66,7 +65,7 @@ func (s *Store) copyTo(dir string) error {
 		if err := s.copyEngine(dir); err != nil {
 			return fmt.Errorf("copy the store: %w", err)
 		}
-		return walcheck.EndCopy(s.options.FS, dir)
+		return walcheck.EndCopy(s.dir.FS, dir)
 	})
 }
 
@@ -79,32 +78,4 @@ func (s *Store) copyEngine(dir string) (err error) {
 		}
 	}()
 	return s.db.Checkpoint(dir, pebble.WithFlushedWAL())
-}
-
-// Copy has take copy the files of the store in dir, which no process may have open, and which stays
-// as it is.
-func Copy(dir string, o Options, take func(dir string, files []string) error) error {
-	desc, release, err := closedStore(dir, &o)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if !desc.Exists {
-		return andon.Errorf(andon.Invalid, "there is no store in %s", dir)
-	}
-	names, err := o.FS.List(dir)
-	if err != nil {
-		return fmt.Errorf("list %s: %w", dir, err)
-	}
-	slices.Sort(names)
-	return take(dir, slices.DeleteFunc(names, func(name string) bool {
-		is, err := o.FS.Stat(o.FS.PathJoin(dir, name))
-		return err == nil && is.IsDir() || isOfProcess(name)
-	}))
-}
-
-// isOfProcess reports whether a file is of the process that has a store open, and no part of it.
-func isOfProcess(name string) bool {
-	return name == lockFile || name == ownerFile || name == "LOCK" ||
-		strings.HasPrefix(name, blocks.TablePrefix)
 }

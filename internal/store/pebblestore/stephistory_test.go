@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -131,11 +130,9 @@ func stepBatchState(n, d int) andon.State {
 
 // stepOptions are those of a store with many steps: small tables, and a small log.
 func stepOptions(fs vfs.FS) Options {
-	d := newDamages(slog.New(slog.DiscardHandler))
-	d.pause = time.Millisecond
 	return Options{
-		FS: fs, damages: d, table: 1 << 12, memTable: 256 << 10, Cache: 1 << 20, lag: 1 << 40,
-		unread: 1,
+		FS: fs, pause: time.Millisecond, table: 1 << 12, memTable: 256 << 10, Cache: 1 << 20,
+		lag: 1 << 40, unread: 1,
 	}
 }
 

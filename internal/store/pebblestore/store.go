@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -29,19 +28,16 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/records"
-	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
 
 // The version of the stored format. A store of another one is refused. It changes whenever another
 // program could misread what this one writes.
 const formatVersion = 1
-
-// The format of Pebble's own files. Raising it keeps older programs out.
-const engineFormat = pebble.FormatValueSeparation
 
 // The fixed keys.
 const (
@@ -93,9 +89,7 @@ type Options struct {
 	lag      int64         // see checkpoints.due
 	unread   int64         // see Finish
 	readings int64         // bytes of rows of readings that make a round worth it
-	opened   *atomic.Bool  // the engine is open
-	blocks   *pebble.Cache
-	damages  *damages
+	pause    time.Duration // see directory.Config
 	pacing   *engine.Pacing
 	// watch takes the place of the context of background work; tests have it end at any look.
 	watch func(context.Context) context.Context
@@ -105,24 +99,16 @@ type Options struct {
 type Store struct {
 	andon.NoMaintenance // but for what it declares itself
 
-	db      *pebble.DB
+	dir     *directory.Directory
+	db      *pebble.DB // of dir
 	options Options
 	name    string // with the version of the engine
-	directory
 	fleets
 	commits
 	logs
 	written *cuckoo.Written // rows that need not be written again
 	records *records.Records
 	background
-}
-
-// directory is the directory of a store, and its disk.
-type directory struct {
-	release func() // gives the directory back
-	watched *walcheck.FS
-	damages *damages
-	disk    disk
 }
 
 // fleets is what is in memory of tenants, and of what their devices show.
@@ -170,41 +156,23 @@ func Open(dir string, o Options) (*Store, error) {
 // until it is done; the process should end.
 func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	o.complete()
-	if err := o.FS.MkdirAll(dir, 0o700); err != nil {
+	d := directory.New(o.directory(dir))
+	if err := d.FS.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open store: make directory: %w", err)
 	}
-	if err := checkDirectory(o.FS, dir); err != nil {
+	if err := d.Occupy(); err != nil {
 		return nil, err
 	}
-	release, err := occupy(o.FS, dir, o.Owner)
-	if err != nil {
-		return nil, err
-	}
-	db, watched, err := openEngine(ctx, dir, &o, release)
-	if err != nil {
+	if err := d.Open(ctx); err != nil {
 		return nil, fmt.Errorf("open store in %s: %w", dir, err)
 	}
-	s := &Store{
-		db: db, options: o, name: "pebble " + engineVersion(),
-		directory: directory{
-			release: release, watched: watched, damages: o.damages,
-			disk: disk{fs: o.FS, dir: dir, reserve: o.Reserve},
-		},
-		fleets:  fleets{tenants: map[andon.TenantID]*tenant{}},
-		written: cuckoo.NewWritten(writtenRows),
+	s := newStore(d, d.DB, o)
+	left := d.FS.RemoveAll(d.FS.PathJoin(dir, snapshotDir))
+	lift := d.LimitCache(loadCache)
+	err := errors.Join(left, s.env.RemoveTables(blocks.TablePrefix), s.load(ctx))
+	if lift(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), d.Close())
 	}
-	o.opened.Store(true)
-	o.pacing.DB.Store(db)
-	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.disk.stuck = s.stuck
-	s.begin()
-	left := o.FS.RemoveAll(o.FS.PathJoin(dir, snapshotDir))
-	uncached := o.blocks.Reserve(int(o.blocks.MaxSize() - loadCache))
-	err = errors.Join(left, s.env.RemoveTables(blocks.TablePrefix), s.load(ctx))
-	if uncached(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
-	}
-	o.keepPrivate(dir)
 	s.checkpoints.start(s)
 	s.measure.start(s)
 	s.reclaim.start(s)
@@ -212,14 +180,25 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func checkEngine(desc *pebble.DBDesc) error {
-	if desc.Exists && desc.FormatMajorVersion > engineFormat {
-		return andon.Errorf(andon.Conflict,
-			"its engine's format is %d and this program reads up to %d: "+
-				"use the program that wrote it",
-			desc.FormatMajorVersion, engineFormat)
+// newStore returns a store of an open database that has nothing in memory yet.
+func newStore(d *directory.Directory, db *pebble.DB, o Options) *Store {
+	s := &Store{
+		dir: d, db: db, options: o, name: "pebble " + directory.Version(),
+		fleets:  fleets{tenants: map[andon.TenantID]*tenant{}},
+		written: cuckoo.NewWritten(writtenRows),
 	}
-	return nil
+	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
+	s.begin()
+	return s
+}
+
+// directory is how the directory is opened.
+func (o *Options) directory(dir string) directory.Config {
+	return directory.Config{
+		FS: o.FS, Path: dir, Owner: o.Owner, Log: o.Log, Fatal: o.Fatal, Reserve: o.Reserve,
+		Cache: o.Cache, MemTable: o.memTable, Pause: o.pause, Merger: readingMerger,
+		Pacing: o.pacing,
+	}
 }
 
 func (o *Options) complete() {
@@ -233,11 +212,6 @@ func (o *Options) complete() {
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }
 	}
-	o.opened = new(atomic.Bool)
-	if o.FS == nil {
-		o.FS = private{vfs.Default}
-	}
-	o.damages = cmp.Or(o.damages, newDamages(o.Log))
 	o.Head = cmp.Or(o.Head, blocks.DefaultMemory)
 	o.readings = cmp.Or(o.readings, checkpointBytes)
 	o.patience = cmp.Or(o.patience, time.Second)
@@ -256,58 +230,9 @@ func (o *Options) complete() {
 // that it reads then, it reads once.
 const loadCache = 8 << 20
 
-// memTables is how many memtables Pebble has at once: one is written into while another is written
-// out, and the last one that was written out is kept to be used again.
-const memTables = 2
-
 // defaultMemTable is half of what is fastest in a burst: twice as much puts off work for two
 // seconds, and takes 64 bytes more for each of a million devices (docs/benchmarks.md).
 const defaultMemTable = 32 << 20
-
-// pebbleOptions are what the prototypes of this layout measured best: L0 compacted at 12, snappy.
-// Pebble takes the room of memtables out of its cache, so the cache is larger by that: else they
-// would leave little of a small one to the blocks, and each read would decompress its blocks again.
-func pebbleOptions(o *Options) *pebble.Options {
-	p := &pebble.Options{
-		FS: o.FS,
-		EventListener: &pebble.EventListener{
-			DataCorruption: o.damages.found, BackgroundError: o.damages.failed,
-			WriteStallBegin: func(pebble.WriteStallBeginInfo) { o.pacing.Stalled.Store(true) },
-			WriteStallEnd:   func() { o.pacing.Stalled.Store(false) },
-		},
-		Logger:                engineLog{o},
-		Merger:                readingMerger,
-		FormatMajorVersion:    engineFormat,
-		MemTableSize:          o.memTable,
-		L0CompactionThreshold: 12,
-		L0StopWritesThreshold: engine.L0StopWrites,
-		CacheSize:             o.Cache + memTables*int64(o.memTable),
-		MaxOpenFiles:          1000,
-		BytesPerSync:          1 << 20,
-	}
-	p.Experimental.EnableDeleteOnlyCompactionExcises = func() bool { return true }
-	return p
-}
-
-// engineLog passes on what Pebble says.
-type engineLog struct{ o *Options }
-
-// Infof implements pebble.Logger.
-func (l engineLog) Infof(format string, args ...any) {
-	l.o.Log.Debug("pebble: " + fmt.Sprintf(format, args...))
-}
-
-// Errorf implements pebble.Logger.
-func (l engineLog) Errorf(format string, args ...any) {
-	l.o.Log.Error("pebble: " + fmt.Sprintf(format, args...))
-}
-
-// Fatalf is what Pebble calls when it can't go on: a failed write of its log or manifest.
-func (l engineLog) Fatalf(format string, args ...any) {
-	err := andon.Errorf(andon.Unavailable, "the store's disk failed: "+format, args...)
-	l.o.Fatal(err)
-	panic(err) // Pebble relies on not coming back
-}
 
 // load reads what is in memory while the store is open.
 func (s *Store) load(ctx context.Context) (err error) {
@@ -385,7 +310,7 @@ func (s *Store) Ready(context.Context) error {
 	if err := s.order.ready(); err != nil {
 		return err
 	}
-	return s.disk.check()
+	return s.dir.Disk.Check()
 }
 
 // Close closes the directory. What is in rows stays there: opening reads it quickly.
@@ -395,24 +320,7 @@ func (s *Store) Close() error {
 	s.checkpoints.Stop()
 	s.log.Stop()
 	s.measure.Stop()
-	return s.abandon()
-}
-
-// abandon closes the directory as it is.
-func (s *Store) abandon() error {
-	err := errors.Join(s.db.Close(), s.watched.Close())
-	s.options.blocks.Unref()
-	s.release()
-	return err
-}
-
-// hostname is for people who read whose directory this is.
-func hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "this machine"
-	}
-	return name
+	return s.dir.Close()
 }
 
 // rows is rowsBelow of the store.
@@ -427,9 +335,9 @@ func (s *Store) newBatch() *engine.Batch { return engine.NewBatch(s.db) }
 func (s *Store) begin() {
 	o := &s.options
 	s.env = &blocks.Env{
-		DB: s.db, FS: o.FS, Dir: s.disk.dir, Table: o.table, MemTable: o.memTable,
-		Pacing: o.pacing, Log: o.Log, Check: s.disk.check,
-		Options: func() *pebble.Options { return pebbleOptions(o) },
+		DB: s.db, FS: s.dir.FS, Dir: s.dir.Path, Table: o.table, MemTable: o.memTable,
+		Pacing: o.pacing, Log: o.Log, Check: s.dir.Disk.Check,
+		Options: s.dir.Options,
 		Tenants: func() []*blocks.Tenant { return blockTenants(s.everyTenant()) },
 	}
 	s.log = blocks.NewLog(s.env, int(o.Head), o.patience)

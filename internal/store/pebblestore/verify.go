@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/verify"
@@ -26,28 +27,28 @@ func Verify(
 	ctx context.Context, dir string, o Options,
 	report func(place, what string), progress func(done, total int64),
 ) (rows map[string]int64, err error) {
-	desc, release, err := closedStore(dir, &o)
+	o.Log, o.pause = slog.New(slog.DiscardHandler), noPause
+	d, err := closedStore(dir, &o)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	if !desc.Exists {
+	defer d.Release()
+	if !d.Desc.Exists {
 		return nil, andon.Errorf(andon.Invalid, "there is no store in %s", dir)
 	}
-	o.damages = newDamages(slog.New(slog.DiscardHandler))
-	o.damages.pause = 0
 	return verify.Run(ctx, verify.Config{
-		FS: o.FS, Dir: dir, Desc: desc, Report: report, Progress: progress,
-		Options:   func() *pebble.Options { return pebbleOptions(&o) },
-		OpenError: func(err error) error { return lostFormat(dir, err) },
-		Store:     &verified{options: o, dir: dir},
+		FS: d.FS, Dir: dir, Desc: d.Desc, Report: report, Progress: progress,
+		Options: d.Options, OpenError: d.OpenError, Store: &verified{options: o, dir: d},
 	})
 }
+
+// noPause is no pause after damage is met.
+const noPause = -1
 
 // verified is a store that is verified.
 type verified struct {
 	options Options
-	dir     string
+	dir     *directory.Directory
 	store   *Store
 	tenants map[uint32]*tenant
 }
@@ -58,14 +59,7 @@ var _ verify.Store = (*verified)(nil)
 func (v *verified) Load(ctx context.Context, db *pebble.DB) (is verify.Loaded, err error) {
 	defer engine.RecoverUnreadable(&err)
 	is.Tenants, v.tenants = map[uint32]verify.Tenant{}, map[uint32]*tenant{}
-	o := v.options
-	s := &Store{
-		db: db, options: o,
-		directory: directory{damages: o.damages, disk: disk{fs: o.FS, dir: v.dir}},
-		fleets:    fleets{tenants: map[andon.TenantID]*tenant{}},
-	}
-	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.begin()
+	s := newStore(v.dir, db, v.options)
 	v.store = s
 	format, err := s.fixed(fixedFormat)
 	if err != nil {

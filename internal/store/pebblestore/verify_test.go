@@ -272,10 +272,7 @@ func TestSerialVerifyFindsFlippedBits(t *testing.T) {
 		if !table && !strings.HasPrefix(name, "MANIFEST-") {
 			continue
 		}
-		content, err := readFile(was, "store/"+name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := read(t, was, "store/"+name)
 		for range 8 {
 			fs, at := again(was), rng.Int64N(int64(len(content)))
 			flip(t, fs, "store/"+name, at)

@@ -1,4 +1,4 @@
-package pebblestore
+package directory
 
 import (
 	"sync/atomic"
@@ -10,9 +10,9 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
-// disk watches how much of the disk is free. A full disk makes Pebble end the process, so writing
+// Disk watches how much of the disk is free. A full disk makes Pebble end the process, so writing
 // stops while there is still a reserve, and goes on by itself once there is room again.
-type disk struct {
+type Disk struct {
 	fs      vfs.FS
 	dir     string
 	reserve int64
@@ -27,23 +27,26 @@ type disk struct {
 // of what is in its log already.
 const lookEvery = 50 * time.Millisecond
 
-// scant is what is left of the reserve to what gives space back: Pebble must be able to write what
+// least is what is left of the reserve to what gives space back: Pebble must be able to write what
 // it has in memory, or nothing is given back.
-const scant = 64 << 20
+const least = 64 << 20
 
-// check returns a Full error while the reserve is touched, and what else keeps from writing.
-func (d *disk) check() error { return d.admit(false) }
+// Check returns a Full error while the reserve is touched, and what else keeps from writing.
+func (d *Disk) Check() error { return d.Admit(false) }
 
-// admit is check for a write. One that frees space, or leads to it, may go into the reserve.
-func (d *disk) admit(frees bool) error {
+// Refresh has the next check look at the disk again.
+func (d *Disk) Refresh() { d.looked.Store(0) }
+
+// Admit is Check for a write. One that frees space, or leads to it, may go into the reserve.
+func (d *Disk) Admit(frees bool) error {
 	d.look()
-	least := d.reserve
+	left := d.reserve
 	if frees {
-		least = min(scant, d.reserve/2)
+		left = min(least, d.reserve/2)
 	} else if why := d.why.Load(); *why != nil {
 		return *why
 	}
-	if free := d.free.Load(); free < least {
+	if free := d.free.Load(); free < left {
 		return andon.Errorf(andon.Full,
 			"the store's disk has %d MiB left, less than the %d MiB kept in reserve: "+
 				"make room on it, or shorten the retention of tenants",
@@ -53,7 +56,7 @@ func (d *disk) admit(frees bool) error {
 }
 
 // look looks at the disk again where the last look is old.
-func (d *disk) look() {
+func (d *Disk) look() {
 	now := int64(engine.SinceStart())
 	if looked := d.looked.Load(); looked != 0 && now-looked <= int64(lookEvery) {
 		return

@@ -1,4 +1,4 @@
-package pebblestore
+package directory
 
 import (
 	"errors"
@@ -18,15 +18,16 @@ import (
 // manifest does not name, so a directory is looked at before Pebble sees it.
 const (
 	manifestMarker = "marker.manifest."
-	ownPrefix      = "andon."
-	unfinished     = "MANIFEST-000001" // of a first start that was broken off: it names no table
+	// OwnPrefix begins the names of Andon's own files.
+	OwnPrefix  = "andon."
+	unfinished = "MANIFEST-000001" // of a first start that was broken off: it names no table
 
-	restoringDir = ownPrefix + "restoring" // of a restore that has not ended
+	restoringDir = OwnPrefix + "restoring" // of a restore that has not ended
 )
 
-// checkDirectory refuses a directory that is no store and is not empty: it belongs to another
+// checkNames refuses a directory that is no store and is not empty: it belongs to another
 // program. It reads names only, and comes before anything is written.
-func checkDirectory(fs vfs.FS, dir string) error {
+func checkNames(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
 		return fmt.Errorf("list %s: %w", dir, err)
@@ -107,21 +108,22 @@ func engineFile() *regexp.Regexp {
 // isOurs reports whether a file does not keep a directory from becoming a store: it is ours, the
 // engine's, or of a file system's root.
 func isOurs(name string) bool {
-	return name == "lost+found" || strings.HasPrefix(name, ownPrefix) ||
+	return name == "lost+found" || strings.HasPrefix(name, OwnPrefix) ||
 		engineFile().MatchString(name)
 }
 
 // checkOptions refuses the store of another program that uses Pebble, and names the file where it
 // can't be read. Pebble checks the same, but later and without the name.
-func checkOptions(desc *pebble.DBDesc, dir string, o *Options) error {
+func (d *Directory) checkOptions() error {
+	desc, dir := d.Desc, d.Path
 	if !desc.Exists || desc.OptionsFilename == "" {
 		return nil
 	}
-	text, err := readFile(o.FS, desc.OptionsFilename)
+	text, err := readFile(d.FS, desc.OptionsFilename)
 	if err != nil {
 		return err
 	}
-	p := pebbleOptions(o)
+	p := d.Options()
 	p.EnsureDefaults()
 	err = p.CheckCompatibility(dir, string(text))
 	switch {
@@ -136,15 +138,27 @@ func checkOptions(desc *pebble.DBDesc, dir string, o *Options) error {
 			"and a new one is written", desc.OptionsFilename, err)
 }
 
-// lostFormat says what is missing where Pebble finds a store without the marker of its format.
-func lostFormat(dir string, err error) error {
+// checkEngine refuses the files of a newer Pebble.
+func checkEngine(desc *pebble.DBDesc) error {
+	if desc.Exists && desc.FormatMajorVersion > engineFormat {
+		return andon.Errorf(andon.Conflict,
+			"its engine's format is %d and this program reads up to %d: "+
+				"use the program that wrote it",
+			desc.FormatMajorVersion, engineFormat)
+	}
+	return nil
+}
+
+// OpenError is an error of opening Pebble. Where the directory lacks the marker of Pebble's format,
+// it says so.
+func (d *Directory) OpenError(err error) error {
 	if !errors.Is(err, pebble.ErrDBNotPristine) {
 		return err
 	}
 	return andon.Errorf(andon.Damaged,
 		"%s holds a store, but the file marker.format-version.* is missing, which is empty. "+
 			"Restore it from where this copy was made, or make it: an empty file named "+
-			"marker.format-version.000001.%03d. Nothing was changed", dir, engineFormat)
+			"marker.format-version.000001.%03d. Nothing was changed", d.Path, engineFormat)
 }
 
 func readFile(fs vfs.FS, path string) ([]byte, error) {

@@ -1,4 +1,4 @@
-package pebblestore
+package directory
 
 import (
 	"errors"
@@ -21,10 +21,11 @@ const (
 	ownerFile = "andon.owner" // says which process that is
 )
 
-// occupy makes sure that no other process has the directory open, and says who has it now. The lock
+// lock makes sure that no other process has the directory open, and writes down which one has it
+// now. The lock
 // is the operating system's, so it goes with the process however that ends.
-func occupy(fs vfs.FS, dir, owner string) (release func(), err error) {
-	lock, err := fs.Lock(fs.PathJoin(dir, lockFile))
+func lock(fs vfs.FS, dir, owner string) (release func(), err error) {
+	held, err := fs.Lock(fs.PathJoin(dir, lockFile))
 	if err != nil {
 		if !heldElsewhere(err) {
 			return nil, fmt.Errorf("lock store in %s: %w", dir, err)
@@ -35,10 +36,10 @@ func occupy(fs vfs.FS, dir, owner string) (release func(), err error) {
 			dir, readOwner(fs, dir))
 	}
 	if err := writeOwner(fs, dir, owner); err != nil {
-		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), held.Close())
 	}
-	// No one can act on its error at the end of a store.
-	return sync.OnceFunc(func() { _ = lock.Close() }), nil
+	// At the end of a store no caller can act on its error.
+	return sync.OnceFunc(func() { _ = held.Close() }), nil
 }
 
 func heldElsewhere(err error) bool {
@@ -69,9 +70,18 @@ func readOwner(fs vfs.FS, dir string) string {
 	return string(text)
 }
 
-// engineVersion returns the version of Pebble that this program was built with. It reads the names
-// of all modules, which takes longer than most requests.
-func engineVersion() string {
+// hostname is for people who read whose directory this is.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "this machine"
+	}
+	return name
+}
+
+// Version returns the version of Pebble that this program was built with. It reads the names of all
+// modules, which takes longer than most requests.
+func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {
 			if dep.Path == "github.com/cockroachdb/pebble/v2" {

@@ -1,4 +1,4 @@
-package pebblestore
+package directory
 
 import (
 	"errors"
@@ -38,8 +38,8 @@ func (p private) Lock(name string) (io.Closer, error) {
 	return owned(f, err, name)
 }
 
-// owned takes the rights of others from a file that was just opened. A file system that has no such
-// rights still serves as a store: keepPrivate tells of it.
+// owned takes the rights of others from a file that was just opened. A file system without such
+// rights still serves as a store: keepPrivate reports it.
 func owned[F any](f F, err error, name string) (F, error) {
 	if err == nil {
 		_ = os.Chmod(name, privateFile)
@@ -48,20 +48,20 @@ func owned[F any](f F, err error, name string) (F, error) {
 }
 
 // keepPrivate takes the rights of others from a directory that was there before and from what is in
-// it. It comes once the directory has proved to be a store. Where the directory belongs to someone
-// else, its files are private all the same, and the log says what is not.
-func (o *Options) keepPrivate(dir string) {
-	if _, is := o.FS.(private); !is {
+// it. Where the directory belongs to another user, its files are private all the same, and the log
+// says what is not.
+func (d *Directory) keepPrivate() {
+	if _, is := d.FS.(private); !is {
 		return
 	}
-	files, err := os.ReadDir(dir)
+	files, err := os.ReadDir(d.Path)
 	for _, f := range files {
 		if f.Type().IsRegular() {
-			err = errors.Join(err, restrict(filepath.Join(dir, f.Name()), privateFile))
+			err = errors.Join(err, restrict(filepath.Join(d.Path, f.Name()), privateFile))
 		}
 	}
-	if err = errors.Join(err, restrict(dir, privateDir)); err != nil {
-		o.Log.Warn("other users of this machine may read the store", "error", err)
+	if err = errors.Join(err, restrict(d.Path, privateDir)); err != nil {
+		d.Log.Warn("other users of this machine may read the store", "error", err)
 	}
 }
 

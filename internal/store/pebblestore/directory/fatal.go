@@ -1,4 +1,4 @@
-package pebblestore
+package directory
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 // turns that panic into a fatal error of Go's, which ends the process with the status of any crash.
 type fatalLogs struct {
 	vfs.FS
-	home string // the directory of the store: logs elsewhere are those of a snapshot
-	o    *Options
+	home  string // the directory of the store: logs elsewhere are those of a snapshot
+	store *Directory
 }
 
 // Unwrap implements vfs.Root.
@@ -27,10 +27,10 @@ func (w fatalLogs) isLog(name string) bool {
 
 // check ends the process where something that was done to a log failed.
 func (w fatalLogs) check(err error, done, name string) {
-	if err == nil || !w.isLog(name) || !w.o.opened.Load() {
+	if err == nil || !w.isLog(name) || !w.store.opened.Load() {
 		return
 	}
-	w.o.Fatal(andon.Errorf(andon.Unavailable, "the store's disk failed: %w",
+	w.store.Fatal(andon.Errorf(andon.Unavailable, "the store's disk failed: %w",
 		fmt.Errorf("%s the log %s: %w", done, name, err)))
 }
 

@@ -1,4 +1,4 @@
-package pebblestore
+package directory
 
 import (
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -7,10 +7,10 @@ import (
 )
 
 // pacedFS is a file system whose tables are written in the pace of background work. Making any file
-// but a log waits where the disk was full just now.
+// but a log waits where the disk was full just before.
 type pacedFS struct {
 	vfs.FS
-	damages *damages
+	damages *Damages
 	pacing  *engine.Pacing
 }
 
@@ -20,7 +20,7 @@ func (p pacedFS) Unwrap() vfs.FS { return p.FS }
 // Create implements vfs.FS.
 func (p pacedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if c != "pebble-wal" {
-		p.damages.pace()
+		p.damages.rest()
 	}
 	f, err := p.FS.Create(name, c)
 	if err != nil || !engine.IsPaced(c) {
