@@ -228,10 +228,11 @@ func parseBound(text string) (t Time, dateOnly bool, err error) {
 	if !ok1 || !ok2 || !ok3 || text[4] != '-' || text[7] != '-' {
 		return bad("is not RFC 3339, such as 2026-11-20T06:00:00Z")
 	}
-	if month < 1 || month > 12 || dom < 1 || dom > daysIn(year, month) {
+	date := time.Date(year, time.Month(month), dom, 0, 0, 0, 0, time.UTC)
+	if date.Day() != dom || int(date.Month()) != month {
 		return bad("names a date that does not exist")
 	}
-	t = DayStart(0).Add(Duration(daysFromCivil(year, month, dom)) * day)
+	t = TimeOf(date)
 	if len(text) == 10 {
 		return t, true, nil
 	}
@@ -244,13 +245,13 @@ func parseBound(text string) (t Time, dateOnly bool, err error) {
 	sec, rest := 0, text[16:]
 	if strings.HasPrefix(rest, ":") {
 		if sec, ok3 = digits(rest, 1, 2); !ok3 {
-			return bad("has no seconds behind the second ':'")
+			return bad("has no seconds after the second ':'")
 		}
 		rest = rest[3:]
 	}
 	micros, rest, ok := fraction(rest)
 	if !ok {
-		return bad("has no digits behind the point")
+		return bad("has no digits after the point")
 	}
 	offset, ok := zone(rest)
 	if !ok {
@@ -328,31 +329,6 @@ func zone(s string) (offset Duration, ok bool) {
 	return 0, false
 }
 
-func daysIn(year, month int) int {
-	switch month {
-	case 4, 6, 9, 11:
-		return 30
-	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-			return 29
-		}
-		return 28
-	}
-	return 31
-}
-
-// daysFromCivil counts the days from 1970-01-01 to a date of the Gregorian calendar. Source: Howard
-// Hinnant, "chrono-Compatible Low-Level Date Algorithms".
-func daysFromCivil(year, month, dom int) int {
-	if month <= 2 {
-		year--
-	}
-	era := year / 400
-	yearOfEra := year - era*400
-	dayOfYear := (153*((month+9)%12)+2)/5 + dom - 1
-	return era*146_097 + yearOfEra*365 + yearOfEra/4 - yearOfEra/100 + dayOfYear - 719_468
-}
-
 // Precision is the unit of a time that is sent as a number: the power of ten that makes it
 // microseconds.
 type Precision int8
@@ -406,7 +382,7 @@ func ParseEpoch(text string, unit Precision) (Time, error) {
 			"say precision=s if it counts seconds, precision=ms if it is right, or send RFC 3339",
 			clip(text), t)
 	case t > MaxTime:
-		return 0, Errorf(Invalid, "time %s would be behind %s in milliseconds, which are assumed: "+
+		return 0, Errorf(Invalid, "time %s would be after %s in milliseconds, which are assumed: "+
 			"say precision=us or precision=ns if it counts those, or send RFC 3339",
 			clip(text), MaxTime)
 	}
@@ -415,41 +391,30 @@ func ParseEpoch(text string, unit Precision) (Time, error) {
 
 // parseEpoch returns a time above MaxTime where the number is larger than any that can be kept.
 func parseEpoch(text string, unit Precision) (Time, error) {
-	mantissa, exponent, point, seen := text, 0, -1, 0
-	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		n, err := strconv.Atoi(strings.TrimPrefix(text[i+1:], "+"))
-		if err != nil || n < -100 || n > 100 {
-			return 0, Errorf(Invalid, "time %q is not a number that a time can be", clip(text))
-		}
-		mantissa, exponent = text[:i], n
-	}
-	var all []byte
-	var room [32]byte
-	all = room[:0]
-	for i := range len(mantissa) {
-		switch c := mantissa[i]; {
-		case c >= '0' && c <= '9':
-			all, seen = append(all, c), seen+1
-		case c == '.' && point < 0 && seen > 0:
-			point = len(all)
-		default:
-			return 0, Errorf(Invalid, "time %q is not a number that a time can be", clip(text))
-		}
-	}
-	if seen == 0 || point == len(all) {
+	bad := func() (Time, error) {
 		return 0, Errorf(Invalid, "time %q is not a number that a time can be", clip(text))
 	}
-	if point < 0 {
-		point = len(all)
-	}
-	whole := point + exponent + int(unit) // how many digits are left of the point, in microseconds
-	var t Time
-	for i := range whole {
-		digit := byte('0')
-		if i < len(all) {
-			digit = all[i]
+	mantissa, exponent := text, int(unit)
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		n, err := strconv.Atoi(text[i+1:])
+		if err != nil || n < -100 || n > 100 {
+			return bad()
 		}
-		if t = t*10 + Time(digit-'0'); t > MaxTime {
+		mantissa, exponent = text[:i], exponent+n
+	}
+	whole, decimals, hasPoint := strings.Cut(mantissa, ".")
+	if _, ok := digits(whole+decimals, 0, len(whole+decimals)); !ok || whole == "" ||
+		hasPoint && decimals == "" {
+		return bad()
+	}
+	all, point := whole+decimals, len(whole)+exponent // point digits are whole microseconds
+	var t Time
+	for i := range point {
+		digit := Time(0)
+		if i < len(all) {
+			digit = Time(all[i] - '0')
+		}
+		if t = t*10 + digit; t > MaxTime {
 			break
 		}
 	}
