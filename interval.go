@@ -150,13 +150,13 @@ func (r *runReader) isRunning(k EventKey) bool {
 
 // newestFirst returns the runs from the one that holds the span's end, or from after a position,
 // back to the one that holds the span's beginning.
-func (r *runReader) newestFirst(span Span, behind *IntervalPosition) iter.Seq2[run, error] {
+func (r *runReader) newestFirst(span Span, resume *IntervalPosition) iter.Seq2[run, error] {
 	return func(yield func(run, error) bool) {
 		var after *EventKey
 		var to Time
 		switch {
-		case behind != nil:
-			after, to, span.To = &behind.First, behind.First.Time, 0
+		case resume != nil:
+			after, to, span.To = &resume.First, resume.First.Time, 0
 		case r.running != nil && (span.To == 0 || r.running.Time <= span.To):
 			if !yield(run{first: *r.running}, nil) {
 				return
@@ -229,19 +229,19 @@ func (r *runReader) nextRun(at Time) (Time, error) {
 
 // oldestFirst returns the runs from the one that holds the span's beginning, or from after a
 // position, to the one that holds the span's end.
-func (r *runReader) oldestFirst(span Span, behind *IntervalPosition) iter.Seq2[run, error] {
+func (r *runReader) oldestFirst(span Span, resume *IntervalPosition) iter.Seq2[run, error] {
 	return func(yield func(run, error) bool) {
 		switch {
-		case behind != nil && r.isRunning(behind.First):
+		case resume != nil && r.isRunning(resume.First):
 			return
-		case behind == nil && r.running != nil && r.running.Time <= span.From:
+		case resume == nil && r.running != nil && r.running.Time <= span.From:
 			yield(run{first: *r.running}, nil)
 			return
 		}
 		var after *EventKey
 		var from Time
-		if behind != nil {
-			after, from = &behind.First, behind.First.Time
+		if resume != nil {
+			after, from = &resume.First, resume.First.Time
 		} else {
 			first, err := r.runStart(span.From)
 			if err != nil {

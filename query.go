@@ -46,7 +46,7 @@ type EventQuery struct {
 
 // Admits reports whether an entry is one that the query selects.
 func (q *EventQuery) Admits(k EventKey) bool {
-	return q.Span.Holds(k.Time) && q.States.Match(k.State) && q.behind(k)
+	return q.Span.Holds(k.Time) && q.States.Match(k.State) && q.isAfter(k)
 }
 
 // Rest returns the part of the span that can still have entries after After.
@@ -60,7 +60,7 @@ func (q *EventQuery) Rest() Span {
 	return q.Span.Until(q.After.Time)
 }
 
-func (q *EventQuery) behind(k EventKey) bool {
+func (q *EventQuery) isAfter(k EventKey) bool {
 	switch {
 	case q.After == nil:
 		return true

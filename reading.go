@@ -136,7 +136,7 @@ func (m Metrics) Sorted() (Metrics, error) {
 	}
 	for i := 1; i < len(m); i++ {
 		if m[i].Name == m[i-1].Name {
-			return nil, AtField("body.metrics", "metric %q stands twice", m[i].Name)
+			return nil, AtField("body.metrics", "metric %q occurs twice", m[i].Name)
 		}
 	}
 	return m, nil

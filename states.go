@@ -99,7 +99,7 @@ func NewStateSet(defs []StateDef) (*StateSet, error) {
 	seen := map[State]bool{}
 	for _, d := range set.defs {
 		if seen[d.Name] {
-			return nil, AtField("body.states", "state %q stands twice", d.Name)
+			return nil, AtField("body.states", "state %q occurs twice", d.Name)
 		}
 		seen[d.Name] = true
 	}

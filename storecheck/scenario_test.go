@@ -83,7 +83,7 @@ func TestParseErrors(t *testing.T) {
 		{"now", "now needs 1 words more"},
 		{"escalate d1 NORMAL Sara", "not of the form STATE@TIME"},
 		{"measure 5m d1 a", "not of the form name=number"},
-		{"measure 5m d1 a=1 a=2", "stands twice"},
+		{"measure 5m d1 a=1 a=2", "occurs twice"},
 		{"retention events soon", "neither"},
 		{"retention both 7d", `not of "both"`},
 		{"states A", "not of the form NAME=SEVERITY"},

@@ -85,7 +85,7 @@ func TestReadingRefused(t *testing.T) {
 		{`"metrics":{"a":1e-131}`, "body.metrics",
 			`at byte 29: metric "a": 1e-131 is nearer to 0 than 1e-130 but not 0`},
 		{`"metrics":{"a":1,"b":2,"\u0061":1}`, "body.metrics",
-			`metric "a" stands twice`},
+			`metric "a" occurs twice`},
 		{`"metrics":{"":1}`, "body.metrics", `metric is missing`},
 		{`"metrics":{` + strings.Join(many, ",") + `}`, "body.metrics",
 			`at byte 8915: more than 1000 metrics`},
