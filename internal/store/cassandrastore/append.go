@@ -321,9 +321,7 @@ func (a *appending) entries(d *deviceAppend) {
 // timestamp.
 func (a *appending) shown(d *deviceAppend) {
 	key, device := a.tenant.Key, string(d.events[0].Device)
-	m := cql.One(
-		"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? WHERE tenant = ? AND device = ?",
-		int64(a.received), int64(a.received), key, device)
+	m := cql.Mutation{rows.SetHeard(key, d.events[0].Device, a.received)}
 	for _, e := range d.newest() {
 		if !slices.ContainsFunc(d.is.States, func(l merge.Newest) bool {
 			return l.State == e.State && l.Time == e.Time
@@ -378,16 +376,10 @@ func startsToWrite(
 	tenant string, device andon.DeviceID, run, incident merge.NewStart,
 ) (m cql.Mutation) {
 	if run.Write {
-		m = append(m, cql.Do(
-			"UPDATE latest_by_device USING TIMESTAMP ? SET run = ? WHERE tenant = ? AND device = ?",
-			rows.StartStamp(run.Start), rows.PackStart(run.Start), tenant, string(device)))
+		m = append(m, rows.SetStart(tenant, device, "run", run.Start))
 	}
 	if incident.Write {
-		m = append(m, cql.Do(
-			"UPDATE latest_by_device USING TIMESTAMP ? SET incident = ? "+
-				"WHERE tenant = ? AND device = ?",
-			rows.StartStamp(incident.Start), rows.PackStart(incident.Start),
-			tenant, string(device)))
+		m = append(m, rows.SetStart(tenant, device, "incident", incident.Start))
 	}
 	return m
 }

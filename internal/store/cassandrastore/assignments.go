@@ -98,14 +98,11 @@ func (s *Store) assign(
 // assignStatements returns the statements that write an assignment into the list, and as the newest
 // one unless a newer is stored.
 func (s *Store) assignStatements(t *rows.Tenant, a andon.Assignment, stamp int64) []cql.Statement {
-	device := string(a.Device)
 	return []cql.Statement{cql.Do(
 		"INSERT INTO assignments_by_device (tenant, device, since, operator) "+
 			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-		t.Key, device, int64(a.From), string(a.Operator), stamp), cql.Do(
-		"UPDATE latest_by_device USING TIMESTAMP ? SET assigned = ? "+
-			"WHERE tenant = ? AND device = ?",
-		int64(a.From), rows.PackAssigned(stamp, a), t.Key, device)}
+		t.Key, string(a.Device), int64(a.From), string(a.Operator), stamp),
+		rows.SetLatest(t.Key, a.Device, "assigned", int64(a.From), rows.PackAssigned(stamp, a))}
 }
 
 // Assignments implements andon.Assignments.

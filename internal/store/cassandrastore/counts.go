@@ -95,7 +95,7 @@ func (d *deviceScan) flush(ctx context.Context) error {
 		return nil
 	}
 	t, err := d.current(ctx, d.tenant)
-	if t != nil && d.store.tenants.purgedOf(t.Key).Present(andon.DeviceID(d.device)) {
+	if t != nil && d.store.tenants.purgedOf(t.Key).devices.Present(andon.DeviceID(d.device)) {
 		gen := d.view.Generation(t.Gen())
 		d.store.counts.Raise(t.Key, gen, andon.DeviceID(d.device),
 			d.view.NewestKey(t.Record.States), d.view.Retired, d.view.Received)
@@ -114,7 +114,7 @@ func (d *deviceScan) prune(ctx context.Context) error {
 		}
 		if t == nil {
 			d.store.counts.Forget(key)
-		} else if p := d.store.tenants.purgedOf(key); p != nil { // others may have counted them
+		} else if p := d.store.tenants.purgedOf(key).devices; p != nil { // others may have counted them
 			for device, before := range p.Before {
 				d.store.dropCounts(key, device, before)
 			}

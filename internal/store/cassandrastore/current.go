@@ -162,9 +162,8 @@ func (s *Store) retireStatements(
 ) []cql.Mutation {
 	return []cql.Mutation{cql.One(
 		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		t.Key, string(device), int64(at), s.stamp()), cql.One(
-		"UPDATE latest_by_device USING TIMESTAMP ? SET retired = ? WHERE tenant = ? AND device = ?",
-		int64(at), int64(at), t.Key, string(device))}
+		t.Key, string(device), int64(at), s.stamp()),
+		{rows.SetLatest(t.Key, device, "retired", int64(at), int64(at))}}
 }
 
 // candidates are the devices that a query may select, in order, each once.

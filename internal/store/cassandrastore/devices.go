@@ -24,12 +24,14 @@ func (s *Store) take(
 	return t, cql.Failure("wait for the device", err)
 }
 
+// deviceWrite writes to a device, of which it is given the current key.
+type deviceWrite func(t *rows.Tenant, device andon.DeviceID, slots *taken) error
+
 // onDevice calls do for the current key of a device while no other write of this process changes
 // the device. It is an error if this takes so long that other processes may have concluded
 // something from not seeing the write.
 func (s *Store) onDevice(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID,
-	do func(t *rows.Tenant, device andon.DeviceID, slots *taken) error,
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, do deviceWrite,
 ) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err

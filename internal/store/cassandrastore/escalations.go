@@ -18,10 +18,8 @@ func (a *appending) escalated(r andon.Escalation) []cql.Mutation {
 				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
 			key, device, int(r.At.Day()), int64(r.At), int64(r.Time), string(r.State),
 			string(r.To), a.stamp),
-		cql.Mutation{cql.Do(
-			"UPDATE latest_by_device USING TIMESTAMP ? SET escalated = ? "+
-				"WHERE tenant = ? AND device = ?",
-			int64(r.Time), int64(r.Time), key, device), rows.UpdateEscalation(a.tenant, &r)},
+		{rows.SetLatest(key, r.Device, "escalated", int64(r.Time), int64(r.Time)),
+			rows.UpdateEscalation(a.tenant, &r)},
 	}
 	a.index.Partition(rows.OfEscalations, device, r.At.Day(), 0, "", r.At)
 	if r.To == "" {

@@ -2,8 +2,6 @@ package cassandrastore
 
 import (
 	"context"
-	"maps"
-	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -17,28 +15,28 @@ func deviceOfEvent(e *andon.Event) *andon.DeviceID { return &e.Device }
 // clockSkew is how far apart the clocks of processes may be, in µs, so that none misses a row.
 const clockSkew = 10 * 60 * 1_000_000
 
-// purgedNow returns the purged devices of a tenant, at most a second old.
-func (s *Store) purgedNow(ctx context.Context, key string) (*rows.Purged, error) {
-	began := s.now()
-	s.tenants.mu.Lock()
-	known, listed := s.tenants.purged[key], s.tenants.listed[key]
-	s.tenants.mu.Unlock()
-	if began.Sub(listed).Abs() < every {
-		return known, nil
-	}
-	is, err := s.readPurged(ctx, key)
-	if err == nil {
-		s.tenants.wasListed(key, began)
-	}
-	return is, err
+// purgedList is what is known of the purged devices of a tenant.
+type purgedList struct {
+	devices *rows.Purged
+	read    time.Time
 }
 
-// readPurged reads the rows that were added to the list of purged devices.
-func (s *Store) readPurged(ctx context.Context, key string) (*rows.Purged, error) {
-	was := s.tenants.purgedOf(key)
+func (t *tenants) purgedOf(key string) purgedList {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.purged[key]
+}
+
+// purgedNow returns the purged devices of a tenant, at most a second old. It reads the rows that
+// were added to their list.
+func (s *Store) purgedNow(ctx context.Context, key string) (*rows.Purged, error) {
+	began, known := s.now(), s.tenants.purgedOf(key)
+	if began.Sub(known.read).Abs() < every {
+		return known.devices, nil
+	}
 	from := int64(0)
-	if was != nil {
-		from = was.Newest - clockSkew
+	if known.devices != nil {
+		from = known.devices.Newest - clockSkew
 	}
 	var at int64
 	var device string
@@ -52,12 +50,20 @@ func (s *Store) readPurged(ctx context.Context, key string) (*rows.Purged, error
 	if err != nil {
 		return nil, err
 	}
-	return s.learnPurged(key, is), nil
+	return s.learnPurged(key, is, began), nil
 }
 
-// learnPurged adds what was read to what is known.
-func (s *Store) learnPurged(key string, is *rows.Purged) *rows.Purged {
-	all, added := s.tenants.learnPurged(key, is)
+// learnPurged adds purged devices to those that are known. read is when the list was read; zero: it
+// was not.
+func (s *Store) learnPurged(key string, is *rows.Purged, read time.Time) *rows.Purged {
+	s.tenants.mu.Lock()
+	defer s.tenants.mu.Unlock()
+	known := s.tenants.purged[key]
+	if read.IsZero() {
+		read = known.read
+	}
+	all, added := known.devices.With(is)
+	s.tenants.purged[key] = purgedList{all, read}
 	for device, before := range added {
 		s.dropCounts(key, device, before)
 	}
@@ -69,45 +75,6 @@ func (s *Store) dropCounts(key string, device andon.DeviceID, before int) {
 	for n := range before {
 		s.counts.Drop(key, rows.DeviceKey(device, n))
 	}
-}
-
-func (t *tenants) purgedOf(key string) *rows.Purged {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.purged[key]
-}
-
-// wasListed notes when the list of a tenant's purged devices was read.
-func (t *tenants) wasListed(key string, at time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.listed[key] = at
-}
-
-func (t *tenants) learnPurged(
-	key string, is *rows.Purged,
-) (all *rows.Purged, added map[andon.DeviceID]int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	was := t.purged[key]
-	if was == nil {
-		was = &rows.Purged{}
-	}
-	added = map[andon.DeviceID]int{}
-	for device, n := range is.Before {
-		if n > was.Before[device] {
-			// A copy: the name may be a part of the request that purges.
-			added[andon.DeviceID(strings.Clone(string(device)))] = n
-		}
-	}
-	if len(added) == 0 {
-		return t.purged[key], nil
-	}
-	all = &rows.Purged{Before: map[andon.DeviceID]int{}, Newest: max(was.Newest, is.Newest)}
-	maps.Copy(all.Before, was.Before)
-	maps.Copy(all.Before, added)
-	t.purged[key] = all
-	return all, added
 }
 
 // Purge implements andon.Corrections. The device gets its next key, and the rows of the former one
@@ -157,7 +124,8 @@ func (s *Store) nextKey(ctx context.Context, t *rows.Tenant, device andon.Device
 	if err != nil {
 		return err
 	}
-	s.learnPurged(t.Key, &rows.Purged{Before: map[andon.DeviceID]int{device: before}, Newest: at})
+	is := &rows.Purged{Before: map[andon.DeviceID]int{device: before}, Newest: at}
+	s.learnPurged(t.Key, is, time.Time{})
 	sleep.Wake(s.over)
 	if s.processes.Alone(s.processes.now()) != 0 {
 		return nil

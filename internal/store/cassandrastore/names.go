@@ -57,6 +57,10 @@ func (s *Store) listedOnly(
 	return &andon.Device{ID: device, Time: latest[0].Time}, nil
 }
 
+// namesAfter are the names of a kind after one.
+var namesAfter = cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? "+
+	"AND unit = 0 AND shard = 0 AND label > ?", 3)
+
 // Names implements andon.Current. Names are never forgotten. They are not counted: for that, each
 // device that a name may have would have to be read.
 func (s *Store) Names(
@@ -68,11 +72,9 @@ func (s *Store) Names(
 		andon.MetricNames:     rows.OfMetric,
 	}[q.Of]
 	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.NameCount) bool) error {
-		ask := cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? "+
-			"AND unit = 0 AND shard = 0 AND label > ?", 3)
 		args := []any{t.Key, string(rows.OfNames), of, q.After}
 		yield = seq.UpTo(q.Limit, yield)
-		for name, err := range cql.Pages(s.db, ask, args, q.Limit, cql.Text).All(ctx) {
+		for name, err := range cql.Pages(s.db, namesAfter, args, q.Limit, cql.Text).All(ctx) {
 			if err != nil || !yield(andon.NameCount{Name: name}) {
 				return err
 			}
@@ -110,81 +112,69 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		return err
 	}
 	for _, a := range h.Assignments {
-		err := s.onDevice(ctx, id, a.Device, func(
-			t *rows.Tenant, key andon.DeviceID, _ *taken,
-		) error {
-			a.Device = key
-			return s.restoreAssignment(ctx, t, a)
-		})
-		if err != nil {
+		if err := s.onDevice(ctx, id, a.Device, s.restoreAssignment(ctx, a)); err != nil {
 			return err
 		}
 	}
 	for _, e := range h.Escalations {
-		err := s.onDevice(ctx, id, e.Device, func(
-			t *rows.Tenant, key andon.DeviceID, _ *taken,
-		) error {
-			e.Device = key
-			return s.restoreEscalation(ctx, t, e)
-		})
-		if err != nil {
+		if err := s.onDevice(ctx, id, e.Device, s.restoreEscalation(ctx, e)); err != nil {
 			return err
 		}
 	}
 	for _, r := range h.Retirements {
-		err := s.onDevice(ctx, id, r.Device, func(
-			t *rows.Tenant, key andon.DeviceID, d *taken,
-		) error {
-			r.Device = key
-			return s.restoreRetirement(ctx, t, r, d)
-		})
-		if err != nil {
+		if err := s.onDevice(ctx, id, r.Device, s.restoreRetirement(ctx, r)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) restoreAssignment(ctx context.Context, t *rows.Tenant, a andon.Assignment) error {
-	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
-	index.Device(string(a.Device))
-	if a.Operator != "" {
-		s.foresee(index, t, a.From, a)
+func (s *Store) restoreAssignment(ctx context.Context, a andon.Assignment) deviceWrite {
+	return func(t *rows.Tenant, device andon.DeviceID, _ *taken) error {
+		a.Device = device
+		index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
+		index.Device(string(device))
+		if a.Operator != "" {
+			s.foresee(index, t, a.From, a)
+		}
+		if err := index.Write(ctx); err != nil {
+			return err
+		}
+		return s.db.WriteLogged(ctx, s.assignStatements(t, a, s.stamp()))
 	}
-	if err := index.Write(ctx); err != nil {
-		return err
-	}
-	return s.db.WriteLogged(ctx, s.assignStatements(t, a, s.stamp()))
 }
 
-func (s *Store) restoreEscalation(ctx context.Context, t *rows.Tenant, e andon.Escalation) error {
-	entry, shards, err := s.withEscalations(ctx, t, &e)
-	switch {
-	case andon.KindOf(err) == andon.NotFound:
-		return nil
-	case err != nil || slices.Contains(entry.Escalations, e):
-		return err
+func (s *Store) restoreEscalation(ctx context.Context, e andon.Escalation) deviceWrite {
+	return func(t *rows.Tenant, device andon.DeviceID, _ *taken) error {
+		e.Device = device
+		entry, shards, err := s.withEscalations(ctx, t, &e)
+		switch {
+		case andon.KindOf(err) == andon.NotFound:
+			return nil
+		case err != nil || slices.Contains(entry.Escalations, e):
+			return err
+		}
+		return s.escalate(ctx, t, e, shards)
 	}
-	return s.escalate(ctx, t, e, shards)
 }
 
-func (s *Store) restoreRetirement(
-	ctx context.Context, t *rows.Tenant, r andon.Retirement, slots *taken,
-) error {
-	if err := s.views(ctx, t, slots, 0); err != nil {
-		return err
-	}
-	was := slots.Slots[0].View
-	if was.NewestKey(t.Record.States).Time > r.At || was.Retired >= r.At {
+func (s *Store) restoreRetirement(ctx context.Context, r andon.Retirement) deviceWrite {
+	return func(t *rows.Tenant, device andon.DeviceID, slots *taken) error {
+		if err := s.views(ctx, t, slots, 0); err != nil {
+			return err
+		}
+		was := slots.Slots[0].View
+		if was.NewestKey(t.Record.States).Time > r.At || was.Retired >= r.At {
+			return nil
+		}
+		index := s.newIndexRows(t.Key, s.ttl(andon.Forever))
+		index.Device(string(device))
+		if err := index.Write(ctx, s.retireStatements(t, device, r.At)...); err != nil {
+			return err
+		}
+		if was.Alive(t.Record.States) {
+			s.retired(t, device, was, r.At)
+		}
 		return nil
 	}
-	index := s.newIndexRows(t.Key, s.ttl(andon.Forever))
-	index.Device(string(r.Device))
-	if err := index.Write(ctx, s.retireStatements(t, r.Device, r.At)...); err != nil {
-		return err
-	}
-	if was.Alive(t.Record.States) {
-		s.retired(t, r.Device, was, r.At)
-	}
-	return nil
 }

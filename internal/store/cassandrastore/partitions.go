@@ -25,9 +25,8 @@ func (a *appending) grow(d *deviceAppend) {
 		return
 	}
 	d.is.shards = n
-	a.log = append(a.log, cql.One(
-		"UPDATE latest_by_device USING TIMESTAMP ? SET shards = ? WHERE tenant = ? AND device = ?",
-		int64(n), n, a.tenant.Key, string(device)))
+	set := rows.SetLatest(a.tenant.Key, device, "shards", int64(n), n)
+	a.log = append(a.log, cql.Mutation{set})
 }
 
 // countRows counts the rows of partitions that other processes may have written to. All shards of a

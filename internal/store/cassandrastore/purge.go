@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"time"
 
@@ -132,21 +133,19 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 		}
 	}
 	bucket := rows.Bucket(string(device))
-	for _, of := range []string{rows.OfMetric, string(rows.OfOperator)} {
-		for u, err := range s.rows.Units(ctx, key, rows.OfNames, of, 0, 0, andon.Desc) {
-			if err != nil {
-				return err
-			}
-			for _, name := range u.Labels {
-				row := rows.Gone("devices_by_operator", "tenant operator device",
-					key, name, string(device))
-				if of == rows.OfMetric {
-					row = rows.Gone("devices_by_metric", "tenant metric bucket device",
-						key, name, bucket, string(device))
-				}
-				all = append(all, row)
-			}
+	for name, err := range s.names(ctx, key, rows.OfMetric) {
+		if err != nil {
+			return err
 		}
+		all = append(all, rows.Gone("devices_by_metric", "tenant metric bucket device",
+			key, name, bucket, string(device)))
+	}
+	for name, err := range s.names(ctx, key, string(rows.OfOperator)) {
+		if err != nil {
+			return err
+		}
+		all = append(all, rows.Gone("devices_by_operator", "tenant operator device",
+			key, name, string(device)))
 	}
 	if err := s.db.Write(ctx, all...); err != nil {
 		return err
@@ -212,18 +211,21 @@ func (s *Store) purgeDevices(
 	})
 }
 
+// names returns all names of a kind that a tenant has.
+func (s *Store) names(ctx context.Context, key, of string) iter.Seq2[string, error] {
+	return cql.Pages(s.db, namesAfter, []any{key, string(rows.OfNames), of, ""}, cql.PageRows,
+		cql.Text).All(ctx)
+}
+
 // purgeNames deletes what is stored by operator, supervisor, metric and kind of record.
 func (s *Store) purgeNames(ctx context.Context, key string) error {
 	for _, of := range []string{
 		string(rows.OfOperator), string(rows.OfSupervisor), rows.OfMetric, rows.OfRecord,
 	} {
-		for u, err := range s.rows.Units(ctx, key, rows.OfNames, of, 0, 0, andon.Desc) {
-			if err != nil {
-				return err
+		for name, err := range s.names(ctx, key, of) {
+			if err == nil {
+				err = s.purgeName(ctx, key, of, name)
 			}
-			err = shared.Parallel(ctx, len(u.Labels), func(ctx context.Context, i int) error {
-				return s.purgeName(ctx, key, of, u.Labels[i])
-			})
 			if err != nil {
 				return err
 			}

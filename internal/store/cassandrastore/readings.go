@@ -41,10 +41,7 @@ func (s *Store) AppendReadings(
 	var all []cql.Mutation
 	for part := range shared.ByDevice(messages, deviceOfReading) {
 		all = append(all, rows.InsertReadings(t.Key, stamp, index, part)...)
-		all = append(all, cql.One(
-			"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? "+
-				"WHERE tenant = ? AND device = ?",
-			int64(received), int64(received), t.Key, string(part[0].Device)))
+		all = append(all, cql.Mutation{rows.SetHeard(t.Key, part[0].Device, received)})
 	}
 	err = index.Write(ctx, all...)
 	if err == nil {

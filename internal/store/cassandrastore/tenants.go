@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/rwlock"
@@ -23,14 +22,12 @@ import (
 type tenants struct {
 	mu      sync.Mutex
 	appends map[andon.TenantID]*rwlock.Lock
-	purged  map[string]*rows.Purged // by key
-	listed  map[string]time.Time    // when those were read
+	purged  map[string]purgedList // by key
 }
 
 func newTenants() *tenants {
 	return &tenants{
-		appends: map[andon.TenantID]*rwlock.Lock{},
-		purged:  map[string]*rows.Purged{}, listed: map[string]time.Time{},
+		appends: map[andon.TenantID]*rwlock.Lock{}, purged: map[string]purgedList{},
 	}
 }
 
@@ -112,7 +109,9 @@ func (s *Store) staleTenants() {
 	s.AllStale()
 	s.tenants.mu.Lock()
 	defer s.tenants.mu.Unlock()
-	clear(s.tenants.listed)
+	for key, known := range s.tenants.purged {
+		s.tenants.purged[key] = purgedList{devices: known.devices}
+	}
 }
 
 // listIn returns what walk yields for a tenant.

@@ -17,6 +17,7 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -110,7 +111,7 @@ func TestRequestHasOneTimeout(t *testing.T) {
 		s.join = func() {}
 		s.processes.loose.Store(true) // it is alone
 		s.Know(&shared.Tenant{Key: "t", Record: andon.NewTenant("t")})
-		s.tenants.wasListed("t", time.Now())
+		s.learnPurged("t", &rows.Purged{}, time.Now())
 		held, err := s.take(t.Context(), "t", "d")
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package cql
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -257,6 +258,14 @@ func List(names map[string]int) string {
 // Replication is how many replicas a keyspace has in each data centre; "" for all of the cluster.
 type Replication map[string]int
 
+// Copies returns how many replicas there are of everything.
+func (r Replication) Copies() (n int) {
+	for _, here := range r {
+		n += here
+	}
+	return n
+}
+
 // ReplicationOf reads the replication of a keyspace; nil where there is no such keyspace.
 func (c *Cluster) ReplicationOf(ctx context.Context, keyspace string) (Replication, error) {
 	var stored map[string]string
@@ -292,19 +301,14 @@ func (c *Cluster) Nodes() (n int) {
 
 // Meets reports whether the consistencies of the options can be met by a replication.
 func (c *Cluster) Meets(r Replication) error {
-	err := c.check(r, "cassandra.read_consistency", c.Options.ReadConsistency)
-	if err != nil {
-		return err
-	}
-	return c.check(r, "cassandra.write_consistency", c.Options.WriteConsistency)
+	return cmp.Or(
+		c.check(r, "cassandra.read_consistency", c.Options.ReadConsistency),
+		c.check(r, "cassandra.write_consistency", c.Options.WriteConsistency))
 }
 
 // check reports whether a consistency can be met by a keyspace that is replicated so.
 func (c *Cluster) check(r Replication, what, level string) error {
-	local, all, nodes := r[c.Datacenter], 0, c.Nodes()
-	for _, n := range r {
-		all += n
-	}
+	local, all, nodes := r[c.Datacenter], r.Copies(), c.Nodes()
 	here := c.Datacenters[c.Datacenter]
 	if r[""] > 0 { // without data centres
 		local, here = r[""], nodes
@@ -337,10 +341,7 @@ func (r Replication) String() string {
 // Overlap reports whether a read sees what a write acknowledged: whether the replicas that
 // acknowledge a write and those that answer a read always have one in common.
 func (o Options) Overlap(r Replication, datacenter string) bool {
-	local, all := r[datacenter]+r[""], 0
-	for _, n := range r {
-		all += n
-	}
+	local, all := r[datacenter]+r[""], r.Copies()
 	read, readHere := replicas(o.ReadConsistency, local, all)
 	write, writeHere := replicas(o.WriteConsistency, local, all)
 	switch {

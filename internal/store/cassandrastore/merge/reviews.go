@@ -63,7 +63,9 @@ func (r *Reviews) Add(d DueReview) {
 	}
 }
 
-func (d *DueReview) key() shared.DeviceKey { return shared.DeviceKey{Tenant: string(d.Tenant), Device: d.Device} }
+func (d *DueReview) key() shared.DeviceKey {
+	return shared.DeviceKey{Tenant: string(d.Tenant), Device: d.Device}
+}
 
 // Due takes out what is due at a time, at most so many.
 func (r *Reviews) Due(now time.Time, most int) []DueReview {

@@ -42,40 +42,33 @@ func (d *Diagnosis) Run(ctx context.Context) error {
 	d.cluster(c, r)
 	d.keyspace()
 	d.clock()
-	d.commitLog(r)
-	d.views()
+	d.nodeSettings(r)
 	d.partitions()
 	d.tombstones()
 	return nil
 }
 
 func (d *Diagnosis) cluster(c *cql.Cluster, r cql.Replication) {
-	nodes := 0
 	var centres []string
 	for _, name := range cql.Sorted(c.Datacenters) {
-		nodes += c.Datacenters[name]
 		centres = append(centres, fmt.Sprintf("%s with %d", name, c.Datacenters[name]))
 	}
-	d.Report("nodes", fmt.Sprintf("%d (%s), local data centre %s",
-		nodes, strings.Join(centres, ", "), d.datacenter), "system.local, system.peers_v2")
+	d.Report("nodes", fmt.Sprintf("%d (%s), local data centre %s", c.Nodes(),
+		strings.Join(centres, ", "), d.datacenter), "system.local, system.peers_v2")
 	o := d.Options
 	value := fmt.Sprintf("replication %s, writes at %s, reads at %s", r,
 		o.WriteConsistency, o.ReadConsistency)
-	copies := 0
-	for _, n := range r {
-		copies += n
-	}
 	var advice []string
 	if !o.Overlap(r, d.datacenter) {
 		advice = append(advice, "A read may miss what was acknowledged a moment ago: use "+
 			"LOCAL_QUORUM for both.")
 	}
-	switch copies {
+	switch r.Copies() {
 	case 1:
-		advice = append(advice, "With one replica a node that is lost takes its part of "+
-			"everything with it: use 3.")
+		advice = append(advice, "With one replica, a lost node takes its part of all data with "+
+			"it: use 3.")
 	case 2:
-		advice = append(advice, "A quorum of 2 replicas is 2, so one node that is away stops "+
+		advice = append(advice, "A quorum of 2 replicas is 2, so one node that is down stops "+
 			"everything: use 3.")
 	}
 	d.Report("consistency", value, "system_schema.keyspaces, cassandra.*_consistency", advice...)
@@ -126,10 +119,10 @@ func (d *Diagnosis) one(text string, into any) bool {
 	return found && err == nil
 }
 
-// each reads the rows of a system view of this keyspace; false where the user may not.
-func (d *Diagnosis) each(text string, into []any, row func()) bool {
+// each reads the rows of a system view of this keyspace; none where the user may not.
+func (d *Diagnosis) each(text string, into []any, row func()) {
 	text += " WHERE keyspace_name = '" + d.Options.Keyspace + "' ALLOW FILTERING"
-	return d.Session.EachAt(d.ctx, cql.LocalOne, text, nil, into, row) == nil
+	_ = d.Session.EachAt(d.ctx, cql.LocalOne, text, nil, into, row)
 }
 
 // clock compares the clock of this machine with a node's: entries too far ahead are refused by the
@@ -146,46 +139,43 @@ func (d *Diagnosis) clock() {
 	var advice []string
 	if apart > time.Second {
 		advice = append(advice, "Let all machines keep time by NTP: with two processes of Andon, "+
-			"the delivery of the one whose clock is ahead stands.")
+			"the delivery of the one whose clock is ahead wins.")
 	}
 	d.Report("clock difference to a node", apart.String(), text, advice...)
 }
 
-func (d *Diagnosis) commitLog(r cql.Replication) {
-	const text = "SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'"
-	var value string
-	if !d.one(text, &value) {
-		d.Report("settings of the nodes", "can't be seen: the user may not read system_views", text)
+// setting reads a setting of the node that answers; false where the user may not.
+func (d *Diagnosis) setting(name string) (value, source string, ok bool) {
+	source = "SELECT value FROM system_views.settings WHERE name = '" + name + "'"
+	ok = d.one(source, &value)
+	return value, source, ok
+}
+
+func (d *Diagnosis) nodeSettings(r cql.Replication) {
+	value, source, ok := d.setting("commitlog_sync")
+	if !ok {
+		d.Report("settings of the nodes", "can't be seen: the user may not read system_views",
+			source)
 		return
 	}
-	copies := 0
-	for _, n := range r {
-		copies += n
-	}
 	var advice []string
-	if value == "periodic" && copies == 1 {
+	if value == "periodic" && r.Copies() == 1 {
 		advice = append(advice, "With one replica, a node that is killed loses up to ten seconds "+
 			"of what was acknowledged: set commitlog_sync: batch or group in cassandra.yaml, or "+
 			"replicate.")
 	}
-	d.Report("commit log", value, text, advice...)
-}
-
-func (d *Diagnosis) views() {
-	const text = "SELECT value FROM system_views.settings WHERE name = 'materialized_views_enabled'"
-	var value string
-	if !d.one(text, &value) {
+	d.Report("commit log", value, source, advice...)
+	value, source, _ = d.setting("materialized_views_enabled")
+	if value == "true" {
+		d.Report("materialized views", "enabled", source)
 		return
 	}
-	enabled := "disabled"
-	var advice []string
-	if value == "true" {
-		enabled = "enabled"
-	} else if d.Working.Latest.Design == "view" {
+	advice = nil
+	if d.Working.Latest.Design == "view" {
 		advice = append(advice, "The design view needs them: enable them, or rebuild to another "+
 			"design.")
 	}
-	d.Report("materialized views", enabled, text, advice...)
+	d.Report("materialized views", "disabled", source, advice...)
 }
 
 // largePartition is the reference's limit.
@@ -198,39 +188,38 @@ func (d *Diagnosis) partitions() {
 	var advice []string
 	var table string
 	var size int64
-	ok := d.each(text, []any{&table, &size}, func() {
+	d.each(text, []any{&table, &size}, func() {
 		if size > most {
 			most, of = size, table
 		}
-		if size >= largePartition {
-			advice = append(advice, fmt.Sprintf("%s is too large: %s.", table, d.remedy(table)))
+		if size < largePartition {
+			return
 		}
+		remedy := "a device, a person or a metric has more than the layout expects; see " +
+			"docs/stores/cassandra.md"
+		if strings.HasPrefix(table, "latest_") {
+			remedy = "a state has too many devices for the design; rebuild to buckets, or to " +
+				"more of them"
+		}
+		advice = append(advice, fmt.Sprintf("%s is too large: %s.", table, remedy))
 	})
-	if ok && most >= 0 {
+	if most >= 0 {
 		d.Report("largest partition", fmt.Sprintf("%d MiB, of %s", most, of), text, advice...)
 	}
 }
 
-func (d *Diagnosis) remedy(table string) string {
-	if strings.HasPrefix(table, "latest_") {
-		return "a state has too many devices for the design; rebuild to buckets, or to more of them"
-	}
-	return "a device, a person or a metric has more than the layout foresees; see " +
-		"docs/stores/cassandra.md"
-}
-
-// tombstones reports which table reads past most of them.
+// tombstones reports which table has queries that read most of them.
 func (d *Diagnosis) tombstones() {
 	const text = "SELECT table_name, p99th, max FROM system_views.tombstones_per_read"
 	most, of := -1.0, ""
 	var table string
 	var p99, top, worst float64
-	ok := d.each(text, []any{&table, &p99, &top}, func() {
+	d.each(text, []any{&table, &p99, &top}, func() {
 		if p99 > most {
 			most, of, worst = p99, table, top
 		}
 	})
-	if !ok || most < 0 {
+	if most < 0 {
 		return
 	}
 	value := fmt.Sprintf("%.0f at the 99th percentile, %.0f at most, of %s", most, worst, of)

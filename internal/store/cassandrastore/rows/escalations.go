@@ -70,10 +70,7 @@ func UnpackEscalation(b []byte, stamp int64) (e NewestEscalation) {
 
 // UpdateEscalation writes an escalation with its device, as the newest unless a newer is stored.
 func UpdateEscalation(t *Tenant, r *andon.Escalation) cql.Statement {
-	return cql.Do(
-		"UPDATE latest_by_device USING TIMESTAMP ? SET escalation = ? "+
-			"WHERE tenant = ? AND device = ?",
-		max(1, int64(r.At)), packEscalation(r, t), t.Key, string(r.Device))
+	return SetLatest(t.Key, r.Device, "escalation", max(1, int64(r.At)), packEscalation(r, t))
 }
 
 func entryKey(r *andon.Escalation, states *andon.StateSet) andon.EventKey {

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +46,29 @@ func (t *Tenant) Severities(state andon.State) []uint8 {
 type Purged struct {
 	Before map[andon.DeviceID]int // incarnations that are over
 	Newest int64                  // write timestamp of the newest row
+}
+
+// With returns the purged devices with others, and those among them that were not known.
+func (p *Purged) With(is *Purged) (all *Purged, added map[andon.DeviceID]int) {
+	all, added = &Purged{Before: map[andon.DeviceID]int{}, Newest: is.Newest}, is.Before
+	if p != nil {
+		added = map[andon.DeviceID]int{}
+		for device, n := range is.Before {
+			if n > p.Before[device] {
+				added[device] = n
+			}
+		}
+		maps.Copy(all.Before, p.Before)
+		all.Newest = max(p.Newest, is.Newest)
+	}
+	if len(added) == 0 {
+		return p, nil
+	}
+	for device, n := range added {
+		// A copy: the name may be a part of the request that purges.
+		all.Before[andon.DeviceID(strings.Clone(string(device)))] = n
+	}
+	return all, added
 }
 
 // DeviceKey is the key of a device that had so many before.

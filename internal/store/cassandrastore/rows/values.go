@@ -101,7 +101,7 @@ func WithdrawnIn(row string) (w andon.EntryRef, ok bool) {
 	return andon.EntryRef{Time: andon.Time(at), State: andon.State(row[state:])}, err == nil
 }
 
-// PackStart encodes a start (of the present run or incident) as
+// packStart encodes a start (of the present run or incident) as
 //
 //	[severity of the base][its state][0][inverted first, 8][final, 1]
 //
@@ -109,7 +109,7 @@ func WithdrawnIn(row string) (w andon.EntryRef, ok bool) {
 // base that of the earliest entry, and of one entry the final one, in whatever order they are
 // written. From the second generation on the time of the base comes first, in 8 bytes, and the
 // write timestamp is that of the generation, which is above all times: so a later generation wins.
-func PackStart(m merge.Start) []byte {
+func packStart(m merge.Start) []byte {
 	var b []byte
 	if m.Gen > 0 {
 		b = binary.BigEndian.AppendUint64(b, uint64(m.Base.Time))
@@ -123,12 +123,19 @@ func PackStart(m merge.Start) []byte {
 	return append(b, 0)
 }
 
-// StartStamp is the write timestamp of a start.
-func StartStamp(m merge.Start) int64 {
+// startStamp is the write timestamp of a start.
+func startStamp(m merge.Start) int64 {
 	if m.Gen > 0 {
 		return AboveTimes + int64(m.Gen)
 	}
 	return max(1, int64(m.Base.Time))
+}
+
+// SetStart writes a start into its column, unless a better one is stored.
+func SetStart(
+	tenant string, device andon.DeviceID, column string, m merge.Start,
+) cql.Statement {
+	return SetLatest(tenant, device, column, startStamp(m), packStart(m))
 }
 
 // AboveTimes is a write timestamp above all times.

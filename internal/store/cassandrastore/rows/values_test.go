@@ -66,14 +66,14 @@ func TestRandomStartsMerge(t *testing.T) {
 	many(t, func(t *testing.T, r *rand.Rand) {
 		a, b := drawStart(r), drawStart(r)
 		kept := a
-		if StartStamp(b) > StartStamp(a) ||
-			(StartStamp(b) == StartStamp(a) && bytes.Compare(PackStart(b), PackStart(a)) > 0) {
+		if startStamp(b) > startStamp(a) ||
+			(startStamp(b) == startStamp(a) && bytes.Compare(packStart(b), packStart(a)) > 0) {
 			kept = b
 		}
 		if !wins(kept, a) || !wins(kept, b) {
 			t.Errorf("of %+v and %+v %+v is kept", a, b, kept)
 		}
-		got, ok := UnpackStart(PackStart(kept), StartStamp(kept))
+		got, ok := UnpackStart(packStart(kept), startStamp(kept))
 		if !ok || got != kept {
 			t.Errorf("%+v is read as %+v, %v", kept, got, ok)
 		}
@@ -82,7 +82,7 @@ func TestRandomStartsMerge(t *testing.T) {
 
 // TestDamagedStarts: what no start is, is none, and no one panics.
 func TestDamagedStarts(t *testing.T) {
-	whole := PackStart(merge.Start{Base: andon.EventKey{Time: 7, State: "W"}, First: 9})
+	whole := packStart(merge.Start{Base: andon.EventKey{Time: 7, State: "W"}, First: 9})
 	for n := range whole {
 		if m, ok := UnpackStart(whole[:n], 7); ok {
 			t.Errorf("the first %d of %d bytes are read as %+v", n, len(whole), m)

@@ -3,8 +3,22 @@ package rows
 import (
 	"strings"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 )
+
+// SetLatest writes a column of a device in latest_by_device that all of its rows share.
+func SetLatest(
+	tenant string, device andon.DeviceID, column string, stamp int64, value any,
+) cql.Statement {
+	return cql.Do("UPDATE latest_by_device USING TIMESTAMP ? SET "+column+
+		" = ? WHERE tenant = ? AND device = ?", stamp, value, tenant, string(device))
+}
+
+// SetHeard writes when a message of a device arrived.
+func SetHeard(tenant string, device andon.DeviceID, at andon.Time) cql.Statement {
+	return SetLatest(tenant, device, "heard", int64(at), int64(at))
+}
 
 // Gone deletes whatever was written, at whatever time, in a part of a table under a former key:
 // where columns, separated by spaces, have values.
