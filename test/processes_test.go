@@ -86,7 +86,7 @@ func TestSerialHistoriesOnPebble(t *testing.T) {
 // them many times, since a merge of a small store is short.
 func merging(dir string) error {
 	for range 50 {
-		tables, err := filepath.Glob(filepath.Join(dir, "andon.round-merge-*"))
+		tables, err := filepath.Glob(filepath.Join(dir, "andon.flush-merge-*"))
 		if err != nil || len(tables) > 0 {
 			return err
 		}

@@ -318,7 +318,7 @@ var measuredFleet = sync.OnceValue(func() *Store {
 		}
 		err := s.AppendReadings(ctx, id, benchBase, readings)
 		if n%288 == 0 {
-			err = errors.Join(err, s.settleReadings())
+			err = errors.Join(err, s.flushReadings())
 		}
 		if err != nil {
 			panic(err)

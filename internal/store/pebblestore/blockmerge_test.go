@@ -17,7 +17,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/storecheck"
 )
@@ -107,7 +106,7 @@ func TestBlocksAreMerged(t *testing.T) {
 		t.Errorf("%d blocks, want one of each device", n)
 	}
 	day := andon.MinTime.Day()
-	runs := s.tenants[andon.DefaultTenant].blocks.Runs.Load().On(day)
+	runs := s.tenants[andon.DefaultTenant].entries.Runs.Load().On(day)
 	if len(runs) != 1 || runs[0].Level != 1 ||
 		runs[0].Oldest != andon.MinTime || runs[0].Newest != later.Time {
 		t.Errorf("there are the runs %+v", runs)
@@ -153,7 +152,6 @@ func TestReaderBesideAMerge(t *testing.T) {
 	defer s.Close()
 	inRounds(t, s, blocks.MergeRuns-1)
 	want := told(t, s)
-	s.log.MergeAllDays()
 	r := newEventReader(t.Context(), s, s.tenants[andon.DefaultTenant])
 	defer r.close()
 	if err := r.open(); err != nil {
@@ -165,7 +163,7 @@ func TestReaderBesideAMerge(t *testing.T) {
 		}
 	}
 	on.On()
-	err = s.log.Merge()
+	err = s.log.MergeAll()
 	on.Off()
 	<-asked // a flush may be asking
 	if n := s.blocks(t); err != nil || n != mergedDevices || steps < 3 {
@@ -183,55 +181,6 @@ func TestReaderBesideAMerge(t *testing.T) {
 	}
 	if diff := gocmp.Diff(want, all); diff != "" {
 		t.Errorf("a reader that had begun: %s", diff)
-	}
-}
-
-// TestReaderThatOpensBesideAMerge has a merge begin and end while a reader opens: before or behind
-// its iterator.
-func TestReaderThatOpensBesideAMerge(t *testing.T) {
-	for _, before := range []bool{true, false} {
-		s := openMem(t, vfs.NewMem())
-		inRounds(t, s, blocks.MergeRuns-1)
-		want := told(t, s)[:blocks.MergeRuns-1] // of the first device
-		r := newEventReader(t.Context(), s, s.tenants[andon.DefaultTenant])
-		times := 0
-		var err error
-		r.blocks, r.runs, err = r.tenant.blocks.OpenIterator(func() (*engine.Iterator, error) {
-			merge := func(now bool) {
-				if times == 0 && now {
-					if err := s.mergeAll(); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			merge(before)
-			k := layout.NewKey(layout.TableBlock, r.tenant.number)
-			it, err := engine.NewIterator(r.ctx, s.db, k, k.End())
-			merge(!before)
-			times++
-			return it, err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.directory,
-			err = engine.NewDays(r.ctx, s.db, layout.TableDay, r.tenant.number); err != nil {
-			t.Fatal(err)
-		}
-		var got []andon.Event
-		for h, err := range r.hits("d0", &andon.EventQuery{Limit: 1000}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, h.event)
-		}
-		if diff := gocmp.Diff(want, got); diff != "" || times != 2 {
-			t.Errorf("opened %d times, a merge before the iterator %v: %s", times, before, diff)
-		}
-		r.close()
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
@@ -344,12 +293,23 @@ func TestMergeLeavesWhatIsDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fs := vfs.NewMem()
-			s := openMem(t, fs)
+			begun := func() {} // called once the merge makes its first table
+			on := errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if op.Kind == errorfs.OpCreate && strings.Contains(op.Path, "merge") {
+					do := begun
+					begun = func() {}
+					do()
+				}
+				return nil
+			})
+			s, err := Open("store", Options{FS: errorfs.Wrap(fs, on), table: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
 			inRounds(t, s, blocks.MergeRuns-1)
 			var want []andon.Event
 			blocks := 0
-			s.log.Hooks.Written = func() {
-				s.log.Hooks.Written = nil
+			begun = func() {
 				if err := remove(s); err != nil {
 					t.Fatal(err)
 				}
@@ -436,19 +396,4 @@ func TestMergeBehindAPurge(t *testing.T) {
 		}
 		closeWhole(t, s, fs)
 	}
-}
-
-// TestPurgeTakesWhatWasMerged: blocks of runs that were merged, and are yet to be excised, do not
-// outlive the purge of their device.
-func TestPurgeTakesWhatWasMerged(t *testing.T) {
-	s := openMem(t, vfs.NewMem())
-	defer s.Close()
-	inRounds(t, s, 3)
-	tenant, day := s.tenants[andon.DefaultTenant], andon.MinTime.Day()
-	excise := s.log.DropDay(tenant.blocks, day)
-	err := s.Purge(t.Context(), andon.DefaultTenant, "d1")
-	if n := s.blocks(t); n != 0 || err != nil {
-		t.Errorf("%v; %d blocks are left", err, n)
-	}
-	excise()
 }

@@ -1,10 +1,8 @@
 package pebblestore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -13,7 +11,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
-	"github.com/andonhq/andon/internal/store/pebblestore/index"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -26,15 +24,14 @@ type eventReader struct {
 	tenant *tenant
 	states *andon.StateSet
 	all    bool // withdrawn entries, too
-	heads  blocks.View
+	heads  entries.View
 
-	blocks, escalations *engine.Iterator
-	runs                *blocks.RunList // that blocks has
-	directory           *engine.Days
-	none                engine.Span // of escalations: there are none in it
-	kept                strings.Builder
-	asked               int // devices of operators whose entries were read
-	inHeads, inBlocks   looked
+	blocks            *blocks.Reader
+	escalations       *engine.Iterator
+	none              engine.Span // of escalations: there are none in it
+	kept              strings.Builder
+	asked             int // devices of operators whose entries were read
+	inHeads, inBlocks looked
 	buffers
 }
 
@@ -48,7 +45,7 @@ type buffers struct {
 	newest  []andon.Event // of devices
 	wanted  []wanted
 	text    []byte
-	key     layout.Key // of blocks
+	key     layout.Key // of a device, in blocks
 
 	of, at, behind layout.Key // of escalations: of a device, from one place to another
 }
@@ -60,54 +57,18 @@ func newEventReader(ctx context.Context, s *Store, t *tenant) *eventReader {
 }
 
 func (r *eventReader) open() (err error) {
-	if r.blocks != nil {
-		return nil
-	}
-	r.blocks, r.runs, err = r.tenant.blocks.OpenIterator(func() (*engine.Iterator, error) {
-		k := layout.NewKey(layout.TableBlock, r.tenant.number)
-		return engine.NewIterator(r.ctx, r.store.db, k, k.End())
-	})
-	return err
-}
-
-// openDirectory is for who does not know the day.
-func (r *eventReader) openDirectory() (err error) {
-	if r.directory == nil {
-		r.directory, err = engine.NewDays(r.ctx, r.store.db, layout.TableDay, r.tenant.number)
+	if r.blocks == nil {
+		r.blocks, err = r.store.log.NewReader(r.ctx, r.tenant.entries)
 	}
 	return err
-}
-
-func (r *eventReader) openBoth() error {
-	if err := r.open(); err != nil {
-		return err
-	}
-	return r.openDirectory()
-}
-
-// runsOf returns the runs of a day in an order: that in which entries mostly arrive.
-func (r *eventReader) runsOf(day uint32, order andon.Order) iter.Seq[layout.Run] {
-	runs := r.runs.On(day)
-	return func(yield func(layout.Run) bool) {
-		for i := range runs {
-			if order == andon.Desc {
-				i = len(runs) - 1 - i
-			}
-			if !yield(runs[i]) {
-				return
-			}
-		}
-	}
 }
 
 func (r *eventReader) close() {
-	if r.directory != nil {
-		r.directory.Close()
+	if r.blocks != nil {
+		r.blocks.Close()
 	}
-	for _, it := range []*engine.Iterator{r.blocks, r.escalations} {
-		if it != nil {
-			it.Release()
-		}
+	if r.escalations != nil {
+		r.escalations.Release()
 	}
 	r.explain()
 }
@@ -285,12 +246,17 @@ func (r *eventReader) days(
 			}
 			return true
 		}
-		if err := r.openBoth(); err != nil {
+		if err := r.open(); err != nil {
 			yield(0, err)
 			return
 		}
-		prefix := layout.NewKey(layout.TableDay, r.tenant.number).Number(d.number)
-		for day, err := range r.directory.Of(prefix, q.Rest(), q.Order) {
+		r.key = r.key[:0].Number(d.number)
+		stored, err := r.blocks.Days(r.ctx, r.key, q.Rest(), q.Order)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		for day, err := range stored {
 			if err == nil && !yieldHead(func(is uint32) bool { return before(is, day) }) {
 				return
 			}
@@ -327,7 +293,7 @@ func (r *eventReader) fromBlocks(
 		return hits, err
 	}
 	span := q.Rest()
-	for run := range r.runsOf(day, q.Order) {
+	for run := range r.blocks.Runs(day, q.Order) {
 		if !run.Meets(span) {
 			continue
 		}
@@ -336,7 +302,7 @@ func (r *eventReader) fromBlocks(
 			return hits, err
 		}
 	}
-	return hits, r.blocks.Error()
+	return hits, nil
 }
 
 // fromRun is fromBlocks of one run. It returns the span that is still wanted.
@@ -344,40 +310,18 @@ func (r *eventReader) fromRun(
 	hits []hit, d *logged, day uint32, id layout.RunID, span andon.Span, q *andon.EventQuery,
 	most int,
 ) ([]hit, andon.Span, error) {
-	r.key = r.key.Begin(layout.TableBlock, r.tenant.number).Run(day, id).Number(d.number)
-	prefix := r.key
-	ok, move := false, r.blocks.Next
-	if q.Order == andon.Desc {
-		ok = r.blocks.Forward(prefix)
-	} else {
-		ok, move = r.blocks.SeekLT(prefix.End()), r.blocks.Prev
-	}
-	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = move() {
-		at, whole := layout.SplitTimes(r.blocks.Key()[len(prefix):], day)
-		if !whole {
-			return hits, span, layout.ErrDamaged
-		}
-		if q.Order == andon.Desc && at.Newest < span.From {
-			break // as are all behind it
-		}
-		if at.Newest < span.From || span.To != 0 && at.Oldest > span.To {
-			continue
-		}
-		at.Sequence = id.Sequence
-		var err error
-		if hits, err = r.openBlock(hits, d, at, q, most); err != nil {
-			return hits, span, err
-		}
-		if at.Reaches(span, q.Order) {
-			break // no two blocks of a run have entries of one instant
-		}
-		if len(hits) >= most {
-			if hits = firstHits(hits, q.Order, most); len(hits) == most {
-				span = index.Until(span, hits[most-1].key.Time, q.Order)
+	r.key = r.key[:0].Number(d.number)
+	span, err := r.blocks.Device(day, id, r.key, span, q.Order,
+		func(at layout.BlockSpan, span andon.Span) (_ andon.Span, err error) {
+			if hits, err = r.openBlock(hits, d, at, q, most); err != nil || len(hits) < most {
+				return span, err
 			}
-		}
-	}
-	return hits, span, nil
+			if hits = firstHits(hits, q.Order, most); len(hits) == most {
+				span = layout.Until(span, hits[most-1].key.Time, q.Order)
+			}
+			return span, nil
+		})
+	return hits, span, err
 }
 
 // openBlock appends what the query admits of the block that the iterator is at, of a list that
@@ -408,9 +352,9 @@ func (r *eventReader) openBlock(
 func (r *eventReader) rows(
 	at layout.BlockSpan, want func(andon.State) bool,
 ) ([]eventlog.Entry, error) {
-	value, err := r.blocks.ValueAndErr()
+	value, err := r.blocks.Block()
 	if err != nil {
-		return nil, fmt.Errorf("read block: %w", err)
+		return nil, err
 	}
 	rows, err := r.decoder.Rows(value, at.Newest, want)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -55,14 +56,14 @@ func (c *checkpoints) grow(s *Store, bytes int) {
 
 // checkpoint is a round: all that is in rows now is settled in blocks and the checkpoint.
 func (s *Store) checkpoint() error {
-	return s.log.Flush(func(f blocks.Flush) error {
+	return s.log.Flush(func(f entries.Flush) error {
 		return s.round(context.Background(), f, false)
 	})
 }
 
 // round is one flush. It writes the devices if it is to, or if they are due. Where it is broken
 // off, the next round does all of it again.
-func (s *Store) round(ctx context.Context, f blocks.Flush, devices bool) error {
+func (s *Store) round(ctx context.Context, f entries.Flush, devices bool) error {
 	err := s.ordered(ctx, func() error {
 		f.Freeze(s.order.next, s.checkpoints.grown.Load())
 		return nil
@@ -85,7 +86,7 @@ func (s *Store) round(ctx context.Context, f blocks.Flush, devices bool) error {
 	if lag == 0 {
 		also = func(out *blocks.Tables) error { return s.checkpointAll(ctx, tenants, out) }
 	}
-	if err := f.Write(ctx, blockTenants(tenants), &postingWriter{}, also); err != nil {
+	if err := f.Write(ctx, ofEntries(tenants), &postingWriter{}, also); err != nil {
 		s.unwritten(tenants)
 		return err
 	}
@@ -118,7 +119,7 @@ func (s *Store) due(lag int64, tenants []*tenant) bool {
 }
 
 // settled ends a round that has settled so many bytes of rows.
-func (s *Store) settled(f blocks.Flush, next marker, rows int64) error {
+func (s *Store) settled(f entries.Flush, next marker, rows int64) error {
 	b := s.newBatch()
 	defer b.Release()
 	deleted, done := s.arrivals.Flush(b, next.settled, next.shown, rows)
@@ -143,11 +144,23 @@ func (s *Store) everyTenant() []*tenant {
 	return list
 }
 
-// blockTenants returns what tenants have of blocks.
-func blockTenants(tenants []*tenant) []*blocks.Tenant {
+// entryTenants returns what tenants have of blocks of entries.
+func (s *Store) entryTenants() []*blocks.Tenant { return ofEntries(s.everyTenant()) }
+
+func ofEntries(tenants []*tenant) []*blocks.Tenant {
 	list := make([]*blocks.Tenant, len(tenants))
 	for i, t := range tenants {
-		list[i] = t.blocks
+		list[i] = t.entries
+	}
+	return list
+}
+
+// readingTenants returns what tenants have of blocks of readings.
+func (s *Store) readingTenants() []*blocks.Tenant {
+	tenants := s.everyTenant()
+	list := make([]*blocks.Tenant, len(tenants))
+	for i, t := range tenants {
+		list[i] = t.readings
 	}
 	return list
 }

@@ -192,18 +192,18 @@ type purging struct {
 // they only say where to look, and the device has no number any more.
 func (p *purging) rows() (found bool, err error) {
 	number := p.tenant.number
-	found, err = p.deletions.readings.device(p.ctx, &p.batch, number, p.device)
-	if err != nil {
-		return false, err
-	}
 	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
-		blocks, err := p.entries.Device(p.ctx, &p.batch, p.tenant.blocks, slot.Number())
+		found, err = p.entries.Device(p.ctx, &p.batch, p.tenant.entries, slot.Number())
 		if err != nil {
 			return false, err
 		}
 		p.batch.Remove(layout.NewKey(layout.TableCheckpoint, number).Number(slot.Number()))
 		latest := p.tenant.fleet.Latest(slot)
-		found = found || blocks || latest.Known()
+		found = found || latest.Known()
+	}
+	measured, err := p.readings.Device(p.ctx, &p.batch, p.tenant.readings, string(p.device))
+	if err != nil {
+		return false, err
 	}
 	if err := p.supervisors(); err != nil {
 		return false, err
@@ -226,7 +226,7 @@ func (p *purging) rows() (found bool, err error) {
 	if p.tenant.hadReadings.Load() {
 		p.batch.Put(layout.HadReadingsKey(number), []byte{1})
 	}
-	return found, p.batch.Err
+	return found || measured, p.batch.Err
 }
 
 // supervisors deletes the index rows of the device's escalations.

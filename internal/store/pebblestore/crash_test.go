@@ -205,7 +205,7 @@ func TestExpireGivesSpaceBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(
-		s.AppendReadings(ctx, id, 1, readings), s.settleReadings(),
+		s.AppendReadings(ctx, id, 1, readings), s.flushReadings(),
 		s.AppendReadings(ctx, id, 1, readings), s.checkpoint(),
 	); err != nil {
 		t.Fatal(err)

@@ -151,7 +151,7 @@ func TestDamagedReadingsStay(t *testing.T) {
 	}
 	flip(t, fs, table, info.Size()/2)
 	s = openMem(t, fs)
-	if err := s.settleReadings(); andon.KindOf(err) != andon.Damaged {
+	if err := s.flushReadings(); andon.KindOf(err) != andon.Damaged {
 		t.Errorf("they are settled: %v", err)
 	}
 	if err := s.Close(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/adapter"
-	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 )
 
 // Engine is the store as a program chooses and sets it.
@@ -21,7 +21,7 @@ type Engine struct {
 // NewEngine returns an Engine with the defaults of its settings.
 func NewEngine() adapter.Engine {
 	return &Engine{options: Options{
-		Cache: defaultCache, Head: blocks.DefaultMemory, Reserve: defaultReserve,
+		Cache: defaultCache, Head: entries.DefaultMemory, Reserve: defaultReserve,
 		ChangesFor: defaultChangesFor, ChangesBytes: defaultChangesBytes,
 		ArrivalsFor: defaultArrivalsFor, ArrivalsBytes: defaultArrivalsBytes,
 	}}
@@ -119,11 +119,11 @@ func (e *Engine) in(env adapter.Env) Options {
 
 // enoughHead is the rule of the setting.
 func (o *Options) enoughHead() error {
-	if o.Head < blocks.LeastMemory {
-		return fmt.Errorf("is less than %d bytes, or 1MiB", blocks.LeastMemory)
+	if o.Head < entries.LeastMemory {
+		return fmt.Errorf("is less than %d bytes, or 1MiB", entries.LeastMemory)
 	}
-	if o.Head > blocks.MostMemory {
-		return fmt.Errorf("is more than %d bytes, or 2GiB", int64(blocks.MostMemory))
+	if o.Head > entries.MostMemory {
+		return fmt.Errorf("is more than %d bytes, or 2GiB", int64(entries.MostMemory))
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -64,7 +64,7 @@ func (r *eventReader) entriesOfDay(all []wanted, turns []int, day uint32) error 
 	if err := r.open(); err != nil {
 		return err
 	}
-	for run := range r.runsOf(day, andon.Desc) {
+	for run := range r.blocks.Runs(day, andon.Desc) {
 		for _, i := range turns {
 			w := &all[i]
 			if !left(i) || !run.Holds(w.event.Time) {
@@ -76,11 +76,11 @@ func (r *eventReader) entriesOfDay(all []wanted, turns []int, day uint32) error 
 			}
 		}
 	}
-	return r.blocks.Error()
+	return nil
 }
 
 func (r *eventReader) entriesInHeads(all []wanted) {
-	r.heads.LookUp(r.tenant.number, func(find blocks.Find) {
+	r.heads.LookUp(r.tenant.number, func(find entries.Find) {
 		for i := range all {
 			w := &all[i]
 			if !w.placed {
@@ -208,7 +208,7 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 	if err := r.open(); err != nil {
 		return false, err
 	}
-	for run := range r.runsOf(e.Time.Day(), andon.Desc) {
+	for run := range r.blocks.Runs(e.Time.Day(), andon.Desc) {
 		if !run.Holds(e.Time) {
 			continue
 		}
@@ -216,44 +216,40 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 			return found, err
 		}
 	}
-	return false, r.blocks.Error()
+	return false, nil
 }
 
+// entryInRun looks into the one block of a run whose span has the time of the entry.
 func (r *eventReader) entryInRun(
 	d *logged, id layout.RunID, e *andon.Event,
 ) (found bool, err error) {
-	is := func(state andon.State) bool { return state == e.State }
-	day := e.Time.Day()
-	r.key = r.key.Begin(layout.TableBlock, r.tenant.number).Run(day, id).Number(d.number)
-	prefix := r.key
-	ok := r.blocks.Forward(prefix)
-	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
-		at, whole := layout.SplitTimes(r.blocks.Key()[len(prefix):], day)
-		if !whole {
-			return false, layout.ErrDamaged
-		}
-		if at.Newest < e.Time {
-			break
-		}
-		if at.Oldest > e.Time {
-			continue
-		}
-		rows, err := r.rows(at, is)
-		if err != nil {
-			return false, err
-		}
-		for i := range rows {
-			if rows[i].Time != e.Time || rows[i].State != e.State {
-				continue
-			}
-			if r.decoder.Texts(i+1) != nil {
-				return false, layout.ErrDamaged
-			}
-			r.inBlocks.scanned += i + 1
-			r.inBlocks.rows++
-			r.fillIn(e, &rows[i])
-			return true, nil
-		}
+	r.key = r.key[:0].Number(d.number)
+	only := andon.Span{From: e.Time, To: e.Time}
+	_, err = r.blocks.Device(e.Time.Day(), id, r.key, only, andon.Desc,
+		func(at layout.BlockSpan, span andon.Span) (_ andon.Span, err error) {
+			found, err = r.entryInBlock(at, e)
+			return span, err
+		})
+	return found, err
+}
+
+// entryInBlock fills in an entry where the block that the reader is at has it.
+func (r *eventReader) entryInBlock(at layout.BlockSpan, e *andon.Event) (found bool, err error) {
+	rows, err := r.rows(at, func(state andon.State) bool { return state == e.State })
+	if err != nil {
+		return false, err
 	}
-	return false, nil
+	i := slices.IndexFunc(rows, func(is eventlog.Entry) bool {
+		return is.Time == e.Time && is.State == e.State
+	})
+	if i < 0 {
+		return false, nil
+	}
+	if r.decoder.Texts(i+1) != nil {
+		return false, layout.ErrDamaged
+	}
+	r.inBlocks.scanned += i + 1
+	r.inBlocks.rows++
+	r.fillIn(e, &rows[i])
+	return true, nil
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/readings"
 )
 
 // Expire implements andon.Tenants. Events and readings go by the day, with one range deletion each.
@@ -26,17 +27,23 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 
 // deletions deletes from both logs.
 type deletions struct {
-	entries  *blocks.Deletion
-	readings *readingDeletion
+	entries  *entries.Deletion
+	readings *readings.Deletion
 }
 
 // exclusively calls do while neither entries nor readings are flushed.
 func (s *Store) exclusively(do func(d deletions) error) error {
-	return s.log.Exclusively(func(entries *blocks.Deletion) error {
-		return s.measure.exclusively(func(readings *readingDeletion) error {
+	return s.log.Exclusively(func(entries *entries.Deletion) error {
+		return s.readings.Exclusively(func(readings *readings.Deletion) error {
 			return do(deletions{entries, readings})
 		})
 	})
+}
+
+// holdMerges keeps merges of both logs from ending.
+func (d *deletions) holdMerges() {
+	d.entries.HoldMerges()
+	d.readings.HoldMerges()
 }
 
 func (s *Store) expire(ctx context.Context, t *tenant, h andon.Horizon, d deletions) error {
@@ -44,8 +51,8 @@ func (s *Store) expire(ctx context.Context, t *tenant, h andon.Horizon, d deleti
 	defer func() { b.Release() }()
 	e := expiry{ctx: ctx, store: s, tenant: t.number, batch: b}
 	err := errors.Join(
-		d.entries.Days(ctx, b, t.blocks, h.Events.Day()), e.events(h.Events.Day()),
-		d.readings.before(ctx, b, t.number, h.Readings.Day()),
+		d.entries.Days(ctx, b, t.entries, h.Events.Day()), e.events(h.Events.Day()),
+		d.readings.Days(ctx, b, t.readings, h.Readings.Day()),
 	)
 	if err != nil {
 		return err

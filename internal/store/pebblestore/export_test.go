@@ -7,13 +7,13 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// Checkpoint has a store write a checkpoint, merge what is loose behind it, and settle its
-// readings, now.
+// Checkpoint has a store flush entries and readings, and merge all of their runs, now.
 func Checkpoint(s andon.Store) error {
-	return errors.Join(s.(*Store).checkpoint(), s.(*Store).mergeAll(), s.(*Store).settleReadings())
+	return errors.Join(s.(*Store).checkpoint(), s.(*Store).flushReadings(), s.(*Store).mergeAll())
 }
 
 // PutOff has a store write devices in each round, where bytes are few, or in none. Each second
@@ -31,14 +31,14 @@ func Finish(ctx context.Context, s andon.Store) error {
 }
 
 // mergeAll merges all days.
-func (s *Store) mergeAll() error {
-	s.log.MergeAllDays()
-	return s.log.Merge()
-}
+func (s *Store) mergeAll() error { return errors.Join(s.log.MergeAll(), s.readings.MergeAll()) }
+
+// flushReadings flushes readings.
+func (s *Store) flushReadings() error { return s.readings.Flush(context.Background()) }
 
 // freezeNow freezes what the memtable has.
 func (s *Store) freezeNow() error {
-	return s.log.Flush(func(f blocks.Flush) error {
+	return s.log.Flush(func(f entries.Flush) error {
 		f.Freeze(s.order.next, s.checkpoints.grown.Load())
 		return nil
 	})
@@ -46,10 +46,10 @@ func (s *Store) freezeNow() error {
 
 // writeBlocks does a flush up to where it would end: its blocks and devices are written, no more.
 func (s *Store) writeBlocks(ctx context.Context, end bool) error {
-	return s.log.Flush(func(f blocks.Flush) error {
+	return s.log.Flush(func(f entries.Flush) error {
 		f.Freeze(s.order.next, s.checkpoints.grown.Load())
 		tenants := s.everyTenant()
-		err := f.Write(ctx, blockTenants(tenants), &postingWriter{},
+		err := f.Write(ctx, ofEntries(tenants), &postingWriter{},
 			func(out *blocks.Tables) error {
 				return s.checkpointAll(ctx, tenants, out)
 			})
@@ -62,7 +62,7 @@ func (s *Store) writeBlocks(ctx context.Context, end bool) error {
 
 // roundNow does a flush that writes all devices.
 func (s *Store) roundNow(ctx context.Context) error {
-	return s.log.Flush(func(f blocks.Flush) error { return s.round(ctx, f, true) })
+	return s.log.Flush(func(f entries.Flush) error { return s.round(ctx, f, true) })
 }
 
 // unpackInto reads a row as it is stored.
@@ -77,7 +77,7 @@ func unpackInto(r *layout.RowReader, value []byte) error {
 // wasFlushed sees that there was a flush.
 func (s *Store) wasFlushed(t *testing.T) {
 	t.Helper()
-	_ = s.log.Flush(func(f blocks.Flush) error {
+	_ = s.log.Flush(func(f entries.Flush) error {
 		if next, _ := f.Frozen(); next == 0 {
 			t.Error("there was no flush")
 		}

@@ -2,7 +2,7 @@ package pebblestore
 
 import (
 	"context"
-	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 )
 
 // defaultUnread is how many bytes of rows may be left to opening, as they are unpacked. Up to a
@@ -15,7 +15,7 @@ const defaultUnread = checkpointBytes
 func (s *Store) Finish(ctx context.Context) error {
 	s.options.pacing.Stop()
 	flushed := false
-	err := s.log.Flush(func(f blocks.Flush) error {
+	err := s.log.Flush(func(f entries.Flush) error {
 		for s.unread() > s.options.unread { // twice where a flush is repeated
 			if err := s.round(ctx, f, true); err != nil {
 				return err

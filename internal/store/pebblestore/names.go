@@ -22,11 +22,11 @@ func (s *Store) measuring(
 	if q.After != nil {
 		from = max(from, string(q.After.Device))
 	}
-	scan, err := s.newReadingScan(ctx, t)
+	scan, err := s.readings.NewScan(ctx, t.readings)
 	if err != nil {
 		return err
 	}
-	defer scan.close()
+	defer scan.Close()
 	yield = seq.UpTo(q.Limit, yield)
 	for name, err := range index.Names(ctx, s.db, t.number, layout.TableReadingDay, from, false) {
 		if err != nil || !strings.HasPrefix(name.Name, q.Prefix) {
@@ -36,10 +36,8 @@ func (s *Store) measuring(
 		if !q.Admits(&d) || s.hasEntries(t, d.ID) {
 			continue
 		}
-		newest := andon.ReadingQuery{Span: andon.Span{From: q.MeasuredSince}, Limit: 1}
-		for r, failed := range scan.device(d.ID, newest) {
-			d.Time, err = r.Time, failed
-		}
+		r, err := scan.Newest(d.ID, q.MeasuredSince)
+		d.Time = r.Time
 		expired := d.Time == 0
 		if err != nil || !expired && !yield(d) {
 			return err

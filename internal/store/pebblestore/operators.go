@@ -25,7 +25,7 @@ func (r *eventReader) hour(
 	some, until := rest.First(most)
 	slices.SortFunc(some, layout.ByDevice)
 	narrow := within
-	narrow.Span = index.Until(within.Span, until, q.Order)
+	narrow.Span = layout.Until(within.Span, until, q.Order)
 	all, err = r.ofDevices(index.InTurn(some), operator, first.Day(), narrow, most)
 	if err == nil && len(all) < most && !rest.Empty() {
 		all, err = r.ofDevices(rest.After(some), operator, first.Day(), within, most)
@@ -72,7 +72,7 @@ func (r *eventReader) ofDevices(
 		}
 		if len(all) >= enough {
 			all = firstHits(all, q.Order, most)
-			q.Span = index.Until(q.Span, all[len(all)-1].key.Time, q.Order)
+			q.Span = layout.Until(q.Span, all[len(all)-1].key.Time, q.Order)
 			enough = 2 * most
 		}
 	}
@@ -113,7 +113,7 @@ func (r *eventReader) ofSome(devices []logged, day uint32, q *andon.EventQuery) 
 		return nil, err
 	}
 	span := q.Rest()
-	for run := range r.runsOf(day, q.Order) {
+	for run := range r.blocks.Runs(day, q.Order) {
 		if !run.Meets(span) {
 			continue
 		}
@@ -126,5 +126,5 @@ func (r *eventReader) ofSome(devices []logged, day uint32, q *andon.EventQuery) 
 		}
 	}
 	r.buffers.hits = hits
-	return firstHits(hits, q.Order, math.MaxInt), r.blocks.Error()
+	return firstHits(hits, q.Order, math.MaxInt), nil
 }

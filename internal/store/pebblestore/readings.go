@@ -28,14 +28,15 @@ func (s *Store) AppendReadings(
 		return err
 	}
 	defer w.close()
-	if err := s.measure.turn.RLock(ctx); err != nil {
+	generation, end, err := s.readings.Write(ctx)
+	if err != nil {
 		return err
 	}
-	defer s.measure.turn.RUnlock()
-	if err := w.readings(readings); err != nil {
+	err = w.readings(generation, readings)
+	defer end(w.batch.Len())
+	if err != nil {
 		return err
 	}
-	defer s.measure.grow(s, w.batch.Len())
 	w.fold = func(int, *current.Device) error { return nil } // but the arrival, as of all writes
 	w.add(devices)
 	err = w.foldAll()
@@ -52,26 +53,24 @@ func (s *Store) AppendReadings(
 // known returns the devices of readings that there are, each once: readings keep a device from
 // being silent, but make none.
 func (s *Store) known(t *tenant, readings []andon.Reading) (devices []andon.DeviceID) {
-	met := map[andon.DeviceID]bool{}
-	for i := range readings {
-		id := readings[i].Device
-		if met[id] {
-			continue
-		}
-		met[id] = true
+	met := make(map[andon.DeviceID]bool, len(readings))
+	const step = 256 // readings in one go, so that what is shown is not held up
+	for part := range slices.Chunk(readings, step) {
 		s.mu.RLock()
-		there := t.fleet.Slot(id) != nil
-		s.mu.RUnlock()
-		if there {
-			devices = append(devices, id)
+		for i := range part {
+			id := part[i].Device
+			if !met[id] && t.fleet.Slot(id) != nil {
+				devices = append(devices, id)
+			}
+			met[id] = true
 		}
+		s.mu.RUnlock()
 	}
 	return devices
 }
 
-// readings puts rows of readings into the batch, in the generation of now.
-func (w *writing) readings(readings []andon.Reading) error {
-	generation := w.store.measure.generation.Load()
+// readings puts rows of readings into the batch, in a generation.
+func (w *writing) readings(generation uint64, readings []andon.Reading) error {
 	for i := range readings {
 		r := &readings[i]
 		w.value = layout.AppendReading(w.value[:0], r.Metrics, r.Metadata)
@@ -109,12 +108,12 @@ func (s *Store) DeviceReadings(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Reading) bool) error {
-		scan, err := s.newReadingScan(ctx, t)
+		scan, err := s.readings.NewScan(ctx, t.readings)
 		if err != nil {
 			return err
 		}
-		defer scan.close()
-		for r, err := range scan.device(device, q) {
+		defer scan.Close()
+		for r, err := range scan.Device(device, q) {
 			if err != nil || !yield(r) {
 				return err
 			}
@@ -131,11 +130,11 @@ func (s *Store) LatestReadings(
 	if err != nil {
 		return nil, err
 	}
-	scan, err := s.newReadingScan(ctx, t)
+	scan, err := s.readings.NewScan(ctx, t.readings)
 	if err != nil {
 		return nil, err
 	}
-	defer scan.close()
+	defer scan.Close()
 	latest := make([]andon.Reading, len(devices))
 	last := andon.DeviceID("")
 	for _, i := range turnsOf(len(devices), func(a, b int) int {
@@ -145,7 +144,7 @@ func (s *Store) LatestReadings(
 			continue // each device once, where it is named first
 		}
 		last = devices[i]
-		if latest[i], err = scan.newest(last, from); err != nil {
+		if latest[i], err = scan.Newest(last, from); err != nil {
 			return nil, err
 		}
 	}
@@ -153,31 +152,22 @@ func (s *Store) LatestReadings(
 	return slices.DeleteFunc(latest, none), nil
 }
 
-// newest returns the newest reading of a device from a time on, if it has one.
-func (s *readingScan) newest(device andon.DeviceID, from andon.Time) (andon.Reading, error) {
-	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
-	for r, err := range s.device(device, q) {
-		return r, err
-	}
-	return andon.Reading{}, nil
-}
-
 // MetricReadings implements andon.Readings. Its devices are in ascending order.
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.MetricReading) bool) error {
-		scan, err := s.newReadingScan(ctx, t)
+		scan, err := s.readings.NewScan(ctx, t.readings)
 		if err != nil {
 			return err
 		}
-		defer scan.close()
+		defer scan.Close()
 		yield = seq.UpTo(q.Limit, yield)
 		for device, err := range s.metricDevices(ctx, t, q) {
 			if err != nil {
 				return err
 			}
-			for r, err := range scan.device(device, q.Of(device, q.Limit)) {
+			for r, err := range scan.Device(device, q.Of(device, q.Limit)) {
 				if err != nil {
 					return err
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/readings"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
@@ -83,7 +84,7 @@ func FuzzReadingMerge(f *testing.F) {
 			if older {
 				first, rest = values[len(values)-1], values[:len(values)-1]
 			}
-			m, err := readingMerger.Merge(nil, first)
+			m, err := readings.Merger.Merge(nil, first)
 			for i := range rest {
 				if err != nil {
 					t.Fatal(err)

@@ -233,7 +233,7 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 				t.Fatal(err)
 			}
 			looking, looked := make(chan struct{}), make(chan struct{})
-			s.log.Hooks.Looking = sync.OnceFunc(func() {
+			s.log.Memory.Looking = sync.OnceFunc(func() {
 				close(looking)
 				<-looked
 			})
@@ -351,7 +351,7 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	h.held.Lock()
 	event.Time, event.State = event.Time+1, "WARNING1"
 	appended := pendingAppend(t, s, h, []andon.Event{event})
-	out := blocks.NewTables(s.env, blocks.EntryTables, nil)
+	out := blocks.NewTables(s.env, blocks.EntryTables, nil, 0)
 	err = errors.Join(s.checkpointTenant(t.Context(), s.tenants[id], &out), out.End())
 	h.held.Unlock()
 	if err := errors.Join(err, <-appended, s.roundNow(t.Context())); err != nil {

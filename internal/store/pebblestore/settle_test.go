@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
@@ -203,7 +204,7 @@ func TestSlowRoundIsNotAwaited(t *testing.T) {
 		}
 		return s.Append(t.Context(), andon.DefaultTenant, 1, events)
 	}
-	_ = s.log.Flush(func(f blocks.Flush) error { // which does not end
+	_ = s.log.Flush(func(f entries.Flush) error { // which does not end
 		f.Freeze(s.order.next, s.checkpoints.grown.Load())
 		for err == nil && n < 1000 {
 			err = write()
@@ -358,9 +359,9 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 	}
 	broken := errors.New("broken off")
 	s.env.Table = 1 // so that each row is on the disk at once
-	err := s.log.Flush(func(f blocks.Flush) error {
+	err := s.log.Flush(func(f entries.Flush) error {
 		f.Freeze(s.order.next, s.checkpoints.grown.Load())
-		return f.Write(t.Context(), blockTenants(s.everyTenant()),
+		return f.Write(t.Context(), s.entryTenants(),
 			&brokenIndex{postingWriter{}, broken}, nil)
 	})
 	if !errors.Is(err, broken) {

@@ -61,7 +61,7 @@ func (s *Store) copyAndTake(dir string, take func(dir string, files []string) er
 // engine copies its logs last, which might say so, without the tables that it was about.
 func (s *Store) copyTo(dir string) error {
 	return s.exclusively(func(d deletions) error {
-		d.entries.HoldMerges()
+		d.holdMerges()
 		if err := s.copyEngine(dir); err != nil {
 			return fmt.Errorf("copy the store: %w", err)
 		}

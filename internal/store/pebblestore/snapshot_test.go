@@ -74,7 +74,7 @@ func TestSnapshotsWhileWriting(t *testing.T) {
 func TestSnapshotBesideOtherWork(t *testing.T) {
 	image := stepImage(t)
 	for name, work := range map[string]func(*Store) error{
-		"a merge": (*Store).mergeAll, "a round of readings": (*Store).settleReadings,
+		"a merge": (*Store).mergeAll, "a round of readings": (*Store).flushReadings,
 	} {
 		var s *Store
 		var begun atomic.Bool

@@ -80,7 +80,7 @@ func damageAt(
 			}
 		}
 		_, _ = s.mergeAll(), s.checkpoint()
-		_ = s.settleReadings()
+		_ = s.flushReadings()
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 func locked(lock sync.Locker, do func() error) error {
@@ -36,20 +35,15 @@ func backgroundJobs() []job {
 		{name: "flush entries through the log", table: blocks.DefaultTable,
 			do: func(_ context.Context, s *Store) error { return s.checkpoint() }},
 		{name: "flush readings", do: func(_ context.Context, s *Store) error {
-			return s.settleReadings()
+			return s.flushReadings()
 		}},
 		{name: "merge entries", do: func(_ context.Context, s *Store) error {
 			return s.mergeAll()
 		}},
 		{name: "merge entries through the log", table: blocks.DefaultTable,
 			do: func(_ context.Context, s *Store) error { return s.mergeAll() }},
-		{name: "merge readings", do: func(ctx context.Context, s *Store) error {
-			return locked(&s.measure.running, func() error {
-				for _, day := range []uint32{stepDay, stepDay + 3} {
-					s.measure.loose[engine.TenantDay{Tenant: s.tenants[id].number, Day: day}] = true
-				}
-				return s.mergeReadings(ctx)
-			})
+		{name: "merge readings", do: func(_ context.Context, s *Store) error {
+			return s.readings.MergeAll()
 		}},
 		{name: "checkpoint", do: func(ctx context.Context, s *Store) error {
 			return s.roundNow(ctx)

@@ -30,8 +30,10 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/readings"
 	"github.com/andonhq/andon/internal/store/pebblestore/records"
 )
 
@@ -45,7 +47,6 @@ const (
 	fixedTenant     = "next tenant" // the next tenant's number, 4 bytes
 	fixedCheckpoint = "checkpoint"  // the first row that the checkpoint does not hold, 8 bytes
 	fixedSettled    = "settled"     // the first row whose entries are not in blocks, 8 bytes
-	fixedReadings   = "readings"    // the first generation that is not in blocks, 8 bytes
 )
 
 const (
@@ -128,8 +129,8 @@ type commits struct {
 // logs are what the store keeps in the order of time.
 type logs struct {
 	env      *blocks.Env
-	log      *blocks.Log // entries
-	measure  readingRows
+	log      *entries.Log
+	readings *readings.Log
 	feed     feed.Changes
 	arrivals feed.Arrivals
 }
@@ -174,9 +175,9 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), d.Close())
 	}
 	s.checkpoints.start(s)
-	s.measure.start(s)
 	s.reclaim.start(s)
 	s.log.Start()
+	s.readings.Start()
 	return s, nil
 }
 
@@ -196,7 +197,7 @@ func newStore(d *directory.Directory, db *pebble.DB, o Options) *Store {
 func (o *Options) directory(dir string) directory.Config {
 	return directory.Config{
 		FS: o.FS, Path: dir, Owner: o.Owner, Log: o.Log, Fatal: o.Fatal, Reserve: o.Reserve,
-		Cache: o.Cache, MemTable: o.memTable, Pause: o.pause, Merger: readingMerger,
+		Cache: o.Cache, MemTable: o.memTable, Pause: o.pause, Merger: readings.Merger,
 		Pacing: o.pacing,
 	}
 }
@@ -212,7 +213,7 @@ func (o *Options) complete() {
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }
 	}
-	o.Head = cmp.Or(o.Head, blocks.DefaultMemory)
+	o.Head = cmp.Or(o.Head, entries.DefaultMemory)
 	o.readings = cmp.Or(o.readings, checkpointBytes)
 	o.patience = cmp.Or(o.patience, time.Second)
 	o.table = cmp.Or(o.table, blocks.DefaultTable)
@@ -253,7 +254,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.rebuild, s.openRuns, s.openReadings, s.openFeed,
+		s.rebuild, s.openRuns, s.readings.Open, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -319,7 +320,7 @@ func (s *Store) Close() error {
 	s.reclaim.stop()
 	s.checkpoints.Stop()
 	s.log.Stop()
-	s.measure.Stop()
+	s.readings.Stop()
 	return s.dir.Close()
 }
 
@@ -336,15 +337,12 @@ func (s *Store) begin() {
 	o := &s.options
 	s.env = &blocks.Env{
 		DB: s.db, FS: s.dir.FS, Dir: s.dir.Path, Table: o.table, MemTable: o.memTable,
-		Pacing: o.pacing, Log: o.Log, Check: s.dir.Disk.Check,
-		Options: s.dir.Options,
-		Tenants: func() []*blocks.Tenant { return blockTenants(s.everyTenant()) },
+		Pacing: o.pacing, Log: o.Log, Check: s.dir.Disk.Check, Options: s.dir.Options,
 	}
-	s.log = blocks.NewLog(s.env, int(o.Head), o.patience)
-	s.measure.db = s.db
+	s.log = entries.NewLog(s.env, int(o.Head), o.patience, s.entryTenants)
+	s.readings = readings.NewLog(s.env, o.readings, s.readingTenants)
 	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
-	s.measure.running.Rank, s.queue.Rank = engine.LockFlushReadings, engine.LockQueue
-	s.measure.turn.Rank = engine.LockReadingRows
+	s.queue.Rank = engine.LockQueue
 	s.records = records.New(s.db, recordOwners{s})
 }
 
@@ -354,5 +352,5 @@ func (s *Store) openRuns(context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.log.Open(m.settled, blockTenants(s.everyTenant()))
+	return s.log.Open(m.settled)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -93,7 +92,7 @@ func (r *eventReader) nextDay(q *andon.EventQuery) (day uint32, ok bool, err err
 	}
 	span := q.Rest()
 	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
-	days := slices.Concat(r.heads.Days(r.tenant.number), r.runs.Days())
+	days := slices.Concat(r.heads.Days(r.tenant.number), r.blocks.RunDays())
 	for _, is := range days {
 		sooner := !ok || (q.Order == andon.Asc) == (is < day)
 		if is >= first && is <= last && sooner {
@@ -154,7 +153,7 @@ func (w *window) addHeads() error {
 
 // addBlocks goes through the runs of a day.
 func (w *window) addBlocks(day uint32) error {
-	for run := range w.reader.runsOf(day, w.query.Order) {
+	for run := range w.reader.blocks.Runs(day, w.query.Order) {
 		if run.Meets(w.query.Rest()) {
 			if err := w.addRun(day, run.RunID); err != nil {
 				return err
@@ -166,37 +165,31 @@ func (w *window) addBlocks(day uint32) error {
 
 // addRun goes through the blocks of a run, device by device, those of each from the newest on.
 func (w *window) addRun(day uint32, id layout.RunID) error {
-	it := w.reader.blocks
-	const numberBytes, tenantEnd = 4, 1 + 4
-	prefix := layout.NewKey(layout.TableBlock, w.reader.tenant.number).Run(day, id)
-	end, numbered := prefix.End(), len(prefix)+numberBytes
 	var d logged
 	wanted := false
 	last := uint32(math.MaxUint32)
-	for ok := it.SeekGE(prefix); ok && string(it.Key()) < string(end); {
-		at, whole := layout.SplitBlock(it.Key()[tenantEnd:])
-		if !whole {
-			return layout.ErrDamaged
+	return w.reader.blocks.Run(day, id, func(at *layout.BlockKey) (more bool, err error) {
+		number, rest, ok := layout.TakeNumber(at.Device)
+		if !ok || len(rest) > 0 {
+			return false, layout.ErrDamaged
 		}
-		if at.Number != last {
-			last = at.Number
-			d, wanted = w.device(at.Number)
+		if number != last {
+			last = number
+			d, wanted = w.device(number)
 		}
 		span := w.query.Rest()
-		if !wanted || at.Newest < span.From { // as are all behind it
-			ok = it.SeekGE(layout.Key(it.Key()[:numbered]).End())
-			continue
+		if !wanted || at.Newest < span.From { // as are all after it
+			return false, nil
 		}
 		if span.To == 0 || at.Oldest <= span.To {
 			hits, err := w.reader.openBlock(nil, &d, at.BlockSpan, &w.query, w.most)
 			if err != nil {
-				return err
+				return false, err
 			}
 			w.add(hits)
 		}
-		ok = it.Next()
-	}
-	return it.Error()
+		return true, nil
+	})
 }
 
 // add adds entries, and narrows the window once it holds twice as many as are wanted, or too much
@@ -229,7 +222,7 @@ func (w *window) narrow() (less bool) {
 	}
 	if n == w.most && n > 0 {
 		w.whole = false
-		w.query.Span = index.Until(w.query.Span, w.hits[n-1].key.Time, w.query.Order)
+		w.query.Span = layout.Until(w.query.Span, w.hits[n-1].key.Time, w.query.Order)
 	}
 	return n < before
 }

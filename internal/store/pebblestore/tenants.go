@@ -24,10 +24,11 @@ import (
 
 // tenant is what is in memory of one tenant.
 type tenant struct {
-	number uint32
-	record atomic.Pointer[andon.Tenant]
-	blocks *blocks.Tenant // of its entries
-	fleet  *fleet         // what it shows is guarded by Store.mu
+	number   uint32
+	record   atomic.Pointer[andon.Tenant]
+	entries  *blocks.Tenant
+	readings *blocks.Tenant
+	fleet    *fleet // what it shows is guarded by Store.mu
 
 	// states that have entries. Only in the ordered section another map takes its place.
 	haveEntries atomic.Pointer[map[andon.State]andon.State]
@@ -36,10 +37,6 @@ type tenant struct {
 	gone bool
 
 	hadReadings atomic.Bool // ever; once true, for good
-
-	// settled is a time that no block of readings is behind. A reader that has newer ones from rows
-	// need not look for blocks.
-	settled atomic.Int64
 
 	feed feed.Tenant
 
@@ -57,8 +54,9 @@ type tenant struct {
 
 func newTenant(number uint32, record andon.Tenant) *tenant {
 	t := &tenant{
-		number: number, blocks: blocks.NewTenant(number), fleet: current.NewFleet(),
-		admitted: map[andon.State]bool{}, feed: feed.Tenant{ID: record.ID, Number: number},
+		number: number, entries: blocks.NewTenant(number), readings: blocks.NewTenant(number),
+		fleet: current.NewFleet(), admitted: map[andon.State]bool{},
+		feed: feed.Tenant{ID: record.ID, Number: number},
 	}
 	t.record.Store(&record)
 	t.writes.Rank = engine.LockWrites
@@ -251,7 +249,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
 	}
 	return s.exclusively(func(d deletions) error {
-		d.entries.HoldMerges()
+		d.holdMerges()
 		var t *tenant
 		var logged *engine.Batch
 		err := s.ordered(ctx, func() (err error) {
@@ -262,7 +260,8 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 			err = s.records.Await(logged)
 		}
 		if err == nil {
-			d.entries.Tenant(t.blocks)
+			d.entries.Tenant(t.entries)
+			d.readings.Tenant(t.readings)
 			t.feed.End()
 		}
 		return err
@@ -336,9 +335,6 @@ func (s *Store) loadTenants() error {
 			return err
 		} else if had != nil {
 			t.hadReadings.Store(true)
-		}
-		if err := s.loadSettled(t); err != nil {
-			return err
 		}
 		if err := s.loadWithdrawals(t); err != nil {
 			return err

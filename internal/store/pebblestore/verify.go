@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
@@ -78,12 +79,10 @@ func (v *verified) Load(ctx context.Context, db *pebble.DB) (is verify.Loaded, e
 	}
 	m, err := s.readMarker()
 	is.Shown, is.Flushed = m.shown, m.settled
-	first, err2 := s.fixed(fixedReadings)
-	if err2 == nil && len(first) == 8 {
-		is.FirstReadings = binary.BigEndian.Uint64(first)
-	}
 	// Rows of what can't be read are checked all the same.
-	err = errors.Join(err, err2, s.rebuild(ctx), s.openRuns(ctx))
+	err = errors.Join(err, engine.Together(func() error { return s.rebuild(ctx) },
+		func() error { return s.openRuns(ctx) }, func() error { return s.readings.Open(ctx) }))
+	is.FirstReadings = s.readings.First()
 	is.Complete = err == nil
 	return is, err
 }
@@ -120,25 +119,36 @@ func (v verifiedTenant) HasState(state andon.State) bool {
 	return ok
 }
 
-// Runs implements verify.Tenant.
-func (v verifiedTenant) Runs(day uint32) []layout.Run { return v.t.blocks.Runs.Load().On(day) }
+// Entries implements verify.Tenant.
+func (v verifiedTenant) Entries() verify.Runs { return verifiedRuns{v.store.log.Log, v.t.entries} }
 
-// FirstDay implements verify.Tenant.
-func (v verifiedTenant) FirstDay() (uint32, bool) {
-	days := v.t.blocks.Runs.Load().Days()
+// Readings implements verify.Tenant.
+func (v verifiedTenant) Readings() verify.Runs {
+	return verifiedRuns{v.store.readings.Log, v.t.readings}
+}
+
+// verifiedRuns are the runs of a tenant.
+type verifiedRuns struct {
+	log *blocks.Log
+	t   *blocks.Tenant
+}
+
+// On implements verify.Runs.
+func (r verifiedRuns) On(day uint32) []layout.Run { return r.t.Runs.Load().On(day) }
+
+// FirstDay implements verify.Runs.
+func (r verifiedRuns) FirstDay() (uint32, bool) {
+	days := r.t.Runs.Load().Days()
 	if len(days) == 0 {
 		return 0, false
 	}
 	return days[0], true
 }
 
-// Dropped implements verify.Tenant.
-func (v verifiedTenant) Dropped(day uint32, id layout.RunID) bool {
-	return v.store.log.IsDropped(v.t.number, day, id)
+// Dropped implements verify.Runs.
+func (r verifiedRuns) Dropped(day uint32, id layout.RunID) bool {
+	return r.log.IsDropped(r.t.Number, day, id)
 }
-
-// ReadingsUntil implements verify.Tenant.
-func (v verifiedTenant) ReadingsUntil() andon.Time { return andon.Time(v.t.settled.Load()) }
 
 // Devices implements verify.Store.
 func (v *verified) Devices(

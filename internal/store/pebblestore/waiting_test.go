@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 )
 
 // TestHeadsAreBoundedWhateverRuns: while something keeps rounds from running, as a sweep or a purge
@@ -43,7 +43,7 @@ func fillHeads(t *testing.T, begun bool) {
 		n++
 		return s.Append(t.Context(), andon.DefaultTenant, 1, events)
 	}
-	_ = s.log.Flush(func(f blocks.Flush) error {
+	_ = s.log.Flush(func(f entries.Flush) error {
 		for err = write(); err == nil && s.log.Memory.Bytes() < 8*most; {
 			if begun && s.log.Memory.Bytes() >= most/2 {
 				f.Freeze(s.order.next, s.checkpoints.grown.Load())
@@ -66,8 +66,8 @@ func fillHeads(t *testing.T, begun bool) {
 // TestHeadSetting: a head whose texts could not be pointed into is refused.
 func TestHeadSetting(t *testing.T) {
 	for bytes, refused := range map[int64]bool{
-		blocks.LeastMemory - 1: true, blocks.LeastMemory: false, blocks.MostMemory: false,
-		blocks.MostMemory + 1: true,
+		entries.LeastMemory - 1: true, entries.LeastMemory: false, entries.MostMemory: false,
+		entries.MostMemory + 1: true,
 	} {
 		o := Options{Head: bytes}
 		if err := o.enoughHead(); (err != nil) != refused {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -365,8 +365,8 @@ func (w *writing) once() error {
 }
 
 // added is what the write brings to the memtable.
-func (w *writing) added() blocks.Added {
-	return blocks.Added{
+func (w *writing) added() entries.Added {
+	return entries.Added{
 		Tenant: w.tenant.number, Received: w.received, Names: &w.names, Devices: len(w.folded),
 		Device: func(i int) (uint32, []byte) {
 			f := &w.folded[i]

@@ -8,7 +8,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // Env is what flushes and merges need of the store that they work for.
@@ -22,10 +24,9 @@ type Env struct {
 	Log      *slog.Logger
 	Options  func() *pebble.Options // those that the engine was opened with
 	Check    func() error           // Full while there is no space to merge
-	Tenants  func() []*Tenant       // those that there are
 }
 
-// RemoveTables removes the files of a flush or a merge that was broken off: those whose names have
+// RemoveTables removes the files of a flush or a merge that was interrupted: those whose names have
 // a prefix.
 func (e *Env) RemoveTables(prefix string) error {
 	names, err := e.FS.List(e.Dir)
@@ -47,4 +48,53 @@ func (e *Env) ForgetRows(bytes int64) error {
 	}
 	_, err := e.DB.AsyncFlush()
 	return err
+}
+
+// Kind says what values a Log has, and in which tables.
+type Kind struct {
+	Name   string // of the values, for people and in the names of files
+	Blocks byte   // tenant | day | run | device | times
+	Runs   byte   // tenant | day | run
+	Days   byte   // tenant | device | ^day: on which days a device has values
+	// A device is written as bytes of which none begins with those of another device.
+
+	// Count returns how many values a block has.
+	Count func(block []byte) (n int, ok bool)
+	// The ranks of the locks of its log.
+	Merge, Flush, List engine.Rank
+}
+
+// Codec encodes values of a device, compares them and joins them. It may use memory again, so each
+// goroutine has its own.
+type Codec[T any] interface {
+	// Decode appends the values of a block, whose newest is of a time, newest first. They stay
+	// valid.
+	Decode(values []T, block []byte, newest andon.Time) ([]T, error)
+	// Encode appends the first n of values, newest first, as one block. It takes all values of one
+	// instant or none, so that no two blocks of a run have values of one instant.
+	Encode(b []byte, values []T) (block []byte, n int)
+	// Time returns when a value is from.
+	Time(value *T) andon.Time
+	// Compare is the order in a block: newest first; 0 for two deliveries of one value.
+	Compare(a, b *T) int
+	// Join makes one value of two deliveries.
+	Join(earlier, later T) T
+}
+
+// device is the key of the blocks of a device in a run.
+func (k *Kind) device(key layout.Key, tenant, day uint32, id layout.RunID, d []byte) layout.Key {
+	return append(key.Begin(k.Blocks, tenant).Run(day, id), d...)
+}
+
+// run is the key of a run in the table of runs.
+func (k *Kind) run(tenant, day uint32, id layout.RunID) layout.Key {
+	return layout.NewKey(k.Runs, tenant).Run(day, id)
+}
+
+// span is the keys of the blocks of neighbouring runs of a day.
+func (k *Kind) span(tenant, day uint32, first, last layout.RunID) engine.Span {
+	return engine.Span{
+		From: layout.NewKey(k.Blocks, tenant).Run(day, first),
+		To:   layout.NewKey(k.Blocks, tenant).Run(day, last).End(),
+	}
 }

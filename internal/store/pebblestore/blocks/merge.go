@@ -1,18 +1,16 @@
 package blocks
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // Each flush adds a run to a day, in which a device that sends little has a small block. So runs of
@@ -46,30 +44,20 @@ type merges struct {
 	current    *merger // the merge under way, nil where there is none
 	// dropped are the runs whose blocks are still to be excised.
 	dropped []droppedRuns
-	// flushed are the sequences after the rows of the last flushes, the newest first.
+	// flushed are the sequences of the last flushes, the newest first.
 	flushed [quietFlushes + 1]uint64
-	quiet   int // quietRuns; tests have fewer
-}
-
-// ended says that a flush has ended, with the sequence after its rows.
-func (m *merges) ended(next uint64) {
-	m.mu.Lock()
-	copy(m.flushed[1:], m.flushed[:])
-	m.flushed[0] = next
-	m.mu.Unlock()
-	m.Want()
 }
 
 // purged says that a device is deleted. The caller holds mu.
-func (m *merges) purged(tenant, device uint32) {
-	if m.current != nil && m.current.tenant.number == tenant {
+func (m *merges) purged(tenant uint32, device []byte) {
+	if m.current != nil && m.current.tenant.Number == tenant {
 		m.current.purged = append(m.current.purged, device)
 	}
 }
 
 // expired says that the days of a tenant before one are deleted. The caller holds mu.
 func (m *merges) expired(tenant, before uint32) {
-	if m.current != nil && m.current.tenant.number == tenant && m.current.day < before {
+	if m.current != nil && m.current.tenant.Number == tenant && m.current.day < before {
 		m.current.stale = true
 	}
 }
@@ -78,61 +66,68 @@ func (m *merges) expired(tenant, before uint32) {
 func (l *Log) Start() {
 	l.merges.Job.Start(func() {
 		if err := l.Merge(); err != nil && l.Pacing.Stopping.Err() == nil {
-			l.Log.Error("blocks were not merged; all of them are there", "error", err)
+			l.Env.Log.Error("blocks were not merged; all of them are there", "of", l.Name,
+				"error", err)
 		}
 	})
 	l.merges.Want()
 }
 
+// mergeTables begins the names of the files of a merge.
+func (l *Log) mergeTables() string { return mergeTables + l.Name + "-" }
+
 // Stop waits until the merge that was asked for has ended.
 func (l *Log) Stop() { l.merges.Stop() }
 
 // Merge merges until nothing is due.
-func (l *Log) Merge() error {
+func (l *Log) Merge() error { return l.mergeAs(l.merges.due) }
+
+// MergeAll merges the runs of each day into one, but for those of a flush that has not ended.
+func (l *Log) MergeAll() error {
+	l.merges.mu.Lock()
+	for _, t := range l.tenants() {
+		for _, day := range t.Runs.Load().Days() {
+			l.merges.candidates[engine.TenantDay{Tenant: t.Number, Day: day}] = true
+		}
+	}
+	l.merges.mu.Unlock()
+	return l.mergeAs(func(runs []layout.Run) []layout.Run {
+		if runs = l.merges.ended(runs); len(runs) > 1 {
+			return runs[:min(len(runs), mostRuns)]
+		}
+		return nil
+	})
+}
+
+// mergeAs merges until due returns no runs of a day any more.
+func (l *Log) mergeAs(due func(runs []layout.Run) []layout.Run) error {
 	for more := true; more && l.Pacing.Stopping.Err() == nil && l.Check() == nil; {
 		var err error
-		if more, err = l.mergeNext(); err != nil {
+		if more, err = l.mergeNext(due); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// MergeAllDays has merges take all days for quiet, and merge as few as two runs. It is for tests.
-func (l *Log) MergeAllDays() {
-	l.merges.mu.Lock()
-	defer l.merges.mu.Unlock()
-	for i := range l.merges.flushed {
-		l.merges.flushed[i] = l.merges.flushed[0]
+// ended returns those of the runs of a day whose flushes have ended.
+func (m *merges) ended(runs []layout.Run) []layout.Run {
+	for len(runs) > 0 && runs[len(runs)-1].Sequence > m.flushed[0] {
+		runs = runs[:len(runs)-1]
 	}
-	l.merges.quiet = 2
-}
-
-// DropDay has readers skip the runs of a day, as after a merge, and keeps them from being excised
-// until excise is called. It is for tests.
-func (l *Log) DropDay(t *Tenant, day uint32) (excise func()) {
-	l.merges.running.Lock()
-	l.merges.mu.Lock()
-	defer l.merges.mu.Unlock()
-	list := *t.Runs.Load()
-	l.merges.drop(t.number, day, list.On(day)...)
-	list = list.with(day, nil)
-	t.Runs.Store(&list)
-	return l.merges.running.Unlock
+	return runs
 }
 
 // due returns which of the runs of a day are to be merged: neighbours of one level.
 func (m *merges) due(runs []layout.Run) []layout.Run {
-	for len(runs) > 0 && runs[len(runs)-1].Sequence > m.flushed[0] {
-		runs = runs[:len(runs)-1]
-	}
-	rest := m.isQuiet(runs)
+	runs = m.ended(runs)
+	quiet := m.isQuiet(runs)
 	for to := len(runs); to > 0; {
 		from, level := to-1, runs[to-1].Level
 		for from > 0 && runs[from-1].Level == level && to-from < mostRuns {
 			from--
 		}
-		if n := to - from; n >= MergeRuns || rest && level == 0 && n >= m.quiet {
+		if n := to - from; n >= MergeRuns || quiet && level == 0 && n >= quietRuns {
 			return runs[from:to]
 		}
 		to = from
@@ -146,13 +141,13 @@ func (m *merges) isQuiet(runs []layout.Run) bool {
 }
 
 // mergeNext merges the runs of a day that is due, and reports whether there may be more.
-func (l *Log) mergeNext() (more bool, err error) {
+func (l *Log) mergeNext(due func([]layout.Run) []layout.Run) (more bool, err error) {
 	l.merges.running.Lock()
 	defer l.merges.running.Unlock()
 	if err := l.Excise(); err != nil {
 		return false, err
 	}
-	m := l.nextMerge()
+	m := l.nextMerge(due)
 	if m == nil {
 		return false, nil
 	}
@@ -162,20 +157,20 @@ func (l *Log) mergeNext() (more bool, err error) {
 	l.merges.current = nil
 	if err != nil {
 		// Until it has another run.
-		delete(l.merges.candidates, engine.TenantDay{Tenant: m.tenant.number, Day: m.day})
+		delete(l.merges.candidates, engine.TenantDay{Tenant: m.tenant.Number, Day: m.day})
 	}
 	l.merges.mu.Unlock()
 	if err != nil {
-		return false, errors.Join(fmt.Errorf("merge blocks: %w", err), l.RemoveTables(mergeTables))
+		return false, errors.Join(fmt.Errorf("merge blocks: %w", err), l.RemoveTables(l.mergeTables()))
 	}
 	return true, nil
 }
 
 // nextMerge returns the merge of a day that is due, nil if there is none.
-func (l *Log) nextMerge() *merger {
+func (l *Log) nextMerge(due func([]layout.Run) []layout.Run) *merger {
 	tenants := map[uint32]*Tenant{}
-	for _, t := range l.Tenants() {
-		tenants[t.number] = t
+	for _, t := range l.tenants() {
+		tenants[t.Number] = t
 	}
 	l.merges.mu.Lock()
 	defer l.merges.mu.Unlock()
@@ -186,7 +181,7 @@ func (l *Log) nextMerge() *merger {
 			continue
 		}
 		runs := t.Runs.Load().On(of.Day)
-		if some := l.merges.due(runs); some != nil {
+		if some := due(runs); some != nil {
 			return l.newMerge(t, of.Day, some)
 		}
 		if len(runs) == 0 || l.merges.isQuiet(runs) {
@@ -203,15 +198,15 @@ type merger struct {
 	day    uint32
 	from   []layout.Run
 	into   layout.Run
-	purged []uint32 // devices that were purged since it began
+	purged [][]byte // devices that were purged since it began
 	stale  bool     // what it reads is deleted since it began
 	inputs []*input
 	opened error // of their opening
 	out    Tables
 	pace   engine.Pace
+	join   joiner
 	blocks int    // that were read
-	again  uint64 // entries that were left out: a later delivery of them wins
-	joined joiner
+	joined uint64 // values that were joined with a later delivery
 	key    layout.Key
 }
 
@@ -219,22 +214,21 @@ type merger struct {
 // that they have.
 func (l *Log) newMerge(t *Tenant, day uint32, of []layout.Run) *merger {
 	m := &merger{
-		log: l, tenant: t, day: day, from: of, key: layout.NewKey(0, 0),
+		log: l, tenant: t, day: day, from: of, join: l.join(), key: layout.NewKey(0, 0),
 	}
-	last := of[len(of)-1]
-	m.into = layout.Run{
-		RunID: layout.RunID{Sequence: last.Sequence, Level: last.Level + 1}, Oldest: last.Oldest,
-		Newest: last.Newest,
-	}
+	m.into = of[len(of)-1]
+	m.into.Entries = 0
 	for _, r := range of {
 		m.into.Oldest, m.into.Newest = min(m.into.Oldest, r.Oldest), max(m.into.Newest, r.Newest)
+		m.into.Level = max(m.into.Level, r.Level)
 	}
+	m.into.Level++
 	// It is late when the day has as many runs again.
 	m.pace = l.Pacing.Begin(func() bool {
 		return len(t.Runs.Load().On(day)) >= len(of)+2*MergeRuns
 	})
-	m.out = Tables{Env: l.Env, name: mergeTables, pace: &m.pace}
-	m.out.instead = runSpan(t.number, day, m.into.RunID, m.into.RunID)
+	m.out = Tables{Env: l.Env, name: l.mergeTables(), pace: &m.pace}
+	m.out.instead = l.span(t.Number, day, m.into.RunID, m.into.RunID)
 	m.opened = m.open()
 	l.merges.current = m
 	return m
@@ -245,8 +239,8 @@ type input struct {
 	it *engine.Iterator
 	of layout.Run
 	layout.BlockKey
-	left    bool   // it is at a block
-	entries uint64 // of the blocks that were read
+	left   bool   // it is at a block
+	values uint64 // of the blocks that were read
 }
 
 func (in *input) read(ok bool) error {
@@ -271,9 +265,6 @@ func (m *merger) merge() error {
 	if err := m.count(); err != nil {
 		return err
 	}
-	if m.log.Hooks.Written != nil {
-		m.log.Hooks.Written()
-	}
 	return m.commit()
 }
 
@@ -281,21 +272,21 @@ func (m *merger) merge() error {
 func (m *merger) count() error {
 	read := uint64(0)
 	for _, in := range m.inputs {
-		if err := in.of.CheckCount(in.entries); err != nil {
+		if err := in.of.CheckCount(in.values, m.log.Name); err != nil {
 			return err
 		}
-		read += in.entries
+		read += in.values
 	}
-	if read != m.into.Entries+m.again {
-		return fmt.Errorf("%d entries were read, %d written, and %d left out that came again",
-			read, m.into.Entries, m.again)
+	if read != m.into.Entries+m.joined {
+		return fmt.Errorf("%d %s were read, %d written, and %d joined with a later delivery",
+			read, m.log.Name, m.into.Entries, m.joined)
 	}
 	return nil
 }
 
 func (m *merger) open() error {
-	for _, r := range slices.Backward(m.from) { // so that entries mostly come newest first
-		k := layout.NewKey(layout.TableBlock, m.tenant.number).Run(m.day, r.RunID)
+	for _, r := range slices.Backward(m.from) { // so that values mostly come newest first
+		k := layout.NewKey(m.log.Blocks, m.tenant.Number).Run(m.day, r.RunID)
 		it, err := engine.NewIterator(m.log.Pacing.Stopping, m.log.DB, k, k.End())
 		if err != nil {
 			return err
@@ -317,13 +308,21 @@ func (m *merger) close() {
 
 // devices merges the blocks of all devices.
 func (m *merger) devices() error {
+	var device []byte
 	for {
-		device, left := uint32(math.MaxUint32), 0
+		left := 0
 		for _, in := range m.inputs {
-			if in.left && in.Number <= device {
-				if in.Number < device {
-					device, left = in.Number, 0
-				}
+			if !in.left {
+				continue
+			}
+			c := -1
+			if left > 0 {
+				c = bytes.Compare(in.Device, device)
+			}
+			if c < 0 {
+				device, left = append(device[:0], in.Device...), 0
+			}
+			if c <= 0 {
 				left++
 			}
 		}
@@ -337,49 +336,56 @@ func (m *merger) devices() error {
 }
 
 // device merges the blocks of a device. Those of one run alone stay as they are.
-func (m *merger) device(device uint32, alone bool) error {
-	m.joined.begin()
+func (m *merger) device(device []byte, alone bool) error {
 	for _, in := range m.inputs {
-		for in.left && in.Number == device {
-			value, err := in.it.ValueAndErr()
-			if err != nil {
-				return fmt.Errorf("read block: %w", err)
-			}
-			m.blocks++
-			n, ok := eventlog.BlockEntries(value)
-			if !ok {
-				return layout.ErrDamaged
-			}
-			in.entries += uint64(n)
-			if alone {
-				err = m.put(device, in.BlockSpan, value)
-			} else {
-				err = m.joined.take(value, in.BlockSpan)
-			}
-			if err != nil {
-				return err
-			}
-			if err := in.read(in.it.Next()); err != nil {
+		for in.left && bytes.Equal(in.Device, device) {
+			if err := m.block(in, device, alone); err != nil {
 				return err
 			}
 		}
 	}
-	m.pace.Did(len(m.joined.entries) * entryWork)
-	again, err := m.joined.blocks(func(at layout.BlockSpan, value []byte) error {
+	m.pace.Did(m.join.values() * valueWork)
+	joined, err := m.join.blocks(func(at layout.BlockSpan, value []byte) error {
 		return m.put(device, at, value)
 	})
-	m.again += uint64(again)
+	m.joined += uint64(joined)
 	return err
 }
 
-// put writes a block into the new run, and counts its entries.
-func (m *merger) put(device uint32, at layout.BlockSpan, value []byte) error {
-	n, ok := eventlog.BlockEntries(value)
+// valueWork is about how many bytes a value is where it is flushed.
+const valueWork = 100
+
+// block takes the block that an input is at.
+func (m *merger) block(in *input, device []byte, alone bool) error {
+	value, err := in.it.ValueAndErr()
+	if err != nil {
+		return fmt.Errorf("read block: %w", err)
+	}
+	n, ok := m.log.Count(value)
+	if !ok {
+		return layout.ErrDamaged
+	}
+	m.blocks++
+	in.values += uint64(n)
+	if alone {
+		err = m.put(device, in.BlockSpan, value)
+	} else {
+		err = m.join.take(value, in.BlockSpan)
+	}
+	if err != nil {
+		return err
+	}
+	return in.read(in.it.Next())
+}
+
+// put writes a block into the new run, and counts its values.
+func (m *merger) put(device []byte, at layout.BlockSpan, value []byte) error {
+	n, ok := m.log.Count(value)
 	if !ok {
 		return layout.ErrDamaged
 	}
 	m.into.Entries += uint64(n)
-	m.key = m.key.Begin(layout.TableBlock, m.tenant.number).Run(m.day, m.into.RunID).Number(device).
+	m.key = m.log.device(m.key, m.tenant.Number, m.day, m.into.RunID, device).
 		Times(m.day, at.Newest, at.Oldest)
 	return m.out.Put(m.key, value)
 }
@@ -391,14 +397,14 @@ func (m *merger) commit() error {
 	l.merges.mu.Lock()
 	defer l.merges.mu.Unlock()
 	if m.stale {
-		return l.RemoveTables(mergeTables)
+		return l.RemoveTables(l.mergeTables())
 	}
 	if err := m.take(); err != nil {
-		l.merges.drop(m.tenant.number, m.day, m.into)
+		l.merges.drop(m.tenant.Number, m.day, m.into)
 		return err
 	}
 	l.Merged.Add(int64(m.blocks))
-	l.merges.drop(m.tenant.number, m.day, m.from...)
+	l.merges.drop(m.tenant.Number, m.day, m.from...)
 	return l.exciseLocked()
 }
 
@@ -436,13 +442,13 @@ func (m *merger) purge() error {
 	batch := engine.NewBatch(m.log.DB)
 	defer batch.Release()
 	for _, device := range m.purged {
-		blocks := layout.NewKey(layout.TableBlock, m.tenant.number).Run(m.day, m.into.RunID).
-			Number(device)
-		entries, err := m.log.entriesBelow(m.log.Pacing.Stopping, blocks)
+		blocks := m.log.device(
+			layout.NewKey(0, 0), m.tenant.Number, m.day, m.into.RunID, device)
+		values, err := m.log.valuesBelow(m.log.Pacing.Stopping, blocks)
 		if err != nil {
 			return err
 		}
-		m.into.Entries -= entries
+		m.into.Entries -= values
 		batch.RemovePrefix(blocks)
 	}
 	if err := batch.Write(pebble.NoSync); err != nil { // the row of the run follows, synced
@@ -456,7 +462,7 @@ func (m *merger) write(runs ...layout.Run) error {
 	batch := engine.NewBatch(m.log.DB)
 	defer batch.Release()
 	for _, r := range runs {
-		batch.Put(layout.RunKey(m.tenant.number, m.day, r.RunID), r.Value(m.day))
+		batch.Put(m.log.run(m.tenant.Number, m.day, r.RunID), r.Value(m.day))
 	}
 	if err := batch.Write(pebble.Sync); err != nil {
 		return fmt.Errorf("write runs: %w", err)
@@ -494,7 +500,7 @@ func (l *Log) Excise() error {
 func (l *Log) exciseLocked() error {
 	for m := &l.merges; len(m.dropped) > 0; m.dropped = m.dropped[1:] {
 		d := m.dropped[0]
-		blocks := runSpan(d.tenant, d.day, d.runs[0].RunID, d.runs[len(d.runs)-1].RunID)
+		blocks := l.span(d.tenant, d.day, d.runs[0].RunID, d.runs[len(d.runs)-1].RunID)
 		err := l.DB.Excise(context.Background(),
 			pebble.KeyRange{Start: blocks.From, End: blocks.To})
 		if err != nil {
@@ -502,7 +508,7 @@ func (l *Log) exciseLocked() error {
 		}
 		b := engine.NewBatch(l.DB)
 		for _, r := range d.runs {
-			b.Remove(layout.RunKey(d.tenant, d.day, r.RunID))
+			b.Remove(l.run(d.tenant, d.day, r.RunID))
 		}
 		err = b.Write(pebble.NoSync)
 		b.Release()
@@ -511,85 +517,4 @@ func (l *Log) exciseLocked() error {
 		}
 	}
 	return nil
-}
-
-// runSpan is the keys of the blocks of neighbouring runs of a day.
-func runSpan(tenant, day uint32, first, last layout.RunID) engine.Span {
-	return engine.Span{
-		From: layout.NewKey(layout.TableBlock, tenant).Run(day, first),
-		To:   layout.NewKey(layout.TableBlock, tenant).Run(day, last).End(),
-	}
-}
-
-// joiner are the entries of a device and day, of which several may be one.
-type joiner struct {
-	decoder  eventlog.Decoder
-	encoder  eventlog.Encoder
-	entries  []delivered
-	distinct []eventlog.Entry
-	texts    []byte
-	value    []byte
-}
-
-// delivered is an entry, and the sequence of the run that it was in.
-type delivered struct {
-	eventlog.Entry
-	sequence uint64
-}
-
-func (d *joiner) begin() { d.entries, d.texts = d.entries[:0], d.texts[:0] }
-
-// take decodes a block. Its texts are copied, because the decoder reuses their memory.
-func (d *joiner) take(value []byte, at layout.BlockSpan) error {
-	all, err := d.decoder.Entries(value, at.Newest)
-	if err != nil {
-		return layout.ErrDamaged
-	}
-	for _, e := range all {
-		e.Message, e.Attributes = d.keep(e.Message), d.keep(e.Attributes)
-		d.entries = append(d.entries, delivered{e, at.Sequence})
-	}
-	return nil
-}
-
-func (d *joiner) keep(text []byte) []byte {
-	from := len(d.texts)
-	d.texts = append(d.texts, text...)
-	return d.texts[from:len(d.texts):len(d.texts)]
-}
-
-// blocks makes as few blocks of the entries as they fit into, of each the delivery that wins. It
-// returns how many others it left out.
-func (d *joiner) blocks(put func(at layout.BlockSpan, value []byte) error) (again int,
-	err error) {
-	rest := d.winners()
-	again = len(d.entries) - len(rest)
-	for len(rest) > 0 {
-		n := eventlog.BlockOf(rest)
-		d.value = d.encoder.Append(d.value[:0], rest[:n])
-		at := layout.BlockSpan{Newest: rest[0].Time, Oldest: rest[n-1].Time}
-		if err := put(at, d.value); err != nil {
-			return again, err
-		}
-		rest = rest[n:]
-	}
-	return again, nil
-}
-
-// winners returns the entries, newest first, of each the delivery that wins.
-func (d *joiner) winners() []eventlog.Entry {
-	order := func(a, b delivered) int {
-		return cmp.Or(
-			eventlog.CompareEntries(a.Entry, b.Entry), cmp.Compare(b.sequence, a.sequence))
-	}
-	if !slices.IsSortedFunc(d.entries, order) {
-		slices.SortFunc(d.entries, order)
-	}
-	d.distinct = d.distinct[:0]
-	for i := range d.entries {
-		if i == 0 || eventlog.CompareEntries(d.entries[i-1].Entry, d.entries[i].Entry) != 0 {
-			d.distinct = append(d.distinct, d.entries[i].Entry)
-		}
-	}
-	return d.distinct
 }

@@ -11,7 +11,7 @@ import (
 
 // TestWhichRunsAreMerged goes through rounds that give two days runs.
 func TestWhichRunsAreMerged(t *testing.T) {
-	m := merges{quiet: quietRuns}
+	m := merges{}
 	days := map[string][]layout.Run{}
 	type merged struct{ runs, level int }
 	got := map[int]map[string]merged{}

@@ -76,35 +76,7 @@ func (l *Log) addRun(t *Tenant, day uint32, r layout.Run) {
 	runs := *t.Runs.Load()
 	runs = runs.with(day, withRun(runs.On(day), r))
 	t.Runs.Store(&runs)
-	l.merges.candidates[engine.TenantDay{Tenant: t.number, Day: day}] = true
-}
-
-// Open reads which runs there are of tenants. The entries of rows before a sequence are in them.
-func (l *Log) Open(flushed uint64, tenants []*Tenant) error {
-	l.merges.candidates, l.merges.quiet = map[engine.TenantDay]bool{}, quietRuns
-	l.merges.flushed[0] = flushed
-	for _, t := range tenants {
-		var list RunList
-		for k, value := range engine.Rows(l.DB, layout.NewKey(layout.TableRun, t.number)) {
-			day, r, ok := layout.ReadRun(k, value)
-			if !ok {
-				return layout.ErrDamaged
-			}
-			if r.Dropped {
-				l.merges.drop(t.number, day, r)
-				continue
-			}
-			if n := len(list); n == 0 || list[n-1].day != day {
-				list = append(list, dayRuns{day: day})
-			}
-			of := &list[len(list)-1]
-			if of.runs = append(of.runs, r); len(of.runs) >= quietRuns {
-				l.merges.candidates[engine.TenantDay{Tenant: t.number, Day: day}] = true
-			}
-		}
-		t.Runs.Store(&list)
-	}
-	return nil
+	l.merges.candidates[engine.TenantDay{Tenant: t.Number, Day: day}] = true
 }
 
 // forgetDays drops the runs of a tenant before a day. The caller holds merges.mu.

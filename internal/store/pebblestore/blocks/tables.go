@@ -33,9 +33,11 @@ type Tables struct {
 	instead engine.Span
 }
 
-// NewTables returns a writer of tables whose files have names of their own.
-func NewTables(e *Env, name string, p *engine.Pace) Tables {
-	return Tables{Env: e, name: name, pace: p}
+// NewTables returns a writer of tables whose files have names of their own. It will write about so
+// many bytes.
+func NewTables(e *Env, name string, p *engine.Pace, bytes int) Tables {
+	most := e.Table + e.Table/16 // where one more row fills it
+	return Tables{Env: e, name: name, pace: p, bytes: make([]byte, 0, min(bytes, most))}
 }
 
 // putRow is the place of a row in Tables.bytes.
@@ -44,7 +46,7 @@ type putRow struct{ key, value, end uint32 }
 // Names of tables that are being made, and their size.
 const (
 	DefaultTable  = 8 << 20        // bytes of tables that are made at once, about
-	TablePrefix   = "andon.round-" // of tables that are being made
+	TablePrefix   = "andon.flush-" // of tables that are being made
 	EntryTables   = TablePrefix + "entries-"
 	ReadingTables = TablePrefix + "readings-"
 	DeviceTables  = TablePrefix + "devices-"
@@ -150,7 +152,7 @@ func (w *Tables) part(rows []putRow) (n int) {
 		some = 64        // parts of a table
 	)
 	first := rows[0]
-	if w.bytes[first.key] != layout.TableBlock {
+	if t := w.bytes[first.key]; t != layout.TableBlock && t != layout.TableReadingBlock {
 		return len(rows)
 	}
 	size := uint32(0)

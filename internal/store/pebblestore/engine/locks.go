@@ -15,6 +15,8 @@ import (
 const (
 	// LockMerge is held by a merge of sorted runs, from its choice of runs to its end.
 	LockMerge Rank = iota + 1
+	// LockMergeReadings is the same for readings.
+	LockMergeReadings
 	// LockSnapshot is held while a backup is taken.
 	LockSnapshot
 	// LockFlush is held by a flush of entries, and by a deletion of any kind.
@@ -27,6 +29,8 @@ const (
 	LockReadingRows
 	// LockRuns guards which sorted runs there are. A merge ends under it.
 	LockRuns
+	// LockReadingRuns is the same for runs of readings.
+	LockReadingRuns
 	// LockOrder is the ordered section, in which one write at a time becomes pending.
 	LockOrder
 	// LockDocuments guards the versions of records.

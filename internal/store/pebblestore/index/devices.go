@@ -79,7 +79,7 @@ func (d *Devices) First(n int) (some []layout.InHour, until andon.Time) {
 		hourEnd = andon.HourStart(d.hour+1) - 1
 	}
 	until = hourEnd
-	for len(d.heap) > 0 && (n > 0 || !d.beyond(d.heap[0], Until(d.span, until, d.order))) {
+	for len(d.heap) > 0 && (n > 0 || !d.beyond(d.heap[0], layout.Until(d.span, until, d.order))) {
 		one := d.take()
 		some = append(some, one)
 		if n > 0 && d.begins(one) {
@@ -146,12 +146,4 @@ func (d *Devices) beyond(one layout.InHour, span andon.Span) bool {
 		return d.time(one.Newest+1) <= span.From
 	}
 	return span.To != 0 && d.time(one.Oldest) > span.To
-}
-
-// Until returns a span up to a time in an order.
-func Until(span andon.Span, t andon.Time, order andon.Order) andon.Span {
-	if order == andon.Desc {
-		return span.Since(t)
-	}
-	return span.Until(t)
 }

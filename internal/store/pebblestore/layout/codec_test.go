@@ -112,15 +112,14 @@ func FuzzDamagedRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		SplitSupervisor(b)
 		_ = ReadEscalation(&andon.Escalation{}, b)
-		if metrics, metadata, err := ReadReading(b); err == nil {
-			if _, _, err := ReadReading(AppendReading(nil, metrics, metadata)); err != nil {
+		if metrics, metadata, err := ReadReading(nil, b, nil); err == nil {
+			if _, _, err := ReadReading(nil, AppendReading(nil, metrics, metadata), nil); err != nil {
 				t.Errorf("what was read can't be read again: %v", err)
 			}
 		}
 		_ = ReadCheckpoint(new(current.Device), b, nil)
 		SplitEscalation(b)
 		SplitBlock(b)
-		SplitReadingBlock(b, 3)
 		_, _ = ReadPosting(nil, b)
 		_ = DecodeDocument(&andon.Record{}, b)
 		SplitDue(b)

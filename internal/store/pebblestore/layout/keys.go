@@ -24,8 +24,9 @@ import (
 //	x  overflow      tenant 4 | device 0 | ^entry 8 | state 0 | ^at 8 | to  -
 //	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, index row
 //	k  reading       tenant 4 | generation 6 | day 4 | device 0 | ^time 8   reading, merged
-//	v  reading block tenant 4 | day 4 | device 0 | ^newest 5 | oldest 5 |
-//	                 ^generation 6                                          readings
+//	v  reading block tenant 4 | day 4 | run 7 | device 0 | ^newest 5 |
+//	                 oldest 5                                               readings
+//	r  reading run   tenant 4 | day 4 | run 7                               run
 //	q  reading days  tenant 4 | device 0 | ^day 4                           -
 //	m  metrics       tenant 4 | metric 0 | device 0                         -, index row
 //	a  assignment    tenant 4 | device 0 | ^from 8                          operator
@@ -40,7 +41,8 @@ import (
 //
 // number is that of the device. The newest and the oldest time of a block are from the beginning of
 // its day. A run is a sequence, 6 bytes, and how often it was merged, 1 byte: of several blocks
-// with one entry that of the highest sequence counts.
+// with one entry that of the highest sequence wins. The sequence of a run of readings is the
+// generation of the rows that it was made of.
 //
 // The day first makes expiry a range deletion, and keeps what is written together together. p, s
 // and m are index rows: each hit is checked against the truth. x holds the escalations of a present
@@ -59,6 +61,7 @@ const (
 	TableSupervisor   = 's'
 	TableReading      = 'k'
 	TableReadingBlock = 'v'
+	TableReadingRun   = 'r'
 	TableReadingDay   = 'q'
 	TableMetric       = 'm'
 	TableAssignment   = 'a'
@@ -73,7 +76,7 @@ const (
 )
 
 // TenantTables are those whose keys begin with the tenant's number.
-const TenantTables = "BRiypxskvqmawzncjh"
+const TenantTables = "BRiypxskvrqmawzncjh"
 
 // What follows a text in a key.
 const (
@@ -156,7 +159,7 @@ type RunID struct {
 // runBytes is the length of a RunID in a key.
 const runBytes = SequenceBytes + 1
 
-// Run continues a key of TableRun, or of TableBlock, with a run of a day.
+// Run continues a key of a table of runs, or of blocks, with a run of a day.
 func (k Key) Run(day uint32, id RunID) Key {
 	return append(k.Number(day).Uint(id.Sequence, SequenceBytes), id.Level)
 }
@@ -166,29 +169,10 @@ func takeRun(b []byte) (id RunID, rest []byte) {
 	return RunID{Uint(b[:SequenceBytes]), b[SequenceBytes]}, b[runBytes:]
 }
 
-// RunKey is the key of a run in TableRun.
-func RunKey(tenant, day uint32, id RunID) Key { return NewKey(TableRun, tenant).Run(day, id) }
-
 // Times continues a key with when a block of a day begins and ends.
 func (k Key) Times(day uint32, newest, oldest andon.Time) Key {
 	start := andon.DayStart(day)
 	return k.Uint(^uint64(newest-start), inDayBytes).Uint(uint64(oldest-start), inDayBytes)
-}
-
-// ReadingBlock continues a key of TableReadingBlock. The sequence is that of the generation.
-func (k Key) ReadingBlock(day uint32, device andon.DeviceID, b BlockSpan) Key {
-	return k.Number(day).Text(string(device)).Times(day, b.Newest, b.Oldest).
-		Uint(^b.Sequence, SequenceBytes)
-}
-
-// SplitReadingBlock takes apart what follows the device.
-func SplitReadingBlock(rest []byte, day uint32) (b BlockSpan, ok bool) {
-	if len(rest) != 2*inDayBytes+SequenceBytes {
-		return b, false
-	}
-	b, ok = SplitTimes(rest[:2*inDayBytes], day)
-	b.Sequence = Uint(rest[2*inDayBytes:]) ^ (1<<(8*SequenceBytes) - 1)
-	return b, ok
 }
 
 // SplitTimes takes apart what follows the device: when a block begins and ends.
@@ -202,23 +186,25 @@ func SplitTimes(rest []byte, day uint32) (b BlockSpan, ok bool) {
 	return b, b.Oldest <= b.Newest
 }
 
-// BlockKey is a key of TableBlock without the tenant.
+// BlockKey is a key of a table of blocks without the tenant.
 type BlockKey struct {
-	Day, Number uint32
-	Run         RunID
+	Day    uint32
+	Run    RunID
+	Device []byte // as the table has it; valid for as long as the key
 	BlockSpan
 }
 
-// SplitBlock takes apart what follows the tenant in a key of TableBlock.
+// SplitBlock takes apart what follows the tenant in a key of a table of blocks.
 func SplitBlock(rest []byte) (b BlockKey, ok bool) {
-	const place = 4 + runBytes + 4
-	if len(rest) < place {
+	const place, times = 4 + runBytes, 2 * inDayBytes
+	if len(rest) < place+times {
 		return b, false
 	}
 	b.Day, rest, _ = TakeNumber(rest)
 	b.Run, rest = takeRun(rest)
-	b.Number, rest, _ = TakeNumber(rest)
-	b.BlockSpan, ok = SplitTimes(rest, b.Day)
+	device := len(rest) - times
+	b.Device = rest[:device]
+	b.BlockSpan, ok = SplitTimes(rest[device:], b.Day)
 	b.Sequence = b.Run.Sequence
 	return b, ok
 }
@@ -295,9 +281,6 @@ func FixedKey(name string) Key { return append(Key{TableFixed}, name...) }
 // ones.
 func HadReadingsKey(tenant uint32) Key { return FixedKey("had readings ").Number(tenant) }
 
-// FlushedReadingsKey has the newest time of all readings of a tenant that were flushed, 8 bytes.
-func FlushedReadingsKey(tenant uint32) Key { return FixedKey("settled readings ").Number(tenant) }
-
 // NumbersKey says how many numbers the devices of a tenant were given when one of them was purged.
 // Its rows may still be kept: its number must not become another device's.
 func NumbersKey(tenant uint32) Key { return FixedKey("numbers ").Number(tenant) }
@@ -332,6 +315,14 @@ func (b *BlockSpan) Reaches(span andon.Span, order andon.Order) bool {
 		return b.Oldest <= span.From
 	}
 	return span.To != 0 && b.Newest >= span.To
+}
+
+// Until returns a span up to a time in an order.
+func Until(span andon.Span, t andon.Time, order andon.Order) andon.Span {
+	if order == andon.Desc {
+		return span.Since(t)
+	}
+	return span.Until(t)
 }
 
 // The functions below take apart what the builders above put together. They report a key that is

@@ -8,7 +8,7 @@ import "github.com/andonhq/andon"
 type Run struct {
 	RunID          // of several deliveries of an entry that of the highest sequence wins
 	Oldest, Newest andon.Time
-	Entries        uint64 // that its blocks have
+	Entries        uint64 // that its blocks have, or readings
 	Dropped        bool   // readers skip it: it is not complete, or was merged into another
 }
 
@@ -45,17 +45,18 @@ func (r *Run) Value(day uint32) []byte {
 		Uint(uint64(r.Newest-start), inDayBytes).Uint(r.Entries, entriesBytes)
 }
 
-// CheckCount returns an error where a run has another number of entries than it says.
-func (r *Run) CheckCount(entries uint64) error {
+// CheckCount returns an error where a run has another number of entries than it says. what are the
+// entries, for the user.
+func (r *Run) CheckCount(entries uint64, what string) error {
 	if r.Entries == Uncounted || r.Entries == entries {
 		return nil
 	}
-	return andon.Errorf(andon.Damaged, "run %d of the day that begins at %s has %d entries, and "+
+	return andon.Errorf(andon.Damaged, "run %d of the day that begins at %s has %d %s, and "+
 		"had %d when it was written: restore the store from a backup",
-		r.Sequence, andon.DayStart(r.Oldest.Day()), entries, r.Entries)
+		r.Sequence, andon.DayStart(r.Oldest.Day()), entries, what, r.Entries)
 }
 
-// ReadRun reads what follows the tenant in a key of TableRun, and its value.
+// ReadRun reads what follows the tenant in a key of a table of runs, and its value.
 func ReadRun(k, value []byte) (day uint32, r Run, ok bool) {
 	if len(k) != 4+runBytes || len(value) != 1+2*inDayBytes+entriesBytes || value[0] > 1 {
 		return 0, r, false

@@ -23,6 +23,8 @@ func Describe(table byte) string {
 		return "readings"
 	case TableReadingBlock:
 		return "blocks of readings"
+	case TableReadingRun:
+		return "runs of days with readings"
 	case TableReadingDay:
 		return "days with readings"
 	case TableMetric:

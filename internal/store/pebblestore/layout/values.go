@@ -3,6 +3,7 @@ package layout
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
@@ -127,21 +128,22 @@ func AppendReading(b []byte, metrics andon.Metrics, metadata andon.JSON) []byte 
 	return append(b, metadata...)
 }
 
-// ReadReading reads what AppendReading wrote.
-func ReadReading(value []byte) (metrics andon.Metrics, metadata andon.JSON, err error) {
-	w := NewReader(value)
-	n := w.Count()
-	if n > uint64(len(w.Rest)) {
-		return nil, "", ErrDamaged
-	}
-	metrics = make(andon.Metrics, n)
-	for i := range metrics {
-		metrics[i].Name = andon.MetricName(w.Str())
+// ReadReading reads what AppendReading wrote, and appends its metrics. names are those that were met
+// before.
+func ReadReading(
+	metrics andon.Metrics, value []byte, names *Interner,
+) (andon.Metrics, andon.JSON, error) {
+	w := Reader{Reader: varint.Reader{Rest: value}, Names: names}
+	n := w.Number(len(value))
+	metrics = slices.Grow(metrics, n)
+	for ; n > 0; n-- {
+		m := andon.Metric{Name: andon.MetricName(w.Interned())}
 		if len(w.Rest) < 8 {
-			return nil, "", ErrDamaged
+			return metrics, "", ErrDamaged
 		}
-		metrics[i].Value = math.Float64frombits(binary.BigEndian.Uint64(w.Rest))
+		m.Value = math.Float64frombits(binary.BigEndian.Uint64(w.Rest))
 		w.Rest = w.Rest[8:]
+		metrics = append(metrics, m)
 	}
 	return metrics, andon.JSON(w.Rest), w.Err()
 }

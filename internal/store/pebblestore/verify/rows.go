@@ -36,7 +36,8 @@ func tables() []table {
 	text := func(k []byte) bool { _, rest, ok := layout.TakeText(k); return ok && len(rest) == 0 }
 	return []table{
 		{layout.TableBlock, ofTenant(verifyBlock)},
-		{layout.TableRun, ofTenant(verifyRun)},
+		{layout.TableRun, ofTenant(verifyRuns(layout.TableBlock, "entries",
+			func(l *Loaded) uint64 { return l.Flushed }))},
 		{layout.TableAssignment, device(bytesLeft(layout.TimeBytes))},
 		{layout.TableCheckpoint, ofTenant(verifyCheckpoint)},
 		{layout.TableChange, ofTenant(verifyChange)},
@@ -51,6 +52,8 @@ func tables() []table {
 		{layout.TableSupervisor, ofTenant(verifySupervisor)},
 		{layout.TableDue, verifyDue},
 		{layout.TableReadingBlock, ofTenant(verifyMeasured)},
+		{layout.TableReadingRun, ofTenant(verifyRuns(layout.TableReadingBlock, "readings",
+			func(l *Loaded) uint64 { return l.FirstReadings - 1 }))},
 		{layout.TableWithdrawal, ofTenant(verifyWithdrawal)},
 		{layout.TableOverflow, ofTenant(verifyAside)},
 		{layout.TableEscalation, ofTenant(verifyEscalation)},
@@ -95,7 +98,11 @@ func verifyBlock(v *verifier, t *tenant, k, value []byte) error {
 	if !ok {
 		return errors.New("its key is not of its form")
 	}
-	day, number := at.Day, at.Number
+	number, rest, ok := layout.TakeNumber(at.Device)
+	if !ok || len(rest) > 0 {
+		return errors.New("its key is not of its form")
+	}
+	day := at.Day
 	var d eventlog.Decoder
 	entries, err := d.Entries(value, at.Newest)
 	if err != nil {
@@ -103,7 +110,7 @@ func verifyBlock(v *verifier, t *tenant, k, value []byte) error {
 			"lost", v.name(t, number), at.Oldest, at.Newest)
 	}
 	v.rows["entries in blocks"] += int64(len(entries))
-	v.inRuns[runOf{t.number, day, at.Run}] += uint64(len(entries))
+	v.counted(layout.TableBlock, runOf{t.number, day, at.Run}, len(entries))
 	oldest := entries[len(entries)-1].Time
 	sorted := slices.IsSortedFunc(entries, eventlog.CompareEntries)
 	switch {
@@ -119,46 +126,63 @@ func verifyBlock(v *verifier, t *tenant, k, value []byte) error {
 	if at.Sequence > v.loaded.Flushed {
 		return nil // of a flush that was broken off: rows have its entries, and it is done again
 	}
-	if t.Dropped(day, at.Run) {
+	if t.Entries().Dropped(day, at.Run) {
 		return nil // of a merge that was broken off: other runs have its entries
 	}
 	if !v.has(layout.NewKey(layout.TableDay, t.number).Number(number).Inverted(day)) {
 		return fmt.Errorf("nothing says that device %s has entries on the day of %s: they are "+
 			"not found", v.name(t, number), at.Oldest)
 	}
-	if !slices.ContainsFunc(t.Runs(day), func(r layout.Run) bool {
-		return r.RunID == at.Run && r.Oldest <= oldest && at.Newest <= r.Newest
-	}) {
+	if !holds(t.Entries(), &at) {
 		return fmt.Errorf("no run of the day has its entries of device %s from %s to %s: they "+
 			"are not found", v.name(t, number), oldest, at.Newest)
 	}
 	return v.entries(t, number, entries)
 }
 
-// verifyRun checks that the blocks of a run have as many entries as it says. One that is newer than
-// the marker belongs to a flush that was broken off.
-func verifyRun(v *verifier, t *tenant, k, value []byte) error {
-	day, r, ok := layout.ReadRun(k, value)
-	if !ok {
-		return wellFormed(ok)
+// holds reports whether one of the runs of its day has a block.
+func holds(runs Runs, at *layout.BlockKey) bool {
+	return slices.ContainsFunc(runs.On(at.Day), func(r layout.Run) bool {
+		return r.RunID == at.Run && r.Oldest <= at.Oldest && at.Newest <= r.Newest
+	})
+}
+
+// verifyRuns checks the rows of a table of runs: that the blocks of a run have as many entries, or
+// readings, as it says. One that is newer than the last flush belongs to a flush that was broken
+// off.
+func verifyRuns(
+	blocks byte, what string, flushed func(l *Loaded) uint64,
+) func(v *verifier, t *tenant, k, value []byte) error {
+	return func(v *verifier, t *tenant, k, value []byte) error {
+		day, r, ok := layout.ReadRun(k, value)
+		if !ok {
+			return wellFormed(ok)
+		}
+		there := v.inRuns[blocks][runOf{t.number, day, r.RunID}]
+		counts := v.inRuns[blocks] != nil && !r.Dropped && r.Entries != layout.Uncounted
+		if !counts || r.Sequence > flushed(&v.loaded) || r.Entries == there {
+			return nil
+		}
+		if r.Entries < there {
+			return fmt.Errorf("the blocks of the day that begins at %s have %d %s more than "+
+				"was written", andon.DayStart(day), there-r.Entries, what)
+		}
+		return fmt.Errorf("%d %s of the day that begins at %s are lost, of %d that were written "+
+			"in one step", r.Entries-there, what, andon.DayStart(day), r.Entries)
 	}
-	there := v.inRuns[runOf{t.number, day, r.RunID}]
-	counts := v.inRuns != nil && !r.Dropped && r.Entries != layout.Uncounted
-	if !counts || r.Sequence > v.loaded.Flushed || r.Entries == there {
-		return nil
-	}
-	if r.Entries < there {
-		return fmt.Errorf("the blocks of the day that begins at %s have %d entries more than "+
-			"was written", andon.DayStart(day), there-r.Entries)
-	}
-	return fmt.Errorf("%d entries of the day that begins at %s are lost, of %d that were written "+
-		"in one step", r.Entries-there, andon.DayStart(day), r.Entries)
 }
 
 // runOf names a run of a day of a tenant.
 type runOf struct {
 	tenant, day uint32
 	id          layout.RunID
+}
+
+// counted counts the values of a block.
+func (v *verifier) counted(blocks byte, r runOf, values int) {
+	if in := v.inRuns[blocks]; in != nil {
+		in[r] += uint64(values)
+	}
 }
 
 // verifyDay checks that a device has blocks on a day. Days before all blocks of the tenant have
@@ -170,10 +194,10 @@ func verifyDay(v *verifier, t *tenant, k, _ []byte) error {
 		return errors.New("it is not of its form")
 	}
 	day := ^inverted
-	if first, ok := t.FirstDay(); !ok || day < first {
+	if first, ok := t.Entries().FirstDay(); !ok || day < first {
 		return nil
 	}
-	for _, r := range t.Runs(day) {
+	for _, r := range t.Entries().On(day) {
 		k := layout.NewKey(layout.TableBlock, t.number).Run(day, r.RunID).Number(number)
 		if there, err := v.begins(k); err != nil || there {
 			return err
@@ -328,7 +352,7 @@ func verifyReading(v *verifier, t *tenant, k, value []byte) error {
 	if !ok {
 		return errors.New("its key is not of its form")
 	}
-	metrics, _, err := layout.ReadReading(value)
+	metrics, _, err := layout.ReadReading(nil, value, nil)
 	if err != nil {
 		return fmt.Errorf("the reading of device %s at %s can't be decoded", row.Device, row.At)
 	}
@@ -356,12 +380,12 @@ func (v *verifier) measured(
 // verifyMeasured checks that a block has the readings that its key says, and that all that leads to
 // them is there.
 func verifyMeasured(v *verifier, t *tenant, k, value []byte) error {
-	day, rest, ok := layout.TakeNumber(k)
-	device, rest, named := layout.TakeText(rest)
-	at, whole := layout.SplitReadingBlock(rest, day)
-	if !ok || !named || !whole {
+	at, ok := layout.SplitBlock(k)
+	device, rest, named := layout.TakeText(at.Device)
+	if !ok || !named || len(rest) > 0 {
 		return errors.New("its key is not of its form")
 	}
+	day := at.Day
 	var d readingblock.Decoder
 	readings, err := d.Readings(value, at.Newest, readingblock.Wanted{})
 	if err != nil {
@@ -369,6 +393,7 @@ func verifyMeasured(v *verifier, t *tenant, k, value []byte) error {
 			"lost", device, at.Oldest, at.Newest)
 	}
 	v.rows["readings in blocks"] += int64(len(readings))
+	v.counted(layout.TableReadingBlock, runOf{t.number, day, at.Run}, len(readings))
 	var all andon.Metrics
 	for i := range readings {
 		for _, m := range readings[i].Metrics {
@@ -381,10 +406,12 @@ func verifyMeasured(v *verifier, t *tenant, k, value []byte) error {
 		return fmt.Errorf("its readings of device %s are not those from %s to %s that its key says",
 			device, at.Oldest, at.Newest)
 	}
-	// A flush that has not ended has its readings in rows as well.
-	if ended := at.Sequence < v.loaded.FirstReadings; ended && at.Newest > t.ReadingsUntil() {
-		return fmt.Errorf("its readings of device %s are up to %s, and blocks are said to end "+
-			"before: a query for the latest may miss them", device, at.Newest)
+	// A flush that has not ended has its readings in rows as well, and of a merge that was broken off
+	// other runs have them.
+	if at.Sequence < v.loaded.FirstReadings && !t.Readings().Dropped(day, at.Run) &&
+		!holds(t.Readings(), &at) {
+		return fmt.Errorf("no run of the day has its readings of device %s from %s to %s: they "+
+			"are not found", device, at.Oldest, at.Newest)
 	}
 	return v.measured(t, day, device, all)
 }

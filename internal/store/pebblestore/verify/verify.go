@@ -74,13 +74,18 @@ type Tenant interface {
 	Device(number uint32) (andon.DeviceID, bool)
 	// HasState reports whether a state is among those that have entries.
 	HasState(andon.State) bool
-	// Runs returns the runs of a day; FirstDay the first day that has any.
-	Runs(day uint32) []layout.Run
+	// Entries and Readings return the runs of blocks of each kind.
+	Entries() Runs
+	Readings() Runs
+}
+
+// Runs are the runs of blocks of a tenant.
+type Runs interface {
+	// On returns the runs of a day; FirstDay the first day that has any.
+	On(day uint32) []layout.Run
 	FirstDay() (uint32, bool)
 	// Dropped reports whether a run was merged into another one, and will be deleted.
 	Dropped(day uint32, id layout.RunID) bool
-	// ReadingsUntil returns a time that no reading in a block is after.
-	ReadingsUntil() andon.Time
 }
 
 // Config says what to verify.
@@ -99,7 +104,9 @@ type Config struct {
 // Run verifies a store. It returns how many rows it has read of each table, by what they are.
 func Run(ctx context.Context, c Config) (rows map[string]int64, err error) {
 	v := verifier{
-		Config: c, ctx: ctx, rows: map[string]int64{}, inRuns: map[runOf]uint64{},
+		Config: c, ctx: ctx, rows: map[string]int64{}, inRuns: map[byte]map[runOf]uint64{
+			layout.TableBlock: {}, layout.TableReadingBlock: {},
+		},
 	}
 	return v.rows, v.run()
 }
@@ -113,8 +120,8 @@ type verifier struct {
 	rows     map[string]int64
 	bytes    int64 // of all tables
 	done     int64
-	inRuns   map[runOf]uint64 // entries of blocks; nil where not all could be read
-	next     uint64           // the sequence that the next row of a request has
+	inRuns   map[byte]map[runOf]uint64 // values by table of blocks; none where not all could be read
+	next     uint64                    // the sequence that the next row of a request has
 	postings postings
 }
 
@@ -324,9 +331,7 @@ func (v *verifier) rowsOf(t table, before int64) error {
 	}
 	v.rows[what] = n
 	if err := it.Error(); err != nil {
-		if t.name == layout.TableBlock {
-			v.inRuns = nil // these are not all
-		}
+		delete(v.inRuns, t.name) // these are not all
 		v.Report(what, fmt.Sprintf("after %d rows they can't be read any further: %v", n,
 			engine.ReadError(err)))
 	}

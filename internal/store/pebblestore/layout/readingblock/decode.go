@@ -8,13 +8,10 @@ import (
 )
 
 // Count returns how many readings a block has.
-func Count(block []byte) (int, error) {
+func Count(block []byte) (n int, ok bool) {
 	r := readerOf(block)
-	n := r.Number(MaxBlock)
-	if r.Bad || n == 0 {
-		return 0, ErrDamaged
-	}
-	return n, nil
+	n = r.Number(MaxBlock)
+	return n, !r.Bad && n > 0
 }
 
 // Wanted is what is wanted of a block.

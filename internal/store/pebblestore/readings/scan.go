@@ -1,4 +1,4 @@
-package pebblestore
+package readings
 
 import (
 	"bytes"
@@ -8,84 +8,64 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
-	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
 
-// readingScan reads the readings of any number of devices of a tenant, from rows and from blocks,
-// of one snapshot: so a round that ends meanwhile takes no row away before its block is there.
-type readingScan struct {
-	store        *Store
-	snapshot     *pebble.Snapshot
-	tenant       uint32
-	first, last  uint64     // generations that may have rows
-	settled      andon.Time // no block has a newer reading
-	directory    *engine.Days
-	rows, blocks *engine.Iterator
-	none         engine.Span // of rows: there are none in it
-	opened       int         // blocks that were decoded
-	readingBuffers
+// Scan reads the readings of any number of devices of a tenant.
+type Scan struct {
+	ctx         context.Context
+	tenant      uint32
+	first, last uint64 // generations that may have rows
+	rows        *engine.Iterator
+	blocks      *blocks.Reader
+	none        engine.Span // of rows: there are none in it
+	opened      int         // blocks that were decoded
+	buffers
 }
 
-// readingBuffers are what a scan uses for one device after the other.
-type readingBuffers struct {
+// buffers are what a scan uses for one device after the other.
+type buffers struct {
 	decoder         readingblock.Decoder
+	names           *layout.Interner // of metrics
 	parts           []part
 	readings        []andon.Reading
-	days, ofBlocks  layout.Key // while a device is read
+	device          layout.Key
 	ofRows, farther layout.Key
 }
 
-func (s *Store) newReadingScan(ctx context.Context, t *tenant) (*readingScan, error) {
-	// What is settled behind this was in rows when the snapshot was taken, or is in its blocks.
-	first := s.measure.settled.Load()
-	scan := &readingScan{
-		store: s, snapshot: s.db.NewSnapshot(), tenant: t.number, first: first,
-	}
-	scan.last = s.measure.generation.Load()
-	scan.settled = andon.Time(t.settled.Load())
-	err := scan.open(ctx, t)
+// NewScan opens the iterator of rows, and then that of blocks: what is flushed after the first was
+// opened is in its rows.
+func (l *Log) NewScan(ctx context.Context, t *blocks.Tenant) (*Scan, error) {
+	first := l.flushed.Load()
+	k := layout.NewKey(layout.TableReading, t.Number)
+	rows, err := engine.NewIterator(ctx, l.DB, k, k.End())
 	if err != nil {
-		scan.close()
 		return nil, err
 	}
-	return scan, nil
+	s := &Scan{
+		ctx: ctx, tenant: t.Number, first: first, last: l.generation.Load(), rows: rows,
+		buffers: buffers{names: layout.NewInterner()},
+	}
+	if s.blocks, err = l.NewReader(ctx, t); err != nil {
+		rows.Release()
+		return nil, err
+	}
+	return s, nil
 }
 
-func (s *readingScan) open(ctx context.Context, t *tenant) (err error) {
-	if s.directory,
-		err = engine.NewDays(ctx, s.snapshot, layout.TableReadingDay, t.number); err != nil {
-		return err
-	}
-	k := layout.NewKey(layout.TableReading, t.number)
-	if s.rows, err = engine.NewIterator(ctx, s.snapshot, k, k.End()); err != nil {
-		return err
-	}
-	k = layout.NewKey(layout.TableReadingBlock, t.number)
-	s.blocks, err = engine.NewIterator(ctx, s.snapshot, k, k.End())
-	return err
+// Close ends the scan.
+func (s *Scan) Close() {
+	s.blocks.Close()
+	s.rows.Release()
 }
 
-func (s *readingScan) close() {
-	if s.directory != nil {
-		s.directory.Close()
-	}
-	for _, it := range []*engine.Iterator{s.rows, s.blocks} {
-		if it != nil {
-			it.Release()
-		}
-	}
-	_ = s.snapshot.Close()
-}
-
-// device returns the readings of one device that a query selects.
-func (s *readingScan) device(
+// Device returns the readings of one device that a query selects.
+func (s *Scan) Device(
 	device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
 	span := q.Rest()
@@ -94,8 +74,12 @@ func (s *readingScan) device(
 			return nil
 		}
 		yield = seq.UpTo(q.Limit, yield)
-		s.days = s.days.Begin(layout.TableReadingDay, s.tenant).Text(string(device))
-		for day, err := range s.directory.Of(s.days, span, q.Order) {
+		s.buffers.device = s.buffers.device[:0].Text(string(device))
+		days, err := s.blocks.Days(s.ctx, s.buffers.device, span, q.Order)
+		if err != nil {
+			return err
+		}
+		for day, err := range days {
 			if err != nil {
 				return err
 			}
@@ -108,17 +92,26 @@ func (s *readingScan) device(
 	})
 }
 
-// readingPage is how many readings of a day are in memory at a time, about.
-const readingPage = 1024
+// Newest returns the newest reading of a device from a time on, if it has one.
+func (s *Scan) Newest(device andon.DeviceID, from andon.Time) (andon.Reading, error) {
+	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
+	for r, err := range s.Device(device, q) {
+		return r, err
+	}
+	return andon.Reading{}, nil
+}
+
+// pageReadings is how many readings of a day are in memory at a time, about.
+const pageReadings = 1024
 
 // day yields the readings of a device and day, a page at a time.
-func (s *readingScan) day(
+func (s *Scan) day(
 	device andon.DeviceID, day uint32, span andon.Span, q *andon.ReadingQuery,
 	yield func(andon.Reading) bool,
 ) (more bool, err error) {
 	p := dayPage{
-		readingScan: s, query: q, device: device, day: day, parts: s.parts,
-		most: readingPage, span: span.Since(andon.DayStart(day)).Until(andon.DayStart(day+1) - 1),
+		Scan: s, query: q, device: device, day: day, parts: s.parts,
+		most: pageReadings, span: span.Since(andon.DayStart(day)).Until(andon.DayStart(day+1) - 1),
 	}
 	if q.Limit > 0 {
 		p.most = min(p.most, q.Limit)
@@ -138,14 +131,14 @@ func (s *readingScan) day(
 			return true, nil
 		}
 		last := readings[len(readings)-1].Time
-		if p.span = behind(p.span, last, q.Order); p.span.Empty() {
+		if p.span = after(p.span, last, q.Order); p.span.Empty() {
 			return true, nil
 		}
 	}
 }
 
-// behind returns what a span has behind a time, in an order.
-func behind(span andon.Span, last andon.Time, order andon.Order) andon.Span {
+// after returns what a span has after a time, in an order.
+func after(span andon.Span, last andon.Time, order andon.Order) andon.Span {
 	if order == andon.Desc {
 		span.To = last - 1
 	} else {
@@ -156,7 +149,7 @@ func behind(span andon.Span, last andon.Time, order andon.Order) andon.Span {
 
 // dayPage is the next readings of a device and day in a span.
 type dayPage struct {
-	*readingScan
+	*Scan
 	query    *andon.ReadingQuery
 	device   andon.DeviceID
 	day      uint32
@@ -254,7 +247,7 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 
 // seekRows goes to the first row from a key on, and remembers where there are none: so devices
 // without rows cost one seek together.
-func (s *readingScan) seekRows(from, prefix layout.Key) bool {
+func (s *Scan) seekRows(from, prefix layout.Key) bool {
 	end := append(s.farther[:0], prefix...)
 	end[len(end)-1] = layout.AfterText
 	if s.farther = end; s.none.Holds(engine.Span{From: from, To: end}) {
@@ -278,51 +271,37 @@ func (p *dayPage) row(at andon.Time) (r andon.Reading, err error) {
 		return r, fmt.Errorf("read reading: %w", err)
 	}
 	r.Time = at
-	r.Metrics, r.Metadata, err = layout.ReadReading(value)
+	r.Metrics, r.Metadata, err = layout.ReadReading(nil, value, p.names)
 	r.Metrics = r.Metrics.Only(p.query.Metrics)
 	return r, err
 }
 
 // fromBlocks takes the parts of the day's blocks. Once there are enough, only blocks are opened
 // that may have what comes before the last of them.
-func (p *dayPage) fromBlocks() error {
-	if p.span.From > p.settled {
-		return nil
-	}
-	prefix := p.ofBlocks.Begin(layout.TableReadingBlock, p.tenant).Number(p.day).
-		Text(string(p.device))
-	p.ofBlocks = prefix
-	ok, move, desc := false, p.blocks.Next, p.query.Order == andon.Desc
-	if desc {
-		ok = p.blocks.Forward(prefix)
-	} else {
-		p.blocks.SetBounds(prefix, prefix.End())
-		ok, move = p.blocks.SeekLT(prefix.End()), p.blocks.Prev
-	}
-	for ; ok && bytes.HasPrefix(p.blocks.Key(), prefix); ok = move() {
-		at, whole := layout.SplitReadingBlock(p.blocks.Key()[len(prefix):], p.day)
-		if !whole {
-			return layout.ErrDamaged
-		}
-		if desc && at.Newest < p.span.From {
-			break // as are all behind it
-		}
-		if at.Newest < p.span.From || at.Oldest > p.span.To {
+func (p *dayPage) fromBlocks() (err error) {
+	for run := range p.blocks.Runs(p.day, p.query.Order) {
+		if !run.Meets(p.span) {
 			continue
 		}
-		if err := p.openBlock(at, desc); err != nil {
+		p.span, err = p.blocks.Device(p.day, run.RunID, p.buffers.device, p.span, p.query.Order,
+			func(at layout.BlockSpan, _ andon.Span) (andon.Span, error) {
+				err := p.openBlock(at)
+				p.cut()
+				return p.span, err
+			})
+		if err != nil {
 			return err
 		}
-		p.cut()
 	}
-	return p.blocks.Error()
+	return nil
 }
 
-func (p *dayPage) openBlock(at layout.BlockSpan, desc bool) error {
-	value, err := p.blocks.ValueAndErr()
+func (p *dayPage) openBlock(at layout.BlockSpan) error {
+	value, err := p.blocks.Block()
 	if err != nil {
-		return fmt.Errorf("read block of readings: %w", err)
+		return err
 	}
+	desc := p.query.Order == andon.Desc
 	want := readingblock.Wanted{Span: p.span, Metrics: p.query.Metrics}
 	if desc && len(want.Metrics) == 0 {
 		want.Most = p.most
@@ -359,7 +338,7 @@ func (p *dayPage) cut() {
 		}
 		if readings == p.most {
 			p.parts = p.parts[:i]
-			p.span = index.Until(p.span, p.parts[i-1].Time, p.query.Order)
+			p.span = layout.Until(p.span, p.parts[i-1].Time, p.query.Order)
 			return
 		}
 	}
@@ -382,7 +361,7 @@ func (p *dayPage) compare(a, b part) int {
 	return cmp.Or(c, cmp.Compare(a.delivery, b.delivery))
 }
 
-// joinParts appends what the parts of each reading make, which stand one behind the other.
+// joinParts appends what the parts of each reading make, which follow each other.
 func joinParts(
 	readings []andon.Reading, parts []part, wanted func(*andon.Reading) bool,
 ) []andon.Reading {
@@ -390,10 +369,7 @@ func joinParts(
 	for len(parts) > 0 {
 		r, n := parts[0].Reading, 1
 		for ; n < len(parts) && parts[n].Time == r.Time; n++ {
-			r.Metrics = r.Metrics.Join(parts[n].Metrics)
-			if parts[n].Metadata != "" {
-				r.Metadata = parts[n].Metadata
-			}
+			r = join(r, parts[n].Reading)
 		}
 		if wanted(&r) {
 			readings = append(readings, r)

@@ -1,4 +1,4 @@
-package blocks
+package entries
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type Memory struct {
 	Limit   int            // bytes of both
 	flushed atomic.Int64   // entries of frozen
 	Waits   atomic.Int64   // writes that waited because both were full
-	hooks   *hooks
+	Looking func()         // called before a reader looks into memory; nil, but in tests
 
 	// timeout is how long a write waits for a flush. One that takes longer, or fails again and
 	// again, must not hold clients up: they get Busy, and try again.
@@ -225,8 +225,8 @@ type View struct {
 
 // View returns the memtables of now.
 func (h *Memory) View() View {
-	if h.hooks.Looking != nil {
-		h.hooks.Looking()
+	if h.Looking != nil {
+		h.Looking()
 	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -1,4 +1,4 @@
-package blocks
+package entries
 
 // dayNumbers are numbers of devices by day: those of which a directory is known to have the day. A
 // row that is there is not written again. One that is not known may be there as well.
