@@ -6,11 +6,11 @@ package cuckoo
 import "math/bits"
 
 // Set is a set of hashes. While three of four slots are taken it forgets one in a million; beyond
-// that it makes room by forgetting hashes at random. A hash that was not added is never taken for
+// that it forgets hashes at random to add others. A hash that was not added is never taken for
 // one that was, but for 0, which always is. It may not be used concurrently.
 //
 // A hash has two buckets that it may be in, and moves to its other one where another needs the
-// slot. A bucket is one line of a processor's cache, so a look costs two of them at most.
+// slot. A bucket is one line of a processor's cache, so a lookup costs two of them at most.
 type Set struct {
 	buckets [][bucketSlots]uint64 // 0: free
 	mask    uint64
@@ -31,15 +31,15 @@ func New(slots int) *Set {
 	return &Set{buckets: make([][bucketSlots]uint64, n), mask: uint64(n - 1)}
 }
 
-// Slots is how many hashes the set has room for.
+// Slots returns how many hashes the set can hold.
 func (s *Set) Slots() int { return len(s.buckets) * bucketSlots }
 
 // first and second are the buckets that a hash may be in.
 func (s *Set) first(sum uint64) uint64  { return sum & s.mask }
 func (s *Set) second(sum uint64) uint64 { return bits.RotateLeft64(sum, 32) & s.mask }
 
-// Has reports whether a hash is remembered.
-func (s *Set) Has(sum uint64) bool {
+// Contains reports whether a hash is remembered.
+func (s *Set) Contains(sum uint64) bool {
 	return s.holds(s.first(sum), sum) || s.holds(s.second(sum), sum)
 }
 
@@ -57,7 +57,7 @@ const mostMoves = 8
 
 // Add remembers a hash, and reports whether it was not remembered before.
 func (s *Set) Add(sum uint64) bool {
-	if s.Has(sum) {
+	if s.Contains(sum) {
 		return false
 	}
 	if s.put(s.first(sum), sum) {
@@ -76,7 +76,7 @@ func (s *Set) Add(sum uint64) bool {
 	return true // the one that was moved last is forgotten
 }
 
-// put takes a free slot of a bucket, if there is one.
+// put uses a free slot of a bucket, if there is one.
 func (s *Set) put(bucket, sum uint64) bool {
 	b := &s.buckets[bucket]
 	for i, have := range b {

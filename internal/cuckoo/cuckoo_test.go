@@ -21,7 +21,7 @@ func TestForgets(t *testing.T) {
 	for _, test := range []struct{ slots, hashes, most int }{
 		{1 << 21, 50_000, 0}, {1 << 21, 300_000, 0}, {1 << 21, 1_200_000, 0},
 		{1 << 21, 1 << 21 / 4 * 3, 10},
-		{1 << 16, 1 << 17, 1 << 17 / 20 * 19}, // twice as many as there is room for
+		{1 << 16, 1 << 17, 1 << 17 / 20 * 19}, // twice as many as there is space for
 	} {
 		s := New(test.slots)
 		all := hashes(test.hashes, uint64(test.hashes))
@@ -56,23 +56,23 @@ func TestSet(t *testing.T) {
 		}
 	}
 	for i := range added {
-		if !s.Has(added[i]) || s.Add(added[i]) {
+		if !s.Contains(added[i]) || s.Add(added[i]) {
 			t.Errorf("hash %d is not remembered", i)
 		}
-		if s.Has(others[i]) {
+		if s.Contains(others[i]) {
 			t.Errorf("hash %d was never added", i)
 		}
 	}
 	s.Clear()
 	for _, sum := range added {
-		if s.Has(sum) {
+		if s.Contains(sum) {
 			t.Fatal("a hash is there after Clear")
 		}
 	}
 }
 
 func BenchmarkAdd(b *testing.B) {
-	for name, n := range map[string]int{"room": 1 << 19, "full": 1 << 22} {
+	for name, n := range map[string]int{"space": 1 << 19, "full": 1 << 22} {
 		b.Run(name, func(b *testing.B) {
 			s, all := New(1<<20), hashes(n, 3)
 			for i := 0; b.Loop(); i++ {

@@ -16,7 +16,7 @@ type Written struct {
 	sums *Set
 }
 
-// NewWritten makes room for a number of rows, as New does for hashes.
+// NewWritten returns a cache for a number of rows, as New does for hashes.
 func NewWritten(rows int) *Written {
 	return &Written{seed: maphash.MakeSeed(), sums: New(rows)}
 }
@@ -31,7 +31,7 @@ func (w *Written) SumText(key string) uint64 { return max(maphash.String(w.seed,
 func (w *Written) Holds(sum uint64) bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return w.sums.Has(sum)
+	return w.sums.Contains(sum)
 }
 
 // Add remembers rows. It comes when they are kept for sure, not before.

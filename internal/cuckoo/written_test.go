@@ -14,7 +14,7 @@ func remembered(w *Written, n int) bool {
 }
 
 // TestWrittenIsACache: a row that is remembered is not written again until all are forgotten, and
-// however many rows come, no more room is taken.
+// however many rows come, no more memory is taken.
 func TestWrittenIsACache(t *testing.T) {
 	const rows = 1 << 16
 	w := NewWritten(rows)
@@ -31,7 +31,7 @@ func TestWrittenIsACache(t *testing.T) {
 		remembered(w, n)
 	}
 	if w.sums.Slots() != rows {
-		t.Errorf("there is room for %d rows, more than %d", w.sums.Slots(), rows)
+		t.Errorf("there is space for %d rows, more than %d", w.sums.Slots(), rows)
 	}
 }
 

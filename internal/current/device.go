@@ -1,6 +1,6 @@
 // Package current holds the current states of one tenant's devices in memory: by device, by state,
 // and counted. It is pure: no I/O, no clock, no locks. If the newest entries are not enough to know
-// a state, it asks for older history through a function.
+// a state, it reads older history through a function.
 package current
 
 import (
@@ -35,9 +35,9 @@ type Device struct {
 	Operator andon.PersonID `json:"operator,omitempty"` // of the newest entry
 
 	// Escalations holds the newest record of each entry of the present incident that was escalated,
-	// withdrawn or not, but only of the few that were escalated last: the newest one standing is
-	// what the device is escalated to. All others were set aside (History), the newest of them at
-	// AsideAt; 0 when there are none. A change makes a new slice.
+	// withdrawn or not, but only of the few that were escalated last. The newest one that is not
+	// withdrawn is what the device is escalated to. All others were set aside (History), the newest
+	// of them at AsideAt; 0 when there are none. A change makes a new slice.
 	Escalations []Escalation `json:"escalations,omitempty"`
 	AsideAt     andon.Time   `json:"aside_at,omitempty"`
 
@@ -64,13 +64,13 @@ func (e Entry) key() andon.EventKey {
 	return andon.EventKey{Time: e.Time, Severity: e.Severity, State: e.State}
 }
 
-// History is what folding may have to ask of the past of the device that is folded.
+// History is what folding may have to read of the past of the device.
 type History interface {
-	// Next returns the time of the first entry strictly behind a key, among the entries that were
-	// folded before. There always is one where it is asked for.
-	Next(behind andon.EventKey) (andon.Time, error)
+	// Next returns the time of the first entry strictly after a key, among the entries that were
+	// folded before. There always is one when Next is called.
+	Next(after andon.EventKey) (andon.Time, error)
 
-	// ForgetAside takes back all that was set aside so far.
+	// ForgetAside removes all that was set aside so far.
 	ForgetAside()
 	// SetAside keeps an escalation record for AsideOf and Aside.
 	SetAside(r Escalation)
@@ -88,9 +88,9 @@ func (d *Device) Known() bool {
 // Alive reports whether the device was seen and is not retired.
 func (d *Device) Alive() bool { return d.Time > d.Retired }
 
-// Apply folds one entry into d. Entries may come in any order and any number of times. It asks
+// Apply folds one entry into d. Entries may come in any order and any number of times. It reads
 // past only when the entry falls inside the present run or incident and splits it: for what is
-// next, at most once, and for escalations where it takes all that are in memory.
+// next, at most once, and for escalations when it removes all that are in memory.
 func (d *Device) Apply(e Entry, states *andon.StateSet, past History) error {
 	key, newest := e.key(), d.newest(states)
 	order := key.Compare(newest)
@@ -138,8 +138,8 @@ func (d *Device) advance(e Entry) {
 	d.Time, d.State, d.Operator = e.Time, e.State, e.Operator
 }
 
-// applyLate is an entry behind the newest. It matters only where it falls behind the last entry
-// before the present run, or behind the last normal entry before the present incident.
+// applyLate is an entry before the newest. It matters only where it falls after the last entry
+// before the present run, or after the last normal entry before the present incident.
 func (d *Device) applyLate(e Entry, states *andon.StateSet, past History) (err error) {
 	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
 	splitsRun := e.State != d.State && e.key().Compare(first) > 0
@@ -253,20 +253,20 @@ func (d *Device) List(
 	return listed, false
 }
 
-// RestoreAssignment takes in an assignment with the time that it had elsewhere.
+// RestoreAssignment adds an assignment with the time that it had in another store.
 func (d *Device) RestoreAssignment(operator andon.PersonID, from andon.Time) {
 	if from >= d.AssignedFrom {
 		d.Assignee, d.AssignedFrom = operator, from
 	}
 }
 
-// RestoreRetirement takes in a retirement with the time that it had elsewhere, unless the device
-// has an entry behind it.
+// RestoreRetirement adds a retirement with the time that it had in another store, unless the device
+// has an entry after it.
 func (d *Device) RestoreRetirement(at andon.Time) (counts bool) {
 	if d.Time > at || d.Retired >= at {
 		return false
 	}
 	d.Retire(at)
-	d.Retired = at // not behind the newest entry, which may be of that instant
+	d.Retired = at // not after the newest entry, which may be of that instant
 	return true
 }

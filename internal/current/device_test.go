@@ -50,15 +50,15 @@ type past struct {
 	asked  int // for what was set aside
 }
 
-func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
+func (p *past) Next(after andon.EventKey) (andon.Time, error) {
 	var next *andon.EventKey
 	for _, e := range p.folded {
-		if k := e.key(); k.Compare(behind) > 0 && (next == nil || k.Compare(*next) < 0) {
+		if k := e.key(); k.Compare(after) > 0 && (next == nil || k.Compare(*next) < 0) {
 			next = &k
 		}
 	}
 	if next == nil {
-		return 0, fmt.Errorf("nothing is behind %+v", behind)
+		return 0, fmt.Errorf("nothing is after %+v", after)
 	}
 	return next.Time, nil
 }

@@ -19,7 +19,7 @@ type Escalation struct {
 // them into the store's record, so they are few; withdrawals seldom go back further.
 const keptEscalations = 4
 
-// Escalate takes in an escalation record of an entry that was folded. It matters only where the
+// Escalate adds an escalation record of an entry that was folded. It matters only where the
 // entry is of the present incident and has no newer record. Entries never join an incident later
 // than they are folded, so nothing that is left out here is missed then.
 //
@@ -71,8 +71,8 @@ func (d *Device) sortEscalations(states *andon.StateSet) {
 	})
 }
 
-// setAside moves the oldest records out of memory. What stands aside must be older than all that is
-// in memory, or it could be missed; so an added record that is older than those goes aside, too.
+// setAside moves the oldest records out of memory. What is set aside must be older than all that is
+// in memory, or it could be missed; so an added record that is older than those is set aside, too.
 func (d *Device) setAside(r Escalation, added bool, past History) {
 	kept := min(len(d.Escalations), keptEscalations)
 	if last := kept - 1; added && d.AsideAt != 0 && last > 0 && d.Escalations[last] == r {
@@ -85,10 +85,10 @@ func (d *Device) setAside(r Escalation, added bool, past History) {
 	d.Escalations = slices.Clip(d.Escalations[:kept])
 }
 
-// refill brings back the newest records that stand aside, once none in memory stands.
+// refill brings back the newest records that were set aside, once all in memory are withdrawn.
 func (d *Device) refill(states *andon.StateSet, past History) error {
-	stands := func(r Escalation) bool { return r.To != "" }
-	if d.AsideAt == 0 || slices.ContainsFunc(d.Escalations, stands) {
+	counts := func(r Escalation) bool { return r.To != "" }
+	if d.AsideAt == 0 || slices.ContainsFunc(d.Escalations, counts) {
 		return nil
 	}
 	for _, r := range d.Escalations { // they hide older records of their entries
@@ -100,7 +100,7 @@ func (d *Device) refill(states *andon.StateSet, past History) error {
 		if err != nil {
 			return err
 		}
-		if !stands(r) {
+		if !counts(r) {
 			continue
 		}
 		d.Escalations = append(d.Escalations, r)
@@ -133,7 +133,8 @@ func (d *Device) Escalated(
 	return past.AsideOf(entry, state)
 }
 
-// escalated returns the newest record that stands: by when it was made, then by its entry.
+// escalated returns the newest record that is not withdrawn: by when it was made, then by its
+// entry.
 func (d *Device) escalated(states *andon.StateSet) Escalation {
 	var newest Escalation
 	for _, r := range d.Escalations {

@@ -106,7 +106,7 @@ func TestEscalationsCostTheSame(t *testing.T) {
 	}
 }
 
-// TestEscalationsEndWithTheirIncident: behind a return to normal nothing is known of escalations,
+// TestEscalationsEndWithTheirIncident: after a return to normal nothing is known of escalations,
 // nor that some were set aside. So the next incident never asks history for them.
 func TestEscalationsEndWithTheirIncident(t *testing.T) {
 	states := andon.DefaultStates()
@@ -131,7 +131,7 @@ func TestEscalationsEndWithTheirIncident(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.AsideAt != 0 || d.Escalations != nil {
-		t.Errorf("behind the incident it knows %+v, and of escalations up to %d", d.Escalations,
+		t.Errorf("after the incident it knows %+v, and of escalations up to %d", d.Escalations,
 			d.AsideAt)
 	}
 	report(101)

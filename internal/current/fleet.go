@@ -13,15 +13,15 @@ import (
 // Fleet is what all devices of a tenant show now. A change is pending first, so that the next one
 // can be computed from it, and is published later, once it is durable.
 //
-// One goroutine at a time may make places for new devices, ask whether a copy still is the newest,
-// and call Stage. Show and making a place need the fleet for themselves; Copy and all that reads
-// what is published may run beside each other and beside Stage.
+// One goroutine at a time may make places for new devices, call Stale, and call Stage. Publish and
+// making a place need the fleet for themselves; Copy and all that reads what is published may run
+// concurrently with each other and with Stage.
 type Fleet struct {
 	slabs   []slab // the slots by number
-	behind  uint32 // the number behind the last one
+	end     uint32 // the number after the last one
 	index   index
 	names   names
-	rests   rests
+	extras  extras
 	pending pendingChanges
 
 	states map[andon.State]*sorted // the devices that are shown, by state
@@ -34,19 +34,19 @@ type Fleet struct {
 func NewFleet() *Fleet {
 	return &Fleet{
 		names: newNames(), index: newIndex(), states: map[andon.State]*sorted{},
-		silence: silence{in: map[andon.State]int{}},
+		silence: silence{counts: map[andon.State]int{}},
 	}
 }
 
 // NewSlot makes the place of a device that has none.
 func (f *Fleet) NewSlot(id andon.DeviceID) *Slot {
-	s := f.occupy(f.behind, id)
+	s := f.occupy(f.end, id)
 	f.enter(s)
 	return s
 }
 
 // Drop gives back the place of a device of which nothing is known any more, if no change is
-// pending. It needs the fleet for itself, and must not run beside Stage.
+// pending. It needs the fleet for itself, and must not run concurrently with Stage.
 func (f *Fleet) Drop(s *Slot) {
 	if !s.Pending() && !f.known(s) && f.At(s.number) == s {
 		f.leave(s)
@@ -56,7 +56,7 @@ func (f *Fleet) Drop(s *Slot) {
 
 // Load enters a device under a number, while a fleet is made from what is stored. A number may be
 // loaded again: the last one counts, and one without an ID means that there is none. The fleet is
-// made behind Loaded.
+// complete after Loaded.
 func (f *Fleet) Load(number uint32, d *Device) {
 	s := f.At(number)
 	if s != nil && f.id(s) != d.ID {
@@ -74,11 +74,11 @@ func (f *Fleet) Load(number uint32, d *Device) {
 
 // Loaded ends loading. Places of devices of which nothing is known are given back.
 func (f *Fleet) Loaded() {
-	f.behind = 0
+	f.end = 0
 	known := 0
-	for s := range f.all() {
+	for s := range f.occupied() {
 		if f.known(s) {
-			f.behind = s.number + 1
+			f.end = s.number + 1
 			known++
 			f.index.grow() // before there is anything to divide
 			f.index.grow()
@@ -86,18 +86,18 @@ func (f *Fleet) Loaded() {
 			f.vacate(s)
 		}
 	}
-	var entered sync.WaitGroup // what is found by id is beside what is in its order
+	var entered sync.WaitGroup // the index by id is made concurrently with the lists
 	entered.Go(func() {
-		for s := range f.all() {
+		for s := range f.occupied() {
 			f.enter(s)
 		}
 	})
-	f.listAll(known)
+	f.makeLists(known)
 	entered.Wait()
 }
 
-// listAll lists all devices, so many.
-func (f *Fleet) listAll(count int) {
+// makeLists makes the lists of all devices, so many.
+func (f *Fleet) makeLists(count int) {
 	lists := map[*sorted][]uint32{}
 	for _, number := range f.inOrder(count) {
 		o := f.listOf(f.At(number))
@@ -129,18 +129,18 @@ func (f *Fleet) Shown(s *Slot) (d Device) {
 }
 
 // known is Device.Known of what is shown.
-func (f *Fleet) known(s *Slot) bool { return s.time != 0 || s.received != 0 || s.rest != 0 }
+func (f *Fleet) known(s *Slot) bool { return s.time != 0 || s.received != 0 || s.extra != 0 }
 
 // alive is Device.Alive of what is shown.
 func (f *Fleet) alive(s *Slot) bool {
-	if s.rest == 0 {
+	if s.extra == 0 {
 		return s.time > 0
 	}
-	return s.time > f.rests.of(&s.rest).retired
+	return s.time > f.extras.get(&s.extra).retired
 }
 
 // Changes are devices as one write leaves them. They are computed from copies, while other
-// writes go on; before Stage the write asks which of the copies are old by then.
+// writes go on; before Stage the write calls Stale for each copy.
 type Changes struct {
 	devices []Device
 	slots   []*Slot
@@ -157,7 +157,7 @@ func NewChanges(devices int) *Changes {
 	}
 }
 
-// Copy takes a copy of the newest state of a device for the caller to change. A device that has no
+// Copy makes a copy of the newest state of a device for the caller to change. A device that has no
 // place yet begins with nothing but its ID, of which a clone is made. Each device is copied once
 // into a Changes.
 func (c *Changes) Copy(f *Fleet, s *Slot, id andon.DeviceID) *Device {
@@ -176,17 +176,17 @@ func (c *Changes) Copy(f *Fleet, s *Slot, id andon.DeviceID) *Device {
 	return &c.devices[i]
 }
 
-// CopyAgain takes a new copy of the i-th device, which has a place.
+// CopyAgain makes a new copy of the i-th device, which has a place.
 func (c *Changes) CopyAgain(f *Fleet, i int) *Device {
 	s := c.slots[i]
-	// In this order: a change that comes between makes the copy look old, not the other way round.
+	// In this order: a change that comes between makes the copy stale, not the other way round.
 	c.copied[i] = s.changes.Load()
 	f.latest(s, &c.devices[i])
 	return &c.devices[i]
 }
 
-// Old reports whether the i-th device, which has a place, was changed since it was copied.
-func (c *Changes) Old(i int) bool { return c.slots[i].changes.Load() != c.copied[i] }
+// Stale reports whether the i-th device, which has a place, was changed since it was copied.
+func (c *Changes) Stale(i int) bool { return c.slots[i].changes.Load() != c.copied[i] }
 
 // Len returns how many devices were copied.
 func (c *Changes) Len() int { return len(c.devices) }
@@ -205,13 +205,13 @@ func (c *Changes) Place(i int, s *Slot) { c.slots[i] = s }
 func (c *Changes) Stage(f *Fleet) {
 	f.pending.add(c)
 	for i, s := range c.slots {
-		s.pending.Store(c.at(i))
+		s.pending.Store(c.ref(i))
 		s.changes.Add(1)
 	}
 }
 
-// Show makes changes visible. Changes must be shown in the order of Stage.
-func (f *Fleet) Show(c *Changes) {
+// Publish makes changes visible. Changes must be published in the order of Stage.
+func (f *Fleet) Publish(c *Changes) {
 	for i, s := range c.slots {
 		d := &c.devices[i]
 		heard := f.uncounted(s)
@@ -223,8 +223,8 @@ func (f *Fleet) Show(c *Changes) {
 			f.list(s)
 		}
 		f.counted(s, heard)
-		// Behind packing: Latest takes what is shown where no change is pending.
-		s.pending.CompareAndSwap(c.at(i), 0)
+		// After packing: Latest returns what is shown where no change is pending.
+		s.pending.CompareAndSwap(c.ref(i), 0)
 	}
 	f.pending.remove()
 }
@@ -236,7 +236,7 @@ func (f *Fleet) list(s *Slot) {
 	}
 }
 
-// unlist takes a device out of the order that it is in.
+// unlist removes a device from the order that it is in.
 func (f *Fleet) unlist(s *Slot) {
 	if !f.known(s) {
 		return
@@ -265,18 +265,18 @@ func (f *Fleet) listOf(s *Slot) *sorted {
 func (f *Fleet) Len() int { return f.index.slots }
 
 // Numbers returns a number that is above that of each place.
-func (f *Fleet) Numbers() uint32 { return f.behind }
+func (f *Fleet) Numbers() uint32 { return f.end }
 
 // Reserve leaves out the numbers below one that have no place: no new device gets them.
-func (f *Fleet) Reserve(behind uint32) {
-	if behind > f.behind {
-		f.behind = behind
+func (f *Fleet) Reserve(end uint32) {
+	if end > f.end {
+		f.end = end
 		f.growSlabs()
 	}
 }
 
-// Page gathers the devices that a query selects, a part at a time, so that no one who holds a lock
-// for it holds it for long.
+// Page gathers the devices that a query selects, a part at a time, so that its lock
+// is never held for long.
 type Page struct {
 	Devices []andon.Device // in the query's order once Done
 	Done    bool
@@ -347,7 +347,7 @@ func (p *Page) full() bool {
 	return p.query.Sort == andon.ByDevice && len(p.Devices) == p.query.Limit
 }
 
-// add takes a device in. In orders other than by id the best come out only at the end; what can't
+// add adds a device. In orders other than by id the best come out only at the end; what can't
 // be among them is dropped whenever twice the page has come together.
 func (p *Page) add(d andon.Device) {
 	p.Devices = append(p.Devices, d)
@@ -408,20 +408,20 @@ func (f *Fleet) Each(
 	from uint32, budget int, visit func(*Device),
 ) (next uint32, more bool) {
 	var d Device
-	for ; budget > 0 && from < f.behind; budget-- {
+	for ; budget > 0 && from < f.end; budget-- {
 		if s := f.At(from); s != nil && f.known(s) {
 			f.unpack(s, &d)
 			visit(&d)
 		}
 		from++
 	}
-	return from, from < f.behind
+	return from, from < f.end
 }
 
 // merge is a heap of places by their id.
 type merge []*cursor
 
-// advance goes on to the next device.
+// advance moves to the next device.
 func (f *Fleet) advance(m *merge) {
 	if f.next((*m)[0]) {
 		heap.Fix(m, 0)
@@ -434,10 +434,10 @@ func (m merge) Len() int           { return len(m) }
 func (m merge) Less(i, j int) bool { return cmp.Less(m[i].id, m[j].id) }
 func (m merge) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
 
-// Push is of heap.Interface.
+// Push implements heap.Interface.
 func (m *merge) Push(x any) { *m = append(*m, x.(*cursor)) }
 
-// Pop is of heap.Interface.
+// Pop implements heap.Interface.
 func (m *merge) Pop() any {
 	last := (*m)[len(*m)-1]
 	*m = (*m)[:len(*m)-1]

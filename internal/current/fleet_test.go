@@ -24,7 +24,7 @@ func put(f *Fleet, id andon.DeviceID, e Entry) {
 		panic(err)
 	}
 	c.Stage(f)
-	f.Show(c)
+	f.Publish(c)
 }
 
 // TestPages reads random fleets in every order, with small steps and pages, against a plain filter
@@ -45,7 +45,7 @@ func TestPages(t *testing.T) {
 			Sort: andon.DeviceSort(rng.IntN(3)), Limit: 1 + rng.IntN(7),
 		}
 		var want []andon.Device
-		for s := range f.all() {
+		for s := range f.occupied() {
 			shown := f.Shown(s)
 			if d := shown.Show(states); q.Admits(&d) {
 				want = append(want, d)
@@ -94,11 +94,11 @@ func TestWhatIsStagedIsNotShown(t *testing.T) {
 	if got := f.Shown(slot); got.Time != 1 || got.State != "NORMAL" {
 		t.Errorf("shown: %+v", got)
 	}
-	f.Show(first)
+	f.Publish(first)
 	if f.Shown(slot).Time != 2 || f.Latest(slot).Time != 3 {
 		t.Error("showing the first change lost the second")
 	}
-	f.Show(second)
+	f.Publish(second)
 	if f.Shown(slot).Time != 3 || slot.Pending() {
 		t.Error("the second change is not shown")
 	}
@@ -152,7 +152,7 @@ func TestManyPending(t *testing.T) {
 		waiting = append(waiting, c)
 		for len(waiting) > 0 && rng.IntN(rounds) < round {
 			mu.Lock()
-			f.Show(waiting[0])
+			f.Publish(waiting[0])
 			mu.Unlock()
 			waiting = waiting[1:]
 		}
@@ -160,7 +160,7 @@ func TestManyPending(t *testing.T) {
 	close(stop)
 	looking.Wait()
 	for _, c := range waiting {
-		f.Show(c)
+		f.Publish(c)
 	}
 	for n := range devices {
 		slot := f.Slot(andon.DeviceID(fmt.Sprint(n)))
@@ -196,7 +196,7 @@ func BenchmarkUpdate(b *testing.B) {
 			}
 		}
 		c.Stage(f)
-		f.Show(c)
+		f.Publish(c)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*1000), "ns/device")
 }

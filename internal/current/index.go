@@ -13,14 +13,14 @@ type index struct {
 	seed    maphash.Seed
 	pages   [][]link // the first slot of each bucket
 	buckets uint64
-	round   uint64 // the power of two that buckets has reached
+	level   uint64 // the power of two that buckets has reached
 	slots   int
 }
 
 const indexPage = 1 << 8
 
 func newIndex() index {
-	x := index{seed: maphash.MakeSeed(), round: 1}
+	x := index{seed: maphash.MakeSeed(), level: 1}
 	x.grow()
 	return x
 }
@@ -30,12 +30,12 @@ func (x *index) grow() {
 	if x.buckets%indexPage == 0 {
 		x.pages = append(x.pages, make([]link, indexPage))
 	}
-	if x.buckets++; x.buckets > 2*x.round {
-		x.round *= 2
+	if x.buckets++; x.buckets > 2*x.level {
+		x.level *= 2
 	}
 }
 
-func (x *index) head(bucket uint64) *link { return &x.pages[bucket/indexPage][bucket%indexPage] }
+func (x *index) bucket(n uint64) *link { return &x.pages[n/indexPage][n%indexPage] }
 
 // A link names a slot: its number and 1 in the lower 29 bits, 0 being none, and 3 bits of the hash
 // of its id, so that most of the ids that are others are not looked at.
@@ -46,20 +46,20 @@ const linkNumber = 1<<29 - 1
 func (l link) number() uint32 { return uint32(l)&linkNumber - 1 }
 
 // first returns where the chain of an id begins, and what a link to it has of its hash. Buckets
-// from round on were split off from those before it.
-func (x *index) first(id andon.DeviceID) (head *link, tag link) {
+// from level on were split off from those before it.
+func (x *index) first(id andon.DeviceID) (first *link, tag link) {
 	sum := maphash.String(x.seed, string(id))
-	bucket := sum & (2*x.round - 1)
+	bucket := sum & (2*x.level - 1)
 	if bucket >= x.buckets {
-		bucket &= x.round - 1
+		bucket &= x.level - 1
 	}
-	return x.head(bucket), link(sum>>32) &^ linkNumber
+	return x.bucket(bucket), link(sum>>32) &^ linkNumber
 }
 
 // Slot returns the place of a device, or nil.
 func (f *Fleet) Slot(id andon.DeviceID) *Slot {
-	head, tag := f.index.first(id)
-	for l := *head; l != 0; {
+	first, tag := f.index.first(id)
+	for l := *first; l != 0; {
 		slab := &f.slabs[l.number()/slabSlots]
 		s := &slab.slots[l.number()%slabSlots]
 		if l&^linkNumber == tag && slab.id(s) == id {
@@ -70,10 +70,10 @@ func (f *Fleet) Slot(id andon.DeviceID) *Slot {
 	return nil
 }
 
-// SlotBehind is Slot where before is the place of the device that was asked for before, or nil. Who
-// sends for many devices names them in the same order each time, so it first looks at the place
+// SlotAfter is Slot for a caller whose last device has the place before, or nil. Requests for many
+// devices mostly name them in the same order each time, so it first looks at the place
 // that was made next, which is near in memory.
-func (f *Fleet) SlotBehind(before *Slot, id andon.DeviceID) *Slot {
+func (f *Fleet) SlotAfter(before *Slot, id andon.DeviceID) *Slot {
 	if before != nil {
 		if s := f.At(before.number + 1); s != nil && f.id(s) == id {
 			return s
@@ -89,22 +89,22 @@ func (f *Fleet) enter(s *Slot) {
 		x.grow()
 		f.split()
 	}
-	head, tag := x.first(f.id(s))
-	s.next, *head = *head, link(s.number+1)|tag
+	first, tag := x.first(f.id(s))
+	s.next, *first = *first, link(s.number+1)|tag
 }
 
 // split divides the chain of the bucket that the last one was split off from.
 func (f *Fleet) split() {
-	head := f.index.head(f.index.buckets - 1 - f.index.round)
-	l := *head
-	for *head = 0; l != 0; {
+	first := f.index.bucket(f.index.buckets - 1 - f.index.level)
+	l := *first
+	for *first = 0; l != 0; {
 		s := f.At(l.number())
 		to, _ := f.index.first(f.id(s))
 		l, s.next, *to = s.next, *to, l
 	}
 }
 
-// leave takes a slot out of the index.
+// leave removes a slot from the index.
 func (f *Fleet) leave(s *Slot) {
 	at, _ := f.index.first(f.id(s))
 	for at.number() != s.number {

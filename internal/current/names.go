@@ -22,7 +22,7 @@ func newNames() names {
 
 func (n *names) name(number uint32) string { return n.list[number].name }
 
-// set makes a number that of a name. The new name is counted before the former is given back, so
+// set makes a number that of a name. The new name is counted before the former is released, so
 // that its number is another one.
 func (n *names) set(number *uint32, name string) {
 	was := *number

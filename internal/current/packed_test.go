@@ -109,7 +109,7 @@ func TestPacked(t *testing.T) {
 		}
 		want.check(t, f)
 		loaded := NewFleet()
-		for s := range f.all() {
+		for s := range f.occupied() {
 			d := f.Shown(s)
 			loaded.Load(s.Number(), &Device{ID: "another", Time: 1, State: "S0"})
 			loaded.Load(s.Number(), &d)
@@ -148,9 +148,9 @@ func TestNamesAreBounded(t *testing.T) {
 			d.Assignee, d.AssignedFrom = d.Operator+"a", andon.Time(n%2)
 		})
 	}
-	if len(f.names.numbers) > 3 || len(f.names.list) > 8 || f.rests.made > 1 {
-		t.Errorf("%d names with %d places and %d rests are kept of one device",
-			len(f.names.numbers), len(f.names.list), f.rests.made)
+	if len(f.names.numbers) > 3 || len(f.names.list) > 8 || f.extras.made > 1 {
+		t.Errorf("%d names with %d places and %d extras are kept of one device",
+			len(f.names.numbers), len(f.names.list), f.extras.made)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestMemory(t *testing.T) {
 	}
 	before = live()
 	loaded := NewFleet()
-	for s := range made.all() {
+	for s := range made.occupied() {
 		d := made.Shown(s)
 		loaded.Load(s.Number(), &d)
 	}
@@ -189,9 +189,9 @@ func TestMemory(t *testing.T) {
 	runtime.KeepAlive(loaded)
 }
 
-// A request that names devices in the order in which they were made finds each behind the one
+// A request that names devices in the order in which they were made finds each after the one
 // before; any other order finds the same places.
-func TestSlotBehind(t *testing.T) {
+func TestSlotAfter(t *testing.T) {
 	f := NewFleet()
 	ids := make([]andon.DeviceID, 2*slabSlots)
 	for i := range ids {
@@ -203,13 +203,13 @@ func TestSlotBehind(t *testing.T) {
 		want := f.Slot(id)
 		earlier, last := f.Slot(ids[max(i-1, 0)]), f.Slot(ids[len(ids)-1])
 		for _, before := range []*Slot{nil, earlier, last, want} {
-			if got := f.SlotBehind(before, id); got != want {
-				t.Fatalf("SlotBehind(%v, %s) = %v, want %v", before, id, got, want)
+			if got := f.SlotAfter(before, id); got != want {
+				t.Fatalf("SlotAfter(%v, %s) = %v, want %v", before, id, got, want)
 			}
 		}
 	}
-	if got := f.SlotBehind(f.Slot(ids[3]), "press"); got != nil {
-		t.Errorf("SlotBehind finds %v for a device that has no place", got)
+	if got := f.SlotAfter(f.Slot(ids[3]), "press"); got != nil {
+		t.Errorf("SlotAfter finds %v for a device that has no place", got)
 	}
 }
 

@@ -9,17 +9,17 @@ import (
 // point to them: a pointer in each of a million slots would have the collector of garbage go
 // through all of them again and again, while requests wait.
 type pendingChanges struct {
-	mu    sync.Mutex // of who adds and who removes
+	mu    sync.Mutex // of add and remove
 	ring  atomic.Pointer[[]atomic.Pointer[Changes]]
 	first uint32 // number of the oldest
 	next  uint32 // that of the next one
 }
 
-// pendingAt names the i-th device of some changes: their number, and 32 bits with i and 1. 0 is
+// pendingRef names the i-th device of some changes: their number, and 32 bits with i and 1. 0 is
 // none.
-type pendingAt = uint64
+type pendingRef = uint64
 
-func (c *Changes) at(i int) pendingAt { return pendingAt(c.number)<<32 | pendingAt(i+1) }
+func (c *Changes) ref(i int) pendingRef { return pendingRef(c.number)<<32 | pendingRef(i+1) }
 
 // add gives changes their number.
 func (p *pendingChanges) add(c *Changes) {
@@ -31,10 +31,10 @@ func (p *pendingChanges) add(c *Changes) {
 	}
 	c.number = p.next
 	p.next++
-	place(*ring, c.number).Store(c)
+	cell(*ring, c.number).Store(c)
 }
 
-// grow makes room for more. Who reads goes by the former ring meanwhile, which has the same.
+// grow makes the ring larger. Readers of the former ring see the same changes.
 func (p *pendingChanges) grow() *[]atomic.Pointer[Changes] {
 	const least = 8
 	former := p.ring.Load()
@@ -43,7 +43,7 @@ func (p *pendingChanges) grow() *[]atomic.Pointer[Changes] {
 	}
 	ring := make([]atomic.Pointer[Changes], max(least, 2*len(*former))) // a power of two
 	for n := p.first; n != p.next; n++ {
-		place(ring, n).Store(place(*former, n).Load())
+		cell(ring, n).Store(cell(*former, n).Load())
 	}
 	p.ring.Store(&ring)
 	return &ring
@@ -53,15 +53,15 @@ func (p *pendingChanges) grow() *[]atomic.Pointer[Changes] {
 func (p *pendingChanges) remove() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	place(*p.ring.Load(), p.first).Store(nil) // so that it does not stay in memory
+	cell(*p.ring.Load(), p.first).Store(nil) // so that it does not stay in memory
 	p.first++
 }
 
 // device returns a device as a pending change leaves it.
-func (p *pendingChanges) device(at pendingAt) *Device {
-	return &place(*p.ring.Load(), uint32(at>>32)).Load().devices[uint32(at)-1]
+func (p *pendingChanges) device(ref pendingRef) *Device {
+	return &cell(*p.ring.Load(), uint32(ref>>32)).Load().devices[uint32(ref)-1]
 }
 
-func place(ring []atomic.Pointer[Changes], number uint32) *atomic.Pointer[Changes] {
+func cell(ring []atomic.Pointer[Changes], number uint32) *atomic.Pointer[Changes] {
 	return &ring[number&uint32(len(ring)-1)]
 }

@@ -17,7 +17,7 @@ type Logged struct {
 
 // Refold works a device out again from its log, newest entry first, without the entries that are
 // gone: after one was withdrawn, or under another set of states. It reads no more than it needs.
-// Where the log has expired it goes by what the device knew before of what is older than the log.
+// Where the log has expired it uses what the device knew before of what is older than the log.
 func (d *Device) Refold(
 	log iter.Seq2[Logged, error], states *andon.StateSet, gone func(andon.EntryRef) bool,
 	past History,
@@ -32,7 +32,7 @@ func (d *Device) Refold(
 			return err
 		}
 		f.oldest = e.Time
-		if !gone(andon.EntryRef{Time: e.Time, State: e.State}) && f.take(e) {
+		if !gone(andon.EntryRef{Time: e.Time, State: e.State}) && f.add(e) {
 			done = true
 			break
 		}
@@ -54,7 +54,7 @@ func (d *Device) Refold(
 	return nil
 }
 
-// folding is a device while its entries are taken in, newest first.
+// folding is a device while its entries are added, newest first.
 type folding struct {
 	is          Device
 	oldest      andon.Time // of the log, gone or not, as far as it was read; 0 before the first
@@ -64,8 +64,8 @@ type folding struct {
 	escalations []Escalation
 }
 
-// take takes an entry in, and reports whether nothing older matters.
-func (f *folding) take(e Logged) (done bool) {
+// add adds an entry, and reports whether nothing older matters.
+func (f *folding) add(e Logged) (done bool) {
 	if !f.begun {
 		f.begun = true
 		f.is.Time, f.is.State, f.is.Operator = e.Time, e.State, e.Operator
@@ -94,7 +94,7 @@ func (f *folding) take(e Logged) (done bool) {
 	return f.run && f.incident
 }
 
-// remember goes on with what the device knew of entries that are older than all of the log.
+// remember continues with what the device knew of entries that are older than all of the log.
 func (f *folding) remember(
 	was *Device, states *andon.StateSet, gone func(andon.EntryRef) bool, past History,
 ) error {
@@ -104,7 +104,7 @@ func (f *folding) remember(
 			!gone(andon.EntryRef{Time: at, State: state})
 	}
 	for _, e := range was.known(states) {
-		if lost(e.Time, e.State) && f.take(Logged{Entry: e}) {
+		if lost(e.Time, e.State) && f.add(Logged{Entry: e}) {
 			break
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// silence knows how many devices are silent, that is, were not heard since a time that was asked
-// for. Asking for another time looks only at the devices that were heard between the two. So a
+// silence knows how many devices are silent, that is, were not heard since a given
+// time. A count for another time visits only the devices that were heard between the two. So a
 // count costs the same when a whole fleet is silent.
 //
 // The mutex is for readers among themselves. They hold the fleet's lock for readers too, so that
@@ -18,13 +18,13 @@ import (
 // themselves.
 type silence struct {
 	sync.Mutex
-	asked andon.Time          // what in was counted for; at most before
-	in    map[andon.State]int // of the devices that are shown and were heard before asked
+	until  andon.Time          // what counts is for; at most before
+	counts map[andon.State]int // of the devices that are shown and were heard before until
 
 	before andon.Time // each device that is shown and was heard before this is in list
 	list   []heard    // by time; those that were heard again count no longer
-	next   int        // the first of list that was not heard before asked
-	met    andon.Time // the earliest time at which one was heard that a look may have missed
+	next   int        // the first of list that was not heard before until
+	missed andon.Time // the earliest time at which one was heard that scan may have missed
 }
 
 // heard is when a device was heard last.
@@ -36,11 +36,11 @@ type heard struct {
 // notShown is when a device was heard last that is not shown.
 const notShown andon.Time = math.MaxInt64
 
-// silenceAhead is how much later than asked for all devices are looked at, so that this need not be
+// silenceAhead is how much later than requested the devices are listed, so that this need not be
 // done again soon.
 const silenceAhead = andon.Duration(60 * 1_000_000)
 
-// silenceStep is how many devices are looked at before writers are let in.
+// silenceStep is how many devices are visited before writers get the lock.
 const silenceStep = 4096
 
 func (f *Fleet) heardAt(s *Slot) andon.Time {
@@ -50,34 +50,34 @@ func (f *Fleet) heardAt(s *Slot) andon.Time {
 	return s.received
 }
 
-// uncounted takes a device that is about to change out of the count, and returns when it was heard.
+// uncounted removes a device that is about to change from the count, and returns when it was heard.
 func (f *Fleet) uncounted(s *Slot) (at andon.Time) {
-	if at = f.heardAt(s); at < f.silence.asked {
-		f.silence.in[f.stateOf(s)]--
+	if at = f.heardAt(s); at < f.silence.until {
+		f.silence.counts[f.stateOf(s)]--
 	}
 	return at
 }
 
-// counted takes a device into the count that has changed, and was heard at a time before.
+// counted adds a device to the count that has changed, and was heard at a time before.
 func (f *Fleet) counted(s *Slot, before andon.Time) {
 	at := f.heardAt(s)
 	if at != before {
-		f.silence.meet(at)
+		f.silence.note(at)
 	}
-	if at < f.silence.asked {
-		f.silence.in[f.stateOf(s)]++
+	if at < f.silence.until {
+		f.silence.counts[f.stateOf(s)]++
 	}
 }
 
 func (f *Fleet) stateOf(s *Slot) andon.State { return andon.State(f.names.name(s.state)) }
 
-// meet takes note of a device that is not in the list as it is now. One that came back as it was
-// long ago, as when its retirement is taken back, makes the count begin again.
-func (s *silence) meet(at andon.Time) {
-	s.met, s.before = min(s.met, at), min(s.before, at)
-	if s.before < s.asked {
-		s.asked, s.next = 0, 0
-		clear(s.in)
+// note notes a device that is not in the list as it is now. One that came back as it was long ago,
+// as when its retirement is withdrawn, makes the count begin again.
+func (s *silence) note(at andon.Time) {
+	s.missed, s.before = min(s.missed, at), min(s.before, at)
+	if s.before < s.until {
+		s.until, s.next = 0, 0
+		clear(s.counts)
 	}
 }
 
@@ -89,45 +89,45 @@ func (f *Fleet) Counts(silentBefore andon.Time, lock sync.Locker) []andon.StateC
 	lock.Lock()
 	defer lock.Unlock()
 	if silentBefore > f.silence.before {
-		f.look(silentBefore, lock)
+		f.scan(silentBefore, lock)
 	}
 	if silentBefore > f.silence.before { // something came back meanwhile
-		f.look(silentBefore, heldLock{})
+		f.scan(silentBefore, heldLock{})
 	}
 	if silentBefore > 0 {
-		f.ask(silentBefore)
+		f.countSilent(silentBefore)
 	}
 	counts := make([]andon.StateCount, 0, len(f.states))
 	for state, devices := range f.states {
 		is := andon.StateCount{State: state, Count: devices.count}
 		if silentBefore > 0 {
-			is.Silent = f.silence.in[state]
+			is.Silent = f.silence.counts[state]
 		}
 		counts = append(counts, is)
 	}
 	return counts
 }
 
-// heldLock is a lock that is not let go.
+// heldLock is a lock that is not released.
 type heldLock struct{}
 
-// Lock is of sync.Locker.
+// Lock implements sync.Locker.
 func (heldLock) Lock() {}
 
-// Unlock is of sync.Locker.
+// Unlock implements sync.Locker.
 func (heldLock) Unlock() {}
 
-// look lists the devices that were heard before a time, and lets writers in between. Those that are
-// known already need no order.
-func (f *Fleet) look(silentBefore andon.Time, lock sync.Locker) {
+// scan lists the devices that were heard before a time. Writers get the lock in between. Those that
+// are known already need no order.
+func (f *Fleet) scan(silentBefore andon.Time, lock sync.Locker) {
 	s := &f.silence
 	known, before := s.before, silentBefore.Add(silenceAhead)
-	s.met = notShown
+	s.missed = notShown
 	list := slices.DeleteFunc(s.list, func(h heard) bool {
 		return h.at >= known || f.heardAt(f.At(h.number)) != h.at
 	})
 	sorted := len(list)
-	for from := uint32(0); from < f.behind; from += silenceStep {
+	for from := uint32(0); from < f.end; from += silenceStep {
 		for number := from; number < from+silenceStep; number++ {
 			if at := f.heardAt(f.At(number)); at >= known && at < before {
 				list = append(list, heard{at, number})
@@ -142,14 +142,14 @@ func (f *Fleet) look(silentBefore andon.Time, lock sync.Locker) {
 	if cap(list) > 2*len(list)+silenceStep { // a fleet that was silent is heard again
 		list = slices.Clone(list)
 	}
-	s.list, s.before = list, min(before, s.met)
-	s.next, _ = slices.BinarySearchFunc(list, s.asked, func(h heard, asked andon.Time) int {
-		return cmp.Compare(h.at, asked)
+	s.list, s.before = list, min(before, s.missed)
+	s.next, _ = slices.BinarySearchFunc(list, s.until, func(h heard, until andon.Time) int {
+		return cmp.Compare(h.at, until)
 	})
 }
 
-// ask counts the devices that were heard before a time, which is at most silence.before.
-func (f *Fleet) ask(silentBefore andon.Time) {
+// countSilent counts the devices that were heard before a time, which is at most silence.before.
+func (f *Fleet) countSilent(silentBefore andon.Time) {
 	s := &f.silence
 	for ; s.next < len(s.list) && s.list[s.next].at < silentBefore; s.next++ {
 		f.add(s.list[s.next], 1)
@@ -157,12 +157,12 @@ func (f *Fleet) ask(silentBefore andon.Time) {
 	for ; s.next > 0 && s.list[s.next-1].at >= silentBefore; s.next-- {
 		f.add(s.list[s.next-1], -1)
 	}
-	s.asked = silentBefore
+	s.until = silentBefore
 }
 
 // add adds to the count of a device's state, if it was not heard again.
 func (f *Fleet) add(h heard, n int) {
 	if s := f.At(h.number); f.heardAt(s) == h.at {
-		f.silence.in[f.stateOf(s)] += n
+		f.silence.counts[f.stateOf(s)] += n
 	}
 }

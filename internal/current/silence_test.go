@@ -41,7 +41,7 @@ func TestSilence(t *testing.T) {
 			})
 			before := now - andon.Time(rng.IntN(15))*minute
 			want, got := map[andon.State][2]int{}, map[andon.State][2]int{}
-			for s := range f.all() {
+			for s := range f.occupied() {
 				d := f.Shown(s)
 				if n := want[d.State]; d.Alive() {
 					n[0]++
@@ -172,5 +172,5 @@ func change(f *Fleet, id andon.DeviceID, do func(*Device)) {
 	c := NewChanges(1)
 	do(c.Copy(f, slot, id))
 	c.Stage(f)
-	f.Show(c)
+	f.Publish(c)
 }

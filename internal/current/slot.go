@@ -10,8 +10,8 @@ import (
 )
 
 // Slot is the place of one device, whose number never changes. At a million devices their memory is
-// what a slot takes, so it is packed: names are numbers, and what few devices have is aside. It has
-// no pointers, so that the collector of garbage has nothing to follow.
+// what a slot takes, so it is packed: names are numbers, and what few devices have is in extras. It
+// has no pointers, so that the collector of garbage has nothing to follow.
 type Slot struct {
 	pending atomic.Uint64 // the newest change that is not published yet, by pendingChanges
 	changes atomic.Uint32 // how many there were, pending and published
@@ -24,14 +24,14 @@ type Slot struct {
 	time, since, prevTime      andon.Time
 	received                   andon.Time
 	state, prevState, operator uint32 // of names
-	rest                       uint32 // of Fleet.rests; 0 is none
+	extra                      uint32 // of Fleet.extras; 0 is none
 
 	at     uint32 // where its id begins in slab.ids
 	length uint32 // of its id; 0 is a place that no device has
 }
 
-// rest is what of a device most devices do not have.
-type rest struct {
+// extra is what of a device most devices do not have.
+type extra struct {
 	incident, lastNormal  andon.Time
 	asideAt               andon.Time
 	assignedFrom, retired andon.Time
@@ -51,7 +51,7 @@ const slabSlots = 128
 
 func (b *slab) id(s *Slot) andon.DeviceID { return andon.DeviceID(b.ids[s.at : s.at+s.length]) }
 
-// add adds the id of a slot. The ids of a slab that is full take no more room than they need; a
+// add adds the id of a slot. The ids of a slab that is full take no more memory than they need; a
 // slot of it that is given to another device then begins to add to them again.
 func (b *slab) add(s *Slot, id andon.DeviceID) {
 	if b.more == nil {
@@ -78,7 +78,7 @@ func (s *Slot) Pending() bool { return s.pending.Load() != 0 }
 
 // At returns the place of the device that has a number, or nil.
 func (f *Fleet) At(number uint32) *Slot {
-	if number >= f.behind || f.slabs[number/slabSlots].slots == nil {
+	if number >= f.end || f.slabs[number/slabSlots].slots == nil {
 		return nil
 	}
 	if s := &f.slabs[number/slabSlots].slots[number%slabSlots]; s.length > 0 {
@@ -95,8 +95,8 @@ func (f *Fleet) ID(number uint32) andon.DeviceID {
 
 func (f *Fleet) id(s *Slot) andon.DeviceID { return f.slabs[s.number/slabSlots].id(s) }
 
-// all visits the slots that devices have, by number.
-func (f *Fleet) all() iter.Seq[*Slot] {
+// occupied visits the slots that devices have, by number.
+func (f *Fleet) occupied() iter.Seq[*Slot] {
 	return func(yield func(*Slot) bool) {
 		for from := range f.slabs {
 			slots := f.slabs[from].slots
@@ -109,16 +109,16 @@ func (f *Fleet) all() iter.Seq[*Slot] {
 	}
 }
 
-// growSlabs makes room for slots of all numbers.
+// growSlabs makes slabs for slots of all numbers.
 func (f *Fleet) growSlabs() {
-	if grow := int((f.behind-1)/slabSlots) + 1 - len(f.slabs); grow > 0 {
+	if grow := int((f.end-1)/slabSlots) + 1 - len(f.slabs); grow > 0 {
 		f.slabs = append(f.slabs, make([]slab, grow)...)
 	}
 }
 
 // occupy makes the place of a number that of a device.
 func (f *Fleet) occupy(number uint32, id andon.DeviceID) *Slot {
-	f.behind = max(f.behind, number+1)
+	f.end = max(f.end, number+1)
 	f.growSlabs()
 	b := &f.slabs[number/slabSlots]
 	if b.slots == nil {
@@ -130,7 +130,7 @@ func (f *Fleet) occupy(number uint32, id andon.DeviceID) *Slot {
 	return s
 }
 
-// vacate gives back the place of a device, and a slab with its last one.
+// vacate frees the place of a device, and a slab with its last one.
 func (f *Fleet) vacate(s *Slot) {
 	number := s.number
 	f.pack(s, &Device{})
@@ -149,16 +149,16 @@ func (f *Fleet) pack(s *Slot, d *Device) {
 	f.names.set(&s.operator, string(d.Operator))
 	plain := d.Incident == 0 && d.LastNormal == 0 && d.AsideAt == 0 &&
 		d.AssignedFrom == 0 && d.Retired == 0 && len(d.Escalations) == 0 && d.Assignee == ""
-	if plain && s.rest == 0 {
+	if plain && s.extra == 0 {
 		return
 	}
-	r := f.rests.of(&s.rest)
+	r := f.extras.get(&s.extra)
 	f.names.set(&r.assignee, string(d.Assignee))
 	if plain {
-		f.rests.drop(&s.rest)
+		f.extras.drop(&s.extra)
 		return
 	}
-	*r = rest{
+	*r = extra{
 		d.Incident, d.LastNormal, d.AsideAt, d.AssignedFrom, d.Retired, r.assignee,
 		slices.Clip(d.Escalations),
 	}
@@ -172,49 +172,49 @@ func (f *Fleet) unpack(s *Slot, d *Device) {
 		PrevState: andon.State(f.names.name(s.prevState)),
 		Operator:  andon.PersonID(f.names.name(s.operator)),
 	}
-	if s.rest == 0 {
+	if s.extra == 0 {
 		return
 	}
-	r := f.rests.of(&s.rest)
+	r := f.extras.get(&s.extra)
 	d.Incident, d.LastNormal, d.Escalations, d.AsideAt =
 		r.incident, r.lastNormal, r.escalations, r.asideAt
 	d.AssignedFrom, d.Retired = r.assignedFrom, r.retired
 	d.Assignee = andon.PersonID(f.names.name(r.assignee))
 }
 
-// rests are the parts that few devices have, by number from 1 on.
-type rests struct {
-	pages [][]rest
+// extras are the parts that few devices have, by number from 1 on.
+type extras struct {
+	pages [][]extra
 	made  uint32
 	free  []uint32
 }
 
-const restPage = 128
+const extraPage = 128
 
-// of returns the part of a number, and makes one where that is 0.
-func (p *rests) of(number *uint32) *rest {
+// get returns the part of a number, and makes one where that is 0.
+func (p *extras) get(number *uint32) *extra {
 	if *number == 0 {
-		*number = p.take()
+		*number = p.allocate()
 	}
-	return &p.pages[(*number-1)/restPage][(*number-1)%restPage]
+	return &p.pages[(*number-1)/extraPage][(*number-1)%extraPage]
 }
 
-func (p *rests) take() uint32 {
+func (p *extras) allocate() uint32 {
 	if last := len(p.free) - 1; last >= 0 {
 		number := p.free[last]
 		p.free = p.free[:last]
 		return number
 	}
-	if p.made%restPage == 0 {
-		p.pages = append(p.pages, make([]rest, restPage))
+	if p.made%extraPage == 0 {
+		p.pages = append(p.pages, make([]extra, extraPage))
 	}
 	p.made++
 	return p.made
 }
 
-// drop gives a part back.
-func (p *rests) drop(number *uint32) {
-	*p.of(number) = rest{}
+// drop frees a part.
+func (p *extras) drop(number *uint32) {
+	*p.get(number) = extra{}
 	p.free = append(p.free, *number)
 	*number = 0
 }

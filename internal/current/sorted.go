@@ -10,15 +10,15 @@ import (
 )
 
 // sorted are devices in the order of their ids, as numbers: 4 bytes each, in parts of a bounded
-// length, so that a change moves little. A tree would compare and move the same and take pointers.
+// length, so that a change moves little. A tree would compare and move as much, and need pointers.
 type sorted struct {
 	parts []part // none is empty
 	count int
-	near  int // the part that was changed last: those of one write stand near each other
+	near  int // the part that was changed last: those of one write are near each other
 }
 
-// part is some devices of an order. It is found by an id, because a look at those of its devices
-// leads to memory that is in no cache.
+// part is some devices of an order. It is found by an id of its own, because those of its devices
+// are in memory that is in no cache.
 type part struct {
 	from    andon.DeviceID // no id is before it, and those of all parts before are
 	numbers []uint32
@@ -36,10 +36,10 @@ type cursor struct {
 // find returns the part that an id is in, or belongs into. What is before all others belongs into
 // the first one.
 func (o *sorted) find(id andon.DeviceID) int {
-	behind := func(i int) bool { return o.parts[i].from > id }
+	after := func(i int) bool { return o.parts[i].from > id }
 	next := o.near + 1
-	if next > len(o.parts) || behind(o.near) || next < len(o.parts) && !behind(next) {
-		next = sort.Search(len(o.parts), behind)
+	if next > len(o.parts) || after(o.near) || next < len(o.parts) && !after(next) {
+		next = sort.Search(len(o.parts), after)
 	}
 	return max(next-1, 0)
 }
@@ -71,7 +71,7 @@ func (f *Fleet) placeOf(s *Slot, numbers []uint32) int {
 	return f.search(numbers, id)
 }
 
-// see makes the id of a cursor that of its place, which may be behind the end of a part.
+// see makes the id of a cursor that of its place, which may be after the end of a part.
 func (f *Fleet) see(c *cursor) bool {
 	if c.part < len(c.of.parts) && c.at == len(c.of.parts[c.part].numbers) {
 		c.part, c.at = c.part+1, 0
@@ -85,7 +85,7 @@ func (f *Fleet) see(c *cursor) bool {
 
 func (c *cursor) number() uint32 { return c.of.parts[c.part].numbers[c.at] }
 
-// next goes on to the next device; false: there is none.
+// next moves to the next device; false: there is none.
 func (f *Fleet) next(c *cursor) bool {
 	c.at++
 	return f.see(c)
@@ -110,7 +110,7 @@ func (f *Fleet) insert(o *sorted, s *Slot) {
 }
 
 // begin makes a part begin with the first of its devices. It keeps a copy of the id, which may stay
-// behind the device.
+// after the device is gone.
 func (f *Fleet) begin(p *part) {
 	p.from = andon.DeviceID(strings.Clone(string(f.ID(p.numbers[0]))))
 }
@@ -137,7 +137,7 @@ func newPart(numbers []uint32) part {
 	return part{numbers: append(make([]uint32, 0, partSlots), numbers...)}
 }
 
-// remove takes a device out that is there.
+// remove removes a device that is there.
 func (f *Fleet) remove(o *sorted, s *Slot) {
 	i := o.find(f.id(s))
 	o.near = i
@@ -166,7 +166,7 @@ func (f *Fleet) fill(o *sorted, numbers []uint32) {
 }
 
 // inOrder returns the numbers of all slots, so many, by their ids. Ids of one fleet mostly begin
-// alike; the 8 bytes behind that are compared as a number, which spares nearly all looks at the ids
+// alike; the 8 bytes after that are compared as a number, which spares nearly all reads of the ids
 // themselves.
 func (f *Fleet) inOrder(count int) []uint32 {
 	type sortable struct {
@@ -174,7 +174,7 @@ func (f *Fleet) inOrder(count int) []uint32 {
 		number uint32
 	}
 	all, alike := make([]sortable, 0, count), f.alike()
-	for s := range f.all() {
+	for s := range f.occupied() {
 		var key [8]byte
 		copy(key[:], f.id(s)[alike:])
 		all = append(all, sortable{binary.BigEndian.Uint64(key[:]), s.number})
@@ -200,7 +200,7 @@ func (f *Fleet) inOrder(count int) []uint32 {
 // alike returns with how many bytes all ids begin alike.
 func (f *Fleet) alike() int {
 	n, first := 0, andon.DeviceID("")
-	for s := range f.all() {
+	for s := range f.occupied() {
 		id := f.id(s)
 		if first == "" {
 			first, n = id, len(id)

@@ -9,7 +9,7 @@ import (
 )
 
 // Lock is a sync.RWMutex on which waiting ends with the context. Readers that come while a writer
-// waits stand behind it. The zero value is unlocked.
+// waits are after it in the queue. The zero value is unlocked.
 type Lock struct {
 	mu      sync.Mutex
 	readers int
@@ -17,7 +17,7 @@ type Lock struct {
 	free    chan struct{} // closed by the last reader, for the writer that waits; else nil
 }
 
-// RLock locks for reading, beside other readers.
+// RLock locks for reading, shared with other readers.
 func (l *Lock) RLock(ctx context.Context) error {
 	err := l.turn(ctx)
 	if err == nil {

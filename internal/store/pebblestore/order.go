@@ -250,7 +250,7 @@ func (s *Store) show(sequence uint64) (fed []pending) {
 	for ; n < len(s.queue.pending) && s.queue.pending[n].sequence <= sequence; n++ {
 		p := s.queue.pending[n]
 		if p.changes != nil {
-			p.tenant.fleet.Show(p.changes)
+			p.tenant.fleet.Publish(p.changes)
 		}
 		if p.fed > 0 {
 			fed = append(fed, pending{fed: p.fed, tenant: p.tenant})

@@ -173,7 +173,7 @@ func (w *writing) add(ids []andon.DeviceID) {
 	for part := range slices.Chunk(ids, step) {
 		w.store.mu.RLock()
 		for _, id := range part {
-			last = w.tenant.fleet.SlotBehind(last, id)
+			last = w.tenant.fleet.SlotAfter(last, id)
 			w.changes.Copy(w.tenant.fleet, last, id)
 		}
 		w.store.mu.RUnlock()
@@ -242,7 +242,7 @@ func (w *writing) old() (numbers []int) {
 			if slot == nil && !all {
 				continue
 			}
-		} else if !all && !w.changes.Old(i) {
+		} else if !all && !w.changes.Stale(i) {
 			continue
 		}
 		numbers = append(numbers, i)
