@@ -39,8 +39,8 @@ opens the embedded store, so stop its server first. On a store that other progra
 same time it runs only a few checks; --full runs all of them.
 
 With --url it checks a running server instead: whether it is reachable and ready, its encryption,
-clock, limits and disk, and one round trip in a temporary tenant. In about 30 requests it sends
-events and readings, changes them as people do, and compares each answer with the right one.
+clock, limits and disk, and one round trip in a temporary tenant. In about 20 requests it sends
+events and a reading, changes them as people do, and compares each answer with the right one.
 
 Settings are read as "andon serve" reads them.
 

@@ -64,7 +64,7 @@ func TestDoctorOfDisks(t *testing.T) {
 		disk app.Disk
 		want string
 	}{
-		"room": {app.Disk{Free: 50 * gib, Size: 100 * gib, Type: "ext4"},
+		"space": {app.Disk{Free: 50 * gib, Size: 100 * gib, Type: "ext4"},
 			"ok disk space: 50 GiB free of 100 GiB, 1 GiB in reserve\nok disk kind: ext4"},
 		"little":  {app.Disk{Free: 3 * gib, Size: 4 * gib}, "warning disk space"},
 		"a tenth": {app.Disk{Free: 9 * gib, Size: 100 * gib}, "warning disk space"},
@@ -152,7 +152,7 @@ func TestDoctorOfWhatWontOpen(t *testing.T) {
 		{andon.Errorf(andon.Conflict, "open already, in process 7 (andon at https://h:1), since"),
 			"andon doctor --url https://h:1"},
 		{andon.Errorf(andon.Conflict, "open already"), "--url http://127.0.0.1:8080"},
-		{andon.Errorf(andon.Full, "no room"), "pebble.reserve"},
+		{andon.Errorf(andon.Full, "no space"), "pebble.reserve"},
 		{fmt.Errorf("open: %w", errPermission()), "sudo -u andon"},
 		{errors.New("damaged"), "does not start either"},
 	} {
@@ -196,7 +196,7 @@ func TestDoctorOfStores(t *testing.T) {
 	d, out := newDoctor()
 	d.describe(t.Context(), store, app.DefaultConfig())
 	says(t, "memory", d.report.Findings, "warning store durability",
-		"warning store throwaway tenants: 1 tenant of checks that were interrupted: "+
+		"warning store temporary tenants: 1 tenant of checks that were interrupted: "+
 			"andon-check-X-first")
 	d.runChecks(t.Context(), &forgetful{store}, storecheck.Checks())
 	says(t, "forgetful", d.report.Findings, "failed checks 2.6 unassigned means no one")
@@ -212,14 +212,14 @@ func TestDoctorOfStores(t *testing.T) {
 // refuses one of them is reported as any other failure.
 func TestDoctorOfRefusals(t *testing.T) {
 	for method, want := range map[string]string{
-		"Append": "failed checks semantics: 7 checks could not be made: no room left ->\n" +
+		"Append": "failed checks semantics: 7 checks could not be made: no space left ->\n" +
 			"ok checks semantics: 2 checks passed",
 		"Retire": "failed checks 2.10 a retired device leaves counts and lists, its history " +
 			"stays: scenarios/retirement.txt: line ",
 	} {
 		for _, kind := range []andon.Kind{andon.Full, andon.Unavailable} {
 			var faults wrap.Faults
-			faults.Set(wrap.Fail(andon.Errorf(kind, "no room left")), method)
+			faults.Set(wrap.Fail(andon.Errorf(kind, "no space left")), method)
 			d, _ := newDoctor()
 			d.runChecks(t.Context(), wrap.Around(memstore.New(), faults.Hook), storecheck.Few())
 			says(t, method, d.report.Findings, want)
@@ -273,7 +273,7 @@ func brokenServer(
 func TestDoctorOfDefects(t *testing.T) {
 	nothing := func(http.ResponseWriter, *http.Request) bool { return false }
 	for method, want := range map[string]string{
-		"":                 "ok checks round trip: 28 answers are right",
+		"":                 "ok checks round trip: 19 answers are right",
 		"SupervisorEvents": "failed checks entries of a supervisor: ",
 		"Retire":           "failed checks retire: ",
 	} {
@@ -343,7 +343,7 @@ func TestDoctorOfServers(t *testing.T) {
 	}
 }
 
-// TestDoctorInterrupted: who breaks it off leaves nothing behind, too.
+// TestDoctorInterrupted: a doctor that is interrupted leaves nothing.
 func TestDoctorInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -36,8 +36,8 @@ func (d *doctor) examineDisk(c app.Config) {
 	}
 	switch {
 	case err != nil:
-		d.report.add(finding{Status: failed, Area: "disk", What: "space", Found: err.Error(),
-			Advice: "The store's directory has to be on a disk that can be read."})
+		d.report.add(ok("disk", "space", err.Error(), "").worse(failed,
+			"The store's directory has to be on a disk that can be read."))
 	case disk.Unsupported:
 		return
 	default:
@@ -52,48 +52,36 @@ func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
 	source := "statfs of " + dir
 	found := []finding{spaceFinding(disk.Free, disk.Size, reserve, source)}
 	if disk.Files > 0 && disk.FreeFiles < max(1000, disk.Files/100) {
-		found = append(found, finding{
-			Status: warning, Area: "disk", What: "files", Source: source,
-			Found: fmt.Sprintf("the file system can hold %d more files, of %d", disk.FreeFiles,
-				disk.Files),
-			Advice: "Find what makes so many files (df -i), or move the store to a disk of its " +
-				"own.",
-		})
+		found = append(found, ok("disk", "files", fmt.Sprintf("the file system can hold %d more "+
+			"files, of %d", disk.FreeFiles, disk.Files), source).worse(warning, "Find what makes "+
+			"so many files (df -i), or move the store to a disk of its own."))
 	}
+	kind := ok("disk", "kind", disk.Type, source)
 	switch {
 	case disk.Network:
-		found = append(found, finding{
-			Status: warning, Area: "disk", What: "kind", Source: source,
-			Found: disk.Type + ": the files are, or may be, on another machine",
-			Advice: "The store needs local locks and an fsync that waits for the disk: put its " +
-				"directory onto a local disk.",
-		})
+		kind.Found += ": the files are, or may be, on another machine"
+		kind = kind.worse(warning, "The store needs local locks and an fsync that waits for the "+
+			"disk: put its directory onto a local disk.")
 	case disk.Passing != "":
-		found = append(found, finding{
-			Status: warning, Area: "disk", What: "kind", Source: source,
-			Found:  disk.Type + ": " + disk.Passing,
-			Advice: "Put the store onto a disk that is kept; for a container, mount a volume.",
-		})
-	case disk.Type != "":
-		found = append(found, finding{well, "disk", "kind", disk.Type, source, ""})
+		kind.Found += ": " + disk.Passing
+		kind = kind.worse(warning,
+			"Put the store onto a disk that is kept; for a container, mount a volume.")
+	case disk.Type == "":
+		return found
 	}
-	return found
+	return append(found, kind)
 }
 
 func spaceFinding(free, size, reserve uint64, source string) finding {
-	f := finding{
-		Status: well, Area: "disk", What: "space", Source: source,
-		Found: fmt.Sprintf("%s free of %s, %s in reserve",
-			draw.Bytes(free), draw.Bytes(size), draw.Bytes(reserve)),
-	}
+	f := ok("disk", "space", fmt.Sprintf("%s free of %s, %s in reserve",
+		draw.Bytes(free), draw.Bytes(size), draw.Bytes(reserve)), source)
 	switch {
 	case free < reserve:
-		f.Status = failed
-		f.Advice = "Writes are refused with 507 until there is space: free some on that disk, or " +
-			"shorten the retention (andon tenant set)."
+		return f.worse(failed, "Writes are refused with 507 until there is space: free some on "+
+			"that disk, or shorten the retention (andon tenant set).")
 	case free < 4*reserve, free < size/10:
-		f.Status = warning
-		f.Advice = "Make space before it is needed: below the reserve writes are refused with 507."
+		return f.worse(warning,
+			"Make space before it is needed: below the reserve writes are refused with 507.")
 	}
 	return f
 }
@@ -124,110 +112,84 @@ func syncTime(dir string) (time.Duration, error) {
 
 func syncFinding(took time.Duration, err error) finding {
 	const slow = 20 * time.Millisecond
-	f := finding{
-		Status: well, Area: "disk", What: "fsync", Source: "21 small writes, the median",
-		Found: took.Round(10 * time.Microsecond).String(),
-	}
+	f := ok("disk", "fsync", took.Round(10*time.Microsecond).String(),
+		"21 small writes, the median")
 	switch {
 	case err != nil:
-		f.Status, f.Found = failed, err.Error()
-		f.Advice = "The server could not write either: check the disk and the owner of the " +
-			"directory."
+		f.Found = err.Error()
+		return f.worse(failed,
+			"The server could not write either: check the disk and the owner of the directory.")
 	case took > slow:
-		f.Status = warning
-		f.Advice = "Every write waits this long. Larger batches and more of them at once help; a " +
-			"solid-state disk needs less than 5 ms."
+		return f.worse(warning, "Every write waits this long. Larger batches and more of them "+
+			"concurrently help; a solid-state disk needs less than 5 ms.")
 	}
 	return f
 }
 
 // clock judges the time: entries far ahead of it are rejected, and retention uses it.
 func clock(m local.Machine) []finding {
-	f := finding{
-		Status: well, Area: "clock", What: "time", Source: "the clock of this machine",
-		Found: m.Now.UTC().Format(time.RFC3339),
-	}
+	f := ok("clock", "time", m.Now.UTC().Format(time.RFC3339), "the clock of this machine")
 	if m.Now.Before(m.Built) {
-		f.Status = failed
 		f.Found += ", before this program was built (" + m.Built.UTC().Format(time.DateOnly) + ")"
-		f.Advice = "Set the clock. Current entries would be rejected as being in the future."
+		f = f.worse(failed,
+			"Set the clock. Current entries would be rejected as being in the future.")
 	}
-	found := []finding{f}
 	if m.Synced == nil {
-		return found
+		return []finding{f}
 	}
-	s := finding{Status: well, Area: "clock", What: "synchronised", Found: "yes",
-		Source: "adjtimex"}
+	s := ok("clock", "synchronised", "yes", "adjtimex")
 	if !*m.Synced {
-		s.Status, s.Found = warning, "no, as the kernel says"
-		s.Advice = "Run chrony or systemd-timesyncd, for a container on its host. Some hosts set " +
-			"the clock without telling the kernel; then ignore this."
+		s.Found = "no, as the kernel says"
+		s = s.worse(warning, "Run chrony or systemd-timesyncd, for a container on its host. Some "+
+			"hosts set the clock without telling the kernel; then ignore this.")
 	}
-	return append(found, s)
+	return []finding{f, s}
 }
 
 func limits(m local.Machine) (found []finding) {
 	const source = "getrlimit of this process"
 	if m.Files > 0 {
-		f := finding{
-			Status: well, Area: "limits", What: "open files", Source: source, Found: most(m.Files),
+		f := ok("limits", "open files", fmt.Sprintf("at most %d", m.Files), source)
+		if m.Files > math.MaxInt64/2 {
+			f.Found = "unlimited"
 		}
 		// The store has up to 1,000 files open, and each client is one.
 		const few, tooFew = 8192, 1100
-		switch {
-		case m.Files < tooFew:
-			f.Status = failed
-		case m.Files < few:
-			f.Status = warning
+		if m.Files < few {
+			f = f.worse(warning, "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. "+
+				"The limit of a service may differ from that of this shell.")
 		}
-		if f.Status != well {
-			f.Advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. The limit " +
-				"of a service may differ from that of this shell."
+		if m.Files < tooFew {
+			f.Status = failed
 		}
 		found = append(found, f)
 	}
 	if m.FileSize > 0 && m.FileSize < math.MaxInt64 {
-		found = append(found, finding{
-			Status: failed, Area: "limits", What: "size of a file", Source: source,
-			Found:  "at most " + draw.Bytes(m.FileSize),
-			Advice: "A process with a larger file is ended: ulimit -f unlimited.",
-		})
+		found = append(found, ok("limits", "size of a file", "at most "+draw.Bytes(m.FileSize),
+			source).worse(failed, "A process with a larger file is ended: ulimit -f unlimited."))
 	}
 	return found
-}
-
-func most(n uint64) string {
-	if n > math.MaxInt64/2 {
-		return "unlimited"
-	}
-	return fmt.Sprintf("at most %d", n)
 }
 
 // memory judges the memory that the settings allow the program to take. The current states of the
 // fleet come on top, a few hundred bytes a device.
 func memory(m local.Machine, c app.Config) []finding {
-	found := []finding{{well, "machine", "processors", fmt.Sprint(m.Cpus), "GOMAXPROCS", ""}}
+	found := []finding{ok("machine", "processors", fmt.Sprint(m.Cpus), "GOMAXPROCS")}
 	if m.Memory == 0 {
 		return found
 	}
 	const writing = 3 * 64 << 20 // memtables that are filled or flushed
-	need := uint64(c.Limits.Memory) + writing
 	takes := c.Takes()
-	cache := takes.Cache
-	need += uint64(cache.Bytes + takes.Newest.Bytes)
-	f := finding{
-		Status: well, Area: "machine", What: "memory", Source: m.MemorySource,
-		Found: fmt.Sprintf("%s, of which %s may be taken besides the fleet", draw.Bytes(m.Memory),
-			draw.Bytes(need)),
-	}
+	need := uint64(c.Limits.Memory) + writing + uint64(takes.Cache.Bytes+takes.Newest.Bytes)
+	f := ok("machine", "memory", fmt.Sprintf("%s, of which %s may be taken besides the fleet",
+		draw.Bytes(m.Memory), draw.Bytes(need)), m.MemorySource)
 	if need > m.Memory/4*3 {
-		f.Status = warning
 		lower := "limits.memory"
-		if cache.Key != "" {
-			lower += ", " + cache.Key + " or " + takes.Newest.Key
+		if takes.Cache.Key != "" {
+			lower += ", " + takes.Cache.Key + " or " + takes.Newest.Key
 		}
-		f.Advice = "Lower " + lower + ", or give it more memory: the kernel ends a process that " +
-			"takes too much."
+		f = f.worse(warning, "Lower "+lower+", or give it more memory: the kernel ends a process "+
+			"that takes too much.")
 	}
 	return append(found, f)
 }

@@ -24,6 +24,17 @@ type finding struct {
 	Advice string `json:"advice,omitempty"` // what to do, unless it is well
 }
 
+// ok returns a finding without a problem.
+func ok(area, what, found, source string) finding {
+	return finding{Status: well, Area: area, What: what, Found: found, Source: source}
+}
+
+// worse returns the finding as a problem, with what to do about it.
+func (f finding) worse(s status, advice string) finding {
+	f.Status, f.Advice = s, advice
+	return f
+}
+
 type examination struct {
 	Target   string    `json:"target"` // what was checked
 	Findings []finding `json:"findings"`
@@ -35,12 +46,7 @@ func (e *examination) add(all ...finding) { e.Findings = append(e.Findings, all.
 
 // fail adds a problem.
 func (e *examination) fail(area, what, found, source, advice string) {
-	e.add(finding{failed, area, what, found, source, advice})
-}
-
-// warn adds what may become a problem.
-func (e *examination) warn(area, what, found, source, advice string) {
-	e.add(finding{warning, area, what, found, source, advice})
+	e.add(ok(area, what, found, source).worse(failed, advice))
 }
 
 func (e *examination) tally(s status) (n int) {
@@ -59,43 +65,26 @@ func (e *examination) print(p *command.Program, form string) error {
 	}
 	out := p.Printer()
 	out.Line("Examined: %s\n", e.Target)
+	colours := map[status]string{well: "#2e7d32", warning: "#b8860b", failed: "#c62828"}
 	rows := make([][]draw.Cell, len(e.Findings))
 	for i, f := range e.Findings {
-		rows[i] = []draw.Cell{
-			{Text: string(f.Status), Colour: f.Status.colour()}, {Text: f.Area}, {Text: f.What},
-			{Text: draw.Legible(f.Found)}, {Text: f.source()},
+		rows[i] = draw.Texts(string(f.Status), f.Area, f.What, draw.Legible(f.Found), "")
+		rows[i][0].Colour = colours[f.Status]
+		if f.Source != "" {
+			rows[i][4].Text = "(" + f.Source + ")"
 		}
 	}
 	out.Fitted(rows) // the advice below repeats what is cut here
-	e.printAdvice(out)
-	out.Line("\n%s, %s.", draw.Count(e.Warnings, "warning"), failures(e.Failed))
-	return nil
-}
-
-// printAdvice prints below the table what is too long for a row.
-func (e *examination) printAdvice(out draw.Printer) {
 	for _, f := range e.Findings {
 		if f.Advice != "" {
-			out.Line("\n%s: %s %s: %s\n  %s", out.Paint(f.Status.colour(), string(f.Status)),
+			out.Line("\n%s: %s %s: %s\n  %s", out.Paint(colours[f.Status], string(f.Status)),
 				f.Area, f.What, draw.Legible(f.Found), strings.ReplaceAll(f.Advice, "\n", "\n  "))
 		}
 	}
-}
-
-func failures(n int) string {
-	if n == 0 {
-		return "nothing failed"
+	failures := "nothing failed"
+	if e.Failed > 0 {
+		failures = draw.Count(e.Failed, "check") + " failed"
 	}
-	return draw.Count(n, "check") + " failed"
-}
-
-func (s status) colour() string {
-	return map[status]string{well: "#2e7d32", warning: "#b8860b", failed: "#c62828"}[s]
-}
-
-func (f finding) source() string {
-	if f.Source == "" {
-		return ""
-	}
-	return "(" + f.Source + ")"
+	out.Line("\n%s, %s.", draw.Count(e.Warnings, "warning"), failures)
+	return nil
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,7 +50,7 @@ func (d *doctor) runRoundTrip(ctx context.Context, c *client.Client, tenant ando
 		defer cancel()
 		err := c.DeleteTenant(ctx, tenant)
 		if err != nil && !command.IsStatus(err, http.StatusNotFound) {
-			d.report.fail("checks", "delete the throwaway tenant", err.Error(), "",
+			d.report.fail("checks", "delete the temporary tenant", err.Error(), "",
 				"Delete it yourself: andon tenant delete "+string(tenant))
 		}
 	}()
@@ -61,7 +63,7 @@ func (d *doctor) runRoundTrip(ctx context.Context, c *client.Client, tenant ando
 	var right int
 	var unsupported []string
 	r := &roundTrip{c, d.Now().Add(-anHour)}
-	for _, s := range r.steps(ctx) {
+	for _, s := range slices.Concat(r.sending(ctx), r.asking(ctx), r.changing(ctx)) {
 		err := s.within(ctx, d.timeout)
 		switch {
 		case ctx.Err() != nil:
@@ -75,16 +77,16 @@ func (d *doctor) runRoundTrip(ctx context.Context, c *client.Client, tenant ando
 			right++
 		}
 	}
-	d.report.add(finding{well, "checks", "round trip", fmt.Sprintf("%d answers are right", right),
-		roundTripSource, ""})
+	d.report.add(ok("checks", "round trip", fmt.Sprintf("%d answers are right", right),
+		roundTripSource))
 	if len(unsupported) > 0 {
-		d.report.add(finding{well, "checks", "not asked", "this store can't serve: " +
-			strings.Join(unsupported, "; "), roundTripSource, ""})
+		d.report.add(ok("checks", "not asked", "this store can't serve: "+
+			strings.Join(unsupported, "; "), roundTripSource))
 	}
 }
 
 const (
-	roundTripSource = "requests in a throwaway tenant"
+	roundTripSource = "requests in a temporary tenant"
 	roundTripAdvice = "The log of the server may say more. andon doctor on its store, while the " +
 		"server is stopped, shows whether the store or the server is wrong."
 )
@@ -96,12 +98,9 @@ func unencrypted(address string, token bool) []finding {
 		net.ParseIP(u.Hostname()).IsLoopback() {
 		return nil
 	}
-	f := finding{
-		Status: warning, Area: "network", What: "encryption", Source: "--url",
-		Found: "none: others on the network can read what is sent",
-		Advice: "Give the server a certificate (--tls-cert, --tls-key), or put it behind a proxy " +
-			"that has one.",
-	}
+	f := ok("network", "encryption", "none: others on the network can read what is sent",
+		"--url").worse(warning, "Give the server a certificate (--tls-cert, --tls-key), or put it "+
+		"behind a proxy that has one.")
 	if token {
 		f.Found += ", the token too"
 	}
@@ -120,19 +119,20 @@ type remote struct {
 func (d *doctor) reach(ctx context.Context, v *remote) bool {
 	version, err := v.Version(ctx)
 	if err != nil {
-		d.report.fail("server", "reach", firstLine(d.Explain(err)), "GET /version",
-			afterFirstLine(d.Explain(err)))
+		found, advice, _ := strings.Cut(d.Explain(err).Error(), "\n")
+		d.report.fail("server", "reach", found, "GET /version",
+			cmp.Or(advice, "Is it the right address, and is the server running?"))
 		return false
 	}
 	d.report.add(
-		finding{well, "server", "version", version.Version, "GET /version", ""},
-		finding{well, "server", "store", version.Store, "GET /version", ""})
+		ok("server", "version", version.Version, "GET /version"),
+		ok("server", "store", version.Store, "GET /version"))
 	if err := v.Ready(ctx); err != nil {
 		d.report.fail("server", "ready", err.Error(), "GET /readyz",
 			"It answers but can't serve: the message says why, and so does its log.")
 		return false
 	}
-	d.report.add(finding{well, "server", "ready", "yes", "GET /readyz", ""})
+	d.report.add(ok("server", "ready", "yes", "GET /readyz"))
 	d.examineMetrics(ctx, v)
 	d.findTenants(ctx, v)
 	return true
@@ -150,25 +150,12 @@ func (d *doctor) findTenants(ctx context.Context, v *remote) {
 			return
 		}
 		n++
-		if throwaway.MatchString(string(t.Tenant)) {
+		if leftover.MatchString(string(t.Tenant)) {
 			left = append(left, string(t.Tenant))
 		}
 	}
-	d.report.add(finding{well, "server", "tenants", fmt.Sprint(n), "GET /api/v1/tenants", ""})
+	d.report.add(ok("server", "tenants", fmt.Sprint(n), "GET /api/v1/tenants"))
 	d.report.leftovers(left)
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
-}
-
-// afterFirstLine returns the advice that an error has after its first line.
-func afterFirstLine(err error) string {
-	if _, rest, ok := strings.Cut(err.Error(), "\n"); ok {
-		return rest
-	}
-	return "Is it the right address, and is the server running?"
 }
 
 // examineMetrics reads /metrics: the clock from the header of the answer, limits and disk from its
@@ -176,8 +163,8 @@ func afterFirstLine(err error) string {
 func (d *doctor) examineMetrics(ctx context.Context, v *remote) {
 	values, server, err := v.metrics(ctx)
 	if err != nil {
-		d.report.warn("server", "metrics", err.Error(), "GET /metrics",
-			"Limits and disk of the server were not checked.")
+		d.report.add(ok("server", "metrics", err.Error(), "GET /metrics").worse(warning,
+			"Limits and disk of the server were not checked."))
 		return
 	}
 	if !server.IsZero() {
@@ -225,14 +212,11 @@ func plainMetrics(text io.Reader) map[string]float64 {
 // clockDifference compares two clocks. The header has whole seconds, and the answer took time.
 func clockDifference(here, server time.Time) finding {
 	apart := here.Sub(server).Abs().Round(time.Second)
-	f := finding{
-		Status: well, Area: "clock", What: "difference from this machine", Found: "none",
-		Source: "the Date of an answer",
-	}
+	f := ok("clock", "difference from this machine", "none", "the Date of an answer")
 	if apart > 5*time.Second {
-		f.Status, f.Found = warning, apart.String()
-		f.Advice = "One of the two is wrong. Entries further ahead of the server's clock than " +
-			"max_future are rejected."
+		f.Found = apart.String()
+		f = f.worse(warning, "One of the two is wrong. Entries further ahead of the server's "+
+			"clock than max_future are rejected.")
 	}
 	return f
 }
@@ -241,13 +225,10 @@ func clockDifference(here, server time.Time) finding {
 func metricFindings(values map[string]float64) (found []finding) {
 	if limit := values["process_max_fds"]; limit > 0 {
 		open := values["process_open_fds"]
-		f := finding{
-			Status: well, Area: "limits", What: "open files",
-			Found:  fmt.Sprintf("%.0f of at most %.0f", open, limit),
-			Source: "process_open_fds, process_max_fds",
-		}
+		f := ok("limits", "open files", fmt.Sprintf("%.0f of at most %.0f", open, limit),
+			"process_open_fds, process_max_fds")
 		if limit < 2048 || open > limit*0.8 {
-			f.Status, f.Advice = warning, "Raise it: LimitNOFILE=65536 in the unit of the server."
+			f = f.worse(warning, "Raise it: LimitNOFILE=65536 in the unit of the server.")
 		}
 		found = append(found, f)
 	}

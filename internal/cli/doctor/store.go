@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
+	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
 	"github.com/andonhq/andon/internal/store/adapter"
@@ -58,10 +59,10 @@ func (d *doctor) useTemporary(c *app.Config) (remove func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	d.report.warn("store", "directory",
+	d.report.add(ok("store", "directory",
 		"there is no store in "+c.Data+" yet; the checks ran in a new one next to it",
-		d.sourceOf("data"), "andon serve creates it. If you expected one there, name its "+
-			"directory with --data, or the file of your configuration with --config.")
+		d.sourceOf("data")).worse(warning, "andon serve creates it. If you expected one there, "+
+		"name its directory with --data, or the file of your configuration with --config."))
 	c.Data = filepath.Join(temporary, "store")
 	// If it can't be removed, a small directory with this name stays.
 	return func() { _ = os.RemoveAll(temporary) }, nil
@@ -111,10 +112,8 @@ func closingAdvice(err error) string {
 var serving = regexp.MustCompile(`andon at (https?://[^\s,)]+)`)
 
 func unopened(c app.Config, err error) finding {
-	f := finding{
-		Status: failed, Area: "store", What: "opening", Found: err.Error(),
-		Advice: "Without its store the server does not start either: fix that first.",
-	}
+	f := ok("store", "opening", err.Error(), "").worse(failed,
+		"Without its store the server does not start either: fix that first.")
 	switch andon.KindOf(err) {
 	case andon.Damaged:
 		f.Advice = "The server does not start either. docs/stores/" + c.Store + ".md says what " +
@@ -138,9 +137,9 @@ func unopened(c app.Config, err error) finding {
 func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) {
 	facts, err := wrap.Facts(ctx, store)
 	for _, f := range facts {
-		found := finding{well, "store", f.Name, f.Value, f.Source, f.Advice}
+		found := ok("store", f.Name, f.Value, f.Source)
 		if f.Advice != "" {
-			found.Status = warning
+			found = found.worse(warning, f.Advice)
 		}
 		d.report.add(found)
 	}
@@ -149,24 +148,24 @@ func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) 
 			"See docs/stores for what this store needs.")
 	}
 	if !store.Capabilities().Durable {
-		d.report.warn("store", "durability", "everything is lost when the program ends",
-			d.sourceOf("store"), "This store is for trials. --store "+c.Engines[0].Name()+
-				" keeps what it acknowledges.")
+		d.report.add(ok("store", "durability", "everything is lost when the program ends",
+			d.sourceOf("store")).worse(warning, "This store is for trials. --store "+
+			c.Engines[0].Name()+" keeps what it acknowledges."))
 	}
 	if takes := c.Takes(); takes.Cache.Key != "" {
 		d.report.add(
-			finding{well, "store", "cache", draw.Bytes(uint64(takes.Cache.Bytes)),
-				d.sourceOf(takes.Cache.Key), ""},
-			finding{well, "store", "head", draw.Bytes(uint64(takes.Newest.Bytes)),
-				d.sourceOf(takes.Newest.Key), ""},
-			finding{well, "store", "reserve", draw.Bytes(uint64(takes.Reserve.Bytes)),
-				d.sourceOf(takes.Reserve.Key), ""})
+			ok("store", "cache", draw.Bytes(uint64(takes.Cache.Bytes)),
+				d.sourceOf(takes.Cache.Key)),
+			ok("store", "head", draw.Bytes(uint64(takes.Newest.Bytes)),
+				d.sourceOf(takes.Newest.Key)),
+			ok("store", "reserve", draw.Bytes(uint64(takes.Reserve.Bytes)),
+				d.sourceOf(takes.Reserve.Key)))
 	}
 	d.findLeftovers(ctx, store)
 }
 
-// throwaway matches the names of the tenants that checks create.
-var throwaway = regexp.MustCompile(`^andon-(check|doctor)-`)
+// leftover matches the names of the tenants that checks create.
+var leftover = regexp.MustCompile(`^andon-(check|doctor)-`)
 
 // findLeftovers finds the tenants of checks that were killed before they could delete them.
 func (d *doctor) findLeftovers(ctx context.Context, store andon.Store) {
@@ -176,7 +175,7 @@ func (d *doctor) findLeftovers(ctx context.Context, store andon.Store) {
 	}
 	var left []string
 	for _, t := range tenants {
-		if throwaway.MatchString(string(t.ID)) {
+		if leftover.MatchString(string(t.ID)) {
 			left = append(left, string(t.ID))
 		}
 	}
@@ -187,10 +186,10 @@ func (e *examination) leftovers(tenants []string) {
 	if len(tenants) == 0 {
 		return
 	}
-	e.warn("store", "throwaway tenants", fmt.Sprintf("%s of checks that were interrupted: %s",
-		draw.Count(len(tenants), "tenant"), strings.Join(tenants[:min(len(tenants), 5)], ", ")),
-		"the records of the tenants",
-		"If no other check is running now, delete each: andon tenant delete "+tenants[0])
+	e.add(ok("store", "temporary tenants", fmt.Sprintf("%s of checks that were interrupted: %s",
+		draw.Count(len(tenants), "tenant"), command.Few(tenants, 5)), "the records of the tenants").
+		worse(warning,
+			"If no other check is running now, delete each: andon tenant delete "+tenants[0]))
 }
 
 // checksOf returns the checks to run: a few on a store that others may use at the same time, unless
@@ -224,7 +223,7 @@ func (d *doctor) runChecks(ctx context.Context, store andon.Store, checks []stor
 }
 
 const (
-	checkSource = "storecheck, in throwaway tenants"
+	checkSource = "storecheck, in temporary tenants"
 	checkAdvice = "This store does not do what Andon relies on; docs/semantics.md says what that " +
 		"is.\nIf its engine is set up as docs/stores has it, please report it with this line."
 )
@@ -281,11 +280,11 @@ func (c *checking) reportPassed(run int) {
 		found = fmt.Sprintf("%d checks passed; --full runs all %d, which takes minutes and writes "+
 			"as much", c.passed, all)
 	}
-	c.report.add(finding{well, "checks", "semantics", found, checkSource, ""})
+	c.report.add(ok("checks", "semantics", found, checkSource))
 	for _, why := range slices.Sorted(maps.Keys(c.skipped)) {
 		checks := c.skipped[why]
 		found := fmt.Sprintf("%s, because %s: %s",
 			draw.Count(len(checks), "check"), why, strings.Join(checks, "; "))
-		c.report.add(finding{well, "checks", "not asked", found, checkSource, ""})
+		c.report.add(ok("checks", "not asked", found, checkSource))
 	}
 }

@@ -107,48 +107,35 @@ func devicesWith(
 	case kindAssignments:
 		queries = append(queries, client.DeviceQuery{Device: prefix, Assigned: true})
 	}
+	all := c.Devices(ctx, queries[0])
+	for _, q := range queries[1:] {
+		all = merged(all, c.Devices(ctx, q))
+	}
+	return all
+}
+
+// merged merges two lists of devices by id.
+func merged(a, b iter.Seq2[client.Device, error]) iter.Seq2[client.Device, error] {
 	return func(yield func(client.Device, error) bool) {
-		lists := make([]deviceList, len(queries))
-		for i, q := range queries {
-			next, stop := iter.Pull2(c.Devices(ctx, q))
-			defer stop()
-			lists[i].next = next
-			lists[i].advance()
-		}
-		for {
-			first := &lists[0]
-			for i := range lists {
-				if lists[i].isBefore(first) {
-					first = &lists[i]
+		next, stop := iter.Pull2(b)
+		defer stop()
+		other, otherErr, more := next()
+		upTo := func(id andon.DeviceID, all bool) bool {
+			for more && (all || otherErr != nil || other.Device < id) {
+				if !yield(other, otherErr) || otherErr != nil {
+					return false
 				}
+				other, otherErr, more = next()
 			}
-			if !first.more || !yield(first.device, first.err) || first.err != nil {
+			return true
+		}
+		for d, err := range a {
+			if !upTo(d.Device, false) || !yield(d, err) || err != nil {
 				return
 			}
-			first.advance()
 		}
+		upTo("", true)
 	}
-}
-
-// deviceList is a list of devices by id, and its next one.
-type deviceList struct {
-	next   func() (client.Device, error, bool)
-	device client.Device
-	err    error
-	more   bool
-}
-
-func (l *deviceList) advance() { l.device, l.err, l.more = l.next() }
-
-// isBefore reports whether the next device of l comes before that of o. An error comes first.
-func (l *deviceList) isBefore(o *deviceList) bool {
-	switch {
-	case !l.more || !o.more:
-		return l.more
-	case l.err != nil || o.err != nil:
-		return l.err != nil
-	}
-	return l.device.Device < o.device.Device
 }
 
 // archiveEntries reads the lines of an archive. A line that is none ends it: what follows may rest

@@ -13,9 +13,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -192,13 +194,9 @@ func (o *importOptions) advice(s *source, r *report) (text string) {
 			"andon tenant set NEW --%s-retention forever\n", r.expired, o.Tenant, o.kind())
 	}
 	if r.Replaced > 0 && s.kind == kindEvents && s.rows != nil {
-		example := ""
-		if d := r.differ; d.later > 0 {
-			example = fmt.Sprintf(" (line %d that of line %d)", d.later, d.earlier)
-		}
-		text += fmt.Sprintf("%s replaced what had the same device, time and state%s; where these "+
+		text += fmt.Sprintf("%s replaced what had the same device, time and state; where these "+
 			"are entries of their own, make the state of more columns, as with --state A,B\n",
-			draw.GroupedCount(r.Replaced, "row"), example)
+			draw.GroupedCount(r.Replaced, "row"))
 	}
 	if !o.dryRun || o.file == "-" || o.newStates == allowStates { // else decideStates said it
 		text += r.strange.note(o.Tenant)
@@ -275,45 +273,26 @@ andon import workbench --help.`,
 
 // learn notes which flags were given.
 func (o *importOptions) learn(cmd *cobra.Command) {
-	for _, field := range []string{"device", "time", "state"} {
-		if !cmd.Flags().Changed(field) {
-			o.mapping.Unnamed = append(o.mapping.Unnamed, field)
-		}
-	}
-	for field, flag := range optionalFields {
-		if !cmd.Flags().Changed(flag) {
-			o.mapping.Standard = append(o.mapping.Standard, field)
+	for _, field := range []string{
+		"device", "time", "state", "operator", "message", "escalated_to", "attributes",
+	} {
+		if !cmd.Flags().Changed(strings.ReplaceAll(field, "_", "-")) {
 			o.mapping.Unnamed = append(o.mapping.Unnamed, field)
 		}
 	}
 	o.precisely = cmd.Flags().Changed("precision")
-	o.columns = columnFlags(cmd)
+	// The subcommand has all flags but those about columns, and the format.
+	sub := cmd.Commands()[0].Flags()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if sub.Lookup(f.Name) == nil && f.Name != "format" {
+			o.columns = append(o.columns, "--"+f.Name)
+		}
+	})
 }
 
 // files lets a shell complete the names of files as well as those of the subcommands.
 func files(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
-}
-
-// columnFlags are the flags that were given and that a file without columns can't obey.
-func columnFlags(cmd *cobra.Command) (given []string) {
-	for _, name := range []string{
-		"comments", "no-header", "device", "time", "state", "map", "end", "end-state", "overlap",
-		"operator", "message", "escalated-to", "attributes", "metrics", "metadata", "decimal",
-		"join", "precision", "zone",
-		"date-order",
-	} {
-		if cmd.Flags().Changed(name) {
-			given = append(given, "--"+name)
-		}
-	}
-	return given
-}
-
-// optionalFields are the fields that import takes by itself, with the flag that says otherwise.
-var optionalFields = map[string]string{
-	"operator": "operator", "message": "message", "escalated_to": "escalated-to",
-	"attributes": "attributes",
 }
 
 func importFlags(cmd *cobra.Command, o *importOptions) {

@@ -45,7 +45,6 @@ type report struct {
 	waiting   []andon.Rejection // of the present group
 	expired   int               // of the rejected lines, how many are older than the tenant keeps
 	strange   strangeStates     // of the accepted events
-	differ    pair              // an example of what is replaced
 	err       error             // the first of writing to every
 }
 
@@ -75,29 +74,20 @@ func (r *report) count(kind string, lines []line, result client.Result) {
 	r.New, r.Same, r.Replaced = r.New+result.New, r.Same+result.Unchanged,
 		r.Replaced+result.Replaced
 	for i := range lines {
-		if !rejected[i] {
-			r.accept(kind, &lines[i])
+		l := &lines[i]
+		if rejected[i] {
+			continue
+		}
+		if n := len(l.earlier); n > 0 { // lines that it replaced in its request
+			r.Accepted[kind] += n
+			r.Same += l.unchanged
+			r.Replaced += n - l.unchanged
+		}
+		if l.Value.Event != nil {
+			r.strange.add(l.Value.Event.State)
 		}
 	}
 }
-
-// accept notes an accepted entry and counts the lines that it replaced in its request.
-func (r *report) accept(kind string, l *line) {
-	if n := len(l.earlier); n > 0 {
-		r.Accepted[kind] += n
-		r.Same += l.unchanged
-		r.Replaced += n - l.unchanged
-		if d := l.differ; d.later > 0 && (r.differ.later == 0 || d.later < r.differ.later) {
-			r.differ = d
-		}
-	}
-	if l.Value.Event != nil {
-		r.strange.add(l.Value.Event.State)
-	}
-}
-
-// reject accounts for lines that could not be read.
-func (r *report) reject(bad []andon.Rejection) { r.waiting = append(r.waiting, bad...) }
 
 // show shows the rejected lines of a group, in the order of the file.
 func (r *report) show() {

@@ -225,18 +225,14 @@ func (r *rows) remarks() (all []string) {
 			draw.GroupedCount(n, "time"), r.zone, line))
 	}
 	o := r.mapping.Overlaps
-	if o.Began == 0 {
-		return all
+	if o.Began > 0 {
+		is := "severest"
+		if o.Severity == nil {
+			is = "one that began last"
+		}
+		all = append(all, fmt.Sprintf("%s began while another row of the same device went on, and "+
+			"%s never shown: the device is in the %s. --overlap severest or last chooses",
+			draw.GroupedCount(o.Began, "row"), draw.GroupedCount(o.Never, "row"), is))
 	}
-	is, never, other := "severest, of equal ones in the one that began last", "",
-		"last shows each when it begins"
-	if o.Severity == nil {
-		is, other = "one that began last", "severest shows the severest"
-	}
-	if o.Never > 0 {
-		never = fmt.Sprintf("; %s never shown", draw.GroupedCount(o.Never, "row"))
-	}
-	return append(all, fmt.Sprintf("%s began while another row of the same device went on: the "+
-		"device is in the %s%s. --overlap %s",
-		draw.GroupedCount(o.Began, "row"), is, never, other))
+	return all
 }

@@ -57,12 +57,8 @@ type request struct {
 type line struct {
 	placed
 	earlier   []andon.Rejection // where they are; the reason is set when the entry is rejected
-	unchanged int               // how many lines say the same as the line before
-	differ    pair              // the first that do not
+	unchanged int               // how many lines have the content of the line before
 }
-
-// pair are two lines of one entry with different content.
-type pair struct{ earlier, later int }
 
 // run sends all entries. It returns the first error of the file, the server or the context. It does
 // not wait for a read that hangs when the context ends.
@@ -174,11 +170,8 @@ func (l *line) replace(later placed) bool {
 	if was.EscalatedTo != "" && was.EscalatedTo != is.EscalatedTo {
 		return false
 	}
-	switch {
-	case *was == *is:
+	if *was == *is {
 		l.unchanged++
-	case l.differ == pair{}:
-		l.differ = pair{l.Line, later.Line}
 	}
 	l.earlier = append(l.earlier, andon.Rejection{Index: l.Index, Line: l.Line})
 	l.placed = later
@@ -204,7 +197,7 @@ func (s *sender) send(ctx context.Context, g *group) error {
 			failed = err
 		}
 	}
-	s.report.reject(g.bad)
+	s.report.waiting = append(s.report.waiting, g.bad...)
 	s.report.show()
 	return failed
 }

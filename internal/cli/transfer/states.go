@@ -91,18 +91,10 @@ func parseNewStates(text string) (severity *uint8, err error) {
 	return new(uint8(n)), nil
 }
 
-// newStates are states of the files that the tenant does not know.
-type newStates struct {
-	*command.Program
-	options *importOptions
-	tenant  client.Tenant
-	names   []andon.State
-}
-
-// decideStates decides about new states before anything is sent: as --new-states says; else a
-// person at a terminal is asked, and a program is refused. In a dry run, refusal is the error with
-// which the import would end. Standard input can be read only once, so its states are kept, or its
-// rows refused.
+// decideStates decides about states of the files that the tenant does not know, before anything is
+// sent: as --new-states says; else a person at a terminal is asked, and a program is refused. In a
+// dry run, refusal is the error with which the import would end. Standard input can be read only
+// once, so its states are kept, or its rows refused.
 func decideStates(
 	ctx context.Context, p *command.Program, o importOptions, files []string,
 ) (refusal, err error) {
@@ -118,50 +110,60 @@ func decideStates(
 	case isStdin, o.newStates == allowStates:
 		return nil, nil // the report says what was kept
 	}
-	err = o.Ask(ctx, func(c *client.Client) (err error) {
-		n := newStates{Program: p, options: &o}
-		if n.tenant, err = n.find(ctx, c, files); err != nil || len(n.names) == 0 {
+	in, ok := p.Stdin.(io.Writer)
+	isRefused := o.newStates == refuseStates ||
+		severity == nil && !(ok && draw.IsTerminal(in)) // nobody can be asked
+	err = o.Ask(ctx, func(c *client.Client) error {
+		tenant, err := c.Tenant(ctx, andon.TenantID(o.Tenant))
+		if err != nil {
 			return err
 		}
+		names, err := newStates(ctx, p, o, files, tenant.States)
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		text := newStatesText(&o, names, tenant.States)
 		switch {
-		case o.newStates == refuseStates, severity == nil && !isPerson(p):
-			err = n.refused()
+		case isRefused:
+			err = refused(&o, text, tenant.UnknownStates)
 		case o.dryRun && severity == nil:
-			fmt.Fprintf(p.Stderr, "%s\nThe import asks for their severity before it sends "+
-				"anything\n", n.text())
+			text += "\nThe import asks for their severity before it sends anything"
 		case o.dryRun:
-			fmt.Fprintf(p.Stderr, "%s\nThe import adds them to the set with severity %d\n",
-				n.text(), *severity)
-		default:
-			return n.addToSet(ctx, c, severity)
+			text += fmt.Sprintf("\nThe import adds them to the set with severity %d", *severity)
+		case severity == nil:
+			if severity, err = askSeverity(ctx, p, text, tenant.UnknownStates); severity == nil {
+				return err
+			}
 		}
 		if o.dryRun {
-			refusal, err = err, nil
+			if refusal = err; err == nil {
+				fmt.Fprintln(p.Stderr, text)
+			}
+			return nil
 		}
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			tenant.States = append(tenant.States, andon.StateDef{Name: name, Severity: *severity})
+		}
+		_, err = c.PutTenant(ctx, tenant.Tenant, client.TenantChange{
+			States: tenant.States, UnknownStates: &tenant.UnknownStates,
+		})
 		return err
 	})
 	return refusal, err
 }
 
-// isPerson reports whether there is a person at a terminal.
-func isPerson(p *command.Program) bool {
-	in, ok := p.Stdin.(io.Writer)
-	return ok && draw.IsTerminal(in)
-}
-
-// find reads the files for states that are not in the tenant's set.
-func (n *newStates) find(
-	ctx context.Context, c *client.Client, files []string,
-) (tenant client.Tenant, err error) {
-	tenant, err = c.Tenant(ctx, andon.TenantID(n.options.Tenant))
-	if err != nil {
-		return tenant, err
-	}
-	strange := strangeTo(tenant.States)
-	for _, n.options.file = range files {
-		s, err := openQuietly(n.Program, *n.options)
+// newStates reads the files for states that are not in a set.
+func newStates(
+	ctx context.Context, p *command.Program, o importOptions, files []string, set []andon.StateDef,
+) ([]andon.State, error) {
+	strange := strangeTo(set)
+	for _, o.file = range files {
+		s, err := openQuietly(p, o)
 		if err != nil {
-			return tenant, err
+			return nil, err
 		}
 		for e, err := range s.entries {
 			if ctx.Err() != nil {
@@ -173,55 +175,46 @@ func (n *newStates) find(
 		}
 		s.close()
 	}
-	n.names = strange.sorted()
-	return tenant, ctx.Err()
+	return strange.sorted(), ctx.Err()
 }
 
-// addToSet adds the states to the set. Without a severity it asks for one.
-func (n *newStates) addToSet(ctx context.Context, c *client.Client, severity *uint8) error {
-	if severity == nil {
-		enter := fmt.Sprintf("enter for %d outside the set", andon.UnknownSeverity)
-		if n.tenant.UnknownStates == andon.RefuseUnknown {
-			enter = "enter to have them rejected"
-		}
-		fmt.Fprintf(n.Stderr, "%s\nTheir severity (0 is normal), %s, or Ctrl-C: ", n.text(), enter)
-		answer, err := n.ReadLine(ctx)
-		if err != nil {
-			return err
-		}
-		if severity, err = parseNewStates(answer); severity == nil {
-			return err
-		}
+// askSeverity asks a person for the severity of new states. It is nil where they are not to be
+// added to the set.
+func askSeverity(
+	ctx context.Context, p *command.Program, text string, unknown andon.UnknownStates,
+) (*uint8, error) {
+	enter := fmt.Sprintf("enter for %d outside the set", andon.UnknownSeverity)
+	if unknown == andon.RefuseUnknown {
+		enter = "enter to have them rejected"
 	}
-	for _, name := range n.names {
-		n.tenant.States = append(n.tenant.States, andon.StateDef{Name: name, Severity: *severity})
+	fmt.Fprintf(p.Stderr, "%s\nTheir severity (0 is normal), %s, or Ctrl-C: ", text, enter)
+	answer, err := p.ReadLine(ctx)
+	if err != nil {
+		return nil, err
 	}
-	_, err := c.PutTenant(ctx, n.tenant.Tenant, client.TenantChange{
-		States: n.tenant.States, UnknownStates: &n.tenant.UnknownStates,
-	})
-	return err
+	return parseNewStates(answer)
 }
 
-func (n *newStates) refused() error {
+func refused(o *importOptions, text string, unknown andon.UnknownStates) error {
 	keep := fmt.Sprintf("--new-states %s to keep them with severity %d, ", allowStates,
 		andon.UnknownSeverity)
-	if n.tenant.UnknownStates == andon.RefuseUnknown {
+	if unknown == andon.RefuseUnknown {
 		keep = ""
 	}
 	return andon.Errorf(andon.Invalid, "%s\nNothing was sent. Say %s--new-states SEVERITY to add "+
 		"them to the set,\nor name the set first: andon tenant set %s --state NAME=SEVERITY ...",
-		n.text(), keep, n.options.Tenant)
+		text, keep, o.Tenant)
 }
 
-// text says which states the tenant does not know.
-func (n *newStates) text() string {
+// newStatesText says which states the tenant does not know.
+func newStatesText(o *importOptions, names []andon.State, set []andon.StateDef) string {
 	var known, named []string
-	for _, d := range n.tenant.States {
+	for _, d := range set {
 		known = append(known, string(d.Name))
 	}
-	for _, state := range n.names {
+	for _, state := range names {
 		named = append(named, string(state)+spell.DidYouMean(string(state), known))
 	}
-	return fmt.Sprintf("tenant %s does not know %s: %s", n.options.Tenant,
-		draw.GroupedCount(len(n.names), "state"), command.Few(named, shownStrange))
+	return fmt.Sprintf("tenant %s does not know %s: %s", o.Tenant,
+		draw.GroupedCount(len(names), "state"), command.Few(named, shownStrange))
 }

@@ -167,12 +167,14 @@ for samples, so take few devices, or a short time.`,
 			return err
 		}
 		design.Now = p.Now()
-		e.model = workbench.NewWriter(design)
+		var err error
 		if model != "" {
-			var err error
-			if e.model, err = refill(p, model, design.Now); err != nil {
-				return err
-			}
+			e.model, err = refill(p, model, design.Now)
+		} else {
+			e.model, err = workbench.NewWriter(design)
+		}
+		if err != nil {
+			return err
 		}
 		return e.run(ctx)
 	})

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -86,11 +87,12 @@ func (d *Dates) rewrite(text string, line int) (string, error) {
 		return text, nil
 	}
 	text = strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(text) // before "PM"
-	date, clock := splitDate(text)
-	if date == "" {
+	found := datePattern.FindStringSubmatch(text)
+	if found == nil {
 		d.others = d.others || text != ""
 		return text, nil
 	}
+	date := found[1]
 	order := d.orderOf(date, line)
 	if order == 0 {
 		return "", andon.Errorf(andon.Invalid, "date %s does not say which number is the day", date)
@@ -99,7 +101,7 @@ func (d *Dates) rewrite(text string, line int) (string, error) {
 	if !ok {
 		return "", andon.Errorf(andon.Invalid, "date %s does not exist, read as %s", date, order)
 	}
-	return day + timeOfDay(clock), nil
+	return day + timeOfDay(found[2]), nil
 }
 
 // isPlain reports whether a time begins as most do: 2026-11-20T06:00, without AM or PM.
@@ -149,83 +151,44 @@ func isTwin(date string) bool {
 	return dmy == mdy
 }
 
-// splitDate splits a time after a date of three numbers; date is "" where it has none.
-func splitDate(text string) (date, rest string) {
-	date = text[:len(text)-len(strings.TrimLeft(text, "0123456789/.-"))]
-	i := strings.IndexAny(date, "/.-")
-	if i < 0 {
-		return "", text
+// datePattern matches a time that begins with a date of three numbers, and what follows the date.
+var datePattern = regexp.MustCompile(
+	`(?s)^(\d+(?:/\d+/\d+|\.\d+\.\d+|-\d+-\d+))([^\d/.-].*)?$`)
+
+// dayOf returns the day that a date names in an order, as RFC 3339 has it, if there is one. Years of
+// two digits are those of 1969 to 2068, as POSIX has it for %y.
+func dayOf(date string, order DateOrder) (day string, ok bool) {
+	layouts := map[DateOrder][]string{
+		DMY: {"2-1-2006", "2-1-06"}, MDY: {"1-2-2006", "1-2-06"}, YMD: {"2006-1-2", "06-1-2"},
 	}
-	numbers := strings.Split(date, date[i:i+1])
-	if len(numbers) != 3 {
-		return "", text
-	}
-	for _, n := range numbers {
-		if _, err := strconv.ParseUint(n, 10, 16); err != nil {
-			return "", text
+	date = strings.NewReplacer("/", "-", ".", "-").Replace(date)
+	for _, layout := range layouts[order] {
+		if t, err := time.Parse(layout, date); err == nil {
+			return t.Format(time.DateOnly), true
 		}
 	}
-	return date, text[len(date):]
+	return "", false
 }
 
-// dayOf returns the day that a date names in an order, as RFC 3339 has it, if there is one.
-func dayOf(date string, order DateOrder) (day string, ok bool) {
-	sep := strings.IndexAny(date, "/.-")
-	part := strings.Split(date, date[sep:sep+1])
-	switch order {
-	case DMY:
-		part[0], part[2] = part[2], part[0]
-	case MDY:
-		part[0], part[1], part[2] = part[2], part[0], part[1]
-	}
-	y, ok := yearOf(part[0])
-	m, _ := strconv.Atoi(part[1])
-	d, _ := strconv.Atoi(part[2])
-	if !ok || len(part[1]) > 2 || len(part[2]) > 2 {
-		return "", false
-	}
-	at := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
-	return at.Format(time.DateOnly), at.Day() == d && at.Month() == time.Month(m)
-}
-
-// yearOf reads a year of four or two digits. Those of two are of 1969 to 2068, as POSIX has it for
-// %y.
-func yearOf(text string) (year int, ok bool) {
-	year, err := strconv.Atoi(text)
-	switch {
-	case err != nil, len(text) != 2 && len(text) != 4:
-		return 0, false
-	case len(text) == 4:
-		return year, true
-	case year >= 69:
-		return 1900 + year, true
-	}
-	return 2000 + year, true
-}
+// clockPattern matches a time of day: the hour, the rest, A or P, and what follows.
+var clockPattern = regexp.MustCompile(`(?s)^(\d{1,2}):([\d:.,]*)(?: *([AaPp])[Mm])?(.*)$`)
 
 // timeOfDay returns what follows a date as RFC 3339 has it: with two digits of the hour, of
 // 24 hours, and "" where there is nothing.
 func timeOfDay(text string) string {
 	text = strings.TrimLeft(text, "Tt, ")
-	if text == "" {
-		return ""
+	m := clockPattern.FindStringSubmatch(text)
+	if m == nil {
+		return strings.TrimSuffix("T"+text, "T") // nothing follows nothing
 	}
-	hour, rest, _ := strings.Cut(text, ":")
-	h, err := strconv.Atoi(hour)
-	if err != nil || len(hour) > 2 {
-		return "T" + text
-	}
-	clock := strings.TrimLeft(rest, "0123456789:.,")
-	half := strings.TrimLeft(clock, " ")
-	if len(half) >= 2 && half[1]|0x20 == 'm' && (half[0]|0x20 == 'a' || half[0]|0x20 == 'p') {
+	h, _ := strconv.Atoi(m[1])
+	if m[3] != "" {
 		if h < 1 || h > 12 {
 			return "T" + text
 		}
-		h %= 12
-		if half[0]|0x20 == 'p' {
+		if h %= 12; m[3] == "P" || m[3] == "p" {
 			h += 12
 		}
-		rest = rest[:len(rest)-len(clock)] + half[2:]
 	}
-	return fmt.Sprintf("T%02d:%s", h, rest)
+	return fmt.Sprintf("T%02d:%s%s", h, m[2], m[4])
 }

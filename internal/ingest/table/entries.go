@@ -24,7 +24,7 @@ func (t *Table) Events(m Mapping) (Entries[andon.Event], error) {
 	if err := t.bind(&m, m.eventFields()); err != nil {
 		return nil, err
 	}
-	m.takeStandard(t.source.columns(t.sample))
+	m.takeUnnamed(t.source.columns(t.sample))
 	if len(m.End) > 0 {
 		return t.runEntries(&m), nil
 	}

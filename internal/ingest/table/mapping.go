@@ -37,13 +37,9 @@ type Mapping struct {
 	Overlaps *Overlaps              // nil: where several go on, the one that began last counts
 	States   map[string]andon.State // what a state of the file is called here; others stay
 
-	// Unnamed are the fields that no column was named for: of those a column with a usual name is
-	// taken where none has the field's own.
+	// Unnamed are the fields that no column was named for. Each takes the column of its very name,
+	// else one with a usual name, if the file has one that no other field uses.
 	Unnamed []string
-
-	// Standard names optional fields of events, as a JSON event does. One that no column is named
-	// for takes the column of its very name, where the file has one that no other field uses.
-	Standard []string
 
 	// DecimalComma says that metrics are written as 21,5.
 	DecimalComma bool
@@ -149,12 +145,12 @@ func (f *field) bad(format, column string) error {
 	return andon.Errorf(andon.Invalid, "%s: "+format, f.name, ingest.Clip(column))
 }
 
-// takeStandard takes the columns of Standard. Of JSON only the first rows are known, so there each
-// is taken: a column that never comes makes nothing.
-func (m *Mapping) takeStandard(have *columns) {
+// takeUnnamed takes the columns that have the very name of a field in Unnamed. Of JSON only the
+// first rows are known, so there each is taken: a column that never comes makes nothing.
+func (m *Mapping) takeUnnamed(have *columns) {
 	used := usedBy(m.eventFields())
 	for _, f := range m.eventFields() {
-		wanted := slices.Contains(m.Standard, f.name) && !slices.Contains(used, f.name)
+		wanted := slices.Contains(m.Unnamed, f.name) && !slices.Contains(used, f.name)
 		if wanted && len(*f.columns) == 0 && (have.sample || have.has(f.name)) {
 			*f.columns = []string{f.name}
 		}

@@ -41,8 +41,7 @@ func imported(t *testing.T, o table.Options, m table.Mapping, text string) strin
 func unnamed() table.Mapping {
 	return table.Mapping{
 		Device: []string{"device"}, Time: []string{"time"}, State: []string{"state"},
-		Standard: []string{"operator", "message"},
-		Unnamed:  []string{"device", "time", "state", "operator", "message", "escalated_to"},
+		Unnamed: []string{"operator", "message"},
 	}
 }
 

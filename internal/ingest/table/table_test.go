@@ -255,9 +255,9 @@ func TestOptionalColumnsMayComeLater(t *testing.T) {
 	}
 }
 
-// TestStandardColumns: optional fields that no column is named for are taken from the columns of
+// TestUnnamedColumns: optional fields that no column is named for are taken from the columns of
 // their names, of JSON also where they come late, and not where another field uses them.
-func TestStandardColumns(t *testing.T) {
+func TestUnnamedColumns(t *testing.T) {
 	const late = 120 // after the rows that are read ahead
 	sheet := "device,time,state,message,operator,attributes\n" +
 		`a,2020-04-24,ON,hot,Liz,"{""x"":[1.50],""y.z"":null}"` + "\n" +
@@ -266,7 +266,7 @@ func TestStandardColumns(t *testing.T) {
 		`{"device":"a","time":"2020-04-24","state":"ON","message":"hot","operator":"Liz",` +
 		`"attributes":{"x":[1.50],"y.z":null}}`
 	m := plain
-	m.Standard = []string{"operator", "message", "escalated_to", "attributes"}
+	m.Unnamed = []string{"operator", "message", "escalated_to", "attributes"}
 	used := m
 	used.Operator = []string{"message"}
 	same := andon.JSON(`{"x":[1.50],"y.z":null}`)

@@ -45,7 +45,7 @@ func events(m *workbench.Model) (all []andon.Event) {
 
 func write(t *testing.T, all []andon.Event) string {
 	t.Helper()
-	w := workbench.NewWriter(workbench.Design{
+	w := newWriter(t, workbench.Design{
 		Name: "Plant", Table: "DeviceStateLog", Now: 1_587_739_200_000_000,
 	})
 	for i := range all {

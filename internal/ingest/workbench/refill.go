@@ -24,8 +24,7 @@ func (m *Model) Refill(now andon.Time) (*Writer, error) {
 				ingest.Clip(t.name), ingest.Clip(i.facet))
 		}
 	}
-	w := &Writer{design: Design{Now: now}, base: m, declared: t.others, types: map[string]string{},
-		items: []json.RawMessage{}}
+	w := &Writer{base: m, now: written(now), declared: t.others, types: map[string]string{}}
 	attributes := append(slices.Clone(t.others), t.keys.PartitionKey)
 	if t.keys.SortKey != nil {
 		attributes = append(attributes, *t.keys.SortKey)
@@ -52,7 +51,7 @@ func (w *Writer) refilled() string {
 		tables = append(append(tables, ","[:min(n, 1)]...), table...)
 		n++
 	}
-	now := string(appendText(nil, w.design.modified()))
+	now := string(appendText(nil, w.now))
 	return with(model,
 		part{"ModelMetadata", with(valueOf(model, "ModelMetadata"), part{"DateLastModified", now})},
 		part{"DataModel", "[" + string(tables) + "]"})

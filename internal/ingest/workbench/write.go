@@ -2,6 +2,7 @@ package workbench
 
 import (
 	"bytes"
+	_ "embed" // the empty model
 	"encoding/json"
 	"io"
 
@@ -18,14 +19,20 @@ type Design struct {
 	Now         andon.Time
 }
 
-// Writer makes a model of entries: the table of the reference's last step, with both indexes.
+// empty is a model without items: the table of the reference's last step, with both indexes. An
+// item without an operator is not in GSI1, and only an item that was escalated is in GSI2.
+//
+//go:embed model.json
+var empty string
+
+// Writer makes a model of entries: the design of another model, with these as its items.
 //
 // Workbench wants each attribute declared with one type. So the attributes of an event become
 // attributes of the item if they have the type that the first of their name has, and their names
 // are free. If not, they are together in the text Attributes.
 type Writer struct {
-	design   Design
-	base     *Model // whose design is kept; nil: the design is new
+	base     *Model
+	now      string // when the model is written, as Workbench writes it
 	declared []attributeDef
 	types    map[string]string // of the declared ones, by name
 	items    []json.RawMessage
@@ -33,15 +40,23 @@ type Writer struct {
 }
 
 // NewWriter returns a model without entries.
-func NewWriter(d Design) *Writer {
-	w := &Writer{design: d, items: []json.RawMessage{}, types: map[string]string{
-		attrDevice: kindText, attrStateDate: kindText,
-	}}
-	for _, name := range []string{attrOperator, attrDate, attrState, attrEscalated} {
-		w.declare(name, kindText)
+func NewWriter(d Design) (*Writer, error) {
+	quoted := func(text string) string { return string(appendText(nil, text)) }
+	table := valueOf(empty, "DataModel")
+	table = with(table[1:len(table)-1], part{"TableName", quoted(d.Table)})
+	m, err := Parse(with(empty, part{"ModelName", quoted(d.Name)},
+		part{"ModelMetadata", with(valueOf(empty, "ModelMetadata"),
+			part{"Author", quoted(d.Author)}, part{"DateCreated", quoted(written(d.Now))},
+			part{"Description", quoted(d.Description)})},
+		part{"DataModel", "[" + table + "]"}))
+	if err != nil {
+		return nil, err
 	}
-	return w
+	return m.Refill(d.Now)
 }
+
+// written is a time as Workbench writes it.
+func written(t andon.Time) string { return t.Std().Format("Jan 02, 2006, 03:04 PM") }
 
 func (w *Writer) declare(name, kind string) {
 	if w.types[name] == "" {
@@ -123,58 +138,13 @@ func (w *Writer) members(attributes string) (all []member, ok bool) {
 	return all, len(all) > 0
 }
 
-// written is a model as it is written: the parts of version 3.0, in the order in which Workbench
-// has them.
-type written struct {
-	ModelName     string
-	ModelMetadata metadata
-	DataModel     []writtenTable
-}
-
-type metadata struct {
-	Author, DateCreated, DateLastModified, Description, AWSService, Version string
-}
-
-type writtenTable struct {
-	TableName              string
-	KeyAttributes          keyDefs
-	NonKeyAttributes       []attributeDef
-	TableFacets            []struct{} // Workbench keeps items in the table or in facets
-	GlobalSecondaryIndexes []indexDef
-	TableData              []json.RawMessage
-	DataAccess             struct {
-		MySQL struct{} `json:"MySql"`
-	}
-	BillingMode string
-}
-
-func textKeys(partition, sort string) keyDefs {
-	return keyDefs{
-		PartitionKey: attributeDef{partition, kindText}, SortKey: &attributeDef{sort, kindText},
-	}
-}
-
-// logIndexes are the indexes of the reference. An item without an operator is not in GSI1, and only
-// an item that was escalated is in GSI2.
-func logIndexes() []indexDef {
-	all := projection{ProjectionType: "ALL"}
-	return []indexDef{
-		{"GSI1", textKeys(attrOperator, attrDate), all},
-		{"GSI2", textKeys(attrEscalated, attrStateDate), all},
-	}
-}
-
 // Write writes the model.
 func (w *Writer) Write(out io.Writer) error {
-	var model any = w.whole()
-	if w.base != nil {
-		model = json.RawMessage(w.refilled())
-	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(model); err != nil {
+	if err := encoder.Encode(json.RawMessage(w.refilled())); err != nil {
 		return err
 	}
 	if text.Len() > MaxBytes {
@@ -186,21 +156,3 @@ func (w *Writer) Write(out io.Writer) error {
 
 // modified is when the model was written, as Workbench writes it.
 func (d *Design) modified() string { return d.Now.Std().Format("Jan 02, 2006, 03:04 PM") }
-
-// whole is a model of the Writer's own design.
-func (w *Writer) whole() written {
-	now := w.design.modified()
-	return written{
-		ModelName: w.design.Name,
-		ModelMetadata: metadata{
-			Author: w.design.Author, DateCreated: now, DateLastModified: now,
-			Description: w.design.Description, AWSService: "Amazon DynamoDB", Version: "3.0",
-		},
-		DataModel: []writtenTable{{
-			TableName: w.design.Table, KeyAttributes: textKeys(attrDevice, attrStateDate),
-			NonKeyAttributes: w.declared, TableFacets: []struct{}{},
-			GlobalSecondaryIndexes: logIndexes(), BillingMode: "PAY_PER_REQUEST",
-			TableData: w.items,
-		}},
-	}
-}

@@ -116,7 +116,7 @@ func TestNoEvents(t *testing.T) {
 
 // TestTooLong: a model is not longer than what can be read.
 func TestTooLong(t *testing.T) {
-	w := workbench.NewWriter(workbench.Design{})
+	w := newWriter(t, workbench.Design{Table: "T"})
 	e := andon.Event{Device: "d", Time: andon.MinTime, State: "A",
 		Message: strings.Repeat("x", andon.MaxMessageBytes)}
 	var err error
@@ -127,7 +127,7 @@ func TestTooLong(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") || n < 1000 {
 		t.Errorf("after %d: %v", n, err)
 	}
-	w = workbench.NewWriter(workbench.Design{})
+	w = newWriter(t, workbench.Design{Table: "T"})
 	e.Message, e.Attributes = "", andon.JSON(`{"a":[`+strings.Repeat("0,", 5000)+"0]}")
 	for range 240 {
 		if err := w.Add(&e); err != nil {
@@ -138,4 +138,13 @@ func TestTooLong(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
 		t.Error(err)
 	}
+}
+
+func newWriter(t *testing.T, d workbench.Design) *workbench.Writer {
+	t.Helper()
+	w, err := workbench.NewWriter(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
