@@ -72,7 +72,7 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore .
 # it do the same with the detector. PLAIN runs next to SERIAL, which waits for engines to start. The
 # rules of the house ran in check.
 PLAIN := ./internal/cli ./internal/cuckoo ./internal/ingest/... ./internal/simulate \
-	./internal/spell ./internal/store/pebblestore/layout/... ./internal/tools/release
+	./internal/spell ./internal/store/pebblestore/layout/...
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))
 
 # A test that asks one thing after another is called TestSerial…, and runs without the detector, which
@@ -123,7 +123,7 @@ check: ## Format, linter with go vet, the rules of the house, licences; minutes 
 	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './ui/*')); \
 		[[ -z $$unformatted ]] || { echo "gofmt: these files want gofmt -w:"; echo "$$unformatted"; exit 1; }
 	go run $(GOLANGCI) run
-	go test ./internal/lint/...
+	go test ./internal/lint
 
 .PHONY: bench
 bench: ## Measure decoding, keys, appending beside the ceiling, queries, current states; minutes
@@ -131,7 +131,7 @@ bench: ## Measure decoding, keys, appending beside the ceiling, queries, current
 
 .PHONY: update
 update: ## Write the pages that are generated from the code
-	go test ./internal/lint/... -run 'Page|Linked' -update
+	go test ./internal/lint -run Page -update
 
 .PHONY: race-ready
 race-ready:
@@ -139,4 +139,30 @@ race-ready:
 		echo "The race detector needs a C compiler, and there is no '$$cc': install gcc or clang," \
 		     "or name another one with CC=."; exit 1; }
 
-include Makefile.release
+# What makes a release, built from source at these versions. Both stay in the user's cache, since
+# they take minutes to build.
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
+SYFT := github.com/anchore/syft/cmd/syft@v1.57.1
+TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/andon/tools
+RELEASEFLAGS ?= --skip=publish
+
+.PHONY: release
+release: release-files ## Build a release into dist/, from the tag at HEAD (.goreleaser.yaml)
+	@command -v buildah >/dev/null || { \
+		echo "The image is built with buildah: apt-get install buildah."; exit 1; }
+	@echo "building the tools of a release; the first time this takes 10 minutes or more"
+	GOBIN=$(TOOLS) go install $(GORELEASER)
+	GOBIN=$(TOOLS) go install $(SYFT)
+	PATH=$(TOOLS):$$PATH goreleaser release --clean --parallelism 2 $(RELEASEFLAGS)
+
+# What archives and packages have beside the program: it writes its own manual and completions.
+.PHONY: release-files
+release-files: board
+	@test -e $(DIST) || { echo "A release has the board: install Node.js 20 or later."; exit 1; }
+	rm -rf bin/release && mkdir -p bin/release/completions
+	go build -ldflags '$(LDFLAGS)' -o bin/release/andon ./cmd/andon
+	bin/release/andon man bin/release/man
+	cd bin/release && ./andon completion bash > completions/andon.bash && \
+		./andon completion zsh > completions/_andon && \
+		./andon completion fish > completions/andon.fish && \
+		./andon completion powershell > completions/andon.ps1

@@ -1,7 +1,7 @@
 //go:build ruleguard
 
-// Package gorules has rules of the linter that need types. golangci-lint reads it, and no program is
-// built of it.
+// Package gorules has rules of the linter that need a pattern of code. golangci-lint reads it, and
+// no program is built of it.
 package gorules
 
 import "github.com/quasilyte/go-ruleguard/dsl"
