@@ -102,8 +102,8 @@ func TestEventsSince(t *testing.T) {
 	}
 }
 
-// TestEventsSinceByLines: an answer is whole, and says where to go on.
-func TestEventsSinceByLines(t *testing.T) {
+// TestSerialEventsSinceByLines: an answer is whole, and says where to go on.
+func TestSerialEventsSinceByLines(t *testing.T) {
 	w := newWorld(t)
 	begin := w.get("/events?after=newest").since().Position
 	empty := w.get("/events?after="+begin, asLines)
@@ -174,9 +174,9 @@ func TestStreamGoesOnFromArrivals(t *testing.T) {
 	w.stream("?after="+first.Position).shows("a WARNING1", "b WARNING1")
 }
 
-// TestLongPagesOfArrivals: a page, or a part of lines, that ends because its items are long goes on
+// TestSerialLongPagesOfArrivals: a page, or a part of lines, that ends because its items are long goes on
 // with the next of them.
-func TestLongPagesOfArrivals(t *testing.T) {
+func TestSerialLongPagesOfArrivals(t *testing.T) {
 	const events = 120
 	w := newWorld(t)
 	text := strings.Repeat("x", andon.MaxJSONBytes-20)

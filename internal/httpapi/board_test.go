@@ -118,9 +118,9 @@ func TestNothingHere(t *testing.T) {
 	here.do(http.MethodGet, "/foo", "").fails(http.StatusNotFound, "openapi.json lists all")
 }
 
-// TestStart: a program that opens the address alone is told where to go, and may go there without a
+// TestSerialStart: a program that opens the address alone is told where to go, and may go there without a
 // token.
-func TestStart(t *testing.T) {
+func TestSerialStart(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })
 	got := w.do(http.MethodGet, "/", "").is(http.StatusOK)
 	if kind := got.header.Get("Content-Type"); kind != "text/plain; charset=utf-8" {

@@ -107,7 +107,7 @@ func (w *world) raw(request string) answer {
 	return answer{t: w.TB, status: response.StatusCode, header: response.Header, body: string(text)}
 }
 
-func TestBombsEndAtTheLimit(t *testing.T) {
+func TestSerialBombsEndAtTheLimit(t *testing.T) {
 	w := newWorld(t)
 	zeros := strings.Repeat("0", 64<<20)
 	w.post("/events", gzipped(zeros), "Content-Encoding: gzip").

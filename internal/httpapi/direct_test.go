@@ -75,8 +75,9 @@ func (w *twoWays) ask(method, path, body string, headers ...string) {
 	}
 }
 
-// TestBothWays: each answer is the same, served directly or not.
-func TestBothWays(t *testing.T) {
+// TestSerialBothWays: each answer is the same, served directly or not.
+func TestSerialBothWays(t *testing.T) {
+	firstRunOnly(t)
 	w := newTwoWays(t)
 	names := strings.NewReplacer("{device}", "press-7", "{operator}", "Liz", "{supervisor}", "Sara",
 		"{tenant}", "default", "{metric}", "temperature", "{time}", "2020-04-24T10:00:00Z",

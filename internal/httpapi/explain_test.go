@@ -88,8 +88,8 @@ func TestExplainAPage(t *testing.T) {
 	}
 }
 
-// TestExplainIsEverywhere that something is read; not where something is written.
-func TestExplainIsEverywhere(t *testing.T) {
+// TestSerialExplainIsEverywhere that something is read; not where something is written.
+func TestSerialExplainIsEverywhere(t *testing.T) {
 	w := newTalking(t)
 	w.event("d", noon, "NORMAL")
 	w.post("/readings", `{"device":"d","time":"`+noon+`","metrics":{"t":1}}`).is(200)

@@ -60,7 +60,8 @@ func (a answer) check(r *http.Request) {
 	}
 }
 
-func TestGarbageAtEveryRoute(t *testing.T) {
+func TestSerialGarbageAtEveryRoute(t *testing.T) {
+	firstRunOnly(t)
 	w := newWorld(t)
 	w.fill()
 	seed := rand.Uint64()
@@ -210,6 +211,7 @@ func (g garbage) value(depth int) any {
 
 // FuzzQuery asks for events with a query of anything.
 func FuzzQuery(f *testing.F) {
+	firstRunOnly(f)
 	cursor := andon.EncodeCursor("x", andon.EventKey{})
 	for _, seed := range []string{
 		"", "limit=1&order=asc", "state=WARNING*&from=2020-04-24&to=2020-04-25", "cursor=" + cursor,
@@ -238,6 +240,7 @@ func FuzzQuery(f *testing.F) {
 // FuzzCursor follows a cursor that was made for this very query, with any position in it, as a
 // reader of the source can make one.
 func FuzzCursor(f *testing.F) {
+	firstRunOnly(f)
 	for _, seed := range []string{
 		`{}`, `{"Time":"2020-04-24T10:05:00Z","Severity":32,"State":"WARNING1","Device":"d1"}`,
 		`[]`, `null`, `{"Time":null,"Severity":-1}`, `{"Device":"\u0000"}`, `"x"`,

@@ -50,7 +50,7 @@ func TestForeignOriginsAreRefused(t *testing.T) {
 	beyond.get("/devices", "Host: andon.example").is(http.StatusOK)
 }
 
-func TestToken(t *testing.T) {
+func TestSerialToken(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })
 	paths := []string{
 		base + "/devices", "/metrics", "/version", "/nowhere", "/docs/x/y", "/docs/..%2Fmetrics/x",

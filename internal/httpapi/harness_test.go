@@ -42,6 +42,15 @@ func (m bothWays) Run() int {
 	return m.M.Run()
 }
 
+// firstRunOnly skips a test in the second run, where it would do the same again: it
+// compares both ways itself, or calls the API without a connection.
+func firstRunOnly(t testing.TB) {
+	t.Helper()
+	if direct {
+		t.Skip("done in the first run")
+	}
+}
+
 func isSet(name string) bool {
 	f := flag.Lookup(name)
 	return f != nil && f.Value.String() != ""

@@ -41,10 +41,17 @@ var contract = []string{
 
 type object = map[string]any
 
+// fetched is the document of any server: all have the same one, and it takes long to make.
+var fetched object
+
+// document returns the document. It must not be changed.
 func (w *world) document() object {
 	w.Helper()
-	got := w.do(http.MethodGet, "/openapi.json", "").is(http.StatusOK)
-	return parse(w.TB, got.body).(object)
+	if fetched == nil {
+		got := w.do(http.MethodGet, "/openapi.json", "").is(http.StatusOK)
+		fetched = parse(w.TB, got.body).(object)
+	}
+	return fetched
 }
 
 // operations returns the operations of a document as "METHOD path".
@@ -110,9 +117,9 @@ func TestOperationsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestExamplesWork sends each request of the document as the page at /docs does when nothing is
+// TestSerialExamplesWork sends each request of the document as the page at /docs does when nothing is
 // changed, to a server that is fresh: what makes things first, and what takes them away last.
-func TestExamplesWork(t *testing.T) {
+func TestSerialExamplesWork(t *testing.T) {
 	w := newWorld(t)
 	w.at("2026-11-22T12:00:00Z")
 	w.put("/tenants/nobody", "{}").is(http.StatusCreated) // of no use to the examples
@@ -239,11 +246,11 @@ func TestReferencesLeadSomewhere(t *testing.T) {
 }
 
 // The examples of bodies are taken by the API itself: an example that is refused teaches the wrong.
-func TestExamplesAreTaken(t *testing.T) {
+func TestSerialExamplesAreTaken(t *testing.T) {
 	w := newWorld(t)
 	w.at("2020-04-24T14:50:00Z")
 	w.event("press-7", "2020-04-24T14:40:00Z", "WARNING1")
-	text := w.do(http.MethodGet, "/openapi.json", "").body
+	all := operations(w.document())
 	for _, name := range []string{
 		"POST /api/v1/events", "POST /api/v1/readings", "POST /api/v1/assignments",
 		"PUT /api/v1/devices/{device}/operator", "POST /api/v1/devices/{device}/escalations",
@@ -251,7 +258,7 @@ func TestExamplesAreTaken(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(name, " ")
 		path = strings.NewReplacer("{device}", "press-7", "{tenant}", "plant-2").Replace(path)
-		body := operations(parse(t, text).(object))[name]["requestBody"].(object)
+		body := all[name]["requestBody"].(object)
 		content := body["content"].(object)
 		sent := marshal(t, content["application/json"].(object)["example"])
 		if got := w.do(method, path, sent); got.status > 299 {
@@ -287,7 +294,7 @@ func TestDocumentSaysWhatIsTaken(t *testing.T) {
 	}
 }
 
-func TestDocumentAsYAML(t *testing.T) {
+func TestSerialDocumentAsYAML(t *testing.T) {
 	got := newWorld(t).do(http.MethodGet, "/openapi.yaml", "").is(http.StatusOK)
 	for _, want := range []string{"openapi: 3.1.0", "/api/v1/events:"} {
 		if !strings.Contains(got.body, want) {
@@ -324,10 +331,10 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreDocumented: who may not ask is told so by the statuses that the document names,
+// TestSerialRefusalsAreDocumented: who may not ask is told so by the statuses that the document names,
 // and these are named only where they are sent. What each request is worth otherwise is
 // garbage_test.go's.
-func TestRefusalsAreDocumented(t *testing.T) {
+func TestSerialRefusalsAreDocumented(t *testing.T) {
 	beyond := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })
 	here := newWorld(t, loopback)
 	const known = "Authorization: Bearer s3cret"

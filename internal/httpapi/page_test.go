@@ -246,8 +246,8 @@ func TestRoomIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestPagesEndEarly: a page of large items is short and leads on, and together the pages hold all.
-func TestPagesEndEarly(t *testing.T) {
+// TestSerialPagesEndEarly: a page of large items is short and leads on, and together the pages hold all.
+func TestSerialPagesEndEarly(t *testing.T) {
 	w, s := newGenerous(t)
 	s.total = 200
 	var got []string
@@ -305,8 +305,8 @@ func TestStepsAreSmall(t *testing.T) {
 	}
 }
 
-// TestLatestIsBounded: there is no next page, so what is too much is refused and not cut.
-func TestLatestIsBounded(t *testing.T) {
+// TestSerialLatestIsBounded: there is no next page, so what is too much is refused and not cut.
+func TestSerialLatestIsBounded(t *testing.T) {
 	w, s := newGenerous(t)
 	w.post("/readings/latest", thousandDevices()).
 		fails(http.StatusRequestEntityTooLarge, "ask for fewer devices")

@@ -212,6 +212,7 @@ func postsInDoubt() []string {
 
 // FuzzRequests: whatever comes in whatever parts, it is answered as if net/http read all.
 func FuzzRequests(f *testing.F) {
+	firstRunOnly(f)
 	const plain, post = plainGet, plainPost
 	for _, seed := range append(requestsInDoubt(), postsInDoubt()...) {
 		f.Add([]byte(seed), uint16(0))

@@ -43,9 +43,9 @@ func TestSearch(t *testing.T) {
 	w.get("/devices?search=x&retired=true").fails(http.StatusBadRequest, "query.search")
 }
 
-// TestSearchOfALargeFleet: a request looks at some of the devices only, and the pages lead to all
+// TestSerialSearchOfALargeFleet: a request looks at some of the devices only, and the pages lead to all
 // that there is to find, each once.
-func TestSearchOfALargeFleet(t *testing.T) {
+func TestSerialSearchOfALargeFleet(t *testing.T) {
 	w := newWorld(t)
 	const devices = 25_000
 	for i := 0; i < devices; i += 5000 {

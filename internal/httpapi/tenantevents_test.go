@@ -92,8 +92,8 @@ func TestEventsOfAllDevices(t *testing.T) {
 	}
 }
 
-// TestLongAnswerByLines: it is made of several parts, which join without a gap.
-func TestLongAnswerByLines(t *testing.T) {
+// TestSerialLongAnswerByLines: it is made of several parts, which join without a gap.
+func TestSerialLongAnswerByLines(t *testing.T) {
 	w := newWorld(t)
 	const n = 20_000
 	w.fillFleet(n)
