@@ -381,7 +381,7 @@ func BenchmarkRecord(b *testing.B) {
 		s := benchStore(b)
 		events := benchEvents(0, benchBatch)
 		must(b, s.Append(context.Background(), andon.DefaultTenant, benchBase, events))
-		record, err := s.get(layout.RowKey(s.order.next - 1))
+		record, err := s.get(layout.RowKey(s.pipe.Next - 1))
 		must(b, err)
 		t := s.tenants[andon.DefaultTenant]
 		b.SetBytes(int64(len(record)))

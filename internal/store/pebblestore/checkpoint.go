@@ -12,6 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
+	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -65,7 +66,7 @@ func (s *Store) checkpoint() error {
 // off, the next round does all of it again.
 func (s *Store) round(ctx context.Context, f entries.Flush, devices bool) error {
 	err := s.ordered(ctx, func() error {
-		f.Freeze(s.order.next, s.checkpoints.grown.Load())
+		f.Freeze(s.pipe.Next, s.checkpoints.grown.Load())
 		return nil
 	})
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *Store) round(ctx context.Context, f entries.Flush, devices bool) error 
 		return err
 	}
 	behind, rows := f.Frozen()
-	s.publishBefore(behind)
+	s.pipe.PublishBefore(behind)
 	tenants := s.everyTenant()
 	next, lag := marker{s.checkpoints.marker.shown, behind}, s.checkpoints.lag.Load()+rows
 	if devices || s.due(lag, tenants) {
@@ -86,7 +87,7 @@ func (s *Store) round(ctx context.Context, f entries.Flush, devices bool) error 
 	if lag == 0 {
 		also = func(out *blocks.Tables) error { return s.checkpointAll(ctx, tenants, out) }
 	}
-	if err := f.Write(ctx, ofEntries(tenants), &postingWriter{}, also); err != nil {
+	if err := f.Write(ctx, ofEntries(tenants), &index.Writer{}, also); err != nil {
 		s.unwritten(tenants)
 		return err
 	}

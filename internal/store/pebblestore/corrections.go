@@ -129,7 +129,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 			return err
 		}
 		defer t.writes.Unlock()
-		if err := s.failed(); err != nil {
+		if err := s.pipe.Failed(); err != nil {
 			return err
 		}
 		return s.purge(ctx, t, device, d)

@@ -77,7 +77,7 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 		err := s.ordered(t.Context(), func() error {
 			first, err := s.fixed(fixedCheckpoint)
 			if err != nil || first == nil ||
-				string(layout.RowKey(s.order.next)[1:]) == string(first) {
+				string(layout.RowKey(s.pipe.Next)[1:]) == string(first) {
 				return err
 			}
 			beside++

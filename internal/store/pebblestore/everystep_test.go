@@ -86,7 +86,7 @@ func (r *stepRun) broken(t *testing.T, f fault, n int64) bool {
 	a.breaker = b
 	err, died := a.run(ctx, t)
 	finished := err == nil && !died
-	if !died && !r.opens && !r.ends && (f != diskIsFull || a.store.failed() == nil) {
+	if !died && !r.opens && !r.ends && (f != diskIsFull || a.store.pipe.Failed() == nil) {
 		r.answers(t, a.place+", in the same process", a.store, finished && !b.fired.Load())
 	}
 	if finished && !b.fired.Load() && !r.opens && !r.ends {

@@ -66,7 +66,7 @@ func (s *Store) expire(ctx context.Context, t *tenant, h andon.Horizon, d deleti
 	for table, before := range map[byte]uint32{
 		layout.TableBlock: h.Events.Day(), layout.TableReadingBlock: h.Readings.Day(),
 	} {
-		s.reclaim.want(engine.Span{
+		s.reclaimer.Add(engine.Span{
 			From: layout.NewKey(table, t.number), To: layout.NewKey(table, t.number).Number(before),
 		})
 	}

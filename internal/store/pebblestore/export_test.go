@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
+	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -39,7 +40,7 @@ func (s *Store) flushReadings() error { return s.readings.Flush(context.Backgrou
 // freezeNow freezes what the memtable has.
 func (s *Store) freezeNow() error {
 	return s.log.Flush(func(f entries.Flush) error {
-		f.Freeze(s.order.next, s.checkpoints.grown.Load())
+		f.Freeze(s.pipe.Next, s.checkpoints.grown.Load())
 		return nil
 	})
 }
@@ -47,9 +48,9 @@ func (s *Store) freezeNow() error {
 // writeBlocks does a flush up to where it would end: its blocks and devices are written, no more.
 func (s *Store) writeBlocks(ctx context.Context, end bool) error {
 	return s.log.Flush(func(f entries.Flush) error {
-		f.Freeze(s.order.next, s.checkpoints.grown.Load())
+		f.Freeze(s.pipe.Next, s.checkpoints.grown.Load())
 		tenants := s.everyTenant()
-		err := f.Write(ctx, ofEntries(tenants), &postingWriter{},
+		err := f.Write(ctx, ofEntries(tenants), &index.Writer{},
 			func(out *blocks.Tables) error {
 				return s.checkpointAll(ctx, tenants, out)
 			})

@@ -14,15 +14,15 @@ import (
 // openFeed opens what package feed serves, once the rows were read.
 func (s *Store) openFeed(context.Context) error {
 	s.arrivals.For, s.arrivals.Bytes = s.options.ArrivalsFor, s.options.ArrivalsBytes
-	if err := s.arrivals.Open(s.db, s.order.next); err != nil {
+	if err := s.arrivals.Open(s.db, s.pipe.Next); err != nil {
 		return err
 	}
 	s.feed.Config = feed.Config{
 		DB: s.db, Log: s.options.Log,
 		For: s.options.ChangesFor, Bytes: s.options.ChangesBytes,
-		Published: s.published, Tenants: s.followed,
+		Published: s.pipe.Published, Tenants: s.followed,
 	}
-	return s.feed.Open(s.order.next)
+	return s.feed.Open(s.pipe.Next)
 }
 
 // followed returns what the feed has of each tenant.
@@ -31,13 +31,6 @@ func (s *Store) followed() (list []*feed.Tenant) {
 		list = append(list, &t.feed)
 	}
 	return list
-}
-
-// published returns the sequence before which all is visible.
-func (s *Store) published() uint64 {
-	s.queue.Lock()
-	defer s.queue.Unlock()
-	return s.queue.published
 }
 
 // ChangesKept implements andon.Feed.

@@ -228,7 +228,7 @@ func TestReaderOfALargeWriteWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if at.Sequence == s.published() {
+	if at.Sequence == s.pipe.Published() {
 		t.Fatal("the write has one record only")
 	}
 	if next := s.tenants[andon.DefaultTenant].feed.Next(); next != at.Sequence {

@@ -68,11 +68,11 @@ func TestFinishLeavesLittleToOpening(t *testing.T) {
 func TestLittleIsNotFinished(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s, events := openUnfinished(t, Options{FS: fs})
-	rounds, next := s.checkpoints.marker, s.order.next
+	rounds, next := s.checkpoints.marker, s.pipe.Next
 	if err := errors.Join(s.Finish(t.Context()), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if s.checkpoints.marker != rounds || s.order.next != next {
+	if s.checkpoints.marker != rounds || s.pipe.Next != next {
 		t.Errorf("there was a round up to %v", s.checkpoints.marker)
 	}
 	checkAfterCrash(t, fs, events)

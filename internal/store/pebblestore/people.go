@@ -45,7 +45,7 @@ func (s *Store) Escalate(
 // sync returns when all that was written before is on the disk.
 func (s *Store) sync() error {
 	if err := s.db.LogData(nil, pebble.Sync); err != nil {
-		return s.fatal(fmt.Errorf("write store to disk: %w", err))
+		return s.pipe.End(fmt.Errorf("write store to disk: %w", err))
 	}
 	return nil
 }

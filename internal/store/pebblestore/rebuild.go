@@ -23,10 +23,10 @@ func (s *Store) rebuild(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.checkpoints.marker, s.order.next = m, m.settled
+	s.checkpoints.marker, s.pipe.Next = m, m.settled
 	err = engine.Together(func() error { return s.fillHead(m) },
 		func() error { return s.loadFleets(m) })
-	s.queue.published = s.order.next
+	s.pipe.Open(s.pipe.Next)
 	return err
 }
 
@@ -40,7 +40,7 @@ func (s *Store) fillHead(m marker) error {
 	r := layout.NewRowReader(f)
 	err := s.readAhead(m.settled, func(sequence uint64, row []byte) error {
 		s.checkpoints.grown.Add(int64(len(row)))
-		s.order.next = sequence + 1
+		s.pipe.Next = sequence + 1
 		return errors.Join(r.Read(row), f.err)
 	})
 	s.arrivals.Arrived(f.first)

@@ -121,7 +121,7 @@ func (o recordOwners) Owns(id andon.TenantID, number uint32) bool {
 type recordOwners struct{ *Store }
 
 // Failed implements records.Owners.
-func (o recordOwners) Failed() error { return o.failed() }
+func (o recordOwners) Failed() error { return o.pipe.Failed() }
 
 // Fatal implements records.Owners.
-func (o recordOwners) Fatal(err error) error { return o.fatal(err) }
+func (o recordOwners) Fatal(err error) error { return o.pipe.End(err) }

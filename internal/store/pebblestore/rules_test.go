@@ -189,11 +189,11 @@ func TestTenantIsDeletedMeanwhile(t *testing.T) {
 	tenant, next := s.tenants["gone"], uint64(0)
 	_, _, err := meanwhile(t, s, tenant, func() error {
 		err := s.DeleteTenant(t.Context(), "gone")
-		next = s.order.next
+		next = s.pipe.Next
 		return err
 	})
-	if andon.KindOf(err) != andon.NotFound || s.order.next != next {
-		t.Errorf("the write: %v, and the log went on from %d to %d", err, next, s.order.next)
+	if andon.KindOf(err) != andon.NotFound || s.pipe.Next != next {
+		t.Errorf("the write: %v, and the log went on from %d to %d", err, next, s.pipe.Next)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
+	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
@@ -205,7 +206,7 @@ func TestSlowRoundIsNotAwaited(t *testing.T) {
 		return s.Append(t.Context(), andon.DefaultTenant, 1, events)
 	}
 	_ = s.log.Flush(func(f entries.Flush) error { // which does not end
-		f.Freeze(s.order.next, s.checkpoints.grown.Load())
+		f.Freeze(s.pipe.Next, s.checkpoints.grown.Load())
 		for err == nil && n < 1000 {
 			err = write()
 		}
@@ -360,9 +361,9 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 	broken := errors.New("broken off")
 	s.env.Table = 1 // so that each row is on the disk at once
 	err := s.log.Flush(func(f entries.Flush) error {
-		f.Freeze(s.order.next, s.checkpoints.grown.Load())
+		f.Freeze(s.pipe.Next, s.checkpoints.grown.Load())
 		return f.Write(t.Context(), s.entryTenants(),
-			&brokenIndex{postingWriter{}, broken}, nil)
+			&brokenIndex{index.Writer{}, broken}, nil)
 	})
 	if !errors.Is(err, broken) {
 		t.Fatal(err)
@@ -378,7 +379,7 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 
 // brokenIndex fails at the second device.
 type brokenIndex struct {
-	postingWriter
+	index.Writer
 	err error
 }
 
@@ -386,5 +387,5 @@ func (x *brokenIndex) Note(device uint32, entries []eventlog.Entry) error {
 	if device > 0 {
 		return x.err
 	}
-	return x.postingWriter.Note(device, entries)
+	return x.Writer.Note(device, entries)
 }

@@ -30,7 +30,7 @@ func (s *Store) Snapshot(
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.failed(); err != nil {
+	if err := s.pipe.Failed(); err != nil {
 		return err
 	}
 	if err := s.dir.Disk.Check(); err != nil {

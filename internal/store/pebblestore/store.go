@@ -33,6 +33,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/pipeline"
 	"github.com/andonhq/andon/internal/store/pebblestore/readings"
 	"github.com/andonhq/andon/internal/store/pebblestore/records"
 )
@@ -105,7 +106,7 @@ type Store struct {
 	options Options
 	name    string // with the version of the engine
 	fleets
-	commits
+	pipe *pipeline.Pipeline[pending]
 	logs
 	written *cuckoo.Written // rows that need not be written again
 	records *records.Records
@@ -120,12 +121,6 @@ type fleets struct {
 	found atomic.Pointer[map[andon.TenantID]*tenant]
 }
 
-// commits brings writes into the log and onto the disk.
-type commits struct {
-	order order // one write at a time becomes pending
-	queue queue // publishing, in the order of the log
-}
-
 // logs are what the store keeps in the order of time.
 type logs struct {
 	env      *blocks.Env
@@ -138,7 +133,7 @@ type logs struct {
 // background is what works in the background, but for merges.
 type background struct {
 	checkpoints checkpoints
-	reclaim     reclaim
+	reclaimer   directory.Reclaimer
 	rounds      roundCounts
 	snapshot    engine.Mutex // held while one is taken
 }
@@ -175,7 +170,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), d.Close())
 	}
 	s.checkpoints.start(s)
-	s.reclaim.start(s)
+	s.reclaimer.Start(s.dir)
 	s.log.Start()
 	s.readings.Start()
 	return s, nil
@@ -188,7 +183,6 @@ func newStore(d *directory.Directory, db *pebble.DB, o Options) *Store {
 		fleets:  fleets{tenants: map[andon.TenantID]*tenant{}},
 		written: cuckoo.NewWritten(writtenRows),
 	}
-	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.begin()
 	return s
 }
@@ -305,10 +299,10 @@ func (s *Store) Capabilities() andon.Capabilities {
 
 // Ready reports whether there is room to write, and whether writes get through.
 func (s *Store) Ready(context.Context) error {
-	if err := s.failed(); err != nil {
+	if err := s.pipe.Failed(); err != nil {
 		return err
 	}
-	if err := s.order.ready(); err != nil {
+	if err := s.pipe.Ready(); err != nil {
 		return err
 	}
 	return s.dir.Disk.Check()
@@ -317,7 +311,7 @@ func (s *Store) Ready(context.Context) error {
 // Close closes the directory. What is in rows stays there: opening reads it quickly.
 func (s *Store) Close() error {
 	s.options.pacing.Stop()
-	s.reclaim.stop()
+	s.reclaimer.Stop()
 	s.checkpoints.Stop()
 	s.log.Stop()
 	s.readings.Stop()
@@ -342,7 +336,7 @@ func (s *Store) begin() {
 	s.log = entries.NewLog(s.env, int(o.Head), o.patience, s.entryTenants)
 	s.readings = readings.NewLog(s.env, o.readings, s.readingTenants)
 	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
-	s.queue.Rank = engine.LockQueue
+	s.pipe = pipeline.New(s.publishing())
 	s.records = records.New(s.db, recordOwners{s})
 }
 

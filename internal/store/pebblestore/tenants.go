@@ -163,7 +163,7 @@ func (s *Store) changeTenant(
 	next := uint64(0)
 	err = s.ordered(ctx, func() (err error) {
 		is, logged, err = do()
-		next = s.order.next
+		next = s.pipe.Next
 		return err
 	})
 	if err != nil || logged == nil {
@@ -172,7 +172,7 @@ func (s *Store) changeTenant(
 	if err := s.records.Await(logged); err != nil {
 		return andon.Tenant{}, err
 	}
-	s.publishBefore(next)
+	s.pipe.PublishBefore(next)
 	return is, nil
 }
 
@@ -223,19 +223,15 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, *engine.B
 			return err
 		}
 		change := append([]byte{byte(andon.OfTenant)}, layout.EncodeDocument(&document)...)
-		b.Put(layout.RowKey(s.order.next), layout.AppendRow(nil, t.number, 0, &eventlog.Names{}))
-		b.Put(layout.ChangeKey(t.number, s.order.next), change)
+		b.Put(layout.RowKey(s.pipe.Next), layout.AppendRow(nil, t.number, 0, &eventlog.Names{}))
+		b.Put(layout.ChangeKey(t.number, s.pipe.Next), change)
 		return nil
 	})
 	if err != nil {
 		return andon.Tenant{}, nil, err
 	}
 	if is.Version != 0 {
-		s.queue.Lock()
-		s.queue.pending = append(s.queue.pending,
-			pending{sequence: s.order.next, tenant: t, fed: s.order.next + 1})
-		s.queue.Unlock()
-		s.order.next++
+		s.pipe.Add(s.pipe.Next, pending{tenant: t, fed: s.pipe.Next + 1})
 	}
 	is.Version = document.Version
 	t.record.Store(&is)
@@ -299,7 +295,7 @@ func (s *Store) deleteTenant(
 	s.mu.Unlock()
 	for _, table := range []byte{layout.TableBlock, layout.TableReadingBlock} {
 		k := layout.NewKey(table, t.number)
-		s.reclaim.want(engine.Span{From: k, To: k.End()})
+		s.reclaimer.Add(engine.Span{From: k, To: k.End()})
 	}
 	return t, logged, nil
 }

@@ -46,7 +46,7 @@ func fillHeads(t *testing.T, begun bool) {
 	_ = s.log.Flush(func(f entries.Flush) error {
 		for err = write(); err == nil && s.log.Memory.Bytes() < 8*most; {
 			if begun && s.log.Memory.Bytes() >= most/2 {
-				f.Freeze(s.order.next, s.checkpoints.grown.Load())
+				f.Freeze(s.pipe.Next, s.checkpoints.grown.Load())
 			}
 			err = write()
 		}

@@ -307,16 +307,16 @@ func (w *writing) place() {
 // their devices. A row that has grown large is followed by another one: as one value its part of
 // the feed would fill a block that is too large for Pebble's cache, and every seek that met it
 // would read it again.
-func (w *writing) setRows(next uint64) (pending, error) {
+func (w *writing) setRows(next uint64) (sequence uint64, p pending, err error) {
 	const large = 16 << 10
-	p := pending{sequence: next, tenant: w.tenant, changes: w.changes}
+	sequence, p = next, pending{tenant: w.tenant, changes: w.changes}
 	w.beginRow()
 	for i := range w.folded {
 		if len(w.row)+len(w.changed) > large {
-			if err := w.setRow(&p); err != nil {
-				return p, err
+			if err := w.setRow(sequence, &p); err != nil {
+				return sequence, p, err
 			}
-			p.sequence++
+			sequence++
 			w.beginRow()
 		}
 		f := &w.folded[i]
@@ -324,7 +324,7 @@ func (w *writing) setRows(next uint64) (pending, error) {
 		w.row = layout.AppendNumbered(w.row, number, w.encoded[f.encoded[0]:f.encoded[1]])
 		w.changed = append(w.changed, w.feed[f.feed[0]:f.feed[1]]...)
 	}
-	return p, w.setRow(&p)
+	return sequence, p, w.setRow(sequence, &p)
 }
 
 func (w *writing) beginRow() {
@@ -333,16 +333,16 @@ func (w *writing) beginRow() {
 }
 
 // setRow puts a row into the batch, and what it changes of what devices show.
-func (w *writing) setRow(p *pending) error {
+func (w *writing) setRow(sequence uint64, p *pending) error {
 	w.recorded += len(w.row)
 	w.value = layout.PackRow(w.value, w.row)
-	w.key = w.key.Row(p.sequence)
+	w.key = w.key.Row(sequence)
 	err := w.batch.Set(w.key, w.value, nil)
 	if err != nil || len(w.changed) == 0 {
 		return err
 	}
-	p.fed = p.sequence + 1
-	return w.batch.Set(layout.ChangeKey(w.tenant.number, p.sequence), w.changed, nil)
+	p.fed = sequence + 1
+	return w.batch.Set(layout.ChangeKey(w.tenant.number, sequence), w.changed, nil)
 }
 
 // remember notes what need not be written again, now that it is on the disk.

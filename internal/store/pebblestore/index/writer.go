@@ -1,4 +1,4 @@
-package pebblestore
+package index
 
 import (
 	"cmp"
@@ -10,36 +10,36 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// postingWriter writes the postings of the entries that are flushed.
-type postingWriter struct {
-	hours    map[personHour]*posted // of the tenant
-	last     *posted
+// Writer makes the postings of the entries that a flush writes. Its zero value works.
+type Writer struct {
+	hours    map[operatorHour]*hourDevices // of the tenant
+	last     *hourDevices
 	sequence uint64
 	put      func(k layout.Key, value []byte) error
 	key      layout.Key
 	value    []byte
 }
 
-// personHour is an hour of an operator.
-type personHour struct {
+// operatorHour is an hour of an operator.
+type operatorHour struct {
 	operator andon.PersonID
 	hour     uint32
 }
 
-// posted are the devices with entries of an operator in an hour.
-type posted struct {
-	personHour
+// hourDevices are the devices with entries of an operator in an hour.
+type hourDevices struct {
+	operatorHour
 	devices []layout.InHour
 }
 
-// note remembers in which hours a device has entries of whom.
-func (x *postingWriter) Note(device uint32, entries []eventlog.Entry) error {
+// Note remembers in which hours a device has entries of which operators.
+func (x *Writer) Note(device uint32, entries []eventlog.Entry) error {
 	for i := range entries {
 		e := &entries[i]
 		if e.Operator == "" {
 			continue
 		}
-		x.find(personHour{e.Operator, e.Time.Hour()})
+		x.find(operatorHour{e.Operator, e.Time.Hour()})
 		list, at := x.last.devices, eventlog.MilliOf(e.Time)
 		if n := len(list) - 1; n >= 0 && list[n].Device == device {
 			list[n].Oldest, list[n].Newest = min(list[n].Oldest, at), max(list[n].Newest, at)
@@ -50,30 +50,30 @@ func (x *postingWriter) Note(device uint32, entries []eventlog.Entry) error {
 	return nil
 }
 
-// find makes last that of an hour, which nearly always is the one that it was.
-func (x *postingWriter) find(of personHour) {
-	if x.last != nil && x.last.personHour == of {
+// find makes last that of an hour. It nearly always is that already.
+func (x *Writer) find(of operatorHour) {
+	if x.last != nil && x.last.operatorHour == of {
 		return
 	}
 	if x.hours == nil {
-		x.hours = map[personHour]*posted{}
+		x.hours = map[operatorHour]*hourDevices{}
 	}
 	if x.last = x.hours[of]; x.last == nil {
-		x.last = &posted{personHour: of}
+		x.last = &hourDevices{operatorHour: of}
 		x.hours[of] = x.last
 	}
 }
 
-// postings writes in which hours which devices have entries of an operator.
-func (x *postingWriter) Write(
+// Write puts the postings of a tenant under the sequence of the flush, and forgets them.
+func (x *Writer) Write(
 	tenant uint32, sequence uint64, put func(k layout.Key, value []byte) error,
 ) error {
 	x.sequence, x.put = sequence, put
-	byName := func(a, b *posted) int {
+	byName := func(a, b *hourDevices) int {
 		return cmp.Or(cmp.Compare(a.operator, b.operator), cmp.Compare(a.hour, b.hour))
 	}
 	for _, of := range slices.SortedFunc(maps.Values(x.hours), byName) {
-		if err := x.posting(tenant, of.personHour, layout.JoinDevices(of.devices)); err != nil {
+		if err := x.posting(tenant, of.operatorHour, layout.JoinDevices(of.devices)); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (x *postingWriter) Write(
 }
 
 // posting writes the devices of an operator in an hour.
-func (x *postingWriter) posting(tenant uint32, of personHour, devices []layout.InHour) error {
+func (x *Writer) posting(tenant uint32, of operatorHour, devices []layout.InHour) error {
 	part := uint64(0)
 	for some := range slices.Chunk(devices, layout.PostingDevices) {
 		x.value = layout.AppendPosting(x.value[:0], some)
