@@ -16,7 +16,7 @@ import (
 func parseAction(words []string) (action, error) {
 	verbs := map[string]struct {
 		parse func([]string) (action, error)
-		least int // how many words it has at least behind the verb
+		least int // how many words it has at least after the verb
 	}{
 		"now": {parseNow, 1}, "assign": {parseAssign, 2}, "escalate": {parseEscalate, 3},
 		"retire": {parseRetire, 1}, "withdraw": {parseWithdraw, 2}, "purge": {parsePurge, 1},
@@ -104,7 +104,7 @@ func (b *batch) from(e *Env) []andon.Event {
 	return events
 }
 
-// append does what admission does behind its checks: order and append.
+// append does what admission does after its checks: order and append.
 func (b *batch) append(ctx context.Context, e *Env) error {
 	id, err := e.Here(ctx)
 	if err != nil {

@@ -30,7 +30,7 @@ func undeclaredArrivals(ctx context.Context, e *Env, id andon.TenantID) error {
 	return declared(e.Store.Capabilities().Arrivals, err)
 }
 
-// Arrivals reads entries in the order of their arrival behind a position until there are no more, a
+// Arrivals reads entries in the order of their arrival after a position until there are no more, a
 // page at a time, and returns where to go on. The positions must rise, and those of pages be those
 // of items.
 func Arrivals(
@@ -46,7 +46,7 @@ func Arrivals(
 		}
 		for _, item := range part.Items {
 			if item.Position.Compare(next) <= 0 || item.Position.Compare(part.Next) > 0 {
-				return all, next, fmt.Errorf("position %s comes behind %s, and goes on at %s",
+				return all, next, fmt.Errorf("position %s comes after %s, and goes on at %s",
 					item.Position, next, part.Next)
 			}
 			next = item.Position
@@ -78,18 +78,18 @@ func (e *Env) arrived(all []andon.Arrival) (texts []string) {
 	return texts
 }
 
-// wantArrived expects what arrived behind a position.
+// wantArrived expects what arrived after a position.
 func (e *Env) wantArrived(
 	ctx context.Context, id andon.TenantID, q andon.ArrivalQuery, want ...string,
 ) (next andon.Position, err error) {
 	all, next, err := Arrivals(ctx, e.Store, id, q)
 	if got := e.arrived(all); err == nil && !slices.Equal(got, want) {
-		err = fmt.Errorf("behind %v arrived %s, want %s", q.After, show(got), show(want))
+		err = fmt.Errorf("after %v arrived %s, want %s", q.After, show(got), show(want))
 	}
 	return next, err
 }
 
-// at returns an event of a device some minutes behind the base.
+// at returns an event of a device some minutes after the base.
 func (e *Env) at(device andon.DeviceID, minutes int, state andon.State) andon.Event {
 	const minute = 60_000_000
 	return andon.Event{
@@ -155,7 +155,7 @@ func inOrderOfArrival(ctx context.Context, e *Env, id andon.TenantID) error {
 	return err
 }
 
-// eachArrival resumes behind each entry, and at each position of the changes.
+// eachArrival resumes after each entry, and at each position of the changes.
 func eachArrival(ctx context.Context, e *Env, id andon.TenantID) error {
 	_, before, err := e.Store.ChangesKept(ctx, id)
 	if err != nil {
@@ -176,7 +176,7 @@ func eachArrival(ctx context.Context, e *Env, id andon.TenantID) error {
 		var next andon.Position
 		next, err = e.wantArrived(ctx, id, q, e.arrived(all[i+1:])...)
 		if err == nil && next != end {
-			err = fmt.Errorf("behind entry %d it ends at %s, not at %s", i, next, end)
+			err = fmt.Errorf("after entry %d it ends at %s, not at %s", i, next, end)
 		}
 		if err == nil { // the changes go on there too, and none is left out
 			_, _, err = e.changes(ctx, id, all[i].Position)
@@ -196,7 +196,7 @@ func eachArrival(ctx context.Context, e *Env, id andon.TenantID) error {
 		}
 		n := len(all) - len(rest)
 		if n < 0 || n > last || !slices.Equal(e.arrived(rest), e.arrived(all[n:])) {
-			return fmt.Errorf("behind the change at %s arrived %s", at, show(e.arrived(rest)))
+			return fmt.Errorf("after the change at %s arrived %s", at, show(e.arrived(rest)))
 		}
 		last = n
 	}

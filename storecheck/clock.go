@@ -25,7 +25,7 @@ const (
 	longestWait = offset(10 * 60_000_000)
 )
 
-// spell is a time of a server's clock, and as what it and those behind it are shown.
+// spell is a time of a server's clock, and as what it and those after it are shown.
 type spell struct {
 	from andon.Time
 	as   andon.Time

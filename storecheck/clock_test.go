@@ -57,7 +57,7 @@ func TestTimesOfAServer(t *testing.T) {
 	clock := func() andon.Time { now += 1000; return now }
 	store := memstore.New()
 	server := running{local: local{Whole: Whole{store}, store: store, now: clock}}
-	check := ChecksOf("", `check 2.6 times
+	check := checksOf("", `check 2.6 times
 		now 6m
 		assign d1 Liz
 		now 7m

@@ -15,23 +15,23 @@ import (
 func concurrentChecks() []Check {
 	return []Check{
 		check("2.4", "appends side by side end as one after the other",
-			appendSideBySide).ofServers().concurrent(),
+			appendConcurrently).ofServers().concurrent(),
 		check("limits", "appends side by side can't pass the limit of states",
-			ofWhole(statesSideBySide)).concurrent(),
+			ofWhole(statesConcurrently)).concurrent(),
 		check("2.6", "one assignment comes of several that ask for the same",
-			assignSideBySide).concurrent(),
+			assignConcurrently).concurrent(),
 		check("2.6", "an entry sent beside assignments has the operator of its time",
-			appendBesideAssign).concurrent(),
+			appendWhileAssigning).concurrent(),
 		check("2.7", "one record comes of several that ask for the same",
-			ofWhole(escalateSideBySide)).concurrent(),
+			ofWhole(escalateConcurrently)).concurrent(),
 	}
 }
 
-// appendSideBySide sends the entries of three devices from several goroutines, dealt out so that
+// appendConcurrently sends the entries of three devices from several goroutines, dealt out so that
 // each device's come from all of them, and every fourth of them is late.
-func appendSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
+func appendConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	const goroutines, each = 4, 15
-	err := sideBySide(goroutines, func(g int) error {
+	err := concurrently(goroutines, func(g int) error {
 		for i := range each {
 			if err := e.append(ctx, id, e.dealt(g, i)...); err != nil {
 				return err
@@ -90,8 +90,8 @@ func (e *Env) checkDealt(ctx context.Context, id andon.TenantID, device string, 
 	})
 }
 
-// sideBySide runs do in several goroutines and joins their errors.
-func sideBySide(goroutines int, do func(g int) error) error {
+// concurrently runs do in several goroutines and joins their errors.
+func concurrently(goroutines int, do func(g int) error) error {
 	failed := make([]error, goroutines)
 	var all sync.WaitGroup
 	for g := range goroutines {
@@ -101,11 +101,11 @@ func sideBySide(goroutines int, do func(g int) error) error {
 	return errors.Join(failed...)
 }
 
-// statesSideBySide asks for states outside the set from several goroutines, more than there may be.
-func statesSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
+// statesConcurrently asks for states outside the set from several goroutines, more than there may be.
+func statesConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	const goroutines, each, most = 6, 5, 8
 	var admitted [goroutines][]andon.State
-	err := sideBySide(goroutines, func(g int) error {
+	err := concurrently(goroutines, func(g int) error {
 		for i := range each {
 			state := andon.State(fmt.Sprintf("made up %d-%d", g, i))
 			refused, err := e.Store.AdmitStates(ctx, id, []andon.State{"NORMAL", state}, most)
@@ -166,11 +166,11 @@ func (e *Env) statesCount(ctx context.Context, id andon.TenantID, all []andon.St
 	return err
 }
 
-// assignSideBySide assigns one operator from several goroutines, each by a clock of its own.
-func assignSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
+// assignConcurrently assigns one operator from several goroutines, each by a clock of its own.
+func assignConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	const goroutines = 8
 	var added atomic.Int32
-	err := sideBySide(goroutines, func(g int) error {
+	err := concurrently(goroutines, func(g int) error {
 		sent := []andon.Assignment{{Device: "d1", Operator: "Liz"}}
 		kept, err := e.Store.Assign(ctx, id, e.Now()+andon.Time(g), sent)
 		if err == nil && !kept[0].Again {
@@ -191,15 +191,15 @@ func assignSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
 	return err
 }
 
-// appendBesideAssign assigns two operators in turn while entries arrive that name none, some
+// appendWhileAssigning assigns two operators in turn while entries arrive that name none, some
 // of them late.
-func appendBesideAssign(ctx context.Context, e *Env, id andon.TenantID) error {
+func appendWhileAssigning(ctx context.Context, e *Env, id andon.TenantID) error {
 	const goroutines, each = 4, 12
 	event := func(g, i int) andon.Event {
 		at := e.Base + andon.Time(i*goroutines+g)
 		return andon.Event{Device: "d1", Time: at, State: "NORMAL"}
 	}
-	err := sideBySide(goroutines, func(g int) error {
+	err := concurrently(goroutines, func(g int) error {
 		for i := range each {
 			err := e.append(ctx, id, event(g, i))
 			if err == nil && g == 0 {
@@ -262,15 +262,15 @@ func (e *Env) operatorsOfTheirTime(ctx context.Context, id andon.TenantID, n int
 	})
 }
 
-// escalateSideBySide does so with the escalation of one entry.
-func escalateSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
+// escalateConcurrently does so with the escalation of one entry.
+func escalateConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	event := andon.Event{Device: "d1", Time: e.Base, State: "WARNING1"}
 	if err := e.append(ctx, id, event); err != nil {
 		return err
 	}
 	const goroutines = 8
 	var added atomic.Int32
-	err := sideBySide(goroutines, func(g int) error {
+	err := concurrently(goroutines, func(g int) error {
 		_, isNew, err := e.Store.Escalate(ctx, id, andon.Escalation{
 			Device: "d1", Time: e.Base, State: "WARNING1", To: "Sara",
 			At: e.Base + 1 + andon.Time(g), Note: "come",

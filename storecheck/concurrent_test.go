@@ -90,7 +90,7 @@ func (modest) Capabilities() andon.Capabilities { return andon.Capabilities{Whol
 // TestDefectsOfAppend: a check finds a store that resolves an operator at another moment than it
 // keeps the entry, and one that changes what it was given.
 func TestDefectsOfAppend(t *testing.T) {
-	check := check("2.6", "", appendBesideAssign)
+	check := check("2.6", "", appendWhileAssigning)
 	if r := RunOne(t.Context(), memstore.New(), check); r.Err != nil {
 		t.Errorf("the reference: %v", r.Err)
 	}

@@ -17,7 +17,7 @@ import (
 // tenants. A check uses it from one goroutine, but for the clock.
 type Env struct {
 	System System
-	Store  andon.Store    // behind exact retention by the clock of the Env; nil of a server
+	Store  andon.Store    // with exact retention by the clock of the Env; nil of a server
 	Intake *intake.Intake // before Store, with the same clock
 	// Base is what scripts count time from: 22:00 UTC of yesterday, and of a server so that it is
 	// now when a scenario begins.
@@ -30,7 +30,7 @@ type Env struct {
 	spells   []spell                           // of the server's clock
 	once     bool                              // a block in any order is run in one order only
 	failing  bool                              // what is done is to fail
-	patience time.Duration                     // how long an eventual system is waited for
+	timeout  time.Duration                     // how long an eventual system is waited for
 	tenants  map[string]andon.TenantID         // by the name that the check gives them
 	made     []andon.TenantID                  // all that are to be deleted
 	feeds    map[andon.TenantID]andon.Position // up to where their feeds were looked at
@@ -40,19 +40,19 @@ type Env struct {
 	versions map[string]uint64                 // of records, by tenant and id, or by a given name
 }
 
-// patience is how long an eventual store may take to show what it acknowledged.
-const patience = 20 * time.Second
+// timeout is how long an eventual store may take to show what it acknowledged.
+const timeout = 20 * time.Second
 
 // firstTenant is the name of the tenant that a script begins in.
 const firstTenant = "first"
 
-// NewEnv makes an Env on a store. Its clock stands at Base, which is near the real time because
+// NewEnv makes an Env on a store. Its clock is at Base, which is near the real time because
 // engines that expire rows by themselves go by that, and two hours before midnight so that scripts
 // cross a boundary of days always or never, whenever they run.
 func NewEnv(store andon.Store) *Env {
 	const twoHours = 2 * 60 * 60 * 1_000_000
 	e := &Env{
-		Base: andon.DayStart(andon.TimeOf(time.Now()).Day()) - twoHours, patience: patience,
+		Base: andon.DayStart(andon.TimeOf(time.Now()).Day()) - twoHours, timeout: timeout,
 	}
 	e.Store = wrap.Retain(asDeclared(store), e.Now)
 	e.undeclared = store
@@ -115,7 +115,7 @@ func (e *Env) Close(ctx context.Context) error {
 	return all
 }
 
-// Eventually returns nil as soon as holds does, and its last error when patience runs out. Where
+// Eventually returns nil as soon as holds does, and its last error when the timeout ends. Where
 // the store shows at once what it acknowledged, holds is asked only once.
 func (e *Env) Eventually(ctx context.Context, holds func() error) error {
 	err := holds()
@@ -124,13 +124,13 @@ func (e *Env) Eventually(ctx context.Context, holds func() error) error {
 	}
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(e.patience)
+	deadline := time.After(e.timeout)
 	for err != nil && !isNotAsked(err) {
 		select {
 		case <-ctx.Done():
 			return err
 		case <-deadline:
-			return fmt.Errorf("still after %s: %w", e.patience, err)
+			return fmt.Errorf("still after %s: %w", e.timeout, err)
 		case <-tick.C:
 			err = holds()
 		}

@@ -50,9 +50,9 @@ func undeclaredFeed(ctx context.Context, e *Env, id andon.TenantID) error {
 	return declared(able, errOf(e.Store.Changes(ctx, id, at)))
 }
 
-// told writes a change as d1:WARNING1/Liz/Sara>-:retirement, with operator and supervisor, and one
+// changeText writes a change as d1:WARNING1/Liz/Sara>-:retirement, with operator and supervisor, and one
 // of the tenant as tenant.
-func told(c *andon.Change) string {
+func changeText(c *andon.Change) string {
 	if c.Kind == andon.OfTenant {
 		return c.Kind.String()
 	}
@@ -75,7 +75,7 @@ func (e *Env) changes(
 		if err != nil {
 			return all, positions, err
 		}
-		all, positions = append(all, told(&c)), append(positions, c.Position)
+		all, positions = append(all, changeText(&c)), append(positions, c.Position)
 	}
 	return all, positions, nil
 }
@@ -118,7 +118,7 @@ func snapshotGoesOn(ctx context.Context, e *Env, id andon.TenantID) error {
 		at      andon.Position
 	}
 	var snapshots []snapshot
-	err := sideBySide(goroutines+1, func(g int) error {
+	err := concurrently(goroutines+1, func(g int) error {
 		for i := range each {
 			var err error
 			if g < goroutines {
@@ -161,10 +161,10 @@ func snapshotGoesOn(ctx context.Context, e *Env, id andon.TenantID) error {
 	return nil
 }
 
-// wokenByChange waits behind the newest position while something happens that is no change, and
+// wokenByChange waits after the newest position while something happens that is no change, and
 // then something that is one.
 func wokenByChange(ctx context.Context, e *Env, id andon.TenantID) error {
-	ctx, end := context.WithTimeout(ctx, patience)
+	ctx, end := context.WithTimeout(ctx, timeout)
 	defer end()
 	_, at, err := e.Store.ChangesKept(ctx, id)
 	if err != nil {
@@ -218,7 +218,7 @@ func eachPosition(ctx context.Context, e *Env, id andon.TenantID) error {
 		var rest []string
 		rest, _, err = e.changes(ctx, id, positions[i])
 		if err == nil && !slices.Equal(rest, all[i+1:]) {
-			err = fmt.Errorf("behind change %d of %s it goes on with %s", i, show(all), show(rest))
+			err = fmt.Errorf("after change %d of %s it goes on with %s", i, show(all), show(rest))
 		}
 	}
 	return err
@@ -257,7 +257,7 @@ func deletedFeed(ctx context.Context, e *Env, _ andon.TenantID) error {
 	if err != nil {
 		return err
 	}
-	ctx, end := context.WithTimeout(ctx, patience)
+	ctx, end := context.WithTimeout(ctx, timeout)
 	defer end()
 	woken := make(chan error, 1)
 	go func() { woken <- e.Store.AwaitChange(ctx, id, at) }()

@@ -25,14 +25,14 @@ func scenarioChecks() []Check {
 		if err != nil {
 			panic("storecheck: " + err.Error()) // it is part of the program
 		}
-		all = append(all, ChecksOf(name, string(text))...)
+		all = append(all, checksOf(name, string(text))...)
 	}
 	return all
 }
 
-// ChecksOf splits a file of scenarios into its checks. What is wrong with the text of one is the
+// checksOf splits a file of scenarios into its checks. What is wrong with the text of one is the
 // error of its check.
-func ChecksOf(file, text string) []Check {
+func checksOf(file, text string) []Check {
 	const title = "check "
 	lines := strings.Split(text, "\n")
 	var all []Check

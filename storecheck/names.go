@@ -37,7 +37,7 @@ func devicesOf(kind andon.DeviceKind) lister {
 }
 
 // namesOf writes a name with how many devices it has: Liz=2. Where the store does not count them
-// only the names of no one can be told from the others, so nothing is compared.
+// only names without devices can be distinguished, so nothing is compared.
 func namesOf(kind andon.NameKind) lister {
 	list := listing(func(a asked) iter.Seq2[andon.NameCount, error] {
 		return a.System.Names(a, a.id, andon.NameQuery{Of: kind, Limit: a.limit})

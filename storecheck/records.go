@@ -45,7 +45,7 @@ func oneWins(ctx context.Context, e *Env, id andon.TenantID) error {
 	r := aRecord(id, "r1")
 	for round := range rounds {
 		var won atomic.Int32
-		err := sideBySide(writers, func(w int) error {
+		err := concurrently(writers, func(w int) error {
 			mine := r
 			mine.Data = andon.JSON(fmt.Sprintf(`{"round":%d,"by":%d}`, round, w))
 			_, err := e.Store.PutRecord(ctx, mine)
@@ -200,7 +200,7 @@ func claimedOnce(ctx context.Context, e *Env, id andon.TenantID) error {
 		}
 	}
 	var claimed atomic.Int32
-	err := sideBySide(workers, func(int) error {
+	err := concurrently(workers, func(int) error {
 		for found := true; found; {
 			found = false
 			for r, err := range e.Store.DueRecords(ctx, e.kind, e.Now(), 100) {

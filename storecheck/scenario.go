@@ -12,10 +12,10 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// A scenario is a check as text, one statement a line. Words are separated by spaces; what stands
+// A scenario is a check as text, one statement a line. Words are separated by spaces; what is
 // between single quotes is one word, or part of one. A word that begins with # ends the line.
 // Times are durations after Env.Base (5m, 1h30m, 5m1us) or, with a minus, before it. An entry is
-// written STATE@TIME. A dash stands for no one.
+// written STATE@TIME. A dash means no one.
 //
 //	now 10m                       set the clock
 //	at 5m d1 WARNING1             append an entry; op=Liz esc=Sara msg='too hot' attr='{"a":1}'
@@ -37,7 +37,7 @@ import (
 //	delete                        delete the tenant, and make it again
 //	needs whole                   leave out what follows where the store is not whole
 //	in any order                  run the scenario once for each order of the statements
-//	end                           ... that stand between these two lines
+//	end                           ... that are between these two lines
 //	fails conflict: STATEMENT     the statement must fail with an error of that kind
 //	expect ...                    see expectations.go
 type scenario struct {
@@ -122,7 +122,7 @@ func (s *scenario) runIn(ctx context.Context, e *Env, order []step) error {
 		case isNotAsked(err):
 			notAsked = err
 			if !strings.HasPrefix(st.text, "expect") {
-				return notAsked // what comes behind would show nothing
+				return notAsked // what follows would show nothing
 			}
 		case err != nil:
 			if late := e.late(begun); late != nil {

@@ -57,7 +57,7 @@ func (c Check) concurrent() Check {
 // String returns section and name, which are unique together.
 func (c Check) String() string { return c.Section + " " + c.Name }
 
-// Checks returns all checks: those that are told as scenarios, and those that need more than that.
+// Checks returns all checks: those that are scenarios, and those that need more than that.
 func Checks() []Check {
 	return slices.Concat(
 		scenarioChecks(), identityChecks(), pagingChecks(),
@@ -95,7 +95,7 @@ func Few() []Check {
 }
 
 // Run runs checks on a store, one after the other, until ctx ends, and reports each. It returns the
-// error of ctx: what a store fails at stands in the results.
+// error of ctx: what a store fails at is in the results.
 func Run(ctx context.Context, store andon.Store, checks []Check, report func(Result)) error {
 	for _, c := range checks {
 		if err := ctx.Err(); err != nil {
@@ -129,12 +129,12 @@ func ServerChecks() []Check {
 
 // Asking is how a server is asked.
 type Asking struct {
-	Full     bool          // what may come in any order comes in every order, and else in one
-	Patience time.Duration // how long the server may take to show what it acknowledged
+	Full    bool          // what may come in any order comes in every order, and else in one
+	Timeout time.Duration // how long the server may take to show what it acknowledged
 }
 
-// Ask runs checks of ServerChecks on a server, as Run runs checks on a store. With each failure it
-// has less patience, so that a server which is wrong about everything is not waited for all day.
+// Ask runs checks of ServerChecks on a server, as Run runs checks on a store. Each failure halves the
+// timeout, so that a server which is wrong about everything does not take all day.
 func Ask(
 	ctx context.Context, s Server, checks []Check, how Asking, report func(Result),
 ) error {
@@ -142,11 +142,11 @@ func Ask(
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		e := &Env{System: s, server: s, once: !how.Full, patience: how.Patience}
+		e := &Env{System: s, server: s, once: !how.Full, timeout: how.Timeout}
 		e.renew()
 		r := c.runIn(ctx, e)
 		if r.Err != nil {
-			how.Patience /= 2
+			how.Timeout /= 2
 		}
 		report(r)
 	}

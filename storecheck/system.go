@@ -11,7 +11,7 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 )
 
-// System is what a scenario asks: a store behind admission, or a server over HTTP. What it can't be
+// System is what a scenario asks: a store with admission, or a server over HTTP. What it can't be
 // asked has a NotAsked error.
 type System interface {
 	Contracts
@@ -127,7 +127,7 @@ func (l local) ChangeTenant(
 		change(t)
 		return nil
 	})
-	for err == nil && t.Reordering { // it goes on behind the call
+	for err == nil && t.Reordering { // it continues after the call
 		t, err = l.Reorder(ctx, id)
 	}
 	return err

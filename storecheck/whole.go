@@ -10,10 +10,10 @@ import (
 )
 
 // Whole reads the lists of a store to their ends: the Limit of a query is the size of the pages
-// that are asked for, each behind the last item of the one before.
+// that are asked for, each after the last item of the one before.
 type Whole struct{ andon.Store }
 
-// pages yields the items of all pages. The place of an item is where the page behind it begins.
+// pages yields the items of all pages. The place of an item is where the page after it begins.
 func pages[T, P any](
 	size int, page func(after *P) iter.Seq2[T, error], place func(T) P,
 ) iter.Seq2[T, error] {
@@ -88,28 +88,28 @@ func keyed[T, ID any](
 
 func itself(e andon.Event) *andon.Event { return &e }
 
-// DeviceEvents is of andon.Log.
+// DeviceEvents implements andon.Log.
 func (w Whole) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return keyed(ctx, w, id, device, q, w.Store.DeviceEvents, itself)
 }
 
-// OperatorEvents is of andon.Log.
+// OperatorEvents implements andon.Log.
 func (w Whole) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return keyed(ctx, w, id, operator, q, w.Store.OperatorEvents, itself)
 }
 
-// SupervisorEvents is of andon.Log.
+// SupervisorEvents implements andon.Log.
 func (w Whole) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return keyed(ctx, w, id, supervisor, q, w.Store.SupervisorEvents, itself)
 }
 
-// TenantEvents is of andon.Log.
+// TenantEvents implements andon.Log.
 func (w Whole) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -121,7 +121,7 @@ func (w Whole) TenantEvents(
 	return keyed(ctx, w, id, id, q, list, itself)
 }
 
-// EscalatedEntries is of andon.Log.
+// EscalatedEntries implements andon.Log.
 func (w Whole) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
@@ -129,7 +129,7 @@ func (w Whole) EscalatedEntries(
 	return keyed(ctx, w, id, device, q, w.Store.EscalatedEntries, event)
 }
 
-// Intervals are those of andon.Intervals.
+// Intervals returns the runs of a device, as andon.Intervals does.
 func (w Whole) Intervals(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.IntervalQuery,
 ) iter.Seq2[andon.Interval, error] {
@@ -153,7 +153,7 @@ func (w Whole) Intervals(
 	}
 }
 
-// Devices is of andon.Current.
+// Devices implements andon.Current.
 func (w Whole) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
@@ -163,7 +163,7 @@ func (w Whole) Devices(
 	}, func(d andon.Device) andon.DevicePosition { return d.Position() })
 }
 
-// Names is of andon.Current.
+// Names implements andon.Current.
 func (w Whole) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
@@ -173,7 +173,7 @@ func (w Whole) Names(
 	}, func(n andon.NameCount) string { return n.Name })
 }
 
-// Assignments is of andon.Assignments.
+// Assignments implements andon.Assignments.
 func (w Whole) Assignments(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
@@ -183,7 +183,7 @@ func (w Whole) Assignments(
 	}, func(a andon.Assignment) andon.Time { return a.From })
 }
 
-// DeviceReadings is of andon.Readings.
+// DeviceReadings implements andon.Readings.
 func (w Whole) DeviceReadings(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
@@ -193,7 +193,7 @@ func (w Whole) DeviceReadings(
 	}, func(r andon.Reading) andon.Time { return r.Time })
 }
 
-// MetricReadings is of andon.Readings.
+// MetricReadings implements andon.Readings.
 func (w Whole) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
@@ -203,7 +203,7 @@ func (w Whole) MetricReadings(
 	}, func(r andon.MetricReading) andon.MetricPosition { return r.Position() })
 }
 
-// Records is of andon.Records.
+// Records implements andon.Records.
 func (w Whole) Records(
 	ctx context.Context, id andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {

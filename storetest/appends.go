@@ -21,8 +21,8 @@ func (g *generator) append() step {
 }
 
 func (g *generator) abort(s step) step {
-	s.looks = 1 + g.IntN(12)
-	s.text = fmt.Sprintf("(given up after %d looks, and again) %s", s.looks, s.text)
+	s.lookups = 1 + g.IntN(12)
+	s.text = fmt.Sprintf("(given up after %d lookups, and again) %s", s.lookups, s.text)
 	return s
 }
 
@@ -58,7 +58,6 @@ func (g *generator) appendOf(tenant andon.TenantID, events []andon.Event) step {
 			}
 			return answer, err
 		},
-		say: func(s *speech, answer any, err error) { s.events(tenant, events, answer, err) },
 	}
 }
 
@@ -112,7 +111,7 @@ func (g *generator) content(e *andon.Event) {
 	e.Attributes = pick(g, []andon.JSON{"", `{"a":1}`})
 }
 
-// time draws when an event was: now or about now, late by much or little, or at or beside the time
+// time draws when an event was: now or about now, late by much or little, or at or next to the time
 // of one that was sent.
 func (g *generator) time(sent []andon.Event) andon.Time {
 	switch n := g.IntN(20); {

@@ -18,7 +18,7 @@ type arriving struct {
 	ended    bool // the position must be gone: its tenant was deleted
 }
 
-// arrive compares what arrived since several moments. Now and then it looks from another one on.
+// arrive compares what arrived since several moments. Now and then another reader begins.
 // Requests that are sent at the same time arrive in any order, and positions of the two stores can
 // not be compared, so what arrived is compared without its order, which the checks look at.
 func (w *world) arrive(ctx context.Context, h history, r *rand.Rand) error {

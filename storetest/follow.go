@@ -136,7 +136,7 @@ func (f *follower) read(
 			return err
 		}
 		if c.Position.Compare(f.at) <= 0 {
-			return fmt.Errorf("position %+v comes behind %+v", c.Position, f.at)
+			return fmt.Errorf("position %+v comes after %+v", c.Position, f.at)
 		}
 		var before *andon.Device
 		if d, ok := f.devices[c.Device]; ok {
@@ -154,10 +154,10 @@ func (f *follower) read(
 		f.note(c)
 		c.Fold(f.devices)
 		soon, end := context.WithTimeout(ctx, time.Minute)
-		told := s.AwaitChange(soon, tenant, f.at)
+		err := s.AwaitChange(soon, tenant, f.at)
 		end()
-		if told != nil {
-			return fmt.Errorf("who waits before a change is not woken: %w", told)
+		if err != nil {
+			return fmt.Errorf("a reader that waits before a change is not woken: %w", err)
 		}
 		f.at = c.Position
 		if most--; most == 0 {

@@ -36,7 +36,7 @@ type Options struct {
 	// Checkpoint has a store write a checkpoint, where it has such a thing.
 	Checkpoint func(andon.Store) error
 	// Abort has some requests given up while they are under way, and sent again. It is for
-	// stores in which a request that is given up leaves nothing behind.
+	// stores in which a request that is given up leaves nothing.
 	Abort bool
 	// Parallel has requests that belong together sent at the same time, not one after the other.
 	Parallel bool
@@ -61,10 +61,9 @@ func (o Options) withDefaults() Options {
 
 // Histories does the same random steps on a store and on memstore, the reference, and
 // compares all of their answers every few steps. It expects that of two deliveries of one
-// entry the later stands.
+// entry the later is kept.
 //
-// Where they differ it looks for a shorter history that differs too, and prints that with the seed,
-// and in the language of storecheck's scenarios.
+// Where they differ it looks for a shorter history that differs too, and prints that with the seed.
 // With ANDON_SEED in the environment it runs the one history of that seed.
 func Histories(t *testing.T, open func(t *testing.T) andon.Store, o Options) {
 	o = o.withDefaults()
@@ -76,9 +75,8 @@ func Histories(t *testing.T, open func(t *testing.T) andon.Store, o Options) {
 				return
 			}
 			short, err := h.shrink(t, open, o, err)
-			t.Fatalf("ANDON_SEED=%d: after these %d steps, of %d, the store differs:\n%s\n%v\n"+
-				"To keep it, under a name of its own, in storecheck/scenarios:\n\n%s",
-				seed, len(short.steps), len(h.steps), short, err, short.scenario(t.Context()))
+			t.Fatalf("ANDON_SEED=%d: after these %d steps, of %d, the store differs:\n%s\n%v",
+				seed, len(short.steps), len(h.steps), short, err)
 		})
 	}
 }
@@ -132,7 +130,7 @@ func (h history) String() string {
 // subject is one of the two stores, as a server would have it.
 type subject struct {
 	raw    andon.Store
-	store  andon.Store // raw behind exact retention
+	store  andon.Store // raw with exact retention
 	intake *intake.Intake
 }
 
@@ -179,7 +177,7 @@ func (h history) run(
 	return nil
 }
 
-// beginning is when every history begins: shortly before the midnight that is behind us, near the
+// beginning is when every history begins: shortly before the last midnight, near the
 // real time because engines that expire rows by themselves go by that.
 func beginning() andon.Time {
 	const hour = 60 * 60 * 1_000_000
@@ -228,15 +226,15 @@ func (w *world) step(ctx context.Context, s step, o Options) error {
 	w.deleted(s.deletes)
 	want, wantErr := s.all(ctx, w.want, false)
 	got, err := any(nil), context.Canceled
-	if s.looks > 0 && o.Abort {
-		got, err = s.all(storecheck.Leaving(ctx, s.looks), w.store, false)
+	if s.lookups > 0 && o.Abort {
+		got, err = s.all(storecheck.Leaving(ctx, s.lookups), w.store, false)
 	}
 	if errors.Is(err, context.Canceled) {
 		got, err = s.all(ctx, w.store, o.Parallel)
 	}
 	repeated := w.store.asksAgain(got, err)
 	if repeated {
-		got, err = w.store.patiently(func() (any, error) { return s.all(ctx, w.store, o.Parallel) })
+		got, err = w.store.retried(func() (any, error) { return s.all(ctx, w.store, o.Parallel) })
 	}
 	if s.mayLack && andon.KindOf(wantErr) == andon.NotFound {
 		wantErr = nil
@@ -253,12 +251,12 @@ func (w *world) step(ctx context.Context, s step, o Options) error {
 	return nil
 }
 
-// patience is how often a request is sent again that a store could not serve for now.
-const patience = 20
+// attempts is how often a request is sent again that a store could not serve for now.
+const attempts = 20
 
-// patiently sends a request, and sends it again while the store asks for that.
-func (s *subject) patiently(send func() (any, error)) (answer any, err error) {
-	for range patience {
+// retried sends a request, and sends it again while the store asks for that.
+func (s *subject) retried(send func() (any, error)) (answer any, err error) {
+	for range attempts {
 		if answer, err = send(); !s.asksAgain(answer, err) {
 			break
 		}
@@ -331,7 +329,7 @@ func (w *world) difference(ctx context.Context) error {
 			continue
 		}
 		want := outcome(q.ask(ctx, w.want))
-		got := outcome(w.store.patiently(func() (any, error) { return q.ask(ctx, w.store) }))
+		got := outcome(w.store.retried(func() (any, error) { return q.ask(ctx, w.store) }))
 		if d := diff(want, got); d != "" {
 			differ = append(differ, fmt.Sprintf("%s (-want +got):\n%s", q.text, d))
 		}

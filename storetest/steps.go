@@ -20,20 +20,15 @@ type step struct {
 	start      start                         // the store is opened again before
 	checkpoint bool                          // the store writes one before
 	do         request                       // nil: nothing else
-	beside     request                       // nil: nothing at the same time
-	say        saying                        // do, in the language of scenarios; nil: it can't
-	sayBeside  saying                        // beside
-	looks      int                           // more than 0: at first, do is given up after so many
+	concurrent request                       // nil: nothing at the same time
+	lookups    int                           // more than 0: at first, do is given up after so many
 	mayLack    bool                          // it is the same whether or not there was something
-	compare    bool                          // everything is compared behind it
+	compare    bool                          // everything is compared after it
 	deletes    andon.TenantID                // the tenant that is deleted; absent: none
 	needs      func(andon.Capabilities) bool // nil: every store can
 }
 
 type request func(context.Context, *subject) (any, error)
-
-// saying says a request and what came of it in the language of scenarios.
-type saying func(s *speech, answer any, err error)
 
 type start int
 
@@ -45,7 +40,7 @@ const (
 
 // all does the requests of a step and returns what comes of them.
 func (s *step) all(ctx context.Context, on *subject, parallel bool) (any, error) {
-	if s.beside == nil {
+	if s.concurrent == nil {
 		return s.do(ctx, on)
 	}
 	var first, second any
@@ -54,7 +49,7 @@ func (s *step) all(ctx context.Context, on *subject, parallel bool) (any, error)
 	if !parallel {
 		both.Wait()
 	}
-	both.Go(func() { second = outcome(s.beside(ctx, on)) })
+	both.Go(func() { second = outcome(s.concurrent(ctx, on)) })
 	both.Wait()
 	return []any{first, second}, nil
 }
@@ -149,7 +144,7 @@ func (g *generator) step() step {
 		{40, g.append}, {12, g.measure}, {8, g.assign}, {12, g.escalate}, {6, g.retire},
 		{6, g.withdraw}, {2, g.purge}, {3, g.restore},
 		{3, g.changeStates}, {4, g.retention}, {4, g.expire}, {1, g.deleteTenant}, {4, g.reopen},
-		{4, g.crash}, {4, g.checkpoint}, {7, g.sideBySide},
+		{4, g.crash}, {4, g.checkpoint}, {7, g.concurrently},
 		{10, g.record},
 	}
 	n := g.IntN(130)
@@ -206,9 +201,6 @@ func (g *generator) measure() step {
 			items := slices.Clone(batch.Items)
 			return s.intake.Readings(ctx, tenant, ingest.Batch[andon.Reading]{Items: items})
 		},
-		say: func(s *speech, answer any, err error) {
-			s.readings(tenant, batch.Items, answer, err)
-		},
 	}
 }
 
@@ -229,12 +221,6 @@ func (g *generator) assign() step {
 		text: fmt.Sprintf("assign %s: %+v", short(tenant), assignments),
 		do: func(ctx context.Context, s *subject) (any, error) {
 			return s.intake.Assign(ctx, tenant, assignments)
-		},
-		say: func(s *speech, _ any, err error) {
-			s.in(tenant)
-			for _, a := range assignments {
-				s.do(err, "assign %s %s", word(a.Device), orDash(a.Operator))
-			}
 		},
 	}
 	if g.IntN(4) == 0 {
@@ -260,18 +246,6 @@ func (g *generator) escalate() step {
 			kept, added, err := s.intake.Escalate(ctx, tenant, record)
 			return []any{kept, added}, err
 		},
-		say: func(s *speech, answer any, err error) {
-			e := record
-			if err == nil {
-				e = answer.([]any)[0].(andon.Escalation) // it names the entry
-			} else if e.Time == 0 {
-				s.add(unsayable)
-				return
-			}
-			s.in(tenant)
-			s.do(err, "escalate %s %s %s%s", word(e.Device), s.entry(e.Time, e.State),
-				orDash(record.To), fields("by", string(record.By)))
-		},
 	}
 }
 
@@ -286,7 +260,6 @@ func (g *generator) retire() step {
 func ofDevice(verb string, tenant andon.TenantID, device andon.DeviceID, do request) step {
 	return step{
 		text: fmt.Sprintf("%s %s: %q", verb, short(tenant), device), do: do,
-		say: saySetting(tenant, verb+" "+word(device)),
 	}
 }
 
@@ -310,14 +283,9 @@ func (g *generator) withdraw() step {
 			kept, added, err := s.intake.Withdraw(ctx, tenant, w)
 			return []any{kept, added}, err
 		},
-		say: func(s *speech, _ any, err error) {
-			s.in(tenant)
-			s.do(err, "withdraw %s %s%s", word(w.Device), s.entry(w.Time, w.State),
-				fields("by", string(w.By)))
-		},
 	}
 	if g.expires {
-		s.text, s.do, s.say = "nothing", nil, nil
+		s.text, s.do = "nothing", nil
 	}
 	return s
 }
@@ -334,14 +302,14 @@ func (g *generator) purge() step {
 }
 
 // restore takes back what people did elsewhere: assignments before the entries that they are of,
-// escalations at any time, retirements that count only where no entry is behind them.
+// escalations at any time, retirements that count only where no later entry is.
 func (g *generator) restore() step {
 	tenant, at := pick(g, g.tenants), g.now-andon.Time(g.IntN(3*60))*andon.Time(minute)
 	var h andon.History
 	for range g.IntN(3) {
 		h.Assignments = append(h.Assignments, andon.Assignment{
 			Device: g.device(), Operator: g.person(25),
-			From: g.now + andon.Time(11*minute) + andon.Time(g.IntN(3)), // behind all entries
+			From: g.now + andon.Time(11*minute) + andon.Time(g.IntN(3)), // after all entries
 		})
 	}
 	sent := g.sent[tenant]
@@ -361,14 +329,6 @@ func (g *generator) restore() step {
 		do: func(ctx context.Context, s *subject) (any, error) {
 			return nil, s.store.Restore(ctx, tenant, h)
 		},
-		say: func(s *speech, _ any, err error) {
-			if err != nil {
-				s.add(unsayable)
-				return
-			}
-			s.in(tenant)
-			s.history(h)
-		},
 	}
 }
 
@@ -380,7 +340,7 @@ func change(tenant andon.TenantID, text string, to func(*andon.Tenant)) step {
 				to(t)
 				return nil
 			})
-			for err == nil && t.Reordering { // it goes on behind the call
+			for err == nil && t.Reordering { // it continues after the call
 				t, err = s.store.Reorder(ctx, tenant)
 			}
 			return created, err
@@ -414,7 +374,6 @@ func (g *generator) changeStates() step {
 	tenant := pick(g, g.tenants)
 	s := change(tenant, text, func(t *andon.Tenant) { t.States = set })
 	s.needs = func(c andon.Capabilities) bool { return c.Reorder }
-	s.say = saySetting(tenant, "states"+stateWords(defs))
 	return s
 }
 
@@ -433,11 +392,10 @@ func (g *generator) retention() step {
 			t.Readings = kept
 		}
 	})
-	s.say = saySetting(tenant, "retention "+what+kept.String())
 	return s
 }
 
-// expire gives back space. It is told the floor that was updated, as admission tells it.
+// expire gives back space. It is given the floor that was updated, as admission gives it.
 func (g *generator) expire() step {
 	tenant := pick(g, g.tenants)
 	s := change(tenant, "expire", func(*andon.Tenant) {})
@@ -452,7 +410,6 @@ func (g *generator) expire() step {
 		}
 		return nil, s.store.Expire(ctx, tenant, t.Floor)
 	}
-	s.say = saySetting(tenant, "expire")
 	return s
 }
 
@@ -468,7 +425,6 @@ func (g *generator) deleteTenant() step {
 			_, err := s.store.PutTenant(ctx, andon.NewTenant(tenant))
 			return nil, err
 		},
-		say: func(s *speech, _ any, _ error) { s.deleted[tenant]++ },
 	}
 }
 
@@ -478,9 +434,9 @@ func (g *generator) crash() step { return step{text: "crash", start: crashed} }
 
 func (g *generator) checkpoint() step { return step{text: "checkpoint", checkpoint: true} }
 
-// sideBySide sends two requests at once that come to the same in either order: entries that are not
+// concurrently sends two requests at once that come to the same in either order: entries that are not
 // the same ones, or readings.
-func (g *generator) sideBySide() step {
+func (g *generator) concurrently() step {
 	tenant := pick(g, g.tenants)
 	events := g.timed(tenant)
 	s := g.appendOf(tenant, events)
@@ -493,8 +449,7 @@ func (g *generator) sideBySide() step {
 		})
 		other = g.appendOf(tenant, more)
 	}
-	s.text, s.beside = s.text+" BESIDE "+other.text, other.do
-	s.sayBeside = other.say
+	s.text, s.concurrent = s.text+" CONCURRENTLY "+other.text, other.do
 	return s
 }
 
@@ -511,5 +466,6 @@ func timeText(t andon.Time) string {
 }
 
 func eventText(e andon.Event) string {
-	return fmt.Sprintf("%q %s %s%s", e.Device, timeText(e.Time), e.State, eventFields(e))
+	return fmt.Sprintf("%q %s %s op=%q esc=%q msg=%q attr=%q", e.Device, timeText(e.Time), e.State,
+		e.Operator, e.EscalatedTo, e.Message, e.Attributes)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/memstore"
-	"github.com/andonhq/andon/storecheck"
 )
 
 // forgetful is a store with a defect that only a history of several steps shows: once a device was
@@ -56,7 +55,7 @@ func TestHistoriesFind(t *testing.T) {
 }
 
 // TestAttemptsAreLetGo: while a shorter history is looked for, one store is open at a time, and
-// none is behind that. The number of attempts is bounded.
+// none after that. The number of attempts is bounded.
 func TestAttemptsAreLetGo(t *testing.T) {
 	opened, closed := 0, 0
 	open := func(t *testing.T) andon.Store {
@@ -76,45 +75,6 @@ func TestAttemptsAreLetGo(t *testing.T) {
 	if opened != closed || opened != 1+mostAttempts {
 		t.Errorf("%d stores were opened, %d closed, want 1 and %d attempts",
 			opened, closed, mostAttempts)
-	}
-}
-
-// TestHistoryAsScenario: what a shrunk history prints is a check that the reference passes and the
-// store with the defect fails.
-func TestHistoryAsScenario(t *testing.T) {
-	open := func(*testing.T) andon.Store {
-		return &forgetful{memstore.New(), map[andon.DeviceID]bool{}}
-	}
-	var h, short history
-	var err error
-	for seed := uint64(0); err == nil && seed < 20; seed++ {
-		h = newHistory(seed, 40)
-		err = h.run(t, open, Options{})
-	}
-	if short, err = h.shrink(t, open, Options{}, err); err == nil {
-		t.Fatal("20 histories found nothing")
-	}
-	text := short.scenario(t.Context())
-	checks := storecheck.ChecksOf("kept.txt", text)
-	if len(checks) != 1 {
-		t.Fatalf("%d checks in\n%s", len(checks), text)
-	}
-	if r := storecheck.RunOne(t.Context(), memstore.New(), checks[0]); r.Err != nil {
-		t.Errorf("the reference: %v\n%s", r.Err, text)
-	}
-	if r := storecheck.RunOne(t.Context(), open(t), checks[0]); r.Err == nil {
-		t.Errorf("the store with the defect passes\n%s", text)
-	}
-}
-
-// TestScenarioOfHistory: what whole histories print, the reference does.
-func TestScenarioOfHistory(t *testing.T) {
-	for seed := range uint64(30) {
-		text := newHistory(seed, 40).scenario(t.Context())
-		check := storecheck.ChecksOf("kept.txt", text)[0]
-		if r := storecheck.RunOne(t.Context(), memstore.New(), check); r.Err != nil {
-			t.Errorf("%v\n%s", r.Err, text)
-		}
 	}
 }
 

@@ -31,7 +31,7 @@ func TestScenariosOverHTTP(t *testing.T) {
 				passed++
 			}
 		}
-		how := storecheck.Asking{Full: !testing.Short(), Patience: 10 * time.Second}
+		how := storecheck.Asking{Full: !testing.Short(), Timeout: 10 * time.Second}
 		err = storecheck.Ask(t.Context(), server, storecheck.ServerChecks(), how, report)
 		if err != nil || passed < 100 {
 			t.Errorf("%d checks passed, %v", passed, err)

@@ -23,7 +23,7 @@ const (
 	Password = "cassandra"
 )
 
-const defaultPatience = 2 * time.Minute
+const defaultTimeout = 2 * time.Minute
 
 // Options are what a node may have of its own; the zero value is what most tests want.
 type Options struct {
@@ -51,11 +51,11 @@ type Options struct {
 	Authenticator bool
 	// TLS makes the node answer TLS only, see Node.TLS.
 	TLS bool
-	// ClientCertificates asks for those, beside TLS.
+	// ClientCertificates asks for those as well.
 	ClientCertificates bool
-	// Patience is how long a node that starts may write nothing into its log, 2 minutes unless it
+	// Timeout is how long a node that starts may write nothing into its log, 2 minutes unless it
 	// is given. A slow machine takes longer to start, and goes on writing.
-	Patience time.Duration
+	Timeout time.Duration
 
 	ring place // of a node in a ring
 }
@@ -77,8 +77,8 @@ func (o Options) withDefaults() Options {
 	if o.CommitlogSync == "" {
 		o.CommitlogSync = "batch"
 	}
-	if o.Patience == 0 {
-		o.Patience = defaultPatience
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
 	}
 	return o
 }
@@ -226,8 +226,8 @@ func (n *Node) wait(ctx context.Context) error {
 		silent += probeEvery
 		if now := n.logged(); now != logged {
 			logged, silent = now, 0
-		} else if silent > n.options.Patience {
-			cancel(fmt.Errorf("it has logged nothing for %s", n.options.Patience))
+		} else if silent > n.options.Timeout {
+			cancel(fmt.Errorf("it has logged nothing for %s", n.options.Timeout))
 		}
 		return n.probe(ctx)
 	})

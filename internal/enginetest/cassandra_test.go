@@ -20,17 +20,6 @@ func TestSharedNode(t *testing.T) {
 	if err := n.probe(t.Context()); err != nil {
 		t.Errorf("the node does not answer: %v", err)
 	}
-	if !n.Ours() {
-		return
-	}
-	status, err := n.NodeTool(t.Context(), "status")
-	if err != nil || !strings.Contains(status, "UN  127.0.0.1") {
-		t.Errorf("nodetool status says %q, %v", status, err)
-	}
-	_, err = n.NodeTool(t.Context(), "shuffle")
-	if err == nil || !strings.Contains(err.Error(), "nodetool shuffle") {
-		t.Errorf("nodetool shuffle says %v", err)
-	}
 }
 
 // TestNodeEnds: a node keeps what it acknowledged when it is killed, and its address when it is
@@ -132,10 +121,9 @@ func TestNodeOfTheUser(t *testing.T) {
 	if n.Ours() {
 		t.Error("the node of the user is said to be ours")
 	}
-	_, toolErr := n.NodeTool(t.Context(), "status")
 	for what, err := range map[string]error{
 		"Kill": n.Kill(), "Stop": n.Stop(), "Restart": n.Restart(t.Context()),
-		"NodeTool": toolErr, "Wait": n.Wait(t.Context()),
+		"Wait": n.Wait(t.Context()),
 	} {
 		if !errors.Is(err, ErrNotOurs) {
 			t.Errorf("%s of the user's node: %v", what, err)

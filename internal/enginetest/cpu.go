@@ -13,7 +13,7 @@ func CPUTime(pid int) time.Duration {
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(text), ") ") // behind its name
+	_, rest, _ := strings.Cut(string(text), ") ") // after its name
 	f := strings.Fields(rest)
 	const user, system = 11, 12 // in hundredths of a second
 	if len(f) <= system {

@@ -33,7 +33,7 @@ var dynamoFiles embed.FS
 // errLocal keeps to the licence of DynamoDB Local, which the person who tests has to agree to.
 var errLocal = errors.New(`DynamoDB Local is not started from here. Its licence, the "DynamoDB ` +
 	`Local License Agreement" that comes with it, asks for an AWS account in good standing, and ` +
-	`forbids to pass it on. Who agrees starts it, on a loopback address, and names its URL: ` +
+	`forbids to pass it on. A person who agrees starts it, on a loopback address, and names its URL: ` +
 	UserDynamoDB + `=http://127.0.0.1:8000`)
 
 // Service is a DynamoDB that tests use.
@@ -95,8 +95,8 @@ func findDynamo() (*Service, error) {
 
 // usersService is a service that somebody else runs.
 func usersService(url string) (*Service, error) {
-	const patience = 15 * time.Second // it should run already
-	client := http.Client{Timeout: patience}
+	const timeout = 15 * time.Second // it should run already
+	client := http.Client{Timeout: timeout}
 	answer, err := client.Get(url)
 	if err != nil {
 		return nil, fmt.Errorf("reach the DynamoDB of %s: %w", UserDynamoDB, err)
@@ -194,16 +194,16 @@ func startService(about string, cmd *exec.Cmd) (*Service, error) {
 		return nil, fmt.Errorf("start %s: %w", about, err)
 	}
 	s := &Service{About: about, process: p}
-	patience := time.NewTimer(defaultPatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(defaultTimeout)
+	defer timeout.Stop()
 	select {
 	case s.URL = <-printed.url:
 		return s, nil
 	case <-p.ended.Done():
 		err = errors.New("it ended")
-	case <-patience.C:
+	case <-timeout.C:
 		s.end()
-		err = fmt.Errorf("it named no URL for %s", defaultPatience)
+		err = fmt.Errorf("it named no URL for %s", defaultTimeout)
 	}
 	return nil, fmt.Errorf("start %s: %w; it printed\n%s", about, err, printed.text())
 }
@@ -221,7 +221,7 @@ type output struct {
 
 var printedURL = regexp.MustCompile(`http://127\.0\.0\.1:\d+\n`)
 
-// Write is of io.Writer.
+// Write implements io.Writer.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -173,8 +173,8 @@ func (e *engines) sharedCassandra() (*Node, error) {
 
 // usersNode is a node that somebody else runs.
 func usersNode(addr string) (*Node, error) {
-	const patience = 15 * time.Second // it should run already
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	const timeout = 15 * time.Second // it should run already
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	n := &Node{address: addr}
 	if err := n.answers(ctx); err != nil {

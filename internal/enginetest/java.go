@@ -67,8 +67,8 @@ func versionOf(ctx context.Context, java string) string {
 	if err != nil {
 		return ""
 	}
-	_, behind, _ := bytes.Cut(out, []byte(`version "`))
-	quoted, _, _ := bytes.Cut(behind, []byte(`"`))
+	_, after, _ := bytes.Cut(out, []byte(`version "`))
+	quoted, _, _ := bytes.Cut(after, []byte(`"`))
 	first, _, _ := strings.Cut(string(quoted), ".")
 	return first
 }

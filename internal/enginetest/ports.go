@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// ports are those of a node. The one behind Storage is taken, too: see TLSStorage.
+// ports are those of a node. The one after Storage is taken, too: see TLSStorage.
 type ports struct {
 	CQL, Storage, JMX int
 }
@@ -25,7 +25,7 @@ const (
 )
 
 // freePorts returns ports on which no one listens at any of some hosts: a few in a row, so that
-// they can't be the same. The last is JMX; those behind it are free for the JMX of further hosts.
+// they can't be the same. The last is JMX; those after it are free for the JMX of further hosts.
 func freePorts(hosts ...string) (ports, error) {
 	const attempts = 100
 	for range attempts {

@@ -65,12 +65,12 @@ func (p *process) end(signal syscall.Signal) error {
 	if err := p.os.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("send %v: %w", signal, err)
 	}
-	patience := time.NewTimer(longestStop)
-	defer patience.Stop()
+	timeout := time.NewTimer(longestStop)
+	defer timeout.Stop()
 	select {
 	case <-p.ended.Done():
 		return nil
-	case <-patience.C:
+	case <-timeout.C:
 	}
 	if err := p.os.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill: %w", err)

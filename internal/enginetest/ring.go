@@ -20,7 +20,7 @@ import (
 const leastRing = 3
 
 // Ring is a few nodes that are one cluster, on 127.0.0.1, 127.0.0.2 and so on, which Linux has and
-// macOS has to be told about. Replication is up to each keyspace.
+// macOS has to be given. Replication is up to each keyspace.
 type Ring struct {
 	nodes   []*Node
 	dir     string
@@ -101,7 +101,7 @@ func RingNode(i int) string { return fmt.Sprintf("node%d", i+1) }
 
 // waitForStorage waits until other nodes can reach one.
 func (n *Node) waitForStorage(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, n.options.Patience)
+	ctx, cancel := context.WithTimeout(ctx, n.options.Timeout)
 	defer cancel()
 	address := net.JoinHostPort(n.host(), strconv.Itoa(n.ports.Storage))
 	return eventually(ctx, func(ctx context.Context) error {
@@ -141,7 +141,7 @@ func (r *Ring) whole(ctx context.Context) error {
 			first = starts
 		}
 		if first != starts {
-			return fmt.Errorf("%s and %s disagree on who was started",
+			return fmt.Errorf("%s and %s disagree on when each was started",
 				r.nodes[0].address, n.address)
 		}
 	}

@@ -15,15 +15,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
-// tlsFiles are the paths of a node's certificates: PEM, under one authority that is made for it.
+// tlsFiles are the paths of the certificate that a node and its clients show, as PEM. It signs
+// itself, so it is also the authority that both trust.
 type tlsFiles struct {
-	Authority   string // who signed both; its key is not kept
-	KeyAndChain string // of the node
-	Client      string // a certificate for clients, where the node asks for one
-	ClientKey   string
+	Certificate, Key string
+	KeyAndChain      string // both, as a node wants them
 }
 
 // TLSFiles returns where a node with TLS has what a client needs, as PEM: the authority to trust,
@@ -32,7 +32,7 @@ func (n *Node) TLSFiles() (authority, certificate, key string) {
 	if n.tls == nil {
 		return "", "", ""
 	}
-	return n.tls.Authority, n.tls.Client, n.tls.ClientKey
+	return n.tls.Certificate, n.tls.Certificate, n.tls.Key
 }
 
 // TLS returns what a client of a node with TLS needs; nil without TLS.
@@ -40,104 +40,52 @@ func (n *Node) TLS() (*tls.Config, error) {
 	if n.tls == nil {
 		return nil, nil
 	}
-	authority, err := os.ReadFile(n.tls.Authority)
-	if err != nil {
-		return nil, err
-	}
-	own, err := tls.LoadX509KeyPair(n.tls.Client, n.tls.ClientKey)
+	own, err := tls.LoadX509KeyPair(n.tls.Certificate, n.tls.Key)
 	if err != nil {
 		return nil, err
 	}
 	trusted := x509.NewCertPool()
-	if !trusted.AppendCertsFromPEM(authority) {
-		return nil, fmt.Errorf("no certificate in %s", n.tls.Authority)
-	}
+	trusted.AddCert(own.Leaf)
 	return &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{own}}, nil
 }
 
-// makeTLS writes certificates into a directory, unless it has them.
+// makeTLS writes a certificate for a host into a directory, unless it has one. It is valid for
+// longer than any directory of a test.
 func makeTLS(dir, host string) (*tlsFiles, error) {
-	in := func(name string) string { return filepath.Join(dir, name) }
 	f := &tlsFiles{
-		Authority: in("authority.pem"), KeyAndChain: in("node.pem"),
-		Client: in("client.pem"), ClientKey: in("client-key.pem"),
+		filepath.Join(dir, "certificate.pem"), filepath.Join(dir, "key.pem"),
+		filepath.Join(dir, "node.pem"),
 	}
-	if _, err := os.Stat(f.ClientKey); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(f.KeyAndChain); !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: host},
+		NotBefore:   time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC),
+		NotAfter:    time.Date(2099, time.January, 1, 0, 0, 0, 0, time.UTC),
+		IPAddresses: []net.IP{net.ParseIP(host)},
+		IsCA:        true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	a, err := newAuthority()
-	if err != nil {
-		return nil, err
-	}
-	node, nodeKey, err := a.issue(2, host)
-	if err != nil {
-		return nil, err
-	}
-	client, clientKey, err := a.issue(3, host)
-	if err != nil {
-		return nil, err
-	}
-	return f, errors.Join(
-		os.WriteFile(f.Authority, a.pem, 0o644),
-		os.WriteFile(f.KeyAndChain, append(append(nodeKey, node...), a.pem...), 0o600),
-		os.WriteFile(f.Client, client, 0o644),
-		os.WriteFile(f.ClientKey, clientKey, 0o600),
-	)
-}
-
-type authority struct {
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
-	pem         []byte
-}
-
-func newAuthority() (*authority, error) {
-	form := certificate(1, "authority of a test")
-	form.IsCA, form.BasicConstraintsValid = true, true
-	form.KeyUsage = x509.KeyUsageCertSign
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
 	der, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)
 	if err != nil {
-		return nil, err
-	}
-	parsed, err := x509.ParseCertificate(der)
-	return &authority{parsed, key, inPEM("CERTIFICATE", der)}, err
-}
-
-// issue makes a certificate for a host, to serve and to ask with, and its key.
-func (a *authority) issue(serial int64, host string) (certificatePEM, keyPEM []byte, err error) {
-	form := certificate(serial, host)
-	form.IPAddresses = []net.IP{net.ParseIP(host)}
-	form.KeyUsage = x509.KeyUsageDigitalSignature
-	form.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	der, err := x509.CreateCertificate(rand.Reader, form, a.certificate, key.Public(), a.key)
-	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("make a certificate for %s: %w", host, err)
 	}
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	return inPEM("CERTIFICATE", der), inPEM("PRIVATE KEY", keyDER), err
-}
-
-// certificate is valid for longer than any directory of a test.
-func certificate(serial int64, name string) *x509.Certificate {
-	return &x509.Certificate{
-		SerialNumber: big.NewInt(serial),
-		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC),
-		NotAfter:     time.Date(2099, time.January, 1, 0, 0, 0, 0, time.UTC),
+	if err != nil {
+		return nil, err
 	}
-}
-
-func inPEM(kind string, der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
+	return f, errors.Join(
+		os.MkdirAll(dir, 0o755),
+		os.WriteFile(f.Certificate, certificate, 0o644),
+		os.WriteFile(f.Key, keyPEM, 0o600),
+		os.WriteFile(f.KeyAndChain, slices.Concat(keyPEM, certificate), 0o600),
+	)
 }
