@@ -109,6 +109,19 @@ func (f *Fleet) occupied() iter.Seq[*Slot] {
 	}
 }
 
+// Slots returns the places of up to so many numbers from one on. No place may be made or dropped
+// meanwhile.
+func (f *Fleet) Slots(from, most uint32) []*Slot {
+	end := min(from+most, f.end)
+	some := make([]*Slot, 0, end-min(from, end))
+	for number := from; number < end; number++ {
+		if s := f.At(number); s != nil { // else the device was purged
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
 // growSlabs makes slabs for slots of all numbers.
 func (f *Fleet) growSlabs() {
 	if grow := int((f.end-1)/slabSlots) + 1 - len(f.slabs); grow > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/checkpoint"
 	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
@@ -386,10 +387,9 @@ func BenchmarkRecord(b *testing.B) {
 		t := s.tenants[andon.DefaultTenant]
 		b.SetBytes(int64(len(record)))
 		for b.Loop() {
-			r := newRebuilding(newTenant(t.number, andon.Tenant{}))
-			rows := layout.NewRowReader(&folding{tenants: map[uint32]*rebuilding{t.number: r}})
-			err := unpackInto(rows, record)
+			row, err := layout.UnpackRow(nil, record)
 			must(b, err)
+			must(b, checkpoint.CheckRow(row, func(n uint32) bool { return n == t.number }))
 		}
 	})
 }

@@ -2,35 +2,28 @@ package pebblestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/checkpoint"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/index"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
-
-// A checkpoint is all devices as they are shown, so that opening replays only the rows since. It is
-// written in rounds, with the blocks of the entries in those rows, but not in each: see due. It is
-// fuzzy: it begins at a sequence N, is written while writing goes on, and says at its end, in the
-// batch that deletes the rows before N, that replaying begins at N. Its devices may hold later
-// changes already; rows hold whole values, so replaying those again changes nothing.
 
 // checkpointBytes is how many bytes of rows make a round worth it, if the head is not full earlier.
 const checkpointBytes = 64 << 20
 
+// checkpoints are the flushes of entries, with which checkpoints are written.
 type checkpoints struct {
 	engine.Job
 	grown atomic.Int64 // bytes of rows since the last round, as they are unpacked
 	// lag is how many bytes of rows rounds have settled since the last that wrote the devices.
 	lag    atomic.Int64
-	marker marker // guarded by Store.log: it changes in a flush
+	marker checkpoint.Marker // guarded by Store.log: it changes in a flush
 }
 
 func (c *checkpoints) start(s *Store) {
@@ -72,59 +65,39 @@ func (s *Store) round(ctx context.Context, f entries.Flush, devices bool) error 
 	if err != nil {
 		return err
 	}
-	// Behind this the rows before are on the disk, and so may be in blocks, and be published.
+	// After this the rows before are on the disk, and so may be in blocks, and be published.
 	if err := s.sync(); err != nil {
 		return err
 	}
-	behind, rows := f.Frozen()
-	s.pipe.PublishBefore(behind)
-	tenants := s.everyTenant()
-	next, lag := marker{s.checkpoints.marker.shown, behind}, s.checkpoints.lag.Load()+rows
-	if devices || s.due(lag, tenants) {
-		next.shown, lag = next.settled, 0
+	end, rows := f.Frozen()
+	s.pipe.PublishBefore(end)
+	tenants, fleets := s.everyTenant(), s.everyFleet()
+	next, lag := checkpoint.Marker{Shown: s.checkpoints.marker.Shown, Flushed: end},
+		s.checkpoints.lag.Load()+rows
+	if devices || s.devices.Due(lag, fleets) {
+		next.Shown, lag = next.Flushed, 0
 	}
 	var also func(out *blocks.Tables) error
 	if lag == 0 {
-		also = func(out *blocks.Tables) error { return s.checkpointAll(ctx, tenants, out) }
+		also = func(out *blocks.Tables) error { return s.devices.Write(ctx, fleets, out) }
 	}
 	if err := f.Write(ctx, ofEntries(tenants), &index.Writer{}, also); err != nil {
-		s.unwritten(tenants)
+		s.devices.Forget(fleets)
 		return err
 	}
-	if err := s.settled(f, next, rows); err != nil {
+	if err := s.endFlush(f, next, rows); err != nil {
 		return err
 	}
 	s.checkpoints.lag.Store(lag)
 	return nil
 }
 
-// A row of the checkpoint costs about what a block of one entry does, and is written again by
-// compactions. Where a round has less than an entry of each device, writing all devices in each
-// round would cost more than their entries. So rounds put it off until bytes of rows for each
-// device have come, about two entries, or as many as opening reads in a second.
-const (
-	defaultLag = 128 // bytes a device
-	mostLag    = 4 * checkpointBytes
-)
-
-// due reports whether a round writes the devices, too, when so many bytes of rows were settled
-// since one did.
-func (s *Store) due(lag int64, tenants []*tenant) bool {
-	devices := int64(0)
-	s.mu.RLock()
-	for _, t := range tenants {
-		devices += int64(t.fleet.Numbers())
-	}
-	s.mu.RUnlock()
-	return lag >= min(devices*s.options.lag, mostLag)
-}
-
-// settled ends a round that has settled so many bytes of rows.
-func (s *Store) settled(f entries.Flush, next marker, rows int64) error {
+// endFlush ends a flush of so many bytes of rows.
+func (s *Store) endFlush(f entries.Flush, next checkpoint.Marker, rows int64) error {
 	b := s.newBatch()
 	defer b.Release()
-	deleted, done := s.arrivals.Flush(b, next.settled, next.shown, rows)
-	next.put(b)
+	deleted, done := s.arrivals.Flush(b, next.Flushed, next.Shown, rows)
+	next.Put(b)
 	if err := b.Write(pebble.Sync); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
@@ -133,6 +106,16 @@ func (s *Store) settled(f entries.Flush, next marker, rows int64) error {
 	s.rounds.entries.Add(int64(f.End()))
 	s.checkpoints.grown.Add(-rows)
 	return s.env.ForgetRows(deleted)
+}
+
+// everyFleet returns the devices of all tenants.
+func (s *Store) everyFleet() (list []checkpoint.Fleet) {
+	for _, t := range s.everyTenant() {
+		list = append(list, checkpoint.Fleet{
+			Tenant: t.number, Fleet: t.fleet, Gone: func() bool { return t.gone },
+		})
+	}
+	return list
 }
 
 func (s *Store) everyTenant() []*tenant {
@@ -166,119 +149,41 @@ func (s *Store) readingTenants() []*blocks.Tenant {
 	return list
 }
 
-// checkpointAll writes the devices of tenants.
-func (s *Store) checkpointAll(ctx context.Context, tenants []*tenant, out *blocks.Tables) error {
-	for _, t := range tenants {
-		if err := s.checkpointTenant(ctx, t, out); err != nil {
-			return err
-		}
+// rebuild makes what is shown from the checkpoint and the rows since, and concurrently the memtable
+// from the rows whose entries are in no block.
+func (s *Store) rebuild(context.Context) error {
+	m, err := checkpoint.ReadMarker(s.db)
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// checkpointTenant writes the devices of a tenant that were changed since they were last written.
-// Where that is most of them, all are written, in place of those that are there: so the engine has
-// nothing to compact.
-func (s *Store) checkpointTenant(ctx context.Context, t *tenant, out *blocks.Tables) error {
-	if !s.mostChanged(t) {
-		return s.checkpointDevices(ctx, t, out, false)
+	c := &s.checkpoints
+	c.marker = m
+	next, fleets, tenants := m.Flushed, s.everyFleet(), map[uint32]bool{}
+	for i := range fleets {
+		tenants[fleets[i].Tenant] = true
 	}
-	k := layout.NewKey(layout.TableCheckpoint, t.number)
-	whole := out.InPlaceOf(engine.Span{From: k, To: k.End()}, blocks.DeviceTables)
-	if err := s.checkpointDevices(ctx, t, &whole, true); err != nil {
-		return errors.Join(err, s.env.RemoveTables(blocks.DeviceTables))
-	}
-	return whole.Ingest()
-}
-
-// checkpointPart is how many devices are looked at in one go, so that requests are not held up.
-const checkpointPart = 512
-
-// mostChanged reports whether most devices of a tenant were changed since they were last written,
-// and are more than go through the log.
-func (s *Store) mostChanged(t *tenant) bool {
-	const rowBytes = 64 // about
-	changed, all := 0, 0
-	for from := 0; from <= all; from += checkpointPart {
-		s.mu.RLock()
-		all = int(t.fleet.Numbers())
-		for _, slot := range t.slots(uint32(from), checkpointPart) {
-			if slot.Changes() != slot.Note {
-				changed++
+	err = engine.Together(func() error {
+		first, last, err := checkpoint.Fill(s.db, m, tenants, s.log.Memory.Loading(),
+			func(sequence uint64, bytes int) {
+				c.grown.Add(int64(bytes))
+				next = sequence + 1
+			})
+		s.arrivals.Arrived(first)
+		s.arrivals.Arrived(last)
+		return err
+	}, func() error {
+		err := checkpoint.Load(s.db, m, fleets, func(sequence uint64, bytes int) {
+			if sequence < m.Flushed {
+				c.lag.Add(int64(bytes))
+			}
+		})
+		for _, t := range s.tenants {
+			if err == nil {
+				err = s.reserveNumbers(t)
 			}
 		}
-		s.mu.RUnlock()
-	}
-	return changed > all/2 && !s.env.ThroughLog(changed*rowBytes)
+		return err
+	})
+	s.pipe.Open(next)
+	return err
 }
-
-// checkpointDevices writes the devices of a tenant, all or those that were changed.
-func (s *Store) checkpointDevices(
-	ctx context.Context, t *tenant, out *blocks.Tables, all bool,
-) error {
-	for from := uint32(0); ; from += checkpointPart {
-		more := false
-		err := s.ordered(ctx, func() error {
-			more = !t.gone && from < t.fleet.Numbers()
-			return nil
-		})
-		if err != nil || !more {
-			return err
-		}
-		s.checkpointSome(t, from, out, all)
-		if err := out.Spill(); err != nil {
-			return err
-		}
-	}
-}
-
-// slots returns the places of up to so many numbers from one on. The caller has Store.mu, or no
-// place is made or given back meanwhile.
-func (t *tenant) slots(from, most uint32) []*slot {
-	behind := min(from+most, t.fleet.Numbers())
-	some := make([]*slot, 0, behind-min(from, behind))
-	for number := from; number < behind; number++ {
-		if slot := t.fleet.At(number); slot != nil { // else it was purged
-			some = append(some, slot)
-		}
-	}
-	return some
-}
-
-// checkpointSome writes a part of the devices, by number from one on. What is shown of them is on
-// the disk already, in rows.
-func (s *Store) checkpointSome(t *tenant, from uint32, out *blocks.Tables, all bool) {
-	k := layout.NewKey(layout.TableCheckpoint, t.number)
-	var value []byte
-	begun := out.Pending()
-	s.mu.RLock()
-	for _, slot := range t.slots(from, checkpointPart) {
-		if !all && slot.Changes() == slot.Note {
-			continue // it is there
-		}
-		// In this order: a change that is pending is not shown, and makes the device due again.
-		if changes := slot.Changes(); !slot.Pending() {
-			slot.Note = changes
-		}
-		shown := t.fleet.Shown(slot)
-		value = layout.AppendCheckpoint(value[:0], &shown)
-		k = k.Begin(layout.TableCheckpoint, t.number).Number(slot.Number())
-		out.Add(k, value)
-	}
-	s.mu.RUnlock()
-	out.Did(out.Pending() - begun)
-}
-
-// unwritten has all devices written again: a flush failed, and which it wrote is not known.
-func (s *Store) unwritten(tenants []*tenant) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, t := range tenants {
-		for _, slot := range t.slots(0, t.fleet.Numbers()) {
-			slot.Note = neverWritten
-		}
-	}
-}
-
-// neverWritten is the Note of a slot that is not in the checkpoint as it is.
-const neverWritten = math.MaxUint32

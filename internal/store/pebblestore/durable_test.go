@@ -75,7 +75,7 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := s.ordered(t.Context(), func() error {
-			first, err := s.fixed(fixedCheckpoint)
+			first, err := s.fixed("checkpoint")
 			if err != nil || first == nil ||
 				string(layout.RowKey(s.pipe.Next)[1:]) == string(first) {
 				return err

@@ -9,7 +9,6 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/index"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // Checkpoint has a store flush entries and readings, and merge all of their runs, now.
@@ -52,7 +51,7 @@ func (s *Store) writeBlocks(ctx context.Context, end bool) error {
 		tenants := s.everyTenant()
 		err := f.Write(ctx, ofEntries(tenants), &index.Writer{},
 			func(out *blocks.Tables) error {
-				return s.checkpointAll(ctx, tenants, out)
+				return s.devices.Write(ctx, s.everyFleet(), out)
 			})
 		if err == nil && end {
 			f.End()
@@ -64,15 +63,6 @@ func (s *Store) writeBlocks(ctx context.Context, end bool) error {
 // roundNow does a flush that writes all devices.
 func (s *Store) roundNow(ctx context.Context) error {
 	return s.log.Flush(func(f entries.Flush) error { return s.round(ctx, f, true) })
-}
-
-// unpackInto reads a row as it is stored.
-func unpackInto(r *layout.RowReader, value []byte) error {
-	row, err := layout.UnpackRow(nil, value)
-	if err != nil {
-		return err
-	}
-	return r.Read(row)
 }
 
 // wasFlushed sees that there was a flush.

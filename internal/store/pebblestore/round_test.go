@@ -352,7 +352,7 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	event.Time, event.State = event.Time+1, "WARNING1"
 	appended := pendingAppend(t, s, h, []andon.Event{event})
 	out := blocks.NewTables(s.env, blocks.EntryTables, nil, 0)
-	err = errors.Join(s.checkpointTenant(t.Context(), s.tenants[id], &out), out.End())
+	err = errors.Join(s.devices.Write(t.Context(), s.everyFleet(), &out), out.End())
 	h.held.Unlock()
 	if err := errors.Join(err, <-appended, s.roundNow(t.Context())); err != nil {
 		t.Fatal(err)

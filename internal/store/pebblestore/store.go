@@ -28,6 +28,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/checkpoint"
 	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
@@ -44,10 +45,8 @@ const formatVersion = 1
 
 // The fixed keys.
 const (
-	fixedFormat     = "format"      // formatVersion, 4 bytes
-	fixedTenant     = "next tenant" // the next tenant's number, 4 bytes
-	fixedCheckpoint = "checkpoint"  // the first row that the checkpoint does not hold, 8 bytes
-	fixedSettled    = "settled"     // the first row whose entries are not in blocks, 8 bytes
+	fixedFormat = "format"      // formatVersion, 4 bytes
+	fixedTenant = "next tenant" // the next tenant's number, 4 bytes
 )
 
 const (
@@ -88,7 +87,7 @@ type Options struct {
 	memTable uint64        // bytes of one; tests have small ones
 	patience time.Duration // of a write that finds heads full; tests do not depend on the clock
 	table    int           // bytes of a table that a round makes
-	lag      int64         // see checkpoints.due
+	lag      int64         // see checkpoint.Writer
 	unread   int64         // see Finish
 	readings int64         // bytes of rows of readings that make a round worth it
 	pause    time.Duration // see directory.Config
@@ -133,6 +132,7 @@ type logs struct {
 // background is what works in the background, but for merges.
 type background struct {
 	checkpoints checkpoints
+	devices     checkpoint.Writer
 	reclaimer   directory.Reclaimer
 	rounds      roundCounts
 	snapshot    engine.Mutex // held while one is taken
@@ -211,7 +211,7 @@ func (o *Options) complete() {
 	o.readings = cmp.Or(o.readings, checkpointBytes)
 	o.patience = cmp.Or(o.patience, time.Second)
 	o.table = cmp.Or(o.table, blocks.DefaultTable)
-	o.lag = cmp.Or(o.lag, defaultLag)
+	o.lag = cmp.Or(o.lag, checkpoint.DefaultPerDevice)
 	o.unread = cmp.Or(o.unread, defaultUnread)
 	o.memTable = cmp.Or(o.memTable, defaultMemTable)
 	o.pacing = engine.NewPacing(o.memTable)
@@ -337,14 +337,13 @@ func (s *Store) begin() {
 	s.readings = readings.NewLog(s.env, o.readings, s.readingTenants)
 	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
 	s.pipe = pipeline.New(s.publishing())
+	s.devices = checkpoint.Writer{
+		Env: s.env, Shown: s.mu.RLocker(), Ordered: s.ordered, PerDevice: o.lag,
+	}
 	s.records = records.New(s.db, recordOwners{s})
 }
 
 // openRuns reads which runs there are.
 func (s *Store) openRuns(context.Context) error {
-	m, err := s.readMarker()
-	if err != nil {
-		return err
-	}
-	return s.log.Open(m.settled)
+	return s.log.Open(s.checkpoints.marker.Flushed)
 }

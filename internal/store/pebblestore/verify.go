@@ -13,6 +13,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/checkpoint"
 	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
@@ -77,8 +78,8 @@ func (v *verified) Load(ctx context.Context, db *pebble.DB) (is verify.Loaded, e
 		v.tenants[t.number] = t
 		is.Tenants[t.number] = verifiedTenant{t, s}
 	}
-	m, err := s.readMarker()
-	is.Shown, is.Flushed = m.shown, m.settled
+	m, err := checkpoint.ReadMarker(db)
+	is.Shown, is.Flushed = m.Shown, m.Flushed
 	// Rows of what can't be read are checked all the same.
 	err = errors.Join(err, engine.Together(func() error { return s.rebuild(ctx) },
 		func() error { return s.openRuns(ctx) }, func() error { return s.readings.Open(ctx) }))
@@ -88,12 +89,8 @@ func (v *verified) Load(ctx context.Context, db *pebble.DB) (is verify.Loaded, e
 }
 
 // CheckRow implements verify.Store.
-func (v *verified) CheckRow(tenant uint32, row []byte) error {
-	into := map[uint32]*rebuilding{}
-	if t := v.tenants[tenant]; t != nil {
-		into[t.number] = loose{}.rebuilding(t)
-	}
-	return layout.NewRowReader(&folding{tenants: into}).Read(row)
+func (v *verified) CheckRow(row []byte) error {
+	return checkpoint.CheckRow(row, func(number uint32) bool { return v.tenants[number] != nil })
 }
 
 // verifiedTenant is a tenant of a store that is verified.
@@ -162,7 +159,7 @@ func (v *verified) Devices(
 	for _, number := range slices.Sorted(maps.Keys(v.tenants)) {
 		t := v.tenants[number]
 		for from := uint32(0); from < t.fleet.Numbers(); from += reorderStep {
-			some, err := v.someDevices(ctx, t, t.slots(from, reorderStep), report)
+			some, err := v.someDevices(ctx, t, t.fleet.Slots(from, reorderStep), report)
 			if n += some; err != nil {
 				return n, err
 			}

@@ -191,7 +191,7 @@ func change(t *testing.T, s *Store, table byte, value string) {
 	t.Helper()
 	from := layout.Key{table}
 	if table == layout.TableRow { // those before are kept for their order alone
-		marker, _ := s.fixed(fixedCheckpoint)
+		marker, _ := s.fixed("checkpoint")
 		from = append(from, marker...)
 	}
 	changeFrom(t, s, from, value)

@@ -437,7 +437,7 @@ func verifyRow(v *verifier, k, value []byte) error {
 	case sequence < v.loaded.Flushed:
 		lost = "entries that a request brought are in blocks, but devices may show what was before"
 	}
-	if err := v.Store.CheckRow(uint32(number), row); err != nil {
+	if err := v.Store.CheckRow(row); err != nil {
 		return errors.New("it can't be decoded: " + lost)
 	}
 	if gap {

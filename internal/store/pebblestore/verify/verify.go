@@ -49,7 +49,7 @@ type Store interface {
 	// an error the result has what could be read.
 	Load(ctx context.Context, db *pebble.DB) (Loaded, error)
 	// CheckRow decodes a row of a request of a tenant as opening does.
-	CheckRow(tenant uint32, row []byte) error
+	CheckRow(row []byte) error
 	// Devices computes again, from their entries, what devices show, and reports each difference.
 	// It returns how many devices there are.
 	Devices(

@@ -1,8 +1,6 @@
-package pebblestore
+package checkpoint
 
 import (
-	"bytes"
-	"math"
 	"strings"
 	"testing"
 
@@ -11,7 +9,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
-	"github.com/andonhq/andon/internal/store/pebblestore/readings"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
@@ -48,12 +45,10 @@ func FuzzRecord(f *testing.F) {
 		change = layout.AppendDeviceChange(change, layout.ChangedParts(&was, &is), parts&1 == 1,
 			&is, is.Received)
 		record := layout.AppendNumbered(layout.AppendRow(nil, 1, is.Received, &names), 3, change)
-		r := newRebuilding(newTenant(1, andon.Tenant{}))
-		fleet := r.tenant.fleet
+		fleet := current.NewFleet()
 		fleet.Load(3, &was)
 		for range 2 {
-			rows := layout.NewRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}})
-			if err := unpackInto(rows, record); err != nil {
+			if err := apply(fleet, record); err != nil {
 				t.Fatal(err)
 			}
 			if diff := gocmp.Diff(is, fleet.Shown(fleet.At(3))); diff != "" {
@@ -61,57 +56,22 @@ func FuzzRecord(f *testing.F) {
 			}
 		}
 		var got current.Device
-		err := layout.ReadCheckpoint(&got, layout.AppendCheckpoint(nil, &is), r.names)
+		err := layout.ReadCheckpoint(&got, layout.AppendCheckpoint(nil, &is), layout.NewInterner())
 		if diff := gocmp.Diff(is, got); diff != "" || err != nil {
 			t.Fatal(err, diff)
 		}
 	})
 }
 
-// FuzzReadingMerge proves that messages of one time join to the same reading however the engine
-// groups them.
-func FuzzReadingMerge(f *testing.F) {
-	f.Add("a", "b", "c", 1.0, 2.0, `{"x":1}`, "")
-	f.Add("a", "a", "a", math.MaxFloat64, -0.5, "", `{}`)
-	f.Fuzz(func(t *testing.T, m1, m2, m3 string, v1, v2 float64, j1, j2 string) {
-		message := func(metric string, value float64, metadata string) []byte {
-			metrics := andon.Metrics{{Name: andon.MetricName(metric), Value: value}}
-			return layout.AppendReading(nil, metrics, andon.JSON(metadata))
-		}
-		messages := [][]byte{message(m1, v1, j1), message(m2, v2, j2), message(m3, v1, "")}
-		join := func(older bool, values ...[]byte) []byte {
-			first, rest := values[0], values[1:]
-			if older {
-				first, rest = values[len(values)-1], values[:len(values)-1]
-			}
-			m, err := readings.Merger.Merge(nil, first)
-			for i := range rest {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if older {
-					err = m.MergeOlder(rest[len(rest)-1-i])
-				} else {
-					err = m.MergeNewer(rest[i])
-				}
-			}
-			joined, _, finish := m.Finish(true)
-			if err != nil || finish != nil {
-				t.Fatal(err, finish)
-			}
-			return joined
-		}
-		want := join(false, messages...)
-		for _, got := range [][]byte{
-			join(true, messages...),
-			join(false, join(false, messages[:2]...), messages[2]),
-			join(true, messages[0], join(true, messages[1:]...)),
-		} {
-			if !bytes.Equal(got, want) {
-				t.Errorf("joined %x, want %x", got, want)
-			}
-		}
-	})
+// apply applies a row as it is stored to a fleet.
+func apply(fleet *current.Fleet, value []byte) error {
+	row, err := layout.UnpackRow(nil, value)
+	if err != nil {
+		return err
+	}
+	c := newChanges()
+	c.devices = func(uint32) devices { return loading{fleet} }
+	return layout.NewRowReader(c).Read(row)
 }
 
 // FuzzDamagedRowsInMemory proves that no row makes opening panic, whatever is on the disk.
@@ -120,10 +80,11 @@ func FuzzDamagedRowsInMemory(f *testing.F) {
 	f.Add(layout.AppendRow(nil, 1, 5, &eventlog.Names{}))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := newRebuilding(newTenant(1, andon.Tenant{}))
-		_ = unpackInto(layout.NewRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}}), b)
-		filled := filling{tenants: map[uint32]bool{1: true}, head: eventlog.NewHead()}
-		_ = unpackInto(layout.NewRowReader(&filled), b)
+		_ = apply(current.NewFleet(), b)
+		filled := filling{tenants: map[uint32]bool{1: true}, memory: eventlog.NewHead()}
+		if row, err := layout.UnpackRow(nil, b); err == nil {
+			_ = layout.NewRowReader(&filled).Read(row)
+		}
 	})
 }
 

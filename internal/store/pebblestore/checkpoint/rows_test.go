@@ -1,4 +1,4 @@
-package pebblestore
+package checkpoint
 
 import (
 	"encoding/binary"
@@ -12,12 +12,15 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// rowsOf200 opens a store with 200 rows of 5,000 bytes, some of them packed: many more than are
+// rowsOf200 opens a database with 200 rows of 5,000 bytes, some of them packed: many more than are
 // unpacked at once. Row 100+n has 5,000 bytes n+1.
-func rowsOf200(t *testing.T) *Store {
-	s := openMem(t, vfs.NewMem())
-	t.Cleanup(func() { _ = s.Close() })
-	batch := s.db.NewBatch()
+func rowsOf200(t *testing.T) *pebble.DB {
+	db, err := pebble.Open("store", &pebble.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	batch := db.NewBatch()
 	for n := range uint64(200) {
 		row := slices.Repeat([]byte{byte(n) + 1}, 5000)
 		if n%3 > 0 {
@@ -30,12 +33,12 @@ func rowsOf200(t *testing.T) *Store {
 	if err := batch.Commit(pebble.NoSync); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return db
 }
 
 func TestRowsAreReadAheadInTheirOrder(t *testing.T) {
-	s, next := rowsOf200(t), uint64(103)
-	err := s.readAhead(next, func(sequence uint64, row []byte) error {
+	db, next := rowsOf200(t), uint64(103)
+	err := readRows(db, next, func(sequence uint64, row []byte) error {
 		if want := byte(next - 99); sequence != next || len(row) != 5000 ||
 			row[0] != want || row[4999] != want {
 			t.Fatalf("row %d is %d bytes of %d, want row %d", sequence, len(row), row[0], next)
@@ -49,10 +52,10 @@ func TestRowsAreReadAheadInTheirOrder(t *testing.T) {
 }
 
 // TestReadingAheadEnds: at an error of the visitor, however many rows there are, and at a row that
-// can't be unpacked, behind which no row is visited.
+// can't be unpacked, after which no row is visited.
 func TestReadingAheadEnds(t *testing.T) {
-	s, enough, visited := rowsOf200(t), errors.New("enough"), 0
-	err := s.readAhead(0, func(sequence uint64, _ []byte) error {
+	db, enough, visited := rowsOf200(t), errors.New("enough"), 0
+	err := readRows(db, 0, func(sequence uint64, _ []byte) error {
 		if visited++; sequence == 120 {
 			return enough
 		}
@@ -62,11 +65,11 @@ func TestReadingAheadEnds(t *testing.T) {
 		t.Errorf("%d rows were visited: %v", visited, err)
 	}
 	damaged := binary.AppendUvarint([]byte{layout.RowPacked}, 1<<40)
-	if err := s.db.Set(layout.RowKey(150), damaged, nil); err != nil {
+	if err := db.Set(layout.RowKey(150), damaged, nil); err != nil {
 		t.Fatal(err)
 	}
 	newest := uint64(0)
-	err = s.readAhead(0, func(sequence uint64, _ []byte) error {
+	err = readRows(db, 0, func(sequence uint64, _ []byte) error {
 		newest = sequence
 		return nil
 	})

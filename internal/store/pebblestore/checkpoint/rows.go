@@ -1,14 +1,16 @@
-package pebblestore
+package checkpoint
 
 import (
 	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// Opening reads many rows, and what it makes of them takes longer than finding and unpacking them.
-// So the next rows are unpacked meanwhile, some at a time.
+// Opening reads many rows, and using them takes longer than finding and unpacking them. So the next
+// rows are unpacked meanwhile, some at a time.
 
 // unpacked are some rows that follow each other, as they are unpacked.
 type unpacked struct {
@@ -27,11 +29,11 @@ func (u *unpacked) add(sequence uint64, value []byte) (err error) {
 	return err
 }
 
-// each visits the rows, and makes room.
-func (u *unpacked) each(visit func(sequence uint64, row []byte) error) error {
+// visit visits the rows, and removes them.
+func (u *unpacked) visit(row func(sequence uint64, row []byte) error) error {
 	from := 0
 	for _, r := range u.rows {
-		if err := visit(r.sequence, u.bytes[from:r.end:r.end]); err != nil {
+		if err := row(r.sequence, u.bytes[from:r.end:r.end]); err != nil {
 			return err
 		}
 		from = r.end
@@ -40,8 +42,10 @@ func (u *unpacked) each(visit func(sequence uint64, row []byte) error) error {
 	return nil
 }
 
-// readAhead visits the rows from a sequence on, in their order. A row is valid until the next one.
-func (s *Store) readAhead(from uint64, visit func(sequence uint64, row []byte) error) error {
+// readRows visits the rows from a sequence on, in their order. A row is valid until the next one.
+func readRows(
+	db *pebble.DB, from uint64, visit func(sequence uint64, row []byte) error,
+) error {
 	const parts = 4
 	free, full := make(chan *unpacked, parts), make(chan *unpacked, parts)
 	for range parts {
@@ -49,11 +53,11 @@ func (s *Store) readAhead(from uint64, visit func(sequence uint64, row []byte) e
 	}
 	return engine.Together(func() error {
 		defer close(full)
-		return s.unpackInto(full, free, from)
+		return unpackRows(db, full, free, from)
 	}, func() error {
-		defer close(free) // also behind an error, which ends the other one
+		defer close(free) // also after an error, which ends the other one
 		for some := range full {
-			if err := some.each(visit); err != nil {
+			if err := some.visit(visit); err != nil {
 				return err
 			}
 			free <- some
@@ -62,10 +66,12 @@ func (s *Store) readAhead(from uint64, visit func(sequence uint64, row []byte) e
 	})
 }
 
-func (s *Store) unpackInto(full chan<- *unpacked, free <-chan *unpacked, from uint64) error {
+func unpackRows(
+	db *pebble.DB, full chan<- *unpacked, free <-chan *unpacked, from uint64,
+) error {
 	const enough = 64 << 10 // bytes
 	some := <-free
-	for k, value := range engine.RowsBetween(s.db, layout.RowKey(from),
+	for k, value := range engine.RowsBetween(db, layout.RowKey(from),
 		layout.Key{layout.TableRow}.End(), 1) {
 		if err := some.add(binary.BigEndian.Uint64(k), value); err != nil {
 			return err

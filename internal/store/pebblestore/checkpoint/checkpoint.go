@@ -1,0 +1,180 @@
+// Package checkpoint writes what devices show, and reads it again when a store is opened.
+//
+// A checkpoint is a row for each device, as it is shown. A change of a device is in the row of the
+// request that made it. So opening reads the checkpoint, and the rows since. A flush of entries
+// writes the checkpoint next to its blocks, but not each flush does: see Due.
+//
+// It is fuzzy. It begins at a sequence N, is written while writing goes on, and ends with a marker
+// that says that opening begins to read at N, in the batch that deletes rows before N. A device in
+// it may hold later changes already. Rows hold whole values, so reading those again changes
+// nothing.
+//
+// Which devices need to be written, a slot of current.Fleet notes: Slot.Note is what Slot.Changes
+// was when the device was written. A device with a change that is pending is written as it is
+// shown, and stays due. Where most devices of a tenant were changed, all are written, in place of
+// those that are there, so Pebble has nothing to compact.
+//
+// Contract:
+//
+//   - What Write writes is on the disk before the rows that it makes superfluous may be deleted:
+//     the caller puts the marker after it. Where Write, or what the caller writes next to it, fails,
+//     the caller calls Forget, since which devices were written is not known then.
+//   - Load and Fill read rows in their order. A row that can't be read ends them with an error:
+//     what devices show would be wrong without it.
+//   - Rows of a tenant that there is not are left out.
+//
+// Locks: Write enters the ordered section, and takes the lock of what is shown for a few hundred
+// devices at a time.
+//
+// The package knows fleets, rows and the checkpoint. It does not know when a flush begins, nor what
+// a tenant is but its number.
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+)
+
+// Fleet is the devices of a tenant.
+type Fleet struct {
+	Tenant uint32
+	*current.Fleet
+	// Gone reports whether the tenant was deleted. It is called in the ordered section.
+	Gone func() bool
+}
+
+// Writer writes checkpoints.
+type Writer struct {
+	Env     *blocks.Env
+	Shown   sync.Locker                               // held while devices are read
+	Ordered func(context.Context, func() error) error // enters the ordered section
+	// PerDevice is how many bytes of rows a device are a reason to write all devices.
+	PerDevice int64
+}
+
+// A row of the checkpoint costs about what a block of one entry does, and compactions write it
+// again. Where a flush has less than an entry of each device, writing all devices with each flush
+// would cost more than their entries. So flushes defer it until bytes of rows for each device have
+// come, about two entries, or as many as opening reads in a second.
+const (
+	DefaultPerDevice = 128
+	mostBytes        = 256 << 20
+)
+
+// Due reports whether the devices should be written, when so many bytes of rows were flushed since
+// they were written last.
+func (w *Writer) Due(bytes int64, fleets []Fleet) bool {
+	devices := int64(0)
+	w.Shown.Lock()
+	for _, f := range fleets {
+		devices += int64(f.Numbers())
+	}
+	w.Shown.Unlock()
+	return bytes >= min(devices*w.PerDevice, mostBytes)
+}
+
+// Write writes the devices of all fleets that were changed since they were last written.
+func (w *Writer) Write(ctx context.Context, fleets []Fleet, out *blocks.Tables) error {
+	for _, f := range fleets {
+		if err := w.fleet(ctx, f, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Writer) fleet(ctx context.Context, f Fleet, out *blocks.Tables) error {
+	if !w.mostChanged(f) {
+		return w.devices(ctx, f, out, false)
+	}
+	k := layout.NewKey(layout.TableCheckpoint, f.Tenant)
+	replacing := out.InPlaceOf(engine.Span{From: k, To: k.End()}, blocks.DeviceTables)
+	if err := w.devices(ctx, f, &replacing, true); err != nil {
+		return errors.Join(err, w.Env.RemoveTables(blocks.DeviceTables))
+	}
+	return replacing.Ingest()
+}
+
+// part is how many devices are read at a time, so that requests are not held up.
+const part = 512
+
+// mostChanged reports whether most devices were changed since they were last written, and are more
+// than go through the log.
+func (w *Writer) mostChanged(f Fleet) bool {
+	const rowBytes = 64 // about
+	changed, all := 0, 0
+	for from := 0; from <= all; from += part {
+		w.Shown.Lock()
+		all = int(f.Numbers())
+		for _, slot := range f.Slots(uint32(from), part) {
+			if slot.Changes() != slot.Note {
+				changed++
+			}
+		}
+		w.Shown.Unlock()
+	}
+	return changed > all/2 && !w.Env.ThroughLog(changed*rowBytes)
+}
+
+// devices writes the devices of a fleet, all or those that were changed.
+func (w *Writer) devices(ctx context.Context, f Fleet, out *blocks.Tables, all bool) error {
+	for from := uint32(0); ; from += part {
+		more := false
+		err := w.Ordered(ctx, func() error {
+			more = !f.Gone() && from < f.Numbers()
+			return nil
+		})
+		if err != nil || !more {
+			return err
+		}
+		w.some(f, from, out, all)
+		if err := out.Spill(); err != nil {
+			return err
+		}
+	}
+}
+
+// some writes a part of the devices, by number from one on. What is shown of them is on the disk
+// already, in rows.
+func (w *Writer) some(f Fleet, from uint32, out *blocks.Tables, all bool) {
+	k := layout.NewKey(layout.TableCheckpoint, f.Tenant)
+	var value []byte
+	begun := out.Pending()
+	w.Shown.Lock()
+	for _, slot := range f.Slots(from, part) {
+		if !all && slot.Changes() == slot.Note {
+			continue // it is there
+		}
+		// In this order: a change that is pending is not shown, and makes the device due again.
+		if changes := slot.Changes(); !slot.Pending() {
+			slot.Note = changes
+		}
+		shown := f.Shown(slot)
+		value = layout.AppendCheckpoint(value[:0], &shown)
+		k = k.Begin(layout.TableCheckpoint, f.Tenant).Number(slot.Number())
+		out.Add(k, value)
+	}
+	w.Shown.Unlock()
+	out.Did(out.Pending() - begun)
+}
+
+// Forget has the next Write write all devices.
+func (w *Writer) Forget(fleets []Fleet) {
+	w.Shown.Lock()
+	defer w.Shown.Unlock()
+	for _, f := range fleets {
+		for _, slot := range f.Slots(0, f.Numbers()) {
+			slot.Note = neverWritten
+		}
+	}
+}
+
+// neverWritten is the Note of a slot that is not in the checkpoint as it is.
+const neverWritten = math.MaxUint32

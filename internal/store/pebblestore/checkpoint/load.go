@@ -1,0 +1,210 @@
+package checkpoint
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+)
+
+// Load makes fleets from the checkpoint and the rows since. read is called for each row with how
+// many bytes it has, unpacked.
+func Load(
+	db *pebble.DB, m Marker, fleets []Fleet, read func(sequence uint64, bytes int),
+) error {
+	byTenant := map[uint32]devices{}
+	for _, f := range fleets {
+		byTenant[f.Tenant] = loading{f.Fleet}
+		if err := f.loadCheckpoint(db); err != nil {
+			return err
+		}
+	}
+	c := newChanges()
+	c.devices = func(tenant uint32) devices { return byTenant[tenant] }
+	r := layout.NewRowReader(c)
+	err := readRows(db, m.Shown, func(sequence uint64, row []byte) error {
+		read(sequence, len(row))
+		return r.Read(row)
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range fleets {
+		f.Loaded()
+	}
+	return nil
+}
+
+// loadCheckpoint loads the devices of the checkpoint: many in parts, concurrently.
+func (f Fleet) loadCheckpoint(db *pebble.DB) error {
+	const least = 1 << 12 // devices in a part
+	end, err := endOfCheckpoint(db, f.Tenant)
+	if err != nil {
+		return err
+	}
+	parts := min(uint32(runtime.GOMAXPROCS(0)), end/least+1)
+	var loading sync.Mutex
+	steps := make([]func() error, parts)
+	for i := range parts {
+		from, to := end/parts*i, end/parts*(i+1)
+		if i == parts-1 {
+			to = end
+		}
+		steps[i] = func() error { return f.loadPart(db, from, to, &loading) }
+	}
+	return engine.Together(steps...)
+}
+
+// endOfCheckpoint returns the number after the last device of the checkpoint.
+func endOfCheckpoint(db *pebble.DB, tenant uint32) (uint32, error) {
+	prefix := layout.NewKey(layout.TableCheckpoint, tenant)
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.End()})
+	if err != nil {
+		return 0, err
+	}
+	defer it.Close()
+	if !it.Last() {
+		return 0, it.Error()
+	}
+	number, _, ok := layout.TakeNumber(it.Key()[len(prefix):])
+	if !ok || number > layout.MostDevices {
+		return 0, layout.ErrDamaged
+	}
+	return number + 1, nil
+}
+
+// loadPart loads the devices whose numbers are in [from, to), some at a time.
+func (f Fleet) loadPart(db *pebble.DB, from, to uint32, loading *sync.Mutex) error {
+	const some = 256
+	var numbers [some]uint32
+	var devices [some]current.Device
+	n := 0
+	load := func() {
+		loading.Lock()
+		defer loading.Unlock()
+		for i := range n {
+			f.Load(numbers[i], &devices[i])
+		}
+		n = 0
+	}
+	names := layout.NewInterner()
+	err := checkpointed(db, f.Tenant, from, to, func(number uint32, value []byte) error {
+		numbers[n] = number
+		err := layout.ReadCheckpoint(&devices[n], value, names)
+		if n++; n == some {
+			load()
+		}
+		return err
+	})
+	load()
+	return err
+}
+
+// checkpointed visits the devices of the checkpoint whose numbers are in [from, to).
+func checkpointed(
+	db *pebble.DB, tenant, from, to uint32, visit func(number uint32, value []byte) error,
+) error {
+	at := func(number uint32) layout.Key {
+		return layout.NewKey(layout.TableCheckpoint, tenant).Number(number)
+	}
+	prefix := len(layout.NewKey(layout.TableCheckpoint, tenant))
+	for k, value := range engine.RowsBetween(db, at(from), at(to), prefix) {
+		number, _, ok := layout.TakeNumber(k)
+		if !ok || number > layout.MostDevices {
+			return layout.ErrDamaged
+		}
+		if err := visit(number, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// devices are those of one tenant while rows are read.
+type devices interface {
+	// device returns the device with a number. One without an ID was never named.
+	device(number uint32) current.Device
+	// change makes a device what it is after a row.
+	change(number uint32, d *current.Device)
+}
+
+// loading is a Fleet that is loaded.
+type loading struct{ *current.Fleet }
+
+func (l loading) device(number uint32) (d current.Device) {
+	if slot := l.At(number); slot != nil {
+		d = l.Shown(slot)
+	}
+	return d
+}
+
+func (l loading) change(number uint32, d *current.Device) {
+	l.Load(number, d)
+	if slot := l.At(number); slot != nil {
+		slot.Note = neverWritten
+	}
+}
+
+// loose are devices by number that are in no fleet.
+type loose map[uint32]current.Device
+
+func (l loose) device(number uint32) current.Device { return l[number] }
+
+func (l loose) change(number uint32, d *current.Device) { l[number] = *d }
+
+// CheckRow decodes a row as Load does, and changes nothing. Where the tenant of the row is known,
+// its changes are decoded as well.
+func CheckRow(row []byte, known func(tenant uint32) bool) error {
+	c := newChanges()
+	c.devices = func(tenant uint32) devices {
+		if known(tenant) {
+			return loose{}
+		}
+		return nil
+	}
+	return layout.NewRowReader(c).Read(row)
+}
+
+// changes applies the changes in rows to devices.
+type changes struct {
+	devices  func(tenant uint32) devices // nil where there is no such tenant
+	names    *layout.Interner
+	of       devices // of the row
+	received andon.Time
+	device   current.Device // that is changed
+}
+
+func newChanges() *changes { return &changes{names: layout.NewInterner()} }
+
+// Begin implements layout.RowVisitor.
+func (c *changes) Begin(tenant uint32, received andon.Time) bool {
+	c.of, c.received = c.devices(tenant), received
+	return c.of != nil
+}
+
+// Entry implements layout.RowVisitor.
+func (*changes) Entry(uint32, eventlog.Entry) {}
+
+// Change implements layout.RowVisitor.
+func (c *changes) Change(r *layout.Reader, number uint32, base andon.Time) {
+	d := &c.device
+	*d = c.of.device(number)
+	parts := r.Byte()
+	if parts&layout.PartNamed != 0 {
+		if d.ID = andon.DeviceID(r.Str()); d.ID == "" { // it was purged
+			*d = current.Device{}
+		}
+	}
+	r.Names = c.names
+	r.Parts(parts, d, base)
+	if !r.Bad {
+		d.Received = max(d.Received, c.received)
+		c.of.change(number, d)
+	}
+}
