@@ -143,13 +143,13 @@ func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) erro
 func (w *writing) events(d *current.Device, events []andon.Event) error {
 	f := w.past.folded
 	f.entries = len(events)
-	gone := w.tenant.withdrawn.list(d.ID)
+	gone := w.tenant.withdrawn.List(d.ID)
 	for i := range events {
 		e := &events[i]
 		if err := w.escalates(e); err != nil {
 			return err
 		}
-		if gone.contains(andon.EntryRef{Time: e.Time, State: e.State}) {
+		if gone.Contains(andon.EntryRef{Time: e.Time, State: e.State}) {
 			continue
 		}
 		state, err := w.state(e.State)

@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -20,7 +21,7 @@ type history struct {
 	put    map[entryID]current.Escalation // what was set aside while the device is folded
 	anew   bool                           // what was set aside before does not count any more
 
-	log   *eventReader     // made at the first look
+	log   *entries.Reader  // made at the first look
 	aside *engine.Iterator // likewise
 }
 
@@ -40,7 +41,7 @@ func (h *history) begin(d *current.Device, f *folded) {
 // close lets the next look see the store as it is then.
 func (h *history) close() {
 	if h.log != nil {
-		h.log.close()
+		h.log.Close()
 		h.log = nil
 	}
 	if h.aside != nil {
@@ -55,14 +56,14 @@ func (h *history) close() {
 func (h *history) Next(behind andon.EventKey) (andon.Time, error) {
 	h.folded.looks++
 	if h.log == nil {
-		h.log = newEventReader(h.write.ctx, h.write.store, h.write.tenant)
+		h.log = h.write.store.reader(h.write.ctx, h.write.tenant)
 	}
 	behind.Device = h.device.ID
 	q := andon.EventQuery{
 		Span: andon.Span{From: behind.Time}, Order: andon.Asc, After: &behind, Limit: 1,
 	}
-	for found, err := range h.log.hits(h.device.ID, &q) {
-		return found.key.Time, err
+	for found, err := range h.log.Device(h.device.ID, &q) {
+		return found.Key.Time, err
 	}
 	return h.device.Time, nil
 }

@@ -152,10 +152,12 @@ func TestReaderBesideAMerge(t *testing.T) {
 	defer s.Close()
 	inRounds(t, s, blocks.MergeRuns-1)
 	want := told(t, s)
-	r := newEventReader(t.Context(), s, s.tenants[andon.DefaultTenant])
-	defer r.close()
-	if err := r.open(); err != nil {
-		t.Fatal(err)
+	r := s.reader(t.Context(), s.tenants[andon.DefaultTenant])
+	defer r.Close()
+	for _, err := range r.Device("d0", &andon.EventQuery{Limit: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	asked <- func() {
 		if diff := gocmp.Diff(want, told(t, s)); diff != "" {
@@ -172,11 +174,11 @@ func TestReaderBesideAMerge(t *testing.T) {
 	var all []andon.Event
 	for d := range mergedDevices {
 		q := andon.EventQuery{Limit: 1000}
-		for h, err := range r.hits(andon.DeviceID(fmt.Sprint("d", d)), &q) {
+		for h, err := range r.Device(andon.DeviceID(fmt.Sprint("d", d)), &q) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, h.event)
+			all = append(all, h.Event)
 		}
 	}
 	if diff := gocmp.Diff(want, all); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -38,7 +39,7 @@ func (s *Store) Withdraw(
 		}
 		w.ordered = func() {
 			if added {
-				t.withdrawn.add(w.changes.Device(0).ID, ref)
+				t.withdrawn.Add(w.changes.Device(0).ID, ref)
 			}
 		}
 	})
@@ -50,9 +51,9 @@ func (w *writing) withdraw(
 	d *current.Device, sent andon.Withdrawal, ref andon.EntryRef,
 ) (kept andon.Withdrawal, added bool, err error) {
 	w.past.folded.looks++
-	r := newEventReader(w.ctx, w.store, w.tenant)
-	defer r.close()
-	there, err := r.whole(sent.Device, sent.Time, sent.State)
+	r := w.store.reader(w.ctx, w.tenant)
+	defer r.Close()
+	there, err := w.store.entry(r, w.tenant, sent.Device, sent.Time, sent.State)
 	switch {
 	case err != nil:
 		return sent, false, err
@@ -60,7 +61,7 @@ func (w *writing) withdraw(
 		return *there.Withdrawn, false, nil
 	}
 	gone := func(e andon.EntryRef) bool {
-		return e == ref || w.tenant.withdrawn.contain(d.ID, e.Time, e.State)
+		return e == ref || w.tenant.withdrawn.Contain(d.ID, e.Time, e.State)
 	}
 	return sent, true, w.refoldFromLog(d, gone)
 }
@@ -80,22 +81,23 @@ func (w *writing) refoldFromLog(d *current.Device, gone func(andon.EntryRef) boo
 // device knows what mattered of it.
 func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
 	return seq.Of(func(yield func(current.Logged) bool) error {
-		r := newEventReader(w.ctx, w.store, w.tenant)
-		defer r.close()
-		r.states, r.all = w.states, true
+		all := w.store.source(w.tenant)
+		all.States, all.Withdrawn = w.states, nil
+		r := w.store.log.NewReader(w.ctx, all)
+		defer r.Close()
 		var day uint32
 		kept := andon.EventQuery{Limit: math.MaxInt}
 		kept.Span.From = w.tenant.record.Load().Floor.Events
-		for h, err := range r.hits(device, &kept) {
+		for h, err := range r.Device(device, &kept) {
 			if err != nil {
 				return err
 			}
-			if is := h.key.Time.Day(); is != day {
+			if is := h.Key.Time.Day(); is != day {
 				day = is
 				w.past.folded.looks++
 			}
 			w.past.folded.entries++
-			if !yield(h.logged()) {
+			if !yield(logged(&h)) {
 				return nil
 			}
 		}
@@ -103,14 +105,15 @@ func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
 	})
 }
 
-func (h *hit) logged() current.Logged {
+// logged is an entry with its newest escalation.
+func logged(h *entries.Hit) current.Logged {
 	e := current.Logged{Entry: current.Entry{
-		Time: h.key.Time, Severity: h.key.Severity, State: h.key.State,
-		Operator: h.event.Operator,
+		Time: h.Key.Time, Severity: h.Key.Severity, State: h.Key.State,
+		Operator: h.Event.Operator,
 	}}
-	if h.escalated != 0 {
+	if h.EscalatedAt != 0 {
 		e.Escalated = current.Escalation{
-			Entry: h.key.Time, State: h.key.State, At: h.escalated, To: h.event.EscalatedTo,
+			Entry: h.Key.Time, State: h.Key.State, At: h.EscalatedAt, To: h.Event.EscalatedTo,
 		}
 	}
 	return e
@@ -165,7 +168,7 @@ func (s *Store) purge(
 	if err := s.commit(w); err != nil {
 		return err
 	}
-	t.withdrawn.byDevice.Delete(device)
+	t.withdrawn.Forget(device)
 	s.written.Forget()
 	s.drop(t, w.changes.Slot(0))
 	return nil

@@ -4,10 +4,12 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 )
 
 // Device implements andon.Current.
@@ -29,19 +31,9 @@ func (s *Store) Device(
 	}
 	explainMemory(andon.PlanOf(ctx), 1, 1, engine.SinceStart())
 	d := shown.Show(t.states())
-	r := newEventReader(ctx, s, t)
-	defer r.close()
-	return d, r.complete(&d)
-}
-
-// complete fills in what stays in the log with a device's newest entry; nothing, once that is gone.
-func (r *eventReader) complete(d *andon.Device) error {
-	e, err := r.entry(d.ID, d.Time, d.State)
-	if andon.KindOf(err) == andon.NotFound {
-		return nil
-	}
-	d.Message, d.Attributes = e.Message, e.Attributes
-	return err
+	r := s.reader(ctx, t)
+	defer r.Close()
+	return d, r.Complete(&d)
 }
 
 // listStep is how many devices a list looks at before it lets writers in.
@@ -65,11 +57,11 @@ func (s *Store) Devices(
 			s.mu.RUnlock()
 		}
 		explainMemory(andon.PlanOf(ctx), page.Looked, len(page.Devices), begun)
-		r := newEventReader(ctx, s, t)
-		defer r.close()
-		for some := range slices.Chunk(page.Devices, entriesStep) {
+		r := s.reader(ctx, t)
+		defer r.Close()
+		for some := range slices.Chunk(page.Devices, entries.Step) {
 			if q.Kind == andon.ShownDevices && !q.Brief {
-				if err := r.completeAll(some); err != nil {
+				if err := r.CompleteAll(some); err != nil {
 					return err
 				}
 			}
@@ -83,25 +75,6 @@ func (s *Store) Devices(
 	})
 }
 
-// completeAll is complete for devices of a list.
-func (r *eventReader) completeAll(devices []andon.Device) error {
-	r.newest, r.wanted = r.newest[:0], r.wanted[:0]
-	for i := range devices {
-		d := &devices[i]
-		r.newest = append(r.newest, andon.Event{Device: d.ID, Time: d.Time, State: d.State})
-	}
-	for i := range r.newest {
-		r.wanted = append(r.wanted, wanted{event: &r.newest[i]})
-	}
-	if err := r.entries(r.wanted); err != nil {
-		return err
-	}
-	for i := range devices {
-		devices[i].Message, devices[i].Attributes = r.newest[i].Message, r.newest[i].Attributes
-	}
-	return nil
-}
-
 // Counts implements andon.Current.
 func (s *Store) Counts(
 	ctx context.Context, id andon.TenantID, silentBefore andon.Time,
@@ -111,4 +84,12 @@ func (s *Store) Counts(
 		return nil, err
 	}
 	return t.fleet.Counts(silentBefore, s.mu.RLocker()), nil
+}
+
+// explainMemory adds to a plan what was read of current states, which are in memory.
+func explainMemory(p *andon.Plan, scanned, rows int, begun time.Duration) {
+	p.Add(andon.PlanStep{
+		Statement: "memory: what devices show", Scanned: scanned, Rows: rows,
+		Took: andon.Took(engine.SinceStart() - begun),
+	})
 }

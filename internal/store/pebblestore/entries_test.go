@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 )
 
 // TestASupervisorsEntriesInSteps: a supervisor has more entries than are looked for at once, some
@@ -44,7 +44,7 @@ func TestASupervisorsEntriesInSteps(t *testing.T) {
 		}
 	}
 	for _, order := range []andon.Order{andon.Asc, andon.Desc} {
-		for _, limit := range []int{7, entriesStep, 1000} {
+		for _, limit := range []int{7, entries.Step, 1000} {
 			q := andon.EventQuery{Order: order, Limit: limit}
 			var got []string
 			for more := true; more; {
@@ -64,57 +64,6 @@ func TestASupervisorsEntriesInSteps(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("order %v, pages of %d: %d entries, want %d",
 					order, limit, len(got), len(want))
-			}
-		}
-	}
-}
-
-// TestEntriesShareTexts: what is kept of one text does not change with the next, and an answer of
-// many takes few allocations.
-func TestEntriesShareTexts(t *testing.T) {
-	var r eventReader
-	var got, want []string
-	for i := range 1000 {
-		text := fmt.Sprintf("%0*d", i%50, i)
-		want = append(want, text)
-		half := len(text) / 2
-		got = append(got, r.keep([]byte(text[:half]), []byte(text[half:])))
-	}
-	if !slices.Equal(got, want) {
-		t.Error("texts changed")
-	}
-	part := []byte("0123456789abcdef0123456789abcdef")
-	few := testing.AllocsPerRun(10, func() {
-		var r eventReader
-		for range 100 {
-			r.keep(part)
-		}
-	})
-	if few > 10 {
-		t.Errorf("100 texts take %v allocations", few)
-	}
-}
-
-// TestAHeadIsReadWithinASpan: of sorted chains and of others.
-func TestAHeadIsReadWithinASpan(t *testing.T) {
-	h := eventlog.NewHead()
-	for device, times := range [][]andon.Time{{1, 2, 3, 5}, {4, 1, 5, 2, 3}} {
-		for _, at := range times {
-			h.Add(1, uint32(device), eventlog.Entry{Time: at, State: "A"})
-		}
-		for _, span := range []andon.Span{{}, {From: 2}, {To: 3}, {From: 2, To: 3}, {From: 6}} {
-			var got, want []andon.Time
-			h.WalkIn(1, uint32(device), span, func(e eventlog.Entry) bool {
-				got = append(got, e.Time)
-				return true
-			})
-			for _, at := range slices.Backward(times) {
-				if span.Holds(at) {
-					want = append(want, at)
-				}
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("device %d, %v: %v, want %v", device, span, got, want)
 			}
 		}
 	}

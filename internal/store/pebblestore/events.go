@@ -2,14 +2,12 @@ package pebblestore
 
 import (
 	"context"
-	"fmt"
 	"iter"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
-	"github.com/andonhq/andon/internal/store/pebblestore/index"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 )
 
 // listIn is what walk yields of a tenant.
@@ -20,15 +18,113 @@ func listIn[T any](
 	return seq.Behind(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
+// reader returns a reader of the entries of a tenant, but for those that were withdrawn. The caller
+// closes it.
+func (s *Store) reader(ctx context.Context, t *tenant) *entries.Reader {
+	return s.log.NewReader(ctx, s.source(t))
+}
+
+func (s *Store) source(t *tenant) entries.Source {
+	return entries.Source{
+		Tenant: t.entries, Devices: entryDevices{&s.mu, t.fleet}, States: t.states(),
+		Withdrawn: &t.withdrawn,
+	}
+}
+
+// entryDevices implements entries.Devices.
+type entryDevices struct {
+	mu    *engine.RWMutex
+	fleet *fleet
+}
+
+// Lock implements entries.Devices.
+func (d entryDevices) Lock() { d.mu.RLock() }
+
+// Unlock implements entries.Devices.
+func (d entryDevices) Unlock() { d.mu.RUnlock() }
+
+// Number implements entries.Devices.
+func (d entryDevices) Number(id andon.DeviceID) (number uint32, ok bool) {
+	slot := d.fleet.Slot(id)
+	if slot == nil {
+		return 0, false
+	}
+	return slot.Number(), true
+}
+
+// ID implements entries.Devices.
+func (d entryDevices) ID(number uint32) (id andon.DeviceID, ok bool) {
+	if d.fleet.At(number) == nil {
+		return "", false
+	}
+	return d.fleet.ID(number), true
+}
+
+// Newest implements entries.Devices.
+func (d entryDevices) Newest(number uint32) andon.Time {
+	shown := d.fleet.Shown(d.fleet.At(number))
+	return shown.Time
+}
+
+// hits is what list yields of a reader of a tenant.
+func (s *Store) hits(
+	ctx context.Context, id andon.TenantID, q *andon.EventQuery,
+	list func(r *entries.Reader) iter.Seq2[entries.Hit, error],
+) iter.Seq2[andon.Event, error] {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
+		if q.Span.Empty() {
+			return nil
+		}
+		r := s.reader(ctx, t)
+		defer r.Close()
+		for h, err := range list(r) {
+			if err != nil || !yield(h.Event) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // DeviceEvents implements andon.Log.
 func (s *Store) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
+	return s.hits(ctx, id, &q, func(r *entries.Reader) iter.Seq2[entries.Hit, error] {
+		return r.Device(device, &q)
+	})
+}
+
+// TenantEvents implements andon.Log.
+func (s *Store) TenantEvents(
+	ctx context.Context, id andon.TenantID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return s.hits(ctx, id, &q, func(r *entries.Reader) iter.Seq2[entries.Hit, error] {
+		return r.Tenant(q)
+	})
+}
+
+// OperatorEvents implements andon.Log.
+func (s *Store) OperatorEvents(
+	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return s.hits(ctx, id, &q, func(r *entries.Reader) iter.Seq2[entries.Hit, error] {
+		return r.Operator(operator, q)
+	})
+}
+
+// SupervisorEvents implements andon.Log.
+func (s *Store) SupervisorEvents(
+	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
-		r := newEventReader(ctx, s, t)
-		defer r.close()
-		for h, err := range r.hits(device, &q) {
-			if err != nil || !yield(h.event) {
+		if q.Span.Empty() {
+			return nil
+		}
+		r := s.reader(ctx, t)
+		defer r.Close()
+		for e, err := range r.Supervisor(supervisor, q) {
+			if err != nil || !yield(e) {
 				return err
 			}
 		}
@@ -44,136 +140,46 @@ func (s *Store) Entry(
 	if err != nil {
 		return andon.Entry{}, err
 	}
-	r := newEventReader(ctx, s, t)
-	defer r.close()
-	return r.whole(device, at, state)
+	r := s.reader(ctx, t)
+	defer r.Close()
+	return s.entry(r, t, device, at, state)
 }
 
-// whole returns one entry with all that is beside it.
-func (r *eventReader) whole(
-	device andon.DeviceID, at andon.Time, state andon.State,
-) (e andon.Entry, err error) {
-	if e.Event, err = r.entry(device, at, state); err != nil {
-		return e, err
+// entry returns one entry with its escalations and its withdrawal.
+func (s *Store) entry(
+	r *entries.Reader, t *tenant, device andon.DeviceID, at andon.Time, state andon.State,
+) (andon.Entry, error) {
+	e, err := r.Entry(device, at, state)
+	if err == nil && t.withdrawn.Contain(device, at, state) {
+		e.Withdrawn, err = withdrawal(s.db, t, device, andon.EntryRef{Time: at, State: state})
 	}
-	if r.tenant.withdrawn.contain(device, at, state) {
-		ref := andon.EntryRef{Time: at, State: state}
-		if e.Withdrawn, err = withdrawal(r.store.db, r.tenant, device, ref); err != nil {
-			return e, err
-		}
-	}
-	k := layout.NewKey(layout.TableEscalation, r.tenant.number).Entry(device, at, state)
-	it, err := engine.NewIterator(r.ctx, r.store.db, k, k.End())
-	if err != nil {
-		return e, err
-	}
-	defer it.Release()
-	for ok := it.First(); ok; ok = it.Next() {
-		escalation, err := escalationAt(it, len(k))
-		if err != nil {
-			return e, err
-		}
-		escalation.Device, escalation.Time, escalation.State = device, at, state
-		e.Escalations = append(e.Escalations, escalation)
-	}
-	if len(e.Escalations) > 0 {
-		e.EscalatedTo = e.Escalations[0].To
-	}
-	return e, it.Error()
+	return e, err
 }
 
-// escalationAt reads the escalation that an iterator is at; what its key has of the entry is n
-// bytes long.
-func escalationAt(it *engine.Iterator, n int) (e andon.Escalation, err error) {
-	at, to, ok := layout.TakeInvertedTime(it.Key()[n:])
-	if !ok {
-		return e, layout.ErrDamaged
-	}
-	value, err := it.ValueAndErr()
-	if err != nil {
-		return e, fmt.Errorf("read escalation: %w", err)
-	}
-	e.At, e.To = at, andon.PersonID(to)
-	return e, layout.ReadEscalation(&e, value)
-}
-
-// OperatorEvents implements andon.Log. The index rows say in which hours which devices may have
-// entries of the operator; each entry is asked whose it is.
-func (s *Store) OperatorEvents(
-	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
-) iter.Seq2[andon.Event, error] {
-	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
+// EscalatedEntries implements andon.Log.
+func (s *Store) EscalatedEntries(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Entry, error] {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Entry) bool) error {
 		if q.Span.Empty() {
 			return nil
 		}
-		r := newEventReader(ctx, s, t)
-		defer r.close()
-		left := q.Limit
-		for hour, err := range index.Hours(ctx, s.db, r.heads, t.number, operator, &q) {
-			var hits []hit
-			if err == nil {
-				hits, err = r.hour(hour, operator, &q, left)
+		r := s.reader(ctx, t)
+		defer r.Close()
+		keys, err := r.Escalated(device, &q)
+		if err != nil {
+			return err
+		}
+		yield = seq.UpTo(q.Limit, yield)
+		for _, k := range keys {
+			e, err := s.entry(r, t, device, k.Time, k.State)
+			if andon.KindOf(err) == andon.NotFound {
+				continue // it has expired
 			}
-			if err != nil {
+			if err != nil || !yield(e) {
 				return err
-			}
-			for i := range hits {
-				if !yield(hits[i].event) {
-					return nil
-				}
-			}
-			if left -= len(hits); left == 0 {
-				break
 			}
 		}
 		return nil
 	})
-}
-
-// SupervisorEvents implements andon.Log. The index rows say which entries were ever escalated to
-// the supervisor; each entry is asked whether it is now.
-func (s *Store) SupervisorEvents(
-	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
-) iter.Seq2[andon.Event, error] {
-	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
-		if q.Span.Empty() {
-			return nil
-		}
-		r := newEventReader(ctx, s, t)
-		defer r.close()
-		left := q.Limit
-		var keys []andon.EventKey
-		// answer yields those of the keys that are escalated to the supervisor now.
-		answer := func() error {
-			events, err := r.escalatedTo(supervisor, keys)
-			for i := 0; err == nil && i < len(events) && left > 0; i++ {
-				if left--; !yield(events[i]) {
-					left = 0
-				}
-			}
-			keys = keys[:0]
-			return err
-		}
-		escalated := index.Supervised(ctx, s.db, t.number, supervisor, &q, t.states().Severity)
-		for k, err := range escalated {
-			if err != nil {
-				return err
-			}
-			if keys = append(keys, k); len(keys) < min(left, entriesStep) {
-				continue
-			}
-			if err := answer(); err != nil || left == 0 {
-				return err
-			}
-		}
-		return answer()
-	})
-}
-
-// compareKeys compares entries in an order.
-func compareKeys(order andon.Order) func(a, b andon.EventKey) int {
-	if order == andon.Asc {
-		return andon.EventKey.Compare
-	}
-	return func(a, b andon.EventKey) int { return b.Compare(a) }
 }

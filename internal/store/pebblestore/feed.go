@@ -8,7 +8,6 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // openFeed opens what package feed serves, once the rows were read.
@@ -81,28 +80,9 @@ func (s *Store) Arrivals(
 	if err != nil {
 		return part, err
 	}
-	r := newEventReader(ctx, s, t)
-	defer r.close()
-	return s.arrivals.Read(ctx, &s.feed, &t.feed, &q, r.arrival)
-}
-
-// arrival returns an entry in a row as lists show it. A device without a slot was purged.
-func (r *eventReader) arrival(number uint32, e *eventlog.Entry) (andon.Event, bool, error) {
-	s := r.store
-	s.mu.RLock()
-	if r.tenant.fleet.At(number) == nil {
-		s.mu.RUnlock()
-		return andon.Event{}, false, nil
-	}
-	id := r.tenant.fleet.ID(number)
-	s.mu.RUnlock()
-	d := r.numbered(id, number)
-	hits := r.take(nil, &d, e, 0, &andon.EventQuery{})
-	if len(hits) == 0 {
-		return andon.Event{}, false, nil
-	}
-	err := r.escalate(id, hits)
-	return hits[0].event, true, err
+	r := s.reader(ctx, t)
+	defer r.Close()
+	return s.arrivals.Read(ctx, &s.feed, &t.feed, &q, r.Arrival)
 }
 
 // change encodes what a write changes of what a device shows, if anything.

@@ -87,7 +87,7 @@ func (w *writing) standing(
 	if err != nil {
 		return standing, false, err
 	}
-	if w.tenant.withdrawn.contain(e.Device, e.Time, e.State) {
+	if w.tenant.withdrawn.Contain(e.Device, e.Time, e.State) {
 		return standing, false, andon.NoEntry(e.Device, e.Time, e.State)
 	}
 	standing, again, err = w.store.escalation(w.ctx, w.tenant, e)
@@ -113,22 +113,20 @@ func (w *writing) standing(
 func (s *Store) escalation(
 	ctx context.Context, t *tenant, e *andon.Escalation,
 ) (newest andon.Escalation, again bool, err error) {
-	r := newEventReader(ctx, s, t)
-	defer r.close()
-	if _, err := r.entry(e.Device, e.Time, e.State); err != nil {
+	r := s.reader(ctx, t)
+	defer r.Close()
+	if _, err := r.Event(e.Device, e.Time, e.State); err != nil {
 		return newest, false, err
 	}
-	k := layout.NewKey(layout.TableEscalation, t.number).Entry(e.Device, e.Time, e.State)
-	it, err := engine.NewIterator(ctx, s.db, k, k.End())
-	if err != nil {
-		return newest, false, err
+	found := false
+	for newest, err = range r.Escalations(e.Device, e.Time, e.State) {
+		if found = true; err != nil {
+			return newest, false, err
+		}
+		break
 	}
-	defer it.Release()
-	if !it.First() {
-		return newest, false, it.Error()
-	}
-	if newest, err = escalationAt(it, len(k)); err != nil {
-		return newest, false, err
+	if !found {
+		return newest, false, nil
 	}
 	there, err := s.get(layout.EscalationKey(t.number, e))
 	return newest, there != nil && bytes.Equal(there, layout.AppendEscalation(nil, e)), err

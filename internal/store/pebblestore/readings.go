@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -135,21 +133,7 @@ func (s *Store) LatestReadings(
 		return nil, err
 	}
 	defer scan.Close()
-	latest := make([]andon.Reading, len(devices))
-	last := andon.DeviceID("")
-	for _, i := range turnsOf(len(devices), func(a, b int) int {
-		return cmp.Or(cmp.Compare(devices[a], devices[b]), cmp.Compare(a, b))
-	}) {
-		if devices[i] == last {
-			continue // each device once, where it is named first
-		}
-		last = devices[i]
-		if latest[i], err = scan.Newest(last, from); err != nil {
-			return nil, err
-		}
-	}
-	none := func(r andon.Reading) bool { return r.Device == "" }
-	return slices.DeleteFunc(latest, none), nil
+	return scan.Latest(devices, from)
 }
 
 // MetricReadings implements andon.Readings. Its devices are in ascending order.
@@ -163,7 +147,7 @@ func (s *Store) MetricReadings(
 		}
 		defer scan.Close()
 		yield = seq.UpTo(q.Limit, yield)
-		for device, err := range s.metricDevices(ctx, t, q) {
+		for device, err := range scan.MetricDevices(q) {
 			if err != nil {
 				return err
 			}
@@ -178,32 +162,5 @@ func (s *Store) MetricReadings(
 			}
 		}
 		return nil
-	})
-}
-
-// metricDevices returns the devices that ever had a metric, from the query's position on.
-func (s *Store) metricDevices(
-	ctx context.Context, t *tenant, q andon.MetricQuery) iter.Seq2[andon.DeviceID, error] {
-	prefix := layout.NewKey(layout.TableMetric, t.number).Text(string(q.Metric))
-	from, behind := []byte(prefix), prefix.End()
-	if q.After != nil {
-		from = prefix.Text(string(q.After.Device))
-	}
-	return seq.Of(func(yield func(andon.DeviceID) bool) error {
-		it, err := engine.NewIterator(ctx, s.db, from, behind)
-		if err != nil {
-			return err
-		}
-		defer it.Release()
-		for ok := it.First(); ok; ok = it.Next() {
-			device, _, ok := layout.TakeText(it.Key()[len(prefix):])
-			if !ok {
-				return layout.ErrDamaged
-			}
-			if !yield(andon.DeviceID(device)) {
-				return nil
-			}
-		}
-		return it.Error()
 	})
 }

@@ -92,7 +92,7 @@ func (s *Store) reorderSome(ctx context.Context, t *tenant, from uint32) error {
 	s.mu.RUnlock()
 	w.fold = func(_ int, d *current.Device) error {
 		return w.refoldFromLog(d, func(e andon.EntryRef) bool {
-			return t.withdrawn.contain(d.ID, e.Time, e.State)
+			return t.withdrawn.Contain(d.ID, e.Time, e.State)
 		})
 	}
 	w.add(ids)

@@ -2,63 +2,12 @@ package pebblestore
 
 import (
 	"context"
-	"iter"
-	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
-
-// EscalatedEntries implements andon.Log.
-func (s *Store) EscalatedEntries(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
-) iter.Seq2[andon.Entry, error] {
-	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Entry) bool) error {
-		if q.Span.Empty() {
-			return nil
-		}
-		r := newEventReader(ctx, s, t)
-		defer r.close()
-		keys, err := r.escalated(device, &q)
-		if err != nil {
-			return err
-		}
-		yield = seq.UpTo(q.Limit, yield)
-		for _, k := range keys {
-			e, err := r.whole(device, k.Time, k.State)
-			if andon.KindOf(err) == andon.NotFound {
-				continue // given back
-			}
-			if err != nil || !yield(e) {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// escalated returns where the entries of a device stand that were ever escalated and the query
-// admits, in its order.
-func (r *eventReader) escalated(
-	device andon.DeviceID, q *andon.EventQuery,
-) (keys []andon.EventKey, err error) {
-	for e, err := range r.escalatedIn(device, q.Rest()) {
-		if err != nil {
-			return nil, err
-		}
-		k := andon.EventKey{
-			Time: e.Time, Severity: r.states.Severity(e.State), State: e.State, Device: device,
-		}
-		if q.Admits(k) && !r.tenant.withdrawn.contain(device, e.Time, e.State) {
-			keys = append(keys, k)
-		}
-	}
-	slices.SortFunc(keys, compareKeys(q.Order))
-	return keys, nil
-}
 
 // Restore implements andon.Restorer: one atomic batch.
 func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
@@ -118,7 +67,7 @@ func (r *restoring) device(i int, d *current.Device) error {
 		d.RestoreAssignment(retain(a.Operator, d.Assignee), a.From)
 	}
 	for _, e := range h.Escalations {
-		if r.tenant.withdrawn.contain(e.Device, e.Time, e.State) {
+		if r.tenant.withdrawn.Contain(e.Device, e.Time, e.State) {
 			continue
 		}
 		err := d.Escalate(current.Escalation{

@@ -15,6 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
@@ -44,7 +45,7 @@ type tenant struct {
 	// deletes rows that another write may rely on.
 	writes engine.SharedLock
 
-	withdrawn withdrawals
+	withdrawn entries.Withdrawals
 	held      held
 	reorder   sync.Mutex // held by who works the devices out again
 

@@ -185,7 +185,7 @@ func (v *verified) someDevices(
 		was := *d
 		w.past.begin(d, &folded{})
 		err := w.refoldFromLog(d, func(e andon.EntryRef) bool {
-			return t.withdrawn.contain(d.ID, e.Time, e.State)
+			return t.withdrawn.Contain(d.ID, e.Time, e.State)
 		})
 		if err != nil {
 			report(was.ID, fmt.Sprintf("its entries can't be read: %v", err))

@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/readings"
 )
 
 // FuzzRecord proves that a change replayed onto what was before gives what is after, onto what is

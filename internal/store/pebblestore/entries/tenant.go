@@ -1,7 +1,6 @@
-package pebblestore
+package entries
 
 import (
-	"context"
 	"iter"
 	"math"
 	"slices"
@@ -10,7 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// The entries of all devices have no order of their own on the disk: blocks stand by day and
+// The entries of all devices have no order of their own on the disk: blocks are sorted by day and
 // device. So they are read a day at a time, and of a day a window at a time: as many entries as are
 // wanted, from where the last window ended. A window looks at each device of the day, and opens
 // only what can still be among the first entries of the window: once there are enough, that is the
@@ -21,32 +20,13 @@ import (
 const (
 	// windowEntries is how many entries a window has at most, and about half of what it holds.
 	windowEntries = 16_384
-	// windowBytes is how much text it holds at most, beside that of one device.
+	// windowBytes is how much text it holds at most, in addition to that of one device.
 	windowBytes = 16 << 20
 )
 
-// TenantEvents implements andon.Log.
-func (s *Store) TenantEvents(
-	ctx context.Context, id andon.TenantID, q andon.EventQuery,
-) iter.Seq2[andon.Event, error] {
-	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
-		if q.Span.Empty() {
-			return nil
-		}
-		r := newEventReader(ctx, s, t)
-		defer r.close()
-		for h, err := range r.ofTenant(q) {
-			if err != nil || !yield(h.event) {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// ofTenant returns the entries of all devices, window by window.
-func (r *eventReader) ofTenant(q andon.EventQuery) iter.Seq2[hit, error] {
-	return func(yield func(hit, error) bool) {
+// Tenant returns the entries of all devices that a query selects, window by window.
+func (r *Reader) Tenant(q andon.EventQuery) iter.Seq2[Hit, error] {
+	return func(yield func(Hit, error) bool) {
 		left := q.Limit
 		for {
 			day, ok, err := r.nextDay(&q)
@@ -55,7 +35,7 @@ func (r *eventReader) ofTenant(q andon.EventQuery) iter.Seq2[hit, error] {
 				w, err = r.window(day, q, min(left, windowEntries))
 			}
 			if err != nil {
-				yield(hit{}, err)
+				yield(Hit{}, err)
 				return
 			}
 			for i := range w.hits {
@@ -67,13 +47,13 @@ func (r *eventReader) ofTenant(q andon.EventQuery) iter.Seq2[hit, error] {
 			case !ok, w.whole && !passDay(&q, day):
 				return
 			case !w.whole:
-				q.After = new(w.hits[n-1].key)
+				q.After = new(w.hits[n-1].Key)
 			}
 		}
 	}
 }
 
-// passDay makes a query begin behind a day; false: there is nothing behind it.
+// passDay makes a query begin after a day; false: there is nothing after it.
 func passDay(q *andon.EventQuery, day uint32) bool {
 	if q.Order == andon.Asc {
 		q.Span = q.Span.Since(andon.DayStart(day + 1))
@@ -86,13 +66,13 @@ func passDay(q *andon.EventQuery, day uint32) bool {
 }
 
 // nextDay returns the first day, in the query's order, on which there may be entries.
-func (r *eventReader) nextDay(q *andon.EventQuery) (day uint32, ok bool, err error) {
+func (r *Reader) nextDay(q *andon.EventQuery) (day uint32, ok bool, err error) {
 	if err := r.open(); err != nil {
 		return 0, false, err
 	}
 	span := q.Rest()
 	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
-	days := slices.Concat(r.heads.Days(r.tenant.number), r.blocks.RunDays())
+	days := slices.Concat(r.memory.Days(r.tenant.Number), r.blocks.RunDays())
 	for _, is := range days {
 		sooner := !ok || (q.Order == andon.Asc) == (is < day)
 		if is >= first && is <= last && sooner {
@@ -104,18 +84,18 @@ func (r *eventReader) nextDay(q *andon.EventQuery) (day uint32, ok bool, err err
 
 // window is the first entries of a day.
 type window struct {
-	reader *eventReader
+	reader *Reader
 	query  andon.EventQuery // its span narrows
 	most   int
-	hits   []hit
+	hits   []Hit
 	bytes  int
 	whole  bool // there are no more on that day
 }
 
-func (r *eventReader) window(day uint32, q andon.EventQuery, most int) (window, error) {
+func (r *Reader) window(day uint32, q andon.EventQuery, most int) (window, error) {
 	q.Span = q.Span.Since(andon.DayStart(day)).Until(andon.DayStart(day+1) - 1)
 	w := window{reader: r, query: q, most: most, whole: true}
-	if err := w.addHeads(); err != nil {
+	if err := w.addMemory(); err != nil {
 		return w, err
 	}
 	if err := w.addBlocks(day); err != nil {
@@ -126,26 +106,25 @@ func (r *eventReader) window(day uint32, q andon.EventQuery, most int) (window, 
 }
 
 // device returns a device by its number, unless it can have no entry that is wanted any more: no
-// entry of a device is newer than what it shows. A device that was purged has no place.
-func (w *window) device(number uint32) (d logged, ok bool) {
+// entry of a device is newer than what it shows. A device that was purged has no number.
+func (w *window) device(number uint32) (d deviceLog, ok bool) {
 	r := w.reader
-	r.store.mu.RLock()
-	defer r.store.mu.RUnlock()
-	slot := r.tenant.fleet.At(number)
-	if slot == nil {
+	r.devices.Lock()
+	defer r.devices.Unlock()
+	id, ok := r.devices.ID(number)
+	if !ok {
 		return d, false
 	}
-	shown := r.tenant.fleet.Shown(slot)
-	return r.numbered(shown.ID, number), shown.Time >= w.query.Rest().From
+	return r.numbered(id, number), r.devices.Newest(number) >= w.query.Rest().From
 }
 
-func (w *window) addHeads() error {
-	for number := range uint32(w.reader.heads.Count(w.reader.tenant.number)) {
+func (w *window) addMemory() error {
+	for number := range uint32(w.reader.memory.Count(w.reader.tenant.Number)) {
 		if err := w.reader.ctx.Err(); err != nil {
 			return err
 		}
 		if d, ok := w.device(number); ok {
-			w.add(w.reader.fromHeads(nil, &d, &w.query, math.MaxInt))
+			w.add(w.reader.takeMemory(nil, &d, &w.query, math.MaxInt))
 		}
 	}
 	return nil
@@ -165,7 +144,7 @@ func (w *window) addBlocks(day uint32) error {
 
 // addRun goes through the blocks of a run, device by device, those of each from the newest on.
 func (w *window) addRun(day uint32, id layout.RunID) error {
-	var d logged
+	var d deviceLog
 	wanted := false
 	last := uint32(math.MaxUint32)
 	return w.reader.blocks.Run(day, id, func(at *layout.BlockKey) (more bool, err error) {
@@ -194,10 +173,10 @@ func (w *window) addRun(day uint32, id layout.RunID) error {
 
 // add adds entries, and narrows the window once it holds twice as many as are wanted, or too much
 // text.
-func (w *window) add(hits []hit) {
+func (w *window) add(hits []Hit) {
 	w.hits = append(w.hits, hits...)
 	for i := range hits {
-		w.bytes += len(hits[i].event.Message) + len(hits[i].event.Attributes)
+		w.bytes += len(hits[i].Event.Message) + len(hits[i].Event.Attributes)
 	}
 	for len(w.hits)/2 >= w.most || w.bytes > windowBytes && len(w.hits) > 1 {
 		if w.bytes > windowBytes {
@@ -209,8 +188,8 @@ func (w *window) add(hits []hit) {
 	}
 }
 
-// narrow keeps the first entries, and reports whether that was fewer than all: then nothing behind
-// the last of them is wanted any more.
+// narrow keeps the first entries, and reports whether that was fewer than all: then nothing after the
+// last of them is wanted any more.
 func (w *window) narrow() (less bool) {
 	before := len(w.hits)
 	w.hits = firstHits(w.hits, w.query.Order, w.most)
@@ -218,11 +197,11 @@ func (w *window) narrow() (less bool) {
 	clear(w.hits[n:before]) // their texts
 	w.bytes = 0
 	for i := range w.hits {
-		w.bytes += len(w.hits[i].event.Message) + len(w.hits[i].event.Attributes)
+		w.bytes += len(w.hits[i].Event.Message) + len(w.hits[i].Event.Attributes)
 	}
 	if n == w.most && n > 0 {
 		w.whole = false
-		w.query.Span = layout.Until(w.query.Span, w.hits[n-1].key.Time, w.query.Order)
+		w.query.Span = layout.Until(w.query.Span, w.hits[n-1].Key.Time, w.query.Order)
 	}
 	return n < before
 }

@@ -1,4 +1,4 @@
-package pebblestore
+package entries
 
 import (
 	"bytes"
@@ -7,71 +7,68 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// entriesStep is how many entries are looked for at once, so that writers are not held up.
-const entriesStep = 256
+// Step is how many entries are looked for at once, so that writers are not held up.
+const Step = 256
 
 // wanted is an entry that is looked for among others.
 type wanted struct {
-	event  *andon.Event // who and when it is; the rest is filled in
-	device logged
-	placed bool // the device has a place
-	found  bool
+	event    *andon.Event // its device, time and state; the rest is filled in
+	device   deviceLog
+	numbered bool // the device has a number
+	found    bool
 }
 
-// entries looks for entries of many devices, at most entriesStep of them: in the heads under one
-// lock, then in blocks in the order in which these stand. To look for each by itself takes as long
-// for locks and seeks as for all that is found.
-func (r *eventReader) entries(all []wanted) error {
-	r.store.mu.RLock()
+// find looks for entries of many devices, at most Step of them: in memory under one lock, then in
+// blocks in the order in which these are stored. To look for each by itself takes as long for locks
+// and seeks as for all that is found.
+func (r *Reader) find(all []wanted) error {
+	r.devices.Lock()
 	for i := range all {
 		w := &all[i]
 		w.device.id = w.event.Device
-		if slot := r.tenant.fleet.Slot(w.event.Device); slot != nil {
-			w.device.number, w.placed = slot.Number(), true
-		}
+		w.device.number, w.numbered = r.devices.Number(w.event.Device)
 	}
-	r.store.mu.RUnlock()
+	r.devices.Unlock()
 	r.entriesInHeads(all)
-	turns := turnsOf(len(all), func(a, b int) int {
+	order := sortedIndexes(len(all), func(a, b int) int {
 		is, other := &all[a], &all[b]
 		return cmp.Or(cmp.Compare(is.event.Time.Day(), other.event.Time.Day()),
 			cmp.Compare(is.device.number, other.device.number))
 	})
-	for len(turns) > 0 {
-		day, n := all[turns[0]].event.Time.Day(), 1
-		for n < len(turns) && all[turns[n]].event.Time.Day() == day {
+	for len(order) > 0 {
+		day, n := all[order[0]].event.Time.Day(), 1
+		for n < len(order) && all[order[n]].event.Time.Day() == day {
 			n++
 		}
-		if err := r.entriesOfDay(all, turns[:n], day); err != nil {
+		if err := r.findOnDay(all, order[:n], day); err != nil {
 			return err
 		}
-		turns = turns[n:]
+		order = order[n:]
 	}
 	return nil
 }
 
-// entriesOfDay looks for entries of a day, by rising numbers of devices, in blocks.
-func (r *eventReader) entriesOfDay(all []wanted, turns []int, day uint32) error {
-	left := func(i int) bool { return all[i].placed && !all[i].found }
-	if !slices.ContainsFunc(turns, left) {
+// findOnDay looks for entries of a day, by rising numbers of devices, in blocks.
+func (r *Reader) findOnDay(all []wanted, order []int, day uint32) error {
+	left := func(i int) bool { return all[i].numbered && !all[i].found }
+	if !slices.ContainsFunc(order, left) {
 		return nil
 	}
 	if err := r.open(); err != nil {
 		return err
 	}
 	for run := range r.blocks.Runs(day, andon.Desc) {
-		for _, i := range turns {
+		for _, i := range order {
 			w := &all[i]
 			if !left(i) || !run.Holds(w.event.Time) {
 				continue
 			}
 			var err error
-			if w.found, err = r.entryInRun(&w.device, run.RunID, w.event); err != nil {
+			if w.found, err = r.findInRun(&w.device, run.RunID, w.event); err != nil {
 				return err
 			}
 		}
@@ -79,11 +76,11 @@ func (r *eventReader) entriesOfDay(all []wanted, turns []int, day uint32) error 
 	return nil
 }
 
-func (r *eventReader) entriesInHeads(all []wanted) {
-	r.heads.LookUp(r.tenant.number, func(find entries.Find) {
+func (r *Reader) entriesInHeads(all []wanted) {
+	r.memory.LookUp(r.tenant.Number, func(find Find) {
 		for i := range all {
 			w := &all[i]
-			if !w.placed {
+			if !w.numbered {
 				continue
 			}
 			is, ok := find(w.device.number, w.event.Time, w.event.State)
@@ -95,40 +92,40 @@ func (r *eventReader) entriesInHeads(all []wanted) {
 	})
 }
 
-// turnsOf returns the numbers below n in an order.
-func turnsOf(n int, compare func(a, b int) int) []int {
-	turns := make([]int, n)
-	for i := range turns {
-		turns[i] = i
+// sortedIndexes returns the numbers below n in an order.
+func sortedIndexes(n int, compare func(a, b int) int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
 	}
-	slices.SortFunc(turns, compare)
-	return turns
+	slices.SortFunc(order, compare)
+	return order
 }
 
 // escalatedTo returns those of entries that are escalated to a supervisor now, in their order.
-func (r *eventReader) escalatedTo(
+func (r *Reader) escalatedTo(
 	supervisor andon.PersonID, keys []andon.EventKey,
 ) ([]andon.Event, error) {
 	events := make([]andon.Event, len(keys))
 	asked := make([]wanted, 0, len(keys))
-	for _, i := range turnsOf(len(keys), func(a, b int) int {
+	for _, i := range sortedIndexes(len(keys), func(a, b int) int {
 		is, other := &keys[a], &keys[b]
 		return cmp.Or(cmp.Compare(is.Device, other.Device), cmp.Compare(other.Time, is.Time),
 			cmp.Compare(is.State, other.State))
 	}) {
 		k := &keys[i]
-		stands, err := r.standsWith(supervisor, k)
+		current, err := r.isEscalatedTo(supervisor, k)
 		if err != nil {
 			return nil, err
 		}
-		if stands && !r.tenant.withdrawn.contain(k.Device, k.Time, k.State) {
+		if current && !r.withdrawn.Contain(k.Device, k.Time, k.State) {
 			events[i] = andon.Event{
 				Device: k.Device, Time: k.Time, State: k.State, EscalatedTo: supervisor,
 			}
 			asked = append(asked, wanted{event: &events[i]})
 		}
 	}
-	if err := r.entries(asked); err != nil {
+	if err := r.find(asked); err != nil {
 		return nil, err
 	}
 	for _, w := range asked {
@@ -139,12 +136,12 @@ func (r *eventReader) escalatedTo(
 	return slices.DeleteFunc(events, func(e andon.Event) bool { return e.Device == "" }), nil
 }
 
-// standsWith reports whether the newest escalation of an entry is to a supervisor.
-func (r *eventReader) standsWith(supervisor andon.PersonID, k *andon.EventKey) (bool, error) {
+// isEscalatedTo reports whether the newest escalation of an entry is to a supervisor.
+func (r *Reader) isEscalatedTo(supervisor andon.PersonID, k *andon.EventKey) (bool, error) {
 	if err := r.openEscalations(); err != nil {
 		return false, err
 	}
-	r.of = r.of.Begin(layout.TableEscalation, r.tenant.number).Entry(k.Device, k.Time, k.State)
+	r.of = r.of.Begin(layout.TableEscalation, r.tenant.Number).Entry(k.Device, k.Time, k.State)
 	if !r.escalations.SeekGE(r.of) || !bytes.HasPrefix(r.escalations.Key(), r.of) {
 		return false, r.escalations.Error()
 	}
@@ -155,29 +152,29 @@ func (r *eventReader) standsWith(supervisor andon.PersonID, k *andon.EventKey) (
 	return string(to) == string(supervisor), nil
 }
 
-// entry returns one entry, withdrawn or not, without its escalations; NotFound where it is not
+// Event returns one entry, withdrawn or not, without its escalations; NotFound where it is not
 // there.
-func (r *eventReader) entry(
+func (r *Reader) Event(
 	device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Event, error) {
 	e := andon.Event{Device: device, Time: at, State: state}
-	d, ok := r.logged(device)
+	d, ok := r.device(device)
 	if !ok {
 		return e, andon.NoEntry(device, at, state)
 	}
-	if is, ok := r.heads.Find(r.tenant.number, d.number, at, state); ok {
+	if is, ok := r.memory.Find(r.tenant.Number, d.number, at, state); ok {
 		r.fillIn(&e, &is)
 		return e, nil
 	}
-	found, err := r.entryInBlocks(&d, &e)
+	found, err := r.findInBlocks(&d, &e)
 	if err == nil && !found {
 		err = andon.NoEntry(device, at, state)
 	}
 	return e, err
 }
 
-// fillIn enters what is kept of an entry beside its identity.
-func (r *eventReader) fillIn(e *andon.Event, is *eventlog.Entry) {
+// fillIn enters what an entry has in addition to its identity.
+func (r *Reader) fillIn(e *andon.Event, is *eventlog.Entry) {
 	text := r.keep(is.Message, is.Attributes)
 	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
 	e.Attributes = andon.JSON(text[len(is.Message):])
@@ -185,7 +182,7 @@ func (r *eventReader) fillIn(e *andon.Event, is *eventlog.Entry) {
 
 // keep returns texts as one string, which is valid for good. The texts of an answer share memory:
 // each with its own costs more than to decode it.
-func (r *eventReader) keep(texts ...[]byte) string {
+func (r *Reader) keep(texts ...[]byte) string {
 	const share = 4 << 10 // at most: what one keeps, all stay for
 	n := 0
 	for _, text := range texts {
@@ -203,8 +200,8 @@ func (r *eventReader) keep(texts ...[]byte) string {
 	return r.kept.String()[from:]
 }
 
-// entryInBlocks fills in the delivery of an entry that counts: that of the highest run.
-func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err error) {
+// findInBlocks fills in the delivery of an entry that wins: that of the highest run.
+func (r *Reader) findInBlocks(d *deviceLog, e *andon.Event) (found bool, err error) {
 	if err := r.open(); err != nil {
 		return false, err
 	}
@@ -212,29 +209,29 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 		if !run.Holds(e.Time) {
 			continue
 		}
-		if found, err = r.entryInRun(d, run.RunID, e); found || err != nil {
+		if found, err = r.findInRun(d, run.RunID, e); found || err != nil {
 			return found, err
 		}
 	}
 	return false, nil
 }
 
-// entryInRun looks into the one block of a run whose span has the time of the entry.
-func (r *eventReader) entryInRun(
-	d *logged, id layout.RunID, e *andon.Event,
+// findInRun looks into the one block of a run whose span has the time of the entry.
+func (r *Reader) findInRun(
+	d *deviceLog, id layout.RunID, e *andon.Event,
 ) (found bool, err error) {
 	r.key = r.key[:0].Number(d.number)
 	only := andon.Span{From: e.Time, To: e.Time}
 	_, err = r.blocks.Device(e.Time.Day(), id, r.key, only, andon.Desc,
 		func(at layout.BlockSpan, span andon.Span) (_ andon.Span, err error) {
-			found, err = r.entryInBlock(at, e)
+			found, err = r.findInBlock(at, e)
 			return span, err
 		})
 	return found, err
 }
 
-// entryInBlock fills in an entry where the block that the reader is at has it.
-func (r *eventReader) entryInBlock(at layout.BlockSpan, e *andon.Event) (found bool, err error) {
+// findInBlock fills in an entry where the block that the reader is at has it.
+func (r *Reader) findInBlock(at layout.BlockSpan, e *andon.Event) (found bool, err error) {
 	rows, err := r.rows(at, func(state andon.State) bool { return state == e.State })
 	if err != nil {
 		return false, err

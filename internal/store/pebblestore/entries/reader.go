@@ -1,0 +1,404 @@
+package entries
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+)
+
+// Source is a tenant whose entries are read.
+type Source struct {
+	Tenant  *blocks.Tenant
+	Devices Devices
+	States  *andon.StateSet
+	// Withdrawn are entries that are left out; nil: none are.
+	Withdrawn *Withdrawals
+}
+
+// Devices are the devices of a tenant. They are locked while the other methods are called.
+type Devices interface {
+	sync.Locker
+	// Number returns the number of a device. A device without one has no entries.
+	Number(id andon.DeviceID) (number uint32, ok bool)
+	// ID returns the device of a number, unless it was purged.
+	ID(number uint32) (id andon.DeviceID, ok bool)
+	// Newest returns a time that no entry of the device of a number is after.
+	Newest(number uint32) andon.Time
+}
+
+// Reader reads the entries of any number of devices of a tenant, from memory and from blocks. Its
+// iterators are opened when the first block is looked for: new entries are in memory.
+type Reader struct {
+	ctx       context.Context
+	log       *Log
+	tenant    *blocks.Tenant
+	devices   Devices
+	states    *andon.StateSet
+	withdrawn *Withdrawals
+	memory    View
+
+	blocks             *blocks.Reader
+	escalations        *engine.Iterator
+	none               engine.Span // of escalations: there are none in it
+	kept               strings.Builder
+	inMemory, inBlocks counted
+	buffers
+}
+
+// buffers are what a reader uses for one device after the other.
+type buffers struct {
+	decoder eventlog.Decoder
+	hits    []Hit
+	picked  []int // of the rows of a block
+	all     []Hit // of an operator
+	placed  []deviceLog
+	newest  []andon.Event // of devices
+	wanted  []wanted
+	text    []byte
+	key     layout.Key // of a device, in blocks
+
+	of, at, end layout.Key // of escalations: of a device, from one place to another
+}
+
+// NewReader returns a reader, which sees what is in memory now. The caller closes it.
+func (l *Log) NewReader(ctx context.Context, s Source) *Reader {
+	return &Reader{
+		ctx: ctx, log: l, tenant: s.Tenant, devices: s.Devices, states: s.States,
+		withdrawn: s.Withdrawn, memory: l.Memory.View(),
+	}
+}
+
+func (r *Reader) open() (err error) {
+	if r.blocks == nil {
+		r.blocks, err = r.log.Log.NewReader(r.ctx, r.tenant)
+	}
+	return err
+}
+
+// Close ends the reader.
+func (r *Reader) Close() {
+	if r.blocks != nil {
+		r.blocks.Close()
+	}
+	if r.escalations != nil {
+		r.escalations.Release()
+	}
+	r.explain()
+}
+
+// deviceLog is a device whose entries are read.
+type deviceLog struct {
+	id     andon.DeviceID
+	number uint32
+	gone   Withdrawn
+}
+
+// device returns a device that has a number: others have no entries.
+func (r *Reader) device(id andon.DeviceID) (d deviceLog, ok bool) {
+	r.devices.Lock()
+	number, ok := r.devices.Number(id)
+	r.devices.Unlock()
+	if !ok {
+		return d, false
+	}
+	return r.numbered(id, number), true
+}
+
+func (r *Reader) numbered(id andon.DeviceID, number uint32) deviceLog {
+	return deviceLog{id: id, number: number, gone: r.withdrawn.List(id)}
+}
+
+// Hit is an event that was found.
+type Hit struct {
+	Key         andon.EventKey
+	Event       andon.Event
+	EscalatedAt andon.Time // when its newest escalation was made
+	delivery    uint64     // of several with one key that of the highest wins
+}
+
+// fromMemory is the least delivery of an entry in memory: of blocks that is their sequence.
+const fromMemory = 1 << 63
+
+// take appends an entry to hits, unless the query leaves it out.
+func (r *Reader) take(
+	hits []Hit, d *deviceLog, e *eventlog.Entry, delivery uint64, q *andon.EventQuery,
+) []Hit {
+	from := &r.inBlocks
+	if delivery >= fromMemory {
+		from = &r.inMemory
+	}
+	from.scanned++
+	if !q.Span.Holds(e.Time) || !q.States.Match(e.State) ||
+		d.gone.Contains(andon.EntryRef{Time: e.Time, State: e.State}) {
+		return hits
+	}
+	k := andon.EventKey{
+		Time: e.Time, Severity: r.states.Severity(e.State), State: e.State, Device: d.id,
+	}
+	if !q.Admits(k) {
+		return hits
+	}
+	from.rows++
+	return append(hits, Hit{Key: k, delivery: delivery, Event: andon.Event{
+		Device: d.id, Time: e.Time, State: e.State, Operator: e.Operator,
+		Message: string(e.Message), Attributes: andon.JSON(e.Attributes),
+	}})
+}
+
+// takeMemory appends to hits the entries of a device that the query admits and that are in memory,
+// in its order, at most most of them.
+func (r *Reader) takeMemory(hits []Hit, d *deviceLog, q *andon.EventQuery, most int) []Hit {
+	begin := len(hits)
+	span := q.Rest()
+	delivery := uint64(math.MaxUint64)
+	for n := range r.memory.Len() {
+		before := len(hits)
+		add := func(e eventlog.Entry, sorted bool) bool {
+			hits = r.take(hits, d, &e, delivery, q)
+			delivery-- // of two the one that was found first wins
+			enough := q.Order == andon.Desc && len(hits)-before >= most
+			return !sorted || !enough && e.Time >= span.From
+		}
+		r.memory.Walk(n, r.tenant.Number, d.number, span, add)
+	}
+	return hits[:begin+len(firstHits(hits[begin:], q.Order, most))]
+}
+
+// compare compares hits in an order: the negative one comes first.
+func (h *Hit) compare(is *Hit, order andon.Order) int {
+	if order == andon.Desc {
+		h, is = is, h
+	}
+	return h.Key.Compare(is.Key)
+}
+
+// firstHits puts hits into an order, keeps one delivery of each, and cuts them to the first most.
+func firstHits(hits []Hit, order andon.Order, most int) []Hit {
+	for i := 1; i < len(hits); i++ {
+		if hits[i-1].compare(&hits[i], order) >= 0 {
+			hits = ordered(hits, order)
+			break
+		}
+	}
+	return hits[:min(len(hits), most)]
+}
+
+func ordered(hits []Hit, order andon.Order) []Hit {
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(a.compare(&b, order), cmp.Compare(b.delivery, a.delivery))
+	})
+	return slices.CompactFunc(hits, func(a, b Hit) bool { return a.Key == b.Key })
+}
+
+// pageHits is for how many entries of a device there is memory from the beginning: those of a usual
+// page.
+const pageHits = 101
+
+// Device returns the entries of one device that a query selects. It reads a day at a time, of each
+// only as much as is still wanted. It and the lists within it do without seq.Of, which costs each
+// of them three allocations.
+func (r *Reader) Device(device andon.DeviceID, q *andon.EventQuery) iter.Seq2[Hit, error] {
+	return func(yield func(Hit, error) bool) {
+		d, ok := r.device(device)
+		if !ok || q.Span.Empty() {
+			return
+		}
+		left := q.Limit
+		recent := r.takeMemory(make([]Hit, 0, min(left, pageHits)), &d, q, left)
+		for day, err := range r.days(&d, q, recent) {
+			var hits []Hit
+			if err == nil {
+				n := 0
+				for n < len(recent) && recent[n].Key.Time.Day() == day {
+					n++
+				}
+				hits = recent[:n:n]
+				if n == 0 {
+					hits = slices.Grow(r.buffers.hits[:0], min(left, pageHits))
+				}
+				hits, err = r.dayOf(hits, &d, day, q, left)
+				recent, r.buffers.hits = recent[n:], hits
+			}
+			if err != nil {
+				yield(Hit{}, err)
+				return
+			}
+			for i := range hits {
+				if !yield(hits[i], nil) {
+					return
+				}
+			}
+			if left -= len(hits); left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// days returns the days on which a device has entries, in the query's order: those of the directory
+// and those of the hits in memory, which are in that order.
+func (r *Reader) days(
+	d *deviceLog, q *andon.EventQuery, recent []Hit,
+) iter.Seq2[uint32, error] {
+	before := func(a, b uint32) bool { return (a > b) == (q.Order == andon.Desc) && a != b }
+	return func(yield func(uint32, error) bool) {
+		// Days in memory before the first block need no iterator.
+		yieldRecent := func(until func(day uint32) bool) bool {
+			for len(recent) > 0 && until(recent[0].Key.Time.Day()) {
+				day := recent[0].Key.Time.Day()
+				for len(recent) > 0 && recent[0].Key.Time.Day() == day {
+					recent = recent[1:]
+				}
+				if !yield(day, nil) {
+					return false
+				}
+			}
+			return true
+		}
+		if err := r.open(); err != nil {
+			yield(0, err)
+			return
+		}
+		r.key = r.key[:0].Number(d.number)
+		stored, err := r.blocks.Days(r.ctx, r.key, q.Rest(), q.Order)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		for day, err := range stored {
+			if err == nil && !yieldRecent(func(is uint32) bool { return before(is, day) }) {
+				return
+			}
+			for len(recent) > 0 && recent[0].Key.Time.Day() == day {
+				recent = recent[1:]
+			}
+			if !yield(day, err) || err != nil {
+				return
+			}
+		}
+		yieldRecent(func(uint32) bool { return true })
+	}
+}
+
+// dayOf returns the entries of a device and day that the query admits, in its order, at most most of
+// them. hits are those in memory.
+func (r *Reader) dayOf(
+	hits []Hit, d *deviceLog, day uint32, q *andon.EventQuery, most int,
+) ([]Hit, error) {
+	hits, err := r.takeBlocks(hits, d, day, q, most)
+	if err != nil {
+		return nil, err
+	}
+	hits = firstHits(hits, q.Order, most)
+	return hits, r.escalate(d.id, hits)
+}
+
+// takeBlocks appends to hits those of a day's blocks, in no order. Once there are enough, only
+// blocks are opened that may have what comes before the last of them.
+func (r *Reader) takeBlocks(
+	hits []Hit, d *deviceLog, day uint32, q *andon.EventQuery, most int,
+) ([]Hit, error) {
+	if err := r.open(); err != nil {
+		return hits, err
+	}
+	span := q.Rest()
+	for run := range r.blocks.Runs(day, q.Order) {
+		if !run.Meets(span) {
+			continue
+		}
+		var err error
+		if hits, span, err = r.takeRun(hits, d, day, run.RunID, span, q, most); err != nil {
+			return hits, err
+		}
+	}
+	return hits, nil
+}
+
+// takeRun is takeBlocks of one run. It returns the span that is still wanted.
+func (r *Reader) takeRun(
+	hits []Hit, d *deviceLog, day uint32, id layout.RunID, span andon.Span, q *andon.EventQuery,
+	most int,
+) ([]Hit, andon.Span, error) {
+	r.key = r.key[:0].Number(d.number)
+	span, err := r.blocks.Device(day, id, r.key, span, q.Order,
+		func(at layout.BlockSpan, span andon.Span) (_ andon.Span, err error) {
+			if hits, err = r.openBlock(hits, d, at, q, most); err != nil || len(hits) < most {
+				return span, err
+			}
+			if hits = firstHits(hits, q.Order, most); len(hits) == most {
+				span = layout.Until(span, hits[most-1].Key.Time, q.Order)
+			}
+			return span, nil
+		})
+	return hits, span, err
+}
+
+// openBlock appends what the query admits of the block that the iterator is at, of a list that
+// begins with the newest at most most and what is of one instant with the last.
+func (r *Reader) openBlock(
+	hits []Hit, d *deviceLog, at layout.BlockSpan, q *andon.EventQuery, most int,
+) ([]Hit, error) {
+	rows, err := r.rows(at, q.States.Match)
+	if err != nil {
+		return hits, err
+	}
+	begin := len(hits)
+	r.picked = r.picked[:0]
+	for i := range rows {
+		before := len(hits)
+		enough := q.Order == andon.Desc && before-begin >= most
+		if enough && rows[i].Time < hits[before-1].Key.Time {
+			break
+		}
+		if hits = r.take(hits, d, &rows[i], at.Sequence, q); len(hits) > before {
+			r.picked = append(r.picked, i)
+		}
+	}
+	return hits, r.texts(rows, hits[begin:])
+}
+
+// rows decodes the block that the iterator is at, without texts.
+func (r *Reader) rows(
+	at layout.BlockSpan, want func(andon.State) bool,
+) ([]eventlog.Entry, error) {
+	value, err := r.blocks.Block()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.decoder.Rows(value, at.Newest, want)
+	if err != nil {
+		return nil, layout.ErrDamaged
+	}
+	return rows, nil
+}
+
+// texts enters the texts of the rows that were picked into their hits, all as parts of one string.
+func (r *Reader) texts(rows []eventlog.Entry, hits []Hit) error {
+	if len(hits) == 0 {
+		return nil
+	}
+	if r.decoder.Texts(r.picked[len(hits)-1]+1) != nil {
+		return layout.ErrDamaged
+	}
+	r.text = r.text[:0]
+	for _, i := range r.picked {
+		r.text = append(append(r.text, rows[i].Message...), rows[i].Attributes...)
+	}
+	rest := r.keep(r.text)
+	for i := range hits {
+		row, e := &rows[r.picked[i]], &hits[i].Event
+		e.Message, rest = rest[:len(row.Message)], rest[len(row.Message):]
+		e.Attributes, rest = andon.JSON(rest[:len(row.Attributes)]), rest[len(row.Attributes):]
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package entries
+
+import (
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+)
+
+// Complete fills in what a device shows of its newest entry; nothing, once that is gone.
+func (r *Reader) Complete(d *andon.Device) error {
+	e, err := r.Event(d.ID, d.Time, d.State)
+	if andon.KindOf(err) == andon.NotFound {
+		return nil
+	}
+	d.Message, d.Attributes = e.Message, e.Attributes
+	return err
+}
+
+// CompleteAll is Complete for devices of a list, at most Step of them.
+func (r *Reader) CompleteAll(devices []andon.Device) error {
+	r.newest, r.wanted = r.newest[:0], r.wanted[:0]
+	for i := range devices {
+		d := &devices[i]
+		r.newest = append(r.newest, andon.Event{Device: d.ID, Time: d.Time, State: d.State})
+	}
+	for i := range r.newest {
+		r.wanted = append(r.wanted, wanted{event: &r.newest[i]})
+	}
+	if err := r.find(r.wanted); err != nil {
+		return err
+	}
+	for i := range devices {
+		devices[i].Message, devices[i].Attributes = r.newest[i].Message, r.newest[i].Attributes
+	}
+	return nil
+}
+
+// Arrival returns an entry in a row as lists show it, and whether they do: not where it was
+// withdrawn, or its device was purged.
+func (r *Reader) Arrival(number uint32, e *eventlog.Entry) (andon.Event, bool, error) {
+	r.devices.Lock()
+	id, ok := r.devices.ID(number)
+	r.devices.Unlock()
+	if !ok {
+		return andon.Event{}, false, nil
+	}
+	d := r.numbered(id, number)
+	hits := r.take(nil, &d, e, 0, &andon.EventQuery{})
+	if len(hits) == 0 {
+		return andon.Event{}, false, nil
+	}
+	err := r.escalate(id, hits)
+	return hits[0].Event, true, err
+}
+
+// counted is how much was looked at, and how much of that was wanted.
+type counted struct{ scanned, rows int }
+
+// explain adds to the plan of the context, if there is one, which entries were looked at.
+func (r *Reader) explain() {
+	p := andon.PlanOf(r.ctx)
+	if p == nil {
+		return
+	}
+	for _, of := range []struct {
+		statement string
+		counted
+	}{
+		{"memory: entries that are not in blocks yet", r.inMemory},
+		{"entries within blocks or rows", r.inBlocks},
+	} {
+		if of.scanned > 0 {
+			p.Add(andon.PlanStep{Statement: of.statement, Scanned: of.scanned, Rows: of.rows})
+		}
+	}
+}
