@@ -10,53 +10,53 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Bell wakes those who wait for a change of one tenant. The zero value works. It is rung outside
-// every lock of the store, once the change is visible.
-type Bell struct {
+// Wakeup wakes the readers that wait for a change of one tenant. The zero value works. Notify is
+// called outside every lock of the store, once the change is visible.
+type Wakeup struct {
 	mu    sync.Mutex
-	next  uint64 // sequence behind the newest change
+	next  uint64 // the sequence after the newest change
 	ended bool
-	rung  chan struct{} // closed by the next ring; nil where no one waits
+	woken chan struct{} // closed by the next Notify; nil where no reader waits
 }
 
-// Ring says that all changes before a sequence are visible.
-func (b *Bell) Ring(next uint64) { b.wake(next, false) }
+// Notify says that all changes before a sequence are visible.
+func (w *Wakeup) Notify(next uint64) { w.wake(next, false) }
 
-// Next returns the sequence behind the newest change.
-func (b *Bell) Next() uint64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.next
+// Next returns the sequence after the newest change.
+func (w *Wakeup) Next() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.next
 }
 
-// End wakes all who wait, and all who will: there are no more changes.
-func (b *Bell) End() { b.wake(0, true) }
+// End wakes all readers that wait, and all that will: there are no more changes.
+func (w *Wakeup) End() { w.wake(0, true) }
 
-func (b *Bell) wake(next uint64, ended bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.next, b.ended = max(b.next, next), b.ended || ended
-	if b.rung != nil {
-		close(b.rung)
-		b.rung = nil
+func (w *Wakeup) wake(next uint64, ended bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next, w.ended = max(w.next, next), w.ended || ended
+	if w.woken != nil {
+		close(w.woken)
+		w.woken = nil
 	}
 }
 
-// Wait returns nil once there is a change at a sequence or behind it, or after End.
-func (b *Bell) Wait(ctx context.Context, sequence uint64) error {
+// Wait returns nil once there is a change at a sequence or after it, or after End.
+func (w *Wakeup) Wait(ctx context.Context, sequence uint64) error {
 	for {
-		b.mu.Lock()
-		if b.ended || b.next > sequence {
-			b.mu.Unlock()
+		w.mu.Lock()
+		if w.ended || w.next > sequence {
+			w.mu.Unlock()
 			return ctx.Err()
 		}
-		if b.rung == nil {
-			b.rung = make(chan struct{})
+		if w.woken == nil {
+			w.woken = make(chan struct{})
 		}
-		rung := b.rung
-		b.mu.Unlock()
+		woken := w.woken
+		w.mu.Unlock()
 		select {
-		case <-rung:
+		case <-woken:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -17,7 +17,7 @@ const kept = 1 << 15
 // Log is the feed of one tenant in memory, and the entries in the order of their arrival: it ends
 // with the process.
 type Log struct {
-	Bell
+	Wakeup
 	mu     sync.Mutex
 	id     uint64
 	writes []write // one for each sequence
@@ -34,22 +34,22 @@ type write struct {
 // NewLog begins a feed.
 func NewLog() *Log { return &Log{id: rand.Uint64()} }
 
-// Add puts a write behind the others and gives its changes their positions. The caller rings,
-// outside its locks, where there are changes.
+// Add adds a write and gives its changes their positions. The caller calls Notify, outside its
+// locks, where there are changes.
 func (l *Log) Add(changes []andon.Change, entries []andon.Event) (next uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(changes)+len(entries) == 0 {
 		return l.next
 	}
-	at := l.at(l.next)
+	at := l.position(l.next)
 	l.next++
 	for i := range changes {
 		at.Index++
 		changes[i].Position = at
 	}
 	if n := len(changes); n > 0 {
-		changes[n-1].Position = l.at(l.next)
+		changes[n-1].Position = l.position(l.next)
 	}
 	l.writes = append(l.writes, write{changes, entries})
 	l.held += len(changes) + len(entries)
@@ -82,26 +82,26 @@ func (l *Log) Forget(device andon.DeviceID) {
 	}
 }
 
-func (l *Log) at(sequence uint64) andon.Position {
+func (l *Log) position(sequence uint64) andon.Position {
 	return andon.Position{Feed: l.id, Sequence: sequence}
 }
 
 func (l *Log) oldest() uint64 { return l.next - uint64(len(l.writes)) }
 
-// Kept returns the positions before the oldest and behind the newest write.
+// Kept returns the positions before the oldest and after the newest write.
 func (l *Log) Kept() (oldest, newest andon.Position) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.at(l.oldest()), l.at(l.next)
+	return l.position(l.oldest()), l.position(l.next)
 }
 
-// Changes yields the changes behind a position.
+// Changes yields the changes after a position.
 func (l *Log) Changes(
 	ctx context.Context, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
 	return func(yield func(andon.Change, error) bool) {
 		after = after.OfChanges()
-		writes, err := l.behind(after)
+		writes, err := l.since(after)
 		if err != nil {
 			yield(andon.Change{}, Gone())
 			return
@@ -120,16 +120,16 @@ func (l *Log) Changes(
 	}
 }
 
-// Entries yields the entries behind a position that exist now, each with the position behind it,
-// and returns the position behind all of them.
+// Entries returns the entries after a position that exist now, each with the position after it, and
+// the position after all of them.
 func (l *Log) Entries(after andon.Position) (items []andon.Arrival, end andon.Position, err error) {
-	writes, err := l.behind(after)
+	writes, err := l.since(after)
 	if err != nil {
 		return nil, after, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	end = l.at(after.Sequence)
+	end = l.position(after.Sequence)
 	skip := after.Entries()
 	for _, w := range writes {
 		at := end
@@ -148,19 +148,19 @@ func (l *Log) Entries(after andon.Position) (items []andon.Arrival, end andon.Po
 	return items, end, nil
 }
 
-func (l *Log) behind(after andon.Position) ([]write, error) {
+func (l *Log) since(after andon.Position) ([]write, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	oldest := l.oldest()
 	if after.Feed != l.id || after.Sequence < oldest || after.Sequence > l.next {
-		return nil, GoneEntries(l.at(oldest))
+		return nil, GoneEntries(l.position(oldest))
 	}
 	return l.writes[after.Sequence-oldest:], nil
 }
 
-// Await waits for a change behind a position.
+// Await waits for a change after a position.
 func (l *Log) Await(ctx context.Context, after andon.Position) error {
-	if _, err := l.behind(after); err != nil {
+	if _, err := l.since(after); err != nil {
 		return Gone()
 	}
 	return l.Wait(ctx, after.Sequence)

@@ -19,9 +19,9 @@ func Of[T any](walk func(yield func(T) bool) error) iter.Seq2[T, error] {
 	}
 }
 
-// Behind returns what walk yields of something that must be found first, each time that the
-// sequence is read.
-func Behind[A, T any](
+// From returns what walk yields of something that must be found first, each time that the sequence
+// is read.
+func From[A, T any](
 	find func() (A, error), walk func(found A, yield func(T) bool) error,
 ) iter.Seq2[T, error] {
 	return Of(func(yield func(T) bool) error {

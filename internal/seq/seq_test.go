@@ -90,10 +90,10 @@ func TestMap(t *testing.T) {
 	}
 }
 
-func TestBehind(t *testing.T) {
+func TestFrom(t *testing.T) {
 	found := errBroken
 	find := func() (int, error) { return 3, found }
-	all := seq.Behind(find, func(n int, yield func(int) bool) error {
+	all := seq.From(find, func(n int, yield func(int) bool) error {
 		return count(n, nil)(yield)
 	})
 	for want, err := range map[int]error{0: errBroken, 3: nil} {

@@ -119,7 +119,7 @@ func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
 	walk func(t *rows.Tenant, yield func(T) bool) error,
 ) iter.Seq2[T, error] {
-	return seq.Behind(func() (*rows.Tenant, error) { return s.tenant(ctx, id) }, walk)
+	return seq.From(func() (*rows.Tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
 // limits are the retentions of the keyspace, by which Cassandra lets rows expire. They may have

@@ -60,7 +60,7 @@ func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
 	walk func(t *tenant, yield func(T) bool) error,
 ) iter.Seq2[T, error] {
-	return seq.Behind(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
+	return seq.From(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
 // Reorder implements andon.Tenants. A device that is read or written meanwhile is folded again

@@ -95,7 +95,7 @@ func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
 	if len(changes) == 0 {
 		return func() {}
 	}
-	return func() { f.Ring(next) }
+	return func() { f.Notify(next) }
 }
 
 // forFeed returns a device as the feed has it.

@@ -39,7 +39,7 @@ func (s *Store) publishing() pipeline.Config[pending] {
 		},
 		Notify: func(p pending) {
 			if p.fed > 0 {
-				p.tenant.feed.Ring(p.fed)
+				p.tenant.feed.Notify(p.fed)
 			}
 		},
 	}

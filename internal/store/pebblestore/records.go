@@ -90,7 +90,7 @@ func (s *Store) changeRecord(
 func (s *Store) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
-	return seq.Behind(func() (uint32, error) {
+	return seq.From(func() (uint32, error) {
 		_, number, err := s.owner(ctx, tenant)
 		return number, err
 	}, func(number uint32, yield func(andon.Record) bool) error {

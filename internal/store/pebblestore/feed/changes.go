@@ -91,7 +91,7 @@ func (c *Changes) Open(next uint64) error {
 		if err != nil {
 			return err
 		}
-		t.Ring(next)
+		t.Notify(next)
 	}
 	if value, err = json.Marshal(k); err != nil {
 		return err

@@ -44,7 +44,7 @@ import (
 type Tenant struct {
 	ID     andon.TenantID
 	Number uint32
-	feed.Bell
+	feed.Wakeup
 
 	// lost is the sequence after the newest change of the tenant that was deleted, or that may have
 	// been made in an earlier opening. Changes.mu guards it.

@@ -70,7 +70,7 @@ func (s *store) change(t *Tenant, received andon.Time) {
 		s.t.Fatal(err)
 	}
 	s.next++
-	t.Ring(s.next)
+	t.Notify(s.next)
 	s.Grow(received, len(row), s.next-1)
 }
 
