@@ -98,167 +98,112 @@ func (e *Env) at(device andon.DeviceID, minutes int, state andon.State) andon.Ev
 }
 
 // sendAll appends batches one after the other.
-func (e *Env) sendAll(ctx context.Context, id andon.TenantID, batches ...[]andon.Event) error {
+func (e *Env) sendAll(ctx context.Context, id andon.TenantID, batches ...[]andon.Event) {
 	for _, batch := range batches {
-		if err := e.append(ctx, id, batch...); err != nil {
-			return err
-		}
+		require(e.append(ctx, id, batch...))
 	}
-	return nil
 }
 
 func inOrderOfArrival(ctx context.Context, e *Env, id andon.TenantID) error {
-	_, before, err := e.Store.ChangesKept(ctx, id)
-	if err != nil {
-		return err
-	}
-	if _, err := e.Store.Assign(ctx, id, e.Base, []andon.Assignment{
-		{Device: "d1", Operator: "Liz"},
-	}); err != nil {
-		return err
-	}
+	before := e.newest(ctx, id)
+	must(e.Store.Assign(ctx, id, e.Base, []andon.Assignment{{Device: "d1", Operator: "Liz"}}))
 	again := e.at("d1", 5, "A")
 	again.Message = "again"
-	if err := e.sendAll(ctx, id,
+	e.sendAll(ctx, id,
 		[]andon.Event{e.at("d1", 5, "A"), e.at("d2", 4, "B"), e.at("d2", 6, "A")},
 		[]andon.Event{e.at("d3", 1, "A")}, // late
 		[]andon.Event{again},
-	); err != nil {
-		return err
-	}
-	escalation := andon.Escalation{
+	)
+	_, _, err := e.Store.Escalate(ctx, id, andon.Escalation{
 		Device: "d3", Time: e.at("d3", 1, "A").Time, State: "A", At: e.Now(), To: "Sara",
-	}
-	if _, _, err := e.Store.Escalate(ctx, id, escalation); err != nil {
-		return err
-	}
+	})
+	require(err)
 	all := []string{"d1/A@5m/Liz", "d2/B@4m", "d2/A@6m", "d3/A@1m/Sara", "d1/A@5m/Liz:again"}
 	q := andon.ArrivalQuery{After: &before, Limit: 2}
-	next, err := e.wantArrived(ctx, id, q, all...)
-	if err == nil {
-		_, err = e.wantArrived(ctx, id, andon.ArrivalQuery{After: &next, Limit: 2})
-	}
-	if err == nil {
-		q.After = nil // nothing of this tenant is too old
-		_, err = e.wantArrived(ctx, id, q, all...)
-	}
-	if err == nil {
-		q.States, err = andon.ParseStateFilter("B")
-	}
-	if err == nil {
-		_, err = e.wantArrived(ctx, id, q, "d2/B@4m")
-	}
-	if err == nil {
-		q.States, q.Span = andon.StateFilter{}, andon.Span{To: e.at("", 4, "").Time}
-		_, err = e.wantArrived(ctx, id, q, "d2/B@4m", "d3/A@1m/Sara")
-	}
-	return err
+	next := must(e.wantArrived(ctx, id, q, all...))
+	must(e.wantArrived(ctx, id, andon.ArrivalQuery{After: &next, Limit: 2}))
+	q.After = nil // nothing of this tenant is too old
+	must(e.wantArrived(ctx, id, q, all...))
+	q.States = must(andon.ParseStateFilter("B"))
+	must(e.wantArrived(ctx, id, q, "d2/B@4m"))
+	q.States, q.Span = andon.StateFilter{}, andon.Span{To: e.at("", 4, "").Time}
+	must(e.wantArrived(ctx, id, q, "d2/B@4m", "d3/A@1m/Sara"))
+	return nil
 }
 
 // eachArrival resumes after each entry, and at each position of the changes.
 func eachArrival(ctx context.Context, e *Env, id andon.TenantID) error {
-	_, before, err := e.Store.ChangesKept(ctx, id)
-	if err != nil {
-		return err
-	}
+	before := e.newest(ctx, id)
 	for i := range 3 {
-		if err := e.append(ctx, id, e.dealt(1, i*5)...); err != nil {
-			return err
-		}
+		require(e.append(ctx, id, e.dealt(1, i*5)...))
 	}
 	q := andon.ArrivalQuery{After: &before, Limit: 100}
 	all, end, err := Arrivals(ctx, e.Store, id, q)
-	if err == nil && len(all) == 0 {
-		err = errors.New("nothing arrived")
+	require(err)
+	if len(all) == 0 {
+		return errors.New("nothing arrived")
 	}
-	for i := 0; i < len(all) && err == nil; i++ {
-		q := andon.ArrivalQuery{After: &all[i].Position, Limit: 1 + i%3}
-		var next andon.Position
-		next, err = e.wantArrived(ctx, id, q, e.arrived(all[i+1:])...)
-		if err == nil && next != end {
-			err = fmt.Errorf("after entry %d it ends at %s, not at %s", i, next, end)
+	for i, a := range all {
+		q := andon.ArrivalQuery{After: &a.Position, Limit: 1 + i%3}
+		if next := must(e.wantArrived(ctx, id, q, e.arrived(all[i+1:])...)); next != end {
+			return fmt.Errorf("after entry %d it ends at %s, not at %s", i, next, end)
 		}
-		if err == nil { // the changes go on there too, and none is left out
-			_, _, err = e.changes(ctx, id, all[i].Position)
-		}
-	}
-	if err != nil {
-		return err
+		// The changes go on there too, and none is left out.
+		_, _, err := e.changes(ctx, id, a.Position)
+		require(err)
 	}
 	_, positions, err := e.changes(ctx, id, before)
+	require(err)
 	last := len(all)
 	for _, at := range slices.Backward(positions) {
-		var rest []andon.Arrival
-		if rest, _, err = Arrivals(ctx, e.Store, id, andon.ArrivalQuery{
-			After: &at, Limit: 100,
-		}); err != nil {
-			return err
-		}
+		rest, _, err := Arrivals(ctx, e.Store, id, andon.ArrivalQuery{After: &at, Limit: 100})
+		require(err)
 		n := len(all) - len(rest)
 		if n < 0 || n > last || !slices.Equal(e.arrived(rest), e.arrived(all[n:])) {
 			return fmt.Errorf("after the change at %s arrived %s", at, show(e.arrived(rest)))
 		}
 		last = n
 	}
-	return err
+	return nil
 }
 
 func goneArrivals(ctx context.Context, e *Env, id andon.TenantID) error {
-	_, before, err := e.Store.ChangesKept(ctx, id)
-	if err == nil {
-		err = e.sendAll(ctx, id,
-			[]andon.Event{e.at("d1", 1, "A"), e.at("d2", 2, "A"), e.at("d2", 3, "B")},
-			[]andon.Event{e.at("d3", 1, "A")},
-		)
-	}
-	if err != nil {
-		return err
-	}
-	q, want := andon.ArrivalQuery{After: &before, Limit: 1}, []string{"d1/A@1m"}
+	before := e.newest(ctx, id)
+	e.sendAll(ctx, id,
+		[]andon.Event{e.at("d1", 1, "A"), e.at("d2", 2, "A"), e.at("d2", 3, "B")},
+		[]andon.Event{e.at("d3", 1, "A")},
+	)
+	want := []string{"d1/A@1m"}
 	if e.Store.Capabilities().Withdraw {
 		wrong := andon.Withdrawal{Device: "d2", Time: e.at("", 2, "").Time, State: "A"}
-		_, _, err = e.Store.Withdraw(ctx, id, wrong)
+		_, _, err := e.Store.Withdraw(ctx, id, wrong)
+		require(err)
 	} else {
 		want = append(want, "d2/A@2m")
 	}
 	want = append(want, "d2/B@3m")
-	if err == nil && e.Store.Capabilities().Purge {
+	if e.Store.Capabilities().Purge {
 		// The device is a new one then.
-		if err = e.Store.Purge(ctx, id, "d3"); err == nil {
-			err = e.append(ctx, id, e.at("d3", 7, "A"))
-		}
+		require(e.Store.Purge(ctx, id, "d3"))
+		require(e.append(ctx, id, e.at("d3", 7, "A")))
 		want = append(want, "d3/A@7m")
 	} else {
 		want = append(want, "d3/A@1m")
 	}
-	if err == nil {
-		_, err = e.wantArrived(ctx, id, q, want...)
-	}
-	return err
+	must(e.wantArrived(ctx, id, andon.ArrivalQuery{After: &before, Limit: 1}, want...))
+	return nil
 }
 
 func foreignArrivals(ctx context.Context, e *Env, id andon.TenantID) error {
-	other, err := e.Tenant(ctx, "other")
-	if err != nil {
-		return err
-	}
-	if err := e.append(ctx, other, e.at("d1", 1, "A")); err != nil {
-		return err
-	}
-	_, at, err := e.Store.ChangesKept(ctx, other)
-	if err != nil {
-		return err
-	}
-	if _, err := e.wantArrived(ctx, id, andon.ArrivalQuery{Limit: 10}); err != nil {
-		return err
-	}
+	other := must(e.Tenant(ctx, "other"))
+	require(e.append(ctx, other, e.at("d1", 1, "A")))
+	at := e.newest(ctx, other)
+	must(e.wantArrived(ctx, id, andon.ArrivalQuery{Limit: 10}))
 	future := at
 	future.Sequence += 1 << 40
 	for tenant, at := range map[andon.TenantID]andon.Position{id: at, other: future} {
 		_, err := e.Store.Arrivals(ctx, tenant, andon.ArrivalQuery{After: &at, Limit: 1})
-		if err := wantKind(andon.Gone, err); err != nil {
-			return err
-		}
+		require(wantKind(andon.Gone, err))
 	}
 	return nil
 }

@@ -30,9 +30,7 @@ func consistency(ctx context.Context, e *Env, id andon.TenantID) error {
 	for n := range 8 {
 		at := e.Now() - andon.Time(10-n)
 		sent := []andon.Event{{Device: "d", Time: at, State: "NORMAL"}}
-		if err := e.Store.Append(ctx, id, e.Now(), sent); err != nil {
-			return err
-		}
+		require(e.Store.Append(ctx, id, e.Now(), sent))
 		shows := func(ctx context.Context) error {
 			d, err := e.Store.Device(ctx, id, "d")
 			if err == nil && d.Time != at {

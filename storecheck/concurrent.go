@@ -31,17 +31,12 @@ func concurrentChecks() []Check {
 // each device's come from all of them, and every fourth of them is late.
 func appendConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	const goroutines, each = 4, 15
-	err := concurrently(goroutines, func(g int) error {
+	require(concurrently(goroutines, func(g int) error {
 		for i := range each {
-			if err := e.append(ctx, id, e.dealt(g, i)...); err != nil {
-				return err
-			}
+			require(e.append(ctx, id, e.dealt(g, i)...))
 		}
 		return nil
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	for _, device := range []string{"d0", "d1", "d2"} {
 		if err := e.checkDealt(ctx, id, device, goroutines*each); err != nil {
 			return fmt.Errorf("%s: %w", device, err)
@@ -95,7 +90,7 @@ func concurrently(goroutines int, do func(g int) error) error {
 	failed := make([]error, goroutines)
 	var all sync.WaitGroup
 	for g := range goroutines {
-		all.Go(func() { failed[g] = do(g) })
+		all.Go(func() { failed[g] = caught(func() error { return do(g) }) })
 	}
 	all.Wait()
 	return errors.Join(failed...)
@@ -105,13 +100,11 @@ func concurrently(goroutines int, do func(g int) error) error {
 func statesConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	const goroutines, each, most = 6, 5, 8
 	var admitted [goroutines][]andon.State
-	err := concurrently(goroutines, func(g int) error {
+	require(concurrently(goroutines, func(g int) error {
 		for i := range each {
 			state := andon.State(fmt.Sprintf("made up %d-%d", g, i))
-			refused, err := e.Store.AdmitStates(ctx, id, []andon.State{"NORMAL", state}, most)
-			if err != nil {
-				return err
-			}
+			both := []andon.State{"NORMAL", state}
+			refused := must(e.Store.AdmitStates(ctx, id, both, most))
 			if len(refused) == 0 {
 				admitted[g] = append(admitted[g], state)
 			} else if len(refused) > 1 || refused[0] != state {
@@ -119,10 +112,7 @@ func statesConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	all := slices.Concat(admitted[:]...)
 	if len(all) != most {
 		return fmt.Errorf("%d states were admitted, want %d: %v", len(all), most, all)
@@ -134,11 +124,9 @@ func statesConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 // and that one which joins the set counts no more.
 func (e *Env) statesCount(ctx context.Context, id andon.TenantID, all []andon.State) error {
 	for i, state := range all {
-		if err := e.append(ctx, id, andon.Event{
+		require(e.append(ctx, id, andon.Event{
 			Device: "d1", Time: e.Base + andon.Time(i), State: state,
-		}); err != nil {
-			return err
-		}
+		}))
 	}
 	one := []andon.State{"one more"}
 	for _, asked := range [][]andon.State{all, one} {
@@ -147,48 +135,36 @@ func (e *Env) statesCount(ctx context.Context, id andon.TenantID, all []andon.St
 			return fmt.Errorf("of %v, %v were refused: %w", asked, refused, err)
 		}
 	}
-	t, err := e.Store.Tenant(ctx, id)
-	if err != nil {
-		return err
-	}
+	t := must(e.Store.Tenant(ctx, id))
 	defs := append(slices.Clone(t.States.Defs()),
 		andon.StateDef{Name: all[0], Severity: andon.UnknownSeverity})
-	if t.States, err = andon.NewStateSet(defs); err != nil {
-		return err
+	t.States = must(andon.NewStateSet(defs))
+	must(e.Store.PutTenant(ctx, t))
+	if refused := must(e.Store.AdmitStates(ctx, id, one, len(all))); len(refused) > 0 {
+		return fmt.Errorf("%v was refused although a state joined the set", refused)
 	}
-	if _, err := e.Store.PutTenant(ctx, t); err != nil {
-		return err
-	}
-	refused, err := e.Store.AdmitStates(ctx, id, one, len(all))
-	if err == nil && len(refused) > 0 {
-		err = fmt.Errorf("%v was refused although a state joined the set", refused)
-	}
-	return err
+	return nil
 }
 
 // assignConcurrently assigns one operator from several goroutines, each by a clock of its own.
 func assignConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	const goroutines = 8
 	var added atomic.Int32
-	err := concurrently(goroutines, func(g int) error {
+	require(concurrently(goroutines, func(g int) error {
 		sent := []andon.Assignment{{Device: "d1", Operator: "Liz"}}
 		kept, err := e.Store.Assign(ctx, id, e.Now()+andon.Time(g), sent)
 		if err == nil && !kept[0].Again {
 			added.Add(1)
 		}
 		return err
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	if n := added.Load(); n != 1 {
 		return fmt.Errorf("%d of them say that they are new", n)
 	}
-	list, err := assignmentsOf("d1", options{})(ctx, e, id)
-	if err == nil && len(list) != 1 {
-		err = fmt.Errorf("the device has %s", show(list))
+	if list := must(assignmentsOf("d1", options{})(ctx, e, id)); len(list) != 1 {
+		return fmt.Errorf("the device has %s", show(list))
 	}
-	return err
+	return nil
 }
 
 // appendWhileAssigning assigns two operators in turn while entries arrive that name none, some
@@ -199,35 +175,23 @@ func appendWhileAssigning(ctx context.Context, e *Env, id andon.TenantID) error 
 		at := e.Base + andon.Time(i*goroutines+g)
 		return andon.Event{Device: "d1", Time: at, State: "NORMAL"}
 	}
-	err := concurrently(goroutines, func(g int) error {
+	require(concurrently(goroutines, func(g int) error {
 		for i := range each {
-			err := e.append(ctx, id, event(g, i))
-			if err == nil && g == 0 {
-				next := []andon.Assignment{
-					{Device: "d1", Operator: []andon.PersonID{"Liz", "Tom"}[i%2]},
-				}
-				_, err = e.Store.Assign(ctx, id, e.Base, next)
-			}
-			if err != nil {
-				return err
+			require(e.append(ctx, id, event(g, i)))
+			if g == 0 {
+				next := andon.Assignment{Device: "d1", Operator: []andon.PersonID{"Liz", "Tom"}[i%2]}
+				must(e.Store.Assign(ctx, id, e.Base, []andon.Assignment{next}))
 			}
 		}
 		return nil
-	})
-	if err == nil {
-		err = e.operatorsOfTheirTime(ctx, id, goroutines*each)
-	}
+	}))
+	require(e.operatorsOfTheirTime(ctx, id, goroutines*each))
 	for g := range goroutines {
 		for i := range each {
-			if err == nil {
-				err = e.append(ctx, id, event(g, i))
-			}
+			require(e.append(ctx, id, event(g, i)))
 		}
 	}
-	if err != nil {
-		return err
-	}
-	if err = e.operatorsOfTheirTime(ctx, id, goroutines*each); err != nil {
+	if err := e.operatorsOfTheirTime(ctx, id, goroutines*each); err != nil {
 		return fmt.Errorf("sent again: %w", err)
 	}
 	return nil
@@ -265,12 +229,10 @@ func (e *Env) operatorsOfTheirTime(ctx context.Context, id andon.TenantID, n int
 // escalateConcurrently does so with the escalation of one entry.
 func escalateConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	event := andon.Event{Device: "d1", Time: e.Base, State: "WARNING1"}
-	if err := e.append(ctx, id, event); err != nil {
-		return err
-	}
+	require(e.append(ctx, id, event))
 	const goroutines = 8
 	var added atomic.Int32
-	err := concurrently(goroutines, func(g int) error {
+	require(concurrently(goroutines, func(g int) error {
 		_, isNew, err := e.Store.Escalate(ctx, id, andon.Escalation{
 			Device: "d1", Time: e.Base, State: "WARNING1", To: "Sara",
 			At: e.Base + 1 + andon.Time(g), Note: "come",
@@ -279,14 +241,11 @@ func escalateConcurrently(ctx context.Context, e *Env, id andon.TenantID) error 
 			added.Add(1)
 		}
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	entry, err := e.Store.Entry(ctx, id, "d1", e.Base, "WARNING1")
-	if err == nil && (len(entry.Escalations) != 1 || added.Load() != 1) {
-		err = fmt.Errorf("%d of them say that they are new, of %+v",
+	}))
+	entry := must(e.Store.Entry(ctx, id, "d1", e.Base, "WARNING1"))
+	if len(entry.Escalations) != 1 || added.Load() != 1 {
+		return fmt.Errorf("%d of them say that they are new, of %+v",
 			added.Load(), entry.Escalations)
 	}
-	return err
+	return nil
 }

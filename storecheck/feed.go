@@ -67,6 +67,13 @@ func changeText(c *andon.Change) string {
 	return fmt.Sprintf("%s:%s>%s:%s", c.Device, side(c.Before), side(c.After), c.Kind)
 }
 
+// newest returns the position after all changes of a tenant.
+func (e *Env) newest(ctx context.Context, id andon.TenantID) andon.Position {
+	_, at, err := e.Store.ChangesKept(ctx, id)
+	require(err)
+	return at
+}
+
 // changes reads the feed from a position on, and returns where it ends.
 func (e *Env) changes(
 	ctx context.Context, id andon.TenantID, at andon.Position,
@@ -118,7 +125,7 @@ func snapshotGoesOn(ctx context.Context, e *Env, id andon.TenantID) error {
 		at      andon.Position
 	}
 	var snapshots []snapshot
-	err := concurrently(goroutines+1, func(g int) error {
+	require(concurrently(goroutines+1, func(g int) error {
 		for i := range each {
 			var err error
 			if g < goroutines {
@@ -133,19 +140,12 @@ func snapshotGoesOn(ctx context.Context, e *Env, id andon.TenantID) error {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	now, _, err := andon.Snapshot(ctx, e.Store, id)
-	if err != nil {
-		return err
-	}
+	require(err)
 	for i, s := range snapshots {
 		for c, err := range e.Store.Changes(ctx, id, s.at) {
-			if err != nil {
-				return err
-			}
+			require(err)
 			before, ok := s.devices[c.Device]
 			if is := c.Before != nil; is != ok || is && !andon.ShowAlike(&before, c.Before) {
 				return fmt.Errorf("snapshot %d: %q was %+v, and then begins with %+v",
@@ -166,10 +166,7 @@ func snapshotGoesOn(ctx context.Context, e *Env, id andon.TenantID) error {
 func wokenByChange(ctx context.Context, e *Env, id andon.TenantID) error {
 	ctx, end := context.WithTimeout(ctx, timeout)
 	defer end()
-	_, at, err := e.Store.ChangesKept(ctx, id)
-	if err != nil {
-		return err
-	}
+	at := e.newest(ctx, id)
 	woken := make(chan error, 1)
 	go func() {
 		changes, err := []string(nil), error(nil)
@@ -180,59 +177,44 @@ func wokenByChange(ctx context.Context, e *Env, id andon.TenantID) error {
 		}
 		woken <- err
 	}()
-	if err := e.append(ctx, id, andon.Event{Device: "d1", Time: e.Base, State: "A"}); err != nil {
-		return err
-	}
-	if err := <-woken; err != nil {
-		return err
-	}
+	require(e.append(ctx, id, andon.Event{Device: "d1", Time: e.Base, State: "A"}))
+	require(<-woken)
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	_, at, err = e.Store.ChangesKept(ctx, id)
-	if err == nil && e.Store.AwaitChange(ended, id, at) == nil {
-		err = errors.New("a wait whose context has ended returned no error")
+	if e.Store.AwaitChange(ended, id, e.newest(ctx, id)) == nil {
+		return errors.New("a wait whose context has ended returned no error")
 	}
-	return err
+	return nil
 }
 
 // eachPosition resumes at every position that a feed gave.
 func eachPosition(ctx context.Context, e *Env, id andon.TenantID) error {
-	_, at, err := e.Store.ChangesKept(ctx, id)
-	if err != nil {
-		return err
-	}
+	at := e.newest(ctx, id)
 	for i := range 3 {
 		batch := e.dealt(1, i*5)
 		for n := range batch {
 			batch[n].State = andon.State(fmt.Sprint(i))
 		}
-		if err := e.append(ctx, id, batch...); err != nil {
-			return err
-		}
+		require(e.append(ctx, id, batch...))
 	}
 	all, positions, err := e.changes(ctx, id, at)
-	if err == nil && len(all) != 9 {
-		err = fmt.Errorf("it is %s", show(all))
+	require(err)
+	if len(all) != 9 {
+		return fmt.Errorf("it is %s", show(all))
 	}
-	for i := 0; i < len(all) && err == nil; i++ {
-		var rest []string
-		rest, _, err = e.changes(ctx, id, positions[i])
-		if err == nil && !slices.Equal(rest, all[i+1:]) {
-			err = fmt.Errorf("after change %d of %s it goes on with %s", i, show(all), show(rest))
+	for i, at := range positions {
+		rest, _, err := e.changes(ctx, id, at)
+		require(err)
+		if !slices.Equal(rest, all[i+1:]) {
+			return fmt.Errorf("after change %d of %s it goes on with %s", i, show(all), show(rest))
 		}
 	}
-	return err
+	return nil
 }
 
 func foreignPosition(ctx context.Context, e *Env, id andon.TenantID) error {
-	other, err := e.Tenant(ctx, "other")
-	if err != nil {
-		return err
-	}
-	_, at, err := e.Store.ChangesKept(ctx, other)
-	if err != nil {
-		return err
-	}
+	other := must(e.Tenant(ctx, "other"))
+	at := e.newest(ctx, other)
 	future := at
 	future.Sequence += 1 << 40
 	for _, err := range []error{
@@ -240,35 +222,21 @@ func foreignPosition(ctx context.Context, e *Env, id andon.TenantID) error {
 		errOf(e.Store.Changes(ctx, other, andon.Position{})),
 		errOf(e.Store.Changes(ctx, other, future)),
 	} {
-		if err := wantKind(andon.Gone, err); err != nil {
-			return err
-		}
+		require(wantKind(andon.Gone, err))
 	}
 	return nil
 }
 
 // deletedFeed deletes a tenant while someone waits for its next change, and makes it again.
 func deletedFeed(ctx context.Context, e *Env, _ andon.TenantID) error {
-	id, err := e.Tenant(ctx, "deleted")
-	if err != nil {
-		return err
-	}
-	_, at, err := e.Store.ChangesKept(ctx, id)
-	if err != nil {
-		return err
-	}
+	id := must(e.Tenant(ctx, "deleted"))
+	at := e.newest(ctx, id)
 	ctx, end := context.WithTimeout(ctx, timeout)
 	defer end()
 	woken := make(chan error, 1)
 	go func() { woken <- e.Store.AwaitChange(ctx, id, at) }()
-	if err := e.Store.DeleteTenant(ctx, id); err != nil {
-		return err
-	}
-	if err := wantKind(andon.NotFound, <-woken); err != nil {
-		return err
-	}
-	if _, err := e.Store.PutTenant(ctx, andon.NewTenant(id)); err != nil {
-		return err
-	}
+	require(e.Store.DeleteTenant(ctx, id))
+	require(wantKind(andon.NotFound, <-woken))
+	must(e.Store.PutTenant(ctx, andon.NewTenant(id)))
 	return wantKind(andon.Gone, errOf(e.Store.Changes(ctx, id, at)))
 }

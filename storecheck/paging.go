@@ -25,34 +25,20 @@ func pagingChecks() []Check {
 // the place after each.
 func pageEventsWhileWriting(ctx context.Context, e *Env) error {
 	for _, order := range []andon.Order{andon.Desc, andon.Asc} {
-		if err := e.Renew(ctx); err != nil {
-			return err
-		}
-		id, err := e.Here(ctx)
-		if err != nil {
-			return err
-		}
-		there, err := e.fill(ctx, id, 20)
-		if err != nil {
-			return err
-		}
-		read, err := e.pagesWhileWriting(ctx, id, order)
-		if err != nil {
-			return err
-		}
+		require(e.Renew(ctx))
+		id := must(e.Here(ctx))
+		there := e.fill(ctx, id, 20)
+		read := e.pagesWhileWriting(ctx, id, order)
 		if order == andon.Desc {
 			slices.Reverse(there)
 		}
-		if err := eachOnce(read, there); err != nil {
-			return err
-		}
+		require(eachOnce(read, there))
 	}
 	return nil
 }
 
 // fill appends n entries a second apart and waits until all are visible.
-func (e *Env) fill(ctx context.Context, id andon.TenantID, n int) ([]string, error) {
-	var want []string
+func (e *Env) fill(ctx context.Context, id andon.TenantID, n int) (want []string) {
 	var events []andon.Event
 	for i := range n {
 		event := andon.Event{
@@ -62,38 +48,30 @@ func (e *Env) fill(ctx context.Context, id andon.TenantID, n int) ([]string, err
 		events = append(events, event)
 		want = append(want, e.deviceEntryText(event))
 	}
-	if err := e.append(ctx, id, events...); err != nil {
-		return nil, err
-	}
-	return want, e.wantList(ctx, id, operatorLog("Liz", options{order: andon.Asc}), want)
+	require(e.append(ctx, id, events...))
+	require(e.wantList(ctx, id, operatorLog("Liz", options{order: andon.Asc}), want))
+	return want
 }
 
 func (e *Env) pagesWhileWriting(
 	ctx context.Context, id andon.TenantID, order andon.Order,
-) ([]string, error) {
-	var read []string
+) (read []string) {
 	q := andon.EventQuery{Order: order, Limit: 2}
 	states := andon.DefaultStates()
 	for n := andon.Time(0); ; n++ {
-		page, err := Collect(e.Store.OperatorEvents(ctx, id, "Liz", q))
-		if err != nil {
-			return nil, err
-		}
+		page := must(Collect(e.Store.OperatorEvents(ctx, id, "Liz", q)))
 		for _, event := range page {
 			read = append(read, e.deviceEntryText(event))
 		}
 		if len(page) < q.Limit || n > 100 {
-			return read, nil
+			return read
 		}
 		place := page[len(page)-1].Key(states)
 		q.After = &place
-		err = e.append(ctx, id,
+		require(e.append(ctx, id,
 			andon.Event{Device: "d1", Operator: "Liz", State: "WARNING1", Time: place.Time - 1},
 			andon.Event{Device: "d2", Operator: "Liz", State: "NORMAL", Time: place.Time + 1},
-		)
-		if err != nil {
-			return nil, err
-		}
+		))
 	}
 }
 
@@ -123,20 +101,13 @@ func pageDevicesWhileWriting(ctx context.Context, e *Env, id andon.TenantID) err
 		device := fmt.Sprintf("d%02d", i)
 		there = append(there, device)
 		event := andon.Event{Device: andon.DeviceID(device), Time: e.Base, State: "NORMAL"}
-		if err := e.append(ctx, id, event); err != nil {
-			return err
-		}
+		require(e.append(ctx, id, event))
 	}
-	if err := e.wantList(ctx, id, devicesIn(andon.StateFilter{}, options{}), there); err != nil {
-		return err
-	}
+	require(e.wantList(ctx, id, devicesIn(andon.StateFilter{}, options{}), there))
 	var read []string
 	q := andon.DeviceQuery{Limit: 2}
 	for n := andon.Time(1); n < 100; n++ {
-		page, err := Collect(e.Store.Devices(ctx, id, q))
-		if err != nil {
-			return err
-		}
+		page := must(Collect(e.Store.Devices(ctx, id, q)))
 		for _, d := range page {
 			read = append(read, string(d.ID))
 		}
@@ -145,24 +116,19 @@ func pageDevicesWhileWriting(ctx context.Context, e *Env, id andon.TenantID) err
 		}
 		place := page[len(page)-1].Position()
 		q.After = &place
-		err = e.append(ctx, id,
+		require(e.append(ctx, id,
 			andon.Event{Device: "d00", Time: e.Base + n, State: "WARNING1"},
 			andon.Event{Device: "d19", Time: e.Base + n, State: "WARNING2"},
 			andon.Event{Device: place.Device + "x", Time: e.Base, State: "NORMAL"},
 			andon.Event{Device: place.Device, Time: e.Base + n, State: "WARNING3"},
-		)
-		if err != nil {
-			return err
-		}
+		))
 	}
 	return eachOnce(read, there)
 }
 
 // callFromWithin would stand still for ever in a store that holds a lock while it yields.
 func callFromWithin(ctx context.Context, e *Env, id andon.TenantID) error {
-	if _, err := e.fill(ctx, id, 3); err != nil {
-		return err
-	}
+	e.fill(ctx, id, 3)
 	for event, err := range e.Store.DeviceEvents(ctx, id, "d1", andon.EventQuery{Limit: 2}) {
 		if err != nil {
 			return err

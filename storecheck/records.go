@@ -45,7 +45,7 @@ func oneWins(ctx context.Context, e *Env, id andon.TenantID) error {
 	r := aRecord(id, "r1")
 	for round := range rounds {
 		var won atomic.Int32
-		err := concurrently(writers, func(w int) error {
+		require(concurrently(writers, func(w int) error {
 			mine := r
 			mine.Data = andon.JSON(fmt.Sprintf(`{"round":%d,"by":%d}`, round, w))
 			_, err := e.Store.PutRecord(ctx, mine)
@@ -55,24 +55,18 @@ func oneWins(ctx context.Context, e *Env, id andon.TenantID) error {
 				return nil
 			}
 			return err
-		})
-		if err != nil {
-			return err
-		}
+		}))
 		if won.Load() != 1 {
 			return fmt.Errorf("%d writers won", won.Load())
 		}
 		was := r.Version
-		err = e.Eventually(ctx, func() (err error) {
+		require(e.Eventually(ctx, func() (err error) {
 			r, err = e.Store.Record(ctx, id, r.Kind, r.ID)
 			if err == nil && r.Version == was {
 				err = errors.New("what was put is not there")
 			}
 			return err
-		})
-		if err != nil {
-			return err
-		}
+		}))
 	}
 	return nil
 }
@@ -195,9 +189,7 @@ func claimedOnce(ctx context.Context, e *Env, id andon.TenantID) error {
 	for i := range records {
 		r := aRecord(id, fmt.Sprint(i))
 		r.Kind, r.Due = e.kind, e.Now()-andon.Time(i%4)
-		if _, err := e.Store.PutRecord(ctx, r); err != nil {
-			return err
-		}
+		must(e.Store.PutRecord(ctx, r))
 	}
 	var claimed atomic.Int32
 	err := concurrently(workers, func(int) error {
@@ -220,43 +212,35 @@ func claimedOnce(ctx context.Context, e *Env, id andon.TenantID) error {
 		}
 		return nil
 	})
-	if err == nil && claimed.Load() != records {
-		err = fmt.Errorf("%d records were claimed %d times", records, claimed.Load())
+	require(err)
+	if claimed.Load() != records {
+		return fmt.Errorf("%d records were claimed %d times", records, claimed.Load())
 	}
-	return err
+	return nil
 }
 
 func recordsGo(ctx context.Context, e *Env, _ andon.TenantID) error {
-	id, err := e.Tenant(ctx, "deleted")
-	if err != nil {
-		return err
-	}
+	id := must(e.Tenant(ctx, "deleted"))
 	r := aRecord(id, "r1")
 	r.Kind, r.Due = e.kind, e.Now()
-	if r, err = e.Store.PutRecord(ctx, r); err != nil {
-		return err
-	}
-	if err := e.Store.DeleteTenant(ctx, id); err != nil {
-		return err
-	}
+	r = must(e.Store.PutRecord(ctx, r))
+	require(e.Store.DeleteTenant(ctx, id))
 	if err := e.noneDue(ctx, id); err != nil {
 		return fmt.Errorf("of a deleted tenant: %w", err)
 	}
-	if _, err := e.Store.PutTenant(ctx, andon.NewTenant(id)); err != nil {
-		return err
-	}
-	_, err = e.Store.Record(ctx, id, r.Kind, r.ID)
+	must(e.Store.PutTenant(ctx, andon.NewTenant(id)))
+	_, err := e.Store.Record(ctx, id, r.Kind, r.ID)
 	if err := wantKind(andon.NotFound, err); err != nil {
 		return fmt.Errorf("the tenant made again has its record: %w", err)
 	}
 	if err := e.noneDue(ctx, id); err != nil {
 		return fmt.Errorf("of a tenant made again: %w", err)
 	}
-	list, err := Collect(e.Store.Records(ctx, id, r.Kind, andon.RecordQuery{Limit: 9}))
-	if err == nil && len(list) > 0 {
-		err = fmt.Errorf("the tenant made again lists %+v", list)
+	list := must(Collect(e.Store.Records(ctx, id, r.Kind, andon.RecordQuery{Limit: 9})))
+	if len(list) > 0 {
+		return fmt.Errorf("the tenant made again lists %+v", list)
 	}
-	return err
+	return nil
 }
 
 func recordLimits(ctx context.Context, e *Env, id andon.TenantID) error {
@@ -268,9 +252,7 @@ func recordLimits(ctx context.Context, e *Env, id andon.TenantID) error {
 	if err != nil {
 		return fmt.Errorf("the longest of all: %w", err)
 	}
-	if err := e.stored(ctx, kept); err != nil {
-		return err
-	}
+	require(e.stored(ctx, kept))
 	for what, spoil := range map[string]func(*andon.Record){
 		"no id":                     func(r *andon.Record) { r.ID = "" },
 		"a long id":                 func(r *andon.Record) { r.ID = long + "x" },

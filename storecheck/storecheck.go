@@ -113,7 +113,7 @@ func RunOne(ctx context.Context, store andon.Store, c Check) Result {
 
 func (c Check) runIn(ctx context.Context, e *Env) (r Result) {
 	began := time.Now()
-	r.Check, r.Err = c, c.Run(ctx, e)
+	r.Check, r.Err = c, caught(func() error { return c.Run(ctx, e) })
 	if not, is := errors.AsType[NotAsked](r.Err); is {
 		r.NotAsked, r.Err = not.Why, nil
 	}
@@ -151,4 +151,36 @@ func Ask(
 		report(r)
 	}
 	return nil
+}
+
+// failure is the panic by which require ends a check.
+type failure struct{ err error }
+
+// require ends the check that calls it, or one of its goroutines, with an error that is not nil. It
+// must not be called where an error is retried or expected: in Eventually, and in statements of
+// scenarios.
+func require(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// must returns the value of a call whose error require looks at.
+func must[T any](value T, err error) T {
+	require(err)
+	return value
+}
+
+// caught returns the error that run returns, or that ends it by require.
+func caught(run func() error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case failure:
+			err = p.err
+		default:
+			panic(p)
+		}
+	}()
+	return run()
 }

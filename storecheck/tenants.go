@@ -115,39 +115,28 @@ func errOf[T any](seq iter.Seq2[T, error]) error {
 }
 
 func compareAndSwap(ctx context.Context, e *Env, id andon.TenantID) error {
-	read, err := e.Store.Tenant(ctx, id)
-	if err != nil {
-		return err
-	}
-	written, err := e.Store.PutTenant(ctx, read)
-	if err != nil {
-		return err
-	}
+	read := must(e.Store.Tenant(ctx, id))
+	written := must(e.Store.PutTenant(ctx, read))
 	if written.Version == read.Version {
 		return fmt.Errorf("the version is %d before and after", read.Version)
 	}
-	_, err = e.Store.PutTenant(ctx, read)
-	if err := wantKind(andon.Conflict, err); err != nil {
-		return fmt.Errorf("over an older version: %w", err)
-	}
-	_, err = e.Store.PutTenant(ctx, andon.NewTenant(id))
-	if err := wantKind(andon.Conflict, err); err != nil {
-		return fmt.Errorf("as a new one over one that is there: %w", err)
-	}
 	fresh := andon.NewTenant(id + "-not")
 	fresh.Version = 7
-	_, err = e.Store.PutTenant(ctx, fresh)
-	if err := wantKind(andon.Conflict, err); err != nil {
-		return fmt.Errorf("over a version of one that is not there: %w", err)
+	for what, t := range map[string]andon.Tenant{
+		"over an older version":                read,
+		"as a new one over one that is there":  andon.NewTenant(id),
+		"over a version of one that is absent": fresh,
+	} {
+		_, err := e.Store.PutTenant(ctx, t)
+		if err := wantKind(andon.Conflict, err); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
 	}
 	return nil
 }
 
 func settingsAreKept(ctx context.Context, e *Env, id andon.TenantID) error {
-	t, err := e.Store.Tenant(ctx, id)
-	if err != nil {
-		return err
-	}
+	t := must(e.Store.Tenant(ctx, id))
 	t.Events, t.Readings, t.MaxFuture, t.SilentAfter = 11_000_000, 12_000_000, 13, 14
 	t.Unknown = andon.RefuseUnknown
 	t.Floor = andon.Horizon{Events: e.Base - 15, Readings: e.Base - 16}
@@ -157,24 +146,11 @@ func settingsAreKept(ctx context.Context, e *Env, id andon.TenantID) error {
 	set := []andon.StateDef{
 		{Name: "Ä", Severity: 3, Letter: "Ä", Colour: "#123456", Symbol: "☂"}, {Name: "b"},
 	}
-	if t.States, err = andon.NewStateSet(set); err != nil {
-		return err
-	}
-	put, err := e.Store.PutTenant(ctx, t)
-	if err != nil {
-		return err
-	}
-	got, err := e.Store.Tenant(ctx, id)
-	if err != nil {
-		return err
-	}
-	if err := sameTenant(got, put); err != nil {
-		return err
-	}
-	all, err := e.Store.Tenants(ctx)
-	if err != nil {
-		return err
-	}
+	t.States = must(andon.NewStateSet(set))
+	put := must(e.Store.PutTenant(ctx, t))
+	got := must(e.Store.Tenant(ctx, id))
+	require(sameTenant(got, put))
+	all := must(e.Store.Tenants(ctx))
 	i, ok := slices.BinarySearchFunc(all, id, func(t andon.Tenant, id andon.TenantID) int {
 		return cmp.Compare(t.ID, id)
 	})
