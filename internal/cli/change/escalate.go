@@ -43,10 +43,10 @@ kept.`,
 		andon.ParseTime)
 	flags.StringVar(&e.state, "state", "", "`state` of another entry, with --time")
 	e.form = command.SentenceFlag(cmd, command.FormatText)
+	cmd.MarkFlagsMutuallyExclusive("to", "withdraw")
+	cmd.MarkFlagsOneRequired("to", "withdraw")
+	cmd.MarkFlagsRequiredTogether("time", "state")
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		if err := checkEscalation(flags.Changed, e.withdraw); err != nil {
-			return err
-		}
 		wanted, err := e.wanted(args[0])
 		if err != nil {
 			return err
@@ -56,19 +56,6 @@ kept.`,
 		})
 	})
 	return cmd
-}
-
-// checkEscalation checks which flags are given together.
-func checkEscalation(given func(flag string) bool, withdraw bool) error {
-	switch {
-	case given("to") && withdraw:
-		return andon.Errorf(andon.Invalid, "--to and --withdraw do not go together")
-	case !given("to") && !withdraw:
-		return andon.Errorf(andon.Invalid, "give --to SUPERVISOR or --withdraw")
-	case given("time") != given("state"):
-		return andon.Errorf(andon.Invalid, "--time and --state go together")
-	}
-	return nil
 }
 
 func (e *escalation) wanted(device string) (client.Escalation, error) {

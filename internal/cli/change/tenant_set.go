@@ -18,13 +18,11 @@ import (
 
 // tenantChange has the flags of the command.
 type tenantChange struct {
-	events, readings       andon.Retention
-	maxFuture, silentAfter andon.Duration
-	unknown                andon.UnknownStates
-	states                 []string
-	statesFile             string
-	dryRun, yes            bool
-	form                   *command.Choice
+	client.TenantChange
+	states      []string
+	statesFile  string
+	dryRun, yes bool
+	form        *command.Choice
 }
 
 func tenantSet(p *command.Program) *cobra.Command {
@@ -85,15 +83,15 @@ JSON:
 
 func (tc *tenantChange) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	command.TextFlag(cmd, &tc.events, "events-retention",
+	command.OptionalFlag(cmd, &tc.EventsRetention, "events-retention",
 		"how long events are kept: a `duration` such as 90d, or forever")
-	command.TextFlag(cmd, &tc.readings, "readings-retention",
+	command.OptionalFlag(cmd, &tc.ReadingsRetention, "readings-retention",
 		"the same `duration` for readings, after their own time")
-	command.TextFlag(cmd, &tc.maxFuture, "max-future",
+	command.OptionalFlag(cmd, &tc.MaxFuture, "max-future",
 		"how far ahead of the clock a time may be: a `duration` such as 10m")
-	command.TextFlag(cmd, &tc.silentAfter, "silent-after",
+	command.OptionalFlag(cmd, &tc.SilentAfter, "silent-after",
 		"how long a device may send nothing: a `duration` such as 15m")
-	command.TextFlag(cmd, &tc.unknown, "unknown-states",
+	command.OptionalFlag(cmd, &tc.UnknownStates, "unknown-states",
 		"`refuse|accept`: what to do with events of other states")
 	flags.StringArrayVar(&tc.states, "state", nil,
 		"a `state` of the set, NAME=SEVERITY, and letter, colour and symbol joined by "+
@@ -105,27 +103,13 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("state", "states")
 }
 
+// wanted is the change with the set of states that the flags name.
 func (tc *tenantChange) wanted(cmd *cobra.Command) (w client.TenantChange, err error) {
-	given := cmd.Flags().Changed
-	if given("events-retention") {
-		w.EventsRetention = &tc.events
-	}
-	if given("readings-retention") {
-		w.ReadingsRetention = &tc.readings
-	}
-	if given("max-future") {
-		w.MaxFuture = &tc.maxFuture
-	}
-	if given("silent-after") {
-		w.SilentAfter = &tc.silentAfter
-	}
-	if given("unknown-states") {
-		w.UnknownStates = &tc.unknown
-	}
+	w = tc.TenantChange
 	switch {
-	case given("state"):
+	case cmd.Flags().Changed("state"):
 		w.States, err = parseStates(tc.states)
-	case given("states"):
+	case cmd.Flags().Changed("states"):
 		w.States, err = readStates(tc.statesFile)
 	}
 	return w, err

@@ -70,9 +70,16 @@ func MetricArgs(names []string) ([]andon.MetricName, error) {
 	return metrics, nil
 }
 
-// TextFlag adds a flag whose value unmarshals itself. help has the name of the value in backquotes.
-func TextFlag(cmd *cobra.Command, into encoding.TextUnmarshaler, name, help string) {
+// OptionalFlag adds a flag whose value unmarshals itself; into stays nil without it. help has the name
+// of the value in backquotes.
+func OptionalFlag[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}](
+	cmd *cobra.Command, into **T, name, help string,
+) {
 	cmd.Flags().Func(name, help, func(text string) error {
-		return into.UnmarshalText([]byte(text))
+		*into = new(T)
+		return P(*into).UnmarshalText([]byte(text))
 	})
 }

@@ -58,16 +58,8 @@ func Clip(text string, columns int) string {
 	return (&runewidth.Condition{}).Truncate(text, columns, "…")
 }
 
-// Count is "1 setting" or "2 settings".
+// Count is "1 setting" or "1,200 settings".
 func Count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
-}
-
-// GroupedCount is Count with the number as Grouped has it.
-func GroupedCount(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}

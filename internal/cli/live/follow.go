@@ -51,7 +51,7 @@ func (f *follower) run(ctx context.Context) (err error) {
 	err = unlessEnded(ctx, f.follow(ctx, begun))
 	if err == nil {
 		f.Line("Watched for %s: %s.", draw.Age(f.Now().Sub(begun)),
-			draw.GroupedCount(f.changed, "change"))
+			draw.Count(f.changed, "change"))
 	}
 	return err
 }
@@ -236,7 +236,7 @@ func (w *watch) selects(d *client.Device) bool {
 // printFirst prints how many devices there are, and those that are not normal.
 func (f *follower) printFirst(now andon.Time) error {
 	err := f.print(now, fmt.Sprintf("watching %s: %s", f.selection(),
-		draw.GroupedCount(len(f.devices), "device")))
+		draw.Count(len(f.devices), "device")))
 	for _, id := range slices.Sorted(maps.Keys(f.devices)) {
 		if d := f.devices[id]; d.Severity > 0 && err == nil {
 			err = f.print(now, f.named(&d, now))

@@ -35,14 +35,8 @@ schema.`,
 	return cmd
 }
 
-type storeSetup struct {
-	replication      string
-	events, readings andon.Retention
-	dryRun, remove   bool
-}
-
 func storeInitCommand(p *command.Program) *cobra.Command {
-	var setup storeSetup
+	var setup adapter.Setup
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Create the schema of the store, or the missing parts of it",
@@ -63,40 +57,28 @@ keyspace needs it, unless the cluster has one node.`,
   andon store init --config andon.yaml --dry-run`,
 	}
 	load := local.SettingFlags(p, cmd)
-	setup.flags(cmd)
+	setupFlags(cmd, &setup)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		c, err := load()
 		if err != nil {
 			return err
 		}
-		return initStore(ctx, p, c, setup.setup(cmd))
+		return initStore(ctx, p, c, setup)
 	})
 	return cmd
 }
 
-func (s *storeSetup) flags(cmd *cobra.Command) {
+func setupFlags(cmd *cobra.Command, s *adapter.Setup) {
 	flags := cmd.Flags()
-	flags.StringVar(&s.replication, "replication", "",
+	flags.StringVar(&s.Replication, "replication", "",
 		"`copies` of each entry: 3, or dc1:3,dc2:3 (default: what the settings say)")
-	command.TextFlag(cmd, &s.events, "retention",
+	command.OptionalFlag(cmd, &s.Retention, "retention",
 		"longest `retention` of events, for any tenant: 365d, or forever (default forever)")
-	command.TextFlag(cmd, &s.readings, "readings-retention",
+	command.OptionalFlag(cmd, &s.ReadingsRetention, "readings-retention",
 		"longest `retention` of readings, for any tenant (default 30d)")
-	flags.BoolVar(&s.dryRun, "dry-run", false, "only print the statements")
-	flags.BoolVar(&s.remove, "remove-indexes", false,
+	flags.BoolVar(&s.DryRun, "dry-run", false, "only print the statements")
+	flags.BoolVar(&s.RemoveIndexes, "remove-indexes", false,
 		"delete optional indexes that the settings do not have")
-}
-
-func (s *storeSetup) setup(cmd *cobra.Command) adapter.Setup {
-	setup := adapter.Setup{Replication: s.replication, DryRun: s.dryRun, RemoveIndexes: s.remove}
-	given := cmd.Flags().Changed
-	if given("retention") {
-		setup.Retention = &s.events
-	}
-	if given("readings-retention") {
-		setup.ReadingsRetention = &s.readings
-	}
-	return setup
 }
 
 func initStore(ctx context.Context, p *command.Program, c app.Config, setup adapter.Setup) error {

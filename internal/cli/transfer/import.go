@@ -196,7 +196,7 @@ func (o *importOptions) advice(s *source, r *report) (text string) {
 	if r.Replaced > 0 && s.kind == kindEvents && s.rows != nil {
 		text += fmt.Sprintf("%s replaced what had the same device, time and state; where these "+
 			"are entries of their own, make the state of more columns, as with --state A,B\n",
-			draw.GroupedCount(r.Replaced, "row"))
+			draw.Count(r.Replaced, "row"))
 	}
 	if !o.dryRun || o.file == "-" || o.newStates == allowStates { // else decideStates said it
 		text += r.strange.note(o.Tenant)

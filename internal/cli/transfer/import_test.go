@@ -150,7 +150,7 @@ func TestStrangeStatesAreFew(t *testing.T) {
 	for i := range 2 * keptStrange {
 		s.add(andon.State(fmt.Sprintf("%04d", i)))
 	}
-	want = "1000 states or more not in the set of tenant metro, kept with severity 16: 0000, " +
+	want = "1,000 states or more not in the set of tenant metro, kept with severity 16: 0000, " +
 		"0001, 0002, 0003, 0004, 0005, 0006, 0007, 0008, 0009, …; see andon tenant set --help\n"
 	if got := s.note("metro"); got != want || len(s.names) != keptStrange {
 		t.Errorf("got %s", got)

@@ -222,7 +222,7 @@ func (r *rows) remarks() (all []string) {
 	if n, line := r.mapping.Clock.Twice(); n > 0 {
 		all = append(all, fmt.Sprintf("%s came twice in %s when the clocks went back, the first "+
 			"in line %d: each was taken as the earlier of the two",
-			draw.GroupedCount(n, "time"), r.zone, line))
+			draw.Count(n, "time"), r.zone, line))
 	}
 	o := r.mapping.Overlaps
 	if o.Began > 0 {
@@ -232,7 +232,7 @@ func (r *rows) remarks() (all []string) {
 		}
 		all = append(all, fmt.Sprintf("%s began while another row of the same device went on, and "+
 			"%s never shown: the device is in the %s. --overlap severest or last chooses",
-			draw.GroupedCount(o.Began, "row"), draw.GroupedCount(o.Never, "row"), is))
+			draw.Count(o.Began, "row"), draw.Count(o.Never, "row"), is))
 	}
 	return all
 }

@@ -216,5 +216,5 @@ func newStatesText(o *importOptions, names []andon.State, set []andon.StateDef) 
 		named = append(named, string(state)+spell.DidYouMean(string(state), known))
 	}
 	return fmt.Sprintf("tenant %s does not know %s: %s", o.Tenant,
-		draw.GroupedCount(len(names), "state"), command.Few(named, shownStrange))
+		draw.Count(len(names), "state"), command.Few(named, shownStrange))
 }

@@ -22,7 +22,7 @@ func openData(t *testing.T, name string, o table.Options) *table.Table {
 		t.Skipf("the real input %s is not next to this checkout: %v", name, err)
 	}
 	t.Cleanup(func() { file.Close() })
-	tab, err := table.Open(file, o)
+	tab, err := opened(file, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func FuzzObjects(f *testing.F) {
 // readAll reads a table to its end and checks that the rows are counted without a gap. ok is false
 // where it could not be opened or read to its end.
 func readAll(t *testing.T, text string, format table.Format) (rows []table.Row, bad int, ok bool) {
-	tab, err := table.Open(strings.NewReader(text), table.Options{Format: format})
+	tab, err := opened(strings.NewReader(text), table.Options{Format: format})
 	if err != nil {
 		return nil, 0, false
 	}

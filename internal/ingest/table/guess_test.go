@@ -33,7 +33,7 @@ func TestNotText(t *testing.T) {
 		"a,b,c\x00\x01,d":         "binary, not text",
 	} {
 		for _, format := range []table.Format{table.CSV, table.JSON, table.NDJSON} {
-			_, err := table.Open(strings.NewReader(text), table.Options{Format: format})
+			_, err := opened(strings.NewReader(text), table.Options{Format: format})
 			if err == nil || !strings.HasPrefix(err.Error(), "the file is "+want) {
 				t.Errorf("%q: got %v, want %s", text, err, want)
 			}
@@ -65,7 +65,7 @@ func TestZstd(t *testing.T) {
 	entries, err := open(t, string(packed), table.Options{}).Events(plain)
 	wantLines(t, listed(entries, err, showEvent),
 		`0:2 a 2020-04-24T00:00:00Z ON op= to= "" `)
-	_, err = table.Open(bytes.NewReader(packed[:len(packed)-3]), table.Options{})
+	_, err = opened(bytes.NewReader(packed[:len(packed)-3]), table.Options{})
 	if err == nil || err.Error() != "the compressed file is cut off: it ends too early" {
 		t.Errorf("cut short: %v", err)
 	}
@@ -86,7 +86,7 @@ func TestOtherComma(t *testing.T) {
 		{"unit,time,state;x", 0, 0},
 		{`"device`, 0, 0},
 	} {
-		tab, err := table.Open(strings.NewReader(c.header+"\n"), table.Options{Comma: c.comma})
+		tab, err := opened(strings.NewReader(c.header+"\n"), table.Options{Comma: c.comma})
 		if err == nil {
 			_, err = tab.Events(plain)
 		}
@@ -98,7 +98,7 @@ func TestOtherComma(t *testing.T) {
 			t.Errorf("%s: %v", c.header, err)
 		}
 	}
-	_, err := table.Open(strings.NewReader("{\"device\":1\n"), table.Options{})
+	_, err := opened(strings.NewReader("{\"device\":1\n"), table.Options{})
 	if err == nil || !strings.HasPrefix(err.Error(), "the file looks like JSON, not like CSV: ") {
 		t.Errorf("got %v", err)
 	}

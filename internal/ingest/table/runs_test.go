@@ -14,7 +14,7 @@ import (
 // imported returns what a mapping makes of a file, an event or a reason a line.
 func imported(t *testing.T, o table.Options, m table.Mapping, text string) string {
 	t.Helper()
-	file, err := table.Open(strings.NewReader(text), o)
+	file, err := opened(strings.NewReader(text), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func imported(t *testing.T, o table.Options, m table.Mapping, text string) strin
 func unnamed() table.Mapping {
 	return table.Mapping{
 		Device: []string{"device"}, Time: []string{"time"}, State: []string{"state"},
-		Unnamed: []string{"operator", "message"},
+		Unnamed: []string{"device", "time", "state", "operator", "message", "escalated_to"},
 	}
 }
 
@@ -148,7 +148,7 @@ func TestNumbersOfSpreadsheets(t *testing.T) {
 			"date: give the column the form of a date before it is saved\n" +
 			"line 4: column heat: \"1.021,5\" is not a number\n",
 	} {
-		file, err := table.Open(strings.NewReader(text), table.Options{})
+		file, err := opened(strings.NewReader(text), table.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,15 +71,6 @@ type result struct {
 	err error
 }
 
-// Open is New for what PlainText makes of a file.
-func Open(r io.Reader, o Options) (*Table, error) {
-	plain, err := PlainText(r)
-	if err != nil {
-		return nil, err
-	}
-	return New(plain, o)
-}
-
 // New begins to read plain text. It learns the columns: of CSV from the header, of JSON from the
 // first rows.
 func New(plain *bufio.Reader, o Options) (t *Table, err error) {

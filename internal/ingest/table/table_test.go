@@ -18,7 +18,7 @@ import (
 
 func open(t *testing.T, text string, o table.Options) *table.Table {
 	t.Helper()
-	tab, err := table.Open(strings.NewReader(text), o)
+	tab, err := opened(strings.NewReader(text), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func TestOpenRefuses(t *testing.T) {
 			"the file is an array; that is the format json, ndjson is an object in each line"},
 		{"\x1f\x8b", table.Options{}, "the compressed file is cut off: it ends too early"},
 	} {
-		_, err := table.Open(strings.NewReader(c.text), c.o)
+		_, err := opened(strings.NewReader(c.text), c.o)
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%q: got %v, want %s", c.text, err, c.want)
 		}
@@ -340,7 +340,7 @@ func TestGzipCutShort(t *testing.T) {
 	w.Close()
 	whole := zipped.Bytes()
 	for _, cut := range []int{0, 4} {
-		tab, err := table.Open(bytes.NewReader(whole[:len(whole)-cut]), table.Options{})
+		tab, err := opened(bytes.NewReader(whole[:len(whole)-cut]), table.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -385,4 +385,13 @@ func TestRowErrorAccounts(t *testing.T) {
 			t.Error(diff)
 		}
 	}
+}
+
+// opened is table.New for what table.PlainText makes of a file.
+func opened(r io.Reader, o table.Options) (*table.Table, error) {
+	plain, err := table.PlainText(r)
+	if err != nil {
+		return nil, err
+	}
+	return table.New(plain, o)
 }

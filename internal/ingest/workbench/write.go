@@ -153,6 +153,3 @@ func (w *Writer) Write(out io.Writer) error {
 	_, err := out.Write(text.Bytes())
 	return err
 }
-
-// modified is when the model was written, as Workbench writes it.
-func (d *Design) modified() string { return d.Now.Std().Format("Jan 02, 2006, 03:04 PM") }
