@@ -2,7 +2,6 @@ package storecheck
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,10 +11,11 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// parseAction reads any statement but at, and, and the bounds of a block.
-func parseAction(words []string) (action, error) {
+// parseAction reads any statement but at, and, and the bounds of a block. It and what it calls use
+// require, which parseScenario catches.
+func parseAction(words []string) action {
 	verbs := map[string]struct {
-		parse func([]string) (action, error)
+		parse func([]string) action
 		least int // how many words it has at least after the verb
 	}{
 		"now": {parseNow, 1}, "assign": {parseAssign, 2}, "escalate": {parseEscalate, 3},
@@ -29,13 +29,16 @@ func parseAction(words []string) (action, error) {
 		"put": {parsePut, 1}, "drop": {parseDrop, 1},
 	}
 	verb, ok := verbs[words[0]]
-	if !ok {
-		return nil, fmt.Errorf("there is no statement %q", words[0])
-	}
-	if len(words)-1 < verb.least {
-		return nil, fmt.Errorf("%s needs %d words more", words[0], verb.least)
-	}
+	demand(ok, "there is no statement %q", words[0])
+	demand(len(words)-1 >= verb.least, "%s needs %d words more", words[0], verb.least)
 	return verb.parse(words[1:])
+}
+
+// demand ends the reading of a statement that is not written as it must be.
+func demand(right bool, format string, args ...any) {
+	if !right {
+		require(fmt.Errorf(format, args...))
+	}
 }
 
 // inTenant makes an action of one that needs the tenant.
@@ -64,21 +67,13 @@ type batch struct {
 // untimed is the offset of an entry without a time.
 const untimed = offset(math.MinInt64)
 
-func (b *batch) add(words []string) error {
-	if len(words) < 3 {
-		return fmt.Errorf("an entry needs a time, a device and a state")
-	}
-	at, err := untimed, error(nil)
+func (b *batch) add(words []string) {
+	demand(len(words) >= 3, "an entry needs a time, a device and a state")
+	at := untimed
 	if words[0] != "-" {
-		at, err = parseOffset(words[0])
+		at = must(parseOffset(words[0]))
 	}
-	if err != nil {
-		return err
-	}
-	fields, err := parseFields(words[3:], "op", "esc", "msg", "attr")
-	if err != nil {
-		return err
-	}
+	fields := must(parseFields(words[3:], "op", "esc", "msg", "attr"))
 	b.events = append(b.events, andon.Event{
 		Device:      andon.DeviceID(words[1]),
 		Time:        andon.Time(at),
@@ -88,7 +83,6 @@ func (b *batch) add(words []string) error {
 		Message:     fields["msg"],
 		Attributes:  andon.JSON(fields["attr"]),
 	})
-	return nil
 }
 
 // from returns the entries with the times that they have in an Env.
@@ -137,41 +131,31 @@ func (e *Env) append(ctx context.Context, id andon.TenantID, events ...andon.Eve
 	return err
 }
 
-func parseNow(words []string) (action, error) {
-	at, err := parseOffset(words[0])
-	return func(ctx context.Context, e *Env) error { return e.goTo(ctx, at) }, err
+func parseNow(words []string) action {
+	at := must(parseOffset(words[0]))
+	return func(ctx context.Context, e *Env) error { return e.goTo(ctx, at) }
 }
 
-func parseFuture(words []string) (action, error) {
-	most, err := andon.ParseDuration(words[0])
-	return changeTenant(func(t *andon.Tenant) { t.MaxFuture = most }), err
+func parseFuture(words []string) action {
+	most := must(andon.ParseDuration(words[0]))
+	return changeTenant(func(t *andon.Tenant) { t.MaxFuture = most })
 }
 
-func parseAssign(words []string) (action, error) {
+func parseAssign(words []string) action {
 	assignment := andon.Assignment{Device: andon.DeviceID(words[0]), Operator: person(words[1])}
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		_, err := e.System.Assign(ctx, id, e.Now(), []andon.Assignment{assignment})
 		return err
-	}), nil
+	})
 }
 
-func parseEscalate(words []string) (action, error) {
+func parseEscalate(words []string) action {
 	var ref entryRef
-	var err error
 	if words[1] != "-" {
-		ref, err = parseEntryRef(words[1])
+		ref = must(parseEntryRef(words[1]))
 	}
-	if err != nil {
-		return nil, err
-	}
-	fields, err := parseFields(words[3:], "by", "note", "at")
-	if err != nil {
-		return nil, err
-	}
-	at, err := parseBound(fields["at"])
-	if err != nil {
-		return nil, err
-	}
+	fields := must(parseFields(words[3:], "by", "note", "at"))
+	at := must(parseBound(fields["at"]))
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		record := andon.Escalation{
 			Device: andon.DeviceID(words[0]), State: ref.state, At: e.Now(),
@@ -189,56 +173,48 @@ func parseEscalate(words []string) (action, error) {
 			_, _, err := e.System.Escalate(ctx, id, record)
 			return err
 		})
-	}), nil
+	})
 }
 
-func parseRetire(words []string) (action, error) {
+func parseRetire(words []string) action {
 	device := andon.DeviceID(words[0])
 	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		return second(e.System.Retire(ctx, id, device, e.Now()))
-	}), nil
+	})
 }
 
-func parseWithdraw(words []string) (action, error) {
-	ref, err := parseEntryRef(words[1])
-	if err != nil {
-		return nil, err
-	}
-	fields, err := parseFields(words[2:], "by", "note")
+func parseWithdraw(words []string) action {
+	ref := must(parseEntryRef(words[1]))
+	fields := must(parseFields(words[2:], "by", "note"))
 	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		_, _, err := e.System.Withdraw(ctx, id, andon.Withdrawal{
 			Device: andon.DeviceID(words[0]), Time: ref.time.from(e), State: ref.state,
 			At: e.Now(), By: andon.PersonID(fields["by"]), Note: fields["note"],
 		})
 		return declared(e.System.Capabilities().Withdraw, err)
-	}), err
+	})
 }
 
-func parsePurge(words []string) (action, error) {
+func parsePurge(words []string) action {
 	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		err := e.System.Purge(ctx, id, andon.DeviceID(words[0]))
 		return declared(e.System.Capabilities().Purge, err)
-	}), nil
+	})
 }
 
 // parseRestore reads what people did elsewhere: assign d1 Liz@5m, retire d1@5m, or escalate d1
 // WARNING1@5m Sara@6m by=Liz note=x.
-func parseRestore(words []string) (action, error) {
+func parseRestore(words []string) action {
 	verb, rest := words[0], words[1:]
 	last := rest[min(len(rest)-1, map[string]int{"assign": 1, "escalate": 2}[verb])]
 	who, text, _ := strings.Cut(last, "@")
-	at, err := parseOffset(text)
-	if err != nil {
-		return nil, err
-	}
+	at := must(parseOffset(text))
 	device := andon.DeviceID(rest[0])
 	record := andon.Escalation{Device: device, To: person(who)}
 	var entry entryRef
 	if verb == "escalate" {
-		fields, wrong := parseFields(rest[3:], "by", "note")
-		if entry, err = parseEntryRef(rest[1]); err != nil || wrong != nil {
-			return nil, errors.Join(err, wrong)
-		}
+		entry = must(parseEntryRef(rest[1]))
+		fields := must(parseFields(rest[3:], "by", "note"))
 		record.State, record.By = entry.state, andon.PersonID(fields["by"])
 		record.Note = fields["note"]
 	}
@@ -256,69 +232,56 @@ func parseRestore(words []string) (action, error) {
 			h.Retirements = []andon.Retirement{one}
 		}
 		return e.System.Restore(ctx, id, h)
-	}), nil
+	})
 }
 
-func parseMeasure(words []string) (action, error) {
-	at, err := parseOffset(words[0])
-	if err != nil {
-		return nil, err
-	}
+func parseMeasure(words []string) action {
+	at := must(parseOffset(words[0]))
 	reading := andon.Reading{Device: andon.DeviceID(words[1])}
 	for _, w := range words[2:] {
-		if err := addToReading(&reading, w); err != nil {
-			return nil, err
-		}
+		addToReading(&reading, w)
 	}
-	if reading.Metrics, err = reading.Metrics.Sorted(); err != nil {
-		return nil, err
-	}
+	reading.Metrics = must(reading.Metrics.Sorted())
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		timed := reading
 		timed.Time = at.from(e)
 		return e.System.AppendReadings(ctx, id, e.Now(), []andon.Reading{timed})
-	}), nil
+	})
 }
 
-func addToReading(r *andon.Reading, word string) error {
+func addToReading(r *andon.Reading, word string) {
 	name, text, ok := strings.Cut(word, "=")
 	if ok && name == "meta" {
 		r.Metadata = andon.JSON(text)
-		return nil
+		return
 	}
 	value, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return fmt.Errorf("metric %q is not of the form name=number", word)
-	}
+	demand(err == nil, "metric %q is not of the form name=number", word)
 	r.Metrics = append(r.Metrics, andon.Metric{Name: andon.MetricName(name), Value: value})
+}
+
+func parseRetention(words []string) action {
+	var kept andon.Retention
+	require(kept.UnmarshalText([]byte(words[1])))
+	switch words[0] {
+	case "events":
+		return changeTenant(func(t *andon.Tenant) { t.Events = kept })
+	case "readings":
+		return changeTenant(func(t *andon.Tenant) { t.Readings = kept })
+	}
+	demand(false, "retention is of events or readings, not of %q", words[0])
 	return nil
 }
 
-func parseRetention(words []string) (action, error) {
-	var kept andon.Retention
-	if err := kept.UnmarshalText([]byte(words[1])); err != nil {
-		return nil, err
-	}
-	switch words[0] {
-	case "events":
-		return changeTenant(func(t *andon.Tenant) { t.Events = kept }), nil
-	case "readings":
-		return changeTenant(func(t *andon.Tenant) { t.Readings = kept }), nil
-	}
-	return nil, fmt.Errorf("retention is of events or readings, not of %q", words[0])
-}
-
-func parseStates(words []string) (action, error) {
+func parseStates(words []string) action {
 	var defs []andon.StateDef
 	for _, w := range words {
 		name, text, _ := strings.Cut(w, "=")
 		severity, err := strconv.ParseUint(text, 10, 8)
-		if err != nil {
-			return nil, fmt.Errorf("state %q is not of the form NAME=SEVERITY", w)
-		}
+		demand(err == nil, "state %q is not of the form NAME=SEVERITY", w)
 		defs = append(defs, andon.StateDef{Name: andon.State(name), Severity: uint8(severity)})
 	}
-	set, err := andon.NewStateSet(defs)
+	set := must(andon.NewStateSet(defs))
 	change := changeTenant(func(t *andon.Tenant) { t.States = set })
 	return func(ctx context.Context, e *Env) error {
 		err := change(ctx, e)
@@ -326,7 +289,7 @@ func parseStates(words []string) (action, error) {
 			return errUndeclared
 		}
 		return err
-	}, err
+	}
 }
 
 func changeTenant(change func(*andon.Tenant)) action {
@@ -335,21 +298,21 @@ func changeTenant(change func(*andon.Tenant)) action {
 	})
 }
 
-func parseExpire([]string) (action, error) {
+func parseExpire([]string) action {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		return e.System.Expire(ctx, id)
-	}), nil
+	})
 }
 
-func parseTenant(words []string) (action, error) {
+func parseTenant(words []string) action {
 	return func(_ context.Context, e *Env) error {
 		e.tenant = words[0]
 		return nil
-	}, nil
+	}
 }
 
 // parseDelete reads the end of the tenant, which is made again.
-func parseDelete([]string) (action, error) {
+func parseDelete([]string) action {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		if err := e.System.DeleteTenant(ctx, id); err != nil {
 			return err
@@ -358,18 +321,12 @@ func parseDelete([]string) (action, error) {
 			return err
 		}
 		return e.System.MakeTenant(ctx, id)
-	}), nil
+	})
 }
 
-func parseFails(words []string) (action, error) {
-	kind, err := parseKind(strings.TrimSuffix(words[0], ":"))
-	if err != nil {
-		return nil, err
-	}
-	do, err := parseAction(words[1:])
-	if err != nil {
-		return nil, err
-	}
+func parseFails(words []string) action {
+	kind := must(parseKind(strings.TrimSuffix(words[0], ":")))
+	do := parseAction(words[1:])
 	return func(ctx context.Context, e *Env) error {
 		e.failing = true // it need not be waited for
 		err := do(ctx, e)
@@ -378,7 +335,7 @@ func parseFails(words []string) (action, error) {
 			return err
 		}
 		return wantKind(kind, err)
-	}, nil
+	}
 }
 
 // wantKind reports anything but an error of that kind.

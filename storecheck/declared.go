@@ -2,7 +2,6 @@ package storecheck
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -66,16 +65,14 @@ func ofWhole(
 }
 
 // needsWhole ends a scenario about what only a store has which is whole.
-func needsWhole(words []string) (action, error) {
-	if len(words) != 1 || words[0] != "whole" {
-		return nil, errors.New("what is needed is: whole")
-	}
+func needsWhole(words []string) action {
+	demand(len(words) == 1 && words[0] == "whole", "what is needed is: whole")
 	return func(_ context.Context, e *Env) error {
 		if !e.System.Capabilities().Whole {
 			return errUndeclared
 		}
 		return nil
-	}, nil
+	}
 }
 
 // refuses checks that a store which is not whole says so, and does not answer as if there were

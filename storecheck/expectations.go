@@ -38,7 +38,7 @@ import (
 //	expect due 9m limit=2: r1 r2        of all tenants
 //	expect retired: d1/WARNING1@5m-9m   see names.go: measuring, assigned, operators, supervisors,
 //	                                    metrics, escalated d1
-func parseExpect(words []string) (action, error) {
+func parseExpect(words []string) action {
 	subject := strings.TrimSuffix(words[0], ":")
 	if read, ok := deviceFields[subject]; ok && !strings.HasSuffix(words[len(words)-1], ":") &&
 		!slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") }) {
@@ -59,18 +59,13 @@ func parseExpect(words []string) (action, error) {
 		return parseNoRecord(words[1:])
 	}
 	colon := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") })
-	if colon < 0 {
-		return nil, errors.New("a list needs a colon before what is expected")
-	}
+	demand(colon >= 0, "a list needs a colon before what is expected")
 	head, want := slices.Clone(words[:colon+1]), words[colon+1:]
 	head[colon] = strings.TrimSuffix(head[colon], ":")
-	list, err := parseList(head)
-	if err != nil {
-		return nil, err
-	}
+	list := parseList(head)
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		return e.wantList(ctx, id, list, want)
-	}), nil
+	})
 }
 
 func (e *Env) wantList(ctx context.Context, id andon.TenantID, list lister, want []string) error {
@@ -101,10 +96,8 @@ var deviceFields = map[string]func(*Env, *andon.Device) string{
 // a store may keep apart from the device itself.
 func parseDeviceField(
 	name string, read func(*Env, *andon.Device) string, words []string,
-) (action, error) {
-	if len(words) != 2 {
-		return nil, fmt.Errorf("expect %s needs a device and a value", name)
-	}
+) action {
+	demand(len(words) == 2, "expect %s needs a device and a value", name)
 	device, want := andon.DeviceID(words[0]), words[1]
 	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		d, err := e.System.Device(ctx, id, device)
@@ -122,7 +115,7 @@ func parseDeviceField(
 			return fmt.Errorf("the list of devices shows %+v, the device %+v", listed, d)
 		}
 		return err
-	}), nil
+	})
 }
 
 // listed returns a device as the list of devices shows it.
@@ -139,29 +132,22 @@ func (e *Env) listed(
 	return andon.Device{}, fmt.Errorf("the list of devices lacks %s", device)
 }
 
-func parseGone(words []string) (action, error) {
-	if len(words) != 1 {
-		return nil, errors.New("expect gone needs a device")
-	}
+func parseGone(words []string) action {
+	demand(len(words) == 1, "expect gone needs a device")
 	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		return wantKind(andon.NotFound, second(e.System.Device(ctx, id, andon.DeviceID(words[0]))))
-	}), nil
+	})
 }
 
 // parseEntry expects fields of an entry, or of the record that it was withdrawn.
-func parseEntry(words []string, withdrawn bool) (action, error) {
-	if len(words) < 2 {
-		return nil, errors.New("what is expected needs a device and an entry")
-	}
-	ref, err := parseEntryRef(words[1])
-	if err != nil {
-		return nil, err
-	}
+func parseEntry(words []string, withdrawn bool) action {
+	demand(len(words) >= 2, "what is expected needs a device and an entry")
+	ref := must(parseEntryRef(words[1]))
 	known := []string{"op", "esc", "msg", "attr"}
 	if withdrawn {
 		known = []string{"by", "note", "at"}
 	}
-	want, err := parseFields(words[2:], known...)
+	want := must(parseFields(words[2:], known...))
 	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		entry, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
 		if err == nil && withdrawn && entry.Withdrawn == nil {
@@ -171,7 +157,7 @@ func parseEntry(words []string, withdrawn bool) (action, error) {
 			return err
 		}
 		return e.wantFields(&entry, want)
-	}), err
+	})
 }
 
 func (e *Env) wantFields(got *andon.Entry, want map[string]string) error {
@@ -196,13 +182,11 @@ func (e *Env) entry(
 	return e.System.Entry(ctx, id, device, ref.time.from(e), ref.state)
 }
 
-func parseNoEntry(words []string) (action, error) {
-	if len(words) != 2 {
-		return nil, errors.New("expect no-entry needs a device and an entry")
-	}
-	ref, err := parseEntryRef(words[1])
+func parseNoEntry(words []string) action {
+	demand(len(words) == 2, "expect no-entry needs a device and an entry")
+	ref := must(parseEntryRef(words[1]))
 	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		_, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
 		return wantKind(andon.NotFound, err)
-	}), err
+	})
 }

@@ -88,7 +88,7 @@ func (e *Env) changes(
 }
 
 // parseChanges expects what changed since the feed was looked at last; at first it looks only.
-func parseChanges(want []string) (action, error) {
+func parseChanges(want []string) action {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) (err error) {
 		if e.server != nil {
 			return NotAsked{"over HTTP the feed of changes is not served"}
@@ -114,7 +114,7 @@ func parseChanges(want []string) (action, error) {
 			}
 			return nil
 		})
-	}), nil
+	})
 }
 
 // snapshotGoesOn takes snapshots while devices change, and folds the feed onto each.

@@ -3,7 +3,6 @@ package storecheck
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -14,48 +13,38 @@ import (
 )
 
 // parseList reads what an expectation names before its colon: the list, whose it is, and options.
-func parseList(head []string) (lister, error) {
+func parseList(head []string) lister {
 	lists := map[string]func(who string, o options) lister{
 		"log": logOf, "operator-log": operatorLog, "supervisor-log": supervisorLog,
 		"assignments": assignmentsOf, "intervals": intervalsOf, "readings": readingsOf,
 		"metric": metricOf, "escalated": escalatedOf,
 	}
 	if kind, ok := kinds[head[0]]; ok {
-		return kind, nil
+		return kind
 	}
 	if head[0] == "rejected" {
 		return func(_ context.Context, e *Env, _ andon.TenantID) ([]string, error) {
 			return e.rejected, nil
-		}, nil
+		}
 	}
 	switch list, ok := lists[head[0]]; {
-	case ok && len(head) < 2:
-		return nil, fmt.Errorf("%s of whom?", head[0])
 	case ok:
-		o, err := parseOptions(head[2:])
-		return list(head[1], o), err
+		demand(len(head) > 1, "%s of whom?", head[0])
+		return list(head[1], parseOptions(head[2:]))
 	case head[0] == "events":
-		o, err := parseOptions(head[1:])
-		return tenantLog(o), err
+		return tenantLog(parseOptions(head[1:]))
 	case head[0] == "counts":
-		return counts, nil
+		return counts
 	case head[0] == "records":
-		list, err := parseRecords(head[1:])
-		return ofAWhole(list), err
+		return ofAWhole(parseRecords(head[1:]))
 	case head[0] == "latest":
 		return parseLatest(head[1:])
 	case head[0] == "due" && len(head) > 1:
 		return parseDue(head[1:])
 	case head[0] == "stored":
-		o, err := parseOptions(head[1:])
-		return storedBy(o.prefix), err
+		return storedBy(parseOptions(head[1:]).prefix)
 	}
-	filter, err := andon.ParseStateFilter(head[0])
-	if err != nil {
-		return nil, err
-	}
-	o, err := parseOptions(head[1:])
-	return devicesIn(filter, o), err
+	return devicesIn(must(andon.ParseStateFilter(head[0])), parseOptions(head[1:]))
 }
 
 type options struct {
@@ -70,39 +59,28 @@ type options struct {
 	metrics   []andon.MetricName
 }
 
-func parseOptions(words []string) (o options, err error) {
-	known := []string{
-		"state", "from", "to", "order", "operator", "escalated", "silent", "prefix", "sort",
-		"metrics",
-	}
-	fields, err := parseFields(words, known...)
-	if err != nil {
-		return o, err
-	}
-	if o.states, err = andon.ParseStateFilter(fields["state"]); err != nil {
-		return o, err
-	}
-	if o.from, err = parseBound(fields["from"]); err != nil {
-		return o, err
-	}
-	if o.to, err = parseBound(fields["to"]); err != nil {
-		return o, err
+func parseOptions(words []string) options {
+	fields := must(parseFields(words, "state", "from", "to", "order", "operator", "escalated",
+		"silent", "prefix", "sort", "metrics"))
+	o := options{
+		states: must(andon.ParseStateFilter(fields["state"])),
+		from:   must(parseBound(fields["from"])), to: must(parseBound(fields["to"])),
+		sort: map[string]andon.DeviceSort{
+			"since": andon.BySince, "severity": andon.BySeverity,
+		}[fields["sort"]],
+		operator:  andon.PersonID(fields["operator"]),
+		escalated: andon.PersonID(fields["escalated"]),
+		prefix:    fields["prefix"], silent: fields["silent"],
 	}
 	if fields["order"] == "asc" {
 		o.order = andon.Asc
 	}
-	o.sort = map[string]andon.DeviceSort{
-		"since": andon.BySince, "severity": andon.BySeverity,
-	}[fields["sort"]]
-	o.operator = andon.PersonID(fields["operator"])
-	o.escalated = andon.PersonID(fields["escalated"])
-	o.prefix, o.silent = fields["prefix"], fields["silent"]
 	if fields["metrics"] != "" {
 		for name := range strings.SplitSeq(fields["metrics"], ",") {
 			o.metrics = append(o.metrics, andon.MetricName(name))
 		}
 	}
-	return o, nil
+	return o
 }
 
 func parseBound(word string) (*offset, error) {
@@ -233,11 +211,9 @@ func counts(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
 	return items, err
 }
 
-func parseRecords(words []string) (lister, error) {
-	if len(words) != 2 {
-		return nil, errors.New("records of which device and entry?")
-	}
-	ref, err := parseEntryRef(words[1])
+func parseRecords(words []string) lister {
+	demand(len(words) == 2, "records of which device and entry?")
+	ref := must(parseEntryRef(words[1]))
 	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
 		entry, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
 		var items []string
@@ -245,7 +221,7 @@ func parseRecords(words []string) (lister, error) {
 			items = append(items, orDash(r.To)+"@"+e.offsetOf(r.At))
 		}
 		return items, err
-	}, err
+	}
 }
 
 func assignmentsOf(who string, o options) lister {
@@ -293,7 +269,7 @@ func readingsOf(who string, o options) lister {
 	}, (*Env).readingText)
 }
 
-func parseLatest(words []string) (lister, error) {
+func parseLatest(words []string) lister {
 	var devices []andon.DeviceID
 	var o options
 	for _, w := range words {
@@ -302,10 +278,7 @@ func parseLatest(words []string) (lister, error) {
 			devices = append(devices, andon.DeviceID(w))
 			continue
 		}
-		var err error
-		if o.from, err = parseBound(text); err != nil {
-			return nil, err
-		}
+		o.from = must(parseBound(text))
 	}
 	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
 		latest, err := e.System.LatestReadings(ctx, id, devices, o.span(e).From)
@@ -314,7 +287,7 @@ func parseLatest(words []string) (lister, error) {
 			items = append(items, string(r.Device)+"/"+e.readingText(r))
 		}
 		return items, err
-	}, nil
+	}
 }
 
 // metricOf reads one metric across devices. The order of the devices is the store's own, so the

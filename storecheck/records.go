@@ -75,12 +75,9 @@ func oneWins(ctx context.Context, e *Env, id andon.TenantID) error {
 // last, or with over=NAME that to which a put has given the name; none has the name none.
 func ofRecord(
 	words []string, do func(ctx context.Context, e *Env, r andon.Record, as string) error,
-) (action, error) {
-	fields, err := parseFields(words[1:], "due", "data", "kind", "as", "over")
-	if err != nil {
-		return nil, err
-	}
-	due, err := parseBound(fields["due"])
+) action {
+	fields := must(parseFields(words[1:], "due", "data", "kind", "as", "over"))
+	due := must(parseBound(fields["due"]))
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		r := andon.Record{
 			Tenant: id, Kind: e.kind + andon.RecordKind(fields["kind"]), ID: words[0],
@@ -94,12 +91,12 @@ func ofRecord(
 			return errNoRecords
 		}
 		return do(ctx, e, r, fields["as"])
-	}), err
+	})
 }
 
 var errNoRecords = NotAsked{"over HTTP records are not served"}
 
-func parsePut(words []string) (action, error) {
+func parsePut(words []string) action {
 	return ofRecord(words, func(ctx context.Context, e *Env, r andon.Record, as string) error {
 		put, err := e.Store.PutRecord(ctx, r)
 		if err != nil {
@@ -115,7 +112,7 @@ func parsePut(words []string) (action, error) {
 	})
 }
 
-func parseDrop(words []string) (action, error) {
+func parseDrop(words []string) action {
 	return ofRecord(words, func(ctx context.Context, e *Env, r andon.Record, _ string) error {
 		err := e.Store.DeleteRecord(ctx, r)
 		if err == nil {
@@ -125,13 +122,13 @@ func parseDrop(words []string) (action, error) {
 	})
 }
 
-func parseRecord(words []string) (action, error) {
+func parseRecord(words []string) action {
 	return ofRecord(words, func(ctx context.Context, e *Env, r andon.Record, _ string) error {
 		return e.stored(ctx, r)
 	})
 }
 
-func parseNoRecord(words []string) (action, error) {
+func parseNoRecord(words []string) action {
 	return ofRecord(words, func(ctx context.Context, e *Env, r andon.Record, _ string) error {
 		return e.Eventually(ctx, func() error {
 			_, err := e.Store.Record(ctx, r.Tenant, r.Kind, r.ID)
@@ -148,13 +145,13 @@ func storedBy(prefix string) lister {
 }
 
 // parseDue reads until when: due 5m limit=2.
-func parseDue(words []string) (lister, error) {
-	until, err := parseOffset(words[0])
+func parseDue(words []string) lister {
+	until := must(parseOffset(words[0]))
 	limit := 99
-	if err == nil && len(words) > 1 {
-		_, err = fmt.Sscanf(words[1], "limit=%d", &limit)
+	if len(words) > 1 {
+		must(fmt.Sscanf(words[1], "limit=%d", &limit))
 	}
-	return dueUntil(until, limit), err
+	return dueUntil(until, limit)
 }
 
 func dueUntil(until offset, limit int) lister {

@@ -197,10 +197,13 @@ func parseScenario(text string, first int) (*scenario, error) {
 	p := &parser{}
 	p.into = &p.scenario.before
 	for i, line := range strings.Split(text, "\n") {
-		words, err := splitWords(line)
-		if err == nil && len(words) > 0 {
-			err = p.statement(first+i, strings.TrimSpace(line), words)
-		}
+		err := caught(func() error {
+			words, err := splitWords(line)
+			if err == nil && len(words) > 0 {
+				err = p.statement(first+i, strings.TrimSpace(line), words)
+			}
+			return err
+		})
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %s: %w", first+i, strings.TrimSpace(line), err)
 		}
@@ -219,27 +222,26 @@ func (p *parser) statement(line int, text string, words []string) error {
 	}
 	p.scenario.times.read(text, words)
 	if words[0] == "and" {
-		if p.batch == nil {
-			return errors.New("and must follow at")
-		}
+		demand(p.batch != nil, "and must follow at")
 		(*p.into)[len(*p.into)-1].text += ", " + text
-		return p.batch.add(words[1:])
+		p.batch.add(words[1:])
+		return nil
 	}
 	p.batch = nil
 	var do action
-	var err error
 	switch words[0] {
-	case "at":
+	case "at", "send":
 		p.batch = &batch{}
-		do, err = p.batch.append, p.batch.add(words[1:])
-	case "send":
-		p.batch = &batch{}
-		do, err = p.batch.send, p.batch.add(words[1:])
+		p.batch.add(words[1:])
+		do = p.batch.append
+		if words[0] == "send" {
+			do = p.batch.send
+		}
 	default:
-		do, err = parseAction(words)
+		do = parseAction(words)
 	}
 	*p.into = append(*p.into, step{line, text, do})
-	return err
+	return nil
 }
 
 // bound begins or ends the block of steps in any order.
