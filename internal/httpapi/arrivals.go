@@ -7,13 +7,7 @@ import (
 
 // The entries of all devices in the order of their arrival: what came after a position.
 
-var sinceParam = param{
-	Name: "after", Example: "9ix4b1-sy",
-	Detail: "What arrived after this position, late entries too, in the order of arrival: " +
-		"`position` of the page before, of an item or of `/fleet`, `id` of a stream; `oldest` is " +
-		"all that is kept so, and `newest` what comes from now on. Each delivery of an entry is " +
-		"there once. 410 where that is no longer kept; the detail names the oldest position",
-}
+var sinceParam = param{Name: "after", Example: "9ix4b1-sy"}
 
 // The words that are taken in place of a position.
 const (

@@ -174,8 +174,8 @@ func TestStreamGoesOnFromArrivals(t *testing.T) {
 	w.stream("?after="+first.Position).shows("a WARNING1", "b WARNING1")
 }
 
-// TestSerialLongPagesOfArrivals: a page, or a part of lines, that ends because its items are long goes on
-// with the next of them.
+// TestSerialLongPagesOfArrivals: a page, or a part of lines, that ends because its items are long
+// goes on with the next of them.
 func TestSerialLongPagesOfArrivals(t *testing.T) {
 	const events = 120
 	w := newWorld(t)

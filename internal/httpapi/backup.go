@@ -3,18 +3,12 @@ package httpapi
 import (
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"log/slog"
-	"net/http"
 )
 
 func (a *API) backupRoute() *route {
 	return &route{
-		method: http.MethodPost, path: "/backup", name: "backup", tag: "operations",
-		summary: "A backup of the whole store, all tenants, as it is at one moment",
-		detail: "A tar: the store's files, and after them their sums, so a backup that was " +
-			"broken off is known. All that was acknowledged before the request is in it. " +
-			"`andon restore` makes a store of it. One is taken at a time.",
-		tenantless: true, long: true, readOnly: true,
-		statuses: []int{http.StatusOK}, errors: []int{409, 501, 507},
+		pattern: "POST /backup", name: "backup", tenantless: true, long: true, readOnly: true,
+		errors: []int{409, 501, 507},
 		answer: &content{Media: tarForm, Schema: openapi.Text()},
 		serve:  a.backup,
 	}

@@ -21,8 +21,8 @@ var boardPaths = []string{
 func (a *API) boardRoutes() (all []*route) {
 	add := func(path string, serve func(*call) error) {
 		all = append(all, &route{
-			method: http.MethodGet, path: path, outside: true, name: "board", hidden: true,
-			open: true, anyQuery: true, statuses: []int{http.StatusOK}, serve: serve,
+			pattern: "GET " + path, outside: true, name: "board", hidden: true,
+			open: true, anyQuery: true, serve: serve,
 		})
 	}
 	for _, path := range boardPaths {

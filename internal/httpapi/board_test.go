@@ -118,8 +118,8 @@ func TestNothingHere(t *testing.T) {
 	here.do(http.MethodGet, "/foo", "").fails(http.StatusNotFound, "openapi.json lists all")
 }
 
-// TestSerialStart: a program that opens the address alone is told where to go, and may go there without a
-// token.
+// TestSerialStart: a program that opens the address alone is told where to go, and may go there
+// without a token.
 func TestSerialStart(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })
 	got := w.do(http.MethodGet, "/", "").is(http.StatusOK)

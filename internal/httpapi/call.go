@@ -52,9 +52,7 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 	if c.route.isLong(r) {
 		c.untilStopped()
 	}
-	if len(c.route.statuses) > 0 {
-		c.status = c.route.statuses[0]
-	}
+	c.status = c.route.statuses[0]
 	return c
 }
 

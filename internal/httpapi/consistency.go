@@ -8,9 +8,6 @@ import "github.com/andonhq/andon"
 
 var consistencyParam = param{
 	Name: "consistency", Example: "eventual", Values: []any{"strong", "eventual"},
-	Detail: "`eventual`: the answer may be a moment behind, where that costs the store less; " +
-		"elsewhere it changes nothing. `strong`: it has all that was acknowledged before; 501 " +
-		"where the store can't promise that. Unless given, as the store is set",
 }
 
 // consistent has the store read as the call asks for.

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
@@ -32,13 +31,9 @@ func (a *API) document(routes []*route) (text, yaml []byte) {
 
 // operation describes the route.
 func (r *route) operation() openapi.Operation {
-	detail := r.detail
-	if r.fixedOrder != "" {
-		detail = strings.TrimSpace(detail + " There is no `order`: " + r.fixedOrder + ".")
-	}
 	return openapi.Operation{
-		Method: r.method, Path: r.fullPath(), PathNames: r.pathNames(), Name: r.name, Tag: r.tag,
-		Summary: r.summary, Detail: detail, Query: r.query, Tenant: !r.outside && !r.tenantless,
+		Method: r.method(), Path: r.path(), PathNames: r.pathNames(), Name: r.name,
+		Order: r.fixedOrder, Query: r.query, Tenant: !r.outside && !r.tenantless,
 		Open: r.open, Body: r.body, Answer: r.answer, Lines: r.lines,
 		Statuses: r.statuses, Errors: r.possibleErrors(),
 	}
@@ -64,7 +59,7 @@ func (r *route) possibleErrors() []int {
 		all = append(all, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 			http.StatusUnsupportedMediaType)
 	}
-	if r.method != http.MethodGet && !r.readOnly {
+	if r.method() != http.MethodGet && !r.readOnly {
 		all = append(all, http.StatusInsufficientStorage)
 	}
 	slices.Sort(all)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"net/http"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -15,18 +14,10 @@ import (
 func (a *API) deviceRoutes() []*route {
 	return []*route{
 		answering(route{
-			method: http.MethodGet, path: "/devices/{device}", name: "getDevice", tag: "devices",
-			summary: "What a device shows now",
-			detail:  "404 when it was never seen or is retired.",
-			errors:  []int{404},
+			pattern: "GET /devices/{device}", name: "getDevice", errors: []int{404},
 		}, exampleDevice(), a.device),
 		listing(route{
-			method: http.MethodGet, path: "/devices", name: "listDevices", tag: "devices",
-			summary: "Devices by what they show now",
-			detail: "By id every device that was there from the first page to the last is listed " +
-				"once. The other orders are best effort, since a device may move meanwhile. " +
-				"Devices that show nothing are in lists of their own: `retired`, `measuring`, " +
-				"`assigned`.",
+			pattern: "GET /devices", name: "listDevices",
 			fixedOrder: "`sort` names one of three, each in the direction in which it is of use",
 			query: []param{
 				stateParam, operatorParam, escalatedParam, silentParam, deviceParam, sortParam,
@@ -35,79 +26,33 @@ func (a *API) deviceRoutes() []*route {
 			errors: []int{501},
 		}, exampleDevice(), a.devices),
 		answering(route{
-			method: http.MethodDelete, path: "/devices/{device}",
-			name: "retireDevice", tag: "devices",
-			summary: "Retire a device",
-			detail: "It leaves the counts and lists; its history stays until it expires. " +
-				"`retired` is when that takes effect: the later of now and just after its newest " +
-				"entry. An entry after it brings the device back. With `purge=true` the device " +
-				"is removed, retired or not, with all that it ever sent and all that was said of " +
-				"it; that can't be undone.",
-			query:  []param{purgeParam},
+			pattern: "DELETE /devices/{device}", name: "retireDevice", query: []param{purgeParam},
 			errors: []int{404, 501},
 		}, retiredJSON{Device: "press-7", Retired: exampleTime + 1}, a.retire),
 		answering(route{
-			method: http.MethodGet, path: "/states", name: "countStates", tag: "devices",
-			summary: "How many devices are in each state now",
-			query:   []param{cursorParam},
-			detail: "All states of the set, and others that a device is in; severest last. " +
-				"`silent` are those of them that sent nothing for longer than the tenant's " +
-				"`silent_after`.",
+			pattern: "GET /states", name: "countStates", query: []param{cursorParam},
 		}, exampleStates(), a.states),
 		listing(route{
-			method: http.MethodGet, path: "/devices/{device}/intervals",
-			name: "listIntervals", tag: "devices",
-			summary: "Earlier and present states of a device",
-			detail: "A run that began before `from` or ends after `to` is given whole; the " +
-				"running one has no `to` and its seconds are those up to now.",
+			pattern: "GET /devices/{device}/intervals", name: "listIntervals",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleInterval(), a.intervals),
 	}
 }
 
 var (
-	operatorParam = param{
-		Name: "operator", Example: "Liz",
-		Detail: "Only devices with this operator; `none`: those without one",
-	}
-	retiredParam = param{
-		Name: "retired", Example: "true", Values: []any{"true"},
-		Detail: "The devices that are retired instead, by id; with `device`, and no other filter",
-	}
-	measuringParam = param{
-		Name: "measuring", Example: "true", Values: []any{"true"},
-		Detail: "The devices that only ever sent readings instead, by id: `time` is that of the " +
-			"newest",
-	}
-	assignedParam = param{
-		Name: "assigned", Example: "true", Values: []any{"true"},
-		Detail: "The devices that were assigned and never sent an event instead, by id",
-	}
-	escalatedParam = param{
-		Name: "escalated_to", Detail: "Only devices escalated to this supervisor", Example: "Sara",
-	}
-	silentParam = param{
-		Name: "silent", Example: "true",
-		Detail: "Only devices that sent nothing for longer than the tenant's `silent_after`, or " +
-			"only the others",
-		Values: []any{"true", "false"},
-	}
-	purgeParam = param{
+	operatorParam  = param{Name: "operator", Example: "Liz"}
+	retiredParam   = param{Name: "retired", Example: "true", Values: []any{"true"}}
+	measuringParam = param{Name: "measuring", Example: "true", Values: []any{"true"}}
+	assignedParam  = param{Name: "assigned", Example: "true", Values: []any{"true"}}
+	escalatedParam = param{Name: "escalated_to", Example: "Sara"}
+	silentParam    = param{Name: "silent", Example: "true", Values: []any{"true", "false"}}
+	purgeParam     = param{
 		Name: "purge", Example: "false", Initial: "false", Values: []any{"true", "false"},
-		Detail: "Remove the device with its entries, readings, escalations and assignments",
 	}
-	deviceParam = param{
-		Name: "device", Example: "press*",
-		Detail: "That device, or all whose id begins so where it ends in `*`",
-	}
-	searchParam = param{
-		Name: "search", Example: "press",
-		Detail: "Only devices whose id, operator, supervisor or message has this text in it, in " +
-			"any case. A page may end before it is full: `next` goes on",
-	}
-	sortParam = param{
+	deviceParam = param{Name: "device", Example: "press*"}
+	searchParam = param{Name: "search", Example: "press"}
+	sortParam   = param{
 		Name: "sort", Example: "severity", Initial: "device",
-		Detail: "By id; longest in its state first; severest first, then longest",
 		Values: []any{"device", "since", "severity"},
 	}
 )

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"io/fs"
-	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -50,14 +49,12 @@ const (
 // document that these fetch.
 func (a *API) documentRoutes(described []*route) []*route {
 	page := route{
-		method: http.MethodGet, path: "/docs", outside: true, name: "docs", tag: "operations",
-		summary: "A page to read this document at; needs no token", open: true,
-		statuses: []int{http.StatusOK},
-		answer:   &content{Media: "text/html", Schema: openapi.Text()}, serve: a.docs,
+		pattern: "GET /docs", outside: true, name: "docs", open: true,
+		answer: &content{Media: "text/html", Schema: openapi.Text()}, serve: a.docs,
 	}
 	asset := route{
-		method: http.MethodGet, path: "/docs/{file}", outside: true, name: "docsFile", hidden: true,
-		open: true, statuses: []int{http.StatusOK}, serve: a.docsFile,
+		pattern: "GET /docs/{file}", outside: true, name: "docsFile", hidden: true,
+		open: true, serve: a.docsFile,
 	}
 	// The document is made when it is first asked for: that takes longer than all else at a start.
 	var own []*route
@@ -65,10 +62,8 @@ func (a *API) documentRoutes(described []*route) []*route {
 		return a.document(slices.Concat(described, own))
 	})
 	inJSON := route{
-		method: http.MethodGet, path: "/openapi.json", outside: true,
-		name: "openapi", tag: "operations",
-		summary: "This document; needs no token", open: true, statuses: []int{http.StatusOK},
-		answer: &content{Schema: openapi.AnyObject()},
+		pattern: "GET /openapi.json", outside: true, name: "openapi",
+		open: true, answer: &content{Schema: openapi.AnyObject()},
 		serve: func(c *call) error {
 			text, _ := document()
 			c.send("application/openapi+json", text)
@@ -76,8 +71,7 @@ func (a *API) documentRoutes(described []*route) []*route {
 		},
 	}
 	inYAML := inJSON
-	inYAML.path, inYAML.name = "/openapi.yaml", "openapiYAML"
-	inYAML.summary = "This document as YAML; needs no token"
+	inYAML.pattern, inYAML.name = "GET /openapi.yaml", "openapiYAML"
 	inYAML.answer = &content{Media: "application/openapi+yaml", Schema: openapi.AnyObject()}
 	inYAML.serve = func(c *call) error {
 		_, yaml := document()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"net/http"
 	"reflect"
 	"strconv"
 
@@ -21,46 +20,31 @@ import (
 func (a *API) eventRoutes() []*route {
 	return []*route{
 		{
-			method: http.MethodPost, path: "/events", name: "postEvents", tag: "events",
-			summary: "Append events: one object, an array, or NDJSON",
-			detail: "Answers after all that was accepted is durable; every entry of the request " +
-				"is accounted for. Sent twice, an event is one entry. Bodies may be compressed " +
-				"with gzip or zstd. Without a time an event gets that of its arrival, so sending " +
-				"it again doubles it.",
-			query: []param{precisionParam, outcomesParam}, statuses: []int{http.StatusOK},
+			pattern: "POST /events", name: "postEvents",
+			query:  []param{precisionParam, outcomesParam},
 			body:   sentContent("NewEvent", openapi.Event(), exampleSentEvent()),
 			answer: accountContent(),
-			errors: []int{413, 415, 429, 507},
 			serve: func(c *call) error {
 				return serveFeed(c, jsonfeed.Events, c.intake.Events, a.metrics.events)
 			},
 		},
 		listing(route{
-			method: http.MethodGet, path: "/devices/{device}/events",
-			name: "listDeviceEvents", tag: "events",
-			summary: "Events of a device, newest first across all states",
-			query:   []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
+			pattern: "GET /devices/{device}/events", name: "listDeviceEvents",
+			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleListed(), a.deviceEvents),
 		listing(route{
-			method: http.MethodGet, path: "/operators/{operator}/events",
-			name: "listOperatorEvents",
-			tag:  "events", summary: "Events of an operator, of all devices",
+			pattern: "GET /operators/{operator}/events", name: "listOperatorEvents",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleListed(), a.operatorEvents),
 		listing(route{
-			method: http.MethodGet, path: "/supervisors/{supervisor}/events",
-			name: "listSupervisorEvents",
-			tag:  "events", summary: "Events that are escalated to a supervisor now",
+			pattern: "GET /supervisors/{supervisor}/events", name: "listSupervisorEvents",
 			query: []param{
 				stateParam, dateParam, fromParam, toParam, orderParam, limitParam, cursorParam,
 			},
 		}, exampleListed(), a.supervisorEvents),
 		a.tenantEventsRoute(),
 		answering(route{
-			method: http.MethodGet, path: "/devices/{device}/events/{time}/{state}",
-			name: "getEvent",
-			tag:  "events", summary: "One entry with its escalations, newest first",
-			detail: "One that was withdrawn is here only, with `withdrawn`.",
+			pattern: "GET /devices/{device}/events/{time}/{state}", name: "getEvent",
 			errors: []int{404},
 		}, exampleEntry(), a.entry),
 		a.withdrawRoute(),
@@ -73,12 +57,7 @@ func (a *API) withdrawRoute() *route {
 		At: exampleTime.Add(20 * exampleMinute), By: "Liz", Note: "sensor was being replaced",
 	}
 	r := answering(route{
-		method: http.MethodDelete, path: "/devices/{device}/events/{time}/{state}",
-		name: "withdrawEvent", tag: "events",
-		summary: "Withdraw an entry that was wrong",
-		detail: "It is gone from every answer but its own, and what the device shows is as if it " +
-			"had never been sent. Sent again it stays withdrawn. Withdrawn again it keeps its " +
-			"record. The body may be left out.",
+		pattern: "DELETE /devices/{device}/events/{time}/{state}", name: "withdrawEvent",
 		errors: []int{404, 501},
 	}, shown, a.withdrawEntry)
 	r.body = &content{
@@ -89,21 +68,11 @@ func (a *API) withdrawRoute() *route {
 }
 
 var (
-	precisionParam = param{
-		Name: "precision", Example: "s", Values: []any{"s", "ms", "us", "ns"},
-		Detail: "Unit of times that are sent as numbers. Without it milliseconds are assumed, " +
-			"and a number that would then fall before 2001 is refused",
-	}
-	outcomesParam = param{
+	precisionParam = param{Name: "precision", Example: "s", Values: []any{"s", "ms", "us", "ns"}}
+	outcomesParam  = param{
 		Name: "outcomes", Example: "true", Initial: "false", Values: []any{"true", "false"},
-		Detail: "`true`: the answer also says how many of the accepted entries are `new`, " +
-			"`unchanged` (there already, saying the same) and `replaced` (there, saying " +
-			"something else). It costs reads",
 	}
-	dateParam = param{
-		Name: "date", Example: "2020-04-27",
-		Detail: "That whole day; does not go with `from` or `to`",
-	}
+	dateParam = param{Name: "date", Example: "2020-04-27"}
 )
 
 // serveFeed takes a body of many entries: the hot path. It writes its answer by hand.

@@ -11,11 +11,6 @@ import (
 
 var explainParam = param{
 	Name: "explain", Example: "true", Values: []any{"true", "false"}, Initial: "false",
-	Detail: "Runs the query, and answers not with what it found but with what the store sent to " +
-		"its engine for it: `{\"statements\":[{\"statement\",\"partition\",\"consistency\"," +
-		"\"times\",\"rows\",\"ms\"}, …]}`, with `scanned`, `bytes` and `units` where " +
-		"they are known. The embedded store tells which tables it read, and what it found in " +
-		"memory. 501 where the store can't say",
 }
 
 // planJSON is what a store sent to its engine, in the order of first use. It has no schema in the
@@ -27,7 +22,7 @@ type planJSON struct {
 // isExplained reports whether a route can be asked for its plan: whatever reads from the store, and
 // nothing else.
 func (r *route) isExplained() bool {
-	return !r.long && !r.outside && !r.open && (r.method == http.MethodGet || r.readOnly)
+	return !r.long && !r.outside && !r.open && (r.method() == http.MethodGet || r.readOnly)
 }
 
 // explainable gives the routes that read the parameter, and what it may answer.

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
 	"reflect"
 
 	"github.com/andonhq/andon"
@@ -18,11 +17,8 @@ type fleetJSON struct {
 
 func (a *API) fleetRoute() *route {
 	return &route{
-		method: http.MethodGet, path: "/fleet", name: "getFleet", tag: "devices",
-		summary: "All devices, briefly, and where the stream goes on",
-		detail: "`/events/stream` from this `position` on continues it without a gap. A million " +
-			"devices are about 40 MB.",
-		statuses: []int{http.StatusOK}, errors: []int{429, 501}, serve: a.fleet,
+		pattern: "GET /fleet", name: "getFleet",
+		errors: []int{501}, serve: a.fleet,
 		answer: &content{Kind: reflect.TypeFor[fleetJSON](), Example: fleetJSON{
 			Position: andon.Position{Feed: 1 << 60, Sequence: 1042},
 			States:   andon.DefaultStates().Defs()[:2],

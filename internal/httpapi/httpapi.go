@@ -150,14 +150,15 @@ func New(o Options) *API {
 }
 
 func (a *API) add(r *route) {
-	a.routes[r.pattern()] = r
+	r.complete()
+	a.routes[r.pattern] = r
 	if r.long {
 		if len(r.pathNames()) > 0 {
-			panic("httpapi: Take can't know the long route " + r.pattern() + " by its path")
+			panic("httpapi: Take can't know the long route " + r.pattern + " by its path")
 		}
-		a.long = append(a.long, r.fullPath())
+		a.long = append(a.long, r.path())
 	}
-	a.mux.HandleFunc(r.pattern(), a.handler(r))
+	a.mux.HandleFunc(r.pattern, a.handler(r))
 }
 
 // Drain makes /readyz fail from now on, so that no new requests are sent here while those under way
@@ -236,7 +237,7 @@ var errNoSuchPath = andon.Errorf(andon.NotFound, "there is nothing at this path"
 func (a *API) noSuchPath(path string) error {
 	var known []string
 	for _, r := range a.routes {
-		if full := r.fullPath(); !strings.Contains(full, "{") && !slices.Contains(known, full) {
+		if full := r.path(); !strings.Contains(full, "{") && !slices.Contains(known, full) {
 			known = append(known, full)
 		}
 	}

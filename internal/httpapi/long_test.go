@@ -35,8 +35,7 @@ func export(t *testing.T, fail error) (api *API, lines chan<- string, answer *bu
 	})
 	sent := make(chan string, 1)
 	api.add(&route{
-		method: http.MethodGet, path: "/export", outside: true, long: true,
-		statuses: []int{http.StatusOK},
+		pattern: "GET /export", outside: true, long: true,
 		serve: func(c *call) error {
 			flush := http.NewResponseController(c.x).Flush
 			for {
@@ -102,8 +101,7 @@ func TestLongAnswerHasDeadlines(t *testing.T) {
 		Timeout: time.Hour, Log: slog.New(slog.DiscardHandler),
 	})
 	api.add(&route{
-		method: http.MethodGet, path: "/export", outside: true, long: true,
-		statuses: []int{http.StatusOK},
+		pattern: "GET /export", outside: true, long: true,
 		serve: func(c *call) error {
 			_, err := io.WriteString(c.x, "a part")
 			return err

@@ -157,7 +157,7 @@ type series struct {
 
 func (m *metrics) observe(x *exchange, r *http.Request, now time.Time) {
 	class := classOf(x.status)
-	own := x.route != nil && r.Method == x.route.method
+	own := x.route != nil && r.Method == x.route.method()
 	var s *series
 	if own {
 		s = x.counted[class].Load()
@@ -177,7 +177,7 @@ func (m *metrics) observe(x *exchange, r *http.Request, now time.Time) {
 func (m *metrics) series(to *route, method, class string) *series {
 	path := "unmatched"
 	if to != nil {
-		path = to.fullPath()
+		path = to.path()
 	}
 	method = knownMethod(method)
 	return &series{

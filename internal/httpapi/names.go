@@ -1,38 +1,22 @@
 package httpapi
 
 import (
-	"net/http"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 )
 
 func (a *API) nameRoutes() []*route {
-	one := func(path, name, tag, whose, count string, of andon.NameKind) *route {
+	one := func(path, name, example string, of andon.NameKind) *route {
 		return listing(route{
-			method: http.MethodGet, path: path, name: name, tag: tag,
-			summary: "The " + whose + " that occur, by bytes, with how many devices each has",
-			detail: "`devices` is how many " + count + "; absent where the store can't say. " +
-				"Names that have nothing any more may be listed, with 0.",
-			fixedOrder: "names have no time",
-			query:      []param{limitParam, cursorParam},
-		}, exampleName(of), a.names(of))
+			pattern: "GET " + path, name: name, fixedOrder: "names have no time",
+			query: []param{limitParam, cursorParam},
+		}, client.Name{Name: example, Devices: new(12)}, a.names(of))
 	}
 	return []*route{
-		one("/operators", "listOperators", "people", "operators",
-			"have that operator now", andon.OperatorNames),
-		one("/supervisors", "listSupervisors", "people", "supervisors",
-			"are escalated to that supervisor now", andon.SupervisorNames),
-		one("/metrics", "listMetrics", "readings", "metrics",
-			"sent that metric", andon.MetricNames),
+		one("/operators", "listOperators", "Liz", andon.OperatorNames),
+		one("/supervisors", "listSupervisors", "Sara", andon.SupervisorNames),
+		one("/metrics", "listMetrics", "temperature", andon.MetricNames),
 	}
-}
-
-func exampleName(of andon.NameKind) client.Name {
-	name := map[andon.NameKind]string{
-		andon.OperatorNames: "Liz", andon.SupervisorNames: "Sara", andon.MetricNames: "temperature",
-	}[of]
-	return client.Name{Name: name, Devices: new(12)}
 }
 
 func (a *API) names(of andon.NameKind) func(*call) (page[client.Name], error) {

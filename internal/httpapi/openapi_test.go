@@ -95,7 +95,7 @@ func TestOperationsAreDescribed(t *testing.T) {
 			param := p.(object)
 			described[param["name"].(string)] = param["in"] == "path"
 			text, _ := param["description"].(string)
-			if text == "" || param["schema"] == nil {
+			if text == "" || text[0] == '.' || param["schema"] == nil {
 				t.Errorf("%s: %v", name, param)
 			}
 			// The page at /docs fills an example in: only where something must be there.
@@ -117,8 +117,8 @@ func TestOperationsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestSerialExamplesWork sends each request of the document as the page at /docs does when nothing is
-// changed, to a server that is fresh: what makes things first, and what takes them away last.
+// TestSerialExamplesWork sends each request of the document as the page at /docs does when nothing
+// is changed, to a server that is fresh: what makes things first, and what takes them away last.
 func TestSerialExamplesWork(t *testing.T) {
 	w := newWorld(t)
 	w.at("2026-11-22T12:00:00Z")
@@ -331,8 +331,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestSerialRefusalsAreDocumented: who may not ask is told so by the statuses that the document names,
-// and these are named only where they are sent. What each request is worth otherwise is
+// TestSerialRefusalsAreDocumented: who may not ask is told so by the statuses that the document
+// names, and these are named only where they are sent. What each request is worth otherwise is
 // garbage_test.go's.
 func TestSerialRefusalsAreDocumented(t *testing.T) {
 	beyond := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })

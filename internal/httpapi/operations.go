@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -21,28 +20,19 @@ func (a *API) operationRoutes() []*route {
 		a.options.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
 	return []*route{
 		answering(route{
-			method: http.MethodGet, path: "/livez", outside: true, name: "livez", tag: "operations",
-			summary: "Whether the program answers at all; needs no token", open: true,
+			pattern: "GET /livez", outside: true, name: "livez", open: true,
 		}, healthJSON{Status: "live"}, func(*call) (healthJSON, error) {
 			return healthJSON{Status: "live"}, nil
 		}),
 		answering(route{
-			method: http.MethodGet, path: "/readyz", outside: true,
-			name: "readyz", tag: "operations",
-			summary: "Whether it can serve: the store is ready, it is not stopping; needs no token",
-			open:    true, errors: []int{503},
+			pattern: "GET /readyz", outside: true, name: "readyz", open: true, errors: []int{503},
 		}, healthJSON{Status: "ready"}, a.ready),
 		answering(route{
-			method: http.MethodGet, path: "/version", outside: true,
-			name: "version", tag: "operations",
-			summary: "Which build answers, on which store",
+			pattern: "GET /version", outside: true, name: "version",
 		}, client.Version{Version: "1.0.0", Store: "pebble 2.1.7"}, a.version),
 		{
-			method: http.MethodGet, path: "/metrics", outside: true,
-			name: "metrics", tag: "operations",
-			summary:  "Metrics, as OpenMetrics or Prometheus text",
-			answer:   &content{Media: "application/openmetrics-text", Schema: openapi.Text()},
-			statuses: []int{http.StatusOK},
+			pattern: "GET /metrics", outside: true, name: "metrics",
+			answer: &content{Media: "application/openmetrics-text", Schema: openapi.Text()},
 			serve: func(c *call) error {
 				metrics.ServeHTTP(c.x, c.r)
 				return nil

@@ -246,7 +246,8 @@ func TestRoomIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestSerialPagesEndEarly: a page of large items is short and leads on, and together the pages hold all.
+// TestSerialPagesEndEarly: a page of large items is short and leads on, and together the pages hold
+// all.
 func TestSerialPagesEndEarly(t *testing.T) {
 	w, s := newGenerous(t)
 	s.total = 200

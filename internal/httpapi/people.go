@@ -16,39 +16,21 @@ import (
 func (a *API) peopleRoutes() []*route {
 	return []*route{
 		taking(route{
-			method: http.MethodPut, path: "/devices/{device}/operator",
-			name: "putOperator", tag: "people",
-			summary: "Assign an operator to a device from now on; null unassigns",
-			detail: "Takes effect at the later of now and just after the device's newest entry; " +
-				"the operator who was assigned last is not assigned again. " +
-				"The device need not have been seen.",
+			pattern: "PUT /devices/{device}/operator", name: "putOperator",
 		}, operatorBody{Operator: new(andon.PersonID("Liz"))}, exampleAssignment(), a.putOperator),
 		{
-			method: http.MethodPost, path: "/assignments", name: "postAssignments", tag: "people",
-			summary: "Assign operators to many devices: one object, an array, or NDJSON",
-			detail: "All that can be read take effect together, or none; the others are " +
-				"rejected. Where a store can't keep them so (`andon doctor` says it), send them " +
-				"again after an error.",
+			pattern: "POST /assignments", name: "postAssignments",
 			body:   sentContent("NewAssignment", openapi.Assignment(), exampleSentAssignment()),
-			answer: accountContent(), statuses: []int{http.StatusOK},
-			errors: []int{413, 415, 429, 507},
+			answer: accountContent(),
 			serve:  a.postAssignments,
 		},
 		listing(route{
-			method: http.MethodGet, path: "/devices/{device}/assignments", name: "listAssignments",
-			tag: "people", summary: "Who was assigned to a device, newest first",
-			detail: "With `from` or `to`: those that held at an instant between, each given whole.",
-			query:  []param{fromParam, toParam, orderParam, limitParam, cursorParam},
+			pattern: "GET /devices/{device}/assignments", name: "listAssignments",
+			query: []param{fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleAssignment(), a.assignments),
 		taking(route{
-			method: http.MethodPost, path: "/devices/{device}/escalations", name: "postEscalation",
-			tag: "people", summary: "Escalate an entry of a device to a supervisor; null withdraws",
-			detail: "The entry is the one that the device shows now, unless `time` and `state` " +
-				"name another. `Location` is that entry. Where the newest record of the entry " +
-				"names the same person, sender and note already, or nobody and `to` is null, " +
-				"nothing is added: 200 with that record.",
-			statuses: []int{http.StatusCreated, http.StatusOK},
-			errors:   []int{404},
+			pattern: "POST /devices/{device}/escalations", name: "postEscalation",
+			statuses: []int{http.StatusCreated, http.StatusOK}, errors: []int{404},
 		}, exampleEscalationBody(), exampleEscalation(), a.postEscalation),
 	}
 }

@@ -14,34 +14,15 @@ type param = openapi.Param
 // The parameters that several requests share.
 var (
 	limitParam = param{
-		Name: "limit", Example: 100,
-		Detail: "Most items of a page. One that would be larger than about 4 MB ends early, with " +
-			"fewer items and a `next`",
-		Initial: andon.DefaultLimit, Most: andon.MaxLimit,
+		Name: "limit", Example: 100, Initial: andon.DefaultLimit, Most: andon.MaxLimit,
 	}
-	cursorParam = param{
-		Name: "cursor", Example: "AbVn3_8…",
-		Detail: "`next` of the page before; all else but `limit` must be as it was",
+	cursorParam = param{Name: "cursor", Example: "AbVn3_8…"}
+	orderParam  = param{
+		Name: "order", Example: "desc", Values: []any{"desc", "asc"}, Initial: "desc",
 	}
-	orderParam = param{
-		Name: "order", Detail: "Newest first or oldest first", Example: "desc",
-		Values: []any{"desc", "asc"}, Initial: "desc",
-	}
-	fromParam = param{
-		Name: "from",
-		Detail: "Earliest time, included; a date alone is its first instant. Relative to now: " +
-			"`24h` ago, `today`, `yesterday`, `now`",
-		Example: "2020-04-24T14:40:00Z",
-	}
-	toParam = param{
-		Name:    "to",
-		Detail:  "Latest time, included; a date alone is that whole day. Relative as `from`",
-		Example: "2020-04-27",
-	}
-	stateParam = param{
-		Name: "state", Example: "WARNING*",
-		Detail: "A state, several joined by commas, or a prefix that ends in `*`; all without it",
-	}
+	fromParam  = param{Name: "from", Example: "2020-04-24T14:40:00Z"}
+	toParam    = param{Name: "to", Example: "2020-04-27"}
+	stateParam = param{Name: "state", Example: "WARNING*"}
 )
 
 // cursor reads into position where the page begins, and reports whether it was given.
@@ -60,7 +41,7 @@ func (c *call) cursor(position any) bool {
 // scope spells out the query that a cursor belongs to: all that selects and orders. No part of it
 // holds a line break, since identifiers hold no control character and the rest is escaped.
 func (c *call) scope() string {
-	parts := []string{c.route.pattern(), string(c.tenant)}
+	parts := []string{c.route.pattern, string(c.tenant)}
 	for _, name := range c.route.pathNames() {
 		parts = append(parts, c.Segment(name))
 	}

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"iter"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,58 +16,40 @@ import (
 func (a *API) readingRoutes() []*route {
 	metrics := param{
 		Name: "metrics", Example: "temperature,humidity",
-		Detail: "Only these, joined by commas; readings with none of them are left out",
 	}
 	return []*route{
 		{
-			method: http.MethodPost, path: "/readings", name: "postReadings", tag: "readings",
-			summary: "Append readings: one object, an array, or NDJSON",
-			detail: "Messages of one device and time join metric by metric, a later value " +
-				"replaces. Answers as for events.",
-			query: []param{precisionParam, outcomesParam}, statuses: []int{http.StatusOK},
+			pattern: "POST /readings", name: "postReadings",
+			query:  []param{precisionParam, outcomesParam},
 			body:   sentContent("NewReading", openapi.Reading(), exampleSentReading()),
 			answer: accountContent(),
-			errors: []int{413, 415, 429, 507},
 			serve: func(c *call) error {
 				return serveFeed(c, jsonfeed.Readings, a.intake.Readings, a.metrics.readings)
 			},
 		},
 		listing(route{
-			method: http.MethodGet, path: "/devices/{device}/readings",
-			name: "listReadings", tag: "readings",
-			summary: "Readings of a device, newest first",
-			query:   []param{metrics, fromParam, toParam, orderParam, limitParam, cursorParam},
+			pattern: "GET /devices/{device}/readings", name: "listReadings",
+			query: []param{metrics, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleReading(), a.readings),
 		answering(route{
-			method: http.MethodGet, path: "/devices/{device}/readings/latest",
-			name: "getLatestReading",
-			tag:  "readings", summary: "The newest reading of a device by time; 404 without one",
+			pattern: "GET /devices/{device}/readings/latest", name: "getLatestReading",
 			errors: []int{404},
 		}, exampleReading(), a.latestReading),
 		{
-			method: http.MethodPost, path: "/readings/latest",
-			name: "latestReadings", tag: "readings",
-			summary: "The newest reading of each of up to 1,000 devices",
-			detail: "413 also where the answer would be larger than 16 MB: ask for fewer devices " +
-				"at once.",
+			pattern: "POST /readings/latest", name: "latestReadings",
 			body: &content{
 				Kind: reflect.TypeFor[latestBody](), Example: exampleLatestBody(),
 			},
 			answer: &content{
 				Kind: reflect.TypeFor[latestJSON](), Example: exampleLatest(),
 			},
-			statuses: []int{http.StatusOK}, readOnly: true,
-			serve: a.latestReadings,
+			readOnly: true, serve: a.latestReadings,
 		},
 		listing(route{
-			method: http.MethodGet, path: "/metrics/{metric}/readings", name: "listMetricReadings",
-			tag: "readings", summary: "One metric across devices",
-			detail: "Within a device newest first; the order across devices is the store's own " +
-				"and stable for its cursor.",
+			pattern: "GET /metrics/{metric}/readings", name: "listMetricReadings",
 			fixedOrder: "stores keep the readings of a metric device by device, newest first, " +
 				"and can't merge all devices for a page",
-			query:  []param{fromParam, toParam, limitParam, cursorParam},
-			errors: []int{501},
+			query: []param{fromParam, toParam, limitParam, cursorParam}, errors: []int{501},
 		}, exampleMetric(), a.metricReadings),
 	}
 }

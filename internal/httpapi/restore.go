@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"iter"
-	"net/http"
 
 	"github.com/andonhq/andon"
 )
@@ -10,24 +9,14 @@ import (
 func (a *API) restoreRoutes() []*route {
 	return []*route{
 		listing(route{
-			method: http.MethodGet, path: "/devices/{device}/escalations", name: "listEscalations",
-			tag:     "people",
-			summary: "The entries of a device that were ever escalated, with all their records",
-			query:   []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
+			pattern: "GET /devices/{device}/escalations", name: "listEscalations",
+			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleEntry(), a.escalations),
 		answering(route{
-			method: http.MethodGet, path: "/devices/{device}/retirements", name: "listRetirements",
-			tag: "devices", summary: "When a device was retired, each time, oldest first",
+			pattern: "GET /devices/{device}/retirements", name: "listRetirements",
 		}, retirementsJSON{Items: []andon.Time{exampleTime}}, a.retirements),
 		taking(route{
-			method: http.MethodPost, path: "/restore", name: "restore", tag: "people",
-			summary: "Take back assignments, escalations and retirements that were taken out",
-			detail: "They are kept with the times that they had, and once: sending them again " +
-				"changes nothing. Retirements and assignments come before the entries of their " +
-				"devices, and a retirement counts only where there is none after it; " +
-				"escalations come after their entries. What is wrong is rejected, by its place " +
-				"among assignments, escalations and retirements in that order.",
-			errors: []int{413},
+			pattern: "POST /restore", name: "restore",
 		}, exampleRestoreBody(), exampleRestored(), a.restore),
 	}
 }

@@ -13,19 +13,15 @@ import (
 // route is one request of the contract: all that the router, the check of parameters and the
 // OpenAPI document need to know of it.
 type route struct {
-	method  string
-	path    string // as in the contract, below basePath unless outside
+	pattern string // "METHOD /path", as in the contract: below basePath unless outside
 	outside bool   // of basePath, and of any tenant
-	name    string // of the operation: "listDeviceEvents"
-	tag     string // heading in the document
-	summary string
-	detail  string
+	name    string // of the operation, by which it is described: "listDeviceEvents"
 
 	tenantless bool     // the request is about no tenant, or names it in its path
 	query      []param  // the query parameters it knows
 	body       *content // nil: it takes none
 	answer     *content // nil: an answer without content
-	statuses   []int    // of success; the first is the usual one
+	statuses   []int    // of success, the usual one first; 200 unless set
 	errors     []int    // beyond those that every request may get
 	hidden     bool     // not in the document
 	open       bool     // it needs no token
@@ -51,20 +47,31 @@ func wantsLines(r *http.Request) bool {
 	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), typeNDJSON)
 }
 
-// pattern is the route as http.ServeMux reads it.
-func (r *route) pattern() string { return r.method + " " + r.fullPath() }
-
-func (r *route) fullPath() string {
-	if r.outside {
-		return r.path
+// complete sets what most routes have in common. The pattern is as http.ServeMux reads it from then
+// on.
+func (r *route) complete() {
+	if method, path, _ := strings.Cut(r.pattern, " "); !r.outside {
+		r.pattern = method + " " + basePath + path
 	}
-	return basePath + r.path
+	if r.statuses == nil {
+		r.statuses = []int{http.StatusOK}
+	}
+}
+
+func (r *route) method() string {
+	method, _, _ := strings.Cut(r.pattern, " ")
+	return method
+}
+
+func (r *route) path() string {
+	_, path, _ := strings.Cut(r.pattern, " ")
+	return path
 }
 
 // pathNames are the wildcards of the path, in their order.
 func (r *route) pathNames() []string {
 	var names []string
-	for _, m := range pathName.FindAllStringSubmatch(r.path, -1) {
+	for _, m := range pathName.FindAllStringSubmatch(r.pattern, -1) {
 		names = append(names, m[1])
 	}
 	return names
@@ -73,9 +80,6 @@ func (r *route) pathNames() []string {
 // answering completes a route whose answer is one JSON value. The example is in the document; that
 // it has the type of the answer keeps the document true.
 func answering[T any](r route, example T, handle func(*call) (T, error)) *route {
-	if r.statuses == nil {
-		r.statuses = []int{http.StatusOK}
-	}
 	r.answer = &content{Kind: reflect.TypeFor[T](), Example: example}
 	r.serve = func(c *call) error {
 		value, err := handle(c)
@@ -92,10 +96,8 @@ func answering[T any](r route, example T, handle func(*call) (T, error)) *route 
 
 // listing completes a route whose answer is a page of items.
 func listing[T any](r route, example T, handle func(*call) (page[T], error)) *route {
-	r.statuses = []int{http.StatusOK}
 	shown := list[T]{Items: []T{example}}
 	r.answer = &content{Kind: reflect.TypeFor[list[T]](), Example: shown, List: true}
-	r.errors = append(r.errors, http.StatusTooManyRequests)
 	r.serve = func(c *call) error {
 		p, err := handle(c)
 		if err == nil {

@@ -43,8 +43,8 @@ func TestSearch(t *testing.T) {
 	w.get("/devices?search=x&retired=true").fails(http.StatusBadRequest, "query.search")
 }
 
-// TestSerialSearchOfALargeFleet: a request looks at some of the devices only, and the pages lead to all
-// that there is to find, each once.
+// TestSerialSearchOfALargeFleet: a request looks at some of the devices only, and the pages lead to
+// all that there is to find, each once.
 func TestSerialSearchOfALargeFleet(t *testing.T) {
 	w := newWorld(t)
 	const devices = 25_000

@@ -19,22 +19,11 @@ type sessionBody struct {
 }
 
 func (a *API) sessionRoutes() []*route {
-	const path, tag = "/session", "operations"
 	show := answering(route{
-		method: http.MethodGet, path: path, name: "getSession", tag: tag, open: true,
-		summary: "Whether this server asks for a token, and whether the browser has signed in",
-		detail:  "Needs no token.", tenantless: true,
+		pattern: "GET /session", name: "getSession", open: true, tenantless: true,
 	}, sessionJSON{Required: true, SignedIn: true}, a.showSession)
 	begin := &route{
-		method: http.MethodPost, path: path, name: "signIn", tag: tag, open: true,
-		summary: "Sign a browser in",
-		detail: "The answer sets a cookie (`HttpOnly`, `SameSite=Strict`, over TLS `Secure`) " +
-			"that stands for the token for 30 days after its last use, and for 90 at most, also " +
-			"across a restart of the server; a new token ends it. With the cookie, changes must " +
-			"have `Origin` or " +
-			"`Sec-Fetch-Site` of this server, as browsers send them. Programs send the token " +
-			"with each request instead. A wrong token is refused after half a second. Where no " +
-			"token is needed there is no cookie.",
+		pattern: "POST /session", name: "signIn", open: true,
 		tenantless: true, readOnly: true, statuses: []int{http.StatusNoContent}, errors: []int{401},
 		body: &content{
 			Kind: reflect.TypeFor[sessionBody](), Example: sessionBody{Token: "3f9c0a7d51e2b846"},
@@ -42,8 +31,7 @@ func (a *API) sessionRoutes() []*route {
 		serve: a.signIn,
 	}
 	end := &route{
-		method: http.MethodDelete, path: path, name: "signOut", tag: tag, open: true,
-		summary: "Sign a browser out", detail: "Needs no token.",
+		pattern: "DELETE /session", name: "signOut", open: true,
 		tenantless: true, readOnly: true, statuses: []int{http.StatusNoContent}, serve: a.signOut,
 	}
 	return []*route{show, begin, end}

@@ -43,5 +43,5 @@ func (x *exchange) routeName() string {
 	if x.route == nil {
 		return "unmatched"
 	}
-	return x.route.pattern()
+	return x.route.pattern
 }

@@ -27,42 +27,16 @@ const (
 const mostStreams = 20_000
 
 var (
-	afterParam = param{
-		Name: "after", Example: "9ix4b1-sy",
-		Detail: "A position of the feed (`position` of `/fleet`, `id` of a stream): what comes " +
-			"after it. `Last-Event-ID` counts instead where it is sent; now, without both",
-	}
-	heartbeatParam = param{
-		Name: "heartbeat", Example: "1s", Initial: "15s",
-		Detail: "How long the stream is silent at most, 1s to 15s: a comment comes where nothing " +
-			"changes. A client that hears nothing for longer knows that the server is lost",
-	}
-	tenantParam = param{
-		Name: "tenant", Example: "plant-2",
-		Detail: "As the header `Andon-Tenant`, which a browser's EventSource can't send",
-	}
+	afterParam     = param{Name: "after", Title: "after of a stream", Example: "9ix4b1-sy"}
+	heartbeatParam = param{Name: "heartbeat", Example: "1s", Initial: "15s"}
+	tenantParam    = param{Name: "tenant", Example: "plant-2"}
 )
 
 func (a *API) streamRoute() *route {
 	return &route{
-		method: http.MethodGet, path: "/events/stream", name: "streamEvents", tag: "events",
-		summary: "What devices show, as it changes: server-sent events",
-		detail: "`event: state`: what a device shows has changed; `data` is the device as " +
-			"`/devices/{device}` gives it. `event: gone`: it shows nothing any more (retired, " +
-			"purged); `data` has `device` only. `event: tenant`: the tenant's settings have " +
-			"changed; `data` is they. With `state` a change comes that enters or leaves one of " +
-			"the states. `id` is a position: a client that sends the last one as " +
-			"`Last-Event-ID` misses nothing, also across a restart. `event: reset`: that is not " +
-			"possible any more: load `/fleet` again; what follows comes after. `event: silence`: " +
-			"`data` has the devices that have fallen `silent` and those that are `heard` again, " +
-			"seconds after it happened; it has no `id` and is not sent again, so a client asks " +
-			"`/devices?silent=true` when its stream begins, and where `more` is true. " +
-			"`event: slow`: " +
-			"the client was too slow, the stream ends, and it may resume. Changes come " +
-			"together at most four times a second; a comment comes after 15 s without any, " +
-			"or after `heartbeat`.",
-		query:    []param{stateParam, deviceParam, afterParam, heartbeatParam, tenantParam},
-		statuses: []int{http.StatusOK}, errors: []int{404, 429, 501}, long: true,
+		pattern: "GET /events/stream", name: "streamEvents",
+		query:  []param{stateParam, deviceParam, afterParam, heartbeatParam, tenantParam},
+		errors: []int{501}, long: true,
 		answer: &content{Media: "text/event-stream", Schema: openapi.Text()},
 		serve:  a.stream,
 	}

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
-
 	"github.com/andonhq/andon/client"
 )
 
@@ -12,14 +10,9 @@ type sweepJSON struct {
 
 func (a *API) sweepRoute() *route {
 	return answering(route{
-		method: http.MethodPost, path: "/sweep", name: "sweep", tag: "operations",
-		summary: "Give back the space of what has expired, in all tenants",
-		detail: "The server does so by itself from time to time. Nothing goes that could still " +
-			"be read. Where the engine of the store deletes in its own time, this deletes at " +
-			"once, as fast as the store is set to; what was broken off goes on next time.",
+		pattern: "POST /sweep", name: "sweep",
 		query: []param{{
 			Name: "dry_run", Example: "true", Initial: "false", Values: []any{"true", "false"},
-			Detail: "`true`: only say what would go",
 		}},
 		tenantless: true, long: true,
 	}, sweepJSON{Items: []client.Swept{{Tenant: "default", Readings: exampleTime}}}, a.sweep)

@@ -11,17 +11,7 @@ import (
 
 func (a *API) tenantEventsRoute() *route {
 	r := listing(route{
-		method: http.MethodGet, path: "/events", name: "listEvents", tag: "events",
-		summary: "Events of all devices, newest first",
-		detail: "With `Accept: application/x-ndjson` the answer is all events that are selected, " +
-			"one a line, however many; `limit` and `cursor` do not go with it. An answer that " +
-			"is broken off has no end: the connection is cut. A page costs the store a look at " +
-			"each device that has events on the day, so ask for a device where it is about " +
-			"one, and follow `/events/stream` in place of asking again and again. What comes " +
-			"late stands at its own time, not at the end. With `after` events come in the " +
-			"order of their arrival instead: a reader goes on from `position`, or with NDJSON " +
-			"from the header `Andon-Position`, and misses none, nor one that comes late. A page " +
-			"may have fewer than `limit`, also none, and a `next`: much was read for few.",
+		pattern: "GET /events", name: "listEvents",
 		query: []param{
 			stateParam, fromParam, toParam, orderParam, sinceParam, limitParam, cursorParam,
 		},

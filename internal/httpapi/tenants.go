@@ -13,31 +13,21 @@ import (
 func (a *API) tenantRoutes() []*route {
 	return []*route{
 		listing(route{
-			method: http.MethodGet, path: "/tenants", name: "listTenants", tag: "tenants",
-			summary: "All tenants with their settings, by id", tenantless: true,
+			pattern: "GET /tenants", name: "listTenants", tenantless: true,
 			query:      []param{limitParam, cursorParam},
 			fixedOrder: "tenants have no time, they are listed by id, ascending",
 		}, exampleTenant(), a.tenants),
 		answering(route{
-			method: http.MethodGet, path: "/tenants/{tenant}", name: "getTenant", tag: "tenants",
-			summary: "The settings of a tenant", tenantless: true, errors: []int{404},
+			pattern: "GET /tenants/{tenant}", name: "getTenant",
+			tenantless: true, errors: []int{404},
 		}, exampleTenant(), a.tenant),
 		taking(route{
-			method: http.MethodPut, path: "/tenants/{tenant}", name: "putTenant", tag: "tenants",
-			summary: "Create a tenant (201) or change what the body names (200)", tenantless: true,
-			detail: "What is not named stays as it is. The horizon only moves forward: a longer " +
-				"retention does not bring back what has expired. A tenant that declares its " +
-				"states refuses others, unless it says `unknown_states` accept. A set may " +
-				"grow, and severities may change: the answer comes once all that is shown is by " +
-				"the new ones, or 202 where a shared store needs longer: then " +
-				"`reordering` is true until it has ended. 409 where the store can't do that.",
+			pattern: "PUT /tenants/{tenant}", name: "putTenant", tenantless: true,
 			statuses: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted},
 			errors:   []int{409},
 		}, exampleTenantBody(), exampleTenant(), a.putTenant),
 		{
-			method: http.MethodDelete, path: "/tenants/{tenant}",
-			name: "deleteTenant", tag: "tenants",
-			summary:    "Delete a tenant with all that it has; `default` can't be deleted (409)",
+			pattern: "DELETE /tenants/{tenant}", name: "deleteTenant",
 			tenantless: true, statuses: []int{http.StatusNoContent}, errors: []int{404, 409},
 			serve: a.deleteTenant,
 		},

@@ -37,7 +37,7 @@ func (c *call) beginEarly() error {
 	switch {
 	case c.route.outside || c.route.body != nil && c.r.ContentLength != 0:
 		return nil
-	case c.route.method == http.MethodGet:
+	case c.route.method() == http.MethodGet:
 		return c.begin(c.intake.Reads, 1)
 	}
 	return c.beginWith(0)

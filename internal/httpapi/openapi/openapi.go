@@ -38,14 +38,14 @@ var tags = []*huma.Tag{
 }
 
 // pathDetails describes the wildcards of the paths.
-var pathDetails = map[string]Param{
-	"device":     {Detail: "The device", Example: "press-7"},
-	"operator":   {Detail: "The operator", Example: "Liz"},
-	"supervisor": {Detail: "The supervisor", Example: "Sara"},
-	"tenant":     {Detail: "The tenant", Example: "plant-2"},
-	"metric":     {Detail: "The metric", Example: "temperature"},
-	"time":       {Detail: "The time of the entry", Example: "2020-04-24T14:40:00Z"},
-	"state":      {Detail: "The state of the entry", Example: "WARNING1"},
+var pathDetails = map[string]struct{ detail, example string }{
+	"device":     {"The device", "press-7"},
+	"operator":   {"The operator", "Liz"},
+	"supervisor": {"The supervisor", "Sara"},
+	"tenant":     {"The tenant", "plant-2"},
+	"metric":     {"The metric", "temperature"},
+	"time":       {"The time of the entry", "2020-04-24T14:40:00Z"},
+	"state":      {"The state of the entry", "WARNING1"},
 }
 
 // API is what the operations have in common.
@@ -57,7 +57,9 @@ type API struct {
 
 // Operation is one request of the API.
 type Operation struct {
-	Method, Path, Name, Tag, Summary, Detail string
+	Method, Path string
+	Name         string // by which it is described
+	Order        string // of a list that takes no order: why
 
 	PathNames []string // the wildcards of the path
 	Query     []Param
@@ -73,7 +75,7 @@ type Operation struct {
 // Param is a parameter of the query.
 type Param struct {
 	Name    string
-	Detail  string
+	Title   string // of its description; its name unless set
 	Example any
 	Values  []any   // the only ones, where they are a few
 	Initial any     // what is assumed without it
@@ -121,6 +123,8 @@ type documenter struct {
 	api     *huma.OpenAPI
 	schemas huma.Registry
 	sent    []*huma.Schema // of bodies, in which a field that is not known is refused
+
+	operations, params map[string]text
 }
 
 func newDocumenter(of API) *documenter {
@@ -129,7 +133,9 @@ func newDocumenter(of API) *documenter {
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.JSON](), reflect.TypeFor[objectSchema]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Metrics](), reflect.TypeFor[metricsSchema]())
 	version := cmp.Or(of.Version, "0")
-	return &documenter{API: of, schemas: schemas, api: &huma.OpenAPI{
+	d := &documenter{API: of, schemas: schemas}
+	d.operations, d.params = texts()
+	d.api = &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info:    &huma.Info{Title: "Andon", Version: version, Description: description},
 		Tags:    tags,
@@ -145,7 +151,8 @@ func newDocumenter(of API) *documenter {
 			},
 		},
 		Security: []map[string][]string{{}, {"token": {}}, {"session": {}}},
-	}}
+	}
+	return d
 }
 
 const schemaPrefix = "#/components/schemas/"
@@ -187,10 +194,14 @@ func AnyObject() *Schema {
 func Text() *Schema { return &huma.Schema{Type: huma.TypeString} }
 
 func (d *documenter) operation(o *Operation) *huma.Operation {
+	text := d.operations[o.Name]
+	if o.Order != "" {
+		text.detail = strings.TrimSpace(text.detail + " There is no `order`: " + o.Order + ".")
+	}
 	made := &huma.Operation{
 		Method: o.Method, Path: o.Path, OperationID: o.Name,
-		Tags: []string{o.Tag}, Summary: o.Summary, Description: o.Detail,
-		Parameters:  parameters(o),
+		Tags: []string{text.tag}, Summary: text.summary, Description: text.detail,
+		Parameters:  d.parameters(o),
 		RequestBody: d.requestBody(o.Body),
 		Responses:   d.responses(o),
 	}
@@ -200,18 +211,22 @@ func (d *documenter) operation(o *Operation) *huma.Operation {
 	return made
 }
 
-func parameters(o *Operation) []*huma.Param {
+func (d *documenter) parameters(o *Operation) []*huma.Param {
 	var params []*huma.Param
 	for _, name := range o.PathNames {
 		p := pathDetails[name]
 		params = append(params, &huma.Param{
-			Name: name, In: "path", Required: true, Description: p.Detail, Example: p.Example,
+			Name: name, In: "path", Required: true, Description: p.detail, Example: p.example,
 			Schema: Text(),
 		})
 	}
 	for _, p := range o.Query {
+		// The page at /docs would fill an example of its own in, and ask for what is not there,
+		// such as the page after a cursor.
+		text := d.params[cmp.Or(p.Title, p.Name)].summary
 		params = append(params, &huma.Param{
-			Name: p.Name, In: "query", Description: p.described(), Schema: p.schema(),
+			Name: p.Name, In: "query", Schema: p.schema(),
+			Description: fmt.Sprintf("%s. Example: `%v`", text, p.Example),
 		})
 	}
 	if o.Tenant {
@@ -222,12 +237,6 @@ func parameters(o *Operation) []*huma.Param {
 		})
 	}
 	return params
-}
-
-// described is the detail with the example. The page at /docs would fill an example of its own in,
-// and ask for what is not there, such as the page after a cursor.
-func (p Param) described() string {
-	return fmt.Sprintf("%s. Example: `%v`", p.Detail, p.Example)
 }
 
 func (p Param) schema() *huma.Schema {
