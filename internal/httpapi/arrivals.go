@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/jsonout"
 )
 
@@ -78,14 +79,14 @@ func (a *API) eventsSince(c *call) error {
 	if err != nil {
 		return err
 	}
-	l := array{buffer: c.newBuffer()}
-	if err := l.text(`{"items":[`); err != nil {
+	l := buffer.Array{Buffer: c.newBuffer()}
+	if err := l.Text(`{"items":[`); err != nil {
 		return err
 	}
 	const mostEarly = 8
 	more := true
-	for early := 0; more && l.count < limit && l.size < pageBytes && early < mostEarly; {
-		q.Limit = min(limit-l.count, stepItems)
+	for early := 0; more && l.Count < limit && l.Size() < pageBytes && early < mostEarly; {
+		q.Limit = min(limit-l.Count, stepItems)
 		part, err := c.arrivals(&q)
 		if err != nil {
 			return err
@@ -94,32 +95,32 @@ func (a *API) eventsSince(c *call) error {
 			early++
 		}
 		for i := range part.Items {
-			if l.size >= pageBytes {
+			if l.Size() >= pageBytes {
 				q.After, more = &part.Items[i-1].Position, true
 				break
 			}
-			if err := l.add(&part.Items[i], limit, pageBytes); err != nil {
+			if err := l.Add(&part.Items[i], limit, pageBytes); err != nil {
 				return err
 			}
 		}
 	}
-	c.x.answers = l.count
-	if err := c.endSince(l.buffer, *q.After, more); err != nil {
+	c.x.answers = l.Count
+	if err := c.endSince(l.Buffer, *q.After, more); err != nil {
 		return err
 	}
-	l.send()
+	c.sendBuffer(l.Buffer)
 	return nil
 }
 
 // endSince closes a page with the position after it.
-func (c *call) endSince(s *buffer, at andon.Position, more bool) error {
+func (c *call) endSince(s *buffer.Buffer, at andon.Position, more bool) error {
 	text := `],"position":"` + at.String() + `"`
 	if more {
 		next := andon.EncodeCursor(c.scope(), at)
 		c.linkNext(next)
 		text += `,"next":"` + next + `"`
 	}
-	return s.text(text + "}\n")
+	return s.Text(text + "}\n")
 }
 
 // positionHeader says where a reader goes on who has read all lines of an answer.
@@ -155,7 +156,7 @@ func (a *API) linesSince(c *call) error {
 
 // sendSince sends one part, and makes the query begin after it.
 func (c *call) sendSince(
-	s *buffer, q *andon.ArrivalQuery, end andon.Position,
+	s *buffer.Buffer, q *andon.ArrivalQuery, end andon.Position,
 ) (more bool, err error) {
 	q.Limit = lineEvents
 	part, err := c.arrivals(q)
@@ -164,14 +165,14 @@ func (c *call) sendSince(
 	}
 	more = part.More && part.Next.Compare(end) < 0
 	n := 0
-	for ; n < len(part.Items) && s.size < pageBytes; n++ {
+	for ; n < len(part.Items) && s.Size() < pageBytes; n++ {
 		item := &part.Items[n]
 		if item.Position.Compare(end) > 0 {
 			more = false
 			break
 		}
-		if err = s.json(item); err == nil {
-			err = s.text("\n")
+		if err = s.JSON(item); err == nil {
+			err = s.Text("\n")
 		}
 		if err != nil {
 			return false, err
@@ -180,7 +181,7 @@ func (c *call) sendSince(
 	}
 	if n == len(part.Items) {
 		q.After = &part.Next
-	} else if s.size >= pageBytes {
+	} else if s.Size() >= pageBytes {
 		more = true
 	}
 	c.end()
@@ -188,5 +189,5 @@ func (c *call) sendSince(
 	if n == 0 {
 		return more, nil
 	}
-	return more, s.flushLines(typeNDJSON)
+	return more, c.flushLines(s)
 }

@@ -2,14 +2,16 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/access"
+	"github.com/andonhq/andon/internal/httpapi/buffer"
+	"github.com/andonhq/andon/internal/httpapi/lifetime"
 	"github.com/andonhq/andon/internal/httpapi/params"
+	"github.com/andonhq/andon/internal/intake"
 )
 
 // call is one request to a route, and what handlers ask of it. Handlers read all parameters first
@@ -18,6 +20,7 @@ type call struct {
 	*API
 	x       *exchange
 	r       *http.Request
+	who     string          // how the client was let in
 	context context.Context // ends with the call at the latest
 	route   *route
 	tenant  andon.TenantID
@@ -25,8 +28,8 @@ type call struct {
 	params.Reader
 	undo    []func() // at the end of the call
 	stopped any      // where a search ended before it had seen all; the next page goes on there
-	turn
-	life *lifetime // context, unless the call may take long
+	slot
+	life *lifetime.Context // context, unless the call may take long
 }
 
 // longCall is how long a call takes until it asks whether its client is still there.
@@ -34,26 +37,26 @@ const longCall = 50 * time.Millisecond
 
 // newCall begins a call of a client that was let in as who; stop ends it.
 func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
-	a.metrics.inFlight.Inc()
-	made := &struct { // in one piece
-		call
-		life lifetime
-	}{}
-	made.life = lifetime{
-		request: r.Context(), end: x.begun.Add(a.options.Timeout), long: x.begun.Add(longCall),
-		caller: caller{who: who, x: x, r: r},
-	}
-	c := &made.call
-	*c = call{
+	a.metrics.InFlight.Inc()
+	c := &call{
 		API: a, x: x, r: r, Reader: params.Reader{Request: r, Now: a.options.Now},
-		context: &made.life, life: &made.life, route: x.route,
-		tenant: andon.DefaultTenant, turn: turn{of: a},
+		who: who, route: x.route, status: x.route.statuses[0],
+		tenant: andon.DefaultTenant, slot: slot{api: a},
 	}
+	c.life = &lifetime.Context{
+		Request: r.Context(), End: x.begun.Add(a.options.Timeout), Long: x.begun.Add(longCall),
+		Caller: c.caller,
+	}
+	c.context = c.life
 	if c.route.isLong(r) {
 		c.untilStopped()
 	}
-	c.status = c.route.statuses[0]
 	return c
+}
+
+// caller is who sent the request, for the audit.
+func (c *call) caller() intake.Caller {
+	return intake.Caller{Who: c.who, Remote: c.r.RemoteAddr, RequestID: c.x.id}
 }
 
 // untilStopped gives a call that may take long the time until the program stops, and its client
@@ -61,26 +64,26 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 func (c *call) untilStopped() {
 	c.x.eachWrite = c.options.Timeout
 	c.x.setWriteDeadline(time.Time{})
-	c.life.end = time.Time{}
+	c.life.End = time.Time{}
 	ctx, cancel := context.WithCancel(c.life)
 	forget := context.AfterFunc(c.ending, cancel)
 	c.context = ctx
 	c.undo = append(c.undo, cancel, func() { forget() })
 	if c.bySession() { // a browser that signs out is sent nothing more
-		c.undo = append(c.undo, c.guard.OnEnd(c.life.caller.who, cancel))
+		c.undo = append(c.undo, c.guard.OnEnd(c.who, cancel))
 	}
 }
 
 // bySession reports whether the call is one of a browser that signed in.
-func (c *call) bySession() bool { return access.IsSession(c.life.caller.who) }
+func (c *call) bySession() bool { return access.IsSession(c.who) }
 
 func (c *call) stop() {
 	c.release()
-	c.metrics.inFlight.Dec()
+	c.metrics.InFlight.Dec()
 	for _, f := range c.undo {
 		f()
 	}
-	c.life.stop()
+	c.life.Stop()
 }
 
 func (c *call) ctx() context.Context { return c.context }
@@ -127,9 +130,9 @@ const usualAnswer = 1 << 10
 // answer sends a value, which is a pointer, as JSON. It is written whole before the first byte goes
 // out, so that a value that can't be written is an error and not half an answer.
 func (c *call) answer(value any) error {
-	text, err := appendJSON(make([]byte, 0, usualAnswer), value)
+	text, err := buffer.AppendJSON(make([]byte, 0, usualAnswer), value)
 	if err != nil {
-		return fmt.Errorf("write answer of %s: %w", c.route.name, err)
+		return err
 	}
 	c.send(typeJSON, append(text, '\n'))
 	return nil
@@ -138,8 +141,37 @@ func (c *call) answer(value any) error {
 // send sends a whole answer. That the client is gone by now changes nothing.
 func (c *call) send(contentType string, body []byte) {
 	c.end()
-	c.x.set("Content-Type", contentType)
-	c.x.set("Content-Length", strconv.Itoa(len(body)))
+	c.x.Header().Set("Content-Type", contentType)
+	c.x.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	c.x.WriteHeader(c.status)
 	_, _ = c.x.Write(body)
+}
+
+// newBuffer makes a buffer for an answer, whose memory is given back at the end of the call.
+func (c *call) newBuffer() *buffer.Buffer {
+	b := buffer.New(c.intake.Answers, func() { c.metrics.Refused("memory") })
+	c.undo = append(c.undo, b.Free)
+	return b
+}
+
+// sendBuffer sends a whole answer. Until the client has read it, it holds the memory that it really
+// takes.
+func (c *call) sendBuffer(b *buffer.Buffer) {
+	c.end()
+	b.Trim()
+	c.x.Header().Set("Content-Type", typeJSON)
+	c.x.Header().Set("Content-Length", strconv.FormatInt(b.Size(), 10))
+	c.x.WriteHeader(c.status)
+	_ = b.Flush(c.x) // that the client is gone changes nothing
+}
+
+// flushLines sends what is written so far of an answer that goes on, and gives its memory back.
+func (c *call) flushLines(b *buffer.Buffer) error {
+	if c.x.status == 0 {
+		c.x.Header().Set("Content-Type", typeNDJSON)
+		c.x.WriteHeader(c.status)
+	}
+	err := b.Flush(c.x)
+	b.Free()
+	return err
 }

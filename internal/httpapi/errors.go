@@ -12,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/access"
+	"github.com/andonhq/andon/internal/httpapi/metrics"
 )
 
 // statuses maps the kinds of error to HTTP.
@@ -35,28 +36,7 @@ var retryAfter = map[int]string{
 	http.StatusServiceUnavailable: "5",
 }
 
-// statusClientGone is counted and logged where the client did not wait for its answer. No one ever
-// gets it. nginx uses the same number.
-const statusClientGone = 499
-
 const internalDetail = "something is wrong on this side; its log has it under the request_id"
-
-// httpError is an error of the transport, which the domain has no kind for.
-type httpError struct {
-	status  int
-	message string
-	header  http.Header // to send along; may be nil
-}
-
-func (e *httpError) Error() string { return e.message }
-
-// refusal makes an error of access one of the transport.
-func refusal(err error) error {
-	if r, ok := errors.AsType[*access.Refusal](err); ok {
-		return &httpError{status: r.Status, message: r.Message, header: r.Header}
-	}
-	return err
-}
 
 // problem is the body of an error: RFC 9457 with the fields at fault and the request's id. Without
 // a type, which is "about:blank", the title is that of the status.
@@ -75,8 +55,8 @@ type problem struct {
 // problemOf returns the problem that an error is sent as. The text of an Internal one stays here,
 // since it was not written for clients.
 func problemOf(err error) problem {
-	if e, ok := errors.AsType[*httpError](err); ok {
-		return problem{Status: e.status, Detail: e.message}
+	if e, ok := errors.AsType[*access.Refusal](err); ok {
+		return problem{Status: e.Status, Detail: e.Message}
 	}
 	kind := andon.KindOf(err)
 	p := problem{Status: statuses[kind], Detail: err.Error()}
@@ -100,12 +80,12 @@ func (a *API) refuse(x *exchange, r *http.Request, err error) {
 		err = errStopping
 	}
 	p := problemOf(err)
-	if e, ok := errors.AsType[*httpError](err); ok {
-		maps.Copy(x.Header(), e.header)
+	if e, ok := errors.AsType[*access.Refusal](err); ok {
+		maps.Copy(x.Header(), e.Header)
 	}
 	x.writeProblem(p)
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		x.status = statusClientGone
+		x.status = metrics.StatusClientGone
 		return
 	}
 	a.logFailure(x, r, p.Status, err)

@@ -9,6 +9,9 @@ import (
 	"strconv"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/body"
+	"github.com/andonhq/andon/internal/httpapi/buffer"
+	"github.com/andonhq/andon/internal/httpapi/metrics"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/ingest"
@@ -25,7 +28,7 @@ func (a *API) eventRoutes() []*route {
 			body:   sentContent("NewEvent", openapi.Event(), exampleSentEvent()),
 			answer: accountContent(),
 			serve: func(c *call) error {
-				return serveFeed(c, jsonfeed.Events, c.intake.Events, a.metrics.events)
+				return serveFeed(c, jsonfeed.Events, c.intake.Events, a.metrics.Events)
 			},
 		},
 		listing(route{
@@ -82,7 +85,7 @@ func serveFeed[T any](
 		string, jsonfeed.Format, andon.Precision, jsonfeed.Take,
 	) (ingest.Batch[T], error),
 	admit func(context.Context, andon.TenantID, ingest.Batch[T]) (intake.Result, error),
-	counters entryCounters,
+	counters metrics.Entries,
 ) error {
 	unit, err := andon.ParsePrecision(c.Text("precision"))
 	if err != nil {
@@ -94,33 +97,33 @@ func serveFeed[T any](
 	}
 	text, format, err := c.feed()
 	if err != nil {
-		counters.unread(err)
+		counters.Unread(err)
 		return err
 	}
 	// The store's batch holds the text up to three times: in the rows of the log, in what they
 	// change of what devices show, and in a buffer that may be half empty.
-	if err := c.take(3 * int64(len(text))); err != nil {
+	if err := c.slot.Take(3 * int64(len(text))); err != nil {
 		return err
 	}
-	batch, err := decode(text, format, unit, c.take)
+	batch, err := decode(text, format, unit, c.slot.Take)
 	if err != nil {
-		counters.undecoded(text, format, err)
+		counters.Undecoded(text, format, err)
 		return err
 	}
 	malformed := len(batch.Rejected)
 	batch.Outcomes = outcomes
 	result, err := admit(c.ctx(), c.tenant, batch)
 	if err != nil {
-		counters.unadmitted(batch.Single, err)
+		counters.Unadmitted(batch.Single, err)
 		return err
 	}
-	counters.count(result.Accepted, malformed, len(result.Rejected)-malformed)
+	counters.Count(result.Accepted, malformed, len(result.Rejected)-malformed)
 	return c.account(result)
 }
 
 // feed returns a body of many entries and their format.
 func (c *call) feed() (text string, format jsonfeed.Format, err error) {
-	media, err := c.mediaType(typeJSON, typeNDJSON)
+	media, err := body.MediaType(c.r.Header.Get("Content-Type"), typeJSON, typeNDJSON)
 	if err != nil {
 		return "", 0, err
 	}
@@ -152,18 +155,18 @@ func (c *call) account(result intake.Result) error {
 		c.send(typeJSON, append(text, "]}\n"...))
 		return nil
 	}
-	l := array{buffer: c.newBuffer()}
-	err := l.text(string(text))
+	l := buffer.Array{Buffer: c.newBuffer()}
+	err := l.Text(string(text))
 	for i := 0; i < len(result.Rejected) && err == nil; i++ {
-		err = l.add(&result.Rejected[i], 1, 0)
+		err = l.Add(&result.Rejected[i], 1, 0)
 	}
 	if err == nil {
-		err = l.text("]}\n")
+		err = l.Text("]}\n")
 	}
 	if err != nil {
 		return err
 	}
-	l.send()
+	c.sendBuffer(l.Buffer)
 	return nil
 }
 

@@ -16,8 +16,7 @@ type exchange struct {
 	http.ResponseWriter
 	id           string // of the request
 	route        *route // nil where there is none
-	counted      *counted
-	unsent       bool // what is written is the mux's, and not sent
+	unsent       bool   // what is written is the mux's, and not sent
 	begun        time.Time
 	received     time.Time // when the work at it began; zero where it never did
 	answered     time.Time // the beginning of the answer; zero until then
@@ -31,20 +30,6 @@ type exchange struct {
 	// eachWrite is how long the client may take to fetch what is written, each time; 0: the
 	// deadline of the whole answer holds.
 	eachWrite time.Duration
-
-	values [3]string // of headers that are set for each answer
-	valued int
-}
-
-// set sets a header of the answer, whose name is in its canonical form.
-func (x *exchange) set(name, value string) {
-	if x.valued == len(x.values) {
-		x.Header()[name] = []string{value}
-		return
-	}
-	at := x.valued
-	x.values[at], x.valued = value, at+1
-	x.Header()[name] = x.values[at:x.valued:x.valued]
 }
 
 // WriteHeader begins the answer.
@@ -172,8 +157,8 @@ func (a *API) setHeaders(x *exchange, r *http.Request) {
 	for i := range always {
 		h[always[i].name] = always[i].value
 	}
-	x.set("X-Request-Id", x.id)
+	x.Header().Set("X-Request-Id", x.id)
 	if r.TLS != nil { // a browser comes back over TLS only
-		x.set("Strict-Transport-Security", "max-age=31536000")
+		x.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
 }

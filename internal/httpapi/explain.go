@@ -72,7 +72,7 @@ func (c *call) explain() ([]andon.PlanStep, error) {
 	to := &nowhere{instead: c.x, header: http.Header{}}
 	inner.x = &exchange{ResponseWriter: to, id: c.x.id, begun: c.x.begun}
 	err := c.route.serve(&inner)
-	c.undo, c.turn, c.x.received = inner.undo, inner.turn, inner.x.received
+	c.undo, c.slot, c.x.received = inner.undo, inner.slot, inner.x.received
 	return plan.Steps(), err
 }
 

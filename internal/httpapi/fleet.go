@@ -40,6 +40,6 @@ func (a *API) fleet(c *call) error {
 	if c.x.answers, err = picture.Write(b); err != nil {
 		return err
 	}
-	b.send()
+	c.sendBuffer(b)
 	return nil
 }

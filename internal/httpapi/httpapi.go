@@ -10,8 +10,9 @@
 //
 // The package knows no engine, does not decode events and does not decide what is admitted: bodies
 // of entries go to jsonfeed, writes to intake, reads to the andon.Store. Packages below it know no
-// route: params reads parameters, strictjson bodies of one object, openapi makes the document,
-// fleet takes the picture of a fleet. Package access decides who may ask, jsonout writes most
+// route: params reads parameters, body the bodies and strictjson those of one object; buffer holds
+// long answers; lifetime is the context of a call; openapi makes the document, fleet the picture of
+// a fleet; metrics counts. Package access decides who may send requests, jsonout writes most
 // answers, and httpconn serves short requests below net/http.
 package httpapi
 
@@ -32,6 +33,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/access"
+	"github.com/andonhq/andon/internal/httpapi/metrics"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
@@ -113,7 +115,7 @@ type API struct {
 	mux      *http.ServeMux
 	routes   map[string]*route // by pattern
 	long     []string          // paths of routes that may take long
-	metrics  *metrics
+	metrics  *metrics.Metrics
 	live     *live.Hub
 	silences *live.Silences
 	board    *ui.Board
@@ -134,14 +136,13 @@ func New(o Options) *API {
 			Token: o.Token, Loopback: o.Loopback, Now: o.Now, Registry: o.Registry,
 			Pause: o.WrongTokenPause,
 		}),
-		mux:     http.NewServeMux(),
-		routes:  map[string]*route{},
-		metrics: newMetrics(o.Registry, &o.Intake.Shares),
-		board:   o.Board,
+		mux:    http.NewServeMux(),
+		routes: map[string]*route{},
+		board:  o.Board,
 	}
 	a.live = live.New(o.Store, a.frames)
 	a.silences = live.NewSilences(o.Store, o.Now)
-	a.metrics.streams(o.Registry, a.live.Readers)
+	a.metrics = metrics.New(o.Registry, &o.Intake.Shares, a.live.Readers)
 	a.ending, a.endLong = context.WithCancel(context.Background())
 	for _, r := range a.allRoutes() {
 		a.add(r)
@@ -211,8 +212,7 @@ func (a *API) enter(x *exchange, r *http.Request, open bool) (who string, err er
 	if r.ContentLength != 0 {
 		x.setReadDeadline(x.begun.Add(a.options.BodyTimeout))
 	}
-	who, err = a.guard.Check(x, r, open)
-	return who, refusal(err)
+	return a.guard.Check(x, r, open)
 }
 
 // finish turns a panic into an answer, and counts and logs the request.
@@ -222,7 +222,7 @@ func (a *API) finish(x *exchange, r *http.Request) {
 		a.panicked(x, r, v)
 	}
 	now := time.Now()
-	a.metrics.observe(x, r, now)
+	a.metrics.Observe(r.Method, x.path(), x.status, now.Sub(x.begun), x.eachWrite != 0)
 	a.logAccess(x, r, now)
 	a.logSlow(x, r, now)
 	// A half answer must not look whole: the server cuts the connection.
@@ -265,10 +265,10 @@ func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 	case allow == "":
 		err = a.noSuchPath(r.URL.Path)
 	default:
-		err = &httpError{
-			status:  http.StatusMethodNotAllowed,
-			message: "this path takes " + allow + ", not " + r.Method,
-			header:  http.Header{"Allow": {allow}},
+		err = &access.Refusal{
+			Status:  http.StatusMethodNotAllowed,
+			Message: "this path takes " + allow + ", not " + r.Method,
+			Header:  http.Header{"Allow": {allow}},
 		}
 	}
 	a.refuse(x, r, err)
@@ -285,10 +285,9 @@ func (a *API) isOpen(r *http.Request) bool {
 }
 
 func (a *API) handler(to *route) http.HandlerFunc {
-	counted := &counted{}
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := w.(*exchange)
-		x.route, x.counted = to, counted
+		x.route = to
 		who, err := a.enter(x, r, to.open)
 		if err != nil {
 			a.refuse(x, r, err)

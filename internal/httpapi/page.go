@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/buffer"
 )
 
 // list is a page of items, and the cursor of the next one where there are more.
@@ -14,7 +15,7 @@ type list[T any] struct {
 }
 
 // page is a list[T] as it was written.
-type page[T any] struct{ *buffer }
+type page[T any] struct{ *buffer.Buffer }
 
 // pageBytes is where a page ends early: what it holds is bounded by its bytes as well as by limit,
 // since an item may have 80 KB and 1,000 of them would be an answer of 80 MB.
@@ -33,8 +34,8 @@ func readPage[S, T any](
 	if err := c.Fault(); err != nil {
 		return page[T]{}, err
 	}
-	l := array{buffer: c.newBuffer()}
-	if err := l.text(`{"items":[`); err != nil {
+	l := buffer.Array{Buffer: c.newBuffer()}
+	if err := l.Text(`{"items":[`); err != nil {
 		return page[T]{}, err
 	}
 	var both [2]S // for the page, and not for each item
@@ -46,14 +47,14 @@ func readPage[S, T any](
 			return page[T]{}, err
 		}
 		*item = found
-		if l.count == limit || l.size >= pageBytes {
+		if l.Count == limit || l.Size() >= pageBytes {
 			next = andon.EncodeCursor(c.scope(), position(last))
 			break
 		}
 		if shown, err = show(item); err != nil {
 			return page[T]{}, err
 		}
-		if err := l.add(&shown, limit, pageBytes); err != nil {
+		if err := l.Add(&shown, limit, pageBytes); err != nil {
 			return page[T]{}, err
 		}
 		item, last = last, item
@@ -61,17 +62,17 @@ func readPage[S, T any](
 	if next == "" && c.stopped != nil {
 		next = andon.EncodeCursor(c.scope(), c.stopped)
 	}
-	c.x.answers = l.count
-	return page[T]{l.buffer}, c.endPage(l.buffer, next)
+	c.x.answers = l.Count
+	return page[T]{l.Buffer}, c.endPage(l.Buffer, next)
 }
 
 // endPage closes the list, and names the next page where there is one.
-func (c *call) endPage(s *buffer, next string) error {
+func (c *call) endPage(s *buffer.Buffer, next string) error {
 	if next == "" {
-		return s.text("]}\n")
+		return s.Text("]}\n")
 	}
 	c.linkNext(next)
-	return s.text(`],"next":"` + next + "\"}\n") // a cursor is of letters, digits, - and _
+	return s.Text(`],"next":"` + next + "\"}\n") // a cursor is of letters, digits, - and _
 }
 
 // stepItems is how many items that may be large a store is asked for at once. A store may hold all

@@ -86,7 +86,7 @@ func (a *API) postAssignments(c *call) error {
 	if err != nil {
 		return err
 	}
-	batch, err := jsonfeed.Assignments(text, format, c.take)
+	batch, err := jsonfeed.Assignments(text, format, c.slot.Take)
 	if err != nil {
 		return err
 	}

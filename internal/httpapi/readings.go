@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
@@ -24,7 +25,7 @@ func (a *API) readingRoutes() []*route {
 			body:   sentContent("NewReading", openapi.Reading(), exampleSentReading()),
 			answer: accountContent(),
 			serve: func(c *call) error {
-				return serveFeed(c, jsonfeed.Readings, a.intake.Readings, a.metrics.readings)
+				return serveFeed(c, jsonfeed.Readings, a.intake.Readings, a.metrics.Readings)
 			},
 		},
 		listing(route{
@@ -147,8 +148,8 @@ const latestBytes = andon.MaxRequestBytes
 
 // sendLatest writes the answer as it is read, some devices at a time.
 func (a *API) sendLatest(c *call, devices []andon.DeviceID) error {
-	l := array{buffer: c.newBuffer()}
-	err := l.text(`{"items":[`)
+	l := buffer.Array{Buffer: c.newBuffer()}
+	err := l.Text(`{"items":[`)
 	missing := []andon.DeviceID{}
 	for some := range slices.Chunk(devices, stepItems) {
 		if err != nil {
@@ -157,26 +158,26 @@ func (a *API) sendLatest(c *call, devices []andon.DeviceID) error {
 		missing, err = a.addLatest(c, &l, some, len(devices), missing)
 	}
 	if err == nil {
-		err = l.text(`],"missing":`)
+		err = l.Text(`],"missing":`)
 	}
 	if err == nil {
-		err = l.json(&missing)
+		err = l.JSON(&missing)
 	}
 	if err == nil {
-		err = l.text("}\n")
+		err = l.Text("}\n")
 	}
 	if err != nil {
 		return err
 	}
-	c.x.answers = l.count
-	l.send()
+	c.x.answers = l.Count
+	c.sendBuffer(l.Buffer)
 	return nil
 }
 
 // addLatest writes the newest readings of some devices, of many, and appends those that have none
 // to missing.
 func (a *API) addLatest(
-	c *call, l *array, some []andon.DeviceID, many int, missing []andon.DeviceID,
+	c *call, l *buffer.Array, some []andon.DeviceID, many int, missing []andon.DeviceID,
 ) ([]andon.DeviceID, error) {
 	found, err := a.store.LatestReadings(c.ctx(), c.tenant, some, 0)
 	if err != nil {
@@ -184,10 +185,10 @@ func (a *API) addLatest(
 	}
 	has := make(map[andon.DeviceID]bool, len(found))
 	for i := range found {
-		if err := l.add(&found[i], many, latestBytes); err != nil {
+		if err := l.Add(&found[i], many, latestBytes); err != nil {
 			return missing, err
 		}
-		if l.size > latestBytes {
+		if l.Size() > latestBytes {
 			return missing, andon.Errorf(andon.TooLarge, "the newest readings of %d devices are "+
 				"more than %d MB: ask for fewer devices at once", many, latestBytes>>20)
 		}

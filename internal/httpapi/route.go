@@ -101,7 +101,7 @@ func listing[T any](r route, example T, handle func(*call) (page[T], error)) *ro
 	r.serve = func(c *call) error {
 		p, err := handle(c)
 		if err == nil {
-			p.send()
+			c.sendBuffer(p.Buffer)
 		}
 		return err
 	}

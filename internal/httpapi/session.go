@@ -61,9 +61,9 @@ func (a *API) signIn(c *call) error {
 	if err != nil {
 		a.options.Log.LogAttrs(c.ctx(), slog.LevelWarn, "sign-in refused: the token is wrong",
 			slog.String("request_id", c.x.id), slog.String("remote", c.r.RemoteAddr))
-		return refusal(err)
+		return err
 	}
-	c.life.caller.who = who
+	c.who = who
 	a.intake.SignedIn(c.ctx())
 	return c.done()
 }
@@ -71,10 +71,10 @@ func (a *API) signIn(c *call) error {
 func (a *API) signOut(c *call) error {
 	who, err := a.guard.SignOut(c.x, c.r)
 	if err != nil {
-		return refusal(err)
+		return err
 	}
 	if who != "" {
-		c.life.caller.who = who
+		c.who = who
 		a.intake.SignedOut(c.ctx())
 	}
 	return c.done()

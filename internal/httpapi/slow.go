@@ -39,9 +39,19 @@ func (x *exchange) worked(now time.Time) time.Duration {
 	return to.Sub(from)
 }
 
+// unmatched is the name of what has no route.
+const unmatched = "unmatched"
+
 func (x *exchange) routeName() string {
 	if x.route == nil {
-		return "unmatched"
+		return unmatched
 	}
 	return x.route.pattern
+}
+
+func (x *exchange) path() string {
+	if x.route == nil {
+		return unmatched
+	}
+	return x.route.path()
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/jsonout"
 )
 
@@ -84,23 +85,23 @@ func (c *call) whole() {
 // sendLines sends one part, and makes the query begin after it. Nothing is sent where nothing is
 // left.
 func (c *call) sendLines(
-	s *buffer, q *andon.EventQuery, states *andon.StateSet,
+	s *buffer.Buffer, q *andon.EventQuery, states *andon.StateSet,
 	read func(andon.EventQuery) iter.Seq2[andon.Event, error],
 ) (more bool, err error) {
 	n := 0
 	var last andon.Event
 	for e, err := range read(*q) {
 		if err == nil {
-			err = s.json(&e)
+			err = s.JSON(&e)
 		}
 		if err == nil {
-			err = s.text("\n")
+			err = s.Text("\n")
 		}
 		if err != nil {
 			return false, err
 		}
 		last, n = e, n+1
-		if s.size >= pageBytes {
+		if s.Size() >= pageBytes {
 			break
 		}
 	}
@@ -110,6 +111,6 @@ func (c *call) sendLines(
 	}
 	q.After = new(last.Key(states))
 	c.x.answers += n
-	more = n == q.Limit || s.size >= pageBytes
-	return more, s.flushLines(typeNDJSON)
+	more = n == q.Limit || s.Size() >= pageBytes
+	return more, c.flushLines(s)
 }

@@ -1,9 +1,14 @@
-package httpapi
+// Package metrics counts what the HTTP API serves: requests by route, waits, refusals, and the
+// entries that were sent.
+//
+// Every label has a bounded set of values: a route is its path in the contract, never that of a
+// request, and a status its class. The package knows no route and no store.
+package metrics
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,21 +19,21 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 )
 
-// metrics are what /metrics shows of this package. Every label has a bounded set of values: a route
-// is its pattern, never a path, and a status its class.
-type metrics struct {
+// Metrics are what /metrics shows of the HTTP API. Its methods may be called concurrently.
+type Metrics struct {
+	InFlight prometheus.Gauge // requests
+	Events   Entries
+	Readings Entries
+
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
-	inFlight prometheus.Gauge
 	waits    map[string]prometheus.Observer // by the name of a share
 	refusals *prometheus.CounterVec
-	events   entryCounters
-	readings entryCounters
 }
 
-// entryCounters count the entries of one kind that were sent. What was refused for lack of memory,
+// Entries count the entries of one kind that were sent. What was refused for lack of memory,
 // or since the store failed, is not rejected: the client is to send it again.
-type entryCounters struct {
+type Entries struct {
 	accepted prometheus.Counter
 	// unreadable: a body as a whole, of which not one entry could be told: it is empty, cut off or
 	// damaged, too large, of another type, or nothing in it is JSON. It counts once, since no one
@@ -42,9 +47,12 @@ type entryCounters struct {
 	inadmissible prometheus.Counter
 }
 
-func newMetrics(registry *prometheus.Registry, shares *intake.Shares) *metrics {
+// New registers the metrics. streams returns how many streams are open.
+func New(
+	registry *prometheus.Registry, shares *intake.Shares, streams func() int,
+) *Metrics {
 	auto := promauto.With(registry)
-	m := &metrics{
+	m := &Metrics{
 		waits: map[string]prometheus.Observer{},
 		requests: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "andon_http_requests_total",
@@ -57,7 +65,7 @@ func newMetrics(registry *prometheus.Registry, shares *intake.Shares) *metrics {
 				.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30,
 			},
 		}, []string{"method", "route"}),
-		inFlight: auto.NewGauge(prometheus.GaugeOpts{
+		InFlight: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "andon_http_requests_in_flight",
 			Help: "Requests being served now.",
 		}),
@@ -66,8 +74,8 @@ func newMetrics(registry *prometheus.Registry, shares *intake.Shares) *metrics {
 			Help: "Requests that were refused with 429, by what there was too little of: turns " +
 				"of writes, imports or reads within limits.wait, or memory.",
 		}, []string{"lack"}),
-		events:   newEntryCounters(auto, "events"),
-		readings: newEntryCounters(auto, "readings"),
+		Events:   newEntries(auto, "events"),
+		Readings: newEntries(auto, "readings"),
 	}
 	waits := auto.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "andon_turn_wait_seconds",
@@ -75,20 +83,23 @@ func newMetrics(registry *prometheus.Registry, shares *intake.Shares) *metrics {
 			"work that they belong to: writes, imports (writes of more than 64 KiB), reads.",
 		Buckets: []float64{.001, .005, .025, .1, .25, .5, .75, 1, 1.5},
 	}, []string{"share"})
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "andon_streams", Help: "Streams of changes that are open now.",
+	}, func() float64 { return float64(streams()) })
 	for _, s := range []*intake.Share{shares.Writes, shares.Imports, shares.Reads} {
 		m.waits[s.Name] = waits.WithLabelValues(s.Name)
 	}
 	return m
 }
 
-func newEntryCounters(auto promauto.Factory, noun string) entryCounters {
+func newEntries(auto promauto.Factory, noun string) Entries {
 	rejected := auto.NewCounterVec(prometheus.CounterOpts{
 		Name: "andon_" + noun + "_rejected_total",
 		Help: "Sent " + noun + " that were not kept: malformed (not JSON, no object, or a field " +
 			"is missing or wrong), inadmissible (too old or too far ahead), or unreadable (a " +
 			"whole body of which nothing was kept, such as a broken array; it counts once).",
 	}, []string{"reason"})
-	return entryCounters{
+	return Entries{
 		accepted: auto.NewCounter(prometheus.CounterOpts{
 			Name: "andon_" + noun + "_accepted_total",
 			Help: "Sent " + noun + " that are durable.",
@@ -99,89 +110,59 @@ func newEntryCounters(auto promauto.Factory, noun string) entryCounters {
 	}
 }
 
-func (c entryCounters) count(accepted, malformed, inadmissible int) {
+// Count counts the entries of a body.
+func (c Entries) Count(accepted, malformed, inadmissible int) {
 	c.accepted.Add(float64(accepted))
 	c.malformed.Add(float64(malformed))
 	c.inadmissible.Add(float64(inadmissible))
 }
 
-// unread counts a body that could not be taken in. Busy is no fault of the body.
-func (c entryCounters) unread(err error) {
+// Unread counts a body that could not be taken in. Busy is no fault of the body.
+func (c Entries) Unread(err error) {
 	if andon.KindOf(err) != andon.Busy {
 		c.unreadable.Inc()
 	}
 }
 
-// undecoded counts a body that was refused as a whole: an object alone is one entry.
-func (c entryCounters) undecoded(text string, format jsonfeed.Format, err error) {
+// Undecoded counts a body that was refused as a whole: an object alone is one entry.
+func (c Entries) Undecoded(text string, format jsonfeed.Format, err error) {
 	text = strings.TrimLeft(strings.TrimPrefix(text, "\uFEFF"), " \t\r\n")
 	if format == jsonfeed.JSON && strings.HasPrefix(text, "{") {
 		c.malformed.Inc()
 		return
 	}
-	c.unread(err)
+	c.Unread(err)
 }
 
-// unadmitted counts an object alone that was refused; other errors say nothing of the entries.
-func (c entryCounters) unadmitted(single bool, err error) {
+// Unadmitted counts an object alone that was refused; other errors say nothing of the entries.
+func (c Entries) Unadmitted(single bool, err error) {
 	if single && andon.KindOf(err) == andon.Invalid {
 		c.inadmissible.Inc()
 	}
 }
 
-func (m *metrics) streams(registry *prometheus.Registry, open func() int) {
-	promauto.With(registry).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "andon_streams", Help: "Streams of changes that are open now.",
-	}, func() float64 { return float64(open()) })
-}
-
-// waited counts a request that waited for its turn, and got it or not.
-func (m *metrics) waited(share string, took time.Duration, err error) {
+// Waited counts a request that waited for its slot, and got it or not.
+func (m *Metrics) Waited(share string, took time.Duration, err error) {
 	m.waits[share].Observe(took.Seconds())
 	if err != nil && andon.KindOf(err) == andon.Busy {
-		m.refused(share)
+		m.Refused(share)
 	}
 }
 
-func (m *metrics) refused(lack string) { m.refusals.WithLabelValues(lack).Inc() }
+// Refused counts a request that was refused for lack of memory, or of a slot in a share.
+func (m *Metrics) Refused(lack string) { m.refusals.WithLabelValues(lack).Inc() }
 
-// counted are the series of a route with its own method, by class of status. To look them up by
-// their labels takes longer than to count.
-type counted [len(classes)]atomic.Pointer[series]
+// StatusClientGone is counted and logged where the client did not wait for its answer. No one ever
+// gets it. nginx uses the same number.
+const StatusClientGone = 499
 
-// series count the requests that have the same labels.
-type series struct {
-	requests prometheus.Counter
-	duration prometheus.Observer
-}
-
-func (m *metrics) observe(x *exchange, r *http.Request, now time.Time) {
-	class := classOf(x.status)
-	own := x.route != nil && r.Method == x.route.method()
-	var s *series
-	if own {
-		s = x.counted[class].Load()
-	}
-	if s == nil {
-		s = m.series(x.route, r.Method, classes[class])
-	}
-	if own {
-		x.counted[class].Store(s)
-	}
-	s.requests.Inc()
-	if x.eachWrite == 0 { // a stream lasts as long as its client wants
-		s.duration.Observe(now.Sub(x.begun).Seconds())
-	}
-}
-
-func (m *metrics) series(to *route, method, class string) *series {
-	path := "unmatched"
-	if to != nil {
-		path = to.path()
-	}
+// Observe counts a request. Its status is 0 where nothing was sent. A stream lasts as long as its
+// client wants, so it counts without its duration.
+func (m *Metrics) Observe(method, route string, status int, took time.Duration, stream bool) {
 	method = knownMethod(method)
-	return &series{
-		m.requests.WithLabelValues(method, path, class), m.duration.WithLabelValues(method, path),
+	m.requests.WithLabelValues(method, route, classOf(status)).Inc()
+	if !stream {
+		m.duration.WithLabelValues(method, route).Observe(took.Seconds())
 	}
 }
 
@@ -193,16 +174,14 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// classes are the classes of status; the first is of a request that nothing was sent for, or
-// nothing that this package sends.
-var classes = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx", "499"}
-
-func classOf(status int) int {
+// classOf returns the class of a status; "none" where nothing was sent, or nothing that this API
+// sends.
+func classOf(status int) string {
 	switch {
-	case status == statusClientGone:
-		return len(classes) - 1
+	case status == StatusClientGone:
+		return "499"
 	case status < 200 || status > 599:
-		return 0
+		return "none"
 	}
-	return status / 100
+	return strconv.Itoa(status/100) + "xx"
 }

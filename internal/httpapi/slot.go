@@ -9,14 +9,14 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 )
 
-// turn is what a call has of the shared work and memory.
-type turn struct {
-	of    *API
+// slot is what a call has of the shared work and memory.
+type slot struct {
+	api   *API
 	work  intake.Turn
 	taken int64 // of the memory for requests
 }
 
-// begin waits for the call's turn in a share of the work, unless it has one.
+// begin waits for a slot in a share of the work, unless the call has one.
 func (c *call) begin(share *intake.Share, weight int64) error {
 	if c.work.Entered() {
 		return nil
@@ -24,7 +24,7 @@ func (c *call) begin(share *intake.Share, weight int64) error {
 	from := time.Now()
 	work, err := share.Enter(c.ctx(), weight)
 	entered := time.Now()
-	c.metrics.waited(share.Name, entered.Sub(from), err)
+	c.metrics.Waited(share.Name, entered.Sub(from), err)
 	if err != nil {
 		return err
 	}
@@ -52,34 +52,35 @@ func (c *call) beginWith(size int64) error {
 	return c.begin(share, weight)
 }
 
-// end ends the turn. It comes before the answer is sent: a client that fetches slowly is not worked
-// at.
-func (t *turn) end() { t.work.Leave() }
+// end gives the slot back. It comes before the answer is sent, so that a client that fetches slowly
+// holds none.
+func (s *slot) end() { s.work.Leave() }
 
-// take takes memory for n bytes more of the request and what is made of it. All of it is given back
-// at the end of the call, or earlier by give.
-func (t *turn) take(n int64) error {
-	if most := t.of.intake.Requests.Most(); t.taken+n > most {
+// Take takes memory for n bytes more of the request and what is made of it. All of it is given back
+// at the end of the call, or earlier by Give.
+func (s *slot) Take(n int64) error {
+	if most := s.api.intake.Requests.Most(); s.taken+n > most {
 		return andon.Errorf(andon.TooLarge, "the request takes more memory than the %d KB that "+
 			"all requests together may take here (half of limits.memory): send parts", most>>10)
 	}
-	if err := t.of.intake.Requests.Take(n); err != nil {
-		t.of.metrics.refused("memory")
+	if err := s.api.intake.Requests.Take(n); err != nil {
+		s.api.metrics.Refused("memory")
 		return err
 	}
-	t.taken += n
+	s.taken += n
 	return nil
 }
 
-func (t *turn) give(n int64) {
-	t.taken -= n
-	t.of.intake.Requests.Give(n)
+// Give gives memory back.
+func (s *slot) Give(n int64) {
+	s.taken -= n
+	s.api.intake.Requests.Give(n)
 }
 
-// release ends the turn and gives back all its memory.
-func (t *turn) release() {
-	t.end()
-	t.give(t.taken)
+// release gives back the slot and all memory.
+func (s *slot) release() {
+	s.end()
+	s.Give(s.taken)
 }
 
 // drainFor is how long a client that was refused may go on sending.

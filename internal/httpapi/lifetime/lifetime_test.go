@@ -1,41 +1,44 @@
-package httpapi
+package lifetime_test
 
 import (
 	"context"
 	"errors"
-	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/andonhq/andon/internal/httpapi/lifetime"
 	"github.com/andonhq/andon/internal/intake"
 )
 
-func newLifetime(of context.Context) *lifetime {
-	r := httptest.NewRequestWithContext(of, "GET", "/", nil)
-	by := caller{who: "token", x: &exchange{id: "r1"}, r: r}
-	return &lifetime{request: of, end: time.Now().Add(time.Minute), caller: by}
+var caller = intake.Caller{Who: "token", Remote: "192.0.2.1:1", RequestID: "r1"}
+
+func newLifetime(request context.Context) *lifetime.Context {
+	return &lifetime.Context{
+		Request: request, End: time.Now().Add(time.Minute),
+		Caller: func() intake.Caller { return caller },
+	}
 }
 
 // TestLifetimeEnds: with its time, with its request and with its call, whether someone waits for it
 // or looks now and then, and so does what is made of it.
 func TestLifetimeEnds(t *testing.T) {
 	for name, ends := range map[string]struct {
-		end  func(l *lifetime, cancel func())
+		end  func(l *lifetime.Context, cancel func())
 		with error
 	}{
 		"time": {
-			func(*lifetime, func()) { <-time.After(time.Minute) }, context.DeadlineExceeded,
+			func(*lifetime.Context, func()) { <-time.After(time.Minute) }, context.DeadlineExceeded,
 		},
-		"request": {func(_ *lifetime, cancel func()) { cancel() }, context.Canceled},
-		"call":    {func(l *lifetime, _ func()) { l.stop() }, context.Canceled},
+		"request": {func(_ *lifetime.Context, cancel func()) { cancel() }, context.Canceled},
+		"call":    {func(l *lifetime.Context, _ func()) { l.Stop() }, context.Canceled},
 	} {
 		for _, waited := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				request, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				l := newLifetime(request)
-				defer l.stop()
+				defer l.Stop()
 				below := context.Context(l)
 				if waited {
 					<-time.After(time.Second)
@@ -60,9 +63,8 @@ func TestLifetimeEnds(t *testing.T) {
 
 func TestLifetimeKnowsTheCaller(t *testing.T) {
 	l := newLifetime(t.Context())
-	defer l.stop()
-	want := intake.Caller{Who: "token", Remote: l.caller.r.RemoteAddr, RequestID: "r1"}
-	if got := l.Value(intake.CallerKey{}); got != want {
+	defer l.Stop()
+	if got := l.Value(intake.CallerKey{}); got != caller {
 		t.Errorf("got %+v", got)
 	}
 }
