@@ -31,8 +31,8 @@ func undeclaredArrivals(ctx context.Context, e *Env, id andon.TenantID) error {
 }
 
 // Arrivals reads entries in the order of their arrival after a position until there are no more, a
-// page at a time, and returns where to go on. The positions must rise, and those of pages be those
-// of items.
+// page at a time, and returns where to continue. The positions must rise, and those of pages must be those of
+// items.
 func Arrivals(
 	ctx context.Context, s andon.Feed, id andon.TenantID, q andon.ArrivalQuery,
 ) (all []andon.Arrival, next andon.Position, err error) {
@@ -46,14 +46,14 @@ func Arrivals(
 		}
 		for _, item := range part.Items {
 			if item.Position.Compare(next) <= 0 || item.Position.Compare(part.Next) > 0 {
-				return all, next, fmt.Errorf("position %s comes after %s, and goes on at %s",
+				return all, next, fmt.Errorf("position %s comes after %s, and continues at %s",
 					item.Position, next, part.Next)
 			}
 			next = item.Position
 			all = append(all, item)
 		}
 		if part.More && q.After != nil && part.Next == *q.After {
-			return all, next, fmt.Errorf("position %s does not go on", part.Next)
+			return all, next, fmt.Errorf("position %s does not continue", part.Next)
 		}
 		next, more = part.Next, part.More
 		q.After = new(next)
@@ -148,7 +148,7 @@ func eachArrival(ctx context.Context, e *Env, id andon.TenantID) error {
 		if next := must(e.wantArrived(ctx, id, q, e.arrived(all[i+1:])...)); next != end {
 			return fmt.Errorf("after entry %d it ends at %s, not at %s", i, next, end)
 		}
-		// The changes go on there too, and none is left out.
+		// The changes continue there too, and none is left out.
 		_, _, err := e.changes(ctx, id, a.Position)
 		require(err)
 	}

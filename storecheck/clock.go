@@ -11,7 +11,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// A scenario sets the clock of a store. The clock of a server goes on by itself. There, a time that
+// A scenario sets the clock of a store. The clock of a server runs by itself. There, a time that
 // the server gives (of an arrival, an assignment, an escalation, a retirement) is shown as the time
 // that the scenario set last. This is right if none of the scenario's own times lies between the
 // times that it sets, or shortly after them: then each comes before or after every other as it does
@@ -80,7 +80,7 @@ type times struct {
 var durations = regexp.MustCompile(`\b\d+(?:us|ms|s|m|h|d)(?:\d+(?:us|ms|s|m|h|d))*`)
 
 // read notes the times of a statement. Their signs do not count: what is shortly before the first
-// time may expire by a clock that goes on.
+// time may expire by a clock that runs.
 func (t *times) read(text string, words []string) {
 	switch verb := words[0]; {
 	case verb == "now":
@@ -109,7 +109,7 @@ func (t *times) settable() error {
 	}
 	for _, at := range t.own {
 		if at > t.begins && at < last+longestRun {
-			return NotAsked{"it needs a clock that stands still"}
+			return NotAsked{"it needs a clock that does not run"}
 		}
 	}
 	return nil

@@ -9,9 +9,9 @@ import (
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
-// TestClocks: which scenarios can be run by a clock that goes on by itself.
+// TestClocks: which scenarios can be run by a clock that runs by itself.
 func TestClocks(t *testing.T) {
-	const settable, still = "it needs a clock that can be set", "it needs a clock that stands still"
+	const settable, still = "it needs a clock that can be set", "it needs a clock that does not run"
 	for _, c := range []struct{ text, want string }{
 		{"at 5m d1 A\nexpect since d1 5m", ""},
 		{"now 6m\nat 5m d1 A\nretire d1", ""},
@@ -40,7 +40,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// running is a store as a server whose clock goes on.
+// running is a store as a server whose clock runs.
 type running struct{ local }
 
 func (r running) Now(context.Context) (andon.Time, error) { return r.now(), nil }

@@ -14,13 +14,13 @@ import (
 // concurrentChecks: every method may be called concurrently.
 func concurrentChecks() []Check {
 	return []Check{
-		check("2.4", "appends side by side end as one after the other",
+		check("2.4", "concurrent appends end as sequential ones do",
 			appendConcurrently).ofServers().concurrent(),
-		check("limits", "appends side by side can't pass the limit of states",
+		check("limits", "concurrent appends can't exceed the limit of states",
 			ofWhole(statesConcurrently)).concurrent(),
 		check("2.6", "one assignment comes of several that ask for the same",
 			assignConcurrently).concurrent(),
-		check("2.6", "an entry sent beside assignments has the operator of its time",
+		check("2.6", "an entry sent while assignments change has the operator of its time",
 			appendWhileAssigning).concurrent(),
 		check("2.7", "one record comes of several that ask for the same",
 			ofWhole(escalateConcurrently)).concurrent(),

@@ -9,7 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
-// early is a store with a defect: it looks who is assigned, and an assignment comes in before it
+// early is a store with a defect: it reads who is assigned, and an assignment comes in before it
 // keeps the entries.
 type early struct{ andon.Store }
 
@@ -34,7 +34,7 @@ func (s early) Append(
 	return s.Store.Append(ctx, id, received, events)
 }
 
-// careless is a store with another one: it tells its caller whom it found.
+// careless is a store with another one: it returns to its caller what it found.
 type careless struct{ andon.Store }
 
 func (s careless) Append(

@@ -10,7 +10,7 @@ import (
 // identityChecks: an entry is (tenant, device, time, state).
 func identityChecks() []Check {
 	return []Check{
-		check("2.1", "of two deliveries that differ one stands, whole",
+		check("2.1", "of two deliveries that differ one is kept whole",
 			oneDeliveryStands).ofServers(),
 	}
 }

@@ -26,7 +26,7 @@ type Env struct {
 	undeclared andon.Store // what Store is around
 
 	now      atomic.Int64
-	server   Server                            // whose clock goes on by itself; nil of a store
+	server   Server                            // whose clock runs by itself; nil of a store
 	spells   []spell                           // of the server's clock
 	once     bool                              // a block in any order is run in one order only
 	failing  bool                              // what is done is to fail

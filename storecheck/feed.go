@@ -14,8 +14,8 @@ import (
 // feedChecks: the feed of changes.
 func feedChecks() []Check {
 	return []Check{
-		ofFeed("a snapshot goes on in the feed without a gap", snapshotGoesOn).concurrent(),
-		ofFeed("who waits for a change is woken by it", wokenByChange).concurrent(),
+		ofFeed("the feed continues a snapshot without a gap", snapshotGoesOn).concurrent(),
+		ofFeed("a reader that waits for a change is woken by it", wokenByChange).concurrent(),
 		ofFeed("a position resumes where it is, also within a batch", eachPosition),
 		ofFeed("a position of another feed is gone", foreignPosition),
 		ofFeed("a deleted tenant's feed ends", deletedFeed),
@@ -87,7 +87,7 @@ func (e *Env) changes(
 	return all, positions, nil
 }
 
-// parseChanges expects what changed since the feed was looked at last; at first it looks only.
+// parseChanges expects what changed since the feed was read last; the first time it only reads.
 func parseChanges(want []string) action {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) (err error) {
 		if e.server != nil {
@@ -96,8 +96,8 @@ func parseChanges(want []string) action {
 		if !e.Store.Capabilities().Changes {
 			return errUndeclared
 		}
-		at, looked := e.feeds[id]
-		if !looked {
+		at, read := e.feeds[id]
+		if !read {
 			_, at, err = e.Store.ChangesKept(ctx, id)
 			e.feeds[id] = at
 			return err
@@ -206,7 +206,7 @@ func eachPosition(ctx context.Context, e *Env, id andon.TenantID) error {
 		rest, _, err := e.changes(ctx, id, at)
 		require(err)
 		if !slices.Equal(rest, all[i+1:]) {
-			return fmt.Errorf("after change %d of %s it goes on with %s", i, show(all), show(rest))
+			return fmt.Errorf("after change %d of %s it continues with %s", i, show(all), show(rest))
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // recordChecks: versioned documents.
 func recordChecks() []Check {
 	return []Check{
-		check("2.16", "of writers side by side who read one version one wins",
+		check("2.16", "of concurrent writers that read one version one wins",
 			oneWins).concurrent(),
 		check("2.16", "what is due is claimed once", claimedOnce).concurrent(),
 		check("2.16", "a deleted tenant takes its records along", recordsGo),

@@ -33,7 +33,7 @@ import (
 //	put r1 as=v1                  put a record over the version that was seen last; due=5m
 //	                              data={"a":2} kind=other; over=v1: over the one of that name
 //	drop r1                       delete a record; over=v1
-//	tenant other                  go on in another tenant
+//	tenant other                  continue in another tenant
 //	delete                        delete the tenant, and make it again
 //	needs whole                   leave out what follows where the store is not whole
 //	in any order                  run the scenario once for each order of the statements
@@ -330,7 +330,7 @@ func parseEntryRef(word string) (entryRef, error) {
 	return entryRef{andon.State(state), t}, err
 }
 
-// person is who a word names; a dash is no one.
+// person returns the person that a word names; a dash means no one.
 func person(word string) andon.PersonID {
 	if word == "-" {
 		return ""

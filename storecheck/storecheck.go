@@ -35,7 +35,7 @@ func check(
 	return Check{Name: name, Section: section, Run: inTenant(run)}
 }
 
-// ofServers makes it one that asks a server too: it goes by times of its own only.
+// ofServers makes it one that asks a server too: it uses only times of its own.
 func (c Check) ofServers() Check {
 	run := c.Run
 	c.Server, c.Run = true, func(ctx context.Context, e *Env) error {
@@ -86,7 +86,7 @@ func Few() []Check {
 		"2.7 an escalated entry is in the supervisor's list until withdrawn",
 		"2.10 a retired device leaves counts and lists, its history stays",
 		"2.12 messages at one time join metric by metric",
-		"2.16 of writers side by side who read one version one wins",
+		"2.16 of concurrent writers that read one version one wins",
 		"3 the devices that are in a given state now",
 	}
 	return slices.DeleteFunc(Checks(), func(c Check) bool {
@@ -165,7 +165,7 @@ func require(err error) {
 	}
 }
 
-// must returns the value of a call whose error require looks at.
+// must returns the value of a call whose error require checks.
 func must[T any](value T, err error) T {
 	require(err)
 	return value

@@ -53,11 +53,11 @@ type Tenancy interface {
 	ChangeTenant(ctx context.Context, id andon.TenantID, change func(*andon.Tenant)) error
 	// DeleteTenant removes a tenant; NotFound when there is none.
 	DeleteTenant(ctx context.Context, id andon.TenantID) error
-	// Expire gives back the space of what has expired of one tenant.
+	// Expire reclaims the space of what has expired of one tenant.
 	Expire(ctx context.Context, id andon.TenantID) error
 }
 
-// Server is a System whose clock goes on by itself. The times that its caller passes as now do not
+// Server is a System whose clock runs by itself. The times that its caller passes as now do not
 // count.
 type Server interface {
 	System
@@ -133,7 +133,7 @@ func (l local) ChangeTenant(
 	return err
 }
 
-// Expire updates the floor of a tenant at now and has the store give back what is older. Only of
+// Expire updates the floor of a tenant at now and has the store delete what is older. Only of
 // this one tenant: the clock of the Env may be far ahead of the user's.
 func (l local) Expire(ctx context.Context, id andon.TenantID) error {
 	t, err := l.Tenant(ctx, id)

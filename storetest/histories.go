@@ -30,7 +30,7 @@ type Options struct {
 	// Crash cuts the power of a store, and opens what its disk then holds for certain. Without it
 	// no power is cut.
 	Crash func(andon.Store) andon.Store
-	// Close lets go of a store and all that it holds when its history ends. Without it the store
+	// Close releases a store and all that it holds when its history ends. Without it the store
 	// is left as it is, as one that histories share.
 	Close func(andon.Store) error
 	// Checkpoint has a store write a checkpoint, where it has such a thing.
@@ -351,7 +351,7 @@ func diff(want, got any) string {
 	return cmp.Diff(want, got, states, cmpopts.EquateEmpty())
 }
 
-// without leaves out the steps from at to at+size. The clock still goes on as it did.
+// without leaves out the steps from at to at+size. The clock still runs as it did.
 func without(steps []step, at, size int) []step {
 	rest := slices.Clone(steps[at+size:])
 	for _, s := range steps[at : at+size] {

@@ -16,7 +16,7 @@ import (
 // step is one thing that is done to both stores.
 type step struct {
 	text       string
-	wait       andon.Duration                // the clock goes on before
+	wait       andon.Duration                // how far the clock runs before
 	start      start                         // the store is opened again before
 	checkpoint bool                          // the store writes one before
 	do         request                       // nil: nothing else
@@ -123,7 +123,7 @@ func (g *generator) entries() map[andon.TenantID][]andon.Event {
 	return each
 }
 
-// wait draws how long the clock goes on between two steps: mostly a little, rarely days.
+// wait draws how far the clock runs between two steps: mostly a little, rarely days.
 func (g *generator) wait() andon.Duration {
 	switch n := g.IntN(20); {
 	case n < 6:
@@ -395,7 +395,7 @@ func (g *generator) retention() step {
 	return s
 }
 
-// expire gives back space. It is given the floor that was updated, as admission gives it.
+// expire reclaims space. It is given the floor that was updated, as admission gives it.
 func (g *generator) expire() step {
 	tenant := pick(g, g.tenants)
 	s := change(tenant, "expire", func(*andon.Tenant) {})

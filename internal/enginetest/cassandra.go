@@ -27,7 +27,7 @@ const defaultTimeout = 2 * time.Minute
 
 // Options are what a node may have of its own; the zero value is what most tests want.
 type Options struct {
-	// Dir keeps data, configuration and log. A directory that a node ran in before goes on with its
+	// Dir keeps data, configuration and log. A directory that a node ran in before continues with its
 	// data, its ports and its configuration. Empty: a temporary one, which goes with Discard.
 	Dir string
 	// Addr is where CQL answers; port 0 takes a free one. Empty: 127.0.0.1:0. The host has to be of
@@ -54,7 +54,7 @@ type Options struct {
 	// ClientCertificates asks for those as well.
 	ClientCertificates bool
 	// Timeout is how long a node that starts may write nothing into its log, 2 minutes unless it
-	// is given. A slow machine takes longer to start, and goes on writing.
+	// is given. A slow machine takes longer to start, and continues to write.
 	Timeout time.Duration
 
 	ring place // of a node in a ring
@@ -245,7 +245,7 @@ func (n *Node) ended() context.Context {
 	return n.process.untilEnded()
 }
 
-// Wait waits until the node has ended, by itself or by another's hand.
+// Wait waits until the node has ended, by itself or by another process.
 func (n *Node) Wait(ctx context.Context) error {
 	if !n.Ours() {
 		return ErrNotOurs

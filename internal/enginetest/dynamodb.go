@@ -30,7 +30,7 @@ const (
 //go:embed dynamodb
 var dynamoFiles embed.FS
 
-// errLocal keeps to the licence of DynamoDB Local, which the person who tests has to agree to.
+// errLocal respects the licence of DynamoDB Local, which the person who tests has to agree to.
 var errLocal = errors.New(`DynamoDB Local is not started from here. Its licence, the "DynamoDB ` +
 	`Local License Agreement" that comes with it, asks for an AWS account in good standing, and ` +
 	`forbids to pass it on. A person who agrees starts it, on a loopback address, and names its URL: ` +
@@ -46,7 +46,7 @@ type Service struct {
 
 // DynamoDB returns the DynamoDB that all tests of a binary share: dynalite, unless UserDynamoDB
 // says otherwise. It is as strict as the service is about requests and limits. Each test makes
-// tables of its own there. Else it is as Cassandra.
+// tables of its own there. Otherwise it works as Cassandra does.
 func DynamoDB(t testing.TB) *Service {
 	t.Helper()
 	if os.Getenv(UserDynamoDB) == "" {

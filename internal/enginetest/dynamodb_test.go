@@ -34,7 +34,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestClientsMayBeKilled: dynalite goes on where a client ends in the middle of a request.
+// TestClientsMayBeKilled: dynalite continues when a client ends in the middle of a request.
 func TestClientsMayBeKilled(t *testing.T) {
 	t.Setenv(UserDynamoDB, "")
 	s := DynamoDB(t)

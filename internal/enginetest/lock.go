@@ -7,7 +7,7 @@ import (
 )
 
 // lock waits until this process alone holds a file, which it makes where there is none. The kernel
-// lets go when the process dies.
+// releases it when the process dies.
 func lock(path string) (unlock func(), err error) { return flock(path, syscall.LOCK_EX) }
 
 // tryLock is lock without waiting: an error where another process holds the file.

@@ -28,7 +28,7 @@ type Ring struct {
 }
 
 // StartRing starts a ring of at least 3 nodes and returns once each sees all others. With a
-// directory that a ring ran in before it goes on there; without one it takes a temporary one, which
+// directory that a ring ran in before it continues there; without one it takes a temporary one, which
 // goes with Discard. The context bounds the start.
 func StartRing(ctx context.Context, dir string, nodes int) (*Ring, error) {
 	if nodes < leastRing {
@@ -57,7 +57,7 @@ func (r *Ring) start(ctx context.Context, nodes int) error {
 		if err := n.launch(); err != nil {
 			return err
 		}
-		if i == 0 { // the others ask it who else there is
+		if i == 0 { // the others ask it for the members
 			if err := n.waitForStorage(ctx); err != nil {
 				return err
 			}
@@ -178,8 +178,7 @@ func (r *Ring) Kill(i int) error { return r.nodes[i].Kill() }
 // see it.
 func (r *Ring) Restart(ctx context.Context, i int) error { return r.nodes[i].Restart(ctx) }
 
-// Stop ends all nodes as their operators do: one after the other, for each says goodbye to those
-// that are there.
+// Stop ends all nodes as their operators do: one after the other, since each tells those that run that it leaves.
 func (r *Ring) Stop() error {
 	var errs []error
 	for _, n := range r.nodes {
