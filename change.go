@@ -23,8 +23,9 @@ import (
 // Order. The changes of a device are in the order in which they became visible, and Before of each
 // is After of the previous one. After a change of the tenant's severities the two may differ, by
 // what follows from the severities, until Reorder has ended. A change is in the feed once it is
-// visible, and it is visible once it is durable. So folding the feed from any position on leads to
-// what the devices show.
+// acknowledged, and it is visible only once it is durable. A store that is not Immediate may show
+// it a moment before it is in the feed. So folding the feed from any position on leads to what the
+// devices show.
 //
 // Kept. A store keeps the newest changes, as many as its configuration says. A position is Gone if
 // it is older than those, of another store, of a store that was restored from an older copy, or of

@@ -281,7 +281,7 @@ func (s *Store) operators(
 func (a *appending) fold(
 	ctx context.Context, d *deviceAppend, slot *shared.Slot[device],
 ) error {
-	return a.store.update(ctx, a.tenant, slot,
+	return a.store.update(ctx, a.tenant, slot, andon.ByEntry,
 		func(_ *tenant, is *device) (bool, error) {
 			if is.version != d.version {
 				index := indexRows{}
@@ -322,7 +322,8 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 			continue
 		}
 		e.Operator = andon.PersonID(strings.Clone(string(e.Operator)))
-		if err := is.Apply(p.entry(&e), states, p); err != nil {
+		err := p.noting(refs[i], func() error { return is.Apply(p.entry(&e), states, p) })
+		if err != nil {
 			return err
 		}
 	}
@@ -357,11 +358,23 @@ func (a *appending) escalations(
 		if e.EscalatedTo == "" || p.hidden[andon.EntryRef{Time: e.Time, State: e.State}] {
 			continue
 		}
-		if err := p.escalate(e.Time, is.keep(e.State)); err != nil {
+		ref := andon.EntryRef{Time: e.Time, State: e.State}
+		err := p.noting(ref, func() error { return p.escalate(e.Time, is.keep(e.State)) })
+		if err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
+}
+
+// noting folds something of an entry, and notes the entry if the device shows something else then.
+func (p *history) noting(ref andon.EntryRef, fold func() error) error {
+	before := p.device.shown(p.tenant)
+	err := fold()
+	if !andon.ShowAlike(before, p.device.shown(p.tenant)) {
+		p.device.cause = andon.EntryRef{Time: ref.Time, State: p.device.keep(ref.State)}
+	}
+	return err
 }
 
 // escalate folds the newest escalation record of an entry.

@@ -87,7 +87,9 @@ func (s *Store) Assign(
 func (s *Store) assign(ctx context.Context, t *tenant, now andon.Time, a *andon.Assignment) error {
 	operator := andon.PersonID(strings.Clone(string(a.Operator)))
 	var put bool
-	err := s.withDevice(ctx, t, a.Device, func(t *tenant, d *device) (bool, error) {
+	err := s.withDevice(ctx, t, a.Device, andon.ByAssignment, func(
+		t *tenant, d *device,
+	) (bool, error) {
 		*a = andon.Assignment{Device: d.ID, Operator: operator, From: d.AssignedFrom, Again: true}
 		if d.AssignedFrom != 0 && d.Assignee == operator {
 			a.Again = !put // this call put it, and the answer was lost
@@ -173,7 +175,9 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	}
 	ids, of := h.ByDevice()
 	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
-		return s.withDevice(ctx, t, ids[i], func(t *tenant, d *device) (bool, error) {
+		return s.withDevice(ctx, t, ids[i], andon.ByRestore, func(
+			t *tenant, d *device,
+		) (bool, error) {
 			return s.restore(ctx, t, d, of[ids[i]])
 		})
 	})
@@ -261,7 +265,9 @@ func (s *Store) Retire(
 func (s *Store) retire(
 	ctx context.Context, t *tenant, id andon.DeviceID, at andon.Time, kept *andon.Time,
 ) error {
-	return s.withDevice(ctx, t, id, func(t *tenant, d *device) (bool, error) {
+	return s.withDevice(ctx, t, id, andon.ByRetirement, func(
+		t *tenant, d *device,
+	) (bool, error) {
 		if !d.Alive() {
 			return false, andon.NoDevice(id)
 		}

@@ -43,7 +43,9 @@ func (s *Store) Withdraw(
 		return w, false, err
 	}
 	w.State = andon.State(strings.Clone(string(w.State)))
-	err = s.withDevice(ctx, t, w.Device, func(t *tenant, d *device) (bool, error) {
+	err = s.withDevice(ctx, t, w.Device, andon.ByWithdrawal, func(
+		t *tenant, d *device,
+	) (bool, error) {
 		if _, err := s.entry(ctx, t, d, w.Time, w.State); err != nil {
 			return false, err
 		}
@@ -114,12 +116,18 @@ func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) err
 	if !was.Known() {
 		return andon.Errorf(andon.NotFound, "nothing is kept of device %q", id)
 	}
+	if err := s.appendPending(ctx, t, was); err != nil {
+		return err
+	}
 	if err := s.deleteRows(ctx, t, was); err != nil {
 		return err
 	}
 	version := max(was.version+1, s.stamp())
 	is := &device{version: version}
 	is.ID, is.Incarnation, is.Generation = id, version, t.Generation
+	if err := s.notePending(ctx, t, is, was.shown(t), andon.ByPurge); err != nil {
+		return err
+	}
 	i, err := is.item(t, version)
 	if err != nil {
 		return err
@@ -131,6 +139,9 @@ func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) err
 		return err
 	}
 	s.count(t.Key, is)
+	if err := s.appendPending(ctx, t, is); err != nil {
+		return err
+	}
 	return s.deleteRows(ctx, t, was) // what was being written
 }
 

@@ -3,7 +3,9 @@ package dynamostore
 import (
 	"context"
 	"iter"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -159,7 +161,25 @@ func (s *Store) candidates(
 			}
 		}
 	}
+	if q.Kind == andon.ShownDevices {
+		return s.ids(all, q, s.recent(t, q)), nil
+	}
 	return s.ids(all, q), nil
+}
+
+// indexLag is how long an index is expected to lack a device that changed, at most.
+const indexLag = 10 * time.Second
+
+// recent returns devices that changed just now, which the indexes may lack, as far as this process
+// has read the feed. So a list that is read after a position of the feed lacks no device of a
+// change before it (andon.Snapshot).
+func (s *Store) recent(t *tenant, q *andon.DeviceQuery) *shared.Rows[andon.DeviceID] {
+	ids := slices.DeleteFunc(s.Logs.Of(t).Recent(indexLag), func(id andon.DeviceID) bool {
+		return string(id) < q.Prefix || q.After != nil && id < q.After.Device
+	})
+	return shared.NewRows(func(context.Context, []byte) ([]andon.DeviceID, []byte, error) {
+		return ids, nil, nil
+	})
 }
 
 // listQueries returns the queries for a list of devices, one for each bucket.
@@ -173,19 +193,20 @@ func listQueries(t *tenant, names ...string) (all []ddb.Query) {
 	return all
 }
 
-// ids returns the devices that queries of indexes find, from where the page begins.
-func (s *Store) ids(all []ddb.Query, q *andon.DeviceQuery) *shared.Merge[andon.DeviceID] {
-	streams := make([]*shared.Rows[andon.DeviceID], len(all))
-	for i, ask := range all {
+// ids returns the devices that queries of indexes find, from where the page begins, and others.
+func (s *Store) ids(
+	all []ddb.Query, q *andon.DeviceQuery, others ...*shared.Rows[andon.DeviceID],
+) *shared.Merge[andon.DeviceID] {
+	for _, ask := range all {
 		ask.Table, ask.Order = tableDevices, andon.Asc
 		ask.Page = pageOf(q.Limit, len(all))
 		ask.From = q.Prefix
 		if q.After != nil {
 			ask.From = max(ask.From, string(q.After.Device))
 		}
-		streams[i] = ddb.Rows(s.db, ask, deviceIn(attrID))
+		others = append(others, ddb.Rows(s.db, ask, deviceIn(attrID)))
 	}
-	return shared.NewMerge(streams...)
+	return shared.NewMerge(others...)
 }
 
 // deviceIn reads the device that an attribute names.

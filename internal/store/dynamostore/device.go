@@ -21,7 +21,9 @@ import (
 // zero value is a device of which nothing is stored.
 type device struct {
 	folded
-	version int64 // 0: there is no item
+	version int64          // 0: there is no item
+	pending *pending       // the change that its put made, if that may not be in the log
+	cause   andon.EntryRef // the entry that made the change under way
 }
 
 // folded is what the attribute Shown holds, as JSON.
@@ -82,6 +84,7 @@ func (d *device) shards() int { return max(d.Shards, 1) }
 // clone returns a copy that may be changed. The elements of slices are never changed in place.
 func (d *device) clone() *device {
 	c := *d
+	c.cause = andon.EntryRef{}
 	c.States, c.Metrics = slices.Clip(c.States), slices.Clip(c.Metrics)
 	return &c
 }
@@ -125,6 +128,11 @@ func decodeDevice(id andon.DeviceID, i ddb.Item) (*device, error) {
 			return nil, andon.Errorf(andon.Damaged, "the item of device %q is damaged: %w", id, err)
 		}
 	}
+	if text := i.Text(attrPending); text != "" {
+		if err := json.Unmarshal([]byte(text), &d.pending); err != nil {
+			return nil, andon.Errorf(andon.Damaged, "the change of device %q is damaged: %w", id, err)
+		}
+	}
 	d.ID = id
 	return d, nil
 }
@@ -138,6 +146,13 @@ func (d *device) item(t *tenant, version int64) (ddb.Item, error) {
 	i := devicesKey(t.Key, d.ID)
 	i[attrShown], i[attrVersion] = ddb.Text(string(is)), ddb.Number(version)
 	i[attrID] = ddb.Text(string(d.ID))
+	if d.pending != nil {
+		text, err := json.Marshal(d.pending)
+		if err != nil {
+			return nil, err
+		}
+		i[attrPending] = ddb.Text(string(text))
+	}
 	bucket := bucketOf(string(d.ID))
 	switch {
 	case d.Alive():
@@ -255,9 +270,10 @@ func (s *Store) present(ctx context.Context, t *tenant, d *device) error {
 }
 
 // update applies a change to a device, again until no other writer is faster. change is called with
-// the device as it is, and changes it. It returns whether there is anything to put.
+// the device as it is, and changes it. It returns whether there is anything to put. What the device
+// shows differently since is in the feed once update returns nil, as a change of a kind.
 func (s *Store) update(
-	ctx context.Context, t *tenant, slot *shared.Slot[device],
+	ctx context.Context, t *tenant, slot *shared.Slot[device], kind andon.ChangeKind,
 	change func(t *tenant, d *device) (put bool, err error),
 ) error {
 	for tries := 0; ; tries++ {
@@ -271,6 +287,9 @@ func (s *Store) update(
 		if slot.View.Generation > t.Generation {
 			return errOldSeverities
 		}
+		if err := s.appendPending(ctx, t, slot.View); err != nil {
+			return err
+		}
 		is := slot.View.clone()
 		if err := s.present(ctx, t, is); err != nil {
 			return err
@@ -279,11 +298,14 @@ func (s *Store) update(
 		if err != nil || !put {
 			return err
 		}
-		err = s.putDevice(ctx, t, slot.View.version, is)
+		err = s.notePending(ctx, t, is, slot.View.shown(t), kind)
+		if err == nil {
+			err = s.putDevice(ctx, t, slot.View.version, is)
+		}
 		if err == nil {
 			slot.View = is
 			s.count(t.Key, is)
-			return nil
+			return s.appendPending(ctx, t, is)
 		}
 		slot.View = nil
 		if !errors.Is(err, ddb.ErrRaced) {
@@ -340,7 +362,7 @@ func (s *Store) following(
 
 // withDevice updates one device as it is now.
 func (s *Store) withDevice(
-	ctx context.Context, t *tenant, id andon.DeviceID,
+	ctx context.Context, t *tenant, id andon.DeviceID, kind andon.ChangeKind,
 	change func(t *tenant, d *device) (put bool, err error),
 ) error {
 	taken, err := s.devices.Take(ctx, t.Key, id)
@@ -350,6 +372,6 @@ func (s *Store) withDevice(
 	defer taken.Give()
 	return s.following(ctx, t.Record.ID, func(t *tenant) error {
 		taken.Forget()
-		return s.update(ctx, t, taken.Slots[0], change)
+		return s.update(ctx, t, taken.Slots[0], kind, change)
 	})
 }

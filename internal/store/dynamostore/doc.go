@@ -29,6 +29,7 @@
 //	escalations.go, assignments.go, corrections.go, records.go, tenants.go
 //	metricindex.go, readingindexes.go    the optional indexes of readings
 //	shards.go                 more partitions for a busy device
+//	changes.go                the change that an item carries, and the items of the feed's log
 //	sweep.go, scan.go         reading all devices: deletion of what has expired, counts
 //	reference.go              the layout reference: a table of the reference's own model
 //	engine.go, options.go, plan.go       settings, and what a fleet costs

@@ -92,6 +92,11 @@ func (e *Engine) workSettings() []config.Setting {
 		{Key: "in_flight", Value: config.Count(&e.InFlight), Help: "most calls under way at once"},
 		{Key: "recount", Value: config.Span(&e.Recount, time.Second),
 			Help: "how often the devices of each state are counted again"},
+		{Key: "changes_for", Value: config.Span(&e.ChangesFor, time.Hour),
+			Help: "how long changes of what devices show are kept, so that a reader of the feed " +
+				"that was away continues where it was; after that it starts again"},
+		{Key: "changes_size", Value: config.Size(&e.ChangesBytes),
+			Help: "most bytes of such changes of a tenant; beyond them the oldest go earlier"},
 		{Key: "sweep_rate", Value: config.Count(&e.SweepRate),
 			Help: "most items a second that andon sweep deletes"},
 	}

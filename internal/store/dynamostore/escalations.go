@@ -198,7 +198,9 @@ func (s *Store) Escalate(
 	if err := s.writeIndexed(ctx, index); err != nil {
 		return r, false, err
 	}
-	err = s.withDevice(ctx, t, r.Device, func(t *tenant, d *device) (bool, error) {
+	err = s.withDevice(ctx, t, r.Device, andon.ByEscalation, func(
+		t *tenant, d *device,
+	) (bool, error) {
 		e, err := s.escalable(ctx, t, d, r)
 		if err == nil && e.Withdrawn != nil {
 			err = andon.NoEntry(r.Device, r.Time, r.State)

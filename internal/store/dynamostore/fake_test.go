@@ -23,8 +23,8 @@ import (
 // The tests here need no engine: they look at what the store does with answers that an engine on
 // one machine never gives.
 
-// fakeService is a DynamoDB of four calls: GetItem, BatchGetItem, PutItem with the conditions of
-// this store, and BatchWriteItem.
+// fakeService is a DynamoDB of five calls: GetItem, BatchGetItem, Query of a partition of Records,
+// PutItem with the conditions of this store, and BatchWriteItem.
 type fakeService struct {
 	mu    sync.Mutex
 	items map[string]map[string]fakeItem // by table and key
@@ -63,6 +63,8 @@ func (f *fakeService) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answerOf(http.StatusOK, map[string]any{"Item": item}), nil
 	case "BatchGetItem":
 		return answerOf(http.StatusOK, f.batchGet(asked)), nil
+	case "Query":
+		return answerOf(http.StatusOK, f.query(asked)), nil
 	case "PutItem":
 		return f.put(asked), nil
 	}
@@ -147,6 +149,23 @@ func (f *fakeService) put(asked map[string]json.RawMessage) *http.Response {
 	}
 	f.keep(table, item)
 	return answerOf(http.StatusOK, map[string]any{})
+}
+
+func (f *fakeService) query(asked map[string]json.RawMessage) map[string]any {
+	values := read[map[string]map[string]string](asked["ExpressionAttributeValues"])
+	found := []fakeItem{}
+	for _, i := range f.items[read[string](asked["TableName"])] {
+		if i[attrKey]["S"] == values[":h"]["S"] && i[attrSort]["S"].(string) >= values[":a"]["S"] {
+			found = append(found, i)
+		}
+	}
+	slices.SortFunc(found, func(a, b fakeItem) int {
+		return strings.Compare(a[attrSort]["S"].(string), b[attrSort]["S"].(string))
+	})
+	if !read[bool](asked["ScanIndexForward"]) {
+		slices.Reverse(found)
+	}
+	return map[string]any{"Items": found[:min(len(found), read[int](asked["Limit"]))]}
 }
 
 func (f *fakeService) batchWrite(asked map[string]json.RawMessage) map[string]any {
@@ -437,4 +456,43 @@ func TestOneOfJoinedRequestsIsAtFault(t *testing.T) {
 	if refused != 1 || batches != 1+requests {
 		t.Errorf("%d of %d requests were refused, by %d batches", refused, requests, batches)
 	}
+}
+
+// TestGrowthAfterFailure: a device grows by what the service left unprocessed, also of a request
+// that failed for that. Sent again, its entries are in more partitions, each in one.
+func TestGrowthAfterFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.open(t)
+		now := realClock()
+		s.options.Now = func() andon.Time { return now } // within one window of the rates
+		s.rates.ofShard = 10
+		f.undone = func(writes int) int { return writes }
+		var events []andon.Event
+		for n := range 20 {
+			events = append(events, andon.Event{Device: "hot", Time: minute(n), State: "A"})
+		}
+		ctx, id := t.Context(), andon.DefaultTenant
+		if err := s.Append(ctx, id, realClock(), events); andon.KindOf(err) != andon.Busy {
+			t.Fatalf("nothing was written, and the error is %v", err)
+		}
+		f.undone = nil
+		if err := s.Append(ctx, id, realClock(), events); err != nil {
+			t.Fatal(err)
+		}
+		d, err := s.readDevice(ctx, mustTenant(t, s), "hot")
+		if err != nil || d.shards() < 2 {
+			t.Errorf("it has %d partitions, %v", d.shards(), err)
+		}
+		partitions, entries := map[any]bool{}, map[any]int{}
+		stored := f.items[s.options.Prefix+tableLog]
+		for _, i := range stored {
+			partitions[i[attrDevice]["S"]] = true
+			entries[i[attrStateDate]["S"]]++
+		}
+		if len(partitions) < 2 || len(entries) != 20 || len(stored) != 20 {
+			t.Errorf("%d items of %d entries are in %d partitions", len(stored), len(entries),
+				len(partitions))
+		}
+	})
 }

@@ -27,6 +27,8 @@ import (
 //	Records          assignment#<d>                  <from>                    an earlier one
 //	Records          retirement#<d>                  <at>                      an earlier one
 //	Records          withdrawal#<d>                  <state>#<time>            a withdrawal
+//	Records          change#<tenant>#<n>             <number>                  changes of devices
+//	Records          change#<tenant>                 <n>                       where they begin
 //	Records          index                           MetricGSI                 the listed metrics
 //
 // In GSI1 the partition is <tenant>#<operator>, in GSI2 and BySupervisor <tenant>#<supervisor>, in

@@ -51,6 +51,10 @@ type Options struct {
 	InFlight int           // calls under way at once
 	// Recount is how often the devices of each state are counted again.
 	Recount time.Duration
+	// ChangesFor and ChangesBytes are for how long, and up to about how many stored bytes, the
+	// changes of a tenant are kept.
+	ChangesFor   time.Duration
+	ChangesBytes int64
 	// SweepRate is how many items a second a sweep deletes at most.
 	SweepRate int
 
@@ -68,6 +72,7 @@ func defaults() Options {
 		Layout:   layoutAndon, Table: tableLog,
 		Retention: andon.Forever, ReadingsRetention: andon.Retention(30 * 24 * 3600 * 1e6),
 		Timeout: 10 * time.Second, InFlight: 256, Recount: 10 * time.Minute,
+		ChangesFor: 24 * time.Hour, ChangesBytes: 256 << 20,
 		SweepRate: 500, sweepPage: 100,
 		purgeAfter: 2 * shared.TenantAge,
 	}
@@ -87,6 +92,8 @@ func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
 	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
 	o.Recount = cmp.Or(o.Recount, d.Recount)
+	o.ChangesFor = cmp.Or(o.ChangesFor, d.ChangesFor)
+	o.ChangesBytes = cmp.Or(o.ChangesBytes, d.ChangesBytes)
 	o.SweepRate = cmp.Or(o.SweepRate, d.SweepRate)
 	o.sweepPage = cmp.Or(o.sweepPage, d.sweepPage)
 	o.purgeAfter = cmp.Or(o.purgeAfter, d.purgeAfter)

@@ -134,7 +134,9 @@ func (a *measuring) run(ctx context.Context, taken *slots) error {
 func (a *measuring) fold(
 	ctx context.Context, m *deviceMeasured, slot *shared.Slot[device],
 ) error {
-	return a.store.update(ctx, a.tenant, slot, func(_ *tenant, d *device) (bool, error) {
+	return a.store.update(ctx, a.tenant, slot, andon.ByReorder, func(
+		_ *tenant, d *device,
+	) (bool, error) {
 		if d.Incarnation != m.incarnation {
 			index := indexRows{}
 			again := a.rows(m, d, index)

@@ -18,13 +18,27 @@ func (s *Store) count(tenant string, d *device) {
 }
 
 // countAll reads all devices, with eventual reads: what is missed is older than what this process
-// wrote, or is counted the next time.
+// wrote, or is counted the next time. Then it appends to the feed what processes left behind.
 func (s *Store) countAll(ctx context.Context) error {
-	return s.scan(ddb.Eventually(ctx), func(tenant string, d *device) error {
+	left := unappended{store: s, devices: map[string][]*device{}}
+	err := s.scan(ddb.Eventually(ctx), func(tenant string, d *device) error {
 		s.count(tenant, d)
 		s.counts.Progress()
+		left.add(tenant, d)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	s.counts.Done()
+	if err = left.appendAll(ctx); err == nil {
+		err = s.tendTenants(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.options.Log.Warn("what other processes changed and left behind is not in the feed yet",
+			"error", err)
+	}
+	return ctx.Err()
 }
 
 // scan reads all devices of all tenants, a page at a time.

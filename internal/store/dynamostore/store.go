@@ -11,12 +11,14 @@ import (
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
+	"github.com/andonhq/andon/internal/store/shared/changelog"
 )
 
 // Store is an andon.Store on tables of DynamoDB.
 type Store struct {
-	shared.NoFeed
+	shared.NoArrivals
 	andon.NoMaintenance
+	*changelog.Logs
 	*shared.Documents
 	*shared.Tenancy
 	shared.NoTenantEvents
@@ -36,6 +38,7 @@ type Store struct {
 	over    chan struct{} // wakes the deletion of what a deleted tenant left
 
 	work sync.WaitGroup // in the background
+	live context.Context
 	quit context.CancelFunc
 }
 
@@ -54,12 +57,13 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.db = db
+	s.live, s.quit = context.WithCancel(context.WithoutCancel(ctx))
 	if err := s.prepare(ctx); err != nil {
+		s.quit()
 		db.Close()
 		return nil, err
 	}
-	background, quit := context.WithCancel(context.WithoutCancel(ctx))
-	s.quit = quit
+	background := s.live
 	s.work.Go(func() { s.counts.Recount(background, o.Recount, o.Log.Warn, s.countAll) })
 	s.work.Go(func() { s.purge(background) })
 	s.work.Go(func() { s.reorderAll(background) })
@@ -72,6 +76,11 @@ func newStore(o Options) *Store {
 		options: o, devices: shared.NewDevices[device](), written: cuckoo.NewWritten(writtenRows),
 		counts: shared.NewCounts(), rates: newRates(), over: make(chan struct{}, 1),
 	}
+	s.Logs = changelog.New(changelog.Config{
+		Store: logItems{s}, Log: o.Log, Now: o.Now, Tenant: s.tenant, For: o.ChangesFor,
+		Bytes: o.ChangesBytes,
+		Work:  func(do func(context.Context)) { s.work.Go(func() { do(s.live) }) },
+	})
 	s.serveRecords()
 	return s
 }
@@ -103,6 +112,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 		Name: "dynamodb, layout andon", Durable: true, MetricReadings: true, Withdraw: true,
 		Purge: true, Reorder: true, Explain: true, Consistency: true,
 		SortDevices: true, Whole: true, SlowExpiry: true,
+		Changes: true, ChangesDurable: true, ChangesShared: true,
 		CountsBehind: andon.DurationOf(s.options.Recount),
 	}
 }

@@ -25,7 +25,7 @@ func (s *Store) serveRecords() {
 	s.Tenancy = &shared.Tenancy{
 		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: tenantKey,
 		List: s.Records, Seen: s.seenStates, Change: s.changeStates,
-		Over: s.markOver, Ended: s.ended,
+		Over: s.markOver, Ended: s.ended, Feed: s.Logs,
 	}
 	s.Owner = s.KeyOf
 }
@@ -112,7 +112,7 @@ func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 	}
 	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 		old := false
-		return s.withDevice(ctx, t, ids[i],
+		return s.withDevice(ctx, t, ids[i], andon.ByReorder,
 			func(now *tenant, d *device) (bool, error) {
 				old = old || d.Known() && d.Generation < now.Generation
 				return old, nil
@@ -232,6 +232,9 @@ func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 		}
 	}
 	if err := s.deleteNames(ctx, &tenant{Key: key}); err != nil {
+		return err
+	}
+	if err := s.Logs.Delete(ctx, key); err != nil {
 		return err
 	}
 	over := recordKeys().Item("over", key)

@@ -9,7 +9,10 @@ import (
 )
 
 // NoFeed is embedded by a store that has no feed.
-type NoFeed struct{}
+type NoFeed struct{ NoArrivals }
+
+// NoArrivals is embedded by a store that does not keep the order in which entries arrive.
+type NoArrivals struct{}
 
 var _ andon.Feed = NoFeed{}
 
@@ -30,7 +33,7 @@ func (NoFeed) AwaitChange(context.Context, andon.TenantID, andon.Position) error
 }
 
 // Arrivals implements andon.Feed.
-func (NoFeed) Arrivals(
+func (NoArrivals) Arrivals(
 	context.Context, andon.TenantID, andon.ArrivalQuery,
 ) (none andon.Arrived, err error) {
 	return none, andon.Errorf(andon.Unsupported, "this store does not keep the order in which "+

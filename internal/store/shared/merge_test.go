@@ -1,4 +1,5 @@
 package shared
+
 import (
 	"context"
 	"math/rand/v2"

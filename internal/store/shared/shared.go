@@ -10,7 +10,7 @@
 //	documents.go, tenancy.go   records as versioned documents; tenants, which are records
 //	admission.go               which states a tenant may have
 //	shards.go, stamps.go       hashes that are part of stored keys, rising times
-//	feed.go, tenantevents.go   what neither can serve
+//	feed.go, tenantevents.go   what a store can't serve
 //
 // Its input is what the database answered, or a function that asks it. It must not know a database,
 // its keys or its statements, and does no I/O itself.

@@ -45,6 +45,13 @@ type Tenancy struct {
 	// Over notes that the incarnation of a tenant ends and what is to be deleted then; Ended is
 	// called once it has.
 	Over, Ended func(ctx context.Context, key string) error
+	// Feed has changes of records; nil: none has.
+	Feed interface {
+		// PrepareTenant is called before a change is stored, and may note something in Own.
+		PrepareTenant(ctx context.Context, is *Tenant) error
+		// AppendTenant appends the change that is stored. It may be repeated.
+		AppendTenant(ctx context.Context, is *Tenant) error
+	}
 
 	admission Admission
 
@@ -210,6 +217,12 @@ func (t *Tenancy) PutTenant(ctx context.Context, record andon.Tenant) (andon.Ten
 func (t *Tenancy) Replace(
 	ctx context.Context, stored Document, is *Tenant,
 ) (andon.Tenant, error) {
+	changes := t.Feed != nil && stored.Live() != 0
+	if changes {
+		if err := t.Feed.PrepareTenant(ctx, is); err != nil {
+			return andon.Tenant{}, err
+		}
+	}
 	r, err := tenants.Encode(&is.Record, is.Own)
 	if err == nil {
 		err = r.CheckPut(stored.Live())
@@ -232,7 +245,10 @@ func (t *Tenancy) Replace(
 		return andon.Tenant{}, err
 	}
 	t.Know(is)
-	return is.Record, nil
+	if changes {
+		err = t.Feed.AppendTenant(ctx, is)
+	}
+	return is.Record, err
 }
 
 // EnsureDefault makes the default tenant where it is not there.

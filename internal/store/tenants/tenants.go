@@ -31,6 +31,9 @@ type Own struct {
 	// stored depends on that. Former are those that devices may still be found by.
 	Generation int32        `json:"generation,omitempty"`
 	Former     []Severities `json:"former,omitempty"`
+	// LoggedFrom says where to look for the newest change of the record in a feed that several
+	// processes write: from the number before it on. 0: the record has not changed.
+	LoggedFrom uint64 `json:"logged_from,omitempty"`
 }
 
 // Severities are the states of a former generation.

@@ -45,6 +45,17 @@ func (i Item) Int(name string) int64 {
 	return 0
 }
 
+// Binary returns a binary attribute.
+func Binary(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
+
+// Binary returns a binary attribute; nil where it is absent.
+func (i Item) Binary(name string) []byte {
+	if b, ok := i[name].(*types.AttributeValueMemberB); ok {
+		return b.Value
+	}
+	return nil
+}
+
 // Time returns a time in µs; 0 where it is absent.
 func (i Item) Time(name string) andon.Time { return andon.Time(i.Int(name)) }
 
@@ -89,6 +100,8 @@ func (i Item) Bytes() (size int) {
 func valueBytes(value types.AttributeValue) int {
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberB:
 		return len(v.Value)
 	case *types.AttributeValueMemberN:
 		return numberBytes(v.Value)

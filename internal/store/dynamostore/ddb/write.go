@@ -100,12 +100,10 @@ func Unchanged(name string, value int64) Condition {
 // Nonce is the attribute that says which put an item is of. See Swap.
 const Nonce = "Nonce"
 
-// Swap puts an item on a condition, and returns ErrRaced where that does not hold. It sets the
-// item's Nonce, by which it knows its own put where the answer was lost.
-func (c *Client) Swap(ctx context.Context, table string, key, put Item, on Condition) error {
-	nonce := rand.Text()
-	put[Nonce] = Text(nonce)
-	err := c.call(ctx, "PutItem", table, func(ctx context.Context) (consumption, error) {
+// Put puts an item on a condition, and returns ErrRaced where that does not hold. If an answer was
+// lost, that may be because of the item itself: it is sent again.
+func (c *Client) Put(ctx context.Context, table string, put Item, on Condition) error {
+	return c.call(ctx, "PutItem", table, func(ctx context.Context) (consumption, error) {
 		out, err := c.sdk.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: c.name(table), Item: put, ConditionExpression: aws.String(on.text),
 			ExpressionAttributeNames: on.names, ExpressionAttributeValues: on.values,
@@ -116,6 +114,14 @@ func (c *Client) Swap(ctx context.Context, table string, key, put Item, on Condi
 		}
 		return one(out.ConsumedCapacity), nil
 	})
+}
+
+// Swap is Put of an item that one process changes at a time. It sets the item's Nonce, by which it
+// knows its own put where the answer was lost.
+func (c *Client) Swap(ctx context.Context, table string, key, put Item, on Condition) error {
+	nonce := rand.Text()
+	put[Nonce] = Text(nonce)
+	err := c.Put(ctx, table, put, on)
 	if !errors.Is(err, ErrRaced) {
 		return err
 	}
