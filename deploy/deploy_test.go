@@ -1,11 +1,15 @@
 package deploy_test
 
 import (
+	"archive/tar"
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -155,47 +159,53 @@ func copied(t *testing.T, words []string) {
 	}
 }
 
-// TestContainerBuilds builds the image and looks at what is in it. It needs no network, because it
-// begins with an empty image.
+// TestContainerBuilds builds an image as a release does, and reads what is in it. It needs no
+// network, because it begins with an empty image.
 func TestContainerBuilds(t *testing.T) {
 	buildah := tool(t, "buildah", "buildah")
-	dir := buildContext(t)
-	storage := []string{"--storage-driver", "vfs", "--root", t.TempDir(), "--runroot", t.TempDir()}
-	if err := exec.CommandContext(t.Context(), buildah, append(storage,
-		"info")...).Run(); err != nil {
+	dir := t.TempDir()
+	t.Setenv("STORAGE_DRIVER", "vfs")
+	info := exec.CommandContext(t.Context(), buildah, "--root", filepath.Join(dir, "root"),
+		"--runroot", filepath.Join(dir, "run"), "info")
+	if err := info.Run(); err != nil {
 		t.Skipf("not built: buildah can't work here: %v", err)
 	}
-	run(t, dir, buildah, append(storage, "build", "--isolation", "chroot", "--quiet", "--tag",
-		"andon",
-		"--ignorefile", "deploy/container/Containerfile.dockerignore",
-		"--file", "deploy/container/Containerfile", ".")...)
-	got := run(t, dir, buildah, append(storage, "inspect", "--type", "image", "--format",
-		"{{.OCIv1.Config.User}} {{.OCIv1.Config.Entrypoint}} {{.OCIv1.Config.Cmd}}", "andon")...)
-	if want := "65532:65532 [/andon] [serve]"; strings.TrimSpace(got) != want {
+	t.Setenv("CGO_ENABLED", "0")
+	binary, archive := filepath.Join(dir, "andon"), filepath.Join(dir, "image.tar")
+	run(t, "..", "go", "build", "-trimpath", "-buildvcs=false", "-o", binary, "./cmd/andon")
+	t.Setenv("SOURCE_DATE_EPOCH", "0")
+	t.Setenv("VERSION", "v0.0.0")
+	run(t, ".", "./container/build.sh", "linux", runtime.GOARCH, binary, archive)
+	got := imageConfig(t, archive)
+	if want := "65532:65532 [/andon] [serve]"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// buildContext is what the image is built from, with the program as make build makes it.
-func buildContext(t *testing.T) string {
+// imageConfig returns the user, the entry point and the command of an image in an archive of OCI.
+func imageConfig(t *testing.T, archive string) string {
 	t.Helper()
-	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false",
-		"-o", filepath.Join(dir, "bin", "andon"), "./cmd/andon")
-	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, name := range []string{"LICENSE", "NOTICE", "THIRD_PARTY_LICENSES"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(read(t, "../"+name)),
-			0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.CopyFS(filepath.Join(dir, "deploy"), os.DirFS(".")); err != nil {
+	file, err := os.Open(archive)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	defer file.Close()
+	for r := tar.NewReader(file); ; {
+		if _, err := r.Next(); err != nil {
+			t.Fatalf("%s has no configuration: %v", archive, err)
+		}
+		var image struct {
+			Config *struct {
+				User            string
+				Entrypoint, Cmd []string
+			}
+		}
+		// Layers are no JSON, and the other files have no user.
+		if err := json.NewDecoder(r).Decode(&image); err == nil && image.Config != nil &&
+			image.Config.User != "" {
+			return fmt.Sprint(image.Config.User, " ", image.Config.Entrypoint, " ", image.Config.Cmd)
+		}
+	}
 }
 
 // TestRules: promtool reads rules and configuration, and the rules do what their tests say.

@@ -7,7 +7,7 @@ set -euo pipefail
 os=$1 arch=$2 binary=$3 archive=$4
 [[ $os == linux ]] || exit 0
 
-root=$(git rev-parse --show-toplevel)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # What the Containerfile copies, with this binary in the place of the one that make build makes.
