@@ -175,7 +175,7 @@ func (x *reader) about() error {
 	case header.Name != aboutFile:
 		return errNoBackup
 	}
-	text, err := x.own(&x.About)
+	text, err := x.readOwn(&x.About)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return x.unreadable(err)
@@ -188,8 +188,8 @@ func (x *reader) about() error {
 	return x.put(aboutFile, bytes.NewReader(text))
 }
 
-// own reads a member of the backup itself.
-func (x *reader) own(value any) (text []byte, err error) {
+// readOwn reads a member of the backup itself.
+func (x *reader) readOwn(value any) (text []byte, err error) {
 	if text, err = io.ReadAll(io.LimitReader(x.tar, mostText)); err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (x *reader) unreadable(err error) error {
 // check compares what was read with the sums.
 func (x *reader) check() error {
 	var sums []sum
-	text, err := x.own(&sums)
+	text, err := x.readOwn(&sums)
 	if err != nil {
 		return x.unreadable(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 )
 
-// planned is what a server answers to any question that is to be explained.
+// planned is what a server answers to any query that is to be explained.
 const planned = `{"statements":[{"statement":"SELECT entry FROM andon.latest_by_device ` +
 	`WHERE tenant = ? AND device = ?","partition":["default","press-7"],` +
 	`"consistency":"LOCAL_QUORUM","times":12,"rows":34,"scanned":40,"units":1.5,"ms":5.25},` +
@@ -73,20 +73,20 @@ func squeezed(table string) string {
 // TestExplainEachQuestion: each asks for its plan alone, in every format, and prints nothing else.
 func TestExplainEachQuestion(t *testing.T) {
 	d := newPlanner(t, planned)
-	for _, question := range []string{
+	for _, query := range []string{
 		"device press-7", "devices", "devices --sort severity", "states", "events press-7",
 		"entry press-7 2020-04-24T14:40:00Z WARNING1", "operator Liz --all", "supervisor Sara",
 		"intervals press-7", "assignments press-7", "readings press-7", "latest press-7",
 		"metric temp",
 	} {
 		for _, form := range []string{"table", "csv", "json"} {
-			args := append([]string{"query"}, strings.Fields(question)...)
+			args := append([]string{"query"}, strings.Fields(query)...)
 			got := d.does(append(args, "--explain", "--output", form)...)
 			if n := strings.Count(got, "LOCAL_QUORUM"); n != 1 || strings.Contains(got, "WARNING") {
-				t.Errorf("%s as %s: %s", question, form, got)
+				t.Errorf("%s as %s: %s", query, form, got)
 			}
 			if d.err.Len() > 0 {
-				t.Errorf("%s as %s says %s", question, form, d.err.String())
+				t.Errorf("%s as %s says %s", query, form, d.err.String())
 			}
 		}
 	}

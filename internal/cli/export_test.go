@@ -92,7 +92,7 @@ func TestExportGoesOn(t *testing.T) {
 				t.Error(diff)
 			}
 			if exists(file+".part") || exists(file+".part.json") {
-				t.Error("something is left behind")
+				t.Error("something is left")
 			}
 		})
 	}
@@ -156,7 +156,7 @@ const oddEvents = `
 `
 
 // TestExportComesBack: what is exported and imported again, without any flag for its columns, gives
-// the same answers to all questions, and the same export.
+// the same answers to all queries, and the same export.
 func TestExportComesBack(t *testing.T) {
 	for _, format := range []string{"ndjson", "csv"} {
 		t.Run(format, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestReadingsComeBack(t *testing.T) {
 	}
 }
 
-// answers asks all questions about a tenant.
+// answers asks all queries about a tenant.
 func answers(t *testing.T, c *client.Client) []string {
 	ctx, q := t.Context(), client.Query{}
 	all := lines(t, c.Devices(ctx, client.DeviceQuery{Sort: "severity"}))

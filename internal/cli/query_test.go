@@ -13,7 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/golden"
 )
 
-// desk is a person at the command line, with a server whose clock stands still.
+// desk is a person at the command line, with a server whose clock does not run.
 type desk struct {
 	*clitest.Server
 	out, err bytes.Buffer
@@ -51,7 +51,7 @@ func (d *desk) afternoon() {
 	d.Sends("/events", string(text))
 }
 
-// TestTablesGolden: what a person sees of each question.
+// TestTablesGolden: what a person sees of each query.
 func TestTablesGolden(t *testing.T) {
 	d := newDesk(t)
 	d.afternoon()
@@ -61,15 +61,15 @@ func TestTablesGolden(t *testing.T) {
 	d.does("escalate", "press-7", "--to", "Omar", "--by", "Bob", "--note", "third time")
 	d.Now.Add(20 * 60 * 1_000_000)
 	var got strings.Builder
-	for _, question := range []string{
+	for _, query := range []string{
 		"devices", "devices --sort severity --limit 2", "device press-7", "states",
 		"events press-7",
 		"entry press-7 2020-04-24T14:50:00.25Z WARNING2", "operator Liz --order asc",
 		"supervisor Omar", "intervals press-7", "assignments press-7", "readings press-7",
 		"readings press-7 --metrics temp", "latest press-7", "metric temp",
 	} {
-		args := append([]string{"query"}, strings.Fields(question)...)
-		got.WriteString("$ andon query " + question + "\n" +
+		args := append([]string{"query"}, strings.Fields(query)...)
+		got.WriteString("$ andon query " + query + "\n" +
 			d.does(append(args, "--output", "table")...) + d.err.String() + "\n")
 	}
 	got.WriteString("$ andon tenant list\n" + d.does("tenant", "list", "--output", "table"))
@@ -95,15 +95,15 @@ func TestLongTablesComeInParts(t *testing.T) {
 	}
 }
 
-// TestPipesCutNothing: nor is it cut in the table of a question.
+// TestPipesCutNothing: text is not cut in the table of a query either.
 func TestPipesCutNothing(t *testing.T) {
 	long := strings.Repeat("é", 100)
 	d := newDesk(t)
 	d.Sends("/events", `{"device":"d","state":"NORMAL","message":"`+long+`"}`)
-	for _, question := range []string{"devices", "device d", "events d"} {
-		args := append([]string{"query"}, strings.Fields(question)...)
+	for _, query := range []string{"devices", "device d", "events d"} {
+		args := append([]string{"query"}, strings.Fields(query)...)
 		if got := d.does(append(args, "--output", "table")...); !strings.Contains(got, long) {
-			t.Errorf("%s: the message is cut in\n%s", question, got)
+			t.Errorf("%s: the message is cut in\n%s", query, got)
 		}
 	}
 }

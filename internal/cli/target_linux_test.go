@@ -42,7 +42,7 @@ func deaf(t *testing.T) string {
 	return ""
 }
 
-// TestNobodyTakesConnections: an address behind which nothing answers is given up for all attempts
+// TestNobodyTakesConnections: an address at which nothing answers is given up for all attempts
 // together, and long before a connection would time out.
 func TestNobodyTakesConnections(t *testing.T) {
 	d := newDesk(t)

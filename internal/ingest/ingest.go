@@ -15,7 +15,7 @@ type Item[T any] struct {
 }
 
 // Check returns what validate finds wrong with the value. A decoder checks what it reads, to say
-// where that stands, and intake checks each item, wherever it is from. Once a check found nothing,
+// where that is, and intake checks each item, wherever it is from. Once a check found nothing,
 // the value is not looked at again: it must not be changed any more, but for what validate does
 // not look at.
 func (i *Item[T]) Check(validate func(*T) error) error {

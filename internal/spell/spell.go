@@ -7,7 +7,7 @@ import "strings"
 // Nearest returns the candidate that takes the fewest edits to reach from name, or one that name
 // begins; "" where the edits would be more than a third of it and one. Case does not count.
 func Nearest(name string, candidates []string) string {
-	const longest = 64 // more is no one's slip of the pen
+	const longest = 64 // a longer name is not a typing error
 	if len(name) > longest {
 		return ""
 	}

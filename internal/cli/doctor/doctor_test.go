@@ -296,12 +296,12 @@ func TestDoctorOfDefects(t *testing.T) {
 	}
 }
 
-// onlyDefault checks that nothing is left behind.
+// onlyDefault checks that nothing is left.
 func onlyDefault(t *testing.T, store andon.Store) {
 	t.Helper()
 	tenants, err := store.Tenants(t.Context())
 	if err != nil || len(tenants) != 1 {
-		t.Errorf("left behind: %v, %v", tenants, err)
+		t.Errorf("left: %v, %v", tenants, err)
 	}
 }
 

@@ -145,7 +145,7 @@ func nan() float64 {
 	return zero / zero
 }
 
-// TestDemoGoesOnWithoutWhatWasTakenAway: who looks around may retire what the factory speaks of.
+// TestDemoGoesOnWithoutWhatWasTakenAway: a user may retire devices of the factory.
 func TestDemoGoesOnWithoutWhatWasTakenAway(t *testing.T) {
 	refused := &tally{}
 	err := escalate(t.Context(), []andon.Escalation{{Device: "d", To: "Sara"}}, refused, gone{})

@@ -173,7 +173,7 @@ func (f *follower) wait(ctx context.Context, d time.Duration) error {
 			return context.Cause(ctx)
 		case <-timer.C:
 			return nil
-		case t, ok := <-f.stream.told:
+		case t, ok := <-f.stream.messages:
 			if !ok {
 				return f.stream.err
 			}

@@ -32,14 +32,14 @@ func (p *printed) Write(text []byte) (int, error) {
 }
 
 // has waits until a text was printed.
-func (p *printed) has(want string) {
+func (p *printed) contains(want string) {
 	p.Helper()
-	const patience = 20 * time.Second
+	const timeout = 20 * time.Second
 	for !strings.Contains(p.text, want) {
 		select {
 		case part := <-p.parts:
 			p.text += part
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			p.Fatalf("no %q in %s", want, p.text)
 		}
 	}
@@ -143,7 +143,7 @@ func TestWatchSelects(t *testing.T) {
 	}
 }
 
-// TestWatchLooksForSilence now and then, since that is not told.
+// TestWatchLooksForSilence now and then, since the stream does not report it.
 func TestWatchLooksForSilence(t *testing.T) {
 	s := &script{fleet: []client.Device{{Device: "a"}, {Device: "b"}}}
 	server := httptest.NewServer(s)

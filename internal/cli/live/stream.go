@@ -9,9 +9,9 @@ import (
 
 // stream is the server's stream of changes, read by a goroutine of its own.
 type stream struct {
-	told  chan client.Told // closed at the end
-	err   error            // why the stream ended; valid once told is closed
-	close func()           // ends the goroutine and waits for it
+	messages chan client.Told // closed at the end
+	err      error            // why the stream ended; valid once messages is closed
+	close    func()           // ends the goroutine and waits for it
 }
 
 // openStream returns once the server has begun to send: a list that is read afterwards misses
@@ -20,14 +20,14 @@ type stream struct {
 func openStream(ctx context.Context, c *client.Client) (*stream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	const buffered = 64
-	s := &stream{told: make(chan client.Told, buffered)}
+	s := &stream{messages: make(chan client.Told, buffered)}
 	s.close = func() {
 		cancel()
-		for range s.told { // until it is closed
+		for range s.messages { // until it is closed
 		}
 	}
 	go s.read(ctx, c)
-	if _, ok := <-s.told; ok {
+	if _, ok := <-s.messages; ok {
 		return s, nil
 	}
 	s.close()
@@ -38,14 +38,14 @@ func openStream(ctx context.Context, c *client.Client) (*stream, error) {
 }
 
 func (s *stream) read(ctx context.Context, c *client.Client) {
-	defer close(s.told)
+	defer close(s.messages)
 	for t, err := range c.Follow(ctx, client.Following{}) {
 		if err != nil {
 			s.err = err
 			return
 		}
 		select {
-		case s.told <- t:
+		case s.messages <- t:
 		case <-ctx.Done():
 			return
 		}

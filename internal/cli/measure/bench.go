@@ -141,7 +141,7 @@ func (b *benchmark) run(ctx context.Context) error {
 func (b *benchmark) left() string {
 	switch {
 	case b.keep == "":
-		return "nothing is left behind"
+		return "nothing is left"
 	case b.target.URL != "":
 		return fmt.Sprintf("tenant %s of the server", b.tenant)
 	}

@@ -36,7 +36,7 @@ func runBench(
 	cmd.SetArgs(args)
 	err = cmd.ExecuteContext(ctx)
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("left: %v", left)
 	}
 	return out.String(), notes.String(), err
 }
@@ -97,7 +97,7 @@ func TestBenchInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, _, err := runBench(t, ctx, "--devices", "1000", "--duration", "1m")
-	if err == nil || !strings.Contains(err.Error(), "interrupted: nothing is left behind") {
+	if err == nil || !strings.Contains(err.Error(), "interrupted: nothing is left") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -55,7 +55,7 @@ here. Wrong lines are reported as FILE:LINE: reason, the others take effect, and
 			a.from.Attempts = command.AttemptsRunning
 			return a.from.importFiles(ctx, p, []string{a.file})
 		}
-		return a.one(ctx, args)
+		return a.assignOne(ctx, args)
 	})
 	return cmd
 }
@@ -84,7 +84,7 @@ func (a *assign) args(cmd *cobra.Command, args []string) error {
 	return command.Arguments(words...)(cmd, args)
 }
 
-func (a *assign) one(ctx context.Context, args []string) error {
+func (a *assign) assignOne(ctx context.Context, args []string) error {
 	device, err := command.DeviceArg(args[0])
 	if err != nil {
 		return err

@@ -205,7 +205,7 @@ func (e *export) finish(r *exportRun, err error) error {
 func (r *exportRun) copyTo(ctx context.Context, w *bufio.Writer) error {
 	err := r.Ask(ctx, func(c *client.Client) error {
 		r.Client = c
-		return r.all(ctx, w)
+		return r.exportAll(ctx, w)
 	})
 	return errors.Join(err, w.Flush())
 }

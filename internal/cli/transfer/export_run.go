@@ -51,8 +51,8 @@ func (r *exportRun) outcome() string {
 		draw.Count(r.whole, "device")
 }
 
-// all exports to w what was asked for. Where nothing of that is known, that is an error.
-func (r *exportRun) all(ctx context.Context, w io.Writer) error {
+// exportAll exports to w what was asked for. Where nothing of that is known, that is an error.
+func (r *exportRun) exportAll(ctx context.Context, w io.Writer) error {
 	if r.kind.Value == kindAll {
 		r.bar = draw.NewBar(io.Discard, "", 0, nil)
 		return r.archive(ctx, w)

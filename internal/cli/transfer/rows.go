@@ -135,7 +135,7 @@ func (s *source) orderDates(p *command.Program) error {
 	defer probe.close()
 	seen := &probe.rows.mapping.Clock.Dates
 	for _, err := range probe.entries {
-		if seen.IsSettled() || err != nil && !table.IsOfRow(err) {
+		if seen.IsDecided() || err != nil && !table.IsOfRow(err) {
 			break
 		}
 	}

@@ -40,7 +40,7 @@ func (x *extras) object(s *jsonscan.Scanner) *jsonscan.Fault {
 	}
 	at := s.At
 	if f := s.Skip(0); f != nil {
-		return in(x.field, f)
+		return inField(x.field, f)
 	}
 	x.own = s.Text[at:s.At]
 	return x.grow(at, len(x.own))
@@ -51,7 +51,7 @@ func (x *extras) string(s *jsonscan.Scanner) *jsonscan.Fault {
 	at := s.At
 	text, f := s.String()
 	if f != nil {
-		return in(x.field, f)
+		return inField(x.field, f)
 	}
 	if text = strings.TrimSpace(text); text == "" {
 		return nil

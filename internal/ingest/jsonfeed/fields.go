@@ -9,7 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// fieldReader reads the value of one field. bit tells the fields of an entry apart; 0 is a field
+// fieldReader reads the value of one field. bit distinguishes the fields of an entry; 0 is a field
 // that it does not know.
 type fieldReader interface {
 	field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault)
@@ -53,11 +53,11 @@ func text[S ~string](s *jsonscan.Scanner, field string, into *S) *jsonscan.Fault
 	}
 	value, f := s.String()
 	*into = S(value)
-	return in(field, f)
+	return inField(field, f)
 }
 
-// in names the field that a fault is in.
-func in(field string, f *jsonscan.Fault) *jsonscan.Fault {
+// inField names the field that a fault is in.
+func inField(field string, f *jsonscan.Fault) *jsonscan.Fault {
 	if f != nil {
 		f.Field, f.Reason = field, field+": "+f.Reason
 	}
@@ -72,13 +72,13 @@ func instant(s *jsonscan.Scanner, unit andon.Precision, into *andon.Time) *jsons
 	case c == '"':
 		value, f := s.String()
 		if f != nil || value == "" {
-			return in("time", f)
+			return inField("time", f)
 		}
 		*into, err = andon.ParseTime(value)
 	case c == '-' || c-'0' <= 9:
 		number, f := s.Number()
 		if f != nil {
-			return in("time", f)
+			return inField("time", f)
 		}
 		*into, err = andon.ParseEpoch(number, unit)
 	case !s.Word("null"):

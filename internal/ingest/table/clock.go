@@ -56,11 +56,11 @@ func (c *Clock) read(text string, line int) (andon.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	return c.at(t, line)
+	return c.instant(t, line)
 }
 
-// at returns when the clock showed what t is in UTC.
-func (c *Clock) at(wall andon.Time, line int) (andon.Time, error) {
+// instant returns when the clock showed what t is in UTC.
+func (c *Clock) instant(wall andon.Time, line int) (andon.Time, error) {
 	before, after := c.offset(wall.Std().AddDate(0, 0, -1)), c.offset(wall.Std().AddDate(0, 0, 1))
 	first, second := wall.Std().Add(-before), wall.Std().Add(-after)
 	isFirst, isSecond := c.offset(first) == before, c.offset(second) == after

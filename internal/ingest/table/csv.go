@@ -61,7 +61,7 @@ func (s *csvSource) readHeader(comments bool) (cells []string, read []line, err 
 	}
 	s.first, s.crlf = l.text, l.cr
 	if cells, read, err = s.record(l); err != nil && !fatal(err) {
-		err = at(Row{Line: s.lines.n}, err)
+		err = atRow(Row{Line: s.lines.n}, err)
 		err = s.misread(andon.Errorf(andon.Invalid, "the header can't be read: %w", err))
 	}
 	return cells, read, err
@@ -102,7 +102,7 @@ func (s *csvSource) next() (Row, error) {
 		err = bad("the row has %d cells, the %s %d", len(cells), s.begins, len(s.header.names))
 	}
 	row.cells = cells
-	return row, at(row, err)
+	return row, atRow(row, err)
 }
 
 // record returns the cells of the row that begins with a line, and its lines. After an error about

@@ -59,8 +59,8 @@ func (d *Dates) Proven() (order DateOrder, example string, line int, ok bool) {
 	return order, d.example, d.line, order.String() != ""
 }
 
-// IsSettled reports whether enough was read: the order is proven, or no time leaves it open.
-func (d *Dates) IsSettled() bool {
+// IsDecided reports whether enough was read: the order is proven, or no time leaves it open.
+func (d *Dates) IsDecided() bool {
 	_, _, _, proven := d.Proven()
 	return proven || d.others && d.example == ""
 }

@@ -60,7 +60,7 @@ func TestDatesOfCountries(t *testing.T) {
 func TestDatesProveTheirOrder(t *testing.T) {
 	for _, test := range []struct {
 		dates, order, doubt string
-		settled             bool
+		decided             bool
 	}{
 		{"05/11/2026 12/12/2026 13/11/2026", "dmy", "", true},
 		{"05/11/2026 05/13/2026", "mdy", "", true},
@@ -88,8 +88,8 @@ func TestDatesProveTheirOrder(t *testing.T) {
 		if all := strings.Fields(test.dates); ok && example != all[line-1] {
 			t.Errorf("%s: line %d is not %s", test.dates, line, example)
 		}
-		if d.IsSettled() != test.settled {
-			t.Errorf("%s: settled is %t", test.dates, d.IsSettled())
+		if d.IsDecided() != test.decided {
+			t.Errorf("%s: decided is %t", test.dates, d.IsDecided())
 		}
 		doubt := d.Doubt()
 		if !strings.Contains(doubt, test.doubt) || (test.doubt == "") != (doubt == "") {

@@ -61,7 +61,7 @@ func entries[T any](t *Table, read func(*Row) (T, error)) Entries[T] {
 			item := ingest.Item[T]{Index: row.Index, Line: row.Line}
 			if err == nil {
 				item.Value, err = read(&row)
-				err = at(row, err)
+				err = atRow(row, err)
 			}
 			if !yield(item, err) {
 				return

@@ -170,7 +170,7 @@ func TestObjectsInJSON(t *testing.T) {
 
 // TestObjectsInCells: an object in a cell of CSV is expanded, as one in JSON is.
 func TestObjectsInCells(t *testing.T) {
-	const sheet = "device,time,metrics,metadata\n" +
+	const text = "device,time,metrics,metadata\n" +
 		`a,2020-04-24,"{""a"":1.50,""b.c"":true,""n"":null}","{""fw"":""1.2"",""m"":[1, 2]}"` +
 		"\na,2020-04-25,7,x\n"
 	const lines = `{"device":"a","time":"2020-04-24","metrics":{"a":1.50,"b.c":true,"n":null},` +
@@ -183,7 +183,7 @@ func TestObjectsInCells(t *testing.T) {
 		}
 		entries, err := open(t, lines, table.Options{Format: table.NDJSON}).Readings(m)
 		wantLines(t, listed(entries, err, showReading), "0:1 "+want)
-		entries, err = open(t, sheet, table.Options{}).Readings(m)
+		entries, err = open(t, text, table.Options{}).Readings(m)
 		plainly := `1:3 a 2020-04-25T00:00:00Z {"metrics":7} {"metadata":"x"}`
 		if names[0] != "metrics" {
 			plainly = `line 3: column metrics.*: there is no metric`

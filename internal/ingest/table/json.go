@@ -42,9 +42,9 @@ func (s *objectLines) next() (Row, error) {
 		row := Row{Index: s.index, Line: s.lines.n, object: l.text[space.At:]}
 		s.index++
 		if l.err != nil {
-			return row, at(row, l.err)
+			return row, atRow(row, l.err)
 		}
-		return row, at(row, checkObject(l.text))
+		return row, atRow(row, checkObject(l.text))
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *array) next() (Row, error) {
 	}
 	row := Row{Index: s.index, object: string(element)}
 	s.index++
-	return row, at(row, checkObject(row.object))
+	return row, atRow(row, checkObject(row.object))
 }
 
 func (s *array) begin() error {

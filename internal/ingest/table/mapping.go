@@ -151,7 +151,7 @@ func (m *Mapping) takeUnnamed(have *columns) {
 	used := usedBy(m.eventFields())
 	for _, f := range m.eventFields() {
 		wanted := slices.Contains(m.Unnamed, f.name) && !slices.Contains(used, f.name)
-		if wanted && len(*f.columns) == 0 && (have.sample || have.has(f.name)) {
+		if wanted && len(*f.columns) == 0 && (have.sample || have.contains(f.name)) {
 			*f.columns = []string{f.name}
 		}
 	}
@@ -176,11 +176,11 @@ func bind(fields []field, have *columns) error {
 				continue
 			}
 			near, changes := nearest(column, have.names)
-			if !slips(column, changes) {
+			if !isTypo(column, changes) {
 				near = ""
 			}
-			slip := slips(column, changes) && !slices.Contains(used, near)
-			if f.required || !have.sample || slip {
+			typo := isTypo(column, changes) && !slices.Contains(used, near)
+			if f.required || !have.sample || typo {
 				return unknown(f.name, column, near, have.names)
 			}
 		}
@@ -188,19 +188,19 @@ func bind(fields []field, have *columns) error {
 	return nil
 }
 
-// slips reports whether so few changes look like a slip of the pen. Of JSON only the first rows are
+// isTypo reports whether so few changes look like a typing error. Of JSON only the first rows are
 // known, so an optional column may come later: there it must be taken, unless it nearly is a column
 // that nothing else uses.
-func slips(column string, changes int) bool { return changes <= min(2, len(column)/3) }
+func isTypo(column string, changes int) bool { return changes <= min(2, len(column)/3) }
 
 // covers reports whether a column is there, or one that a name ending in ".*" matches.
 func (c *columns) covers(column string) bool {
 	object, many := strings.CutSuffix(column, ".*")
 	if !many {
-		return c.has(column)
+		return c.contains(column)
 	}
 	begins := func(name string) bool { return strings.HasPrefix(name, object+".") }
-	return slices.ContainsFunc(c.names, begins) || c.has(object) || c.has(column)
+	return slices.ContainsFunc(c.names, begins) || c.contains(object) || c.contains(column)
 }
 
 func unknown(field, column, near string, names []string) error {

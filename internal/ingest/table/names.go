@@ -27,7 +27,7 @@ var usualNames = map[string][]string{
 func (m *Mapping) guess(have *columns, fields []field) (guesses []Guess) {
 	used := usedBy(slices.Concat(m.eventFields(), m.readingFields()))
 	for _, f := range fields {
-		if have.has(f.name) || !slices.Contains(m.Unnamed, f.name) {
+		if have.contains(f.name) || !slices.Contains(m.Unnamed, f.name) {
 			continue
 		}
 		if column := have.usual(f.name, used); column != "" {

@@ -23,13 +23,13 @@ type columns struct {
 	sample bool           // there may be others in rows to come
 }
 
-func (c *columns) has(name string) bool {
+func (c *columns) contains(name string) bool {
 	_, ok := c.places[name]
 	return ok && name != ""
 }
 
 func (c *columns) add(name string) {
-	if !c.has(name) {
+	if !c.contains(name) {
 		c.places[name] = len(c.names)
 		c.names = append(c.names, name)
 	}

@@ -169,7 +169,7 @@ func (t *Table) runEntries(m *Mapping) Entries[andon.Event] {
 			next.Index, next.Line = item.Index, item.Line
 			if err == nil {
 				more, err = r.begin(next, pass)
-				err = at(Row{Index: item.Index, Line: item.Line}, err)
+				err = atRow(Row{Index: item.Index, Line: item.Line}, err)
 			}
 			if err != nil {
 				more = yield(next.Item, err)

@@ -167,17 +167,17 @@ type RowError struct {
 // Error returns the place and the reason.
 func (e *RowError) Error() string {
 	if e.Line == 0 {
-		return fmt.Sprintf("entry %d: %s", e.Index, e.in())
+		return fmt.Sprintf("entry %d: %s", e.Index, e.text())
 	}
-	return fmt.Sprintf("line %d: %s", e.Line, e.in())
+	return fmt.Sprintf("line %d: %s", e.Line, e.text())
 }
 
 // Rejection accounts for the row.
 func (e *RowError) Rejection() andon.Rejection {
-	return andon.Rejection{Index: e.Index, Line: e.Line, Error: e.in()}
+	return andon.Rejection{Index: e.Index, Line: e.Line, Error: e.text()}
 }
 
-func (e *RowError) in() string {
+func (e *RowError) text() string {
 	if e.Column == "" {
 		return e.Reason
 	}
@@ -189,8 +189,8 @@ func bad(reason string, args ...any) error {
 	return &RowError{Reason: fmt.Sprintf(reason, args...)}
 }
 
-// at puts an error, if it is about one row, at the place of that row.
-func at(row Row, err error) error {
+// atRow puts an error, if it is about one row, at the place of that row.
+func atRow(row Row, err error) error {
 	if one, ok := errors.AsType[*RowError](err); ok {
 		one.Index, one.Line = row.Index, row.Line
 	}

@@ -251,7 +251,7 @@ func TestOptionalColumnsMayComeLater(t *testing.T) {
 	}
 	m.Message = []string{"mesage"}
 	if _, err := open(t, text, table.Options{Format: table.NDJSON}).Events(m); err == nil {
-		t.Error("the slip of the pen is taken")
+		t.Error("the typing error is taken")
 	}
 }
 
@@ -259,7 +259,7 @@ func TestOptionalColumnsMayComeLater(t *testing.T) {
 // their names, of JSON also where they come late, and not where another field uses them.
 func TestUnnamedColumns(t *testing.T) {
 	const late = 120 // after the rows that are read ahead
-	sheet := "device,time,state,message,operator,attributes\n" +
+	text := "device,time,state,message,operator,attributes\n" +
 		`a,2020-04-24,ON,hot,Liz,"{""x"":[1.50],""y.z"":null}"` + "\n" +
 		"a,2020-04-25,ON,,,{not JSON\n"
 	text := strings.Repeat(`{"device":"a","time":"2020-04-24","state":"ON"}`+"\n", late) +
@@ -277,10 +277,10 @@ func TestUnnamedColumns(t *testing.T) {
 		row     int
 		want    andon.Event
 	}{
-		{sheet, table.CSV, m, 0, andon.Event{Operator: "Liz", Message: "hot", Attributes: same}},
-		{sheet, table.CSV, m, 1, andon.Event{Attributes: `{"attributes":"{not JSON"}`}},
-		{sheet, table.CSV, used, 0, andon.Event{Operator: "hot", Attributes: same}},
-		{sheet, table.CSV, plain, 0, andon.Event{}},
+		{text, table.CSV, m, 0, andon.Event{Operator: "Liz", Message: "hot", Attributes: same}},
+		{text, table.CSV, m, 1, andon.Event{Attributes: `{"attributes":"{not JSON"}`}},
+		{text, table.CSV, used, 0, andon.Event{Operator: "hot", Attributes: same}},
+		{text, table.CSV, plain, 0, andon.Event{}},
 		{`{"device":"a","time":"2020-04-24","state":"ON","attributes":null,"message":null}`,
 			table.NDJSON, m, 0, andon.Event{}},
 		{text, table.NDJSON, m, late,

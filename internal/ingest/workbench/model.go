@@ -115,7 +115,7 @@ func Parse(text string) (*Model, error) {
 
 // log returns which of the tables is the first log; -1 where none is.
 func (m *Model) log() int {
-	return slices.IndexFunc(m.tables, func(t *table) bool { return isLog(t.has) })
+	return slices.IndexFunc(m.tables, func(t *table) bool { return isLog(t.declares) })
 }
 
 func (r *reader) note(format string, args ...any) {
@@ -300,8 +300,8 @@ func isLog(has func(string) bool) bool {
 	return has(attrDevice) && (has(attrStateDate) || has(attrState) && has(attrDate))
 }
 
-// has reports whether a table declares an attribute; what a facet calls its keys counts.
-func (t *table) has(name string) bool {
+// declares reports whether a table declares an attribute; what a facet calls its keys counts.
+func (t *table) declares(name string) bool {
 	is := func(a attributeDef) bool { return a.AttributeName == name }
 	means := func(i items) bool {
 		return i.alias.PartitionKeyAlias == name || i.alias.SortKeyAlias == name
@@ -312,7 +312,7 @@ func (t *table) has(name string) bool {
 
 // describe notes what a table lacks of the reference's last step, and what of it is not kept.
 func (r *reader) describe(t *table) {
-	if !isLog(t.has) {
+	if !isLog(t.declares) {
 		r.note("table %s is no log of device states: want %s; its keys are %s",
 			t.name, wantedAttributes, t.keys)
 		return
@@ -323,7 +323,7 @@ func (r *reader) describe(t *table) {
 	}
 	var lacks []string
 	for _, name := range []string{attrStateDate, attrState, attrDate, attrOperator, attrEscalated} {
-		if !t.has(name) {
+		if !t.declares(name) {
 			lacks = append(lacks, name)
 		}
 	}
