@@ -56,20 +56,20 @@ func TestWatchFollowsTheStream(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- w.run(ctx) }()
-	out.has(": 1 device\n")
+	out.contains(": 1 device\n")
 	for i, e := range []string{"a WARNING1", "a NORMAL", "b NORMAL", "b WARNING2"} {
 		device, state, _ := strings.Cut(e, " ")
 		s.Sends("/events", fmt.Sprintf(
 			`{"device":%q,"time":"2020-04-24T14:00:%02dZ","state":%q}`, device, i+1, state))
 	}
-	out.has("a NORMAL → WARNING1\n")
-	out.has("a WARNING1 → NORMAL\n")
-	out.has("b is new here: NORMAL for 59m57s\n")
-	out.has("b NORMAL → WARNING2\n")
+	out.contains("a NORMAL → WARNING1\n")
+	out.contains("a WARNING1 → NORMAL\n")
+	out.contains("b is new here: NORMAL for 59m57s\n")
+	out.contains("b NORMAL → WARNING2\n")
 	if _, err := s.Client("").Retire(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
-	out.has("b is not listed any more, was WARNING2\n")
+	out.contains("b is not listed any more, was WARNING2\n")
 	end()
 	if err := <-ended; err != nil {
 		t.Error(err)

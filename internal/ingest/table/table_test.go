@@ -259,10 +259,10 @@ func TestOptionalColumnsMayComeLater(t *testing.T) {
 // their names, of JSON also where they come late, and not where another field uses them.
 func TestUnnamedColumns(t *testing.T) {
 	const late = 120 // after the rows that are read ahead
-	text := "device,time,state,message,operator,attributes\n" +
+	csv := "device,time,state,message,operator,attributes\n" +
 		`a,2020-04-24,ON,hot,Liz,"{""x"":[1.50],""y.z"":null}"` + "\n" +
 		"a,2020-04-25,ON,,,{not JSON\n"
-	text := strings.Repeat(`{"device":"a","time":"2020-04-24","state":"ON"}`+"\n", late) +
+	lines := strings.Repeat(`{"device":"a","time":"2020-04-24","state":"ON"}`+"\n", late) +
 		`{"device":"a","time":"2020-04-24","state":"ON","message":"hot","operator":"Liz",` +
 		`"attributes":{"x":[1.50],"y.z":null}}`
 	m := plain
@@ -277,13 +277,13 @@ func TestUnnamedColumns(t *testing.T) {
 		row     int
 		want    andon.Event
 	}{
-		{text, table.CSV, m, 0, andon.Event{Operator: "Liz", Message: "hot", Attributes: same}},
-		{text, table.CSV, m, 1, andon.Event{Attributes: `{"attributes":"{not JSON"}`}},
-		{text, table.CSV, used, 0, andon.Event{Operator: "hot", Attributes: same}},
-		{text, table.CSV, plain, 0, andon.Event{}},
+		{csv, table.CSV, m, 0, andon.Event{Operator: "Liz", Message: "hot", Attributes: same}},
+		{csv, table.CSV, m, 1, andon.Event{Attributes: `{"attributes":"{not JSON"}`}},
+		{csv, table.CSV, used, 0, andon.Event{Operator: "hot", Attributes: same}},
+		{csv, table.CSV, plain, 0, andon.Event{}},
 		{`{"device":"a","time":"2020-04-24","state":"ON","attributes":null,"message":null}`,
 			table.NDJSON, m, 0, andon.Event{}},
-		{text, table.NDJSON, m, late,
+		{lines, table.NDJSON, m, late,
 			andon.Event{Operator: "Liz", Message: "hot", Attributes: same}},
 	} {
 		entries, err := open(t, c.text, table.Options{Format: c.format}).Events(c.mapping)
