@@ -142,69 +142,74 @@ func (f *Fleet) alive(s *Slot) bool {
 // Changes are devices as one write leaves them. They are computed from copies, while other
 // writes go on; before Stage the write calls Stale for each copy.
 type Changes struct {
-	devices []Device
-	slots   []*Slot
-	copied  []uint32 // what Slot.changes was then
-	number  uint32   // of pendingChanges
+	list   []changed
+	one    [1]changed // memory of list for a single device
+	number uint32    // of pendingChanges
+}
+
+// changed is one device of Changes.
+type changed struct {
+	device Device
+	slot   *Slot
+	copied uint32 // what Slot.changes was then
 }
 
 // NewChanges returns changes of at most so many devices.
 func NewChanges(devices int) *Changes {
-	return &Changes{
-		devices: make([]Device, 0, devices),
-		slots:   make([]*Slot, 0, devices),
-		copied:  make([]uint32, 0, devices),
+	c := &Changes{}
+	if c.list = c.one[:0]; devices > len(c.one) {
+		c.list = make([]changed, 0, devices)
 	}
+	return c
 }
 
 // Copy makes a copy of the newest state of a device for the caller to change. A device that has no
 // place yet begins with nothing but its ID, of which a clone is made. Each device is copied once
 // into a Changes.
 func (c *Changes) Copy(f *Fleet, s *Slot, id andon.DeviceID) *Device {
-	if len(c.devices) == cap(c.devices) {
+	if len(c.list) == cap(c.list) {
 		panic("current: more devices changed than were announced")
 	}
-	i := len(c.devices)
-	c.devices = append(c.devices, Device{})
-	c.slots = append(c.slots, s)
-	c.copied = append(c.copied, 0)
+	i := len(c.list)
+	c.list = append(c.list, changed{slot: s})
 	if s == nil {
-		c.devices[i].ID = andon.DeviceID(strings.Clone(string(id)))
+		c.list[i].device.ID = andon.DeviceID(strings.Clone(string(id)))
 	} else {
 		c.CopyAgain(f, i)
 	}
-	return &c.devices[i]
+	return &c.list[i].device
 }
 
 // CopyAgain makes a new copy of the i-th device, which has a place.
 func (c *Changes) CopyAgain(f *Fleet, i int) *Device {
-	s := c.slots[i]
+	one := &c.list[i]
 	// In this order: a change that comes between makes the copy stale, not the other way round.
-	c.copied[i] = s.changes.Load()
-	f.latest(s, &c.devices[i])
-	return &c.devices[i]
+	one.copied = one.slot.changes.Load()
+	f.latest(one.slot, &one.device)
+	return &one.device
 }
 
 // Stale reports whether the i-th device, which has a place, was changed since it was copied.
-func (c *Changes) Stale(i int) bool { return c.slots[i].changes.Load() != c.copied[i] }
+func (c *Changes) Stale(i int) bool { return c.list[i].slot.changes.Load() != c.list[i].copied }
 
 // Len returns how many devices were copied.
-func (c *Changes) Len() int { return len(c.devices) }
+func (c *Changes) Len() int { return len(c.list) }
 
 // Device returns the i-th device.
-func (c *Changes) Device(i int) *Device { return &c.devices[i] }
+func (c *Changes) Device(i int) *Device { return &c.list[i].device }
 
 // Slot returns the place of the i-th device; nil where it has none yet.
-func (c *Changes) Slot(i int) *Slot { return c.slots[i] }
+func (c *Changes) Slot(i int) *Slot { return c.list[i].slot }
 
 // Place gives the i-th device its place.
-func (c *Changes) Place(i int, s *Slot) { c.slots[i] = s }
+func (c *Changes) Place(i int, s *Slot) { c.list[i].slot = s }
 
 // Stage makes the changes what the next ones are worked out from. Nothing may change them any more.
 // All devices have their places.
 func (c *Changes) Stage(f *Fleet) {
 	f.pending.add(c)
-	for i, s := range c.slots {
+	for i := range c.list {
+		s := c.list[i].slot
 		s.pending.Store(c.ref(i))
 		s.changes.Add(1)
 	}
@@ -212,8 +217,8 @@ func (c *Changes) Stage(f *Fleet) {
 
 // Publish makes changes visible. Changes must be published in the order of Stage.
 func (f *Fleet) Publish(c *Changes) {
-	for i, s := range c.slots {
-		d := &c.devices[i]
+	for i := range c.list {
+		s, d := c.list[i].slot, &c.list[i].device
 		heard := f.uncounted(s)
 		if f.alive(s) && d.Alive() && f.names.name(s.state) == string(d.State) {
 			f.pack(s, d)

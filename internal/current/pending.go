@@ -59,7 +59,7 @@ func (p *pendingChanges) remove() {
 
 // device returns a device as a pending change leaves it.
 func (p *pendingChanges) device(ref pendingRef) *Device {
-	return &cell(*p.ring.Load(), uint32(ref>>32)).Load().devices[uint32(ref)-1]
+	return &cell(*p.ring.Load(), uint32(ref>>32)).Load().list[uint32(ref)-1].device
 }
 
 func cell(ring []atomic.Pointer[Changes], number uint32) *atomic.Pointer[Changes] {

@@ -30,13 +30,14 @@ func (s *Store) Append(
 		return err
 	}
 	const eventBytes = 48 // about what one takes in a row
-	w, err := s.newWrite(ctx, t, received, countDevices(events), len(events)*eventBytes+256)
+	devices := countDevices(events)
+	w, err := s.newWrite(ctx, t, received, devices, len(events)*eventBytes+256)
 	if err != nil {
 		return err
 	}
 	w.kind = andon.ByEntry
 	defer w.close()
-	w.divide(events)
+	w.divide(events, devices)
 	w.fold = func(i int, d *current.Device) error { return w.append(d, w.groups[i]) }
 	w.add(w.ids)
 	if err := w.foldAll(); err != nil {
@@ -55,8 +56,9 @@ func countDevices(events []andon.Event) (n int) {
 	return n
 }
 
-// divide divides events by device.
-func (w *writing) divide(events []andon.Event) {
+// divide divides events by device, of which there are so many.
+func (w *writing) divide(events []andon.Event, devices int) {
+	w.groups, w.ids = make([][]andon.Event, 0, devices), make([]andon.DeviceID, 0, devices)
 	for len(events) > 0 {
 		n := 1
 		for n < len(events) && events[n].Device == events[0].Device {
@@ -142,7 +144,7 @@ func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) erro
 // events folds the events of one device, oldest first, with w.operators.
 func (w *writing) events(d *current.Device, events []andon.Event) error {
 	f := w.past.folded
-	f.entries = len(events)
+	f.entries = int32(len(events))
 	gone := w.tenant.withdrawn.List(d.ID)
 	for i := range events {
 		e := &events[i]
@@ -160,7 +162,7 @@ func (w *writing) events(d *current.Device, events []andon.Event) error {
 		was := shownBy(d)
 		err = d.Apply(current.Entry{
 			Time: e.Time, Severity: w.states.Severity(state), State: state, Operator: operator,
-		}, w.states, w.past)
+		}, w.states, &w.past)
 		if err != nil {
 			return err
 		}
@@ -168,7 +170,7 @@ func (w *writing) events(d *current.Device, events []andon.Event) error {
 			to := andon.PersonID(strings.Clone(string(e.EscalatedTo)))
 			err := d.Escalate(current.Escalation{
 				Entry: e.Time, State: state, At: e.Time, To: to,
-			}, w.states, w.past)
+			}, w.states, &w.past)
 			if err != nil {
 				return err
 			}

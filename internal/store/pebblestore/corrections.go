@@ -69,7 +69,7 @@ func (w *writing) withdraw(
 // refoldFromLog works a device out again from its log without the entries that are gone.
 func (w *writing) refoldFromLog(d *current.Device, gone func(andon.EntryRef) bool) error {
 	was := d.State
-	err := d.Refold(w.log(d.ID), w.states, gone, w.past)
+	err := d.Refold(w.log(d.ID), w.states, gone, &w.past)
 	if kept, ok := w.tenant.seen()[d.State]; ok && d.State != was {
 		d.State = kept
 	}

@@ -73,7 +73,7 @@ func (w *writing) escalate(
 	return e, true, d.Escalate(current.Escalation{
 		Entry: e.Time, State: andon.State(strings.Clone(string(e.State))),
 		At: e.At, To: retain(e.To, ""),
-	}, w.states, w.past)
+	}, w.states, &w.past)
 }
 
 // standing returns the record that counts of the entry of e, or e itself, where that record is
@@ -83,7 +83,7 @@ func (w *writing) standing(
 	d *current.Device, e *andon.Escalation,
 ) (standing andon.Escalation, again bool, err error) {
 	w.past.folded.looks++
-	shown, err := d.Escalated(e.Time, e.State, w.past)
+	shown, err := d.Escalated(e.Time, e.State, &w.past)
 	if err != nil {
 		return standing, false, err
 	}

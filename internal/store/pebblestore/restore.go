@@ -73,7 +73,7 @@ func (r *restoring) device(i int, d *current.Device) error {
 		err := d.Escalate(current.Escalation{
 			Entry: e.Time, State: andon.State(strings.Clone(string(e.State))),
 			At: e.At, To: retain(e.To, ""),
-		}, r.states, r.past)
+		}, r.states, &r.past)
 		if err != nil {
 			return err
 		}

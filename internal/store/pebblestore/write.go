@@ -32,7 +32,8 @@ type writing struct {
 
 	changes   *changes
 	folded    []folded        // what came of each of the changes
-	past      *history        // of the device that is being folded
+	one       [1]folded       // memory of folded for a single device
+	past      history         // of the device that is being folded
 	indexRows map[uint64]bool // rows that will be remembered as written
 }
 
@@ -86,11 +87,11 @@ type encoder struct {
 
 // folded is what came of one device beyond what it shows.
 type folded struct {
-	encoded [2]int // its part of writing.encoded
-	feed    [2]int // and of writing.feed, empty where nothing is to be seen of it
+	encoded [2]int32 // its part of writing.encoded
+	feed    [2]int32 // and of writing.feed, empty where nothing is to be seen of it
 	entry   andon.EntryRef
-	entries int // that were folded
-	looks   int // into the store
+	entries int32 // that were folded
+	looks   int32 // into the store
 	aside   []current.Escalation
 	emptied bool // of the escalations that were set aside none is wanted any more
 }
@@ -134,10 +135,13 @@ func (s *Store) beginWrite(
 ) *writing {
 	w := &writing{
 		store: s, ctx: ctx, tenant: t, states: t.states(), received: received,
-		changes: current.NewChanges(devices), folded: make([]folded, 0, devices),
+		changes: current.NewChanges(devices),
+	}
+	if w.folded = w.one[:0]; devices > len(w.one) {
+		w.folded = make([]folded, 0, devices)
 	}
 	w.buffers(devices)
-	w.past = &history{write: w}
+	w.past.write = w
 	// Pebble panics where it closes an empty batch that is shorter than its header of 12 bytes.
 	const least = 256
 	w.batch = s.db.NewBatchWithSize(max(bytes, least))
@@ -203,12 +207,12 @@ func (w *writing) foldOne(i int) error {
 	d, slot := w.changes.Device(i), w.changes.Slot(i)
 	was, f := *d, &w.folded[i]
 	*f = folded{}
-	f.encoded[0], w.base = len(w.encoded), w.received
+	f.encoded[0], w.base = int32(len(w.encoded)), w.received
 	w.past.begin(d, f)
 	if err := w.fold(i, d); err != nil {
 		return err
 	}
-	if len(w.encoded) == f.encoded[0] {
+	if int32(len(w.encoded)) == f.encoded[0] {
 		w.encoded = w.names.AppendEntries(w.encoded, 0, nil, nil)
 	}
 	d.Received = max(d.Received, w.received)
@@ -223,12 +227,12 @@ func (w *writing) encode(f *folded, named bool, was, is *current.Device) {
 		named, is = true, &current.Device{}
 	}
 	parts := layout.ChangedParts(was, is)
-	f.feed[0] = len(w.feed)
+	f.feed[0] = int32(len(w.feed))
 	w.encoded = layout.AppendDeviceChange(w.encoded, parts, named, is, w.base)
 	if parts&^layout.PartNewest != 0 { // else the state repeats
 		w.change(f, was, is)
 	}
-	f.encoded[1], f.feed[1] = len(w.encoded), len(w.feed)
+	f.encoded[1], f.feed[1] = int32(len(w.encoded)), int32(len(w.feed))
 }
 
 // old returns those devices that another write has changed, or made, since they were copied. It
@@ -254,7 +258,7 @@ func (w *writing) old() (numbers []int) {
 func (w *writing) cost(numbers []int) (cost int) {
 	const look = 32
 	for _, i := range numbers {
-		cost += 1 + w.folded[i].entries + look*w.folded[i].looks
+		cost += 1 + int(w.folded[i].entries+look*w.folded[i].looks)
 	}
 	return cost
 }
