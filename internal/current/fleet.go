@@ -144,7 +144,7 @@ func (f *Fleet) alive(s *Slot) bool {
 type Changes struct {
 	list   []changed
 	one    [1]changed // memory of list for a single device
-	number uint32    // of pendingChanges
+	number uint32     // of pendingChanges
 }
 
 // changed is one device of Changes.

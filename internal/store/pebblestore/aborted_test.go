@@ -79,7 +79,7 @@ func TestAbortedAppend(t *testing.T) {
 			Metrics: andon.Metrics{{Name: "t", Value: 1}},
 		}
 		if err := errors.Join(
-			s.AppendReadings(t.Context(), id, 1, []andon.Reading{reading}), s.checkpoint(),
+			s.AppendReadings(t.Context(), id, 1, []andon.Reading{reading}), s.flushDue(),
 			s.Append(t.Context(), id, 1, events),
 		); err != nil {
 			t.Fatal(err)

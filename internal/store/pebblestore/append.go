@@ -29,7 +29,7 @@ func (s *Store) Append(
 	if err := s.log.Memory.Wait(ctx, s.checkpoints.Want); err != nil {
 		return err
 	}
-	const eventBytes = 48 // about what one takes in a row
+	const eventBytes = 48 // about what an event takes in a row
 	devices := countDevices(events)
 	w, err := s.newWrite(ctx, t, received, devices, len(events)*eventBytes+256)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) Append(
 	return s.commit(w)
 }
 
-// countDevices returns how many devices events have, which stand device by device.
+// countDevices returns how many devices events have, which are ordered by device.
 func countDevices(events []andon.Event) (n int) {
 	for i := range events {
 		if i == 0 || events[i].Device != events[i-1].Device {
@@ -95,8 +95,8 @@ func (w *writing) inLogOrder(events []andon.Event) []andon.Event {
 	return events
 }
 
-// resolve sets w.operators to who answers for each event: whom it names, else who was assigned to
-// the device at its time. Nearly always that is the newest assignment.
+// resolve sets w.operators to the operator of each event: whom it names, else whoever was assigned
+// to the device at its time. Nearly always that is the newest assignment.
 func (w *writing) resolve(d *current.Device, events []andon.Event) error {
 	w.operators = w.operators[:0]
 	last := -1 // of those before the newest assignment
@@ -115,9 +115,9 @@ func (w *writing) resolve(d *current.Device, events []andon.Event) error {
 	return w.resolveEarlier(events[:last+1])
 }
 
-// resolveEarlier asks the list of assignments, once for all events of a device.
+// resolveEarlier reads the list of assignments, once for all events of a device.
 func (w *writing) resolveEarlier(events []andon.Event) error {
-	w.past.folded.looks++
+	w.past.folded.reads++
 	last := len(events) - 1
 	before := andon.PageQuery{Order: andon.Desc, After: events[last].Time + 1}
 	take := func(a andon.Assignment) (more bool) {
@@ -131,7 +131,7 @@ func (w *writing) resolveEarlier(events []andon.Event) error {
 	return w.store.assignments(w.ctx, w.tenant, events[last].Device, before, take)
 }
 
-// setEscalation writes an escalation beside its entry, and the index row for its supervisor.
+// setEscalation writes an escalation, and the index row for its supervisor.
 func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) error {
 	err := batch.Set(layout.EscalationKey(tenant, e), layout.AppendEscalation(nil, e), nil)
 	if err != nil || e.To == "" {

@@ -25,7 +25,7 @@ func arrive(t *testing.T, s *Store, at andon.Time, requests int) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.checkpoint(); err != nil {
+	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -43,7 +43,7 @@ func inRounds(t *testing.T, s *Store, rounds int) {
 		}
 		events = andon.SortBatch(events)
 		err := s.Append(t.Context(), andon.DefaultTenant, 1, events)
-		if err := errors.Join(err, s.checkpoint()); err != nil {
+		if err := errors.Join(err, s.flushDue()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestBlocksAreMerged(t *testing.T) {
 		Device: "d0", Time: andon.MinTime + rounds*1e6, State: "NORMAL", Message: "the last",
 	}
 	err := s.Append(t.Context(), andon.DefaultTenant, 1, []andon.Event{later})
-	if err := errors.Join(err, s.checkpoint(), s.log.Merge()); err != nil {
+	if err := errors.Join(err, s.flushDue(), s.log.Merge()); err != nil {
 		t.Fatal(err)
 	}
 	want = append([]andon.Event{later}, want...)

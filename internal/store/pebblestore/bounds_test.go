@@ -70,7 +70,7 @@ func TestReaderWhoLeftIsNotReadFor(t *testing.T) {
 	if err := s.Append(t.Context(), andon.DefaultTenant, 1, manyDevices()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.checkpoint(); err != nil {
+	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(t.Context())

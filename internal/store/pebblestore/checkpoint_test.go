@@ -34,9 +34,9 @@ func TestDevicesTakeThePlaceOfTheFormer(t *testing.T) {
 		}
 	}
 	report(devices, "NORMAL")
-	err = s.checkpoint()
+	err = s.flushDue()
 	report(changed, "WARNING1")
-	if err := errors.Join(err, s.Purge(t.Context(), id, name(purged)), s.checkpoint()); err != nil {
+	if err := errors.Join(err, s.Purge(t.Context(), id, name(purged)), s.flushDue()); err != nil {
 		t.Fatal(err)
 	}
 	prefix := layout.NewKey(layout.TableCheckpoint, s.tenants[id].number)

@@ -50,7 +50,7 @@ func (s *Store) Withdraw(
 func (w *writing) withdraw(
 	d *current.Device, sent andon.Withdrawal, ref andon.EntryRef,
 ) (kept andon.Withdrawal, added bool, err error) {
-	w.past.folded.looks++
+	w.past.folded.reads++
 	r := w.store.reader(w.ctx, w.tenant)
 	defer r.Close()
 	there, err := w.store.entry(r, w.tenant, sent.Device, sent.Time, sent.State)
@@ -77,7 +77,7 @@ func (w *writing) refoldFromLog(d *current.Device, gone func(andon.EntryRef) boo
 }
 
 // log returns the entries of a device, withdrawn or not, newest first, down to the floor of what
-// the tenant keeps. Of what is older some may have been given back, and some still be there: the
+// the tenant keeps. Of what is older some may have expired, and some still be there: the
 // device knows what mattered of it.
 func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
 	return seq.Of(func(yield func(current.Logged) bool) error {
@@ -94,7 +94,7 @@ func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
 			}
 			if is := h.Key.Time.Day(); is != day {
 				day = is
-				w.past.folded.looks++
+				w.past.folded.reads++
 			}
 			w.past.folded.entries++
 			if !yield(logged(&h)) {
@@ -121,7 +121,7 @@ func logged(h *entries.Hit) current.Logged {
 
 // Purge implements andon.Corrections: one batch, with a row that ends what the device showed and
 // drops the entries of earlier rows. It is alone, because it deletes rows that another write may
-// rely on, and no round runs, which would write blocks of what it deletes.
+// rely on, and no flush runs, which would write blocks of what it deletes.
 func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.DeviceID) error {
 	t, err := s.writable(ctx, id)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *Store) purge(
 	return nil
 }
 
-// drop gives the place of a device back of which nothing is known any more. The caller is alone.
+// drop frees the place of a device of which nothing is known any more. The caller is alone.
 func (s *Store) drop(t *tenant, slot *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,7 @@ func TestCorrectionsOutliveCrashes(t *testing.T) {
 	send(s, "a", at, "NORMAL")
 	send(s, "a", at+1, "WARNING1")
 	send(s, "b", at, "WARNING1")
-	if err := s.checkpoint(); err != nil {
+	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
 	w := andon.Withdrawal{Device: "a", Time: at + 1, State: "WARNING1", At: at + 5, By: "Tom"}

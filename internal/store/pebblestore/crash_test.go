@@ -51,7 +51,7 @@ func crash(t *testing.T, seed uint64) {
 					acknowledged.Store(e, true)
 				}
 				if rng.IntN(20) == 0 {
-					if err := s.checkpoint(); err != nil {
+					if err := s.flushDue(); err != nil {
 						t.Error(err)
 					}
 				}
@@ -206,7 +206,7 @@ func TestExpireGivesSpaceBack(t *testing.T) {
 	}
 	if err := errors.Join(
 		s.AppendReadings(ctx, id, 1, readings), s.flushReadings(),
-		s.AppendReadings(ctx, id, 1, readings), s.checkpoint(),
+		s.AppendReadings(ctx, id, 1, readings), s.flushDue(),
 	); err != nil {
 		t.Fatal(err)
 	}

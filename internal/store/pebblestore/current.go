@@ -36,7 +36,7 @@ func (s *Store) Device(
 	return d, r.Complete(&d)
 }
 
-// listStep is how many devices a list looks at before it lets writers in.
+// listStep is how many devices a list visits before writers get the lock.
 const listStep = 4096
 
 // Devices implements andon.Current.

@@ -33,7 +33,7 @@ func storeWithHistory(t *testing.T, fs vfs.FS, compacted bool) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(s.checkpoint(), s.db.Flush()); err != nil {
+	if err := errors.Join(s.flushDue(), s.db.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	if compacted {
@@ -233,7 +233,7 @@ func writeBesideDamage(t *testing.T, fs vfs.FS) error {
 	}
 	flip(t, fs, table, info.Size()/2)
 	s, err := Open("store", Options{
-		FS: fs, memTable: 64 << 10, Head: 256 << 10, patience: time.Minute,
+		FS: fs, memTable: 64 << 10, Head: 256 << 10, maxWait: time.Minute,
 		pause: 20 * time.Millisecond,
 	})
 	if err != nil {

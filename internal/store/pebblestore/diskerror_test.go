@@ -111,7 +111,7 @@ func writeUntilDead(s *Store, rng *rand.Rand, acknowledged *sync.Map) {
 		for _, e := range events {
 			acknowledged.Store(e, true)
 		}
-		if rng.IntN(20) == 0 && s.checkpoint() != nil {
+		if rng.IntN(20) == 0 && s.flushDue() != nil {
 			return
 		}
 	}

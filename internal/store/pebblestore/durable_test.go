@@ -22,7 +22,7 @@ func TestNothingIsShownBeforeTheDisk(t *testing.T) {
 		done <- s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1))
 	}()
 	<-h.reached // the log is being synced
-	go func() { done <- s.checkpoint() }()
+	go func() { done <- s.flushDue() }()
 	for range 1000 {
 		_, err := s.Device(t.Context(), andon.DefaultTenant, "device-000000")
 		if andon.KindOf(err) != andon.NotFound {
@@ -71,7 +71,7 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 		}
 	})
 	for beside := 0; beside < enough && !t.Failed(); {
-		if err := s.checkpoint(); err != nil {
+		if err := s.flushDue(); err != nil {
 			t.Fatal(err)
 		}
 		err := s.ordered(t.Context(), func() error {
@@ -116,7 +116,7 @@ func TestCheckpointHoldsAllDevices(t *testing.T) {
 		add(20, "WARNING1")
 		add(30, "WARNING2")
 		if checkpoint {
-			if err := s.checkpoint(); err != nil {
+			if err := s.flushDue(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -157,7 +157,7 @@ func TestDevicesArePutOff(t *testing.T) {
 	}
 	s := begin()
 	err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(50))
-	if err := errors.Join(err, s.checkpoint()); err != nil {
+	if err := errors.Join(err, s.flushDue()); err != nil {
 		t.Fatal(err)
 	}
 	lag := s.checkpoints.lag.Load()
@@ -175,7 +175,7 @@ func TestDevicesArePutOff(t *testing.T) {
 	if n != 50 || err != nil {
 		t.Errorf("%d devices, %v, want 50", n, err)
 	}
-	if err := s.checkpoint(); err != nil {
+	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
 	for range s.rows(layout.Key{layout.TableRow}) {

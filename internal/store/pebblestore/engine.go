@@ -94,8 +94,8 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 }
 
 // Repair implements adapter.Files.
-func (e *Engine) Repair(env adapter.Env, giveUp bool, tell func(line string)) error {
-	return Repair(env.Dir, e.in(env), giveUp, tell)
+func (e *Engine) Repair(env adapter.Env, giveUp bool, report func(line string)) error {
+	return Repair(env.Dir, e.in(env), giveUp, report)
 }
 
 // Copy implements adapter.Files.
@@ -105,10 +105,10 @@ func (e *Engine) Copy(env adapter.Env, take func(dir string, files []string) err
 
 // Verify implements adapter.Files.
 func (e *Engine) Verify(
-	ctx context.Context, env adapter.Env, tell func(place, what string),
+	ctx context.Context, env adapter.Env, report func(place, what string),
 	progress func(done, total int64),
 ) (rows map[string]int64, err error) {
-	return Verify(ctx, env.Dir, e.in(env), tell, progress)
+	return Verify(ctx, env.Dir, e.in(env), report, progress)
 }
 
 func (e *Engine) in(env adapter.Env) Options {

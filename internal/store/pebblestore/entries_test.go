@@ -40,7 +40,7 @@ func TestASupervisorsEntriesInSteps(t *testing.T) {
 			must(t, err)
 		}
 		if round < rounds-1 {
-			must(t, s.checkpoint())
+			must(t, s.flushDue())
 		}
 	}
 	for _, order := range []andon.Order{andon.Asc, andon.Desc} {

@@ -78,7 +78,7 @@ func TestExplainOperator(t *testing.T) {
 			atMost(t, steps, "table B", 20, 10)
 			atMost(t, steps, "entries within blocks or rows", 20, 10)
 		}
-		if err := s.checkpoint(); err != nil {
+		if err := s.flushDue(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestExplainSupervisor(t *testing.T) {
 			}
 		}
 		err := s.Append(t.Context(), andon.DefaultTenant, 1, all)
-		if err := errors.Join(err, s.checkpoint()); err != nil {
+		if err := errors.Join(err, s.flushDue()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestExplainRareDevice(t *testing.T) {
 		}
 	}
 	err := s.Append(t.Context(), andon.DefaultTenant, 1, andon.SortBatch(all))
-	if err := errors.Join(err, s.checkpoint(), s.db.Flush()); err != nil {
+	if err := errors.Join(err, s.flushDue(), s.db.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	for _, limit := range []int{1, 10} {

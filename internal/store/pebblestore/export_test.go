@@ -13,7 +13,7 @@ import (
 
 // Checkpoint has a store flush entries and readings, and merge all of their runs, now.
 func Checkpoint(s andon.Store) error {
-	return errors.Join(s.(*Store).checkpoint(), s.(*Store).flushReadings(), s.(*Store).mergeAll())
+	return errors.Join(s.(*Store).flushDue(), s.(*Store).flushReadings(), s.(*Store).mergeAll())
 }
 
 // PutOff has a store write devices in each round, where bytes are few, or in none. Each second
@@ -60,9 +60,9 @@ func (s *Store) writeBlocks(ctx context.Context, end bool) error {
 	})
 }
 
-// roundNow does a flush that writes all devices.
-func (s *Store) roundNow(ctx context.Context) error {
-	return s.log.Flush(func(f entries.Flush) error { return s.round(ctx, f, true) })
+// flushNow does a flush that writes all devices.
+func (s *Store) flushNow(ctx context.Context) error {
+	return s.log.Flush(func(f entries.Flush) error { return s.flush(ctx, f, true) })
 }
 
 // wasFlushed sees that there was a flush.

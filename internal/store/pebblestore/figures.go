@@ -7,45 +7,45 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// roundCounts is what rounds have done since the store was opened.
-type roundCounts struct {
+// flushCounts is what flushes have done since the store was opened.
+type flushCounts struct {
 	done, failed, entries atomic.Int64
 	took                  atomic.Int64 // nanoseconds
 }
 
 // Figures implements andon.Maintenance.
-func (s *Store) Figures(tell func(name, help string, value float64, labels ...string)) {
-	s.roundFigures(tell)
-	s.engineFigures(tell)
+func (s *Store) Figures(report func(name, help string, value float64, labels ...string)) {
+	s.flushFigures(report)
+	s.engineFigures(report)
 }
 
-func (s *Store) roundFigures(tell func(name, help string, value float64, labels ...string)) {
-	r := &s.rounds
-	count := func(name, help string, n int64) { tell(name, help, float64(n)) }
+func (s *Store) flushFigures(report func(name, help string, value float64, labels ...string)) {
+	r := &s.flushes
+	count := func(name, help string, n int64) { report(name, help, float64(n)) }
 	count("head_bytes", "Memory of entries that are not in blocks yet.",
 		int64(s.log.Memory.Bytes()))
 	count("head_limit_bytes", "The most that it may be: pebble.head.", int64(s.log.Memory.Limit))
-	count("head_waits_total", "Writes that waited because the head was full.",
+	count("head_waits_total", "Writes that waited because the memtable was full.",
 		s.log.Memory.Waits.Load())
-	count("rounds_total", "Rounds, which settle the head in blocks.", r.done.Load())
-	count("round_failures_total", "Rounds that failed and are done again.", r.failed.Load())
-	tell("round_seconds_total", "How long rounds took, with their rests.",
+	count("rounds_total", "Flushes of the memtable to blocks.", r.done.Load())
+	count("round_failures_total", "Flushes that failed and are repeated.", r.failed.Load())
+	report("round_seconds_total", "How long flushes took, with their rests.",
 		time.Duration(r.took.Load()).Seconds())
-	count("checkpoint_lag_bytes", "Rows that are settled, and that opening reads for what devices "+
+	count("checkpoint_lag_bytes", "Rows that are flushed, and that opening reads for what devices "+
 		"show.", s.checkpoints.lag.Load())
-	count("settled_entries_total", "Entries that rounds have settled.", r.entries.Load())
+	count("settled_entries_total", "Entries that were flushed.", r.entries.Load())
 	count("merged_blocks_total", "Small blocks that were merged into larger ones.",
 		s.log.Merged.Load())
 }
 
 // writtenBytes is what the engine has written. In a total of levels, what was flushed has the log
-// and the tables of rounds in it.
+// and the tables of entries in it.
 func writtenBytes(m *pebble.Metrics) uint64 {
 	total := m.Total()
 	return total.TableBytesFlushed + total.TableBytesCompacted
 }
 
-func (s *Store) engineFigures(tell func(name, help string, value float64, labels ...string)) {
+func (s *Store) engineFigures(report func(name, help string, value float64, labels ...string)) {
 	m := s.db.Metrics()
 	level0 := &m.Levels[0]
 	for _, f := range []struct {
@@ -65,7 +65,7 @@ func (s *Store) engineFigures(tell func(name, help string, value float64, labels
 		{"wal_bytes", "Size of the write-ahead log.", float64(m.WAL.Size)},
 		{"wal_written_bytes_total", "Bytes that were written into the write-ahead log.",
 			float64(m.WAL.BytesWritten)},
-		{"written_bytes_total", "Bytes that were written into the log and, by flushes, rounds " +
+		{"written_bytes_total", "Bytes that were written into the log and, by flushes " +
 			"and compactions, into tables.", float64(writtenBytes(m))},
 		{"disk_bytes", "Size of all files.", float64(m.DiskSpaceUsage())},
 		{"cache_bytes", "Blocks of files that are kept in memory.", float64(m.BlockCache.Size)},
@@ -73,6 +73,6 @@ func (s *Store) engineFigures(tell func(name, help string, value float64, labels
 		{"cache_misses_total", "Blocks that were read from the disk.",
 			float64(m.BlockCache.Misses)},
 	} {
-		tell(f.name, f.help, f.value)
+		report(f.name, f.help, f.value)
 	}
 }

@@ -19,7 +19,7 @@ func TestWrittenBytes(t *testing.T) {
 	}
 	defer s.Close()
 	err = s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1000))
-	if err := errors.Join(err, s.checkpoint()); err != nil {
+	if err := errors.Join(err, s.flushDue()); err != nil {
 		t.Fatal(err)
 	}
 	m := s.db.Metrics()

@@ -31,7 +31,7 @@ func openUnfinished(t *testing.T, o Options) (*Store, []andon.Event) {
 		})
 	}
 	const id = andon.DefaultTenant
-	err = errors.Join(s.Append(t.Context(), id, 1, parts[0]), s.checkpoint(),
+	err = errors.Join(s.Append(t.Context(), id, 1, parts[0]), s.flushDue(),
 		s.Append(t.Context(), id, 1, parts[1]), s.Append(t.Context(), id, 1, parts[2]))
 	if err != nil || s.checkpoints.lag.Load() == 0 || s.log.Memory.Entries() != 16 {
 		t.Fatal("nothing was left to finishing", err)

@@ -12,12 +12,12 @@ import (
 // do so within the ordered section, where all writes wait. A write that waits holds nothing, so no
 // two wait for each other.
 type held struct {
-	some    atomic.Int32 // how many there are: mostly none, and each write asks
+	some    atomic.Int32 // how many there are: mostly none, and each write checks
 	mu      sync.Mutex
-	devices map[andon.DeviceID]chan struct{} // closed when they are given back
+	devices map[andon.DeviceID]chan struct{} // closed when they are released
 }
 
-// by returns what is closed once a device of a write is given back that another one holds; nil
+// by returns what is closed once a device of a write is released that another one holds; nil
 // where there is none.
 func (h *held) by(w *writing) <-chan struct{} {
 	if h.some.Load() == 0 {
@@ -26,8 +26,8 @@ func (h *held) by(w *writing) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range w.changes.Len() {
-		if given := h.devices[w.changes.Device(i).ID]; given != nil && given != w.holds {
-			return given
+		if released := h.devices[w.changes.Device(i).ID]; released != nil && released != w.holds {
+			return released
 		}
 	}
 	return nil
@@ -49,15 +49,15 @@ func (w *writing) hold() {
 	h.some.Add(1)
 }
 
-// release gives back the devices that a write holds, if any.
+// release releases the devices that a write holds, if any.
 func (w *writing) release() {
 	if w.holds == nil {
 		return
 	}
 	h := &w.tenant.held
 	h.mu.Lock()
-	for id, given := range h.devices {
-		if given == w.holds {
+	for id, released := range h.devices {
+		if released == w.holds {
 			delete(h.devices, id)
 		}
 	}

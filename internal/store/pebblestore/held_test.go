@@ -31,7 +31,7 @@ func TestLongWorkHoldsItsDevice(t *testing.T) {
 		func(w *writing) {
 			w.fold = func(int, *current.Device) error {
 				const dear = 1000 // looks into the log
-				w.past.folded.looks = dear
+				w.past.folded.reads = dear
 				calls++
 				sent := make(chan error) // by another goroutine: this one holds locks
 				if w.holds == nil {      // it is overtaken

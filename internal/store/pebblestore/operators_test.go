@@ -48,7 +48,7 @@ func TestOperatorsPageFollowsItsAnswer(t *testing.T) {
 			check("in the head", 1)
 		}
 		if round < rounds-1 {
-			if err := s.checkpoint(); err != nil {
+			if err := s.flushDue(); err != nil {
 				t.Fatal(err)
 			}
 			check("in blocks", round+1)
@@ -124,7 +124,7 @@ func TestAPagePassesOverWhatIsBetweenItsDevices(t *testing.T) {
 		}
 	}
 	must(t, s.Append(t.Context(), andon.DefaultTenant, base, events))
-	must(t, s.checkpoint())
+	must(t, s.flushDue())
 	for _, order := range []andon.Order{andon.Desc, andon.Asc} {
 		q := andon.EventQuery{Order: order, Limit: limit}
 		steps := explained(t, func(ctx context.Context) (int, error) {

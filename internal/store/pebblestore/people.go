@@ -50,7 +50,7 @@ func (s *Store) sync() error {
 	return nil
 }
 
-// writable returns a tenant that is there, when there is room to write.
+// writable returns a tenant that is there, when there is space to write.
 func (s *Store) writable(ctx context.Context, id andon.TenantID) (*tenant, error) {
 	t, err := s.tenant(ctx, id)
 	if err == nil {
@@ -63,12 +63,12 @@ func (s *Store) writable(ctx context.Context, id andon.TenantID) (*tenant, error
 func (w *writing) escalate(
 	d *current.Device, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
-	standing, again, err := w.standing(d, &e)
-	if err != nil || again || e.Repeats(&standing) {
-		return standing, false, err
+	is, again, err := w.currentOf(d, &e)
+	if err != nil || again || e.Repeats(&is) {
+		return is, false, err
 	}
-	if standing.At != 0 {
-		e.At = max(e.At, standing.At+1)
+	if is.At != 0 {
+		e.At = max(e.At, is.At+1)
 	}
 	return e, true, d.Escalate(current.Escalation{
 		Entry: e.Time, State: andon.State(strings.Clone(string(e.State))),
@@ -76,36 +76,36 @@ func (w *writing) escalate(
 	}, w.states, &w.past)
 }
 
-// standing returns the record that counts of the entry of e, or e itself, where that record is
+// currentOf returns the record that counts of the entry of e, or e itself, where that record is
 // there already. It is NotFound where neither the entry is there nor the device shows it: what a
-// device shows can be escalated although its history was given back.
-func (w *writing) standing(
+// device shows can be escalated although its history has expired.
+func (w *writing) currentOf(
 	d *current.Device, e *andon.Escalation,
-) (standing andon.Escalation, again bool, err error) {
-	w.past.folded.looks++
+) (is andon.Escalation, again bool, err error) {
+	w.past.folded.reads++
 	shown, err := d.Escalated(e.Time, e.State, &w.past)
 	if err != nil {
-		return standing, false, err
+		return is, false, err
 	}
 	if w.tenant.withdrawn.Contain(e.Device, e.Time, e.State) {
-		return standing, false, andon.NoEntry(e.Device, e.Time, e.State)
+		return is, false, andon.NoEntry(e.Device, e.Time, e.State)
 	}
-	standing, again, err = w.store.escalation(w.ctx, w.tenant, e)
+	is, again, err = w.store.escalation(w.ctx, w.tenant, e)
 	if err != nil {
 		shows := d.Alive() && ((d.Time == e.Time && d.State == e.State) || shown.At != 0)
 		if andon.KindOf(err) != andon.NotFound || !shows {
-			return standing, false, err
+			return is, false, err
 		}
 	}
 	if again {
 		return *e, true, nil
 	}
-	// In memory a record outlives the history, but for who made it and why.
-	if shown.At > standing.At {
-		standing = andon.Escalation{At: shown.At, To: shown.To}
+	// In memory a record outlives the history, but for its maker and note.
+	if shown.At > is.At {
+		is = andon.Escalation{At: shown.At, To: shown.To}
 	}
-	standing.Device, standing.Time, standing.State = e.Device, e.Time, e.State
-	return standing, false, nil
+	is.Device, is.Time, is.State = e.Device, e.Time, e.State
+	return is, false, nil
 }
 
 // escalation returns the newest escalation record of the entry of e, and whether e is among all of
@@ -142,7 +142,7 @@ func (s *Store) Retire(
 	}
 	devices := []andon.DeviceID{device}
 	err = s.change(ctx, t, andon.ByRetirement, devices, 256, func(w *writing) {
-		w.frees = true // its history goes when it expires, and nothing comes after
+		w.frees = true // its history expires, and nothing comes after
 		w.fold = func(_ int, d *current.Device) error {
 			if !d.Alive() {
 				return andon.NoDevice(device)
@@ -263,15 +263,15 @@ func (s *Store) assignments(
 	yield func(andon.Assignment) bool,
 ) error {
 	prefix := layout.NewKey(layout.TableAssignment, t.number).Text(string(device))
-	from, behind := []byte(prefix), []byte(prefix.End())
+	from, end := []byte(prefix), []byte(prefix.End())
 	switch {
 	case q.After == 0:
 	case q.Order == andon.Desc:
 		from = prefix.InvertedTime(q.After - 1)
 	default: // with the one at that time
-		behind = prefix.InvertedTime(q.After - 1)
+		end = prefix.InvertedTime(q.After - 1)
 	}
-	it, err := engine.NewIterator(ctx, s.db, from, behind)
+	it, err := engine.NewIterator(ctx, s.db, from, end)
 	if err != nil {
 		return err
 	}
@@ -296,7 +296,7 @@ func (s *Store) assignments(
 	return it.Error()
 }
 
-// newestFirst joins what stands side by side with one operator: it is one assignment, from the
+// newestFirst joins neighbours with one operator: they are one assignment, from the
 // oldest on.
 func newestFirst(
 	it *engine.Iterator, read func() (andon.Assignment, error), to andon.Time,
@@ -324,12 +324,12 @@ func newestFirst(
 }
 
 // oldestFirst does the same from the other end. The first may be that of a page before, which says
-// who was assigned there.
+// the operator there.
 func oldestFirst(
 	it *engine.Iterator, read func() (andon.Assignment, error), after andon.Time,
 	yield func(andon.Assignment) bool,
 ) error {
-	var held *andon.Assignment // waits for the one behind it
+	var held *andon.Assignment // waits for the one after it
 	show := func() bool { return held == nil || held.From <= after || yield(*held) }
 	for ok := it.Last(); ok; ok = it.Prev() {
 		a, err := read()

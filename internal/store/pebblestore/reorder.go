@@ -48,7 +48,7 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 	}
 }
 
-// reorderAll goes on with what was broken off when the store was closed.
+// reorderAll continues what was interrupted when the store was closed.
 func (s *Store) reorderAll(ctx context.Context) error {
 	for _, t := range s.everyTenant() {
 		if _, err := s.Reorder(ctx, t.record.Load().ID); err != nil {

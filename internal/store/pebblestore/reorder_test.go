@@ -97,7 +97,7 @@ func TestExpiredPartly(t *testing.T) {
 		}
 	}
 	send(noon, "WARNING3")
-	if err := s.checkpoint(); err != nil {
+	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
 	send(noon-1, "WARNING1")

@@ -25,7 +25,7 @@ func TestRestoreOfWhatIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	behind := andon.DayStart(andon.MinTime.Day() + 2)
-	if err := s.checkpoint(); err != nil {
+	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Expire(ctx, id, andon.Horizon{Events: behind}); err != nil {

@@ -116,7 +116,7 @@ func TestRoundWaitsForItsRows(t *testing.T) {
 	h.held.Lock()
 	appended := pendingAppend(t, s, h, warnings(1))
 	round := make(chan error, 1)
-	go func() { round <- s.checkpoint() }()
+	go func() { round <- s.flushDue() }()
 	if !awaitIn(t, "(*Store).sync(", made) || len(made) > 0 || len(round) > 0 {
 		t.Error("a round wrote blocks of rows that are not on the disk yet")
 	}
@@ -174,7 +174,7 @@ func cutEachStep(t *testing.T, table, unsyncedPercent int) {
 		certain = append(certain, events...)
 	}
 	on.On()
-	if err := errors.Join(s.checkpoint(), s.Finish(t.Context()), s.Close()); err != nil {
+	if err := errors.Join(s.flushDue(), s.Finish(t.Context()), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	on.Off()
@@ -326,7 +326,7 @@ func TestLaterDeliveryStands(t *testing.T) {
 			check("the live head, and the frozen one")
 		}
 		for range 2 { // the head that is frozen, and then the other
-			if err := s.checkpoint(); err != nil {
+			if err := s.flushDue(); err != nil {
 				t.Fatal(err)
 			}
 			check("blocks")
@@ -354,7 +354,7 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	out := blocks.NewTables(s.env, blocks.EntryTables, nil, 0)
 	err = errors.Join(s.devices.Write(t.Context(), s.everyFleet(), &out), out.End())
 	h.held.Unlock()
-	if err := errors.Join(err, <-appended, s.roundNow(t.Context())); err != nil {
+	if err := errors.Join(err, <-appended, s.flushNow(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	s, _ = crashed(t, s, mem)
@@ -388,7 +388,7 @@ func TestPurgeLeavesNothingInTheHead(t *testing.T) {
 			if step == "a crash" {
 				s, fs = crashed(t, s, fs)
 			}
-			if err := s.checkpoint(); err != nil {
+			if err := s.flushDue(); err != nil {
 				t.Fatal(err)
 			}
 			for _, table := range []byte{layout.TableBlock, layout.TableDay,

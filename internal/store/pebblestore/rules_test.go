@@ -58,20 +58,20 @@ func TestFailedRoundsLoseNothing(t *testing.T) {
 	for range 3 {
 		send()
 		fails.On()
-		if s.checkpoint() == nil {
+		if s.flushDue() == nil {
 			t.Fatal("the round did not fail")
 		}
 		fails.Off()
 		check("after a round that failed")
 	}
 	send()
-	if err := s.checkpoint(); err != nil {
+	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
 	check("after the round that was done again")
 	s, mem = crashed(t, s, mem)
 	check("after a crash")
-	if err := s.checkpoint(); err != nil {
+	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
 	check("after the next round")
@@ -252,7 +252,7 @@ func TestExpiryWaitsForTheRound(t *testing.T) {
 	}
 	defer s.Close()
 	err = s.Append(t.Context(), andon.DefaultTenant, 1, warnings(20))
-	if err := errors.Join(err, s.checkpoint(), <-expired); err != nil || !held {
+	if err := errors.Join(err, s.flushDue(), <-expired); err != nil || !held {
 		t.Fatal(err, held)
 	}
 	if n := s.blocks(t); n != 0 {
@@ -368,7 +368,7 @@ func TestDamagedRunIsTold(t *testing.T) {
 			Device: "d", Time: andon.MinTime + n, State: "ODD",
 			Operator: "Liz", EscalatedTo: "Sara",
 		}})
-		if err := errors.Join(err, s.checkpoint()); err != nil {
+		if err := errors.Join(err, s.flushDue()); err != nil {
 			t.Fatal(err)
 		}
 	}

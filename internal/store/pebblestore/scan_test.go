@@ -62,7 +62,7 @@ func TestPageOfManyStates(t *testing.T) {
 				t.Errorf("settled %v: the oldest %d took %d keys", settled, limit, n)
 			}
 		}
-		if err := s.checkpoint(); err != nil {
+		if err := s.flushDue(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 // TestNoReaderMissesAnEntryInARound reads what was acknowledged while small heads are frozen,
 // settled and dropped all the time.
 func TestNoReaderMissesAnEntryInARound(t *testing.T) {
-	s, err := Open("store", Options{FS: vfs.NewMem(), Head: 16 << 10, patience: time.Hour})
+	s, err := Open("store", Options{FS: vfs.NewMem(), Head: 16 << 10, maxWait: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func crashInRounds(t *testing.T, seed uint64) {
 	for range 4 {
 		s, err := Open("store", Options{
 			FS: fs, memTable: 64 << 10, Head: 32 << 10, table: 1 << (8 + 2*seed),
-			patience: time.Hour, lag: 1 << (20 * (seed % 3)),
+			maxWait: time.Hour, lag: 1 << (20 * (seed % 3)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -176,7 +176,7 @@ func TestRoundIsDoneAgain(t *testing.T) {
 	s, fs = crashed(t, s, fs)
 	check()
 	for range 2 {
-		if err := s.checkpoint(); err != nil {
+		if err := s.flushDue(); err != nil {
 			t.Fatal(err)
 		}
 		check()
@@ -247,7 +247,7 @@ func TestManyStatesAtOneInstant(t *testing.T) {
 		if n != len(events) {
 			t.Errorf("%d of %d", n, len(events))
 		}
-		if err := s.checkpoint(); err != nil {
+		if err := s.flushDue(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -272,14 +272,14 @@ func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
 	const settled = blocks.MergeRuns - 1 // with one more they would be merged, whatever the day
 	for at := range andon.Time(settled) {
 		send(50 + at)
-		if err := s.checkpoint(); err != nil {
+		if err := s.flushDue(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// before and behind the others, so that their block has the key of the merged one
 	send(1, 99)
 	err := s.writeBlocks(t.Context(), false) // and no further
-	if err := errors.Join(err, s.mergeAll(), s.checkpoint()); err != nil {
+	if err := errors.Join(err, s.mergeAll(), s.flushDue()); err != nil {
 		t.Fatal(err)
 	}
 	n, err := howMany(s.DeviceEvents(t.Context(), andon.DefaultTenant, "d",
@@ -307,12 +307,12 @@ func TestDevicesAreWrittenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	failing.On()
-	err = s.checkpoint()
+	err = s.flushDue()
 	failing.Off()
 	if err == nil {
 		t.Error("the tables were taken in nevertheless")
 	}
-	if err := s.checkpoint(); err != nil {
+	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
 	s, mem = crashed(t, s, mem)
@@ -335,7 +335,7 @@ func TestDayIsEnteredAgain(t *testing.T) {
 	id, late := andon.DefaultTenant, andon.Event{Device: "d", Time: andon.MinTime, State: "ODD"}
 	beyond := andon.Horizon{Events: andon.DayStart(late.Time.Day() + 1)}
 	for range 2 {
-		err := errors.Join(s.Append(t.Context(), id, 1, []andon.Event{late}), s.checkpoint())
+		err := errors.Join(s.Append(t.Context(), id, 1, []andon.Event{late}), s.flushDue())
 		if err != nil {
 			t.Fatal(err)
 		}

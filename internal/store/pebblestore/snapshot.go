@@ -18,7 +18,7 @@ import (
 const snapshotDir = directory.OwnPrefix + "snapshot"
 
 // Snapshot implements andon.Maintenance. Tables are hard links, so the copy takes no time; it takes
-// room as far as tables that it has are compacted meanwhile.
+// space as far as tables that it has are compacted meanwhile.
 func (s *Store) Snapshot(
 	ctx context.Context, take func(dir string, files []string) error,
 ) error {
@@ -56,7 +56,7 @@ func (s *Store) copyAndTake(dir string, take func(dir string, files []string) er
 	return take(dir, files)
 }
 
-// copyTo copies the store. No round runs meanwhile: the copy would have its blocks, and its logs
+// copyTo copies the store. No flush runs meanwhile: the copy would have its blocks, and its logs
 // might end before the rows that those come from. Nor does one of readings, or a merge, end: the
 // engine copies its logs last, which might say so, without the tables that it was about.
 func (s *Store) copyTo(dir string) error {

@@ -21,7 +21,7 @@ import (
 func TestSnapshotsWhileWriting(t *testing.T) {
 	mem := vfs.NewMem()
 	s, err := Open("store", Options{
-		FS: mem, memTable: 64 << 10, Head: 32 << 10, table: 1 << 10, patience: time.Hour,
+		FS: mem, memTable: 64 << 10, Head: 32 << 10, table: 1 << 10, maxWait: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestLeftSnapshotIsRemoved(t *testing.T) {
 	defer s.Close()
 	events := warnings(5)
 	var killed *vfs.MemFS
-	err := errors.Join(s.Append(t.Context(), andon.DefaultTenant, 1, events), s.checkpoint(),
+	err := errors.Join(s.Append(t.Context(), andon.DefaultTenant, 1, events), s.flushDue(),
 		s.db.Flush(), s.Snapshot(t.Context(), func(string, []string) error {
 			killed = mem.CrashClone(vfs.CrashCloneCfg{})
 			return nil

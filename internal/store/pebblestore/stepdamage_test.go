@@ -79,7 +79,7 @@ func damageAt(
 				t.Errorf("%s damaged at %d: %s", path, offset, gocmp.Diff(want[i], got))
 			}
 		}
-		_, _ = s.mergeAll(), s.checkpoint()
+		_, _ = s.mergeAll(), s.flushDue()
 		_ = s.flushReadings()
 		if err := s.Close(); err != nil {
 			t.Error(err)

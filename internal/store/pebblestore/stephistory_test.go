@@ -154,7 +154,7 @@ func stepImage(t *testing.T) *crashable {
 		t.Fatal(err)
 	}
 	err := stepHistory(t.Context(), func() andon.Store { return s }, func(n int) error {
-		err := errors.Join(s.checkpoint(), s.flushReadings())
+		err := errors.Join(s.flushDue(), s.flushReadings())
 		if n == 4 { // else the blocks of readings would be merged already
 			err = errors.Join(err, reopen())
 		}

@@ -30,10 +30,10 @@ func backgroundJobs() []job {
 	const id = andon.DefaultTenant
 	return []job{
 		{name: "flush entries", do: func(_ context.Context, s *Store) error {
-			return s.checkpoint()
+			return s.flushDue()
 		}},
 		{name: "flush entries through the log", table: blocks.DefaultTable,
-			do: func(_ context.Context, s *Store) error { return s.checkpoint() }},
+			do: func(_ context.Context, s *Store) error { return s.flushDue() }},
 		{name: "flush readings", do: func(_ context.Context, s *Store) error {
 			return s.flushReadings()
 		}},
@@ -46,7 +46,7 @@ func backgroundJobs() []job {
 			return s.readings.MergeAll()
 		}},
 		{name: "checkpoint", do: func(ctx context.Context, s *Store) error {
-			return s.roundNow(ctx)
+			return s.flushNow(ctx)
 		}},
 		{name: "open", opens: true},
 		{name: "stop", ends: true, do: func(ctx context.Context, s *Store) error {

@@ -75,24 +75,24 @@ type Options struct {
 	// bytes: a day and 1 GiB unless set.
 	ArrivalsFor   time.Duration
 	ArrivalsBytes int64
-	// Fatal is told that the disk failed, or the store is in a state that it must not go on in. It
-	// must end the process: nothing that was acknowledged is lost. It panics unless set.
+	// Fatal is called when the disk failed, or the store is in a state that it must not go on in.
+	// It must end the process: nothing that was acknowledged is lost. It panics unless set.
 	Fatal func(error)
-	// Ordered is told how long each write waited until it was its turn, and how long it then took
-	// until the next one's. It must return at once. Nil: no one is told.
+	// Ordered is called with how long each write waited for the ordered section, and how long it
+	// was in it. It must return quickly. Nil: it is not called.
 	Ordered func(waited, took time.Duration)
 	// FS is the file system; the operating system's unless set.
 	FS vfs.FS
 
 	memTable uint64        // bytes of one; tests have small ones
-	patience time.Duration // of a write that finds heads full; tests do not depend on the clock
-	table    int           // bytes of a table that a round makes
+	maxWait  time.Duration // of a write while the memtables are full; tests set it
+	table    int           // bytes of a table that a flush makes
 	lag      int64         // see checkpoint.Writer
 	unread   int64         // see Finish
-	readings int64         // bytes of rows of readings that make a round worth it
+	readings int64         // bytes of rows of readings that are a reason for a flush
 	pause    time.Duration // see directory.Config
 	pacing   *engine.Pacing
-	// watch takes the place of the context of background work; tests have it end at any look.
+	// watch replaces the context of background work; tests have it end at any check.
 	watch func(context.Context) context.Context
 }
 
@@ -134,22 +134,22 @@ type background struct {
 	checkpoints checkpoints
 	devices     checkpoint.Writer
 	reclaimer   directory.Reclaimer
-	rounds      roundCounts
+	flushes     flushCounts
 	snapshot    engine.Mutex // held while one is taken
 }
 
 var _ andon.Store = (*Store)(nil)
 
-// Open is OpenContext that nothing breaks off.
+// Open is OpenContext without a context.
 func Open(dir string, o Options) (*Store, error) {
 	return OpenContext(context.Background(), dir, o)
 }
 
 // OpenContext opens the store in dir, and makes it when there is none. A directory that another
 // process has open is a Conflict that names it, and so is a format newer than this program's. A
-// disk without room for what opening writes is Full. Where opening is broken off, by the context or
-// by a disk that is full after all, the engine may still be busy with it, and keeps the directory
-// until it is done; the process should end.
+// disk without space for what opening writes is Full. Where opening is interrupted, by the context
+// or by a disk that is full after all, the engine may still be busy with it, and keeps the
+// directory until it is done; the process should end.
 func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	o.complete()
 	d := directory.New(o.directory(dir))
@@ -209,7 +209,7 @@ func (o *Options) complete() {
 	}
 	o.Head = cmp.Or(o.Head, entries.DefaultMemory)
 	o.readings = cmp.Or(o.readings, checkpointBytes)
-	o.patience = cmp.Or(o.patience, time.Second)
+	o.maxWait = cmp.Or(o.maxWait, time.Second)
 	o.table = cmp.Or(o.table, blocks.DefaultTable)
 	o.lag = cmp.Or(o.lag, checkpoint.DefaultPerDevice)
 	o.unread = cmp.Or(o.unread, defaultUnread)
@@ -297,7 +297,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	}
 }
 
-// Ready reports whether there is room to write, and whether writes get through.
+// Ready reports whether there is space to write, and whether writes get through.
 func (s *Store) Ready(context.Context) error {
 	if err := s.pipe.Failed(); err != nil {
 		return err
@@ -333,7 +333,7 @@ func (s *Store) begin() {
 		DB: s.db, FS: s.dir.FS, Dir: s.dir.Path, Table: o.table, MemTable: o.memTable,
 		Pacing: o.pacing, Log: o.Log, Check: s.dir.Disk.Check, Options: s.dir.Options,
 	}
-	s.log = entries.NewLog(s.env, int(o.Head), o.patience, s.entryTenants)
+	s.log = entries.NewLog(s.env, int(o.Head), o.maxWait, s.entryTenants)
 	s.readings = readings.NewLog(s.env, o.readings, s.readingTenants)
 	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
 	s.pipe = pipeline.New(s.publishing())

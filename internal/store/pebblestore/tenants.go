@@ -41,13 +41,13 @@ type tenant struct {
 
 	feed feed.Tenant
 
-	// writes is held for reading by each write from its beginning to its end, and alone by who
-	// deletes rows that another write may rely on.
+	// writes is held for reading by each write from its beginning to its end, and alone by a caller
+	// that deletes rows that another write may rely on.
 	writes engine.SharedLock
 
 	withdrawn entries.Withdrawals
 	held      held
-	reorder   sync.Mutex // held by who works the devices out again
+	reorder   sync.Mutex // held while the devices are computed again
 
 	admission sync.Mutex           // guards admitted
 	admitted  map[andon.State]bool // states whose entries may be under way
@@ -210,7 +210,7 @@ func (s *Store) putTenant(
 }
 
 // writeTenant stores a record as the next version, and as a change of the tenant that is published
-// behind the ordered section, to which it belongs.
+// after the ordered section, to which it belongs.
 func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, *engine.Batch, error) {
 	document, err := tenants.Encode(&is, tenants.Own{Place: t.number})
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, *engine.B
 }
 
 // DeleteTenant implements andon.Tenants. Its number is not used again, so what may be left of it,
-// such as records, belongs to no one.
+// such as records, belongs to no tenant.
 func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
@@ -284,7 +284,7 @@ func (s *Store) deleteTenant(
 			}
 		}
 		err := s.records.Delete(b, records.NoTenant, &document)
-		t.gone = err == nil // an error behind this one ends the process
+		t.gone = err == nil // an error after this one ends the process
 		return err
 	})
 	if err != nil {
@@ -352,7 +352,7 @@ func (s *Store) Had(
 	return len(t.seen()) > 0, t.hadReadings.Load(), nil
 }
 
-// keepNumbers puts into the batch of a purge that no number is given again.
+// keepNumbers puts into the batch of a purge that no number is used again.
 func keepNumbers(b *engine.Batch, t *tenant) {
 	b.Put(layout.NumbersKey(t.number), layout.Key(nil).Number(t.fleet.Numbers()))
 }

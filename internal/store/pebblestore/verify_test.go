@@ -77,7 +77,7 @@ func storeWithEverything(t *testing.T, fs vfs.FS) {
 	_, err2 := s.Assign(ctx, id, at, []andon.Assignment{{Device: "press", Operator: "Tom"}})
 	if err := errors.Join(err, err2,
 		s.AppendReadings(ctx, id, 1, []andon.Reading{reading}), s.flushReadings(),
-		s.checkpoint()); err != nil {
+		s.flushDue()); err != nil {
 		t.Fatal(err)
 	}
 	reading.Time++

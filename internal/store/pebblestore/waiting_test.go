@@ -25,7 +25,7 @@ func TestHeadsAreBoundedWhateverRuns(t *testing.T) {
 func fillHeads(t *testing.T, begun bool) {
 	t.Helper()
 	const most = 1 << 20
-	s, err := Open("store", Options{FS: vfs.NewMem(), Head: most, patience: 10 * time.Millisecond})
+	s, err := Open("store", Options{FS: vfs.NewMem(), Head: most, maxWait: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestRepeatedRoundCountsItsRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails.On()
-	if s.checkpoint() == nil {
+	if s.flushDue() == nil {
 		t.Fatal("the round did not fail")
 	}
 	fails.Off()
@@ -105,7 +105,7 @@ func TestRepeatedRoundCountsItsRows(t *testing.T) {
 	}
 	err = s.Append(t.Context(), andon.DefaultTenant, 1, events)
 	second := s.checkpoints.grown.Load() - first
-	if err := errors.Join(err, s.checkpoint()); err != nil {
+	if err := errors.Join(err, s.flushDue()); err != nil {
 		t.Fatal(err)
 	}
 	grown, lag := s.checkpoints.grown.Load(), s.checkpoints.lag.Load()
@@ -159,7 +159,7 @@ func TestArrivalsOutliveACrash(t *testing.T) {
 	}
 	defer s.Close()
 	write(20)
-	if err := s.checkpoint(); err != nil {
+	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
 	if n, _ := arrived(&position); n != 20*20 {

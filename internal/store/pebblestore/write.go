@@ -13,11 +13,11 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// writing is one request on its way into the log. As much as possible is computed beside other
-// writes: its rows are encoded, its devices are copied with their pending changes and folded, and
-// the changes are encoded. In the ordered section only those devices are folded again that another
-// write has changed meanwhile. Before stage, nothing outside the write is changed, so a write that
-// is given up leaves nothing behind.
+// writing is one request on its way into the log. As much as possible is computed concurrently with
+// other writes: its rows are encoded, its devices are copied with their pending changes and folded,
+// and the changes are encoded. In the ordered section only those devices are folded again that
+// another write has changed meanwhile. Before stage, nothing outside the write is changed, so a
+// write that is given up leaves nothing.
 type writing struct {
 	encoder
 	rowEncoder
@@ -55,7 +55,7 @@ type steps struct {
 	fold func(i int, d *current.Device) error
 	// rows puts those rows into the batch that depend on how the devices were folded.
 	rows func() error
-	// ordered takes note of what is not in the devices, just before their changes are pending.
+	// ordered notes what is not in the devices, just before their changes are pending.
 	ordered func()
 	kind    andon.ChangeKind // of what it changes of what devices show
 	frees   bool             // it leads to space being freed, so it may go into the reserve
@@ -74,8 +74,8 @@ type appending struct {
 // contention is what a write knows of others that change the same devices.
 type contention struct {
 	overtaken []int           // devices that were changed meanwhile
-	waits     <-chan struct{} // closed when another write gives back a device of this one
-	holds     chan struct{}   // closed when this one gives back its devices; nil: it holds none
+	waits     <-chan struct{} // closed when another write releases a device of this one
+	holds     chan struct{}   // closed when this one releases its devices; nil: it holds none
 }
 
 // encoder puts rows into a batch, whose keys and values it builds in the same memory.
@@ -91,7 +91,7 @@ type folded struct {
 	feed    [2]int32 // and of writing.feed, empty where nothing is to be seen of it
 	entry   andon.EntryRef
 	entries int32 // that were folded
-	looks   int32 // into the store
+	reads   int32 // of the store
 	aside   []current.Escalation
 	emptied bool // of the escalations that were set aside none is wanted any more
 }
@@ -129,7 +129,7 @@ func (s *Store) change(
 // deviceBytes is about what a device takes in a record.
 const deviceBytes = 24
 
-// beginWrite is newWrite for who holds tenant.writes.
+// beginWrite is newWrite for a caller that holds tenant.writes.
 func (s *Store) beginWrite(
 	ctx context.Context, t *tenant, received andon.Time, devices, bytes int,
 ) *writing {
@@ -184,10 +184,10 @@ func (w *writing) add(ids []andon.DeviceID) {
 	}
 }
 
-// foldAll folds the devices that were added. All of them are copied before the first look into the
-// log, so that the log is never behind a copy.
+// foldAll folds the devices that were added. All of them are copied before the first read of the
+// log, so that the log is never older than a copy.
 func (w *writing) foldAll() error {
-	const step = 64 // devices, so that asking for the time costs little beside them
+	const step = 64 // devices, so that the check costs little compared with them
 	for i := range w.changes.Len() {
 		if i%step == 0 {
 			if err := w.ctx.Err(); err != nil {
@@ -256,9 +256,9 @@ func (w *writing) old() (numbers []int) {
 
 // cost says how much it is to fold devices again, about in microseconds.
 func (w *writing) cost(numbers []int) (cost int) {
-	const look = 32
+	const read = 32
 	for _, i := range numbers {
-		cost += 1 + int(w.folded[i].entries+look*w.folded[i].looks)
+		cost += 1 + int(w.folded[i].entries+read*w.folded[i].reads)
 	}
 	return cost
 }
@@ -307,7 +307,7 @@ func (w *writing) place() {
 	t.sawStates(w.newStates)
 }
 
-// setRows puts the entries and changes into the batch from a sequence on, behind the numbers of
+// setRows puts the entries and changes into the batch from a sequence on, after the numbers of
 // their devices. A row that has grown large is followed by another one: as one value its part of
 // the feed would fill a block that is too large for Pebble's cache, and every seek that met it
 // would read it again.

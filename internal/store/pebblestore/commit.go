@@ -14,7 +14,7 @@ import (
 )
 
 // A slot's note is what Slot.Changes was when it was written into a checkpoint. It belongs to the
-// round.
+// flush.
 type (
 	fleet   = current.Fleet
 	slot    = current.Slot
@@ -54,13 +54,13 @@ func (s *Store) ordered(ctx context.Context, do func() error) error {
 }
 
 // commit brings a write through the ordered section and onto the disk, and shows it. Where it
-// returns an error that is not fatal, nothing of the write is left behind.
+// returns an error that is not fatal, nothing of the write is left.
 func (s *Store) commit(w *writing) error {
 	const large = 64 << 10 // bytes
 	sequence, err := uint64(0), errOvertaken
-	for goes := 0; err == errOvertaken; goes++ {
+	for attempts := 0; err == errOvertaken; attempts++ {
 		err = s.pipe.Do(w.ctx, w.batch.Len() > large, func() (err error) {
-			if err = s.admit(w, goes); err == nil {
+			if err = s.admit(w, attempts); err == nil {
 				sequence, err = s.stage(w)
 			}
 			return err
@@ -94,8 +94,8 @@ var errOvertaken = errors.New("overtaken by other writes")
 // admit makes a write what it should be now. What was overtaken is folded again outside the ordered
 // section, where that takes long. Where it is overtaken again and again, it holds its devices:
 // others that change them wait for it, and only those. Nothing else outside the write is changed.
-func (s *Store) admit(w *writing, goes int) error {
-	const dear, patience = 1000, 3
+func (s *Store) admit(w *writing, attempts int) error {
+	const expensive, most = 1000, 3
 	if w.tenant.gone {
 		return andon.NoTenant(w.tenant.record.Load().ID)
 	}
@@ -106,8 +106,8 @@ func (s *Store) admit(w *writing, goes int) error {
 	if w.waits = w.tenant.held.by(w); w.waits != nil {
 		return errOvertaken
 	}
-	if w.cost(w.overtaken) > dear {
-		if goes >= patience && w.holds == nil {
+	if w.cost(w.overtaken) > expensive {
+		if attempts >= most && w.holds == nil {
 			w.hold()
 		}
 		return errOvertaken

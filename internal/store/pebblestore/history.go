@@ -12,8 +12,8 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// history is what a device that is folded asks of its past: the store as it was when the write
-// looked into it first, and what the write itself has set aside.
+// history is the past of a device that is folded: the store as it was when the write first read it,
+// and what the write itself has set aside.
 type history struct {
 	write  *writing
 	device *current.Device
@@ -21,7 +21,7 @@ type history struct {
 	put    map[entryID]current.Escalation // what was set aside while the device is folded
 	anew   bool                           // what was set aside before does not count any more
 
-	log   *entries.Reader  // made at the first look
+	log   *entries.Reader  // made at the first read
 	aside *engine.Iterator // likewise
 }
 
@@ -33,12 +33,12 @@ type entryID struct {
 
 var _ current.History = (*history)(nil)
 
-// begin goes on to another device.
+// begin continues with another device.
 func (h *history) begin(d *current.Device, f *folded) {
 	h.device, h.folded, h.put, h.anew = d, f, nil, false
 }
 
-// close lets the next look see the store as it is then.
+// close has the next read see the store as it is then.
 func (h *history) close() {
 	if h.log != nil {
 		h.log.Close()
@@ -50,17 +50,17 @@ func (h *history) close() {
 	}
 }
 
-// Next implements current.History. Where the history between has been given back meanwhile, the
-// answer is the newest entry, which is behind the key for certain. What a write has folded of the
+// Next implements current.History. Where the history between has expired meanwhile, the answer
+// is the newest entry, which is certainly after the key. What a write has folded of the
 // device so far lies before the key, because its events come in the order of the log.
-func (h *history) Next(behind andon.EventKey) (andon.Time, error) {
-	h.folded.looks++
+func (h *history) Next(after andon.EventKey) (andon.Time, error) {
+	h.folded.reads++
 	if h.log == nil {
 		h.log = h.write.store.reader(h.write.ctx, h.write.tenant)
 	}
-	behind.Device = h.device.ID
+	after.Device = h.device.ID
 	q := andon.EventQuery{
-		Span: andon.Span{From: behind.Time}, Order: andon.Asc, After: &behind, Limit: 1,
+		Span: andon.Span{From: after.Time}, Order: andon.Asc, After: &after, Limit: 1,
 	}
 	for found, err := range h.log.Device(h.device.ID, &q) {
 		return found.Key.Time, err
@@ -106,7 +106,7 @@ func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 		for r, err := range h.rows(layout.NewKey(layout.TableOverflow, h.write.tenant.number).
 			Text(string(h.device.ID))) {
 			if err != nil || r.Entry < from {
-				return err // all behind it are earlier, too
+				return err // all after it are earlier, too
 			}
 			entry := entryID{r.Entry, r.State}
 			if _, put := h.put[entry]; put || entry == last {
@@ -127,7 +127,7 @@ func (h *history) rows(prefix layout.Key) iter.Seq2[current.Escalation, error] {
 		if h.anew {
 			return nil
 		}
-		h.folded.looks++
+		h.folded.reads++
 		if h.aside == nil {
 			k := layout.NewKey(layout.TableOverflow, h.write.tenant.number)
 			it, err := engine.NewIterator(h.write.ctx, h.write.store.db, k, k.End())
@@ -151,9 +151,9 @@ func (h *history) rows(prefix layout.Key) iter.Seq2[current.Escalation, error] {
 	})
 }
 
-// setAside puts the rows of what was set aside into the batch, or takes all of a device out once
+// setAside puts the rows of what was set aside into the batch, or deletes all of a device once
 // none is wanted any more. It belongs to the ordered section, because a device that is folded again
-// may keep what it gave up before.
+// may keep what it set aside before.
 func (w *writing) setAside() error {
 	for i := range w.folded {
 		f, d := &w.folded[i], w.changes.Device(i)

@@ -14,14 +14,15 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/index"
 )
 
-// checkpointBytes is how many bytes of rows make a round worth it, if the head is not full earlier.
+// checkpointBytes is how many bytes of rows are a reason for a flush, if the memtable is not full
+// earlier.
 const checkpointBytes = 64 << 20
 
 // checkpoints are the flushes of entries, with which checkpoints are written.
 type checkpoints struct {
 	engine.Job
-	grown atomic.Int64 // bytes of rows since the last round, as they are unpacked
-	// lag is how many bytes of rows rounds have settled since the last that wrote the devices.
+	grown atomic.Int64 // bytes of rows since the last flush, as they are unpacked
+	// lag is how many bytes of rows were flushed since the devices were written last.
 	lag    atomic.Int64
 	marker checkpoint.Marker // guarded by Store.log: it changes in a flush
 }
@@ -29,35 +30,35 @@ type checkpoints struct {
 func (c *checkpoints) start(s *Store) {
 	c.Job.Start(func() {
 		begun := engine.SinceStart()
-		err := s.checkpoint()
-		s.rounds.took.Add(int64(engine.SinceStart() - begun))
+		err := s.flushDue()
+		s.flushes.took.Add(int64(engine.SinceStart() - begun))
 		if err != nil {
-			s.rounds.failed.Add(1)
-			s.options.Log.Error("entries were not settled in blocks; they stay in rows",
+			s.flushes.failed.Add(1)
+			s.options.Log.Error("entries were not flushed to blocks; they stay in rows",
 				"error", err)
 			return
 		}
-		s.rounds.done.Add(1)
+		s.flushes.done.Add(1)
 	})
 }
 
-// grow counts rows that were written, and asks for a round when there are enough.
+// grow counts rows that were written, and asks for a flush when there are enough.
 func (c *checkpoints) grow(s *Store, bytes int) {
 	if c.grown.Add(int64(bytes)) >= checkpointBytes || s.log.Memory.Full() {
 		c.Want()
 	}
 }
 
-// checkpoint is a round: all that is in rows now is settled in blocks and the checkpoint.
-func (s *Store) checkpoint() error {
+// flushDue flushes what is in rows now to blocks, and writes the checkpoint if it is due.
+func (s *Store) flushDue() error {
 	return s.log.Flush(func(f entries.Flush) error {
-		return s.round(context.Background(), f, false)
+		return s.flush(context.Background(), f, false)
 	})
 }
 
-// round is one flush. It writes the devices if it is to, or if they are due. Where it is broken
-// off, the next round does all of it again.
-func (s *Store) round(ctx context.Context, f entries.Flush, devices bool) error {
+// flush is one flush. It writes the devices if that is wanted, or due. Where it is interrupted, the
+// next flush does all of it again.
+func (s *Store) flush(ctx context.Context, f entries.Flush, devices bool) error {
 	err := s.ordered(ctx, func() error {
 		f.Freeze(s.pipe.Next, s.checkpoints.grown.Load())
 		return nil
@@ -103,7 +104,7 @@ func (s *Store) endFlush(f entries.Flush, next checkpoint.Marker, rows int64) er
 	}
 	done()
 	s.checkpoints.marker = next
-	s.rounds.entries.Add(int64(f.End()))
+	s.flushes.entries.Add(int64(f.End()))
 	s.checkpoints.grown.Add(-rows)
 	return s.env.ForgetRows(deleted)
 }
