@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"iter"
-	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
@@ -189,161 +186,4 @@ func (s *Store) Retirements(
 		}
 	}
 	return all, it.Error()
-}
-
-// Assign implements andon.Assignments.
-func (s *Store) Assign(
-	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
-) ([]andon.Assignment, error) {
-	t, err := s.writable(ctx, id)
-	if err != nil || len(assignments) == 0 {
-		return nil, err
-	}
-	devices, of := devicesOf(assignments)
-	kept := slices.Clone(assignments)
-	bytes := 64*len(assignments) + 256
-	err = s.change(ctx, t, andon.ByAssignment, devices, bytes, func(w *writing) {
-		w.fold = func(i int, d *current.Device) error {
-			for _, n := range of[devices[i]] { // a device may be assigned more than once
-				a := &kept[n]
-				if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
-					a.From, a.To = d.AssignedFrom, 0
-					continue
-				}
-				a.From, a.To = d.Assign(retain(a.Operator, d.Assignee), now), 0
-			}
-			return nil
-		}
-		w.rows = func() error { return w.assignments(kept) }
-	})
-	return kept, err
-}
-
-// devicesOf returns the devices that are assigned, each once, and which assignments are theirs.
-func devicesOf(assignments []andon.Assignment) ([]andon.DeviceID, map[andon.DeviceID][]int) {
-	var devices []andon.DeviceID
-	of := map[andon.DeviceID][]int{}
-	for n, a := range assignments {
-		if len(of[a.Device]) == 0 {
-			devices = append(devices, a.Device)
-		}
-		of[a.Device] = append(of[a.Device], n)
-	}
-	return devices, of
-}
-
-// assignments puts the rows of assignments into the batch, now that it is known from when they are.
-func (w *writing) assignments(kept []andon.Assignment) error {
-	for _, a := range kept {
-		if a.Again {
-			continue
-		}
-		w.key = w.key.Begin(layout.TableAssignment, w.tenant.number).
-			Text(string(a.Device)).InvertedTime(a.From)
-		if err := w.batch.Set(w.key, []byte(a.Operator), nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Assignments implements andon.Assignments.
-func (s *Store) Assignments(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
-) iter.Seq2[andon.Assignment, error] {
-	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Assignment) bool) error {
-		return s.assignments(ctx, t, device, q, seq.UpTo(q.Limit, yield))
-	})
-}
-
-// assignments yields the assignments of a device that a query selects, each with the time of the
-// next one.
-func (s *Store) assignments(
-	ctx context.Context, t *tenant, device andon.DeviceID, q andon.PageQuery,
-	yield func(andon.Assignment) bool,
-) error {
-	prefix := layout.NewKey(layout.TableAssignment, t.number).Text(string(device))
-	from, end := []byte(prefix), []byte(prefix.End())
-	switch {
-	case q.After == 0:
-	case q.Order == andon.Desc:
-		from = prefix.InvertedTime(q.After - 1)
-	default: // with the one at that time
-		end = prefix.InvertedTime(q.After - 1)
-	}
-	it, err := engine.NewIterator(ctx, s.db, from, end)
-	if err != nil {
-		return err
-	}
-	defer it.Release()
-	read := func() (a andon.Assignment, err error) {
-		from, rest, ok := layout.TakeInvertedTime(it.Key()[len(prefix):])
-		if !ok || len(rest) != 0 {
-			return a, layout.ErrDamaged
-		}
-		value, err := it.ValueAndErr()
-		operator := andon.PersonID(value)
-		return andon.Assignment{Device: device, Operator: operator, From: from}, err
-	}
-	if q.Order == andon.Desc {
-		err = newestFirst(it, read, q.After, yield)
-	} else {
-		err = oldestFirst(it, read, q.After, yield)
-	}
-	if err != nil {
-		return err
-	}
-	return it.Error()
-}
-
-// newestFirst joins neighbours with one operator: they are one assignment, from the
-// oldest on.
-func newestFirst(
-	it *engine.Iterator, read func() (andon.Assignment, error), to andon.Time,
-	yield func(andon.Assignment) bool,
-) error {
-	var held *andon.Assignment // waits for the one before it
-	for ok := it.First(); ok; ok = it.Next() {
-		a, err := read()
-		if err == nil && held != nil && held.Operator == a.Operator {
-			held.From = a.From
-			continue
-		}
-		if held != nil {
-			to = held.From
-		}
-		if held != nil && !yield(*held) || err != nil {
-			return err
-		}
-		a.To, held = to, &a
-	}
-	if held != nil {
-		yield(*held)
-	}
-	return nil
-}
-
-// oldestFirst does the same from the other end. The first may be that of a page before, which says
-// the operator there.
-func oldestFirst(
-	it *engine.Iterator, read func() (andon.Assignment, error), after andon.Time,
-	yield func(andon.Assignment) bool,
-) error {
-	var held *andon.Assignment // waits for the one after it
-	show := func() bool { return held == nil || held.From <= after || yield(*held) }
-	for ok := it.Last(); ok; ok = it.Prev() {
-		a, err := read()
-		if err == nil && held != nil && held.Operator == a.Operator {
-			continue
-		}
-		if held != nil {
-			held.To = a.From
-		}
-		if !show() || err != nil {
-			return err
-		}
-		held = &a
-	}
-	show()
-	return nil
 }

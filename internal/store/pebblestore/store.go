@@ -1,14 +1,19 @@
-// Package pebblestore stores the data of Andon in Pebble, in one directory on one machine. It is
-// the only package that knows Pebble. The log and its indexes are on disk (keys.go draws every key,
-// values.go and record.go every value). The current states are in memory (package current) and are
-// rebuilt from records at opening. The package knows no transport, no clock and no retention: times
-// are passed in, and a wrapper hides what has expired.
+// Package pebblestore stores the data of Andon in Pebble, in one directory on one machine. It joins
+// the packages below it to an andon.Store: it knows tenants, and what a call changes.
 //
-// A write goes through three steps. Many goroutines compute their writes at the same time: the
-// rows, and the current states that follow. One at a time a write becomes pending: what other
-// writes have changed meanwhile is computed again, and the write goes into the write-ahead log.
-// When it is on the disk it is published, in the order of the log, and acknowledged. Writes that
-// wait for the disk at the same time share one fsync.
+// A write is computed concurrently with others: its rows, and the current states that follow. In
+// the ordered section it becomes pending: what other writes have changed meanwhile is computed
+// again, and the write goes into the write-ahead log. When it is on the disk it is published, in
+// the order of the log, and acknowledged (write.go, commit.go, package pipeline). Writes that wait
+// for the disk at the same time share one fsync.
+//
+// Entries are rows of requests first, which a memtable knows. A flush writes them as blocks, and
+// with them what devices show (flush.go, packages entries, blocks and checkpoint). Current states
+// are in memory (package current); opening reads them from the checkpoint and the rows since.
+// Layout draws every key and value.
+//
+// The order of the locks is in engine/locks.go. The package knows no transport, no clock and no
+// retention: times are passed in, and a wrapper hides what has expired.
 package pebblestore
 
 import (

@@ -13,28 +13,39 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// writing is one request on its way into the log. As much as possible is computed concurrently with
-// other writes: its rows are encoded, its devices are copied with their pending changes and folded,
-// and the changes are encoded. In the ordered section only those devices are folded again that
-// another write has changed meanwhile. Before stage, nothing outside the write is changed, so a
-// write that is given up leaves nothing.
+// writing is one request on its way into the log. It goes through these phases:
+//
+//  1. Computed, concurrently with other writes (foldAll): its devices are copied with their pending
+//     changes and folded, and its entries and changes are encoded.
+//  2. Admitted, in the ordered section (admit): only those devices are folded again that another
+//     write has changed meanwhile.
+//  3. Staged, in the ordered section (stage): its rows get their sequences, it goes into the log
+//     and becomes pending.
+//  4. On the disk, after the ordered section: it is published, and acknowledged.
+//
+// Before it is staged, nothing outside the write is changed, so a write that is given up leaves
+// nothing.
 type writing struct {
-	encoder
-	rowEncoder
-	steps
-	appending
-	contention
 	store    *Store
 	ctx      context.Context
 	tenant   *tenant
 	states   *andon.StateSet
 	received andon.Time // 0 where the write is no message
 
-	changes   *changes
-	folded    []folded        // what came of each of the changes
-	one       [1]folded       // memory of folded for a single device
-	past      history         // of the device that is being folded
-	indexRows map[uint64]bool // rows that will be remembered as written
+	steps      // what it does
+	appending  // what it is given
+	computed   // phase 1
+	contention // phase 2
+	encoder
+	rowEncoder // phases 1 and 3
+}
+
+// computed is what came of the devices of a write.
+type computed struct {
+	changes *changes
+	folded  []folded  // what came of each of the changes
+	one     [1]folded // memory of folded for a single device
+	past    history   // of the device that is being folded
 }
 
 // rowEncoder encodes what goes into rows, before their sequence and the numbers of new devices are
@@ -47,6 +58,8 @@ type rowEncoder struct {
 	row      []byte         // the row that is being put together
 	changed  []byte         // and its part of the feed
 	recorded int            // bytes of the rows
+
+	indexRows map[uint64]bool // rows that will be remembered as written
 }
 
 // steps are what makes one kind of write different from another.
@@ -135,7 +148,7 @@ func (s *Store) beginWrite(
 ) *writing {
 	w := &writing{
 		store: s, ctx: ctx, tenant: t, states: t.states(), received: received,
-		changes: current.NewChanges(devices),
+		computed: computed{changes: current.NewChanges(devices)},
 	}
 	if w.folded = w.one[:0]; devices > len(w.one) {
 		w.folded = make([]folded, 0, devices)
