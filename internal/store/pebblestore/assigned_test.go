@@ -71,7 +71,7 @@ func awaitPlace() {
 		all := string(stacks[:runtime.Stack(stacks, true)])
 		for one := range strings.SplitSeq(all, "\n\n") {
 			head, rest, _ := strings.Cut(one, "\n")
-			if strings.Contains(head, "[select") && strings.Contains(rest, ".inTurn(") {
+			if strings.Contains(head, "[select") && strings.Contains(rest, "pipeline.acquire(") {
 				return
 			}
 		}
