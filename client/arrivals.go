@@ -8,7 +8,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Where to begin among what arrived, besides after a position.
+// Where EventsSince begins, other than after a position.
 const (
 	Oldest = "oldest" // all that is kept in the order of its arrival
 	Newest = "newest" // what arrives from now on
@@ -23,10 +23,10 @@ type Arrived struct {
 }
 
 // EventsSince returns what arrived after a position, late entries too, at most a page of it: after
-// is a position as text, Oldest or Newest. A position is that of an item, of a page before, of a
-// Told, or of a fleet's picture. Who asks again from Position on misses nothing. The order of the
-// query does not count. An Error of status 410 where the server does not keep what came after the
-// position any more, and of status 501 where its store keeps no such order.
+// is a position as text, Oldest or Newest. A position is that of an item, of a page before, of an
+// Update, or of a snapshot of the fleet. A caller that goes on from Position misses nothing. The
+// order of the query does not count. An Error of status 410 where the server does not keep what
+// came after the position any more, and of status 501 where its store keeps no such order.
 func (c *Client) EventsSince(ctx context.Context, after string, q Query) (Arrived, error) {
 	q.Order = andon.Desc
 	values := q.values()
@@ -39,8 +39,8 @@ func (c *Client) EventsSince(ctx context.Context, after string, q Query) (Arrive
 	return answer.Arrived, err
 }
 
-// AllEventsSince returns what arrived after a position and is there now, page by page, and tells
-// the position after each page once its items are read.
+// AllEventsSince returns what arrived after a position and is there now, page by page, and
+// reports the position after each page once its items are read.
 func (c *Client) AllEventsSince(
 	ctx context.Context, after string, q Query, done func(andon.Position),
 ) iter.Seq2[andon.Arrival, error] {

@@ -1,7 +1,7 @@
-// Package client is the Go client of Andon's HTTP API: typed, context-aware, patient with a server
-// that is busy. Lists are iterators that follow cursors.
+// Package client is the Go client of Andon's HTTP API: typed, context-aware, and it retries while a
+// server is busy. Lists are iterators that follow cursors.
 //
-// It speaks of the domain's types and knows nothing of how a server keeps them.
+// It uses the domain's types and knows nothing of how a server keeps them.
 package client
 
 import (

@@ -17,7 +17,7 @@ import (
 // morning is when the examples happen.
 const morning = "2020-04-24T08:00:00Z"
 
-// serve starts a server in this process, whose clock stands still, and a client of it.
+// serve starts a server in this process, whose clock does not move, and a client of it.
 func serve(change ...func(*client.Options)) (c *client.Client, stop func()) {
 	now := func() andon.Time { return at(morning) }
 	memory := memstore.New()

@@ -18,17 +18,17 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 )
 
-// Following selects what Follow tells of. The zero value is all that changes from now on.
-type Following struct {
+// FollowOptions selects what Follow returns. The zero value is all that changes from now on.
+type FollowOptions struct {
 	// State is as in Query: changes come that enter one of the states or leave it.
 	State  string
 	Device string // an id, or a prefix that ends in '*'
-	// After is the position of a Told before, or of a fleet's picture: what came after it comes
-	// first. The zero value is now.
+	// After is the position of an earlier Update, or of a snapshot of the fleet: what came after it
+	// comes first. The zero value is now.
 	After andon.Position
 }
 
-func (f Following) values() url.Values {
+func (f FollowOptions) values() url.Values {
 	v := url.Values{}
 	if f.State != "" {
 		v.Set("state", f.State)
@@ -39,61 +39,61 @@ func (f Following) values() url.Values {
 	return v
 }
 
-// ToldKind is what a stream tells.
-type ToldKind uint8
+// UpdateKind says what an Update is about.
+type UpdateKind uint8
 
-// The kinds of Told.
+// The kinds of Update.
 const (
-	// Connected: the server is heard. It comes when the stream begins, when it begins again after
+	// Connected: the server answers. It comes when the stream begins, when it begins again after
 	// Lost, and while nothing changes.
-	Connected ToldKind = iota
-	Shows              // what a device shows has changed: Device
-	Gone               // a device shows nothing any more: Device has its id only
-	Settings           // the tenant's settings have changed: Tenant
-	// Reset: changes were missed that the server does not keep any more. What the devices show has
-	// to be asked for again; what follows comes after this.
+	Connected UpdateKind = iota
+	Shows                // what a device shows has changed: Device
+	Gone                 // a device shows nothing any more: Device has its id only
+	Settings             // the tenant's settings have changed: Tenant
+	// Reset: changes were missed that the server no longer keeps. What the devices show has to be
+	// loaded again; what follows comes after that.
 	Reset
-	// Lost: the server is not heard, for the reason Err. It is asked again until it is.
+	// Lost: the server does not answer, for the reason Err. Follow tries again until it does.
 	Lost
 )
 
-// Told is one thing that a stream tells.
-type Told struct {
-	Kind     ToldKind
+// Update is one message of a stream.
+type Update struct {
+	Kind     UpdateKind
 	Position andon.Position // after it: following from here on misses nothing
 	Device   Device
 	Tenant   Tenant
 	Err      error
 }
 
-// Follow tells what devices show, as it changes, for as long as it is ranged over. It outlives a
-// server that is restarted or can't be reached: it asks again, from where it was, so that no change
-// is missed or comes twice unless it says Reset. It ends with an error where asking again is in
-// vain: an Error of status 400, 401, 403 or 404, of status 501 where the store of the server has no
-// stream, and the error of the context.
-func (c *Client) Follow(ctx context.Context, f Following) iter.Seq2[Told, error] {
-	return func(yield func(Told, error) bool) {
+// Follow returns what devices show, as it changes, for as long as it is ranged over. It outlives a
+// server that is restarted or can't be reached: it connects again, at its position, so that no
+// change is missed or comes twice unless there is a Reset. It ends with an error if trying again is
+// in vain: an Error of status 400, 401, 403 or 404, of status 501 where the store of the server has
+// no stream, and the error of the context.
+func (c *Client) Follow(ctx context.Context, f FollowOptions) iter.Seq2[Update, error] {
+	return func(yield func(Update, error) bool) {
 		s := &following{client: c, query: f.values(), at: f.After}
 		for attempt := 1; ; attempt++ {
-			err := s.read(ctx, func(t Told) bool {
-				attempt = 0 // it is heard
+			err := s.read(ctx, func(t Update) bool {
+				attempt = 0 // the server answers
 				return yield(t, nil)
 			})
 			switch {
 			case errors.Is(err, errNotRead):
 				return
 			case ctx.Err() != nil:
-				yield(Told{}, ctx.Err())
+				yield(Update{}, ctx.Err())
 				return
 			case !passes(err):
-				yield(Told{}, err)
+				yield(Update{}, err)
 				return
-			case err != nil && !yield(Told{Kind: Lost, Position: s.at, Err: err}, nil):
+			case err != nil && !yield(Update{Kind: Lost, Position: s.at, Err: err}, nil):
 				return
 			}
 			const doublings = 8
 			if sleep.For(ctx, c.pause(min(attempt+1, doublings), err)) != nil {
-				yield(Told{}, ctx.Err())
+				yield(Update{}, ctx.Err())
 				return
 			}
 		}
@@ -115,7 +115,7 @@ const silence = 40 * time.Second
 const streamForm = "text/event-stream"
 
 var (
-	errNotRead = errors.New("what is told is not read any more")
+	errNotRead = errors.New("updates are not read any more")
 	errSilence = fmt.Errorf("the server said nothing for %s", silence)
 )
 
@@ -127,7 +127,7 @@ type following struct {
 }
 
 // read reads one connection to its end: nil where the server ended it in order.
-func (s *following) read(ctx context.Context, tell func(Told) bool) error {
+func (s *following) read(ctx context.Context, report func(Update) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watchdog := time.AfterFunc(silence, func() { cancel(errSilence) })
@@ -147,12 +147,12 @@ func (s *following) read(ctx context.Context, tell func(Told) bool) error {
 			e.add(lines.Text())
 			continue
 		}
-		t, ok, err := s.told(&e)
+		t, ok, err := s.update(&e)
 		e = serverEvent{}
 		if err != nil {
 			return err
 		}
-		if ok && !tell(t) {
+		if ok && !report(t) {
 			return errNotRead
 		}
 	}
@@ -213,8 +213,8 @@ func (e *serverEvent) add(line string) {
 	}
 }
 
-// told returns what an event tells; false: nothing.
-func (s *following) told(e *serverEvent) (t Told, ok bool, err error) {
+// update returns what an event says; false: nothing.
+func (s *following) update(e *serverEvent) (t Update, ok bool, err error) {
 	if e.id != "" {
 		if s.at, err = andon.ParsePosition(e.id); err != nil {
 			return t, false, fmt.Errorf("read the stream: %w", err)

@@ -90,25 +90,25 @@ func (f *factory) is(device andon.DeviceID, state andon.State) {
 	}
 }
 
-// follow follows in the background, and gives what is told.
-func (f *factory) follow(q client.Following) <-chan string {
+// follow follows in the background, and returns the updates.
+func (f *factory) follow(q client.FollowOptions) <-chan string {
 	ctx, end := context.WithCancel(f.Context())
-	told, ended := make(chan string, 100), make(chan struct{})
+	updates, ended := make(chan string, 100), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for t, err := range f.client.Follow(ctx, q) {
 			if err != nil {
-				told <- "error " + err.Error()
+				updates <- "error " + err.Error()
 				return
 			}
-			told <- words(t)
+			updates <- words(t)
 		}
 	}()
 	f.Cleanup(func() { end(); <-ended })
-	return told
+	return updates
 }
 
-func words(t client.Told) string {
+func words(t client.Update) string {
 	switch t.Kind {
 	case client.Shows:
 		return fmt.Sprintf("%s %s", t.Device.Device, t.Device.State)
@@ -124,17 +124,17 @@ func words(t client.Told) string {
 	return "connected"
 }
 
-const patience = 20 * time.Second
+const timeout = 20 * time.Second
 
-// hears checks what is told next. A server that is lost is told again and again.
-func (f *factory) hears(told <-chan string, want ...string) {
+// hears checks the next update. A server that is lost is reported again and again.
+func (f *factory) hears(updates <-chan string, want ...string) {
 	f.Helper()
 	last := ""
 	for _, w := range want {
 		for got := last; got != w; {
 			select {
-			case got = <-told:
-			case <-time.After(patience):
+			case got = <-updates:
+			case <-time.After(timeout):
 				f.Fatalf("nothing comes, want %s", w)
 			}
 			if got != w && got != "lost" && got != "connected" {
@@ -148,8 +148,8 @@ func (f *factory) hears(told <-chan string, want ...string) {
 func TestFollow(t *testing.T) {
 	f := newFactory(t)
 	f.is("press-1", "NORMAL")
-	all := f.follow(client.Following{})
-	warnings := f.follow(client.Following{State: "WARNING*", Device: "press*"})
+	all := f.follow(client.FollowOptions{})
+	warnings := f.follow(client.FollowOptions{State: "WARNING*", Device: "press*"})
 	f.hears(all, "connected")
 	f.hears(warnings, "connected")
 	f.is("press-1", "WARNING1")
@@ -173,25 +173,25 @@ func TestFollow(t *testing.T) {
 // TestFollowGoesOn: what changes while the server is away comes once it is back, each change once.
 func TestFollowGoesOn(t *testing.T) {
 	f := newFactory(t)
-	told := f.follow(client.Following{})
-	f.hears(told, "connected")
+	updates := f.follow(client.FollowOptions{})
+	f.hears(updates, "connected")
 	f.is("a", "NORMAL")
-	f.hears(told, "a NORMAL")
+	f.hears(updates, "a NORMAL")
 	f.stop()
-	f.hears(told, "lost")
+	f.hears(updates, "lost")
 	f.is("a", "WARNING1")
 	f.is("b", "NORMAL")
 	f.restart()
-	f.hears(told, "a WARNING1", "b NORMAL")
+	f.hears(updates, "a WARNING1", "b NORMAL")
 	f.api.EndLong() // ended in order: nothing is lost
 	f.restart()
 	f.is("b", "WARNING1")
-	f.hears(told, "b WARNING1")
+	f.hears(updates, "b WARNING1")
 }
 
 func TestFollowFromAPosition(t *testing.T) {
 	f := newFactory(t)
-	first := f.follow(client.Following{})
+	first := f.follow(client.FollowOptions{})
 	f.hears(first, "connected")
 	f.is("a", "NORMAL")
 	f.hears(first, "a NORMAL")
@@ -200,8 +200,8 @@ func TestFollowFromAPosition(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.is("a", "WARNING1")
-	f.hears(f.follow(client.Following{After: at}), "a WARNING1")
-	lost := f.follow(client.Following{After: andon.Position{Feed: 1, Sequence: 1}})
+	f.hears(f.follow(client.FollowOptions{After: at}), "a WARNING1")
+	lost := f.follow(client.FollowOptions{After: andon.Position{Feed: 1, Sequence: 1}})
 	f.hears(lost, "reset", "connected")
 	f.is("a", "WARNING2")
 	f.hears(lost, "a WARNING2")
@@ -210,7 +210,7 @@ func TestFollowFromAPosition(t *testing.T) {
 // TestFollowEnds where asking again is in vain.
 func TestFollowEnds(t *testing.T) {
 	f := newFactory(t)
-	wrong := <-f.follow(client.Following{State: "a*b"})
+	wrong := <-f.follow(client.FollowOptions{State: "a*b"})
 	if !strings.HasPrefix(wrong, "error ") || !strings.HasSuffix(wrong, "(HTTP 400)") {
 		t.Errorf("a wrong question: %s", wrong)
 	}
@@ -218,7 +218,7 @@ func TestFollowEnds(t *testing.T) {
 		c := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
 		})
-		for _, err := range c.Follow(t.Context(), client.Following{}) {
+		for _, err := range c.Follow(t.Context(), client.FollowOptions{}) {
 			if e, ok := err.(*client.Error); !ok || e.Status != status {
 				t.Errorf("%d: %v", status, err)
 			}
@@ -226,7 +226,7 @@ func TestFollowEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range f.client.Follow(ctx, client.Following{}) {
+	for _, err := range f.client.Follow(ctx, client.FollowOptions{}) {
 		if err != context.Canceled {
 			t.Errorf("ended: %v", err)
 		}
@@ -243,7 +243,7 @@ func TestFollowOfGarbage(t *testing.T) {
 			io.WriteString(w, text)
 		}, func(o *client.Options) { o.Pause = time.Millisecond })
 		seen := 0
-		for got, err := range c.Follow(t.Context(), client.Following{}) {
+		for got, err := range c.Follow(t.Context(), client.FollowOptions{}) {
 			if err != nil || got.Kind != client.Lost || got.Err == nil {
 				t.Errorf("%.20q: %+v, %v", text, got, err)
 			}

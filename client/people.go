@@ -12,12 +12,12 @@ import (
 // Assignment says who was assigned to a device, and when.
 type Assignment struct {
 	Device   andon.DeviceID `json:"device"`
-	Operator andon.PersonID `json:"operator"` // absent: no one
+	Operator andon.PersonID `json:"operator"` // absent: nobody
 	From     andon.Time     `json:"from"`
 	To       andon.Time     `json:"to"` // when the next began; 0 for the newest
 }
 
-// MarshalJSON writes the assignment as the server does: no one is null.
+// MarshalJSON writes the assignment as the server does: nobody is null.
 func (a Assignment) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Device   andon.DeviceID  `json:"device"`
@@ -27,7 +27,7 @@ func (a Assignment) MarshalJSON() ([]byte, error) {
 	}{a.Device, orNull(a.Operator), a.From, a.To})
 }
 
-// orNull returns a person as JSON has it where no one is null.
+// orNull returns a person as JSON has it where nobody is null.
 func orNull(p andon.PersonID) *andon.PersonID {
 	if p == "" {
 		return nil
@@ -43,7 +43,7 @@ func (c *Client) Assignments(
 	return list[Assignment](ctx, c, path("devices", string(id), "assignments"), values)
 }
 
-// Assign assigns an operator to a device from now on; no one where the operator is absent. It
+// Assign assigns an operator to a device from now on; nobody where the operator is absent. It
 // returns the assignment as it was kept: it takes effect at the later of now and just after the
 // device's newest entry; the operator who was assigned last is not assigned again. The device need
 // not have been seen.

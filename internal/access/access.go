@@ -2,7 +2,7 @@
 //
 // On loopback anybody on the machine may. What has to be kept out is another site in the same
 // person's browser: one that resolves its own name to 127.0.0.1 (seen by its Host), and one that
-// sends requests across (seen by Origin and Sec-Fetch-Site). Elsewhere a token is asked for, or the
+// sends requests across (seen by Origin and Sec-Fetch-Site). Elsewhere a token is needed, or the
 // cookie of a browser that signed in with it.
 //
 // The package knows no route: its caller says which requests need no token. It writes no answer but
@@ -30,7 +30,7 @@ import (
 
 // Options are what a Guard is made with. Now and Registry must be given.
 type Options struct {
-	Token    string // "": none is asked for
+	Token    string // "": none is needed
 	Loopback bool   // only this machine can connect
 	Now      func() andon.Time
 	Registry *prometheus.Registry
@@ -39,7 +39,7 @@ type Options struct {
 
 // Guard decides about requests. Its methods may be called concurrently.
 type Guard struct {
-	token    *[sha256.Size]byte // of the token; nil: none is asked for
+	token    *[sha256.Size]byte // of the token; nil: none is needed
 	loopback bool
 	crossing *http.CrossOriginProtection
 	sessions *session.Sessions // nil as token is
@@ -60,7 +60,7 @@ func New(o Options) *Guard {
 	return g
 }
 
-// Refusal is the error of a request that may not be sent.
+// Refusal is an error that HTTP has a status for, and the domain no kind.
 type Refusal struct {
 	Status  int
 	Message string
@@ -70,7 +70,7 @@ type Refusal struct {
 // Error implements error.
 func (r *Refusal) Error() string { return r.Message }
 
-// NeedsToken reports whether a token is asked for.
+// NeedsToken reports whether a token is needed.
 func (g *Guard) NeedsToken() bool { return g.token != nil }
 
 // Check refuses a request, or returns how the client was let in: a word for logs. open says that

@@ -88,7 +88,7 @@ func (g *Guard) OnEnd(who string, end func()) (forget func()) {
 }
 
 // SignIn begins a session, whose cookie it sets, if the token is right. Otherwise it is refused
-// after a pause. It is called only where a token is asked for.
+// after a pause. It is called only where a token is needed.
 func (g *Guard) SignIn(
 	w http.ResponseWriter, r *http.Request, token string,
 ) (who string, err error) {

@@ -123,14 +123,14 @@ func (c *call) endSince(s *buffer.Buffer, at andon.Position, more bool) error {
 	return s.Text(text + "}\n")
 }
 
-// positionHeader says where a reader goes on who has read all lines of an answer.
+// positionHeader says where a reader goes on that has read all lines of an answer.
 const positionHeader = "Andon-Position"
 
 // linesSince sends all entries after a position that are there when it begins, part by part as
 // eventLines does.
 func (a *API) linesSince(c *call) error {
 	q, err := c.since()
-	c.whole()
+	c.refusePaging()
 	if err == nil {
 		err = c.Fault()
 	}

@@ -63,7 +63,7 @@ func TestEventsSince(t *testing.T) {
 	for _, after := range []string{fleet.Position, none.Position, "oldest"} {
 		if got := w.get("/events?order=asc&after=" + after).since().messages(); !slices.Equal(got,
 			[]string{"0", "1", "2", "3"}) {
-			t.Errorf("behind %s: %q", after, got)
+			t.Errorf("after %s: %q", after, got)
 		}
 	}
 	var all []string
@@ -74,7 +74,7 @@ func TestEventsSince(t *testing.T) {
 		for i, item := range last.Items {
 			rest := w.get("/events?after=" + item.Position).since().messages()
 			if want := 4 - len(all) + len(last.Items) - i - 1; len(rest) != want {
-				t.Errorf("behind %q there are %q", item.Message, rest)
+				t.Errorf("after %q there are %q", item.Message, rest)
 			}
 		}
 		next = ""
@@ -97,7 +97,7 @@ func TestEventsSince(t *testing.T) {
 	for _, after := range []string{now.Position, last.Position} {
 		if got := w.get("/events?after=" + after).since(); len(got.Items) != 1 ||
 			got.Items[0].Message != "4" {
-			t.Errorf("behind what was read: %+v", got)
+			t.Errorf("after what was read: %+v", got)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestSerialEventsSinceByLines(t *testing.T) {
 	for _, after := range []string{at, empty.header.Get("Andon-Position")} {
 		got := w.get("/events?after="+after, asLines).lines()
 		if len(got) == 0 || got[len(got)-1] != "late" || after == at && len(got) != 1 {
-			t.Errorf("behind %s there are %d lines", after, len(got))
+			t.Errorf("after %s there are %d lines", after, len(got))
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestEventsSinceRefused(t *testing.T) {
 	w.get("/events?after=oldest").fails(http.StatusNotImplemented, "order in which entries arrive")
 }
 
-// TestStreamGoesOnFromArrivals: no change is missed behind a position between two entries.
+// TestStreamGoesOnFromArrivals: no change is missed after a position between two entries.
 func TestStreamGoesOnFromArrivals(t *testing.T) {
 	w := newWorld(t)
 	begin := w.get("/events?after=newest").since().Position
@@ -198,7 +198,7 @@ func TestSerialLongPagesOfArrivals(t *testing.T) {
 		want = append(want, fmt.Sprint(n))
 	}
 	if !slices.Equal(got, want) || pages == 0 {
-		t.Errorf("behind %d pages: %q", pages, got)
+		t.Errorf("after %d pages: %q", pages, got)
 	}
 	lines := w.get("/events?after=oldest", "Accept: application/x-ndjson").is(http.StatusOK).body
 	got = nil

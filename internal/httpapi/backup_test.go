@@ -14,7 +14,7 @@ import (
 )
 
 // TestBackup: what the store writes is the answer, a failure before that is a problem, and one
-// behind it must not look whole.
+// after it must not look whole.
 func TestBackup(t *testing.T) {
 	var mu sync.Mutex // of both
 	var parts []string

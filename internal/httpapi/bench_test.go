@@ -33,8 +33,8 @@ func thousandEvents(format string) string {
 	return b.String()
 }
 
-// BenchmarkPostEvents sends 1,000 events in a request to a store that keeps none, beside the time
-// that decoding alone takes.
+// BenchmarkPostEvents sends 1,000 events in a request to a store that keeps none, compared with the
+// time that decoding alone takes.
 func BenchmarkPostEvents(b *testing.B) {
 	body := thousandEvents(`{"device":"press-%03d","time":"2020-04-24T10:%02d:00.123Z",` +
 		`"state":"WARNING1","operator":"Liz","message":"overheat at the main bearing",` +
@@ -72,8 +72,8 @@ func BenchmarkPostEvents(b *testing.B) {
 	})
 }
 
-// BenchmarkPostEvent sends one event in a request, as a device does, beside a handler that only
-// reads the body. The store keeps none.
+// BenchmarkPostEvent sends one event in a request, as a device does, compared with a handler that
+// only reads the body. The store keeps none.
 func BenchmarkPostEvent(b *testing.B) {
 	const body = `{"device":"line-07/press-0123","time":"2020-04-24T10:07:00.123Z",` +
 		`"state":"NORMAL","operator":"Liz","attributes":{"line":"L3","temperature":71.5}}`
@@ -100,7 +100,7 @@ func BenchmarkListEvents(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	besideSending(b, store, "/devices/press-7/events")
+	comparedWithSending(b, store, "/devices/press-7/events")
 }
 
 // shown is a store that has found what devices show already.
@@ -147,13 +147,14 @@ func BenchmarkShown(b *testing.B) {
 		"counts": "/states",
 	} {
 		b.Run(name, func(b *testing.B) {
-			besideSending(b, shown{memstore.New(), devices}, path)
+			comparedWithSending(b, shown{memstore.New(), devices}, path)
 		})
 	}
 }
 
-// besideSending asks for a path, beside sending an answer of the same length that is there already.
-func besideSending(b *testing.B, store andon.Store, path string) {
+// comparedWithSending measures a path, compared with sending an answer of the same length that is
+// there already.
+func comparedWithSending(b *testing.B, store andon.Store, path string) {
 	api := benchAPI(store)
 	recorder := httptest.NewRecorder()
 	made := httptest.NewRequestWithContext(b.Context(), http.MethodGet, base+path, nil)

@@ -84,7 +84,7 @@ func TestWhatIsNotTheBoard(t *testing.T) {
 	here.do(http.MethodGet, "/wall", "", likeABrowser, "Host: evil.example").fails(421)
 }
 
-// TestNothingHere: a person at a path where there is nothing is told what there is, without a
+// TestNothingHere: a person at a path where there is nothing sees what there is, without a
 // token, and a program gets a problem.
 func TestNothingHere(t *testing.T) {
 	w := withBoard(t)
@@ -118,7 +118,7 @@ func TestNothingHere(t *testing.T) {
 	here.do(http.MethodGet, "/foo", "").fails(http.StatusNotFound, "openapi.json lists all")
 }
 
-// TestSerialStart: a program that opens the address alone is told where to go, and may go there
+// TestSerialStart: a program that opens the address alone learns where to go, and may go there
 // without a token.
 func TestSerialStart(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })

@@ -180,13 +180,13 @@ func TestBodiesAreStrict(t *testing.T) {
 }
 
 func TestBodyBudget(t *testing.T) {
-	var room *intake.Budget
+	var budget *intake.Budget
 	w := newWorld(t, func(o *httpapi.Options) {
 		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 128 << 10})
-		room = o.Intake.Requests
+		budget = o.Intake.Requests
 	})
-	others := room.Most() - 1<<10
-	if err := room.Take(others); err != nil {
+	others := budget.Most() - 1<<10
+	if err := budget.Take(others); err != nil {
 		t.Fatal(err)
 	}
 	for _, body := range []string{strings.Repeat(" ", 2000) + oneEvent, "[" + oneEvent + "]"} {
@@ -196,24 +196,24 @@ func TestBodyBudget(t *testing.T) {
 			t.Errorf("got %v", got.header)
 		}
 	}
-	room.Give(others)
+	budget.Give(others)
 	for range 20 {
 		w.post("/events", oneEvent).is(http.StatusOK)
 		w.post("/events", gzipped(oneEvent), "Content-Encoding: gzip").is(http.StatusOK)
 		w.post("/events", gzipped(oneEvent+"["), "Content-Encoding: gzip").is(400)
 		w.post("/events", strings.Repeat("[", 40_000)).is(http.StatusRequestEntityTooLarge)
 	}
-	if n := room.Used(); n != 0 {
-		t.Errorf("%d bytes of the room are not given back", n)
+	if n := budget.Used(); n != 0 {
+		t.Errorf("%d bytes of the budget are not given back", n)
 	}
 }
 
-// TestLargeBodiesGiveTheirRoomBack: all of it, whether they are taken, refused or damaged.
-func TestLargeBodiesGiveTheirRoomBack(t *testing.T) {
-	var room *intake.Budget
+// TestLargeBodiesGiveTheirMemoryBack: all of it, whether they are taken, refused or damaged.
+func TestLargeBodiesGiveTheirMemoryBack(t *testing.T) {
+	var budget *intake.Budget
 	w := newWorld(t, func(o *httpapi.Options) {
 		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now})
-		room = o.Intake.Requests
+		budget = o.Intake.Requests
 	})
 	long := strings.Repeat(" ", 1<<20)
 	for range 3 {
@@ -221,8 +221,8 @@ func TestLargeBodiesGiveTheirRoomBack(t *testing.T) {
 		w.post("/events", gzipped(long+oneEvent), "Content-Encoding: gzip").is(http.StatusOK)
 		w.post("/events", long+"{").is(http.StatusBadRequest)
 	}
-	if n := room.Used(); n != 0 {
-		t.Errorf("%d bytes of the room are not given back", n)
+	if n := budget.Used(); n != 0 {
+		t.Errorf("%d bytes of the budget are not given back", n)
 	}
 }
 
@@ -247,12 +247,12 @@ func TestTooLongIsRefusedUnread(t *testing.T) {
 	}
 }
 
-// TestClaimsTakeNoRoom: what a client says that it will send takes nothing from the others.
-func TestClaimsTakeNoRoom(t *testing.T) {
-	var room *intake.Budget
+// TestClaimsTakeNoMemory: what a client says that it will send takes nothing from the others.
+func TestClaimsTakeNoMemory(t *testing.T) {
+	var budget *intake.Budget
 	w := newWorld(t, func(o *httpapi.Options) {
 		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 1 << 20})
-		room = o.Intake.Requests
+		budget = o.Intake.Requests
 	})
 	const clients = 300
 	for range clients {
@@ -264,7 +264,7 @@ func TestClaimsTakeNoRoom(t *testing.T) {
 		fmt.Fprintf(conn, "POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\n"+
 			"Content-Length: %d\r\n\r\n{", andon.MaxRequestBytes)
 	}
-	for room.Used() < clients*100 { // until all are being read
+	for budget.Used() < clients*100 { // until all are being read
 		w.post("/events", oneEvent).is(http.StatusOK)
 	}
 	w.post("/events", oneEvent).is(http.StatusOK)
@@ -309,7 +309,7 @@ func TestRefusedWhileSending(t *testing.T) {
 	}
 }
 
-// TestRefusedBeforeSending: a client that waits to be told to send is told not to.
+// TestRefusedBeforeSending: a client that waits for 100 Continue gets an error instead.
 func TestRefusedBeforeSending(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) {
 		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 2 << 20})

@@ -32,7 +32,7 @@ type call struct {
 	life *lifetime.Context // context, unless the call may take long
 }
 
-// longCall is how long a call takes until it asks whether its client is still there.
+// longCall is how long a call takes until it looks whether its client is still there.
 const longCall = 50 * time.Millisecond
 
 // newCall begins a call of a client that was let in as who; stop ends it.

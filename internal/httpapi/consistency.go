@@ -3,8 +3,8 @@ package httpapi
 import "github.com/andonhq/andon"
 
 // How fresh an answer must be is chosen by each request that reads. Every store takes the
-// parameter, so that a program need not know which one it asks: an answer that is always up to date
-// may be given to one that would take an older one, and never the other way round.
+// parameter, so that a program need not know which one it uses: a fresh answer may be given to a
+// request that would accept an older one, and never the other way round.
 
 var consistencyParam = param{
 	Name: "consistency", Example: "eventual", Values: []any{"strong", "eventual"},

@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/strictjson"
 )
 
-// FuzzDecode reads bodies beside encoding/json: what is taken is what encoding/json reads, and what
+// FuzzDecode reads bodies like encoding/json: what is taken is what encoding/json reads, and what
 // encoding/json reads is taken unless it is wrong in one of the ways that it is strict about.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
@@ -30,21 +30,21 @@ func FuzzDecode(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		besideEncodingJSON[escalationBody](t, text)
-		besideEncodingJSON[operatorBody](t, text)
-		besideEncodingJSON[latestBody](t, text)
-		besideEncodingJSON[tenantBody](t, text)
+		likeEncodingJSON[escalationBody](t, text)
+		likeEncodingJSON[operatorBody](t, text)
+		likeEncodingJSON[latestBody](t, text)
+		likeEncodingJSON[tenantBody](t, text)
 	})
 }
 
-func besideEncodingJSON[B any](t *testing.T, text string) {
+func likeEncodingJSON[B any](t *testing.T, text string) {
 	var got, want B
 	err := strictjson.Decode(text, &got)
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
 	wantErr := decoder.Decode(&want)
 	if wantErr == nil && decoder.More() {
-		return // encoding/json reads one value behind the other
+		return // encoding/json reads one value after the other
 	}
 	switch {
 	case err == nil && wantErr != nil:
@@ -74,7 +74,7 @@ func isPlain(text string, of reflect.Type) bool {
 	_ = json.Compact(&compact, []byte(text))
 	again, _ := json.Marshal(value)
 	if strings.Count(compact.String(), ":") != strings.Count(string(again), ":") {
-		return false // a name stands twice
+		return false // a name is there twice
 	}
 	return hasFields(value, of)
 }

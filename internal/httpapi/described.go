@@ -49,7 +49,7 @@ func (r *route) possibleErrors() []int {
 	if !r.open {
 		all = append(all, http.StatusUnauthorized)
 	}
-	if !r.outside { // it asks the store, in its turn
+	if !r.outside { // it reads the store, in a slot
 		all = append(all, http.StatusServiceUnavailable, http.StatusTooManyRequests)
 	}
 	if !r.outside && !r.tenantless { // for a tenant that may not be there

@@ -26,12 +26,12 @@ func TestDevice(t *testing.T) {
 	w.get("/devices").equals(`{"items":[` + shown + `]}`)
 	w.get("/devices?device=d1").equals(`{"items":[` + shown + `]}`)
 
-	w.at("2020-04-24T12:15:00.000001Z")
+	w.setClock("2020-04-24T12:15:00.000001Z")
 	w.event("d1", "2020-04-24T11:11:00Z", "NORMAL")
 	w.get("/devices/d1").equals(`{"device":"d1","state":"NORMAL","severity":0,
 		"since":"2020-04-24T11:11:00Z","time":"2020-04-24T11:11:00Z",
 		"received":"2020-04-24T12:15:00.000001Z","silent":false}`)
-	w.at("2020-04-24T12:31:00Z")
+	w.setClock("2020-04-24T12:31:00Z")
 	if got := w.get("/devices/d1").body; !strings.Contains(got, `"silent":true`) {
 		t.Errorf("got %s", got)
 	}
@@ -108,9 +108,9 @@ func TestStates(t *testing.T) {
 			"symbol":"○","count":1,"silent":0},
 		{"state":"BAD","severity":90,"letter":"B","colour":"#112233",
 			"symbol":"!","count":0,"silent":0}]}`)
-	w.at("2020-04-24T12:10:00Z")
+	w.setClock("2020-04-24T12:10:00Z")
 	w.event("d", "2020-04-24T10:00:00Z", "OK")
-	w.at("2020-04-24T12:20:00Z")
+	w.setClock("2020-04-24T12:20:00Z")
 	for _, want := range []string{
 		`"state":"OK",`, `"count":3,"silent":2}`, `"count":1,"silent":1}`, `"total":4,"silent":3}`,
 	} {
@@ -165,7 +165,7 @@ func TestIntervals(t *testing.T) {
 	// The history of the running run expires, its beginning is remembered.
 	w.put("/tenants/default", `{"retention":{"events":"90m"}}`).is(http.StatusOK)
 	w.get("/devices/d/intervals").equals(items(running))
-	w.at("2020-04-24T09:00:00Z") // a clock that was set back
+	w.setClock("2020-04-24T09:00:00Z") // a clock that was set back
 	if got := w.get("/devices/d/intervals").body; !strings.Contains(got, `"seconds":0`) {
 		t.Errorf("got %s", got)
 	}

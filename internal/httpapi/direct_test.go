@@ -36,8 +36,8 @@ func newTwoWays(t *testing.T) *twoWays {
 	t.Helper()
 	quiet := func(o *httpapi.Options) { o.Log = nil }
 	w := &twoWays{world: newWorld(t, quiet), other: newWorld(t, quiet)}
-	w.counted = &countedDirect{Direct: w.other.ends.of(w.other.api)}
-	w.url = serve(t, w.ends.of(w.api), false)
+	w.counted = &countedDirect{Direct: w.other.ends.count(w.other.api)}
+	w.url = serve(t, w.ends.count(w.api), false)
 	w.other.url = serve(t, w.counted, true)
 	for _, one := range []*world{w.world, w.other} {
 		one.fill()

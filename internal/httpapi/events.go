@@ -310,7 +310,7 @@ func showEntry(entry andon.Entry) entryJSON {
 }
 
 // withoutEntry gives an entry that is not there one text, wherever that was found: one that has
-// expired can't be told from one that never was. A tenant that is not there is what it was.
+// expired looks like one that never was. A tenant that is not there is what it was.
 func (c *call) withoutEntry(
 	err error, device andon.DeviceID, at andon.Time, state andon.State,
 ) error {

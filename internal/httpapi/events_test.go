@@ -94,7 +94,7 @@ func TestRejectedEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.post("/events", test.sent).fails(http.StatusBadRequest, test.want, `"location":"body`)
-			// In an array the same is one rejection beside what is kept; but "01" is no JSON, so
+			// In an array the same is one rejection next to what is kept; but "01" is no JSON, so
 			// the array around it is none either.
 			if name == "01" {
 				w.post("/events", "["+test.sent+"]").fails(http.StatusBadRequest, "of the array")

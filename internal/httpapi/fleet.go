@@ -7,7 +7,7 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/fleet"
 )
 
-// fleetJSON is what all devices of a tenant show, as briefly as a picture of the fleet needs it.
+// fleetJSON is what all devices of a tenant show, as briefly as a snapshot of the fleet has it.
 type fleetJSON struct {
 	Position andon.Position   `json:"position" doc:"where the stream goes on"`
 	States   []andon.StateDef `json:"states" doc:"those of the set by severity, others after them"`
@@ -32,12 +32,12 @@ func (a *API) fleet(c *call) error {
 	if err != nil {
 		return err
 	}
-	picture, err := fleet.Take(c.ctx(), c.store, tenant, a.options.Now())
+	snapshot, err := fleet.Take(c.ctx(), c.store, tenant, a.options.Now())
 	if err != nil {
 		return err
 	}
 	b := c.newBuffer()
-	if c.x.answers, err = picture.Write(b); err != nil {
+	if c.x.answers, err = snapshot.Write(b); err != nil {
 		return err
 	}
 	c.sendBuffer(b)

@@ -30,7 +30,7 @@ func (w *world) serve(t *testing.T, r *http.Request) answer {
 	recorder := httptest.NewRecorder()
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
-	*r = *r.WithContext(ctx) // r itself, which is told its pattern
+	*r = *r.WithContext(ctx) // r itself, whose pattern the mux sets
 	w.api.ServeHTTP(&leaving{recorder, stop}, r)
 	return answer{
 		t: t, status: recorder.Code, header: recorder.Header(), body: recorder.Body.String(),
@@ -43,7 +43,7 @@ type leaving struct {
 	leave func()
 }
 
-// Flush is of http.Flusher.
+// Flush implements http.Flusher.
 func (l *leaving) Flush() { l.leave() }
 
 // check is what holds for every answer to whatever is sent.

@@ -56,7 +56,7 @@ func isSet(name string) bool {
 	return f != nil && f.Value.String() != ""
 }
 
-// noon is where the fake clock stands at first.
+// noon is what the fake clock shows at first.
 const noon = "2020-04-24T12:00:00Z"
 
 // world is an API over memstore, served over TCP, with a clock that the test sets.
@@ -73,7 +73,7 @@ type world struct {
 func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
 	t.Helper()
 	w := &world{TB: t, ends: newEnds()}
-	w.at(noon)
+	w.setClock(noon)
 	now := func() andon.Time { return andon.Time(w.now.Load()) }
 	memory := memstore.New()
 	w.store = wrap.Retain(memory, now)
@@ -91,7 +91,7 @@ func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
 			t.Error(err)
 		}
 	})
-	w.url = serve(t, w.ends.of(w.api), direct)
+	w.url = serve(t, w.ends.count(w.api), direct)
 	return w
 }
 
@@ -136,7 +136,7 @@ func backUpNothing(_ context.Context, to io.Writer) error {
 	return err
 }
 
-func (w *world) at(text string) {
+func (w *world) setClock(text string) {
 	w.Helper()
 	t, err := andon.ParseTime(text)
 	if err != nil {
@@ -307,7 +307,7 @@ func (p page) column(name string) []string {
 	return all
 }
 
-// ends counts the requests that were served to their end, by their id: what a request leaves behind
+// ends counts the requests that were served to their end, by their id: what a request does after
 // its answer (in the log, among the metrics) is there once it has ended.
 type ends struct {
 	mu      sync.Mutex
@@ -322,8 +322,8 @@ func newEnds() *ends {
 	return e
 }
 
-// of counts the requests that next serves.
-func (e *ends) of(next httpconn.Direct) httpconn.Direct { return counting{next, e} }
+// count counts the requests that next serves.
+func (e *ends) count(next httpconn.Direct) httpconn.Direct { return counting{next, e} }
 
 type counting struct {
 	httpconn.Direct

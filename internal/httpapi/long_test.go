@@ -81,7 +81,7 @@ func reads(t *testing.T, answer *bufio.Reader, want string, end error) {
 	}
 }
 
-// TestLongAnswer: it goes on behind the time that any other answer has, and ends whole.
+// TestLongAnswer: it goes on after the time that any other answer has, and ends whole.
 func TestLongAnswer(t *testing.T) {
 	_, lines, answer := export(t, nil)
 	<-time.After(longEnd + longTimeout)

@@ -121,7 +121,7 @@ func TestOperationsAreDescribed(t *testing.T) {
 // is changed, to a server that is fresh: what makes things first, and what takes them away last.
 func TestSerialExamplesWork(t *testing.T) {
 	w := newWorld(t)
-	w.at("2026-11-22T12:00:00Z")
+	w.setClock("2026-11-22T12:00:00Z")
 	w.put("/tenants/nobody", "{}").is(http.StatusCreated) // of no use to the examples
 	all := operations(w.document())
 	rank := func(name string) int {
@@ -248,7 +248,7 @@ func TestReferencesLeadSomewhere(t *testing.T) {
 // The examples of bodies are taken by the API itself: an example that is refused teaches the wrong.
 func TestSerialExamplesAreTaken(t *testing.T) {
 	w := newWorld(t)
-	w.at("2020-04-24T14:50:00Z")
+	w.setClock("2020-04-24T14:50:00Z")
 	w.event("press-7", "2020-04-24T14:40:00Z", "WARNING1")
 	all := operations(w.document())
 	for _, name := range []string{

@@ -46,7 +46,7 @@ type healthJSON struct {
 	Damaged []string `json:"damaged,omitempty" doc:"Files of the store that can't be read in part"`
 }
 
-// version asks the store again each time: a rebuild changes what it finds devices by.
+// version gets the name from the store each time: a rebuild changes its layout.
 func (a *API) version(*call) (client.Version, error) {
 	v := a.options.Version
 	v.Store = a.store.Capabilities().Name
@@ -63,7 +63,7 @@ func (a *API) ready(c *call) (healthJSON, error) {
 	defer cancel()
 	err := a.options.Ready(ctx)
 	if e, ok := errors.AsType[*andon.Error](err); ok {
-		// Whatever kind it is: what asks here wants to know only that it should ask again.
+		// Whatever kind it is: a load balancer only has to know that it should try again.
 		return healthJSON{}, &andon.Error{Kind: andon.Unavailable, Message: e.Message}
 	}
 	return healthJSON{Status: "ready", Damaged: a.store.Damage()}, err

@@ -96,7 +96,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 		got := w.get("/devices/d", "X-Request-Id: the-request")
 		got.fails(status)
 		if strings.Contains(got.body, "secret") {
-			t.Errorf("told: %s", got.body)
+			t.Errorf("the answer says %s", got.body)
 		}
 		logged := strings.Contains(log.String(), "request_id=the-request")
 		if want := status == 500 || status == 503 || status == 507; logged != want {
@@ -230,7 +230,7 @@ func TestRejectedAreCounted(t *testing.T) {
 	}
 }
 
-// What is not taken for lack of room is to be sent again, and is not rejected.
+// What is not taken for lack of memory is to be sent again, and is not rejected.
 func TestBusyIsNotRejected(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) {
 		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 128 << 10})

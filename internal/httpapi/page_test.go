@@ -111,9 +111,9 @@ func (i *interrupted) Write(p []byte) (int, error) {
 	return i.ResponseRecorder.Write(p)
 }
 
-// TestAnswersKeepTheirRoom: an answer is not written into the room of one that is on its way, nor
-// of one that could not be sent, which HTTP/2 may still be reading.
-func TestAnswersKeepTheirRoom(t *testing.T) {
+// TestAnswersKeepTheirBuffer: an answer is not written into the buffer of one that is on its way,
+// nor of one that could not be sent, which HTTP/2 may still be reading.
+func TestAnswersKeepTheirBuffer(t *testing.T) {
 	w := newWorld(t)
 	w.event("d1", noon, "NORMAL")
 	w.event("d2", noon, "NORMAL")
@@ -122,7 +122,7 @@ func TestAnswersKeepTheirRoom(t *testing.T) {
 			t.Context(), http.MethodGet, base+"/devices/"+device+path, nil)
 		w.api.ServeHTTP(to, r)
 	}
-	for range 10 { // with the race detector some of the room is not used again
+	for range 10 { // with the race detector some buffers are not used again
 		for _, path := range []string{"", "/events"} {
 			other := func() { ask(httptest.NewRecorder(), "d2", path) }
 			late := &interrupted{ResponseRecorder: httptest.NewRecorder(), other: other}
@@ -134,7 +134,7 @@ func TestAnswersKeepTheirRoom(t *testing.T) {
 			ask(late, "d1", path)
 			other()
 			if got := string(late.shown); !strings.Contains(got, `"d1"`) {
-				t.Errorf("the room was used again: %s", got)
+				t.Errorf("the buffer was used again: %s", got)
 			}
 		}
 	}
@@ -171,13 +171,13 @@ func heap() int64 {
 
 // TestSlowReaders: what clients hold that do not read their answers, and when it is too much.
 func TestSlowReaders(t *testing.T) {
-	const readers, page, room = 20, 4 << 20, 100 << 20
+	const readers, page, budget = 20, 4 << 20, 100 << 20
 	for path, most := range map[string]int64{
 		"/devices/d/events?limit=1000": readers * (page + page/8),
-		"/readings/latest":             room,
+		"/readings/latest":             budget,
 	} {
 		w, s := newGenerous(t, func(o *httpapi.Options) {
-			o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: room})
+			o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: budget})
 		})
 		method, body := http.MethodGet, ""
 		if path == "/readings/latest" {
@@ -205,8 +205,9 @@ func thousandDevices() string {
 	return `{"devices":[` + strings.Join(ids, ",") + `]}`
 }
 
-// TestNoRoomForAnswers: what slow readers hold is out of the room for all; it comes back with them.
-func TestNoRoomForAnswers(t *testing.T) {
+// TestNoMemoryForAnswers: what slow readers hold is taken from the budget of all; it comes back
+// with them.
+func TestNoMemoryForAnswers(t *testing.T) {
 	w, s := newGenerous(t, func(o *httpapi.Options) {
 		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 10 << 20})
 	})
@@ -233,8 +234,8 @@ func TestNoRoomForAnswers(t *testing.T) {
 	}
 }
 
-// TestRoomIsGivenBack: an answer that fails on its way gives back what it took.
-func TestRoomIsGivenBack(t *testing.T) {
+// TestMemoryIsGivenBack: an answer that fails on its way gives back what it took.
+func TestMemoryIsGivenBack(t *testing.T) {
 	w, s := newSick(t, func(o *httpapi.Options) {
 		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 128 << 10})
 	})

@@ -17,10 +17,10 @@ func TestAssignments(t *testing.T) {
 	w := newWorld(t)
 	w.put("/devices/d%23/operator", `{"operator":"Liz"}`).
 		equals(`{"device":"d#","operator":"Liz","from":"2020-04-24T12:00:00Z"}`)
-	w.at("2020-04-24T13:00:00Z")
+	w.setClock("2020-04-24T13:00:00Z")
 	w.put("/devices/d%23/operator", `{"operator":null}`).
 		equals(`{"device":"d#","operator":null,"from":"2020-04-24T13:00:00Z"}`)
-	w.at("2020-04-24T14:00:00Z")
+	w.setClock("2020-04-24T14:00:00Z")
 	w.post("/assignments", `[{"device":"d#","operator":"Bob"},{"device":"e","operator":null},
 		{"device":"","operator":"x"},{"device":"f"}]`).is(http.StatusOK)
 	w.get("/devices/d%23/assignments").equals(`{"items":[
@@ -58,7 +58,7 @@ func TestPeopleAgain(t *testing.T) {
 		"state":"WARNING2","to":null}`)
 	w.post(e, `{"to":"Sara","by":"Liz"}`).is(http.StatusCreated)
 	w.put("/devices/d/operator", `{"operator":"Liz"}`).is(http.StatusOK)
-	w.at("2020-04-24T13:00:00Z")
+	w.setClock("2020-04-24T13:00:00Z")
 	got := w.post(e, `{"to":"Sara","by":"Liz"}`)
 	got.equals(`{"device":"d","time":"2020-04-24T11:00:00Z","state":"WARNING2","to":"Sara",
 		"at":"2020-04-24T12:00:00Z","by":"Liz"}`)
@@ -73,7 +73,7 @@ func TestPeopleAgain(t *testing.T) {
 		{"device":"d","operator":"Liz","from":"2020-04-24T12:00:00Z"}]}`)
 	w.post(e, `{"to":"Sara","by":"Liz","note":"come"}`).is(http.StatusCreated) // says more
 	w.post(e, `{"to":null}`).is(http.StatusCreated)
-	w.at("2020-04-24T14:00:00Z")
+	w.setClock("2020-04-24T14:00:00Z")
 	w.post(e, `{"to":null,"time":"2020-04-24T11:00:00Z","state":"WARNING2"}`).is(http.StatusOK)
 	w.get("/devices/d/events/2020-04-24T11:00:00Z/WARNING2").equals(`{"device":"d",
 		"time":"2020-04-24T11:00:00Z","state":"WARNING2","escalations":[
@@ -115,7 +115,7 @@ func TestEscalations(t *testing.T) {
 	if n := len(w.get("/supervisors/Sara/events").page().Items); n != 2 {
 		t.Errorf("%d events", n)
 	}
-	w.at("2020-04-24T12:01:00Z")
+	w.setClock("2020-04-24T12:01:00Z")
 	w.post("/devices/d%201/escalations", `{"to":null}`).is(http.StatusCreated)
 	w.get("/devices/d%201/events/2020-04-24T10:01:00Z/WARNING2").equals(`{"device":"d 1",
 		"time":"2020-04-24T10:01:00Z","state":"WARNING2",
@@ -174,13 +174,13 @@ func TestAssignmentsOfATime(t *testing.T) {
 	w.get("/devices/d/assignments?from=2020-04-25&to=2020-04-24").fails(400, "is after to")
 }
 
-// An entry that has expired can't be told from one that never was.
+// An entry that has expired looks like one that never was.
 func TestExpiredEntryIsNone(t *testing.T) {
 	w := newWorld(t)
 	w.event("d", "2020-04-24T10:00:00Z", "A")
 	w.event("d", "2020-04-24T11:59:00Z", "A")
 	w.put("/tenants/default", `{"retention":{"events":"90m"}}`).is(http.StatusOK)
-	told := func(at string) (texts [2]string) {
+	answers := func(at string) (texts [2]string) {
 		got := w.get("/devices/d/events/" + at + "/A")
 		texts[0] = got.fails(http.StatusNotFound, "no entry").Detail
 		got = w.post("/devices/d/escalations", `{"to":"x","state":"A","time":"`+at+`"}`)
@@ -190,7 +190,7 @@ func TestExpiredEntryIsNone(t *testing.T) {
 		}
 		return texts
 	}
-	expired, never := told("2020-04-24T10:00:00Z"), told("2020-04-24T11:58:00Z")
+	expired, never := answers("2020-04-24T10:00:00Z"), answers("2020-04-24T11:58:00Z")
 	if expired != never || expired[0] != expired[1] {
 		t.Errorf("expired: %q, never there: %q", expired, never)
 	}
@@ -221,7 +221,7 @@ func TestEscalationsAreInEveryList(t *testing.T) {
 				t.Errorf("%s: %s, want %s by Liz: %s", path, got.body, want, note)
 			}
 		}
-		w.at("2020-04-24T12:00:01Z")
+		w.setClock("2020-04-24T12:00:01Z")
 	}
 }
 

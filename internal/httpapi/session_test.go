@@ -162,9 +162,9 @@ func TestWrongSessions(t *testing.T) {
 	}
 	// A wrong token is not made right by a cookie.
 	w.get("/devices", cookie, "Authorization: Bearer x").fails(http.StatusUnauthorized)
-	w.at("2020-05-24T12:00:00Z")
+	w.setClock("2020-05-24T12:00:00Z")
 	w.get("/devices", cookie).is(http.StatusOK)
-	w.at("2020-05-24T12:00:01Z")
+	w.setClock("2020-05-24T12:00:01Z")
 	w.get("/devices", cookie).fails(http.StatusUnauthorized, "ended")
 	again := newWorld(t, withToken) // as after a restart
 	again.get("/devices", cookie).is(http.StatusOK)
@@ -180,16 +180,16 @@ func otherSession(t *testing.T) string {
 func TestSessionsAreRenewed(t *testing.T) {
 	w := newWorld(t, withToken)
 	cookie, set := w.signIn()
-	w.at("2020-04-25T11:00:00Z")
+	w.setClock("2020-04-25T11:00:00Z")
 	if c := w.get("/devices", cookie).is(http.StatusOK).cookie(); c != nil {
 		t.Errorf("renewed too early: %v", c)
 	}
-	w.at("2020-05-20T12:00:00Z")
+	w.setClock("2020-05-20T12:00:00Z")
 	renewed := w.get("/states", cookie).is(http.StatusOK).cookie()
 	if renewed == nil || renewed.Name != set.Name || !renewed.HttpOnly {
 		t.Fatalf("renewed: %v", renewed)
 	}
-	w.at("2020-06-10T12:00:00Z")
+	w.setClock("2020-06-10T12:00:00Z")
 	w.get("/devices", cookie).fails(http.StatusUnauthorized)
 	w.get("/devices", "Cookie: "+renewed.Name+"="+renewed.Value).is(http.StatusOK)
 }

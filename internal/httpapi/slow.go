@@ -10,7 +10,7 @@ import (
 // never the path or the query: what people look for is theirs, and a log goes further than it
 // should.
 //
-// The time is that of the work: from when the request's turn came to the beginning of the answer,
+// The time is that of the work: from when the request got its slot to the beginning of the answer,
 // so that a client on a slow line does not look like a slow query, and a stream not like an endless
 // one.
 func (a *API) logSlow(x *exchange, r *http.Request, now time.Time) {

@@ -199,19 +199,19 @@ func (s *streaming) follow(ctx context.Context, reader *live.Reader, q *streamQu
 	}
 }
 
-// silenceJSON is not in the feed and has no position: a client that was away asks which devices are
-// silent.
+// silenceJSON is not in the feed and has no position: a client that was away queries which devices
+// are silent.
 type silenceJSON struct {
 	Silent []andon.DeviceID `json:"silent"`
 	Heard  []andon.DeviceID `json:"heard"`
 	More   bool             `json:"more,omitempty"`
 }
 
-// silence appends which devices have fallen silent, and which are heard again.
+// silence appends which devices have fallen silent, and which have reported again.
 func (s *streaming) silence(q *streamQuery) {
-	turns, all := s.quiet.Take()
+	changes, all := s.quiet.Take()
 	changed := silenceJSON{Silent: []andon.DeviceID{}, Heard: []andon.DeviceID{}, More: !all}
-	for _, t := range turns {
+	for _, t := range changes {
 		switch {
 		case !q.admitsDevice(t.Device) || !q.all && !q.states.Match(t.State):
 		case t.Silent:

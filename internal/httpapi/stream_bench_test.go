@@ -72,16 +72,16 @@ func (f *followers) follow(b *testing.B, i int, address string) {
 	f.connections = append(f.connections, c)
 	f.begun.Add(1)
 	f.gone.Go(func() {
-		room, kept := make([]byte, 16<<10), 0
+		buffer, kept := make([]byte, 16<<10), 0
 		for first := true; ; first = false {
-			n, err := c.Read(room[kept:])
+			n, err := c.Read(buffer[kept:])
 			if err != nil {
 				return
 			}
 			if first {
 				f.begun.Done()
 			}
-			f.took[i], kept = received(f.took[i], room[:kept+n])
+			f.took[i], kept = received(f.took[i], buffer[:kept+n])
 		}
 	})
 }
@@ -92,12 +92,12 @@ func received(took []time.Duration, text []byte) (all []time.Duration, kept int)
 	whole := text
 	for {
 		_, rest, ok := bytes.Cut(text, []byte(`"@`))
-		sent, behind, more := bytes.Cut(rest, []byte(`@"`))
+		sent, after, more := bytes.Cut(rest, []byte(`@"`))
 		if !ok || !more {
 			break
 		}
 		at, _ := strconv.ParseInt(string(sent), 10, 64)
-		took, text = append(took, time.Duration(now-at)), behind
+		took, text = append(took, time.Duration(now-at)), after
 	}
 	if len(text) > 2<<10 {
 		text = text[len(text)-2<<10:]

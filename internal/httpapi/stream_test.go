@@ -21,8 +21,8 @@ type stream struct {
 	last  string // id
 }
 
-// told is one event of a stream.
-type told struct {
+// sentEvent is one event of a stream.
+type sentEvent struct {
 	event, data string
 }
 
@@ -46,16 +46,16 @@ func (w *world) stream(query string, headers ...string) *stream {
 	}
 	s := &stream{world: w, lines: bufio.NewScanner(answer.Body)}
 	s.close = func() { answer.Body.Close() }
-	patience := time.AfterFunc(time.Minute, s.close) // who waits in vain is told
+	timeout := time.AfterFunc(time.Minute, s.close) // else a test would wait forever
 	w.Cleanup(func() {
-		patience.Stop()
+		timeout.Stop()
 		s.close()
 	})
 	return s
 }
 
 // next returns the next event; false: the stream has ended.
-func (s *stream) next() (e told, ok bool) {
+func (s *stream) next() (e sentEvent, ok bool) {
 	s.Helper()
 	for s.lines.Scan() {
 		name, value, _ := strings.Cut(s.lines.Text(), ": ")
@@ -158,28 +158,28 @@ func TestStreamFilters(t *testing.T) {
 	other.shows("far NORMAL")
 }
 
-// Silence and its end are told, of the devices and states that a stream is of.
+// Silence and its end are sent, of the devices and states that a stream is of.
 func TestStreamTellsSilence(t *testing.T) {
 	w := newWorld(t)
 	w.event("a", "2020-04-24T11:00:00Z", "NORMAL")
-	w.at("2020-04-24T12:10:00Z")
+	w.setClock("2020-04-24T12:10:00Z")
 	w.event("b", "2020-04-24T11:00:00Z", "WARNING1")
 	w.event("c", "2020-04-24T11:00:00Z", "NORMAL")
-	w.at("2020-04-24T12:20:00Z") // a is silent
+	w.setClock("2020-04-24T12:20:00Z") // a is silent
 	all, some := w.stream("").begun(), w.stream("?state=WARNING*").begun()
 	w.event("a", "2020-04-24T11:00:00Z", "NORMAL") // the same again: no change of what it shows
-	w.at("2020-04-24T12:30:00Z")                   // b and c are silent
+	w.setClock("2020-04-24T12:30:00Z")             // b and c are silent
 	got := map[string]bool{}
 	for len(got) < 3 {
 		e, ok := all.next()
-		var told struct{ Silent, Heard []string }
-		if err := json.Unmarshal([]byte(e.data), &told); !ok || err != nil || e.event != "silence" {
+		var changed struct{ Silent, Heard []string }
+		if err := json.Unmarshal([]byte(e.data), &changed); !ok || err != nil || e.event != "silence" {
 			t.Fatalf("got %+v, %v", e, err)
 		}
-		for _, d := range told.Silent {
+		for _, d := range changed.Silent {
 			got["-"+d] = true
 		}
-		for _, d := range told.Heard {
+		for _, d := range changed.Heard {
 			got["+"+d] = true
 		}
 	}
@@ -240,7 +240,7 @@ func TestFleet(t *testing.T) {
 	w.event("b", "2020-04-24T11:59:00Z", "WARNING1")
 	w.event(`"\ü`, "2020-04-24T11:59:01.5Z", "odd")
 	w.event("a", "2020-04-24T11:59:02Z", "NORMAL")
-	w.at("2020-04-24T13:00:00Z")
+	w.setClock("2020-04-24T13:00:00Z")
 	w.event("a", "2020-04-24T13:00:00Z", "NORMAL")
 	var got struct {
 		Position string

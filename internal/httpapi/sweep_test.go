@@ -9,7 +9,7 @@ import (
 // TestSweep: a rehearsal says what a sweep then gives back, once.
 func TestSweep(t *testing.T) {
 	w := newWorld(t)
-	w.at("2020-04-24T12:00:00Z")
+	w.setClock("2020-04-24T12:00:00Z")
 	w.event("d", "2020-04-01T10:00:00Z", "WARNING1")
 	const none = `{"items":[]}`
 	w.post("/sweep", "").equals(none)

@@ -51,12 +51,12 @@ func (a *API) allEvents(c *call) func(andon.EventQuery) iter.Seq2[andon.Event, e
 // lineEvents is how many events are asked for at once of an answer that is sent line by line.
 const lineEvents = 8192
 
-// eventLines sends all events that are selected. It asks for a part of them, leaves its turn while
+// eventLines sends all events that are selected. It reads a part of them, gives its slot back while
 // the client takes that, and goes on after it. So a slow client holds nothing but the memory of
 // one part, which counts like that of any answer.
 func (a *API) eventLines(c *call) error {
 	q := andon.EventQuery{States: c.States(), Span: c.Span(), Order: c.Order(), Limit: lineEvents}
-	c.whole()
+	c.refusePaging()
 	if err := c.Fault(); err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func (a *API) eventLines(c *call) error {
 	return err
 }
 
-// whole refuses what selects a page, of an answer that has none.
-func (c *call) whole() {
+// refusePaging refuses what selects a page, of an answer that has none.
+func (c *call) refusePaging() {
 	for _, name := range []string{limitParam.Name, cursorParam.Name} {
 		if c.Text(name) != "" {
 			c.Mark("query."+name, "%s does not go with %s: the answer is whole", name, typeNDJSON)

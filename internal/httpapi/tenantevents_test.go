@@ -113,7 +113,7 @@ func TestSerialLongAnswerByLines(t *testing.T) {
 	}
 }
 
-// byDevice is a store that can't list the entries of all devices, or breaks off behind some.
+// byDevice is a store that can't list the entries of all devices, or breaks off after some.
 type byDevice struct {
 	andon.Store
 	shared.NoTenantEvents

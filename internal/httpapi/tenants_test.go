@@ -104,23 +104,23 @@ func TestWrongTenants(t *testing.T) {
 	}
 }
 
-// behind is a store that goes on with changed severities behind the call.
-type behind struct {
+// reordering is a store that applies changed severities after the call has returned.
+type reordering struct {
 	andon.Store
 	done bool
 }
 
-func (b *behind) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+func (b *reordering) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	return b.Tenant(ctx, id)
 }
 
-func (b *behind) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+func (b *reordering) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	t, err := b.Store.Tenant(ctx, id)
 	t.Reordering = !b.done
 	return t, err
 }
 
-func (b *behind) PutTenant(ctx context.Context, t andon.Tenant) (andon.Tenant, error) {
+func (b *reordering) PutTenant(ctx context.Context, t andon.Tenant) (andon.Tenant, error) {
 	t, err := b.Store.PutTenant(ctx, t)
 	t.Reordering = true
 	return t, err
@@ -128,7 +128,7 @@ func (b *behind) PutTenant(ctx context.Context, t andon.Tenant) (andon.Tenant, e
 
 // TestChangedSeveritiesBehindTheCall: where the store needs longer than a request, it says so.
 func TestChangedSeveritiesBehindTheCall(t *testing.T) {
-	b := &behind{}
+	b := &reordering{}
 	w := newWorld(t, func(o *httpapi.Options) {
 		b.Store = o.Store
 		o.Store, o.Intake = b, newIntake(b, o.Now)

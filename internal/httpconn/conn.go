@@ -112,7 +112,7 @@ func (*conn) extend(by *time.Time, most time.Duration, set func(time.Time) error
 	}
 }
 
-// Write writes for net/http: an answer, or what it says by itself of a request that it can't read.
+// Write writes for net/http: an answer, or its own answer to a request that it can't read.
 func (c *conn) Write(p []byte) (int, error) {
 	if !c.handled && c.server.unreadable != nil {
 		if answer := c.server.unreadable.answer(p); answer != nil {

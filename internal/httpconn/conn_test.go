@@ -168,7 +168,7 @@ func TestDirectGets(t *testing.T) {
 			[]string{with("Transfer-Encoding: chunked"), "4\r\nbody\r\n0\r\n\r\n"},
 			`net/http: GET /short "body" <nil>`, "connection",
 		},
-		"chunks behind a space": {
+		"chunks after a space": {
 			[]string{with("A: b\r\n Transfer-Encoding: chunked")}, byHTTP, "connection",
 		},
 		"expects":      {[]string{with("Expect: something")}, "417", ""},
@@ -187,7 +187,7 @@ func TestDirectGets(t *testing.T) {
 	})
 }
 
-// conversation is what a client sends behind its first request, each part by one call.
+// conversation is what a client sends after its first request, each part by one call.
 type conversation struct {
 	parts []string
 	want  string // the answers
@@ -213,7 +213,7 @@ func converse(t *testing.T, newClient func() *client, all map[string]conversatio
 			}
 			if c.next == "" {
 				if _, err := a.answers.ReadByte(); !errors.Is(err, io.EOF) {
-					t.Errorf("behind it: %v", err)
+					t.Errorf("after it: %v", err)
 				}
 			} else if got := a.get("/short"); got != c.next+read {
 				t.Errorf("then: %s", got)
@@ -372,7 +372,7 @@ func TestContextEndsWithRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.get("/l") // behind which the last one has ended
+	c.get("/l") // after which the last one has ended
 	for i, r := range kept[:4] {
 		select {
 		case <-r.Context().Done():

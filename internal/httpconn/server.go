@@ -26,7 +26,7 @@
 //
 // Each request has its own context, Header and URL, like those of net/http. The context ends when
 // the request has been served, and when the client leaves. The connection watches for that from the
-// first call of Done on, since most requests are served before anybody asks. An answer without
+// first call of Done on, since most requests are served without that call. An answer without
 // Content-Length is buffered and sent whole. There is no Flush, no Hijack, no full duplex, no 1xx
 // status, and no content type is guessed: Direct.Take refuses requests that need one of these.
 //
@@ -36,8 +36,8 @@
 //
 // net/http counts a connection as idle while a request is served below it, so http.Server.Shutdown
 // would cut that request off. Server.Shutdown holds the order: it closes the listeners; ends what
-// was registered by OnShutdown; lets answers end their connections for a moment, so that clients
-// that ask on and on are told; waits for the requests that are served here, after which net/http
+// was registered by OnShutdown; lets answers end their connections for a moment, so that busy
+// clients see it; waits for the requests that are served here, after which net/http
 // reads all; and then shuts net/http down.
 //
 // The package knows no route, no token and no format. What it rests on inside net/http is little,
@@ -138,9 +138,9 @@ func (s *Server) Serve(l net.Listener) error {
 // on.
 func (s *Server) OnShutdown(f func()) { s.ending = append(s.ending, f) }
 
-// farewell is how long answers end their connections before idle connections are closed. A client
+// closeDelay is how long answers end their connections before idle connections are closed. A client
 // that sends its next request as its connection is closed can't know whether it was served.
-const farewell = 50 * time.Millisecond
+const closeDelay = 50 * time.Millisecond
 
 // Shutdown stops accepting, and waits until all requests have been served. Requests that take
 // longer than the context go on: Close cuts them off. It is called once.
@@ -154,7 +154,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for _, end := range s.ending {
 		end()
 	}
-	_ = sleep.For(ctx, farewell)
+	_ = sleep.For(ctx, closeDelay)
 	if err := s.serving.Lock(ctx); err != nil {
 		return err
 	}

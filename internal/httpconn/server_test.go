@@ -36,7 +36,7 @@ func TestShutdown(t *testing.T) {
 	select {
 	case err := <-ended:
 		t.Fatalf("a request is being served, and Shutdown returned %v", err)
-	case <-time.After(2 * farewell):
+	case <-time.After(2 * closeDelay):
 	}
 	close(goOn)
 	if _, body, err := c.answer(); !strings.HasPrefix(body, "connection") || err != nil {

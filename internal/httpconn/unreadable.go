@@ -12,8 +12,8 @@ import (
 // returns the body with its media type; without a body, what net/http says is sent.
 type Unreadable func(status int, text string) (media string, body []byte)
 
-// answer returns the answer in place of p, if that is one that net/http writes by itself: in one
-// piece and with just these header fields. It is nil for any other.
+// answer returns the answer in place of p, if net/http made that without a handler: in one piece
+// and with just these header fields. It is nil for any other.
 func (u Unreadable) answer(p []byte) []byte {
 	const begin, fields = "HTTP/1.1 ",
 		"\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"

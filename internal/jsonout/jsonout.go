@@ -1,4 +1,4 @@
-// Package jsonout writes the answers that are asked for most as JSON: events, what devices show,
+// Package jsonout writes the most frequent answers as JSON: events, what devices show,
 // counts, intervals, readings. It writes the bytes that encoding/json would write, without HTML
 // escapes, in a third of the time; most of what that takes is checking and compacting what types
 // write themselves. All other answers are written by encoding/json.

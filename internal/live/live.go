@@ -4,7 +4,7 @@
 //
 // What changes within a Beat comes together in one Batch, so a reader is woken at most once in a
 // beat. The newest batches stay in memory, in a bounded buffer that all readers share. A reader
-// that falls behind that is cut off (ErrSlow): it costs no memory of its own, and can resume from
+// that is slower is cut off (ErrSlow): it costs no memory of its own, and can resume from
 // its position.
 //
 // The package knows no transport: how a change is written is a function that it is given. It needs
@@ -23,10 +23,10 @@ import (
 // Beat is the least time between two batches of a tenant.
 const Beat = 250 * time.Millisecond
 
-// maxBytes is how many bytes of frames a tenant keeps for readers that are behind.
+// maxBytes is how many bytes of frames a tenant keeps for slow readers.
 const maxBytes = 8 << 20
 
-// ErrSlow is the error of a reader that is further behind than what is kept in memory.
+// ErrSlow is the error of a reader whose position is older than what is kept in memory.
 var ErrSlow = errors.New("the reader is too slow")
 
 // Frame is one change as it is sent.
@@ -60,7 +60,7 @@ func New(feed andon.Feed, encode Encode) *Hub {
 	return &Hub{feed: feed, encode: encode, tenants: map[andon.TenantID]*tenant{}}
 }
 
-// tenant is what is live of one tenant, while it has readers.
+// tenant has the changes of one tenant, while it has readers.
 type tenant struct {
 	hub     *Hub
 	id      andon.TenantID
@@ -269,7 +269,7 @@ func (t *tenant) failed() error {
 
 // Next returns the changes after the reader's position as soon as there are some; nil where there
 // are none until a time has passed, or other is closed, which may be nil.
-// It is ErrSlow for a reader that fell too far behind.
+// The error is ErrSlow for a reader that was too slow.
 func (r *Reader) Next(
 	ctx context.Context, timeout time.Duration, other <-chan struct{},
 ) (*Batch, error) {
@@ -292,14 +292,14 @@ func (r *Reader) Next(
 	}
 }
 
-// take returns the next batch, or else what tells of it.
+// take returns the next batch, or else a channel that is closed when there is one.
 func (r *Reader) take(ctx context.Context) (b *Batch, news chan struct{}, err error) {
 	t := r.tenant
 	for b == nil {
 		t.mu.Lock()
 		news, err = t.news, t.err
-		switch behind := r.at.Compare(t.from) < 0; {
-		case !r.joined && behind:
+		switch older := r.at.Compare(t.from) < 0; {
+		case !r.joined && older:
 			from := t.from
 			t.mu.Unlock()
 			if b, err = r.catchUp(ctx, from); b == nil && err == nil {

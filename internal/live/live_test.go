@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 10 * time.Second
+const timeout = 10 * time.Second
 
 // fleet is a store whose devices are given states, and a hub that follows it.
 type fleet struct {
@@ -67,13 +67,13 @@ func (f *fleet) reads(r *live.Reader, want string) {
 	f.Helper()
 	var got strings.Builder
 	for got.Len() < len(want) {
-		b, err := r.Next(f.Context(), patience, nil)
+		b, err := r.Next(f.Context(), timeout, nil)
 		if err != nil || b == nil {
 			f.Fatalf("got %q, then %v, %v; want %q", got.String(), b, err, want)
 		}
 		got.Write(b.Text)
 		if b.Frames[len(b.Frames)-1].Position != r.Position() {
-			f.Errorf("the reader is at %s, not behind its batch", r.Position())
+			f.Errorf("the reader is at %s, not after its batch", r.Position())
 		}
 	}
 	if got.String() != want {
@@ -99,7 +99,7 @@ func TestReadersFollow(t *testing.T) {
 	}
 }
 
-// A reader that resumes gets all that came behind its position, once: what the hub has in memory,
+// A reader that resumes gets all that came after its position, once: what the hub has in memory,
 // what came before that, and what begins within a batch.
 func TestReadersResume(t *testing.T) {
 	f := newFleet(t)
@@ -188,7 +188,7 @@ func TestSlowReader(t *testing.T) {
 	f.hub = live.New(f.store, long)
 	slow, quick := f.open(nil), f.open(nil)
 	f.is("a", "S0")
-	if b, err := slow.Next(t.Context(), patience, nil); err != nil || len(b.Frames) != 1 {
+	if b, err := slow.Next(t.Context(), timeout, nil); err != nil || len(b.Frames) != 1 {
 		t.Fatal(b, err)
 	}
 	for i := range 3 { // batches of 6 MB
@@ -196,25 +196,26 @@ func TestSlowReader(t *testing.T) {
 			f.is("a", andon.State(fmt.Sprintf("T%d%d", i, j)))
 		}
 		for n := 0; n < 6; {
-			b, err := quick.Next(t.Context(), patience, nil)
+			b, err := quick.Next(t.Context(), timeout, nil)
 			if err != nil || b == nil {
 				t.Fatal(b, err)
 			}
 			n += len(b.Frames)
 		}
 	}
-	_, err := slow.Next(t.Context(), patience, nil)
+	_, err := slow.Next(t.Context(), timeout, nil)
 	if !errors.Is(err, live.ErrSlow) {
 		t.Fatalf("the slow reader got %v", err)
 	}
 	at := slow.Position()
-	b, err := f.open(&at).Next(t.Context(), patience, nil)
+	b, err := f.open(&at).Next(t.Context(), timeout, nil)
 	if err != nil || !strings.HasPrefix(string(b.Text), "a T00;") {
 		t.Errorf("resumed: %.40s, %v", b.Text, err)
 	}
 }
 
-// When a tenant is deleted its readers are told, and others follow the tenant that is made again.
+// When a tenant is deleted its readers get an error, and others follow the tenant that is made
+// again.
 func TestDeletedTenant(t *testing.T) {
 	f := newFleet(t)
 	create := func() {
@@ -232,7 +233,7 @@ func TestDeletedTenant(t *testing.T) {
 	if err := f.store.DeleteTenant(t.Context(), "plant-2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Next(t.Context(), patience, nil); andon.KindOf(err) != andon.NotFound {
+	if _, err := r.Next(t.Context(), timeout, nil); andon.KindOf(err) != andon.NotFound {
 		t.Fatalf("got %v", err)
 	}
 	create()

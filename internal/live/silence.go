@@ -23,8 +23,8 @@ type Shown interface {
 	) iter.Seq2[andon.Device, error]
 }
 
-// Turn is a device that has fallen silent, or that is heard again.
-type Turn struct {
+// SilenceChange is a device that has fallen silent, or that has reported again.
+type SilenceChange struct {
 	Device andon.DeviceID
 	State  andon.State // that it showed when it was seen to be silent
 	Silent bool
@@ -37,14 +37,14 @@ const (
 	checkEvery = time.Second
 	checkPart  = 100_000
 	// checkAll is after how many checks the devices are listed although as many are silent as
-	// before: one may have fallen silent in the moment in which another one was heard.
+	// before: one may have fallen silent as another one reported.
 	checkAll = 3
-	// mostTurns is how many turns are kept for listeners that are behind. An event of a stream with
+	// maxChanges is how many changes are kept for slow listeners. An event of a stream with
 	// all of them stays below a megabyte.
-	mostTurns = 4096
+	maxChanges = 4096
 )
 
-// Silences reports which devices fall silent and which are heard again. Neither changes what a
+// Silences reports which devices fall silent and which report again. Neither changes what a
 // device shows, so the feed has neither. A tenant is checked once, however many listen, and only
 // while someone does. Its methods may be called concurrently.
 type Silences struct {
@@ -76,20 +76,20 @@ type watch struct {
 	devices int                 // in all
 	same    int                 // checks that found the same counts
 
-	mu    sync.Mutex
-	turns []Turn
-	first uint64        // number of turns[0]
-	news  chan struct{} // closed by the next turn
+	mu      sync.Mutex
+	changes []SilenceChange
+	first   uint64        // number of changes[0]
+	news    chan struct{} // closed by the next change
 }
 
-// Listener hears the turns of one tenant. It is for one goroutine; Close ends it.
+// Listener gets the changes of one tenant. It is for one goroutine; Close ends it.
 type Listener struct {
 	watch *watch
 	next  uint64
 }
 
-// Listen hears what turns from now on. A client that asks which devices are silent once it has
-// returned misses none.
+// Listen reports the changes from now on. A client that queries which devices are silent once it
+// has returned misses none.
 func (s *Silences) Listen(ctx context.Context, id andon.TenantID) (*Listener, error) {
 	s.mu.Lock()
 	w := s.tenants[id]
@@ -112,7 +112,7 @@ func (s *Silences) Listen(ctx context.Context, id andon.TenantID) (*Listener, er
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l.next = w.first + uint64(len(w.turns))
+	l.next = w.first + uint64(len(w.changes))
 	return l, nil
 }
 
@@ -145,28 +145,28 @@ func (l *Listener) Close() {
 	}
 }
 
-// News is closed by the next turn after what was taken before it is asked for. So it is asked for
-// first, then Take, and then it is waited for.
+// News returns a channel that the next change closes. A listener calls News, then Take, and then
+// waits on the channel: so it misses no change between the two calls.
 func (l *Listener) News() <-chan struct{} {
 	l.watch.mu.Lock()
 	defer l.watch.mu.Unlock()
 	return l.watch.news
 }
 
-// Take returns what turned since it was called last, in order. Where that is more than is kept it
-// is false: the listener has to ask which devices are silent.
-func (l *Listener) Take() (turns []Turn, all bool) {
+// Take returns what changed since it was called last, in order. It returns false if some of that is
+// no longer kept: the listener has to query which devices are silent.
+func (l *Listener) Take() (changes []SilenceChange, all bool) {
 	w := l.watch
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if all = l.next >= w.first; all {
-		turns = slices.Clone(w.turns[l.next-w.first:])
+		changes = slices.Clone(w.changes[l.next-w.first:])
 	}
-	l.next = w.first + uint64(len(w.turns))
-	return turns, all
+	l.next = w.first + uint64(len(w.changes))
+	return changes, all
 }
 
-// follow checks again and again. The next check makes up for one that fails.
+// follow checks until the context ends. The next check makes up for one that fails.
 func (w *watch) follow(ctx context.Context) {
 	w.err = w.check(ctx)
 	close(w.begun)
@@ -190,7 +190,7 @@ func (w *watch) pause() time.Duration {
 	return checkEvery * time.Duration(1+(w.devices-1)/checkPart)
 }
 
-// check finds out which devices are silent, and reports what turned since the check before.
+// check finds out which devices are silent, and reports what changed since the check before.
 func (w *watch) check(ctx context.Context) error {
 	tenant, err := w.of.store.Tenant(ctx, w.id)
 	if err != nil {
@@ -210,7 +210,7 @@ func (w *watch) check(ctx context.Context) error {
 		return err
 	}
 	if w.silent != nil {
-		w.report(turnsOf(w.silent, silent))
+		w.report(changesOf(w.silent, silent))
 	}
 	w.silent = silent
 	return nil
@@ -257,35 +257,35 @@ func (w *watch) list(
 	return silent, nil
 }
 
-// turnsOf returns what differs between two checks, by device.
-func turnsOf(before, after map[andon.DeviceID]andon.State) []Turn {
-	var turns []Turn
+// changesOf returns what differs between two checks, by device.
+func changesOf(before, after map[andon.DeviceID]andon.State) []SilenceChange {
+	var changes []SilenceChange
 	for id, state := range after {
 		if _, was := before[id]; !was {
-			turns = append(turns, Turn{Device: id, State: state, Silent: true})
+			changes = append(changes, SilenceChange{Device: id, State: state, Silent: true})
 		}
 	}
 	for id, state := range before {
 		if _, is := after[id]; !is {
-			turns = append(turns, Turn{Device: id, State: state})
+			changes = append(changes, SilenceChange{Device: id, State: state})
 		}
 	}
-	slices.SortFunc(turns, func(a, b Turn) int {
+	slices.SortFunc(changes, func(a, b SilenceChange) int {
 		return strings.Compare(string(a.Device), string(b.Device))
 	})
-	return turns
+	return changes
 }
 
-// report adds turns to those that are kept, and drops the oldest beyond what is.
-func (w *watch) report(turns []Turn) {
-	if len(turns) == 0 {
+// report adds changes to those that are kept, and drops the oldest beyond maxChanges.
+func (w *watch) report(changes []SilenceChange) {
+	if len(changes) == 0 {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.turns = append(w.turns, turns...)
-	if n := len(w.turns) - mostTurns; n > 0 {
-		w.turns, w.first = slices.Clone(w.turns[n:]), w.first+uint64(n)
+	w.changes = append(w.changes, changes...)
+	if n := len(w.changes) - maxChanges; n > 0 {
+		w.changes, w.first = slices.Clone(w.changes[n:]), w.first+uint64(n)
 	}
 	close(w.news)
 	w.news = make(chan struct{})

@@ -73,36 +73,36 @@ func (f *floor) listen() *live.Listener {
 	return l
 }
 
-// told returns what turned within a time: "-a" has fallen silent, "+a" is heard again.
-func (f *floor) told(l *live.Listener, within time.Duration) string {
+// changes returns what changed within a time: "-a" has fallen silent, "+a" has reported again.
+func (f *floor) changes(l *live.Listener, within time.Duration) string {
 	f.Helper()
 	end := time.After(within)
-	var told []string
+	var texts []string
 	for {
 		news := l.News()
-		turns, all := l.Take()
+		changes, all := l.Take()
 		if !all {
-			told = append(told, "more")
+			texts = append(texts, "more")
 		}
-		for _, t := range turns {
-			told = append(told, map[bool]string{true: "-", false: "+"}[t.Silent]+string(t.Device))
+		for _, t := range changes {
+			texts = append(texts, map[bool]string{true: "-", false: "+"}[t.Silent]+string(t.Device))
 		}
 		select {
 		case <-news:
 		case <-end:
-			return strings.Join(told, " ")
+			return strings.Join(texts, " ")
 		}
 	}
 }
 
-func (f *floor) tells(l *live.Listener, within time.Duration, want string) {
+func (f *floor) reports(l *live.Listener, within time.Duration, want string) {
 	f.Helper()
-	if got := f.told(l, within); got != want {
+	if got := f.changes(l, within); got != want {
 		f.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// Silence is told within two seconds, and so is its end.
+// Silence is reported within two seconds, and so is its end.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFloor(t)
@@ -110,14 +110,14 @@ func TestSilence(t *testing.T) {
 		l := f.listen()
 		<-time.After(30 * time.Second)
 		f.hears("a")
-		f.tells(l, 30*time.Second, "")
-		f.tells(l, 2*time.Second, "-b -c")
+		f.reports(l, 30*time.Second, "")
+		f.reports(l, 2*time.Second, "-b -c")
 		f.hears("c")
-		f.tells(l, 2*time.Second, "+c")
-		f.tells(l, 30*time.Second, "-a")
+		f.reports(l, 2*time.Second, "+c")
+		f.reports(l, 30*time.Second, "-a")
 
-		f.tells(f.listen(), 10*time.Second, "") // what was before is asked for
-		f.tells(l, 20*time.Second, "-c")
+		f.reports(f.listen(), 10*time.Second, "") // what was before is asked for
+		f.reports(l, 20*time.Second, "-c")
 	})
 }
 
@@ -129,10 +129,10 @@ func TestSilenceOfOthers(t *testing.T) {
 		<-time.After(10 * time.Second)
 		f.hears("b")
 		l := f.listen()
-		f.tells(l, 55*time.Second, "-a")
+		f.reports(l, 55*time.Second, "-a")
 		<-time.After(4500 * time.Millisecond)
 		f.hears("a") // half a second before b is silent
-		f.tells(l, 15*time.Second, "+a -b")
+		f.reports(l, 15*time.Second, "+a -b")
 	})
 }
 
@@ -145,11 +145,11 @@ func TestSilenceIsCheap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.tells(l, 50*time.Second, "")
+		f.reports(l, 50*time.Second, "")
 		if n := f.listed.Load(); n != 1 {
 			t.Errorf("listed %d times while none was silent", n)
 		}
-		f.tells(l, 100*time.Second, "-a")
+		f.reports(l, 100*time.Second, "-a")
 		if n := f.listed.Load(); n > 32 {
 			t.Errorf("listed %d times in 100 s", n)
 		}
@@ -173,9 +173,9 @@ func TestSilenceOfManyAtOnce(t *testing.T) {
 		}
 		f.hears(many...)
 		l := f.listen()
-		f.tells(l, 70*time.Second, "more")
+		f.reports(l, 70*time.Second, "more")
 		f.hears("d-1")
-		f.tells(l, 3*time.Second, "+d-1")
+		f.reports(l, 3*time.Second, "+d-1")
 	})
 }
 
@@ -186,7 +186,7 @@ func TestSilenceAfterAFailure(t *testing.T) {
 		f.hears("a")
 		l := f.listen()
 		f.fails.Store(true)
-		f.tells(l, 65*time.Second, "-a")
+		f.reports(l, 65*time.Second, "-a")
 		_, err := f.silences.Listen(t.Context(), "absent")
 		if andon.KindOf(err) != andon.NotFound {
 			t.Errorf("got %v", err)

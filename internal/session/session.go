@@ -48,7 +48,7 @@ type Session struct {
 	issued int64 // seconds: when it was last renewed
 }
 
-// Name names the session in logs. It is a part of the id, which alone signs no one in.
+// Name names the session in logs. It is a part of the id, which alone signs nobody in.
 func (s Session) Name() string { return fmt.Sprintf("%x", s.id[:4]) }
 
 // Age is how long ago the session was issued or renewed.
@@ -97,7 +97,7 @@ func (s *Sessions) write(of Session) string {
 	return base64.RawURLEncoding.EncodeToString(s.sign(text))
 }
 
-// sign appends the code that only one who knows the key can make.
+// sign appends the code, which only a program that knows the key can make.
 func (s *Sessions) sign(text []byte) []byte {
 	code := hmac.New(sha256.New, s.key)
 	code.Write(text)

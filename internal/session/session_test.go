@@ -67,25 +67,25 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestEndIsTold: who asked is told that a session is signed out, not of another one, and not once
-// it asks no more.
-func TestEndIsTold(t *testing.T) {
+// TestEndIsReported: a caller of OnEnd is called when a session is signed out, not of another one,
+// and not once it asks no more.
+func TestEndIsReported(t *testing.T) {
 	s := session.New(token)
 	mine, _ := s.Begin(noon)
 	other, _ := s.Begin(noon)
-	var told []string
-	tell := func(name string) func() { return func() { told = append(told, name) } }
-	forget := s.OnEnd(mine.Name(), tell("forgotten"))
-	defer s.OnEnd(mine.Name(), tell("mine"))()
-	defer s.OnEnd(other.Name(), tell("other"))()
+	var called []string
+	call := func(name string) func() { return func() { called = append(called, name) } }
+	forget := s.OnEnd(mine.Name(), call("forgotten"))
+	defer s.OnEnd(mine.Name(), call("mine"))()
+	defer s.OnEnd(other.Name(), call("other"))()
 	forget()
 	s.End(mine, noon)
-	if len(told) != 1 || told[0] != "mine" {
-		t.Errorf("told were %q", told)
+	if len(called) != 1 || called[0] != "mine" {
+		t.Errorf("called were %q", called)
 	}
-	s.OnEnd(mine.Name(), tell("late"))()
-	if len(told) != 2 || told[1] != "late" {
-		t.Errorf("told were %q, want one that asks after the end, too", told)
+	s.OnEnd(mine.Name(), call("late"))()
+	if len(called) != 2 || called[1] != "late" {
+		t.Errorf("called were %q, want one that asks after the end, too", called)
 	}
 }
 

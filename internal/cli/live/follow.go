@@ -186,7 +186,7 @@ func (f *follower) wait(ctx context.Context, d time.Duration) error {
 }
 
 // take applies one message of the stream and prints what it changed.
-func (f *follower) take(now andon.Time, t *client.Told) error {
+func (f *follower) take(now andon.Time, t *client.Update) error {
 	if t.Kind == client.Lost {
 		return f.reportFailure(now, t.Err)
 	}
@@ -204,7 +204,7 @@ func (f *follower) take(now andon.Time, t *client.Told) error {
 
 // apply changes what is known of one device, and describes the difference. What is older than what
 // is known came before the list was read, and is in it.
-func (f *follower) apply(now andon.Time, t *client.Told) []string {
+func (f *follower) apply(now andon.Time, t *client.Update) []string {
 	d := t.Device
 	d.Attributes = ""
 	was, is := devices{}, devices{}

@@ -77,7 +77,7 @@ func TestWatchFollowsTheStream(t *testing.T) {
 }
 
 // taken returns what a follower prints for messages of the stream.
-func taken(v *follower, now andon.Time, all ...client.Told) string {
+func taken(v *follower, now andon.Time, all ...client.Update) string {
 	out := new(bytes.Buffer)
 	v.watch.Program = &command.Program{Stdout: out, Stderr: io.Discard}
 	for i := range all {
@@ -90,8 +90,8 @@ func taken(v *follower, now andon.Time, all ...client.Told) string {
 
 func TestWatchTakesInWhatIsTold(t *testing.T) {
 	now := newClockwork(t).now()
-	shows := func(id, state, operator string, received andon.Time) client.Told {
-		return client.Told{Kind: client.Shows, Device: client.Device{
+	shows := func(id, state, operator string, received andon.Time) client.Update {
+		return client.Update{Kind: client.Shows, Device: client.Device{
 			Device: andon.DeviceID(id), State: andon.State(state), Received: received, Since: now,
 			Operator: andon.PersonID(operator), Attributes: `{"long":1}`,
 		}}
@@ -102,15 +102,15 @@ func TestWatchTakesInWhatIsTold(t *testing.T) {
 			"press-1": {Device: "press-1", State: "WARNING1", Received: now, Since: now},
 		},
 	}
-	lost := client.Told{Kind: client.Lost, Err: errors.New("it\nis away")}
+	lost := client.Update{Kind: client.Lost, Err: errors.New("it\nis away")}
 	got := taken(v, now,
 		shows("press-1", "WARNING3", "", now-1), // before the list was read
 		shows("press-1", "WARNING1", "Liz", now), shows("oven-1", "WARNING1", "", now),
 		shows("press-2", "NORMAL", "", now), shows("press-2", "WARNING1", "", now),
-		lost, lost, client.Told{Kind: client.Connected},
+		lost, lost, client.Update{Kind: client.Connected},
 		shows("press-2", "NORMAL", "", now),
-		client.Told{Kind: client.Gone, Device: client.Device{Device: "press-1"}},
-		client.Told{Kind: client.Gone, Device: client.Device{Device: "press-1"}},
+		client.Update{Kind: client.Gone, Device: client.Device{Device: "press-1"}},
+		client.Update{Kind: client.Gone, Device: client.Device{Device: "press-1"}},
 	)
 	want := `press-1 operator Liz
 press-2 is new here: WARNING1 for 0s
@@ -122,8 +122,8 @@ press-1 is not listed any more, was WARNING1
 	if diff := cmp.Diff(want, got); diff != "" || len(v.devices) != 0 || v.stale {
 		t.Errorf("%s%v", diff, v.devices)
 	}
-	for _, kind := range []client.ToldKind{client.Reset, client.Settings} {
-		if v.stale = false; taken(v, now, client.Told{Kind: kind}) != "" || !v.stale {
+	for _, kind := range []client.UpdateKind{client.Reset, client.Settings} {
+		if v.stale = false; taken(v, now, client.Update{Kind: kind}) != "" || !v.stale {
 			t.Errorf("%d does not make it ask for all again", kind)
 		}
 	}

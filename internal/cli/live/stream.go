@@ -9,7 +9,7 @@ import (
 
 // stream is the server's stream of changes, read by a goroutine of its own.
 type stream struct {
-	messages chan client.Told // closed at the end
+	messages chan client.Update // closed at the end
 	err      error            // why the stream ended; valid once messages is closed
 	close    func()           // ends the goroutine and waits for it
 }
@@ -20,7 +20,7 @@ type stream struct {
 func openStream(ctx context.Context, c *client.Client) (*stream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	const buffered = 64
-	s := &stream{messages: make(chan client.Told, buffered)}
+	s := &stream{messages: make(chan client.Update, buffered)}
 	s.close = func() {
 		cancel()
 		for range s.messages { // until it is closed
@@ -39,7 +39,7 @@ func openStream(ctx context.Context, c *client.Client) (*stream, error) {
 
 func (s *stream) read(ctx context.Context, c *client.Client) {
 	defer close(s.messages)
-	for t, err := range c.Follow(ctx, client.Following{}) {
+	for t, err := range c.Follow(ctx, client.FollowOptions{}) {
 		if err != nil {
 			s.err = err
 			return

@@ -1,11 +1,11 @@
-// Package fleet takes a picture of a fleet: what all devices of a tenant show, briefly, and the
+// Package fleet takes a snapshot of a fleet: what all devices of a tenant show, briefly, and the
 // position at which the feed of changes goes on from it without a gap.
 //
 // The devices are listed part by part, while others change. So the position is taken first, and
 // what the feed has by the end of the list replaces what was listed.
 //
-// The package knows no request. It writes the picture as JSON, row by row, since a fleet may have a
-// million devices.
+// The package knows no request. It writes the snapshot as JSON, row by row, since a fleet may have
+// a million devices.
 package fleet
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Picture is a picture of a fleet.
-type Picture struct {
+// Snapshot is a snapshot of a fleet.
+type Snapshot struct {
 	tenant andon.Tenant
 	states []andon.StateDef
 	index  map[andon.State]int // into states
@@ -39,11 +39,11 @@ type row struct {
 	silent bool
 }
 
-// Take takes a picture at a time.
+// Take takes a snapshot at a time.
 func Take(
 	ctx context.Context, store andon.Store, tenant andon.Tenant, now andon.Time,
-) (*Picture, error) {
-	p := &Picture{
+) (*Snapshot, error) {
+	p := &Snapshot{
 		tenant: tenant, states: tenant.States.Defs(), index: map[andon.State]int{},
 		changed: map[andon.DeviceID]*row{}, before: andon.SilentBefore(now, tenant.SilentAfter),
 	}
@@ -54,7 +54,7 @@ func Take(
 }
 
 // read reads the list part by part, and what changed meanwhile from the feed.
-func (p *Picture) read(ctx context.Context, store andon.Store) error {
+func (p *Snapshot) read(ctx context.Context, store andon.Store) error {
 	_, at, err := store.ChangesKept(ctx, p.tenant.ID)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (p *Picture) read(ctx context.Context, store andon.Store) error {
 	return nil
 }
 
-func (p *Picture) row(d *andon.Device) row {
+func (p *Snapshot) row(d *andon.Device) row {
 	state, ok := p.index[d.State]
 	if !ok {
 		state = len(p.states)
@@ -100,8 +100,8 @@ func (p *Picture) row(d *andon.Device) row {
 	}
 }
 
-// Write writes the picture, and returns of how many devices it is.
-func (p *Picture) Write(to io.Writer) (count int, err error) {
+// Write writes the snapshot, and returns how many devices it has.
+func (p *Snapshot) Write(to io.Writer) (count int, err error) {
 	states, err := json.Marshal(p.states)
 	if err != nil {
 		return 0, err

@@ -35,7 +35,7 @@ type Metrics struct {
 // or since the store failed, is not rejected: the client is to send it again.
 type Entries struct {
 	accepted prometheus.Counter
-	// unreadable: a body as a whole, of which not one entry could be told: it is empty, cut off or
+	// unreadable: a body as a whole, of which no entry could be read: it is empty, cut off or
 	// damaged, too large, of another type, or nothing in it is JSON. It counts once, since no one
 	// knows how many entries it held.
 	unreadable prometheus.Counter

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// descriptions is the prose of the document. A heading such as "# events" names a tag, and one below
-// it, such as "## postEvents", an operation. The first paragraph of an operation is its summary, the
-// second its detail. The parameters of queries come last, below "# parameters", with one paragraph
-// each.
+// descriptions is the prose of the document. A heading such as "# events" names a tag, and one
+// below it, such as "## postEvents", an operation. The first paragraph of an operation is its
+// summary, the second its detail. The parameters of queries come last, below "# parameters", with
+// one paragraph each.
 //
 //go:embed descriptions.md
 var descriptions string

@@ -1,7 +1,7 @@
 // Package params reads the parameters of a request: of its query and of its path.
 //
 // Methods that read a parameter note what is wrong with it and return the zero value. So a handler
-// reads all of them first and then asks once, with Fault: the client is told everything that is
+// reads all of them first and then asks once, with Fault: the client learns everything that is
 // wrong at once. A parameter that is not known is refused, because a misspelt one selects too much.
 //
 // The package knows no route and no store.
