@@ -76,12 +76,5 @@ func accountContent() *content {
 		Replaced      *int              `json:"replaced,omitempty" doc:"with outcomes=true"`
 		Rejected      []andon.Rejection `json:"rejected"`
 	}
-	why := "at byte 14: state is missing"
-	return &content{Kind: reflect.TypeFor[account](), Example: account{
-		Accepted: 999, Rejected: []andon.Rejection{{Index: 2, Line: 3, Error: why}},
-	}}
-}
-
-func sentContent(name string, schema *openapi.Schema, example any) *content {
-	return &content{Feed: true, Name: name, Schema: schema, Example: example}
+	return &content{Kind: reflect.TypeFor[account]()}
 }

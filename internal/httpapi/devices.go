@@ -15,7 +15,7 @@ func (a *API) deviceRoutes() []*route {
 	return []*route{
 		answering(route{
 			pattern: "GET /devices/{device}", name: "getDevice", errors: []int{404},
-		}, exampleDevice(), a.device),
+		}, a.device),
 		listing(route{
 			pattern: "GET /devices", name: "listDevices",
 			fixedOrder: "`sort` names one of three, each in the direction in which it is of use",
@@ -24,18 +24,18 @@ func (a *API) deviceRoutes() []*route {
 				searchParam, retiredParam, measuringParam, assignedParam, limitParam, cursorParam,
 			},
 			errors: []int{501},
-		}, exampleDevice(), a.devices),
+		}, a.devices),
 		answering(route{
 			pattern: "DELETE /devices/{device}", name: "retireDevice", query: []param{purgeParam},
 			errors: []int{404, 501},
-		}, retiredJSON{Device: "press-7", Retired: exampleTime + 1}, a.retire),
+		}, a.retire),
 		answering(route{
 			pattern: "GET /states", name: "countStates", query: []param{cursorParam},
-		}, exampleStates(), a.states),
+		}, a.states),
 		listing(route{
 			pattern: "GET /devices/{device}/intervals", name: "listIntervals",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
-		}, exampleInterval(), a.intervals),
+		}, a.intervals),
 	}
 }
 

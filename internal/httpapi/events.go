@@ -25,7 +25,7 @@ func (a *API) eventRoutes() []*route {
 		{
 			pattern: "POST /events", name: "postEvents",
 			query:  []param{precisionParam, outcomesParam},
-			body:   sentContent("NewEvent", openapi.Event(), exampleSentEvent()),
+			body:   &content{Feed: true, Name: "NewEvent", Schema: openapi.Event()},
 			answer: accountContent(),
 			serve: func(c *call) error {
 				return serveFeed(c, jsonfeed.Events, c.intake.Events, a.metrics.Events)
@@ -34,39 +34,32 @@ func (a *API) eventRoutes() []*route {
 		listing(route{
 			pattern: "GET /devices/{device}/events", name: "listDeviceEvents",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
-		}, exampleListed(), a.deviceEvents),
+		}, a.deviceEvents),
 		listing(route{
 			pattern: "GET /operators/{operator}/events", name: "listOperatorEvents",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
-		}, exampleListed(), a.operatorEvents),
+		}, a.operatorEvents),
 		listing(route{
 			pattern: "GET /supervisors/{supervisor}/events", name: "listSupervisorEvents",
 			query: []param{
 				stateParam, dateParam, fromParam, toParam, orderParam, limitParam, cursorParam,
 			},
-		}, exampleListed(), a.supervisorEvents),
+		}, a.supervisorEvents),
 		a.tenantEventsRoute(),
 		answering(route{
 			pattern: "GET /devices/{device}/events/{time}/{state}", name: "getEvent",
 			errors: []int{404},
-		}, exampleEntry(), a.entry),
+		}, a.entry),
 		a.withdrawRoute(),
 	}
 }
 
 func (a *API) withdrawRoute() *route {
-	shown := exampleEntry()
-	shown.Withdrawn = &withdrawnJSON{
-		At: exampleTime.Add(20 * exampleMinute), By: "Liz", Note: "sensor was being replaced",
-	}
 	r := answering(route{
 		pattern: "DELETE /devices/{device}/events/{time}/{state}", name: "withdrawEvent",
 		errors: []int{404, 501},
-	}, shown, a.withdrawEntry)
-	r.body = &content{
-		Kind:    reflect.TypeFor[withdrawalBody](),
-		Example: withdrawalBody{By: "Liz", Note: "sensor was being replaced"},
-	}
+	}, a.withdrawEntry)
+	r.body = &content{Kind: reflect.TypeFor[withdrawalBody]()}
 	return r
 }
 

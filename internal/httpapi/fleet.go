@@ -19,11 +19,7 @@ func (a *API) fleetRoute() *route {
 	return &route{
 		pattern: "GET /fleet", name: "getFleet",
 		errors: []int{501}, serve: a.fleet,
-		answer: &content{Kind: reflect.TypeFor[fleetJSON](), Example: fleetJSON{
-			Position: andon.Position{Feed: 1 << 60, Sequence: 1042},
-			States:   andon.DefaultStates().Defs()[:2],
-			Devices:  [][]any{{"press-7", 1, exampleTime.Std().Unix()}}, Silent: []int{},
-		}},
+		answer: &content{Kind: reflect.TypeFor[fleetJSON]()},
 	}
 }
 

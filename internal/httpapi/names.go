@@ -6,16 +6,16 @@ import (
 )
 
 func (a *API) nameRoutes() []*route {
-	one := func(path, name, example string, of andon.NameKind) *route {
+	one := func(path, name string, of andon.NameKind) *route {
 		return listing(route{
 			pattern: "GET " + path, name: name, fixedOrder: "names have no time",
 			query: []param{limitParam, cursorParam},
-		}, client.Name{Name: example, Devices: new(12)}, a.names(of))
+		}, a.names(of))
 	}
 	return []*route{
-		one("/operators", "listOperators", "Liz", andon.OperatorNames),
-		one("/supervisors", "listSupervisors", "Sara", andon.SupervisorNames),
-		one("/metrics", "listMetrics", "temperature", andon.MetricNames),
+		one("/operators", "listOperators", andon.OperatorNames),
+		one("/supervisors", "listSupervisors", andon.SupervisorNames),
+		one("/metrics", "listMetrics", andon.MetricNames),
 	}
 }
 

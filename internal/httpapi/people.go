@@ -17,21 +17,21 @@ func (a *API) peopleRoutes() []*route {
 	return []*route{
 		taking(route{
 			pattern: "PUT /devices/{device}/operator", name: "putOperator",
-		}, operatorBody{Operator: new(andon.PersonID("Liz"))}, exampleAssignment(), a.putOperator),
+		}, a.putOperator),
 		{
 			pattern: "POST /assignments", name: "postAssignments",
-			body:   sentContent("NewAssignment", openapi.Assignment(), exampleSentAssignment()),
+			body:   &content{Feed: true, Name: "NewAssignment", Schema: openapi.Assignment()},
 			answer: accountContent(),
 			serve:  a.postAssignments,
 		},
 		listing(route{
 			pattern: "GET /devices/{device}/assignments", name: "listAssignments",
 			query: []param{fromParam, toParam, orderParam, limitParam, cursorParam},
-		}, exampleAssignment(), a.assignments),
+		}, a.assignments),
 		taking(route{
 			pattern: "POST /devices/{device}/escalations", name: "postEscalation",
 			statuses: []int{http.StatusCreated, http.StatusOK}, errors: []int{404},
-		}, exampleEscalationBody(), exampleEscalation(), a.postEscalation),
+		}, a.postEscalation),
 	}
 }
 

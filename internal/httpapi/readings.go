@@ -22,7 +22,7 @@ func (a *API) readingRoutes() []*route {
 		{
 			pattern: "POST /readings", name: "postReadings",
 			query:  []param{precisionParam, outcomesParam},
-			body:   sentContent("NewReading", openapi.Reading(), exampleSentReading()),
+			body:   &content{Feed: true, Name: "NewReading", Schema: openapi.Reading()},
 			answer: accountContent(),
 			serve: func(c *call) error {
 				return serveFeed(c, jsonfeed.Readings, a.intake.Readings, a.metrics.Readings)
@@ -31,19 +31,15 @@ func (a *API) readingRoutes() []*route {
 		listing(route{
 			pattern: "GET /devices/{device}/readings", name: "listReadings",
 			query: []param{metrics, fromParam, toParam, orderParam, limitParam, cursorParam},
-		}, exampleReading(), a.readings),
+		}, a.readings),
 		answering(route{
 			pattern: "GET /devices/{device}/readings/latest", name: "getLatestReading",
 			errors: []int{404},
-		}, exampleReading(), a.latestReading),
+		}, a.latestReading),
 		{
 			pattern: "POST /readings/latest", name: "latestReadings",
-			body: &content{
-				Kind: reflect.TypeFor[latestBody](), Example: exampleLatestBody(),
-			},
-			answer: &content{
-				Kind: reflect.TypeFor[latestJSON](), Example: exampleLatest(),
-			},
+			body:     &content{Kind: reflect.TypeFor[latestBody]()},
+			answer:   &content{Kind: reflect.TypeFor[latestJSON]()},
 			readOnly: true, serve: a.latestReadings,
 		},
 		listing(route{
@@ -51,7 +47,7 @@ func (a *API) readingRoutes() []*route {
 			fixedOrder: "stores keep the readings of a metric device by device, newest first, " +
 				"and can't merge all devices for a page",
 			query: []param{fromParam, toParam, limitParam, cursorParam}, errors: []int{501},
-		}, exampleMetric(), a.metricReadings),
+		}, a.metricReadings),
 	}
 }
 

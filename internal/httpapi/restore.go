@@ -11,13 +11,13 @@ func (a *API) restoreRoutes() []*route {
 		listing(route{
 			pattern: "GET /devices/{device}/escalations", name: "listEscalations",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
-		}, exampleEntry(), a.escalations),
+		}, a.escalations),
 		answering(route{
 			pattern: "GET /devices/{device}/retirements", name: "listRetirements",
-		}, retirementsJSON{Items: []andon.Time{exampleTime}}, a.retirements),
+		}, a.retirements),
 		taking(route{
 			pattern: "POST /restore", name: "restore",
-		}, exampleRestoreBody(), exampleRestored(), a.restore),
+		}, a.restore),
 	}
 }
 
@@ -90,22 +90,6 @@ type restoredEscalation struct {
 type restoredJSON struct {
 	Accepted int               `json:"accepted"`
 	Rejected []andon.Rejection `json:"rejected"`
-}
-
-func exampleRestored() restoredJSON {
-	return restoredJSON{Accepted: 3, Rejected: []andon.Rejection{}}
-}
-
-func exampleRestoreBody() restoreBody {
-	liz, sara := andon.PersonID("Liz"), andon.PersonID("Sara")
-	return restoreBody{
-		Assignments: []restoredAssignment{{"press-7", &liz, exampleTime}},
-		Escalations: []restoredEscalation{{
-			Device: "press-7", Time: exampleTime, State: "WARNING1", To: &sara,
-			At: exampleTime.Add(5 * exampleMinute), By: "Liz", Note: "the third time today",
-		}},
-		Retired: []restoredRetirement{{"press-6", exampleTime}},
-	}
 }
 
 func (b *restoreBody) history() (h andon.History) {

@@ -77,10 +77,9 @@ func (r *route) pathNames() []string {
 	return names
 }
 
-// answering completes a route whose answer is one JSON value. The example is in the document; that
-// it has the type of the answer keeps the document true.
-func answering[T any](r route, example T, handle func(*call) (T, error)) *route {
-	r.answer = &content{Kind: reflect.TypeFor[T](), Example: example}
+// answering completes a route whose answer is one JSON value.
+func answering[T any](r route, handle func(*call) (T, error)) *route {
+	r.answer = &content{Kind: reflect.TypeFor[T]()}
 	r.serve = func(c *call) error {
 		value, err := handle(c)
 		if err == nil {
@@ -95,9 +94,8 @@ func answering[T any](r route, example T, handle func(*call) (T, error)) *route 
 }
 
 // listing completes a route whose answer is a page of items.
-func listing[T any](r route, example T, handle func(*call) (page[T], error)) *route {
-	shown := list[T]{Items: []T{example}}
-	r.answer = &content{Kind: reflect.TypeFor[list[T]](), Example: shown, List: true}
+func listing[T any](r route, handle func(*call) (page[T], error)) *route {
+	r.answer = &content{Kind: reflect.TypeFor[list[T]](), List: true}
 	r.serve = func(c *call) error {
 		p, err := handle(c)
 		if err == nil {
@@ -109,8 +107,8 @@ func listing[T any](r route, example T, handle func(*call) (page[T], error)) *ro
 }
 
 // taking completes a route that takes one JSON object, strictly, and answers with another.
-func taking[B, T any](r route, body B, example T, handle func(*call, B) (T, error)) *route {
-	full := answering(r, example, func(c *call) (T, error) {
+func taking[B, T any](r route, handle func(*call, B) (T, error)) *route {
+	full := answering(r, func(c *call) (T, error) {
 		sent, err := readBody[B](c)
 		if err != nil {
 			var none T
@@ -118,7 +116,7 @@ func taking[B, T any](r route, body B, example T, handle func(*call, B) (T, erro
 		}
 		return handle(c, sent)
 	})
-	full.body = &content{Kind: reflect.TypeFor[B](), Example: body}
+	full.body = &content{Kind: reflect.TypeFor[B]()}
 	return full
 }
 

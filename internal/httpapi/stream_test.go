@@ -173,7 +173,8 @@ func TestStreamTellsSilence(t *testing.T) {
 	for len(got) < 3 {
 		e, ok := all.next()
 		var changed struct{ Silent, Heard []string }
-		if err := json.Unmarshal([]byte(e.data), &changed); !ok || err != nil || e.event != "silence" {
+		if err := json.Unmarshal([]byte(e.data), &changed); !ok || err != nil ||
+			e.event != "silence" {
 			t.Fatalf("got %+v, %v", e, err)
 		}
 		for _, d := range changed.Silent {

@@ -15,7 +15,7 @@ func (a *API) sweepRoute() *route {
 			Name: "dry_run", Example: "true", Initial: "false", Values: []any{"true", "false"},
 		}},
 		tenantless: true, long: true,
-	}, sweepJSON{Items: []client.Swept{{Tenant: "default", Readings: exampleTime}}}, a.sweep)
+	}, a.sweep)
 }
 
 func (a *API) sweep(c *call) (sweepJSON, error) {

@@ -17,9 +17,8 @@ func (a *API) tenantEventsRoute() *route {
 			stateParam, fromParam, toParam, orderParam, sinceParam, limitParam, cursorParam,
 		},
 		lines: true, errors: []int{http.StatusGone, http.StatusNotImplemented},
-	}, exampleListed(), a.tenantEvents)
+	}, a.tenantEvents)
 	r.answer.Kind = reflect.TypeFor[eventPage]()
-	r.answer.Example = eventPage{Items: []eventItem{{Event: exampleListed()}}}
 	page := r.serve
 	r.serve = func(c *call) error {
 		since, lines := c.Text(sinceParam.Name) != "", wantsLines(c.r)

@@ -16,16 +16,16 @@ func (a *API) tenantRoutes() []*route {
 			pattern: "GET /tenants", name: "listTenants", tenantless: true,
 			query:      []param{limitParam, cursorParam},
 			fixedOrder: "tenants have no time, they are listed by id, ascending",
-		}, exampleTenant(), a.tenants),
+		}, a.tenants),
 		answering(route{
 			pattern: "GET /tenants/{tenant}", name: "getTenant",
 			tenantless: true, errors: []int{404},
-		}, exampleTenant(), a.tenant),
+		}, a.tenant),
 		taking(route{
 			pattern: "PUT /tenants/{tenant}", name: "putTenant", tenantless: true,
 			statuses: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted},
 			errors:   []int{409},
-		}, exampleTenantBody(), exampleTenant(), a.putTenant),
+		}, a.putTenant),
 		{
 			pattern: "DELETE /tenants/{tenant}", name: "deleteTenant",
 			tenantless: true, statuses: []int{http.StatusNoContent}, errors: []int{404, 409},

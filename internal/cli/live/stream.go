@@ -10,8 +10,8 @@ import (
 // stream is the server's stream of changes, read by a goroutine of its own.
 type stream struct {
 	messages chan client.Update // closed at the end
-	err      error            // why the stream ended; valid once messages is closed
-	close    func()           // ends the goroutine and waits for it
+	err      error              // why the stream ended; valid once messages is closed
+	close    func()             // ends the goroutine and waits for it
 }
 
 // openStream returns once the server has begun to send: a list that is read afterwards misses

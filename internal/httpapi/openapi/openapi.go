@@ -84,13 +84,12 @@ type Param struct {
 
 // Content is what is sent in one direction.
 type Content struct {
-	Media   string       // application/json unless set
-	Kind    reflect.Type // the schema is derived from it
-	Schema  *Schema      // or else it is this one
-	Name    string       // of the schema, for programs that are generated
-	Example any
-	List    bool // a page, with a Link header
-	Feed    bool // one of them, an array of them, or NDJSON
+	Media  string       // application/json unless set
+	Kind   reflect.Type // the schema is derived from it
+	Schema *Schema      // or else it is this one
+	Name   string       // of the schema, for programs that are generated
+	List   bool         // a page, with a Link header
+	Feed   bool         // one of them, an array of them, or NDJSON
 }
 
 // Schema says what JSON may be.
@@ -125,6 +124,7 @@ type documenter struct {
 	sent    []*huma.Schema // of bodies, in which a field that is not known is refused
 
 	operations, params map[string]text
+	examples           map[string]example
 }
 
 func newDocumenter(of API) *documenter {
@@ -135,6 +135,9 @@ func newDocumenter(of API) *documenter {
 	version := cmp.Or(of.Version, "0")
 	d := &documenter{API: of, schemas: schemas}
 	d.operations, d.params = texts()
+	if err := json.Unmarshal(examples, &d.examples); err != nil {
+		panic("openapi: the examples can't be read: " + err.Error())
+	}
 	d.api = &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info:    &huma.Info{Title: "Andon", Version: version, Description: description},
@@ -202,7 +205,7 @@ func (d *documenter) operation(o *Operation) *huma.Operation {
 		Method: o.Method, Path: o.Path, OperationID: o.Name,
 		Tags: []string{text.tag}, Summary: text.summary, Description: text.detail,
 		Parameters:  d.parameters(o),
-		RequestBody: d.requestBody(o.Body),
+		RequestBody: d.requestBody(o),
 		Responses:   d.responses(o),
 	}
 	if o.Open {
@@ -248,7 +251,8 @@ func (p Param) schema() *huma.Schema {
 	return s
 }
 
-func (d *documenter) requestBody(body *Content) *huma.RequestBody {
+func (d *documenter) requestBody(o *Operation) *huma.RequestBody {
+	body, example := o.Body, d.examples[o.Name].Body
 	if body == nil {
 		return nil
 	}
@@ -256,7 +260,7 @@ func (d *documenter) requestBody(body *Content) *huma.RequestBody {
 		if body.Kind != nil {
 			d.sent = append(d.sent, d.schemas.Schema(body.Kind, true, body.Kind.Name()))
 		}
-		return &huma.RequestBody{Required: true, Content: d.media(body)}
+		return &huma.RequestBody{Required: true, Content: d.media(body, example)}
 	}
 	d.schemas.Map()[body.Name] = body.Schema
 	if body.Schema.AdditionalProperties == nil {
@@ -264,25 +268,27 @@ func (d *documenter) requestBody(body *Content) *huma.RequestBody {
 	}
 	one := &huma.Schema{Ref: schemaPrefix + body.Name}
 	many := &huma.Schema{Type: huma.TypeArray, Items: one}
-	line, err := json.Marshal(body.Example)
+	line, err := json.Marshal(example)
 	if err != nil {
-		panic("httpapi: an example can't be written: " + err.Error())
+		panic("openapi: an example can't be written: " + err.Error())
 	}
 	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		typeJSON: {
-			Schema: &huma.Schema{OneOf: []*huma.Schema{one, many}}, Example: body.Example,
+			Schema: &huma.Schema{OneOf: []*huma.Schema{one, many}}, Example: example,
 		},
 		typeNDJSON: {Schema: Text(), Example: string(line) + "\n"},
 	}}
 }
 
-func (d *documenter) media(c *Content) map[string]*huma.MediaType {
-	schema := c.Schema
+func (d *documenter) media(c *Content, example json.RawMessage) map[string]*huma.MediaType {
+	made := &huma.MediaType{Schema: c.Schema}
 	if c.Kind != nil {
-		schema = d.schemas.Schema(c.Kind, true, c.Kind.Name())
+		made.Schema = d.schemas.Schema(c.Kind, true, c.Kind.Name())
 	}
-	media := cmp.Or(c.Media, typeJSON)
-	return map[string]*huma.MediaType{media: {Schema: schema, Example: c.Example}}
+	if example != nil {
+		made.Example = example
+	}
+	return map[string]*huma.MediaType{cmp.Or(c.Media, typeJSON): made}
 }
 
 func (d *documenter) responses(o *Operation) map[string]*huma.Response {
@@ -290,7 +296,7 @@ func (d *documenter) responses(o *Operation) map[string]*huma.Response {
 	for _, status := range o.Statuses {
 		response := &huma.Response{Description: http.StatusText(status)}
 		if o.Answer != nil {
-			response.Content = d.media(o.Answer)
+			response.Content = d.media(o.Answer, d.examples[o.Name].Answer)
 			if o.Lines {
 				response.Content[typeNDJSON] = &huma.MediaType{Schema: Text()}
 			}
