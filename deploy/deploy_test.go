@@ -203,7 +203,8 @@ func imageConfig(t *testing.T, archive string) string {
 		// Layers are no JSON, and the other files have no user.
 		if err := json.NewDecoder(r).Decode(&image); err == nil && image.Config != nil &&
 			image.Config.User != "" {
-			return fmt.Sprint(image.Config.User, " ", image.Config.Entrypoint, " ", image.Config.Cmd)
+			c := image.Config
+			return fmt.Sprint(c.User, " ", c.Entrypoint, " ", c.Cmd)
 		}
 	}
 }

@@ -31,8 +31,8 @@ func undeclaredArrivals(ctx context.Context, e *Env, id andon.TenantID) error {
 }
 
 // Arrivals reads entries in the order of their arrival after a position until there are no more, a
-// page at a time, and returns where to continue. The positions must rise, and those of pages must be those of
-// items.
+// page at a time, and returns where to continue. The positions must rise, and those of pages must
+// be those of items.
 func Arrivals(
 	ctx context.Context, s andon.Feed, id andon.TenantID, q andon.ArrivalQuery,
 ) (all []andon.Arrival, next andon.Position, err error) {

@@ -96,7 +96,8 @@ func concurrently(goroutines int, do func(g int) error) error {
 	return errors.Join(failed...)
 }
 
-// statesConcurrently asks for states outside the set from several goroutines, more than there may be.
+// statesConcurrently asks for states outside the set from several goroutines, more than there may
+// be.
 func statesConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	const goroutines, each, most = 6, 5, 8
 	var admitted [goroutines][]andon.State
@@ -179,7 +180,8 @@ func appendWhileAssigning(ctx context.Context, e *Env, id andon.TenantID) error 
 		for i := range each {
 			require(e.append(ctx, id, event(g, i)))
 			if g == 0 {
-				next := andon.Assignment{Device: "d1", Operator: []andon.PersonID{"Liz", "Tom"}[i%2]}
+				operator := []andon.PersonID{"Liz", "Tom"}[i%2]
+				next := andon.Assignment{Device: "d1", Operator: operator}
 				must(e.Store.Assign(ctx, id, e.Base, []andon.Assignment{next}))
 			}
 		}

@@ -50,8 +50,8 @@ func undeclaredFeed(ctx context.Context, e *Env, id andon.TenantID) error {
 	return declared(able, errOf(e.Store.Changes(ctx, id, at)))
 }
 
-// changeText writes a change as d1:WARNING1/Liz/Sara>-:retirement, with operator and supervisor, and one
-// of the tenant as tenant.
+// changeText writes a change as d1:WARNING1/Liz/Sara>-:retirement, with operator and supervisor,
+// and one of the tenant as tenant.
 func changeText(c *andon.Change) string {
 	if c.Kind == andon.OfTenant {
 		return c.Kind.String()
@@ -220,7 +220,7 @@ func eachPosition(ctx context.Context, e *Env, id andon.TenantID) error {
 		rest, _, err := e.changes(ctx, id, at)
 		require(err)
 		if !slices.Equal(rest, all[i+1:]) {
-			return fmt.Errorf("after change %d of %s it continues with %s", i, show(all), show(rest))
+			return fmt.Errorf("after change %d of %s come %s", i, show(all), show(rest))
 		}
 	}
 	return nil

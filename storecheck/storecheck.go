@@ -133,8 +133,8 @@ type Asking struct {
 	Timeout time.Duration // how long the server may take to show what it acknowledged
 }
 
-// Ask runs checks of ServerChecks on a server, as Run runs checks on a store. Each failure halves the
-// timeout, so that a server which is wrong about everything does not take all day.
+// Ask runs checks of ServerChecks on a server, as Run runs checks on a store. Each failure halves
+// the timeout, so that a server which is wrong about everything does not take all day.
 func Ask(
 	ctx context.Context, s Server, checks []Check, how Asking, report func(Result),
 ) error {

@@ -434,8 +434,8 @@ func (g *generator) crash() step { return step{text: "crash", start: crashed} }
 
 func (g *generator) checkpoint() step { return step{text: "checkpoint", checkpoint: true} }
 
-// concurrently sends two requests at once that come to the same in either order: entries that are not
-// the same ones, or readings.
+// concurrently sends two requests at once that come to the same in either order: entries that are
+// not the same ones, or readings.
 func (g *generator) concurrently() step {
 	tenant := pick(g, g.tenants)
 	events := g.timed(tenant)

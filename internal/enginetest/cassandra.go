@@ -27,8 +27,8 @@ const defaultTimeout = 2 * time.Minute
 
 // Options are what a node may have of its own; the zero value is what most tests want.
 type Options struct {
-	// Dir keeps data, configuration and log. A directory that a node ran in before continues with its
-	// data, its ports and its configuration. Empty: a temporary one, which goes with Discard.
+	// Dir keeps data, configuration and log. A directory that a node ran in before continues with
+	// its data, its ports and its configuration. Empty: a temporary one, which goes with Discard.
 	Dir string
 	// Addr is where CQL answers; port 0 takes a free one. Empty: 127.0.0.1:0. The host has to be of
 	// the loopback.

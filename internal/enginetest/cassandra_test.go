@@ -56,7 +56,8 @@ func TestNodeEnds(t *testing.T) {
 	}
 }
 
-// TestNodeWithTLS: a node that asks for certificates and for a password answers a client that has them.
+// TestNodeWithTLS: a node that asks for certificates and for a password answers a client that has
+// them.
 func TestNodeWithTLS(t *testing.T) {
 	n := OwnCassandra(t, Options{Authenticator: true, TLS: true, ClientCertificates: true})
 	if answer := mustQuery(t, n, "LIST ROLES"); !strings.Contains(answer, User) {

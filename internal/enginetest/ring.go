@@ -28,8 +28,8 @@ type Ring struct {
 }
 
 // StartRing starts a ring of at least 3 nodes and returns once each sees all others. With a
-// directory that a ring ran in before it continues there; without one it takes a temporary one, which
-// goes with Discard. The context bounds the start.
+// directory that a ring ran in before it continues there; without one it takes a temporary one,
+// which goes with Discard. The context bounds the start.
 func StartRing(ctx context.Context, dir string, nodes int) (*Ring, error) {
 	if nodes < leastRing {
 		return nil, fmt.Errorf("a ring has at least %d nodes, not %d", leastRing, nodes)
@@ -178,7 +178,8 @@ func (r *Ring) Kill(i int) error { return r.nodes[i].Kill() }
 // see it.
 func (r *Ring) Restart(ctx context.Context, i int) error { return r.nodes[i].Restart(ctx) }
 
-// Stop ends all nodes as their operators do: one after the other, since each tells those that run that it leaves.
+// Stop ends all nodes as their operators do: one after the other, since each tells those that run
+// that it leaves.
 func (r *Ring) Stop() error {
 	var errs []error
 	for _, n := range r.nodes {

@@ -41,7 +41,7 @@ func wrongSizes(t tree) (found []string) {
 		delete(sizes, m[1])
 		if most > mostLines != slices.Contains(tooLarge, m[1]) {
 			found = append(found, problem(sizePage, i+1,
-				"%s: %d is more than %d lines, so divide it; or it is not, so take it out of tooLarge",
+				"%s: %d is more than %d lines: divide it; or it is not: take it out of tooLarge",
 				m[1], most, mostLines))
 		} else if has != most {
 			found = append(found, problem(sizePage, i+1, "%s has %d lines, and may have %d",
