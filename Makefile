@@ -155,7 +155,7 @@ release: release-files ## Build a release into dist/, from the tag at HEAD (.gor
 	GOBIN=$(TOOLS) go install $(SYFT)
 	PATH=$(TOOLS):$$PATH goreleaser release --clean --parallelism 2 $(RELEASEFLAGS)
 
-# What archives and packages have beside the program: it writes its own manual and completions.
+# What archives and packages have next to the program: it writes its own manual and completions.
 .PHONY: release-files
 release-files: board
 	@test -e $(DIST) || { echo "A release has the board: install Node.js 20 or later."; exit 1; }
