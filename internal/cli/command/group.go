@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,36 +18,22 @@ func Group(cmd *cobra.Command) *cobra.Command {
 	cmd.DisableFlagParsing = true
 	cmd.DisableFlagsInUseLine = true
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0 || isFlagOf(cmd, args[0]):
+		if len(args) == 0 || args[0] == "-h" {
 			return nil
-		case strings.HasPrefix(args[0], "-"):
-			return misplacedFlag(cmd, args[0])
 		}
-		return UnknownCommand(cmd, args[0])
+		word, isFlag := strings.CutPrefix(args[0], "-")
+		name, _, _ := strings.Cut(strings.TrimPrefix(word, "-"), "=")
+		switch {
+		case !isFlag:
+			return UnknownCommand(cmd, args[0])
+		case cmd.Flags().Lookup(name) != nil:
+			return nil
+		}
+		return fmt.Errorf("unknown flag: %s%s", draw.Legible(args[0]),
+			cmp.Or(NearFlag(cmd, name), "; flags of a command come after its name"))
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return cmd
-}
-
-// misplacedFlag returns the error for a flag that the group does not have. A subcommand may have
-// it.
-func misplacedFlag(cmd *cobra.Command, word string) error {
-	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-	if near := NearFlag(cmd, name); near != "" {
-		return fmt.Errorf("unknown flag: %s%s", draw.Legible(word), near)
-	}
-	return fmt.Errorf("unknown flag: %s; flags of a command come after its name",
-		draw.Legible(word))
-}
-
-// isFlagOf reports whether a word is a flag of the command, which has only flags without values.
-func isFlagOf(cmd *cobra.Command, word string) bool {
-	if name, long := strings.CutPrefix(word, "--"); long {
-		return cmd.Flags().Lookup(name) != nil
-	}
-	letter, short := strings.CutPrefix(word, "-")
-	return short && len(letter) == 1 && cmd.Flags().ShorthandLookup(letter) != nil
 }
 
 // UnknownCommand returns an error that proposes a command: one with this name in another group, one

@@ -161,35 +161,32 @@ func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) 
 			ok("store", "reserve", draw.Bytes(uint64(takes.Reserve.Bytes)),
 				d.sourceOf(takes.Reserve.Key)))
 	}
-	d.findLeftovers(ctx, store)
+	tenants, err := store.Tenants(ctx)
+	if err != nil {
+		return // it was reported with the facts
+	}
+	var ids []andon.TenantID
+	for _, t := range tenants {
+		ids = append(ids, t.ID)
+	}
+	d.report.leftovers(ids)
 }
 
 // leftover matches the names of the tenants that checks create.
 var leftover = regexp.MustCompile(`^andon-(check|doctor)-`)
 
-// findLeftovers finds the tenants of checks that were killed before they could delete them.
-func (d *doctor) findLeftovers(ctx context.Context, store andon.Store) {
-	tenants, err := store.Tenants(ctx)
-	if err != nil {
-		return // describe reported it
-	}
-	var left []string
-	for _, t := range tenants {
-		if leftover.MatchString(string(t.ID)) {
-			left = append(left, string(t.ID))
-		}
-	}
-	d.report.leftovers(left)
-}
-
-func (e *examination) leftovers(tenants []string) {
-	if len(tenants) == 0 {
+// leftovers reports the tenants of checks that were killed before they could delete them.
+func (e *examination) leftovers(tenants []andon.TenantID) {
+	left := slices.DeleteFunc(tenants, func(id andon.TenantID) bool {
+		return !leftover.MatchString(string(id))
+	})
+	if len(left) == 0 {
 		return
 	}
 	e.add(ok("store", "temporary tenants", fmt.Sprintf("%s of checks that were interrupted: %s",
-		draw.Count(len(tenants), "tenant"), command.Few(tenants, 5)), "the records of the tenants").
+		draw.Count(len(left), "tenant"), command.Few(left, 5)), "the records of the tenants").
 		worse(warning,
-			"If no other check is running now, delete each: andon tenant delete "+tenants[0]))
+			"If no other check is running now, delete each: andon tenant delete "+string(left[0])))
 }
 
 // checksOf returns the checks to run: a few on a store that others may use at the same time, unless

@@ -13,9 +13,9 @@ import (
 )
 
 func queryDevice(p *command.Program) *cobra.Command {
-	q, cmd := newQuery(p, spec{
-		use: "device DEVICE", short: "What a device shows now",
-		example: `  andon query device press-7
+	q, cmd := newQuery(p, &cobra.Command{
+		Use: "device DEVICE", Short: "What a device shows now",
+		Example: `  andon query device press-7
   andon query device 'd#12345' --output json`,
 	})
 	return q.runsFor(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
@@ -28,11 +28,11 @@ func queryDevice(p *command.Program) *cobra.Command {
 }
 
 func queryDevices(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, spec{
-		use: "devices", short: "Devices by what they show now",
-		long: `Devices by what they show now, sorted by id unless --sort says otherwise. In the
+	q, cmd := newList(p, &cobra.Command{
+		Use: "devices", Short: "Devices by what they show now",
+		Long: `Devices by what they show now, sorted by id unless --sort says otherwise. In the
 other orders, a device that changes its place meanwhile may be missed or come twice.`,
-		example: `  andon query devices --state 'WARNING*' --sort severity
+		Example: `  andon query devices --state 'WARNING*' --sort severity
   andon query devices --operator Liz
   andon query devices --search 'oil is hot'
   andon query devices --silent --sort since
@@ -111,9 +111,9 @@ func heardCell(l command.Looks, d *client.Device) draw.Cell {
 }
 
 func queryStates(p *command.Program) *cobra.Command {
-	q, cmd := newQuery(p, spec{
-		use: "states", short: "Number of devices in each state now",
-		example: `  andon query states
+	q, cmd := newQuery(p, &cobra.Command{
+		Use: "states", Short: "Number of devices in each state now",
+		Example: `  andon query states
   andon query states --tenant metro --output json`,
 	})
 	return q.runs(cmd, func(ctx context.Context, c *client.Client, _ []string) error {

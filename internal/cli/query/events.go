@@ -13,15 +13,15 @@ import (
 )
 
 func queryEvents(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, spec{
-		use: "events [DEVICE]", short: "Events of a device, or of all of them",
-		long: `Events of a device, or of all devices, by time.
+	q, cmd := newList(p, &cobra.Command{
+		Use: "events [DEVICE]", Short: "Events of a device, or of all of them",
+		Long: `Events of a device, or of all devices, by time.
 
 With --after, events of all devices in the order of their arrival after a position, late ones too.
 Each event has its position, and standard error has the one to continue from, also if there was no
 event. oldest begins with the oldest arrival that the server keeps, newest with the next one. An
 event that was sent twice comes twice.`,
-		example: `  andon query events press-7
+		Example: `  andon query events press-7
   andon query events --state 'WARNING*' --from today
   andon query events press-7 --state 'WARNING*' --from 2020-04-24 --to 2020-04-27
   andon query events press-7 --all --output csv > press-7.csv
@@ -74,9 +74,9 @@ func (q *query) since(ctx context.Context, c *client.Client, args []string, afte
 }
 
 func queryOperator(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, spec{
-		use: "operator OPERATOR", short: "Events of an operator",
-		example: `  andon query operator Liz --state 'WARNING*'
+	q, cmd := newList(p, &cobra.Command{
+		Use: "operator OPERATOR", Short: "Events of an operator",
+		Example: `  andon query operator Liz --state 'WARNING*'
   andon query operator Liz --from 2020-04-24T06:00:00Z --to 2020-04-24T14:00:00Z`,
 	})
 	q.stateFlag(cmd)
@@ -91,9 +91,9 @@ func queryOperator(p *command.Program) *cobra.Command {
 }
 
 func querySupervisor(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, spec{
-		use: "supervisor SUPERVISOR", short: "Events that are escalated to a supervisor now",
-		example: `  andon query supervisor Sara
+	q, cmd := newList(p, &cobra.Command{
+		Use: "supervisor SUPERVISOR", Short: "Events that are escalated to a supervisor now",
+		Example: `  andon query supervisor Sara
   andon query supervisor Sara --date 2020-04-27 --state 'WARNING*'`,
 	})
 	q.stateFlag(cmd)
@@ -127,9 +127,9 @@ func dayOf(date string) (from, to andon.Time, err error) {
 }
 
 func queryEntry(p *command.Program) *cobra.Command {
-	q, cmd := newQuery(p, spec{
-		use: "entry DEVICE TIME STATE", short: "One entry with its escalations",
-		example: `  andon query entry press-7 2020-04-24T14:40:00Z WARNING1`,
+	q, cmd := newQuery(p, &cobra.Command{
+		Use: "entry DEVICE TIME STATE", Short: "One entry with its escalations",
+		Example: `  andon query entry press-7 2020-04-24T14:40:00Z WARNING1`,
 	})
 	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		id, at, state, err := command.EntryArgs(args[0], args[1], args[2])

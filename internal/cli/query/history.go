@@ -13,11 +13,11 @@ import (
 )
 
 func queryIntervals(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, spec{
-		use: "intervals DEVICE", short: "Earlier and present states of a device",
-		long: `Earlier and present states of a device, each with its beginning and end.
+	q, cmd := newList(p, &cobra.Command{
+		Use: "intervals DEVICE", Short: "Earlier and present states of a device",
+		Long: `Earlier and present states of a device, each with its beginning and end.
 An interval that began before --from or ends after --to is not cut.`,
-		example: `  andon query intervals press-7
+		Example: `  andon query intervals press-7
   andon query intervals press-7 --state 'WARNING*' --from 2020-04-24`,
 	})
 	q.stateFlag(cmd)
@@ -39,9 +39,9 @@ func intervalColumns() []command.Column[client.Interval] {
 }
 
 func queryAssignments(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, spec{
-		use: "assignments DEVICE", short: "Who was assigned to a device, and when",
-		example: `  andon query assignments press-7
+	q, cmd := newList(p, &cobra.Command{
+		Use: "assignments DEVICE", Short: "Who was assigned to a device, and when",
+		Example: `  andon query assignments press-7
   andon query assignments press-7 --order asc --output csv`,
 	})
 	q.orderFlag(cmd)
@@ -51,11 +51,11 @@ func queryAssignments(p *command.Program) *cobra.Command {
 }
 
 func queryEscalations(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, spec{
-		use: "escalations DEVICE", short: "To whom entries of a device were escalated, and when",
-		long: `To whom entries of a device were escalated, by whom and when: all escalations of each
+	q, cmd := newList(p, &cobra.Command{
+		Use: "escalations DEVICE", Short: "To whom entries of a device were escalated, and when",
+		Long: `To whom entries of a device were escalated, by whom and when: all escalations of each
 entry, the newest first. A withdrawal is to nobody. The flags select entries.`,
-		example: `  andon query escalations press-7
+		Example: `  andon query escalations press-7
   andon query escalations press-7 --state 'WARNING*' --from 2020-04-24 --output csv`,
 	})
 	q.stateFlag(cmd)
@@ -68,9 +68,9 @@ entry, the newest first. A withdrawal is to nobody. The flags select entries.`,
 }
 
 func queryRetirements(p *command.Program) *cobra.Command {
-	q, cmd := newQuery(p, spec{
-		use: "retirements DEVICE", short: "When a device was retired, each time, oldest first",
-		example: `  andon query retirements press-7
+	q, cmd := newQuery(p, &cobra.Command{
+		Use: "retirements DEVICE", Short: "When a device was retired, each time, oldest first",
+		Example: `  andon query retirements press-7
   andon query devices --retired`,
 	})
 	return q.runsFor(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {

@@ -11,33 +11,25 @@ import (
 )
 
 func queryNames(p *command.Program) (all []*cobra.Command) {
-	for _, s := range []struct {
-		spec
-		list func(*client.Client, context.Context) iter.Seq2[client.Name, error]
+	for _, n := range []struct {
+		name, short string
+		list        func(*client.Client, context.Context) iter.Seq2[client.Name, error]
 	}{
-		{spec{
-			use: "operators", short: "All operators, and how many devices each has now",
-			example: `  andon query operators
-  andon query operators --all --output csv`,
-		}, (*client.Client).Operators},
-		{spec{
-			use:   "supervisors",
-			short: "All supervisors, and how many devices are escalated to each now",
-			example: `  andon query supervisors
-  andon query supervisors --all --output csv`,
-		}, (*client.Client).Supervisors},
-		{spec{
-			use: "metrics", short: "All metrics, and how many devices sent each",
-			example: `  andon query metrics
-  andon query metrics --all --output csv`,
-		}, (*client.Client).Metrics},
+		{"operators", "All operators, and how many devices each has now",
+			(*client.Client).Operators},
+		{"supervisors", "All supervisors, and how many devices are escalated to each now",
+			(*client.Client).Supervisors},
+		{"metrics", "All metrics, and how many devices sent each", (*client.Client).Metrics},
 	} {
-		s.long = s.short + `, by name. A number is
-absent if the store can't count. Names without any device may be listed, with 0.`
-		q, cmd := newList(p, s.spec)
+		q, cmd := newList(p, &cobra.Command{
+			Use: n.name, Short: n.short,
+			Long: n.short + `, by name. A number is
+absent if the store can't count. Names without any device may be listed, with 0.`,
+			Example: "  andon query " + n.name + "\n  andon query " + n.name + " --all --output csv",
+		})
 		all = append(all, q.runs(cmd,
 			func(ctx context.Context, c *client.Client, _ []string) error {
-				return show(q, command.Fields[client.Name]("name", "devices"), s.list(c, ctx))
+				return show(q, command.Fields[client.Name]("name", "devices"), n.list(c, ctx))
 			}))
 	}
 	return all

@@ -59,15 +59,9 @@ type query struct {
 	explained   bool            // --explain
 }
 
-// spec describes a subcommand.
-type spec struct {
-	use, short, long, example string
-}
-
-// newQuery returns a subcommand with the flags that all have.
-func newQuery(p *command.Program, s spec) (*query, *cobra.Command) {
+// newQuery gives a subcommand the flags that all have.
+func newQuery(p *command.Program, cmd *cobra.Command) (*query, *cobra.Command) {
 	q := &query{Program: p, Target: p.NewTarget(), Output: command.Output{All: true}}
-	cmd := &cobra.Command{Use: s.use, Short: s.short, Long: s.long, Example: s.example}
 	q.Flags(cmd)
 	q.FormatFlag(cmd)
 	q.explainFlag(cmd)
@@ -78,8 +72,8 @@ func newQuery(p *command.Program, s spec) (*query, *cobra.Command) {
 }
 
 // newList is newQuery for a subcommand whose answer may be long.
-func newList(p *command.Program, s spec) (*query, *cobra.Command) {
-	q, cmd := newQuery(p, s)
+func newList(p *command.Program, cmd *cobra.Command) (*query, *cobra.Command) {
+	q, _ := newQuery(p, cmd)
 	q.All = false
 	q.LimitFlags(cmd)
 	return q, cmd

@@ -14,9 +14,9 @@ import (
 )
 
 func queryReadings(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, spec{
-		use: "readings DEVICE", short: "Readings of a device",
-		example: `  andon query readings press-7 --metrics temperature,humidity
+	q, cmd := newList(p, &cobra.Command{
+		Use: "readings DEVICE", Short: "Readings of a device",
+		Example: `  andon query readings press-7 --metrics temperature,humidity
   andon query readings press-7 --from 2025-12-04 --all --metrics temperature --output csv`,
 	})
 	var names []string
@@ -37,11 +37,11 @@ func queryReadings(p *command.Program) *cobra.Command {
 const maxLatest = 1_000
 
 func queryLatest(p *command.Program) *cobra.Command {
-	q, cmd := newQuery(p, spec{
-		use: "latest DEVICE...", short: "The newest reading of each device",
-		long: `The newest reading of each device. Devices without readings are named on standard
+	q, cmd := newQuery(p, &cobra.Command{
+		Use: "latest DEVICE...", Short: "The newest reading of each device",
+		Long: `The newest reading of each device. Devices without readings are named on standard
 error; if no device has any, the exit code is 1.`,
-		example: `  andon query latest press-7 press-8
+		Example: `  andon query latest press-7 press-8
   andon query devices --all --output csv | tail -n +2 | cut -d, -f1 | xargs andon query latest`,
 	})
 	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
@@ -93,11 +93,11 @@ func latest(
 }
 
 func queryMetric(p *command.Program) *cobra.Command {
-	q, cmd := newList(p, spec{
-		use: "metric METRIC", short: "One metric across devices",
-		long: `One metric across devices. For each device the newest is first; the order of devices
+	q, cmd := newList(p, &cobra.Command{
+		Use: "metric METRIC", Short: "One metric across devices",
+		Long: `One metric across devices. For each device the newest is first; the order of devices
 depends on the store.`,
-		example: `  andon query metric temperature --from 2025-12-04 --to 2025-12-04
+		Example: `  andon query metric temperature --from 2025-12-04 --to 2025-12-04
   andon query metric temperature --all --output csv > temperature.csv`,
 	})
 	q.SpanFlags(cmd, &q.selected.From, &q.selected.To)

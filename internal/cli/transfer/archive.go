@@ -83,14 +83,13 @@ func (r *exportRun) retirements(
 ) iter.Seq2[client.Retirement, error] {
 	return func(yield func(client.Retirement, error) bool) {
 		all, err := r.Retirements(ctx, id)
-		if err != nil {
-			yield(client.Retirement{}, err)
-			return
-		}
-		for _, at := range all {
-			if !yield(client.Retirement{Device: id, Retired: at}, nil) {
+		for i := 0; i < len(all) && err == nil; i++ {
+			if !yield(client.Retirement{Device: id, Retired: all[i]}, nil) {
 				return
 			}
+		}
+		if err != nil {
+			yield(client.Retirement{}, err)
 		}
 	}
 }

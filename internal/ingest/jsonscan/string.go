@@ -102,15 +102,12 @@ func (s *Scanner) content(start, end int, escaped bool) (string, *Fault) {
 
 // validPrefix returns the place of the first byte that is not valid UTF-8.
 func validPrefix(text string) int {
-	i := 0
-	for i < len(text) {
-		r, n := utf8.DecodeRuneInString(text[i:])
-		if r == utf8.RuneError && n == 1 {
-			break
+	for i, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
+			return i
 		}
-		i += n
 	}
-	return i
+	return len(text)
 }
 
 // unescape returns raw with its escapes, all well-formed, replaced. lone is the place
