@@ -39,25 +39,39 @@ func (l *Log) Next(ctx context.Context) (uint64, error) {
 	return l.end(), nil
 }
 
-// Append appends a change, unless it is in the log. All that wait for the same insertion are in one
-// item. The change before it, of the same device, must have been appended. After an error it may be
-// in the log; appending it again is harmless. The context does not end an insertion.
-func (l *Log) Append(ctx context.Context, c Change) error {
+// Append appends changes that are not in the log, in their order. All that wait for the same
+// insertion are in one item. The change before each, of the same device, must have been appended.
+// After an error they may be in the log; appending them again is harmless. The context does not end
+// an insertion.
+func (l *Log) Append(ctx context.Context, changes ...Change) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := l.open(ctx); err != nil {
 		return err
 	}
-	if l.has(&c) {
-		return nil
+	var all []*waiting
+	for i := range changes {
+		if l.has(&changes[i]) {
+			continue
+		}
+		text, err := changes[i].encode()
+		if err != nil {
+			return err
+		}
+		all = append(all, &waiting{Change: changes[i], text: text, done: make(chan struct{})})
 	}
-	text, err := c.encode()
-	if err != nil {
-		return err
-	}
-	w := &waiting{Change: c, text: text, done: make(chan struct{})}
 	l.mu.Lock()
-	l.queue = append(l.queue, w)
+	l.queue = append(l.queue, all...)
 	l.mu.Unlock()
+	for _, w := range all {
+		if err := l.await(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits until a change is appended, and appends what waits when it can.
+func (l *Log) await(ctx context.Context, w *waiting) error {
 	for {
 		select {
 		case <-w.done:
@@ -75,6 +89,48 @@ func (l *Log) has(c *Change) bool {
 	defer l.mu.Unlock()
 	newest, ok := l.logged[c.Device]
 	return ok && newest.version >= c.Version
+}
+
+// Newest returns the newest change of a device as far as this process has read: among the items in
+// memory, or else in those from a number on.
+func (l *Log) Newest(
+	ctx context.Context, device andon.DeviceID, from uint64,
+) (c Change, there bool, err error) {
+	if err := l.open(ctx); err != nil {
+		return c, false, err
+	}
+	l.mu.Lock()
+	first := l.next - uint64(len(l.newest))
+	if at, ok := l.logged[device]; ok {
+		c, there = l.newest[at.number-first].newest(device)
+	}
+	l.mu.Unlock()
+	if there {
+		return c, true, nil
+	}
+	for from < first {
+		part, err := l.stored(ctx, from, page)
+		if err != nil || len(part) == 0 || part[0].number != from {
+			return c, there, err
+		}
+		for i := range part {
+			if other, ok := part[i].newest(device); ok {
+				c, there = other, true
+			}
+		}
+		from += uint64(len(part))
+	}
+	return c, there, nil
+}
+
+// newest returns the last change of a device in an item.
+func (e *entry) newest(device andon.DeviceID) (c Change, there bool) {
+	for i := range e.changes {
+		if e.changes[i].Device == device {
+			c, there = e.changes[i], true
+		}
+	}
+	return c, there
 }
 
 // flush appends changes that wait. It is called within.

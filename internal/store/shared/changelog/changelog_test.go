@@ -181,6 +181,40 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// TestNewest: changes that are appended together are in their order, and the newest of a device is
+// found among the items in memory and among those that are only stored.
+func TestNewest(t *testing.T) {
+	m := newMemory()
+	a := process(t, m)
+	at := begin(t, a)
+	err := a.Of(plant).Append(t.Context(), entered("e", 1, 0), entered("d", 1, 0), entered("e", 2, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, a, entered("d", 2, 0))
+	if got, _ := told(t, a, at); got != "e:1 d:1 e:2 d:2" {
+		t.Errorf("the log has %s", got)
+	}
+	l := process(t, m).Of(plant)
+	want := func(device andon.DeviceID, from uint64, version int64) {
+		t.Helper()
+		c, there, err := l.Newest(t.Context(), device, from)
+		if err != nil || there != (version != 0) || c.Version != version {
+			t.Errorf("from %d on the newest of %s is %d, %v", from, device, c.Version, err)
+		}
+	}
+	want("d", 0, 2)
+	want("e", l.end(), 2)
+	want("f", 0, 0)
+	for len(l.newest) > 0 {
+		l.forgetOldest()
+	}
+	want("d", 0, 2)
+	want("e", 0, 2)
+	want("e", 1, 0)
+	want("d", l.end(), 0)
+}
+
 // TestLostAnswers: an insertion may be done although its answer is an error.
 func TestLostAnswers(t *testing.T) {
 	m := newMemory()
