@@ -47,14 +47,14 @@ func TestAlone(t *testing.T) {
 			awaitAlone(t, one)
 			report(one, "NORMAL")
 			shows(one, "NORMAL") // what it knows from before it was alone is read again
-			since := one.processes.Alone(one.processes.now())
+			since := one.processes.Alone()
 			read := readings(heard, func() {
 				for range 3 {
 					report(one, "NORMAL")
 					shows(one, "NORMAL")
 				}
 			})
-			if since == 0 || one.processes.Alone(one.processes.now()) != since {
+			if since == 0 || one.processes.Alone() != since {
 				return errors.New("it was not alone all the time")
 			}
 			if len(read) > 0 {
@@ -76,7 +76,7 @@ func TestAlone(t *testing.T) {
 func awaitAlone(t *testing.T, s *Store) {
 	t.Helper()
 	eventually(t, func() error {
-		if s.processes.Alone(s.processes.now()) == 0 {
+		if s.processes.Alone() == 0 {
 			return errors.New("it does not hold itself for alone")
 		}
 		return nil

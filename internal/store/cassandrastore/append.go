@@ -25,18 +25,21 @@ type appending struct {
 	devices  []*deviceAppend
 	log      []cql.Mutation    // the entries and what each device shows
 	unsure   []merge.Partition // to be counted
+	cause    *rows.Pending     // of what may change
 }
 
 // deviceAppend is what an append does to one device.
 type deviceAppend struct {
 	events  []andon.Event
-	answers []andon.PersonID // who answers for each of events
+	answers []andon.PersonID // who is responsible for each of events
 	slot    *slot
 	was, is *view
 	// changed says that the index row of the device's state must be written: the state is new, or
 	// no process is known to have written the row.
 	changed       bool
 	run, incident merge.NewStart
+	// cause is set if the device may show something else.
+	cause *rows.Pending
 	// escalates says that the newest escalation of the device may change.
 	escalates bool
 }
@@ -147,16 +150,24 @@ func (o Options) freshFor() time.Duration { return min(time.Second, o.Settle/2) 
 func (o Options) appendWithin() time.Duration { return o.Settle / 2 }
 
 func (a *appending) run(ctx context.Context, slots *taken) error {
-	began := a.store.processes.now()
+	began := a.store.processes.Now()
 	if err := a.store.views(ctx, a.tenant, slots, a.store.options.freshFor()); err != nil {
 		return err
 	}
 	err := shared.Parallel(ctx, len(a.devices), func(ctx context.Context, i int) (err error) {
 		d := a.devices[i]
 		d.slot, d.was = slots.Slots[i], slots.Slots[i].View
-		d.answers, err = a.answering(ctx, d)
+		if d.was.pending != nil { // another process changed it, and is slow or has ended
+			err = a.store.changed(ctx, a.tenant, d.events[0].Device, d.was.pending)
+		}
+		if err == nil {
+			d.answers, err = a.answering(ctx, d)
+		}
 		return err
 	})
+	if err == nil {
+		a.cause, err = a.store.pending(ctx, a.tenant, andon.ByEntry, a.stamp)
+	}
 	if err != nil {
 		return err
 	}
@@ -170,7 +181,10 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	if err := a.writeStarts(ctx); err != nil {
 		return err
 	}
-	if err := a.store.inTime(began, a.store.options.appendWithin()); err != nil {
+	if err := a.store.processes.InTime(began, a.store.options.appendWithin()); err != nil {
+		return err
+	}
+	if err := a.inFeed(ctx); err != nil {
 		return err
 	}
 	for _, d := range a.devices {
@@ -187,21 +201,78 @@ func (a *appending) prepare(d *deviceAppend) {
 	for _, e := range d.newest() {
 		d.is.Raise(a.remembered(e))
 	}
-	d.is.Received = max(d.is.Received, a.received)
+	d.is.Received, d.is.pending = max(d.is.Received, a.received), nil
 	a.grow(d)
 	a.entries(d)
-	a.shown(d)
-	if !d.is.Alive(states) {
-		return
+	alive := d.is.Alive(states)
+	if alive {
+		severities := a.tenant.Gen()
+		d.run, d.incident = d.is.Starts(&d.was.Latest, severities, states, d.firstAfter(states))
+		d.changed = !d.was.Run.Begins(d.is.Generation(severities), d.run.Base)
 	}
-	known := d.was.NewestKey(states)
-	severities := a.tenant.Gen()
-	d.run, d.incident = d.is.Starts(&d.was.Latest, severities, states, d.firstAfter(states))
-	d.changed = !d.was.Run.Begins(d.is.Generation(severities), d.run.Base)
+	if alive && d.mayShowOther(states) {
+		d.cause = a.causeOf(d)
+	}
+	a.shown(d)
+	if alive {
+		a.byState(d)
+	}
+}
+
+// mayShowOther reports whether the device may show something else than before, as the feed compares
+// it.
+func (d *deviceAppend) mayShowOther(states *andon.StateSet) bool {
+	if d.changed || d.run.Write || d.incident.Write || d.escalates {
+		return true
+	}
+	was, is := d.was.Newest(states), d.is.Newest(states)
+	return was == nil || d.is.Assigned.From == 0 && was.Operator != is.Operator
+}
+
+// causeOf returns the mark of a device: of its entries the newest one that it shows, or else the
+// last one made the change.
+func (a *appending) causeOf(d *deviceAppend) *rows.Pending {
+	if a.cause == nil {
+		return nil
+	}
+	c, events := *a.cause, d.valid()
+	if len(events) == 0 {
+		return nil
+	}
+	last := &events[len(events)-1]
+	c.Entry = andon.EntryRef{Time: last.Time, State: last.State}
+	return &c
+}
+
+// inFeed brings the feed up to date for the devices that may show something else.
+func (a *appending) inFeed(ctx context.Context) error {
+	alone := a.store.processes.Alone()
+	var all []*comparison
+	for _, d := range a.devices {
+		if d.cause == nil {
+			continue
+		}
+		c := a.store.comparison(a.tenant, d.events[0].Device, d.cause)
+		if alone != 0 && d.was.read >= alone && !d.escalates && d.run.First != 0 {
+			c.known = d.is.clone()
+			c.known.Run, c.known.Incident = d.run.Start, d.incident.Start
+			c.known.Run.Final, c.known.Incident.Final = true, d.incident.First != 0
+		}
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return a.store.inFeed(ctx, a.tenant, all...)
+}
+
+// byState writes the index rows of the device's state.
+func (a *appending) byState(d *deviceAppend) {
+	states := a.tenant.Record.States
 	if d.changed {
 		a.store.listedDevices.Add(a.tenant.Key, d.events[0].Device)
 	}
-	newer := d.is.NewestKey(states).Compare(known) > 0
+	newer := d.is.NewestKey(states).Compare(d.was.NewestKey(states)) > 0
 	for _, design := range a.working.Writes {
 		if d.changed || (newer && design.OneRow()) {
 			a.log = append(a.log, design.Add(placeOf(a.tenant, d.events[0].Device, d.is)))
@@ -218,6 +289,7 @@ func (a *appending) remembered(e *andon.Event) merge.Newest {
 	n := merge.Newest{State: e.State, Time: e.Time}
 	o, m := len(e.Operator), len(e.Operator)+len(e.Message)
 	if m+len(e.Attributes) > contentRemembered {
+		n.Operator = andon.PersonID(strings.Clone(string(e.Operator))) // the feed compares it
 		return n
 	}
 	// Not concatenated by +, which copies nothing if all but one are empty.
@@ -254,7 +326,7 @@ func (d *deviceAppend) newest() []*andon.Event {
 			n = len(found)
 			at[e.State], found = n, append(found, nil)
 		}
-		found[n] = e // they stand in the order of the log
+		found[n] = e // they are in the order of the log
 	}
 	return found
 }
@@ -309,7 +381,7 @@ func (a *appending) entries(d *deviceAppend) {
 			}
 			parts[at] = append(parts[at], rows.InsertEscalation(
 				a.tenant.Key, a.stamp, a.index.TTL, record, p.shard))
-			a.log = append(a.log, a.escalated(record)...)
+			a.log = append(a.log, rows.Escalated(a.tenant, a.stamp, a.index, record)...)
 		}
 	}
 	a.log = append(a.log, parts...)
@@ -321,7 +393,8 @@ func (a *appending) entries(d *deviceAppend) {
 // timestamp.
 func (a *appending) shown(d *deviceAppend) {
 	key, device := a.tenant.Key, string(d.events[0].Device)
-	m := cql.Mutation{rows.SetHeard(key, d.events[0].Device, a.received)}
+	m := append(d.cause.Set(key, d.events[0].Device),
+		rows.SetHeard(key, d.events[0].Device, a.received))
 	for _, e := range d.newest() {
 		if !slices.ContainsFunc(d.is.States, func(l merge.Newest) bool {
 			return l.State == e.State && l.Time == e.Time

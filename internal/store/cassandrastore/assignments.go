@@ -13,7 +13,7 @@ import (
 
 // statementsInBatch keeps a logged batch of the longest ids below the 50 KiB that Cassandra
 // refuses.
-const statementsInBatch = 40
+const statementsInBatch = 60
 
 // Assign implements andon.Assignments. Assignments of several devices are written by logged
 // batches, each of which is applied as a whole once Cassandra has it; more than twenty assignments
@@ -41,14 +41,14 @@ func (s *Store) Assign(
 		return nil, err
 	}
 	defer slots.Give()
-	began := s.processes.now()
+	began := s.processes.Now()
 	if err := s.views(ctx, t, slots, 0); err != nil {
 		return nil, err
 	}
 	kept, err := s.assign(ctx, t, slots, now, assignments)
 	slots.Forget() // their newest assignments are other ones now
 	if err == nil {
-		err = s.inTime(began, s.processes.pace.MemberFor)
+		err = s.processes.InTime(began, 0)
 	}
 	for i := range kept {
 		kept[i].Device = rows.IDOf(kept[i].Device)
@@ -66,6 +66,10 @@ func (s *Store) assign(
 		devices[d.ID] = &d
 	}
 	stamp := s.stamp()
+	cause, err := s.pending(ctx, t, andon.ByAssignment, stamp)
+	if err != nil {
+		return nil, err
+	}
 	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
 	var kept []andon.Assignment
 	var statements []cql.Statement
@@ -78,7 +82,7 @@ func (s *Store) assign(
 		}
 		a.From, a.To = d.Assign(a.Operator, now), 0
 		kept = append(kept, a)
-		statements = append(statements, s.assignStatements(t, a, stamp)...)
+		statements = append(statements, s.assignStatements(t, a, stamp, cause)...)
 		index.Device(string(a.Device))
 		if a.Operator != "" {
 			s.foresee(index, t, now, a)
@@ -92,17 +96,26 @@ func (s *Store) assign(
 			return nil, err
 		}
 	}
-	return kept, nil
+	if cause == nil {
+		return kept, nil
+	}
+	var all []*comparison
+	for _, slot := range slots.Slots {
+		all = append(all, s.comparison(t, slot.Key.Device, cause))
+	}
+	return kept, s.inFeed(ctx, t, all...)
 }
 
 // assignStatements returns the statements that write an assignment into the list, and as the newest
 // one unless a newer is stored.
-func (s *Store) assignStatements(t *rows.Tenant, a andon.Assignment, stamp int64) []cql.Statement {
-	return []cql.Statement{cql.Do(
+func (s *Store) assignStatements(
+	t *rows.Tenant, a andon.Assignment, stamp int64, cause *rows.Pending,
+) []cql.Statement {
+	return append(cause.Set(t.Key, a.Device), cql.Do(
 		"INSERT INTO assignments_by_device (tenant, device, since, operator) "+
 			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
 		t.Key, string(a.Device), int64(a.From), string(a.Operator), stamp),
-		rows.SetLatest(t.Key, a.Device, "assigned", int64(a.From), rows.PackAssigned(stamp, a))}
+		rows.SetLatest(t.Key, a.Device, "assigned", int64(a.From), rows.PackAssigned(stamp, a)))
 }
 
 // Assignments implements andon.Assignments.
@@ -130,7 +143,7 @@ func (a *appending) answering(ctx context.Context, d *deviceAppend) ([]andon.Per
 	}
 	former := a.store.rows.Operators(a.tenant, d.events[0].Device, andon.Asc)
 	for i := range d.events {
-		e := &d.events[i] // they stand in the order of the log
+		e := &d.events[i] // they are in the order of the log
 		if e.Operator == "" && e.Time >= newest.From {
 			all[i] = newest.Operator
 		} else if e.Operator == "" {

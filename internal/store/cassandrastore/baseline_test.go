@@ -197,10 +197,10 @@ func (s *Store) insert(ctx context.Context, events []andon.Event) error {
 	return cql.Failure("write", (&baseline{store: s}).send(ctx, a.log))
 }
 
-// size is what the tables of the keyspace have on the disks of all nodes, each
-// replica counted. Cassandra says it in whole mebibytes a table and node, rounded, so it means
-// something from some tens of mebibytes on. CQL has no flush: the tables are set to flush by
-// themselves every half second, until all have.
+// size is what the tables of the keyspace have on the disks of all nodes, each replica counted.
+// Cassandra says it in whole mebibytes a table and node, rounded, so it means something from some
+// tens of mebibytes on. CQL has no flush: the tables are set to flush by themselves every half
+// second, until all have.
 func (s *Store) size(ctx context.Context) (int64, error) {
 	if err := s.flush(ctx); err != nil {
 		return 0, err
@@ -301,5 +301,5 @@ func (s *Store) eachNode(ctx context.Context, do func(node string) error) error 
 func (s *Store) query(ctx context.Context, text, node string) ([]map[string]any, error) {
 	it := s.db.Driver().Query(text).Consistency(cql.LocalOne).SetHostID(node).IterContext(ctx)
 	rows, err := it.SliceMap()
-	return rows, cql.Failure("look at the cluster", errors.Join(err, it.Close()))
+	return rows, cql.Failure("read the cluster", errors.Join(err, it.Close()))
 }

@@ -47,22 +47,43 @@ func (s *Store) countAll(ctx context.Context) error {
 	if err := scan.flush(ctx); err != nil {
 		return err
 	}
-	return scan.prune(ctx)
+	if err := scan.prune(ctx); err != nil {
+		return err
+	}
+	s.counts.Done()
+	return scan.completeFeeds(ctx)
 }
 
 // scanRanges is how many parts of the ring are read, one after the other.
 const scanRanges = 64
 
-var countRange = cql.Query{Text: "SELECT tenant, device, state, time, retired, heard " +
-	"FROM latest_by_device WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?"}
+var countRange = cql.Query{Text: "SELECT tenant, device, state, time, retired, heard, " +
+	"pending, writetime(pending) FROM latest_by_device " +
+	"WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?"}
 
 // deviceScan joins the rows of each device.
 type deviceScan struct {
 	store   *Store
-	tenants map[string]*rows.Tenant // by key; nil: that incarnation is over
+	tenants map[string]*rows.Tenant // by key; nil: it was deleted
 
 	tenant, device string
 	view           view
+
+	marked []markedDevice // whose change the feed may not have
+}
+
+type markedDevice struct {
+	tenant string
+	device andon.DeviceID
+	mark   *rows.Pending
+}
+
+// mark notes the mark of the device unless it is of a write that may be in progress.
+func (d *deviceScan) mark(p *rows.Pending) {
+	s := d.store
+	if p != nil && s.feeds && s.now().Sub(andon.Time(p.Stamp).Std()) > unmarkedAfter {
+		d.marked = append(d.marked, markedDevice{d.tenant, andon.DeviceID(d.device), p})
+	}
 }
 
 type scanRow struct {
@@ -70,10 +91,13 @@ type scanRow struct {
 	state          string
 	time           int64 // 0: there is no row, only what is static
 	retired, heard int64
+	pending        []byte
+	pendingStamp   int64
 }
 
 func (r *scanRow) columns() []any {
-	return []any{&r.tenant, &r.device, &r.state, &r.time, &r.retired, &r.heard}
+	return []any{&r.tenant, &r.device, &r.state, &r.time, &r.retired, &r.heard,
+		&r.pending, &r.pendingStamp}
 }
 
 func (d *deviceScan) take(ctx context.Context, r scanRow) error {
@@ -85,6 +109,7 @@ func (d *deviceScan) take(ctx context.Context, r scanRow) error {
 		d.view = view{Latest: merge.Latest{
 			Retired: andon.Time(r.retired), Received: andon.Time(r.heard),
 		}}
+		d.mark(rows.UnpackPending(r.pending, r.pendingStamp))
 	}
 	d.view.take(r.state, r.time, false, merge.Content{})
 	return nil
@@ -114,10 +139,10 @@ func (d *deviceScan) prune(ctx context.Context) error {
 		}
 		if t == nil {
 			d.store.counts.Forget(key)
-		} else if p := d.store.tenants.purgedOf(key).devices; p != nil { // others may have counted them
-			for device, before := range p.Before {
-				d.store.dropCounts(key, device, before)
-			}
+			continue
+		}
+		for device, before := range d.store.tenants.purgedOf(key).devices.All() {
+			d.store.dropCounts(key, device, before) // others may have counted them
 		}
 	}
 	return nil

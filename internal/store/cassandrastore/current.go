@@ -39,9 +39,23 @@ func (s *Store) device(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID,
 ) (*andon.Device, error) {
 	v, err := s.shown(ctx, t, device)
-	if err != nil || !v.Alive(t.Record.States) {
+	switch {
+	case err != nil:
 		return nil, err
+	case v.pending != nil && s.feeds:
+		c := s.comparison(t, device, v.pending)
+		err := s.inFeed(ctx, t, c)
+		return c.shows, err
+	case !v.Alive(t.Record.States):
+		return nil, nil
 	}
+	return s.showing(ctx, t, device, v)
+}
+
+// showing returns what a device shows that is not retired, by its view.
+func (s *Store) showing(
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
+) (*andon.Device, error) {
 	if _, _, err := s.resolve(ctx, t, device, v, nil); err != nil {
 		return nil, err
 	}
@@ -116,11 +130,15 @@ func (s *Store) Retire(
 		// Its index rows stay until the review: an append that has not seen the retirement may
 		// bring the device back, and take them as written. Those of a retired device are never
 		// shown.
-		err := s.db.Write(ctx, s.retireStatements(t, device, at)...)
+		cause, err := s.pending(ctx, t, andon.ByRetirement, s.stamp())
 		if err == nil {
-			s.retired(t, device, was, at)
+			err = s.db.Write(ctx, s.retireStatements(t, device, at, cause)...)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		s.retired(t, device, was, at)
+		return s.changed(ctx, t, device, cause)
 	})
 	if err != nil {
 		return 0, err
@@ -158,12 +176,13 @@ func (s *Store) Retirements(
 
 // retireStatements returns what writes a retirement. The newest one counts.
 func (s *Store) retireStatements(
-	t *rows.Tenant, device andon.DeviceID, at andon.Time,
+	t *rows.Tenant, device andon.DeviceID, at andon.Time, cause *rows.Pending,
 ) []cql.Mutation {
 	return []cql.Mutation{cql.One(
 		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
 		t.Key, string(device), int64(at), s.stamp()),
-		{rows.SetLatest(t.Key, device, "retired", int64(at), int64(at))}}
+		append(cause.Set(t.Key, device),
+			rows.SetLatest(t.Key, device, "retired", int64(at), int64(at)))}
 }
 
 // candidates are the devices that a query may select, in order, each once.
@@ -208,7 +227,7 @@ func (s *Store) candidates(
 				Tenant: t.Key, Device: from, State: state, Severity: severity,
 			})...)
 			if !reads.OneRow() {
-				break // it does not look at severities
+				break // its rows have no severity
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func remember(b *testing.B, s *Store, t *rows.Tenant, devices int, at andon.Time
 	if err := s.mayWrite(ctx); err != nil {
 		b.Fatal(err)
 	}
-	for s.processes.Alone(s.processes.now()) == 0 {
+	for s.processes.Alone() == 0 {
 		<-time.After(10 * time.Millisecond)
 	}
 	for i := range devices {
@@ -134,7 +134,7 @@ func remember(b *testing.B, s *Store, t *rows.Tenant, devices int, at andon.Time
 		if i%6 == 5 {
 			slot.View.Raise(merge.Newest{State: "NORMAL", Time: at + 1_000_000, Known: true})
 		}
-		slot.View.read = s.processes.now()
+		slot.View.read = s.processes.Now()
 		slots.Give()
 	}
 }

@@ -24,6 +24,24 @@ func (s *Store) take(
 	return t, cql.Failure("wait for the device", err)
 }
 
+// mayWrite waits until this process may write.
+func (s *Store) mayWrite(ctx context.Context) error {
+	s.join()
+	waited, err := s.processes.Wait(ctx)
+	if waited && err == nil {
+		s.staleTenants()
+	}
+	return err
+}
+
+// boundToOthers reports whether every process of the keyspace needs a majority of all replicas for
+// its writes anyway.
+func (s *Store) boundToOthers(ctx context.Context) (bool, error) {
+	c := &cql.Cluster{Session: s.db}
+	r, err := c.ReplicationOf(ctx, s.options.Keyspace)
+	return s.immediate && len(r) == 1, err
+}
+
 // deviceWrite writes to a device, of which it is given the current key.
 type deviceWrite func(t *rows.Tenant, device andon.DeviceID, slots *taken) error
 
@@ -47,11 +65,11 @@ func (s *Store) onDevice(
 	}
 	defer slots.Give()
 	defer slots.Forget() // it is another one now
-	began := s.processes.now()
+	began := s.processes.Now()
 	if err := do(t, device, slots); err != nil {
 		return err
 	}
-	return s.inTime(began, s.processes.pace.MemberFor)
+	return s.processes.InTime(began, 0)
 }
 
 // views reads the views that are older than age if other processes may write, and all of them if
@@ -62,8 +80,8 @@ func (s *Store) views(
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	now := s.processes.now()
-	alone := s.processes.Alone(now)
+	now := s.processes.Now()
+	alone := s.processes.Alone()
 	var stale []int
 	for i, slot := range t.Slots {
 		if !slot.View.fresh(alone, now, age) {
@@ -72,8 +90,8 @@ func (s *Store) views(
 	}
 	return shared.Parallel(ctx, len(stale), func(ctx context.Context, n int) error {
 		slot := t.Slots[stale[n]]
-		began := s.processes.now()
-		v, err := s.look(ctx, tenant, slot.Key.Device, false)
+		began := s.processes.Now()
+		v, err := s.readView(ctx, tenant, slot.Key.Device, s.feeds)
 		if err == nil {
 			v.read = began
 			slot.View = v
@@ -88,14 +106,14 @@ const fromMemory = "-- latest_by_device from memory: no other process writes to 
 // shown returns the view of a device with the content of its newest entry: from memory if no other
 // process can have changed it. The caller owns it.
 func (s *Store) shown(ctx context.Context, t *rows.Tenant, device andon.DeviceID) (*view, error) {
-	now := s.processes.now()
-	alone := s.processes.Alone(now)
+	now := s.processes.Now()
+	alone := s.processes.Alone()
 	if alone == 0 {
-		return s.look(ctx, t, device, true)
+		return s.readView(ctx, t, device, true)
 	}
 	slot, giveBack := s.devices.Borrow(shared.DeviceKey{Tenant: t.Key, Device: device})
 	if slot == nil { // it is being written to
-		return s.look(ctx, t, device, true)
+		return s.readView(ctx, t, device, true)
 	}
 	defer giveBack()
 	if slot.View.fresh(alone, now, 0) {
@@ -105,12 +123,12 @@ func (s *Store) shown(ctx context.Context, t *rows.Tenant, device andon.DeviceID
 			return &v, nil
 		}
 	}
-	v, err := s.look(ctx, t, device, true)
+	v, err := s.readView(ctx, t, device, true)
 	if err != nil {
 		return nil, err
 	}
 	own := *v
-	own.read = now
+	own.read, own.pending = now, nil
 	if own.ForgetOlder(t.Record.States); own.small() {
 		slot.View = &own
 	}

@@ -2,7 +2,8 @@
 // than one machine. Several processes may use one keyspace concurrently. It is an andon.Store on
 // the packages below it: cql speaks with the cluster, designs finds devices by state, provision
 // makes and checks a keyspace, rows lays out and reads what is stored, records has versioned
-// documents.
+// documents and the items of the feed, merge concludes from what was read while others write,
+// processes knows the others, and planning serves the planner.
 //
 // There are two kinds of tables, and the code says which kind each is:
 //
@@ -21,17 +22,20 @@
 //
 // An append (append.go) takes the slots of its devices, so that the writes of this process to one
 // device come one after the other. It reads the views of the devices (view.go), unless this process
-// is the only one that writes (processes.go) and has them in memory. It then writes, concurrently,
-// the log, the newest entries and the index rows, and after those the starts of runs and incidents
-// that changed.
+// is the only one that writes (package processes) and has them in memory. It then writes,
+// concurrently, the log, the newest entries and the index rows, and after those the starts of runs
+// and incidents that changed.
 //
 // Two processes may do so at once with one device. What they write merges by itself. What they
 // concluded may be wrong: where the run begins, and that the device left a state. So a process that
 // saw a change reviews the device (review.go) after everything that was written concurrently has
 // landed (Settle): it corrects starts, makes them final, and deletes the index rows of states that
-// the device left. Package shared draws these conclusions, and does not know Cassandra. An append
-// that takes longer than half of Settle is an error, and a process writes only while the others
-// know of it, so that none is missed.
+// the device left. Package merge draws these conclusions. An append that takes longer than half of
+// Settle is an error, and a process writes only while the others know of it, so that none is
+// missed.
+//
+// A write that may change what a device shows marks the device, and then appends the difference to
+// the feed (changes.go) before it is acknowledged.
 //
 // A change of severities (reorder.go) and a withdrawal (withdraw.go) begin the next generation:
 // what is stored in a former one is computed at reading until it is written again. A tenant or a

@@ -7,8 +7,10 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/planning"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 )
 
@@ -44,6 +46,11 @@ func (*Engine) Template(format, capacity string) (string, error) {
 
 // Takes implements adapter.Planning.
 func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
+
+// Layouts implements adapter.Planning: a layout for each design.
+func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
+	return planning.Layouts(e.Name(), e.Buckets, s)
+}
 
 // Settings implements adapter.Engine.
 func (e *Engine) Settings() config.Group {
@@ -110,7 +117,7 @@ func (e *Engine) ofWork() []config.Setting {
 		{Key: "connections", Value: config.Count(&e.Connections),
 			Help: "connections to each node"},
 		{Key: "in_flight", Value: config.Count(&e.InFlight),
-			Help: "most statements under way at once"},
+			Help: "most statements in progress at once"},
 		{Key: "latest", Value: config.Choice(&e.Latest, designs.Names()...).OrNone(),
 			Help: "design that devices are found by state with; the keyspace's own unless set"},
 		{Key: "buckets", Value: config.Text(&e.Buckets).That(e.checkBuckets),
@@ -118,9 +125,14 @@ func (e *Engine) ofWork() []config.Setting {
 				"16,WARNING4=4,metro/NORMAL=64; the keyspace's own unless set"},
 		{Key: "recount", Value: config.Span(&e.Recount, time.Second),
 			Help: "how often the devices of each state are counted again"},
+		{Key: "changes_for", Value: config.Span(&e.ChangesFor, time.Hour),
+			Help: "how long changes of what devices show are kept, so that a reader of the feed " +
+				"that was away continues where it was; after that it starts again"},
+		{Key: "changes_size", Value: config.Size(&e.ChangesBytes),
+			Help: "most bytes of such changes of a tenant; beyond them the oldest go earlier"},
 		{Key: "settle", Value: config.Span(&e.Settle, 10*time.Second).OrNone(),
-			Help: "how long after a change a device is looked at again; half of it is how long " +
-				"an append may take; the keyspace's own unless set, and 30s when one is made"},
+			Help: "how long after a change a device is reviewed; an append fails after half of " +
+				"it; the keyspace's own unless set, and 30s for a new one"},
 	}
 }
 

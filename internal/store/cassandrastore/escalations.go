@@ -4,35 +4,8 @@ import (
 	"context"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
-
-// escalated returns what is written next to an escalation record: with the device, for the present
-// incident, and for its supervisor.
-func (a *appending) escalated(r andon.Escalation) []cql.Mutation {
-	key, device := a.tenant.Key, string(r.Device)
-	all := []cql.Mutation{
-		cql.One(
-			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor) "+
-				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
-			key, device, int(r.At.Day()), int64(r.At), int64(r.Time), string(r.State),
-			string(r.To), a.stamp),
-		{rows.SetLatest(key, r.Device, "escalated", int64(r.Time), int64(r.Time)),
-			rows.UpdateEscalation(a.tenant, &r)},
-	}
-	a.index.Partition(rows.OfEscalations, device, r.At.Day(), 0, "", r.At)
-	if r.To == "" {
-		return all
-	}
-	day := r.Time.Day()
-	a.index.Partition(rows.OfSupervisor, string(r.To), day, 0, "", r.Time)
-	a.index.Name(string(rows.OfSupervisor), string(r.To))
-	return append(all, cql.One(
-		"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) "+
-			"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
-		key, string(r.To), int(day), int64(r.Time), string(r.State), device, a.stamp))
-}
 
 // escalatedNow returns the newest escalation in force of any entry of the present incident of a
 // device, ordered by when it was made, then by its entry. Nearly always it is the one that was made

@@ -21,8 +21,8 @@ func (s *Store) gather(
 	q andon.DeviceQuery,
 ) ([]andon.DeviceID, error) {
 	key := t.Key + "\x00" + q.States.String()
-	now := s.processes.now()
-	if alone := s.processes.Alone(now); q.After != nil && alone != 0 {
+	now := s.processes.Now()
+	if alone := s.processes.Alone(); q.After != nil && alone != 0 {
 		if ids, ok := s.listedDevices.From(key, alone, from); ok {
 			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: gatheredBefore, Rows: len(ids)})
 			return ids, nil

@@ -107,7 +107,8 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 // nextKey gives a device its next key.
 func (s *Store) nextKey(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
 	// Before, so that it is not forgotten; and after, since a purge may have read it too early.
-	over := t.Key + "\x00" + string(t.Purged.Key(device))
+	former := t.Purged.Key(device)
+	over := t.Key + "\x00" + string(former)
 	if err := s.markOver(ctx, over); err != nil {
 		return err
 	}
@@ -125,9 +126,12 @@ func (s *Store) nextKey(ctx context.Context, t *rows.Tenant, device andon.Device
 		return err
 	}
 	is := &rows.Purged{Before: map[andon.DeviceID]int{device: before}, Newest: at}
-	s.learnPurged(t.Key, is, time.Time{})
+	t.Purged = s.learnPurged(t.Key, is, time.Time{})
 	sleep.Wake(s.over)
-	if s.processes.Alone(s.processes.now()) != 0 {
+	if err := s.changedBy(ctx, t, former, andon.ByPurge, andon.EntryRef{}); err != nil {
+		return err
+	}
+	if s.processes.Alone() != 0 {
 		return nil
 	}
 	return sleep.For(ctx, every)

@@ -26,7 +26,7 @@ func TestSerialRandomStatements(t *testing.T) {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			o := sharedKeyspace(t, design)
-			o.Recount, o.pace = time.Hour, neverAlone // what is under way is of others
+			o.Recount, o.pace = time.Hour, neverAlone // what is in progress is of others
 			one, two := open(t, o), open(t, o)
 			for range 10 {
 				seed := uint64(rand.Uint32())
@@ -209,7 +209,7 @@ func (m *melee) advance(d *delivery) (done bool) {
 	d.step++
 	switch {
 	case d.step == 1: // what it sees may be old when it writes
-		v, err := d.store.look(m.Context(), a.tenant, m.device, false)
+		v, err := d.store.readView(m.Context(), a.tenant, m.device, false)
 		if err != nil {
 			m.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func (s *Store) listed(
 func (s *Store) listedOnly(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, q *andon.DeviceQuery,
 ) (*andon.Device, error) {
-	v, err := s.look(ctx, t, device, false)
+	v, err := s.readView(ctx, t, device, false)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,15 @@ func (s *Store) restoreAssignment(ctx context.Context, a andon.Assignment) devic
 		if err := index.Write(ctx); err != nil {
 			return err
 		}
-		return s.db.WriteLogged(ctx, s.assignStatements(t, a, s.stamp()))
+		stamp := s.stamp()
+		cause, err := s.pending(ctx, t, andon.ByRestore, stamp)
+		if err == nil {
+			err = s.db.WriteLogged(ctx, s.assignStatements(t, a, stamp, cause))
+		}
+		if err != nil {
+			return err
+		}
+		return s.changed(ctx, t, device, cause)
 	}
 }
 
@@ -154,7 +162,7 @@ func (s *Store) restoreEscalation(ctx context.Context, e andon.Escalation) devic
 		case err != nil || slices.Contains(entry.Escalations, e):
 			return err
 		}
-		return s.escalate(ctx, t, e, shards)
+		return s.escalate(ctx, t, e, shards, andon.ByRestore)
 	}
 }
 
@@ -169,12 +177,16 @@ func (s *Store) restoreRetirement(ctx context.Context, r andon.Retirement) devic
 		}
 		index := s.newIndexRows(t.Key, s.ttl(andon.Forever))
 		index.Device(string(device))
-		if err := index.Write(ctx, s.retireStatements(t, device, r.At)...); err != nil {
+		cause, err := s.pending(ctx, t, andon.ByRestore, s.stamp())
+		if err == nil {
+			err = index.Write(ctx, s.retireStatements(t, device, r.At, cause)...)
+		}
+		if err != nil {
 			return err
 		}
 		if was.Alive(t.Record.States) {
 			s.retired(t, device, was, r.At)
 		}
-		return nil
+		return s.changed(ctx, t, device, cause)
 	}
 }

@@ -17,6 +17,11 @@ type Options struct {
 	// Recount is how often the devices of each state are counted again; 10 minutes unless set.
 	Recount time.Duration
 
+	// ChangesFor and ChangesBytes are for how long, and up to about how many stored bytes, the
+	// changes of a tenant are kept: a day and 256 MiB unless set.
+	ChangesFor   time.Duration
+	ChangesBytes int64
+
 	pace merge.Pace // of what processes write for each other; the usual one unless set
 }
 
@@ -24,12 +29,16 @@ type Options struct {
 func defaults() Options {
 	var o Options
 	o.Options.Options, o.Recount = cql.Defaults(), 10*time.Minute
+	o.ChangesFor, o.ChangesBytes = 24*time.Hour, 256<<20
 	return o
 }
 
 func (o Options) withDefaults() Options {
 	o.Options.Options = o.WithDefaults()
-	o.Recount = cmp.Or(o.Recount, defaults().Recount)
+	d := defaults()
+	o.Recount = cmp.Or(o.Recount, d.Recount)
+	o.ChangesFor = cmp.Or(o.ChangesFor, d.ChangesFor)
+	o.ChangesBytes = cmp.Or(o.ChangesBytes, d.ChangesBytes)
 	return o
 }
 

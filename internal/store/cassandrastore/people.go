@@ -17,12 +17,7 @@ import (
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	hour := func(
-		ctx context.Context, t *rows.Tenant, u rows.Unit, q andon.EventQuery,
-	) ([]andon.Entry, error) {
-		return s.rows.OperatorHour(ctx, t, operator, u.Number, q)
-	}
-	return s.person(ctx, id, rows.OfOperator, string(operator), andon.Time.Hour, q, hour)
+	return s.person(ctx, id, rows.OfOperator, operator, q, s.rows.OperatorHour)
 }
 
 // SupervisorEvents implements andon.Log. It reads, day by day, the entries that were ever escalated
@@ -30,33 +25,24 @@ func (s *Store) OperatorEvents(
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	day := func(
-		ctx context.Context, t *rows.Tenant, u rows.Unit, q andon.EventQuery,
-	) ([]andon.Entry, error) {
-		return s.rows.SupervisorDay(ctx, t, supervisor, u.Number, q)
-	}
-	return s.person(ctx, id, rows.OfSupervisor, string(supervisor), andon.Time.Day, q, day)
+	return s.person(ctx, id, rows.OfSupervisor, supervisor, q, s.rows.SupervisorDay)
 }
 
 // person returns what read returns for each unit of a person's directory, in order. read returns
 // the entries of a unit in the order of the query, at least the first Limit of them.
 func (s *Store) person(
-	ctx context.Context, id andon.TenantID, k rows.Kind, person string,
-	number func(andon.Time) uint32, q andon.EventQuery,
-	read func(context.Context, *rows.Tenant, rows.Unit, andon.EventQuery) ([]andon.Entry, error),
+	ctx context.Context, id andon.TenantID, k rows.Kind, person andon.PersonID,
+	q andon.EventQuery, read func(
+		context.Context, *rows.Tenant, andon.PersonID, uint32, andon.EventQuery,
+	) ([]andon.Entry, error),
 ) iter.Seq2[andon.Event, error] {
 	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.Event) bool) error {
 		q = t.Query(q)
-		span := q.Rest()
-		if span.Empty() {
-			return nil
-		}
 		yield = seq.UpTo(q.Limit, yield)
-		to := rows.LastUnit(span.To, number)
-		for u, err := range s.rows.Units(ctx, t.Key, k, person, number(span.From), to, q.Order) {
+		for u, err := range s.rows.UnitsIn(ctx, t.Key, k, string(person), q.Rest(), q.Order) {
 			var events []andon.Entry
 			if err == nil {
-				events, err = read(ctx, t, u, q)
+				events, err = read(ctx, t, person, u.Number, q)
 			}
 			if err != nil {
 				return err
@@ -94,7 +80,7 @@ func (s *Store) Escalate(
 			return nil
 		}
 		// A record that is stored is written again: an earlier attempt may have been interrupted.
-		return s.escalate(ctx, t, e, shards)
+		return s.escalate(ctx, t, e, shards, andon.ByEscalation)
 	})
 	e.Device = kept.Device
 	return e, added, err
@@ -125,7 +111,7 @@ func escalates(e *andon.Escalation, records []andon.Escalation) (added, none boo
 
 // escalate writes a record and the index rows that lead to it.
 func (s *Store) escalate(
-	ctx context.Context, t *rows.Tenant, e andon.Escalation, shards int,
+	ctx context.Context, t *rows.Tenant, e andon.Escalation, shards int, kind andon.ChangeKind,
 ) error {
 	w := s.working.Load()
 	a := &appending{
@@ -135,9 +121,19 @@ func (s *Store) escalate(
 	shard := shared.ShardOf(e.Time, e.State, shards)
 	a.index.Partition(rows.OfEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
 		string(e.State), e.Time)
-	a.log = append(a.escalated(e), cql.Mutation{rows.InsertEscalation(
+	a.log = append(rows.Escalated(t, a.stamp, a.index, e), cql.Mutation{rows.InsertEscalation(
 		t.Key, a.stamp, a.index.TTL, e, shard)})
-	return a.index.Write(ctx, a.log...)
+	cause, err := s.pending(ctx, t, kind, a.stamp)
+	if err != nil {
+		return err
+	}
+	if mark := cause.Set(t.Key, e.Device); len(mark) > 0 {
+		a.log = append(a.log, mark)
+	}
+	if err := a.index.Write(ctx, a.log...); err != nil {
+		return err
+	}
+	return s.changed(ctx, t, e.Device, cause)
 }
 
 // withEscalations returns an entry with its escalations, and how many shards its device has. It is
@@ -150,7 +146,7 @@ func (s *Store) withEscalations(
 	if err != nil {
 		return nil, 0, err
 	}
-	v, err := s.look(ctx, t, e.Device, false)
+	v, err := s.readView(ctx, t, e.Device, false)
 	if err != nil {
 		return nil, 0, err
 	}

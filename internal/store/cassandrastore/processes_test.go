@@ -27,11 +27,18 @@ func TestTwoProcessesRandom(t *testing.T) {
 			c := &writers{T: t, stores: []*Store{open(t, o), open(t, o)}}
 			c.tenant = ownTenant(t, c.stores[0])
 			c.at = andon.DayStart(realClock().Day()) - 3_600_000_000
+			_, feed, err := c.stores[0].ChangesKept(t.Context(), c.tenant)
+			if err != nil {
+				t.Fatal(err)
+			}
 			c.write()
 			want := c.reference()
 			c.compare(want, "before it is settled", false) // see ListsBehind
 			c.awaitReviews()
 			c.compare(want, "after it is settled", true)
+			for _, s := range c.stores {
+				checkFeed(t, s, c.tenant, feed)
+			}
 			c.stores = append(c.stores, open(t, o))
 			c.compare(want, "with a process that comes anew", true)
 			c.compareCounts(want)

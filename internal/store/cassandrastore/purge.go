@@ -29,7 +29,7 @@ func (s *Store) purge(ctx context.Context) {
 				"removed yet", "error", err)
 		}
 		woken, err := sleep.Until(ctx, s.over, purgeEvery)
-		if woken { // others may still write to that incarnation
+		if woken { // others may still write under that key
 			err = sleep.For(ctx, s.options.Settle)
 		}
 		if err != nil {
@@ -63,7 +63,10 @@ func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	case over && !ofDevice:
 		err = s.purgeRows(ctx, tenant)
 	case !over && ofDevice && !t.Purged.Present(andon.DeviceID(device)):
-		err = s.purgeDevice(ctx, tenant, andon.DeviceID(device))
+		key := andon.DeviceID(device)
+		if err = s.changedBy(ctx, t, key, andon.ByPurge, andon.EntryRef{}); err == nil {
+			err = s.purgeDevice(ctx, tenant, key)
+		}
 	default: // the deletion did not come about, or takes the device along
 		err = nil
 	}
@@ -103,6 +106,11 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 	}
 	if err := s.purgeNames(ctx, key); err != nil {
 		return err
+	}
+	if s.feeds {
+		if err := s.logs.Delete(ctx, key); err != nil {
+			return err
+		}
 	}
 	return s.db.Write(ctx,
 		rows.Gone("states_by_tenant", "tenant", key),
@@ -187,7 +195,7 @@ func (s *Store) purgeDevices(
 				key, device, int(u.Number)))
 		}
 		all = append(all, rows.GoneFrom(key, rows.OfEscalations, device))
-		v, err := s.lookOnly(ctx, key, ids[i], false)
+		v, err := s.readPartition(ctx, key, ids[i], false)
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func (s *Store) AppendReadings(
 	for part := range shared.ByDevice(messages, deviceOfReading) {
 		ids = append(ids, part[0].Device)
 	}
-	began := s.processes.now()
+	began := s.processes.Now()
 	slots, err := s.take(ctx, t.Key, ids...)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Store) AppendReadings(
 	}
 	err = index.Write(ctx, all...)
 	if err == nil {
-		err = s.inTime(began, s.processes.pace.MemberFor)
+		err = s.processes.InTime(began, 0)
 	}
 	if err != nil {
 		slots.Forget()

@@ -202,7 +202,7 @@ func (s *Store) withDevice(
 	}
 	defer slots.Give()
 	slots.Forget()
-	v, err := s.look(ctx, t, device, false)
+	v, err := s.readView(ctx, t, device, false)
 	if err != nil {
 		return err
 	}

@@ -171,8 +171,8 @@ func twoProcessesClaim(t *recordTest) {
 	}
 }
 
-// nextIncarnation: a process whose clock is slow gives greater versions, too, so that what
-// the former incarnation left can't take its index rows away.
+// nextIncarnation: a process whose clock is slow gives greater versions, too, so that what the
+// former incarnation left can't take its index rows away.
 func nextIncarnation(t *recordTest) {
 	s := open(t, t.options)
 	t.ahead.Store(2 * records.DueMargin)

@@ -127,7 +127,7 @@ func (s *Store) allFollow(ctx context.Context, t *rows.Tenant) error {
 		return err
 	}
 	appends.Unlock()
-	if s.processes.Alone(s.processes.now()) == 0 {
+	if s.processes.Alone() == 0 {
 		_ = sleep.For(ctx, 2*every+s.options.Settle)
 	}
 	return ctx.Err()
@@ -146,7 +146,7 @@ func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.
 		if err := s.noteEscalation(ctx, t, device, v); err != nil {
 			return err
 		}
-		alone := s.processes.Alone(s.processes.now()) != 0
+		alone := s.processes.Alone() != 0
 		run, incident, err := s.putRight(ctx, t, device, v, &merge.Review{
 			Quiet: alone || s.quiet(v),
 		})
@@ -156,7 +156,10 @@ func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.
 				Review: merge.Review{Run: run.Base, Incident: incident.Base, Gen: run.Gen},
 			})
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return s.changedBy(ctx, t, device, andon.ByReorder, andon.EntryRef{})
 	})
 }
 
@@ -179,7 +182,7 @@ func (s *Store) noteEscalation(
 
 // dropFormer deletes the index rows of former generations. No process writes them any more.
 func (s *Store) dropFormer(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
-	v, err := s.lookOnly(ctx, t.Key, device, false)
+	v, err := s.readPartition(ctx, t.Key, device, false)
 	if err != nil {
 		return err
 	}

@@ -63,8 +63,8 @@ func (s *Store) reviewDevice(ctx context.Context, at merge.DueReview) error {
 		return err
 	}
 	defer slots.Give()
-	began := s.processes.now()
-	v, err := s.look(ctx, t, at.Device, true)
+	began := s.processes.Now()
+	v, err := s.readView(ctx, t, at.Device, true)
 	if err != nil {
 		return err
 	}
@@ -87,26 +87,40 @@ func (s *Store) reviewDevice(ctx context.Context, at merge.DueReview) error {
 	if changed {
 		s.listedDevices.Add(t.Key, at.Device)
 	}
-	p := placeOf(t, at.Device, v)
-	for _, d := range s.working.Load().Writes {
-		if changed {
-			index = append(index, d.Add(p))
-		}
-		if at.Former != "" && at.Former != p.State {
-			left := p
-			left.State, left.Severity, left.At = at.Former, 0, p.At-1
-			index = append(index, d.Remove(left)...)
-		}
-	}
+	index = append(index, s.leftRows(t, at.Device, v, at.Former, changed)...)
 	if err := s.db.Write(ctx, index...); err != nil {
 		return err
 	}
 	if m := startsToWrite(t.Key, at.Device, run, incident); len(m) > 0 {
 		err = s.db.Write(ctx, m)
 	}
-	v.read = began
+	v.read, v.pending = began, nil
 	slots.Slots[0].View = v
-	return err
+	if err != nil {
+		return err
+	}
+	n := v.Newest(t.Record.States) // of what landed after the change
+	newest := andon.EntryRef{Time: n.Time, State: n.State}
+	return s.changedBy(ctx, t, at.Device, andon.ByEntry, newest)
+}
+
+// leftRows writes the index rows of the state that a device is in, if its run is another one now,
+// and deletes those of the state that it left.
+func (s *Store) leftRows(
+	t *rows.Tenant, device andon.DeviceID, v *view, former andon.State, changed bool,
+) (index []cql.Mutation) {
+	p := placeOf(t, device, v)
+	for _, d := range s.working.Load().Writes {
+		if changed {
+			index = append(index, d.Add(p))
+		}
+		if former != "" && former != p.State {
+			left := p
+			left.State, left.Severity, left.At = former, 0, p.At-1
+			index = append(index, d.Remove(left)...)
+		}
+	}
+	return index
 }
 
 // unlist deletes the index rows of a retired device.

@@ -11,15 +11,17 @@ import (
 	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
+	"github.com/andonhq/andon/internal/store/cassandrastore/processes"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/cassandrastore/records"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
+	"github.com/andonhq/andon/internal/store/shared/changelog"
 )
 
 // Store implements andon.Store on one keyspace.
 type Store struct {
-	shared.NoFeed
+	andon.Feed
 	andon.NoMaintenance
 	*shared.Documents
 	*shared.Tenancy
@@ -41,15 +43,19 @@ type Store struct {
 	fullness      *merge.Fullness       // of the partitions that most is written to
 	counts        *shared.Counts
 	reviews       *merge.Reviews
-	over          chan struct{} // an incarnation of a tenant is over
+	over          chan struct{} // a tenant or device has another key
 	reordered     chan struct{} // severities were changed
 	listedDevices merge.Listed  // of the last list of scattered devices
 
-	processes *attendance // what is known of other processes
+	logs  *changelog.Logs
+	feeds bool // they are served: a read finds what any process has appended
+
+	processes *processes.Processes
 
 	join func() // has this process known to them
 
 	work sync.WaitGroup // of the store itself
+	live context.Context
 	quit context.CancelFunc
 }
 
@@ -84,6 +90,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s := newStore(o, db, w)
 	s.version = c.Version
 	s.immediate = o.Overlap(r, c.Datacenter)
+	if s.immediate && len(r) == 1 {
+		s.serveFeed()
+	}
 	s.alone = len(c.Datacenters) == 1 && c.Datacenters[c.Datacenter] == 1
 	if err := s.begin(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -93,6 +102,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 	s := &Store{
+		Feed:    shared.NoFeed{},
 		options: o, db: db, rows: rows.Reader{DB: db},
 		tenants: newTenants(), devices: shared.NewDevices[view](),
 		written:  cuckoo.NewWritten(rows.WrittenRows),
@@ -102,19 +112,19 @@ func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 		reordered: make(chan struct{}, 1),
 	}
 	s.working.Store(w)
-	s.processes = s.newAttendance()
+	s.processes = processes.New(db, o.pace, s.stamp, s.boundToOthers)
 	s.serveRecords()
 	return s
 }
 
 // begin makes the default tenant and starts the background work.
 func (s *Store) begin(ctx context.Context) error {
+	background, quit := context.WithCancel(context.WithoutCancel(ctx))
+	s.live, s.quit = background, quit
 	if err := s.EnsureDefault(ctx); err != nil {
 		return err
 	}
-	background, quit := context.WithCancel(context.WithoutCancel(ctx))
-	s.quit = quit
-	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.attend(background) }) })
+	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.Run(background) }) })
 	s.work.Go(func() { s.follow(background) })
 	s.work.Go(func() {
 		s.counts.Recount(background, s.options.Recount, s.options.Log.Warn, s.countAll)
@@ -133,7 +143,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 		Name:    "cassandra " + s.version + ", latest by " + w.Latest.Design,
 		Durable: true, Immediate: s.immediate && (s.alone || w.Latest.Design != "view"),
 		Whole: true, MetricReadings: true, Withdraw: true, Purge: true, Reorder: true,
-		Explain:      true,
+		Explain: true, Changes: s.feeds, ChangesDurable: s.feeds, ChangesShared: s.feeds,
 		CountsBehind: andon.DurationOf(s.options.Recount),
 		ListsBehind:  andon.DurationOf(s.options.Settle),
 	}
@@ -155,6 +165,22 @@ func (s *Store) Ready(ctx context.Context) error {
 		return err
 	}
 	return s.working.Load().Complete(ctx, s.db, s.options.Keyspace)
+}
+
+// serveFeed has the store serve its feed.
+func (s *Store) serveFeed() {
+	s.feeds = true
+	s.logs = changelog.New(changelog.Config{
+		Store: &records.Items{DB: s.db, Now: s.now, Stamp: s.stamp},
+		Log:   s.options.Log, Now: s.options.Now, Tenant: s.Known,
+		For: s.options.ChangesFor, Bytes: s.options.ChangesBytes,
+		Work: func(do func(context.Context)) { s.work.Go(func() { do(s.live) }) },
+	})
+	s.Feed = struct {
+		shared.NoArrivals
+		*changelog.Logs
+	}{Logs: s.logs}
+	s.Tenancy.Feed = s.logs
 }
 
 // Close implements andon.Store. Any reader completes what it leaves unfinished.

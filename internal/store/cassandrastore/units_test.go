@@ -109,7 +109,7 @@ func TestRequestHasOneTimeout(t *testing.T) {
 		o.Timeout, o.Settle = 3*time.Second, time.Minute
 		s := newStore(o.withDefaults(), nil, &provision.Working{})
 		s.join = func() {}
-		s.processes.loose.Store(true) // it is alone
+		s.processes.Ignore() // it is alone
 		s.Know(&shared.Tenant{Key: "t", Record: andon.NewTenant("t")})
 		s.learnPurged("t", &rows.Purged{}, time.Now())
 		held, err := s.take(t.Context(), "t", "d")

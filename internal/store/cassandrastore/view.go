@@ -19,6 +19,8 @@ type view struct {
 	escalation rows.NewestEscalation
 	shards     int // partitions a day; 0 is 1
 
+	pending *rows.Pending // the feed may not say yet what the device shows
+
 	read merge.Moment // when it was asked for; what this process wrote since is in it
 
 	withdrew time.Time      // when an entry was withdrawn last
@@ -29,16 +31,17 @@ type view struct {
 const (
 	viewColumns = "SELECT state, time, heard, retired, assigned, " +
 		"run, writetime(run), incident, writetime(incident), " +
-		"escalated, escalation, writetime(escalation), shards, withdrawn"
+		"escalated, escalation, writetime(escalation), shards, withdrawn, " +
+		"pending, writetime(pending)"
 	fromLatest = " FROM latest_by_device WHERE tenant = ? AND device = ?"
 )
 
-// look reads the view of a device, with the content of its entries if content is set. Until the
+// readView reads the view of a device, with the content of its entries if content is set. Until the
 // review of a withdrawal it reads the log for entries that may have lost to the withdrawn one.
-func (s *Store) look(
+func (s *Store) readView(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, content bool,
 ) (*view, error) {
-	v, err := s.lookOnly(ctx, t.Key, device, content)
+	v, err := s.readPartition(ctx, t.Key, device, content)
 	gen := v.Generation(t.Gen())
 	if settled := v.Run.Gen == gen && v.Run.Final; err != nil || len(v.hidden) == 0 || settled {
 		return v, err
@@ -46,8 +49,8 @@ func (s *Store) look(
 	return v, s.findHidden(ctx, t, device, v)
 }
 
-// lookOnly reads the view of a device from its partition alone.
-func (s *Store) lookOnly(
+// readPartition reads the view of a device from its partition alone.
+func (s *Store) readPartition(
 	ctx context.Context, tenant string, device andon.DeviceID, content bool,
 ) (*view, error) {
 	var r viewRow
@@ -96,12 +99,15 @@ type viewRow struct {
 	escalationStamp     int64
 	shards              int
 	withdrawn           int64
+	pending             []byte
+	pendingStamp        int64
 }
 
 func (r *viewRow) columns() []any {
 	return []any{&r.state, &r.time, &r.heard, &r.retired, &r.assigned,
 		&r.run, &r.runStamp, &r.incident, &r.incidents,
-		&r.escalated, &r.escalation, &r.escalationStamp, &r.shards, &r.withdrawn}
+		&r.escalated, &r.escalation, &r.escalationStamp, &r.shards, &r.withdrawn,
+		&r.pending, &r.pendingStamp}
 }
 
 func (r *viewRow) fill(v *view) {
@@ -113,6 +119,7 @@ func (r *viewRow) fill(v *view) {
 	}
 	v.Run, _ = rows.UnpackStart(r.run, r.runStamp)
 	v.Incident, _ = rows.UnpackStart(r.incident, r.incidents)
+	v.pending = rows.UnpackPending(r.pending, r.pendingStamp)
 }
 
 // fresh reports whether a view may be used without reading again: no other process can have written

@@ -54,7 +54,7 @@ func (s *Store) Withdraw(
 
 // withdraw writes a withdrawal, and then what the device shows without the entry.
 func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawal) error {
-	was, err := s.look(ctx, t, w.Device, false)
+	was, err := s.readView(ctx, t, w.Device, false)
 	if err != nil {
 		return err
 	}
@@ -62,16 +62,22 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 	shard := shared.ShardOf(w.Time, w.State, was.shards)
 	index.Partition(rows.OfEvents, string(w.Device), w.Time.Day(), shared.ShardsOf(was.shards),
 		was.labelOf(w.State), w.Time)
-	err = index.Write(ctx, rows.InsertWithdrawal(t.Key, w, shard, s.stamp(), index.TTL)...)
+	stamp := s.stamp()
+	cause, err := s.pending(ctx, t, andon.ByWithdrawal, stamp)
 	if err != nil {
 		return err
 	}
-	v, err := s.look(ctx, t, w.Device, true)
+	err = index.Write(ctx,
+		rows.InsertWithdrawal(t.Key, w, shard, stamp, index.TTL, cause)...)
+	if err != nil {
+		return err
+	}
+	v, err := s.readView(ctx, t, w.Device, true)
 	if err != nil {
 		return err
 	}
 	states, gen := t.Record.States, v.Generation(t.Gen())
-	alone := s.processes.Alone(s.processes.now()) != 0
+	alone := s.processes.Alone() != 0
 	run, incident, err := s.putRight(ctx, t, w.Device, v, &merge.Review{Quiet: alone})
 	if err != nil {
 		return err
@@ -86,7 +92,7 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 		again.Former = n.State
 	}
 	s.reviews.Add(again)
-	return nil
+	return s.changed(ctx, t, w.Device, cause)
 }
 
 // rowOf is the name of the row of an entry that may be the newest of its state.

@@ -212,7 +212,7 @@ func Look(ctx context.Context, s *Session, o Options) (*Cluster, error) {
 	_, err := c.OneAt(ctx, LocalOne, "SELECT release_version, data_center FROM system.local", nil,
 		&c.Version, &here)
 	if err != nil {
-		return nil, Failure("look at the cluster", err)
+		return nil, Failure("read the cluster", err)
 	}
 	if err := checkVersion(c.Version); err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func Look(ctx context.Context, s *Session, o Options) (*Cluster, error) {
 	err = c.EachAt(ctx, LocalOne, "SELECT data_center FROM system.peers_v2", nil, []any{&other},
 		func() { c.Datacenters[other]++ })
 	if err != nil {
-		return nil, Failure("look at the cluster", err)
+		return nil, Failure("read the cluster", err)
 	}
 	c.Datacenter = here
 	if c.Options.Datacenter == "" && len(c.Datacenters) > 1 {
@@ -273,7 +273,7 @@ func (c *Cluster) ReplicationOf(ctx context.Context, keyspace string) (Replicati
 		"SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?",
 		[]any{keyspace}, &stored)
 	if err != nil || !found {
-		return nil, Failure("look at the keyspace", err)
+		return nil, Failure("read the keyspace", err)
 	}
 	r := Replication{}
 	simple := strings.HasSuffix(stored["class"], "SimpleStrategy")

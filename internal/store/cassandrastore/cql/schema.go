@@ -63,7 +63,7 @@ func (s *Session) Tables(ctx context.Context, keyspace string) (map[string]bool,
 			there[name] = true
 		})
 		if err != nil {
-			return nil, Failure("look at the tables", err)
+			return nil, Failure("read the tables", err)
 		}
 	}
 	return there, nil

@@ -13,7 +13,7 @@ import (
 // on is not missing. Only a process that is alone may go by it.
 type Listed struct {
 	mu      sync.Mutex
-	reading int              // the newest, under way or kept
+	reading int              // the newest, in progress or kept
 	tenant  string           // of that
 	added   []andon.DeviceID // of that tenant, since the reading began
 	key     string           // of what is kept

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Pace is how often a process tells the others of itself, and how long what it knows of them holds.
-// One with TrustFor 0 never takes itself to be alone.
+// Pace is how often a process writes its heartbeat, and how long it relies on what it read of the
+// others. One with TrustFor 0 never assumes that it is alone.
 type Pace struct {
 	Beat      time.Duration // from one beat and check to the next
 	TrustFor  time.Duration
@@ -28,8 +28,8 @@ func UsualPace() Pace {
 // up a beat, and reads the rows of the others:
 //
 //   - It writes only while its own beat was kept within MemberFor, and only after every process
-//     that may have taken itself to be alone when the row was new has stopped to do so.
-//   - It takes itself to be alone for TrustFor from the start of a check that found no other, and
+//     that may have assumed that it is alone when the row was new has stopped to do so.
+//   - It assumes that it is alone for TrustFor from the start of a check that found no other, and
 //     says so in its row before it does.
 //   - A row whose beat has not changed for GoneAfter belongs to a process that ended without
 //     deleting it.
@@ -40,7 +40,7 @@ func UsualPace() Pace {
 //
 // Membership does no I/O and reads no clock: it is called with what was done, and when.
 type Membership struct {
-	// ID is the process's own, of which there never was another.
+	// ID is the process's own, of which no other process ever had it.
 	ID   string
 	pace Pace
 
@@ -48,7 +48,7 @@ type Membership struct {
 	beat    int64
 	beaten  Moment // when the newest beat that was kept began
 	there   Moment // since when the row is known to be there without a gap
-	says    bool   // that row says that this process may take itself to be alone
+	says    bool   // that row says that this process may assume that it is alone
 	may     Moment // from when on it may write
 	found   Moment // when the newest check began that found no other
 	since   Moment // since when no other can have written
@@ -66,7 +66,7 @@ type member struct {
 type MemberRow struct {
 	ID      string
 	Beat    int64
-	Trust   int64 // for how many µs it may take itself to be alone; 0 where it does not
+	Trust   int64 // for how many µs it may assume that it is alone; 0 where it does not
 	Version int64 // of the row, which rises: what deletes it names that
 }
 
@@ -90,24 +90,24 @@ func (m *Membership) Next() MemberRow {
 	return r
 }
 
-// Kept takes a row that was written, by a statement that was under way from began to now.
+// Kept takes a row that was written, by a statement that ran from began to now.
 func (m *Membership) Kept(r MemberRow, began, now Moment) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.member(now) { // others may have taken it for gone
+	if !m.member(now) { // others may have assumed that it ended
 		m.there, m.may, m.found, m.since = now, 0, 0, 0
 		r.Trust = 0 // said for what is over
 	}
 	m.beaten, m.says = began, r.Trust > 0
 }
 
-// member reports whether no other process can take this one for gone.
+// member reports whether no other process can assume that this one ended.
 func (m *Membership) member(now Moment) bool {
 	return m.beaten != 0 && now <= m.beaten.Add(m.pace.MemberFor)
 }
 
-// Check takes all rows, read by a statement that was under way from began to now. It returns those
-// of processes that are gone.
+// Check takes all rows, read by a statement that ran from began to now. It returns those of
+// processes that are gone.
 func (m *Membership) Check(rows []MemberRow, began, now Moment) (gone []MemberRow) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

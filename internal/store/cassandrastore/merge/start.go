@@ -15,7 +15,7 @@ type Start struct {
 	Gen   shared.Generation
 	Base  andon.EventKey // without Device; the zero value is before everything
 	First andon.Time     // of the first entry after Base
-	Final bool           // First was looked up after everything that was under way had landed
+	Final bool           // First was looked up after all concurrent writes had landed
 }
 
 // Generation returns that of the device, from that of the severities.
@@ -117,11 +117,11 @@ func (l *Latest) next(
 // Review says which starts become final when a device is reviewed.
 type Review struct {
 	// What the present run and incident began after when a change was seen, so long ago that
-	// everything that was under way has landed. A start after something else has a review of its
-	// own.
+	// everything that was written concurrently has landed. A start after something else has a
+	// review of its own.
 	Run, Incident andon.EventKey
 	Gen           shared.Generation // that those were of
-	Quiet         bool              // nothing has been under way for long: all starts become final
+	Quiet         bool              // nothing has been written for long: all starts become final
 }
 
 // Resolve works out the starts of a device that is alive where they are not final, and puts them

@@ -78,7 +78,7 @@ func (d *Diagnosis) keyspace() {
 	w := d.Working
 	d.Report("devices by state", w.Latest.String(), "the settings table of the keyspace")
 	if w.Next != nil {
-		d.Report("rebuild under way", "to "+w.Next.String(), "the settings table",
+		d.Report("rebuild in progress", "to "+w.Next.String(), "the settings table",
 			"If nobody runs it any more, run `andon store rebuild latest --to "+w.Next.Design+
 				"` again.")
 	}

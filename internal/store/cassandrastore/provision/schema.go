@@ -30,11 +30,11 @@ func types() []def {
 
 func tenantTables() []def {
 	return []def{
-		{"purges", "Incarnations of tenants that are over, of which rows may be left; and of " +
+		{"purges", "Former keys of tenants, of which rows may be left; and of " +
 			"devices, each after the key of its tenant and a zero byte.",
 			`(part text, tenant text, PRIMARY KEY (part, tenant))`},
-		{"purged_devices", "The devices that were purged, by when, and how many incarnations of " +
-			"each were over then.",
+		{"purged_devices", "The devices that were purged, by when, and how many keys each had " +
+			"had then.",
 			`(tenant text, at bigint, device text, before int, PRIMARY KEY (tenant, at, device))
   WITH CLUSTERING ORDER BY (at DESC, device ASC)`},
 		{"states_by_tenant", "The states that have entries.",
@@ -51,7 +51,7 @@ func recordTables() []def {
 		{"records", "Versioned JSON documents, each a partition, written by compare-and-swap; " +
 			"tenants are those of kind tenant that belong to none. A deleted one keeps its " +
 			"version for a day. A deleted tenant keeps its row for ever, with the number of its " +
-			"incarnations in due, so that the next one has another key.",
+			"former keys in due, so that the next one has another key.",
 			`(tenant text, kind text, id text, version bigint, due bigint, data text,
   PRIMARY KEY ((tenant, kind, id)))`},
 		{"records_by_kind", "Records that may be there, in 16 buckets, written at their version.",
@@ -91,7 +91,14 @@ func logTables() []def {
   heard bigint STATIC, retired bigint STATIC, assigned frozen<assigned> STATIC,
   run blob STATIC, incident blob STATIC, shards int STATIC,
   escalated bigint STATIC, escalation blob STATIC, withdrawn bigint STATIC,
+  pending blob STATIC, logged blob STATIC,
   PRIMARY KEY ((tenant, device), state))`},
+		{"changes", "The feed of each tenant: numbered items, each with the changes of one or " +
+			"more requests, 1,000 in a partition; a part named by the tenant alone has a mark " +
+			"for each of those. Each is inserted if there is none of its number.",
+			`(part text, number bigint, at bigint, expires bigint, data blob,
+  PRIMARY KEY (part, number))
+  WITH CLUSTERING ORDER BY (number ASC) AND gc_grace_seconds = 3600`},
 		{"escalations_by_day", "The escalations once more, by the UTC day on which they were " +
 			"made, for the present incident: they outlive the log.",
 			`(tenant text, device text, day int,
@@ -125,7 +132,7 @@ func indexTables() []def {
 		{"hints_by_operator", "Devices that may have entries of an operator in a UTC hour.",
 			`(tenant text, operator text, hour int, device text,
   PRIMARY KEY ((tenant, operator, hour), device))`},
-		{"devices_by_operator", "Devices that may answer to an operator now.",
+		{"devices_by_operator", "Devices that an operator may be responsible for now.",
 			`(tenant text, operator text, device text, PRIMARY KEY ((tenant, operator), device))`},
 		{"hints_by_supervisor", "Entries of a UTC day that may be escalated to a supervisor.",
 			`(tenant text, supervisor text, day int, time bigint, state text, device text,
@@ -138,8 +145,8 @@ func indexTables() []def {
 }
 
 func processTables() []def {
-	return []def{{"processes", "The processes that write. Each counts up its beat, and says " +
-		"how many µs it may hold itself for the only one.",
+	return []def{{"processes", "The processes that write. Each counts up its heartbeat, and says " +
+		"for how many µs it may assume that it is the only one.",
 		`(part text, id text, beat bigint, trust bigint, PRIMARY KEY (part, id))`}}
 }
 

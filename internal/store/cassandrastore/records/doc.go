@@ -1,4 +1,5 @@
-// Package records stores versioned JSON documents, for andon.Records and for the tenants.
+// Package records stores what is written by lightweight transactions: versioned JSON documents, for
+// andon.Records and for the tenants, and the numbered items of the feeds (Items).
 //
 // A record is a partition of its own and is written by compare-and-swap, a lightweight transaction:
 // writers of different records never meet. What lists records, and what finds those that are due,

@@ -182,7 +182,7 @@ func (d *dueList) show(ctx context.Context, rows []dueRow) error {
 	records := make([]*andon.Record, len(rows))
 	gone := make([]bool, len(rows))
 	err := shared.Parallel(ctx, len(rows), func(ctx context.Context, i int) (err error) {
-		records[i], gone[i], err = d.look(ctx, &rows[i])
+		records[i], gone[i], err = d.recordOf(ctx, &rows[i])
 		return err
 	})
 	if err != nil {
@@ -203,13 +203,13 @@ func (d *dueList) show(ctx context.Context, rows []dueRow) error {
 	return nil
 }
 
-// look returns the record of a row; nil if it is not due then, and whether the row is certainly
+// recordOf returns the record of a row; nil if it is not due then, and whether the row is certainly
 // stale.
-func (d *dueList) look(ctx context.Context, h *dueRow) (*andon.Record, bool, error) {
+func (d *dueList) recordOf(ctx context.Context, h *dueRow) (*andon.Record, bool, error) {
 	r := h.record(d.kind)
 	key, err := d.KeyOf(ctx, r.Tenant)
 	if andon.KindOf(err) == andon.NotFound || err == nil && key != h.tenant {
-		return nil, true, nil // of an incarnation of the tenant that is over
+		return nil, true, nil // of a former key of the tenant
 	}
 	if err != nil {
 		return nil, false, err

@@ -133,8 +133,8 @@ func (s *Records) List(
 				return err
 			}
 			records, err := shared.Found(ctx, ids,
-				func(ctx context.Context, id andon.DeviceID) (*andon.Record, error) {
-					r := andon.Record{Tenant: tenant, Kind: kind, ID: string(id)}
+				func(ctx context.Context, id string) (*andon.Record, error) {
+					r := andon.Record{Tenant: tenant, Kind: kind, ID: id}
 					is, err := s.Read(ctx, key, &r)
 					if err != nil || is.Live() == 0 || !q.Admits(r.ID) {
 						return nil, err
@@ -158,14 +158,14 @@ func (s *Records) List(
 // ids finds the records of a kind, from an id on.
 func (s *Records) ids(
 	key string, kind andon.RecordKind, from string, limit int,
-) *shared.Merge[andon.DeviceID] {
+) *shared.Merge[string] {
 	ask := cql.Ask("SELECT id FROM records_by_kind "+
 		"WHERE tenant = ? AND kind = ? AND bucket = ? AND id >= ?", 3)
 	size := min(max(2*limit/rows.Buckets, 16), cql.PageRows)
-	all := make([]*shared.Rows[andon.DeviceID], rows.Buckets)
+	all := make([]*shared.Rows[string], rows.Buckets)
 	for bucket := range all {
-		all[bucket] = cql.Pages(s.DB, ask, []any{key, string(kind), bucket, from}, size,
-			func(id *andon.DeviceID) []any { return []any{(*string)(id)} })
+		args := []any{key, string(kind), bucket, from}
+		all[bucket] = cql.Pages(s.DB, ask, args, size, cql.Text)
 	}
 	return shared.NewMerge(all...)
 }
@@ -183,7 +183,7 @@ func (s *Records) Purge(ctx context.Context, key, name string) error {
 			break
 		}
 		err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
-			r := andon.Record{Kind: kind, ID: string(ids[i])}
+			r := andon.Record{Kind: kind, ID: ids[i]}
 			row, err := s.Read(ctx, key, &r)
 			if err != nil {
 				return err

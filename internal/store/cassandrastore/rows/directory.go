@@ -115,7 +115,7 @@ func (x *Index) Name(of, name string) {
 		[]any{x.tenant, string(OfNames), of, name}, "names", of, name)
 }
 
-// answers adds that an operator may answer for a device now.
+// answers adds that an operator may be responsible for a device now.
 func (x *Index) answers(operator, device string) {
 	x.add("INSERT INTO devices_by_operator (tenant, operator, device) VALUES (?, ?, ?)",
 		[]any{x.tenant, operator, device}, "devices_by_operator", operator, device)
@@ -170,6 +170,24 @@ func (u *Unit) mayHave(states andon.StateFilter) bool {
 	return slices.ContainsFunc(u.Labels, func(l string) bool {
 		return l == AnyLabel || states.Match(andon.State(l))
 	})
+}
+
+// UnitsIn reads the units of a span that exist, in an order.
+func (s Reader) UnitsIn(
+	ctx context.Context, tenant string, k Kind, id string, span andon.Span, o andon.Order,
+) iter.Seq2[Unit, error] {
+	number := andon.Time.Day
+	if k == OfOperator {
+		number = andon.Time.Hour
+	}
+	to := uint32(LastDay)
+	switch {
+	case span.Empty():
+		return func(func(Unit, error) bool) {}
+	case span.To != 0:
+		to = number(span.To)
+	}
+	return s.Units(ctx, tenant, k, id, number(span.From), to, o)
 }
 
 // Units reads the units that exist from one to another, in an order.

@@ -3,8 +3,9 @@
 //
 // A Reader reads rows of one tenant, by device or by person. It joins what merges at reading: the
 // rows of one entry, which are the entry, its escalations and its withdrawal; the messages of one
-// time, which are one reading; the assignments that say who answers for an entry. It goes through
-// the partitions that the directory names, so it never reads a partition that does not exist.
+// time, which are one reading; the assignments that say who is responsible for an entry. It goes
+// through the partitions that the directory names, so it never reads a partition that does not
+// exist.
 //
 // Writes merge in any order and any number of times, because each cell is written at the timestamp
 // that orders it: the time of the entry for what is newest, the delivery for the content of an

@@ -73,6 +73,32 @@ func UpdateEscalation(t *Tenant, r *andon.Escalation) cql.Statement {
 	return SetLatest(t.Key, r.Device, "escalation", max(1, int64(r.At)), packEscalation(r, t))
 }
 
+// Escalated returns what is written next to an escalation record: with the device, for the present
+// incident, and for its supervisor.
+func Escalated(t *Tenant, stamp int64, index *Index, r andon.Escalation) []cql.Mutation {
+	key, device := t.Key, string(r.Device)
+	all := []cql.Mutation{
+		cql.One(
+			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor) "+
+				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+			key, device, int(r.At.Day()), int64(r.At), int64(r.Time), string(r.State),
+			string(r.To), stamp),
+		{SetLatest(key, r.Device, "escalated", int64(r.Time), int64(r.Time)),
+			UpdateEscalation(t, &r)},
+	}
+	index.Partition(OfEscalations, device, r.At.Day(), 0, "", r.At)
+	if r.To == "" {
+		return all
+	}
+	day := r.Time.Day()
+	index.Partition(OfSupervisor, string(r.To), day, 0, "", r.Time)
+	index.Name(string(OfSupervisor), string(r.To))
+	return append(all, cql.One(
+		"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) "+
+			"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+		key, string(r.To), int(day), int64(r.Time), string(r.State), device, stamp))
+}
+
 func entryKey(r *andon.Escalation, states *andon.StateSet) andon.EventKey {
 	return andon.EventKey{Time: r.Time, Severity: states.Severity(r.State), State: r.State}
 }

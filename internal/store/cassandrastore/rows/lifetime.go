@@ -17,8 +17,8 @@ type Lifetime struct {
 // exactly, above the store.
 const slack = 2 * 24 * 3600
 
-// endOfTimes is the last expiry that Cassandra accepts, unless it is told that no node of an
-// earlier version is left (storage_compatibility_mode). What would expire later does not expire.
+// endOfTimes is the last expiry that Cassandra accepts, unless it is configured for no node of an
+// earlier version (storage_compatibility_mode). What would expire later does not expire.
 var endOfTimes = time.Date(2038, 1, 18, 0, 0, 0, 0, time.UTC)
 
 // Seconds returns the TTL of a row of a time; 0 is for ever.

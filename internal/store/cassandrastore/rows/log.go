@@ -125,14 +125,6 @@ func (s Reader) First(
 	return 0, nil
 }
 
-// LastUnit is the unit of the end of a span, or the last one where it has none.
-func LastUnit(to andon.Time, of func(andon.Time) uint32) uint32 {
-	if to == 0 {
-		return 1<<31 - 1
-	}
-	return of(to)
-}
-
 // Wanted reports whether a walk returns an entry. It may fill it in.
 type Wanted func(ctx context.Context, e *andon.Entry) (bool, error)
 
@@ -145,13 +137,8 @@ func (s Reader) Walk(
 ) iter.Seq2[andon.Entry, error] {
 	return seq.Of(func(yield func(andon.Entry) bool) error {
 		span := q.Rest()
-		if span.Empty() {
-			return nil
-		}
 		yield = seq.UpTo(q.Limit, yield)
-		to := LastUnit(span.To, andon.Time.Day)
-		days := s.Units(ctx, t.Key, OfEvents, string(device), span.From.Day(), to, q.Order)
-		for u, err := range days {
+		for u, err := range s.UnitsIn(ctx, t.Key, OfEvents, string(device), span, q.Order) {
 			if err != nil {
 				return err
 			}
@@ -222,19 +209,13 @@ func entriesOf(
 		}
 		rows = rows[n:]
 	}
-	slices.SortFunc(entries, func(a, b andon.Entry) int {
-		c := a.Key(states).Compare(b.Key(states))
-		if o == andon.Desc {
-			return -c
-		}
-		return c
-	})
+	sortEntries(entries, states, o)
 	return entries
 }
 
 // InsertWithdrawal returns the two rows of a withdrawal.
 func InsertWithdrawal(
-	tenant string, w *andon.Withdrawal, shard int, stamp int64, ttl Lifetime,
+	tenant string, w *andon.Withdrawal, shard int, stamp int64, ttl Lifetime, cause *Pending,
 ) []cql.Mutation {
 	device, record := string(w.Device), &andon.Escalation{By: w.By, Note: w.Note}
 	row := WithdrawnRow(andon.EntryRef{Time: w.Time, State: w.State})
@@ -242,10 +223,11 @@ func InsertWithdrawal(
 		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
 			"record) VALUES (?, ?, ?, ?, ?, ?, ?, '', ?) USING TIMESTAMP ? AND TTL ?",
 		tenant, device, int(w.Time.Day()), shard, int64(w.Time), string(w.State),
-		-int64(w.At), packRecord(record), stamp, ttl.Seconds(w.Time)), cql.One(
-		"INSERT INTO latest_by_device (tenant, device, state, withdrawn) VALUES (?, ?, ?, ?) "+
-			"USING TIMESTAMP ?",
-		tenant, device, row, stamp, stamp)}
+		-int64(w.At), packRecord(record), stamp, ttl.Seconds(w.Time)),
+		append(cause.Set(tenant, w.Device), cql.Do(
+			"INSERT INTO latest_by_device (tenant, device, state, withdrawn) "+
+				"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
+			tenant, device, row, stamp, stamp))}
 }
 
 // withdrawalOf returns the withdrawal of an entry from its rows, the first one if two processes

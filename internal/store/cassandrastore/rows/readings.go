@@ -135,13 +135,8 @@ func (s Reader) Readings(
 ) iter.Seq2[andon.Reading, error] {
 	return seq.Of(func(yield func(andon.Reading) bool) error {
 		span := q.Rest()
-		if span.Empty() {
-			return nil
-		}
 		yield = seq.UpTo(q.Limit, yield)
-		to := LastUnit(span.To, andon.Time.Day)
-		days := s.Units(ctx, t.Key, OfReadings, string(device), span.From.Day(), to, q.Order)
-		for u, err := range days {
+		for u, err := range s.UnitsIn(ctx, t.Key, OfReadings, string(device), span, q.Order) {
 			if err != nil {
 				return err
 			}

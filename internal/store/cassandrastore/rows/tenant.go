@@ -44,8 +44,16 @@ func (t *Tenant) Severities(state andon.State) []uint8 {
 
 // Purged are the purged devices of a tenant; nil if there are none. It is never changed in place.
 type Purged struct {
-	Before map[andon.DeviceID]int // incarnations that are over
+	Before map[andon.DeviceID]int // former keys of each
 	Newest int64                  // write timestamp of the newest row
+}
+
+// All are the purged devices, and how many keys each had before.
+func (p *Purged) All() map[andon.DeviceID]int {
+	if p == nil {
+		return nil
+	}
+	return p.Before
 }
 
 // With returns the purged devices with others, and those among them that were not known.
@@ -77,6 +85,13 @@ func DeviceKey(device andon.DeviceID, before int) andon.DeviceID {
 		return device
 	}
 	return device + "\t" + andon.DeviceID(strconv.Itoa(before))
+}
+
+// FormerKeys returns how many keys a device had before one.
+func FormerKeys(device andon.DeviceID) int {
+	_, digits, _ := strings.Cut(string(device), "\t")
+	n, _ := strconv.Atoi(digits) // 0 where there are none
+	return n
 }
 
 // IDOf is the id of a device, for any of its keys.

@@ -84,9 +84,9 @@ func (a *AssignedValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 //
 //	[0][time in 16 hexadecimal digits][state]
 //
-// Its columns have the newest entry of the state that
-// is older and was not withdrawn, if there is one, since the row of the state has the withdrawn
-// one. No state begins with a zero byte, so these rows come first, by time.
+// Its columns have the newest entry of the state that is older and was not withdrawn, if there is
+// one, since the row of the state has the withdrawn one. No state begins with a zero byte, so these
+// rows come first, by time.
 func WithdrawnRow(w andon.EntryRef) string {
 	return fmt.Sprintf("\x00%016x%s", int64(w.Time), w.State)
 }

@@ -33,9 +33,9 @@ func drawStart(r *rand.Rand) merge.Start {
 	return m
 }
 
-// wins reports whether a is the start that wins of two: that of the later generation, of
-// one generation that of the later base, of one base
-// that of the earlier entry, and of one entry the final one.
+// wins reports whether a is the start that wins of two: that of the later generation, of one
+// generation that of the later base, of one base that of the earlier entry, and of one entry the
+// final one.
 func wins(m, o merge.Start) bool {
 	switch c := m.Base.Compare(o.Base); {
 	case m.Gen != o.Gen:

@@ -1,4 +1,10 @@
-package cassandrastore
+// Package planning says what a fleet costs under each design: the rows that are written with an
+// event, a change or a reading, the partitions that grow, and the statements of each query. The
+// planner multiplies that by the size of a fleet.
+//
+// Sizes are computed with the encoders and statements of packages rows and designs, so they follow
+// what is stored. The package needs no cluster.
+package planning
 
 import (
 	"cmp"
@@ -21,9 +27,9 @@ const (
 // timestamp.
 const rowOverhead = 24
 
-// Layouts implements adapter.Planning: a layout for each design.
-func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
-	rules := cmp.Or(e.Buckets, strconv.Itoa(designs.DefaultBuckets))
+// Layouts returns a layout of a store for each design, with rules of buckets.
+func Layouts(store, rules string, s plan.Sample) ([]plan.Layout, error) {
+	rules = cmp.Or(rules, strconv.Itoa(designs.DefaultBuckets))
 	counts, err := designs.ParseBuckets(rules)
 	if err != nil {
 		return nil, err
@@ -39,14 +45,14 @@ func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
 			return nil, err
 		}
 		all = append(all, plan.Layout{
-			Store: e.Name(), Name: name, Survives: true, Cluster: planCluster(s, name, d, counts),
-			Notes: planNotes(name),
+			Store: store, Name: name, Survives: true, Cluster: cluster(s, name, d, counts),
+			Notes: notes(name),
 		})
 	}
 	return all, nil
 }
 
-func planNotes(design string) []string {
+func notes(design string) []string {
 	switch design {
 	case "index-by-device", "tables-by-device":
 		return []string{"each page of a list of a state reads the whole list, so ask for few"}
@@ -56,8 +62,8 @@ func planNotes(design string) []string {
 	return nil
 }
 
-// planCluster is what the store writes under every design, and what a design adds.
-func planCluster(
+// cluster is what the store writes under every design, and what a design adds.
+func cluster(
 	s plan.Sample, name string, d designs.Design, counts designs.BucketCounts,
 ) *plan.Cluster {
 	e, r := &s.Events[0], &s.Reading
@@ -84,7 +90,7 @@ func planCluster(
 		},
 		ReadRequests: map[string]float64{
 			plan.AskDevice: 1, plan.AskLog: 2, plan.AskOperator: 102, plan.AskReading: 3,
-			plan.AskList: float64(len(d.Find(p))) + 100, // each hit is held against its device
+			plan.AskList: float64(len(d.Find(p))) + 100, // each hit is checked against its device
 		},
 	}
 	if len(r.Metrics) > 0 {

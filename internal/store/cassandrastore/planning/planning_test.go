@@ -1,4 +1,4 @@
-package cassandrastore
+package planning
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 )
 
 // layoutsOf are the layouts for events of 300 bytes and readings of three metrics, by design.
-func layoutsOf(t *testing.T, e *Engine) map[string]plan.Layout {
+func layoutsOf(t *testing.T, buckets string) map[string]plan.Layout {
 	t.Helper()
 	traffic := plan.Traffic{
 		Devices: 1, Interval: time.Minute, EventBytes: 300, Retention: time.Hour,
@@ -19,7 +19,7 @@ func layoutsOf(t *testing.T, e *Engine) map[string]plan.Layout {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := e.Layouts(s)
+	all, err := Layouts("cassandra", buckets, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func layoutsOf(t *testing.T, e *Engine) map[string]plan.Layout {
 
 // TestPlannedDesigns: what each design adds to an event or a change, and what shares a partition.
 func TestPlannedDesigns(t *testing.T) {
-	all := layoutsOf(t, &Engine{})
+	all := layoutsOf(t, "")
 	if len(all) != len(designs.Names()) {
 		t.Errorf("%d layouts, want %d", len(all), len(designs.Names()))
 	}
@@ -86,13 +86,11 @@ func TestPlannedSizes(t *testing.T) {
 		metric  = 4 + len("metric-0001") + 4 + 8
 		reading = 4 + 8 + 4 + 4 + 3*metric + 4 // delivery, metrics, and no metadata
 	)
-	c := layoutsOf(t, &Engine{})["buckets"].Cluster
+	c := layoutsOf(t, "")["buckets"].Cluster
 	if want := reading + 8 + 8 + rowOverhead; c.ReadingBytes != want {
 		t.Errorf("a reading has %d bytes, want %d", c.ReadingBytes, want)
 	}
-	e := &Engine{}
-	e.Buckets = "64,WARNING4=4"
-	for _, p := range layoutsOf(t, e)["buckets"].Cluster.Partitions {
+	for _, p := range layoutsOf(t, "64,WARNING4=4")["buckets"].Cluster.Partitions {
 		if p.Table == "latest_by_bucket" && (p.Keys != 64 || p.MostKeys != designs.MaxBuckets) {
 			t.Errorf("with 64 buckets: %+v", p)
 		}

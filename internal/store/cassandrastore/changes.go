@@ -1,0 +1,269 @@
+package cassandrastore
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
+	"github.com/andonhq/andon/internal/store/shared"
+	"github.com/andonhq/andon/internal/store/shared/changelog"
+)
+
+// What a device shows merges from writes of several processes, so no write knows what it changes.
+// The feed follows from reads: after a write that may change what a device shows, its process
+// compares that with what the feed said of the device last, and appends the difference (inFeed).
+//
+// The changes of a device are numbered. A process that appends number n+1 has read the device after
+// it had read number n, and the log takes each number once. So the feed has the states of a device
+// in the order in which they were read, Before of a change is After of the one before, and after an
+// acknowledged write the feed has said all that the write has changed.
+//
+// The write marks the device as pending. A reader that meets the mark, of a process that is slower
+// or has ended, brings the feed up to date before it shows the device. What landed even later is
+// found by the review.
+
+// pending returns the mark of a write that may change what devices show; nil where there is no
+// feed.
+func (s *Store) pending(
+	ctx context.Context, t *rows.Tenant, kind andon.ChangeKind, stamp int64,
+) (*rows.Pending, error) {
+	if !s.feeds {
+		return nil, nil
+	}
+	from, err := s.logs.Of(t.Tenant).Next(ctx)
+	return &rows.Pending{From: from, Kind: kind, Stamp: stamp}, err
+}
+
+// versionsOfKey is how many changes a device may have before it is purged: the changes of its next
+// key have greater versions.
+const versionsOfKey = 1 << 40
+
+// inFeed has the feed say what devices show, in their order. What differs is one item of the feed
+// unless another process is faster.
+func (s *Store) inFeed(ctx context.Context, t *rows.Tenant, all ...*comparison) error {
+	log := s.logs.Of(t.Tenant)
+	each := func(do func(*comparison, context.Context) error) error {
+		return shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
+			return do(all[i], ctx)
+		})
+	}
+	const most = 100
+	for range most {
+		if err := each((*comparison).compare); err != nil {
+			return err
+		}
+		var changes []changelog.Change
+		for _, c := range all {
+			if c.differs {
+				changes = append(changes, c.change())
+			}
+		}
+		if err := log.Append(ctx, changes...); err != nil {
+			return err
+		}
+		if err := each((*comparison).end); err != nil {
+			return err
+		}
+		done := func(c *comparison) bool { return c.done }
+		if all = slices.DeleteFunc(slices.Clone(all), done); len(all) == 0 {
+			return nil
+		}
+	}
+	return andon.Errorf(andon.Busy, "device %q changes all the time: send it again",
+		rows.IDOf(all[0].device))
+}
+
+// comparison is of what a device shows with what the feed said of it last.
+type comparison struct {
+	store  *Store
+	tenant *rows.Tenant
+	device andon.DeviceID // its key
+	cause  *rows.Pending  // why it may show something else
+	known  *view          // if no other process can have written to it; nil: it is read
+
+	said    rows.Logged
+	stored  int64         // number of the change that is stored as said
+	marked  *rows.Pending // that was found with the device
+	shows   *andon.Device
+	after   *andon.Device // that, as a change has it
+	differs bool
+	done    bool
+}
+
+// comparison returns one that is to be made. It copies names: those of a request are a part of its
+// body, and the feed keeps them.
+func (s *Store) comparison(
+	t *rows.Tenant, device andon.DeviceID, cause *rows.Pending,
+) *comparison {
+	is := *cause
+	is.Entry.State = andon.State(strings.Clone(string(is.Entry.State)))
+	return &comparison{
+		store: s, tenant: t, device: andon.DeviceID(strings.Clone(string(device))), cause: &is,
+	}
+}
+
+// compare reads what the feed said, and after that what the device shows.
+func (c *comparison) compare(ctx context.Context) error {
+	newest, there, err := c.newest(ctx)
+	if err == nil {
+		err = c.read(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if c.marked != nil && c.marked.From < c.cause.From { // its change may be in an item before
+		c.cause.From = c.marked.From
+		return c.compare(ctx)
+	}
+	if there && newest.Version > c.said.Version {
+		c.said = rows.Logged{Version: newest.Version, Shown: newest.After}
+	}
+	if c.after = nil; c.shows != nil {
+		is := *c.shows
+		is.ID, is.Message, is.Attributes = rows.IDOf(c.device), "", ""
+		c.after = &is
+	}
+	// A device that was purged and has another key has greater numbers.
+	c.differs = c.said.Version < c.base()+versionsOfKey && !andon.ShowAlike(c.said.Shown, c.after)
+	return nil
+}
+
+// newest returns the newest change of the device in the feed, unless that is stored.
+func (c *comparison) newest(ctx context.Context) (changelog.Change, bool, error) {
+	log := c.store.logs.Of(c.tenant.Tenant)
+	return log.Newest(ctx, rows.IDOf(c.device), c.cause.From)
+}
+
+func (c *comparison) base() int64 { return int64(rows.FormerKeys(c.device)) * versionsOfKey }
+
+// read reads what is stored as said by the feed, then what the device shows, and its mark.
+func (c *comparison) read(ctx context.Context) error {
+	s, t := c.store, c.tenant
+	c.said, c.shows = rows.Logged{}, nil
+	var text []byte
+	args := []any{t.Key, string(c.device)}
+	err := s.db.Each(ctx, loggedOf, args, []any{&text}, func() {
+		c.said = rows.UnpackLogged(text)
+	})
+	c.stored = c.said.Version
+	if err != nil {
+		return err
+	}
+	v := c.known
+	if c.known = nil; v == nil {
+		v, err = s.readView(ctx, t, c.device, true)
+	}
+	if err != nil {
+		return err
+	}
+	c.marked = v.pending
+	if t.Purged.Present(c.device) && v.Alive(t.Record.States) {
+		c.shows, err = s.showing(ctx, t, c.device, v)
+	}
+	return err
+}
+
+var loggedOf = cql.Ask("SELECT logged FROM latest_by_device "+
+	"WHERE tenant = ? AND device = ? LIMIT 1", 2)
+
+// change is the difference.
+func (c *comparison) change() changelog.Change {
+	return changelog.Change{
+		From: c.cause.From, Version: max(c.said.Version, c.base()) + 1, Change: andon.Change{
+			Kind: c.cause.Kind, Device: rows.IDOf(c.device), Before: c.said.Shown, After: c.after,
+			Entry: c.cause.Entry,
+		},
+	}
+}
+
+// end stores what the feed said last, and removes the marks of changes that it has. It is not done
+// if another process was faster to append a change of the device.
+func (c *comparison) end(ctx context.Context) (err error) {
+	if c.differs {
+		mine := c.change()
+		newest, there, err := c.newest(ctx)
+		if err != nil || !there || newest.Version != mine.Version || newest.After != mine.After {
+			return err
+		}
+		c.said = rows.Logged{Version: mine.Version, Shown: mine.After}
+	}
+	c.done = true
+	key := c.tenant.Key
+	var m cql.Mutation
+	if c.said.Version > c.stored {
+		if m, err = c.said.Set(key, c.device); err != nil {
+			return err
+		}
+	}
+	m = append(m, c.cause.End(key, c.device)...)
+	if c.marked != nil && c.marked.Stamp != c.cause.Stamp {
+		m = append(m, c.marked.End(key, c.device)...)
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	return c.store.db.Write(ctx, m)
+}
+
+// changedBy brings the feed up to date after a write without a mark.
+func (s *Store) changedBy(
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, kind andon.ChangeKind,
+	entry andon.EntryRef,
+) error {
+	cause, err := s.pending(ctx, t, kind, 0)
+	if err != nil || cause == nil {
+		return err
+	}
+	cause.Entry = entry
+	return s.changed(ctx, t, device, cause)
+}
+
+// changed brings the feed up to date after a write whose mark was written with it.
+func (s *Store) changed(
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, cause *rows.Pending,
+) error {
+	if cause == nil {
+		return nil
+	}
+	return s.inFeed(ctx, t, s.comparison(t, device, cause))
+}
+
+// unmarkedAfter is how old a mark is that the count of all devices ends: its process would have
+// done so, or has ended.
+const unmarkedAfter = 10 * time.Second
+
+// completeFeeds brings the feed up to date for devices that were left marked, and has the feeds of
+// all tenants last.
+func (d *deviceScan) completeFeeds(ctx context.Context) error {
+	s := d.store
+	if !s.feeds {
+		return nil
+	}
+	for _, m := range d.marked {
+		t, err := d.current(ctx, m.tenant)
+		if err == nil && t != nil {
+			err = s.changed(ctx, t, m.device, m.mark)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	all, err := s.Tenants(ctx)
+	for i := range all {
+		var t *rows.Tenant
+		if err == nil {
+			t, err = s.tenant(ctx, all[i].ID)
+		}
+		if err == nil {
+			err = s.logs.Tend(ctx, t.Tenant)
+		}
+		if andon.KindOf(err) == andon.NotFound {
+			err = nil // it was deleted meanwhile
+		}
+	}
+	return err
+}

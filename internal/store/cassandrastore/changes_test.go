@@ -1,0 +1,196 @@
+package cassandrastore
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// changesAfter reads the feed of a tenant after a position, and where it ends.
+func changesAfter(
+	t *testing.T, s *Store, tenant andon.TenantID, at andon.Position,
+) ([]andon.Change, andon.Position) {
+	t.Helper()
+	all := gather(t, s.Changes(t.Context(), tenant, at))
+	if len(all) > 0 {
+		at = all[len(all)-1].Position
+	}
+	return all, at
+}
+
+// checkFeed checks that a feed has each change once, that Before of each is After of the one
+// before, and that it leads to what the devices show.
+func checkFeed(t *testing.T, s *Store, tenant andon.TenantID, at andon.Position) {
+	t.Helper()
+	all, _ := changesAfter(t, s, tenant, at)
+	shown := map[andon.DeviceID]andon.Device{}
+	for i, c := range all {
+		if c.Kind == andon.OfTenant {
+			continue
+		}
+		var before *andon.Device
+		if d, ok := shown[c.Device]; ok {
+			before = &d
+		}
+		if !andon.ShowAlike(before, c.Before) || andon.ShowAlike(c.Before, c.After) {
+			t.Errorf("change %d of %d, of %s: it was %+v, and changes from %+v to %+v", i, len(all),
+				c.Device, before, c.Before, c.After)
+		}
+		c.Fold(shown)
+	}
+	for d, err := range s.Devices(t.Context(), tenant, andon.DeviceQuery{Limit: 1000}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		is, ok := shown[d.ID]
+		if delete(shown, d.ID); !ok || !andon.ShowAlike(&is, &d) {
+			t.Errorf("%d changes lead to %+v, and %+v is shown", len(all), is, d)
+		}
+	}
+	if len(shown) > 0 {
+		t.Errorf("%d changes lead to %v, which show nothing", len(all), shown)
+	}
+}
+
+// TestChangesOfAnotherProcess: a process that waits for a change sees that of another one within a
+// second, and each change once.
+func TestChangesOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	o := sharedKeyspace(t, "buckets")
+	one, two := open(t, o), open(t, o)
+	tenant := ownTenant(t, one)
+	_, at, err := two.ChangesKept(t.Context(), tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, from, longest := at, realClock()-1_000_000_000, time.Duration(0)
+	for i := range 10 {
+		device := andon.DeviceID(fmt.Sprintf("d%d", i%2))
+		e := andon.Event{
+			Device: device, Time: from + andon.Time(i), State: andon.State(fmt.Sprint(i)),
+		}
+		s := []*Store{one, two}[i%3%2]
+		if err := s.Append(t.Context(), tenant, realClock(), []andon.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var seen []andon.Change
+		for len(seen) == 0 {
+			ctx, end := context.WithTimeout(t.Context(), time.Minute)
+			err := two.AwaitChange(ctx, tenant, at)
+			if end(); err != nil {
+				t.Fatal(err)
+			}
+			seen, at = changesAfter(t, two, tenant, at)
+		}
+		longest = max(longest, time.Since(began))
+		if len(seen) != 1 || seen[0].Device != device || seen[0].After.State != e.State {
+			t.Fatalf("after entry %d the feed has %+v", i, seen)
+		}
+	}
+	t.Logf("a change was seen within %s", longest)
+	if longest > 10*time.Second { // on a busy machine
+		t.Errorf("a change was seen after %s", longest)
+	}
+	checkFeed(t, one, tenant, first)
+}
+
+// TestChangesLeftBehind: a process that ends between a write and its change leaves a mark, by which
+// the next reader or the next count of all devices completes the feed.
+func TestChangesLeftBehind(t *testing.T) {
+	t.Parallel()
+	o := sharedKeyspace(t, "buckets")
+	one, two := open(t, o), open(t, o)
+	tenant := ownTenant(t, one)
+	_, begin, err := two.ChangesKept(t.Context(), tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, first := realClock()-1_000_000_000, begin
+	for i, complete := range []func(device andon.DeviceID) error{
+		func(device andon.DeviceID) error { // reads it
+			_, err := two.Device(t.Context(), tenant, device)
+			return err
+		},
+		func(device andon.DeviceID) error { // writes to it
+			e := andon.Event{Device: device, Time: at + 9, State: "B"}
+			return two.Append(t.Context(), tenant, realClock(), []andon.Event{e})
+		},
+		func(andon.DeviceID) error { return two.countAll(t.Context()) },
+	} {
+		device := andon.DeviceID(fmt.Sprintf("d%d", i))
+		leave(t, one, tenant, andon.Event{Device: device, Time: at, State: "A"})
+		if err := complete(device); err != nil {
+			t.Fatal(err)
+		}
+		all, end := changesAfter(t, two, tenant, first)
+		if len(all) == 0 || all[0].Device != device || all[0].After.State != "A" ||
+			all[0].Entry != (andon.EntryRef{Time: at, State: "A"}) {
+			t.Fatalf("%s: the feed has %+v", device, all)
+		}
+		first = end
+	}
+	checkFeed(t, one, tenant, begin)
+}
+
+// leave appends an entry like a process that ends before it appends to the feed.
+func leave(t *testing.T, s *Store, id andon.TenantID, e andon.Event) {
+	t.Helper()
+	tenant, err := s.tenant(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp := s.stamp() - 60_000_000 // so that it is not in progress
+	cause, err := s.pending(t.Context(), tenant, andon.ByEntry, stamp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &appending{
+		store: s, working: s.working.Load(), tenant: tenant, received: realClock(), stamp: stamp,
+		index: s.newIndexRows(tenant.Key, s.ttl(andon.Forever)), cause: cause,
+		devices: []*deviceAppend{{events: []andon.Event{e}, was: &view{}}},
+	}
+	d := a.devices[0]
+	d.answers = []andon.PersonID{""}
+	a.prepare(d)
+	if d.cause == nil {
+		t.Fatal("the device has no mark")
+	}
+	if err := a.index.Write(t.Context(), a.log...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestChangesOfOneProcess: a process that is the only writer compares what it has in memory.
+func TestChangesOfOneProcess(t *testing.T) {
+	t.Parallel()
+	s := open(t, newKeyspace(t, "buckets"))
+	tenant := ownTenant(t, s)
+	at, i := realClock()-1_000_000_000, 0
+	_, first, err := s.ChangesKept(t.Context(), tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func(state andon.State) {
+		t.Helper()
+		i++
+		e := andon.Event{Device: "d", Time: at + andon.Time(i), State: state}
+		if err := s.Append(t.Context(), tenant, realClock(), []andon.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+		checkFeed(t, s, tenant, first)
+	}
+	next("A")
+	for s.processes.Alone() == 0 {
+		time.Sleep(100 * time.Millisecond)
+	}
+	for _, state := range []andon.State{"A", "A", "B", "NORMAL", "NORMAL", "B", "A"} {
+		next(state)
+	}
+	if all, _ := changesAfter(t, s, tenant, first); len(all) != 5 {
+		t.Errorf("the feed has %d changes: %+v", len(all), all)
+	}
+}

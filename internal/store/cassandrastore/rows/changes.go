@@ -1,0 +1,79 @@
+package rows
+
+import (
+	"encoding/binary"
+	"encoding/json"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+)
+
+// Pending says that a device may show something that its feed does not have yet. It is written in
+// the batch that changes the device, at the timestamp of the delivery, as
+//
+//	[number of the feed's next item, 8][kind of the change, 1][time of the entry, 8][its state]
+//
+// Once the feed has the change it is replaced by the byte 255 at the same timestamp, which is
+// greater. So it ends itself, and not the one of a later delivery of another process.
+type Pending struct {
+	From  uint64 // an earlier item of the feed can't have the change
+	Kind  andon.ChangeKind
+	Entry andon.EntryRef // that made the change, if Kind is ByEntry
+	Stamp int64
+}
+
+const pendingOver = 255
+
+// Set returns the statement that marks a device; none for a nil Pending.
+func (p *Pending) Set(tenant string, device andon.DeviceID) cql.Mutation {
+	if p == nil {
+		return nil
+	}
+	b := append(binary.BigEndian.AppendUint64(nil, p.From), byte(p.Kind))
+	b = append(binary.BigEndian.AppendUint64(b, uint64(p.Entry.Time)), p.Entry.State...)
+	return cql.Mutation{SetLatest(tenant, device, "pending", p.Stamp, b)}
+}
+
+// End returns the statement that removes the mark; none for a nil Pending.
+func (p *Pending) End(tenant string, device andon.DeviceID) cql.Mutation {
+	if p == nil || p.Stamp == 0 {
+		return nil
+	}
+	return cql.Mutation{SetLatest(tenant, device, "pending", p.Stamp, []byte{pendingOver})}
+}
+
+// UnpackPending decodes the mark of a device; nil where there is none.
+func UnpackPending(b []byte, stamp int64) *Pending {
+	const entry, state = 8 + 1, 8 + 1 + 8
+	if len(b) < state || b[0] == pendingOver {
+		return nil
+	}
+	return &Pending{
+		From: binary.BigEndian.Uint64(b), Kind: andon.ChangeKind(b[8]), Stamp: stamp,
+		Entry: andon.EntryRef{
+			Time:  andon.Time(binary.BigEndian.Uint64(b[entry:])),
+			State: andon.State(b[state:]),
+		},
+	}
+}
+
+// Logged is what the feed said of a device last: the number of its change, and what the device
+// showed since. It is stored as JSON, with the number as write timestamp.
+type Logged struct {
+	Version int64         `json:"version"`
+	Shown   *andon.Device `json:"shown,omitempty"` // nil: nothing
+}
+
+// Set returns the statement that stores what the feed said, unless it said more since.
+func (l *Logged) Set(tenant string, device andon.DeviceID) (cql.Mutation, error) {
+	text, err := json.Marshal(l)
+	return cql.Mutation{SetLatest(tenant, device, "logged", l.Version, text)}, err
+}
+
+// UnpackLogged decodes what Set wrote; the zero value where nothing is stored.
+func UnpackLogged(b []byte) (l Logged) {
+	if json.Unmarshal(b, &l) != nil {
+		return Logged{}
+	}
+	return l
+}
