@@ -33,7 +33,7 @@ var dynamoFiles embed.FS
 // errLocal respects the licence of DynamoDB Local, which the person who tests has to agree to.
 var errLocal = errors.New(`DynamoDB Local is not started from here. Its licence, the "DynamoDB ` +
 	`Local License Agreement" that comes with it, asks for an AWS account in good standing, and ` +
-	`forbids to pass it on. A person who agrees starts it on a loopback address and names its URL: ` +
+	`forbids to pass it on. A person who agrees starts it on a loopback address and sets ` +
 	UserDynamoDB + `=http://127.0.0.1:8000`)
 
 // Service is a DynamoDB that tests use.
