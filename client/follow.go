@@ -171,23 +171,15 @@ func (s *following) why(ctx context.Context, err error) error {
 }
 
 func (s *following) open(ctx context.Context) (*http.Response, error) {
-	r, err := s.client.build(ctx, request{
-		method: http.MethodGet, path: path("events", "stream"), query: s.query,
-	})
+	r := request{
+		method: http.MethodGet, path: path("events", "stream"), query: s.query, accept: streamForm,
+	}
+	if s.at != (andon.Position{}) {
+		r.after = s.at.String()
+	}
+	answer, err := s.client.open(ctx, r)
 	if err != nil {
 		return nil, err
-	}
-	r.Header.Set("Accept", streamForm)
-	if s.at != (andon.Position{}) {
-		r.Header.Set("Last-Event-Id", s.at.String())
-	}
-	answer, err := s.client.options.HTTP.Do(r)
-	if err != nil {
-		return nil, reach(err)
-	}
-	if answer.StatusCode != http.StatusOK {
-		defer answer.Body.Close()
-		return nil, errorOf(answer)
 	}
 	form := answer.Header.Get("Content-Type")
 	if media, _, _ := mime.ParseMediaType(form); media != streamForm {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,8 @@ type request struct {
 	value  any    // to be sent as JSON; nil where there is none, or body is
 	form   string // content type of body
 	body   []byte
+	accept string // media type of the answer; JSON unless set
+	after  string // position of a stream that is resumed
 	// once: what was sent may have arrived although no answer came, and arriving twice is not the
 	// same as arriving once. So it is sent again only where the server said that it took nothing
 	// (429).
@@ -138,20 +141,13 @@ func (c *Client) pause(attempt int, err error) time.Duration {
 	return wait + rand.N(wait/4+1)
 }
 
-// send sends a request once.
+// send sends a request once, and decodes the answer.
 func (c *Client) send(ctx context.Context, r request, out any) error {
-	req, err := c.build(ctx, r)
+	answer, err := c.open(ctx, r)
 	if err != nil {
 		return err
 	}
-	answer, err := c.options.HTTP.Do(req)
-	if err != nil {
-		return reach(err)
-	}
 	defer answer.Body.Close()
-	if answer.StatusCode < 200 || answer.StatusCode > 299 {
-		return errorOf(answer)
-	}
 	if r.status != nil {
 		*r.status = answer.StatusCode
 	}
@@ -159,6 +155,23 @@ func (c *Client) send(ctx context.Context, r request, out any) error {
 		return nil
 	}
 	return decode(answer.Body, out)
+}
+
+// open sends a request once, and returns an answer that is no error. The caller closes its body.
+func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
+	req, err := c.build(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.options.HTTP.Do(req)
+	if err != nil {
+		return nil, reach(err)
+	}
+	if answer.StatusCode < 200 || answer.StatusCode > 299 {
+		defer answer.Body.Close()
+		return nil, errorOf(answer)
+	}
+	return answer, nil
 }
 
 func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
@@ -173,7 +186,10 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", jsonForm)
+	req.Header.Set("Accept", cmp.Or(r.accept, jsonForm))
+	if r.after != "" {
+		req.Header.Set("Last-Event-Id", r.after)
+	}
 	if c.options.Tenant != andon.DefaultTenant {
 		req.Header.Set("Andon-Tenant", string(c.options.Tenant))
 	}

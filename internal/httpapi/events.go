@@ -199,9 +199,6 @@ func (c *call) eventsInSteps(
 	if after := (andon.EventKey{}); c.cursor(&after) {
 		q.After = &after
 	}
-	if err := c.Fault(); err != nil {
-		return page[jsonout.Event]{}, err
-	}
 	tenant, err := c.record()
 	if err != nil {
 		return page[jsonout.Event]{}, err

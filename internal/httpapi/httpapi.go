@@ -2,11 +2,12 @@
 // and their answers and errors into JSON. The contract is the OpenAPI document that it serves.
 //
 // Each request is one route: a value that holds its method and path, the parameters it knows, the
-// types and examples of its body and answer, and the function that serves it. The router, the check
-// for unknown parameters and the OpenAPI document are all made from that value, so that they can't
-// disagree. huma models the document and derives its schemas from the Go types; requests do not
-// pass through huma.Register, because it answers 422 where the contract says 400, 500 to a body
-// that stops halfway, and can't tell an absent field from null.
+// types of its body and answer, and the function that serves it. The router, the check for unknown
+// parameters and the OpenAPI document are all made from that value, so that they can't disagree;
+// the prose and the examples of the document are in two files next to its package. huma models the
+// document and derives its schemas from the Go types; requests do not pass through huma.Register,
+// because it answers 422 where the contract says 400, 500 to a body that stops halfway, and can't
+// tell an absent field from null.
 //
 // The package knows no engine, does not decode events and does not decide what is admitted: bodies
 // of entries go to jsonfeed, writes to intake, reads to the andon.Store. Packages below it know no

@@ -1,15 +1,16 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/live"
@@ -243,7 +244,7 @@ func (a *API) frames(
 		name, data := "state", any(nil)
 		switch {
 		case c.Kind == andon.OfTenant:
-			name, data = "tenant", showTenant(c.Tenant)
+			name, data = "tenant", new(showTenant(c.Tenant))
 		case c.After == nil:
 			name, data = "gone", map[string]andon.DeviceID{"device": c.Device}
 		default:
@@ -251,9 +252,11 @@ func (a *API) frames(
 			if err != nil {
 				return nil, err
 			}
-			if data, err = show(&d); err != nil {
+			shown, err := show(&d)
+			if err != nil {
 				return nil, err
 			}
+			data = &shown
 		}
 		text, err := frame(c.Position, name, data)
 		if err != nil {
@@ -279,12 +282,9 @@ func (a *API) changed(
 	return *c.After, nil
 }
 
+// frame writes an event of a stream. The data is a pointer, or nothing that jsonout writes.
 func frame(at andon.Position, name string, data any) ([]byte, error) {
-	var text bytes.Buffer
-	text.WriteString("id: " + at.String() + "\nevent: " + name + "\ndata: ")
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(data) // with a line break after it
-	text.WriteByte('\n')
-	return text.Bytes(), err
+	text := fmt.Appendf(nil, "id: %s\nevent: %s\ndata: ", at, name)
+	text, err := buffer.AppendJSON(text, data)
+	return append(text, "\n\n"...), err
 }
