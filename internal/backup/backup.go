@@ -1,8 +1,8 @@
 // Package backup is the form of a backup: the files of a store, with the sum of each, as a tar or
 // in a directory. It knows nothing of what is in the files.
 //
-// Two members are its own. The first says what this is; the last has the sums, so a backup that was
-// broken off is known by its absence:
+// Two members belong to the backup itself. The first describes it; the last has the sums, so a
+// backup without it was interrupted:
 //
 //	andon.backup   JSON: About
 //	…              the files of the store
@@ -143,8 +143,8 @@ type Contents struct {
 	Bytes int64
 }
 
-// Read reads a backup to its end, has put take each file, and checks the sums. What is no backup is
-// Invalid; what is damaged, or was broken off, is Damaged.
+// Read reads a backup to its end, calls put for each file, and checks the sums. The error is
+// Invalid if it is not a backup, and Damaged if it is damaged or was interrupted.
 func Read(r io.Reader, put func(name string, content io.Reader) error) (Contents, error) {
 	x := reader{tar: tar.NewReader(r), put: put, found: map[string]sum{}}
 	err := x.about()
@@ -246,7 +246,7 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 // unreadable is the error of a backup that can't be read up to its sums. An error of writing what
-// was read, or of the way here, stays as it is.
+// was read, or of the connection, is returned unchanged.
 func (x *reader) unreadable(err error) error {
 	after := "before its first file"
 	if x.last != "" {

@@ -15,9 +15,9 @@ type Item[T any] struct {
 }
 
 // Check returns what validate finds wrong with the value. A decoder checks what it reads, to say
-// where that is, and intake checks each item, wherever it is from. Once a check found nothing,
-// the value is not looked at again: it must not be changed any more, but for what validate does
-// not look at.
+// where that is, and intake checks each item, wherever it is from. Once validate found nothing,
+// it is not called again, so the value must not change after that, except for what validate does
+// not check.
 func (i *Item[T]) Check(validate func(*T) error) error {
 	if i.valid {
 		return nil

@@ -30,7 +30,8 @@ func TestDateAlone(t *testing.T) {
 	p, cmd := &Program{Now: func() andon.Time { return 0 }}, &cobra.Command{}
 	p.SpanFlags(cmd, &from, &to)
 	err := cmd.Flags().Set("from", "last week")
-	const want = `invalid argument "last week" for "--from" flag: time "last week" is not RFC 3339, such as 2026-11-20T06:00:00Z; ` +
+	const want = `invalid argument "last week" for "--from" flag: ` +
+		`time "last week" is not RFC 3339, such as 2026-11-20T06:00:00Z; ` +
 		"a date alone works, too, and 24h (ago), today, yesterday, now"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

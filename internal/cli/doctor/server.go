@@ -21,7 +21,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 )
 
-// examineServer checks a running server: first what it says of itself, then a round trip.
+// examineServer checks a running server: first what it reports about itself, then a round trip.
 func (d *doctor) examineServer(ctx context.Context) error {
 	d.report.Target = "the server at " + d.URL
 	token, err := command.ReadTokenFile(d.TokenFile)
@@ -37,7 +37,7 @@ func (d *doctor) examineServer(ctx context.Context) error {
 	}
 	defer c.Close()
 	d.report.add(unencrypted(d.URL, token != "")...)
-	if d.reach(ctx, &remote{c, strings.TrimSuffix(d.URL, "/"), token}) {
+	if d.reach(ctx, c, token) {
 		d.runRoundTrip(ctx, c, tenant)
 	}
 	return nil
@@ -107,17 +107,10 @@ func unencrypted(address string, token bool) []finding {
 	return []finding{f}
 }
 
-// remote is the server that is checked.
-type remote struct {
-	*client.Client
-	url   string
-	token string
-}
-
-// reach reports whether the server answers and is ready, with what it says of itself. Without that,
-// a round trip would only fail for the same reason.
-func (d *doctor) reach(ctx context.Context, v *remote) bool {
-	version, err := v.Version(ctx)
+// reach reports whether the server answers and is ready, and adds what it reports about itself. A
+// round trip to a server that is not ready would only fail for the same reason.
+func (d *doctor) reach(ctx context.Context, c *client.Client, token string) bool {
+	version, err := c.Version(ctx)
 	if err != nil {
 		found, advice, _ := strings.Cut(d.Explain(err).Error(), "\n")
 		d.report.fail("server", "reach", found, "GET /version",
@@ -127,22 +120,22 @@ func (d *doctor) reach(ctx context.Context, v *remote) bool {
 	d.report.add(
 		ok("server", "version", version.Version, "GET /version"),
 		ok("server", "store", version.Store, "GET /version"))
-	if err := v.Ready(ctx); err != nil {
+	if err := c.Ready(ctx); err != nil {
 		d.report.fail("server", "ready", err.Error(), "GET /readyz",
 			"It answers but can't serve: the message says why, and so does its log.")
 		return false
 	}
 	d.report.add(ok("server", "ready", "yes", "GET /readyz"))
-	d.examineMetrics(ctx, v)
-	d.findTenants(ctx, v)
+	d.examineMetrics(ctx, token)
+	d.findTenants(ctx, c)
 	return true
 }
 
 // findTenants counts the tenants and finds those that a check left, as findLeftovers does in a
 // store.
-func (d *doctor) findTenants(ctx context.Context, v *remote) {
+func (d *doctor) findTenants(ctx context.Context, c *client.Client) {
 	var tenants []andon.TenantID
-	for t, err := range v.Tenants(ctx) {
+	for t, err := range c.Tenants(ctx) {
 		if err != nil {
 			d.report.fail("server", "tenants", err.Error(), "GET /api/v1/tenants",
 				"See the log of the server.")
@@ -156,8 +149,8 @@ func (d *doctor) findTenants(ctx context.Context, v *remote) {
 
 // examineMetrics reads /metrics: the clock from the header of the answer, limits and disk from its
 // body.
-func (d *doctor) examineMetrics(ctx context.Context, v *remote) {
-	values, server, err := v.metrics(ctx)
+func (d *doctor) examineMetrics(ctx context.Context, token string) {
+	values, server, err := d.metrics(ctx, token)
 	if err != nil {
 		d.report.add(ok("server", "metrics", err.Error(), "GET /metrics").worse(warning,
 			"Limits and disk of the server were not checked."))
@@ -170,13 +163,15 @@ func (d *doctor) examineMetrics(ctx context.Context, v *remote) {
 }
 
 // metrics reads the metrics that have no labels, and the time of the server.
-func (v *remote) metrics(ctx context.Context) (map[string]float64, time.Time, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.url+"/metrics", nil)
+func (d *doctor) metrics(
+	ctx context.Context, token string,
+) (map[string]float64, time.Time, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(d.URL, "/")+"/metrics", nil)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if v.token != "" {
-		r.Header.Set("Authorization", "Bearer "+v.token)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	answer, err := (&http.Client{Timeout: 30 * time.Second}).Do(r)
 	if err != nil {

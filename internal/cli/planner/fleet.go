@@ -78,7 +78,7 @@ func (f *fleet) ofEvents() []config.Setting {
 	}
 }
 
-// ends is a rule for what has a default: that the retention is no more than a plan can add up.
+// ends limits the retention to what a plan can add up.
 func (f *fleet) ends() error {
 	const most = 100 * 365 * 24 * time.Hour
 	if f.traffic.Retention > most || f.traffic.ReadingsRetention > most {
@@ -173,7 +173,7 @@ func number(text *string, to *float64, least float64) config.Value {
 	})
 }
 
-// often is how often a query is asked.
+// often is how often a query is sent.
 func (f *fleet) often(name string) config.Value {
 	var x float64
 	text := f.queries[name]

@@ -186,7 +186,7 @@ func printSweep(p draw.Printer, w *plan.Sweep) {
 	}
 }
 
-// printPrices says of when the prices are, and marks those that are old. With the arithmetic it
+// printPrices prints the dates of the prices, and marks those that are old. With the arithmetic it
 // names the source of each.
 func (r *planner) printPrices(p draw.Printer, out *report) {
 	if len(out.Prices) == 0 {

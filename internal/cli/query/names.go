@@ -25,7 +25,8 @@ func queryNames(p *command.Program) (all []*cobra.Command) {
 			Use: n.name, Short: n.short,
 			Long: n.short + `, by name. A number is
 absent if the store can't count. Names without any device may be listed, with 0.`,
-			Example: "  andon query " + n.name + "\n  andon query " + n.name + " --all --output csv",
+			Example: "  andon query " + n.name +
+				"\n  andon query " + n.name + " --all --output csv",
 		})
 		all = append(all, q.runs(cmd,
 			func(ctx context.Context, c *client.Client, _ []string) error {

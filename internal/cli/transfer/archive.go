@@ -137,8 +137,8 @@ func merged(a, b iter.Seq2[client.Device, error]) iter.Seq2[client.Device, error
 	}
 }
 
-// archiveEntries reads the lines of an archive. A line that is none ends it: what follows may rest
-// on it.
+// archiveEntries reads the lines of an archive. A line that is not an entry ends the import: the
+// lines after it may depend on it.
 func archiveEntries(in *bufio.Reader) placedEntries {
 	return func(yield func(placed, error) bool) {
 		for n := 1; ; n++ {

@@ -106,7 +106,7 @@ func (e *export) fileFlags(cmd *cobra.Command) {
 	flags.BoolVar(&e.force, "force", false, "replace --file if it is there already")
 }
 
-// check refuses what can't be right before anything is asked for.
+// check refuses flags that can't be right before anything is requested.
 func (e *export) check() error {
 	timed := e.from != 0 || e.to != 0
 	part := timed || len(e.devices) > 0 || len(e.metrics) > 0
@@ -186,7 +186,7 @@ func (e *export) run(ctx context.Context) error {
 	return errors.Join(err, r.leftOut())
 }
 
-// finish ends an export to standard output. Where nobody looks, silence says that all went well.
+// finish ends an export to standard output. Only on a terminal it says how much was exported.
 func (e *export) finish(r *exportRun, err error) error {
 	switch {
 	case errors.Is(err, syscall.EPIPE): // the reader has seen enough ("| head")

@@ -51,7 +51,7 @@ func (r *exportRun) outcome() string {
 		draw.Count(r.whole, "device")
 }
 
-// exportAll exports to w what was asked for. Where nothing of that is known, that is an error.
+// exportAll exports to w what the flags select. Where nothing of that is known, that is an error.
 func (r *exportRun) exportAll(ctx context.Context, w io.Writer) error {
 	if r.kind.Value == kindAll {
 		r.bar = draw.NewBar(io.Discard, "", 0, nil)
@@ -147,11 +147,11 @@ func newSink[T any](
 	return command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{}, r.header)
 }
 
-// anyOne is asked where nothing was found, to distinguish a device that has nothing from one that
-// has nothing of those times and metrics.
+// anyOne is the query after nothing was found, to distinguish a device that has nothing from one
+// that has nothing of those times and metrics.
 func anyOne() client.Query { return client.Query{Page: 1} }
 
-// ask asks for what a device has of a kind.
+// ask lists what a device has of a kind.
 type ask[T any] func(context.Context, andon.DeviceID, client.Query) iter.Seq2[T, error]
 
 // copyAll puts what each device has of a kind into a sink.

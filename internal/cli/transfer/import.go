@@ -60,7 +60,7 @@ const (
 )
 
 // importFiles imports files one after another, so the later of two lines of one entry wins, in
-// whichever file it is. What can't be right in one of them is refused before anything is sent.
+// whichever file it is. Errors that opening a file shows are returned before anything is sent.
 func (o importOptions) importFiles(
 	ctx context.Context, p *command.Program, files []string,
 ) (err error) {

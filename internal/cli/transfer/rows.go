@@ -51,7 +51,13 @@ func (s *source) readTable(p *command.Program, o *importOptions, in *bufio.Reade
 	if o.ahead {
 		return nil
 	}
-	s.noteGuesses()
+	var taken []string
+	for _, g := range r.table.Guesses() {
+		taken = append(taken, g.Field+" from "+draw.Legible(g.Column))
+	}
+	if len(taken) > 0 {
+		s.notes = append(s.notes, "taken were "+strings.Join(taken, ", "))
+	}
 	return s.orderDates(p)
 }
 
@@ -106,17 +112,6 @@ func (r *rows) complete() (err error) {
 		m.States[name] = andon.State(state)
 	}
 	return nil
-}
-
-// noteGuesses notes which columns were taken because of their names.
-func (s *source) noteGuesses() {
-	var taken []string
-	for _, g := range s.rows.table.Guesses() {
-		taken = append(taken, g.Field+" from "+draw.Legible(g.Column))
-	}
-	if len(taken) > 0 {
-		s.notes = append(s.notes, "taken were "+strings.Join(taken, ", "))
-	}
 }
 
 // orderDates finds the order of day and month in dates such as 05/11/2026, unless a flag says it.

@@ -41,15 +41,15 @@ type reader[T any] interface {
 type feed[T any] struct {
 	reader reader[T]
 	size   int   // of the body
-	owed   int64 // of memory: what is taken but not asked for yet; below 0 what is left over
+	owed   int64 // bytes of memory that are not reserved yet; below 0 what is left of a reservation
 	batch  ingest.Batch[T]
 	broken int // of those rejected: how many were not even JSON
 	take   Take
 }
 
-// Take is asked before what is read takes so many bytes of memory more; its error ends the reading.
-// The bytes of the body are not among them; what admitting and keeping the entries takes is. nil
-// takes all.
+// Take is called before the entries take so many more bytes of memory; its error ends the reading.
+// They include what admitting and storing the entries takes, and not the bytes of the body. nil has
+// no limit.
 type Take func(bytes int64) error
 
 // The memory of one entry from its reading to its answer, without its text: the item, its
@@ -169,7 +169,7 @@ func (fd *feed[T]) brokenArray(f *jsonscan.Fault) error {
 		"or send NDJSON, where a broken line costs only itself", f, fd.count())
 }
 
-// accountLast asks for the memory of the entry that was read last.
+// accountLast reserves the memory of the entry that was read last.
 func (fd *feed[T]) accountLast() error {
 	last := fd.count() - 1
 	if n := len(fd.batch.Rejected); n > 0 && fd.batch.Rejected[n-1].Index == last {

@@ -28,8 +28,8 @@ var plain = func() (set [256]bool) {
 	return set
 }()
 
-// plainEnd returns where the run of plain bytes ends that begins at i. Taking eight bytes at once
-// is no faster: most strings here are shorter than twenty.
+// plainEnd returns where the plain bytes end that begin at i. Eight bytes at a time are not faster:
+// most strings here are shorter than twenty.
 func plainEnd(text string, i int) int {
 	for i < len(text) && plain[text[i]] {
 		i++

@@ -42,7 +42,7 @@ func ParseDateOrder(text string) (DateOrder, error) {
 }
 
 // Dates reads dates that are written as a country does. The zero value does not know the order, and
-// learns it from what it is asked to read.
+// learns it from the dates that it reads.
 type Dates struct {
 	Order DateOrder // 0: not known
 
@@ -155,8 +155,8 @@ func isTwin(date string) bool {
 var datePattern = regexp.MustCompile(
 	`(?s)^(\d+(?:/\d+/\d+|\.\d+\.\d+|-\d+-\d+))([^\d/.-].*)?$`)
 
-// dayOf returns the day that a date names in an order, as RFC 3339 has it, if there is one. Years of
-// two digits are those of 1969 to 2068, as POSIX has it for %y.
+// dayOf returns the day that a date names in an order, as RFC 3339 has it, if there is one. Years
+// of two digits are those of 1969 to 2068, as POSIX has it for %y.
 func dayOf(date string, order DateOrder) (day string, ok bool) {
 	layouts := map[DateOrder][]string{
 		DMY: {"2-1-2006", "2-1-06"}, MDY: {"1-2-2006", "1-2-06"}, YMD: {"2006-1-2", "06-1-2"},

@@ -60,7 +60,7 @@ func decompressed(r *bufio.Reader) (*bufio.Reader, error) {
 		}
 		return bufio.NewReaderSize(unzipped, window), nil
 	case bytes.HasPrefix(head, []byte(magicZstd)):
-		// With a concurrency of 1 a decoder has no goroutine, so no one need close it.
+		// With a concurrency of 1 a decoder has no goroutine, so it need not be closed.
 		unzipped, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
@@ -108,7 +108,7 @@ func kinds() []kind {
 	}
 }
 
-// notText says what a file is that is no text, and what to do; nothing where it may be text.
+// notText returns what a binary file is, and what to do; "" if the file may be text.
 func notText(head []byte) string {
 	for _, k := range kinds() {
 		if len(head) > k.offset && bytes.HasPrefix(head[k.offset:], []byte(k.magic)) {

@@ -10,7 +10,7 @@ type Guess struct{ Field, Column string }
 
 // usualNames are what other programs call the fields, the likelier first: the columns of SQL
 // tables, the attributes of the device state log in DynamoDB, the exports of ThingsBoard. Case and
-// what is neither letter nor digit do not count.
+// characters other than letters and digits are ignored.
 var usualNames = map[string][]string{
 	"device": {"device", "deviceid", "devicename", "unit", "unitid", "machine", "machineid",
 		"asset", "assetid", "entityname", "entityid", "equipment", "equipmentid"},

@@ -9,10 +9,10 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// A row that has a start and an end is a run: its state begins at the one and is over at the other.
-// Andon keeps entries, so what a device is in then is an entry, too: the state of another run of
-// it that still goes on, else EndState. Where several go on at once, Overlaps says which is shown.
-// Where the next run begins at the very end of the one before, its own entry says so.
+// A row that has a start and an end is a run: its state begins at the start and is over at the end.
+// Andon keeps entries, so the end makes an entry, too: with the state of another run of the device
+// that still goes on, else EndState. Where several go on at the same time, Overlaps selects which
+// is shown. Where the next run begins at the end of the one before, the end makes no entry.
 
 // Overlaps are the runs of a file of which several go on at once in one device.
 type Overlaps struct {

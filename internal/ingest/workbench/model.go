@@ -284,7 +284,7 @@ func (i *items) aliases(t *table) map[string]string {
 	return alias
 }
 
-// lineOf returns the line of a place. Places are asked for in their order.
+// lineOf returns the line of a place. It is called in the order of the places.
 func (r *reader) lineOf(at int) int {
 	at = min(max(at, r.upTo), len(r.s.Text))
 	r.line += strings.Count(r.s.Text[r.upTo:at], "\n")

@@ -88,7 +88,7 @@ func appendPlain(b []byte, value, path string) ([]byte, error) {
 }
 
 // mismatch says what the content of a type must be, if it is something else. Maps and lists are
-// looked at one by one.
+// checked one by one.
 func mismatch(kind, content string) string {
 	switch kind {
 	case kindText:
