@@ -55,7 +55,7 @@ func wrongSizes(t tree) (found []string) {
 }
 
 // tooLarge are the packages that are still to be divided.
-var tooLarge = []string{"internal/store/dynamostore"}
+var tooLarge []string
 
 func number(digits string) int {
 	n, _ := strconv.Atoi(digits)

@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -155,7 +156,7 @@ type deviceAppend struct {
 
 func (a *appending) run(ctx context.Context, taken *slots) error {
 	return a.store.writeAndFold(ctx, a.tenant, taken,
-		func(i int, d *device, index indexRows) ([]ddb.Write, error) {
+		func(i int, d *device, index items.IndexRows) ([]ddb.Write, error) {
 			return a.rows(ctx, a.devices[i], d, index)
 		}, func(ctx context.Context, i int, slot *shared.Slot[device]) error {
 			return a.fold(ctx, a.devices[i], slot)
@@ -166,13 +167,13 @@ func (a *appending) run(ctx context.Context, taken *slots) error {
 // then folds each into its device.
 func (s *Store) writeAndFold(
 	ctx context.Context, t *tenant, taken *slots,
-	rows func(i int, d *device, index indexRows) ([]ddb.Write, error),
+	rows func(i int, d *device, index items.IndexRows) ([]ddb.Write, error),
 	fold func(ctx context.Context, i int, slot *shared.Slot[device]) error,
 ) error {
 	if err := s.fill(ctx, t, taken); err != nil {
 		return err
 	}
-	index := indexRows{}
+	index := items.IndexRows{}
 	var all []ddb.Write
 	for i, slot := range taken.Slots {
 		puts, err := rows(i, slot.View, index)
@@ -196,7 +197,7 @@ func (s *Store) writeAndFold(
 // rows returns the items of those events of a device that are not written yet, or with another
 // operator, and adds the index rows that they need.
 func (a *appending) rows(
-	ctx context.Context, d *deviceAppend, is *device, index indexRows,
+	ctx context.Context, d *deviceAppend, is *device, index items.IndexRows,
 ) ([]ddb.Write, error) {
 	operators, err := a.store.operators(ctx, a.tenant, is, d.events)
 	if err != nil {
@@ -204,9 +205,9 @@ func (a *appending) rows(
 	}
 	purged := d.written && d.incarnation != is.Incarnation
 	if !d.written {
-		d.shards = a.store.shardsFor(a.tenant, is, unitsOfEvents(d.events))
+		d.shards = a.store.shardsFor(a.tenant, is, items.UnitsOfEvents(d.events))
 	}
-	n := max(d.shards, is.shards())
+	n := max(d.shards, is.Partitions())
 	stamp := a.stamp
 	if d.written { // perhaps in another partition: of the two the later wins
 		stamp = a.store.stamp()
@@ -214,34 +215,34 @@ func (a *appending) rows(
 	var all []ddb.Write
 	at := make(map[andon.EntryRef]int, len(d.events))
 	for i := range d.events {
-		e := event{Event: d.events[i], delivery: stamp}
+		e := event{Event: d.events[i], Delivery: stamp}
 		e.Operator = operators[i]
-		same, twice := at[e.ref()]
+		same, twice := at[e.Ref()]
 		if d.written && !purged && !twice && d.operators[i] == operators[i] {
 			continue
 		}
-		put := e.item(a.tenant, is, n, expiry(a.store.options.Retention))
-		w := ddb.Write{Table: tableLog, Put: put}
+		put := e.Item(a.tenant, is, n, items.Expiry(a.store.options.Retention))
+		w := ddb.Write{Table: items.TableLog, Put: put}
 		if twice {
 			all[same] = w
 		} else {
-			at[e.ref()] = len(all)
+			at[e.Ref()] = len(all)
 			all = append(all, w)
 		}
 		a.index(index, is, &e)
 	}
-	d.written, d.version, d.incarnation = true, is.version, is.Incarnation
+	d.written, d.version, d.incarnation = true, is.Version, is.Incarnation
 	d.operators, d.shards = operators, n
 	return all, nil
 }
 
 // index adds the index rows of an entry. A state that the device names has its row already.
-func (a *appending) index(x indexRows, is *device, e *event) {
+func (a *appending) index(x items.IndexRows, is *device, e *event) {
 	if !slices.Contains(is.States, e.State) {
-		x.state(a.tenant, e.State)
+		x.State(a.tenant, e.State)
 	}
-	x.name(a.tenant, andon.OperatorNames, string(e.Operator))
-	x.name(a.tenant, andon.SupervisorNames, string(e.EscalatedTo))
+	x.Name(a.tenant, andon.OperatorNames, string(e.Operator))
+	x.Name(a.tenant, andon.SupervisorNames, string(e.EscalatedTo))
 }
 
 // operators returns the operator of each of some events: the one it names, else the one who was
@@ -283,8 +284,8 @@ func (a *appending) fold(
 ) error {
 	return a.store.update(ctx, a.tenant, slot, andon.ByEntry,
 		func(_ *tenant, is *device) (bool, error) {
-			if is.version != d.version {
-				index := indexRows{}
+			if is.Version != d.version {
+				index := items.IndexRows{}
 				again, err := a.rows(ctx, d, is, index)
 				if err == nil {
 					err = a.store.writeIndexed(ctx, index, again...)
@@ -312,7 +313,7 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 	for i := range d.events {
 		e := d.events[i]
 		e.Operator = d.operators[i]
-		e.State = is.keep(e.State)
+		e.State = is.Keep(e.State)
 		if e.EscalatedTo != "" {
 			if err := a.escalate(ctx, is, &e); err != nil {
 				return err
@@ -330,20 +331,10 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 	return a.escalations(ctx, d, is, p)
 }
 
-// keep notes that the device has entries of a state, and returns a copy of it.
-func (d *device) keep(state andon.State) andon.State {
-	if i := slices.Index(d.States, state); i >= 0 {
-		return d.States[i]
-	}
-	state = andon.State(strings.Clone(string(state)))
-	d.States = append(d.States, state)
-	return state
-}
-
 // escalate writes the escalation that an event brings.
 func (a *appending) escalate(ctx context.Context, is *device, e *andon.Event) error {
-	is.EverEscalated.add(e.Time)
-	return a.store.insert(ctx, a.tenant, is, latestRecord{Escalation: andon.Escalation{
+	is.EverEscalated.Add(e.Time)
+	return a.store.insert(ctx, a.tenant, is, items.LatestRecord{Escalation: andon.Escalation{
 		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
 	}})
 }
@@ -359,7 +350,7 @@ func (a *appending) escalations(
 			continue
 		}
 		ref := andon.EntryRef{Time: e.Time, State: e.State}
-		err := p.noting(ref, func() error { return p.escalate(e.Time, is.keep(e.State)) })
+		err := p.noting(ref, func() error { return p.escalate(e.Time, is.Keep(e.State)) })
 		if err != nil {
 			return err
 		}
@@ -369,10 +360,10 @@ func (a *appending) escalations(
 
 // noting folds something of an entry, and notes the entry if the device shows something else then.
 func (p *history) noting(ref andon.EntryRef, fold func() error) error {
-	before := p.device.shown(p.tenant)
+	before := p.device.Shown(p.tenant)
 	err := fold()
-	if !andon.ShowAlike(before, p.device.shown(p.tenant)) {
-		p.device.cause = andon.EntryRef{Time: ref.Time, State: p.device.keep(ref.State)}
+	if !andon.ShowAlike(before, p.device.Shown(p.tenant)) {
+		p.device.Cause = andon.EntryRef{Time: ref.Time, State: p.device.Keep(ref.State)}
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -128,15 +129,15 @@ func (a *sdkAlone) entries(ctx context.Context, events []andon.Event) error {
 	return shared.Parallel(ctx, len(chunks), func(ctx context.Context, n int) error {
 		var all []types.WriteRequest
 		for i := range chunks[n] {
-			e := event{Event: chunks[n][i], delivery: 1}
+			e := event{Event: chunks[n][i], Delivery: 1}
 			d := &device{}
 			d.ID = e.Device
 			all = append(all, types.WriteRequest{PutRequest: &types.PutRequest{
-				Item: e.item(a.t, d, 1, expiry(andon.Forever)),
+				Item: e.Item(a.t, d, 1, items.Expiry(andon.Forever)),
 			}})
 		}
 		_, err := a.db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-			RequestItems: map[string][]types.WriteRequest{a.s.options.Prefix + tableLog: all},
+			RequestItems: map[string][]types.WriteRequest{a.s.options.Prefix + items.TableLog: all},
 		})
 		return err
 	})
@@ -157,12 +158,12 @@ func (a *sdkAlone) entriesAndDevices(ctx context.Context, events []andon.Event) 
 		d := &device{}
 		d.ID, d.Time, d.State, d.Since = last[n].Device, last[n].Time, last[n].State, last[n].Time
 		d.Operator = last[n].Operator
-		i, err := d.item(a.t, int64(d.Time))
+		i, err := d.Item(a.t, int64(d.Time))
 		if err != nil {
 			return err
 		}
 		_, err = a.db.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: aws.String(a.s.options.Prefix + tableDevices), Item: i,
+			TableName: aws.String(a.s.options.Prefix + items.TableDevices), Item: i,
 		})
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -16,17 +17,13 @@ import (
 // ones are rows, each written before the item is replaced. So the list is the rows and the newest,
 // wherever a writer ends.
 
-func assignmentKey(t *tenant, d *device, from andon.Time) ddb.Item {
-	return recordKeys().Item("assignment#"+d.rows(t), timeText(from))
-}
-
 // keepAssignment writes the row of an assignment.
 func (s *Store) keepAssignment(
 	ctx context.Context, t *tenant, d *device, a andon.Assignment,
 ) error {
-	i := assignmentKey(t, d, a.From)
-	i.SetText(attrOperator, string(a.Operator))
-	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Put: i})
+	i := items.AssignmentKey(t, d, a.From)
+	i.SetText(items.AttrOperator, string(a.Operator))
+	return s.db.Write(ctx, ddb.Write{Table: items.TableRecords, Put: i})
 }
 
 // assignments returns those of a device by From, each once, including those that change nothing.
@@ -36,14 +33,14 @@ func (s *Store) assignments(
 	if d.AssignedFrom == 0 {
 		return nil, nil
 	}
-	q := s.record("assignment#" + d.rows(t))
+	q := items.Records("assignment#" + d.Rows(t))
 	q.Order = andon.Asc
 	newest := andon.Assignment{Device: d.ID, Operator: d.Assignee, From: d.AssignedFrom}
 	former, err := ddb.Collect(ctx, s.db, q, func(i ddb.Item) (
 		a andon.Assignment, before bool, err error,
 	) {
-		a.From, err = parseTime(i.Text(attrSort))
-		a.Device, a.Operator = d.ID, andon.PersonID(i.Text(attrOperator))
+		a.From, err = items.ParseTime(i.Text(items.AttrSort))
+		a.Device, a.Operator = d.ID, andon.PersonID(i.Text(items.AttrOperator))
 		return a, a.From < newest.From, err
 	})
 	return append(former, newest), err
@@ -61,13 +58,13 @@ func (s *Store) Assign(
 	kept := slices.Clone(assignments)
 	of := map[andon.DeviceID][]int{}
 	var ids []andon.DeviceID
-	index := indexRows{}
+	index := items.IndexRows{}
 	for n, a := range assignments {
 		if of[a.Device] == nil {
 			ids = append(ids, a.Device)
 		}
 		of[a.Device] = append(of[a.Device], n)
-		index.name(t, andon.OperatorNames, string(a.Operator))
+		index.Name(t, andon.OperatorNames, string(a.Operator))
 	}
 	if err := s.writeIndexed(ctx, index); err != nil {
 		return nil, err
@@ -163,12 +160,12 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	if err != nil {
 		return err
 	}
-	index := indexRows{}
+	index := items.IndexRows{}
 	for _, a := range h.Assignments {
-		index.name(t, andon.OperatorNames, string(a.Operator))
+		index.Name(t, andon.OperatorNames, string(a.Operator))
 	}
 	for _, e := range h.Escalations {
-		index.name(t, andon.SupervisorNames, string(e.To))
+		index.Name(t, andon.SupervisorNames, string(e.To))
 	}
 	if err := s.writeIndexed(ctx, index); err != nil {
 		return err
@@ -224,19 +221,19 @@ func (s *Store) restoreEscalation(
 ) (done bool, err error) {
 	ref := andon.EntryRef{Time: r.Time, State: r.State}
 	there, err := s.events(ctx, t, d, []andon.EntryRef{ref})
-	if err != nil || (len(there) == 0 && !d.shows(t, r)) {
+	if err != nil || (len(there) == 0 && !d.Shows(t, r)) {
 		return false, err
 	}
-	if err := s.insert(ctx, t, d, latestRecord{Escalation: r}); err != nil {
+	if err := s.insert(ctx, t, d, items.LatestRecord{Escalation: r}); err != nil {
 		return false, err
 	}
-	d.EverEscalated.add(r.Time)
+	d.EverEscalated.Add(r.Time)
 	p := s.history(ctx, t, d)
 	hidden, err := p.withdrawn(ref)
 	if err != nil || hidden {
 		return true, err
 	}
-	return true, p.escalate(r.Time, d.keep(r.State))
+	return true, p.escalate(r.Time, d.Keep(r.State))
 }
 
 // keepRetirement writes the row of a retirement that is no longer the newest; 0 is none.
@@ -246,8 +243,8 @@ func (s *Store) keepRetirement(
 	if at == 0 {
 		return nil
 	}
-	i := recordKeys().Item("retirement#"+d.rows(t), timeText(at))
-	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Put: i})
+	i := items.RecordKeys().Item("retirement#"+d.Rows(t), items.TimeText(at))
+	return s.db.Write(ctx, ddb.Write{Table: items.TableRecords, Put: i})
 }
 
 // Retire implements andon.Current.
@@ -288,12 +285,12 @@ func (s *Store) Retirements(
 	if err != nil || d.Retired == 0 {
 		return nil, err
 	}
-	q := s.record("retirement#" + d.rows(t))
+	q := items.Records("retirement#" + d.Rows(t))
 	q.Order = andon.Asc
 	former, err := ddb.Collect(ctx, s.db, q, func(i ddb.Item) (
 		at andon.Time, before bool, err error,
 	) {
-		at, err = parseTime(i.Text(attrSort))
+		at, err = items.ParseTime(i.Text(items.AttrSort))
 		return at, at < d.Retired, err
 	})
 	return append(former, d.Retired), err

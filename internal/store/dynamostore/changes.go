@@ -3,12 +3,12 @@ package dynamostore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared/changelog"
 )
 
@@ -16,53 +16,31 @@ import (
 // then appended to the tenant's log, and the next put drops it from the item. A process that reads
 // it in an item appends it before it puts anything: perhaps the process that put it ended.
 
-// pending is a change that may not be in the log yet. What the device shows since, and the version,
-// are those of its item.
-type pending struct {
-	From   uint64           `json:"from"`
-	Kind   andon.ChangeKind `json:"kind"`
-	Entry  andon.EntryRef   `json:"entry,omitzero"`
-	Before *andon.Device    `json:"before,omitempty"`
-}
-
-const attrPending = "Change"
-
 // logItems keeps the items of the log in the table Records.
 type logItems struct{ *Store }
-
-func numberText(number uint64) string { return fmt.Sprintf("%020d", number) }
 
 // Insert implements changelog.Store.
 func (s logItems) Insert(
 	ctx context.Context, partition string, i changelog.Item,
 ) (inserted bool, err error) {
-	err = s.db.Put(ctx, tableRecords, logItem(partition, i), ddb.Absent(attrKey))
+	err = s.db.Put(ctx, items.TableRecords, items.LogItem(partition, i), ddb.Absent(items.AttrKey))
 	if errors.Is(err, ddb.ErrRaced) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-func logItem(partition string, i changelog.Item) ddb.Item {
-	put := recordKeys().Item("change#"+partition, numberText(i.Number))
-	put[attrAt], put[attrData] = ddb.Number(i.At), ddb.Binary(i.Data)
-	if i.Expires != 0 {
-		put[attrTTL] = ddb.Number(i.Expires.Std().Unix())
-	}
-	return put
-}
-
 // Extend implements changelog.Store.
 func (s logItems) Extend(ctx context.Context, partition string, i changelog.Item) error {
-	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Put: logItem(partition, i)})
+	return s.db.Write(ctx, ddb.Write{Table: items.TableRecords, Put: items.LogItem(partition, i)})
 }
 
 // Read implements changelog.Store.
 func (s logItems) Read(
 	ctx context.Context, partition string, from uint64, limit int,
 ) ([]changelog.Item, error) {
-	q := s.record("change#" + partition)
-	q.Order, q.From, q.Page = andon.Asc, numberText(from), limit
+	q := items.Records("change#" + partition)
+	q.Order, q.From, q.Page = andon.Asc, items.NumberText(from), limit
 	return s.items(ctx, q)
 }
 
@@ -70,7 +48,7 @@ func (s logItems) Read(
 func (s logItems) Newest(
 	ctx context.Context, partition string, limit int,
 ) ([]changelog.Item, error) {
-	q := s.record("change#" + partition)
+	q := items.Records("change#" + partition)
 	q.Order, q.Page = andon.Desc, limit
 	return s.items(ctx, q)
 }
@@ -78,13 +56,13 @@ func (s logItems) Newest(
 func (s logItems) items(ctx context.Context, q ddb.Query) (all []changelog.Item, err error) {
 	found, _, err := s.db.Page(ddb.Strongly(ctx), q, nil)
 	for _, i := range found {
-		one := changelog.Item{At: i.Time(attrAt), Data: i.Binary(attrData)}
-		if seconds := i.Int(attrTTL); seconds != 0 {
+		one := changelog.Item{At: i.Time(items.AttrAt), Data: i.Binary(items.AttrData)}
+		if seconds := i.Int(items.AttrTTL); seconds != 0 {
 			one.Expires = andon.TimeOf(time.Unix(seconds, 0))
 		}
-		if one.Number, err = strconv.ParseUint(i.Text(attrSort), 10, 64); err != nil {
+		if one.Number, err = strconv.ParseUint(i.Text(items.AttrSort), 10, 64); err != nil {
 			return nil, andon.Errorf(andon.Damaged, "an item of changes has the number %q",
-				i.Text(attrSort))
+				i.Text(items.AttrSort))
 		}
 		all = append(all, one)
 	}
@@ -96,49 +74,40 @@ func (s logItems) Drop(ctx context.Context, partition string, before uint64) err
 	if before == 0 {
 		return nil
 	}
-	q := s.record("change#" + partition)
-	q.To = numberText(before - 1)
+	q := items.Records("change#" + partition)
+	q.To = items.NumberText(before - 1)
 	return s.db.DeleteAll(ctx, q)
-}
-
-// shown returns what a device shows; nil: nothing.
-func (d *device) shown(t *tenant) *andon.Device {
-	if !d.Alive() {
-		return nil
-	}
-	is := d.Show(t.Record.States)
-	return &is
 }
 
 // notePending notes in a device how it has changed since it showed something else.
 func (s *Store) notePending(
 	ctx context.Context, t *tenant, is *device, before *andon.Device, kind andon.ChangeKind,
 ) error {
-	is.pending = nil
-	if andon.ShowAlike(before, is.shown(t)) {
+	is.Pending = nil
+	if andon.ShowAlike(before, is.Shown(t)) {
 		return nil
 	}
-	if kind == andon.ByEntry && is.cause == (andon.EntryRef{}) {
+	if kind == andon.ByEntry && is.Cause == (andon.EntryRef{}) {
 		kind = andon.ByReorder // the entries made no difference
 	}
 	from, err := s.Logs.Of(t).Next(ctx)
-	is.pending = &pending{From: from, Kind: kind, Entry: is.cause, Before: before}
+	is.Pending = &items.Pending{From: from, Kind: kind, Entry: is.Cause, Before: before}
 	return err
 }
 
 // appendPending appends the change that a device carries to the log, unless it is there.
 func (s *Store) appendPending(ctx context.Context, t *tenant, d *device) error {
-	p := d.pending
+	p := d.Pending
 	if p == nil {
 		return nil
 	}
 	err := s.Logs.Of(t).Append(ctx, changelog.Change{
-		From: p.From, Version: d.version, Change: andon.Change{
-			Kind: p.Kind, Device: d.ID, Before: p.Before, After: d.shown(t), Entry: p.Entry,
+		From: p.From, Version: d.Version, Change: andon.Change{
+			Kind: p.Kind, Device: d.ID, Before: p.Before, After: d.Shown(t), Entry: p.Entry,
 		},
 	})
 	if err == nil {
-		d.pending = nil
+		d.Pending = nil
 	}
 	return err
 }
@@ -154,8 +123,8 @@ type unappended struct {
 }
 
 func (u *unappended) add(tenant string, d *device) {
-	age := u.store.options.Now().Sub(andon.Time(d.version))
-	if d.pending != nil && age.Std() > abandonedAfter {
+	age := u.store.options.Now().Sub(andon.Time(d.Version))
+	if d.Pending != nil && age.Std() > abandonedAfter {
 		u.devices[tenant] = append(u.devices[tenant], d)
 	}
 }
@@ -165,12 +134,12 @@ func (u *unappended) add(tenant string, d *device) {
 func (u *unappended) appendAll(ctx context.Context) error {
 	s := u.store
 	for key, devices := range u.devices {
-		t, err := s.tenant(ctx, tenantOf(key))
+		t, err := s.tenant(ctx, items.TenantOf(key))
 		if andon.KindOf(err) == andon.NotFound || err == nil && t.Key != key {
 			continue // it was deleted
 		}
 		for _, d := range devices {
-			age := s.options.Now().Sub(andon.Time(d.version)).Std()
+			age := s.options.Now().Sub(andon.Time(d.Version)).Std()
 			if err == nil {
 				err = s.appendPending(ctx, t, d)
 			}
@@ -192,7 +161,7 @@ func (s *Store) dropPending(ctx context.Context, t *tenant, was *device) error {
 		return nil
 	}
 	return s.withDevice(ctx, t, was.ID, andon.ByReorder, func(_ *tenant, d *device) (bool, error) {
-		return d.version == was.version, nil
+		return d.Version == was.Version, nil
 	})
 }
 

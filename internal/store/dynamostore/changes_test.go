@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
 // changesAfter reads the feed after a position, and where it ends.
@@ -58,7 +59,10 @@ func TestChangesOfTwoProcesses(t *testing.T) {
 	first, end := changesAfter(t, c.stores[0], at)
 	second, other := changesAfter(t, c.stores[1], at)
 	if len(first) == 0 || end != other || !slices.EqualFunc(first, second,
-		func(a, b andon.Change) bool { return a.Position == b.Position && asText(a) == asText(b) }) {
+		func(a, b andon.Change) bool {
+			return a.Position == b.Position &&
+				asText(a) == asText(b)
+		}) {
 		t.Errorf("one process reads %d changes up to %v, and the other %d up to %v",
 			len(first), end, len(second), other)
 	}
@@ -105,7 +109,7 @@ func TestChangeSeenSoon(t *testing.T) {
 // withoutLog fails the puts of the log, as if the process ended before each.
 func withoutLog(p *proxy, w http.ResponseWriter, c call) {
 	item, _ := c.body["Item"].(map[string]any)
-	key, _ := item[attrKey].(map[string]any)
+	key, _ := item[items.AttrKey].(map[string]any)
 	if text, _ := key["S"].(string); strings.HasPrefix(text, "change#") {
 		p.refuse(w, c, http.StatusBadRequest, "ValidationException", "the process has ended")
 		return
@@ -213,7 +217,7 @@ func TestPendingDropped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return d.pending != nil
+		return d.Pending != nil
 	}
 	if !carries(s) {
 		t.Error("the item does not carry its change")

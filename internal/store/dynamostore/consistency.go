@@ -3,7 +3,6 @@ package dynamostore
 import (
 	"context"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
@@ -13,28 +12,11 @@ import (
 
 // forAnswer returns a context whose reads have the consistency that ctx asks for.
 func (s *Store) forAnswer(ctx context.Context) context.Context {
-	return consistent(ctx, s.options.Consistency == ddb.Eventual)
+	return ddb.ForAnswer(ctx, s.options.Consistency == ddb.Eventual)
 }
 
 // forReadings is forAnswer for readings, which have a setting of their own.
 func (s *Store) forReadings(ctx context.Context) context.Context {
-	return consistent(ctx,
+	return ddb.ForAnswer(ctx,
 		s.options.Consistency == ddb.Eventual || s.options.Readings == ddb.Eventual)
-}
-
-func consistent(ctx context.Context, eventualAsSet bool) context.Context {
-	wanted := andon.ConsistencyOf(ctx)
-	if wanted == andon.Eventual || wanted == andon.AsSet && eventualAsSet {
-		return ddb.Eventually(ctx)
-	}
-	return ctx
-}
-
-// byIndex refuses an answer that must be strong and is found through an index, which never is.
-func byIndex(ctx context.Context, what string) error {
-	if andon.ConsistencyOf(ctx) != andon.Strong {
-		return nil
-	}
-	return andon.Errorf(andon.Unsupported, "%s are found through an index of DynamoDB, which "+
-		"follows a write a moment later: ask without consistency=strong", what)
 }

@@ -8,29 +8,20 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
-
-// withdrawalKey returns the key of the record that an entry was wrong.
-func withdrawalKey(t *tenant, d *device, at andon.Time, state andon.State) ddb.Item {
-	return recordKeys().Item("withdrawal#"+d.rows(t), stateDate(state, at))
-}
-
-// withdrawalMark returns its mark.
-func withdrawalMark(t *tenant, d *device, ref andon.EntryRef) mark {
-	return mark{"withdrawal#" + d.rows(t), ref}
-}
 
 // withdrawal reads that record; nil where there is none.
 func (s *Store) withdrawal(
 	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
 ) (*andon.Withdrawal, error) {
-	i, err := s.db.Get(ctx, tableRecords, withdrawalKey(t, d, at, state))
+	i, err := s.db.Get(ctx, items.TableRecords, items.WithdrawalKey(t, d, at, state))
 	if err != nil || i == nil {
 		return nil, err
 	}
 	return &andon.Withdrawal{
-		Device: d.ID, Time: at, State: state, At: i.Time(attrAt),
-		By: andon.PersonID(i.Text(attrBy)), Note: i.Text(attrNote),
+		Device: d.ID, Time: at, State: state, At: i.Time(items.AttrAt),
+		By: andon.PersonID(i.Text(items.AttrBy)), Note: i.Text(items.AttrNote),
 	}, nil
 }
 
@@ -54,7 +45,7 @@ func (s *Store) Withdraw(
 				return false, err
 			}
 		}
-		d.Withdrawn.add(w.Time)
+		d.Withdrawn.Add(w.Time)
 		return true, s.history(ctx, t, d).refold()
 	})
 	return kept, added, err
@@ -64,12 +55,12 @@ func (s *Store) Withdraw(
 func (s *Store) keepWithdrawal(
 	ctx context.Context, t *tenant, d *device, w andon.Withdrawal,
 ) (kept andon.Withdrawal, added bool, err error) {
-	key := withdrawalKey(t, d, w.Time, w.State)
-	i := withdrawalKey(t, d, w.Time, w.State)
-	i[attrAt] = ddb.Number(w.At)
-	i.SetText(attrBy, string(w.By))
-	i.SetText(attrNote, w.Note)
-	err = s.db.Swap(ctx, tableRecords, key, i, ddb.Absent(attrKey))
+	key := items.WithdrawalKey(t, d, w.Time, w.State)
+	i := items.WithdrawalKey(t, d, w.Time, w.State)
+	i[items.AttrAt] = ddb.Number(w.At)
+	i.SetText(items.AttrBy, string(w.By))
+	i.SetText(items.AttrNote, w.Note)
+	err = s.db.Swap(ctx, items.TableRecords, key, i, ddb.Absent(items.AttrKey))
 	if !errors.Is(err, ddb.ErrRaced) {
 		return w, err == nil, err
 	}
@@ -102,7 +93,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 		if !errors.Is(err, ddb.ErrRaced) {
 			return err
 		}
-		if err := s.db.Pause(ctx, tries, "purge from", tableDevices); err != nil {
+		if err := s.db.Pause(ctx, tries, "purge from", items.TableDevices); err != nil {
 			return err
 		}
 	}
@@ -122,20 +113,21 @@ func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) err
 	if err := s.deleteRows(ctx, t, was); err != nil {
 		return err
 	}
-	version := max(was.version+1, s.stamp())
-	is := &device{version: version}
+	version := max(was.Version+1, s.stamp())
+	is := &device{Version: version}
 	is.ID, is.Incarnation, is.Generation = id, version, t.Generation
-	if err := s.notePending(ctx, t, is, was.shown(t), andon.ByPurge); err != nil {
+	if err := s.notePending(ctx, t, is, was.Shown(t), andon.ByPurge); err != nil {
 		return err
 	}
-	i, err := is.item(t, version)
+	i, err := is.Item(t, version)
 	if err != nil {
 		return err
 	}
-	delete(i, attrList)
-	i[attrTTL] = ddb.Number(s.options.Now().Std().Add(tombstone).Unix())
-	unchanged := ddb.Unchanged(attrVersion, was.version)
-	if err := s.db.Swap(ctx, tableDevices, devicesKey(t.Key, id), i, unchanged); err != nil {
+	delete(i, items.AttrList)
+	i[items.AttrTTL] = ddb.Number(s.options.Now().Std().Add(tombstone).Unix())
+	unchanged := ddb.Unchanged(items.AttrVersion, was.Version)
+	if err := s.db.Swap(ctx, items.TableDevices, items.DevicesKey(t.Key, id), i,
+		unchanged); err != nil {
 		return err
 	}
 	s.count(t.Key, is)
@@ -147,18 +139,21 @@ func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) err
 
 // deleteRows deletes all rows of a device. Names stay: they may be in use elsewhere.
 func (s *Store) deleteRows(ctx context.Context, t *tenant, d *device) error {
-	of := d.rows(t)
+	of := d.Rows(t)
 	var all []ddb.Query
-	for shard := range d.shards() {
+	for shard := range d.Partitions() {
 		all = append(all,
-			ddb.Query{Table: tableLog, Key: logKeys(), Partition: shardKey(of, shard)},
-			ddb.Query{Table: tableReadings, Key: readingKeys(), Partition: shardKey(of, shard)})
+			ddb.Query{Table: items.TableLog, Key: items.LogKeys(),
+				Partition: items.ShardKey(of, shard)},
+			ddb.Query{Table: items.TableReadings, Key: items.ReadingKeys(),
+				Partition: items.ShardKey(of, shard)})
 	}
-	for _, part := range []string{partEscalated, partEscalations} {
-		all = append(all, ddb.Query{Table: tableLog, Key: logKeys(), Partition: join(of, part)})
+	for _, part := range []string{items.PartEscalated, items.PartEscalations} {
+		all = append(all, ddb.Query{Table: items.TableLog, Key: items.LogKeys(),
+			Partition: items.Join(of, part)})
 	}
 	for _, kind := range []string{"assignment#", "retirement#", "withdrawal#"} {
-		all = append(all, s.record(kind+of))
+		all = append(all, items.Records(kind+of))
 	}
 	for _, q := range all {
 		if err := s.db.DeleteAll(ctx, q); err != nil {

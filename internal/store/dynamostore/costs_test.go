@@ -22,6 +22,7 @@ import (
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 )
 
@@ -99,8 +100,8 @@ func attribute(value any) types.AttributeValue {
 // TestGuideComparison asks for the warnings of a device as the guide does at each step.
 func TestGuideComparison(t *testing.T) {
 	db := rawClient(t, enginetest.DynamoDB(t).URL)
-	byDate, byState := ddb.Keys{Hash: attrDevice, Sort: attrDate}, logKeys()
-	names := map[string]string{"#d": attrDevice, "#s": "State"}
+	byDate, byState := ddb.Keys{Hash: items.AttrDevice, Sort: items.AttrDate}, items.LogKeys()
+	names := map[string]string{"#d": items.AttrDevice, "#s": "State"}
 	values := ddb.Item{":d": ddb.Text("d#12345"), ":s": ddb.Text("WARNING")}
 	for _, c := range []struct {
 		model  int
@@ -122,7 +123,7 @@ func TestGuideComparison(t *testing.T) {
 		if !c.filter {
 			in.KeyConditionExpression, in.FilterExpression = aws.String(
 				"#d = :d AND begins_with(#s, :s)"), nil
-			names["#s"] = attrStateDate
+			names["#s"] = items.AttrStateDate
 		}
 		out, err := db.Query(t.Context(), in)
 		if err != nil {
@@ -350,7 +351,7 @@ func (ct costTest) row(what string, do func(context.Context) error) {
 func TestReadingCosts(t *testing.T) {
 	o := newTables(t)
 	o.Prefix, o.Shards = o.Prefix+"idx_", "1"
-	indexed(projectsMetrics)(&o)
+	indexed(items.ProjectsMetrics)(&o)
 	if err := Init(t.Context(), o, adapter.Setup{}, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +387,7 @@ func TestReadingCosts(t *testing.T) {
 		set := &ct.s.options
 		latest, metric := set.LatestIndex, set.MetricIndex
 		defer func() { set.LatestIndex, set.MetricIndex = latest, metric }()
-		set.LatestIndex, set.MetricIndex = projectsNone, nil
+		set.LatestIndex, set.MetricIndex = items.ProjectsNone, nil
 		return ask(andon.Eventual)
 	}
 	for _, c := range []struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -61,7 +62,7 @@ func (s *Store) contents(
 	var escalated []mark
 	for i, d := range all {
 		if shown[i].EscalatedTo != "" {
-			escalated = append(escalated, latestMark(t, d, shown[i].EscalatedEntry))
+			escalated = append(escalated, items.LatestMark(t, d, shown[i].EscalatedEntry))
 		}
 	}
 	records, err := s.latestMarked(ctx, escalated)
@@ -78,7 +79,7 @@ func (s *Store) Devices(
 ) iter.Seq2[andon.Device, error] {
 	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Device) bool) error {
-		if err := byIndex(ctx, "lists of devices"); err != nil {
+		if err := ddb.ByIndex(ctx, "lists of devices"); err != nil {
 			return err
 		}
 		if q.Sort != andon.ByDevice && q.Kind == andon.ShownDevices {
@@ -141,15 +142,17 @@ func (s *Store) candidates(
 	var all []ddb.Query
 	switch {
 	case q.Kind == andon.RetiredDevices:
-		all = listQueries(t, listRetired)
+		all = items.ListQueries(t, items.ListRetired)
 	case q.Kind != andon.ShownDevices:
-		all = listQueries(t, listSilent)
+		all = items.ListQueries(t, items.ListSilent)
 	case q.EscalatedTo != "":
-		all = []ddb.Query{{Index: indexEscalated, Key: ddb.Keys{Hash: attrEscalated, Sort: attrID},
-			Partition: join(t.Key, string(q.EscalatedTo))}}
+		all = []ddb.Query{{Index: items.IndexEscalated,
+			Key:       ddb.Keys{Hash: items.AttrEscalated, Sort: items.AttrID},
+			Partition: items.Join(t.Key, string(q.EscalatedTo))}}
 	case q.Operator != "":
-		all = []ddb.Query{{Index: indexAnswers, Key: ddb.Keys{Hash: attrAnswers, Sort: attrID},
-			Partition: join(t.Key, string(q.Operator))}}
+		all = []ddb.Query{{Index: items.IndexAnswers,
+			Key:       ddb.Keys{Hash: items.AttrAnswers, Sort: items.AttrID},
+			Partition: items.Join(t.Key, string(q.Operator))}}
 	default:
 		seen, err := s.seenStates(ctx, t.Key)
 		if err != nil {
@@ -157,7 +160,7 @@ func (s *Store) candidates(
 		}
 		for _, state := range seen {
 			if q.States.Match(state) {
-				all = append(all, listQueries(t, listState, string(state))...)
+				all = append(all, items.ListQueries(t, items.ListState, string(state))...)
 			}
 		}
 	}
@@ -182,29 +185,18 @@ func (s *Store) recent(t *tenant, q *andon.DeviceQuery) *shared.Rows[andon.Devic
 	})
 }
 
-// listQueries returns the queries for a list of devices, one for each bucket.
-func listQueries(t *tenant, names ...string) (all []ddb.Query) {
-	for n := range buckets {
-		part := join(t.Key, append(names[:len(names):len(names)], strconv.Itoa(n))...)
-		all = append(all, ddb.Query{
-			Index: indexList, Key: ddb.Keys{Hash: attrList, Sort: attrID}, Partition: part,
-		})
-	}
-	return all
-}
-
 // ids returns the devices that queries of indexes find, from where the page begins, and others.
 func (s *Store) ids(
 	all []ddb.Query, q *andon.DeviceQuery, others ...*shared.Rows[andon.DeviceID],
 ) *shared.Merge[andon.DeviceID] {
 	for _, ask := range all {
-		ask.Table, ask.Order = tableDevices, andon.Asc
-		ask.Page = pageOf(q.Limit, len(all))
+		ask.Table, ask.Order = items.TableDevices, andon.Asc
+		ask.Page = items.PageOf(q.Limit, len(all))
 		ask.From = q.Prefix
 		if q.After != nil {
 			ask.From = max(ask.From, string(q.After.Device))
 		}
-		others = append(others, ddb.Rows(s.db, ask, deviceIn(attrID)))
+		others = append(others, ddb.Rows(s.db, ask, deviceIn(items.AttrID)))
 	}
 	return shared.NewMerge(others...)
 }
@@ -241,14 +233,14 @@ func (s *Store) Names(
 ) iter.Seq2[andon.NameCount, error] {
 	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
-		ask := s.record(namesKey(t, q.Of))
+		ask := items.Records(items.NamesKey(t, q.Of))
 		ask.Order, ask.From, ask.Page = andon.Asc, q.After, q.Limit+1
 		yield = seq.UpTo(q.Limit, yield)
 		for i, err := range s.db.Items(ctx, ask) {
 			if err != nil {
 				return err
 			}
-			name := i.Text(attrSort)
+			name := i.Text(items.AttrSort)
 			if name != q.After && !yield(andon.NameCount{Name: name}) {
 				return nil
 			}

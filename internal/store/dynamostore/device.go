@@ -2,176 +2,16 @@ package dynamostore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
-
-// device is the item of a device: what is needed to fold its next entry and to find its rows. The
-// zero value is a device of which nothing is stored.
-type device struct {
-	folded
-	version int64          // 0: there is no item
-	pending *pending       // the change that its put made, if that may not be in the log
-	cause   andon.EntryRef // the entry that made the change under way
-}
-
-// folded is what the attribute Shown holds, as JSON.
-type folded struct {
-	current.Device
-	also
-}
-
-// also is what the item has in addition to current.Device.
-type also struct {
-	// States are those that the device has entries of, and so the ranges of its partitions.
-	States []andon.State `json:"states,omitempty"`
-	// Generation is that of the severities by which the device was folded.
-	Generation int32 `json:"generation,omitempty"`
-	// Shards is the largest number of partitions that any writer used; 0 is 1.
-	Shards int `json:"shards,omitempty"`
-	// Incarnation is the version at which the device was purged last. It is in the keys of its
-	// rows, so nothing that was written before is found again, not even what another writer writes
-	// at that moment.
-	Incarnation int64 `json:"life,omitempty"`
-	// Withdrawn and EverEscalated span the times of the entries that ever were withdrawn or
-	// escalated. Outside them no one has to look for such records.
-	Withdrawn     reach `json:"withdrawn,omitzero"`
-	EverEscalated reach `json:"escalated,omitzero"`
-	// Metrics are those of which a row says that the device may have them. It names the first ones,
-	// up to mostMetricBytes.
-	Metrics []andon.MetricName `json:"metrics,omitempty"`
-}
-
-// mostMetricBytes bounds what the names of metrics take in the item of a device, since each put
-// writes the whole item. Rows of further metrics are cached by each process, and written again by
-// one that has not cached them.
-const mostMetricBytes = 512
-
-// reach is the first and the last time of some entries; the zero value means none.
-type reach struct{ From, To andon.Time }
-
-func (r *reach) add(at andon.Time) {
-	if r.To == 0 {
-		r.From = at
-	}
-	r.From, r.To = min(r.From, at), max(r.To, at)
-}
-
-func (r reach) covers(at andon.Time) bool { return r.To != 0 && r.From <= at && at <= r.To }
-
-const (
-	attrShown   = "Shown"
-	attrVersion = "Version"
-	attrList    = "List"
-	attrID      = "ID"
-	attrSince   = "Since"
-	attrAnswers = "AnswersTo"
-)
-
-func (d *device) shards() int { return max(d.Shards, 1) }
-
-// clone returns a copy that may be changed. The elements of slices are never changed in place.
-func (d *device) clone() *device {
-	c := *d
-	c.cause = andon.EntryRef{}
-	c.States, c.Metrics = slices.Clip(c.States), slices.Clip(c.Metrics)
-	return &c
-}
-
-// measures notes that the rows of the metrics of some messages are written.
-func (d *device) measures(all []message) {
-	bytes := 0
-	for _, name := range d.Metrics {
-		bytes += len(name)
-	}
-	for i := range all {
-		for _, m := range all[i].Metrics {
-			if bytes+len(m.Name) > mostMetricBytes || slices.Contains(d.Metrics, m.Name) {
-				continue
-			}
-			bytes += len(m.Name)
-			d.Metrics = append(d.Metrics, andon.MetricName(strings.Clone(string(m.Name))))
-		}
-	}
-}
-
-// rows returns <d>, with which the partitions of the device begin.
-func (d *device) rows(t *tenant) string {
-	key := deviceKey(t.Key, d.ID)
-	if d.Incarnation == 0 {
-		return key
-	}
-	return key + "#life" + strconv.FormatInt(d.Incarnation, 36)
-}
-
-// devicesKey returns the key of the item of a device.
-func devicesKey(tenant string, id andon.DeviceID) ddb.Item {
-	return ddb.Item{attrDevice: ddb.Text(deviceKey(tenant, id))}
-}
-
-// decodeDevice reads an item; nil is a device of which nothing is stored.
-func decodeDevice(id andon.DeviceID, i ddb.Item) (*device, error) {
-	d := &device{version: i.Int(attrVersion)}
-	if i != nil {
-		if err := json.Unmarshal([]byte(i.Text(attrShown)), &d.folded); err != nil {
-			return nil, andon.Errorf(andon.Damaged, "the item of device %q is damaged: %w", id, err)
-		}
-	}
-	if text := i.Text(attrPending); text != "" {
-		if err := json.Unmarshal([]byte(text), &d.pending); err != nil {
-			return nil, andon.Errorf(andon.Damaged, "the change of device %q is damaged: %w", id, err)
-		}
-	}
-	d.ID = id
-	return d, nil
-}
-
-// item returns what is put, with the keys of the lists that the device is in.
-func (d *device) item(t *tenant, version int64) (ddb.Item, error) {
-	is, err := json.Marshal(d.folded)
-	if err != nil {
-		return nil, err
-	}
-	i := devicesKey(t.Key, d.ID)
-	i[attrShown], i[attrVersion] = ddb.Text(string(is)), ddb.Number(version)
-	i[attrID] = ddb.Text(string(d.ID))
-	if d.pending != nil {
-		text, err := json.Marshal(d.pending)
-		if err != nil {
-			return nil, err
-		}
-		i[attrPending] = ddb.Text(string(text))
-	}
-	bucket := bucketOf(string(d.ID))
-	switch {
-	case d.Alive():
-		i[attrList] = ddb.Text(join(t.Key, listState, string(d.State), bucket))
-		i[attrSince] = ddb.Number(d.Since)
-	case d.Retired != 0:
-		i[attrList] = ddb.Text(join(t.Key, listRetired, bucket))
-	default:
-		i[attrList] = ddb.Text(join(t.Key, listSilent, bucket))
-	}
-	show := d.Show(t.Record.States)
-	if d.Alive() && show.Operator != "" {
-		i[attrAnswers] = ddb.Text(join(t.Key, string(show.Operator)))
-	}
-	if d.Alive() && show.EscalatedTo != "" {
-		i[attrEscalated] = ddb.Text(join(t.Key, string(show.EscalatedTo)))
-	}
-	return i, nil
-}
 
 // slots are the slots of the devices of one request.
 type slots = shared.Taken[device]
@@ -204,13 +44,13 @@ func (s *Store) readDevices(
 	at := map[andon.DeviceID]int{}
 	keys := make([]ddb.Item, len(ids))
 	for i, id := range ids {
-		at[id], keys[i] = i, devicesKey(t.Key, id)
-		all[i], _ = decodeDevice(id, nil)
+		at[id], keys[i] = i, items.DevicesKey(t.Key, id)
+		all[i], _ = items.DecodeDevice(id, nil)
 	}
-	found, err := s.db.BatchGet(ctx, tableDevices, keys)
+	found, err := s.db.BatchGet(ctx, items.TableDevices, keys)
 	for _, i := range found {
-		_, id := splitDevice(i.Text(attrDevice))
-		if all[at[id]], err = decodeDevice(ids[at[id]], i); err != nil {
+		_, id := items.SplitDevice(i.Text(items.AttrDevice))
+		if all[at[id]], err = items.DecodeDevice(ids[at[id]], i); err != nil {
 			return nil, err
 		}
 	}
@@ -263,7 +103,7 @@ func (s *Store) view(ctx context.Context, t *tenant, id andon.DeviceID) (*device
 
 // present folds a device again that was folded by earlier severities.
 func (s *Store) present(ctx context.Context, t *tenant, d *device) error {
-	if d.version == 0 || d.Generation >= t.Generation {
+	if d.Version == 0 || d.Generation >= t.Generation {
 		return nil
 	}
 	return s.history(ctx, t, d).refold()
@@ -290,7 +130,7 @@ func (s *Store) update(
 		if err := s.appendPending(ctx, t, slot.View); err != nil {
 			return err
 		}
-		is := slot.View.clone()
+		is := slot.View.Clone()
 		if err := s.present(ctx, t, is); err != nil {
 			return err
 		}
@@ -298,9 +138,9 @@ func (s *Store) update(
 		if err != nil || !put {
 			return err
 		}
-		err = s.notePending(ctx, t, is, slot.View.shown(t), kind)
+		err = s.notePending(ctx, t, is, slot.View.Shown(t), kind)
 		if err == nil {
-			err = s.putDevice(ctx, t, slot.View.version, is)
+			err = s.putDevice(ctx, t, slot.View.Version, is)
 		}
 		if err == nil {
 			slot.View = is
@@ -311,7 +151,7 @@ func (s *Store) update(
 		if !errors.Is(err, ddb.ErrRaced) {
 			return err
 		}
-		if err := s.db.Pause(ctx, tries, "PutItem", tableDevices); err != nil {
+		if err := s.db.Pause(ctx, tries, "PutItem", items.TableDevices); err != nil {
 			return err
 		}
 	}
@@ -321,16 +161,16 @@ func (s *Store) update(
 // none before it had.
 func (s *Store) putDevice(ctx context.Context, t *tenant, was int64, d *device) error {
 	d.Generation = t.Generation
-	d.version = max(was+1, s.stamp())
-	i, err := d.item(t, d.version)
+	d.Version = max(was+1, s.stamp())
+	i, err := d.Item(t, d.Version)
 	if err != nil {
 		return err
 	}
-	c := ddb.Absent(attrDevice)
+	c := ddb.Absent(items.AttrDevice)
 	if was != 0 {
-		c = ddb.Unchanged(attrVersion, was)
+		c = ddb.Unchanged(items.AttrVersion, was)
 	}
-	err = s.db.Swap(ctx, tableDevices, devicesKey(t.Key, d.ID), i, c)
+	err = s.db.Swap(ctx, items.TableDevices, items.DevicesKey(t.Key, d.ID), i, c)
 	if andon.KindOf(err) == andon.Invalid {
 		err = fmt.Errorf("device %q, whose item names the %d states that it has had: %w", d.ID,
 			len(d.States), err)
@@ -354,7 +194,8 @@ func (s *Store) following(
 			return err
 		}
 		s.Stale(id)
-		if err := s.db.Pause(ctx, tries, "follow changed severities in", tableDevices); err != nil {
+		if err := s.db.Pause(ctx, tries, "follow changed severities in",
+			items.TableDevices); err != nil {
 			return err
 		}
 	}

@@ -20,19 +20,19 @@
 //
 // # Where to look
 //
-//	tables.go, keys.go        tables, indexes, and what each key is made of
 //	append.go, readings.go    writing entries and messages, then the item of the device
 //	device.go                 the item of a device: update, with its condition
+//	changes.go                the change that the item carries, and the log of the feed
 //	history.go                what package current asks of the log while it folds
 //	events.go, people.go      lists of entries, and how a hit of an index is checked
 //	current.go, sorted.go     lists of devices
 //	escalations.go, assignments.go, corrections.go, records.go, tenants.go
 //	metricindex.go, readingindexes.go    the optional indexes of readings
-//	shards.go                 more partitions for a busy device
-//	changes.go                the change that an item carries, and the items of the feed's log
-//	sweep.go, scan.go         reading all devices: deletion of what has expired, counts
-//	reference.go              the layout reference: a table of the reference's own model
-//	engine.go, options.go, plan.go       settings, and what a fleet costs
+//	sweep.go, scan.go         reading all devices: deletion of what has expired, counts, changes
+//	engine.go, options.go     settings
+//
+// Below it, items has tables, keys and what an item is made of; reference the layout reference;
+// planning what a fleet costs; ddb the calls; provision tables and their checks.
 //
 // # Lists
 //

@@ -7,9 +7,13 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
+	"github.com/andonhq/andon/internal/store/dynamostore/planning"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
+	"github.com/andonhq/andon/internal/store/dynamostore/reference"
 )
 
 // Engine is the store as a program selects and configures it.
@@ -41,6 +45,13 @@ func (*Engine) Check() error { return nil }
 
 // Takes implements adapter.Planning.
 func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
+
+// Layouts implements adapter.Planning.
+func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
+	return planning.Layouts(planning.Config{
+		Tables: e.ownTables(), Indexes: e.ReadingIndexes, Capacity: e.Capacity,
+	}, s)
+}
 
 // Settings implements adapter.Engine.
 func (e *Engine) Settings() config.Group {
@@ -126,6 +137,26 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 	return s, nil
 }
 
+// openReference opens a table of the layout reference.
+func openReference(ctx context.Context, o Options) (*reference.Store, error) {
+	o = o.withDefaults()
+	o.Prefix = "" // the table has its own name
+	own := &Store{options: o}
+	config := own.clientConfig()
+	config.Unprocessed = nil
+	db, err := ddb.Open(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	own.db = db
+	r := reference.New(db, reference.Table(o.Table), o.Consistency == ddb.Eventual, own)
+	if err := r.Ready(ctx); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
 // optionsIn returns the options with what the program gives every store.
 func (e *Engine) optionsIn(env adapter.Env) Options {
 	o := e.Options
@@ -180,8 +211,8 @@ func Init(ctx context.Context, o Options, s adapter.Setup, report func(statement
 	if err := o.list(ctx, p, s.RemoveIndexes); err != nil {
 		return err
 	}
-	for _, index := range o.spareIndexes() {
-		if err := p.Spare(ctx, o.Prefix+tableReadings, index, s.RemoveIndexes); err != nil {
+	for _, index := range o.SpareIndexes() {
+		if err := p.Spare(ctx, o.Prefix+items.TableReadings, index, s.RemoveIndexes); err != nil {
 			return err
 		}
 	}

@@ -1,102 +1,25 @@
 package dynamostore
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
-
-// event is an entry of the log as it is stored, without its escalation.
-type event struct {
-	andon.Event
-	delivery int64 // of two deliveries of one entry in two shards the later wins
-}
-
-const (
-	attrDelivery   = "Delivery"
-	attrMessage    = "Message"
-	attrAttributes = "Attributes"
-)
-
-func logKeys() ddb.Keys { return ddb.Keys{Hash: attrDevice, Sort: attrStateDate} }
-
-func (e *event) micros() int64 { return int64(e.Time) }
-
-func (e *event) ref() andon.EntryRef { return andon.EntryRef{Time: e.Time, State: e.State} }
-
-// item returns what is stored of an event in one of n shards.
-func (e *event) item(t *tenant, d *device, n int, expires expiry) ddb.Item {
-	sort := stateDate(e.State, e.Time)
-	i := logKeys().Item(shardKey(d.rows(t), shardOf(sort, n)), sort)
-	i[attrDate], i[attrDelivery] = ddb.Text(timeText(e.Time)), ddb.Number(e.delivery)
-	if e.Operator != "" {
-		i[attrOperator] = ddb.Text(join(t.Key, string(e.Operator)))
-	}
-	i.SetText(attrMessage, e.Message)
-	i.SetText(attrAttributes, string(e.Attributes))
-	expires.set(i, e.Time)
-	return i
-}
-
-// readEvent reads an entry.
-func readEvent(i ddb.Item) (e event, ok bool, err error) {
-	ref, _, err := splitStateDate(i.Text(attrStateDate))
-	if err != nil {
-		return e, false, err
-	}
-	_, device := splitDevice(i.Text(attrDevice))
-	_, operator := splitDevice(i.Text(attrOperator))
-	return event{
-		Event: andon.Event{
-			Device: device, Time: ref.Time, State: ref.State, Operator: andon.PersonID(operator),
-			Message: i.Text(attrMessage), Attributes: andon.JSON(i.Text(attrAttributes)),
-		},
-		delivery: i.Int(attrDelivery),
-	}, true, nil
-}
-
-// expiry is after how long the service deletes.
-type expiry andon.Retention
-
-// set sets when an item expires, in whole seconds, rounded up.
-func (e expiry) set(i ddb.Item, at andon.Time) {
-	if andon.Retention(e) != andon.Forever {
-		i[attrTTL] = ddb.Number((int64(at)+int64(e))/1e6 + 1)
-	}
-}
-
-// stateRange returns the query for entries, or their records, of one state in a span.
-func (s *Store) stateRange(partition string, state andon.State, span andon.Span) ddb.Query {
-	q := ddb.Query{Table: tableLog, Key: logKeys(), Partition: partition}
-	return inState(q, state, span)
-}
-
-// inState bounds a sort key that begins with <state>#<time>.
-func inState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
-	to := span.To
-	if to == 0 {
-		to = andon.MaxTime
-	}
-	q.From = stateDate(state, span.From)
-	q.To = stateDate(state, min(to, andon.MaxTime))
-	return q
-}
 
 // entriesOf returns the entries of a device in one state, from each of its shards.
 func (s *Store) entriesOf(
 	t *tenant, d *device, state andon.State, q andon.EventQuery, page int,
 ) (all []*shared.Rows[event]) {
-	key := d.rows(t)
-	for shard := range d.shards() {
-		ask := s.stateRange(shardKey(key, shard), state, q.Rest())
+	key := d.Rows(t)
+	for shard := range d.Partitions() {
+		ask := items.StateRange(items.ShardKey(key, shard), state, q.Rest())
 		ask.Order, ask.Page = q.Order, page
-		all = append(all, ddb.Rows(s.db, ask, readEvent))
+		all = append(all, ddb.Rows(s.db, ask, items.ReadEvent))
 	}
 	return all
 }
@@ -113,51 +36,14 @@ func (s *Store) entries(
 			states = append(states, state)
 		}
 	}
-	page := pageOf(q.Limit, len(states)*d.shards())
+	page := items.PageOf(q.Limit, len(states)*d.Partitions())
 	for _, state := range states {
 		all = append(all, s.entriesOf(t, d, state, q, page)...)
 	}
 	if q.Span.Empty() {
 		all = nil
 	}
-	return merged(ctx, all, t, q)
-}
-
-// pageOf returns the page size of each of n queries for one list.
-func pageOf(limit, n int) int { return min(max(2*limit/max(n, 1), 16), limit+1, ddb.MaxPage) }
-
-// merged returns the entries of several queries in one order of time, each identity once.
-func merged(
-	ctx context.Context, all []*shared.Rows[event], t *tenant, q andon.EventQuery,
-) iter.Seq2[event, error] {
-	states := t.Record.States
-	return seq.Of(func(yield func(event) bool) error {
-		for found, err := range shared.Instants(ctx, all, (*event).micros, q.Order) {
-			if err != nil {
-				return err
-			}
-			for _, e := range distinct(found, states, q.Order) {
-				if q.Admits(e.Key(states)) && !yield(e) {
-					return nil
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// distinct sorts entries, and keeps the later delivery of each.
-func distinct(found []event, states *andon.StateSet, o andon.Order) []event {
-	slices.SortFunc(found, func(a, b event) int {
-		c := a.Key(states).Compare(b.Key(states))
-		if o == andon.Desc {
-			c = -c
-		}
-		return cmp.Or(c, cmp.Compare(b.delivery, a.delivery))
-	})
-	return slices.CompactFunc(found, func(a, b event) bool {
-		return a.Device == b.Device && a.Time == b.Time && a.State == b.State
-	})
+	return items.Merged(ctx, all, t, q)
 }
 
 // DeviceEvents implements andon.Log.
@@ -251,14 +137,14 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 	for i := range piece {
 		e := &piece[i]
 		d := c.devices[e.Device]
-		if d.Withdrawn.covers(e.Time) {
-			withdrawn = append(withdrawn, withdrawalMark(t, d, e.ref()))
+		if d.Withdrawn.Covers(e.Time) {
+			withdrawn = append(withdrawn, items.WithdrawalMark(t, d, e.Ref()))
 		}
-		if d.EverEscalated.covers(e.Time) {
-			escalated = append(escalated, latestMark(t, d, e.ref()))
+		if d.EverEscalated.Covers(e.Time) {
+			escalated = append(escalated, items.LatestMark(t, d, e.Ref()))
 		}
 	}
-	hidden, err := s.readMarked(ctx, s.record(""), withdrawn)
+	hidden, err := s.readMarked(ctx, items.Records(""), withdrawn)
 	if err != nil {
 		return nil, err
 	}
@@ -269,11 +155,11 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 	for i := range piece {
 		e := &piece[i]
 		d := c.devices[e.Device]
-		if !d.Known() || len(hidden) > 0 && hidden[withdrawalMark(t, d, e.ref())] != nil {
+		if !d.Known() || len(hidden) > 0 && hidden[items.WithdrawalMark(t, d, e.Ref())] != nil {
 			continue
 		}
 		if len(records) > 0 {
-			r := records[latestMark(t, d, e.ref())]
+			r := records[items.LatestMark(t, d, e.Ref())]
 			if e.EscalatedTo = r.To; r.To != "" {
 				andon.NoteEscalation(ctx, r.Escalation)
 			}
@@ -281,12 +167,6 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 		shown = append(shown, e.Event)
 	}
 	return shown, nil
-}
-
-// mark names an item about an entry, in a partition whose sort key is <state>#<time>.
-type mark struct {
-	partition string
-	andon.EntryRef
 }
 
 // markItems is about how many such items a read unit has.
@@ -307,7 +187,7 @@ func (s *Store) readMarked(
 	}
 	parts := map[part][]mark{}
 	for _, m := range shared.Distinct(marks) {
-		p := part{m.partition, m.State}
+		p := part{m.Partition, m.State}
 		parts[p] = append(parts[p], m)
 	}
 	var keys []ddb.Item
@@ -317,7 +197,7 @@ func (s *Store) readMarked(
 			several = append(several, some)
 			continue
 		}
-		keys = append(keys, some[0].key(of))
+		keys = append(keys, some[0].Key(of))
 	}
 	pages := make([][]ddb.Item, len(several))
 	err = shared.Parallel(ctx, len(several), func(ctx context.Context, i int) (err error) {
@@ -330,29 +210,25 @@ func (s *Store) readMarked(
 	all, err := s.db.BatchGet(ctx, of.Table, keys)
 	found = map[mark]ddb.Item{}
 	for _, i := range append(slices.Concat(pages...), all...) {
-		ref, _, err := splitStateDate(i.Text(of.Key.Sort))
+		ref, _, err := items.SplitStateDate(i.Text(of.Key.Sort))
 		if err != nil {
 			return nil, err
 		}
-		found[mark{i.Text(of.Key.Hash), ref}] = i
+		found[mark{Partition: i.Text(of.Key.Hash), EntryRef: ref}] = i
 	}
 	return found, err
 }
 
-func (m *mark) key(of ddb.Query) ddb.Item {
-	return of.Key.Item(m.partition, stateDate(m.State, m.Time))
-}
-
 // markedSpan reads the items of marks of one partition and state.
 func (s *Store) markedSpan(ctx context.Context, of ddb.Query, marks []mark) ([]ddb.Item, error) {
-	of.Partition, of.Page = marks[0].partition, markItems*len(marks)
-	var span reach
+	of.Partition, of.Page = marks[0].Partition, markItems*len(marks)
+	var span items.Reach
 	keys := make([]ddb.Item, len(marks))
 	for i, m := range marks {
-		span.add(m.Time)
-		keys[i] = m.key(of)
+		span.Add(m.Time)
+		keys[i] = m.Key(of)
 	}
-	q := inState(of, marks[0].State, andon.Span{From: span.From, To: span.To})
+	q := items.InState(of, marks[0].State, andon.Span{From: span.From, To: span.To})
 	found, next, err := s.db.Page(ctx, q, nil)
 	if err != nil || next == nil {
 		return found, err
@@ -407,7 +283,7 @@ func (s *Store) entry(
 		return is, err
 	}
 	is.EscalatedTo = is.Standing().To
-	if d.Withdrawn.covers(at) {
+	if d.Withdrawn.Covers(at) {
 		is.Withdrawn, err = s.withdrawal(ctx, t, d, at, state)
 	}
 	return is, err
@@ -426,26 +302,26 @@ func (s *Store) events(
 
 // places returns the keys that an entry can have.
 func (s *Store) places(t *tenant, d *device, ref andon.EntryRef) (all []ddb.Item) {
-	key, sort := d.rows(t), stateDate(ref.State, ref.Time)
-	for _, shard := range shardsOf(sort, d.shards()) {
-		all = append(all, logKeys().Item(shardKey(key, shard), sort))
+	key, sort := d.Rows(t), items.StateDate(ref.State, ref.Time)
+	for _, shard := range items.ShardsOf(sort, d.Partitions()) {
+		all = append(all, items.LogKeys().Item(items.ShardKey(key, shard), sort))
 	}
 	return all
 }
 
 // eventsAt reads entries by their places, each once, in no particular order.
 func (s *Store) eventsAt(ctx context.Context, t *tenant, places []ddb.Item) ([]event, error) {
-	items, err := s.db.BatchGet(ctx, tableLog, places)
+	there, err := s.db.BatchGet(ctx, items.TableLog, places)
 	if err != nil {
 		return nil, err
 	}
 	var found []event
-	for _, i := range items {
-		e, _, err := readEvent(i)
+	for _, i := range there {
+		e, _, err := items.ReadEvent(i)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, e)
 	}
-	return distinct(found, t.Record.States, andon.Desc), nil
+	return items.Distinct(found, t.Record.States, andon.Desc), nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
 // The tests here need no engine: they look at what the store does with answers that an engine on
@@ -93,7 +94,8 @@ func answerOf(status int, body any) *http.Response {
 // keyText is the text of a key, or of the key of an item.
 func keyText(i fakeItem) (text string) {
 	for _, name := range []string{
-		attrDevice, attrKey, attrReadingOf, attrStateDate, attrSort, attrTimestamp,
+		items.AttrDevice, items.AttrKey, items.AttrReadingOf, items.AttrStateDate, items.AttrSort,
+		items.AttrTimestamp,
 	} {
 		if v, there := i[name]; there {
 			one, _ := json.Marshal(v)
@@ -155,12 +157,13 @@ func (f *fakeService) query(asked map[string]json.RawMessage) map[string]any {
 	values := read[map[string]map[string]string](asked["ExpressionAttributeValues"])
 	found := []fakeItem{}
 	for _, i := range f.items[read[string](asked["TableName"])] {
-		if i[attrKey]["S"] == values[":h"]["S"] && i[attrSort]["S"].(string) >= values[":a"]["S"] {
+		if i[items.AttrKey]["S"] == values[":h"]["S"] &&
+			i[items.AttrSort]["S"].(string) >= values[":a"]["S"] {
 			found = append(found, i)
 		}
 	}
 	slices.SortFunc(found, func(a, b fakeItem) int {
-		return strings.Compare(a[attrSort]["S"].(string), b[attrSort]["S"].(string))
+		return strings.Compare(a[items.AttrSort]["S"].(string), b[items.AttrSort]["S"].(string))
 	})
 	if !read[bool](asked["ScanIndexForward"]) {
 		slices.Reverse(found)
@@ -239,15 +242,15 @@ func TestUnprocessedWrites(t *testing.T) {
 		}
 		var all []ddb.Write
 		for n := range 10 {
-			put := recordKeys().Item("key", string(rune('a'+n)))
-			all = append(all, ddb.Write{Table: tableRecords, Put: put})
+			put := items.RecordKeys().Item("key", string(rune('a'+n)))
+			all = append(all, ddb.Write{Table: items.TableRecords, Put: put})
 		}
 		if err := s.db.Write(t.Context(), all...); err != nil || batches != 10 {
 			t.Errorf("%v, after %d batches", err, batches)
 		}
 		for n := range 10 {
-			i, err := s.db.Get(t.Context(), tableRecords,
-				recordKeys().Item("key", string(rune('a'+n))))
+			i, err := s.db.Get(t.Context(), items.TableRecords,
+				items.RecordKeys().Item("key", string(rune('a'+n))))
 			if err != nil || i == nil {
 				t.Errorf("write %d: %v, %v", n, i, err)
 			}
@@ -367,14 +370,14 @@ func TestUnreadKeys(t *testing.T) {
 			if err := send(s, andon.DeviceID(rune('a'+n)), 0, "NORMAL"); err != nil {
 				t.Fatal(err)
 			}
-			keys = append(keys, devicesKey(mustTenant(t, s).Key, andon.DeviceID(rune('a'+n))))
+			keys = append(keys, items.DevicesKey(mustTenant(t, s).Key, andon.DeviceID(rune('a'+n))))
 		}
 		batches := 0
 		f.undone = func(items int) int {
 			batches++
 			return items - 1
 		}
-		all, err := s.db.BatchGet(t.Context(), tableDevices, keys)
+		all, err := s.db.BatchGet(t.Context(), items.TableDevices, keys)
 		if err != nil || len(all) != 10 || batches != 10 {
 			t.Errorf("%d items, %v, after %d batches", len(all), err, batches)
 		}
@@ -383,7 +386,7 @@ func TestUnreadKeys(t *testing.T) {
 			batches++
 			return items
 		}
-		_, err = s.db.BatchGet(t.Context(), tableDevices, keys)
+		_, err = s.db.BatchGet(t.Context(), items.TableDevices, keys)
 		if andon.KindOf(err) != andon.Busy || batches > 20 {
 			t.Errorf("%v, after %d batches of which nothing was read", err, batches)
 		}
@@ -466,7 +469,7 @@ func TestGrowthAfterFailure(t *testing.T) {
 		s := f.open(t)
 		now := realClock()
 		s.options.Now = func() andon.Time { return now } // within one window of the rates
-		s.rates.ofShard = 10
+		s.rates.OfShard = 10
 		f.undone = func(items int) int { // the device is read, and nothing is written
 			if items == 1 {
 				return 0
@@ -486,14 +489,14 @@ func TestGrowthAfterFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, err := s.readDevice(ctx, mustTenant(t, s), "hot")
-		if err != nil || d.shards() < 2 {
-			t.Errorf("it has %d partitions, %v", d.shards(), err)
+		if err != nil || d.Partitions() < 2 {
+			t.Errorf("it has %d partitions, %v", d.Partitions(), err)
 		}
 		partitions, entries := map[any]bool{}, map[any]int{}
-		stored := f.items[s.options.Prefix+tableLog]
+		stored := f.items[s.options.Prefix+items.TableLog]
 		for _, i := range stored {
-			partitions[i[attrDevice]["S"]] = true
-			entries[i[attrStateDate]["S"]]++
+			partitions[i[items.AttrDevice]["S"]] = true
+			entries[i[items.AttrStateDate]["S"]]++
 		}
 		if len(partitions) < 2 || len(entries) != 20 || len(stored) != 20 {
 			t.Errorf("%d items of %d entries are in %d partitions", len(stored), len(entries),

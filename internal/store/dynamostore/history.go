@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -31,12 +32,12 @@ func (s *Store) history(ctx context.Context, t *tenant, d *device) *history {
 func (p *history) learn(refs ...andon.EntryRef) error {
 	var marks []mark
 	for _, ref := range refs {
-		if _, known := p.hidden[ref]; !known && p.device.Withdrawn.covers(ref.Time) {
-			marks = append(marks, withdrawalMark(p.tenant, p.device, ref))
+		if _, known := p.hidden[ref]; !known && p.device.Withdrawn.Covers(ref.Time) {
+			marks = append(marks, items.WithdrawalMark(p.tenant, p.device, ref))
 			p.hidden[ref] = false
 		}
 	}
-	found, err := p.store.readMarked(p.ctx, p.store.record(""), marks)
+	found, err := p.store.readMarked(p.ctx, items.Records(""), marks)
 	for m := range found {
 		p.hidden[m.EntryRef] = true
 	}
@@ -63,7 +64,7 @@ func (p *history) Next(after andon.EventKey) (andon.Time, error) {
 		}
 		q := andon.EventQuery{Span: andon.Span{From: after.Time}, Order: andon.Asc}
 		all := p.store.entriesOf(p.tenant, d, state, q, 4)
-		for found, err := range shared.Instants(p.ctx, all, (*event).micros, q.Order) {
+		for found, err := range shared.Instants(p.ctx, all, (*event).Micros, q.Order) {
 			if err != nil {
 				return 0, err
 			}
@@ -75,7 +76,7 @@ func (p *history) Next(after andon.EventKey) (andon.Time, error) {
 			if key.Compare(after) <= 0 {
 				continue
 			}
-			hidden, err := p.withdrawn(found[0].ref())
+			hidden, err := p.withdrawn(found[0].Ref())
 			if err != nil {
 				return 0, err
 			}
@@ -110,8 +111,9 @@ func (p *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 	return seq.Of(func(yield func(current.Escalation) bool) error {
 		for _, state := range p.device.States {
 			span := andon.Span{From: from}
-			q := p.store.stateRange(join(p.device.rows(p.tenant), partEscalated), state, span)
-			found, err := ddb.Collect(p.ctx, p.store.db, q, readEscalation)
+			q := items.StateRange(items.Join(p.device.Rows(p.tenant), items.PartEscalated), state,
+				span)
+			found, err := ddb.Collect(p.ctx, p.store.db, q, items.ReadEscalation)
 			var refs []andon.EntryRef
 			for _, r := range found {
 				refs = append(refs, andon.EntryRef{Time: r.Time, State: r.State})
@@ -161,7 +163,7 @@ func (p *history) logged() iter.Seq2[current.Logged, error] {
 		return inPieces(log, size, func(piece []event) (more bool, err error) {
 			refs := make([]andon.EntryRef, len(piece))
 			for i := range piece {
-				refs[i] = piece[i].ref()
+				refs[i] = piece[i].Ref()
 			}
 			if err := p.learn(refs...); err != nil {
 				return false, err

@@ -19,6 +19,7 @@ import (
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 )
 
@@ -121,7 +122,7 @@ func TestSerialInit(t *testing.T) {
 		t.Errorf("a second time it does %q", again)
 	}
 	ct.looksWhole()
-	ct.dropIndex(tableDevices, indexList)
+	ct.dropIndex(items.TableDevices, items.IndexList)
 	if err := ct.verify(); err == nil || !strings.Contains(err.Error(), "lacks the index ByState") {
 		t.Errorf("without an index: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/dynamostore/reference"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/storecheck"
 	"github.com/andonhq/andon/storetest"
@@ -23,24 +24,24 @@ import (
 // manyTables has a table of the layout reference for each tenant, since such a table has one. What
 // the layout does not serve is refused by the layout itself.
 type manyTables struct {
-	*reference // of the default tenant
-	t          testing.TB
+	*reference.Store // of the default tenant
+	t                testing.TB
 
 	mu sync.Mutex
-	of map[andon.TenantID]*reference
+	of map[andon.TenantID]*reference.Store
 }
 
 func newManyTables(t testing.TB) *manyTables {
-	m := &manyTables{t: t, of: map[andon.TenantID]*reference{}}
+	m := &manyTables{t: t, of: map[andon.TenantID]*reference.Store{}}
 	r, err := m.newTable(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.reference, m.of[andon.DefaultTenant] = r, r
+	m.Store, m.of[andon.DefaultTenant] = r, r
 	return m
 }
 
-func (m *manyTables) newTable(ctx context.Context) (*reference, error) {
+func (m *manyTables) newTable(ctx context.Context) (*reference.Store, error) {
 	service := enginetest.DynamoDB(m.t)
 	o := Options{
 		Now: realClock, Endpoint: service.URL, Key: "any", Secret: "any",
@@ -53,13 +54,13 @@ func (m *manyTables) newTable(ctx context.Context) (*reference, error) {
 }
 
 // to returns the table of a tenant, and the tenant that it is of there.
-func (m *manyTables) to(id andon.TenantID) (*reference, andon.TenantID) {
+func (m *manyTables) to(id andon.TenantID) (*reference.Store, andon.TenantID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r := m.of[id]; r != nil {
 		return r, andon.DefaultTenant
 	}
-	return m.reference, "not " + andon.DefaultTenant
+	return m.Store, "not " + andon.DefaultTenant
 }
 
 func (m *manyTables) PutTenant(

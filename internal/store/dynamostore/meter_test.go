@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
 // figures are what /metrics would have: name, labels, value.
@@ -46,15 +47,15 @@ func TestFigures(t *testing.T) {
 	}
 	const units = "consumed_units_total operation %s table %s index %s"
 	want(map[string]float64{
-		"attempts_failed_total reason throttled":                       2,
-		"attempts_failed_total reason system_errors":                   1,
-		"throttled_total ":                                             0,
-		"system_errors_total ":                                         0,
-		fmt.Sprintf(units, "BatchWriteItem", "DeviceStateLog", ""):     some,
-		fmt.Sprintf(units, "PutItem", "Devices", ""):                   some,
-		fmt.Sprintf(units, "Query", "DeviceStateLog", indexOperator):   some,
-		fmt.Sprintf(units, "BatchGetItem", "DeviceStateLog", ""):       some,
-		fmt.Sprintf(units, "BatchWriteItem", "Records", indexOperator): 0,
+		"attempts_failed_total reason throttled":                             2,
+		"attempts_failed_total reason system_errors":                         1,
+		"throttled_total ":                                                   0,
+		"system_errors_total ":                                               0,
+		fmt.Sprintf(units, "BatchWriteItem", "DeviceStateLog", ""):           some,
+		fmt.Sprintf(units, "PutItem", "Devices", ""):                         some,
+		fmt.Sprintf(units, "Query", "DeviceStateLog", items.IndexOperator):   some,
+		fmt.Sprintf(units, "BatchGetItem", "DeviceStateLog", ""):             some,
+		fmt.Sprintf(units, "BatchWriteItem", "Records", items.IndexOperator): 0,
 	})
 	const attempts = 6
 	p.inject(fault{operation: "BatchWriteItem", times: attempts, do: throttleKey})

@@ -12,7 +12,9 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
+	"github.com/andonhq/andon/internal/store/dynamostore/reference"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -38,10 +40,7 @@ type Options struct {
 	// Consistency is that of reads for answers, unless their request chooses: "strong" or
 	// "eventual". Readings is that of readings, which are eventual where either is.
 	Consistency, Readings string
-	// LatestIndex, MetricIndex and MetricProjection are the optional indexes of readings.
-	LatestIndex      string
-	MetricIndex      []string
-	MetricProjection string
+	items.ReadingIndexes
 
 	// Retention and ReadingsRetention are after how long the service deletes entries and readings.
 	// A tenant may keep them for a shorter time, not longer.
@@ -67,9 +66,11 @@ func defaults() Options {
 	return Options{
 		Log:    slog.New(slog.DiscardHandler),
 		Prefix: "andon-", Shards: autoShards, Consistency: ddb.Strong, Readings: ddb.Strong,
-		LatestIndex: projectsNone, MetricProjection: projectsMetrics,
+		ReadingIndexes: items.ReadingIndexes{
+			LatestIndex: items.ProjectsNone, MetricProjection: items.ProjectsMetrics,
+		},
 		Capacity: provision.DefaultCapacity(),
-		Layout:   layoutAndon, Table: tableLog,
+		Layout:   layoutAndon, Table: items.TableLog,
 		Retention: andon.Forever, ReadingsRetention: andon.Retention(30 * 24 * 3600 * 1e6),
 		Timeout: 10 * time.Second, InFlight: 256, Recount: 10 * time.Minute,
 		ChangesFor: 24 * time.Hour, ChangesBytes: 256 << 20,
@@ -109,7 +110,7 @@ const (
 // tables returns the tables of the layout, each with its whole name.
 func (o Options) tables() []ddb.Table {
 	if o.Layout == layoutReference {
-		return []ddb.Table{referenceTable(o.Table)}
+		return []ddb.Table{reference.Table(o.Table)}
 	}
 	all := o.ownTables()
 	for i := range all {
@@ -120,10 +121,10 @@ func (o Options) tables() []ddb.Table {
 
 // ownTables returns the tables of the layout andon, without the prefix.
 func (o Options) ownTables() []ddb.Table {
-	all := andonTables()
+	all := items.AndonTables()
 	for i := range all {
-		if all[i].Name == tableReadings {
-			all[i].Indexes = o.readingIndexes()
+		if all[i].Name == items.TableReadings {
+			all[i].Indexes = o.TableIndexes()
 		}
 	}
 	return all
@@ -155,13 +156,11 @@ func (o *Options) checkEndpoint() error {
 // autoShards is the setting by which the rate of a device decides.
 const autoShards = "auto"
 
-// mostShards bounds how many queries one read of a device is.
-const mostShards = 64
-
 func (o *Options) checkShards() error {
 	n, err := strconv.Atoi(o.Shards)
-	if o.Shards != autoShards && (err != nil || n < 1 || n > mostShards || n&(n-1) != 0) {
-		return fmt.Errorf("%q is neither auto nor a power of two up to %d", o.Shards, mostShards)
+	if o.Shards != autoShards && (err != nil || n < 1 || n > items.MostShards || n&(n-1) != 0) {
+		return fmt.Errorf("%q is neither auto nor a power of two up to %d", o.Shards,
+			items.MostShards)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -15,20 +16,22 @@ func (s *Store) OperatorEvents(
 ) iter.Seq2[andon.Event, error] {
 	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
-		if err := byIndex(ctx, "the entries of an operator"); err != nil || q.Span.Empty() {
+		if err := ddb.ByIndex(ctx, "the entries of an operator"); err != nil || q.Span.Empty() {
 			return err
 		}
 		span := q.Rest()
 		ask := ddb.Query{
-			Table: tableLog, Index: indexOperator,
-			Key:       ddb.Keys{Hash: attrOperator, Sort: attrDate},
-			Partition: join(t.Key, string(operator)), From: timeText(span.From), Order: q.Order,
-			Page: pageOf(q.Limit, 1),
+			Table: items.TableLog, Index: items.IndexOperator,
+			Key:       ddb.Keys{Hash: items.AttrOperator, Sort: items.AttrDate},
+			Partition: items.Join(t.Key, string(operator)), From: items.TimeText(span.From),
+			Order: q.Order,
+			Page:  items.PageOf(q.Limit, 1),
 		}
 		if span.To != 0 {
-			ask.To = timeText(min(span.To, andon.MaxTime))
+			ask.To = items.TimeText(min(span.To, andon.MaxTime))
 		}
-		found := merged(ctx, []*shared.Rows[event]{ddb.Rows(s.db, ask, readEvent)}, t, q)
+		found := items.Merged(ctx, []*shared.Rows[event]{ddb.Rows(s.db, ask, items.ReadEvent)}, t,
+			q)
 		theirs := func(e *andon.Event) bool { return e.Operator == operator }
 		return s.completing(t).answer(ctx, q.Limit, found, true, theirs, yield)
 	})
@@ -44,7 +47,7 @@ func (c *completing) recheck(ctx context.Context, piece []event) ([]event, error
 	var places []ddb.Item
 	for i := range piece {
 		e := &piece[i]
-		places = append(places, s.places(t, c.devices[e.Device], e.ref())...)
+		places = append(places, s.places(t, c.devices[e.Device], e.Ref())...)
 	}
 	found, err := s.eventsAt(ctx, t, places)
 	if err != nil {
@@ -70,7 +73,7 @@ func (s *Store) SupervisorEvents(
 ) iter.Seq2[andon.Event, error] {
 	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
-		if err := byIndex(ctx, "the entries of a supervisor"); err != nil || q.Span.Empty() {
+		if err := ddb.ByIndex(ctx, "the entries of a supervisor"); err != nil || q.Span.Empty() {
 			return err
 		}
 		seen, err := s.seenStates(ctx, t.Key)
@@ -79,11 +82,11 @@ func (s *Store) SupervisorEvents(
 		}
 		found := s.escalatedIn(ctx, t, seen, q, func(state andon.State) ddb.Query {
 			ask := ddb.Query{
-				Table: tableLog, Index: indexSupervisor,
-				Key:       ddb.Keys{Hash: attrEscalated, Sort: attrStateDate},
-				Partition: join(t.Key, string(supervisor)),
+				Table: items.TableLog, Index: items.IndexSupervisor,
+				Key:       ddb.Keys{Hash: items.AttrEscalated, Sort: items.AttrStateDate},
+				Partition: items.Join(t.Key, string(supervisor)),
 			}
-			return inState(ask, state, q.Rest())
+			return items.InState(ask, state, q.Rest())
 		})
 		theirs := func(e *andon.Event) bool { return e.EscalatedTo == supervisor }
 		return s.completing(t).answer(ctx, q.Limit, found, true, theirs, yield)
@@ -102,12 +105,12 @@ func (s *Store) escalatedIn(
 			continue
 		}
 		is := ask(state)
-		is.Order, is.Page = q.Order, pageOf(q.Limit, len(states))
+		is.Order, is.Page = q.Order, items.PageOf(q.Limit, len(states))
 		all = append(all, ddb.Rows(s.db, is, func(i ddb.Item) (event, bool, error) {
-			r, _, err := readEscalation(i)
+			r, _, err := items.ReadEscalation(i)
 			e := andon.Event{Device: r.Device, Time: r.Time, State: r.State}
 			return event{Event: e}, true, err
 		}))
 	}
-	return merged(ctx, all, t, q)
+	return items.Merged(ctx, all, t, q)
 }

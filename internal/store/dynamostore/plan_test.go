@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/plan"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -89,7 +90,8 @@ func TestPlannedItems(t *testing.T) {
 		t.Errorf("names of metrics take %d bytes of the item of a device, want %d", n, names)
 	}
 	changes := writesOf(own, plan.PerChange)
-	if w := changes["Devices/ByState"]; len(changes) != 1 || w.Units() != 2 || w.Keys != buckets {
+	if w := changes["Devices/ByState"]; len(changes) != 1 || w.Units() != 2 ||
+		w.Keys != items.Buckets {
 		t.Errorf("a change costs two units in ByState and nothing else: %+v", changes)
 	}
 	if w, ok := writesOf(own, plan.PerEvent)["Devices/ByState"]; ok && w.Units() != 0 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/storecheck"
 )
@@ -180,7 +181,7 @@ func (c *crowd) folded(s *Store) {
 		c.Fatal(err)
 	}
 	for _, d := range all {
-		again := d.clone()
+		again := d.Clone()
 		if !d.Known() {
 			continue
 		}
@@ -305,7 +306,7 @@ func newGrowth(t *testing.T, shards string) *growth {
 	o.Now = func() andon.Time { return begun + andon.Time(g.passed.Load()/1000) }
 	o.Shards = shards
 	g.growing = open(t, o)
-	g.growing.rates.ofShard /= growthSpeed
+	g.growing.rates.OfShard /= growthSpeed
 	o.Shards = "1"
 	g.stale = open(t, o)
 	return g
@@ -362,7 +363,7 @@ func (g *growth) shards() int {
 	if err != nil {
 		g.Fatal(err)
 	}
-	return d.shards()
+	return d.Partitions()
 }
 
 // TestHotKey: one device at 5,000 entries a second stalls in one partition.
@@ -426,11 +427,11 @@ func (g *growth) readAll() {
 
 // TestHotDevice: a device is given partitions by the rate of what is written to it, and they stay.
 func TestHotDevice(t *testing.T) {
-	r, now := newRates(), time.Unix(1e9, 0)
+	r, now := items.NewRates(), time.Unix(1e9, 0)
 	n := 1
 	for range 20 {
 		for range 50 { // 5,000 a second
-			n = r.shards(now, "hot", 100, n)
+			n = r.Partitions(now, "hot", 100, n)
 			now = now.Add(20 * time.Millisecond)
 		}
 	}
@@ -438,7 +439,7 @@ func TestHotDevice(t *testing.T) {
 		t.Errorf("5,000 units a second have %d partitions, want 8 or 16", n)
 	}
 	for range 100 {
-		if n := r.shards(now, "cold", 1, 1); n != 1 {
+		if n := r.Partitions(now, "cold", 1, 1); n != 1 {
 			t.Errorf("a cold device has %d partitions", n)
 		}
 		now = now.Add(time.Second)

@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
 // indexed makes tables with both optional indexes.
@@ -50,7 +51,7 @@ func reading(device andon.DeviceID, n int, metrics ...andon.Metric) andon.Readin
 // TestIndexedReadings: what the indexes answer is what the table answers, of readings with and
 // without metadata, joined ones, and several shards.
 func TestIndexedReadings(t *testing.T) {
-	for _, projection := range []string{projectsMetrics, projectsAll} {
+	for _, projection := range []string{items.ProjectsMetrics, items.ProjectsAll} {
 		t.Run(projection, func(t *testing.T) { compareIndexes(t, projection) })
 	}
 }
@@ -133,7 +134,7 @@ func byDevice(all []andon.MetricReading) (lines []string) {
 // TestIndexesOfReadings: which index answers what, and that an answer which must be strong comes
 // from none, though the index lags.
 func TestIndexesOfReadings(t *testing.T) {
-	m, o := lagging(t, indexed(projectsMetrics))
+	m, o := lagging(t, indexed(items.ProjectsMetrics))
 	s := open(t, o)
 	id, temperature := andon.DefaultTenant, andon.Metric{Name: "temperature", Value: 20}
 	measure(t, s, reading("d1", 0, temperature))
@@ -160,14 +161,14 @@ func TestIndexesOfReadings(t *testing.T) {
 		return n, from
 	}
 	if value, from := latest(eventually(t.Context())); value != 20 ||
-		!strings.Contains(from, "index "+indexLatest) {
+		!strings.Contains(from, "index "+items.IndexLatest) {
 		t.Errorf("the index lags: %g, by\n%s", value, from)
 	}
 	if value, from := latest(t.Context()); value != 30 || strings.Contains(from, "index") {
 		t.Errorf("the answer must be strong: %g, by\n%s", value, from)
 	}
 	if n, from := metric(eventually(t.Context())); n != 1 ||
-		!strings.Contains(from, "index "+indexMetric) {
+		!strings.Contains(from, "index "+items.IndexMetric) {
 		t.Errorf("the index lags: %d readings, by\n%s", n, from)
 	}
 	if n, from := metric(t.Context()); n != 2 || strings.Contains(from, "index") {
@@ -207,9 +208,9 @@ func TestMetricIndexLater(t *testing.T) {
 	before := begin(t, ct.Options)
 	end(t, before)
 	old := ct.Options
-	indexed(projectsMetrics)(&ct.Options)
+	indexed(items.ProjectsMetrics)(&ct.Options)
 	if _, err := Open(t.Context(), ct.Options); andon.KindOf(err) != andon.Unavailable ||
-		!strings.Contains(err.Error(), "lacks the index "+indexLatest) {
+		!strings.Contains(err.Error(), "lacks the index "+items.IndexLatest) {
 		t.Errorf("before andon store init: %v", err)
 	}
 	told := commands(t, ct.mustInit(adapter.Setup{}))
@@ -229,7 +230,7 @@ func TestMetricIndexLater(t *testing.T) {
 	}
 	s := open(t, ct.Options)
 	for from, want := range map[andon.Time]int{
-		0: -1, now: -1, now.Add(untilAllWrite): 0, now.Add(2 * untilAllWrite): 0,
+		0: -1, now: -1, now.Add(items.UntilAllWrite): 0, now.Add(2 * items.UntilAllWrite): 0,
 	} {
 		q := andon.MetricQuery{Metric: "temperature", Span: andon.Span{From: from}}
 		got, err := s.metricPlace(s.forReadings(eventually(t.Context())), &q)
@@ -237,13 +238,13 @@ func TestMetricIndexLater(t *testing.T) {
 			t.Errorf("from %s: %d, %v, want %d", from, got, err, want)
 		}
 	}
-	ct.LatestIndex, ct.MetricIndex = projectsNone, nil
+	ct.LatestIndex, ct.MetricIndex = items.ProjectsNone, nil
 	kept := strings.Join(ct.mustInit(adapter.Setup{}), "\n")
 	if !strings.Contains(kept, "--remove-indexes deletes it") {
 		t.Errorf("of spare indexes it tells %q", kept)
 	}
 	ct.mustInit(adapter.Setup{RemoveIndexes: true})
-	is := ct.describe(ct.Prefix + tableReadings)
+	is := ct.describe(ct.Prefix + items.TableReadings)
 	if len(is.GlobalSecondaryIndexes) != 0 {
 		t.Errorf("after they were removed there are %+v", is.GlobalSecondaryIndexes)
 	}
@@ -258,7 +259,7 @@ func TestMetricList(t *testing.T) {
 	} {
 		e := NewEngine().(*Engine)
 		e.MetricIndex = strings.Split(text, ",")
-		if err := e.checkMetrics(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := e.CheckMetrics(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

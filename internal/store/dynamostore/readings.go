@@ -1,69 +1,18 @@
 package dynamostore
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
-
-// A message is an item. A hash of its content distinguishes it from others of its time: so one that
-// is sent again is the same item, and messages are written in batches without reading before. Those
-// of one time are joined at read, in the order of their deliveries.
-type message struct {
-	andon.Reading
-	delivery  int64
-	partition string // that it is in
-	place     string // what its key in MetricGSI begins with: <time>#<device>#
-	partial   bool   // it was read from an index that may lack its metadata
-}
-
-const (
-	attrMetrics  = "metrics"
-	attrMetadata = "metadata"
-)
-
-func readingKeys() ddb.Keys { return ddb.Keys{Hash: attrReadingOf, Sort: attrTimestamp} }
-
-func (m *message) micros() int64 { return int64(m.Time) }
-
-// item returns what is stored of a message in one of n shards.
-func (m *message) item(t *tenant, d *device, n int, o *Options) ddb.Item {
-	at := timeText(m.Time)
-	i := readingKeys().Item(shardKey(d.rows(t), shardOf(at, n)),
-		at+"#"+strconv.FormatUint(shared.MessageHash(&m.Reading), 36))
-	i.SetMetrics(attrMetrics, m.Metrics)
-	i[attrDelivery] = ddb.Number(m.delivery)
-	i.SetText(attrMetadata, string(m.Metadata))
-	if m.Metadata == "" && o.LatestIndex == projectsMetrics {
-		i[attrWhole] = ddb.Number(1)
-	}
-	o.setMetric(i, t, m)
-	expiry(o.ReadingsRetention).set(i, m.Time)
-	return i
-}
-
-func readMessage(i ddb.Item) (m message, ok bool, err error) {
-	at, _, _ := strings.Cut(i.Text(attrTimestamp), "#")
-	if m.Time, err = parseTime(at); err != nil {
-		return m, false, err
-	}
-	m.partition = i.Text(attrReadingOf)
-	_, m.Device = splitDevice(m.partition)
-	m.delivery, m.Metadata = i.Int(attrDelivery), andon.JSON(i.Text(attrMetadata))
-	m.partial = m.Metadata == "" && i.Int(attrWhole) == 0
-	m.place = at + "#" + escape(string(m.Device)) + "#"
-	m.Metrics, err = i.Metrics(attrMetrics)
-	return m, true, err
-}
 
 // AppendReadings implements andon.Readings.
 func (s *Store) AppendReadings(
@@ -72,7 +21,7 @@ func (s *Store) AppendReadings(
 	of := map[andon.DeviceID][]message{}
 	for i := range readings {
 		r := &readings[i]
-		of[r.Device] = append(of[r.Device], message{Reading: *r, delivery: s.stamp()})
+		of[r.Device] = append(of[r.Device], message{Reading: *r, Delivery: s.stamp()})
 	}
 	ids := slices.Sorted(maps.Keys(of))
 	if len(ids) == 1 {
@@ -120,9 +69,9 @@ type deviceMeasured struct {
 
 func (a *measuring) run(ctx context.Context, taken *slots) error {
 	return a.store.writeAndFold(ctx, a.tenant, taken,
-		func(i int, d *device, index indexRows) ([]ddb.Write, error) {
+		func(i int, d *device, index items.IndexRows) ([]ddb.Write, error) {
 			m := a.devices[i]
-			m.shards = a.store.shardsFor(a.tenant, d, unitsOfMessages(m.messages))
+			m.shards = a.store.shardsFor(a.tenant, d, items.UnitsOfMessages(m.messages))
 			return a.rows(m, d, index), nil
 		}, func(ctx context.Context, i int, slot *shared.Slot[device]) error {
 			return a.fold(ctx, a.devices[i], slot)
@@ -138,7 +87,7 @@ func (a *measuring) fold(
 		_ *tenant, d *device,
 	) (bool, error) {
 		if d.Incarnation != m.incarnation {
-			index := indexRows{}
+			index := items.IndexRows{}
 			again := a.rows(m, d, index)
 			if err := a.store.writeIndexed(ctx, index, again...); err != nil {
 				return false, err
@@ -146,35 +95,27 @@ func (a *measuring) fold(
 		}
 		d.Received = max(d.Received, a.received)
 		d.Shards = max(d.Shards, m.shards)
-		d.measures(m.messages)
+		d.Measures(m.messages)
 		return true, nil
 	})
 }
 
-// unitsOfMessages returns what the items of messages cost.
-func unitsOfMessages(all []message) (units int64) {
-	const keys, metric = 150, 30
-	for i := range all {
-		units += unitsOf(keys + metric*len(all[i].Metrics) + len(all[i].Metadata))
-	}
-	return units
-}
-
 // rows returns the items of the messages of a device, of the same message twice the later, and adds
 // the index rows that they need.
-func (a *measuring) rows(m *deviceMeasured, d *device, index indexRows) (all []ddb.Write) {
-	m.incarnation, m.shards = d.Incarnation, max(m.shards, d.shards())
+func (a *measuring) rows(m *deviceMeasured, d *device, index items.IndexRows) (all []ddb.Write) {
+	m.incarnation, m.shards = d.Incarnation, max(m.shards, d.Partitions())
 	at := map[string]int{}
 	for _, one := range m.messages {
-		i := one.item(a.tenant, d, m.shards, &a.store.options)
-		w := ddb.Write{Table: tableReadings, Put: i}
-		if same, ok := at[i.Text(attrTimestamp)]; ok {
+		i := one.Item(a.tenant, d, m.shards, items.Expiry(a.store.options.ReadingsRetention),
+			&a.store.options.ReadingIndexes)
+		w := ddb.Write{Table: items.TableReadings, Put: i}
+		if same, ok := at[i.Text(items.AttrTimestamp)]; ok {
 			all[same] = w
 			continue
 		}
-		at[i.Text(attrTimestamp)] = len(all)
+		at[i.Text(items.AttrTimestamp)] = len(all)
 		all = append(all, w)
-		index.metrics(a.tenant, d, &one)
+		index.Metrics(a.tenant, d, &one)
 	}
 	return all
 }
@@ -184,7 +125,7 @@ func (a *measuring) rows(m *deviceMeasured, d *device, index indexRows) (all []d
 func (s *Store) messages(
 	ctx context.Context, t *tenant, d *device, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	return seq.Map(s.instants(ctx, t, d, q, ""), joined)
+	return seq.Map(s.instants(ctx, t, d, q, ""), items.Joined)
 }
 
 // instants returns the messages of a device, those of one time together, from the table or an
@@ -194,32 +135,22 @@ func (s *Store) instants(
 ) iter.Seq2[[]message, error] {
 	var all []*shared.Rows[message]
 	span := query.Rest()
-	for shard := range d.shards() {
+	for shard := range d.Partitions() {
 		q := ddb.Query{
-			Table: tableReadings, Index: index, Key: readingKeys(),
-			Partition: shardKey(d.rows(t), shard), Order: query.Order,
-			From: timeText(span.From), To: timeText(andon.MaxTime) + "$",
-			Page: pageOf(query.Limit, d.shards()),
+			Table: items.TableReadings, Index: index, Key: items.ReadingKeys(),
+			Partition: items.ShardKey(d.Rows(t), shard), Order: query.Order,
+			From: items.TimeText(span.From), To: items.TimeText(andon.MaxTime) + "$",
+			Page: items.PageOf(query.Limit, d.Partitions()),
 		}
 		if span.To != 0 {
-			q.To = timeText(min(span.To, andon.MaxTime)) + "$" // just after #
+			q.To = items.TimeText(min(span.To, andon.MaxTime)) + "$" // just after #
 		}
-		all = append(all, ddb.Rows(s.db, q, readMessage))
+		all = append(all, ddb.Rows(s.db, q, items.ReadMessage))
 	}
 	if span.Empty() || !d.Known() {
 		all = nil
 	}
-	return shared.Instants(ctx, all, (*message).micros, query.Order)
-}
-
-// joined joins the messages of one time.
-func joined(found []message) andon.Reading {
-	slices.SortFunc(found, func(a, b message) int { return cmp.Compare(a.delivery, b.delivery) })
-	r := found[0].Reading
-	for i := range found[1:] {
-		shared.JoinReading(&r, &found[i+1].Reading)
-	}
-	return r
+	return shared.Instants(ctx, all, (*message).Micros, query.Order)
 }
 
 // DeviceReadings implements andon.Readings.
@@ -256,7 +187,7 @@ func (s *Store) readings(
 func (s *Store) newestReading(
 	ctx context.Context, t *tenant, d *device, from andon.Time,
 ) (*andon.Reading, error) {
-	if ddb.IsEventual(ctx) && s.options.LatestIndex != projectsNone {
+	if ddb.IsEventual(ctx) && s.options.LatestIndex != items.ProjectsNone {
 		if r, ok, err := s.latestByIndex(ctx, t, d, from); ok || err != nil {
 			return r, err
 		}
@@ -314,16 +245,16 @@ func (s *Store) MetricReadings(
 		}
 		if q.After != nil && q.After.ByTime {
 			return andon.Errorf(andon.Conflict, "this list was begun by the index %s, which does "+
-				"not answer it any more: begin again without the cursor", indexMetric)
+				"not answer it any more: begin again without the cursor", items.IndexMetric)
 		}
 		var streams []*shared.Rows[andon.DeviceID]
-		for n := range buckets {
-			ask := s.record(metricKey(t, q.Metric, strconv.Itoa(n)))
+		for n := range items.Buckets {
+			ask := items.Records(items.MetricKey(t, q.Metric, strconv.Itoa(n)))
 			ask.Order, ask.Page = andon.Asc, min(q.Limit, 256)
 			if q.After != nil {
 				ask.From = string(q.After.Device)
 			}
-			streams = append(streams, ddb.Rows(s.db, ask, deviceIn(attrSort)))
+			streams = append(streams, ddb.Rows(s.db, ask, deviceIn(items.AttrSort)))
 		}
 		return s.metric(ctx, t, q, shared.NewMerge(streams...), yield)
 	})

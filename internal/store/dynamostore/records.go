@@ -10,41 +10,18 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Records are versioned documents. A version is a time in µs, or later, and only rises. Those that
 // are due are found by an index; each hit is checked against the record.
 
-const (
-	attrDue         = "Due"
-	attrData        = "Data"
-	attrIncarnation = "Life"
-	attrDueIn       = "DueIn"
-	attrDueAt       = "DueAt"
-)
-
-// readDocument reads the item of a record.
-func readDocument(i ddb.Item) shared.Document {
-	return shared.Document{
-		Version: i.Int(attrVersion), Due: i.Time(attrDue), Data: i.Text(attrData),
-		Incarnations: int(i.Int(attrIncarnation)),
-	}
-}
-
-func documentsKey(tenant string, kind andon.RecordKind) string {
-	return join("record#"+tenant, string(kind))
-}
-
-func documentKey(tenant string, r *andon.Record) ddb.Item {
-	return recordKeys().Item(documentsKey(tenant, r.Kind), r.ID)
-}
-
 func (s *Store) document(
 	ctx context.Context, tenant string, r *andon.Record,
 ) (shared.Document, error) {
-	i, err := s.db.Get(ddb.Strongly(ctx), tableRecords, documentKey(tenant, r))
-	return readDocument(i), err
+	i, err := s.db.Get(ddb.Strongly(ctx), items.TableRecords, items.DocumentKey(tenant, r))
+	return items.ReadDocument(i), err
 }
 
 // swapRecord puts a document over the one that was read. A deleted one keeps its version for a
@@ -54,31 +31,32 @@ func (s *Store) swapRecord(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
 	if key != "" && is.Live() != 0 {
-		x := indexRows{}
-		x.kind(&tenant{Key: key}, r.Kind)
+		x := items.IndexRows{}
+		x.Kind(&tenant{Key: key}, r.Kind)
 		if err := s.writeIndexed(ctx, x); err != nil {
 			return err
 		}
 	}
-	i := documentKey(key, r)
-	i[attrVersion] = ddb.Number(is.Version)
-	i.SetText(attrData, is.Data)
+	i := items.DocumentKey(key, r)
+	i[items.AttrVersion] = ddb.Number(is.Version)
+	i.SetText(items.AttrData, is.Data)
 	if is.Incarnations != 0 {
-		i[attrIncarnation] = ddb.Number(is.Incarnations)
+		i[items.AttrIncarnation] = ddb.Number(is.Incarnations)
 	}
 	if is.Due != 0 {
-		i[attrDue] = ddb.Number(is.Due)
-		i[attrDueIn] = ddb.Text(join(escape(string(r.Kind)), bucketOf(r.ID)))
-		i[attrDueAt] = ddb.Text(timeText(is.Due) + "#" + string(r.Tenant) + "\t" + r.ID)
+		i[items.AttrDue] = ddb.Number(is.Due)
+		i[items.AttrDueIn] = ddb.Text(items.Join(items.Escape(string(r.Kind)),
+			items.BucketOf(r.ID)))
+		i[items.AttrDueAt] = ddb.Text(items.TimeText(is.Due) + "#" + string(r.Tenant) + "\t" + r.ID)
 	}
 	if is.Live() == 0 && is.Incarnations == 0 {
-		i[attrTTL] = ddb.Number(s.options.Now().Std().Add(tombstone).Unix())
+		i[items.AttrTTL] = ddb.Number(s.options.Now().Std().Add(tombstone).Unix())
 	}
-	c := ddb.Absent(attrKey)
+	c := ddb.Absent(items.AttrKey)
 	if was.Version != 0 {
-		c = ddb.Unchanged(attrVersion, was.Version)
+		c = ddb.Unchanged(items.AttrVersion, was.Version)
 	}
-	err := s.db.Swap(ctx, tableRecords, documentKey(key, r), i, c)
+	err := s.db.Swap(ctx, items.TableRecords, items.DocumentKey(key, r), i, c)
 	if errors.Is(err, ddb.ErrRaced) {
 		return andon.Errorf(andon.Conflict, "%s was changed meanwhile: read it again and repeat", r)
 	}
@@ -94,14 +72,14 @@ func (s *Store) Records(
 		if err != nil {
 			return err
 		}
-		ask := s.record(documentsKey(key, kind))
+		ask := items.Records(items.DocumentsKey(key, kind))
 		ask.Order, ask.From, ask.Page = andon.Asc, max(q.Prefix, q.After), min(q.Limit, 255)+1
 		yield = seq.UpTo(q.Limit, yield)
 		for i, err := range s.db.Items(ctx, ask) {
 			if err != nil {
 				return err
 			}
-			is, id := readDocument(i), i.Text(attrSort)
+			is, id := items.ReadDocument(i), i.Text(items.AttrSort)
 			if !strings.HasPrefix(id, q.Prefix) && id > q.Prefix {
 				return nil
 			}
@@ -117,31 +95,26 @@ func (s *Store) Records(
 	})
 }
 
-// dueRow is a row of the index as it sorts, followed by the partition of its record.
-type dueRow string
-
-func (d dueRow) key() ddb.Item {
-	at, partition, _ := strings.Cut(string(d), "\x00")
-	_, id, _ := strings.Cut(at, "\t")
-	return recordKeys().Item(partition, id)
-}
-
 // DueRecords implements andon.Records.
 func (s *Store) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
-		var streams []*shared.Rows[dueRow]
-		for n := range buckets {
+		var streams []*shared.Rows[items.DueRow]
+		for n := range items.Buckets {
 			ask := ddb.Query{
-				Table: tableRecords, Index: indexDue,
-				Key:       ddb.Keys{Hash: attrDueIn, Sort: attrDueAt},
-				Partition: join(escape(string(kind)), strconv.Itoa(n)), Order: andon.Asc,
-				To: timeText(min(until, andon.MaxTime)) + "$", Page: min(limit, 255) + 1,
+				Table: items.TableRecords, Index: items.IndexDue,
+				Key:       ddb.Keys{Hash: items.AttrDueIn, Sort: items.AttrDueAt},
+				Partition: items.Join(items.Escape(string(kind)), strconv.Itoa(n)),
+				Order:     andon.Asc,
+				To:        items.TimeText(min(until, andon.MaxTime)) + "$", Page: min(limit, 255) +
+					1,
 			}
-			streams = append(streams, ddb.Rows(s.db, ask, func(i ddb.Item) (dueRow, bool, error) {
-				return dueRow(i.Text(attrDueAt) + "\x00" + i.Text(attrKey)), true, nil
-			}))
+			streams = append(streams, ddb.Rows(s.db, ask,
+				func(i ddb.Item) (items.DueRow, bool, error) {
+					return items.DueRow(i.Text(items.AttrDueAt) + "\x00" +
+						i.Text(items.AttrKey)), true, nil
+				}))
 		}
 		found := shared.NewMerge(streams...)
 		for left := limit; left > 0; {
@@ -165,24 +138,24 @@ func (s *Store) DueRecords(
 
 // stillDue reads the records that an index found as they are now, of tenants that exist.
 func (s *Store) stillDue(
-	ctx context.Context, kind andon.RecordKind, due []dueRow, until andon.Time,
+	ctx context.Context, kind andon.RecordKind, due []items.DueRow, until andon.Time,
 ) (all []andon.Record, err error) {
 	for _, d := range due {
-		key := d.key()
-		i, err := s.db.Get(ctx, tableRecords, key)
+		key := d.Key()
+		i, err := s.db.Get(ctx, items.TableRecords, key)
 		if err != nil {
 			return nil, err
 		}
-		is := readDocument(i)
+		is := items.ReadDocument(i)
 		at, _, _ := strings.Cut(string(d), "#")
-		if is.Live() == 0 || is.Due == 0 || is.Due > until || timeText(is.Due) != at {
+		if is.Live() == 0 || is.Due == 0 || is.Due > until || items.TimeText(is.Due) != at {
 			continue
 		}
-		r := andon.Record{Kind: kind, ID: key.Text(attrSort)}
-		owner := strings.TrimPrefix(key.Text(attrKey), "record#")
-		owner = strings.TrimSuffix(owner, "#"+escape(string(kind)))
+		r := andon.Record{Kind: kind, ID: key.Text(items.AttrSort)}
+		owner := strings.TrimPrefix(key.Text(items.AttrKey), "record#")
+		owner = strings.TrimSuffix(owner, "#"+items.Escape(string(kind)))
 		if owner != "" {
-			r.Tenant = tenantOf(owner)
+			r.Tenant = items.TenantOf(owner)
 			t, err := s.tenant(ctx, r.Tenant)
 			if err != nil && andon.KindOf(err) != andon.NotFound {
 				return nil, err

@@ -18,12 +18,14 @@ import (
 	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
+	"github.com/andonhq/andon/internal/store/dynamostore/reference"
 )
 
 // referenceTest is a table with the items of the reference's final schema, opened.
 type referenceTest struct {
 	*testing.T
-	*reference
+	*reference.Store
 	raw *dynamodb.Client
 }
 
@@ -63,7 +65,7 @@ func newReferenceTest(t *testing.T) referenceTest {
 			t.Fatal(err)
 		}
 	}
-	if rt.reference, err = openReference(t.Context(), o); err != nil {
+	if rt.Store, err = openReference(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { rt.Close() })
@@ -217,9 +219,9 @@ func TestReferenceTooLarge(t *testing.T) {
 	rt := newReferenceTest(t)
 	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.at("2020-04-27T16:20:00"),
 		Message: strings.Repeat("m", andon.MaxMessageBytes)}
-	large := logKeys().Item(string(e.Device), referenceKey(e.State, e.Time))
+	large := items.LogKeys().Item(string(e.Device), reference.SortKey(e.State, e.Time))
 	large["Drawing"] = ddb.Text(strings.Repeat("d", 390<<10))
-	_, err := rt.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &rt.table, Item: large})
+	_, err := rt.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &rt.Table, Item: large})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,13 +239,14 @@ func TestReferenceTooLarge(t *testing.T) {
 // raws are attributes of an item, as other users of the table see them.
 func (rt referenceTest) raws(device, key string) string {
 	rt.Helper()
-	out, err := rt.raw.GetItem(rt.Context(), &dynamodb.GetItemInput{TableName: &rt.table,
-		Key: logKeys().Item(device, key)})
+	out, err := rt.raw.GetItem(rt.Context(), &dynamodb.GetItemInput{TableName: &rt.Table,
+		Key: items.LogKeys().Item(device, key)})
 	if err != nil {
 		rt.Fatal(err)
 	}
 	var all []string
-	for _, name := range []string{attrDate, attrEscalated, attrOperator, "State"} {
+	for _, name := range []string{items.AttrDate, items.AttrEscalated, items.AttrOperator,
+		"State"} {
 		all = append(all, name+" "+ddb.Item(out.Item).Text(name))
 	}
 	return strings.Join(all, ", ")

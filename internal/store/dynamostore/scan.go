@@ -5,12 +5,13 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
 // count takes in what is known of a device. Versions only rise, so they serve as the times by which
 // Counts decides what is newer.
 func (s *Store) count(tenant string, d *device) {
-	key, over := andon.EventKey{Time: andon.Time(d.version), State: d.State}, andon.Time(0)
+	key, over := andon.EventKey{Time: andon.Time(d.Version), State: d.State}, andon.Time(0)
 	if !d.Alive() {
 		over = key.Time
 	}
@@ -45,13 +46,13 @@ func (s *Store) countAll(ctx context.Context) error {
 func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) error) error {
 	var after ddb.Item
 	for {
-		found, next, err := s.db.Scan(ctx, tableDevices, after, ddb.MaxPage)
+		found, next, err := s.db.Scan(ctx, items.TableDevices, after, ddb.MaxPage)
 		if err != nil {
 			return err
 		}
 		for _, i := range found {
-			tenant, id := splitDevice(i.Text(attrDevice))
-			d, err := decodeDevice(id, i)
+			tenant, id := items.SplitDevice(i.Text(items.AttrDevice))
+			d, err := items.DecodeDevice(id, i)
 			if err == nil {
 				err = each(tenant, d)
 			}

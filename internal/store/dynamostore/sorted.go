@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -184,12 +185,12 @@ func (s *Store) placesIn(
 		if q.After != nil && q.Sort == andon.BySeverity && severity > q.After.Severity {
 			continue
 		}
-		for _, ask := range listQueries(t, listState, string(state)) {
-			ask.Table, ask.Order, ask.Page = tableDevices, andon.Asc, ddb.MaxPage
+		for _, ask := range items.ListQueries(t, items.ListState, string(state)) {
+			ask.Table, ask.Order, ask.Page = items.TableDevices, andon.Asc, ddb.MaxPage
 			ask.Prefix = q.Prefix
 			all = append(all, ddb.Rows(s.db, ask, func(i ddb.Item) (place, bool, error) {
 				is := place{state: state, DevicePosition: andon.DevicePosition{Severity: severity,
-					Since: i.Time(attrSince), Device: andon.DeviceID(i.Text(attrID))}}
+					Since: i.Time(items.AttrSince), Device: andon.DeviceID(i.Text(items.AttrID))}}
 				return is, q.After == nil || q.After.Less(is.DevicePosition, q.Sort), nil
 			}))
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
 // listedAs are the devices of a list as text: "d1 WARNING2, …".
@@ -83,7 +84,7 @@ func TestSortedBySeverityStops(t *testing.T) {
 		t.Errorf("the severest is %+v", got)
 	}
 	for _, step := range plan.Steps() {
-		if strings.Contains(step.Statement, indexList) && step.Times != buckets {
+		if strings.Contains(step.Statement, items.IndexList) && step.Times != items.Buckets {
 			t.Errorf("%s is asked %d times, want once for each bucket of WARNING4",
 				step.Statement, step.Times)
 		}

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
 // stale is a process that knows a device as it was before another process wrote to it. Its calls
@@ -120,7 +121,7 @@ func TestStaleAssignment(t *testing.T) {
 // of four.
 func (b *stale) inShardOfFour() andon.Time {
 	after := andon.Time(5)
-	for shardOf(stateDate("NORMAL", b.at+after), 4) == 0 {
+	for items.ShardOf(items.StateDate("NORMAL", b.at+after), 4) == 0 {
 		after++
 	}
 	return after
@@ -140,8 +141,8 @@ func TestStaleGrowth(t *testing.T) {
 	put.release()
 	b.sent(<-returned)
 	d, err := b.other.readDevice(t.Context(), mustTenant(t, b.other), "d")
-	if err != nil || d.shards() != 4 {
-		t.Fatalf("the device has %d partitions, %v; want it to have grown", d.shards(), err)
+	if err != nil || d.Partitions() != 4 {
+		t.Fatalf("the device has %d partitions, %v; want it to have grown", d.Partitions(), err)
 	}
 	b.wantOne(after)
 }

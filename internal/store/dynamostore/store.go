@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 	"github.com/andonhq/andon/internal/store/shared/changelog"
@@ -34,7 +35,7 @@ type Store struct {
 
 	written *cuckoo.Written // index rows that need not be written again
 	counts  *shared.Counts
-	rates   *rates
+	rates   *items.Rates
 	over    chan struct{} // wakes the deletion of what a deleted tenant left
 
 	work sync.WaitGroup // in the background
@@ -74,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func newStore(o Options) *Store {
 	s := &Store{
 		options: o, devices: shared.NewDevices[device](), written: cuckoo.NewWritten(writtenRows),
-		counts: shared.NewCounts(), rates: newRates(), over: make(chan struct{}, 1),
+		counts: shared.NewCounts(), rates: items.NewRates(), over: make(chan struct{}, 1),
 	}
 	s.Logs = changelog.New(changelog.Config{
 		Store: logItems{s}, Log: o.Log, Now: o.Now, Tenant: s.tenant, For: o.ChangesFor,

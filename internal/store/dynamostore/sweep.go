@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
 // The service deletes what has expired for free, within days. A sweep deletes it at once, for those
@@ -30,7 +31,7 @@ type swept struct {
 }
 
 // sweptKey returns the key of that item.
-func sweptKey(t *tenant) ddb.Item { return recordKeys().Item("sweep", t.Key) }
+func sweptKey(t *tenant) ddb.Item { return items.RecordKeys().Item("sweep", t.Key) }
 
 // Sweep implements andon.Maintenance. It first ends one that was interrupted, with the horizon that
 // it had.
@@ -42,12 +43,12 @@ func (s *Store) Sweep(
 		return 0, err
 	}
 	w := sweeping{store: s, tenant: t}
-	there, err := s.db.Get(ctx, tableRecords, sweptKey(t))
+	there, err := s.db.Get(ctx, items.TableRecords, sweptKey(t))
 	if err != nil {
 		return 0, err
 	}
 	if there != nil {
-		if err := json.Unmarshal([]byte(there.Text(attrData)), &w.swept); err != nil {
+		if err := json.Unmarshal([]byte(there.Text(items.AttrData)), &w.swept); err != nil {
 			return 0, andon.Errorf(andon.Damaged, "the item of the sweep is damaged: %w", err)
 		}
 		err = w.run(ctx)
@@ -80,7 +81,8 @@ func (w *sweeping) run(ctx context.Context) error {
 			}
 		}
 		if last == "" {
-			return w.store.db.Write(ctx, ddb.Write{Table: tableRecords, Delete: sweptKey(w.tenant)})
+			return w.store.db.Write(ctx, ddb.Write{Table: items.TableRecords,
+				Delete: sweptKey(w.tenant)})
 		}
 		w.Device = last
 		if err := w.save(ctx); err != nil {
@@ -98,8 +100,8 @@ func (w *sweeping) save(ctx context.Context) error {
 	w.store.options.Log.Info("a sweep goes on", "tenant", w.tenant.Record.ID,
 		"deleted", w.deleted)
 	i := sweptKey(w.tenant)
-	i[attrData] = ddb.Text(string(data))
-	return w.store.db.Write(ctx, ddb.Write{Table: tableRecords, Put: i})
+	i[items.AttrData] = ddb.Text(string(data))
+	return w.store.db.Write(ctx, ddb.Write{Table: items.TableRecords, Put: i})
 }
 
 // page reads the next devices of the tenant, and returns the key of the last device of the page, of
@@ -107,24 +109,24 @@ func (w *sweeping) save(ctx context.Context) error {
 func (w *sweeping) page(ctx context.Context) (devices []*device, last string, err error) {
 	var after ddb.Item
 	if w.Device != "" {
-		after = ddb.Item{attrDevice: ddb.Text(w.Device)}
+		after = ddb.Item{items.AttrDevice: ddb.Text(w.Device)}
 	}
-	found, next, err := w.store.db.Scan(ctx, tableDevices, after, w.store.options.sweepPage)
+	found, next, err := w.store.db.Scan(ctx, items.TableDevices, after, w.store.options.sweepPage)
 	if err != nil {
 		return nil, "", err
 	}
 	for _, i := range found {
-		key, id := splitDevice(i.Text(attrDevice))
+		key, id := items.SplitDevice(i.Text(items.AttrDevice))
 		if key != w.tenant.Key {
 			continue
 		}
-		d, err := decodeDevice(id, i)
+		d, err := items.DecodeDevice(id, i)
 		if err != nil {
 			return nil, "", err
 		}
 		devices = append(devices, d)
 	}
-	return devices, next.Text(attrDevice), nil
+	return devices, next.Text(items.AttrDevice), nil
 }
 
 // device deletes what a device has that is older than the horizon.
@@ -140,7 +142,7 @@ func (w *sweeping) device(ctx context.Context, d *device) error {
 // expired returns the queries for what a device has that is older than the horizon. Escalations of
 // the open incident stay: what the device shows may come from them.
 func (w *sweeping) expired(d *device) (all []ddb.Query) {
-	s, of := w.store, d.rows(w.tenant)
+	s, of := w.store, d.Rows(w.tenant)
 	if h := w.Horizon.Events; h > 0 {
 		entries := andon.Span{To: h - 1}
 		records := entries
@@ -148,18 +150,18 @@ func (w *sweeping) expired(d *device) (all []ddb.Query) {
 			records.To = min(entries.To, d.Incident-1)
 		}
 		for _, state := range d.States {
-			for shard := range d.shards() {
-				all = append(all, s.stateRange(shardKey(of, shard), state, entries))
+			for shard := range d.Partitions() {
+				all = append(all, items.StateRange(items.ShardKey(of, shard), state, entries))
 			}
-			all = append(all, inState(s.record("withdrawal#"+of), state, entries),
-				s.stateRange(join(of, partEscalated), state, records),
-				s.stateRange(join(of, partEscalations), state, records))
+			all = append(all, items.InState(items.Records("withdrawal#"+of), state, entries),
+				items.StateRange(items.Join(of, items.PartEscalated), state, records),
+				items.StateRange(items.Join(of, items.PartEscalations), state, records))
 		}
 	}
 	if h := w.Horizon.Readings; h > 0 {
-		for shard := range d.shards() {
-			all = append(all, ddb.Query{Table: tableReadings, Key: readingKeys(),
-				Partition: shardKey(of, shard), To: timeText(h)})
+		for shard := range d.Partitions() {
+			all = append(all, ddb.Query{Table: items.TableReadings, Key: items.ReadingKeys(),
+				Partition: items.ShardKey(of, shard), To: items.TimeText(h)})
 		}
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
 // swepts is a fleet of which a part has expired: each device has three entries and two readings
@@ -128,7 +129,7 @@ func TestSweepsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i, err := w.s.db.Get(ctx, tableRecords, sweptKey(tenant)); i != nil || err != nil {
+	if i, err := w.s.db.Get(ctx, items.TableRecords, sweptKey(tenant)); i != nil || err != nil {
 		t.Errorf("a sweep is still under way: %v, %v", i, err)
 	}
 	if n, err := w.s.Sweep(ctx, id, w.horizon); n != 0 || err != nil {

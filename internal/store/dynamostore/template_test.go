@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 )
 
@@ -19,7 +20,7 @@ func TestSerialTemplates(t *testing.T) {
 		for _, mode := range (*Engine)(nil).Capacities() {
 			t.Run(format+" "+mode, func(t *testing.T) {
 				e := &Engine{Options: defaults()}
-				indexed(projectsMetrics)(&e.Options)
+				indexed(items.ProjectsMetrics)(&e.Options)
 				e.Capacity = provision.Capacity{
 					Read:  provision.Units{Min: 11, Max: 1100},
 					Write: provision.Units{Min: 12, Max: 1200},
@@ -70,7 +71,7 @@ func checkTemplate(t *testing.T, format, text string) {
 			kinds[block.Labels[0]]++
 		}
 	}
-	tables := len(andonTables())
+	tables := len(items.AndonTables())
 	if kinds["aws_dynamodb_table"] != tables || kinds["aws_cloudwatch_metric_alarm"] != 4*tables {
 		t.Errorf("it has %v, want %d tables with 4 alarms each", kinds, tables)
 	}

@@ -10,12 +10,19 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
 
-// tenant is what is known of one tenant.
-type tenant = shared.Tenant
+// What is known of one tenant, and what is stored.
+type (
+	tenant  = shared.Tenant
+	device  = items.Device
+	event   = items.Event
+	message = items.Message
+	mark    = items.Mark
+)
 
 // serveRecords serves records and tenants by their documents.
 func (s *Store) serveRecords() {
@@ -23,7 +30,7 @@ func (s *Store) serveRecords() {
 		Read: s.document, Write: s.swapRecord, Stamp: s.stamp,
 	}
 	s.Tenancy = &shared.Tenancy{
-		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: tenantKey,
+		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: items.TenantKey,
 		List: s.Records, Seen: s.seenStates, Change: s.changeStates,
 		Over: s.markOver, Ended: s.ended, Feed: s.Logs,
 	}
@@ -143,8 +150,8 @@ func (s *Store) Had(
 	if err != nil {
 		return false, false, err
 	}
-	for i, key := range []string{"state#" + t.Key, namesKey(t, andon.MetricNames)} {
-		q := s.record(key)
+	for i, key := range []string{"state#" + t.Key, items.NamesKey(t, andon.MetricNames)} {
+		q := items.Records(key)
 		q.Page = 1
 		all, _, err := s.db.Page(ctx, q, nil)
 		if err != nil {
@@ -157,7 +164,8 @@ func (s *Store) Had(
 
 // markOver notes that an incarnation has ended and its rows are to be deleted.
 func (s *Store) markOver(ctx context.Context, key string) error {
-	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Put: recordKeys().Item("over", key)})
+	return s.db.Write(ctx, ddb.Write{Table: items.TableRecords,
+		Put: items.RecordKeys().Item("over", key)})
 }
 
 // ended wakes the deletion of what is left of an incarnation.
@@ -186,12 +194,12 @@ func (s *Store) purge(ctx context.Context) {
 
 func (s *Store) purgeAll(ctx context.Context) error {
 	var incarnations []string
-	for i, err := range s.db.Items(ctx, s.record("over")) {
+	for i, err := range s.db.Items(ctx, items.Records("over")) {
 		if err != nil {
 			return err
 		}
-		key := i.Text(attrSort)
-		is, _, err := s.Stored(ctx, tenantOf(key))
+		key := i.Text(items.AttrSort)
+		is, _, err := s.Stored(ctx, items.TenantOf(key))
 		if err != nil {
 			return err
 		}
@@ -209,7 +217,8 @@ func (s *Store) purgeAll(ctx context.Context) error {
 		if err := s.deleteRows(ctx, &tenant{Key: key}, d); err != nil {
 			return err
 		}
-		return s.db.Write(ctx, ddb.Write{Table: tableDevices, Delete: devicesKey(key, d.ID)})
+		return s.db.Write(ctx, ddb.Write{Table: items.TableDevices,
+			Delete: items.DevicesKey(key, d.ID)})
 	})
 	for _, key := range incarnations {
 		if err == nil {
@@ -222,10 +231,10 @@ func (s *Store) purgeAll(ctx context.Context) error {
 // purgeIncarnation deletes what belongs to no device, and then the note that the incarnation ended.
 func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	s.counts.Forget(key)
-	for i, err := range s.db.Items(ctx, s.record(kindsKey(key))) {
+	for i, err := range s.db.Items(ctx, items.Records(items.KindsKey(key))) {
 		if err == nil {
-			kind := andon.RecordKind(i.Text(attrSort))
-			err = s.db.DeleteAll(ctx, s.record(documentsKey(key, kind)))
+			kind := andon.RecordKind(i.Text(items.AttrSort))
+			err = s.db.DeleteAll(ctx, items.Records(items.DocumentsKey(key, kind)))
 		}
 		if err != nil {
 			return err
@@ -237,6 +246,6 @@ func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	if err := s.Logs.Delete(ctx, key); err != nil {
 		return err
 	}
-	over := recordKeys().Item("over", key)
-	return s.db.Write(ctx, ddb.Write{Table: tableRecords, Delete: over})
+	over := items.RecordKeys().Item("over", key)
+	return s.db.Write(ctx, ddb.Write{Table: items.TableRecords, Delete: over})
 }

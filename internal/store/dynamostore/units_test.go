@@ -9,21 +9,23 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
 // TestStoredDevice: what a program wrote must be read by the next one, so these names stay.
 func TestStoredDevice(t *testing.T) {
 	of := &tenant{Key: "metro", Record: andon.NewTenant("metro")}
-	d := &device{version: 7}
+	d := &device{Version: 7}
 	at := func(s int) andon.Time { return andon.MinTime + andon.Time(s)*1_000_000 }
 	d.ID, d.Time, d.State, d.Since, d.Received = "a#1", at(5), "WARNING1", at(4), at(6)
 	d.PrevTime, d.PrevState, d.Incident, d.LastNormal = at(3), "NORMAL", at(4), at(3)
 	d.Operator, d.Assignee, d.AssignedFrom, d.Retired = "Liz", "Tom", at(2), at(1)
 	d.Escalations = []current.Escalation{{Entry: at(4), State: "WARNING1", At: at(8), To: "Sara"}}
 	d.AsideAt, d.States, d.Generation, d.Shards = at(9), []andon.State{"NORMAL", "WARNING1"}, 2, 4
-	d.Withdrawn, d.EverEscalated = reach{at(3), at(4)}, reach{at(4), at(5)}
+	d.Withdrawn, d.EverEscalated = items.Reach{From: at(3), To: at(4)},
+		items.Reach{From: at(4), To: at(5)}
 	d.Metrics, d.Incarnation = []andon.MetricName{"rpm"}, 36
-	i, err := d.item(of, d.version)
+	i, err := d.Item(of, d.Version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,26 +36,27 @@ func TestStoredDevice(t *testing.T) {
 		`"received":"06Z","states":["NORMAL","WARNING1"],"generation":2,"shards":4,"life":36,` +
 		`"withdrawn":{"From":"03Z","To":"04Z"},"escalated":{"From":"04Z","To":"05Z"},` +
 		`"metrics":["rpm"]}`
-	if got := strings.ReplaceAll(i.Text(attrShown), "1970-01-02T00:00:", ""); got != want {
+	if got := strings.ReplaceAll(i.Text(items.AttrShown), "1970-01-02T00:00:", ""); got != want {
 		t.Errorf("kept as\n%s, want\n%s", got, want)
 	}
 	for name, want := range map[string]string{
-		attrDevice: "metro#a%231", attrList: "metro#state#WARNING1#" + bucketOf("a#1"),
-		attrAnswers: "metro#Tom", attrEscalated: "metro#Sara", attrID: "a#1",
+		items.AttrDevice: "metro#a%231", items.AttrList: "metro#state#WARNING1#" +
+			items.BucketOf("a#1"),
+		items.AttrAnswers: "metro#Tom", items.AttrEscalated: "metro#Sara", items.AttrID: "a#1",
 	} {
 		if got := i.Text(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	again, err := decodeDevice("a#1", i)
+	again, err := items.DecodeDevice("a#1", i)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(again, d) {
 		t.Errorf("read again it is %+v, want %+v", again, d)
 	}
-	if key := again.rows(of); key != "metro#a%231#life10" || again.version != 7 {
-		t.Errorf("its rows are at %q, its version is %d", key, again.version)
+	if key := again.Rows(of); key != "metro#a%231#life10" || again.Version != 7 {
+		t.Errorf("its rows are at %q, its version is %d", key, again.Version)
 	}
 }
 
@@ -71,12 +74,13 @@ func TestRandomKeys(t *testing.T) {
 	for range 3000 {
 		id, device, state := draw(), draw(), draw()
 		incarnation := r.IntN(3)
-		key := shardKey(
-			deviceKey(tenantKey(andon.TenantID(id), incarnation), andon.DeviceID(device)),
+		key := items.ShardKey(
+			items.DeviceKey(items.TenantKey(andon.TenantID(id), incarnation),
+				andon.DeviceID(device)),
 			r.IntN(4))
-		tenant, got := splitDevice(key)
-		if got != andon.DeviceID(device) || tenantOf(tenant) != andon.TenantID(id) ||
-			tenant != tenantKey(andon.TenantID(id), incarnation) {
+		tenant, got := items.SplitDevice(key)
+		if got != andon.DeviceID(device) || items.TenantOf(tenant) != andon.TenantID(id) ||
+			tenant != items.TenantKey(andon.TenantID(id), incarnation) {
 			t.Fatalf("%q is read as %q of %q, want %q of %q", key, got, tenant, device, id)
 		}
 		of := [3]string{id, device, tenant}
@@ -85,7 +89,7 @@ func TestRandomKeys(t *testing.T) {
 		}
 		seen[key] = of
 		at := andon.MinTime + andon.Time(r.Int64N(int64(andon.MaxTime-andon.MinTime)))
-		ref, rest, err := splitStateDate(stateDate(andon.State(state), at) + "#more")
+		ref, rest, err := items.SplitStateDate(items.StateDate(andon.State(state), at) + "#more")
 		if err != nil || ref.State != andon.State(state) || ref.Time != at || rest != "more" {
 			t.Fatalf("%q at %s is read as %+v, %q, %v", state, at, ref, rest, err)
 		}
@@ -95,11 +99,11 @@ func TestRandomKeys(t *testing.T) {
 // TestShards: readers that ask n shards find what was written with any number up to n.
 func TestShards(t *testing.T) {
 	for i := range 500 {
-		name := strings.Repeat("x", i%7) + timeText(andon.MinTime+andon.Time(i))
-		for n := 1; n <= mostShards; n *= 2 {
-			places := shardsOf(name, n)
+		name := strings.Repeat("x", i%7) + items.TimeText(andon.MinTime+andon.Time(i))
+		for n := 1; n <= items.MostShards; n *= 2 {
+			places := items.ShardsOf(name, n)
 			for of := 1; of <= n; of *= 2 {
-				if !slices.Contains(places, shardOf(name, of)) {
+				if !slices.Contains(places, items.ShardOf(name, of)) {
 					t.Fatalf("%q of %d shards is not in %v", name, of, places)
 				}
 			}

@@ -1,6 +1,10 @@
 package ddb
 
-import "context"
+import (
+	"context"
+
+	"github.com/andonhq/andon"
+)
 
 // The consistencies of a read. Reads are strong unless their context says otherwise (Eventually).
 const (
@@ -27,4 +31,23 @@ func Strongly(ctx context.Context) context.Context {
 func IsEventual(ctx context.Context) bool {
 	is, _ := ctx.Value(eventualKey{}).(bool)
 	return is
+}
+
+// ForAnswer returns a context whose reads have the consistency that a request asks for, or else
+// that which is set.
+func ForAnswer(ctx context.Context, eventualAsSet bool) context.Context {
+	wanted := andon.ConsistencyOf(ctx)
+	if wanted == andon.Eventual || wanted == andon.AsSet && eventualAsSet {
+		return Eventually(ctx)
+	}
+	return ctx
+}
+
+// ByIndex refuses an answer that must be strong and is found through an index, which never is.
+func ByIndex(ctx context.Context, what string) error {
+	if andon.ConsistencyOf(ctx) != andon.Strong {
+		return nil
+	}
+	return andon.Errorf(andon.Unsupported, "%s are found through an index of DynamoDB, which "+
+		"follows a write a moment later: ask without consistency=strong", what)
 }

@@ -122,7 +122,8 @@ func entered(device andon.DeviceID, version int, from uint64) Change {
 		if n == 0 {
 			return nil
 		}
-		return &andon.Device{ID: device, State: andon.State(fmt.Sprint(n)), Time: andon.MinTime + andon.Time(n)}
+		return &andon.Device{ID: device, State: andon.State(fmt.Sprint(n)), Time: andon.MinTime +
+			andon.Time(n)}
 	}
 	return Change{From: from, Version: int64(version), Change: andon.Change{
 		Kind: andon.ByEntry, Device: device, Before: shows(version - 1), After: shows(version),

@@ -57,7 +57,8 @@ func decode(id andon.TenantID, text []byte) (c Change, err error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return c, err
 	}
-	c.Version, c.Device, c.Before, c.After, c.Entry = r.Version, r.Device, r.Before, r.After, r.Entry
+	c.Version, c.Device, c.Before, c.After, c.Entry = r.Version, r.Device, r.Before, r.After,
+		r.Entry
 	for k := andon.ByEntry; k <= andon.OfTenant; k++ {
 		if k.String() == r.Kind {
 			c.Kind = k
@@ -89,6 +90,17 @@ func newCodec() codec {
 	return codec{e, d}
 }
 
+// Bytes returns how many bytes an item has whose only change is c.
+func Bytes(c Change) (int, error) {
+	text, err := c.encode()
+	if err != nil {
+		return 0, err
+	}
+	codec := newCodec()
+	data, err := codec.encode(&block{Changes: []json.RawMessage{text}})
+	return len(data), err
+}
+
 func (c *codec) encode(b *block) ([]byte, error) {
 	text, err := json.Marshal(b)
 	if err != nil {
@@ -105,7 +117,8 @@ func (c *codec) decode(id andon.TenantID, i Item) (e entry, err error) {
 		err = json.Unmarshal(text, &b)
 	}
 	e = entry{
-		number: i.Number, at: i.At, expires: i.Expires, size: 2 * len(text), bytes: b.Bytes + int64(len(i.Data)),
+		number: i.Number, at: i.At, expires: i.Expires, size: 2 * len(text), bytes: b.Bytes +
+			int64(len(i.Data)),
 		changes: make([]Change, len(b.Changes)),
 	}
 	for n, text := range b.Changes {

@@ -1,4 +1,4 @@
-package dynamostore
+package reference
 
 import (
 	"context"
@@ -11,11 +11,12 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// reference is a store on a table that was created from the model of "Monitoring device status
+// Store is a store on a table that was created from the model of "Monitoring device status
 // updates in DynamoDB": layout reference. The table stays what it is, so its other users go on.
 //
 //	DeviceID  State#Date                    Date                 State     Operator  EscalatedTo
@@ -28,127 +29,112 @@ import (
 // The states that a device has are found by skipping: one read for each, after the last one found.
 // What a device shows is computed from its entries. What would need a scan, or items that the model
 // does not have, is not served (unserved).
-type reference struct {
-	andon.Store        // unserved
-	s           *Store // its options and its client
+type Store struct {
+	andon.Store // unserved
 	db          *ddb.Client
-	table       string
-	tenant      *tenant
+	model       ddb.Table
+	Table       string
+	tenant      *shared.Tenant
+	eventual    bool // reads for answers are, unless their request chooses
 }
 
-var _ andon.Store = (*reference)(nil)
-
-// referenceTable returns the table of the layout reference.
-func referenceTable(name string) ddb.Table {
-	t := andonTables()[0]
+// Table returns the table of the layout reference.
+func Table(name string) ddb.Table {
+	t := items.AndonTables()[0]
 	t.Name, t.TTL = name, ""
 	t.What = "The log as the reference's model has it: an item for each entry."
 	return t
 }
 
-// openReference opens a table of the layout reference.
-func openReference(ctx context.Context, o Options) (*reference, error) {
-	o = o.withDefaults()
-	o.Prefix = "" // the table has its own name
-	own := &Store{options: o}
-	r := &reference{
-		Store: unserved(own), s: own, table: o.Table,
-		tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
+// New returns the store of a table. own serves what concerns no entries, as the other layout does.
+func New(db *ddb.Client, table ddb.Table, eventual bool, own andon.Store) *Store {
+	r := &Store{
+		Store: unserved(own), db: db, model: table, Table: table.Name, eventual: eventual,
+		tenant: &shared.Tenant{Record: andon.NewTenant(andon.DefaultTenant)},
 	}
 	r.tenant.Record.Version = 1
-	config := own.clientConfig()
-	config.Unprocessed = nil
-	db, err := ddb.Open(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	r.db, own.db = db, db
-	if err := r.Ready(ctx); err != nil {
-		db.Close()
-		return nil, err
-	}
-	return r, nil
+	return r
 }
 
 // Capabilities implements andon.Store.
-func (r *reference) Capabilities() andon.Capabilities {
+func (r *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{Name: "dynamodb, layout reference", Durable: true, Explain: true,
 		Consistency: true}
 }
 
 // Ready implements andon.Store.
-func (r *reference) Ready(ctx context.Context) error {
-	return provision.Verify(ctx, r.db, r.s.options.tables())
+func (r *Store) Ready(ctx context.Context) error {
+	return provision.Verify(ctx, r.db, []ddb.Table{r.model})
 }
 
 // Close implements andon.Store.
-func (r *reference) Close() error {
+func (r *Store) Close() error {
 	r.db.Close()
 	return nil
 }
 
 // checkTenant refuses every tenant but the default one.
-func (r *reference) checkTenant(ctx context.Context, id andon.TenantID) error {
+func (r *Store) checkTenant(ctx context.Context, id andon.TenantID) error {
 	if id != andon.DefaultTenant {
 		return andon.NoTenant(id)
 	}
 	return ctx.Err()
 }
 
-// referenceTime returns a time as the model has it.
-func referenceTime(t andon.Time) string {
+// timeText returns a time as the model has it.
+func timeText(t andon.Time) string {
 	return t.Std().UTC().Format("2006-01-02T15:04:05.999999")
 }
 
-// referenceKey returns the sort key of an entry.
-func referenceKey(state andon.State, at andon.Time) string {
-	return string(state) + "#" + referenceTime(at)
+// SortKey returns the sort key of an entry.
+func SortKey(state andon.State, at andon.Time) string {
+	return string(state) + "#" + timeText(at)
 }
 
-// referenceRef reads a sort key. The date has no #, and a state may have one.
-func referenceRef(key string) (andon.EntryRef, error) {
+// refOf reads a sort key. The date has no #, and a state may have one.
+func refOf(key string) (andon.EntryRef, error) {
 	n := strings.LastIndexByte(key, '#')
 	at, err := andon.ParseTime(key[n+1:])
 	if n < 1 || err != nil {
 		return andon.EntryRef{}, andon.Errorf(andon.Damaged, "the table has an item with %s %q: "+
-			"Andon needs a state, # and a date in it", attrStateDate, key)
+			"Andon needs a state, # and a date in it", items.AttrStateDate, key)
 	}
 	return andon.EntryRef{Time: at, State: andon.State(key[:n])}, nil
 }
 
-// readReference reads an item.
-func readReference(i ddb.Item) (e event, ok bool, err error) {
-	ref, err := referenceRef(i.Text(attrStateDate))
-	return event{Event: andon.Event{
-		Device: andon.DeviceID(i.Text(attrDevice)), Time: ref.Time, State: ref.State,
-		Operator: andon.PersonID(i.Text(attrOperator)), Message: i.Text(attrMessage),
-		Attributes:  andon.JSON(i.Text(attrAttributes)),
-		EscalatedTo: andon.PersonID(i.Text(attrEscalated)),
+// readEvent reads an item.
+func readEvent(i ddb.Item) (e items.Event, ok bool, err error) {
+	ref, err := refOf(i.Text(items.AttrStateDate))
+	return items.Event{Event: andon.Event{
+		Device: andon.DeviceID(i.Text(items.AttrDevice)), Time: ref.Time, State: ref.State,
+		Operator: andon.PersonID(i.Text(items.AttrOperator)), Message: i.Text(items.AttrMessage),
+		Attributes:  andon.JSON(i.Text(items.AttrAttributes)),
+		EscalatedTo: andon.PersonID(i.Text(items.AttrEscalated)),
 	}}, true, err
 }
 
-// referenceState bounds a question to a state in a span. Z sorts after all digits of a fraction.
-func referenceState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
-	q.From, q.To = referenceKey(state, span.From), string(state)+"#Z"
+// inState bounds a question to a state in a span. Z sorts after all digits of a fraction.
+func inState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
+	q.From, q.To = SortKey(state, span.From), string(state)+"#Z"
 	if span.To != 0 {
-		q.To = referenceKey(state, span.To) + "Z"
+		q.To = SortKey(state, span.To) + "Z"
 	}
 	return q
 }
 
 // ofDevice returns the query for the entries of a device, ofSupervisor for those that are
 // escalated.
-func (r *reference) ofDevice(id andon.DeviceID) ddb.Query {
-	return ddb.Query{Table: r.table, Key: logKeys(), Partition: string(id)}
+func (r *Store) ofDevice(id andon.DeviceID) ddb.Query {
+	return ddb.Query{Table: r.Table, Key: items.LogKeys(), Partition: string(id)}
 }
 
-func (r *reference) ofSupervisor(id andon.PersonID) ddb.Query {
-	return ddb.Query{Table: r.table, Index: indexSupervisor,
-		Key: ddb.Keys{Hash: attrEscalated, Sort: attrStateDate}, Partition: string(id)}
+func (r *Store) ofSupervisor(id andon.PersonID) ddb.Query {
+	return ddb.Query{Table: r.Table, Index: items.IndexSupervisor,
+		Key: ddb.Keys{Hash: items.AttrEscalated, Sort: items.AttrStateDate}, Partition: string(id)}
 }
 
 // states finds the states of a partition that a filter admits. Names need no read.
-func (r *reference) states(
+func (r *Store) states(
 	ctx context.Context, q ddb.Query, f andon.StateFilter,
 ) (all []andon.State, err error) {
 	if f.Prefix() == "" && len(f.Names()) > 0 {
@@ -160,7 +146,7 @@ func (r *reference) states(
 		if err != nil || len(found) == 0 {
 			return all, err
 		}
-		ref, err := referenceRef(found[0].Text(attrStateDate))
+		ref, err := refOf(found[0].Text(items.AttrStateDate))
 		if err != nil || !strings.HasPrefix(string(ref.State), f.Prefix()) {
 			return all, err
 		}
@@ -172,16 +158,16 @@ func (r *reference) states(
 }
 
 // inOrder returns the entries of a partition that a query selects, in its order.
-func (r *reference) inOrder(
+func (r *Store) inOrder(
 	ctx context.Context, ask ddb.Query, q andon.EventQuery,
-) iter.Seq2[event, error] {
-	return seq.Of(func(yield func(event) bool) error {
+) iter.Seq2[items.Event, error] {
+	return seq.Of(func(yield func(items.Event) bool) error {
 		states, err := r.states(ctx, ask, q.States)
 		if err != nil || q.Span.Empty() {
 			return err
 		}
-		page := pageOf(q.Limit, len(states))
-		for e, err := range merged(ctx, r.inStates(ask, q, page, states), r.tenant, q) {
+		page := items.PageOf(q.Limit, len(states))
+		for e, err := range items.Merged(ctx, r.inStates(ask, q, page, states), r.tenant, q) {
 			if err != nil || !yield(e) {
 				return err
 			}
@@ -192,14 +178,14 @@ func (r *reference) inOrder(
 
 // inStates returns the entries of a partition in each of some states. The range of a state includes
 // those of another whose name continues with # and a digit; they are left out.
-func (r *reference) inStates(
+func (r *Store) inStates(
 	ask ddb.Query, q andon.EventQuery, page int, states []andon.State,
-) (all []*shared.Rows[event]) {
+) (all []*shared.Rows[items.Event]) {
 	for _, state := range states {
-		of := referenceState(ask, state, q.Rest())
+		of := inState(ask, state, q.Rest())
 		of.Order, of.Page = q.Order, page
-		all = append(all, ddb.Rows(r.db, of, func(i ddb.Item) (event, bool, error) {
-			e, _, err := readReference(i)
+		all = append(all, ddb.Rows(r.db, of, func(i ddb.Item) (items.Event, bool, error) {
+			e, _, err := readEvent(i)
 			return e, e.State == state, err
 		}))
 	}
@@ -207,8 +193,8 @@ func (r *reference) inStates(
 }
 
 // events returns the first entries of a list, up to a limit.
-func (r *reference) events(
-	ctx context.Context, id andon.TenantID, limit int, found iter.Seq2[event, error],
+func (r *Store) events(
+	ctx context.Context, id andon.TenantID, limit int, found iter.Seq2[items.Event, error],
 ) iter.Seq2[andon.Event, error] {
 	return seq.Of(func(yield func(andon.Event) bool) error {
 		if err := r.checkTenant(ctx, id); err != nil {
@@ -226,10 +212,10 @@ func (r *reference) events(
 
 // strict returns what an index found, and refuses if the answer must be strong.
 func strict(
-	ctx context.Context, what string, found iter.Seq2[event, error],
-) iter.Seq2[event, error] {
-	return seq.Of(func(yield func(event) bool) error {
-		if err := byIndex(ctx, what); err != nil {
+	ctx context.Context, what string, found iter.Seq2[items.Event, error],
+) iter.Seq2[items.Event, error] {
+	return seq.Of(func(yield func(items.Event) bool) error {
+		if err := ddb.ByIndex(ctx, what); err != nil {
 			return err
 		}
 		for e, err := range found {
@@ -242,36 +228,37 @@ func strict(
 }
 
 // DeviceEvents implements andon.Log.
-func (r *reference) DeviceEvents(
+func (r *Store) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	ctx = r.s.forAnswer(ctx)
+	ctx = ddb.ForAnswer(ctx, r.eventual)
 	return r.events(ctx, id, q.Limit, r.inOrder(ctx, r.ofDevice(device), q))
 }
 
 // OperatorEvents implements andon.Log: GSI1 has them by time. A filter of states reads all states.
-func (r *reference) OperatorEvents(
+func (r *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	span := q.Rest()
 	ask := ddb.Query{
-		Table: r.table, Index: indexOperator, Key: ddb.Keys{Hash: attrOperator, Sort: attrDate},
-		Partition: string(operator), From: referenceTime(span.From), Order: q.Order,
-		Page: pageOf(q.Limit, 1),
+		Table: r.Table, Index: items.IndexOperator,
+		Key:       ddb.Keys{Hash: items.AttrOperator, Sort: items.AttrDate},
+		Partition: string(operator), From: timeText(span.From), Order: q.Order,
+		Page: items.PageOf(q.Limit, 1),
 	}
 	if span.To != 0 {
-		ask.To = referenceTime(span.To) + "Z"
+		ask.To = timeText(span.To) + "Z"
 	}
-	all := []*shared.Rows[event]{ddb.Rows(r.db, ask, readReference)}
+	all := []*shared.Rows[items.Event]{ddb.Rows(r.db, ask, readEvent)}
 	if q.Span.Empty() {
 		all = nil
 	}
-	found := merged(ctx, all, r.tenant, q)
+	found := items.Merged(ctx, all, r.tenant, q)
 	return r.events(ctx, id, q.Limit, strict(ctx, "the entries of an operator", found))
 }
 
 // SupervisorEvents implements andon.Log.
-func (r *reference) SupervisorEvents(
+func (r *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	found := r.inOrder(ctx, r.ofSupervisor(supervisor), q)
@@ -279,10 +266,10 @@ func (r *reference) SupervisorEvents(
 }
 
 // EscalatedEntries implements andon.Log. It reads all entries of the device in the span.
-func (r *reference) EscalatedEntries(
+func (r *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	ctx = r.s.forAnswer(ctx)
+	ctx = ddb.ForAnswer(ctx, r.eventual)
 	all := q
 	all.Limit = ddb.MaxPage
 	found := r.events(ctx, id, math.MaxInt, r.inOrder(ctx, r.ofDevice(device), all))
@@ -292,7 +279,7 @@ func (r *reference) EscalatedEntries(
 			if err != nil {
 				return err
 			}
-			if e.EscalatedTo != "" && !yield(referenceEntry(e)) {
+			if e.EscalatedTo != "" && !yield(entryOf(e)) {
 				return nil
 			}
 		}
@@ -300,8 +287,8 @@ func (r *reference) EscalatedEntries(
 	})
 }
 
-// referenceEntry returns an entry with its escalation. The model does not say when that was.
-func referenceEntry(e andon.Event) andon.Entry {
+// entryOf returns an entry with its escalation. The model does not say when that was.
+func entryOf(e andon.Event) andon.Entry {
 	entry := andon.Entry{Event: e}
 	if e.EscalatedTo != "" {
 		entry.Escalations = []andon.Escalation{{
@@ -313,20 +300,20 @@ func referenceEntry(e andon.Event) andon.Entry {
 
 // find returns the item of an entry; nil where there is none. Its time may be written otherwise
 // than Andon writes it.
-func (r *reference) find(
+func (r *Store) find(
 	ctx context.Context, device andon.DeviceID, at andon.Time, state andon.State,
 ) (ddb.Item, error) {
-	key := logKeys().Item(string(device), referenceKey(state, at))
-	i, err := r.db.Get(ctx, r.table, key)
+	key := items.LogKeys().Item(string(device), SortKey(state, at))
+	i, err := r.db.Get(ctx, r.Table, key)
 	if i != nil || err != nil {
 		return i, err
 	}
-	ask := referenceState(r.ofDevice(device), state, andon.Span{From: at, To: at})
+	ask := inState(r.ofDevice(device), state, andon.Span{From: at, To: at})
 	for i, err := range r.db.Items(ctx, ask) {
 		if err != nil {
 			return nil, err
 		}
-		ref, err := referenceRef(i.Text(attrStateDate))
+		ref, err := refOf(i.Text(items.AttrStateDate))
 		if err != nil || ref.Time == at {
 			return i, err
 		}
@@ -335,25 +322,25 @@ func (r *reference) find(
 }
 
 // Entry implements andon.Log.
-func (r *reference) Entry(
+func (r *Store) Entry(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
 	if err := r.checkTenant(ctx, id); err != nil {
 		return andon.Entry{}, err
 	}
-	i, err := r.find(r.s.forAnswer(ctx), device, at, state)
+	i, err := r.find(ddb.ForAnswer(ctx, r.eventual), device, at, state)
 	if err == nil && i == nil {
 		err = andon.NoEntry(device, at, state)
 	}
 	if err != nil {
 		return andon.Entry{}, err
 	}
-	e, _, err := readReference(i)
-	return referenceEntry(e.Event), err
+	e, _, err := readEvent(i)
+	return entryOf(e.Event), err
 }
 
 // Append implements andon.Log. Each event is an UpdateItem of its own.
-func (r *reference) Append(
+func (r *Store) Append(
 	ctx context.Context, id andon.TenantID, _ andon.Time, events []andon.Event,
 ) error {
 	if err := r.checkTenant(ctx, id); err != nil {
@@ -361,8 +348,8 @@ func (r *reference) Append(
 	}
 	return shared.Parallel(ctx, len(events), func(ctx context.Context, n int) error {
 		e := &events[n]
-		key, u := referenceEvent(e)
-		err := r.db.Update(ctx, r.table, key, u, "")
+		key, u := Event(e)
+		err := r.db.Update(ctx, r.Table, key, u, "")
 		if andon.KindOf(err) == andon.Invalid {
 			err = fmt.Errorf("entry of device %q in %s at %s: %w", e.Device, e.State, e.Time, err)
 		}
@@ -370,24 +357,24 @@ func (r *reference) Append(
 	})
 }
 
-// referenceEvent returns the key of an entry, and its attributes.
-func referenceEvent(e *andon.Event) (key ddb.Item, u map[string]string) {
+// Event returns the key of an entry, and its attributes.
+func Event(e *andon.Event) (key ddb.Item, u map[string]string) {
 	u = map[string]string{
-		attrDate: referenceTime(e.Time), "State": string(e.State),
-		attrOperator: string(e.Operator), attrMessage: e.Message,
-		attrAttributes: string(e.Attributes),
+		items.AttrDate: timeText(e.Time), "State": string(e.State),
+		items.AttrOperator: string(e.Operator), items.AttrMessage: e.Message,
+		items.AttrAttributes: string(e.Attributes),
 	}
 	if e.EscalatedTo != "" {
-		u[attrEscalated] = string(e.EscalatedTo)
+		u[items.AttrEscalated] = string(e.EscalatedTo)
 	}
 	return ddb.Item{
-		attrDevice:    ddb.Text(string(e.Device)),
-		attrStateDate: ddb.Text(referenceKey(e.State, e.Time)),
+		items.AttrDevice:    ddb.Text(string(e.Device)),
+		items.AttrStateDate: ddb.Text(SortKey(e.State, e.Time)),
 	}, u
 }
 
 // Escalate implements andon.Log. The model has one escalation of an entry, and no note.
-func (r *reference) Escalate(
+func (r *Store) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
 	if e.Note != "" {
@@ -409,21 +396,22 @@ func (r *reference) Escalate(
 	if err != nil {
 		return kept, false, err
 	}
-	key := ddb.Item{attrDevice: i[attrDevice], attrStateDate: i[attrStateDate]}
-	set := map[string]string{attrEscalated: string(e.To)}
-	err = r.db.Update(ctx, r.table, key, set, attrDevice)
+	key := ddb.Item{items.AttrDevice: i[items.AttrDevice],
+		items.AttrStateDate: i[items.AttrStateDate]}
+	set := map[string]string{items.AttrEscalated: string(e.To)}
+	err = r.db.Update(ctx, r.Table, key, set, items.AttrDevice)
 	e.At = max(e.At, e.Time)
 	return e, err == nil, err
 }
 
 // Device implements andon.Current: it is computed from the newest entry of each state.
-func (r *reference) Device(
+func (r *Store) Device(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (d andon.Device, err error) {
 	if err := r.checkTenant(ctx, id); err != nil {
 		return d, err
 	}
-	ctx = r.s.forAnswer(ctx)
+	ctx = ddb.ForAnswer(ctx, r.eventual)
 	ask := r.ofDevice(device)
 	states, err := r.states(ctx, ask, andon.StateFilter{})
 	if err != nil {
@@ -432,7 +420,7 @@ func (r *reference) Device(
 	if len(states) == 0 {
 		return d, andon.NoDevice(device)
 	}
-	newest := make([]event, len(states))
+	newest := make([]items.Event, len(states))
 	err = shared.Parallel(ctx, len(states), func(ctx context.Context, n int) (err error) {
 		newest[n], err = r.first(ctx, ask, andon.EventQuery{Order: andon.Desc, Limit: 1}, states[n])
 		return err
@@ -444,22 +432,22 @@ func (r *reference) Device(
 }
 
 // first returns the first entry of a state, in the order of a query.
-func (r *reference) first(
+func (r *Store) first(
 	ctx context.Context, ask ddb.Query, q andon.EventQuery, states ...andon.State,
-) (event, error) {
+) (items.Event, error) {
 	const page = 2 // the one before may be among them
-	for e, err := range merged(ctx, r.inStates(ask, q, page, states), r.tenant, q) {
+	for e, err := range items.Merged(ctx, r.inStates(ask, q, page, states), r.tenant, q) {
 		return e, err
 	}
-	return event{}, nil
+	return items.Event{}, nil
 }
 
 // shown returns what a device shows by the newest entry of each of its states.
-func (r *reference) shown(
-	ctx context.Context, ask ddb.Query, newest []event,
+func (r *Store) shown(
+	ctx context.Context, ask ddb.Query, newest []items.Event,
 ) (d andon.Device, err error) {
 	set := r.tenant.Record.States
-	slices.SortFunc(newest, func(a, b event) int { return b.Key(set).Compare(a.Key(set)) })
+	slices.SortFunc(newest, func(a, b items.Event) int { return b.Key(set).Compare(a.Key(set)) })
 	e := newest[0]
 	d = andon.Device{
 		ID: e.Device, State: e.State, Severity: set.Severity(e.State), Time: e.Time,
@@ -479,8 +467,8 @@ func (r *reference) shown(
 }
 
 // incident adds the open incident of a device: all entries after the last of severity 0.
-func (r *reference) incident(
-	ctx context.Context, ask ddb.Query, newest []event, d *andon.Device,
+func (r *Store) incident(
+	ctx context.Context, ask ddb.Query, newest []items.Event, d *andon.Device,
 ) error {
 	set := r.tenant.Record.States
 	q := andon.EventQuery{Order: andon.Asc, Limit: ddb.MaxPage}
@@ -495,7 +483,7 @@ func (r *reference) incident(
 			q.After = &key
 		}
 	}
-	for e, err := range merged(ctx, r.inStates(ask, q, ddb.MaxPage, open), r.tenant, q) {
+	for e, err := range items.Merged(ctx, r.inStates(ask, q, ddb.MaxPage, open), r.tenant, q) {
 		if err != nil {
 			return err
 		}
@@ -511,36 +499,36 @@ func (r *reference) incident(
 }
 
 // Tenants implements andon.Tenants.
-func (r *reference) Tenants(ctx context.Context) ([]andon.Tenant, error) {
+func (r *Store) Tenants(ctx context.Context) ([]andon.Tenant, error) {
 	return []andon.Tenant{r.tenant.Record}, ctx.Err()
 }
 
 // Tenant implements andon.Tenants.
-func (r *reference) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+func (r *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	return r.tenant.Record, r.checkTenant(ctx, id)
 }
 
 // AdmitStates implements andon.Tenants: the table takes all states.
-func (r *reference) AdmitStates(
+func (r *Store) AdmitStates(
 	ctx context.Context, id andon.TenantID, _ []andon.State, _ int,
 ) ([]andon.State, error) {
 	return nil, r.checkTenant(ctx, id)
 }
 
 // Had implements andon.Tenants. The table has had events.
-func (r *reference) Had(
+func (r *Store) Had(
 	ctx context.Context, id andon.TenantID,
 ) (events, readings bool, err error) {
 	return true, false, r.checkTenant(ctx, id)
 }
 
 // Expire implements andon.Tenants: nothing expires.
-func (r *reference) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
+func (r *Store) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
 	return r.checkTenant(ctx, id)
 }
 
 // Retirements implements andon.Current: there can be none, and intervals ask.
-func (r *reference) Retirements(
+func (r *Store) Retirements(
 	ctx context.Context, id andon.TenantID, _ andon.DeviceID,
 ) ([]andon.Time, error) {
 	return nil, r.checkTenant(ctx, id)

@@ -1,4 +1,4 @@
-package dynamostore
+package items
 
 import (
 	"fmt"
@@ -10,7 +10,10 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Keys of the layout andon. <d> is <tenant>#<device>, and and after a purge followed by #life
+// tenant is what is known of one tenant.
+type tenant = shared.Tenant
+
+// Keys of the layout andon. <d> is <tenant>#<device>, and after a purge followed by #life
 // and its version; what a person named is escaped: % as %25 and # as %23. <time> is RFC
 // 3339 in UTC with six digits of a second, so that it sorts.
 //
@@ -39,20 +42,23 @@ import (
 // A tenant that was deleted and created again must not meet what is left of its earlier
 // incarnation. So from its second incarnation on, <tenant> is the id, ## and the number of
 // incarnations before it.
-func tenantKey(id andon.TenantID, incarnation int) string {
+
+// TenantKey returns what a tenant is in keys that was deleted so many times.
+func TenantKey(id andon.TenantID, incarnation int) string {
 	if incarnation == 0 {
-		return escape(string(id))
+		return Escape(string(id))
 	}
-	return escape(string(id)) + "##" + strconv.Itoa(incarnation)
+	return Escape(string(id)) + "##" + strconv.Itoa(incarnation)
 }
 
-// tenantOf returns the tenant of a key, of whichever incarnation.
-func tenantOf(key string) andon.TenantID {
+// TenantOf returns the tenant of a key, of whichever incarnation.
+func TenantOf(key string) andon.TenantID {
 	id, _, _ := strings.Cut(key, "##")
 	return andon.TenantID(unescape(id))
 }
 
-func escape(s string) string {
+// Escape returns what stands for a name in a key.
+func Escape(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "%", "%25"), "#", "%23")
 }
 
@@ -60,22 +66,22 @@ func unescape(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "%23", "#"), "%25", "%")
 }
 
-// join makes a key of a tenant's key and names.
-func join(tenant string, names ...string) string {
+// Join makes a key of a tenant's key and names.
+func Join(tenant string, names ...string) string {
 	var b strings.Builder
 	b.WriteString(tenant)
 	for _, name := range names {
 		b.WriteByte('#')
-		b.WriteString(escape(name))
+		b.WriteString(Escape(name))
 	}
 	return b.String()
 }
 
-// deviceKey returns <tenant>#<device>.
-func deviceKey(tenant string, device andon.DeviceID) string { return join(tenant, string(device)) }
+// DeviceKey returns <tenant>#<device>.
+func DeviceKey(tenant string, device andon.DeviceID) string { return Join(tenant, string(device)) }
 
-// splitDevice takes the tenant and the device from a key that begins with <d>.
-func splitDevice(key string) (tenant string, device andon.DeviceID) {
+// SplitDevice takes the tenant and the device from a key that begins with <d>.
+func SplitDevice(key string) (tenant string, device andon.DeviceID) {
 	id, rest, _ := strings.Cut(key, "#")
 	if strings.HasPrefix(rest, "#") { // a later incarnation
 		incarnation, after, _ := strings.Cut(rest[1:], "#")
@@ -85,8 +91,8 @@ func splitDevice(key string) (tenant string, device andon.DeviceID) {
 	return id, andon.DeviceID(unescape(name))
 }
 
-// shardKey returns the partition of a shard. The first is that of a device with one.
-func shardKey(key string, shard int) string {
+// ShardKey returns the partition of a shard. The first is that of a device with one.
+func ShardKey(key string, shard int) string {
 	if shard == 0 {
 		return key
 	}
@@ -96,16 +102,16 @@ func shardKey(key string, shard int) string {
 // shardMark follows <d>. No name has it, since # is escaped.
 const shardMark = "#shard"
 
-// shardOf says which of n shards, a power of two, something of a device is in. It is in one of them
+// ShardOf says which of n shards, a power of two, something of a device is in. It is in one of them
 // for each smaller n, too: those are all places where an item can be that was written before the
 // number grew, or by a process that had not seen it.
-func shardOf(name string, n int) int { return shared.Spread(shared.Hash(name), n) }
+func ShardOf(name string, n int) int { return shared.Spread(shared.Hash(name), n) }
 
-// shardsOf returns all shards, of up to n, that something can be in.
-func shardsOf(name string, n int) []int {
+// ShardsOf returns all shards, of up to n, that something can be in.
+func ShardsOf(name string, n int) []int {
 	all := []int{0}
 	for of := 2; of <= n; of *= 2 {
-		if shard := shardOf(name, of); shard != all[len(all)-1] {
+		if shard := ShardOf(name, of); shard != all[len(all)-1] {
 			all = append(all, shard)
 		}
 	}
@@ -115,9 +121,11 @@ func shardsOf(name string, n int) []int {
 // fixed is the layout of a time of fixed width.
 const fixed = "2006-01-02T15:04:05.000000Z"
 
-func timeText(t andon.Time) string { return t.Std().Format(fixed) }
+// TimeText returns a time as it is in keys.
+func TimeText(t andon.Time) string { return t.Std().Format(fixed) }
 
-func parseTime(text string) (andon.Time, error) {
+// ParseTime reads what TimeText returned.
+func ParseTime(text string) (andon.Time, error) {
 	t, err := time.Parse(fixed, text)
 	if err != nil {
 		return 0, andon.Errorf(andon.Damaged, "a key has the time %q: %w", text, err)
@@ -125,28 +133,29 @@ func parseTime(text string) (andon.Time, error) {
 	return andon.TimeOf(t), nil
 }
 
-// stateDate returns <state>#<time>.
-func stateDate(state andon.State, at andon.Time) string {
-	return escape(string(state)) + "#" + timeText(at)
+// StateDate returns <state>#<time>.
+func StateDate(state andon.State, at andon.Time) string {
+	return Escape(string(state)) + "#" + TimeText(at)
 }
 
-// splitStateDate reads what begins with <state>#<time>.
-func splitStateDate(text string) (ref andon.EntryRef, rest string, err error) {
+// SplitStateDate reads what begins with <state>#<time>.
+func SplitStateDate(text string) (ref andon.EntryRef, rest string, err error) {
 	state, date, _ := strings.Cut(text, "#")
 	date, rest, _ = strings.Cut(date, "#")
-	at, err := parseTime(date)
+	at, err := ParseTime(date)
 	return andon.EntryRef{Time: at, State: andon.State(unescape(state))}, rest, err
 }
 
-// buckets is how many partitions each list of devices, and the devices of a metric, have. It is
+// Buckets is how many partitions each list of devices, and the devices of a metric, have. It is
 // part of what is stored.
-const buckets = 4
+const Buckets = 4
 
-func bucketOf(id string) string { return strconv.Itoa(shared.Spread(shared.Hash(id), buckets)) }
+// BucketOf returns the bucket of a device or a record.
+func BucketOf(id string) string { return strconv.Itoa(shared.Spread(shared.Hash(id), Buckets)) }
 
 // The lists of devices.
 const (
-	listState   = "state"
-	listRetired = "retired"
-	listSilent  = "silent" // without an entry
+	ListState   = "state"
+	ListRetired = "retired"
+	ListSilent  = "silent" // without an entry
 )

@@ -1,4 +1,4 @@
-package dynamostore
+package reference
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // unserved refuses every call of s except its maintenance: what the layout reference can't serve
 // would need a scan of the table, or items that the reference's model does not have.
-func unserved(s *Store) andon.Store {
+func unserved(s andon.Store) andon.Store {
 	return wrap.Around(s, func(_ context.Context, method string) (end func(error), err error) {
 		switch method {
 		case "Diagnose", "Figures", "Finish", "Snapshot", "RebuildLatest", "Size":

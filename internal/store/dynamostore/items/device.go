@@ -1,0 +1,221 @@
+package items
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+)
+
+// Keep notes that the device has entries of a state, and returns a copy of it.
+func (d *Device) Keep(state andon.State) andon.State {
+	if i := slices.Index(d.States, state); i >= 0 {
+		return d.States[i]
+	}
+	state = andon.State(strings.Clone(string(state)))
+	d.States = append(d.States, state)
+	return state
+}
+
+// Pending is a change that may not be in the log yet. What the device shows since, and the version,
+// are those of its item.
+type Pending struct {
+	From   uint64           `json:"from"`
+	Kind   andon.ChangeKind `json:"kind"`
+	Entry  andon.EntryRef   `json:"entry,omitzero"`
+	Before *andon.Device    `json:"before,omitempty"`
+}
+
+// attrPending holds a Pending, as JSON.
+const attrPending = "Change"
+
+// Shown returns what a device shows; nil: nothing.
+func (d *Device) Shown(t *tenant) *andon.Device {
+	if !d.Alive() {
+		return nil
+	}
+	is := d.Show(t.Record.States)
+	return &is
+}
+
+// Device is the item of a device: what is needed to fold its next entry and to find its rows. The
+// zero value is a device of which nothing is stored.
+type Device struct {
+	folded
+	Version int64          // 0: there is no item
+	Pending *Pending       // the change that its put made, if that may not be in the log
+	Cause   andon.EntryRef // the entry that made the change under way
+}
+
+// folded is what the attribute Shown holds, as JSON.
+type folded struct {
+	current.Device
+	also
+}
+
+// also is what the item has in addition to current.Device.
+type also struct {
+	// States are those that the device has entries of, and so the ranges of its partitions.
+	States []andon.State `json:"states,omitempty"`
+	// Generation is that of the severities by which the device was folded.
+	Generation int32 `json:"generation,omitempty"`
+	// Shards is the largest number of partitions that any writer used; 0 is 1.
+	Shards int `json:"shards,omitempty"`
+	// Incarnation is the version at which the device was purged last. It is in the keys of its
+	// rows, so nothing that was written before is found again, not even what another writer writes
+	// at that moment.
+	Incarnation int64 `json:"life,omitempty"`
+	// Withdrawn and EverEscalated span the times of the entries that ever were withdrawn or
+	// escalated. Outside them no one has to look for such records.
+	Withdrawn     Reach `json:"withdrawn,omitzero"`
+	EverEscalated Reach `json:"escalated,omitzero"`
+	// Metrics are those of which a row says that the device may have them. It names the first ones,
+	// up to mostMetricBytes.
+	Metrics []andon.MetricName `json:"metrics,omitempty"`
+}
+
+// mostMetricBytes bounds what the names of metrics take in the item of a device, since each put
+// writes the whole item. Rows of further metrics are cached by each process, and written again by
+// one that has not cached them.
+const mostMetricBytes = 512
+
+// Reach is the first and the last time of some entries; the zero value means none.
+type Reach struct{ From, To andon.Time }
+
+// Add takes in the time of an entry.
+func (r *Reach) Add(at andon.Time) {
+	if r.To == 0 {
+		r.From = at
+	}
+	r.From, r.To = min(r.From, at), max(r.To, at)
+}
+
+// Covers reports whether an entry of a time may be among them.
+func (r Reach) Covers(at andon.Time) bool { return r.To != 0 && r.From <= at && at <= r.To }
+
+const (
+	AttrShown   = "Shown"
+	AttrVersion = "Version"
+	AttrList    = "List"
+	AttrID      = "ID"
+	AttrSince   = "Since"
+	AttrAnswers = "AnswersTo"
+)
+
+// Partitions returns how many partitions its entries and messages may be in, each.
+func (d *Device) Partitions() int { return max(d.Shards, 1) }
+
+// Clone returns a copy that may be changed. The elements of slices are never changed in place.
+func (d *Device) Clone() *Device {
+	c := *d
+	c.Cause = andon.EntryRef{}
+	c.States, c.Metrics = slices.Clip(c.States), slices.Clip(c.Metrics)
+	return &c
+}
+
+// Measures notes that the rows of the metrics of some messages are written.
+func (d *Device) Measures(all []Message) {
+	bytes := 0
+	for _, name := range d.Metrics {
+		bytes += len(name)
+	}
+	for i := range all {
+		for _, m := range all[i].Metrics {
+			if bytes+len(m.Name) > mostMetricBytes || slices.Contains(d.Metrics, m.Name) {
+				continue
+			}
+			bytes += len(m.Name)
+			d.Metrics = append(d.Metrics, andon.MetricName(strings.Clone(string(m.Name))))
+		}
+	}
+}
+
+// Rows returns <d>, with which the partitions of the device begin.
+func (d *Device) Rows(t *tenant) string {
+	key := DeviceKey(t.Key, d.ID)
+	if d.Incarnation == 0 {
+		return key
+	}
+	return key + "#life" + strconv.FormatInt(d.Incarnation, 36)
+}
+
+// DevicesKey returns the key of the item of a device.
+func DevicesKey(tenant string, id andon.DeviceID) ddb.Item {
+	return ddb.Item{AttrDevice: ddb.Text(DeviceKey(tenant, id))}
+}
+
+// DecodeDevice reads an item; nil is a device of which nothing is stored.
+func DecodeDevice(id andon.DeviceID, i ddb.Item) (*Device, error) {
+	d := &Device{Version: i.Int(AttrVersion)}
+	if i != nil {
+		if err := json.Unmarshal([]byte(i.Text(AttrShown)), &d.folded); err != nil {
+			return nil, andon.Errorf(andon.Damaged, "the item of device %q is damaged: %w", id, err)
+		}
+	}
+	if text := i.Text(attrPending); text != "" {
+		if err := json.Unmarshal([]byte(text), &d.Pending); err != nil {
+			return nil, andon.Errorf(andon.Damaged, "the change of device %q is damaged: %w", id,
+				err)
+		}
+	}
+	d.ID = id
+	return d, nil
+}
+
+// Item returns what is put, with the keys of the lists that the device is in.
+func (d *Device) Item(t *tenant, version int64) (ddb.Item, error) {
+	is, err := json.Marshal(d.folded)
+	if err != nil {
+		return nil, err
+	}
+	i := DevicesKey(t.Key, d.ID)
+	i[AttrShown], i[AttrVersion] = ddb.Text(string(is)), ddb.Number(version)
+	i[AttrID] = ddb.Text(string(d.ID))
+	if d.Pending != nil {
+		text, err := json.Marshal(d.Pending)
+		if err != nil {
+			return nil, err
+		}
+		i[attrPending] = ddb.Text(string(text))
+	}
+	bucket := BucketOf(string(d.ID))
+	switch {
+	case d.Alive():
+		i[AttrList] = ddb.Text(Join(t.Key, ListState, string(d.State), bucket))
+		i[AttrSince] = ddb.Number(d.Since)
+	case d.Retired != 0:
+		i[AttrList] = ddb.Text(Join(t.Key, ListRetired, bucket))
+	default:
+		i[AttrList] = ddb.Text(Join(t.Key, ListSilent, bucket))
+	}
+	show := d.Show(t.Record.States)
+	if d.Alive() && show.Operator != "" {
+		i[AttrAnswers] = ddb.Text(Join(t.Key, string(show.Operator)))
+	}
+	if d.Alive() && show.EscalatedTo != "" {
+		i[AttrEscalated] = ddb.Text(Join(t.Key, string(show.EscalatedTo)))
+	}
+	return i, nil
+}
+
+// Shows reports whether the device shows the entry of an escalation.
+func (d *Device) Shows(t *tenant, r andon.Escalation) bool {
+	shown := d.Show(t.Record.States)
+	return d.Alive() && shown.Shows(andon.EntryRef{Time: r.Time, State: r.State})
+}
+
+// ListQueries returns the queries for a list of devices, one for each bucket.
+func ListQueries(t *tenant, names ...string) (all []ddb.Query) {
+	for n := range Buckets {
+		part := Join(t.Key, append(names[:len(names):len(names)], strconv.Itoa(n))...)
+		all = append(all, ddb.Query{
+			Index: IndexList, Key: ddb.Keys{Hash: AttrList, Sort: AttrID},
+			Partition: part,
+		})
+	}
+	return all
+}

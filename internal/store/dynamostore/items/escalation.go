@@ -1,0 +1,68 @@
+package items
+
+import (
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+)
+
+// Partitions of a device in addition to its shards.
+const (
+	PartEscalated   = "escalated"
+	PartEscalations = "escalations"
+)
+
+// LatestRecord is a newest escalation record. The zero value is that of an entry without one.
+type LatestRecord struct {
+	andon.Escalation
+	Version int64
+}
+
+// The attributes of a record of what a person did.
+const (
+	AttrAt   = "At"
+	attrTo   = "To"
+	AttrBy   = "By"
+	AttrNote = "Note"
+)
+
+// LatestKey returns the key of the newest escalation record of an entry.
+func LatestKey(t *tenant, d *Device, at andon.Time, state andon.State) ddb.Item {
+	return LogKeys().Item(Join(d.Rows(t), PartEscalated), StateDate(state, at))
+}
+
+// LatestMark returns its mark.
+func LatestMark(t *tenant, d *Device, ref andon.EntryRef) Mark {
+	return Mark{Join(d.Rows(t), PartEscalated), ref}
+}
+
+// FormerKey returns the key of an earlier one.
+func FormerKey(t *tenant, d *Device, r *andon.Escalation) ddb.Item {
+	return LogKeys().Item(Join(d.Rows(t), PartEscalations),
+		StateDate(r.State, r.Time)+"#"+TimeText(r.At)+"#"+Escape(string(r.To)))
+}
+
+// EscalationItem adds what is kept of a record to its key.
+func EscalationItem(i ddb.Item, r *andon.Escalation) ddb.Item {
+	i[AttrAt] = ddb.Number(r.At)
+	i.SetText(attrTo, string(r.To))
+	i.SetText(AttrBy, string(r.By))
+	i.SetText(AttrNote, r.Note)
+	return i
+}
+
+// ReadEscalation reads an escalation record.
+func ReadEscalation(i ddb.Item) (andon.Escalation, bool, error) {
+	ref, _, err := SplitStateDate(i.Text(AttrStateDate))
+	_, device := SplitDevice(i.Text(AttrDevice))
+	return andon.Escalation{
+		Device: device, Time: ref.Time, State: ref.State, At: i.Time(AttrAt),
+		To: andon.PersonID(i.Text(attrTo)), By: andon.PersonID(i.Text(AttrBy)),
+		Note: i.Text(AttrNote),
+	}, true, err
+}
+
+// ReadLatest reads a newest record, with its version.
+func ReadLatest(i ddb.Item) (LatestRecord, error) {
+	r, _, err := ReadEscalation(i)
+	return LatestRecord{r, i.Int(AttrVersion)}, err
+}

@@ -1,0 +1,130 @@
+package items
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// Event is an entry of the log as it is stored, without its escalation.
+type Event struct {
+	andon.Event
+	Delivery int64 // of two deliveries of one entry in two shards the later wins
+}
+
+// The attributes of an entry.
+const (
+	attrDelivery   = "Delivery"
+	AttrMessage    = "Message"
+	AttrAttributes = "Attributes"
+)
+
+// LogKeys are the keys of DeviceStateLog.
+func LogKeys() ddb.Keys { return ddb.Keys{Hash: AttrDevice, Sort: AttrStateDate} }
+
+// Micros returns its time.
+func (e *Event) Micros() int64 { return int64(e.Time) }
+
+// Ref returns what names it within its device.
+func (e *Event) Ref() andon.EntryRef { return andon.EntryRef{Time: e.Time, State: e.State} }
+
+// Item returns what is stored of an event in one of n shards.
+func (e *Event) Item(t *tenant, d *Device, n int, expires Expiry) ddb.Item {
+	sort := StateDate(e.State, e.Time)
+	i := LogKeys().Item(ShardKey(d.Rows(t), ShardOf(sort, n)), sort)
+	i[AttrDate], i[attrDelivery] = ddb.Text(TimeText(e.Time)), ddb.Number(e.Delivery)
+	if e.Operator != "" {
+		i[AttrOperator] = ddb.Text(Join(t.Key, string(e.Operator)))
+	}
+	i.SetText(AttrMessage, e.Message)
+	i.SetText(AttrAttributes, string(e.Attributes))
+	expires.set(i, e.Time)
+	return i
+}
+
+// ReadEvent reads an entry.
+func ReadEvent(i ddb.Item) (e Event, ok bool, err error) {
+	ref, _, err := SplitStateDate(i.Text(AttrStateDate))
+	if err != nil {
+		return e, false, err
+	}
+	_, device := SplitDevice(i.Text(AttrDevice))
+	_, operator := SplitDevice(i.Text(AttrOperator))
+	return Event{
+		Event: andon.Event{
+			Device: device, Time: ref.Time, State: ref.State, Operator: andon.PersonID(operator),
+			Message: i.Text(AttrMessage), Attributes: andon.JSON(i.Text(AttrAttributes)),
+		},
+		Delivery: i.Int(attrDelivery),
+	}, true, nil
+}
+
+// Expiry is after how long the service deletes.
+type Expiry andon.Retention
+
+// set sets when an item expires, in whole seconds, rounded up.
+func (e Expiry) set(i ddb.Item, at andon.Time) {
+	if andon.Retention(e) != andon.Forever {
+		i[AttrTTL] = ddb.Number((int64(at)+int64(e))/1e6 + 1)
+	}
+}
+
+// StateRange returns the query for entries, or their records, of one state in a span.
+func StateRange(partition string, state andon.State, span andon.Span) ddb.Query {
+	q := ddb.Query{Table: TableLog, Key: LogKeys(), Partition: partition}
+	return InState(q, state, span)
+}
+
+// InState bounds a sort key that begins with <state>#<time>.
+func InState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
+	to := span.To
+	if to == 0 {
+		to = andon.MaxTime
+	}
+	q.From = StateDate(state, span.From)
+	q.To = StateDate(state, min(to, andon.MaxTime))
+	return q
+}
+
+// PageOf returns the page size of each of n queries for one list.
+func PageOf(limit, n int) int { return min(max(2*limit/max(n, 1), 16), limit+1, ddb.MaxPage) }
+
+// Merged returns the entries of several queries in one order of time, each identity once.
+func Merged(
+	ctx context.Context, all []*shared.Rows[Event], t *tenant, q andon.EventQuery,
+) iter.Seq2[Event, error] {
+	states := t.Record.States
+	return seq.Of(func(yield func(Event) bool) error {
+		for found, err := range shared.Instants(ctx, all, (*Event).Micros, q.Order) {
+			if err != nil {
+				return err
+			}
+			for _, e := range Distinct(found, states, q.Order) {
+				if q.Admits(e.Key(states)) && !yield(e) {
+					return nil
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Distinct sorts entries, and keeps the later delivery of each.
+func Distinct(found []Event, states *andon.StateSet, o andon.Order) []Event {
+	slices.SortFunc(found, func(a, b Event) int {
+		c := a.Key(states).Compare(b.Key(states))
+		if o == andon.Desc {
+			c = -c
+		}
+		return cmp.Or(c, cmp.Compare(b.Delivery, a.Delivery))
+	})
+	return slices.CompactFunc(found, func(a, b Event) bool {
+		return a.Device == b.Device && a.Time == b.Time && a.State == b.State
+	})
+}
