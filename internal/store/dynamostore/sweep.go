@@ -142,7 +142,7 @@ func (w *sweeping) device(ctx context.Context, d *device) error {
 // expired returns the queries for what a device has that is older than the horizon. Escalations of
 // the open incident stay: what the device shows may come from them.
 func (w *sweeping) expired(d *device) (all []ddb.Query) {
-	s, of := w.store, d.Rows(w.tenant)
+	of := d.Rows(w.tenant)
 	if h := w.Horizon.Events; h > 0 {
 		entries := andon.Span{To: h - 1}
 		records := entries
