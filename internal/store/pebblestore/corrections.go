@@ -66,7 +66,7 @@ func (w *writing) withdraw(
 	return sent, true, w.refoldFromLog(d, gone)
 }
 
-// refoldFromLog works a device out again from its log without the entries that are gone.
+// refoldFromLog computes a device again from its log without the entries that are gone.
 func (w *writing) refoldFromLog(d *current.Device, gone func(andon.EntryRef) bool) error {
 	was := d.State
 	err := d.Refold(w.log(d.ID), w.states, gone, &w.past)

@@ -8,7 +8,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
-// reorderStep is how many devices are worked out again in one write.
+// reorderStep is how many devices are computed again in one write.
 const reorderStep = 256
 
 // Reorder implements andon.Tenants. The record says Reordering from when the new set was stored
@@ -58,7 +58,7 @@ func (s *Store) reorderAll(ctx context.Context) error {
 	return nil
 }
 
-// reorderDevices works the devices of a tenant out again that there are now. Those that are made
+// reorderDevices computes the devices of a tenant again that there are now. Those that are made
 // later follow the new set from their first entry on.
 func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 	for from := uint32(0); ; from += reorderStep {
@@ -76,7 +76,7 @@ func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 	}
 }
 
-// reorderSome works some devices out again, by number from one on.
+// reorderSome computes some devices again, by number from one on.
 func (s *Store) reorderSome(ctx context.Context, t *tenant, from uint32) error {
 	w, err := s.newWrite(ctx, t, 0, reorderStep, 1<<10)
 	if err != nil {

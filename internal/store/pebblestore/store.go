@@ -286,9 +286,7 @@ func (s *Store) checkFormat() error {
 func (s *Store) fixed(name string) ([]byte, error) { return s.get(layout.FixedKey(name)) }
 
 // get returns a copy of a value, nil when it is not there.
-func (s *Store) get(k layout.Key) ([]byte, error) {
-	return engine.Get(s.db, k)
-}
+func (s *Store) get(k layout.Key) ([]byte, error) { return engine.Get(s.db, k) }
 
 // Capabilities implements andon.Store.
 func (s *Store) Capabilities() andon.Capabilities {
@@ -323,9 +321,8 @@ func (s *Store) Close() error {
 	return s.dir.Close()
 }
 
-// rows is rowsBelow of the store.
-func (s *Store) rows(prefix layout.Key) iter.Seq2[[]byte,
-	[]byte] {
+// rows returns the rows whose keys begin with a prefix (engine.Rows).
+func (s *Store) rows(prefix layout.Key) iter.Seq2[[]byte, []byte] {
 	return engine.Rows(s.db, prefix)
 }
 

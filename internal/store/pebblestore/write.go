@@ -64,7 +64,7 @@ type rowEncoder struct {
 
 // steps are what makes one kind of write different from another.
 type steps struct {
-	// fold works out one device. It may be called more than once, each time with a new copy.
+	// fold computes one device. It may be called more than once, each time with a new copy.
 	fold func(i int, d *current.Device) error
 	// rows puts those rows into the batch that depend on how the devices were folded.
 	rows func() error

@@ -17,8 +17,8 @@
 // Contract:
 //
 //   - What Write writes is on the disk before the rows that it makes superfluous may be deleted:
-//     the caller puts the marker after it. Where Write, or what the caller writes next to it, fails,
-//     the caller calls Forget, since which devices were written is not known then.
+//     the caller puts the marker after it. Where Write, or what the caller writes next to it,
+//     fails, the caller calls Forget, since which devices were written is not known then.
 //   - Load and Fill read rows in their order. A row that can't be read ends them with an error:
 //     what devices show would be wrong without it.
 //   - Rows of a tenant that there is not are left out.

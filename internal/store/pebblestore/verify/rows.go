@@ -124,10 +124,10 @@ func verifyBlock(v *verifier, t *tenant, k, value []byte) error {
 		return fmt.Errorf("its entries are of device number %d, which there is not", number)
 	}
 	if at.Sequence > v.loaded.Flushed {
-		return nil // of a flush that was broken off: rows have its entries, and it is done again
+		return nil // of a flush that was interrupted: rows have its entries, and it is done again
 	}
 	if t.Entries().Dropped(day, at.Run) {
-		return nil // of a merge that was broken off: other runs have its entries
+		return nil // of a merge that was interrupted: other runs have its entries
 	}
 	if !v.has(layout.NewKey(layout.TableDay, t.number).Number(number).Inverted(day)) {
 		return fmt.Errorf("nothing says that device %s has entries on the day of %s: they are "+
@@ -406,8 +406,8 @@ func verifyMeasured(v *verifier, t *tenant, k, value []byte) error {
 		return fmt.Errorf("its readings of device %s are not those from %s to %s that its key says",
 			device, at.Oldest, at.Newest)
 	}
-	// A flush that has not ended has its readings in rows as well, and of a merge that was broken off
-	// other runs have them.
+	// A flush that has not ended has its readings in rows as well, and of a merge that was
+	// interrupted other runs have them.
 	if at.Sequence < v.loaded.FirstReadings && !t.Readings().Dropped(day, at.Run) &&
 		!holds(t.Readings(), &at) {
 		return fmt.Errorf("no run of the day has its readings of device %s from %s to %s: they "+

@@ -8,7 +8,7 @@
 // metrics. And it has the store compute again what each device shows. So a defect of the program is
 // found as well as one of the disk.
 //
-// What a crash leaves is no damage: blocks of a flush that was broken off, runs that were merged
+// What a crash leaves is no damage: blocks of a flush that was interrupted, runs that were merged
 // and are not deleted yet, index rows that lead nowhere, and a torn end of the newest log.
 //
 // Contract:
@@ -120,7 +120,7 @@ type verifier struct {
 	rows     map[string]int64
 	bytes    int64 // of all tables
 	done     int64
-	inRuns   map[byte]map[runOf]uint64 // values by table of blocks; none where not all could be read
+	inRuns   map[byte]map[runOf]uint64 // values by table of blocks, of those that could be read
 	next     uint64                    // the sequence that the next row of a request has
 	postings postings
 }
