@@ -347,5 +347,9 @@ func (s *Store) begin() {
 
 // openRuns reads which runs there are.
 func (s *Store) openRuns(context.Context) error {
-	return s.log.Open(s.checkpoints.marker.Flushed)
+	m, err := checkpoint.ReadMarker(s.db)
+	if err != nil {
+		return err
+	}
+	return s.log.Open(m.Flushed)
 }
