@@ -15,7 +15,7 @@ import (
 // are. read is called for each row with how many bytes it has, unpacked. It returns when the first
 // message in the rows came, and when the last one did.
 func Fill(
-	db *pebble.DB, m Marker, tenants map[uint32]bool, memory *eventlog.Head,
+	db *pebble.DB, m Marker, tenants map[uint32]bool, memory *eventlog.Memtable,
 	read func(sequence uint64, bytes int),
 ) (first, last andon.Time, err error) {
 	f := &filling{tenants: tenants, memory: memory}
@@ -30,7 +30,7 @@ func Fill(
 // filling adds the entries of rows to a memtable.
 type filling struct {
 	tenants     map[uint32]bool
-	memory      *eventlog.Head
+	memory      *eventlog.Memtable
 	tenant      uint32
 	err         error      // of an entry that does not fit
 	first, last andon.Time // arrivals of messages

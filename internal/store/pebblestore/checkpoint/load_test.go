@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
-	"github.com/andonhq/andon/internal/store/pebblestore/readings"
 )
 
 // FuzzRecord proves that a change replayed onto what was before gives what is after, onto what is
@@ -82,7 +81,7 @@ func FuzzDamagedRowsInMemory(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_ = apply(current.NewFleet(), b)
-		filled := filling{tenants: map[uint32]bool{1: true}, memory: eventlog.NewHead()}
+		filled := filling{tenants: map[uint32]bool{1: true}, memory: eventlog.NewMemtable()}
 		if row, err := layout.UnpackRow(nil, b); err == nil {
 			_ = layout.NewRowReader(&filled).Read(row)
 		}

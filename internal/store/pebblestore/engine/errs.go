@@ -11,7 +11,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// ReadError is the error of a question. Where something is damaged it names the file.
+// ReadError is the error of a query. Where something is damaged it names the file.
 func ReadError(err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) {
 		return err
@@ -21,7 +21,7 @@ func ReadError(err error) error {
 		file = path.Base(info.Path)
 	}
 	return andon.Errorf(andon.Damaged,
-		"%s is damaged, and the answer needs what can't be read of it; other questions have "+
+		"%s is damaged, and the answer needs what can't be read of it; other queries have "+
 			"theirs. Restore the store from a backup", file)
 }
 

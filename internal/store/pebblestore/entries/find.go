@@ -33,7 +33,7 @@ func (r *Reader) find(all []wanted) error {
 		w.device.number, w.numbered = r.devices.Number(w.event.Device)
 	}
 	r.devices.Unlock()
-	r.entriesInHeads(all)
+	r.findInMemory(all)
 	order := sortedIndexes(len(all), func(a, b int) int {
 		is, other := &all[a], &all[b]
 		return cmp.Or(cmp.Compare(is.event.Time.Day(), other.event.Time.Day()),
@@ -76,7 +76,7 @@ func (r *Reader) findOnDay(all []wanted, order []int, day uint32) error {
 	return nil
 }
 
-func (r *Reader) entriesInHeads(all []wanted) {
+func (r *Reader) findInMemory(all []wanted) {
 	r.memory.LookUp(r.tenant.Number, func(find Find) {
 		for i := range all {
 			w := &all[i]
@@ -162,8 +162,14 @@ func (r *Reader) Event(
 	if !ok {
 		return e, andon.NoEntry(device, at, state)
 	}
-	if is, ok := r.memory.Find(r.tenant.Number, d.number, at, state); ok {
-		r.fillIn(&e, &is)
+	found := false
+	r.memory.LookUp(r.tenant.Number, func(find Find) {
+		var is eventlog.Entry
+		if is, found = find(d.number, at, state); found {
+			r.fillIn(&e, &is)
+		}
+	})
+	if found {
 		return e, nil
 	}
 	found, err := r.findInBlocks(&d, &e)

@@ -124,7 +124,7 @@ type Index interface {
 // so it needs no lock.
 type flusher struct {
 	*blocks.RunWriter[eventlog.Entry]
-	memtable *eventlog.Head
+	memtable *eventlog.Memtable
 	tenant   uint32
 	days     *dayNumbers
 	index    Index

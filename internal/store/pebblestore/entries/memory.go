@@ -18,15 +18,15 @@ import (
 // section.
 type Memory struct {
 	mu      engine.RWMutex
-	live    *eventlog.Head
-	frozen  *eventlog.Head // nil while there is no flush
-	next    uint64         // the sequence after the rows of frozen
-	rows    int64          // bytes of those rows, as they are unpacked
-	dropped chan struct{}  // closed when frozen is dropped
-	Limit   int            // bytes of both
-	flushed atomic.Int64   // entries of frozen
-	Waits   atomic.Int64   // writes that waited because both were full
-	Looking func()         // called before a reader looks into memory; nil, but in tests
+	live    *eventlog.Memtable
+	frozen  *eventlog.Memtable // nil while there is no flush
+	next    uint64             // the sequence after the rows of frozen
+	rows    int64              // bytes of those rows, as they are unpacked
+	dropped chan struct{}      // closed when frozen is dropped
+	Limit   int                // bytes of both
+	flushed atomic.Int64       // entries of frozen
+	Waits   atomic.Int64       // writes that waited because both were full
+	Looking func()             // called before a reader looks into memory; nil, but in tests
 
 	// timeout is how long a write waits for a flush. One that takes longer, or fails again and
 	// again, must not hold clients up: they get Busy, and try again.
@@ -44,9 +44,9 @@ const (
 	MostMemory    = eventlog.MostTexts / 2 // half of what all of its texts can be
 )
 
-func (h *Memory) begin(most int, timeout time.Duration) {
-	h.live, h.Limit, h.timeout = eventlog.NewHead(), most, timeout
-	h.dropped = make(chan struct{})
+func (m *Memory) begin(most int, timeout time.Duration) {
+	m.live, m.Limit, m.timeout = eventlog.NewMemtable(), most, timeout
+	m.dropped = make(chan struct{})
 }
 
 // Added are the entries of a row, as they are encoded.
@@ -61,28 +61,28 @@ type Added struct {
 
 // Add takes in the entries of a row that has become pending. It reads them from the bytes of the
 // row, as opening does, so that what is in memory is what a restart would read.
-func (h *Memory) Add(a Added) error {
+func (m *Memory) Add(a Added) error {
 	const step = 256 // devices in one go, so that readers are not held up
-	h.names = a.Names.Append(h.names[:0])
-	if _, err := h.row.ReadNames(h.names); err != nil {
+	m.names = a.Names.Append(m.names[:0])
+	if _, err := m.row.ReadNames(m.names); err != nil {
 		return err
 	}
 	for from := 0; from < a.Devices; from += step {
-		if err := h.addSome(a, from, min(from+step, a.Devices)); err != nil {
+		if err := m.addSome(a, from, min(from+step, a.Devices)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *Memory) addSome(a Added, from, to int) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (m *Memory) addSome(a Added, from, to int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for i := from; i < to; i++ {
 		number, encoded := a.Device(i)
 		var full error
-		_, _, err := h.row.ReadEntries(encoded, a.Received, func(e eventlog.Entry) {
-			if err := h.live.Add(a.Tenant, number, e); err != nil {
+		_, _, err := m.row.ReadEntries(encoded, a.Received, func(e eventlog.Entry) {
+			if err := m.live.Add(a.Tenant, number, e); err != nil {
 				full = err
 			}
 		})
@@ -94,46 +94,51 @@ func (h *Memory) addSome(a Added, from, to int) error {
 }
 
 // Loading returns what opening adds entries to, before anything else looks.
-func (h *Memory) Loading() *eventlog.Head { return h.live }
+func (m *Memory) Loading() *eventlog.Memtable { return m.live }
 
 // Bytes is about how much memory the entries take.
-func (h *Memory) Bytes() (n int) {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	for _, head := range h.view() {
-		n += head.Bytes()
+func (m *Memory) Bytes() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.bytes()
+}
+
+// bytes is Bytes for a caller that has mu.
+func (m *Memory) bytes() (n int) {
+	for _, t := range m.view() {
+		n += t.Bytes()
 	}
 	return n
 }
 
 // Entries returns how many entries there are.
-func (h *Memory) Entries() (n int) {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	for _, head := range h.view() {
-		n += head.Entries()
+func (m *Memory) Entries() (n int) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, t := range m.view() {
+		n += t.Entries()
 	}
 	return n
 }
 
 // Full reports whether the live memtable is to be frozen.
-func (h *Memory) Full() bool {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return h.live.Bytes() >= h.Limit/2
+func (m *Memory) Full() bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.live.Bytes() >= m.Limit/2
 }
 
 // Wait waits while the memtables are full: a flush is writing one of them, or can't begin because
 // of a deletion. It is Busy where that takes longer than the timeout. flush asks for a flush.
-func (h *Memory) Wait(ctx context.Context, flush func()) error {
-	dropped := h.fullBoth()
+func (m *Memory) Wait(ctx context.Context, flush func()) error {
+	dropped := m.fullBoth()
 	if dropped == nil {
 		return nil
 	}
-	h.Waits.Add(1)
-	timeout := time.NewTimer(h.timeout)
+	m.Waits.Add(1)
+	timeout := time.NewTimer(m.timeout)
 	defer timeout.Stop()
-	for ; dropped != nil; dropped = h.fullBoth() {
+	for ; dropped != nil; dropped = m.fullBoth() {
 		flush() // the last may have failed
 		select {
 		case <-dropped:
@@ -149,88 +154,84 @@ func (h *Memory) Wait(ctx context.Context, flush func()) error {
 
 // fullBoth returns a channel that is closed at the end of the flush while both memtables together
 // are full; nil: there is memory left. While no flush runs the live one may take all of it.
-func (h *Memory) fullBoth() <-chan struct{} {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	bytes := 0
-	for _, head := range h.view() {
-		bytes += head.Bytes()
-	}
-	if bytes < h.Limit {
+func (m *Memory) fullBoth() <-chan struct{} {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.bytes() < m.Limit {
 		return nil
 	}
-	return h.dropped
+	return m.dropped
 }
 
 // freeze is Flush.Freeze.
-func (h *Memory) freeze(next uint64, rows int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.frozen == nil {
-		h.frozen, h.live, h.next, h.rows = h.live, eventlog.NewHead(), next, rows
-		h.flushed.Store(0)
+func (m *Memory) freeze(next uint64, rows int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.frozen == nil {
+		m.frozen, m.live, m.next, m.rows = m.live, eventlog.NewMemtable(), next, rows
+		m.flushed.Store(0)
 	}
 }
 
 // late reports whether a flush is slower than requests: it should have written all entries by the
 // time that the live memtable is half full.
-func (h *Memory) late() bool {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return 2*h.live.Bytes()*h.frozen.Entries() > int(h.flushed.Load())*h.Limit/2
+func (m *Memory) late() bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return 2*m.live.Bytes()*m.frozen.Entries() > int(m.flushed.Load())*m.Limit/2
 }
 
 // drop drops the frozen memtable.
-func (h *Memory) drop() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.frozen = nil
-	close(h.dropped)
-	h.dropped = make(chan struct{})
+func (m *Memory) drop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.frozen = nil
+	close(m.dropped)
+	m.dropped = make(chan struct{})
 }
 
 // forget drops the entries of a device.
-func (h *Memory) forget(tenant, device uint32) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, head := range h.view() {
-		head.Forget(tenant, device)
+func (m *Memory) forget(tenant, device uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.view() {
+		t.Forget(tenant, device)
 	}
 }
 
 // forgetTenant drops a tenant.
-func (h *Memory) forgetTenant(tenant uint32) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, head := range h.view() {
-		head.ForgetTenant(tenant)
+func (m *Memory) forgetTenant(tenant uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.view() {
+		t.ForgetTenant(tenant)
 	}
 }
 
 // view returns the memtables, the newer one first. The caller has mu.
-func (h *Memory) view() []*eventlog.Head {
-	if h.frozen == nil {
-		return []*eventlog.Head{h.live}
+func (m *Memory) view() []*eventlog.Memtable {
+	if m.frozen == nil {
+		return []*eventlog.Memtable{m.live}
 	}
-	return []*eventlog.Head{h.live, h.frozen}
+	return []*eventlog.Memtable{m.live, m.frozen}
 }
 
 // View is the memtables as they were when a reader began: what comes later may be in it, what was
 // there stays. A reader takes it before it opens an iterator: a flush that ends in between leaves
-// an entry in both, and the other way round in none.
+// an entry in both, and in the other order in none.
 type View struct {
 	mu        *engine.RWMutex
-	memtables []*eventlog.Head
+	memtables []*eventlog.Memtable
 }
 
 // View returns the memtables of now.
-func (h *Memory) View() View {
-	if h.Looking != nil {
-		h.Looking()
+func (m *Memory) View() View {
+	if m.Looking != nil {
+		m.Looking()
 	}
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return View{&h.mu, h.view()}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return View{&m.mu, m.view()}
 }
 
 // Len returns how many memtables there are, the newer one first.
@@ -245,73 +246,53 @@ func (v View) Walk(
 ) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	h := v.memtables[n]
-	sorted := h.Sorted(tenant, device)
-	h.WalkIn(tenant, device, span, func(e eventlog.Entry) bool { return visit(e, sorted) })
+	m := v.memtables[n]
+	sorted := m.Sorted(tenant, device)
+	m.WalkIn(tenant, device, span, func(e eventlog.Entry) bool { return visit(e, sorted) })
 }
 
-// Find returns the entry with an identity, if a memtable has it: of several the one that wins. What
-// a memtable has is not changed, so its texts stay.
-func (v View) Find(
-	tenant, device uint32, at andon.Time, state andon.State,
-) (e eventlog.Entry, ok bool) {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	return v.findLocked(tenant, device, at, state)
-}
-
-// Find is View.Find of one tenant.
+// Find returns an entry of a device, if a memtable has it: of several deliveries the one that wins.
+// What a memtable has is not changed, so its texts stay.
 type Find func(device uint32, at andon.Time, state andon.State) (eventlog.Entry, bool)
 
 // LookUp calls do with what finds entries of a tenant, under one lock for all of them.
 func (v View) LookUp(tenant uint32, do func(find Find)) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	do(func(device uint32, at andon.Time, state andon.State) (eventlog.Entry, bool) {
-		return v.findLocked(tenant, device, at, state)
+	do(func(device uint32, at andon.Time, state andon.State) (e eventlog.Entry, ok bool) {
+		for _, m := range v.memtables {
+			if e, ok = m.Find(tenant, device, at, state); ok {
+				break
+			}
+		}
+		return e, ok
 	})
 }
 
-// findLocked is Find for a caller that has mu.
-func (v View) findLocked(
-	tenant, device uint32, at andon.Time, state andon.State,
-) (e eventlog.Entry, ok bool) {
-	for _, h := range v.memtables {
-		if e, ok = h.Find(tenant, device, at, state); ok {
-			break
-		}
+// each visits the memtables, the newer one first.
+func (v View) each(visit func(m *eventlog.Memtable)) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, m := range v.memtables {
+		visit(m)
 	}
-	return e, ok
 }
 
 // Days returns the days on which a tenant has entries, some more than once.
 func (v View) Days(tenant uint32) (all []uint32) {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	for _, h := range v.memtables {
-		all = append(all, h.Days(tenant)...)
-	}
+	v.each(func(m *eventlog.Memtable) { all = append(all, m.Days(tenant)...) })
 	return all
 }
 
 // Count returns a number that is above that of each device of a tenant with an entry.
 func (v View) Count(tenant uint32) (most int) {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	for _, h := range v.memtables {
-		most = max(most, h.Devices(tenant))
-	}
+	v.each(func(m *eventlog.Memtable) { most = max(most, m.Devices(tenant)) })
 	return most
 }
 
 // Hours returns the hours of an operator, in ascending order.
-func (v View) Hours(tenant uint32, operator andon.PersonID) []uint32 {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	var all []uint32
-	for _, h := range v.memtables {
-		all = append(all, h.Hours(tenant, operator)...)
-	}
+func (v View) Hours(tenant uint32, operator andon.PersonID) (all []uint32) {
+	v.each(func(m *eventlog.Memtable) { all = append(all, m.Hours(tenant, operator)...) })
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -320,20 +301,14 @@ func (v View) Hours(tenant uint32, operator andon.PersonID) []uint32 {
 func (v View) AppendHour(
 	devices []layout.InHour, tenant uint32, operator andon.PersonID, hour uint32,
 ) []layout.InHour {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	for _, h := range v.memtables {
-		devices = h.AppendHour(devices, tenant, operator, hour)
-	}
+	v.each(func(m *eventlog.Memtable) {
+		devices = m.AppendHour(devices, tenant, operator, hour)
+	})
 	return devices
 }
 
-// Operators returns who answers for entries.
+// Operators returns the operators of entries, some more than once.
 func (v View) Operators(tenant uint32) (all []andon.PersonID) {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	for _, h := range v.memtables {
-		all = append(all, h.Operators(tenant)...)
-	}
+	v.each(func(m *eventlog.Memtable) { all = append(all, m.Operators(tenant)...) })
 	return all
 }

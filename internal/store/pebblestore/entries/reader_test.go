@@ -37,7 +37,7 @@ func TestEntriesShareTexts(t *testing.T) {
 
 // TestAMemtableIsReadWithinASpan: of sorted chains and of others.
 func TestAMemtableIsReadWithinASpan(t *testing.T) {
-	h := eventlog.NewHead()
+	h := eventlog.NewMemtable()
 	for device, times := range [][]andon.Time{{1, 2, 3, 5}, {4, 1, 5, 2, 3}} {
 		for _, at := range times {
 			h.Add(1, uint32(device), eventlog.Entry{Time: at, State: "A"})

@@ -162,7 +162,7 @@ type dayPage struct {
 	unsorted bool
 }
 
-// part is what one source has of a reading. Later deliveries stand above earlier ones.
+// part is what one source has of a reading. Later deliveries win.
 type part struct {
 	andon.Reading
 	delivery uint64
@@ -222,7 +222,7 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 	if p.query.Order == andon.Desc {
 		ok = p.seekRows(prefix.InvertedTime(p.span.To), prefix)
 	} else {
-		// Without the bounds it would go on through the rows of generations that are settled.
+		// Without the bounds it would go on through the rows of generations that are flushed.
 		move = p.rows.Prev
 		p.rows.SetBounds(prefix, prefix.End())
 		ok = p.rows.SeekLT(prefix.InvertedTime(max(p.span.From, 1) - 1))
@@ -323,8 +323,8 @@ func (p *dayPage) openBlock(at layout.BlockSpan) error {
 	return nil
 }
 
-// cut puts the parts into order, and where there are enough readings it drops those behind them,
-// and what the span has behind them.
+// cut puts the parts into order, and where there are enough readings it drops those after them,
+// and what the span has after them.
 func (p *dayPage) cut() {
 	if len(p.parts) < p.most {
 		return

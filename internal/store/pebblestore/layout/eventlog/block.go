@@ -37,7 +37,7 @@ func BlockOf(entries []Entry) int {
 
 var units = [...]andon.Time{1, 1_000, 1_000_000}
 
-// Encoder encodes blocks, in room that it uses again.
+// Encoder encodes blocks. It uses its memory again.
 type Encoder struct {
 	number map[string]int
 	names  []string
@@ -134,12 +134,12 @@ func appendTexts(b []byte, texts [][]byte) []byte {
 	return b
 }
 
-// Decoder decodes blocks, in room that it uses again: what it returns is valid until the next one.
+// Decoder decodes blocks. It uses its memory again: what it returns is valid until the next one.
 type Decoder struct {
 	varint.Reader
 	entries []Entry
 	names   []string
-	texts   []byte // of a column, one behind the other
+	texts   []byte // of a column, one after the other
 	ends    []int
 }
 

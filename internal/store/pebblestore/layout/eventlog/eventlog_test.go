@@ -135,9 +135,9 @@ func TestRowsKeepEvents(t *testing.T) {
 	}
 }
 
-func TestHeadWalksFromTheLastAdded(t *testing.T) {
+func TestMemtableWalksFromTheLastAdded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	h := NewHead()
+	h := NewMemtable()
 	want := map[[2]uint32][]Entry{}
 	const apart = pageDevices * 2 / 3
 	for range 20_000 { // more than a slab of cells
@@ -158,14 +158,14 @@ func TestHeadWalksFromTheLastAdded(t *testing.T) {
 		}
 	}
 	if least := 20_000 * cellBytes; h.Bytes() < least {
-		t.Errorf("the head says %d bytes, and has at least %d", h.Bytes(), least)
+		t.Errorf("the memtable says %d bytes, and has at least %d", h.Bytes(), least)
 	}
 }
 
-// TestHeadFinds: by its identity that entry is found which Walk visits first, in chains that are
+// TestMemtableFinds: by its identity that entry is found which Walk visits first, in chains that are
 // sorted and in those that are not.
-func TestHeadFinds(t *testing.T) {
-	h := NewHead()
+func TestMemtableFinds(t *testing.T) {
+	h := NewMemtable()
 	for device, times := range [][]andon.Time{{1, 2, 3, 5}, {1, 5, 2, 2, 3}, {}} {
 		for i, at := range times {
 			message := fmt.Appendf(nil, "%d", i)
@@ -198,8 +198,8 @@ func TestHeadFinds(t *testing.T) {
 	}
 }
 
-func TestHeadKnowsWhetherAWalkIsSorted(t *testing.T) {
-	h := NewHead()
+func TestMemtableKnowsWhetherAWalkIsSorted(t *testing.T) {
+	h := NewMemtable()
 	for device, times := range [][]andon.Time{{1, 2, 3}, {1, 2, 2}, {3, 1, 4}, {}} {
 		for _, at := range times {
 			h.Add(1, uint32(device), Entry{Time: at, State: "A"})
@@ -212,12 +212,12 @@ func TestHeadKnowsWhetherAWalkIsSorted(t *testing.T) {
 	}
 }
 
-// TestHeadKnowsWhenAPersonHasEntries: the devices of an hour are those that have entries of a
+// TestMemtableKnowsWhenAPersonHasEntries: the devices of an hour are those that have entries of a
 // person in it; of those whose entries came in order it says between which times they are.
-func TestHeadKnowsWhenAPersonHasEntries(t *testing.T) {
+func TestMemtableKnowsWhenAPersonHasEntries(t *testing.T) {
 	const hour = 3_600_000
 	rng := rand.New(rand.NewPCG(5, 5))
-	h := NewHead()
+	h := NewMemtable()
 	type of struct{ hour, device uint32 }
 	want := map[of]InHour{}
 	for device := range uint32(200) {
@@ -349,9 +349,9 @@ func TestNamesBeyondTheList(t *testing.T) {
 	}
 }
 
-// TestHeadCountsItsBytes: what a head says that it takes is about what it takes, also where each
+// TestMemtableCountsItsBytes: what a head says that it takes is about what it takes, also where each
 // entry names another person.
-func TestHeadCountsItsBytes(t *testing.T) {
+func TestMemtableCountsItsBytes(t *testing.T) {
 	for name, entry := range map[string]func(n int) Entry{
 		"one person": func(n int) Entry {
 			return Entry{Time: andon.MinTime + andon.Time(n)*1e6, State: "NORMAL", Operator: "Liz"}
@@ -377,7 +377,7 @@ func TestHeadCountsItsBytes(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		h := NewHead()
+		h := NewMemtable()
 		for n := range entries {
 			if err := h.Add(1, uint32(n%devices), entry(n)); err != nil {
 				t.Fatal(err)
@@ -395,13 +395,13 @@ func TestHeadCountsItsBytes(t *testing.T) {
 
 // TestFullHeadRefuses: texts that can't be pointed into are refused, and those that are there stay.
 func TestFullHeadRefuses(t *testing.T) {
-	h := NewHead()
+	h := NewMemtable()
 	h.mostSlabs = 2
 	text := bytes.Repeat([]byte("x"), 1000)
 	n := 0
 	for ; n < 10_000; n++ {
 		e := Entry{Time: andon.MinTime + andon.Time(n), State: "S", Message: text}
-		if err := h.Add(1, 0, e); errors.Is(err, ErrHeadFull) {
+		if err := h.Add(1, 0, e); errors.Is(err, ErrMemtableFull) {
 			break
 		}
 	}

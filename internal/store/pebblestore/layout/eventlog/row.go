@@ -8,7 +8,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
-// The entries of one device in the row of a request. The names of states and people stand once, at
+// The entries of one device in the row of a request. The names of states and people are once at
 // the beginning of the row:
 //
 //	names    how many count | { text }…
@@ -24,7 +24,7 @@ const (
 	nameFirst
 )
 
-// What keeps a row's names short, however many and long they are: the others stand where they are
+// What keeps a row's names short, however many and long they are: the others are where they are
 // used. A large request has many rows, and each of them has the names of the whole request. A name
 // that is in the list is one byte where it is used.
 const (
@@ -37,7 +37,7 @@ type Names struct {
 	list   []string
 	number map[string]byte
 	bytes  int      // of all in the list
-	last   [2]named // the state and the operator that were used last: nearly always the next too
+	last   [2]named // the state and the operator that were used last: nearly always the next ones too
 }
 
 type named struct {
@@ -45,7 +45,7 @@ type named struct {
 	number byte
 }
 
-// Append encodes the names. No more may be used behind it.
+// Append encodes the names. No more may be used after it.
 func (n *Names) Append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(n.list)))
 	for _, name := range n.list {
@@ -100,7 +100,7 @@ type Row struct {
 	names []string
 }
 
-// ReadNames begins with the names of a row, and returns the bytes behind them.
+// ReadNames begins with the names of a row, and returns the bytes after them.
 func (r *Row) ReadNames(b []byte) (rest []byte, err error) {
 	r.Reader = varint.Reader{Rest: b}
 	before := r.names
@@ -136,7 +136,7 @@ func (r *Row) name() string {
 	return ""
 }
 
-// ReadEntries reads the entries of one device, and returns the bytes behind them. What it visits is
+// ReadEntries reads the entries of one device, and returns the bytes after them. What it visits is
 // valid for as long as b, strings for good.
 func (r *Row) ReadEntries(
 	b []byte, base andon.Time, visit func(Entry),

@@ -24,7 +24,7 @@ func (w *bitWriter) write(v uint64, n uint) {
 	}
 }
 
-// bitReader reads what bitWriter wrote. Behind the end it is bad, and reads zeros.
+// bitReader reads what bitWriter wrote. After the end it is bad, and reads zeros.
 type bitReader struct {
 	b    []byte
 	next uint64 // bits that were taken from b, the highest first

@@ -1,6 +1,5 @@
-// Package readingblock holds the form in which the readings of a device come to rest: blocks, whose
-// columns are the times, the metadata and each metric. It is pure: it knows no engine, no clock and
-// no locks.
+// Package readingblock encodes the readings of a device as blocks, whose columns are the times, the
+// metadata and each metric. It is pure: it must not know an engine, a clock or locks.
 package readingblock
 
 import (
@@ -60,7 +59,7 @@ func BlockOf(readings []andon.Reading) (n int) {
 
 var units = [...]andon.Time{1, 1_000, 1_000_000}
 
-// Encoder encodes blocks, in room that it uses again.
+// Encoder encodes blocks. It uses its memory again.
 type Encoder struct {
 	values
 	numbers []int64

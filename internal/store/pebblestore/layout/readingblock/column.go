@@ -14,11 +14,11 @@ import (
 //
 //	form 1 byte: model, and the width in its lower six bits | { zigzag }… of the model | rests
 //
-// The model foretells each number, and the rests are what it misses by:
+// The model predicts each number, and the rests are what it misses by:
 //
-//	around   all numbers are about one, which is said
-//	level    a number is as the one before; the first is said
-//	slope    a number differs from the one before as that from its own; the first two are said
+//	around   all numbers are about one, which is stored
+//	level    a number is as the one before; the first is stored
+//	slope    a number differs from the one before as that from its own; the first two are stored
 //
 // A rest, zigzag, is a Rice code: what is above its lowest width bits as so many ones and a zero,
 // then those bits. One that is far off is farOff ones, and 64 bits. Where each rest is 0, none is
@@ -30,12 +30,12 @@ const (
 )
 
 const (
-	farOff  = 24
-	noRests = 63
-	said    = 0x3f
+	farOff    = 24
+	noRests   = 63
+	widthBits = 0x3f
 )
 
-// integers encodes integers, in room that it uses again.
+// integers encodes integers. It uses its memory again.
 type integers struct {
 	rests, best []uint64
 }
@@ -44,14 +44,14 @@ type integers struct {
 func (x *integers) append(b []byte, v []int64) []byte {
 	least, model, width := math.MaxInt, byte(0), uint(0)
 	for _, m := range []byte{around, level, slope} {
-		x.rests = foretell(x.rests[:0], v, m)
+		x.rests = predict(x.rests[:0], v, m)
 		w, bits := riceWidth(x.rests)
-		if bits += 8 * len(appendSaid(nil, v, m)); bits < least {
+		if bits += 8 * len(appendFirst(nil, v, m)); bits < least {
 			least, model, width = bits, m, w
 			x.rests, x.best = x.best, x.rests
 		}
 	}
-	b = appendSaid(append(b, model|byte(width)), v, model)
+	b = appendFirst(append(b, model|byte(width)), v, model)
 	if width == noRests {
 		return b
 	}
@@ -95,8 +95,8 @@ func riceWidth(rests []uint64) (width uint, least int) {
 	return width, least
 }
 
-// appendSaid appends the numbers that a model begins with.
-func appendSaid(b []byte, v []int64, model byte) []byte {
+// appendFirst appends the numbers that a model begins with.
+func appendFirst(b []byte, v []int64, model byte) []byte {
 	switch {
 	case len(v) == 0:
 		return b
@@ -120,8 +120,8 @@ func middle(v []int64) int64 {
 	return min(max(int64(sum/float64(len(v))), least), most)
 }
 
-// foretell appends what a model misses each number by.
-func foretell(rests []uint64, v []int64, model byte) []uint64 {
+// predict appends what a model misses each number by.
+func predict(rests []uint64, v []int64, model byte) []uint64 {
 	switch model {
 	case around:
 		about := int64(0)
@@ -150,18 +150,18 @@ func (r *reader) integers(v []int64, n int) {
 	if n > 0 {
 		first = r.Signed()
 	}
-	if form&^said == slope && n > 1 {
+	if form&^widthBits == slope && n > 1 {
 		step = r.Signed()
 	}
-	rests := rice{bitReader{b: r.Rest}, uint(form & said)}
-	switch form &^ said {
+	rests := rice{bitReader{b: r.Rest}, uint(form & widthBits)}
+	switch form &^ widthBits {
 	case around:
 		for i := range v {
 			v[i] = first + rests.next()
 		}
 	case level, slope:
 		for i := range v {
-			if i > 0 && form&^said == level {
+			if i > 0 && form&^widthBits == level {
 				first += rests.next()
 			} else if i > 0 {
 				if i > 1 {
@@ -196,7 +196,7 @@ func (r *rice) next() int64 {
 // A column of values is
 //
 //	kind 1 byte | column
-//	kind    0 to 15: how many digits are behind the point: the column is of integers, which the
+//	kind    0 to 15: how many digits are after the point: the column is of integers, which the
 //	        values are 10 to the power of the kind times
 //	        listed: count | column of the values, each once, rising | integers: which each is
 //	        different: as Gorilla has them (Pelkonen and others, VLDB 2015)
@@ -212,7 +212,7 @@ const (
 	mostZeros  = 31
 )
 
-// values encodes values, in room that it uses again.
+// values encodes values. It uses its memory again.
 type values struct {
 	integers
 	whole        []int64
@@ -336,7 +336,7 @@ func appendDifferent(b []byte, v []float64) []byte {
 	return w.b
 }
 
-// values reads the first of n values of a column, as many as v has. whole is room for as many.
+// values reads the first of n values of a column, as many as v has. whole has as many elements.
 func (r *reader) values(v []float64, n int, whole []int64) {
 	if len(r.Rest) == 0 || r.Rest[0] != listed {
 		r.plain(v, n, whole)

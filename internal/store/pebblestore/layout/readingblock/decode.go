@@ -21,7 +21,7 @@ type Wanted struct {
 	Most    int                // readings, the newest in the span; 0: all
 }
 
-// Decoder decodes blocks, in room that it uses again.
+// Decoder decodes blocks. It uses its memory again.
 type Decoder struct {
 	reader
 	numbers  []int64
@@ -33,7 +33,7 @@ type Decoder struct {
 	columns  []column
 }
 
-// column is a metric that is wanted, behind the count of its values.
+// column is a metric that is wanted, after the count of its values.
 type column struct {
 	name   andon.MetricName
 	values int
@@ -52,15 +52,15 @@ func (d *Decoder) Readings(
 	if d.Bad || n == 0 || int(unit) >= len(units) {
 		return nil, ErrDamaged
 	}
-	first, behind := d.times(n, newest, units[unit], want)
-	d.readTexts(n, first, behind)
+	first, end := d.times(n, newest, units[unit], want)
+	d.readTexts(n, first, end)
 	d.find(want.Metrics)
 	if d.Bad || len(d.Rest) > 0 {
 		return nil, ErrDamaged
 	}
-	d.room(behind - first)
+	d.reserve(end - first)
 	for i := range d.columns {
-		d.fill(&d.columns[i], n, first, behind)
+		d.fill(&d.columns[i], n, first, end)
 	}
 	if d.Bad {
 		return nil, ErrDamaged
@@ -68,10 +68,10 @@ func (d *Decoder) Readings(
 	return d.readings, nil
 }
 
-// times makes d.readings those that are wanted, the first up to the one before behind.
+// times makes d.readings those that are wanted, from the first up to end.
 func (d *Decoder) times(
 	n int, newest, unit andon.Time, want Wanted,
-) (first, behind int) {
+) (first, end int) {
 	column := d.sized()
 	some := n
 	if to := want.Span.To; want.Most > 0 && (to == 0 || to >= newest) {
@@ -103,7 +103,7 @@ func (d *Decoder) times(
 }
 
 // readTexts gives each reading its metadata.
-func (d *Decoder) readTexts(n, first, behind int) {
+func (d *Decoder) readTexts(n, first, end int) {
 	d.texts = append(d.texts[:0], "")
 	all := 0
 	for k := d.Number(n); k > 0 && !d.Bad; k-- {
@@ -119,10 +119,10 @@ func (d *Decoder) readTexts(n, first, behind int) {
 		return
 	}
 	column := d.sized()
-	d.numbers = slices.Grow(d.numbers[:0], behind)[:behind]
+	d.numbers = slices.Grow(d.numbers[:0], end)[:end]
 	column.integers(d.numbers, n)
 	d.Bad = d.Bad || column.Bad
-	for i := first; i < behind && !d.Bad; i++ {
+	for i := first; i < end && !d.Bad; i++ {
 		which := d.numbers[i]
 		if which < 0 || which >= int64(len(d.texts)) {
 			d.Bad = true
@@ -165,8 +165,8 @@ func (d *Decoder) name(i int) andon.MetricName {
 	return name
 }
 
-// room gives each of the readings room for its metrics.
-func (d *Decoder) room(readings int) {
+// reserve gives each of the readings memory for its metrics.
+func (d *Decoder) reserve(readings int) {
 	all := 0
 	for i := range d.columns {
 		all += d.columns[i].values
@@ -176,7 +176,7 @@ func (d *Decoder) room(readings int) {
 	}
 	const few = 64
 	if len(d.columns)*readings > 2*all+few {
-		return // most have not all metrics: each makes the room that it needs
+		return // most have not all metrics: each takes the memory that it needs
 	}
 	metrics := make(andon.Metrics, len(d.columns)*readings)
 	for i := range d.readings {
@@ -186,7 +186,7 @@ func (d *Decoder) room(readings int) {
 }
 
 // fill gives each of the readings its value of a metric.
-func (d *Decoder) fill(c *column, n, first, behind int) {
+func (d *Decoder) fill(c *column, n, first, end int) {
 	d.of = d.of[:0]
 	if c.values < n {
 		positions := c.sized()
@@ -194,12 +194,12 @@ func (d *Decoder) fill(c *column, n, first, behind int) {
 		positions.integers(d.of, c.values)
 		c.Bad = c.Bad || positions.Bad
 	} else {
-		for i := range behind {
+		for i := range end {
 			d.of = append(d.of, int64(i))
 		}
 	}
 	upTo := 0
-	for upTo < len(d.of) && d.of[upTo] < int64(behind) {
+	for upTo < len(d.of) && d.of[upTo] < int64(end) {
 		if d.of[upTo] < 0 || upTo > 0 && d.of[upTo] <= d.of[upTo-1] {
 			c.Bad = true
 			break

@@ -16,7 +16,7 @@ func Zigzag(v int64) uint64 { return uint64(v<<1) ^ uint64(v>>63) }
 // Unzigzag takes back Zigzag.
 func Unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// Reader takes bytes apart. Behind the first part that is not of its form it is bad, and reads
+// Reader takes bytes apart. After the first part that is not of its form it is bad, and reads
 // zeros: so each decoder looks at Bad once, at its end, and can't read beyond what there is. A
 // decoder may set Bad itself.
 type Reader struct {

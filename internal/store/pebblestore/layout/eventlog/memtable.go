@@ -10,14 +10,14 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
-// Head is the newest part of the log in memory, of all tenants: the entries of rows that are not
-// in blocks yet. Adding is in the order of the log and needs the head for itself; reading may run
-// beside reading.
+// Memtable is the newest part of the log in memory, of all tenants: the entries of rows that are not
+// in blocks yet. Entries are added in the order of the log, by one goroutine that has the memtable
+// alone; several may read at the same time.
 //
-// An entry takes 24 bytes and its text, in slabs without pointers, so the collector of garbage has
+// An entry takes 24 bytes and its text, in slabs without pointers, so the garbage collector has
 // nothing to follow. The entries of a device are a chain from the one that was added last.
-type Head struct {
-	tenants map[uint32]*tenantHead
+type Memtable struct {
+	tenants map[uint32]*memTenant
 	cells   [][]cell
 	next    uint32 // number of the next cell; 0 is none
 	texts   [][]byte
@@ -38,29 +38,29 @@ type cell struct {
 	time     andon.Time
 	before   uint32 // the cell of the device that was added before; 0: none
 	text     uint32 // where it begins: the number of the slab, then 20 bits
-	state    uint32 // of tenantHead.names
+	state    uint32 // of memTenant.names
 	operator uint32
 }
 
-type tenantHead struct {
+type memTenant struct {
 	names    []string // 0 is none
 	number   map[string]uint32
-	last     [2]uint32       // the state and operator of the entry before: mostly the next's too
-	pages    []*headPage     // by number of the device; nil: none of them has entries
+	last     [2]uint32       // the state and operator of the entry before: mostly the next one's too
+	pages    []*memPage      // by number of the device; nil: none of them has entries
 	unsorted map[uint32]bool // devices whose chain is not from new to old, or has equal times
 	days     map[uint32]bool
 	hours    map[uint32]map[uint32][]InHour // by operator and hour: devices, some more than once
 }
 
-// headDevice is what of a device the head has at hand.
-type headDevice struct {
+// memDevice is what is at hand of a device.
+type memDevice struct {
 	chain  uint32 // its last cell; 0: none
 	listed uint32 // where it was last put into hours
 }
 
-// headPage has devices of neighbouring numbers. The head grows by one of them: where it would move
-// what it knows of a million devices, all readers would wait.
-type headPage [pageDevices]headDevice
+// memPage has devices of neighbouring numbers. The memtable grows by one of them: if it
+// moved what it knows of a million devices, all readers would wait.
+type memPage [pageDevices]memDevice
 
 // InHour is a device with entries of a person in an hour, and between which milliseconds of the
 // hour they are.
@@ -74,68 +74,68 @@ const (
 // MilliOf returns the millisecond of its hour that a time is in.
 func MilliOf(t andon.Time) uint32 { return uint32((t - andon.HourStart(t.Hour())) / milli) }
 
-// NewHead makes an empty head.
-func NewHead() *Head {
-	return &Head{
-		tenants: map[uint32]*tenantHead{}, next: 1, mostSlabs: MostTexts / textSlab,
+// NewMemtable makes an empty memtable.
+func NewMemtable() *Memtable {
+	return &Memtable{
+		tenants: map[uint32]*memTenant{}, next: 1, mostSlabs: MostTexts / textSlab,
 	}
 }
 
-// Bytes is about how much memory the head takes.
-func (h *Head) Bytes() int { return h.bytes }
+// Bytes is about how much memory the memtable takes.
+func (m *Memtable) Bytes() int { return m.bytes }
 
 // Entries is how many entries were added.
-func (h *Head) Entries() int { return int(h.next) - 1 }
+func (m *Memtable) Entries() int { return int(m.next) - 1 }
 
-func (h *Head) tenant(number uint32) *tenantHead {
-	t := h.tenants[number]
+func (m *Memtable) tenant(number uint32) *memTenant {
+	t := m.tenants[number]
 	if t == nil {
-		t = &tenantHead{
+		t = &memTenant{
 			names: []string{""}, number: map[string]uint32{"": 0}, unsorted: map[uint32]bool{},
 			days: map[uint32]bool{}, hours: map[uint32]map[uint32][]InHour{},
 		}
-		h.tenants[number] = t
+		m.tenants[number] = t
 	}
 	return t
 }
 
-// MostTexts is how many bytes of texts a head can have, which cells point into.
+// MostTexts is how many bytes of texts a memtable can have, which cells point into.
 const MostTexts = 1 << 32
 
-// ErrHeadFull says that an entry does not fit into a head.
-var ErrHeadFull = errors.New("eventlog: the texts of a head are 4 GiB")
+// ErrMemtableFull says that an entry does not fit into a memtable.
+var ErrMemtableFull = errors.New("eventlog: the texts of a memtable are 4 GiB")
 
-// Add adds an entry. It keeps nothing of what it is passed. A head whose texts are full stays as it
-// is, and returns ErrHeadFull.
-func (h *Head) Add(tenant, device uint32, e Entry) error {
-	text, ok := h.keep(&e)
+// Add adds an entry. It keeps nothing of what it is passed. Where its texts are full it stays
+// as it is, and returns ErrMemtableFull.
+func (m *Memtable) Add(tenant, device uint32, e Entry) error {
+	text, ok := m.keep(&e)
 	if !ok {
-		return ErrHeadFull
+		return ErrMemtableFull
 	}
-	t := h.tenant(tenant)
-	d := h.place(t, device)
+	t := m.tenant(tenant)
+	d := m.place(t, device)
 	c := cell{
 		time: e.Time, before: d.chain, text: text,
-		state:    h.name(t, string(e.State), &t.last[0]),
-		operator: h.name(t, string(e.Operator), &t.last[1]),
+		state:    m.name(t, string(e.State), &t.last[0]),
+		operator: m.name(t, string(e.Operator), &t.last[1]),
 	}
 	var last *cell
 	if c.before != 0 {
-		if last = h.cell(c.before); c.time <= last.time && !t.unsorted[device] {
+		if last = m.cell(c.before); c.time <= last.time && !t.unsorted[device] {
 			t.unsorted[device] = true
-			h.bytes += mapEntryBytes
+			m.bytes += mapEntryBytes
 		}
 	}
-	d.chain = h.put(c)
+	d.chain = m.put(c)
 	if last == nil || last.time.Day() != c.time.Day() {
 		t.days[c.time.Day()] = true
 	}
-	h.enter(t, device, d, &c, last)
+	m.enter(t, device, d, &c, last)
 	return nil
 }
 
 // enter notes in which hours a device has entries of a person, and between which times.
-func (h *Head) enter(t *tenantHead, device uint32, d *headDevice, c, last *cell) {
+func (m *Memtable) enter(t *memTenant, device uint32, d *memDevice, c, last *cell) {
 	hour := c.time.Hour()
 	if last != nil && last.operator != 0 {
 		if last.operator == c.operator && last.time.Hour() == hour {
@@ -150,16 +150,16 @@ func (h *Head) enter(t *tenantHead, device uint32, d *headDevice, c, last *cell)
 	if of == nil {
 		of = map[uint32][]InHour{}
 		t.hours[c.operator] = of
-		h.bytes += mapBytes + mapEntryBytes
+		m.bytes += mapBytes + mapEntryBytes
 	}
 	list := of[hour]
 	if list == nil {
-		h.bytes += sliceBytes + mapEntryBytes
+		m.bytes += sliceBytes + mapEntryBytes
 	}
 	d.listed = uint32(len(list))
 	was := cap(list)
 	list = append(list, InHour{device, MilliOf(c.time), lastMilli})
-	h.bytes += (cap(list) - was) * listedBytes
+	m.bytes += (cap(list) - was) * listedBytes
 	of[hour] = list
 }
 
@@ -173,29 +173,29 @@ const (
 )
 
 // place returns where a device is kept, and makes the page of those that have none.
-func (h *Head) place(t *tenantHead, device uint32) *headDevice {
+func (m *Memtable) place(t *memTenant, device uint32) *memDevice {
 	const deviceBytes = 8
 	for n := int(device/pageDevices) + 1 - len(t.pages); n > 0; n-- {
 		t.pages = append(t.pages, nil)
 	}
 	page := &t.pages[device/pageDevices]
 	if *page == nil {
-		*page = new(headPage)
-		h.bytes += pageDevices * deviceBytes
+		*page = new(memPage)
+		m.bytes += pageDevices * deviceBytes
 	}
 	return &(*page)[device%pageDevices]
 }
 
 // device returns what is known of a device, or nil.
-func (h *Head) device(tenant, device uint32) (*tenantHead, *headDevice) {
-	t := h.tenants[tenant]
+func (m *Memtable) device(tenant, device uint32) (*memTenant, *memDevice) {
+	t := m.tenants[tenant]
 	if t == nil || int(device/pageDevices) >= len(t.pages) || t.pages[device/pageDevices] == nil {
 		return t, nil
 	}
 	return t, &t.pages[device/pageDevices][device%pageDevices]
 }
 
-func (h *Head) name(t *tenantHead, name string, last *uint32) uint32 {
+func (m *Memtable) name(t *memTenant, name string, last *uint32) uint32 {
 	if t.names[*last] == name {
 		return *last
 	}
@@ -206,44 +206,44 @@ func (h *Head) name(t *tenantHead, name string, last *uint32) uint32 {
 		name = string(append([]byte(nil), name...))
 		t.names = append(t.names, name)
 		t.number[name] = n
-		h.bytes += len(name) + mapped
+		m.bytes += len(name) + mapped
 	}
 	*last = n
 	return n
 }
 
 // keep copies the texts of an entry, unless it is full.
-func (h *Head) keep(e *Entry) (at uint32, ok bool) {
-	n, most := len(h.texts), len(e.Message)+len(e.Attributes)+2*binary.MaxVarintLen32
-	if n == 0 || len(h.texts[n-1])+most > textSlab {
-		if n == h.mostSlabs || most > textSlab {
+func (m *Memtable) keep(e *Entry) (at uint32, ok bool) {
+	n, most := len(m.texts), len(e.Message)+len(e.Attributes)+2*binary.MaxVarintLen32
+	if n == 0 || len(m.texts[n-1])+most > textSlab {
+		if n == m.mostSlabs || most > textSlab {
 			return 0, false
 		}
-		h.texts = append(h.texts, make([]byte, 0, textSlab))
+		m.texts = append(m.texts, make([]byte, 0, textSlab))
 		n++
 	}
-	slab := &h.texts[n-1]
+	slab := &m.texts[n-1]
 	at = uint32(n-1)*textSlab + uint32(len(*slab))
 	*slab = varint.AppendText(varint.AppendText(*slab, e.Message), e.Attributes)
-	h.bytes += most
+	m.bytes += most
 	return at, true
 }
 
-func (h *Head) put(c cell) (number uint32) {
-	number = h.next
-	h.next++
-	if int(number/cellSlab) == len(h.cells) {
-		h.cells = append(h.cells, make([]cell, cellSlab))
+func (m *Memtable) put(c cell) (number uint32) {
+	number = m.next
+	m.next++
+	if int(number/cellSlab) == len(m.cells) {
+		m.cells = append(m.cells, make([]cell, cellSlab))
 	}
-	h.bytes += cellBytes
-	h.cells[number/cellSlab][number%cellSlab] = c
+	m.bytes += cellBytes
+	m.cells[number/cellSlab][number%cellSlab] = c
 	return number
 }
 
-func (h *Head) cell(number uint32) *cell { return &h.cells[number/cellSlab][number%cellSlab] }
+func (m *Memtable) cell(number uint32) *cell { return &m.cells[number/cellSlab][number%cellSlab] }
 
-func (h *Head) entry(t *tenantHead, c *cell) Entry {
-	r := varint.Reader{Rest: h.texts[c.text/textSlab][c.text%textSlab:]}
+func (m *Memtable) entry(t *memTenant, c *cell) Entry {
+	r := varint.Reader{Rest: m.texts[c.text/textSlab][c.text%textSlab:]}
 	return Entry{
 		c.time, andon.State(t.names[c.state]), andon.PersonID(t.names[c.operator]),
 		r.Text(), r.Text(),
@@ -251,21 +251,21 @@ func (h *Head) entry(t *tenantHead, c *cell) Entry {
 }
 
 // Walk visits the entries of a device from the one that was added last, until visit returns false.
-// Of several with one identity the first that it visits counts.
-func (h *Head) Walk(tenant, device uint32, visit func(Entry) bool) {
-	h.WalkIn(tenant, device, andon.Span{}, visit)
+// Of several with one identity the first that it visits wins.
+func (m *Memtable) Walk(tenant, device uint32, visit func(Entry) bool) {
+	m.WalkIn(tenant, device, andon.Span{}, visit)
 }
 
 // WalkIn is Walk for the entries within a span. It reads the text of no other.
-func (h *Head) WalkIn(tenant, device uint32, span andon.Span, visit func(Entry) bool) {
-	t, d := h.device(tenant, device)
+func (m *Memtable) WalkIn(tenant, device uint32, span andon.Span, visit func(Entry) bool) {
+	t, d := m.device(tenant, device)
 	if d == nil {
 		return
 	}
 	sorted := !t.unsorted[device]
 	for n := d.chain; n != 0; {
-		c := h.cell(n)
-		if sorted && c.time < span.From || span.Holds(c.time) && !visit(h.entry(t, c)) {
+		c := m.cell(n)
+		if sorted && c.time < span.From || span.Holds(c.time) && !visit(m.entry(t, c)) {
 			return
 		}
 		n = c.before
@@ -274,18 +274,18 @@ func (h *Head) WalkIn(tenant, device uint32, span andon.Span, visit func(Entry) 
 
 // Find returns the entry of a device with an identity: of several the one that was added last. It
 // reads the text of no other.
-func (h *Head) Find(tenant, device uint32, at andon.Time, state andon.State) (e Entry, ok bool) {
-	t, d := h.device(tenant, device)
+func (m *Memtable) Find(tenant, device uint32, at andon.Time, state andon.State) (e Entry, ok bool) {
+	t, d := m.device(tenant, device)
 	if d == nil {
 		return e, false
 	}
 	name, known := t.number[string(state)]
 	sorted := !t.unsorted[device]
 	for n := d.chain; known && n != 0; {
-		c := h.cell(n)
+		c := m.cell(n)
 		switch {
 		case c.time == at && c.state == name:
-			return h.entry(t, c), true
+			return m.entry(t, c), true
 		case sorted && c.time < at:
 			return e, false
 		}
@@ -295,41 +295,41 @@ func (h *Head) Find(tenant, device uint32, at andon.Time, state andon.State) (e 
 }
 
 // Sorted reports whether Walk goes strictly from new to old.
-func (h *Head) Sorted(tenant, device uint32) bool {
-	t := h.tenants[tenant]
+func (m *Memtable) Sorted(tenant, device uint32) bool {
+	t := m.tenants[tenant]
 	return t == nil || !t.unsorted[device]
 }
 
 // Forget drops the entries of a device.
-func (h *Head) Forget(tenant, device uint32) {
-	if t, d := h.device(tenant, device); d != nil {
+func (m *Memtable) Forget(tenant, device uint32) {
+	if t, d := m.device(tenant, device); d != nil {
 		d.chain = 0
 		delete(t.unsorted, device)
 	}
 }
 
 // ForgetTenant drops a tenant.
-func (h *Head) ForgetTenant(tenant uint32) { delete(h.tenants, tenant) }
+func (m *Memtable) ForgetTenant(tenant uint32) { delete(m.tenants, tenant) }
 
 // Days returns the days on which a tenant has entries, in ascending order.
-func (h *Head) Days(tenant uint32) []uint32 {
-	if t := h.tenants[tenant]; t != nil {
+func (m *Memtable) Days(tenant uint32) []uint32 {
+	if t := m.tenants[tenant]; t != nil {
 		return slices.Sorted(maps.Keys(t.days))
 	}
 	return nil
 }
 
 // Devices returns a number that is above that of each device of a tenant with an entry.
-func (h *Head) Devices(tenant uint32) int {
-	if t := h.tenants[tenant]; t != nil {
+func (m *Memtable) Devices(tenant uint32) int {
+	if t := m.tenants[tenant]; t != nil {
 		return len(t.pages) * pageDevices
 	}
 	return 0
 }
 
-// Operators returns who answers for entries of a tenant, by name.
-func (h *Head) Operators(tenant uint32) []andon.PersonID {
-	t := h.tenants[tenant]
+// Operators returns the operators of a tenant's entries, by name.
+func (m *Memtable) Operators(tenant uint32) []andon.PersonID {
+	t := m.tenants[tenant]
 	if t == nil {
 		return nil
 	}
@@ -342,8 +342,8 @@ func (h *Head) Operators(tenant uint32) []andon.PersonID {
 }
 
 // Hours returns the hours in which devices have entries of a person, in ascending order.
-func (h *Head) Hours(tenant uint32, operator andon.PersonID) []uint32 {
-	if t := h.tenants[tenant]; t != nil {
+func (m *Memtable) Hours(tenant uint32, operator andon.PersonID) []uint32 {
+	if t := m.tenants[tenant]; t != nil {
 		return slices.Sorted(maps.Keys(t.hours[t.number[string(operator)]]))
 	}
 	return nil
@@ -351,10 +351,10 @@ func (h *Head) Hours(tenant uint32, operator andon.PersonID) []uint32 {
 
 // AppendHour appends which devices have entries of a person in an hour, some more than once. Of a
 // device whose entries are not sorted, and of one that was forgotten, it does not know when.
-func (h *Head) AppendHour(
+func (m *Memtable) AppendHour(
 	devices []InHour, tenant uint32, operator andon.PersonID, hour uint32,
 ) []InHour {
-	t := h.tenants[tenant]
+	t := m.tenants[tenant]
 	if t == nil {
 		return devices
 	}
@@ -362,11 +362,11 @@ func (h *Head) AppendHour(
 	devices = append(devices, t.hours[t.number[string(operator)]][hour]...)
 	for i := begin; i < len(devices); i++ {
 		d := &devices[i]
-		_, has := h.device(tenant, d.Device)
+		_, has := m.device(tenant, d.Device)
 		if t.unsorted[d.Device] {
 			d.Oldest, d.Newest = 0, lastMilli
 		} else if n := has.chain; n != 0 && d.Newest == lastMilli {
-			if newest := h.cell(n).time; newest.Hour() == hour {
+			if newest := m.cell(n).time; newest.Hour() == hour {
 				d.Newest = MilliOf(newest)
 			}
 		}
@@ -375,4 +375,4 @@ func (h *Head) AppendHour(
 }
 
 // Tenants returns the tenants that have entries, in ascending order.
-func (h *Head) Tenants() []uint32 { return slices.Sorted(maps.Keys(h.tenants)) }
+func (m *Memtable) Tenants() []uint32 { return slices.Sorted(maps.Keys(m.tenants)) }

@@ -1,4 +1,4 @@
-package pebblestore
+package readings
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
-	"github.com/andonhq/andon/internal/store/pebblestore/readings"
 )
 
 // FuzzReadingMerge proves that messages of one time join to the same reading however the engine
@@ -26,7 +25,7 @@ func FuzzReadingMerge(f *testing.F) {
 			if older {
 				first, rest = values[len(values)-1], values[:len(values)-1]
 			}
-			m, err := readings.Merger.Merge(nil, first)
+			m, err := Merger.Merge(nil, first)
 			for i := range rest {
 				if err != nil {
 					t.Fatal(err)
