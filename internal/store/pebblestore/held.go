@@ -7,8 +7,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// held are the devices of a tenant that one write keeps others from changing, while it works them
-// out again from a long history. Else those would overtake it again and again, or it would have to
+// held are the devices of a tenant that one write keeps others from changing, while it computes them
+// again from a long history. Otherwise those would overtake it again and again, or it would have to
 // do so within the ordered section, where all writes wait. A write that waits holds nothing, so no
 // two wait for each other.
 type held struct {

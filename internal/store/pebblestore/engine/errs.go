@@ -42,9 +42,8 @@ func RecoverUnreadable(to *error) {
 	}
 }
 
-// Together calls functions concurrently, and returns their errors. A row that can't be read ends
-// one
-// of them as it ends load.
+// Together calls functions concurrently, and returns their errors. A row that can't be read is the
+// error of the function that reads it.
 func Together(steps ...func() error) error {
 	errs := make([]error, len(steps))
 	var running sync.WaitGroup
