@@ -72,7 +72,7 @@ func readPage(t *testing.T) string {
 func TestByHand(t *testing.T) {
 	machine := 0.0408 * 730
 	storage := (92_160_000*446*2 + 10_000*1019) / math.Pow(2, 30) * 0.25
-	onDemand := 280.32 * 0.625
+	onDemand := 289.08 * 0.625
 	scaled := 184*730*0.00065 + 50*730*0.00013
 	ofOne := 273*0.08 + 0.1632*730
 	ofNodes := 28*0.343*730 + 4*machine
@@ -87,7 +87,7 @@ func TestByHand(t *testing.T) {
 		got, want float64
 		page      string
 	}{
-		{"on demand", dynamo.Ways[0].Cost, onDemand + storage + 2*machine, "**$253.91**"},
+		{"on demand", dynamo.Ways[0].Cost, onDemand + storage + 2*machine, "**$259.39**"},
 		{"provisioned", dynamo.Ways[1].Cost, scaled + storage + 2*machine, "**$170.76**"},
 		{"one machine", large.Results[0].Cost, ofOne, "**$140.98**"},
 		{"a cluster", large.Results[buckets].Cost, ofNodes, "**$7,130.06**"},

@@ -113,7 +113,7 @@ func readEvent(i ddb.Item) (e items.Event, ok bool, err error) {
 	}}, true, err
 }
 
-// inState bounds a question to a state in a span. Z sorts after all digits of a fraction.
+// inState bounds a query to a state in a span. Z sorts after all digits of a fraction.
 func inState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
 	q.From, q.To = SortKey(state, span.From), string(state)+"#Z"
 	if span.To != 0 {
