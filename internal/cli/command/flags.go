@@ -70,8 +70,8 @@ func MetricArgs(names []string) ([]andon.MetricName, error) {
 	return metrics, nil
 }
 
-// OptionalFlag adds a flag whose value unmarshals itself; without the flag, into stays nil. help has
-// the name of the value in backquotes.
+// OptionalFlag adds a flag whose value unmarshals itself; without the flag, into stays nil. help
+// has the name of the value in backquotes.
 func OptionalFlag[T any, P interface {
 	*T
 	encoding.TextUnmarshaler

@@ -166,7 +166,8 @@ func (d *doctor) examineMetrics(ctx context.Context, token string) {
 func (d *doctor) metrics(
 	ctx context.Context, token string,
 ) (map[string]float64, time.Time, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(d.URL, "/")+"/metrics", nil)
+	address := strings.TrimSuffix(d.URL, "/") + "/metrics"
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, time.Time{}, err
 	}

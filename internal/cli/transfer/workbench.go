@@ -168,12 +168,7 @@ for samples, so take few devices, or a short time.`,
 		}
 		design.Now = p.Now()
 		var err error
-		if model != "" {
-			e.model, err = refill(p, model, design.Now)
-		} else {
-			e.model, err = workbench.NewWriter(design)
-		}
-		if err != nil {
+		if e.model, err = newModel(p, model, design); err != nil {
 			return err
 		}
 		return e.run(ctx)
@@ -184,8 +179,13 @@ for samples, so take few devices, or a short time.`,
 	return cmd
 }
 
-// refill returns a Writer of a model that is there.
-func refill(p *command.Program, name string, now andon.Time) (*workbench.Writer, error) {
+// newModel returns a Writer of the model in a file; without the name of a file, of a new one.
+func newModel(
+	p *command.Program, name string, design workbench.Design,
+) (*workbench.Writer, error) {
+	if name == "" {
+		return workbench.NewWriter(design)
+	}
 	file, _, err := openFile(p, name)
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func refill(p *command.Program, name string, now andon.Time) (*workbench.Writer,
 	if err == nil {
 		var model *workbench.Model
 		if model, err = parseModel(plain); err == nil {
-			w, err = model.Refill(now)
+			w, err = model.Refill(design.Now)
 		}
 	}
 	if err != nil {
