@@ -26,8 +26,8 @@ const appendFleet = 4000
 
 // appendLoad is one way to write.
 type appendLoad struct {
-	name                     string
-	writers, devices, rounds int
+	name                      string
+	writers, devices, repeats int
 }
 
 // BenchmarkAppend writes what a fleet reports in three ways: as Andon, as the SDK alone that puts
@@ -65,7 +65,7 @@ func (l appendLoad) compare(b *testing.B) {
 
 // run writes with all writers, after the fleet has reported once.
 func (l appendLoad) run(b *testing.B, write func(context.Context, []andon.Event) error) {
-	fill := appendLoad{devices: 1000, rounds: 1}
+	fill := appendLoad{devices: 1000, repeats: 1}
 	for n := range int64(appendFleet / fill.devices) {
 		if err := write(b.Context(), fill.events(n, 0)); err != nil {
 			b.Fatal(err)
@@ -84,7 +84,7 @@ func (l appendLoad) run(b *testing.B, write func(context.Context, []andon.Event)
 		}
 	})
 	b.StopTimer()
-	events := float64(b.N * l.devices * l.rounds)
+	events := float64(b.N * l.devices * l.repeats)
 	report := func(spent time.Duration, unit string) {
 		b.ReportMetric(float64(spent.Microseconds())/events, unit)
 	}
@@ -93,21 +93,21 @@ func (l appendLoad) run(b *testing.B, write func(context.Context, []andon.Event)
 	b.ReportMetric(events/b.Elapsed().Seconds(), "events/s")
 }
 
-// events returns what is reported in the n-th request after so many rounds: one report in twenty
+// events returns what is reported in the n-th request after so many repeats: one report in twenty
 // is a warning.
 func (l appendLoad) events(n int64, before int) (all []andon.Event) {
 	groups := int64(appendFleet / l.devices)
-	first, begin := int(n%groups)*l.devices, before+int(n/groups)*l.rounds
+	first, begin := int(n%groups)*l.devices, before+int(n/groups)*l.repeats
 	for device := first; device < first+l.devices; device++ {
-		for round := begin; round < begin+l.rounds; round++ {
+		for n := begin; n < begin+l.repeats; n++ {
 			e := andon.Event{
 				Device:     andon.DeviceID(fmt.Sprintf("line-%02d/press-%07d", device%40, device)),
-				Time:       minute(5*round) + andon.Time(device),
+				Time:       minute(5*n) + andon.Time(device),
 				State:      "NORMAL",
 				Operator:   andon.PersonID(fmt.Sprintf("operator-%04d", device/1000)),
 				Attributes: `{"line":"L7","temperature":71.3}`,
 			}
-			if (device+round)%20 == 0 {
+			if (device+n)%20 == 0 {
 				e.State, e.Message = "WARNING1", "overheat"
 			}
 			all = append(all, e)

@@ -51,7 +51,7 @@ func newestPosition(t *testing.T, s *Store) andon.Position {
 // TestChangesOfTwoProcesses: two processes write to the same devices, with clients that leave. Both
 // read the same changes in the same order, each once, and each change follows the one before it.
 func TestChangesOfTwoProcesses(t *testing.T) {
-	c := newCrowd(t)
+	c := newWriters(t)
 	at := newestPosition(t, c.stores[0])
 	c.write(20, func(r *rand.Rand, s *Store, device andon.DeviceID) error {
 		return c.append(r, s, c.events(r, device, true))

@@ -59,7 +59,7 @@ func guideModel(t *testing.T, db *dynamodb.Client, number int, key ddb.Keys) str
 	path := fmt.Sprintf("../../../../shared/data/devicestatelog/DeviceStateLog_%d.json", number)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("the reference's items are not beside the checkout: %v", err)
+		t.Skipf("the reference's items are not next to the checkout: %v", err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestGuideComparison(t *testing.T) {
 
 func units(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// costTest is a store with a small fleet, of which each question is asked.
+// costTest is a store with a small fleet, of which each query is asked.
 type costTest struct {
 	*testing.T
 	s *Store
@@ -176,7 +176,7 @@ func (ct costTest) all() map[consumer]float64 {
 	return all
 }
 
-// TestCosts measures what each question and each write costs, as the page of the store has it.
+// TestCosts measures what each query and each write costs, as the page of the store has it.
 func TestCosts(t *testing.T) {
 	o := newTables(t)
 	o.Shards = "1"
@@ -346,7 +346,7 @@ func (ct costTest) row(what string, do func(context.Context) error) {
 	}
 }
 
-// TestReadingCosts measures what questions about readings cost, by the table and by the optional
+// TestReadingCosts measures what queries about readings cost, by the table and by the optional
 // indexes, as the page of the store has it.
 func TestReadingCosts(t *testing.T) {
 	o := newTables(t)
@@ -411,7 +411,7 @@ func TestReadingCosts(t *testing.T) {
 	}
 }
 
-// asked are the read units of a question, without those of the tenant's record.
+// asked are the read units of a query, without those of the tenant's record.
 func (ct costTest) asked(as andon.Consistency, ask func(context.Context) error) float64 {
 	ct.Helper()
 	ctx, plan := andon.WithPlan(andon.WithConsistency(ct.Context(), as))

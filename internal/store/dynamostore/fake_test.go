@@ -39,7 +39,7 @@ type fakeService struct {
 
 type fakeItem map[string]map[string]any
 
-// RoundTrip is of http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (f *fakeService) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	var asked map[string]json.RawMessage

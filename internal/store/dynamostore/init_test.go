@@ -52,21 +52,21 @@ func (ct initTest) delete(ctx context.Context, table string) {
 }
 
 // init returns what Init tells.
-func (ct initTest) init(s adapter.Setup) (told []string, err error) {
+func (ct initTest) init(s adapter.Setup) (reported []string, err error) {
 	ct.Helper()
 	err = Init(ct.Context(), ct.Options, s, func(statement string) {
-		told = append(told, statement)
+		reported = append(reported, statement)
 	})
-	return told, err
+	return reported, err
 }
 
 func (ct initTest) mustInit(s adapter.Setup) []string {
 	ct.Helper()
-	told, err := ct.init(s)
+	reported, err := ct.init(s)
 	if err != nil {
 		ct.Fatal(err)
 	}
-	return told
+	return reported
 }
 
 func (ct initTest) verify() error {
@@ -78,10 +78,10 @@ func (ct initTest) verify() error {
 	return provision.Verify(ct.Context(), c, ct.tables())
 }
 
-// commands are the told commands of the AWS CLI, without their input.
-func commands(t *testing.T, told []string) (all []string) {
+// commands are the reported commands of the AWS CLI, without their input.
+func commands(t *testing.T, reported []string) (all []string) {
 	t.Helper()
-	for _, statement := range told {
+	for _, statement := range reported {
 		statement = strings.TrimPrefix(statement, "aws ")
 		command, input, has := strings.Cut(statement, " --cli-input-json ")
 		if has && !json.Valid([]byte(strings.Trim(input, "'"))) {
@@ -110,10 +110,10 @@ func TestSerialInit(t *testing.T) {
 	if err := ct.verify(); err == nil {
 		t.Error("a dry run has made tables")
 	}
-	told := commands(t, ct.mustInit(adapter.Setup{}))
+	reported := commands(t, ct.mustInit(adapter.Setup{}))
 	waits := func(c string) bool { return strings.HasPrefix(c, "dynamodb wait") }
-	if want := slices.DeleteFunc(dry, waits); !slices.Equal(told, want) {
-		t.Errorf("a dry run tells other calls than are done:\n%q\n%q", want, told)
+	if want := slices.DeleteFunc(dry, waits); !slices.Equal(reported, want) {
+		t.Errorf("a dry run reports other calls than are done:\n%q\n%q", want, reported)
 	}
 	if err := ct.verify(); err != nil {
 		t.Errorf("after andon store init: %v", err)
@@ -206,11 +206,11 @@ func TestSerialInitWithout(t *testing.T) {
 	ct := newInitTest(t, enginetest.DynamoDB(t))
 	for _, mode := range []string{provision.OnDemand, provision.Provisioned} {
 		ct.Capacity.Mode = mode
-		told := ct.mustInit(adapter.Setup{})
-		notes := slices.DeleteFunc(slices.Clone(told), func(s string) bool {
+		reported := ct.mustInit(adapter.Setup{})
+		notes := slices.DeleteFunc(slices.Clone(reported), func(s string) bool {
 			return !strings.HasPrefix(s, "# ")
 		})
-		t.Logf("%s: %q", mode, told)
+		t.Logf("%s: %q", mode, reported)
 		if text := strings.Join(notes, "\n"); !strings.Contains(text, "no UpdateTimeToLive") &&
 			!strings.Contains(text, "deletes nothing") {
 			t.Errorf("%s: it does not say that nothing is deleted: %q", mode, notes)
@@ -224,16 +224,16 @@ func TestSerialInitWithout(t *testing.T) {
 func TestInitNowhere(t *testing.T) {
 	o := defaults()
 	o.Region, o.Endpoint, o.Key, o.Secret = "eu-west-1", "http://127.0.0.1:1", "k", "s"
-	var told []string
-	tell := func(statement string) { told = append(told, statement) }
+	var reported []string
+	tell := func(statement string) { reported = append(reported, statement) }
 	err := Init(t.Context(), o, adapter.Setup{}, tell)
-	if andon.KindOf(err) != andon.Unavailable || len(told) > 0 {
-		t.Errorf("an engine that is not there: %v, %q", err, told)
+	if andon.KindOf(err) != andon.Unavailable || len(reported) > 0 {
+		t.Errorf("an engine that is not there: %v, %q", err, reported)
 	}
 	err = Init(t.Context(), o, adapter.Setup{DryRun: true}, tell)
-	if err != nil || !strings.HasPrefix(told[0], "# ") ||
-		!slices.Contains(commands(t, told), "dynamodb create-table") {
-		t.Errorf("a dry run for an engine that is yet to come: %v, %q", err, told)
+	if err != nil || !strings.HasPrefix(reported[0], "# ") ||
+		!slices.Contains(commands(t, reported), "dynamodb create-table") {
+		t.Errorf("a dry run for an engine that is yet to come: %v, %q", err, reported)
 	}
 	err = Init(t.Context(), o, adapter.Setup{Replication: "3"}, tell)
 	if andon.KindOf(err) != andon.Invalid {
@@ -244,14 +244,14 @@ func TestInitNowhere(t *testing.T) {
 func TestDiagnose(t *testing.T) {
 	o := newTables(t)
 	s := open(t, o)
-	var told []string
+	var reported []string
 	err := s.Diagnose(t.Context(), func(name, value, source string, advice ...string) {
-		told = append(told, strings.Join(append([]string{name, value, source}, advice...), " | "))
+		reported = append(reported, strings.Join(append([]string{name, value, source}, advice...), " | "))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Join(told, "\n")
+	text := strings.Join(reported, "\n")
 	for _, want := range []string{
 		"table " + o.Prefix + "Devices | (DeviceID), active, on demand: about ",
 		"index ByState of it | (List, ID), active",

@@ -253,7 +253,7 @@ func randomEvents(r *rand.Rand) []andon.Event {
 	return andon.SortBatch(sent)
 }
 
-// answers are those to questions that a seed draws, as text.
+// answers are those to queries that a seed draws, as text.
 func answers(t *testing.T, s andon.Store, id andon.TenantID, seed uint64) string {
 	t.Helper()
 	r, ctx := rand.New(rand.NewPCG(seed, 1)), t.Context()

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// mirror lets indexes lag, and eventual reads. It keeps a second table beside each, which gets the
+// mirror lets indexes lag, and eventual reads. It keeps a second table next to each, which gets the
 // changes when the test says so; a Query of an index and each read that is not strong are answered
 // from there. So a lag does not depend on a clock.
 type mirror struct {

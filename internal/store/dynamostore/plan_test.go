@@ -167,18 +167,18 @@ func TestPlannedUnits(t *testing.T) {
 	}
 }
 
-// asks holds what the engine says of a question against the plan.
-func (ct costTest) asks(l *plan.Layout, question string, do func(context.Context) error) {
+// asks holds what the engine says of a query against the plan.
+func (ct costTest) asks(l *plan.Layout, query string, do func(context.Context) error) {
 	ct.Helper()
 	want := 0.0
-	for _, r := range l.Metered.Queries[question] {
+	for _, r := range l.Metered.Queries[query] {
 		want += r.Units()
 	}
 	if _, err := ct.s.tenant(ct.Context(), andon.DefaultTenant); err != nil { // read each second
 		ct.Fatal(err)
 	}
 	if reads, _ := ct.consumed(do); reads != want {
-		ct.Errorf("%s: %g units were read, and %g are planned", question, reads, want)
+		ct.Errorf("%s: %g units were read, and %g are planned", query, reads, want)
 	}
 }
 

@@ -20,10 +20,10 @@ import (
 	"github.com/andonhq/andon/storecheck"
 )
 
-// crowd is several writers in two processes that write to few devices, at few times. Each writer
+// writers are several in two processes that write to few devices, at few times. Each writer
 // gives some of its requests up anywhere, and sends them again. One process uses one partition a
 // device and the other four.
-type crowd struct {
+type writers struct {
 	*testing.T
 	stores  [2]*Store
 	devices []andon.DeviceID
@@ -33,10 +33,10 @@ type crowd struct {
 	sent []andon.Event // acknowledged
 }
 
-func newCrowd(t *testing.T) *crowd {
+func newWriters(t *testing.T) *writers {
 	t.Helper()
 	o := newTables(t)
-	c := &crowd{T: t, at: realClock() - 3_600_000_000, devices: []andon.DeviceID{"a#1", "b%"}}
+	c := &writers{T: t, at: realClock() - 3_600_000_000, devices: []andon.DeviceID{"a#1", "b%"}}
 	for i, shards := range []string{"1", "4"} {
 		o.Shards = shards
 		c.stores[i] = open(t, o)
@@ -44,14 +44,14 @@ func newCrowd(t *testing.T) *crowd {
 	return c
 }
 
-// crowdWriters write beside each other.
-const crowdWriters = 6
+// writerCount is how many write concurrently.
+const writerCount = 6
 
 // write has all writers do something, some times over.
-func (c *crowd) write(times int, do func(r *rand.Rand, s *Store, device andon.DeviceID) error) {
+func (c *writers) write(times int, do func(r *rand.Rand, s *Store, device andon.DeviceID) error) {
 	c.Helper()
 	var all sync.WaitGroup
-	for n := range crowdWriters {
+	for n := range writerCount {
 		all.Go(func() {
 			r := rand.New(rand.NewPCG(rand.Uint64(), uint64(n)))
 			for range times {
@@ -66,7 +66,7 @@ func (c *crowd) write(times int, do func(r *rand.Rand, s *Store, device andon.De
 }
 
 // events draws entries of a device. All writers send the same content for one identity.
-func (c *crowd) events(r *rand.Rand, device andon.DeviceID, named bool) []andon.Event {
+func (c *writers) events(r *rand.Rand, device andon.DeviceID, named bool) []andon.Event {
 	var all []andon.Event
 	states := []andon.State{"NORMAL", "WARNING1", "WARNING2", "ODD"}
 	people := []andon.PersonID{"", "Sara", "Ali"}
@@ -83,7 +83,7 @@ func (c *crowd) events(r *rand.Rand, device andon.DeviceID, named bool) []andon.
 }
 
 // append sends entries, at first perhaps with a client that leaves, until they are acknowledged.
-func (c *crowd) append(r *rand.Rand, s *Store, events []andon.Event) error {
+func (c *writers) append(r *rand.Rand, s *Store, events []andon.Event) error {
 	if r.IntN(3) == 0 {
 		left := storecheck.Leaving(c.Context(), 1+r.IntN(40))
 		if s.Append(left, andon.DefaultTenant, realClock(), events) != nil && r.IntN(2) == 0 {
@@ -99,7 +99,7 @@ func (c *crowd) append(r *rand.Rand, s *Store, events []andon.Event) error {
 
 // TestTwoProcesses: whatever meets, the answers are those of the reference in the end.
 func TestTwoProcesses(t *testing.T) {
-	c := newCrowd(t)
+	c := newWriters(t)
 	c.write(10, func(r *rand.Rand, s *Store, device andon.DeviceID) error {
 		return c.append(r, s, c.events(r, device, true))
 	})
@@ -113,15 +113,15 @@ func TestTwoProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range c.stores {
-		for name, ask := range c.questions() {
+		for name, ask := range c.queries() {
 			same(t, name, ask(s), ask(want))
 		}
 		c.folded(s)
 	}
 }
 
-// questions are what the stores are compared by.
-func (c *crowd) questions() map[string]func(andon.Store) any {
+// queries are what the stores are compared by.
+func (c *writers) queries() map[string]func(andon.Store) any {
 	ctx, id := c.Context(), andon.DefaultTenant
 	all := map[string]func(andon.Store) any{}
 	for _, o := range []andon.Order{andon.Asc, andon.Desc} {
@@ -169,7 +169,7 @@ func same(t *testing.T, what string, got, want any) {
 }
 
 // folded: what a device shows is what its log says.
-func (c *crowd) folded(s *Store) {
+func (c *writers) folded(s *Store) {
 	c.Helper()
 	ctx := c.Context()
 	t, err := s.tenant(ctx, andon.DefaultTenant)
@@ -197,7 +197,7 @@ func (c *crowd) folded(s *Store) {
 // TestAssignMeanwhile: an entry that names no operator has the one who was assigned at its time,
 // whatever was assigned while it was written.
 func TestAssignMeanwhile(t *testing.T) {
-	c := newCrowd(t)
+	c := newWriters(t)
 	ctx, id := t.Context(), andon.DefaultTenant
 	c.write(4, func(r *rand.Rand, s *Store, device andon.DeviceID) error {
 		if r.IntN(3) > 0 {
@@ -230,7 +230,7 @@ func TestAssignMeanwhile(t *testing.T) {
 // TestPurgeMeanwhile: what is sent while a device is purged is there or gone as a whole, and what
 // is sent after it is there.
 func TestPurgeMeanwhile(t *testing.T) {
-	c := newCrowd(t)
+	c := newWriters(t)
 	ctx, id := t.Context(), andon.DefaultTenant
 	c.write(8, func(r *rand.Rand, s *Store, device andon.DeviceID) error {
 		switch r.IntN(4) {
@@ -320,7 +320,7 @@ func (g *growth) entries(request int) (all []andon.Event) {
 	return all
 }
 
-// send sends three requests by the process that grows, beside them one by the other, and at times
+// send sends three requests by the process that grows, and meanwhile one by the other, and at times
 // an earlier one again.
 func (g *growth) send() {
 	g.Helper()

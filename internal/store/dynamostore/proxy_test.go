@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// proxy stands between a store and an imitation of DynamoDB, and does what the imitation does not:
+// proxy is between a store and an imitation of DynamoDB, and does what the imitation does not:
 // it enforces the limits of a partition key, fails as the service fails, and lets indexes lag.
 type proxy struct {
 	URL      string
@@ -28,7 +28,7 @@ type proxy struct {
 	faults []*fault
 	tables map[string]schema
 	limits *limits             // nil: none
-	tick   func(target string) // is told each call before it is served; nil: no one is
+	tick   func(target string) // is reported each call before it is served; nil: no one is
 	mirror *mirror             // nil: indexes do not lag
 }
 
@@ -74,7 +74,7 @@ func newProxy(t testing.TB, upstream string) *proxy {
 	return p
 }
 
-// ServeHTTP is of http.Handler.
+// ServeHTTP implements http.Handler.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.tick != nil {
 		p.tick(r.Header.Get("X-Amz-Target"))

@@ -26,7 +26,7 @@ func eventually(ctx context.Context) context.Context {
 	return andon.WithConsistency(ctx, andon.Eventual)
 }
 
-// asked are the indexes and tables that a question is answered from: "Query index MetricGSI".
+// asked are the indexes and tables that a query is answered from: "Query index MetricGSI".
 func asked(ctx context.Context, ask func(context.Context)) string {
 	ctx, plan := andon.WithPlan(ctx)
 	ask(ctx)
@@ -213,8 +213,8 @@ func TestMetricIndexLater(t *testing.T) {
 		!strings.Contains(err.Error(), "lacks the index "+items.IndexLatest) {
 		t.Errorf("before andon store init: %v", err)
 	}
-	told := commands(t, ct.mustInit(adapter.Setup{}))
-	changes := slices.DeleteFunc(told, func(c string) bool { return strings.HasPrefix(c, "# ") })
+	reported := commands(t, ct.mustInit(adapter.Setup{}))
+	changes := slices.DeleteFunc(reported, func(c string) bool { return strings.HasPrefix(c, "# ") })
 	want := []string{"dynamodb update-table", "dynamodb update-table", "dynamodb put-item"}
 	if !slices.Equal(changes, want) {
 		t.Errorf("it does %q, want %q", changes, want)

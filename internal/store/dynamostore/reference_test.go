@@ -34,7 +34,7 @@ func newReferenceTest(t *testing.T) referenceTest {
 	const file = "../../../../shared/data/devicestatelog/DeviceStateLog_7.json"
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("the reference's items are not beside the checkout: %v", err)
+		t.Skipf("the reference's items are not next to the checkout: %v", err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func states(t *testing.T, text string) andon.StateFilter {
 	return f
 }
 
-// TestReference asks the seven questions of the reference, of its own items.
+// TestReference asks the seven queries of the reference, of its own items.
 func TestReference(t *testing.T) {
 	rt := newReferenceTest(t)
 	ctx, def := t.Context(), andon.DefaultTenant
@@ -252,7 +252,7 @@ func (rt referenceTest) raws(device, key string) string {
 	return strings.Join(all, ", ")
 }
 
-// TestReferencePlans prints what each question costs on the reference's own items.
+// TestReferencePlans prints what each query costs on the reference's own items.
 func TestReferencePlans(t *testing.T) {
 	rt := newReferenceTest(t)
 	ctx, plan := andon.WithPlan(context.Background())

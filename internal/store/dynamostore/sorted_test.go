@@ -47,7 +47,7 @@ func TestSortedPages(t *testing.T) {
 		for i := range whole {
 			want = append(want, string(whole[i].ID))
 			if i > 0 && !whole[i-1].Position().Less(whole[i].Position(), q.Sort) {
-				t.Errorf("%+v: %s stands before %s", q, whole[i-1].ID, whole[i].ID)
+				t.Errorf("%+v: %s comes before %s", q, whole[i-1].ID, whole[i].ID)
 			}
 			if whole[i].Message != "m" {
 				t.Errorf("%+v: %s lacks its message", q, whole[i].ID)

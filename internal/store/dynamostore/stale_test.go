@@ -129,7 +129,7 @@ func (b *stale) inShardOfFour() andon.Time {
 
 // TestStaleGrowth: between the two writes of an entry, the entry itself and the item of its
 // device, another process assigns an operator and gives the device more partitions. Then there are
-// two items of the entry, and the one that was written with the operator stands.
+// two items of the entry, and the one that was written with the operator wins.
 func TestStaleGrowth(t *testing.T) {
 	b := newStale(t)
 	after := b.inShardOfFour()
@@ -178,9 +178,9 @@ func TestClientLeaves(t *testing.T) {
 	returned := make(chan error, 1)
 	go func() { // of two devices: those of one are joined with other requests
 		e := andon.Event{Device: "d", Time: b.at + 9, State: "NORMAL"}
-		beside := e
-		beside.Device = "e"
-		returned <- b.late.Append(ctx, andon.DefaultTenant, realClock(), []andon.Event{e, beside})
+		other := e
+		other.Device = "e"
+		returned <- b.late.Append(ctx, andon.DefaultTenant, realClock(), []andon.Event{e, other})
 	}()
 	<-batch.reached
 	leave()
@@ -232,7 +232,7 @@ func TestJoinedClientsLeave(t *testing.T) {
 }
 
 // TestStaleTwoDeliveries: of two deliveries of an entry that are written together the later one
-// stands, also where someone is assigned meanwhile who answers for the earlier one.
+// wins, also where someone is assigned meanwhile who answers for the earlier one.
 func TestStaleTwoDeliveries(t *testing.T) {
 	b := newStale(t)
 	taken, err := b.late.devices.Take(t.Context(), mustTenant(t, b.late).Key, "d")

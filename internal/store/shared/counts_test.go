@@ -16,23 +16,23 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestRandomCounts: in whatever order and however often what is known of devices is told, the
+// TestRandomCounts: in whatever order and however often what is known of devices is reported, the
 // counts are those of the newest.
 func TestRandomCounts(t *testing.T) {
 	states := andon.DefaultStates()
-	type told struct {
+	type reported struct {
 		device            andon.DeviceID
 		newest            andon.EventKey
 		retired, received andon.Time
 	}
 	many(t, func(t *testing.T, r *rand.Rand) {
-		var all []told
-		newest := map[andon.DeviceID]told{}
+		var all []reported
+		newest := map[andon.DeviceID]reported{}
 		for range r.IntN(20) {
 			device := pickOne[andon.DeviceID](r, "a", "b", "c")
 			e := andon.Event{Time: andon.Time(1 + r.IntN(5)),
 				State: pickOne[andon.State](r, "NORMAL", "WARNING1", "ODD")}
-			is := told{device, e.Key(states), andon.Time(max(0, r.IntN(12)-6)),
+			is := reported{device, e.Key(states), andon.Time(max(0, r.IntN(12)-6)),
 				andon.Time(r.IntN(9))}
 			all = append(all, is, is)
 			was := newest[device]
@@ -66,7 +66,7 @@ func TestRandomCounts(t *testing.T) {
 			got[n.State] = n
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("told %+v (-want +got):\n%s", all, diff)
+			t.Errorf("reported %+v (-want +got):\n%s", all, diff)
 		}
 	})
 }

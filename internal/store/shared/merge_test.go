@@ -10,7 +10,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestRandomMerges: ids of several questions come in one order, each once, whatever the pages are.
+// TestRandomMerges: ids of several queries come in one order, each once, whatever the pages are.
 func TestRandomMerges(t *testing.T) {
 	many(t, func(t *testing.T, r *rand.Rand) {
 		var want []andon.DeviceID

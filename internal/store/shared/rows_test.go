@@ -28,7 +28,7 @@ func paged(r *rand.Rand, rows []int64, failure error) *Rows[int64] {
 	})
 }
 
-// TestRandomInstants: rows of several questions come in one order, those of one time together, and
+// TestRandomInstants: rows of several queries come in one order, those of one time together, and
 // whatever the pages are each comes once.
 func TestRandomInstants(t *testing.T) {
 	many(t, func(t *testing.T, r *rand.Rand) {

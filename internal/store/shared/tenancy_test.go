@@ -15,12 +15,12 @@ import (
 	"github.com/andonhq/andon/internal/store/tenants"
 )
 
-// documents is a database that keeps documents, and what it was told in which order.
+// documents is a database that keeps documents, and what it was reported in which order.
 type documents struct {
-	kept  map[string]Document // by tenant, kind and id
-	stamp int64
-	told  []string
-	reads int
+	kept     map[string]Document // by tenant, kind and id
+	stamp    int64
+	reported []string
+	reads    int
 }
 
 func placeOf(tenant string, r *andon.Record) string {
@@ -41,14 +41,14 @@ func (d *documents) process() *Tenancy {
 				return andon.Errorf(andon.Conflict, "it was changed")
 			}
 			d.kept[placeOf(tenant, r)] = is
-			d.told = append(d.told, "write "+r.ID)
+			d.reported = append(d.reported, "write "+r.ID)
 			return nil
 		},
 		Stamp: func() int64 { d.stamp++; return d.stamp },
 	}
 	note := func(what string) func(context.Context, string) error {
 		return func(_ context.Context, key string) error {
-			d.told = append(d.told, what+" "+key)
+			d.reported = append(d.reported, what+" "+key)
 			return nil
 		}
 	}
@@ -63,7 +63,7 @@ func (d *documents) process() *Tenancy {
 		},
 		Change: func(_ context.Context, was, is *Tenant) (func(), error) {
 			is.Generation = was.Generation + 1
-			return func() { d.told = append(d.told, "changed") }, nil
+			return func() { d.reported = append(d.reported, "changed") }, nil
 		},
 		Over: note("over"), Ended: note("ended"),
 	}
@@ -172,13 +172,13 @@ func TestLivesOfATenant(t *testing.T) {
 			if err != nil || is.Key != key {
 				t.Errorf("incarnation %d is %+v, %v", incarnation, is, err)
 			}
-			d.told = nil
+			d.reported = nil
 			if err := s.DeleteTenant(t.Context(), "metro"); err != nil {
 				t.Fatal(err)
 			}
 			want := []string{"over " + key, "write metro", "ended " + key}
-			if !slices.Equal(d.told, want) {
-				t.Errorf("it did %v, want %v", d.told, want)
+			if !slices.Equal(d.reported, want) {
+				t.Errorf("it did %v, want %v", d.reported, want)
 			}
 			_, err = s.Tenant(t.Context(), "metro")
 			wantKind(t, "a deleted tenant", err, andon.NotFound)
@@ -192,12 +192,12 @@ func TestChangedStates(t *testing.T) {
 	d := &documents{kept: map[string]Document{}}
 	s := d.process()
 	record := putTenant(t, s, andon.NewTenant("metro"))
-	d.told = nil
+	d.reported = nil
 	putTenant(t, s, record)
 	is, err := s.Known(t.Context(), "metro")
 	want := []string{"write metro", "changed"}
-	if err != nil || is.Generation != 1 || !slices.Equal(d.told, want) {
-		t.Errorf("generation %d, %v: it did %v", is.Generation, err, d.told)
+	if err != nil || is.Generation != 1 || !slices.Equal(d.reported, want) {
+		t.Errorf("generation %d, %v: it did %v", is.Generation, err, d.reported)
 	}
 }
 

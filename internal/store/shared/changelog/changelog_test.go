@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,7 @@ import (
 type memory struct {
 	mu    sync.Mutex
 	items map[string]map[uint64]Item
-	reads int
+	reads atomic.Int64
 	// fail is called before an insertion; it may return an error, and whether the item is stored
 	// nevertheless.
 	fail func(partition string, i Item) (stored bool, err error)
@@ -51,7 +52,7 @@ func (m *memory) Insert(_ context.Context, of string, i Item) (bool, error) {
 func (m *memory) Read(_ context.Context, of string, from uint64, limit int) (all []Item, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.reads++
+	m.reads.Add(1)
 	for n, i := range m.items[of] {
 		if n >= from {
 			all = append(all, i)
@@ -131,8 +132,8 @@ func entered(device andon.DeviceID, version int, from uint64) Change {
 	}}
 }
 
-// told reads the feed after a position, as d:1 d:2 e:1, and returns where it ends.
-func told(t *testing.T, s *Logs, after andon.Position) (string, andon.Position) {
+// reported reads the feed after a position, as d:1 d:2 e:1, and returns where it ends.
+func reported(t *testing.T, s *Logs, after andon.Position) (string, andon.Position) {
 	t.Helper()
 	var all []string
 	for c, err := range s.Changes(t.Context(), "plant", after) {
@@ -176,7 +177,7 @@ func TestOnce(t *testing.T) {
 	add(t, a, entered("d", 2, 0), entered("d", 3, 2))
 	add(t, process(t, m), entered("d", 2, 0), entered("e", 1, 0))
 	for _, s := range []*Logs{a, b, process(t, m)} {
-		if got, _ := told(t, s, at); got != "d:1 d:2 e:1 d:3" {
+		if got, _ := reported(t, s, at); got != "d:1 d:2 e:1 d:3" {
 			t.Errorf("it is %s", got)
 		}
 	}
@@ -193,7 +194,7 @@ func TestNewest(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, a, entered("d", 2, 0))
-	if got, _ := told(t, a, at); got != "e:1 d:1 e:2 d:2" {
+	if got, _ := reported(t, a, at); got != "e:1 d:1 e:2 d:2" {
 		t.Errorf("the log has %s", got)
 	}
 	l := process(t, m).Of(plant)
@@ -231,7 +232,7 @@ func TestLostAnswers(t *testing.T) {
 		m.fail = nil
 		add(t, a, entered(device, 1, 0))
 	}
-	if got, _ := told(t, a, at); got != "true:1 false:1" {
+	if got, _ := reported(t, a, at); got != "true:1 false:1" {
 		t.Errorf("it is %s", got)
 	}
 }
@@ -269,7 +270,7 @@ func TestProcesses(t *testing.T) {
 		})
 	}
 	work.Wait()
-	first, end := told(t, all[0], at)
+	first, end := reported(t, all[0], at)
 	if n := len(strings.Fields(first)); n != devices*versions {
 		t.Errorf("it has %d changes", n)
 	}
@@ -287,7 +288,7 @@ func TestProcesses(t *testing.T) {
 		}
 	}
 	for _, s := range all {
-		if got, is := told(t, s, at); got != first || is != end {
+		if got, is := reported(t, s, at); got != first || is != end {
 			t.Errorf("another process reads\n%s\nand not\n%s", got, first)
 		}
 	}
@@ -307,7 +308,7 @@ func TestPositions(t *testing.T) {
 	b := process(t, m)
 	begin(t, b)
 	b.Of(plant).newest = nil
-	all, _ := told(t, a, at)
+	all, _ := reported(t, a, at)
 	rest := strings.Fields(all)
 	for c, err := range a.Changes(t.Context(), "plant", at) {
 		if err != nil {
@@ -315,7 +316,7 @@ func TestPositions(t *testing.T) {
 		}
 		rest = rest[1:]
 		for _, s := range []*Logs{a, b} {
-			if got, _ := told(t, s, c.Position); got != strings.Join(rest, " ") {
+			if got, _ := reported(t, s, c.Position); got != strings.Join(rest, " ") {
 				t.Errorf("after %v it is %s", c.Position, got)
 			}
 		}
@@ -364,11 +365,11 @@ func TestTrimming(t *testing.T) {
 			}
 		}
 		oldest, newest, err := a.ChangesKept(t.Context(), "plant")
-		if got, _ := told(t, a, at); err != nil || got != "" || newest != at || oldest != at {
+		if got, _ := reported(t, a, at); err != nil || got != "" || newest != at || oldest != at {
 			t.Errorf("it is %s, %v to %v, %v", got, oldest, newest, err)
 		}
 		add(t, a, entered("d", 31, 30))
-		if got, _ := told(t, process(t, m), at); got != "d:31" {
+		if got, _ := reported(t, process(t, m), at); got != "d:31" {
 			t.Errorf("it goes on with %s", got)
 		}
 		at = begin(t, a)
@@ -398,7 +399,7 @@ func TestBytes(t *testing.T) {
 	if err != nil || oldest.Sequence%perPartition != 0 || oldest.Sequence == 0 {
 		t.Fatalf("the oldest is %v, %v", oldest, err)
 	}
-	all, _ := told(t, process(t, m), oldest)
+	all, _ := reported(t, process(t, m), oldest)
 	if n := len(strings.Fields(all)); uint64(n) != 3*perPartition+10-oldest.Sequence {
 		t.Errorf("it has %d changes from %v on", n, oldest)
 	}
@@ -433,9 +434,9 @@ func TestAwait(t *testing.T) {
 				}
 			})
 		}
-		before := m.reads
+		before := m.reads.Load()
 		time.Sleep(10*time.Second + time.Millisecond)
-		if n := m.reads - before; n > 50 {
+		if n := m.reads.Load() - before; n > 50 {
 			t.Errorf("there were %d reads", n)
 		}
 		add(t, a, entered("d", 1, 0))
@@ -461,7 +462,7 @@ func TestSuspended(t *testing.T) {
 		m.expire(a.config.Now())
 		at := begin(t, b)
 		add(t, a, entered("e", 1, 0))
-		if got, _ := told(t, b, at); got != "e:1" {
+		if got, _ := reported(t, b, at); got != "e:1" {
 			t.Errorf("it is %s", got)
 		}
 	})
