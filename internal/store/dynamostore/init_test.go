@@ -246,7 +246,8 @@ func TestDiagnose(t *testing.T) {
 	s := open(t, o)
 	var reported []string
 	err := s.Diagnose(t.Context(), func(name, value, source string, advice ...string) {
-		reported = append(reported, strings.Join(append([]string{name, value, source}, advice...), " | "))
+		reported = append(reported, strings.Join(append([]string{name, value, source}, advice...),
+			" | "))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -214,7 +214,10 @@ func TestMetricIndexLater(t *testing.T) {
 		t.Errorf("before andon store init: %v", err)
 	}
 	reported := commands(t, ct.mustInit(adapter.Setup{}))
-	changes := slices.DeleteFunc(reported, func(c string) bool { return strings.HasPrefix(c, "# ") })
+	changes := slices.DeleteFunc(reported, func(c string) bool {
+		return strings.HasPrefix(c,
+			"# ")
+	})
 	want := []string{"dynamodb update-table", "dynamodb update-table", "dynamodb put-item"}
 	if !slices.Equal(changes, want) {
 		t.Errorf("it does %q, want %q", changes, want)

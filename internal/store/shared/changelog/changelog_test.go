@@ -189,7 +189,8 @@ func TestNewest(t *testing.T) {
 	m := newMemory()
 	a := process(t, m)
 	at := begin(t, a)
-	err := a.Of(plant).Append(t.Context(), entered("e", 1, 0), entered("d", 1, 0), entered("e", 2, 0))
+	err := a.Of(plant).Append(t.Context(), entered("e", 1, 0), entered("d", 1, 0),
+		entered("e", 2, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
