@@ -215,8 +215,7 @@ func TestMetricIndexLater(t *testing.T) {
 	}
 	reported := commands(t, ct.mustInit(adapter.Setup{}))
 	changes := slices.DeleteFunc(reported, func(c string) bool {
-		return strings.HasPrefix(c,
-			"# ")
+		return strings.HasPrefix(c, "# ")
 	})
 	want := []string{"dynamodb update-table", "dynamodb update-table", "dynamodb put-item"}
 	if !slices.Equal(changes, want) {
