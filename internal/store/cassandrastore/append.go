@@ -77,7 +77,7 @@ func (s *Store) appendPart(
 	defer appends.RUnlock()
 	t, err := s.tenant(ctx, id) // waiting may have taken long
 	if err == nil {
-		err = s.append(ctx, t, received, rows.WithKeys(t.Purged, events, deviceOfEvent))
+		err = s.append(ctx, t, received, rows.WithKeys(t.Purged, events, shared.OfEvent))
 	}
 	return cql.Failure("append", err)
 }
@@ -93,7 +93,7 @@ func (s *Store) append(
 		index: s.newIndexRows(t.Key, s.ttl(w.Retention)),
 	}
 	var ids []andon.DeviceID
-	for part := range shared.ByDevice(events, deviceOfEvent) {
+	for part := range shared.ByDevice(events, shared.OfEvent) {
 		a.devices = append(a.devices, &deviceAppend{events: part})
 		ids = append(ids, part[0].Device)
 	}
@@ -434,7 +434,7 @@ func (a *appending) writeStarts(ctx context.Context) error {
 			m.First = andon.Earlier(m.First, first)
 			m.Write = m.First != 0 // else the log has expired there
 		}
-		starts[i] = startsToWrite(a.tenant.Key, device, d.run, d.incident)
+		starts[i] = rows.SetStarts(a.tenant.Key, device, d.run, d.incident)
 		return nil
 	})
 	if err != nil {
@@ -442,19 +442,6 @@ func (a *appending) writeStarts(ctx context.Context) error {
 	}
 	empty := func(m cql.Mutation) bool { return len(m) == 0 }
 	return a.store.db.Write(ctx, slices.DeleteFunc(starts, empty)...)
-}
-
-// startsToWrite returns the statements that write the starts that changed.
-func startsToWrite(
-	tenant string, device andon.DeviceID, run, incident merge.NewStart,
-) (m cql.Mutation) {
-	if run.Write {
-		m = append(m, rows.SetStart(tenant, device, "run", run.Start))
-	}
-	if incident.Write {
-		m = append(m, rows.SetStart(tenant, device, "incident", incident.Start))
-	}
-	return m
 }
 
 // statesRemembered bounds the memory that a device with ever new states can take.

@@ -82,7 +82,7 @@ func (s *Store) assign(
 		}
 		a.From, a.To = d.Assign(a.Operator, now), 0
 		kept = append(kept, a)
-		statements = append(statements, s.assignStatements(t, a, stamp, cause)...)
+		statements = append(statements, rows.Assign(t, a, stamp, cause)...)
 		index.Device(string(a.Device))
 		if a.Operator != "" {
 			s.foresee(index, t, now, a)
@@ -104,18 +104,6 @@ func (s *Store) assign(
 		all = append(all, s.comparison(t, slot.Key.Device, cause))
 	}
 	return kept, s.inFeed(ctx, t, all...)
-}
-
-// assignStatements returns the statements that write an assignment into the list, and as the newest
-// one unless a newer is stored.
-func (s *Store) assignStatements(
-	t *rows.Tenant, a andon.Assignment, stamp int64, cause *rows.Pending,
-) []cql.Statement {
-	return append(cause.Set(t.Key, a.Device), cql.Do(
-		"INSERT INTO assignments_by_device (tenant, device, since, operator) "+
-			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-		t.Key, string(a.Device), int64(a.From), string(a.Operator), stamp),
-		rows.SetLatest(t.Key, a.Device, "assigned", int64(a.From), rows.PackAssigned(stamp, a)))
 }
 
 // Assignments implements andon.Assignments.

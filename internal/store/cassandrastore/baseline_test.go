@@ -126,7 +126,7 @@ func (b *baseline) prepare(a *appending, d *baselineDevice, events []andon.Event
 		a.log = append(a.log, a.working.Reads.Add(placeOf(a.tenant, events[0].Device, is)))
 	}
 	if d.run != run {
-		m = startsToWrite(a.tenant.Key, events[0].Device,
+		m = rows.SetStarts(a.tenant.Key, events[0].Device,
 			merge.NewStart{Start: d.run, Write: true},
 			merge.NewStart{Start: d.open, Write: d.newest.Severity > 0 && d.open != open})
 		b.store.reviews.Add(merge.DueReview{
@@ -191,7 +191,7 @@ func (s *Store) insert(ctx context.Context, events []andon.Event) error {
 		store: s, tenant: &rows.Tenant{Tenant: &shared.Tenant{Key: key}}, stamp: s.stamp(),
 		index: s.newIndexRows(key, s.ttl(andon.Forever)),
 	}
-	for part := range shared.ByDevice(events, deviceOfEvent) {
+	for part := range shared.ByDevice(events, shared.OfEvent) {
 		a.entries(&deviceAppend{events: part, is: &view{}, answers: rows.Named(part)})
 	}
 	return cql.Failure("write", (&baseline{store: s}).send(ctx, a.log))

@@ -132,7 +132,7 @@ func (s *Store) Retire(
 		// shown.
 		cause, err := s.pending(ctx, t, andon.ByRetirement, s.stamp())
 		if err == nil {
-			err = s.db.Write(ctx, s.retireStatements(t, device, at, cause)...)
+			err = s.db.Write(ctx, rows.Retire(t, device, at, s.stamp(), cause)...)
 		}
 		if err != nil {
 			return err
@@ -172,17 +172,6 @@ func (s *Store) Retirements(
 		all = append(all, andon.Time(at))
 	})
 	return all, err
-}
-
-// retireStatements returns what writes a retirement. The newest one counts.
-func (s *Store) retireStatements(
-	t *rows.Tenant, device andon.DeviceID, at andon.Time, cause *rows.Pending,
-) []cql.Mutation {
-	return []cql.Mutation{cql.One(
-		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		t.Key, string(device), int64(at), s.stamp()),
-		append(cause.Set(t.Key, device),
-			rows.SetLatest(t.Key, device, "retired", int64(at), int64(at)))}
 }
 
 // candidates are the devices that a query may select, in order, each once.

@@ -10,8 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
-func deviceOfEvent(e *andon.Event) *andon.DeviceID { return &e.Device }
-
 // clockSkew is how far apart the clocks of processes may be, in µs, so that none misses a row.
 const clockSkew = 10 * 60 * 1_000_000
 

@@ -40,9 +40,9 @@ func TestSerialRandomStatements(t *testing.T) {
 	}
 }
 
-// TestWithdrawBesideLaterDelivery withdraws the newest entry while the one before comes again
+// TestWithdrawWhileDelivered withdraws the newest entry while the one before comes again
 // with other content: that delivery has seen the newest, and does not show its own.
-func TestWithdrawBesideLaterDelivery(t *testing.T) {
+func TestWithdrawWhileDelivered(t *testing.T) {
 	o := sharedKeyspace(t, ownDesigns()[0])
 	o.Recount, o.pace = time.Hour, neverAlone
 	m := newMelee(t, 1, open(t, o), open(t, o))

@@ -143,7 +143,7 @@ func (s *Store) restoreAssignment(ctx context.Context, a andon.Assignment) devic
 		stamp := s.stamp()
 		cause, err := s.pending(ctx, t, andon.ByRestore, stamp)
 		if err == nil {
-			err = s.db.WriteLogged(ctx, s.assignStatements(t, a, stamp, cause))
+			err = s.db.WriteLogged(ctx, rows.Assign(t, a, stamp, cause))
 		}
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (s *Store) restoreRetirement(ctx context.Context, r andon.Retirement) devic
 		index.Device(string(device))
 		cause, err := s.pending(ctx, t, andon.ByRestore, s.stamp())
 		if err == nil {
-			err = index.Write(ctx, s.retireStatements(t, device, r.At, cause)...)
+			err = index.Write(ctx, rows.Retire(t, device, r.At, s.stamp(), cause)...)
 		}
 		if err != nil {
 			return err

@@ -32,16 +32,11 @@ func (a *appending) grow(d *deviceAppend) {
 // countRows counts the rows of partitions that other processes may have written to. All shards of a
 // number fill alike, so one of them is counted. A count that fails is repeated by a later append.
 func (s *Store) countRows(ctx context.Context, unsure []merge.Partition) {
-	ask := cql.Ask("SELECT COUNT(*) FROM events_by_device "+
-		"WHERE tenant = ? AND device = ? AND day = ? AND shard = ?", 4)
 	err := shared.Parallel(ctx, len(unsure), func(ctx context.Context, i int) error {
 		p := unsure[i]
-		var rows int64
-		shard := shared.Expand(shared.ShardsOf(p.Shards))[0]
-		args := []any{p.Tenant, string(p.Device), int(p.Day), shard}
-		err := s.db.Each(ctx, ask, args, []any{&rows}, func() {})
+		n, err := s.rows.CountRows(ctx, p)
 		if err == nil {
-			s.fullness.Counted(p, rows*int64(p.Shards))
+			s.fullness.Counted(p, n*int64(p.Shards))
 		}
 		return err
 	})

@@ -234,7 +234,7 @@ func (s *Store) putRight(
 		return run, incident, err
 	}
 	run, incident, err = s.resolve(ctx, t, device, v, review)
-	if m := startsToWrite(t.Key, device, run, incident); err == nil && len(m) > 0 {
+	if m := rows.SetStarts(t.Key, device, run, incident); err == nil && len(m) > 0 {
 		err = s.db.Write(ctx, m)
 	}
 	return run, incident, err

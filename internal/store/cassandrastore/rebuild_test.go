@@ -205,9 +205,9 @@ func TestSerialRebuildRefuses(t *testing.T) {
 	onlyTables(t, s)
 }
 
-// TestSerialRebuildMends: index rows that are gone, index rows of states that a device is not in,
+// TestSerialRebuildRepairs: index rows that are gone, index rows of states that a device is not in,
 // and a newest entry that only the log has are put right in place.
-func TestSerialRebuildMends(t *testing.T) {
+func TestSerialRebuildRepairs(t *testing.T) {
 	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()

@@ -91,7 +91,7 @@ func (s *Store) reviewDevice(ctx context.Context, at merge.DueReview) error {
 	if err := s.db.Write(ctx, index...); err != nil {
 		return err
 	}
-	if m := startsToWrite(t.Key, at.Device, run, incident); len(m) > 0 {
+	if m := rows.SetStarts(t.Key, at.Device, run, incident); len(m) > 0 {
 		err = s.db.Write(ctx, m)
 	}
 	v.read, v.pending = began, nil

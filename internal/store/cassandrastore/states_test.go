@@ -9,10 +9,10 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestSeveritiesBesideAppends: a severity changes while no append of the tenant is under way, and
+// TestSeveritiesWhileAppending: a severity changes while no append of the tenant is under way, and
 // a call that waits for that stops with its deadline. Other settings wait for nothing, and what is
 // restored may be the first that a process writes.
-func TestSeveritiesBesideAppends(t *testing.T) {
+func TestSeveritiesWhileAppending(t *testing.T) {
 	s := open(t, sharedKeyspace(t, "buckets"))
 	id := andon.TenantID("severities")
 	must := func(err error) {

@@ -106,8 +106,8 @@ func TestSerialStore(t *testing.T) {
 	}
 }
 
-// TestSideBySide runs those of the checks that call a store from several goroutines at once.
-func TestSideBySide(t *testing.T) {
+// TestConcurrentChecks runs those of the checks that call a store from several goroutines at once.
+func TestConcurrentChecks(t *testing.T) {
 	t.Parallel()
 	o := sharedKeyspace(t, "buckets")
 	storetest.RunConcurrent(t, func(t *testing.T) andon.Store { return open(t, o) })

@@ -97,7 +97,7 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 
 // rowOf is the name of the row of an entry that may be the newest of its state.
 func (v *view) rowOf(state andon.State, at andon.Time) string {
-	if w, ok := v.WithdrawnBehind(state, at); ok {
+	if w, ok := v.WithdrawnFrom(state, at); ok {
 		return rows.WithdrawnRow(w)
 	}
 	return string(state)
@@ -141,7 +141,7 @@ func (s *Store) rereadNewest(
 	if n == nil {
 		return nil
 	}
-	if _, after := v.WithdrawnBehind(n.State, n.Time); !after {
+	if _, after := v.WithdrawnFrom(n.State, n.Time); !after {
 		return nil
 	}
 	last, err := s.rows.Content(ctx, t, device, n.Time, n.State)

@@ -18,7 +18,7 @@ import (
 // ring is the number of nodes of a ring.
 const ring = 3
 
-// One node and a ring keep their data apart: a node that was alone can't join others.
+// One node and a ring have data of their own: a node that ran alone can't join others.
 func (c *cluster) aloneDir() string { return filepath.Join(c.dir, "alone") }
 
 func (c *cluster) ringDir() string { return filepath.Join(c.dir, "ring") }
@@ -28,7 +28,7 @@ type running struct {
 	stop  func() error
 }
 
-// start starts the nodes and stays until the context is done, or a node has ended.
+// start starts the nodes and runs until the context is done, or a node has ended.
 func (c *cluster) start(ctx context.Context) error {
 	fmt.Fprintf(c.out, "Cassandra %s starts, with its data in %s ...\n", enginetest.Version, c.dir)
 	_, missing := os.Stat(c.dir)
@@ -38,7 +38,7 @@ func (c *cluster) start(ctx context.Context) error {
 		tidy(c.dir)
 	}
 	switch {
-	case ctx.Err() != nil: // so it went no further
+	case ctx.Err() != nil: // it was stopped meanwhile
 		return nil
 	case err != nil:
 		return err
@@ -69,7 +69,7 @@ func (c *cluster) launch(ctx context.Context) (running, error) {
 	return running{[]*enginetest.Node{n}, n.Stop}, nil
 }
 
-// chooseAddr sees to it that the address of a node is free before anything is made. A node that ran
+// chooseAddr makes sure that the address of a node is free before anything is made. A node that ran
 // before keeps its address.
 func (c *cluster) chooseAddr() error {
 	found, err := enginetest.Find(c.aloneDir())
@@ -102,7 +102,7 @@ func taken(addr string) bool {
 	return false
 }
 
-// tidy removes the directories that a start which came to nothing has made and left empty.
+// tidy removes the empty directories that a failed start has made.
 func tidy(dir string) {
 	var dirs []string
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -112,7 +112,7 @@ func tidy(dir string) {
 		return nil
 	})
 	for _, path := range slices.Backward(dirs) {
-		_ = os.Remove(path) // does nothing to one that holds something
+		_ = os.Remove(path) // fails for one that is not empty
 	}
 }
 
@@ -137,7 +137,7 @@ func untilOneEnds(ctx context.Context, nodes []*enginetest.Node) {
 	for _, n := range nodes {
 		go func() {
 			defer cancel()
-			_ = n.Wait(ctx) // ended, or no longer waited for
+			_ = n.Wait(ctx) // it ended, or the context did
 		}()
 	}
 	<-ctx.Done()

@@ -73,8 +73,8 @@ func (l *Latest) Alive(states *andon.StateSet) bool {
 	return n != nil && n.Time > l.Retired
 }
 
-// WithdrawnBehind returns the oldest entry of a state that was withdrawn and is not before a time.
-func (l *Latest) WithdrawnBehind(state andon.State, at andon.Time) (andon.EntryRef, bool) {
+// WithdrawnFrom returns the oldest entry of a state that was withdrawn and is not before a time.
+func (l *Latest) WithdrawnFrom(state andon.State, at andon.Time) (andon.EntryRef, bool) {
 	i, _ := slices.BinarySearchFunc(l.Withdrawn, at, compareTime)
 	for _, w := range l.Withdrawn[i:] {
 		if w.State == state {
@@ -86,7 +86,7 @@ func (l *Latest) WithdrawnBehind(state andon.State, at andon.Time) (andon.EntryR
 
 // IsWithdrawn reports whether an entry was withdrawn.
 func (l *Latest) IsWithdrawn(state andon.State, at andon.Time) bool {
-	w, found := l.WithdrawnBehind(state, at)
+	w, found := l.WithdrawnFrom(state, at)
 	return found && w.Time == at
 }
 

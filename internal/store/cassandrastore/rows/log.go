@@ -111,6 +111,16 @@ func (s Reader) entryRows(
 	return rows, nil
 }
 
+// CountRows counts the rows of one shard of a device's day.
+func (s Reader) CountRows(ctx context.Context, p merge.Partition) (n int64, err error) {
+	q := cql.Ask("SELECT COUNT(*) FROM events_by_device "+
+		"WHERE tenant = ? AND device = ? AND day = ? AND shard = ?", 4)
+	shard := shared.Expand(shared.ShardsOf(p.Shards))[0]
+	args := []any{p.Tenant, string(p.Device), int(p.Day), shard}
+	err = s.DB.Each(ctx, q, args, []any{&n}, func() {})
+	return n, err
+}
+
 // First returns the time of a device's first entry strictly after a base; 0 where there is none.
 func (s Reader) First(
 	ctx context.Context, t *Tenant, device andon.DeviceID, base andon.EventKey,

@@ -33,3 +33,24 @@ func Gone(table, columns string, values ...any) cql.Mutation {
 func GoneFrom(key string, k Kind, id string) cql.Mutation {
 	return Gone("directory", "tenant kind id", key, string(k), id)
 }
+
+// Retire returns what writes a retirement. The newest one counts.
+func Retire(
+	t *Tenant, device andon.DeviceID, at andon.Time, stamp int64, cause *Pending,
+) []cql.Mutation {
+	return []cql.Mutation{cql.One(
+		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
+		t.Key, string(device), int64(at), stamp),
+		append(cause.Set(t.Key, device),
+			SetLatest(t.Key, device, "retired", int64(at), int64(at)))}
+}
+
+// Assign returns what writes an assignment into the list, and as the newest one unless a newer is
+// stored.
+func Assign(t *Tenant, a andon.Assignment, stamp int64, cause *Pending) []cql.Statement {
+	return append(cause.Set(t.Key, a.Device), cql.Do(
+		"INSERT INTO assignments_by_device (tenant, device, since, operator) "+
+			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
+		t.Key, string(a.Device), int64(a.From), string(a.Operator), stamp),
+		SetLatest(t.Key, a.Device, "assigned", int64(a.From), PackAssigned(stamp, a)))
+}

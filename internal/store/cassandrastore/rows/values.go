@@ -131,11 +131,19 @@ func startStamp(m merge.Start) int64 {
 	return max(1, int64(m.Base.Time))
 }
 
-// SetStart writes a start into its column, unless a better one is stored.
-func SetStart(
-	tenant string, device andon.DeviceID, column string, m merge.Start,
-) cql.Statement {
-	return SetLatest(tenant, device, column, startStamp(m), packStart(m))
+// SetStarts writes the starts that changed, unless better ones are stored.
+func SetStarts(
+	tenant string, device andon.DeviceID, run, incident merge.NewStart,
+) (m cql.Mutation) {
+	set := func(column string, s merge.NewStart) {
+		if s.Write {
+			stamp, start := startStamp(s.Start), packStart(s.Start)
+			m = append(m, SetLatest(tenant, device, column, stamp, start))
+		}
+	}
+	set("run", run)
+	set("incident", incident)
+	return m
 }
 
 // AboveTimes is a write timestamp above all times.
