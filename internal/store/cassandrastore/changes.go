@@ -167,8 +167,11 @@ func (c *comparison) read(ctx context.Context) error {
 	return err
 }
 
-var loggedOf = cql.Ask("SELECT logged FROM latest_by_device "+
-	"WHERE tenant = ? AND device = ? LIMIT 1", 2)
+var loggedOf = cql.Query{
+	Text: "SELECT logged FROM latest_by_device WHERE tenant = ? AND device = ? LIMIT 1",
+
+	Partition: 2,
+}
 
 // change is the difference.
 func (c *comparison) change() changelog.Change {

@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -184,9 +185,12 @@ func TestChangesOfOneProcess(t *testing.T) {
 		checkFeed(t, s, tenant, first)
 	}
 	next("A")
-	for s.processes.Alone() == 0 {
-		time.Sleep(100 * time.Millisecond)
-	}
+	eventually(t, func() error {
+		if s.processes.Alone() == 0 {
+			return errors.New("the process is not alone")
+		}
+		return nil
+	})
 	for _, state := range []andon.State{"A", "A", "B", "NORMAL", "NORMAL", "B", "A"} {
 		next(state)
 	}

@@ -58,8 +58,10 @@ func (s *Store) listedOnly(
 }
 
 // namesAfter are the names of a kind after one.
-var namesAfter = cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? "+
-	"AND unit = 0 AND shard = 0 AND label > ?", 3)
+var namesAfter = cql.Query{
+	Text: "SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? " +
+		"AND unit = 0 AND shard = 0 AND label > ?", Partition: 3,
+}
 
 // Names implements andon.Current. Names are never forgotten. They are not counted: for that, each
 // device that a name may have would have to be read.
