@@ -40,7 +40,8 @@ func (w *RunWriter[T]) Write(device []byte, day uint32, values []T) error {
 		newest, oldest := w.codec.Time(&values[0]), w.codec.Time(&values[n-1])
 		r.Newest, r.Oldest = max(r.Newest, newest), min(r.Oldest, oldest)
 		r.Entries += uint64(n)
-		w.key = w.log.device(w.key, w.tenant.Number, day, r.RunID, device).Times(day, newest, oldest)
+		w.key = w.log.device(w.key, w.tenant.Number, day, r.RunID, device).
+			Times(day, newest, oldest)
 		if err := w.put(w.key, block); err != nil {
 			return err
 		}

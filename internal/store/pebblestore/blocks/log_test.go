@@ -81,7 +81,8 @@ func openPairs(t *testing.T) (*Log, *Tenant) {
 	l := NewLog(&Env{
 		DB: db, FS: fs, Table: 1 << 20, Pacing: pacing, Options: options,
 		Log: slog.New(slog.DiscardHandler), Check: func() error { return nil },
-	}, ofPairs, func() Codec[pair] { return pairs{} }, func() []*Tenant { return []*Tenant{tenant} })
+	}, ofPairs, func() Codec[pair] { return pairs{} },
+		func() []*Tenant { return []*Tenant{tenant} })
 	if err := l.Open(0); err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +280,8 @@ func TestReaderLeavesOutWhatIsNotWanted(t *testing.T) {
 		devices[string(k.Device)]++
 		return string(k.Device) == "c", nil
 	})
-	if diff := gocmp.Diff(map[string]int{"a": 1, "b": 1, "c": 10}, devices); diff != "" || err != nil {
+	want := map[string]int{"a": 1, "b": 1, "c": 10}
+	if diff := gocmp.Diff(want, devices); diff != "" || err != nil {
 		t.Errorf("%v: %s", err, diff)
 	}
 }
@@ -304,7 +306,8 @@ func TestAnInterruptedFlushIsRepeated(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	if r := tenant.Runs.Load().On(pairDay)[0]; r.Entries != layout.Uncounted || !r.Holds(pairAt(99)) {
+	r := tenant.Runs.Load().On(pairDay)[0]
+	if r.Entries != layout.Uncounted || !r.Holds(pairAt(99)) {
 		t.Errorf("a run that is being written is %+v", r)
 	}
 	if err := l.MergeAll(); err != nil {

@@ -161,7 +161,8 @@ func (l *Log) mergeNext(due func([]layout.Run) []layout.Run) (more bool, err err
 	}
 	l.merges.mu.Unlock()
 	if err != nil {
-		return false, errors.Join(fmt.Errorf("merge blocks: %w", err), l.RemoveTables(l.mergeTables()))
+		err = fmt.Errorf("merge blocks: %w", err)
+		return false, errors.Join(err, l.RemoveTables(l.mergeTables()))
 	}
 	return true, nil
 }

@@ -16,9 +16,10 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// Tables writes the rows of a flush past the log and the memtable of the engine: it sorts them, makes
-// tables of them and has the engine ingest those, which syncs them. So each is written once, and not
-// three times. A flush that has little goes through the log, because many small tables cost more.
+// Tables writes the rows of a flush past the log and the memtable of the engine: it sorts them,
+// makes tables of them and has the engine ingest those, which syncs them. So each is written once,
+// and not three times. A flush that has little goes through the log, because many small tables cost
+// more.
 type Tables struct {
 	*Env
 	name  string // of the files that are being made

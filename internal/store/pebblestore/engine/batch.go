@@ -47,8 +47,8 @@ func (b *Batch) Write(sync *pebble.WriteOptions) error {
 // Release drops the error: what was committed is there, and what was not is not wanted.
 func (b *Batch) Release() { _ = b.Close() }
 
-// Spill commits what there is of a large batch, without waiting for the disk, so that no batch grows
-// without end. It is for deletions that may be made in parts.
+// Spill commits what there is of a large batch, without waiting for the disk, so that no batch
+// grows without end. It is for deletions that may be made in parts.
 func (b *Batch) Spill() error {
 	const large = 1 << 20 // bytes
 	if b.Err != nil || b.Len() < large {

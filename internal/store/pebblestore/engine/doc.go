@@ -10,13 +10,13 @@
 // Batches. A Batch keeps its first error, which Write returns without having changed anything.
 //
 // Errors. What Pebble reports as corruption becomes andon.Damaged, with the name of the file
-// (ReadError). Rows, for opening, panics where a row can't be read, and RecoverUnreadable makes that
-// the error of the function that defers it: opening can't go on without any of its rows, and its
-// loops stay short.
+// (ReadError). Rows, for opening, panics where a row can't be read, and RecoverUnreadable makes
+// that the error of the function that defers it: opening can't go on without any of its rows, and
+// its loops stay short.
 //
 // Pace. Flushes and compactions would each keep a processor busy for as long as they have work.
 // Where requests need most of the processors, they would queue up meanwhile. So background work
-// takes a part of the time and rests between, unless it is late and requests would soon have to wait
-// for it. All background work of a store has one Pacing, which also ends its rests when the store
-// closes.
+// takes a part of the time and rests between, unless it is late and requests would soon have to
+// wait for it. All background work of a store has one Pacing, which also ends its rests when the
+// store closes.
 package engine

@@ -87,8 +87,8 @@ func (it *Iterator) jumps() bool {
 }
 
 // Forward is SeekGE for a caller that reads the rows of one prefix after the other, and at most one
-// row after each. Of rising prefixes the rows are often neighbours, where a few steps cost less than
-// a seek. Where they were not, it tries fewer steps.
+// row after each. Of rising prefixes the rows are often neighbours, where a few steps cost less
+// than a seek. Where they were not, it tries fewer steps.
 func (it *Iterator) Forward(prefix layout.Key) bool {
 	const steps = 4
 	rising := len(it.forward) > 0 && bytes.Compare(it.forward, prefix) < 0

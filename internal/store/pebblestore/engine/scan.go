@@ -116,8 +116,8 @@ func RemoveDays(it *Iterator, b *Batch, owner layout.Key, before uint32) error {
 	return b.Spill()
 }
 
-// Texts calls visit for each text that the keys of a table have after the tenant, with the beginning
-// of the keys that have it. visit may move the iterator.
+// Texts calls visit for each text that the keys of a table have after the tenant, with the
+// beginning of the keys that have it. visit may move the iterator.
 func Texts(
 	ctx context.Context, r pebble.Reader, table byte, tenant uint32,
 	visit func(it *Iterator, owner layout.Key) error,

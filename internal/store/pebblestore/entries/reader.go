@@ -290,8 +290,8 @@ func (r *Reader) days(
 	}
 }
 
-// dayOf returns the entries of a device and day that the query admits, in its order, at most most of
-// them. hits are those in memory.
+// dayOf returns the entries of a device and day that the query admits, in its order, at most most
+// of them. hits are those in memory.
 func (r *Reader) dayOf(
 	hits []Hit, d *deviceLog, day uint32, q *andon.EventQuery, most int,
 ) ([]Hit, error) {

@@ -188,8 +188,8 @@ func (w *window) add(hits []Hit) {
 	}
 }
 
-// narrow keeps the first entries, and reports whether that was fewer than all: then nothing after the
-// last of them is wanted any more.
+// narrow keeps the first entries, and reports whether that was fewer than all: then nothing after
+// the last of them is wanted any more.
 func (w *window) narrow() (less bool) {
 	before := len(w.hits)
 	w.hits = firstHits(w.hits, w.query.Order, w.most)

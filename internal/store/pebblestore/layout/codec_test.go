@@ -113,7 +113,8 @@ func FuzzDamagedRows(f *testing.F) {
 		SplitSupervisor(b)
 		_ = ReadEscalation(&andon.Escalation{}, b)
 		if metrics, metadata, err := ReadReading(nil, b, nil); err == nil {
-			if _, _, err := ReadReading(nil, AppendReading(nil, metrics, metadata), nil); err != nil {
+			again := AppendReading(nil, metrics, metadata)
+			if _, _, err := ReadReading(nil, again, nil); err != nil {
 				t.Errorf("what was read can't be read again: %v", err)
 			}
 		}

@@ -128,8 +128,8 @@ func AppendReading(b []byte, metrics andon.Metrics, metadata andon.JSON) []byte 
 	return append(b, metadata...)
 }
 
-// ReadReading reads what AppendReading wrote, and appends its metrics. names are those that were met
-// before.
+// ReadReading reads what AppendReading wrote, and appends its metrics. names are those that were
+// met before.
 func ReadReading(
 	metrics andon.Metrics, value []byte, names *Interner,
 ) (andon.Metrics, andon.JSON, error) {

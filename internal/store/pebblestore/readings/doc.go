@@ -1,6 +1,7 @@
 // Package readings keeps the readings of devices: as rows of the engine while they are new, then in
-// blocks of a blocks.Log. It must not know andon.Store, requests, retention, or what a device shows.
-// A device is its name here: readings are kept of devices that the store knows nothing else of.
+// blocks of a blocks.Log. It must not know andon.Store, requests, retention, or what a device
+// shows. A device is its name here: readings are kept of devices that the store knows nothing else
+// of.
 //
 // # Generations
 //

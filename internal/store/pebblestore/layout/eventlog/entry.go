@@ -1,6 +1,6 @@
 // Package eventlog encodes the entries of a log in the three forms in which they are kept: the rows
-// of requests, the memtable, and blocks by device and day. It is pure: it must not know an engine, a
-// clock or locks. Devices are numbers here, which the store gives; tenants too.
+// of requests, the memtable, and blocks by device and day. It is pure: it must not know an engine,
+// a clock or locks. Devices are numbers here, which the store gives; tenants too.
 package eventlog
 
 import (

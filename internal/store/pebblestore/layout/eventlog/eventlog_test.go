@@ -162,8 +162,8 @@ func TestMemtableWalksFromTheLastAdded(t *testing.T) {
 	}
 }
 
-// TestMemtableFinds: by its identity that entry is found which Walk visits first, in chains that are
-// sorted and in those that are not.
+// TestMemtableFinds: by its identity that entry is found which Walk visits first, in chains that
+// are sorted and in those that are not.
 func TestMemtableFinds(t *testing.T) {
 	h := NewMemtable()
 	for device, times := range [][]andon.Time{{1, 2, 3, 5}, {1, 5, 2, 2, 3}, {}} {
@@ -349,8 +349,8 @@ func TestNamesBeyondTheList(t *testing.T) {
 	}
 }
 
-// TestMemtableCountsItsBytes: what a head says that it takes is about what it takes, also where each
-// entry names another person.
+// TestMemtableCountsItsBytes: what a head says that it takes is about what it takes, also where
+// each entry names another person.
 func TestMemtableCountsItsBytes(t *testing.T) {
 	for name, entry := range map[string]func(n int) Entry{
 		"one person": func(n int) Entry {

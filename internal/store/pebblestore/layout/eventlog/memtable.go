@@ -10,9 +10,9 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
-// Memtable is the newest part of the log in memory, of all tenants: the entries of rows that are not
-// in blocks yet. Entries are added in the order of the log, by one goroutine that has the memtable
-// alone; several may read at the same time.
+// Memtable is the newest part of the log in memory, of all tenants: the entries of rows that are
+// not in blocks yet. Entries are added in the order of the log, by one goroutine that has the
+// memtable alone; several may read at the same time.
 //
 // An entry takes 24 bytes and its text, in slabs without pointers, so the garbage collector has
 // nothing to follow. The entries of a device are a chain from the one that was added last.
@@ -45,7 +45,7 @@ type cell struct {
 type memTenant struct {
 	names    []string // 0 is none
 	number   map[string]uint32
-	last     [2]uint32       // the state and operator of the entry before: mostly the next one's too
+	last     [2]uint32       // the state and operator of the entry before, as mostly of the next
 	pages    []*memPage      // by number of the device; nil: none of them has entries
 	unsorted map[uint32]bool // devices whose chain is not from new to old, or has equal times
 	days     map[uint32]bool
@@ -274,7 +274,9 @@ func (m *Memtable) WalkIn(tenant, device uint32, span andon.Span, visit func(Ent
 
 // Find returns the entry of a device with an identity: of several the one that was added last. It
 // reads the text of no other.
-func (m *Memtable) Find(tenant, device uint32, at andon.Time, state andon.State) (e Entry, ok bool) {
+func (m *Memtable) Find(
+	tenant, device uint32, at andon.Time, state andon.State,
+) (e Entry, ok bool) {
 	t, d := m.device(tenant, device)
 	if d == nil {
 		return e, false

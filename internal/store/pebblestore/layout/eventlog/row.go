@@ -37,7 +37,7 @@ type Names struct {
 	list   []string
 	number map[string]byte
 	bytes  int      // of all in the list
-	last   [2]named // the state and the operator that were used last: nearly always the next ones too
+	last   [2]named // the state and the operator of the last entry: mostly also of the next
 }
 
 type named struct {
