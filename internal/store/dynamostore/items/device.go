@@ -97,6 +97,7 @@ func (r *Reach) Add(at andon.Time) {
 // Covers reports whether an entry of a time may be among them.
 func (r Reach) Covers(at andon.Time) bool { return r.To != 0 && r.From <= at && at <= r.To }
 
+// The attributes of a device.
 const (
 	AttrShown   = "Shown"
 	AttrVersion = "Version"

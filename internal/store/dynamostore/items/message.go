@@ -11,9 +11,10 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// A message is an item. A hash of its content distinguishes it from others of its time: so one that
-// is sent again is the same item, and messages are written in batches without reading before. Those
-// of one time are joined at read, in the order of their deliveries.
+// Message is one that a device sent, an item of its own. A hash of its content distinguishes it from
+// others of its time: so one that is sent again is the same item, and messages are written in
+// batches without reading before. Those of one time are joined at read, in the order of their
+// deliveries.
 type Message struct {
 	andon.Reading
 	Delivery  int64

@@ -344,7 +344,7 @@ func TestTrimming(t *testing.T) {
 			positions = append(positions, at)
 			add(t, a, entered("d", n+1, uint64(n)))
 			at = begin(t, a)
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 		}
 		for _, s := range []*Logs{a, process(t, m)} {
 			for n, p := range positions {
@@ -359,7 +359,7 @@ func TestTrimming(t *testing.T) {
 			m.expire(a.config.Now())
 		}
 		for range 48 {
-			time.Sleep(5 * time.Hour)
+			<-time.After(5 * time.Hour)
 			m.expire(a.config.Now())
 			if err := a.Tend(t.Context(), plant); err != nil {
 				t.Fatal(err)
@@ -374,7 +374,7 @@ func TestTrimming(t *testing.T) {
 			t.Errorf("it goes on with %s", got)
 		}
 		at = begin(t, a)
-		time.Sleep(240 * time.Hour) // no process is there
+		<-time.After(240 * time.Hour) // no process is there
 		m.expire(a.config.Now())
 		b := process(t, m)
 		if now := begin(t, b); !gone(t, b, at) || now.Compare(at) <= 0 || now.Feed != at.Feed {
@@ -436,7 +436,7 @@ func TestAwait(t *testing.T) {
 			})
 		}
 		before := m.reads.Load()
-		time.Sleep(10*time.Second + time.Millisecond)
+		<-time.After(10*time.Second + time.Millisecond)
 		if n := m.reads.Load() - before; n > 50 {
 			t.Errorf("there were %d reads", n)
 		}
@@ -459,7 +459,7 @@ func TestSuspended(t *testing.T) {
 		for n := range perPartition + 10 {
 			add(t, b, entered("d", n+1, uint64(n)))
 		}
-		time.Sleep(100 * time.Hour)
+		<-time.After(100 * time.Hour)
 		m.expire(a.config.Now())
 		at := begin(t, b)
 		add(t, a, entered("e", 1, 0))

@@ -1,7 +1,6 @@
 package changelog
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
@@ -60,8 +59,8 @@ const (
 	page = 100
 	// mostSize is about how many bytes of items a log keeps in memory.
 	mostSize = 2 << 20
-	// reopenAfter is how long it may be relied on where a log ends. It is shorter than the newest item
-	// is sure to stay: a process that was suspended takes no number again whose item has expired.
+	// reopenAfter is how long a process may rely on where a log ends. The newest item is sure to
+	// stay longer: so a process that was suspended takes no number again whose item has expired.
 	reopenAfter = 15 * time.Minute
 	// everything is a number that no item has.
 	everything = 1 << 63
@@ -158,8 +157,11 @@ func (l *Log) lastMark(ctx context.Context) (m Item, is mark, err error) {
 			marks, err = l.logs.config.Store.Newest(ctx, l.key, 1)
 		}
 	}
-	if err != nil || len(marks) == 0 {
-		return m, is, cmp.Or(err, errUnread)
+	if err == nil && len(marks) == 0 {
+		err = errUnread
+	}
+	if err != nil {
+		return m, is, err
 	}
 	is, err = l.decodeMark(marks[0])
 	return marks[0], is, err
