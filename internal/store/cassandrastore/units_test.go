@@ -34,12 +34,13 @@ func TestSettings(t *testing.T) {
 		"cassandra.speculate": "2s", "cassandra.connections": "3", "cassandra.in_flight": "4",
 		"cassandra.latest": "view", "cassandra.buckets": "5", "cassandra.recount": "6s",
 		"cassandra.settle": "10s", "cassandra.password_file": "f",
+		"cassandra.changes_for": "7h", "cassandra.changes_size": "8MiB",
 	}}, e.Settings())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want Options
-	want.Recount = 6 * time.Second
+	want.Recount, want.ChangesFor, want.ChangesBytes = 6*time.Second, 7*time.Hour, 8<<20
 	want.Latest, want.Buckets, want.Settle = "view", "5", 10*time.Second
 	want.Options.Options = cql.Options{
 		Hosts: []string{"cassandra-1", "10.0.0.1:9142", "::1"}, Keyspace: "k", Datacenter: "dc",
