@@ -7,10 +7,10 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// held are the devices of a tenant that one write keeps others from changing, while it computes them
-// again from a long history. Otherwise those would overtake it again and again, or it would have to
-// do so within the ordered section, where all writes wait. A write that waits holds nothing, so no
-// two wait for each other.
+// held are the devices of a tenant that one write keeps others from changing, while it computes
+// them again from a long history. Otherwise those would overtake it again and again, or it would
+// have to do so within the ordered section, where all writes wait. A write that waits holds
+// nothing, so no two wait for each other.
 type held struct {
 	some    atomic.Int32 // how many there are: mostly none, and each write checks
 	mu      sync.Mutex

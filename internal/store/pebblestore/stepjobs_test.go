@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	gocmp "github.com/google/go-cmp/cmp"
@@ -14,12 +13,6 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 )
 
-func locked(lock sync.Locker, do func() error) error {
-	lock.Lock()
-	defer lock.Unlock()
-	return do()
-}
-
 // stepJobs are all jobs of a store.
 func stepJobs() []job {
 	return slices.Concat(backgroundJobs(), removingJobs(), sendingJobs(), peoplesJobs())
@@ -27,7 +20,6 @@ func stepJobs() []job {
 
 // backgroundJobs change no answer.
 func backgroundJobs() []job {
-	const id = andon.DefaultTenant
 	return []job{
 		{name: "flush entries", do: func(_ context.Context, s *Store) error {
 			return s.flushDue()

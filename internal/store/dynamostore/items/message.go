@@ -11,8 +11,8 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Message is one that a device sent, an item of its own. A hash of its content distinguishes it from
-// others of its time: so one that is sent again is the same item, and messages are written in
+// Message is one that a device sent, an item of its own. A hash of its content distinguishes it
+// from others of its time: so one that is sent again is the same item, and messages are written in
 // batches without reading before. Those of one time are joined at read, in the order of their
 // deliveries.
 type Message struct {

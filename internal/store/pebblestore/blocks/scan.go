@@ -21,8 +21,8 @@ type Reader struct {
 	key    layout.Key
 }
 
-// NewReader opens a reader, with the runs that there were before and after its iterator was opened. A
-// merge keeps the list right before and after its last step.
+// NewReader opens a reader, with the runs that there were before and after its iterator was opened.
+// A merge keeps the list right before and after its last step.
 func (l *Log) NewReader(ctx context.Context, t *Tenant) (*Reader, error) {
 	return l.newReader(ctx, t, func() (*engine.Iterator, error) {
 		k := layout.NewKey(l.Blocks, t.Number)
