@@ -225,9 +225,12 @@ func (r *rows) remarks() (all []string) {
 		if o.Severity == nil {
 			is = "one that began last"
 		}
-		all = append(all, fmt.Sprintf("%s began while another row of the same device went on, and "+
-			"%s never shown: the device is in the %s. --overlap severest or last chooses",
-			draw.Count(o.Began, "row"), draw.Count(o.Never, "row"), is))
+		text := fmt.Sprintf("%s began while another row of the same device went on: the device is "+
+			"in the %s", draw.Count(o.Began, "row"), is)
+		if o.Never > 0 {
+			text += fmt.Sprintf(" (never shown: %s)", draw.Count(o.Never, "row"))
+		}
+		all = append(all, text+". --overlap severest or last chooses")
 	}
 	return all
 }
