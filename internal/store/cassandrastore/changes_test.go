@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/records"
+	"github.com/andonhq/andon/internal/store/shared/changelog"
 )
 
 // changesAfter reads the feed of a tenant after a position, and where it ends.
@@ -135,6 +139,37 @@ func TestChangesLeftBehind(t *testing.T) {
 		first = end
 	}
 	checkFeed(t, one, tenant, begin)
+}
+
+// TestPagesKeepBytes: the driver writes the bytes of a row over those of the row before, where they
+// fit. A page has its own of each row.
+func TestPagesKeepBytes(t *testing.T) {
+	t.Parallel()
+	s := open(t, sharedKeyspace(t, "buckets"))
+	items := records.Items{DB: s.db, Now: s.now, Stamp: s.stamp}
+	texts := []string{"the longest of them", "shorter", "s"}
+	for i, text := range texts {
+		item := changelog.Item{Number: uint64(i), At: realClock(), Data: []byte(text)}
+		if inserted, err := items.Insert(t.Context(), t.Name(), item); err != nil || !inserted {
+			t.Fatal(inserted, err)
+		}
+	}
+	q := cql.Ask("SELECT data FROM changes WHERE part = ?", 1)
+	into := func(data *[]byte) []any { return []any{data} }
+	var got []string
+	var rows [][]byte
+	for data, err := range cql.Pages(s.db, q, []any{t.Name()}, 10, into).All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, data)
+	}
+	for _, data := range rows {
+		got = append(got, string(data))
+	}
+	if !slices.Equal(got, texts) {
+		t.Errorf("got %q, want %q", got, texts)
+	}
 }
 
 // leave appends an entry like a process that ends before it appends to the feed.

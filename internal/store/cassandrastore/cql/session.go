@@ -129,6 +129,7 @@ func Pages[R any](
 		var rows []R
 		next, err := s.Page(ctx, q, size, state, args, into(&r), func() {
 			rows = append(rows, r)
+			r = *new(R) // or the driver would write the next row's bytes over this one's
 		})
 		return rows, next, err
 	})
