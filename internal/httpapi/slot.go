@@ -12,7 +12,7 @@ import (
 // slot is what a call has of the shared work and memory.
 type slot struct {
 	api   *API
-	work  intake.Turn
+	work  intake.Slot
 	taken int64 // of the memory for requests
 }
 

@@ -61,33 +61,33 @@ func newShare(name string, least, most int64, o *Options) *Share {
 	}
 }
 
-// Turn is work that was let in. It is left once: leaving it again does nothing.
-type Turn struct {
+// Slot is work that was let in. It is left once: leaving it again does nothing.
+type Slot struct {
 	share  *Share // nil where there is nothing to leave
 	weight int64
 	begun  andon.Time
 }
 
 // Leave ends the work.
-func (t *Turn) Leave() {
-	if t.share != nil {
-		t.share.leave(t.weight, t.begun)
-		t.share = nil
+func (s *Slot) Leave() {
+	if s.share != nil {
+		s.share.leave(s.weight, s.begun)
+		s.share = nil
 	}
 }
 
-// Entered reports whether the turn is yet to be left.
-func (t *Turn) Entered() bool { return t.share != nil }
+// Entered reports whether the slot is yet to be left.
+func (s *Slot) Entered() bool { return s.share != nil }
 
 // Enter waits until work of a weight may begin. It is Busy where that takes longer than the
 // longest wait, or, in a standing queue, than workAim.
-func (s *Share) Enter(ctx context.Context, weight int64) (Turn, error) {
+func (s *Share) Enter(ctx context.Context, weight int64) (Slot, error) {
 	if w := s.queue(weight); w != nil {
 		if err := s.await(ctx, w); err != nil {
-			return Turn{}, err
+			return Slot{}, err
 		}
 	}
-	return Turn{share: s, weight: weight, begun: s.now()}, nil
+	return Slot{share: s, weight: weight, begun: s.now()}, nil
 }
 
 // Waiting returns how many wait now.
