@@ -144,7 +144,7 @@ func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) erro
 // events folds the events of one device, oldest first, with w.operators.
 func (w *writing) events(d *current.Device, events []andon.Event) error {
 	f := w.past.folded
-	f.entries = int32(len(events))
+	f.entries = len(events)
 	gone := w.tenant.withdrawn.List(d.ID)
 	for i := range events {
 		e := &events[i]

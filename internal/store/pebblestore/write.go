@@ -100,11 +100,11 @@ type encoder struct {
 
 // folded is what came of one device beyond what it shows.
 type folded struct {
-	encoded [2]int32 // its part of writing.encoded
-	feed    [2]int32 // and of writing.feed, empty where nothing is to be seen of it
+	encoded [2]int // its part of writing.encoded
+	feed    [2]int // and of writing.feed, empty where nothing is to be seen of it
 	entry   andon.EntryRef
-	entries int32 // that were folded
-	reads   int32 // of the store
+	entries int // that were folded
+	reads   int // of the store
 	aside   []current.Escalation
 	emptied bool // of the escalations that were set aside none is wanted any more
 }
@@ -220,12 +220,12 @@ func (w *writing) foldOne(i int) error {
 	d, slot := w.changes.Device(i), w.changes.Slot(i)
 	was, f := *d, &w.folded[i]
 	*f = folded{}
-	f.encoded[0], w.base = int32(len(w.encoded)), w.received
+	f.encoded[0], w.base = len(w.encoded), w.received
 	w.past.begin(d, f)
 	if err := w.fold(i, d); err != nil {
 		return err
 	}
-	if int32(len(w.encoded)) == f.encoded[0] {
+	if len(w.encoded) == f.encoded[0] {
 		w.encoded = w.names.AppendEntries(w.encoded, 0, nil, nil)
 	}
 	d.Received = max(d.Received, w.received)
@@ -240,12 +240,12 @@ func (w *writing) encode(f *folded, named bool, was, is *current.Device) {
 		named, is = true, &current.Device{}
 	}
 	parts := layout.ChangedParts(was, is)
-	f.feed[0] = int32(len(w.feed))
+	f.feed[0] = len(w.feed)
 	w.encoded = layout.AppendDeviceChange(w.encoded, parts, named, is, w.base)
 	if parts&^layout.PartNewest != 0 { // else the state repeats
 		w.change(f, was, is)
 	}
-	f.encoded[1], f.feed[1] = int32(len(w.encoded)), int32(len(w.feed))
+	f.encoded[1], f.feed[1] = len(w.encoded), len(w.feed)
 }
 
 // old returns those devices that another write has changed, or made, since they were copied. It
@@ -271,7 +271,7 @@ func (w *writing) old() (numbers []int) {
 func (w *writing) cost(numbers []int) (cost int) {
 	const read = 32
 	for _, i := range numbers {
-		cost += 1 + int(w.folded[i].entries+read*w.folded[i].reads)
+		cost += 1 + w.folded[i].entries + read*w.folded[i].reads
 	}
 	return cost
 }

@@ -3,7 +3,6 @@ package directory
 import (
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 // What may stand in a directory that is made a store. Pebble deletes every table and log that its
@@ -119,7 +119,7 @@ func (d *Directory) checkOptions() error {
 	if !desc.Exists || desc.OptionsFilename == "" {
 		return nil
 	}
-	text, err := readFile(d.FS, desc.OptionsFilename)
+	text, err := engine.ReadFile(d.FS, desc.OptionsFilename)
 	if err != nil {
 		return err
 	}
@@ -159,16 +159,4 @@ func (d *Directory) OpenError(err error) error {
 		"%s holds a store, but the file marker.format-version.* is missing, which is empty. "+
 			"Restore it from where this copy was made, or make it: an empty file named "+
 			"marker.format-version.000001.%03d. Nothing was changed", d.Path, engineFormat)
-}
-
-func readFile(fs vfs.FS, path string) ([]byte, error) {
-	f, err := fs.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	content, err := io.ReadAll(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return content, nil
 }

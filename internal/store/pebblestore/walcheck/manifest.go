@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 // The manifest lists the tables of the store. It has chunks as a log has (scan.go), in their oldest
@@ -37,7 +38,7 @@ func CheckManifest(fs vfs.FS, desc *pebble.DBDesc) error {
 // ScanManifest returns where the manifest is damaged, nil where it is not or where a crash is the
 // likely reason.
 func ScanManifest(fs vfs.FS, desc *pebble.DBDesc) (*ManifestDamage, error) {
-	content, err := readFile(fs, desc.ManifestFilename)
+	content, err := engine.ReadFile(fs, desc.ManifestFilename)
 	if err != nil {
 		return nil, err
 	}

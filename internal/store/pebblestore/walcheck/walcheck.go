@@ -260,18 +260,6 @@ func firstUnflushed(fs vfs.FS, manifest string) (first uint64, err error) {
 	}
 }
 
-func readFile(fs vfs.FS, path string) ([]byte, error) {
-	f, err := fs.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	content, err := io.ReadAll(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return content, nil
-}
-
 func syncDirectory(fs vfs.FS, dir string) error {
 	d, err := fs.OpenDir(dir)
 	if err != nil {
