@@ -2,6 +2,7 @@ package walcheck
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -10,9 +11,17 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
-// The manifest lists the tables of the store. It has chunks as a log has (scan.go), in their oldest
-// form: types 1 to 4, of which 1 and 2 begin a record. Pebble reads it up to the first chunk that
-// it can't read, reports nothing, and deletes the tables that it has not met by then.
+// The manifest lists the tables of the store. Its chunks are those of a log in their oldest form:
+//
+//	crc 4, of what follows the length | length 2 | type 1 | payload
+//
+// All numbers are little-endian. There are types 1 to 4, of which 1 and 2 begin a record. Pebble
+// reads the manifest up to the first chunk that it can't read, reports nothing, and deletes the
+// tables that it has not met by then.
+const (
+	headerSize = 7
+	mostType   = 4
+)
 
 // ManifestDamage is where a manifest can't be read any further.
 type ManifestDamage struct {
@@ -63,7 +72,7 @@ func ScanManifest(fs vfs.FS, desc *pebble.DBDesc) (*ManifestDamage, error) {
 // oldChunk returns the length of a valid chunk. Of another one it returns 0, and whether all of its
 // bytes are there.
 func oldChunk(b []byte) (length int, complete bool) {
-	if len(b) < headerSize || b[6] == 0 || b[6] >= typeLog {
+	if len(b) < headerSize || b[6] == 0 || b[6] > mostType {
 		return 0, false
 	}
 	length = headerSize + int(binary.LittleEndian.Uint16(b[4:]))
@@ -74,6 +83,12 @@ func oldChunk(b []byte) (length int, complete bool) {
 		return 0, true
 	}
 	return length, true
+}
+
+// checksum is that of a chunk.
+func checksum(b []byte) uint32 {
+	c := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
+	return (c>>15 | c<<17) + 0xa282ead8
 }
 
 // recordFollows reports whether a valid record begins after a chunk that is not valid.

@@ -10,8 +10,8 @@ import (
 
 // TestPebbleHidesDamage is the test case of docs/design/pebble-wal-report.md: one bit is flipped in
 // the middle of a log, and Pebble opens without an error, with less than was synced. It fails once
-// Pebble reports that: then andon.synced and what counts syncs in scan.go can be removed, and
-// missing logs alone are left to be found.
+// Pebble reports that: then andon.synced can be removed, and missing logs alone are left to be
+// found.
 func TestPebbleHidesDamage(t *testing.T) {
 	const writes, size = 16, 100 << 10
 	fs := vfs.NewCrashableMem()

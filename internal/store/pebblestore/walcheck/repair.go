@@ -45,16 +45,17 @@ func (l *Logs) Repair(giveUp bool, report func(line string)) error {
 func (l *Logs) cost(d Damage) (string, error) {
 	text := fmt.Sprintf("all of %s", d.File)
 	if !d.missing {
-		end := max(d.synced, d.scan.end+d.scan.after)
-		text = fmt.Sprintf("%s from byte %d to %d (%d writes of it can still be read)",
-			d.File, d.scan.end, end, d.scan.records)
+		text = fmt.Sprintf("%s from byte %d on", d.File, d.scan.end)
+		if d.scan.lacks(d.synced) {
+			text = fmt.Sprintf("%s from byte %d to %d", d.File, d.scan.end, d.synced)
+		}
 	}
 	for _, number := range l.from(d.number + 1) {
 		s, err := l.scan(number)
 		if err != nil {
 			return "", err
 		}
-		text += fmt.Sprintf(", all %d bytes of %s", s.end+s.after, l.fs.PathBase(l.paths[number]))
+		text += fmt.Sprintf(", all %d bytes of %s", s.end, l.fs.PathBase(l.paths[number]))
 	}
 	return text, nil
 }

@@ -13,14 +13,11 @@
 //   - The file andon.synced says how many bytes of each log are certainly on the disk (synced.go).
 //     A file system that wraps the one of the store keeps it (watch.go). So a log that ends
 //     earlier, or is missing, was damaged.
-//   - Where that file is missing, as in a copy, the offsets of Pebble still count its syncs,
-//     however low they are. More values of them after the damage than one sync can leave prove it
-//     (scan.go).
+//   - Where that file is missing, as in a copy, the offsets of Pebble still prove some of it.
 //   - A log that is not the newest was closed, and must end as a closed log does.
 //
 // What can't be proved is taken for a torn tail: a crash must never keep a store from opening. That
-// is damage in the last few writes where andon.synced is missing, and damage in the first log of a
-// store, which Pebble writes in an older form without offsets.
+// is damage for which Pebble has no proof where andon.synced is missing.
 //
 // The manifest has the same weakness with a worse result: Pebble deletes the tables that are listed
 // after the damage. CheckManifest refuses such a directory (manifest.go).
@@ -109,12 +106,12 @@ func (d Damage) String() string {
 	switch {
 	case d.missing:
 		return fmt.Sprintf("%s is missing, of which %d bytes were on the disk", d.File, d.synced)
-	case d.synced > d.scan.end:
-		return fmt.Sprintf("%s is damaged at byte %d: it was on the disk up to byte %d, and has "+
-			"%d bytes now", d.File, d.scan.end, d.synced, d.scan.size)
-	case d.scan.provesDamage():
-		return fmt.Sprintf("%s is damaged at byte %d: after that byte there are %d bytes which "+
-			"were written once it was on the disk", d.File, d.scan.end, d.scan.after)
+	case d.scan.lacks(d.synced):
+		return fmt.Sprintf("%s is damaged at byte %d: it was on the disk up to byte %d",
+			d.File, d.scan.end, d.synced)
+	case d.scan.proven:
+		return fmt.Sprintf("%s is damaged at byte %d: after that byte there is what was written "+
+			"once it was on the disk", d.File, d.scan.end)
 	}
 	return fmt.Sprintf("%s is damaged at byte %d: it was closed when the next log was begun, "+
 		"and its end is missing", d.File, d.scan.end)
@@ -133,8 +130,8 @@ func (l *Logs) Damage() (found []Damage, err error) {
 			return nil, err
 		}
 		l.replayed += d.scan.end
-		closed := i < len(numbers)-1
-		if d.synced > d.scan.end || d.scan.provesDamage() || closed && !d.scan.clean {
+		newest := i == len(numbers)-1
+		if d.scan.lacks(d.synced) || d.scan.proven || !newest && !d.scan.closed {
 			found = append(found, d)
 		}
 	}
@@ -225,7 +222,7 @@ func EndCopy(fs vfs.FS, dir string) error {
 		return nil
 	}
 	s, err := l.scan(number)
-	if err != nil || s.end == s.size {
+	if err != nil || s.closed {
 		return err
 	}
 	path := l.paths[number]
