@@ -21,11 +21,9 @@ type ring struct {
 	adapter.NoPlan
 	adapter.NoSchema // but for Init
 	Region           string
-	Endpoints        []*endpoint
+	Hosts            []string
 	opened           adapter.Env
 }
-
-type endpoint struct{ Host string }
 
 func (*ring) Name() string         { return "ring" }
 func (*ring) Place() adapter.Place { return adapter.Elsewhere }
@@ -33,12 +31,7 @@ func (*ring) Place() adapter.Place { return adapter.Elsewhere }
 func (r *ring) Settings() config.Group {
 	return config.Group{Name: r.Name(), Settings: []config.Setting{
 		{Key: "region", Value: config.Choice(&r.Region, "eu", "us").OrNone(), Help: "its region"},
-		{Key: "endpoints", Help: "where it answers",
-			Value: config.Objects(&r.Endpoints, func(e *endpoint) config.Group {
-				return config.Group{Settings: []config.Setting{
-					{Key: "host", Value: config.Given(&e.Host), Help: "its name"},
-				}}
-			})},
+		{Key: "hosts", Value: config.List(&r.Hosts), Help: "where it answers"},
 	}}
 }
 
@@ -70,7 +63,7 @@ func TestAnotherEngine(t *testing.T) {
 	page := config.Reference(shown.Groups()...)
 	for _, want := range []string{
 		"| `ring.region` | `ANDON_RING_REGION` | `--ring-region` |  | its region |",
-		"| `ring.endpoints.N.host` | `ANDON_RING_ENDPOINTS_N_HOST` | none |",
+		"| `ring.hosts` | `ANDON_RING_HOSTS` | `--ring-hosts` |",
 		"dynamodb (shared, durable) or ring (shared, durable) |",
 	} {
 		if !strings.Contains(page, want) {
@@ -82,10 +75,10 @@ func TestAnotherEngine(t *testing.T) {
 		t.Errorf("without a region: %v", err)
 	}
 	origins, err := config.Load(config.Sources{
-		Env:   []string{"ANDON_RING_ENDPOINTS_0_HOST=a", "ANDON_RING_ENDPOINTS_1_HOST=b"},
+		Env:   []string{"ANDON_RING_HOSTS=a,b"},
 		Flags: map[string]string{"ring.region": "eu"},
 	}, c.Groups()...)
-	if err != nil || len(r.Endpoints) != 2 || r.Endpoints[1].Host != "b" {
+	if err != nil || len(r.Hosts) != 2 || r.Hosts[1] != "b" {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	if !slices.ContainsFunc(origins, func(o config.Origin) bool {

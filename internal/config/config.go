@@ -28,8 +28,6 @@ type Setting struct {
 	Key   string // as YAML spells it, "log.level"; in a Group without the group's name
 	Value Value  // where it is kept; it holds the default until it is set
 	Help  string // one sentence, without a full stop
-
-	inList bool // it belongs to an object in a list
 }
 
 const (
@@ -49,23 +47,23 @@ func (s Setting) Flag() string {
 }
 
 // HasFlag reports whether it has a spelling on the command line. Secrets have none: every user of a
-// machine can read the command lines that run on it. Lists of objects have none either.
-func (s Setting) HasFlag() bool { return !s.Value.secret && !s.inList && s.Value.add == nil }
+// machine can read the command lines that run on it.
+func (s Setting) HasFlag() bool { return !s.Value.secret }
 
 // Settings lists the settings of groups by their whole keys. A setting that went out of use stays
 // in its group, so that a file of yesterday starts the program of today.
 func Settings(groups ...Group) (all []Setting) {
 	for _, g := range groups {
-		all = append(all, g.whole(false)...)
+		all = append(all, g.whole()...)
 	}
 	return all
 }
 
 // whole returns the settings with the name of the group before their keys.
-func (g Group) whole(inList bool) []Setting {
+func (g Group) whole() []Setting {
 	all := make([]Setting, len(g.Settings))
 	for i, s := range g.Settings {
-		s.Key, s.inList = join(g.Name, s.Key), inList
+		s.Key = join(g.Name, s.Key)
 		all[i] = s
 	}
 	return all
@@ -110,7 +108,7 @@ func Load(from Sources, groups ...Group) ([]Origin, error) {
 	}
 	l.environment(env)
 	l.flags(from.Flags)
-	for _, g := range l.groups {
+	for _, g := range groups {
 		if g.Check != nil {
 			g.Check(&Check{l, g.Name})
 		}

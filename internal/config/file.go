@@ -7,7 +7,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -89,7 +88,6 @@ func (l *loader) mapping(path, group string, m *yaml.Node) {
 func (l *loader) entry(path, group string, key, value *yaml.Node) {
 	name := join(group, key.Value)
 	place := placeOf(path, key)
-	l.grow([]string{name}, ".", func(s Setting) string { return s.Key }, place)
 	s, known := l.byKey[name]
 	switch {
 	case !known && l.isGroup(name):
@@ -98,8 +96,6 @@ func (l *loader) entry(path, group string, key, value *yaml.Node) {
 		l.problem(place, "%q is not a setting%s", name, l.nearKey(name))
 	case l.places[name] != "":
 		l.problem(place, "%s is set twice, first at %s", name, l.places[name])
-	case s.Value.add != nil:
-		l.objects(path, s, value)
 	case value.Kind == yaml.SequenceNode && s.Value.list:
 		l.items(s, value, place, name)
 	case value.Kind != yaml.ScalarNode:
@@ -108,19 +104,6 @@ func (l *loader) entry(path, group string, key, value *yaml.Node) {
 		l.problem(place, "%s has no value", name)
 	default:
 		l.set(s, value.Value, place, name)
-	}
-}
-
-func (l *loader) objects(path string, s Setting, list *yaml.Node) {
-	if list.Kind != yaml.SequenceNode {
-		l.problem(placeOf(path, list), "%s is a list: write - before each of its objects", s.Key)
-		return
-	}
-	for i, object := range list.Content {
-		if i == s.Value.length() {
-			l.addObject(s, placeOf(path, object))
-		}
-		l.mapping(path, join(s.Key, strconv.Itoa(i)), object)
 	}
 }
 

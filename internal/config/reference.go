@@ -18,25 +18,11 @@ Unknown names and invalid values are rejected: the program reports the position 
 |---|---|---|---|---|
 `
 
-// Reference returns the page that lists every setting of groups, as Markdown. N is the
-// number of an object in a list.
+// Reference returns the page that lists every setting of groups, as Markdown.
 func Reference(groups ...Group) string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
-	for _, g := range groups {
-		writeRows(&b, g, false)
-	}
-	return b.String()
-}
-
-func writeRows(b *strings.Builder, g Group, inList bool) {
-	for _, s := range g.whole(inList) {
-		if s.Value.add != nil {
-			object := s.Value.add() // the groups of a page are not those of a program that runs
-			object.Name = s.Key + ".N"
-			writeRows(b, object, true)
-			continue
-		}
+	for _, s := range Settings(groups...) {
 		flag, standard := "none", s.Value.String()
 		if s.HasFlag() {
 			flag = "`--" + s.Flag() + "`"
@@ -44,7 +30,8 @@ func writeRows(b *strings.Builder, g Group, inList bool) {
 		if standard != "" {
 			standard = "`" + standard + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | `%s` | %s | %s | %s |\n",
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n",
 			s.Key, s.Variable(), flag, standard, s.Help)
 	}
+	return b.String()
 }

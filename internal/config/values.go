@@ -20,9 +20,6 @@ type Value struct {
 	isZero func() bool
 	secret bool
 	list   bool // it may be a list of YAML
-
-	add    func() Group // to a list of objects; nil: it is none
-	length func() int   // of the list
 }
 
 // Set takes a value from its text. The error does not say which setting it is.
@@ -34,7 +31,7 @@ func (v Value) Type() string { return v.form }
 // String returns the text that Set reads; of a secret it says only that there is one.
 func (v Value) String() string {
 	switch {
-	case v.add != nil, v.secret && v.isZero():
+	case v.secret && v.isZero():
 		return ""
 	case v.secret:
 		return Hidden
@@ -135,22 +132,6 @@ func List(to *[]string) Value {
 	v := kept(to, "list", parse, func(items []string) string { return strings.Join(items, ",") })
 	v.list = true
 	return v
-}
-
-// Objects is a list of objects, each with settings of its own, which of binds. In YAML it is a list
-// of mappings. Elsewhere an object has its number, from 0: webhooks.0.url, ANDON_WEBHOOKS_0_URL.
-// There are no flags.
-func Objects[T any](to *[]*T, of func(*T) Group) Value {
-	return Value{
-		form: "list of objects",
-		set:  func(string) error { return fmt.Errorf("is a list of objects") },
-		add: func() Group {
-			object := new(T)
-			*to = append(*to, object)
-			return of(object)
-		},
-		length: func() int { return len(*to) },
-	}
 }
 
 // Choice is one of a few words.
