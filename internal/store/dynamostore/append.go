@@ -151,7 +151,8 @@ type deviceAppend struct {
 	version     int64 // a copy: a put that lost a race leaves the version it tried in the device
 	incarnation int64
 	operators   []andon.PersonID
-	shards      int // partitions that the events are in
+	shards      int  // partitions that the events are in
+	again       bool // some were written more than once
 }
 
 func (a *appending) run(ctx context.Context, taken *slots) error {
@@ -221,6 +222,7 @@ func (a *appending) rows(
 		if d.written && !purged && !twice && d.operators[i] == operators[i] {
 			continue
 		}
+		d.again = d.again || d.written
 		put := e.Item(a.tenant, is, n, items.Expiry(a.store.options.Retention))
 		w := ddb.Write{Table: items.TableLog, Put: put}
 		if twice {
@@ -310,10 +312,14 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 	if err := p.learn(refs...); err != nil {
 		return err
 	}
+	newest := is.Time
 	for i := range d.events {
 		e := d.events[i]
 		e.Operator = d.operators[i]
 		e.State = is.Keep(e.State)
+		if e.Time <= newest || d.again {
+			is.Rewritten.Add(e.Time)
+		}
 		if e.EscalatedTo != "" {
 			if err := a.escalate(ctx, is, &e); err != nil {
 				return err
@@ -333,10 +339,11 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 
 // escalate writes the escalation that an event brings.
 func (a *appending) escalate(ctx context.Context, is *device, e *andon.Event) error {
-	is.EverEscalated.Add(e.Time)
-	return a.store.insert(ctx, a.tenant, is, items.LatestRecord{Escalation: andon.Escalation{
+	is.Escalates(e.Time, e.Time)
+	r := items.LatestRecord{Of: event{Event: *e, Delivery: a.stamp}, Escalation: andon.Escalation{
 		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
-	}})
+	}}
+	return a.store.insert(ctx, a.tenant, is, r)
 }
 
 // escalations folds the escalations that events brought, after all events: the newest record of

@@ -224,10 +224,14 @@ func (s *Store) restoreEscalation(
 	if err != nil || (len(there) == 0 && !d.Shows(t, r)) {
 		return false, err
 	}
-	if err := s.insert(ctx, t, d, items.LatestRecord{Escalation: r}); err != nil {
+	is := items.LatestRecord{Escalation: r}
+	if len(there) > 0 {
+		is.Of = there[0]
+	}
+	if err := s.insert(ctx, t, d, is); err != nil {
 		return false, err
 	}
-	d.EverEscalated.Add(r.Time)
+	d.Escalates(r.Time, r.At)
 	p := s.history(ctx, t, d)
 	hidden, err := p.withdrawn(ref)
 	if err != nil || hidden {

@@ -2,6 +2,7 @@ package dynamostore
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/andonhq/andon"
@@ -125,4 +126,67 @@ func TestEventualCosts(t *testing.T) {
 	if strong := units[andon.Strong]; strong == 0 || units[andon.Eventual] != strong/2 {
 		t.Errorf("strong reads cost %g units and eventual ones %g", strong, units[andon.Eventual])
 	}
+}
+
+// TestListsLag: an index that lags has entries as they were before. They are shown as they are,
+// unless the answer may be eventual.
+func TestListsLag(t *testing.T) {
+	m, o := lagging(t, nil)
+	s := open(t, o)
+	ctx, id := t.Context(), andon.DefaultTenant
+	send := func(n int, operator andon.PersonID) {
+		t.Helper()
+		sendUntil(t, s, []andon.Event{{
+			Device: "d1", Time: minute(n), State: "WARNING2", Operator: operator, Message: "m",
+		}})
+	}
+	escalate := func(n int, to andon.PersonID) {
+		t.Helper()
+		_, _, err := s.Escalate(ctx, id, andon.Escalation{
+			Device: "d1", Time: minute(n), State: "WARNING2", At: minute(9), To: to,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(what string, as andon.Consistency, liz, sara []int) {
+		t.Helper()
+		ctx, q := andon.WithConsistency(ctx, as), andon.EventQuery{Limit: 9, Order: andon.Asc}
+		for list, of := range map[*[]int][]andon.Event{
+			&liz:  listOf(t, s.OperatorEvents(ctx, id, "Liz", q)),
+			&sara: listOf(t, s.SupervisorEvents(ctx, id, "Sara", q)),
+		} {
+			var got []int
+			for _, e := range of {
+				got = append(got, int(e.Time-minute(0))/60e6)
+				if e.Message != "m" {
+					t.Errorf("%s: there is %+v", what, e)
+				}
+			}
+			if !slices.Equal(got, *list) {
+				t.Errorf("%s: there are %v, want %v", what, got, *list)
+			}
+		}
+	}
+	for n := range 4 {
+		send(n, "Liz")
+	}
+	escalate(0, "Sara")
+	escalate(1, "Sara")
+	if err := m.catchUp(); err != nil {
+		t.Fatal(err)
+	}
+	send(1, "Tom")
+	escalate(0, "Bob")
+	if _, _, err := s.Withdraw(ctx, id, andon.Withdrawal{
+		Device: "d1", Time: minute(2), State: "WARNING2", At: minute(9),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want("as it is", andon.AsSet, []int{0, 3}, []int{1})
+	want("eventual", andon.Eventual, []int{0, 1, 2, 3}, []int{0, 1})
+	if err := m.catchUp(); err != nil {
+		t.Fatal(err)
+	}
+	want("eventual, after the index followed", andon.Eventual, []int{0, 3}, []int{1})
 }

@@ -280,6 +280,12 @@ func TestCostsOfMore(t *testing.T) {
 	ct.row("a page of 100 entries of an operator, of 100 devices", func(ctx context.Context) error {
 		return drain(ct.s.OperatorEvents(ctx, def, "Sue", page))
 	})
+	eventual := func(ctx context.Context) context.Context {
+		return andon.WithConsistency(ctx, andon.Eventual)
+	}
+	ct.row("the same page, eventual", func(ctx context.Context) error {
+		return drain(ct.s.OperatorEvents(eventual(ctx), def, "Sue", page))
+	})
 	ct.row("the last 100 entries of a device, one of them escalated",
 		func(ctx context.Context) error {
 			return drain(ct.s.DeviceEvents(ctx, def, "press-7", page))
@@ -294,6 +300,10 @@ func TestCostsOfMore(t *testing.T) {
 			ctx = andon.CollectEscalations(ctx)
 			return noted(ctx, ct.s.SupervisorEvents(ctx, def, "Sara", page))
 		})
+	ct.row("such a page, eventual", func(ctx context.Context) error {
+		ctx = andon.CollectEscalations(eventual(ctx))
+		return noted(ctx, ct.s.SupervisorEvents(ctx, def, "Sara", page))
+	})
 	end(t, ct.s)
 	ct.s = open(t, o)
 	if err := ct.s.counts.Await(t.Context()); err != nil {

@@ -72,11 +72,7 @@ func (s *Store) replaceLatest(
 		}
 	}
 	key := items.LatestKey(t, d, is.Time, is.State)
-	i := items.EscalationItem(items.LatestKey(t, d, is.Time, is.State), &is.Escalation)
-	i[items.AttrVersion] = ddb.Number(max(was.Version+1, s.stamp()))
-	if is.To != "" {
-		i[items.AttrEscalated] = ddb.Text(items.Join(t.Key, string(is.To)))
-	}
+	i := is.Item(t, d, max(was.Version+1, s.stamp()))
 	c := ddb.Absent(items.AttrDevice)
 	if was.Version != 0 {
 		c = ddb.Unchanged(items.AttrVersion, was.Version)
@@ -148,7 +144,7 @@ func (s *Store) Escalate(
 	err = s.withDevice(ctx, t, r.Device, andon.ByEscalation, func(
 		t *tenant, d *device,
 	) (bool, error) {
-		e, err := s.escalable(ctx, t, d, r)
+		e, of, err := s.escalable(ctx, t, d, r)
 		if err == nil && e.Withdrawn != nil {
 			err = andon.NoEntry(r.Device, r.Time, r.State)
 		}
@@ -156,14 +152,14 @@ func (s *Store) Escalate(
 			return false, err
 		}
 		if !added {
-			if kept, added, err = s.addRecord(ctx, t, d, r, e.Escalations); err != nil {
+			if kept, added, err = s.addRecord(ctx, t, d, r, e.Escalations, of); err != nil {
 				return false, err
 			}
 		}
 		if len(e.Escalations) == 0 && !added {
 			return false, nil
 		}
-		d.EverEscalated.Add(r.Time)
+		d.Escalates(r.Time, max(kept.At, e.Standing().At))
 		return true, s.history(ctx, t, d).escalate(r.Time, d.Keep(r.State))
 	})
 	return kept, added, err
@@ -173,17 +169,18 @@ func (s *Store) Escalate(
 // device shows although it has expired and was deleted.
 func (s *Store) escalable(
 	ctx context.Context, t *tenant, d *device, r andon.Escalation,
-) (andon.Entry, error) {
-	e, err := s.entry(ctx, t, d, r.Time, r.State)
+) (e andon.Entry, of event, err error) {
+	e, of, err = s.stored(ctx, t, d, r.Time, r.State)
 	if andon.KindOf(err) == andon.NotFound && d.Shows(t, r) {
 		e.Escalations, err = s.escalations(ctx, t, d, r.Time, r.State)
 	}
-	return e, err
+	return e, of, err
 }
 
 // addRecord adds a record as the newest, unless it changes nothing.
 func (s *Store) addRecord(
 	ctx context.Context, t *tenant, d *device, r andon.Escalation, records []andon.Escalation,
+	of event,
 ) (kept andon.Escalation, added bool, err error) {
 	for tries := 0; ; tries++ {
 		was, err := s.latestRecord(ctx, t, d, r.Time, r.State)
@@ -200,7 +197,7 @@ func (s *Store) addRecord(
 		case was.Version != 0 && r.At <= was.At:
 			r.At = was.At + 1
 		}
-		err = s.replaceLatest(ctx, t, d, was, items.LatestRecord{Escalation: r})
+		err = s.replaceLatest(ctx, t, d, was, items.LatestRecord{Escalation: r, Of: of})
 		if !errors.Is(err, ddb.ErrRaced) {
 			r.State = andon.State(strings.Clone(string(r.State)))
 			return r, err == nil, err

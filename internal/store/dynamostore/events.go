@@ -140,8 +140,9 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 		if d.Withdrawn.Covers(e.Time) {
 			withdrawn = append(withdrawn, items.WithdrawalMark(t, d, e.Ref()))
 		}
-		if d.EverEscalated.Covers(e.Time) {
+		if d.EverEscalated.Covers(e.Time) && !c.hasNewest(ctx, e) {
 			escalated = append(escalated, items.LatestMark(t, d, e.Ref()))
+			e.Record = andon.Escalation{}
 		}
 	}
 	hidden, err := s.readMarked(ctx, items.Records(""), withdrawn)
@@ -158,15 +159,23 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 		if !d.Known() || len(hidden) > 0 && hidden[items.WithdrawalMark(t, d, e.Ref())] != nil {
 			continue
 		}
-		if len(records) > 0 {
-			r := records[items.LatestMark(t, d, e.Ref())]
-			if e.EscalatedTo = r.To; r.To != "" {
-				andon.NoteEscalation(ctx, r.Escalation)
-			}
+		r := e.Record
+		if len(records) > 0 && r.At == 0 {
+			r = records[items.LatestMark(t, d, e.Ref())].Escalation
+		}
+		if e.EscalatedTo = r.To; r.To != "" {
+			andon.NoteEscalation(ctx, r)
 		}
 		shown = append(shown, e.Event)
 	}
 	return shown, nil
+}
+
+// hasNewest reports whether the record that an index has of an entry is the newest: its device has
+// no newer one of any entry. An eventual answer may have the one before for a moment.
+func (c *completing) hasNewest(ctx context.Context, e *event) bool {
+	newest := c.devices[e.Device].EscalatedLast
+	return e.Record.At != 0 && (e.Record.At >= newest || ddb.IsEventual(ctx))
 }
 
 // markItems is about how many such items a read unit has.
@@ -270,23 +279,32 @@ func (s *Store) Entry(
 // entry reads one entry with its records.
 func (s *Store) entry(
 	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
-) (is andon.Entry, err error) {
+) (andon.Entry, error) {
+	is, _, err := s.stored(ctx, t, d, at, state)
+	return is, err
+}
+
+// stored is entry, and the entry as it is stored.
+func (s *Store) stored(
+	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
+) (is andon.Entry, of event, err error) {
 	found, err := s.events(ctx, t, d, []andon.EntryRef{{Time: at, State: state}})
 	if err != nil {
-		return is, err
+		return is, of, err
 	}
 	if len(found) == 0 {
-		return is, andon.NoEntry(d.ID, at, state)
+		return is, of, andon.NoEntry(d.ID, at, state)
 	}
-	is.Event = found[0].Event
+	of = found[0]
+	is.Event = of.Event
 	if is.Escalations, err = s.escalations(ctx, t, d, at, state); err != nil {
-		return is, err
+		return is, of, err
 	}
 	is.EscalatedTo = is.Standing().To
 	if d.Withdrawn.Covers(at) {
 		is.Withdrawn, err = s.withdrawal(ctx, t, d, at, state)
 	}
-	return is, err
+	return is, of, err
 }
 
 // events reads entries of a device as they are now; those that are not there are left out.

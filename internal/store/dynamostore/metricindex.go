@@ -116,14 +116,13 @@ func (s *Store) stillOf(
 	if err != nil {
 		return nil, err
 	}
-	rows := map[andon.DeviceID]string{}
+	devices := map[andon.DeviceID]*device{}
 	for _, d := range all {
-		rows[d.ID] = d.Rows(t)
+		devices[d.ID] = d
 	}
 	for _, of := range found {
 		of = slices.DeleteFunc(of, func(m message) bool {
-			shard, is := strings.CutPrefix(m.Partition, rows[m.Device])
-			return !is || shard != "" && !strings.HasPrefix(shard, "#shard")
+			return !devices[m.Device].Owns(t, m.Partition)
 		})
 		if len(of) > 0 {
 			kept = append(kept, of)

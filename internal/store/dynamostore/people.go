@@ -37,19 +37,19 @@ func (s *Store) OperatorEvents(
 	})
 }
 
-// recheck reads entries as they are now, in the order in which they are given: an index lags, and a
-// device with several shards may have an earlier delivery of one.
+// recheck returns entries that an index found as they are now. Those that may have changed since
+// the index had them are read from the table.
 func (c *completing) recheck(ctx context.Context, piece []event) ([]event, error) {
 	if err := c.learn(ctx, piece); err != nil {
 		return nil, err
 	}
-	s, t := c.store, c.tenant
 	var places []ddb.Item
 	for i := range piece {
-		e := &piece[i]
-		places = append(places, s.places(t, c.devices[e.Device], e.Ref())...)
+		if e := &piece[i]; !c.proves(e) {
+			places = append(places, c.store.places(c.tenant, c.devices[e.Device], e.Ref())...)
+		}
 	}
-	found, err := s.eventsAt(ctx, t, places)
+	found, err := c.store.eventsAt(ctx, c.tenant, places)
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +59,23 @@ func (c *completing) recheck(ctx context.Context, piece []event) ([]event, error
 	}
 	kept := make([]event, 0, len(piece))
 	for i := range piece {
-		e := &piece[i]
-		if is, ok := now[andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}]; ok {
+		is, ok := piece[i], true
+		if !c.proves(&is) {
+			is, ok = now[andon.EventKey{Device: is.Device, Time: is.Time, State: is.State}]
+		}
+		if ok {
 			kept = append(kept, is)
 		}
 	}
 	return kept, nil
+}
+
+// proves reports whether the device of an entry proves that it is still as an index has it: it was
+// written once, in the only place that it can have. So what proves many entries is one read.
+func (c *completing) proves(e *event) bool {
+	d := c.devices[e.Device]
+	return e.Delivery != 0 && d.Partitions() == 1 && d.Owns(c.tenant, e.Partition) &&
+		!d.Rewritten.Covers(e.Time)
 }
 
 // SupervisorEvents implements andon.Log: GSI2, a range of each state.
@@ -93,8 +104,7 @@ func (s *Store) SupervisorEvents(
 	})
 }
 
-// escalatedIn finds escalated entries by the items of their newest escalations, only their
-// identities.
+// escalatedIn finds escalated entries by the items of their newest escalations.
 func (s *Store) escalatedIn(
 	ctx context.Context, t *tenant, states []andon.State, q andon.EventQuery,
 	ask func(andon.State) ddb.Query,
@@ -106,11 +116,7 @@ func (s *Store) escalatedIn(
 		}
 		is := ask(state)
 		is.Order, is.Page = q.Order, items.PageOf(q.Limit, len(states))
-		all = append(all, ddb.Rows(s.db, is, func(i ddb.Item) (event, bool, error) {
-			r, _, err := items.ReadEscalation(i)
-			e := andon.Event{Device: r.Device, Time: r.Time, State: r.State}
-			return event{Event: e}, true, err
-		}))
+		all = append(all, ddb.Rows(s.db, is, items.ReadEscalated))
 	}
 	return items.Merged(ctx, all, t, q)
 }

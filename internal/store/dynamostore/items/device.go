@@ -73,6 +73,11 @@ type also struct {
 	// escalated. Outside them no one has to look for such records.
 	Withdrawn     Reach `json:"withdrawn,omitzero"`
 	EverEscalated Reach `json:"escalated,omitzero"`
+	// Rewritten spans the times of the entries that were perhaps written more than once. Outside it
+	// an index can't have an entry as it was before.
+	Rewritten Reach `json:"rewritten,omitzero"`
+	// EscalatedLast is the greatest time of an escalation record of any entry.
+	EscalatedLast andon.Time `json:"escalatedLast,omitempty"`
 	// Metrics are those of which a row says that the device may have them. It names the first ones,
 	// up to mostMetricBytes.
 	Metrics []andon.MetricName `json:"metrics,omitempty"`
@@ -142,6 +147,18 @@ func (d *Device) Rows(t *tenant) string {
 		return key
 	}
 	return key + "#life" + strconv.FormatInt(d.Incarnation, 36)
+}
+
+// Owns reports whether a partition of the log or of the readings is of the present incarnation.
+func (d *Device) Owns(t *tenant, partition string) bool {
+	part, is := strings.CutPrefix(partition, d.Rows(t))
+	return is && (part == "" || part == "#"+PartEscalated || strings.HasPrefix(part, shardMark))
+}
+
+// Escalates notes a record of an entry of a time.
+func (d *Device) Escalates(entry, at andon.Time) {
+	d.EverEscalated.Add(entry)
+	d.EscalatedLast = max(d.EscalatedLast, at)
 }
 
 // DevicesKey returns the key of the item of a device.

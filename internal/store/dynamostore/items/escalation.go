@@ -15,6 +15,7 @@ const (
 type LatestRecord struct {
 	andon.Escalation
 	Version int64
+	Of      Event // the entry as it was when the record was made, for who finds it by the record
 }
 
 // The attributes of a record of what a person did.
@@ -61,8 +62,29 @@ func ReadEscalation(i ddb.Item) (andon.Escalation, bool, error) {
 	}, true, err
 }
 
+// Item returns what is stored of a newest record. It has no Date, so it is not in GSI1.
+func (r *LatestRecord) Item(t *tenant, d *Device, version int64) ddb.Item {
+	i := EscalationItem(LatestKey(t, d, r.Time, r.State), &r.Escalation)
+	i[AttrVersion] = ddb.Number(version)
+	if r.To != "" {
+		i[AttrEscalated] = ddb.Text(Join(t.Key, string(r.To)))
+	}
+	if r.Of.Delivery != 0 {
+		r.Of.setContent(i, t)
+	}
+	return i
+}
+
 // ReadLatest reads a newest record, with its version.
 func ReadLatest(i ddb.Item) (LatestRecord, error) {
 	r, _, err := ReadEscalation(i)
-	return LatestRecord{r, i.Int(AttrVersion)}, err
+	return LatestRecord{Escalation: r, Version: i.Int(AttrVersion)}, err
+}
+
+// ReadEscalated reads the entry of a newest record.
+func ReadEscalated(i ddb.Item) (e Event, ok bool, err error) {
+	if e, ok, err = ReadEvent(i); err == nil {
+		e.Record, ok, err = ReadEscalation(i)
+	}
+	return e, ok, err
 }

@@ -15,7 +15,10 @@ import (
 // Event is an entry of the log as it is stored, without its escalation.
 type Event struct {
 	andon.Event
-	Delivery int64 // of two deliveries of one entry in two shards the later wins
+	Delivery  int64  // of two deliveries of one entry in two shards the later wins; 0: not known
+	Partition string // that it was read from
+	// Record is the newest escalation record where the entry was found by that.
+	Record andon.Escalation
 }
 
 // The attributes of an entry.
@@ -38,14 +41,20 @@ func (e *Event) Ref() andon.EntryRef { return andon.EntryRef{Time: e.Time, State
 func (e *Event) Item(t *tenant, d *Device, n int, expires Expiry) ddb.Item {
 	sort := StateDate(e.State, e.Time)
 	i := LogKeys().Item(ShardKey(d.Rows(t), ShardOf(sort, n)), sort)
-	i[AttrDate], i[attrDelivery] = ddb.Text(TimeText(e.Time)), ddb.Number(e.Delivery)
+	i[AttrDate] = ddb.Text(TimeText(e.Time))
+	e.setContent(i, t)
+	expires.set(i, e.Time)
+	return i
+}
+
+// setContent adds what an entry says to an item.
+func (e *Event) setContent(i ddb.Item, t *tenant) {
+	i[attrDelivery] = ddb.Number(e.Delivery)
 	if e.Operator != "" {
 		i[AttrOperator] = ddb.Text(Join(t.Key, string(e.Operator)))
 	}
 	i.SetText(AttrMessage, e.Message)
 	i.SetText(AttrAttributes, string(e.Attributes))
-	expires.set(i, e.Time)
-	return i
 }
 
 // ReadEvent reads an entry.
@@ -61,7 +70,7 @@ func ReadEvent(i ddb.Item) (e Event, ok bool, err error) {
 			Device: device, Time: ref.Time, State: ref.State, Operator: andon.PersonID(operator),
 			Message: i.Text(AttrMessage), Attributes: andon.JSON(i.Text(AttrAttributes)),
 		},
-		Delivery: i.Int(attrDelivery),
+		Delivery: i.Int(attrDelivery), Partition: i.Text(AttrDevice),
 	}, true, nil
 }
 

@@ -278,8 +278,7 @@ func readsOf(
 		plan.AskList: {query(names, 1, states), query(list, items.Buckets,
 			items.PageOf(limit, items.Buckets)),
 			many(device, limit), many(ofLog, limit)},
-		plan.AskOperator: {query(ofOperator, 1, items.PageOf(limit, 1)), many(device, limit),
-			many(ofLog, limit)},
+		plan.AskOperator: {query(ofOperator, 1, items.PageOf(limit, 1)), many(device, limit)},
 	}
 	if reading != nil {
 		all[plan.AskReading] = []plan.ItemRead{device, query(plan.ItemRead{
