@@ -44,14 +44,16 @@ type UpdateKind uint8
 
 // The kinds of Update.
 const (
-	// Connected: the server answers. It comes when the stream begins, when it begins again after
-	// Lost, and while nothing changes.
-	Connected UpdateKind = iota
-	Shows                // what a device shows has changed: Device
-	Gone                 // a device shows nothing any more: Device has its id only
-	Settings             // the tenant's settings have changed: Tenant
-	// Reset: changes were missed that the server no longer keeps. What the devices show has to be
-	// loaded again; what follows comes after that.
+	Connected UpdateKind = iota // the server answers, and nothing changes
+	// Begun: the stream begins, or begins again. What was silent meanwhile was not reported.
+	Begun
+	Shows    // what a device shows has changed: Device
+	Gone     // a device shows nothing any more: Device has its id only
+	Silence  // devices have fallen silent, or are heard again: Silent and Heard
+	Settings // the tenant's settings have changed: Tenant
+	// Reset: changes were missed that the server no longer keeps, or more devices have fallen
+	// silent than a message names. What the devices show has to be loaded again; what follows
+	// comes after that.
 	Reset
 	// Lost: the server does not answer, for the reason Err. Follow tries again until it does.
 	Lost
@@ -62,6 +64,8 @@ type Update struct {
 	Kind     UpdateKind
 	Position andon.Position // after it: following from here on misses nothing
 	Device   Device
+	Silent   []andon.DeviceID
+	Heard    []andon.DeviceID
 	Tenant   Tenant
 	Err      error
 }
@@ -141,6 +145,7 @@ func (s *following) read(ctx context.Context, report func(Update) bool) error {
 	const longest = 1 << 20 // a device with the largest attributes has 100 KB
 	lines.Buffer(nil, longest)
 	var e serverEvent
+	begun := false
 	for lines.Scan() {
 		watchdog.Reset(silence)
 		if lines.Text() != "" {
@@ -152,9 +157,10 @@ func (s *following) read(ctx context.Context, report func(Update) bool) error {
 		if err != nil {
 			return err
 		}
-		if ok && !report(t) {
+		if ok && !begun && !report(Update{Kind: Begun, Position: s.at}) || ok && !report(t) {
 			return errNotRead
 		}
+		begun = begun || ok
 	}
 	return s.why(ctx, lines.Err())
 }
@@ -222,6 +228,16 @@ func (s *following) update(e *serverEvent) (t Update, ok bool, err error) {
 	case "gone":
 		t.Kind, ok = Gone, true
 		err = json.Unmarshal([]byte(e.data), &t.Device)
+	case "silence":
+		var all struct {
+			Silent, Heard []andon.DeviceID
+			More          bool
+		}
+		err = json.Unmarshal([]byte(e.data), &all)
+		t.Kind, t.Silent, t.Heard, ok = Silence, all.Silent, all.Heard, true
+		if all.More {
+			t.Kind = Reset
+		}
 	case "tenant":
 		t.Kind, ok = Settings, true
 		err = json.Unmarshal([]byte(e.data), &t.Tenant)

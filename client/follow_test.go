@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -205,6 +206,39 @@ func TestFollowFromAPosition(t *testing.T) {
 	f.hears(lost, "reset", "connected")
 	f.is("a", "WARNING2")
 	f.hears(lost, "a WARNING2")
+}
+
+// TestFollowSilence: who fell silent is reported, and where that are too many, that they have to be
+// loaded.
+func TestFollowSilence(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "event: silence\ndata: {\"silent\":[\"a\"],\"heard\":[\"b\",\"c\"]}\n\n"+
+			"event: silence\ndata: {\"silent\":[\"a\"],\"heard\":[],\"more\":true}\n\n")
+	}))
+	defer server.Close()
+	c, err := client.New(client.Options{URL: server.URL, Pause: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var got []string
+	for u, err := range c.Follow(t.Context(), client.FollowOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.Kind == client.Begun && len(got) > 0 {
+			break
+		}
+		got = append(got, fmt.Sprintln(u.Kind, u.Silent, u.Heard))
+	}
+	want := []string{
+		fmt.Sprintln(client.Begun, "[] []"), fmt.Sprintln(client.Silence, "[a] [b c]"),
+		fmt.Sprintln(client.Reset, "[a] []"),
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // TestFollowEnds where asking again is in vain.

@@ -63,7 +63,7 @@ func (d describer) changes(was, is devices, now andon.Time) (lines []string) {
 	for _, id := range ids {
 		before, known := was[id]
 		after, there := is[id]
-		text := d.change(&before, &after, now)
+		text := d.change(&before, &after)
 		switch {
 		case !there:
 			text = "is not listed any more, was " + d.state(before.State)
@@ -78,7 +78,7 @@ func (d describer) changes(was, is devices, now andon.Time) (lines []string) {
 }
 
 // change describes what changed for one device; "" means nothing.
-func (d describer) change(was, is *client.Device, now andon.Time) string {
+func (d describer) change(was, is *client.Device) string {
 	var parts []string
 	if was.State != is.State || was.Since < is.Since { // a late entry may make Since earlier
 		parts = append(parts, d.stateChange(was, is))
@@ -95,7 +95,7 @@ func (d describer) change(was, is *client.Device, now andon.Time) string {
 	}
 	switch {
 	case is.Silent && !was.Silent:
-		parts = append(parts, "silent for "+draw.Age(now.Sub(is.Received)))
+		parts = append(parts, "silent")
 	case was.Silent && !is.Silent:
 		parts = append(parts, "heard again")
 	}
@@ -103,7 +103,7 @@ func (d describer) change(was, is *client.Device, now andon.Time) string {
 }
 
 // stateChange describes the old and the new state. If a device left its state and returned to it
-// between two polls, the states in between are not known.
+// before it was listed again, the states in between are not known.
 func (d describer) stateChange(was, is *client.Device) string {
 	text := d.state(was.State) + " → "
 	if was.State == is.State {

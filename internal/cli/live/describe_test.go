@@ -3,7 +3,6 @@ package live
 import (
 	"testing"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/draw"
 )
@@ -16,7 +15,7 @@ func TestColours(t *testing.T) {
 	}
 	was, is := client.Device{State: "NORMAL"}, client.Device{State: "ODD", Since: 1}
 	want := "\x1b[48;5;29;38;5;16mNORMAL\x1b[0m → ODD"
-	if got := d.change(&was, &is, andon.Time(0)); got != want {
+	if got := d.change(&was, &is); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

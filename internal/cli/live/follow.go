@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -20,40 +19,27 @@ type follower struct {
 	*watch
 	client *client.Client
 	describer
-
-	stream  *stream // nil: the server is polled
 	devices devices // as they were last; nil before the first list
-	stale   bool    // the stream missed changes: the devices have to be listed again
-	listed  andon.Time
+	stale   bool    // the devices have to be listed again
 	changed int
 	failing bool // the server did not answer last time
 }
 
-// silenceEvery is how often silent devices are listed: silence comes with the clock, so the stream
-// does not bring it.
-const silenceEvery = andon.Duration(10_000_000)
-
-// run prints changes until the watch ends, and then how many there were. An error at the first
-// request ends it; later it keeps trying.
-func (f *follower) run(ctx context.Context) (err error) {
-	begun := f.Now()
+// follow prints changes until the context ends. An error at the first requests ends it; later it
+// keeps trying.
+func (f *follower) follow(ctx context.Context) error {
 	if err := f.readColours(ctx); err != nil {
 		return err
 	}
-	if f.query.Silent == nil { // silence is polled for
-		if f.stream, err = openStream(ctx, f.client); err != nil {
+	for t, err := range f.client.Follow(ctx, client.FollowOptions{}) {
+		if err == nil {
+			err = f.take(ctx, f.Now(), &t)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if f.stream != nil {
-		defer f.stream.close()
-	}
-	err = unlessEnded(ctx, f.follow(ctx, begun))
-	if err == nil {
-		f.Line("Watched for %s: %s.", draw.Age(f.Now().Sub(begun)),
-			draw.Count(f.changed, "change"))
-	}
-	return err
+	return nil
 }
 
 func (f *follower) readColours(ctx context.Context) error {
@@ -62,27 +48,28 @@ func (f *follower) readColours(ctx context.Context) error {
 	return err
 }
 
-func (f *follower) follow(ctx context.Context, begun andon.Time) error {
-	for {
-		now := f.Now()
-		err := f.update(ctx, now)
-		if err != nil && isTemporary(ctx, err) {
-			err = f.reportFailure(now, err)
-		}
-		if err != nil {
-			return err
-		}
-		wait := f.every
-		if f.length > 0 {
-			wait = min(wait, f.length-now.Sub(begun).Std())
-		}
-		if f.length > 0 && wait <= 0 {
-			return nil
-		}
-		if err := f.wait(ctx, wait); err != nil {
-			return err
-		}
+// take applies one message of the stream and prints what it changed.
+func (f *follower) take(ctx context.Context, now andon.Time, t *client.Update) error {
+	if t.Kind == client.Lost {
+		return f.reportFailure(now, t.Err)
 	}
+	switch t.Kind {
+	case client.Begun, client.Reset, client.Settings: // other severities make others worth a line
+		f.stale = true
+	case client.Silence:
+		f.stale = f.stale || f.query.Silent != nil // the server has those that are selected now
+	}
+	if !f.stale {
+		if err := f.reportAnswer(now); err != nil {
+			return err
+		}
+		return f.printChanges(now, f.apply(now, t))
+	}
+	err := f.update(ctx, now)
+	if err != nil && f.devices != nil && isTemporary(ctx, err) {
+		return f.reportFailure(now, err)
+	}
+	return err
 }
 
 // isTemporary reports whether the server may answer when it is asked again: it can't be reached, or
@@ -96,22 +83,20 @@ func isTemporary(ctx context.Context, err error) bool {
 		e.Status == http.StatusRequestTimeout
 }
 
-// update asks the server for what the stream does not bring, and prints what changed.
+// update lists the devices, and prints what changed.
 func (f *follower) update(ctx context.Context, now andon.Time) error {
-	if f.stream != nil && f.devices != nil && !f.stale {
-		return f.updateSilent(ctx, now)
-	}
-	if f.stale { // the settings of the tenant may have changed
-		if err := f.readColours(ctx); err != nil {
-			return err
-		}
-	}
-	listed, err := f.list(ctx, f.query)
-	if err != nil {
+	if err := f.readColours(ctx); err != nil { // the settings of the tenant may have changed
 		return err
 	}
-	was := f.devices
-	f.devices, f.stale, f.listed = listed, false, now
+	was, listed := f.devices, devices{}
+	for d, err := range f.client.Devices(ctx, f.query) {
+		if err != nil {
+			return err
+		}
+		d.Attributes = "" // may be long, and is not printed
+		listed[d.Device] = d
+	}
+	f.devices, f.stale = listed, false
 	if err := f.reportAnswer(now); err != nil {
 		return err
 	}
@@ -121,102 +106,34 @@ func (f *follower) update(ctx context.Context, now andon.Time) error {
 	return f.printChanges(now, f.changes(was, listed, now))
 }
 
-func (f *follower) list(ctx context.Context, q client.DeviceQuery) (devices, error) {
-	listed := devices{}
-	for d, err := range f.client.Devices(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		d.Attributes = "" // may be long, and is not printed
-		listed[d.Device] = d
-	}
-	return listed, nil
-}
-
-// updateSilent lists the silent devices, if it is time to.
-func (f *follower) updateSilent(ctx context.Context, now andon.Time) error {
-	if now.Sub(f.listed) < silenceEvery {
-		return nil
-	}
-	q, silent := f.query, true
-	q.Silent = &silent
-	listed, err := f.list(ctx, q)
-	if err != nil {
-		return err
-	}
-	f.listed = now
-	is := maps.Clone(f.devices)
-	for id, d := range is {
-		if s, ok := listed[id]; ok != d.Silent {
-			if d.Silent = ok; ok {
-				d.Received = s.Received
-			}
-			is[id] = d
-		}
-	}
-	was := f.devices
-	f.devices = is
-	return f.printChanges(now, f.changes(was, is, now))
-}
-
-// wait returns after d, or earlier if the devices have to be listed again. Meanwhile it prints what
-// the stream brings.
-func (f *follower) wait(ctx context.Context, d time.Duration) error {
-	if f.stream == nil {
-		return f.sleep(ctx, d)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for !f.stale {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-timer.C:
-			return nil
-		case t, ok := <-f.stream.messages:
-			if !ok {
-				return f.stream.err
-			}
-			if err := f.take(f.Now(), &t); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// take applies one message of the stream and prints what it changed.
-func (f *follower) take(now andon.Time, t *client.Update) error {
-	if t.Kind == client.Lost {
-		return f.reportFailure(now, t.Err)
-	}
-	if err := f.reportAnswer(now); err != nil {
-		return err
-	}
-	switch t.Kind {
-	case client.Shows, client.Gone:
-		return f.printChanges(now, f.apply(now, t))
-	case client.Reset, client.Settings: // other severities make other devices worth a line
-		f.stale = true
-	}
-	return nil
-}
-
-// apply changes what is known of one device, and describes the difference. What is older than what
-// is known came before the list was read, and is in it.
+// apply changes what is known of some devices, and describes the difference.
 func (f *follower) apply(now andon.Time, t *client.Update) []string {
+	was, is := devices{}, devices{}
+	put := func(d client.Device, there bool) {
+		if known, ok := f.devices[d.Device]; ok {
+			was[d.Device] = known
+		}
+		delete(f.devices, d.Device)
+		if there {
+			f.devices[d.Device], is[d.Device] = d, d
+		}
+	}
 	d := t.Device
 	d.Attributes = ""
-	was, is := devices{}, devices{}
-	if known, ok := f.devices[d.Device]; ok {
-		if t.Kind == client.Shows && d.Received < known.Received {
-			return nil
+	switch t.Kind {
+	case client.Gone:
+		put(d, false)
+	case client.Shows: // what is older than what is known is in the list already
+		if d.Received >= f.devices[d.Device].Received {
+			put(d, f.selects(&d))
 		}
-		was[d.Device] = known
-	}
-	delete(f.devices, d.Device)
-	if t.Kind == client.Shows && f.selects(&d) {
-		f.devices[d.Device], is[d.Device] = d, d
+	case client.Silence:
+		for i, id := range slices.Concat(t.Silent, t.Heard) {
+			if d, known := f.devices[id]; known {
+				d.Silent = i < len(t.Silent)
+				put(d, true)
+			}
+		}
 	}
 	return f.changes(was, is, now)
 }
@@ -230,7 +147,8 @@ func (w *watch) selects(d *client.Device) bool {
 		isPrefix && strings.HasPrefix(string(d.Device), prefix)
 	return err == nil && states.Match(d.State) && named &&
 		(q.Operator == "" || q.Operator == d.Operator) && !(q.NoOperator && d.Operator != "") &&
-		(q.EscalatedTo == "" || q.EscalatedTo == d.EscalatedTo)
+		(q.EscalatedTo == "" || q.EscalatedTo == d.EscalatedTo) &&
+		(q.Silent == nil || *q.Silent == d.Silent)
 }
 
 // printFirst prints how many devices there are, and those that are not normal.

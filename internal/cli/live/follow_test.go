@@ -1,12 +1,9 @@
 package live
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +48,7 @@ func TestWatchFollowsTheStream(t *testing.T) {
 	s, out := clitest.NewServer(t), &printed{T: t, parts: make(chan string, 100)}
 	s.Sends("/events", `{"device":"a","time":"2020-04-24T14:00:00Z","state":"NORMAL"}`)
 	p := &command.Program{Stdout: out, Stderr: io.Discard, Now: s.Clock}
-	w := &watch{Program: p, Target: p.NewTarget(), every: time.Hour}
+	w := &watch{Program: p, Target: p.NewTarget()}
 	w.URL, w.Tenant = s.URL, string(andon.DefaultTenant)
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -76,18 +73,6 @@ func TestWatchFollowsTheStream(t *testing.T) {
 	}
 }
 
-// taken returns what a follower prints for messages of the stream.
-func taken(v *follower, now andon.Time, all ...client.Update) string {
-	out := new(bytes.Buffer)
-	v.watch.Program = &command.Program{Stdout: out, Stderr: io.Discard}
-	for i := range all {
-		if err := v.take(now, &all[i]); err != nil {
-			return err.Error()
-		}
-	}
-	return strings.ReplaceAll(out.String(), now.Std().Format("2006-01-02T15:04:05Z  "), "")
-}
-
 func TestWatchTakesInWhatIsTold(t *testing.T) {
 	now := newClockwork(t).now()
 	shows := func(id, state, operator string, received andon.Time) client.Update {
@@ -96,36 +81,27 @@ func TestWatchTakesInWhatIsTold(t *testing.T) {
 			Operator: andon.PersonID(operator), Attributes: `{"long":1}`,
 		}}
 	}
-	v := &follower{
-		watch: &watch{query: client.DeviceQuery{State: "WARNING*", Device: "press*"}},
-		devices: devices{
-			"press-1": {Device: "press-1", State: "WARNING1", Received: now, Since: now},
-		},
-	}
-	lost := client.Update{Kind: client.Lost, Err: errors.New("it\nis away")}
-	got := taken(v, now,
+	is := client.Device{Device: "press-1", State: "WARNING1", Received: now, Since: now}
+	gone := client.Update{Kind: client.Gone, Device: client.Device{Device: "press-1"}}
+	scenes := []scene{{kind(client.Begun), fleet(is)}}
+	for _, u := range []client.Update{
 		shows("press-1", "WARNING3", "", now-1), // before the list was read
 		shows("press-1", "WARNING1", "Liz", now), shows("oven-1", "WARNING1", "", now),
 		shows("press-2", "NORMAL", "", now), shows("press-2", "WARNING1", "", now),
-		lost, lost, client.Update{Kind: client.Connected},
-		shows("press-2", "NORMAL", "", now),
-		client.Update{Kind: client.Gone, Device: client.Device{Device: "press-1"}},
-		client.Update{Kind: client.Gone, Device: client.Device{Device: "press-1"}},
-	)
-	want := `press-1 operator Liz
-press-2 is new here: WARNING1 for 0s
-no answer: it
-the server answers again
-press-2 is not listed any more, was WARNING1
-press-1 is not listed any more, was WARNING1
-`
-	if diff := cmp.Diff(want, got); diff != "" || len(v.devices) != 0 || v.stale {
-		t.Errorf("%s%v", diff, v.devices)
+		shows("press-2", "NORMAL", "", now), gone, gone,
+	} {
+		scenes = append(scenes, scene{u, nil})
 	}
-	for _, kind := range []client.UpdateKind{client.Reset, client.Settings} {
-		if v.stale = false; taken(v, now, client.Update{Kind: kind}) != "" || !v.stale {
-			t.Errorf("%d does not make it ask for all again", kind)
-		}
+	q := client.DeviceQuery{State: "WARNING*", Device: "press*"}
+	got, _, err := play(t, watch{query: q}, scenes...)
+	want := `2025-12-04T13:00:00Z  watching here, state WARNING*, device press*: 1 device
+2025-12-04T13:00:04Z  press-1 operator Liz
+2025-12-04T13:00:10Z  press-2 is new here: WARNING1 for 10s
+2025-12-04T13:00:12Z  press-2 is not listed any more, was WARNING1
+2025-12-04T13:00:14Z  press-1 is not listed any more, was WARNING1
+`
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
 	}
 }
 
@@ -135,55 +111,10 @@ func TestWatchSelects(t *testing.T) {
 		{}: true, {State: "NORMAL"}: false, {State: "WARNING*"}: true, {Device: "press"}: false,
 		{Device: "press*"}: true, {Device: "press-1"}: true, {Operator: "Liz"}: true,
 		{Operator: "Sue"}: false, {NoOperator: true}: false, {EscalatedTo: "Sara"}: true,
-		{EscalatedTo: "Omar"}: false, {State: "a*b"}: false,
+		{EscalatedTo: "Omar"}: false, {State: "a*b"}: false, {Silent: new(true)}: false,
 	} {
 		if w := (&watch{query: q}); w.selects(&d) != want {
 			t.Errorf("%+v: %v", q, !want)
 		}
-	}
-}
-
-// TestWatchLooksForSilence now and then, since the stream does not report it.
-func TestWatchLooksForSilence(t *testing.T) {
-	s := &script{fleet: []client.Device{{Device: "a"}, {Device: "b"}}}
-	server := httptest.NewServer(s)
-	defer server.Close()
-	c, err := client.New(client.Options{URL: server.URL, Attempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	out, now := new(bytes.Buffer), newClockwork(t).now()
-	v := &follower{
-		watch:  &watch{Program: &command.Program{Stdout: out}, Target: command.Target{URL: "here"}},
-		client: c, stream: &stream{},
-	}
-	show := func(after andon.Duration) {
-		t.Helper()
-		now = now.Add(after)
-		if err := v.update(t.Context(), now); err != nil {
-			t.Fatal(err)
-		}
-	}
-	show(0)
-	s.fleet = []client.Device{{Device: "b", Silent: true, Received: now}}
-	out.Reset()
-	show(silenceEvery - 1)
-	if out.Len() > 0 || len(s.asked) != 1 {
-		t.Errorf("it asked %q and printed %s", s.asked, out)
-	}
-	show(1)
-	if last := s.asked[len(s.asked)-1]; !strings.Contains(last, "silent=true") {
-		t.Errorf("it asked %s", last)
-	}
-	s.fleet = nil
-	show(silenceEvery)
-	want := "b silent for 10s\nb heard again\n"
-	text := ""
-	for line := range strings.Lines(out.String()) {
-		text += line[len("2025-12-04T13:00:00Z  "):]
-	}
-	if text != want {
-		t.Errorf("it printed %q, want %q", text, want)
 	}
 }

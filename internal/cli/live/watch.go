@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
-	"github.com/andonhq/andon/internal/sleep"
 )
 
 // watch has the flags of the command.
@@ -18,14 +17,12 @@ type watch struct {
 	*command.Program
 	command.Target
 	query  client.DeviceQuery
-	every  time.Duration
 	length time.Duration // 0: until the user ends it
-	sleep  sleeper       // tests don't wait
 }
 
 // Watch is "andon watch".
 func Watch(p *command.Program) *cobra.Command {
-	w := &watch{Program: p, Target: p.NewTarget(), sleep: sleep.For}
+	w := &watch{Program: p, Target: p.NewTarget()}
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Print a line for each change of a fleet",
@@ -36,9 +33,7 @@ it falls silent or is heard again. The first lines say which devices are not nor
 Flags select devices; grep selects lines by any text.
 
 It follows the stream of the server, as the board does: each change is printed at once, and none is
-missed, also across a restart of the server. Silence is checked every ten seconds. Where the store
-of the server has no stream, the server is polled every two seconds (--every), and of two changes
-in between only the last is seen. When the server does not answer, it keeps trying.`,
+missed, also across a restart of the server. When the server does not answer, it keeps trying.`,
 		Example: `  andon watch
   andon watch --url https://andon:8443 --token-file token --tenant metro --state 'WARNING*'
   andon watch --operator Liz --for 8h >> shift.log`,
@@ -53,33 +48,30 @@ func (w *watch) flags(cmd *cobra.Command) {
 	w.Flags(cmd)
 	flags.StringVar(&w.query.State, "state", "", command.StateHelp)
 	command.DeviceFlags(cmd, &w.query)
-	flags.DurationVar(&w.every, "every", 2*time.Second,
-		"how often to poll a server that has no stream")
 	flags.DurationVar(&w.length, "for", 0, "end after this time (default: at Ctrl-C)")
 }
 
-const shortestPoll = 100 * time.Millisecond
-
-func (w *watch) check() error {
-	if w.every < shortestPoll {
-		return andon.Errorf(andon.Invalid, "--every %s is shorter than %s", w.every, shortestPoll)
-	}
+func (w *watch) run(ctx context.Context) error {
 	if w.length < 0 {
 		return andon.Errorf(andon.Invalid, "--for %s is negative", w.length)
 	}
-	return nil
-}
-
-func (w *watch) run(ctx context.Context) error {
-	if err := w.check(); err != nil {
-		return err
-	}
 	ctx, stop := command.UntilHangup(ctx)
 	defer stop()
+	if w.length > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, w.length)
+		defer end()
+	}
+	begun := w.Now()
 	w.Attempts = 1 // the command tries again by itself
 	return w.Ask(ctx, func(c *client.Client) error {
 		f := &follower{watch: w, client: c, describer: describer{Printer: w.Printer()}}
-		return unlessEnded(ctx, f.run(ctx))
+		if err := unlessEnded(ctx, f.follow(ctx)); err != nil {
+			return err
+		}
+		f.Line("Watched for %s: %s.", draw.Age(w.Now().Sub(begun)),
+			draw.Count(f.changed, "change"))
+		return nil
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +22,7 @@ import (
 	"github.com/andonhq/andon/internal/golden"
 )
 
-// script is a server that shows one fleet after another.
+// script is a server that shows a fleet, and whose stream begins and then says nothing.
 type script struct {
 	mu     sync.Mutex
 	status int // of all answers; 0: as it should be
@@ -35,10 +34,6 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, r.URL.RequestURI())
-	if strings.HasSuffix(r.URL.Path, "/stream") && s.status == 0 {
-		w.WriteHeader(http.StatusNotImplemented)
-		return
-	}
 	if s.status != 0 {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(s.status)
@@ -46,45 +41,51 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	items := any(s.fleet)
-	if strings.HasSuffix(r.URL.Path, "/states") {
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/stream"):
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, ": andon\nid: "+(andon.Position{Feed: 1, Sequence: 1}).String()+"\n\n")
+		http.NewResponseController(w).Flush()
+		s.mu.Unlock()
+		<-r.Context().Done()
+		s.mu.Lock()
+		return
+	case strings.HasSuffix(r.URL.Path, "/states"):
 		items = []client.StateCount{{State: "NORMAL", Count: len(s.fleet), Symbol: "●"}}
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"items": items, "total": len(s.fleet)})
 }
 
-// follow runs a watch that sees the scenes one after another, a pause apart, and is then ended.
-func follow(t *testing.T, change func(*watch), scenes ...func(*script)) (string, *script, error) {
+// scene is an update, two seconds after that of the scene before, and what the server shows then.
+type scene struct {
+	client.Update
+	set func(*script)
+}
+
+// play has a follower take the scenes, and returns what it prints.
+func play(t *testing.T, w watch, scenes ...scene) (string, *script, error) {
 	t.Helper()
-	s := new(script)
+	s, out := new(script), new(bytes.Buffer)
 	server := httptest.NewServer(s)
 	defer server.Close()
-	c, out := newClockwork(t), new(bytes.Buffer)
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	play := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if len(scenes) == 0 {
-			end()
-			return
+	c, err := client.New(client.Options{URL: server.URL, Attempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	w.Program = &command.Program{Stdout: out, Stderr: io.Discard}
+	w.URL, w.Tenant = "here", string(andon.DefaultTenant)
+	f, now := &follower{watch: &w, client: c}, newClockwork(t).now()
+	for _, next := range scenes {
+		if next.set != nil {
+			next.set(s)
 		}
-		scenes[0](s)
-		scenes = scenes[1:]
+		if err := f.take(t.Context(), now, &next.Update); err != nil {
+			return out.String(), s, err
+		}
+		now = now.Add(2_000_000)
 	}
-	play()
-	p := &command.Program{Stdout: out, Stderr: io.Discard, Now: c.now}
-	w := &watch{
-		Program: p, Target: p.NewTarget(), every: 2 * time.Second,
-		sleep: func(ctx context.Context, d time.Duration) error {
-			play()
-			return c.sleep(ctx, d)
-		},
-	}
-	w.URL, w.Tenant = server.URL, string(andon.DefaultTenant)
-	change(w)
-	err := w.run(ctx)
-	text := strings.ReplaceAll(out.String(), server.URL, "http://127.0.0.1:…")
-	return regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "127.0.0.1:…"), s, err
+	return out.String(), s, nil
 }
 
 func fleet(devices ...client.Device) func(*script) {
@@ -92,6 +93,8 @@ func fleet(devices ...client.Device) func(*script) {
 }
 
 func failsWith(status int) func(*script) { return func(s *script) { s.status = status } }
+
+func kind(k client.UpdateKind) client.Update { return client.Update{Kind: k} }
 
 func TestWatchPrintsChanges(t *testing.T) {
 	begun := newClockwork(t).now()
@@ -103,13 +106,22 @@ func TestWatchPrintsChanges(t *testing.T) {
 	worse.Message = "hot\x1b[2J"
 	cared := worse
 	cared.Operator, cared.EscalatedTo = "Sue", "Omar"
-	silent := cared
-	silent.Silent, silent.Operator, silent.EscalatedTo = true, "", ""
-	flapped := silent
-	flapped.Silent, flapped.Since = false, begun+1
-	got, s, err := follow(t, func(*watch) {},
-		fleet(a, b), fleet(a, b), fleet(worse, b), fleet(cared, b), failsWith(503), failsWith(503),
-		fleet(silent, b), fleet(flapped), fleet(flapped, b), fleet(flapped, b))
+	alone := cared
+	alone.Operator, alone.EscalatedTo = "", ""
+	flapped := alone
+	flapped.Since = begun + 1
+	shows := func(d client.Device) client.Update {
+		return client.Update{Kind: client.Shows, Device: d}
+	}
+	lost := client.Update{Kind: client.Lost, Err: errors.New("it\nis away")}
+	got, s, err := play(t, watch{},
+		scene{kind(client.Begun), fleet(a, b)}, scene{kind(client.Connected), nil},
+		scene{shows(worse), nil}, scene{shows(cared), nil}, scene{lost, nil}, scene{lost, nil},
+		scene{kind(client.Begun), failsWith(503)}, scene{kind(client.Connected), nil},
+		scene{kind(client.Connected), fleet(alone, b)}, // the list that failed
+		scene{client.Update{Kind: client.Silence, Silent: []andon.DeviceID{"a", "x"}}, nil},
+		scene{client.Update{Kind: client.Silence, Heard: []andon.DeviceID{"a"}}, nil},
+		scene{kind(client.Reset), fleet(flapped)}, scene{kind(client.Settings), fleet(flapped, b)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,53 +132,58 @@ func TestWatchPrintsChanges(t *testing.T) {
 }
 
 func TestWatchAsksForWhatIsSelected(t *testing.T) {
-	_, s, err := follow(t, func(w *watch) {
-		w.query = client.DeviceQuery{
-			State: "WARNING*", Operator: "Liz", EscalatedTo: "Sara", Device: "press*",
-		}
-	}, fleet())
+	silent := true
+	q := client.DeviceQuery{
+		State: "WARNING*", Operator: "Liz", EscalatedTo: "Sara", Device: "press*", Silent: &silent,
+	}
+	_, s, err := play(t, watch{query: q}, scene{kind(client.Begun), nil},
+		scene{kind(client.Silence), nil})
 	want := "/api/v1/devices?device=press%2A&escalated_to=Sara&limit=1000&operator=Liz" +
-		"&state=WARNING%2A"
-	if last := s.asked[len(s.asked)-1]; err != nil || last != want {
-		t.Errorf("it asked %s, %v", last, err)
+		"&silent=true&state=WARNING%2A"
+	if err != nil || len(s.asked) != 4 || s.asked[1] != want || s.asked[3] != want {
+		t.Errorf("it asked %q, %v", s.asked, err)
 	}
 }
 
 // TestWatchEnds: by itself after a time, and at once where asking again is in vain.
 func TestWatchEnds(t *testing.T) {
-	same := []func(*script){fleet(), fleet(), fleet(), fleet(), fleet(), fleet()}
-	got, s, err := follow(t, func(w *watch) { w.length = 5 * time.Second }, same...)
-	if err != nil || !strings.HasSuffix(got, "Watched for 5s: 0 changes.\n") || len(s.asked) != 6 {
-		t.Errorf("for 5 seconds: asked %q, printed %q, %v", s.asked, got, err)
+	run := func(s *script, w watch) (string, error) {
+		server := httptest.NewServer(s)
+		defer server.Close()
+		out := new(bytes.Buffer)
+		p := &command.Program{Stdout: out, Stderr: io.Discard, Now: newClockwork(t).now}
+		w.Program, w.Target = p, p.NewTarget()
+		w.URL, w.Tenant = server.URL, string(andon.DefaultTenant)
+		err := w.run(t.Context())
+		return out.String(), err
+	}
+	got, err := run(new(script), watch{length: 50 * time.Millisecond})
+	if err != nil || !strings.HasSuffix(got, ": 0 devices\nWatched for 0s: 0 changes.\n") {
+		t.Errorf("for 50 ms: printed %q, %v", got, err)
+	}
+	for _, status := range []int{400, 401, 404, 503} { // before it was ever answered
+		if got, err := run(&script{status: status}, watch{}); err == nil || got != "" {
+			t.Errorf("answered %d: printed %q, %v", status, got, err)
+		}
+	}
+	if _, err := run(new(script), watch{length: -1}); andon.KindOf(err) != andon.Invalid {
+		t.Errorf("back in time: %v", err)
 	}
 	for _, status := range []int{400, 401, 404} {
-		_, _, err = follow(t, func(*watch) {}, fleet(), failsWith(status), fleet())
-		if e := (*client.Error)(nil); err == nil || errors.As(err, &e) && e.Status != status {
+		_, _, err = play(t, watch{}, scene{kind(client.Begun), fleet()},
+			scene{kind(client.Reset), failsWith(status)})
+		if e := (*client.Error)(nil); !errors.As(err, &e) || e.Status != status {
 			t.Errorf("answered %d: %v", status, err)
 		}
-		if _, _, err = follow(t, func(*watch) {}, failsWith(status), fleet()); err == nil {
-			t.Errorf("answered %d at first: %v", status, err)
-		}
 	}
-	_, _, err = follow(t, func(w *watch) { w.Stdout = &closedPipe{2} },
-		fleet(), fleet(client.Device{Device: "a"}), fleet(), fleet(client.Device{Device: "b"}))
-	if err != nil {
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if err := unlessEnded(ctx, errors.New("ended")); err != nil {
+		t.Errorf("the user ended it: %v", err)
+	}
+	err = printLine(&closedPipe{}, "one")
+	if err != errClosed || unlessEnded(t.Context(), err) != nil {
 		t.Errorf("nobody reads on: %v", err)
-	}
-	if _, _, err = follow(t, func(*watch) {}); err != nil {
-		t.Errorf("ended before it began: %v", err)
-	}
-}
-
-func TestWatchRefuses(t *testing.T) {
-	for name, change := range map[string]func(*watch){
-		"every 10 ms":  func(w *watch) { w.every = 10 * time.Millisecond },
-		"back in time": func(w *watch) { w.length = -1 },
-		"no address":   func(w *watch) { w.URL = "127.0.0.1" },
-	} {
-		if _, _, err := follow(t, change, fleet()); andon.KindOf(err) != andon.Invalid {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
