@@ -133,7 +133,10 @@ func (e *Env) append(ctx context.Context, id andon.TenantID, events ...andon.Eve
 
 func parseNow(words []string) action {
 	at := must(parseOffset(words[0]))
-	return func(ctx context.Context, e *Env) error { return e.goTo(ctx, at) }
+	return func(_ context.Context, e *Env) error {
+		e.SetNow(at.from(e))
+		return nil
+	}
 }
 
 func parseFuture(words []string) action {
@@ -164,9 +167,7 @@ func parseEscalate(words []string) action {
 		if ref.state != "" {
 			record.Time = ref.time.from(e)
 		}
-		if at != nil && e.server != nil {
-			return NotAsked{"a server gives an escalation its time"}
-		} else if at != nil {
+		if at != nil {
 			record.At = at.from(e)
 		}
 		return e.Eventually(ctx, func() error {

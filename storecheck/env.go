@@ -16,21 +16,18 @@ import (
 // Env is what a check runs in: the system under test, a clock that the check sets, and throwaway
 // tenants. A check uses it from one goroutine, but for the clock.
 type Env struct {
+	// System is the store with admission, or what takes its place: a server on the store, whose
+	// clock is that of the Env.
 	System System
-	Store  andon.Store    // with exact retention by the clock of the Env; nil of a server
+	Store  andon.Store    // with exact retention by the clock of the Env
 	Intake *intake.Intake // before Store, with the same clock
-	// Base is what scripts count time from: 22:00 UTC of yesterday, and of a server so that it is
-	// now when a scenario begins.
+	// Base is what scripts count time from: 22:00 UTC of yesterday.
 	Base andon.Time
 
 	undeclared andon.Store // what Store is around
 
 	now      atomic.Int64
-	server   Server                            // whose clock runs by itself; nil of a store
-	spells   []spell                           // of the server's clock
-	once     bool                              // a block in any order is run in one order only
 	failing  bool                              // what is done is to fail
-	timeout  time.Duration                     // how long an eventual system is waited for
 	tenants  map[string]andon.TenantID         // by the name that the check gives them
 	made     []andon.TenantID                  // all that are to be deleted
 	feeds    map[andon.TenantID]andon.Position // up to where their feeds were looked at
@@ -51,9 +48,7 @@ const firstTenant = "first"
 // cross a boundary of days always or never, whenever they run.
 func NewEnv(store andon.Store) *Env {
 	const twoHours = 2 * 60 * 60 * 1_000_000
-	e := &Env{
-		Base: andon.DayStart(andon.TimeOf(time.Now()).Day()) - twoHours, timeout: timeout,
-	}
+	e := &Env{Base: andon.DayStart(andon.TimeOf(time.Now()).Day()) - twoHours}
 	e.Store = wrap.Retain(asDeclared(store), e.Now)
 	e.undeclared = store
 	e.Intake = intake.New(e.Store, intake.Options{Now: e.Now})
@@ -124,13 +119,13 @@ func (e *Env) Eventually(ctx context.Context, holds func() error) error {
 	}
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(e.timeout)
+	deadline := time.After(timeout)
 	for err != nil && !isNotAsked(err) {
 		select {
 		case <-ctx.Done():
 			return err
 		case <-deadline:
-			return fmt.Errorf("still after %s: %w", e.timeout, err)
+			return fmt.Errorf("still after %s: %w", timeout, err)
 		case <-tick.C:
 			err = holds()
 		}

@@ -90,9 +90,6 @@ func (e *Env) changes(
 // parseChanges expects what changed since the feed was read last; the first time it only reads.
 func parseChanges(want []string) action {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) (err error) {
-		if e.server != nil {
-			return NotAsked{"over HTTP the feed of changes is not served"}
-		}
 		if !e.Store.Capabilities().Changes {
 			return errUndeclared
 		}

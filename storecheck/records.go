@@ -87,14 +87,9 @@ func ofRecord(
 		if due != nil {
 			r.Due = due.from(e)
 		}
-		if e.server != nil {
-			return errNoRecords
-		}
 		return do(ctx, e, r, fields["as"])
 	})
 }
-
-var errNoRecords = NotAsked{"over HTTP records are not served"}
 
 func parsePut(words []string) action {
 	return ofRecord(words, func(ctx context.Context, e *Env, r andon.Record, as string) error {
@@ -138,10 +133,10 @@ func parseNoRecord(words []string) action {
 }
 
 func storedBy(prefix string) lister {
-	return ofStore(listing(func(a asked) iter.Seq2[andon.Record, error] {
+	return listing(func(a asked) iter.Seq2[andon.Record, error] {
 		q := andon.RecordQuery{Prefix: prefix, Limit: a.limit}
 		return Whole{a.Store}.Records(a, a.id, a.kind, q)
-	}, func(_ *Env, r andon.Record) string { return r.ID }))
+	}, func(_ *Env, r andon.Record) string { return r.ID })
 }
 
 // parseDue reads until when: due 5m limit=2.
@@ -155,7 +150,7 @@ func parseDue(words []string) lister {
 }
 
 func dueUntil(until offset, limit int) lister {
-	return ofStore(func(ctx context.Context, e *Env, _ andon.TenantID) (ids []string, err error) {
+	return func(ctx context.Context, e *Env, _ andon.TenantID) (ids []string, err error) {
 		for r, err := range e.Store.DueRecords(ctx, e.kind, until.from(e), limit) {
 			if err != nil {
 				return ids, err
@@ -163,16 +158,6 @@ func dueUntil(until offset, limit int) lister {
 			ids = append(ids, r.ID)
 		}
 		return ids, nil
-	})
-}
-
-// ofStore is a list that no server gives.
-func ofStore(list lister) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		if e.server != nil {
-			return nil, errNoRecords
-		}
-		return list(ctx, e, id)
 	}
 }
 

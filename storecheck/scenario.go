@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -42,7 +41,6 @@ import (
 //	expect ...                    see expectations.go
 type scenario struct {
 	before, anyOrder, after []step
-	times                   times
 }
 
 // step is one statement, or several that belong together.
@@ -71,9 +69,6 @@ const repeats = 5
 // run runs the scenario, in each order that it allows for, each time in new tenants. Where a
 // statement could not be asked, the others were, and the error is that of the first such statement.
 func (s *scenario) run(ctx context.Context, e *Env) error {
-	if err := s.times.settable(); e.server != nil && err != nil {
-		return err
-	}
 	var notAsked error
 	n := -1
 	for order := range permutations(s.anyOrder) {
@@ -86,9 +81,6 @@ func (s *scenario) run(ctx context.Context, e *Env) error {
 			notAsked = err
 		case err != nil:
 			return fmt.Errorf("%w%s", err, inOrder(order))
-		}
-		if e.once {
-			break
 		}
 	}
 	return notAsked
@@ -105,11 +97,7 @@ func (s *scenario) stride(e *Env) int {
 }
 
 func (s *scenario) runIn(ctx context.Context, e *Env, order []step) error {
-	begun := time.Now()
 	if err := e.Renew(ctx); err != nil {
-		return err
-	}
-	if err := e.begin(ctx, s.times.begins); err != nil {
 		return err
 	}
 	var notAsked error
@@ -125,16 +113,10 @@ func (s *scenario) runIn(ctx context.Context, e *Env, order []step) error {
 				return notAsked // what follows would show nothing
 			}
 		case err != nil:
-			if late := e.late(begun); late != nil {
-				return late
-			}
 			return err
 		}
 	}
-	if notAsked != nil {
-		return notAsked
-	}
-	return e.late(begun)
+	return notAsked
 }
 
 // repeat does a statement, and does it again where a store on a network was not there for it.
@@ -211,7 +193,6 @@ func parseScenario(text string, first int) (*scenario, error) {
 	if p.into == &p.scenario.anyOrder {
 		return nil, fmt.Errorf("line %d: end is missing", first+strings.Count(text, "\n"))
 	}
-	p.scenario.begun()
 	return &p.scenario, nil
 }
 
@@ -220,7 +201,6 @@ func (p *parser) statement(line int, text string, words []string) error {
 		p.batch = nil
 		return p.bound(text == "end")
 	}
-	p.scenario.times.read(text, words)
 	if words[0] == "and" {
 		demand(p.batch != nil, "and must follow at")
 		(*p.into)[len(*p.into)-1].text += ", " + text
@@ -306,7 +286,7 @@ func (o offset) from(e *Env) andon.Time { return e.Base + andon.Time(o) }
 
 // offsetOf returns a time as a scenario writes it; a dash where it is absent.
 func (e *Env) offsetOf(t andon.Time) string {
-	switch t = e.shown(t); {
+	switch {
 	case t == 0:
 		return "-"
 	case t < e.Base:

@@ -21,7 +21,7 @@ type Check struct {
 	Name    string // "a late entry splits the present run"
 	Section string // of docs/semantics.md, "2.4"; "limits" are those of its §1
 	Run     func(context.Context, *Env) error
-	// Server says that a server can be asked too: all scenarios are such checks.
+	// Server says that all is asked of the System, which may be a server: so do all scenarios.
 	Server bool
 	// Concurrent says that the check calls the store from several goroutines at once, so that a
 	// race detector may find something.
@@ -35,16 +35,9 @@ func check(
 	return Check{Name: name, Section: section, Run: inTenant(run)}
 }
 
-// ofServers makes it one that asks a server too: it uses only times of its own.
+// ofServers makes it one that asks a server too.
 func (c Check) ofServers() Check {
-	run := c.Run
-	c.Server, c.Run = true, func(ctx context.Context, e *Env) error {
-		if err := e.begin(ctx, 0); err != nil {
-			return err
-		}
-		e.spells = nil
-		return run(ctx, e)
-	}
+	c.Server = true
 	return c
 }
 
@@ -108,10 +101,11 @@ func Run(ctx context.Context, store andon.Store, checks []Check, report func(Res
 
 // RunOne runs one check in throwaway tenants and deletes them, also when ctx ended meanwhile.
 func RunOne(ctx context.Context, store andon.Store, c Check) Result {
-	return c.runIn(ctx, NewEnv(store))
+	return c.RunIn(ctx, NewEnv(store))
 }
 
-func (c Check) runIn(ctx context.Context, e *Env) (r Result) {
+// RunIn runs the check in an Env, and closes that.
+func (c Check) RunIn(ctx context.Context, e *Env) (r Result) {
 	began := time.Now()
 	r.Check, r.Err = c, caught(func() error { return c.Run(ctx, e) })
 	if not, is := errors.AsType[NotAsked](r.Err); is {
@@ -120,37 +114,6 @@ func (c Check) runIn(ctx context.Context, e *Env) (r Result) {
 	r.Err = errors.Join(r.Err, e.Close(ctx))
 	r.Took = time.Since(began)
 	return r
-}
-
-// ServerChecks returns the checks that can ask a server.
-func ServerChecks() []Check {
-	return slices.DeleteFunc(Checks(), func(c Check) bool { return !c.Server })
-}
-
-// Asking is how a server is asked.
-type Asking struct {
-	Full    bool          // what may come in any order comes in every order, and else in one
-	Timeout time.Duration // how long the server may take to show what it acknowledged
-}
-
-// Ask runs checks of ServerChecks on a server, as Run runs checks on a store. Each failure halves
-// the timeout, so that a server which is wrong about everything does not take all day.
-func Ask(
-	ctx context.Context, s Server, checks []Check, how Asking, report func(Result),
-) error {
-	for _, c := range checks {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		e := &Env{System: s, server: s, once: !how.Full, timeout: how.Timeout}
-		e.renew()
-		r := c.runIn(ctx, e)
-		if r.Err != nil {
-			how.Timeout /= 2
-		}
-		report(r)
-	}
-	return nil
 }
 
 // failure is the panic by which require ends a check.

@@ -57,15 +57,6 @@ type Tenancy interface {
 	Expire(ctx context.Context, id andon.TenantID) error
 }
 
-// Server is a System whose clock runs by itself. The times that its caller passes as now do not
-// count.
-type Server interface {
-	System
-
-	// Now asks for the time of the server.
-	Now(ctx context.Context) (andon.Time, error)
-}
-
 // NotAsked says why something could not be asked of a system. It is no failure, and no success.
 type NotAsked struct{ Why string }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -17,8 +16,9 @@ import (
 
 // overHTTP is a server as scenarios ask it, by the client that users have.
 type overHTTP struct {
-	client *client.Client // of the tenant that the clock of the server is asked in
-	asked  *atomic.Int64  // how often it was
+	client *client.Client
+	now    func() andon.Time // its clock
+	store  storecheck.System // that it is on
 }
 
 func (o overHTTP) of(id andon.TenantID) *client.Client { return o.client.ForTenant(id) }
@@ -61,21 +61,11 @@ func failure(err error) error {
 // status 501.
 func (o overHTTP) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
-		AtomicBatch: true, // the client asks again by itself
-		Whole:       true, SortDevices: true, MetricReadings: true,
+		Immediate: true, AtomicBatch: true, // the client asks again by itself
+		Whole: true, SortDevices: true, MetricReadings: true,
 		Withdraw: true, Purge: true, Reorder: true,
 		CountNames: true, TenantEvents: true,
 	}
-}
-
-// Now takes the time of an assignment, which begins now unless it is that of the operator before.
-func (o overHTTP) Now(ctx context.Context) (andon.Time, error) {
-	operator := andon.PersonID(fmt.Sprint("asked ", o.asked.Add(1)))
-	kept, err := o.client.Assign(ctx, "clock", operator)
-	if err == nil && kept.From < andon.MinTime {
-		err = errors.New("the server does not say from when on an operator is assigned")
-	}
-	return kept.From, failure(err)
 }
 
 func (o overHTTP) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
@@ -123,8 +113,9 @@ func (o overHTTP) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	return failure(o.client.DeleteTenant(ctx, id))
 }
 
-func (o overHTTP) Expire(context.Context, andon.TenantID) error {
-	return storecheck.NotAsked{Why: "a server gives back space for all tenants at once"}
+// Expire is asked of the store: a server gives back space for all tenants at once.
+func (o overHTTP) Expire(ctx context.Context, id andon.TenantID) error {
+	return o.store.Expire(ctx, id)
 }
 
 func (o overHTTP) Admit(
@@ -179,6 +170,9 @@ func (o overHTTP) Assign(
 func (o overHTTP) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
 ) (andon.Escalation, bool, error) {
+	if e.At != o.now() {
+		return e, false, storecheck.NotAsked{Why: "a server gives an escalation its time"}
+	}
 	kept, err := o.of(id).Escalate(ctx, clientEscalation(e))
 	return andon.Escalation{}, !kept.Again, failure(err)
 }
