@@ -63,81 +63,23 @@ func (d *desk) interruptAt(n int) context.Context {
 	return ctx
 }
 
-// TestExportGoesOn: an export that is interrupted leaves nothing under its name, and one that goes
-// on is the same as one in one go.
-func TestExportGoesOn(t *testing.T) {
-	for _, format := range []string{"ndjson", "csv"} {
-		t.Run(format, func(t *testing.T) {
-			d := newDesk(t)
-			d.history(12)
-			whole := d.does("export", "--output", format)
-			file := filepath.Join(t.TempDir(), "out")
-			args := []string{"export", "--output", format, "--file", file, "--continue"}
-			for _, at := range []int{5, 4, 3} {
-				if code := d.types(d.interruptAt(at), args...); code != command.ExitFailed {
-					t.Fatalf("exit code %d: %s", code, d.err.String())
-				}
-				want := "out.part, then it ended: interrupted\n" +
-					"The same command with --continue goes on"
-				if !strings.Contains(d.err.String(), want) {
-					t.Errorf("it said %q", d.err.String())
-				}
-				if exists(file) {
-					t.Fatal("half a file has the final name")
-				}
-			}
-			d.OnRequest(nil)
-			d.does(args...)
-			if diff := cmp.Diff(whole, read(t, file)); diff != "" {
-				t.Error(diff)
-			}
-			if exists(file+".part") || exists(file+".part.json") {
-				t.Error("something is left")
-			}
-		})
-	}
-}
-
-// TestExportBeginsAnew: without --continue, and where what is there does not fit.
-func TestExportBeginsAnew(t *testing.T) {
+// TestExportIsWhole: an export that is interrupted leaves nothing, and can be started again.
+func TestExportIsWhole(t *testing.T) {
 	d := newDesk(t)
 	d.history(6)
 	whole := d.does("export")
 	file := filepath.Join(t.TempDir(), "out")
-	interrupted := func() {
-		t.Helper()
-		if err := os.RemoveAll(file); err != nil {
-			t.Fatal(err)
-		}
-		if code := d.types(d.interruptAt(4), "export", "--file", file); code != command.ExitFailed {
-			t.Fatalf("exit code %d", code)
-		}
-		d.OnRequest(nil)
-	}
-	same := func(args ...string) {
-		t.Helper()
-		d.does(append([]string{"export", "--file", file}, args...)...)
-		if read(t, file) != whole {
-			t.Errorf("%v: not the same", args)
-		}
-	}
-	interrupted()
-	same()
-	interrupted() // the file is shorter than its progress says: a crash of the machine
-	if err := os.Truncate(file+".part", 10); err != nil {
-		t.Fatal(err)
-	}
-	same("--continue")
-	interrupted()
-	if err := os.WriteFile(file+".part.json", []byte(`{"size":`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	same("--continue")
-	interrupted()
-	code := d.types(t.Context(), "export", "--file", file, "--continue", "--device", "press*")
-	if code != command.ExitMisuse ||
-		!strings.Contains(d.err.String(), "of an export with other flags") {
+	if code := d.types(d.interruptAt(4), "export", "--file", file); code != command.ExitFailed ||
+		!strings.Contains(d.err.String(), "interrupted") {
 		t.Errorf("exit code %d: %s", code, d.err.String())
+	}
+	if exists(file) || exists(file+".part") {
+		t.Error("something is left")
+	}
+	d.OnRequest(nil)
+	d.does("export", "--file", file)
+	if read(t, file) != whole || exists(file+".part") {
+		t.Error("it is not the same, or something is left")
 	}
 }
 

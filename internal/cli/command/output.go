@@ -78,13 +78,13 @@ type Sink[T any] interface {
 	End() error
 }
 
-// NewSink returns the sink of a format. header says whether CSV begins with the names of columns.
+// NewSink returns the sink of a format.
 func NewSink[T any](
-	format string, w io.Writer, columns []Column[T], out draw.Printer, looks Looks, header bool,
+	format string, w io.Writer, columns []Column[T], out draw.Printer, looks Looks,
 ) Sink[T] {
 	switch format {
 	case FormatCSV:
-		return NewCSVSink(w, columns, header)
+		return NewCSVSink(w, columns)
 	case FormatTable:
 		return &tableSink[T]{out: out, looks: looks, columns: columns}
 	}
@@ -103,46 +103,30 @@ type csvSink[T any] struct {
 	w       *csv.Writer
 	columns []Column[T]
 	row     []string
-	header  bool // is still to be written
 }
 
-// NewCSVSink returns a sink that writes CSV.
-func NewCSVSink[T any](w io.Writer, columns []Column[T], header bool) *csvSink[T] {
-	s := &csvSink[T]{w: csv.NewWriter(w), header: header}
+// NewCSVSink returns a sink that writes CSV, the names of the columns first.
+func NewCSVSink[T any](w io.Writer, columns []Column[T]) *csvSink[T] {
+	s := &csvSink[T]{w: csv.NewWriter(w)}
 	for _, c := range columns {
 		if c.Text != nil {
-			s.columns = append(s.columns, c)
+			s.columns, s.row = append(s.columns, c), append(s.row, c.Name)
 		}
 	}
-	s.row = make([]string, len(s.columns))
+	_ = s.w.Write(s.row) // an error is that of Flush, too
 	return s
 }
 
 func (s *csvSink[T]) Put(item *T) error {
-	if err := s.writeHeader(); err != nil {
-		return err
-	}
 	for i, c := range s.columns {
 		s.row[i] = c.Text(item)
 	}
 	return s.w.Write(s.row)
 }
 
-func (s *csvSink[T]) writeHeader() error {
-	if !s.header {
-		return nil
-	}
-	s.header = false
-	for i, c := range s.columns {
-		s.row[i] = c.Name
-	}
-	return s.w.Write(s.row)
-}
-
 func (s *csvSink[T]) End() error {
-	err := s.writeHeader() // also without items
 	s.w.Flush()
-	return errors.Join(err, s.w.Error())
+	return s.w.Error()
 }
 
 // Show prints the items of a list up to the limit.
@@ -150,7 +134,7 @@ func Show[T any](p *Program, o *Output, columns []Column[T], items iter.Seq2[T, 
 	w := bufio.NewWriter(p.Stdout)
 	out := p.Printer()
 	out.W = w
-	s := NewSink(o.Format.Value, w, columns, out, o.Looks, true)
+	s := NewSink(o.Format.Value, w, columns, out, o.Looks)
 	shown, more, err := pour(s, o, items)
 	err = errors.Join(err, s.End(), w.Flush())
 	switch {
@@ -203,7 +187,7 @@ func pour[T any](
 func ShowOne[T any](p *Program, o *Output, columns []Column[T], item T) error {
 	if !o.IsTable() {
 		w := bufio.NewWriter(p.Stdout)
-		s := NewSink(o.Format.Value, w, columns, draw.Printer{}, o.Looks, true)
+		s := NewSink(o.Format.Value, w, columns, draw.Printer{}, o.Looks)
 		return errors.Join(s.Put(&item), s.End(), w.Flush())
 	}
 	looks := o.Looks

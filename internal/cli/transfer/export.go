@@ -26,8 +26,7 @@ type export struct {
 	devices      []string // ids, or prefixes that end in '*'
 	metrics      []string
 	from, to     andon.Time
-	file         string // "" is standard output
-	goOn         bool
+	file         string            // "" is standard output
 	force        bool              // a file that is there is replaced
 	model        *workbench.Writer // takes the events of a model; nil for any other export
 }
@@ -56,8 +55,7 @@ In CSV a cell of attributes, metadata or metrics is a JSON object; with --metric
 is named has a column of its own. On a terminal standard error also says how much was exported.
 
 With --file the file gets its name only when it is whole; until then it is FILE.part. An existing
-file is replaced only with --force. An export that was interrupted starts again, or with --continue
-goes on after the last device that was whole; what was written of others since then is not in it.
+file is replaced only with --force.
 
 What is exported can be imported again, CSV as well:
   andon import events.ndjson
@@ -96,8 +94,6 @@ func (e *export) flags(cmd *cobra.Command) {
 	e.format = command.OutputFlag(cmd, command.FormatNDJSON,
 		"form of the entries; in CSV attributes and metadata are JSON in one cell",
 		command.FormatNDJSON, command.FormatCSV)
-	flags.BoolVar(&e.goOn, "continue", false,
-		"go on with an export to --file that was interrupted")
 }
 
 func (e *export) fileFlags(cmd *cobra.Command) {
@@ -111,11 +107,9 @@ func (e *export) check() error {
 	timed := e.from != 0 || e.to != 0
 	part := timed || len(e.devices) > 0 || len(e.metrics) > 0
 	switch {
-	case e.kind.Value == kindAll && (part || e.goOn || e.format.Value != command.FormatNDJSON):
+	case e.kind.Value == kindAll && (part || e.format.Value != command.FormatNDJSON):
 		return andon.Errorf(andon.Invalid, "--kind all is all that the tenant has, as NDJSON: "+
 			"it goes with --file alone")
-	case e.goOn && e.file == "":
-		return andon.Errorf(andon.Invalid, "--continue goes with --file")
 	case e.force && e.file == "":
 		return andon.Errorf(andon.Invalid, "--force goes with --file")
 	case timed && e.kind.Value == kindAssignments:
@@ -161,29 +155,34 @@ func (e *export) checkFile() error {
 // run exports to the file, or to standard output.
 func (e *export) run(ctx context.Context) error {
 	begun := time.Now()
-	r := exportRun{export: e, header: true}
+	r := exportRun{export: e}
 	if e.file == "" {
 		return e.finish(&r, r.copyTo(ctx, bufio.NewWriter(e.Stdout)))
 	}
-	part, err := e.openPart()
+	err := e.toFile(func(w *bufio.Writer) error { return r.copyTo(ctx, w) })
 	if err != nil {
 		return err
-	}
-	defer part.Close()
-	r.header, r.after, r.entries, r.whole = part.Size == 0, part.After, part.Entries, part.Devices
-	if e.kind.Value != kindAll && e.model == nil { // what --continue can go on with
-		r.done = func(at place) error { return part.note(at, &r) }
-	}
-	if err = r.copyTo(ctx, part.w); err == nil {
-		err = part.finish()
-	}
-	if err != nil {
-		return part.abandon(&r, err)
 	}
 	io.WriteString(e.Stderr, r.unknown.note())
 	_, err = fmt.Fprintf(e.Stdout, "%s to %s in %.1fs\n",
 		r.outcome(), e.file, time.Since(begun).Seconds())
 	return errors.Join(err, r.leftOut())
+}
+
+// toFile has write write to the file, which gets its name once it is whole.
+func (e *export) toFile(write func(*bufio.Writer) error) error {
+	part, err := os.OpenFile(e.file+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return andon.Errorf(andon.Invalid, "open --file: %w", err)
+	}
+	defer part.Close()
+	if err = write(bufio.NewWriterSize(part, 64<<10)); err == nil {
+		err = part.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
+	}
+	return os.Rename(part.Name(), e.file)
 }
 
 // finish ends an export to standard output. Only on a terminal it says how much was exported.

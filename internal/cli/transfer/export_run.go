@@ -20,11 +20,6 @@ import (
 type exportRun struct {
 	*export
 	*client.Client
-	header bool   // CSV still needs the names of its columns
-	after  *place // where to go on; nil: from the start
-	// done is called after each device that is whole; it may be nil.
-	done func(place) error
-
 	bar     *draw.Bar
 	shown   atomic.Int64 // entries, read by the bar
 	entries int
@@ -35,12 +30,6 @@ type exportRun struct {
 	lines   *json.Encoder // nil: it is none
 	counts  counts
 	expired []andon.DeviceID // shown, and none of their entries is kept any more
-}
-
-// place is how far an export is: which of --device, and which device of that was the last.
-type place struct {
-	Selector int            `json:"selector"`
-	Device   andon.DeviceID `json:"device"`
 }
 
 func (r *exportRun) outcome() string {
@@ -144,7 +133,7 @@ func newSink[T any](
 	if r.lines != nil {
 		return lineSink[T]{r.lines, line}
 	}
-	return command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{}, r.header)
+	return command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{})
 }
 
 // anyOne is the query after nothing was found, to distinguish a device that has nothing from one
@@ -162,12 +151,6 @@ func copyAll[T any](
 		if err == nil {
 			err = copyDevice(ctx, r, kind, ask, s, at)
 		}
-		if err == nil {
-			err = s.End() // so that a device is whole in the file when it is done
-		}
-		if err == nil && r.done != nil {
-			err = r.done(at.place)
-		}
 		if err != nil {
 			return errors.Join(err, s.End())
 		}
@@ -181,7 +164,7 @@ func copyDevice[T any](
 ) error {
 	before := r.entries
 	q := client.Query{From: r.from, To: r.to, Order: andon.Asc}
-	for item, err := range ask(ctx, at.Device, q) {
+	for item, err := range ask(ctx, at.Device.Device, q) {
 		if err != nil {
 			return err
 		}
@@ -192,9 +175,9 @@ func copyDevice[T any](
 		r.shown.Add(1)
 	}
 	isNone := r.entries == before
-	if isNone && !isPrefix(r.devices[at.Selector]) {
+	if isNone && at.named {
 		known := false
-		for _, err := range ask(ctx, at.Device, anyOne()) {
+		for _, err := range ask(ctx, at.Device.Device, anyOne()) {
 			if err != nil {
 				return err
 			}
@@ -202,13 +185,12 @@ func copyDevice[T any](
 			break
 		}
 		if !known {
-			r.unknown.add("no " + kind + " of " + draw.Legible(string(at.Device)))
+			r.unknown.add("no " + kind + " of " + draw.Legible(string(at.Device.Device)))
 			return nil
 		}
 	}
-	if d := at.shown; isNone && r.lines != nil && kind == kindEvents && d.State != "" &&
-		d.Retired == 0 {
-		r.expired = append(r.expired, d.Device)
+	if isNone && r.lines != nil && kind == kindEvents && at.State != "" && at.Retired == 0 {
+		r.expired = append(r.expired, at.Device.Device)
 	}
 	r.whole++
 	r.bar.Add(1)
@@ -217,8 +199,8 @@ func copyDevice[T any](
 
 // spot is a device to export.
 type spot struct {
-	place
-	shown client.Device // only its id where the device was named
+	client.Device // only its id where it was named
+	named         bool
 }
 
 // places returns the devices to export, each once: in the order of --device, and those of a prefix
@@ -226,10 +208,10 @@ type spot struct {
 func (r *exportRun) places(ctx context.Context, kind string) iter.Seq2[spot, error] {
 	return func(yield func(spot, error) bool) {
 		taken := map[andon.DeviceID]bool{}
-		for i, text := range r.devices {
+		for _, text := range r.devices {
 			found := false
 			for d, err := range r.selected(ctx, kind, text) {
-				at := spot{place{i, d.Device}, d}
+				at := spot{d, !isPrefix(text)}
 				found = true
 				neverRetired := kind == kindRetired && max(d.Retired, d.LastRetired) == 0
 				if err == nil && (taken[d.Device] || neverRetired) {
@@ -237,9 +219,6 @@ func (r *exportRun) places(ctx context.Context, kind string) iter.Seq2[spot, err
 				}
 				if len(r.devices) > 1 {
 					taken[d.Device] = true
-				}
-				if err == nil && r.isDone(at.place) {
-					continue
 				}
 				if !yield(at, err) || err != nil {
 					return
@@ -262,14 +241,6 @@ func (r *exportRun) selected(
 		return devicesWith(ctx, r.Client, kind, text)
 	}
 	return command.Each([]client.Device{{Device: andon.DeviceID(text)}}) // it need not be listed
-}
-
-// isDone reports whether an earlier run has exported a device.
-func (r *exportRun) isDone(at place) bool {
-	if r.after == nil || at.Selector != r.after.Selector {
-		return r.after != nil && at.Selector < r.after.Selector
-	}
-	return at.Device <= r.after.Device
 }
 
 // unknowns are what was named and is not there, more likely a typing error than an answer.
