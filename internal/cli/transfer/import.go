@@ -41,7 +41,7 @@ type importOptions struct {
 	mapping    table.Mapping
 	decimal    *command.Choice // the character before the decimals of a metric
 	overlap    *command.Choice // which of several rows that go on at once is shown
-	newStates  string          // refuse, allow or a severity; "" asks or refuses
+	newStates  string          // refuse, allow or a severity; "" is refuse
 	batch      int
 	rejects    string // file for all rejected lines; "" for none
 	dryRun     bool   // nothing is sent

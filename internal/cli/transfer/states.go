@@ -3,7 +3,6 @@ package transfer
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -92,9 +91,9 @@ func parseNewStates(text string) (severity *uint8, err error) {
 }
 
 // decideStates decides about states of the files that the tenant does not know, before anything is
-// sent: as --new-states says; else a person at a terminal is asked, and a program is refused. In a
-// dry run, refusal is the error with which the import would end. Standard input can be read only
-// once, so its states are kept, or its rows refused.
+// sent: as --new-states says, or else they are refused. In a dry run, refusal is the error with which
+// the import would end. Standard input can be read only once, so its states are kept, or its rows
+// refused.
 func decideStates(
 	ctx context.Context, p *command.Program, o importOptions, files []string,
 ) (refusal, err error) {
@@ -110,9 +109,6 @@ func decideStates(
 	case isStdin, o.newStates == allowStates:
 		return nil, nil // the report says what was kept
 	}
-	in, ok := p.Stdin.(io.Writer)
-	isRefused := o.newStates == refuseStates ||
-		severity == nil && !(ok && draw.IsTerminal(in)) // nobody can be asked
 	err = o.Ask(ctx, func(c *client.Client) error {
 		tenant, err := c.Tenant(ctx, andon.TenantID(o.Tenant))
 		if err != nil {
@@ -124,24 +120,14 @@ func decideStates(
 		}
 		text := newStatesText(&o, names, tenant.States)
 		switch {
-		case isRefused:
-			err = refused(&o, text, tenant.UnknownStates)
-		case o.dryRun && severity == nil:
-			text += "\nThe import asks for their severity before it sends anything"
-		case o.dryRun:
-			text += fmt.Sprintf("\nThe import adds them to the set with severity %d", *severity)
-		case severity == nil:
-			if severity, err = askSeverity(ctx, p, text, tenant.UnknownStates); severity == nil {
-				return err
-			}
-		}
-		if o.dryRun {
-			if refusal = err; err == nil {
-				fmt.Fprintln(p.Stderr, text)
-			}
+		case severity == nil && o.dryRun:
+			refusal = refused(&o, text, tenant.UnknownStates)
 			return nil
-		}
-		if err != nil {
+		case severity == nil:
+			return refused(&o, text, tenant.UnknownStates)
+		case o.dryRun:
+			_, err = fmt.Fprintf(p.Stderr,
+				"%s\nThe import adds them to the set with severity %d\n", text, *severity)
 			return err
 		}
 		for _, name := range names {
@@ -176,23 +162,6 @@ func newStates(
 		s.close()
 	}
 	return strange.sorted(), ctx.Err()
-}
-
-// askSeverity asks a person for the severity of new states. It is nil where they are not to be
-// added to the set.
-func askSeverity(
-	ctx context.Context, p *command.Program, text string, unknown andon.UnknownStates,
-) (*uint8, error) {
-	enter := fmt.Sprintf("enter for %d outside the set", andon.UnknownSeverity)
-	if unknown == andon.RefuseUnknown {
-		enter = "enter to have them rejected"
-	}
-	fmt.Fprintf(p.Stderr, "%s\nTheir severity (0 is normal), %s, or Ctrl-C: ", text, enter)
-	answer, err := p.ReadLine(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return parseNewStates(answer)
 }
 
 func refused(o *importOptions, text string, unknown andon.UnknownStates) error {
