@@ -42,6 +42,8 @@ func run(ctx context.Context, args []string) (err error) {
 	o := bench.Options{Now: time.Now, Seed: 1, Escalate: true}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	andon := flags.String("andon", "", "the `program` to measure; by default it is built")
+	former := flags.String("former", "", "measure next to this `program`, another version of it, "+
+		"in place of the peers")
 	kinds := flags.String("loads", "", "only these `loads` after the filling: "+
 		"queries,single,batch,states,readings,soak")
 	soak := flags.Int("soak", 0, "how `many` events the soak brings; 0: there is none")
@@ -69,7 +71,7 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	targets, end, err := start(ctx, *andon, dir)
+	targets, end, err := start(ctx, *andon, *former, dir)
 	defer func() { err = errors.Join(err, end()) }()
 	if err != nil {
 		return err
@@ -83,7 +85,9 @@ func run(ctx context.Context, args []string) (err error) {
 }
 
 // start starts all programs. end stops those that were started.
-func start(ctx context.Context, andon, dir string) (_ []bench.Target, end func() error, err error) {
+func start(
+	ctx context.Context, andon, former, dir string,
+) (targets []bench.Target, end func() error, err error) {
 	var ends []func() error
 	end = func() (err error) {
 		for _, stop := range ends {
@@ -102,25 +106,22 @@ func start(ctx context.Context, andon, dir string) (_ []bench.Target, end func()
 	if err != nil {
 		return nil, end, err
 	}
-	var targets []bench.Target
-	for _, p := range []struct{ name, program, args string }{
-		{subject, andon, "serve --listen ADDRESS --log-level error --data"},
-		{"key", self, "peer ADDRESS"},
-		{"keys", self, "peer ADDRESS"},
-	} {
-		address, err := freeAddress()
-		if err != nil {
-			return nil, end, err
-		}
-		args := strings.Fields(strings.ReplaceAll(p.args, "ADDRESS", address))
-		stop, err := startProgram(ctx, address, p.program, append(args, filepath.Join(dir, p.name)))
+	const serve = "serve --listen ADDRESS --log-level error --data"
+	programs := []program{
+		{subject, andon, serve}, {"key", self, "peer ADDRESS"}, {"keys", self, "peer ADDRESS"},
+	}
+	if former != "" {
+		programs = []program{{subject, andon, serve}, {"former", former, serve}}
+	}
+	for _, p := range programs {
+		t, stop, err := p.start(ctx, dir)
 		if err != nil {
 			return nil, end, fmt.Errorf("start %s: %w", p.name, err)
 		}
-		ends = append(ends, stop)
-		t := bench.Server(p.name, "http://"+address, "", "")
-		t.Queries = p.name != "key"
-		targets = append(targets, t)
+		targets, ends = append(targets, t), append(ends, stop)
+	}
+	if former != "" {
+		return targets, end, nil
 	}
 	db, err := openPebble(filepath.Join(dir, "raw"))
 	if err != nil {
@@ -128,6 +129,24 @@ func start(ctx context.Context, andon, dir string) (_ []bench.Target, end func()
 	}
 	ends = append(ends, db.Close)
 	return append(targets, rawTarget(db)), end, nil
+}
+
+// program is a server that is measured.
+type program struct{ name, path, args string }
+
+// start starts it, with its data in a directory.
+func (p *program) start(
+	ctx context.Context, dir string,
+) (t bench.Target, stop func() error, err error) {
+	address, err := freeAddress()
+	if err != nil {
+		return t, nil, err
+	}
+	args := strings.Fields(strings.ReplaceAll(p.args, "ADDRESS", address))
+	stop, err = startProgram(ctx, address, p.path, append(args, filepath.Join(dir, p.name)))
+	t = bench.Server(p.name, "http://"+address, "", "")
+	t.Queries = p.name != "key"
+	return t, stop, err
 }
 
 // freeAddress returns an address on which nothing listens.

@@ -5,6 +5,7 @@
 package body
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"mime"
@@ -90,10 +91,10 @@ func (b *Received) Decompress(open Decompressor, expected int64) (string, error)
 }
 
 const (
-	leastBody = 512
+	leastBody = 4 << 10
 	// bodyGrowth is how many times what has arrived a body may take. It is copied when it grows, so
 	// by that it is copied once more in all.
-	bodyGrowth = 4
+	bodyGrowth = 16
 	mostChunk  = 32 << 10
 )
 
@@ -103,7 +104,7 @@ func (b *Received) readFrom(plain io.Reader, expected int64) error {
 	// One byte more than the limit tells a body of just that length from one that is too long, and
 	// one more than expected meets the end without growing.
 	most, expected := int64(andon.MaxRequestBytes)+1, expected+1
-	chunk := make([]byte, min(max(expected, leastBody), mostChunk))
+	chunk := make([]byte, min(cmp.Or(expected, leastBody), mostChunk))
 	for {
 		size, space := int64(b.text.Len()), b.text.Cap()-b.text.Len()
 		if space == 0 {

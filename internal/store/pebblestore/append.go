@@ -29,9 +29,8 @@ func (s *Store) Append(
 	if err := s.log.Memory.Wait(ctx, s.checkpoints.Want); err != nil {
 		return err
 	}
-	const eventBytes = 48 // about what an event takes in a row
-	devices := countDevices(events)
-	w, err := s.newWrite(ctx, t, received, devices, len(events)*eventBytes+256)
+	devices, bytes := measure(events)
+	w, err := s.newWrite(ctx, t, received, devices, bytes)
 	if err != nil {
 		return err
 	}
@@ -46,14 +45,18 @@ func (s *Store) Append(
 	return s.commit(w)
 }
 
-// countDevices returns how many devices events have, which are ordered by device.
-func countDevices(events []andon.Event) (n int) {
+// measure returns how many devices events have, which are ordered by device, and about how many
+// bytes they take in rows.
+func measure(events []andon.Event) (devices, bytes int) {
+	const eventBytes = 12 // without its texts
 	for i := range events {
-		if i == 0 || events[i].Device != events[i-1].Device {
-			n++
+		e := &events[i]
+		if i == 0 || e.Device != events[i-1].Device {
+			devices++
 		}
+		bytes += eventBytes + len(e.Message) + len(e.Attributes)
 	}
-	return n
+	return devices, bytes
 }
 
 // divide divides events by device, of which there are so many.

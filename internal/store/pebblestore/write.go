@@ -109,8 +109,8 @@ type folded struct {
 	emptied bool // of the escalations that were set aside none is wanted any more
 }
 
-// newWrite begins a write to a tenant that changes at most so many devices and has about so many
-// bytes of rows. The caller closes it.
+// newWrite begins a write to a tenant that changes at most so many devices, and has about so many
+// bytes of entries and other rows. The caller closes it.
 func (s *Store) newWrite(
 	ctx context.Context, t *tenant, received andon.Time, devices, bytes int,
 ) (*writing, error) {
@@ -153,24 +153,34 @@ func (s *Store) beginWrite(
 	if w.folded = w.one[:0]; devices > len(w.one) {
 		w.folded = make([]folded, 0, devices)
 	}
-	w.buffers(devices)
+	w.buffers(devices*deviceBytes+bytes, devices*deviceBytes)
 	w.past.write = w
-	// Pebble panics where it closes an empty batch that is shorter than its header of 12 bytes.
-	const least = 256
-	w.batch = s.db.NewBatchWithSize(max(bytes, least))
+	const (
+		packed = 2 // bytes for each in the batch: most are packed there
+		// Pebble panics where it closes an empty batch that is shorter than its header of 12 bytes.
+		least = 256
+	)
+	w.batch = s.db.NewBatchWithSize(bytes/packed + least)
 	return w
 }
 
-// buffers gives the write memory for what it encodes, in one allocation: those of small writes
-// would else grow in steps, which is a part of what a single event takes.
-func (w *writing) buffers(devices int) {
-	const parts, least = 6, 160
-	part := max(least, devices*deviceBytes)
-	all := make([]byte, parts*part)
+// buffers gives the write memory for so many bytes of entries with their devices, and of changes
+// of what devices show, in one allocation. What grows in steps is copied with each, and all of it
+// is garbage.
+func (w *writing) buffers(entries, changes int) {
+	const least = 160
+	row, part := min(entries, largeRow+deviceBytes), min(changes, largeRow)
+	sizes := [...]int{entries, changes / 2, row, part / 2, row, 0}
+	total := 0
+	for i, n := range sizes {
+		sizes[i] = n + least
+		total += sizes[i]
+	}
+	all := make([]byte, total)
 	for i, b := range []*[]byte{
 		&w.encoded, &w.feed, &w.row, &w.changed, &w.value, (*[]byte)(&w.key),
 	} {
-		*b = all[i*part : i*part : (i+1)*part]
+		*b, all = all[:0:sizes[i]], all[sizes[i]:]
 	}
 }
 
@@ -320,16 +330,17 @@ func (w *writing) place() {
 	t.sawStates(w.newStates)
 }
 
+// largeRow is when a row is followed by another one: as one value its part of the feed would fill a
+// block that is too large for Pebble's cache, and every seek that met it would read it again.
+const largeRow = 16 << 10
+
 // setRows puts the entries and changes into the batch from a sequence on, after the numbers of
-// their devices. A row that has grown large is followed by another one: as one value its part of
-// the feed would fill a block that is too large for Pebble's cache, and every seek that met it
-// would read it again.
+// their devices. A row that has grown large is followed by another one.
 func (w *writing) setRows(next uint64) (sequence uint64, p pending, err error) {
-	const large = 16 << 10
 	sequence, p = next, pending{tenant: w.tenant, changes: w.changes}
 	w.beginRow()
 	for i := range w.folded {
-		if len(w.row)+len(w.changed) > large {
+		if len(w.row)+len(w.changed) > largeRow {
 			if err := w.setRow(sequence, &p); err != nil {
 				return sequence, p, err
 			}
