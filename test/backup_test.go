@@ -55,9 +55,9 @@ func TestBackupUnderLoad(t *testing.T) {
 	checkCounts(t, c, writers)
 }
 
-// TestKillDuringBackup kills a server while it sends a backup. The part is known to be one, and the
+// TestSerialKillDuringBackup kills a server while it sends a backup. The part is known to be one, and the
 // server starts again with all that it had acknowledged.
-func TestKillDuringBackup(t *testing.T) {
+func TestSerialKillDuringBackup(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, "pebble", dir)
 	c := newClient(t, s)
@@ -145,9 +145,9 @@ func namesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestRestoreWhereFilesCannotGrow restores where no file can have more than so many blocks, until
+// TestSerialRestoreWhereFilesCannotGrow restores where no file can have more than so many blocks, until
 // there are enough: nothing is left until then. It is how a disk is full, a block later each time.
-func TestRestoreWhereFilesCannotGrow(t *testing.T) {
+func TestSerialRestoreWhereFilesCannotGrow(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, "pebble", filepath.Join(dir, "data"))
 	w := &writer{device: "d", batch: 100}

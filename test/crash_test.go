@@ -12,12 +12,14 @@ import (
 )
 
 // TestKill9 kills a server with writers under way, again and again on one directory. What was
-// acknowledged is in the history, once; what a device shows follows from its history.
-func TestKill9(t *testing.T) {
-	rounds := 3
-	if testing.Short() {
-		rounds = 1
-	}
+// acknowledged is in the history, once; what a device shows follows from its history. The race
+// detector watches one round.
+func TestKill9(t *testing.T) { killAgain(t, 1) }
+
+func TestSerialKill9(t *testing.T) { killAgain(t, 3) }
+
+func killAgain(t *testing.T, rounds int) {
+	t.Helper()
 	dir := t.TempDir()
 	writers := []*writer{{device: "single", batch: 1}, {device: "d#1", batch: 1}}
 	for i := range 4 {

@@ -42,9 +42,9 @@ func TestWrongConfigurationIsNotRestarted(t *testing.T) {
 	}
 }
 
-// TestFailingLogEndsTheServer puts a file in the place of a server's directory. Its log is still
+// TestSerialFailingLogEndsTheServer puts a file in the place of a server's directory. Its log is still
 // open, but it can't begin the next one.
-func TestFailingLogEndsTheServer(t *testing.T) {
+func TestSerialFailingLogEndsTheServer(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "pebble", dir)
 	c := newClient(t, s)

@@ -22,9 +22,20 @@ var refusedOverHTTP = []string{
 	"2.10 and of what it had nothing comes back",
 }
 
-// TestScenariosOverHTTP asks a server every check that a client can ask: what the stores must do,
-// the server must do, too. The clock of the server is that of the check.
-func TestScenariosOverHTTP(t *testing.T) {
+// TestSerialScenariosOverHTTP asks a server every check that a client can ask: what the stores must
+// do, the server must do, too. The clock of the server is that of the check.
+func TestSerialScenariosOverHTTP(t *testing.T) {
+	scenariosOverHTTP(t, 180, func(storecheck.Check) bool { return true })
+}
+
+// TestConcurrentOverHTTP asks it those that send several requests at once.
+func TestConcurrentOverHTTP(t *testing.T) {
+	scenariosOverHTTP(t, 1, func(c storecheck.Check) bool { return c.Concurrent })
+}
+
+// scenariosOverHTTP asks some of the checks, of which at least so many have to pass.
+func scenariosOverHTTP(t *testing.T, least int, asks func(storecheck.Check) bool) {
+	t.Helper()
 	for _, engine := range all.New() {
 		if engine.Place() == adapter.Elsewhere {
 			continue
@@ -39,7 +50,7 @@ func TestScenariosOverHTTP(t *testing.T) {
 			defer store.Close()
 			passed := 0
 			for _, c := range storecheck.Checks() {
-				if !c.Server {
+				if !c.Server || !asks(c) {
 					continue
 				}
 				t.Run(c.String(), func(t *testing.T) {
@@ -58,7 +69,7 @@ func TestScenariosOverHTTP(t *testing.T) {
 					}
 				})
 			}
-			if passed < 180 {
+			if passed < least {
 				t.Errorf("%d checks passed", passed)
 			}
 		})

@@ -116,6 +116,8 @@ func TestBenchMisuse(t *testing.T) {
 		"cassandra.hosts is empty: name at least one node":      {"--store", "pebble,cassandra"},
 		"the configuration is wrong":                            {"--pebble-cache", "much"},
 	} {
+		// What is measured is made before the stores are looked at.
+		args = append([]string{"--devices", "50", "--events", "50"}, args...)
 		out, _, err := runBench(t, t.Context(), args...)
 		if err == nil || !strings.HasPrefix(err.Error(), want) ||
 			andon.KindOf(err) != andon.Invalid {

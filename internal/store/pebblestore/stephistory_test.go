@@ -65,7 +65,7 @@ func stepBatch(n int) ([]andon.Event, []andon.Reading) {
 }
 
 // stepRounds is how many rounds there were: fewer than merge by themselves.
-const stepRounds = 9
+const stepRounds = 7
 
 // stepHistory makes the history that each job meets.
 func stepHistory(

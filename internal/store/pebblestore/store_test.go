@@ -11,9 +11,16 @@ import (
 	"github.com/andonhq/andon/storetest"
 )
 
-// TestStore runs on a real directory.
-func TestStore(t *testing.T) {
+// TestSerialStore runs on a real directory.
+func TestSerialStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) andon.Store {
+		return open(t, t.TempDir(), pebblestore.Options{})
+	})
+}
+
+// TestConcurrentChecks runs those of the checks that call a store from several goroutines at once.
+func TestConcurrentChecks(t *testing.T) {
+	storetest.RunConcurrent(t, func(t *testing.T) andon.Store {
 		return open(t, t.TempDir(), pebblestore.Options{})
 	})
 }
@@ -28,7 +35,7 @@ func TestCapabilitiesTakeNoTime(t *testing.T) {
 
 // TestHistories sends what belongs together at the same time. The race detector makes a history ten
 // times as long, so most of them are those of TestSerialHistories.
-func TestHistories(t *testing.T) { histories(t, storetest.Options{Parallel: true, Rounds: 5}) }
+func TestHistories(t *testing.T) { histories(t, storetest.Options{Parallel: true, Rounds: 2}) }
 
 func TestSerialHistories(t *testing.T) { histories(t, storetest.Options{}) }
 

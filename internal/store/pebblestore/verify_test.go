@@ -116,9 +116,9 @@ func TestVerifyWhole(t *testing.T) {
 	}
 }
 
-// TestVerifyTellsNoLossBehindDamage: a block that can't be read keeps those behind it from being
+// TestSerialVerifyTellsNoLoss: a block that can't be read keeps those behind it from being
 // counted, so of these nothing is said to be lost.
-func TestVerifyTellsNoLossBehindDamage(t *testing.T) {
+func TestSerialVerifyTellsNoLoss(t *testing.T) {
 	image := stepImage(t)
 	met := false
 	for _, name := range list(t, image) {
