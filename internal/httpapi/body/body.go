@@ -91,7 +91,7 @@ func (b *Received) Decompress(open Decompressor, expected int64) (string, error)
 }
 
 const (
-	leastBody = 4 << 10
+	leastBody = 512
 	// bodyGrowth is how many times what has arrived a body may take. It is copied when it grows, so
 	// by that it is copied once more in all.
 	bodyGrowth = 16
