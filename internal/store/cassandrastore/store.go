@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/health"
 	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/processes"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
@@ -248,6 +249,11 @@ func (s *Store) Diagnose(
 		Waiting: s.reviews.Len(), Report: report,
 	}
 	return d.Run(ctx)
+}
+
+// Figures implements andon.Maintenance.
+func (s *Store) Figures(report func(name, help string, value float64, labels ...string)) {
+	health.Figures(s.db, s.options.Keyspace, report)
 }
 
 func (s *Store) ttl(r andon.Retention) rows.Lifetime {

@@ -121,7 +121,6 @@ func (o Options) config(keyspace string) (*gocql.ClusterConfig, error) {
 	c.NumConns = o.Connections
 	c.DefaultTimestamp = false // every write names its own
 	c.DefaultIdempotence = true
-	c.RetryPolicy = &again{most: 2}
 	c.ReconnectInterval = time.Second
 	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 3, Interval: time.Second}
 	c.Logger = driverLog{o.Log}
@@ -185,13 +184,17 @@ func (o Options) encrypt(c *gocql.ClusterConfig) error {
 
 // again retries what may succeed on another node. Every statement may be sent again: it names its
 // write timestamp, or reads.
-type again struct{ most int }
+type again struct {
+	most     int
+	failures *failures
+}
 
 // Attempt implements gocql.RetryPolicy.
 func (a *again) Attempt(q gocql.RetryableQuery) bool { return q.Attempts() <= a.most }
 
 // GetRetryType implements gocql.RetryPolicy.
 func (a *again) GetRetryType(err error) gocql.RetryType {
+	a.failures.count(err)
 	var request gocql.RequestError
 	if !errors.As(err, &request) {
 		return gocql.RetryNextHost

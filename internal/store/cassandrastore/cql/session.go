@@ -16,6 +16,7 @@ type Session struct {
 	driver      *gocql.Session
 	options     Options
 	speculation gocql.SpeculativeExecutionPolicy
+	failures    *failures
 	inFlight    chan struct{}
 }
 
@@ -27,12 +28,14 @@ func connect(o Options, keyspace string, c *Cluster) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	failed := &failures{}
+	config.RetryPolicy = &again{most: 2, failures: failed}
 	driver, err := config.CreateSession()
 	if err != nil {
 		return nil, unreached(o, err)
 	}
 	s := &Session{
-		driver: driver, options: o, speculation: gocql.NonSpeculativeExecution{},
+		driver: driver, options: o, failures: failed, speculation: gocql.NonSpeculativeExecution{},
 		inFlight: make(chan struct{}, o.InFlight),
 	}
 	if c != nil && o.Speculate > 0 && c.Datacenters[c.Datacenter] > 1 {
@@ -257,6 +260,38 @@ func (s *Session) EachAt(
 		row()
 	}
 	return it.Close()
+}
+
+// EachOn reads a system view on one node, and calls row for each row.
+func (s *Session) EachOn(ctx context.Context, node Node, q string, into []any, row func()) error {
+	it := s.driver.Query(q).SetHostID(node.ID).Consistency(LocalOne).IterContext(ctx)
+	for it.Scan(into...) {
+		row()
+	}
+	return it.Close()
+}
+
+// Node is a node of the cluster.
+type Node struct{ ID, Address string }
+
+// Nodes returns the nodes of the local data centre.
+func (s *Session) Nodes(ctx context.Context) (all []Node, err error) {
+	var n Node
+	var here, there string
+	columns := []any{&n.ID, &n.Address, &there}
+	_, err = s.OneAt(ctx, LocalOne, "SELECT host_id, rpc_address, data_center FROM system.local",
+		nil, columns...)
+	if err != nil {
+		return nil, err
+	}
+	all, here = append(all, n), there
+	err = s.EachOn(ctx, n, "SELECT host_id, native_address, data_center FROM system.peers_v2",
+		columns, func() {
+			if there == here {
+				all = append(all, n)
+			}
+		})
+	return all, err
 }
 
 // OneAt reads the first row of a query at a consistency; found is false where there is none.

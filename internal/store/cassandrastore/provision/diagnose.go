@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/health"
 )
 
 // Report is called with a fact: its name, its value, where it was read, and advice.
 type Report func(name, value, source string, advice ...string)
 
-// Diagnosis reports facts about the cluster and the keyspace. What system views say is of the node
-// that answered.
+// Diagnosis reports facts about the cluster and the keyspace. Settings are those of the node that
+// answered.
 type Diagnosis struct {
 	Session *cql.Session
 	Options Options
@@ -43,8 +44,7 @@ func (d *Diagnosis) Run(ctx context.Context) error {
 	d.keyspace()
 	d.clock()
 	d.nodeSettings(r)
-	d.partitions()
-	d.tombstones()
+	d.tables()
 	return nil
 }
 
@@ -119,12 +119,6 @@ func (d *Diagnosis) one(text string, into any) bool {
 	return found && err == nil
 }
 
-// each reads the rows of a system view of this keyspace; none where the user may not.
-func (d *Diagnosis) each(text string, into []any, row func()) {
-	text += " WHERE keyspace_name = '" + d.Options.Keyspace + "' ALLOW FILTERING"
-	_ = d.Session.EachAt(d.ctx, cql.LocalOne, text, nil, into, row)
-}
-
 // clock compares the clock of this machine with a node's: entries too far ahead are refused by the
 // one, and timestamps of deliveries are of the other.
 func (d *Diagnosis) clock() {
@@ -181,19 +175,50 @@ func (d *Diagnosis) nodeSettings(r cql.Replication) {
 // largePartition is the reference's limit.
 const largePartition = 100 // MiB
 
-// partitions reports the largest partition, and each that is too large.
-func (d *Diagnosis) partitions() {
-	const text = "SELECT table_name, mebibytes FROM system_views.max_partition_size"
-	most, of := int64(-1), ""
+// tables reports the largest partition, each that is too large, and which table has queries that
+// pass most tombstones.
+func (d *Diagnosis) tables() {
+	nodes, err := health.Read(d.ctx, d.Session, d.Options.Keyspace)
+	if err != nil {
+		return
+	}
+	largest := map[string]int64{}
+	most, worst, passes := -1.0, 0.0, ""
+	for _, n := range nodes {
+		if n.Err != nil {
+			d.Report("tables of node "+n.Address, "can't be seen: "+n.Err.Error(), "system_views")
+		}
+		for name, t := range n.Tables {
+			largest[name] = max(largest[name], t.Partition)
+			if t.TombstonesP99 > most || t.TombstonesP99 == most && t.TombstonesMost > worst {
+				most, worst, passes = t.TombstonesP99, t.TombstonesMost, name
+			}
+		}
+	}
+	d.partitions(largest)
+	if most < 0 {
+		return
+	}
+	value := fmt.Sprintf("%.0f at the 99th percentile, %.0f at most, of %s", most, worst, passes)
 	var advice []string
-	var table string
-	var size int64
-	d.each(text, []any{&table, &size}, func() {
+	if worst >= 10_000 {
+		advice = append(advice, "A read fails at 100,000: use more buckets, or a lower "+
+			"gc_grace_seconds with regular repairs.")
+	}
+	d.Report("tombstones a read passes", value, health.Tombstones, advice...)
+}
+
+// partitions reports the largest of the partitions, by table, and each that is too large.
+func (d *Diagnosis) partitions(largest map[string]int64) {
+	most, large := int64(-1), ""
+	var advice []string
+	for _, table := range cql.Sorted(largest) {
+		size := largest[table]
 		if size > most {
-			most, of = size, table
+			most, large = size, table
 		}
 		if size < largePartition {
-			return
+			continue
 		}
 		remedy := "a device, a person or a metric has more than the layout expects; see " +
 			"docs/stores/cassandra.md"
@@ -202,31 +227,9 @@ func (d *Diagnosis) partitions() {
 				"more of them"
 		}
 		advice = append(advice, fmt.Sprintf("%s is too large: %s.", table, remedy))
-	})
+	}
 	if most >= 0 {
-		d.Report("largest partition", fmt.Sprintf("%d MiB, of %s", most, of), text, advice...)
+		d.Report("largest partition", fmt.Sprintf("%d MiB, of %s", most, large), health.Partitions,
+			advice...)
 	}
-}
-
-// tombstones reports which table has queries that read most of them.
-func (d *Diagnosis) tombstones() {
-	const text = "SELECT table_name, p99th, max FROM system_views.tombstones_per_read"
-	most, of := -1.0, ""
-	var table string
-	var p99, top, worst float64
-	d.each(text, []any{&table, &p99, &top}, func() {
-		if p99 > most {
-			most, of, worst = p99, table, top
-		}
-	})
-	if most < 0 {
-		return
-	}
-	value := fmt.Sprintf("%.0f at the 99th percentile, %.0f at most, of %s", most, worst, of)
-	var advice []string
-	if worst >= 10_000 {
-		advice = append(advice, "A read fails at 100,000: use more buckets, or a lower "+
-			"gc_grace_seconds with regular repairs.")
-	}
-	d.Report("tombstones a read passes", value, text, advice...)
 }

@@ -1,0 +1,102 @@
+// Package health reads what the nodes of a Cassandra cluster say of themselves in system_views, about
+// the tables of one keyspace: how large partitions are, how many tombstones reads pass, and what
+// waits. These views exist on each node for itself, so each is asked.
+//
+// Cassandra 5.0 has no view of the compactions that it estimates are pending: only of those that
+// are running or in the queue of their executor. The package must not know what tables hold.
+package health
+
+import (
+	"context"
+	"errors"
+
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// The statements. A view has a row for each table of all keyspaces, or for each pool.
+const (
+	Partitions = "SELECT keyspace_name, table_name, mebibytes FROM system_views.max_partition_size"
+	Tombstones = "SELECT keyspace_name, table_name, p99th, max " +
+		"FROM system_views.tombstones_per_read"
+	pools = "SELECT name, pending_tasks, blocked_tasks FROM system_views.thread_pools"
+	tasks = "SELECT keyspace_name, kind, progress, total FROM system_views.sstable_tasks"
+)
+
+// Node is what a node says of itself. A node that did not answer has Err.
+type Node struct {
+	cql.Node
+	Err    error
+	Tables map[string]Table
+	Pools  map[string]Pool
+	// Compacting is how many compactions of the keyspace are running, and Remaining how much they
+	// have left to read.
+	Compacting int
+	Remaining  int64 // bytes
+}
+
+// Table is a table on one node.
+type Table struct {
+	Partition                     int64 // MiB of its largest partition
+	TombstonesP99, TombstonesMost float64
+}
+
+// Pool is one of the thread pools of a node.
+type Pool struct{ Pending, Blocked int64 }
+
+// Read asks each node of the local data centre about a keyspace, all of them concurrently. The
+// error is that the nodes are not known.
+func Read(ctx context.Context, s *cql.Session, keyspace string) ([]Node, error) {
+	nodes, err := s.Nodes(ctx)
+	if err != nil {
+		return nil, cql.Failure("read the nodes", err)
+	}
+	all := make([]Node, len(nodes))
+	_ = shared.Parallel(ctx, len(nodes), func(ctx context.Context, i int) error {
+		r := reader{ctx, s, keyspace, &all[i]}
+		all[i] = Node{Node: nodes[i], Tables: map[string]Table{}, Pools: map[string]Pool{}}
+		all[i].Err = cql.Failure("read system_views of "+nodes[i].Address, r.read())
+		return nil // of the other nodes it says nothing
+	})
+	return all, ctx.Err()
+}
+
+type reader struct {
+	ctx      context.Context
+	session  *cql.Session
+	keyspace string
+	node     *Node
+}
+
+func (r *reader) read() error {
+	var keyspace, name string
+	each := func(text string, into []any, row func()) error {
+		into = append([]any{&keyspace, &name}, into...)
+		return r.session.EachOn(r.ctx, r.node.Node, text, into, func() {
+			if keyspace == r.keyspace {
+				row()
+			}
+		})
+	}
+	var size, progress, total int64
+	var p99, most float64
+	var pool Pool
+	return errors.Join(
+		each(Partitions, []any{&size}, func() {
+			t := r.node.Tables[name]
+			t.Partition = size
+			r.node.Tables[name] = t
+		}),
+		each(Tombstones, []any{&p99, &most}, func() {
+			t := r.node.Tables[name]
+			t.TombstonesP99, t.TombstonesMost = p99, most
+			r.node.Tables[name] = t
+		}),
+		each(tasks, []any{&progress, &total}, func() {
+			r.node.Compacting++
+			r.node.Remaining += total - progress
+		}),
+		r.session.EachOn(r.ctx, r.node.Node, pools, []any{&name, &pool.Pending, &pool.Blocked},
+			func() { r.node.Pools[name] = pool }),
+	)
+}
