@@ -88,7 +88,7 @@ the configuration of a server is wrong.`,
 		return cmd.Help()
 	}
 	root.AddCommand(operate.Serve(p), transfer.Import(p), live.Demo(p), versionCommand(p))
-	root.AddCommand(operate.Config(p), doctor.Command(p), completionCommand(p), manCommand(p))
+	root.AddCommand(operate.Config(p), doctor.Command(p), manCommand(p))
 	root.AddCommand(live.Watch(p))
 	root.AddCommand(query.Command(p))
 	root.AddCommand(change.Tenant(p))
@@ -100,6 +100,10 @@ the configuration of a server is wrong.`,
 	root.AddCommand(measure.Command(p), planner.Command(p))
 	root.AddCommand(operate.Store(p))
 	root.AddCommand(preserve.Backup(p), preserve.Restore(p), preserve.Verify(p))
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		command.Group(completion)
+	}
 	root.SetHelpCommand(helpCommand())
 	command.CheckArguments(root)
 	fitHelp(root)
