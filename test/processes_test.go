@@ -66,7 +66,7 @@ func TestSerialHistoriesOnPebble(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(t.TempDir(), "andon.yaml")
-	settings := "store: pebble\npebble.head: 1MiB\ndata: " + dir + "\n"
+	settings := "store: pebble\npebble.memtable: 1MiB\ndata: " + dir + "\n"
 	if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestTurns(t *testing.T) {
 			text := w.do(http.MethodGet, "/metrics", "").is(http.StatusOK).body
 			for _, line := range []string{
 				`andon_refused_total{lack="` + share.Name + `"} `,
-				`andon_turn_wait_seconds_count{share="` + share.Name + `"} `,
+				`andon_slot_wait_seconds_count{share="` + share.Name + `"} `,
 			} {
 				if !strings.Contains(text, line) {
 					t.Errorf("no %s", line)

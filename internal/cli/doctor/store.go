@@ -156,7 +156,7 @@ func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) 
 		d.report.add(
 			ok("store", "cache", draw.Bytes(uint64(takes.Cache.Bytes)),
 				d.sourceOf(takes.Cache.Key)),
-			ok("store", "head", draw.Bytes(uint64(takes.Newest.Bytes)),
+			ok("store", "memtable", draw.Bytes(uint64(takes.Newest.Bytes)),
 				d.sourceOf(takes.Newest.Key)),
 			ok("store", "reserve", draw.Bytes(uint64(takes.Reserve.Bytes)),
 				d.sourceOf(takes.Reserve.Key)))

@@ -78,7 +78,7 @@ func New(
 		Readings: newEntries(auto, "readings"),
 	}
 	waits := auto.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "andon_turn_wait_seconds",
+		Name: "andon_slot_wait_seconds",
 		Help: "How long requests waited for their turn to be worked at, by the share of the " +
 			"work that they belong to: writes, imports (writes of more than 64 KiB), reads.",
 		Buckets: []float64{.001, .005, .025, .1, .25, .5, .75, 1, 1.5},

@@ -233,7 +233,7 @@ func writeBesideDamage(t *testing.T, fs vfs.FS) error {
 	}
 	flip(t, fs, table, info.Size()/2)
 	s, err := Open("store", Options{
-		FS: fs, memTable: 64 << 10, Head: 256 << 10, maxWait: time.Minute,
+		FS: fs, memTable: 64 << 10, Memory: 256 << 10, maxWait: time.Minute,
 		pause: 20 * time.Millisecond,
 	})
 	if err != nil {

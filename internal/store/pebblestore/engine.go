@@ -21,7 +21,7 @@ type Engine struct {
 // NewEngine returns an Engine with the defaults of its settings.
 func NewEngine() adapter.Engine {
 	return &Engine{options: Options{
-		Cache: defaultCache, Head: entries.DefaultMemory, Reserve: defaultReserve,
+		Cache: defaultCache, Memory: entries.DefaultMemory, Reserve: defaultReserve,
 		ChangesFor: defaultChangesFor, ChangesBytes: defaultChangesBytes,
 		ArrivalsFor: defaultArrivalsFor, ArrivalsBytes: defaultArrivalsBytes,
 	}}
@@ -38,7 +38,7 @@ func (e *Engine) Settings() config.Group {
 	return config.Group{Name: e.Name(), Settings: []config.Setting{
 		{Key: "cache", Value: config.Size(&e.options.Cache),
 			Help: "bytes of the store kept in memory for reading"},
-		{Key: "head", Value: config.Size(&e.options.Head).That(e.options.enoughHead),
+		{Key: "memtable", Value: config.Size(&e.options.Memory).That(e.options.memoryFits),
 			Help: "bytes of the newest entries kept in memory until they are written in blocks, " +
 				"at least 1MiB; with less, each part of the log is written more often"},
 		{Key: "reserve", Value: config.Size(&e.options.Reserve),
@@ -61,7 +61,7 @@ func (e *Engine) Settings() config.Group {
 func (e *Engine) Takes() adapter.Takes {
 	return adapter.Takes{
 		Cache:   adapter.Amount{Bytes: e.options.Cache, Key: "pebble.cache"},
-		Newest:  adapter.Amount{Bytes: e.options.Head, Key: "pebble.head"},
+		Newest:  adapter.Amount{Bytes: e.options.Memory, Key: "pebble.memtable"},
 		Reserve: adapter.Amount{Bytes: e.options.Reserve, Key: "pebble.reserve"},
 	}
 }
@@ -117,12 +117,12 @@ func (e *Engine) in(env adapter.Env) Options {
 	return o
 }
 
-// enoughHead is the rule of the setting.
-func (o *Options) enoughHead() error {
-	if o.Head < entries.LeastMemory {
+// memoryFits is the rule of the setting.
+func (o *Options) memoryFits() error {
+	if o.Memory < entries.LeastMemory {
 		return fmt.Errorf("is less than %d bytes, or 1MiB", entries.LeastMemory)
 	}
-	if o.Head > entries.MostMemory {
+	if o.Memory > entries.MostMemory {
 		return fmt.Errorf("is more than %d bytes, or 2GiB", int64(entries.MostMemory))
 	}
 	return nil

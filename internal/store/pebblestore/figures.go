@@ -22,18 +22,18 @@ func (s *Store) Figures(report func(name, help string, value float64, labels ...
 func (s *Store) flushFigures(report func(name, help string, value float64, labels ...string)) {
 	r := &s.flushes
 	count := func(name, help string, n int64) { report(name, help, float64(n)) }
-	count("head_bytes", "Memory of entries that are not in blocks yet.",
+	count("unflushed_bytes", "Memory of entries that are not in blocks yet.",
 		int64(s.log.Memory.Bytes()))
-	count("head_limit_bytes", "The most that it may be: pebble.head.", int64(s.log.Memory.Limit))
-	count("head_waits_total", "Writes that waited because the memtable was full.",
+	count("unflushed_limit_bytes", "The most that it may be: pebble.memtable.", int64(s.log.Memory.Limit))
+	count("unflushed_waits_total", "Writes that waited because the memtable was full.",
 		s.log.Memory.Waits.Load())
-	count("rounds_total", "Flushes of the memtable to blocks.", r.done.Load())
-	count("round_failures_total", "Flushes that failed and are repeated.", r.failed.Load())
-	report("round_seconds_total", "How long flushes took, with their rests.",
+	count("entry_flushes_total", "Flushes of the memtable to blocks.", r.done.Load())
+	count("entry_flush_failures_total", "Flushes that failed and are repeated.", r.failed.Load())
+	report("entry_flush_seconds_total", "How long flushes took, with their rests.",
 		time.Duration(r.took.Load()).Seconds())
 	count("checkpoint_lag_bytes", "Rows that are flushed, and that opening reads for what devices "+
 		"show.", s.checkpoints.lag.Load())
-	count("settled_entries_total", "Entries that were flushed.", r.entries.Load())
+	count("flushed_entries_total", "Entries that were flushed.", r.entries.Load())
 	count("merged_blocks_total", "Small blocks that were merged into larger ones.",
 		s.log.Merged.Load())
 }

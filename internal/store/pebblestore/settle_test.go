@@ -23,7 +23,7 @@ import (
 // TestNoReaderMissesAnEntryInARound reads what was acknowledged while small heads are frozen,
 // settled and dropped all the time.
 func TestNoReaderMissesAnEntryInARound(t *testing.T) {
-	s, err := Open("store", Options{FS: vfs.NewMem(), Head: 16 << 10, maxWait: time.Hour})
+	s, err := Open("store", Options{FS: vfs.NewMem(), Memory: 16 << 10, maxWait: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func crashInRounds(t *testing.T, seed uint64) {
 	var certain []andon.Event
 	for range 4 {
 		s, err := Open("store", Options{
-			FS: fs, memTable: 64 << 10, Head: 32 << 10, table: 1 << (8 + 2*seed),
+			FS: fs, memTable: 64 << 10, Memory: 32 << 10, table: 1 << (8 + 2*seed),
 			maxWait: time.Hour, lag: 1 << (20 * (seed % 3)),
 		})
 		if err != nil {
@@ -194,7 +194,7 @@ func TestRoundIsDoneAgain(t *testing.T) {
 // TestSlowRoundIsNotAwaited: where a round does not end, writes that find the head full are refused
 // in about a second, not held up, and go on once it has ended.
 func TestSlowRoundIsNotAwaited(t *testing.T) {
-	s, err := Open("store", Options{FS: vfs.NewMem(), Reserve: 1, Head: 8 << 10})
+	s, err := Open("store", Options{FS: vfs.NewMem(), Reserve: 1, Memory: 8 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 func TestSnapshotsWhileWriting(t *testing.T) {
 	mem := vfs.NewMem()
 	s, err := Open("store", Options{
-		FS: mem, memTable: 64 << 10, Head: 32 << 10, table: 1 << 10, maxWait: time.Hour,
+		FS: mem, memTable: 64 << 10, Memory: 32 << 10, table: 1 << 10, maxWait: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)

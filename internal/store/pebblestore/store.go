@@ -70,7 +70,7 @@ type Options struct {
 	Log     *slog.Logger
 	Reserve int64  // bytes of the disk that are left free: 512 MiB unless set
 	Cache   int64  // bytes of blocks that are kept in memory: 128 MiB unless set
-	Head    int64  // bytes of the entries in memory that are in rows: see defaultHead
+	Memory  int64  // bytes of the memtables of entries: entries.DefaultMemory unless set
 	Owner   string // what this process says of itself to a second one that opens the directory
 	// Changes are kept for the feed for about so long, by the arrival of events, and up to about so
 	// many bytes: a day and 256 MiB unless set.
@@ -212,7 +212,7 @@ func (o *Options) complete() {
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }
 	}
-	o.Head = cmp.Or(o.Head, entries.DefaultMemory)
+	o.Memory = cmp.Or(o.Memory, entries.DefaultMemory)
 	o.readings = cmp.Or(o.readings, checkpointBytes)
 	o.maxWait = cmp.Or(o.maxWait, time.Second)
 	o.table = cmp.Or(o.table, blocks.DefaultTable)
@@ -335,7 +335,7 @@ func (s *Store) begin() {
 		DB: s.db, FS: s.dir.FS, Dir: s.dir.Path, Table: o.table, MemTable: o.memTable,
 		Pacing: o.pacing, Log: o.Log, Check: s.dir.Disk.Check, Options: s.dir.Options,
 	}
-	s.log = entries.NewLog(s.env, int(o.Head), o.maxWait, s.entryTenants)
+	s.log = entries.NewLog(s.env, int(o.Memory), o.maxWait, s.entryTenants)
 	s.readings = readings.NewLog(s.env, o.readings, s.readingTenants)
 	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
 	s.pipe = pipeline.New(s.publishing())

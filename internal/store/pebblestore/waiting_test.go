@@ -25,7 +25,7 @@ func TestHeadsAreBoundedWhateverRuns(t *testing.T) {
 func fillHeads(t *testing.T, begun bool) {
 	t.Helper()
 	const most = 1 << 20
-	s, err := Open("store", Options{FS: vfs.NewMem(), Head: most, maxWait: 10 * time.Millisecond})
+	s, err := Open("store", Options{FS: vfs.NewMem(), Memory: most, maxWait: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +69,8 @@ func TestHeadSetting(t *testing.T) {
 		entries.LeastMemory - 1: true, entries.LeastMemory: false, entries.MostMemory: false,
 		entries.MostMemory + 1: true,
 	} {
-		o := Options{Head: bytes}
-		if err := o.enoughHead(); (err != nil) != refused {
+		o := Options{Memory: bytes}
+		if err := o.memoryFits(); (err != nil) != refused {
 			t.Errorf("a head of %d bytes: %v", bytes, err)
 		}
 	}
