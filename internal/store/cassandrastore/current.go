@@ -106,7 +106,7 @@ func (s *Store) Devices(
 					return s.listed(ctx, t, device, &q)
 				})
 		}
-		return shared.Select(ctx, &q, found, show, yield)
+		return shared.Select(ctx, found, q.Prefix, q.Limit, show, yield)
 	})
 }
 
@@ -175,7 +175,7 @@ func (s *Store) Retirements(
 }
 
 // candidates are the devices that a query may select, in order, each once.
-type candidates = shared.Merge[andon.DeviceID]
+type candidates = shared.IDs[andon.DeviceID]
 
 // candidates chooses the index rows with the fewest devices.
 func (s *Store) candidates(
@@ -230,7 +230,7 @@ func (s *Store) found(
 	if len(all) == 0 || all[0].Rows < designs.Scattered {
 		return s.streams(all, q)
 	}
-	return shared.NewMerge(shared.NewRows(
+	return shared.NewIDs(shared.NewRows(
 		func(ctx context.Context, _ []byte) (ids []andon.DeviceID, next []byte, err error) {
 			ids, err = s.gather(ctx, all, t, andon.DeviceID(from), q)
 			return ids, nil, err
@@ -254,7 +254,7 @@ func (s *Store) streams(all []designs.Finding, q andon.DeviceQuery) *candidates 
 	for i, f := range all {
 		streams[i] = s.stream(f, size, q.States)
 	}
-	return shared.NewMerge(streams...)
+	return shared.NewIDs(streams...)
 }
 
 // stream is the devices of one query, in the order of ids.
@@ -303,7 +303,7 @@ func (s *Store) escalatedDevices(
 		}
 	}
 	slices.Sort(ids)
-	return shared.NewMerge(shared.NewRows(
+	return shared.NewIDs(shared.NewRows(
 		func(context.Context, []byte) ([]andon.DeviceID, []byte, error) { return ids, nil, nil },
 	)), nil
 }

@@ -85,13 +85,9 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 	}
 	for bucket := range rows.Buckets {
 		all := s.streams(allDevices(key, "")[bucket:bucket+1], andon.DeviceQuery{Limit: 256})
-		for {
-			ids, err := all.Next(ctx, "", 64)
+		for ids, err := range all.Chunks(ctx, "", 64) {
 			if err != nil {
 				return err
-			}
-			if len(ids) == 0 {
-				break
 			}
 			if err := s.purgeDevices(ctx, key, ids, states); err != nil {
 				return err

@@ -161,8 +161,7 @@ func (s *Store) eachDevice(
 	do func(context.Context, *rows.Tenant, andon.DeviceID) error, did func(n int),
 ) error {
 	all := s.streams(allDevices(t.Key, ""), andon.DeviceQuery{Limit: cql.PageRows})
-	for {
-		ids, err := all.Next(ctx, "", 256)
+	for ids, err := range all.Chunks(ctx, "", 256) {
 		if err == nil {
 			err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 				if !t.Purged.Present(ids[i]) {
@@ -171,11 +170,12 @@ func (s *Store) eachDevice(
 				return do(ctx, t, ids[i])
 			})
 		}
-		if err != nil || len(ids) == 0 {
+		if err != nil {
 			return err
 		}
 		did(len(ids))
 	}
+	return nil
 }
 
 // repair compares what is stored of a device with its log, and writes its index rows again.

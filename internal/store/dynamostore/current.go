@@ -91,7 +91,7 @@ func (s *Store) Devices(
 		show := func(ids []andon.DeviceID) ([]andon.Device, error) {
 			return s.listed(ctx, t, ids, &q)
 		}
-		return shared.Select(ctx, &q, found, show, yield)
+		return shared.Select(ctx, found, q.Prefix, q.Limit, show, yield)
 	})
 }
 
@@ -137,7 +137,7 @@ func (s *Store) admitted(
 // the fewest.
 func (s *Store) candidates(
 	ctx context.Context, t *tenant, q *andon.DeviceQuery,
-) (*shared.Merge[andon.DeviceID], error) {
+) (*shared.IDs[andon.DeviceID], error) {
 	var all []ddb.Query
 	switch {
 	case q.Kind == andon.RetiredDevices:
@@ -187,7 +187,7 @@ func (s *Store) recent(t *tenant, q *andon.DeviceQuery) *shared.Rows[andon.Devic
 // ids returns the devices that queries of indexes find, from where the page begins, and others.
 func (s *Store) ids(
 	all []ddb.Query, q *andon.DeviceQuery, others ...*shared.Rows[andon.DeviceID],
-) *shared.Merge[andon.DeviceID] {
+) *shared.IDs[andon.DeviceID] {
 	for _, ask := range all {
 		ask.Table, ask.Order = items.TableDevices, andon.Asc
 		ask.Page = items.PageOf(q.Limit, len(all))
@@ -197,7 +197,7 @@ func (s *Store) ids(
 		}
 		others = append(others, ddb.Rows(s.db, ask, deviceIn(items.AttrID)))
 	}
-	return shared.NewMerge(others...)
+	return shared.NewIDs(others...)
 }
 
 // deviceIn reads the device that an attribute names.

@@ -64,7 +64,7 @@ func (p *history) Next(after andon.EventKey) (andon.Time, error) {
 		}
 		q := andon.EventQuery{Span: andon.Span{From: after.Time}, Order: andon.Asc}
 		all := p.store.entriesOf(p.tenant, d, state, q, 4)
-		for found, err := range shared.Instants(p.ctx, all, (*event).Micros, q.Order) {
+		for found, err := range shared.NewMerge((*event).Micros, q.Order, all...).All(p.ctx) {
 			if err != nil {
 				return 0, err
 			}

@@ -48,10 +48,10 @@ func (s *Store) metricByTime(
 	ctx context.Context, t *tenant, q andon.MetricQuery, place int,
 	yield func(andon.MetricReading) bool,
 ) error {
-	streams := s.metricStreams(t, &q, place)
+	m := shared.NewMerge((*message).Place, andon.Desc, s.metricStreams(t, &q, place)...)
 	left := q.Limit
 	for left > 0 {
-		found, err := items.NextMessages(ctx, streams, min(left, ddb.MaxGets))
+		found, err := m.Take(ctx, min(left, ddb.MaxGets))
 		if err != nil || len(found) == 0 {
 			return err
 		}

@@ -150,7 +150,7 @@ func (s *Store) instants(
 	if span.Empty() || !d.Known() {
 		all = nil
 	}
-	return shared.Instants(ctx, all, (*message).Micros, query.Order)
+	return shared.NewMerge((*message).Micros, query.Order, all...).All(ctx)
 }
 
 // DeviceReadings implements andon.Readings.
@@ -256,12 +256,12 @@ func (s *Store) MetricReadings(
 			}
 			streams = append(streams, ddb.Rows(s.db, ask, deviceIn(items.AttrSort)))
 		}
-		return s.metric(ctx, t, q, shared.NewMerge(streams...), yield)
+		return s.metric(ctx, t, q, shared.NewIDs(streams...), yield)
 	})
 }
 
 func (s *Store) metric(
-	ctx context.Context, t *tenant, q andon.MetricQuery, found *shared.Merge[andon.DeviceID],
+	ctx context.Context, t *tenant, q andon.MetricQuery, found *shared.IDs[andon.DeviceID],
 	yield func(andon.MetricReading) bool,
 ) error {
 	left := q.Limit

@@ -116,7 +116,7 @@ func (s *Store) DueRecords(
 						i.Text(items.AttrKey)), true, nil
 				}))
 		}
-		found := shared.NewMerge(streams...)
+		found := shared.NewIDs(streams...)
 		for left := limit; left > 0; {
 			due, err := found.Next(ctx, "", min(left, ddb.MaxGets))
 			if err != nil || len(due) == 0 {

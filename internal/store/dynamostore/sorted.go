@@ -69,13 +69,9 @@ func (s *Store) sortedOfPerson(
 	}
 	known := map[andon.DeviceID]*device{}
 	var shown []andon.Device
-	for {
-		ids, err := found.Next(ctx, q.Prefix, ddb.MaxPage)
+	for ids, err := range found.Chunks(ctx, q.Prefix, ddb.MaxPage) {
 		if err != nil {
 			return err
-		}
-		if len(ids) == 0 {
-			break
 		}
 		devices, are, err := s.admitted(ctx, t, ids, q)
 		if err != nil {

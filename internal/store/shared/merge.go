@@ -1,78 +1,137 @@
 package shared
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
-// Merge merges several queries whose rows are ids in order: each id once, also where one query has
-// it several times.
-type Merge[ID ~string] struct {
-	all   []*Rows[ID]
+// Merge takes the rows of several queries in one order of a key, those of each key together.
+type Merge[R any, K cmp.Ordered] struct {
+	key   func(*R) K
+	order andon.Order
+	all   []*Rows[R]
 	begun bool
 }
 
 // NewMerge reads nothing yet.
-func NewMerge[ID ~string](all ...*Rows[ID]) *Merge[ID] { return &Merge[ID]{all: all} }
-
-// Next returns up to n more ids that begin with a prefix; none at the end.
-func (m *Merge[ID]) Next(ctx context.Context, prefix string, n int) (ids []ID, err error) {
-	if !m.begun { // the first pages of all queries are read at once
-		m.begun = true
-		err = readFirst(ctx, m.all)
-	}
-	for err == nil && len(ids) < n {
-		var least *ID
-		if least, err = m.least(ctx); least == nil || !strings.HasPrefix(string(*least), prefix) {
-			break
-		}
-		ids = append(ids, *least)
-		err = m.skip(ctx, *least)
-	}
-	return ids, err
+func NewMerge[R any, K cmp.Ordered](
+	key func(*R) K, o andon.Order, all ...*Rows[R],
+) *Merge[R, K] {
+	return &Merge[R, K]{key: key, order: o, all: all}
 }
 
-// least returns the smallest id; nil at the end.
-func (m *Merge[ID]) least(ctx context.Context) (least *ID, err error) {
-	for _, rows := range m.all {
-		head, err := rows.Head(ctx)
+// Next takes the rows of the next key; none after the last.
+func (m *Merge[R, K]) Next(ctx context.Context) (rows []R, err error) {
+	if !m.begun { // the first pages of all queries are read at once
+		m.begun = true
+		err := Parallel(ctx, len(m.all), func(ctx context.Context, i int) error {
+			_, err := m.all[i].Head(ctx)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		if head != nil && (least == nil || *head < *least) {
-			least = head
+	}
+	var next K
+	found := false
+	for _, of := range m.all {
+		r, err := of.Head(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			continue
+		}
+		if k := m.key(r); !found || (m.order == andon.Asc) == (k < next) && k != next {
+			next, found = k, true
 		}
 	}
-	return least, nil
-}
-
-// skip takes an id wherever it is the next one.
-func (m *Merge[ID]) skip(ctx context.Context, id ID) error {
-	for _, rows := range m.all {
+	for _, of := range m.all {
 		for {
-			head, err := rows.Head(ctx)
+			r, err := of.Head(ctx)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if head == nil || *head != id {
+			if r == nil || m.key(r) != next {
 				break
 			}
-			rows.Take()
+			rows = append(rows, of.Take())
 		}
 	}
-	return nil
+	return rows, nil
 }
 
-// Select yields the devices that a query selects, up to its limit. It reads ahead as many as are
-// still wanted. show returns those of some devices that are on the list, as the list has them.
-func Select(
-	ctx context.Context, q *andon.DeviceQuery, found *Merge[andon.DeviceID],
-	show func([]andon.DeviceID) ([]andon.Device, error), yield func(andon.Device) bool,
+// Take takes the rows of up to n keys; none at the end.
+func (m *Merge[R, K]) Take(ctx context.Context, n int) (all [][]R, err error) {
+	for len(all) < n {
+		rows, err := m.Next(ctx)
+		if err != nil || len(rows) == 0 {
+			return all, err
+		}
+		all = append(all, rows)
+	}
+	return all, nil
+}
+
+// All yields the rows of each key.
+func (m *Merge[R, K]) All(ctx context.Context) iter.Seq2[[]R, error] {
+	return seq.Of(func(yield func([]R) bool) error {
+		for {
+			rows, err := m.Next(ctx)
+			if err != nil || len(rows) == 0 || !yield(rows) {
+				return err
+			}
+		}
+	})
+}
+
+// IDs merges several queries whose rows are ids in order: each id once, also where one query has
+// it several times.
+type IDs[ID ~string] struct{ Merge[ID, ID] }
+
+// NewIDs reads nothing yet.
+func NewIDs[ID ~string](all ...*Rows[ID]) *IDs[ID] {
+	own := func(id *ID) ID { return *id }
+	return &IDs[ID]{*NewMerge(own, andon.Asc, all...)}
+}
+
+// Next returns up to n more ids that begin with a prefix; none at the end.
+func (m *IDs[ID]) Next(ctx context.Context, prefix string, n int) (ids []ID, err error) {
+	for len(ids) < n {
+		same, err := m.Merge.Next(ctx)
+		if err != nil || len(same) == 0 || !strings.HasPrefix(string(same[0]), prefix) {
+			return ids, err
+		}
+		ids = append(ids, same[0])
+	}
+	return ids, nil
+}
+
+// Chunks yields the ids that begin with a prefix, n at a time.
+func (m *IDs[ID]) Chunks(ctx context.Context, prefix string, n int) iter.Seq2[[]ID, error] {
+	return seq.Of(func(yield func([]ID) bool) error {
+		for {
+			ids, err := m.Next(ctx, prefix, n)
+			if err != nil || len(ids) == 0 || !yield(ids) {
+				return err
+			}
+		}
+	})
+}
+
+// Select yields what a list has of the ids that begin with a prefix, up to a limit. It reads ahead
+// as many as are still wanted. show returns what the list has of some ids.
+func Select[ID ~string, T any](
+	ctx context.Context, found *IDs[ID], prefix string, limit int,
+	show func([]ID) ([]T, error), yield func(T) bool,
 ) error {
-	for left := q.Limit; left > 0; {
-		ids, err := found.Next(ctx, q.Prefix, min(max(left, 16), 256))
+	for left := limit; left > 0; {
+		ids, err := found.Next(ctx, prefix, min(max(left, 16), 256))
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -80,8 +139,8 @@ func Select(
 		if err != nil {
 			return err
 		}
-		for _, d := range shown[:min(left, len(shown))] {
-			if left--; !yield(d) {
+		for _, one := range shown[:min(left, len(shown))] {
+			if left--; !yield(one) {
 				return nil
 			}
 		}

@@ -36,7 +36,7 @@ func TestRandomMerges(t *testing.T) {
 		want = slices.DeleteFunc(slices.Compact(want), func(id andon.DeviceID) bool {
 			return !strings.HasPrefix(string(id), prefix)
 		})
-		m, n := NewMerge(all...), 1+r.IntN(3)
+		m, n := NewIDs(all...), 1+r.IntN(3)
 		var got []andon.DeviceID
 		for {
 			ids, err := m.Next(t.Context(), prefix, n)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 )
 
@@ -56,82 +55,4 @@ func (r *Rows[R]) All(ctx context.Context) iter.Seq2[R, error] {
 			}
 		}
 	})
-}
-
-// Groups yields consecutive rows that same says belong together.
-func (r *Rows[R]) Groups(ctx context.Context, same func(a, b *R) bool) iter.Seq2[[]R, error] {
-	return seq.Of(func(yield func([]R) bool) error {
-		var group []R
-		for row, err := range r.All(ctx) {
-			if err != nil {
-				return err
-			}
-			if len(group) > 0 && !same(&group[0], &row) {
-				if !yield(group) {
-					return nil
-				}
-				group = nil
-			}
-			group = append(group, row)
-		}
-		if len(group) > 0 {
-			yield(group)
-		}
-		return nil
-	})
-}
-
-// readFirst reads the first page of several queries at once.
-func readFirst[R any](ctx context.Context, all []*Rows[R]) error {
-	return Parallel(ctx, len(all), func(ctx context.Context, i int) error {
-		_, err := all[i].Head(ctx)
-		return err
-	})
-}
-
-// Instants yields the rows of several queries in one order of time, those of each time together.
-func Instants[R any](
-	ctx context.Context, all []*Rows[R], at func(*R) int64, o andon.Order,
-) iter.Seq2[[]R, error] {
-	return seq.Of(func(yield func([]R) bool) error {
-		if err := readFirst(ctx, all); err != nil {
-			return err
-		}
-		for {
-			rows, err := instant(ctx, all, at, o)
-			if err != nil || len(rows) == 0 || !yield(rows) {
-				return err
-			}
-		}
-	})
-}
-
-// instant takes all rows of the next time; none after the last.
-func instant[R any](
-	ctx context.Context, all []*Rows[R], at func(*R) int64, o andon.Order,
-) (rows []R, err error) {
-	var next int64
-	found := false
-	for _, p := range all {
-		r, err := p.Head(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if r != nil && (!found || (o == andon.Asc) == (at(r) < next) && at(r) != next) {
-			next, found = at(r), true
-		}
-	}
-	for _, p := range all {
-		for {
-			r, err := p.Head(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if r == nil || at(r) != next {
-				break
-			}
-			rows = append(rows, p.Take())
-		}
-	}
-	return rows, nil
 }

@@ -2,7 +2,9 @@ package records
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -73,6 +75,11 @@ type dueRow struct {
 
 func (r *dueRow) columns() []any { return []any{&r.due, &r.tenant, &r.id, &r.version} }
 
+// place sorts like Record.CompareDue.
+func (r *dueRow) place() string {
+	return fmt.Sprintf("%019d\x00%s\x00%s", r.due, rows.TenantOf(r.tenant), r.id)
+}
+
 func (r *dueRow) document() shared.Document {
 	return shared.Document{Version: r.version, Due: andon.Time(r.due)}
 }
@@ -103,8 +110,8 @@ func (s *Records) Due(
 		slots := cql.Pages(s.DB, ask, args, cql.PageRows, (*slotRow).columns)
 		d := &dueList{Records: s, kind: kind, until: until, left: limit, yield: yield}
 		defer func() { s.forget(ctx, d.stale) }()
-		same := func(a, b *slotRow) bool { return a.slot == b.slot }
-		for shards, err := range slots.Groups(ctx, same) {
+		of := func(r *slotRow) int { return r.slot }
+		for shards, err := range shared.NewMerge(of, andon.Asc, slots).All(ctx) {
 			if err == nil {
 				err = d.slot(ctx, shards)
 			}
@@ -140,41 +147,17 @@ func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 				r.version, string(d.kind), r.slot, r.shard))
 		}
 	}
+	found := shared.NewMerge((*dueRow).place, andon.Asc, all...)
 	for d.left > 0 {
-		rows, err := nextDue(ctx, all, min(d.left, shared.Concurrency))
+		rows, err := found.Take(ctx, min(d.left, shared.Concurrency))
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		if err := d.show(ctx, rows); err != nil {
+		if err := d.show(ctx, slices.Concat(rows...)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// nextDue takes up to n rows from pages, in the order of their due times.
-func nextDue(ctx context.Context, all []*shared.Rows[dueRow], n int) (rows []dueRow, err error) {
-	for len(rows) < n {
-		var next *shared.Rows[dueRow]
-		var first *andon.Record
-		for _, p := range all {
-			r, err := p.Head(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if r == nil {
-				continue
-			}
-			if is := r.record(""); first == nil || is.CompareDue(first) < 0 {
-				next, first = p, is
-			}
-		}
-		if next == nil {
-			return rows, nil
-		}
-		rows = append(rows, next.Take())
-	}
-	return rows, nil
 }
 
 // show yields the records of rows, and notes rows that lead to no record as stale.

@@ -125,40 +125,28 @@ func (s *Records) List(
 		if err != nil {
 			return err
 		}
-		left := q.Limit
-		found := s.ids(key, kind, max(q.Prefix, q.After), q.Limit)
-		for left > 0 {
-			ids, err := found.Next(ctx, q.Prefix, min(left, 255)+1)
-			if err != nil || len(ids) == 0 {
-				return err
-			}
-			records, err := shared.Found(ctx, ids,
-				func(ctx context.Context, id string) (*andon.Record, error) {
-					r := andon.Record{Tenant: tenant, Kind: kind, ID: id}
-					is, err := s.Read(ctx, key, &r)
-					if err != nil || is.Live() == 0 || !q.Admits(r.ID) {
-						return nil, err
-					}
-					is.Into(&r)
-					return &r, nil
-				})
-			if err != nil {
-				return err
-			}
-			for _, r := range records[:min(left, len(records))] {
-				if left--; !yield(r) {
-					return nil
+		show := func(ids []string) ([]andon.Record, error) {
+			return shared.Found(ctx, ids, func(
+				ctx context.Context, id string,
+			) (*andon.Record, error) {
+				r := andon.Record{Tenant: tenant, Kind: kind, ID: id}
+				is, err := s.Read(ctx, key, &r)
+				if err != nil || is.Live() == 0 || !q.Admits(r.ID) {
+					return nil, err
 				}
-			}
+				is.Into(&r)
+				return &r, nil
+			})
 		}
-		return nil
+		found := s.ids(key, kind, max(q.Prefix, q.After), q.Limit)
+		return shared.Select(ctx, found, q.Prefix, q.Limit, show, yield)
 	})
 }
 
 // ids finds the records of a kind, from an id on.
 func (s *Records) ids(
 	key string, kind andon.RecordKind, from string, limit int,
-) *shared.Merge[string] {
+) *shared.IDs[string] {
 	ask := cql.Ask("SELECT id FROM records_by_kind "+
 		"WHERE tenant = ? AND kind = ? AND bucket = ? AND id >= ?", 3)
 	size := min(max(2*limit/rows.Buckets, 16), cql.PageRows)
@@ -167,20 +155,16 @@ func (s *Records) ids(
 		args := []any{key, string(kind), bucket, from}
 		all[bucket] = cql.Pages(s.DB, ask, args, size, cql.Text)
 	}
-	return shared.NewMerge(all...)
+	return shared.NewIDs(all...)
 }
 
 // Purge deletes the records of a kind under a former key of a tenant, and their index rows.
 func (s *Records) Purge(ctx context.Context, key, name string) error {
 	kind := andon.RecordKind(name)
 	found := s.ids(key, kind, "", cql.PageRows)
-	for {
-		ids, err := found.Next(ctx, "", 256)
+	for ids, err := range found.Chunks(ctx, "", 256) {
 		if err != nil {
 			return err
-		}
-		if len(ids) == 0 {
-			break
 		}
 		err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 			r := andon.Record{Kind: kind, ID: ids[i]}

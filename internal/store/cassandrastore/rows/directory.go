@@ -201,8 +201,8 @@ func (s Reader) Units(
 	}
 	args := []any{tenant, string(k), id, int(from), int(min(to, 1<<31-1))}
 	all := cql.Pages(s.DB, cql.Ask(text, 3), args, 64, (*unitRow).columns)
-	same := func(a, b *unitRow) bool { return a.unit == b.unit }
-	return seq.Map(all.Groups(ctx, same), newUnit)
+	number := func(r *unitRow) int { return r.unit }
+	return seq.Map(shared.NewMerge(number, o, all).All(ctx), newUnit)
 }
 
 // newUnit returns the unit of some rows.

@@ -171,10 +171,8 @@ func (s Reader) Escalations(
 				return err
 			}
 			args := []any{t.Key, string(device), int(u.Number)}
-			one := []*shared.Rows[escalationRow]{
-				cql.Pages(s.DB, EscalationsDown, args, 16, (*escalationRow).columns),
-			}
-			for rows, err := range shared.Instants(ctx, one, at, andon.Desc) {
+			one := cql.Pages(s.DB, EscalationsDown, args, 16, (*escalationRow).columns)
+			for rows, err := range shared.NewMerge(at, andon.Desc, one).All(ctx) {
 				if err != nil || !yield(escalationsOf(device, rows)) {
 					return err
 				}

@@ -190,7 +190,7 @@ func (s Reader) day(
 	}
 	at := func(r *eventRow) int64 { return r.time }
 	return seq.Of(func(yield func(andon.Entry) bool) error {
-		for rows, err := range shared.Instants(ctx, shards, at, q.Order) {
+		for rows, err := range shared.NewMerge(at, q.Order, shards...).All(ctx) {
 			if err != nil {
 				return err
 			}

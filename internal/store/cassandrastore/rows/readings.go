@@ -175,10 +175,8 @@ func (s Reader) readingsOn(
 			args := []any{t.Key, string(device), int(u.Number), shard,
 				int64(span.From), int64(span.To)}
 			size := min(max(q.Limit+1, 10), 500)
-			one := []*shared.Rows[readingRow]{
-				cql.Pages(s.DB, ask, args, size, (*readingRow).columns),
-			}
-			for rows, err := range shared.Instants(ctx, one, at, q.Order) {
+			one := cql.Pages(s.DB, ask, args, size, (*readingRow).columns)
+			for rows, err := range shared.NewMerge(at, q.Order, one).All(ctx) {
 				if err != nil || !yield(join(device, rows)) {
 					return err
 				}

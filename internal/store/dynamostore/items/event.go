@@ -110,7 +110,7 @@ func Merged(
 ) iter.Seq2[Event, error] {
 	states := t.Record.States
 	return seq.Of(func(yield func(Event) bool) error {
-		for found, err := range shared.Instants(ctx, all, (*Event).Micros, q.Order) {
+		for found, err := range shared.NewMerge((*Event).Micros, q.Order, all...).All(ctx) {
 			if err != nil {
 				return err
 			}

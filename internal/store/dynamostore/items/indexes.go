@@ -1,8 +1,6 @@
 package items
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -84,42 +82,6 @@ func ListedKey() ddb.Item { return RecordKeys().Item("index", IndexMetric) }
 // ReadListed reads the record of the listed metrics.
 func ReadListed(i ddb.Item) MetricsListed {
 	return MetricsListed{i.Text(AttrMetricList), i.Time(AttrMetricFrom)}
-}
-
-// NextMessages returns the messages of up to n readings, those of one device and time together.
-func NextMessages(
-	ctx context.Context, streams []*shared.Rows[Message], n int,
-) (found [][]Message, err error) {
-	err = shared.Parallel(ctx, len(streams), func(ctx context.Context, i int) error {
-		_, err := streams[i].Head(ctx)
-		return err
-	})
-	for err == nil && len(found) < n {
-		var last string
-		for _, rows := range streams {
-			head, failed := rows.Head(ctx)
-			err = errors.Join(err, failed)
-			if head != nil {
-				last = max(last, head.place)
-			}
-		}
-		if last == "" || err != nil {
-			break
-		}
-		var of []Message
-		for _, rows := range streams {
-			for {
-				head, failed := rows.Head(ctx)
-				err = errors.Join(err, failed)
-				if head == nil || head.place != last {
-					break
-				}
-				of = append(of, rows.Take())
-			}
-		}
-		found = append(found, of)
-	}
-	return found, err
 }
 
 // The indexes of the guide to time series are optional. Each costs every reading a write unit or

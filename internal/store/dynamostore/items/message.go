@@ -19,7 +19,6 @@ type Message struct {
 	andon.Reading
 	Delivery  int64
 	Partition string // that it is in
-	place     string // what its key in MetricGSI begins with: <time>#<device>#
 	Partial   bool   // it was read from an index that may lack its metadata
 }
 
@@ -33,6 +32,11 @@ func ReadingKeys() ddb.Keys { return ddb.Keys{Hash: AttrReadingOf, Sort: AttrTim
 
 // Micros returns its time.
 func (m *Message) Micros() int64 { return int64(m.Time) }
+
+// Place returns what its key in MetricGSI begins with.
+func (m *Message) Place() string {
+	return TimeText(m.Time) + "#" + Escape(string(m.Device)) + "#"
+}
 
 // Item returns what is stored of a message in one of n shards.
 func (m *Message) Item(
@@ -62,7 +66,6 @@ func ReadMessage(i ddb.Item) (m Message, ok bool, err error) {
 	_, m.Device = SplitDevice(m.Partition)
 	m.Delivery, m.Metadata = i.Int(attrDelivery), andon.JSON(i.Text(attrMetadata))
 	m.Partial = m.Metadata == "" && i.Int(attrWhole) == 0
-	m.place = at + "#" + Escape(string(m.Device)) + "#"
 	m.Metrics, err = i.Metrics(attrMetrics)
 	return m, true, err
 }
