@@ -255,18 +255,5 @@ func (d *deviceScan) completeFeeds(ctx context.Context) error {
 			return err
 		}
 	}
-	all, err := s.Tenants(ctx)
-	for i := range all {
-		var t *rows.Tenant
-		if err == nil {
-			t, err = s.tenant(ctx, all[i].ID)
-		}
-		if err == nil {
-			err = s.logs.Tend(ctx, t.Tenant)
-		}
-		if andon.KindOf(err) == andon.NotFound {
-			err = nil // it was deleted meanwhile
-		}
-	}
-	return err
+	return s.Each(ctx, func(t *shared.Tenant) error { return s.logs.Tend(ctx, t) })
 }

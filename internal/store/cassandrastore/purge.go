@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
@@ -21,23 +20,8 @@ import (
 // purgeEvery is how often a process looks for purges that others left.
 const purgeEvery = time.Hour
 
-// purge deletes rows under former keys until ctx ends.
-func (s *Store) purge(ctx context.Context) {
-	for {
-		if err := s.purgeAll(ctx); err != nil && ctx.Err() == nil {
-			s.options.Log.Warn("what is left of deleted tenants and purged devices can't be "+
-				"removed yet", "error", err)
-		}
-		woken, err := sleep.Until(ctx, s.over, purgeEvery)
-		if woken { // others may still write under that key
-			err = sleep.For(ctx, s.options.Settle)
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
+// purgeAll deletes rows under former keys. Where a process has just given one of them up, others
+// may still write under it for a while (Options.Settle).
 func (s *Store) purgeAll(ctx context.Context) error {
 	ask := cql.Ask("SELECT tenant FROM purges WHERE part = 'purges'", 0)
 	keys, err := cql.Texts[string](ctx, s.db, ask)

@@ -2,7 +2,6 @@ package cassandrastore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -19,8 +18,7 @@ import (
 // The severity of a state that has entries may change. The log and the newest entry of each state
 // have no severity; these follow from severities:
 //
-//   - where the present run and incident begin, and the newest escalation: values of a later
-//     generation win;
+//   - where the present run and incident begin: values of a later generation win;
 //   - the rows of designs with one row a device, which each generation has of its own
 //     (designs.Place);
 //   - which of two states at one instant is written for lists by state, and counted.
@@ -72,29 +70,14 @@ const reorderTimeout = 5 * time.Second
 // reorderEvery is how often a process looks for changes that others left when they ended.
 const reorderEvery = time.Minute
 
-// reorder completes changes of severities until ctx ends.
-func (s *Store) reorder(ctx context.Context) {
-	for {
-		pause := reorderEvery
-		if err := s.reorderAll(ctx); err != nil && ctx.Err() == nil {
-			s.options.Log.Warn("devices can't be put in the order of changed severities yet",
-				"error", err)
-			pause = every
-		}
-		if _, err := sleep.Until(ctx, s.reordered, pause); err != nil {
-			return
-		}
-	}
-}
-
+// reorderAll completes changes of severities.
 func (s *Store) reorderAll(ctx context.Context) error {
-	all, err := s.Tenants(ctx)
-	for _, t := range all {
-		if t.Reordering && ctx.Err() == nil {
-			err = errors.Join(err, s.reorderTenant(ctx, t.ID))
+	return s.Each(ctx, func(t *shared.Tenant) error {
+		if !t.Record.Reordering {
+			return nil
 		}
-	}
-	return err
+		return s.reorderTenant(ctx, t.Record.ID)
+	})
 }
 
 // reorderTenant completes a change of severities.
@@ -114,7 +97,11 @@ func (s *Store) reorderTenant(ctx context.Context, id andon.TenantID) error {
 	if err := s.eachDevice(ctx, t, s.dropFormer, quietly); err != nil {
 		return err
 	}
-	return s.endReorder(ctx, t)
+	_, done, err := s.EndReorder(ctx, t.Tenant)
+	if done || err != nil {
+		return err
+	}
+	return s.reorderTenant(ctx, id) // it was changed once more
 }
 
 // allFollow waits until every process uses a generation, and what was written before has landed.
@@ -143,9 +130,6 @@ func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.
 		s.counts.Raise(t.Key, v.Generation(t.Gen()), device, n.Key(t.Record.States),
 			v.Retired, v.Received)
 		s.listedDevices.Add(t.Key, device)
-		if err := s.noteEscalation(ctx, t, device, v); err != nil {
-			return err
-		}
 		alone := s.processes.Alone() != 0
 		run, incident, err := s.putRight(ctx, t, device, v, &merge.Review{
 			Quiet: alone || s.quiet(v),
@@ -161,23 +145,6 @@ func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.
 		}
 		return s.changedBy(ctx, t, device, andon.ByReorder, andon.EntryRef{})
 	})
-}
-
-// noteEscalation writes which escalation is the newest of those that were made at one time.
-func (s *Store) noteEscalation(
-	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
-) error {
-	if v.escalated == 0 {
-		return nil
-	}
-	for made, err := range s.rows.Escalations(ctx, t, device, 0) {
-		if err != nil {
-			return err
-		}
-		each := rows.NewestOfEach(made, t.Record.States, map[andon.EventKey]bool{})
-		return s.db.Write(ctx, cql.Mutation{rows.UpdateEscalation(t, &each[len(each)-1])})
-	}
-	return nil
 }
 
 // dropFormer deletes the index rows of former generations. No process writes them any more.
@@ -196,23 +163,4 @@ func (s *Store) dropFormer(ctx context.Context, t *rows.Tenant, device andon.Dev
 		}
 	}
 	return s.db.Write(ctx, all...)
-}
-
-// endReorder writes that a change is complete, unless there was another one meanwhile.
-func (s *Store) endReorder(ctx context.Context, t *rows.Tenant) error {
-	for {
-		now, stored, err := s.Stored(ctx, t.Record.ID)
-		if err != nil || len(now.Former) == 0 {
-			s.Stale(t.Record.ID)
-			return err
-		}
-		if now.Generation != t.Generation {
-			return s.reorderTenant(ctx, t.Record.ID)
-		}
-		now.Former, now.Record.Reordering = nil, false
-		_, err = s.Replace(ctx, stored, now)
-		if err == nil || andon.KindOf(err) != andon.Conflict {
-			return err
-		}
-	}
 }

@@ -127,12 +127,17 @@ func (s *Store) begin(ctx context.Context) error {
 	}
 	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.Run(background) }) })
 	s.work.Go(func() { s.follow(background) })
-	s.work.Go(func() {
-		s.counts.Recount(background, s.options.Recount, s.options.Log.Warn, s.countAll)
-	})
 	s.work.Go(func() { s.review(background) })
-	s.work.Go(func() { s.purge(background) })
-	s.work.Go(func() { s.reorder(background) })
+	warn := s.options.Log.Warn
+	for _, job := range []shared.Job{
+		s.counts.Recount(s.options.Recount, warn, s.countAll),
+		{Do: s.purgeAll, Every: purgeEvery, Wake: s.over, Settle: s.options.Settle, Warn: warn,
+			Failed: "what is left of deleted tenants and purged devices can't be removed yet"},
+		{Do: s.reorderAll, Every: reorderEvery, Retry: every, Wake: s.reordered, Warn: warn,
+			Failed: "devices can't be put in the order of changed severities yet"},
+	} {
+		s.work.Go(func() { job.Run(background) })
+	}
 	return nil
 }
 

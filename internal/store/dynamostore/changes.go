@@ -164,22 +164,3 @@ func (s *Store) dropPending(ctx context.Context, t *tenant, was *device) error {
 		return d.Version == was.Version, nil
 	})
 }
-
-// tendTenants keeps the logs of all tenants, and appends what processes left behind.
-func (s *Store) tendTenants(ctx context.Context) error {
-	all, err := s.Tenants(ctx)
-	for _, record := range all {
-		var t *tenant
-		if err == nil {
-			t, err = s.tenant(ctx, record.ID)
-		}
-		if andon.KindOf(err) == andon.NotFound {
-			err = nil
-			continue
-		}
-		if err == nil {
-			err = s.Logs.Tend(ctx, t)
-		}
-	}
-	return err
-}

@@ -33,7 +33,7 @@ func (s *Store) countAll(ctx context.Context) error {
 	}
 	s.counts.Done()
 	if err = left.appendAll(ctx); err == nil {
-		err = s.tendTenants(ctx)
+		err = s.Each(ctx, func(t *tenant) error { return s.Logs.Tend(ctx, t) })
 	}
 	if err != nil && ctx.Err() == nil {
 		s.options.Log.Warn("what other processes changed and left behind is not in the feed yet",

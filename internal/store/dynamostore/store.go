@@ -65,10 +65,18 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	background := s.live
-	s.work.Go(func() { s.counts.Recount(background, o.Recount, o.Log.Warn, s.countAll) })
-	s.work.Go(func() { s.purge(background) })
+	s.work.Go(func() { s.counts.Recount(o.Recount, o.Log.Warn, s.countAll).Run(background) })
+	s.work.Go(func() { s.purging().Run(background) })
 	s.work.Go(func() { s.reorderAll(background) })
 	return s, nil
+}
+
+// purging deletes what is left of ended incarnations, once no process takes them for alive.
+func (s *Store) purging() shared.Job {
+	return shared.Job{
+		Do: s.purgeAll, Every: time.Hour, Wake: s.over, Settle: s.options.purgeAfter,
+		Failed: "deleted tenants can't be purged yet", Warn: s.options.Log.Warn,
+	}
 }
 
 // newStore returns a store that has no client yet.

@@ -2,7 +2,6 @@ package dynamostore
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 
@@ -75,27 +74,18 @@ func listIn[T any](
 func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	for {
 		s.Stale(id)
-		record, err := s.Tenant(ctx, id)
-		if err != nil || !record.Reordering {
-			return record, err
-		}
 		t, err := s.tenant(ctx, id)
 		if err != nil {
 			return andon.Tenant{}, err
 		}
+		if !t.Record.Reordering {
+			return t.Record, nil
+		}
 		if err := s.reorderDevices(ctx, t); err != nil {
 			return andon.Tenant{}, err
 		}
-		now, stored, err := s.Stored(ctx, id)
-		if err != nil {
-			return andon.Tenant{}, err
-		}
-		if now.Generation != t.Generation || stored.Live() == 0 {
-			continue // it was changed once more
-		}
-		now.Record.Reordering = false
-		record, err = s.Replace(ctx, stored, now)
-		if err == nil || andon.KindOf(err) != andon.Conflict {
+		record, done, err := s.EndReorder(ctx, t)
+		if done || err != nil {
 			return record, err
 		}
 	}
@@ -129,13 +119,12 @@ func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 
 // reorderAll continues what was interrupted.
 func (s *Store) reorderAll(ctx context.Context) {
-	all, err := s.Tenants(ctx)
-	for _, t := range all {
-		if t.Reordering && ctx.Err() == nil {
-			_, failed := s.Reorder(ctx, t.ID)
-			err = errors.Join(err, failed)
+	err := s.Each(ctx, func(t *tenant) (err error) {
+		if t.Record.Reordering {
+			_, err = s.Reorder(ctx, t.Record.ID)
 		}
-	}
+		return err
+	})
 	if err != nil && ctx.Err() == nil {
 		s.options.Log.Warn("devices can't be put in the order of changed severities yet",
 			"error", err)
@@ -175,23 +164,7 @@ func (s *Store) ended(_ context.Context, key string) error {
 	return nil
 }
 
-// purge deletes what is left of ended incarnations, once no process takes them for alive.
-func (s *Store) purge(ctx context.Context) {
-	for {
-		if err := s.purgeAll(ctx); err != nil && ctx.Err() == nil {
-			s.options.Log.Warn("deleted tenants can't be purged yet", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.over:
-		}
-		if sleep.For(ctx, s.options.purgeAfter) != nil {
-			return
-		}
-	}
-}
-
+// purgeAll deletes what is left of ended incarnations.
 func (s *Store) purgeAll(ctx context.Context) error {
 	var incarnations []string
 	for i, err := range s.db.Items(ctx, items.Records("over")) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/sleep"
 )
 
 // Counts are how many devices are in each state, by tenant, without asking for each device.
@@ -148,26 +147,19 @@ func (c *Counts) Await(ctx context.Context) error {
 		"since the start, %d of them so far: try again in a moment", c.read)
 }
 
-// Recount scans all devices periodically, until ctx ends. After an error it calls warn, of a log,
-// and tries again a second later.
+// Recount is the job of scanning all devices by a function.
 func (c *Counts) Recount(
-	ctx context.Context, pause time.Duration, warn func(text string, args ...any),
-	read func(context.Context) error,
-) {
-	for {
-		wait, err := pause, read(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			warn("the devices can't be counted", "error", err)
-			wait = time.Second
-		default:
-			c.Done()
-		}
-		if sleep.For(ctx, wait) != nil {
-			return
-		}
+	every time.Duration, warn func(text string, args ...any), scan func(context.Context) error,
+) Job {
+	return Job{
+		Every: every, Retry: time.Second, Warn: warn, Failed: "the devices can't be counted",
+		Do: func(ctx context.Context) error {
+			err := scan(ctx)
+			if err == nil && ctx.Err() == nil {
+				c.Done()
+			}
+			return err
+		},
 	}
 }
 

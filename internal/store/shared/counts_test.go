@@ -97,13 +97,14 @@ func TestCountsAwait(t *testing.T) {
 		reads := 0
 		var said strings.Builder
 		log := slog.New(slog.NewTextHandler(&said, nil))
-		go c.Recount(ctx, time.Hour, log.Warn, func(ctx context.Context) error {
+		job := c.Recount(time.Hour, log.Warn, func(context.Context) error {
 			c.Progress()
 			if reads++; reads < 20 {
 				return errors.New("broken")
 			}
 			return nil
 		})
+		go job.Run(ctx)
 		err := c.Await(t.Context())
 		if err == nil || !strings.Contains(err.Error(), " of them so far") {
 			t.Errorf("after 10 s: %v", err)

@@ -6,6 +6,7 @@
 //	                           take turns, and requests for one device that are written together
 //	rows.go, merge.go          rows of several queries as one list, read page by page
 //	parallel.go                several calls at once, up to a number
+//	job.go                     work in the background
 //	counts.go                  devices in each state, kept in memory and scanned periodically
 //	documents.go, tenancy.go   records as versioned documents; tenants, which are records
 //	admission.go               which states a tenant may have

@@ -183,6 +183,21 @@ func (t *Tenancy) Tenants(ctx context.Context) (all []andon.Tenant, damaged erro
 	return all, damaged
 }
 
+// Each calls do with each tenant that exists, and continues after an error.
+func (t *Tenancy) Each(ctx context.Context, do func(*Tenant) error) error {
+	all, err := t.Tenants(ctx)
+	for i := range all {
+		is, failed := t.Known(ctx, all[i].ID)
+		if failed == nil {
+			failed = do(is)
+		}
+		if failed != nil && andon.KindOf(failed) != andon.NotFound { // it was deleted meanwhile
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
 // Tenant implements andon.Tenants. What another process changed is seen within TenantAge.
 func (t *Tenancy) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	is, err := t.Known(ctx, id)
@@ -249,6 +264,26 @@ func (t *Tenancy) Replace(
 		err = t.Feed.AppendTenant(ctx, is)
 	}
 	return is.Record, err
+}
+
+// EndReorder stores that all devices of a tenant are in the order of its severities. It is not done
+// where those were changed once more since.
+func (t *Tenancy) EndReorder(
+	ctx context.Context, was *Tenant,
+) (record andon.Tenant, done bool, err error) {
+	id := was.Record.ID
+	defer t.Stale(id)
+	for {
+		now, stored, err := t.existing(ctx, id)
+		if err != nil || now.Generation != was.Generation || !now.Record.Reordering {
+			return was.Record, false, err
+		}
+		now.Former, now.Record.Reordering = nil, false
+		record, err = t.Replace(ctx, stored, now)
+		if err == nil || andon.KindOf(err) != andon.Conflict {
+			return record, err == nil, err
+		}
+	}
 }
 
 // EnsureDefault makes the default tenant where it is not there.

@@ -1,0 +1,39 @@
+package shared
+
+import (
+	"context"
+	"time"
+
+	"github.com/andonhq/andon/internal/sleep"
+)
+
+// Job is work in the background: it is done at the start, when it is woken, and periodically.
+type Job struct {
+	Do     func(context.Context) error
+	Every  time.Duration
+	Retry  time.Duration   // from a failure to the next try; Every unless set
+	Wake   <-chan struct{} // may be nil
+	Settle time.Duration   // from being woken to doing it
+	Failed string          // what Warn, of a log, is called with after a failure
+	Warn   func(text string, args ...any)
+}
+
+// Run does the work until ctx ends.
+func (j Job) Run(ctx context.Context) {
+	for {
+		pause := j.Every
+		if err := j.Do(ctx); err != nil && ctx.Err() == nil {
+			j.Warn(j.Failed, "error", err)
+			if j.Retry > 0 {
+				pause = j.Retry
+			}
+		}
+		woken, err := sleep.Until(ctx, j.Wake, pause)
+		if woken {
+			err = sleep.For(ctx, j.Settle)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
