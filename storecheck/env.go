@@ -31,6 +31,7 @@ type Env struct {
 	tenants  map[string]andon.TenantID         // by the name that the check gives them
 	made     []andon.TenantID                  // all that are to be deleted
 	feeds    map[andon.TenantID]andon.Position // up to where their feeds were looked at
+	arrivals map[andon.TenantID]andon.Position // where what arrived was read first
 	tenant   string                            // the name of the one that a script is in
 	rejected []string                          // indexes of the last request of send
 	kind     andon.RecordKind                  // its own: what is due is asked for across tenants
@@ -75,6 +76,7 @@ func (e *Env) renew() {
 	e.tenant = firstTenant
 	e.tenants = map[string]andon.TenantID{}
 	e.feeds = map[andon.TenantID]andon.Position{}
+	e.arrivals = map[andon.TenantID]andon.Position{}
 	e.kind, e.versions = andon.RecordKind("check-"+rand.Text()), map[string]uint64{}
 }
 

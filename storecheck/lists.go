@@ -33,6 +33,8 @@ func parseList(head []string) lister {
 		return list(head[1], parseOptions(head[2:]))
 	case head[0] == "events":
 		return tenantLog(parseOptions(head[1:]))
+	case head[0] == "arrived":
+		return arrivedSince(parseOptions(head[1:]))
 	case head[0] == "counts":
 		return counts
 	case head[0] == "records":
