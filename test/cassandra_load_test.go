@@ -46,7 +46,7 @@ func newLoad(t *testing.T, senders int) *load {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	l := &load{odd: make(chan error, senders)}
-	l.pause.Store(int64(20 * time.Millisecond))
+	l.pause.Store(int64(50 * time.Millisecond))
 	for i := range senders {
 		l.senders = append(l.senders, &sender{
 			name: fmt.Sprintf("line-%d", i), random: rand.New(rand.NewPCG(seed, uint64(i))),

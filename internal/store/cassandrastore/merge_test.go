@@ -28,7 +28,7 @@ func TestSerialRandomStatements(t *testing.T) {
 			o := sharedKeyspace(t, design)
 			o.Recount, o.pace = time.Hour, neverAlone // what is in progress is of others
 			one, two := open(t, o), open(t, o)
-			for range 10 {
+			for range 6 {
 				seed := uint64(rand.Uint32())
 				m := newMelee(t, seed, one, two)
 				m.fight()

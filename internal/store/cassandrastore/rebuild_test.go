@@ -68,7 +68,7 @@ func (f *fleet) reportUntil() (stop func()) {
 			select {
 			case <-ended:
 				return
-			case <-time.After(400 * time.Millisecond):
+			case <-time.After(time.Second):
 			}
 		}
 	})

@@ -187,14 +187,33 @@ func TestTwoInits(t *testing.T) {
 	}
 }
 
-// TestSerialViewsDisabled: the design view is refused where views are disabled, the others work.
-func TestSerialViewsDisabled(t *testing.T) {
-	n := enginetest.OwnCassandra(t, enginetest.Options{WithoutViews: true, ForgetfulSchema: true})
-	o := on(n, "view")
+// TestSerialSecured asks a node for what the shared one has not: users, TLS, and no views.
+func TestSerialSecured(t *testing.T) {
+	n := enginetest.OwnCassandra(t, enginetest.Options{
+		Authenticator: true, TLS: true, ClientCertificates: true, WithoutViews: true,
+		ForgetfulSchema: true,
+	})
+	t.Run("views are disabled", func(t *testing.T) { viewsDisabled(t, n) })
+	t.Run("users", func(t *testing.T) { users(t, n) })
+	t.Run("TLS", func(t *testing.T) { onlyTLS(t, n) })
+}
+
+// secured returns the options for a keyspace on a node with users and TLS.
+func secured(n *enginetest.Node, design string) Options {
+	o := on(n, design)
+	o.TLS.On = true
+	o.TLS.CA, o.TLS.Cert, o.TLS.Key = n.TLSFiles()
+	o.User, o.Password = enginetest.User, enginetest.Password
+	return o
+}
+
+// viewsDisabled: the design view is refused where views are disabled, the others work.
+func viewsDisabled(t *testing.T, n *enginetest.Node) {
+	o := secured(n, "view")
 	err := provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {})
 	wantError(t, err, andon.Invalid, "materialized views are disabled",
 		"materialized_views_enabled: true")
-	o = on(n, "sai")
+	o = secured(n, "sai")
 	makeSchema(t, o, provision.Setup{})
 	s := open(t, o)
 	err = s.RebuildLatest(t.Context(), "view", "", func(int64, int64) {})
@@ -204,12 +223,9 @@ func TestSerialViewsDisabled(t *testing.T) {
 	}
 }
 
-// TestSerialUsers: no password, a wrong one, too few rights, and what works.
-func TestSerialUsers(t *testing.T) {
-	n := enginetest.OwnCassandra(t, enginetest.Options{
-		Authenticator: true, ForgetfulSchema: true,
-	})
-	o := on(n, "buckets")
+// users: no password, a wrong one, too few rights, and what works.
+func users(t *testing.T, n *enginetest.Node) {
+	o := secured(n, "buckets")
 	refused := func(user, password, want string) {
 		t.Helper()
 		o := o
@@ -226,7 +242,7 @@ func TestSerialUsers(t *testing.T) {
 	if err := os.WriteFile(file, []byte(enginetest.Password+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.User, o.PasswordFile = enginetest.User, file
+	o.User, o.Password, o.PasswordFile = enginetest.User, "", file
 	makeSchema(t, o, provision.Setup{})
 	s := open(t, o)
 	const password = "reads-and-writes"
@@ -235,7 +251,7 @@ func TestSerialUsers(t *testing.T) {
 	refusedReader.User, refusedReader.Password, refusedReader.PasswordFile = "reader", password, ""
 	_, err := Open(t.Context(), refusedReader)
 	wantError(t, err, andon.Unavailable, "the user lacks a right", "SELECT")
-	asReader := on(n, "state").as(refusedReader).Options
+	asReader := secured(n, "state").as(refusedReader).Options
 	err = provision.Init(t.Context(), asReader, provision.Setup{}, func(string) {})
 	wantError(t, err, andon.Invalid, "lacks a right that `andon store init` needs", "CREATE",
 		"--dry-run")
@@ -254,11 +270,8 @@ func (o Options) as(other Options) Options {
 	return o
 }
 
-// TestSerialTLS: a node that speaks TLS only, and asks for certificates.
-func TestSerialTLS(t *testing.T) {
-	n := enginetest.OwnCassandra(t, enginetest.Options{
-		TLS: true, ClientCertificates: true, ForgetfulSchema: true,
-	})
+// onlyTLS: a node that speaks TLS only, and asks for certificates.
+func onlyTLS(t *testing.T, n *enginetest.Node) {
 	authority, certificate, key := n.TLSFiles()
 	for _, test := range []struct {
 		name string
@@ -277,6 +290,7 @@ func TestSerialTLS(t *testing.T) {
 			var o Options
 			o.Now = realClock
 			o.Hosts, o.TLS = []string{n.Addr()}, test.tls
+			o.User, o.Password = enginetest.User, enginetest.Password
 			err := provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {})
 			if test.want == "" {
 				if err != nil {

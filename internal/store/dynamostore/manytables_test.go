@@ -182,9 +182,9 @@ func (m *manyTables) Retirements(
 	return r.Retirements(ctx, there, device)
 }
 
-// TestReferenceStore runs the checks of every store on tables of the reference's own model. What
+// TestSerialReferenceStore runs the checks of every store on tables of the reference's own model. What
 // the layout does not declare is not asked, but for being refused.
-func TestReferenceStore(t *testing.T) {
+func TestSerialReferenceStore(t *testing.T) {
 	m := newManyTables(t)
 	for part := range sideBySide {
 		t.Run("part "+strconv.Itoa(part), func(t *testing.T) {
