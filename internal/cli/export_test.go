@@ -26,9 +26,26 @@ func (d *desk) history(devices int) {
 	fleet := simulate.New(simulate.Options{
 		Seed: 1, Devices: devices, Every: every, Start: d.Clock() - 60*andon.Time(every),
 	})
-	var past simulate.Past
-	past.Add(fleet.Advance(d.Clock()))
-	if _, err := d.Client("default").AppendEvents(d.Context(), past.Messages().Events); err != nil {
+	past, c := fleet.Advance(d.Clock()), d.Client("default")
+	var h client.History
+	for _, a := range past.Assignments {
+		h.Assignments = append(h.Assignments,
+			client.Assignment{Device: a.Device, Operator: a.Operator, From: a.From})
+	}
+	if _, err := c.Restore(d.Context(), h); err != nil {
+		d.Fatal(err)
+	}
+	if _, err := c.AppendEvents(d.Context(), past.Events); err != nil {
+		d.Fatal(err)
+	}
+	h = client.History{}
+	for _, e := range past.Escalations {
+		h.Escalations = append(h.Escalations, client.Escalation{
+			Device: e.Device, Time: e.Time, State: e.State,
+			Record: client.Record{To: e.To, At: e.At, By: e.By, Note: e.Note},
+		})
+	}
+	if _, err := c.Restore(d.Context(), h); err != nil {
 		d.Fatal(err)
 	}
 }

@@ -93,7 +93,7 @@ func (f *Fleet) leave(m *machine, at andon.Time) {
 }
 
 func (f *Fleet) assign(m *machine, at andon.Time) {
-	f.assignments.push(at, andon.Assignment{Device: m.id, Operator: m.care.operator})
+	f.assignments.push(at, andon.Assignment{Device: m.id, Operator: m.care.operator, From: at})
 }
 
 func (f *Fleet) withdraw(m *machine, at andon.Time, note string) {
@@ -106,6 +106,6 @@ func (f *Fleet) escalate(m *machine, at andon.Time, note string) {
 	c := &m.care
 	f.escalations.push(at, andon.Escalation{
 		Device: m.id, Time: c.raised.time, State: c.raised.state,
-		To: c.supervisor, By: c.operator, Note: note,
+		At: at, To: c.supervisor, By: c.operator, Note: note,
 	})
 }

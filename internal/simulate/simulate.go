@@ -30,11 +30,11 @@ const (
 type Messages struct {
 	Events   []andon.Event
 	Readings []andon.Reading
-	// Assignments name device and operator; they take effect when they arrive. Without an operator
-	// no one answers for the device any more.
+	// Assignments name device and operator; they take effect when they arrive, which From says, too.
+	// Without an operator no one answers for the device any more.
 	Assignments []andon.Assignment
 	// Escalations name the entry, which arrived earlier or is among Events. Without To they
-	// withdraw. The caller who keeps them decides their time.
+	// withdraw.
 	Escalations []andon.Escalation
 }
 

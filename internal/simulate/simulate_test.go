@@ -113,56 +113,28 @@ func TestAllIsValid(t *testing.T) {
 	}
 }
 
-// TestPastIsOneLog: its entries are those that arrived, each delivery with the same content, and it
-// ends with those who are assigned.
-func TestPastIsOneLog(t *testing.T) {
-	var past simulate.Past
+// TestPeopleActInTime: who is assigned and to whom it is escalated has the time at which it came.
+func TestPeopleActInTime(t *testing.T) {
 	f := simulate.New(simulate.Options{Seed: 6, Start: start, Devices: 120})
-	var arrived []andon.EventKey
-	assigned := map[andon.DeviceID]andon.PersonID{}
+	assigned, escalated := 0, 0
 	for i := range andon.Duration(rounds / 3) {
-		m := f.Advance(start.Add((i + 1) * every))
-		for _, e := range m.Events {
-			arrived = append(arrived, e.Key(nil))
-		}
+		from, to := start.Add(i*every), start.Add((i+1)*every)
+		m := f.Advance(to)
 		for _, a := range m.Assignments {
-			assigned[a.Device] = a.Operator
+			if a.From < from || a.From >= to {
+				t.Errorf("%+v arrived from %s to %s", a, from, to)
+			}
 		}
-		past.Add(m)
+		for _, e := range m.Escalations {
+			if e.At < from || e.At >= to || e.At <= e.Time {
+				t.Errorf("%+v arrived from %s to %s", e, from, to)
+			}
+		}
+		assigned, escalated = assigned+len(m.Assignments), escalated+len(m.Escalations)
 	}
-	log := past.Messages()
-	seen, operators, escalated := map[andon.EventKey]andon.Event{}, 0, 0
-	for i, e := range log.Events {
-		if e.Key(nil) != arrived[i] {
-			t.Fatalf("event %d is %+v", i, e)
-		}
-		if was, again := seen[e.Key(nil)]; again && was != e {
-			t.Errorf("%+v and %+v", was, e)
-		}
-		seen[e.Key(nil)] = e
-		if e.Operator != "" {
-			operators++
-		}
-		if e.EscalatedTo != "" {
-			escalated++
-		}
+	if assigned == 0 || escalated == 0 {
+		t.Errorf("%d assignments, %d escalations", assigned, escalated)
 	}
-	if len(log.Events) != len(arrived) || operators == 0 || escalated == 0 {
-		t.Errorf("%d events of %d, %d with an operator, %d escalated",
-			len(log.Events), len(arrived), operators, escalated)
-	}
-	for _, a := range log.Assignments {
-		if assigned[a.Device] != a.Operator || a.Operator == "" {
-			t.Errorf("%+v, but the fleet assigned %q", a, assigned[a.Device])
-		}
-		delete(assigned, a.Device)
-	}
-	for device, operator := range assigned {
-		if operator != "" {
-			t.Errorf("%s is not assigned to %s any more", device, operator)
-		}
-	}
-	same(t, log, past.Messages()) // asked again
 }
 
 func BenchmarkAdvance(b *testing.B) {

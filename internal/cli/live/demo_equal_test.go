@@ -94,6 +94,22 @@ func (r *reference) Escalate(ctx context.Context, e client.Escalation) (client.E
 	return client.Escalation{}, err
 }
 
+func (r *reference) Restore(ctx context.Context, h client.History) (client.Result, error) {
+	var all andon.History
+	for _, a := range h.Assignments {
+		all.Assignments = append(all.Assignments,
+			andon.Assignment{Device: a.Device, Operator: a.Operator, From: a.From})
+	}
+	for _, e := range h.Escalations {
+		r.entries[andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}] = true
+		all.Escalations = append(all.Escalations, andon.Escalation{
+			Device: e.Device, Time: e.Time, State: e.State,
+			To: e.To, At: e.At, By: e.By, Note: e.Note,
+		})
+	}
+	return resultOf(r.intake.Restore(ctx, andon.DefaultTenant, all))
+}
+
 // gone is a server that does not have what is spoken of.
 type gone struct{ *reference }
 

@@ -148,7 +148,8 @@ func nan() float64 {
 // TestDemoGoesOnWithoutWhatWasTakenAway: a user may retire devices of the factory.
 func TestDemoGoesOnWithoutWhatWasTakenAway(t *testing.T) {
 	refused := &tally{}
-	err := escalate(t.Context(), []andon.Escalation{{Device: "d", To: "Sara"}}, refused, gone{})
+	one := client.Escalation{Device: "d", Record: client.Record{To: "Sara"}}
+	err := escalate(t.Context(), []client.Escalation{one}, refused, gone{})
 	if err != nil || refused.refused != 1 || refused.reason == "" {
 		t.Errorf("%+v, %v", refused, err)
 	}

@@ -20,6 +20,7 @@ type receiver interface {
 	AppendReadings(context.Context, []andon.Reading) (client.Result, error)
 	AssignMany(context.Context, []client.Assignment) (client.Result, error)
 	Escalate(context.Context, client.Escalation) (client.Escalation, error)
+	Restore(context.Context, client.History) (client.Result, error)
 }
 
 const (
@@ -79,15 +80,34 @@ func (t *tally) refuse(n int, reason string) {
 	t.reason = cmp.Or(t.reason, reason)
 }
 
-// sendPast sends the past of the factory up to now, in the order of a log that was kept of it.
+// sendPast sends the past of the factory up to now: what people did has its own times.
 func (f *factory) sendPast(ctx context.Context, now andon.Time) error {
-	var past simulate.Past
-	for at := f.past; at < now && ctx.Err() == nil; {
-		at = min(at.Add(f.every), now)
-		past.Add(f.fleet.Advance(at))
-	}
 	f.until = now
-	return f.send(ctx, past.Messages())
+	past := f.fleet.Advance(now)
+	err := f.restore(ctx, client.History{Assignments: assignmentsOf(past)})
+	if err == nil {
+		err = f.send(ctx, simulate.Messages{Events: past.Events, Readings: past.Readings})
+	}
+	if err != nil {
+		return err
+	}
+	return f.restore(ctx, client.History{Escalations: escalationsOf(past)}) // each needs its entry
+}
+
+// restore sends all receivers what people did in the past.
+func (f *factory) restore(ctx context.Context, h client.History) error {
+	f.sent.assignments += len(h.Assignments)
+	f.sent.escalations += len(h.Escalations)
+	for _, to := range f.to {
+		result, err := to.Restore(ctx, h)
+		if err != nil {
+			return err
+		}
+		if len(result.Rejected) > 0 {
+			f.sent.refuse(len(result.Rejected), result.Rejected[0].Error)
+		}
+	}
+	return nil
 }
 
 // sendUntil sends what the factory reported until now, in steps of one report of each device: a
@@ -126,7 +146,7 @@ func deliver(ctx context.Context, m simulate.Messages, count *tally, to receiver
 		err = inBatches(ctx, assignmentsOf(m), &count.assignments, count, to.AssignMany)
 	}
 	if err == nil {
-		err = escalate(ctx, m.Escalations, count, to)
+		err = escalate(ctx, escalationsOf(m), count, to)
 	}
 	return err
 }
@@ -134,7 +154,18 @@ func deliver(ctx context.Context, m simulate.Messages, count *tally, to receiver
 func assignmentsOf(m simulate.Messages) []client.Assignment {
 	all := make([]client.Assignment, len(m.Assignments))
 	for i, a := range m.Assignments {
-		all[i] = client.Assignment{Device: a.Device, Operator: a.Operator}
+		all[i] = client.Assignment{Device: a.Device, Operator: a.Operator, From: a.From}
+	}
+	return all
+}
+
+func escalationsOf(m simulate.Messages) []client.Escalation {
+	all := make([]client.Escalation, len(m.Escalations))
+	for i, e := range m.Escalations {
+		all[i] = client.Escalation{
+			Device: e.Device, Time: e.Time, State: e.State,
+			Record: client.Record{To: e.To, At: e.At, By: e.By, Note: e.Note},
+		}
 	}
 	return all
 }
@@ -159,12 +190,9 @@ func inBatches[T any](
 
 // escalate sends escalations one by one. The user of the demo may have deleted what one is about;
 // that does not end the demo.
-func escalate(ctx context.Context, all []andon.Escalation, count *tally, to receiver) error {
+func escalate(ctx context.Context, all []client.Escalation, count *tally, to receiver) error {
 	for _, e := range all {
-		_, err := to.Escalate(ctx, client.Escalation{
-			Device: e.Device, Time: e.Time, State: e.State,
-			Record: client.Record{To: e.To, By: e.By, Note: e.Note},
-		})
+		_, err := to.Escalate(ctx, e)
 		var refused *client.Error
 		switch {
 		case errors.As(err, &refused) && refused.Status < 500:
