@@ -115,7 +115,7 @@ func TestNodeCantStart(t *testing.T) {
 }
 
 func TestNodeOfTheUser(t *testing.T) {
-	n, err := usersNode(Cassandra(t).Addr())
+	n, err := runningNode(UserCassandra, Cassandra(t).Addr())
 	if err != nil {
 		t.Fatal(err)
 	}

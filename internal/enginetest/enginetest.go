@@ -15,12 +15,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // UserCassandra is the environment variable that names a cluster, as host:port. Tests then use it,
 // and nothing is started; tests that need a node to kill are skipped.
 const UserCassandra = "ANDON_CASSANDRA"
+
+// SharedCassandra is the environment variable that names the node, as host:port, that the test
+// binaries of one make test share.
+const SharedCassandra = "ANDON_SHARED_CASSANDRA"
 
 // StartEngines is the environment variable that lets tests start engines, as make test does. Unless
 // it is set such tests are skipped: what a person runs after each change must end soon.
@@ -32,9 +35,9 @@ const LongTests = "ANDON_LONG"
 // ErrNotOurs says that a node was not started here, so it can't be stopped or looked into.
 var ErrNotOurs = errors.New("the engine is the user's: nothing but CQL is asked of it")
 
-// Cassandra returns a node that all tests of a binary share. The first call starts it, Main or
-// Engines ends it. Each test makes a keyspace of its own there, and must not end the node, which
-// has a ForgetfulSchema.
+// Cassandra returns a node that all tests of a binary share: that of SharedCassandra, where there
+// is one, or else the first call starts it, and Main or Engines ends it. Each test makes a keyspace
+// of its own there, and must not end the node, which has a ForgetfulSchema.
 //
 // Engines are started where StartEngines or CI is set. Where none can be started the test is
 // skipped, and fails where CI is set.
@@ -164,21 +167,23 @@ func (e *engines) discard() {
 }
 
 func (e *engines) sharedCassandra() (*Node, error) {
-	if addr := os.Getenv(UserCassandra); addr != "" {
-		return usersNode(addr)
+	for _, name := range []string{UserCassandra, SharedCassandra} {
+		if addr := os.Getenv(name); addr != "" {
+			return runningNode(name, addr)
+		}
 	}
 	return StartCassandra(context.Background(),
 		Options{ForgetfulSchema: true, Brief: !e.lasts.Load()})
 }
 
-// usersNode is a node that somebody else runs.
-func usersNode(addr string) (*Node, error) {
-	const timeout = 15 * time.Second // it should run already
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+// runningNode is a node that somebody else runs, as an environment variable says.
+func runningNode(name, addr string) (*Node, error) {
+	// It runs already, and what else runs on the machine may keep it from answering.
+	ctx, cancel := context.WithTimeout(context.Background(), defaultTimeout)
 	defer cancel()
 	n := &Node{address: addr}
 	if err := n.answers(ctx); err != nil {
-		return nil, fmt.Errorf("reach the cluster of %s: %w", UserCassandra, err)
+		return nil, fmt.Errorf("reach the cluster of %s: %w", name, err)
 	}
 	return n, nil
 }

@@ -1,6 +1,8 @@
 // Command cassandra runs Apache Cassandra on this machine, to try Andon on it: one node, or a ring
 // of three, on loopback addresses, with its data in a directory.
 //
+// With -share it runs a command, as make test does, and a node for the tests of that command.
+//
 // It needs Java 17, and Maven the first time. It must not be used for data that matters: the nodes
 // are set up for tests.
 package main
@@ -12,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -27,6 +30,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := run(ctx, os.Args[1:], os.Stdout)
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		os.Exit(max(1, ended.ExitCode())) // a command says itself why
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cassandra:", err)
 		stop()
@@ -55,11 +61,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&c.addr, "addr", "127.0.0.1:9042", "`address` of one node at its first start; "+
 		"port 0 takes a free one, and so does a port that is taken unless it is given")
 	flags.StringVar(&c.heap, "heap", "", "heap of one node (default 768m)")
+	share := flags.Bool("share", false, "run a command with a node that its tests share")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
 	case err != nil:
 		return err
+	case *share:
+		return c.share(ctx, flags.Args())
 	case flags.NArg() > 0:
 		return fmt.Errorf("%q is no flag", flags.Arg(0))
 	}

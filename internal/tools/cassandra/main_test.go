@@ -20,6 +20,7 @@ func TestRun(t *testing.T) {
 		{"-dir " + dir + " -addr " + taken, "", taken + " is taken: name another address"},
 		{"-nodes 2", "", "not 1 or 3"},
 		{"here", "", `"here" is no flag`},
+		{"-share", "", "-share needs a command"},
 		{"-dir " + dir + " -addr 0.0.0.0:0", "", "0.0.0.0 is not an address of"},
 	} {
 		var out bytes.Buffer
