@@ -39,7 +39,7 @@ type Env struct {
 }
 
 // timeout is how long an eventual store may take to show what it acknowledged.
-const timeout = 20 * time.Second
+const timeout = time.Minute
 
 // firstTenant is the name of the tenant that a script begins in.
 const firstTenant = "first"

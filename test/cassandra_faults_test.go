@@ -128,7 +128,7 @@ func TestCassandraLostAnswer(t *testing.T) {
 	c := newClient(t, s)
 	mustAppend := func(e andon.Event) {
 		t.Helper()
-		if result, err := c.AppendEvents(t.Context(), []andon.Event{e}); err != nil ||
+		if result, err := patient(t, s).AppendEvents(t.Context(), []andon.Event{e}); err != nil ||
 			result.Accepted != 1 {
 			t.Fatalf("%+v, %v", result, err)
 		}

@@ -349,7 +349,7 @@ func counted(t *testing.T, c *client.Client) map[andon.State]int {
 }
 
 // patience is how long is waited for what has to come, on a machine that may be held up.
-const patience = 5 * time.Minute
+const patience = 15 * time.Minute
 
 // eventually tries until there is no error, for so long; at least once.
 func eventually(t *testing.T, within time.Duration, what string, try func() error) {

@@ -33,7 +33,7 @@ func clock() andon.Time { return andon.TimeOf(time.Now()) }
 // newApp makes an App on a free port and the memory store, with what change makes of that.
 func newApp(change func(*app.Config)) *app.App {
 	c := app.DefaultConfig()
-	c.Listen, c.Store, c.Timeouts.Stop = "127.0.0.1:0", "memory", 10*time.Second
+	c.Listen, c.Store, c.Timeouts.Stop = "127.0.0.1:0", "memory", time.Minute
 	change(&c)
 	return app.New(app.Options{Config: c, Now: clock, Log: slog.New(slog.DiscardHandler)})
 }

@@ -24,7 +24,7 @@ func startLogged(
 	t.Helper()
 	var log bytes.Buffer
 	c := app.DefaultConfig()
-	c.Listen, c.Store, c.Timeouts.Stop = "127.0.0.1:0", "memory", 10*time.Second
+	c.Listen, c.Store, c.Timeouts.Stop = "127.0.0.1:0", "memory", time.Minute
 	change(&c)
 	a := app.New(app.Options{
 		Config: c, Now: clock, Version: client.Version{Version: "v1.2.3"},

@@ -30,7 +30,7 @@ func startOwner(t *testing.T) (*exec.Cmd, *bufio.Reader) {
 	}
 	defer w.Close()
 	t.Cleanup(func() { r.Close() })
-	if err := r.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := r.SetReadDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])

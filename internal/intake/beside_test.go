@@ -79,7 +79,7 @@ func beside(t *testing.T, what string, do func() error) {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%s waits for a slow append", what)
 	}
 }

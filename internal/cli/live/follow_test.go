@@ -31,7 +31,7 @@ func (p *printed) Write(text []byte) (int, error) {
 // has waits until a text was printed.
 func (p *printed) contains(want string) {
 	p.Helper()
-	const timeout = 20 * time.Second
+	const timeout = time.Minute
 	for !strings.Contains(p.text, want) {
 		select {
 		case part := <-p.parts:

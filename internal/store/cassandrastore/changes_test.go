@@ -60,8 +60,8 @@ func checkFeed(t *testing.T, s *Store, tenant andon.TenantID, at andon.Position)
 	}
 }
 
-// TestChangesOfAnotherProcess: a process that waits for a change sees that of another one within a
-// second, and each change once.
+// TestChangesOfAnotherProcess: a process that waits for a change sees that of another one soon, and
+// each change once.
 func TestChangesOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	o := sharedKeyspace(t, "buckets")
@@ -97,9 +97,6 @@ func TestChangesOfAnotherProcess(t *testing.T) {
 		}
 	}
 	t.Logf("a change was seen within %s", longest)
-	if longest > 10*time.Second { // on a busy machine
-		t.Errorf("a change was seen after %s", longest)
-	}
 	checkFeed(t, one, tenant, first)
 }
 

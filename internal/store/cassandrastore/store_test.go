@@ -289,7 +289,7 @@ func scan[T any](t *testing.T, s *Store, text string, args ...any) (all []T) {
 }
 
 // longest is how long is waited for what has to come, on a machine that may be held up.
-const longest = 5 * time.Minute
+const longest = 15 * time.Minute
 
 // eventually waits until a condition holds, and fails with what it says otherwise. It asks ever
 // more rarely: what is waited for needs the processor more than the check does.

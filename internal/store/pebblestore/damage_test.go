@@ -103,7 +103,7 @@ func TestDamageIsToldAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	flip(t, fs, table, info.Size()/2)
-	s, err := Open("store", Options{FS: fs, pause: time.Minute})
+	s, err := Open("store", Options{FS: fs, pause: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestDamageIsToldAtOnce(t *testing.T) {
 	}()
 	select {
 	case err = <-asked:
-	case <-time.After(20 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("it waits")
 	}
 	if err := s.Close(); err != nil {
