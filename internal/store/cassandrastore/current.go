@@ -127,18 +127,7 @@ func (s *Store) Retire(
 			return andon.NoDevice(rows.IDOf(device))
 		}
 		at = max(at, was.NewestKey(t.Record.States).Time+1)
-		// Its index rows stay until the review: an append that has not seen the retirement may
-		// bring the device back, and take them as written. Those of a retired device are never
-		// shown.
-		cause, err := s.pending(ctx, t, andon.ByRetirement, s.stamp())
-		if err == nil {
-			err = s.db.Write(ctx, rows.Retire(t, device, at, s.stamp(), cause)...)
-		}
-		if err != nil {
-			return err
-		}
-		s.retired(t, device, was, at)
-		return s.changed(ctx, t, device, cause)
+		return s.retire(ctx, t, device, was, at, andon.ByRetirement)
 	})
 	if err != nil {
 		return 0, err
@@ -146,14 +135,31 @@ func (s *Store) Retire(
 	return at, nil
 }
 
-// retired updates what is in memory after the retirement of a device that showed something.
-func (s *Store) retired(t *rows.Tenant, device andon.DeviceID, was *view, at andon.Time) {
-	newest := was.NewestKey(t.Record.States)
-	s.counts.Raise(t.Key, was.Generation(t.Gen()), device, newest, at, was.Received)
-	s.reviews.Add(merge.DueReview{
-		Tenant: t.Record.ID, Device: device, Due: s.now().Add(s.options.Settle),
-		Former: newest.State,
-	})
+// retire writes a retirement. The index rows of the device stay until the review: an append that
+// has not seen the retirement may bring the device back, and take them as written. Those of a
+// retired device are never shown.
+func (s *Store) retire(
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, was *view, at andon.Time,
+	kind andon.ChangeKind,
+) error {
+	index := s.newIndexRows(t.Key, s.ttl(andon.Forever))
+	index.Device(string(device))
+	cause, err := s.pending(ctx, t, kind, s.stamp())
+	if err == nil {
+		err = index.Write(ctx, rows.Retire(t, device, at, s.stamp(), cause)...)
+	}
+	if err != nil {
+		return err
+	}
+	if was.Alive(t.Record.States) {
+		newest := was.NewestKey(t.Record.States)
+		s.counts.Raise(t.Key, was.Generation(t.Gen()), device, newest, at, was.Received)
+		s.reviews.Add(merge.DueReview{
+			Tenant: t.Record.ID, Device: device, Due: s.now().Add(s.options.Settle),
+			Former: newest.State,
+		})
+	}
+	return s.changed(ctx, t, device, cause)
 }
 
 // Retirements implements andon.Current.

@@ -17,6 +17,7 @@ import (
 // Engine is the store with its settings, as a program configures it.
 type Engine struct {
 	adapter.NoFiles
+	adapter.NoSchema // there are no templates
 	Options
 	replication string // of a keyspace that is made: "3", "dc1:3,dc2:2"; "" where none is named
 }
@@ -32,17 +33,6 @@ func (*Engine) Place() adapter.Place { return adapter.Elsewhere }
 
 // Designs implements adapter.Schema.
 func (*Engine) Designs() []string { return designs.Names() }
-
-// Formats implements adapter.Schema: there are no templates.
-func (*Engine) Formats() []string { return nil }
-
-// Capacities implements adapter.Schema.
-func (*Engine) Capacities() []string { return nil }
-
-// Template implements adapter.Schema.
-func (*Engine) Template(format, capacity string) (string, error) {
-	return adapter.NoSchema{}.Template(format, capacity)
-}
 
 // Takes implements adapter.Planning.
 func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }

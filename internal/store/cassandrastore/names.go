@@ -177,18 +177,6 @@ func (s *Store) restoreRetirement(ctx context.Context, r andon.Retirement) devic
 		if was.NewestKey(t.Record.States).Time > r.At || was.Retired >= r.At {
 			return nil
 		}
-		index := s.newIndexRows(t.Key, s.ttl(andon.Forever))
-		index.Device(string(device))
-		cause, err := s.pending(ctx, t, andon.ByRestore, s.stamp())
-		if err == nil {
-			err = index.Write(ctx, rows.Retire(t, device, r.At, s.stamp(), cause)...)
-		}
-		if err != nil {
-			return err
-		}
-		if was.Alive(t.Record.States) {
-			s.retired(t, device, was, r.At)
-		}
-		return s.changed(ctx, t, device, cause)
+		return s.retire(ctx, t, device, was, r.At, andon.ByRestore)
 	}
 }

@@ -154,27 +154,14 @@ func (s *Store) purgeDevices(
 		var all []cql.Mutation
 		for k, table := range map[rows.Kind]string{
 			rows.OfEvents: "events_by_device", rows.OfReadings: "readings_by_device",
+			rows.OfEscalations: "escalations_by_day",
 		} {
-			for u, err := range s.rows.Units(ctx, key, k, device, 0, 1<<31-1, andon.Desc) {
-				if err != nil {
-					return err
-				}
-				for _, shard := range u.Shards {
-					all = append(all, rows.Gone(table, "tenant device day shard",
-						key, device, int(u.Number), shard))
-				}
-			}
-			all = append(all, rows.GoneFrom(key, k, device))
-		}
-		days := s.rows.Units(ctx, key, rows.OfEscalations, device, 0, rows.LastDay, andon.Desc)
-		for u, err := range days {
+			units, err := s.goneUnits(ctx, key, k, device, table, "tenant device day")
 			if err != nil {
 				return err
 			}
-			all = append(all, rows.Gone("escalations_by_day", "tenant device day",
-				key, device, int(u.Number)))
+			all = append(all, units...)
 		}
-		all = append(all, rows.GoneFrom(key, rows.OfEscalations, device))
 		v, err := s.readPartition(ctx, key, ids[i], false)
 		if err != nil {
 			return err
@@ -190,12 +177,10 @@ func (s *Store) purgeDevices(
 		if err := s.db.Write(ctx, all...); err != nil {
 			return err
 		}
-		for i, table := range []string{
-			"latest_by_device", "assignments_by_device", "retirements_by_device",
-		} {
-			all[i] = rows.Gone(table, "tenant device", key, device)
-		}
-		return s.db.Write(ctx, all[:3]...)
+		const columns = "tenant device"
+		return s.db.Write(ctx, rows.Gone("latest_by_device", columns, key, device),
+			rows.Gone("assignments_by_device", columns, key, device),
+			rows.Gone("retirements_by_device", columns, key, device))
 	})
 }
 
@@ -241,15 +226,32 @@ func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
 	if rows.Kind(of) == rows.OfOperator {
 		table, columns = "hints_by_operator", "tenant operator hour"
 	}
-	var all []cql.Mutation
-	for u, err := range s.rows.Units(ctx, key, rows.Kind(of), name, 0, 1<<31-1, andon.Desc) {
-		if err != nil {
-			return err
-		}
-		all = append(all, rows.Gone(table, columns, key, name, int(u.Number)))
+	all, err := s.goneUnits(ctx, key, rows.Kind(of), name, table, columns)
+	if err != nil {
+		return err
 	}
 	if rows.Kind(of) == rows.OfOperator {
 		all = append(all, rows.Gone("devices_by_operator", "tenant operator", key, name))
 	}
-	return s.db.Write(ctx, append(all, rows.GoneFrom(key, rows.Kind(of), name))...)
+	return s.db.Write(ctx, all...)
+}
+
+// goneUnits returns what deletes the partitions of a kind and an id from their table, and then from
+// the directory. columns are those of the key, with a shard where the kind has shards.
+func (s *Store) goneUnits(
+	ctx context.Context, key string, k rows.Kind, id, table, columns string,
+) (all []cql.Mutation, err error) {
+	for u, err := range s.rows.Units(ctx, key, k, id, 0, rows.LastDay, andon.Desc) {
+		if err != nil {
+			return nil, err
+		}
+		if k != rows.OfEvents && k != rows.OfReadings {
+			all = append(all, rows.Gone(table, columns, key, id, int(u.Number)))
+			continue
+		}
+		for _, shard := range u.Shards {
+			all = append(all, rows.Gone(table, columns+" shard", key, id, int(u.Number), shard))
+		}
+	}
+	return append(all, rows.GoneFrom(key, k, id)), nil
 }

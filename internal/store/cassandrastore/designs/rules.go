@@ -52,24 +52,6 @@ func (c BucketCounts) Equal(o BucketCounts) bool {
 	return c.all == o.all && maps.Equal(c.rules, o.rules)
 }
 
-// String formats a rule as ParseBuckets reads it.
-func (r bucketRule) String() string {
-	switch {
-	case r.tenant == "":
-		return quoteName(string(r.state))
-	case r.state == "":
-		return quoteName(string(r.tenant)) + "/*"
-	}
-	return quoteName(string(r.tenant)) + "/" + quoteName(string(r.state))
-}
-
-func quoteName(name string) string {
-	if strings.ContainsAny(name, `"/,*`) || strings.TrimSpace(name) != name {
-		return strconv.Quote(name)
-	}
-	return name
-}
-
 // ParseBuckets parses rules; "" is the default for all states.
 func ParseBuckets(text string) (BucketCounts, error) {
 	c := BucketCounts{rules: map[bucketRule]int{}}
