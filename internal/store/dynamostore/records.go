@@ -116,56 +116,45 @@ func (s *Store) DueRecords(
 						i.Text(items.AttrKey)), true, nil
 				}))
 		}
-		found := shared.NewIDs(streams...)
-		for left := limit; left > 0; {
-			due, err := found.Next(ctx, "", min(left, ddb.MaxGets))
-			if err != nil || len(due) == 0 {
-				return err
-			}
-			all, err := s.stillDue(ctx, kind, due, until)
-			if err != nil {
-				return err
-			}
-			for _, r := range all {
-				if left--; !yield(r) {
-					return nil
-				}
-			}
+		show := func(due []items.DueRow) ([]andon.Record, error) {
+			return shared.Found(ctx, due, func(
+				ctx context.Context, d items.DueRow,
+			) (*andon.Record, error) {
+				return s.stillDue(ctx, kind, d, until)
+			})
 		}
-		return nil
+		return shared.Select(ctx, shared.NewIDs(streams...), "", limit, show, yield)
 	})
 }
 
-// stillDue reads the records that an index found as they are now, of tenants that exist.
+// stillDue reads a record that an index found as it is now; nil where it is not due, or its tenant
+// does not exist.
 func (s *Store) stillDue(
-	ctx context.Context, kind andon.RecordKind, due []items.DueRow, until andon.Time,
-) (all []andon.Record, err error) {
-	for _, d := range due {
-		key := d.Key()
-		i, err := s.db.Get(ctx, items.TableRecords, key)
-		if err != nil {
+	ctx context.Context, kind andon.RecordKind, d items.DueRow, until andon.Time,
+) (*andon.Record, error) {
+	key := d.Key()
+	i, err := s.db.Get(ctx, items.TableRecords, key)
+	if err != nil {
+		return nil, err
+	}
+	is := items.ReadDocument(i)
+	at, _, _ := strings.Cut(string(d), "#")
+	if is.Live() == 0 || is.Due == 0 || is.Due > until || items.TimeText(is.Due) != at {
+		return nil, nil
+	}
+	r := &andon.Record{Kind: kind, ID: key.Text(items.AttrSort)}
+	owner := strings.TrimPrefix(key.Text(items.AttrKey), "record#")
+	owner = strings.TrimSuffix(owner, "#"+items.Escape(string(kind)))
+	if owner != "" {
+		r.Tenant = items.TenantOf(owner)
+		t, err := s.tenant(ctx, r.Tenant)
+		if err != nil && andon.KindOf(err) != andon.NotFound {
 			return nil, err
 		}
-		is := items.ReadDocument(i)
-		at, _, _ := strings.Cut(string(d), "#")
-		if is.Live() == 0 || is.Due == 0 || is.Due > until || items.TimeText(is.Due) != at {
-			continue
+		if err != nil || t.Key != owner {
+			return nil, nil
 		}
-		r := andon.Record{Kind: kind, ID: key.Text(items.AttrSort)}
-		owner := strings.TrimPrefix(key.Text(items.AttrKey), "record#")
-		owner = strings.TrimSuffix(owner, "#"+items.Escape(string(kind)))
-		if owner != "" {
-			r.Tenant = items.TenantOf(owner)
-			t, err := s.tenant(ctx, r.Tenant)
-			if err != nil && andon.KindOf(err) != andon.NotFound {
-				return nil, err
-			}
-			if err != nil || t.Key != owner {
-				continue
-			}
-		}
-		is.Into(&r)
-		all = append(all, r)
 	}
-	return all, nil
+	is.Into(r)
+	return r, nil
 }

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -192,34 +193,23 @@ func (r *Store) inStates(
 	return all
 }
 
-// events returns the first entries of a list, up to a limit.
+// events returns the first entries of a list, up to a limit. byIndex says what an index found: it
+// is refused where the answer must be strong.
 func (r *Store) events(
 	ctx context.Context, id andon.TenantID, limit int, found iter.Seq2[items.Event, error],
+	byIndex ...string,
 ) iter.Seq2[andon.Event, error] {
 	return seq.Of(func(yield func(andon.Event) bool) error {
-		if err := r.checkTenant(ctx, id); err != nil {
+		err := r.checkTenant(ctx, id)
+		for _, what := range byIndex {
+			err = cmp.Or(err, ddb.ByIndex(ctx, what))
+		}
+		if err != nil {
 			return err
 		}
 		yield = seq.UpTo(limit, yield)
 		for e, err := range found {
 			if err != nil || !yield(e.Event) {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// strict returns what an index found, and refuses if the answer must be strong.
-func strict(
-	ctx context.Context, what string, found iter.Seq2[items.Event, error],
-) iter.Seq2[items.Event, error] {
-	return seq.Of(func(yield func(items.Event) bool) error {
-		if err := ddb.ByIndex(ctx, what); err != nil {
-			return err
-		}
-		for e, err := range found {
-			if err != nil || !yield(e) {
 				return err
 			}
 		}
@@ -254,7 +244,7 @@ func (r *Store) OperatorEvents(
 		all = nil
 	}
 	found := items.Merged(ctx, all, r.tenant, q)
-	return r.events(ctx, id, q.Limit, strict(ctx, "the entries of an operator", found))
+	return r.events(ctx, id, q.Limit, found, "the entries of an operator")
 }
 
 // SupervisorEvents implements andon.Log.
@@ -262,7 +252,7 @@ func (r *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	found := r.inOrder(ctx, r.ofSupervisor(supervisor), q)
-	return r.events(ctx, id, q.Limit, strict(ctx, "the entries of a supervisor", found))
+	return r.events(ctx, id, q.Limit, found, "the entries of a supervisor")
 }
 
 // EscalatedEntries implements andon.Log. It reads all entries of the device in the span.
@@ -298,8 +288,7 @@ func entryOf(e andon.Event) andon.Entry {
 	return entry
 }
 
-// find returns the item of an entry; nil where there is none. Its time may be written otherwise
-// than Andon writes it.
+// find returns the item of an entry. Its time may be written otherwise than Andon writes it.
 func (r *Store) find(
 	ctx context.Context, device andon.DeviceID, at andon.Time, state andon.State,
 ) (ddb.Item, error) {
@@ -318,7 +307,7 @@ func (r *Store) find(
 			return i, err
 		}
 	}
-	return nil, nil
+	return nil, andon.NoEntry(device, at, state)
 }
 
 // Entry implements andon.Log.
@@ -329,9 +318,6 @@ func (r *Store) Entry(
 		return andon.Entry{}, err
 	}
 	i, err := r.find(ddb.ForAnswer(ctx, r.eventual), device, at, state)
-	if err == nil && i == nil {
-		err = andon.NoEntry(device, at, state)
-	}
 	if err != nil {
 		return andon.Entry{}, err
 	}
@@ -380,21 +366,22 @@ func (r *Store) Escalate(
 	if e.Note != "" {
 		return kept, false, unservedHere("a note with an escalation")
 	}
-	is, err := r.Entry(ctx, id, e.Device, e.Time, e.State)
+	if err := r.checkTenant(ctx, id); err != nil {
+		return kept, false, err
+	}
+	i, err := r.find(ctx, e.Device, e.Time, e.State)
+	if err != nil {
+		return kept, false, err
+	}
+	is, _, err := readEvent(i)
 	if err != nil {
 		return kept, false, err
 	}
 	if is.EscalatedTo == e.To {
-		kept = is.Standing()
+		was := entryOf(is.Event)
+		kept = was.Standing()
 		kept.Device, kept.Time, kept.State = e.Device, e.Time, e.State
 		return kept, false, nil
-	}
-	i, err := r.find(ctx, e.Device, e.Time, e.State)
-	if err == nil && i == nil {
-		err = andon.NoEntry(e.Device, e.Time, e.State)
-	}
-	if err != nil {
-		return kept, false, err
 	}
 	key := ddb.Item{items.AttrDevice: i[items.AttrDevice],
 		items.AttrStateDate: i[items.AttrStateDate]}
