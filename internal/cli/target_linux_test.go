@@ -42,8 +42,8 @@ func deaf(t *testing.T) string {
 	return ""
 }
 
-// TestNobodyTakesConnections: an address at which nothing answers is given up for all attempts
-// together, and long before a connection would time out.
+// TestNobodyTakesConnections: an address at which nothing answers is given up long before a
+// connection would time out.
 func TestNobodyTakesConnections(t *testing.T) {
 	d := newDesk(t)
 	d.URL = "http://" + deaf(t)

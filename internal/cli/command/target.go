@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,23 +91,11 @@ func WithScheme(address string) string {
 }
 
 // QuickDialer returns an HTTP client that gives up soon if nothing accepts a connection: a user who
-// mistyped an address waits for it. The timeout is for all attempts together, until one succeeds.
+// mistyped an address waits for it.
 func QuickDialer() *http.Client {
-	const timeout = 2 * time.Second // enough to send a lost SYN once more
-	end := sync.OnceValue(func() time.Time { return time.Now().Add(timeout) })
-	var reached atomic.Bool
+	dialer := net.Dialer{Timeout: 2 * time.Second} // enough to send a lost SYN once more
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		dialer := net.Dialer{Timeout: 30 * time.Second}
-		if !reached.Load() {
-			dialer.Deadline = end()
-		}
-		conn, err := dialer.DialContext(ctx, network, address)
-		if err == nil {
-			reached.Store(true)
-		}
-		return conn, err
-	}
+	transport.DialContext = dialer.DialContext
 	return &http.Client{Transport: transport}
 }
 
