@@ -222,8 +222,8 @@ func TestReadersWhileAMergeEnds(t *testing.T) {
 	}
 }
 
-// TestPowerCutInAMerge has the power fail before each step that a merge takes on the disk.
-func TestPowerCutInAMerge(t *testing.T) {
+// TestSerialPowerCutInAMerge has the power fail before each step that a merge takes on the disk.
+func TestSerialPowerCutInAMerge(t *testing.T) {
 	mem := newCrashable()
 	rng := rand.New(rand.NewPCG(1, 5))
 	var mu sync.Mutex

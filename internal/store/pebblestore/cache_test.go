@@ -9,8 +9,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestOpeningLeavesTheCacheEmpty: what is read once, at opening, takes no room in memory behind it.
-func TestOpeningLeavesTheCacheEmpty(t *testing.T) {
+// TestSerialOpeningLeavesTheCacheEmpty: what is read once, at opening, takes no memory afterwards.
+func TestSerialOpeningLeavesTheCacheEmpty(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, fs)
 	message := strings.Repeat("-", 2000)
@@ -33,9 +33,9 @@ func TestOpeningLeavesTheCacheEmpty(t *testing.T) {
 	}
 }
 
-// TestCacheBesideMemtables: memtables leave the blocks the room that Options.Cache names, so that
+// TestSerialCacheBesideMemtables: memtables leave the blocks the memory that Options.Cache names, so
 // what was just read is not read from the disk again.
-func TestCacheBesideMemtables(t *testing.T) {
+func TestSerialCacheBesideMemtables(t *testing.T) {
 	// The blocks of one answer are a fifth of it, so that no shard of the cache is too small.
 	const size = 4 << 20
 	s, err := Open("store", Options{FS: vfs.NewMem(), Reserve: 1, Cache: size, memTable: size})

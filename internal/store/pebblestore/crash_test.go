@@ -19,8 +19,7 @@ import (
 
 // TestCrash cuts the power while four writers append, and opens what the disk then holds: all that
 // was on it for certain, and some of the rest. What was acknowledged must be there, and each device
-// must show what its own history says. The race detector makes that ten times as long, so it watches
-// one of them.
+// must show what its own history says. The race detector watches one of them.
 func TestCrash(t *testing.T) { crash(t, 4) }
 
 func TestSerialCrash(t *testing.T) {

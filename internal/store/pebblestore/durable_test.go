@@ -95,10 +95,10 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 	writer.Wait()
 }
 
-// TestCheckpointHoldsAllDevices: those behind the first part, too, and late entries are folded onto
+// TestSerialCheckpointHoldsAllDevices: those behind the first part, too, and late entries are folded onto
 // what comes back of them as before: onto the entry before the run, and the normal one before the
 // incident, from the checkpoint and from a record.
-func TestCheckpointHoldsAllDevices(t *testing.T) {
+func TestSerialCheckpointHoldsAllDevices(t *testing.T) {
 	for _, checkpoint := range []bool{true, false} {
 		fs := vfs.NewCrashableMem()
 		s := openMem(t, fs)
