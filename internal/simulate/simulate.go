@@ -30,7 +30,7 @@ const (
 type Messages struct {
 	Events   []andon.Event
 	Readings []andon.Reading
-	// Assignments name device and operator; they take effect when they arrive, which From says, too.
+	// Assignments name device and operator; they take effect when they arrive, which From says.
 	// Without an operator no one answers for the device any more.
 	Assignments []andon.Assignment
 	// Escalations name the entry, which arrived earlier or is among Events. Without To they

@@ -91,9 +91,9 @@ func parseNewStates(text string) (severity *uint8, err error) {
 }
 
 // decideStates decides about states of the files that the tenant does not know, before anything is
-// sent: as --new-states says, or else they are refused. In a dry run, refusal is the error with which
-// the import would end. Standard input can be read only once, so its states are kept, or its rows
-// refused.
+// sent: as --new-states says, or else they are refused. In a dry run, refusal is the error with
+// which the import would end. Standard input can be read only once, so its states are kept, or its
+// rows refused.
 func decideStates(
 	ctx context.Context, p *command.Program, o importOptions, files []string,
 ) (refusal, err error) {
