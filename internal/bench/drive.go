@@ -120,6 +120,9 @@ func (c *caller) operate(ctx context.Context, l *Load, n int64) error {
 		return l.Do(ctx, c.conn, n, c.begin)
 	}
 	part := l.Part(n)
-	part.Round += c.round
+	if c.mixed != nil {
+		return c.conn.Append(ctx, c.mixed.events(c.written.Event+part.Event, part.Events), c.begin)
+	}
+	part.Round += c.written.Round
 	return c.conn.Append(ctx, c.fleet.events(part), c.begin)
 }

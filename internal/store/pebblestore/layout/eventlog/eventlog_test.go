@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -135,29 +136,66 @@ func TestRowsKeepEvents(t *testing.T) {
 	}
 }
 
-func TestMemtableWalksFromTheLastAdded(t *testing.T) {
+// TestMemtableWalksFromNewToOld: of each entry its last delivery, in order where the device is
+// sorted.
+func TestMemtableWalksFromNewToOld(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	h := NewMemtable()
-	want := map[[2]uint32][]Entry{}
+	type identity struct {
+		tenant, device uint32
+		at             andon.Time
+		state          andon.State
+	}
+	want := map[identity]Entry{}
 	const apart = pageDevices * 2 / 3
-	for range 20_000 { // more than a slab of cells
+	for n := range 20_000 { // more than a slab of cells
 		e := randomEntries(rng, 1)[0]
-		of := [2]uint32{1 + rng.Uint32N(2), apart * rng.Uint32N(50)}
-		h.Add(of[0], of[1], e)
-		want[of] = append(want[of], e)
+		of := identity{tenant: 1 + rng.Uint32N(2), device: apart * rng.Uint32N(50)}
+		if of.device > 20*apart { // else the devices become unsorted
+			e.Time, e.State = andon.Time(n/8*8+rng.IntN(100)*8), "A"
+			e.Time += andon.Time(of.device % 8)
+		}
+		of.at, of.state = e.Time, e.State
+		h.Add(of.tenant, of.device, e)
+		want[of] = e
 	}
 	h.Forget(1, 7*apart)
-	delete(want, [2]uint32{1, 7 * apart})
+	maps.DeleteFunc(want, func(of identity, _ Entry) bool {
+		return of.tenant == 1 && of.device == 7*apart
+	})
+	got, sorted := map[identity]Entry{}, 0
 	for tenant := range uint32(3) {
 		for n := range uint32(120) {
 			device := n/2*apart + n%2 // and the one behind it, which has none
-			var got []Entry
-			h.Walk(tenant, device, func(e Entry) bool { got = append(got, e); return true })
-			slices.Reverse(got)
-			equal(t, want[[2]uint32{tenant, device}], got)
+			before, inOrder := andon.MaxTime, h.Sorted(tenant, device)
+			h.Walk(tenant, device, func(e Entry) bool {
+				of := identity{tenant, device, e.Time, e.State}
+				if _, again := got[of]; !again {
+					got[of] = e
+				} else if inOrder {
+					t.Errorf("%+v twice", of)
+				}
+				if inOrder && e.Time >= before {
+					t.Errorf("%+v after %d", of, before)
+				}
+				if inOrder {
+					sorted++
+				}
+				before = e.Time
+				return true
+			})
 		}
 	}
-	if least := 20_000 * cellBytes; h.Bytes() < least {
+	if sorted < 8000 {
+		t.Errorf("only %d entries are of sorted devices", sorted)
+	}
+	if !maps.EqualFunc(want, got, func(a, b Entry) bool {
+		return a.Operator == b.Operator && bytes.Equal(a.Message, b.Message) &&
+			bytes.Equal(a.Attributes, b.Attributes)
+	}) {
+		t.Errorf("%d entries are other ones than the %d that were added last", len(got), len(want))
+	}
+	if least := 10_000 * cellBytes; h.Bytes() < least {
 		t.Errorf("the memtable says %d bytes, and has at least %d", h.Bytes(), least)
 	}
 }
@@ -198,14 +236,22 @@ func TestMemtableFinds(t *testing.T) {
 	}
 }
 
+// TestMemtableKnowsWhetherAWalkIsSorted: it is, but where two states are at one instant, or an
+// entry is far older than the newest.
 func TestMemtableKnowsWhetherAWalkIsSorted(t *testing.T) {
 	h := NewMemtable()
-	for device, times := range [][]andon.Time{{1, 2, 3}, {1, 2, 2}, {3, 1, 4}, {}} {
+	past := make([]andon.Time, 100)
+	for i := range past {
+		past[i] = andon.Time(len(past) - i)
+	}
+	for device, times := range [][]andon.Time{{1, 2, 3}, {1, 2, 2}, {3, 1, 4, 2}, {}, past} {
 		for _, at := range times {
 			h.Add(1, uint32(device), Entry{Time: at, State: "A"})
 		}
 	}
-	for device, want := range []bool{true, false, false, true} {
+	h.Add(1, 5, Entry{Time: 2, State: "A"})
+	h.Add(1, 5, Entry{Time: 2, State: "B"})
+	for device, want := range []bool{true, true, true, true, false, false} {
 		if got := h.Sorted(1, uint32(device)); got != want {
 			t.Errorf("device %d: %v", device, got)
 		}
@@ -229,6 +275,9 @@ func TestMemtableKnowsWhenAPersonHasEntries(t *testing.T) {
 				e.Time = at / 2
 			}
 			h.Add(1, device, e)
+			if rng.IntN(5) == 0 {
+				h.Add(1, device, e) // sent again
+			}
 			if e.Operator != "Liz" {
 				continue
 			}

@@ -15,7 +15,8 @@ import (
 // memtable alone; several may read at the same time.
 //
 // An entry takes 24 bytes and its text, in slabs without pointers, so the garbage collector has
-// nothing to follow. The entries of a device are a chain from the one that was added last.
+// nothing to follow. The entries of a device are a chain from new to old, each once: what is sent
+// again takes the place of the former delivery.
 type Memtable struct {
 	tenants map[uint32]*memTenant
 	cells   [][]cell
@@ -36,7 +37,7 @@ const (
 
 type cell struct {
 	time     andon.Time
-	before   uint32 // the cell of the device that was added before; 0: none
+	before   uint32 // the next older cell of the device; 0: none
 	text     uint32 // where it begins: the number of the slab, then 20 bits
 	state    uint32 // of memTenant.names
 	operator uint32
@@ -47,15 +48,15 @@ type memTenant struct {
 	number   map[string]uint32
 	last     [2]uint32       // the state and operator of the entry before, as mostly of the next
 	pages    []*memPage      // by number of the device; nil: none of them has entries
-	unsorted map[uint32]bool // devices whose chain is not from new to old, or has equal times
+	unsorted map[uint32]bool // devices whose chain is from the last added to the first: see addLate
 	days     map[uint32]bool
 	hours    map[uint32]map[uint32][]InHour // by operator and hour: devices, some more than once
 }
 
 // memDevice is what is at hand of a device.
 type memDevice struct {
-	chain  uint32 // its last cell; 0: none
-	listed uint32 // where it was last put into hours
+	chain  uint32 // its newest cell; 0: none
+	listed uint32 // where that was put into hours
 }
 
 // memPage has devices of neighbouring numbers. The memtable grows by one of them: if it
@@ -121,9 +122,9 @@ func (m *Memtable) Add(tenant, device uint32, e Entry) error {
 	}
 	var last *cell
 	if c.before != 0 {
-		if last = m.cell(c.before); c.time <= last.time && !t.unsorted[device] {
-			t.unsorted[device] = true
-			m.bytes += mapEntryBytes
+		last = m.cell(c.before)
+		if c.time <= last.time && !t.unsorted[device] && m.addLate(t, device, d, c) {
+			return nil
 		}
 	}
 	d.chain = m.put(c)
@@ -132,6 +133,38 @@ func (m *Memtable) Add(tenant, device uint32, e Entry) error {
 	}
 	m.enter(t, device, d, &c, last)
 	return nil
+}
+
+// addLate puts an entry that is not newer than all others of its device where it belongs in their
+// chain, or in the place of its former delivery. Where that is far away, or where another state is
+// at its instant, it changes nothing, and the chain is unsorted from now on.
+func (m *Memtable) addLate(t *memTenant, device uint32, d *memDevice, c cell) (done bool) {
+	const far = 64 // entries: a device that sends its past from new to old must not hold up others
+	newer, n, steps := uint32(0), d.chain, 0
+	for ; n != 0 && m.cell(n).time > c.time && steps < far; steps++ {
+		newer, n = n, m.cell(n).before
+	}
+	if is := m.cell(n); n != 0 && is.time == c.time && is.state == c.state {
+		was := *is
+		is.text, is.operator = c.text, c.operator
+		if newer == 0 {
+			m.enter(t, device, d, &c, &was)
+		} else if was.operator != c.operator {
+			m.list(t, device, &c, MilliOf(c.time))
+		}
+		return true
+	}
+	if n != 0 && m.cell(n).time >= c.time {
+		t.unsorted[device] = true
+		m.bytes += mapEntryBytes
+		return false
+	}
+	c.before = n
+	number := m.put(c)
+	m.cell(newer).before = number
+	t.days[c.time.Day()] = true
+	m.list(t, device, &c, MilliOf(c.time))
+	return true
 }
 
 // enter notes in which hours a device has entries of a person, and between which times.
@@ -143,10 +176,15 @@ func (m *Memtable) enter(t *memTenant, device uint32, d *memDevice, c, last *cel
 		}
 		t.hours[last.operator][last.time.Hour()][d.listed].Newest = MilliOf(last.time)
 	}
+	d.listed = m.list(t, device, c, lastMilli)
+}
+
+// list puts a device with an entry of a person, if it is of one, into its hour.
+func (m *Memtable) list(t *memTenant, device uint32, c *cell, newest uint32) (at uint32) {
 	if c.operator == 0 {
-		return
+		return 0
 	}
-	of := t.hours[c.operator]
+	of, hour := t.hours[c.operator], c.time.Hour()
 	if of == nil {
 		of = map[uint32][]InHour{}
 		t.hours[c.operator] = of
@@ -156,11 +194,10 @@ func (m *Memtable) enter(t *memTenant, device uint32, d *memDevice, c, last *cel
 	if list == nil {
 		m.bytes += sliceBytes + mapEntryBytes
 	}
-	d.listed = uint32(len(list))
 	was := cap(list)
-	list = append(list, InHour{device, MilliOf(c.time), lastMilli})
-	m.bytes += (cap(list) - was) * listedBytes
-	of[hour] = list
+	of[hour] = append(list, InHour{device, MilliOf(c.time), newest})
+	m.bytes += (cap(of[hour]) - was) * listedBytes
+	return uint32(len(list))
 }
 
 // About what Go's maps and slices take. People's names are free text, so that each entry may have a
@@ -250,8 +287,9 @@ func (m *Memtable) entry(t *memTenant, c *cell) Entry {
 	}
 }
 
-// Walk visits the entries of a device from the one that was added last, until visit returns false.
-// Of several with one identity the first that it visits wins.
+// Walk visits the entries of a device, until visit returns false: from new to old where the device
+// is Sorted, else from the one that was added last. Of several with one identity the first that it
+// visits wins.
 func (m *Memtable) Walk(tenant, device uint32, visit func(Entry) bool) {
 	m.WalkIn(tenant, device, andon.Span{}, visit)
 }
