@@ -35,12 +35,17 @@ func TestEntriesShareTexts(t *testing.T) {
 	}
 }
 
-// TestAMemtableIsReadWithinASpan: of sorted chains and of others.
+// TestAMemtableIsReadWithinASpan: of chains that are sorted, also by late entries, and of one that
+// two states at one instant keep from it, which is read from the last added on.
 func TestAMemtableIsReadWithinASpan(t *testing.T) {
 	h := eventlog.NewMemtable()
-	for device, times := range [][]andon.Time{{1, 2, 3, 5}, {4, 1, 5, 2, 3}} {
-		for _, at := range times {
-			h.Add(1, uint32(device), eventlog.Entry{Time: at, State: "A"})
+	for device, times := range [][]andon.Time{{1, 2, 3, 5}, {4, 1, 5, 2, 3}, {4, 4, 1, 5, 2, 3}} {
+		for i, at := range times {
+			state := []andon.State{"A", "B"}[i%2]
+			h.Add(1, uint32(device), eventlog.Entry{Time: at, State: state})
+		}
+		if h.Sorted(1, uint32(device)) {
+			slices.Sort(times)
 		}
 		for _, span := range []andon.Span{{}, {From: 2}, {To: 3}, {From: 2, To: 3}, {From: 6}} {
 			var got, want []andon.Time
