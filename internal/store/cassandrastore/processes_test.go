@@ -126,7 +126,7 @@ func appendAgain(
 	events []andon.Event,
 ) error {
 	var err error
-	for range 5 {
+	for range 30 {
 		err = s.Append(ctx, tenant, received, slices.Clone(events))
 		if kind := andon.KindOf(err); err == nil || kind != andon.Unavailable {
 			return err

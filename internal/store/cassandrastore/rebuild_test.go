@@ -100,7 +100,7 @@ func TestRebuild(t *testing.T) {
 	} {
 		t.Run(from, func(t *testing.T) {
 			t.Parallel()
-			o := newSettling(t, from, 2*time.Second)
+			o := newSettling(t, from, 5*time.Second)
 			o.Latest = ""
 			one, two := open(t, o), open(t, o)
 			f := newFleet(t, two)

@@ -20,7 +20,7 @@ func TestReorder(t *testing.T) {
 	for _, design := range []string{"buckets", "view", "index-by-device"} {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel() // it waits most of the time
-			o := newSettling(t, design, 2*time.Second)
+			o := newSettling(t, design, 5*time.Second)
 			one, two := open(t, o), open(t, o)
 			f := newFleet(t, two)
 			for range 3 {

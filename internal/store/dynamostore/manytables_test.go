@@ -182,8 +182,8 @@ func (m *manyTables) Retirements(
 	return r.Retirements(ctx, there, device)
 }
 
-// TestSerialReferenceStore runs the checks of every store on tables of the reference's own model. What
-// the layout does not declare is not asked, but for being refused.
+// TestSerialReferenceStore runs the checks of every store on tables of the reference's own model.
+// What the layout does not declare is not asked, but for being refused.
 func TestSerialReferenceStore(t *testing.T) {
 	m := newManyTables(t)
 	for part := range sideBySide {

@@ -95,9 +95,9 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 	writer.Wait()
 }
 
-// TestSerialCheckpointHoldsAllDevices: those behind the first part, too, and late entries are folded onto
-// what comes back of them as before: onto the entry before the run, and the normal one before the
-// incident, from the checkpoint and from a record.
+// TestSerialCheckpointHoldsAllDevices: those behind the first part, too, and late entries are
+// folded onto what comes back of them as before: onto the entry before the run, and the normal one
+// before the incident, from the checkpoint and from a record.
 func TestSerialCheckpointHoldsAllDevices(t *testing.T) {
 	for _, checkpoint := range []bool{true, false} {
 		fs := vfs.NewCrashableMem()
