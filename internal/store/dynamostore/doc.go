@@ -36,10 +36,10 @@
 //
 // # Lists
 //
-// Lists use global secondary indexes, which lag by a moment. Each hit is checked against its device,
-// and read again where that does not prove it, so an outdated hit is never shown. Index rows
-// without values (names.go) say which states, names and metrics exist; they are only deleted with
-// their tenant.
+// Lists use global secondary indexes, which lag by a moment. Each hit is checked against its
+// device, and read again where that does not prove it, so an outdated hit is never shown. Index
+// rows without values (names.go) say which states, names and metrics exist; they are only deleted
+// with their tenant.
 //
 // # What it must not know
 //

@@ -1,6 +1,6 @@
-// Package health reads what the nodes of a Cassandra cluster say of themselves in system_views, about
-// the tables of one keyspace: how large partitions are, how many tombstones reads pass, and what
-// waits. These views exist on each node for itself, so each is asked.
+// Package health reads what the nodes of a Cassandra cluster say of themselves in system_views,
+// about the tables of one keyspace: how large partitions are, how many tombstones reads pass, and
+// what waits. These views exist on each node for itself, so each is asked.
 //
 // Cassandra 5.0 has no view of the compactions that it estimates are pending: only of those that
 // are running or in the queue of their executor. The package must not know what tables hold.

@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -201,8 +200,8 @@ func (r *Store) events(
 ) iter.Seq2[andon.Event, error] {
 	return seq.Of(func(yield func(andon.Event) bool) error {
 		err := r.checkTenant(ctx, id)
-		for _, what := range byIndex {
-			err = cmp.Or(err, ddb.ByIndex(ctx, what))
+		if err == nil && len(byIndex) > 0 {
+			err = ddb.ByIndex(ctx, byIndex[0])
 		}
 		if err != nil {
 			return err
