@@ -19,6 +19,8 @@ type lists struct {
 	s *Store
 	m *mirror
 	n int // of messages
+	// now is the minute of the newest entry: most entries are new, and some are sent again.
+	now int
 }
 
 // TestRandomLists: an entry that a list finds is shown as it is stored, however far the indexes
@@ -31,13 +33,13 @@ func TestRandomLists(t *testing.T) {
 			l := &lists{T: t, Rand: rand.New(rand.NewPCG(seed, 0)), s: open(t, o), m: m}
 			for step := range 150 {
 				l.change()
-				caught := l.IntN(4) == 0
+				caught := l.IntN(5) == 0
 				if caught {
 					if err := m.catchUp(); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if step%3 == 0 || caught {
+				if step%2 == 0 || caught {
 					l.check(caught)
 				}
 				if t.Failed() {
@@ -48,34 +50,40 @@ func TestRandomLists(t *testing.T) {
 	}
 }
 
-func (l *lists) device() andon.DeviceID { return andon.DeviceID(fmt.Sprint("d", l.IntN(3))) }
-
 func (l *lists) person() andon.PersonID { return andon.PersonID(fmt.Sprint("p", l.IntN(3))) }
 
-// ref draws one of few entries.
-func (l *lists) ref() andon.EntryRef {
-	states := []andon.State{"NORMAL", "WARNING1"}
-	return andon.EntryRef{Time: minute(l.IntN(12)), State: states[l.IntN(2)]}
+// entry returns the entry of a minute.
+func (l *lists) entry(at int) (andon.DeviceID, andon.EntryRef) {
+	return andon.DeviceID(fmt.Sprint("d", at/2%2)), andon.EntryRef{
+		Time: minute(at), State: []andon.State{"NORMAL", "WARNING1"}[at%2],
+	}
 }
 
 // change does something, which may find nothing.
 func (l *lists) change() {
-	ctx, id, device, ref := l.Context(), andon.DefaultTenant, l.device(), l.ref()
+	ctx, id, what, at := l.Context(), andon.DefaultTenant, l.IntN(16), max(l.now-l.IntN(4), 0)
+	if what > 10 {
+		l.now++
+		at = l.now
+	}
+	device, ref := l.entry(at)
 	var err error
-	switch l.n++; l.IntN(12) {
+	switch l.n++; what {
 	case 0:
-		err = l.s.Purge(ctx, id, device)
+		if l.IntN(3) == 0 {
+			err = l.s.Purge(ctx, id, device)
+		}
 	case 1:
 		_, _, err = l.s.Withdraw(ctx, id, andon.Withdrawal{
-			Device: device, Time: ref.Time, State: ref.State, At: minute(20),
+			Device: device, Time: ref.Time, State: ref.State, At: minute(200),
 		})
-	case 2, 3, 4:
+	case 2, 3, 4, 5, 6, 7:
 		to := []andon.PersonID{"", l.person(), l.person()}[l.IntN(3)]
 		_, _, err = l.s.Escalate(ctx, id, andon.Escalation{
-			Device: device, Time: ref.Time, State: ref.State, At: minute(20 + l.IntN(3)), To: to,
+			Device: device, Time: ref.Time, State: ref.State, At: minute(200 + l.n), To: to,
 		})
-	case 5:
-		_, err = l.s.Assign(ctx, id, minute(l.IntN(12)), []andon.Assignment{
+	case 8:
+		_, err = l.s.Assign(ctx, id, minute(l.now), []andon.Assignment{
 			{Device: device, Operator: l.person()},
 		})
 	default:
@@ -98,7 +106,7 @@ func (l *lists) change() {
 func (l *lists) check(all bool) {
 	ctx, id, q := l.Context(), andon.DefaultTenant, andon.EventQuery{Limit: 1000}
 	theirs := map[string][]andon.Event{}
-	for n := range 3 {
+	for n := range 2 {
 		device := andon.DeviceID(fmt.Sprint("d", n))
 		for _, e := range listOf(l.T, l.s.DeviceEvents(ctx, id, device, q)) {
 			for _, list := range []string{"by " + string(e.Operator), "to " + string(e.EscalatedTo)} {
