@@ -55,8 +55,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	checkCounts(t, c, writers)
 }
 
-// TestSerialKillDuringBackup kills a server while it sends a backup. The part is known to be one, and the
-// server starts again with all that it had acknowledged.
+// TestSerialKillDuringBackup kills a server while it sends a backup. The part is known to be one,
+// and the server starts again with all that it had acknowledged.
 func TestSerialKillDuringBackup(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, "pebble", dir)
@@ -145,8 +145,9 @@ func namesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestSerialRestoreWhereFilesCannotGrow restores where no file can have more than so many blocks, until
-// there are enough: nothing is left until then. It is how a disk is full, a block later each time.
+// TestSerialRestoreWhereFilesCannotGrow restores where no file can have more than so many blocks,
+// until there are enough: nothing is left until then. It is how a disk is full, a block later each
+// time.
 func TestSerialRestoreWhereFilesCannotGrow(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, "pebble", filepath.Join(dir, "data"))

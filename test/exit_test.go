@@ -42,8 +42,8 @@ func TestWrongConfigurationIsNotRestarted(t *testing.T) {
 	}
 }
 
-// TestSerialFailingLogEndsTheServer puts a file in the place of a server's directory. Its log is still
-// open, but it can't begin the next one.
+// TestSerialFailingLogEndsTheServer puts a file in the place of a server's directory. Its log is
+// still open, but it can't begin the next one.
 func TestSerialFailingLogEndsTheServer(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "pebble", dir)

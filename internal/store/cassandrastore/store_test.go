@@ -52,8 +52,8 @@ func sharedKeyspace(t *testing.T, design string) Options {
 	defer shared.Unlock()
 	if shared.Keyspace == "" {
 		o := on(n, design)
-		// A purge waits for it. An append that takes half of it is given up, and one that took all of
-		// it would be merged in the wrong order, so it is long for a machine that is held up.
+		// A purge waits for it. An append that takes half of it is given up, and one that took all
+		// of it would be merged in the wrong order, so it is long for a machine that is held up.
 		o.Settle = 30 * time.Second
 		makeSchema(t, o, provision.Setup{ReadingsRetention: new(andon.Forever)})
 		shared.Options = o
