@@ -92,7 +92,7 @@ func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
 			if err != nil {
 				return err
 			}
-			if is := h.Key.Time.Day(); is != day {
+			if is := h.Event.Time.Day(); is != day {
 				day = is
 				w.past.folded.reads++
 			}
@@ -108,12 +108,12 @@ func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
 // logged is an entry with its newest escalation.
 func logged(h *entries.Hit) current.Logged {
 	e := current.Logged{Entry: current.Entry{
-		Time: h.Key.Time, Severity: h.Key.Severity, State: h.Key.State,
+		Time: h.Event.Time, Severity: h.Severity, State: h.Event.State,
 		Operator: h.Event.Operator,
 	}}
 	if h.EscalatedAt != 0 {
 		e.Escalated = current.Escalation{
-			Entry: h.Key.Time, State: h.Key.State, At: h.EscalatedAt, To: h.Event.EscalatedTo,
+			Entry: h.Event.Time, State: h.Event.State, At: h.EscalatedAt, To: h.Event.EscalatedTo,
 		}
 	}
 	return e

@@ -63,7 +63,7 @@ func (h *history) Next(after andon.EventKey) (andon.Time, error) {
 		Span: andon.Span{From: after.Time}, Order: andon.Asc, After: &after, Limit: 1,
 	}
 	for found, err := range h.log.Device(h.device.ID, &q) {
-		return found.Key.Time, err
+		return found.Event.Time, err
 	}
 	return h.device.Time, nil
 }

@@ -105,14 +105,14 @@ func (r *Reader) escalate(device andon.DeviceID, hits []Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	newest, oldest := hits[0].Key.Time, hits[len(hits)-1].Key.Time
+	newest, oldest := hits[0].Event.Time, hits[len(hits)-1].Event.Time
 	within := andon.Span{From: min(newest, oldest), To: max(newest, oldest)}
 	for e, err := range r.escalatedIn(device, within) {
 		if err != nil {
 			return err
 		}
 		for i := range hits {
-			if h := &hits[i]; h.Key.Time == e.Time && h.Key.State == e.State {
+			if h := &hits[i]; h.Event.Time == e.Time && h.Event.State == e.State {
 				h.Event.EscalatedTo, h.EscalatedAt = e.To, e.At
 			}
 		}

@@ -105,9 +105,9 @@ func (r *Reader) hour(
 // escalations are stored.
 func (r *Reader) escalateEach(hits []Hit) error {
 	for _, i := range sortedIndexes(len(hits), func(a, b int) int {
-		return cmp.Compare(hits[a].Key.Device, hits[b].Key.Device)
+		return cmp.Compare(hits[a].Event.Device, hits[b].Event.Device)
 	}) {
-		if err := r.escalate(hits[i].Key.Device, hits[i:i+1]); err != nil {
+		if err := r.escalate(hits[i].Event.Device, hits[i:i+1]); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (r *Reader) ofDevices(
 ) (all []Hit, err error) {
 	const few = 16 // devices that are looked for at once for a shorter list
 	step := min(max(most, few), Step)
-	all = r.buffers.all[:0]
+	all = slices.Grow(r.buffers.all[:0], min(most, pageHits))
 	defer func() { r.buffers.all = all[:0] }()
 	enough := most // hits with which it is worth looking which are the first
 	for some := r.place(next, q.Rest(), step); len(some) > 0; some = r.place(next, q.Rest(), step) {
@@ -137,7 +137,7 @@ func (r *Reader) ofDevices(
 		}
 		if len(all) >= enough {
 			all = firstHits(all, q.Order, most)
-			q.Span = layout.Until(q.Span, all[len(all)-1].Key.Time, q.Order)
+			q.Span = layout.Until(q.Span, all[len(all)-1].Event.Time, q.Order)
 			enough = 2 * most
 		}
 	}
@@ -170,7 +170,7 @@ func (r *Reader) place(next index.Next, wanted andon.Span, n int) []deviceLog {
 // ofSome returns the entries of devices in a query's order. It looks into one run after the other,
 // in each for the devices in the order in which they are stored there.
 func (r *Reader) ofSome(devices []deviceLog, day uint32, q *andon.EventQuery) ([]Hit, error) {
-	hits := r.buffers.hits[:0]
+	hits := slices.Grow(r.buffers.hits[:0], len(devices))
 	for i := range devices {
 		hits = r.takeMemory(hits, &devices[i], q, math.MaxInt)
 	}

@@ -120,10 +120,16 @@ func (r *Reader) numbered(id andon.DeviceID, number uint32) deviceLog {
 
 // Hit is an event that was found.
 type Hit struct {
-	Key         andon.EventKey
 	Event       andon.Event
 	EscalatedAt andon.Time // when its newest escalation was made
 	delivery    uint64     // of several with one key that of the highest wins
+	Severity    uint8
+}
+
+// Key returns the place of a hit among others.
+func (h *Hit) Key() andon.EventKey {
+	e := &h.Event
+	return andon.EventKey{Time: e.Time, Severity: h.Severity, State: e.State, Device: e.Device}
 }
 
 // fromMemory is the least delivery of an entry in memory: of blocks that is their sequence.
@@ -149,7 +155,7 @@ func (r *Reader) take(
 		return hits
 	}
 	from.rows++
-	return append(hits, Hit{Key: k, delivery: delivery, Event: andon.Event{
+	return append(hits, Hit{Severity: k.Severity, delivery: delivery, Event: andon.Event{
 		Device: d.id, Time: e.Time, State: e.State, Operator: e.Operator,
 		Message: string(e.Message), Attributes: andon.JSON(e.Attributes),
 	}})
@@ -179,7 +185,7 @@ func (h *Hit) compare(is *Hit, order andon.Order) int {
 	if order == andon.Desc {
 		h, is = is, h
 	}
-	return h.Key.Compare(is.Key)
+	return h.Key().Compare(is.Key())
 }
 
 // firstHits puts hits into an order, keeps one delivery of each, and cuts them to the first most.
@@ -197,7 +203,7 @@ func ordered(hits []Hit, order andon.Order) []Hit {
 	slices.SortFunc(hits, func(a, b Hit) int {
 		return cmp.Or(a.compare(&b, order), cmp.Compare(b.delivery, a.delivery))
 	})
-	return slices.CompactFunc(hits, func(a, b Hit) bool { return a.Key == b.Key })
+	return slices.CompactFunc(hits, func(a, b Hit) bool { return a.Key() == b.Key() })
 }
 
 // pageHits is for how many entries of a device there is memory from the beginning: those of a usual
@@ -219,7 +225,7 @@ func (r *Reader) Device(device andon.DeviceID, q *andon.EventQuery) iter.Seq2[Hi
 			var hits []Hit
 			if err == nil {
 				n := 0
-				for n < len(recent) && recent[n].Key.Time.Day() == day {
+				for n < len(recent) && recent[n].Event.Time.Day() == day {
 					n++
 				}
 				hits = recent[:n:n]
@@ -254,9 +260,9 @@ func (r *Reader) days(
 	return func(yield func(uint32, error) bool) {
 		// Days in memory before the first block need no iterator.
 		yieldRecent := func(until func(day uint32) bool) bool {
-			for len(recent) > 0 && until(recent[0].Key.Time.Day()) {
-				day := recent[0].Key.Time.Day()
-				for len(recent) > 0 && recent[0].Key.Time.Day() == day {
+			for len(recent) > 0 && until(recent[0].Event.Time.Day()) {
+				day := recent[0].Event.Time.Day()
+				for len(recent) > 0 && recent[0].Event.Time.Day() == day {
 					recent = recent[1:]
 				}
 				if !yield(day, nil) {
@@ -279,7 +285,7 @@ func (r *Reader) days(
 			if err == nil && !yieldRecent(func(is uint32) bool { return before(is, day) }) {
 				return
 			}
-			for len(recent) > 0 && recent[0].Key.Time.Day() == day {
+			for len(recent) > 0 && recent[0].Event.Time.Day() == day {
 				recent = recent[1:]
 			}
 			if !yield(day, err) || err != nil {
@@ -336,7 +342,7 @@ func (r *Reader) takeRun(
 				return span, err
 			}
 			if hits = firstHits(hits, q.Order, most); len(hits) == most {
-				span = layout.Until(span, hits[most-1].Key.Time, q.Order)
+				span = layout.Until(span, hits[most-1].Event.Time, q.Order)
 			}
 			return span, nil
 		})
@@ -357,7 +363,7 @@ func (r *Reader) openBlock(
 	for i := range rows {
 		before := len(hits)
 		enough := q.Order == andon.Desc && before-begin >= most
-		if enough && rows[i].Time < hits[before-1].Key.Time {
+		if enough && rows[i].Time < hits[before-1].Event.Time {
 			break
 		}
 		if hits = r.take(hits, d, &rows[i], at.Sequence, q); len(hits) > before {

@@ -47,7 +47,7 @@ func (r *Reader) Tenant(q andon.EventQuery) iter.Seq2[Hit, error] {
 			case !ok, w.whole && !passDay(&q, day):
 				return
 			case !w.whole:
-				q.After = new(w.hits[n-1].Key)
+				q.After = new(w.hits[n-1].Key())
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func (w *window) narrow() (less bool) {
 	}
 	if n == w.most && n > 0 {
 		w.whole = false
-		w.query.Span = layout.Until(w.query.Span, w.hits[n-1].Key.Time, w.query.Order)
+		w.query.Span = layout.Until(w.query.Span, w.hits[n-1].Event.Time, w.query.Order)
 	}
 	return n < before
 }
