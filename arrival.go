@@ -53,9 +53,9 @@ type Arrived struct {
 // it is not taken for one between two changes.
 const entryIndex = 1 << 31
 
-// BehindEntry returns the position after the n-th entry of a write, counted from 1, of which there
+// AfterEntry returns the position after the n-th entry of a write, counted from 1, of which there
 // are more. After the last one comes the next write.
-func (p Position) BehindEntry(n int) Position {
+func (p Position) AfterEntry(n int) Position {
 	p.Index = entryIndex + uint32(n)
 	return p
 }

@@ -176,8 +176,8 @@ type Entry struct {
 	Withdrawn   *Withdrawal // nil unless it was withdrawn
 }
 
-// Standing returns the record that counts; the zero value where the entry never was escalated.
-func (e *Entry) Standing() Escalation {
+// CurrentEscalation returns the newest record; the zero value where the entry never was escalated.
+func (e *Entry) CurrentEscalation() Escalation {
 	if len(e.Escalations) == 0 {
 		return Escalation{}
 	}

@@ -228,7 +228,7 @@ func (s *StateSet) Has(name State) bool {
 	return false
 }
 
-// Look returns the definition of a state, or for one outside the set what stands in for it.
+// Look returns the definition of a state, or for one outside the set what is used in its place.
 func (s *StateSet) Look(name State) StateDef {
 	if s != nil {
 		for _, d := range s.defs {

@@ -275,10 +275,10 @@ type Capabilities struct {
 	SlowExpiry bool
 	// ChangesShared says that the feed has the changes of other processes on the same store.
 	ChangesShared bool
-	// CountsBehind is how late Counts may include writes of other processes to the same store; 0:
+	// CountsLag is how late Counts may include writes of other processes to the same store; 0:
 	// at once. Writes of this process are counted at once.
-	CountsBehind Duration
-	// ListsBehind is how long a list by state may lack a device, of which one process withdrew an
+	CountsLag Duration
+	// ListsLag is how long a list by state may lack a device, of which one process withdrew an
 	// entry while another process wrote an older one; 0: never.
-	ListsBehind Duration
+	ListsLag Duration
 }

@@ -182,7 +182,7 @@ func filesOf(db *pebble.DB) bench.Usage {
 }
 
 // rawTarget is Pebble in this process: it gets events without HTTP and JSON, and keeps what the
-// peer "key" keeps. Its processor time can't be told from that of the measuring.
+// peer "key" keeps. Its processor time can't be told apart from that of the measuring.
 func rawTarget(db *pebble.DB) bench.Target {
 	return bench.Target{
 		Name: raw,

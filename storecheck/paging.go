@@ -126,7 +126,7 @@ func pageDevicesWhileWriting(ctx context.Context, e *Env, id andon.TenantID) err
 	return eachOnce(read, there)
 }
 
-// callFromWithin would stand still for ever in a store that holds a lock while it yields.
+// callFromWithin would wait for ever in a store that holds a lock while it yields.
 func callFromWithin(ctx context.Context, e *Env, id andon.TenantID) error {
 	e.fill(ctx, id, 3)
 	for event, err := range e.Store.DeviceEvents(ctx, id, "d1", andon.EventQuery{Limit: 2}) {

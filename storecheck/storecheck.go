@@ -1,5 +1,5 @@
 // Package storecheck is what every store must do, as values: each semantic of the design and each
-// question that Andon answers is at least one check with its expected answers written out.
+// query that Andon answers is at least one check with its expected answers written out.
 //
 // It imports no testing package, because `andon doctor` runs the checks on a user's own cluster. So
 // a check uses only temporary tenants, which it creates and deletes. It never writes to any other

@@ -62,7 +62,7 @@ func (g *generator) appendOf(tenant andon.TenantID, events []andon.Event) step {
 }
 
 // asSent returns the items as a request brings them, whose texts are parts of its body. reuse does
-// to them what becomes of a body whose request succeeded: other bytes stand there.
+// to them what becomes of a body whose request succeeded: other bytes are there.
 func asSent(items []ingest.Item[andon.Event]) (sent []ingest.Item[andon.Event], reuse func()) {
 	sent = slices.Clone(items) // admission fills in what is missing
 	var body [][]byte

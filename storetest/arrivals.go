@@ -12,7 +12,7 @@ import (
 )
 
 // arriving reads on in the order of arrival, on the store and on the reference, from positions that
-// stand for one moment.
+// mean one moment.
 type arriving struct {
 	at, want andon.Position
 	ended    bool // the position must be gone: its tenant was deleted

@@ -187,9 +187,9 @@ func TestCassandraAway(t *testing.T) {
 	}
 	code, said, header := s.status(t, "/api/v1/devices/line-0%2F0")
 	if code != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
-		t.Errorf("a question is answered %d: %s %v", code, said, header)
+		t.Errorf("a query is answered %d: %s %v", code, said, header)
 	}
-	t.Logf("a question is answered: %s", said)
+	t.Logf("a query is answered: %s", said)
 	p.set(fault{})
 	t.Logf("/readyz says yes after %s", s.ready(t, http.StatusOK))
 	l.goOn(t, 3)

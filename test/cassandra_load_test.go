@@ -113,8 +113,8 @@ func (s *sender) try(ctx context.Context, c *client.Client, events []andon.Event
 	return nil
 }
 
-// note keeps what must not be: who is not served is told so, and when to come again. A server that
-// is gone tells nothing.
+// note keeps what must not be: a client that is not served learns so, and when to come again. A
+// server that is gone tells nothing.
 func (l *load) note(err error) {
 	answer, answered := errors.AsType[*client.Error](err)
 	busy := answered && (answer.Status == http.StatusServiceUnavailable ||
@@ -285,9 +285,9 @@ func (l *load) converges(t *testing.T, within time.Duration, servers ...*client.
 		began := time.Now()
 		eventually(t, within, "the answers are the reference's", func() error {
 			got := l.answers(t, c)
-			for _, question := range slices.Sorted(maps.Keys(want)) {
-				if diff := cmp.Diff(want[question], got[question]); diff != "" {
-					return fmt.Errorf("%s (-want +got):\n%.3000s", question, diff)
+			for _, query := range slices.Sorted(maps.Keys(want)) {
+				if diff := cmp.Diff(want[query], got[query]); diff != "" {
+					return fmt.Errorf("%s (-want +got):\n%.3000s", query, diff)
 				}
 			}
 			return nil
@@ -297,16 +297,16 @@ func (l *load) converges(t *testing.T, within time.Duration, servers ...*client.
 	}
 }
 
-// answers asks everything that can be asked, by the question.
+// answers asks everything that can be asked, by the query.
 func (l *load) answers(t *testing.T, c *client.Client) map[string]any {
 	t.Helper()
 	ctx, all := t.Context(), map[string]any{}
-	devices := func(question string, q client.DeviceQuery) {
+	devices := func(query string, q client.DeviceQuery) {
 		list := collect(t, c.Devices(ctx, q))
 		for i := range list {
 			list[i].Received = 0 // when it came is no matter of what came
 		}
-		all[question] = list
+		all[query] = list
 	}
 	devices("devices", client.DeviceQuery{})
 	devices("devices of Liz", client.DeviceQuery{Operator: "Liz"})

@@ -43,7 +43,7 @@ const (
 	resultVoid = 1 // what a write is answered with
 )
 
-// proxy stands between a driver and a node. A driver that is given its address as the only contact
+// proxy is between a driver and a node. A driver that is given its address as the only contact
 // point sends everything through it, whatever address the node says it has.
 type proxy struct {
 	target   string

@@ -99,9 +99,9 @@ func (r ringTest) twoDead() {
 		_, err := r.clients[i].Device(r.Context(), "line-0/0")
 		answer, answered := errors.AsType[*client.Error](err)
 		if !answered || answer.Status != http.StatusServiceUnavailable || answer.RetryAfter == 0 {
-			r.Errorf("server %d: a question is answered %v", i, err)
+			r.Errorf("server %d: a query is answered %v", i, err)
 		}
-		r.Logf("server %d: a question is answered: %v", i, err)
+		r.Logf("server %d: a query is answered: %v", i, err)
 	}
 	r.load.pause.Store(int64(500 * time.Millisecond))
 	if err := r.ring.Restart(r.Context(), 1); err != nil {

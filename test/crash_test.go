@@ -13,7 +13,7 @@ import (
 
 // TestKill9 kills a server with writers under way, again and again on one directory. What was
 // acknowledged is in the history, once; what a device shows follows from its history. The race
-// detector watches one round.
+// detector watches one turn.
 func TestKill9(t *testing.T) { killAgain(t, 1) }
 
 func TestSerialKill9(t *testing.T) { killAgain(t, 3) }

@@ -17,7 +17,7 @@ func data(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join("..", "..", "shared", "data", filepath.FromSlash(name))
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the real input %s is not beside this checkout", name)
+		t.Skipf("the real input %s is not next to this checkout", name)
 	}
 	return path
 }

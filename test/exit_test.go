@@ -27,7 +27,7 @@ func unprevented(t *testing.T) int {
 	return code
 }
 
-// TestWrongConfigurationIsNotRestarted: what no restart would mend ends the server with the code on
+// TestWrongConfigurationIsNotRestarted: what no restart would fix ends the server with the code on
 // which systemd does not restart it; a crash of a program in Go ends it with 2.
 func TestWrongConfigurationIsNotRestarted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "andon.yaml")

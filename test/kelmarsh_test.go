@@ -17,8 +17,8 @@ import (
 // An entry is (device, time, state):
 //
 //   - With the status alone as the state, rows of one second and status are one entry. In a
-//     file the last of them stands, and the outcome says how many were replaced. In one request of
-//     another client the first stands and each other is refused and named, because no one could
+//     file the last of them wins, and the outcome says how many were replaced. In one request of
+//     another client the first wins and each other is refused and named, because no one could
 //     say which of the messages is meant.
 //   - Several rows go on at once: the turbine is in the severest of them, as --overlap says.
 //   - With status and code joined ("Stop/111") each row is an entry of its own, nothing is lost.
@@ -104,7 +104,7 @@ func kelmarshSeverest(t *testing.T, s *server, path string) {
 		"--state", "Status", "--message", "Message")
 	if !strings.Contains(errs, " rows began while another row of the same device went on: the "+
 		"device is in the severest (never shown: ") {
-		t.Errorf("the overlaps are not told: %q", errs)
+		t.Errorf("the overlaps are not reported: %q", errs)
 	}
 	rows := kelmarshRows(t, path)
 	intervals := collect(t, c.Intervals(t.Context(), "Kelmarsh 1", client.Query{Order: andon.Asc}))

@@ -19,7 +19,7 @@ import (
 // long, and compare what is there with what was acknowledged. make test-long repeats them. A moment
 // only decides what is tried: no test fails because the machine is slow or fast.
 
-// largeWriters write so much that a store settles every few hundred of their requests.
+// largeWriters write so much that a store flushes every few hundred of their requests.
 func largeWriters() (all []*writer) {
 	for i := range 3 {
 		device := andon.DeviceID(fmt.Sprintf("large-%d", i))
@@ -51,7 +51,7 @@ func TestSerialKillWhileSettling(t *testing.T) {
 	checkKilled(t, dir, writers)
 }
 
-// killOnce kills a process at a random moment behind the one from which on something is true.
+// killOnce kills a process at a random moment after the one from which on something is true.
 func killOnce(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, is func() bool) {
 	t.Helper()
 	for !is() {
@@ -63,7 +63,7 @@ func killOnce(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, is func() bool
 		}
 	}
 	after := time.Duration(rand.Int64N(int64(150 * time.Millisecond)))
-	t.Logf("killed %s behind the beginning", after)
+	t.Logf("killed %s after the beginning", after)
 	<-time.After(after)
 	_ = cmd.Process.Signal(syscall.SIGKILL) // it may have ended
 }
@@ -126,7 +126,7 @@ func TestSerialKillBackupCommand(t *testing.T) {
 	w.check(t, c)
 }
 
-// killCommand runs a command and kills it behind the moment from which on something is true.
+// killCommand runs a command and kills it after the moment from which on something is true.
 func killCommand(t *testing.T, args []string, is func() bool) {
 	t.Helper()
 	cmd := command(t, args...)

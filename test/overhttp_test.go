@@ -39,7 +39,7 @@ func list[From, To any](from iter.Seq2[From, error], turn func(From) To) iter.Se
 
 func same[T any](item T) T { return item }
 
-// failure gives an answer of the server the kind of error that it stands for.
+// failure gives an answer of the server the kind of error that it means.
 func failure(err error) error {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {

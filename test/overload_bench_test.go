@@ -134,7 +134,7 @@ type caller struct {
 	conn    net.Conn // nil: to be opened
 	answers *bufio.Reader
 	request []byte
-	times   []int // where the time of each event stands in the request
+	times   []int // where the time of each event is in the request
 }
 
 const overloadTime = "1700000000000"
@@ -169,7 +169,7 @@ func (s *caller) send() int {
 	}
 	answer, err := s.exchange()
 	if err != nil {
-		s.of.b.Error(err) // whatever happens, a client is told
+		s.of.b.Error(err) // whatever happens, a client gets an answer
 		s.close()
 		return http.StatusTooManyRequests
 	}

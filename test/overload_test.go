@@ -68,7 +68,7 @@ func (f *flood) send(method, path string, body []byte, headers []string) (status
 	}
 	answer, err := f.http.Do(r)
 	if err != nil {
-		f.t.Error(err) // whatever happens, a client is told
+		f.t.Error(err) // whatever happens, a client gets an answer
 		return 0
 	}
 	defer answer.Body.Close()
@@ -131,7 +131,7 @@ func TestFloodStaysInMemory(t *testing.T) {
 }
 
 // TestOverloadLosesNothing has more writers at once than turns: some are refused, none is cut off
-// or waits without an end, readers are served beside them, and what was acknowledged is there.
+// or waits without an end, readers are served meanwhile, and what was acknowledged is there.
 func TestOverloadLosesNothing(t *testing.T) {
 	s := start(t, "--data", t.TempDir(), "--log-level", "error",
 		"--limits-requests", "2", "--limits-wait", "2ms")

@@ -57,8 +57,8 @@ func TestSerialHistoriesOnCassandra(t *testing.T) {
 	}}.run(t)
 }
 
-// TestSerialHistoriesOnPebble has one process, whose head is so small that it flushes and merges
-// all the time. Half of the stops wait until a merge has begun.
+// TestSerialHistoriesOnPebble has one process, whose memtable is so small that it flushes and
+// merges all the time. Half of the stops wait until a merge has begun.
 func TestSerialHistoriesOnPebble(t *testing.T) {
 	ends := 12
 	if os.Getenv("ANDON_LONG") != "" {
@@ -363,9 +363,9 @@ func (p *pair) compare(t *testing.T, actors []*actor) {
 		eventually(t, patience, "the answers are the reference's", func() error {
 			got := answersOf(t, patient(t, s), devices)
 			var wrong []string
-			for _, question := range slices.Sorted(maps.Keys(want)) {
-				if diff := cmp.Diff(want[question], got[question]); diff != "" {
-					wrong = append(wrong, fmt.Sprintf("%s (-want +got):\n%.1000s", question, diff))
+			for _, query := range slices.Sorted(maps.Keys(want)) {
+				if diff := cmp.Diff(want[query], got[query]); diff != "" {
+					wrong = append(wrong, fmt.Sprintf("%s (-want +got):\n%.1000s", query, diff))
 				}
 			}
 			if len(wrong) > 0 {
@@ -377,7 +377,7 @@ func (p *pair) compare(t *testing.T, actors []*actor) {
 	}
 }
 
-// answersOf asks all that was sent, by the question. Times of arrival and of decisions are those of
+// answersOf asks all that was sent, by the query. Times of arrival and of decisions are those of
 // the process that took them.
 func answersOf(t *testing.T, c *client.Client, devices []andon.DeviceID) map[string]any {
 	t.Helper()

@@ -154,7 +154,7 @@ func checkMetric(
 }
 
 // TestSerialNAB: the clock of the machine jumps back by 55 minutes, so 12 stamps have two values. A
-// reading is (device, time): of two values at one time the later in the file stands.
+// reading is (device, time): of two values at one time the later in the file wins.
 func TestSerialNAB(t *testing.T) {
 	path := data(t, "nab/machine_temperature_system_failure.csv")
 	rows, err := csv.NewReader(bytes.NewReader(

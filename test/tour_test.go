@@ -93,8 +93,8 @@ type page struct {
 type block struct {
 	info   string
 	line   int    // of its first line, counted from 1
-	text   string // as it stands in the page
-	answer *block // that the page shows behind it; nil: none
+	text   string // as it is in the page
+	answer *block // that the page shows after it; nil: none
 	print  string // what is to be written in its place
 }
 

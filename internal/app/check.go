@@ -6,7 +6,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// unreadToken stands for a token that is there but can't be read.
+// unreadToken is in place of a token that is there but can't be read.
 const unreadToken = "0123456789abcdef"
 
 // Check reports what Start would refuse a configuration for, all of it together, without listening

@@ -9,8 +9,8 @@ import (
 )
 
 // garbage is how much of it may come together, about. Go would let it become as much as is in use:
-// much in a large fleet, though most of that is slabs without pointers, which are cheap to collect
-// beside; and little in a small one, which would be collected again and again.
+// much in a large fleet, though most of that is slabs without pointers, which are cheap to collect;
+// and little in a small one, which would be collected again and again.
 const garbage = 64 << 20
 
 // collectAt returns at how many percent of what is in use garbage is collected. What is in use may
@@ -33,7 +33,7 @@ func (t *tuner) tune() {
 	}
 	t.set(collectAt(inUse()))
 	// Nothing points to it, so the next collection finds it. It has a pointer, because what has
-	// none may share its place with what lives on.
+	// none may share its memory with what is still in use.
 	runtime.AddCleanup(new(*tuner), (*tuner).tune, t)
 }
 

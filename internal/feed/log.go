@@ -135,7 +135,7 @@ func (l *Log) Entries(after andon.Position) (items []andon.Arrival, end andon.Po
 		at := end
 		end.Sequence++
 		for i, e := range w.entries {
-			is := at.BehindEntry(i + 1)
+			is := at.AfterEntry(i + 1)
 			if i+1 == len(w.entries) {
 				is = end
 			}

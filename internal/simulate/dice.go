@@ -18,7 +18,7 @@ func (d dice) chance(oneIn int) bool { return d.rand.IntN(oneIn) == 0 }
 func (d dice) between(least, most int) int { return least + d.rand.IntN(most-least+1) }
 
 // within returns a length of time shorter than all. It draws one number whatever the length is, so
-// that a fleet with shorter rounds lives the same life.
+// that a fleet with shorter rounds behaves alike.
 func (d dice) within(all andon.Duration) andon.Duration {
 	return andon.Duration(d.rand.Float64() * float64(all))
 }

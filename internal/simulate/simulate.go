@@ -15,7 +15,7 @@ type Options struct {
 	Start   andon.Time // when the factory begins, all of its devices normal
 	// Every is a round: the time between two reports of a device, 5 minutes unless set, at least a
 	// millisecond. All that takes time in the factory is counted in rounds, 288 to its day. So a
-	// factory with rounds of 5 seconds lives 60 times as fast, on the same clock as everybody else.
+	// factory with rounds of 5 seconds changes 60 times as fast, on the same clock.
 	Every andon.Duration
 }
 

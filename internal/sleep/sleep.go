@@ -12,7 +12,7 @@ func For(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// Wake wakes who waits for c in Until, or who waits next. c has room for one.
+// Wake wakes who waits for c in Until, or who waits next. c has a buffer of one.
 func Wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

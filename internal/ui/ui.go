@@ -208,7 +208,7 @@ func AsksForPage(r *http.Request) bool {
 }
 
 // weight is what a list of preferences gives a name: 1 unless it says otherwise, 0 where it is not
-// listed. What a * stands for is not counted.
+// listed. What a * matches is not counted.
 func weight(headers []string, name string) float64 {
 	for _, item := range listed(strings.Join(headers, ",")) {
 		found, param, _ := strings.Cut(item, ";")

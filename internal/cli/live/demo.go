@@ -51,7 +51,7 @@ every 5 minutes, and its shifts last 8 minutes. Its last hours are sent at once 
 times are those of the real clock.
 
 Every five seconds it prints a line with the number of devices in each state. Ctrl-C ends it. It
-needs nothing but this program, and leaves nothing behind unless --keep names a directory. Without
+needs nothing but this program, and leaves no files unless --keep names a directory. Without
 a terminal or a display, over SSH, or with --no-browser it only prints the address of the board.`,
 		Example: `  andon demo
   andon demo --devices 2000 --speed 200 --seed 7
@@ -245,6 +245,6 @@ func (d *demo) printEnd(sent tally) {
 		out.Line("The store is kept. Serve it with: andon serve --data %s",
 			command.ShellWord(filepath.Join(d.keep, "store")))
 	} else {
-		out.Line("Nothing is left behind. A server of your own: andon serve --data DIRECTORY")
+		out.Line("No files are left. A server of your own: andon serve --data DIRECTORY")
 	}
 }

@@ -42,7 +42,7 @@ func WithLoneSlash(r *http.Request, path string) *http.Request {
 	return r
 }
 
-// Segment returns what a wildcard of the path stands for.
+// Segment returns what a wildcard of the path matched.
 func (r *Reader) Segment(name string) string {
 	if value := r.Request.PathValue(name); value != standInID {
 		return value

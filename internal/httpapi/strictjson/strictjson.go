@@ -176,7 +176,7 @@ func fieldNamed(location, name string, fields []jsonField, seen []bool) (int, er
 			continue
 		}
 		if seen[i] {
-			return 0, andon.AtField(location+"."+name, "%s stands twice", name)
+			return 0, andon.AtField(location+"."+name, "%s occurs twice", name)
 		}
 		seen[i] = true
 		return i, nil

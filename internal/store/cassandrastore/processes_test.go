@@ -45,7 +45,7 @@ func writeFromTwo(t *testing.T, design string) {
 	}
 	c.write()
 	want := c.reference()
-	c.compare(want, "before it is settled", false) // see ListsBehind
+	c.compare(want, "before it is settled", false) // see ListsLag
 	c.awaitReviews()
 	c.compare(want, "after it is settled", true)
 	for _, s := range c.stores {

@@ -150,8 +150,8 @@ func (s *Store) Capabilities() andon.Capabilities {
 		Durable: true, Immediate: s.immediate && (s.alone || w.Latest.Design != "view"),
 		Whole: true, MetricReadings: true, Withdraw: true, Purge: true, Reorder: true,
 		Explain: true, Changes: s.feeds, ChangesDurable: s.feeds, ChangesShared: s.feeds,
-		CountsBehind: andon.DurationOf(s.options.Recount),
-		ListsBehind:  andon.DurationOf(s.options.Settle),
+		CountsLag: andon.DurationOf(s.options.Recount),
+		ListsLag:  andon.DurationOf(s.options.Settle),
 	}
 }
 

@@ -129,7 +129,7 @@ func (u *unappended) add(tenant string, d *device) {
 	}
 }
 
-// appendAll appends the changes that processes left behind. A device whose change is older than a
+// appendAll appends the changes that processes left. A device whose change is older than a
 // recount is put without it, so that no one has to look far back in the log.
 func (u *unappended) appendAll(ctx context.Context) error {
 	s := u.store

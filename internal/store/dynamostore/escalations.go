@@ -159,7 +159,7 @@ func (s *Store) Escalate(
 		if len(e.Escalations) == 0 && !added {
 			return false, nil
 		}
-		d.Escalates(r.Time, max(kept.At, e.Standing().At))
+		d.Escalates(r.Time, max(kept.At, e.CurrentEscalation().At))
 		return true, s.history(ctx, t, d).escalate(r.Time, d.Keep(r.State))
 	})
 	return kept, added, err

@@ -300,7 +300,7 @@ func (s *Store) stored(
 	if is.Escalations, err = s.escalations(ctx, t, d, at, state); err != nil {
 		return is, of, err
 	}
-	is.EscalatedTo = is.Standing().To
+	is.EscalatedTo = is.CurrentEscalation().To
 	if d.Withdrawn.Covers(at) {
 		is.Withdrawn, err = s.withdrawal(ctx, t, d, at, state)
 	}

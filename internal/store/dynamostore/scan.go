@@ -19,7 +19,7 @@ func (s *Store) count(tenant string, d *device) {
 }
 
 // countAll reads all devices, with eventual reads: what is missed is older than what this process
-// wrote, or is counted the next time. Then it appends to the feed what processes left behind.
+// wrote, or is counted the next time. Then it appends to the feed what processes left.
 func (s *Store) countAll(ctx context.Context) error {
 	left := unappended{store: s, devices: map[string][]*device{}}
 	err := s.scan(ddb.Eventually(ctx), func(tenant string, d *device) error {
@@ -36,7 +36,7 @@ func (s *Store) countAll(ctx context.Context) error {
 		err = s.Each(ctx, func(t *tenant) error { return s.Logs.Tend(ctx, t) })
 	}
 	if err != nil && ctx.Err() == nil {
-		s.options.Log.Warn("what other processes changed and left behind is not in the feed yet",
+		s.options.Log.Warn("what other processes changed and left is not in the feed yet",
 			"error", err)
 	}
 	return ctx.Err()

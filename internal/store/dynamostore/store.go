@@ -122,7 +122,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 		Purge: true, Reorder: true, Explain: true, Consistency: true,
 		SortDevices: true, Whole: true, SlowExpiry: true,
 		Changes: true, ChangesDurable: true, ChangesShared: true,
-		CountsBehind: andon.DurationOf(s.options.Recount),
+		CountsLag: andon.DurationOf(s.options.Recount),
 	}
 }
 

@@ -31,7 +31,7 @@ func (s *Store) Append(
 	})
 }
 
-// keep puts an entry into its place in the log, and the escalation that it brings beside it.
+// keep puts an entry into its place in the log, and the escalation that it brings next to it.
 func (d *device) keep(states *andon.StateSet, e andon.Event) {
 	if e.EscalatedTo != "" {
 		d.record(andon.Escalation{

@@ -39,7 +39,7 @@ func warnings(devices int) []andon.Event {
 
 func openMem(t *testing.T, fs vfs.FS) *Store {
 	t.Helper()
-	s, err := Open("store", Options{FS: fs, lag: 1}) // each round writes the devices
+	s, err := Open("store", Options{FS: fs, lag: 1}) // each flush writes the devices
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func crashed(t *testing.T, s *Store, fs *vfs.MemFS) (*Store, *vfs.MemFS) {
 }
 
 // TestAbortedAppend gives an append up at each of its looks at the context: nothing of it is left
-// behind, and what is acknowledged later is there after a crash, in every list.
+// after, and what is acknowledged later is there after a crash, in every list.
 func TestAbortedAppend(t *testing.T) {
 	const id = andon.DefaultTenant
 	for looks := range 100 {

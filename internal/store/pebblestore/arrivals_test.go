@@ -13,7 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// arrive sends some requests that arrive at a time, and has them settled in a round.
+// arrive sends some requests that arrive at a time, and has them flushed.
 func arrive(t *testing.T, s *Store, at andon.Time, requests int) {
 	t.Helper()
 	for n := range requests {
@@ -30,7 +30,7 @@ func arrive(t *testing.T, s *Store, at andon.Time, requests int) {
 	}
 }
 
-// arrived returns how many entries there are behind a position; nil: behind the oldest.
+// arrived returns how many entries there are after a position; nil: after the oldest.
 func arrived(t *testing.T, s *Store, after *andon.Position) (n int, err error) {
 	t.Helper()
 	q := andon.ArrivalQuery{After: after, Limit: 10_000}
@@ -39,13 +39,13 @@ func arrived(t *testing.T, s *Store, after *andon.Position) (n int, err error) {
 }
 
 // TestRowsAreKeptForTheirOrder: for as long, and as many, as is set; then a position is gone, also
-// behind a restart, and says where to begin.
+// after a restart, and says where to begin.
 func TestRowsAreKeptForTheirOrder(t *testing.T) {
 	const minute = 60_000_000
 	for name, c := range map[string]struct {
 		options Options
-		between andon.Duration // two rounds
-		want    int            // entries that are left of three rounds of ten
+		between andon.Duration // two flushes
+		want    int            // entries that are left of three flushes of ten
 	}{
 		"all":                 {Options{}, minute, 30},
 		"by time":             {Options{ArrivalsFor: 90 * time.Second}, minute, 20},
@@ -74,7 +74,7 @@ func TestRowsAreKeptForTheirOrder(t *testing.T) {
 				n, err := arrived(t, s, &before)
 				gone := c.want < 30
 				if gone != (andon.KindOf(err) == andon.Gone) || !gone && n != c.want {
-					t.Errorf("behind the first position there are %d, %v", n, err)
+					t.Errorf("after the first position there are %d, %v", n, err)
 				}
 				if err != nil {
 					says := err.Error()
@@ -82,7 +82,7 @@ func TestRowsAreKeptForTheirOrder(t *testing.T) {
 					says, _, _ = strings.Cut(says, ". ")
 					oldest, err := andon.ParsePosition(says)
 					if n, err2 := arrived(t, s, &oldest); n != c.want || err2 != nil {
-						t.Errorf("behind %q, %v, there are %d, %v", says, err, n, err2)
+						t.Errorf("after %q, %v, there are %d, %v", says, err, n, err2)
 					}
 				}
 				if err := s.Close(); err != nil {
@@ -92,7 +92,7 @@ func TestRowsAreKeptForTheirOrder(t *testing.T) {
 					t.Fatal(err)
 				}
 				if bytes := s.checkpoints.grown.Load(); bytes != 0 {
-					t.Errorf("opening read %d bytes of rows that are settled", bytes)
+					t.Errorf("opening read %d bytes of rows that are flushed", bytes)
 				}
 			}
 			if err := s.Close(); err != nil {
@@ -102,7 +102,7 @@ func TestRowsAreKeptForTheirOrder(t *testing.T) {
 	}
 }
 
-// TestRowsOfAProgramThatKeepsNone: one that deletes them in its rounds was used in between.
+// TestRowsOfAProgramThatKeepsNone: one that deletes them in its flushes was used in between.
 func TestRowsOfAProgramThatKeepsNone(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, fs)
@@ -120,7 +120,7 @@ func TestRowsOfAProgramThatKeepsNone(t *testing.T) {
 	s = openMem(t, fs)
 	defer s.Close()
 	if n, err := arrived(t, s, &before); andon.KindOf(err) != andon.Gone {
-		t.Errorf("behind a position that is not kept there are %d, %v", n, err)
+		t.Errorf("after a position that is not kept there are %d, %v", n, err)
 	}
 	if n, err := arrived(t, s, nil); n == 0 || n > 5 || err != nil {
 		t.Errorf("%d are kept, %v", n, err)

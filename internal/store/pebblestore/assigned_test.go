@@ -14,7 +14,7 @@ import (
 const assignedHour = andon.Time(3_600_000_000)
 
 // TestAssignedMeanwhile: an append that was worked out before an assignment came in, or one was
-// restored, and that stages behind it, keeps its entry for who is assigned now.
+// restored, and that stages after it, keeps its entry for who is assigned now.
 func TestAssignedMeanwhile(t *testing.T) {
 	base := andon.DayStart(20_000)
 	liz := andon.Assignment{Device: "d", Operator: "Liz", From: base + assignedHour}

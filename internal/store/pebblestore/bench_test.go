@@ -112,7 +112,7 @@ func ceiling(b *testing.B, writers, size int) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = db.Close() })
-	perSecond(b, writers, size, func(n int) error { return keepAlone(db, benchEvents(n, size)) })
+	perSecond(b, writers, size, func(n int) error { return putRaw(db, benchEvents(n, size)) })
 }
 
 // BenchmarkAppendLate appends entries that split the present run of their device, so that each
@@ -199,13 +199,13 @@ func count[T any](b *testing.B, seq iter.Seq2[T, error]) (n int) {
 // benchHour is the hour that the fleet reports in.
 var benchHour = andon.Span{From: benchBase, To: benchBase + 3_599_999_999}
 
-// benchQuery is one question, and how many answers it has.
+// benchQuery is one query, and how many answers it has.
 type benchQuery struct {
 	name  string
 	query func(queried) int
 }
 
-// BenchmarkQuery asks each question of a fleet that reported for an hour, all to one operator.
+// BenchmarkQuery runs each query on a fleet that reported for an hour, all to one operator.
 func BenchmarkQuery(b *testing.B) {
 	for _, c := range append(logQueries(), fleetQueries()...) {
 		b.Run(c.name, func(b *testing.B) {
@@ -299,7 +299,7 @@ func fleetQueries() []benchQuery {
 	}
 }
 
-// measuredFleet returns a store with a day of readings, settled in many rounds: of 1,000 devices
+// measuredFleet returns a store with a day of readings, flushed many times: of 1,000 devices
 // every 5 minutes, and of the first of them every 10 seconds.
 var measuredFleet = sync.OnceValue(func() *Store {
 	s, err := Open("", Options{FS: vfs.NewMem()})

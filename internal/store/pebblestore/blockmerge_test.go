@@ -23,11 +23,11 @@ import (
 
 const mergedDevices = 5
 
-// inRounds settles an entry of each device in each of some rounds, and sends each of the first
+// inFlushes writes an entry of each device in each of some flushes, and sends each of the first
 // again with another message in the last but one.
-func inRounds(t *testing.T, s *Store, rounds int) {
+func inFlushes(t *testing.T, s *Store, flushes int) {
 	t.Helper()
-	for n := range rounds {
+	for n := range flushes {
 		var events []andon.Event
 		for d := range mergedDevices {
 			e := andon.Event{
@@ -36,7 +36,7 @@ func inRounds(t *testing.T, s *Store, rounds int) {
 				Attributes: `{"line":"L3"}`,
 			}
 			events = append(events, e)
-			if n == rounds-2 {
+			if n == flushes-2 {
 				e.Time, e.Message = andon.MinTime, "sent again"
 				events = append(events, e)
 			}
@@ -58,8 +58,8 @@ func (s *Store) blocks(t *testing.T) (n int) {
 	return n
 }
 
-// told returns all entries of the devices.
-func told(t *testing.T, s *Store) (all []andon.Event) {
+// allEntries returns all entries of the devices.
+func allEntries(t *testing.T, s *Store) (all []andon.Event) {
 	t.Helper()
 	for d := range mergedDevices {
 		device := andon.DeviceID(fmt.Sprint("d", d))
@@ -75,27 +75,27 @@ func told(t *testing.T, s *Store) (all []andon.Event) {
 	return all
 }
 
-// TestBlocksAreMerged: a device has one block of a day that was settled in many rounds, whose
+// TestBlocksAreMerged: a device has one block of a day that was flushed many times, whose
 // answers are those of before, and which is all that is read for them.
 func TestBlocksAreMerged(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, fs)
-	const rounds = blocks.MergeRuns - 1
-	inRounds(t, s, rounds)
+	const flushes = blocks.MergeRuns - 1
+	inFlushes(t, s, flushes)
 	if err := s.log.Merge(); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.blocks(t); n != rounds*mergedDevices {
+	if n := s.blocks(t); n != flushes*mergedDevices {
 		t.Errorf("%d blocks: some were merged that are too few", n)
 	}
-	want := told(t, s)
+	want := allEntries(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = openMem(t, fs) // which runs there are is stored
 	defer s.Close()
 	later := andon.Event{
-		Device: "d0", Time: andon.MinTime + rounds*1e6, State: "NORMAL", Message: "the last",
+		Device: "d0", Time: andon.MinTime + flushes*1e6, State: "NORMAL", Message: "the last",
 	}
 	err := s.Append(t.Context(), andon.DefaultTenant, 1, []andon.Event{later})
 	if err := errors.Join(err, s.flushDue(), s.log.Merge()); err != nil {
@@ -111,26 +111,26 @@ func TestBlocksAreMerged(t *testing.T) {
 		runs[0].Oldest != andon.MinTime || runs[0].Newest != later.Time {
 		t.Errorf("there are the runs %+v", runs)
 	}
-	if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+	if diff := gocmp.Diff(want, allEntries(t, s)); diff != "" {
 		t.Error(diff)
 	}
 	steps := explained(t, func(ctx context.Context) (int, error) {
 		return howMany(s.DeviceEvents(ctx, andon.DefaultTenant, "d1",
-			andon.EventQuery{Limit: rounds}))
-	}, rounds)
+			andon.EventQuery{Limit: flushes}))
+	}, flushes)
 	atMost(t, steps, "table B", 2, 1)
 	if err := s.db.Compact(t.Context(), layout.Key{layout.TableBlock},
 		layout.Key{layout.TableBlock}.End(), false); err != nil {
 		t.Fatal(err)
 	}
-	if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+	if diff := gocmp.Diff(want, allEntries(t, s)); diff != "" {
 		t.Errorf("compacted: %s", diff)
 	}
 }
 
-// TestReaderBesideAMerge: a reader that has begun sees what there was, and one that begins at any
+// TestReaderDuringAMerge: a reader that has begun sees what there was, and one that begins at any
 // step of a merge sees all.
-func TestReaderBesideAMerge(t *testing.T) {
+func TestReaderDuringAMerge(t *testing.T) {
 	mem := vfs.NewMem()
 	asked, steps := make(chan func(), 1), 0
 	on := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -140,7 +140,7 @@ func TestReaderBesideAMerge(t *testing.T) {
 				steps++
 				ask()
 				asked <- ask
-			default: // the question's own step
+			default: // the query's own step
 			}
 		}
 		return nil
@@ -150,8 +150,8 @@ func TestReaderBesideAMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	inRounds(t, s, blocks.MergeRuns-1)
-	want := told(t, s)
+	inFlushes(t, s, blocks.MergeRuns-1)
+	want := allEntries(t, s)
 	r := s.reader(t.Context(), s.tenants[andon.DefaultTenant])
 	defer r.Close()
 	for _, err := range r.Device("d0", &andon.EventQuery{Limit: 1}) {
@@ -160,7 +160,7 @@ func TestReaderBesideAMerge(t *testing.T) {
 		}
 	}
 	asked <- func() {
-		if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+		if diff := gocmp.Diff(want, allEntries(t, s)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -169,7 +169,7 @@ func TestReaderBesideAMerge(t *testing.T) {
 	on.Off()
 	<-asked // a flush may be asking
 	if n := s.blocks(t); err != nil || n != mergedDevices || steps < 3 {
-		t.Errorf("%d blocks behind a merge of %d steps, %v", n, steps, err)
+		t.Errorf("%d blocks after a merge of %d steps, %v", n, steps, err)
 	}
 	var all []andon.Event
 	for d := range mergedDevices {
@@ -191,8 +191,8 @@ func TestReaderBesideAMerge(t *testing.T) {
 func TestReadersWhileAMergeEnds(t *testing.T) {
 	fs := newCrashable()
 	s := openMem(t, fs)
-	inRounds(t, s, blocks.MergeRuns-1)
-	want := told(t, s)[:blocks.MergeRuns-1] // of the first device
+	inFlushes(t, s, blocks.MergeRuns-1)
+	want := allEntries(t, s)[:blocks.MergeRuns-1] // of the first device
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -244,8 +244,8 @@ func TestSerialPowerCutInAMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inRounds(t, s, blocks.MergeRuns-1)
-	want := told(t, s)
+	inFlushes(t, s, blocks.MergeRuns-1)
+	want := allEntries(t, s)
 	on.On()
 	if err := s.mergeAll(); err != nil {
 		t.Fatal(err)
@@ -264,12 +264,12 @@ func TestSerialPowerCutInAMerge(t *testing.T) {
 	for _, fs := range append(cuts, mem) {
 		s := openMem(t, fs)
 		both[s.blocks(t)] = true
-		if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+		if diff := gocmp.Diff(want, allEntries(t, s)); diff != "" {
 			t.Error(diff)
 		}
 		err := s.log.Excise() // the run that no reader looks into, or those
 		if n := s.blocks(t); err != nil || n != unmerged && n != mergedDevices {
-			t.Errorf("%v; behind that there are %d blocks", err, n)
+			t.Errorf("%v; after that there are %d blocks", err, n)
 		}
 		closeWhole(t, s, fs)
 	}
@@ -308,14 +308,14 @@ func TestMergeLeavesWhatIsDeleted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			inRounds(t, s, blocks.MergeRuns-1)
+			inFlushes(t, s, blocks.MergeRuns-1)
 			var want []andon.Event
 			blocks := 0
 			begun = func() {
 				if err := remove(s); err != nil {
 					t.Fatal(err)
 				}
-				want, blocks = told(t, s), s.blocks(t)
+				want, blocks = allEntries(t, s), s.blocks(t)
 				if name == "a device" {
 					blocks = mergedDevices - 1 // the merge goes on without it
 				}
@@ -326,13 +326,13 @@ func TestMergeLeavesWhatIsDeleted(t *testing.T) {
 			if n := s.blocks(t); n != blocks {
 				t.Errorf("%d blocks after the merge, want %d", n, blocks)
 			}
-			if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+			if diff := gocmp.Diff(want, allEntries(t, s)); diff != "" {
 				t.Error(diff)
 			}
 			if err := s.mergeAll(); err != nil { // it is done again
 				t.Fatal(err)
 			}
-			if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+			if diff := gocmp.Diff(want, allEntries(t, s)); diff != "" {
 				t.Error(diff)
 			}
 			closeWhole(t, s, fs)
@@ -350,7 +350,7 @@ func TestRunThatLacksEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inRounds(t, s, blocks.MergeRuns-1)
+	inFlushes(t, s, blocks.MergeRuns-1)
 	changeFrom(t, s, layout.Key{layout.TableBlock}, "")
 	left := s.blocks(t)
 	merged := s.mergeAll()
@@ -364,25 +364,25 @@ func TestRunThatLacksEntries(t *testing.T) {
 	if andon.KindOf(merged) != andon.Damaged && !strings.Contains(log.String(), "not merged") {
 		t.Errorf("merging it returned %v, and the log has\n%s", merged, log)
 	}
-	told, _ := verifyMem(t, fs)
+	found, _ := verifyMem(t, fs)
 	lost := fmt.Sprintf("1 entries of the day that begins at %s are lost, of %d ",
 		andon.DayStart(andon.MinTime.Day()), mergedDevices)
-	if all := strings.Join(told, "\n"); !strings.Contains(all, lost) {
-		t.Errorf("it is told %q, want %q", all, lost)
+	if all := strings.Join(found, "\n"); !strings.Contains(all, lost) {
+		t.Errorf("verification found %q, want %q", all, lost)
 	}
 }
 
-// TestMergeBehindAPurge: runs are merged that a purge has taken a device out of, in the same
-// process and behind an opening.
-func TestMergeBehindAPurge(t *testing.T) {
+// TestMergeAfterAPurge: runs are merged that a purge has taken a device out of, in the same
+// process and after an opening.
+func TestMergeAfterAPurge(t *testing.T) {
 	for _, reopened := range []bool{false, true} {
 		fs := vfs.NewMem()
 		s := openMem(t, fs)
-		inRounds(t, s, blocks.MergeRuns-1)
+		inFlushes(t, s, blocks.MergeRuns-1)
 		if err := s.Purge(t.Context(), andon.DefaultTenant, "d1"); err != nil {
 			t.Fatal(err)
 		}
-		want := told(t, s)
+		want := allEntries(t, s)
 		if reopened {
 			closeWhole(t, s, fs)
 			s = openMem(t, fs)
@@ -393,7 +393,7 @@ func TestMergeBehindAPurge(t *testing.T) {
 		if n := s.blocks(t); n != mergedDevices-1 {
 			t.Errorf("reopened %v: %d blocks", reopened, n)
 		}
-		if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+		if diff := gocmp.Diff(want, allEntries(t, s)); diff != "" {
 			t.Errorf("reopened %v: %s", reopened, diff)
 		}
 		closeWhole(t, s, fs)

@@ -33,9 +33,9 @@ func TestSerialOpeningLeavesTheCacheEmpty(t *testing.T) {
 	}
 }
 
-// TestSerialCacheBesideMemtables: memtables leave the blocks the memory that Options.Cache names,
+// TestSerialCacheNextToMemtables: memtables leave the blocks the memory that Options.Cache names,
 // so what was just read is not read from the disk again.
-func TestSerialCacheBesideMemtables(t *testing.T) {
+func TestSerialCacheNextToMemtables(t *testing.T) {
 	// The blocks of one answer are a fifth of it, so that no shard of the cache is too small.
 	const size = 4 << 20
 	s, err := Open("store", Options{FS: vfs.NewMem(), Reserve: 1, Cache: size, memTable: size})

@@ -15,7 +15,7 @@ import (
 )
 
 // TestDevicesTakeThePlaceOfTheFormer has most devices change, one be purged and some stay as they
-// were: the round writes all that there are, in place of what it wrote before.
+// were: the flush writes all that there are, in place of what it wrote before.
 func TestDevicesTakeThePlaceOfTheFormer(t *testing.T) {
 	const id, devices, changed, purged = andon.DefaultTenant, 8, 5, 7
 	fs := vfs.NewCrashableMem()
@@ -73,7 +73,7 @@ func TestDevicesTakeThePlaceOfTheFormer(t *testing.T) {
 		d, err := s.Device(t.Context(), id, name(n))
 		if gone := andon.KindOf(err) == andon.NotFound; gone != (n == purged) ||
 			!gone && d.State != want {
-			t.Errorf("behind a crash %s shows %q, %v", name(n), d.State, err)
+			t.Errorf("after a crash %s shows %q, %v", name(n), d.State, err)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // TestCorrectionsOutliveCrashes withdraws an entry and purges a device, crashes at once, and again
-// behind a checkpoint: neither comes back, and a device of the same name starts again.
+// after a checkpoint: neither comes back, and a device of the same name starts again.
 func TestCorrectionsOutliveCrashes(t *testing.T) {
 	ctx, fs := t.Context(), vfs.NewCrashableMem()
 	s, err := Open("store", Options{FS: fs})

@@ -30,7 +30,7 @@ func TestSerialCrash(t *testing.T) {
 
 func crash(t *testing.T, seed uint64) {
 	fs := newCrashable()
-	s, err := Open("store", Options{ // devices in each round, or in none; no rows kept
+	s, err := Open("store", Options{ // devices in each flush, or in none; no rows kept
 		FS: fs, lag: []int64{1, 1 << 40}[seed%2], table: []int{1 << 8, 0}[seed/2%2],
 		ArrivalsBytes: 1,
 	})
@@ -123,7 +123,7 @@ func checkAfterCrash(t *testing.T, fs vfs.FS, certain []andon.Event) {
 	}
 }
 
-func TestSecondProcessIsToldOfTheFirst(t *testing.T) {
+func TestSecondProcessLearnsOfTheFirst(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, Options{Owner: "serving http://127.0.0.1:8080"})
 	if err != nil {
@@ -163,7 +163,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	}
 }
 
-func TestFullDiskStopsWritesUntilThereIsRoom(t *testing.T) {
+func TestFullDiskStopsWritesUntilThereIsSpace(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := Open("store", Options{FS: fs})
 	if err != nil {
@@ -181,7 +181,7 @@ func TestFullDiskStopsWritesUntilThereIsRoom(t *testing.T) {
 	}
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 100 << 30, TotalBytes: 1 << 40})
 	if err := write(); err != nil {
-		t.Errorf("write once there is room: %v", err)
+		t.Errorf("write once there is space: %v", err)
 	}
 }
 

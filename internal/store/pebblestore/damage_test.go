@@ -92,9 +92,9 @@ func ask(t *testing.T, s *Store) (answered int, refused error) {
 	return answered, refused
 }
 
-// TestDamageIsToldAtOnce: a question that meets damage again and again does not wait, for it holds
+// TestDamageIsReportedAtOnce: a query that meets damage again and again does not wait, for it holds
 // the turn of a reader.
-func TestDamageIsToldAtOnce(t *testing.T) {
+func TestDamageIsReportedAtOnce(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	storeWithHistory(t, fs, true)
 	table := largestTable(t, fs)
@@ -121,11 +121,11 @@ func TestDamageIsToldAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if err == nil {
-		t.Error("no question met damage")
+		t.Error("no query met damage")
 	}
 }
 
-// TestDamagedReadingsStay: rows of readings of which some can't be read are not settled, so none of
+// TestDamagedReadingsStay: rows of readings of which some can't be read are not flushed, so none of
 // them is deleted.
 func TestDamagedReadingsStay(t *testing.T) {
 	const n, id = 200, andon.DefaultTenant
@@ -152,7 +152,7 @@ func TestDamagedReadingsStay(t *testing.T) {
 	flip(t, fs, table, info.Size()/2)
 	s = openMem(t, fs)
 	if err := s.flushReadings(); andon.KindOf(err) != andon.Damaged {
-		t.Errorf("they are settled: %v", err)
+		t.Errorf("they are flushed: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestSerialDamagedTable(t *testing.T) {
 		}
 		appendOne(t, s, "press-new")
 		if _, err := s.Device(t.Context(), andon.DefaultTenant, "press-new"); err != nil {
-			t.Errorf("bit at %d: written beside the damage: %v", at, err)
+			t.Errorf("bit at %d: written next to the damage: %v", at, err)
 		}
 		if err := s.Close(); err != nil {
 			t.Errorf("bit at %d: closing: %v", at, err)
@@ -217,14 +217,14 @@ func TestSerialDamageDoesNotStopWriting(t *testing.T) {
 	for _, compacted := range []bool{true, false} {
 		fs := vfs.NewCrashableMem()
 		storeWithHistory(t, fs, compacted)
-		err := writeBesideDamage(t, fs)
+		err := writeNextToDamage(t, fs)
 		if compacted && err != nil || !compacted && andon.KindOf(err) != andon.Damaged {
 			t.Errorf("compacted %t: %v", compacted, err)
 		}
 	}
 }
 
-func writeBesideDamage(t *testing.T, fs vfs.FS) error {
+func writeNextToDamage(t *testing.T, fs vfs.FS) error {
 	t.Helper()
 	table := largestTable(t, fs)
 	info, err := fs.Stat(table)

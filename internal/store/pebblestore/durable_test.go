@@ -48,11 +48,11 @@ func TestNothingIsShownBeforeTheDisk(t *testing.T) {
 }
 
 // TestCheckpointDeletesNoRecordTooMany: where replay would begin, there is a record, once there is
-// any behind the checkpoint.
+// any after the checkpoint.
 func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 	s := openMem(t, vfs.NewMem())
 	defer s.Close()
-	const enough = 20 // checkpoints beside writes
+	const enough = 20 // checkpoints during writes
 	stop := make(chan struct{})
 	var writer sync.WaitGroup
 	writer.Go(func() {
@@ -70,7 +70,7 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 			}
 		}
 	})
-	for beside := 0; beside < enough && !t.Failed(); {
+	for during := 0; during < enough && !t.Failed(); {
 		if err := s.flushDue(); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 				string(layout.RowKey(s.pipe.Next)[1:]) == string(first) {
 				return err
 			}
-			beside++
+			during++
 			record, err := s.get(append(layout.Key{layout.TableRow}, first...))
 			if record == nil {
 				t.Errorf("the record that replay begins at is not there, %v", err)
@@ -95,7 +95,7 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 	writer.Wait()
 }
 
-// TestSerialCheckpointHoldsAllDevices: those behind the first part, too, and late entries are
+// TestSerialCheckpointHoldsAllDevices: those after the first part, too, and late entries are
 // folded onto what comes back of them as before: onto the entry before the run, and the normal one
 // before the incident, from the checkpoint and from a record.
 func TestSerialCheckpointHoldsAllDevices(t *testing.T) {
@@ -143,9 +143,9 @@ func TestSerialCheckpointHoldsAllDevices(t *testing.T) {
 	}
 }
 
-// TestDevicesArePutOff: a round that does not write the devices keeps the rows that opening makes
-// them of, and opening knows how many there are. The next round that writes them gives all back.
-func TestDevicesArePutOff(t *testing.T) {
+// TestDevicesAreDeferred: a flush that does not write the devices keeps the rows that opening makes
+// them of, and opening knows how many there are. The next flush that writes them gives all back.
+func TestDevicesAreDeferred(t *testing.T) {
 	fs := vfs.NewMem()
 	o := Options{FS: fs, lag: 1 << 40, ArrivalsBytes: 1}
 	begin := func() *Store {
@@ -162,7 +162,7 @@ func TestDevicesArePutOff(t *testing.T) {
 	}
 	lag := s.checkpoints.lag.Load()
 	if err := s.Close(); lag == 0 || err != nil {
-		t.Fatalf("%d bytes of rows are settled and kept, %v", lag, err)
+		t.Fatalf("%d bytes of rows are flushed and kept, %v", lag, err)
 	}
 	o.lag = 1
 	s = begin()

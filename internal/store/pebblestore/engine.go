@@ -81,7 +81,7 @@ func (*Engine) Check() error { return nil }
 func (e *Engine) Ceiling(env adapter.Env) (
 	keep func(ctx context.Context, events []andon.Event) error, end func() error, err error,
 ) {
-	return Ceiling(env.Dir, e.in(env))
+	return RawPebble(env.Dir, e.in(env))
 }
 
 // Open implements adapter.Engine.

@@ -43,7 +43,7 @@ func TestEscalationsWriteTheSame(t *testing.T) {
 	early := perEvent(20, 1)
 	perEvent(1, 10_000)
 	if late := perEvent(20, 1); late > early+early/10 {
-		t.Errorf("an event behind 10,000 writes %d bytes, an early one %d", late, early)
+		t.Errorf("an event after 10,000 writes %d bytes, an early one %d", late, early)
 	}
 	if large := perEvent(1, 10_000); large > early {
 		t.Errorf("in a large request an event writes %d bytes, a single one %d", large, early)
@@ -66,8 +66,8 @@ func TestEscalationsSetAsideComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, fs = crashed(t, s, fs)
-	behind := andon.DayStart(andon.MinTime.Day() + 2)
-	if err := s.Expire(ctx, id, andon.Horizon{Events: behind}); err != nil {
+	after := andon.DayStart(andon.MinTime.Day() + 2)
+	if err := s.Expire(ctx, id, andon.Horizon{Events: after}); err != nil {
 		t.Fatal(err)
 	}
 	for left := entries - 1; left >= 0; left-- {
@@ -102,7 +102,7 @@ func TestEscalationsSetAsideComeBack(t *testing.T) {
 	}
 	normal := []andon.Event{{Device: "press-7", State: "NORMAL", Time: andon.MinTime + 5000}}
 	if err := s.Append(ctx, id, 1, normal); err != nil || rows() != 0 {
-		t.Errorf("%v; %d rows are left behind the incident", err, rows())
+		t.Errorf("%v; %d rows are left after the incident", err, rows())
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -193,8 +193,8 @@ func (r *stepRun) answers(t *testing.T, place string, s andon.Store, acknowledge
 // opened opens what is left, compares its answers, has the job run again to its end, and verifies.
 func (r *stepRun) opened(t *testing.T, place string, mem *crashable, acknowledged bool) {
 	t.Helper()
-	if told, _ := verifyMem(t, mem); len(told) > 0 {
-		t.Errorf("%s: verification: %q", place, told)
+	if found, _ := verifyMem(t, mem); len(found) > 0 {
+		t.Errorf("%s: verification: %q", place, found)
 	}
 	o := stepOptions(mem)
 	s, err := Open("store", o)
@@ -214,13 +214,13 @@ func (r *stepRun) opened(t *testing.T, place string, mem *crashable, acknowledge
 	if err := s.Close(); err != nil {
 		t.Errorf("%s: close: %v", place, err)
 	}
-	if told, _ := verifyMem(t, mem); len(told) > 0 {
-		t.Errorf("%s: verification once it was done again: %q", place, told)
+	if found, _ := verifyMem(t, mem); len(found) > 0 {
+		t.Errorf("%s: verification once it was done again: %q", place, found)
 	}
 }
 
 // TestSerialEveryStep breaks every job at every step, in every way. ANDON_LONG=1 goes through all
-// steps; else those behind the first few are taken with gaps.
+// steps; else those after the first few are taken with gaps.
 func TestSerialEveryStep(t *testing.T) {
 	image := stepImage(t)
 	var places, jobs atomic.Int64
@@ -243,7 +243,7 @@ func TestSerialEveryStep(t *testing.T) {
 	}
 }
 
-// nextStep returns the step to break at behind one.
+// nextStep returns the step to break at after one.
 func nextStep(n int64) int64 {
 	const first = 4
 	if os.Getenv("ANDON_LONG") != "" || n < first {

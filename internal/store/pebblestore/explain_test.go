@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// explained asks a question, and returns what its plan says by the beginning of each statement.
+// explained runs a query, and returns what its plan says by the beginning of each statement.
 func explained(
 	t *testing.T, ask func(context.Context) (int, error), answers int,
 ) map[string]andon.PlanStep {
@@ -60,17 +60,17 @@ func TestExplainOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	questions := []andon.EventQuery{
+	queries := []andon.EventQuery{
 		{Limit: 1}, {Limit: 1, Order: andon.Asc},
 		{Limit: 3, Span: andon.Span{To: andon.MinTime.Add(3_600_000_000)}},
 		{Limit: 3, Order: andon.Asc, Span: andon.Span{From: andon.MinTime.Add(1_999_900_000)}},
 	}
-	for _, settled := range []bool{false, true} {
-		for _, q := range questions {
+	for _, flushed := range []bool{false, true} {
+		for _, q := range queries {
 			steps := explained(t, func(ctx context.Context) (int, error) {
 				return howMany(s.OperatorEvents(ctx, andon.DefaultTenant, "Liz", q))
 			}, q.Limit)
-			if !settled {
+			if !flushed {
 				atMost(t, steps, "memory", 20, 10)
 				continue
 			}

@@ -16,9 +16,9 @@ func Checkpoint(s andon.Store) error {
 	return errors.Join(s.(*Store).flushDue(), s.(*Store).flushReadings(), s.(*Store).mergeAll())
 }
 
-// PutOff has a store write devices in each round, where bytes are few, or in none. Each second
-// store writes all of them where most have changed, however few there are.
-func PutOff(o *Options, bytes int64, second bool) {
+// DeferDevices has a store write devices in each flush, where bytes are few, or in none. Each
+// second store writes all of them where most have changed, however few there are.
+func DeferDevices(o *Options, bytes int64, second bool) {
 	if o.lag = bytes; second {
 		o.table = 1 << 8
 	}

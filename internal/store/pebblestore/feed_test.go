@@ -52,7 +52,7 @@ func keptBy(t *testing.T, s *Store) (oldest, newest andon.Position) {
 	return oldest, newest
 }
 
-// readFrom returns how many changes are behind a position.
+// readFrom returns how many changes are after a position.
 func readFrom(t *testing.T, s *Store, at andon.Position) (n int, err error) {
 	t.Helper()
 	for _, err := range s.Changes(t.Context(), andon.DefaultTenant, at) {
@@ -99,7 +99,7 @@ func TestFeedIsKept(t *testing.T) {
 				n, err := readFrom(t, s, at)
 				gone := err != nil && andon.KindOf(err) == andon.Gone
 				if want := at.Sequence < oldest.Sequence; gone != want || !gone && n != 199-i {
-					t.Errorf("behind change %d are %d, %v; gone should be %t", i, n, err, want)
+					t.Errorf("after change %d are %d, %v; gone should be %t", i, n, err, want)
 				}
 			}
 			it, err := engine.NewIterator(t.Context(), s.db, layout.Key{layout.TableChange},
@@ -175,10 +175,10 @@ func TestQuietTenantIsFollowed(t *testing.T) {
 	}
 	toggle(t, s, "d", 9001)
 	if oldest, _ := keptBy(t, s); oldest.Sequence <= at.Sequence {
-		t.Fatalf("nothing behind %+v was given back: the oldest is %+v", at, oldest)
+		t.Fatalf("nothing after %+v was given back: the oldest is %+v", at, oldest)
 	}
 	if n, err := readFrom(t, s, at); n != 1 || err != nil {
-		t.Errorf("behind the last change that was read are %d, %v; want 1", n, err)
+		t.Errorf("after the last change that was read are %d, %v; want 1", n, err)
 	}
 	if _, err := readFrom(t, s, first); andon.KindOf(err) != andon.Gone {
 		t.Errorf("the position before what was given back gives %v, want that it is gone", err)
@@ -232,12 +232,12 @@ func TestReaderOfALargeWriteWaits(t *testing.T) {
 		t.Fatal("the write has one record only")
 	}
 	if next := s.tenants[andon.DefaultTenant].feed.Next(); next != at.Sequence {
-		t.Errorf("the bell is rung up to %d, behind the last change at %d", next, at.Sequence)
+		t.Errorf("readers are woken up to %d, after the last change at %d", next, at.Sequence)
 	}
 }
 
-// TestSlowReaderIsToldToBeginAnew: what it has not read is given back while it reads.
-func TestSlowReaderIsToldToBeginAnew(t *testing.T) {
+// TestSlowReaderIsGone: what it has not read is given back while it reads.
+func TestSlowReaderIsGone(t *testing.T) {
 	s := openFed(t, vfs.NewMem(), Options{ChangesFor: 10 * time.Hour})
 	defer s.Close()
 	_, at := keptBy(t, s)
@@ -280,9 +280,9 @@ func TestPositionOfAnotherCopy(t *testing.T) {
 		toggle(t, s, "e", n)
 	}
 	if n, err := readFrom(t, s, before); n != 9 || err != nil {
-		t.Errorf("behind the copy are %d changes, %v; want 9", n, err)
+		t.Errorf("after the copy are %d changes, %v; want 9", n, err)
 	}
 	if n, err := readFrom(t, s, between); andon.KindOf(err) != andon.Gone || err == nil {
-		t.Errorf("behind what the copy never had are %d changes, %v", n, err)
+		t.Errorf("after what the copy never had are %d changes, %v", n, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // TestWrittenBytes: where nothing was compacted, what was written is the log and the tables, each
 // once.
 func TestWrittenBytes(t *testing.T) {
-	// What a round writes is taken in as tables, and does not go through the log.
+	// What a flush writes is taken in as tables, and does not go through the log.
 	s, err := Open("store", Options{FS: vfs.NewMem(), table: 16 << 10})
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// openUnfinished opens a store with 8 devices that were put off, and 16 entries in the head that
-// change them.
+// openUnfinished opens a store with 8 devices that were deferred, and 16 entries in the memtable
+// that change them.
 func openUnfinished(t *testing.T, o Options) (*Store, []andon.Event) {
 	t.Helper()
 	o.lag, o.ArrivalsBytes = 1<<40, 1
@@ -68,12 +68,12 @@ func TestFinishLeavesLittleToOpening(t *testing.T) {
 func TestLittleIsNotFinished(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s, events := openUnfinished(t, Options{FS: fs})
-	rounds, next := s.checkpoints.marker, s.pipe.Next
+	marker, next := s.checkpoints.marker, s.pipe.Next
 	if err := errors.Join(s.Finish(t.Context()), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if s.checkpoints.marker != rounds || s.pipe.Next != next {
-		t.Errorf("there was a round up to %v", s.checkpoints.marker)
+	if s.checkpoints.marker != marker || s.pipe.Next != next {
+		t.Errorf("there was a flush up to %v", s.checkpoints.marker)
 	}
 	checkAfterCrash(t, fs, events)
 }

@@ -70,7 +70,7 @@ func TestFullDiskIsRelieved(t *testing.T) {
 	}
 }
 
-// TestStartOnAFullDisk has too little room for what starting writes.
+// TestStartOnAFullDisk has too little space for what starting writes.
 func TestStartOnAFullDisk(t *testing.T) {
 	fs := killed(t, 10)
 	was := strings.Join(list(t, fs), " ")
@@ -84,7 +84,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 	}
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 40, TotalBytes: 1 << 40})
 	if there, err := opens(t, fs, 10); err != nil || there != 10 {
-		t.Errorf("start with room: %v, %d devices", err, there)
+		t.Errorf("start with space: %v, %d devices", err, there)
 	}
 }
 
@@ -103,7 +103,7 @@ func (g gatedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 	return g.FS.Create(name, c)
 }
 
-// TestDiskFillsUpWhileStarting lets the disk say that it has room, and be full.
+// TestDiskFillsUpWhileStarting lets the disk say that it has space, and be full.
 func TestDiskFillsUpWhileStarting(t *testing.T) {
 	fs := killed(t, 10)
 	var full atomic.Bool
@@ -131,7 +131,7 @@ func opensInTheEnd(t *testing.T, fs vfs.FS) {
 			return
 		}
 		if andon.KindOf(err) != andon.Conflict {
-			t.Fatalf("start with room: %v, %d devices", err, there)
+			t.Fatalf("start with space: %v, %d devices", err, there)
 		}
 		<-time.After(time.Millisecond)
 	}

@@ -30,8 +30,8 @@ func TestLongWorkHoldsItsDevice(t *testing.T) {
 	err := s.change(t.Context(), tenant, andon.ByWithdrawal, []andon.DeviceID{"long"}, 10,
 		func(w *writing) {
 			w.fold = func(int, *current.Device) error {
-				const dear = 1000 // looks into the log
-				w.past.folded.reads = dear
+				const expensive = 1000 // looks into the log
+				w.past.folded.reads = expensive
 				calls++
 				sent := make(chan error) // by another goroutine: this one holds locks
 				if w.holds == nil {      // it is overtaken

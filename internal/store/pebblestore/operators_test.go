@@ -12,7 +12,7 @@ import (
 )
 
 // TestOperatorsPageFollowsItsAnswer: of an operator with many devices only those are read that can
-// have entries on the page, in both orders, from the head, from blocks, and from both.
+// have entries on the page, in both orders, from the memtable, from blocks, and from both.
 func TestOperatorsPageFollowsItsAnswer(t *testing.T) {
 	const devices, rounds, minutes = 2000, 3, 10
 	s, err := Open("store", Options{FS: vfs.NewMem(), Reserve: 1})
@@ -45,7 +45,7 @@ func TestOperatorsPageFollowsItsAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if round == 0 {
-			check("in the head", 1)
+			check("in the memtable", 1)
 		}
 		if round < rounds-1 {
 			if err := s.flushDue(); err != nil {
@@ -101,7 +101,7 @@ func checkPage(t *testing.T, s *Store, where string, order andon.Order, limit, e
 }
 
 // TestAPagePassesOverWhatIsBetweenItsDevices: of a device whose block has all that is wanted, no
-// key behind it is looked at.
+// key after it is looked at.
 func TestAPagePassesOverWhatIsBetweenItsDevices(t *testing.T) {
 	const devices, each, limit = 400, 20, 10
 	s, err := Open("store", Options{FS: vfs.NewMem(), Reserve: 1})

@@ -21,25 +21,25 @@ import (
 // TestPanicEndsTheProcess: what came of a panic in the ordered section is not known, so the process
 // ends. Where it does not, as here, no other write gets through or waits, and the store says no.
 func TestPanicEndsTheProcess(t *testing.T) {
-	var told error
-	s, err := Open("store", Options{FS: vfs.NewMem(), Fatal: func(err error) { told = err }})
+	var fatal error
+	s, err := Open("store", Options{FS: vfs.NewMem(), Fatal: func(err error) { fatal = err }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	err = s.ordered(t.Context(), func() error { panic("a defect") })
-	if err == nil || told == nil || !strings.Contains(told.Error(), "a defect") {
-		t.Fatalf("the write got %v, and the process was told %v", err, told)
+	if err == nil || fatal == nil || !strings.Contains(fatal.Error(), "a defect") {
+		t.Fatalf("the write got %v, and the process was ended by %v", err, fatal)
 	}
-	if !strings.Contains(told.Error(), "TestPanicEndsTheProcess") {
-		t.Errorf("it does not say where: %v", told)
+	if !strings.Contains(fatal.Error(), "TestPanicEndsTheProcess") {
+		t.Errorf("it does not say where: %v", fatal)
 	}
 	if err := s.Ready(t.Context()); andon.KindOf(err) != andon.Unavailable {
 		t.Errorf("ready: %v", err)
 	}
 	err = s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1))
 	if andon.KindOf(err) != andon.Unavailable {
-		t.Errorf("a write behind it: %v", err)
+		t.Errorf("a write after it: %v", err)
 	}
 }
 
@@ -68,29 +68,29 @@ func TestStuckWriteIsNoticed(t *testing.T) {
 		err = s.Ready(t.Context())
 	}
 	if err != nil {
-		t.Errorf("ready behind it: %v", err)
+		t.Errorf("ready after it: %v", err)
 	}
 }
 
-// TestOrderedIsMeasured: each write tells how long it waited and how long it took.
+// TestOrderedIsMeasured: each write reports how long it waited and how long it took.
 func TestOrderedIsMeasured(t *testing.T) {
-	told := 0
+	reported := 0
 	s, err := Open("store", Options{FS: vfs.NewMem(), Ordered: func(waited, took time.Duration) {
 		if waited < 0 || took <= 0 {
 			t.Errorf("a write waited for %s and took %s", waited, took)
 		}
-		told++
+		reported++
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	before := told
+	before := reported
 	if err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1)); err != nil {
 		t.Fatal(err)
 	}
-	if told != before+1 {
-		t.Errorf("told %d times of one write", told-before)
+	if reported != before+1 {
+		t.Errorf("reported %d times of one write", reported-before)
 	}
 }
 
@@ -193,9 +193,9 @@ func (w *waiting) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// TestRoomIsLookedAtInTurn: a disk that fills up while writes wait for their turn takes none of
+// TestFreeSpaceIsCheckedInTurn: a disk that fills up while writes wait for their turn takes none of
 // them into the reserve.
-func TestRoomIsLookedAtInTurn(t *testing.T) {
+func TestFreeSpaceIsCheckedInTurn(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, fs)
 	defer s.Close()

@@ -16,7 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// restingFS lets the tables that the engine writes be told from the others.
+// restingFS lets the tables that the engine writes be told apart from the others.
 type restingFS struct {
 	vfs.FS
 	tables chan vfs.DiskWriteCategory
@@ -103,9 +103,9 @@ func (f *heldFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 // Unwrap implements vfs.Root.
 func (f *heldFS) Unwrap() vfs.FS { return f.FS }
 
-// TestRoundBesideAFlush ends a round while a memtable is being written out: no write waits for
-// that. Where writes do wait, the engine does not rest.
-func TestRoundBesideAFlush(t *testing.T) {
+// TestFlushDuringAFlushOfPebble ends a flush while a memtable is being written out: no write waits
+// for that. Where writes do wait, the engine does not rest.
+func TestFlushDuringAFlushOfPebble(t *testing.T) {
 	f := &heldFS{FS: vfs.NewMem(), begun: make(chan struct{}, 9), held: make(chan struct{})}
 	s, err := Open("store", Options{FS: f, memTable: 64 << 10})
 	if err != nil {
@@ -126,7 +126,7 @@ func TestRoundBesideAFlush(t *testing.T) {
 		runtime.Gosched()
 	}
 	if late() {
-		t.Error("the end of a round has all writes wait")
+		t.Error("the end of a flush has all writes wait")
 	}
 	second := make(chan error, 1)
 	go func() { second <- s.db.Flush() }()

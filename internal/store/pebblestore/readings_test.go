@@ -50,7 +50,7 @@ func randomMessage(rng *rand.Rand, now int) []andon.Reading {
 	return readings
 }
 
-// readingAnswers are those of a store to many questions about readings.
+// readingAnswers are those of a store to many queries about readings.
 func readingAnswers(t *testing.T, s andon.Store, id andon.TenantID, rng *rand.Rand) (all []any) {
 	t.Helper()
 	ctx := context.Background()
@@ -90,8 +90,8 @@ func noMetrics() cmp.Option {
 	return cmp.Comparer(func(a, b andon.Metrics) bool { return slices.Equal(a, b) })
 }
 
-// TestReadingsInBlocksAreThoseThatWereSent compares a store with the reference, while rounds and
-// merges run, a round is broken off, and the power is cut.
+// TestReadingsInBlocksAreThoseThatWereSent compares a store with the reference, while flushes and
+// merges run, a flush is broken off, and the power is cut.
 func TestReadingsInBlocksAreThoseThatWereSent(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { readingHistory(t, seed) })
@@ -137,8 +137,8 @@ func readingHistory(t *testing.T, seed uint64) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if told, _ := verifyMem(t, fs); len(told) > 0 {
-		t.Errorf("it is told to be damaged: %q", told)
+	if found, _ := verifyMem(t, fs); len(found) > 0 {
+		t.Errorf("it is said to be damaged: %q", found)
 	}
 }
 
@@ -172,9 +172,9 @@ func (c endsWithRuns) Err() error {
 	return nil
 }
 
-// TestAReadingThatIsSentAgainBehindABrokenRoundStands: what is sent behind a round that was broken
-// off is of a later generation, or the blocks of that round would stand beside it as equals.
-func TestAReadingThatIsSentAgainBehindABrokenRoundStands(t *testing.T) {
+// TestARepeatedReadingWinsAfterABrokenFlush: what is sent after a flush that was broken
+// off is of a later generation, or the blocks of that flush would be next to it as equals.
+func TestARepeatedReadingWinsAfterABrokenFlush(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, fs)
 	send := func(at andon.Time, value float64) {
@@ -207,9 +207,9 @@ func TestAReadingThatIsSentAgainBehindABrokenRoundStands(t *testing.T) {
 	}
 }
 
-// TestNoReaderMissesAReadingInARound reads what was acknowledged while rounds run all the time, and
-// cuts the power in between.
-func TestNoReaderMissesAReadingInARound(t *testing.T) {
+// TestNoReaderMissesAReadingDuringAFlush reads what was acknowledged while flushes run all the
+// time, and cuts the power in between.
+func TestNoReaderMissesAReadingDuringAFlush(t *testing.T) {
 	fs := newCrashable()
 	s, err := Open("store", Options{FS: fs, readings: 4 << 10, table: 8 << 10})
 	if err != nil {
@@ -248,11 +248,11 @@ func TestNoReaderMissesAReadingInARound(t *testing.T) {
 		}
 	}
 	running.Wait()
-	if err := s.Close(); err != nil { // it waits for the round that is wanted
+	if err := s.Close(); err != nil { // it waits for the flush that is wanted
 		t.Fatal(err)
 	}
 	if s.readings.First() < 2 {
-		t.Error("there was no round")
+		t.Error("there was no flush")
 	}
 }
 
@@ -366,7 +366,7 @@ func TestTheLatestReadingOpensOneBlock(t *testing.T) {
 }
 
 // TestNothingIsLeftOfReadingsThatAreDeleted purges a device, and deletes a tenant, whose readings
-// are in rows of two generations and in blocks, while a round was broken off.
+// are in rows of two generations and in blocks, while a flush was broken off.
 func TestNothingIsLeftOfReadingsThatAreDeleted(t *testing.T) {
 	ctx := t.Context()
 	for _, purge := range []bool{true, false} {

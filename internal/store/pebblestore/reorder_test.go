@@ -81,8 +81,8 @@ func incidents(t *testing.T, s *Store) (n int) {
 	return n
 }
 
-// TestExpiredPartly has a late entry of an expired day stay in the head, while the newer ones of
-// the day are given back: neither a change of severities nor a verification takes it for the
+// TestExpiredPartly has a late entry of an expired day stay in the memtable, while the newer ones
+// of the day are given back: neither a change of severities nor a verification takes it for the
 // newest.
 func TestExpiredPartly(t *testing.T) {
 	fs := vfs.NewCrashableMem()
@@ -131,8 +131,8 @@ func TestExpiredPartly(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if told, _ := verifyMem(t, fs); len(told) > 0 {
-		t.Errorf("verify tells %q", told)
+	if found, _ := verifyMem(t, fs); len(found) > 0 {
+		t.Errorf("verify reports %q", found)
 	}
 }
 

@@ -24,11 +24,11 @@ func TestRestoreOfWhatIsShown(t *testing.T) {
 	if err := s.Append(ctx, id, 1, events); err != nil {
 		t.Fatal(err)
 	}
-	behind := andon.DayStart(andon.MinTime.Day() + 2)
+	after := andon.DayStart(andon.MinTime.Day() + 2)
 	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Expire(ctx, id, andon.Horizon{Events: behind}); err != nil {
+	if err := s.Expire(ctx, id, andon.Horizon{Events: after}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Entry(ctx, id, device, at(2), "WARNING1"); andon.KindOf(err) != andon.NotFound {
@@ -39,10 +39,10 @@ func TestRestoreOfWhatIsShown(t *testing.T) {
 		to    andon.PersonID
 		shown andon.PersonID
 	}{{0, "Max", "Max"}, {2, "Kim", "Kim"}, {1, "Bob", "Kim"}, {2, "", "Max"}} {
-		behind++
+		after++
 		err := s.Restore(ctx, id, andon.History{Escalations: []andon.Escalation{
-			{Device: device, Time: at(test.entry), State: "WARNING1", At: behind, To: test.to},
-			{Device: "other", Time: at(test.entry), State: "WARNING1", At: behind, To: test.to},
+			{Device: device, Time: at(test.entry), State: "WARNING1", At: after, To: test.to},
+			{Device: "other", Time: at(test.entry), State: "WARNING1", At: after, To: test.to},
 		}})
 		d, err2 := s.Device(ctx, id, device)
 		if err != nil || err2 != nil || d.EscalatedTo != test.shown {

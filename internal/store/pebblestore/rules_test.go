@@ -19,9 +19,9 @@ import (
 
 // The tests here each keep one rule that only a rare order of things would break.
 
-// TestFailedRoundsLoseNothing: a head that a failed round froze stays until a round has settled it,
-// and what came since is not said to be settled by that one.
-func TestFailedRoundsLoseNothing(t *testing.T) {
+// TestFailedFlushesLoseNothing: a memtable that a failed flush froze stays until another flush has
+// written it, and what came since is not said to be flushed by that one.
+func TestFailedFlushesLoseNothing(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	fails := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpCreate {
@@ -59,27 +59,27 @@ func TestFailedRoundsLoseNothing(t *testing.T) {
 		send()
 		fails.On()
 		if s.flushDue() == nil {
-			t.Fatal("the round did not fail")
+			t.Fatal("the flush did not fail")
 		}
 		fails.Off()
-		check("after a round that failed")
+		check("after a flush that failed")
 	}
 	send()
 	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
-	check("after the round that was done again")
+	check("after the flush that was done again")
 	s, mem = crashed(t, s, mem)
 	check("after a crash")
 	if err := s.flushDue(); err != nil {
 		t.Fatal(err)
 	}
-	check("after the next round")
+	check("after the next flush")
 	closeWhole(t, s, mem)
 }
 
 // TestAllWithdrawalsAreKnown: each of several withdrawals from one device, in any order, hides its
-// entry and no other of that instant, at once and behind an opening.
+// entry and no other of that instant, at once and after an opening.
 func TestAllWithdrawalsAreKnown(t *testing.T) {
 	const id = andon.DefaultTenant
 	fs := vfs.NewCrashableMem()
@@ -115,7 +115,7 @@ func TestAllWithdrawalsAreKnown(t *testing.T) {
 	}
 	s, _ = crashed(t, s, fs)
 	defer s.Close()
-	check("behind an opening")
+	check("after an opening")
 }
 
 // TestArrivalsWaitForTheDisk: entries that are in the log and not on the disk have not arrived.
@@ -222,12 +222,12 @@ func TestNewDeviceFollowsNewSeverities(t *testing.T) {
 	}
 }
 
-// TestExpiryWaitsForTheRound: a round that has begun may write blocks of days that expire, so they
+// TestExpiryWaitsForTheFlush: a flush that has begun may write blocks of days that expire, so they
 // are deleted after it.
-func TestExpiryWaitsForTheRound(t *testing.T) {
+func TestExpiryWaitsForTheFlush(t *testing.T) {
 	var s *Store
 	expired, held := make(chan error, 1), false
-	fs := &roundFS{vfs.NewMem(), func() {
+	fs := &flushFS{vfs.NewMem(), func() {
 		if held {
 			return
 		}
@@ -241,7 +241,7 @@ func TestExpiryWaitsForTheRound(t *testing.T) {
 		awaitIn(t, "(*Store).Expire(", done)
 		select {
 		case <-expired:
-			t.Error("days expired while a round wrote blocks")
+			t.Error("days expired while a flush wrote blocks")
 			expired <- nil
 		case <-time.After(50 * time.Millisecond): // the wait only lets a defect show
 		}
@@ -287,7 +287,7 @@ func TestOneDueRow(t *testing.T) {
 	}
 }
 
-// TestArrivalsGoByBytes: as many rounds go as are too many, the oldest first, and no more.
+// TestArrivalsGoByBytes: as many flushes go as are too many, the oldest first, and no more.
 func TestArrivalsGoByBytes(t *testing.T) {
 	const hour = 3_600_000_000
 	s, err := Open("store", Options{FS: vfs.NewMem(), ArrivalsBytes: 3000, lag: 1})
@@ -301,7 +301,7 @@ func TestArrivalsGoByBytes(t *testing.T) {
 		at = at.Add(hour)
 	}
 	if n, err := arrived(t, s, nil); n != 20 || err != nil {
-		t.Errorf("%d entries are kept, %v, want those of two rounds", n, err)
+		t.Errorf("%d entries are kept, %v, want those of two flushes", n, err)
 	}
 }
 
@@ -357,9 +357,9 @@ func TestIndexRowsAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// TestDamagedRunIsTold: where a block of one of several runs of a day is damaged, each list that
-// needs it says so, and none leaves its entry out.
-func TestDamagedRunIsTold(t *testing.T) {
+// TestDamagedRunIsReported: where a block of one of several runs of a day is damaged, each list
+// that needs it says so, and none leaves its entry out.
+func TestDamagedRunIsReported(t *testing.T) {
 	const id, runs = andon.DefaultTenant, 3
 	s := openMem(t, vfs.NewMem())
 	defer s.Close()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestPageOfManyStates: the page of a device opens the blocks that it needs, and holds what it
-// should, from the head and from blocks.
+// should, from the memtable and from blocks.
 func TestPageOfManyStates(t *testing.T) {
 	const states, each, begin = 300, 40, andon.Time(1_764_849_600_000_000) // midnight
 	s, err := Open("store", Options{FS: vfs.NewMem()})
@@ -53,13 +53,13 @@ func TestPageOfManyStates(t *testing.T) {
 		}
 		return keys
 	}
-	for _, settled := range []bool{false, true} {
+	for _, flushed := range []bool{false, true} {
 		for _, limit := range []int{1, 20, 100, 1000} {
 			if n := read(limit, andon.Desc); n > 3+limit/eventlog.MaxBlock {
-				t.Errorf("settled %v: the newest %d took %d keys", settled, limit, n)
+				t.Errorf("flushed %v: the newest %d took %d keys", flushed, limit, n)
 			}
 			if n := read(limit, andon.Asc); n > 3+len(events)/eventlog.MaxBlock {
-				t.Errorf("settled %v: the oldest %d took %d keys", settled, limit, n)
+				t.Errorf("flushed %v: the oldest %d took %d keys", flushed, limit, n)
 			}
 		}
 		if err := s.flushDue(); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestSnapshotsWhileWriting takes snapshots while four writers append and rounds settle what they
+// TestSnapshotsWhileWriting takes snapshots while four writers append and flushes write what they
 // sent: each has all that was acknowledged before, and devices show what their histories say.
 func TestSnapshotsWhileWriting(t *testing.T) {
 	mem := vfs.NewMem()
@@ -56,8 +56,8 @@ func TestSnapshotsWhileWriting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told, _ := verifyMem(t, copied); len(told) > 0 {
-			t.Errorf("a snapshot is damaged: %q", told)
+		if found, _ := verifyMem(t, copied); len(found) > 0 {
+			t.Errorf("a snapshot is damaged: %q", found)
 		}
 		checkAfterCrash(t, copied, before)
 	}
@@ -69,12 +69,12 @@ func TestSnapshotsWhileWriting(t *testing.T) {
 	checkAfterCrash(t, mem, certain)
 }
 
-// TestSnapshotBesideOtherWork has a merge, and a round of readings, begin while the engine copies
-// itself: its tables as they were before, and then its logs as they are behind.
-func TestSnapshotBesideOtherWork(t *testing.T) {
+// TestSnapshotDuringOtherWork has a merge, and a flush of readings, begin while the engine copies
+// itself: its tables as they were before, and then its logs as they are after.
+func TestSnapshotDuringOtherWork(t *testing.T) {
 	image := stepImage(t)
 	for name, work := range map[string]func(*Store) error{
-		"a merge": (*Store).mergeAll, "a round of readings": (*Store).flushReadings,
+		"a merge": (*Store).mergeAll, "a flush of readings": (*Store).flushReadings,
 	} {
 		var s *Store
 		var begun atomic.Bool
@@ -134,7 +134,7 @@ func TestSnapshotLeavesTheStoreAlone(t *testing.T) {
 	err = s.Snapshot(t.Context(), func(_ string, files []string) error {
 		other := s.Snapshot(t.Context(), func(string, []string) error { return nil })
 		if andon.KindOf(other) != andon.Conflict {
-			t.Errorf("a second snapshot beside this one: %v", other)
+			t.Errorf("a second snapshot during this one: %v", other)
 		}
 		if !slices.ContainsFunc(files, func(name string) bool {
 			return strings.HasPrefix(name, "marker.manifest.")
@@ -170,7 +170,7 @@ func TestLeftSnapshotIsRemoved(t *testing.T) {
 	defer again.Close()
 	checkFound(t, again, events)
 	if names := list(t, killed); slices.Contains(names, snapshotDir) {
-		t.Errorf("behind the next start there are %q", names)
+		t.Errorf("after the next start there are %q", names)
 	}
 }
 

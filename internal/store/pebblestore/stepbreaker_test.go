@@ -18,7 +18,7 @@ type breaker struct {
 	n     int64
 	mem   *crashable
 	stop  context.CancelFunc // of the caller's context
-	// opens says that the job is to open the store, and its steps are those behind the engine's:
+	// opens says that the job is to open the store, and its steps are those after the engine's:
 	// where Pebble itself fails to open, a goroutine of it that is left reads from a closed cache.
 	opens  bool
 	starts bool // the job is to open the store

@@ -13,17 +13,17 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestSerialDamageIsTold flips a bit of the tables, here and there. Each query has the whole answer
-// or none, also where a day has several runs. What runs in the background then deletes nothing:
-// once the bit is flipped back, everything is there.
-func TestSerialDamageIsTold(t *testing.T) {
+// TestSerialDamageIsReported flips a bit of the tables, here and there. Each query has the whole
+// answer or none, also where a day has several runs. What runs in the background then deletes
+// nothing: once the bit is flipped back, everything is there.
+func TestSerialDamageIsReported(t *testing.T) {
 	image := stepImage(t)
 	want := stepAnswers(t.Context(), stepReference(t), 0)
 	names, err := image.List("store")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told, places atomic.Int64
+	var refused, places atomic.Int64
 	t.Run("places", func(t *testing.T) {
 		for i, name := range names {
 			if !strings.HasSuffix(name, ".sst") {
@@ -38,13 +38,13 @@ func TestSerialDamageIsTold(t *testing.T) {
 				}
 				for _, offset := range []int64{30 + int64(i%7), info.Size() / 3} {
 					places.Add(1)
-					told.Add(damageAt(t, image, path, offset, want))
+					refused.Add(damageAt(t, image, path, offset, want))
 				}
 			})
 		}
 	})
-	t.Logf("%d queries were refused, at %d places", told.Load(), places.Load())
-	if told.Load() == 0 {
+	t.Logf("%d queries were refused, at %d places", refused.Load(), places.Load())
+	if refused.Load() == 0 {
 		t.Error("no query met damage")
 	}
 }

@@ -166,7 +166,7 @@ func stepImage(t *testing.T) *crashable {
 	return fs
 }
 
-// stepReference returns the reference store behind the same history.
+// stepReference returns the reference store after the same history.
 func stepReference(t *testing.T) andon.Store {
 	t.Helper()
 	s := memstore.New()

@@ -47,7 +47,7 @@ func histories(t *testing.T, o storetest.Options) {
 	onDisk := func(t *testing.T, fs *vfs.MemFS) andon.Store {
 		opened++
 		o := pebblestore.Options{FS: fs}
-		pebblestore.PutOff(&o, []int64{1, 1 << 8, 1 << 40}[opened%3], opened%2 == 0)
+		pebblestore.DeferDevices(&o, []int64{1, 1 << 8, 1 << 40}[opened%3], opened%2 == 0)
 		s := open(t, "store", o)
 		disks[s] = fs
 		return s

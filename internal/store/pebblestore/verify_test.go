@@ -16,21 +16,21 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// verifyMem verifies the store of a file system, and returns what it tells.
-func verifyMem(t *testing.T, fs vfs.FS) (told []string, rows map[string]int64) {
+// verifyMem verifies the store of a file system, and returns what it reports.
+func verifyMem(t *testing.T, fs vfs.FS) (found []string, rows map[string]int64) {
 	t.Helper()
-	tell := func(place, what string) { told = append(told, place+": "+what) }
+	tell := func(place, what string) { found = append(found, place+": "+what) }
 	last := int64(0)
 	rows, err := Verify(t.Context(), "store", Options{FS: fs}, tell, func(done, total int64) {
 		if done < last || done > total {
-			t.Errorf("%d of %d are done, behind %d", done, total, last)
+			t.Errorf("%d of %d are done, after %d", done, total, last)
 		}
 		last = done
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return told, rows
+	return found, rows
 }
 
 // closeWhole closes a store, which is whole then.
@@ -39,8 +39,8 @@ func closeWhole(t *testing.T, s *Store, fs vfs.FS) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if told, _ := verifyMem(t, fs); len(told) > 0 {
-		t.Errorf("verification: %q", told)
+	if found, _ := verifyMem(t, fs); len(found) > 0 {
+		t.Errorf("verification: %q", found)
 	}
 }
 
@@ -92,14 +92,14 @@ func storeWithEverything(t *testing.T, fs vfs.FS) {
 	}
 }
 
-// TestVerifyWhole: a store that is whole is told to be so, and stays as it is.
+// TestVerifyWhole: a store that is whole is said to be so, and stays as it is.
 func TestVerifyWhole(t *testing.T) {
 	fs := vfs.NewMem()
 	storeWithEverything(t, fs)
 	before := list(t, fs)
-	told, rows := verifyMem(t, fs)
-	if len(told) > 0 {
-		t.Errorf("it is told to be damaged: %q", told)
+	found, rows := verifyMem(t, fs)
+	if len(found) > 0 {
+		t.Errorf("verification found %q", found)
 	}
 	for what, want := range map[string]int64{
 		"entries in blocks": 80, "rows of requests: newest entries and order of arrival": 89,
@@ -116,9 +116,9 @@ func TestVerifyWhole(t *testing.T) {
 	}
 }
 
-// TestSerialVerifyTellsNoLoss: a block that can't be read keeps those behind it from being
+// TestSerialVerifyReportsNoLoss: a block that can't be read keeps those after it from being
 // counted, so of these nothing is said to be lost.
-func TestSerialVerifyTellsNoLoss(t *testing.T) {
+func TestSerialVerifyReportsNoLoss(t *testing.T) {
 	image := stepImage(t)
 	met := false
 	for _, name := range list(t, image) {
@@ -127,8 +127,8 @@ func TestSerialVerifyTellsNoLoss(t *testing.T) {
 		}
 		mem := image.copied()
 		flip(t, mem, "store/"+name, 30)
-		told, _ := verifyMem(t, mem)
-		all := strings.Join(told, "\n")
+		found, _ := verifyMem(t, mem)
+		all := strings.Join(found, "\n")
 		met = met || strings.Contains(all, "blocks: after")
 		if strings.Contains(all, "are lost") {
 			t.Errorf("%s: %s", name, all)
@@ -139,15 +139,15 @@ func TestSerialVerifyTellsNoLoss(t *testing.T) {
 	}
 }
 
-// TestVerifyFindsWhatIsLeftOut deletes one row of each table, or changes it: it is told of, by what
-// it means.
+// TestVerifyFindsWhatIsLeftOut deletes one row of each table, or changes it: verification names it,
+// by what it means.
 func TestVerifyFindsWhatIsLeftOut(t *testing.T) {
 	whole := vfs.NewCrashableMem()
 	storeWithEverything(t, whole)
 	for _, c := range []struct {
 		table byte
 		value string // in place of the row's; absent: the row is deleted
-		told  string
+		found string
 	}{
 		{layout.TableBlock, "", "has no block of the day"},
 		{layout.TableBlock, "\x07", "can't be decoded: up to all entries of device press"},
@@ -179,9 +179,10 @@ func TestVerifyFindsWhatIsLeftOut(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		told, _ := verifyMem(t, fs)
-		if !slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, c.told) }) {
-			t.Errorf("table %c, value %q: told is %q, want %q", c.table, c.value, told, c.told)
+		found, _ := verifyMem(t, fs)
+		named := func(s string) bool { return strings.Contains(s, c.found) }
+		if !slices.ContainsFunc(found, named) {
+			t.Errorf("table %c, value %q: found %q, want %q", c.table, c.value, found, c.found)
 		}
 	}
 }
@@ -226,10 +227,10 @@ func TestVerifyKeptRows(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		told, _ := verifyMem(t, fs)
-		all := strings.Join(told, "\n")
-		if len(told) != 1 || !strings.Contains(all, want+" a request brought is in blocks, and") {
-			t.Errorf("it is told %q, want %q", all, want)
+		found, _ := verifyMem(t, fs)
+		all := strings.Join(found, "\n")
+		if len(found) != 1 || !strings.Contains(all, want+" a request brought is in blocks, and") {
+			t.Errorf("verification found %q, want %q", all, want)
 		}
 	}
 }
@@ -251,15 +252,15 @@ func TestVerifyComparesDevicesWithTheirEntries(t *testing.T) {
 		s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	told, _ := verifyMem(t, fs)
-	if len(told) != 1 || !strings.HasPrefix(told[0], "device robot: it shows ODD since ") ||
-		!strings.Contains(told[0], "its entries say NORMAL since ") {
-		t.Errorf("%q", told)
+	found, _ := verifyMem(t, fs)
+	if len(found) != 1 || !strings.HasPrefix(found[0], "device robot: it shows ODD since ") ||
+		!strings.Contains(found[0], "its entries say NORMAL since ") {
+		t.Errorf("%q", found)
 	}
 }
 
 // TestSerialVerifyFindsFlippedBits flips bits of tables, logs and the manifest, one at a time: each
-// is told of.
+// is named.
 func TestSerialVerifyFindsFlippedBits(t *testing.T) {
 	was := vfs.NewCrashableMem()
 	storeWithHistory(t, was, true)
@@ -273,15 +274,15 @@ func TestSerialVerifyFindsFlippedBits(t *testing.T) {
 		for range 8 {
 			fs, at := again(was), rng.Int64N(int64(len(content)))
 			flip(t, fs, "store/"+name, at)
-			var told []string
-			tell := func(place, what string) { told = append(told, place+": "+what) }
+			var found []string
+			tell := func(place, what string) { found = append(found, place+": "+what) }
 			_, err := Verify(t.Context(), "store", Options{FS: fs}, tell, func(int64, int64) {})
-			named := slices.ContainsFunc(told, func(s string) bool {
+			named := slices.ContainsFunc(found, func(s string) bool {
 				return strings.Contains(s, name+": the block of ") ||
 					strings.Contains(s, name) && !strings.Contains(s, "block")
 			})
 			if !named && err == nil {
-				t.Errorf("%s, bit at %d: %v, told is %q", name, at, err, told)
+				t.Errorf("%s, bit at %d: %v, verification found %q", name, at, err, found)
 			}
 		}
 	}
@@ -304,9 +305,9 @@ func TestVerifyFindsDamagedLogs(t *testing.T) {
 			flip(t, fs, "store/"+name, 100)
 		}
 	}
-	told, _ := verifyMem(t, fs)
-	if len(told) == 0 || !strings.Contains(told[0], ".log is damaged at byte ") {
-		t.Errorf("%q", told)
+	found, _ := verifyMem(t, fs)
+	if len(found) == 0 || !strings.Contains(found[0], ".log is damaged at byte ") {
+		t.Errorf("%q", found)
 	}
 	// A log that the engine does not open with leaves the sums of tables to be checked.
 	fs = vfs.NewMem()
@@ -318,9 +319,9 @@ func TestVerifyFindsDamagedLogs(t *testing.T) {
 			write(t, fs, "store/"+name, []byte("no manifest"))
 		}
 	}
-	told, _ = verifyMem(t, fs)
-	if !slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, table[6:]) }) {
-		t.Errorf("without a manifest: %q", told)
+	found, _ = verifyMem(t, fs)
+	if !slices.ContainsFunc(found, func(s string) bool { return strings.HasPrefix(s, table[6:]) }) {
+		t.Errorf("without a manifest: %q", found)
 	}
 }
 

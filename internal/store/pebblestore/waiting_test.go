@@ -13,16 +13,17 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 )
 
-// TestHeadsAreBoundedWhateverRuns: while something keeps rounds from running, as a sweep or a purge
-// does, or a round from ending, writers wait once the heads are full, and are told to come back.
-// Then they go on.
-func TestHeadsAreBoundedWhateverRuns(t *testing.T) {
+// TestMemtablesAreBoundedWhateverRuns: while something keeps flushes from running, as a sweep or a
+// purge does, or a flush from ending, writers wait once the memtables are full, and are asked to
+// come back. Then they go on.
+func TestMemtablesAreBoundedWhateverRuns(t *testing.T) {
 	for _, begun := range []bool{false, true} {
-		t.Run(fmt.Sprint("a round has begun ", begun), func(t *testing.T) { fillHeads(t, begun) })
+		name := fmt.Sprint("a flush has begun ", begun)
+		t.Run(name, func(t *testing.T) { fillMemtables(t, begun) })
 	}
 }
 
-func fillHeads(t *testing.T, begun bool) {
+func fillMemtables(t *testing.T, begun bool) {
 	t.Helper()
 	const most = 1 << 20
 	s, err := Open("store", Options{FS: vfs.NewMem(), Memory: most, maxWait: 10 * time.Millisecond})
@@ -51,11 +52,11 @@ func fillHeads(t *testing.T, begun bool) {
 			err = write()
 		}
 		if bytes := s.log.Memory.Bytes(); andon.KindOf(err) != andon.Busy || bytes > most*5/4 {
-			t.Errorf("the heads have %d bytes of %d, %v", bytes, most, err)
+			t.Errorf("the memtables have %d bytes of %d, %v", bytes, most, err)
 		}
 		return nil
 	})
-	for err = write(); andon.KindOf(err) == andon.Busy; { // it may wait for the round
+	for err = write(); andon.KindOf(err) == andon.Busy; { // it may wait for the flush
 		err = write()
 	}
 	if err != nil {
@@ -63,22 +64,22 @@ func fillHeads(t *testing.T, begun bool) {
 	}
 }
 
-// TestHeadSetting: a head whose texts could not be pointed into is refused.
-func TestHeadSetting(t *testing.T) {
+// TestMemtableSetting: a memtable whose texts could not be pointed into is refused.
+func TestMemtableSetting(t *testing.T) {
 	for bytes, refused := range map[int64]bool{
 		entries.LeastMemory - 1: true, entries.LeastMemory: false, entries.MostMemory: false,
 		entries.MostMemory + 1: true,
 	} {
 		o := Options{Memory: bytes}
 		if err := o.memoryFits(); (err != nil) != refused {
-			t.Errorf("a head of %d bytes: %v", bytes, err)
+			t.Errorf("a memtable of %d bytes: %v", bytes, err)
 		}
 	}
 }
 
-// TestRepeatedRoundCountsItsRows: a round that is done again has settled the rows that it froze,
+// TestRepeatedFlushCountsItsRows: a flush that is done again has flushed the rows that it froze,
 // and not those that came since.
-func TestRepeatedRoundCountsItsRows(t *testing.T) {
+func TestRepeatedFlushCountsItsRows(t *testing.T) {
 	fails := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpCreate {
 			return errorfs.ErrInjected
@@ -96,7 +97,7 @@ func TestRepeatedRoundCountsItsRows(t *testing.T) {
 	}
 	fails.On()
 	if s.flushDue() == nil {
-		t.Fatal("the round did not fail")
+		t.Fatal("the flush did not fail")
 	}
 	fails.Off()
 	first := s.checkpoints.grown.Load()
@@ -110,12 +111,12 @@ func TestRepeatedRoundCountsItsRows(t *testing.T) {
 	}
 	grown, lag := s.checkpoints.grown.Load(), s.checkpoints.lag.Load()
 	if grown != second || lag != first || second == 0 {
-		t.Errorf("%d bytes of rows are not settled, and %d are: want %d and %d",
+		t.Errorf("%d bytes of rows are not flushed, and %d are: want %d and %d",
 			grown, lag, second, first)
 	}
 }
 
-// TestArrivalsOutliveACrash: rows of a while that were in no round when the program was killed are
+// TestArrivalsOutliveACrash: rows of a while that were in no flush when the program was killed are
 // kept in their order for as long as others.
 func TestArrivalsOutliveACrash(t *testing.T) {
 	const id, minute = andon.DefaultTenant, andon.Time(60_000_000)

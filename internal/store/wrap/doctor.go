@@ -52,13 +52,13 @@ func declared(c andon.Capabilities) (facts []Fact) {
 	}
 	say("the events of a request are kept", either(c.AtomicBatch, whole, parts))
 	say("the assignments of a request are kept", either(c.AtomicAssign, whole, parts))
-	if c.CountsBehind > 0 {
+	if c.CountsLag > 0 {
 		say("counts per state",
-			"of this process at once, of others within "+c.CountsBehind.String())
+			"of this process at once, of others within "+c.CountsLag.String())
 	}
-	if c.ListsBehind > 0 {
+	if c.ListsLag > 0 {
 		say("a list by state, after an entry was withdrawn while another process wrote",
-			"has the device within "+c.ListsBehind.String())
+			"has the device within "+c.ListsLag.String())
 	}
 	if c.Changes {
 		say("feed of changes", either(c.ChangesShared, "of all that write", "of this process")+

@@ -57,7 +57,7 @@ func TenantOf(key string) andon.TenantID {
 	return andon.TenantID(unescape(id))
 }
 
-// Escape returns what stands for a name in a key.
+// Escape returns a name as it is in a key.
 func Escape(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "%", "%25"), "#", "%23")
 }

@@ -378,7 +378,7 @@ func (r *Store) Escalate(
 	}
 	if is.EscalatedTo == e.To {
 		was := entryOf(is.Event)
-		kept = was.Standing()
+		kept = was.CurrentEscalation()
 		kept.Device, kept.Time, kept.State = e.Device, e.Time, e.State
 		return kept, false, nil
 	}

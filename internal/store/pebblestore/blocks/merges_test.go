@@ -9,7 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// TestWhichRunsAreMerged goes through rounds that give two days runs.
+// TestWhichRunsAreMerged goes through flushes that give two days runs.
 func TestWhichRunsAreMerged(t *testing.T) {
 	m := merges{}
 	days := map[string][]layout.Run{}
@@ -54,6 +54,6 @@ func TestWhichRunsAreMerged(t *testing.T) {
 		later = append(later, layout.Run{RunID: layout.RunID{Sequence: 281 + n}})
 	}
 	if some := m.due(later); some != nil {
-		t.Errorf("runs of a round that has not ended are merged: %v", some)
+		t.Errorf("runs of a flush that has not ended are merged: %v", some)
 	}
 }

@@ -21,7 +21,7 @@ type Marker struct {
 
 // keys are the fixed keys of the parts of a marker: 8 bytes each.
 func (m *Marker) keys() map[string]*uint64 {
-	return map[string]*uint64{"checkpoint": &m.Shown, "settled": &m.Flushed}
+	return map[string]*uint64{"checkpoint": &m.Shown, "flushed": &m.Flushed}
 }
 
 // ReadMarker reads the marker of a store, of which a new one has none.

@@ -14,7 +14,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
-// What may stand in a directory that is made a store. Pebble deletes every table and log that its
+// What may be in a directory that is made a store. Pebble deletes every table and log that its
 // manifest does not name, so a directory is looked at before Pebble sees it.
 const (
 	manifestMarker = "marker.manifest."

@@ -149,7 +149,8 @@ func (d *Damages) List() []string {
 }
 
 // stuck returns an error while a damaged table in level 0 keeps that level from being compacted.
-// Pebble would take some more, and then let all writing wait without end. Below, it goes round it.
+// Pebble would take some more, and then let all writing wait without end. Below level 0 it compacts
+// around such a table.
 func (d *Directory) stuck() error {
 	files := d.Damages.List()
 	if len(files) == 0 || d.DB.Metrics().Levels[0].Sublevels < engine.L0StopWrites/2 {

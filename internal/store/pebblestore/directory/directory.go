@@ -1,6 +1,6 @@
 // Package directory has the directory of an embedded store to itself, and opens Pebble there.
 //
-// What stands in it. Pebble deletes every table and log that its manifest does not name. So the
+// What is in it. Pebble deletes every table and log that its manifest does not name. So the
 // names in a directory are looked at before Pebble sees it: a directory of another program, a store
 // that lost the file which names its manifest, and a restore that was interrupted are refused, and
 // nothing is changed. The same holds for a newer format of Pebble, damage of its manifest or logs

@@ -11,7 +11,7 @@ import (
 )
 
 // Disk watches how much of the disk is free. A full disk makes Pebble end the process, so writing
-// stops while there is still a reserve, and goes on by itself once there is room again.
+// stops while there is still a reserve, and goes on by itself once there is space again.
 type Disk struct {
 	fs      vfs.FS
 	dir     string

@@ -8,8 +8,8 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// TestLateRound fills the live head while a round is at work.
-func TestLateRound(t *testing.T) {
+// TestLateFlush fills the live memtable while a flush is at work.
+func TestLateFlush(t *testing.T) {
 	var h Memory
 	h.begin(1<<20, time.Second)
 	fill := func(bytes int) {
@@ -22,7 +22,7 @@ func TestLateRound(t *testing.T) {
 	h.freeze(1, 0)
 	all := int64(h.frozen.Entries())
 	for _, c := range []struct {
-		settled int64
+		flushed int64
 		live    int
 		late    bool
 	}{
@@ -33,9 +33,9 @@ func TestLateRound(t *testing.T) {
 		{all, 192 << 10, false},
 		{all, 320 << 10, true},
 	} {
-		h.flushed.Store(c.settled)
+		h.flushed.Store(c.flushed)
 		if fill(c.live); h.late() != c.late {
-			t.Errorf("%d of %d settled, %d bytes wait: late is %v", c.settled, all, c.live, !c.late)
+			t.Errorf("%d of %d flushed, %d bytes wait: late is %v", c.flushed, all, c.live, !c.late)
 		}
 	}
 }

@@ -36,8 +36,8 @@ type Arrivals struct {
 
 // flushed are the rows of one flush. It is stored.
 type flushed struct {
-	End   uint64 `json:"behind"` // the sequence after them
-	Until int64  `json:"until"`  // when the last of them arrived: an andon.Time, 0 where none did
+	End   uint64 `json:"end"`   // the sequence after them
+	Until int64  `json:"until"` // when the last of them arrived: an andon.Time, 0 where none did
 	Bytes int64  `json:"bytes"`
 }
 
@@ -249,7 +249,7 @@ func (r *reader) add(value []byte, skip int) error {
 		}
 		after := next
 		if i+1 < len(of.entries) {
-			after = r.next.BehindEntry(i + 1)
+			after = r.next.AfterEntry(i + 1)
 		}
 		r.part.Items = append(r.part.Items, andon.Arrival{Event: event, Position: after})
 	}

@@ -46,8 +46,8 @@ type kept struct {
 
 // segment is a part of the feed, the unit in which it is deleted.
 type segment struct {
-	End   uint64     `json:"behind"` // the sequence after it
-	Until andon.Time `json:"until"`  // when its last change arrived
+	End   uint64     `json:"end"`   // the sequence after it
+	Until andon.Time `json:"until"` // when its last change arrived
 	Bytes int64      `json:"bytes"`
 }
 

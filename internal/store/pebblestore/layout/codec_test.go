@@ -29,7 +29,7 @@ func timeOf(n uint64) andon.Time {
 	return andon.MinTime + andon.Time(n%uint64(andon.MaxTime-andon.MinTime))
 }
 
-// FuzzEscalationKey proves that a key gives back what it was built from, and that keys stand in the
+// FuzzEscalationKey proves that a key gives back what it was built from, and that keys are in the
 // order that reads rely on: by device, the newest entry first, then by state.
 func FuzzEscalationKey(f *testing.F) {
 	f.Add("press-7", "NORMAL", uint64(5), "press-7", "NORMAL", uint64(6))
@@ -62,7 +62,7 @@ func FuzzEscalationKey(f *testing.F) {
 }
 
 // FuzzHintKeys proves that the keys of the other tables give back what they were built from, and
-// that a text never reaches into what stands behind it.
+// that a text never reaches into what is after it.
 func FuzzHintKeys(f *testing.F) {
 	f.Add("Liz", "press-7", "WARNING1", uint64(5))
 	f.Add("a#b/c% d😀", "a", "A", uint64(1)<<40)

@@ -298,13 +298,13 @@ func (p *postings) posted(
 }
 
 func verifyPosting(_ *verifier, _ *tenant, k, value []byte) error {
-	const behind = 4 + layout.SequenceBytes + 2
+	const tail = 4 + layout.SequenceBytes + 2
 	_, rest, ok := layout.TakeText(k)
 	numbers, err := layout.ReadPosting(nil, value)
 	if err != nil {
 		return err
 	}
-	return wellFormed(ok && len(rest) == behind && len(numbers) > 0)
+	return wellFormed(ok && len(rest) == tail && len(numbers) > 0)
 }
 
 func verifyCheckpoint(_ *verifier, _ *tenant, k, value []byte) error {

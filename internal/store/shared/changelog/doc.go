@@ -17,7 +17,7 @@
 // A store writes a change together with what it changes, as a Pending, and appends it afterwards.
 // The next writer that meets a Pending appends it before it writes, unless it is in the log. So
 // Before of a change is After of the previous one, whichever process ends when. A store appends
-// what a process left behind when it reads all devices, which it does periodically.
+// what a process left when it reads all devices, which it does periodically.
 //
 // # Where to look
 //

@@ -180,7 +180,7 @@ func (s *Logs) PrepareTenant(ctx context.Context, t *shared.Tenant) error {
 }
 
 // Tend has the log of a tenant last, however long nothing changes, and appends the newest change of
-// the tenant's record where a process left it behind. A store calls it several times while an item
+// the tenant's record where a process left it. A store calls it several times while an item
 // is kept.
 func (s *Logs) Tend(ctx context.Context, t *shared.Tenant) error {
 	l := s.Of(t)

@@ -107,12 +107,12 @@ func row(t *testing.T, events []andon.Event, base andon.Time) (got []Entry) {
 	}
 	entries := names.AppendEntries(nil, base, events, operators)
 	var r Row
-	rest, err := r.ReadNames(append(names.Append(nil), append(entries, "behind"...)...))
+	rest, err := r.ReadNames(append(names.Append(nil), append(entries, "after"...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rest, last, err := r.ReadEntries(rest, base, func(e Entry) { got = append(got, e) })
-	if err != nil || string(rest) != "behind" || last != events[len(events)-1].Time {
+	if err != nil || string(rest) != "after" || last != events[len(events)-1].Time {
 		t.Fatalf("%q, %d, %v", rest, last, err)
 	}
 	return got
@@ -166,7 +166,7 @@ func TestMemtableWalksFromNewToOld(t *testing.T) {
 	got, sorted := map[identity]Entry{}, 0
 	for tenant := range uint32(3) {
 		for n := range uint32(120) {
-			device := n/2*apart + n%2 // and the one behind it, which has none
+			device := n/2*apart + n%2 // and the one after it, which has none
 			before, inOrder := andon.MaxTime, h.Sorted(tenant, device)
 			h.Walk(tenant, device, func(e Entry) bool {
 				of := identity{tenant, device, e.Time, e.State}
@@ -343,8 +343,8 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// A Row that reads one row behind the other has the names of the last one.
-func TestRowsOneBehindTheOther(t *testing.T) {
+// A Row that reads one row after the other has the names of the last one.
+func TestRowsOneAfterTheOther(t *testing.T) {
 	var r Row
 	for _, states := range [][]andon.State{{"N", "W"}, {"N", "X", "Y"}, {"X"}, {"W", "X", "Y"}} {
 		var names Names
@@ -398,7 +398,7 @@ func TestNamesBeyondTheList(t *testing.T) {
 	}
 }
 
-// TestMemtableCountsItsBytes: what a head says that it takes is about what it takes, also where
+// TestMemtableCountsItsBytes: what a memtable says that it takes is about what it takes, also where
 // each entry names another person.
 func TestMemtableCountsItsBytes(t *testing.T) {
 	for name, entry := range map[string]func(n int) Entry{
@@ -436,14 +436,15 @@ func TestMemtableCountsItsBytes(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		took := int(after.HeapAlloc - before.HeapAlloc)
 		if said := h.Bytes(); said < took*3/4 || said > took*3/2 {
-			t.Errorf("%s: a head takes %d bytes, and says %d", name, took, said)
+			t.Errorf("%s: a memtable takes %d bytes, and says %d", name, took, said)
 		}
 		runtime.KeepAlive(h)
 	}
 }
 
-// TestFullHeadRefuses: texts that can't be pointed into are refused, and those that are there stay.
-func TestFullHeadRefuses(t *testing.T) {
+// TestFullMemtableRefuses: texts that can't be pointed into are refused, and those that are there
+// stay.
+func TestFullMemtableRefuses(t *testing.T) {
 	h := NewMemtable()
 	h.mostSlabs = 2
 	text := bytes.Repeat([]byte("x"), 1000)

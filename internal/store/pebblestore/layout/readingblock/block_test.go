@@ -200,8 +200,8 @@ func TestTheNewestReadingIsDecodedAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		equal(t, "the newest", readings[:1], got)
-		if room := max(cap(d.numbers), cap(d.of), cap(d.values)); room > 16 {
-			t.Errorf("%+v: room for %d numbers was made", span, room)
+		if size := max(cap(d.numbers), cap(d.of), cap(d.values)); size > 16 {
+			t.Errorf("%+v: room for %d numbers was made", span, size)
 		}
 	}
 	var d Decoder
@@ -209,7 +209,7 @@ func TestTheNewestReadingIsDecodedAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "behind the newest", readings[1:3], got)
+	equal(t, "after the newest", readings[1:3], got)
 }
 
 func FuzzDecode(f *testing.F) {

@@ -45,7 +45,7 @@ func TestWhatIsNotOfItsFormIsBadAndZeros(t *testing.T) {
 				t.Errorf("%s of %x: bad %t, %x remains", name, b, r.Bad, r.Rest)
 			}
 			if !zero(&r) || !r.Bad {
-				t.Errorf("%s behind what is bad", name)
+				t.Errorf("%s after what is bad", name)
 			}
 		}
 	}
@@ -56,6 +56,6 @@ func TestWhatIsNotOfItsFormIsBadAndZeros(t *testing.T) {
 		t.Error("a text is longer than what there is")
 	}
 	if r := (Reader{}); r.Byte() != 0 || !r.Bad {
-		t.Error("a byte behind the end is read")
+		t.Error("a byte after the end is read")
 	}
 }

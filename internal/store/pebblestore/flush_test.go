@@ -20,9 +20,9 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// TestNoReaderMissesAnEntryInARound reads what was acknowledged while small heads are frozen,
-// settled and dropped all the time.
-func TestNoReaderMissesAnEntryInARound(t *testing.T) {
+// TestNoReaderMissesAnEntryDuringAFlush reads what was acknowledged while small memtables are
+// frozen, flushed and dropped all the time.
+func TestNoReaderMissesAnEntryDuringAFlush(t *testing.T) {
 	s, err := Open("store", Options{FS: vfs.NewMem(), Memory: 16 << 10, maxWait: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -83,18 +83,18 @@ func shows(t *testing.T, s *Store, e andon.Event, entries int) bool {
 	return false
 }
 
-// TestCrashInARound cuts the power at any moment of rounds, and goes on after the cut. What was
+// TestCrashInAFlush cuts the power at any moment of flushes, and goes on after the cut. What was
 // acknowledged is there once, and no block has what no row had. The race detector watches one of
 // them.
-func TestCrashInARound(t *testing.T) { crashInRounds(t, 1) }
+func TestCrashInAFlush(t *testing.T) { crashInFlushes(t, 1) }
 
-func TestSerialCrashInARound(t *testing.T) {
+func TestSerialCrashInAFlush(t *testing.T) {
 	for seed := range uint64(6) {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { crashInRounds(t, seed) })
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { crashInFlushes(t, seed) })
 	}
 }
 
-func crashInRounds(t *testing.T, seed uint64) {
+func crashInFlushes(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	fs := newCrashable()
 	var certain []andon.Event
@@ -115,7 +115,7 @@ func crashInRounds(t *testing.T, seed uint64) {
 				t.Fatal(err)
 			}
 			certain = append(certain, events...)
-			if n == at { // a round may be under way
+			if n == at { // a flush may be under way
 				s.checkpoints.Want()
 				then = len(certain)
 				after = fs.crash(vfs.CrashCloneCfg{
@@ -131,9 +131,9 @@ func crashInRounds(t *testing.T, seed uint64) {
 	}
 }
 
-// TestRoundIsDoneAgain has a round fail at its end: its blocks and the entries in the head are the
-// same entries, for readers, for the next round, and behind a restart.
-func TestRoundIsDoneAgain(t *testing.T) {
+// TestFlushIsRepeated has a flush fail at its end: its blocks and the entries in the memtable are
+// the same entries, for readers, for the next flush, and after a restart.
+func TestFlushIsRepeated(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, fs)
 	first := warnings(50)
@@ -191,9 +191,9 @@ func TestRoundIsDoneAgain(t *testing.T) {
 	}
 }
 
-// TestSlowRoundIsNotAwaited: where a round does not end, writes that find the head full are refused
-// in about a second, not held up, and go on once it has ended.
-func TestSlowRoundIsNotAwaited(t *testing.T) {
+// TestSlowFlushIsNotAwaited: where a flush does not end, writes that find the memtable full are
+// refused in about a second, not held up, and go on once it has ended.
+func TestSlowFlushIsNotAwaited(t *testing.T) {
 	s, err := Open("store", Options{FS: vfs.NewMem(), Reserve: 1, Memory: 8 << 10})
 	if err != nil {
 		t.Fatal(err)
@@ -256,9 +256,9 @@ func TestManyStatesAtOneInstant(t *testing.T) {
 	}
 }
 
-// TestRoundIsDoneAgainBehindAMerge: a merge leaves the blocks of a round that was broken off, which
+// TestFlushIsRepeatedAfterAMerge: a merge leaves the blocks of a flush that was broken off, which
 // writes under the same keys when it is done again.
-func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
+func TestFlushIsRepeatedAfterAMerge(t *testing.T) {
 	s := openMem(t, vfs.NewMem())
 	defer s.Close()
 	send := func(times ...andon.Time) {
@@ -272,14 +272,14 @@ func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const settled = blocks.MergeRuns - 1 // with one more they would be merged, whatever the day
-	for at := range andon.Time(settled) {
+	const flushed = blocks.MergeRuns - 1 // with one more they would be merged, whatever the day
+	for at := range andon.Time(flushed) {
 		send(50 + at)
 		if err := s.flushDue(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// before and behind the others, so that their block has the key of the merged one
+	// before and after the others, so that their block has the key of the merged one
 	send(1, 99)
 	err := s.writeBlocks(t.Context(), false) // and no further
 	if err := errors.Join(err, s.mergeAll(), s.flushDue()); err != nil {
@@ -287,12 +287,12 @@ func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
 	}
 	n, err := howMany(s.DeviceEvents(t.Context(), andon.DefaultTenant, "d",
 		andon.EventQuery{Limit: 99}))
-	if n != settled+2 || err != nil {
-		t.Errorf("%d entries are left of %d, %v", n, settled+2, err)
+	if n != flushed+2 || err != nil {
+		t.Errorf("%d entries are left of %d, %v", n, flushed+2, err)
 	}
 }
 
-// TestDevicesAreWrittenAgain: where the engine does not take in the tables of a round, the next one
+// TestDevicesAreWrittenAgain: where the engine does not take in the tables of a flush, the next one
 // writes the devices that were in them, and their days.
 func TestDevicesAreWrittenAgain(t *testing.T) {
 	mem := vfs.NewCrashableMem()
@@ -326,8 +326,8 @@ func TestDevicesAreWrittenAgain(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if told, _ := verifyMem(t, mem); len(told) > 0 {
-		t.Errorf("told is %q", told)
+	if found, _ := verifyMem(t, mem); len(found) > 0 {
+		t.Errorf("found is %q", found)
 	}
 }
 
@@ -353,9 +353,9 @@ func TestDayIsEnteredAgain(t *testing.T) {
 	}
 }
 
-// TestVerifyBehindABrokenRound: a crash may leave a block of a round without what leads to it. The
+// TestVerifyAfterABrokenFlush: a crash may leave a block of a flush without what leads to it. The
 // rows still have its entries, so that is no damage.
-func TestVerifyBehindABrokenRound(t *testing.T) {
+func TestVerifyAfterABrokenFlush(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, fs)
 	if err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(5)); err != nil {
@@ -374,9 +374,9 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	told, rows := verifyMem(t, fs)
-	if len(told) > 0 || rows["blocks"] != 1 {
-		t.Errorf("told is %q; %d blocks", told, rows["blocks"])
+	found, rows := verifyMem(t, fs)
+	if len(found) > 0 || rows["blocks"] != 1 {
+		t.Errorf("found is %q; %d blocks", found, rows["blocks"])
 	}
 }
 

@@ -13,9 +13,10 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
-// Ceiling opens raw Pebble with the options of a store: one key an event with as many bytes,
-// fsynced. It lives in a directory below that of the store, on the same disk, until end.
-func Ceiling(store string, o Options) (
+// RawPebble opens Pebble alone, with the options of a store, for comparison: keep writes one key an
+// event with as many bytes, fsynced. Its directory is below that of the store, on the same disk,
+// and is deleted by end.
+func RawPebble(store string, o Options) (
 	keep func(ctx context.Context, events []andon.Event) error, end func() error, err error,
 ) {
 	o.complete()
@@ -26,18 +27,18 @@ func Ceiling(store string, o Options) (
 		return nil, nil, fmt.Errorf("open Pebble alone in %s: %w", dir, err)
 	}
 	keep = func(_ context.Context, events []andon.Event) error {
-		return keepAlone(db, events)
+		return putRaw(db, events)
 	}
 	return keep, func() error { return errors.Join(db.Close(), d.FS.RemoveAll(dir)) }, nil
 }
 
-// keepAlone writes the rows of events, and nothing that follows from them.
-func keepAlone(db *pebble.DB, events []andon.Event) error {
+// putRaw writes the rows of events, and nothing that follows from them.
+func putRaw(db *pebble.DB, events []andon.Event) error {
 	x := encoder{batch: db.NewBatch(), key: layout.NewKey(0, 0)}
 	defer x.batch.Close()
 	for i := range events {
 		e := &events[i]
-		x.key = aloneKey(x.key, e)
+		x.key = rawKey(x.key, e)
 		x.value = appendEvent(x.value[:0], e, e.Operator)
 		if err := x.batch.Set(x.key, x.value, nil); err != nil {
 			return err
@@ -46,8 +47,8 @@ func keepAlone(db *pebble.DB, events []andon.Event) error {
 	return x.batch.Commit(pebble.Sync)
 }
 
-// aloneKey is the key of an event that is kept alone: day 4 | device 0 | state 0 | ^time 8.
-func aloneKey(k layout.Key, e *andon.Event) layout.Key {
+// rawKey is the key of an event in raw Pebble: day 4 | device 0 | state 0 | ^time 8.
+func rawKey(k layout.Key, e *andon.Event) layout.Key {
 	return k.Begin('e', 1).Number(e.Time.Day()).Text(string(e.Device)).Text(string(e.State)).
 		InvertedTime(e.Time)
 }

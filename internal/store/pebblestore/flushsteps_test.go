@@ -18,7 +18,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// The tests here stop a store at one step of a round, and look.
+// The tests here stop a store at one step of a flush, and look.
 
 // heldLogs is a file system whose write-ahead logs can be kept from the disk.
 type heldLogs struct {
@@ -55,20 +55,20 @@ func newHeldLogs(fs vfs.FS) *heldLogs {
 	return h
 }
 
-// roundFS calls begins whenever a round begins to write blocks.
-type roundFS struct {
+// flushFS calls begins whenever a flush begins to write blocks.
+type flushFS struct {
 	vfs.FS
 	begins func()
 }
 
-func (f *roundFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+func (f *flushFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(f.PathBase(name), blocks.TablePrefix) {
 		f.begins()
 	}
 	return f.FS.Create(name, c)
 }
 
-func (f *roundFS) Unwrap() vfs.FS { return f.FS }
+func (f *flushFS) Unwrap() vfs.FS { return f.FS }
 
 // awaitIn waits until a goroutine is in a method of the store, where the test keeps it. It returns
 // false where another thing happens before.
@@ -95,19 +95,19 @@ func pendingAppend(t *testing.T, s *Store, h *heldLogs, events []andon.Event) (d
 	done = make(chan error, 1)
 	go func() { done <- s.Append(t.Context(), andon.DefaultTenant, 1, events) }()
 	<-h.reached
-	// The write is behind the ordered section now.
+	// The write is after the ordered section now.
 	if err := s.ordered(t.Context(), func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return done
 }
 
-// TestRoundWaitsForItsRows keeps the log from the disk: a round makes no table of blocks while rows
+// TestFlushWaitsForItsRows keeps the log from the disk: a flush makes no table of blocks while rows
 // that they come from may still be lost.
-func TestRoundWaitsForItsRows(t *testing.T) {
+func TestFlushWaitsForItsRows(t *testing.T) {
 	h := newHeldLogs(vfs.NewMem())
 	made := make(chan struct{}, 100)
-	fs := &roundFS{h, func() { made <- struct{}{} }}
+	fs := &flushFS{h, func() { made <- struct{}{} }}
 	s, err := Open("store", Options{FS: fs, table: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -115,25 +115,25 @@ func TestRoundWaitsForItsRows(t *testing.T) {
 	defer s.Close()
 	h.held.Lock()
 	appended := pendingAppend(t, s, h, warnings(1))
-	round := make(chan error, 1)
-	go func() { round <- s.flushDue() }()
-	if !awaitIn(t, "(*Store).sync(", made) || len(made) > 0 || len(round) > 0 {
-		t.Error("a round wrote blocks of rows that are not on the disk yet")
+	flush := make(chan error, 1)
+	go func() { flush <- s.flushDue() }()
+	if !awaitIn(t, "(*Store).sync(", made) || len(made) > 0 || len(flush) > 0 {
+		t.Error("a flush wrote blocks of rows that are not on the disk yet")
 	}
 	h.held.Unlock()
-	if err := errors.Join(<-appended, <-round); err != nil {
+	if err := errors.Join(<-appended, <-flush); err != nil {
 		t.Error(err)
 	}
 	if len(made) == 0 {
-		t.Error("the round made no table")
+		t.Error("the flush made no table")
 	}
 }
 
-// TestSerialPowerCutAtEachStepOfARound cuts the power before each step that a round takes on the
+// TestSerialPowerCutAtEachStepOfAFlush cuts the power before each step that a flush takes on the
 // disk, once with what was synced alone and once with all that was written: all rows have come
 // back, or are blocks, and nothing else has. Blocks go through tables and through the log.
 // Finishing writes the devices after it.
-func TestSerialPowerCutAtEachStepOfARound(t *testing.T) {
+func TestSerialPowerCutAtEachStepOfAFlush(t *testing.T) {
 	for _, table := range []int{1 << 9, blocks.DefaultTable} {
 		t.Run(fmt.Sprintf("tables of %d bytes", table), func(t *testing.T) {
 			for unsynced := range 2 {
@@ -180,16 +180,16 @@ func cutEachStep(t *testing.T, table, unsyncedPercent int) {
 	on.Off()
 	const enough = 2
 	if len(cuts) < enough {
-		t.Errorf("the round took %d steps: too few to show anything", len(cuts))
+		t.Errorf("the flush took %d steps: too few to show anything", len(cuts))
 	}
 	for _, fs := range append(cuts, mem) {
 		checkAfterCrash(t, fs, certain)
 	}
 }
 
-// TestReadersLookAtHeadsFirst has a round settle all entries and end when a reader is about to look
-// at the heads. One that had looked for blocks before would find the entries in neither.
-func TestReadersLookAtHeadsFirst(t *testing.T) {
+// TestReadersReadMemtablesFirst has a flush write all entries and end when a reader is about to
+// look at the memtables. One that had looked for blocks before would find the entries in neither.
+func TestReadersReadMemtablesFirst(t *testing.T) {
 	const id = andon.DefaultTenant
 	e := andon.Event{
 		Device: "d", Time: andon.MinTime, State: "ODD", Operator: "Liz", EscalatedTo: "Sara",
@@ -266,9 +266,9 @@ func howMany[T any](items func(func(T, error) bool)) (n int, err error) {
 	return n, nil
 }
 
-// TestLaterDeliveryStands sends an entry three times: in one head, in the other, and in blocks, the
-// last one counts, in every list.
-func TestLaterDeliveryStands(t *testing.T) {
+// TestLaterDeliveryWins sends an entry three times: in one memtable, in the other, and in blocks,
+// the last one counts, in every list.
+func TestLaterDeliveryWins(t *testing.T) {
 	const id = andon.DefaultTenant
 	s := openMem(t, vfs.NewMem())
 	defer s.Close()
@@ -276,8 +276,8 @@ func TestLaterDeliveryStands(t *testing.T) {
 	send := func(n int) {
 		t.Helper()
 		e.Operator, e.Message = andon.PersonID(fmt.Sprint("person ", n)), fmt.Sprint("message ", n)
-		beside := []andon.Event{{Device: "d", Time: e.Time - 1, State: "ODD"}, e}
-		if err := s.Append(t.Context(), id, 1, beside); err != nil {
+		neighbours := []andon.Event{{Device: "d", Time: e.Time - 1, State: "ODD"}, e}
+		if err := s.Append(t.Context(), id, 1, neighbours); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -312,20 +312,20 @@ func TestLaterDeliveryStands(t *testing.T) {
 			}
 		}
 	}
-	for round := range 2 {
+	for flush := range 2 {
 		for n := range 2 {
-			send(4*round + n)
-			check("one head")
+			send(4*flush + n)
+			check("one memtable")
 		}
 		if err := s.freezeNow(); err != nil {
 			t.Fatal(err)
 		}
-		check("the frozen head")
+		check("the frozen memtable")
 		for n := range 2 {
-			send(4*round + 2 + n)
-			check("the live head, and the frozen one")
+			send(4*flush + 2 + n)
+			check("the live memtable, and the frozen one")
 		}
-		for range 2 { // the head that is frozen, and then the other
+		for range 2 { // the memtable that is frozen, and then the other
 			if err := s.flushDue(); err != nil {
 				t.Fatal(err)
 			}
@@ -334,8 +334,8 @@ func TestLaterDeliveryStands(t *testing.T) {
 	}
 }
 
-// TestPendingDeviceIsWrittenAgain has a round meet a device with a change that is not on the disk:
-// it writes what the device shows, and the next round has to write the change.
+// TestPendingDeviceIsWrittenAgain has a flush meet a device with a change that is not on the disk:
+// it writes what the device shows, and the next flush has to write the change.
 func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	const id = andon.DefaultTenant
 	mem := vfs.NewCrashableMem()
@@ -361,15 +361,16 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	defer s.Close()
 	d, err := s.Device(t.Context(), id, "d")
 	if err != nil || d.State != event.State || d.Since != event.Time {
-		t.Errorf("behind a crash the device shows %+v, %v", d, err)
+		t.Errorf("after a crash the device shows %+v, %v", d, err)
 	}
 }
 
-// TestPurgeLeavesNothingInTheHead purges a device whose entries are in a head: no round writes them
-// as blocks, neither at once nor behind a restart, because the next device gets its number then.
-func TestPurgeLeavesNothingInTheHead(t *testing.T) {
+// TestPurgeLeavesNothingInTheMemtable purges a device whose entries are in a memtable: no flush
+// writes them as blocks, neither at once nor after a restart, because the next device gets its
+// number then.
+func TestPurgeLeavesNothingInTheMemtable(t *testing.T) {
 	const id = andon.DefaultTenant
-	for _, step := range []string{"a round", "a crash"} {
+	for _, step := range []string{"a flush", "a crash"} {
 		t.Run(step, func(t *testing.T) {
 			fs := vfs.NewCrashableMem()
 			s := openMem(t, fs)
