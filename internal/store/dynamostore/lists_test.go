@@ -109,9 +109,8 @@ func (l *lists) check(all bool) {
 	for n := range 2 {
 		device := andon.DeviceID(fmt.Sprint("d", n))
 		for _, e := range listOf(l.T, l.s.DeviceEvents(ctx, id, device, q)) {
-			for _, list := range []string{"by " + string(e.Operator), "to " + string(e.EscalatedTo)} {
-				theirs[list] = append(theirs[list], e)
-			}
+			by, to := "by "+string(e.Operator), "to "+string(e.EscalatedTo)
+			theirs[by], theirs[to] = append(theirs[by], e), append(theirs[to], e)
 		}
 	}
 	for n := range 3 {
