@@ -1,6 +1,10 @@
 package plan
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
 // Piece is how large the partitions of a table become.
 type Piece struct {
@@ -14,29 +18,48 @@ type Piece struct {
 // cluster works out a store on nodes of its own.
 func (s *sheet) cluster(layout *Cluster) {
 	s.partitions(layout)
+	s.serve()
 	t := &s.in.Traffic
 	m := s.in.Measured.Stores[s.result.Store]
-	var requests float64
+	request, read := s.take(m["request_cpu"]), s.take(m["read_cpu"])
+	var each float64 // µs a second of one replica
 	for _, w := range layout.Writes {
-		often := t.often(w.Per)
+		often := s.often(w.Per, w.Every)
 		if often == 0 {
 			continue
 		}
-		requests += s.note("requests to "+w.Table, often*w.Requests, "a second",
-			"%s %ss a second x %s", show(often), w.Per, show(w.Requests))
+		each += s.note("requests to "+w.Table, often*(w.Requests*request+w.Reads*read),
+			"µs a second", "%s a second, with each %s %s writes x %s µs and %s reads x %s µs",
+			show(often), w.Per, show(w.Requests), show(request), show(w.Reads), show(read))
 	}
-	for name, n := range layout.ReadRequests {
-		requests += t.Queries[name] * n
+	for _, name := range slices.Sorted(maps.Keys(layout.Queries)) {
+		n := layout.Queries[name]
+		if name == AskFleet {
+			n *= t.ofTenant()
+		}
+		each += t.Queries[name] * n * read
 	}
-	each := s.take(m["request_cpu"])
-	busy := s.note("busy processors of all nodes", requests*t.Peak*each/1e6*float64(t.Replication),
-		"processors", "%s requests/s x peak %s x %s µs x %d replicas", show(requests),
-		show(t.Peak), show(each), t.Replication)
+	busy := s.note("busy processors of all nodes", each*t.Peak/1e6*float64(t.Replication),
+		"processors", "%s µs/s x peak %s x %d replicas", show(each), show(t.Peak), t.Replication)
 	disk := s.keptBytes(m["event_bytes"], m["message_byte"],
 		float64(layout.ReadingBytes)) * float64(t.Replication)
 	s.result.Disk = s.note("on the disks of all nodes", disk, "bytes",
 		"x %d replicas", t.Replication)
+	s.lists(m["list_"+s.result.Layout])
 	s.nodes(busy, disk)
+}
+
+// lists checks how often a list can be asked for of which a page reads all devices.
+func (s *sheet) lists(first Measurement) {
+	t := &s.in.Traffic
+	if first.Value == 0 || t.Queries[AskList] == 0 {
+		return
+	}
+	busy := t.Queries[AskList] * s.take(first) / first.Of * t.ofTenant() * t.LargestState
+	if half := s.take(s.in.Measured.Guide["half"]); busy > half {
+		s.fails("a page of a list of a state reads all its devices: asked for %g times a second "+
+			"that is %s s of each second, and %g is the most", t.Queries[AskList], show(busy), half)
+	}
 }
 
 // keptBytes is what is kept of events and readings, once. measured is of a short event, and each of
@@ -103,14 +126,13 @@ func (s *sheet) keysOf(p *Partition, mostRows float64) float64 {
 // sharing is how many devices have their rows in one partition, or in its Keys.
 func (s *sheet) sharing(p *Partition) float64 {
 	t := &s.in.Traffic
-	ofTenant := float64(t.Devices) / float64(t.Tenants)
 	switch p.Sharing {
 	case ByOperator:
-		return min(float64(t.DevicesOfOperator), ofTenant)
+		return min(float64(t.DevicesOfOperator), t.ofTenant())
 	case ByState:
-		return math.Ceil(ofTenant * t.LargestState)
+		return math.Ceil(t.ofTenant() * t.LargestState)
 	case ByTenant:
-		return math.Ceil(ofTenant)
+		return math.Ceil(t.ofTenant())
 	}
 	return 1
 }
@@ -121,8 +143,7 @@ func (s *sheet) nodes(busy, disk float64) {
 	g, r := s.in.Measured.Guide, s.in.Region
 	replicas := float64(s.in.Traffic.Replication)
 	cpu, used, most := s.take(g["node_cpu"]), s.take(g["node_disk"]), s.take(g["most_nodes"])
-	servers, machines := s.servers()
-	if len(r.Nodes.List) == 0 || servers == nil {
+	if len(r.Nodes.List) == 0 || s.machines == "" {
 		s.remark("%s has no price of machines: add it with a file of prices", r.Name)
 		return
 	}
@@ -140,7 +161,7 @@ func (s *sheet) nodes(busy, disk float64) {
 		}
 	}
 	if way != "" {
-		s.way(way+machines, best+*servers)
+		s.way(way+s.machines, best+s.machinesCost)
 		return
 	}
 	s.fails("more than %s nodes are needed", show(most))

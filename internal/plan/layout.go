@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -34,24 +35,38 @@ type Layout struct {
 	Machine  *Machine
 }
 
-// Per is what a write belongs to.
+// Per is what a write, or a read, belongs to.
 type Per int
 
-// What a write belongs to. A change is an event with another state than the device had: what
-// belongs to it is written next to what belongs to the event.
+// What a write or a read belongs to. A change is an event with another state than the device had, and
+// a repeat is any other: what belongs to either is done in addition to what belongs to the event.
 const (
 	PerEvent Per = iota
+	PerRepeat
 	PerChange
 	PerReading
+	PerEscalation // of an entry, to a supervisor
+	PerAssignment // of an operator
 	PerDevice     // once
 	PerDeviceHour // once for each device and hour in which it sends events
 	PerDeviceDay
+	PerDeviceSecond
+	// PerRace is once for each event of a device that another process wrote last, and PerChangeRace
+	// for each change that follows one of another process.
+	PerRace
+	PerChangeRace
+	// PerProcess is once for each process and tenant, each so often; and PerWatch the same where
+	// anyone waits for changes.
+	PerProcess
+	PerWatch
 )
 
 // String is used in the arithmetic.
 func (p Per) String() string {
-	return [...]string{"event", "change", "reading", "device", "device and hour",
-		"device and day"}[p]
+	return [...]string{"event", "repeat", "change", "reading", "escalation", "assignment", "device",
+		"device and hour", "device and day", "device and second", "event that another process " +
+			"overtook", "change that another process overtook", "process and tenant",
+		"process and tenant that is watched"}[p]
 }
 
 // Sharing is what all writes, or rows, of one partition have in common.
@@ -68,6 +83,7 @@ const (
 // Metered is a store that is paid for by what is written, read and kept.
 type Metered struct {
 	Writes  []ItemWrite
+	Reads   []ItemRead            // those that belong to anything but a query
 	Queries map[string][]ItemRead // by the name of a query
 	// KeyUnits is how many write units a second one partition key takes.
 	KeyUnits float64
@@ -77,8 +93,11 @@ type Metered struct {
 	LeastWrite, LeastRead float64
 	// Scaled is the share of what is provisioned that auto scaling keeps in use.
 	Scaled float64
-	// TableUnits is how many units a second a table takes unless more was asked for.
-	TableUnits float64
+	// TableUnits is how many units a second a table takes unless more was asked for; StartWrites
+	// and StartReads are how many a new one takes on demand.
+	TableUnits, StartWrites, StartReads float64
+	// Alarms is how many metrics the alarms of the templates watch.
+	Alarms float64
 	// DeletedAfter is how many days what has expired is still paid for.
 	DeletedAfter float64
 }
@@ -91,15 +110,17 @@ type ItemWrite struct {
 	Moves         bool   // in an index: its key is another one afterwards
 	Changed       bool   // in an index: the copy differs afterwards
 	Sharing       Sharing
-	Keys          int  // partition keys of those that share
-	Kept          bool // it is another item each time, and kept until it expires
-	Standing      bool // it is kept for ever, once a device
+	Keys          int // partition keys of those that share
+	// Serial: writes of one key wait for each other, and are done together.
+	Serial   bool
+	Kept     bool // it is another item each time, and kept until it expires
+	Standing bool // it is kept for ever, once a device
 }
 
 // Units is what the write costs.
 func (w *ItemWrite) Units() float64 {
 	if w.Index == "" {
-		return WriteUnits(w.Before, w.After, false)
+		return WriteUnits(w.Before, w.After)
 	}
 	return IndexUnits(w.Before, w.After, w.Moves, w.Changed)
 }
@@ -123,22 +144,29 @@ func placeOf(table, index string) string {
 	return table + "/" + index
 }
 
-// ItemRead is what a query reads of a table or an index: so many calls, each of items of so many
-// bytes each.
+// ItemRead is what is read of a table or an index: so many calls, each of items of so many bytes
+// each.
 type ItemRead struct {
+	Per          Per
+	Every        time.Duration // with PerProcess and PerWatch
 	Table, Index string
 	Calls, Items float64
 	Bytes        int
 	Query        bool // its items are added up before they are rounded
+	Fleet        bool // these are the items of each device of a tenant
 	Consistency  Consistency
 }
 
-// Units is what the read costs.
-func (r *ItemRead) Units() float64 {
-	if r.Query {
-		return r.Calls * QueryUnits(int(r.Items*float64(r.Bytes)), r.Consistency)
+// Units is what the read costs in a tenant of so many devices.
+func (r *ItemRead) Units(devices float64) float64 {
+	items := r.Items
+	if r.Fleet {
+		items *= devices
 	}
-	return r.Calls * r.Items * ReadUnits(r.Bytes, r.Consistency)
+	if r.Query {
+		return r.Calls * ReadUnits(int(items*float64(r.Bytes)), r.Consistency)
+	}
+	return r.Calls * items * ReadUnits(r.Bytes, r.Consistency)
 }
 
 // Cluster is a store on nodes of its own.
@@ -149,14 +177,16 @@ type Cluster struct {
 	ReadingBytes int
 	// Partition limits of the store's designs.
 	MostRows, MostBytes float64
-	ReadRequests        map[string]float64 // requests of a query, by its name
+	Queries             map[string]float64 // reads of a query, by its name
 }
 
-// RowWrite is a request of rows to the cluster.
+// RowWrite is what is written to a table of the cluster, and read of it before or after.
 type RowWrite struct {
 	Table    string
 	Per      Per
+	Every    time.Duration // with PerProcess and PerWatch
 	Requests float64
+	Reads    float64
 }
 
 // Partition is how one table spreads its rows.

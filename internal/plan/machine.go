@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 )
 
 // machine works out an embedded store: one machine with one disk.
@@ -56,7 +57,11 @@ func (s *sheet) work() float64 {
 	peak := (t.events() + t.readings()) * t.Peak
 	asked := 0.0
 	for _, name := range slices.Sorted(maps.Keys(t.Queries)) { // a sum of a map differs each time
-		asked += t.Queries[name] * t.Peak * m["ask_"+name].Value
+		each := m["ask_"+name].Value
+		if name == AskFleet {
+			each *= t.ofTenant()
+		}
+		asked += t.Queries[name] * t.Peak * each
 	}
 	return s.note("busy processors", (peak*each+asked)/1e6, "processors",
 		"%s entries/s at the peak x %s µs, and %s µs/s for queries", show(peak), show(each),
@@ -71,9 +76,9 @@ func (s *sheet) oneMachine(busy, memory, disk float64) {
 		return
 	}
 	gb := math.Ceil(disk / gib)
-	if gb > r.Disk.MostGB {
+	if gb > r.Disk.Most.Value {
 		s.fails("the disk would have %s GB, and %s are the most that one has", show(gb),
-			show(r.Disk.MostGB))
+			show(r.Disk.Most.Value))
 	}
 	share := s.take(g["machine_cpu"])
 	for _, kind := range r.Machines.List {
@@ -93,35 +98,40 @@ func (s *sheet) oneMachine(busy, memory, disk float64) {
 		"are used", show(busy), show(memory/gib), largest.Name, share)
 }
 
-// servers returns the cost of the machines that Andon runs on in front of a store elsewhere: two at
-// least, so that one may be down. cost is nil where the region has no price of machines. name says
-// what they are.
-func (s *sheet) servers() (cost *float64, name string) {
+// serve works out the machines that Andon runs on in front of a store elsewhere: two at least, so
+// that one may be down. Where the region has no price of machines, it is nothing.
+func (s *sheet) serve() {
 	t := &s.in.Traffic
 	r, g := s.in.Region, s.in.Measured.Guide
 	if len(r.Machines.List) == 0 {
-		return nil, ""
+		return
 	}
 	busy := s.work()
 	memory := s.take(g["base_memory"]) + float64(t.Devices)*s.take(g["count_memory"])
 	share := s.take(g["machine_cpu"])
-	best, number := math.Inf(1), 0.0
+	best, name, number := math.Inf(1), "", 0.0
 	for _, kind := range r.Machines.List {
-		n := math.Ceil(busy/(float64(kind.Cores)*share)) + 1
-		if memory > kind.MemoryGiB*gib {
-			continue
-		}
-		if cost := max(2, n) * kind.Hour.Value * monthHours; cost < best {
-			best, name, number = cost, kind.Name, max(2, n)
+		n := max(2, math.Ceil(busy/(float64(kind.Cores)*share))+1)
+		cost := n * kind.Hour.Value * monthHours
+		if memory <= kind.MemoryGiB*gib && cost < best {
+			best, name, number = cost, kind.Name, n
 		}
 	}
 	if name == "" {
 		s.fails("%s GB of memory for counts are more than any machine has", show(memory/gib))
-		return nil, ""
+		return
 	}
 	s.result.Servers = int(number)
-	s.note("machines of Andon", best, "$ a month",
+	s.machines = fmt.Sprintf(", and %g %s", number, name)
+	s.machinesCost = s.note("machines of Andon", best, "$ a month",
 		"%s of %s: %s busy processors, %g of each used, and one more; at least two", show(number),
 		name, show(busy), share)
-	return &best, fmt.Sprintf(", and %g %s", number, name)
+}
+
+// processes is how many of Andon there are.
+func (s *sheet) processes() int { return max(2, s.result.Servers) }
+
+// often is how often a second something is done.
+func (s *sheet) often(per Per, every time.Duration) float64 {
+	return s.in.Traffic.often(per, every, s.processes())
 }

@@ -37,6 +37,8 @@ type meter struct {
 	*sheet
 	layout *Metered
 	parts  map[string]*Part
+	tables float64 // bytes, without indexes
+	raced  float64 // dollars a month on demand, of PerRace
 }
 
 func (m *meter) part(name string) *Part {
@@ -50,16 +52,23 @@ func (m *meter) part(name string) *Part {
 
 // metered works out a store that is paid for by units.
 func (s *sheet) metered(layout *Metered) {
-	m := &meter{s, layout, map[string]*Part{}}
+	s.serve()
+	m := &meter{sheet: s, layout: layout, parts: map[string]*Part{}}
 	for _, place := range layout.Places {
 		m.part(place)
 	}
 	for i := range layout.Writes {
 		m.write(&layout.Writes[i])
+		m.keep(&layout.Writes[i])
 	}
-	m.keep()
+	for i := range layout.Reads {
+		r := &layout.Reads[i]
+		m.read(r, s.often(r.Per, r.Every), "each "+r.Per.String(), r.Per == PerRace)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.in.Traffic.Queries)) {
-		m.ask(name)
+		for _, r := range layout.Queries[name] {
+			m.read(&r, s.in.Traffic.Queries[name], QueryNames()[name], false)
+		}
 	}
 	m.operations()
 	for _, name := range slices.Sorted(maps.Keys(m.parts)) {
@@ -71,20 +80,20 @@ func (s *sheet) metered(layout *Metered) {
 
 // write adds the units of a write, and checks how many one partition key takes.
 func (m *meter) write(w *ItemWrite) {
-	n := w.Units()
-	if n == 0 || w.Per == PerDevice {
+	n, often := w.Units(), m.often(w.Per, 0)
+	if n == 0 || often == 0 {
 		return
 	}
-	t := &m.in.Traffic
-	often := t.often(w.Per)
-	name := fmt.Sprintf("a write to %s with each %s", w.Place(), w.Per)
-	m.note(name, n, "units", "%s", howUnits(w))
+	m.note(fmt.Sprintf("a write to %s with each %s", w.Place(), w.Per), n, "units", "%s",
+		howUnits(w))
 	m.part(w.Place()).Writes += often * n
-	peak := often * t.Peak * w.KeyUnits()
-	keys := m.keys(w)
-	if peak/keys > m.layout.KeyUnits*(1+1e-9) { // a difference of less is from rounding
+	if w.Per == PerRace {
+		m.raced += often * n * monthSeconds / 1e6 * m.in.Region.OnDemand.Write.Value
+	}
+	peak := often * m.in.Traffic.Peak * w.KeyUnits() / m.keys(w)
+	if !w.Serial && peak > m.layout.KeyUnits*(1+1e-9) { // a difference of less is from rounding
 		m.fails("at the peak, %s would take %s units a second of one partition key, and %s is the "+
-			"most", w.Place(), show(math.Ceil(peak/keys)), show(m.layout.KeyUnits))
+			"most", w.Place(), show(math.Ceil(peak)), show(m.layout.KeyUnits))
 	}
 }
 
@@ -100,84 +109,21 @@ func howUnits(w *ItemWrite) string {
 	return fmt.Sprintf("%d bytes, rounded up to 1 KB", w.After)
 }
 
-// operations adds up what one of each kind costs.
-func (m *meter) operations() {
-	t, price := &m.in.Traffic, m.in.Region.OnDemand
-	add := func(name string, writes, reads float64) {
-		m.sheet.result.Operations = append(m.sheet.result.Operations, Operation{
-			name, writes, reads, writes*price.Write.Value + reads*price.Read.Value,
-		})
-	}
-	var per [PerReading + 1]float64
-	for i := range m.layout.Writes {
-		if w := &m.layout.Writes[i]; w.Per <= PerReading {
-			per[w.Per] += w.Units()
-		}
-	}
-	add("an event with the state that the device has", per[PerEvent], 0)
-	add("an event with another state", per[PerEvent]+per[PerChange], 0)
-	if t.ReadingsEvery > 0 {
-		add("a reading", per[PerReading], 0)
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.layout.Queries)) {
-		reads := 0.0
-		for _, r := range m.layout.Queries[name] {
-			reads += r.Units()
-		}
-		add(QueryNames()[name], 0, reads)
-	}
-}
-
-// keys is how many partition keys share a write.
-func (m *meter) keys(w *ItemWrite) float64 {
-	t := &m.in.Traffic
-	switch w.Sharing {
-	case ByOperator:
-		return t.operators()
-	case ByState: // each change is of the largest state, as what it leaves or enters
-		return float64(t.Tenants * max(1, w.Keys))
-	case ByTenant:
-		return float64(t.Tenants * max(1, w.Keys))
-	}
-	return max(1, float64(t.Devices))
-}
-
-// keep adds up what is stored.
-func (m *meter) keep() {
-	t := &m.in.Traffic
-	for i := range m.layout.Writes {
-		w := &m.layout.Writes[i]
-		size := float64(w.After + overhead)
-		var items float64
-		switch {
-		case w.Standing:
-			items = float64(t.Devices)
-			m.note("items in "+w.Place(), items, "items", "one a device, of %d bytes and %d",
-				w.After, overhead)
-		case w.Kept && w.After > 0:
-			days := t.kept(w.Per) + m.layout.DeletedAfter
-			items = t.often(w.Per) * daySeconds * days
-			m.note("items in "+w.Place(), items, "items", "%s/s x 86,400 x (%s + %s) days, of %d "+
-				"bytes and %d", show(t.often(w.Per)), show(t.kept(w.Per)),
-				show(m.layout.DeletedAfter), w.After, overhead)
-		}
-		m.part(w.Place()).Bytes += items * size
-		m.sheet.result.Disk += items * size
-	}
-}
-
-// ask adds what a query reads.
-func (m *meter) ask(name string) {
-	often := m.in.Traffic.Queries[name]
+// read adds the units of a read that is done so often a second.
+func (m *meter) read(r *ItemRead, often float64, reason string, raced bool) {
 	if often == 0 {
 		return
 	}
-	for _, r := range m.layout.Queries[name] {
-		place := placeOf(r.Table, r.Index)
-		n := m.note("reading "+place+" for "+QueryNames()[name], r.Units(), "units",
-			"%s, each %s items of %d bytes, x %g", calls(r.Calls), show(r.Items), r.Bytes,
-			float64(r.Consistency))
-		m.part(place).Reads += often * n
+	place, items := placeOf(r.Table, r.Index), show(r.Items)
+	if r.Fleet {
+		items += " of each device,"
+	}
+	n := m.note("reading "+place+" for "+reason, r.Units(m.in.Traffic.ofTenant()), "units",
+		"%s, each %s items of %d bytes, x %g", calls(r.Calls), items, r.Bytes,
+		float64(r.Consistency))
+	m.part(place).Reads += often * n
+	if raced {
+		m.raced += often * n * monthSeconds / 1e6 * m.in.Region.OnDemand.Read.Value
 	}
 }
 
@@ -188,65 +134,158 @@ func calls(n float64) string {
 	return show(n) + " calls"
 }
 
+// operations adds up what one of each kind costs.
+func (m *meter) operations() {
+	t, price := &m.in.Traffic, m.in.Region.OnDemand
+	add := func(name string, writes, reads float64) {
+		m.result.Operations = append(m.result.Operations, Operation{
+			name, writes, reads, writes*price.Write.Value + reads*price.Read.Value,
+		})
+	}
+	unitsOf := func(all []ItemRead, counts func(Per) bool) (n float64) {
+		for _, r := range all {
+			if counts(r.Per) {
+				n += r.Units(t.ofTenant())
+			}
+		}
+		return n
+	}
+	of := func(name string, kinds ...Per) {
+		writes := 0.0
+		for i := range m.layout.Writes {
+			if w := &m.layout.Writes[i]; slices.Contains(kinds, w.Per) {
+				writes += w.Units()
+			}
+		}
+		add(name, writes, unitsOf(m.layout.Reads, func(p Per) bool {
+			return slices.Contains(kinds, p)
+		}))
+	}
+	of("an event with the state that the device has", PerEvent, PerRepeat)
+	of("an event with another state", PerEvent, PerChange)
+	of("more for an event that another process overtook", PerRace)
+	of("an escalation", PerEscalation)
+	of("an assignment", PerAssignment)
+	if t.ReadingsEvery > 0 {
+		of("a reading", PerReading)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.layout.Queries)) {
+		add(QueryNames()[name], 0, unitsOf(m.layout.Queries[name], func(Per) bool { return true }))
+	}
+}
+
+// keys is how many partition keys share a write.
+func (m *meter) keys(w *ItemWrite) float64 {
+	t, each := &m.in.Traffic, float64(max(1, w.Keys))
+	switch w.Sharing {
+	case ByOperator:
+		return t.operators() * each
+	case ByState, ByTenant: // each change is of the largest state, as what it leaves or enters
+		return float64(t.Tenants) * each
+	}
+	return max(1, float64(t.Devices)) * each
+}
+
+// keep adds what is stored.
+func (m *meter) keep(w *ItemWrite) {
+	t, items := &m.in.Traffic, 0.0
+	switch {
+	case w.Standing:
+		items = m.note("items in "+w.Place(), float64(t.Devices), "items",
+			"one a device, of %d bytes and %d", w.After, Overhead)
+	case w.Kept && w.After > 0:
+		often, days := m.often(w.Per, 0), t.kept(w.Per)
+		items = m.note("items in "+w.Place(), often*daySeconds*(days+m.layout.DeletedAfter),
+			"items", "%s/s x 86,400 x (%s + %s) days, of %d bytes and %d", show(often), show(days),
+			show(m.layout.DeletedAfter), w.After, Overhead)
+	}
+	bytes := items * float64(w.After+Overhead)
+	m.part(w.Place()).Bytes += bytes
+	m.result.Disk += bytes
+	if w.Index == "" {
+		m.tables += bytes
+	}
+}
+
 // scale works out what auto scaling provisions: it follows the average of minutes.
 func (m *meter) scale(p *Part) {
-	provision := func(name string, units, least float64) float64 {
-		least = max(1, least)
-		return m.note(name, max(least, math.Ceil(units/m.layout.Scaled)), "units",
-			"%s / %g, at least %g", show(units), m.layout.Scaled, least)
-	}
-	p.ScaledWrites = provision("provisioned write units of "+p.Name, p.Writes, m.layout.LeastWrite)
-	p.ScaledReads = provision("provisioned read units of "+p.Name, p.Reads, m.layout.LeastRead)
-	if peak := p.Writes * m.in.Traffic.Peak; peak > m.layout.TableUnits {
-		m.remark("%s takes %s write units a second at the peak; a table has at most %s unless the "+
-			"provider raises its quota", p.Name, show(peak), show(m.layout.TableUnits))
+	l := m.layout
+	for _, d := range []struct {
+		kind                string
+		units, least, start float64
+		to                  *float64
+	}{
+		{"write", p.Writes, l.LeastWrite, l.StartWrites, &p.ScaledWrites},
+		{"read", p.Reads, l.LeastRead, l.StartReads, &p.ScaledReads},
+	} {
+		least := max(1, d.least)
+		*d.to = m.note("provisioned "+d.kind+" units of "+p.Name,
+			max(least, math.Ceil(d.units/l.Scaled)), "units", "%s / %g, at least %g",
+			show(d.units), l.Scaled, least)
+		switch peak := d.units * m.in.Traffic.Peak; {
+		case peak > l.TableUnits:
+			m.remark("%s takes %s %s units a second at the peak; a table has at most %s unless "+
+				"the provider raises its quota", p.Name, show(peak), d.kind, show(l.TableUnits))
+		case peak > d.start && d.start > 0:
+			m.remark("%s takes %s %s units a second at the peak; when it is new it takes %s on "+
+				"demand unless it is warmed up, and later twice its former peak", p.Name,
+				show(peak), d.kind, show(d.start))
+		}
 	}
 }
 
 // pay works out what each way to pay costs.
 func (m *meter) pay() {
-	var writes, reads, scaledWrites, scaledReads float64
-	for _, p := range m.sheet.result.Parts {
-		writes, reads = writes+p.Writes, reads+p.Reads
-		scaledWrites += p.ScaledWrites
-		scaledReads += p.ScaledReads
+	r, total := m.in.Region, Part{}
+	for _, p := range m.result.Parts {
+		total.Writes, total.Reads = total.Writes+p.Writes, total.Reads+p.Reads
+		total.ScaledWrites += p.ScaledWrites
+		total.ScaledReads += p.ScaledReads
 	}
-	m.note("write units", writes, "a second", "of all tables and indexes")
-	m.note("read units", reads, "a second", "of all tables and indexes")
-	r := m.in.Region
-	servers, machines := m.servers()
-	if servers == nil {
+	m.note("write units", total.Writes, "a second", "of all tables and indexes")
+	m.note("read units", total.Reads, "a second", "of all tables and indexes")
+	if m.machines == "" {
 		m.remark("without the machines that Andon itself runs on: %s has no price of machines",
 			r.Name)
 	}
-	storage := m.note("storage", m.sheet.result.Disk/gib*r.Storage.GB.Value, "$ a month",
-		"%s GB x $%g", show(m.sheet.result.Disk/gib), r.Storage.GB.Value) + value(servers)
-	if !r.Storage.priced() {
+	if m.raced > 0 {
+		m.remark("$%.2f of it on demand is since %d processes write to one device in turn: "+
+			"--routing device is without, where all messages of a device go to one process",
+			m.raced, m.processes())
+	}
+	if r.Storage.GB.Value == 0 {
 		return
 	}
-	if r.OnDemand.priced() {
-		w := m.note("writing, on demand", writes*monthSeconds/1e6*r.OnDemand.Write.Value,
-			"$ a month", "%s units/s x %d s / 1,000,000 x $%g", show(writes), monthSeconds,
-			r.OnDemand.Write.Value)
-		rd := m.note("reading, on demand", reads*monthSeconds/1e6*r.OnDemand.Read.Value,
-			"$ a month", "%s units/s x %d s / 1,000,000 x $%g", show(reads), monthSeconds,
-			r.OnDemand.Read.Value)
-		m.way("on demand"+machines, w+rd+storage)
+	fixed := m.machinesCost + m.each("storage", m.result.Disk/gib, "GB", r.Storage.GB) +
+		m.each("point-in-time recovery of the tables", m.tables/gib, "GB", r.Recovery.GB) +
+		m.each("alarms", m.layout.Alarms, "metrics", r.Alarms.Metric)
+	if r.OnDemand.Write.Value > 0 {
+		m.way("on demand"+m.machines, fixed+
+			m.demanded("writing", total.Writes, r.OnDemand.Write)+
+			m.demanded("reading", total.Reads, r.OnDemand.Read))
 	}
-	if r.Provisioned.priced() {
-		w := m.note("writing, provisioned", scaledWrites*monthHours*r.Provisioned.Write.Value,
-			"$ a month", "%s units x %d h x $%g", show(scaledWrites), monthHours,
-			r.Provisioned.Write.Value)
-		rd := m.note("reading, provisioned", scaledReads*monthHours*r.Provisioned.Read.Value,
-			"$ a month", "%s units x %d h x $%g", show(scaledReads), monthHours,
-			r.Provisioned.Read.Value)
-		m.way("provisioned"+machines, w+rd+storage)
+	if r.Provisioned.Write.Value > 0 {
+		m.way("provisioned"+m.machines, fixed+
+			m.provisioned("writing", total.ScaledWrites, r.Provisioned.Write)+
+			m.provisioned("reading", total.ScaledReads, r.Provisioned.Read))
 	}
 }
 
-func value(x *float64) float64 {
-	if x == nil {
-		return 0
+// each is what a number of something costs a month. Without a price it is left out, which is said.
+func (m *meter) each(what string, number float64, unit string, price Price) float64 {
+	if price.Value == 0 {
+		m.remark("without %s, of which %s has no price", what, m.in.Region.Name)
 	}
-	return *x
+	return m.note(what, number*price.Value, "$ a month", "%s %s x $%g", show(number), unit,
+		price.Value)
+}
+
+func (m *meter) demanded(what string, units float64, price Price) float64 {
+	return m.note(what+", on demand", units*monthSeconds/1e6*price.Value, "$ a month",
+		"%s units/s x %d s / 1,000,000 x $%g", show(units), monthSeconds, price.Value)
+}
+
+func (m *meter) provisioned(what string, units float64, price Price) float64 {
+	return m.note(what+", provisioned", units*monthHours*price.Value, "$ a month",
+		"%s units x %d h x $%g", show(units), monthHours, price.Value)
 }

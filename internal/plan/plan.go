@@ -99,6 +99,9 @@ type Figure struct {
 type sheet struct {
 	in     *Input
 	result Result
+	// The machines that Andon runs on in front of a store elsewhere; "" where they have no price.
+	machines     string
+	machinesCost float64
 }
 
 // note writes down a figure, and returns it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,15 +29,18 @@ type Prices struct {
 	Regions []Region `yaml:"regions"`
 }
 
-// Region is what things cost in one region, in US dollars. What has no price there is zero.
+// Region is what things cost in one region, in US dollars. Each field after the name is a group of
+// prices; a group that has none is zero.
 type Region struct {
 	Name        string      `yaml:"name"`
-	OnDemand    OnDemand    `yaml:"on_demand"`
-	Provisioned Provisioned `yaml:"provisioned"`
-	Storage     Storage     `yaml:"storage"`
-	Machines    Machines    `yaml:"machines"`
-	Nodes       Machines    `yaml:"nodes"`
-	Disk        Disk        `yaml:"disk"`
+	OnDemand    OnDemand    `yaml:"on_demand" about:"units on demand"`
+	Provisioned Provisioned `yaml:"provisioned" about:"provisioned units"`
+	Storage     Storage     `yaml:"storage" about:"storage"`
+	Recovery    Storage     `yaml:"recovery" about:"point-in-time recovery"`
+	Alarms      Alarms      `yaml:"alarms" about:"alarms"`
+	Machines    Machines    `yaml:"machines" about:"machines"`
+	Nodes       Machines    `yaml:"nodes" about:"nodes"`
+	Disk        Disk        `yaml:"disk" about:"disks"`
 }
 
 // Origin is where prices are from.
@@ -65,6 +69,12 @@ type Storage struct {
 	GB     Price `yaml:"gb_month"`
 }
 
+// Alarms is the price of a metric that an alarm watches, for a month.
+type Alarms struct {
+	Origin `yaml:",inline"`
+	Metric Price `yaml:"metric_month"`
+}
+
 // Machines are kinds of machines, the smallest first.
 type Machines struct {
 	Origin `yaml:",inline"`
@@ -83,15 +93,11 @@ type Machinery struct {
 // Disk is the price of a GB of a disk of a machine, and how large one can be.
 type Disk struct {
 	Origin `yaml:",inline"`
-	GB     Price   `yaml:"gb_month"`
-	MostGB float64 `yaml:"most_gb"`
+	GB     Price `yaml:"gb_month"`
+	Most   Price `yaml:"most_gb"`
 }
 
-func (o OnDemand) priced() bool    { return o.Write.Value > 0 }
-func (p Provisioned) priced() bool { return p.Write.Value > 0 }
-func (s Storage) priced() bool     { return s.GB.Value > 0 }
-
-// Price is an amount of dollars above 0.
+// Price is an amount of dollars above 0, or another number that must be.
 type Price struct{ Value float64 }
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -131,48 +137,55 @@ func ReadPrices(name string, text []byte) (Prices, error) {
 	return p, nil
 }
 
+// group is one group of the prices of a region.
+type group struct {
+	name, about string
+	Origin
+	field int // of the Region
+	value reflect.Value
+}
+
+// groups returns those that have anything.
+func (r *Region) groups() (all []group) {
+	v := reflect.ValueOf(r).Elem()
+	for i := 1; i < v.NumField(); i++ {
+		tag, f := v.Type().Field(i).Tag, v.Field(i)
+		if !f.IsZero() {
+			all = append(all, group{tag.Get("yaml"), tag.Get("about"),
+				f.Field(0).Interface().(Origin), i, f})
+		}
+	}
+	return all
+}
+
 // check finds what is missing. Each group is optional, but nothing in it.
 func (r *Region) check() error {
 	if r.Name == "" {
 		return errors.New("it has no name")
 	}
-	groups := []struct {
-		name string
-		Origin
-		whole, part bool
-	}{
-		{"on_demand", r.OnDemand.Origin, r.OnDemand.priced() && r.OnDemand.Read.Value > 0,
-			r.OnDemand != OnDemand{}},
-		{"provisioned", r.Provisioned.Origin,
-			r.Provisioned.priced() && r.Provisioned.Read.Value > 0, r.Provisioned != Provisioned{}},
-		{"storage", r.Storage.Origin, r.Storage.priced(), r.Storage != Storage{}},
-		{"machines", r.Machines.Origin, r.Machines.complete(false), len(r.Machines.List) > 0},
-		{"nodes", r.Nodes.Origin, r.Nodes.complete(true), len(r.Nodes.List) > 0},
-		{"disk", r.Disk.Origin, r.Disk.GB.Value > 0 && r.Disk.MostGB > 0, r.Disk != Disk{}},
-	}
-	for _, g := range groups {
-		switch {
-		case !g.part:
-		case !g.whole:
-			return fmt.Errorf("%s lacks a price, or what it is of", g.name)
-		case g.Source == "" || g.Date.IsZero():
+	for _, g := range r.groups() {
+		for i := 1; i < g.value.NumField(); i++ {
+			if g.value.Field(i).IsZero() {
+				return fmt.Errorf("%s lacks a price, or what it is of", g.name)
+			}
+		}
+		if g.Source == "" || g.Date.IsZero() {
 			return fmt.Errorf("%s has no source, or no date", g.name)
 		}
+	}
+	for _, kind := range slices.Concat(r.Machines.List, r.Nodes.List) {
+		if kind.Name == "" || kind.Cores <= 0 || kind.MemoryGiB <= 0 || kind.Hour.Value <= 0 {
+			return fmt.Errorf("machine %q lacks a name, cores, memory_gib or hour", kind.Name)
+		}
+	}
+	noDisk := func(m Machinery) bool { return m.DiskGB <= 0 }
+	if i := slices.IndexFunc(r.Nodes.List, noDisk); i >= 0 {
+		return fmt.Errorf("node %q lacks disk_gb", r.Nodes.List[i].Name)
 	}
 	if (len(r.Machines.List) > 0) != (r.Disk != Disk{}) {
 		return errors.New("machines and disk have prices together, or none")
 	}
 	return nil
-}
-
-func (m *Machines) complete(disks bool) bool {
-	for _, kind := range m.List {
-		if kind.Name == "" || kind.Cores <= 0 || kind.MemoryGiB <= 0 || kind.Hour.Value <= 0 ||
-			disks && kind.DiskGB <= 0 {
-			return false
-		}
-	}
-	return len(m.List) > 0
 }
 
 var (
@@ -218,20 +231,8 @@ func (p Prices) Over(other Prices) Prices {
 }
 
 func (r *Region) take(over *Region) {
-	if over.OnDemand.priced() {
-		r.OnDemand = over.OnDemand
-	}
-	if over.Provisioned.priced() {
-		r.Provisioned = over.Provisioned
-	}
-	if over.Storage.priced() {
-		r.Storage = over.Storage
-	}
-	if len(over.Machines.List) > 0 {
-		r.Machines, r.Disk = over.Machines, over.Disk
-	}
-	if len(over.Nodes.List) > 0 {
-		r.Nodes = over.Nodes
+	for _, g := range over.groups() {
+		reflect.ValueOf(r).Elem().Field(g.field).Set(g.value)
 	}
 }
 
@@ -265,18 +266,9 @@ type PriceSource struct {
 
 // sources are those of all groups that have prices.
 func (r *Region) sources(now time.Time) (all []PriceSource) {
-	for _, g := range []struct {
-		of string
-		Origin
-	}{
-		{"units on demand", r.OnDemand.Origin}, {"provisioned units", r.Provisioned.Origin},
-		{"storage", r.Storage.Origin}, {"machines", r.Machines.Origin},
-		{"nodes", r.Nodes.Origin}, {"disks", r.Disk.Origin},
-	} {
-		if !g.Date.IsZero() {
-			all = append(all, PriceSource{g.of, g.Source, g.Date.Format(time.DateOnly),
-				g.Date.AddDate(1, 0, 0).Before(now)})
-		}
+	for _, g := range r.groups() {
+		all = append(all, PriceSource{g.about, g.Source, g.Date.Format(time.DateOnly),
+			g.Date.AddDate(1, 0, 0).Before(now)})
 	}
 	return all
 }

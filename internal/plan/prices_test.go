@@ -37,7 +37,9 @@ func TestWrongPrices(t *testing.T) {
 			`p.yaml: region "here": on_demand lacks a price, or what it is of`},
 		{begin + "    nodes: {source: x, date: 2026-05-13, kinds: [{name: m, cores: 4, " +
 			"memory_gib: 1, hour: 1}]}\n",
-			`p.yaml: region "here": nodes lacks a price, or what it is of`},
+			`p.yaml: region "here": node "m" lacks disk_gb`},
+		{begin + "    nodes: {source: x, date: 2026-05-13, kinds: [{name: m, cores: 4}]}\n",
+			`p.yaml: region "here": machine "m" lacks a name, cores, memory_gib or hour`},
 		{begin + "    machines: {source: x, date: 2026-05-13, kinds: [{name: m, cores: 4, " +
 			"memory_gib: 1, hour: 1}]}\n",
 			`p.yaml: region "here": machines and disk have prices together, or none`},

@@ -23,6 +23,13 @@ type Traffic struct {
 	DevicesOfOperator int           `json:"devices_of_operator"`
 	LargestState      float64       `json:"largest_state"` // share of the devices that are in it
 	Tenants           int           `json:"tenants"`
+	// Escalated and Assigned are the shares of the changes after which an entry is escalated, and
+	// an operator is assigned.
+	Escalated float64 `json:"escalated"`
+	Assigned  float64 `json:"assigned"`
+	Boards    float64 `json:"boards"` // of a tenant, or streams, that are open on average
+	// Routed says that all messages of a device go to one process.
+	Routed bool `json:"routed"`
 	// Queries are how often each is asked a second.
 	Queries     map[string]float64 `json:"queries"`
 	Replication int                `json:"replication"` // of a cluster
@@ -36,6 +43,7 @@ const (
 	AskList     = "list"     // the first 100 devices in a state
 	AskOperator = "operator" // the last 100 entries of an operator
 	AskReading  = "reading"  // the newest reading of a device
+	AskFleet    = "fleet"    // all devices of a tenant, as a board loads them that is opened
 )
 
 // QueryNames are the names of all queries, with what each asks.
@@ -44,6 +52,7 @@ func QueryNames() map[string]string {
 		AskDevice: "what a device shows", AskLog: "the last 100 entries of a device",
 		AskList: "the first 100 devices in a state", AskOperator: "100 entries of an operator",
 		AskReading: "the newest reading of a device",
+		AskFleet:   "all devices, by a board that opens",
 	}
 }
 
@@ -88,20 +97,44 @@ func (t *Traffic) operators() float64 {
 	return max(1, float64(t.Devices)/float64(t.DevicesOfOperator))
 }
 
-// often is how often a second something is written that belongs to something else.
-func (t *Traffic) often(per Per) float64 {
-	hourly := float64(t.Devices) / 3600
+// ofTenant is how many devices a tenant has.
+func (t *Traffic) ofTenant() float64 { return float64(t.Devices) / float64(t.Tenants) }
+
+// often is how often a second something is done that belongs to something else, with so many
+// processes.
+func (t *Traffic) often(per Per, every time.Duration, processes int) float64 {
+	devices, others := float64(t.Devices), float64(processes-1)/float64(processes)
+	changes := t.events() * t.Changes
 	switch per {
 	case PerEvent:
 		return t.events()
+	case PerRepeat:
+		return t.events() - changes
 	case PerChange:
-		return t.events() * t.Changes
+		return changes
 	case PerReading:
 		return t.readings()
+	case PerEscalation:
+		return changes * t.Escalated
+	case PerAssignment:
+		return changes * t.Assigned
+	case PerDeviceSecond:
+		return min(devices, t.events())
 	case PerDeviceHour:
-		return min(hourly, t.events())
+		return min(devices/3600, t.events())
 	case PerDeviceDay:
-		return min(hourly/24, t.events())
+		return min(devices/daySeconds, t.events())
+	case PerRace:
+		if t.Routed {
+			return 0
+		}
+		return t.events() * others
+	case PerChangeRace:
+		return changes * others
+	case PerProcess:
+		return float64(processes*t.Tenants) / every.Seconds()
+	case PerWatch:
+		return min(t.Boards, float64(processes)) * float64(t.Tenants) / every.Seconds()
 	}
 	return 0 // once a device is nothing in the long run
 }

@@ -8,17 +8,18 @@ import "math"
 const (
 	writeUnit = 1 << 10
 	readUnit  = 4 << 10
-	overhead  = 100 // bytes that each item, and each copy in an index, is stored with
 )
+
+// Overhead is how many bytes each item, and each copy in an index, is stored with.
+const Overhead = 100
 
 // Consistency is how a read is paid for.
 type Consistency float64
 
 // The consistencies, by what one of 4 KB costs.
 const (
-	Eventual      Consistency = 0.5
-	Strong        Consistency = 1
-	Transactional Consistency = 2
+	Eventual Consistency = 0.5
+	Strong   Consistency = 1
 )
 
 // units rounds a size up. What is not there is paid for as the least that can be.
@@ -27,14 +28,8 @@ func units(bytes, size int) float64 {
 }
 
 // WriteUnits is what it costs to put, update or delete an item in a table: by the larger of what
-// was there and what is there then. In a transaction it costs twice.
-func WriteUnits(before, after int, transactional bool) float64 {
-	n := units(max(before, after), writeUnit)
-	if transactional {
-		n *= 2
-	}
-	return n
-}
+// was there and what is there then. It costs as much where its condition does not hold.
+func WriteUnits(before, after int) float64 { return units(max(before, after), writeUnit) }
 
 // IndexUnits is what the write of an item costs in an index that has a copy of it, of so many bytes
 // before and after: 0 is no copy. moves says that the copy has another key afterwards: then one is
@@ -53,8 +48,6 @@ func IndexUnits(before, after int, moves, changed bool) float64 {
 	return units(max(before, after), writeUnit)
 }
 
-// ReadUnits is what one item costs by its key; each item of a batch is rounded alone.
+// ReadUnits is what one item costs by its key, each item of a batch, or what a query or a page of a
+// scan finds: the bytes of its items are added up.
 func ReadUnits(bytes int, c Consistency) float64 { return units(bytes, readUnit) * float64(c) }
-
-// QueryUnits is what a query costs: its items are added up, and then rounded.
-func QueryUnits(bytes int, c Consistency) float64 { return ReadUnits(bytes, c) }

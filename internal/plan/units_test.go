@@ -8,24 +8,21 @@ func TestUnits(t *testing.T) {
 		what      string
 		got, want float64
 	}{
-		{"put 1 byte", WriteUnits(0, 1, false), 1},
-		{"put 1,024", WriteUnits(0, 1024, false), 1},
-		{"put 1,025", WriteUnits(0, 1025, false), 2},
-		{"put 3,073", WriteUnits(0, 3073, false), 4},
-		{"put a smaller item over a larger one", WriteUnits(2049, 100, false), 3},
-		{"delete 1,025", WriteUnits(1025, 0, false), 2},
-		{"delete what is not there", WriteUnits(0, 0, false), 1},
-		{"put 1,024 in a transaction", WriteUnits(0, 1024, true), 2},
-		{"put 1,025 in a transaction", WriteUnits(0, 1025, true), 4},
+		{"put 1 byte", WriteUnits(0, 1), 1},
+		{"put 1,024", WriteUnits(0, 1024), 1},
+		{"put 1,025", WriteUnits(0, 1025), 2},
+		{"put 3,073", WriteUnits(0, 3073), 4},
+		{"put a smaller item over a larger one", WriteUnits(2049, 100), 3},
+		{"delete 1,025", WriteUnits(1025, 0), 2},
+		{"delete what is not there", WriteUnits(0, 0), 1},
 
 		{"get 4,096, strong", ReadUnits(4096, Strong), 1},
 		{"get 4,097, strong", ReadUnits(4097, Strong), 2},
 		{"get 4,096, eventual", ReadUnits(4096, Eventual), 0.5},
 		{"get 4,097, eventual", ReadUnits(4097, Eventual), 1},
-		{"get 4,096 in a transaction", ReadUnits(4096, Transactional), 2},
 		{"get what is not there", ReadUnits(0, Strong), 1},
-		{"query what is not there, eventual", QueryUnits(0, Eventual), 0.5},
-		{"query 10 x 500: added up before rounding", QueryUnits(5000, Strong), 2},
+		{"query what is not there, eventual", ReadUnits(0, Eventual), 0.5},
+		{"query 10 x 500: added up before rounding", ReadUnits(5000, Strong), 2},
 
 		{"an index without a copy", IndexUnits(0, 0, false, true), 0},
 		{"a copy that stays", IndexUnits(100, 100, false, false), 0},
@@ -44,15 +41,15 @@ func TestUnits(t *testing.T) {
 // TestReads: a batch rounds each item alone, and a query the sum of its items.
 func TestReads(t *testing.T) {
 	r := ItemRead{Calls: 2, Items: 10, Bytes: 500, Consistency: Strong}
-	if got := r.Units(); got != 20 {
+	if got := r.Units(1); got != 20 {
 		t.Errorf("two batches of 10 items of 500 bytes cost %g units, want 20", got)
 	}
 	r.Query = true
-	if got := r.Units(); got != 4 {
+	if got := r.Units(1); got != 4 {
 		t.Errorf("two queries of 10 items of 500 bytes cost %g units, want 4", got)
 	}
 	r.Consistency = Eventual
-	if got := r.Units(); got != 2 {
+	if got := r.Units(1); got != 2 {
 		t.Errorf("the same, eventually consistent, cost %g units, want 2", got)
 	}
 }

@@ -17,15 +17,19 @@ type fleet struct {
 	stores  []string
 	region  string
 	survive string
-
-	changes, peak, largest string // as they are written
-	queries                map[string]*string
+	routing string
 }
 
 // What a plan must survive.
 const (
 	surviveNothing = "nothing"
 	surviveMachine = "machine"
+)
+
+// How the messages of a device reach the processes.
+const (
+	routingAny    = "any"
+	routingDevice = "device"
 )
 
 // newFleet is a fleet with the defaults.
@@ -36,18 +40,14 @@ func newFleet() *fleet {
 			Devices: 10_000, Interval: 5 * time.Minute, EventBytes: 300, Changes: 0.1,
 			Metrics: 3, Retention: 30 * day, ReadingsRetention: 30 * day, Peak: 3, Batch: 1,
 			DevicesOfOperator: 100, LargestState: 0.95, Tenants: 1, Replication: 3,
-			Queries: map[string]float64{},
+			Escalated: 0.01, Assigned: 0.01, Boards: 1,
+			Queries: map[string]float64{
+				plan.AskDevice: 10, plan.AskLog: 1, plan.AskList: 1, plan.AskOperator: 0.1,
+				plan.AskReading: 1, plan.AskFleet: 0.001,
+			},
 		},
 		stores: []string{"all"}, region: "us-east-1", survive: surviveNothing,
-		changes: "10%", peak: "3", largest: "95%", queries: map[string]*string{},
-	}
-	for name, often := range map[string]float64{
-		plan.AskDevice: 10, plan.AskLog: 1, plan.AskList: 1, plan.AskOperator: 0.1,
-		plan.AskReading: 1,
-	} {
-		f.traffic.Queries[name] = often
-		text := strconv.FormatFloat(often, 'f', -1, 64)
-		f.queries[name] = &text
+		routing: routingAny,
 	}
 	return f
 }
@@ -67,11 +67,11 @@ func (f *fleet) ofEvents() []config.Setting {
 			Help: "time between two events of a device"},
 		{Key: "event_bytes", Value: config.Count(&t.EventBytes),
 			Help: "bytes of an event as JSON"},
-		{Key: "changes", Value: share(&f.changes, &t.Changes),
+		{Key: "changes", Value: share(&t.Changes),
 			Help: "share of the events that change the device's state"},
 		{Key: "retention", Value: config.Span(&t.Retention, time.Hour).That(f.ends),
 			Help: "how long events are kept"},
-		{Key: "peak", Value: number(&f.peak, &t.Peak, 1),
+		{Key: "peak", Value: number(t.Peak, 1, func(x float64) { t.Peak = x }),
 			Help: "how many times the average comes at the peak"},
 		{Key: "batch", Value: config.Count(&t.Batch),
 			Help: "events, or readings, that come in one request, of as many devices"},
@@ -116,11 +116,18 @@ func (f *fleet) ofPeople() []config.Setting {
 			Help: "tenants that share the devices"},
 		{Key: "devices_of_operator", Value: config.Count(&t.DevicesOfOperator),
 			Help: "devices that one operator answers for"},
-		{Key: "largest_state", Value: share(&f.largest, &t.LargestState),
+		{Key: "largest_state", Value: share(&t.LargestState),
 			Help: "share of the devices that are in the state with the most"},
+		{Key: "escalated", Value: share(&t.Escalated),
+			Help: "share of the changes of state after which an entry is escalated"},
+		{Key: "assigned", Value: share(&t.Assigned),
+			Help: "share of the changes of state after which an operator is assigned"},
+		{Key: "boards", Value: number(t.Boards, 0, func(x float64) { t.Boards = x }),
+			Help: "boards and streams of a tenant that are open, on average"},
 	}
 	for _, name := range []string{
 		plan.AskDevice, plan.AskLog, plan.AskList, plan.AskOperator, plan.AskReading,
+		plan.AskFleet,
 	} {
 		settings = append(settings, config.Setting{
 			Key: "ask_" + name, Value: f.often(name),
@@ -140,21 +147,29 @@ func (f *fleet) ofPlan() []config.Setting {
 				return nil
 			}),
 			Help: "machine: the store must go on while a machine is down"},
+		{Key: "routing", Value: config.Choice(&f.routing, routingAny, routingDevice).That(
+			func() error {
+				f.traffic.Routed = f.routing == routingDevice
+				return nil
+			}),
+			Help: "device: all messages of a device go to one process of Andon; any: to any, as " +
+				"a load balancer sends them"},
 		{Key: "region", Value: config.Given(&f.region), Help: "region of the prices"},
 		{Key: "store", Value: config.List(&f.stores), Help: "stores to plan, or all"},
 	}
 }
 
 // share is a part of a whole: 10%, or 0.1.
-func share(text *string, to *float64) config.Value {
-	return config.Text(text).That(func() error {
-		digits, percent := strings.CutSuffix(*text, "%")
+func share(to *float64) config.Value {
+	text := strconv.FormatFloat(*to*100, 'f', -1, 64) + "%"
+	return config.Text(&text).That(func() error {
+		digits, percent := strings.CutSuffix(text, "%")
 		x, err := strconv.ParseFloat(digits, 64)
 		if percent {
 			x /= 100
 		}
 		if err != nil || !(x >= 0 && x <= 1) {
-			return fmt.Errorf("%q is not a share of the form 10%% or 0.1", *text)
+			return fmt.Errorf("%q is not a share of the form 10%% or 0.1", text)
 		}
 		*to = x
 		return nil
@@ -162,23 +177,19 @@ func share(text *string, to *float64) config.Value {
 }
 
 // number is a number of at least so much.
-func number(text *string, to *float64, least float64) config.Value {
-	return config.Text(text).That(func() error {
-		x, err := strconv.ParseFloat(*text, 64)
+func number(from, least float64, take func(float64)) config.Value {
+	text := strconv.FormatFloat(from, 'f', -1, 64)
+	return config.Text(&text).That(func() error {
+		x, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(x >= least && x <= 1e9) {
-			return fmt.Errorf("%q is not a number from %g on", *text, least)
+			return fmt.Errorf("%q is not a number from %g on", text, least)
 		}
-		*to = x
+		take(x)
 		return nil
 	})
 }
 
 // often is how often a query is sent.
 func (f *fleet) often(name string) config.Value {
-	var x float64
-	text := f.queries[name]
-	return number(text, &x, 0).That(func() error {
-		f.traffic.Queries[name] = x
-		return nil
-	})
+	return number(f.traffic.Queries[name], 0, func(x float64) { f.traffic.Queries[name] = x })
 }

@@ -26,6 +26,7 @@ import (
 type planner struct {
 	*command.Program
 	fleet   *fleet
+	engines all.Engines
 	prices  string // a file of prices
 	sweep   bool
 	explain bool
@@ -34,7 +35,7 @@ type planner struct {
 
 // Command is "andon plan".
 func Command(p *command.Program) *cobra.Command {
-	r := &planner{Program: p, fleet: newFleet()}
+	r := &planner{Program: p, fleet: newFleet(), engines: all.New()}
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Work out what a fleet needs of each store, and what that costs",
@@ -50,6 +51,9 @@ a file of the same form. A price that is older than a year is marked.
 --sweep shows what each store costs for 100 to 100,000,000 devices, and where another one becomes
 the cheapest. With -o json there is every figure, also of each table, index and partition.
 
+The settings of the stores count, too, as flags or in the file: --dynamodb-consistency eventual,
+--dynamodb-metric-index, --cassandra-buckets.
+
 The plan queries no store, and needs no account.`,
 		Example: `  andon plan --devices 100000 --interval 5m --event-bytes 300
   andon plan --devices 100000 --readings-interval 10s --retention 30d --explain
@@ -57,8 +61,8 @@ The plan queries no store, and needs no account.`,
   andon plan --sweep
   andon plan --print-prices > prices.yaml`,
 	}
-	sources := local.GroupFlags(cmd, "file", "YAML `file` to read the traffic from",
-		[]config.Group{r.fleet.group()})
+	groups := append([]config.Group{r.fleet.group()}, r.engines.Groups()...)
+	sources := local.GroupFlags(cmd, "file", "YAML `file` to read the traffic from", groups)
 	flags := cmd.Flags()
 	flags.StringVar(&r.prices, "prices", "", "YAML `file` of prices that override the built-in "+
 		"ones")
@@ -71,7 +75,7 @@ The plan queries no store, and needs no account.`,
 			_, err := fmt.Fprint(p.Stdout, plan.PricesText())
 			return err
 		}
-		if _, err := config.Load(sources(), r.fleet.group()); err != nil {
+		if _, err := config.Load(sources(), groups...); err != nil {
 			return err
 		}
 		return r.run()
@@ -140,7 +144,7 @@ func (r *planner) layouts(t *plan.Traffic) (layouts []plan.Layout, err error) {
 	}
 	planned := map[string]adapter.Engine{}
 	var names []string
-	for _, e := range all.New() {
+	for _, e := range r.engines {
 		if e.Place() != adapter.Memory {
 			planned[e.Name()], names = e, append(names, e.Name())
 		}

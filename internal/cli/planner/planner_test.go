@@ -54,7 +54,7 @@ func planOf(t *testing.T, args ...string) (r report) {
 // noQueries are the flags of a fleet that no one asks about.
 func noQueries(more ...string) []string {
 	return append([]string{"--ask-device", "0", "--ask-log", "0", "--ask-list", "0",
-		"--ask-operator", "0", "--ask-reading", "0"}, more...)
+		"--ask-operator", "0", "--ask-reading", "0", "--ask-fleet", "0"}, more...)
 }
 
 const page = "../../../docs/planning.md"
@@ -71,9 +71,11 @@ func readPage(t *testing.T) string {
 // TestByHand: the two cases of docs/planning.md, worked out here as they are there.
 func TestByHand(t *testing.T) {
 	machine := 0.0408 * 730
-	storage := (92_160_000*446*2 + 10_000*1019) / math.Pow(2, 30) * 0.25
-	onDemand := 289.08 * 0.625
-	scaled := 184*730*0.00065 + 50*730*0.00013
+	const gb = float64(1 << 30)
+	storage := (92_160_000*446*2+10_000*864+92_160*(2*286+195))/gb*0.25 +
+		(92_160_000*446+10_000*474+92_160*(286+195))/gb*0.20 + 8
+	onDemand := 338.3988*0.625 + 111.02424*0.125
+	scaled := 211*730*0.00065 + 102*730*0.00013
 	ofOne := 273*0.08 + 0.1632*730
 	ofNodes := 28*0.343*730 + 4*machine
 	dynamo := planOf(t, noQueries("--store", "dynamodb")...).Results[0]
@@ -87,8 +89,8 @@ func TestByHand(t *testing.T) {
 		got, want float64
 		page      string
 	}{
-		{"on demand", dynamo.Ways[0].Cost, onDemand + storage + 2*machine, "**$259.39**"},
-		{"provisioned", dynamo.Ways[1].Cost, scaled + storage + 2*machine, "**$170.76**"},
+		{"on demand", dynamo.Ways[0].Cost, onDemand + storage + 2*machine, "**$319.77**"},
+		{"provisioned", dynamo.Ways[1].Cost, scaled + storage + 2*machine, "**$204.19**"},
 		{"one machine", large.Results[0].Cost, ofOne, "**$140.98**"},
 		{"a cluster", large.Results[buckets].Cost, ofNodes, "**$7,130.06**"},
 	} {
@@ -191,7 +193,7 @@ func TestOldPrices(t *testing.T) {
 // TestJSON: it has every figure, each kind of traffic, and nothing that JSON can't hold.
 func TestJSON(t *testing.T) {
 	r := planOf(t, "--readings-interval", "10s", "--sweep")
-	if len(r.Rates) != 8 || r.Rates[2].Day != 86_400_000 {
+	if len(r.Rates) != 9 || r.Rates[2].Day != 86_400_000 {
 		t.Errorf("the traffic is %+v", r.Rates)
 	}
 	if r.Sweep == nil || len(r.Sweep.Stores) != 3 || len(r.Sweep.Sizes) != 19 {

@@ -48,8 +48,15 @@ func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
 
 // Layouts implements adapter.Planning.
 func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
+	o := e.withDefaults()
+	shards := o.fixedShards()
+	if o.Shards == autoShards {
+		shards = items.MostShards
+	}
 	return planning.Layouts(planning.Config{
-		Tables: e.ownTables(), Indexes: e.ReadingIndexes, Capacity: e.Capacity,
+		Tables: o.ownTables(), Indexes: o.ReadingIndexes, Capacity: o.Capacity, Shards: shards,
+		Eventual: o.Consistency == ddb.Eventual, EventualReadings: o.Readings == ddb.Eventual,
+		Recount: o.Recount,
 	}, s)
 }
 
@@ -181,7 +188,10 @@ func (*Engine) Capacities() []string { return provision.Capacities() }
 func (e *Engine) Template(format, capacity string) (string, error) {
 	paid := e.Capacity
 	paid.Mode = cmp.Or(capacity, paid.Mode)
-	return provision.Template(format, e.Prefix, e.tables(), paid)
+	return provision.Stack{
+		Prefix: e.Prefix, Listed: e.tables(), Capacity: paid,
+		Actions: ddb.Actions(e.Layout == layoutReference),
+	}.Template(format)
 }
 
 // Init creates the tables with their indexes, or what is missing of them. It may be repeated, also
@@ -204,6 +214,10 @@ func Init(ctx context.Context, o Options, s adapter.Setup, report func(statement
 		if err := p.Table(ctx, t); err != nil {
 			return err
 		}
+	}
+	if p.Created("") {
+		p.Note("alarms, and a policy of who may use the tables, are in what andon store template " +
+			"prints")
 	}
 	if o.Layout == layoutReference {
 		return nil

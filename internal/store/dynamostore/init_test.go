@@ -101,6 +101,7 @@ func TestSerialInit(t *testing.T) {
 	ct.Capacity = provision.Capacity{
 		Mode: provision.Provisioned,
 		Read: provision.Units{Min: 5, Max: 100}, Write: provision.Units{Min: 7, Max: 70},
+		Recovery: true, Stream: "keys-only",
 	}
 	if err := ct.verify(); andon.KindOf(err) != andon.Unavailable ||
 		!strings.Contains(err.Error(), "andon store init") {

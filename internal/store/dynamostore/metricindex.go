@@ -3,8 +3,8 @@ package dynamostore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -17,8 +17,12 @@ import (
 // checkListed refuses to open tables that have another list than this process: its messages would
 // be missing from what others find.
 func (s *Store) checkListed(ctx context.Context) error {
+	set := strings.Join(s.options.MetricIndex, ",")
 	i, err := s.db.Get(ctx, items.TableRecords, items.ListedKey())
-	is, set := items.ReadListed(i).List, strings.Join(s.options.MetricIndex, ",")
+	if err == nil && i == nil {
+		i, err = s.listFirst(ctx, set)
+	}
+	is := items.ReadListed(i).List
 	if err != nil || is == set {
 		return err
 	}
@@ -26,6 +30,21 @@ func (s *Store) checkListed(ctx context.Context) error {
 		"dynamodb.metric_index is %s: set it as the tables have it, or run `andon store init` "+
 		"with what is to be (and --remove-indexes for none) and start all processes with that",
 		cmp.Or(is, "no metric"), items.IndexMetric, cmp.Or(set, "empty"))
+}
+
+// listFirst writes which metrics are listed where there is no reading yet, as in tables that a
+// template made. Of several processes that start at once, one does. It returns what is stored.
+func (s *Store) listFirst(ctx context.Context, set string) (ddb.Item, error) {
+	found, next, err := s.db.Scan(ctx, items.TableReadings, nil, 1)
+	if err != nil || len(found) > 0 || next != nil {
+		return nil, err
+	}
+	i := items.MetricsListed{List: set}.Item()
+	err = s.db.Put(ctx, items.TableRecords, i, ddb.Absent(items.AttrKey))
+	if errors.Is(err, ddb.ErrRaced) {
+		return s.db.Get(ctx, items.TableRecords, items.ListedKey())
+	}
+	return i, err
 }
 
 // metricPlace returns the position in the list of metrics by which the index can answer a query; -1
@@ -80,26 +99,8 @@ func (s *Store) metricByTime(
 func (s *Store) metricStreams(
 	t *tenant, q *andon.MetricQuery, place int,
 ) (all []*shared.Rows[message]) {
-	from, to := items.TimeText(q.Span.From), items.TimeText(andon.MaxTime)+"$"
-	if q.Span.To != 0 {
-		to = items.TimeText(min(q.Span.To, andon.MaxTime)) + "$" // just after #
-	}
-	if q.After != nil {
-		to = min(to, items.TimeText(q.After.Time)+"#"+items.Escape(string(q.After.Device))+"#")
-	}
-	if q.Span.Empty() {
-		return nil
-	}
-	for _, name := range s.options.MetricIndex[:place+1] {
-		for n := range items.MetricBuckets {
-			ask := ddb.Query{
-				Table: items.TableReadings, Index: items.IndexMetric,
-				Key:       ddb.Keys{Hash: items.AttrMetricType, Sort: items.AttrMetricTime},
-				Partition: items.Join(t.Key, name, strconv.Itoa(n)), From: from, To: to,
-				Page: items.PageOf(q.Limit, items.MetricBuckets),
-			}
-			all = append(all, ddb.Rows(s.db, ask, items.ReadMessage))
-		}
+	for _, ask := range items.MetricQueries(t, s.options.MetricIndex[:place+1], q) {
+		all = append(all, ddb.Rows(s.db, ask, items.ReadMessage))
 	}
 	return all
 }
@@ -148,8 +149,5 @@ func (o Options) list(ctx context.Context, p *provision.Setup, remove bool) erro
 			" on: start all " +
 			"processes with dynamodb.metric_index: " + cmp.Or(is.List, `""`) + " before")
 	}
-	i := items.ListedKey()
-	i.SetText(items.AttrMetricList, is.List)
-	i[items.AttrMetricFrom] = ddb.Number(is.From)
-	return p.Put(ctx, records, i)
+	return p.Put(ctx, records, is.Item())
 }

@@ -70,7 +70,7 @@ func TestPlannedItems(t *testing.T) {
 			t.Errorf("%s: %+v, want %d bytes", place, w, want)
 		}
 	}
-	if w := writesOf(reference, plan.PerEvent)["DeviceStateLog/GSI1"]; w.After != plain {
+	if w := writesOf(reference, plan.PerEvent)["DeviceStateLog/GSI1"]; w.Before != plain {
 		t.Errorf("layout reference: %+v, want %d bytes", w, plain)
 	}
 	if w := writesOf(own, plan.PerReading)["Readings"]; w.After != reading+hash {
@@ -85,16 +85,16 @@ func TestPlannedItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := len(`,"metrics":["metric-0001","metric-0002","metric-0003"]`)
-	with := writesOf(own, plan.PerEvent)["Devices"].After
-	if n := with - writesOf(&without[0], plan.PerEvent)["Devices"].After; n != names {
+	with := writesOf(own, plan.PerRepeat)["Devices"].After
+	if n := with - writesOf(&without[0], plan.PerRepeat)["Devices"].After; n != names {
 		t.Errorf("names of metrics take %d bytes of the item of a device, want %d", n, names)
 	}
 	changes := writesOf(own, plan.PerChange)
-	if w := changes["Devices/ByState"]; len(changes) != 2 || w.Units() != 2 ||
+	if w := changes["Devices/ByState"]; len(changes) != 3 || w.Units() != 2 ||
 		w.Keys != items.Buckets {
 		t.Errorf("a change costs two units in ByState and the put into the log: %+v", changes)
 	}
-	if w, ok := writesOf(own, plan.PerEvent)["Devices/ByState"]; ok && w.Units() != 0 {
+	if w, ok := writesOf(own, plan.PerRepeat)["Devices/ByState"]; ok && w.Units() != 0 {
 		t.Errorf("a repeated state writes to ByState: %+v", w)
 	}
 	if !reference.NoReadings || len(reference.Unserved) == 0 {
@@ -167,12 +167,125 @@ func TestPlannedUnits(t *testing.T) {
 	}
 }
 
+// TestPlannedRaces: where two processes write to one device in turn, each event costs a put in vain
+// and two reads more, and each change a put and a read of the log.
+func TestPlannedRaces(t *testing.T) {
+	o := newTables(t)
+	o.Shards = "1"
+	stores := []*Store{open(t, o), open(t, o)}
+	sample, all := planned(t, 300)
+	own := &all[0]
+	sum := func(name string) (n float64) {
+		for _, s := range stores {
+			for is, value := range figures(s) {
+				if strings.HasPrefix(is, name) {
+					n += value
+				}
+			}
+		}
+		return n
+	}
+	const devices = "consumed_units_total operation "
+	reads := func() float64 {
+		return sum(devices+"GetItem table Devices") + sum(devices+"BatchGetItem table Devices")
+	}
+	logReads := func() float64 { return sum(devices + "Query table Records") }
+	unitsOf := func(per plan.Per) (n float64) {
+		for _, r := range own.Metered.Reads {
+			if r.Per == per {
+				n += r.Units(1)
+			}
+		}
+		return n
+	}
+	states := []andon.State{"WARNING1", "WARNING2"}
+	for n := range 12 { // the first process writes changes, and the second repeats them
+		e := sample.Events[0]
+		e.Time = e.Time.Add(andon.Duration(n) * 60e6)
+		e.State = states[n/2%2]
+		failed, read, logRead := sum("conditions_failed"), reads(), logReads()
+		err := stores[n%2].Append(t.Context(), andon.DefaultTenant, e.Time, []andon.Event{e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n < 4 || n%2 == 0 { // the names are known then
+			continue
+		}
+		if got := sum("conditions_failed") - failed; got != 2 {
+			t.Errorf("%g puts were in vain, want one of the device and one of the change", got)
+		}
+		if got, want := reads()-read, unitsOf(plan.PerRace); got != want {
+			t.Errorf("%g units were read of the device, want %g", got, want)
+		}
+		if got, want := logReads()-logRead, unitsOf(plan.PerChangeRace); got != want {
+			t.Errorf("%g units were read of the log of changes, want %g", got, want)
+		}
+	}
+}
+
+// TestPlannedPeople: an escalation and an assignment, as the test engine counts them.
+func TestPlannedPeople(t *testing.T) {
+	o := newTables(t)
+	o.Shards = "1"
+	ct := costTest{t, open(t, o)}
+	s, def := ct.s, andon.DefaultTenant
+	sample, all := planned(t, 300)
+	own := &all[0]
+	e := sample.Events[2]
+	if err := s.Append(t.Context(), def, e.Time, sample.Events[:]); err != nil {
+		t.Fatal(err)
+	}
+	escalate := func(ctx context.Context) error {
+		_, _, err := s.Escalate(ctx, def, andon.Escalation{Device: e.Device, Time: e.Time,
+			State: e.State, At: e.Time + 1, To: "supervisor-0007", By: e.Operator})
+		return err
+	}
+	assign := func(to andon.PersonID) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := s.Assign(ctx, def, e.Time, []andon.Assignment{
+				{Device: e.Device, Operator: to}})
+			return err
+		}
+	}
+	for _, to := range []andon.PersonID{"operator-0008", "operator-0009"} { // names are known then
+		if err := assign(to)(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, c := range map[string]struct {
+		per plan.Per
+		do  func(context.Context) error
+	}{
+		"an assignment": {plan.PerAssignment, assign("operator-0008")},
+		"an escalation": {plan.PerEscalation, escalate},
+	} {
+		var reads, writes float64
+		for _, r := range own.Metered.Reads {
+			if r.Per == c.per {
+				reads += r.Units(1)
+			}
+		}
+		for _, w := range own.Metered.Writes {
+			if w.Per == c.per && w.Index == "" {
+				writes += w.Units()
+			}
+		}
+		if what == "an escalation" {
+			writes++ // the name of the supervisor, once
+		}
+		if r, w := ct.consumed(c.do); r != reads || w != writes {
+			t.Errorf("%s: %g units were read and %g written, and %g and %g are planned", what, r,
+				w, reads, writes)
+		}
+	}
+}
+
 // asks holds what the engine says of a query against the plan.
 func (ct costTest) asks(l *plan.Layout, query string, do func(context.Context) error) {
 	ct.Helper()
 	want := 0.0
 	for _, r := range l.Metered.Queries[query] {
-		want += r.Units()
+		want += r.Units(1)
 	}
 	if _, err := ct.s.tenant(ct.Context(), andon.DefaultTenant); err != nil { // read each second
 		ct.Fatal(err)

@@ -1,16 +1,27 @@
 package dynamostore
 
 import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 )
@@ -22,16 +33,24 @@ func TestSerialTemplates(t *testing.T) {
 				e := &Engine{Options: defaults()}
 				indexed(items.ProjectsMetrics)(&e.Options)
 				e.Capacity = provision.Capacity{
-					Read:  provision.Units{Min: 11, Max: 1100},
-					Write: provision.Units{Min: 12, Max: 1200},
+					Read:     provision.Units{Min: 11, Max: 1100, Warm: 13_000},
+					Write:    provision.Units{Min: 12, Max: 1200, Warm: 4000},
+					Stream:   "new-and-old-images",
+					Recovery: true,
 				}
 				text, err := e.Template(format, mode)
 				if err != nil {
 					t.Fatal(err)
 				}
 				checkTemplate(t, format, text)
-				if got := strings.Contains(text, "1200"); got != (mode == provision.Provisioned) {
-					t.Errorf("it has the most of what is provisioned: %t", got)
+				onDemand := mode == provision.OnDemand
+				for what, want := range map[string]bool{
+					"1200": true, "13000": onDemand, "NEW_AND_OLD_IMAGES": true,
+					"PROVISIONED": !onDemand, "UpdateItem": false, "/index/*": true,
+				} {
+					if got := strings.Contains(text, what); got != want {
+						t.Errorf("it has %s: %t", what, got)
+					}
 				}
 				for _, table := range e.ownTables() {
 					for _, i := range table.Indexes {
@@ -65,14 +84,112 @@ func checkTemplate(t *testing.T, format, text string) {
 	if problems.HasErrors() {
 		t.Fatalf("%v\n%s", problems, text)
 	}
+	if tidy := hclwrite.Format([]byte(text)); string(tidy) != text {
+		t.Errorf("terraform fmt would change it to\n%s", tidy)
+	}
+	if tool, err := exec.LookPath("terraform"); err == nil {
+		path := filepath.Join(t.TempDir(), "andon.tf")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), tool, "fmt", "-check", path).CombinedOutput()
+		if err != nil {
+			t.Errorf("terraform fmt: %v\n%s", err, out)
+		}
+	}
 	kinds := map[string]int{}
 	for _, block := range file.Body.(*hclsyntax.Body).Blocks {
 		if block.Type == "resource" {
 			kinds[block.Labels[0]]++
 		}
 	}
-	tables := len(items.AndonTables())
-	if kinds["aws_dynamodb_table"] != tables || kinds["aws_cloudwatch_metric_alarm"] != 4*tables {
-		t.Errorf("it has %v, want %d tables with 4 alarms each", kinds, tables)
+	const tables, indexes = 4, 8
+	if kinds["aws_dynamodb_table"] != tables || kinds["aws_iam_policy"] != 1 ||
+		kinds["aws_cloudwatch_metric_alarm"] != 4*tables+3*indexes {
+		t.Errorf("it has %v, want %d tables with 4 alarms each, and 3 for each index", kinds, tables)
+	}
+}
+
+// TestActions: the policy of the templates allows what the client calls, and nothing else.
+func TestActions(t *testing.T) {
+	files, err := filepath.Glob("ddb/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := []string{"DescribeTable", "DescribeTimeToLive"} // of package provision
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\.sdk\.(\w+)\(`).FindAllSubmatch(text, -1) {
+			if name := string(m[1]); name != "Options" {
+				calls = append(calls, name)
+			}
+		}
+	}
+	slices.Sort(calls)
+	if calls = slices.Compact(calls); !slices.Equal(calls, ddb.Actions(true)) {
+		t.Errorf("it calls %q, and the policy allows %q", calls, ddb.Actions(true))
+	}
+}
+
+// TestStack: tables that the template makes can be used at once, with the index of a metric. A
+// process with another list is refused, as with tables of andon store init.
+func TestStack(t *testing.T) {
+	o := newTables(t)
+	db := rawClient(t, o.Endpoint)
+	o.Prefix = fmt.Sprintf("stack%08x-", rand.Uint32())
+	o.MetricIndex, o.LatestIndex = []string{"temperature"}, items.ProjectsAll
+	o.Readings = ddb.Eventual
+	text, err := (&Engine{Options: o}).Template("cloudformation", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stack struct {
+		Resources map[string]struct {
+			Type       string         `yaml:"Type"`
+			Properties map[string]any `yaml:"Properties"`
+		} `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal([]byte(text), &stack); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range stack.Resources {
+		if r.Type != "AWS::DynamoDB::Table" {
+			continue
+		}
+		var in dynamodb.CreateTableInput // its fields have the names of the properties
+		text, err := json.Marshal(r.Properties)
+		if err == nil {
+			err = json.Unmarshal(text, &in)
+		}
+		if err == nil {
+			_, err = db.CreateTable(t.Context(), &in)
+		}
+		if err == nil {
+			err = dynamodb.NewTableExistsWaiter(db).Wait(t.Context(),
+				&dynamodb.DescribeTableInput{TableName: in.TableName}, time.Minute)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, o)
+	reading := andon.Reading{Device: "d", Time: realClock() - 1e6, Metrics: andon.Metrics{
+		{Name: "temperature", Value: 21.5}}}
+	err = s.AppendReadings(t.Context(), andon.DefaultTenant, realClock(), []andon.Reading{reading})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := listOf(t, s.MetricReadings(eventually(t.Context()), andon.DefaultTenant,
+		andon.MetricQuery{Metric: "temperature", Limit: 9}))
+	if len(found) != 1 || !found[0].ByTime {
+		t.Errorf("the index finds %+v", found)
+	}
+	other := o
+	other.MetricIndex = nil
+	if _, err := Open(t.Context(), other); andon.KindOf(err) != andon.Conflict {
+		t.Errorf("a process without the list: %v", err)
 	}
 }

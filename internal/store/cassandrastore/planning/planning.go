@@ -15,6 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
+	"github.com/andonhq/andon/internal/store/shared/changelog"
 )
 
 // The limits of a partition, as the reference has them.
@@ -76,8 +77,17 @@ func cluster(
 			{Table: "events_by_device", Per: plan.PerEvent, Requests: 1},
 			// When the device was heard and its newest entry, as one batch.
 			{Table: "latest_by_device", Per: plan.PerEvent, Requests: 1},
-			// The starts of its run and of its incident.
-			{Table: "latest_by_device", Per: plan.PerChange, Requests: 2},
+			// Andon runs on two machines at least: next to another writer a process reads a device
+			// before it writes, unless it did within the last second.
+			{Table: "latest_by_device", Per: plan.PerDeviceSecond, Reads: 1},
+			// The starts of its run and of its incident, and that the feed has the change.
+			{Table: "latest_by_device", Per: plan.PerChange, Requests: 3, Reads: 1},
+			// A lightweight transaction takes four rounds.
+			{Table: "changes", Per: plan.PerChange, Requests: 4},
+			{Table: "changes", Per: plan.PerWatch, Every: changelog.Beat, Reads: 1},
+			// Each is a change of the feed, too.
+			{Table: "escalations_by_day", Per: plan.PerEscalation, Requests: 8, Reads: 4},
+			{Table: "assignments_by_device", Per: plan.PerAssignment, Requests: 8, Reads: 2},
 			{Table: "hints_by_operator", Per: plan.PerDeviceHour, Requests: 1},
 			{Table: "directory", Per: plan.PerDeviceDay, Requests: float64(s.States)},
 		}, designWrites(name, d, p)...),
@@ -88,9 +98,10 @@ func cluster(
 				Bytes: len(e.Device) + rowOverhead},
 			designPartition(name, d, p, counts),
 		},
-		ReadRequests: map[string]float64{
+		Queries: map[string]float64{
 			plan.AskDevice: 1, plan.AskLog: 2, plan.AskOperator: 102, plan.AskReading: 3,
-			plan.AskList: float64(len(d.Find(p))) + 100, // each hit is checked against its device
+			plan.AskFleet: 1,                             // of each device
+			plan.AskList:  float64(len(d.Find(p))) + 100, // each hit is checked against its device
 		},
 	}
 	if len(r.Metrics) > 0 {

@@ -72,7 +72,7 @@ func writeOfDesign(c *plan.Cluster) (of plan.RowWrite) {
 	for _, w := range c.Writes {
 		switch w.Table {
 		case "events_by_device", "latest_by_device", "hints_by_operator", "directory",
-			"readings_by_device":
+			"readings_by_device", "changes", "escalations_by_day", "assignments_by_device":
 		default:
 			of = w
 		}

@@ -151,3 +151,14 @@ func (c *Client) Pause(ctx context.Context, tries int, doing, table string) erro
 		return ctx.Err()
 	}
 }
+
+// Actions returns what IAM must allow a process on its tables and their indexes. updates says that
+// it writes by Update.
+func Actions(updates bool) []string {
+	all := []string{"BatchGetItem", "BatchWriteItem", "DescribeTable", "DescribeTimeToLive",
+		"GetItem", "PutItem", "Query", "Scan"}
+	if updates {
+		all = append(all, "UpdateItem")
+	}
+	return all
+}

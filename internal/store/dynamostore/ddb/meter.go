@@ -24,10 +24,12 @@ type meter struct {
 // consumer is an operation on a table, or on an index of it.
 type consumer struct{ operation, table, index string }
 
-// The ways in which a call can fail that an operator can do something about.
+// The ways in which a call can fail that an operator can do something about. A write whose condition
+// does not hold is paid for as if it did.
 const (
 	failedThrottled = "throttled"
 	failedSystem    = "system_errors"
+	failedCondition = "conditions"
 )
 
 func (m *meter) note(operation string, all []types.ConsumedCapacity, err error) {
@@ -75,6 +77,8 @@ func failing(err error) string {
 	switch code := api.ErrorCode(); {
 	case strings.Contains(code, "Throttl"), strings.Contains(code, "ThroughputExceeded"):
 		return failedThrottled
+	case code == "ConditionalCheckFailedException":
+		return failedCondition
 	case api.ErrorFault() == smithy.FaultServer:
 		return failedSystem
 	}
@@ -92,6 +96,8 @@ func (c *Client) Figures(report func(name, help string, value float64, labels ..
 		float64(m.failed[failedThrottled]))
 	report("system_errors_total", "Calls that failed within DynamoDB, after all repetitions.",
 		float64(m.failed[failedSystem]))
+	report("conditions_failed_total", "Writes that DynamoDB charged and did not do, since another "+
+		"process was faster.", float64(m.failed[failedCondition]))
 	for _, way := range []string{failedThrottled, failedSystem} {
 		report("attempts_failed_total", "Attempts that DynamoDB throttled, or that failed within "+
 			"it, before they were repeated.", float64(m.attempts[way]), "reason", way)

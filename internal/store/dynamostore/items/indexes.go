@@ -79,6 +79,14 @@ type MetricsListed struct {
 // ListedKey returns the key of that record.
 func ListedKey() ddb.Item { return RecordKeys().Item("index", IndexMetric) }
 
+// Item returns the item of the record.
+func (m MetricsListed) Item() ddb.Item {
+	i := ListedKey()
+	i.SetText(AttrMetricList, m.List)
+	i[AttrMetricFrom] = ddb.Number(m.From)
+	return i
+}
+
 // ReadListed reads the record of the listed metrics.
 func ReadListed(i ddb.Item) MetricsListed {
 	return MetricsListed{i.Text(AttrMetricList), i.Time(AttrMetricFrom)}
@@ -134,4 +142,29 @@ func (o *ReadingIndexes) SpareIndexes() (names []string) {
 		}
 	}
 	return names
+}
+
+// MetricQueries returns the queries for the messages under some listed metrics.
+func MetricQueries(t *tenant, metrics []string, q *andon.MetricQuery) (all []ddb.Query) {
+	from, to := TimeText(q.Span.From), TimeText(andon.MaxTime)+"$"
+	if q.Span.To != 0 {
+		to = TimeText(min(q.Span.To, andon.MaxTime)) + "$" // just after #
+	}
+	if q.After != nil {
+		to = min(to, TimeText(q.After.Time)+"#"+Escape(string(q.After.Device))+"#")
+	}
+	if q.Span.Empty() {
+		return nil
+	}
+	for _, name := range metrics {
+		for n := range MetricBuckets {
+			all = append(all, ddb.Query{
+				Table: TableReadings, Index: IndexMetric,
+				Key:       ddb.Keys{Hash: AttrMetricType, Sort: AttrMetricTime},
+				Partition: Join(t.Key, name, strconv.Itoa(n)), From: from, To: to,
+				Page: PageOf(q.Limit, MetricBuckets),
+			})
+		}
+	}
+	return all
 }

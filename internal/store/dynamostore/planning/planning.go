@@ -3,8 +3,12 @@
 package planning
 
 import (
+	"cmp"
 	"crypto/rand"
+	"maps"
 	"reflect"
+	"slices"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
@@ -17,11 +21,13 @@ import (
 	"github.com/andonhq/andon/internal/store/shared/changelog"
 )
 
-// What the service takes of one partition key, and of a table unless more was asked for; and how
-// many days what has expired may stay.
+// What the service takes of one partition key, of a table unless more was asked for, and of a new
+// one on demand; and how many days what has expired may stay.
 const (
 	keyWriteUnits = 1000
 	tableUnits    = 40_000
+	startWrites   = 4000
+	startReads    = 12_000
 	deletedAfter  = 2
 )
 
@@ -30,6 +36,11 @@ type Config struct {
 	Tables   []ddb.Table // of the layout andon
 	Indexes  items.ReadingIndexes
 	Capacity provision.Capacity
+	// Shards is how many partitions a device may have.
+	Shards int
+	// Eventual says that reads for answers are eventual, and EventualReadings the same of readings.
+	Eventual, EventualReadings bool
+	Recount                    time.Duration
 }
 
 // Layouts returns what a fleet writes and reads: the items are made by the code that writes
@@ -39,132 +50,210 @@ func Layouts(e Config, s plan.Sample) ([]plan.Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	model := ofReference(s)
-	for m, tables := range map[*plan.Metered][]ddb.Table{
-		own: e.Tables, model: {reference.Table(items.TableLog)},
-	} {
-		m.LeastWrite, m.LeastRead = float64(e.Capacity.Write.Min), float64(e.Capacity.Read.Min)
-		m.Places = placesOf(tables)
-	}
 	return []plan.Layout{
 		{Store: "dynamodb", Name: "andon", Survives: true, Metered: own},
 		{
 			Store: "dynamodb", Name: "reference", Survives: true, NoReadings: true,
 			Unserved: []string{plan.AskList, plan.AskReading},
-			Notes: []string{"it has no counts and no assignments, and what has expired is not " +
-				"deleted: the storage is that of entries that you delete"},
-			Metered: model,
+			Notes: []string{"it has no counts, no assignments and no feed, and does not delete " +
+				"what has expired: the deletions are those that you do",
+				"a board shows no fleet with it; the page of a device asks every 5 s for what it " +
+					"shows and for its log"},
+			Metered: e.ofReference(s),
 		},
 	}, nil
 }
 
-// placesOf returns the names of tables and of their indexes.
-func placesOf(tables []ddb.Table) (places []string) {
-	for _, t := range tables {
-		places = append(places, t.Name)
-		for _, x := range t.Indexes {
-			places = append(places, t.Name+"/"+x.Name)
-		}
-	}
-	return places
+// maker adds up what a store writes.
+type maker struct {
+	*Config
+	*plan.Metered
+	tables map[string]*ddb.Table
 }
 
-func metered(writes ...[]plan.ItemWrite) *plan.Metered {
-	m := &plan.Metered{
+func (e *Config) metered(tables []ddb.Table, actions []string) *maker {
+	m := &maker{e, &plan.Metered{
 		KeyUnits: keyWriteUnits, TableUnits: tableUnits, DeletedAfter: deletedAfter,
-		Scaled: float64(provision.Target) / 100,
-	}
-	for _, some := range writes {
-		m.Writes = append(m.Writes, some...)
+		StartWrites: startWrites, StartReads: startReads,
+		Scaled:     float64(provision.Target) / 100,
+		LeastWrite: float64(e.Capacity.Write.Min), LeastRead: float64(e.Capacity.Read.Min),
+		Alarms: float64(provision.AlarmMetrics(tables, actions)),
+	}, map[string]*ddb.Table{}}
+	for i := range tables {
+		t := &tables[i]
+		m.tables[t.Name] = t
+		m.Places = append(m.Places, t.Name)
+		for _, x := range t.Indexes {
+			m.Places = append(m.Places, t.Name+"/"+x.Name)
+		}
 	}
 	return m
 }
 
 // own returns the writes and reads of the layout andon.
 func (e *Config) own(s plan.Sample) (*plan.Metered, error) {
+	m := e.metered(e.Tables, ddb.Actions(false))
 	t := &shared.Tenant{
 		Key: items.TenantKey(andon.DefaultTenant, 0), Record: andon.NewTenant(andon.DefaultTenant),
 	}
 	d := &items.Device{}
 	d.ID = s.Events[0].Device
+	if len(e.Indexes.MetricIndex) > 0 && len(s.Reading.Metrics) > 0 { // each reading has one of them
+		all := slices.Clone(s.Reading.Metrics)
+		all[0].Name = andon.MetricName(e.Indexes.MetricIndex[0])
+		slices.SortFunc(all, func(a, b andon.Metric) int { return cmp.Compare(a.Name, b.Name) })
+		s.Reading.Metrics = all
+	}
 	d.Measures([]items.Message{{Reading: s.Reading}})
 	shown, err := shownBy(t, d, s.Events[:])
+	if err != nil {
+		return nil, err
+	}
+	logged, err := changeItem(t, d)
 	if err != nil {
 		return nil, err
 	}
 	stamp := int64(s.Events[0].Time)
 	first := items.Event{Event: s.Events[0], Delivery: stamp}
 	entry := first.Item(t, d, 1, items.Expiry(s.Retention))
-	all := e.Tables
-	tableOf := func(name string) *ddb.Table {
-		for i := range all {
-			if all[i].Name == name {
-				return &all[i]
-			}
-		}
-		return nil
-	}
-	log, devices, readings := tableOf(items.TableLog), tableOf(items.TableDevices),
-		tableOf(items.TableReadings)
-	m := metered(
-		itemWrites(log, plan.PerEvent, nil, entry, kept),
-		itemWrites(devices, plan.PerEvent, shown[0], shown[1], replaced),
-		indexesOnly(itemWrites(devices, plan.PerChange, shown[1], shown[2], replaced)),
-		itemWrites(devices, plan.PerDevice, nil, shown[2], lasting),
-	)
-	inLog, err := changeWrite(t, d)
-	if err != nil {
+	m.write(items.TableLog, plan.PerEvent, nil, entry, kept)
+	m.write(items.TableDevices, plan.PerRepeat, shown[0], shown[1], replaced)
+	m.write(items.TableDevices, plan.PerChange, shown[1], shown[2], replaced)
+	m.write(items.TableRecords, plan.PerChange, nil, logged, replaced)
+	m.write(items.TableDevices, plan.PerDevice, nil, shown[1], lasting)
+	if err := m.people(t, d, &s.Events[2], shown[2], logged); err != nil {
 		return nil, err
 	}
-	m.Writes = append(m.Writes, inLog)
+	m.races(shown[1], logged)
 	var reading ddb.Item
 	if len(s.Reading.Metrics) > 0 {
 		r := items.Message{Reading: s.Reading, Delivery: stamp}
 		reading = r.Item(t, d, 1, items.Expiry(s.ReadingsRetention), &e.Indexes)
-		m.Writes = append(m.Writes, itemWrites(readings, plan.PerReading, nil, reading, kept)...)
-		m.Writes = append(m.Writes,
-			itemWrites(devices, plan.PerReading, shown[1], shown[1], replaced)...)
+		m.write(items.TableReadings, plan.PerReading, nil, reading, kept)
+		m.write(items.TableDevices, plan.PerReading, shown[1], shown[1], replaced)
 		m.Writes = append(m.Writes, metricRows(t, &s.Reading))
 	}
-	m.Queries = readsOf(s.States, devices, shown[1], entry, reading)
-	return m, nil
+	m.ask(s.States, shown[1], entry, reading)
+	return m.Metered, nil
 }
 
-// changeWrite returns the write of a change to the log of changes, as if no other one were in its
-// item. It is kept for a day, which is nothing next to the log of the entries.
-func changeWrite(t *shared.Tenant, d *items.Device) (w plan.ItemWrite, err error) {
+// changeItem returns an item of the log of changes, as if no other change were in it. It is kept for
+// a day, which is nothing next to the log of the entries.
+func changeItem(t *shared.Tenant, d *items.Device) (ddb.Item, error) {
 	shown := d.Shown(t)
 	size, err := changelog.Bytes(changelog.Change{Version: d.Version, Change: andon.Change{
 		Kind: andon.ByEntry, Device: d.ID, Before: shown, After: shown,
 		Entry: andon.EntryRef{Time: d.Time, State: d.State},
 	}})
-	i := items.LogItem(t.Key+"#0", changelog.Item{
+	return items.LogItem(t.Key+"#0", changelog.Item{
 		At: d.Time, Expires: d.Time, Data: make([]byte, size),
+	}), err
+}
+
+// races adds what processes do in vain: a put of a device that another one was faster to put, after
+// which it is read, to see whose put it is and what it is, and a change whose place in the log was
+// taken. And it adds what each process reads for itself: all devices to count them, and the log of
+// changes where anyone waits for it.
+func (m *maker) races(shown, logged ddb.Item) {
+	m.Writes = append(m.Writes,
+		plan.ItemWrite{Per: plan.PerRace, Table: items.TableDevices, Before: shown.Bytes(),
+			Serial: true},
+		plan.ItemWrite{Per: plan.PerChangeRace, Table: items.TableRecords, Before: logged.Bytes(),
+			Serial: true})
+	device := readOf(items.TableDevices, shown)
+	device.Per, device.Calls = plan.PerRace, 2
+	scan := query(readOf(items.TableDevices, shown), 1, 1)
+	scan.Per, scan.Every, scan.Fleet = plan.PerProcess, m.Recount, true
+	taken := query(readOf(items.TableRecords, logged), 1, 1)
+	taken.Per = plan.PerChangeRace
+	poll := taken
+	poll.Per, poll.Every = plan.PerWatch, changelog.Beat
+	m.Reads = append(m.Reads, device, taken, scan, poll)
+}
+
+// people adds an escalation and an assignment: records, the item of the device, its indexes, and a
+// change in the log.
+func (m *maker) people(
+	t *shared.Tenant, d *items.Device, e *andon.Event, shown, logged ddb.Item,
+) error {
+	r := andon.Escalation{Device: d.ID, Time: e.Time, State: e.State, At: e.Time,
+		To: "supervisor-0007", By: e.Operator}
+	record := items.EscalationItem(items.LatestKey(t, d, e.Time, e.State), &r)
+	record[items.AttrVersion] = ddb.Number(e.Time)
+	record.SetText(items.AttrEscalated, items.Join(t.Key, string(r.To)))
+	escalated, err := itemAfter(t, d.Clone(), func(d *items.Device) error {
+		return d.Escalate(current.Escalation{Entry: e.Time, State: e.State, At: r.At, To: r.To},
+			t.Record.States, nil)
 	})
-	return plan.ItemWrite{Per: plan.PerChange, Table: items.TableRecords, After: i.Bytes()}, err
+	if err != nil {
+		return err
+	}
+	assigned, err := itemAfter(t, d.Clone(), func(d *items.Device) error {
+		d.Assign("operator-0008", e.Time)
+		return nil
+	})
+	former := items.AssignmentKey(t, d, e.Time)
+	former.SetText(items.AttrOperator, string(e.Operator))
+
+	m.write(items.TableLog, plan.PerEscalation, nil, record, kept)
+	m.write(items.TableDevices, plan.PerEscalation, shown, escalated, replaced)
+	m.writeCopies(items.TableDevices, plan.PerEscalation, escalated, shown, replaced) // its end
+	m.write(items.TableRecords, plan.PerEscalation, nil, logged, replaced)
+	m.write(items.TableRecords, plan.PerAssignment, nil, former, kept)
+	m.write(items.TableDevices, plan.PerAssignment, shown, assigned, replaced)
+	m.write(items.TableRecords, plan.PerAssignment, nil, logged, replaced)
+
+	entry := readOf(items.TableLog, record)
+	entry.Per, entry.Calls = plan.PerEscalation, 4 // the entry, and its newest record thrice
+	device := readOf(items.TableDevices, shown)
+	device.Per = plan.PerEscalation
+	m.Reads = append(m.Reads, entry, device)
+	device.Per = plan.PerAssignment
+	m.Reads = append(m.Reads, device)
+	return err
+}
+
+// itemAfter changes a device and returns its item. A change of what it shows is in the item until the
+// next put.
+func itemAfter(
+	t *shared.Tenant, was *items.Device, change func(*items.Device) error,
+) (ddb.Item, error) {
+	d := was.Clone()
+	if err := change(d); err != nil {
+		return nil, err
+	}
+	d.Pending = nil
+	before, after := was.Shown(t), d.Shown(t)
+	if !andon.ShowAlike(before, after) {
+		d.Pending = &items.Pending{From: 1, Kind: andon.ByEntry, Before: before,
+			Entry: andon.EntryRef{Time: d.Time, State: d.State}}
+	}
+	is, err := d.Item(t, d.Version)
+	if err == nil {
+		is[ddb.Nonce] = ddb.Text(rand.Text())
+		*was = *d
+	}
+	return is, err
 }
 
 // shownBy returns the item of a device after each of some events.
 func shownBy(
-	t *shared.Tenant, d *items.Device, events []andon.Event) (shown []ddb.Item, err error,
-) {
+	t *shared.Tenant, d *items.Device, events []andon.Event,
+) (shown []ddb.Item, err error) {
 	for i := range events {
 		d.Keep(events[i].State) // it has had all of them before
 	}
 	states := t.Record.States
 	for i := range events {
 		e := &events[i]
-		d.Received, d.Version = e.Time, int64(e.Time)
-		entry := current.Entry{Time: e.Time, Severity: states.Severity(e.State), State: e.State,
-			Operator: e.Operator}
-		if err := d.Apply(entry, states, nil); err != nil { // in order, so nothing is asked
-			return nil, err
-		}
-		is, err := d.Item(t, d.Version)
+		is, err := itemAfter(t, d, func(d *items.Device) error {
+			d.Received, d.Version = e.Time, int64(e.Time)
+			return d.Apply(current.Entry{Time: e.Time, Severity: states.Severity(e.State),
+				State: e.State, Operator: e.Operator}, states, nil) // in order: nothing is asked
+		})
 		if err != nil {
 			return nil, err
 		}
-		is[ddb.Nonce] = ddb.Text(rand.Text())
 		shown = append(shown, is)
 	}
 	return shown, nil
@@ -179,40 +268,39 @@ const (
 	lasting                  // for ever
 )
 
-// itemWrites returns the writes of one item: to the table, and to each index that has a copy of it.
-func itemWrites(t *ddb.Table, per plan.Per, before, after ddb.Item, l lifetime) []plan.ItemWrite {
-	w := plan.ItemWrite{
-		Per: per, Table: t.Name, Before: before.Bytes(), After: after.Bytes(),
+// write adds the writes of one item: to the table, and to each index whose copy of it changes.
+func (m *maker) write(table string, per plan.Per, before, after ddb.Item, l lifetime) {
+	m.Writes = append(m.Writes, plan.ItemWrite{
+		Per: per, Table: table, Before: before.Bytes(), After: after.Bytes(),
 		Kept: l == kept, Standing: l == lasting,
-	}
-	all := []plan.ItemWrite{w}
+		Keys: m.Shards, Serial: table == items.TableDevices || table == items.TableRecords,
+	})
+	m.writeCopies(table, per, before, after, l)
+}
+
+func (m *maker) writeCopies(table string, per plan.Per, before, after ddb.Item, l lifetime) {
+	t := m.tables[table]
 	for i := range t.Indexes {
 		x := &t.Indexes[i]
 		was, is := indexCopy(t, x, before), indexCopy(t, x, after)
-		if was == nil && is == nil {
-			continue
+		w := plan.ItemWrite{
+			Per: per, Table: table, Index: x.Name, Before: was.Bytes(), After: is.Bytes(),
+			Kept: l == kept, Standing: l == lasting, Changed: !reflect.DeepEqual(was, is),
+			Moves: was != nil && is != nil && (was.Text(x.Key.Hash) != is.Text(x.Key.Hash) ||
+				was.Text(x.Key.Sort) != is.Text(x.Key.Sort)),
 		}
-		c := w
-		c.Index, c.Before, c.After = x.Name, was.Bytes(), is.Bytes()
-		c.Changed = !reflect.DeepEqual(was, is)
-		c.Moves = was != nil && is != nil && (was.Text(x.Key.Hash) != is.Text(x.Key.Hash) ||
-			was.Text(x.Key.Sort) != is.Text(x.Key.Sort))
-		switch c.Sharing = plan.ByOperator; x.Name {
+		switch w.Sharing = plan.ByOperator; x.Name {
 		case items.IndexList:
-			c.Sharing, c.Keys = plan.ByState, items.Buckets
+			w.Sharing, w.Keys = plan.ByState, items.Buckets
+		case items.IndexMetric:
+			w.Sharing, w.Keys = plan.ByTenant, items.MetricBuckets
+		case items.IndexLatest:
+			w.Sharing, w.Keys = plan.ByDevice, m.Shards
 		}
-		all = append(all, c)
-	}
-	return all
-}
-
-func indexesOnly(all []plan.ItemWrite) (indexes []plan.ItemWrite) {
-	for _, w := range all {
-		if w.Index != "" && w.Changed {
-			indexes = append(indexes, w)
+		if w.Units() > 0 || w.Standing && is != nil {
+			m.Writes = append(m.Writes, w)
 		}
 	}
-	return indexes
 }
 
 // indexCopy returns what an index has of an item; nil where that lacks one of its keys.
@@ -239,76 +327,105 @@ func metricRows(t *shared.Tenant, r *andon.Reading) plan.ItemWrite {
 	for _, m := range r.Metrics {
 		row := items.RecordKeys().Item(items.MetricKey(t, m.Name, items.BucketOf(string(r.Device))),
 			string(r.Device))
-		size += row.Bytes() + itemOverhead
+		size += row.Bytes() + plan.Overhead
 	}
 	return plan.ItemWrite{Per: plan.PerDevice, Table: items.TableRecords,
-		After:    size - itemOverhead,
-		Standing: true}
+		After: size - plan.Overhead, Standing: true}
 }
 
-// itemOverhead is what the service stores in addition to each item.
-const itemOverhead = 100
+// readOf is the strong read of one item.
+func readOf(table string, i ddb.Item) plan.ItemRead {
+	return plan.ItemRead{Table: table, Calls: 1, Items: 1, Bytes: i.Bytes(),
+		Consistency: plan.Strong}
+}
 
-// readsOf returns what each query of the plan reads, of a device with entries of so many states.
-func readsOf(
-	states int, devices *ddb.Table, shown, entry, reading ddb.Item,
-) map[string][]plan.ItemRead {
-	const limit = 100
-	device := plan.ItemRead{Table: items.TableDevices, Calls: 1, Items: 1, Bytes: shown.Bytes(),
-		Consistency: plan.Strong}
-	ofLog := plan.ItemRead{Table: items.TableLog, Calls: 1, Items: 1, Bytes: entry.Bytes(),
-		Consistency: plan.Strong}
-	many := func(r plan.ItemRead, items int) plan.ItemRead {
-		r.Items = float64(items)
-		return r
+// query makes a read one of so many queries, each of so many items.
+func query(r plan.ItemRead, calls, items int) plan.ItemRead {
+	r.Query, r.Calls, r.Items = true, float64(calls), float64(items)
+	return r
+}
+
+func many(r plan.ItemRead, items int) plan.ItemRead {
+	r.Items = float64(items)
+	return r
+}
+
+// ofIndex makes a read one of an index, which is eventual.
+func ofIndex(r plan.ItemRead, index string) plan.ItemRead {
+	r.Index, r.Consistency = index, plan.Eventual
+	return r
+}
+
+// answer gives a read the consistency of answers.
+func answer(r plan.ItemRead, eventual bool) plan.ItemRead {
+	if eventual {
+		r.Consistency = plan.Eventual
 	}
-	query := func(r plan.ItemRead, calls, items int) plan.ItemRead {
-		r.Query, r.Calls, r.Items = true, float64(calls), float64(items)
-		return r
-	}
-	ofOperator := ofLog
-	ofOperator.Index, ofOperator.Consistency = items.IndexOperator, plan.Eventual
-	list := device
-	list.Index, list.Consistency = items.IndexList, plan.Eventual
-	list.Bytes = indexCopy(devices, &devices.Indexes[0], shown).Bytes()
+	return r
+}
+
+// limit is how many a page of a query has.
+const limit = 100
+
+// ask adds what each query reads, of a device with entries of so many states.
+func (m *maker) ask(states int, shown, entry, reading ddb.Item) {
+	device := answer(readOf(items.TableDevices, shown), m.Eventual)
+	log := answer(readOf(items.TableLog, entry), m.Eventual)
+	x := &m.tables[items.TableDevices].Indexes[0]
+	list := ofIndex(device, items.IndexList)
+	list.Bytes = indexCopy(m.tables[items.TableDevices], x, shown).Bytes()
 	names := plan.ItemRead{Table: items.TableRecords, Bytes: 40, Consistency: plan.Strong}
-	all := map[string][]plan.ItemRead{
-		plan.AskDevice: {device, ofLog},
-		plan.AskLog:    {device, query(ofLog, states, items.PageOf(limit, states))},
-		plan.AskList: {query(names, 1, states), query(list, items.Buckets,
-			items.PageOf(limit, items.Buckets)),
-			many(device, limit), many(ofLog, limit)},
-		plan.AskOperator: {query(ofOperator, 1, items.PageOf(limit, 1)), many(device, limit)},
+	fleet := func(r plan.ItemRead) plan.ItemRead {
+		r.Fleet = true
+		return r
 	}
-	if reading != nil {
-		all[plan.AskReading] = []plan.ItemRead{device, query(plan.ItemRead{
-			Table: items.TableReadings, Bytes: reading.Bytes(), Consistency: plan.Strong,
-		}, 1, items.PageOf(1, 1))}
+	m.Queries = map[string][]plan.ItemRead{
+		plan.AskDevice: {device, log},
+		plan.AskLog:    {device, query(log, states, items.PageOf(limit, states))},
+		plan.AskList: {query(names, 1, states),
+			query(list, items.Buckets, items.PageOf(limit, items.Buckets)),
+			many(device, limit), many(log, limit)},
+		plan.AskFleet: {query(names, 1, states), fleet(query(list, 1, 1)), fleet(device),
+			fleet(log)},
+		plan.AskOperator: {query(ofIndex(log, items.IndexOperator), 1, items.PageOf(limit, 1)),
+			many(device, limit)},
 	}
-	return all
+	if reading == nil {
+		return
+	}
+	eventual := m.Eventual || m.EventualReadings
+	r := query(answer(readOf(items.TableReadings, reading), eventual), 1, items.PageOf(1, 1))
+	if x := m.Indexes.LatestIndex; eventual && x != "" && x != items.ProjectsNone {
+		r.Index = items.IndexLatest
+	}
+	m.Queries[plan.AskReading] = []plan.ItemRead{
+		answer(readOf(items.TableDevices, shown), eventual), r}
 }
 
 // ofReference returns the writes and reads of the layout reference.
-func ofReference(s plan.Sample) *plan.Metered {
+func (e *Config) ofReference(s plan.Sample) *plan.Metered {
+	m := e.metered([]ddb.Table{reference.Table(items.TableLog)}, ddb.Actions(true))
 	entry, u := reference.Event(&s.Events[0])
 	for name, value := range u {
 		entry.SetText(name, value)
 	}
-	t := reference.Table(items.TableLog)
-	m := metered(itemWrites(&t, plan.PerEvent, nil, entry, kept))
-	ask := func(calls, found int) plan.ItemRead {
-		return plan.ItemRead{Table: items.TableLog, Calls: float64(calls), Items: float64(found),
-			Bytes: entry.Bytes(), Query: true, Consistency: plan.Strong}
-	}
-	const limit = 100
-	ofOperator := ask(1, items.PageOf(limit, 1))
-	ofOperator.Index, ofOperator.Consistency = items.IndexOperator, plan.Eventual
+	escalated := maps.Clone(entry)
+	escalated.SetText(items.AttrEscalated, "supervisor-0007")
+	m.Shards = 1
+	m.write(items.TableLog, plan.PerEvent, nil, entry, kept)
+	m.write(items.TableLog, plan.PerEvent, entry, nil, replaced) // when it has expired
+	m.write(items.TableLog, plan.PerEscalation, entry, escalated, replaced)
+	found := readOf(items.TableLog, entry)
+	found.Per = plan.PerEscalation
+	m.Reads = append(m.Reads, found)
+
+	ask := answer(readOf(items.TableLog, entry), e.Eventual)
 	// The states of a device are found by skipping: one read for each, and one that finds no more.
-	skip := ask(s.States+1, 1)
+	skip := query(ask, s.States+1, 1)
 	m.Queries = map[string][]plan.ItemRead{
-		plan.AskDevice:   {skip, ask(s.States+1, 2)},
-		plan.AskLog:      {skip, ask(s.States, items.PageOf(limit, s.States))},
-		plan.AskOperator: {ofOperator},
+		plan.AskDevice:   {skip, query(ask, s.States+1, 2)},
+		plan.AskLog:      {skip, query(ask, s.States, items.PageOf(limit, s.States))},
+		plan.AskOperator: {query(ofIndex(ask, items.IndexOperator), 1, items.PageOf(limit, 1))},
 	}
-	return m
+	return m.Metered
 }

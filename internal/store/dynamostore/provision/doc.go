@@ -6,7 +6,7 @@
 //
 //	Setup.Table     the calls that create the table, or what it lacks
 //	Verify          why it can't be used, and what to do about it
-//	Template        the same tables for CloudFormation and Terraform, with alarms
+//	Stack.Template  the same tables for CloudFormation and Terraform, with alarms and a policy
 //	Diagnose        what it is and what it is paid by, for doctor
 //
 // # Creating

@@ -67,8 +67,10 @@ func (s *Setup) Close() { s.idle() }
 // Note reports something that is no call.
 func (s *Setup) Note(text string) { s.Report("# " + text) }
 
-// Created reports whether Table created a table, or would have.
-func (s *Setup) Created(table string) bool { return slices.Contains(s.created, table) }
+// Created reports whether Table created a table, or would have; any for "".
+func (s *Setup) Created(table string) bool {
+	return len(s.created) > 0 && (table == "" || slices.Contains(s.created, table))
+}
 
 // do reports a call as a command of the AWS CLI, and does it.
 func (s *Setup) do(command, place string, input any, call func() error) error {
@@ -140,6 +142,9 @@ func (s *Setup) Table(ctx context.Context, t ddb.Table) error {
 	if err == nil && t.TTL != "" {
 		err = s.expiry(ctx, name, t.TTL, is != nil)
 	}
+	if err == nil && is == nil && s.Capacity.Recovery {
+		err = s.recovery(ctx, name)
+	}
 	switch {
 	case err != nil || s.Capacity.Mode != Provisioned:
 	case is != nil && paidOnDemand(is):
@@ -177,40 +182,39 @@ func describe(
 }
 
 func (s *Setup) create(t ddb.Table) *dynamodb.CreateTableInput {
+	c := &s.Capacity
 	in := &dynamodb.CreateTableInput{
 		TableName: &t.Name, KeySchema: schema(t.Key), BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: attributes(t),
+		AttributeDefinitions: attributes(t), ProvisionedThroughput: c.provisioned(),
+		OnDemandThroughput: c.Limits(), WarmThroughput: c.Warmed(),
 	}
 	for _, i := range t.Indexes {
 		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
 			IndexName: aws.String(i.Name), KeySchema: schema(i.Key), Projection: projection(i),
-			ProvisionedThroughput: s.throughput(),
+			ProvisionedThroughput: c.provisioned(), OnDemandThroughput: c.Limits(),
+			WarmThroughput: c.Warmed(),
 		})
 	}
-	if in.ProvisionedThroughput = s.throughput(); in.ProvisionedThroughput != nil {
+	if c.Mode == Provisioned {
 		in.BillingMode = types.BillingModeProvisioned
 	}
+	if view := c.View(); view != "" {
+		in.StreamSpecification = &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewType(view),
+		}
+	}
 	return in
-}
-
-// throughput returns what auto scaling begins with; nil on demand.
-func (s *Setup) throughput() *types.ProvisionedThroughput {
-	if s.Capacity.Mode != Provisioned {
-		return nil
-	}
-	return &types.ProvisionedThroughput{
-		ReadCapacityUnits:  aws.Int64(int64(s.Capacity.Read.Min)),
-		WriteCapacityUnits: aws.Int64(int64(s.Capacity.Write.Min)),
-	}
 }
 
 // indexes creates the indexes that a table lacks. The service creates one at a time.
 func (s *Setup) indexes(
 	ctx context.Context, t ddb.Table, is *types.TableDescription,
 ) error {
-	paid := s.throughput()
+	paid, most := s.Capacity.provisioned(), s.Capacity.Limits()
 	if paidOnDemand(is) {
 		paid = nil
+	} else {
+		most = nil
 	}
 	for _, i := range t.Indexes {
 		if findIndex(is, i.Name) != nil {
@@ -225,6 +229,7 @@ func (s *Setup) indexes(
 				Create: &types.CreateGlobalSecondaryIndexAction{
 					IndexName: aws.String(i.Name), KeySchema: schema(i.Key),
 					Projection: projection(i), ProvisionedThroughput: paid,
+					OnDemandThroughput: most,
 				},
 			}},
 		}
@@ -281,6 +286,19 @@ func (s *Setup) expiry(ctx context.Context, name, attribute string, exists bool)
 	})
 	return s.unlessUnknown(err, name+": this engine has no UpdateTimeToLive, so it deletes "+
 		"nothing that has expired; answers leave it out nevertheless")
+}
+
+// recovery has the service keep what is needed to recover a table to any second of 35 days.
+func (s *Setup) recovery(ctx context.Context, name string) error {
+	in := &dynamodb.UpdateContinuousBackupsInput{TableName: &name,
+		PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{
+			PointInTimeRecoveryEnabled: aws.Bool(true),
+		}}
+	err := s.do("dynamodb update-continuous-backups", name, in, func() error {
+		_, err := s.sdk.UpdateContinuousBackups(ctx, in)
+		return unknown(err)
+	})
+	return s.unlessUnknown(err, name+": this engine has no point-in-time recovery")
 }
 
 // expiryAttribute returns the attribute by which items of a table expire; "" where they do not.

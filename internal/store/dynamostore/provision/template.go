@@ -2,6 +2,7 @@ package provision
 
 import (
 	"embed"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,21 +23,32 @@ func formats() map[string]string {
 // Formats returns the tools that a template can be for.
 func Formats() []string { return slices.Sorted(maps.Keys(formats())) }
 
-// Template returns tables with their indexes, expiry, auto scaling and alarms, for one of Formats.
-// The names of the tables begin with prefix.
-func Template(format, prefix string, tables []ddb.Table, capacity Capacity) (string, error) {
+// Stack is what a template makes.
+type Stack struct {
+	Prefix   string // with which the names of the tables begin
+	Listed   []ddb.Table
+	Capacity Capacity
+	Actions  []string // that a process needs of the tables and their indexes
+}
+
+// Template returns tables with their indexes, expiry, auto scaling and alarms, and the policy of
+// who may use them, for one of Formats.
+func (s Stack) Template(format string) (string, error) {
 	file := formats()[format]
 	if file == "" {
 		return "", andon.Errorf(andon.Invalid, "the format %q is unknown: there are %s", format,
 			strings.Join(Formats(), ", "))
 	}
-	funcs := template.FuncMap{"id": identifier, "lower": strings.ToLower}
+	funcs := template.FuncMap{
+		"id": identifier, "lower": strings.ToLower, "quote": quote, "assign": assign,
+		"projection": projection,
+	}
 	t, err := template.New(file).Funcs(funcs).ParseFS(templates, "templates/"+file)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	err = t.Execute(&b, stack{prefix, tables, capacity})
+	err = t.Execute(&b, s)
 	return b.String(), err
 }
 
@@ -51,35 +63,47 @@ func identifier(names ...string) string {
 	return strings.Map(letters, strings.Join(names, ""))
 }
 
-// stack is what the templates show.
-type stack struct {
-	Prefix   string
-	tables   []ddb.Table
-	Capacity Capacity
+// quote returns what is not empty as both formats take a text.
+func quote(text string) string {
+	if text == "" {
+		return ""
+	}
+	return `"` + text + `"`
+}
+
+// assign returns lines of names and values as `terraform fmt` aligns them, without those whose value
+// is empty, each after a line break and so many spaces.
+func assign(indent int, pairs ...any) string {
+	width, b := 0, strings.Builder{}
+	value := func(i int) string { return fmt.Sprint(pairs[i+1]) }
+	for i := 0; i < len(pairs); i += 2 {
+		if value(i) != "" {
+			width = max(width, len(pairs[i].(string)))
+		}
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if value(i) != "" {
+			fmt.Fprintf(&b, "\n%*s%-*s = %s", indent, "", width, pairs[i], value(i))
+		}
+	}
+	return b.String()
 }
 
 // Provisioned reports whether capacity is provisioned.
-func (s stack) Provisioned() bool { return s.Capacity.Mode == Provisioned }
+func (s Stack) Provisioned() bool { return s.Capacity.Mode == Provisioned }
 
 // Target returns the share at which auto scaling adds capacity, in percent.
-func (stack) Target() int { return Target }
+func (Stack) Target() int { return Target }
 
 // Tables returns them as the templates show them.
-func (s stack) Tables() (all []stackTable) {
-	for _, t := range s.tables {
+func (s Stack) Tables() (all []stackTable) {
+	for _, t := range s.Listed {
 		shown := stackTable{
-			ID: strings.TrimPrefix(t.Name, s.Prefix), Name: t.Name, TTL: t.TTL,
-			Hash: t.Key.Hash, Sort: t.Key.Sort,
-			Scaled: s.Capacity.scaled(t), capacity: s.Capacity,
+			Table: t, ID: strings.TrimPrefix(t.Name, s.Prefix), Scaled: s.Capacity.scaled(t),
+			Alarms: s.Capacity.alarms(t, s.Actions),
 		}
 		for _, a := range attributes(t) {
 			shown.Attributes = append(shown.Attributes, *a.AttributeName)
-		}
-		for _, i := range t.Indexes {
-			p := projection(i)
-			shown.Indexes = append(shown.Indexes, stackIndex{
-				i.Name, i.Key.Hash, i.Key.Sort, string(p.ProjectionType), p.NonKeyAttributes,
-			})
 		}
 		all = append(all, shown)
 	}
@@ -88,52 +112,67 @@ func (s stack) Tables() (all []stackTable) {
 
 // stackTable is one table as the templates show it.
 type stackTable struct {
-	ID, Name   string   // without the prefix, and with it
-	TTL        string   // the attribute by which its items expire; "" for none
-	Hash, Sort string   // attributes of the key; Sort is "" for none
+	ddb.Table
+	ID         string   // its name without the prefix
 	Attributes []string // of all keys
-	Indexes    []stackIndex
 	Scaled     []scaled // the dimensions that auto scaling moves
-	capacity   Capacity
+	Alarms     []alarm
 }
 
-// stackIndex is one index as the templates show it.
-type stackIndex struct {
-	Name, Hash, Sort string
-	Projects         string // ALL, INCLUDE or KEYS_ONLY
-	Included         []string
-}
-
-// alarm is an alarm that the templates set on a table.
+// alarm is an alarm on a table or an index: the sum of metrics is above a number in so many of five
+// minutes.
 type alarm struct {
-	ID, Metric, Text string
-	Max              int      // units a second; 0: the alarm is on any
-	Operations       []string // of which the metric is; nil: it is of the table
+	ID, Index, Text string
+	Above, Minutes  int
+	Metrics         []alarmMetric
 }
 
-// unitsOnDemand is what an account may use of a table on demand, unless it asks for more.
-const unitsOnDemand = 40_000
+type alarmMetric struct{ Name, Operation string }
 
-// Alarms returns those that the reference recommends: consumed capacity, throttled requests, system
-// errors.
-func (t stackTable) Alarms() []alarm {
-	reads, writes := unitsOnDemand, unitsOnDemand
-	if t.capacity.Mode == Provisioned {
-		reads, writes = t.capacity.Read.Max, t.capacity.Write.Max
+// alarms returns those that the reference recommends for a table: consumed capacity, throttled
+// requests, system errors. An index has capacity of its own, and where it is throttled so are writes
+// to its table.
+func (c Capacity) alarms(t ddb.Table, actions []string) (all []alarm) {
+	operations := func(metric string) (of []alarmMetric) {
+		for _, name := range actions {
+			if !strings.HasPrefix(name, "Describe") {
+				of = append(of, alarmMetric{metric, name})
+			}
+		}
+		return of
 	}
-	operations := []string{"BatchGetItem", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem",
-		"Query", "UpdateItem"}
-	return []alarm{
-		{ID: "Reads", Metric: "ConsumedReadCapacityUnits", Max: reads,
-			Text: "80 % of the read units that the table may use: raise read_max or the quota"},
-		{ID: "Writes", Metric: "ConsumedWriteCapacityUnits", Max: writes,
-			Text: "80 % of the write units that the table may use: raise write_max or the quota"},
-		{ID: "Throttled", Metric: "ThrottledRequests", Operations: operations,
-			Text: "DynamoDB throttles: raise the capacity, or give a hot device more shards"},
-		{ID: "SystemErrors", Metric: "SystemErrors", Operations: operations,
-			Text: "requests fail within DynamoDB and are repeated: see the AWS Health Dashboard"},
+	capacity := func(index string) {
+		for _, d := range []struct {
+			kind string
+			Units
+		}{{"Read", c.Read}, {"Write", c.Write}} {
+			text := fmt.Sprintf("80 %% of the %s units that it may use: raise %[1]s_max or the quota",
+				strings.ToLower(d.kind))
+			all = append(all, alarm{index + d.kind + "s", index, text, d.Max * 60 * 8 / 10, 5,
+				[]alarmMetric{{"Consumed" + d.kind + "CapacityUnits", ""}}})
+		}
 	}
+	capacity("")
+	all = append(all,
+		alarm{"Throttled", "", "DynamoDB throttles: raise the capacity, or give a hot device more " +
+			"shards", 0, 3, operations("ThrottledRequests")},
+		alarm{"SystemErrors", "", "requests fail within DynamoDB and are repeated: see the AWS " +
+			"Health Dashboard", 0, 3, operations("SystemErrors")})
+	for _, i := range t.Indexes {
+		capacity(i.Name)
+		all = append(all, alarm{i.Name + "Throttled", i.Name, "DynamoDB throttles the index: " +
+			"raise its capacity", 0, 3,
+			[]alarmMetric{{"ReadThrottleEvents", ""}, {"WriteThrottleEvents", ""}}})
+	}
+	return all
 }
 
-// PerMinute returns 80 % of the most, as the sum of a minute.
-func (a alarm) PerMinute() int { return a.Max * 60 * 8 / 10 }
+// AlarmMetrics returns how many metrics the alarms of tables watch.
+func AlarmMetrics(tables []ddb.Table, actions []string) (n int) {
+	for _, t := range tables {
+		for _, a := range (Capacity{}).alarms(t, actions) {
+			n += len(a.Metrics)
+		}
+	}
+	return n
+}

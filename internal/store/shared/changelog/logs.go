@@ -126,16 +126,16 @@ func (s *Logs) Changes(
 	})
 }
 
-// beat is how often the log is read by each process in which someone waits.
-const beat = 250 * time.Millisecond
+// Beat is how often the log is read by each process in which someone waits.
+const Beat = 250 * time.Millisecond
 
 // AwaitChange implements andon.Feed. What this process appends wakes at once; what others append is
-// found within a beat.
+// found within a Beat.
 func (s *Logs) AwaitChange(ctx context.Context, id andon.TenantID, after andon.Position) error {
 	for {
 		l, err := s.open(ctx, id)
 		if err == nil {
-			err = l.readOn(ctx, beat)
+			err = l.readOn(ctx, Beat)
 		}
 		if err == nil && !l.gave(after) { // another process may have given it just now
 			err = l.readOn(ctx, 0)
@@ -146,7 +146,7 @@ func (s *Logs) AwaitChange(ctx context.Context, id andon.TenantID, after andon.P
 		case !l.gave(after):
 			return feed.Gone()
 		}
-		waiting, cancel := context.WithTimeout(ctx, beat)
+		waiting, cancel := context.WithTimeout(ctx, Beat)
 		err = l.news.Wait(waiting, after.Sequence)
 		cancel()
 		if err == nil || ctx.Err() != nil {
@@ -187,7 +187,7 @@ func (s *Logs) Tend(ctx context.Context, t *shared.Tenant) error {
 	if err := l.open(ctx); err != nil {
 		return err
 	}
-	if err := l.readOn(ctx, beat); err != nil {
+	if err := l.readOn(ctx, Beat); err != nil {
 		return err
 	}
 	return s.AppendTenant(ctx, t)
