@@ -27,9 +27,9 @@ var empty string
 
 // Writer makes a model of entries: the design of another model, with these as its items.
 //
-// Workbench wants each attribute declared with one type. So the attributes of an event become
-// attributes of the item if they have the type that the first of their name has, and their names
-// are free. If not, they are together in the text Attributes.
+// Workbench wants each attribute declared with one type. So an attribute of an event becomes an
+// attribute of the item if it has the type that the first of its name has, and its name is free.
+// Those that are not are together in the text Attributes, and so is what is NULL.
 type Writer struct {
 	base     *Model
 	now      string // when the model is written, as Workbench writes it
@@ -102,40 +102,49 @@ func tooLong() error {
 // fraction.
 func dateOf(t andon.Time) string { return t.Std().Format("2006-01-02T15:04:05.999999") }
 
-// addAttributes appends the attributes of an event: each by itself, or all as one text.
+// addAttributes appends the attributes of an event: each by itself, and those that can't be so as one
+// text. All are in it where they are no object whose names differ.
 func (w *Writer) addAttributes(b []byte, attributes string) []byte {
-	if members, ok := w.members(attributes); ok {
-		for _, m := range members {
-			w.declare(m.name, m.kind)
-			b = append(append(appendName(b, m.name), ':'), m.value...)
-		}
-		return b
-	}
-	w.declare(attrAttributes, kindText)
-	return wrapText(append(appendName(b, attrAttributes), ':'), attributes)
-}
-
-// member is a member of the attributes of an event, as an attribute of an item.
-type member struct{ name, kind, value string }
-
-// members returns the attributes of an event one by one. ok is false where they can't all be
-// attributes of an item.
-func (w *Writer) members(attributes string) (all []member, ok bool) {
 	var compact bytes.Buffer
-	if json.Compact(&compact, []byte(attributes)) != nil {
-		return nil, false
+	if json.Compact(&compact, []byte(attributes)) != nil || repeats(compact.String()) {
+		return w.addText(b, attributes)
 	}
-	seen := map[string]bool{}
+	rest, single := []byte{'{'}, 0
 	for name, plain := range jsonscan.Members(compact.String()) {
 		value, kind, fits := appendTyped(nil, plain, 0)
-		taken := seen[name] || isField(name) || w.types[name] != "" && w.types[name] != kind
+		taken := isField(name) || w.types[name] != "" && w.types[name] != kind
 		if !fits || name == "" || taken || kind == kindNull {
-			return nil, false
+			rest = append(append(appendName(rest, name), ':'), plain...)
+			continue
+		}
+		w.declare(name, kind)
+		b = append(append(appendName(b, name), ':'), value...)
+		single++
+	}
+	switch {
+	case single == 0:
+		return w.addText(b, attributes)
+	case len(rest) > 1:
+		return w.addText(b, string(append(rest, '}')))
+	}
+	return b
+}
+
+func (w *Writer) addText(b []byte, text string) []byte {
+	w.declare(attrAttributes, kindText)
+	return wrapText(append(appendName(b, attrAttributes), ':'), text)
+}
+
+// repeats reports whether an object has a name twice.
+func repeats(object string) bool {
+	seen := map[string]bool{}
+	for name := range jsonscan.Members(object) {
+		if seen[name] {
+			return true
 		}
 		seen[name] = true
-		all = append(all, member{name, kind, string(value)})
 	}
-	return all, len(all) > 0
+	return false
 }
 
 // Write writes the model.
