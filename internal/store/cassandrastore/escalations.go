@@ -8,14 +8,18 @@ import (
 )
 
 // escalatedNow returns the newest escalation in force of any entry of the present incident of a
-// device, ordered by when it was made, then by its entry. Those of the incident are read, the
-// newest first, so it is nearly always the first one.
+// device, ordered by when it was made, then by its entry. Nearly always it is the one that was made
+// last, which the view has; else those of the incident are read, the newest first.
 func (s *Store) escalatedNow(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) (andon.Escalation, error) {
 	states, incident := t.Record.States, v.Incident.First
 	inIncident := func(r *andon.Escalation) bool {
 		return r.Time >= incident && states.Severity(r.State) > 0 && !v.IsWithdrawn(r.State, r.Time)
+	}
+	r := v.escalation
+	if r.Gen == t.Gen() && r.To != "" && inIncident(&r.Escalation) {
+		return r.Escalation, nil
 	}
 	seen := map[andon.EventKey]bool{}
 	for made, err := range s.rows.Escalations(ctx, t, device, incident) {

@@ -39,11 +39,11 @@ func TestSerialEscalationsCostTheSame(t *testing.T) {
 		return read
 	}
 	send(0, 1)
-	if rows := cost(0); rows != 1 {
+	if rows := cost(0); rows > 0 {
 		t.Errorf("one escalation is looked up in %d rows", rows)
 	}
 	send(1, 500)
-	if rows := cost(499); rows > 20 {
+	if rows := cost(499); rows > 0 {
 		t.Errorf("one of 500 escalations is looked up in %d rows", rows)
 	}
 	_, _, err := s.Escalate(ctx, andon.DefaultTenant, andon.Escalation{

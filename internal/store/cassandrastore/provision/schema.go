@@ -90,7 +90,7 @@ func logTables() []def {
   time bigint, entry frozen<entry>,
   heard bigint STATIC, retired bigint STATIC, assigned frozen<assigned> STATIC,
   run blob STATIC, incident blob STATIC, shards int STATIC,
-  escalated bigint STATIC, withdrawn bigint STATIC,
+  escalated bigint STATIC, escalation blob STATIC, withdrawn bigint STATIC,
   pending blob STATIC, logged blob STATIC,
   PRIMARY KEY ((tenant, device), state))`},
 		{"changes", "The feed of each tenant: numbered items, each with the changes of one or " +
