@@ -38,8 +38,9 @@ type Layout struct {
 // Per is what a write, or a read, belongs to.
 type Per int
 
-// What a write or a read belongs to. A change is an event with another state than the device had, and
-// a repeat is any other: what belongs to either is done in addition to what belongs to the event.
+// What a write or a read belongs to. A change is an event with another state than the device had,
+// and a repeat is any other: what belongs to either is done in addition to what belongs to the
+// event.
 const (
 	PerEvent Per = iota
 	PerRepeat

@@ -26,7 +26,8 @@ func (s *sheet) machine(layout *Machine) {
 	memory := s.note("memory",
 		s.take(g["base_memory"])+float64(layout.Cache)+s.take(m["memtable_memory"])+
 			float64(t.Devices)*s.take(m["device_memory"]), "bytes",
-		"the program, a cache of %s MiB, the memtable, and %s devices", show(float64(layout.Cache)/mib),
+		"the program, a cache of %s MiB, the memtable, and %s devices",
+		show(float64(layout.Cache)/mib),
 		show(float64(t.Devices)))
 	busy := s.work()
 	most := s.ordered(m)

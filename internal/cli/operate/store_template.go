@@ -18,8 +18,8 @@ func storeTemplateCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "template",
 		Short: "Print the schema as a template for an infrastructure tool",
-		Long: `Print the tables of the configured store, with indexes, expiry, capacity, recovery and
-streams, as a template for an infrastructure tool. The template creates what andon store init
+		Long: `Print the tables of the configured store, with indexes, expiry, capacity, recovery
+and streams, as a template for an infrastructure tool. The template creates what andon store init
 creates, and in addition alarms on each table and index, and the policy of IAM that a process needs.
 CloudFormation wants --capabilities CAPABILITY_IAM for it. The store is not contacted. Only DynamoDB
 has templates.`,

@@ -78,8 +78,8 @@ const (
 	entries = events * 86_400 * 32 // kept for 30 days and 2 until they are deleted
 )
 
-// The units a second of the default fleet, quiet: 3 an event, 3 a change, and of half of the changes
-// a put and a read in vain.
+// The units a second of the default fleet, quiet: 3 an event, 3 a change, and of half of the
+// changes a put and a read in vain.
 const (
 	writes = 3*events + 3*changes + changes/2
 	reads  = changes / 2
@@ -185,10 +185,12 @@ func TestReadingsByHand(t *testing.T) {
 			demanded(1000, 0) + gb(rows, float64(reading))*0.25},
 		{"MetricGSI", []string{"--dynamodb-metric-index", "metric-0001", // in the table, too
 			"--dynamodb-metric-projection", "all"},
-			demanded(1000, 0) + gb(rows, float64(reading+keys))*0.25 + rows*float64(keys)*0.45/(1<<30)},
+			demanded(1000, 0) + gb(rows, float64(reading+keys))*0.25 +
+				rows*float64(keys)*0.45/(1<<30)},
 		{"both", []string{"--dynamodb-metric-index", "metric-0001", "--dynamodb-metric-projection",
 			"all", "--dynamodb-latest-index", "all"},
-			demanded(2000, 0) + 2*gb(rows, float64(reading+keys))*0.25 + rows*float64(keys)*0.45/(1<<30)},
+			demanded(2000, 0) + 2*gb(rows, float64(reading+keys))*0.25 +
+				rows*float64(keys)*0.45/(1<<30)},
 	} {
 		got := cost(c.args...) - plain - 0.4*float64(strings.Count(c.what, "GSI")) // its alarms
 		if c.what == "both" {

@@ -102,8 +102,8 @@ func tooLong() error {
 // fraction.
 func dateOf(t andon.Time) string { return t.Std().Format("2006-01-02T15:04:05.999999") }
 
-// addAttributes appends the attributes of an event: each by itself, and those that can't be so as one
-// text. All are in it where they are no object whose names differ.
+// addAttributes appends the attributes of an event: each by itself, and those that can't be so as
+// one text. All are in it where they are no object whose names differ.
 func (w *Writer) addAttributes(b []byte, attributes string) []byte {
 	var compact bytes.Buffer
 	if json.Compact(&compact, []byte(attributes)) != nil || repeats(compact.String()) {

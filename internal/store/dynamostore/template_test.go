@@ -106,7 +106,8 @@ func checkTemplate(t *testing.T, format, text string) {
 	const tables, indexes = 4, 8
 	if kinds["aws_dynamodb_table"] != tables || kinds["aws_iam_policy"] != 1 ||
 		kinds["aws_cloudwatch_metric_alarm"] != 4*tables+3*indexes {
-		t.Errorf("it has %v, want %d tables with 4 alarms each, and 3 for each index", kinds, tables)
+		t.Errorf("it has %v, want %d tables with 4 alarms each, and 3 for each index",
+			kinds, tables)
 	}
 }
 

@@ -24,7 +24,8 @@ func (s *Store) flushFigures(report func(name, help string, value float64, label
 	count := func(name, help string, n int64) { report(name, help, float64(n)) }
 	count("unflushed_bytes", "Memory of entries that are not in blocks yet.",
 		int64(s.log.Memory.Bytes()))
-	count("unflushed_limit_bytes", "The most that it may be: pebble.memtable.", int64(s.log.Memory.Limit))
+	count("unflushed_limit_bytes", "The most that it may be: pebble.memtable.",
+		int64(s.log.Memory.Limit))
 	count("unflushed_waits_total", "Writes that waited because the memtable was full.",
 		s.log.Memory.Waits.Load())
 	count("entry_flushes_total", "Flushes of the memtable to blocks.", r.done.Load())

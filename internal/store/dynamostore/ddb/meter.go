@@ -24,8 +24,8 @@ type meter struct {
 // consumer is an operation on a table, or on an index of it.
 type consumer struct{ operation, table, index string }
 
-// The ways in which a call can fail that an operator can do something about. A write whose condition
-// does not hold is paid for as if it did.
+// The ways in which a call can fail that an operator can do something about. A write whose
+// condition does not hold is paid for as if it did.
 const (
 	failedThrottled = "throttled"
 	failedSystem    = "system_errors"

@@ -98,7 +98,8 @@ func (e *Config) own(s plan.Sample) (*plan.Metered, error) {
 	}
 	d := &items.Device{}
 	d.ID = s.Events[0].Device
-	if len(e.Indexes.MetricIndex) > 0 && len(s.Reading.Metrics) > 0 { // each reading has one of them
+	// Each reading has one of them.
+	if len(e.Indexes.MetricIndex) > 0 && len(s.Reading.Metrics) > 0 {
 		all := slices.Clone(s.Reading.Metrics)
 		all[0].Name = andon.MetricName(e.Indexes.MetricIndex[0])
 		slices.SortFunc(all, func(a, b andon.Metric) int { return cmp.Compare(a.Name, b.Name) })
@@ -137,8 +138,8 @@ func (e *Config) own(s plan.Sample) (*plan.Metered, error) {
 	return m.Metered, nil
 }
 
-// changeItem returns an item of the log of changes, as if no other change were in it. It is kept for
-// a day, which is nothing next to the log of the entries.
+// changeItem returns an item of the log of changes, as if no other change were in it. It is kept
+// for a day, which is nothing next to the log of the entries.
 func changeItem(t *shared.Tenant, d *items.Device) (ddb.Item, error) {
 	shown := d.Shown(t)
 	size, err := changelog.Bytes(changelog.Change{Version: d.Version, Change: andon.Change{
@@ -213,8 +214,8 @@ func (m *maker) people(
 	return err
 }
 
-// itemAfter changes a device and returns its item. A change of what it shows is in the item until the
-// next put.
+// itemAfter changes a device and returns its item. A change of what it shows is in the item until
+// the next put.
 func itemAfter(
 	t *shared.Tenant, was *items.Device, change func(*items.Device) error,
 ) (ddb.Item, error) {

@@ -17,8 +17,8 @@ const (
 	Provisioned = "provisioned"
 )
 
-// Capacity is how tables are paid for, and what else a new one has. Read and Write are of each table
-// and of each index.
+// Capacity is how tables are paid for, and what else a new one has. Read and Write are of each
+// table and of each index.
 type Capacity struct {
 	Mode     string // OnDemand or Provisioned
 	Read     Units
@@ -39,7 +39,8 @@ const Target = 70
 const StreamNone = "none"
 
 // DefaultCapacity returns a capacity on demand, with what the service gives unless it is asked for
-// more: at most 40,000 units a second of a table, and 12,000 read and 4,000 write units of a new one.
+// more: at most 40,000 units a second of a table, and 12,000 read and 4,000 write units of a new
+// one.
 func DefaultCapacity() Capacity {
 	return Capacity{Mode: OnDemand, Stream: StreamNone, Recovery: true,
 		Read: Units{5, 40_000, 12_000}, Write: Units{5, 40_000, 4000}}
@@ -73,7 +74,8 @@ func (c *Capacity) Settings() []config.Setting {
 				}
 				return nil
 			}),
-				Help: "most " + u.kind + " units a second of each table and index; on demand there " +
+				Help: "most " + u.kind +
+					" units a second of each table and index; on demand there " +
 					"is no limit unless it is below 40000"},
 			config.Setting{Key: u.kind + "_warm", Value: config.Count(&u.Warm),
 				Help: u.kind + " units a second that each new table and index on demand takes at " +

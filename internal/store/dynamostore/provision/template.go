@@ -71,8 +71,8 @@ func quote(text string) string {
 	return `"` + text + `"`
 }
 
-// assign returns lines of names and values as `terraform fmt` aligns them, without those whose value
-// is empty, each after a line break and so many spaces.
+// assign returns lines of names and values as `terraform fmt` aligns them, without those whose
+// value is empty, each after a line break and so many spaces.
 func assign(indent int, pairs ...any) string {
 	width, b := 0, strings.Builder{}
 	value := func(i int) string { return fmt.Sprint(pairs[i+1]) }
@@ -130,8 +130,8 @@ type alarm struct {
 type alarmMetric struct{ Name, Operation string }
 
 // alarms returns those that the reference recommends for a table: consumed capacity, throttled
-// requests, system errors. An index has capacity of its own, and where it is throttled so are writes
-// to its table.
+// requests, system errors. An index has capacity of its own, and where it is throttled so are
+// writes to its table.
 func (c Capacity) alarms(t ddb.Table, actions []string) (all []alarm) {
 	operations := func(metric string) (of []alarmMetric) {
 		for _, name := range actions {
@@ -146,16 +146,16 @@ func (c Capacity) alarms(t ddb.Table, actions []string) (all []alarm) {
 			kind string
 			Units
 		}{{"Read", c.Read}, {"Write", c.Write}} {
-			text := fmt.Sprintf("80 %% of the %s units that it may use: raise %[1]s_max or the quota",
-				strings.ToLower(d.kind))
+			text := fmt.Sprintf("80 %% of the %s units that it may use: raise %[1]s_max or "+
+				"the quota", strings.ToLower(d.kind))
 			all = append(all, alarm{index + d.kind + "s", index, text, d.Max * 60 * 8 / 10, 5,
 				[]alarmMetric{{"Consumed" + d.kind + "CapacityUnits", ""}}})
 		}
 	}
 	capacity("")
 	all = append(all,
-		alarm{"Throttled", "", "DynamoDB throttles: raise the capacity, or give a hot device more " +
-			"shards", 0, 3, operations("ThrottledRequests")},
+		alarm{"Throttled", "", "DynamoDB throttles: raise the capacity, or give a hot device " +
+			"more shards", 0, 3, operations("ThrottledRequests")},
 		alarm{"SystemErrors", "", "requests fail within DynamoDB and are repeated: see the AWS " +
 			"Health Dashboard", 0, 3, operations("SystemErrors")})
 	for _, i := range t.Indexes {
