@@ -94,23 +94,25 @@ test-board: build ## Test the board: its logic, and the program in a real browse
 screenshot: build ## Take the picture of the README from the demo: docs/board.png
 	ui/e2e/run.sh --project=picture
 
-# First what measures the board, alone. Then check and the board, which shows at once what was done,
-# and next to them, with less of the machine, all other tests.
+# One step after another: the board's tests also measure how smoothly it runs, and the suites with
+# engines are slow enough as it is. What has no engine runs next to the serial tests, which wait.
 .PHONY: test
-test: build race-ready ## Check, and run all tests, with the race detector; about 15 minutes
-	@echo "make test: about 15 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
+test: build race-ready ## Check, and run all tests, with the race detector; about 25 minutes
+	@echo "make test: about 25 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	go build -o bin/cassandra ./internal/tools/cassandra
-	@failed=0; ui/e2e/run.sh --project=load || failed=1; \
-		$(MAKE) --no-print-directory -k check test-pages & first=$$!; \
-		nice -n 10 bin/cassandra -share $(MAKE) --no-print-directory -k -j 3 \
-			test-raced test-serial test-plain || failed=1; \
-		wait $$first || failed=1; exit $$failed
+	@failed=0; $(MAKE) --no-print-directory check || failed=1; \
+		$(MAKE) --no-print-directory test-pages || failed=1; \
+		bin/cassandra -share $(MAKE) --no-print-directory test-engines || failed=1; exit $$failed
 
-.PHONY: test-pages test-plain test-serial test-raced
+.PHONY: test-pages test-engines test-plain test-serial test-raced
 test-pages:
 	$(if $(NODE),npm --prefix ui test)
-	ui/e2e/run.sh --project=board --project=views
+	ui/e2e/run.sh
+
+test-engines:
+	@failed=0; $(MAKE) --no-print-directory -k -j 2 test-serial test-plain || failed=1; \
+		$(MAKE) --no-print-directory test-raced || failed=1; exit $$failed
 
 test-plain:
 	go test -vet=off -p 1 $(PLAIN)

@@ -42,7 +42,8 @@ func TestAttributesComeBack(t *testing.T) {
 		`{"n":{"N":"007"}}`:        `"n":{"N":"007"}`,
 
 		`{"a":"x","z":null}`:         `"a":{"S":"x"},"Attributes":{"S":"{\"z\":null}"}`,
-		`{"n":1,"State":"x","":[2]}`: `"n":{"N":"1"},"Attributes":{"S":"{\"State\":\"x\",\"\":[2]}"}`,
+		`{"n":1,"State":"x","":[2]}`: `"n":{"N":"1"},` +
+			`"Attributes":{"S":"{\"State\":\"x\",\"\":[2]}"}`,
 
 		`{"m":{"M":{"SS":{"L":[{"S":"a"}]}}}}`: `"m":{"M":{"SS":{"L":[{"S":"a"}]}}}`,
 

@@ -54,7 +54,7 @@ func TestFigures(t *testing.T) {
 		fmt.Sprintf(units, "BatchWriteItem", "DeviceStateLog", ""):           some,
 		fmt.Sprintf(units, "PutItem", "Devices", ""):                         some,
 		fmt.Sprintf(units, "Query", "DeviceStateLog", items.IndexOperator):   some,
-		fmt.Sprintf(units, "BatchGetItem", "DeviceStateLog", ""):             some,
+		fmt.Sprintf(units, "BatchGetItem", "Devices", ""):                    some,
 		fmt.Sprintf(units, "BatchWriteItem", "Records", items.IndexOperator): 0,
 	})
 	const attempts = 6
