@@ -41,7 +41,7 @@ func TestAttributesComeBack(t *testing.T) {
 		`{"n":{"N":"7"}}`:          `"n":{"M":{"N":{"S":"7"}}}`,
 		`{"n":{"N":"007"}}`:        `"n":{"N":"007"}`,
 
-		`{"a":"x","z":null}`:         `"a":{"S":"x"},"Attributes":{"S":"{\"z\":null}"}`,
+		`{"a":"x","z":null}`: `"a":{"S":"x"},"Attributes":{"S":"{\"z\":null}"}`,
 		`{"n":1,"State":"x","":[2]}`: `"n":{"N":"1"},` +
 			`"Attributes":{"S":"{\"State\":\"x\",\"\":[2]}"}`,
 
