@@ -166,7 +166,9 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 		return err
 	})
 	if err == nil {
-		a.cause, err = a.store.pending(ctx, a.tenant, andon.ByEntry, a.stamp)
+		// Another append of a device may have a later stamp and have ended its mark already. With
+		// the stamp of the delivery, this mark would count as ended, too.
+		a.cause, err = a.store.pending(ctx, a.tenant, andon.ByEntry, a.store.stamp())
 	}
 	if err != nil {
 		return err

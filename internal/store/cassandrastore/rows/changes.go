@@ -9,7 +9,8 @@ import (
 )
 
 // Pending says that a device may show something that its feed does not have yet. It is written in
-// the batch that changes the device, at the timestamp of the delivery, as
+// the batch that changes the device, at a timestamp that is later than those of all marks that this
+// process has set on it, as
 //
 //	[number of the feed's next item, 8][kind of the change, 1][time of the entry, 8][its state]
 //
