@@ -230,3 +230,48 @@ func TestChangesOfOneProcess(t *testing.T) {
 		t.Errorf("the feed has %d changes: %+v", len(all), all)
 	}
 }
+
+// TestSerialMarkAfterFormerMarks: an append whose timestamp is older than that of an append which
+// has ended marks its device nevertheless.
+func TestSerialMarkAfterFormerMarks(t *testing.T) {
+	s := open(t, newKeyspace(t, "state"))
+	tenant, err := s.tenant(t.Context(), andon.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, w := s.options.Now(), s.working.Load()
+	slow := &appending{
+		store: s, working: w, tenant: tenant, received: now, stamp: s.stamp(),
+		index: s.newIndexRows(tenant.Key, s.ttl(w.Retention)),
+		devices: []*deviceAppend{{events: []andon.Event{
+			{Device: "d", Time: now + 1, State: "WARNING2"},
+		}}},
+	}
+	marked := func() (stamp int64) {
+		_, err := s.db.OneAt(t.Context(), cql.Quorum, "SELECT writetime(pending) FROM "+
+			"latest_by_device WHERE tenant = ? AND device = ? LIMIT 1",
+			[]any{tenant.Key, "d"}, &stamp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stamp
+	}
+	err = s.Append(t.Context(), andon.DefaultTenant, now, []andon.Event{
+		{Device: "d", Time: now, State: "WARNING1"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	former := marked()
+	slots, err := s.take(t.Context(), tenant.Key, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slots.Give()
+	if err := slow.run(t.Context(), slots); err != nil {
+		t.Fatal(err)
+	}
+	if stamp := marked(); former == 0 || stamp <= former {
+		t.Errorf("the mark is of %d, and the former one of %d", stamp, former)
+	}
+}
