@@ -102,14 +102,10 @@ test: build race-ready ## Check, and run all tests, with the race detector; abou
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	go build -o bin/cassandra ./internal/tools/cassandra
 	@failed=0; $(MAKE) --no-print-directory check || failed=1; \
-		$(MAKE) --no-print-directory test-pages || failed=1; \
+		$(MAKE) --no-print-directory test-board || failed=1; \
 		bin/cassandra -share $(MAKE) --no-print-directory test-engines || failed=1; exit $$failed
 
-.PHONY: test-pages test-engines test-plain test-serial test-raced
-test-pages:
-	$(if $(NODE),npm --prefix ui test)
-	ui/e2e/run.sh
-
+.PHONY: test-engines test-plain test-serial test-raced
 test-engines:
 	@failed=0; $(MAKE) --no-print-directory -k -j 2 test-serial test-plain || failed=1; \
 		$(MAKE) --no-print-directory test-raced || failed=1; exit $$failed

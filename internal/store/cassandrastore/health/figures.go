@@ -34,30 +34,30 @@ func Figures(
 }
 
 func (n *Node) figures(report func(name, help string, value float64, labels ...string)) {
-	of := func(name, help string, value float64, labels ...string) {
+	add := func(name, help string, value float64, labels ...string) {
 		report(name, help, value, append(labels, "node", n.Address)...)
 	}
 	answers := 1.0
 	if n.Err != nil {
 		answers = 0
 	}
-	of("node_answers", "1 where a node answered about itself, 0 where it did not.", answers)
+	add("node_answers", "1 where a node answered about itself, 0 where it did not.", answers)
 	if n.Err != nil {
 		return
 	}
 	for table, t := range n.Tables {
-		of("largest_partition_bytes", "The largest partition of a table on a node.",
+		add("largest_partition_bytes", "The largest partition of a table on a node.",
 			float64(t.Partition<<20), "table", table)
-		of("tombstones_per_read", "Tombstones that 99 of 100 reads of a table passed at most, "+
+		add("tombstones_per_read", "Tombstones that 99 of 100 reads of a table passed at most, "+
 			"lately.", t.TombstonesP99, "table", table)
 	}
 	for _, pool := range watched {
-		of("pending_tasks", "Tasks that wait in a pool of a node.",
+		add("pending_tasks", "Tasks that wait in a pool of a node.",
 			float64(n.Pools[pool].Pending), "pool", pool)
-		of("blocked_tasks", "Tasks that could not enter the queue of a pool of a node.",
+		add("blocked_tasks", "Tasks that could not enter the queue of a pool of a node.",
 			float64(n.Pools[pool].Blocked), "pool", pool)
 	}
-	of("compactions_running", "Compactions of the keyspace that run on a node.",
+	add("compactions_running", "Compactions of the keyspace that run on a node.",
 		float64(n.Compacting))
-	of("compacting_bytes", "What they have left to read.", float64(n.Remaining))
+	add("compacting_bytes", "What they have left to read.", float64(n.Remaining))
 }

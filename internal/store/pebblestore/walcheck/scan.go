@@ -2,7 +2,6 @@ package walcheck
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/cockroachdb/pebble/v2/record"
@@ -55,7 +54,7 @@ func scanLog(f io.Reader, number uint64) (s scan, err error) {
 	case errors.Is(err, record.ErrInvalidChunk), errors.Is(err, record.ErrZeroedChunk):
 		s.proven = true
 	case !errors.Is(err, record.ErrUnexpectedEOF):
-		return s, fmt.Errorf("read a log: %w", err)
+		return s, err
 	}
 	return s, nil
 }
