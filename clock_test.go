@@ -12,9 +12,9 @@ func TestClockMark(t *testing.T) {
 	const month, restart = 30 * 24 * hour, -1
 	start := andon.MinTime.Add(1000 * 24 * hour)
 	type look struct {
-		clock    andon.Duration // behind start
+		clock    andon.Duration // after start
 		passed   andon.Duration
-		believed andon.Duration // behind start
+		believed andon.Duration // after start
 	}
 	for name, looks := range map[string][]look{
 		"it runs":     {{0, 0, 0}, {hour, hour, hour}, {50 * hour, 49 * hour, 50 * hour}},

@@ -181,7 +181,7 @@ func TestSortBatch(t *testing.T) {
 	}
 	shuffled := slices.Clone(want)
 	slices.Reverse(shuffled)
-	want[2].Message = "the last of its identity stands"
+	want[2].Message = "the last of its identity counts"
 	got := andon.SortBatch(append(shuffled, want[2]))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -275,7 +275,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTenantWithOuterSpaces: HTTP trims what stands in a header, which would name another tenant.
+// TestTenantWithOuterSpaces: HTTP trims the value of a header, which would name another tenant.
 func TestTenantWithOuterSpaces(t *testing.T) {
 	for _, id := range []andon.TenantID{"default ", " default", " "} {
 		if err := id.Validate(); err == nil || !strings.Contains(err.Error(), "space") {

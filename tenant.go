@@ -52,7 +52,7 @@ func (t *Tenant) Horizon(now Time) Horizon {
 
 // UpdateFloor writes the horizon at now into the floor. It comes before any change of retention and
 // before anything is deleted because it expired. Of what the tenant never had any, nothing can come
-// back: then there is no floor, and it keeps what it is told to keep.
+// back: then there is no floor, and it keeps what it is set to keep.
 func (t *Tenant) UpdateFloor(now Time, hadEvents, hadReadings bool) {
 	t.Floor = t.Horizon(now)
 	if !hadEvents {

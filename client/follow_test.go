@@ -246,7 +246,7 @@ func TestFollowEnds(t *testing.T) {
 	f := newFactory(t)
 	wrong := <-f.follow(client.FollowOptions{State: "a*b"})
 	if !strings.HasPrefix(wrong, "error ") || !strings.HasSuffix(wrong, "(HTTP 400)") {
-		t.Errorf("a wrong question: %s", wrong)
+		t.Errorf("a wrong query: %s", wrong)
 	}
 	for _, status := range []int{401, 403, 404, 501} {
 		c := newClient(t, func(w http.ResponseWriter, _ *http.Request) {

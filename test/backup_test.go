@@ -19,7 +19,7 @@ import (
 )
 
 // TestBackupUnderLoad takes a backup while writers write. What is restored of it has all that was
-// acknowledged before, and answers questions as the server would have.
+// acknowledged before, and answers queries as the server would have.
 func TestBackupUnderLoad(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, "pebble", filepath.Join(dir, "data"))

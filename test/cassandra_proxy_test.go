@@ -21,7 +21,7 @@ import (
 //	opcode   1 byte
 //	length   4 bytes  of the body, which follows
 //
-// Behind the answer READY they come in segments, one or more whole frames in each, or a part of one
+// After the answer READY they come in segments, one or more whole frames in each, or a part of one
 // that is large:
 //
 //	header   3 bytes, the lowest first: 17 bits length, 1 bit whether its frames are whole

@@ -26,7 +26,7 @@ function licences(): Plugin {
   };
 }
 
-/** Writes each file compressed beside it, and fails where the script has grown beyond its budget. */
+/** Writes each file compressed next to it, and fails where the script has grown beyond its budget. */
 function compressed(): Plugin {
   return {
     name: "compressed",

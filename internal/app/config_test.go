@@ -69,7 +69,7 @@ func TestFileFromEnvironment(t *testing.T) {
 }
 
 // TestYesterday loads files that earlier versions could be started with, and compares what they set
-// with the .want file beside. Never change such a file: add one when settings are added.
+// with the .want file next to it. Never change such a file: add one when settings are added.
 func TestYesterday(t *testing.T) {
 	files, _ := filepath.Glob("testdata/yesterday/*.yaml")
 	if len(files) == 0 {
@@ -116,7 +116,7 @@ func TestEverySettingCanBeSet(t *testing.T) {
 }
 
 // TestBad reads each testdata/bad/*.yaml, with the variables and flags that its comments name
-// ("# env: NAME=value", "# flag: key=value"), and compares the error with the .err file beside it.
+// ("# env: NAME=value", "# flag: key=value"), and compares the error with the .err file next to it.
 func TestBad(t *testing.T) {
 	files, _ := filepath.Glob("testdata/bad/*.yaml")
 	for _, file := range files {

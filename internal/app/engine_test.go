@@ -84,7 +84,7 @@ func TestAnotherEngine(t *testing.T) {
 	if !slices.ContainsFunc(origins, func(o config.Origin) bool {
 		return o.Key == "ring.region" && o.Place == "--ring-region"
 	}) {
-		t.Error("where the region is from is not told")
+		t.Error("where the region is from is not said")
 	}
 	a := app.New(app.Options{Config: c, Now: clock, Log: slog.New(slog.DiscardHandler)})
 	told := ""

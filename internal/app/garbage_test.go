@@ -30,14 +30,14 @@ func TestTuneBehindEach(t *testing.T) {
 		runtime.GC()
 		select {
 		case now = <-sets:
-		case <-time.After(time.Millisecond): // cleanups run beside
+		case <-time.After(time.Millisecond): // cleanups run concurrently
 		}
 	}
 	runtime.KeepAlive(much)
 	if first <= 50 {
 		t.Errorf("%d %% at first", first)
 	}
-	ended := &tuner{set: func(percent int) { t.Errorf("%d %% behind the end", percent) }}
+	ended := &tuner{set: func(percent int) { t.Errorf("%d %% after the end", percent) }}
 	ended.stop()
 	ended.tune()
 }

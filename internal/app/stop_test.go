@@ -67,7 +67,7 @@ func TestStopWaitsForTheSweep(t *testing.T) {
 }
 
 // TestStopEndsLongAnswers: what may take as long as it takes does not keep the program from
-// stopping, and its client is told.
+// stopping, and its client learns it.
 func TestStopEndsLongAnswers(t *testing.T) {
 	var faults wrap.Faults
 	underWay := make(chan struct{})

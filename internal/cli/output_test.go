@@ -44,7 +44,7 @@ func TestOneOutputFlag(t *testing.T) {
 			reads := path == "andon import" || path == "andon assign" ||
 				path == "andon store template"
 			if f != nil && !(other == "format" && reads) {
-				t.Errorf("%s has --%s besides --output", path, other)
+				t.Errorf("%s has --%s next to --output", path, other)
 			}
 		}
 		f := flags.Lookup("output")

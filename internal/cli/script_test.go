@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs testdata/script. Beside the commands of testscript there are:
+// TestScript runs testdata/script. Next to the commands of testscript there are:
 //
 //	exits CODE COMMAND ARG...   run a command, which must end with that exit code
 //	server [FLAG...]            start "andon serve" on a free port and set $URL

@@ -48,6 +48,6 @@ func TestWrittenOfAFleet(t *testing.T) {
 		}
 	}
 	if again > 0 {
-		t.Errorf("of %d rows %d are written again a round", rows, again/2)
+		t.Errorf("of %d rows %d are written again a pass", rows, again/2)
 	}
 }

@@ -98,7 +98,7 @@ func TestEscalationsCostTheSame(t *testing.T) {
 		}
 	}
 	if p.asked != 0 || cap(d.Escalations) > keptEscalations {
-		t.Errorf("history was asked %d times, and there is room for %d records in memory",
+		t.Errorf("history was asked %d times, and memory holds %d records",
 			p.asked, cap(d.Escalations))
 	}
 	if len(p.aside) != 100_000-keptEscalations {

@@ -331,7 +331,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestSerialRefusalsAreDocumented: who may not ask is told so by the statuses that the document
+// TestSerialRefusalsAreDocumented: who may not ask learns it by the statuses that the document
 // names, and these are named only where they are sent. What each request is worth otherwise is
 // garbage_test.go's.
 func TestSerialRefusalsAreDocumented(t *testing.T) {

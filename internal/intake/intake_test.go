@@ -152,7 +152,7 @@ func TestWithdrawTakesTheEntryWhoseEscalationIsShown(t *testing.T) {
 		t.Errorf("still escalated to %q, %v", d.EscalatedTo, err)
 	}
 	if e := escalate(""); e.Time != now-5 || e.At != 0 {
-		t.Errorf("with nothing to withdraw there is a record beside the entry at %s: %v", e.Time, e)
+		t.Errorf("with nothing to withdraw there is a record next to the entry at %s: %v", e.Time, e)
 	}
 }
 
@@ -282,8 +282,8 @@ func TestExpireUpdatesTheFloorFirst(t *testing.T) {
 	}
 }
 
-// TestOutcomes: what was there is told from what is new, by devices that are new, that go on, and
-// that are looked up one by one; of many pages, too.
+// TestOutcomes: what was there is distinguished from what is new, by devices that are new, that go
+// on, and that are looked up one by one; of many pages, too.
 func TestOutcomes(t *testing.T) {
 	in := intake.New(memstore.New(), intake.Options{Now: clock})
 	event := func(device string, minute int, message string) andon.Event {

@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/rwlock"
 )
 
-// TestWaiting: a writer waits for the readers, readers behind a writer wait for it, and all of them
+// TestWaiting: a writer waits for the readers, readers after a writer wait for it, and all of them
 // stop waiting with their contexts, which leaves the lock to the others.
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -22,16 +22,16 @@ func TestWaiting(t *testing.T) {
 		defer cancel()
 		must(t, l.RLock(ctx))
 		if !l.TryRLock() {
-			t.Error("a reader beside another waits")
+			t.Error("a reader next to another waits")
 		}
 
 		locked := make(chan error)
 		go func() { locked <- l.Lock(soon) }()
 		synctest.Wait()
 		read := make(chan error)
-		go func() { read <- l.RLock(ctx) }() // behind the writer
+		go func() { read <- l.RLock(ctx) }() // after the writer
 		if err := l.RLock(soon); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a reader behind a writer: %v", err)
+			t.Errorf("a reader after a writer: %v", err)
 		}
 		if err := <-locked; !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a writer that readers keep waiting: %v", err)
@@ -46,7 +46,7 @@ func TestWaiting(t *testing.T) {
 		for range 3 {
 			select {
 			case <-locked:
-				t.Fatal("a writer beside readers")
+				t.Fatal("a writer next to readers")
 			default:
 			}
 			l.RUnlock()
@@ -57,7 +57,7 @@ func TestWaiting(t *testing.T) {
 		later, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		if err := l.Lock(later); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a writer behind a writer: %v", err)
+			t.Errorf("a writer after a writer: %v", err)
 		}
 		l.Unlock()
 		must(t, <-read)

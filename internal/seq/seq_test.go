@@ -30,7 +30,7 @@ func TestOf(t *testing.T) {
 	}{
 		{"all values", nil, 9, []int{1, 2, 3}, nil},
 		{"the error comes last", errBroken, 9, []int{1, 2, 3}, errBroken},
-		{"nothing comes behind a reader who left", errBroken, 2, []int{1, 2}, nil},
+		{"nothing comes after a reader who left", errBroken, 2, []int{1, 2}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []int

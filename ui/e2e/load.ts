@@ -56,7 +56,7 @@ export class Load {
     const beat = 100;
     for (let n = 1; !this.stopped; n++) {
       await this.tenant.report(...this.some(Math.round((changes * beat) / 1000)));
-      // Behind the clock, it goes on at once.
+      // When it is late, it goes on at once.
       const wait = this.begun + n * beat - Date.now();
       if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     }

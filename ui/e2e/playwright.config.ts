@@ -30,7 +30,7 @@ export default defineConfig({
     trace: "off",
     launchOptions: {
       executablePath: chromium,
-      // In a container /dev/shm is often too small for a browser; memory is told exactly.
+      // In a container /dev/shm is often too small for a browser; memory is reported exactly.
       args: ["--disable-dev-shm-usage", "--enable-precise-memory-info", "--js-flags=--expose-gc"],
     },
   },
@@ -38,7 +38,7 @@ export default defineConfig({
     // First: these take one worker for the whole time, and the other one does the rest meanwhile.
     { name: "views", testMatch: /views\.spec\.ts/ },
     { name: "board", testIgnore: /(start|load|views|picture)\.spec\.ts/ },
-    // Alone, one behind the other: they measure.
+    // Alone, one after the other: they measure.
     { name: "load", testMatch: /(start|load)\.spec\.ts/, workers: 1 },
     // Not a test: it takes the picture of the README.
     { name: "picture", testMatch: /picture\.spec\.ts/ },

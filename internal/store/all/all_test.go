@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/all"
 )
 
-// TestOpenEach opens the stores that need nothing beside this machine.
+// TestOpenEach opens the stores that need nothing but this machine.
 func TestOpenEach(t *testing.T) {
 	for _, e := range all.New() {
 		if e.Place() == adapter.Elsewhere {

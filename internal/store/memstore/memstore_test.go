@@ -112,7 +112,7 @@ func TestArrivalsBeforeAnyoneAsked(t *testing.T) {
 	}
 	for _, err := range s.Changes(ctx, id, came.Items[0].Position) {
 		if andon.KindOf(err) != andon.Gone {
-			t.Errorf("changes behind the first entry: %v", err)
+			t.Errorf("changes after the first entry: %v", err)
 		}
 	}
 	if oldest, _, err := s.ChangesKept(ctx, id); err != nil || oldest != came.Next {

@@ -16,7 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// restingFS lets the tables that the engine writes be told apart from the others.
+// restingFS lets the tables that the engine writes be distinguished from the others.
 type restingFS struct {
 	vfs.FS
 	tables chan vfs.DiskWriteCategory

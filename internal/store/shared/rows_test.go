@@ -71,7 +71,7 @@ func TestRandomInstants(t *testing.T) {
 	})
 }
 
-// TestRowsFail: a page that can't be read is an error, also behind rows.
+// TestRowsFail: a page that can't be read is an error, also after rows.
 func TestRowsFail(t *testing.T) {
 	broken := errors.New("broken")
 	r := rand.New(rand.NewPCG(1, 1))

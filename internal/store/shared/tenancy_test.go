@@ -229,7 +229,7 @@ func TestDocuments(t *testing.T) {
 	}
 	again, err := s.PutRecord(t.Context(), r)
 	if err != nil || again.Version <= second.Version {
-		t.Errorf("version %d behind %d, %v", again.Version, second.Version, err)
+		t.Errorf("version %d after %d, %v", again.Version, second.Version, err)
 	}
 	r.Tenant = "none"
 	_, err = s.PutRecord(t.Context(), r)

@@ -92,7 +92,7 @@ func TestEachMethodReachesItsOwn(t *testing.T) {
 }
 
 // passing are the methods that retention passes through: their answers do not expire. The others
-// narrow their question, or leave out what has expired.
+// narrow their query, or leave out what has expired.
 const passing = "AdmitStates Append AppendReadings Assign Assignments AwaitChange Capabilities " +
 	"ChangesKept Close Counts Damage DeleteRecord DeleteTenant Diagnose DueRecords Expire " +
 	"Figures Finish Had Names Purge PutRecord PutTenant Ready RebuildLatest Record Records " +
@@ -134,7 +134,7 @@ func TestHookIsToldTheEnd(t *testing.T) {
 	_, err := s.Tenant(t.Context(), "none")
 	if len(ended) != 3 || ended[0] != nil || andon.KindOf(ended[1]) != andon.NotFound ||
 		ended[2] != err || err == nil {
-		t.Errorf("told %v; the last was %v", ended, err)
+		t.Errorf("got %v; the last was %v", ended, err)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestGuardWaits(t *testing.T) {
 			go func() { closed <- s.Close() }()
 			synctest.Wait()
 			if _, err := s.Tenants(t.Context()); andon.KindOf(err) != andon.Unavailable {
-				t.Errorf("%s: a call beside it: %v", name, err)
+				t.Errorf("%s: a call next to it: %v", name, err)
 			}
 			if len(closed) > 0 || engine.closed {
 				t.Errorf("%s: it was closed below it", name)
@@ -217,7 +217,7 @@ func TestGuardWaits(t *testing.T) {
 	}
 }
 
-// TestGuardEndsWaiting: who waits for a change is told when the store is closed, and is not waited
+// TestGuardEndsWaiting: who waits for a change learns when the store is closed, and is not waited
 // for.
 func TestGuardEndsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestGuardEndsWaiting(t *testing.T) {
 			t.Errorf("closing: %v after %v", err, time.Since(begun))
 		}
 		if err := <-woken; andon.KindOf(err) != andon.Unavailable {
-			t.Errorf("who waits is told %v", err)
+			t.Errorf("who waits gets %v", err)
 		}
 	})
 }

@@ -13,7 +13,7 @@ type quick struct{ andon.Store }
 
 func (quick) Ready(context.Context) error { return nil }
 
-// BenchmarkCall is what the wrappers around a store cost a call, beside the call alone.
+// BenchmarkCall is what the wrappers around a store cost a call, next to the call alone.
 func BenchmarkCall(b *testing.B) {
 	hook := func(context.Context, string) (func(error), error) { return func(error) {}, nil }
 	for name, s := range map[string]andon.Store{

@@ -84,7 +84,7 @@ test("an entry that is withdrawn counts no longer", async ({ board, page, tenant
   expect((await tenant.device("press-7")).state).toBe("NORMAL");
 });
 
-test("a change that the server refuses is told, and nothing is changed", async ({
+test("a change that the server refuses is shown, and nothing is changed", async ({
   board,
   page,
   tenant,

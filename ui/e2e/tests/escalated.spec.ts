@@ -1,7 +1,7 @@
 import { deviceAt } from "../board.ts";
 import { expect, test } from "../test.ts";
 
-test("the supervisor reads the note, who escalated and when, wherever the device stands", async ({
+test("the supervisor reads the note, who escalated and when, wherever the device is shown", async ({
   board,
   page,
   tenant,
@@ -46,7 +46,7 @@ test("a second note to the same supervisor takes the place of the first", async 
   }
 });
 
-test("what was just done stands on the page at once", async ({ board, page, tenant }) => {
+test("what was just done is on the page at once", async ({ board, page, tenant }) => {
   await tenant.report({ device: "press-7", state: "WARNING3" });
   await board.open(deviceAt("press-7"));
   const answered = page.getByRole("table", { name: "Who answered for it" }).locator("[data-does]");

@@ -95,7 +95,7 @@ test("a device that is retired leaves the board", async ({ board, tenant }) => {
   await board.showsCount("WARNING1", 1);
 });
 
-test("new trouble is told in the title, and goes away by itself", async ({
+test("new trouble is in the title, and goes away by itself", async ({
   board,
   page,
   tenant,

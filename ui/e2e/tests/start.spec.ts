@@ -16,7 +16,7 @@ test("the board of a factory is interactive within a second", async ({ page, ten
       const ready = document.documentElement.dataset.live === "live" && document.querySelector("[data-device]");
       if (!ready) return;
       observer.disconnect();
-      // Behind the next frame it has been drawn, and nothing keeps it from answering.
+      // After the next frame it has been drawn, and nothing keeps it from answering.
       requestAnimationFrame(() => setTimeout(() => performance.mark("interactive")));
     }).observe(document, { subtree: true, childList: true, attributes: true });
   });

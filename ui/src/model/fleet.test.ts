@@ -123,7 +123,7 @@ describe("counts", () => {
 });
 
 describe("what is worse", () => {
-  test("is told of a change for the worse only", () => {
+  test("learns of a change for the worse only", () => {
     const fleet = loaded(["a", 0, 1], ["b", 2, 1]);
     expect(fleet.apply(device("a", "WARNING1", 5))).toMatchObject({ device: "a", state: { name: "WARNING1" } });
     expect(fleet.apply(device("a", "WARNING1", 5, { operator: "Liz" }))).toBeUndefined();
@@ -132,7 +132,7 @@ describe("what is worse", () => {
     expect(fleet.apply(device("worse", "WARNING4", 5))).toBeDefined();
   });
 
-  test("is told of a load that comes after a break, and not of the first", () => {
+  test("learns of a load that comes after a break, and not of the first", () => {
     const fleet = new Fleet();
     expect(fleet.load(snapshot([["a", 2, 1]]))).toEqual([]);
     const rises = fleet.load(snapshot([["a", 2, 1], ["b", 1, 1]]));

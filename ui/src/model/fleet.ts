@@ -34,7 +34,7 @@ export interface Device {
   retired?: string;
 }
 
-/** The orders that GET /devices has beside that by id: "severity", and "since". */
+/** The orders that GET /devices has next to that by id: "severity", and "since". */
 export function inOrder(sort: string): (a: Device, b: Device) => number {
   const worse = (a: Device, b: Device) => (sort === "severity" ? b.severity - a.severity : 0);
   return (a, b) => worse(a, b) || seconds(a.since) - seconds(b.since);

@@ -59,7 +59,7 @@ describe("new trouble", () => {
     expect(alarms[0].state.severity).toBe(79);
     expect(title(alarms, "Fleet", false)).toBe("(200+) Fleet · Andon");
   });
-  test("is told in words and in the title", () => {
+  test("is shown in words and in the title", () => {
     expect(announcement([rise("a", 10), rise("b", 50)])).toBe("b is in S50, and 1 more");
     expect(title([], "Fleet", false)).toBe("Fleet · Andon");
     expect(title([], "Fleet", true)).toContain("no connection");
@@ -123,7 +123,7 @@ describe("readings", () => {
       { metric: "t", times: [100, 160, 260, 400], values: [1, 2, null, 3], latest: 3 },
     ]);
   });
-  test("are told in few digits", () => {
+  test("are shown in few digits", () => {
     expect([21.4567, 1013.25, 0, 1e-7, 2e9, 70].map(shortNumber)).toEqual(
       ["21.46", "1013.25", "0", "1.00e-7", "2.00e+9", "70"],
     );

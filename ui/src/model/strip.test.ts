@@ -56,7 +56,7 @@ describe("the window", () => {
     expect(windowTo(5e8, { from: 9e8, to: 1e9 }, 1e9)).toEqual({ from: 4.05e8, to: 5.05e8 });
     expect(windowTo(1e9, { from: 0, to: 1e8 }, 1e9)).toEqual({ from: 9e8, to: 1e9 });
   });
-  test("never ends behind now, and is never shorter than a minute", () => {
+  test("never ends after now, and is never shorter than a minute", () => {
     expect(zoom({ from: 0, to: 1e9 }, 2, 5e8, 1e9)).toEqual({ from: -1e9, to: 1e9 });
     expect(pan({ from: 0, to: 1e6 }, 0.5, 1.1e6)).toEqual({ from: 1e5, to: 1.1e6 });
     const near = zoom({ from: 0, to: 1e6 }, 1e-6, 5e5, 1e9);

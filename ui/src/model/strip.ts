@@ -48,7 +48,7 @@ export function stretches(runs: Run[], w: Window, pixels: number): Stretch[] {
 
 /**
  * Where nothing was heard: between two times that are further apart than silentAfter. `heard` is
- * ascending. A gap begins where the device fell silent: silentAfter behind what was heard last.
+ * ascending. A gap begins where the device fell silent: silentAfter after what was heard last.
  */
 export function gaps(heard: number[], w: Window, silentAfter: number): Window[] {
   const found: Window[] = [];
@@ -74,7 +74,7 @@ export function pan(w: Window, share: number, now: number): Window {
   return within({ from: w.from + by, to: w.to + by }, now);
 }
 
-/** A window as long as another, at whose end an instant is seen with a little behind it. */
+/** A window as long as another, at whose end an instant is seen with a little time after it. */
 export function windowTo(at: number, w: Window, now: number): Window {
   const length = w.to - w.from;
   return within({ from: at - 0.95 * length, to: at + 0.05 * length }, now);
@@ -83,7 +83,7 @@ export function windowTo(at: number, w: Window, now: number): Window {
 const shortest = 60_000;
 const longest = 5 * 366 * 86_400_000;
 
-/** A window that does not end behind now: there is nothing to be seen there. */
+/** A window that does not end after now: there is nothing to be seen there. */
 function within(w: Window, now: number): Window {
   const ahead = Math.max(0, w.to - now);
   return { from: Math.round(w.from - ahead), to: Math.round(w.to - ahead) };

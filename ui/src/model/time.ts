@@ -37,7 +37,7 @@ export function parseDuration(text: string): number {
   }, 0);
 }
 
-/** The viewer's zone, as it is named beside times. */
+/** The viewer's zone, as it is named next to times. */
 export function zoneName(at: Date = new Date(), zone?: string): string {
   const short = zoneShort(at, zone);
   const name = zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -29,7 +29,7 @@ test("where a store lists devices by id only, a page is put into order here", as
   expect(asked.every((url) => url.includes("state=WARNING"))).toBe(true);
 });
 
-test("another error is told", async () => {
+test("another error is reported", async () => {
   status = 503;
   await expect(names("severity")).rejects.toThrow("no");
   expect(onlyById.value).toBe(false);

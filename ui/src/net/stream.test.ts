@@ -65,7 +65,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("resumes behind the last event, also where only a comment has moved it on", async () => {
+test("resumes after the last event, also where only a comment has moved it on", async () => {
   server.answers = [
     texts("id: f-1\nevent: state\ndata: 1\n\nid: f-2\nevent: state\nda"),
     texts(": andon\nid: f-9\n\n"),

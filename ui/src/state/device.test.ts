@@ -56,7 +56,7 @@ test("what was asked for before the stream spoke does not count", async () => {
   expect(model.now.value?.state).toBe("NEW");
 });
 
-test("of two questions about the past the later counts", async () => {
+test("of two queries of the past the later counts", async () => {
   void model.refresh();
   await answerAll("X");
   const first = model.past.value;
@@ -86,7 +86,7 @@ test("what a store can't serve is left out", async () => {
   expect(model.past.value?.readings).toEqual([]);
 });
 
-test("another failure is told", async () => {
+test("another failure is reported", async () => {
   void model.refresh();
   await answer(/^\/tenants/, { title: "the store is unavailable" }, 503);
   expect(model.problem.value).toBe("the store is unavailable");

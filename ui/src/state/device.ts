@@ -73,7 +73,7 @@ export class DeviceModel {
   private due: ReturnType<typeof setTimeout> | undefined;
   /** How often the stream has spoken: an answer that was asked for before that is stale. */
   private spoken = 0;
-  /** Of two questions about the past, the later one counts, whichever is answered first. */
+  /** Of two queries of the past, the later one counts, whichever is answered first. */
   private turn = 0;
 
   constructor(

@@ -185,7 +185,7 @@ function poll(ended: AbortSignal): Promise<void> {
 /** Up to so many silent devices are asked for by list; beyond that the snapshot is shorter. */
 const mostBySilentList = 5000;
 
-/** What the stream said of silence while the answer to a question about it was awaited. */
+/** What the stream said of silence while the answer to a query of it was awaited. */
 let turned: Map<string, boolean> | undefined;
 
 /**
@@ -207,7 +207,7 @@ async function refreshSilence(ended: AbortSignal): Promise<void> {
       const snapshot = await request<Snapshot>("GET", "/fleet", { signal: ended });
       silent = snapshot.silent.map((i) => snapshot.devices[i][0]);
     }
-    if (ended.aborted || turned !== meanwhile) return; // a later question is asked
+    if (ended.aborted || turned !== meanwhile) return; // a later query was sent
     fleet.setAllSilent(silent);
     for (const [id, is] of meanwhile) fleet.turn(id, is);
     version.value++;

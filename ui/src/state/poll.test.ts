@@ -104,7 +104,7 @@ test("in a round each device is asked for once, slowly; who is new comes and who
   expect(fleet.counts[0]).toBe(2500);
 });
 
-test("a server that fails is told, and asked again", async () => {
+test("a server that fails is reported, and asked again", async () => {
   await begin();
   fails = /states/;
   await vi.advanceTimersByTimeAsync(4100);

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { snapshotOf, type Device, type Fleet, type Rise, type StateCounts } from "../model/fleet";
 import { Problem, list, request } from "../net/api";
 
-/** What is polled for, and who is told. */
+/** What is polled for, and who learns of it. */
 export interface Polled {
   fleet: Fleet;
   /** The picture has changed; these devices are worse than they were. */

@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import { announcement } from "../model/alarms";
 import { risen } from "../state/live";
 
-/** In a storm a screen reader that was told each change would never come to an end. */
+/** In a storm a screen reader that announced each change would never come to an end. */
 const pauseBetween = 5000;
 
 /** Says new trouble to a screen reader, not more often than it can be listened to. */

@@ -5,7 +5,7 @@ import { go, link } from "../state/route";
 
 export const helpOpen = signal(false);
 
-/** The keys of the present view, which the help shows beside the common ones. */
+/** The keys of the present view, which the help shows next to the common ones. */
 export interface Key {
   key: string;
   does: string;

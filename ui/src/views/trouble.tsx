@@ -52,10 +52,10 @@ export function TroubleList() {
   );
 }
 
-/** How many of the new ones are named beside the heading. */
+/** How many of the new ones are named next to the heading. */
 const mostFresh = 4;
 
-/** What is new, by name: in a long list it stands far below, after all that is older. */
+/** What is new, by name: in a long list it is far below, after all that is older. */
 function Fresh() {
   const fresh = alarms.value;
   if (fresh.length === 0) return null;

@@ -45,7 +45,7 @@ func (h *hotDevice) fullest() (most int) {
 }
 
 // TestFullnessOutlivesAFleet: a device that writes much has its day split, however many others
-// there are beside it.
+// there are next to it.
 func TestFullnessOutlivesAFleet(t *testing.T) {
 	h := newHotDevice()
 	others := make([]Partition, 300_000)

@@ -148,7 +148,7 @@ func TestRandomWriters(t *testing.T) {
 	})
 }
 
-// TestRaise: of two deliveries of one entry the later stands, where both are known.
+// TestRaise: of two deliveries of one entry the later counts, where both are known.
 func TestRaise(t *testing.T) {
 	at := func(time andon.Time, delivery int64) Newest {
 		n := Newest{State: "NORMAL", Time: time, Known: delivery != 0}
@@ -168,7 +168,7 @@ func TestRaise(t *testing.T) {
 	}
 }
 
-// TestRetirementIsABase: a device that comes back starts again behind its retirement.
+// TestRetirementIsABase: a device that comes back starts again after its retirement.
 func TestRetirementIsABase(t *testing.T) {
 	states := andon.DefaultStates()
 	l := Latest{Retired: 10, States: []Newest{

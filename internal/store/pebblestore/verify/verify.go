@@ -15,7 +15,7 @@
 //
 //   - Nothing is written: Pebble is opened for reading only.
 //   - Each report names the place, and says what it means for the user who reads it: which entries
-//     are lost, which list lacks them. One report for each damage, as far as that can be told
+//     are lost, which list lacks them. One report for each damage, as far as that can be seen
 //     apart.
 //   - Where something can't be read, the rest is checked all the same. An error of Run is that it
 //     could not go on: the context has ended, or the store belongs to another program.
@@ -247,7 +247,7 @@ func (v *verifier) sums(names []string) error {
 		}
 		if err := v.table(v.FS.PathJoin(v.Dir, name)); err != nil {
 			v.Report(name, blockError(err)+
-				". Questions that need what can't be read of it are refused")
+				". Queries that need what can't be read of it are refused")
 		}
 		read += sizes[i]
 		v.progress(read)

@@ -124,7 +124,7 @@ func TestRowsKeepEvents(t *testing.T) {
 		want := randomEntries(rng, 1+rng.IntN(300))
 		events := make([]andon.Event, len(want))
 		for i, e := range want {
-			if i%7 == 0 { // more names than a row has room for
+			if i%7 == 0 { // more names than a row can hold
 				want[i].Operator = andon.PersonID(fmt.Sprint("person ", i))
 			}
 			events[i] = andon.Event{

@@ -201,7 +201,7 @@ func TestTheNewestReadingIsDecodedAlone(t *testing.T) {
 		}
 		equal(t, "the newest", readings[:1], got)
 		if size := max(cap(d.numbers), cap(d.of), cap(d.values)); size > 16 {
-			t.Errorf("%+v: room for %d numbers was made", span, size)
+			t.Errorf("%+v: a buffer for %d numbers was made", span, size)
 		}
 	}
 	var d Decoder

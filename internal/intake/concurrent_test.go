@@ -48,29 +48,29 @@ func TestSlowAppend(t *testing.T) {
 
 	liz := []andon.Assignment{{Device: "d", Operator: "Liz", From: now}}
 	for _, id := range []andon.TenantID{other, andon.DefaultTenant} {
-		beside(t, "assign", func() error {
+		meanwhile(t, "assign", func() error {
 			_, err := in.Assign(t.Context(), id, liz)
 			return err
 		})
-		beside(t, "append", func() error { return send(id, "d") })
-		beside(t, "restore", func() error {
+		meanwhile(t, "append", func() error { return send(id, "d") })
+		meanwhile(t, "restore", func() error {
 			_, err := in.Restore(t.Context(), id, andon.History{Assignments: liz})
 			return err
 		})
-		beside(t, "put tenant", func() error {
+		meanwhile(t, "put tenant", func() error {
 			_, _, err := in.PutTenant(t.Context(), id, keep)
 			return err
 		})
 	}
-	beside(t, "delete tenant", func() error { return in.DeleteTenant(t.Context(), other) })
+	meanwhile(t, "delete tenant", func() error { return in.DeleteTenant(t.Context(), other) })
 	close(store.goOn)
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }
 
-// beside fails where something waits for the slow append.
-func beside(t *testing.T, what string, do func() error) {
+// meanwhile fails where something waits for the slow append.
+func meanwhile(t *testing.T, what string, do func() error) {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- do() }()
