@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,24 +11,21 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
-	"github.com/andonhq/andon/internal/ingest/table"
 )
 
 const assignBatch = 10_000 // assignments of one request
 
 type assign struct {
-	*command.Program
-	command.Target
-	none bool
-	form *command.Choice
-	file string
-	from importOptions // the file, its format, where rejected lines go
+	importer // of a file that says who is assigned
+	none     bool
+	file     string
 }
 
 // Assign is "andon assign".
 func Assign(p *command.Program) *cobra.Command {
-	a := &assign{Program: p, Target: p.NewTarget()}
-	a.from = importOptions{assigns: true, batch: assignBatch}
+	a := &assign{importer: importer{
+		Program: p, Target: p.NewTarget(), assigns: true, batch: assignBatch,
+	}}
 	cmd := &cobra.Command{
 		Use:   "assign DEVICE (OPERATOR | --none) | assign --from FILE",
 		Short: "Assign an operator to a device, or operators to many",
@@ -47,29 +42,24 @@ here. Wrong lines are reported as FILE:LINE: reason, the others take effect, and
   andon assign press-7 --none
   andon assign --from shift.csv --tenant metro`,
 	}
-	a.flags(cmd)
-	cmd.Args = a.args
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		if a.file != "" {
-			a.from.Target, a.from.form = a.Target, a.form
-			a.from.Attempts = command.AttemptsRunning
-			return a.from.importFiles(ctx, p, []string{a.file})
-		}
-		return a.assignOne(ctx, args)
-	})
-	return cmd
-}
-
-func (a *assign) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	a.Flags(cmd)
 	flags.BoolVar(&a.none, "none", false, "no one")
 	a.form = command.SentenceFlag(cmd, command.FormatText)
 	flags.StringVar(&a.file, "from", "", "`file` that says who is assigned; - is stdin")
-	flags.StringVar(&a.from.formatName, "format", "",
+	flags.StringVar(&a.format, "format", "",
 		"`form` of the file: csv, json or ndjson (default: by its name)")
-	flags.StringVar(&a.from.rejects, "rejects", "", "`file` to write all rejected lines to")
+	flags.StringVar(&a.rejects, "rejects", "", "`file` to write all rejected lines to")
 	cmd.MarkFlagsMutuallyExclusive("from", "none")
+	cmd.Args = a.args
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		if a.file != "" {
+			a.Attempts = command.AttemptsRunning
+			return a.importFiles(ctx, []string{a.file})
+		}
+		return a.assignOne(ctx, args)
+	})
+	return cmd
 }
 
 // args checks that the arguments are those of one of the forms.
@@ -104,69 +94,11 @@ func (a *assign) assignOne(ctx context.Context, args []string) error {
 			fmt.Fprintf(a.Stderr, "Note: %s shows nothing now: it never reported, or is retired\n",
 				draw.Legible(string(device)))
 		}
-		return a.report(kept)
+		to := "to " + draw.Legible(string(kept.Operator))
+		if kept.Operator == "" {
+			to = "to nobody"
+		}
+		return a.Report(a.form, kept, "%s is assigned %s from %s on",
+			draw.Legible(string(kept.Device)), to, kept.From)
 	})
-}
-
-func (a *assign) report(kept client.Assignment) error {
-	to := "to " + draw.Legible(string(kept.Operator))
-	if kept.Operator == "" {
-		to = "to nobody"
-	}
-	return a.Report(a.form, kept, "%s is assigned %s from %s on",
-		draw.Legible(string(kept.Device)), to, kept.From)
-}
-
-// readAssignments makes entries of the rows of a file that says who is assigned to which device.
-func (s *source) readAssignments(t *table.Table, format table.Format) error {
-	columns := t.Columns()
-	for _, need := range []string{"device", "operator"} {
-		if len(columns) > 0 && !slices.Contains(columns, need) {
-			return andon.Errorf(andon.Invalid, "there is no column %s; there are %s",
-				need, strings.Join(columns, ", "))
-		}
-	}
-	s.entries = func(yield func(placed, error) bool) {
-		for row, err := range t.Rows() {
-			e := placed{Index: row.Index, Line: row.Line}
-			if err == nil {
-				if _, over := row.Value("to"); over {
-					s.ended++
-					continue
-				}
-				e.Value.Assign, err = assignmentOf(&row, format)
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
-	return nil
-}
-
-// assignmentOf reads a row. It checks what the server would refuse: that answers a request in which
-// nothing is right with an error, which would end the import.
-func assignmentOf(row *table.Row, format table.Format) (*client.Assignment, error) {
-	device, _ := row.Value("device")
-	operator, there := row.Value("operator")
-	a := &client.Assignment{Device: andon.DeviceID(device), Operator: andon.PersonID(operator)}
-	bad := func(column, reason string) error {
-		return &table.RowError{Index: row.Index, Line: row.Line, Column: column, Reason: reason}
-	}
-	if err := a.Device.Validate(); err != nil {
-		return nil, bad("device", err.Error())
-	}
-	cell, _ := row.JSON("operator")
-	switch {
-	case cell == "null" || format == table.CSV && operator == "":
-		return a, nil
-	case !there:
-		return nil, bad("operator", "operator is missing; null unassigns")
-	case operator == "":
-		return nil, bad("operator", "operator is empty: a name assigns, null unassigns")
-	}
-	if err := a.Operator.ValidateAs("operator"); err != nil {
-		return nil, bad("operator", err.Error())
-	}
-	return a, nil
 }

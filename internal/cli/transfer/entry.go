@@ -1,11 +1,9 @@
 package transfer
 
 import (
-	"iter"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/table"
 )
 
 // The kinds of entries. Those up to kindAll can be exported by themselves.
@@ -67,18 +65,17 @@ func (e *entry) about() (kind string, device andon.DeviceID, bytes int) {
 	return "", "", 0
 }
 
-// placed is an entry of a file and its place.
-type placed = ingest.Item[entry]
+// placed is an entry of a file and its place, or why there is none.
+type placed = table.Item[entry]
 
-// placedEntries are the entries of a file in its order. An error of type *table.RowError is about
-// one entry, and any other error ends the sequence.
-type placedEntries = iter.Seq2[placed, error]
+// placedEntries are the entries of a file in its order.
+type placedEntries = table.Items[entry]
 
-func wrapAll[T any](items iter.Seq2[ingest.Item[T], error], wrap func(*T) entry) placedEntries {
+func wrapAll[T any](items table.Items[T], wrap func(*T) entry) placedEntries {
 	return func(yield func(placed, error) bool) {
 		for item, err := range items {
-			one := placed{Index: item.Index, Line: item.Line}
-			if err == nil {
+			one := placed{Index: item.Index, Line: item.Line, Bad: item.Bad}
+			if err == nil && item.Bad == nil {
 				one.Value = wrap(&item.Value)
 			}
 			if !yield(one, err) {
@@ -88,12 +85,12 @@ func wrapAll[T any](items iter.Seq2[ingest.Item[T], error], wrap func(*T) entry)
 	}
 }
 
-func wrapEvents(items iter.Seq2[ingest.Item[andon.Event], error]) placedEntries {
+func wrapEvents(items table.Items[andon.Event]) placedEntries {
 	return wrapAll(items, func(e *andon.Event) entry { return entry{Event: e} })
 }
 
 // pick returns a member of the entries that have it.
-func pick[T any](lines []line, member func(*entry) *T) (picked []T) {
+func pick[T any](lines []placed, member func(*entry) *T) (picked []T) {
 	for i := range lines {
 		if one := member(&lines[i].Value); one != nil {
 			picked = append(picked, *one)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,17 +15,9 @@ import (
 	"github.com/andonhq/andon/client"
 )
 
-// linesOf returns the lines of a group's requests.
-func (g *group) linesOf() (all []line) {
-	for i := range g.requests {
-		all = append(all, g.requests[i].lines...)
-	}
-	return all
-}
-
-// TestLaterLineKeepsEscalations: lines of one entry are sent as one, unless that would lose whom
-// the earlier one was escalated to.
-func TestLaterLineKeepsEscalations(t *testing.T) {
+// TestLaterLineWins: a line of an entry that is in the group already, with other content, has to be
+// sent after it. One with the same content is sent next to it.
+func TestLaterLineWins(t *testing.T) {
 	var g group
 	put := func(n int, message, to string, want bool) {
 		t.Helper()
@@ -38,29 +31,11 @@ func TestLaterLineKeepsEscalations(t *testing.T) {
 	}
 	put(2, "one", "", true)
 	put(3, "one", "", true)
-	put(4, "two", "Sara", true)
-	put(5, "three", "Sara", true)
-	put(6, "three", "Tom", false)
-	put(7, "three", "", false)
-	lines := g.linesOf()
-	if len(lines) != 1 || lines[0].Line != 5 {
+	put(4, "two", "", false)
+	put(5, "one", "Sara", false)
+	lines := slices.Concat(g.lines[:]...)
+	if len(lines) != 2 || lines[1].Line != 3 {
 		t.Fatalf("%d lines are sent: %+v", len(lines), lines)
-	}
-	r := newReport("log.csv", nil, nil)
-	r.count(kindEvents, lines, client.Result{Accepted: 1, New: 1})
-	got := []int{r.accepted(), r.New, r.Same, r.Replaced}
-	if diff := cmp.Diff([]int{4, 1, 1, 2}, got); diff != "" {
-		t.Error(diff)
-	}
-
-	var out bytes.Buffer
-	r = newReport("log.csv", &out, nil)
-	r.count(kindEvents, lines,
-		client.Result{Rejected: []andon.Rejection{{Index: 0, Error: "no"}}})
-	r.show()
-	want := "log.csv:2: no\nlog.csv:3: no\nlog.csv:4: no\nlog.csv:5: no\n"
-	if out.String() != want || r.accepted()+r.Replaced+r.Same != 0 || r.Rejected != 4 {
-		t.Errorf("of rejected lines counted %+v, shown %q", r, out.String())
 	}
 }
 
@@ -70,20 +45,22 @@ func TestRejectsAreInOrder(t *testing.T) {
 	var g group
 	for n := 1; n <= 12; n++ {
 		e := &andon.Event{Device: andon.DeviceID(fmt.Sprint(n)), Time: andon.MinTime, State: "X"}
+		line := placed{Index: n, Line: n, Value: entry{Event: e}}
 		if n%5 == 0 {
-			g.bad = append(g.bad, andon.Rejection{Index: n, Line: n, Error: "bad"})
-		} else if !g.add(placed{Index: n, Line: n, Value: entry{Event: e}}, defaultBatch) {
+			line.Bad = errors.New("bad")
+		}
+		if !g.add(line, defaultBatch) {
 			t.Fatalf("line %d is of another group", n)
 		}
 	}
 	var out bytes.Buffer
 	r := newReport("log.csv", &out, nil)
-	for i := range g.requests {
+	for i := range g.lines {
 		var result client.Result
-		for n := range g.requests[i].lines {
+		for n := range g.lines[i] {
 			result.Rejected = append(result.Rejected, andon.Rejection{Index: n, Error: "no"})
 		}
-		r.count(kindEvents, g.requests[i].lines, result)
+		r.count(kindEvents, g.lines[i], result)
 	}
 	r.waiting = append(r.waiting, g.bad...)
 	r.show()
@@ -133,27 +110,6 @@ func TestKindsAreSentInTurn(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{kindAssign, kindEvents}, kinds); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestStrangeStatesAreFew: of states that are none no more is kept and shown than a person reads.
-func TestStrangeStatesAreFew(t *testing.T) {
-	s := strangeTo(andon.DefaultStates().Defs())
-	for _, name := range []andon.State{"NORMAL", "ODD"} {
-		s.add(name)
-	}
-	want := "1 state not in the set of tenant metro, kept with severity 16: ODD; " +
-		"see andon tenant set --help\n"
-	if got := s.note("metro"); got != want {
-		t.Errorf("got %s", got)
-	}
-	for i := range 2 * keptStrange {
-		s.add(andon.State(fmt.Sprintf("%04d", i)))
-	}
-	want = "1,000 states or more not in the set of tenant metro, kept with severity 16: 0000, " +
-		"0001, 0002, 0003, 0004, 0005, 0006, 0007, 0008, 0009, …; see andon tenant set --help\n"
-	if got := s.note("metro"); got != want || len(s.names) != keptStrange {
-		t.Errorf("got %s", got)
 	}
 }
 

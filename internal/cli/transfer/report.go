@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,8 +14,11 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// shownRejects is how many rejected lines are shown; more would hide what matters.
-const shownRejects = 20
+// How many rejected lines and how many states are shown; more would hide what matters.
+const (
+	shownRejects = 20
+	shownStates  = 10
+)
 
 // counts are numbers of entries by kind.
 type counts map[string]int
@@ -40,31 +44,28 @@ type report struct {
 
 	done      string // verb of the outcome: "imported"
 	isArchive bool
-	first     io.Writer         // gets the first rejected lines
-	every     io.Writer         // gets all rejected lines; nil where nobody asked for them
-	waiting   []andon.Rejection // of the present group
-	expired   int               // of the rejected lines, how many are older than the tenant keeps
-	strange   strangeStates     // of the accepted events
-	err       error             // the first of writing to every
+	first     io.Writer            // gets the first rejected lines
+	every     io.Writer            // gets all rejected lines; nil where nobody asked for them
+	waiting   []andon.Rejection    // of the present group
+	expired   int                  // of the rejected lines, how many are older than the tenant keeps
+	unknown   map[andon.State]bool // of the accepted events, outside the tenant's set
+	err       error                // the first of writing to every
 }
 
 func newReport(file string, first, every io.Writer) *report {
-	return &report{File: file, Accepted: counts{}, done: "imported", first: first, every: every}
+	return &report{
+		File: file, Accepted: counts{}, done: "imported", first: first, every: every,
+		unknown: map[andon.State]bool{},
+	}
 }
 
 // count accounts for a request that was answered. A server counts the entries of a request from 0;
 // people look for lines of the file.
-func (r *report) count(kind string, lines []line, result client.Result) {
-	rejected := make([]bool, len(lines))
+func (r *report) count(kind string, lines []placed, result client.Result) {
 	for _, why := range result.Rejected {
 		if why.Index >= 0 && why.Index < len(lines) {
 			l := &lines[why.Index]
-			rejected[why.Index] = true
 			why.Index, why.Line = l.Index, l.Line
-			for _, place := range l.earlier {
-				place.Error = why.Error
-				r.waiting = append(r.waiting, place)
-			}
 		}
 		r.waiting = append(r.waiting, why)
 	}
@@ -73,19 +74,8 @@ func (r *report) count(kind string, lines []line, result client.Result) {
 	}
 	r.New, r.Same, r.Replaced = r.New+result.New, r.Same+result.Unchanged,
 		r.Replaced+result.Replaced
-	for i := range lines {
-		l := &lines[i]
-		if rejected[i] {
-			continue
-		}
-		if n := len(l.earlier); n > 0 { // lines that it replaced in its request
-			r.Accepted[kind] += n
-			r.Same += l.unchanged
-			r.Replaced += n - l.unchanged
-		}
-		if l.Value.Event != nil {
-			r.strange.add(l.Value.Event.State)
-		}
+	for _, state := range result.UnknownStates {
+		r.unknown[state] = true
 	}
 }
 
@@ -146,12 +136,37 @@ func (r *report) detail() string {
 	return ""
 }
 
+// advice says what to do about what the report counts. kind is what the rows of a table became.
+func (r *report) advice(tenant, kind string) (text string) {
+	if r.expired > 0 { // a longer retention does not bring back what has expired
+		text = fmt.Sprintf("%d too old for tenant %s; a new tenant keeps all: "+
+			"andon tenant set NEW --%s-retention forever\n", r.expired, tenant, kind)
+	}
+	if r.isArchive {
+		return text
+	}
+	if r.Replaced > 0 && kind == kindEvents {
+		text += fmt.Sprintf("%s replaced what had the same device, time and state; where these "+
+			"are entries of their own, make the state of more columns, as with --state A,B\n",
+			draw.Count(r.Replaced, "row"))
+	}
+	if len(r.unknown) > 0 {
+		text += fmt.Sprintf("%s not in the set of tenant %s, kept with severity %d: %s; "+
+			"see andon tenant set --help\n", draw.Count(len(r.unknown), "state"), tenant,
+			andon.UnknownSeverity,
+			command.Few(slices.Sorted(maps.Keys(r.unknown)), shownStates))
+	}
+	return text
+}
+
 // finish prints the report, or returns what was done before an error ended it.
 func (r *report) finish(p *command.Program, form *command.Choice, err error) error {
-	if more := r.Rejected - shownRejects; more > 0 && r.every == nil {
-		fmt.Fprintf(p.Stderr, "… and %d more; --rejects FILE writes all of them to a file\n", more)
-	} else if more > 0 {
-		fmt.Fprintf(p.Stderr, "… and %d more\n", more)
+	if more := r.Rejected - shownRejects; more > 0 {
+		hint := ""
+		if r.every == nil {
+			hint = "; --rejects FILE writes all of them to a file"
+		}
+		fmt.Fprintf(p.Stderr, "… and %d more%s\n", more, hint)
 	}
 	if errors.Is(err, command.ErrInterrupted) && r.done == "imported" {
 		err = fmt.Errorf("%w\nRun it again to go on: nothing is doubled", err)

@@ -2,14 +2,12 @@ package transfer
 
 import (
 	"context"
-	"errors"
 	"hash/fnv"
 	"io"
 	"sync"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/ingest/table"
 )
 
 const (
@@ -20,44 +18,26 @@ const (
 
 // sender sends the entries of a file group by group: the requests of one group are sent
 // concurrently, and accounted for when all of them are answered. The entries of a device are in one
-// request of each group, so they arrive in the order of the file, and of two lines of one entry the
-// later one wins. An import can be repeated at any time, because the identity of an entry does not
-// depend on when it arrives.
+// request of each group, so they arrive in the order of the file. An import can be repeated at any
+// time, because the identity of an entry does not depend on when it arrives.
 type sender struct {
 	*client.Client
 	report *report
 	tenant andon.TenantID
 	batch  int  // most entries of one request
 	dryRun bool // all are taken as accepted
-	// doubt checks what was read for the first group. Its error ends the import before anything is
-	// sent. It may be nil.
-	doubt func() error
 
 	unknown andon.UnknownStates // as the settings of an archive have it
 }
 
 // group is what is sent at once: entries of one kind, and what could not be read between them.
 type group struct {
-	kind     string
-	requests [lanes]request
-	bad      []andon.Rejection
-	taken    int // lines, also those that others replaced
-	isFull   bool
-}
-
-// request is the part of a group that is sent in one request.
-type request struct {
-	lines []line
-	bytes int
-	byKey map[andon.EventKey]int // index in lines
-}
-
-// line is an entry, and the earlier lines of the same identity, which are not sent: a server
-// rejects two contents of one entry in a request.
-type line struct {
-	placed
-	earlier   []andon.Rejection // where they are; the reason is set when the entry is rejected
-	unchanged int               // how many lines have the content of the line before
+	kind   string
+	lines  [lanes][]placed // of each request
+	bytes  [lanes]int
+	events map[andon.EventKey]andon.Event
+	bad    []andon.Rejection
+	isFull bool
 }
 
 // run sends all entries. It returns the first error of the file, the server or the context. It does
@@ -91,12 +71,6 @@ func (s *sender) run(ctx context.Context, entries placedEntries) error {
 func (s *sender) read(ctx context.Context, entries placedEntries, groups chan<- *group) error {
 	g := &group{}
 	next := func() error {
-		if s.doubt != nil {
-			if err := s.doubt(); err != nil {
-				return err
-			}
-			s.doubt = nil
-		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -105,76 +79,52 @@ func (s *sender) read(ctx context.Context, entries placedEntries, groups chan<- 
 			return nil
 		}
 	}
-	for e, err := range entries {
-		bad, isOfRow := errors.AsType[*table.RowError](err)
-		switch {
-		case isOfRow:
-			g.bad = append(g.bad, bad.Rejection())
-			g.isFull = g.isFull || len(g.bad) >= s.batch
-		case err != nil:
-			err = andon.Errorf(andon.KindOf(err), "%s: %w", s.report.File, err)
-			return errors.Join(err, next())
-		case !g.add(e, s.batch):
+	for e, failed := range entries {
+		isIn := failed != nil || g.add(e, s.batch)
+		if failed != nil || !isIn || g.isFull {
 			if err := next(); err != nil {
 				return err
 			}
-			g.add(e, s.batch)
 		}
-		if g.isFull {
-			if err := next(); err != nil {
-				return err
-			}
+		if failed != nil {
+			return andon.Errorf(andon.KindOf(failed), "%s: %w", s.report.File, failed)
+		}
+		if !isIn {
+			g.add(e, s.batch)
 		}
 	}
 	return next()
 }
 
-// add is false where an entry has to be sent after the group.
+// add is false where an entry has to be sent after the group. Of two lines of one entry with
+// different content the server rejects the second one, if they are in one request, and the later
+// one has to win.
 func (g *group) add(e placed, batch int) bool {
+	if e.Bad != nil {
+		g.bad = append(g.bad, andon.Rejection{Index: e.Index, Line: e.Line, Error: e.Bad.Error()})
+		g.isFull = g.isFull || len(g.bad) >= batch
+		return true
+	}
 	kind, device, bytes := e.Value.about()
-	if g.kind == "" {
-		g.kind = kind
-	} else if kind != g.kind {
+	if g.kind != "" && kind != g.kind {
 		return false
 	}
-	hash := fnv.New32a()
-	_, _ = io.WriteString(hash, string(device))
-	r := &g.requests[hash.Sum32()%lanes]
 	if event := e.Value.Event; event != nil {
 		key := event.Key(nil)
-		if i, twice := r.byKey[key]; twice {
-			g.take(batch)
-			return r.lines[i].replace(e)
+		if was, twice := g.events[key]; twice && was != *event {
+			return false
 		}
-		if r.byKey == nil {
-			r.byKey = map[andon.EventKey]int{}
+		if g.events == nil {
+			g.events = map[andon.EventKey]andon.Event{}
 		}
-		r.byKey[key] = len(r.lines)
+		g.events[key] = *event
 	}
-	r.lines, r.bytes = append(r.lines, line{placed: e}), r.bytes+bytes
-	g.isFull = g.isFull || len(r.lines) >= batch || r.bytes >= batchBytes
-	g.take(batch)
-	return true
-}
-
-// take bounds the memory of a group whose lines are all of a few entries.
-func (g *group) take(batch int) {
-	g.taken++
-	g.isFull = g.isFull || g.taken >= lanes*batch
-}
-
-// replace makes a later line the content of an entry. It is false where the earlier line has an
-// escalation, which is a record of its own: then both are sent.
-func (l *line) replace(later placed) bool {
-	was, is := l.Value.Event, later.Value.Event
-	if was.EscalatedTo != "" && was.EscalatedTo != is.EscalatedTo {
-		return false
-	}
-	if *was == *is {
-		l.unchanged++
-	}
-	l.earlier = append(l.earlier, andon.Rejection{Index: l.Index, Line: l.Line})
-	l.placed = later
+	g.kind = kind
+	hash := fnv.New32a()
+	_, _ = io.WriteString(hash, string(device))
+	i := hash.Sum32() % lanes
+	g.lines[i], g.bytes[i] = append(g.lines[i], e), g.bytes[i]+bytes
+	g.isFull = g.isFull || len(g.lines[i]) >= batch || g.bytes[i] >= batchBytes
 	return true
 }
 
@@ -183,8 +133,8 @@ func (s *sender) send(ctx context.Context, g *group) error {
 	var results [lanes]client.Result
 	var errs [lanes]error
 	var sent sync.WaitGroup
-	for i := range g.requests {
-		if lines := g.requests[i].lines; len(lines) > 0 {
+	for i, lines := range g.lines {
+		if len(lines) > 0 {
 			sent.Go(func() { results[i], errs[i] = s.request(ctx, g.kind, lines) })
 		}
 	}
@@ -192,7 +142,7 @@ func (s *sender) send(ctx context.Context, g *group) error {
 	var failed error
 	for i, err := range errs {
 		if err == nil {
-			s.report.count(g.kind, g.requests[i].lines, results[i])
+			s.report.count(g.kind, g.lines[i], results[i])
 		} else if failed == nil {
 			failed = err
 		}
@@ -203,7 +153,7 @@ func (s *sender) send(ctx context.Context, g *group) error {
 }
 
 // request sends entries of one kind.
-func (s *sender) request(ctx context.Context, kind string, lines []line) (client.Result, error) {
+func (s *sender) request(ctx context.Context, kind string, lines []placed) (client.Result, error) {
 	switch {
 	case kind == kindSettings || kind == kindEnd:
 		return client.Result{}, s.settings(ctx, &lines[0].Value)

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/ingest/table"
 	"github.com/andonhq/andon/internal/ingest/workbench"
@@ -21,9 +21,10 @@ import (
 type source struct {
 	kind    string // of its entries; kindAll for an archive
 	entries placedEntries
-	notes   []string // about the file as a whole
-	rows    *rows    // nil for a file that is no table
-	ended   int      // assignments that were over, and skipped
+	notes   []string        // about the file as a whole
+	table   *table.Table    // nil for a file that is none
+	states  *andon.StateSet // the severities of rows that go on at once; set before they are read
+	ended   int             // assignments that were over, and skipped
 	bar     *draw.Bar
 	file    io.Closer
 }
@@ -33,35 +34,29 @@ func (s *source) close() {
 	s.file.Close()
 }
 
-// open opens the file, whatever kind it is of. What can't be right is an error.
-func (o *importOptions) open(p *command.Program) (*source, error) {
-	file, size, err := openFile(p, o.file)
+// open opens a file, whatever kind it is of, and shows on w how far it has been read. What can't be
+// right is an error.
+func (im *importer) open(name string, w io.Writer) (*source, error) {
+	file, size, err := openFile(im.Stdin, name)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{kind: o.kind(), file: file, bar: draw.NewFileBar(p.Stderr, o.name(), size)}
+	s := &source{kind: im.kind(), file: file, bar: draw.NewFileBar(w, shownName(name), size)}
 	plain, err := table.PlainText(s.bar.Reader(file))
 	if err == nil {
-		err = s.read(p, o, plain)
+		err = im.read(s, name, plain)
 	}
 	if err != nil {
 		s.close()
-		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", o.name(), err)
+		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", shownName(name), err)
 	}
 	return s, nil
 }
 
-// openQuietly opens a file that is read ahead of its import.
-func openQuietly(p *command.Program, o importOptions) (*source, error) {
-	quiet := *p
-	quiet.Stderr = io.Discard
-	return o.open(&quiet)
-}
-
 // openFile opens a file and returns its size, 0 where it is not known.
-func openFile(p *command.Program, name string) (io.ReadCloser, int64, error) {
+func openFile(stdin io.Reader, name string) (io.ReadCloser, int64, error) {
 	if name == "-" {
-		return io.NopCloser(p.Stdin), 0, nil
+		return io.NopCloser(stdin), 0, nil
 	}
 	file, err := os.Open(name)
 	if err != nil {
@@ -80,79 +75,165 @@ func openFile(p *command.Program, name string) (io.ReadCloser, int64, error) {
 
 // read recognises by the first bytes what the file is: an archive, a model of NoSQL Workbench, or a
 // table.
-func (s *source) read(p *command.Program, o *importOptions, in *bufio.Reader) (err error) {
+func (im *importer) read(s *source, name string, in *bufio.Reader) (err error) {
 	const enough = 64
 	_, _ = in.Peek(len(archiveBegins)) // no longer: what writes to a pipe may be slow
 	begins, _ := in.Peek(min(in.Buffered(), enough))
-	isModel := o.workbench || workbench.Begins(begins)
-	isArchive := bytes.HasPrefix(begins, []byte(archiveBegins)) && !o.workbench
+	isSample := im.workbench && slices.Contains([]string{".csv", ".tsv"}, extension(name))
 	switch {
-	case o.assigns:
-		return s.readTable(p, o, in)
-	case o.workbench && slices.Contains([]string{".csv", ".tsv"}, o.extension()):
-		s.entries, err = sampleEntries(o, in)
+	case !im.assigns && !isSample && (im.workbench || workbench.Begins(begins)):
+		model, err := parseModel(in)
+		if err == nil {
+			s.notes, s.entries = model.Notes, modelEntries(model)
+		}
 		return err
-	case !isModel && !isArchive:
-		return s.readTable(p, o, in)
-	case len(o.columns) > 0:
-		return andon.Errorf(andon.Invalid, "the file has no columns for %s: leave it out",
-			strings.Join(o.columns, ", "))
-	case isArchive:
+	case !im.assigns && bytes.HasPrefix(begins, []byte(archiveBegins)):
 		s.kind, s.entries = kindAll, archiveEntries(in)
 		return nil
 	}
-	model, err := parseModel(in)
-	if err == nil {
-		s.notes, s.entries = model.Notes, modelEntries(model)
+	var o table.Options
+	if o, err = im.options(name); err != nil {
+		return err
+	}
+	rows, err := table.New(in, o)
+	if err != nil {
+		return err
+	}
+	if isSample {
+		s.entries, err = sampleEntries(rows)
+		return err
+	}
+	s.table = rows
+	return im.readRows(s)
+}
+
+// readRows makes entries of the rows of a table.
+func (im *importer) readRows(s *source) error {
+	m, err := im.completeMapping(s)
+	if err != nil {
+		return err
+	}
+	switch s.kind {
+	case kindReadings:
+		var readings table.Items[andon.Reading]
+		readings, err = s.table.Readings(m)
+		s.entries = wrapAll(readings, func(r *andon.Reading) entry { return entry{Reading: r} })
+	case kindAssign:
+		var assignments table.Items[andon.Assignment]
+		assignments, err = s.table.Assignments(m)
+		s.entries = wrapAll(s.inForce(assignments), func(a *andon.Assignment) entry {
+			return entry{Assign: &client.Assignment{Device: a.Device, Operator: a.Operator}}
+		})
+	default:
+		var events table.Items[andon.Event]
+		events, err = s.table.Events(m)
+		s.entries = wrapEvents(events)
+	}
+	var taken []string
+	for _, g := range s.table.Guesses() {
+		taken = append(taken, g.Field+" from "+draw.Legible(g.Column))
+	}
+	if len(taken) > 0 {
+		s.notes = append(s.notes, "taken were "+strings.Join(taken, ", "))
 	}
 	return err
 }
 
-func (o *importOptions) name() string {
-	if o.file == "-" {
+// inForce leaves out assignments that are over.
+func (s *source) inForce(all table.Items[andon.Assignment]) table.Items[andon.Assignment] {
+	return func(yield func(table.Item[andon.Assignment], error) bool) {
+		for item, err := range all {
+			if item.Value.To != 0 {
+				s.ended++
+			} else if !yield(item, err) {
+				return
+			}
+		}
+	}
+}
+
+// completeMapping checks what the flags say about columns, times, states and numbers.
+func (im *importer) completeMapping(s *source) (m table.Mapping, err error) {
+	m = im.mapping
+	switch {
+	case len(m.State) > 0 && len(m.Metrics) > 0:
+		return m, andon.Errorf(andon.Invalid, "--state makes events of the rows, and --metrics "+
+			"readings: give one of them\n"+
+			"What is kept with an event is --attributes, with a reading --metadata")
+	case len(m.Metrics) == 0 && len(m.Metadata) > 0:
+		return m, andon.Errorf(andon.Invalid, "--metadata is kept with readings, which "+
+			"--metrics names\nWhat is kept with an event is --attributes")
+	}
+	if im.assigns {
+		return m, nil
+	}
+	m.DecimalComma = im.decimal.Value == ","
+	if im.overlap.Value == overlapSeverest {
+		m.Severity = func(state andon.State) uint8 { return s.states.Severity(state) }
+	}
+	if m.Precision, err = andon.ParsePrecision(im.precision); err != nil {
+		return m, err
+	}
+	if im.zone != "" {
+		if m.Zone, err = table.ParseZone(im.zone); err != nil {
+			return m, andon.Errorf(andon.Invalid, "--zone %w", err)
+		}
+	}
+	if im.dateOrder != "" {
+		if m.Dates, err = table.ParseDateOrder(im.dateOrder); err != nil {
+			return m, andon.Errorf(andon.Invalid, "--date-order %w", err)
+		}
+	}
+	m.States = make(map[string]andon.State, len(im.states))
+	for name, state := range im.states {
+		if err := andon.State(state).Validate(); err != nil {
+			return m, andon.Errorf(andon.Invalid, "--map %s=%s: %w", name, state, err)
+		}
+		m.States[name] = andon.State(state)
+	}
+	return m, m.EndState.Validate()
+}
+
+func shownName(file string) string {
+	if file == "-" {
 		return "standard input"
 	}
-	return o.file
+	return file
 }
 
-func (o *importOptions) format() (table.Format, error) {
-	if o.formatName != "" {
-		return table.ParseFormat(o.formatName)
+// options are how to read a table: its format as the flag says, or the name of the file.
+func (im *importer) options(name string) (o table.Options, err error) {
+	o = table.Options{Comments: im.comments, NoHeader: im.noHeader}
+	by := im.format
+	if by == "" {
+		by = map[string]string{
+			".csv": "csv", ".tsv": "csv", ".json": "json", ".ndjson": "json", ".jsonl": "json",
+		}[extension(name)]
 	}
-	if format, ok := map[string]table.Format{
-		".csv": table.CSV, ".tsv": table.CSV, ".json": table.JSON,
-		".ndjson": table.NDJSON, ".jsonl": table.NDJSON,
-	}[o.extension()]; ok {
-		return format, nil
+	if by == "" {
+		return o, andon.Errorf(andon.Invalid,
+			"its name does not say the format: say --format csv, json or ndjson")
 	}
-	what := "its name does not say the format"
-	if o.file == "-" {
-		what = "it has no name to show the format"
+	if o.Format, err = table.ParseFormat(by); err != nil {
+		return o, err
 	}
-	return 0, andon.Errorf(andon.Invalid, "%s: say --format csv, json or ndjson", what)
+	if im.delimiter == "tab" || im.delimiter == "" && extension(name) == ".tsv" {
+		o.Comma = '\t'
+	} else if im.delimiter != "" {
+		var size int
+		if o.Comma, size = utf8.DecodeRuneInString(im.delimiter); size != len(im.delimiter) {
+			return o, andon.Errorf(andon.Invalid, "--delimiter %q is not one character or tab",
+				im.delimiter)
+		}
+	}
+	return o, nil
 }
 
-// extension is how the name of the file ends, once it is decompressed.
-func (o *importOptions) extension() string {
-	name := strings.ToLower(filepath.Base(o.file))
+// extension is how the name of a file ends, once it is decompressed.
+func extension(file string) string {
+	name := strings.ToLower(filepath.Base(file))
 	for _, packed := range []string{".gz", ".zst"} {
 		name = strings.TrimSuffix(name, packed)
 	}
 	return filepath.Ext(name)
-}
-
-// comma is the one character between cells.
-func (o *importOptions) comma() (rune, error) {
-	switch {
-	case o.delimiter == "" && o.extension() == ".tsv", o.delimiter == `\t`, o.delimiter == "tab":
-		return '\t', nil
-	case o.delimiter == "":
-		return ',', nil
-	}
-	comma, size := utf8.DecodeRuneInString(o.delimiter)
-	if size != len(o.delimiter) {
-		return 0, andon.Errorf(andon.Invalid, "--delimiter %q is not one character or tab",
-			o.delimiter)
-	}
-	return comma, nil
 }

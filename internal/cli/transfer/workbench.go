@@ -1,8 +1,8 @@
 package transfer
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -10,15 +10,14 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cli/command"
-	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/table"
 	"github.com/andonhq/andon/internal/ingest/workbench"
 )
 
 // importWorkbench is "andon import workbench".
 func importWorkbench(p *command.Program) *cobra.Command {
-	o := importOptions{Target: p.NewTarget(), workbench: true}
-	o.Attempts = command.AttemptsRunning
+	im := importer{Program: p, Target: p.NewTarget(), workbench: true}
+	im.Attempts = command.AttemptsRunning
 	cmd := &cobra.Command{
 		Use:   "workbench FILE...",
 		Short: "Import the device states of NoSQL Workbench models",
@@ -39,13 +38,10 @@ fault; the rest is imported, and the exit code is 3. A model may have up to 64 M
   andon import workbench sample-data.csv --new-states 64`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	o.Flags(cmd)
-	cmd.Flags().StringVar(&o.delimiter, "delimiter", "",
-		"character between the cells of CSV, or tab (default , and of a .tsv tab)")
-	sendFlags(cmd, &o)
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		return o.importFiles(ctx, p, args)
-	})
+	im.Flags(cmd)
+	im.delimiterFlag(cmd)
+	im.sendFlags(cmd)
+	cmd.RunE = p.Does(im.importFiles)
 	return cmd
 }
 
@@ -66,58 +62,38 @@ func parseModel(plain io.Reader) (*workbench.Model, error) {
 
 // modelEntries returns what could not be read, and then what could. All of it is in memory.
 func modelEntries(m *workbench.Model) placedEntries {
-	return wrapEvents(func(yield func(ingest.Item[andon.Event], error) bool) {
+	return func(yield func(placed, error) bool) {
 		for _, why := range m.Rejected {
-			at := ingest.Item[andon.Event]{Index: why.Index, Line: why.Line}
-			if !yield(at, &table.RowError{Index: at.Index, Line: at.Line, Reason: why.Error}) {
+			bad := placed{Index: why.Index, Line: why.Line, Bad: errors.New(why.Error)}
+			if !yield(bad, nil) {
 				return
 			}
 		}
-		for _, item := range m.Items {
-			if !yield(item, nil) {
+		for i := range m.Items {
+			item := &m.Items[i]
+			good := placed{Index: item.Index, Line: item.Line, Value: entry{Event: &item.Value}}
+			if !yield(good, nil) {
 				return
 			}
 		}
-	})
+	}
 }
 
 // sampleEntries reads a file of sample data, row by row.
-func sampleEntries(o *importOptions, in *bufio.Reader) (placedEntries, error) {
-	comma, err := o.comma()
-	if err != nil {
-		return nil, err
-	}
-	rows, err := table.New(in, table.Options{Format: table.CSV, Comma: comma})
-	if err != nil {
-		return nil, err
-	}
+func sampleEntries(rows *table.Table) (placedEntries, error) {
 	columns := rows.Columns()
 	if err := workbench.CheckColumns(columns); err != nil {
 		return nil, err
 	}
-	return wrapEvents(func(yield func(ingest.Item[andon.Event], error) bool) {
-		for row, err := range rows.Rows() {
-			item := ingest.Item[andon.Event]{Index: row.Index, Line: row.Line}
-			if err == nil {
-				if item.Value, err = sampleEvent(&row, columns); err != nil {
-					err = &table.RowError{Index: row.Index, Line: row.Line, Reason: err.Error()}
-				}
-			}
-			if !yield(item, err) {
-				return
+	return wrapEvents(table.ItemsOf(rows, func(row *table.Row) (andon.Event, error) {
+		var item workbench.Item
+		for _, name := range columns {
+			if text, ok := row.Value(name); ok {
+				item.AddText(name, text)
 			}
 		}
-	}), nil
-}
-
-func sampleEvent(row *table.Row, columns []string) (andon.Event, error) {
-	var item workbench.Item
-	for _, name := range columns {
-		if text, ok := row.Value(name); ok {
-			item.AddText(name, text)
-		}
-	}
-	return item.Event()
+		return item.Event()
+	})), nil
 }
 
 // exportWorkbench is "andon export workbench".
@@ -186,7 +162,7 @@ func newModel(
 	if name == "" {
 		return workbench.NewWriter(design)
 	}
-	file, _, err := openFile(p, name)
+	file, _, err := openFile(p.Stdin, name)
 	if err != nil {
 		return nil, err
 	}

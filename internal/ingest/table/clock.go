@@ -2,6 +2,8 @@ package table
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -9,113 +11,108 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// Times in files are written in more ways than RFC 3339 has: PostgreSQL ends them with "+00", other
-// programs with "+0200" or " UTC", and many are those of a clock on a wall.
+// Times in files are written in more ways than andon.ParseTime reads. Programs end them with
+// " UTC", and many are those of a clock on a wall. Spreadsheets write a date as their country does:
+// 21/11/2026, 11/21/2026, 21.11.2026, 21/11/26. With slashes it does not say which number is the
+// day.
 
-// Clock is the clock on a wall that times without a zone are read from. Where the clocks go back an
-// hour comes twice, and its times are taken as the first of the two.
-type Clock struct {
-	Zone  *time.Location // nil is UTC
-	Dates Dates
+// DateOrder is the order of the day, the month and the year in a date. The zero value does not know
+// it.
+type DateOrder string
 
-	twice     int // times that came twice
-	firstLine int // the line of the first of them
+// The orders, as PostgreSQL calls them, too.
+const (
+	DMY DateOrder = "dmy"
+	MDY DateOrder = "mdy"
+	YMD DateOrder = "ymd"
+)
+
+// ParseDateOrder reads dmy, mdy or ymd.
+func ParseDateOrder(text string) (DateOrder, error) {
+	switch order := DateOrder(text); order {
+	case DMY, MDY, YMD:
+		return order, nil
+	}
+	return "", andon.Errorf(andon.Invalid, "%s is none of dmy, mdy, ymd", ingest.Clip(text))
 }
 
-// Twice returns how many times came twice, and the line of the first; 0 in an array of JSON.
-func (c *Clock) Twice() (n, line int) {
-	if c == nil {
-		return 0, 0
+// parseTime reads a number of the precision, or a time as programs write it.
+func (m *Mapping) parseTime(text string) (andon.Time, error) {
+	switch {
+	case text == "":
+		return 0, andon.Errorf(andon.Invalid, "time is missing")
+	case isNumber(text):
+		at, err := andon.ParseEpoch(text, m.Precision)
+		if days, _ := strconv.ParseFloat(text, 64); days > 20_000 && days < 80_000 {
+			err = andon.Errorf(andon.Invalid, "%s looks like the number that a spreadsheet has "+
+				"for a date: give the column the form of a date before it is saved", text)
+		}
+		return at, err
 	}
-	return c.twice, c.firstLine
-}
-
-// parse reads a time that is no number.
-func (c *Clock) parse(text string, line int) (andon.Time, error) {
-	if c == nil {
-		c = &Clock{}
-	}
-	rewritten, err := c.Dates.rewrite(text, line)
+	rewritten, err := m.Dates.rewrite(text)
 	if err != nil {
 		return 0, err
 	}
-	t, err := c.read(rewritten, line)
+	t, err := m.read(rewritten)
 	if err != nil && rewritten != text { // the file does not have what that quotes
 		err = andon.Errorf(andon.Invalid, "%s: %w", ingest.Clip(text), err)
 	}
 	return t, err
 }
 
+// isNumber distinguishes a number from a date, which has a '-' after its year, or two points.
+func isNumber(text string) bool {
+	return strings.Count(text, ".") < 2 && strings.Trim(text, "0123456789.eE+") == "" &&
+		text[0] >= '0' && text[0] <= '9'
+}
+
+// zonePattern matches a time with a zone after its time of day.
+var zonePattern = regexp.MustCompile(`^(.+:.+?) ?(UTC|GMT|[Zz]|[+-][\d:]+)$`)
+
 // read reads a time whose date is that of RFC 3339.
-func (c *Clock) read(text string, line int) (andon.Time, error) {
-	wall, zone := splitZone(text)
-	if zone != "" || c.Zone == nil {
-		return andon.ParseTime(wall + zone)
+func (m *Mapping) read(text string) (andon.Time, error) {
+	if t, err := andon.ParseTime(text); err == nil && m.Zone == nil { // as nearly all are
+		return t, nil
 	}
-	t, err := andon.ParseTime(wall)
-	if err != nil {
-		return 0, err
+	if found := zonePattern.FindStringSubmatch(text); found != nil {
+		zone := found[2]
+		if zone == "UTC" || zone == "GMT" {
+			zone = "Z"
+		}
+		return andon.ParseTime(found[1] + zone)
 	}
-	return c.instant(t, line)
+	t, err := andon.ParseTime(text)
+	if err != nil || m.Zone == nil {
+		return t, err
+	}
+	return m.instant(t)
 }
 
-// instant returns when the clock showed what t is in UTC.
-func (c *Clock) instant(wall andon.Time, line int) (andon.Time, error) {
-	before, after := c.offset(wall.Std().AddDate(0, 0, -1)), c.offset(wall.Std().AddDate(0, 0, 1))
+// instant returns when the clocks of the zone showed what t is in UTC. Where they go back an hour
+// comes twice, and its times are taken as the first of the two.
+func (m *Mapping) instant(wall andon.Time) (andon.Time, error) {
+	before, after := m.offset(wall.Std().AddDate(0, 0, -1)), m.offset(wall.Std().AddDate(0, 0, 1))
 	first, second := wall.Std().Add(-before), wall.Std().Add(-after)
-	isFirst, isSecond := c.offset(first) == before, c.offset(second) == after
 	switch {
-	case !isFirst && !isSecond:
-		return 0, andon.Errorf(andon.Invalid,
-			"time %q does not exist in %s: the clocks go forward by %s there",
-			strings.TrimSuffix(wall.String(), "Z"), c.Zone, andon.DurationOf(after-before))
-	case isFirst && isSecond && first != second:
-		if c.twice++; c.twice == 1 {
-			c.firstLine = line
-		}
-	case !isFirst:
-		first = second
+	case m.offset(first) == before:
+		return andon.TimeOf(first), nil
+	case m.offset(second) == after:
+		return andon.TimeOf(second), nil
 	}
-	return andon.TimeOf(first), nil
+	return 0, andon.Errorf(andon.Invalid,
+		"time %q does not exist in %s: the clocks go forward by %s there",
+		strings.TrimSuffix(wall.String(), "Z"), m.Zone, andon.DurationOf(after-before))
 }
 
-func (c *Clock) offset(at time.Time) time.Duration {
-	_, seconds := at.In(c.Zone).Zone()
+func (m *Mapping) offset(at time.Time) time.Duration {
+	_, seconds := at.In(m.Zone).Zone()
 	return time.Duration(seconds) * time.Second
-}
-
-// splitZone splits a time into what a clock shows and its zone as RFC 3339 has it: "" where it has
-// none.
-func splitZone(text string) (wall, zone string) {
-	const shortest = len("2006-01-02T15:04")
-	for _, name := range []string{"UTC", "GMT", "Z", "z"} {
-		if wall, ok := strings.CutSuffix(text, name); ok {
-			return strings.TrimRight(wall, " "), "Z"
-		}
-	}
-	i := strings.LastIndexAny(text, "+-")
-	if i < shortest {
-		return text, ""
-	}
-	wall, sign, digits := strings.TrimRight(text[:i], " "), text[i:i+1], text[i+1:]
-	switch {
-	case len(digits) == 2:
-		return wall, sign + digits + ":00"
-	case len(digits) == 4:
-		return wall, sign + digits[:2] + ":" + digits[2:]
-	}
-	return wall, sign + digits
 }
 
 // ParseZone reads the name of a zone, as Europe/Berlin, or an offset, as +02:00.
 func ParseZone(text string) (*time.Location, error) {
-	if text == "" {
-		return time.UTC, nil
-	}
-	if text[0] == '+' || text[0] == '-' {
-		_, zone := splitZone("2006-01-02T15:04" + text)
-		t, err := time.Parse("Z07:00", zone)
-		if err == nil {
+	for _, layout := range []string{"-07:00", "-0700", "-07"} {
+		if t, err := time.Parse(layout, text); err == nil {
 			_, seconds := t.Zone()
 			return time.FixedZone(text, seconds), nil
 		}
@@ -127,4 +124,69 @@ func ParseZone(text string) (*time.Location, error) {
 	}
 	return nil, fmt.Errorf("%q is neither the name of a time zone, such as Europe/Berlin, "+
 		"nor an offset, such as +02:00", text)
+}
+
+// datePattern matches a time that begins with a date of three numbers, and what follows the date.
+var datePattern = regexp.MustCompile(
+	`(?s)^(\d+(?:/\d+/\d+|\.\d+\.\d+|-\d+-\d+))([^\d/.-].*)?$`)
+
+// isPlain reports whether a time begins as most do: 2026-11-20T06:00, without AM or PM.
+func isPlain(text string) bool {
+	return len(text) > 13 && text[4] == '-' && text[7] == '-' && text[13] == ':' &&
+		text[len(text)-1]|0x20 != 'm'
+}
+
+// rewrite returns a time with its date and its time of day as RFC 3339 has them; as it is where
+// these are no numbers. Years of two digits are those of 1969 to 2068, as POSIX has it for %y.
+func (o DateOrder) rewrite(text string) (string, error) {
+	if isPlain(text) {
+		return text, nil
+	}
+	text = strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(text) // before "PM"
+	found := datePattern.FindStringSubmatch(text)
+	if found == nil {
+		return text, nil
+	}
+	date := found[1]
+	switch { // some dates say their order
+	case strings.IndexAny(date, "/.-") == 4: // after the year
+		o = YMD
+	case o == "" && strings.Contains(date, "."): // no country writes the month first so
+		o = DMY
+	case o == "":
+		return "", andon.Errorf(andon.Invalid, "date %s does not say which number is the day: "+
+			"say --date-order dmy, mdy or ymd", date)
+	}
+	numbers := strings.NewReplacer("/", "-", ".", "-").Replace(date)
+	for _, layout := range map[DateOrder][]string{
+		DMY: {"2-1-2006", "2-1-06"}, MDY: {"1-2-2006", "1-2-06"}, YMD: {"2006-1-2", "06-1-2"},
+	}[o] {
+		if t, err := time.Parse(layout, numbers); err == nil {
+			return t.Format(time.DateOnly) + timeOfDay(found[2]), nil
+		}
+	}
+	return "", andon.Errorf(andon.Invalid, "date %s does not exist, read as %s", date, o)
+}
+
+// clockPattern matches a time of day: the hour, the rest, A or P, and what follows.
+var clockPattern = regexp.MustCompile(`(?s)^(\d{1,2}):([\d:.,]*)(?: *([AaPp])[Mm])?(.*)$`)
+
+// timeOfDay returns what follows a date as RFC 3339 has it: with two digits of the hour, of
+// 24 hours, and "" where there is nothing.
+func timeOfDay(text string) string {
+	text = strings.TrimLeft(text, "Tt, ")
+	m := clockPattern.FindStringSubmatch(text)
+	if m == nil {
+		return strings.TrimSuffix("T"+text, "T") // nothing follows nothing
+	}
+	h, _ := strconv.Atoi(m[1])
+	if m[3] != "" {
+		if h < 1 || h > 12 {
+			return "T" + text
+		}
+		if h %= 12; m[3] == "P" || m[3] == "p" {
+			h += 12
+		}
+	}
+	return fmt.Sprintf("T%02d:%s%s", h, m[2], m[4])
 }

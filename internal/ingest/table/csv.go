@@ -3,7 +3,10 @@ package table
 import (
 	"bufio"
 	"cmp"
+	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,118 +15,96 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// csvSource reads CSV as encoding/csv does: RFC 4180, empty lines skipped, strict about quotes.
-// Import needs two things that encoding/csv does not do: a row that is wrong costs its first line
-// only, and a quote that is never closed swallows no more than maxRow. It also keeps a carriage
-// return within a cell where lines end in "\n" alone.
-type csvSource struct {
+// csvRows reads CSV as encoding/csv does: RFC 4180, empty lines skipped, strict about quotes.
+// Import needs three things that encoding/csv does not do: a row that is wrong costs its first line
+// only, a quote that is never closed swallows no more than maxRow, and a carriage return within a
+// cell stays where lines end in "\n" alone.
+type csvRows struct {
 	lines  lines
 	comma  string
-	header *columns
-	first  string // line of the header
+	header []string
 	begins string // what the file begins with, as messages call it
 	crlf   bool   // lines end in "\r\n", so within a cell, too, that is a line break and no more
 	index  int    // of the next row
 }
 
-func newCSV(r *bufio.Reader, o Options) (*csvSource, error) {
+func newCSV(r *bufio.Reader, o Options) (*csvRows, error) {
 	o.Comma = cmp.Or(o.Comma, ',')
 	if strings.ContainsRune("\"\r\n\uFFFD", o.Comma) {
 		return nil, andon.Errorf(andon.Invalid, "%q can't be between cells", o.Comma)
 	}
-	s := &csvSource{lines: lines{r: r}, comma: string(o.Comma), begins: "header"}
-	names, read, err := s.readHeader(o.Comments)
+	s := &csvRows{lines: lines{r: r}, comma: string(o.Comma), begins: "header"}
+	first, err := s.line()
+	for err == nil && (first == "" || o.Comments && first[0] == '#') {
+		first, err = s.line()
+	}
+	if err == io.EOF {
+		return nil, andon.Errorf(andon.Invalid, "the file is empty: CSV begins with a header")
+	}
 	if err != nil {
 		return nil, err
 	}
+	line := s.lines.n
+	first, s.crlf = strings.CutSuffix(first, "\r")
+	cells, read, err := s.record(first)
+	if err != nil {
+		return nil, andon.Errorf(andon.Invalid, "the header can't be read: line %d: %w", line, err)
+	}
 	if o.NoHeader {
 		s.begins = "first row"
-		for i := range names {
-			names[i] = strconv.Itoa(i + 1)
+		for i := range cells {
+			s.header = append(s.header, strconv.Itoa(i+1))
 		}
 		s.lines.back(read)
+		return s, nil
 	}
-	s.header, err = newHeader(names)
-	return s, err
-}
-
-// readHeader returns the cells of the first row that is neither empty nor a comment, and its lines.
-func (s *csvSource) readHeader(comments bool) (cells []string, read []line, err error) {
-	l := s.lines.next()
-	for l.err == nil && (l.text == "" || comments && l.text[0] == '#') {
-		l = s.lines.next()
-	}
-	switch {
-	case l.err == io.EOF && s.lines.n == 0:
-		return nil, nil, andon.Errorf(andon.Invalid, "the file is empty: CSV begins with a header")
-	case l.err == io.EOF:
-		return nil, nil, andon.Errorf(andon.Invalid, "the file has no header")
-	}
-	s.first, s.crlf = l.text, l.cr
-	if cells, read, err = s.record(l); err != nil && !fatal(err) {
-		err = atRow(Row{Line: s.lines.n}, err)
-		err = s.misread(andon.Errorf(andon.Invalid, "the header can't be read: %w", err))
-	}
-	return cells, read, err
-}
-
-func newHeader(names []string) (*columns, error) {
-	h := &columns{places: map[string]int{}}
-	for i, name := range names {
-		name = strings.TrimSpace(name)
-		if strings.Contains(name, "\r") && !strings.Contains(name, "\n") {
-			return nil, andon.Errorf(andon.Invalid, "its lines end in CR alone: save it with LF, "+
-				"as tr '\\r' '\\n' does")
-		}
-		if _, twice := h.places[name]; twice && name != "" {
+	for _, name := range cells {
+		if name = strings.TrimSpace(name); name != "" && slices.Contains(s.header, name) {
 			return nil, andon.Errorf(andon.Invalid, "the header has column %s twice",
 				ingest.Clip(name))
 		}
-		h.places[name] = i
-		h.names = append(h.names, name)
+		s.header = append(s.header, name)
 	}
-	return h, nil
+	return s, nil
 }
 
-func (s *csvSource) columns([]result) *columns { return s.header }
-
-func (s *csvSource) next() (Row, error) {
-	l := s.lines.next()
-	for l.err == nil && l.text == "" {
-		l = s.lines.next()
+// line returns the next line.
+func (s *csvRows) line() (text string, err error) {
+	if text, err = s.lines.next(); s.crlf || text == "\r" {
+		text = strings.TrimSuffix(text, "\r")
 	}
-	if l.err == io.EOF {
-		return Row{}, io.EOF
+	return text, err
+}
+
+// Next implements rows.
+func (s *csvRows) Next() (Row, error) {
+	text, err := s.line()
+	for err == nil && text == "" {
+		text, err = s.line()
+	}
+	if err != nil {
+		return Row{}, err
 	}
 	row := Row{Index: s.index, Line: s.lines.n, header: s.header}
 	s.index++
-	cells, _, err := s.record(l)
-	if err == nil && len(cells) != len(s.header.names) {
-		err = bad("the row has %d cells, the %s %d", len(cells), s.begins, len(s.header.names))
+	row.cells, _, row.Bad = s.record(text)
+	if row.Bad == nil && len(row.cells) != len(s.header) {
+		row.Bad = fmt.Errorf("the row has %d cells, the %s %d",
+			len(row.cells), s.begins, len(s.header))
 	}
-	row.cells = cells
-	return row, atRow(row, err)
+	return row, nil
 }
 
-// record returns the cells of the row that begins with a line, and its lines. After an error about
-// that row, reading goes on in the line after its first.
-func (s *csvSource) record(first line) (cells []string, read []line, err error) {
-	if first.err != nil {
-		return nil, nil, first.err
-	}
-	read = []line{first}
-	cells, open, err := split(first.text, s.comma)
-	if open {
-		var text string
-		text, read = s.quoted(first)
-		if cells, open, err = split(text, s.comma); open {
-			err = bad("a quote is not closed")
-		}
+// record splits the row that begins with a line into its cells. Of a row that is wrong only that
+// line was read then.
+func (s *csvRows) record(first string) (cells []string, read []string, err error) {
+	text, read := s.whole(first)
+	if err = checkLength(first); err == nil {
+		cells, err = split(text, s.comma)
 	}
 	for i, cell := range cells {
-		if !utf8.ValidString(cell) { // no store could keep it
-			err = bad("cell %d is not valid UTF-8: save the file as UTF-8", i+1)
-			break
+		if err == nil && !utf8.ValidString(cell) { // no store could keep it
+			err = fmt.Errorf("cell %d is not valid UTF-8: save the file as UTF-8", i+1)
 		}
 	}
 	if err != nil {
@@ -132,59 +113,54 @@ func (s *csvSource) record(first line) (cells []string, read []line, err error) 
 	return cells, read, err
 }
 
-// quoted returns the text of a row that has a cell of several lines, and its lines: up to the line
-// that has the last of an even number of quotes, or as far as a row can go.
-func (s *csvSource) quoted(first line) (text string, read []line) {
+// whole returns the text of a row and its lines: up to the line that has the last of an even number
+// of quotes, or as far as a row can go.
+func (s *csvRows) whole(first string) (text string, read []string) {
 	var b strings.Builder
 	quotes := 0
-	for l := first; ; {
+	for l, err := first, error(nil); err == nil; l, err = s.line() {
 		read = append(read, l)
-		b.WriteString(l.text)
-		quotes += strings.Count(l.text, `"`)
-		if quotes%2 == 0 || b.Len() > maxRow || l.err != nil {
-			return b.String(), read
-		}
-		if l.cr && !s.crlf {
-			b.WriteByte('\r')
+		b.WriteString(l)
+		if quotes += strings.Count(l, `"`); quotes%2 == 0 || b.Len() > maxRow {
+			break
 		}
 		b.WriteByte('\n')
-		if l = s.lines.next(); l.err == io.EOF {
-			return b.String(), read
-		}
 	}
+	return strings.TrimSuffix(b.String(), "\r"), read
 }
 
-// split splits the text of a row into cells; open says that it ends within a quoted one.
-func split(text, comma string) (cells []string, open bool, err error) {
+// split splits the text of a row into cells.
+func split(text, comma string) (cells []string, err error) {
 	cells = make([]string, 0, strings.Count(text, comma)+1)
 	for more := true; more; {
 		var cell string
 		if quoted, ok := strings.CutPrefix(text, `"`); ok {
-			if cell, text, open = unquote(quoted); open {
-				return nil, true, nil
+			if cell, text, ok = unquote(quoted); !ok {
+				return nil, errors.New("a quote is not closed")
 			}
 			if text, more = strings.CutPrefix(text, comma); !more && text != "" {
-				return nil, false, bad("cell %d goes on after its closing quote", len(cells)+1)
+				return nil, fmt.Errorf("cell %d goes on after its closing quote", len(cells)+1)
 			}
 		} else if cell, text, more = strings.Cut(text, comma); strings.Contains(cell, `"`) {
-			return nil, false,
-				bad("cell %d has a quote but does not begin with one", len(cells)+1)
+			return nil, fmt.Errorf("cell %d has a quote but does not begin with one",
+				len(cells)+1)
 		}
 		cells = append(cells, cell)
 	}
-	return cells, false, nil
+	return cells, nil
 }
 
 // unquote returns a quoted cell, whose opening quote was passed, and what follows its closing one.
-func unquote(text string) (cell, rest string, open bool) {
+// It is false where there is none.
+func unquote(text string) (cell, rest string, ok bool) {
 	for end := 0; ; end++ {
 		i := strings.IndexByte(text[end:], '"')
 		if i < 0 {
-			return "", "", true
+			return "", "", false
 		}
 		end += i + 1
 		if !strings.HasPrefix(text[end:], `"`) {
-			return strings.ReplaceAll(text[:end-1], `""`, `"`), text[end:], false
+			return strings.ReplaceAll(text[:end-1], `""`, `"`), text[end:], true
 		}
 	}
 }

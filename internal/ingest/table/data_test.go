@@ -6,10 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/table"
 )
 
@@ -29,26 +27,26 @@ func openData(t *testing.T, name string, o table.Options) *table.Table {
 	return tab
 }
 
-func allEvents(t *testing.T, tab *table.Table, m table.Mapping) []ingest.Item[andon.Event] {
+func allEvents(t *testing.T, tab *table.Table, m table.Mapping) []table.Item[andon.Event] {
 	t.Helper()
 	entries, err := tab.Events(m)
 	return all(t, entries, err)
 }
 
-func allReadings(t *testing.T, tab *table.Table, m table.Mapping) []ingest.Item[andon.Reading] {
+func allReadings(t *testing.T, tab *table.Table, m table.Mapping) []table.Item[andon.Reading] {
 	t.Helper()
 	entries, err := tab.Readings(m)
 	return all(t, entries, err)
 }
 
-func all[T any](t *testing.T, entries table.Entries[T], err error) (items []ingest.Item[T]) {
+func all[T any](t *testing.T, entries table.Items[T], err error) (items []table.Item[T]) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for item, err := range entries {
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || item.Bad != nil {
+			t.Fatal(err, item.Bad)
 		}
 		items = append(items, item)
 	}
@@ -72,11 +70,11 @@ func TestDCMetro(t *testing.T) {
 	if len(all) != 41_399 {
 		t.Fatalf("%d events", len(all))
 	}
-	want := ingest.Item[andon.Event]{Index: 0, Line: 2, Value: andon.Event{
+	want := table.Item[andon.Event]{Index: 0, Line: 2, Value: andon.Event{
 		Device: "A01E02ESCALATOR", Time: mustTime(t, "2013-06-01T16:38:21.475Z"), State: "ON",
 		Message: "OPERATIONAL", Attributes: `{"update_type":"Update"}`,
 	}}
-	if diff := cmp.Diff(want, all[0], cmpopts.IgnoreUnexported(want)); diff != "" {
+	if diff := cmp.Diff(want, all[0]); diff != "" {
 		t.Error(diff)
 	}
 	if last := all[len(all)-1]; last.Line != 41_400 {
@@ -93,7 +91,7 @@ func TestEnvSensor(t *testing.T) {
 	if len(all) != 9_995 {
 		t.Fatalf("%d readings", len(all))
 	}
-	want := ingest.Item[andon.Reading]{Value: andon.Reading{
+	want := table.Item[andon.Reading]{Value: andon.Reading{
 		Device: "5e:44:3b:f3:79:c8", Time: 1_594_598_735_772_776,
 		Metadata: `{"device":"iot-device-02"}`,
 		Metrics: andon.Metrics{
@@ -103,7 +101,7 @@ func TestEnvSensor(t *testing.T) {
 			{Name: "temp", Value: 27},
 		},
 	}}
-	if diff := cmp.Diff(want, all[0], cmpopts.IgnoreUnexported(want)); diff != "" {
+	if diff := cmp.Diff(want, all[0]); diff != "" {
 		t.Error(diff)
 	}
 	for _, item := range all {

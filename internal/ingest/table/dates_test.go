@@ -34,66 +34,24 @@ func TestDatesOfCountries(t *testing.T) {
 		{DMY, "21/11-2026", "!is not RFC 3339"},
 		{DMY, "//", "!is not RFC 3339"},
 		// These say it themselves, whatever the order of the others.
-		{0, "2026/11/21 14:03", "2026-11-21T14:03:00Z"},
+		{"", "2026/11/21 14:03", "2026-11-21T14:03:00Z"},
 		{MDY, "2026.11.21", "2026-11-21T00:00:00Z"},
 		{MDY, "2026-11-21 2:03 pm", "2026-11-21T14:03:00Z"},
 		{MDY, "2026-11-21 9:05", "2026-11-21T09:05:00Z"},
-		{0, "21.11.2026", "2026-11-21T00:00:00Z"},
-		{0, "1.2.26 9:05", "2026-02-01T09:05:00Z"},
+		{"", "21.11.2026", "2026-11-21T00:00:00Z"},
+		{"", "1.2.26 9:05", "2026-02-01T09:05:00Z"},
 		{MDY, "1.2.2026", "2026-01-02T00:00:00Z"},
 		// This does not.
-		{0, "21/11/2026", "!does not say which number is the day"},
+		{"", "21/11/2026", "!does not say which number is the day"},
 	} {
-		m := Mapping{Clock: &Clock{Dates: Dates{Order: test.order}}}
-		got, err := m.parseTime(test.text, &Row{})
+		m := Mapping{Dates: test.order}
+		got, err := m.parseTime(test.text)
 		want, fails := strings.CutPrefix(test.want, "!")
 		switch {
 		case fails && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%s %q: %v, %v", test.order, test.text, got, err)
 		case !fails && (err != nil || got.String() != want):
 			t.Errorf("%s %q: %v, %v, want %s", test.order, test.text, got, err, want)
-		}
-	}
-}
-
-// TestDatesProveTheirOrder: an order is taken only where no other is left.
-func TestDatesProveTheirOrder(t *testing.T) {
-	for _, test := range []struct {
-		dates, order, doubt string
-		decided             bool
-	}{
-		{"05/11/2026 12/12/2026 13/11/2026", "dmy", "", true},
-		{"05/11/2026 05/13/2026", "mdy", "", true},
-		{"5-1-2026 13-1-2026", "dmy", "", true},
-		{"12/12/2026 05/11/2026", "", "05/11/2026 can be", false},
-		{"05/11/2026 12/12/2026", "", "05/11/2026 can be", false},
-		{"12/12/2026", "", "12/12/2026 can be", false},
-		{"05/11/2026", "", "2026-11-05 (dmy) or 2026-05-11 (mdy)", false},
-		{"21/11/26", "", "2026-11-21 (dmy) or 2021-11-26 (ymd)", false},
-		{"05/11/2026 45/45/2026", "", "05/11/2026 can be", false}, // no date at all
-		{"69/12/13", "ymd", "", true},
-		{"2026-11-21T06:00", "", "", true},
-		{"21.11.2026", "", "", true},
-		{"05/11/2026 2026-11-21T06:00", "", "05/11/2026 can be", false},
-		{"", "", "", false},
-	} {
-		var d Dates
-		for i, date := range strings.Fields(test.dates) {
-			_, _ = d.rewrite(date, i+1)
-		}
-		order, example, line, ok := d.Proven()
-		if ok != (test.order != "") || ok && order.String() != test.order {
-			t.Errorf("%s: %s, %t", test.dates, order, ok)
-		}
-		if all := strings.Fields(test.dates); ok && example != all[line-1] {
-			t.Errorf("%s: line %d is not %s", test.dates, line, example)
-		}
-		if d.IsDecided() != test.decided {
-			t.Errorf("%s: decided is %t", test.dates, d.IsDecided())
-		}
-		doubt := d.Doubt()
-		if !strings.Contains(doubt, test.doubt) || (test.doubt == "") != (doubt == "") {
-			t.Errorf("%s: doubt %q", test.dates, doubt)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 
@@ -18,53 +19,46 @@ type objectLines struct {
 	index int // of the next row
 }
 
-// newObjectLines refuses an array: its rows may go over many lines, and none of them is an object.
-func newObjectLines(r *bufio.Reader) (*objectLines, error) {
-	if opening(r) == '[' {
-		return nil, andon.Errorf(andon.Invalid,
-			"the file is an array; that is the format json, ndjson is an object in each line")
+// Next implements rows.
+func (s *objectLines) Next() (Row, error) {
+	text, err := s.text()
+	if err != nil {
+		return Row{}, err
 	}
-	return &objectLines{lines: lines{r: r}}, nil
+	row := Row{Index: s.index, Line: s.lines.n, object: strings.TrimLeft(text, white)}
+	s.index++
+	if row.Bad = checkLength(text); row.Bad == nil {
+		row.Bad = checkObject(text)
+	}
+	return row, nil
 }
 
-func (s *objectLines) columns(sample []result) *columns { return sampled(sample) }
+const white = " \t\r\n"
 
-func (s *objectLines) next() (Row, error) {
-	for {
-		l := s.lines.next()
-		if l.err == io.EOF {
-			return Row{}, io.EOF
-		}
-		space := jsonscan.Scanner{Text: l.text}
-		if space.Next(); l.err == nil && space.At == len(l.text) {
-			continue
-		}
-		row := Row{Index: s.index, Line: s.lines.n, object: l.text[space.At:]}
-		s.index++
-		if l.err != nil {
-			return row, atRow(row, l.err)
-		}
-		return row, atRow(row, checkObject(l.text))
+// text returns the next line that is not of white space.
+func (s *objectLines) text() (text string, err error) {
+	for err == nil && strings.Trim(text, white) == "" {
+		text, err = s.lines.next()
 	}
+	return text, err
 }
 
-// newJSON reads an array, or objects one after another. Where the first of them is a line, each is
-// taken to be one: then the rows have lines, and one that is wrong does not cost the others.
-func newJSON(r *bufio.Reader) source {
-	if opening(r) != '{' {
+// newJSON reads an array, or objects one after another. Each of them is a line, so one that is wrong
+// does not cost the others, unless the first line is a brace alone: then they go over many lines.
+func newJSON(r *bufio.Reader) rows {
+	if c := opening(r); c == '[' || c == 0 {
 		return &array{decoder: json.NewDecoder(r)}
 	}
-	ls := lines{r: r}
-	first := ls.next()
-	for first.err == nil && strings.Trim(first.text, " \t\r\n") == "" {
-		first = ls.next()
+	s := &objectLines{lines: lines{r: r}}
+	first, err := s.text()
+	if err == nil && strings.Trim(first, white) == "{" {
+		whole := io.MultiReader(strings.NewReader(first+"\n"), r)
+		return &array{decoder: json.NewDecoder(whole), begun: true, sequence: true}
 	}
-	if first.err != nil || checkObject(first.text) == nil {
-		ls.back([]line{first})
-		return &objectLines{lines: ls}
+	if err == nil {
+		s.lines.back([]string{first})
 	}
-	whole := io.MultiReader(strings.NewReader(first.text+"\n"), r)
-	return &array{decoder: json.NewDecoder(whole), begun: true, sequence: true}
+	return s
 }
 
 // opening returns the first byte that is no white space, as far as the file has been read; 0 where
@@ -74,7 +68,7 @@ func opening(r *bufio.Reader) byte {
 		return 0
 	}
 	head, _ := r.Peek(r.Buffered())
-	if head = bytes.TrimLeft(head, " \t\r\n"); len(head) == 0 {
+	if head = bytes.TrimLeft(head, white); len(head) == 0 {
 		return 0
 	}
 	return head[0]
@@ -88,46 +82,36 @@ type array struct {
 	sequence bool // it is no array: objects follow each other
 }
 
-func (s *array) columns(sample []result) *columns { return sampled(sample) }
-
-func (s *array) next() (Row, error) {
+// Next implements rows.
+func (s *array) Next() (Row, error) {
 	if !s.begun {
-		if err := s.begin(); err != nil {
-			return Row{}, err
+		switch open, err := s.decoder.Token(); {
+		case err == io.EOF:
+			return Row{}, andon.Errorf(andon.Invalid, "the file is empty")
+		case err != nil:
+			return Row{}, broken(err)
+		case open != json.Delim('['):
+			return Row{}, s.broken("the file does not begin with an array or an object")
 		}
+		s.begun = true
 	}
 	if !s.sequence && !s.decoder.More() {
 		return Row{}, s.end()
 	}
 	var element json.RawMessage
 	err := s.decoder.Decode(&element)
-	if s.sequence && err == io.EOF {
+	switch {
+	case s.sequence && err == io.EOF:
 		return Row{}, io.EOF
-	}
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
 		return Row{}, andon.Errorf(andon.Invalid, "the file ends within entry %d", s.index)
-	}
-	if err != nil {
+	case err != nil:
 		return Row{}, s.broken("entry %d: %w; nothing after it can be read", s.index, err)
 	}
 	row := Row{Index: s.index, object: string(element)}
 	s.index++
-	return row, atRow(row, checkObject(row.object))
-}
-
-func (s *array) begin() error {
-	open, err := s.decoder.Token()
-	if err == io.EOF {
-		return andon.Errorf(andon.Invalid, "the file is empty")
-	}
-	if err != nil {
-		return broken(err)
-	}
-	if open != json.Delim('[') {
-		return s.broken("the file does not begin with an array or an object")
-	}
-	s.begun = true
-	return nil
+	row.Bad = checkObject(row.object)
+	return row, nil
 }
 
 // end returns io.EOF where the array is closed and nothing follows.
@@ -151,7 +135,7 @@ func (s *array) broken(format string, args ...any) error {
 func checkObject(text string) error {
 	s := jsonscan.Scanner{Text: text}
 	if s.Next() != '{' {
-		return bad("%s", s.Want("an object"))
+		return s.Want("an object")
 	}
 	object := s.At
 	f := s.Skip(0)
@@ -159,34 +143,14 @@ func checkObject(text string) error {
 		f = s.End()
 	}
 	if f != nil {
-		return bad("%s", f)
+		return f
 	}
 	seen := map[string]bool{}
 	for name := range jsonscan.Members(text[object:]) {
 		if seen[name] {
-			return bad("the field %s occurs twice", ingest.Clip(name))
+			return fmt.Errorf("the field %s occurs twice", ingest.Clip(name))
 		}
 		seen[name] = true
 	}
 	return nil
-}
-
-// sampled lists the names in the first rows, those of inner objects after a dot.
-func sampled(sample []result) *columns {
-	c := &columns{places: map[string]int{}, sample: true}
-	for _, r := range sample {
-		if r.err == nil {
-			c.addMembers("", r.row.object)
-		}
-	}
-	return c
-}
-
-func (c *columns) addMembers(prefix, object string) {
-	for name, value := range jsonscan.Members(object) {
-		c.add(prefix + name)
-		if value[0] == '{' {
-			c.addMembers(prefix+name+".", value)
-		}
-	}
 }

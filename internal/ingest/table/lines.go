@@ -2,6 +2,7 @@ package table
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -9,65 +10,46 @@ import (
 type lines struct {
 	r     *bufio.Reader
 	n     int // the number of the line that was returned last, counted from 1
-	again []line
+	again []string
 }
 
-// line is one line without its end, or why it could not be read.
-type line struct {
-	text string
-	cr   bool // it ended in "\r\n"
-	err  error
-}
-
-// next returns the next line, or io.EOF after the last. A RowError is about that line only.
-func (l *lines) next() line {
+// next returns the next line without its "\n", or io.EOF after the last. Of a line that is longer
+// than maxRow only the beginning is there, which is longer, too.
+func (l *lines) next() (string, error) {
 	if len(l.again) > 0 {
 		first := l.again[0]
 		l.again = l.again[1:]
 		l.n++
-		return first
+		return first, nil
 	}
-	text, err := l.read()
-	if err != io.EOF {
-		l.n++
+	part, err := l.r.ReadSlice('\n')
+	text := string(part)
+	for err == bufio.ErrBufferFull { // the line is longer than the reader's buffer
+		part, err = l.r.ReadSlice('\n')
+		if len(text) <= maxRow {
+			text += string(part)
+		}
 	}
-	text = strings.TrimSuffix(text, "\n")
-	plain := strings.TrimSuffix(text, "\r")
-	return line{plain, len(plain) < len(text), err}
+	if err == io.EOF && text == "" {
+		return "", io.EOF
+	}
+	if err != nil && err != io.EOF { // the last line may have no end
+		return "", broken(err)
+	}
+	l.n++
+	return strings.TrimSuffix(text, "\n"), nil
+}
+
+// checkLength is an error for a row that is too long.
+func checkLength(text string) error {
+	if len(text) > maxRow {
+		return fmt.Errorf("longer than %d bytes", maxRow)
+	}
+	return nil
 }
 
 // back returns lines that were read, so that they are read again.
-func (l *lines) back(read []line) {
+func (l *lines) back(read []string) {
 	l.again = append(read, l.again...)
 	l.n -= len(read)
-}
-
-func (l *lines) read() (string, error) {
-	part, err := l.r.ReadSlice('\n')
-	if err != bufio.ErrBufferFull {
-		return ended(string(part), err)
-	}
-	var long []byte // than the reader's buffer
-	size := 0
-	for ; err == bufio.ErrBufferFull; part, err = l.r.ReadSlice('\n') {
-		size += len(part)
-		if size <= maxRow {
-			long = append(long, part...)
-		}
-	}
-	if size += len(part); size > maxRow && (err == nil || err == io.EOF) {
-		return "", bad("longer than %d bytes", maxRow)
-	}
-	return ended(string(append(long, part...)), err)
-}
-
-// ended returns a line with its end. The last one may have none.
-func ended(text string, err error) (string, error) {
-	if err == io.EOF && text != "" {
-		err = nil
-	}
-	if err != nil && err != io.EOF {
-		return "", broken(err)
-	}
-	return text, err
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/andonhq/andon"
@@ -10,17 +11,20 @@ import (
 	"github.com/andonhq/andon/internal/spell"
 )
 
-// Mapping says which columns make an event or a reading. A column that is written "=text" is that
-// text in every row. Several columns of one field are joined; those that are empty in a row are
-// left out.
+// Mapping says which columns make an event, a reading or an assignment. A column that is written
+// "=text" is that text in every row. Several columns of one field are joined by "/", those of a
+// time by a space, since date and time of day often have a column each; those that are empty in a
+// row are left out.
+//
+// A field whose columns are nil takes the column of its very name, else one with a usual name, if
+// the file has one that no other field uses. One whose columns are empty and not nil is left out.
 type Mapping struct {
 	Device      []string
-	Time        []string // joined by a space, since date and time of day often have a column each
+	Time        []string
 	State       []string
 	Operator    []string
 	Message     []string
 	EscalatedTo []string
-	Join        string // between joined columns; empty is "/"
 
 	// Attributes of events, Metrics and Metadata of readings: each column is one member. "data.*"
 	// is every column that begins with "data.", and every member of the object in the column
@@ -30,25 +34,18 @@ type Mapping struct {
 	Metrics    []string
 	Metadata   []string
 
-	// End is when the state of a row is over, joined as Time is; a row whose End is empty or "-"
-	// goes on. EndState is what a device is in when none of its rows goes on.
+	// End is when the state of a row is over; a row whose End is empty or "-" goes on. EndState is
+	// what a device is in when none of its rows goes on. Of several that go on the severest by
+	// Severity counts, or the one that began last where Severity is nil.
 	End      []string
 	EndState andon.State
-	Overlaps *Overlaps              // nil: where several go on, the one that began last counts
-	States   map[string]andon.State // what a state of the file is called here; others stay
+	Severity func(andon.State) uint8
 
-	// Unnamed are the fields that no column was named for. Each takes the column of its very name,
-	// else one with a usual name, if the file has one that no other field uses.
-	Unnamed []string
-
-	// DecimalComma says that metrics are written as 21,5.
-	DecimalComma bool
-
-	Precision andon.Precision // of times that are numbers; the zero value is microseconds
-
-	Clock *Clock // of times without a zone; nil is UTC
-
-	digits *digits // counts the times that were read
+	States       map[string]andon.State // what a state of the file is called here; others stay
+	DecimalComma bool                   // metrics are written as 21,5
+	Precision    andon.Precision        // of times that are numbers; the zero value is microseconds
+	Zone         *time.Location         // of times that name none; nil is UTC
+	Dates        DateOrder              // of dates such as 05/11/2026
 }
 
 // Columns of these names may hold a whole object.
@@ -57,6 +54,24 @@ const (
 	columnMetrics    = "metrics"
 	columnMetadata   = "metadata"
 )
+
+// Guess is a column that was taken for a field that no column was named for.
+type Guess struct{ Field, Column string }
+
+// usualNames are what other programs call the fields, the likelier first: the columns of SQL
+// tables, the attributes of the device state log in DynamoDB, the exports of ThingsBoard. Case and
+// characters other than letters and digits are ignored.
+var usualNames = map[string][]string{
+	"device": {"device", "deviceid", "devicename", "unit", "unitid", "machine", "machineid",
+		"asset", "assetid", "entityname", "entityid", "equipment", "equipmentid"},
+	"time": {"time", "timestamp", "ts", "eventtime", "occurredat", "createdat", "recordedat",
+		"changedat", "datetime", "date", "starttime", "at"},
+	"state":          {"state", "status", "devicestate", "devicestatus", "statename"},
+	"operator":       {"operator"},
+	"message":        {"message", "msg"},
+	"escalated_to":   {"escalatedto"},
+	columnAttributes: {columnAttributes},
+}
 
 // field is one field of a mapping: its name as messages give it, and the columns it is made of.
 type field struct {
@@ -88,135 +103,128 @@ func (m *Mapping) readingFields() []field {
 	}
 }
 
-// checkEvents reports what is wrong with the mapping by itself, whatever the file.
-func (m *Mapping) checkEvents() error {
-	if len(m.Metrics)+len(m.Metadata) > 0 {
-		return andon.Errorf(andon.Invalid, "metrics and metadata are of readings, and a state "+
-			"makes an event of each row: what is kept with an event is attributes")
-	}
-	if err := m.checkEnd(); err != nil {
-		return err
-	}
-	return check(m.eventFields())
-}
-
-func (m *Mapping) checkReadings() error {
-	for _, f := range m.eventFields() {
-		if len(*f.columns) > 0 && f.name != "device" && f.name != "time" {
-			return andon.Errorf(andon.Invalid, "a reading has no %s, "+
-				"only device, time, metrics and metadata", f.name)
-		}
-	}
-	return check(m.readingFields())
-}
-
-func check(fields []field) error {
-	for _, f := range fields {
-		if len(*f.columns) == 0 && f.required {
-			return andon.Errorf(andon.Invalid, "%s: no column is named", f.name)
-		}
-		for i, column := range *f.columns {
-			if err := f.check(column); err != nil {
-				return err
-			}
-			if f.members && slices.Contains((*f.columns)[:i], column) {
-				return f.bad("column %s is named twice", column)
-			}
-		}
-	}
-	return nil
-}
-
-func (f *field) check(column string) error {
-	switch {
-	case column == "":
-		return f.bad("a column's name is empty: %s", column)
-	case f.members && column[0] == '=':
-		return f.bad("the constant %s has no name", column)
-	case f.members && (column == "*" || column == ".*"):
-		return f.bad("%s names no object", column)
-	case !f.members && isSpread(column):
-		return f.bad("%s is many columns", column)
-	}
-	return nil
-}
-
-func (f *field) bad(format, column string) error {
-	return andon.Errorf(andon.Invalid, "%s: "+format, f.name, ingest.Clip(column))
-}
-
-// takeUnnamed takes the columns that have the very name of a field in Unnamed. Of JSON only the
-// first rows are known, so there each is taken: a column that never comes makes nothing.
-func (m *Mapping) takeUnnamed(have *columns) {
-	used := usedBy(m.eventFields())
-	for _, f := range m.eventFields() {
-		wanted := slices.Contains(m.Unnamed, f.name) && !slices.Contains(used, f.name)
-		if wanted && len(*f.columns) == 0 && (have.sample || have.contains(f.name)) {
-			*f.columns = []string{f.name}
-		}
+func (m *Mapping) assignmentFields() []field {
+	return []field{
+		{name: "device", columns: &m.Device, required: true},
+		{name: "operator", columns: &m.Operator, required: true},
 	}
 }
 
-func usedBy(fields []field) (used []string) {
+// bind finds the columns of the fields.
+func (t *Table) bind(fields []field) error {
+	var used []string
 	for _, f := range fields {
 		used = append(used, *f.columns...)
 	}
-	return used
-}
-
-// bind reports a column that the table does not have.
-func bind(fields []field, have *columns) error {
-	if have.sample && len(have.names) == 0 {
-		return nil
-	}
-	used := usedBy(fields)
 	for _, f := range fields {
-		for _, column := range *f.columns {
-			if column[0] == '=' || have.covers(column) {
-				continue
+		if *f.columns == nil {
+			if column := t.usual(&f, used); column != "" {
+				*f.columns, used = []string{column}, append(used, column)
+				if column != f.name {
+					t.guesses = append(t.guesses, Guess{f.name, column})
+				}
 			}
-			near, changes := nearest(column, have.names)
-			if !isTypo(column, changes) {
-				near = ""
-			}
-			typo := isTypo(column, changes) && !slices.Contains(used, near)
-			if f.required || !have.sample || typo {
-				return unknown(f.name, column, near, have.names)
-			}
+		}
+		if err := t.check(&f); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// isTypo reports whether so few changes look like a typing error. Of JSON only the first rows are
-// known, so an optional column may come later: there it must be taken, unless it nearly is a column
-// that nothing else uses.
-func isTypo(column string, changes int) bool { return changes <= min(2, len(column)/3) }
-
-// covers reports whether a column is there, or one that a name ending in ".*" matches.
-func (c *columns) covers(column string) bool {
-	object, many := strings.CutSuffix(column, ".*")
-	if !many {
-		return c.contains(column)
+// usual returns the column of a field that no column was named for; "" where there is none. Of JSON
+// only the first object is known, so there an optional field is taken from its very name, which may
+// come later.
+func (t *Table) usual(f *field, used []string) string {
+	free := func(column string) bool { return !slices.Contains(used, column) }
+	if slices.Contains(t.columns, f.name) && usualNames[f.name] != nil && free(f.name) {
+		return f.name
 	}
-	begins := func(name string) bool { return strings.HasPrefix(name, object+".") }
-	return slices.ContainsFunc(c.names, begins) || c.contains(object) || c.contains(column)
+	for _, name := range usualNames[f.name] {
+		for _, column := range t.columns {
+			if plainName(column) == name && free(column) {
+				return column
+			}
+		}
+	}
+	if !t.header && !f.required && usualNames[f.name] != nil && free(f.name) {
+		return f.name
+	}
+	return ""
 }
 
-func unknown(field, column, near string, names []string) error {
+// plainName is a column's name as usualNames has it. In DynamoDB's own JSON an attribute is
+// "Item.DeviceID.S". A member of an object within is another thing, so a dot stays.
+func plainName(column string) string {
+	if item, ok := strings.CutPrefix(column, "Item."); ok {
+		column = strings.TrimSuffix(strings.TrimSuffix(item, ".S"), ".N")
+		if column == item {
+			return ""
+		}
+	}
+	return strings.Map(func(r rune) rune {
+		if r != '.' && r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, column)
+}
+
+// check refuses columns that can't be those of a field, or that a CSV file does not have. Of JSON
+// only the first object is known, so there a column may come later.
+func (t *Table) check(f *field) error {
+	if f.required && len(*f.columns) == 0 {
+		return t.missing(f, f.name)
+	}
+	for _, column := range *f.columns {
+		object, many := strings.CutSuffix(column, ".*")
+		why := ""
+		switch {
+		case column == "":
+			why = "is empty"
+		case f.members && (column[0] == '=' || column == "*" || object == ""):
+			why = "has no name"
+		case !f.members && many:
+			why = "is many columns"
+		case t.header && column[0] != '=' && !t.covers(column, object):
+			return t.missing(f, column)
+		}
+		if why != "" {
+			return andon.Errorf(andon.Invalid, "%s: the column %s %s", f.name,
+				ingest.Clip(column), why)
+		}
+	}
+	return nil
+}
+
+// covers reports whether a column is there, or one that begins with the name of an object and a
+// dot.
+func (t *Table) covers(column, object string) bool {
+	return slices.ContainsFunc(t.columns, func(name string) bool {
+		return name == column || object != column &&
+			(name == object || strings.HasPrefix(name, object+"."))
+	})
+}
+
+// missing says that a column is not there, and which are.
+func (t *Table) missing(f *field, column string) error {
 	const most = 20
 	var all []string
-	for _, name := range names[:min(len(names), most)] {
+	for _, name := range t.columns[:min(len(t.columns), most)] {
 		all = append(all, shown(name))
 	}
-	if len(names) > most {
+	if len(t.columns) > most {
 		all = append(all, "…")
 	}
-	if near != "" {
-		near = "; the nearest is " + ingest.Clip(near)
+	advice := "--" + strings.ReplaceAll(f.name, "_", "-") + " names the one to take"
+	switch {
+	case t.header && len(t.columns) == 1:
+		advice = "--delimiter says what is between them, --comments skips lines with # before them"
+	case f.name == "state":
+		advice += ", or --metrics those of readings"
 	}
-	return andon.Errorf(andon.Invalid, "%s: there is no column %s%s; there are %s",
-		field, ingest.Clip(column), near, strings.Join(all, ", "))
+	return andon.Errorf(andon.Invalid, "%s: there is no column %s%s\nThere are %s; %s", f.name,
+		ingest.Clip(column), spell.DidYouMean(column, all), strings.Join(all, ", "), advice)
 }
 
 // shown is the name of a column as a terminal can show it.
@@ -226,16 +234,4 @@ func shown(name string) string {
 		return ingest.Clip(name)
 	}
 	return name
-}
-
-// nearest returns the name that is fewest changes of a letter away, and how many.
-func nearest(column string, names []string) (near string, changes int) {
-	changes = -1
-	for _, name := range names {
-		n := spell.Distance(strings.ToLower(column), strings.ToLower(name))
-		if changes < 0 || n < changes {
-			near, changes = name, n
-		}
-	}
-	return near, changes
 }

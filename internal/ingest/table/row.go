@@ -2,6 +2,8 @@ package table
 
 import (
 	"encoding/json"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
@@ -12,27 +14,10 @@ import (
 type Row struct {
 	Index  int      // rows are counted from 0, bad ones too, the header not
 	Line   int      // where it begins; lines are counted from 1; 0 in a JSON array
-	header *columns // of CSV
+	Bad    error    // why it has no values; nil where it has
+	header []string // of CSV
 	cells  []string // of CSV
 	object string   // of JSON
-}
-
-type columns struct {
-	names  []string
-	places map[string]int // index of each in names
-	sample bool           // there may be others in rows to come
-}
-
-func (c *columns) contains(name string) bool {
-	_, ok := c.places[name]
-	return ok && name != ""
-}
-
-func (c *columns) add(name string) {
-	if !c.contains(name) {
-		c.places[name] = len(c.names)
-		c.names = append(c.names, name)
-	}
 }
 
 // Value returns the value of a column as text: a string without its quotes, all else of JSON as it
@@ -45,21 +30,12 @@ func (r *Row) Value(column string) (string, bool) {
 	return r.text(cell)
 }
 
-// JSON returns the value of a column as JSON: as it is there, a cell of CSV as a string.
-func (r *Row) JSON(column string) (string, bool) {
-	cell, ok := r.cell(column)
-	if !ok {
-		return "", false
-	}
-	return r.json(cell), true
-}
-
 // cell returns the unchanged value of a column.
 func (r *Row) cell(column string) (cell string, ok bool) {
 	if r.header == nil {
 		return find(r.object, column)
 	}
-	if i, ok := r.header.places[column]; ok && r.cells[i] != "" {
+	if i := slices.Index(r.header, column); i >= 0 && column != "" && r.cells[i] != "" {
 		return r.cells[i], true
 	}
 	return "", false
@@ -84,6 +60,7 @@ func jsonText(value string) (text string, ok bool) {
 	return value, true
 }
 
+// json returns a value as JSON: as it is there, a cell of CSV as a string.
 func (r *Row) json(cell string) string {
 	if r.header == nil {
 		return cell
@@ -115,4 +92,23 @@ func find(object, name string) (value string, ok bool) {
 		return "", false
 	}
 	return find(inner, name[at:])
+}
+
+// names lists the names in an object, those in inner objects after a dot.
+func names(prefix, object string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name, value := range jsonscan.Members(object) {
+			if !yield(prefix + name) {
+				return
+			}
+			if value[0] != '{' {
+				continue
+			}
+			for inner := range names(prefix+name+".", value) {
+				if !yield(inner) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -1,15 +1,15 @@
 // Package table reads rows of files for import: CSV, JSON, or objects line by line; plain, gzip or
 // zstd, of any size in constant memory. On top of the rows a Mapping says which columns make an
-// event or a reading.
+// event, a reading or an assignment.
 //
-// A row that is wrong is reported with its place and the rest goes on; only what makes the rest
-// unreadable ends a file. The package knows no server, no flag and no tenant.
+// A row that is wrong comes with the reason, and the rest goes on; only what makes the rest
+// unreadable ends a file. The package knows no server and no tenant. Its messages name the flags of
+// andon import that fill in Options and Mapping.
 package table
 
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -23,19 +23,20 @@ type Format uint8
 
 // The formats.
 const (
-	CSV    Format = iota // RFC 4180 with a header
-	JSON                 // an array of objects, or objects one after another
-	NDJSON               // an object in each line
+	CSV  Format = iota // RFC 4180 with a header
+	JSON               // an array of objects, or objects one after another, as NDJSON has them
 )
 
 // ParseFormat reads csv, json or ndjson.
 func ParseFormat(text string) (Format, error) {
-	i := slices.Index([]string{CSV: "csv", JSON: "json", NDJSON: "ndjson"}, text)
-	if i < 0 {
-		return 0, andon.Errorf(andon.Invalid, "format %s is none of csv, json, ndjson",
-			ingest.Clip(text))
+	switch text {
+	case "csv":
+		return CSV, nil
+	case "json", "ndjson":
+		return JSON, nil
 	}
-	return Format(i), nil
+	return 0, andon.Errorf(andon.Invalid, "format %s is none of csv, json, ndjson",
+		ingest.Clip(text))
 }
 
 // Options say how to read a file.
@@ -51,46 +52,106 @@ const maxRow = 1 << 20
 
 // Table is one file being read.
 type Table struct {
-	source source
-	sample []result // rows read ahead, to learn the columns
-	ended  bool     // those are all
-	digits digits   // of the times
+	rows    rows
+	ahead   []Row // read already, to learn the columns
+	failed  error // what ended the reading ahead
+	columns []string
+	header  bool // columns are all that there are
 
-	guesses []Guess
+	guesses  []Guess
+	overlaps int
 }
 
-type source interface {
-	// next returns the next row, or io.EOF after the last. A RowError is about one row only; after
-	// any other error nothing more can be read.
-	next() (Row, error)
-	columns(sample []result) *columns
+type rows interface {
+	// Next returns the next row, or io.EOF after the last. After an error nothing more can be read.
+	Next() (Row, error)
 }
 
-type result struct {
-	row Row
-	err error
+// Item is what a row became, and its place.
+type Item[T any] struct {
+	Value T
+	Index int   // rows are counted from 0, bad ones too, the header not
+	Line  int   // where it begins; lines are counted from 1; 0 in a JSON array
+	Bad   error // why there is no value; nil where there is one
 }
+
+// Items are what the rows of a file became, in its order. An error ends the sequence.
+type Items[T any] = iter.Seq2[Item[T], error]
 
 // New begins to read plain text. It learns the columns: of CSV from the header, of JSON from the
-// first rows.
-func New(plain *bufio.Reader, o Options) (t *Table, err error) {
-	t = &Table{digits: digits{counts: map[int]int{}}}
-	switch o.Format {
-	case CSV:
-		t.source, err = newCSV(plain, o)
-	case JSON:
-		t.source = newJSON(plain)
-		err = t.readAhead()
-	case NDJSON:
-		if t.source, err = newObjectLines(plain); err == nil {
-			err = t.readAhead()
+// first object.
+func New(plain *bufio.Reader, o Options) (*Table, error) {
+	if o.Format == CSV {
+		rows, err := newCSV(plain, o)
+		if err != nil {
+			return nil, err
+		}
+		return &Table{rows: rows, columns: rows.header, header: true}, nil
+	}
+	t := &Table{rows: newJSON(plain)}
+	return t, t.readAhead()
+}
+
+// readAhead reads up to the first good row. An error is returned where no row comes before it.
+func (t *Table) readAhead() error {
+	const most = 100
+	for len(t.ahead) < most && t.failed == nil && t.columns == nil {
+		var row Row
+		if row, t.failed = t.rows.Next(); t.failed != nil {
+			break
+		}
+		t.ahead = append(t.ahead, row)
+		if row.Bad == nil {
+			t.columns = slices.AppendSeq([]string{}, names("", row.object))
 		}
 	}
-	if err != nil {
-		return nil, err
+	if len(t.ahead) > 0 || t.failed == io.EOF {
+		return nil
 	}
-	return t, nil
+	return t.failed
 }
+
+// Next returns the next row, or io.EOF after the last. After an error nothing more can be read.
+func (t *Table) Next() (Row, error) {
+	if len(t.ahead) > 0 {
+		row := t.ahead[0]
+		t.ahead = t.ahead[1:]
+		return row, nil
+	}
+	if t.failed != nil {
+		return Row{}, t.failed
+	}
+	return t.rows.Next()
+}
+
+// ItemsOf returns what convert makes of the rows of a table. Its error is about the row.
+func ItemsOf[T any](t *Table, convert func(*Row) (T, error)) Items[T] {
+	return func(yield func(Item[T], error) bool) {
+		for {
+			row, err := t.Next()
+			if err == io.EOF {
+				return
+			}
+			item := Item[T]{Index: row.Index, Line: row.Line, Bad: row.Bad}
+			if err == nil && row.Bad == nil {
+				item.Value, item.Bad = convert(&row)
+			}
+			if !yield(item, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Columns lists the names of the columns: of CSV the header, of JSON all names in the first object,
+// with those of inner objects after a dot.
+func (t *Table) Columns() []string { return t.columns }
+
+// Guesses returns the columns that were taken because of their names.
+func (t *Table) Guesses() []Guess { return t.guesses }
+
+// Overlaps returns how many rows with an end began while another one of their device went on.
+func (t *Table) Overlaps() int { return t.overlaps }
 
 // broken is the error of a file that can't be read on. That one is cut off is known of compressed
 // ones alone.
@@ -99,100 +160,4 @@ func broken(err error) error {
 		return andon.Errorf(andon.Invalid, "the compressed file is cut off: it ends too early")
 	}
 	return andon.Errorf(andon.Invalid, "read the file: %w", err)
-}
-
-// readAhead reads the first rows, to learn what columns there are.
-func (t *Table) readAhead() error {
-	const rows = 100
-	for size := 0; len(t.sample) < rows && size < maxRow; {
-		row, err := t.source.next()
-		if err == io.EOF {
-			t.ended = true
-			break
-		}
-		if fatal(err) && len(t.sample) == 0 {
-			return err
-		}
-		t.sample = append(t.sample, result{row, err})
-		if fatal(err) {
-			break
-		}
-		size += len(row.object)
-	}
-	return nil
-}
-
-// IsOfRow reports whether an error is about one row, and others follow.
-func IsOfRow(err error) bool {
-	_, one := errors.AsType[*RowError](err)
-	return one
-}
-
-// fatal reports whether nothing can be read after an error.
-func fatal(err error) bool { return err != nil && !IsOfRow(err) }
-
-// Columns lists the names of the columns: of CSV the header, of JSON all names in its first rows,
-// with those of inner objects after a dot.
-func (t *Table) Columns() []string { return t.source.columns(t.sample).names }
-
-// Guesses returns the columns that were taken because of their names.
-func (t *Table) Guesses() []Guess { return t.guesses }
-
-// Rows returns the rows. It can be ranged over once. An error of
-// type *RowError is about one row, and the sequence continues; any other error ends it.
-func (t *Table) Rows() iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		for _, r := range t.sample {
-			if !yield(r.row, r.err) || fatal(r.err) {
-				return
-			}
-		}
-		for !t.ended {
-			row, err := t.source.next()
-			if err == io.EOF || !yield(row, err) || fatal(err) {
-				return
-			}
-		}
-	}
-}
-
-// RowError says what is wrong with one row.
-type RowError struct {
-	Index  int    // rows are counted from 0, bad ones too, the header not
-	Line   int    // lines are counted from 1, the header too; 0 in a JSON array
-	Column string // empty where it is the row as a whole
-	Reason string
-}
-
-// Error returns the place and the reason.
-func (e *RowError) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("entry %d: %s", e.Index, e.text())
-	}
-	return fmt.Sprintf("line %d: %s", e.Line, e.text())
-}
-
-// Rejection accounts for the row.
-func (e *RowError) Rejection() andon.Rejection {
-	return andon.Rejection{Index: e.Index, Line: e.Line, Error: e.text()}
-}
-
-func (e *RowError) text() string {
-	if e.Column == "" {
-		return e.Reason
-	}
-	return fmt.Sprintf("column %s: %s", shown(e.Column), e.Reason)
-}
-
-// bad makes an error about one row, whose place is not known yet.
-func bad(reason string, args ...any) error {
-	return &RowError{Reason: fmt.Sprintf(reason, args...)}
-}
-
-// atRow puts an error, if it is about one row, at the place of that row.
-func atRow(row Row, err error) error {
-	if one, ok := errors.AsType[*RowError](err); ok {
-		one.Index, one.Line = row.Index, row.Line
-	}
-	return err
 }

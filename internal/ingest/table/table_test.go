@@ -3,7 +3,6 @@ package table_test
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -26,16 +25,22 @@ func open(t *testing.T, text string, o table.Options) *table.Table {
 }
 
 // listed lists entries and errors, one line each.
-func listed[T any](entries table.Entries[T], err error, show func(T) string) (lines []string) {
+func listed[T any](items table.Items[T], err error, show func(T) string) (lines []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	for item, err := range entries {
-		if err != nil {
+	for item, err := range items {
+		switch {
+		case err != nil:
 			lines = append(lines, err.Error())
-			continue
+		case item.Bad != nil && item.Line == 0:
+			lines = append(lines, fmt.Sprintf("entry %d: %s", item.Index, item.Bad))
+		case item.Bad != nil:
+			lines = append(lines, fmt.Sprintf("line %d: %s", item.Line, item.Bad))
+		default:
+			lines = append(lines,
+				fmt.Sprintf("%d:%d %s", item.Index, item.Line, show(item.Value)))
 		}
-		lines = append(lines, fmt.Sprintf("%d:%d %s", item.Index, item.Line, show(item.Value)))
 	}
 	return lines
 }
@@ -85,13 +90,13 @@ func TestCSVGoesOnAfterBadRows(t *testing.T) {
 		`1:4 b 2020-04-24T14:40:00.5Z ON op= to= "two\nlines, \"quoted\"" `,
 		`line 6: the row has 3 cells, the header 4`,
 		`line 7: column time: time "yesterday" is not RFC 3339, such as 2026-11-20T06:00:00Z`,
-		`line 8: column device: device is missing`,
+		`line 8: device is missing`,
 		`line 9: cell 3 has a quote but does not begin with one`,
 		`line 10: cell 3 goes on after its closing quote`,
 		`line 11: cell 3 goes on after its closing quote`,
 		`line 12: column time: time is missing`,
 		`line 13: cell 3 is not valid UTF-8: save the file as UTF-8`,
-		`line 14: column state: state holds ',', `+
+		`line 14: state holds ',', `+
 			`which lists and prefixes of states are written with`,
 		`line 15: longer than 1048576 bytes`,
 		`12:16 l 2020-04-24T00:00:00Z ON op= to= "last" `,
@@ -116,7 +121,6 @@ func TestCSVQuoteNeverClosed(t *testing.T) {
 func TestJSONRows(t *testing.T) {
 	m := plain
 	m.Device = []string{"site", "id.nr"}
-	m.Join = "-"
 	m.Attributes = []string{"x", "id.*"}
 	const good = `{"site":"s\u0031","id":{"nr":7,"k":null},"time":1587739200,"state":"ON",` +
 		`"x":[1, 2]}`
@@ -131,27 +135,27 @@ func TestJSONRows(t *testing.T) {
 		good,
 	}
 	want := []string{
-		`0:% s1-7 2020-04-24T14:40:00Z ON op= to= "" {"x":[1, 2],"nr":7,"k":null}`,
+		`0:% s1/7 2020-04-24T14:40:00Z ON op= to= "" {"x":[1, 2],"nr":7,"k":null}`,
 		`1:% s 2020-04-24T00:00:00Z ON op= to= "" `,
 		`%: column time: time "1" is outside 1970-01-02T00:00:00Z to 9999-12-31T23:59:59.999999Z`,
 		`%: at byte 0: want an object, found a number`,
 		`%: the field "site" occurs twice`,
 		`%: at byte 9: a byte that is not valid UTF-8`,
 		`%: column id.x: the name "x" occurs twice`,
-		`7:% s1-7 2020-04-24T14:40:00Z ON op= to= "" {"x":[1, 2],"nr":7,"k":null}`,
+		`7:% s1/7 2020-04-24T14:40:00Z ON op= to= "" {"x":[1, 2],"nr":7,"k":null}`,
 	}
-	for format, text := range map[table.Format]string{
-		table.JSON:   "[" + strings.Join(rows, ",\n") + "]\n",
-		table.NDJSON: "\uFEFF" + strings.Join(rows, "\r\n"),
+	for isArray, text := range map[bool]string{
+		true:  "[" + strings.Join(rows, ",\n") + "]\n",
+		false: "\uFEFF" + strings.Join(rows, "\r\n"),
 	} {
-		entries, err := open(t, text, table.Options{Format: format}).Events(m)
+		entries, err := open(t, text, table.Options{Format: table.JSON}).Events(m)
 		got := listed(entries, err, showEvent)
 		if len(got) != len(want) {
-			t.Fatalf("format %d: %q", format, got)
+			t.Fatalf("array %t: %q", isArray, got)
 		}
 		for i := range got {
 			line, place := i+1, fmt.Sprintf("line %d", i+1)
-			if format == table.JSON {
+			if isArray {
 				line, place = 0, fmt.Sprintf("entry %d", i)
 			}
 			expect := strings.Replace(want[i], "%", place, 1)
@@ -159,7 +163,7 @@ func TestJSONRows(t *testing.T) {
 				expect = strings.Replace(want[i], "%", fmt.Sprint(line), 1)
 			}
 			if got[i] != expect {
-				t.Errorf("format %d: got %s\nwant %s", format, got[i], expect)
+				t.Errorf("array %t: got %s\nwant %s", isArray, got[i], expect)
 			}
 		}
 	}
@@ -204,28 +208,26 @@ func TestReadingsOfColumns(t *testing.T) {
 
 func TestMappingRefused(t *testing.T) {
 	const header = "device,time,state,temp,message\n"
-	const there = "there are device, time, state, temp, message"
+	const there = "\nThere are device, time, state, temp, message; --"
 	for _, c := range []struct {
 		change func(*table.Mapping)
 		want   string
 	}{
-		{func(m *table.Mapping) { m.State = nil }, `state: no column is named`},
-		{func(m *table.Mapping) { m.State = []string{""} }, `state: a column's name is empty: ""`},
+		{func(m *table.Mapping) { m.State = []string{} }, `state: there is no column "state"; ` +
+			`did you mean state?` + there + `state names the one to take, or --metrics those of ` +
+			`readings`},
+		{func(m *table.Mapping) { m.State = []string{""} }, `state: the column "" is empty`},
 		{func(m *table.Mapping) { m.Device = []string{"devcie"} },
-			`device: there is no column "devcie"; the nearest is "device"; ` + there},
-		{func(m *table.Mapping) { m.Operator = []string{"Liz"} },
-			`operator: there is no column "Liz"; ` + there},
+			`device: there is no column "devcie"; did you mean device?` + there +
+				`device names the one to take`},
+		{func(m *table.Mapping) { m.EscalatedTo = []string{"Liz"} },
+			`escalated_to: there is no column "Liz"` + there + `escalated-to names the one to take`},
 		{func(m *table.Mapping) { m.Attributes = []string{"=x"} },
-			`attributes: the constant "=x" has no name`},
+			`attributes: the column "=x" has no name`},
 		{func(m *table.Mapping) { m.Attributes = []string{"*"} },
-			`attributes: "*" names no object`},
-		{func(m *table.Mapping) { m.Attributes = []string{"temp", "temp"} },
-			`attributes: column "temp" is named twice`},
+			`attributes: the column "*" has no name`},
 		{func(m *table.Mapping) { m.Message = []string{"data.*"} },
-			`message: "data.*" is many columns`},
-		{func(m *table.Mapping) { m.Metrics = []string{"temp"} },
-			`metrics and metadata are of readings, and a state makes an event of each row: ` +
-				`what is kept with an event is attributes`},
+			`message: the column "data.*" is many columns`},
 	} {
 		m := plain
 		c.change(&m)
@@ -234,25 +236,17 @@ func TestMappingRefused(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, c.want)
 		}
 	}
-	const want = "a reading has no state, only device, time, metrics and metadata"
-	_, err := open(t, header, table.Options{}).Readings(plain)
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v", err)
-	}
 }
 
-// TestOptionalColumnsMayComeLater: of JSON only the first rows are known.
-func TestOptionalColumnsMayComeLater(t *testing.T) {
-	const text = `{"device":"a","time":"2020-04-24","state":"ON","message":"x"}`
+// TestColumnsMayComeLater: of JSON only the first object is known.
+func TestColumnsMayComeLater(t *testing.T) {
 	m := plain
-	m.Operator = []string{"operator"}
-	if _, err := open(t, text, table.Options{Format: table.NDJSON}).Events(m); err != nil {
-		t.Error(err)
-	}
-	m.Message = []string{"mesage"}
-	if _, err := open(t, text, table.Options{Format: table.NDJSON}).Events(m); err == nil {
-		t.Error("the typing error is taken")
-	}
+	m.Message = []string{"note"}
+	entries, err := open(t, `{"device":"a","time":"2020-04-24","state":"ON"}
+{"device":"b","time":"2020-04-24","state":"ON","note":"x"}`,
+		table.Options{Format: table.JSON}).Events(m)
+	wantLines(t, listed(entries, err, showEvent), `0:1 a 2020-04-24T00:00:00Z ON op= to= "" `,
+		`1:2 b 2020-04-24T00:00:00Z ON op= to= "x" `)
 }
 
 // TestUnnamedColumns: optional fields that no column is named for are taken from the columns of
@@ -266,9 +260,10 @@ func TestUnnamedColumns(t *testing.T) {
 		`{"device":"a","time":"2020-04-24","state":"ON","message":"hot","operator":"Liz",` +
 		`"attributes":{"x":[1.50],"y.z":null}}`
 	m := plain
-	m.Unnamed = []string{"operator", "message", "escalated_to", "attributes"}
 	used := m
 	used.Operator = []string{"message"}
+	without := m
+	without.Operator, without.Message, without.Attributes = []string{}, []string{}, []string{}
 	same := andon.JSON(`{"x":[1.50],"y.z":null}`)
 	for _, c := range []struct {
 		text    string
@@ -280,10 +275,10 @@ func TestUnnamedColumns(t *testing.T) {
 		{csv, table.CSV, m, 0, andon.Event{Operator: "Liz", Message: "hot", Attributes: same}},
 		{csv, table.CSV, m, 1, andon.Event{Attributes: `{"attributes":"{not JSON"}`}},
 		{csv, table.CSV, used, 0, andon.Event{Operator: "hot", Attributes: same}},
-		{csv, table.CSV, plain, 0, andon.Event{}},
+		{csv, table.CSV, without, 0, andon.Event{}},
 		{`{"device":"a","time":"2020-04-24","state":"ON","attributes":null,"message":null}`,
-			table.NDJSON, m, 0, andon.Event{}},
-		{lines, table.NDJSON, m, late,
+			table.JSON, m, 0, andon.Event{}},
+		{lines, table.JSON, m, late,
 			andon.Event{Operator: "Liz", Message: "hot", Attributes: same}},
 	} {
 		entries, err := open(t, c.text, table.Options{Format: c.format}).Events(c.mapping)
@@ -291,8 +286,8 @@ func TestUnnamedColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		for item, err := range entries {
-			if err != nil {
-				t.Fatal(err)
+			if err != nil || item.Bad != nil {
+				t.Fatal(err, item.Bad)
 			}
 			if item.Index != c.row {
 				continue
@@ -313,17 +308,13 @@ func TestOpenRefuses(t *testing.T) {
 		want string
 	}{
 		{"", table.Options{}, "the file is empty: CSV begins with a header"},
-		{"# a\n", table.Options{Comments: true}, "the file has no header"},
+		{"# a\n", table.Options{Comments: true}, "the file is empty: CSV begins with a header"},
 		{"a,b,a\n", table.Options{}, `the header has column "a" twice`},
 		{"\na,\"b\n", table.Options{}, "the header can't be read: line 2: a quote is not closed"},
 		{"a", table.Options{Comma: '"'}, `'"' can't be between cells`},
 		{"", table.Options{Format: table.JSON}, "the file is empty"},
-		{"7", table.Options{Format: table.JSON},
-			"the file does not begin with an array or an object, at byte 1"},
 		{"{", table.Options{Format: table.JSON},
 			"the file ends within entry 0"},
-		{"[{}]", table.Options{Format: table.NDJSON},
-			"the file is an array; that is the format json, ndjson is an object in each line"},
 		{"\x1f\x8b", table.Options{}, "the compressed file is cut off: it ends too early"},
 	} {
 		_, err := opened(strings.NewReader(c.text), c.o)
@@ -354,36 +345,17 @@ func TestGzipCutShort(t *testing.T) {
 }
 
 func TestColumnsAndValues(t *testing.T) {
-	tab := open(t, `{"a":{"b":1,"c.d":"x\n"},"e":null}`, table.Options{Format: table.NDJSON})
+	tab := open(t, `{"a":{"b":1,"c.d":"x\n"},"e":null}`, table.Options{Format: table.JSON})
 	wantLines(t, tab.Columns(), "a", "a.b", "a.c.d", "e")
-	for row, err := range tab.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, _ := row.Value("a.c.d")
-		raw, _ := row.JSON("a.c.d")
-		_, null := row.Value("e")
-		_, missing := row.JSON("a.x")
-		if text != "x\n" || raw != `"x\n"` || null || missing {
-			t.Errorf("%q %q %t %t", text, raw, null, missing)
-		}
+	row, err := tab.Next()
+	if err != nil || row.Bad != nil {
+		t.Fatal(err, row.Bad)
 	}
-}
-
-func TestRowErrorAccounts(t *testing.T) {
-	entries, err := open(t, "device,time,state\n,2020-04-24,ON\n", table.Options{}).Events(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, err := range entries {
-		var one *table.RowError
-		if !errors.As(err, &one) {
-			t.Fatal(err)
-		}
-		want := andon.Rejection{Index: 0, Line: 2, Error: "column device: device is missing"}
-		if diff := cmp.Diff(want, one.Rejection()); diff != "" {
-			t.Error(diff)
-		}
+	text, _ := row.Value("a.c.d")
+	_, null := row.Value("e")
+	_, missing := row.Value("a.x")
+	if text != "x\n" || null || missing {
+		t.Errorf("%q %t %t", text, null, missing)
 	}
 }
 

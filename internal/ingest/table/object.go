@@ -1,6 +1,7 @@
 package table
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -34,14 +35,11 @@ func cells(row *Row, whole string, columns []string) (all []cell, err error) {
 			all = append(all, cell{row.memberName(column), column, value, false})
 		}
 	}
-	if len(all) < 2 {
-		return all, nil
-	}
 	seen := make(map[string]bool, len(all))
 	for _, c := range all {
 		if seen[c.name] {
-			reason := "the name " + ingest.Clip(c.name) + " occurs twice"
-			return nil, &RowError{Column: c.column, Reason: reason}
+			return nil, wrong(c.column, fmt.Errorf("the name %s occurs twice",
+				ingest.Clip(c.name)))
 		}
 		seen[c.name] = true
 	}
@@ -80,10 +78,7 @@ func (r *Row) spread(all []cell, prefix string) []cell {
 	if nested, ok := r.cell(prefix); ok && r.isObject(nested) {
 		all = expand(all, prefix, nested)
 	}
-	if r.header == nil {
-		return all
-	}
-	for i, column := range r.header.names {
+	for i, column := range r.header {
 		if name, ok := strings.CutPrefix(column, prefix+"."); ok && r.cells[i] != "" {
 			all = append(all, cell{name, column, r.cells[i], false})
 		}
@@ -127,7 +122,7 @@ func (m *Mapping) metrics(row *Row) (andon.Metrics, error) {
 		}
 		value, err := m.number(strings.TrimSpace(text))
 		if err != nil {
-			return nil, &RowError{Column: c.column, Reason: err.Error()}
+			return nil, wrong(c.column, err)
 		}
 		read = append(read, andon.Metric{Name: andon.MetricName(c.name), Value: value})
 	}
@@ -137,14 +132,11 @@ func (m *Mapping) metrics(row *Row) (andon.Metrics, error) {
 // number reads a metric.
 func (m *Mapping) number(text string) (float64, error) {
 	whole, part, comma := strings.Cut(text, ",")
-	switch {
-	case !comma:
-		return ingest.ParseSwitch(text)
-	case m.DecimalComma && !strings.Contains(text, "."):
+	if comma && m.DecimalComma && !strings.Contains(text, ".") {
 		return ingest.ParseSwitch(whole + "." + part)
 	}
 	value, err := ingest.ParseSwitch(text)
-	if !m.DecimalComma {
+	if comma && !m.DecimalComma {
 		err = andon.Errorf(andon.Invalid, "%w; if that is a decimal comma, say --decimal ,", err)
 	}
 	return value, err
