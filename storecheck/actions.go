@@ -1,9 +1,9 @@
 package storecheck
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,113 +11,89 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// parseAction reads any statement but at, and, and the bounds of a block. It and what it calls use
-// require, which parseScenario catches.
-func parseAction(words []string) action {
-	verbs := map[string]struct {
-		parse func([]string) action
-		least int // how many words it has at least after the verb
-	}{
-		"now": {parseNow, 1}, "assign": {parseAssign, 2}, "escalate": {parseEscalate, 3},
-		"retire": {parseRetire, 1}, "withdraw": {parseWithdraw, 2}, "purge": {parsePurge, 1},
-		"restore":   {parseRestore, 2},
-		"measure":   {parseMeasure, 3},
-		"retention": {parseRetention, 2}, "states": {parseStates, 1}, "expire": {parseExpire, 0},
-		"needs":  {needsWhole, 1},
-		"tenant": {parseTenant, 1}, "fails": {parseFails, 2}, "expect": {parseExpect, 1},
-		"delete": {parseDelete, 0}, "future": {parseFuture, 1},
-		"put": {parsePut, 1}, "drop": {parseDrop, 1},
-	}
-	verb, ok := verbs[words[0]]
-	demand(ok, "there is no statement %q", words[0])
-	demand(len(words)-1 >= verb.least, "%s needs %d words more", words[0], verb.least)
-	return verb.parse(words[1:])
+// action is what a statement does once its words have been understood.
+type action func(turn) error
+
+// turn is one statement as it is done: with a context, in an Env and the tenant that this is in.
+type turn struct {
+	context.Context
+	*Env
+	id    andon.TenantID
+	limit int // of the pages in which a list is read
 }
 
-// demand ends the reading of a statement that is not written as it must be.
-func demand(right bool, format string, args ...any) {
-	if !right {
-		require(fmt.Errorf(format, args...))
-	}
-}
-
-// inTenant makes an action of one that needs the tenant.
-func inTenant(do func(context.Context, *Env, andon.TenantID) error) action {
-	return func(ctx context.Context, e *Env) error {
-		id, err := e.Here(ctx)
-		if err != nil {
-			return err
-		}
-		return do(ctx, e, id)
-	}
-}
+// in is a turn in a tenant.
+func (e *Env) in(ctx context.Context, id andon.TenantID) turn { return turn{ctx, e, id, 0} }
 
 // inTheEnd makes an action of one that an eventual system may not be ready for yet.
-func inTheEnd(do func(context.Context, *Env, andon.TenantID) error) action {
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.Eventually(ctx, func() error { return do(ctx, e, id) })
-	})
+func inTheEnd(do action) action {
+	return func(t turn) error { return t.Eventually(t, func() error { return do(t) }) }
 }
 
-// batch is the entries of one append, their times as offsets.
+// parseAction reads any statement but and, and the bounds of a block. It and what it calls use
+// require, which parseScenario catches.
+func parseAction(w *words) action {
+	verb := w.next("a statement")
+	parse, ok := map[string]func(*words) action{
+		"now": parseNow, "at": parseAt, "send": parseSend, "assign": parseAssign,
+		"escalate": parseEscalate, "retire": parseRetire, "withdraw": parseWithdraw,
+		"purge": parsePurge, "restore": parseRestore, "measure": parseMeasure,
+		"retention": parseRetention, "states": parseStates, "future": parseFuture,
+		"expire": parseExpire, "tenant": parseTenant, "delete": parseDelete,
+		"create": parseCreate, "put": parsePut, "drop": parseDrop, "needs": needsWhole,
+		"fails": parseFails, "expect": parseExpect,
+	}[verb]
+	demand(ok, "there is no statement %q", verb)
+	do := parse(w)
+	demand(len(w.left) == 0, "%q is too much", strings.Join(w.left, " "))
+	return do
+}
+
+// batch is the entries of one append, or of one request.
 type batch struct {
 	events []andon.Event
+	at     []*offset // their times
 }
 
-// untimed is the offset of an entry without a time.
-const untimed = offset(math.MinInt64)
-
-func (b *batch) add(words []string) {
-	demand(len(words) >= 3, "an entry needs a time, a device and a state")
-	at := untimed
-	if words[0] != "-" {
-		at = must(parseOffset(words[0]))
+func (b *batch) add(w *words) {
+	var at *offset
+	if word := w.next("a time"); word != "-" {
+		at = must(parseOffset(word))
 	}
-	fields := must(parseFields(words[3:], "op", "esc", "msg", "attr"))
-	b.events = append(b.events, andon.Event{
-		Device:      andon.DeviceID(words[1]),
-		Time:        andon.Time(at),
-		State:       andon.State(words[2]),
-		Operator:    andon.PersonID(fields["op"]),
-		EscalatedTo: andon.PersonID(fields["esc"]),
-		Message:     fields["msg"],
-		Attributes:  andon.JSON(fields["attr"]),
-	})
+	event := andon.Event{Device: w.device(), State: andon.State(w.next("a state"))}
+	f := w.fields("op", "esc", "msg", "attr")
+	event.Operator, event.EscalatedTo = f.person("op"), f.person("esc")
+	event.Message, event.Attributes = f["msg"], f.json("attr")
+	b.events, b.at = append(b.events, event), append(b.at, at)
 }
 
-// from returns the entries with the times that they have in an Env.
-func (b *batch) from(e *Env) []andon.Event {
+// in returns the entries with the times that they have in an Env.
+func (b *batch) in(e *Env) []andon.Event {
 	events := slices.Clone(b.events)
-	for i := range events {
-		if at := offset(events[i].Time); at == untimed {
-			events[i].Time = 0
-		} else {
-			events[i].Time = at.from(e)
-		}
+	for i, at := range b.at {
+		events[i].Time = at.in(e)
 	}
 	return events
 }
 
-// append does what admission does after its checks: order and append.
-func (b *batch) append(ctx context.Context, e *Env) error {
-	id, err := e.Here(ctx)
-	if err != nil {
-		return err
-	}
-	return e.append(ctx, id, b.from(e)...)
+// parseAt does what admission does after its checks: order and append.
+func parseAt(w *words) action {
+	w.batch = &batch{}
+	w.batch.add(w)
+	return func(t turn) error { return t.append(t, t.id, w.batch.in(t.Env)...) }
 }
 
-func (b *batch) send(ctx context.Context, e *Env) error {
-	id, err := e.Here(ctx)
-	if err != nil {
+func parseSend(w *words) action {
+	w.batch = &batch{}
+	w.batch.add(w)
+	return func(t turn) error {
+		rejected, err := t.System.Admit(t, t.id, w.batch.in(t.Env))
+		t.rejected = nil
+		for _, r := range rejected {
+			t.rejected = append(t.rejected, strconv.Itoa(r.Index))
+		}
 		return err
 	}
-	rejected, err := e.System.Admit(ctx, id, b.from(e))
-	e.rejected = nil
-	for _, r := range rejected {
-		e.rejected = append(e.rejected, strconv.Itoa(r.Index))
-	}
-	return err
 }
 
 // append keeps entries that arrive now.
@@ -131,207 +107,190 @@ func (e *Env) append(ctx context.Context, id andon.TenantID, events ...andon.Eve
 	return err
 }
 
-func parseNow(words []string) action {
-	at := must(parseOffset(words[0]))
-	return func(_ context.Context, e *Env) error {
-		e.SetNow(at.from(e))
+func parseNow(w *words) action {
+	at := w.time()
+	return func(t turn) error {
+		t.SetNow(at.in(t.Env))
 		return nil
 	}
 }
 
-func parseFuture(words []string) action {
-	most := must(andon.ParseDuration(words[0]))
-	return changeTenant(func(t *andon.Tenant) { t.MaxFuture = most })
+func parseAssign(w *words) action {
+	sent := []andon.Assignment{{Device: w.device(), Operator: w.person()}}
+	return func(t turn) error { return second(t.System.Assign(t, t.id, t.Now(), sent)) }
 }
 
-func parseAssign(words []string) action {
-	assignment := andon.Assignment{Device: andon.DeviceID(words[0]), Operator: person(words[1])}
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		_, err := e.System.Assign(ctx, id, e.Now(), []andon.Assignment{assignment})
-		return err
-	})
-}
-
-func parseEscalate(words []string) action {
-	var ref entryRef
-	if words[1] != "-" {
-		ref = must(parseEntryRef(words[1]))
+func parseEscalate(w *words) action {
+	r := andon.Escalation{Device: w.device()}
+	var entry entryRef
+	if word := w.next("an entry"); word != "-" {
+		entry = must(parseEntryRef(word))
 	}
-	fields := must(parseFields(words[3:], "by", "note", "at"))
-	at := must(parseBound(fields["at"]))
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		record := andon.Escalation{
-			Device: andon.DeviceID(words[0]), State: ref.state, At: e.Now(),
-			To: person(words[2]), By: andon.PersonID(fields["by"]), Note: fields["note"],
-		}
-		if ref.state != "" {
-			record.Time = ref.time.from(e)
-		}
-		if at != nil {
-			record.At = at.from(e)
-		}
-		return e.Eventually(ctx, func() error {
-			_, _, err := e.System.Escalate(ctx, id, record)
-			return err
-		})
+	r.State, r.To = entry.state, w.person()
+	f := w.fields("by", "note", "at")
+	r.By, r.Note = f.person("by"), f["note"]
+	at := f.time("at")
+	return inTheEnd(func(t turn) error {
+		r.Time, r.At = entry.time.in(t.Env), cmp.Or(at.in(t.Env), t.Now())
+		return third(t.System.Escalate(t, t.id, r))
 	})
 }
 
-func parseRetire(words []string) action {
-	device := andon.DeviceID(words[0])
-	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return second(e.System.Retire(ctx, id, device, e.Now()))
+func parseRetire(w *words) action {
+	device := w.device()
+	return inTheEnd(func(t turn) error {
+		return second(t.System.Retire(t, t.id, device, t.Now()))
 	})
 }
 
-func parseWithdraw(words []string) action {
-	ref := must(parseEntryRef(words[1]))
-	fields := must(parseFields(words[2:], "by", "note"))
-	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		_, _, err := e.System.Withdraw(ctx, id, andon.Withdrawal{
-			Device: andon.DeviceID(words[0]), Time: ref.time.from(e), State: ref.state,
-			At: e.Now(), By: andon.PersonID(fields["by"]), Note: fields["note"],
-		})
-		return declared(e.System.Capabilities().Withdraw, err)
+func parseWithdraw(w *words) action {
+	device, entry, f := w.device(), w.entry(), w.fields("by", "note")
+	return inTheEnd(func(t turn) error {
+		return declared(t.System.Capabilities().Withdraw, third(
+			t.System.Withdraw(t, t.id, andon.Withdrawal{
+				Device: device, Time: entry.time.in(t.Env), State: entry.state,
+				At: t.Now(), By: f.person("by"), Note: f["note"],
+			})))
 	})
 }
 
-func parsePurge(words []string) action {
-	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		err := e.System.Purge(ctx, id, andon.DeviceID(words[0]))
-		return declared(e.System.Capabilities().Purge, err)
+func parsePurge(w *words) action {
+	device := w.device()
+	return inTheEnd(func(t turn) error {
+		return declared(t.System.Capabilities().Purge, t.System.Purge(t, t.id, device))
 	})
 }
 
 // parseRestore reads what people did elsewhere: assign d1 Liz@5m, retire d1@5m, or escalate d1
 // WARNING1@5m Sara@6m by=Liz note=x.
-func parseRestore(words []string) action {
-	verb, rest := words[0], words[1:]
-	last := rest[min(len(rest)-1, map[string]int{"assign": 1, "escalate": 2}[verb])]
-	who, text, _ := strings.Cut(last, "@")
-	at := must(parseOffset(text))
-	device := andon.DeviceID(rest[0])
-	record := andon.Escalation{Device: device, To: person(who)}
-	var entry entryRef
-	if verb == "escalate" {
-		entry = must(parseEntryRef(rest[1]))
-		fields := must(parseFields(rest[3:], "by", "note"))
-		record.State, record.By = entry.state, andon.PersonID(fields["by"])
-		record.Note = fields["note"]
+func parseRestore(w *words) action {
+	var entry, done entryRef // who or what was named, and when
+	var f fields
+	verb, device := w.next("what was done"), andon.DeviceID("")
+	switch verb {
+	case "assign":
+		device, done = w.device(), w.entry()
+	case "escalate":
+		device, entry, done, f = w.device(), w.entry(), w.entry(), w.fields("by", "note")
+	case "retire":
+		done = w.entry()
+	default:
+		demand(false, "there is no %q to restore", verb)
 	}
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+	to := person(string(done.state))
+	return func(t turn) error {
 		var h andon.History
-		switch verb {
+		switch at := done.time.in(t.Env); verb {
 		case "assign":
-			one := andon.Assignment{Device: device, Operator: person(who), From: at.from(e)}
-			h.Assignments = []andon.Assignment{one}
+			h.Assignments = []andon.Assignment{{Device: device, Operator: to, From: at}}
 		case "escalate":
-			record.Time, record.At = entry.time.from(e), at.from(e)
-			h.Escalations = []andon.Escalation{record}
+			h.Escalations = []andon.Escalation{{
+				Device: device, Time: entry.time.in(t.Env), State: entry.state, At: at, To: to,
+				By: f.person("by"), Note: f["note"],
+			}}
 		default:
-			one := andon.Retirement{Device: andon.DeviceID(who), At: at.from(e)}
-			h.Retirements = []andon.Retirement{one}
+			h.Retirements = []andon.Retirement{{Device: andon.DeviceID(done.state), At: at}}
 		}
-		return e.System.Restore(ctx, id, h)
-	})
-}
-
-func parseMeasure(words []string) action {
-	at := must(parseOffset(words[0]))
-	reading := andon.Reading{Device: andon.DeviceID(words[1])}
-	for _, w := range words[2:] {
-		addToReading(&reading, w)
+		return t.System.Restore(t, t.id, h)
 	}
-	reading.Metrics = must(reading.Metrics.Sorted())
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		timed := reading
-		timed.Time = at.from(e)
-		return e.System.AppendReadings(ctx, id, e.Now(), []andon.Reading{timed})
-	})
 }
 
-func addToReading(r *andon.Reading, word string) {
-	name, text, ok := strings.Cut(word, "=")
-	if ok && name == "meta" {
-		r.Metadata = andon.JSON(text)
-		return
+func parseMeasure(w *words) action {
+	at, r := w.time(), andon.Reading{Device: w.device()}
+	for _, word := range w.left {
+		name, text, _ := strings.Cut(word, "=")
+		if name == "meta" {
+			r.Metadata = andon.JSON(text)
+			continue
+		}
+		value, err := strconv.ParseFloat(text, 64)
+		demand(err == nil, "metric %q is not of the form name=number", word)
+		r.Metrics = append(r.Metrics, andon.Metric{Name: andon.MetricName(name), Value: value})
 	}
-	value, err := strconv.ParseFloat(text, 64)
-	demand(err == nil, "metric %q is not of the form name=number", word)
-	r.Metrics = append(r.Metrics, andon.Metric{Name: andon.MetricName(name), Value: value})
+	demand(len(w.left) > 0, "a metric is missing")
+	w.left = nil
+	r.Metrics = must(r.Metrics.Sorted())
+	return func(t turn) error {
+		r.Time = at.in(t.Env)
+		return t.System.AppendReadings(t, t.id, t.Now(), []andon.Reading{r})
+	}
 }
 
-func parseRetention(words []string) action {
+func changeTenant(change func(*andon.Tenant)) action {
+	return func(t turn) error { return t.System.ChangeTenant(t, t.id, change) }
+}
+
+func parseFuture(w *words) action {
+	most := must(andon.ParseDuration(w.next("a duration")))
+	return changeTenant(func(t *andon.Tenant) { t.MaxFuture = most })
+}
+
+func parseRetention(w *words) action {
+	of := w.next("what is kept")
 	var kept andon.Retention
-	require(kept.UnmarshalText([]byte(words[1])))
-	switch words[0] {
+	require(kept.UnmarshalText([]byte(w.next("a duration"))))
+	switch of {
 	case "events":
 		return changeTenant(func(t *andon.Tenant) { t.Events = kept })
 	case "readings":
 		return changeTenant(func(t *andon.Tenant) { t.Readings = kept })
 	}
-	demand(false, "retention is of events or readings, not of %q", words[0])
+	demand(false, "retention is of events or readings, not of %q", of)
 	return nil
 }
 
-func parseStates(words []string) action {
+func parseStates(w *words) action {
 	var defs []andon.StateDef
-	for _, w := range words {
-		name, text, _ := strings.Cut(w, "=")
+	for _, word := range w.left {
+		name, text, _ := strings.Cut(word, "=")
 		severity, err := strconv.ParseUint(text, 10, 8)
-		demand(err == nil, "state %q is not of the form NAME=SEVERITY", w)
+		demand(err == nil, "state %q is not of the form NAME=SEVERITY", word)
 		defs = append(defs, andon.StateDef{Name: andon.State(name), Severity: uint8(severity)})
 	}
+	w.left = nil
 	set := must(andon.NewStateSet(defs))
 	change := changeTenant(func(t *andon.Tenant) { t.States = set })
-	return func(ctx context.Context, e *Env) error {
-		err := change(ctx, e)
-		if andon.KindOf(err) == andon.Conflict && !e.System.Capabilities().Reorder {
+	return func(t turn) error {
+		err := change(t)
+		if andon.KindOf(err) == andon.Conflict && !t.System.Capabilities().Reorder {
 			return errUndeclared
 		}
 		return err
 	}
 }
 
-func changeTenant(change func(*andon.Tenant)) action {
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.System.ChangeTenant(ctx, id, change)
-	})
+func parseExpire(*words) action {
+	return func(t turn) error { return t.System.Expire(t, t.id) }
 }
 
-func parseExpire([]string) action {
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.System.Expire(ctx, id)
-	})
-}
-
-func parseTenant(words []string) action {
-	return func(_ context.Context, e *Env) error {
-		e.tenant = words[0]
+func parseTenant(w *words) action {
+	name := w.next("a tenant")
+	return func(t turn) error {
+		t.tenant = name
 		return nil
 	}
 }
 
-// parseDelete reads the end of the tenant, which is made again.
-func parseDelete([]string) action {
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		if err := e.System.DeleteTenant(ctx, id); err != nil {
+func parseDelete(*words) action {
+	return func(t turn) error {
+		if err := t.System.DeleteTenant(t, t.id); err != nil {
 			return err
 		}
-		if err := wantKind(andon.NotFound, second(e.System.Tenant(ctx, id))); err != nil {
-			return err
-		}
-		return e.System.MakeTenant(ctx, id)
-	})
+		return wantKind(andon.NotFound, second(t.System.Tenant(t, t.id)))
+	}
 }
 
-func parseFails(words []string) action {
-	kind := must(parseKind(strings.TrimSuffix(words[0], ":")))
-	do := parseAction(words[1:])
-	return func(ctx context.Context, e *Env) error {
-		e.failing = true // it need not be waited for
-		err := do(ctx, e)
-		e.failing = false
+func parseCreate(*words) action {
+	return func(t turn) error { return t.System.MakeTenant(t, t.id) }
+}
+
+func parseFails(w *words) action {
+	kind := must(parseKind(strings.TrimSuffix(w.next("a kind of error"), ":")))
+	do := parseAction(w)
+	return func(t turn) error {
+		t.failing = true // it need not be waited for
+		err := do(t)
+		t.failing = false
 		if isNotAsked(err) {
 			return err
 		}
@@ -350,3 +309,7 @@ func wantKind(kind andon.Kind, err error) error {
 	}
 	return nil
 }
+
+// second and third return the error of a call that returns more.
+func second[A any](_ A, err error) error        { return err }
+func third[A, B any](_ A, _ B, err error) error { return err }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // arrivalChecks: entries in the order of their arrival.
@@ -15,18 +16,12 @@ func arrivalChecks() []Check {
 	return []Check{
 		ofArrivals("each position goes on in the order of arrival", eachArrival),
 		ofArrivals("a position of another feed has no arrivals", foreignArrivals),
-		check("2.14", "what keeps no order of arrival says so", undeclaredArrivals),
 	}
 }
 
 // ofArrivals makes a check of a store that keeps the order of arrival.
 func ofArrivals(name string, run func(context.Context, *Env, andon.TenantID) error) Check {
 	return ofDeclared(name, func(c andon.Capabilities) bool { return c.Arrivals }, run)
-}
-
-func undeclaredArrivals(ctx context.Context, e *Env, id andon.TenantID) error {
-	_, err := e.Store.Arrivals(ctx, id, andon.ArrivalQuery{Limit: 1})
-	return declared(e.Store.Capabilities().Arrivals, err)
 }
 
 // Arrivals reads entries in the order of their arrival after a position until there are no more, a
@@ -76,30 +71,29 @@ func (e *Env) arrivedText(a andon.Arrival) string {
 
 // arrivedSince lists what arrived since it was read first; that first time it is empty.
 func arrivedSince(o options) lister {
-	list := listing(func(a asked) iter.Seq2[andon.Arrival, error] {
-		return func(yield func(andon.Arrival, error) bool) {
-			all, _, err := Arrivals(a, a.Store, a.id, andon.ArrivalQuery{
-				After: new(a.arrivals[a.id]), States: o.states, Span: o.span(a.Env), Limit: a.limit,
-			})
+	query := func(t turn) andon.ArrivalQuery {
+		return andon.ArrivalQuery{
+			After: new(t.arrivals[t.id]), States: o.states, Span: o.span(t.Env), Limit: t.limit,
+		}
+	}
+	list := listing(func(t turn) iter.Seq2[andon.Arrival, error] {
+		return seq.Of(func(yield func(andon.Arrival) bool) error {
+			all, _, err := Arrivals(t, t.Store, t.id, query(t))
 			for _, item := range all {
-				if !yield(item, nil) {
-					return
-				}
+				yield(item)
 			}
-			if err != nil {
-				yield(andon.Arrival{}, err)
-			}
-		}
+			return err
+		})
 	}, (*Env).arrivedText)
-	return func(ctx context.Context, e *Env, id andon.TenantID) (texts []string, err error) {
-		if !e.Store.Capabilities().Arrivals {
-			return nil, errUndeclared
+	return func(t turn) (texts []string, err error) {
+		if able := t.Store.Capabilities().Arrivals; !able {
+			return nil, declared(able, second(t.Store.Arrivals(t, t.id, query(t))))
 		}
-		if _, read := e.arrivals[id]; !read {
-			_, e.arrivals[id], err = e.Store.ChangesKept(ctx, id)
+		if _, read := t.arrivals[t.id]; !read {
+			_, t.arrivals[t.id], err = t.Store.ChangesKept(t, t.id)
 			return nil, err
 		}
-		return list(ctx, e, id)
+		return list(t)
 	}
 }
 

@@ -42,16 +42,6 @@ func unlessWhole(store andon.Store, err error) error {
 	return err
 }
 
-// ofAWhole is a list that only a store has which is whole.
-func ofAWhole(list lister) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		if !e.System.Capabilities().Whole {
-			return nil, errUndeclared
-		}
-		return list(ctx, e, id)
-	}
-}
-
 // ofWhole is a check of what only a store has which is whole.
 func ofWhole(
 	run func(context.Context, *Env, andon.TenantID) error,
@@ -65,10 +55,10 @@ func ofWhole(
 }
 
 // needsWhole ends a scenario about what only a store has which is whole.
-func needsWhole(words []string) action {
-	demand(len(words) == 1 && words[0] == "whole", "what is needed is: whole")
-	return func(_ context.Context, e *Env) error {
-		if !e.System.Capabilities().Whole {
+func needsWhole(w *words) action {
+	demand(w.next("what is needed") == "whole", "what is needed is: whole")
+	return func(t turn) error {
+		if !t.System.Capabilities().Whole {
 			return errUndeclared
 		}
 		return nil

@@ -23,7 +23,9 @@ import (
 //	expect log d1: WARNING1@5m          entries of a device, newest first
 //	expect operator-log Liz: d1/WARNING1@5m
 //	expect supervisor-log Sara: d1/WARNING1@5m
-//	expect entry d1 WARNING1@5m op=Liz  one entry: op, esc, msg, attr
+//	expect entry d1 WARNING1@5m op=Liz  one entry: op, esc, msg, attr; what may be instead follows
+//	                                    the word or
+//	expect shows d1 WARNING1@5m         operator, message and attributes are those of the entry
 //	expect no-entry d1 WARNING1@5m      NotFound
 //	expect withdrawn d1 WARNING1@5m by=Tom note=wrong at=6m
 //	expect records d1 WARNING1@5m: -@7m Sara@6m
@@ -39,39 +41,40 @@ import (
 //	expect due 9m limit=2: r1 r2        of all tenants
 //	expect retired: d1/WARNING1@5m-9m   see names.go: measuring, assigned, operators, supervisors,
 //	                                    metrics, escalated d1
-func parseExpect(words []string) action {
-	subject := strings.TrimSuffix(words[0], ":")
-	if read, ok := deviceFields[subject]; ok && !strings.HasSuffix(words[len(words)-1], ":") &&
-		!slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") }) {
-		return parseDeviceField(subject, read, words[1:])
+func parseExpect(w *words) action {
+	ends := func(word string) bool { return strings.HasSuffix(word, ":") }
+	if colon := slices.IndexFunc(w.left, ends); colon >= 0 {
+		head, want := slices.Clone(w.left[:colon+1]), w.left[colon+1:]
+		head[colon] = strings.TrimSuffix(head[colon], ":")
+		w.left = nil
+		return parseListed(&words{left: head}, want)
 	}
-	switch subject {
-	case "changes":
-		return parseChanges(words[1:])
-	case "gone":
-		return parseGone(words[1:])
-	case "entry", "withdrawn":
-		return parseEntry(words[1:], subject == "withdrawn")
-	case "no-entry":
-		return parseNoEntry(words[1:])
-	case "record":
-		return parseRecord(words[1:])
-	case "no-record":
-		return parseNoRecord(words[1:])
+	subject := w.next("what is expected")
+	if read, ok := deviceFields[subject]; ok {
+		return parseDeviceField(subject, read, w)
 	}
-	colon := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") })
-	demand(colon >= 0, "a list needs a colon before what is expected")
-	head, want := slices.Clone(words[:colon+1]), words[colon+1:]
-	head[colon] = strings.TrimSuffix(head[colon], ":")
-	list := parseList(head)
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.wantList(ctx, id, list, want)
-	})
+	parse, ok := map[string]func(*words) action{
+		"gone": parseGone, "entry": parseEntry, "withdrawn": parseWithdrawn,
+		"no-entry": parseNoEntry, "shows": parseShows,
+		"record": parseRecord, "no-record": parseNoRecord,
+	}[subject]
+	demand(ok, "a list needs a colon before what is expected")
+	return parse(w)
+}
+
+// parseListed expects a list, whose name and options are read.
+func parseListed(w *words, want []string) action {
+	if w.left[0] == "changes" {
+		return parseChanges(want)
+	}
+	list := parseList(w)
+	demand(len(w.left) == 0, "%q is too much", strings.Join(w.left, " "))
+	return func(t turn) error { return t.wantList(t, t.id, list, want) }
 }
 
 func (e *Env) wantList(ctx context.Context, id andon.TenantID, list lister, want []string) error {
 	return e.Eventually(ctx, func() error {
-		got, err := list(ctx, e, id)
+		got, err := list(e.in(ctx, id))
 		if err == nil && !slices.Equal(got, want) {
 			err = fmt.Errorf("it is %s", show(got))
 		}
@@ -96,98 +99,106 @@ var deviceFields = map[string]func(*Env, *andon.Device) string{
 // parseDeviceField expects one field of one device. It also looks at the device in the list, which
 // a store may keep apart from the device itself.
 func parseDeviceField(
-	name string, read func(*Env, *andon.Device) string, words []string,
+	name string, read func(*Env, *andon.Device) string, w *words,
 ) action {
-	demand(len(words) == 2, "expect %s needs a device and a value", name)
-	device, want := andon.DeviceID(words[0]), words[1]
-	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		d, err := e.System.Device(ctx, id, device)
-		if err == nil && name == "received" && !e.System.Capabilities().Whole {
+	device, want := w.device(), w.next("a value")
+	return inTheEnd(func(t turn) error {
+		d, err := t.System.Device(t, t.id, device)
+		if err == nil && name == "received" && !t.System.Capabilities().Whole {
 			err = errUndeclared
 		}
 		if err != nil {
 			return err
 		}
-		if got := read(e, &d); got != want {
+		if got := read(t.Env, &d); got != want {
 			return fmt.Errorf("it is %s", got)
 		}
-		listed, err := e.listed(ctx, id, device)
-		if err == nil && listed != d {
-			return fmt.Errorf("the list of devices shows %+v, the device %+v", listed, d)
+		// Of the ids that begin with an id, that id itself is the first.
+		q := andon.DeviceQuery{Prefix: string(device), Limit: 1}
+		for listed, err := range t.System.Devices(t, t.id, q) {
+			if err == nil && listed != d {
+				err = fmt.Errorf("the list of devices shows %+v, the device %+v", listed, d)
+			}
+			return err
+		}
+		return fmt.Errorf("the list of devices lacks %s", device)
+	})
+}
+
+func parseGone(w *words) action {
+	device := w.device()
+	return inTheEnd(func(t turn) error {
+		return wantKind(andon.NotFound, second(t.System.Device(t, t.id, device)))
+	})
+}
+
+// entry returns an entry as it is named.
+func (t turn) entry(device andon.DeviceID, ref entryRef) (andon.Entry, error) {
+	return t.System.Entry(t, t.id, device, ref.time.in(t.Env), ref.state)
+}
+
+// parseEntry expects fields of an entry: those before an or, or those after it.
+func parseEntry(w *words) action {
+	device, ref := w.device(), w.entry()
+	var allowed []fields
+	for first := true; first || len(w.left) > 0; first = false {
+		allowed = append(allowed, w.until("or").fields("op", "esc", "msg", "attr"))
+	}
+	return inTheEnd(func(t turn) error {
+		entry, err := t.entry(device, ref)
+		if err != nil {
+			return err
+		}
+		for _, want := range allowed {
+			if err = want.are(fields{
+				"op": orDash(entry.Operator), "esc": orDash(entry.EscalatedTo),
+				"msg": orDash(entry.Message), "attr": orDash(entry.Attributes),
+			}); err == nil {
+				return nil
+			}
 		}
 		return err
 	})
 }
 
-// listed returns a device as the list of devices shows it.
-func (e *Env) listed(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID,
-) (andon.Device, error) {
-	// Of the ids that begin with an id, that id itself is the first.
-	q := andon.DeviceQuery{Prefix: string(device), Limit: 1}
-	for d, err := range e.System.Devices(ctx, id, q) {
-		if err != nil || d.ID == device {
-			return d, err
-		}
-	}
-	return andon.Device{}, fmt.Errorf("the list of devices lacks %s", device)
-}
-
-func parseGone(words []string) action {
-	demand(len(words) == 1, "expect gone needs a device")
-	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return wantKind(andon.NotFound, second(e.System.Device(ctx, id, andon.DeviceID(words[0]))))
-	})
-}
-
-// parseEntry expects fields of an entry, or of the record that it was withdrawn.
-func parseEntry(words []string, withdrawn bool) action {
-	demand(len(words) >= 2, "what is expected needs a device and an entry")
-	ref := must(parseEntryRef(words[1]))
-	known := []string{"op", "esc", "msg", "attr"}
-	if withdrawn {
-		known = []string{"by", "note", "at"}
-	}
-	want := must(parseFields(words[2:], known...))
-	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		entry, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
-		if err == nil && withdrawn && entry.Withdrawn == nil {
-			err = errors.New("it is not withdrawn")
-		}
+// parseWithdrawn expects fields of the record that an entry was withdrawn.
+func parseWithdrawn(w *words) action {
+	device, ref, want := w.device(), w.entry(), w.fields("by", "note", "at")
+	return inTheEnd(func(t turn) error {
+		entry, err := t.entry(device, ref)
 		if err != nil {
 			return err
 		}
-		return e.wantFields(&entry, want)
+		is := entry.Withdrawn
+		if is == nil {
+			return errors.New("it is not withdrawn")
+		}
+		return want.are(fields{
+			"by": orDash(is.By), "note": orDash(is.Note), "at": t.offsetOf(is.At),
+		})
 	})
 }
 
-func (e *Env) wantFields(got *andon.Entry, want map[string]string) error {
-	have := map[string]string{
-		"op": orDash(got.Operator), "esc": orDash(got.EscalatedTo),
-		"msg": orDash(got.Message), "attr": orDash(got.Attributes),
-	}
-	if w := got.Withdrawn; w != nil {
-		have["by"], have["note"], have["at"] = orDash(w.By), orDash(w.Note), e.offsetOf(w.At)
-	}
-	for name, value := range want {
-		if have[name] != value {
-			return fmt.Errorf("%s is %s", name, have[name])
+func parseNoEntry(w *words) action {
+	device, ref := w.device(), w.entry()
+	return inTheEnd(func(t turn) error {
+		return wantKind(andon.NotFound, second(t.entry(device, ref)))
+	})
+}
+
+// parseShows expects a device that has no assignments to show what its entry says.
+func parseShows(w *words) action {
+	device, ref := w.device(), w.entry()
+	return inTheEnd(func(t turn) error {
+		entry, err := t.entry(device, ref)
+		if err != nil {
+			return err
 		}
-	}
-	return nil
-}
-
-func (e *Env) entry(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, ref entryRef,
-) (andon.Entry, error) {
-	return e.System.Entry(ctx, id, device, ref.time.from(e), ref.state)
-}
-
-func parseNoEntry(words []string) action {
-	demand(len(words) == 2, "expect no-entry needs a device and an entry")
-	ref := must(parseEntryRef(words[1]))
-	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		_, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
-		return wantKind(andon.NotFound, err)
+		d, err := t.System.Device(t, t.id, device)
+		if err == nil && (d.Message != entry.Message || d.Attributes != entry.Attributes ||
+			d.Operator != entry.Operator) {
+			err = fmt.Errorf("the device shows %+v, its entry is %+v", d, entry.Event)
+		}
+		return err
 	})
 }

@@ -3,7 +3,6 @@ package storecheck
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -65,8 +64,7 @@ func (e *Env) appendStrange(ctx context.Context, id andon.TenantID, i int, text 
 		return err
 	}
 	return e.System.AppendReadings(ctx, id, at, []andon.Reading{{
-		Device: andon.DeviceID(text), Time: at,
-		Metrics: andon.Metrics{{Name: andon.MetricName(text), Value: float64(i)}},
+		Device: andon.DeviceID(text), Time: at, Metrics: strangeMetric(i, text),
 	}})
 }
 
@@ -79,6 +77,7 @@ func strangeState(text string) andon.State {
 	return "STRANGE"
 }
 
+// checkStrange looks at what has that identifier in every table.
 func (e *Env) checkStrange(ctx context.Context, id andon.TenantID, i int, text string) error {
 	at, state := e.Base+andon.Time(i), strangeState(text)
 	d, err := e.System.Device(ctx, id, andon.DeviceID(text))
@@ -91,37 +90,28 @@ func (e *Env) checkStrange(ctx context.Context, id andon.TenantID, i int, text s
 	if _, err := e.System.Entry(ctx, id, d.ID, at, state); err != nil {
 		return err
 	}
-	q := andon.EventQuery{Limit: 10}
-	for what, list := range map[string]iter.Seq2[andon.Event, error]{
-		"log":            e.System.DeviceEvents(ctx, id, d.ID, q),
-		"operator log":   e.System.OperatorEvents(ctx, id, andon.PersonID(text), q),
-		"supervisor log": e.System.SupervisorEvents(ctx, id, andon.PersonID(text), q),
+	entry := e.entryText(andon.Event{Time: at, State: state})
+	reading := e.readingText(andon.Reading{Time: at, Metrics: strangeMetric(i, text)})
+	for what, of := range map[string]struct {
+		list lister
+		want string
+	}{
+		"log":            {logOf(text, options{}), entry},
+		"operator log":   {operatorLog(text, options{}), text + "/" + entry},
+		"supervisor log": {supervisorLog(text, options{}), text + "/" + entry},
+		"newest reading": {latestOf([]andon.DeviceID{d.ID}, nil), text + "/" + reading},
 	} {
-		events, err := Collect(list)
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+		got, err := of.list(e.in(ctx, id))
+		if err != nil || !slices.Equal(got, []string{of.want}) {
+			return fmt.Errorf("the %s is %s, %w", what, show(got), err)
 		}
-		if len(events) != 1 || events[0].Device != d.ID || events[0].Time != at {
-			return fmt.Errorf("the %s is %+v", what, events)
-		}
-	}
-	return e.checkStrangeReading(ctx, id, i, text)
-}
-
-func (e *Env) checkStrangeReading(
-	ctx context.Context, id andon.TenantID, i int, text string,
-) error {
-	latest, err := e.System.LatestReadings(ctx, id, []andon.DeviceID{andon.DeviceID(text)}, 0)
-	if err != nil {
-		return err
-	}
-	if len(latest) != 1 || latest[0].Time != e.Base+andon.Time(i) {
-		return fmt.Errorf("the latest reading is %+v", latest)
-	}
-	if v, ok := latest[0].Metrics.Get(andon.MetricName(text)); !ok || v != float64(i) {
-		return fmt.Errorf("the latest metrics are %+v", latest[0].Metrics)
 	}
 	return nil
+}
+
+// strangeMetric is a metric that is named so.
+func strangeMetric(i int, text string) andon.Metrics {
+	return andon.Metrics{{Name: andon.MetricName(text), Value: float64(i)}}
 }
 
 func (e *Env) checkPrefixes(ctx context.Context, id andon.TenantID, ids []string) error {

@@ -13,40 +13,37 @@ import (
 )
 
 // parseList reads what an expectation names before its colon: the list, whose it is, and options.
-func parseList(head []string) lister {
-	lists := map[string]func(who string, o options) lister{
+func parseList(w *words) lister {
+	name := w.next("a list")
+	if list, ok := map[string]func(whose string, o options) lister{
 		"log": logOf, "operator-log": operatorLog, "supervisor-log": supervisorLog,
 		"assignments": assignmentsOf, "intervals": intervalsOf, "readings": readingsOf,
 		"metric": metricOf, "escalated": escalatedOf,
+	}[name]; ok {
+		return list(w.next("a name"), w.options())
 	}
-	if kind, ok := kinds[head[0]]; ok {
-		return kind
+	if list, ok := kinds[name]; ok {
+		return list
 	}
-	if head[0] == "rejected" {
-		return func(_ context.Context, e *Env, _ andon.TenantID) ([]string, error) {
-			return e.rejected, nil
-		}
-	}
-	switch list, ok := lists[head[0]]; {
-	case ok:
-		demand(len(head) > 1, "%s of whom?", head[0])
-		return list(head[1], parseOptions(head[2:]))
-	case head[0] == "events":
-		return tenantLog(parseOptions(head[1:]))
-	case head[0] == "arrived":
-		return arrivedSince(parseOptions(head[1:]))
-	case head[0] == "counts":
+	switch name {
+	case "rejected":
+		return func(t turn) ([]string, error) { return t.rejected, nil }
+	case "counts":
 		return counts
-	case head[0] == "records":
-		return ofAWhole(parseRecords(head[1:]))
-	case head[0] == "latest":
-		return parseLatest(head[1:])
-	case head[0] == "due" && len(head) > 1:
-		return parseDue(head[1:])
-	case head[0] == "stored":
-		return storedBy(parseOptions(head[1:]).prefix)
+	case "events":
+		return tenantLog(w.options())
+	case "arrived":
+		return arrivedSince(w.options())
+	case "records":
+		return recordsOf(w.device(), w.entry())
+	case "latest":
+		return parseLatest(w)
+	case "stored":
+		return storedBy(w.options().prefix)
+	case "due":
+		return parseDue(w)
 	}
-	return devicesIn(must(andon.ParseStateFilter(head[0])), parseOptions(head[1:]))
+	return devicesIn(must(andon.ParseStateFilter(name)), w.options())
 }
 
 type options struct {
@@ -61,46 +58,30 @@ type options struct {
 	metrics   []andon.MetricName
 }
 
-func parseOptions(words []string) options {
-	fields := must(parseFields(words, "state", "from", "to", "order", "operator", "escalated",
-		"silent", "prefix", "sort", "metrics"))
+func (w *words) options() options {
+	f := w.fields("state", "from", "to", "order", "operator", "escalated", "silent", "prefix",
+		"sort", "metrics")
 	o := options{
-		states: must(andon.ParseStateFilter(fields["state"])),
-		from:   must(parseBound(fields["from"])), to: must(parseBound(fields["to"])),
+		states: must(andon.ParseStateFilter(f["state"])), from: f.time("from"), to: f.time("to"),
 		sort: map[string]andon.DeviceSort{
 			"since": andon.BySince, "severity": andon.BySeverity,
-		}[fields["sort"]],
-		operator:  andon.PersonID(fields["operator"]),
-		escalated: andon.PersonID(fields["escalated"]),
-		prefix:    fields["prefix"], silent: fields["silent"],
+		}[f["sort"]],
+		operator: f.person("operator"), escalated: f.person("escalated"),
+		prefix: f["prefix"], silent: f["silent"],
 	}
-	if fields["order"] == "asc" {
+	if f["order"] == "asc" {
 		o.order = andon.Asc
 	}
-	if fields["metrics"] != "" {
-		for name := range strings.SplitSeq(fields["metrics"], ",") {
+	if f["metrics"] != "" {
+		for name := range strings.SplitSeq(f["metrics"], ",") {
 			o.metrics = append(o.metrics, andon.MetricName(name))
 		}
 	}
 	return o
 }
 
-func parseBound(word string) (*offset, error) {
-	if word == "" {
-		return nil, nil
-	}
-	o, err := parseOffset(word)
-	return &o, err
-}
-
-func (o *options) span(e *Env) (s andon.Span) {
-	if o.from != nil {
-		s.From = o.from.from(e)
-	}
-	if o.to != nil {
-		s.To = o.to.from(e)
-	}
-	return s
+func (o *options) span(e *Env) andon.Span {
+	return andon.Span{From: o.from.in(e), To: o.to.in(e)}
 }
 
 func (o *options) events(e *Env, limit int) andon.EventQuery {
@@ -125,13 +106,10 @@ func operatorLog(who string, o options) lister {
 
 // tenantLog is the entries of all devices.
 func tenantLog(o options) lister {
-	list := listing(func(a asked) iter.Seq2[andon.Event, error] {
-		return a.System.TenantEvents(a, a.id, o.events(a.Env, a.limit))
-	}, (*Env).deviceEntryText)
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		items, err := list(ctx, e, id)
-		return items, declared(e.System.Capabilities().TenantEvents, err)
-	}
+	able := func(c andon.Capabilities) bool { return c.TenantEvents }
+	return listing(func(t turn) iter.Seq2[andon.Event, error] {
+		return t.System.TenantEvents(t, t.id, o.events(t.Env, t.limit))
+	}, (*Env).deviceEntryText).ifDeclared(able)
 }
 
 func supervisorLog(who string, o options) lister {
@@ -145,13 +123,15 @@ func events[ID ~string](
 	) iter.Seq2[andon.Event, error],
 	who string, o options, text func(*Env, andon.Event) string,
 ) lister {
-	return listing(func(a asked) iter.Seq2[andon.Event, error] {
-		return list(a.System, a, a.id, ID(who), o.events(a.Env, a.limit))
+	return listing(func(t turn) iter.Seq2[andon.Event, error] {
+		return list(t.System, t, t.id, ID(who), o.events(t.Env, t.limit))
 	}, text)
 }
 
 func devicesIn(filter andon.StateFilter, o options) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+	demand(slices.Contains([]string{"", "true", "false"}, o.silent),
+		"silent is true or false, not %q", o.silent)
+	return lister(func(t turn) ([]string, error) {
 		q := andon.DeviceQuery{
 			States: filter, Operator: o.operator, EscalatedTo: o.escalated, Prefix: o.prefix,
 			Sort: o.sort,
@@ -159,48 +139,42 @@ func devicesIn(filter andon.StateFilter, o options) lister {
 		if q.Unassigned = o.operator == "-"; q.Unassigned {
 			q.Operator = ""
 		}
-		if err := e.silent(ctx, id, &q, o.silent); err != nil {
+		before, err := t.silentBefore()
+		switch {
+		case err != nil:
 			return nil, err
+		case o.silent == "true":
+			q.HeardBefore = before
+		case o.silent == "false":
+			q.HeardSince = before
 		}
-		name := func(_ *Env, d andon.Device) string { return string(d.ID) }
-		items, err := devices(q, name)(ctx, e, id)
-		able := o.sort == andon.ByDevice || e.System.Capabilities().SortDevices
-		return items, declared(able, err)
-	}
+		return devices(q, func(_ *Env, d andon.Device) string { return string(d.ID) })(t)
+	}).ifDeclared(func(c andon.Capabilities) bool {
+		return o.sort == andon.ByDevice || c.SortDevices
+	})
 }
 
 func devices(q andon.DeviceQuery, render func(*Env, andon.Device) string) lister {
-	return listing(func(a asked) iter.Seq2[andon.Device, error] {
+	return listing(func(t turn) iter.Seq2[andon.Device, error] {
 		q := q
-		q.Limit = a.limit
-		return a.System.Devices(a, a.id, q)
+		q.Limit = t.limit
+		return t.System.Devices(t, t.id, q)
 	}, render)
 }
 
-// silent narrows a query to devices that are silent now, or to the others.
-func (e *Env) silent(
-	ctx context.Context, id andon.TenantID, q *andon.DeviceQuery, silent string,
-) error {
-	t, err := e.System.Tenant(ctx, id)
-	switch before := andon.SilentBefore(e.Now(), t.SilentAfter); silent {
-	case "":
-	case "true":
-		q.HeardBefore = before
-	case "false":
-		q.HeardSince = before
-	default:
-		return fmt.Errorf("silent is true or false, not %q", silent)
-	}
-	return err
+// silentBefore returns since when what was not heard is silent.
+func (t turn) silentBefore() (andon.Time, error) {
+	is, err := t.System.Tenant(t, t.id)
+	return andon.SilentBefore(t.Now(), is.SilentAfter), err
 }
 
 // counts are written by state, each with how many of its devices are silent where some are.
-func counts(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-	t, err := e.System.Tenant(ctx, id)
+func counts(t turn) ([]string, error) {
+	before, err := t.silentBefore()
 	if err != nil {
 		return nil, err
 	}
-	all, err := e.System.Counts(ctx, id, andon.SilentBefore(e.Now(), t.SilentAfter))
+	all, err := t.System.Counts(t, t.id, before)
 	var items []string
 	for _, c := range all {
 		item := fmt.Sprintf("%s=%d", c.State, c.Count)
@@ -213,23 +187,25 @@ func counts(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
 	return items, err
 }
 
-func parseRecords(words []string) lister {
-	demand(len(words) == 2, "records of which device and entry?")
-	ref := must(parseEntryRef(words[1]))
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		entry, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
+// recordsOf is the records of an entry, which only a store has that is whole.
+func recordsOf(device andon.DeviceID, ref entryRef) lister {
+	return func(t turn) ([]string, error) {
+		if !t.System.Capabilities().Whole {
+			return nil, errUndeclared
+		}
+		entry, err := t.entry(device, ref)
 		var items []string
 		for _, r := range entry.Escalations {
-			items = append(items, orDash(r.To)+"@"+e.offsetOf(r.At))
+			items = append(items, orDash(r.To)+"@"+t.offsetOf(r.At))
 		}
 		return items, err
 	}
 }
 
 func assignmentsOf(who string, o options) lister {
-	return listing(func(a asked) iter.Seq2[andon.Assignment, error] {
-		q := andon.PageQuery{Order: o.order, Limit: a.limit}
-		return a.System.Assignments(a, a.id, andon.DeviceID(who), q)
+	return listing(func(t turn) iter.Seq2[andon.Assignment, error] {
+		q := andon.PageQuery{Order: o.order, Limit: t.limit}
+		return t.System.Assignments(t, t.id, andon.DeviceID(who), q)
 	}, func(e *Env, a andon.Assignment) string {
 		return orDash(a.Operator) + "@" + e.fromTo(a.From, a.To)
 	})
@@ -245,9 +221,9 @@ func (e *Env) fromTo(from, to andon.Time) string {
 }
 
 func intervalsOf(who string, o options) lister {
-	return listing(func(a asked) iter.Seq2[andon.Interval, error] {
-		return a.System.Intervals(a, a.id, andon.DeviceID(who), andon.IntervalQuery{
-			States: o.states, Span: o.span(a.Env), Order: o.order, Limit: a.limit,
+	return listing(func(t turn) iter.Seq2[andon.Interval, error] {
+		return t.System.Intervals(t, t.id, andon.DeviceID(who), andon.IntervalQuery{
+			States: o.states, Span: o.span(t.Env), Order: o.order, Limit: t.limit,
 		})
 	}, func(e *Env, i andon.Interval) string {
 		return string(i.State) + "@" + e.fromTo(i.From, i.To)
@@ -264,29 +240,27 @@ func (e *Env) readingText(r andon.Reading) string {
 }
 
 func readingsOf(who string, o options) lister {
-	return listing(func(a asked) iter.Seq2[andon.Reading, error] {
-		return a.System.DeviceReadings(a, a.id, andon.DeviceID(who), andon.ReadingQuery{
-			Metrics: o.metrics, Span: o.span(a.Env), Order: o.order, Limit: a.limit,
+	return listing(func(t turn) iter.Seq2[andon.Reading, error] {
+		return t.System.DeviceReadings(t, t.id, andon.DeviceID(who), andon.ReadingQuery{
+			Metrics: o.metrics, Span: o.span(t.Env), Order: o.order, Limit: t.limit,
 		})
 	}, (*Env).readingText)
 }
 
-func parseLatest(words []string) lister {
+func parseLatest(w *words) lister {
 	var devices []andon.DeviceID
-	var o options
-	for _, w := range words {
-		text, isFrom := strings.CutPrefix(w, "from=")
-		if !isFrom {
-			devices = append(devices, andon.DeviceID(w))
-			continue
-		}
-		o.from = must(parseBound(text))
+	for len(w.left) > 0 && !strings.Contains(w.left[0], "=") {
+		devices = append(devices, w.device())
 	}
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		latest, err := e.System.LatestReadings(ctx, id, devices, o.span(e).From)
+	return latestOf(devices, w.fields("from").time("from"))
+}
+
+func latestOf(devices []andon.DeviceID, from *offset) lister {
+	return func(t turn) ([]string, error) {
+		latest, err := t.System.LatestReadings(t, t.id, devices, from.in(t.Env))
 		var items []string
 		for _, r := range latest {
-			items = append(items, string(r.Device)+"/"+e.readingText(r))
+			items = append(items, string(r.Device)+"/"+t.readingText(r))
 		}
 		return items, err
 	}
@@ -295,22 +269,30 @@ func parseLatest(words []string) lister {
 // metricOf reads one metric across devices. The order of the devices is the store's own, so the
 // items are put in order by device, each device's as they came.
 func metricOf(name string, o options) lister {
-	list := listing(func(a asked) iter.Seq2[andon.MetricReading, error] {
-		return a.System.MetricReadings(a, a.id, andon.MetricQuery{
-			Metric: andon.MetricName(name), Span: o.span(a.Env), Limit: a.limit,
+	list := listing(func(t turn) iter.Seq2[andon.MetricReading, error] {
+		return t.System.MetricReadings(t, t.id, andon.MetricQuery{
+			Metric: andon.MetricName(name), Span: o.span(t.Env), Limit: t.limit,
 		})
 	}, func(e *Env, r andon.MetricReading) string {
 		value := strconv.FormatFloat(r.Value, 'g', -1, 64)
 		return string(r.Device) + "/" + e.offsetOf(r.Time) + "=" + value
 	})
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		items, err := list(ctx, e, id)
+	return lister(func(t turn) ([]string, error) {
+		items, err := list(t)
 		slices.SortStableFunc(items, func(a, b string) int {
 			deviceA, _, _ := strings.Cut(a, "/")
 			deviceB, _, _ := strings.Cut(b, "/")
 			return cmp.Compare(deviceA, deviceB)
 		})
-		return items, declared(e.System.Capabilities().MetricReadings, err)
+		return items, err
+	}).ifDeclared(func(c andon.Capabilities) bool { return c.MetricReadings })
+}
+
+// ifDeclared holds the store of a list to what it declares.
+func (l lister) ifDeclared(able func(andon.Capabilities) bool) lister {
+	return func(t turn) ([]string, error) {
+		items, err := l(t)
+		return items, declared(able(t.System.Capabilities()), err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package storecheck
 
 import (
-	"context"
 	"fmt"
 	"iter"
 
@@ -39,12 +38,12 @@ func devicesOf(kind andon.DeviceKind) lister {
 // namesOf writes a name with how many devices it has: Liz=2. Where the store does not count them
 // only names without devices can be distinguished, so nothing is compared.
 func namesOf(kind andon.NameKind) lister {
-	list := listing(func(a asked) iter.Seq2[andon.NameCount, error] {
-		return a.System.Names(a, a.id, andon.NameQuery{Of: kind, Limit: a.limit})
+	list := listing(func(t turn) iter.Seq2[andon.NameCount, error] {
+		return t.System.Names(t, t.id, andon.NameQuery{Of: kind, Limit: t.limit})
 	}, func(_ *Env, n andon.NameCount) string { return fmt.Sprintf("%s=%d", n.Name, n.Devices) })
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		items, err := list(ctx, e, id)
-		if err == nil && !e.System.Capabilities().CountNames {
+	return func(t turn) ([]string, error) {
+		items, err := list(t)
+		if err == nil && !t.System.Capabilities().CountNames {
 			return nil, errUndeclared
 		}
 		return items, err
@@ -53,8 +52,8 @@ func namesOf(kind andon.NameKind) lister {
 
 // escalatedOf writes each record of a device that was ever made: WARNING1@5m/Sara@6m.
 func escalatedOf(who string, o options) lister {
-	return listing(func(a asked) iter.Seq2[andon.Entry, error] {
-		return a.System.EscalatedEntries(a, a.id, andon.DeviceID(who), o.events(a.Env, a.limit))
+	return listing(func(t turn) iter.Seq2[andon.Entry, error] {
+		return t.System.EscalatedEntries(t, t.id, andon.DeviceID(who), o.events(t.Env, t.limit))
 	}, func(e *Env, n andon.Entry) string {
 		text := e.entryText(n.Event)
 		for _, r := range n.Escalations {

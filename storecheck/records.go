@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -18,7 +19,6 @@ func recordChecks() []Check {
 		check("2.16", "of concurrent writers that read one version one wins",
 			oneWins).concurrent(),
 		check("2.16", "what is due is claimed once", claimedOnce).concurrent(),
-		check("2.16", "a deleted tenant takes its records along", recordsGo),
 		check("limits", "records beyond the limits are refused", recordLimits),
 	}
 }
@@ -73,27 +73,21 @@ func oneWins(ctx context.Context, e *Env, id andon.TenantID) error {
 
 // ofRecord reads a record: put r1 due=5m data={"a":2} kind=other. It has the version that was seen
 // last, or with over=NAME that to which a put has given the name; none has the name none.
-func ofRecord(
-	words []string, do func(ctx context.Context, e *Env, r andon.Record, as string) error,
-) action {
-	fields := must(parseFields(words[1:], "due", "data", "kind", "as", "over"))
-	due := must(parseBound(fields["due"]))
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		r := andon.Record{
-			Tenant: id, Kind: e.kind + andon.RecordKind(fields["kind"]), ID: words[0],
-			Data: andon.JSON(cmp.Or(fields["data"], `{"a":1}`)),
-		}
-		r.Version = e.versions[cmp.Or(fields["over"], string(id)+"/"+r.ID)]
-		if due != nil {
-			r.Due = due.from(e)
-		}
-		return do(ctx, e, r, fields["as"])
-	})
+func ofRecord(w *words, do func(t turn, r andon.Record, as string) error) action {
+	id, f := w.next("an id"), w.fields("due", "data", "kind", "as", "over")
+	due := f.time("due")
+	return func(t turn) error {
+		return do(t, andon.Record{
+			Tenant: t.id, Kind: t.kind + andon.RecordKind(f["kind"]), ID: id, Due: due.in(t.Env),
+			Data:    cmp.Or(f.json("data"), `{"a":1}`),
+			Version: t.versions[cmp.Or(f["over"], string(t.id)+"/"+id)],
+		}, f["as"])
+	}
 }
 
-func parsePut(words []string) action {
-	return ofRecord(words, func(ctx context.Context, e *Env, r andon.Record, as string) error {
-		put, err := e.Store.PutRecord(ctx, r)
+func parsePut(w *words) action {
+	return ofRecord(w, func(t turn, r andon.Record, as string) error {
+		put, err := t.Store.PutRecord(t, r)
 		if err != nil {
 			return err
 		}
@@ -102,56 +96,45 @@ func parsePut(words []string) action {
 		if put != want || put.Version == 0 || put.Version == r.Version {
 			return fmt.Errorf("put over version %d returns %+v", r.Version, put)
 		}
-		e.versions[string(r.Tenant)+"/"+r.ID], e.versions[as] = put.Version, put.Version
+		t.versions[string(r.Tenant)+"/"+r.ID], t.versions[as] = put.Version, put.Version
 		return nil
 	})
 }
 
-func parseDrop(words []string) action {
-	return ofRecord(words, func(ctx context.Context, e *Env, r andon.Record, _ string) error {
-		err := e.Store.DeleteRecord(ctx, r)
+func parseDrop(w *words) action {
+	return ofRecord(w, func(t turn, r andon.Record, _ string) error {
+		err := t.Store.DeleteRecord(t, r)
 		if err == nil {
-			delete(e.versions, string(r.Tenant)+"/"+r.ID)
+			delete(t.versions, string(r.Tenant)+"/"+r.ID)
 		}
 		return err
 	})
 }
 
-func parseRecord(words []string) action {
-	return ofRecord(words, func(ctx context.Context, e *Env, r andon.Record, _ string) error {
-		return e.stored(ctx, r)
-	})
+func parseRecord(w *words) action {
+	return ofRecord(w, func(t turn, r andon.Record, _ string) error { return t.stored(t, r) })
 }
 
-func parseNoRecord(words []string) action {
-	return ofRecord(words, func(ctx context.Context, e *Env, r andon.Record, _ string) error {
-		return e.Eventually(ctx, func() error {
-			_, err := e.Store.Record(ctx, r.Tenant, r.Kind, r.ID)
-			return wantKind(andon.NotFound, err)
+func parseNoRecord(w *words) action {
+	return ofRecord(w, func(t turn, r andon.Record, _ string) error {
+		return t.Eventually(t, func() error {
+			return wantKind(andon.NotFound, second(t.Store.Record(t, r.Tenant, r.Kind, r.ID)))
 		})
 	})
 }
 
 func storedBy(prefix string) lister {
-	return listing(func(a asked) iter.Seq2[andon.Record, error] {
-		q := andon.RecordQuery{Prefix: prefix, Limit: a.limit}
-		return Whole{a.Store}.Records(a, a.id, a.kind, q)
+	return listing(func(t turn) iter.Seq2[andon.Record, error] {
+		q := andon.RecordQuery{Prefix: prefix, Limit: t.limit}
+		return Whole{t.Store}.Records(t, t.id, t.kind, q)
 	}, func(_ *Env, r andon.Record) string { return r.ID })
 }
 
-// parseDue reads until when: due 5m limit=2.
-func parseDue(words []string) lister {
-	until := must(parseOffset(words[0]))
-	limit := 99
-	if len(words) > 1 {
-		must(fmt.Sscanf(words[1], "limit=%d", &limit))
-	}
-	return dueUntil(until, limit)
-}
-
-func dueUntil(until offset, limit int) lister {
-	return func(ctx context.Context, e *Env, _ andon.TenantID) (ids []string, err error) {
-		for r, err := range e.Store.DueRecords(ctx, e.kind, until.from(e), limit) {
+// parseDue reads until when, and how many: due 5m limit=2.
+func parseDue(w *words) lister {
+	until, limit := w.time(), must(strconv.Atoi(cmp.Or(w.fields("limit")["limit"], "99")))
+	return func(t turn) (ids []string, err error) {
+		for r, err := range t.Store.DueRecords(t, t.kind, until.in(t.Env), limit) {
 			if err != nil {
 				return ids, err
 			}
@@ -159,10 +142,6 @@ func dueUntil(until offset, limit int) lister {
 		}
 		return ids, nil
 	}
-}
-
-func (e *Env) noneDue(ctx context.Context, id andon.TenantID) error {
-	return e.wantList(ctx, id, dueUntil(offset(e.Now()-e.Base), 1), nil)
 }
 
 // claimedOnce has several workers claim what is due, by deleting it, until nothing is left.
@@ -197,30 +176,6 @@ func claimedOnce(ctx context.Context, e *Env, id andon.TenantID) error {
 	require(err)
 	if claimed.Load() != records {
 		return fmt.Errorf("%d records were claimed %d times", records, claimed.Load())
-	}
-	return nil
-}
-
-func recordsGo(ctx context.Context, e *Env, _ andon.TenantID) error {
-	id := must(e.Tenant(ctx, "deleted"))
-	r := aRecord(id, "r1")
-	r.Kind, r.Due = e.kind, e.Now()
-	r = must(e.Store.PutRecord(ctx, r))
-	require(e.Store.DeleteTenant(ctx, id))
-	if err := e.noneDue(ctx, id); err != nil {
-		return fmt.Errorf("of a deleted tenant: %w", err)
-	}
-	must(e.Store.PutTenant(ctx, andon.NewTenant(id)))
-	_, err := e.Store.Record(ctx, id, r.Kind, r.ID)
-	if err := wantKind(andon.NotFound, err); err != nil {
-		return fmt.Errorf("the tenant made again has its record: %w", err)
-	}
-	if err := e.noneDue(ctx, id); err != nil {
-		return fmt.Errorf("of a tenant made again: %w", err)
-	}
-	list := must(Collect(e.Store.Records(ctx, id, r.Kind, andon.RecordQuery{Limit: 9})))
-	if len(list) > 0 {
-		return fmt.Errorf("the tenant made again lists %+v", list)
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ import (
 //	                              data={"a":2} kind=other; over=v1: over the one of that name
 //	drop r1                       delete a record; over=v1
 //	tenant other                  continue in another tenant
-//	delete                        delete the tenant, and make it again
+//	delete                        delete the tenant
+//	create                        make it again
 //	needs whole                   leave out what follows where the store is not whole
 //	in any order                  run the scenario once for each order of the statements
 //	end                           ... that are between these two lines
@@ -49,9 +50,6 @@ type step struct {
 	text string
 	do   action
 }
-
-// action is what a statement does once its words have been understood.
-type action func(context.Context, *Env) error
 
 // runText runs a scenario in new tenants. Its first line is counted as given.
 func runText(ctx context.Context, e *Env, text string, line int) error {
@@ -121,13 +119,17 @@ func (s *scenario) runIn(ctx context.Context, e *Env, order []step) error {
 
 // repeat does a statement, and does it again where a store on a network was not there for it.
 func (st *step) repeat(ctx context.Context, e *Env) error {
-	err := st.do(ctx, e)
+	id, err := e.Here(ctx)
+	if err != nil {
+		return err
+	}
+	err = st.do(e.in(ctx, id))
 	for range repeats {
 		atomic := e.System.Capabilities().AtomicBatch // a local one has no such excuse
 		if atomic || err == nil || andon.KindOf(err) != andon.Unavailable {
 			break
 		}
-		err = st.do(ctx, e)
+		err = st.do(e.in(ctx, id))
 	}
 	return err
 }
@@ -180,9 +182,9 @@ func parseScenario(text string, first int) (*scenario, error) {
 	p.into = &p.scenario.before
 	for i, line := range strings.Split(text, "\n") {
 		err := caught(func() error {
-			words, err := splitWords(line)
-			if err == nil && len(words) > 0 {
-				err = p.statement(first+i, strings.TrimSpace(line), words)
+			all, err := splitWords(line)
+			if err == nil && len(all) > 0 {
+				err = p.statement(first+i, strings.TrimSpace(line), &words{left: all})
 			}
 			return err
 		})
@@ -196,30 +198,20 @@ func parseScenario(text string, first int) (*scenario, error) {
 	return &p.scenario, nil
 }
 
-func (p *parser) statement(line int, text string, words []string) error {
+func (p *parser) statement(line int, text string, w *words) error {
 	if text == "in any order" || text == "end" {
 		p.batch = nil
 		return p.bound(text == "end")
 	}
-	if words[0] == "and" {
-		demand(p.batch != nil, "and must follow at")
+	if w.left[0] == "and" {
+		demand(p.batch != nil, "and must follow at or send")
+		w.next("and")
+		p.batch.add(w)
 		(*p.into)[len(*p.into)-1].text += ", " + text
-		p.batch.add(words[1:])
 		return nil
 	}
-	p.batch = nil
-	var do action
-	switch words[0] {
-	case "at", "send":
-		p.batch = &batch{}
-		p.batch.add(words[1:])
-		do = p.batch.append
-		if words[0] == "send" {
-			do = p.batch.send
-		}
-	default:
-		do = parseAction(words)
-	}
+	do := parseAction(w)
+	p.batch = w.batch
 	*p.into = append(*p.into, step{line, text, do})
 	return nil
 }
@@ -237,113 +229,4 @@ func (p *parser) bound(end bool) error {
 		p.into = &p.scenario.anyOrder
 	}
 	return nil
-}
-
-func splitWords(line string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	var quoted, begun bool
-	for _, c := range line {
-		switch {
-		case c == '\'':
-			quoted, begun = !quoted, true
-		case c == '#' && !begun:
-			return words, nil
-		case (c == ' ' || c == '\t') && !quoted:
-			if begun {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			begun = false
-		default:
-			word.WriteRune(c)
-			begun = true
-		}
-	}
-	if quoted {
-		return nil, errors.New("a quote is not closed")
-	}
-	if begun {
-		words = append(words, word.String())
-	}
-	return words, nil
-}
-
-// offset is a time of a scenario: a distance from Env.Base.
-type offset int64
-
-func parseOffset(word string) (offset, error) {
-	digits, before := strings.CutPrefix(word, "-")
-	d, err := andon.ParseDuration(digits)
-	if before {
-		d = -d
-	}
-	return offset(d), err
-}
-
-// from returns the time that the offset means in an Env.
-func (o offset) from(e *Env) andon.Time { return e.Base + andon.Time(o) }
-
-// offsetOf returns a time as a scenario writes it; a dash where it is absent.
-func (e *Env) offsetOf(t andon.Time) string {
-	switch {
-	case t == 0:
-		return "-"
-	case t < e.Base:
-		return "-" + e.Base.Sub(t).String()
-	}
-	return t.Sub(e.Base).String()
-}
-
-// entryRef is an entry as a scenario writes it: STATE@TIME.
-type entryRef struct {
-	state andon.State
-	time  offset
-}
-
-func parseEntryRef(word string) (entryRef, error) {
-	state, at, ok := strings.Cut(word, "@")
-	if !ok {
-		return entryRef{}, fmt.Errorf("entry %q is not of the form STATE@TIME", word)
-	}
-	t, err := parseOffset(at)
-	return entryRef{andon.State(state), t}, err
-}
-
-// person returns the person that a word names; a dash means no one.
-func person(word string) andon.PersonID {
-	if word == "-" {
-		return ""
-	}
-	return andon.PersonID(word)
-}
-
-// orDash is the opposite of person.
-func orDash[T ~string](id T) string {
-	if id == "" {
-		return "-"
-	}
-	return string(id)
-}
-
-// parseKind reads the kind of an error with dashes for its spaces.
-func parseKind(word string) (andon.Kind, error) {
-	for k := andon.Internal; k <= andon.Damaged; k++ {
-		if strings.ReplaceAll(k.String(), " ", "-") == word {
-			return k, nil
-		}
-	}
-	return 0, fmt.Errorf("%q is no kind of error", word)
-}
-
-func parseFields(words []string, known ...string) (map[string]string, error) {
-	fields := map[string]string{}
-	for _, w := range words {
-		name, value, ok := strings.Cut(w, "=")
-		if !ok || (len(known) > 0 && !slices.Contains(known, name)) {
-			return nil, fmt.Errorf("%q is none of %s", w, strings.Join(known, "=, ")+"=")
-		}
-		fields[name] = value
-	}
-	return fields, nil
 }

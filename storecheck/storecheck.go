@@ -32,7 +32,13 @@ type Check struct {
 func check(
 	section, name string, run func(context.Context, *Env, andon.TenantID) error,
 ) Check {
-	return Check{Name: name, Section: section, Run: inTenant(run)}
+	return Check{Name: name, Section: section, Run: func(ctx context.Context, e *Env) error {
+		id, err := e.Here(ctx)
+		if err != nil {
+			return err
+		}
+		return run(ctx, e, id)
+	}}
 }
 
 // ofServers makes it one that asks a server too.
@@ -53,7 +59,7 @@ func (c Check) String() string { return c.Section + " " + c.Name }
 // Checks returns all checks: those that are scenarios, and those that need more than that.
 func Checks() []Check {
 	return slices.Concat(
-		scenarioChecks(), identityChecks(), pagingChecks(),
+		scenarioChecks(), pagingChecks(),
 		capabilityChecks(), tenantChecks(), idChecks(), concurrentChecks(),
 		recordChecks(), feedChecks(), arrivalChecks(),
 	)
