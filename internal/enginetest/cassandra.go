@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -17,13 +16,15 @@ import (
 // Version is that of the Cassandra that is started.
 const Version = "5.0.9"
 
-// The user and the password that a node with an authenticator begins with.
+// The user and the password that a secured node begins with.
 const (
 	User     = "cassandra"
 	Password = "cassandra"
 )
 
-const defaultTimeout = 2 * time.Minute
+// longestSilence is how long a node that starts may write nothing into its log. A slow machine takes
+// longer to start, and continues to write.
+const longestSilence = 2 * time.Minute
 
 // Options are what a node may have of its own; the zero value is what most tests want.
 type Options struct {
@@ -39,23 +40,12 @@ type Options struct {
 	// spend any on getting fast, which takes it a third of all in that time. It is not to be
 	// measured.
 	Brief bool
-	// WithoutViews leaves materialised views disabled, as Cassandra has them.
-	WithoutViews bool
-	// CommitlogSync is "batch" unless it is given: acknowledged is on the disk, so nothing is lost
-	// by Kill. "group" keeps that, too; "periodic" does not.
-	CommitlogSync string
 	// ForgetfulSchema makes changes of the schema take a third of the time, about 80 ms each. A
 	// node that is killed has forgotten them.
 	ForgetfulSchema bool
-	// Authenticator asks for User and Password.
-	Authenticator bool
-	// TLS makes the node answer TLS only, see Node.TLS.
-	TLS bool
-	// ClientCertificates asks for those as well.
-	ClientCertificates bool
-	// Timeout is how long a node that starts may write nothing into its log, 2 minutes unless it
-	// is given. A slow machine takes longer to start, and continues to write.
-	Timeout time.Duration
+	// Secured makes a node as careful operators set it up: it answers TLS only, see Node.TLS, asks
+	// for certificates, and for User and Password, and has materialised views disabled.
+	Secured bool
 
 	ring place // of a node in a ring
 }
@@ -73,12 +63,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Heap == "" {
 		o.Heap = "768m"
-	}
-	if o.CommitlogSync == "" {
-		o.CommitlogSync = "batch"
-	}
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
 	}
 	return o
 }
@@ -118,9 +102,6 @@ func StartCassandra(ctx context.Context, o Options) (*Node, error) {
 func newNode(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{options: o.withDefaults()}
 	var err error
-	if n.java, n.jars, err = install(ctx); err != nil {
-		return nil, fmt.Errorf("install Cassandra %s: %w", Version, err)
-	}
 	if n.options.Dir == "" {
 		n.passing = true
 		if n.options.Dir, err = os.MkdirTemp("", "andon-cassandra-"); err != nil {
@@ -130,9 +111,14 @@ func newNode(ctx context.Context, o Options) (*Node, error) {
 	if n.options.Dir, err = filepath.Abs(n.options.Dir); err != nil {
 		return nil, err
 	}
-	if err := n.configure(); err != nil {
+	if err = n.configure(); err != nil {
+		err = fmt.Errorf("configure Cassandra in %s: %w", n.options.Dir, err)
+	} else if n.java, n.jars, err = install(ctx); err != nil {
+		err = fmt.Errorf("install Cassandra %s: %w", Version, err)
+	}
+	if err != nil {
 		n.Discard()
-		return nil, fmt.Errorf("configure Cassandra in %s: %w", n.options.Dir, err)
+		return nil, err
 	}
 	return n, nil
 }
@@ -140,12 +126,8 @@ func newNode(ctx context.Context, o Options) (*Node, error) {
 // Addr is where the node answers CQL, as host:port.
 func (n *Node) Addr() string { return n.address }
 
-// Dir is where the node keeps what it has: conf, data, commitlog, log. Empty for a node of
-// the user.
-func (n *Node) Dir() string { return n.options.Dir }
-
-// Ours reports whether the node was started here, so that it can be stopped.
-func (n *Node) Ours() bool { return n.jars != "" }
+// ours reports whether the node was started here, so that it can be stopped.
+func (n *Node) ours() bool { return n.options.Dir != "" }
 
 // Start starts a node that was stopped or killed, on its ports and its data, and returns once it
 // answers. It does nothing where the node runs.
@@ -158,7 +140,7 @@ func (n *Node) Start(ctx context.Context) error {
 
 // launch starts the process.
 func (n *Node) launch() error {
-	if !n.Ours() {
+	if !n.ours() {
 		return ErrNotOurs
 	}
 	n.mu.Lock()
@@ -182,7 +164,6 @@ func (n *Node) launch() error {
 // release lets others have the directory, where the node has it.
 func (n *Node) release() {
 	if n.unlock != nil {
-		_ = os.Remove(n.path(pidFile)) // without the lock it means nothing
 		n.unlock()
 		n.unlock = nil
 	}
@@ -205,14 +186,8 @@ func (n *Node) run() error {
 	cmd := exec.Command(n.java, args...)
 	cmd.Dir = n.options.Dir
 	cmd.Stdout, cmd.Stderr = output, output
-	if n.process, err = startProcess(cmd); err != nil {
-		return err
-	}
-	pid := strconv.Itoa(n.process.os.Pid)
-	if err := os.WriteFile(n.path(pidFile), []byte(pid), 0o644); err != nil {
-		return errors.Join(err, n.process.end(syscall.SIGKILL))
-	}
-	return nil
+	n.process, err = startProcess(cmd)
+	return err
 }
 
 // wait waits until a node answers, or ended, or has been silent for too long.
@@ -226,8 +201,8 @@ func (n *Node) wait(ctx context.Context) error {
 		silent += probeEvery
 		if now := n.logged(); now != logged {
 			logged, silent = now, 0
-		} else if silent > n.options.Timeout {
-			cancel(fmt.Errorf("it has logged nothing for %s", n.options.Timeout))
+		} else if silent > longestSilence {
+			cancel(fmt.Errorf("it has logged nothing for %s", longestSilence))
 		}
 		return n.probe(ctx)
 	})
@@ -247,7 +222,7 @@ func (n *Node) ended() context.Context {
 
 // Wait waits until the node has ended, by itself or by another process.
 func (n *Node) Wait(ctx context.Context) error {
-	if !n.Ours() {
+	if !n.ours() {
 		return ErrNotOurs
 	}
 	select {
@@ -275,7 +250,7 @@ func (n *Node) Restart(ctx context.Context) error {
 // end sends a signal and returns once the process is gone. Nothing is done where it is gone
 // already.
 func (n *Node) end(signal syscall.Signal) error {
-	if !n.Ours() {
+	if !n.ours() {
 		return ErrNotOurs
 	}
 	n.mu.Lock()
@@ -286,7 +261,7 @@ func (n *Node) end(signal syscall.Signal) error {
 
 // Discard kills a node, and removes its directory if that is temporary.
 func (n *Node) Discard() {
-	if !n.Ours() {
+	if !n.ours() {
 		return
 	}
 	_ = n.Kill() // the node is not needed any more

@@ -3,7 +3,6 @@ package enginetest
 import (
 	"crypto/tls"
 	"errors"
-	"io/fs"
 	"net"
 	"strings"
 	"testing"
@@ -31,7 +30,6 @@ func TestNodeEnds(t *testing.T) {
 		"{'class': 'SimpleStrategy', 'replication_factor': 1}")
 	mustQuery(t, n, "CREATE TABLE k.t (id int PRIMARY KEY, word text)")
 	mustQuery(t, n, "INSERT INTO k.t (id, word) VALUES (1, 'acknowledged')")
-	wantFound(t, dir, n.Addr(), true)
 	if err := n.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +37,6 @@ func TestNodeEnds(t *testing.T) {
 		c.Close()
 		t.Error("a node that was killed takes connections")
 	}
-	wantFound(t, dir, n.Addr(), false)
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +56,7 @@ func TestNodeEnds(t *testing.T) {
 // TestNodeWithTLS: a node that asks for certificates and for a password answers a client that has
 // them.
 func TestNodeWithTLS(t *testing.T) {
-	n := OwnCassandra(t, Options{Authenticator: true, TLS: true, ClientCertificates: true})
+	n := OwnCassandra(t, Options{Secured: true})
 	if answer := mustQuery(t, n, "LIST ROLES"); !strings.Contains(answer, User) {
 		t.Errorf("the roles are %q", answer)
 	}
@@ -92,24 +89,15 @@ func mustQuery(t *testing.T, n *Node, cql string) string {
 	return answer
 }
 
-// wantFound checks what other processes see of a node.
-func wantFound(t *testing.T, dir, addr string, running bool) {
-	t.Helper()
-	f, err := Find(dir)
-	if err != nil || f.Addr != addr || f.PID > 0 != running {
-		t.Errorf("found %+v, %v; want it on %s, running %t", f, err, addr, running)
-	}
-}
-
 // TestNodeCantStart: the error says why, from the node's own log.
 func TestNodeCantStart(t *testing.T) {
 	skipIfUsers(t)
 	Cassandra(t) // or there is no engine at all
-	n, err := StartCassandra(t.Context(), Options{Dir: t.TempDir(), CommitlogSync: "never"})
+	n, err := StartCassandra(t.Context(), Options{Dir: t.TempDir(), Heap: "never"})
 	if err == nil {
 		n.Discard()
 	}
-	if err == nil || !strings.Contains(err.Error(), "commitlog_sync") {
+	if err == nil || !strings.Contains(err.Error(), "Invalid maximum heap size") {
 		t.Errorf("a node with a wrong setting started: %v", err)
 	}
 }
@@ -119,7 +107,7 @@ func TestNodeOfTheUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n.Ours() {
+	if n.ours() {
 		t.Error("the node of the user is said to be ours")
 	}
 	for what, err := range map[string]error{
@@ -129,11 +117,5 @@ func TestNodeOfTheUser(t *testing.T) {
 		if !errors.Is(err, ErrNotOurs) {
 			t.Errorf("%s of the user's node: %v", what, err)
 		}
-	}
-}
-
-func TestFindNothing(t *testing.T) {
-	if f, err := Find(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("in an empty directory there is %+v, %v", f, err)
 	}
 }

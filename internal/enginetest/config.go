@@ -25,20 +25,15 @@ var files embed.FS
 const (
 	setupFile = "setup.json" // see setup
 	lockFile  = "lock"       // held while the node runs
-	pidFile   = "pid"        // of the node, while it runs
 )
 
 // setup is what a node keeps from its first start to its last.
 type setup struct {
-	Address            string // of CQL
-	Ports              ports
-	Token              int64
-	Seed               string // address of the node to ask first, at its port Storage
-	CommitlogSync      string
-	MaterializedViews  bool
-	Authenticator      bool
-	TLS                bool
-	ClientCertificates bool
+	Address string // of CQL
+	Ports   ports
+	Token   int64
+	Seed    string // address of the node to ask first, at its port Storage
+	Secured bool
 }
 
 // configure writes the files that a node is started with. The setup of the directory, where it has
@@ -53,14 +48,14 @@ func (n *Node) configure() error {
 	if err != nil {
 		return err
 	}
-	n.address, n.ports, n.options.Authenticator = s.Address, s.Ports, s.Authenticator
-	n.ringDelay = s.ringDelay()
-	if s.TLS {
+	n.address, n.ports, n.ringDelay = s.Address, s.Ports, s.ringDelay()
+	if s.Secured {
 		if n.tls, err = makeTLS(n.path("tls"), n.host()); err != nil {
 			return err
 		}
 	}
-	return errors.Join(n.writeTemplate("cassandra.yaml", n.page(s)),
+	yaml := page{setup: s, Host: n.host(), Dir: n.options.Dir, TLS: n.tls}
+	return errors.Join(n.writeTemplate("cassandra.yaml", yaml),
 		n.writeTemplate("logback.xml", nil))
 }
 
@@ -119,10 +114,7 @@ func newSetup(o Options) (setup, error) {
 	return setup{
 		Address: net.JoinHostPort(host, strconv.Itoa(p.CQL)),
 		Ports:   p, Token: o.ring.token,
-		Seed:              net.JoinHostPort(seed, strconv.Itoa(p.Storage)),
-		CommitlogSync:     o.CommitlogSync,
-		MaterializedViews: !o.WithoutViews,
-		Authenticator:     o.Authenticator, TLS: o.TLS, ClientCertificates: o.ClientCertificates,
+		Seed: net.JoinHostPort(seed, strconv.Itoa(p.Storage)), Secured: o.Secured,
 	}, nil
 }
 
@@ -145,11 +137,7 @@ func loopback(addr string) (host string, port int, err error) {
 type page struct {
 	setup
 	Host, Dir string
-	TLS       *tlsFiles // nil: none
-}
-
-func (n *Node) page(s setup) page {
-	return page{setup: s, Host: n.host(), Dir: n.options.Dir, TLS: n.tls}
+	TLS       *tlsFiles // nil: not secured
 }
 
 func (n *Node) writeTemplate(name string, data any) error {

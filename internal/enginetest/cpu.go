@@ -25,9 +25,18 @@ func CPUTime(pid int) time.Duration {
 }
 
 // CPUTime is the processor time that a service took so far; 0 where it was not started here.
-func (s *Service) CPUTime() time.Duration {
-	if s.process == nil {
+func (s *Service) CPUTime() time.Duration { return s.process.cpuTime() }
+
+// CPUTime is that of a node.
+func (n *Node) CPUTime() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.process.cpuTime()
+}
+
+func (p *process) cpuTime() time.Duration {
+	if p == nil {
 		return 0
 	}
-	return CPUTime(s.process.os.Pid)
+	return CPUTime(p.os.Pid)
 }

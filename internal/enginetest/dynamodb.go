@@ -194,7 +194,7 @@ func startService(about string, cmd *exec.Cmd) (*Service, error) {
 		return nil, fmt.Errorf("start %s: %w", about, err)
 	}
 	s := &Service{About: about, process: p}
-	timeout := time.NewTimer(defaultTimeout)
+	timeout := time.NewTimer(longestSilence)
 	defer timeout.Stop()
 	select {
 	case s.URL = <-printed.url:
@@ -203,7 +203,7 @@ func startService(about string, cmd *exec.Cmd) (*Service, error) {
 		err = errors.New("it ended")
 	case <-timeout.C:
 		s.end()
-		err = fmt.Errorf("it named no URL for %s", defaultTimeout)
+		err = fmt.Errorf("it named no URL for %s", longestSilence)
 	}
 	return nil, fmt.Errorf("start %s: %w; it printed\n%s", about, err, printed.text())
 }

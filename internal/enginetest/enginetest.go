@@ -179,7 +179,7 @@ func (e *engines) sharedCassandra() (*Node, error) {
 // runningNode is a node that somebody else runs, as an environment variable says.
 func runningNode(name, addr string) (*Node, error) {
 	// It runs already, and what else runs on the machine may keep it from answering.
-	ctx, cancel := context.WithTimeout(context.Background(), defaultTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), longestSilence)
 	defer cancel()
 	n := &Node{address: addr}
 	if err := n.answers(ctx); err != nil {

@@ -41,8 +41,8 @@ func eventually(ctx context.Context, try func(context.Context) error) error {
 	}
 }
 
-// probe asks a node for its version. With an authenticator that logs in as well: the first user is
-// made after CQL has begun to answer.
+// probe asks a node for its version. It logs in at one that is secured: the first user is made after
+// CQL has begun to answer.
 func (n *Node) probe(ctx context.Context) error {
 	_, err := n.query(ctx, "SELECT release_version FROM system.local", gocql.LocalOne)
 	return err
@@ -73,10 +73,8 @@ func (n *Node) session() (*gocql.Session, error) {
 	c.Events.DisableSchemaEvents = true
 	c.ReconnectInterval = 0
 	c.Logger = gocql.NewLogger(gocql.LogLevelNone)
-	if n.options.Authenticator {
-		c.Authenticator = gocql.PasswordAuthenticator{Username: User, Password: Password}
-	}
 	if n.tls != nil {
+		c.Authenticator = gocql.PasswordAuthenticator{Username: User, Password: Password}
 		config, err := n.TLS()
 		if err != nil {
 			return nil, err

@@ -101,7 +101,7 @@ func RingNode(i int) string { return fmt.Sprintf("node%d", i+1) }
 
 // waitForStorage waits until other nodes can reach one.
 func (n *Node) waitForStorage(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, n.options.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, longestSilence)
 	defer cancel()
 	address := net.JoinHostPort(n.host(), strconv.Itoa(n.ports.Storage))
 	return eventually(ctx, func(ctx context.Context) error {

@@ -26,20 +26,14 @@ type tlsFiles struct {
 	KeyAndChain      string // both, as a node wants them
 }
 
-// TLSFiles returns where a node with TLS has what a client needs, as PEM: the authority to trust,
-// and a certificate to show with its key. Empty without TLS.
+// TLSFiles returns where a secured node has what a client needs, as PEM: the authority to trust, and
+// a certificate to show with its key.
 func (n *Node) TLSFiles() (authority, certificate, key string) {
-	if n.tls == nil {
-		return "", "", ""
-	}
 	return n.tls.Certificate, n.tls.Certificate, n.tls.Key
 }
 
-// TLS returns what a client of a node with TLS needs; nil without TLS.
+// TLS returns what a client of a secured node needs.
 func (n *Node) TLS() (*tls.Config, error) {
-	if n.tls == nil {
-		return nil, nil
-	}
 	own, err := tls.LoadX509KeyPair(n.tls.Certificate, n.tls.Key)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
@@ -97,7 +96,7 @@ func (w *way) fill(b *testing.B) {
 func (w *way) run(b *testing.B, l appendLoad) {
 	b.SetParallelism(max(l.writers/runtime.GOMAXPROCS(0), 1))
 	w.sent.reset()
-	cpu := engineTime(b)
+	cpu := enginetest.Cassandra(b).CPUTime()
 	b.ResetTimer()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
@@ -111,7 +110,7 @@ func (w *way) run(b *testing.B, l appendLoad) {
 	events := float64(b.N * l.devices * l.rounds)
 	b.ReportMetric(events/b.Elapsed().Seconds(), "events/s")
 	if cpu > 0 {
-		spent := engineTime(b) - cpu
+		spent := enginetest.Cassandra(b).CPUTime() - cpu
 		b.ReportMetric(float64(spent.Microseconds())/events, "engine-µs/event")
 	}
 	w.sent.report(b, events)
@@ -139,16 +138,6 @@ func (l appendLoad) events(n int64, after int) []andon.Event {
 		}
 	}
 	return all
-}
-
-// engineTime is the processor time that the engine took so far; 0 where it can't be seen.
-func engineTime(b *testing.B) time.Duration {
-	b.Helper()
-	node, err := enginetest.Find(enginetest.Cassandra(b).Dir())
-	if err != nil {
-		return 0
-	}
-	return enginetest.CPUTime(node.PID)
 }
 
 // sent counts what a session sends. Nil counts nothing.

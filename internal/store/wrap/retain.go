@@ -1,6 +1,5 @@
 // Package wrap has stores that wrap a store: behaviour that every store would otherwise repeat is
-// written here once. A wrapper knows the contract of andon.Store and no engine. It names every
-// method itself: if it embedded the store, it would forward a new method without anyone noticing.
+// written here once. A wrapper knows the contract of andon.Store and no engine.
 package wrap
 
 import (
@@ -23,17 +22,17 @@ func Retain(s andon.Store, now func() andon.Time) andon.Store {
 // RetainBelieved is Retain by a clock that is not always believed. What has expired by what it says
 // now is hidden; it stays hidden, whatever the clock says later, by what was believed.
 func RetainBelieved(s andon.Store, now, believed func() andon.Time) andon.Store {
-	return &retained{unexpiring: s, next: s, clock: now, believed: believed}
+	return &retained{Store: s, clock: now, believed: believed}
 }
 
+// retained has the methods whose answers expire. Those of Store pass: what is written, and what
+// answers nothing that expires. A test names them, so that a method that is added to andon.Store
+// does not pass before it is decided whether its answers expire.
 type retained struct {
-	unexpiring
-	next            andon.Store
+	andon.Store
 	clock, believed func() andon.Time
 	latest          atomic.Int64 // the latest that was ever believed
 }
-
-var _ andon.Store = (*retained)(nil)
 
 // now is the clock, which does not go back before what was believed: nor does the horizon.
 func (r *retained) now() andon.Time {
@@ -51,7 +50,7 @@ func (r *retained) now() andon.Time {
 
 // horizon returns the oldest times of a tenant that are kept now.
 func (r *retained) horizon(ctx context.Context, tenant andon.TenantID) (andon.Horizon, error) {
-	record, err := r.next.Tenant(ctx, tenant)
+	record, err := r.Store.Tenant(ctx, tenant)
 	if err != nil {
 		return andon.Horizon{}, err
 	}
@@ -109,7 +108,7 @@ func (r *retained) DeviceEvents(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return r.next.DeviceEvents(ctx, tenant, device, q)
+		return r.Store.DeviceEvents(ctx, tenant, device, q)
 	})
 }
 
@@ -117,7 +116,7 @@ func (r *retained) OperatorEvents(
 	ctx context.Context, tenant andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return r.next.OperatorEvents(ctx, tenant, operator, q)
+		return r.Store.OperatorEvents(ctx, tenant, operator, q)
 	})
 }
 
@@ -125,7 +124,7 @@ func (r *retained) TenantEvents(
 	ctx context.Context, tenant andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return r.next.TenantEvents(ctx, tenant, q)
+		return r.Store.TenantEvents(ctx, tenant, q)
 	})
 }
 
@@ -133,7 +132,7 @@ func (r *retained) SupervisorEvents(
 	ctx context.Context, tenant andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return r.next.SupervisorEvents(ctx, tenant, supervisor, q)
+		return r.Store.SupervisorEvents(ctx, tenant, supervisor, q)
 	})
 }
 
@@ -143,7 +142,7 @@ func (r *retained) EscalatedEntries(
 	within := func(kept andon.Span) iter.Seq2[andon.Entry, error] {
 		narrowed := q
 		narrowed.Span = kept
-		return r.next.EscalatedEntries(ctx, tenant, device, narrowed)
+		return r.Store.EscalatedEntries(ctx, tenant, device, narrowed)
 	}
 	return listWithin(ctx, r, tenant, q.Span, oldestEvent, within)
 }
@@ -155,7 +154,7 @@ func (r *retained) Entry(
 	if err := r.checkEntry(ctx, tenant, device, at, state); err != nil {
 		return andon.Entry{}, err
 	}
-	return r.next.Entry(ctx, tenant, device, at, state)
+	return r.Store.Entry(ctx, tenant, device, at, state)
 }
 
 func (r *retained) Withdraw(
@@ -164,7 +163,7 @@ func (r *retained) Withdraw(
 	if err := r.checkEntry(ctx, tenant, w.Device, w.Time, w.State); err != nil {
 		return w, false, err
 	}
-	return r.next.Withdraw(ctx, tenant, w)
+	return r.Store.Withdraw(ctx, tenant, w)
 }
 
 func (r *retained) Escalate(
@@ -181,7 +180,7 @@ func (r *retained) Escalate(
 	if err != nil {
 		return andon.Escalation{}, false, err
 	}
-	return r.next.Escalate(ctx, tenant, e)
+	return r.Store.Escalate(ctx, tenant, e)
 }
 
 // Restore leaves out the escalations of entries that have expired and that no device shows.
@@ -203,7 +202,7 @@ func (r *retained) Restore(
 		}
 	}
 	history.Escalations = kept
-	return r.next.Restore(ctx, tenant, history)
+	return r.Store.Restore(ctx, tenant, history)
 }
 
 // escalates reports whether the entry of an escalation may be there, or the device shows the entry
@@ -214,7 +213,7 @@ func (r *retained) escalates(
 	if e.Time >= h.Events {
 		return true, nil
 	}
-	d, err := r.next.Device(ctx, tenant, e.Device)
+	d, err := r.Store.Device(ctx, tenant, e.Device)
 	if andon.KindOf(err) == andon.NotFound {
 		return false, nil
 	}
@@ -240,7 +239,7 @@ func (r *retained) Device(
 	if err != nil {
 		return andon.Device{}, err
 	}
-	d, err := r.next.Device(ctx, tenant, device)
+	d, err := r.Store.Device(ctx, tenant, device)
 	return shown(d, h), err
 }
 
@@ -249,7 +248,7 @@ func (r *retained) Devices(
 ) iter.Seq2[andon.Device, error] {
 	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.Device, error] {
 		q.MeasuredSince = max(q.MeasuredSince, h.Readings)
-		return seq.Map(r.next.Devices(ctx, tenant, q), func(d andon.Device) andon.Device {
+		return seq.Map(r.Store.Devices(ctx, tenant, q), func(d andon.Device) andon.Device {
 			return shown(d, h)
 		})
 	})
@@ -269,7 +268,7 @@ func (r *retained) DeviceReadings(
 	within := func(kept andon.Span) iter.Seq2[andon.Reading, error] {
 		narrowed := q
 		narrowed.Span = kept
-		return r.next.DeviceReadings(ctx, tenant, device, narrowed)
+		return r.Store.DeviceReadings(ctx, tenant, device, narrowed)
 	}
 	return listWithin(ctx, r, tenant, q.Span, oldestReading, within)
 }
@@ -281,7 +280,7 @@ func (r *retained) LatestReadings(
 	if err != nil {
 		return nil, err
 	}
-	return r.next.LatestReadings(ctx, tenant, devices, max(from, h.Readings))
+	return r.Store.LatestReadings(ctx, tenant, devices, max(from, h.Readings))
 }
 
 func (r *retained) MetricReadings(
@@ -290,7 +289,7 @@ func (r *retained) MetricReadings(
 	within := func(kept andon.Span) iter.Seq2[andon.MetricReading, error] {
 		narrowed := q
 		narrowed.Span = kept
-		return r.next.MetricReadings(ctx, tenant, narrowed)
+		return r.Store.MetricReadings(ctx, tenant, narrowed)
 	}
 	return listWithin(ctx, r, tenant, q.Span, oldestReading, within)
 }
@@ -300,7 +299,7 @@ func (r *retained) Changes(
 	ctx context.Context, tenant andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
 	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.Change, error] {
-		return seq.Map(r.next.Changes(ctx, tenant, after), func(c andon.Change) andon.Change {
+		return seq.Map(r.Store.Changes(ctx, tenant, after), func(c andon.Change) andon.Change {
 			if c.Entry.Time < h.Events {
 				c.Entry = andon.EntryRef{}
 			}
@@ -318,5 +317,5 @@ func (r *retained) Arrivals(
 		return part, err
 	}
 	q.Span = q.Span.Since(h.Events)
-	return r.next.Arrivals(ctx, tenant, q)
+	return r.Store.Arrivals(ctx, tenant, q)
 }

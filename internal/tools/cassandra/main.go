@@ -42,7 +42,6 @@ func main() {
 
 type cluster struct {
 	dir, addr, heap string
-	chosen          bool // addr was given
 	nodes           int
 	out             io.Writer
 }
@@ -59,7 +58,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		"(default andon/cassandra in the user's cache)")
 	flags.IntVar(&c.nodes, "nodes", 1, "`number` of nodes, 1 or 3; each has its data")
 	flags.StringVar(&c.addr, "addr", "127.0.0.1:9042", "`address` of one node at its first start; "+
-		"port 0 takes a free one, and so does a port that is taken unless it is given")
+		"port 0 takes a free one")
 	flags.StringVar(&c.heap, "heap", "", "heap of one node (default 768m)")
 	share := flags.Bool("share", false, "run a command with a node that its tests share")
 	switch err := flags.Parse(args); {
@@ -72,7 +71,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case flags.NArg() > 0:
 		return fmt.Errorf("%q is no flag", flags.Arg(0))
 	}
-	flags.Visit(func(f *flag.Flag) { c.chosen = c.chosen || f.Name == "addr" })
 	if err := c.check(); err != nil {
 		return err
 	}

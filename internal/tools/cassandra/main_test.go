@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 	taken := busy.Addr().String()
 	for _, c := range []struct{ args, out, err string }{
 		{"--help", "It runs until Ctrl-C", ""},
-		{"-dir " + dir + " -addr " + taken, "", taken + " is taken: name another address"},
+		{"-dir " + dir + " -addr " + taken, "", taken + ": bind: address already in use"},
 		{"-nodes 2", "", "not 1 or 3"},
 		{"here", "", `"here" is no flag`},
 		{"-share", "", "-share needs a command"},
