@@ -7,19 +7,23 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/storecheck"
 )
 
-// follower reads the feed of one tenant: from a snapshot on it folds what devices show.
+// follower reads the feed of one tenant: from a snapshot on it folds what devices show. It also reads
+// on in the order of arrival, on the store and on the reference, from positions that mean one moment.
 type follower struct {
 	at      andon.Position
 	devices map[andon.DeviceID]andon.Device
-	ended   bool // the position must be gone: its tenant was deleted, or its process ended
 	// reordered is which devices have had no change since the severities changed: their next one
 	// begins as the new ones have it.
-	reordered map[andon.DeviceID]bool
+	reordered    map[andon.DeviceID]bool
+	came, wanted andon.Position
+	ended        bool // the positions must be gone: the tenant was deleted, or the process ended
 }
 
 // mostFollowers is how many positions of a tenant are followed at once.
@@ -30,15 +34,8 @@ func (w *world) restarted() {
 	if w.store.store.Capabilities().ChangesDurable {
 		return
 	}
-	for _, all := range w.followers {
-		for _, f := range all {
-			f.ended = true
-		}
-	}
-	for _, all := range w.arriving {
-		for _, a := range all {
-			a.ended = true
-		}
+	for tenant := range w.followers {
+		w.deleted(tenant)
 	}
 }
 
@@ -46,9 +43,6 @@ func (w *world) restarted() {
 func (w *world) deleted(tenant andon.TenantID) {
 	for _, f := range w.followers[tenant] {
 		f.ended = true
-	}
-	for _, a := range w.arriving[tenant] {
-		a.ended = true
 	}
 }
 
@@ -61,14 +55,23 @@ func (w *world) follow(ctx context.Context, h history, r *rand.Rand) error {
 	for _, tenant := range h.tenants {
 		all := w.followers[tenant]
 		if len(all) < mostFollowers && (len(all) == 0 || r.IntN(3) == 0) {
-			devices, at, err := andon.Snapshot(ctx, w.store.store, tenant)
+			f := &follower{}
+			var err error
+			if f.devices, f.at, err = andon.Snapshot(ctx, w.store.store, tenant); err == nil {
+				_, f.wanted, err = w.want.store.ChangesKept(ctx, tenant)
+			}
 			if err != nil {
 				return fmt.Errorf("a snapshot of %s: %w", short(tenant), err)
 			}
-			all = append(all, &follower{at: at, devices: devices})
+			f.came = f.at
+			all = append(all, f)
 		}
 		for i, f := range all {
-			if err := f.follow(ctx, w.store.raw, tenant, r); err != nil {
+			err := w.arrived(ctx, tenant, f, r)
+			if err == nil {
+				err = f.follow(ctx, w.store.raw, tenant, r)
+			}
+			if err != nil {
 				return fmt.Errorf("the feed of %s, reader %d: %w", short(tenant), i, err)
 			}
 		}
@@ -77,6 +80,46 @@ func (w *world) follow(ctx context.Context, h history, r *rand.Rand) error {
 		})
 	}
 	return nil
+}
+
+// arrived compares what arrived. Requests that are sent at the same time arrive in any order, and
+// positions of the two stores can not be compared, so what arrived is compared without its order,
+// which the checks look at.
+func (w *world) arrived(
+	ctx context.Context, tenant andon.TenantID, f *follower, r *rand.Rand,
+) error {
+	if !w.store.store.Capabilities().Arrivals {
+		return nil
+	}
+	limit := 1 + r.IntN(7)
+	read := func(s *subject, at andon.Position) (texts []string, next andon.Position, err error) {
+		q := andon.ArrivalQuery{After: &at, Limit: limit}
+		all, next, err := storecheck.Arrivals(ctx, s.store, tenant, q)
+		for _, a := range all {
+			texts = append(texts, fmt.Sprintf("%+v", a.Event))
+		}
+		slices.Sort(texts)
+		return texts, next, err
+	}
+	got, came, err := read(w.store, f.came)
+	if f.ended {
+		if andon.KindOf(err) != andon.Gone {
+			return fmt.Errorf("its position of arrivals should be gone: %w", err)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	want, wanted, err := read(w.want, f.wanted)
+	if err == nil && !slices.Equal(got, want) {
+		err = fmt.Errorf("arrived are\n%s\nwant\n%s",
+			strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if err == nil && r.IntN(2) == 0 { // else it looks at the same once more, after what comes next
+		f.came, f.wanted = came, wanted
+	}
+	return err
 }
 
 // follow reads on, sometimes in two parts, and compares.

@@ -146,7 +146,6 @@ type world struct {
 	store, want *subject
 	asked       []question
 	followers   map[andon.TenantID][]*follower
-	arriving    map[andon.TenantID][]*arriving
 }
 
 // run does the steps on a new store and a new reference, and reports the first difference.
@@ -154,10 +153,7 @@ func (h history) run(
 	t *testing.T, open func(t *testing.T) andon.Store, o Options,
 ) (err error) {
 	ctx := t.Context()
-	w := &world{
-		now: beginning(), followers: map[andon.TenantID][]*follower{},
-		arriving: map[andon.TenantID][]*arriving{},
-	}
+	w := &world{now: beginning(), followers: map[andon.TenantID][]*follower{}}
 	clock := func() andon.Time { return w.now }
 	w.store, w.want = newSubject(open(t), clock), newSubject(memstore.New(), clock)
 	defer func() { err = errors.Join(err, w.leave(context.WithoutCancel(ctx), h.tenants, o)) }()
@@ -309,9 +305,6 @@ func (w *world) compare(ctx context.Context, h history, step int) error {
 		err := w.difference(ctx)
 		if err == nil {
 			err = w.follow(ctx, h, r)
-		}
-		if err == nil {
-			err = w.arrive(ctx, h, r)
 		}
 		immediate := w.store.store.Capabilities().Immediate
 		if err == nil || immediate || time.Now().After(deadline) {

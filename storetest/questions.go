@@ -23,6 +23,7 @@ type asker struct {
 	*rand.Rand
 	tenant andon.TenantID
 	now    andon.Time
+	needs  func(andon.Capabilities) bool // of what is added
 	all    []question
 }
 
@@ -46,13 +47,21 @@ func questions(h history, now andon.Time, r *rand.Rand) []question {
 			a.entryQuestion(e)
 		}
 		a.metricQuestions(h.devices)
+		a.recordQuestions(recordKind(h.seed))
 		all = append(all, a.all...)
 	}
-	return append(all, recordQuestions(h, now, r)...)
+	return all
 }
 
 func (a *asker) add(text string, ask func(context.Context, *subject) (any, error)) {
-	a.all = append(a.all, question{text: short(a.tenant) + " " + text, ask: ask})
+	a.all = append(a.all, question{short(a.tenant) + " " + text, a.needs, ask})
+}
+
+// of adds what only some stores can answer.
+func (a *asker) of(needs func(andon.Capabilities) bool, add func()) {
+	a.needs = needs
+	add()
+	a.needs = nil
 }
 
 func (a *asker) tenantQuestions() {
@@ -130,13 +139,14 @@ func (a *asker) nameLists() {
 			q := andon.NameQuery{Of: andon.NameKind(kind), Limit: size}
 			return storecheck.Collect(s.whole().Names(ctx, a.tenant, q))
 		}
-		a.add(fmt.Sprintf("%s in pages of %d", what, size),
-			func(ctx context.Context, s *subject) (any, error) {
-				all, err := list(ctx, s)
-				none := func(n andon.NameCount) bool { return n.Devices == 0 }
-				return slices.DeleteFunc(all, none), err
-			})
-		a.all[len(a.all)-1].needs = func(c andon.Capabilities) bool { return c.CountNames }
+		counted := func(ctx context.Context, s *subject) (any, error) {
+			all, err := list(ctx, s)
+			none := func(n andon.NameCount) bool { return n.Devices == 0 }
+			return slices.DeleteFunc(all, none), err
+		}
+		a.of(func(c andon.Capabilities) bool { return c.CountNames }, func() {
+			a.add(fmt.Sprintf("%s in pages of %d", what, size), counted)
+		})
 		a.add(what+" that are missing", func(ctx context.Context, s *subject) (any, error) {
 			all, err := list(ctx, s)
 			if err != nil || andon.NameKind(kind) == andon.MetricNames {
@@ -171,14 +181,13 @@ func (a *asker) missing(
 
 func (a *asker) deviceList(q andon.DeviceQuery) {
 	q.Limit = 1 + a.IntN(5)
-	a.add(fmt.Sprintf("devices %+v in pages", q),
-		func(ctx context.Context, s *subject) (any, error) {
-			return storecheck.Collect(s.whole().Devices(ctx, a.tenant, q))
-		})
-	if q.Sort != andon.ByDevice {
-		last := &a.all[len(a.all)-1]
-		last.needs = func(c andon.Capabilities) bool { return c.SortDevices }
-	}
+	sorts := func(c andon.Capabilities) bool { return q.Sort == andon.ByDevice || c.SortDevices }
+	a.of(sorts, func() {
+		a.add(fmt.Sprintf("devices %+v in pages", q),
+			func(ctx context.Context, s *subject) (any, error) {
+				return storecheck.Collect(s.whole().Devices(ctx, a.tenant, q))
+			})
+	})
 }
 
 // span draws a range around the last days, or none.
@@ -196,10 +205,10 @@ func (a *asker) order() andon.Order {
 	return pickFrom(a.Rand, []andon.Order{andon.Desc, andon.Asc})
 }
 
-// eventList asks for a list of entries, whole and in part.
-func (a *asker) eventList(
-	what string,
-	list func(context.Context, *subject, andon.EventQuery) iter.Seq2[andon.Event, error],
+// eventLists asks for a list of entries, whole and in part.
+func eventLists[T any](
+	a *asker, what string,
+	list func(context.Context, storecheck.Whole, andon.EventQuery) iter.Seq2[T, error],
 ) {
 	wholes := []andon.EventQuery{{Order: andon.Desc}, {Order: andon.Asc}}
 	part := andon.EventQuery{States: a.filter(), Span: a.span(), Order: a.order()}
@@ -208,62 +217,57 @@ func (a *asker) eventList(
 		text := fmt.Sprintf("%s states=%q span=%v order=%d in pages of %d",
 			what, q.States, q.Span, q.Order, q.Limit)
 		a.add(text, func(ctx context.Context, s *subject) (any, error) {
-			return storecheck.Collect(list(ctx, s, q))
+			return storecheck.Collect(list(ctx, s.whole(), q))
 		})
 	}
+}
+
+// events is a list of the entries of what has an id.
+type events[ID any] func(
+	storecheck.Whole, context.Context, andon.TenantID, ID, andon.EventQuery,
+) iter.Seq2[andon.Event, error]
+
+// listOf asks for one of them.
+func listOf[ID ~string](a *asker, what string, list events[ID], id ID) {
+	eventLists(a, fmt.Sprintf("entries of %s %q", what, id), func(
+		ctx context.Context, w storecheck.Whole, q andon.EventQuery,
+	) iter.Seq2[andon.Event, error] {
+		return list(w, ctx, a.tenant, id, q)
+	})
 }
 
 // tenantList asks for the entries of all devices.
 func (a *asker) tenantList() {
-	before := len(a.all)
-	a.eventList("entries of all devices",
-		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
-			return s.whole().TenantEvents(ctx, a.tenant, q)
+	a.of(func(c andon.Capabilities) bool { return c.TenantEvents }, func() {
+		eventLists(a, "entries of all devices", func(
+			ctx context.Context, w storecheck.Whole, q andon.EventQuery,
+		) iter.Seq2[andon.Event, error] {
+			return w.TenantEvents(ctx, a.tenant, q)
 		})
-	for i := range a.all[before:] {
-		a.all[before+i].needs = func(c andon.Capabilities) bool { return c.TenantEvents }
-	}
+	})
 }
 
 func (a *asker) personQuestions(p andon.PersonID) {
-	a.eventList(fmt.Sprintf("entries of operator %q", p),
-		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
-			return s.whole().OperatorEvents(ctx, a.tenant, p, q)
-		})
-	a.eventList(fmt.Sprintf("entries of supervisor %q", p),
-		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
-			return s.whole().SupervisorEvents(ctx, a.tenant, p, q)
-		})
+	listOf(a, "operator", storecheck.Whole.OperatorEvents, p)
+	listOf(a, "supervisor", storecheck.Whole.SupervisorEvents, p)
 }
 
 func (a *asker) deviceQuestions(d andon.DeviceID) {
 	a.add(fmt.Sprintf("device %q", d), func(ctx context.Context, s *subject) (any, error) {
 		return s.store.Device(ctx, a.tenant, d)
 	})
-	a.eventList(fmt.Sprintf("entries of device %q", d),
-		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
-			return s.whole().DeviceEvents(ctx, a.tenant, d, q)
-		})
+	listOf(a, "device", storecheck.Whole.DeviceEvents, d)
 	a.add(fmt.Sprintf("retirements of %q", d), func(ctx context.Context, s *subject) (any, error) {
 		return s.store.Retirements(ctx, a.tenant, d)
 	})
-	a.escalatedList(d)
+	eventLists(a, fmt.Sprintf("escalated entries of %q", d), func(
+		ctx context.Context, w storecheck.Whole, q andon.EventQuery,
+	) iter.Seq2[andon.Entry, error] {
+		return w.EscalatedEntries(ctx, a.tenant, d, q)
+	})
 	a.assignmentList(d)
 	a.intervalList(d)
 	a.readingList(d)
-}
-
-func (a *asker) escalatedList(d andon.DeviceID) {
-	for _, q := range []andon.EventQuery{
-		{}, {States: a.filter(), Span: a.span(), Order: a.order()},
-	} {
-		q.Limit = 1 + a.IntN(4)
-		text := fmt.Sprintf("escalated entries of %q states=%q span=%v order=%d in pages of %d",
-			d, q.States, q.Span, q.Order, q.Limit)
-		a.add(text, func(ctx context.Context, s *subject) (any, error) {
-			return storecheck.Collect(s.whole().EscalatedEntries(ctx, a.tenant, d, q))
-		})
-	}
 }
 
 func (a *asker) assignmentList(d andon.DeviceID) {
@@ -307,13 +311,14 @@ func (a *asker) metricQuestions(devices []andon.DeviceID) {
 			return s.store.LatestReadings(ctx, a.tenant, devices, from)
 		})
 	q := andon.MetricQuery{Metric: "b", Span: a.span(), Limit: 1 + a.IntN(6)}
-	a.add(fmt.Sprintf("metric b %v in pages of %d", q.Span, q.Limit),
-		func(ctx context.Context, s *subject) (any, error) {
-			all, err := storecheck.Collect(s.whole().MetricReadings(ctx, a.tenant, q))
-			slices.SortStableFunc(all, func(x, y andon.MetricReading) int { // the store's own order
-				return strings.Compare(string(x.Device), string(y.Device))
-			})
-			return all, err
+	metric := func(ctx context.Context, s *subject) (any, error) {
+		all, err := storecheck.Collect(s.whole().MetricReadings(ctx, a.tenant, q))
+		slices.SortStableFunc(all, func(x, y andon.MetricReading) int { // the store's own order
+			return strings.Compare(string(x.Device), string(y.Device))
 		})
-	a.all[len(a.all)-1].needs = func(c andon.Capabilities) bool { return c.MetricReadings }
+		return all, err
+	}
+	a.of(func(c andon.Capabilities) bool { return c.MetricReadings }, func() {
+		a.add(fmt.Sprintf("metric b %v in pages of %d", q.Span, q.Limit), metric)
+	})
 }

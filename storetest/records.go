@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -65,34 +64,26 @@ func unversioned(r andon.Record) andon.Record {
 	return r
 }
 
-// recordQuestions asks for the records of a history, and for what is due of them.
-func recordQuestions(h history, now andon.Time, r *rand.Rand) (all []question) {
-	kind := recordKind(h.seed)
-	ask := func(text string, ask func(context.Context, *subject) (any, error)) {
-		all = append(all, question{text: text, ask: ask})
-	}
-	for _, tenant := range h.tenants {
-		prefix, size := pickFrom(r, []string{"", "", "r", "r1", "x"}), 1+r.IntN(4)
-		ask(fmt.Sprintf("%s records %q in pages of %d", short(tenant), prefix, size),
-			func(ctx context.Context, s *subject) (any, error) {
-				q := andon.RecordQuery{Prefix: prefix, Limit: size}
-				list, err := storecheck.Collect(s.whole().Records(ctx, tenant, kind, q))
-				return withoutVersions(list), err
-			})
-		id := pickFrom(r, recordIDs)
-		ask(fmt.Sprintf("%s record %s", short(tenant), id),
-			func(ctx context.Context, s *subject) (any, error) {
-				found, err := s.store.Record(ctx, tenant, kind, id)
-				return unversioned(found), err
-			})
-	}
-	until, limit := now+andon.Time(hour)*andon.Time(r.IntN(5)-2), 1+r.IntN(8)
-	ask(fmt.Sprintf("at most %d that are due until %s", limit, until),
+// recordQuestions asks for the records of a history, and for what is due of all its tenants.
+func (a *asker) recordQuestions(kind andon.RecordKind) {
+	prefix, size := pickFrom(a.Rand, []string{"", "", "r", "r1", "x"}), 1+a.IntN(4)
+	a.add(fmt.Sprintf("records %q in pages of %d", prefix, size),
+		func(ctx context.Context, s *subject) (any, error) {
+			q := andon.RecordQuery{Prefix: prefix, Limit: size}
+			list, err := storecheck.Collect(s.whole().Records(ctx, a.tenant, kind, q))
+			return withoutVersions(list), err
+		})
+	id := pickFrom(a.Rand, recordIDs)
+	a.add("record "+id, func(ctx context.Context, s *subject) (any, error) {
+		found, err := s.store.Record(ctx, a.tenant, kind, id)
+		return unversioned(found), err
+	})
+	until, limit := a.now+andon.Time(hour)*andon.Time(a.IntN(5)-2), 1+a.IntN(8)
+	a.add(fmt.Sprintf("at most %d that are due until %s", limit, until),
 		func(ctx context.Context, s *subject) (any, error) {
 			list, err := storecheck.Collect(s.store.DueRecords(ctx, kind, until, limit))
 			return withoutVersions(list), err
 		})
-	return all
 }
 
 func withoutVersions(list []andon.Record) []andon.Record {

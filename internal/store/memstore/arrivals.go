@@ -7,16 +7,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// take notes an entry of the write under way, as it came.
-func (f *following) take(e andon.Event) {
-	f.came = append(f.came, e)
-}
-
-// forget drops the entries of a device that is purged.
-func (f *following) forget(device andon.DeviceID) {
-	f.Forget(device)
-}
-
 // inOrder puts the entries of the write under way into the order of the log.
 func (f *following) inOrder(states *andon.StateSet) {
 	slices.SortStableFunc(f.came, func(a, b andon.Event) int {

@@ -1,10 +1,10 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -33,10 +33,19 @@ func (d *device) assign(now andon.Time, operator andon.PersonID) andon.Assignmen
 		}
 		from = max(from, newest.From+1)
 	}
-	a := andon.Assignment{
-		Device: d.id, Operator: andon.PersonID(strings.Clone(string(operator))), From: from,
+	return d.keepAssignment(from, operator)
+}
+
+// keepAssignment keeps an assignment, in place of one from the same time.
+func (d *device) keepAssignment(from andon.Time, operator andon.PersonID) andon.Assignment {
+	a := andon.Assignment{Device: d.id, Operator: clone(operator), From: from}
+	byFrom := func(have, a andon.Assignment) int { return cmp.Compare(have.From, a.From) }
+	i, there := slices.BinarySearchFunc(d.assignments, a, byFrom)
+	if there {
+		d.assignments[i] = a
+	} else {
+		d.assignments = slices.Insert(d.assignments, i, a)
 	}
-	d.assignments = append(d.assignments, a)
 	d.changed()
 	return a
 }

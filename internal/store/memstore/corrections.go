@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -19,7 +18,7 @@ func (s *Store) Withdraw(
 		of := entryID{e.Time, e.State}
 		if _, again := d.withdrawn[of]; !again {
 			w.Device, w.State = e.Device, e.State
-			w.By, w.Note = andon.PersonID(strings.Clone(string(w.By))), strings.Clone(w.Note)
+			w.By, w.Note = clone(w.By), clone(w.Note)
 			d.withdrawn[of], added = w, true
 			d.changed()
 		}
@@ -35,7 +34,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 		for _, d := range t.known(device) {
 			d.changed()
 			delete(t.devices, device)
-			t.feed.forget(device)
+			t.feed.Forget(device)
 			if len(d.entries)+len(d.readings)+len(d.assignments) > 0 {
 				return nil
 			}

@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -32,7 +31,7 @@ type entryID struct {
 func newDevice(t *tenant, id andon.DeviceID) *device {
 	return &device{
 		tenant:      t,
-		id:          andon.DeviceID(strings.Clone(string(id))),
+		id:          clone(id),
 		escalations: map[entryID][]andon.Escalation{},
 		withdrawn:   map[entryID]andon.Withdrawal{},
 		metrics:     map[andon.MetricName]bool{},

@@ -59,25 +59,32 @@ func (f *following) note(d *device, e *andon.Event) {
 	f.by[d.id] = c
 }
 
-// publish puts into the feed how the devices that were touched show since, and returns what wakes
-// those who wait.
+// publish puts into the feed what a write brought, and returns what wakes those who wait.
 func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
-	touched := slices.Sorted(maps.Keys(t.touched))
-	clear(t.touched)
 	f := t.feed
-	if f.shown == nil {
-		f.inOrder(t.record.States)
-		f.Add(nil, f.came)
-		f.came = nil
+	var changes []andon.Change
+	if f.shown != nil {
+		changes = t.changes(kind)
+	}
+	clear(t.touched)
+	clear(f.by)
+	f.inOrder(t.record.States)
+	next := f.Add(changes, f.came)
+	f.came = nil
+	if len(changes) == 0 {
 		return func() {}
 	}
-	var changes []andon.Change
+	return func() { f.Notify(next) }
+}
+
+// changes returns how the devices that were touched show since.
+func (t *tenant) changes(kind andon.ChangeKind) (changes []andon.Change) {
 	if kind == andon.OfTenant {
-		record := t.record
-		changes = append(changes, andon.Change{Kind: kind, Tenant: &record})
+		changes = append(changes, andon.Change{Kind: kind, Tenant: new(t.record)})
 		kind = andon.ByReorder
 	}
-	for _, id := range touched {
+	f := t.feed
+	for _, id := range slices.Sorted(maps.Keys(t.touched)) {
 		c := andon.Change{Kind: kind, Device: id, Before: f.shown[id], Entry: f.by[id].entry}
 		for _, d := range t.known(id) {
 			c.After = d.show(t.record.States)
@@ -88,14 +95,7 @@ func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
 			changes = append(changes, c)
 		}
 	}
-	clear(f.by)
-	f.inOrder(t.record.States)
-	next := f.Add(changes, f.came)
-	f.came = nil
-	if len(changes) == 0 {
-		return func() {}
-	}
-	return func() { f.Notify(next) }
+	return changes
 }
 
 // forFeed returns a device as the feed has it.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -17,15 +16,15 @@ func (s *Store) Append(
 	return s.write(ctx, id, andon.ByEntry, func(t *tenant) error {
 		for i := range events {
 			d := t.device(events[i].Device)
-			e := cloneEvent(d.id, &events[i])
+			e := cloneEvent(d.id, events[i])
 			if e.Operator == "" {
 				e.Operator = d.assignedAt(e.Time)
 			}
-			t.hadEvents, t.states[e.State] = true, true
+			t.hadEvents, t.admitted[e.State] = true, true
 			d.keep(t.record.States, e)
 			d.hear(received)
 			t.feed.note(d, &e)
-			t.feed.take(e)
+			t.feed.came = append(t.feed.came, e)
 		}
 		return nil
 	})
@@ -89,7 +88,7 @@ func (s *Store) Escalate(
 		case len(records) > 0 && r.At <= newest.At:
 			r.At = newest.At + 1
 		}
-		kept, added = cloneEscalation(e, &r), true
+		kept, added = cloneEscalation(e, r), true
 		d.record(kept)
 		return nil
 	})
@@ -213,28 +212,16 @@ func (t *tenant) events(
 	return firstOf(found, q.Limit)
 }
 
-// cloneEvent copies what may be part of a caller's buffer.
-func cloneEvent(id andon.DeviceID, e *andon.Event) andon.Event {
-	return andon.Event{
-		Device:      id,
-		Time:        e.Time,
-		State:       andon.State(strings.Clone(string(e.State))),
-		Operator:    andon.PersonID(strings.Clone(string(e.Operator))),
-		EscalatedTo: andon.PersonID(strings.Clone(string(e.EscalatedTo))),
-		Message:     strings.Clone(e.Message),
-		Attributes:  andon.JSON(strings.Clone(string(e.Attributes))),
-	}
+func cloneEvent(id andon.DeviceID, e andon.Event) andon.Event {
+	e.Device, e.State, e.Operator = id, clone(e.State), clone(e.Operator)
+	e.EscalatedTo, e.Message, e.Attributes = clone(e.EscalatedTo), clone(e.Message),
+		clone(e.Attributes)
+	return e
 }
 
-// cloneEscalation does so for a record of an entry that is kept.
-func cloneEscalation(e *andon.Event, r *andon.Escalation) andon.Escalation {
-	return andon.Escalation{
-		Device: e.Device,
-		Time:   e.Time,
-		State:  e.State,
-		At:     r.At,
-		To:     andon.PersonID(strings.Clone(string(r.To))),
-		By:     andon.PersonID(strings.Clone(string(r.By))),
-		Note:   strings.Clone(r.Note),
-	}
+// cloneEscalation copies a record of an entry that is kept.
+func cloneEscalation(e *andon.Event, r andon.Escalation) andon.Escalation {
+	r.Device, r.Time, r.State = e.Device, e.Time, e.State
+	r.To, r.By, r.Note = clone(r.To), clone(r.By), clone(r.Note)
+	return r
 }

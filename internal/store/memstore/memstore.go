@@ -11,6 +11,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/andonhq/andon"
@@ -34,8 +35,7 @@ type tenant struct {
 	record  andon.Tenant // as its document has it
 	devices map[andon.DeviceID]*device
 
-	states   map[andon.State]bool // that ever had an entry
-	admitted map[andon.State]bool
+	admitted map[andon.State]bool // with those that ever had an entry
 
 	hadEvents, hadReadings bool
 
@@ -68,18 +68,25 @@ func (s *Store) Ready(ctx context.Context) error { return ctx.Err() }
 // Close does nothing; what was kept goes with the Store.
 func (s *Store) Close() error { return nil }
 
-// within runs do on a tenant while no one else does.
-func (s *Store) within(ctx context.Context, id andon.TenantID, do func(*tenant) error) error {
+// alone runs do while no one else uses the store.
+func (s *Store) alone(ctx context.Context, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t, ok := s.tenants[id]
-	if !ok {
-		return andon.NoTenant(id)
-	}
-	return do(t)
+	return do()
+}
+
+// within does so with a tenant.
+func (s *Store) within(ctx context.Context, id andon.TenantID, do func(*tenant) error) error {
+	return s.alone(ctx, func() error {
+		t, ok := s.tenants[id]
+		if !ok {
+			return andon.NoTenant(id)
+		}
+		return do(t)
+	})
 }
 
 // list gathers a page and yields it with no lock held, so that a consumer may call the store.
@@ -126,6 +133,9 @@ func (t *tenant) known(ids ...andon.DeviceID) []*device {
 func (t *tenant) all() []*device {
 	return t.known(slices.Sorted(maps.Keys(t.devices))...)
 }
+
+// clone copies a text that may be part of a caller's buffer.
+func clone[S ~string](text S) S { return S(strings.Clone(string(text))) }
 
 // firstOf returns at most limit items from the front.
 func firstOf[T any](items []T, limit int) []T {

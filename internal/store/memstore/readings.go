@@ -5,7 +5,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -18,7 +17,7 @@ func (s *Store) AppendReadings(
 		for i := range readings {
 			d := t.device(readings[i].Device)
 			t.hadReadings = t.hadReadings || len(readings[i].Metrics) > 0
-			d.measure(cloneReading(d.id, &readings[i]))
+			d.measure(cloneReading(d.id, readings[i]))
 			d.hear(received)
 		}
 		return nil
@@ -117,16 +116,10 @@ func (d *device) metric(q andon.MetricQuery) []andon.MetricReading {
 	return found
 }
 
-// cloneReading copies what may be part of a caller's buffer.
-func cloneReading(id andon.DeviceID, r *andon.Reading) andon.Reading {
-	metrics := slices.Clone(r.Metrics)
-	for i := range metrics {
-		metrics[i].Name = andon.MetricName(strings.Clone(string(metrics[i].Name)))
+func cloneReading(id andon.DeviceID, r andon.Reading) andon.Reading {
+	r.Device, r.Metrics, r.Metadata = id, slices.Clone(r.Metrics), clone(r.Metadata)
+	for i := range r.Metrics {
+		r.Metrics[i].Name = clone(r.Metrics[i].Name)
 	}
-	return andon.Reading{
-		Device:   id,
-		Time:     r.Time,
-		Metrics:  metrics,
-		Metadata: andon.JSON(strings.Clone(string(r.Metadata))),
-	}
+	return r
 }

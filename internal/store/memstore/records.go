@@ -5,7 +5,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -22,24 +21,19 @@ func keyOf(r *andon.Record) recordKey { return recordKey{r.Tenant, r.Kind, r.ID}
 
 // recorded runs do where the tenant of a record is there, or it has none.
 func (s *Store) recorded(ctx context.Context, id andon.TenantID, do func() error) error {
-	if id != "" {
-		return s.within(ctx, id, func(*tenant) error { return do() })
+	if id == "" {
+		return s.alone(ctx, do)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return do()
+	return s.within(ctx, id, func(*tenant) error { return do() })
 }
 
 // Record returns one record.
 func (s *Store) Record(
-	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
+	ctx context.Context, of andon.TenantID, kind andon.RecordKind, id string,
 ) (r andon.Record, err error) {
-	err = s.recorded(ctx, tenant, func() error {
+	err = s.recorded(ctx, of, func() error {
 		var ok bool
-		if r, ok = s.records[recordKey{tenant, kind, id}]; !ok {
+		if r, ok = s.records[recordKey{of, kind, id}]; !ok {
 			return (&andon.Record{Kind: kind, ID: id}).Missing()
 		}
 		return nil
@@ -64,9 +58,7 @@ func (s *Store) putRecord(r andon.Record) (andon.Record, error) {
 	if err := r.CheckPut(s.records[keyOf(&r)].Version); err != nil {
 		return andon.Record{}, err
 	}
-	r.Tenant = andon.TenantID(strings.Clone(string(r.Tenant)))
-	r.Kind = andon.RecordKind(strings.Clone(string(r.Kind)))
-	r.ID, r.Data = strings.Clone(r.ID), andon.JSON(strings.Clone(string(r.Data)))
+	r.Tenant, r.Kind, r.ID, r.Data = clone(r.Tenant), clone(r.Kind), clone(r.ID), clone(r.Data)
 	s.version++
 	r.Version = s.version
 	s.records[keyOf(&r)] = r
@@ -89,10 +81,10 @@ func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
 
 // Records returns records by id.
 func (s *Store) Records(
-	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
+	ctx context.Context, of andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
-	return s.listRecords(ctx, tenant, q.Limit, func(r *andon.Record) bool {
-		return r.Tenant == tenant && r.Kind == kind && q.Admits(r.ID)
+	return s.listRecords(ctx, of, q.Limit, func(r *andon.Record) bool {
+		return r.Tenant == of && r.Kind == kind && q.Admits(r.ID)
 	}, func(a, b andon.Record) int { return cmp.Compare(a.ID, b.ID) })
 }
 
@@ -107,12 +99,12 @@ func (s *Store) DueRecords(
 
 // listRecords yields with no lock held, so that a consumer may call the store.
 func (s *Store) listRecords(
-	ctx context.Context, tenant andon.TenantID, limit int,
+	ctx context.Context, of andon.TenantID, limit int,
 	wanted func(*andon.Record) bool, compare func(a, b andon.Record) int,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
 		var found []andon.Record
-		err := s.recorded(ctx, tenant, func() error {
+		err := s.recorded(ctx, of, func() error {
 			for _, r := range s.records {
 				if wanted(&r) {
 					found = append(found, r)

@@ -1,10 +1,7 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -13,11 +10,11 @@ import (
 func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
 	return s.write(ctx, id, andon.ByRestore, func(t *tenant) error {
 		for _, a := range h.Assignments {
-			t.device(a.Device).restoreAssignment(a)
+			t.device(a.Device).keepAssignment(a.From, a.Operator)
 		}
 		for _, r := range h.Escalations {
 			if d, e, err := t.entry(r.Device, r.Time, r.State); err == nil {
-				d.record(cloneEscalation(e, &r))
+				d.record(cloneEscalation(e, r))
 			}
 		}
 		for _, r := range h.Retirements {
@@ -29,18 +26,4 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		}
 		return nil
 	})
-}
-
-func (d *device) restoreAssignment(a andon.Assignment) {
-	a = andon.Assignment{
-		Device: d.id, Operator: andon.PersonID(strings.Clone(string(a.Operator))), From: a.From,
-	}
-	byFrom := func(have, a andon.Assignment) int { return cmp.Compare(have.From, a.From) }
-	i, there := slices.BinarySearchFunc(d.assignments, a, byFrom)
-	if there {
-		d.assignments[i] = a
-	} else {
-		d.assignments = slices.Insert(d.assignments, i, a)
-	}
-	d.changed()
 }

@@ -12,16 +12,14 @@ import (
 
 // Tenants returns all records by id.
 func (s *Store) Tenants(ctx context.Context) ([]andon.Tenant, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var records []andon.Tenant
-	for _, id := range slices.Sorted(maps.Keys(s.tenants)) {
-		records = append(records, s.tenants[id].record)
-	}
-	return records, nil
+	err := s.alone(ctx, func() error {
+		for _, id := range slices.Sorted(maps.Keys(s.tenants)) {
+			records = append(records, s.tenants[id].record)
+		}
+		return nil
+	})
+	return records, err
 }
 
 // Tenant returns one record.
@@ -36,17 +34,14 @@ func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, er
 
 // PutTenant stores a record over the version it was read with.
 func (s *Store) PutTenant(ctx context.Context, record andon.Tenant) (andon.Tenant, error) {
-	if err := ctx.Err(); err != nil {
-		return andon.Tenant{}, err
-	}
 	ring := func() {}
-	defer func() { ring() }() // after the lock is released
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	record, err := s.put(record)
-	if err == nil {
-		ring = s.tenants[record.ID].publish(andon.OfTenant)
-	}
+	err := s.alone(ctx, func() (err error) {
+		if record, err = s.put(record); err == nil {
+			ring = s.tenants[record.ID].publish(andon.OfTenant)
+		}
+		return err
+	})
+	ring() // after the lock is released
 	return record, err
 }
 
@@ -65,9 +60,9 @@ func (s *Store) put(record andon.Tenant) (andon.Tenant, error) {
 	t, ok := s.tenants[record.ID]
 	if !ok {
 		t = &tenant{
-			devices: map[andon.DeviceID]*device{}, states: map[andon.State]bool{},
-			admitted: map[andon.State]bool{}, touched: map[andon.DeviceID]bool{},
-			feed: &following{Log: feed.NewLog(), by: map[andon.DeviceID]cause{}},
+			devices: map[andon.DeviceID]*device{}, admitted: map[andon.State]bool{},
+			touched: map[andon.DeviceID]bool{},
+			feed:    &following{Log: feed.NewLog(), by: map[andon.DeviceID]cause{}},
 		}
 		s.tenants[record.ID] = t
 	}
@@ -91,17 +86,11 @@ func (s *Store) AdmitStates(
 	ctx context.Context, id andon.TenantID, states []andon.State, most int,
 ) (refused []andon.State, err error) {
 	err = s.within(ctx, id, func(t *tenant) error {
-		for _, state := range t.seen() {
-			t.admitted[state] = true
-		}
 		refused = t.record.States.Admit(states, t.admitted, most)
 		return nil
 	})
 	return refused, err
 }
-
-// seen returns each state that ever had an entry.
-func (t *tenant) seen() []andon.State { return slices.Sorted(maps.Keys(t.states)) }
 
 // DeleteTenant removes a tenant with all that it has.
 func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
