@@ -33,15 +33,15 @@ func (s *Store) Arrivals(
 		all, end, err := f.Entries(after)
 		part.Next = end
 		for _, a := range all {
-			d, there := t.devices[a.Device]
-			if !there || d.isWithdrawn(&a.Event) || !q.Admits(a.Time, a.State) {
+			_, e, err := t.entry(a.Device, a.Time, a.State)
+			if err != nil || e.Withdrawn != nil || !q.Admits(a.Time, a.State) {
 				continue
 			}
 			if len(part.Items) == q.Limit {
 				part.Next, part.More = part.Items[q.Limit-1].Position, true
 				break
 			}
-			a.Event = d.answer(&a.Event)
+			a.EscalatedTo = e.CurrentEscalation().To
 			part.Items = append(part.Items, a)
 		}
 		return err

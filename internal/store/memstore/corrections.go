@@ -15,14 +15,13 @@ func (s *Store) Withdraw(
 		if err != nil {
 			return err
 		}
-		of := entryID{e.Time, e.State}
-		if _, again := d.withdrawn[of]; !again {
+		if e.Withdrawn == nil {
 			w.Device, w.State = e.Device, e.State
 			w.By, w.Note = clone(w.By), clone(w.Note)
-			d.withdrawn[of], added = w, true
+			e.Withdrawn, d.withdrawn, added = &w, true, true
 			d.changed()
 		}
-		kept = d.withdrawn[of]
+		kept = *e.Withdrawn
 		return nil
 	})
 	return kept, added, err

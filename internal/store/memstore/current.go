@@ -127,9 +127,9 @@ func (d *device) names(states *andon.StateSet, of andon.NameKind) map[string]int
 			now = string(shown.Operator)
 		}
 	case andon.SupervisorNames:
-		for _, records := range d.escalations {
-			for i := range records {
-				names[string(records[i].To)] = 0
+		for i := range d.entries {
+			for _, r := range d.entries[i].Escalations {
+				names[string(r.To)] = 0
 			}
 		}
 		if shown != nil {

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/andonhq/andon"
 )
@@ -10,32 +11,19 @@ import (
 type device struct {
 	tenant      *tenant
 	id          andon.DeviceID
-	entries     []andon.Event                  // in the order of the log, without EscalatedTo
-	escalations map[entryID][]andon.Escalation // of each entry, the newest last
-	assignments []andon.Assignment             // by From, without To
-	readings    []andon.Reading                // by Time
-	retired     []andon.Time                   // each retirement, the newest last
-	withdrawn   map[entryID]andon.Withdrawal   // of entries that stay among them
-	metrics     map[andon.MetricName]bool      // that it ever sent
-	received    andon.Time                     // the newest arrival of an event or a reading
+	entries     []andon.Entry             // in the order of the log, without EscalatedTo
+	assignments []andon.Assignment        // by From, without To
+	readings    []andon.Reading           // by Time
+	retired     []andon.Time              // each retirement, the newest last
+	metrics     map[andon.MetricName]bool // that it ever sent
+	received    andon.Time                // the newest arrival of an event or a reading
+	withdrawn   bool                      // that any of the entries is
 
 	shown *andon.Device // what show worked out; nil after any change
 }
 
-// entryID tells the entries of one device apart.
-type entryID struct {
-	time  andon.Time
-	state andon.State
-}
-
 func newDevice(t *tenant, id andon.DeviceID) *device {
-	return &device{
-		tenant:      t,
-		id:          clone(id),
-		escalations: map[entryID][]andon.Escalation{},
-		withdrawn:   map[entryID]andon.Withdrawal{},
-		metrics:     map[andon.MetricName]bool{},
-	}
+	return &device{tenant: t, id: clone(id), metrics: map[andon.MetricName]bool{}}
 }
 
 // changed is called after every change of what show works from.
@@ -51,9 +39,10 @@ func (d *device) hear(received andon.Time) {
 }
 
 // find returns where an entry with that key is or would be.
-func (d *device) find(states *andon.StateSet, key andon.EventKey) (int, bool) {
-	return slices.BinarySearchFunc(d.entries, key, func(e andon.Event, k andon.EventKey) int {
-		return e.Key(states).Compare(k)
+func (d *device) find(key andon.EventKey) (int, bool) {
+	states := d.tenant.record.States
+	return sort.Find(len(d.entries), func(i int) int {
+		return key.Compare(d.entries[i].Key(states))
 	})
 }
 
@@ -65,18 +54,13 @@ func (d *device) newestTime() andon.Time {
 	return 0
 }
 
-func (d *device) newestEntry() *andon.Event {
+func (d *device) newestEntry() *andon.Entry {
 	for _, e := range slices.Backward(d.entries) {
-		if !d.isWithdrawn(&e) {
+		if e.Withdrawn == nil {
 			return &e
 		}
 	}
 	return nil
-}
-
-func (d *device) isWithdrawn(e *andon.Event) bool {
-	_, withdrawn := d.withdrawn[entryID{e.Time, e.State}]
-	return withdrawn
 }
 
 // show works out what the device shows now, by walking back through its entries from the newest. It
@@ -90,9 +74,9 @@ func (d *device) show(states *andon.StateSet) *andon.Device {
 		return nil
 	}
 	newest := live[len(live)-1]
-	run := lastWhile(live, func(e *andon.Event) bool { return e.State == newest.State })
-	incident := lastWhile(live, func(e *andon.Event) bool { return states.Severity(e.State) > 0 })
-	escalated := d.escalated(incident)
+	run := lastWhile(live, func(e *andon.Entry) bool { return e.State == newest.State })
+	incident := lastWhile(live, func(e *andon.Entry) bool { return states.Severity(e.State) > 0 })
+	escalated := escalatedOf(incident)
 	d.shown = &andon.Device{
 		ID:             d.id,
 		State:          newest.State,
@@ -101,7 +85,7 @@ func (d *device) show(states *andon.StateSet) *andon.Device {
 		Since:          run[0].Time,
 		Received:       d.received,
 		LastRetired:    d.retiredAt(),
-		Operator:       d.operator(newest),
+		Operator:       d.operator(newest.Event),
 		EscalatedTo:    escalated.To,
 		EscalatedEntry: andon.EntryRef{Time: escalated.Time, State: escalated.State},
 		EscalatedAt:    escalated.At,
@@ -116,14 +100,13 @@ func (d *device) show(states *andon.StateSet) *andon.Device {
 
 // live returns the entries after the newest retirement that were not withdrawn: a device that comes
 // back starts again.
-func (d *device) live() []andon.Event {
-	retired := d.retiredAt()
-	after := func(e *andon.Event) bool { return e.Time > retired }
-	live := lastWhile(d.entries, after)
-	if len(d.withdrawn) == 0 {
+func (d *device) live() []andon.Entry {
+	i, _ := d.find(andon.EventKey{Time: d.retiredAt() + 1})
+	live := d.entries[i:]
+	if !d.withdrawn {
 		return live // almost always: copying all for each entry would take minutes
 	}
-	isWithdrawn := func(e andon.Event) bool { return d.isWithdrawn(&e) }
+	isWithdrawn := func(e andon.Entry) bool { return e.Withdrawn != nil }
 	return slices.DeleteFunc(slices.Clone(live), isWithdrawn)
 }
 
@@ -135,13 +118,13 @@ func (d *device) retiredAt() andon.Time {
 	return 0
 }
 
-// lastWhile returns the longest tail of events in which each one is so.
-func lastWhile(events []andon.Event, so func(*andon.Event) bool) []andon.Event {
-	i := len(events)
-	for i > 0 && so(&events[i-1]) {
+// lastWhile returns the longest tail of entries in which each one is so.
+func lastWhile(entries []andon.Entry, so func(*andon.Entry) bool) []andon.Entry {
+	i := len(entries)
+	for i > 0 && so(&entries[i-1]) {
 		i--
 	}
-	return events[i:]
+	return entries[i:]
 }
 
 // operator returns who answers for the device: the newest assignment where there ever was one.
@@ -152,30 +135,13 @@ func (d *device) operator(newest andon.Event) andon.PersonID {
 	return newest.Operator
 }
 
-// escalated returns the newest escalation, not withdrawn, of any of the entries.
-func (d *device) escalated(incident []andon.Event) andon.Escalation {
-	var newest andon.Escalation
+// escalatedOf returns the newest escalation, not withdrawn, of any of the entries.
+func escalatedOf(incident []andon.Entry) (newest andon.Escalation) {
 	for i := range incident {
-		e := d.newestEscalation(&incident[i])
+		e := incident[i].CurrentEscalation()
 		if e.To != "" && e.At >= newest.At { // of two at one instant, that of the later entry
 			newest = e
 		}
 	}
 	return newest
-}
-
-// newestEscalation returns the escalation record of an entry that counts: its newest.
-func (d *device) newestEscalation(e *andon.Event) andon.Escalation {
-	records := d.escalations[entryID{e.Time, e.State}]
-	if len(records) == 0 {
-		return andon.Escalation{}
-	}
-	return records[len(records)-1]
-}
-
-// answer returns an entry as it is shown: with whom it is escalated to now.
-func (d *device) answer(e *andon.Event) andon.Event {
-	shown := *e
-	shown.EscalatedTo = d.newestEscalation(e).To
-	return shown
 }

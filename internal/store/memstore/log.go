@@ -21,7 +21,7 @@ func (s *Store) Append(
 				e.Operator = d.assignedAt(e.Time)
 			}
 			t.hadEvents, t.admitted[e.State] = true, true
-			d.keep(t.record.States, e)
+			d.keep(e)
 			d.hear(received)
 			t.feed.note(d, &e)
 			t.feed.came = append(t.feed.came, e)
@@ -31,35 +31,33 @@ func (s *Store) Append(
 }
 
 // keep puts an entry into its place in the log, and the escalation that it brings next to it.
-func (d *device) keep(states *andon.StateSet, e andon.Event) {
-	if e.EscalatedTo != "" {
-		d.record(andon.Escalation{
-			Device: d.id, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
+func (d *device) keep(e andon.Event) {
+	to := e.EscalatedTo
+	e.EscalatedTo = ""
+	i, there := d.find(e.Key(d.tenant.record.States))
+	if !there {
+		d.entries = slices.Insert(d.entries, i, andon.Entry{})
+	}
+	d.entries[i].Event = e
+	if to != "" {
+		d.record(&d.entries[i], andon.Escalation{
+			Device: d.id, Time: e.Time, State: e.State, At: e.Time, To: to,
 		})
-		e.EscalatedTo = ""
 	}
-	i, there := d.find(states, e.Key(states))
-	if there {
-		d.entries[i] = e
-		return
-	}
-	d.entries = slices.Insert(d.entries, i, e)
 }
 
-// record keeps an escalation record; it takes the place of one with the same At and To.
-func (d *device) record(r andon.Escalation) {
-	id := entryID{r.Time, r.State}
-	records := d.escalations[id]
+// record keeps an escalation record, the newest first; it takes the place of one with the same At
+// and To.
+func (d *device) record(e *andon.Entry, r andon.Escalation) {
 	byAge := func(have, r andon.Escalation) int {
-		return cmp.Or(cmp.Compare(have.At, r.At), cmp.Compare(r.To, have.To))
+		return cmp.Or(cmp.Compare(r.At, have.At), cmp.Compare(have.To, r.To))
 	}
-	i, there := slices.BinarySearchFunc(records, r, byAge)
+	i, there := slices.BinarySearchFunc(e.Escalations, r, byAge)
 	if there {
-		records[i] = r
+		e.Escalations[i] = r
 	} else {
-		records = slices.Insert(records, i, r)
+		e.Escalations = slices.Insert(e.Escalations, i, r)
 	}
-	d.escalations[id] = records
 	d.changed()
 }
 
@@ -69,27 +67,26 @@ func (s *Store) Escalate(
 ) (kept andon.Escalation, added bool, err error) {
 	err = s.write(ctx, id, andon.ByEscalation, func(t *tenant) error {
 		d, e, err := t.entry(r.Device, r.Time, r.State)
-		if err == nil && d.isWithdrawn(e) {
+		if err == nil && e.Withdrawn != nil {
 			err = andon.NoEntry(r.Device, r.Time, r.State)
 		}
 		if err != nil {
 			return err
 		}
-		records := d.escalations[entryID{e.Time, e.State}]
-		newest := d.newestEscalation(e)
+		newest := e.CurrentEscalation()
 		switch {
-		case slices.Contains(records, r):
+		case slices.Contains(e.Escalations, r):
 			kept = r
 			return nil
 		case r.Repeats(&newest):
 			kept = newest
 			kept.Device, kept.Time, kept.State = e.Device, e.Time, e.State
 			return nil
-		case len(records) > 0 && r.At <= newest.At:
+		case len(e.Escalations) > 0 && r.At <= newest.At:
 			r.At = newest.At + 1
 		}
 		kept, added = cloneEscalation(e, r), true
-		d.record(kept)
+		d.record(e, kept)
 		return nil
 	})
 	return kept, added, err
@@ -102,19 +99,21 @@ func (s *Store) Entry(
 ) (andon.Entry, error) {
 	var found andon.Entry
 	err := s.within(ctx, id, func(t *tenant) error {
-		d, e, err := t.entry(device, at, state)
-		if err != nil {
-			return err
+		_, e, err := t.entry(device, at, state)
+		if err == nil {
+			found = shownEntry(e)
 		}
-		found.Event = d.answer(e)
-		found.Escalations = slices.Clone(d.escalations[entryID{at, state}])
-		slices.Reverse(found.Escalations)
-		if w, withdrawn := d.withdrawn[entryID{at, state}]; withdrawn {
-			found.Withdrawn = &w
-		}
-		return nil
+		return err
 	})
 	return found, err
+}
+
+// shownEntry returns an entry as it is shown: with whom it is escalated to now.
+func shownEntry(e *andon.Entry) andon.Entry {
+	shown := *e
+	shown.EscalatedTo = e.CurrentEscalation().To
+	shown.Escalations = slices.Clone(e.Escalations)
+	return shown
 }
 
 // EscalatedEntries returns the entries of a device that were ever escalated.
@@ -122,28 +121,19 @@ func (s *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.Entry {
-		var found []andon.Entry
-		for _, d := range t.known(device) {
-			ever := func(e *andon.Event) bool {
-				return len(d.escalations[entryID{e.Time, e.State}]) > 0
-			}
-			for _, e := range t.events(t.known(device), q, ever) {
-				records := slices.Clone(d.escalations[entryID{e.Time, e.State}])
-				slices.Reverse(records)
-				found = append(found, andon.Entry{Event: e, Escalations: records})
-			}
-		}
-		return found
+		return t.entries(t.known(device), q, func(e *andon.Entry) bool {
+			return len(e.Escalations) > 0
+		})
 	})
 }
 
 // entry returns one entry and its device.
 func (t *tenant) entry(
 	id andon.DeviceID, at andon.Time, state andon.State,
-) (*device, *andon.Event, error) {
+) (*device, *andon.Entry, error) {
 	if d, ok := t.devices[id]; ok {
 		key := (&andon.Event{Device: id, Time: at, State: state}).Key(t.record.States)
-		if i, there := d.find(t.record.States, key); there {
+		if i, there := d.find(key); there {
 			return d, &d.entries[i], nil
 		}
 	}
@@ -155,7 +145,7 @@ func (s *Store) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.Event {
-		return t.events(t.known(device), q, func(*andon.Event) bool { return true })
+		return t.events(t.known(device), q, func(*andon.Entry) bool { return true })
 	})
 }
 
@@ -164,7 +154,7 @@ func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.Event {
-		theirs := func(e *andon.Event) bool { return e.Operator == operator }
+		theirs := func(e *andon.Entry) bool { return e.Operator == operator }
 		return t.events(t.all(), q, theirs)
 	})
 }
@@ -174,7 +164,7 @@ func (s *Store) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.Event {
-		return t.events(t.all(), q, func(*andon.Event) bool { return true })
+		return t.events(t.all(), q, func(*andon.Entry) bool { return true })
 	})
 }
 
@@ -183,27 +173,36 @@ func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.Event {
-		theirs := func(e *andon.Event) bool { return e.EscalatedTo == supervisor }
+		theirs := func(e *andon.Entry) bool { return e.EscalatedTo == supervisor }
 		return t.events(t.all(), q, theirs)
 	})
 }
 
-// events returns the entries of some devices that a query selects and that are wanted, as they are
-// shown.
+// events returns the events of entries.
 func (t *tenant) events(
-	devices []*device, q andon.EventQuery, wanted func(*andon.Event) bool,
-) []andon.Event {
+	devices []*device, q andon.EventQuery, wanted func(*andon.Entry) bool,
+) (found []andon.Event) {
+	for _, e := range t.entries(devices, q, wanted) {
+		found = append(found, e.Event)
+	}
+	return found
+}
+
+// entries returns the entries of some devices that a query selects and that are wanted, as they are
+// shown.
+func (t *tenant) entries(
+	devices []*device, q andon.EventQuery, wanted func(*andon.Entry) bool,
+) (found []andon.Entry) {
 	states := t.record.States
-	var found []andon.Event
 	for _, d := range devices {
 		for i := range d.entries {
-			e := d.answer(&d.entries[i])
-			if q.Admits(e.Key(states)) && wanted(&e) && !d.isWithdrawn(&e) {
+			e := shownEntry(&d.entries[i])
+			if e.Withdrawn == nil && q.Admits(e.Key(states)) && wanted(&e) {
 				found = append(found, e)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b andon.Event) int {
+	slices.SortFunc(found, func(a, b andon.Entry) int {
 		if q.Order == andon.Desc {
 			a, b = b, a
 		}
@@ -212,6 +211,7 @@ func (t *tenant) events(
 	return firstOf(found, q.Limit)
 }
 
+// cloneEvent copies what may be part of a caller's buffer.
 func cloneEvent(id andon.DeviceID, e andon.Event) andon.Event {
 	e.Device, e.State, e.Operator = id, clone(e.State), clone(e.Operator)
 	e.EscalatedTo, e.Message, e.Attributes = clone(e.EscalatedTo), clone(e.Message),
@@ -220,7 +220,7 @@ func cloneEvent(id andon.DeviceID, e andon.Event) andon.Event {
 }
 
 // cloneEscalation copies a record of an entry that is kept.
-func cloneEscalation(e *andon.Event, r andon.Escalation) andon.Escalation {
+func cloneEscalation(e *andon.Entry, r andon.Escalation) andon.Escalation {
 	r.Device, r.Time, r.State = e.Device, e.Time, e.State
 	r.To, r.By, r.Note = clone(r.To), clone(r.By), clone(r.Note)
 	return r

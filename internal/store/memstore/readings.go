@@ -116,6 +116,7 @@ func (d *device) metric(q andon.MetricQuery) []andon.MetricReading {
 	return found
 }
 
+// cloneReading copies what may be part of a caller's buffer.
 func cloneReading(id andon.DeviceID, r andon.Reading) andon.Reading {
 	r.Device, r.Metrics, r.Metadata = id, slices.Clone(r.Metrics), clone(r.Metadata)
 	for i := range r.Metrics {

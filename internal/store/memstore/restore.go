@@ -14,7 +14,7 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		}
 		for _, r := range h.Escalations {
 			if d, e, err := t.entry(r.Device, r.Time, r.State); err == nil {
-				d.record(cloneEscalation(e, r))
+				d.record(e, cloneEscalation(e, r))
 			}
 		}
 		for _, r := range h.Retirements {

@@ -68,7 +68,7 @@ func (s *Store) put(record andon.Tenant) (andon.Tenant, error) {
 	}
 	t.record = record
 	for _, d := range t.devices {
-		slices.SortFunc(d.entries, func(a, b andon.Event) int {
+		slices.SortFunc(d.entries, func(a, b andon.Entry) int {
 			return a.Key(record.States).Compare(b.Key(record.States))
 		})
 		d.changed()
