@@ -8,17 +8,15 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/feed"
+	"github.com/andonhq/andon/internal/seq"
 )
 
-// following is the feed of a tenant: its entries from the start, its changes from when someone asks
-// for the feed first, since they cost a look at all of a device for each entry.
+// following is the feed of a tenant.
 type following struct {
 	*feed.Log
-	since uint64 // the sequence from which on there are changes
-	// shown is by each device before the write under way; nil before since.
-	shown map[andon.DeviceID]*andon.Device
-	by    map[andon.DeviceID]cause // in the write under way
-	came  []andon.Event            // in the write under way
+	shown map[andon.DeviceID]*andon.Device // by each device before the write under way
+	by    map[andon.DeviceID]cause         // in the write under way
+	came  []andon.Event                    // in the write under way
 }
 
 // cause is the last entry of a write that made a difference, and what the device showed after the
@@ -44,9 +42,6 @@ func (s *Store) write(
 
 // note looks at a device after an entry.
 func (f *following) note(d *device, e *andon.Event) {
-	if f.shown == nil {
-		return
-	}
 	c, again := f.by[d.id]
 	if !again {
 		c.shown = f.shown[d.id]
@@ -61,11 +56,7 @@ func (f *following) note(d *device, e *andon.Event) {
 
 // publish puts into the feed what a write brought, and returns what wakes those who wait.
 func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
-	f := t.feed
-	var changes []andon.Change
-	if f.shown != nil {
-		changes = t.changes(kind)
-	}
+	f, changes := t.feed, t.changes(kind)
 	clear(t.touched)
 	clear(f.by)
 	f.inOrder(t.record.States)
@@ -108,16 +99,9 @@ func forFeed(d *andon.Device) *andon.Device {
 	return &clone
 }
 
-// follow returns the feed of a tenant, and begins its changes where no one asked before.
+// follow returns the feed of a tenant.
 func (s *Store) follow(ctx context.Context, id andon.TenantID) (f *following, err error) {
 	err = s.within(ctx, id, func(t *tenant) error {
-		if t.feed.shown == nil {
-			_, newest := t.feed.Kept()
-			t.feed.since, t.feed.shown = newest.Sequence, map[andon.DeviceID]*andon.Device{}
-			for _, d := range t.devices {
-				t.feed.shown[d.id] = d.show(t.record.States)
-			}
-		}
 		f = t.feed
 		return nil
 	})
@@ -128,18 +112,15 @@ func (s *Store) follow(ctx context.Context, id andon.TenantID) (f *following, er
 func (s *Store) Changes(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
-	return func(yield func(andon.Change, error) bool) {
-		f, err := s.follow(ctx, id)
-		if err != nil {
-			yield(andon.Change{}, err)
-			return
-		}
-		if after.Sequence < f.since {
-			yield(andon.Change{}, feed.Gone())
-			return
-		}
-		f.Changes(ctx, after)(yield)
-	}
+	return seq.From(func() (*following, error) { return s.follow(ctx, id) },
+		func(f *following, yield func(andon.Change) bool) error {
+			for c, err := range f.Changes(ctx, after) {
+				if err != nil || !yield(c) {
+					return err
+				}
+			}
+			return nil
+		})
 }
 
 // AwaitChange waits for a change of a tenant.
@@ -161,10 +142,8 @@ func (s *Store) ChangesKept(
 	ctx context.Context, id andon.TenantID,
 ) (oldest, newest andon.Position, err error) {
 	f, err := s.follow(ctx, id)
-	if err != nil {
-		return oldest, newest, err
+	if err == nil {
+		oldest, newest = f.Kept()
 	}
-	oldest, newest = f.Kept()
-	oldest.Sequence = max(oldest.Sequence, f.since)
-	return oldest, newest, nil
+	return oldest, newest, err
 }

@@ -39,7 +39,7 @@ type tenant struct {
 
 	hadEvents, hadReadings bool
 
-	feed    *following // nil until someone asks for it
+	feed    *following
 	touched map[andon.DeviceID]bool
 }
 

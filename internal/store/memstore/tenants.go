@@ -62,7 +62,9 @@ func (s *Store) put(record andon.Tenant) (andon.Tenant, error) {
 		t = &tenant{
 			devices: map[andon.DeviceID]*device{}, admitted: map[andon.State]bool{},
 			touched: map[andon.DeviceID]bool{},
-			feed:    &following{Log: feed.NewLog(), by: map[andon.DeviceID]cause{}},
+			feed: &following{
+				feed.NewLog(), map[andon.DeviceID]*andon.Device{}, map[andon.DeviceID]cause{}, nil,
+			},
 		}
 		s.tenants[record.ID] = t
 	}
