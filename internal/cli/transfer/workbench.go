@@ -30,9 +30,9 @@ State#Date, or State and Date instead of it, Operator, EscalatedTo, and Message.
 with the entry. A date without a zone is UTC. A facet may say by its aliases which key is the
 DeviceID and which is State#Date.
 
-It says what a table lacks, and which parts of the model have no place in a log. An item that is no
-entry is reported as FILE:LINE with its table, its number, counted from 0, and the attribute at
-fault; the rest is imported, and the exit code is 3. A model may have up to 64 MiB.`,
+It says what a table lacks. An item that is no entry is reported with its table, its number, counted
+from 0, and the attribute at fault; the rest is imported, and the exit code is 3. A model may have
+up to 64 MiB.`,
 		Example: `  andon import workbench DeviceStateLog_7.json
   andon import workbench models/*.json --tenant plant --dry-run
   andon import workbench sample-data.csv --new-states 64`,

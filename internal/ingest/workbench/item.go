@@ -1,8 +1,7 @@
 package workbench
 
 import (
-	"bytes"
-	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -26,90 +25,69 @@ const (
 
 // isField reports whether an attribute is a field of an entry. All others are kept with it.
 func isField(name string) bool {
-	switch name {
-	case attrDevice, attrStateDate, attrDate, attrState, attrOperator, attrEscalated, attrMessage,
-		attrAttributes:
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		attrDevice, attrStateDate, attrDate, attrState, attrOperator, attrEscalated, attrMessage,
+		attrAttributes,
+	}, name)
 }
 
-// Item is one item of a table: its attributes in their order, each with its type.
+// Item is one item of a table: its attributes in their order.
 type Item struct{ attributes []attribute }
 
 type attribute struct {
 	name  string
-	value string // JSON with its type: {"S": "text"}
+	value any // with its type: {"S": "text"}
 }
 
 // AddText adds an attribute that is text, as all are in a file of sample data.
 func (i *Item) AddText(name, text string) {
-	i.attributes = append(i.attributes, attribute{name, string(wrapText(nil, text))})
+	i.attributes = append(i.attributes, attribute{name, value{kindText: text}})
 }
 
 // readItem reads an item. Attributes that have an alias are called by it.
-func readItem(text string, alias map[string]string) (Item, error) {
-	var i Item
+func readItem(text string, alias map[string]string) (i Item, err error) {
 	s := jsonscan.Scanner{Text: text}
 	if f := s.Skip(0); f != nil {
 		return i, &wrong{reason: f.Reason}
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, []byte(text)); err != nil {
-		return i, &wrong{reason: err.Error()}
-	}
-	if compact.Bytes()[0] != '{' {
+	if text[0] != '{' {
 		s.At = 0
 		return i, &wrong{reason: s.Want("an object").Reason}
 	}
-	seen := map[string]bool{}
-	for name, value := range jsonscan.Members(compact.String()) {
+	for name, value := range jsonscan.Members(text) {
 		if other := alias[name]; other != "" {
 			name = other
 		}
-		if seen[name] {
+		if i.get(name) != nil {
 			return i, &wrong{name, "it occurs twice"}
 		}
-		seen[name] = true
-		i.attributes = append(i.attributes, attribute{name, value})
+		i.attributes = append(i.attributes, attribute{name, decode(value)})
 	}
 	return i, nil
 }
 
-func (i *Item) get(name string) string {
+// get returns an attribute; nil where the item has none.
+func (i *Item) get(name string) any {
 	for _, a := range i.attributes {
 		if a.name == name {
 			return a.value
 		}
 	}
-	return ""
+	return nil
 }
 
-// text returns an attribute that is a text or a number; "" where the item has none, or NULL.
-func (i *Item) text(name string) (string, error) {
-	value := i.get(name)
-	if value == "" {
-		return "", nil
-	}
-	kind, content, ok := split(value)
-	if kind == kindNull {
-		return "", nil
-	}
-	if !ok || kind != kindText && kind != kindNumber {
-		return "", &wrong{name, `want {"S": "text"}, found ` + ingest.Clip(value)}
-	}
-	if why := mismatch(kind, content); why != "" {
-		return "", &wrong{name, why + ", found " + ingest.Clip(content)}
-	}
-	return unquoted(content), nil
-}
-
-// texts is text for several attributes.
+// texts returns attributes that are a text or a number; "" where the item has none, or NULL.
 func (i *Item) texts(names ...string) (all []string, err error) {
 	for _, name := range names {
-		text, err := i.text(name)
-		if err != nil {
-			return nil, err
+		value := i.get(name)
+		kind, content, _ := split(value)
+		text, isText := content.(string)
+		switch {
+		case value == nil || kind == kindNull:
+		case kind != kindText && kind != kindNumber:
+			return nil, &wrong{name, `want {"S": "text"}, found ` + ingest.Clip(encode(value))}
+		case !isText:
+			return nil, &wrong{name, kind + " is a string, found " + ingest.Clip(encode(content))}
 		}
 		all = append(all, text)
 	}
@@ -126,7 +104,7 @@ func (i *Item) Event() (e andon.Event, err error) {
 		Device: andon.DeviceID(fields[0]), Operator: andon.PersonID(fields[1]),
 		EscalatedTo: andon.PersonID(fields[2]), Message: fields[3],
 	}
-	if err := i.keepOthers(&e); err != nil { // it says more about an item of something else
+	if e.Attributes, err = i.others(); err != nil { // it says more about an item of something else
 		return e, err
 	}
 	if e.Device == "" {
@@ -147,104 +125,79 @@ func (i *Item) key(e *andon.Event) error {
 	}
 	joined, state, date := fields[0], fields[1], fields[2]
 	switch {
-	case joined != "":
-		return splitKey(e, joined, state, date)
-	case state == "" && date == "":
+	case joined == "" && state == "" && date == "":
 		return &wrong{attrStateDate, "it is missing, and so are State and Date"}
-	case state == "":
+	case joined == "" && state == "":
 		return &wrong{attrState, "it is missing"}
-	case date == "":
+	case joined == "" && date == "":
 		return &wrong{attrDate, "it is missing"}
 	}
 	e.State = andon.State(state)
-	if e.Time, err = andon.ParseTime(date); err != nil {
-		return &wrong{attrDate, err.Error()}
+	if date != "" {
+		if e.Time, err = andon.ParseTime(date); err != nil {
+			return &wrong{attrDate, err.Error()}
+		}
 	}
-	return nil
-}
-
-// splitKey splits a sort key. A date has no #, and a state may have one.
-func splitKey(e *andon.Event, joined, state, date string) error {
-	n := strings.LastIndexByte(joined, '#')
+	if joined == "" {
+		return nil
+	}
+	n := strings.LastIndexByte(joined, '#') // a date has no #, and a state may have one
 	if n < 1 {
 		return &wrong{attrStateDate, "want a state, # and a date, found " + ingest.Clip(joined)}
 	}
 	at, err := andon.ParseTime(joined[n+1:])
-	if err != nil {
+	switch {
+	case err != nil:
 		return &wrong{attrStateDate, err.Error()}
-	}
-	e.State, e.Time = andon.State(joined[:n]), at
-	if state != "" && state != joined[:n] {
+	case state != "" && state != joined[:n]:
 		return &wrong{attrState, ingest.Clip(state) + " is not the state of State#Date, " +
 			ingest.Clip(joined)}
-	}
-	if date == "" {
-		return nil
-	}
-	if at, err = andon.ParseTime(date); err != nil {
-		return &wrong{attrDate, err.Error()}
-	}
-	if at != e.Time {
+	case date != "" && e.Time != at:
 		return &wrong{attrDate, ingest.Clip(date) + " is not the date of State#Date, " +
 			ingest.Clip(joined)}
 	}
+	e.State, e.Time = andon.State(joined[:n]), at
 	return nil
 }
 
-// keepOthers keeps all other attributes with the entry. What is in Attributes alone stays as it was
-// written.
-func (i *Item) keepOthers(e *andon.Event) (err error) {
-	own, isObject := objectWithin(i.get(attrAttributes))
-	b, seen, others := []byte{'{'}, map[string]bool{}, 0
+// others returns all other attributes, to be kept with the entry, and those in the text Attributes,
+// if that is an object of JSON. What is there alone stays as it was written.
+func (i *Item) others() (andon.JSON, error) {
+	own := objectWithin(i.get(attrAttributes))
+	var all object
 	for _, a := range i.attributes {
-		if isField(a.name) && (a.name != attrAttributes || isObject) {
+		if isField(a.name) && (a.name != attrAttributes || own != "") {
 			continue
 		}
-		if b, err = appendPlain(append(appendName(b, a.name), ':'), a.value, a.name); err != nil {
-			return err
+		v, err := plain(a.value, a.name)
+		if err != nil {
+			return "", err
 		}
-		seen[a.name] = true
-		others++
+		all.add(a.name, encode(v))
 	}
-	if isObject && others == 0 {
-		e.Attributes = andon.JSON(own)
-		return nil
+	if own != "" && len(all) == 0 {
+		return andon.JSON(own), nil
 	}
 	for name, value := range jsonscan.Members(own) {
-		if seen[name] {
-			return &wrong{name, "it occurs twice, in the item or within Attributes"}
+		if all.get(name) != "" {
+			return "", &wrong{name, "it occurs twice, in the item or within Attributes"}
 		}
-		seen[name] = true
-		b = append(append(appendName(b, name), ':'), value...)
+		all.add(name, value)
 	}
-	if len(b) > 1 {
-		e.Attributes = andon.JSON(append(b, '}'))
+	if len(all) == 0 {
+		return "", nil
 	}
-	return nil
+	return andon.JSON(all.String()), nil
 }
 
 // objectWithin returns the text of the attribute Attributes, if that is an object of JSON. If it is
 // anything else, it is an attribute as others are.
-func objectWithin(value string) (text string, ok bool) {
-	_, content, _ := split(value)
-	text = unquoted(content)
+func objectWithin(v any) string {
+	_, content, _ := split(v)
+	text, _ := content.(string)
 	s := jsonscan.Scanner{Text: text}
 	if s.Next() != '{' || s.Skip(0) != nil || s.End() != nil {
-		return "", false
+		return ""
 	}
-	return text, true
-}
-
-// wrapText appends a text as a value of DynamoDB.
-func wrapText(b []byte, text string) []byte {
-	return wrap(b, kindText, string(appendText(nil, text)))
-}
-
-// appendText appends a string of JSON.
-func appendText(b []byte, text string) []byte {
-	var quoted bytes.Buffer
-	encoder := json.NewEncoder(&quoted)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a string can always be written
-	return append(b, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
+	return text
 }

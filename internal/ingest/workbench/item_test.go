@@ -75,7 +75,7 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestItemsRejected: each says its line, its table, its number, the attribute and the reason.
+// TestItemsRejected: each says its table, its number, the attribute and the reason.
 func TestItemsRejected(t *testing.T) {
 	const missing = "it is missing"
 	for _, c := range []struct{ item, attribute, reason string }{
@@ -101,7 +101,6 @@ func TestItemsRejected(t *testing.T) {
 		{`+, "a": {"X": "x"}}`, "a", `want one of the types S, N, B, BOOL, NULL, M, L, SS, NS`},
 		{`+, "a": {"N": 5}}`, "a", `N is a number within a string, such as "1.5", found "5"`},
 		{`+, "a": {"N": "NaN"}}`, "a", `N is a number`},
-		{`+, "a": {"N": NaN}}`, "", `want a value, found NaN`},
 		{`+, "a": {"B": "ä"}}`, "a", `B is base64`},
 		{`+, "a": {"BOOL": "true"}}`, "a", `BOOL is true or false`},
 		{`+, "a": {"NULL": false}}`, "a", `NULL is true`},
@@ -126,8 +125,8 @@ func TestItemsRejected(t *testing.T) {
 			want += `attribute "` + c.attribute + `": `
 		}
 		why := m.Rejected[0]
-		if !strings.HasPrefix(why.Error, want+c.reason) || why.Line != 5 || why.Index != 1 {
-			t.Errorf("%.99s: line %d, index %d: %s", c.item, why.Line, why.Index, why.Error)
+		if !strings.HasPrefix(why.Error, want+c.reason) || why.Index != 1 {
+			t.Errorf("%.99s: index %d: %s", c.item, why.Index, why.Error)
 		}
 	}
 }
@@ -139,17 +138,13 @@ func TestFacets(t *testing.T) {
 {"FacetName": "Log", "TableData": [{"PK": {"S": "d"}, "SK": {"S": "A#2020-04-24"}}],
 "KeyAttributeAlias": {"PartitionKeyAlias": "DeviceID", "SortKeyAlias": "State#Date"}}],
 "KeyAttributes": {"PartitionKey": {"AttributeName": "PK"}, "SortKey": {"AttributeName": "SK"}}}]}`)
-	if len(m.Items) != 1 || m.Items[0].Value.State != "A" || m.Items[0].Line != 3 {
+	if len(m.Items) != 1 || m.Items[0].Value.State != "A" {
 		t.Errorf("entries %v", m.Items)
 	}
 	want := `table "One", facet "Person", item 0: attribute "DeviceID": it is missing, ` +
 		`so the item is of no device`
 	if len(m.Rejected) != 1 || m.Rejected[0].Error != want {
 		t.Errorf("rejected %v", m.Rejected)
-	}
-	last := m.Notes[len(m.Notes)-1]
-	if !strings.Contains(last, "facet Person, facet Log of table One") {
-		t.Error(last)
 	}
 }
 
@@ -161,16 +156,14 @@ func TestNoModel(t *testing.T) {
 		line   int
 		reason string
 	}{
-		{"", 1, "want an object, found the end: the file seems to be cut off"},
-		{"device,time\n", 1, "want an object, found device"},
-		{"[]", 1, "want an object, found an array"},
-		{"{}", 1, "it has no DataModel"},
-		{"{\n\"a\": 1} x", 2, "want the end, found x"},
-		{`{"DataModel":7}`, 1, "want an array, found a number"},
-		{"{\"DataModel\":[\n{}]}", 2, "a table has no TableName"},
-		{table + "\n7}]}", 2, "TableName has a part of the wrong type: number"},
-		{table + "\"t\",\n\"TableData\":{}}]}", 2, "want an array, found an object"},
-		{table + "\"t\",\n\"TableData\":[{]}]}", 2, "want a name in double quotes"},
+		{"", 1, "unexpected end of JSON input"},
+		{"device,time\n", 1, "invalid character 'd'"},
+		{"[]", 1, "it has a part of the wrong type: array"},
+		{"{\n\"a\": 1} x", 2, "invalid character 'x'"},
+		{`{"DataModel":7}`, 1, "DataModel has the wrong type: number"},
+		{table + "\n7}]}", 2, "DataModel.TableName has the wrong type: number"},
+		{table + "\"t\",\n\"TableData\":{}}]}", 2, "DataModel.TableData has the wrong type: object"},
+		{table + "\"t\",\n\"TableData\":[{]}]}", 2, "invalid character ']'"},
 	} {
 		_, err := workbench.Parse(c.text)
 		want := fmt.Sprintf("line %d: it is no model of NoSQL Workbench: %s", c.line, c.reason)

@@ -1,11 +1,14 @@
 package workbench
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon/internal/ingest"
-	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
 // A value of DynamoDB names its type: {"S": "text"}. In the attributes of an event it is plain
@@ -39,13 +42,33 @@ const (
 // two levels of JSON here, and what is read has at most andon.MaxJSONDepth.
 const maxDepth = 31
 
+// value is a value of DynamoDB as encoding/json decodes it, with numbers as json.Number.
+type value = map[string]any
+
+// decode decodes a text that is known to be JSON.
+func decode(text string) (v any) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	_ = decoder.Decode(&v)
+	return v
+}
+
+// encode is the inverse of decode.
+func encode(v any) string {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(v) // what was decoded can always be written
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
 // split takes a value apart. ok is false where it is not one type with its content.
-func split(value string) (kind, content string, ok bool) {
-	n := 0
-	for kind, content = range jsonscan.Members(value) {
-		n++
+func split(v any) (kind string, content any, ok bool) {
+	one, _ := v.(value)
+	for kind, content = range one {
+		break
 	}
-	return kind, content, n == 1
+	return kind, content, len(one) == 1
 }
 
 // wrong says what is wrong with an attribute of an item.
@@ -59,226 +82,158 @@ func (w *wrong) Error() string {
 	return "attribute " + ingest.Clip(w.attribute) + ": " + w.reason
 }
 
-// appendPlain appends a value of DynamoDB as plain JSON. path is its place, from the name of
-// the attribute on.
-func appendPlain(b []byte, value, path string) ([]byte, error) {
-	kind, content, ok := split(value)
+// plain returns a value of DynamoDB as plain JSON. path is its place, from the name of the
+// attribute on.
+func plain(v any, path string) (_ any, err error) {
+	kind, content, ok := split(v)
 	if !ok {
-		return b, &wrong{path, `want a value with its type, such as {"S": "text"}, found ` +
-			ingest.Clip(value)}
+		return nil, &wrong{path, `want a value with its type, such as {"S": "text"}, found ` +
+			ingest.Clip(encode(v))}
+	}
+	if why := mismatch(kind, content); why != "" {
+		return nil, &wrong{path, why + ", found " + ingest.Clip(encode(content))}
 	}
 	switch kind {
 	case kindMap:
-		return appendMap(b, value, content, path)
+		members := map[string]any{}
+		for name, member := range content.(map[string]any) {
+			if members[name], err = plain(member, path+"."+name); err != nil {
+				return nil, err
+			}
+		}
+		if keepsType(members) {
+			return v, nil
+		}
+		return members, nil
 	case kindList:
-		return appendList(b, content, path)
+		list := slices.Clone(content.([]any))
+		for i := range list {
+			if list[i], err = plain(list[i], path); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case kindText, kindBool:
+		return content, nil
+	case kindNull:
+		return nil, nil
+	case kindNumber:
+		if text := content.(string); json.Valid([]byte(text)) {
+			return json.Number(text), nil
+		}
 	}
-	if why := mismatch(kind, content); why != "" {
-		return b, &wrong{path, why + ", found " + ingest.Clip(content)}
-	}
-	switch {
-	case kind == kindNull:
-		return append(b, "null"...), nil
-	case kind == kindNumber && isJSONNumber(unquoted(content)):
-		return append(b, unquoted(content)...), nil
-	case kind == kindText, kind == kindBool:
-		return append(b, content...), nil
-	}
-	return append(b, value...), nil
+	return v, nil
 }
 
-// mismatch says what the content of a type must be, if it is something else. Maps and lists are
-// checked one by one.
-func mismatch(kind, content string) string {
+// mismatch says what the content of a type must be, if it is something else. What is in maps and
+// lists is checked one by one.
+func mismatch(kind string, content any) string {
+	isText := func(v any) bool { _, ok := v.(string); return ok }
+	isSet := func(good func(any) bool) bool {
+		all, _ := content.([]any)
+		return len(all) > 0 && !slices.ContainsFunc(all, func(v any) bool { return !good(v) })
+	}
+	ok, want := false, ""
 	switch kind {
 	case kindText:
-		return unless(content[0] == '"', "S is a string")
+		ok, want = isText(content), "S is a string"
 	case kindNumber:
-		return unless(isDecimal(content), `N is a number within a string, such as "1.5"`)
+		ok, want = isDecimal(content), `N is a number within a string, such as "1.5"`
 	case kindBytes:
-		return unless(isBase64(content), "B is base64 within a string")
+		ok, want = isBase64(content), "B is base64 within a string"
 	case kindBool:
-		return unless(content == "true" || content == "false", "BOOL is true or false")
+		ok, want = content == true || content == false, "BOOL is true or false"
 	case kindNull:
-		return unless(content == "true", "NULL is true")
+		ok, want = content == true, "NULL is true"
+	case kindMap:
+		_, ok = content.(map[string]any)
+		want = "M is an object"
+	case kindList:
+		_, ok = content.([]any)
+		want = "L is an array"
 	case kindTexts:
-		return unless(isSet(content, func(s string) bool { return s[0] == '"' }),
-			"SS is an array of strings, one at least")
+		ok, want = isSet(isText), "SS is an array of strings, one at least"
 	case kindNums:
-		return unless(isSet(content, isDecimal), "NS is an array of numbers within strings")
+		ok, want = isSet(isDecimal), "NS is an array of numbers within strings"
 	case kindBlobs:
-		return unless(isSet(content, isBase64), "BS is an array of base64 within strings")
+		ok, want = isSet(isBase64), "BS is an array of base64 within strings"
+	default:
+		want = "want one of the types S, N, B, BOOL, NULL, M, L, SS, NS and BS for " +
+			ingest.Clip(kind)
 	}
-	return "want one of the types S, N, B, BOOL, NULL, M, L, SS, NS and BS for " +
-		ingest.Clip(kind)
-}
-
-func unless(ok bool, text string) string {
 	if ok {
 		return ""
 	}
-	return text
+	return want
 }
 
-// isSet reports whether content is an array with elements that are all good.
-func isSet(content string, good func(string) bool) bool {
-	some := false
-	for element := range jsonscan.Elements(content) {
-		if !good(element) {
-			return false
-		}
-		some = true
-	}
-	return some
-}
-
-// unquoted returns the text of a string of JSON; "" where it is none.
-func unquoted(content string) string {
-	s := jsonscan.Scanner{Text: content}
-	if s.Next() != '"' {
-		return ""
-	}
-	text, _ := s.String()
-	return text
-}
-
-func isJSONNumber(text string) bool {
-	s := jsonscan.Scanner{Text: text}
-	_, f := s.Number()
-	return f == nil && s.At == len(text)
-}
-
-// isDecimal reports whether content is a number of DynamoDB within a string.
-func isDecimal(content string) bool {
-	text := unquoted(content)
-	_, err := ingest.ParseMetric(text)
-	return err == nil && significant(text) <= 38
-}
-
-// significant counts the digits of a number without those zeros that only give its size.
-func significant(text string) int {
-	text, _, _ = strings.Cut(strings.ToLower(text), "e")
-	text = strings.Trim(strings.Replace(text, ".", "", 1), "+-")
-	return len(strings.Trim(text, "0"))
-}
-
-func isBase64(content string) bool {
-	_, err := base64.StdEncoding.DecodeString(unquoted(content))
-	return err == nil && content[0] == '"'
-}
-
-// appendMap appends the members of a map. Where the plain map would be taken for a value with its
-// type, the type stays.
-func appendMap(b []byte, value, content, path string) (_ []byte, err error) {
-	if content[0] != '{' {
-		return b, &wrong{path, "M is an object, found " + ingest.Clip(content)}
-	}
-	from := len(b)
-	b = append(b, '{')
-	for name, member := range jsonscan.Members(content) {
-		b = append(appendName(b, name), ':')
-		if b, err = appendPlain(b, member, path+"."+name); err != nil {
-			return b, err
-		}
-	}
-	if b = append(b, '}'); keepsType(string(b[from:])) {
-		b = append(b[:from], value...)
-	}
-	return b, nil
-}
-
-func appendList(b []byte, content, path string) (_ []byte, err error) {
-	if content[0] != '[' {
-		return b, &wrong{path, "L is an array, found " + ingest.Clip(content)}
-	}
-	b = append(b, '[')
-	for element := range jsonscan.Elements(content) {
-		if b, err = appendPlain(comma(b), element, path); err != nil {
-			return b, err
-		}
-	}
-	return append(b, ']'), nil
-}
-
-// comma appends a comma unless a member or an element is the first.
-func comma(b []byte) []byte {
-	if last := b[len(b)-1]; last != '{' && last != '[' {
-		b = append(b, ',')
-	}
-	return b
-}
-
-func appendName(b []byte, name string) []byte { return appendText(comma(b), name) }
-
-// keepsType reports whether plain JSON is a value that kept its type.
-func keepsType(plain string) bool {
-	if plain[0] != '{' {
+// isDecimal reports whether content is a number of DynamoDB within a string: of 38 digits at most,
+// without those zeros that only give its size.
+func isDecimal(content any) bool {
+	text, _ := content.(string)
+	if _, err := ingest.ParseMetric(text); err != nil {
 		return false
 	}
-	kind, content, ok := split(plain)
-	if !ok {
+	digits, _, _ := strings.Cut(strings.ToLower(text), "e")
+	digits = strings.Trim(strings.Replace(digits, ".", "", 1), "+-")
+	return len(strings.Trim(digits, "0")) <= 38
+}
+
+func isBase64(content any) bool {
+	text, ok := content.(string)
+	_, err := base64.StdEncoding.DecodeString(text)
+	return ok && err == nil
+}
+
+// keepsType reports whether plain JSON is a value that kept its type.
+func keepsType(v any) bool {
+	kind, content, ok := split(v)
+	if !ok || mismatch(kind, content) != "" {
 		return false
 	}
 	switch kind {
 	case kindTexts, kindNums, kindBlobs, kindBytes:
-		return mismatch(kind, content) == ""
+		return true
 	case kindNumber:
-		return mismatch(kind, content) == "" && !isJSONNumber(unquoted(content))
+		return !json.Valid([]byte(content.(string)))
 	case kindMap:
-		within, err := appendMap(nil, plain, content, "")
-		return err == nil && string(within) == plain
+		same, err := plain(v, "")
+		return err == nil && reflect.DeepEqual(same, v)
 	}
 	return false
 }
 
-// appendTyped appends plain JSON as a value of DynamoDB. ok is false where DynamoDB can't hold it:
+// typed returns plain JSON as a value of DynamoDB. ok is false where DynamoDB can't hold it:
 // nesting, numbers of more digits, names that are empty.
-func appendTyped(b []byte, plain string, depth int) (_ []byte, kind string, ok bool) {
-	switch plain[0] {
-	case '"':
-		return wrap(b, kindText, plain), kindText, true
-	case 't', 'f':
-		return wrap(b, kindBool, plain), kindBool, true
-	case 'n':
-		return wrap(b, kindNull, "true"), kindNull, true
-	case '{':
-		if keepsType(plain) {
-			kind, _, _ := split(plain)
-			return append(b, plain...), kind, true
+func typed(v any, depth int) (_ value, kind string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return value{kindText: v}, kindText, true
+	case bool:
+		return value{kindBool: v}, kindBool, true
+	case json.Number:
+		return value{kindNumber: v.String()}, kindNumber, isDecimal(v.String())
+	case []any:
+		list := make([]any, len(v))
+		ok = depth < maxDepth
+		for i := 0; i < len(v) && ok; i++ {
+			list[i], _, ok = typed(v[i], depth+1)
 		}
-		b, ok = typedMap(append(b, `{"M":{`...), plain, depth+1)
-		return append(b, "}}"...), kindMap, ok
-	case '[':
-		b, ok = typedList(append(b, `{"L":[`...), plain, depth+1)
-		return append(b, "]}"...), kindList, ok
-	}
-	number := `"` + plain + `"`
-	return wrap(b, kindNumber, number), kindNumber, isDecimal(number)
-}
-
-func wrap(b []byte, kind, content string) []byte {
-	b = append(append(b, `{"`...), kind...)
-	return append(append(append(b, `":`...), content...), '}')
-}
-
-func typedMap(b []byte, plain string, depth int) (_ []byte, ok bool) {
-	ok = depth <= maxDepth
-	for name, member := range jsonscan.Members(plain) {
-		if !ok || name == "" {
-			return b, false
+		return value{kindList: list}, kindList, ok
+	case map[string]any:
+		if keepsType(v) {
+			kind, _, _ := split(v)
+			return v, kind, true
 		}
-		b, _, ok = appendTyped(append(appendName(b, name), ':'), member, depth)
-	}
-	return b, ok
-}
-
-func typedList(b []byte, plain string, depth int) (_ []byte, ok bool) {
-	ok = depth <= maxDepth
-	for element := range jsonscan.Elements(plain) {
-		if !ok {
-			return b, false
+		members := map[string]any{}
+		ok = depth < maxDepth
+		for name, member := range v {
+			if !ok || name == "" {
+				return nil, "", false
+			}
+			members[name], _, ok = typed(member, depth+1)
 		}
-		b, _, ok = appendTyped(comma(b), element, depth)
+		return value{kindMap: members}, kindMap, ok
 	}
-	return b, ok
+	return value{kindNull: true}, kindNull, true
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
@@ -31,64 +32,98 @@ var empty string
 // attribute of the item if it has the type that the first of its name has, and its name is free.
 // Those that are not are together in the text Attributes, and so is what is NULL.
 type Writer struct {
-	base     *Model
-	now      string // when the model is written, as Workbench writes it
-	declared []attributeDef
-	types    map[string]string // of the declared ones, by name
-	items    []json.RawMessage
-	size     int // of the items, in bytes
+	base  *Model
+	log   int    // which of the tables is written
+	now   string // when the model is written, as Workbench writes it
+	added []string
+	types map[string]string // of the declared ones, by name
+	items []string
+	size  int // of the items, in bytes
 }
 
 // NewWriter returns a model without entries.
 func NewWriter(d Design) (*Writer, error) {
-	quoted := func(text string) string { return string(appendText(nil, text)) }
-	table := valueOf(empty, "DataModel")
-	table = with(table[1:len(table)-1], part{"TableName", quoted(d.Table)})
-	m, err := Parse(with(empty, part{"ModelName", quoted(d.Name)},
-		part{"ModelMetadata", with(valueOf(empty, "ModelMetadata"),
-			part{"Author", quoted(d.Author)}, part{"DateCreated", quoted(written(d.Now))},
-			part{"Description", quoted(d.Description)})},
-		part{"DataModel", "[" + table + "]"}))
+	model := objectOf(empty)
+	meta := objectOf(model.get("ModelMetadata"))
+	meta.set("Author", encode(d.Author))
+	meta.set("DateCreated", encode(written(d.Now)))
+	meta.set("Description", encode(d.Description))
+	var t object
+	for text := range jsonscan.Elements(model.get("DataModel")) {
+		t = objectOf(text)
+	}
+	t.set("TableName", encode(d.Table))
+	model.set("ModelName", encode(d.Name))
+	model.set("ModelMetadata", meta.String())
+	model.set("DataModel", array([]string{t.String()}))
+	m, err := Parse(model.String())
 	if err != nil {
 		return nil, err
 	}
 	return m.Refill(d.Now)
 }
 
+// Refill returns a Writer of the same model with other entries: all of its design stays, also what
+// is not known here. The items of its log are replaced, and what attributes they need are declared.
+func (m *Model) Refill(now andon.Time) (*Writer, error) {
+	n := m.log()
+	if n < 0 {
+		return nil, andon.Errorf(andon.Invalid, "no table of the model is a log of device states")
+	}
+	t := &m.tables[n]
+	for _, f := range t.TableFacets {
+		if len(f.TableData) > 0 {
+			return nil, andon.Errorf(andon.Invalid, "the items of table %s are in its facet %s, "+
+				"and there is no telling which entry is of which facet",
+				ingest.Clip(t.TableName), ingest.Clip(f.FacetName))
+		}
+	}
+	w := &Writer{base: m, log: n, now: written(now), types: map[string]string{}}
+	for _, a := range t.attributes() {
+		if isField(a.AttributeName) && a.AttributeType != kindText {
+			return nil, andon.Errorf(andon.Invalid, "table %s: attribute %s has the type %s, "+
+				"want S", ingest.Clip(t.TableName), a.AttributeName, ingest.Clip(a.AttributeType))
+		}
+		w.types[a.AttributeName] = a.AttributeType
+	}
+	return w, nil
+}
+
 // written is a time as Workbench writes it.
 func written(t andon.Time) string { return t.Std().Format("Jan 02, 2006, 03:04 PM") }
 
-func (w *Writer) declare(name, kind string) {
+// put adds an attribute to an item, and declares it.
+func (w *Writer) put(item *object, name, kind string, v value) {
 	if w.types[name] == "" {
 		w.types[name] = kind
-		w.declared = append(w.declared, attributeDef{name, kind})
+		w.added = append(w.added, encode(attributeDef{name, kind}))
 	}
+	item.add(name, encode(v))
 }
 
 // Add adds an entry. Its error is that the model would be too long.
 func (w *Writer) Add(e *andon.Event) error {
-	date := dateOf(e.Time)
-	b := []byte{'{'}
-	for _, a := range []struct{ name, text string }{
+	// As the reference writes it: UTC, without a zone, and no zeros at the end of a fraction.
+	date := e.Time.Std().Format("2006-01-02T15:04:05.999999")
+	var item object
+	for _, a := range []member{
 		{attrDevice, string(e.Device)}, {attrStateDate, string(e.State) + "#" + date},
 		{attrOperator, string(e.Operator)}, {attrDate, date}, {attrState, string(e.State)},
 		{attrEscalated, string(e.EscalatedTo)}, {attrMessage, e.Message},
 	} {
 		isKey := a.name == attrStateDate || a.name == attrDate || a.name == attrState
-		if a.text == "" || isKey && w.types[a.name] == "" {
-			continue
+		if a.value != "" && (!isKey || w.types[a.name] != "") {
+			w.put(&item, a.name, kindText, value{kindText: a.value})
 		}
-		w.declare(a.name, kindText)
-		b = wrapText(append(appendName(b, a.name), ':'), a.text)
 	}
-	if e.Attributes != "" {
-		b = w.addAttributes(b, string(e.Attributes))
+	if rest := w.addAttributes(&item, string(e.Attributes)); rest != "" {
+		w.put(&item, attrAttributes, kindText, value{kindText: rest})
 	}
-	b = append(b, '}')
-	if w.size += len(b); w.size > MaxBytes/2 { // the other half is the indentation
+	text := item.String()
+	if w.size += len(text); w.size > MaxBytes/2 { // the other half is the indentation
 		return tooLong()
 	}
-	w.items = append(w.items, b)
+	w.items = append(w.items, text)
 	return nil
 }
 
@@ -98,65 +133,61 @@ func tooLong() error {
 		MaxBytes>>20)
 }
 
-// dateOf writes a time as the reference does: UTC, without a zone, and no zeros at the end of a
-// fraction.
-func dateOf(t andon.Time) string { return t.Std().Format("2006-01-02T15:04:05.999999") }
-
-// addAttributes appends the attributes of an event: each by itself, and those that can't be so as
-// one text. All are in it where they are no object whose names differ.
-func (w *Writer) addAttributes(b []byte, attributes string) []byte {
-	var compact bytes.Buffer
-	if json.Compact(&compact, []byte(attributes)) != nil || repeats(compact.String()) {
-		return w.addText(b, attributes)
-	}
-	rest, single := []byte{'{'}, 0
-	for name, plain := range jsonscan.Members(compact.String()) {
-		value, kind, fits := appendTyped(nil, plain, 0)
-		taken := isField(name) || w.types[name] != "" && w.types[name] != kind
-		if !fits || name == "" || taken || kind == kindNull {
-			rest = append(append(appendName(rest, name), ':'), plain...)
-			continue
-		}
-		w.declare(name, kind)
-		b = append(append(appendName(b, name), ':'), value...)
-		single++
-	}
-	switch {
-	case single == 0:
-		return w.addText(b, attributes)
-	case len(rest) > 1:
-		return w.addText(b, string(append(rest, '}')))
-	}
-	return b
-}
-
-func (w *Writer) addText(b []byte, text string) []byte {
-	w.declare(attrAttributes, kindText)
-	return wrapText(append(appendName(b, attrAttributes), ':'), text)
-}
-
-// repeats reports whether an object has a name twice.
-func repeats(object string) bool {
-	seen := map[string]bool{}
-	for name := range jsonscan.Members(object) {
+// addAttributes adds the attributes of an event, each by itself, and returns those that can't be
+// so as one text. All are in it where their names do not differ.
+func (w *Writer) addAttributes(item *object, attributes string) string {
+	var rest object
+	before, seen := len(*item), map[string]bool{}
+	for name := range jsonscan.Members(attributes) {
 		if seen[name] {
-			return true
+			return attributes
 		}
 		seen[name] = true
 	}
-	return false
+	for name, text := range jsonscan.Members(attributes) {
+		v, kind, fits := typed(decode(text), 0)
+		taken := isField(name) || w.types[name] != "" && w.types[name] != kind
+		if !fits || name == "" || taken || kind == kindNull {
+			rest.add(name, text)
+			continue
+		}
+		w.put(item, name, kind, v)
+	}
+	switch {
+	case len(*item) == before:
+		return attributes
+	case len(rest) > 0:
+		return rest.String()
+	}
+	return ""
 }
 
 // Write writes the model.
 func (w *Writer) Write(out io.Writer) error {
+	model := objectOf(w.base.text)
+	meta := objectOf(model.get("ModelMetadata"))
+	meta.set("DateLastModified", encode(w.now))
+	var tables []string
+	for text := range jsonscan.Elements(model.get("DataModel")) {
+		if len(tables) == w.log {
+			t := objectOf(text)
+			var declared []string
+			for a := range jsonscan.Elements(t.get("NonKeyAttributes")) {
+				declared = append(declared, a)
+			}
+			t.set("NonKeyAttributes", array(append(declared, w.added...)))
+			t.set("TableData", array(w.items))
+			text = t.String()
+		}
+		tables = append(tables, text)
+	}
+	model.set("ModelMetadata", meta.String())
+	model.set("DataModel", array(tables))
 	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(json.RawMessage(w.refilled())); err != nil {
+	if err := json.Indent(&text, []byte(model.String()), "", "  "); err != nil {
 		return err
 	}
-	if text.Len() > MaxBytes {
+	if text.WriteByte('\n'); text.Len() > MaxBytes {
 		return tooLong()
 	}
 	_, err := out.Write(text.Bytes())
