@@ -170,80 +170,30 @@ func (s *Scanner) follow(first bool, end byte) (more bool, f *Fault) {
 	return true, nil
 }
 
-// Object calls visit for each member of the object that is here; visit skips its value.
-func (s *Scanner) Object(visit func(name string) *Fault) *Fault {
-	if s.Next() != '{' {
-		return s.Want("an object")
-	}
-	s.At++
-	for first := true; ; first = false {
-		name, more, f := s.Member(first)
-		if f != nil || !more {
-			return f
-		}
-		if f := visit(name); f != nil {
-			return f
-		}
-	}
-}
-
-// Array calls visit for each element of the array that is here; visit skips it.
-func (s *Scanner) Array(visit func(n int) *Fault) *Fault {
-	if s.Next() != '[' {
-		return s.Want("an array")
-	}
-	s.At++
-	for n := 0; ; n++ {
-		more, f := s.Element(n == 0)
-		if f != nil || !more {
-			return f
-		}
-		if f := visit(n); f != nil {
-			return f
-		}
-	}
-}
-
-// stop ends the walk through an object or an array.
-var stop = &Fault{}
-
 // Members returns the names and values of an object that is known to be JSON, and nothing of
 // anything else.
 func Members(object string) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		s := Scanner{Text: object, Tolerant: true}
-		_ = s.Object(func(raw string) *Fault {
-			name, lone := unescape(raw) // what is Tolerant leaves escapes as they are
-			if lone >= 0 {
-				name = raw
+		if s.Next() != '{' {
+			return
+		}
+		s.At++
+		for first := true; ; first = false {
+			name, more, f := s.Member(first)
+			if f != nil || !more {
+				return
 			}
-			if value, f := s.Value(); f != nil || !yield(name, value) {
-				return stop
+			// What is Tolerant leaves escapes as they are.
+			if plain, lone := unescape(name); lone < 0 {
+				name = plain
 			}
-			return nil
-		})
+			from := s.At
+			if s.Skip(0) != nil || !yield(name, s.Text[from:s.At]) {
+				return
+			}
+		}
 	}
-}
-
-// Elements returns the elements of an array that is known to be JSON, and nothing of anything else.
-func Elements(array string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		s := Scanner{Text: array, Tolerant: true}
-		_ = s.Array(func(int) *Fault {
-			if element, f := s.Value(); f != nil || !yield(element) {
-				return stop
-			}
-			return nil
-		})
-	}
-}
-
-// Value skips a value and returns its text.
-func (s *Scanner) Value() (string, *Fault) {
-	s.Next()
-	from := s.At
-	f := s.Skip(0)
-	return s.Text[from:s.At], f
 }
 
 // Skip skips one value; within is the number of objects and arrays around it that count for its

@@ -1,6 +1,7 @@
 package workbench
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
@@ -50,6 +51,16 @@ func (o object) String() string {
 		members[i] = encode(m.name) + ":" + m.value
 	}
 	return "{" + strings.Join(members, ",") + "}"
+}
+
+// elements returns those of an array that is known to be JSON.
+func elements(text string) (all []string) {
+	var array []json.RawMessage
+	_ = json.Unmarshal([]byte(text), &array)
+	for _, element := range array {
+		all = append(all, string(element))
+	}
+	return all
 }
 
 // array is the text of an array.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -95,9 +96,9 @@ func plain(v any, path string) (_ any, err error) {
 	}
 	switch kind {
 	case kindMap:
-		members := map[string]any{}
-		for name, member := range content.(map[string]any) {
-			if members[name], err = plain(member, path+"."+name); err != nil {
+		members, typed := map[string]any{}, content.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(typed)) { // the first error is always the same
+			if members[name], err = plain(typed[name], path+"."+name); err != nil {
 				return nil, err
 			}
 		}

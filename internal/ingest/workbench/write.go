@@ -48,10 +48,7 @@ func NewWriter(d Design) (*Writer, error) {
 	meta.set("Author", encode(d.Author))
 	meta.set("DateCreated", encode(written(d.Now)))
 	meta.set("Description", encode(d.Description))
-	var t object
-	for text := range jsonscan.Elements(model.get("DataModel")) {
-		t = objectOf(text)
-	}
+	t := objectOf(elements(model.get("DataModel"))[0])
 	t.set("TableName", encode(d.Table))
 	model.set("ModelName", encode(d.Name))
 	model.set("ModelMetadata", meta.String())
@@ -167,20 +164,11 @@ func (w *Writer) Write(out io.Writer) error {
 	model := objectOf(w.base.text)
 	meta := objectOf(model.get("ModelMetadata"))
 	meta.set("DateLastModified", encode(w.now))
-	var tables []string
-	for text := range jsonscan.Elements(model.get("DataModel")) {
-		if len(tables) == w.log {
-			t := objectOf(text)
-			var declared []string
-			for a := range jsonscan.Elements(t.get("NonKeyAttributes")) {
-				declared = append(declared, a)
-			}
-			t.set("NonKeyAttributes", array(append(declared, w.added...)))
-			t.set("TableData", array(w.items))
-			text = t.String()
-		}
-		tables = append(tables, text)
-	}
+	tables := elements(model.get("DataModel"))
+	t := objectOf(tables[w.log])
+	t.set("NonKeyAttributes", array(append(elements(t.get("NonKeyAttributes")), w.added...)))
+	t.set("TableData", array(w.items))
+	tables[w.log] = t.String()
 	model.set("ModelMetadata", meta.String())
 	model.set("DataModel", array(tables))
 	var text bytes.Buffer
