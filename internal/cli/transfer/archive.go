@@ -39,15 +39,13 @@ func (r *exportRun) archive(ctx context.Context, w io.Writer) error {
 	}
 	r.lines = json.NewEncoder(w)
 	r.lines.SetEscapeHTML(false)
-	r.counts = counts{}
 	first := entry{Andon: archiveName, Version: archiveVersion, Tenant: settings.Tenant}
 	err = errors.Join(r.lines.Encode(first), r.lines.Encode(entry{Settings: &settings}))
 	for _, kind := range archiveKinds {
-		r.entries = 0
+		r.counts[kind] += 0 // the last line has all kinds
 		if err == nil {
 			err = r.copyKind(ctx, kind, w)
 		}
-		r.counts[kind] = r.entries
 	}
 	if err != nil {
 		return err
@@ -91,49 +89,6 @@ func (r *exportRun) retirements(
 		if err != nil {
 			yield(client.Retirement{}, err)
 		}
-	}
-}
-
-// devicesWith returns the devices that may have something of a kind, by id: those that are shown
-// and retired, and those that show nothing and yet have readings or assignments.
-func devicesWith(
-	ctx context.Context, c *client.Client, kind, prefix string,
-) iter.Seq2[client.Device, error] {
-	queries := []client.DeviceQuery{{Device: prefix}, {Device: prefix, Retired: true}}
-	switch kind {
-	case kindReadings:
-		queries = append(queries, client.DeviceQuery{Device: prefix, Measuring: true})
-	case kindAssignments:
-		queries = append(queries, client.DeviceQuery{Device: prefix, Assigned: true})
-	}
-	all := c.Devices(ctx, queries[0])
-	for _, q := range queries[1:] {
-		all = merged(all, c.Devices(ctx, q))
-	}
-	return all
-}
-
-// merged merges two lists of devices by id.
-func merged(a, b iter.Seq2[client.Device, error]) iter.Seq2[client.Device, error] {
-	return func(yield func(client.Device, error) bool) {
-		next, stop := iter.Pull2(b)
-		defer stop()
-		other, otherErr, more := next()
-		upTo := func(id andon.DeviceID, all bool) bool {
-			for more && (all || otherErr != nil || other.Device < id) {
-				if !yield(other, otherErr) || otherErr != nil {
-					return false
-				}
-				other, otherErr, more = next()
-			}
-			return true
-		}
-		for d, err := range a {
-			if !upTo(d.Device, false) || !yield(d, err) || err != nil {
-				return
-			}
-		}
-		upTo("", true)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,7 +24,7 @@ type export struct {
 	*command.Program
 	command.Target
 	kind, format *command.Choice
-	devices      []string // ids, or prefixes that end in '*'
+	names        []string // ids of devices, or prefixes that end in '*'
 	metrics      []string
 	from, to     andon.Time
 	file         string            // "" is standard output
@@ -86,7 +87,7 @@ func (e *export) flags(cmd *cobra.Command) {
 	e.Flags(cmd)
 	e.kind = command.ChoiceFlag(cmd, "kind", kindEvents, "what to export",
 		kindEvents, kindReadings, kindAssignments, kindEscalations, kindAll)
-	flags.StringArrayVar(&e.devices, "device", nil,
+	flags.StringArrayVar(&e.names, "device", nil,
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
 	e.SpanFlags(cmd, &e.from, &e.to)
 	command.MetricsFlag(cmd, &e.metrics)
@@ -105,7 +106,7 @@ func (e *export) fileFlags(cmd *cobra.Command) {
 // check refuses flags that can't be right before anything is requested.
 func (e *export) check() error {
 	timed := e.from != 0 || e.to != 0
-	part := timed || len(e.devices) > 0 || len(e.metrics) > 0
+	part := timed || len(e.names) > 0 || len(e.metrics) > 0
 	switch {
 	case e.kind.Value == kindAll && (part || e.format.Value != command.FormatNDJSON):
 		return andon.Errorf(andon.Invalid, "--kind all is all that the tenant has, as NDJSON: "+
@@ -118,15 +119,15 @@ func (e *export) check() error {
 	case len(e.metrics) > 0 && e.kind.Value != kindReadings:
 		return andon.Errorf(andon.Invalid, "--metrics goes with --kind readings")
 	}
-	for _, text := range e.devices {
-		if !isPrefix(text) {
+	for _, text := range e.names {
+		if !strings.HasSuffix(text, "*") {
 			if _, err := command.DeviceArg(text); err != nil {
 				return err
 			}
 		}
 	}
-	if len(e.devices) == 0 {
-		e.devices = []string{"*"}
+	if len(e.names) == 0 {
+		e.names = []string{"*"}
 	}
 	return e.checkFile()
 }
@@ -140,11 +141,8 @@ func (e *export) checkFile() error {
 	switch {
 	case err != nil:
 		return nil // opening it says what is wrong
-	case is.IsDir():
-		return andon.Errorf(andon.Invalid, "%s is a directory: name a file in it", e.file)
 	case !is.Mode().IsRegular():
-		return andon.Errorf(andon.Invalid, "%s is no regular file: leave out --file, and send "+
-			"standard output there", e.file)
+		return andon.Errorf(andon.Invalid, "%s is no regular file: name a file to write", e.file)
 	case !e.force:
 		return andon.Errorf(andon.Invalid,
 			"%s is there already: name another file, or replace it with --force", e.file)
@@ -152,56 +150,54 @@ func (e *export) checkFile() error {
 	return nil
 }
 
-// run exports to the file, or to standard output.
-func (e *export) run(ctx context.Context) error {
+// run exports to the file, or to standard output. To standard output it says how much was exported
+// only on a terminal.
+func (e *export) run(ctx context.Context) (err error) {
 	begun := time.Now()
-	r := exportRun{export: e}
+	r := exportRun{export: e, counts: counts{}}
 	if e.file == "" {
-		return e.finish(&r, r.copyTo(ctx, bufio.NewWriter(e.Stdout)))
+		err = r.copyTo(ctx, e.Stdout)
+	} else {
+		err = r.copyToFile(ctx)
 	}
-	err := e.toFile(func(w *bufio.Writer) error { return r.copyTo(ctx, w) })
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EPIPE): // the reader has seen enough ("| head")
+		return nil
+	case err != nil && e.file == "":
+		return endedBy(err, r.outcome(), r.devices > 0)
+	case err != nil:
 		return err
 	}
-	io.WriteString(e.Stderr, r.unknown.note())
-	_, err = fmt.Fprintf(e.Stdout, "%s to %s in %.1fs\n",
-		r.outcome(), e.file, time.Since(begun).Seconds())
+	io.WriteString(e.Stderr, r.note())
+	switch {
+	case e.file != "":
+		_, err = fmt.Fprintf(e.Stdout, "%s to %s in %.1fs\n",
+			r.outcome(), e.file, time.Since(begun).Seconds())
+	case draw.IsTerminal(e.Stderr):
+		fmt.Fprintln(e.Stderr, r.outcome())
+	}
 	return errors.Join(err, r.leftOut())
 }
 
-// toFile has write write to the file, which gets its name once it is whole.
-func (e *export) toFile(write func(*bufio.Writer) error) error {
-	part, err := os.OpenFile(e.file+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+// copyToFile exports to the file, which gets its name once it is whole.
+func (r *exportRun) copyToFile(ctx context.Context) error {
+	part, err := os.OpenFile(r.file+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return andon.Errorf(andon.Invalid, "open --file: %w", err)
 	}
 	defer part.Close()
-	if err = write(bufio.NewWriterSize(part, 64<<10)); err == nil {
+	if err = r.copyTo(ctx, part); err == nil {
 		err = part.Sync()
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(part.Name()))
 	}
-	return os.Rename(part.Name(), e.file)
-}
-
-// finish ends an export to standard output. Only on a terminal it says how much was exported.
-func (e *export) finish(r *exportRun, err error) error {
-	switch {
-	case errors.Is(err, syscall.EPIPE): // the reader has seen enough ("| head")
-		return nil
-	case err != nil:
-		return endedBy(err, r.outcome(), r.entries > 0)
-	}
-	io.WriteString(e.Stderr, r.unknown.note())
-	if draw.IsTerminal(e.Stderr) {
-		fmt.Fprintln(e.Stderr, r.outcome())
-	}
-	return r.leftOut()
+	return os.Rename(part.Name(), r.file)
 }
 
 // copyTo exports to a writer.
-func (r *exportRun) copyTo(ctx context.Context, w *bufio.Writer) error {
+func (r *exportRun) copyTo(ctx context.Context, out io.Writer) error {
+	w := bufio.NewWriterSize(out, 64<<10)
 	err := r.Ask(ctx, func(c *client.Client) error {
 		r.Client = c
 		return r.exportAll(ctx, w)

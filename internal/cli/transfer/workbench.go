@@ -129,7 +129,7 @@ for samples, so take few devices, or a short time.`,
 	}
 	flags := cmd.Flags()
 	e.Flags(cmd)
-	flags.StringArrayVar(&e.devices, "device", nil,
+	flags.StringArrayVar(&e.names, "device", nil,
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
 	p.SpanFlags(cmd, &e.from, &e.to)
 	e.fileFlags(cmd)
