@@ -19,7 +19,7 @@ type turn struct {
 	context.Context
 	*Env
 	id    andon.TenantID
-	limit int // of the pages in which a list is read
+	limit int // of the pages in which a list is read; 0: it is read in several
 }
 
 // in is a turn in a tenant.
@@ -45,7 +45,7 @@ func parseAction(w *words) action {
 	}[verb]
 	demand(ok, "there is no statement %q", verb)
 	do := parse(w)
-	demand(len(w.left) == 0, "%q is too much", strings.Join(w.left, " "))
+	require(w.end())
 	return do
 }
 

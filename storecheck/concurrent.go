@@ -76,8 +76,8 @@ func (e *Env) checkDealt(ctx context.Context, id andon.TenantID, device string, 
 		if err != nil {
 			return err
 		}
-		since, incident := e.offsetOf(d.Since), e.offsetOf(d.IncidentSince)
-		if len(log) != n || since != "31s" || incident != "31s" || e.offsetOf(d.Time) != "59s" {
+		since, incident := e.OffsetOf(d.Since), e.OffsetOf(d.IncidentSince)
+		if len(log) != n || since != "31s" || incident != "31s" || e.OffsetOf(d.Time) != "59s" {
 			return fmt.Errorf("%d entries; it shows %+v, since %s, incident %s",
 				len(log), d, since, incident)
 		}
@@ -221,7 +221,7 @@ func (e *Env) operatorsOfTheirTime(ctx context.Context, id andon.TenantID, n int
 			}
 			if err == nil && event.Operator != want {
 				err = fmt.Errorf("the entry at %s has operator %q; assigned was %q",
-					e.offsetOf(event.Time), event.Operator, want)
+					e.OffsetOf(event.Time), event.Operator, want)
 			}
 		}
 		return err

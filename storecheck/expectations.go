@@ -68,7 +68,7 @@ func parseListed(w *words, want []string) action {
 		return parseChanges(want)
 	}
 	list := parseList(w)
-	demand(len(w.left) == 0, "%q is too much", strings.Join(w.left, " "))
+	require(w.end())
 	return func(t turn) error { return t.wantList(t, t.id, list, want) }
 }
 
@@ -86,12 +86,12 @@ func (e *Env) wantList(ctx context.Context, id andon.TenantID, list lister, want
 var deviceFields = map[string]func(*Env, *andon.Device) string{
 	"state":      func(_ *Env, d *andon.Device) string { return orDash(d.State) },
 	"severity":   func(_ *Env, d *andon.Device) string { return strconv.Itoa(int(d.Severity)) },
-	"time":       func(e *Env, d *andon.Device) string { return e.offsetOf(d.Time) },
-	"since":      func(e *Env, d *andon.Device) string { return e.offsetOf(d.Since) },
-	"received":   func(e *Env, d *andon.Device) string { return e.offsetOf(d.Received) },
+	"time":       func(e *Env, d *andon.Device) string { return e.OffsetOf(d.Time) },
+	"since":      func(e *Env, d *andon.Device) string { return e.OffsetOf(d.Since) },
+	"received":   func(e *Env, d *andon.Device) string { return e.OffsetOf(d.Received) },
 	"operator":   func(_ *Env, d *andon.Device) string { return orDash(d.Operator) },
 	"escalated":  func(_ *Env, d *andon.Device) string { return orDash(d.EscalatedTo) },
-	"incident":   func(e *Env, d *andon.Device) string { return e.offsetOf(d.IncidentSince) },
+	"incident":   func(e *Env, d *andon.Device) string { return e.OffsetOf(d.IncidentSince) },
 	"message":    func(_ *Env, d *andon.Device) string { return orDash(d.Message) },
 	"attributes": func(_ *Env, d *andon.Device) string { return orDash(d.Attributes) },
 }
@@ -174,7 +174,7 @@ func parseWithdrawn(w *words) action {
 			return errors.New("it is not withdrawn")
 		}
 		return want.are(fields{
-			"by": orDash(is.By), "note": orDash(is.Note), "at": t.offsetOf(is.At),
+			"by": orDash(is.By), "note": orDash(is.Note), "at": t.OffsetOf(is.At),
 		})
 	})
 }

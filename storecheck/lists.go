@@ -23,7 +23,7 @@ func parseList(w *words) lister {
 		return list(w.next("a name"), w.options())
 	}
 	if list, ok := kinds[name]; ok {
-		return list
+		return list(w.options())
 	}
 	switch name {
 	case "rejected":
@@ -89,7 +89,7 @@ func (o *options) events(e *Env, limit int) andon.EventQuery {
 }
 
 func (e *Env) entryText(event andon.Event) string {
-	return string(event.State) + "@" + e.offsetOf(event.Time)
+	return string(event.State) + "@" + e.OffsetOf(event.Time)
 }
 
 func (e *Env) deviceEntryText(event andon.Event) string {
@@ -196,7 +196,7 @@ func recordsOf(device andon.DeviceID, ref entryRef) lister {
 		entry, err := t.entry(device, ref)
 		var items []string
 		for _, r := range entry.Escalations {
-			items = append(items, orDash(r.To)+"@"+t.offsetOf(r.At))
+			items = append(items, orDash(r.To)+"@"+t.OffsetOf(r.At))
 		}
 		return items, err
 	}
@@ -213,9 +213,9 @@ func assignmentsOf(who string, o options) lister {
 
 // fromTo writes a span that lasts until now where to is absent.
 func (e *Env) fromTo(from, to andon.Time) string {
-	text := e.offsetOf(from) + ".."
+	text := e.OffsetOf(from) + ".."
 	if to != 0 {
-		text += e.offsetOf(to)
+		text += e.OffsetOf(to)
 	}
 	return text
 }
@@ -236,7 +236,7 @@ func (e *Env) readingText(r andon.Reading) string {
 		value := strconv.FormatFloat(m.Value, 'g', -1, 64)
 		metrics = append(metrics, string(m.Name)+"="+value)
 	}
-	return e.offsetOf(r.Time) + "{" + strings.Join(metrics, ",") + "}" + string(r.Metadata)
+	return e.OffsetOf(r.Time) + "{" + strings.Join(metrics, ",") + "}" + string(r.Metadata)
 }
 
 func readingsOf(who string, o options) lister {
@@ -249,7 +249,7 @@ func readingsOf(who string, o options) lister {
 
 func parseLatest(w *words) lister {
 	var devices []andon.DeviceID
-	for len(w.left) > 0 && !strings.Contains(w.left[0], "=") {
+	for len(w.left) > 0 && !strings.HasPrefix(w.left[0], "from=") {
 		devices = append(devices, w.device())
 	}
 	return latestOf(devices, w.fields("from").time("from"))
@@ -275,7 +275,7 @@ func metricOf(name string, o options) lister {
 		})
 	}, func(e *Env, r andon.MetricReading) string {
 		value := strconv.FormatFloat(r.Value, 'g', -1, 64)
-		return string(r.Device) + "/" + e.offsetOf(r.Time) + "=" + value
+		return string(r.Device) + "/" + e.OffsetOf(r.Time) + "=" + value
 	})
 	return lister(func(t turn) ([]string, error) {
 		items, err := list(t)

@@ -1,6 +1,7 @@
 package storecheck
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -12,6 +13,29 @@ import (
 // lister reads a list of the tenant that a check is in.
 type lister func(turn) ([]string, error)
 
+// Query is a list as an expectation names it, with its options. Random histories ask it too.
+type Query struct{ list lister }
+
+// ParseQuery reads what stands before the colon of an expectation, word by word.
+func ParseQuery(text ...string) (q Query, err error) {
+	w := &words{left: text}
+	err = caught(func() error {
+		q.list = parseList(w)
+		return w.end()
+	})
+	return q, err
+}
+
+// Ask returns the items with all that they have, read in pages of a limit; NotAsked where the store
+// declares that it can't serve the list.
+func (q Query) Ask(
+	ctx context.Context, e *Env, id andon.TenantID, limit int,
+) ([]string, error) {
+	t := e.in(ctx, id)
+	t.limit = limit
+	return q.list(t)
+}
+
 // listing makes a lister of a list that is read in pages of a limit, and of how its items are
 // written. It reads the list in the largest pages, then in pages of one and of two. They must not
 // differ, so that every list that a check looks at is a check of paging too.
@@ -19,6 +43,15 @@ func listing[T any](
 	read func(turn) iter.Seq2[T, error], render func(*Env, T) string,
 ) lister {
 	return func(t turn) (whole []string, err error) {
+		if t.limit > 0 {
+			for item, err := range read(t) {
+				if err != nil {
+					return nil, err
+				}
+				whole = append(whole, render(t.Env, item)+fmt.Sprintf(" %+v", item))
+			}
+			return whole, nil
+		}
 		for _, limit := range []int{andon.MaxLimit, 1, 2} {
 			var items []string
 			t.limit = limit

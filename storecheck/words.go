@@ -28,6 +28,14 @@ func (w *words) person() andon.PersonID { return person(w.next("a person")) }
 func (w *words) time() *offset          { return must(parseOffset(w.next("a time"))) }
 func (w *words) entry() entryRef        { return must(parseEntryRef(w.next("an entry"))) }
 
+// end is an error where words are left.
+func (w *words) end() error {
+	if len(w.left) > 0 {
+		return fmt.Errorf("%q is too much", strings.Join(w.left, " "))
+	}
+	return nil
+}
+
 // until takes the words before the next one that is end, and takes that away.
 func (w *words) until(end string) *words {
 	part, rest := w.left, []string(nil)
@@ -132,8 +140,8 @@ func (o *offset) in(e *Env) andon.Time {
 	return e.Base.Add(andon.Duration(*o))
 }
 
-// offsetOf returns a time as a scenario writes it; a dash where it is absent.
-func (e *Env) offsetOf(t andon.Time) string {
+// OffsetOf returns a time as a scenario writes it; a dash where it is absent.
+func (e *Env) OffsetOf(t andon.Time) string {
 	switch {
 	case t == 0:
 		return "-"

@@ -4,49 +4,45 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/storecheck"
 )
 
 type question struct {
-	text  string
-	needs func(andon.Capabilities) bool // nil: every store can
-	ask   func(context.Context, *subject) (any, error)
+	text string
+	ask  func(context.Context, *subject) (any, error)
 }
 
 type asker struct {
 	*rand.Rand
 	tenant andon.TenantID
-	now    andon.Time
-	needs  func(andon.Capabilities) bool // of what is added
+	on     *storecheck.Env // whose clock and times the questions go by
 	all    []question
 }
 
 // questions returns all that can be asked of what a history may have left, in each tenant.
-func questions(h history, now andon.Time, r *rand.Rand) []question {
+func questions(h history, on *storecheck.Env, r *rand.Rand) []question {
 	var all []question
 	for _, tenant := range h.tenants {
-		a := &asker{Rand: r, tenant: tenant, now: now}
+		a := &asker{Rand: r, tenant: tenant, on: on}
 		a.tenantQuestions()
 		a.deviceLists()
-		a.kindLists()
 		a.nameLists()
 		for _, d := range h.devices {
 			a.deviceQuestions(d)
 		}
 		for _, p := range people {
-			a.personQuestions(p)
+			a.entries("operator-log", string(p))
+			a.entries("supervisor-log", string(p))
 		}
-		a.tenantList()
+		a.entries("events")
 		for _, e := range h.entries[tenant] {
 			a.entryQuestion(e)
 		}
-		a.metricQuestions(h.devices)
+		a.readingQuestions(h.devices)
 		a.recordQuestions(recordKind(h.seed))
 		all = append(all, a.all...)
 	}
@@ -54,14 +50,20 @@ func questions(h history, now andon.Time, r *rand.Rand) []question {
 }
 
 func (a *asker) add(text string, ask func(context.Context, *subject) (any, error)) {
-	a.all = append(a.all, question{short(a.tenant) + " " + text, a.needs, ask})
+	a.all = append(a.all, question{short(a.tenant) + " " + text, ask})
 }
 
-// of adds what only some stores can answer.
-func (a *asker) of(needs func(andon.Capabilities) bool, add func()) {
-	a.needs = needs
-	add()
-	a.needs = nil
+// list asks for a list as a scenario names it, in pages of a few.
+func (a *asker) list(words ...string) {
+	q, err := storecheck.ParseQuery(words...)
+	if err != nil {
+		panic("storetest: " + err.Error())
+	}
+	limit := 1 + a.IntN(6)
+	a.add(fmt.Sprintf("%q in pages of %d", words, limit),
+		func(ctx context.Context, s *subject) (any, error) {
+			return q.Ask(ctx, s.env, a.tenant, limit)
+		})
 }
 
 func (a *asker) tenantQuestions() {
@@ -76,7 +78,7 @@ func (a *asker) tenantQuestions() {
 		here := func(t andon.Tenant) bool { return t.ID == a.tenant }
 		return slices.IsSortedFunc(all, byID) && slices.ContainsFunc(all, here), err
 	})
-	silent := a.now - andon.Time(a.IntN(30))*andon.Time(minute)
+	silent := a.on.Now() - andon.Time(a.IntN(30))*andon.Time(minute)
 	a.add(fmt.Sprintf("counts, silent before %s", silent), func(
 		ctx context.Context, s *subject,
 	) (any, error) {
@@ -88,46 +90,37 @@ func (a *asker) tenantQuestions() {
 }
 
 var filters = []string{
-	"", "NORMAL", "WARNING*", "WARNING1", "WARNING1*", "NORMAL,ODD", "NONE", "C*",
-}
-
-func (a *asker) filter() andon.StateFilter {
-	f, err := andon.ParseStateFilter(pickFrom(a.Rand, filters))
-	if err != nil {
-		panic("storetest: " + err.Error())
-	}
-	return f
+	"*", "NORMAL", "WARNING*", "WARNING1", "WARNING1*", "NORMAL,ODD", "NONE", "C*",
 }
 
 func pickFrom[T any](r *rand.Rand, items []T) T { return items[r.IntN(len(items))] }
 
-// deviceLists asks for the devices in every order, whole, and for some parts of them.
-func (a *asker) deviceLists() {
-	for _, sort := range []andon.DeviceSort{andon.ByDevice, andon.BySince, andon.BySeverity} {
-		a.deviceList(andon.DeviceQuery{Sort: sort})
-		for range 3 {
-			a.deviceList(andon.DeviceQuery{
-				Sort: sort, States: a.filter(),
-				Prefix:      pickFrom(a.Rand, []string{"", "", "d", "d#", "🏭", "x"}),
-				Operator:    pickFrom(a.Rand, append(people, "", "", "")),
-				EscalatedTo: pickFrom(a.Rand, append(people, "", "", "", "")),
-				HeardBefore: pickFrom(a.Rand, []andon.Time{0, 0, a.now - andon.Time(hour)}),
-				HeardSince:  pickFrom(a.Rand, []andon.Time{0, 0, a.now - andon.Time(hour)}),
-			})
-		}
-	}
+// any returns one of some values, as an option.
+func (a *asker) any(option string, values ...string) string {
+	return option + "=" + pickFrom(a.Rand, values)
 }
 
-// kindLists asks for the devices that show nothing, and for those without an operator.
-func (a *asker) kindLists() {
-	for _, kind := range []andon.DeviceKind{
-		andon.RetiredDevices, andon.MeasuringDevices, andon.AssignedDevices,
-	} {
-		a.deviceList(andon.DeviceQuery{Kind: kind})
-		prefix := pickFrom(a.Rand, []string{"d", "d#", "🏭", "x"})
-		a.deviceList(andon.DeviceQuery{Kind: kind, Prefix: prefix})
+// deviceLists asks for the devices in every order, whole, and for some parts of them; for those
+// that show nothing, and for those without an operator.
+func (a *asker) deviceLists() {
+	somebody := []string{"", "", ""}
+	for _, p := range people {
+		somebody = append(somebody, string(p))
 	}
-	a.deviceList(andon.DeviceQuery{Unassigned: true, States: a.filter()})
+	for _, sort := range []string{"sort=", "sort=since", "sort=severity"} {
+		a.list("*", sort)
+		for range 3 {
+			a.list(pickFrom(a.Rand, filters), sort,
+				a.any("prefix", "", "", "d", "d#", "🏭", "x"),
+				a.any("operator", somebody...), a.any("escalated", somebody...),
+				a.any("silent", "", "", "true", "false"))
+		}
+	}
+	for _, kind := range []string{"retired", "measuring", "assigned"} {
+		a.list(kind)
+		a.list(kind, a.any("prefix", "d", "d#", "🏭", "x"))
+	}
+	a.list(pickFrom(a.Rand, filters), "operator=-")
 }
 
 // nameLists asks for the names that have a device now, and for those that are missing: a person who
@@ -139,14 +132,15 @@ func (a *asker) nameLists() {
 			q := andon.NameQuery{Of: andon.NameKind(kind), Limit: size}
 			return storecheck.Collect(s.whole().Names(ctx, a.tenant, q))
 		}
-		counted := func(ctx context.Context, s *subject) (any, error) {
-			all, err := list(ctx, s)
-			none := func(n andon.NameCount) bool { return n.Devices == 0 }
-			return slices.DeleteFunc(all, none), err
-		}
-		a.of(func(c andon.Capabilities) bool { return c.CountNames }, func() {
-			a.add(fmt.Sprintf("%s in pages of %d", what, size), counted)
-		})
+		a.add(fmt.Sprintf("%s in pages of %d", what, size),
+			func(ctx context.Context, s *subject) (any, error) {
+				if !s.store.Capabilities().CountNames {
+					return nil, storecheck.NotAsked{Why: "it does not count them"}
+				}
+				all, err := list(ctx, s)
+				none := func(n andon.NameCount) bool { return n.Devices == 0 }
+				return slices.DeleteFunc(all, none), err
+			})
 		a.add(what+" that are missing", func(ctx context.Context, s *subject) (any, error) {
 			all, err := list(ctx, s)
 			if err != nil || andon.NameKind(kind) == andon.MetricNames {
@@ -179,122 +173,44 @@ func (a *asker) missing(
 	return missing, nil
 }
 
-func (a *asker) deviceList(q andon.DeviceQuery) {
-	q.Limit = 1 + a.IntN(5)
-	sorts := func(c andon.Capabilities) bool { return q.Sort == andon.ByDevice || c.SortDevices }
-	a.of(sorts, func() {
-		a.add(fmt.Sprintf("devices %+v in pages", q),
-			func(ctx context.Context, s *subject) (any, error) {
-				return storecheck.Collect(s.whole().Devices(ctx, a.tenant, q))
-			})
-	})
-}
-
 // span draws a range around the last days, or none.
-func (a *asker) span() (s andon.Span) {
-	if a.IntN(2) == 0 {
-		s.From = a.now - andon.Time(a.IntN(1+a.IntN(5*24)))*andon.Time(hour)
+func (a *asker) span() []string {
+	bound := func(option string) string {
+		if a.IntN(2) == 0 {
+			return option + "="
+		}
+		hours := andon.Time(a.IntN(1 + a.IntN(5*24)))
+		return option + "=" + a.on.OffsetOf(a.on.Now()-hours*andon.Time(hour))
 	}
-	if a.IntN(2) == 0 {
-		s.To = a.now - andon.Time(a.IntN(1+a.IntN(5*24)))*andon.Time(hour)
-	}
-	return s
+	return []string{bound("from"), bound("to")}
 }
 
-func (a *asker) order() andon.Order {
-	return pickFrom(a.Rand, []andon.Order{andon.Desc, andon.Asc})
+// part draws which part of a list is asked for, and in which order.
+func (a *asker) part() []string {
+	return append(a.span(), a.any("state", filters...), a.any("order", "asc", "desc"))
 }
 
-// eventLists asks for a list of entries, whole and in part.
-func eventLists[T any](
-	a *asker, what string,
-	list func(context.Context, storecheck.Whole, andon.EventQuery) iter.Seq2[T, error],
-) {
-	wholes := []andon.EventQuery{{Order: andon.Desc}, {Order: andon.Asc}}
-	part := andon.EventQuery{States: a.filter(), Span: a.span(), Order: a.order()}
-	for _, q := range append(wholes, part) {
-		q.Limit = 1 + a.IntN(6)
-		text := fmt.Sprintf("%s states=%q span=%v order=%d in pages of %d",
-			what, q.States, q.Span, q.Order, q.Limit)
-		a.add(text, func(ctx context.Context, s *subject) (any, error) {
-			return storecheck.Collect(list(ctx, s.whole(), q))
-		})
-	}
-}
-
-// events is a list of the entries of what has an id.
-type events[ID any] func(
-	storecheck.Whole, context.Context, andon.TenantID, ID, andon.EventQuery,
-) iter.Seq2[andon.Event, error]
-
-// listOf asks for one of them.
-func listOf[ID ~string](a *asker, what string, list events[ID], id ID) {
-	eventLists(a, fmt.Sprintf("entries of %s %q", what, id), func(
-		ctx context.Context, w storecheck.Whole, q andon.EventQuery,
-	) iter.Seq2[andon.Event, error] {
-		return list(w, ctx, a.tenant, id, q)
-	})
-}
-
-// tenantList asks for the entries of all devices.
-func (a *asker) tenantList() {
-	a.of(func(c andon.Capabilities) bool { return c.TenantEvents }, func() {
-		eventLists(a, "entries of all devices", func(
-			ctx context.Context, w storecheck.Whole, q andon.EventQuery,
-		) iter.Seq2[andon.Event, error] {
-			return w.TenantEvents(ctx, a.tenant, q)
-		})
-	})
-}
-
-func (a *asker) personQuestions(p andon.PersonID) {
-	listOf(a, "operator", storecheck.Whole.OperatorEvents, p)
-	listOf(a, "supervisor", storecheck.Whole.SupervisorEvents, p)
+// entries asks for a list of entries, whole and in part.
+func (a *asker) entries(list ...string) {
+	a.list(list...)
+	a.list(slices.Concat(list, []string{"order=asc"})...)
+	a.list(slices.Concat(list, a.part())...)
 }
 
 func (a *asker) deviceQuestions(d andon.DeviceID) {
 	a.add(fmt.Sprintf("device %q", d), func(ctx context.Context, s *subject) (any, error) {
 		return s.store.Device(ctx, a.tenant, d)
 	})
-	listOf(a, "device", storecheck.Whole.DeviceEvents, d)
 	a.add(fmt.Sprintf("retirements of %q", d), func(ctx context.Context, s *subject) (any, error) {
 		return s.store.Retirements(ctx, a.tenant, d)
 	})
-	eventLists(a, fmt.Sprintf("escalated entries of %q", d), func(
-		ctx context.Context, w storecheck.Whole, q andon.EventQuery,
-	) iter.Seq2[andon.Entry, error] {
-		return w.EscalatedEntries(ctx, a.tenant, d, q)
-	})
-	a.assignmentList(d)
-	a.intervalList(d)
-	a.readingList(d)
-}
-
-func (a *asker) assignmentList(d andon.DeviceID) {
-	q := andon.PageQuery{Order: a.order(), Limit: 1 + a.IntN(3)}
-	a.add(fmt.Sprintf("assignments of %q, order %d in pages of %d", d, q.Order, q.Limit),
-		func(ctx context.Context, s *subject) (any, error) {
-			return storecheck.Collect(s.whole().Assignments(ctx, a.tenant, d, q))
-		})
-}
-
-func (a *asker) intervalList(d andon.DeviceID) {
-	q := andon.IntervalQuery{States: a.filter(), Span: a.span(), Order: a.order()}
-	q.Limit = 1 + a.IntN(4)
-	a.add(fmt.Sprintf("intervals of %q states=%q span=%v order=%d", d, q.States, q.Span, q.Order),
-		func(ctx context.Context, s *subject) (any, error) {
-			return storecheck.Collect(s.whole().Intervals(ctx, a.tenant, d, q))
-		})
-}
-
-func (a *asker) readingList(d andon.DeviceID) {
-	q := andon.ReadingQuery{Span: a.span(), Order: a.order()}
-	q.Metrics = pickFrom(a.Rand, [][]andon.MetricName{nil, {"a"}, {"b", "b#"}, {"none"}})
-	q.Limit = 1 + a.IntN(4)
-	a.add(fmt.Sprintf("readings of %q %+v in pages", d, q),
-		func(ctx context.Context, s *subject) (any, error) {
-			return storecheck.Collect(s.whole().DeviceReadings(ctx, a.tenant, d, q))
-		})
+	a.entries("log", string(d))
+	a.entries("escalated", string(d))
+	a.list("assignments", string(d), a.any("order", "asc", "desc"))
+	a.list(slices.Concat([]string{"intervals", string(d)}, a.part())...)
+	a.list(slices.Concat([]string{"readings", string(d)}, a.span(), []string{
+		a.any("order", "asc", "desc"), a.any("metrics", "", "a", "b,b#", "none"),
+	})...)
 }
 
 func (a *asker) entryQuestion(e andon.Event) {
@@ -304,21 +220,11 @@ func (a *asker) entryQuestion(e andon.Event) {
 	})
 }
 
-func (a *asker) metricQuestions(devices []andon.DeviceID) {
-	from := a.span().From
-	a.add(fmt.Sprintf("latest readings from %s", from),
-		func(ctx context.Context, s *subject) (any, error) {
-			return s.store.LatestReadings(ctx, a.tenant, devices, from)
-		})
-	q := andon.MetricQuery{Metric: "b", Span: a.span(), Limit: 1 + a.IntN(6)}
-	metric := func(ctx context.Context, s *subject) (any, error) {
-		all, err := storecheck.Collect(s.whole().MetricReadings(ctx, a.tenant, q))
-		slices.SortStableFunc(all, func(x, y andon.MetricReading) int { // the store's own order
-			return strings.Compare(string(x.Device), string(y.Device))
-		})
-		return all, err
+func (a *asker) readingQuestions(devices []andon.DeviceID) {
+	latest := []string{"latest"}
+	for _, d := range devices {
+		latest = append(latest, string(d))
 	}
-	a.of(func(c andon.Capabilities) bool { return c.MetricReadings }, func() {
-		a.add(fmt.Sprintf("metric b %v in pages of %d", q.Span, q.Limit), metric)
-	})
+	a.list(append(latest, a.span()[0])...)
+	a.list(append([]string{"metric", "b"}, a.span()...)...)
 }

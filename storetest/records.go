@@ -78,7 +78,7 @@ func (a *asker) recordQuestions(kind andon.RecordKind) {
 		found, err := s.store.Record(ctx, a.tenant, kind, id)
 		return unversioned(found), err
 	})
-	until, limit := a.now+andon.Time(hour)*andon.Time(a.IntN(5)-2), 1+a.IntN(8)
+	until, limit := a.on.Now()+andon.Time(hour)*andon.Time(a.IntN(5)-2), 1+a.IntN(8)
 	a.add(fmt.Sprintf("at most %d that are due until %s", limit, until),
 		func(ctx context.Context, s *subject) (any, error) {
 			list, err := storecheck.Collect(s.store.DueRecords(ctx, kind, until, limit))
