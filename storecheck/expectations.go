@@ -34,7 +34,8 @@ import (
 //	expect readings d1: 5m{a=1,b=2}     with metrics=a,b
 //	expect latest d1 d2: d1/5m{a=1}     with from=1m
 //	expect metric a: d1/5m=1
-//	expect changes: d1:->WARNING1:entry what changed since the feed was looked at last (feed.go)
+//	expect changes: d1:->WARNING1:entry what changed since the feed was looked at last (feed.go);
+//	                                    changes in any order: those of an append that is not atomic
 //	expect arrived: d1/A@5m/Liz/Sara    what arrived since this was expected first (arrivals.go)
 //	expect record r1 due=5m             a record of put; no-record r1: NotFound
 //	expect stored prefix=r: r1 r2       the ids of the records
@@ -64,8 +65,13 @@ func parseExpect(w *words) action {
 
 // parseListed expects a list, whose name and options are read.
 func parseListed(w *words, want []string) action {
-	if w.left[0] == "changes" {
-		return parseChanges(want)
+	switch strings.Join(w.left, " ") {
+	case "changes":
+		return parseChanges(want, slices.Clone)
+	case "changes in any order":
+		return parseChanges(want, func(all []string) []string {
+			return slices.Sorted(slices.Values(all))
+		})
 	}
 	list := parseList(w)
 	require(w.end())

@@ -14,8 +14,9 @@ import (
 	"github.com/andonhq/andon/storecheck"
 )
 
-// follower reads the feed of one tenant: from a snapshot on it folds what devices show. It also reads
-// on in the order of arrival, on the store and on the reference, from positions that mean one moment.
+// follower reads the feed of one tenant: from a snapshot on it folds what devices show. It also
+// reads on in the order of arrival, on the store and on the reference, from positions that mean one
+// moment.
 type follower struct {
 	at      andon.Position
 	devices map[andon.DeviceID]andon.Device

@@ -22,8 +22,8 @@ const (
 	Password = "cassandra"
 )
 
-// longestSilence is how long a node that starts may write nothing into its log. A slow machine takes
-// longer to start, and continues to write.
+// longestSilence is how long a node that starts may write nothing into its log. A slow machine
+// takes longer to start, and continues to write.
 const longestSilence = 2 * time.Minute
 
 // Options are what a node may have of its own; the zero value is what most tests want.

@@ -41,8 +41,8 @@ func eventually(ctx context.Context, try func(context.Context) error) error {
 	}
 }
 
-// probe asks a node for its version. It logs in at one that is secured: the first user is made after
-// CQL has begun to answer.
+// probe asks a node for its version. It logs in at one that is secured: the first user is made
+// after CQL has begun to answer.
 func (n *Node) probe(ctx context.Context) error {
 	_, err := n.query(ctx, "SELECT release_version FROM system.local", gocql.LocalOne)
 	return err

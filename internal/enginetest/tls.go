@@ -26,8 +26,8 @@ type tlsFiles struct {
 	KeyAndChain      string // both, as a node wants them
 }
 
-// TLSFiles returns where a secured node has what a client needs, as PEM: the authority to trust, and
-// a certificate to show with its key.
+// TLSFiles returns where a secured node has what a client needs, as PEM: the authority to trust,
+// and a certificate to show with its key.
 func (n *Node) TLSFiles() (authority, certificate, key string) {
 	return n.tls.Certificate, n.tls.Certificate, n.tls.Key
 }

@@ -96,8 +96,8 @@ func TestKeepsNoBuffer(t *testing.T) {
 	}
 }
 
-// TestFeedBeforeAnyoneAsked: entries and changes are there from the first one on, also where the feed
-// is asked for later.
+// TestFeedBeforeAnyoneAsked: entries and changes are there from the first one on, also where the
+// feed is asked for later.
 func TestFeedBeforeAnyoneAsked(t *testing.T) {
 	s, ctx, id := memstore.New(), t.Context(), andon.DefaultTenant
 	for i, state := range []andon.State{"NORMAL", "WARNING1", "NORMAL"} {

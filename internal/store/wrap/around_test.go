@@ -98,8 +98,8 @@ const passing = "AdmitStates Append AppendReadings Assign Assignments AwaitChang
 	"PutRecord PutTenant Ready RebuildLatest Record Records Reorder Retire Retirements Size " +
 	"Snapshot Sweep Tenant Tenants"
 
-// TestRetentionIsDecided: a method that nobody has thought about would pass through retention. Those
-// that pass are named above.
+// TestRetentionIsDecided: a method that nobody has thought about would pass through retention.
+// Those that pass are named above.
 func TestRetentionIsDecided(t *testing.T) {
 	var names []string
 	for _, m := range methods() {
