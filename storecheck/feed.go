@@ -78,7 +78,7 @@ func (e *Env) changes(
 
 // parseChanges expects what changed since the feed was read last, in an order; the first time it
 // only reads. Each position of a change must resume after it.
-func parseChanges(want []string, inOrder func([]string) []string) action {
+func parseChanges(want []string, arrange func([]string) []string) action {
 	return func(t turn) error {
 		at, read := t.feeds[t.id]
 		if !read {
@@ -93,7 +93,7 @@ func parseChanges(want []string, inOrder func([]string) []string) action {
 		}
 		return t.Eventually(t, func() error {
 			got, positions, err := t.changes(t, t.id, at)
-			if err == nil && !slices.Equal(inOrder(got), inOrder(want)) {
+			if err == nil && !slices.Equal(arrange(got), arrange(want)) {
 				err = fmt.Errorf("it is %s", show(got))
 			}
 			for i := 0; i < len(positions) && err == nil; i++ {
