@@ -89,7 +89,7 @@ func (c *Client) Follow(ctx context.Context, f FollowOptions) iter.Seq2[Update, 
 			case ctx.Err() != nil:
 				yield(Update{}, ctx.Err())
 				return
-			case !passes(err):
+			case err != nil && !MayPass(err):
 				yield(Update{}, err)
 				return
 			case err != nil && !yield(Update{Kind: Lost, Position: s.at, Err: err}, nil):
@@ -104,12 +104,13 @@ func (c *Client) Follow(ctx context.Context, f FollowOptions) iter.Seq2[Update, 
 	}
 }
 
-// passes reports whether the end of a stream is no reason to end for good.
-func passes(err error) bool {
+// MayPass reports whether the server may answer when it is asked again: it can't be reached, or it
+// says that it can't serve now. Without an error there is nothing to pass.
+func MayPass(err error) bool {
 	e, answered := errors.AsType[*Error](err)
-	return !answered || e.Status == http.StatusTooManyRequests ||
+	return err != nil && (!answered || e.Status == http.StatusTooManyRequests ||
 		e.Status == http.StatusRequestTimeout ||
-		e.Status >= 500 && e.Status != http.StatusNotImplemented
+		e.Status >= 500 && e.Status != http.StatusNotImplemented)
 }
 
 // silence is how long a stream may say nothing: more than twice the time between two comments of

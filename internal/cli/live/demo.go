@@ -30,13 +30,14 @@ type demo struct {
 	length    time.Duration // 0: until the user ends it
 	noBrowser bool
 
-	sleep  sleeper
-	mirror receiver // takes the same messages as the server; nil but in tests
+	sleep func(ctx context.Context, d time.Duration) error
+	// to returns what is sent the messages. Tests also send them to another store.
+	to func(*client.Client) receiver
 }
 
 // Demo is "andon demo".
 func Demo(p *command.Program) *cobra.Command {
-	d := &demo{Program: p, sleep: sleep.For}
+	d := &demo{Program: p, sleep: sleep.For, to: func(c *client.Client) receiver { return c }}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Start a server with a simulated factory, and open its board",
@@ -50,9 +51,9 @@ The factory is faster than the clock: with --speed 60 its devices report every 5
 every 5 minutes, and its shifts last 8 minutes. Its last hours are sent at once at the start. All
 times are those of the real clock.
 
-Every five seconds it prints a line with the number of devices in each state. Ctrl-C ends it. It
-needs nothing but this program, and leaves no files unless --keep names a directory. Without
-a terminal or a display, over SSH, or with --no-browser it only prints the address of the board.`,
+It needs nothing but this program, and leaves no files unless --keep names a directory. Without
+a terminal or a display, over SSH, or with --no-browser it only prints the address of the board;
+andon watch prints what changes. Ctrl-C ends it.`,
 		Example: `  andon demo
   andon demo --devices 2000 --speed 200 --seed 7
   andon demo --for 1m --keep ./factory && andon serve --data ./factory/store`,
@@ -151,7 +152,7 @@ func (d *demo) serve(ctx context.Context, a *app.App) (tally, error) {
 		return tally{}, err
 	}
 	defer c.Close()
-	f := d.newFactory(c)
+	f := d.newFactory(d.to(c))
 	err = unlessEnded(ctx, d.play(ctx, f, c, a.URL()))
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause // the server ended by itself
@@ -175,7 +176,7 @@ func (d *demo) play(ctx context.Context, f *factory, c *client.Client, url strin
 	out.Line("%s events and %s readings, in %.1fs",
 		draw.Grouped(f.sent.events), draw.Grouped(f.sent.readings), d.Now().Sub(begun).Seconds())
 	d.openBoard(out, url)
-	return d.goOn(ctx, f, &summary{client: c, demo: d}, begun)
+	return d.goOn(ctx, f, begun)
 }
 
 // whyThisPort explains why the address is not the default one.
@@ -216,13 +217,10 @@ func (d *demo) setSilentAfter(
 // tick is the time between two requests: short, so that the board changes all the time.
 const tick = 250 * time.Millisecond
 
-func (d *demo) goOn(ctx context.Context, f *factory, s *summary, begun andon.Time) error {
+func (d *demo) goOn(ctx context.Context, f *factory, begun andon.Time) error {
 	for {
 		now := d.Now()
 		if err := f.sendUntil(ctx, now); err != nil {
-			return err
-		}
-		if err := s.print(ctx, now, f.sent); err != nil {
 			return err
 		}
 		if d.length > 0 && now.Sub(begun).Std() >= d.length {

@@ -117,6 +117,39 @@ func (gone) Escalate(context.Context, client.Escalation) (client.Escalation, err
 	return client.Escalation{}, &client.Error{Status: 404, Detail: "no such entry"}
 }
 
+// both sends the same to two.
+type both struct{ first, second receiver }
+
+func twice[T, R any](
+	ctx context.Context, what T, first, second func(context.Context, T) (R, error),
+) (R, error) {
+	result, err := first(ctx, what)
+	if err == nil {
+		_, err = second(ctx, what)
+	}
+	return result, err
+}
+
+func (b both) AppendEvents(ctx context.Context, e []andon.Event) (client.Result, error) {
+	return twice(ctx, e, b.first.AppendEvents, b.second.AppendEvents)
+}
+
+func (b both) AppendReadings(ctx context.Context, r []andon.Reading) (client.Result, error) {
+	return twice(ctx, r, b.first.AppendReadings, b.second.AppendReadings)
+}
+
+func (b both) AssignMany(ctx context.Context, a []client.Assignment) (client.Result, error) {
+	return twice(ctx, a, b.first.AssignMany, b.second.AssignMany)
+}
+
+func (b both) Escalate(ctx context.Context, e client.Escalation) (client.Escalation, error) {
+	return twice(ctx, e, b.first.Escalate, b.second.Escalate)
+}
+
+func (b both) Restore(ctx context.Context, h client.History) (client.Result, error) {
+	return twice(ctx, h, b.first.Restore, b.second.Restore)
+}
+
 // TestDemoEqualsMemstore: after a minute of the demo, over HTTP into the embedded store, that store
 // answers as the reference does that took the same messages: also when it is opened again.
 func TestDemoEqualsMemstore(t *testing.T) {
@@ -128,7 +161,7 @@ func TestDemoEqualsMemstore(t *testing.T) {
 		d.devices, d.length = 100, 10*time.Second
 	}
 	want := newReference(c)
-	d.mirror = want
+	d.to = func(c *client.Client) receiver { return both{c, want} }
 	if err := d.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

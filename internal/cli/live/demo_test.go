@@ -3,7 +3,6 @@ package live
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"path/filepath"
@@ -45,6 +44,7 @@ func newDemo(c *clockwork, out io.Writer, length time.Duration) *demo {
 	return &demo{
 		Program: &command.Program{Stdout: out, Stderr: io.Discard, Now: c.now}, sleep: c.sleep,
 		seed: 1, devices: 60, speed: 60, listen: "127.0.0.1:0", length: length,
+		to: func(c *client.Client) receiver { return c },
 	}
 }
 
@@ -106,23 +106,6 @@ func TestDemoIsInterrupted(t *testing.T) {
 	}
 }
 
-// closedPipe is standard output whose reader went away after a few lines.
-type closedPipe struct{ lines int }
-
-func (p *closedPipe) Write(text []byte) (int, error) {
-	if p.lines -= bytes.Count(text, []byte{'\n'}); p.lines < 0 {
-		return 0, errors.New("broken pipe")
-	}
-	return len(text), nil
-}
-
-// TestDemoIsNotRead: "andon demo | head" ends.
-func TestDemoIsNotRead(t *testing.T) {
-	if err := newDemo(newClockwork(t), &closedPipe{12}, 0).run(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestDemoRefuses(t *testing.T) {
 	for name, change := range map[string]func(*demo){
 		"no device":        func(d *demo) { d.devices = 0 },
@@ -147,11 +130,11 @@ func nan() float64 {
 
 // TestDemoGoesOnWithoutWhatWasTakenAway: a user may retire devices of the factory.
 func TestDemoGoesOnWithoutWhatWasTakenAway(t *testing.T) {
-	refused := &tally{}
+	f := &factory{to: gone{}}
 	one := client.Escalation{Device: "d", Record: client.Record{To: "Sara"}}
-	err := escalate(t.Context(), []client.Escalation{one}, refused, gone{})
-	if err != nil || refused.refused != 1 || refused.reason == "" {
-		t.Errorf("%+v, %v", refused, err)
+	err := f.escalate(t.Context(), []client.Escalation{one})
+	if err != nil || f.sent.refused != 1 || f.sent.reason == "" {
+		t.Errorf("%+v, %v", f.sent, err)
 	}
 }
 
@@ -171,8 +154,8 @@ func TestDemoSlept(t *testing.T) {
 	c := newClockwork(t)
 	to := &batches{reference: newReference(c)}
 	d := newDemo(c, io.Discard, 0)
-	f := d.newFactory(nil)
-	f.to, f.until = []receiver{to}, f.past
+	f := d.newFactory(to)
+	f.until = f.past
 	if err := c.sleep(t.Context(), time.Hour); err != nil {
 		t.Fatal(err)
 	}

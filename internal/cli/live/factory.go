@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,27 +36,24 @@ func pastHours(devices int) int {
 	return max(shortPast, min(longerPast, pastEntries/reportsAnHour/devices))
 }
 
-// factory sends receivers what a simulated fleet reports.
+// factory sends what a simulated fleet reports.
 type factory struct {
 	fleet *simulate.Fleet
 	every andon.Duration // between two reports of a device
-	to    []receiver
+	to    receiver
 	past  andon.Time // when its past begins
 	until andon.Time // everything before this was sent
 	sent  tally
 }
 
 // newFactory makes a factory whose past ends now.
-func (d *demo) newFactory(c *client.Client) *factory {
+func (d *demo) newFactory(to receiver) *factory {
 	every := andon.Duration(float64(simulate.DefaultEvery) / d.speed)
 	reports := andon.Duration(pastHours(d.devices) * reportsAnHour)
-	f := &factory{every: every, past: d.Now().Add(-reports * every), to: []receiver{c}}
+	f := &factory{every: every, past: d.Now().Add(-reports * every), to: to}
 	f.fleet = simulate.New(simulate.Options{
 		Seed: d.seed, Devices: d.devices, Start: f.past, Every: every,
 	})
-	if d.mirror != nil {
-		f.to = append(f.to, d.mirror)
-	}
 	return f
 }
 
@@ -75,9 +71,11 @@ func (t tally) String() string {
 		draw.Grouped(t.escalations))
 }
 
-func (t *tally) refuse(n int, reason string) {
-	t.refused += n
-	t.reason = cmp.Or(t.reason, reason)
+func (t *tally) refuse(all []andon.Rejection) {
+	if t.refused == 0 && len(all) > 0 {
+		t.reason = all[0].Error
+	}
+	t.refused += len(all)
 }
 
 // sendPast sends the past of the factory up to now: what people did has its own times.
@@ -94,20 +92,13 @@ func (f *factory) sendPast(ctx context.Context, now andon.Time) error {
 	return f.restore(ctx, client.History{Escalations: escalationsOf(past)}) // each needs its entry
 }
 
-// restore sends all receivers what people did in the past.
+// restore sends what people did in the past.
 func (f *factory) restore(ctx context.Context, h client.History) error {
+	result, err := f.to.Restore(ctx, h)
 	f.sent.assignments += len(h.Assignments)
 	f.sent.escalations += len(h.Escalations)
-	for _, to := range f.to {
-		result, err := to.Restore(ctx, h)
-		if err != nil {
-			return err
-		}
-		if len(result.Rejected) > 0 {
-			f.sent.refuse(len(result.Rejected), result.Rejected[0].Error)
-		}
-	}
-	return nil
+	f.sent.refuse(result.Rejected)
+	return err
 }
 
 // sendUntil sends what the factory reported until now, in steps of one report of each device: a
@@ -122,31 +113,18 @@ func (f *factory) sendUntil(ctx context.Context, now andon.Time) error {
 	return nil
 }
 
-// send sends to all receivers, and counts what the first one was sent.
+// send sends messages. Escalations come last, since each needs its entry.
 func (f *factory) send(ctx context.Context, m simulate.Messages) error {
-	for i, to := range f.to {
-		count := &f.sent
-		if i > 0 {
-			count = &tally{}
-		}
-		if err := deliver(ctx, m, count, to); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// deliver sends messages. Escalations come last, since each needs its entry.
-func deliver(ctx context.Context, m simulate.Messages, count *tally, to receiver) error {
-	err := inBatches(ctx, m.Events, &count.events, count, to.AppendEvents)
+	t := &f.sent
+	err := inBatches(ctx, t, &t.events, m.Events, f.to.AppendEvents)
 	if err == nil {
-		err = inBatches(ctx, m.Readings, &count.readings, count, to.AppendReadings)
+		err = inBatches(ctx, t, &t.readings, m.Readings, f.to.AppendReadings)
 	}
 	if err == nil {
-		err = inBatches(ctx, assignmentsOf(m), &count.assignments, count, to.AssignMany)
+		err = inBatches(ctx, t, &t.assignments, assignmentsOf(m), f.to.AssignMany)
 	}
 	if err == nil {
-		err = escalate(ctx, escalationsOf(m), count, to)
+		err = f.escalate(ctx, escalationsOf(m))
 	}
 	return err
 }
@@ -172,7 +150,7 @@ func escalationsOf(m simulate.Messages) []client.Escalation {
 
 // inBatches sends entries and counts them.
 func inBatches[T any](
-	ctx context.Context, all []T, n *int, count *tally,
+	ctx context.Context, t *tally, n *int, all []T,
 	send func(context.Context, []T) (client.Result, error),
 ) error {
 	for part := range slices.Chunk(all, batchSize) {
@@ -181,26 +159,24 @@ func inBatches[T any](
 			return err
 		}
 		*n += len(part)
-		if len(result.Rejected) > 0 {
-			count.refuse(len(result.Rejected), result.Rejected[0].Error)
-		}
+		t.refuse(result.Rejected)
 	}
 	return nil
 }
 
 // escalate sends escalations one by one. The user of the demo may have deleted what one is about;
 // that does not end the demo.
-func escalate(ctx context.Context, all []client.Escalation, count *tally, to receiver) error {
+func (f *factory) escalate(ctx context.Context, all []client.Escalation) error {
 	for _, e := range all {
-		_, err := to.Escalate(ctx, e)
+		_, err := f.to.Escalate(ctx, e)
 		var refused *client.Error
 		switch {
 		case errors.As(err, &refused) && refused.Status < 500:
-			count.refuse(1, refused.Error())
+			f.sent.refuse([]andon.Rejection{{Error: refused.Error()}})
 		case err != nil:
 			return err
 		}
-		count.escalations++
+		f.sent.escalations++
 	}
 	return nil
 }

@@ -2,10 +2,8 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -17,10 +15,9 @@ import (
 // follower prints the changes of the devices that a watch selects.
 type follower struct {
 	*watch
-	client *client.Client
-	describer
-	devices devices // as they were last; nil before the first list
-	stale   bool    // the devices have to be listed again
+	client  *client.Client
+	devices map[andon.DeviceID]*client.Device // as they were last; nil before the first list
+	stale   bool                              // the devices have to be listed again
 	changed int
 	failing bool // the server did not answer last time
 }
@@ -28,9 +25,6 @@ type follower struct {
 // follow prints changes until the context ends. An error at the first requests ends it; later it
 // keeps trying.
 func (f *follower) follow(ctx context.Context) error {
-	if err := f.readColours(ctx); err != nil {
-		return err
-	}
 	for t, err := range f.client.Follow(ctx, client.FollowOptions{}) {
 		if err == nil {
 			err = f.take(ctx, f.Now(), &t)
@@ -42,100 +36,98 @@ func (f *follower) follow(ctx context.Context) error {
 	return nil
 }
 
-func (f *follower) readColours(ctx context.Context) error {
-	states, _, err := f.client.States(ctx)
-	f.colours = coloursOf(states)
-	return err
-}
-
 // take applies one message of the stream and prints what it changed.
 func (f *follower) take(ctx context.Context, now andon.Time, t *client.Update) error {
-	if t.Kind == client.Lost {
-		return f.reportFailure(now, t.Err)
-	}
 	switch t.Kind {
+	case client.Lost:
+		if f.devices == nil {
+			return t.Err
+		}
+		return f.reportFailure(now, t.Err)
 	case client.Begun, client.Reset, client.Settings: // other severities make others worth a line
 		f.stale = true
 	case client.Silence:
 		f.stale = f.stale || f.query.Silent != nil // the server has those that are selected now
 	}
-	if !f.stale {
-		if err := f.reportAnswer(now); err != nil {
-			return err
+	if f.stale {
+		err := f.list(ctx, now)
+		if f.devices != nil && ctx.Err() == nil && err != errClosed && client.MayPass(err) {
+			return f.reportFailure(now, err)
 		}
-		return f.printChanges(now, f.apply(now, t))
-	}
-	err := f.update(ctx, now)
-	if err != nil && f.devices != nil && isTemporary(ctx, err) {
-		return f.reportFailure(now, err)
-	}
-	return err
-}
-
-// isTemporary reports whether the server may answer when it is asked again: it can't be reached, or
-// it says that it can't serve now.
-func isTemporary(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || errors.Is(err, errClosed) {
-		return false
-	}
-	e, answered := errors.AsType[*client.Error](err)
-	return !answered || e.Status >= 500 || e.Status == http.StatusTooManyRequests ||
-		e.Status == http.StatusRequestTimeout
-}
-
-// update lists the devices, and prints what changed.
-func (f *follower) update(ctx context.Context, now andon.Time) error {
-	if err := f.readColours(ctx); err != nil { // the settings of the tenant may have changed
 		return err
 	}
-	was, listed := f.devices, devices{}
+	if err := f.reportAnswer(now); err != nil {
+		return err
+	}
+	return f.apply(now, t)
+}
+
+// list reads the devices, and prints what changed. The first time it prints those that are not
+// normal.
+func (f *follower) list(ctx context.Context, now andon.Time) error {
+	listed := map[andon.DeviceID]*client.Device{}
+	var ids []andon.DeviceID
 	for d, err := range f.client.Devices(ctx, f.query) {
 		if err != nil {
 			return err
 		}
-		d.Attributes = "" // may be long, and is not printed
-		listed[d.Device] = d
+		listed[d.Device], ids = &d, append(ids, d.Device)
 	}
-	f.devices, f.stale = listed, false
+	f.stale = false
 	if err := f.reportAnswer(now); err != nil {
 		return err
 	}
-	if was == nil {
-		return f.printFirst(now)
+	if f.devices == nil {
+		defer func() { f.changed = 0 }() // what they show now is no change
+		err := f.print(now, fmt.Sprintf("watching %s: %s", f.selection(),
+			draw.Count(len(listed), "device")))
+		if err != nil {
+			return err
+		}
+		f.devices = maps.Clone(listed)
+		maps.DeleteFunc(f.devices, func(_ andon.DeviceID, d *client.Device) bool {
+			return d.Severity > 0
+		})
 	}
-	return f.printChanges(now, f.changes(was, listed, now))
+	for id := range f.devices {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		if err := f.show(now, id, listed[id]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// apply changes what is known of some devices, and describes the difference.
-func (f *follower) apply(now andon.Time, t *client.Update) []string {
-	was, is := devices{}, devices{}
-	put := func(d client.Device, there bool) {
-		if known, ok := f.devices[d.Device]; ok {
-			was[d.Device] = known
-		}
-		delete(f.devices, d.Device)
-		if there {
-			f.devices[d.Device], is[d.Device] = d, d
-		}
-	}
+// apply prints what a message says of devices.
+func (f *follower) apply(now andon.Time, t *client.Update) error {
 	d := t.Device
-	d.Attributes = ""
 	switch t.Kind {
 	case client.Gone:
-		put(d, false)
-	case client.Shows: // what is older than what is known is in the list already
-		if d.Received >= f.devices[d.Device].Received {
-			put(d, f.selects(&d))
+		return f.show(now, d.Device, nil)
+	case client.Shows:
+		was := f.devices[d.Device]
+		switch {
+		case was != nil && d.Received < was.Received: // the list had newer news
+		case f.selects(&d):
+			return f.show(now, d.Device, &d)
+		default:
+			return f.show(now, d.Device, nil)
 		}
 	case client.Silence:
 		for i, id := range slices.Concat(t.Silent, t.Heard) {
-			if d, known := f.devices[id]; known {
-				d.Silent = i < len(t.Silent)
-				put(d, true)
+			if was := f.devices[id]; was != nil {
+				is := *was
+				is.Silent = i < len(t.Silent)
+				if err := f.show(now, id, &is); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	return f.changes(was, is, now)
+	return nil
 }
 
 // selects reports whether the flags select a device.
@@ -151,26 +143,64 @@ func (w *watch) selects(d *client.Device) bool {
 		(q.Silent == nil || *q.Silent == d.Silent)
 }
 
-// printFirst prints how many devices there are, and those that are not normal.
-func (f *follower) printFirst(now andon.Time) error {
-	err := f.print(now, fmt.Sprintf("watching %s: %s", f.selection(),
-		draw.Count(len(f.devices), "device")))
-	for _, id := range slices.Sorted(maps.Keys(f.devices)) {
-		if d := f.devices[id]; d.Severity > 0 && err == nil {
-			err = f.print(now, f.named(&d, now))
-		}
+// show notes what a device shows, and prints a line if that has changed. nil means that the device
+// is not selected any more.
+func (f *follower) show(now andon.Time, id andon.DeviceID, is *client.Device) error {
+	was := f.devices[id]
+	if is == nil {
+		delete(f.devices, id)
+	} else {
+		kept := *is
+		kept.Attributes = "" // may be long, and is not printed
+		f.devices[id] = &kept
 	}
-	return err
+	text := ""
+	switch {
+	case was == nil && is == nil:
+		return nil
+	case is == nil:
+		text = "is not listed any more, was " + draw.Legible(string(was.State))
+	case was == nil || changed(was, is):
+		text = describe(was, is, now)
+	default:
+		return nil
+	}
+	f.changed++
+	return f.print(now, draw.Legible(string(id))+" "+text)
 }
 
-func (f *follower) printChanges(now andon.Time, changes []string) error {
-	for _, text := range changes {
-		f.changed++
-		if err := f.print(now, text); err != nil {
-			return err
-		}
+// changed reports whether a change is worth a line. A late entry may make Since earlier, which is
+// not.
+func changed(was, is *client.Device) bool {
+	return was.State != is.State || was.Since < is.Since || was.Operator != is.Operator ||
+		was.EscalatedTo != is.EscalatedTo || was.Silent != is.Silent
+}
+
+// describe describes what a device shows, after the state that it had before; was may be nil. If it
+// left its state and returned before it was listed again, the states in between are not known.
+func describe(was, is *client.Device, now andon.Time) string {
+	text := ""
+	switch {
+	case was == nil:
+	case was.State != is.State:
+		text = string(was.State) + " → "
+	case was.Since < is.Since:
+		text = string(was.State) + " → … → "
 	}
-	return nil
+	text += fmt.Sprintf("%s for %s", is.State, draw.Age(now.Sub(is.Since)))
+	if is.Operator != "" {
+		text += ", " + string(is.Operator)
+	}
+	if is.EscalatedTo != "" {
+		text += ", escalated to " + string(is.EscalatedTo)
+	}
+	if is.Silent {
+		text += ", silent"
+	}
+	if is.Message != "" {
+		text += ": " + is.Message
+	}
+	return draw.Legible(text)
 }
 
 func (f *follower) print(now andon.Time, text string) error {

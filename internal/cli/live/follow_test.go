@@ -59,10 +59,10 @@ func TestWatchFollowsTheStream(t *testing.T) {
 		s.Sends("/events", fmt.Sprintf(
 			`{"device":%q,"time":"2020-04-24T14:00:%02dZ","state":%q}`, device, i+1, state))
 	}
-	out.contains("a NORMAL → WARNING1\n")
-	out.contains("a WARNING1 → NORMAL\n")
-	out.contains("b is new here: NORMAL for 59m57s\n")
-	out.contains("b NORMAL → WARNING2\n")
+	out.contains("a NORMAL → WARNING1 for 59m59s\n")
+	out.contains("a WARNING1 → NORMAL for 59m58s\n")
+	out.contains("b NORMAL for 59m57s\n")
+	out.contains("b NORMAL → WARNING2 for 59m56s\n")
 	if _, err := s.Client("").Retire(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +95,8 @@ func TestWatchTakesInWhatIsTold(t *testing.T) {
 	q := client.DeviceQuery{State: "WARNING*", Device: "press*"}
 	got, _, err := play(t, watch{query: q}, scenes...)
 	want := `2025-12-04T13:00:00Z  watching here, state WARNING*, device press*: 1 device
-2025-12-04T13:00:04Z  press-1 operator Liz
-2025-12-04T13:00:10Z  press-2 is new here: WARNING1 for 10s
+2025-12-04T13:00:04Z  press-1 WARNING1 for 4s, Liz
+2025-12-04T13:00:10Z  press-2 WARNING1 for 10s
 2025-12-04T13:00:12Z  press-2 is not listed any more, was WARNING1
 2025-12-04T13:00:14Z  press-1 is not listed any more, was WARNING1
 `

@@ -1,7 +1,12 @@
+// Package live has the commands that follow a fleet as it changes: "watch", and "demo", which
+// starts a server and simulates a fleet. Both print lines; the picture of a fleet is the board.
 package live
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,8 +34,9 @@ func Watch(p *command.Program) *cobra.Command {
 		Long: `Print a line for each change of the fleet of a running server.
 
 A line is printed when a device changes its state, its operator or to whom it is escalated, and when
-it falls silent or is heard again. The first lines say which devices are not normal at the start.
-Flags select devices; grep selects lines by any text.
+it falls silent or is heard again. It has all that the device shows then, and the state before. The
+first lines say which devices are not normal at the start. Flags select devices; grep selects lines
+by any text.
 
 It follows the stream of the server, as the board does: each change is printed at once, and none is
 missed, also across a restart of the server. When the server does not answer, it keeps trying.`,
@@ -38,17 +44,12 @@ missed, also across a restart of the server. When the server does not answer, it
   andon watch --url https://andon:8443 --token-file token --tenant metro --state 'WARNING*'
   andon watch --operator Liz --for 8h >> shift.log`,
 	}
-	w.flags(cmd)
+	w.Flags(cmd)
+	cmd.Flags().StringVar(&w.query.State, "state", "", command.StateHelp)
+	command.DeviceFlags(cmd, &w.query)
+	cmd.Flags().DurationVar(&w.length, "for", 0, "end after this time (default: at Ctrl-C)")
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return w.run(ctx) })
 	return cmd
-}
-
-func (w *watch) flags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	w.Flags(cmd)
-	flags.StringVar(&w.query.State, "state", "", command.StateHelp)
-	command.DeviceFlags(cmd, &w.query)
-	flags.DurationVar(&w.length, "for", 0, "end after this time (default: at Ctrl-C)")
 }
 
 func (w *watch) run(ctx context.Context) error {
@@ -65,11 +66,11 @@ func (w *watch) run(ctx context.Context) error {
 	begun := w.Now()
 	w.Attempts = 1 // the command tries again by itself
 	return w.Ask(ctx, func(c *client.Client) error {
-		f := &follower{watch: w, client: c, describer: describer{Printer: w.Printer()}}
+		f := &follower{watch: w, client: c}
 		if err := unlessEnded(ctx, f.follow(ctx)); err != nil {
 			return err
 		}
-		f.Line("Watched for %s: %s.", draw.Age(w.Now().Sub(begun)),
+		w.Printer().Line("Watched for %s: %s.", draw.Age(w.Now().Sub(begun)),
 			draw.Count(f.changed, "change"))
 		return nil
 	})
@@ -90,4 +91,24 @@ func (w *watch) selection() string {
 		}
 	}
 	return text
+}
+
+// errClosed means that nobody reads the output any more: "| head".
+var errClosed = errors.New("standard output is closed")
+
+// printLine prints a line. It fails with errClosed once nobody reads the output.
+func printLine(w io.Writer, format string, args ...any) error {
+	if _, err := fmt.Fprintf(w, format+"\n", args...); err != nil {
+		return errClosed
+	}
+	return nil
+}
+
+// unlessEnded returns an error, or nil if the error means only that the user ended the command or
+// stopped reading its output.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, errClosed) {
+		return nil
+	}
+	return err
 }
