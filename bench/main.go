@@ -190,48 +190,21 @@ func startProgram(
 // subject is the name of what is compared with the others.
 const subject = "andon"
 
-// show prints the rows. Next to those of the others is what Andon reached of them.
+// show prints the rows. Those of the others say what Andon reached of them.
 func show(rows []bench.Row, dir string) error {
 	fmt.Printf("%d processors, %s/%s, %s, in %s\n\n", runtime.GOMAXPROCS(0), runtime.GOOS,
 		runtime.GOARCH, runtime.Version(), filepath.Dir(dir))
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "LOAD\tCALLERS\tOF\tA SECOND\tANDON IS\tP50\tP99\tP99.9\tCPU\t"+
-		"BYTES\tWRITTEN\tMEMORY")
 	var first *bench.Row
 	for i := range rows {
-		r := &rows[i]
-		rate, ratio := r.OpsRate, ""
-		if r.EventsRate != nil {
-			rate = *r.EventsRate
-		}
-		if r.Subject == subject {
+		if r := &rows[i]; r.Subject == subject {
 			first = r
 		} else if !r.Open {
-			ratio = fmt.Sprintf("%.2f", first.Reached(r))
+			r.OfCeiling = new(first.Reached(r))
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%.0f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Load, r.InFlight,
-			r.Subject, rate, ratio, short(r.P50), short(r.P99), short(r.P999),
-			measured(r.CPU, short), measured(r.BytesPerEvent, whole),
-			measured(r.WrittenPerEvent, whole),
-			measured(r.Memory, func(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }))
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, row := range bench.Table(rows, "ANDON IS") {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	return w.Flush()
-}
-
-func measured[T any](x *T, text func(T) string) string {
-	if x == nil {
-		return ""
-	}
-	return text(*x)
-}
-
-func whole(x float64) string { return fmt.Sprintf("%.0f", x) }
-
-// short is a time with three digits at most.
-func short(d time.Duration) string {
-	unit := time.Duration(1)
-	for d >= 1000*unit {
-		unit *= 10
-	}
-	return d.Round(unit).String()
 }

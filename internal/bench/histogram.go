@@ -2,22 +2,19 @@ package bench
 
 import (
 	"math"
-	"math/bits"
 	"time"
 )
 
-// histogram counts lengths of time in bounded memory: each power of two nanoseconds is divided into
-// as many parts, so that what is read back is within 1 % of what was counted. The idea is that of
-// HdrHistogram.
+// histogram counts lengths of time in bounded memory: a slot is a hundredth of a natural logarithm
+// wide, so that what is read back is within 1 % of what was counted.
 type histogram struct {
 	counts [histogramSlots]uint32
 	total  int64
 }
 
 const (
-	slotBits       = 6
-	slotParts      = 1 << slotBits
-	histogramSlots = (64 - slotBits) * slotParts // the longest time.Duration has 63 bits
+	slotsOfLog     = 100
+	histogramSlots = 4367 // of the longest time.Duration, and all before
 )
 
 func (h *histogram) add(d time.Duration) {
@@ -44,21 +41,8 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return 0
 }
 
-// slotOf is the number itself below slotParts; above, its leading bits and how many follow them.
-func slotOf(d time.Duration) int {
-	v := uint64(max(d, 0))
-	if v < slotParts {
-		return int(v)
-	}
-	shift := bits.Len64(v) - slotBits - 1
-	return shift*slotParts + int(v>>shift)
-}
+func slotOf(d time.Duration) int { return int(slotsOfLog * math.Log(float64(max(d, 1)))) }
 
 func slotMiddle(slot int) time.Duration {
-	if slot < 2*slotParts {
-		return time.Duration(slot)
-	}
-	shift := slot/slotParts - 1
-	lowest := uint64(slot-shift*slotParts) << shift
-	return time.Duration(lowest + 1<<shift/2)
+	return time.Duration(math.Round(math.Exp((float64(slot) + 0.5) / slotsOfLog)))
 }

@@ -3,7 +3,9 @@
 package local
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 
@@ -49,6 +51,13 @@ func NewLog(w io.Writer, c app.LogConfig) *slog.Logger {
 func NewQuietApp(p *command.Program, c app.Config) *app.App {
 	c.Log.Level = "error"
 	return NewApp(p, c, NewLog(p.Stderr, c.Log))
+}
+
+// IsEmpty reports whether a directory does not exist or is empty: a store that is opened there is a
+// new one.
+func IsEmpty(path string) bool {
+	entries, err := os.ReadDir(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
 }
 
 // WorkDirectory returns the directory for the stores that a command creates, and a function that

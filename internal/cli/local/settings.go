@@ -1,46 +1,34 @@
 package local
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/config"
-	"github.com/andonhq/andon/internal/store/all"
 )
 
-// SettingFlags adds --config and a flag for each setting to a command. The function that it returns
-// reads the configuration after the flags were parsed.
-func SettingFlags(p *command.Program, cmd *cobra.Command) (load func() (app.Config, error)) {
-	return loading(SourceFlags(p, cmd))
-}
-
-// StoreFlags is SettingFlags with only the flags for settings of stores.
-func StoreFlags(p *command.Program, cmd *cobra.Command) (load func() (app.Config, error)) {
-	return loading(flagsOf(p, cmd, all.New().Groups()))
-}
-
-func loading(sources func() config.Sources) (load func() (app.Config, error)) {
-	return func() (app.Config, error) {
+// Runs makes a function the work of a command, with the configuration: it adds --config and a flag
+// for each setting.
+func Runs(p *command.Program, cmd *cobra.Command, work func(context.Context, app.Config) error) {
+	sources := SourceFlags(p, cmd)
+	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		c, _, err := app.LoadConfig(sources())
 		if err != nil {
-			return c, WrongConfig(err)
+			return WrongConfig(err)
 		}
-		return c, nil
-	}
+		return work(ctx, c)
+	})
 }
 
-// SourceFlags adds the same flags and returns the sources of the configuration.
+// SourceFlags adds the same flags and returns the sources of the configuration after the flags were
+// parsed.
 func SourceFlags(p *command.Program, cmd *cobra.Command) (sources func() config.Sources) {
-	defaults := app.DefaultConfig()
-	return flagsOf(p, cmd, defaults.Groups())
-}
-
-func flagsOf(
-	p *command.Program, cmd *cobra.Command, groups []config.Group,
-) (sources func() config.Sources) {
 	const help = "YAML `file` to read the configuration from (or ANDON_CONFIG)"
-	given := GroupFlags(cmd, "config", help, groups)
+	defaults := app.DefaultConfig()
+	given := GroupFlags(cmd, "config", help, defaults.Groups())
 	return func() config.Sources {
 		from := given()
 		from.Env = p.Environ

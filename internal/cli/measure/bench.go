@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,22 +22,18 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/adapter"
 )
 
 // benchmark is what the flags of the command ask for, and the result.
 type benchmark struct {
 	*command.Program
-	stores  []string
-	target  command.Target // a running server, where URL is not empty
-	keep    string
-	format  *command.Choice
-	tenant  andon.TenantID // of the run; it does not exist
-	options bench.Options
-	report  report
-
-	load   func() (app.Config, error)
-	config app.Config // the settings of the stores
+	command.Target // a running server, where URL is not empty
+	keep           string
+	tenant         andon.TenantID // of the run; it does not exist
+	options        bench.Options
+	config         app.Config // the settings of the store
+	report         report
 }
 
 // Command is "andon bench".
@@ -53,7 +50,7 @@ event, and keeps it; all events name their operator, as most senders do.
 Where the bare engine can take the same events without Andon, it does so in turn with the store,
 5 times. OF CEILING is the median of what the store reached of the engine's rate in the same turn,
 and means the same on every machine; the other figures are of this machine at this time. OPS/S is
-the median, too; P50 and P99 are of all operations. BYTES/EVENT is what the store grew by.
+the median, too; P50, P99 and P99.9 are of all operations. BYTES/EVENT is what the store grew by.
 
 With --url a running server is measured over its API instead, in a tenant of its own: it is filled,
 answers seven queries of 1 and of 16 clients, and takes single events and batches. The ceiling is
@@ -66,25 +63,25 @@ All is made in the directory for temporary files, which TMPDIR names, and remove
 after Ctrl-C: let that be on the disk that the store will be on.
 
 A shared store is the one that the settings name, and is measured in a tenant of its own, which is
-deleted at the end. It has to be empty, and should be idle: make one with andon store init.`,
+deleted at the end. It has to be empty, and should be idle: make one with andon store init. Settings
+are read as "andon serve" reads them; --data does not count.`,
 		Example: `  andon bench
-  andon bench --store pebble,memory --devices 10000 --duration 1s
+  andon bench --store memory --devices 10000 --duration 1s
   andon bench --store cassandra --cassandra-hosts 10.0.0.1 --cassandra-keyspace bench
   TMPDIR=/var/lib/andon andon bench --output json > bench.json
   andon bench --url http://127.0.0.1:8080 --devices 100000
   andon bench --url http://127.0.0.1:8080 --loads single --devices 10000`,
 	}
-	b.flags(cmd)
-	b.load = local.StoreFlags(p, cmd)
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return b.run(ctx) })
+	form := b.flags(cmd)
+	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
+		b.config = c
+		return b.run(ctx, form.Value)
+	})
 	return cmd
 }
 
-func (b *benchmark) flags(cmd *cobra.Command) {
+func (b *benchmark) flags(cmd *cobra.Command) (form *command.Choice) {
 	flags, o := cmd.Flags(), &b.options
-	engines := all.New()
-	flags.StringSliceVar(&b.stores, "store", engines.Names()[:1],
-		"`stores` to measure, one after the other: "+engines.About())
 	flags.IntVar(&o.Devices, "devices", 1_000_000, "how `many` devices the fleet has")
 	flags.IntVar(&o.Events, "events", 0, "how `many` events the fleet reports at first "+
 		"(default two of each device)")
@@ -94,23 +91,21 @@ func (b *benchmark) flags(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.Kinds, "loads", nil,
 		"only these `loads` after the filling: single, batch; with --url also queries")
 	flags.Uint64Var(&o.Seed, "seed", 1, "another `number` makes another fleet")
-	b.format = command.ReportFlag(cmd)
-	flags.StringVar(&b.keep, "keep", "", "keep the stores in this `directory`; with --url "+
+	flags.StringVar(&b.keep, "keep", "", "keep the store in this `directory`; with --url "+
 		"the tenant of the server")
-	flags.StringVar(&b.target.URL, "url", "", "`address` of a running server to measure instead")
-	flags.StringVar(&b.target.TokenFile, "token-file", b.Variable("ANDON_TOKEN_FILE"),
-		"`file` that holds the server's token")
+	flags.StringVar(&b.URL, "url", "", "`address` of a running server to measure instead")
+	return command.ReportFlag(cmd)
 }
 
-// run measures each target and prints what was measured, also where an error ended it.
-func (b *benchmark) run(ctx context.Context) error {
+// run measures the target and prints what was measured, also where an error ended it.
+func (b *benchmark) run(ctx context.Context, form string) error {
 	if err := b.complete(); err != nil {
 		return err
 	}
 	ctx, stop := command.UntilHangup(ctx)
 	defer stop()
 	keep := b.keep
-	if b.target.URL != "" { // it keeps the tenant alone
+	if b.URL != "" { // it keeps the tenant alone
 		keep = ""
 	}
 	dir, remove, err := local.WorkDirectory(keep, "andon-bench-")
@@ -119,10 +114,10 @@ func (b *benchmark) run(ctx context.Context) error {
 	}
 	defer remove()
 	b.describe(dir)
-	if b.target.URL != "" {
+	if b.URL != "" {
 		err = b.measureServer(ctx, dir)
 	} else {
-		err = b.measureStores(ctx, dir)
+		err = b.measureStore(ctx, dir)
 	}
 	if ctx.Err() != nil {
 		err = errors.New("interrupted: " + b.left())
@@ -130,7 +125,7 @@ func (b *benchmark) run(ctx context.Context) error {
 	if len(b.report.Rows) == 0 {
 		return err
 	}
-	err = errors.Join(err, b.report.print(b.Program, b.format.Value))
+	err = errors.Join(err, b.report.print(b.Program, form))
 	if b.keep != "" {
 		fmt.Fprintln(b.Stderr, "Kept:", b.left())
 	}
@@ -142,14 +137,14 @@ func (b *benchmark) left() string {
 	switch {
 	case b.keep == "":
 		return "nothing is left"
-	case b.target.URL != "":
+	case b.URL != "":
 		return fmt.Sprintf("tenant %s of the server", b.tenant)
 	}
-	return "the stores in " + b.keep
+	return "the store in " + filepath.Join(b.keep, b.config.Store)
 }
 
 // complete fills in defaults, and refuses what can't be measured.
-func (b *benchmark) complete() (err error) {
+func (b *benchmark) complete() error {
 	o := &b.options
 	o.Events, o.Now = cmp.Or(o.Events, 2*o.Devices), time.Now
 	b.tenant = andon.TenantID("andon-check-bench-" + b.Now().Std().Format("20060102T150405.000000"))
@@ -157,7 +152,7 @@ func (b *benchmark) complete() (err error) {
 		return andon.Errorf(andon.Invalid, "--%s", err)
 	}
 	loads := []string{bench.Single, bench.Batch}
-	if b.target.URL != "" {
+	if b.URL != "" {
 		loads = append(loads, bench.Queries)
 	}
 	for _, l := range o.Kinds {
@@ -166,53 +161,60 @@ func (b *benchmark) complete() (err error) {
 				strings.Join(loads, ", "))
 		}
 	}
-	b.config, err = b.load()
-	if err != nil || b.target.URL != "" {
-		return err
+	e, err := b.config.Engine()
+	if err == nil && b.URL == "" {
+		err = e.Check()
 	}
-	return b.checkStores()
+	return err
 }
 
-func (b *benchmark) measureStores(ctx context.Context, dir string) error {
-	for i, name := range b.stores {
-		shown := name
-		if len(b.stores) > 1 {
-			shown = fmt.Sprintf("%s (%d of %d)", name, i+1, len(b.stores))
-		}
-		end := b.showSteps(shown)
-		err := b.measureStore(ctx, name, dir)
-		end()
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// measureStore measures one store. What was measured before an error is in the report.
-func (b *benchmark) measureStore(ctx context.Context, name, dir string) (err error) {
-	store, err := b.open(ctx, name, dir)
+// measureStore measures the store of the settings. What was measured before an error is in the
+// report.
+func (b *benchmark) measureStore(ctx context.Context, dir string) (err error) {
+	name, a := b.config.Store, b.app(b.config.Store, dir)
+	store, err := a.OpenStore(ctx, "andon bench")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if b.config.Place() == adapter.Elsewhere {
+		if err := mustBeEmpty(ctx, store); err != nil {
+			return err
+		}
+	}
 	target, end, err := bench.Store(ctx, name, store, b.tenant, b.keep != "")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	b.report.Engines = append(b.report.Engines, engine{name, store.Capabilities().Name})
-	return b.measure(ctx, target, name, dir)
+	b.report.Engine = store.Capabilities().Name
+	return b.measure(ctx, target, a)
+}
+
+// mustBeEmpty refuses a shared store that has devices: measuring would slow down the users
+// of these devices, and the devices would distort the figures.
+func mustBeEmpty(ctx context.Context, store andon.Store) error {
+	tenants, err := store.Tenants(ctx)
+	for i := 0; i < len(tenants) && err == nil; i++ {
+		var counts []andon.StateCount
+		counts, err = store.Counts(ctx, tenants[i].ID, 0)
+		if len(counts) > 0 && err == nil {
+			err = andon.Errorf(andon.Conflict, "the store is in use: tenant %s has devices; "+
+				"name an empty one, such as andon store init makes", tenants[i].ID)
+		}
+	}
+	return err
 }
 
 // measureServer measures a running server, next to Pebble in this process.
 func (b *benchmark) measureServer(ctx context.Context, dir string) error {
-	token, err := command.ReadTokenFile(b.target.TokenFile)
+	b.TokenFile = b.config.TokenFile
+	token, err := command.ReadTokenFile(b.TokenFile)
 	if err != nil {
 		return err
 	}
-	b.target.Tenant, b.target.Attempts = string(b.tenant), command.AttemptsWaiting
-	return b.target.Ask(ctx, func(c *client.Client) (err error) {
+	b.Tenant, b.Attempts = string(b.tenant), command.AttemptsWaiting
+	return b.Ask(ctx, func(c *client.Client) (err error) {
 		version, err := c.Version(ctx)
 		if err == nil {
 			_, err = c.PutTenant(ctx, b.tenant, client.TenantChange{})
@@ -225,21 +227,27 @@ func (b *benchmark) measureServer(ctx context.Context, dir string) error {
 				err = errors.Join(err, c.DeleteTenant(context.WithoutCancel(ctx), b.tenant))
 			}()
 		}
-		b.report.Engines = append(b.report.Engines, engine{"server", version.Store})
+		b.report.Engine = version.Store
 		b.options.Escalate, b.options.Pause = true, 2*time.Second
-		defer b.showSteps("server")()
-		target := bench.Server("server", b.target.URL, token, b.tenant)
-		return b.measure(ctx, target, b.config.Engines[0].Name(), dir)
+		target := bench.Server("server", b.URL, token, b.tenant)
+		return b.measure(ctx, target, b.app(b.config.Engines[0].Name(), dir))
 	})
 }
 
-// measure measures a target next to its ceiling: an engine alone, in a directory of its name.
-func (b *benchmark) measure(
-	ctx context.Context, t bench.Target, engine, dir string,
-) (err error) {
+// app is an application whose store is in a directory of its name, or is the shared one of the
+// settings.
+func (b *benchmark) app(store, dir string) *app.App {
+	c := b.config
+	c.Store, c.Data = store, filepath.Join(dir, store)
+	return local.NewQuietApp(b.Program, c)
+}
+
+// measure measures a target next to its ceiling: the engine of an application alone.
+func (b *benchmark) measure(ctx context.Context, t bench.Target, a *app.App) (err error) {
 	const ceiling = "ceiling"
+	b.report.Subject = t.Name
 	targets := []bench.Target{t}
-	write, end, err := b.app(engine, dir).Ceiling()
+	write, end, err := a.Ceiling()
 	switch {
 	case err == nil:
 		defer func() { err = errors.Join(err, end()) }()
@@ -247,12 +255,13 @@ func (b *benchmark) measure(
 	case andon.KindOf(err) != andon.Unsupported:
 		return fmt.Errorf("open the ceiling: %w", err)
 	}
+	defer b.showSteps(t.Name)()
 	run, err := bench.New(b.options, targets...)
 	if err != nil {
 		return err
 	}
 	rows, err := run.Measure(ctx, slices.Concat(run.Filling(), run.Asking(), run.Writes()))
-	b.report.Rows = append(b.report.Rows, bench.Compare(rows, t.Name, ceiling)...)
+	b.report.Rows = bench.Compare(rows, t.Name, ceiling)
 	return err
 }
 

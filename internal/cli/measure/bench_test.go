@@ -46,15 +46,14 @@ func small(args ...string) []string {
 }
 
 func TestBenchTable(t *testing.T) {
-	out, _, err := runBench(t, t.Context(), small("--store", "memory,pebble")...)
+	out, _, err := runBench(t, t.Context(), small()...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"andon v1.2.3", "50 devices, 100 events at first, seed 1, 20ms a load",
-		"memory: memory\n", "pebble: pebble ",
-		"OPS/S", "EVENTS/S", "P50", "P99", "OF CEILING", "BYTES/EVENT",
-		"memory   write: 50 events of 50 devices ", "pebble   write: 1 event ",
+		"pebble: pebble ", "OPS/S", "EVENTS/S", "P50", "P99", "OF CEILING", "BYTES/EVENT",
+		"pebble   write: 50 events of 50 devices ", "pebble   write: 1 event ",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("there is no %q in\n%s", want, out)
@@ -108,12 +107,11 @@ func TestBenchMisuse(t *testing.T) {
 		"--events 40 is not within 50 to 1,000,000,000": {
 			"--devices", "50", "--events", "40",
 		},
-		`--store "pebbel" can't be measured: there are`:         {"--store", "pebbel"},
-		"dynamodb: no AWS region is set":                        {"--store", "dynamodb"},
+		`store "pebbel" is unknown: this build has pebble`:      {"--store", "pebbel"},
+		"no AWS region is set":                                  {"--store", "dynamodb"},
 		`--loads: there is no "write" here: there are single,`:  {"--loads", "write"},
 		`--loads: there is no "queries" here: there are single`: {"--loads", "batch,queries"},
-		"--store pebble is named twice":                         {"--store", "pebble,pebble"},
-		"cassandra.hosts is empty: name at least one node":      {"--store", "pebble,cassandra"},
+		"cassandra.hosts is empty: name at least one node":      {"--store", "cassandra"},
 		"the configuration is wrong":                            {"--pebble-cache", "much"},
 	} {
 		// What is measured is made before the stores are looked at.
@@ -154,7 +152,7 @@ func TestBenchGolden(t *testing.T) {
 			Go: "go1.26.8", Directory: "/var/lib/andon", Disk: "ext4",
 		},
 		Devices: 1_000_000, Events: 2_000_000, Seed: 1, Duration: 2 * time.Second,
-		Engines: []engine{{"pebble", "pebble 2.1.7"}, {"ring", "ring 5"}},
+		Subject: "pebble", Engine: "pebble 2.1.7",
 		Rows: []bench.Row{
 			{
 				Subject: "pebble", Load: "write: 1 event", InFlight: 64, Ops: 300_000,
@@ -163,11 +161,11 @@ func TestBenchGolden(t *testing.T) {
 				CeilingP99: new(1_234_567 * time.Nanosecond),
 			},
 			{
-				Subject: "ring", Load: "100 devices in a state", InFlight: 1, Ops: 3,
+				Subject: "pebble", Load: "100 devices in a state", InFlight: 1, Ops: 3,
 				OpsRate: 0.69, P50: 1_150_000_000, P99: 99_960_000_000,
 			},
 			{
-				Subject: "ring", Load: "counts of all states", InFlight: 1, Ops: 9_000_000,
+				Subject: "pebble", Load: "counts of all states", InFlight: 1, Ops: 9_000_000,
 				OpsRate: 4_830_640, P50: 131, P99: 9_996,
 			},
 		},

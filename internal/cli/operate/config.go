@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -103,27 +102,32 @@ is set; files with secrets are not read.`,
 		if err != nil {
 			return local.WrongConfig(err)
 		}
-		return printConfig(p, origins, form.Value)
+		return printConfig(p, origins, form)
 	})
 	return cmd
 }
 
-func printConfig(p *command.Program, origins []config.Origin, form string) error {
-	switch form {
+func printConfig(p *command.Program, origins []config.Origin, form *command.Choice) error {
+	type setting struct {
+		Key   string `json:"key"`
+		Value string `json:"value"`
+		From  string `json:"from"`
+	}
+	all := make([]setting, len(origins))
+	for i, o := range origins {
+		all[i] = setting{o.Key, shownValue(o), o.Place}
+	}
+	switch form.Value {
 	case command.FormatJSON:
-		return printConfigJSON(p, origins)
+		return p.PrintJSON(all)
 	case command.FormatYAML:
 		for _, o := range origins {
 			printYAML(p, o)
 		}
 		return nil
 	}
-	rows := [][]draw.Cell{draw.Texts("SETTING", "VALUE", "FROM")}
-	for _, o := range origins {
-		rows = append(rows, draw.Texts(o.Key, cmp.Or(shownValue(o), "(not set)"), o.Place))
-	}
-	p.Printer().Table(rows)
-	return nil
+	columns := command.Fields[setting]("key", "value", "from").OrElse("value", "(not set)")
+	return command.Show(p, &command.Output{Format: form, All: true}, columns, command.Each(all))
 }
 
 // printYAML prints a setting as a line of a file. A secret is a comment: without its value the line
@@ -134,20 +138,6 @@ func printYAML(p *command.Program, o config.Origin) {
 		return
 	}
 	fmt.Fprintf(p.Stdout, "%s: %s # %s\n", o.Key, strconv.Quote(shownValue(o)), o.Place)
-}
-
-type originJSON struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-	From  string `json:"from"`
-}
-
-func printConfigJSON(p *command.Program, origins []config.Origin) error {
-	all := make([]originJSON, len(origins))
-	for i, o := range origins {
-		all[i] = originJSON{Key: o.Key, Value: shownValue(o), From: o.Place}
-	}
-	return p.PrintJSON(all)
 }
 
 // shownValue returns a value without secrets: addresses may contain a password.

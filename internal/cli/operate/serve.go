@@ -36,14 +36,11 @@ server on all but 0 and 78.`,
   ANDON_STORE=memory andon serve --listen 127.0.0.1:0`,
 		Args: cobra.NoArgs,
 	}
-	load := local.SettingFlags(p, cmd)
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
-		c, err := load()
-		if err == nil {
-			err = serve(ctx, p, c)
-		}
-		return command.OfConfig(err)
-	})
+	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error { return serve(ctx, p, c) })
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return command.OfConfig(run(cmd, args))
+	}
 	return cmd
 }
 

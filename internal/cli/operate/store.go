@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/all"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
@@ -56,13 +56,8 @@ keyspace needs it, unless the cluster has one node.`,
   andon store init --config andon.yaml --replication dc1:3,dc2:3 --retention 365d
   andon store init --config andon.yaml --dry-run`,
 	}
-	load := local.SettingFlags(p, cmd)
 	setupFlags(cmd, &setup)
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
-		c, err := load()
-		if err != nil {
-			return err
-		}
+	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
 		return initStore(ctx, p, c, setup)
 	})
 	return cmd
@@ -116,20 +111,15 @@ server first.`,
 		Example: `  andon store status --data /var/lib/andon
   andon store status --config andon.yaml --output json`,
 	}
-	load := local.SettingFlags(p, cmd)
 	form := command.ReportFlag(cmd)
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
-		c, err := load()
-		if err != nil {
-			return err
-		}
+	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
 		return storeStatus(ctx, p, c, form.Value)
 	})
 	return cmd
 }
 
 func storeStatus(ctx context.Context, p *command.Program, c app.Config, form string) error {
-	if c.Place() == adapter.Directory && isEmpty(c.Data) { // must not create one
+	if c.Place() == adapter.Directory && local.IsEmpty(c.Data) { // must not create one
 		return fmt.Errorf("there is no store in %s: andon serve creates it, --data names another",
 			c.Data)
 	}
@@ -140,12 +130,6 @@ func storeStatus(ctx context.Context, p *command.Program, c app.Config, form str
 	facts, err := wrap.Facts(ctx, store)
 	err = errors.Join(err, printFacts(p, facts, form), store.Close())
 	return command.UnlessInterrupted(ctx, err)
-}
-
-// isEmpty reports whether a directory does not exist or is empty.
-func isEmpty(path string) bool {
-	entries, err := os.ReadDir(path)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
 }
 
 func printFacts(p *command.Program, facts []wrap.Fact, form string) error {
@@ -164,4 +148,80 @@ func printFacts(p *command.Program, facts []wrap.Fact, form string) error {
 		}
 	}
 	return nil
+}
+
+func storeRepairCommand(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "repair",
+		Short: "Report damage of the write-ahead log, and cut it off",
+		Long: `Look for damage in the write-ahead logs of the embedded store. What comes after such
+a place was acknowledged and can't be replayed, so the server does not start. It is better to
+restore the directory from a backup. Without --give-up it changes nothing and prints what would be
+lost.
+
+With --give-up the logs end where the damage begins, and the server starts again. The damaged logs
+are kept in the store's directory, as andon.damaged-NUMBER. Senders that still have what they sent
+since then can send it again.
+
+Stop the server first.`,
+		Example: `  andon store repair --data /var/lib/andon
+  andon store repair --data /var/lib/andon --give-up`,
+	}
+	giveUp := cmd.Flags().Bool("give-up", false, "end the logs where the damage begins")
+	local.Runs(p, cmd, func(_ context.Context, c app.Config) error {
+		return local.NewQuietApp(p, c).RepairStore(*giveUp, func(line string) {
+			fmt.Fprintln(p.Stdout, line)
+		})
+	})
+	return cmd
+}
+
+func storeTemplateCommand(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "template",
+		Short: "Print the schema as a template for an infrastructure tool",
+		Long: `Print the tables of the configured store, with indexes, expiry, capacity, recovery
+and streams, as a template for an infrastructure tool. The template creates what andon store init
+creates, and in addition alarms on each table and index, and the policy of IAM that a process needs.
+CloudFormation wants --capabilities CAPABILITY_IAM for it. The store is not contacted. Only DynamoDB
+has templates.`,
+		Example: `  andon store template --store dynamodb --format cloudformation > andon.yaml
+  andon store template --store dynamodb --format terraform --capacity provisioned > andon.tf`,
+	}
+	formats, capacities := templateWords()
+	format := command.ChoiceFlag(cmd, "format", "", "the tool", formats...)
+	capacity := command.ChoiceFlag(cmd, "capacity", "",
+		"how the tables are paid for (default: as in the settings)", capacities...)
+	local.Runs(p, cmd, func(_ context.Context, c app.Config) error {
+		return storeTemplate(p, c, format.Value, capacity.Value)
+	})
+	return cmd
+}
+
+// templateWords returns the formats and capacities of all stores.
+func templateWords() (formats, capacities []string) {
+	for _, e := range all.New() {
+		formats = append(formats, e.Formats()...)
+		capacities = append(capacities, e.Capacities()...)
+	}
+	return formats, capacities
+}
+
+func storeTemplate(p *command.Program, c app.Config, format, capacity string) error {
+	e, err := c.Engine()
+	if err != nil {
+		return err
+	}
+	if len(e.Formats()) == 0 {
+		return andon.Errorf(andon.Invalid, "the store %s has no templates", e.Name())
+	}
+	if format == "" {
+		return andon.Errorf(andon.Invalid, "--format is missing: %s",
+			strings.Join(e.Formats(), " or "))
+	}
+	text, err := e.Template(format, capacity)
+	if err == nil {
+		fmt.Fprint(p.Stdout, text)
+	}
+	return err
 }

@@ -46,18 +46,11 @@ If it is interrupted, no answer changes: run the command again.`,
   andon store rebuild latest --config andon.yaml --to state
   andon store rebuild latest --config andon.yaml --to buckets --buckets 32`,
 	}
-	load := local.SettingFlags(p, cmd)
 	r := rebuild{Program: p}
 	r.to = command.ChoiceFlag(cmd, "to", "", "the design (default: the present one)", designs()...)
 	cmd.Flags().StringVar(&r.buckets, "buckets", "",
 		"`number` of partitions of a state under the design buckets: 16, or 16,WARNING4=4")
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
-		c, err := load()
-		if err != nil {
-			return err
-		}
-		return r.run(ctx, c)
-	})
+	local.Runs(p, cmd, r.run)
 	return cmd
 }
 
