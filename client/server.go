@@ -2,7 +2,12 @@ package client
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/andonhq/andon"
 )
 
 // Version says which build of the program answers, and on which store.
@@ -25,4 +30,60 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 // its store is not ready or it is stopping. The request is sent once.
 func (c *Client) Ready(ctx context.Context) error {
 	return c.do(ctx, request{method: http.MethodGet, path: path("readyz"), plain: true}, nil)
+}
+
+// ServerMetrics returns what the server says of itself, in the text format of Prometheus, and its
+// time: zero where the answer has none. The caller closes the text. The request is sent once.
+func (c *Client) ServerMetrics(ctx context.Context) (text io.ReadCloser, at time.Time, err error) {
+	answer, err := c.open(ctx, request{
+		method: http.MethodGet, path: path("metrics"), plain: true, accept: "text/plain",
+	})
+	if err != nil {
+		return nil, at, err
+	}
+	if at, err = http.ParseTime(answer.Header.Get("Date")); err != nil {
+		at = time.Time{} // a proxy may have removed it
+	}
+	return answer.Body, at, nil
+}
+
+// Backup returns a backup of the whole store, all tenants, as it is at one moment: a tar, whose
+// last member has the sums of the others. The caller reads it to its end and closes it. The request
+// is sent once.
+func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
+	answer, err := c.open(ctx, request{
+		method: http.MethodPost, path: path("backup"), accept: "application/x-tar",
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
+
+// Swept says what went of a tenant, or would: all that is older than a time. 0: nothing.
+type Swept struct {
+	Tenant   andon.TenantID `json:"tenant"`
+	Events   andon.Time     `json:"events_before,omitzero" doc:"absent: none of them"`
+	Readings andon.Time     `json:"readings_before,omitzero" doc:"absent: none of them"`
+	Deleted  int            `json:"deleted,omitzero" doc:"items, on a store that counts them"`
+}
+
+// Sweep gives back the space of what has expired, in all tenants, and returns those of which
+// something went. dryRun only says what would go.
+func (c *Client) Sweep(ctx context.Context, dryRun bool) ([]Swept, error) {
+	var query url.Values
+	if dryRun {
+		query = url.Values{"dry_run": {"true"}}
+	}
+	answer, err := ask[page[Swept]](ctx, c, request{
+		method: http.MethodPost, path: path("sweep"), query: query, readOnly: dryRun,
+	})
+	return answer.Items, err
+}
+
+// ForTenant returns a client of the same server for another tenant.
+func (c *Client) ForTenant(id andon.TenantID) *Client {
+	other := *c
+	other.options.Tenant = id
+	return &other
 }

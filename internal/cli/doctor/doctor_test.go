@@ -318,7 +318,7 @@ func TestDoctorOfServers(t *testing.T) {
 			"ok checks not asked: this store can't serve: one metric of all devices"},
 		"not ready": {"/readyz", `{}`, 503, "failed server ready"},
 		"no tenant": {"/tenants/andon-check", `{}`, 500, "failed checks create a tenant"},
-		"mute":      {"/metrics", `{}`, 404, "warning server metrics: read metrics: HTTP 404"},
+		"mute":      {"/metrics", `{}`, 404, "warning server metrics: Not Found (HTTP 404)"},
 		"strange":   {"/version", `hello`, 200, "failed server reach: read the answer"},
 	} {
 		t.Run(name, func(t *testing.T) {

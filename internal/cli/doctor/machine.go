@@ -47,6 +47,19 @@ func (d *doctor) examineDisk(c app.Config) {
 	d.report.add(syncFinding(took, err))
 }
 
+// existing returns the nearest directory above path that exists.
+func existing(path string) string {
+	for {
+		path = filepath.Dir(path)
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return path
+		}
+		if path == filepath.Dir(path) {
+			return path
+		}
+	}
+}
+
 // diskFindings judges space, number of files and kind of the file system.
 func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
 	source := "statfs of " + dir

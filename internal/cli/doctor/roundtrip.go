@@ -13,15 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 )
 
-// roundTrip sends what one device reports, and what people do with it, to a temporary tenant, and
-// compares each answer with the right one. What a store must answer in every case is checked by
-// package storecheck; this checks that requests of each kind get to the store and back.
-type roundTrip struct {
-	*client.Client
-	began andon.Time
-}
-
-// step is one request.
+// step is one request of the round trip.
 type step struct {
 	name string
 	want string // the answer, in short
@@ -29,123 +21,103 @@ type step struct {
 }
 
 const (
-	tripDevice   = andon.DeviceID("press #1/ü") // must be escaped in a path
-	tripOperator = andon.PersonID("Liz")
-	tripBoss     = andon.PersonID("Sara")
-	tripMetric   = andon.MetricName("temp")
-	tripFault    = andon.State("WARNING2")
+	tripDevice = andon.DeviceID("press #1/ü") // must be escaped in a path
+	tripFault  = andon.State("WARNING2")
 )
 
-func (r *roundTrip) fault() andon.Time { return r.began.Add(60_000_000) }
-
-// sending sends two events, the newer one first, a wrong one, and a reading.
-func (r *roundTrip) sending(ctx context.Context) []step {
-	send := func(events ...andon.Event) func() (string, error) {
-		return func() (string, error) { return counted(r.AppendEvents(ctx, events)) }
-	}
-	before := andon.Event{
-		Device: tripDevice, Time: r.began, State: "NORMAL", Operator: tripOperator,
-	}
-	fault, wrong := before, before
-	fault.Time, fault.State, wrong.State = r.fault(), tripFault, ""
-	reading := andon.Reading{
-		Device: tripDevice, Time: r.began, Metrics: andon.Metrics{{Name: tripMetric, Value: 20.5}},
-	}
-	return []step{
-		{"send events", "2 accepted, 0 rejected", send(fault, before)},
-		{"send an event without a state", "0 accepted, 1 rejected", send(wrong)},
-		{"send a reading", "1 accepted, 0 rejected", func() (string, error) {
-			return counted(r.AppendReadings(ctx, []andon.Reading{reading}))
-		}},
-	}
-}
-
-// asking queries what was sent.
-func (r *roundTrip) asking(ctx context.Context) []step {
+// roundTrip sends what one device reports, and what people do with it, to a temporary tenant, and
+// compares each answer with the right one. What a store must answer in every case is checked by
+// package storecheck; this checks that requests of each kind get to the store and back.
+func roundTrip(ctx context.Context, c *client.Client, began andon.Time) []step {
 	const both = "WARNING2 NORMAL"
-	span := client.Query{From: r.began, To: r.fault()}
-	metric := func(m andon.MetricReading) string { return fmt.Sprint(m.Value) }
-	interval := func(i client.Interval) string { return string(i.State) }
-	return []step{
+	before := andon.Event{Device: tripDevice, Time: began, State: "NORMAL", Operator: "Liz"}
+	fault, wrong := before, before
+	fault.Time, fault.State, wrong.State = began.Add(60_000_000), tripFault, ""
+	reading := andon.Reading{
+		Device: tripDevice, Time: began, Metrics: andon.Metrics{{Name: "temp", Value: 20.5}},
+	}
+	sending := func(events ...andon.Event) func() (string, error) {
+		return func() (string, error) { return counted(c.AppendEvents(ctx, events)) }
+	}
+	entries := listed(stateOf, c.DeviceEvents(ctx, tripDevice, client.Query{}))
+	return append([]step{
+		{"send events", "2 accepted, 0 rejected", sending(fault, before)},
+		{"send an event without a state", "0 accepted, 1 rejected", sending(wrong)},
+		{"send a reading", "1 accepted, 0 rejected", func() (string, error) {
+			return counted(c.AppendReadings(ctx, []andon.Reading{reading}))
+		}},
 		{"current state of a device", "WARNING2 after 1m0s, Liz", func() (string, error) {
-			d, err := r.Device(ctx, tripDevice)
-			after := d.Since.Sub(r.began).Std()
+			d, err := c.Device(ctx, tripDevice)
+			after := d.Since.Sub(began).Std()
 			return fmt.Sprintf("%s after %s, %s", d.State, after, d.Operator), err
 		}},
-		{"entries of a device", both, r.entries(ctx)},
+		{"entries of a device", both, entries},
 		{"entries of an operator", both,
-			listed(stateOf, r.OperatorEvents(ctx, tripOperator, client.Query{}))},
-		{"intervals of one state", both,
-			listed(interval, r.Intervals(ctx, tripDevice, client.Query{}))},
-		{"devices in a state", string(tripDevice), r.faulty(ctx)},
+			listed(stateOf, c.OperatorEvents(ctx, "Liz", client.Query{}))},
+		{"intervals of one state", both, listed(func(i client.Interval) any { return i.State },
+			c.Intervals(ctx, tripDevice, client.Query{}))},
 		{"count of all devices", "1", func() (string, error) {
-			_, total, err := r.States(ctx)
+			_, total, err := c.States(ctx)
 			return fmt.Sprint(total), err
 		}},
 		{"latest reading", "20.5", func() (string, error) {
-			latest, err := r.LatestReading(ctx, tripDevice)
-			value, _ := latest.Metrics.Get(tripMetric)
+			latest, err := c.LatestReading(ctx, tripDevice)
+			value, _ := latest.Metrics.Get("temp")
 			return fmt.Sprint(value), err
 		}},
-		{"one metric of all devices", "20.5",
-			listed(metric, r.MetricReadings(ctx, tripMetric, span))},
-	}
+		{"one metric of all devices", "20.5", listed(
+			func(m andon.MetricReading) any { return m.Value },
+			c.MetricReadings(ctx, "temp", client.Query{From: began, To: fault.Time}))},
+	}, append(changes(ctx, c, fault.Time), step{"entries of a purged device", "", entries})...)
 }
 
-// changing does what people do.
-func (r *roundTrip) changing(ctx context.Context) []step {
+// changes does what people do, after the device failed at a time.
+func changes(ctx context.Context, c *client.Client, failed andon.Time) []step {
+	faulty := listed(func(d client.Device) any { return d.Device },
+		c.Devices(ctx, client.DeviceQuery{State: "WARNING*"}))
 	return []step{
-		{"escalate", string(tripBoss), func() (string, error) {
-			e, err := r.Escalate(ctx, client.Escalation{
-				Device: tripDevice, Time: r.fault(), State: tripFault,
-				Record: client.Record{To: tripBoss, By: tripOperator},
+		{"devices in a state", string(tripDevice), faulty},
+		{"escalate", "Sara", func() (string, error) {
+			e, err := c.Escalate(ctx, client.Escalation{
+				Device: tripDevice, Time: failed, State: tripFault,
+				Record: client.Record{To: "Sara", By: "Liz"},
 			})
 			return string(e.To), err
 		}},
 		{"entries of a supervisor", string(tripFault),
-			listed(stateOf, r.SupervisorEvents(ctx, tripBoss, client.Query{}))},
+			listed(stateOf, c.SupervisorEvents(ctx, "Sara", client.Query{}))},
 		{"assign", "Sue", func() (string, error) {
-			a, err := r.Assign(ctx, tripDevice, "Sue")
+			a, err := c.Assign(ctx, tripDevice, "Sue")
 			return string(a.Operator), err
 		}},
 		{"withdraw an entry", "", func() (string, error) {
-			_, err := r.Withdraw(ctx, tripDevice, r.fault(), tripFault, client.Withdrawal{})
+			_, err := c.Withdraw(ctx, tripDevice, failed, tripFault, client.Withdrawal{})
 			return "", err
 		}},
-		{"devices in a state, withdrawn", "", r.faulty(ctx)},
+		{"devices in a state, withdrawn", "", faulty},
 		{"retire", "", func() (string, error) {
-			_, err := r.Retire(ctx, tripDevice)
+			_, err := c.Retire(ctx, tripDevice)
 			return "", err
 		}},
-		{"purge", "", func() (string, error) { return "", r.Purge(ctx, tripDevice) }},
-		{"entries of a purged device", "", r.entries(ctx)},
+		{"purge", "", func() (string, error) { return "", c.Purge(ctx, tripDevice) }},
 	}
 }
 
-func (r *roundTrip) entries(ctx context.Context) func() (string, error) {
-	return listed(stateOf, r.DeviceEvents(ctx, tripDevice, client.Query{}))
-}
-
-func (r *roundTrip) faulty(ctx context.Context) func() (string, error) {
-	return listed(func(d client.Device) string { return string(d.Device) },
-		r.Devices(ctx, client.DeviceQuery{State: "WARNING*"}))
-}
-
-func stateOf(e andon.Event) string { return string(e.State) }
+func stateOf(e andon.Event) any { return e.State }
 
 func counted(r client.Result, err error) (string, error) {
 	return fmt.Sprintf("%d accepted, %d rejected", r.Accepted, len(r.Rejected)), err
 }
 
 // listed reads a list and returns a word for each item.
-func listed[T any](word func(T) string, list iter.Seq2[T, error]) func() (string, error) {
+func listed[T any](word func(T) any, list iter.Seq2[T, error]) func() (string, error) {
 	return func() (string, error) {
 		var words []string
 		for item, err := range list {
 			if err != nil {
 				return "", err
 			}
-			words = append(words, word(item))
+			words = append(words, fmt.Sprint(word(item)))
 		}
 		return strings.Join(words, " "), nil
 	}

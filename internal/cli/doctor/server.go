@@ -5,13 +5,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,23 +22,14 @@ import (
 // examineServer checks a running server: first what it reports about itself, then a round trip.
 func (d *doctor) examineServer(ctx context.Context) error {
 	d.report.Target = "the server at " + d.URL
-	token, err := command.ReadTokenFile(d.TokenFile)
-	if err != nil {
-		return err
-	}
-	tenant := andon.TenantID("andon-check-" + rand.Text())
-	c, err := client.New(client.Options{
-		URL: d.URL, Tenant: tenant, Token: token, Attempts: d.Attempts, HTTP: command.QuickDialer(),
+	d.Tenant = "andon-check-" + rand.Text()
+	return d.Ask(ctx, func(c *client.Client) error {
+		d.report.add(unencrypted(d.URL, d.TokenFile != "")...)
+		if d.reach(ctx, c) {
+			d.runRoundTrip(ctx, c, andon.TenantID(d.Tenant))
+		}
+		return nil
 	})
-	if err != nil {
-		return andon.Errorf(andon.Invalid, "%w", err)
-	}
-	defer c.Close()
-	d.report.add(unencrypted(d.URL, token != "")...)
-	if d.reach(ctx, c, token) {
-		d.runRoundTrip(ctx, c, tenant)
-	}
-	return nil
 }
 
 // runRoundTrip runs the steps in a tenant that it deletes in every case.
@@ -62,8 +51,7 @@ func (d *doctor) runRoundTrip(ctx context.Context, c *client.Client, tenant ando
 	}
 	var right int
 	var unsupported []string
-	r := &roundTrip{c, d.Now().Add(-anHour)}
-	for _, s := range slices.Concat(r.sending(ctx), r.asking(ctx), r.changing(ctx)) {
+	for _, s := range roundTrip(ctx, c, d.Now().Add(-anHour)) {
 		err := s.within(ctx, d.timeout)
 		switch {
 		case ctx.Err() != nil:
@@ -109,7 +97,7 @@ func unencrypted(address string, token bool) []finding {
 
 // reach reports whether the server answers and is ready, and adds what it reports about itself. A
 // round trip to a server that is not ready would only fail for the same reason.
-func (d *doctor) reach(ctx context.Context, c *client.Client, token string) bool {
+func (d *doctor) reach(ctx context.Context, c *client.Client) bool {
 	version, err := c.Version(ctx)
 	if err != nil {
 		found, advice, _ := strings.Cut(d.Explain(err).Error(), "\n")
@@ -126,7 +114,7 @@ func (d *doctor) reach(ctx context.Context, c *client.Client, token string) bool
 		return false
 	}
 	d.report.add(ok("server", "ready", "yes", "GET /readyz"))
-	d.examineMetrics(ctx, token)
+	d.examineMetrics(ctx, c)
 	d.findTenants(ctx, c)
 	return true
 }
@@ -147,46 +135,19 @@ func (d *doctor) findTenants(ctx context.Context, c *client.Client) {
 	d.report.leftovers(tenants)
 }
 
-// examineMetrics reads /metrics: the clock from the header of the answer, limits and disk from its
-// body.
-func (d *doctor) examineMetrics(ctx context.Context, token string) {
-	values, server, err := d.metrics(ctx, token)
+// examineMetrics reads /metrics: limits and disk, and the clock from the head of the answer.
+func (d *doctor) examineMetrics(ctx context.Context, c *client.Client) {
+	text, at, err := c.ServerMetrics(ctx)
 	if err != nil {
 		d.report.add(ok("server", "metrics", err.Error(), "GET /metrics").worse(warning,
 			"Limits and disk of the server were not checked."))
 		return
 	}
-	if !server.IsZero() {
-		d.report.add(clockDifference(d.Now().Std(), server))
+	defer text.Close()
+	if !at.IsZero() {
+		d.report.add(clockDifference(d.Now().Std(), at))
 	}
-	d.report.add(metricFindings(values)...)
-}
-
-// metrics reads the metrics that have no labels, and the time of the server.
-func (d *doctor) metrics(
-	ctx context.Context, token string,
-) (map[string]float64, time.Time, error) {
-	address := strings.TrimSuffix(d.URL, "/") + "/metrics"
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	answer, err := (&http.Client{Timeout: 30 * time.Second}).Do(r)
-	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("read metrics: %w", errors.Unwrap(err))
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return nil, time.Time{}, fmt.Errorf("read metrics: HTTP %d", answer.StatusCode)
-	}
-	now, err := http.ParseTime(answer.Header.Get("Date"))
-	if err != nil {
-		now = time.Time{} // a proxy may have removed it
-	}
-	return plainMetrics(io.LimitReader(answer.Body, 16<<20)), now, nil
+	d.report.add(metricFindings(plainMetrics(text))...)
 }
 
 // plainMetrics reads the metrics without labels from the text format of Prometheus.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,63 +20,28 @@ import (
 	"github.com/andonhq/andon/storecheck"
 )
 
-// examineStore checks the configured store and this machine.
+// examineStore checks the configured store and this machine. Where there is no store yet, opening it
+// would leave one at what may be a wrong path.
 func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
 	c.Log.Level = "error" // without what the store logs of its daily work
 	d.report.Target = "the store " + c.Store + ", on this machine"
+	isNew := false
 	switch c.Place() {
 	case adapter.Elsewhere:
 		d.report.Target = "the store " + c.Store + ", and this machine"
 	case adapter.Directory:
 		d.report.Target = "the store in " + c.Data + ", on this machine"
-		remove, err := d.useTemporary(&c)
-		if err != nil {
-			d.report.add(unopened(c, err))
-			return nil
-		}
-		defer remove()
+		isNew = local.IsEmpty(c.Data)
 	}
-	if err := d.openAndCheck(ctx, c); err != nil {
+	if isNew {
+		d.report.add(ok("store", "directory", "there is no store in "+c.Data+" yet",
+			d.sourceOf("data")).worse(warning, "andon serve creates it. If you expected one there, "+
+			"name its directory with --data, or the file of your configuration with --config."))
+	} else if err := d.openAndCheck(ctx, c); err != nil {
 		return err
 	}
 	d.examineMachine(c)
 	return nil
-}
-
-// useTemporary replaces a directory that has no store yet by a temporary one next to it. Otherwise
-// a wrong path would leave a new store there.
-func (d *doctor) useTemporary(c *app.Config) (remove func(), err error) {
-	entries, err := os.ReadDir(c.Data)
-	if err == nil && len(entries) > 0 {
-		return func() {}, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	temporary, err := os.MkdirTemp(existing(c.Data), ".andon-doctor-")
-	if err != nil {
-		return nil, err
-	}
-	d.report.add(ok("store", "directory",
-		"there is no store in "+c.Data+" yet; the checks ran in a new one next to it",
-		d.sourceOf("data")).worse(warning, "andon serve creates it. If you expected one there, "+
-		"name its directory with --data, or the file of your configuration with --config."))
-	c.Data = filepath.Join(temporary, "store")
-	// If it can't be removed, a small directory with this name stays.
-	return func() { _ = os.RemoveAll(temporary) }, nil
-}
-
-// existing returns the nearest directory above path that exists.
-func existing(path string) string {
-	for {
-		path = filepath.Dir(path)
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			return path
-		}
-		if path == filepath.Dir(path) {
-			return path
-		}
-	}
 }
 
 // openAndCheck opens the store, runs the checks and closes it. That it can't be opened is a
@@ -96,16 +59,13 @@ func (d *doctor) openAndCheck(ctx context.Context, c app.Config) error {
 	d.describe(ctx, store, c)
 	d.runChecks(ctx, store, d.checksOf(c))
 	if err := store.Close(); err != nil {
-		d.report.fail("store", "closing", err.Error(), "", closingAdvice(err))
+		advice := "What was acknowledged is kept. Check the disk."
+		if andon.KindOf(err) == andon.Damaged {
+			advice = "Restore the store from a backup, and check the disk."
+		}
+		d.report.fail("store", "closing", err.Error(), "", advice)
 	}
 	return nil
-}
-
-func closingAdvice(err error) string {
-	if andon.KindOf(err) == andon.Damaged {
-		return "Restore the store from a backup, and check the disk."
-	}
-	return "What was acknowledged is kept. Check the disk."
 }
 
 // serving matches the address of the server that has the directory open, in the error of the store.
