@@ -168,8 +168,8 @@ func ExampleClient_PutTenant() {
 
 	month := andon.Retention(30 * 24 * 3600 * 1_000_000)
 	t, err := c.PutTenant(ctx, "metro", client.TenantChange{
-		EventsRetention: &month,
-		States:          []andon.StateDef{{Name: "OK"}, {Name: "DOWN", Severity: 80}},
+		Retention: client.RetentionChange{Events: &month},
+		States:    []andon.StateDef{{Name: "OK"}, {Name: "DOWN", Severity: 80}},
 	})
 	if err != nil {
 		panic(err)

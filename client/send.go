@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -84,17 +85,13 @@ func (c *Client) do(ctx context.Context, r request, out any) (err error) {
 	if as := c.options.Consistency.String(); as != "" && r.reads() {
 		r = r.with("consistency", as)
 	}
-	if c.plan == nil {
-		return c.repeat(ctx, r, out)
+	if c.plan != nil {
+		if !r.reads() {
+			return errors.New("what writes, or asks about the server itself, has no plan")
+		}
+		r, out = r.with("explain", "true"), c.plan
 	}
-	r, out, err = c.explained(r)
-	if err == nil {
-		err = c.repeat(ctx, r, out)
-	}
-	if err == nil {
-		err = errExplained
-	}
-	return err
+	return c.repeat(ctx, r, out)
 }
 
 // repeat sends a request until it is answered.
@@ -175,6 +172,11 @@ func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 }
 
 func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
+	for element := range strings.SplitSeq(r.path[1:], "/") {
+		if element == "" || element == "." || element == ".." { // it would be another path
+			return nil, andon.Errorf(andon.Invalid, "%q is no id or name: see %s", element, r.path)
+		}
+	}
 	address := c.base.String() + "/api/v1" + r.path
 	if r.plain {
 		address = c.base.String() + r.path

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 
@@ -30,36 +29,23 @@ type Retention struct {
 
 // TenantChange is what PutTenant changes; what is nil stays as it is.
 type TenantChange struct {
-	EventsRetention   *andon.Retention
-	ReadingsRetention *andon.Retention
-	MaxFuture         *andon.Duration
-	SilentAfter       *andon.Duration
+	Retention   RetentionChange `json:"retention"`
+	MaxFuture   *andon.Duration `json:"max_future,omitempty"`
+	SilentAfter *andon.Duration `json:"silent_after,omitempty"`
 	// UnknownStates says what becomes of events whose state is not in the set. Where it is nil and
 	// the tenant never said it, a tenant that declares States refuses them from then on.
-	UnknownStates *andon.UnknownStates
+	UnknownStates *andon.UnknownStates `json:"unknown_states,omitempty"`
 	// States is the whole set. What a state leaves out follows from its severity. Where the
 	// severity of a state that has entries changes, the answer comes once all that is shown is by
 	// the new one, or Reordering where a shared store needs longer; an Error of status 409 where
 	// the store can't do that.
-	States []andon.StateDef
+	States []andon.StateDef `json:"states,omitempty"`
 }
 
-// MarshalJSON writes what the server takes.
-func (t TenantChange) MarshalJSON() ([]byte, error) {
-	type retention struct {
-		Events   *andon.Retention `json:"events,omitempty"`
-		Readings *andon.Retention `json:"readings,omitempty"`
-	}
-	return json.Marshal(struct {
-		Retention   retention            `json:"retention"`
-		MaxFuture   *andon.Duration      `json:"max_future,omitempty"`
-		SilentAfter *andon.Duration      `json:"silent_after,omitempty"`
-		Unknown     *andon.UnknownStates `json:"unknown_states,omitempty"`
-		States      []andon.StateDef     `json:"states,omitempty"`
-	}{
-		retention{t.EventsRetention, t.ReadingsRetention}, t.MaxFuture, t.SilentAfter,
-		t.UnknownStates, t.States,
-	})
+// RetentionChange is what PutTenant changes of a Retention.
+type RetentionChange struct {
+	Events   *andon.Retention `json:"events,omitempty"`
+	Readings *andon.Retention `json:"readings,omitempty"`
 }
 
 // Tenants returns all tenants by id. Like the other requests about tenants it does not depend on

@@ -97,7 +97,7 @@ func (o overHTTP) ChangeTenant(
 	}
 	change(&t)
 	is, err := o.client.PutTenant(ctx, id, client.TenantChange{
-		EventsRetention: &t.Events, ReadingsRetention: &t.Readings,
+		Retention: client.RetentionChange{Events: &t.Events, Readings: &t.Readings},
 		MaxFuture: &t.MaxFuture, SilentAfter: &t.SilentAfter, States: t.States.Defs(),
 		UnknownStates: &t.Unknown,
 	})

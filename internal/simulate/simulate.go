@@ -6,7 +6,13 @@
 // clock, which the caller passes in. It knows no network, no store and no real time.
 package simulate
 
-import "github.com/andonhq/andon"
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
 
 // Options are what a fleet is made with. Start must be given.
 type Options struct {
@@ -103,4 +109,46 @@ func (f *Fleet) round() {
 		f.look(&f.machines[i])
 	}
 	f.next = f.next.Add(f.every)
+}
+
+// dice are numbers drawn by chance, the same ones for the same seed and stream.
+type dice struct{ rand *rand.Rand }
+
+func newDice(seed, stream uint64) dice { return dice{rand.New(rand.NewPCG(seed, stream))} }
+
+// chance is true once in so many times, on average.
+func (d dice) chance(oneIn int) bool { return d.rand.IntN(oneIn) == 0 }
+
+// between returns a number from least to most, both included.
+func (d dice) between(least, most int) int { return least + d.rand.IntN(most-least+1) }
+
+// within returns a length of time shorter than all. It draws one number whatever the length is, so
+// that a fleet with shorter rounds behaves alike.
+func (d dice) within(all andon.Duration) andon.Duration {
+	return andon.Duration(d.rand.Float64() * float64(all))
+}
+
+// noise returns a number around 0 with a standard deviation of so much.
+func (d dice) noise(deviation float64) float64 { return d.rand.NormFloat64() * deviation }
+
+// queue holds what is under way.
+type queue[T any] []timed[T]
+
+// timed is something under way, and when it arrives.
+type timed[T any] struct {
+	at   andon.Time
+	what T
+}
+
+func (q *queue[T]) push(at andon.Time, what T) { *q = append(*q, timed[T]{at, what}) }
+
+// take takes out what arrives before a time, in the order of arrival: of two that arrive at once,
+// the first sent is first.
+func (q *queue[T]) take(before andon.Time) (taken []T) {
+	slices.SortStableFunc(*q, func(a, b timed[T]) int { return cmp.Compare(a.at, b.at) })
+	for len(taken) < len(*q) && (*q)[len(taken)].at < before {
+		taken = append(taken, (*q)[len(taken)].what)
+	}
+	*q = slices.Delete(*q, 0, len(taken))
+	return taken
 }

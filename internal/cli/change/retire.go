@@ -41,24 +41,34 @@ also a retired one. That can't be undone: on a terminal it asks first, elsewhere
 	cmd.Flags().BoolVar(&r.yes, "yes", false, "with --purge: do not ask")
 	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "only print what would be done")
 	r.form = command.SentenceFlag(cmd, command.FormatText)
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		devices := make([]andon.DeviceID, len(args))
-		for i, text := range args {
-			var err error
-			if devices[i], err = command.DeviceArg(text); err != nil {
-				return err
-			}
-		}
+	r.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if r.yes && !r.purge {
 			return andon.Errorf(andon.Invalid, "--yes needs --purge")
 		}
-		return r.Ask(ctx, func(c *client.Client) error {
-			return eachDevice(p, devices, func(device andon.DeviceID) error {
-				return r.retire(ctx, c, device)
-			})
-		})
+		missing := 0
+		for _, device := range args {
+			err := r.retire(ctx, c, andon.DeviceID(device))
+			if e := notThere(err); e != nil && len(args) > 1 {
+				missing++
+				fmt.Fprintln(p.Stderr, e.Detail)
+			} else if err != nil {
+				return err
+			}
+		}
+		if missing > 0 {
+			return fmt.Errorf("%d of %d devices do not exist", missing, len(args))
+		}
+		return nil
 	})
 	return cmd
+}
+
+// notThere returns the error of a device that does not exist; nil if it is another.
+func notThere(err error) *client.Error {
+	if e, ok := errors.AsType[*client.Error](err); ok && command.IsAboutDevice(e) {
+		return e
+	}
+	return nil
 }
 
 // retire retires or deletes a device, or prints what it would do.
@@ -96,10 +106,9 @@ func (r *retirement) rehearse(ctx context.Context, c *client.Client, device ando
 		Would  string         `json:"would"`
 	}
 	d, err := c.Device(ctx, device)
-	e, ok := errors.AsType[*client.Error](err)
 	name := draw.Legible(string(device))
 	switch {
-	case r.purge && (err == nil || ok && command.IsAboutDevice(e)):
+	case r.purge && (err == nil || notThere(err) != nil):
 		return r.Report(r.form, plan{device, "purge"},
 			"%s would be deleted with all its data", name)
 	case err != nil:
@@ -107,25 +116,4 @@ func (r *retirement) rehearse(ctx context.Context, c *client.Client, device ando
 	}
 	return r.Report(r.form, plan{device, "retire"}, "%s would be retired, now in state %s",
 		name, draw.Legible(string(d.State)))
-}
-
-// eachDevice calls do for each device. It goes on after a device that does not exist.
-func eachDevice(p *command.Program, devices []andon.DeviceID, do func(andon.DeviceID) error) error {
-	missing := 0
-	for _, device := range devices {
-		err := do(device)
-		e, ok := errors.AsType[*client.Error](err)
-		if ok && command.IsAboutDevice(e) && len(devices) > 1 {
-			missing++
-			fmt.Fprintln(p.Stderr, e.Detail)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if missing > 0 {
-		return fmt.Errorf("%d of %d devices do not exist", missing, len(devices))
-	}
-	return nil
 }

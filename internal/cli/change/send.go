@@ -18,11 +18,9 @@ import (
 
 // sending has the flags of the command.
 type sending struct {
+	*command.Program
 	command.Target
-	at         andon.Time
-	operator   string
-	message    string
-	escalated  string
+	event      andon.Event
 	attributes map[string]string
 	metrics    map[string]string
 	form       *command.Choice
@@ -30,7 +28,7 @@ type sending struct {
 
 // Send is "andon send".
 func Send(p *command.Program) *cobra.Command {
-	s := &sending{Target: p.NewTarget()}
+	s := &sending{Program: p, Target: p.NewTarget()}
 	cmd := &cobra.Command{
 		Use:   "send DEVICE [STATE]",
 		Short: "Send one event, or one reading",
@@ -42,40 +40,35 @@ state is the same entry.`,
   andon send press-7 --metric temperature=21.5 --metric door=true`,
 	}
 	cmd.Args = cobra.RangeArgs(1, 2)
-	flags := cmd.Flags()
+	flags, e := cmd.Flags(), &s.event
 	s.Flags(cmd)
-	command.ParsedFlag(cmd, &s.at, "time", "its `time` (default: now)", andon.ParseTime)
-	flags.StringVar(&s.message, "message", "", "`text` of the event")
-	flags.StringVar(&s.operator, "operator", "", "`person` who is responsible")
-	flags.StringVar(&s.escalated, "escalated-to", "", "`person` to whom it is escalated")
+	command.ParsedFlag(cmd, &e.Time, "time", "its `time` (default: now)", andon.ParseTime)
+	flags.StringVar(&e.Message, "message", "", "`text` of the event")
+	flags.StringVar((*string)(&e.Operator), "operator", "", "`person` who is responsible")
+	flags.StringVar((*string)(&e.EscalatedTo), "escalated-to", "",
+		"`person` to whom it is escalated")
 	flags.StringToStringVar(&s.attributes, "attribute", nil,
 		"`name=text` that is stored with the event; repeat for more")
 	flags.StringToStringVar(&s.metrics, "metric", nil,
 		"`name=number` of a reading; repeat for more, or join with commas")
 	s.form = command.SentenceFlag(cmd, command.FormatJSON)
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		device, err := command.DeviceArg(args[0])
-		if err != nil {
-			return err
+	s.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		e.Device, e.Time = andon.DeviceID(args[0]), cmp.Or(e.Time, p.Now())
+		if len(args) > 1 {
+			e.State = andon.State(args[1])
 		}
-		s.at = cmp.Or(s.at, p.Now())
 		if len(s.metrics) > 0 {
-			return sendReading(ctx, p, s, device, args[1:])
+			return s.sendReading(ctx, c)
 		}
-		return sendEvent(ctx, p, s, device, args[1:])
+		return s.sendEvent(ctx, c)
 	})
 	return cmd
 }
 
-func sendEvent(
-	ctx context.Context, p *command.Program, s *sending, device andon.DeviceID, state []string,
-) error {
-	if len(state) == 0 {
+func (s *sending) sendEvent(ctx context.Context, c *client.Client) error {
+	e := &s.event
+	if e.State == "" {
 		return andon.Errorf(andon.Invalid, "STATE is missing, or --metric for a reading")
-	}
-	e := andon.Event{
-		Device: device, Time: s.at, State: andon.State(state[0]), Message: s.message,
-		Operator: andon.PersonID(s.operator), EscalatedTo: andon.PersonID(s.escalated),
 	}
 	if len(s.attributes) > 0 {
 		text, err := json.Marshal(s.attributes)
@@ -87,20 +80,16 @@ func sendEvent(
 	if err := e.Validate(); err != nil {
 		return err
 	}
-	return s.Ask(ctx, func(c *client.Client) error {
-		result, err := c.AppendEvents(ctx, []andon.Event{e})
-		return report(p, s, &e, result, err)
-	})
+	result, err := c.AppendEvents(ctx, []andon.Event{*e})
+	return s.report(e, result, err)
 }
 
-func sendReading(
-	ctx context.Context, p *command.Program, s *sending, device andon.DeviceID, state []string,
-) error {
-	if len(state) > 0 || s.message+s.operator+s.escalated != "" || len(s.attributes) > 0 {
+func (s *sending) sendReading(ctx context.Context, c *client.Client) error {
+	r := andon.Reading{Device: s.event.Device, Time: s.event.Time}
+	if s.event != (andon.Event{Device: r.Device, Time: r.Time}) || len(s.attributes) > 0 {
 		return andon.Errorf(andon.Invalid, "a reading has no field of an event: "+
 			"send them one after the other")
 	}
-	r := andon.Reading{Device: device, Time: s.at}
 	for name, text := range s.metrics {
 		value, err := ingest.ParseSwitch(strings.ToLower(text))
 		if err != nil {
@@ -115,25 +104,23 @@ func sendReading(
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	return s.Ask(ctx, func(c *client.Client) error {
-		result, err := c.AppendReadings(ctx, []andon.Reading{r})
-		return report(p, s, &r, result, err)
-	})
+	result, err := c.AppendReadings(ctx, []andon.Reading{r})
+	return s.report(&r, result, err)
 }
 
 // report prints what the server accepted, or why it rejected it.
-func report(p *command.Program, s *sending, what any, result client.Result, err error) error {
+func (s *sending) report(what any, result client.Result, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case len(result.Rejected) > 0:
-		fmt.Fprintln(p.Stderr, draw.Legible(result.Rejected[0].Error))
+		fmt.Fprintln(s.Stderr, draw.Legible(result.Rejected[0].Error))
 		return command.ErrRejected
 	}
 	for _, state := range result.UnknownStates {
-		fmt.Fprintf(p.Stderr, "state %s is not in the set of tenant %s: it is kept, with severity "+
+		fmt.Fprintf(s.Stderr, "state %s is not in the set of tenant %s: it is kept, with severity "+
 			"%d. andon tenant set --unknown-states refuse refuses such states\n",
 			draw.Legible(string(state)), s.Tenant, andon.UnknownSeverity)
 	}
-	return p.Report(s.form, what, "sent, time %s", s.at)
+	return s.Report(s.form, what, "sent, time %s", s.event.Time)
 }

@@ -28,19 +28,17 @@ items a second, at the price of other writes. If it is interrupted, the next one
 	t.ServerFlags(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be deleted")
 	form := command.ReportFlag(cmd, command.FormatCSV)
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
-		return t.Ask(ctx, func(c *client.Client) error {
-			all, err := c.Sweep(ctx, dryRun)
-			if err != nil {
-				return err
-			}
-			o := command.Output{Format: form, All: true, None: func() string {
-				return "nothing has expired"
-			}}
-			columns := command.Fields[client.Swept]("tenant", "events_before", "readings_before",
-				"deleted")
-			return command.Show(p, &o, columns, command.Each(all))
-		})
+	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+		all, err := c.Sweep(ctx, dryRun)
+		if err != nil {
+			return err
+		}
+		o := command.Output{Format: form, All: true, None: func() string {
+			return "nothing has expired"
+		}}
+		columns := command.Fields[client.Swept]("tenant", "events_before", "readings_before",
+			"deleted")
+		return command.Show(p, &o, columns, command.Each(all))
 	})
 	return cmd
 }

@@ -42,39 +42,23 @@ func tenantList(p *command.Program) *cobra.Command {
 	}
 	t.ServerFlags(cmd)
 	o.FormatFlag(cmd)
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if err := o.Complete(p); err != nil {
 			return err
 		}
-		return t.Ask(ctx, func(c *client.Client) error {
-			if len(args) == 0 {
-				return command.Show(p, &o, tenantColumns(), c.Tenants(ctx))
+		tenants := c.Tenants(ctx)
+		if len(args) > 0 {
+			tenants = func(yield func(client.Tenant, error) bool) {
+				for _, arg := range args {
+					if t, err := c.Tenant(ctx, andon.TenantID(arg)); !yield(t, err) {
+						return
+					}
+				}
 			}
-			named, err := tenantsNamed(ctx, c, args)
-			if err != nil {
-				return err
-			}
-			return command.Show(p, &o, tenantColumns(), command.Each(named))
-		})
+		}
+		return command.Show(p, &o, tenantColumns(), tenants)
 	})
 	return cmd
-}
-
-func tenantsNamed(
-	ctx context.Context, c *client.Client, args []string,
-) (named []client.Tenant, err error) {
-	for _, arg := range args {
-		id, err := command.TenantArg(arg)
-		if err != nil {
-			return nil, err
-		}
-		t, err := c.Tenant(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		named = append(named, t)
-	}
-	return named, nil
 }
 
 func tenantColumns() []command.Column[client.Tenant] {
@@ -109,36 +93,22 @@ terminal it asks first, elsewhere it needs --yes. The tenant default can't be de
 	t.ServerFlags(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		id, err := command.TenantArg(args[0])
+	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		id, name := andon.TenantID(args[0]), draw.Legible(args[0])
+		_, err := c.Tenant(ctx, id) // before the user is asked
+		if err == nil && !yes {
+			err = p.Confirm(ctx, args[0], "This deletes tenant "+name+" with all its data, for good.")
+		}
+		if err == nil {
+			err = c.DeleteTenant(ctx, id)
+		}
 		if err != nil {
 			return err
 		}
-		return t.Ask(ctx, func(c *client.Client) error {
-			return deleteTenant(ctx, p, c, id, yes, form)
-		})
+		return p.Report(form, struct {
+			Tenant  andon.TenantID `json:"tenant"`
+			Deleted bool           `json:"deleted"`
+		}{id, true}, "tenant %s is deleted", name)
 	})
 	return cmd
-}
-
-func deleteTenant(
-	ctx context.Context, p *command.Program, c *client.Client, id andon.TenantID, yes bool,
-	form *command.Choice,
-) error {
-	if _, err := c.Tenant(ctx, id); err != nil { // before the user is asked
-		return err
-	}
-	if !yes {
-		if err := p.Confirm(ctx, string(id), "This deletes tenant "+
-			draw.Legible(string(id))+" with all its data, for good."); err != nil {
-			return err
-		}
-	}
-	if err := c.DeleteTenant(ctx, id); err != nil {
-		return err
-	}
-	return p.Report(form, struct {
-		Tenant  andon.TenantID `json:"tenant"`
-		Deleted bool           `json:"deleted"`
-	}{id, true}, "tenant %s is deleted", draw.Legible(string(id)))
 }

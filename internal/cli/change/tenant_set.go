@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
 )
 
 // tenantChange has the flags of the command.
@@ -47,45 +49,43 @@ JSON:
 	}
 	t.ServerFlags(cmd)
 	change.flags(cmd)
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		id, err := command.TenantArg(args[0])
-		if err != nil {
+	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		if err := change.readStates(cmd); err != nil {
 			return err
 		}
-		wanted, err := change.wanted(cmd)
-		if err != nil {
+		is, err := c.Tenant(ctx, andon.TenantID(args[0]))
+		var lost []string
+		switch {
+		case command.IsStatus(err, http.StatusNotFound):
+			is = newTenant(andon.TenantID(args[0]))
+			if change.dryRun {
+				fmt.Fprintf(p.Stderr, "Tenant %s would be created.\n", draw.Legible(args[0]))
+			}
+		case err != nil:
 			return err
+		default:
+			lost = losses(p.Now(), is, change.TenantChange)
 		}
-		return t.Ask(ctx, func(c *client.Client) error {
-			is, err := c.Tenant(ctx, id)
-			exists := err == nil
-			if command.IsStatus(err, http.StatusNotFound) {
-				is.Tenant, err = id, nil
-			}
-			var lost []string
-			if exists {
-				lost = losses(p.Now(), is, wanted)
-			}
-			if err == nil && change.dryRun {
-				return showChange(p, is, exists, wanted, lost, change.form)
-			}
-			if err == nil && !change.yes {
-				err = confirmLosses(ctx, p, id, lost)
-			}
+		if change.dryRun {
+			return change.show(p, is, lost)
+		}
+		if len(lost) > 0 && !change.yes {
+			err := p.Confirm(ctx, args[0], fmt.Sprintf("The shorter retention deletes of tenant %s,"+
+				" at once and for good:\n  %s", draw.Legible(args[0]), strings.Join(lost, "\n  ")))
 			if err != nil {
 				return err
 			}
-			return setTenant(ctx, p, c, id, wanted, change.form)
-		})
+		}
+		return change.set(ctx, p, c, andon.TenantID(args[0]))
 	})
 	return cmd
 }
 
 func (tc *tenantChange) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	command.OptionalFlag(cmd, &tc.EventsRetention, "events-retention",
+	command.OptionalFlag(cmd, &tc.Retention.Events, "events-retention",
 		"how long events are kept: a `duration` such as 90d, or forever")
-	command.OptionalFlag(cmd, &tc.ReadingsRetention, "readings-retention",
+	command.OptionalFlag(cmd, &tc.Retention.Readings, "readings-retention",
 		"the same `duration` for readings, after their own time")
 	command.OptionalFlag(cmd, &tc.MaxFuture, "max-future",
 		"how far ahead of the clock a time may be: a `duration` such as 10m")
@@ -103,23 +103,21 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("state", "states")
 }
 
-// wanted is the change with the set of states that the flags name.
-func (tc *tenantChange) wanted(cmd *cobra.Command) (w client.TenantChange, err error) {
-	w = tc.TenantChange
+// readStates takes the set of states that the flags name.
+func (tc *tenantChange) readStates(cmd *cobra.Command) (err error) {
 	switch {
 	case cmd.Flags().Changed("state"):
-		w.States, err = parseStates(tc.states)
+		tc.States, err = parseStates(tc.states)
 	case cmd.Flags().Changed("states"):
-		w.States, err = readStates(tc.statesFile)
+		tc.States, err = readStates(tc.statesFile)
 	}
-	return w, err
+	return err
 }
 
-func setTenant(
-	ctx context.Context, p *command.Program, c *client.Client,
-	id andon.TenantID, wanted client.TenantChange, form *command.Choice,
+func (tc *tenantChange) set(
+	ctx context.Context, p *command.Program, c *client.Client, id andon.TenantID,
 ) error {
-	t, err := c.PutTenant(ctx, id, wanted)
+	t, err := c.PutTenant(ctx, id, tc.TenantChange)
 	if err != nil {
 		return err
 	}
@@ -127,7 +125,7 @@ func setTenant(
 		fmt.Fprintln(p.Stderr, "Devices are still being sorted by the new severities: "+
 			"lists may lag until the tenant no longer says \"reordering\" (-o json).")
 	}
-	return command.ShowOne(p, &command.Output{Format: form}, tenantColumns(), t)
+	return command.ShowOne(p, &command.Output{Format: tc.form}, tenantColumns(), t)
 }
 
 // parseStates parses a set of states, each NAME=SEVERITY[,letter,colour,symbol].
@@ -187,4 +185,57 @@ func checkedStates(defs []andon.StateDef) ([]andon.StateDef, error) {
 		return nil, fmt.Errorf("the set of states: %w", err)
 	}
 	return set.Defs(), nil
+}
+
+// losses says what a change of the retention deletes of a tenant.
+func losses(now andon.Time, is client.Tenant, change client.TenantChange) (all []string) {
+	for _, r := range []struct {
+		kind       string
+		is, wanted *andon.Retention
+	}{
+		{"events", &is.Retention.Events, change.Retention.Events},
+		{"readings", &is.Retention.Readings, change.Retention.Readings},
+	} {
+		if r.wanted != nil && shorter(*r.wanted, *r.is) {
+			all = append(all, fmt.Sprintf("%s before %s", r.kind, now-andon.Time(*r.wanted)))
+		}
+	}
+	return all
+}
+
+// shorter reports whether a retention keeps less than another; forever keeps the most.
+func shorter(a, b andon.Retention) bool {
+	return a != andon.Forever && (b == andon.Forever || cmp.Less(a, b))
+}
+
+// newTenant is a tenant with the settings of one that is created.
+func newTenant(id andon.TenantID) client.Tenant {
+	t := andon.NewTenant(id)
+	return client.Tenant{
+		Tenant: id, MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter,
+		Retention: client.Retention{Events: t.Events, Readings: t.Readings},
+		States:    t.States.Defs(), UnknownStates: t.Unknown,
+	}
+}
+
+// show prints the tenant as the change would make it, and what it would delete.
+func (tc *tenantChange) show(p *command.Program, t client.Tenant, losses []string) error {
+	set(&t.Retention.Events, tc.Retention.Events)
+	set(&t.Retention.Readings, tc.Retention.Readings)
+	set(&t.MaxFuture, tc.MaxFuture)
+	set(&t.SilentAfter, tc.SilentAfter)
+	set(&t.UnknownStates, tc.UnknownStates)
+	if tc.States != nil {
+		t.States = tc.States
+	}
+	for _, l := range losses {
+		fmt.Fprintf(p.Stderr, "It would delete %s.\n", l)
+	}
+	return command.ShowOne(p, &command.Output{Format: tc.form}, tenantColumns(), t)
+}
+
+func set[T any](field *T, wanted *T) {
+	if wanted != nil {
+		*field = *wanted
+	}
 }

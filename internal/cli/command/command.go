@@ -76,6 +76,16 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 // Printer prints on standard output, with colours if it is a terminal and NO_COLOR is not set
 // (https://no-color.org).
 func (p *Program) Printer() draw.Printer {
-	plain := p.Variable("NO_COLOR") != "" || p.Variable("TERM") == "dumb"
-	return draw.Printer{W: p.Stdout, Colours: !plain && draw.IsTerminal(p.Stdout)}
+	plain, width := p.Variable("NO_COLOR") != "" || p.Variable("TERM") == "dumb",
+		draw.WidthOf(p.Stdout)
+	return draw.Printer{W: p.Stdout, Colours: !plain && width > 0, Width: width}
+}
+
+// VersionLine returns "andon v1.2.3 (1a2b3c4, 2025-12-04T12:00:00Z, go1.26.8)".
+func VersionLine(v client.Version) string {
+	line := "andon " + v.Version + " ("
+	if v.Revision != "" {
+		line += v.Revision[:min(len(v.Revision), 12)] + ", " + v.Time + ", "
+	}
+	return line + v.Go + ")"
 }

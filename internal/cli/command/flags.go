@@ -2,6 +2,9 @@ package command
 
 import (
 	"encoding"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // CompleteWords adds completion to a flag whose type is a few words ("table|json").
@@ -38,17 +42,16 @@ func DeviceFlags(cmd *cobra.Command, q *client.DeviceQuery) {
 	flags.StringVar(&q.Device, "device", "", "only this `device`, or a prefix: 'press*'")
 }
 
-// EntryArgs parses the three arguments that identify an entry.
-func EntryArgs(device, at, state string) (andon.DeviceID, andon.Time, andon.State, error) {
-	id, err := DeviceArg(device)
-	if err != nil {
-		return "", 0, "", err
-	}
-	t, err := andon.ParseTime(at)
-	if err != nil {
-		return "", 0, "", err
-	}
-	return id, t, andon.State(state), andon.State(state).Validate()
+// DeviceArg parses the id of a device. The server checks it, too.
+func DeviceArg(text string) (andon.DeviceID, error) {
+	id := andon.DeviceID(text)
+	return id, id.Validate()
+}
+
+// PersonArg parses the id of a person. what is "operator" or "supervisor".
+func PersonArg(what, text string) (andon.PersonID, error) {
+	id := andon.PersonID(text)
+	return id, id.ValidateAs(what)
 }
 
 // MetricsFlag adds --metrics to a command.
@@ -57,17 +60,13 @@ func MetricsFlag(cmd *cobra.Command, names *[]string) {
 		"only these `names`; in CSV each is a column of its own")
 }
 
-// MetricArgs parses names of metrics.
-func MetricArgs(names []string) ([]andon.MetricName, error) {
-	var metrics []andon.MetricName
-	for _, name := range names {
-		m := andon.MetricName(name)
-		if err := m.Validate(); err != nil {
-			return nil, err
-		}
-		metrics = append(metrics, m)
+// MetricNames returns what MetricsFlag read. The server checks names.
+func MetricNames(names []string) []andon.MetricName {
+	metrics := make([]andon.MetricName, len(names))
+	for i, name := range names {
+		metrics[i] = andon.MetricName(name)
 	}
-	return metrics, nil
+	return metrics
 }
 
 // OptionalFlag adds a flag whose value unmarshals itself; without the flag, into stays nil. help
@@ -82,4 +81,107 @@ func OptionalFlag[T any, P interface {
 		*into = new(T)
 		return P(*into).UnmarshalText([]byte(text))
 	})
+}
+
+// Choice is a flag with one of a few words as its value.
+type Choice struct {
+	Value string
+	words []string
+}
+
+// String implements pflag.Value.
+func (c *Choice) String() string { return c.Value }
+
+// Type implements pflag.Value.
+func (c *Choice) Type() string { return strings.Join(c.words, "|") }
+
+// Set implements pflag.Value.
+func (c *Choice) Set(text string) error {
+	if slices.Contains(c.words, text) {
+		c.Value = text
+		return nil
+	}
+	return andon.Errorf(andon.Invalid, "it is none of %s%s",
+		strings.Join(c.words, ", "), spell.DidYouMean(text, c.words))
+}
+
+// ChoiceFlag adds a flag with one of a few words as its value. initial is one of them, or "".
+func ChoiceFlag(cmd *cobra.Command, name, initial, help string, words ...string) *Choice {
+	return choiceFlag(cmd, name, "", initial, help, words)
+}
+
+func choiceFlag(cmd *cobra.Command, name, letter, initial, help string, words []string) *Choice {
+	c := &Choice{Value: initial, words: words}
+	cmd.Flags().VarP(c, name, letter, help)
+	// The only error is a second registration.
+	_ = cmd.RegisterFlagCompletionFunc(name,
+		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// ParsedFlag adds a flag whose value a function parses. help has the name of the value in
+// backquotes.
+func ParsedFlag[T any](
+	cmd *cobra.Command, into *T, name, help string, parse func(string) (T, error),
+) {
+	cmd.Flags().Func(name, help, func(text string) (err error) {
+		*into, err = parse(text)
+		return err
+	})
+}
+
+// SpanFlags adds --from and --to to a command. A date alone is valid, and so is a time relative to
+// now.
+func (p *Program) SpanFlags(cmd *cobra.Command, from, to *andon.Time) {
+	type parser = func(string, andon.Time) (andon.Time, error)
+	bound := func(parse parser) func(string) (andon.Time, error) {
+		return func(text string) (andon.Time, error) {
+			t, err := parse(text, p.Now())
+			if err != nil {
+				err = andon.Errorf(andon.Invalid, "%w; a date alone works, too, and 24h (ago), "+
+					"today, yesterday, now", err)
+			}
+			return t, err
+		}
+	}
+	ParsedFlag(cmd, from, "from", "earliest `time`, included: 2020-04-24T14:40:00Z, a date, "+
+		"24h (ago), today, yesterday", bound(andon.ParseLowerBoundAt))
+	ParsedFlag(cmd, to, "to", "latest `time`, included; a date alone, today and yesterday are "+
+		"whole days", bound(andon.ParseUpperBoundAt))
+}
+
+// The output formats. Each command has some of them.
+const (
+	FormatTable  = "table"  // for people
+	FormatText   = "text"   // a sentence
+	FormatJSON   = "json"   // a list is one object a line
+	FormatNDJSON = "ndjson" // one object a line
+	FormatCSV    = "csv"    // RFC 4180 with a header
+	FormatYAML   = "yaml"
+)
+
+// OutputFlag adds -o, --output, which chooses the output format.
+func OutputFlag(cmd *cobra.Command, initial, help string, words ...string) *Choice {
+	return choiceFlag(cmd, "output", "o", initial, help, words)
+}
+
+// ReportFlag is OutputFlag for a report, which is a table unless the user asks for JSON.
+func ReportFlag(cmd *cobra.Command, more ...string) *Choice {
+	return OutputFlag(cmd, FormatTable, "format of the report",
+		append([]string{FormatTable, FormatJSON}, more...)...)
+}
+
+// SentenceFlag is OutputFlag for a command that reports what it did in one sentence or as JSON.
+func SentenceFlag(cmd *cobra.Command, initial string) *Choice {
+	return OutputFlag(cmd, initial, "print the result as a sentence, or as JSON",
+		FormatText, FormatJSON)
+}
+
+// Report prints the result of a command that has a SentenceFlag.
+func (p *Program) Report(form *Choice, kept any, format string, args ...any) error {
+	if form.Value == FormatJSON {
+		return json.NewEncoder(p.Stdout).Encode(kept)
+	}
+	_, err := fmt.Fprintf(p.Stdout, format+"\n", args...)
+	return err
 }

@@ -49,9 +49,6 @@ func (o *Output) Complete(p *Program) error {
 			o.Format.Value = FormatTable
 		}
 	}
-	if o.Looks.brief = draw.IsTerminal(p.Stdout); o.Looks.brief {
-		o.Looks.width, _ = draw.SizeOf(p.Stdout)
-	}
 	if o.limit < 1 && !o.All {
 		return andon.Errorf(andon.Invalid, "--limit %d is less than 1; --all is without a limit",
 			o.limit)
@@ -190,15 +187,13 @@ func ShowOne[T any](p *Program, o *Output, columns []Column[T], item T) error {
 		s := NewSink(o.Format.Value, w, columns, draw.Printer{}, o.Looks)
 		return errors.Join(s.Put(&item), s.End(), w.Flush())
 	}
-	looks := o.Looks
-	looks.brief = false // a row has the whole width
 	var rows [][]draw.Cell
 	for _, c := range columns {
 		if c.Cell == nil {
 			continue
 		}
-		if shown := c.Cell(looks, &item); shown.Text != "" {
-			shown.Right = false
+		if shown := c.Cell(o.Looks, &item); shown.Text != "" {
+			shown.Right, shown.Whole = false, true // it has a line of its own
 			rows = append(rows, []draw.Cell{{Text: c.title()}, shown})
 		}
 	}

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -25,15 +27,20 @@ func TestStatesAreColoured(t *testing.T) {
 // TestOnlyTerminalsCut: a long text is cut where a person looks at a table, so that the columns
 // after it are seen, but never on its way into a file or a pipe.
 func TestOnlyTerminalsCut(t *testing.T) {
-	long := strings.Repeat("é", WidestCell+1)
-	e := andon.Event{Message: long}
-	c := Fields[andon.Event]("message")[0]
-	if got := c.Cell(Looks{}, &e).Text; got != long {
-		t.Errorf("in a pipe it is %s", got)
-	}
-	want := strings.Repeat("é", WidestCell-1) + "…"
-	if got := c.Cell(Looks{brief: true}, &e).Text; got != want {
-		t.Errorf("on a terminal it is %s", got)
+	long := strings.Repeat("é", 100)
+	columns := Fields[andon.Event]("message", "device")
+	for width, want := range map[int]string{
+		0: "  " + long + "  d\n", 80: "  " + strings.Repeat("é", 69) + "…  d\n",
+	} {
+		var out bytes.Buffer
+		w := bufio.NewWriter(&out)
+		s := NewSink(FormatTable, w, columns, draw.Printer{W: w, Width: width}, Looks{})
+		if err := errors.Join(s.Put(&andon.Event{Message: long, Device: "d"}), s.End()); err != nil {
+			t.Fatal(err)
+		}
+		if _, got, _ := strings.Cut(out.String(), "\n"); got != want {
+			t.Errorf("width %d: %s", width, got)
+		}
 	}
 }
 

@@ -82,6 +82,15 @@ func (t *Target) Ask(ctx context.Context, work func(*client.Client) error) error
 	return t.Explain(err)
 }
 
+// Asks makes a command send requests to the server.
+func (t *Target) Asks(
+	p *Program, cmd *cobra.Command, work func(context.Context, *client.Client, []string) error,
+) {
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		return t.Ask(ctx, func(c *client.Client) error { return work(ctx, c, args) })
+	})
+}
+
 // WithScheme adds http:// to an address that is only host:port.
 func WithScheme(address string) string {
 	if _, _, err := net.SplitHostPort(address); err != nil || strings.Contains(address, "://") {
@@ -169,18 +178,6 @@ func ShellWord(name string) string {
 	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
-// DeviceArg parses the id of a device.
-func DeviceArg(text string) (andon.DeviceID, error) {
-	id := andon.DeviceID(text)
-	return id, id.Validate()
-}
-
-// PersonArg parses the id of a person. what is "operator" or "supervisor".
-func PersonArg(what, text string) (andon.PersonID, error) {
-	id := andon.PersonID(text)
-	return id, id.ValidateAs(what)
-}
-
 // IsStatus reports whether an error is an answer with that status.
 func IsStatus(err error, status int) bool {
 	e, ok := errors.AsType[*client.Error](err)
@@ -205,10 +202,4 @@ func ReadTokenFile(path string) (string, error) {
 // IsAboutDevice reports whether the device does not exist, and not its tenant.
 func IsAboutDevice(e *client.Error) bool {
 	return e.Status == http.StatusNotFound && e.Detail != "" && !isAboutTenant(e.Detail)
-}
-
-// TenantArg parses the id of a tenant.
-func TenantArg(text string) (andon.TenantID, error) {
-	id := andon.TenantID(text)
-	return id, id.Validate()
 }

@@ -42,17 +42,17 @@ func TestNarrow(t *testing.T) {
 		{{Text: "プレス-7 of the hall"}, {Text: "2020-04-24 14:45:00", Whole: true},
 			{Text: "stopped: vibration 12.5 mm/s"}},
 	}
-	Narrow(rows, 60)
-	if TableWidth(rows) > 60 || rows[1][1].Text != "2020-04-24 14:45:00" ||
+	narrow(rows, 60)
+	if tableWidth(rows) > 60 || rows[1][1].Text != "2020-04-24 14:45:00" ||
 		!strings.HasPrefix(rows[1][2].Text, "stopped: vib") || ColumnsOf(rows[1][0].Text) < 15 {
 		t.Errorf("got %v", rows)
 	}
-	Narrow(rows, 5)
+	narrow(rows, 5)
 	if ColumnsOf(rows[1][2].Text) != 8 {
 		t.Errorf("got %v", rows)
 	}
 	rows = [][]Cell{Texts("DEVICE", "ESCALATED TO", "MESSAGE"), Texts("B07S01ESCALATOR", "", "hot")}
-	if Narrow(rows, 30); rows[1][0].Text != "B07S01ESCALATOR" || TableWidth(rows) > 30 {
+	if narrow(rows, 30); rows[1][0].Text != "B07S01ESCALATOR" || tableWidth(rows) > 30 {
 		t.Errorf("cut next to an empty column: %v", rows)
 	}
 }

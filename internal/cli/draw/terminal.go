@@ -18,6 +18,7 @@ func IsTerminal(w io.Writer) bool { return cupwriter.New(w, false).IsTerminal() 
 type Printer struct {
 	W       io.Writer
 	Colours bool
+	Width   int // of the terminal; 0: it is none
 }
 
 // Line prints a line.
@@ -40,10 +41,13 @@ type Cell struct {
 	Whole  bool   // must not be cut
 }
 
-// Table prints rows with aligned columns.
+// Table prints rows with aligned columns, on a terminal in its width. Text in a file or a pipe is
+// never cut.
 func (p Printer) Table(rows [][]Cell) {
-	rows = Aligned(rows)
-	for _, row := range rows {
+	if p.Width > 0 && len(rows) > 0 {
+		narrow(rows, p.Width)
+	}
+	for _, row := range aligned(rows) {
 		var b strings.Builder
 		for _, c := range row {
 			b.WriteString("  " + p.Paint(c.Colour, c.Text))
@@ -52,8 +56,8 @@ func (p Printer) Table(rows [][]Cell) {
 	}
 }
 
-// WidthsOf returns the width of each column of rows.
-func WidthsOf(rows [][]Cell) (widths []int) {
+// widthsOf returns the width of each column of rows.
+func widthsOf(rows [][]Cell) (widths []int) {
 	for _, row := range rows {
 		for i, c := range row {
 			if i == len(widths) {
@@ -65,22 +69,15 @@ func WidthsOf(rows [][]Cell) (widths []int) {
 	return widths
 }
 
-// Fitted prints rows in the width of the terminal. Elsewhere it cuts cells at 100 columns: one long
-// cell would pad all rows to its width.
+// Fitted is Table, but also in a file or a pipe it cuts cells at 100 columns: one long cell would
+// pad all rows to its width. It prints where all of a text can be had.
 func (p Printer) Fitted(rows [][]Cell) {
+	const most = 100
 	fitted := make([][]Cell, len(rows))
 	for i, row := range rows {
 		fitted[i] = slices.Clone(row)
-	}
-	if IsTerminal(p.W) {
-		width, _ := SizeOf(p.W)
-		Narrow(fitted, width)
-	} else {
-		const most = 100
-		for _, row := range fitted {
-			for i := range row {
-				row[i].Text = Clip(row[i].Text, most)
-			}
+		for j := range row {
+			fitted[i][j].Text = clip(row[j].Text, most)
 		}
 	}
 	p.Table(fitted)
@@ -89,18 +86,18 @@ func (p Printer) Fitted(rows [][]Cell) {
 	}
 }
 
-// Narrow cuts the widest columns until the rows fit, as far as columns can be cut. If the rows do
+// narrow cuts the widest columns until the rows fit, as far as columns can be cut. If the rows do
 // not fit, it first empties columns that have a text in the first row only.
-func Narrow(rows [][]Cell, width int) {
+func narrow(rows [][]Cell, width int) {
 	const least = 8
 	for i := range rows[0] {
 		hasText := func(row []Cell) bool { return row[i].Text != "" }
-		if TableWidth(rows) > width && !slices.ContainsFunc(rows[1:], hasText) {
+		if tableWidth(rows) > width && !slices.ContainsFunc(rows[1:], hasText) {
 			rows[0][i].Text = ""
 		}
 	}
-	widths := WidthsOf(rows)
-	for over := TableWidth(rows) - width; over > 0; {
+	widths := widthsOf(rows)
+	for over := tableWidth(rows) - width; over > 0; {
 		widest := -1
 		for i, w := range widths {
 			c := rows[len(rows)-1][i]
@@ -114,23 +111,23 @@ func Narrow(rows [][]Cell, width int) {
 		widths[widest]--
 		over--
 		for _, row := range rows {
-			row[widest].Text = Clip(row[widest].Text, widths[widest])
+			row[widest].Text = clip(row[widest].Text, widths[widest])
 		}
 	}
 }
 
-// TableWidth returns the width of the table of rows.
-func TableWidth(rows [][]Cell) (width int) {
-	for _, w := range WidthsOf(rows) {
+// tableWidth returns the width of the table of rows.
+func tableWidth(rows [][]Cell) (width int) {
+	for _, w := range widthsOf(rows) {
 		width += 2 + w
 	}
 	return width
 }
 
-// Aligned pads the cells of each column to one width. Colours are added afterwards, since escape
+// aligned pads the cells of each column to one width. Colours are added afterwards, since escape
 // sequences have no width.
-func Aligned(rows [][]Cell) [][]Cell {
-	widths := WidthsOf(rows)
+func aligned(rows [][]Cell) [][]Cell {
+	widths := widthsOf(rows)
 	aligned := make([][]Cell, len(rows))
 	for n, row := range rows {
 		aligned[n] = slices.Clone(row)

@@ -47,8 +47,8 @@ func ColumnsOf(text string) int {
 	return (&runewidth.Condition{}).StringWidth(text)
 }
 
-// Clip cuts a text to a number of columns.
-func Clip(text string, columns int) string {
+// clip cuts a text to a number of columns.
+func clip(text string, columns int) string {
 	if ColumnsOf(text) <= columns {
 		return text
 	}
@@ -79,13 +79,16 @@ func Bytes(n uint64) string {
 	return fmt.Sprintf("%.1f %s", v, units[i])
 }
 
-// SizeOf returns the columns and rows of a terminal.
-func SizeOf(w io.Writer) (width, height int) {
-	width, height, err := cupwriter.New(w, false).GetTermSize()
-	if err != nil || width <= 0 || height <= 0 {
-		return 80, 24 // as it has been since the VT100
+// WidthOf returns the columns of a terminal, and 0 of anything else.
+func WidthOf(w io.Writer) int {
+	if !IsTerminal(w) {
+		return 0
 	}
-	return width, height
+	width, _, err := cupwriter.New(w, false).GetTermSize()
+	if err != nil || width <= 0 {
+		return 80 // as it has been since the VT100
+	}
+	return width
 }
 
 // Legible makes a text safe to print. What a device sends may hold anything: no escape sequence may

@@ -40,10 +40,7 @@ event that was sent twice comes twice.`,
 		if len(args) == 0 {
 			return show(q, command.EventColumns(), c.Events(ctx, q.selected))
 		}
-		id, err := command.DeviceArg(args[0])
-		if err != nil {
-			return err
-		}
+		id := andon.DeviceID(args[0])
 		q.explainNone(ctx, c, id)
 		return show(q, command.EventColumns(), c.DeviceEvents(ctx, id, q.selected))
 	})
@@ -82,11 +79,8 @@ func queryOperator(p *command.Program) *cobra.Command {
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
 	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		id, err := command.PersonArg("operator", args[0])
-		if err != nil {
-			return err
-		}
-		return show(q, command.EventColumns(), c.OperatorEvents(ctx, id, q.selected))
+		events := c.OperatorEvents(ctx, andon.PersonID(args[0]), q.selected)
+		return show(q, command.EventColumns(), events)
 	})
 }
 
@@ -101,17 +95,14 @@ func querySupervisor(p *command.Program) *cobra.Command {
 	date := cmd.Flags().String("date", "", "only that UTC `day`: 2020-04-27")
 	cmd.MarkFlagsMutuallyExclusive("date", "from")
 	cmd.MarkFlagsMutuallyExclusive("date", "to")
-	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		id, err := command.PersonArg("supervisor", args[0])
-		if err != nil {
-			return err
-		}
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) (err error) {
 		if *date != "" {
 			if q.selected.From, q.selected.To, err = dayOf(*date); err != nil {
 				return err
 			}
 		}
-		return show(q, command.EventColumns(), c.SupervisorEvents(ctx, id, q.selected))
+		events := c.SupervisorEvents(ctx, andon.PersonID(args[0]), q.selected)
+		return show(q, command.EventColumns(), events)
 	})
 }
 
@@ -132,11 +123,11 @@ func queryEntry(p *command.Program) *cobra.Command {
 		Example: `  andon query entry press-7 2020-04-24T14:40:00Z WARNING1`,
 	})
 	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		id, at, state, err := command.EntryArgs(args[0], args[1], args[2])
+		at, err := andon.ParseTime(args[1])
 		if err != nil {
 			return err
 		}
-		entry, err := c.Entry(ctx, id, at, state)
+		entry, err := c.Entry(ctx, andon.DeviceID(args[0]), at, andon.State(args[2]))
 		if err != nil {
 			return err
 		}

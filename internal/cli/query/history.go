@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,4 +86,30 @@ func queryRetirements(p *command.Program) *cobra.Command {
 		columns := command.Fields[client.Retirement]("device", "retired").Age("age", "retired")
 		return show(q, columns, command.Each(shown))
 	})
+}
+
+func queryNames(p *command.Program) (all []*cobra.Command) {
+	for _, n := range []struct {
+		name, short string
+		list        func(*client.Client, context.Context) iter.Seq2[client.Name, error]
+	}{
+		{"operators", "All operators, and how many devices each has now",
+			(*client.Client).Operators},
+		{"supervisors", "All supervisors, and how many devices are escalated to each now",
+			(*client.Client).Supervisors},
+		{"metrics", "All metrics, and how many devices sent each", (*client.Client).Metrics},
+	} {
+		q, cmd := newList(p, &cobra.Command{
+			Use: n.name, Short: n.short,
+			Long: n.short + `, by name. A number is
+absent if the store can't count. Names without any device may be listed, with 0.`,
+			Example: "  andon query " + n.name +
+				"\n  andon query " + n.name + " --all --output csv",
+		})
+		all = append(all, q.runs(cmd,
+			func(ctx context.Context, c *client.Client, _ []string) error {
+				return show(q, command.Fields[client.Name]("name", "devices"), n.list(c, ctx))
+			}))
+	}
+	return all
 }

@@ -3,13 +3,18 @@ package query
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"iter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
 )
 
 // Command is "andon query".
@@ -98,7 +103,7 @@ func (q *query) selectFlags(cmd *cobra.Command) {
 func (q *query) runs(
 	cmd *cobra.Command, work func(context.Context, *client.Client, []string) error,
 ) *cobra.Command {
-	cmd.RunE = q.Does(func(ctx context.Context, args []string) error {
+	q.Asks(q.Program, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if err := q.Complete(q.Program); err != nil {
 			return err
 		}
@@ -110,19 +115,15 @@ func (q *query) runs(
 		if err != nil {
 			return err
 		}
-		return q.Ask(ctx, func(c *client.Client) error {
-			c = c.At(consistency)
-			if q.explained {
-				return q.showPlan(ctx, c, func(c *client.Client) error {
-					return work(ctx, c, args)
-				})
-			}
-			if err := q.readLooks(ctx, c); err != nil {
-				return err
-			}
-			q.None = func() string { return q.unknownState(ctx, c) }
-			return work(ctx, c, args)
-		})
+		c = c.At(consistency)
+		if q.explained {
+			return q.showPlan(ctx, c, func(c *client.Client) error { return work(ctx, c, args) })
+		}
+		if err := q.readLooks(ctx, c); err != nil {
+			return err
+		}
+		q.None = func() string { return q.unknownState(ctx, c) }
+		return work(ctx, c, args)
 	})
 	return cmd
 }
@@ -132,10 +133,7 @@ func (q *query) runsFor(
 	cmd *cobra.Command, work func(context.Context, *client.Client, andon.DeviceID) error,
 ) *cobra.Command {
 	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		id, err := command.DeviceArg(args[0])
-		if err != nil {
-			return err
-		}
+		id := andon.DeviceID(args[0])
 		q.explainNone(ctx, c, id)
 		return work(ctx, c, id)
 	})
@@ -157,4 +155,96 @@ func (q *query) readLooks(ctx context.Context, c *client.Client) error {
 	}
 	q.Looks.States, err = andon.NewStateSet(t.States)
 	return err
+}
+
+func (q *query) explainFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&q.explained, "explain", false,
+		"print what the store sends to its engine, instead of the answer")
+}
+
+// showPlan prints what the store sends to its engine for the first request of work. The output of
+// work is discarded.
+func (q *query) showPlan(
+	ctx context.Context, c *client.Client, work func(*client.Client) error,
+) error {
+	loud, silent := q.Program, *q.Program
+	silent.Stdout, silent.Stderr = io.Discard, io.Discard
+	q.Program = &silent
+	steps, err := c.Explain(ctx, work)
+	q.Program = loud
+	if err != nil {
+		return err
+	}
+	o := command.Output{Format: q.Format, All: true, None: func() string {
+		return "the store answers without its engine"
+	}}
+	return command.Show(q.Program, &o, planColumns(), command.Each(steps))
+}
+
+// planColumns are the columns of a plan. A statement may be longer than a line, so it comes last in
+// a table; it is never cut.
+func planColumns() []command.Column[andon.PlanStep] {
+	columns := command.Fields[andon.PlanStep]().Hidden("statement").
+		Fields("partition", "consistency", "times", "rows", "scanned", "bytes", "units", "ms")
+	return append(columns, command.Column[andon.PlanStep]{
+		Name: "statement", Cell: func(_ command.Looks, s *andon.PlanStep) draw.Cell {
+			return draw.Cell{Text: draw.Legible(s.Statement)}
+		},
+	})
+}
+
+// explainNone makes an empty list report that its device was never seen, or what unknownState
+// returns. The user may have mistyped a name. Errors of these requests are ignored: the query
+// itself was answered.
+func (q *query) explainNone(ctx context.Context, c *client.Client, id andon.DeviceID) {
+	q.None = func() string {
+		if _, err := c.Device(ctx, id); err != nil {
+			e, ok := errors.AsType[*client.Error](err)
+			if ok && command.IsAboutDevice(e) {
+				return draw.Legible(e.Detail)
+			}
+			return ""
+		}
+		return q.unknownState(ctx, c)
+	}
+}
+
+// explainNoReadings is explainNone for readings, which a device may send without any event.
+func (q *query) explainNoReadings(ctx context.Context, c *client.Client, id andon.DeviceID) {
+	q.explainNone(ctx, c, id)
+	why := q.None
+	q.None = func() string {
+		latest, _, err := c.LatestReadings(ctx, []andon.DeviceID{id})
+		if err != nil || len(latest) > 0 {
+			return ""
+		}
+		return why()
+	}
+}
+
+// unknownState returns that --state names no state of the tenant, and which states it has.
+func (q *query) unknownState(ctx context.Context, c *client.Client) string {
+	filter, err := andon.ParseStateFilter(q.selected.State)
+	if err != nil || filter.All() {
+		return ""
+	}
+	states, _, err := c.States(ctx)
+	if err != nil {
+		return ""
+	}
+	var names []andon.State
+	prefix := ""
+	for _, s := range states {
+		if filter.Match(s.State) {
+			return ""
+		}
+		if strings.HasPrefix(string(s.State), q.selected.State) {
+			prefix = fmt.Sprintf("; %s selects all that begin with it",
+				command.ShellWord(q.selected.State+"*"))
+		}
+		names = append(names, s.State)
+	}
+	const most = 20
+	return fmt.Sprintf("the tenant has no state %s; it has %s%s",
+		command.Quoted(q.selected.State), command.Few(names, most), prefix)
 }

@@ -23,11 +23,8 @@ func queryReadings(p *command.Program) *cobra.Command {
 	command.MetricsFlag(cmd, &names)
 	q.selectFlags(cmd)
 	return q.runsFor(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
-		metrics, err := command.MetricArgs(names)
-		if err != nil {
-			return err
-		}
 		q.explainNoReadings(ctx, c, id)
+		metrics := command.MetricNames(names)
 		readings := c.DeviceReadings(ctx, id, q.selected, metrics...)
 		return show(q, command.ReadingColumns(metrics), readings)
 	})
@@ -74,16 +71,12 @@ func noReading(missing []andon.DeviceID) string {
 func latest(
 	ctx context.Context, c *client.Client, args []string,
 ) (found []andon.Reading, missing []andon.DeviceID, err error) {
-	var devices []andon.DeviceID
-	for _, text := range args {
-		id, err := command.DeviceArg(text)
-		if err != nil {
-			return nil, nil, err
+	for some := range slices.Chunk(args, maxLatest) {
+		devices := make([]andon.DeviceID, len(some))
+		for i, device := range some {
+			devices[i] = andon.DeviceID(device)
 		}
-		devices = append(devices, id)
-	}
-	for some := range slices.Chunk(devices, maxLatest) {
-		readings, none, err := c.LatestReadings(ctx, some)
+		readings, none, err := c.LatestReadings(ctx, devices)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -102,11 +95,7 @@ depends on the store.`,
 	})
 	q.SpanFlags(cmd, &q.selected.From, &q.selected.To)
 	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		metrics, err := command.MetricArgs(args)
-		if err != nil {
-			return err
-		}
-		readings := c.MetricReadings(ctx, metrics[0], q.selected)
+		readings := c.MetricReadings(ctx, andon.MetricName(args[0]), q.selected)
 		columns := command.Fields[andon.MetricReading]("device", "time").Age("age", "time")
 		return show(q, columns.Fields("value"), readings)
 	})

@@ -69,10 +69,7 @@ func (r *exportRun) exportAll(ctx context.Context, w io.Writer) error {
 func (r *exportRun) copyKind(ctx context.Context, kind string, w io.Writer) error {
 	switch kind {
 	case kindReadings:
-		metrics, err := command.MetricArgs(r.metrics)
-		if err != nil {
-			return err
-		}
+		metrics := command.MetricNames(r.metrics)
 		ask := func(
 			ctx context.Context, id andon.DeviceID, q client.Query,
 		) iter.Seq2[andon.Reading, error] {

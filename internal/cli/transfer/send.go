@@ -182,7 +182,9 @@ func (s *sender) settings(ctx context.Context, e *entry) error {
 	if t := e.Settings; t != nil {
 		s.unknown = t.UnknownStates
 		change = client.TenantChange{
-			EventsRetention: &t.Retention.Events, ReadingsRetention: &t.Retention.Readings,
+			Retention: client.RetentionChange{
+				Events: &t.Retention.Events, Readings: &t.Retention.Readings,
+			},
 			MaxFuture: &t.MaxFuture, SilentAfter: &t.SilentAfter, States: t.States,
 			UnknownStates: new(andon.AcceptUnknown),
 		}
