@@ -8,9 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -22,7 +19,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon/internal/bench"
-	"github.com/andonhq/andon/internal/sleep"
 )
 
 func main() {
@@ -36,8 +32,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) (err error) {
-	if len(args) == 3 && args[0] == "peer" { // a process of startPeer
-		return servePeer(ctx, args[1], args[2])
+	if len(args) == 2 && args[0] == "peer" { // a process of program.start
+		return servePeer(ctx, args[1])
 	}
 	o := bench.Options{Now: time.Now, Seed: 1, Escalate: true}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -108,9 +104,9 @@ func start(
 	if err != nil {
 		return nil, end, err
 	}
-	const serve = "serve --listen ADDRESS --log-level error --data"
+	const serve = "serve --listen 127.0.0.1:0 --log-level error --data"
 	programs := []program{
-		{subject, andon, serve}, {"key", self, "peer ADDRESS"}, {"keys", self, "peer ADDRESS"},
+		{subject, andon, serve}, {"key", self, "peer"}, {"keys", self, "peer"},
 	}
 	if former != "" {
 		programs = []program{{subject, andon, serve}, {"former", former, serve}}
@@ -136,55 +132,34 @@ func start(
 // program is a server that is measured.
 type program struct{ name, path, args string }
 
-// start starts it, with its data in a directory.
+// start starts it, with its data in a directory. It prints its address once it answers, and is
+// stopped by SIGTERM.
 func (p *program) start(
 	ctx context.Context, dir string,
 ) (t bench.Target, stop func() error, err error) {
-	address, err := freeAddress()
+	cmd := exec.CommandContext(ctx, p.path,
+		append(strings.Fields(p.args), filepath.Join(dir, p.name))...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
 		return t, nil, err
-	}
-	args := strings.Fields(strings.ReplaceAll(p.args, "ADDRESS", address))
-	stop, err = startProgram(ctx, address, p.path, append(args, filepath.Join(dir, p.name)))
-	t = bench.Server(p.name, "http://"+address, "", "")
-	t.Queries = p.name != "key"
-	return t, stop, err
-}
-
-// freeAddress returns an address on which nothing listens.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-// startProgram starts a server and waits until it answers. It is stopped by SIGTERM.
-func startProgram(
-	ctx context.Context, address, program string, args []string,
-) (stop func() error, err error) {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		return nil, err
 	}
 	stop = func() error {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 		_ = cmd.Wait()                          // that it was stopped is no error
 		return nil
 	}
-	for range 300 {
-		answer, err := http.Get("http://" + address + "/metrics")
-		if err == nil {
-			_, _ = io.Copy(io.Discard, bufio.NewReader(answer.Body))
-			return stop, answer.Body.Close()
-		}
-		if err := sleep.For(ctx, 100*time.Millisecond); err != nil {
-			break
-		}
+	line, err := bufio.NewReader(out).ReadString('\n') // once it answers
+	if err != nil {
+		return t, nil, errors.Join(errors.New("it does not answer"), stop())
 	}
-	return nil, errors.Join(errors.New("it does not answer"), stop())
+	_, address, _ := strings.Cut(strings.TrimSpace(line), "listening on ")
+	t = bench.Server(p.name, address, "", "")
+	t.Queries = p.name != "key"
+	return t, stop, nil
 }
 
 // subject is the name of what is compared with the others.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func (quiet) Errorf(string, ...any) {}
 
 // servePeer serves a peer of the kind that its directory is named after, until the context
 // ends.
-func servePeer(ctx context.Context, address, dir string) (err error) {
+func servePeer(ctx context.Context, dir string) (err error) {
 	db, err := openPebble(dir)
 	if err != nil {
 		return err
@@ -76,9 +77,14 @@ func servePeer(ctx context.Context, address, dir string) (err error) {
 		p.keys = newKeys(db)
 		p.keys.route(mux)
 	}
-	server := &http.Server{Addr: address, Handler: mux}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("listening on http://%s\n", l.Addr())
+	server := &http.Server{Handler: mux}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

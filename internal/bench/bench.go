@@ -218,7 +218,11 @@ func (b *Bench) measure(ctx context.Context, l *Load) (rows []Row, err error) {
 	for i := first; i < last; i++ {
 		b.report(float64(i-first) / float64(last-first))
 		for _, n := range lanes {
-			if err := b.turn(ctx, n, i, last); err != nil {
+			t := b.turn(n, i, last)
+			if i >= 0 {
+				n.turns = append(n.turns, t)
+			}
+			if err := b.drive(ctx, t); err != nil {
 				return nil, fmt.Errorf("%s: %w", n.Name, err)
 			}
 		}
@@ -260,22 +264,17 @@ func (b *Bench) counts() map[andon.State]int {
 	return b.fleet.counts()
 }
 
-// turn lets one target operate once.
-func (b *Bench) turn(ctx context.Context, n *lane, number, last int) error {
-	l := n.load
-	j := job{lane: n, length: b.Duration / turns}
+// turn is one turn of a target.
+func (b *Bench) turn(n *lane, number, last int) *turn {
+	l, t := n.load, &turn{lane: n, length: b.Duration / turns}
 	if l.Once {
-		j.length = b.Duration
+		t.length = b.Duration
 	}
 	if l.Ops > 0 {
-		j.length, j.end = 0, l.Ops*int64(number+1)/int64(last)
+		t.length, t.end = 0, l.Ops*int64(number+1)/int64(last)
 	}
 	if l.Share > 0 {
-		j.gap = time.Duration(float64(time.Second) / (b.rates[l.Kind+" "+n.Name] * l.Share))
+		t.gap = time.Duration(float64(time.Second) / (b.rates[l.Kind+" "+n.Name] * l.Share))
 	}
-	t, err := b.drive(ctx, j)
-	if number >= 0 {
-		n.turns = append(n.turns, t)
-	}
-	return err
+	return t
 }

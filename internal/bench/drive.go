@@ -9,8 +9,8 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 )
 
-// job is the operations of a load that one target does in one turn.
-type job struct {
+// turn is the operations of a load that one target does until the next target has its turn.
+type turn struct {
 	*lane
 	length time.Duration // after which no operation begins; 0: there is no limit
 	end    int64         // the first number that is not done; 0: there is no limit
@@ -20,10 +20,6 @@ type job struct {
 	gap   time.Duration
 	first int64 // the number of the first operation
 	began time.Time
-}
-
-// turn is what came of a job.
-type turn struct {
 	took  time.Duration
 	times histogram // of the operations
 }
@@ -35,91 +31,92 @@ func (t *turn) rate() float64 {
 // caller does one operation after the other.
 type caller struct {
 	*Bench
+	*turn
 	conn  Conn
 	begun time.Time // the present operation
-	open  bool      // the time counts from when an operation was due
 	times histogram
 }
 
-// begin says that an operation begins now: what it prepared before does not count.
+// begin says that an operation begins now: what it prepared before does not count, unless the time
+// counts from when the operation was due.
 func (c *caller) begin() {
-	if !c.open {
+	if c.gap == 0 {
 		c.begun = c.Now()
 	}
 }
 
-// drive does a job with all of its callers, each of them at least once, and waits for all: what is
+// drive does a turn with all of its callers, each of them at least once, and waits for all: what is
 // under way when the time is up counts, and so does the time that it takes. The first error ends
 // it.
-func (b *Bench) drive(ctx context.Context, j job) (_ *turn, err error) {
+func (b *Bench) drive(ctx context.Context, t *turn) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	callers := make([]caller, j.load.Callers)
+	callers := make([]caller, t.load.Callers)
 	for i := range callers {
 		c := &callers[i]
-		c.Bench, c.open = b, j.gap > 0
-		if c.conn, err = j.Dial(ctx); err != nil {
-			return nil, err
+		c.Bench, c.turn = b, t
+		if c.conn, err = t.Dial(ctx); err != nil {
+			return err
 		}
 		defer func() { err = errors.Join(err, c.conn.Close()) }()
 	}
-	j.first, j.began = j.next.Load(), b.Now()
+	t.first, t.began = t.next.Load(), b.Now()
 	var running sync.WaitGroup
 	for i := range callers {
 		running.Go(func() {
-			if err := callers[i].repeat(ctx, &j); err != nil {
+			if err := callers[i].repeat(ctx); err != nil {
 				fail(err)
 			}
 		})
 	}
 	running.Wait()
-	t := &turn{took: b.Now().Sub(j.began)}
-	if j.end > 0 { // callers also took numbers that they found to be too high
-		j.next.Store(min(j.next.Load(), j.end))
+	t.took = b.Now().Sub(t.began)
+	if t.end > 0 { // callers also took numbers that they found to be too high
+		t.next.Store(min(t.next.Load(), t.end))
 	}
-	if j.gap > 0 { // else one that is done early would have a higher rate than was asked for
-		t.took = max(t.took, j.length)
+	if t.gap > 0 { // else one that is done early would have a higher rate than was asked for
+		t.took = max(t.took, t.length)
 	}
 	for i := range callers {
 		t.times.merge(&callers[i].times)
 	}
-	return t, context.Cause(ctx)
+	return context.Cause(ctx)
 }
 
-func (c *caller) repeat(ctx context.Context, j *job) error {
+func (c *caller) repeat(ctx context.Context) error {
 	for ctx.Err() == nil {
-		n := j.next.Add(1) - 1
-		if j.end > 0 && n >= j.end {
+		n := c.next.Add(1) - 1
+		if c.end > 0 && n >= c.end {
 			return nil
 		}
 		c.begun = c.Now()
-		if j.gap > 0 {
-			due := time.Duration(n-j.first) * j.gap
-			if due >= j.length {
+		if c.gap > 0 {
+			due := time.Duration(n-c.first) * c.gap
+			if due >= c.length {
 				return nil
 			}
-			c.begun = j.began.Add(due)
+			c.begun = c.began.Add(due)
 			if err := sleep.For(ctx, c.begun.Sub(c.Now())); err != nil {
 				return err
 			}
 		}
-		if err := c.operate(ctx, j.load, n); err != nil {
+		if err := c.operate(ctx, n); err != nil {
 			return err
 		}
 		now := c.Now()
 		c.times.add(now.Sub(c.begun))
-		if j.length > 0 && now.Sub(j.began) >= j.length {
+		if c.length > 0 && now.Sub(c.began) >= c.length {
 			return nil
 		}
 	}
 	return nil
 }
 
-func (c *caller) operate(ctx context.Context, l *Load, n int64) error {
-	if l.Do != nil {
-		return l.Do(ctx, c.conn, n, c.begin)
+func (c *caller) operate(ctx context.Context, n int64) error {
+	if c.load.Do != nil {
+		return c.load.Do(ctx, c.conn, n, c.begin)
 	}
-	part := l.Part(n)
+	part := c.load.Part(n)
 	if c.mixed != nil {
 		return c.conn.Append(ctx, c.mixed.events(c.written.Event+part.Event, part.Events), c.begin)
 	}
