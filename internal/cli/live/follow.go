@@ -79,8 +79,8 @@ func (f *follower) list(ctx context.Context, now andon.Time) error {
 	}
 	if f.devices == nil {
 		defer func() { f.changed = 0 }() // what they show now is no change
-		err := f.print(now, fmt.Sprintf("watching %s: %s", f.selection(),
-			draw.Count(len(listed), "device")))
+		err := f.print(now, fmt.Sprintf("watching %s, tenant %s: %s", f.URL,
+			draw.Legible(f.Tenant), draw.Count(len(listed), "device")))
 		if err != nil {
 			return err
 		}

@@ -94,7 +94,7 @@ func TestWatchTakesInWhatIsTold(t *testing.T) {
 	}
 	q := client.DeviceQuery{State: "WARNING*", Device: "press*"}
 	got, _, err := play(t, watch{query: q}, scenes...)
-	want := `2025-12-04T13:00:00Z  watching here, state WARNING*, device press*: 1 device
+	want := `2025-12-04T13:00:00Z  watching here, tenant default: 1 device
 2025-12-04T13:00:04Z  press-1 WARNING1 for 4s, Liz
 2025-12-04T13:00:10Z  press-2 WARNING1 for 10s
 2025-12-04T13:00:12Z  press-2 is not listed any more, was WARNING1

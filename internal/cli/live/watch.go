@@ -76,23 +76,6 @@ func (w *watch) run(ctx context.Context) error {
 	})
 }
 
-// selection describes which devices are watched.
-func (w *watch) selection() string {
-	text := w.URL
-	if w.Tenant != string(andon.DefaultTenant) {
-		text += ", tenant " + draw.Legible(w.Tenant)
-	}
-	for _, part := range []struct{ name, value string }{
-		{"state", w.query.State}, {"operator", string(w.query.Operator)},
-		{"escalated to", string(w.query.EscalatedTo)}, {"device", w.query.Device},
-	} {
-		if part.value != "" {
-			text += ", " + part.name + " " + draw.Legible(part.value)
-		}
-	}
-	return text
-}
-
 // errClosed means that nobody reads the output any more: "| head".
 var errClosed = errors.New("standard output is closed")
 

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,26 +17,12 @@ type fleet struct {
 	traffic plan.Traffic
 	stores  []string
 	region  string
-	survive string
-	routing string
 }
-
-// What a plan must survive.
-const (
-	surviveNothing = "nothing"
-	surviveMachine = "machine"
-)
-
-// How the messages of a device reach the processes.
-const (
-	routingAny    = "any"
-	routingDevice = "device"
-)
 
 // newFleet is a fleet with the defaults.
 func newFleet() *fleet {
 	const day = 24 * time.Hour
-	f := &fleet{
+	return &fleet{
 		traffic: plan.Traffic{
 			Devices: 10_000, Interval: 5 * time.Minute, EventBytes: 300, Changes: 0.1,
 			Metrics: 3, Retention: 30 * day, ReadingsRetention: 30 * day, Peak: 3, Batch: 1,
@@ -46,35 +33,35 @@ func newFleet() *fleet {
 				plan.AskReading: 1, plan.AskFleet: 0.001,
 			},
 		},
-		stores: []string{"all"}, region: "us-east-1", survive: surviveNothing,
-		routing: routingAny,
+		stores: []string{"all"}, region: "us-east-1",
 	}
-	return f
 }
 
 // group are the settings of a fleet.
 func (f *fleet) group() config.Group {
-	settings := append(f.ofEvents(), f.ofReadings()...)
-	settings = append(settings, f.ofPeople()...)
-	return config.Group{Settings: append(settings, f.ofPlan()...)}
+	return config.Group{Settings: slices.Concat(f.ofEvents(), f.ofReadings(), f.ofPeople(),
+		f.ofPlan())}
+}
+
+func setting(key string, value config.Value, help string) config.Setting {
+	return config.Setting{Key: key, Value: value, Help: help}
 }
 
 func (f *fleet) ofEvents() []config.Setting {
 	t := &f.traffic
 	return []config.Setting{
-		{Key: "devices", Value: config.Count(&t.Devices), Help: "devices of the fleet"},
-		{Key: "interval", Value: config.Span(&t.Interval, time.Millisecond),
-			Help: "time between two events of a device"},
-		{Key: "event_bytes", Value: config.Count(&t.EventBytes),
-			Help: "bytes of an event as JSON"},
-		{Key: "changes", Value: share(&t.Changes),
-			Help: "share of the events that change the device's state"},
-		{Key: "retention", Value: config.Span(&t.Retention, time.Hour).That(f.ends),
-			Help: "how long events are kept"},
-		{Key: "peak", Value: number(t.Peak, 1, func(x float64) { t.Peak = x }),
-			Help: "how many times the average comes at the peak"},
-		{Key: "batch", Value: config.Count(&t.Batch),
-			Help: "events, or readings, that come in one request, of as many devices"},
+		setting("devices", config.Count(&t.Devices), "devices of the fleet"),
+		setting("interval", config.Span(&t.Interval, time.Millisecond),
+			"time between two events of a device"),
+		setting("event_bytes", config.Count(&t.EventBytes), "bytes of an event as JSON"),
+		setting("changes", share(&t.Changes),
+			"share of the events that change the device's state"),
+		setting("retention", config.Span(&t.Retention, time.Hour).That(f.ends),
+			"how long events are kept"),
+		setting("peak", number(t.Peak, 1, func(x float64) { t.Peak = x }),
+			"how many times the average comes at the peak"),
+		setting("batch", config.Count(&t.Batch),
+			"events, or readings, that come in one request, of as many devices"),
 	}
 }
 
@@ -90,14 +77,11 @@ func (f *fleet) ends() error {
 func (f *fleet) ofReadings() []config.Setting {
 	t := &f.traffic
 	return []config.Setting{
-		{Key: "readings_interval",
-			Value: config.Span(&t.ReadingsEvery, time.Millisecond).OrNone(),
-			Help:  "time between two readings of a device; none unless set"},
-		{Key: "metrics", Value: config.Count(&t.Metrics).That(f.mostMetrics),
-			Help: "metrics of a reading"},
-		{Key: "readings_retention",
-			Value: config.Span(&t.ReadingsRetention, time.Hour).That(f.ends),
-			Help:  "how long readings are kept"},
+		setting("readings_interval", config.Span(&t.ReadingsEvery, time.Millisecond).OrNone(),
+			"time between two readings of a device; none unless set"),
+		setting("metrics", config.Count(&t.Metrics).That(f.mostMetrics), "metrics of a reading"),
+		setting("readings_retention", config.Span(&t.ReadingsRetention, time.Hour).That(f.ends),
+			"how long readings are kept"),
 	}
 }
 
@@ -112,51 +96,50 @@ func (f *fleet) mostMetrics() error {
 func (f *fleet) ofPeople() []config.Setting {
 	t := &f.traffic
 	settings := []config.Setting{
-		{Key: "tenants", Value: config.Count(&t.Tenants),
-			Help: "tenants that share the devices"},
-		{Key: "devices_of_operator", Value: config.Count(&t.DevicesOfOperator),
-			Help: "devices that one operator answers for"},
-		{Key: "largest_state", Value: share(&t.LargestState),
-			Help: "share of the devices that are in the state with the most"},
-		{Key: "escalated", Value: share(&t.Escalated),
-			Help: "share of the changes of state after which an entry is escalated"},
-		{Key: "assigned", Value: share(&t.Assigned),
-			Help: "share of the changes of state after which an operator is assigned"},
-		{Key: "boards", Value: number(t.Boards, 0, func(x float64) { t.Boards = x }),
-			Help: "boards and streams of a tenant that are open, on average"},
+		setting("tenants", config.Count(&t.Tenants), "tenants that share the devices"),
+		setting("devices_of_operator", config.Count(&t.DevicesOfOperator),
+			"devices that one operator answers for"),
+		setting("largest_state", share(&t.LargestState),
+			"share of the devices that are in the state with the most"),
+		setting("escalated", share(&t.Escalated),
+			"share of the changes of state after which an entry is escalated"),
+		setting("assigned", share(&t.Assigned),
+			"share of the changes of state after which an operator is assigned"),
+		setting("boards", number(t.Boards, 0, func(x float64) { t.Boards = x }),
+			"boards and streams of a tenant that are open, on average"),
 	}
 	for _, name := range []string{
 		plan.AskDevice, plan.AskLog, plan.AskList, plan.AskOperator, plan.AskReading,
 		plan.AskFleet,
 	} {
-		settings = append(settings, config.Setting{
-			Key: "ask_" + name, Value: f.often(name),
-			Help: "how often a second is asked for " + plan.QueryNames()[name],
-		})
+		settings = append(settings, setting("ask_"+name,
+			number(t.Queries[name], 0, func(x float64) { t.Queries[name] = x }),
+			"how often a second is asked for "+plan.QueryNames()[name]))
 	}
 	return settings
 }
 
 func (f *fleet) ofPlan() []config.Setting {
 	return []config.Setting{
-		{Key: "replication", Value: config.Count(&f.traffic.Replication),
-			Help: "replicas of each row, of a cluster"},
-		{Key: "survive", Value: config.Choice(&f.survive, surviveNothing, surviveMachine).That(
-			func() error {
-				f.traffic.Survive = f.survive == surviveMachine
-				return nil
-			}),
-			Help: "machine: the store must go on while a machine is down"},
-		{Key: "routing", Value: config.Choice(&f.routing, routingAny, routingDevice).That(
-			func() error {
-				f.traffic.Routed = f.routing == routingDevice
-				return nil
-			}),
-			Help: "device: all messages of a device go to one process of Andon; any: to any, as " +
-				"a load balancer sends them"},
-		{Key: "region", Value: config.Given(&f.region), Help: "region of the prices"},
-		{Key: "store", Value: config.List(&f.stores), Help: "stores to plan, or all"},
+		setting("replication", config.Count(&f.traffic.Replication),
+			"replicas of each row, of a cluster"),
+		setting("survive", isWord(&f.traffic.Survive, "nothing", "machine"),
+			"machine: the store must go on while a machine is down"),
+		setting("routing", isWord(&f.traffic.Routed, "any", "device"),
+			"device: all messages of a device go to one process of Andon; any: to any, as a load "+
+				"balancer sends them"),
+		setting("region", config.Given(&f.region), "region of the prices"),
+		setting("store", config.List(&f.stores), "stores to plan, or all"),
 	}
+}
+
+// isWord is true for one of two words; the other is the default.
+func isWord(to *bool, other, word string) config.Value {
+	is := other
+	return config.Choice(&is, other, word).That(func() error {
+		*to = is == word
+		return nil
+	})
 }
 
 // share is a part of a whole: 10%, or 0.1.
@@ -187,9 +170,4 @@ func number(from, least float64, take func(float64)) config.Value {
 		take(x)
 		return nil
 	})
-}
-
-// often is how often a query is sent.
-func (f *fleet) often(name string) config.Value {
-	return number(f.traffic.Queries[name], 0, func(x float64) { f.traffic.Queries[name] = x })
 }
