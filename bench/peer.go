@@ -1,19 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/bench"
@@ -72,7 +72,7 @@ func servePeer(ctx context.Context, dir string) (err error) {
 	mux.HandleFunc("POST /api/v1/readings", func(w http.ResponseWriter, r *http.Request) {
 		take(w, r, p.keepReadings)
 	})
-	mux.HandleFunc("GET /metrics", p.metrics)
+	mux.Handle("GET /metrics", metrics(db))
 	if filepath.Base(dir) == "keys" {
 		p.keys = newKeys(db)
 		p.keys.route(mux)
@@ -157,23 +157,18 @@ func (p *peer) keepReadings(body string) error {
 	return b.Commit(pebble.Sync)
 }
 
-// metrics says what the peer has used, by Andon's names of it. What a process has used is read
-// where Linux has it; elsewhere it is not said.
-func (p *peer) metrics(w http.ResponseWriter, _ *http.Request) {
-	const ticks = 100 // of Linux, a second
-	stat, _ := os.ReadFile("/proc/self/stat")
-	// After the name, which may hold anything, are the state and what is counted from there.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) > 21 {
-		user, _ := strconv.Atoi(fields[11])
-		system, _ := strconv.Atoi(fields[12])
-		pages, _ := strconv.Atoi(fields[21])
-		fmt.Fprintf(w, "process_cpu_seconds_total %f\n", float64(user+system)/ticks)
-		fmt.Fprintf(w, "process_resident_memory_bytes %d\n", pages*os.Getpagesize())
+// metrics says what the peer has used, by Andon's names of it.
+func metrics(db *pebble.DB) http.Handler {
+	bytes := func(name string, of func(bench.Usage) int64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name}, func() float64 {
+			return float64(of(filesOf(db)))
+		})
 	}
-	u := filesOf(p.db)
-	fmt.Fprintf(w, "andon_pebble_disk_bytes %d\n", u.Kept)
-	fmt.Fprintf(w, "andon_pebble_written_bytes_total %d\n", u.Written)
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		bytes("andon_pebble_disk_bytes", func(u bench.Usage) int64 { return u.Kept }),
+		bytes("andon_pebble_written_bytes_total", func(u bench.Usage) int64 { return u.Written }))
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 }
 
 // filesOf returns how many bytes all files have now, and how many were written. Of a total of

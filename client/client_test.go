@@ -253,3 +253,19 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestServerMetrics: only what has no labels is read, and what can't be read is left out.
+func TestServerMetrics(t *testing.T) {
+	c := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/metrics" {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		w.Header().Set("Date", "Fri, 24 Apr 2020 15:00:00 GMT")
+		io.WriteString(w, "# HELP x y\nfds 1024\nfree 1e9\nwith{label=\"a b\"} 1\nbad line\n")
+	})
+	got, at, err := c.ServerMetrics(t.Context())
+	want := map[string]float64{"fds": 1024, "free": 1e9}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || at.Year() != 2020 {
+		t.Error(diff, at, err)
+	}
+}

@@ -1,10 +1,13 @@
 package client
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -32,19 +35,30 @@ func (c *Client) Ready(ctx context.Context) error {
 	return c.do(ctx, request{method: http.MethodGet, path: path("readyz"), plain: true}, nil)
 }
 
-// ServerMetrics returns what the server says of itself, in the text format of Prometheus, and its
-// time: zero where the answer has none. The caller closes the text. The request is sent once.
-func (c *Client) ServerMetrics(ctx context.Context) (text io.ReadCloser, at time.Time, err error) {
+// ServerMetrics returns the metrics of the server that have no labels, by their names at /metrics,
+// and its time: zero where the answer has none. The request is sent once.
+func (c *Client) ServerMetrics(
+	ctx context.Context,
+) (values map[string]float64, at time.Time, err error) {
 	answer, err := c.open(ctx, request{
 		method: http.MethodGet, path: path("metrics"), plain: true, accept: "text/plain",
 	})
 	if err != nil {
 		return nil, at, err
 	}
+	defer answer.Body.Close()
 	if at, err = http.ParseTime(answer.Header.Get("Date")); err != nil {
 		at = time.Time{} // a proxy may have removed it
 	}
-	return answer.Body, at, nil
+	values = map[string]float64{}
+	lines := bufio.NewScanner(io.LimitReader(answer.Body, maxAnswer))
+	for lines.Scan() { // the text format of Prometheus
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			values[name] = v
+		}
+	}
+	return values, at, lines.Err()
 }
 
 // Backup returns a backup of the whole store, all tenants, as it is at one moment: a tar, whose

@@ -9,11 +9,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 )
 
 // Server makes a target of a server that is reached over HTTP. Without a tenant, requests do not
@@ -30,12 +30,7 @@ func Server(name, address, token string, tenant andon.TenantID) Target {
 		Name: name, Queries: true,
 		Dial: func(ctx context.Context) (Conn, error) { return dial(ctx, address, head) },
 		Usage: func(ctx context.Context, _ bool) (Usage, error) {
-			c, err := dial(ctx, address, head)
-			if err != nil {
-				return Usage{}, err
-			}
-			defer func() { _ = c.Close() }()
-			return c.usage(ctx)
+			return usage(ctx, address, token)
 		},
 	}
 }
@@ -127,26 +122,19 @@ func (c *Client) Append(ctx context.Context, events []andon.Event, begin func())
 }
 
 // usage reads what a server shows at /metrics.
-func (c *Client) usage(ctx context.Context) (u Usage, err error) {
-	text, err := c.Do(ctx, http.MethodGet, "/metrics", nil, nil)
-	for line := range strings.SplitSeq(string(text), "\n") {
-		name, value, _ := strings.Cut(line, " ")
-		x, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			continue
-		}
-		switch name {
-		case "process_cpu_seconds_total":
-			u.CPU = time.Duration(x * float64(time.Second))
-		case "process_resident_memory_bytes":
-			u.Memory = int64(x)
-		case "andon_pebble_written_bytes_total":
-			u.Written = int64(x)
-		case "andon_pebble_disk_bytes":
-			u.Kept = int64(x)
-		}
+func usage(ctx context.Context, address, token string) (Usage, error) {
+	c, err := client.New(client.Options{URL: address, Token: token})
+	if err != nil {
+		return Usage{}, err
 	}
-	return u, err
+	defer c.Close()
+	values, _, err := c.ServerMetrics(ctx)
+	return Usage{
+		CPU:     time.Duration(values["process_cpu_seconds_total"] * float64(time.Second)),
+		Memory:  int64(values["process_resident_memory_bytes"]),
+		Written: int64(values["andon_pebble_written_bytes_total"]),
+		Kept:    int64(values["andon_pebble_disk_bytes"]),
+	}, err
 }
 
 const api = "/api/v1" // before the paths of events and queries

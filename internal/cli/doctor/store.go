@@ -12,7 +12,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
-	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
 	"github.com/andonhq/andon/internal/store/adapter"
@@ -121,32 +120,6 @@ func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) 
 			ok("store", "reserve", draw.Bytes(uint64(takes.Reserve.Bytes)),
 				d.sourceOf(takes.Reserve.Key)))
 	}
-	tenants, err := store.Tenants(ctx)
-	if err != nil {
-		return // it was reported with the facts
-	}
-	var ids []andon.TenantID
-	for _, t := range tenants {
-		ids = append(ids, t.ID)
-	}
-	d.report.leftovers(ids)
-}
-
-// leftover matches the names of the tenants that checks create.
-var leftover = regexp.MustCompile(`^andon-(check|doctor)-`)
-
-// leftovers reports the tenants of checks that were killed before they could delete them.
-func (e *examination) leftovers(tenants []andon.TenantID) {
-	left := slices.DeleteFunc(tenants, func(id andon.TenantID) bool {
-		return !leftover.MatchString(string(id))
-	})
-	if len(left) == 0 {
-		return
-	}
-	e.add(ok("store", "temporary tenants", fmt.Sprintf("%s of checks that were interrupted: %s",
-		draw.Count(len(left), "tenant"), command.Few(left, 5)), "the records of the tenants").
-		worse(warning,
-			"If no other check is running now, delete each: andon tenant delete "+string(left[0])))
 }
 
 // checksOf returns the checks to run: a few on a store that others may use at the same time, unless
