@@ -42,7 +42,7 @@ func (c Columns[T]) Hidden(names ...string) Columns[T] {
 
 // Exact adds a time that identifies an entry: a table shows all its digits, too.
 func (c Columns[T]) Exact(name string) Columns[T] {
-	timeOf := TimeOf[T](name)
+	timeOf := timeOf[T](name)
 	return append(c, Column[T]{
 		Name: name, Text: fieldOf[T](name).text,
 		Cell: func(_ Looks, item *T) draw.Cell {
@@ -54,10 +54,25 @@ func (c Columns[T]) Exact(name string) Columns[T] {
 
 // Age adds how long ago a time was, to tables only.
 func (c Columns[T]) Age(heading, name string) Columns[T] {
-	timeOf := TimeOf[T](name)
+	timeOf := timeOf[T](name)
 	return append(c, Column[T]{Name: heading, Cell: func(l Looks, item *T) draw.Cell {
 		return draw.Cell{Text: l.age(timeOf(item)), Right: true}
 	}})
+}
+
+// Ago adds times; a table has how long ago each was next to it.
+func (c Columns[T]) Ago(names ...string) Columns[T] {
+	for _, name := range names {
+		timeOf := timeOf[T](name)
+		cell := func(l Looks, item *T) draw.Cell {
+			if timeOf(item) == 0 {
+				return draw.Cell{}
+			}
+			return draw.Cell{Text: draw.Clock(timeOf(item)) + "  " + l.Ago(timeOf(item))}
+		}
+		c = append(c, Column[T]{Name: name, Text: fieldOf[T](name).text, Cell: cell})
+	}
+	return c
 }
 
 // State adds the state, in a table with the symbol and colour that its tenant chose.
@@ -81,8 +96,8 @@ func (c Columns[T]) OrElse(name, text string) Columns[T] {
 	return c
 }
 
-// TimeOf returns a function that reads a time of an item.
-func TimeOf[T any](name string) func(*T) andon.Time {
+// timeOf returns a function that reads a time of an item.
+func timeOf[T any](name string) func(*T) andon.Time {
 	f := fieldOf[T](name)
 	return func(item *T) andon.Time { return andon.Time(f.value(item).Int()) }
 }

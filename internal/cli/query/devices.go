@@ -71,21 +71,9 @@ func hiddenFlags(cmd *cobra.Command, dq *client.DeviceQuery) {
 
 // deviceColumns are the columns of one device. Each time has its age next to it.
 func deviceColumns() []command.Column[client.Device] {
-	columns := command.Fields[client.Device]("device").State().Fields("severity", "since", "time",
-		"received", "operator", "escalated_to", "incident_since", "silent", "message", "attributes")
-	for i := range columns {
-		switch c := &columns[i]; c.Name {
-		case "since", "time", "received", "incident_since":
-			timeOf := command.TimeOf[client.Device](c.Name)
-			c.Cell = func(l command.Looks, d *client.Device) draw.Cell {
-				if timeOf(d) == 0 {
-					return draw.Cell{}
-				}
-				return draw.Cell{Text: draw.Clock(timeOf(d)) + "  " + l.Ago(timeOf(d))}
-			}
-		}
-	}
-	return columns
+	return command.Fields[client.Device]("device").State().Fields("severity").
+		Ago("since", "time", "received").Fields("operator", "escalated_to").Ago("incident_since").
+		Fields("silent", "message", "attributes")
 }
 
 // devicesColumns are the columns of a list of devices. A table has fewer than CSV.

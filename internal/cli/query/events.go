@@ -55,7 +55,7 @@ func (q *query) since(ctx context.Context, c *client.Client, args []string, afte
 	position := after
 	reached := func(p andon.Position) { position = p.String() }
 	columns := command.EventFields[andon.Arrival]().Fields("position")
-	items := c.AllEventsSince(ctx, after, q.selected, reached)
+	items := c.EventsSince(ctx, after, q.selected, reached)
 	err := show(q, columns, func(yield func(andon.Arrival, error) bool) {
 		for item, err := range items {
 			if !yield(item, err) {
