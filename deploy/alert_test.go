@@ -22,10 +22,11 @@ const (
 	soon        = "200ms" // instead of the times that people have
 )
 
-// TestAlertReachesThePager: a device in WARNING4 becomes an alert of the rules that we ship, in a
-// real Prometheus with the configuration that we ship, which scrapes Andon with its token; a real
-// Alertmanager sends it on, and says later that it is over. Only times and addresses are others.
-func TestAlertReachesThePager(t *testing.T) {
+// TestSerialAlertReachesThePager: a device in WARNING4 becomes an alert of the rules that we ship,
+// in a real Prometheus with the configuration that we ship, which scrapes Andon with its token; a
+// real Alertmanager sends it on, and says later that it is over. Only times and addresses are
+// others.
+func TestSerialAlertReachesThePager(t *testing.T) {
 	t.Parallel() // most of its time it waits for Prometheus, which takes 5 s to read its targets
 	prometheus := tool(t, "prometheus", "prometheus")
 	alertmanager := tool(t, "prometheus-alertmanager", "prometheus-alertmanager")

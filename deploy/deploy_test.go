@@ -55,9 +55,9 @@ const (
 	systemdTool = "systemd-analyze" //nolint:misspell // it is the name of the tool
 )
 
-// TestUnit: systemd understands the unit, and finds little that the service could do beyond its
-// work.
-func TestUnit(t *testing.T) {
+// TestSerialUnit: systemd understands the unit, and finds little that the service could do beyond
+// its work.
+func TestSerialUnit(t *testing.T) {
 	analyser := tool(t, systemdTool, "systemd")
 	dir := t.TempDir()
 	// verify wants the program to be there.
@@ -76,8 +76,8 @@ func TestUnit(t *testing.T) {
 	run(t, dir, analyser, "security", "--offline=yes", "--threshold=15", "./andon.service")
 }
 
-// TestUnitSettings: what the unit sets are settings, and it goes where the program looks.
-func TestUnitSettings(t *testing.T) {
+// TestSerialUnitSettings: what the unit sets are settings, and it goes where the program looks.
+func TestSerialUnitSettings(t *testing.T) {
 	text := read(t, unit)
 	var env []string
 	for _, m := range regexp.MustCompile(`(?m)^Environment=(\S+)$`).FindAllStringSubmatch(text,
@@ -99,9 +99,9 @@ func TestUnitSettings(t *testing.T) {
 	}
 }
 
-// TestContainerfile reads the file as far as it matters, for machines without a builder: nothing
-// runs in it, no one is root, and what it copies and sets is there.
-func TestContainerfile(t *testing.T) {
+// TestSerialContainerfile reads the file as far as it matters, for machines without a builder:
+// nothing runs in it, no one is root, and what it copies and sets is there.
+func TestSerialContainerfile(t *testing.T) {
 	lines := instructions(read(t, "container/Containerfile"))
 	if lines[0] != "FROM scratch" {
 		t.Errorf("it begins with %q: an image with a shell in it", lines[0])
@@ -159,9 +159,9 @@ func copied(t *testing.T, words []string) {
 	}
 }
 
-// TestContainerBuilds builds an image as a release does, and reads what is in it. It needs no
+// TestSerialContainerBuilds builds an image as a release does, and reads what is in it. It needs no
 // network, because it begins with an empty image.
-func TestContainerBuilds(t *testing.T) {
+func TestSerialContainerBuilds(t *testing.T) {
 	buildah := tool(t, "buildah", "buildah")
 	dir := t.TempDir()
 	t.Setenv("STORAGE_DRIVER", "vfs")
@@ -209,8 +209,8 @@ func imageConfig(t *testing.T, archive string) string {
 	}
 }
 
-// TestRules: promtool reads rules and configuration, and the rules do what their tests say.
-func TestRules(t *testing.T) {
+// TestSerialRules: promtool reads rules and configuration, and the rules do what their tests say.
+func TestSerialRules(t *testing.T) {
 	promtool := tool(t, "promtool", "prometheus")
 	run(t, "prometheus", promtool, "check", "config", "--syntax-only", "prometheus.yml")
 	for _, name := range rules() {
@@ -222,8 +222,8 @@ func TestRules(t *testing.T) {
 // rules are the files of alerts: those about Andon, and those about the devices.
 func rules() []string { return []string{"andon", "andon-fleet"} }
 
-// TestEachAlertIsTested: it is shown to fire, and not to where all is well.
-func TestEachAlertIsTested(t *testing.T) {
+// TestSerialEachAlertIsTested: it is shown to fire, and not to where all is well.
+func TestSerialEachAlertIsTested(t *testing.T) {
 	var tests string
 	var alerts [][]string
 	for _, name := range rules() {
@@ -243,8 +243,8 @@ func TestEachAlertIsTested(t *testing.T) {
 	}
 }
 
-// TestQueriesOfTheDashboard: Prometheus can read each of them.
-func TestQueriesOfTheDashboard(t *testing.T) {
+// TestSerialQueriesOfTheDashboard: Prometheus can read each of them.
+func TestSerialQueriesOfTheDashboard(t *testing.T) {
 	promtool := tool(t, "promtool", "prometheus")
 	var rules bytes.Buffer
 	rules.WriteString("groups:\n- name: dashboard\n  rules:\n")

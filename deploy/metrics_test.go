@@ -74,9 +74,9 @@ func (b board) queries() (all []string) {
 	return all
 }
 
-// TestDashboard: panels have a title and say what they show, each id is there once, and none lies
-// on another.
-func TestDashboard(t *testing.T) {
+// TestSerialDashboard: panels have a title and say what they show, each id is there once, and none
+// lies on another.
+func TestSerialDashboard(t *testing.T) {
 	b := dashboard(t)
 	if b.UID != "andon" || len(b.Panels) < 10 {
 		t.Fatalf("got %q with %d panels", b.UID, len(b.Panels))
@@ -100,9 +100,9 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestMetricNames: the dashboard and the rules ask for metrics that the program has, and for labels
-// that these have.
-func TestMetricNames(t *testing.T) {
+// TestSerialMetricNames: the dashboard and the rules ask for metrics that the program has, and for
+// labels that these have.
+func TestSerialMetricNames(t *testing.T) {
 	metrics := exposed(t, config.Sources{})
 	// Of DynamoDB and Cassandra.
 	metrics.labels = append(metrics.labels, "operation", "table", "index", "node", "pool")
@@ -130,7 +130,7 @@ func TestMetricNames(t *testing.T) {
 		}
 		for _, n := range names {
 			if strings.HasPrefix(n, "andon_dynamodb_") || strings.HasPrefix(n, "andon_cassandra_") {
-				continue // TestMetricNamesOfDynamoDB and TestSerialFigures look at them
+				continue // TestSerialMetricNamesOfDynamoDB and TestSerialFigures look at them
 			}
 			if !slices.Contains(metrics.names, n) {
 				t.Errorf("%s asks for %s, which /metrics does not have", q, n)
@@ -144,8 +144,8 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
-// TestMetricNamesOfDynamoDB is TestMetricNames for what only that store has.
-func TestMetricNamesOfDynamoDB(t *testing.T) {
+// TestSerialMetricNamesOfDynamoDB is TestSerialMetricNames for what only that store has.
+func TestSerialMetricNamesOfDynamoDB(t *testing.T) {
 	metrics := exposed(t, config.Sources{Env: []string{
 		"ANDON_STORE=dynamodb", "ANDON_DYNAMODB_ENDPOINT=" + enginetest.DynamoDB(t).URL,
 		"ANDON_DYNAMODB_KEY=any", "ANDON_DYNAMODB_SECRET=any",

@@ -11,7 +11,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
 
-func TestSharedNode(t *testing.T) {
+func TestSerialSharedNode(t *testing.T) {
 	n := Cassandra(t)
 	if again := Cassandra(t); again != n {
 		t.Errorf("a second call returned another node, on %s", again.Addr())
@@ -21,9 +21,9 @@ func TestSharedNode(t *testing.T) {
 	}
 }
 
-// TestNodeEnds: a node keeps what it acknowledged when it is killed, and its address when it is
-// started again, by itself or by another that is given its directory.
-func TestNodeEnds(t *testing.T) {
+// TestSerialNodeEnds: a node keeps what it acknowledged when it is killed, and its address when it
+// is started again, by itself or by another that is given its directory.
+func TestSerialNodeEnds(t *testing.T) {
 	dir := t.TempDir()
 	n := OwnCassandra(t, Options{Dir: dir})
 	mustQuery(t, n, "CREATE KEYSPACE k WITH replication = "+
@@ -53,9 +53,9 @@ func TestNodeEnds(t *testing.T) {
 	}
 }
 
-// TestNodeWithTLS: a node that asks for certificates and for a password answers a client that has
-// them.
-func TestNodeWithTLS(t *testing.T) {
+// TestSerialNodeWithTLS: a node that asks for certificates and for a password answers a client that
+// has them.
+func TestSerialNodeWithTLS(t *testing.T) {
 	n := OwnCassandra(t, Options{Secured: true})
 	if answer := mustQuery(t, n, "LIST ROLES"); !strings.Contains(answer, User) {
 		t.Errorf("the roles are %q", answer)
@@ -89,8 +89,8 @@ func mustQuery(t *testing.T, n *Node, cql string) string {
 	return answer
 }
 
-// TestNodeCantStart: the error says why, from the node's own log.
-func TestNodeCantStart(t *testing.T) {
+// TestSerialNodeCantStart: the error says why, from the node's own log.
+func TestSerialNodeCantStart(t *testing.T) {
 	skipIfUsers(t)
 	Cassandra(t) // or there is no engine at all
 	n, err := StartCassandra(t.Context(), Options{Dir: t.TempDir(), Heap: "never"})
@@ -102,7 +102,7 @@ func TestNodeCantStart(t *testing.T) {
 	}
 }
 
-func TestNodeOfTheUser(t *testing.T) {
+func TestSerialNodeOfTheUser(t *testing.T) {
 	n, err := runningNode(UserCassandra, Cassandra(t).Addr())
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestServices starts what DynamoDB is imitated by, and lists the tables of each.
-func TestServices(t *testing.T) {
+// TestSerialServices starts what DynamoDB is imitated by, and lists the tables of each.
+func TestSerialServices(t *testing.T) {
 	t.Setenv(UserDynamoDB, "")
 	for name, service := range map[string]func(testing.TB) *Service{
 		"dynalite": DynamoDB, "moto": Moto,
@@ -34,8 +34,8 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestClientsMayBeKilled: dynalite continues when a client ends in the middle of a request.
-func TestClientsMayBeKilled(t *testing.T) {
+// TestSerialClientsMayBeKilled: dynalite continues when a client ends in the middle of a request.
+func TestSerialClientsMayBeKilled(t *testing.T) {
 	t.Setenv(UserDynamoDB, "")
 	s := DynamoDB(t)
 	for range 20 {
@@ -73,7 +73,7 @@ func listTables(t *testing.T, url string) int {
 	return answer.StatusCode
 }
 
-func TestUsersService(t *testing.T) {
+func TestSerialUsersService(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	t.Setenv(UserDynamoDB, server.URL)
@@ -94,8 +94,8 @@ func TestUsersService(t *testing.T) {
 	}
 }
 
-// TestServiceFails: the error of one that does not start says what it printed.
-func TestServiceFails(t *testing.T) {
+// TestSerialServiceFails: the error of one that does not start says what it printed.
+func TestSerialServiceFails(t *testing.T) {
 	_, err := startService("x 1.0", exec.Command("sh", "-c", "echo no such module; exit 1"))
 	if err == nil || !strings.Contains(err.Error(), "start x 1.0: it ended") ||
 		!strings.Contains(err.Error(), "no such module") {
@@ -103,7 +103,7 @@ func TestServiceFails(t *testing.T) {
 	}
 }
 
-func TestCheckTemplate(t *testing.T) {
+func TestSerialCheckTemplate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "template.yaml")
 	for text, want := range map[string]string{
 		"Resources: {A: {Type: AWS::SNS::Topic}}\n":  "",

@@ -8,8 +8,9 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
 
-// TestRing: a ring serves while one of its nodes is dead, and is whole again after that is started.
-func TestRing(t *testing.T) {
+// TestSerialRing: a ring serves while one of its nodes is dead, and is whole again after that is
+// started.
+func TestSerialRing(t *testing.T) {
 	r := OwnRing(t, 3)
 	first := r.Nodes()[0]
 	mustQuery(t, first, "CREATE KEYSPACE k WITH replication = "+
@@ -45,7 +46,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-func TestRingOfTwo(t *testing.T) {
+func TestSerialRingOfTwo(t *testing.T) {
 	if _, err := StartRing(t.Context(), "", 2); err == nil {
 		t.Error("a ring of two started")
 	}

@@ -150,9 +150,9 @@ func (b both) Restore(ctx context.Context, h client.History) (client.Result, err
 	return twice(ctx, h, b.first.Restore, b.second.Restore)
 }
 
-// TestDemoEqualsMemstore: after a minute of the demo, over HTTP into the embedded store, that store
-// answers as the reference does that took the same messages: also when it is opened again.
-func TestDemoEqualsMemstore(t *testing.T) {
+// TestSerialDemoEqualsMemstore: after a minute of the demo, over HTTP into the embedded store, that
+// store answers as the reference does that took the same messages: also when it is opened again.
+func TestSerialDemoEqualsMemstore(t *testing.T) {
 	var out bytes.Buffer
 	c := newClockwork(t)
 	d := newDemo(c, &out, time.Minute)

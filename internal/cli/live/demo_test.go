@@ -48,9 +48,9 @@ func newDemo(c *clockwork, out io.Writer, length time.Duration) *demo {
 	}
 }
 
-// TestDemoGolden: the demo prints lines, the address first; with its own clock the same ones on
-// every machine, but for the port.
-func TestDemoGolden(t *testing.T) {
+// TestSerialDemoGolden: the demo prints lines, the address first; with its own clock the same ones
+// on every machine, but for the port.
+func TestSerialDemoGolden(t *testing.T) {
 	var out bytes.Buffer
 	if err := newDemo(newClockwork(t), &out, 20*time.Second).run(t.Context()); err != nil {
 		t.Fatal(err)

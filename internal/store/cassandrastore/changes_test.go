@@ -234,8 +234,9 @@ func TestChangesOfOneProcess(t *testing.T) {
 // TestSerialMarkAfterFormerMarks: an append whose timestamp is older than that of an append which
 // has ended marks its device nevertheless.
 func TestSerialMarkAfterFormerMarks(t *testing.T) {
-	s := open(t, newKeyspace(t, "state"))
-	tenant, err := s.tenant(t.Context(), andon.DefaultTenant)
+	s := open(t, sharedKeyspace(t, "state"))
+	id := ownTenant(t, s)
+	tenant, err := s.tenant(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +257,7 @@ func TestSerialMarkAfterFormerMarks(t *testing.T) {
 		}
 		return stamp
 	}
-	err = s.Append(t.Context(), andon.DefaultTenant, now, []andon.Event{
+	err = s.Append(t.Context(), id, now, []andon.Event{
 		{Device: "d", Time: now, State: "WARNING1"},
 	})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 // TestSerialEscalationsCostTheSame: what a device shows costs the same after hundreds of
 // escalations as after the first, and one page more where the last was withdrawn.
 func TestSerialEscalationsCostTheSame(t *testing.T) {
-	s := open(t, newKeyspace(t, "state"))
-	ctx, at := t.Context(), andon.DayStart(realClock().Day())
+	s := open(t, sharedKeyspace(t, "state"))
+	ctx, tenant, at := t.Context(), ownTenant(t, s), andon.DayStart(realClock().Day())
 	send := func(from, to int) {
 		t.Helper()
 		var events []andon.Event
@@ -20,14 +20,14 @@ func TestSerialEscalationsCostTheSame(t *testing.T) {
 				Device: "press-1", State: "WARNING1", Time: at + andon.Time(i), EscalatedTo: "Sara",
 			})
 		}
-		if err := s.Append(ctx, andon.DefaultTenant, at, events); err != nil {
+		if err := s.Append(ctx, tenant, at, events); err != nil {
 			t.Fatal(err)
 		}
 	}
 	cost := func(entry int) (read int) {
 		t.Helper()
 		asking, plan := andon.WithPlan(ctx)
-		d, err := s.Device(asking, andon.DefaultTenant, "press-1")
+		d, err := s.Device(asking, tenant, "press-1")
 		if err != nil || d.EscalatedTo != "Sara" || d.EscalatedEntry.Time != at+andon.Time(entry) {
 			t.Errorf("the device shows %q of %s, %v", d.EscalatedTo, d.EscalatedEntry.Time, err)
 		}
@@ -46,7 +46,7 @@ func TestSerialEscalationsCostTheSame(t *testing.T) {
 	if rows := cost(499); rows > 0 {
 		t.Errorf("one of 500 escalations is looked up in %d rows", rows)
 	}
-	_, _, err := s.Escalate(ctx, andon.DefaultTenant, andon.Escalation{
+	_, _, err := s.Escalate(ctx, tenant, andon.Escalation{
 		Device: "press-1", Time: at + 499, State: "WARNING1", At: at + 1_000,
 	})
 	if err != nil {

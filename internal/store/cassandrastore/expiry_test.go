@@ -81,7 +81,11 @@ func TestSerialPurge(t *testing.T) {
 			t.Parallel()
 			s := open(t, sharedKeyspace(t, design))
 			at := andon.DayStart(realClock().Day())
-			for range 2 {
+			times := 1
+			if design == "buckets" {
+				times = 2
+			}
+			for range times {
 				if _, err := s.PutTenant(t.Context(), andon.NewTenant("metro")); err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +100,8 @@ func TestSerialPurge(t *testing.T) {
 			}
 			useEverything(t, s, "metro", at)
 			has := map[string]bool{}
-			eventually(t, func() error { return s.noneBut(t, "metro\t2", has) })
+			mine := fmt.Sprintf("metro\t%d", times)
+			eventually(t, func() error { return s.noneBut(t, mine, has) })
 			for _, table := range tenantTablesOf(t, s) {
 				if table != "purges" && !has[table] {
 					t.Errorf("the test keeps nothing in %s", table)

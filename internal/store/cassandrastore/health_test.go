@@ -13,8 +13,8 @@ import (
 // TestSerialFigures: a store reports what its nodes say, and each metric and label that the alerts
 // ask for.
 func TestSerialFigures(t *testing.T) {
-	s := open(t, newKeyspace(t, "state"))
-	err := s.Append(t.Context(), andon.DefaultTenant, s.options.Now(), []andon.Event{
+	s := open(t, sharedKeyspace(t, "state"))
+	err := s.Append(t.Context(), ownTenant(t, s), s.options.Now(), []andon.Event{
 		{Device: "d", Time: s.options.Now(), State: "WARNING1"},
 	})
 	if err != nil {

@@ -56,30 +56,37 @@ func onlyDesign(statements string) bool {
 		!strings.Contains(statements, "INSERT INTO")
 }
 
-// TestSerialPlans writes what each query sends under each design.
-func TestSerialPlans(t *testing.T) {
+// TestSerialDesigns tests what takes a keyspace of each design for itself, in one after another:
+// making one takes longer than the tests.
+func TestSerialDesigns(t *testing.T) {
 	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			o := newKeyspace(t, design)
-			o.pace = neverAlone
-			s := open(t, o)
-			fillForPlans(t, s)
-			var text strings.Builder
-			for _, q := range planned(s) {
-				// What a process remembers for a second is read before.
-				if _, err := s.tenant(t.Context(), andon.DefaultTenant); err != nil {
-					t.Fatal(err)
-				}
-				ctx, plan := andon.WithPlan(t.Context())
-				if err := q.ask(ctx); err != nil {
-					t.Errorf("%s: %v", q.what, err)
-				}
-				fmt.Fprintf(&text, "== %s\n%s", q.what, steps2text(plan))
-			}
-			golden.File(t, "testdata/plans-"+design+".txt", text.String())
+			t.Run("plans", func(t *testing.T) { plans(t, o) })
+			t.Run("rebuild", func(t *testing.T) { rebuildRepairs(t, o) })
 		})
 	}
+}
+
+// plans writes what each query sends under a design.
+func plans(t *testing.T, o Options) {
+	o.pace = neverAlone
+	s := open(t, o)
+	fillForPlans(t, s)
+	var text strings.Builder
+	for _, q := range planned(s) {
+		// What a process remembers for a second is read before.
+		if _, err := s.tenant(t.Context(), andon.DefaultTenant); err != nil {
+			t.Fatal(err)
+		}
+		ctx, plan := andon.WithPlan(t.Context())
+		if err := q.ask(ctx); err != nil {
+			t.Errorf("%s: %v", q.what, err)
+		}
+		fmt.Fprintf(&text, "== %s\n%s", q.what, steps2text(plan))
+	}
+	golden.File(t, "testdata/plans-"+o.Latest+".txt", text.String())
 }
 
 func steps2text(plan *andon.Plan) string {

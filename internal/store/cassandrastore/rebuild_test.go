@@ -23,14 +23,16 @@ type fleet struct {
 	*testing.T
 	store *Store
 	want  *memstore.Store
-	at    andon.Time
-	round int
+
+	tenant andon.TenantID
+	at     andon.Time
+	round  int
 }
 
 func newFleet(t *testing.T, s *Store) *fleet {
 	return &fleet{
 		T: t, store: s, want: memstore.New(),
-		at: andon.DayStart(realClock().Day()) - 3_600_000_000,
+		tenant: andon.DefaultTenant, at: andon.DayStart(realClock().Day()) - 3_600_000_000,
 	}
 }
 
@@ -49,10 +51,10 @@ func (f *fleet) report(ctx context.Context) error {
 	}
 	events = andon.SortBatch(events)
 	received := f.at + andon.Time(f.round*10+10)
-	if err := appendAgain(ctx, f.store, andon.DefaultTenant, received, events); err != nil {
+	if err := appendAgain(ctx, f.store, f.tenant, received, events); err != nil {
 		return err
 	}
-	return f.want.Append(ctx, andon.DefaultTenant, received, events)
+	return f.want.Append(ctx, f.tenant, received, events)
 }
 
 // reportUntil lets the devices report again and again until stop is called.
@@ -81,8 +83,8 @@ func (f *fleet) reportUntil() (stop func()) {
 func (f *fleet) compare(s *Store, when string) {
 	f.Helper()
 	for i := range fleetDevices {
-		want := askAll(f.T, f.want, andon.DefaultTenant, testDevice(i))
-		got := askAll(f.T, s, andon.DefaultTenant, testDevice(i))
+		want := askAll(f.T, f.want, f.tenant, testDevice(i))
+		got := askAll(f.T, s, f.tenant, testDevice(i))
 		if d := diff(want, got); d != "" {
 			f.Errorf("%s (-want +got):\n%s", when, d)
 		}
@@ -191,8 +193,7 @@ func onlyTables(t *testing.T, s *Store) {
 
 // TestSerialRebuildRefuses what makes no sense, and changes nothing.
 func TestSerialRebuildRefuses(t *testing.T) {
-	o := newKeyspace(t, "state")
-	s := open(t, o)
+	s := open(t, sharedKeyspace(t, "state"))
 	for _, test := range []struct{ design, buckets, want string }{
 		{"views", "", `design "views" is unknown: use view`},
 		{"", "16", "the design state has no buckets"},
@@ -205,38 +206,37 @@ func TestSerialRebuildRefuses(t *testing.T) {
 	onlyTables(t, s)
 }
 
-// TestSerialRebuildRepairs: index rows that are gone, index rows of states that a device is not in,
-// and a newest entry that only the log has are put right in place.
-func TestSerialRebuildRepairs(t *testing.T) {
-	for _, design := range designs.Names() {
-		t.Run(design, func(t *testing.T) {
-			t.Parallel()
-			s := open(t, newKeyspace(t, design))
-			f := newFleet(t, s)
-			for range 3 {
-				if err := f.report(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, table := range s.working.Load().Reads.Tables() {
-				if !strings.HasPrefix(table.CQL, "(") {
-					continue // what is made of a table goes with its rows
-				}
-				run(t, s, "TRUNCATE "+table.Name)
-			}
-			f.strayIndexRows()
-			f.onlyInLog(testDevice(3))
-			if err := s.RebuildLatest(t.Context(), "", "", func(int64, int64) {}); err != nil {
-				t.Fatal(err)
-			}
-			f.compare(s, "after the rebuild in place")
-		})
+// rebuildRepairs: index rows that are gone, index rows of states that a device is not in, and a
+// newest entry that only the log has are put right in place.
+func rebuildRepairs(t *testing.T, o Options) {
+	s := open(t, o)
+	f := newFleet(t, s)
+	f.tenant = ownTenant(t, s)
+	if _, err := f.want.PutTenant(t.Context(), andon.NewTenant(f.tenant)); err != nil {
+		t.Fatal(err)
 	}
+	for range 3 {
+		if err := f.report(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, table := range s.working.Load().Reads.Tables() {
+		if !strings.HasPrefix(table.CQL, "(") {
+			continue // what is made of a table goes with its rows
+		}
+		run(t, s, "TRUNCATE "+table.Name)
+	}
+	f.strayIndexRows()
+	f.onlyInLog(testDevice(3))
+	if err := s.RebuildLatest(t.Context(), "", "", func(int64, int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	f.compare(s, "after the rebuild in place")
 }
 
 // strayHints says that devices are in states in which they are not.
 func (f *fleet) strayIndexRows() {
-	t, err := f.store.tenant(f.Context(), andon.DefaultTenant)
+	t, err := f.store.tenant(f.Context(), f.tenant)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func (f *fleet) strayIndexRows() {
 
 // onlyInLog keeps an entry as a process does that ends before it writes what the device shows.
 func (f *fleet) onlyInLog(device andon.DeviceID) {
-	t, err := f.store.tenant(f.Context(), andon.DefaultTenant)
+	t, err := f.store.tenant(f.Context(), f.tenant)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func (f *fleet) onlyInLog(device andon.DeviceID) {
 		f.Fatal(err)
 	}
 	// No one knows when it arrived: at its own time, then.
-	err = f.want.Append(f.Context(), andon.DefaultTenant, events[0].Time, events)
+	err = f.want.Append(f.Context(), f.tenant, events[0].Time, events)
 	if err != nil {
 		f.Fatal(err)
 	}

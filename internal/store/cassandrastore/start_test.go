@@ -18,7 +18,7 @@ import (
 // TestSerialStartRefused: whatever is wrong at the start has one message of its own that says what
 // to do.
 func TestSerialStartRefused(t *testing.T) {
-	whole := newKeyspace(t, "state")
+	whole := sharedKeyspace(t, "state")
 	for _, test := range []struct {
 		name   string
 		change func(*Options)

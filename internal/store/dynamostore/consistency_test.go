@@ -27,9 +27,9 @@ func lagging(t *testing.T, change func(*Options)) (*mirror, Options) {
 	return m, o
 }
 
-// TestConsistency: each request is as fresh as it asks to be, and one that does not say is as the
-// store is set.
-func TestConsistency(t *testing.T) {
+// TestSerialConsistency: each request is as fresh as it asks to be, and one that does not say is as
+// the store is set.
+func TestSerialConsistency(t *testing.T) {
 	m, o := lagging(t, nil)
 	s := open(t, o)
 	o.Consistency = ddb.Eventual
@@ -80,8 +80,8 @@ func TestConsistency(t *testing.T) {
 	}
 }
 
-// TestStrongByIndex: what is found through an index is not passed off as strong.
-func TestStrongByIndex(t *testing.T) {
+// TestSerialStrongByIndex: what is found through an index is not passed off as strong.
+func TestSerialStrongByIndex(t *testing.T) {
 	s := open(t, newTables(t))
 	ctx, id := andon.WithConsistency(t.Context(), andon.Strong), andon.DefaultTenant
 	_, counting := s.Counts(ctx, id, 0)
@@ -104,8 +104,8 @@ func firstError[T any](list func(func(T, error) bool)) (err error) {
 	return err
 }
 
-// TestEventualCosts: a plan shows that an eventual read costs half.
-func TestEventualCosts(t *testing.T) {
+// TestSerialEventualCosts: a plan shows that an eventual read costs half.
+func TestSerialEventualCosts(t *testing.T) {
 	s := open(t, newTables(t))
 	sendUntil(t, s, []andon.Event{{Device: "d1", Time: minute(0), State: "NORMAL"}})
 	units := map[andon.Consistency]float64{}
@@ -128,9 +128,9 @@ func TestEventualCosts(t *testing.T) {
 	}
 }
 
-// TestListsLag: an index that lags has entries as they were before. They are shown as they are,
-// unless the answer may be eventual.
-func TestListsLag(t *testing.T) {
+// TestSerialListsLag: an index that lags has entries as they were before. They are shown as they
+// are, unless the answer may be eventual.
+func TestSerialListsLag(t *testing.T) {
 	m, o := lagging(t, nil)
 	s := open(t, o)
 	ctx, id := t.Context(), andon.DefaultTenant

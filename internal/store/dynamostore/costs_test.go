@@ -97,8 +97,8 @@ func attribute(value any) types.AttributeValue {
 	return &types.AttributeValueMemberM{Value: of}
 }
 
-// TestGuideComparison asks for the warnings of a device as the guide does at each step.
-func TestGuideComparison(t *testing.T) {
+// TestSerialGuideComparison asks for the warnings of a device as the guide does at each step.
+func TestSerialGuideComparison(t *testing.T) {
 	db := rawClient(t, enginetest.DynamoDB(t).URL)
 	byDate, byState := ddb.Keys{Hash: items.AttrDevice, Sort: items.AttrDate}, items.LogKeys()
 	names := map[string]string{"#d": items.AttrDevice, "#s": "State"}
@@ -176,8 +176,8 @@ func (ct costTest) all() map[consumer]float64 {
 	return all
 }
 
-// TestCosts measures what each query and each write costs, as the page of the store has it.
-func TestCosts(t *testing.T) {
+// TestSerialCosts measures what each query and each write costs, as the page of the store has it.
+func TestSerialCosts(t *testing.T) {
 	o := newTables(t)
 	o.Shards = "1"
 	ct := costTest{t, open(t, o)}
@@ -240,9 +240,9 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCostsOfMore measures what grows with what else is kept: the devices of an operator, an
+// TestSerialCostsOfMore measures what grows with what else is kept: the devices of an operator, an
 // escalation, and metrics that a process that starts has not seen.
-func TestCostsOfMore(t *testing.T) {
+func TestSerialCostsOfMore(t *testing.T) {
 	o := newTables(t)
 	o.Shards = "1"
 	ct := costTest{t, open(t, o)}
@@ -356,9 +356,9 @@ func (ct costTest) row(what string, do func(context.Context) error) {
 	}
 }
 
-// TestReadingCosts measures what queries about readings cost, by the table and by the optional
-// indexes, as the page of the store has it.
-func TestReadingCosts(t *testing.T) {
+// TestSerialReadingCosts measures what queries about readings cost, by the table and by the
+// optional indexes, as the page of the store has it.
+func TestSerialReadingCosts(t *testing.T) {
 	o := newTables(t)
 	o.Prefix, o.Shards = o.Prefix+"idx_", "1"
 	indexed(items.ProjectsMetrics)(&o)

@@ -222,7 +222,7 @@ func TestSerialInitWithout(t *testing.T) {
 	}
 }
 
-func TestInitNowhere(t *testing.T) {
+func TestSerialInitNowhere(t *testing.T) {
 	o := defaults()
 	o.Region, o.Endpoint, o.Key, o.Secret = "eu-west-1", "http://127.0.0.1:1", "k", "s"
 	var reported []string
@@ -242,7 +242,7 @@ func TestInitNowhere(t *testing.T) {
 	}
 }
 
-func TestDiagnose(t *testing.T) {
+func TestSerialDiagnose(t *testing.T) {
 	o := newTables(t)
 	s := open(t, o)
 	var reported []string

@@ -23,9 +23,9 @@ type lists struct {
 	now int
 }
 
-// TestRandomLists: an entry that a list finds is shown as it is stored, however far the indexes
-// lag. Once they have followed, the lists have all that the logs have.
-func TestRandomLists(t *testing.T) {
+// TestSerialRandomLists: an entry that a list finds is shown as it is stored, however far the
+// indexes lag. Once they have followed, the lists have all that the logs have.
+func TestSerialRandomLists(t *testing.T) {
 	for _, shards := range []string{"1", "2"} {
 		t.Run(shards, func(t *testing.T) {
 			m, o := lagging(t, func(o *Options) { o.Shards = shards })

@@ -200,17 +200,18 @@ func TestSerialReferenceStore(t *testing.T) {
 	}
 }
 
-// ofReference leaves the checks of order within a device and of pages to TestReferenceHistories,
-// and to ANDON_LONG: each makes a table for each order of its entries.
+// ofReference leaves the checks of order within a device and of pages to
+// TestSerialReferenceHistories, and to ANDON_LONG: each makes a table for each order of its
+// entries.
 func ofReference(c storecheck.Check) bool {
 	few := []string{"2.1", "2.7", "2.8", "2.9", "2.14", "3"}
 	return !takesLong(c) &&
 		(os.Getenv(enginetest.LongTests) != "" || slices.Contains(few, c.Section))
 }
 
-// TestReferenceHistories appends random entries in any order to a table of the reference's own
-// model and to the reference store, and compares what both answer.
-func TestReferenceHistories(t *testing.T) {
+// TestSerialReferenceHistories appends random entries in any order to a table of the reference's
+// own model and to the reference store, and compares what both answer.
+func TestSerialReferenceHistories(t *testing.T) {
 	m := newManyTables(t)
 	for range 3 {
 		seed := uint64(rand.Uint32())

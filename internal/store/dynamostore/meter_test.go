@@ -19,9 +19,9 @@ func figures(s *Store) map[string]float64 {
 	return all
 }
 
-// TestFigures: what calls consume is counted by operation, table and index; each attempt that
+// TestSerialFigures: what calls consume is counted by operation, table and index; each attempt that
 // fails, and each call that fails after all of its attempts.
-func TestFigures(t *testing.T) {
+func TestSerialFigures(t *testing.T) {
 	p, o := behindProxy(t)
 	s := open(t, o)
 	send := func(n int) error {

@@ -44,8 +44,8 @@ func writesOf(l *plan.Layout, per plan.Per) map[string]plan.ItemWrite {
 	return all
 }
 
-// TestPlannedItems: the sizes are those that a person gets who counts the bytes of the items.
-func TestPlannedItems(t *testing.T) {
+// TestSerialPlannedItems: the sizes are those that a person gets who counts the bytes of the items.
+func TestSerialPlannedItems(t *testing.T) {
 	sample, all := planned(t, 300)
 	own, reference := &all[0], &all[1]
 	hash := len(strconv.FormatUint(shared.MessageHash(&sample.Reading), 36))
@@ -102,8 +102,9 @@ func TestPlannedItems(t *testing.T) {
 	}
 }
 
-// TestPlannedBoundary: with the byte that makes it 1,025, each write of an item costs another unit.
-func TestPlannedBoundary(t *testing.T) {
+// TestSerialPlannedBoundary: with the byte that makes it 1,025, each write of an item costs another
+// unit.
+func TestSerialPlannedBoundary(t *testing.T) {
 	_, small := planned(t, 300)
 	size := writesOf(&small[0], plan.PerEvent)["DeviceStateLog"].After
 	for extra, want := range map[int]float64{1024 - size: 1, 1025 - size: 2, 2048 - size: 2} {
@@ -116,10 +117,10 @@ func TestPlannedBoundary(t *testing.T) {
 	}
 }
 
-// TestPlannedUnits: the test engine says the same of every write to a table and of what a device
-// shows. It counts nothing for indexes, which the rules of the service do: that is the difference,
-// and docs/planning.md lists it.
-func TestPlannedUnits(t *testing.T) {
+// TestSerialPlannedUnits: the test engine says the same of every write to a table and of what a
+// device shows. It counts nothing for indexes, which the rules of the service do: that is the
+// difference, and docs/planning.md lists it.
+func TestSerialPlannedUnits(t *testing.T) {
 	o := newTables(t)
 	o.Shards = "1"
 	o.Retention, o.ReadingsRetention = andon.Retention(30*86400e6), andon.Retention(30*86400e6)
@@ -167,9 +168,9 @@ func TestPlannedUnits(t *testing.T) {
 	}
 }
 
-// TestPlannedRaces: where two processes write to one device in turn, each event costs a put in vain
-// and two reads more, and each change a put and a read of the log.
-func TestPlannedRaces(t *testing.T) {
+// TestSerialPlannedRaces: where two processes write to one device in turn, each event costs a put
+// in vain and two reads more, and each change a put and a read of the log.
+func TestSerialPlannedRaces(t *testing.T) {
 	o := newTables(t)
 	o.Shards = "1"
 	stores := []*Store{open(t, o), open(t, o)}
@@ -223,8 +224,8 @@ func TestPlannedRaces(t *testing.T) {
 	}
 }
 
-// TestPlannedPeople: an escalation and an assignment, as the test engine counts them.
-func TestPlannedPeople(t *testing.T) {
+// TestSerialPlannedPeople: an escalation and an assignment, as the test engine counts them.
+func TestSerialPlannedPeople(t *testing.T) {
 	o := newTables(t)
 	o.Shards = "1"
 	ct := costTest{t, open(t, o)}

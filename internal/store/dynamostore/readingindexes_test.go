@@ -48,9 +48,9 @@ func reading(device andon.DeviceID, n int, metrics ...andon.Metric) andon.Readin
 	return andon.Reading{Device: device, Time: minute(n), Metrics: metrics}
 }
 
-// TestIndexedReadings: what the indexes answer is what the table answers, of readings with and
-// without metadata, joined ones, and several shards.
-func TestIndexedReadings(t *testing.T) {
+// TestSerialIndexedReadings: what the indexes answer is what the table answers, of readings with
+// and without metadata, joined ones, and several shards.
+func TestSerialIndexedReadings(t *testing.T) {
 	for _, projection := range []string{items.ProjectsMetrics, items.ProjectsAll} {
 		t.Run(projection, func(t *testing.T) { compareIndexes(t, projection) })
 	}
@@ -131,9 +131,9 @@ func byDevice(all []andon.MetricReading) (lines []string) {
 	return lines
 }
 
-// TestIndexesOfReadings: which index answers what, and that an answer which must be strong comes
-// from none, though the index lags.
-func TestIndexesOfReadings(t *testing.T) {
+// TestSerialIndexesOfReadings: which index answers what, and that an answer which must be strong
+// comes from none, though the index lags.
+func TestSerialIndexesOfReadings(t *testing.T) {
 	m, o := lagging(t, indexed(items.ProjectsMetrics))
 	s := open(t, o)
 	id, temperature := andon.DefaultTenant, andon.Metric{Name: "temperature", Value: 20}
@@ -198,9 +198,9 @@ func TestIndexesOfReadings(t *testing.T) {
 	}
 }
 
-// TestMetricIndexLater: of tables that were there before, the index answers for readings of which
-// all have its keys, and a process that would write none is refused.
-func TestMetricIndexLater(t *testing.T) {
+// TestSerialMetricIndexLater: of tables that were there before, the index answers for readings of
+// which all have its keys, and a process that would write none is refused.
+func TestSerialMetricIndexLater(t *testing.T) {
 	ct := newInitTest(t, enginetest.Moto(t))
 	now := realClock()
 	ct.Now = func() andon.Time { return now }
@@ -253,8 +253,8 @@ func TestMetricIndexLater(t *testing.T) {
 	end(t, begin(t, old))
 }
 
-// TestMetricList: what can't be listed is refused with the reason.
-func TestMetricList(t *testing.T) {
+// TestSerialMetricList: what can't be listed is refused with the reason.
+func TestSerialMetricList(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,b,a": `"a" twice`, "a,b,c,d,e,f,g,h,i": "9 metrics",
 		strings.Repeat("x", 200): "can't be",

@@ -103,8 +103,8 @@ func states(t *testing.T, text string) andon.StateFilter {
 	return f
 }
 
-// TestReference asks the seven queries of the reference, of its own items.
-func TestReference(t *testing.T) {
+// TestSerialReference asks the seven queries of the reference, of its own items.
+func TestSerialReference(t *testing.T) {
 	rt := newReferenceTest(t)
 	ctx, def := t.Context(), andon.DefaultTenant
 	of := func(from, to string, f string) andon.EventQuery {
@@ -165,8 +165,9 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestReferenceWrites: what is written is as the model has it, and a redelivery undoes nothing.
-func TestReferenceWrites(t *testing.T) {
+// TestSerialReferenceWrites: what is written is as the model has it, and a redelivery undoes
+// nothing.
+func TestSerialReferenceWrites(t *testing.T) {
 	rt := newReferenceTest(t)
 	ctx, def := t.Context(), andon.DefaultTenant
 	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.at("2020-04-27T16:20:00.5"),
@@ -213,9 +214,9 @@ func TestReferenceWrites(t *testing.T) {
 	}
 }
 
-// TestReferenceTooLarge: other programs may keep so much in an item that an entry does not fit any
-// more. The error names the entry, and what to do.
-func TestReferenceTooLarge(t *testing.T) {
+// TestSerialReferenceTooLarge: other programs may keep so much in an item that an entry does not
+// fit any more. The error names the entry, and what to do.
+func TestSerialReferenceTooLarge(t *testing.T) {
 	rt := newReferenceTest(t)
 	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.at("2020-04-27T16:20:00"),
 		Message: strings.Repeat("m", andon.MaxMessageBytes)}
@@ -252,8 +253,8 @@ func (rt referenceTest) raws(device, key string) string {
 	return strings.Join(all, ", ")
 }
 
-// TestReferencePlans prints what each query costs on the reference's own items.
-func TestReferencePlans(t *testing.T) {
+// TestSerialReferencePlans prints what each query costs on the reference's own items.
+func TestSerialReferencePlans(t *testing.T) {
 	rt := newReferenceTest(t)
 	ctx, plan := andon.WithPlan(context.Background())
 	q := andon.EventQuery{States: states(t, "WARNING1"), Limit: 100}

@@ -21,9 +21,9 @@ func listedAs(t *testing.T, s *Store, q andon.DeviceQuery) string {
 	return strings.Join(all, " ")
 }
 
-// TestSortedPages: pages of a list by time or severity have each device once, and show what is in
-// its newest entry.
-func TestSortedPages(t *testing.T) {
+// TestSerialSortedPages: pages of a list by time or severity have each device once, and show what
+// is in its newest entry.
+func TestSerialSortedPages(t *testing.T) {
 	s := open(t, newTables(t))
 	var sent []andon.Event
 	for n := range 9 {
@@ -70,8 +70,8 @@ func TestSortedPages(t *testing.T) {
 	}
 }
 
-// TestSortedBySeverityStops: the severest are found without reading of the others.
-func TestSortedBySeverityStops(t *testing.T) {
+// TestSerialSortedBySeverityStops: the severest are found without reading of the others.
+func TestSerialSortedBySeverityStops(t *testing.T) {
 	s := open(t, newTables(t))
 	sendUntil(t, s, []andon.Event{
 		{Device: "d1", Time: minute(0), State: "NORMAL"},
@@ -91,9 +91,9 @@ func TestSortedBySeverityStops(t *testing.T) {
 	}
 }
 
-// TestSortedLag: a device of which the index lags is not shown where it was, and no other is
+// TestSerialSortedLag: a device of which the index lags is not shown where it was, and no other is
 // left out for it.
-func TestSortedLag(t *testing.T) {
+func TestSerialSortedLag(t *testing.T) {
 	m, o := lagging(t, nil)
 	s := open(t, o)
 	sendUntil(t, s, []andon.Event{

@@ -111,8 +111,8 @@ func checkTemplate(t *testing.T, format, text string) {
 	}
 }
 
-// TestActions: the policy of the templates allows what the client calls, and nothing else.
-func TestActions(t *testing.T) {
+// TestSerialActions: the policy of the templates allows what the client calls, and nothing else.
+func TestSerialActions(t *testing.T) {
 	files, err := filepath.Glob("ddb/*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -135,9 +135,9 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestStack: tables that the template makes can be used at once, with the index of a metric. A
-// process with another list is refused, as with tables of andon store init.
-func TestStack(t *testing.T) {
+// TestSerialStack: tables that the template makes can be used at once, with the index of a metric.
+// A process with another list is refused, as with tables of andon store init.
+func TestSerialStack(t *testing.T) {
 	o := newTables(t)
 	db := rawClient(t, o.Endpoint)
 	o.Prefix = fmt.Sprintf("stack%08x-", rand.Uint32())
