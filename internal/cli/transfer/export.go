@@ -53,15 +53,8 @@ note; --kind escalations has all of them. A device or a prefix that is named and
 is reported on standard error; if none has anything, the exit code is 1.
 
 In CSV a cell of attributes, metadata or metrics is a JSON object; with --metrics each metric that
-is named has a column of its own. On a terminal standard error also says how much was exported.
-
-With --file the file gets its name only when it is whole; until then it is FILE.part. An existing
-file is replaced only with --force.
-
-What is exported can be imported again, CSV as well:
-  andon import events.ndjson
-  andon import readings.ndjson --metrics 'metrics.*' --metadata 'metadata.*'
-  andon assign --from assignments.ndjson
+is named has a column of its own. With --file the file gets its name only when it is whole. What is
+exported can be imported again: see andon import and andon assign --from.
 
 andon export workbench writes a model for NoSQL Workbench.`,
 		Example: `  andon export --kind all --file plant.ndjson

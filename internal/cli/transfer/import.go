@@ -33,10 +33,6 @@ type importer struct {
 	delimiter string // "": by the name of the file
 	comments  bool
 	noHeader  bool
-	zone      string            // of times that name none
-	dateOrder string            // of dates such as 05/11/2026
-	states    map[string]string // what states of the file are called here
-	precision string
 	mapping   table.Mapping
 	decimal   *command.Choice // the character before the decimals of a metric
 	overlap   *command.Choice // which of several rows that go on at once is shown
@@ -196,21 +192,16 @@ a member of an inner object, and "data.*" all of its members; in CSV, of an obje
 of a cell.
 
 A field without a flag takes the column of its name, or of a usual name elsewhere, such as DeviceID,
-ts and status; the import says which. So an export of events needs no flags. An empty flag, as
---message '', leaves a field out. An export of readings needs --metrics 'metrics.*' --metadata
-'metadata.*', or the names of its columns: --metrics makes readings of the rows.
+ts and status; the import says which. An empty flag, as --message '', leaves a field out. --metrics
+makes readings of the rows. So an export of events needs no flags, and one of readings --metrics
+'metrics.*' --metadata 'metadata.*'.
 
-A file without a header is read with --no-header, and its columns are 1, 2, 3. --map
-0=STOPPED,1=RUN renames states. A time without a zone is UTC, or the local time of --zone; the order
-of day and month in 05/11/2026 is that of --date-order. Where rows have a start and an end, --end
-names the column of the end: then the device is in --end-state, unless another row of it goes on;
-such rows have to be sorted by their start. Of several that go on at once the severest is shown, or
-with --overlap last the one that began last.
+Where rows have a start and an end, --end names the column of the end: then the device is in
+--end-state, unless another row of it goes on; such rows have to be sorted by their start.
 
 Rejected lines are reported as FILE:LINE: reason, and the rest is imported. An import can be
 repeated, also after it was interrupted: no entry is doubled, because device, time and state (of a
-reading: device and time) identify it. Of several rows of one entry the last one wins. The report
-says how many entries are new, how many were there already, and how many replaced other content.
+reading: device and time) identify it. Of several rows of one entry the last one wins.
 
 An archive of andon export --kind all and a model of NoSQL Workbench are recognised, and their
 columns are known; see also andon import workbench --help.`,
@@ -247,7 +238,7 @@ func (im *importer) columnFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&m.Device, "device", nil, "`columns` of the device")
 	flags.StringSliceVar(&m.Time, "time", nil, "`columns` of the time, joined by a space")
 	flags.StringSliceVar(&m.State, "state", nil, "`columns` of the state")
-	flags.StringToStringVar(&im.states, "map", nil,
+	flags.StringToStringVar(&m.States, "map", nil,
 		"`states` of the file and what they are here: 0=STOPPED,1=RUN")
 	flags.StringSliceVar(&m.End, "end", nil,
 		"`columns` of the time at which the state of a row is over")
@@ -265,12 +256,15 @@ func (im *importer) columnFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&m.Metadata, "metadata", nil, "`columns` that are kept with the reading")
 	im.decimal = command.ChoiceFlag(cmd, "decimal", ".",
 		"character before the decimals of a metric", ".", ",")
-	flags.StringVar(&im.precision, "precision", "",
-		"`unit` of times that are numbers: s, ms, us, ns (default ms, of times after 2000)")
-	flags.StringVar(&im.zone, "zone", "",
-		"time `zone` of times that name none, such as Europe/Berlin or +02:00 (default UTC)")
-	flags.StringVar(&im.dateOrder, "date-order", "",
-		"`dmy|mdy|ymd`: how to read 05/11/2026")
+	m.Precision = andon.Assumed
+	command.ParsedFlag(cmd, &m.Precision, "precision",
+		"`unit` of times that are numbers: s, ms, us, ns (default ms, of times after 2000)",
+		andon.ParsePrecision)
+	command.ParsedFlag(cmd, &m.Zone, "zone",
+		"time `zone` of times that name none, such as Europe/Berlin or +02:00 (default UTC)",
+		table.ParseZone)
+	command.ParsedFlag(cmd, &m.Dates, "date-order", "`dmy|mdy|ymd`: how to read 05/11/2026",
+		table.ParseDateOrder)
 }
 
 func (im *importer) delimiterFlag(cmd *cobra.Command) {

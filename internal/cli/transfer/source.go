@@ -109,9 +109,13 @@ func (im *importer) read(s *source, name string, in *bufio.Reader) (err error) {
 
 // readRows makes entries of the rows of a table.
 func (im *importer) readRows(s *source) error {
-	m, err := im.completeMapping(s)
+	m, err := im.mapping, im.checkMapping()
 	if err != nil {
 		return err
+	}
+	m.DecimalComma = im.decimal != nil && im.decimal.Value == ","
+	if im.overlap != nil && im.overlap.Value == overlapSeverest {
+		m.Severity = func(state andon.State) uint8 { return s.states.Severity(state) }
 	}
 	switch s.kind {
 	case kindReadings:
@@ -152,46 +156,21 @@ func (s *source) inForce(all table.Items[andon.Assignment]) table.Items[andon.As
 	}
 }
 
-// completeMapping checks what the flags say about columns, times, states and numbers.
-func (im *importer) completeMapping(s *source) (m table.Mapping, err error) {
-	m = im.mapping
+// checkMapping refuses flags that contradict each other.
+func (im *importer) checkMapping() error {
+	m := &im.mapping
 	switch {
 	case len(m.State) > 0 && len(m.Metrics) > 0:
-		return m, andon.Errorf(andon.Invalid, "--state makes events of the rows, and --metrics "+
+		return andon.Errorf(andon.Invalid, "--state makes events of the rows, and --metrics "+
 			"readings: give one of them\n"+
 			"What is kept with an event is --attributes, with a reading --metadata")
 	case len(m.Metrics) == 0 && len(m.Metadata) > 0:
-		return m, andon.Errorf(andon.Invalid, "--metadata is kept with readings, which "+
+		return andon.Errorf(andon.Invalid, "--metadata is kept with readings, which "+
 			"--metrics names\nWhat is kept with an event is --attributes")
+	case len(m.End) > 0:
+		return m.EndState.Validate()
 	}
-	if im.assigns {
-		return m, nil
-	}
-	m.DecimalComma = im.decimal.Value == ","
-	if im.overlap.Value == overlapSeverest {
-		m.Severity = func(state andon.State) uint8 { return s.states.Severity(state) }
-	}
-	if m.Precision, err = andon.ParsePrecision(im.precision); err != nil {
-		return m, err
-	}
-	if im.zone != "" {
-		if m.Zone, err = table.ParseZone(im.zone); err != nil {
-			return m, andon.Errorf(andon.Invalid, "--zone %w", err)
-		}
-	}
-	if im.dateOrder != "" {
-		if m.Dates, err = table.ParseDateOrder(im.dateOrder); err != nil {
-			return m, andon.Errorf(andon.Invalid, "--date-order %w", err)
-		}
-	}
-	m.States = make(map[string]andon.State, len(im.states))
-	for name, state := range im.states {
-		if err := andon.State(state).Validate(); err != nil {
-			return m, andon.Errorf(andon.Invalid, "--map %s=%s: %w", name, state, err)
-		}
-		m.States[name] = andon.State(state)
-	}
-	return m, m.EndState.Validate()
+	return nil
 }
 
 func shownName(file string) string {

@@ -112,10 +112,6 @@ are its keys, GSI1 finds by Operator and Date, and GSI2 by EscalatedTo and State
 an item of it, device by device. An item has EscalatedTo only if its entry was escalated, so GSI2 is
 sparse.
 
-The attributes of an event become attributes of its item. Workbench wants one type for each
-attribute, and a name that no field has. Where that does not hold, all attributes of the event are
-in the attribute Attributes, as the text of a JSON object.
-
 With --model all of the design is that of a model that you have, and so are its other tables: only
 the items of its log are replaced, and what attributes they need are declared.
 

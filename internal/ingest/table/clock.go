@@ -33,7 +33,7 @@ func ParseDateOrder(text string) (DateOrder, error) {
 	case DMY, MDY, YMD:
 		return order, nil
 	}
-	return "", andon.Errorf(andon.Invalid, "%s is none of dmy, mdy, ymd", ingest.Clip(text))
+	return "", andon.Errorf(andon.Invalid, "it is none of dmy, mdy, ymd")
 }
 
 // parseTime reads a number of the precision, or a time as programs write it.
@@ -49,15 +49,27 @@ func (m *Mapping) parseTime(text string) (andon.Time, error) {
 		}
 		return at, err
 	}
-	rewritten, err := m.Dates.rewrite(text)
+	t, failed := m.read(text)
+	if failed == nil {
+		return t, nil
+	}
+	text = strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(text) // before "PM"
+	found := datePattern.FindStringSubmatch(text)
+	if found == nil {
+		return 0, failed
+	}
+	day, err := m.Dates.day(found[1])
 	if err != nil {
 		return 0, err
 	}
-	t, err := m.read(rewritten)
-	if err != nil && rewritten != text { // the file does not have what that quotes
-		err = andon.Errorf(andon.Invalid, "%s: %w", ingest.Clip(text), err)
+	t, err = m.read(day + timeOfDay(found[2]))
+	switch {
+	case err == nil:
+		return t, nil
+	case strings.HasPrefix(text, day):
+		return 0, failed
 	}
-	return t, err
+	return 0, andon.Errorf(andon.Invalid, "%s: %w", ingest.Clip(text), err) // it quotes what is new
 }
 
 // isNumber distinguishes a number from a date, which has a '-' after its year, or two points.
@@ -122,32 +134,17 @@ func ParseZone(text string) (*time.Location, error) {
 			return zone, nil
 		}
 	}
-	return nil, fmt.Errorf("%q is neither the name of a time zone, such as Europe/Berlin, "+
-		"nor an offset, such as +02:00", text)
+	return nil, andon.Errorf(andon.Invalid, "it is neither the name of a time zone, such as "+
+		"Europe/Berlin, nor an offset, such as +02:00")
 }
 
 // datePattern matches a time that begins with a date of three numbers, and what follows the date.
 var datePattern = regexp.MustCompile(
 	`(?s)^(\d+(?:/\d+/\d+|\.\d+\.\d+|-\d+-\d+))([^\d/.-].*)?$`)
 
-// isPlain reports whether a time begins as most do: 2026-11-20T06:00, without AM or PM.
-func isPlain(text string) bool {
-	return len(text) > 13 && text[4] == '-' && text[7] == '-' && text[13] == ':' &&
-		text[len(text)-1]|0x20 != 'm'
-}
-
-// rewrite returns a time with its date and its time of day as RFC 3339 has them; as it is where
-// these are no numbers. Years of two digits are those of 1969 to 2068, as POSIX has it for %y.
-func (o DateOrder) rewrite(text string) (string, error) {
-	if isPlain(text) {
-		return text, nil
-	}
-	text = strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(text) // before "PM"
-	found := datePattern.FindStringSubmatch(text)
-	if found == nil {
-		return text, nil
-	}
-	date := found[1]
+// day returns a date as RFC 3339 has it. Years of two digits are those of 1969 to 2068, as POSIX has
+// it for %y.
+func (o DateOrder) day(date string) (string, error) {
 	switch { // some dates say their order
 	case strings.IndexAny(date, "/.-") == 4: // after the year
 		o = YMD
@@ -162,7 +159,7 @@ func (o DateOrder) rewrite(text string) (string, error) {
 		DMY: {"2-1-2006", "2-1-06"}, MDY: {"1-2-2006", "1-2-06"}, YMD: {"2006-1-2", "06-1-2"},
 	}[o] {
 		if t, err := time.Parse(layout, numbers); err == nil {
-			return t.Format(time.DateOnly) + timeOfDay(found[2]), nil
+			return t.Format(time.DateOnly), nil
 		}
 	}
 	return "", andon.Errorf(andon.Invalid, "date %s does not exist, read as %s", date, o)

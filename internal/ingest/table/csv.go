@@ -23,9 +23,8 @@ type csvRows struct {
 	lines  lines
 	comma  string
 	header []string
-	begins string // what the file begins with, as messages call it
-	crlf   bool   // lines end in "\r\n", so within a cell, too, that is a line break and no more
-	index  int    // of the next row
+	crlf   bool // lines end in "\r\n", so within a cell, too, that is a line break and no more
+	index  int  // of the next row
 }
 
 func newCSV(r *bufio.Reader, o Options) (*csvRows, error) {
@@ -33,7 +32,7 @@ func newCSV(r *bufio.Reader, o Options) (*csvRows, error) {
 	if strings.ContainsRune("\"\r\n\uFFFD", o.Comma) {
 		return nil, andon.Errorf(andon.Invalid, "%q can't be between cells", o.Comma)
 	}
-	s := &csvRows{lines: lines{r: r}, comma: string(o.Comma), begins: "header"}
+	s := &csvRows{lines: lines{r: r}, comma: string(o.Comma)}
 	first, err := s.line()
 	for err == nil && (first == "" || o.Comments && first[0] == '#') {
 		first, err = s.line()
@@ -51,7 +50,6 @@ func newCSV(r *bufio.Reader, o Options) (*csvRows, error) {
 		return nil, andon.Errorf(andon.Invalid, "the header can't be read: line %d: %w", line, err)
 	}
 	if o.NoHeader {
-		s.begins = "first row"
 		for i := range cells {
 			s.header = append(s.header, strconv.Itoa(i+1))
 		}
@@ -89,8 +87,7 @@ func (s *csvRows) Next() (Row, error) {
 	s.index++
 	row.cells, _, row.Bad = s.record(text)
 	if row.Bad == nil && len(row.cells) != len(s.header) {
-		row.Bad = fmt.Errorf("the row has %d cells, the %s %d",
-			len(row.cells), s.begins, len(s.header))
+		row.Bad = fmt.Errorf("the row has %d cells, not %d", len(row.cells), len(s.header))
 	}
 	return row, nil
 }

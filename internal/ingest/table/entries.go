@@ -85,9 +85,9 @@ func (m *Mapping) assignment(row *Row) (a andon.Assignment, err error) {
 	if a.Operator != "" {
 		return a, a.Operator.ValidateAs("operator")
 	}
-	cell, ok := row.cell(m.Operator[0])
+	v, ok := row.value(m.Operator[0])
 	switch {
-	case row.header != nil || cell == "null":
+	case row.header != nil || v.text == "null":
 		return a, nil
 	case !ok:
 		return a, fmt.Errorf("operator is missing; null unassigns")
@@ -126,7 +126,7 @@ func (m *Mapping) time(row *Row, columns []string) (andon.Time, error) {
 func (m *Mapping) state(row *Row) andon.State {
 	text := joined(row, m.State, "/")
 	if name, ok := m.States[text]; ok {
-		return name
+		text = name
 	}
 	return andon.State(text)
 }

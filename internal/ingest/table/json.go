@@ -43,8 +43,9 @@ func (s *objectLines) text() (text string, err error) {
 	return text, err
 }
 
-// newJSON reads an array, or objects one after another. Each of them is a line, so one that is wrong
-// does not cost the others, unless the first line is a brace alone: then they go over many lines.
+// newJSON reads an array, or objects one after another. Each of them is a line, so one that is
+// wrong does not cost the others, unless the first line is a brace alone: then they go over many
+// lines.
 func newJSON(r *bufio.Reader) rows {
 	if c := opening(r); c == '[' || c == 0 {
 		return &array{decoder: json.NewDecoder(r)}

@@ -41,11 +41,11 @@ type Mapping struct {
 	EndState andon.State
 	Severity func(andon.State) uint8
 
-	States       map[string]andon.State // what a state of the file is called here; others stay
-	DecimalComma bool                   // metrics are written as 21,5
-	Precision    andon.Precision        // of times that are numbers; the zero value is microseconds
-	Zone         *time.Location         // of times that name none; nil is UTC
-	Dates        DateOrder              // of dates such as 05/11/2026
+	States       map[string]string // what a state of the file is called here; others stay
+	DecimalComma bool              // metrics are written as 21,5
+	Precision    andon.Precision   // of times that are numbers; the zero value is microseconds
+	Zone         *time.Location    // of times that name none; nil is UTC
+	Dates        DateOrder         // of dates such as 05/11/2026
 }
 
 // Columns of these names may hold a whole object.
@@ -134,7 +134,7 @@ func (t *Table) bind(fields []field) error {
 
 // usual returns the column of a field that no column was named for; "" where there is none. Of JSON
 // only the first object is known, so there an optional field is taken from its very name, which may
-// come later.
+// come later; and each is, where that object can't be read.
 func (t *Table) usual(f *field, used []string) string {
 	free := func(column string) bool { return !slices.Contains(used, column) }
 	if slices.Contains(t.columns, f.name) && usualNames[f.name] != nil && free(f.name) {
@@ -147,7 +147,7 @@ func (t *Table) usual(f *field, used []string) string {
 			}
 		}
 	}
-	if !t.header && !f.required && usualNames[f.name] != nil && free(f.name) {
+	if !t.header && (!f.required || t.columns == nil) && usualNames[f.name] != nil && free(f.name) {
 		return f.name
 	}
 	return ""

@@ -2,7 +2,6 @@ package table
 
 import (
 	"encoding/json"
-	"iter"
 	"slices"
 	"strings"
 
@@ -23,57 +22,22 @@ type Row struct {
 // Value returns the value of a column as text: a string without its quotes, all else of JSON as it
 // is there. It is absent where the column is missing or null, and where a cell is empty.
 func (r *Row) Value(column string) (string, bool) {
-	cell, ok := r.cell(column)
+	v, ok := r.value(column)
 	if !ok {
 		return "", false
 	}
-	return r.text(cell)
+	return v.plain()
 }
 
-// cell returns the unchanged value of a column.
-func (r *Row) cell(column string) (cell string, ok bool) {
+func (r *Row) value(column string) (v value, ok bool) {
 	if r.header == nil {
-		return find(r.object, column)
+		text, ok := find(r.object, column)
+		return value{text, true}, ok
 	}
 	if i := slices.Index(r.header, column); i >= 0 && column != "" && r.cells[i] != "" {
-		return r.cells[i], true
+		return value{r.cells[i], false}, true
 	}
-	return "", false
-}
-
-func (r *Row) text(cell string) (text string, ok bool) {
-	if r.header != nil {
-		return cell, true
-	}
-	return jsonText(cell)
-}
-
-func jsonText(value string) (text string, ok bool) {
-	switch {
-	case value == "null":
-		return "", false
-	case value[0] == '"':
-		s := jsonscan.Scanner{Text: value}
-		text, _ = s.String() // the row has been read before
-		return text, true
-	}
-	return value, true
-}
-
-// json returns a value as JSON: as it is there, a cell of CSV as a string.
-func (r *Row) json(cell string) string {
-	if r.header == nil {
-		return cell
-	}
-	return quoted(cell)
-}
-
-func quoted(text string) string {
-	b, err := json.Marshal(text)
-	if err != nil {
-		panic("table: a string can't be written as JSON: " + err.Error())
-	}
-	return string(b)
+	return value{}, false
 }
 
 // find returns the value of a member by its name, or by names joined with dots.
@@ -94,21 +58,48 @@ func find(object, name string) (value string, ok bool) {
 	return find(inner, name[at:])
 }
 
-// names lists the names in an object, those in inner objects after a dot.
-func names(prefix, object string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for name, value := range jsonscan.Members(object) {
-			if !yield(prefix + name) {
-				return
-			}
-			if value[0] != '{' {
-				continue
-			}
-			for inner := range names(prefix+name+".", value) {
-				if !yield(inner) {
-					return
-				}
-			}
-		}
+// namesIn lists the names in an object after a prefix, those in inner objects after a dot.
+func namesIn(object, prefix string) (all []string) {
+	for name, value := range jsonscan.Members(object) {
+		all = append(all, prefix+name)
+		all = append(all, namesIn(value, prefix+name+".")...) // none of what is no object
 	}
+	return all
+}
+
+// value is a cell of CSV that is not empty, or a value of JSON as it is there.
+type value struct {
+	text   string
+	isJSON bool
+}
+
+// plain is the value as text; null is absent.
+func (v value) plain() (text string, ok bool) {
+	switch {
+	case v.isJSON && v.text == "null":
+		return "", false
+	case v.isJSON && v.text[0] == '"':
+		s := jsonscan.Scanner{Text: v.text}
+		text, _ = s.String() // the row has been read before
+		return text, true
+	}
+	return v.text, true
+}
+
+// json is the value as JSON: a cell of CSV is a string.
+func (v value) json() string {
+	if v.isJSON {
+		return v.text
+	}
+	return quoted(v.text)
+}
+
+func quoted(text string) string {
+	b, _ := json.Marshal(text) // a string can always be written
+	return string(b)
+}
+
+// isObject reports whether the value is an object of JSON; in CSV that is the whole text of a cell.
+func (v value) isObject() bool {
+	return v.text[0] == '{' && (v.isJSON || checkObject(v.text) == nil)
 }

@@ -266,7 +266,7 @@ d,2020-04-24,x,N
 func TestStatesAndNoHeader(t *testing.T) {
 	m := table.Mapping{
 		Device: []string{"1"}, Time: []string{"2"}, State: []string{"3"}, Message: []string{"4"},
-		States: map[string]andon.State{"0": "STOPPED", "1": "RUN"},
+		States: map[string]string{"0": "STOPPED", "1": "RUN"},
 	}
 	got := imported(t, table.Options{NoHeader: true}, m,
 		"d,2020-04-24,0,\"two\nlines\"\nd,2020-04-25,1,\nd,2020-04-26,2,\nd,2020-04-26,2\n")
@@ -274,6 +274,6 @@ func TestStatesAndNoHeader(t *testing.T) {
 lines
 3 d 2020-04-25T00:00:00Z RUN
 4 d 2020-04-26T00:00:00Z 2
-line 5: the row has 3 cells, the first row 4
+line 5: the row has 3 cells, not 4
 `)
 }

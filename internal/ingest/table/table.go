@@ -12,7 +12,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -53,8 +52,8 @@ const maxRow = 1 << 20
 // Table is one file being read.
 type Table struct {
 	rows    rows
-	ahead   []Row // read already, to learn the columns
-	failed  error // what ended the reading ahead
+	first   *Row // of JSON, until it is returned: it was read to learn the columns
+	isEmpty bool
 	columns []string
 	header  bool // columns are all that there are
 
@@ -89,37 +88,26 @@ func New(plain *bufio.Reader, o Options) (*Table, error) {
 		return &Table{rows: rows, columns: rows.header, header: true}, nil
 	}
 	t := &Table{rows: newJSON(plain)}
-	return t, t.readAhead()
-}
-
-// readAhead reads up to the first good row. An error is returned where no row comes before it.
-func (t *Table) readAhead() error {
-	const most = 100
-	for len(t.ahead) < most && t.failed == nil && t.columns == nil {
-		var row Row
-		if row, t.failed = t.rows.Next(); t.failed != nil {
-			break
-		}
-		t.ahead = append(t.ahead, row)
-		if row.Bad == nil {
-			t.columns = slices.AppendSeq([]string{}, names("", row.object))
-		}
+	first, err := t.rows.Next()
+	switch {
+	case err == io.EOF:
+		t.isEmpty = true
+	case err != nil:
+		return nil, err
+	default:
+		t.first, t.columns = &first, namesIn(first.object, "") // none of a row that is bad
 	}
-	if len(t.ahead) > 0 || t.failed == io.EOF {
-		return nil
-	}
-	return t.failed
+	return t, nil
 }
 
 // Next returns the next row, or io.EOF after the last. After an error nothing more can be read.
-func (t *Table) Next() (Row, error) {
-	if len(t.ahead) > 0 {
-		row := t.ahead[0]
-		t.ahead = t.ahead[1:]
+func (t *Table) Next() (row Row, err error) {
+	switch {
+	case t.isEmpty:
+		return row, io.EOF
+	case t.first != nil:
+		row, t.first = *t.first, nil
 		return row, nil
-	}
-	if t.failed != nil {
-		return Row{}, t.failed
 	}
 	return t.rows.Next()
 }

@@ -88,7 +88,7 @@ func TestCSVGoesOnAfterBadRows(t *testing.T) {
 	wantLines(t, listed(entries, err, showEvent),
 		`0:2 a 2020-04-24T14:40:00Z ON op= to= "" `,
 		`1:4 b 2020-04-24T14:40:00.5Z ON op= to= "two\nlines, \"quoted\"" `,
-		`line 6: the row has 3 cells, the header 4`,
+		`line 6: the row has 3 cells, not 4`,
 		`line 7: column time: time "yesterday" is not RFC 3339, such as 2026-11-20T06:00:00Z`,
 		`line 8: device is missing`,
 		`line 9: cell 3 has a quote but does not begin with one`,

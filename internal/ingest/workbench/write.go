@@ -5,6 +5,7 @@ import (
 	_ "embed" // the empty model
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -21,7 +22,8 @@ type Design struct {
 }
 
 // empty is a model without items: the table of the reference's last step, with both indexes. An
-// item without an operator is not in GSI1, and only an item that was escalated is in GSI2.
+// item without an operator is not in GSI1, and only an item that was escalated is in GSI2. What is
+// in capitals is replaced.
 //
 //go:embed model.json
 var empty string
@@ -43,17 +45,9 @@ type Writer struct {
 
 // NewWriter returns a model without entries.
 func NewWriter(d Design) (*Writer, error) {
-	model := objectOf(empty)
-	meta := objectOf(model.get("ModelMetadata"))
-	meta.set("Author", encode(d.Author))
-	meta.set("DateCreated", encode(written(d.Now)))
-	meta.set("Description", encode(d.Description))
-	t := objectOf(elements(model.get("DataModel"))[0])
-	t.set("TableName", encode(d.Table))
-	model.set("ModelName", encode(d.Name))
-	model.set("ModelMetadata", meta.String())
-	model.set("DataModel", array([]string{t.String()}))
-	m, err := Parse(model.String())
+	m, err := Parse(strings.NewReplacer(`"NAME"`, encode(d.Name), `"AUTHOR"`, encode(d.Author),
+		`"NOW"`, encode(written(d.Now)), `"DESCRIPTION"`, encode(d.Description),
+		`"TABLE"`, encode(d.Table)).Replace(empty))
 	if err != nil {
 		return nil, err
 	}
