@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Whole reads the lists of a store to their ends: the Limit of a query is the size of the pages
@@ -70,20 +71,19 @@ func keyed[T, ID any](
 	list func(context.Context, andon.TenantID, ID, andon.EventQuery) iter.Seq2[T, error],
 	event func(T) *andon.Event,
 ) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		t, err := w.Tenant(ctx, id)
-		if err != nil {
-			var none T
-			yield(none, err)
-			return
-		}
+	return seq.After(w.find(ctx, id), func(t andon.Tenant) iter.Seq2[T, error] {
 		page := func(after *andon.EventKey) iter.Seq2[T, error] {
 			q.After = after
 			return list(ctx, id, of, q)
 		}
 		place := func(item T) andon.EventKey { return event(item).Key(t.States) }
-		pages(q.Limit, page, place)(yield)
-	}
+		return pages(q.Limit, page, place)
+	})
+}
+
+// find returns what finds a tenant.
+func (w Whole) find(ctx context.Context, id andon.TenantID) func() (andon.Tenant, error) {
+	return func() (andon.Tenant, error) { return w.Tenant(ctx, id) }
 }
 
 func itself(e andon.Event) *andon.Event { return &e }
@@ -133,24 +133,16 @@ func (w Whole) EscalatedEntries(
 func (w Whole) Intervals(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.IntervalQuery,
 ) iter.Seq2[andon.Interval, error] {
-	return func(yield func(andon.Interval, error) bool) {
-		t, err := w.Tenant(ctx, id)
-		if err != nil {
-			yield(andon.Interval{}, err)
-			return
-		}
-		runs := pages(q.Limit, func(
-			after *andon.IntervalPosition,
-		) iter.Seq2[andon.PositionedInterval, error] {
+	return seq.After(w.find(ctx, id), func(t andon.Tenant) iter.Seq2[andon.Interval, error] {
+		page := func(after *andon.IntervalPosition) iter.Seq2[andon.PositionedInterval, error] {
 			q.After = after
 			return andon.Intervals(ctx, w.Store, id, t.States, device, q)
-		}, func(i andon.PositionedInterval) andon.IntervalPosition { return i.Position })
-		for run, err := range runs {
-			if !yield(run.Interval, err) {
-				return
-			}
 		}
-	}
+		place := func(i andon.PositionedInterval) andon.IntervalPosition { return i.Position }
+		return seq.Map(pages(q.Limit, page, place), func(i andon.PositionedInterval) andon.Interval {
+			return i.Interval
+		})
+	})
 }
 
 // Devices implements andon.Current.

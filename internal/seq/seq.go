@@ -24,13 +24,25 @@ func Of[T any](walk func(yield func(T) bool) error) iter.Seq2[T, error] {
 func From[A, T any](
 	find func() (A, error), walk func(found A, yield func(T) bool) error,
 ) iter.Seq2[T, error] {
-	return Of(func(yield func(T) bool) error {
+	return After(find, func(found A) iter.Seq2[T, error] {
+		return Of(func(yield func(T) bool) error { return walk(found, yield) })
+	})
+}
+
+// After is the sequence that comes of something that must be found first, each time that it is
+// read.
+func After[A, T any](
+	find func() (A, error), read func(found A) iter.Seq2[T, error],
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		found, err := find()
 		if err != nil {
-			return err
+			var none T
+			yield(none, err)
+			return
 		}
-		return walk(found, yield)
-	})
+		read(found)(yield)
+	}
 }
 
 // UpTo is yield for the first n values.

@@ -112,15 +112,8 @@ func (s *Store) follow(ctx context.Context, id andon.TenantID) (f *following, er
 func (s *Store) Changes(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
-	return seq.From(func() (*following, error) { return s.follow(ctx, id) },
-		func(f *following, yield func(andon.Change) bool) error {
-			for c, err := range f.Changes(ctx, after) {
-				if err != nil || !yield(c) {
-					return err
-				}
-			}
-			return nil
-		})
+	return seq.After(func() (*following, error) { return s.follow(ctx, id) },
+		func(f *following) iter.Seq2[andon.Change, error] { return f.Changes(ctx, after) })
 }
 
 // AwaitChange waits for a change of a tenant.

@@ -62,15 +62,7 @@ func list[T any](
 	ctx context.Context, r *retained, tenant andon.TenantID,
 	read func(andon.Horizon) iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		h, err := r.horizon(ctx, tenant)
-		if err != nil {
-			var none T
-			yield(none, err)
-			return
-		}
-		read(h)(yield)
-	}
+	return seq.After(func() (andon.Horizon, error) { return r.horizon(ctx, tenant) }, read)
 }
 
 // listWithin returns what read gives for the part of a span that is kept, and nothing where no part
