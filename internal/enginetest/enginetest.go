@@ -75,7 +75,7 @@ func OwnRing(t testing.TB, nodes int) *Ring {
 	if os.Getenv(LongTests) == "" {
 		t.Skipf("a ring takes its time: %s=1 or make test-long runs it", LongTests)
 	}
-	r, err := StartRing(t.Context(), "", nodes)
+	r, err := StartRing(t.Context(), nodes)
 	require(t, err)
 	t.Cleanup(r.Discard)
 	return r

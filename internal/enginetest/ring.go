@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -21,27 +19,15 @@ const leastRing = 3
 
 // Ring is a few nodes that are one cluster, on 127.0.0.1, 127.0.0.2 and so on, which Linux has and
 // macOS has to be given. Replication is up to each keyspace.
-type Ring struct {
-	nodes   []*Node
-	dir     string
-	passing bool // dir is temporary
-}
+type Ring struct{ nodes []*Node }
 
-// StartRing starts a ring of at least 3 nodes and returns once each sees all others. With a
-// directory that a ring ran in before it continues there; without one it takes a temporary one,
-// which goes with Discard. The context bounds the start.
-func StartRing(ctx context.Context, dir string, nodes int) (*Ring, error) {
+// StartRing starts a ring of at least 3 nodes and returns once each sees all others. The context
+// bounds the start. Discard ends the ring, and what it has.
+func StartRing(ctx context.Context, nodes int) (*Ring, error) {
 	if nodes < leastRing {
 		return nil, fmt.Errorf("a ring has at least %d nodes, not %d", leastRing, nodes)
 	}
-	r := &Ring{dir: dir}
-	if dir == "" {
-		temporary, err := os.MkdirTemp("", "andon-ring-")
-		if err != nil {
-			return nil, err
-		}
-		r.dir, r.passing = temporary, true
-	}
+	r := &Ring{}
 	if err := r.start(ctx, nodes); err != nil {
 		r.Discard()
 		return nil, err
@@ -82,7 +68,6 @@ func (r *Ring) prepare(ctx context.Context, nodes int) error {
 	for i, host := range hosts {
 		part := math.MaxUint64 / uint64(nodes) * uint64(i)
 		n, err := newNode(ctx, Options{
-			Dir:  filepath.Join(r.dir, RingNode(i)),
 			Addr: net.JoinHostPort(host, "0"),
 			Heap: "512m",
 			ring: place{token: int64(part) + math.MinInt64, seed: hosts[0], ports: p},
@@ -95,9 +80,6 @@ func (r *Ring) prepare(ctx context.Context, nodes int) error {
 	}
 	return nil
 }
-
-// RingNode returns the directory of node i, from 0, below that of its ring.
-func RingNode(i int) string { return fmt.Sprintf("node%d", i+1) }
 
 // waitForStorage waits until other nodes can reach one.
 func (n *Node) waitForStorage(ctx context.Context) error {
@@ -188,13 +170,10 @@ func (r *Ring) Stop() error {
 	return errors.Join(errs...)
 }
 
-// Discard kills all nodes, and removes their directory if it is temporary.
+// Discard kills all nodes, and removes what they have.
 func (r *Ring) Discard() {
 	for _, n := range r.nodes {
 		n.Discard()
-	}
-	if r.passing {
-		_ = os.RemoveAll(r.dir)
 	}
 }
 

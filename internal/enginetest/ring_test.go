@@ -47,7 +47,7 @@ func TestSerialRing(t *testing.T) {
 }
 
 func TestSerialRingOfTwo(t *testing.T) {
-	if _, err := StartRing(t.Context(), "", 2); err == nil {
+	if _, err := StartRing(t.Context(), 2); err == nil {
 		t.Error("a ring of two started")
 	}
 }

@@ -1,10 +1,10 @@
-// Command cassandra runs Apache Cassandra on this machine, to try Andon on it: one node, or a ring
-// of three, on loopback addresses, with its data in a directory.
+// Command cassandra runs Apache Cassandra on this machine, to try Andon on it: one node on a
+// loopback address, with its data in a directory.
 //
 // With -share it runs a command, as make test does, and a node for the tests of that command.
 //
-// It needs Java 17, and Maven the first time. It must not be used for data that matters: the nodes
-// are set up for tests.
+// It needs Java 17, and Maven the first time. It must not be used for data that matters: the node
+// is set up for tests.
 package main
 
 import (
@@ -18,6 +18,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"github.com/andonhq/andon/internal/enginetest"
 )
 
 const usage = `usage: go run ./internal/tools/cassandra [flags]
@@ -40,54 +42,58 @@ func main() {
 	}
 }
 
-type cluster struct {
-	dir, addr, heap string
-	nodes           int
-	out             io.Writer
-}
-
 func run(ctx context.Context, args []string, out io.Writer) error {
-	c := &cluster{out: out}
+	var o enginetest.Options
 	flags := flag.NewFlagSet("cassandra", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), usage)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&c.dir, "dir", "", "`directory` of the data "+
+	flags.StringVar(&o.Dir, "dir", "", "`directory` of the data "+
 		"(default andon/cassandra in the user's cache)")
-	flags.IntVar(&c.nodes, "nodes", 1, "`number` of nodes, 1 or 3; each has its data")
-	flags.StringVar(&c.addr, "addr", "127.0.0.1:9042", "`address` of one node at its first start; "+
+	flags.StringVar(&o.Addr, "addr", "127.0.0.1:9042", "`address` at the first start; "+
 		"port 0 takes a free one")
-	flags.StringVar(&c.heap, "heap", "", "heap of one node (default 768m)")
-	share := flags.Bool("share", false, "run a command with a node that its tests share")
+	command := flags.Bool("share", false, "run a command with a node that its tests share")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
 	case err != nil:
 		return err
-	case *share:
-		return c.share(ctx, flags.Args())
+	case *command:
+		return share(ctx, flags.Args())
 	case flags.NArg() > 0:
 		return fmt.Errorf("%q is no flag", flags.Arg(0))
 	}
-	if err := c.check(); err != nil {
-		return err
-	}
-	return c.start(ctx)
+	return start(ctx, o, out)
 }
 
-func (c *cluster) check() error {
-	if c.nodes != 1 && c.nodes != ring {
-		return fmt.Errorf("-nodes is %d, and not 1 or %d", c.nodes, ring)
+// start starts a node and runs until the context is done, or the node has ended.
+func start(ctx context.Context, o enginetest.Options, out io.Writer) error {
+	if o.Dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return fmt.Errorf("%w: name a directory by -dir", err)
+		}
+		o.Dir = filepath.Join(cache, "andon", "cassandra", "alone")
 	}
-	if c.dir != "" {
+	fmt.Fprintf(out, "Cassandra %s starts, with its data in %s ...\n", enginetest.Version, o.Dir)
+	n, err := enginetest.StartCassandra(ctx, o)
+	switch {
+	case ctx.Err() != nil: // it was stopped meanwhile
 		return nil
+	case err != nil:
+		return err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return fmt.Errorf("%w: name a directory by -dir", err)
-	}
-	c.dir = filepath.Join(cache, "andon", "cassandra")
-	return nil
+	fmt.Fprintf(out, `It answers on %s. In another terminal, after make build:
+
+  export ANDON_STORE=cassandra ANDON_CASSANDRA_HOSTS=%[1]s
+  bin/andon store init
+  bin/andon serve
+
+Ctrl-C here ends Cassandra and keeps its data.
+`, n.Addr())
+	_ = n.Wait(ctx) // it ended, or the context did
+	fmt.Fprintln(out, "Cassandra stops; its data stays.")
+	return n.Stop()
 }

@@ -13,7 +13,7 @@ import (
 
 // share runs a command whose test binaries have one node in common, and ends the node after it.
 // Where none can be started each of them tries by itself, and says what is missing.
-func (c *cluster) share(ctx context.Context, args []string) error {
+func share(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New("-share needs a command")
 	}
@@ -23,9 +23,7 @@ func (c *cluster) share(ctx context.Context, args []string) error {
 	defer signal.Stop(interrupts)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	n, err := enginetest.StartCassandra(ctx, enginetest.Options{
-		ForgetfulSchema: true, Brief: true, Heap: c.heap,
-	})
+	n, err := enginetest.StartCassandra(ctx, enginetest.Options{ForgetfulSchema: true, Brief: true})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cassandra: no node is shared:", err)
 		return cmd.Run()
