@@ -230,7 +230,8 @@ func (im *importer) columnFlags(cmd *cobra.Command) {
 	im.Flags(cmd)
 	flags.StringVar(&im.format, "format", "",
 		"csv, json or ndjson (default: by the file's name)")
-	im.delimiterFlag(cmd)
+	flags.StringVar(&im.delimiter, "delimiter", "",
+		"character between the cells of CSV, or tab (default , and of a .tsv tab)")
 	flags.BoolVar(&im.comments, "comments", false, "skip lines with # before the header of CSV")
 	flags.BoolVar(&im.noHeader, "no-header", false,
 		"CSV begins with its first row; its columns are 1, 2, 3")
@@ -267,15 +268,11 @@ func (im *importer) columnFlags(cmd *cobra.Command) {
 		table.ParseDateOrder)
 }
 
-func (im *importer) delimiterFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&im.delimiter, "delimiter", "",
-		"character between the cells of CSV, or tab (default , and of a .tsv tab)")
-}
-
 // sendFlags say how the entries of a file are sent.
 func (im *importer) sendFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(&im.newStates, "new-states", "states outside the set: refuse, allow or 64")
+	command.ParsedFlag(cmd, &im.newStates, "new-states",
+		"states outside the set: `refuse|allow|SEVERITY`", parseNewStates)
 	flags.IntVar(&im.batch, "batch", defaultBatch, "entries of one request")
 	flags.BoolVar(&im.dryRun, "dry-run", false,
 		"read the file, say what would be imported and what not, and send nothing")

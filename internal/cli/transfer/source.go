@@ -133,11 +133,7 @@ func (im *importer) readRows(s *source) error {
 		events, err = s.table.Events(m)
 		s.entries = wrapEvents(events)
 	}
-	var taken []string
-	for _, g := range s.table.Guesses() {
-		taken = append(taken, g.Field+" from "+draw.Legible(g.Column))
-	}
-	if len(taken) > 0 {
+	if taken := s.table.Guesses(); len(taken) > 0 {
 		s.notes = append(s.notes, "taken were "+strings.Join(taken, ", "))
 	}
 	return err

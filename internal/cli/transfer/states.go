@@ -27,25 +27,18 @@ type newStates struct {
 	severity *uint8 // nil: they are not added
 }
 
-// String implements pflag.Value.
-func (n *newStates) String() string { return n.text }
-
-// Type implements pflag.Value.
-func (n *newStates) Type() string { return "refuse|allow|SEVERITY" }
-
-// Set implements pflag.Value.
-func (n *newStates) Set(text string) error {
-	*n = newStates{text: text}
+func parseNewStates(text string) (n newStates, err error) {
+	n.text = text
 	if text == refuseStates || text == allowStates {
-		return nil
+		return n, nil
 	}
 	severity, err := strconv.ParseUint(text, 10, 8)
 	if err != nil {
-		return andon.Errorf(andon.Invalid, "it is none of %s, %s, or a severity from 0 to 255",
+		return n, andon.Errorf(andon.Invalid, "it is none of %s, %s, or a severity from 0 to 255",
 			refuseStates, allowStates)
 	}
 	n.severity = new(uint8(severity))
-	return nil
+	return n, nil
 }
 
 // decideStates decides about states of the files that the tenant does not know, before anything is
@@ -61,12 +54,18 @@ func (im *importer) decideStates(ctx context.Context, files []string) (refusal, 
 		if err != nil || len(names) == 0 {
 			return err
 		}
-		text := im.unknownText(names, tenant.States)
-		severity := im.newStates.severity
-		isKept := im.newStates.text == allowStates && tenant.UnknownStates != andon.RefuseUnknown
+		text, severity := unknownText(&tenant, names), im.newStates.severity
+		keeps := tenant.UnknownStates != andon.RefuseUnknown
 		switch {
-		case severity == nil && !isKept:
-			refusal = im.refused(text, tenant.UnknownStates)
+		case severity == nil && !(keeps && im.newStates.text == allowStates):
+			allow := ""
+			if keeps {
+				allow = fmt.Sprintf("--new-states %s to keep them with severity %d, ",
+					allowStates, andon.UnknownSeverity)
+			}
+			refusal = andon.Errorf(andon.Invalid, "%s\nNothing was sent. Say %s--new-states "+
+				"SEVERITY to add them to the set,\nor name the set first: "+
+				"andon tenant set %s --state NAME=SEVERITY ...", text, allow, im.Tenant)
 		case im.dryRun && severity == nil:
 			fmt.Fprintf(im.Stderr, "%s\nThe import keeps them with severity %d\n", text,
 				andon.UnknownSeverity)
@@ -117,26 +116,15 @@ func (im *importer) unknownStates(
 	return slices.Sorted(maps.Keys(unknown)), ctx.Err()
 }
 
-func (im *importer) refused(text string, unknown andon.UnknownStates) error {
-	keep := fmt.Sprintf("--new-states %s to keep them with severity %d, ", allowStates,
-		andon.UnknownSeverity)
-	if unknown == andon.RefuseUnknown {
-		keep = ""
-	}
-	return andon.Errorf(andon.Invalid, "%s\nNothing was sent. Say %s--new-states SEVERITY to add "+
-		"them to the set,\nor name the set first: andon tenant set %s --state NAME=SEVERITY ...",
-		text, keep, im.Tenant)
-}
-
 // unknownText says which states the tenant does not know.
-func (im *importer) unknownText(names []andon.State, set []andon.StateDef) string {
+func unknownText(tenant *client.Tenant, names []andon.State) string {
 	var known, named []string
-	for _, d := range set {
+	for _, d := range tenant.States {
 		known = append(known, string(d.Name))
 	}
 	for _, state := range names {
 		named = append(named, string(state)+spell.DidYouMean(string(state), known))
 	}
-	return fmt.Sprintf("tenant %s does not know %s: %s", im.Tenant,
+	return fmt.Sprintf("tenant %s does not know %s: %s", tenant.Tenant,
 		draw.Count(len(names), "state"), command.Few(named, shownStates))
 }

@@ -39,7 +39,6 @@ up to 64 MiB.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	im.Flags(cmd)
-	im.delimiterFlag(cmd)
 	im.sendFlags(cmd)
 	cmd.RunE = p.Does(im.importFiles)
 	return cmd
@@ -101,7 +100,6 @@ func exportWorkbench(p *command.Program) *cobra.Command {
 	e := &export{Program: p, Target: p.NewTarget(), kind: &command.Choice{Value: kindEvents},
 		format: &command.Choice{}}
 	e.Attempts = command.AttemptsRunning
-	var design workbench.Design
 	var model string
 	cmd := &cobra.Command{
 		Use:   "workbench",
@@ -119,7 +117,7 @@ Assignments, readings, notes of escalations and withdrawn entries are not in the
 export --kind all. The model is made in memory and may have up to 64 MiB. Workbench itself is made
 for samples, so take few devices, or a short time.`,
 		Example: `  andon export workbench --file model.json
-  andon export workbench --device 'press*' --from today --author 'Ann Lee' > model.json
+  andon export workbench --device 'press*' --from today > model.json
   andon export workbench --model DeviceStateLog_7.json --file DeviceStateLog_8.json`,
 		Args: cobra.NoArgs,
 	}
@@ -130,33 +128,23 @@ for samples, so take few devices, or a short time.`,
 	p.SpanFlags(cmd, &e.from, &e.to)
 	e.fileFlags(cmd)
 	flags.StringVar(&model, "model", "", "`file` of a model whose design is kept")
-	flags.StringVar(&design.Name, "name", "DeviceStateLog", "`name` of the model")
-	flags.StringVar(&design.Table, "table", "DeviceStateLog", "`name` of the table")
-	flags.StringVar(&design.Author, "author", "", "`name` of the author")
-	flags.StringVar(&design.Description, "description", "", "`text` that describes the model")
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		if err := e.check(); err != nil {
 			return err
 		}
-		design.Now = p.Now()
 		var err error
-		if e.model, err = newModel(p, model, design); err != nil {
+		if e.model, err = newModel(p, model); err != nil {
 			return err
 		}
 		return e.run(ctx)
 	})
-	for _, name := range []string{"name", "table", "author", "description"} {
-		cmd.MarkFlagsMutuallyExclusive("model", name)
-	}
 	return cmd
 }
 
 // newModel returns a Writer of the model in a file; without the name of a file, of a new one.
-func newModel(
-	p *command.Program, name string, design workbench.Design,
-) (*workbench.Writer, error) {
+func newModel(p *command.Program, name string) (*workbench.Writer, error) {
 	if name == "" {
-		return workbench.NewWriter(design)
+		return workbench.NewWriter(p.Now())
 	}
 	file, _, err := openFile(p.Stdin, name)
 	if err != nil {
@@ -168,7 +156,7 @@ func newModel(
 	if err == nil {
 		var model *workbench.Model
 		if model, err = parseModel(plain); err == nil {
-			w, err = model.Refill(design.Now)
+			w, err = model.Refill(p.Now())
 		}
 	}
 	if err != nil {

@@ -55,9 +55,6 @@ const (
 	columnMetadata   = "metadata"
 )
 
-// Guess is a column that was taken for a field that no column was named for.
-type Guess struct{ Field, Column string }
-
 // usualNames are what other programs call the fields, the likelier first: the columns of SQL
 // tables, the attributes of the device state log in DynamoDB, the exports of ThingsBoard. Case and
 // characters other than letters and digits are ignored.
@@ -121,7 +118,7 @@ func (t *Table) bind(fields []field) error {
 			if column := t.usual(&f, used); column != "" {
 				*f.columns, used = []string{column}, append(used, column)
 				if column != f.name {
-					t.guesses = append(t.guesses, Guess{f.name, column})
+					t.guesses = append(t.guesses, f.name+" from "+shown(column))
 				}
 			}
 		}

@@ -39,7 +39,7 @@ func imported(t *testing.T, o table.Options, m table.Mapping, text string) strin
 		fmt.Fprintf(&got, "%d overlaps\n", n)
 	}
 	for _, g := range file.Guesses() {
-		fmt.Fprintf(&got, "%s from %s\n", g.Field, g.Column)
+		fmt.Fprintln(&got, g)
 	}
 	return got.String()
 }

@@ -57,7 +57,7 @@ type Table struct {
 	columns []string
 	header  bool // columns are all that there are
 
-	guesses  []Guess
+	guesses  []string
 	overlaps int
 }
 
@@ -135,8 +135,8 @@ func ItemsOf[T any](t *Table, convert func(*Row) (T, error)) Items[T] {
 // with those of inner objects after a dot.
 func (t *Table) Columns() []string { return t.columns }
 
-// Guesses returns the columns that were taken because of their names.
-func (t *Table) Guesses() []Guess { return t.guesses }
+// Guesses says which columns were taken because of their names: "device from DeviceID".
+func (t *Table) Guesses() []string { return t.guesses }
 
 // Overlaps returns how many rows with an end began while another one of their device went on.
 func (t *Table) Overlaps() int { return t.overlaps }

@@ -44,9 +44,7 @@ func events(m *workbench.Model) (all []andon.Event) {
 
 func write(t *testing.T, all []andon.Event) string {
 	t.Helper()
-	w := newWriter(t, workbench.Design{
-		Name: "Plant", Table: "DeviceStateLog", Now: 1_587_739_200_000_000,
-	})
+	w := newWriter(t)
 	for i := range all {
 		if err := w.Add(&all[i]); err != nil {
 			t.Fatal(err)

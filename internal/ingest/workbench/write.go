@@ -12,18 +12,9 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// Design is what a model has apart from its items.
-type Design struct {
-	Name        string // of the model
-	Table       string
-	Author      string
-	Description string
-	Now         andon.Time
-}
-
 // empty is a model without items: the table of the reference's last step, with both indexes. An
-// item without an operator is not in GSI1, and only an item that was escalated is in GSI2. What is
-// in capitals is replaced.
+// item without an operator is not in GSI1, and only an item that was escalated is in GSI2. NOW
+// is replaced.
 //
 //go:embed model.json
 var empty string
@@ -43,15 +34,13 @@ type Writer struct {
 	size  int // of the items, in bytes
 }
 
-// NewWriter returns a model without entries.
-func NewWriter(d Design) (*Writer, error) {
-	m, err := Parse(strings.NewReplacer(`"NAME"`, encode(d.Name), `"AUTHOR"`, encode(d.Author),
-		`"NOW"`, encode(written(d.Now)), `"DESCRIPTION"`, encode(d.Description),
-		`"TABLE"`, encode(d.Table)).Replace(empty))
+// NewWriter returns a model without entries, made now.
+func NewWriter(now andon.Time) (*Writer, error) {
+	m, err := Parse(strings.Replace(empty, "NOW", written(now), 1))
 	if err != nil {
 		return nil, err
 	}
-	return m.Refill(d.Now)
+	return m.Refill(now)
 }
 
 // Refill returns a Writer of the same model with other entries: all of its design stays, also what

@@ -120,7 +120,7 @@ func TestNoEvents(t *testing.T) {
 
 // TestTooLong: a model is not longer than what can be read.
 func TestTooLong(t *testing.T) {
-	w := newWriter(t, workbench.Design{Table: "T"})
+	w := newWriter(t)
 	e := andon.Event{Device: "d", Time: andon.MinTime, State: "A",
 		Message: strings.Repeat("x", andon.MaxMessageBytes)}
 	var err error
@@ -131,7 +131,7 @@ func TestTooLong(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") || n < 1000 {
 		t.Errorf("after %d: %v", n, err)
 	}
-	w = newWriter(t, workbench.Design{Table: "T"})
+	w = newWriter(t)
 	e.Message, e.Attributes = "", andon.JSON(`{"a":[`+strings.Repeat("0,", 5000)+"0]}")
 	for range 240 {
 		if err := w.Add(&e); err != nil {
@@ -144,9 +144,9 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-func newWriter(t *testing.T, d workbench.Design) *workbench.Writer {
+func newWriter(t *testing.T) *workbench.Writer {
 	t.Helper()
-	w, err := workbench.NewWriter(d)
+	w, err := workbench.NewWriter(1_587_739_200_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
