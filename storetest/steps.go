@@ -336,14 +336,7 @@ func change(tenant andon.TenantID, text string, to func(*andon.Tenant)) step {
 	return step{
 		text: fmt.Sprintf("change %s: %s", short(tenant), text),
 		do: func(ctx context.Context, s *subject) (any, error) {
-			t, created, err := s.intake.PutTenant(ctx, tenant, func(t *andon.Tenant) error {
-				to(t)
-				return nil
-			})
-			for err == nil && t.Reordering { // it continues after the call
-				t, err = s.store.Reorder(ctx, tenant)
-			}
-			return created, err
+			return nil, s.env.System.ChangeTenant(ctx, tenant, to)
 		},
 	}
 }
@@ -395,22 +388,15 @@ func (g *generator) retention() step {
 	return s
 }
 
-// expire reclaims space. It is given the floor that was updated, as admission gives it.
+// expire reclaims space.
 func (g *generator) expire() step {
 	tenant := pick(g, g.tenants)
-	s := change(tenant, "expire", func(*andon.Tenant) {})
-	updateFloor := s.do
-	s.do = func(ctx context.Context, s *subject) (any, error) {
-		if _, err := updateFloor(ctx, s); err != nil {
-			return nil, err
-		}
-		t, err := s.store.Tenant(ctx, tenant)
-		if err != nil {
-			return nil, err
-		}
-		return nil, s.store.Expire(ctx, tenant, t.Floor)
+	return step{
+		text: "expire " + short(tenant),
+		do: func(ctx context.Context, s *subject) (any, error) {
+			return nil, s.env.System.Expire(ctx, tenant)
+		},
 	}
-	return s
 }
 
 func (g *generator) deleteTenant() step {

@@ -17,22 +17,32 @@ const javaVersion = "17"
 
 // findJava returns a java of the right version; it may install one, see aptInstall.
 func findJava(ctx context.Context) (string, error) {
-	java, seen := searchJava(ctx)
-	if java != "" {
-		return java, nil
-	}
-	if err := aptInstall(ctx, "openjdk-17-jre-headless"); err != nil {
-		return "", fmt.Errorf("there is %s, and Cassandra needs Java %s: install it "+
-			"(on Debian, openjdk-17-jre-headless), or set JAVA_HOME; %w", seen, javaVersion, err)
-	}
-	if java, seen = searchJava(ctx); java == "" {
-		return "", fmt.Errorf("after openjdk-17-jre-headless was installed there is still %s", seen)
-	}
-	return java, nil
+	return find(ctx, func() (string, error) { return searchJava(ctx) },
+		"Cassandra needs Java "+javaVersion+", here or in JAVA_HOME", "openjdk-17-jre-headless")
 }
 
-// searchJava returns the first java of the right version, or else what there is.
-func searchJava(ctx context.Context) (java, seen string) {
+// findTool returns a program; it may install one, see aptInstall.
+func findTool(ctx context.Context, name, reason string, packages ...string) (string, error) {
+	return find(ctx, func() (string, error) { return exec.LookPath(name) }, reason, packages...)
+}
+
+// find returns what is searched for, once it is installed.
+func find(
+	ctx context.Context, search func() (string, error), reason string, packages ...string,
+) (string, error) {
+	path, missing := search()
+	if missing == nil {
+		return path, nil
+	}
+	if err := aptInstall(ctx, packages...); err != nil {
+		return "", fmt.Errorf("%w, and %s: install it (on Debian, %s); %w", missing, reason,
+			strings.Join(packages, " "), err)
+	}
+	return search()
+}
+
+// searchJava returns the first java of the right version, or else an error that says what there is.
+func searchJava(ctx context.Context) (java string, err error) {
 	candidates := []string{}
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		candidates = append(candidates, filepath.Join(home, "bin", "java"))
@@ -45,16 +55,16 @@ func searchJava(ctx context.Context) (java, seen string) {
 	for _, path := range append(candidates, others...) {
 		v := versionOf(ctx, path)
 		if v == javaVersion {
-			return path, ""
+			return path, nil
 		}
 		if v != "" && !slices.Contains(versions, v) {
 			versions = append(versions, v)
 		}
 	}
 	if versions == nil {
-		return "", "no java"
+		return "", errors.New("there is no java")
 	}
-	return "", "only Java " + strings.Join(versions, ", ")
+	return "", fmt.Errorf("there is only Java %s", strings.Join(versions, ", "))
 }
 
 // versionOf returns "17" for a java that says
@@ -71,18 +81,6 @@ func versionOf(ctx context.Context, java string) string {
 	quoted, _, _ := bytes.Cut(after, []byte(`"`))
 	first, _, _ := strings.Cut(string(quoted), ".")
 	return first
-}
-
-// findTool returns a program; it may install one, see aptInstall.
-func findTool(ctx context.Context, name, reason string, packages ...string) (string, error) {
-	if path, err := exec.LookPath(name); err == nil {
-		return path, nil
-	}
-	if err := aptInstall(ctx, packages...); err != nil {
-		return "", fmt.Errorf("there is no %s, and %s: install it (on Debian, %s); %w", name,
-			reason, strings.Join(packages, " "), err)
-	}
-	return exec.LookPath(name)
 }
 
 // errByHand says that a package is for the person who tests to install.
