@@ -23,6 +23,8 @@ import (
 //	expect log d1: WARNING1@5m          entries of a device, newest first
 //	expect operator-log Liz: d1/WARNING1@5m
 //	expect supervisor-log Sara: d1/WARNING1@5m
+//	expect events: d1/WARNING1@5m       entries of all devices
+//	expect rejected: 1 3                indexes in the last request of send
 //	expect entry d1 WARNING1@5m op=Liz  one entry: op, esc, msg, attr; what may be instead follows
 //	                                    the word or
 //	expect shows d1 WARNING1@5m         operator, message and attributes are those of the entry

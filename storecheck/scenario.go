@@ -24,6 +24,10 @@ import (
 //	escalate d1 WARNING1@5m Sara  escalate now, - to withdraw; by=Liz note='please' at=9m; a dash
 //	                              for the entry that the device shows
 //	retire d1                     retire now
+//	withdraw d1 WARNING1@5m       take an entry back; by=Liz note=wrong
+//	purge d1                      remove a device with all that it sent
+//	restore assign d1 Liz@5m      keep what was done elsewhere at that time; also retire d1@5m and
+//	                              escalate d1 WARNING1@5m Sara@6m by=Liz note='please'
 //	measure 5m d1 temp=21.5       append a reading; meta='{"fw":1}'
 //	retention events 7d           change a setting: events or readings
 //	future 10m                    how far ahead of the clock the time of an entry may be
@@ -40,6 +44,11 @@ import (
 //	end                           ... that are between these two lines
 //	fails conflict: STATEMENT     the statement must fail with an error of that kind
 //	expect ...                    see expectations.go
+//
+// A new statement is a function in the table of parseAction, which takes its words one by one and
+// returns what is done in a turn. A new expectation is one in the table of parseExpect, or a list
+// in parseList. What is wrong with the words, or is left of them, is an error with the line, before
+// any line is run.
 type scenario struct {
 	before, anyOrder, after []step
 }
