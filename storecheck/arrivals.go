@@ -13,15 +13,12 @@ import (
 
 // arrivalChecks: entries in the order of their arrival.
 func arrivalChecks() []Check {
+	ordered := func(c andon.Capabilities) bool { return c.Arrivals }
 	return []Check{
-		ofArrivals("each position goes on in the order of arrival", eachArrival),
-		ofArrivals("a position of another feed has no arrivals", foreignArrivals),
+		check("2.17", "each position goes on in the order of arrival", eachArrival).needing(ordered),
+		check("2.17", "a position of another feed has no arrivals",
+			foreignArrivals).needing(ordered),
 	}
-}
-
-// ofArrivals makes a check of a store that keeps the order of arrival.
-func ofArrivals(name string, run func(context.Context, *Env, andon.TenantID) error) Check {
-	return ofDeclared(name, func(c andon.Capabilities) bool { return c.Arrivals }, run)
 }
 
 // Arrivals reads entries in the order of their arrival after a position until there are no more, a

@@ -13,17 +13,18 @@ import (
 
 // concurrentChecks: every method may be called concurrently.
 func concurrentChecks() []Check {
+	whole := func(c andon.Capabilities) bool { return c.Whole }
 	return []Check{
 		check("2.4", "concurrent appends end as sequential ones do",
 			appendConcurrently).ofServers().concurrent(),
 		check("limits", "concurrent appends can't exceed the limit of states",
-			ofWhole(statesConcurrently)).concurrent(),
+			statesConcurrently).needing(whole).concurrent(),
 		check("2.6", "one assignment comes of several that ask for the same",
 			assignConcurrently).concurrent(),
 		check("2.6", "an entry sent while assignments change has the operator of its time",
 			appendWhileAssigning).concurrent(),
 		check("2.7", "one record comes of several that ask for the same",
-			ofWhole(escalateConcurrently)).concurrent(),
+			escalateConcurrently).needing(whole).concurrent(),
 	}
 }
 

@@ -42,18 +42,6 @@ func unlessWhole(store andon.Store, err error) error {
 	return err
 }
 
-// ofWhole is a check of what only a store has which is whole.
-func ofWhole(
-	run func(context.Context, *Env, andon.TenantID) error,
-) func(context.Context, *Env, andon.TenantID) error {
-	return func(ctx context.Context, e *Env, id andon.TenantID) error {
-		if !e.System.Capabilities().Whole {
-			return errUndeclared
-		}
-		return run(ctx, e, id)
-	}
-}
-
 // needsWhole ends a scenario about what only a store has which is whole.
 func needsWhole(w *words) action {
 	demand(w.next("what is needed") == "whole", "what is needed is: whole")

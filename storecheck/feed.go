@@ -13,30 +13,15 @@ import (
 
 // feedChecks: the feed of changes.
 func feedChecks() []Check {
+	feed := func(c andon.Capabilities) bool { return c.Changes }
 	return []Check{
-		ofFeed("the feed continues a snapshot without a gap", snapshotGoesOn).concurrent(),
-		ofFeed("a reader that waits for a change is woken by it", wokenByChange).concurrent(),
-		ofFeed("a position of another feed is gone", foreignPosition),
-		ofFeed("a deleted tenant's feed ends", deletedFeed),
+		check("2.17", "the feed continues a snapshot without a gap",
+			snapshotGoesOn).needing(feed).concurrent(),
+		check("2.17", "a reader that waits for a change is woken by it",
+			wokenByChange).needing(feed).concurrent(),
+		check("2.17", "a position of another feed is gone", foreignPosition).needing(feed),
+		check("2.17", "a deleted tenant's feed ends", deletedFeed).needing(feed),
 	}
-}
-
-// ofFeed makes a check of a store that serves a feed.
-func ofFeed(name string, run func(context.Context, *Env, andon.TenantID) error) Check {
-	return ofDeclared(name, func(c andon.Capabilities) bool { return c.Changes }, run)
-}
-
-// ofDeclared makes a check of a store that declares a kind of feed.
-func ofDeclared(
-	name string, declares func(andon.Capabilities) bool,
-	run func(context.Context, *Env, andon.TenantID) error,
-) Check {
-	return check("2.17", name, func(ctx context.Context, e *Env, id andon.TenantID) error {
-		if !declares(e.Store.Capabilities()) {
-			return errUndeclared
-		}
-		return run(ctx, e, id)
-	})
 }
 
 // changeText writes a change as d1:WARNING1/Liz/Sara>-:retirement, with operator and supervisor,

@@ -47,6 +47,18 @@ func (c Check) ofServers() Check {
 	return c
 }
 
+// needing makes it one of stores that declare what it needs.
+func (c Check) needing(able func(andon.Capabilities) bool) Check {
+	run := c.Run
+	c.Run = func(ctx context.Context, e *Env) error {
+		if !able(e.Store.Capabilities()) {
+			return errUndeclared
+		}
+		return run(ctx, e)
+	}
+	return c
+}
+
 // concurrent makes it one that calls the store from several goroutines at once.
 func (c Check) concurrent() Check {
 	c.Concurrent = true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -24,12 +25,9 @@ func tenantChecks() []Check {
 // names one.
 func unknownTenant(ctx context.Context, e *Env, id andon.TenantID) error {
 	id += "-not"
-	for what, err := range readsOf(ctx, e.Store, id, e.Base) {
-		if err := wantKind(andon.NotFound, err); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-	}
-	for what, err := range writesOf(ctx, e.Store, id, e.Base) {
+	answers := readsOf(ctx, e.Store, id, e.Base)
+	maps.Copy(answers, writesOf(ctx, e.Store, id, e.Base))
+	for what, err := range answers {
 		if err := wantKind(andon.NotFound, err); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
