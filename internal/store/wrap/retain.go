@@ -84,11 +84,11 @@ func oldestEvent(h andon.Horizon) andon.Time   { return h.Events }
 func oldestReading(h andon.Horizon) andon.Time { return h.Readings }
 
 // events returns what read gives for the part of a query that is kept.
-func (r *retained) events(
-	ctx context.Context, tenant andon.TenantID, q andon.EventQuery,
-	read func(andon.EventQuery) iter.Seq2[andon.Event, error],
-) iter.Seq2[andon.Event, error] {
-	within := func(kept andon.Span) iter.Seq2[andon.Event, error] {
+func events[T any](
+	ctx context.Context, r *retained, tenant andon.TenantID, q andon.EventQuery,
+	read func(andon.EventQuery) iter.Seq2[T, error],
+) iter.Seq2[T, error] {
+	within := func(kept andon.Span) iter.Seq2[T, error] {
 		narrowed := q
 		narrowed.Span = kept
 		return read(narrowed)
@@ -99,7 +99,7 @@ func (r *retained) events(
 func (r *retained) DeviceEvents(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return r.Store.DeviceEvents(ctx, tenant, device, q)
 	})
 }
@@ -107,7 +107,7 @@ func (r *retained) DeviceEvents(
 func (r *retained) OperatorEvents(
 	ctx context.Context, tenant andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return r.Store.OperatorEvents(ctx, tenant, operator, q)
 	})
 }
@@ -115,7 +115,7 @@ func (r *retained) OperatorEvents(
 func (r *retained) TenantEvents(
 	ctx context.Context, tenant andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return r.Store.TenantEvents(ctx, tenant, q)
 	})
 }
@@ -123,7 +123,7 @@ func (r *retained) TenantEvents(
 func (r *retained) SupervisorEvents(
 	ctx context.Context, tenant andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return r.Store.SupervisorEvents(ctx, tenant, supervisor, q)
 	})
 }
@@ -131,12 +131,9 @@ func (r *retained) SupervisorEvents(
 func (r *retained) EscalatedEntries(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	within := func(kept andon.Span) iter.Seq2[andon.Entry, error] {
-		narrowed := q
-		narrowed.Span = kept
-		return r.Store.EscalatedEntries(ctx, tenant, device, narrowed)
-	}
-	return listWithin(ctx, r, tenant, q.Span, oldestEvent, within)
+	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Entry, error] {
+		return r.Store.EscalatedEntries(ctx, tenant, device, q)
+	})
 }
 
 func (r *retained) Entry(
