@@ -77,12 +77,12 @@ const (
 	Newest = "newest" // what arrives from now on
 )
 
-// EventsSince returns what arrived after a position and is there now, late entries too, in the order
-// of arrival: after is a position as text, Oldest or Newest. A position is that of an item, of an
-// Update, or of a snapshot of the fleet. It calls reached with the position after each page once its
-// items are read, also if there are none: a caller that goes on from there misses nothing. The order
-// of the query does not count. An Error of status 410 where the server does not keep what came after
-// the position any more, and of status 501 where its store keeps no such order.
+// EventsSince returns what arrived after a position and is there now, late entries too, in the
+// order of arrival: after is a position as text, Oldest or Newest. A position is that of an item,
+// of an Update, or of a snapshot of the fleet. It calls reached with the position after each page
+// once its items are read, also if there are none: a caller that goes on from there misses nothing.
+// The order of the query does not count. An Error of status 410 where the server does not keep what
+// came after the position any more, and of status 501 where its store keeps no such order.
 func (c *Client) EventsSince(
 	ctx context.Context, after string, q Query, reached func(andon.Position),
 ) iter.Seq2[andon.Arrival, error] {

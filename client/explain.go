@@ -13,9 +13,9 @@ type plan struct {
 }
 
 // Explain returns what the server's store sends to its engine for the query that ask sends to the
-// client that it is called with. The query is run and its answer thrown away: ask gets an empty one,
-// so its error counts only if nothing was explained. Only what reads can be explained. An Error of
-// status 501 where the store can't say.
+// client that it is called with. The query is run and its answer thrown away: ask gets an empty
+// one, so its error counts only if nothing was explained. Only what reads can be explained. An
+// Error of status 501 where the store can't say.
 //
 //	steps, err := c.Explain(ctx, func(c *client.Client) error {
 //		_, err := c.Device(ctx, "press-7")

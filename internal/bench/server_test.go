@@ -107,7 +107,7 @@ func TestMeasureWrongServer(t *testing.T) {
 	defer address.Close()
 	for want, target := range map[string]bench.Target{
 		"names 1 devices, fewer than": short,
-		"Not Found (HTTP 404)":      bench.Server("server", address.URL, "", ""),
+		"Not Found (HTTP 404)":        bench.Server("server", address.URL, "", ""),
 		"":                            refusing,
 	} {
 		o := options()

@@ -97,7 +97,8 @@ terminal it asks first, elsewhere it needs --yes. The tenant default can't be de
 		id, name := andon.TenantID(args[0]), draw.Legible(args[0])
 		_, err := c.Tenant(ctx, id) // before the user is asked
 		if err == nil && !yes {
-			err = p.Confirm(ctx, args[0], "This deletes tenant "+name+" with all its data, for good.")
+			err = p.Confirm(ctx, args[0],
+				"This deletes tenant "+name+" with all its data, for good.")
 		}
 		if err == nil {
 			err = c.DeleteTenant(ctx, id)

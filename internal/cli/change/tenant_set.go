@@ -70,8 +70,9 @@ JSON:
 			return change.show(p, is, lost)
 		}
 		if len(lost) > 0 && !change.yes {
-			err := p.Confirm(ctx, args[0], fmt.Sprintf("The shorter retention deletes of tenant %s,"+
-				" at once and for good:\n  %s", draw.Legible(args[0]), strings.Join(lost, "\n  ")))
+			err := p.Confirm(ctx, args[0], fmt.Sprintf("The shorter retention deletes of tenant "+
+				"%s, at once and for good:\n  %s", draw.Legible(args[0]),
+				strings.Join(lost, "\n  ")))
 			if err != nil {
 				return err
 			}

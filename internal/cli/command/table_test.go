@@ -35,7 +35,8 @@ func TestOnlyTerminalsCut(t *testing.T) {
 		var out bytes.Buffer
 		w := bufio.NewWriter(&out)
 		s := NewSink(FormatTable, w, columns, draw.Printer{W: w, Width: width}, Looks{})
-		if err := errors.Join(s.Put(&andon.Event{Message: long, Device: "d"}), s.End()); err != nil {
+		err := errors.Join(s.Put(&andon.Event{Message: long, Device: "d"}), s.End())
+		if err != nil {
 			t.Fatal(err)
 		}
 		if _, got, _ := strings.Cut(out.String(), "\n"); got != want {

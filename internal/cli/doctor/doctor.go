@@ -36,8 +36,8 @@ func Command(p *command.Program) *cobra.Command {
 
 It runs the checks that the project runs on its own stores, in temporary tenants, which it deletes.
 Then it looks at the disk, the clock, limits and memory, and names the source of each figure. It
-opens the embedded store, so stop its server first, and makes none. On a store that other programs may use at the
-same time it runs only a few checks; --full runs all of them.
+opens the embedded store, so stop its server first, and makes none. On a store that other programs
+may use at the same time it runs only a few checks; --full runs all of them.
 
 With --url it checks a running server instead: whether it is reachable and ready, its encryption,
 clock, limits and disk, and one round trip in a temporary tenant. In about 20 requests it sends

@@ -19,8 +19,8 @@ import (
 	"github.com/andonhq/andon/storecheck"
 )
 
-// examineStore checks the configured store and this machine. Where there is no store yet, opening it
-// would leave one at what may be a wrong path.
+// examineStore checks the configured store and this machine. Where there is no store yet, it opens
+// none: that would leave one at what may be a wrong path.
 func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
 	c.Log.Level = "error" // without what the store logs of its daily work
 	d.report.Target = "the store " + c.Store + ", on this machine"
@@ -34,8 +34,9 @@ func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
 	}
 	if isNew {
 		d.report.add(ok("store", "directory", "there is no store in "+c.Data+" yet",
-			d.sourceOf("data")).worse(warning, "andon serve creates it. If you expected one there, "+
-			"name its directory with --data, or the file of your configuration with --config."))
+			d.sourceOf("data")).worse(warning, "andon serve creates it. If you expected one "+
+			"there, name its directory with --data, or the file of your configuration with "+
+			"--config."))
 	} else if err := d.openAndCheck(ctx, c); err != nil {
 		return err
 	}
