@@ -236,24 +236,18 @@ func (r *Region) take(over *Region) {
 	}
 }
 
-// Names are the names of the regions.
-func (p Prices) Names() (names []string) {
-	for _, r := range p.Regions {
-		names = append(names, r.Name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Region returns one by its name.
 func (p Prices) Region(name string) (Region, error) {
+	var names []string
 	for _, r := range p.Regions {
 		if r.Name == name {
 			return r, nil
 		}
+		names = append(names, r.Name)
 	}
+	slices.Sort(names)
 	return Region{}, andon.Errorf(andon.Invalid, "region %q has no prices: there are those "+
-		"of %s; --prices can add others", name, strings.Join(p.Names(), ", "))
+		"of %s; --prices can add others", name, strings.Join(names, ", "))
 }
 
 // PriceSource says where the prices of a group are from.

@@ -117,14 +117,22 @@ type finding struct {
 	Advice string `json:"advice,omitempty"` // what to do, unless it is well
 }
 
-// ok returns a finding without a problem.
-func ok(area, what, found, source string) finding {
-	return finding{Status: well, Area: area, What: what, Found: found, Source: source}
+// problem is what may be wrong with something, and what to do about it.
+type problem struct {
+	there  bool
+	status status
+	advice string
 }
 
-// worse returns the finding as a problem, with what to do about it.
-func (f finding) worse(s status, advice string) finding {
-	f.Status, f.Advice = s, advice
+// judge returns a finding, with the first of the problems that is there.
+func judge(area, what, found, source string, problems ...problem) finding {
+	f := finding{Status: well, Area: area, What: what, Found: found, Source: source}
+	for _, p := range problems {
+		if p.there {
+			f.Status, f.Advice = p.status, p.advice
+			return f
+		}
+	}
 	return f
 }
 
@@ -139,7 +147,7 @@ func (e *examination) add(all ...finding) { e.Findings = append(e.Findings, all.
 
 // fail adds a problem.
 func (e *examination) fail(area, what, found, source, advice string) {
-	e.add(ok(area, what, found, source).worse(failed, advice))
+	e.add(judge(area, what, found, source, problem{true, failed, advice}))
 }
 
 func (e *examination) tally(s status) (n int) {

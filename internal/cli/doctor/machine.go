@@ -36,8 +36,8 @@ func (d *doctor) examineDisk(c app.Config) {
 	}
 	switch {
 	case err != nil:
-		d.report.add(ok("disk", "space", err.Error(), "").worse(failed,
-			"The store's directory has to be on a disk that can be read."))
+		d.report.fail("disk", "space", err.Error(), "",
+			"The store's directory has to be on a disk that can be read.")
 	case disk.Unsupported:
 		return
 	default:
@@ -65,38 +65,33 @@ func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
 	source := "statfs of " + dir
 	found := []finding{spaceFinding(disk.Free, disk.Size, reserve, source)}
 	if disk.Files > 0 && disk.FreeFiles < max(1000, disk.Files/100) {
-		found = append(found, ok("disk", "files", fmt.Sprintf("the file system can hold %d more "+
-			"files, of %d", disk.FreeFiles, disk.Files), source).worse(warning, "Find what makes "+
-			"so many files (df -i), or move the store to a disk of its own."))
+		found = append(found, judge("disk", "files", fmt.Sprintf("the file system can hold %d "+
+			"more files, of %d", disk.FreeFiles, disk.Files), source, problem{true, warning,
+			"Find what makes so many files (df -i), or move the store to a disk of its own."}))
 	}
-	kind := ok("disk", "kind", disk.Type, source)
+	kind := disk.Type
 	switch {
 	case disk.Network:
-		kind.Found += ": the files are, or may be, on another machine"
-		kind = kind.worse(warning, "The store needs local locks and an fsync that waits for the "+
-			"disk: put its directory onto a local disk.")
+		kind += ": the files are, or may be, on another machine"
 	case disk.Passing != "":
-		kind.Found += ": " + disk.Passing
-		kind = kind.worse(warning,
-			"Put the store onto a disk that is kept; for a container, mount a volume.")
-	case disk.Type == "":
+		kind += ": " + disk.Passing
+	case kind == "":
 		return found
 	}
-	return append(found, kind)
+	return append(found, judge("disk", "kind", kind, source,
+		problem{disk.Network, warning, "The store needs local locks and an fsync that waits for " +
+			"the disk: put its directory onto a local disk."},
+		problem{disk.Passing != "", warning, "Put the store onto a disk that is kept; for a " +
+			"container, mount a volume."}))
 }
 
 func spaceFinding(free, size, reserve uint64, source string) finding {
-	f := ok("disk", "space", fmt.Sprintf("%s free of %s, %s in reserve",
-		draw.Bytes(free), draw.Bytes(size), draw.Bytes(reserve)), source)
-	switch {
-	case free < reserve:
-		return f.worse(failed, "Writes are refused with 507 until there is space: free some on "+
-			"that disk, or shorten the retention (andon tenant set).")
-	case free < 4*reserve, free < size/10:
-		return f.worse(warning,
-			"Make space before it is needed: below the reserve writes are refused with 507.")
-	}
-	return f
+	return judge("disk", "space", fmt.Sprintf("%s free of %s, %s in reserve",
+		draw.Bytes(free), draw.Bytes(size), draw.Bytes(reserve)), source,
+		problem{free < reserve, failed, "Writes are refused with 507 until there is space: free " +
+			"some on that disk, or shorten the retention (andon tenant set)."},
+		problem{free < 4*reserve || free < size/10, warning,
+			"Make space before it is needed: below the reserve writes are refused with 507."})
 }
 
 // syncTime measures how long an fsync of a few bytes takes: the median of some.
@@ -125,61 +120,55 @@ func syncTime(dir string) (time.Duration, error) {
 
 func syncFinding(took time.Duration, err error) finding {
 	const slow = 20 * time.Millisecond
-	f := ok("disk", "fsync", took.Round(10*time.Microsecond).String(),
-		"21 small writes, the median")
-	switch {
-	case err != nil:
-		f.Found = err.Error()
-		return f.worse(failed,
-			"The server could not write either: check the disk and the owner of the directory.")
-	case took > slow:
-		return f.worse(warning, "Every write waits this long. Larger batches and more of them "+
-			"concurrently help; a solid-state disk needs less than 5 ms.")
+	found := took.Round(10 * time.Microsecond).String()
+	if err != nil {
+		found = err.Error()
 	}
-	return f
+	return judge("disk", "fsync", found, "21 small writes, the median",
+		problem{err != nil, failed,
+			"The server could not write either: check the disk and the owner of the directory."},
+		problem{took > slow, warning, "Every write waits this long. Larger batches and more of " +
+			"them concurrently help; a solid-state disk needs less than 5 ms."})
 }
 
 // clock judges the time: entries far ahead of it are rejected, and retention uses it.
 func clock(m local.Machine) []finding {
-	f := ok("clock", "time", m.Now.UTC().Format(time.RFC3339), "the clock of this machine")
-	if m.Now.Before(m.Built) {
-		f.Found += ", before this program was built (" + m.Built.UTC().Format(time.DateOnly) + ")"
-		f = f.worse(failed,
-			"Set the clock. Current entries would be rejected as being in the future.")
+	early, now := m.Now.Before(m.Built), m.Now.UTC().Format(time.RFC3339)
+	if early {
+		now += ", before this program was built (" + m.Built.UTC().Format(time.DateOnly) + ")"
 	}
+	found := []finding{judge("clock", "time", now, "the clock of this machine", problem{early,
+		failed, "Set the clock. Current entries would be rejected as being in the future."})}
 	if m.Synced == nil {
-		return []finding{f}
+		return found
 	}
-	s := ok("clock", "synchronised", "yes", "adjtimex")
+	synced := "yes"
 	if !*m.Synced {
-		s.Found = "no, as the kernel says"
-		s = s.worse(warning, "Run chrony or systemd-timesyncd, for a container on its host. Some "+
-			"hosts set the clock without telling the kernel; then ignore this.")
+		synced = "no, as the kernel says"
 	}
-	return []finding{f, s}
+	return append(found, judge("clock", "synchronised", synced, "adjtimex", problem{!*m.Synced,
+		warning, "Run chrony or systemd-timesyncd, for a container on its host. Some hosts set " +
+			"the clock without telling the kernel; then ignore this."}))
 }
 
 func limits(m local.Machine) (found []finding) {
 	const source = "getrlimit of this process"
 	if m.Files > 0 {
-		f := ok("limits", "open files", fmt.Sprintf("at most %d", m.Files), source)
+		text := fmt.Sprintf("at most %d", m.Files)
 		if m.Files > math.MaxInt64/2 {
-			f.Found = "unlimited"
+			text = "unlimited"
 		}
 		// The store has up to 1,000 files open, and each client is one.
 		const few, tooFew = 8192, 1100
-		if m.Files < few {
-			f = f.worse(warning, "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. "+
-				"The limit of a service may differ from that of this shell.")
-		}
-		if m.Files < tooFew {
-			f.Status = failed
-		}
-		found = append(found, f)
+		const advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. " +
+			"The limit of a service may differ from that of this shell."
+		found = append(found, judge("limits", "open files", text, source,
+			problem{m.Files < tooFew, failed, advice}, problem{m.Files < few, warning, advice}))
 	}
 	if m.FileSize > 0 && m.FileSize < math.MaxInt64 {
-		found = append(found, ok("limits", "size of a file", "at most "+draw.Bytes(m.FileSize),
-			source).worse(failed, "A process with a larger file is ended: ulimit -f unlimited."))
+		found = append(found, judge("limits", "size of a file", "at most "+draw.Bytes(m.FileSize),
+			source, problem{true, failed,
+				"A process with a larger file is ended: ulimit -f unlimited."}))
 	}
 	return found
 }
@@ -187,22 +176,19 @@ func limits(m local.Machine) (found []finding) {
 // memory judges the memory that the settings allow the program to take. The current states of the
 // fleet come on top, a few hundred bytes a device.
 func memory(m local.Machine, c app.Config) []finding {
-	found := []finding{ok("machine", "processors", fmt.Sprint(m.Cpus), "GOMAXPROCS")}
+	found := []finding{judge("machine", "processors", fmt.Sprint(m.Cpus), "GOMAXPROCS")}
 	if m.Memory == 0 {
 		return found
 	}
 	const writing = 3 * 64 << 20 // memtables that are filled or flushed
 	takes := c.Takes()
 	need := uint64(c.Limits.Memory) + writing + uint64(takes.Cache.Bytes+takes.Newest.Bytes)
-	f := ok("machine", "memory", fmt.Sprintf("%s, of which %s may be taken besides the fleet",
-		draw.Bytes(m.Memory), draw.Bytes(need)), m.MemorySource)
-	if need > m.Memory/4*3 {
-		lower := "limits.memory"
-		if takes.Cache.Key != "" {
-			lower += ", " + takes.Cache.Key + " or " + takes.Newest.Key
-		}
-		f = f.worse(warning, "Lower "+lower+", or give it more memory: the kernel ends a process "+
-			"that takes too much.")
+	lower := "limits.memory"
+	if takes.Cache.Key != "" {
+		lower += ", " + takes.Cache.Key + " or " + takes.Newest.Key
 	}
-	return append(found, f)
+	return append(found, judge("machine", "memory", fmt.Sprintf("%s, of which %s may be taken "+
+		"besides the fleet", draw.Bytes(m.Memory), draw.Bytes(need)), m.MemorySource,
+		problem{need > m.Memory/4*3, warning, "Lower " + lower + ", or give it more memory: the " +
+			"kernel ends a process that takes too much."}))
 }

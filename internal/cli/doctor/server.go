@@ -62,10 +62,10 @@ func (d *doctor) runRoundTrip(ctx context.Context, c *client.Client, tenant ando
 			right++
 		}
 	}
-	d.report.add(ok("checks", "round trip", fmt.Sprintf("%d answers are right", right),
+	d.report.add(judge("checks", "round trip", fmt.Sprintf("%d answers are right", right),
 		roundTripSource))
 	if len(unsupported) > 0 {
-		d.report.add(ok("checks", "not asked", "this store can't serve: "+
+		d.report.add(judge("checks", "not asked", "this store can't serve: "+
 			strings.Join(unsupported, "; "), roundTripSource))
 	}
 }
@@ -83,13 +83,13 @@ func unencrypted(address string, token bool) []finding {
 		net.ParseIP(u.Hostname()).IsLoopback() {
 		return nil
 	}
-	f := ok("network", "encryption", "none: others on the network can read what is sent",
-		"--url").worse(warning, "Give the server a certificate (--tls-cert, --tls-key), or put it "+
-		"behind a proxy that has one.")
+	found := "none: others on the network can read what is sent"
 	if token {
-		f.Found += ", the token too"
+		found += ", the token too"
 	}
-	return []finding{f}
+	return []finding{judge("network", "encryption", found, "--url", problem{true, warning,
+		"Give the server a certificate (--tls-cert, --tls-key), or put it behind a proxy that " +
+			"has one."})}
 }
 
 // reach reports whether the server answers and is ready, and adds what it reports about itself. A
@@ -103,14 +103,14 @@ func (d *doctor) reach(ctx context.Context, c *client.Client) bool {
 		return false
 	}
 	d.report.add(
-		ok("server", "version", version.Version, "GET /version"),
-		ok("server", "store", version.Store, "GET /version"))
+		judge("server", "version", version.Version, "GET /version"),
+		judge("server", "store", version.Store, "GET /version"))
 	if err := c.Ready(ctx); err != nil {
 		d.report.fail("server", "ready", err.Error(), "GET /readyz",
 			"It answers but can't serve: the message says why, and so does its log.")
 		return false
 	}
-	d.report.add(ok("server", "ready", "yes", "GET /readyz"))
+	d.report.add(judge("server", "ready", "yes", "GET /readyz"))
 	d.examineMetrics(ctx, c)
 	d.countTenants(ctx, c)
 	return true
@@ -126,15 +126,15 @@ func (d *doctor) countTenants(ctx context.Context, c *client.Client) {
 		}
 		n++
 	}
-	d.report.add(ok("server", "tenants", fmt.Sprint(n), source))
+	d.report.add(judge("server", "tenants", fmt.Sprint(n), source))
 }
 
 // examineMetrics reads /metrics: limits and disk, and the clock from the head of the answer.
 func (d *doctor) examineMetrics(ctx context.Context, c *client.Client) {
 	values, at, err := c.ServerMetrics(ctx)
 	if err != nil {
-		d.report.add(ok("server", "metrics", err.Error(), "GET /metrics").worse(warning,
-			"Limits and disk of the server were not checked."))
+		d.report.add(judge("server", "metrics", err.Error(), "GET /metrics", problem{true, warning,
+			"Limits and disk of the server were not checked."}))
 		return
 	}
 	if !at.IsZero() {
@@ -146,25 +146,19 @@ func (d *doctor) examineMetrics(ctx context.Context, c *client.Client) {
 // clockDifference compares two clocks. The header has whole seconds, and the answer took time.
 func clockDifference(here, server time.Time) finding {
 	apart := here.Sub(server).Abs().Round(time.Second)
-	f := ok("clock", "difference from this machine", "none", "the Date of an answer")
-	if apart > 5*time.Second {
-		f.Found = apart.String()
-		f = f.worse(warning, "One of the two is wrong. Entries further ahead of the server's "+
-			"clock than max_future are rejected.")
-	}
-	return f
+	return judge("clock", "difference from this machine", apart.String(), "the Date of an answer",
+		problem{apart > 5*time.Second, warning, "One of the two is wrong. Entries further ahead " +
+			"of the server's clock than max_future are rejected."})
 }
 
 // metricFindings judges the metrics of a server.
 func metricFindings(values map[string]float64) (found []finding) {
 	if limit := values["process_max_fds"]; limit > 0 {
 		open := values["process_open_fds"]
-		f := ok("limits", "open files", fmt.Sprintf("%.0f of at most %.0f", open, limit),
-			"process_open_fds, process_max_fds")
-		if limit < 2048 || open > limit*0.8 {
-			f = f.worse(warning, "Raise it: LimitNOFILE=65536 in the unit of the server.")
-		}
-		found = append(found, f)
+		found = append(found, judge("limits", "open files",
+			fmt.Sprintf("%.0f of at most %.0f", open, limit), "process_open_fds, process_max_fds",
+			problem{limit < 2048 || open > limit*0.8, warning,
+				"Raise it: LimitNOFILE=65536 in the unit of the server."}))
 	}
 	if free, known := values["andon_disk_free_bytes"]; known {
 		found = append(found, spaceFinding(uint64(free), uint64(values["andon_disk_size_bytes"]),

@@ -33,10 +33,10 @@ func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
 		isNew = local.IsEmpty(c.Data)
 	}
 	if isNew {
-		d.report.add(ok("store", "directory", "there is no store in "+c.Data+" yet",
-			d.sourceOf("data")).worse(warning, "andon serve creates it. If you expected one "+
-			"there, name its directory with --data, or the file of your configuration with "+
-			"--config."))
+		d.report.add(judge("store", "directory", "there is no store in "+c.Data+" yet",
+			d.sourceOf("data"), problem{true, warning, "andon serve creates it. If you expected " +
+				"one there, name its directory with --data, or the file of your configuration " +
+				"with --config."}))
 	} else if err := d.openAndCheck(ctx, c); err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (d *doctor) openAndCheck(ctx context.Context, c app.Config) error {
 var serving = regexp.MustCompile(`andon at (https?://[^\s,)]+)`)
 
 func unopened(c app.Config, err error) finding {
-	f := ok("store", "opening", err.Error(), "").worse(failed,
-		"Without its store the server does not start either: fix that first.")
+	f := judge("store", "opening", err.Error(), "", problem{true, failed,
+		"Without its store the server does not start either: fix that first."})
 	switch andon.KindOf(err) {
 	case andon.Damaged:
 		f.Advice = "The server does not start either. docs/stores/" + c.Store + ".md says what " +
@@ -97,28 +97,25 @@ func unopened(c app.Config, err error) finding {
 func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) {
 	facts, err := wrap.Facts(ctx, store)
 	for _, f := range facts {
-		found := ok("store", f.Name, f.Value, f.Source)
-		if f.Advice != "" {
-			found = found.worse(warning, f.Advice)
-		}
-		d.report.add(found)
+		d.report.add(judge("store", f.Name, f.Value, f.Source,
+			problem{f.Advice != "", warning, f.Advice}))
 	}
 	if err != nil {
 		d.report.fail("store", "facts", err.Error(), "",
 			"See docs/stores for what this store needs.")
 	}
 	if !store.Capabilities().Durable {
-		d.report.add(ok("store", "durability", "everything is lost when the program ends",
-			d.sourceOf("store")).worse(warning, "This store is for trials. --store "+
-			c.Engines[0].Name()+" keeps what it acknowledges."))
+		d.report.add(judge("store", "durability", "everything is lost when the program ends",
+			d.sourceOf("store"), problem{true, warning, "This store is for trials. --store " +
+				c.Engines[0].Name() + " keeps what it acknowledges."}))
 	}
 	if takes := c.Takes(); takes.Cache.Key != "" {
 		d.report.add(
-			ok("store", "cache", draw.Bytes(uint64(takes.Cache.Bytes)),
+			judge("store", "cache", draw.Bytes(uint64(takes.Cache.Bytes)),
 				d.sourceOf(takes.Cache.Key)),
-			ok("store", "memtable", draw.Bytes(uint64(takes.Newest.Bytes)),
+			judge("store", "memtable", draw.Bytes(uint64(takes.Newest.Bytes)),
 				d.sourceOf(takes.Newest.Key)),
-			ok("store", "reserve", draw.Bytes(uint64(takes.Reserve.Bytes)),
+			judge("store", "reserve", draw.Bytes(uint64(takes.Reserve.Bytes)),
 				d.sourceOf(takes.Reserve.Key)))
 	}
 }
@@ -211,11 +208,11 @@ func (c *checking) reportPassed(run int) {
 		found = fmt.Sprintf("%d checks passed; --full runs all %d, which takes minutes and writes "+
 			"as much", c.passed, all)
 	}
-	c.report.add(ok("checks", "semantics", found, checkSource))
+	c.report.add(judge("checks", "semantics", found, checkSource))
 	for _, why := range slices.Sorted(maps.Keys(c.skipped)) {
 		checks := c.skipped[why]
 		found := fmt.Sprintf("%s, because %s: %s",
 			draw.Count(len(checks), "check"), why, strings.Join(checks, "; "))
-		c.report.add(ok("checks", "not asked", found, checkSource))
+		c.report.add(judge("checks", "not asked", found, checkSource))
 	}
 }
