@@ -25,19 +25,13 @@ const (
 // ErrRejected means that the command did its work, but not with all of its input.
 var ErrRejected = errors.New("some of the input was rejected")
 
-// ErrConfig marks errors of the configuration of a server.
-var ErrConfig = errors.New("the configuration is wrong")
-
-// configError marks an error as one of the configuration. Its text stays.
-type configError struct{ error }
-
-// Unwrap implements the interface of package errors.
-func (e configError) Unwrap() []error { return []error{e.error, ErrConfig} }
+// ErrConfig marks errors of the configuration of a server, whose texts stay.
+var ErrConfig = errors.New("")
 
 // OfConfig marks an error of the kind Invalid as one of the configuration.
 func OfConfig(err error) error {
 	if err != nil && andon.KindOf(err) == andon.Invalid {
-		return configError{err}
+		return fmt.Errorf("%w%w", err, ErrConfig)
 	}
 	return err
 }
