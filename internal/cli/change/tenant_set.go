@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -21,8 +22,6 @@ import (
 // tenantChange has the flags of the command.
 type tenantChange struct {
 	client.TenantChange
-	states      []string
-	statesFile  string
 	dryRun, yes bool
 	form        *command.Choice
 }
@@ -50,8 +49,12 @@ JSON:
 	t.ServerFlags(cmd)
 	change.flags(cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		if err := change.readStates(cmd); err != nil {
-			return err
+		if change.States != nil { // with defaults for what was left out
+			set, err := andon.NewStateSet(change.States)
+			if err != nil {
+				return fmt.Errorf("the set of states: %w", err)
+			}
+			change.States = set.Defs()
 		}
 		is, err := c.Tenant(ctx, andon.TenantID(args[0]))
 		var lost []string
@@ -94,25 +97,17 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 		"how long a device may send nothing: a `duration` such as 15m")
 	command.OptionalFlag(cmd, &tc.UnknownStates, "unknown-states",
 		"`refuse|accept`: what to do with events of other states")
-	flags.StringArrayVar(&tc.states, "state", nil,
-		"a `state` of the set, NAME=SEVERITY, and letter, colour and symbol joined by "+
-			"commas; repeat for more")
-	flags.StringVar(&tc.statesFile, "states", "", "`file` with the set as JSON")
+	flags.Func("state", "a `state` of the set, NAME=SEVERITY, and letter, colour and symbol "+
+		"joined by commas; repeat for more", func(text string) error {
+		d, err := parseState(text)
+		tc.States = append(tc.States, d)
+		return err
+	})
+	command.ParsedFlag(cmd, &tc.States, "states", "`file` with the set as JSON", readStates)
 	flags.BoolVar(&tc.dryRun, "dry-run", false, "only print what would be changed and deleted")
 	flags.BoolVar(&tc.yes, "yes", false, "do not ask before a shorter retention deletes entries")
 	tc.form = command.ReportFlag(cmd, command.FormatCSV)
 	cmd.MarkFlagsMutuallyExclusive("state", "states")
-}
-
-// readStates takes the set of states that the flags name.
-func (tc *tenantChange) readStates(cmd *cobra.Command) (err error) {
-	switch {
-	case cmd.Flags().Changed("state"):
-		tc.States, err = parseStates(tc.states)
-	case cmd.Flags().Changed("states"):
-		tc.States, err = readStates(tc.statesFile)
-	}
-	return err
 }
 
 func (tc *tenantChange) set(
@@ -129,32 +124,18 @@ func (tc *tenantChange) set(
 	return command.ShowOne(p, &command.Output{Format: tc.form}, tenantColumns(), t)
 }
 
-// parseStates parses a set of states, each NAME=SEVERITY[,letter,colour,symbol].
-func parseStates(texts []string) ([]andon.StateDef, error) {
-	var defs []andon.StateDef
-	for _, text := range texts {
-		d, err := parseState(text)
-		if err != nil {
-			return nil, err
-		}
-		defs = append(defs, d)
-	}
-	return checkedStates(defs)
-}
-
-func parseState(text string) (andon.StateDef, error) {
+// parseState parses a state of a set: NAME=SEVERITY[,letter,colour,symbol].
+func parseState(text string) (d andon.StateDef, err error) {
 	parts := strings.Split(text, ",") // no name of a state holds a comma
 	equals := strings.LastIndexByte(parts[0], '=')
 	if equals < 0 || len(parts) > 4 {
-		return andon.StateDef{}, andon.Errorf(andon.Invalid,
-			"--state %q is not of the form NAME=SEVERITY[,letter,colour,symbol]", text)
+		return d, errors.New("it is not of the form NAME=SEVERITY[,letter,colour,symbol]")
 	}
 	severity, err := strconv.ParseUint(parts[0][equals+1:], 10, 8)
 	if err != nil {
-		return andon.StateDef{}, andon.Errorf(andon.Invalid,
-			"--state %q: the severity is a number from 0 to 255", text)
+		return d, errors.New("the severity is not a number from 0 to 255")
 	}
-	d := andon.StateDef{Name: andon.State(parts[0][:equals]), Severity: uint8(severity)}
+	d.Name, d.Severity = andon.State(parts[0][:equals]), uint8(severity)
 	for i, field := range []*string{&d.Letter, &d.Colour, &d.Symbol} {
 		if i+1 < len(parts) {
 			*field = parts[i+1]
@@ -163,29 +144,19 @@ func parseState(text string) (andon.StateDef, error) {
 	return d, nil
 }
 
-func readStates(path string) ([]andon.StateDef, error) {
+func readStates(path string) (defs []andon.StateDef, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, andon.Errorf(andon.Invalid, "read --states: %w", err)
+		return nil, err
 	}
 	defer f.Close()
 	decoder := json.NewDecoder(f)
 	decoder.DisallowUnknownFields()
-	var defs []andon.StateDef
 	if err := decoder.Decode(&defs); err != nil {
-		return nil, andon.Errorf(andon.Invalid,
-			"%s: %w\nIt must be an array: [{\"name\":\"NORMAL\",\"severity\":0}, …]", path, err)
+		return nil, fmt.Errorf("%w\nIt must be an array: "+
+			"[{\"name\":\"NORMAL\",\"severity\":0}, …]", err)
 	}
-	return checkedStates(defs)
-}
-
-// checkedStates returns the set with defaults for what was left out.
-func checkedStates(defs []andon.StateDef) ([]andon.StateDef, error) {
-	set, err := andon.NewStateSet(defs)
-	if err != nil {
-		return nil, fmt.Errorf("the set of states: %w", err)
-	}
-	return set.Defs(), nil
+	return defs, nil
 }
 
 // losses says what a change of the retention deletes of a tenant.

@@ -12,22 +12,12 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// follower prints the changes of the devices that a watch selects.
-type follower struct {
-	*watch
-	client  *client.Client
-	devices map[andon.DeviceID]*client.Device // as they were last; nil before the first list
-	stale   bool                              // the devices have to be listed again
-	changed int
-	failing bool // the server did not answer last time
-}
-
 // follow prints changes until the context ends. An error at the first requests ends it; later it
 // keeps trying.
-func (f *follower) follow(ctx context.Context) error {
-	for t, err := range f.client.Follow(ctx, client.FollowOptions{}) {
+func (w *watch) follow(ctx context.Context) error {
+	for t, err := range w.client.Follow(ctx, client.FollowOptions{}) {
 		if err == nil {
-			err = f.take(ctx, f.Now(), &t)
+			err = w.take(ctx, w.Now(), &t)
 		}
 		if err != nil {
 			return err
@@ -37,64 +27,64 @@ func (f *follower) follow(ctx context.Context) error {
 }
 
 // take applies one message of the stream and prints what it changed.
-func (f *follower) take(ctx context.Context, now andon.Time, t *client.Update) error {
+func (w *watch) take(ctx context.Context, now andon.Time, t *client.Update) error {
 	switch t.Kind {
 	case client.Lost:
-		if f.devices == nil {
+		if w.devices == nil {
 			return t.Err
 		}
-		return f.reportFailure(now, t.Err)
+		return w.reportFailure(now, t.Err)
 	case client.Begun, client.Reset, client.Settings: // other severities make others worth a line
-		f.stale = true
+		w.stale = true
 	case client.Silence:
-		f.stale = f.stale || f.query.Silent != nil // the server has those that are selected now
+		w.stale = w.stale || w.query.Silent != nil // the server has those that are selected now
 	}
-	if f.stale {
-		err := f.list(ctx, now)
-		if f.devices != nil && ctx.Err() == nil && err != errClosed && client.MayPass(err) {
-			return f.reportFailure(now, err)
+	if w.stale {
+		err := w.list(ctx, now)
+		if w.devices != nil && ctx.Err() == nil && err != errClosed && client.MayPass(err) {
+			return w.reportFailure(now, err)
 		}
 		return err
 	}
-	if err := f.reportAnswer(now); err != nil {
+	if err := w.reportAnswer(now); err != nil {
 		return err
 	}
-	return f.apply(now, t)
+	return w.apply(now, t)
 }
 
 // list reads the devices, and prints what changed. The first time it prints those that are not
 // normal.
-func (f *follower) list(ctx context.Context, now andon.Time) error {
+func (w *watch) list(ctx context.Context, now andon.Time) error {
 	listed := map[andon.DeviceID]*client.Device{}
 	var ids []andon.DeviceID
-	for d, err := range f.client.Devices(ctx, f.query) {
+	for d, err := range w.client.Devices(ctx, w.query) {
 		if err != nil {
 			return err
 		}
 		listed[d.Device], ids = &d, append(ids, d.Device)
 	}
-	f.stale = false
-	if err := f.reportAnswer(now); err != nil {
+	w.stale = false
+	if err := w.reportAnswer(now); err != nil {
 		return err
 	}
-	if f.devices == nil {
-		defer func() { f.changed = 0 }() // what they show now is no change
-		err := f.print(now, fmt.Sprintf("watching %s, tenant %s: %s", f.URL,
-			draw.Legible(f.Tenant), draw.Count(len(listed), "device")))
+	if w.devices == nil {
+		defer func() { w.changed = 0 }() // what they show now is no change
+		err := w.print(now, fmt.Sprintf("watching %s, tenant %s: %s", w.URL,
+			draw.Legible(w.Tenant), draw.Count(len(listed), "device")))
 		if err != nil {
 			return err
 		}
-		f.devices = maps.Clone(listed)
-		maps.DeleteFunc(f.devices, func(_ andon.DeviceID, d *client.Device) bool {
+		w.devices = maps.Clone(listed)
+		maps.DeleteFunc(w.devices, func(_ andon.DeviceID, d *client.Device) bool {
 			return d.Severity > 0
 		})
 	}
-	for id := range f.devices {
+	for id := range w.devices {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
-		if err := f.show(now, id, listed[id]); err != nil {
+		if err := w.show(now, id, listed[id]); err != nil {
 			return err
 		}
 	}
@@ -102,26 +92,26 @@ func (f *follower) list(ctx context.Context, now andon.Time) error {
 }
 
 // apply prints what a message says of devices.
-func (f *follower) apply(now andon.Time, t *client.Update) error {
+func (w *watch) apply(now andon.Time, t *client.Update) error {
 	d := t.Device
 	switch t.Kind {
 	case client.Gone:
-		return f.show(now, d.Device, nil)
+		return w.show(now, d.Device, nil)
 	case client.Shows:
-		was := f.devices[d.Device]
+		was := w.devices[d.Device]
 		switch {
 		case was != nil && d.Received < was.Received: // the list had newer news
-		case f.selects(&d):
-			return f.show(now, d.Device, &d)
+		case w.selects(&d):
+			return w.show(now, d.Device, &d)
 		default:
-			return f.show(now, d.Device, nil)
+			return w.show(now, d.Device, nil)
 		}
 	case client.Silence:
 		for i, id := range slices.Concat(t.Silent, t.Heard) {
-			if was := f.devices[id]; was != nil {
+			if was := w.devices[id]; was != nil {
 				is := *was
 				is.Silent = i < len(t.Silent)
-				if err := f.show(now, id, &is); err != nil {
+				if err := w.show(now, id, &is); err != nil {
 					return err
 				}
 			}
@@ -145,14 +135,14 @@ func (w *watch) selects(d *client.Device) bool {
 
 // show notes what a device shows, and prints a line if that has changed. nil means that the device
 // is not selected any more.
-func (f *follower) show(now andon.Time, id andon.DeviceID, is *client.Device) error {
-	was := f.devices[id]
+func (w *watch) show(now andon.Time, id andon.DeviceID, is *client.Device) error {
+	was := w.devices[id]
 	if is == nil {
-		delete(f.devices, id)
+		delete(w.devices, id)
 	} else {
 		kept := *is
 		kept.Attributes = "" // may be long, and is not printed
-		f.devices[id] = &kept
+		w.devices[id] = &kept
 	}
 	text := ""
 	switch {
@@ -165,8 +155,8 @@ func (f *follower) show(now andon.Time, id andon.DeviceID, is *client.Device) er
 	default:
 		return nil
 	}
-	f.changed++
-	return f.print(now, draw.Legible(string(id))+" "+text)
+	w.changed++
+	return w.print(now, draw.Legible(string(id))+" "+text)
 }
 
 // changed reports whether a change is worth a line. A late entry may make Since earlier, which is
@@ -203,24 +193,24 @@ func describe(was, is *client.Device, now andon.Time) string {
 	return draw.Legible(text)
 }
 
-func (f *follower) print(now andon.Time, text string) error {
-	return printLine(f.Stdout, "%sZ  %s", now.Std().Format("2006-01-02T15:04:05"), text)
+func (w *watch) print(now andon.Time, text string) error {
+	return printLine(w.Stdout, "%sZ  %s", now.Std().Format("2006-01-02T15:04:05"), text)
 }
 
 // reportFailure prints why the server does not answer, once until it answers again.
-func (f *follower) reportFailure(now andon.Time, reason error) error {
-	if f.failing {
+func (w *watch) reportFailure(now andon.Time, reason error) error {
+	if w.failing {
 		return nil
 	}
-	f.failing = true
+	w.failing = true
 	first, _, _ := strings.Cut(reason.Error(), "\n")
-	return f.print(now, draw.Legible("no answer: "+first))
+	return w.print(now, draw.Legible("no answer: "+first))
 }
 
-func (f *follower) reportAnswer(now andon.Time) error {
-	if !f.failing {
+func (w *watch) reportAnswer(now andon.Time) error {
+	if !w.failing {
 		return nil
 	}
-	f.failing = false
-	return f.print(now, "the server answers again")
+	w.failing = false
+	return w.print(now, "the server answers again")
 }

@@ -17,12 +17,18 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// watch has the flags of the command.
+// watch prints the changes of the devices that its flags select.
 type watch struct {
 	*command.Program
 	command.Target
 	query  client.DeviceQuery
 	length time.Duration // 0: until the user ends it
+
+	client  *client.Client
+	devices map[andon.DeviceID]*client.Device // as they were last; nil before the first list
+	stale   bool                              // the devices have to be listed again
+	changed int
+	failing bool // the server did not answer last time
 }
 
 // Watch is "andon watch".
@@ -66,12 +72,12 @@ func (w *watch) run(ctx context.Context) error {
 	begun := w.Now()
 	w.Attempts = 1 // the command tries again by itself
 	return w.Ask(ctx, func(c *client.Client) error {
-		f := &follower{watch: w, client: c}
-		if err := unlessEnded(ctx, f.follow(ctx)); err != nil {
+		w.client = c
+		if err := unlessEnded(ctx, w.follow(ctx)); err != nil {
 			return err
 		}
 		w.Printer().Line("Watched for %s: %s.", draw.Age(w.Now().Sub(begun)),
-			draw.Count(f.changed, "change"))
+			draw.Count(w.changed, "change"))
 		return nil
 	})
 }

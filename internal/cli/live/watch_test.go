@@ -62,7 +62,7 @@ type scene struct {
 	set func(*script)
 }
 
-// play has a follower take the scenes, and returns what it prints.
+// play has a watch take the scenes, and returns what it prints.
 func play(t *testing.T, w watch, scenes ...scene) (string, *script, error) {
 	t.Helper()
 	s, out := new(script), new(bytes.Buffer)
@@ -75,12 +75,13 @@ func play(t *testing.T, w watch, scenes ...scene) (string, *script, error) {
 	defer c.Close()
 	w.Program = &command.Program{Stdout: out, Stderr: io.Discard}
 	w.URL, w.Tenant = "here", string(andon.DefaultTenant)
-	f, now := &follower{watch: &w, client: c}, newClockwork(t).now()
+	w.client = c
+	now := newClockwork(t).now()
 	for _, next := range scenes {
 		if next.set != nil {
 			next.set(s)
 		}
-		if err := f.take(t.Context(), now, &next.Update); err != nil {
+		if err := w.take(t.Context(), now, &next.Update); err != nil {
 			return out.String(), s, err
 		}
 		now = now.Add(2_000_000)
