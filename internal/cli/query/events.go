@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -92,15 +93,13 @@ func querySupervisor(p *command.Program) *cobra.Command {
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
-	date := cmd.Flags().String("date", "", "only that UTC `day`: 2020-04-27")
+	cmd.Flags().Func("date", "only that UTC `day`: 2020-04-27", func(text string) (err error) {
+		q.selected.From, q.selected.To, err = dayOf(text)
+		return err
+	})
 	cmd.MarkFlagsMutuallyExclusive("date", "from")
 	cmd.MarkFlagsMutuallyExclusive("date", "to")
-	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) (err error) {
-		if *date != "" {
-			if q.selected.From, q.selected.To, err = dayOf(*date); err != nil {
-				return err
-			}
-		}
+	return q.runs(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		events := c.SupervisorEvents(ctx, andon.PersonID(args[0]), q.selected)
 		return show(q, command.EventColumns(), events)
 	})
@@ -111,7 +110,7 @@ func dayOf(date string) (from, to andon.Time, err error) {
 		return 0, 0, err
 	}
 	if len(date) != len("2006-01-02") {
-		return 0, 0, andon.Errorf(andon.Invalid, "--date %q is not of the form 2006-01-02", date)
+		return 0, 0, errors.New("it is not of the form 2006-01-02")
 	}
 	to, err = andon.ParseUpperBound(date)
 	return from, to, err
