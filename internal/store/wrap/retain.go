@@ -115,6 +115,9 @@ func (r *retained) OperatorEvents(
 func (r *retained) TenantEvents(
 	ctx context.Context, tenant andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
+	if !r.Capabilities().TenantEvents { // the store refuses it, also where nothing is kept
+		return r.Store.TenantEvents(ctx, tenant, q)
+	}
 	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return r.Store.TenantEvents(ctx, tenant, q)
 	})
@@ -275,6 +278,9 @@ func (r *retained) LatestReadings(
 func (r *retained) MetricReadings(
 	ctx context.Context, tenant andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
+	if !r.Capabilities().MetricReadings {
+		return r.Store.MetricReadings(ctx, tenant, q)
+	}
 	within := func(kept andon.Span) iter.Seq2[andon.MetricReading, error] {
 		narrowed := q
 		narrowed.Span = kept
