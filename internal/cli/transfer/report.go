@@ -47,7 +47,7 @@ type report struct {
 	first     io.Writer            // gets the first rejected lines
 	every     io.Writer            // gets all rejected lines; nil where nobody asked for them
 	waiting   []andon.Rejection    // of the present group
-	expired   int                  // of the rejected lines, how many are older than the tenant keeps
+	expired   int                  // of the rejected lines, those older than the tenant keeps
 	unknown   map[andon.State]bool // of the accepted events, outside the tenant's set
 	err       error                // the first of writing to every
 }

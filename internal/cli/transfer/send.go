@@ -35,7 +35,7 @@ type group struct {
 	kind   string
 	lines  [lanes][]placed // of each request
 	bytes  [lanes]int
-	events map[andon.EventKey]andon.Event
+	events map[andon.EventKey]*andon.Event
 	bad    []andon.Rejection
 	isFull bool
 }
@@ -111,13 +111,13 @@ func (g *group) add(e placed, batch int) bool {
 	}
 	if event := e.Value.Event; event != nil {
 		key := event.Key(nil)
-		if was, twice := g.events[key]; twice && was != *event {
+		if was, twice := g.events[key]; twice && *was != *event {
 			return false
 		}
 		if g.events == nil {
-			g.events = map[andon.EventKey]andon.Event{}
+			g.events = map[andon.EventKey]*andon.Event{}
 		}
-		g.events[key] = *event
+		g.events[key] = event
 	}
 	g.kind = kind
 	hash := fnv.New32a()

@@ -142,8 +142,8 @@ func ParseZone(text string) (*time.Location, error) {
 var datePattern = regexp.MustCompile(
 	`(?s)^(\d+(?:/\d+/\d+|\.\d+\.\d+|-\d+-\d+))([^\d/.-].*)?$`)
 
-// day returns a date as RFC 3339 has it. Years of two digits are those of 1969 to 2068, as POSIX has
-// it for %y.
+// day returns a date as RFC 3339 has it. Years of two digits are those of 1969 to 2068, as POSIX
+// has it for %y.
 func (o DateOrder) day(date string) (string, error) {
 	switch { // some dates say their order
 	case strings.IndexAny(date, "/.-") == 4: // after the year

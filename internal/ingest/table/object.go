@@ -43,6 +43,9 @@ func members(row *Row, whole string, columns []string) (all []member, err error)
 			}
 		}
 	}
+	if len(all) < 2 {
+		return all, nil
+	}
 	seen := make(map[string]bool, len(all))
 	for _, m := range all {
 		if seen[m.name] {

@@ -221,7 +221,8 @@ func TestMappingRefused(t *testing.T) {
 			`device: there is no column "devcie"; did you mean device?` + there +
 				`device names the one to take`},
 		{func(m *table.Mapping) { m.EscalatedTo = []string{"Liz"} },
-			`escalated_to: there is no column "Liz"` + there + `escalated-to names the one to take`},
+			`escalated_to: there is no column "Liz"` + there +
+				`escalated-to names the one to take`},
 		{func(m *table.Mapping) { m.Attributes = []string{"=x"} },
 			`attributes: the column "=x" has no name`},
 		{func(m *table.Mapping) { m.Attributes = []string{"*"} },

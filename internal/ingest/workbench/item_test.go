@@ -162,7 +162,8 @@ func TestNoModel(t *testing.T) {
 		{"{\n\"a\": 1} x", 2, "invalid character 'x'"},
 		{`{"DataModel":7}`, 1, "DataModel has the wrong type: number"},
 		{table + "\n7}]}", 2, "DataModel.TableName has the wrong type: number"},
-		{table + "\"t\",\n\"TableData\":{}}]}", 2, "DataModel.TableData has the wrong type: object"},
+		{table + "\"t\",\n\"TableData\":{}}]}", 2,
+			"DataModel.TableData has the wrong type: object"},
 		{table + "\"t\",\n\"TableData\":[{]}]}", 2, "invalid character ']'"},
 	} {
 		_, err := workbench.Parse(c.text)
