@@ -15,7 +15,8 @@ import (
 func arrivalChecks() []Check {
 	ordered := func(c andon.Capabilities) bool { return c.Arrivals }
 	return []Check{
-		check("2.17", "each position goes on in the order of arrival", eachArrival).needing(ordered),
+		check("2.17", "each position goes on in the order of arrival",
+			eachArrival).needing(ordered),
 		check("2.17", "a position of another feed has no arrivals",
 			foreignArrivals).needing(ordered),
 	}

@@ -37,7 +37,7 @@ import (
 //	expect latest d1 d2: d1/5m{a=1}     with from=1m
 //	expect metric a: d1/5m=1
 //	expect changes: d1:->WARNING1:entry what changed since the feed was looked at last (feed.go);
-//	                                    changes in any order: those of an append that is not atomic
+//	                                    changes in any order: of appends that are not atomic
 //	expect arrived: d1/A@5m/Liz/Sara    what arrived since this was expected first (arrivals.go)
 //	expect record r1 due=5m             a record of put; no-record r1: NotFound
 //	expect stored prefix=r: r1 r2       the ids of the records

@@ -139,9 +139,8 @@ func (w Whole) Intervals(
 			return andon.Intervals(ctx, w.Store, id, t.States, device, q)
 		}
 		place := func(i andon.PositionedInterval) andon.IntervalPosition { return i.Position }
-		return seq.Map(pages(q.Limit, page, place), func(i andon.PositionedInterval) andon.Interval {
-			return i.Interval
-		})
+		interval := func(i andon.PositionedInterval) andon.Interval { return i.Interval }
+		return seq.Map(pages(q.Limit, page, place), interval)
 	})
 }
 
