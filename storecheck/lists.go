@@ -280,12 +280,16 @@ func metricOf(name string, o options) lister {
 	return lister(func(t turn) ([]string, error) {
 		items, err := list(t)
 		slices.SortStableFunc(items, func(a, b string) int {
-			deviceA, _, _ := strings.Cut(a, "/")
-			deviceB, _, _ := strings.Cut(b, "/")
-			return cmp.Compare(deviceA, deviceB)
+			return cmp.Compare(deviceOf(a), deviceOf(b))
 		})
 		return items, err
 	}).ifDeclared(func(c andon.Capabilities) bool { return c.MetricReadings })
+}
+
+// deviceOf returns the device of an item of metricOf: device/time=value, and what a Query adds.
+func deviceOf(item string) string {
+	item, _, _ = strings.Cut(item, " {")
+	return item[:strings.LastIndexByte(item, '/')]
 }
 
 // ifDeclared holds the store of a list to what it declares.
