@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/command"
 )
 
@@ -21,7 +20,7 @@ const planned = `{"statements":[{"statement":"SELECT entry FROM andon.latest_by_
 
 // newPlanner is a desk before a server that explains all that it is asked, and nothing else.
 func newPlanner(t *testing.T, plan string) *desk {
-	d := &desk{Server: &clitest.Server{TB: t}}
+	d := &desk{testServer: &testServer{TB: t}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("explain") != "true" {
 			t.Errorf("asked for %s", r.URL)

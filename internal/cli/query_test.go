@@ -8,18 +8,17 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/golden"
 )
 
 // desk is a person at the command line, with a server whose clock does not run.
 type desk struct {
-	*clitest.Server
+	*testServer
 	out, err bytes.Buffer
 }
 
-func newDesk(t testing.TB) *desk { return &desk{Server: clitest.NewServer(t)} }
+func newDesk(t testing.TB) *desk { return &desk{testServer: newTestServer(t)} }
 
 // types runs a command, adds --url, and returns its exit code.
 func (d *desk) types(ctx context.Context, args ...string) int {

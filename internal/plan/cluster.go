@@ -30,7 +30,7 @@ func (s *sheet) cluster(layout *Cluster) {
 		}
 		each += s.note("requests to "+w.Table, often*(w.Requests*request+w.Reads*read),
 			"µs a second", "%s a second, with each %s %s writes x %s µs and %s reads x %s µs",
-			show(often), w.Per, show(w.Requests), show(request), show(w.Reads), show(read))
+			Show(often), w.Per, Show(w.Requests), Show(request), Show(w.Reads), Show(read))
 	}
 	for _, name := range slices.Sorted(maps.Keys(layout.Queries)) {
 		n := layout.Queries[name]
@@ -40,7 +40,7 @@ func (s *sheet) cluster(layout *Cluster) {
 		each += t.Queries[name] * n * read
 	}
 	busy := s.note("busy processors of all nodes", each*t.Peak/1e6*float64(t.Replication),
-		"processors", "%s µs/s x peak %s x %d replicas", show(each), show(t.Peak), t.Replication)
+		"processors", "%s µs/s x peak %s x %d replicas", Show(each), Show(t.Peak), t.Replication)
 	disk := s.keptBytes(m["event_bytes"], m["message_byte"],
 		float64(layout.ReadingBytes)) * float64(t.Replication)
 	s.result.Disk = s.note("on the disks of all nodes", disk, "bytes",
@@ -58,7 +58,7 @@ func (s *sheet) lists(first Measurement) {
 	busy := t.Queries[AskList] * s.take(first) / first.Of * t.ofTenant() * t.LargestState
 	if half := s.take(s.in.Measured.Guide["half"]); busy > half {
 		s.fails("a page of a list of a state reads all its devices: asked for %g times a second "+
-			"that is %s s of each second, and %g is the most", t.Queries[AskList], show(busy), half)
+			"that is %s s of each second, and %g is the most", t.Queries[AskList], Show(busy), half)
 	}
 }
 
@@ -69,14 +69,14 @@ func (s *sheet) keptBytes(measured, each Measurement, reading float64) float64 {
 	more := max(0, t.EventBytes-int(measured.Of))
 	short, of := s.take(measured), s.take(each)
 	event := s.note("an event of this size on the disk", short+of*float64(more), "bytes",
-		"%s bytes as JSON are %s, and %d more are %s each", show(measured.Of), show(short), more,
-		show(of))
+		"%s bytes as JSON are %s, and %d more are %s each", Show(measured.Of), Show(short), more,
+		Show(of))
 	kept := s.note("events on the disk", t.events()*daySeconds*t.kept(PerEvent)*event, "bytes",
-		"%s/s x 86,400 x %s days x %s bytes", show(t.events()), show(t.kept(PerEvent)), show(event))
+		"%s/s x 86,400 x %s days x %s bytes", Show(t.events()), Show(t.kept(PerEvent)), Show(event))
 	if t.ReadingsEvery > 0 {
 		kept += s.note("readings on the disk", t.readings()*daySeconds*t.kept(PerReading)*reading,
-			"bytes", "%s/s x 86,400 x %s days x %s bytes", show(t.readings()),
-			show(t.kept(PerReading)), show(reading))
+			"bytes", "%s/s x 86,400 x %s days x %s bytes", Show(t.readings()),
+			Show(t.kept(PerReading)), Show(reading))
 	}
 	return kept
 }
@@ -101,8 +101,8 @@ func (s *sheet) partitions(layout *Cluster) {
 		piece.Fits = rows <= layout.MostRows && piece.Bytes <= layout.MostBytes
 		if !piece.Fits {
 			s.fails("a partition of %s would have %s rows and %s MB; %s rows or %s MB are the most",
-				p.Table, show(rows), show(piece.Bytes/1e6), show(layout.MostRows),
-				show(layout.MostBytes/1e6))
+				p.Table, Show(rows), Show(piece.Bytes/1e6), Show(layout.MostRows),
+				Show(layout.MostBytes/1e6))
 		}
 		s.result.Pieces = append(s.result.Pieces, piece)
 		s.note("rows of a partition of "+p.Table, rows, "rows", "by %s, %d bytes each", piece.Of,
@@ -119,7 +119,7 @@ func (s *sheet) keysOf(p *Partition, mostRows float64) float64 {
 		return keys
 	}
 	keys = min(math.Pow(2, math.Ceil(math.Log2(needed))), float64(p.MostKeys))
-	s.remark("set %s to %s", p.Setting, show(keys))
+	s.remark("set %s to %s", p.Setting, Show(keys))
 	return keys
 }
 
@@ -153,16 +153,16 @@ func (s *sheet) nodes(busy, disk float64) {
 		byDisk := math.Ceil(disk / (kind.DiskGB * 1e9 * used))
 		n := s.note("nodes of "+kind.Name, max(replicas, byCPU, byDisk), "nodes",
 			"the most of %g replicas, %s by processors of which %g is used, %s by disks of which "+
-				"%g is used", replicas, show(byCPU), cpu, show(byDisk), used)
+				"%g is used", replicas, Show(byCPU), cpu, Show(byDisk), used)
 		cost := s.note("nodes of "+kind.Name, n*kind.Hour.Value*monthHours, "$ a month",
-			"%s x $%g x %d h", show(n), kind.Hour.Value, monthHours)
+			"%s x $%g x %d h", Show(n), kind.Hour.Value, monthHours)
 		if n <= most && cost < best {
-			best, way, s.result.Nodes = cost, show(n)+" "+kind.Name, int(n)
+			best, way, s.result.Nodes = cost, Show(n)+" "+kind.Name, int(n)
 		}
 	}
 	if way != "" {
 		s.way(way+s.machines, best+s.machinesCost)
 		return
 	}
-	s.fails("more than %s nodes are needed", show(most))
+	s.fails("more than %s nodes are needed", Show(most))
 }

@@ -93,7 +93,7 @@ func (m *meter) write(w *ItemWrite) {
 	peak := often * m.in.Traffic.Peak * w.KeyUnits() / m.keys(w)
 	if !w.Serial && peak > m.layout.KeyUnits*(1+1e-9) { // a difference of less is from rounding
 		m.fails("at the peak, %s would take %s units a second of one partition key, and %s is the "+
-			"most", w.Place(), show(math.Ceil(peak)), show(m.layout.KeyUnits))
+			"most", w.Place(), Show(math.Ceil(peak)), Show(m.layout.KeyUnits))
 	}
 }
 
@@ -114,7 +114,7 @@ func (m *meter) read(r *ItemRead, often float64, reason string, raced bool) {
 	if often == 0 {
 		return
 	}
-	place, items := placeOf(r.Table, r.Index), show(r.Items)
+	place, items := placeOf(r.Table, r.Index), Show(r.Items)
 	if r.Fleet {
 		items += " of each device,"
 	}
@@ -131,7 +131,7 @@ func calls(n float64) string {
 	if n == 1 {
 		return "1 call"
 	}
-	return show(n) + " calls"
+	return Show(n) + " calls"
 }
 
 // operations adds up what one of each kind costs.
@@ -196,8 +196,8 @@ func (m *meter) keep(w *ItemWrite) {
 	case w.Kept && w.After > 0:
 		often, days := m.often(w.Per, 0), t.kept(w.Per)
 		items = m.note("items in "+w.Place(), often*daySeconds*(days+m.layout.DeletedAfter),
-			"items", "%s/s x 86,400 x (%s + %s) days, of %d bytes and %d", show(often), show(days),
-			show(m.layout.DeletedAfter), w.After, Overhead)
+			"items", "%s/s x 86,400 x (%s + %s) days, of %d bytes and %d", Show(often), Show(days),
+			Show(m.layout.DeletedAfter), w.After, Overhead)
 	}
 	bytes := items * float64(w.After+Overhead)
 	m.part(w.Place()).Bytes += bytes
@@ -221,15 +221,15 @@ func (m *meter) scale(p *Part) {
 		least := max(1, d.least)
 		*d.to = m.note("provisioned "+d.kind+" units of "+p.Name,
 			max(least, math.Ceil(d.units/l.Scaled)), "units", "%s / %g, at least %g",
-			show(d.units), l.Scaled, least)
+			Show(d.units), l.Scaled, least)
 		switch peak := d.units * m.in.Traffic.Peak; {
 		case peak > l.TableUnits:
 			m.remark("%s takes %s %s units a second at the peak; a table has at most %s unless "+
-				"the provider raises its quota", p.Name, show(peak), d.kind, show(l.TableUnits))
+				"the provider raises its quota", p.Name, Show(peak), d.kind, Show(l.TableUnits))
 		case peak > d.start && d.start > 0:
 			m.remark("%s takes %s %s units a second at the peak; when it is new it takes %s on "+
 				"demand unless it is warmed up, and later twice its former peak", p.Name,
-				show(peak), d.kind, show(d.start))
+				Show(peak), d.kind, Show(d.start))
 		}
 	}
 }
@@ -276,16 +276,16 @@ func (m *meter) each(what string, number float64, unit string, price Price) floa
 	if price.Value == 0 {
 		m.remark("without %s, of which %s has no price", what, m.in.Region.Name)
 	}
-	return m.note(what, number*price.Value, "$ a month", "%s %s x $%g", show(number), unit,
+	return m.note(what, number*price.Value, "$ a month", "%s %s x $%g", Show(number), unit,
 		price.Value)
 }
 
 func (m *meter) demanded(what string, units float64, price Price) float64 {
 	return m.note(what+", on demand", units*monthSeconds/1e6*price.Value, "$ a month",
-		"%s units/s x %d s / 1,000,000 x $%g", show(units), monthSeconds, price.Value)
+		"%s units/s x %d s / 1,000,000 x $%g", Show(units), monthSeconds, price.Value)
 }
 
 func (m *meter) provisioned(what string, units float64, price Price) float64 {
 	return m.note(what+", provisioned", units*monthHours*price.Value, "$ a month",
-		"%s units x %d h x $%g", show(units), monthHours, price.Value)
+		"%s units x %d h x $%g", Show(units), monthHours, price.Value)
 }

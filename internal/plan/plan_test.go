@@ -235,7 +235,7 @@ func TestShow(t *testing.T) {
 		0: "0", 1: "1", 1234567: "1,234,567", 0.125: "0.125", 33.3333: "33.3", 333.3: "333",
 		-1234.5: "-1,234", 999.9: "1,000", 1e9: "1,000,000,000", 6.6667: "6.67",
 	} {
-		if got := show(x); got != want {
+		if got := Show(x); got != want {
 			t.Errorf("%g is shown as %q, want %q", x, got, want)
 		}
 	}

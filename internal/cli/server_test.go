@@ -1,5 +1,4 @@
-// Package clitest has a server for the tests of commands. Its clock does not run.
-package clitest
+package cli
 
 import (
 	"net/http"
@@ -17,8 +16,8 @@ import (
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-// Server is a server in this process, on the memory store.
-type Server struct {
+// testServer is a server in this process, on the memory store. Its clock does not run.
+type testServer struct {
 	testing.TB
 	URL string
 	Now atomic.Int64
@@ -27,13 +26,13 @@ type Server struct {
 	before func(*http.Request) // called before each request; may be nil
 }
 
-// NewServer starts a server that ends with the test.
-func NewServer(t testing.TB) *Server {
+// newTestServer starts a server that ends with the test.
+func newTestServer(t testing.TB) *testServer {
 	now, err := andon.ParseTime("2020-04-24T15:00:00Z")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{TB: t}
+	s := &testServer{TB: t}
 	s.Now.Store(int64(now))
 	memory := memstore.New()
 	store := wrap.Retain(memory, s.Clock)
@@ -55,9 +54,9 @@ func NewServer(t testing.TB) *Server {
 }
 
 // Clock returns the time of the server.
-func (s *Server) Clock() andon.Time { return andon.Time(s.Now.Load()) }
+func (s *testServer) Clock() andon.Time { return andon.Time(s.Now.Load()) }
 
-func (s *Server) beforeEach(r *http.Request) {
+func (s *testServer) beforeEach(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.before != nil {
@@ -66,14 +65,14 @@ func (s *Server) beforeEach(r *http.Request) {
 }
 
 // OnRequest makes the server call a function before each request from now on.
-func (s *Server) OnRequest(before func(*http.Request)) {
+func (s *testServer) OnRequest(before func(*http.Request)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before = before
 }
 
 // Client returns a client of a tenant.
-func (s *Server) Client(tenant andon.TenantID) *client.Client {
+func (s *testServer) Client(tenant andon.TenantID) *client.Client {
 	c, err := client.New(client.Options{URL: s.URL, Tenant: tenant})
 	if err != nil {
 		s.Fatal(err)
@@ -83,7 +82,7 @@ func (s *Server) Client(tenant andon.TenantID) *client.Client {
 }
 
 // Sends posts NDJSON to a path of the API.
-func (s *Server) Sends(path, body string) {
+func (s *testServer) Sends(path, body string) {
 	s.Helper()
 	answer, err := http.Post(s.URL+"/api/v1"+path, "application/x-ndjson", strings.NewReader(body))
 	if err != nil {
