@@ -245,7 +245,8 @@ func last(low, high int, holds func(int) bool) int {
 	return low
 }
 
-// Show writes a number for the arithmetic, and for people: with thousands apart, and with three digits at least.
+// Show writes a number for the arithmetic, and for people: with thousands apart, and with three
+// digits at least.
 func Show(x float64) string {
 	digits := 0
 	for edge := 100.0; digits < 6 && math.Abs(x) < edge && x != math.Trunc(x); edge /= 10 {
