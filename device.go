@@ -57,9 +57,24 @@ func (d *Device) Position() DevicePosition {
 // SilentBefore returns the arrival before which a newest message leaves its device silent at now.
 func SilentBefore(now Time, after Duration) Time { return max(now.Add(-after), 1) }
 
-// StateCount says how many devices are in a state now.
+// StateCount says how many devices of a group are in a state now.
 type StateCount struct {
+	Group  uint32 // its number (Current.Regroup); 0: devices in none
 	State  State
 	Count  int
 	Silent int // those of them that are silent
+}
+
+// ByState adds up what is counted of each state, in all groups.
+func ByState(counts []StateCount) (all []StateCount) {
+	at := map[State]int{}
+	for _, c := range counts {
+		i, known := at[c.State]
+		if !known {
+			i, all = len(all), append(all, StateCount{State: c.State})
+			at[c.State] = i
+		}
+		all[i].Count, all[i].Silent = all[i].Count+c.Count, all[i].Silent+c.Silent
+	}
+	return all
 }

@@ -128,19 +128,25 @@ type DeviceQuery struct {
 	HeardSince  Time     // only devices whose newest message arrived then or later
 	// MeasuredSince is of MeasuringDevices: only those with a reading of then or later.
 	MeasuredSince Time
-	Sort          DeviceSort      //
-	After         *DevicePosition // resume strictly after this device, in Sort; nil from the start
-	Limit         int             // at most so many; must be above 0
+	// Only, unless nil, reports which devices the list is of. It returns at once, and may be called
+	// concurrently. A store calls it before it reads a device where that spares reading it.
+	Only  func(DeviceID) bool
+	Sort  DeviceSort      //
+	After *DevicePosition // resume strictly after this device, in Sort; nil from the start
+	Limit int             // at most so many; must be above 0
 	// Brief says that Message and Attributes are not needed. A store may give them all the same.
 	Brief bool
 }
 
 // Admits reports whether d is one that the query selects.
 func (q *DeviceQuery) Admits(d *Device) bool {
-	return (q.Kind != ShownDevices || q.admitsShown(d)) &&
+	return q.AdmitsID(d.ID) && (q.Kind != ShownDevices || q.admitsShown(d)) &&
 		len(d.ID) >= len(q.Prefix) && string(d.ID[:len(q.Prefix)]) == q.Prefix &&
 		(q.After == nil || q.After.Less(d.Position(), q.Sort))
 }
+
+// AdmitsID reports whether a device may be one that the query selects, by Only.
+func (q *DeviceQuery) AdmitsID(id DeviceID) bool { return q.Only == nil || q.Only(id) }
 
 func (q *DeviceQuery) admitsShown(d *Device) bool {
 	return q.States.Match(d.State) &&

@@ -85,9 +85,18 @@ type Current interface {
 	// effort, since a device may move while it is read.
 	Devices(ctx context.Context, tenant TenantID, q DeviceQuery) iter.Seq2[Device, error]
 
-	// Counts returns how many devices are in each state that at least one is in, in no order; as
-	// silent it counts those whose newest message arrived before silentBefore.
+	// Counts returns how many devices of each group are in each state that at least one of them is
+	// in, in no order; as silent it counts those whose newest message arrived before silentBefore.
 	Counts(ctx context.Context, tenant TenantID, silentBefore Time) ([]StateCount, error)
+
+	// Regroup gives of, which says the number of the group of any device, and devices whose number
+	// may not be what it was: their counts move at once. From now on of is called for each device
+	// that is counted for the first time, until Regroup gives another. It returns at once, and must
+	// not call the store. Numbers are those of this process, in memory only; before the first
+	// Regroup all devices have 0. A caller that has many devices gives some at a time.
+	Regroup(
+		ctx context.Context, tenant TenantID, of func(DeviceID) uint32, devices []DeviceID,
+	) error
 
 	// Names returns the names in use: operators who are assigned or have an entry that has not
 	// expired, supervisors to whom such an entry was escalated, and metrics that were sent. Names

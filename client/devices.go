@@ -27,6 +27,7 @@ type Device struct {
 	Attributes    andon.JSON     `json:"attributes,omitempty"`
 	Retired       andon.Time     `json:"retired,omitempty" doc:"when it was retired, if it is"`
 	LastRetired   andon.Time     `json:"last_retired,omitempty" doc:"when it was, if it came back"`
+	andon.Profile                // with the group that it is in, also by a rule
 }
 
 // Escalated is the newest record of an escalation: when it was made, by whom, and why.
@@ -44,6 +45,7 @@ type DeviceQuery struct {
 	Silent      *bool          // only devices that are silent, or only the others
 	NoOperator  bool           // only devices without one
 	Device      string         // an id, or a prefix that ends in '*'
+	Selection
 	// Search selects devices whose id, operator, supervisor or message has this text in it, in any
 	// case.
 	Search string
@@ -60,6 +62,7 @@ func (q DeviceQuery) values() url.Values {
 		"state": q.State, "operator": string(q.Operator), "escalated_to": string(q.EscalatedTo),
 		"device": q.Device, "search": q.Search, "sort": q.Sort,
 	})
+	q.Selection.into(v)
 	if q.Silent != nil {
 		v.Set("silent", strconv.FormatBool(*q.Silent))
 	}

@@ -23,6 +23,7 @@ type FollowOptions struct {
 	// State is as in Query: changes come that enter one of the states or leave it.
 	State  string
 	Device string // an id, or a prefix that ends in '*'
+	Selection
 	// After is the position of an earlier Update, or of a snapshot of the fleet: what came after it
 	// comes first. The zero value is now.
 	After andon.Position
@@ -30,6 +31,7 @@ type FollowOptions struct {
 
 func (f FollowOptions) values() url.Values {
 	v := url.Values{}
+	f.Selection.into(v)
 	if f.State != "" {
 		v.Set("state", f.State)
 	}

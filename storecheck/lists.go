@@ -30,6 +30,10 @@ func parseList(w *words) lister {
 		return func(t turn) ([]string, error) { return t.rejected, nil }
 	case "counts":
 		return counts
+	case "groups":
+		return groupCounts
+	case "selected":
+		return parseSelected(w)
 	case "events":
 		return tenantLog(w.options())
 	case "arrived":
@@ -176,7 +180,7 @@ func counts(t turn) ([]string, error) {
 	}
 	all, err := t.System.Counts(t, t.id, before)
 	var items []string
-	for _, c := range all {
+	for _, c := range andon.ByState(all) {
 		item := fmt.Sprintf("%s=%d", c.State, c.Count)
 		if c.Silent > 0 {
 			item += fmt.Sprintf("/%d", c.Silent)

@@ -36,6 +36,7 @@ import (
 //	put r1 as=v1                  put a record over the version that was seen last; due=5m
 //	                              data={"a":2} kind=other; over=v1: over the one of that name
 //	drop r1                       delete a record; over=v1
+//	profiles, rules               what people say of devices: see groups.go
 //	tenant other                  continue in another tenant
 //	delete                        delete the tenant
 //	create                        make it again

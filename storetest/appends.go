@@ -108,7 +108,7 @@ func (g *generator) content(e *andon.Event) {
 		e.EscalatedTo = g.person(20)
 	}
 	e.Message = pick(g, []string{"", "hot", "cold"})
-	e.Attributes = pick(g, []andon.JSON{"", `{"a":1}`})
+	e.Attributes = pick(g, []andon.JSON{"", `{"a":1}`, `{"n":1}`, `{"n":"2"}`})
 }
 
 // time draws when an event was: now or about now, late by much or little, or at or next to the time

@@ -31,6 +31,7 @@ func questions(h history, on *storecheck.Env, r *rand.Rand) []question {
 		a.tenantQuestions()
 		a.deviceLists()
 		a.nameLists()
+		a.groupQuestions()
 		for _, d := range h.devices {
 			a.deviceQuestions(d)
 		}
@@ -83,6 +84,7 @@ func (a *asker) tenantQuestions() {
 		ctx context.Context, s *subject,
 	) (any, error) {
 		counts, err := s.store.Counts(ctx, a.tenant, silent)
+		counts = andon.ByState(counts) // the numbers of groups are each process's own
 		byState := func(x, y andon.StateCount) int { return cmp.Compare(x.State, y.State) }
 		slices.SortFunc(counts, byState)
 		return counts, err

@@ -145,9 +145,9 @@ func (g *generator) step() step {
 		{6, g.withdraw}, {2, g.purge}, {3, g.restore},
 		{3, g.changeStates}, {4, g.retention}, {4, g.expire}, {1, g.deleteTenant}, {4, g.reopen},
 		{4, g.crash}, {4, g.checkpoint}, {7, g.concurrently},
-		{10, g.record},
+		{10, g.record}, {12, g.group},
 	}
-	n := g.IntN(130)
+	n := g.IntN(142)
 	for _, d := range draws {
 		if n -= d.weight; n < 0 {
 			return d.draw()

@@ -57,6 +57,13 @@ func failure(err error) error {
 	return err
 }
 
+// Regroup is what a server does by itself.
+func (o overHTTP) Regroup(
+	context.Context, andon.TenantID, func(andon.DeviceID) uint32, []andon.DeviceID,
+) error {
+	return storecheck.NotAsked{Why: "a server groups devices by itself"}
+}
+
 // Capabilities is what every server may be asked; what this one's store can't serve is an answer of
 // status 501.
 func (o overHTTP) Capabilities() andon.Capabilities {

@@ -91,7 +91,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(operate.Config(p), doctor.Command(p), manCommand(p))
 	root.AddCommand(live.Watch(p))
 	root.AddCommand(query.Command(p))
-	root.AddCommand(change.Tenant(p))
+	root.AddCommand(change.Tenant(p), transfer.Group(p))
 	root.AddCommand(transfer.Assign(p))
 	root.AddCommand(change.Escalate(p))
 	root.AddCommand(change.Withdraw(p))

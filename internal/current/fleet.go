@@ -27,6 +27,8 @@ type Fleet struct {
 	states map[andon.State]*sorted // the devices that are shown, by state
 	hidden sorted                  // the others of which something is known
 
+	counts  map[groupState]count
+	group   func(andon.DeviceID) uint32 // the number of a device, as Regroup has it
 	silence silence
 }
 
@@ -34,7 +36,7 @@ type Fleet struct {
 func NewFleet() *Fleet {
 	return &Fleet{
 		names: newNames(), index: newIndex(), states: map[andon.State]*sorted{},
-		silence: silence{counts: map[andon.State]int{}},
+		counts: map[groupState]count{}, group: func(andon.DeviceID) uint32 { return 0 },
 	}
 }
 
@@ -96,15 +98,18 @@ func (f *Fleet) Loaded() {
 	entered.Wait()
 }
 
-// makeLists makes the lists of all devices, so many.
-func (f *Fleet) makeLists(count int) {
+// makeLists makes the lists of all devices, so many, which are in no group yet.
+func (f *Fleet) makeLists(known int) {
 	lists := map[*sorted][]uint32{}
-	for _, number := range f.inOrder(count) {
+	for _, number := range f.inOrder(known) {
 		o := f.listOf(f.At(number))
 		lists[o] = append(lists[o], number)
 	}
 	for o, numbers := range lists {
 		f.fill(o, numbers)
+		if first := f.At(numbers[0]); f.alive(first) {
+			f.addTo(first, count{shown: len(numbers)})
+		}
 	}
 }
 
@@ -220,11 +225,15 @@ func (f *Fleet) Publish(c *Changes) {
 	for i := range c.list {
 		s, d := c.list[i].slot, &c.list[i].device
 		heard := f.uncounted(s)
-		if f.alive(s) && d.Alive() && f.names.name(s.state) == string(d.State) {
+		alive := f.alive(s)
+		if alive && d.Alive() && f.names.name(s.state) == string(d.State) {
 			f.pack(s, d)
 		} else {
 			f.unlist(s)
 			f.pack(s, d)
+			if !alive { // it was not counted, and its number may have changed meanwhile
+				s.group = f.group(f.id(s))
+			}
 			f.list(s)
 		}
 		f.counted(s, heard)
@@ -238,6 +247,7 @@ func (f *Fleet) Publish(c *Changes) {
 func (f *Fleet) list(s *Slot) {
 	if f.known(s) {
 		f.insert(f.listOf(s), s)
+		f.countShown(s, 1)
 	}
 }
 
@@ -246,6 +256,7 @@ func (f *Fleet) unlist(s *Slot) {
 	if !f.known(s) {
 		return
 	}
+	f.countShown(s, -1)
 	o := f.listOf(s)
 	if f.remove(o, s); o.count == 0 && o != &f.hidden {
 		delete(f.states, andon.State(f.names.name(s.state)))

@@ -18,8 +18,7 @@ import (
 // themselves.
 type silence struct {
 	sync.Mutex
-	until  andon.Time          // what counts is for; at most before
-	counts map[andon.State]int // of the devices that are shown and were heard before until
+	until andon.Time // what the counts are for; at most before
 
 	before andon.Time // each device that is shown and was heard before this is in list
 	list   []heard    // by time; those that were heard again count no longer
@@ -53,7 +52,7 @@ func (f *Fleet) heardAt(s *Slot) andon.Time {
 // uncounted removes a device that is about to change from the count, and returns when it was heard.
 func (f *Fleet) uncounted(s *Slot) (at andon.Time) {
 	if at = f.heardAt(s); at < f.silence.until {
-		f.silence.counts[f.stateOf(s)]--
+		f.countSilent(s, -1)
 	}
 	return at
 }
@@ -62,27 +61,28 @@ func (f *Fleet) uncounted(s *Slot) (at andon.Time) {
 func (f *Fleet) counted(s *Slot, before andon.Time) {
 	at := f.heardAt(s)
 	if at != before {
-		f.silence.note(at)
+		f.note(at)
 	}
 	if at < f.silence.until {
-		f.silence.counts[f.stateOf(s)]++
+		f.countSilent(s, 1)
 	}
 }
-
-func (f *Fleet) stateOf(s *Slot) andon.State { return andon.State(f.names.name(s.state)) }
 
 // note notes a device that is not in the list as it is now. One that came back as it was long ago,
 // as when its retirement is withdrawn, makes the count begin again.
-func (s *silence) note(at andon.Time) {
+func (f *Fleet) note(at andon.Time) {
+	s := &f.silence
 	s.missed, s.before = min(s.missed, at), min(s.before, at)
 	if s.before < s.until {
 		s.until, s.next = 0, 0
-		clear(s.counts)
+		for of, n := range f.counts {
+			f.counts[of] = count{shown: n.shown}
+		}
 	}
 }
 
-// Counts returns how many devices are in each state, and how many of those were heard before a time
-// last. lock is the readers'.
+// Counts returns how many devices of each group are in each state, and how many of those were heard
+// before a time last. lock is the readers'.
 func (f *Fleet) Counts(silentBefore andon.Time, lock sync.Locker) []andon.StateCount {
 	f.silence.Lock()
 	defer f.silence.Unlock()
@@ -95,17 +95,19 @@ func (f *Fleet) Counts(silentBefore andon.Time, lock sync.Locker) []andon.StateC
 		f.scan(silentBefore, heldLock{})
 	}
 	if silentBefore > 0 {
-		f.countSilent(silentBefore)
+		f.silentUntil(silentBefore)
 	}
-	counts := make([]andon.StateCount, 0, len(f.states))
-	for state, devices := range f.states {
-		is := andon.StateCount{State: state, Count: devices.count}
-		if silentBefore > 0 {
-			is.Silent = f.silence.counts[state]
+	all := make([]andon.StateCount, 0, len(f.counts))
+	for of, n := range f.counts {
+		if silentBefore <= 0 { // they may be of an earlier call
+			n.silent = 0
 		}
-		counts = append(counts, is)
+		all = append(all, andon.StateCount{
+			Group: of.group, State: andon.State(f.names.name(of.state)),
+			Count: n.shown, Silent: n.silent,
+		})
 	}
-	return counts
+	return all
 }
 
 // heldLock is a lock that is not released.
@@ -148,8 +150,8 @@ func (f *Fleet) scan(silentBefore andon.Time, lock sync.Locker) {
 	})
 }
 
-// countSilent counts the devices that were heard before a time, which is at most silence.before.
-func (f *Fleet) countSilent(silentBefore andon.Time) {
+// silentUntil counts the devices that were heard before a time, which is at most silence.before.
+func (f *Fleet) silentUntil(silentBefore andon.Time) {
 	s := &f.silence
 	for ; s.next < len(s.list) && s.list[s.next].at < silentBefore; s.next++ {
 		f.add(s.list[s.next], 1)
@@ -163,6 +165,6 @@ func (f *Fleet) countSilent(silentBefore andon.Time) {
 // add adds to the count of a device's state, if it was not heard again.
 func (f *Fleet) add(h heard, n int) {
 	if s := f.At(h.number); f.heardAt(s) == h.at {
-		f.silence.counts[f.stateOf(s)] += n
+		f.countSilent(s, n)
 	}
 }

@@ -28,6 +28,7 @@ type Slot struct {
 
 	at     uint32 // where its id begins in slab.ids
 	length uint32 // of its id; 0 is a place that no device has
+	group  uint32 // by Fleet.Regroup
 }
 
 // extra is what of a device most devices do not have.

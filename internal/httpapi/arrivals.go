@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"slices"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/jsonout"
@@ -54,6 +56,9 @@ func (c *call) since() (q andon.ArrivalQuery, err error) {
 // arrivals asks for a part of the entries. A position that is gone is a fault of the parameter.
 func (c *call) arrivals(q *andon.ArrivalQuery) (part andon.Arrived, err error) {
 	part, err = c.store.Arrivals(c.ctx(), c.tenant, *q)
+	part.Items = slices.DeleteFunc(part.Items, func(a andon.Arrival) bool {
+		return !c.selected.Has(a.Device)
+	})
 	if andon.KindOf(err) == andon.Gone {
 		gone := andon.Errorf(andon.Gone, "%w", err)
 		gone.Fields = []andon.FieldError{{

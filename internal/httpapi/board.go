@@ -13,7 +13,7 @@ import (
 // shows.
 var boardPaths = []string{
 	"/{$}", "/devices/{device}", "/operators/{operator}", "/supervisors/{supervisor}",
-	"/search", "/wall",
+	"/groups", "/search", "/wall",
 }
 
 // boardRoutes serve the files of the board. They need no token: they hold no data, and a browser

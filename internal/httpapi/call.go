@@ -8,7 +8,9 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/access"
+	"github.com/andonhq/andon/internal/groups"
 	"github.com/andonhq/andon/internal/httpapi/buffer"
+	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/lifetime"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/intake"
@@ -26,8 +28,9 @@ type call struct {
 	tenant  andon.TenantID
 	status  int // of the answer, if it succeeds
 	params.Reader
-	undo    []func() // at the end of the call
-	stopped any      // where a search ended before it had seen all; the next page goes on there
+	undo     []func()         // at the end of the call
+	selected *groups.Selected // the devices that the answer is about; nil: all
+	stopped  any              // where a search ended early; the next page goes on there
 	slot
 	life *lifetime.Context // context, unless the call may take long
 }
@@ -99,7 +102,23 @@ func (c *call) prepare() error {
 		c.readTenant()
 		c.x.tenant = c.tenant
 	}
-	return c.Fault()
+	if len(c.Query) == 0 {
+		return c.Fault()
+	}
+	s := grouping.Selection(&c.Reader)
+	err := c.Fault()
+	if err == nil && !s.All() {
+		c.selected, err = c.intake.Groups.Select(c.ctx(), c.tenant, s)
+	}
+	return err
+}
+
+// keepOf reports whether an item is about a device that is selected; nil: all are.
+func keepOf[S any](c *call, device func(*S) andon.DeviceID) func(*S) bool {
+	if c.selected == nil {
+		return nil
+	}
+	return func(item *S) bool { return c.selected.Has(device(item)) }
 }
 
 func (c *call) readTenant() {

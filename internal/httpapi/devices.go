@@ -8,6 +8,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/groups"
+	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/jsonout"
 )
 
@@ -19,10 +21,10 @@ func (a *API) deviceRoutes() []*route {
 		listing(route{
 			pattern: "GET /devices", name: "listDevices",
 			fixedOrder: "`sort` names one of three, each in the direction in which it is of use",
-			query: []param{
+			query: grouping.Selecting(
 				stateParam, operatorParam, escalatedParam, silentParam, deviceParam, sortParam,
 				searchParam, retiredParam, measuringParam, assignedParam, limitParam, cursorParam,
-			},
+			),
 			errors: []int{501},
 		}, a.devices),
 		answering(route{
@@ -30,7 +32,7 @@ func (a *API) deviceRoutes() []*route {
 			errors: []int{404, 501},
 		}, a.retire),
 		answering(route{
-			pattern: "GET /states", name: "countStates", query: []param{cursorParam},
+			pattern: "GET /states", name: "countStates", query: grouping.Selecting(cursorParam),
 		}, a.states),
 		listing(route{
 			pattern: "GET /devices/{device}/intervals", name: "listIntervals",
@@ -62,7 +64,11 @@ func (a *API) showDevice(
 ) func(*andon.Device) (client.Device, error) {
 	now := a.options.Now()
 	kept := t.Horizon(now)
+	said, unread := a.intake.Groups.Select(ctx, t.ID, groups.Selection{})
 	return func(d *andon.Device) (client.Device, error) {
+		if unread != nil {
+			return client.Device{}, unread
+		}
 		of := d.EscalatedEntry
 		if of.Time < kept.Events {
 			of = andon.EntryRef{}
@@ -83,6 +89,7 @@ func (a *API) showDevice(
 			IncidentSince: d.IncidentSince,
 			Silent:        d.Silent(now, t.SilentAfter),
 			Message:       d.Message, Attributes: d.Attributes,
+			Profile: said.Profile(d.ID),
 		}, err
 	}
 }
@@ -154,7 +161,7 @@ func (a *API) devices(c *call) (page[client.Device], error) {
 	c.context = andon.CollectEscalations(c.context)
 	// In one step, unlike entries: by another order than the id a store looks at every device for
 	// each, and a device that moves meanwhile would be on one page twice.
-	found := a.store.Devices(c.ctx(), c.tenant, q)
+	found := c.devicesOf(q)
 	switch text := c.Text("search"); {
 	case text != "" && q.Kind != andon.ShownDevices:
 		c.Mark("query.search", "search does not go with devices that show nothing")
@@ -282,6 +289,14 @@ func cutStates(c *call, s *jsonout.States, after *statePosition) {
 	}
 }
 
+// devicesOf lists devices of those that are selected.
+func (c *call) devicesOf(q andon.DeviceQuery) iter.Seq2[andon.Device, error] {
+	if c.selected == nil {
+		return c.store.Devices(c.ctx(), c.tenant, q)
+	}
+	return c.intake.Groups.Devices(c.ctx(), c.tenant, q, c.selected)
+}
+
 func (a *API) states(c *call) (jsonout.States, error) {
 	after := new(statePosition)
 	if !c.cursor(after) {
@@ -292,7 +307,7 @@ func (a *API) states(c *call) (jsonout.States, error) {
 		return jsonout.States{}, err
 	}
 	silentBefore := andon.SilentBefore(a.options.Now(), tenant.SilentAfter)
-	counts, err := a.store.Counts(c.ctx(), c.tenant, silentBefore)
+	counts, err := c.intake.Groups.Counts(c.ctx(), c.tenant, c.selected, silentBefore)
 	if err != nil {
 		return jsonout.States{}, err
 	}

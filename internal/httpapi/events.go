@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/body"
 	"github.com/andonhq/andon/internal/httpapi/buffer"
+	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/metrics"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/httpapi/params"
@@ -37,13 +38,15 @@ func (a *API) eventRoutes() []*route {
 		}, a.deviceEvents),
 		listing(route{
 			pattern: "GET /operators/{operator}/events", name: "listOperatorEvents",
-			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
+			query: grouping.Selecting(
+				stateParam, fromParam, toParam, orderParam, limitParam, cursorParam,
+			),
 		}, a.operatorEvents),
 		listing(route{
 			pattern: "GET /supervisors/{supervisor}/events", name: "listSupervisorEvents",
-			query: []param{
+			query: grouping.Selecting(
 				stateParam, dateParam, fromParam, toParam, orderParam, limitParam, cursorParam,
-			},
+			),
 		}, a.supervisorEvents),
 		a.tenantEventsRoute(),
 		answering(route{
@@ -204,14 +207,16 @@ func (c *call) eventsInSteps(
 		return page[jsonout.Event]{}, err
 	}
 	c.context = andon.CollectEscalations(c.context)
-	found := inSteps(limit+1, step, func(after *andon.Event, n int) iter.Seq2[andon.Event, error] {
+	ask := func(after *andon.Event, n int) iter.Seq2[andon.Event, error] {
 		if after != nil {
 			q.After = new(after.Key(tenant.States))
 		}
 		q.Limit = n
 		return read(q)
-	})
+	}
 	position := func(e *andon.Event) any { return e.Key(tenant.States) }
+	keep := keepOf(c, func(e *andon.Event) andon.DeviceID { return e.Device })
+	found := keptInSteps(limit+1, step, keep, ask)
 	return readPage(c, limit, found, c.showEvent, position)
 }
 

@@ -247,7 +247,7 @@ func TestWrongQueries(t *testing.T) {
 		"/devices?silent=maybe":                                 "query.silent",
 		"/devices?silent=":                                      "query.silent",
 		"/devices?operator=%FF":                                 "query.operator",
-		"/states?limit=1":                                       "cursor, consistency, explain",
+		"/states?limit=1":                                       "only cursor, group, label",
 		"/devices/d/readings?metrics=a,,b":                      "query.metrics",
 		"/devices/d/readings?date=2020-04-24":                   "query.date",
 		"/metrics/%00/readings":                                 "path.metric",

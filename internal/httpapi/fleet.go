@@ -5,6 +5,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/fleet"
+	"github.com/andonhq/andon/internal/httpapi/grouping"
 )
 
 // fleetJSON is what all devices of a tenant show, as briefly as a snapshot of the fleet has it.
@@ -18,6 +19,7 @@ type fleetJSON struct {
 func (a *API) fleetRoute() *route {
 	return &route{
 		pattern: "GET /fleet", name: "getFleet",
+		query:  grouping.Selecting(),
 		errors: []int{501}, serve: a.fleet,
 		answer: &content{Kind: reflect.TypeFor[fleetJSON]()},
 	}
@@ -28,7 +30,7 @@ func (a *API) fleet(c *call) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := fleet.Take(c.ctx(), c.store, tenant, a.options.Now())
+	snapshot, err := fleet.Take(c.ctx(), c.store, tenant, a.options.Now(), c.selected.Has)
 	if err != nil {
 		return err
 	}

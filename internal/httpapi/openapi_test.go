@@ -35,6 +35,9 @@ var contract = []string{
 	"GET /api/v1/devices/{device}/retirements",
 	"GET /api/v1/devices/{device}/escalations", "POST /api/v1/restore",
 	"GET /api/v1/session", "POST /api/v1/session", "DELETE /api/v1/session",
+	"GET /api/v1/groups", "PUT /api/v1/devices/{device}/group", "POST /api/v1/groups/devices",
+	"GET /api/v1/groups/devices",
+	"GET /api/v1/groups/rules", "PUT /api/v1/groups/rules", "PUT /api/v1/devices/{device}",
 	"GET /livez", "GET /readyz", "GET /metrics", "GET /version", "GET /openapi.json",
 	"GET /openapi.yaml", "GET /docs",
 }

@@ -259,7 +259,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 	for request, allow := range map[string]string{
 		"DELETE " + base + "/events":           "GET, HEAD, POST",
-		"POST " + base + "/devices/d":          "DELETE, GET, HEAD",
+		"POST " + base + "/devices/d":          "DELETE, GET, HEAD, PUT",
 		"OPTIONS " + base + "/tenants/default": "DELETE, GET, HEAD, PUT",
 		"PATCH /livez":                         "GET, HEAD",
 	} {

@@ -8,13 +8,7 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/buffer"
 )
 
-// list is a page of items, and the cursor of the next one where there are more.
-type list[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty" doc:"cursor of the next page; absent on the last one"`
-}
-
-// page is a list[T] as it was written.
+// page is a mount.List[T] as it was written.
 type page[T any] struct{ *buffer.Buffer }
 
 // pageBytes is where a page ends early: what it holds is bounded by its bytes as well as by limit,
@@ -85,21 +79,39 @@ const stepItems = 128
 func inSteps[S any](
 	want, step int, ask func(after *S, n int) iter.Seq2[S, error],
 ) iter.Seq2[S, error] {
+	return keptInSteps(want, step, nil, ask)
+}
+
+// keptInSteps is inSteps of the items that keep keeps; nil: all.
+func keptInSteps[S any](
+	want, step int, keep func(*S) bool, ask func(after *S, n int) iter.Seq2[S, error],
+) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		var last S
 		var after *S
 		for want > 0 {
-			n, got := min(want, step), 0
+			n, got := step, 0
+			if keep == nil {
+				n = min(want, step)
+			}
 			for item, err := range ask(after, n) {
+				if err == nil {
+					last, got = item, got+1
+				}
+				if err == nil && keep != nil && !keep(&last) {
+					continue
+				}
 				if !yield(item, err) || err != nil {
 					return
 				}
-				last, got = item, got+1
+				if want--; want == 0 {
+					return
+				}
 			}
 			if got < n {
 				return
 			}
-			after, want = &last, want-n
+			after = &last
 		}
 	}
 }

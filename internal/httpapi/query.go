@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/mount"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 )
 
@@ -13,10 +14,8 @@ type param = openapi.Param
 
 // The parameters that several requests share.
 var (
-	limitParam = param{
-		Name: "limit", Example: 100, Initial: andon.DefaultLimit, Most: andon.MaxLimit,
-	}
-	cursorParam = param{Name: "cursor", Example: "AbVn3_8…"}
+	limitParam  = mount.Limit
+	cursorParam = mount.Cursor
 	orderParam  = param{
 		Name: "order", Example: "desc", Values: []any{"desc", "asc"}, Initial: "desc",
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/buffer"
+	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
@@ -46,7 +47,8 @@ func (a *API) readingRoutes() []*route {
 			pattern: "GET /metrics/{metric}/readings", name: "listMetricReadings",
 			fixedOrder: "stores keep the readings of a metric device by device, newest first, " +
 				"and can't merge all devices for a page",
-			query: []param{fromParam, toParam, limitParam, cursorParam}, errors: []int{501},
+			query:  grouping.Selecting(fromParam, toParam, limitParam, cursorParam),
+			errors: []int{501},
 		}, a.metricReadings),
 	}
 }
@@ -207,8 +209,14 @@ func (a *API) metricReadings(c *call) (page[andon.MetricReading], error) {
 	if after := (andon.MetricPosition{}); c.cursor(&after) {
 		q.After = &after
 	}
-	kept := a.store.MetricReadings(c.ctx(), c.tenant, q)
-	return readPage(c, limit, kept, same, func(r *andon.MetricReading) any {
-		return r.Position()
-	})
+	position := func(r *andon.MetricReading) any { return r.Position() }
+	ask := func(after *andon.MetricReading, n int) iter.Seq2[andon.MetricReading, error] {
+		if q.Limit = n; after != nil {
+			q.After = new(after.Position())
+		}
+		return a.store.MetricReadings(c.ctx(), c.tenant, q)
+	}
+	keep := keepOf(c, func(r *andon.MetricReading) andon.DeviceID { return r.Device })
+	kept := keptInSteps(limit+1, andon.MaxLimit, keep, ask)
+	return readPage(c, limit, kept, same, position)
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/andonhq/andon/internal/httpapi/mount"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/httpapi/strictjson"
 )
@@ -95,7 +96,7 @@ func answering[T any](r route, handle func(*call) (T, error)) *route {
 
 // listing completes a route whose answer is a page of items.
 func listing[T any](r route, handle func(*call) (page[T], error)) *route {
-	r.answer = &content{Kind: reflect.TypeFor[list[T]](), List: true}
+	r.answer = &content{Kind: reflect.TypeFor[mount.List[T]](), List: true}
 	r.serve = func(c *call) error {
 		p, err := handle(c)
 		if err == nil {

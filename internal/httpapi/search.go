@@ -28,7 +28,7 @@ func (a *API) search(
 		q.Limit = searchPart
 		for looked := 0; ; {
 			part := 0
-			for d, err := range a.store.Devices(c.ctx(), c.tenant, q) {
+			for d, err := range c.devicesOf(q) {
 				if err == nil {
 					part, q.After = part+1, new(d.Position())
 				}

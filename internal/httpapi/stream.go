@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/groups"
 	"github.com/andonhq/andon/internal/httpapi/buffer"
+	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/live"
@@ -36,7 +38,7 @@ var (
 func (a *API) streamRoute() *route {
 	return &route{
 		pattern: "GET /events/stream", name: "streamEvents",
-		query:  []param{stateParam, deviceParam, afterParam, heartbeatParam, tenantParam},
+		query:  grouping.Selecting(stateParam, deviceParam, afterParam, heartbeatParam, tenantParam),
 		errors: []int{501}, long: true,
 		answer: &content{Media: "text/event-stream", Schema: openapi.Text()},
 		serve:  a.stream,
@@ -49,6 +51,9 @@ type streamQuery struct {
 	devices andon.DeviceQuery // by its Prefix
 	device  andon.DeviceID    // only this one; absent: all
 	all     bool              // nothing is left out
+
+	selected *groups.Selected
+	changes  uint64 // of what is known of devices, as far as it was told
 }
 
 func (q *streamQuery) admits(c *andon.Change) bool {
@@ -60,13 +65,14 @@ func (q *streamQuery) admits(c *andon.Change) bool {
 }
 
 func (q *streamQuery) admitsDevice(id andon.DeviceID) bool {
-	return (q.device == "" || q.device == id) && strings.HasPrefix(string(id), q.devices.Prefix)
+	return (q.device == "" || q.device == id) && q.selected.Has(id) &&
+		strings.HasPrefix(string(id), q.devices.Prefix)
 }
 
 func (a *API) stream(c *call) error {
-	q := streamQuery{states: c.States()}
+	q := streamQuery{states: c.States(), selected: c.selected}
 	q.device = c.DeviceOrPrefix(&q.devices)
-	q.all = c.Text("state") == "" && c.Text("device") == ""
+	q.all = c.Text("state") == "" && c.Text("device") == "" && q.selected == nil
 	after, beat := c.position(), c.heartbeat()
 	if err := c.Fault(); err != nil {
 		return err
@@ -108,7 +114,24 @@ func (a *API) stream(c *call) error {
 		s.event("reset", "what came after this position is no longer kept: load /fleet again")
 	}
 	s.position(reader.Position())
+	if q.selected != nil {
+		if q.changes, err = q.selected.Changes(ctx); err != nil {
+			return err
+		}
+		s.beat = leastHeartbeat // so that a move is soon told
+	}
 	return s.follow(ctx, reader, &q)
+}
+
+// moved says so where other devices may be selected: that is no change of what one shows.
+func (s *streaming) moved(ctx context.Context, q *streamQuery) {
+	if q.selected == nil {
+		return
+	}
+	if now, err := q.selected.Changes(ctx); err == nil && now != q.changes {
+		q.changes = now
+		s.event("reset", "other devices may be selected than before: load /fleet again")
+	}
 }
 
 // position reads where a stream begins; nil: now.
@@ -173,6 +196,7 @@ func (s *streaming) follow(ctx context.Context, reader *live.Reader, q *streamQu
 	for {
 		news := s.quiet.News()
 		s.silence(q)
+		s.moved(ctx, q)
 		if err := s.flush(); err != nil {
 			return nil // the client is gone
 		}

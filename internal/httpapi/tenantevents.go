@@ -7,15 +7,16 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/buffer"
+	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/jsonout"
 )
 
 func (a *API) tenantEventsRoute() *route {
 	r := listing(route{
 		pattern: "GET /events", name: "listEvents",
-		query: []param{
+		query: grouping.Selecting(
 			stateParam, fromParam, toParam, orderParam, sinceParam, limitParam, cursorParam,
-		},
+		),
 		lines: true, errors: []int{http.StatusGone, http.StatusNotImplemented},
 	}, a.tenantEvents)
 	r.answer.Kind = reflect.TypeFor[eventPage]()
@@ -90,6 +91,9 @@ func (c *call) sendLines(
 	n := 0
 	var last andon.Event
 	for e, err := range read(*q) {
+		if err == nil && !c.selected.Has(e.Device) {
+			continue
+		}
 		if err == nil {
 			err = s.JSON(&e)
 		}

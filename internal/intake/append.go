@@ -49,7 +49,11 @@ func (in *Intake) Events(
 			return Result{}, err
 		}
 	}
-	if err := in.store.Append(ctx, tenant, now, events); err != nil {
+	err = in.store.Append(ctx, tenant, now, events)
+	if err == nil { // whether or not somebody still waits: the events are stored
+		err = in.Groups.Learn(context.WithoutCancel(ctx), tenant, events)
+	}
+	if err != nil {
 		return Result{}, err
 	}
 	return a.result(), nil

@@ -169,6 +169,7 @@ func (in *Intake) Retire(
 		}
 	}
 	retired, err := in.retire(ctx, tenant, device)
+	err = in.forget(ctx, tenant, device, err)
 	if err == nil {
 		details = append(details, at("retired", retired))
 	}
@@ -180,7 +181,7 @@ func (in *Intake) Retire(
 func (in *Intake) Purge(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
 ) error {
-	err := in.purge(ctx, tenant, device)
+	err := in.forget(ctx, tenant, device, in.purge(ctx, tenant, device))
 	in.audit(ctx, "purge", tenant, device, err)
 	return err
 }
@@ -247,6 +248,7 @@ func (in *Intake) SignedOut(ctx context.Context) { in.audit(ctx, "sign out", "",
 // DeleteTenant removes a tenant with all that it has.
 func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	err := in.store.DeleteTenant(ctx, id)
+	in.Groups.Stale(id)
 	in.audit(ctx, "delete tenant", id, "", err)
 	return err
 }

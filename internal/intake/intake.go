@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/groups"
 )
 
 // Options are what an Intake is made with. The zero value of each but Now works.
@@ -46,6 +47,7 @@ type Intake struct {
 	Shares
 	Requests *Budget // for bodies and what is decoded of them
 	Answers  *Budget // slow readers take no memory from writers
+	Groups   *groups.Groups
 
 	store   andon.Store
 	options Options
@@ -67,6 +69,7 @@ func New(store andon.Store, o Options) *Intake {
 	return &Intake{
 		Shares: newShares(&o), store: store, options: o, wanted: make(chan struct{}, 1),
 		Requests: &Budget{most: o.MaxBytes / 2}, Answers: &Budget{most: o.MaxBytes / 2},
+		Groups: groups.New(store, o.Now),
 	}
 }
 

@@ -104,6 +104,19 @@ func (w *writer) device(d *client.Device) {
 	w.objectIfAny(`"attributes":`, d.Attributes)
 	w.timeIfAny(`"retired":`, d.Retired)
 	w.timeIfAny(`"last_retired":`, d.LastRetired)
+	w.profile(&d.Profile)
+}
+
+func (w *writer) profile(p *andon.Profile) {
+	w.stringIfAny(`"group":`, string(p.Group))
+	w.stringIfAny(`"name":`, p.Name)
+	if len(p.Labels) > 0 {
+		w.member(`"labels":`, p.Labels)
+	}
+	if p.Location != nil {
+		w.member(`"location":`, p.Location)
+	}
+	w.stringIfAny(`"parent":`, string(p.Parent))
 }
 
 func (w *writer) states(s *States) {

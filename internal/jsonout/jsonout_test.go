@@ -83,6 +83,11 @@ func (r random) fill(t *testing.T, v reflect.Value) {
 		for i := range v.Len() {
 			r.fill(t, v.Index(i))
 		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for range r.IntN(3) { // encoding/json sorts by the names as they are
+			v.SetMapIndex(reflect.ValueOf(r.text()), reflect.ValueOf(r.text()))
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			r.fill(t, v.Field(i))

@@ -98,6 +98,17 @@ func (w *writer) number(name string, x float64) {
 	}
 }
 
+// member writes a member that is rare as encoding/json does without the escapes of HTML.
+func (w *writer) member(name string, value any) {
+	w.name(name)
+	text := bytes.NewBuffer(w.text)
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	w.text = bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+	w.damaged = w.damaged || err != nil
+}
+
 // marshal writes what is rare as encoding/json does.
 func (w *writer) marshal(value any) {
 	text, err := json.Marshal(value)

@@ -1,6 +1,10 @@
 package simulate
 
-import "github.com/andonhq/andon"
+import (
+	"fmt"
+
+	"github.com/andonhq/andon"
+)
 
 // line is one production line: its machines are of one kind, and its people work in shifts.
 type line struct {
@@ -30,6 +34,18 @@ func newLines() []line {
 		}
 	}
 	return lines
+}
+
+// GroupRules put the machines of each line into a group, by the attribute that they report. A hall
+// has four lines.
+func GroupRules() (rules []andon.GroupRule) {
+	for i, l := range newLines() {
+		path := fmt.Sprintf("plant-1/hall-%d/line-%s", i/4+1, l.name)
+		rules = append(rules, andon.GroupRule{
+			Attribute: "line", Equals: l.name, Group: andon.Group(path),
+		})
+	}
+	return rules
 }
 
 const (

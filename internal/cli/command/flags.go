@@ -40,6 +40,11 @@ func DeviceFlags(cmd *cobra.Command, q *client.DeviceQuery) {
 		return err
 	})
 	flags.StringVar(&q.Device, "device", "", "only this `device`, or a prefix: 'press*'")
+	flags.StringVar((*string)(&q.Group), "group", "",
+		"only devices in this `group` and below it; none: those in no group")
+	flags.StringVar(&q.Label, "label", "", "only devices with this `label`: kind:press")
+	flags.StringVar(&q.Near, "near", "", "only devices near this `place`: 52.5,13.4")
+	flags.StringVar(&q.Within, "within", "", "with --near, up to this `distance`: 2km")
 }
 
 // DeviceArg parses the id of a device. The server checks it, too.

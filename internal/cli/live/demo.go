@@ -170,7 +170,11 @@ func (d *demo) play(ctx context.Context, f *factory, c *client.Client, url strin
 	if err := d.setSilentAfter(ctx, c, f.every); err != nil {
 		return err
 	}
-	if err := f.sendPast(ctx, begun); err != nil {
+	err := c.PutGroupRules(ctx, simulate.GroupRules())
+	if err == nil {
+		err = f.sendPast(ctx, begun)
+	}
+	if err != nil {
 		return err
 	}
 	out.Line("%s events and %s readings, in %.1fs",

@@ -40,7 +40,8 @@ func (r *exportRun) archive(ctx context.Context, w io.Writer) error {
 	r.lines = json.NewEncoder(w)
 	r.lines.SetEscapeHTML(false)
 	first := entry{Andon: archiveName, Version: archiveVersion, Tenant: settings.Tenant}
-	err = errors.Join(r.lines.Encode(first), r.lines.Encode(entry{Settings: &settings}))
+	err = errors.Join(r.lines.Encode(first), r.lines.Encode(entry{Settings: &settings}),
+		r.profiles(ctx))
 	for _, kind := range archiveKinds {
 		r.counts[kind] += 0 // the last line has all kinds
 		if err == nil {
@@ -51,6 +52,30 @@ func (r *exportRun) archive(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	return r.lines.Encode(entry{End: r.counts})
+}
+
+// profiles exports what people say of devices, and the rules of groups. Not every store has any.
+func (r *exportRun) profiles(ctx context.Context) error {
+	rules, err := r.GroupRules(ctx)
+	if command.IsUnsupported(err) {
+		return nil
+	}
+	if err == nil && len(rules) > 0 {
+		err = r.lines.Encode(entry{Rules: rules})
+	}
+	if err != nil {
+		return err
+	}
+	for p, err := range r.Profiles(ctx) {
+		if err == nil {
+			err = r.lines.Encode(entry{Profile: &andon.ProfileChange{DeviceProfile: p, Fields: andon.ProfileAll}})
+		}
+		if err != nil {
+			return err
+		}
+		r.counts[kindProfiles]++
+	}
+	return nil
 }
 
 // leftOut is an error where devices show something of which no entry is kept any more.
@@ -123,6 +148,9 @@ func archiveEntry(text []byte) (e entry, err error) {
 		return e, andon.Errorf(andon.Invalid, "it is not a line of an export: %w", err)
 	}
 	isFirst := e.Andon == archiveName && e.Version == archiveVersion
+	if e.Profile != nil {
+		e.Profile.Fields = andon.ProfileAll
+	}
 	if kind, _, _ := e.about(); kind == "" && !isFirst {
 		return e, andon.Errorf(andon.Invalid,
 			"it is not a line of an export of version %d, which this program knows", archiveVersion)

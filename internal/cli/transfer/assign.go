@@ -24,7 +24,7 @@ type assign struct {
 // Assign is "andon assign".
 func Assign(p *command.Program) *cobra.Command {
 	a := &assign{importer: importer{
-		Program: p, Target: p.NewTarget(), assigns: true, batch: assignBatch,
+		Program: p, Target: p.NewTarget(), lines: kindAssign, batch: assignBatch,
 	}}
 	cmd := &cobra.Command{
 		Use:   "assign DEVICE (OPERATOR | --none) | assign --from FILE",

@@ -14,6 +14,7 @@ const (
 	kindEscalations = "escalations"
 	kindAll         = "all" // an archive
 	kindRetired     = "retired"
+	kindProfiles    = "profiles"
 	kindSettings    = "settings"
 	kindEnd         = "end"
 	kindAssign      = "assign"
@@ -21,15 +22,17 @@ const (
 
 // entry is one entry of a file: one of its members is set. It is also a line of an archive.
 type entry struct {
-	Andon      string             `json:"andon,omitempty"` // "export", on the first line
-	Version    int                `json:"version,omitempty"`
-	Tenant     andon.TenantID     `json:"tenant,omitempty"`
-	Settings   *client.Tenant     `json:"settings,omitempty"`
-	Assignment *client.Assignment `json:"assignment,omitempty"`
-	Retired    *client.Retirement `json:"retired,omitempty"`
-	Event      *andon.Event       `json:"event,omitempty"`
-	Escalation *client.Escalation `json:"escalation,omitempty"`
-	Reading    *andon.Reading     `json:"reading,omitempty"`
+	Andon      string               `json:"andon,omitempty"` // "export", on the first line
+	Version    int                  `json:"version,omitempty"`
+	Tenant     andon.TenantID       `json:"tenant,omitempty"`
+	Settings   *client.Tenant       `json:"settings,omitempty"`
+	Rules      []andon.GroupRule    `json:"rules,omitempty"` // that put devices into groups
+	Profile    *andon.ProfileChange `json:"profile,omitempty"`
+	Assignment *client.Assignment   `json:"assignment,omitempty"`
+	Retired    *client.Retirement   `json:"retired,omitempty"`
+	Event      *andon.Event         `json:"event,omitempty"`
+	Escalation *client.Escalation   `json:"escalation,omitempty"`
+	Reading    *andon.Reading       `json:"reading,omitempty"`
 	// End is on the last line: how many lines of each kind there were.
 	End counts `json:"end,omitempty"`
 
@@ -57,7 +60,9 @@ func (e *entry) about() (kind string, device andon.DeviceID, bytes int) {
 		return kindRetired, e.Retired.Device, fields
 	case e.Assign != nil:
 		return kindAssign, e.Assign.Device, fields
-	case e.Settings != nil:
+	case e.Profile != nil:
+		return kindProfiles, e.Profile.Device, 2 * fields
+	case e.Settings != nil || e.Rules != nil:
 		return kindSettings, "", fields
 	case e.End != nil:
 		return kindEnd, "", fields

@@ -41,8 +41,8 @@ type importer struct {
 	rejects   string // file for all rejected lines; "" for none
 	dryRun    bool   // nothing is sent
 	form      *command.Choice
-	workbench bool // the files are of NoSQL Workbench
-	assigns   bool // the file is of assignments
+	workbench bool   // the files are of NoSQL Workbench
+	lines     string // kindAssign or kindProfiles, where the file is of these
 }
 
 // What --overlap takes.
@@ -124,8 +124,11 @@ func (im *importer) importFile(ctx context.Context, name string, rejects io.Writ
 	defer s.close()
 	r := newReport(shownName(name), s.bar, rejects)
 	r.DryRun, r.isArchive = im.dryRun, s.kind == kindAll
-	if im.assigns {
+	switch im.lines {
+	case kindAssign:
 		r.done = "assigned"
+	case kindProfiles:
+		r.done = "changed"
 	}
 	for _, note := range s.notes {
 		fmt.Fprintf(s.bar, "%s: %s\n", r.File, draw.Legible(note))
@@ -170,8 +173,8 @@ func (im *importer) send(ctx context.Context, c *client.Client, s *source, r *re
 // kind is what the rows of a table become: readings where metrics are named, else events.
 func (im *importer) kind() string {
 	switch {
-	case im.assigns:
-		return kindAssign
+	case im.lines != "":
+		return im.lines
 	case len(im.mapping.Metrics) > 0:
 		return kindReadings
 	}

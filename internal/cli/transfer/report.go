@@ -25,9 +25,10 @@ type counts map[string]int
 
 // String names all kinds of an archive.
 func (n counts) String() string {
-	return fmt.Sprintf("%s, %s, %s, %s, %s", draw.Count(n[kindEvents], "event"),
+	return fmt.Sprintf("%s, %s, %s, %s, %s, %s", draw.Count(n[kindEvents], "event"),
 		draw.Count(n[kindReadings], "reading"), draw.Count(n[kindAssignments], "assignment"),
-		draw.Count(n[kindEscalations], "escalation"), draw.Count(n[kindRetired], "retirement"))
+		draw.Count(n[kindEscalations], "escalation"), draw.Count(n[kindRetired], "retirement"),
+		draw.Count(n[kindProfiles], "profile"))
 }
 
 // report accounts for the lines of a file.

@@ -164,6 +164,9 @@ func (s *sender) request(ctx context.Context, kind string, lines []placed) (clie
 	case kind == kindReadings:
 		return s.AppendReadings(ctx,
 			pick(lines, func(e *entry) *andon.Reading { return e.Reading }))
+	case kind == kindProfiles:
+		return s.PutProfiles(ctx,
+			pick(lines, func(e *entry) *andon.ProfileChange { return e.Profile }))
 	case kind == kindAssign:
 		return s.AssignMany(ctx,
 			pick(lines, func(e *entry) *client.Assignment { return e.Assign }))
@@ -191,6 +194,9 @@ func (s *sender) settings(ctx context.Context, e *entry) error {
 	}
 	if s.dryRun {
 		return nil
+	}
+	if e.Rules != nil {
+		return s.PutGroupRules(ctx, e.Rules)
 	}
 	_, err := s.PutTenant(ctx, s.tenant, change)
 	return err

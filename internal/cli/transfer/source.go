@@ -81,13 +81,13 @@ func (im *importer) read(s *source, name string, in *bufio.Reader) (err error) {
 	begins, _ := in.Peek(min(in.Buffered(), enough))
 	isSample := im.workbench && slices.Contains([]string{".csv", ".tsv"}, extension(name))
 	switch {
-	case !im.assigns && !isSample && (im.workbench || workbench.Begins(begins)):
+	case im.lines == "" && !isSample && (im.workbench || workbench.Begins(begins)):
 		model, err := parseModel(in)
 		if err == nil {
 			s.notes, s.entries = model.Notes, modelEntries(model)
 		}
 		return err
-	case !im.assigns && bytes.HasPrefix(begins, []byte(archiveBegins)):
+	case im.lines == "" && bytes.HasPrefix(begins, []byte(archiveBegins)):
 		s.kind, s.entries = kindAll, archiveEntries(in)
 		return nil
 	}
@@ -127,6 +127,12 @@ func (im *importer) readRows(s *source) error {
 		assignments, err = s.table.Assignments(m)
 		s.entries = wrapAll(s.inForce(assignments), func(a *andon.Assignment) entry {
 			return entry{Assign: &client.Assignment{Device: a.Device, Operator: a.Operator}}
+		})
+	case kindProfiles:
+		var profiles table.Items[andon.ProfileChange]
+		profiles, err = s.table.Profiles("")
+		s.entries = wrapAll(profiles, func(c *andon.ProfileChange) entry {
+			return entry{Profile: c}
 		})
 	default:
 		var events table.Items[andon.Event]

@@ -39,9 +39,10 @@ type row struct {
 	silent bool
 }
 
-// Take takes a snapshot at a time.
+// Take takes a snapshot at a time, of the devices that only reports.
 func Take(
 	ctx context.Context, store andon.Store, tenant andon.Tenant, now andon.Time,
+	only func(andon.DeviceID) bool,
 ) (*Snapshot, error) {
 	p := &Snapshot{
 		tenant: tenant, states: tenant.States.Defs(), index: map[andon.State]int{},
@@ -50,17 +51,19 @@ func Take(
 	for i, s := range p.states {
 		p.index[s.Name] = i
 	}
-	return p, p.read(ctx, store)
+	return p, p.read(ctx, store, only)
 }
 
 // read reads the list part by part, and what changed meanwhile from the feed.
-func (p *Snapshot) read(ctx context.Context, store andon.Store) error {
+func (p *Snapshot) read(
+	ctx context.Context, store andon.Store, only func(andon.DeviceID) bool,
+) error {
 	_, at, err := store.ChangesKept(ctx, p.tenant.ID)
 	if err != nil {
 		return err
 	}
 	const part = 4096
-	q := andon.DeviceQuery{Limit: part, Brief: true}
+	q := andon.DeviceQuery{Limit: part, Brief: true, Only: only}
 	for more := true; more; {
 		found := 0
 		for d, err := range store.Devices(ctx, p.tenant.ID, q) {
@@ -76,7 +79,7 @@ func (p *Snapshot) read(ctx context.Context, store andon.Store) error {
 		switch {
 		case err != nil:
 			return err
-		case change.Kind == andon.OfTenant:
+		case change.Kind == andon.OfTenant || !only(change.Device):
 		case change.After == nil:
 			p.changed[change.Device] = nil
 		default:

@@ -402,6 +402,18 @@ func Assignment() *Schema {
 	}
 }
 
+// Profile is the schema of a sent profile, whose other fields are those of putDevice.
+func Profile() *Schema {
+	return &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"device"},
+		Properties: map[string]*huma.Schema{
+			"device": Text(),
+			"group":  {Type: huma.TypeString, Nullable: true, Description: "null: none of its own"},
+		},
+		AdditionalProperties: true,
+	}
+}
+
 func sentTimeSchema() *huma.Schema {
 	return &huma.Schema{
 		Description: "RFC 3339, or a number in the unit of `precision`; absent: the arrival",

@@ -26,6 +26,24 @@ func (s *Store) Counts(
 	return s.counts.Of(t.Key, silentBefore), nil
 }
 
+// Regroup implements andon.Current. Devices are counted by their keys.
+func (s *Store) Regroup(
+	ctx context.Context, id andon.TenantID,
+	of func(andon.DeviceID) uint32, devices []andon.DeviceID,
+) error {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	keys := make([]andon.DeviceID, len(devices))
+	for i, device := range devices {
+		keys[i] = t.Purged.Key(device)
+	}
+	byKey := func(key andon.DeviceID) uint32 { return of(rows.IDOf(key)) }
+	s.counts.Regroup(t.Key, byKey, keys)
+	return nil
+}
+
 // countAll reads the newest entries of all devices in the order of tokens, in which the states of a
 // device are next to each other, one page at a time.
 func (s *Store) countAll(ctx context.Context) error {

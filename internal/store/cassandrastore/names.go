@@ -16,7 +16,7 @@ func (s *Store) listed(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, q *andon.DeviceQuery,
 ) (d *andon.Device, err error) {
 	switch {
-	case !t.Purged.Present(device):
+	case !t.Purged.Present(device) || !q.AdmitsID(rows.IDOf(device)):
 	case q.Kind == andon.ShownDevices:
 		d, err = s.device(ctx, t, device)
 	default:

@@ -110,6 +110,7 @@ func (s *Store) listed(
 func (s *Store) admitted(
 	ctx context.Context, t *tenant, ids []andon.DeviceID, q *andon.DeviceQuery,
 ) (of []*device, shown []andon.Device, err error) {
+	ids = slices.DeleteFunc(ids, func(id andon.DeviceID) bool { return !q.AdmitsID(id) })
 	all, err := s.readDevices(ctx, t, ids)
 	if err != nil {
 		return nil, nil, err
@@ -224,6 +225,18 @@ func (s *Store) Counts(
 		return nil, err
 	}
 	return s.counts.Of(t.Key, silentBefore), nil
+}
+
+// Regroup implements andon.Current.
+func (s *Store) Regroup(
+	ctx context.Context, id andon.TenantID,
+	of func(andon.DeviceID) uint32, devices []andon.DeviceID,
+) error {
+	t, err := s.tenant(ctx, id)
+	if err == nil {
+		s.counts.Regroup(t.Key, of, devices)
+	}
+	return err
 }
 
 // Names implements andon.Current.

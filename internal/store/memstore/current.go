@@ -145,30 +145,45 @@ func (d *device) names(states *andon.StateSet, of andon.NameKind) map[string]int
 	return names
 }
 
-// Counts returns how many devices are in each state, and how many of those are silent.
+// Counts implements andon.Current.
 func (s *Store) Counts(
 	ctx context.Context, id andon.TenantID, silentBefore andon.Time,
 ) ([]andon.StateCount, error) {
 	var counts []andon.StateCount
 	err := s.within(ctx, id, func(t *tenant) error {
-		in := map[andon.State]andon.StateCount{}
-		for _, d := range t.devices {
+		type groupState struct {
+			group uint32
+			state andon.State
+		}
+		in := map[groupState]andon.StateCount{}
+		for id, d := range t.devices {
 			shown := d.show(t.record.States)
 			if shown == nil {
 				continue
 			}
-			n := in[shown.State]
-			n.State = shown.State
+			of := groupState{t.group(id), shown.State}
+			n := in[of]
+			n.Group, n.State = of.group, of.state
 			n.Count++
 			if shown.Received < silentBefore {
 				n.Silent++
 			}
-			in[n.State] = n
+			in[of] = n
 		}
 		counts = slices.Collect(maps.Values(in))
 		return nil
 	})
 	return counts, err
+}
+
+// Regroup implements andon.Current. Each count asks for the number of each device.
+func (s *Store) Regroup(
+	ctx context.Context, id andon.TenantID, of func(andon.DeviceID) uint32, _ []andon.DeviceID,
+) error {
+	return s.within(ctx, id, func(t *tenant) error {
+		t.group = of
+		return nil
+	})
 }
 
 // Retire takes a device out of counts and lists.

@@ -34,6 +34,7 @@ var _ andon.Store = (*Store)(nil)
 type tenant struct {
 	record  andon.Tenant // as its document has it
 	devices map[andon.DeviceID]*device
+	group   func(andon.DeviceID) uint32 // the number of a device, as Regroup has it
 
 	admitted map[andon.State]bool // with those that ever had an entry
 

@@ -62,6 +62,7 @@ func (s *Store) put(record andon.Tenant) (andon.Tenant, error) {
 		t = &tenant{
 			devices: map[andon.DeviceID]*device{}, admitted: map[andon.State]bool{},
 			touched: map[andon.DeviceID]bool{},
+			group:   func(andon.DeviceID) uint32 { return 0 },
 			feed: &following{
 				feed.NewLog(), map[andon.DeviceID]*andon.Device{}, map[andon.DeviceID]cause{}, nil,
 			},

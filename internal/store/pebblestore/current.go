@@ -86,6 +86,21 @@ func (s *Store) Counts(
 	return t.fleet.Counts(silentBefore, s.mu.RLocker()), nil
 }
 
+// Regroup implements andon.Current.
+func (s *Store) Regroup(
+	ctx context.Context, id andon.TenantID,
+	of func(andon.DeviceID) uint32, devices []andon.DeviceID,
+) error {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.fleet.Regroup(of, devices)
+	return nil
+}
+
 // explainMemory adds to a plan what was read of current states, which are in memory.
 func explainMemory(p *andon.Plan, scanned, rows int, begun time.Duration) {
 	p.Add(andon.PlanStep{

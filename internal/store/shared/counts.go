@@ -15,7 +15,7 @@ import (
 
 // Counts are how many devices are in each state, by tenant, without asking for each device.
 //
-// They are the histogram of a map from device to its newest entry, about 60 bytes a device. An
+// They are the histogram of a map from device to its newest entry, about 70 bytes a device. An
 // entry of the map is raised in two ways and never lowered: by what this process writes, at once;
 // and by a scan of all devices, at the start and periodically. So the two may interleave in any
 // way, a replay changes nothing, and a process that was killed counts again. What another process
@@ -47,8 +47,12 @@ func (g Generation) AfterWithdrawals(n int) Generation {
 type tally struct {
 	devices map[uint64]counted // by a hash of the device
 	states  []andon.State
-	in      []int // devices in each of states
+	in      map[groupState]int          // how many of the devices
+	group   func(andon.DeviceID) uint32 // the number of a device, as Regroup has it
 }
+
+// groupState is the number of a group with an index into states.
+type groupState struct{ group, state uint32 }
 
 type counted struct {
 	// Of the newest entry, in the order of the log; time is 0 where there is none. What is known
@@ -57,7 +61,7 @@ type counted struct {
 	time     andon.Time
 	gen      Generation
 	severity uint8
-	state    uint32 // index into states
+	groupState
 
 	retired  andon.Time
 	received andon.Time // arrival of the newest message
@@ -84,9 +88,8 @@ func (c *Counts) Drop(tenant string, device andon.DeviceID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t, sum := c.tally(tenant), maphash.String(c.seed, string(device))
-	if d, known := t.devices[sum]; known && d.alive() {
-		t.in[d.state]--
-	}
+	d := t.devices[sum]
+	t.add(&d, -1)
 	delete(t.devices, sum)
 }
 
@@ -99,8 +102,9 @@ func (c *Counts) Raise(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t, sum := c.tally(tenant), maphash.String(c.seed, string(device))
-	was, known := t.devices[sum]
+	was := t.devices[sum]
 	is := was
+	is.group = t.group(device)
 	state := t.index(newest.State)
 	if t.compare(&was, gen, newest) < 0 {
 		is.time, is.gen = newest.Time, gen
@@ -108,11 +112,36 @@ func (c *Counts) Raise(
 	}
 	is.retired, is.received = max(is.retired, retired), max(is.received, received)
 	t.devices[sum] = is
-	if known && was.alive() {
-		t.in[was.state]--
+	t.add(&was, -1)
+	t.add(&is, 1)
+}
+
+// add adds to the count of the devices in a state, if the device shows one.
+func (t *tally) add(d *counted, n int) {
+	if !d.alive() {
+		return
 	}
-	if is.alive() {
-		t.in[is.state]++
+	if t.in[d.groupState] += n; t.in[d.groupState] == 0 {
+		delete(t.in, d.groupState)
+	}
+}
+
+// Regroup is andon.Current's.
+func (c *Counts) Regroup(
+	tenant string, of func(andon.DeviceID) uint32, devices []andon.DeviceID,
+) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tally(tenant)
+	t.group = of
+	for _, device := range devices {
+		sum := maphash.String(c.seed, string(device))
+		if d, known := t.devices[sum]; known {
+			t.add(&d, -1)
+			d.group = of(device)
+			t.add(&d, 1)
+			t.devices[sum] = d
+		}
 	}
 }
 
@@ -163,7 +192,7 @@ func (c *Counts) Recount(
 	}
 }
 
-// Of returns the states that devices of a tenant are in.
+// Of returns the states that devices of each group of a tenant are in.
 func (c *Counts) Of(tenant string, silentBefore andon.Time) (all []andon.StateCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,16 +200,16 @@ func (c *Counts) Of(tenant string, silentBefore andon.Time) (all []andon.StateCo
 	if t == nil {
 		return nil
 	}
-	silent := make([]int, len(t.in))
+	silent := map[groupState]int{}
 	for _, d := range t.devices {
 		if d.alive() && d.received < silentBefore {
-			silent[d.state]++
+			silent[d.groupState]++
 		}
 	}
-	for i, n := range t.in {
-		if n > 0 {
-			all = append(all, andon.StateCount{State: t.states[i], Count: n, Silent: silent[i]})
-		}
+	for of, n := range t.in {
+		all = append(all, andon.StateCount{
+			Group: of.group, State: t.states[of.state], Count: n, Silent: silent[of],
+		})
 	}
 	return all
 }
@@ -224,7 +253,10 @@ func (c *Counts) Done() {
 func (c *Counts) tally(tenant string) *tally {
 	t := c.tenants[tenant]
 	if t == nil {
-		t = &tally{devices: map[uint64]counted{}}
+		t = &tally{
+			devices: map[uint64]counted{}, in: map[groupState]int{},
+			group: func(andon.DeviceID) uint32 { return 0 },
+		}
 		c.tenants[tenant] = t
 	}
 	return t
@@ -241,7 +273,6 @@ func (t *tally) index(state andon.State) uint32 {
 	if i < 0 {
 		i = len(t.states)
 		t.states = append(t.states, andon.State(strings.Clone(string(state))))
-		t.in = append(t.in, 0)
 	}
 	return uint32(i)
 }

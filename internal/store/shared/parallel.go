@@ -2,39 +2,16 @@ package shared
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
+
+	"github.com/andonhq/andon/internal/parallel"
 )
 
 // Concurrency is how many statements of one request are under way at once.
 const Concurrency = 128
 
-// Parallel calls do for 0 to n-1, at most Concurrency at once. The first error ends it and is
-// returned.
+// Parallel is parallel.Do, with at most Concurrency at once.
 func Parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	if n == 0 {
-		return nil
-	}
-	if n == 1 {
-		return do(ctx, 0)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	work := func() {
-		for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
-			if err := do(ctx, int(i)); err != nil {
-				cancel(err)
-			}
-		}
-	}
-	var workers sync.WaitGroup
-	for range min(n, Concurrency) - 1 {
-		workers.Go(work)
-	}
-	work()
-	workers.Wait()
-	return context.Cause(ctx)
+	return parallel.Do(ctx, n, Concurrency, do)
 }
 
 // Found calls find for several things at once, and returns what it found.

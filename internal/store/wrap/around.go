@@ -167,6 +167,15 @@ func (a *around) Counts(
 	})
 }
 
+func (a *around) Regroup(
+	ctx context.Context, tenant andon.TenantID,
+	of func(andon.DeviceID) uint32, devices []andon.DeviceID,
+) error {
+	return a.do(ctx, "Regroup", func() error {
+		return a.next.Regroup(ctx, tenant, of, devices)
+	})
+}
+
 func (a *around) Names(
 	ctx context.Context, tenant andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {

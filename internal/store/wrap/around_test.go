@@ -95,8 +95,8 @@ func TestEachMethodReachesItsOwn(t *testing.T) {
 // ask for the horizon first.
 const passing = "AdmitStates Append AppendReadings Assign Assignments AwaitChange ChangesKept " +
 	"Counts DeleteRecord DeleteTenant Diagnose DueRecords Expire Finish Had Names Purge " +
-	"PutRecord PutTenant Ready RebuildLatest Record Records Reorder Retire Retirements Size " +
-	"Snapshot Sweep Tenant Tenants"
+	"PutRecord PutTenant Ready RebuildLatest Record Records Regroup Reorder Retire Retirements " +
+	"Size Snapshot Sweep Tenant Tenants"
 
 // TestRetentionIsDecided: a method that nobody has thought about would pass through retention.
 // Those that pass are named above.

@@ -1,6 +1,6 @@
 /** What an address shows. */
 export type Place =
-  | { view: "fleet" | "search" | "wall" }
+  | { view: "fleet" | "groups" | "search" | "wall" }
   | { view: "device"; device: string }
   | { view: "operator"; operator: string }
   | { view: "supervisor"; supervisor: string }
@@ -10,7 +10,9 @@ export type Place =
 export function placeOf(path: string): Place {
   const parts = path.split("/").slice(1);
   if (path === "/" || path === "") return { view: "fleet" };
-  if (path === "/search" || path === "/wall") return { view: path.slice(1) as "search" | "wall" };
+  if (path === "/groups" || path === "/search" || path === "/wall") {
+    return { view: path.slice(1) as "groups" | "search" | "wall" };
+  }
   const id = parts.length === 2 ? decoded(parts[1]) : undefined;
   if (id) {
     if (parts[0] === "devices") return { view: "device", device: id };

@@ -8,6 +8,7 @@ import { Announcer } from "./announcer";
 import { Banner } from "./banner";
 import { Device } from "./device";
 import { FleetView } from "./fleet";
+import { Groups } from "./groups";
 import { Header } from "./header";
 import { Help } from "./help";
 import { useKeys } from "./keys";
@@ -58,6 +59,8 @@ function View({ place }: { place: Place }) {
       return <OperatorView key={place.operator} name={place.operator} />;
     case "supervisor":
       return <SupervisorView key={place.supervisor} name={place.supervisor} />;
+    case "groups":
+      return <Groups />;
     case "search":
       return <Search />;
     default:
@@ -84,6 +87,8 @@ function placeName(p: Place): string {
       return p.operator;
     case "supervisor":
       return p.supervisor;
+    case "groups":
+      return "Groups";
     case "search":
       return "Search";
     case "wall":

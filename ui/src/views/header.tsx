@@ -31,6 +31,7 @@ export function Header() {
       <Tenants />
       <nav aria-label="Views">
         <Item path="/" view="fleet" text="Fleet" />
+        <Item path="/groups" view="groups" text="Groups" />
         <Item path="/search" view="search" text="Search" />
         <Item path="/wall" view="wall" text="Wall" />
       </nav>

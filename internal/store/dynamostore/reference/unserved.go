@@ -35,7 +35,7 @@ func wordsOf(method string) string {
 	switch method {
 	case "Devices":
 		return "lists of devices"
-	case "Counts":
+	case "Counts", "Regroup":
 		return "counts of devices"
 	case "Names":
 		return "lists of names"

@@ -1,0 +1,71 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"github.com/andonhq/andon"
+)
+
+// Selection selects devices by what people say of them. The zero value selects all.
+type Selection struct {
+	Group  andon.Group // that group and all below; "none": devices in none
+	Label  string      // "kind:press", several joined by commas: all of them
+	Near   string      // "52.5,13.4", latitude and longitude in degrees
+	Within string      // "2km", with Near
+}
+
+func (s Selection) into(v url.Values) {
+	for name, text := range map[string]string{
+		"group": string(s.Group), "label": s.Label, "near": s.Near, "within": s.Within,
+	} {
+		if text != "" {
+			v.Set(name, text)
+		}
+	}
+}
+
+// Group is a group with the devices that are in it or below it now.
+type Group = andon.GroupTally
+
+// Groups returns a group and those below it, or all groups, by path.
+func (c *Client) Groups(ctx context.Context, under andon.Group) iter.Seq2[Group, error] {
+	return list[Group](ctx, c, path("groups"), valuesOf(0, map[string]string{
+		"under": string(under),
+	}))
+}
+
+// Profiles returns what is said of devices, with the own groups of these.
+func (c *Client) Profiles(ctx context.Context) iter.Seq2[andon.DeviceProfile, error] {
+	return list[andon.DeviceProfile](ctx, c, path("groups", "devices"), url.Values{})
+}
+
+// PutProfiles changes profiles, at most andon.MaxRequestEntries.
+func (c *Client) PutProfiles(ctx context.Context, all []andon.ProfileChange) (Result, error) {
+	return ask[Result](ctx, c, request{
+		method: http.MethodPost, path: path("groups", "devices"), value: all,
+	})
+}
+
+// PutProfile changes a profile, and returns it.
+func (c *Client) PutProfile(
+	ctx context.Context, change andon.ProfileChange,
+) (andon.DeviceProfile, error) {
+	return ask[andon.DeviceProfile](ctx, c, request{
+		method: http.MethodPut, path: path("devices", string(change.Device)), value: change,
+	})
+}
+
+// GroupRules returns the rules that say the groups of devices without one of their own.
+func (c *Client) GroupRules(ctx context.Context) ([]andon.GroupRule, error) {
+	return ask[[]andon.GroupRule](ctx, c, request{path: path("groups", "rules")})
+}
+
+// PutGroupRules replaces the rules that say the groups of devices without one of their own.
+func (c *Client) PutGroupRules(ctx context.Context, rules []andon.GroupRule) error {
+	return c.do(ctx, request{
+		method: http.MethodPut, path: path("groups", "rules"), value: rules,
+	}, nil)
+}

@@ -1,0 +1,108 @@
+package groups
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// Tallies returns groups of a tenant in the order of their paths, up to limit of those after one:
+// a group and those below it, or all. A group without devices is there as long as a profile or a
+// rule names it.
+func (g *Groups) Tallies(
+	ctx context.Context, id andon.TenantID, under, after andon.Group, limit int,
+	silentBefore andon.Time,
+) ([]andon.GroupTally, error) {
+	t, err := g.current(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := g.store.Counts(ctx, id, silentBefore)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	groups := t.tree.groups
+	counts = slices.DeleteFunc(counts, func(c andon.StateCount) bool {
+		return c.Group >= uint32(len(groups)) // it is younger than this look at the tree
+	})
+	var found []uint32
+	for n, there := range t.there(counts) {
+		in := groups[n].path
+		if there && n > 0 && in > after && (under == "" || in.Within(under)) {
+			found = append(found, uint32(n))
+		}
+	}
+	slices.SortFunc(found, func(a, b uint32) int {
+		return cmp.Compare(groups[a].path, groups[b].path)
+	})
+	found = found[:min(len(found), limit)]
+	all, at := make([]andon.GroupTally, len(found)), make([]*andon.GroupTally, len(groups))
+	for i, n := range found {
+		all[i] = andon.GroupTally{Group: groups[n].path, States: map[andon.State]int{}}
+		at[n] = &all[i]
+	}
+	for _, c := range counts {
+		for n := c.Group; n != 0; n = groups[n].parent {
+			if in := at[n]; in != nil {
+				in.States[c.State] += c.Count
+				in.Devices, in.Silent = in.Devices+c.Count, in.Silent+c.Silent
+			}
+		}
+	}
+	return all, nil
+}
+
+// there reports of each group whether it or one below it has devices, or is named. The caller holds
+// mu.
+func (t *tenant) there(counts []andon.StateCount) []bool {
+	all := make([]bool, len(t.tree.groups))
+	for _, c := range counts {
+		all[c.Group] = true
+	}
+	for n := len(all) - 1; n > 0; n-- { // each before the one that contains it
+		in := &t.tree.groups[n]
+		all[n] = all[n] || in.ruled || len(in.members) > 0
+		all[in.parent] = all[in.parent] || all[n]
+	}
+	return all
+}
+
+// Counts is that of the store by state, of the devices that are selected. By group they are kept,
+// else the devices are listed.
+func (g *Groups) Counts(
+	ctx context.Context, id andon.TenantID, s *Selected, silentBefore andon.Time,
+) (all []andon.StateCount, err error) {
+	if s.all() || s.byGroup() {
+		all, err = g.store.Counts(ctx, id, silentBefore)
+		return andon.ByState(s.counts(all)), err
+	}
+	q := andon.DeviceQuery{Brief: true, Limit: math.MaxInt}
+	for d, err := range g.Devices(ctx, id, q, s) {
+		if err != nil {
+			return nil, err
+		}
+		c := andon.StateCount{State: d.State, Count: 1}
+		if d.Received < silentBefore {
+			c.Silent = 1
+		}
+		all = append(all, c)
+	}
+	return andon.ByState(all), nil
+}
+
+// counts returns those of the groups that are selected.
+func (s *Selected) counts(all []andon.StateCount) []andon.StateCount {
+	if s.all() {
+		return all
+	}
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	return slices.DeleteFunc(all, func(c andon.StateCount) bool {
+		return c.Group >= uint32(len(s.t.tree.groups)) || !s.within(c.Group)
+	})
+}

@@ -1,0 +1,215 @@
+package groups
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/parallel"
+)
+
+// MaxRules is how many rules a tenant may have.
+const MaxRules = 1000
+
+// rules are the rules of a tenant. Of those that fit a device the first counts.
+type rules struct {
+	all    []andon.GroupRule
+	groups []uint32 // where each leads
+	names  []string // of attributes
+}
+
+// newRules makes rules of groups of the tree.
+func (t *tree) newRules(all []andon.GroupRule) rules {
+	for i := range t.groups {
+		t.groups[i].ruled, t.groups[i].byPrefix = false, i == 0
+	}
+	r := rules{all: all}
+	for _, rule := range all {
+		n := t.number(rule.Group)
+		in := &t.groups[n]
+		in.ruled, in.byPrefix = true, in.byPrefix || rule.Prefix != ""
+		r.groups = append(r.groups, n)
+		if rule.Attribute != "" {
+			r.names = append(r.names, rule.Attribute)
+		}
+	}
+	return r
+}
+
+// group returns where the first rule leads that fits a device, 0 where none does.
+func (r *rules) group(id andon.DeviceID, facts map[string]string) uint32 {
+	for i := range r.all {
+		rule := &r.all[i]
+		value, there := facts[rule.Attribute]
+		if rule.Attribute == "" && strings.HasPrefix(string(id), rule.Prefix) ||
+			there && value == rule.Equals {
+			return r.groups[i]
+		}
+	}
+	return 0
+}
+
+// Rules returns the rules of a tenant.
+func (g *Groups) Rules(ctx context.Context, id andon.TenantID) ([]andon.GroupRule, error) {
+	t, err := g.current(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.rules.all, nil
+}
+
+// PutRules makes rules those that count. Of a device without a group of its own, the first that
+// fits says its group: for the devices that are there, too.
+func (g *Groups) PutRules(ctx context.Context, id andon.TenantID, all []andon.GroupRule) error {
+	if len(all) > MaxRules {
+		return andon.AtField("body", "%d rules are more than %d", len(all), MaxRules)
+	}
+	for i := range all {
+		if err := all[i].Validate(); err != nil {
+			return andon.AtField("body", "rule %d: %s", i, err)
+		}
+	}
+	return g.change(ctx, id, func(t *tenant) error {
+		return g.putHead(ctx, t, nil, func(h *head) { h.Rules = all })
+	})
+}
+
+// relist has the store count all devices by the rules, once it took in the attributes that these go
+// by. The caller holds writing.
+func (g *Groups) relist(ctx context.Context, t *tenant) error {
+	const step = 4096
+	q := andon.DeviceQuery{Brief: len(t.rules.names) == 0, Limit: step}
+	for more := true; more; {
+		var part []andon.Device
+		var ids []andon.DeviceID
+		for d, err := range g.store.Devices(ctx, t.id, q) {
+			if err != nil {
+				return err
+			}
+			part, ids, q.After = append(part, d), append(ids, d.ID), new(d.Position())
+		}
+		more = len(part) == step
+		if err := g.learn(ctx, t, part); err != nil {
+			return err
+		}
+		if err := g.store.Regroup(ctx, t.id, t.number, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Learn takes in events that were stored, where rules go by attributes. What counts is what a
+// device shows: an event that arrives late changes nothing.
+func (g *Groups) Learn(ctx context.Context, id andon.TenantID, events []andon.Event) error {
+	if !g.store.Capabilities().Whole {
+		return nil
+	}
+	t, err := g.current(ctx, id)
+	if err != nil {
+		return err
+	}
+	news := t.news(events)
+	if len(news) == 0 {
+		return nil
+	}
+	shown, err := g.shown(ctx, t, news)
+	if err != nil {
+		return err
+	}
+	return g.change(ctx, id, func(t *tenant) error { return g.learn(ctx, t, shown) })
+}
+
+// shown reads some devices. One that is not there has no ID.
+func (g *Groups) shown(
+	ctx context.Context, t *tenant, ids []andon.DeviceID,
+) ([]andon.Device, error) {
+	all := make([]andon.Device, len(ids))
+	err := parallel.Do(ctx, len(ids), concurrency, func(ctx context.Context, i int) (err error) {
+		all[i], err = g.store.Device(ctx, t.id, ids[i])
+		if err != nil && andon.KindOf(err) == andon.NotFound {
+			err = nil
+		}
+		return err
+	})
+	return all, err
+}
+
+// news returns the devices of events with attributes that are not known.
+func (t *tenant) news(events []andon.Event) []andon.DeviceID {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if len(t.rules.names) == 0 {
+		return nil
+	}
+	found := map[andon.DeviceID]bool{}
+	for i := range events {
+		if len(t.unknown(events[i].Device, events[i].Attributes)) > 0 {
+			found[events[i].Device] = true
+		}
+	}
+	return slices.Collect(maps.Keys(found))
+}
+
+// unknown returns the attributes that rules go by and of which another value is known. The caller
+// holds mu.
+func (t *tenant) unknown(id andon.DeviceID, attributes andon.JSON) map[string]string {
+	facts := t.rules.factsOf(attributes)
+	d := t.device(id)
+	known := d.facts()
+	maps.DeleteFunc(facts, func(name, value string) bool {
+		was, is := known[name]
+		return is && was == value
+	})
+	return facts
+}
+
+// learn takes in the attributes that devices show. The caller holds writing.
+func (g *Groups) learn(ctx context.Context, t *tenant, shown []andon.Device) error {
+	var changes []change
+	t.mu.RLock()
+	for i := range shown {
+		facts := t.unknown(shown[i].ID, shown[i].Attributes)
+		if len(facts) > 0 {
+			changes = append(changes, change{shown[i].ID, func(s *said) {
+				if s.Facts == nil {
+					s.Facts = map[string]string{}
+				}
+				maps.Copy(s.Facts, facts)
+			}})
+		}
+	}
+	t.mu.RUnlock()
+	return g.write(ctx, t, changes)
+}
+
+// factsOf returns the attributes that rules go by: texts as they are, and other values as JSON.
+func (r *rules) factsOf(attributes andon.JSON) map[string]string {
+	named := slices.ContainsFunc(r.names, func(name string) bool {
+		return strings.Contains(string(attributes), name)
+	})
+	// A name may be written with escapes.
+	if !named && !strings.Contains(string(attributes), `\`) {
+		return nil
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal([]byte(attributes), &all) != nil {
+		return nil
+	}
+	facts := map[string]string{}
+	for _, name := range r.names {
+		value, there := all[name]
+		if !there || len(value) > andon.MaxRecordIDBytes {
+			continue
+		}
+		text := string(value)
+		_ = json.Unmarshal(value, &text) // else it is no text
+		facts[name] = text
+	}
+	return facts
+}

@@ -1,0 +1,167 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// devicesIn are ids in an answer, in its order.
+func devicesIn(body string) string {
+	var ids []string
+	for part := range strings.SplitSeq(body, `"device":"`) {
+		if id, _, ok := strings.Cut(part, `"`); ok && !strings.HasPrefix(part, "{") {
+			ids = append(ids, id)
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
+// newPlant is a world with devices in groups.
+func newPlant(t *testing.T) *world {
+	w := newWorld(t)
+	for _, device := range []string{"press-1", "press-2", "robot-1", "robot-2"} {
+		w.event(device, "2020-04-24T11:00:00Z", "NORMAL")
+	}
+	w.event("press-2", "2020-04-24T11:30:00Z", "WARNING2")
+	w.post("/groups/devices", `[{"device":"press-1","group":"p/h1"},
+		{"device":"press-2","group":"p/h2"},{"device":"robot-1","group":"q"},
+		{"device":"","group":"q"},{"device":"x","group":"none"},{"device":"x"}]`).
+		is(http.StatusOK)
+	w.put("/devices/robot-1", `{"name":"Robot 1","labels":{"kind":"robot","b":"\"<"},
+		"location":{"lat":52.5,"lon":13.4},"parent":"gateway-1"}`).is(http.StatusOK)
+	return w
+}
+
+func TestGroups(t *testing.T) {
+	w := newPlant(t)
+	w.get("/groups").equals(`{"items":[
+		{"group":"p","devices":2,"states":{"NORMAL":1,"WARNING2":1},"silent":0},
+		{"group":"p/h1","devices":1,"states":{"NORMAL":1},"silent":0},
+		{"group":"p/h2","devices":1,"states":{"WARNING2":1},"silent":0},
+		{"group":"q","devices":1,"states":{"NORMAL":1},"silent":0}]}`)
+	w.setClock("2020-04-24T12:20:00Z")
+	w.get("/groups?under=p/h2").equals(`{"items":[
+		{"group":"p/h2","devices":1,"states":{"WARNING2":1},"silent":1}]}`)
+	w.put("/devices/press-2/group", `{"group":"q"}`).
+		equals(`{"device":"press-2","group":"q"}`)
+	w.put("/devices/robot-1/group", `{"group":null}`).is(http.StatusOK)
+	w.get("/groups?under=q").equals(`{"items":[
+		{"group":"q","devices":1,"states":{"WARNING2":1},"silent":1}]}`)
+	w.put("/devices/robot-1/group", `{"group":""}`).fails(http.StatusBadRequest, "missing")
+	w.put("/devices/robot-1/group", `{}`).fails(http.StatusBadRequest, "group")
+	w.put("/devices/robot-1/group", `{"group":"a//b"}`).fails(http.StatusBadRequest, "missing")
+	w.put("/devices/robot-1", `{"nmae":"a"}`).fails(http.StatusBadRequest, "nmae")
+	w.put("/devices/robot-1", `{"location":{"lat":91,"lon":0}}`).
+		fails(http.StatusBadRequest, "-90")
+	w.get("/groups?under=none").fails(http.StatusBadRequest, "none")
+}
+
+func TestListsByGroup(t *testing.T) {
+	w := newPlant(t)
+	for query, want := range map[string]string{
+		"group=p":                      "press-1 press-2",
+		"group=p&state=WARNING*":       "press-2",
+		"group=p&sort=severity":        "press-2 press-1",
+		"group=p&device=press-1":       "press-1",
+		"group=p&search=PRESS-2":       "press-2",
+		"group=none":                   "robot-2",
+		"label=kind:robot":             "robot-1",
+		"label=kind:robot,b:\"<":       "robot-1",
+		"label=kind:press":             "",
+		"near=52.5,13.4&within=0m":     "robot-1",
+		"near=52.51,13.4&within=1.2km": "robot-1",
+		"near=52.51,13.4&within=1km":   "",
+	} {
+		if got := devicesIn(w.get("/devices?" + query).body); got != want {
+			t.Errorf("%s: got %s, want %s", query, got, want)
+		}
+	}
+	for query, want := range map[string]string{
+		"group=p/": "missing", "label=kind": "label", "near=52.5,13.4": "within",
+		"within=2km": "near", "near=52.5,181&within=2km": "near", "near=52,13&within=-1m": "within",
+	} {
+		w.get("/devices?"+query).fails(http.StatusBadRequest, want)
+	}
+	w.post("/events", `{"device":"press-1","time":"2020-04-24T11:05:00Z","state":"WARNING1",
+		"operator":"Liz","escalated_to":"Sara"}`)
+	w.post("/events", `{"device":"robot-2","time":"2020-04-24T11:05:00Z","state":"WARNING1",
+		"operator":"Liz"}`)
+	w.post("/readings", `[{"device":"robot-1","metrics":{"t":1}},
+		{"device":"press-1","metrics":{"t":1}}]`)
+	for path, want := range map[string]string{
+		"/events?group=p&state=WARNING2":       "press-2",
+		"/operators/Liz/events?group=p":        "press-1",
+		"/supervisors/Sara/events?group=q":     "",
+		"/metrics/t/readings?label=kind:robot": "robot-1",
+	} {
+		if got := devicesIn(w.get(path).body); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+	w.get("/devices/robot-1").equals(`{"device":"robot-1","state":"NORMAL","severity":0,
+		"since":"2020-04-24T11:00:00Z","time":"2020-04-24T11:00:00Z",
+		"received":"2020-04-24T12:00:00Z","silent":false,"group":"q","name":"Robot 1",
+		"labels":{"kind":"robot","b":"\"<"},"location":{"lat":52.5,"lon":13.4},
+		"parent":"gateway-1"}`)
+	w.put("/devices/robot-1", `{"labels":null,"location":null,"name":null}`).
+		equals(`{"device":"robot-1","group":"q","parent":"gateway-1"}`)
+	if got := w.get("/fleet?group=p").body; !strings.Contains(got, `["press-1",`) ||
+		strings.Contains(got, "robot") {
+		t.Errorf("got %s", got)
+	}
+	if got := w.get("/states?group=q").body; !strings.Contains(got, `"total":1,`) {
+		t.Errorf("got %s", got)
+	}
+	if got := w.get("/states?label=kind:robot").body; !strings.Contains(got, `"total":0,`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestGroupRules(t *testing.T) {
+	w := newPlant(t)
+	w.get("/groups/rules").equals(`[]`)
+	const rules = `[{"prefix":"robot-","group":"robots"},
+		{"attribute":"line","equals":"L3","group":"l3"}]`
+	w.put("/groups/rules", rules).equals(rules)
+	w.get("/groups/rules").equals(rules)
+	w.post("/events", `{"device":"x","state":"NORMAL","attributes":{"line":"L3"}}`)
+	for path, want := range map[string]string{
+		"/devices?group=robots": "robot-2", "/devices?group=l3": "x",
+	} {
+		if got := devicesIn(w.get(path).body); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+	w.put("/groups/rules", `[{"group":"a"}]`).fails(http.StatusBadRequest, "prefix")
+	w.put("/groups/rules", `[]`).equals(`[]`)
+}
+
+func TestGroupsOfAFile(t *testing.T) {
+	w := newPlant(t)
+	const file = "name,group,device\nx,new/a,press-1\n,,press-2\n,a//b,press-2\nshort\n"
+	w.post("/groups/devices", file, "Content-Type: text/csv").
+		json(`{"accepted":2,"rejected":[
+			{"index":2,"line":4,"error":"a name in the path of a group is missing"},
+			{"index":3,"line":5,"error":"the row has 1 cells, the header 3"}]}`)
+	if got := devicesIn(w.get("/devices?group=new").body); got != "press-1" {
+		t.Errorf("got %s", got)
+	}
+	w.post("/groups/devices", "a,b\n", "Content-Type: text/csv").
+		fails(http.StatusBadRequest, "no column device")
+}
+
+func TestStreamOfAGroup(t *testing.T) {
+	w := newPlant(t)
+	s := w.stream("?group=p").begun()
+	w.event("robot-1", "2020-04-24T11:40:00Z", "WARNING1")
+	w.event("press-1", "2020-04-24T11:40:00Z", "WARNING1")
+	if e, _ := s.next(); !strings.Contains(e.data, `"group":"p/h1"`) {
+		t.Errorf("got %+v", e)
+	}
+	w.put("/devices/robot-1/group", `{"group":"p/h1/l"}`).is(http.StatusOK)
+	w.setClock("2020-04-24T12:01:00Z")
+	if e, _ := s.next(); e.event != "reset" {
+		t.Errorf("got %+v", e)
+	}
+}
