@@ -148,7 +148,7 @@ func TestGroupsOfAFile(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	w.post("/groups/devices", "a,b\n", "Content-Type: text/csv").
-		fails(http.StatusBadRequest, "no column device")
+		fails(http.StatusBadRequest, "no column")
 }
 
 func TestStreamOfAGroup(t *testing.T) {

@@ -109,7 +109,8 @@ func (a *api) read(
 		items, err = rows.Profiles(of)
 	}
 	if err != nil {
-		return nil, nil, andon.AtField("body", "%s", err)
+		what, _, _ := strings.Cut(err.Error(), "\n") // then follows a flag of the command line
+		return nil, nil, andon.AtField("body", "%s", what)
 	}
 	for row, err := range items {
 		switch {
