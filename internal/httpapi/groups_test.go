@@ -143,7 +143,7 @@ func TestGroupsOfAFile(t *testing.T) {
 	w.post("/groups/devices", file, "Content-Type: text/csv").
 		json(`{"accepted":2,"rejected":[
 			{"index":2,"line":4,"error":"a name in the path of a group is missing"},
-			{"index":3,"line":5,"error":"the row has 1 cells, the header 3"}]}`)
+			{"index":3,"line":5,"error":"the row has 1 cells, not 3"}]}`)
 	if got := devicesIn(w.get("/devices?group=new").body); got != "press-1" {
 		t.Errorf("got %s", got)
 	}
