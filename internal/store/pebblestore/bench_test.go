@@ -18,6 +18,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/checkpoint"
 	"github.com/andonhq/andon/internal/store/pebblestore/directory"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/rawpebble"
 )
 
 // The benchmarks write what a fleet of 100,000 devices sends: each reports in turn, every five
@@ -112,7 +113,7 @@ func ceiling(b *testing.B, writers, size int) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = db.Close() })
-	perSecond(b, writers, size, func(n int) error { return putRaw(db, benchEvents(n, size)) })
+	perSecond(b, writers, size, func(n int) error { return rawpebble.Put(db, benchEvents(n, size)) })
 }
 
 // BenchmarkAppendLate appends entries that split the present run of their device, so that each

@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
+	"github.com/andonhq/andon/internal/store/pebblestore/rawpebble"
 )
 
 // Engine is the store as a program chooses and sets it.
@@ -81,7 +82,9 @@ func (*Engine) Check() error { return nil }
 func (e *Engine) Ceiling(env adapter.Env) (
 	keep func(ctx context.Context, events []andon.Event) error, end func() error, err error,
 ) {
-	return RawPebble(env.Dir, e.in(env))
+	o := e.in(env)
+	o.complete()
+	return rawpebble.Open(env.Dir, o.directory(env.Dir))
 }
 
 // Open implements adapter.Engine.

@@ -1,6 +1,8 @@
 package pebblestore
 
 import (
+	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -76,4 +78,14 @@ func (s *Store) engineFigures(report func(name, help string, value float64, labe
 	} {
 		report(f.name, f.help, f.value)
 	}
+}
+
+// Size implements andon.Maintenance: the bytes of the tables that are in use. Those that a
+// compaction has made superfluous are not counted, removed or not.
+func (s *Store) Size(context.Context) (int64, error) {
+	if err := s.db.Flush(); err != nil {
+		return 0, fmt.Errorf("write out what is in memory: %w", err)
+	}
+	m := s.db.Metrics()
+	return int64(m.Table.Local.LiveSize + m.BlobFiles.Local.LiveSize), nil
 }
