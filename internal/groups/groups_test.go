@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/andonhq/andon"
@@ -27,9 +28,38 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// process is another process on the same store.
+// process is another process on the same store, which counts by its own numbers.
 func (f *fleet) process() *groups.Groups {
-	return groups.New(f.store, func() andon.Time { return f.now })
+	return groups.New(&counting{Store: f.store}, func() andon.Time { return f.now })
+}
+
+// counting is a store as one of several processes has it.
+type counting struct {
+	andon.Store
+	of atomic.Pointer[func(andon.DeviceID) uint32]
+}
+
+func (c *counting) Regroup(
+	_ context.Context, _ andon.TenantID, of func(andon.DeviceID) uint32, _ []andon.DeviceID,
+) error {
+	c.of.Store(&of)
+	return nil
+}
+
+func (c *counting) Counts(
+	ctx context.Context, id andon.TenantID, _ andon.Time,
+) (all []andon.StateCount, err error) {
+	for d, err := range c.Devices(ctx, id, andon.DeviceQuery{Limit: 1000}) {
+		if err != nil {
+			return nil, err
+		}
+		is := andon.StateCount{State: d.State, Count: 1}
+		if of := c.of.Load(); of != nil {
+			is.Group = (*of)(d.ID)
+		}
+		all = append(all, is)
+	}
+	return all, nil
 }
 
 func (f *fleet) send(device andon.DeviceID, state andon.State, attributes andon.JSON) {
@@ -259,7 +289,7 @@ func TestFaults(t *testing.T) {
 		f.send("a", "NORMAL", "")
 		other := f.process()
 		want(t, f.tallies(other), "")
-		b := &broken{Store: f.store}
+		b := &broken{Store: &counting{Store: f.store}}
 		g := groups.New(b, func() andon.Time { return f.now })
 		want(t, f.tallies(g), "")
 		b.left = n
