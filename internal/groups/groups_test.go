@@ -256,11 +256,11 @@ func (f *fleet) counts(g *groups.Groups, path andon.Group, devices int) {
 // broken is a store whose n-th call of a record fails.
 type broken struct {
 	andon.Store
-	left int
+	left atomic.Int64
 }
 
 func (b *broken) fail() error {
-	if b.left--; b.left == 0 {
+	if b.left.Add(-1) == 0 {
 		return andon.Errorf(andon.Unavailable, "broken on purpose")
 	}
 	return nil
@@ -292,7 +292,7 @@ func TestFaults(t *testing.T) {
 		b := &broken{Store: &counting{Store: f.store}}
 		g := groups.New(b, func() andon.Time { return f.now })
 		want(t, f.tallies(g), "")
-		b.left = n
+		b.left.Store(int64(n))
 		put := func(g *groups.Groups) error {
 			return g.Change(t.Context(), andon.DefaultTenant, []andon.ProfileChange{in("a", "p/h")})
 		}
@@ -301,7 +301,7 @@ func TestFaults(t *testing.T) {
 		want(t, f.tallies(again) != "x", true)
 		f.must(put(again))
 		f.now += andon.Time(groups.Age.Microseconds())
-		b.left = 0
+		b.left.Store(0)
 		for _, g := range []*groups.Groups{g, other, again} {
 			want(t, f.tallies(g), "p:1 NORMAL 1\np/h:1 NORMAL 1\n")
 		}

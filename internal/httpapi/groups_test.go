@@ -4,6 +4,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/intake"
 )
 
 // devicesIn are ids in an answer, in its order.
@@ -164,4 +168,37 @@ func TestStreamOfAGroup(t *testing.T) {
 	if e, _ := s.next(); e.event != "reset" {
 		t.Errorf("got %+v", e)
 	}
+}
+
+// groupless is a store that has no place for records.
+type groupless struct{ andon.Store }
+
+func (g groupless) Capabilities() andon.Capabilities {
+	all := g.Store.Capabilities()
+	all.Whole = false
+	return all
+}
+
+func TestGroupsThatAreNotServed(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) {
+		o.Store = groupless{o.Store}
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now})
+	})
+	w.event("d", "2020-04-24T11:00:00Z", "NORMAL")
+	w.get("/devices/d").is(http.StatusOK)
+	for _, path := range []string{
+		"/groups", "/groups/devices", "/groups/rules", "/devices?group=p", "/states?label=a:b",
+	} {
+		w.get(path).fails(http.StatusNotImplemented, "no place for groups")
+	}
+	w.put("/devices/d/group", `{"group":"p"}`).fails(http.StatusNotImplemented, "no place")
+}
+
+func TestGroupsOfRemovedDevices(t *testing.T) {
+	w := newPlant(t)
+	w.do(http.MethodDelete, base+"/devices/press-1", "").is(http.StatusOK)
+	w.event("press-1", "2020-04-24T12:05:00Z", "NORMAL")
+	w.get("/groups?under=p").equals(`{"items":[
+		{"group":"p","devices":1,"states":{"WARNING2":1},"silent":0},
+		{"group":"p/h2","devices":1,"states":{"WARNING2":1},"silent":0}]}`)
 }
