@@ -40,7 +40,8 @@ func parseAction(w *words) action {
 		"purge": parsePurge, "restore": parseRestore, "measure": parseMeasure,
 		"retention": parseRetention, "states": parseStates, "future": parseFuture,
 		"expire": parseExpire, "tenant": parseTenant, "delete": parseDelete,
-		"create": parseCreate, "profiles": parseProfiles, "rules": parseRules, "put": parsePut, "drop": parseDrop, "needs": needsWhole,
+		"create": parseCreate, "profiles": parseProfiles, "rules": parseRules,
+		"put": parsePut, "drop": parseDrop, "needs": needsWhole,
 		"fails": parseFails, "expect": parseExpect,
 	}[verb]
 	demand(ok, "there is no statement %q", verb)

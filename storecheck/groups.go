@@ -34,7 +34,8 @@ func ofGroups(do action) action {
 func parseProfiles(w *words) action {
 	text := bufio.NewReader(strings.NewReader(w.next("an array")))
 	var all []andon.ProfileChange
-	for row, err := range must(must(table.New(text, table.Options{Format: table.JSON})).Profiles("")) {
+	rows := must(table.New(text, table.Options{Format: table.JSON}))
+	for row, err := range must(rows.Profiles("")) {
 		require(errors.Join(err, row.Bad))
 		all = append(all, row.Value)
 	}

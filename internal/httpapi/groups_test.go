@@ -55,7 +55,7 @@ func TestGroups(t *testing.T) {
 	w.put("/devices/robot-1/group", `{"group":""}`).fails(http.StatusBadRequest, "missing")
 	w.put("/devices/robot-1/group", `{}`).fails(http.StatusBadRequest, "group")
 	w.put("/devices/robot-1/group", `{"group":"a//b"}`).fails(http.StatusBadRequest, "missing")
-	w.put("/devices/robot-1", `{"nmae":"a"}`).fails(http.StatusBadRequest, "nmae")
+	w.put("/devices/robot-1", `{"title":"a"}`).fails(http.StatusBadRequest, "title")
 	w.put("/devices/robot-1", `{"location":{"lat":91,"lon":0}}`).
 		fails(http.StatusBadRequest, "-90")
 	w.get("/groups?under=none").fails(http.StatusBadRequest, "none")

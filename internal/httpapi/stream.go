@@ -38,7 +38,8 @@ var (
 func (a *API) streamRoute() *route {
 	return &route{
 		pattern: "GET /events/stream", name: "streamEvents",
-		query:  grouping.Selecting(stateParam, deviceParam, afterParam, heartbeatParam, tenantParam),
+		query: grouping.Selecting(stateParam, deviceParam, afterParam, heartbeatParam,
+			tenantParam),
 		errors: []int{501}, long: true,
 		answer: &content{Media: "text/event-stream", Schema: openapi.Text()},
 		serve:  a.stream,

@@ -68,7 +68,8 @@ func (r *exportRun) profiles(ctx context.Context) error {
 	}
 	for p, err := range r.Profiles(ctx) {
 		if err == nil {
-			err = r.lines.Encode(entry{Profile: &andon.ProfileChange{DeviceProfile: p, Fields: andon.ProfileAll}})
+			all := andon.ProfileChange{DeviceProfile: p, Fields: andon.ProfileAll}
+			err = r.lines.Encode(entry{Profile: &all})
 		}
 		if err != nil {
 			return err

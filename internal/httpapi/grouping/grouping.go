@@ -43,7 +43,8 @@ func Routes(in *intake.Intake, now func() andon.Time, account *openapi.Content) 
 	many.Answer, many.Serve = account, a.putMany
 	of := mount.Answering(route("PUT /devices/{device}", "putDevice"), a.put(andon.ProfileAll))
 	of.Body = &openapi.Content{Kind: reflect.TypeFor[andon.Profile]()}
-	group := mount.Answering(route("PUT /devices/{device}/group", "putGroup"), a.put(andon.ProfileGroup))
+	group := mount.Answering(route("PUT /devices/{device}/group", "putGroup"),
+		a.put(andon.ProfileGroup))
 	group.Body = &openapi.Content{Kind: reflect.TypeFor[struct {
 		Group *andon.Group `json:"group" doc:"null: in none of its own"`
 	}]()}

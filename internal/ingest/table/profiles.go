@@ -24,7 +24,7 @@ func (t *Table) Profiles(of andon.DeviceID) (Items[andon.ProfileChange], error) 
 		if c.Device = of; of == "" {
 			c.Device = andon.DeviceID(joined(row, columns, "/"))
 		}
-		for name := range jsonscan.Members(row.object) { // none in CSV, which may have other columns
+		for name := range jsonscan.Members(row.object) { // none in CSV
 			if !slices.Contains(andon.ProfileFieldNames[:], name) && name != "device" {
 				return c, fmt.Errorf("there is no field %s in a profile", shown(name))
 			}
