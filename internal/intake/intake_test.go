@@ -152,7 +152,7 @@ func TestWithdrawTakesTheEntryWhoseEscalationIsShown(t *testing.T) {
 		t.Errorf("still escalated to %q, %v", d.EscalatedTo, err)
 	}
 	if e := escalate(""); e.Time != now-5 || e.At != 0 {
-		t.Errorf("with nothing to withdraw there is a record next to the entry at %s: %v", e.Time, e)
+		t.Errorf("with nothing to withdraw the entry at %s has a record: %v", e.Time, e)
 	}
 }
 

@@ -113,7 +113,9 @@ func ceiling(b *testing.B, writers, size int) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = db.Close() })
-	perSecond(b, writers, size, func(n int) error { return rawpebble.Put(db, benchEvents(n, size)) })
+	perSecond(b, writers, size, func(n int) error {
+		return rawpebble.Put(db, benchEvents(n, size))
+	})
 }
 
 // BenchmarkAppendLate appends entries that split the present run of their device, so that each
