@@ -42,7 +42,7 @@ func TestOneOutputFlag(t *testing.T) {
 			f := flags.Lookup(other)
 			// The form of a file.
 			reads := path == "andon import" || path == "andon assign" ||
-				path == "andon store template"
+				path == "andon group import" || path == "andon store template"
 			if f != nil && !(other == "format" && reads) {
 				t.Errorf("%s has --%s next to --output", path, other)
 			}
