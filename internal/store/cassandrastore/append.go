@@ -398,6 +398,7 @@ func (a *appending) entries(d *deviceAppend) {
 			parts[at] = append(parts[at], rows.InsertEscalation(
 				a.tenant.Key, a.stamp, a.index.TTL, record, p.shard))
 			a.log = append(a.log, rows.Escalated(a.tenant, a.stamp, a.index, record)...)
+			a.log = append(a.log, d.was.restated(a.tenant, &record)...)
 		}
 	}
 	a.log = append(a.log, parts...)

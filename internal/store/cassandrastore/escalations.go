@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
@@ -38,4 +39,16 @@ func (s *Store) escalatedNow(
 		}
 	}
 	return andon.Escalation{}, nil
+}
+
+// restated returns what is written next to an escalation that was made at the same time as the one
+// that is stored as the newest of the device under former severities: that one again, so that the
+// two are compared under the same severities.
+func (v *view) restated(t *rows.Tenant, r *andon.Escalation) []cql.Mutation {
+	was := v.escalation
+	if was.To == "" || was.At != max(1, r.At) || was.Gen == t.Gen() {
+		return nil
+	}
+	was.Device = r.Device
+	return []cql.Mutation{{rows.UpdateEscalation(t, &was.Escalation)}}
 }

@@ -127,6 +127,13 @@ func (s *Store) escalate(
 	if err != nil {
 		return err
 	}
+	if t.Gen() > 0 {
+		v, err := s.readPartition(ctx, t.Key, e.Device, false)
+		if err != nil {
+			return err
+		}
+		a.log = append(a.log, v.restated(t, &e)...)
+	}
 	if mark := cause.Set(t.Key, e.Device); len(mark) > 0 { // first, see changes.go
 		err = s.db.Write(ctx, mark)
 	}
