@@ -25,8 +25,8 @@ import (
 // The write marks the device as pending, before or with the first row from which a reader can learn
 // of it. A reader that meets the mark, of a process that is slower or has ended, brings the feed up
 // to date before it shows the device; one that has read the log looks for a mark again after that.
-// While the write may still be in progress its mark stays, for what it has yet to write. What landed
-// even later is found by the review.
+// While the write may still be in progress its mark stays, for what it has yet to write. What
+// landed even later is found by the review.
 
 // pending returns the mark of a write that may change what devices show; nil where there is no
 // feed.

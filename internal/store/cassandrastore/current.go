@@ -51,8 +51,8 @@ func (s *Store) device(
 	if err != nil || !v.searched || !s.feeds {
 		return d, err
 	}
-	// The log may have what was written after the view was read. Then there is a mark by now, or the
-	// feed has it.
+	// The log may have what was written after the view was read. Then there is a mark by now, or
+	// the feed has it.
 	v, err = s.readPartition(ctx, t.Key, device, false)
 	if err == nil && v.pending != nil {
 		return s.complete(ctx, t, device, v.pending)
