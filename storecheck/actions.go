@@ -1,7 +1,6 @@
 package storecheck
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -132,7 +131,10 @@ func parseEscalate(w *words) action {
 	r.By, r.Note = f.person("by"), f["note"]
 	at := f.time("at")
 	return inTheEnd(func(t turn) error {
-		r.Time, r.At = entry.time.in(t.Env), cmp.Or(at.in(t.Env), t.Now())
+		r.Time, r.At = entry.time.in(t.Env), at.in(t.Env)
+		if r.At == 0 {
+			r.At = t.Now()
+		}
 		return third(t.System.Escalate(t, t.id, r))
 	})
 }

@@ -16,7 +16,7 @@ type lister func(turn) ([]string, error)
 // Query is a list as an expectation names it, with its options. Random histories ask it too.
 type Query struct{ list lister }
 
-// ParseQuery reads what stands before the colon of an expectation, word by word.
+// ParseQuery reads what is before the colon of an expectation, word by word.
 func ParseQuery(text ...string) (q Query, err error) {
 	w := &words{left: text}
 	err = caught(func() error {

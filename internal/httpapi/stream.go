@@ -54,7 +54,7 @@ type streamQuery struct {
 	all     bool              // nothing is left out
 
 	selected *groups.Selected
-	changes  uint64 // of what is known of devices, as far as it was told
+	changes  uint64 // of what is known of devices, as far as it has learned
 }
 
 func (q *streamQuery) admits(c *andon.Change) bool {
@@ -119,7 +119,7 @@ func (a *API) stream(c *call) error {
 		if q.changes, err = q.selected.Changes(ctx); err != nil {
 			return err
 		}
-		s.beat = leastHeartbeat // so that a move is soon told
+		s.beat = leastHeartbeat // so that a move is soon reported
 	}
 	return s.follow(ctx, reader, &q)
 }
