@@ -23,6 +23,7 @@ type appending struct {
 	stamp    int64
 	index    *rows.Index
 	devices  []*deviceAppend
+	marks    []cql.Mutation    // of devices whose readers see the log before anything else
 	log      []cql.Mutation    // the entries and what each device shows
 	unsure   []merge.Partition // to be counted
 	cause    *rows.Pending     // of what may change
@@ -158,7 +159,7 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 		d := a.devices[i]
 		d.slot, d.was = slots.Slots[i], slots.Slots[i].View
 		if d.was.pending != nil { // another process changed it, and is slow or has ended
-			err = a.store.changed(ctx, a.tenant, d.events[0].Device, d.was.pending)
+			_, err = a.store.complete(ctx, a.tenant, d.events[0].Device, d.was.pending)
 		}
 		if err == nil {
 			d.answers, err = a.answering(ctx, d)
@@ -175,6 +176,10 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	}
 	for _, d := range a.devices {
 		a.prepare(d)
+	}
+	// What readers find in the log has a mark already, see changes.go.
+	if err := a.store.db.Write(ctx, a.marks...); err != nil {
+		return err
 	}
 	// Index rows before starts: a start says that the index rows of the run are written.
 	if err := a.index.Write(ctx, a.log...); err != nil {
@@ -215,6 +220,9 @@ func (a *appending) prepare(d *deviceAppend) {
 	if alive && d.mayShowOther(states) {
 		d.cause = a.causeOf(d)
 	}
+	if d.cause != nil && (d.escalates || d.late(states)) {
+		a.marks = append(a.marks, d.cause.Set(a.tenant.Key, d.events[0].Device))
+	}
 	a.shown(d)
 	if alive {
 		a.byState(d)
@@ -229,6 +237,12 @@ func (d *deviceAppend) mayShowOther(states *andon.StateSet) bool {
 	}
 	was, is := d.was.Newest(states), d.is.Newest(states)
 	return was == nil || d.is.Assigned.From == 0 && was.Operator != is.Operator
+}
+
+// late reports whether an event may be older than what the device shows.
+func (d *deviceAppend) late(states *andon.StateSet) bool {
+	events, was := d.valid(), d.was.Newest(states)
+	return was != nil && len(events) > 0 && events[0].Time <= was.Time
 }
 
 // causeOf returns the mark of a device: of its entries the newest one that it shows, or else the

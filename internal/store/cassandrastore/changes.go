@@ -22,9 +22,11 @@ import (
 // in the order in which they were read, Before of a change is After of the one before, and after an
 // acknowledged write the feed has said all that the write has changed.
 //
-// The write marks the device as pending. A reader that meets the mark, of a process that is slower
-// or has ended, brings the feed up to date before it shows the device. What landed even later is
-// found by the review.
+// The write marks the device as pending, before or with the first row from which a reader can learn
+// of it. A reader that meets the mark, of a process that is slower or has ended, brings the feed up
+// to date before it shows the device; one that has read the log looks for a mark again after that.
+// While the write may still be in progress its mark stays, for what it has yet to write. What
+// landed even later is found by the review.
 
 // pending returns the mark of a write that may change what devices show; nil where there is no
 // feed.
@@ -83,6 +85,7 @@ type comparison struct {
 	tenant *rows.Tenant
 	device andon.DeviceID // its key
 	cause  *rows.Pending  // why it may show something else
+	other  bool           // the write is not that of the caller, and may be in progress
 	known  *view          // if no other process can have written to it; nil: it is read
 
 	said    rows.Logged
@@ -202,14 +205,32 @@ func (c *comparison) end(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	m = append(m, c.cause.End(key, c.device)...)
-	if c.marked != nil && c.marked.Stamp != c.cause.Stamp {
-		m = append(m, c.marked.End(key, c.device)...)
+	if !c.other || c.store.hasEnded(c.cause) {
+		m = append(m, c.cause.End(key, c.device)...)
+	}
+	if p := c.marked; p != nil && p.Stamp != c.cause.Stamp && c.store.hasEnded(p) {
+		m = append(m, p.End(key, c.device)...)
 	}
 	if len(m) == 0 {
 		return nil
 	}
 	return c.store.db.Write(ctx, m)
+}
+
+// hasEnded reports whether a marked write is no longer in progress: an append would have given up.
+func (s *Store) hasEnded(p *rows.Pending) bool {
+	return s.now().Sub(time.UnixMicro(p.Stamp)) > max(unmarkedAfter, s.options.appendWithin())
+}
+
+// complete brings the feed up to date for a device that is marked by a write of somebody else, and
+// returns what the device shows then.
+func (s *Store) complete(
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, mark *rows.Pending,
+) (*andon.Device, error) {
+	c := s.comparison(t, device, mark)
+	c.other = true
+	err := s.inFeed(ctx, t, c)
+	return c.shows, err
 }
 
 // changedBy brings the feed up to date after a write without a mark.
@@ -249,7 +270,7 @@ func (d *deviceScan) completeFeeds(ctx context.Context) error {
 	for _, m := range d.marked {
 		t, err := d.current(ctx, m.tenant)
 		if err == nil && t != nil {
-			err = s.changed(ctx, t, m.device, m.mark)
+			_, err = s.complete(ctx, t, m.device, m.mark)
 		}
 		if err != nil {
 			return err

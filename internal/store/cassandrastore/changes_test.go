@@ -276,3 +276,75 @@ func TestSerialMarkAfterFormerMarks(t *testing.T) {
 		t.Errorf("the mark is of %d, and the former one of %d", stamp, former)
 	}
 }
+
+// TestSerialMarkOfAWriteInProgress: a late entry is in the log before its append has ended, and
+// readers learn of it there. The mark is there before it, and stays after a reader has met it, so
+// the feed has the change before anybody is shown it.
+func TestSerialMarkOfAWriteInProgress(t *testing.T) {
+	s := open(t, sharedKeyspace(t, "state"))
+	id := ownTenant(t, s)
+	tenant, err := s.tenant(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := s.options.Now() - 60_000_000
+	first := []andon.Event{{Device: "d", Time: at, State: "WARNING1"}}
+	if err := s.Append(t.Context(), id, s.options.Now(), first); err != nil {
+		t.Fatal(err)
+	}
+	_, position, err := s.ChangesKept(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots, err := s.take(t.Context(), tenant.Key, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slots.Give()
+	if err := s.views(t.Context(), tenant, slots, 0); err != nil {
+		t.Fatal(err)
+	}
+	a := &appending{
+		store: s, working: s.working.Load(), tenant: tenant, received: s.options.Now(),
+		stamp: s.stamp(), index: s.newIndexRows(tenant.Key, s.ttl(andon.Forever)),
+	}
+	a.cause, err = s.pending(t.Context(), tenant, andon.ByEntry, s.stamp())
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := []andon.Event{{Device: "d", Time: at - 1_000_000, State: "WARNING1"}}
+	d := &deviceAppend{
+		events: late, answers: []andon.PersonID{""}, slot: slots.Slots[0], was: slots.Slots[0].View,
+	}
+	a.prepare(d)
+	showsSince := func(want andon.Time) {
+		t.Helper()
+		shown, err := s.Device(t.Context(), id, "d")
+		if err != nil || shown.Since != want {
+			t.Fatalf("it is so since %s, want %s, %v", shown.Since, want, err)
+		}
+		newest := at
+		for c, err := range s.Changes(t.Context(), id, position) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			newest = c.After.Since
+		}
+		if newest != want {
+			t.Errorf("the device is so since %s, and the feed says %s", want, newest)
+		}
+	}
+	if len(a.marks) != 1 {
+		t.Fatalf("%d marks are written before a late entry", len(a.marks))
+	}
+	for _, step := range [][]cql.Mutation{a.marks, a.log[:1], a.log[1:]} {
+		if err := s.db.Write(t.Context(), step...); err != nil {
+			t.Fatal(err)
+		}
+		if want := at; &step[0] == &a.marks[0] {
+			showsSince(want)
+		} else {
+			showsSince(late[0].Time)
+		}
+	}
+}

@@ -43,13 +43,21 @@ func (s *Store) device(
 	case err != nil:
 		return nil, err
 	case v.pending != nil && s.feeds:
-		c := s.comparison(t, device, v.pending)
-		err := s.inFeed(ctx, t, c)
-		return c.shows, err
+		return s.complete(ctx, t, device, v.pending)
 	case !v.Alive(t.Record.States):
 		return nil, nil
 	}
-	return s.showing(ctx, t, device, v)
+	d, err := s.showing(ctx, t, device, v)
+	if err != nil || !v.searched || !s.feeds {
+		return d, err
+	}
+	// The log may have what was written after the view was read. Then there is a mark by now, or
+	// the feed has it.
+	v, err = s.readPartition(ctx, t.Key, device, false)
+	if err == nil && v.pending != nil {
+		return s.complete(ctx, t, device, v.pending)
+	}
+	return d, err
 }
 
 // showing returns what a device shows that is not retired, by its view.

@@ -118,6 +118,7 @@ func (s *Store) shown(ctx context.Context, t *rows.Tenant, device andon.DeviceID
 	defer giveBack()
 	if slot.View.fresh(alone, now, 0) {
 		v := *slot.View
+		v.searched = false // nobody else writes to it now
 		if n := v.Newest(t.Record.States); n == nil || n.Known {
 			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: fromMemory, Rows: 1})
 			return &v, nil
@@ -128,7 +129,7 @@ func (s *Store) shown(ctx context.Context, t *rows.Tenant, device andon.DeviceID
 		return nil, err
 	}
 	own := *v
-	own.read, own.pending = now, nil
+	own.read, own.pending, own.searched = now, nil, false
 	if own.ForgetOlder(t.Record.States); own.small() {
 		slot.View = &own
 	}

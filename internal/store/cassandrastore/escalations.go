@@ -22,6 +22,7 @@ func (s *Store) escalatedNow(
 	if r.Gen == t.Gen() && r.To != "" && inIncident(&r.Escalation) {
 		return r.Escalation, nil
 	}
+	v.searched = true
 	seen := map[andon.EventKey]bool{}
 	for made, err := range s.rows.Escalations(ctx, t, device, incident) {
 		if err != nil {

@@ -134,10 +134,13 @@ func (s *Store) escalate(
 		}
 		a.log = append(a.log, v.restated(t, &e)...)
 	}
-	if mark := cause.Set(t.Key, e.Device); len(mark) > 0 {
-		a.log = append(a.log, mark)
+	if mark := cause.Set(t.Key, e.Device); len(mark) > 0 { // first, see changes.go
+		err = s.db.Write(ctx, mark)
 	}
-	if err := a.index.Write(ctx, a.log...); err != nil {
+	if err == nil {
+		err = a.index.Write(ctx, a.log...)
+	}
+	if err != nil {
 		return err
 	}
 	return s.changed(ctx, t, e.Device, cause)

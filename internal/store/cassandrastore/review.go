@@ -151,7 +151,10 @@ func (s *Store) resolve(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *merge.Review,
 ) (run, incident merge.NewStart, err error) {
 	return v.Resolve(t.Gen(), t.Record.States, review,
-		func(base andon.EventKey) (andon.Time, error) { return s.rows.First(ctx, t, device, base) })
+		func(base andon.EventKey) (andon.Time, error) {
+			v.searched = true
+			return s.rows.First(ctx, t, device, base)
+		})
 }
 
 // quiet reports whether no write to a device can still be in progress. A device is heard when its

@@ -19,7 +19,8 @@ type view struct {
 	escalation rows.NewestEscalation
 	shards     int // partitions a day; 0 is 1
 
-	pending *rows.Pending // the feed may not say yet what the device shows
+	pending  *rows.Pending // the feed may not say yet what the device shows
+	searched bool          // what the device shows was searched for in the log
 
 	read merge.Moment // when it was asked for; what this process wrote since is in it
 

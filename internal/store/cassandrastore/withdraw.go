@@ -67,8 +67,13 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 	if err != nil {
 		return err
 	}
-	err = index.Write(ctx,
-		rows.InsertWithdrawal(t.Key, w, shard, stamp, index.TTL, cause)...)
+	if mark := cause.Set(t.Key, w.Device); len(mark) > 0 { // first, see changes.go
+		err = s.db.Write(ctx, mark)
+	}
+	if err == nil {
+		err = index.Write(ctx,
+			rows.InsertWithdrawal(t.Key, w, shard, stamp, index.TTL, cause)...)
+	}
 	if err != nil {
 		return err
 	}
@@ -107,6 +112,7 @@ func (v *view) rowOf(state andon.State, at andon.Time) string {
 func (s *Store) findHidden(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) error {
+	v.searched = true
 	for _, hidden := range v.hidden {
 		span := andon.Span{To: hidden.Time}
 		for i := range v.States {
