@@ -134,6 +134,7 @@ func TestCassandraLostAnswer(t *testing.T) {
 		}
 	}
 	first, second := entryOf("press", 0, "NORMAL"), entryOf("press", 60, "WARNING2")
+	second.EscalatedTo = "" // the mark of an escalation is written before it, and waited for
 	mustAppend(first)
 	p.set(fault{swallow: true})
 	_, err := c.AppendEvents(t.Context(), []andon.Event{second})

@@ -48,7 +48,7 @@ func (s *Store) device(
 		return nil, nil
 	}
 	d, err := s.showing(ctx, t, device, v)
-	if err != nil || !v.searched || !s.feeds {
+	if err != nil || !v.searched || !s.feeds || s.isUnwritten(t, device) {
 		return d, err
 	}
 	// The log may have what was written after the view was read. Then there is a mark by now, or

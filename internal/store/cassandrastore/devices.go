@@ -135,3 +135,18 @@ func (s *Store) shown(ctx context.Context, t *rows.Tenant, device andon.DeviceID
 	}
 	return v, nil
 }
+
+// isUnwritten reports whether no write to a device is in progress, and none has failed: this
+// process is alone, and has a view of the device that no write holds.
+func (s *Store) isUnwritten(t *rows.Tenant, device andon.DeviceID) bool {
+	now, alone := s.processes.Now(), s.processes.Alone()
+	if alone == 0 {
+		return false
+	}
+	slot, giveBack := s.devices.Borrow(shared.DeviceKey{Tenant: t.Key, Device: device})
+	if slot == nil {
+		return false
+	}
+	defer giveBack()
+	return slot.View.fresh(alone, now, 0)
+}
