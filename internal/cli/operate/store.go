@@ -183,8 +183,9 @@ func storeTemplateCommand(p *command.Program) *cobra.Command {
 		Long: `Print the tables of the configured store, with indexes, expiry, capacity, recovery
 and streams, as a template for an infrastructure tool. The template creates what andon store init
 creates, and in addition alarms on each table and index, and the policy of IAM that a process needs.
-CloudFormation wants --capabilities CAPABILITY_IAM for it. The store is not contacted. Only DynamoDB
-has templates.`,
+CloudFormation wants --capabilities CAPABILITY_IAM for it. The format workbench is a model for NoSQL
+Workbench: the tables and their indexes, each with a facet, and no items. The store is not
+contacted. Only DynamoDB has templates.`,
 		Example: `  andon store template --store dynamodb --format cloudformation > andon.yaml
   andon store template --store dynamodb --format terraform --capacity provisioned > andon.tf`,
 	}

@@ -94,6 +94,10 @@ func wrapEvents(items table.Items[andon.Event]) placedEntries {
 	return wrapAll(items, func(e *andon.Event) entry { return entry{Event: e} })
 }
 
+func wrapReadings(items table.Items[andon.Reading]) placedEntries {
+	return wrapAll(items, func(r *andon.Reading) entry { return entry{Reading: r} })
+}
+
 // pick returns a member of the entries that have it.
 func pick[T any](lines []placed, member func(*entry) *T) (picked []T) {
 	for i := range lines {

@@ -29,7 +29,7 @@ type export struct {
 	from, to     andon.Time
 	file         string            // "" is standard output
 	force        bool              // a file that is there is replaced
-	model        *workbench.Writer // takes the events of a model; nil for any other export
+	model        *workbench.Writer // takes the entries of a model; nil for any other export
 }
 
 // Export is "andon export".

@@ -59,10 +59,13 @@ func (r *exportRun) exportAll(ctx context.Context, w io.Writer) error {
 	if r.devices == 0 && len(r.missing) > 0 {
 		return andon.Errorf(andon.NotFound, "%s", strings.TrimSuffix(r.note(), "\n"))
 	}
-	if r.model != nil {
-		return r.model.Write(w)
+	switch {
+	case r.model == nil:
+		return nil
+	case r.format.Value == command.FormatCSV:
+		return r.model.WriteSample(w)
 	}
-	return nil
+	return r.model.Write(w)
 }
 
 // copyKind exports what the devices have of a kind, oldest first.
@@ -74,6 +77,9 @@ func (r *exportRun) copyKind(ctx context.Context, kind string, w io.Writer) erro
 			ctx context.Context, id andon.DeviceID, q client.Query,
 		) iter.Seq2[andon.Reading, error] {
 			return r.DeviceReadings(ctx, id, q, metrics...)
+		}
+		if r.model != nil {
+			return copyAll(ctx, r, kind, ask, modelSink[andon.Reading]{r.model.AddReading})
 		}
 		return copyAll(ctx, r, kind, ask, newSink(r, w, command.ReadingColumns(metrics),
 			func(x *andon.Reading) entry { return entry{Reading: x} }))
@@ -97,14 +103,14 @@ func (r *exportRun) copyKind(ctx context.Context, kind string, w io.Writer) erro
 		return copyAll(ctx, r, kind, r.retirements, newSink(r, w, nil,
 			func(x *client.Retirement) entry { return entry{Retired: x} }))
 	}
-	s := newSink(r, w, command.EventColumns(), func(e *andon.Event) entry {
-		e.EscalatedTo = "" // the escalations say it
-		return entry{Event: e}
-	})
 	if r.model != nil {
-		s = modelSink{r.model}
+		return copyAll(ctx, r, kindEvents, r.DeviceEvents, modelSink[andon.Event]{r.model.Add})
 	}
-	return copyAll(ctx, r, kindEvents, r.DeviceEvents, s)
+	return copyAll(ctx, r, kindEvents, r.DeviceEvents, newSink(r, w, command.EventColumns(),
+		func(e *andon.Event) entry {
+			e.EscalatedTo = "" // the escalations say it
+			return entry{Event: e}
+		}))
 }
 
 // newSink returns the sink of the format, or that of an archive.

@@ -145,7 +145,7 @@ func (im *importer) importFile(ctx context.Context, name string, rejects io.Writ
 				draw.Count(s.table.Overlaps(), "row"))
 		}
 	}
-	io.WriteString(im.Stderr, r.advice(im.Tenant, im.kind()))
+	io.WriteString(im.Stderr, r.advice(im.Tenant, s.kind))
 	return r.finish(im.Program, im.form, err)
 }
 
@@ -207,7 +207,8 @@ repeated, also after it was interrupted: no entry is doubled, because device, ti
 reading: device and time) identify it. Of several rows of one entry the last one wins.
 
 An archive of andon export --kind all and a model of NoSQL Workbench are recognised, and their
-columns are known; see also andon import workbench --help.`,
+columns are known; see also andon import workbench --help. So are items of the table in the
+time-series guide for DynamoDB: deviceId, timestamp, numbers, metadata, ttl.`,
 		Example: `  andon import log.csv --device unit --time at --state status --operator who
   andon import log.csv.gz --url http://andon:8080 --tenant metro --device unit_id --time time \
       --state symptom_category --message symptom_description --attributes update_type

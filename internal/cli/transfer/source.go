@@ -85,6 +85,9 @@ func (im *importer) read(s *source, name string, in *bufio.Reader) (err error) {
 		model, err := parseModel(in)
 		if err == nil {
 			s.notes, s.entries = model.Notes, modelEntries(model)
+			if len(model.Items) == 0 && len(model.Readings) > 0 {
+				s.kind = kindReadings
+			}
 		}
 		return err
 	case im.lines == "" && bytes.HasPrefix(begins, []byte(archiveBegins)):
@@ -99,7 +102,7 @@ func (im *importer) read(s *source, name string, in *bufio.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	if isSample {
+	if isSample && !rows.IsFlat() {
 		s.entries, err = sampleEntries(rows)
 		return err
 	}
@@ -117,11 +120,17 @@ func (im *importer) readRows(s *source) error {
 	if im.overlap != nil && im.overlap.Value == overlapSeverest {
 		m.Severity = func(state andon.State) uint8 { return s.states.Severity(state) }
 	}
+	if s.kind == kindEvents && m.Device == nil && m.Time == nil && m.State == nil &&
+		s.table.IsFlat() {
+		s.kind, s.entries = kindReadings, wrapReadings(s.table.FlatReadings(m.Precision))
+		s.notes = append(s.notes, "taken were readings: each column that is a number is a metric")
+		return nil
+	}
 	switch s.kind {
 	case kindReadings:
 		var readings table.Items[andon.Reading]
 		readings, err = s.table.Readings(m)
-		s.entries = wrapAll(readings, func(r *andon.Reading) entry { return entry{Reading: r} })
+		s.entries = wrapReadings(readings)
 	case kindAssign:
 		var assignments table.Items[andon.Assignment]
 		assignments, err = s.table.Assignments(m)

@@ -20,10 +20,12 @@ func importWorkbench(p *command.Program) *cobra.Command {
 	im.Attempts = command.AttemptsRunning
 	cmd := &cobra.Command{
 		Use:   "workbench FILE...",
-		Short: "Import the device states of NoSQL Workbench models",
+		Short: "Import the device states and readings of NoSQL Workbench models",
 		Long: `Import the device states of models of NoSQL Workbench for Amazon DynamoDB, version
-1.0 to 3.0: the items of their tables and facets. A file .csv is sample data, as Workbench imports
-it: the names of its columns are those of the attributes, and its values are texts.
+1.0 to 3.0: the items of their tables and facets. The items of a table whose keys are deviceId and
+timestamp, as the time-series guide has it, become readings: each number is a metric. A file .csv is
+sample data, as Workbench imports it: the names of its columns are those of the attributes, and its
+values are texts.
 
 An item becomes an entry by the attributes that the DynamoDB guide to device states has: DeviceID,
 State#Date, or State and Date instead of it, Operator, EscalatedTo, and Message. All others are kept
@@ -75,6 +77,12 @@ func modelEntries(m *workbench.Model) placedEntries {
 				return
 			}
 		}
+		for i := range m.Readings {
+			item := &m.Readings[i]
+			if !yield(placed{Index: item.Index, Value: entry{Reading: &item.Value}}, nil) {
+				return
+			}
+		}
 	}
 }
 
@@ -97,43 +105,54 @@ func sampleEntries(rows *table.Table) (placedEntries, error) {
 
 // exportWorkbench is "andon export workbench".
 func exportWorkbench(p *command.Program) *cobra.Command {
-	e := &export{Program: p, Target: p.NewTarget(), kind: &command.Choice{Value: kindEvents},
-		format: &command.Choice{}}
+	e := &export{Program: p, Target: p.NewTarget()}
 	e.Attempts = command.AttemptsRunning
 	var model string
 	cmd := &cobra.Command{
 		Use:   "workbench",
-		Short: "Export events as a model that NoSQL Workbench opens",
+		Short: "Export events or readings as a model that NoSQL Workbench opens",
 		Long: `Export the events of a tenant as a model of NoSQL Workbench for Amazon DynamoDB,
 version 3.0. It has one table, that of the DynamoDB guide to device states: DeviceID and State#Date
 are its keys, GSI1 finds by Operator and Date, and GSI2 by EscalatedTo and State#Date. Each event is
 an item of it, device by device. An item has EscalatedTo only if its entry was escalated, so GSI2 is
 sparse.
 
-With --model all of the design is that of a model that you have, and so are its other tables: only
-the items of its log are replaced, and what attributes they need are declared.
+With --kind readings the table is that of the time-series guide: deviceId and timestamp are its
+keys, each metric is a number of the item, and DeviceLatestGSI and MetricGSI are its indexes.
 
-Assignments, readings, notes of escalations and withdrawn entries are not in the model: see andon
-export --kind all. The model is made in memory and may have up to 64 MiB. Workbench itself is made
-for samples, so take few devices, or a short time.`,
+A facet is an access pattern: the first one has the items, and each index has one. --output csv
+writes the items as the sample data that Workbench imports into a table.
+
+With --model all of the design is that of a model that you have, and so are its other tables: only
+the items of its log, or of its table of readings, are replaced, and what attributes they need are
+declared.
+
+Assignments, notes of escalations and withdrawn entries are not in the model: see andon export
+--kind all. The model is made in memory and may have up to 64 MiB. Workbench itself is made for
+samples, so take few devices, or a short time.`,
 		Example: `  andon export workbench --file model.json
   andon export workbench --device 'press*' --from today > model.json
+  andon export workbench --kind readings --device press-7 --output csv > sample.csv
   andon export workbench --model DeviceStateLog_7.json --file DeviceStateLog_8.json`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
 	e.Flags(cmd)
+	e.kind = command.ChoiceFlag(cmd, "kind", kindEvents, "what to export", kindEvents, kindReadings)
 	flags.StringArrayVar(&e.names, "device", nil,
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
 	p.SpanFlags(cmd, &e.from, &e.to)
+	command.MetricsFlag(cmd, &e.metrics)
 	e.fileFlags(cmd)
+	e.format = command.OutputFlag(cmd, command.FormatJSON,
+		"the model, or its items as sample data", command.FormatJSON, command.FormatCSV)
 	flags.StringVar(&model, "model", "", "`file` of a model whose design is kept")
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		if err := e.check(); err != nil {
 			return err
 		}
 		var err error
-		if e.model, err = newModel(p, model); err != nil {
+		if e.model, err = e.newModel(model); err != nil {
 			return err
 		}
 		return e.run(ctx)
@@ -142,11 +161,15 @@ for samples, so take few devices, or a short time.`,
 }
 
 // newModel returns a Writer of the model in a file; without the name of a file, of a new one.
-func newModel(p *command.Program, name string) (*workbench.Writer, error) {
-	if name == "" {
-		return workbench.NewWriter(p.Now())
+func (e *export) newModel(name string) (*workbench.Writer, error) {
+	create, refill := workbench.NewWriter, (*workbench.Model).Refill
+	if e.kind.Value == kindReadings {
+		create, refill = workbench.NewReadingsWriter, (*workbench.Model).RefillReadings
 	}
-	file, _, err := openFile(p.Stdin, name)
+	if name == "" {
+		return create(e.Now())
+	}
+	file, _, err := openFile(e.Stdin, name)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +179,7 @@ func newModel(p *command.Program, name string) (*workbench.Writer, error) {
 	if err == nil {
 		var model *workbench.Model
 		if model, err = parseModel(plain); err == nil {
-			w, err = model.Refill(p.Now())
+			w, err = refill(model, e.Now())
 		}
 	}
 	if err != nil {
@@ -165,11 +188,11 @@ func newModel(p *command.Program, name string) (*workbench.Writer, error) {
 	return w, nil
 }
 
-// modelSink puts events into a model, which is written at the end of the export.
-type modelSink struct{ *workbench.Writer }
+// modelSink puts entries into a model, which is written at the end of the export.
+type modelSink[T any] struct{ add func(*T) error }
 
 // Put implements command.Sink.
-func (s modelSink) Put(e *andon.Event) error { return s.Add(e) }
+func (s modelSink[T]) Put(one *T) error { return s.add(one) }
 
 // End implements command.Sink.
-func (modelSink) End() error { return nil }
+func (modelSink[T]) End() error { return nil }

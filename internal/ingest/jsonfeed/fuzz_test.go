@@ -15,6 +15,8 @@ import (
 )
 
 var seeds = []string{
+	`{"deviceId":"d","timestamp":"2020-04-24T14:40:00Z","a":-1.5,"b":true,"c":null,"ttl":9,` +
+		`"e":"f","metadata":{"g":1}}`,
 	good, "", " ", "null", "{}", "[]", "[" + good + "]", "[" + good + "," + good + "]",
 	good + "\n" + good, "\uFEFF" + good + "\r\n\r\n{\n" + good,
 	"[" + good + ",]", "[" + good + "] x", "[" + good + "," + good[:9],

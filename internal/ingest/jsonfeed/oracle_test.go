@@ -172,7 +172,7 @@ func oracleEvent(raw string) (e andon.Event, ok bool) {
 }
 
 func oracleReading(raw string) (r andon.Reading, ok bool) {
-	fields, metadata, ok := oracleFields(raw, "metadata", "device", "time", "metrics")
+	fields, metadata, ok := oracleFields(oracleFlat(raw), "metadata", "device", "time", "metrics")
 	if !ok {
 		return r, false
 	}
@@ -183,6 +183,35 @@ func oracleReading(raw string) (r andon.Reading, ok bool) {
 		Device: andon.DeviceID(device), Time: at, Metrics: metrics, Metadata: metadata,
 	}
 	return r, ok1 && ok2 && ok3 && r.Validate() == nil
+}
+
+// oracleFlat writes a flat item as other readings are written; what is none stays.
+func oracleFlat(raw string) string {
+	parts, _ := oracleObject(raw)
+	var flat, metrics []string
+	isFlat := false
+	for _, p := range parts {
+		switch {
+		case (p.name == "device" || p.name == "time" || p.name == "metrics") && p.raw != "null" &&
+			p.raw != `""` && p.raw != "{}":
+			return raw
+		case p.name == "deviceId":
+			isFlat = true
+			flat = append(flat, `"device":`+p.raw)
+		case p.name == "timestamp":
+			flat = append(flat, `"time":`+p.raw)
+		case p.name == "ttl", p.name != "metadata" && p.raw == "null":
+		case strings.ContainsAny(p.raw[:1], "-0123456789tf"):
+			metrics = append(metrics, p.text)
+		default:
+			flat = append(flat, p.text)
+		}
+	}
+	if !isFlat {
+		return raw
+	}
+	flat = append(flat, `"metrics":{`+strings.Join(metrics, ",")+"}")
+	return "{" + strings.Join(flat, ",") + "}"
 }
 
 func oracleMetrics(raw string) (metrics andon.Metrics, ok bool) {

@@ -9,8 +9,9 @@ import (
 )
 
 // Readings reads readings: device, metrics (name to number, true or false; null is absent); time,
-// metadata, an object or a string that holds one. Fields by other names join the metadata. All else
-// is as for Events.
+// metadata, an object or a string that holds one. Fields by other names join the metadata. An entry
+// without device, time and metrics that has a deviceId is a flat item, see FlatReading. All else is
+// as for Events.
 func Readings(
 	body string, f Format, unit andon.Precision, take Take,
 ) (ingest.Batch[andon.Reading], error) {
@@ -30,8 +31,15 @@ func (r *readingReader) entry(
 	r.reading = &into.Value
 	r.metrics = make(andon.Metrics, 0, len(r.metrics)) // most have as many as the one before
 	r.extra = extras{field: "metadata", quoted: true}
+	at := s.At
 	if f = fields(s, r); f != nil {
 		return f
+	}
+	if r.isFlat() {
+		s.At, r.extra.members, r.extra.own, r.extra.size = at, nil, "", 0
+		if f = fields(s, flatReader{r}); f != nil {
+			return f
+		}
 	}
 	if len(r.metrics) > 0 {
 		var err error
@@ -77,20 +85,25 @@ func (r *readingReader) object(s *jsonscan.Scanner) *jsonscan.Fault {
 		if f != nil || !more {
 			return f
 		}
-		if len(r.metrics) == andon.MaxMetrics {
-			f = s.Fault(s.NameAt, "more than %d metrics", andon.MaxMetrics)
-			f.Field = "metrics"
-			return f
-		}
 		if s.Word("null") { // absent
 			continue
 		}
-		value, f := metric(s, name)
-		if f != nil {
+		if f = r.metric(s, name); f != nil {
 			return f
 		}
-		r.metrics = append(r.metrics, andon.Metric{Name: andon.MetricName(name), Value: value})
 	}
+}
+
+// metric reads one metric.
+func (r *readingReader) metric(s *jsonscan.Scanner, name string) *jsonscan.Fault {
+	if len(r.metrics) == andon.MaxMetrics {
+		f := s.Fault(s.NameAt, "more than %d metrics", andon.MaxMetrics)
+		f.Field = "metrics"
+		return f
+	}
+	value, f := metric(s, name)
+	r.metrics = append(r.metrics, andon.Metric{Name: andon.MetricName(name), Value: value})
+	return f
 }
 
 // metric reads the value of one metric: a number, or true and false as 1 and 0.

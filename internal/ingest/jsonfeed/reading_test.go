@@ -159,3 +159,46 @@ func TestAssignments(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestFlatItem: an item of the table in the time-series guide is a reading as it is.
+func TestFlatItem(t *testing.T) {
+	const flat = `{"deviceId":"d","timestamp":"2020-04-24T14:40:00Z","temperature":21.5,"on":true,
+ "pressure":null,"metricType":"temperature","metadata":"{\"fw\":\"1.2\"}","ttl":1767443696}`
+	want := andon.Reading{
+		Device: "d", Time: at2020, Metadata: `{"fw":"1.2","metricType":"temperature"}`,
+		Metrics: andon.Metrics{{Name: "on", Value: 1}, {Name: "temperature", Value: 21.5}},
+	}
+	batch, err := jsonfeed.Readings(flat, jsonfeed.JSON, andon.Milliseconds, nil)
+	if err != nil || len(batch.Items) != 1 {
+		t.Fatalf("%+v, %v", batch, err)
+	}
+	if diff := cmp.Diff(want, batch.Items[0].Value); diff != "" {
+		t.Error(diff)
+	}
+	alone, err := jsonfeed.FlatReading(flat, andon.Milliseconds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, alone); diff != "" {
+		t.Error(diff)
+	}
+	for text, reason := range map[string]string{
+		`{"deviceId":"d","ttl":1}`:                         "there is no metric",
+		`{"deviceId":7,"a":1}`:                             "deviceId: want a string",
+		`{"deviceId":"d","timestamp":"soon","a":1}`:        "soon",
+		`{"deviceId":"d","a":1,"a":2}`:                     `metric "a" occurs twice`,
+		`{"deviceId":"d","a":1e999}`:                       `metric "a": `,
+		`{"deviceId":"d","a":1,"metadata":"[1]"}`:          "metadata: want an object",
+		`{"deviceId":"d","deviceId":"e","a":1}`:            "occurs twice",
+		`{"deviceId":"d","time":"2020-04-24","a":1}`:       "is it that?", // no flat item
+		`{"deviceId":"d","metrics":{"b":1},"a":1}`:         "is it that?",
+		`{"timestamp":"2020-04-24T14:40:00Z","a":1}`:       "device is missing",
+		`{"deviceId":"d","x":[1],"metadata":{"x":"y"}}`:    "occurs twice",
+		`{"deviceId":"d","a":1,"x":"","metadata":{"x":1}}`: "occurs twice",
+	} {
+		_, err := jsonfeed.Readings(text, jsonfeed.JSON, andon.Milliseconds, nil)
+		if err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%s: %v, want %s", text, err, reason)
+		}
+	}
+}

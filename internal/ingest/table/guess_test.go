@@ -150,3 +150,44 @@ func TestBreaksInCells(t *testing.T) {
 			"0:2 a 2020-04-24T00:00:00Z ON op= to= "+want+" ")
 	}
 }
+
+// TestFlatRows: items of the table in the time-series guide are readings, from JSON and from CSV.
+func TestFlatRows(t *testing.T) {
+	const lines = `{"deviceId":"17","timestamp":"2020-04-24","a":1.50,"metadata":"{\"x\":1}"}
+{"deviceId":"18","timestamp":"2020-04-24","b":2,"ttl":9}
+{"deviceId":"19","timestamp":"soon","b":2}
+`
+	const text = "deviceId,timestamp,a,b,metadata,ttl\n" + `17,2020-04-24,1.50,,"{""x"":1}",9` +
+		"\n18,2020-04-24,,2,,9\n19,soon,,2,,\n20,2020-04-24,,,,9\n"
+	flat := open(t, lines, table.Options{Format: table.JSON})
+	if !flat.IsFlat() {
+		t.Error("the lines are not flat")
+	}
+	const soon = `time "soon" is not RFC 3339, such as 2026-11-20T06:00:00Z`
+	wantLines(t, listed(flat.FlatReadings(andon.Assumed), nil, showReading),
+		`0:1 17 2020-04-24T00:00:00Z {"a":1.5} {"x":1}`,
+		`1:2 18 2020-04-24T00:00:00Z {"b":2} `, "line 3: "+soon)
+	flat = open(t, text, table.Options{})
+	if !flat.IsFlat() {
+		t.Error("the rows are not flat")
+	}
+	wantLines(t, listed(flat.FlatReadings(andon.Assumed), nil, showReading),
+		`0:2 17 2020-04-24T00:00:00Z {"a":1.5} {"x":1}`,
+		`1:3 18 2020-04-24T00:00:00Z {"b":2} `, "line 4: "+soon, "line 5: there is no metric")
+	for _, header := range []string{"deviceId,timestamp,state\n", "deviceId,time,a\n", "a,b\n"} {
+		if open(t, header, table.Options{}).IsFlat() {
+			t.Errorf("%q is flat", header)
+		}
+	}
+}
+
+// TestMetadataInText: databases without objects have metadata as text, which is not nested again.
+func TestMetadataInText(t *testing.T) {
+	const line = `{"device":"a","time":"2020-04-24","x":1,"metadata":"{\"fw\":\"1.2\"}"}`
+	for _, name := range []string{"metadata", "metadata.*"} {
+		m := table.Mapping{Metrics: []string{"x"}, Metadata: []string{name}}
+		entries, err := open(t, line, table.Options{Format: table.JSON}).Readings(m)
+		wantLines(t, listed(entries, err, showReading),
+			`0:1 a 2020-04-24T00:00:00Z {"x":1} {"fw":"1.2"}`)
+	}
+}

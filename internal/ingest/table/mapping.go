@@ -29,7 +29,8 @@ type Mapping struct {
 	// Attributes of events, Metrics and Metadata of readings: each column is one member. "data.*"
 	// is every column that begins with "data.", and every member of the object in the column
 	// "data". A member is named as its column; in JSON by what follows the last dot. A column
-	// that has the name of its field and whose value is an object is not a member: its members are.
+	// that has the name of its field and whose value is an object, or a string that has the text of
+	// one, is not a member: its members are.
 	Attributes []string
 	Metrics    []string
 	Metadata   []string

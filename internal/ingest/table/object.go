@@ -27,6 +27,9 @@ func members(row *Row, whole string, columns []string) (all []member, err error)
 	for _, column := range columns {
 		object, many := strings.CutSuffix(column, ".*")
 		v, ok := row.value(object)
+		if ok && (many || column == whole) {
+			v = v.unquoted()
+		}
 		switch {
 		case ok && (many || column == whole) && v.isObject():
 			expand(object, v)
@@ -55,6 +58,15 @@ func members(row *Row, whole string, columns []string) (all []member, err error)
 		seen[m.name] = true
 	}
 	return all, nil
+}
+
+// unquoted returns the object of which a string has the text, as databases without objects have it;
+// else the value itself.
+func (v value) unquoted() value {
+	if text, ok := v.plain(); ok && v.isJSON && checkObject(text) == nil {
+		v.text = text
+	}
+	return v
 }
 
 // object makes one JSON object of columns, absent where they all are.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
@@ -114,6 +115,19 @@ func (i *Item) Event() (e andon.Event, err error) {
 		return e, err
 	}
 	return e, e.Validate()
+}
+
+// Reading makes a reading of an item of the time-series guide.
+func (i *Item) Reading() (r andon.Reading, err error) {
+	var flat object
+	for _, a := range i.attributes {
+		v, err := plain(a.value, a.name)
+		if err != nil {
+			return r, err
+		}
+		flat.add(a.name, encode(v))
+	}
+	return jsonfeed.FlatReading(flat.String(), andon.Assumed)
 }
 
 // key takes the state and the time from the sort key, or from the two attributes that make it.

@@ -1,5 +1,6 @@
 // Package workbench reads and writes the models of NoSQL Workbench for Amazon DynamoDB, as far as
-// they are logs of device states: items become events, and events items.
+// their tables are logs of device states or hold readings: items become events and readings, and
+// these items.
 //
 //	ModelName, ModelMetadata
 //	DataModel ── table ─┬─ TableName, KeyAttributes, NonKeyAttributes, GlobalSecondaryIndexes, …
@@ -20,6 +21,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 )
 
 // MaxBytes is how long the text of a model may be.
@@ -28,11 +30,14 @@ const MaxBytes = 64 << 20
 // Model is a model that was read. Its items are counted from 0 over all tables and facets.
 type Model struct {
 	ingest.Batch[andon.Event]
+	// Readings are those of the tables that hold readings. Index is among all items.
+	Readings []ingest.Item[andon.Reading]
 	// Notes say for people what the tables lack.
 	Notes []string
 
 	text   string
 	tables []table
+	items  int // that were read
 }
 
 // The parts of a model that are decoded.
@@ -78,14 +83,14 @@ func Parse(text string) (*Model, error) {
 	m := &Model{text: text, tables: document.DataModel}
 	for i := range m.tables {
 		t := &m.tables[i]
-		m.describe(t)
 		place := "table " + ingest.Clip(t.TableName)
-		m.read(t.TableData, place, nil)
+		m.describe(t)
+		m.read(t, t.TableData, place, nil)
 		for _, f := range t.TableFacets {
-			m.read(f.TableData, place+", facet "+ingest.Clip(f.FacetName), f.aliases(t))
+			m.read(t, f.TableData, place+", facet "+ingest.Clip(f.FacetName), f.aliases(t))
 		}
 	}
-	if len(m.Items)+len(m.Rejected) == 0 && m.log() < 0 {
+	if m.items == 0 && m.find((*table).isLog) < 0 && m.find((*table).holdsReadings) < 0 {
 		return nil, andon.Errorf(andon.Invalid, "nothing can be imported: %s",
 			strings.Join(m.Notes, "; "))
 	}
@@ -108,14 +113,29 @@ func noModel(text string, err error) error {
 		1+strings.Count(text[:at], "\n"), reason)
 }
 
-// read makes entries of the items of a table or of a facet.
-func (m *Model) read(items []json.RawMessage, place string, alias map[string]string) {
+// read makes entries or readings of the items of a table or of a facet.
+func (m *Model) read(
+	t *table, items []json.RawMessage, place string, alias map[string]string,
+) {
+	if t.holdsReadings() {
+		m.Readings = readItems(m, m.Readings, items, place, alias, (*Item).Reading)
+		return
+	}
+	m.Items = readItems(m, m.Items, items, place, alias, (*Item).Event)
+}
+
+// readItems appends what the items of a table or of a facet mean. What means nothing is rejected.
+func readItems[T any](
+	m *Model, all []ingest.Item[T], items []json.RawMessage, place string, alias map[string]string,
+	meaning func(*Item) (T, error),
+) []ingest.Item[T] {
 	for n, text := range items {
-		index := len(m.Items) + len(m.Rejected)
+		index := m.items
+		m.items++
 		item, err := readItem(string(text), alias)
-		var event andon.Event
+		var value T
 		if err == nil {
-			event, err = item.Event()
+			value, err = meaning(&item)
 		}
 		if err != nil {
 			m.Rejected = append(m.Rejected, andon.Rejection{
@@ -123,8 +143,9 @@ func (m *Model) read(items []json.RawMessage, place string, alias map[string]str
 			})
 			continue
 		}
-		m.Items = append(m.Items, ingest.Item[andon.Event]{Value: event, Index: index})
+		all = append(all, ingest.Item[T]{Value: value, Index: index})
 	}
+	return all
 }
 
 // aliases are what the keys of a table mean in a facet, as far as that is a field of an entry: a
@@ -140,9 +161,23 @@ func (f *facet) aliases(t *table) map[string]string {
 	return alias
 }
 
-// log returns which of the tables is the first log; -1 where none is.
-func (m *Model) log() int {
-	return slices.IndexFunc(m.tables, func(t table) bool { return isLog(t.declares) })
+// hasKeysOf reports whether a facet calls the keys of its table as that does.
+func (f *facet) hasKeysOf(t *table) bool {
+	return f.KeyAttributeAlias.PartitionKeyAlias == t.KeyAttributes.PartitionKey.AttributeName &&
+		f.KeyAttributeAlias.SortKeyAlias == t.KeyAttributes.SortKey.AttributeName
+}
+
+// find returns which of the tables is the first of a kind; -1 where none is.
+func (m *Model) find(isOne func(*table) bool) int {
+	return slices.IndexFunc(m.tables, func(t table) bool { return isOne(&t) })
+}
+
+func (t *table) isLog() bool { return isLog(t.declares) }
+
+// holdsReadings reports whether a table is that of the time-series guide.
+func (t *table) holdsReadings() bool {
+	return t.KeyAttributes.PartitionKey.AttributeName == jsonfeed.FlatDevice &&
+		t.KeyAttributes.SortKey.AttributeName == jsonfeed.FlatTime
 }
 
 // wantedAttributes is what a table must have to be a log.
@@ -171,7 +206,10 @@ func (t *table) declares(name string) bool {
 
 // describe notes what a table lacks of the reference's last step.
 func (m *Model) describe(t *table) {
-	if !isLog(t.declares) {
+	switch {
+	case t.holdsReadings():
+		return
+	case !t.isLog():
 		m.Notes = append(m.Notes, fmt.Sprintf(
 			"table %s is no log of device states: want %s; its keys are %s",
 			t.TableName, wantedAttributes, t.KeyAttributes))

@@ -80,17 +80,31 @@ func TestRefill(t *testing.T) {
 	}
 }
 
+// TestRefillOfFacets: the items of a model that was written are in its first facet, and so are
+// those that take their place.
+func TestRefillOfFacets(t *testing.T) {
+	all := logged(`{"a":1}`, `{"b":"x"}`)
+	text := refill(t, write(t, all), all[1:])
+	if diff := cmp.Diff(all[1:], events(parse(t, text))); diff != "" {
+		t.Error(diff)
+	}
+	if got := len(itemsOf[json.RawMessage](t, text)); got != 1 {
+		t.Errorf("%d items are in its first facet", got)
+	}
+}
+
 // TestRefillRefused: models that have no place for entries.
 func TestRefillRefused(t *testing.T) {
 	const keys = `"KeyAttributes": {"PartitionKey": {"AttributeName": "DeviceID", ` +
 		`"AttributeType": "N"}, "SortKey": {"AttributeName": "State#Date", "AttributeType": "S"}}`
-	const facets = `"TableFacets": [{"FacetName": "f", "TableData": [{}]}]`
+	const facets = `"TableFacets": [{"FacetName": "f", "TableData": [{}]}, ` +
+		`{"FacetName": "g", "TableData": [{}]}]`
 	for text, want := range map[string]string{
 		`{"TableName": "t", "TableData": [{}]}`: "no table of the model is a log of device states",
 		`{"TableName": "t", ` + keys + `}`: `table "t": attribute DeviceID has the type ` +
 			`"N", want S`,
 		`{"TableName": "t", ` + facets + `, ` + keys + `}`: `the items of table "t" are in ` +
-			`its facet "f", and there is no telling which entry is of which facet`,
+			`its facets "f" and "g", and there is no telling which entry is of which facet`,
 	} {
 		m, err := workbench.Parse(`{"DataModel": [` + text + `]}`)
 		if err != nil {

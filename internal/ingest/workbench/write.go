@@ -2,65 +2,116 @@ package workbench
 
 import (
 	"bytes"
-	_ "embed" // the empty model
+	_ "embed" // the empty models
+	"encoding/csv"
 	"encoding/json"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// empty is a model without items: the table of the reference's last step, with both indexes. An
-// item without an operator is not in GSI1, and only an item that was escalated is in GSI2. NOW
-// is replaced.
-//
-//go:embed model.json
-var empty string
+// Models without items. NOW is replaced. A facet is an access pattern: the first one has all items,
+// and each index has one.
+var (
+	// emptyLog is the table of the reference's last step, with both indexes. An item without an
+	// operator is not in GSI1, and only an item that was escalated is in GSI2.
+	//
+	//go:embed log.json
+	emptyLog string
 
-// Writer makes a model of entries: the design of another model, with these as its items.
+	// emptyReadings is the table of the time-series guide, with both indexes.
+	//
+	//go:embed readings.json
+	emptyReadings string
+)
+
+// Writer makes a model of entries, or of readings: the design of another model, with these as its
+// items.
 //
 // Workbench wants each attribute declared with one type. So an attribute of an event becomes an
 // attribute of the item if it has the type that the first of its name has, and its name is free.
 // Those that are not are together in the text Attributes, and so is what is NULL.
 type Writer struct {
 	base  *Model
-	log   int    // which of the tables is written
+	table int    // which of the tables is written
+	facet int    // which of its facets has the items; -1: the table has them
 	now   string // when the model is written, as Workbench writes it
-	added []string
+	added []attributeDef
 	types map[string]string // of the declared ones, by name
-	items []string
+	items []object
 	size  int // of the items, in bytes
 }
 
 // NewWriter returns a model without entries, made now.
 func NewWriter(now andon.Time) (*Writer, error) {
+	return parsed(emptyLog, now, (*Model).Refill)
+}
+
+// NewReadingsWriter returns a model without readings, made now.
+func NewReadingsWriter(now andon.Time) (*Writer, error) {
+	return parsed(emptyReadings, now, (*Model).RefillReadings)
+}
+
+func parsed(
+	empty string, now andon.Time, refill func(*Model, andon.Time) (*Writer, error),
+) (*Writer, error) {
 	m, err := Parse(strings.Replace(empty, "NOW", written(now), 1))
 	if err != nil {
 		return nil, err
 	}
-	return m.Refill(now)
+	return refill(m, now)
 }
 
 // Refill returns a Writer of the same model with other entries: all of its design stays, also what
 // is not known here. The items of its log are replaced, and what attributes they need are declared.
 func (m *Model) Refill(now andon.Time) (*Writer, error) {
-	n := m.log()
+	n := m.find((*table).isLog)
 	if n < 0 {
 		return nil, andon.Errorf(andon.Invalid, "no table of the model is a log of device states")
 	}
-	t := &m.tables[n]
-	for _, f := range t.TableFacets {
-		if len(f.TableData) > 0 {
-			return nil, andon.Errorf(andon.Invalid, "the items of table %s are in its facet %s, "+
-				"and there is no telling which entry is of which facet",
-				ingest.Clip(t.TableName), ingest.Clip(f.FacetName))
-		}
+	return m.refill(now, n, isField)
+}
+
+// RefillReadings is Refill for the table of the time-series guide.
+func (m *Model) RefillReadings(now andon.Time) (*Writer, error) {
+	n := m.find((*table).holdsReadings)
+	if n < 0 {
+		return nil, andon.Errorf(andon.Invalid, "no table of the model has the keys %s and %s",
+			jsonfeed.FlatDevice, jsonfeed.FlatTime)
 	}
-	w := &Writer{base: m, log: n, now: written(now), types: map[string]string{}}
+	return m.refill(now, n, func(name string) bool {
+		return isFlatField(name) && name != jsonfeed.FlatExpiry
+	})
+}
+
+// refill returns a Writer of a table whose attributes that isText reports hold text.
+func (m *Model) refill(now andon.Time, n int, isText func(string) bool) (*Writer, error) {
+	t := &m.tables[n]
+	w := &Writer{base: m, table: n, facet: -1, now: written(now), types: map[string]string{}}
+	for i, f := range t.TableFacets {
+		if len(f.TableData) == 0 {
+			continue
+		}
+		if w.facet >= 0 {
+			return nil, andon.Errorf(andon.Invalid, "the items of table %s are in its facets %s "+
+				"and %s, and there is no telling which entry is of which facet",
+				ingest.Clip(t.TableName), ingest.Clip(t.TableFacets[w.facet].FacetName),
+				ingest.Clip(f.FacetName))
+		}
+		w.facet = i
+	}
+	if w.facet < 0 && len(t.TableData) == 0 && len(t.TableFacets) > 0 &&
+		t.TableFacets[0].hasKeysOf(t) {
+		w.facet = 0
+	}
 	for _, a := range t.attributes() {
-		if isField(a.AttributeName) && a.AttributeType != kindText {
+		if isText(a.AttributeName) && a.AttributeType != kindText {
 			return nil, andon.Errorf(andon.Invalid, "table %s: attribute %s has the type %s, "+
 				"want S", ingest.Clip(t.TableName), a.AttributeName, ingest.Clip(a.AttributeType))
 		}
@@ -76,7 +127,7 @@ func written(t andon.Time) string { return t.Std().Format("Jan 02, 2006, 03:04 P
 func (w *Writer) put(item *object, name, kind string, v value) {
 	if w.types[name] == "" {
 		w.types[name] = kind
-		w.added = append(w.added, encode(attributeDef{name, kind}))
+		w.added = append(w.added, attributeDef{name, kind})
 	}
 	item.add(name, encode(v))
 }
@@ -99,11 +150,44 @@ func (w *Writer) Add(e *andon.Event) error {
 	if rest := w.addAttributes(&item, string(e.Attributes)); rest != "" {
 		w.put(&item, attrAttributes, kindText, value{kindText: rest})
 	}
-	text := item.String()
-	if w.size += len(text); w.size > MaxBytes/2 { // the other half is the indentation
+	return w.keep(item)
+}
+
+// AddReading adds a reading. Its error is that the model would be too long, or that a metric has a
+// name that the table has for something else.
+func (w *Writer) AddReading(r *andon.Reading) error {
+	var item object
+	w.put(&item, jsonfeed.FlatDevice, kindText, value{kindText: string(r.Device)})
+	w.put(&item, jsonfeed.FlatTime, kindText, value{kindText: r.Time.String()})
+	for _, m := range r.Metrics {
+		name := string(m.Name)
+		if kind := w.types[name]; isFlatField(name) || kind != "" && kind != kindNumber {
+			return andon.Errorf(andon.Invalid, "the metric %s of device %q at %s has the name of "+
+				"another attribute of the table: export the others with --metrics",
+				ingest.Clip(name), r.Device, r.Time)
+		}
+		number := strconv.FormatFloat(m.Value, 'g', -1, 64)
+		w.put(&item, name, kindNumber, value{kindNumber: number})
+	}
+	if r.Metadata != "" {
+		w.put(&item, jsonfeed.FlatMetadata, kindText, value{kindText: string(r.Metadata)})
+	}
+	return w.keep(item)
+}
+
+// isFlatField reports whether an attribute of the time-series guide's table is no metric.
+func isFlatField(name string) bool {
+	return slices.Contains([]string{
+		jsonfeed.FlatDevice, jsonfeed.FlatTime, jsonfeed.FlatMetadata, jsonfeed.FlatExpiry,
+	}, name)
+}
+
+// keep adds an item.
+func (w *Writer) keep(item object) error {
+	if w.size += len(item.String()); w.size > MaxBytes/2 { // the other half is the indentation
 		return tooLong()
 	}
-	w.items = append(w.items, text)
+	w.items = append(w.items, item)
 	return nil
 }
 
@@ -148,10 +232,22 @@ func (w *Writer) Write(out io.Writer) error {
 	meta := objectOf(model.get("ModelMetadata"))
 	meta.set("DateLastModified", encode(w.now))
 	tables := elements(model.get("DataModel"))
-	t := objectOf(tables[w.log])
-	t.set("NonKeyAttributes", array(append(elements(t.get("NonKeyAttributes")), w.added...)))
-	t.set("TableData", array(w.items))
-	tables[w.log] = t.String()
+	t := objectOf(tables[w.table])
+	declared := elements(t.get("NonKeyAttributes"))
+	for _, a := range w.added {
+		declared = append(declared, encode(a))
+	}
+	t.set("NonKeyAttributes", array(declared))
+	items := make([]string, len(w.items))
+	for i := range w.items {
+		items[i] = w.items[i].String()
+	}
+	if w.facet < 0 {
+		t.set("TableData", array(items))
+	} else {
+		t.set("TableFacets", array(w.refilled(elements(t.get("TableFacets")), items)))
+	}
+	tables[w.table] = t.String()
 	model.set("ModelMetadata", meta.String())
 	model.set("DataModel", array(tables))
 	var text bytes.Buffer
@@ -163,4 +259,56 @@ func (w *Writer) Write(out io.Writer) error {
 	}
 	_, err := out.Write(text.Bytes())
 	return err
+}
+
+// refilled puts the items into the facet that has them.
+func (w *Writer) refilled(facets, items []string) []string {
+	f := objectOf(facets[w.facet])
+	names := elements(f.get("NonKeyAttributes"))
+	for _, a := range w.added {
+		names = append(names, encode(a.AttributeName))
+	}
+	f.set("NonKeyAttributes", array(names))
+	f.set("TableData", array(items))
+	facets[w.facet] = f.String()
+	return facets
+}
+
+// WriteSample writes the items as the sample data that Workbench imports into a table: CSV whose
+// header has the names of the attributes. What is no text, number or truth value is JSON as
+// DynamoDB has it.
+func (w *Writer) WriteSample(out io.Writer) error {
+	t := &w.base.tables[w.table]
+	var names []string
+	for _, a := range slices.Concat([]attributeDef{t.KeyAttributes.PartitionKey,
+		t.KeyAttributes.SortKey}, t.NonKeyAttributes, w.added) {
+		if a.AttributeName != "" {
+			names = append(names, a.AttributeName)
+		}
+	}
+	lines := csv.NewWriter(out)
+	_ = lines.Write(names) // Error says it
+	row := make([]string, len(names))
+	for _, item := range w.items {
+		for i, name := range names {
+			row[i] = cell(item.get(name))
+		}
+		_ = lines.Write(row)
+	}
+	lines.Flush()
+	return lines.Error()
+}
+
+// cell is a value with its type as a cell of sample data.
+func cell(text string) string {
+	kind, content, _ := split(decode(text))
+	switch kind {
+	case "":
+		return ""
+	case kindText, kindNumber:
+		return content.(string)
+	case kindBool:
+		return encode(content)
+	}
+	return text
 }

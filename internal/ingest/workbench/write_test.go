@@ -72,14 +72,8 @@ func TestAttributesComeBack(t *testing.T) {
 // itemText is the first item of a model without spaces.
 func itemText(t *testing.T, text string) string {
 	t.Helper()
-	var model struct {
-		DataModel []struct{ TableData []json.RawMessage }
-	}
-	if err := json.Unmarshal([]byte(text), &model); err != nil {
-		t.Fatal(err)
-	}
 	var out strings.Builder
-	for line := range strings.Lines(string(model.DataModel[0].TableData[0])) {
+	for line := range strings.Lines(string(itemsOf[json.RawMessage](t, text)[0])) {
 		out.WriteString(strings.Replace(strings.TrimSpace(line), `": `, `":`, 1))
 	}
 	return out.String()

@@ -43,10 +43,11 @@ func TestSerialTemplates(t *testing.T) {
 					t.Fatal(err)
 				}
 				checkTemplate(t, format, text)
-				onDemand := mode == provision.OnDemand
+				onDemand, isStack := mode == provision.OnDemand, format != "workbench"
 				for what, want := range map[string]bool{
-					"1200": true, "13000": onDemand, "NEW_AND_OLD_IMAGES": true,
-					"PROVISIONED": !onDemand, "UpdateItem": false, "/index/*": true,
+					"1200": isStack || !onDemand, "13000": isStack && onDemand,
+					"NEW_AND_OLD_IMAGES": isStack, "PROVISIONED": !onDemand, "UpdateItem": false,
+					"/index/*": isStack,
 				} {
 					if got := strings.Contains(text, what); got != want {
 						t.Errorf("it has %s: %t", what, got)
@@ -67,9 +68,68 @@ func TestSerialTemplates(t *testing.T) {
 	}
 }
 
+// checkModel reads a model as Workbench does: each attribute of a key or of an index is declared,
+// and each table and index has a facet.
+func checkModel(t *testing.T, text string) {
+	t.Helper()
+	type attribute struct{ AttributeName, AttributeType string }
+	type keys struct{ PartitionKey, SortKey attribute }
+	var model struct {
+		DataModel []struct {
+			TableName              string
+			KeyAttributes          keys
+			NonKeyAttributes       []attribute
+			TableFacets            []struct{ FacetName string }
+			GlobalSecondaryIndexes []struct {
+				IndexName     string
+				KeyAttributes keys
+				Projection    struct{ NonKeyAttributes []string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &model); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if len(model.DataModel) != 4 {
+		t.Errorf("it has %d tables", len(model.DataModel))
+	}
+	for _, table := range model.DataModel {
+		declared := map[string]string{"": ""}
+		own := []attribute{table.KeyAttributes.PartitionKey, table.KeyAttributes.SortKey}
+		for _, a := range append(own, table.NonKeyAttributes...) {
+			if a.AttributeName != "" && declared[a.AttributeName] != "" {
+				t.Errorf("%s declares %s twice", table.TableName, a.AttributeName)
+			}
+			declared[a.AttributeName] = a.AttributeType
+		}
+		if len(table.TableFacets) != 1+len(table.GlobalSecondaryIndexes) {
+			t.Errorf("%s has %d facets", table.TableName, len(table.TableFacets))
+		}
+		for n, i := range table.GlobalSecondaryIndexes {
+			if !strings.HasPrefix(table.TableFacets[n+1].FacetName, i.IndexName+": ") {
+				t.Errorf("%s has no facet of %s", table.TableName, i.IndexName)
+			}
+			for _, a := range []attribute{i.KeyAttributes.PartitionKey, i.KeyAttributes.SortKey} {
+				if declared[a.AttributeName] != a.AttributeType {
+					t.Errorf("%s does not declare %s of %s", table.TableName, a, i.IndexName)
+				}
+			}
+			for _, name := range i.Projection.NonKeyAttributes {
+				if declared[name] == "" {
+					t.Errorf("%s does not declare %s of %s", table.TableName, name, i.IndexName)
+				}
+			}
+		}
+	}
+}
+
 // checkTemplate has a tool of the format's own look at a template.
 func checkTemplate(t *testing.T, format, text string) {
 	t.Helper()
+	if format == "workbench" {
+		checkModel(t, text)
+		return
+	}
 	if format == "cloudformation" {
 		path := filepath.Join(t.TempDir(), "template.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

@@ -17,7 +17,10 @@ var templates embed.FS
 
 // formats returns the tools that a template can be for, and its file.
 func formats() map[string]string {
-	return map[string]string{"cloudformation": "cloudformation.yaml", "terraform": "terraform.tf"}
+	return map[string]string{
+		"cloudformation": "cloudformation.yaml", "terraform": "terraform.tf",
+		"workbench": "workbench.json",
+	}
 }
 
 // Formats returns the tools that a template can be for.
@@ -117,6 +120,30 @@ type stackTable struct {
 	Attributes []string // of all keys
 	Scaled     []scaled // the dimensions that auto scaling moves
 	Alarms     []alarm
+}
+
+// Others returns the attributes that indexes need, next to the keys of the table, and by which
+// items expire, with their types. Keys are strings, and what indexes project are numbers, or
+// metrics.
+func (t stackTable) Others() map[string]string {
+	all := map[string]string{}
+	if t.TTL != "" {
+		all[t.TTL] = "N"
+	}
+	for _, i := range t.Indexes {
+		for _, name := range i.Projects {
+			all[name] = "N"
+			if name == "metrics" {
+				all[name] = "M"
+			}
+		}
+	}
+	for _, name := range t.Attributes {
+		all[name] = "S"
+	}
+	delete(all, t.Key.Hash)
+	delete(all, t.Key.Sort)
+	return all
 }
 
 // alarm is an alarm on a table or an index: the sum of metrics is above a number in so many of five
