@@ -111,12 +111,17 @@ func (s Reader) entryRows(
 	return rows, nil
 }
 
+// PartitionUnits is how many rows a partition of the log may have, or KiB where they are larger:
+// half of what the usual advice allows (100,000 rows, 100 MB).
+const PartitionUnits = 50_000
+
 // CountRows counts the rows of one shard of a device's day.
-func (s Reader) CountRows(ctx context.Context, p merge.Partition) (n int64, err error) {
+func (s Reader) CountRows(
+	ctx context.Context, tenant string, device andon.DeviceID, day uint32, shards int,
+) (n int64, err error) {
 	q := cql.Ask("SELECT COUNT(*) FROM events_by_device "+
 		"WHERE tenant = ? AND device = ? AND day = ? AND shard = ?", 4)
-	shard := shared.Expand(shared.ShardsOf(p.Shards))[0]
-	args := []any{p.Tenant, string(p.Device), int(p.Day), shard}
+	args := []any{tenant, string(device), int(day), shared.Expand(shared.ShardsOf(shards))[0]}
 	err = s.DB.Each(ctx, q, args, []any{&n}, func() {})
 	return n, err
 }
