@@ -68,7 +68,7 @@ var (
 // Open opens a keyspace that Init made. Settings that are wrong are Invalid, a keyspace that is not
 // as it must be is Conflict, and a cluster that can't be reached is Unavailable.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	o = o.withDefaults()
+	o.Options.Options = o.Complete()
 	c, err := cql.Reach(ctx, o.Options.Options)
 	if err != nil {
 		return nil, err
