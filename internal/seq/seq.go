@@ -64,3 +64,61 @@ func Map[A, B any](all iter.Seq2[A, error], to func(A) B) iter.Seq2[B, error] {
 		return nil
 	})
 }
+
+// Yield yields the values of another sequence, and returns its error.
+func Yield[T any](all iter.Seq2[T, error], yield func(T) bool) error {
+	for value, err := range all {
+		if err != nil || !yield(value) {
+			return err
+		}
+	}
+	return nil
+}
+
+// First is the first n values of another sequence.
+func First[T any](n int, all iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return Of(func(yield func(T) bool) error { return Yield(all, UpTo(n, yield)) })
+}
+
+// Join is what comes of each value of another sequence, one after the other.
+func Join[A, B any](
+	all iter.Seq2[A, error], of func(A) iter.Seq2[B, error],
+) iter.Seq2[B, error] {
+	return Of(func(yield func(B) bool) error {
+		for value, err := range all {
+			if err != nil {
+				return err
+			}
+			for value, err := range of(value) {
+				if err != nil || !yield(value) {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// List yields what find returns, each time that the sequence is read.
+func List[T any](find func() ([]T, error)) iter.Seq2[T, error] {
+	return Of(func(yield func(T) bool) error {
+		all, err := find()
+		for _, value := range all {
+			if err != nil || !yield(value) {
+				break
+			}
+		}
+		return err
+	})
+}
+
+// Collect returns all values of a sequence.
+func Collect[T any](all iter.Seq2[T, error]) (values []T, err error) {
+	for value, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}

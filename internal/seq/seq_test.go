@@ -2,6 +2,7 @@ package seq_test
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"testing"
 
@@ -109,6 +110,36 @@ func TestFrom(t *testing.T) {
 		}
 		if n != want {
 			t.Errorf("%d values, want %d", n, want)
+		}
+	}
+}
+
+// TestJoin: what comes of each value comes in order, up to the first error or until the reader
+// leaves.
+func TestJoin(t *testing.T) {
+	upTo := func(n int) func(int) iter.Seq2[int, error] {
+		return func(i int) iter.Seq2[int, error] {
+			if i > n {
+				return seq.Of(count(1, errBroken))
+			}
+			return seq.Of(count(i, nil))
+		}
+	}
+	three := seq.Of(count(3, nil))
+	for _, c := range []struct {
+		all    iter.Seq2[int, error]
+		want   []int
+		failed error
+	}{
+		{seq.Join(three, upTo(3)), []int{1, 1, 2, 1, 2, 3}, nil},
+		{seq.Join(three, upTo(1)), nil, errBroken},
+		{seq.First(4, seq.Join(three, upTo(3))), []int{1, 1, 2, 1}, nil},
+		{seq.First(2, seq.Join(three, upTo(1))), []int{1, 1}, nil},
+		{seq.Join(seq.Of(count(2, errBroken)), upTo(3)), nil, errBroken},
+	} {
+		got, err := seq.Collect(c.all)
+		if !slices.Equal(got, c.want) || !errors.Is(err, c.failed) {
+			t.Errorf("%v, %v, want %v, %v", got, err, c.want, c.failed)
 		}
 	}
 }

@@ -23,10 +23,10 @@ type appending struct {
 	stamp    int64
 	index    *rows.Index
 	devices  []*deviceAppend
-	marks    []cql.Mutation    // of devices whose readers see the log before anything else
-	log      []cql.Mutation    // the entries and what each device shows
-	unsure   []merge.Partition // to be counted
-	cause    *rows.Pending     // of what may change
+	marks    []cql.Mutation // of devices whose readers see the log before anything else
+	log      []cql.Mutation // the entries and what each device shows
+	unsure   []load         // to be counted
+	cause    *rows.Pending  // of what may change
 }
 
 // deviceAppend is what an append does to one device.
@@ -197,7 +197,7 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	for _, d := range a.devices {
 		a.finish(d)
 	}
-	a.store.countRows(ctx, a.unsure)
+	a.divideFull(ctx)
 	return nil
 }
 

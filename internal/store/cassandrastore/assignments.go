@@ -110,14 +110,8 @@ func (s *Store) assign(
 func (s *Store) Assignments(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
-	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.Assignment) bool) error {
-		page, err := s.rows.Assignments(ctx, t, device, q)
-		for _, a := range page {
-			if !yield(a) {
-				return nil
-			}
-		}
-		return err
+	return listIn(ctx, s, id, func(t *rows.Tenant) iter.Seq2[andon.Assignment, error] {
+		return s.rows.Assignments(ctx, t, device, q)
 	})
 }
 

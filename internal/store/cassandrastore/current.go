@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
@@ -100,7 +101,9 @@ func (s *Store) showing(
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
-	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.Device) bool) error {
+	return seq.From(func() (*rows.Tenant, error) { return s.tenant(ctx, id) }, func(
+		t *rows.Tenant, yield func(andon.Device) bool,
+	) error {
 		if err := shared.OnlyByDevice("cassandra", &q); err != nil {
 			return err
 		}

@@ -157,7 +157,7 @@ func (e *Engine) Init(
 
 func (e *Engine) in(env adapter.Env) Options {
 	o := e.Options
-	o.Log, o.Now = env.Log, env.Now
+	o.Log, o.Now = cmp.Or(env.Log, o.Log), env.Now
 	if env.AnyDesign {
 		o.Latest, o.Buckets = "", ""
 	}

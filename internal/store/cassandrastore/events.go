@@ -5,11 +5,21 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
-// note reports the newest escalation of an entry to a caller that collects them, and gives the
-// entry the id of its device.
+// shownEvents returns the events of entries, with the ids of their devices. It reports the newest
+// escalation of each to a caller that collects them.
+func shownEvents(
+	ctx context.Context, all iter.Seq2[andon.Entry, error],
+) iter.Seq2[andon.Event, error] {
+	return seq.Map(all, func(e andon.Entry) andon.Event {
+		note(ctx, &e)
+		return e.Event
+	})
+}
+
 func note(ctx context.Context, e *andon.Entry) {
 	e.Device = rows.IDOf(e.Device)
 	if e.EscalatedTo != "" {
@@ -44,17 +54,9 @@ func (s *Store) Entry(
 func (s *Store) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.Event) bool) error {
+	return listIn(ctx, s, id, func(t *rows.Tenant) iter.Seq2[andon.Event, error] {
 		key := t.Purged.Key(device)
 		all := s.rows.Operators(t, key, q.Order).Every
-		for e, err := range s.rows.Walk(ctx, t, key, t.Query(q), all) {
-			if err != nil {
-				return err
-			}
-			if note(ctx, &e); !yield(e.Event) {
-				return nil
-			}
-		}
-		return nil
+		return shownEvents(ctx, s.rows.Walk(ctx, t, key, t.Query(q), all))
 	})
 }

@@ -73,15 +73,12 @@ func (s *Store) Names(
 		andon.SupervisorNames: string(rows.OfSupervisor),
 		andon.MetricNames:     rows.OfMetric,
 	}[q.Of]
-	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.NameCount) bool) error {
+	return listIn(ctx, s, id, func(t *rows.Tenant) iter.Seq2[andon.NameCount, error] {
 		args := []any{t.Key, string(rows.OfNames), of, q.After}
-		yield = seq.UpTo(q.Limit, yield)
-		for name, err := range cql.Pages(s.db, namesAfter, args, q.Limit, cql.Text).All(ctx) {
-			if err != nil || !yield(andon.NameCount{Name: name}) {
-				return err
-			}
-		}
-		return nil
+		names := cql.Pages(s.db, namesAfter, args, q.Limit, cql.Text).All(ctx)
+		return seq.First(q.Limit, seq.Map(names, func(name string) andon.NameCount {
+			return andon.NameCount{Name: name}
+		}))
 	})
 }
 
@@ -89,7 +86,7 @@ func (s *Store) Names(
 func (s *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.Entry) bool) error {
+	return listIn(ctx, s, id, func(t *rows.Tenant) iter.Seq2[andon.Entry, error] {
 		key := t.Purged.Key(device)
 		operators := s.rows.Operators(t, key, q.Order)
 		ever := func(ctx context.Context, e *andon.Entry) (bool, error) {
@@ -98,12 +95,7 @@ func (s *Store) EscalatedEntries(
 			}
 			return operators.Every(ctx, e)
 		}
-		for e, err := range s.rows.Walk(ctx, t, key, t.Query(q), ever) {
-			if err != nil || !yield(rows.WithID(e)) {
-				return err
-			}
-		}
-		return nil
+		return seq.Map(s.rows.Walk(ctx, t, key, t.Query(q), ever), rows.WithID)
 	})
 }
 

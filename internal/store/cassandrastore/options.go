@@ -1,7 +1,6 @@
 package cassandrastore
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
@@ -10,15 +9,14 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 )
 
-// Options are what a store is opened with. Now and Hosts must be given; the zero value of the rest
-// works.
+// Options are what a store is opened with. They begin as the defaults; Now and Hosts must be given.
 type Options struct {
 	provision.Options
-	// Recount is how often the devices of each state are counted again; 10 minutes unless set.
+	// Recount is how often the devices of each state are counted again.
 	Recount time.Duration
 
 	// ChangesFor and ChangesBytes are for how long, and up to about how many stored bytes, the
-	// changes of a tenant are kept: a day and 256 MiB unless set.
+	// changes of a tenant are kept.
 	ChangesFor   time.Duration
 	ChangesBytes int64
 
@@ -30,15 +28,6 @@ func defaults() Options {
 	var o Options
 	o.Options.Options, o.Recount = cql.Defaults(), 10*time.Minute
 	o.ChangesFor, o.ChangesBytes = 24*time.Hour, 256<<20
-	return o
-}
-
-func (o Options) withDefaults() Options {
-	o.Options.Options = o.WithDefaults()
-	d := defaults()
-	o.Recount = cmp.Or(o.Recount, d.Recount)
-	o.ChangesFor = cmp.Or(o.ChangesFor, d.ChangesFor)
-	o.ChangesBytes = cmp.Or(o.ChangesBytes, d.ChangesBytes)
 	return o
 }
 

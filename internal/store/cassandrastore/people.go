@@ -36,24 +36,16 @@ func (s *Store) person(
 		context.Context, *rows.Tenant, andon.PersonID, uint32, andon.EventQuery,
 	) ([]andon.Entry, error),
 ) iter.Seq2[andon.Event, error] {
-	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.Event) bool) error {
-		q = t.Query(q)
-		yield = seq.UpTo(q.Limit, yield)
-		for u, err := range s.rows.UnitsIn(ctx, t.Key, k, string(person), q.Rest(), q.Order) {
-			var events []andon.Entry
-			if err == nil {
-				events, err = read(ctx, t, person, u.Number, q)
-			}
-			if err != nil {
-				return err
-			}
-			for _, e := range events {
-				if note(ctx, &e); !yield(e.Event) {
-					return nil
-				}
-			}
-		}
-		return nil
+	return listIn(ctx, s, id, func(t *rows.Tenant) iter.Seq2[andon.Event, error] {
+		q := t.Query(q)
+		units := s.rows.UnitsIn(ctx, t.Key, k, string(person), q.Rest(), q.Order)
+		return shownEvents(ctx, seq.First(q.Limit, seq.Join(units, func(
+			u rows.Unit,
+		) iter.Seq2[andon.Entry, error] {
+			return seq.List(func() ([]andon.Entry, error) {
+				return read(ctx, t, person, u.Number, q)
+			})
+		})))
 	})
 }
 

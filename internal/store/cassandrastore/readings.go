@@ -86,13 +86,8 @@ func joinByTime(readings []andon.Reading) []andon.Reading {
 func (s *Store) DeviceReadings(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.Reading) bool) error {
-		for r, err := range s.rows.Readings(ctx, t, t.Purged.Key(device), q) {
-			if r.Device = device; err != nil || !yield(r) {
-				return err
-			}
-		}
-		return nil
+	return listIn(ctx, s, id, func(t *rows.Tenant) iter.Seq2[andon.Reading, error] {
+		return s.rows.Readings(ctx, t, t.Purged.Key(device), q)
 	})
 }
 
@@ -107,7 +102,6 @@ func (s *Store) LatestReadings(
 	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
 	newest := func(ctx context.Context, device andon.DeviceID) (*andon.Reading, error) {
 		for r, err := range s.rows.Readings(ctx, t, t.Purged.Key(device), q) {
-			r.Device = device
 			return &r, err
 		}
 		return nil, nil
@@ -119,51 +113,45 @@ func (s *Store) LatestReadings(
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
-	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.MetricReading) bool) error {
-		bucket, from := 0, ""
+	return listIn(ctx, s, id, func(t *rows.Tenant) iter.Seq2[andon.MetricReading, error] {
+		q, from := q, andon.DeviceID("")
 		if q.After != nil {
 			after := *q.After
-			after.Device = t.Purged.Key(after.Device)
-			q.After = &after
-			bucket, from = rows.Bucket(string(q.After.Device)), string(q.After.Device)
+			from = t.Purged.Key(after.Device)
+			after.Device, q.After = from, &after
 		}
-		yield = seq.UpTo(q.Limit, yield)
-		for ; bucket < rows.Buckets; bucket, from = bucket+1, "" {
-			for r, err := range s.metricBucket(ctx, t, q, bucket, from) {
-				if err != nil || !yield(r) {
-					return err
-				}
-			}
-		}
-		return nil
+		devices := s.measuring(ctx, t, q.Metric, from)
+		return seq.First(q.Limit, seq.Join(devices, func(
+			device andon.DeviceID,
+		) iter.Seq2[andon.MetricReading, error] {
+			found := s.rows.Readings(ctx, t, device, q.Of(device, q.Limit))
+			return seq.Map(found, func(r andon.Reading) andon.MetricReading {
+				return andon.MetricReading{Device: r.Device, Time: r.Time, Value: r.Metrics[0].Value}
+			})
+		}))
 	})
 }
 
-func (s *Store) metricBucket(
-	ctx context.Context, t *rows.Tenant, q andon.MetricQuery, bucket int, from string,
-) iter.Seq2[andon.MetricReading, error] {
+// measuring returns the devices that may have a metric, bucket by bucket, from one on.
+func (s *Store) measuring(
+	ctx context.Context, t *rows.Tenant, metric andon.MetricName, from andon.DeviceID,
+) iter.Seq2[andon.DeviceID, error] {
 	ask := cql.Ask("SELECT device FROM devices_by_metric "+
 		"WHERE tenant = ? AND metric = ? AND bucket = ? AND device >= ?", 3)
-	args := []any{t.Key, string(q.Metric), bucket, from}
-	return seq.Of(func(yield func(andon.MetricReading) bool) error {
-		for name, err := range cql.Pages(s.db, ask, args, 100, cql.Text).All(ctx) {
-			if err != nil {
-				return err
-			}
-			device := andon.DeviceID(name)
-			if !t.Purged.Present(device) {
-				continue
-			}
-			for r, err := range s.rows.Readings(ctx, t, device, q.Of(device, q.Limit)) {
-				if err != nil {
+	first := 0
+	if from != "" {
+		first = rows.Bucket(string(from))
+	}
+	return seq.Of(func(yield func(andon.DeviceID) bool) error {
+		for bucket := first; bucket < rows.Buckets; bucket++ {
+			args := []any{t.Key, string(metric), bucket, string(from)}
+			for name, err := range cql.Pages(s.db, ask, args, 100, cql.Text).All(ctx) {
+				device := andon.DeviceID(name)
+				if err != nil || t.Purged.Present(device) && !yield(device) {
 					return err
 				}
-				value := r.Metrics[0].Value
-				one := andon.MetricReading{Device: rows.IDOf(device), Time: r.Time, Value: value}
-				if !yield(one) {
-					return nil
-				}
 			}
+			from = ""
 		}
 		return nil
 	})

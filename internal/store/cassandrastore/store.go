@@ -41,12 +41,13 @@ type Store struct {
 	tenants       *tenants
 	devices       *shared.Devices[view] // what appends last saw of their devices
 	written       *cuckoo.Written       // index rows that need not be written again
-	fullness      *merge.Fullness       // of the partitions that most is written to
 	counts        *shared.Counts
 	reviews       *merge.Reviews
 	over          chan struct{} // a tenant or device has another key
 	reordered     chan struct{} // severities were changed
 	listedDevices merge.Listed  // of the last list of scattered devices
+
+	partitionUnits int64 // that a partition of the log may have
 
 	logs  *changelog.Logs
 	feeds bool // they are served: a read finds what any process has appended
@@ -67,7 +68,7 @@ var (
 // Open opens a keyspace that Init made. Settings that are wrong are Invalid, a keyspace that is not
 // as it must be is Conflict, and a cluster that can't be reached is Unavailable.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	o = o.withDefaults()
+	o.Options.Options = o.Complete()
 	c, err := cql.Reach(ctx, o.Options.Options)
 	if err != nil {
 		return nil, err
@@ -106,10 +107,10 @@ func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 		Feed:    shared.NoFeed{},
 		options: o, db: db, rows: rows.Reader{DB: db},
 		tenants: newTenants(), devices: shared.NewDevices[view](),
-		written:  cuckoo.NewWritten(rows.WrittenRows),
-		fullness: merge.NewFullness(merge.PartitionUnits),
-		counts:   shared.NewCounts(),
-		reviews:  merge.NewReviews(), over: make(chan struct{}, 1),
+		written:        cuckoo.NewWritten(rows.WrittenRows),
+		partitionUnits: rows.PartitionUnits,
+		counts:         shared.NewCounts(),
+		reviews:        merge.NewReviews(), over: make(chan struct{}, 1),
 		reordered: make(chan struct{}, 1),
 	}
 	s.working.Store(w)

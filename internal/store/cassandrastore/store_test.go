@@ -177,7 +177,8 @@ func engine(t testing.TB, design string) Options {
 
 // on returns the options for a keyspace on a node.
 func on(n *enginetest.Node, design string) Options {
-	o := Options{pace: quickPace}
+	o := defaults()
+	o.pace = quickPace
 	o.Now = realClock
 	o.Hosts, o.Latest = []string{n.Addr()}, design
 	o.Timeout = time.Minute // a machine that is held up is no failure

@@ -114,12 +114,11 @@ func (s *Store) staleTenants() {
 	}
 }
 
-// listIn returns what walk yields for a tenant.
+// listIn returns a list of a tenant.
 func listIn[T any](
-	ctx context.Context, s *Store, id andon.TenantID,
-	walk func(t *rows.Tenant, yield func(T) bool) error,
+	ctx context.Context, s *Store, id andon.TenantID, list func(*rows.Tenant) iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
-	return seq.From(func() (*rows.Tenant, error) { return s.tenant(ctx, id) }, walk)
+	return seq.After(func() (*rows.Tenant, error) { return s.tenant(ctx, id) }, list)
 }
 
 // limits are the retentions of the keyspace, by which Cassandra lets rows expire. They may have

@@ -50,7 +50,8 @@ func TestSettings(t *testing.T) {
 		Timeout: time.Second, Speculate: 2 * time.Second, Connections: 3, InFlight: 4,
 	}
 	env := adapter.Env{Log: slog.Default(), Now: realClock}
-	got := e.in(env).withDefaults()
+	got := e.in(env)
+	got.Options.Options = got.Complete()
 	got.Now, got.Log = nil, nil
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(want)); diff != "" {
 		t.Error(diff)
@@ -105,10 +106,10 @@ func TestTTL(t *testing.T) {
 // statement, and says that it is not available.
 func TestRequestHasOneTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var o Options
+		o := defaults()
 		o.Now = realClock
 		o.Timeout, o.Settle = 3*time.Second, time.Minute
-		s := newStore(o.withDefaults(), nil, &provision.Working{})
+		s := newStore(o, nil, &provision.Working{})
 		s.join = func() {}
 		s.processes.Ignore() // it is alone
 		s.Know(&shared.Tenant{Key: "t", Record: andon.NewTenant("t")})

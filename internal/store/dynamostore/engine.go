@@ -48,7 +48,7 @@ func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
 
 // Layouts implements adapter.Planning.
 func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
-	o := e.withDefaults()
+	o := e.Options
 	shards := o.fixedShards()
 	if o.Shards == autoShards {
 		shards = items.MostShards
@@ -146,7 +146,6 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 
 // openReference opens a table of the layout reference.
 func openReference(ctx context.Context, o Options) (*reference.Store, error) {
-	o = o.withDefaults()
 	o.Prefix = "" // the table has its own name
 	own := &Store{options: o}
 	config := own.clientConfig()
@@ -167,7 +166,7 @@ func openReference(ctx context.Context, o Options) (*reference.Store, error) {
 // optionsIn returns the options with what the program gives every store.
 func (e *Engine) optionsIn(env adapter.Env) Options {
 	o := e.Options
-	o.Log, o.Now = env.Log, env.Now
+	o.Log, o.Now = cmp.Or(env.Log, o.Log), env.Now
 	return o
 }
 

@@ -223,7 +223,8 @@ func newFake() *fakeService {
 // open returns a store on the service, as another process has one.
 func (f *fakeService) open(t *testing.T) *Store {
 	t.Helper()
-	o := Options{Now: realClock}.withDefaults()
+	o := defaults()
+	o.Now = realClock
 	s := newStore(o)
 	s.db = ddb.New(aws.Config{
 		Region: "nowhere", HTTPClient: &http.Client{Transport: f},

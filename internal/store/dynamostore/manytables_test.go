@@ -43,10 +43,9 @@ func newManyTables(t testing.TB) *manyTables {
 
 func (m *manyTables) newTable(ctx context.Context) (*reference.Store, error) {
 	service := enginetest.DynamoDB(m.t)
-	o := Options{
-		Now: realClock, Endpoint: service.URL, Key: "any", Secret: "any",
-		Layout: layoutReference, Table: fmt.Sprintf("DeviceStateLog_%08x", rand.Uint32()),
-	}
+	o := defaults()
+	o.Now, o.Endpoint, o.Key, o.Secret = realClock, service.URL, "any", "any"
+	o.Layout, o.Table = layoutReference, fmt.Sprintf("DeviceStateLog_%08x", rand.Uint32())
 	if err := Init(ctx, o, adapter.Setup{}, func(string) {}); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package dynamostore
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -18,7 +17,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Options are what a store is opened with. Now must be given; the zero value of the rest works.
+// Options are what a store is opened with. They begin as the defaults; Now must be given.
 type Options struct {
 	Now      func() andon.Time // the clock; must be given
 	Log      *slog.Logger
@@ -77,28 +76,6 @@ func defaults() Options {
 		SweepRate: 500, sweepPage: 100,
 		purgeAfter: 2 * shared.TenantAge,
 	}
-}
-
-func (o Options) withDefaults() Options {
-	d := defaults()
-	o.Log = cmp.Or(o.Log, d.Log)
-	o.Prefix = cmp.Or(o.Prefix, d.Prefix)
-	o.Layout = cmp.Or(o.Layout, d.Layout)
-	o.Table = cmp.Or(o.Table, d.Table)
-	o.Shards = cmp.Or(o.Shards, d.Shards)
-	o.Consistency = cmp.Or(o.Consistency, d.Consistency)
-	o.Readings = cmp.Or(o.Readings, d.Readings)
-	o.LatestIndex = cmp.Or(o.LatestIndex, d.LatestIndex)
-	o.MetricProjection = cmp.Or(o.MetricProjection, d.MetricProjection)
-	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
-	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
-	o.Recount = cmp.Or(o.Recount, d.Recount)
-	o.ChangesFor = cmp.Or(o.ChangesFor, d.ChangesFor)
-	o.ChangesBytes = cmp.Or(o.ChangesBytes, d.ChangesBytes)
-	o.SweepRate = cmp.Or(o.SweepRate, d.SweepRate)
-	o.sweepPage = cmp.Or(o.sweepPage, d.sweepPage)
-	o.purgeAfter = cmp.Or(o.purgeAfter, d.purgeAfter)
-	return o
 }
 
 // The layouts: Andon's own tables, or one that was made from the reference's own model.

@@ -39,10 +39,9 @@ func newReferenceTest(t *testing.T) referenceTest {
 		t.Fatal(err)
 	}
 	service := enginetest.DynamoDB(t)
-	o := Options{
-		Now: realClock, Endpoint: service.URL, Key: "any", Secret: "any",
-		Layout: layoutReference, Table: fmt.Sprintf("DeviceStateLog_%08x", rand.Uint32()),
-	}
+	o := defaults()
+	o.Now, o.Endpoint, o.Key, o.Secret = realClock, service.URL, "any", "any"
+	o.Layout, o.Table = layoutReference, fmt.Sprintf("DeviceStateLog_%08x", rand.Uint32())
 	if err := Init(t.Context(), o, adapter.Setup{}, func(string) {}); err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,6 @@ const writtenRows = 1 << 20
 // Open opens tables that Init made. What is wrong with the settings, or is not as it must be, is
 // Invalid; what can't be reached is Unavailable.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	o = o.withDefaults()
 	s := newStore(o)
 	db, err := ddb.Open(ctx, s.clientConfig())
 	if err != nil {

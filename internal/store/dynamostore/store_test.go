@@ -94,11 +94,11 @@ func newTables(t testing.TB) Options {
 	t.Helper()
 	service := enginetest.DynamoDB(t)
 	t.Log("engine: " + service.About)
-	o := Options{
-		Now: realClock, Endpoint: service.URL, Prefix: fmt.Sprintf("test_%08x_", rand.Uint32()),
-		Timeout:   time.Minute, // a machine that is held up is no failure
-		Retention: andon.Forever, ReadingsRetention: andon.Forever, purgeAfter: time.Hour,
-	}
+	o := defaults()
+	o.Now, o.Endpoint = realClock, service.URL
+	o.Prefix = fmt.Sprintf("test_%08x_", rand.Uint32())
+	o.Timeout = time.Minute // a machine that is held up is no failure
+	o.ReadingsRetention, o.purgeAfter = andon.Forever, time.Hour
 	if service.URL != "" {
 		o.Key, o.Secret = "any", "any"
 	}

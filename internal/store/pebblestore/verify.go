@@ -76,13 +76,15 @@ func (v *verified) Load(ctx context.Context, db *pebble.DB) (is verify.Loaded, e
 	}
 	for _, t := range s.tenants {
 		v.tenants[t.number] = t
-		is.Tenants[t.number] = verifiedTenant{t, s}
 	}
 	m, err := checkpoint.ReadMarker(db)
 	is.Shown, is.Flushed = m.Shown, m.Flushed
 	// Rows of what can't be read are checked all the same.
 	err = errors.Join(err, engine.Together(func() error { return s.rebuild(ctx) },
 		func() error { return s.openRuns(ctx) }, func() error { return s.readings.Open(ctx) }))
+	for number, t := range v.tenants { // now that their runs are known
+		is.Tenants[number] = s.verifiedTenant(t)
+	}
 	is.FirstReadings = s.readings.First()
 	is.Complete = err == nil
 	return is, err
@@ -94,57 +96,16 @@ func (v *verified) CheckRow(row []byte) error {
 }
 
 // verifiedTenant is a tenant of a store that is verified.
-type verifiedTenant struct {
-	t     *tenant
-	store *Store
-}
-
-// ID implements verify.Tenant.
-func (v verifiedTenant) ID() andon.TenantID { return v.t.record.Load().ID }
-
-// Device implements verify.Tenant.
-func (v verifiedTenant) Device(number uint32) (andon.DeviceID, bool) {
-	if v.t.fleet.At(number) == nil {
-		return "", false
+func (s *Store) verifiedTenant(t *tenant) verify.Tenant {
+	runs := func(l *blocks.Log, of *blocks.Tenant) verify.Runs {
+		list := of.Runs.Load()
+		return verify.Runs{Days: list.Days(), On: list.On,
+			Dropped: func(day uint32, id layout.RunID) bool { return l.IsDropped(t.number, day, id) }}
 	}
-	return v.t.fleet.ID(number), true
-}
-
-// HasState implements verify.Tenant.
-func (v verifiedTenant) HasState(state andon.State) bool {
-	_, ok := v.t.seen()[state]
-	return ok
-}
-
-// Entries implements verify.Tenant.
-func (v verifiedTenant) Entries() verify.Runs { return verifiedRuns{v.store.log.Log, v.t.entries} }
-
-// Readings implements verify.Tenant.
-func (v verifiedTenant) Readings() verify.Runs {
-	return verifiedRuns{v.store.readings.Log, v.t.readings}
-}
-
-// verifiedRuns are the runs of a tenant.
-type verifiedRuns struct {
-	log *blocks.Log
-	t   *blocks.Tenant
-}
-
-// On implements verify.Runs.
-func (r verifiedRuns) On(day uint32) []layout.Run { return r.t.Runs.Load().On(day) }
-
-// FirstDay implements verify.Runs.
-func (r verifiedRuns) FirstDay() (uint32, bool) {
-	days := r.t.Runs.Load().Days()
-	if len(days) == 0 {
-		return 0, false
+	return verify.Tenant{
+		ID: t.record.Load().ID, Device: entryDevices{&s.mu, t.fleet}.ID, States: t.seen(),
+		Entries: runs(s.log.Log, t.entries), Readings: runs(s.readings.Log, t.readings),
 	}
-	return days[0], true
-}
-
-// Dropped implements verify.Runs.
-func (r verifiedRuns) Dropped(day uint32, id layout.RunID) bool {
-	return r.log.IsDropped(r.t.Number, day, id)
 }
 
 // Devices implements verify.Store.

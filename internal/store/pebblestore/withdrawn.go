@@ -1,12 +1,10 @@
 package pebblestore
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
@@ -15,14 +13,10 @@ import (
 func withdrawal(
 	r pebble.Reader, t *tenant, device andon.DeviceID, e andon.EntryRef,
 ) (*andon.Withdrawal, error) {
-	value, closer, err := r.Get(layout.WithdrawalKey(t.number, device, e))
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, nil
+	value, err := engine.Get(r, layout.WithdrawalKey(t.number, device, e))
+	if err != nil || value == nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read withdrawal: %w", err)
-	}
-	defer closer.Close()
 	w := &andon.Withdrawal{Device: device, Time: e.Time, State: e.State}
 	return w, layout.ReadWithdrawal(w, value)
 }

@@ -54,14 +54,14 @@ func get[T any](
 	return value, err
 }
 
-// each is do of a list, each time that it is read.
+// each is do of a list, each time that it is read: before that a store does nothing for it.
 func each[T any](
-	ctx context.Context, a *around, method string, read func() iter.Seq2[T, error],
+	ctx context.Context, a *around, method string, list iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ended := false // the reader knows how it ended
 		err := a.do(ctx, method, func() error {
-			for value, err := range read() {
+			for value, err := range list {
 				ended = !yield(value, err) || err != nil
 				if ended {
 					return err
@@ -96,41 +96,31 @@ func (a *around) Entry(
 func (a *around) DeviceEvents(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return each(ctx, a, "DeviceEvents", func() iter.Seq2[andon.Event, error] {
-		return a.next.DeviceEvents(ctx, tenant, device, q)
-	})
+	return each(ctx, a, "DeviceEvents", a.next.DeviceEvents(ctx, tenant, device, q))
 }
 
 func (a *around) OperatorEvents(
 	ctx context.Context, tenant andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return each(ctx, a, "OperatorEvents", func() iter.Seq2[andon.Event, error] {
-		return a.next.OperatorEvents(ctx, tenant, operator, q)
-	})
+	return each(ctx, a, "OperatorEvents", a.next.OperatorEvents(ctx, tenant, operator, q))
 }
 
 func (a *around) SupervisorEvents(
 	ctx context.Context, tenant andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return each(ctx, a, "SupervisorEvents", func() iter.Seq2[andon.Event, error] {
-		return a.next.SupervisorEvents(ctx, tenant, supervisor, q)
-	})
+	return each(ctx, a, "SupervisorEvents", a.next.SupervisorEvents(ctx, tenant, supervisor, q))
 }
 
 func (a *around) TenantEvents(
 	ctx context.Context, tenant andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return each(ctx, a, "TenantEvents", func() iter.Seq2[andon.Event, error] {
-		return a.next.TenantEvents(ctx, tenant, q)
-	})
+	return each(ctx, a, "TenantEvents", a.next.TenantEvents(ctx, tenant, q))
 }
 
 func (a *around) EscalatedEntries(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	return each(ctx, a, "EscalatedEntries", func() iter.Seq2[andon.Entry, error] {
-		return a.next.EscalatedEntries(ctx, tenant, device, q)
-	})
+	return each(ctx, a, "EscalatedEntries", a.next.EscalatedEntries(ctx, tenant, device, q))
 }
 
 func (a *around) Escalate(
@@ -154,9 +144,7 @@ func (a *around) Device(
 func (a *around) Devices(
 	ctx context.Context, tenant andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
-	return each(ctx, a, "Devices", func() iter.Seq2[andon.Device, error] {
-		return a.next.Devices(ctx, tenant, q)
-	})
+	return each(ctx, a, "Devices", a.next.Devices(ctx, tenant, q))
 }
 
 func (a *around) Counts(
@@ -179,9 +167,7 @@ func (a *around) Regroup(
 func (a *around) Names(
 	ctx context.Context, tenant andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
-	return each(ctx, a, "Names", func() iter.Seq2[andon.NameCount, error] {
-		return a.next.Names(ctx, tenant, q)
-	})
+	return each(ctx, a, "Names", a.next.Names(ctx, tenant, q))
 }
 
 func (a *around) Retire(
@@ -225,9 +211,7 @@ func (a *around) AppendReadings(
 func (a *around) DeviceReadings(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	return each(ctx, a, "DeviceReadings", func() iter.Seq2[andon.Reading, error] {
-		return a.next.DeviceReadings(ctx, tenant, device, q)
-	})
+	return each(ctx, a, "DeviceReadings", a.next.DeviceReadings(ctx, tenant, device, q))
 }
 
 func (a *around) LatestReadings(
@@ -241,9 +225,7 @@ func (a *around) LatestReadings(
 func (a *around) MetricReadings(
 	ctx context.Context, tenant andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
-	return each(ctx, a, "MetricReadings", func() iter.Seq2[andon.MetricReading, error] {
-		return a.next.MetricReadings(ctx, tenant, q)
-	})
+	return each(ctx, a, "MetricReadings", a.next.MetricReadings(ctx, tenant, q))
 }
 
 func (a *around) Assign(
@@ -257,9 +239,7 @@ func (a *around) Assign(
 func (a *around) Assignments(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
-	return each(ctx, a, "Assignments", func() iter.Seq2[andon.Assignment, error] {
-		return a.next.Assignments(ctx, tenant, device, q)
-	})
+	return each(ctx, a, "Assignments", a.next.Assignments(ctx, tenant, device, q))
 }
 
 func (a *around) Restore(ctx context.Context, tenant andon.TenantID, h andon.History) error {
@@ -335,17 +315,13 @@ func (a *around) DeleteRecord(ctx context.Context, r andon.Record) error {
 func (a *around) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
-	return each(ctx, a, "Records", func() iter.Seq2[andon.Record, error] {
-		return a.next.Records(ctx, tenant, kind, q)
-	})
+	return each(ctx, a, "Records", a.next.Records(ctx, tenant, kind, q))
 }
 
 func (a *around) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
-	return each(ctx, a, "DueRecords", func() iter.Seq2[andon.Record, error] {
-		return a.next.DueRecords(ctx, kind, until, limit)
-	})
+	return each(ctx, a, "DueRecords", a.next.DueRecords(ctx, kind, until, limit))
 }
 
 func (a *around) Ready(ctx context.Context) error {
@@ -366,9 +342,7 @@ func (a *around) Close() error {
 func (a *around) Changes(
 	ctx context.Context, tenant andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
-	return each(ctx, a, "Changes", func() iter.Seq2[andon.Change, error] {
-		return a.next.Changes(ctx, tenant, after)
-	})
+	return each(ctx, a, "Changes", a.next.Changes(ctx, tenant, after))
 }
 
 // AwaitChange has the hook around its beginning only: who waits is not at work in the engine, and

@@ -29,7 +29,7 @@ type Cluster struct {
 // Reach connects to a cluster, without a keyspace, and checks what can be checked before the
 // keyspace is read. Each problem has an error of its own.
 func Reach(ctx context.Context, o Options) (*Cluster, error) {
-	o = o.WithDefaults()
+	o = o.Complete()
 	if err := o.Check(); err != nil {
 		return nil, err
 	}

@@ -14,16 +14,16 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Options say which cluster and keyspace it is, and how to connect. Hosts must be given; the zero
-// value of the rest works.
+// Options say which cluster and keyspace it is, and how to connect. They begin as Defaults; Now and
+// Hosts must be given.
 type Options struct {
 	Now        func() andon.Time // the clock; must be given
 	Log        *slog.Logger
 	Hosts      []string // contact points, host or host:port; the port is 9042 unless given
-	Keyspace   string   // "andon" unless set
+	Keyspace   string
 	Datacenter string   // the local one; that of the first contact point that answers unless set
 
-	Consistency      string // of reads and of writes; "LOCAL_QUORUM" unless set
+	Consistency      string // of reads and of writes
 	ReadConsistency  string // Consistency unless set
 	WriteConsistency string // Consistency unless set
 
@@ -32,10 +32,10 @@ type Options struct {
 	PasswordFile string // holds the password, instead of Password
 	TLS          TLS
 
-	Timeout     time.Duration // of a statement, and of a request of few; 12 seconds unless set
+	Timeout     time.Duration // of a statement, and of a request of few
 	Speculate   time.Duration // a read is sent to a second node after so long; 0: never
-	Connections int           // to each node; 2 unless set
-	InFlight    int           // statements that are sent at once; 512 unless set
+	Connections int           // to each node
+	InFlight    int           // statements that are sent at once
 
 	Observe Observer // is called for each request, where that is measured; nil: none is
 }
@@ -71,17 +71,10 @@ func Defaults() Options {
 	}
 }
 
-// WithDefaults returns the options with the defaults of what is not set.
-func (o Options) WithDefaults() Options {
-	d := Defaults()
-	o.Log = cmp.Or(o.Log, d.Log)
-	o.Keyspace = cmp.Or(o.Keyspace, d.Keyspace)
-	o.Consistency = cmp.Or(o.Consistency, d.Consistency)
+// Complete returns the options with both consistencies.
+func (o Options) Complete() Options {
 	o.ReadConsistency = cmp.Or(o.ReadConsistency, o.Consistency)
 	o.WriteConsistency = cmp.Or(o.WriteConsistency, o.Consistency)
-	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
-	o.Connections = cmp.Or(o.Connections, d.Connections)
-	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
 	return o
 }
 

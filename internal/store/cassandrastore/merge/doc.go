@@ -40,9 +40,6 @@
 // with times on its own Clock only. Listed keeps the list of devices that was read for a first page
 // as long as the process is alone.
 //
-// Fullness is about the size of partitions: it counts, in memory of fixed size, what is written to
-// the days of the busiest devices, and says when a device needs more partitions a day.
-//
 // The package must not know CQL, tables or keys. Where and how these values are stored is drawn in
 // package rows; when they are read and written is decided in package cassandrastore.
 package merge

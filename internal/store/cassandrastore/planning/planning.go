@@ -13,7 +13,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
-	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared/changelog"
 )
@@ -92,7 +91,7 @@ func cluster(
 			{Table: "directory", Per: plan.PerDeviceDay, Requests: float64(s.States)},
 		}, designWrites(name, d, p)...),
 		Partitions: []plan.Partition{
-			{Table: "events_by_device", Rows: 1, Hours: 24, Most: merge.PartitionUnits,
+			{Table: "events_by_device", Rows: 1, Hours: 24, Most: rows.PartitionUnits,
 				Bytes: len(rows.PackEntry(1, e)) + len(e.State) + 16 + rowOverhead},
 			{Table: "hints_by_operator", Sharing: plan.ByOperator, Rows: 1,
 				Bytes: len(e.Device) + rowOverhead},

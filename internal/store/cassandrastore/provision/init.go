@@ -37,7 +37,7 @@ func Init(ctx context.Context, o Options, s Setup, report func(statement string)
 		return andon.Errorf(andon.Invalid, "Cassandra's schema has no optional indexes: leave out "+
 			"--remove-indexes")
 	}
-	o.Options = o.WithDefaults()
+	o.Options = o.Complete()
 	in := &setup{Setup: s, options: o, report: report}
 	c, err := cql.Reach(ctx, o.Options)
 	if s.DryRun && err != nil && andon.KindOf(err) == andon.Unavailable {

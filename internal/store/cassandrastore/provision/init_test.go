@@ -15,7 +15,8 @@ func TestInitOfflineDry(t *testing.T) {
 		{"west:3,east:2", "'east': 2, 'west': 3"},
 	} {
 		var reported []string
-		o := Options{Options: cql.Options{Hosts: []string{"127.0.0.1:1"}}, Latest: "sai"}
+		o := Options{Options: cql.Defaults(), Latest: "sai"}
+		o.Hosts = []string{"127.0.0.1:1"}
 		setup := Setup{DryRun: true, Replication: test.replication}
 		err := Init(t.Context(), o, setup, func(s string) { reported = append(reported, s) })
 		text := strings.Join(reported, ";\n")
@@ -34,7 +35,8 @@ func TestInitOfflineDry(t *testing.T) {
 			}
 		}
 	}
-	o := Options{Options: cql.Options{Hosts: []string{"127.0.0.1:1"}}}
+	o := Options{Options: cql.Defaults()}
+	o.Hosts = []string{"127.0.0.1:1"}
 	err := Init(t.Context(), o, Setup{DryRun: true, Replication: "x"}, func(string) {})
 	if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), `replication "x"`) {
 		t.Errorf("replication x: %v", err)

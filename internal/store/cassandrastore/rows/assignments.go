@@ -2,8 +2,10 @@ package rows
 
 import (
 	"context"
+	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
@@ -23,12 +25,12 @@ type assignmentRow struct {
 
 func (r *assignmentRow) columns() []any { return []any{&r.since, &r.operator} }
 
-// Assignments reads one page of the assignments of a device, and the row next to it that says when
-// the first or last one ended. Two processes that assign one operator at the same time may both
-// write it: of consecutive rows of one operator only the first is an assignment.
+// Assignments returns one page of the assignments of a device. It reads the row next to it, too,
+// which says when the first or last one ended. Two processes that assign one operator at the same
+// time may both write it: of consecutive rows of one operator only the first is an assignment.
 func (s Reader) Assignments(
 	ctx context.Context, t *Tenant, device andon.DeviceID, q andon.PageQuery,
-) (page []andon.Assignment, err error) {
+) iter.Seq2[andon.Assignment, error] {
 	ask, from, to := assignmentsDown, int64(0), int64(1<<62)
 	// The To of the first one is the From at which the newer page ended.
 	ends := andon.Time(0)
@@ -38,45 +40,30 @@ func (s Reader) Assignments(
 		to, ends = int64(q.After)-1, q.After
 	}
 	args := []any{t.Key, string(t.Purged.Key(device)), from, to}
-	rows := cql.Pages(s.DB, ask, args, q.Limit+2, (*assignmentRow).columns)
-	for len(page) < q.Limit {
-		first, last, err := sameOperator(ctx, rows)
-		if first == nil || err != nil {
-			return page, err
-		}
-		a := andon.Assignment{
-			Device: device, From: andon.Time(first.since), Operator: andon.PersonID(first.operator),
-		}
-		if q.Order == andon.Desc {
-			a.From = andon.Time(last.since)
-			a.To, ends = ends, a.From
-		} else if next, err := rows.Head(ctx); err != nil {
-			return page, err
-		} else if next != nil {
-			a.To = andon.Time(next.since)
-		}
-		if q.Order == andon.Desc || a.From > q.After {
-			page = append(page, a)
-		}
-	}
-	return page, nil
-}
-
-// sameOperator takes consecutive rows of one operator, and returns the first and the last of them;
-// nil at the end.
-func sameOperator(
-	ctx context.Context, rows *shared.Rows[assignmentRow],
-) (first, last *assignmentRow, err error) {
-	for {
+	return seq.Of(func(yield func(andon.Assignment) bool) error {
+		rows := cql.Pages(s.DB, ask, args, q.Limit+2, (*assignmentRow).columns)
+		yield = seq.UpTo(q.Limit, yield)
 		r, err := rows.Head(ctx)
-		if err != nil || r == nil || (last != nil && r.operator != last.operator) {
-			return first, last, err
+		for err == nil && r != nil {
+			first := rows.Take()
+			last := first
+			for r, err = rows.Head(ctx); r != nil && r.operator == first.operator; {
+				last = rows.Take()
+				r, err = rows.Head(ctx)
+			}
+			a := andon.Assignment{Device: device, Operator: andon.PersonID(first.operator)}
+			if q.Order == andon.Desc {
+				a.From, a.To = andon.Time(last.since), ends
+				ends = a.From
+			} else if a.From = andon.Time(first.since); r != nil {
+				a.To = andon.Time(r.since)
+			}
+			if err == nil && (q.Order == andon.Desc || a.From > q.After) && !yield(a) {
+				return nil
+			}
 		}
-		taken := rows.Take()
-		if last = &taken; first == nil {
-			first = last
-		}
-	}
+		return err
+	})
 }
 
 // operators finds who was assigned to a device at times that only rise or only fall, as an order

@@ -111,12 +111,17 @@ func (s Reader) entryRows(
 	return rows, nil
 }
 
+// PartitionUnits is how many rows a partition of the log may have, or KiB where they are larger:
+// half of what the usual advice allows (100,000 rows, 100 MB).
+const PartitionUnits = 50_000
+
 // CountRows counts the rows of one shard of a device's day.
-func (s Reader) CountRows(ctx context.Context, p merge.Partition) (n int64, err error) {
+func (s Reader) CountRows(
+	ctx context.Context, tenant string, device andon.DeviceID, day uint32, shards int,
+) (n int64, err error) {
 	q := cql.Ask("SELECT COUNT(*) FROM events_by_device "+
 		"WHERE tenant = ? AND device = ? AND day = ? AND shard = ?", 4)
-	shard := shared.Expand(shared.ShardsOf(p.Shards))[0]
-	args := []any{p.Tenant, string(p.Device), int(p.Day), shard}
+	args := []any{tenant, string(device), int(day), shared.Expand(shared.ShardsOf(shards))[0]}
 	err = s.DB.Each(ctx, q, args, []any{&n}, func() {})
 	return n, err
 }
@@ -145,38 +150,36 @@ func (s Reader) Walk(
 	ctx context.Context, t *Tenant, device andon.DeviceID, q andon.EventQuery,
 	want Wanted,
 ) iter.Seq2[andon.Entry, error] {
+	days := s.UnitsIn(ctx, t.Key, OfEvents, string(device), q.Rest(), q.Order)
+	all := seq.Join(days, func(u Unit) iter.Seq2[andon.Entry, error] {
+		return s.day(ctx, t, device, u, q)
+	})
 	return seq.Of(func(yield func(andon.Entry) bool) error {
-		span := q.Rest()
 		yield = seq.UpTo(q.Limit, yield)
-		for u, err := range s.UnitsIn(ctx, t.Key, OfEvents, string(device), span, q.Order) {
-			if err != nil {
+		for e, err := range all {
+			take := err == nil && e.Withdrawn == nil && q.Admits(e.Key(t.Record.States))
+			if take && want != nil {
+				take, err = want(ctx, &e)
+			}
+			if err != nil || take && !yield(e) {
 				return err
-			}
-			if !u.mayHave(q.States) {
-				continue
-			}
-			for e, err := range s.day(ctx, t, device, u, span, q) {
-				take := err == nil && e.Withdrawn == nil && q.Admits(e.Key(t.Record.States))
-				if take && want != nil {
-					take, err = want(ctx, &e)
-				}
-				if err != nil || take && !yield(e) {
-					return err
-				}
 			}
 		}
 		return nil
 	})
 }
 
-// day returns the entries of one day of a device in the order of the log.
+// day returns the entries of one day of a device in the order of the log; none if no state of the
+// query has any.
 func (s Reader) day(
-	ctx context.Context, t *Tenant, device andon.DeviceID, u Unit, span andon.Span,
-	q andon.EventQuery,
+	ctx context.Context, t *Tenant, device andon.DeviceID, u Unit, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	to := span.To
-	if to == 0 {
-		to = andon.MaxTime
+	span := q.Rest()
+	if span.To == 0 {
+		span.To = andon.MaxTime
+	}
+	if !u.mayHave(q.States) {
+		u.Shards = nil
 	}
 	ask := eventsDown
 	if q.Order == andon.Asc {
@@ -185,22 +188,15 @@ func (s Reader) day(
 	size := min(max(q.Limit+2, 10), 500)
 	var shards []*shared.Rows[eventRow]
 	for _, shard := range u.Shards {
-		args := []any{t.Key, string(device), int(u.Number), shard, int64(span.From), int64(to)}
+		args := []any{t.Key, string(device), int(u.Number), shard, int64(span.From), int64(span.To)}
 		shards = append(shards, cql.Pages(s.DB, ask, args, size, (*eventRow).columns))
 	}
 	at := func(r *eventRow) int64 { return r.time }
-	return seq.Of(func(yield func(andon.Entry) bool) error {
-		for rows, err := range shared.NewMerge(at, q.Order, shards...).All(ctx) {
-			if err != nil {
-				return err
-			}
-			for _, e := range entriesOf(device, rows, t.Record.States, q.Order) {
-				if !yield(e) {
-					return nil
-				}
-			}
-		}
-		return nil
+	all := shared.NewMerge(at, q.Order, shards...).All(ctx)
+	return seq.Join(all, func(rows []eventRow) iter.Seq2[andon.Entry, error] {
+		return seq.List(func() ([]andon.Entry, error) {
+			return entriesOf(device, rows, t.Record.States, q.Order), nil
+		})
 	})
 }
 

@@ -121,7 +121,7 @@ func join(device andon.DeviceID, rows []readingRow) andon.Reading {
 	slices.SortStableFunc(rows, func(a, b readingRow) int {
 		return cmp.Compare(a.delivery, b.delivery)
 	})
-	r := andon.Reading{Device: device, Time: andon.Time(rows[0].time)}
+	r := andon.Reading{Device: IDOf(device), Time: andon.Time(rows[0].time)}
 	for _, row := range rows {
 		r.Metrics = r.Metrics.Join(row.metrics)
 		r.Metadata = cmp.Or(andon.JSON(row.metadata), r.Metadata)
@@ -129,25 +129,22 @@ func join(device andon.DeviceID, rows []readingRow) andon.Reading {
 	return r
 }
 
-// Readings returns the readings of a device that a query selects.
+// Readings returns the readings of a device, by its key, that a query selects.
 func (s Reader) Readings(
 	ctx context.Context, t *Tenant, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
+	span := q.Rest()
+	days := s.UnitsIn(ctx, t.Key, OfReadings, string(device), span, q.Order)
+	all := seq.Join(days, func(u Unit) iter.Seq2[andon.Reading, error] {
+		return s.readingsOn(ctx, t, device, u, span, q)
+	})
 	return seq.Of(func(yield func(andon.Reading) bool) error {
-		span := q.Rest()
 		yield = seq.UpTo(q.Limit, yield)
-		for u, err := range s.UnitsIn(ctx, t.Key, OfReadings, string(device), span, q.Order) {
-			if err != nil {
+		for r, err := range all {
+			r.Metrics = r.Metrics.Only(q.Metrics)
+			wanted := len(q.Metrics) == 0 || len(r.Metrics) > 0
+			if err != nil || wanted && !yield(r) {
 				return err
-			}
-			for r, err := range s.readingsOn(ctx, t, device, u, span, q) {
-				if err != nil {
-					return err
-				}
-				r.Metrics = r.Metrics.Only(q.Metrics)
-				if (len(q.Metrics) == 0 || len(r.Metrics) > 0) && !yield(r) {
-					return nil
-				}
 			}
 		}
 		return nil

@@ -1,9 +1,11 @@
 package blocks
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
@@ -87,7 +89,11 @@ func (d *Deletion) directory(
 			return layout.ErrDamaged
 		}
 		device := append(layout.Key(nil), k[:len(k)-dayBytes]...)
-		if err := engine.RemoveDays(it, b, device, before); err != nil {
+		for ok := it.SeekGE(slices.Clip(device).Inverted(before - 1)); ok &&
+			bytes.HasPrefix(it.Key(), device); ok = it.Next() {
+			b.Remove(it.Key())
+		}
+		if err := b.Spill(); err != nil {
 			return err
 		}
 		ok = it.SeekGE(device.End())
@@ -111,13 +117,13 @@ func (d *Deletion) Device(
 		return err
 	}
 	list := *t.Runs.Load()
-	directory, err := engine.NewDays(ctx, d.log.DB, d.log.Kind.Days, t.Number)
+	key := append(layout.NewKey(d.log.Kind.Days, t.Number), device...)
+	directory, err := engine.NewIterator(ctx, d.log.DB, key, key.End())
 	if err != nil {
 		return err
 	}
-	defer directory.Close()
-	days := append(layout.NewKey(d.log.Kind.Days, t.Number), device...)
-	for day, err := range directory.Of(days, andon.Span{}, andon.Desc) {
+	defer directory.Release()
+	for day, err := range days(directory, key, andon.Span{}, andon.Desc) {
 		if err != nil {
 			return err
 		}
@@ -128,7 +134,7 @@ func (d *Deletion) Device(
 			}
 		}
 	}
-	b.RemovePrefix(days)
+	b.RemovePrefix(key)
 	d.AtEnd(func() {
 		t.Runs.Store(&list)
 		d.log.merges.purged(t.Number, device)

@@ -45,7 +45,7 @@ func NewTenant(number uint32) *Tenant {
 
 // Open reads which runs there are. The flushes up to a sequence have ended.
 func (l *Log) Open(flushed uint64) error {
-	l.merges.candidates = map[engine.TenantDay]bool{}
+	l.merges.candidates = map[tenantDay]bool{}
 	l.merges.flushed[0] = flushed
 	for _, t := range l.tenants() {
 		var list RunList
@@ -63,7 +63,7 @@ func (l *Log) Open(flushed uint64) error {
 			}
 			of := &list[len(list)-1]
 			if of.runs = append(of.runs, r); len(of.runs) >= quietRuns {
-				l.merges.candidates[engine.TenantDay{Tenant: t.Number, Day: day}] = true
+				l.merges.candidates[tenantDay{t.Number, day}] = true
 			}
 		}
 		t.Runs.Store(&list)

@@ -34,13 +34,16 @@ const (
 	mostRuns     = 64 // that are merged at once
 )
 
+// tenantDay is a day of a tenant.
+type tenantDay struct{ tenant, day uint32 }
+
 // merges is what is merged when.
 type merges struct {
 	engine.Job
 	running engine.Mutex // held by a merge
 	mu      engine.Mutex // guards which runs there are, and the fields below
 	// candidates are the days that may have runs to merge.
-	candidates map[engine.TenantDay]bool
+	candidates map[tenantDay]bool
 	current    *merger // the merge under way, nil where there is none
 	// dropped are the runs whose blocks are still to be excised.
 	dropped []droppedRuns
@@ -87,7 +90,7 @@ func (l *Log) MergeAll() error {
 	l.merges.mu.Lock()
 	for _, t := range l.tenants() {
 		for _, day := range t.Runs.Load().Days() {
-			l.merges.candidates[engine.TenantDay{Tenant: t.Number, Day: day}] = true
+			l.merges.candidates[tenantDay{t.Number, day}] = true
 		}
 	}
 	l.merges.mu.Unlock()
@@ -157,7 +160,7 @@ func (l *Log) mergeNext(due func([]layout.Run) []layout.Run) (more bool, err err
 	l.merges.current = nil
 	if err != nil {
 		// Until it has another run.
-		delete(l.merges.candidates, engine.TenantDay{Tenant: m.tenant.Number, Day: m.day})
+		delete(l.merges.candidates, tenantDay{m.tenant.Number, m.day})
 	}
 	l.merges.mu.Unlock()
 	if err != nil {
@@ -176,14 +179,14 @@ func (l *Log) nextMerge(due func([]layout.Run) []layout.Run) *merger {
 	l.merges.mu.Lock()
 	defer l.merges.mu.Unlock()
 	for of := range l.merges.candidates {
-		t := tenants[of.Tenant]
+		t := tenants[of.tenant]
 		if t == nil {
 			delete(l.merges.candidates, of)
 			continue
 		}
-		runs := t.Runs.Load().On(of.Day)
+		runs := t.Runs.Load().On(of.day)
 		if some := due(runs); some != nil {
-			return l.newMerge(t, of.Day, some)
+			return l.newMerge(t, of.day, some)
 		}
 		if len(runs) == 0 || l.merges.isQuiet(runs) {
 			delete(l.merges.candidates, of) // nothing will be due, until it has another run

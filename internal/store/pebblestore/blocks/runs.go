@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -76,7 +75,7 @@ func (l *Log) addRun(t *Tenant, day uint32, r layout.Run) {
 	runs := *t.Runs.Load()
 	runs = runs.with(day, withRun(runs.On(day), r))
 	t.Runs.Store(&runs)
-	l.merges.candidates[engine.TenantDay{Tenant: t.Number, Day: day}] = true
+	l.merges.candidates[tenantDay{t.Number, day}] = true
 }
 
 // forgetDays drops the runs of a tenant before a day. The caller holds merges.mu.

@@ -16,8 +16,8 @@ type Reader struct {
 	*engine.Iterator
 	log    *Log
 	tenant uint32
-	runs   *RunList // that the iterator has
-	days   *engine.Days
+	runs   *RunList         // that the iterator has
+	days   *engine.Iterator // of the directory; nil: it was not asked for days
 	key    layout.Key
 }
 
@@ -49,25 +49,52 @@ func (l *Log) newReader(
 // Close ends the reader.
 func (r *Reader) Close() {
 	if r.days != nil {
-		r.days.Close()
+		r.days.Release()
 	}
 	r.Release()
 }
 
 // Days returns the days on which a device has blocks, within a span, in an order. For readings that
-// is also the days of its rows.
+// is also the days of its rows. It reads no more of them than are asked for.
 func (r *Reader) Days(
 	ctx context.Context, device []byte, span andon.Span, order andon.Order,
-) (iter.Seq2[uint32, error], error) {
+) (_ iter.Seq2[uint32, error], err error) {
+	k := layout.NewKey(r.log.Kind.Days, r.tenant)
 	if r.days == nil {
-		var err error
-		r.days, err = engine.NewDays(ctx, r.log.DB, r.log.Kind.Days, r.tenant)
-		if err != nil {
+		if r.days, err = engine.NewIterator(ctx, r.log.DB, k, k.End()); err != nil {
 			return nil, err
 		}
 	}
-	prefix := append(layout.NewKey(r.log.Kind.Days, r.tenant), device...)
-	return r.days.Of(prefix, span, order), nil
+	return days(r.days, append(k, device...), span, order), nil
+}
+
+// days returns the days in a directory whose keys have a prefix, and which are inverted there.
+func days(
+	it *engine.Iterator, prefix layout.Key, span andon.Span, order andon.Order,
+) iter.Seq2[uint32, error] {
+	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
+	return func(yield func(uint32, error) bool) {
+		ok, move := false, it.Next
+		if order == andon.Desc {
+			ok = it.SeekGE(prefix.Inverted(last))
+		} else {
+			move = it.Prev
+			ok = it.SeekLT(append(prefix.Inverted(first), layout.AfterText))
+		}
+		for ; ok && bytes.HasPrefix(it.Key(), prefix); ok = move() {
+			n, _, ok := layout.TakeNumber(it.Key()[len(prefix):])
+			if !ok {
+				yield(0, layout.ErrDamaged)
+				return
+			}
+			if day := ^n; day < first || day > last || !yield(day, nil) {
+				return
+			}
+		}
+		if err := it.Error(); err != nil {
+			yield(0, err)
+		}
+	}
 }
 
 // RunDays returns the days that have runs.

@@ -27,12 +27,8 @@ func (m *Marker) keys() map[string]*uint64 {
 // ReadMarker reads the marker of a store, of which a new one has none.
 func ReadMarker(db *pebble.DB) (m Marker, err error) {
 	for name, part := range m.keys() {
-		value, err := engine.Get(db, layout.FixedKey(name))
-		if err != nil {
+		if *part, err = engine.GetUint(db, layout.FixedKey(name)); err != nil {
 			return m, err
-		}
-		if len(value) == 8 {
-			*part = binary.BigEndian.Uint64(value)
 		}
 	}
 	return m, nil

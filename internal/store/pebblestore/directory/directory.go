@@ -9,10 +9,10 @@
 // Owner. One process at a time has a directory. The lock is the operating system's. A file says
 // which process that is, for the error of a second one.
 //
-// File systems. Between Pebble and the disk are these, from the outside in: one that ends the
-// process when a write-ahead log fails (fatal.go), one that notes how much of each log is synced
-// (package walcheck), one that writes tables in the pace of background work (paced.go), and one
-// that lets only the owner read the files (private.go).
+// File systems. Between Pebble and the disk are these, from the outside in: one that notes how much
+// of each write-ahead log is synced (package walcheck), by which the process ends when a log fails;
+// one that writes tables in the pace of background work (paced.go); and one that lets only the owner
+// read the files (private.go).
 //
 // Failing disks. Disk refuses writes while a reserve of the disk is touched, because Pebble ends
 // the process on a full disk. Damages lists the tables of which something could not be read. They
@@ -144,9 +144,8 @@ func (d *Directory) Open(ctx context.Context) error {
 	d.cache = pebble.NewCache(p.CacheSize)
 	p.Cache = d.cache
 	p.Experimental.CompactionScheduler = newPausedCompactions(d.Damages)
-	home := d.FS.PathDir(d.FS.PathJoin(d.Path, ownerFile))
-	// A pointer, because Pebble compares it where it ingests tables.
-	p.FS = &fatalLogs{d.watched, home, d}
+	d.watched.Failed = d.logFailed
+	p.FS = d.watched
 	db, err := d.openWithin(ctx, p)
 	if err != nil {
 		return err
@@ -156,6 +155,13 @@ func (d *Directory) Open(ctx context.Context) error {
 	d.Pacing.DB.Store(db)
 	d.keepPrivate()
 	return nil
+}
+
+// logFailed ends the process of an open store.
+func (d *Directory) logFailed(err error) {
+	if d.opened.Load() {
+		d.Fatal(andon.Errorf(andon.Unavailable, "the store's disk failed: %w", err))
+	}
 }
 
 // check refuses what Pebble would spoil, or could not open.

@@ -3,14 +3,14 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -57,63 +57,25 @@ func Get(r pebble.Reader, k layout.Key) ([]byte, error) {
 	return append(make([]byte, 0, len(value)), value...), nil
 }
 
-// Days reads on which days devices have rows.
-type Days struct{ it *Iterator }
-
-// NewDays returns a reader of a directory of a tenant.
-func NewDays(
-	ctx context.Context, r pebble.Reader, table byte, tenant uint32,
-) (*Days, error) {
-	k := layout.NewKey(table, tenant)
-	it, err := NewIterator(ctx, r, k, k.End())
-	if err != nil {
-		return nil, err
+// GetUint returns a number of 8 bytes, 0 where there is none.
+func GetUint(r pebble.Reader, k layout.Key) (uint64, error) {
+	value, err := Get(r, k)
+	if err != nil || value == nil {
+		return 0, err
 	}
-	return &Days{it}, nil
+	if len(value) != 8 {
+		return 0, layout.ErrDamaged
+	}
+	return binary.BigEndian.Uint64(value), nil
 }
 
-// Close ends the reader.
-func (d *Days) Close() { d.it.Release() }
-
-// Of returns the days of a device, whose keys have a prefix, that a span and an order allow, in
-// that order. It reads no more of them than are asked for.
-func (d *Days) Of(
-	prefix layout.Key, span andon.Span, order andon.Order,
-) iter.Seq2[uint32, error] {
-	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
-	return func(yield func(uint32, error) bool) {
-		ok, move := false, d.it.Next
-		if order == andon.Desc {
-			ok = d.it.SeekGE(prefix.Inverted(last))
-		} else {
-			move = d.it.Prev
-			ok = d.it.SeekLT(append(prefix.Inverted(first), layout.AfterText))
-		}
-		for ; ok && bytes.HasPrefix(d.it.Key(), prefix); ok = move() {
-			n, _, ok := layout.TakeNumber(d.it.Key()[len(prefix):])
-			if !ok {
-				yield(0, layout.ErrDamaged)
-				return
-			}
-			if day := ^n; day < first || day > last || !yield(day, nil) {
-				return
-			}
-		}
-		if err := d.it.Error(); err != nil {
-			yield(0, err)
-		}
+// GetJSON reads a value, if it is there.
+func GetJSON(r pebble.Reader, k layout.Key, into any) error {
+	value, err := Get(r, k)
+	if err != nil || value == nil {
+		return err
 	}
-}
-
-// RemoveDays deletes the rows of days before one from a directory. The keys of a device, or a
-// tenant, begin with owner, and its days are inverted: those to go are the last.
-func RemoveDays(it *Iterator, b *Batch, owner layout.Key, before uint32) error {
-	owner = slices.Clip(owner)
-	ok := it.SeekGE(owner.Inverted(before - 1))
-	for ; ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
-		b.Remove(it.Key())
-	}
-	return b.Spill()
+	return json.Unmarshal(value, into)
 }
 
 // Texts calls visit for each text that the keys of a table have after the tenant, with the

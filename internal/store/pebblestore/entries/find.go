@@ -22,6 +22,9 @@ type wanted struct {
 	found    bool
 }
 
+// inBlocks reports whether the entry may be in blocks.
+func (w wanted) inBlocks() bool { return w.numbered && !w.found }
+
 // find looks for entries of many devices, at most Step of them: in memory under one lock, then in
 // blocks in the order in which these are stored. To look for each by itself takes as long for locks
 // and seeks as for all that is found.
@@ -33,7 +36,9 @@ func (r *Reader) find(all []wanted) error {
 		w.device.number, w.numbered = r.devices.Number(w.event.Device)
 	}
 	r.devices.Unlock()
-	r.findInMemory(all)
+	if r.findInMemory(all); !slices.ContainsFunc(all, wanted.inBlocks) {
+		return nil
+	}
 	order := sortedIndexes(len(all), func(a, b int) int {
 		is, other := &all[a], &all[b]
 		return cmp.Or(cmp.Compare(is.event.Time.Day(), other.event.Time.Day()),
@@ -54,17 +59,13 @@ func (r *Reader) find(all []wanted) error {
 
 // findOnDay looks for entries of a day, by rising numbers of devices, in blocks.
 func (r *Reader) findOnDay(all []wanted, order []int, day uint32) error {
-	left := func(i int) bool { return all[i].numbered && !all[i].found }
-	if !slices.ContainsFunc(order, left) {
-		return nil
-	}
 	if err := r.open(); err != nil {
 		return err
 	}
 	for run := range r.blocks.Runs(day, andon.Desc) {
 		for _, i := range order {
 			w := &all[i]
-			if !left(i) || !run.Holds(w.event.Time) {
+			if !w.inBlocks() || !run.Holds(w.event.Time) {
 				continue
 			}
 			var err error
@@ -158,22 +159,9 @@ func (r *Reader) Event(
 	device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Event, error) {
 	e := andon.Event{Device: device, Time: at, State: state}
-	d, ok := r.device(device)
-	if !ok {
-		return e, andon.NoEntry(device, at, state)
-	}
-	found := false
-	r.memory.LookUp(r.tenant.Number, func(find Find) {
-		var is eventlog.Entry
-		if is, found = find(d.number, at, state); found {
-			r.fillIn(&e, &is)
-		}
-	})
-	if found {
-		return e, nil
-	}
-	found, err := r.findInBlocks(&d, &e)
-	if err == nil && !found {
+	r.wanted = append(r.wanted[:0], wanted{event: &e})
+	err := r.find(r.wanted)
+	if err == nil && !r.wanted[0].found {
 		err = andon.NoEntry(device, at, state)
 	}
 	return e, err
@@ -204,22 +192,6 @@ func (r *Reader) keep(texts ...[]byte) string {
 		r.kept.Write(text)
 	}
 	return r.kept.String()[from:]
-}
-
-// findInBlocks fills in the delivery of an entry that wins: that of the highest run.
-func (r *Reader) findInBlocks(d *deviceLog, e *andon.Event) (found bool, err error) {
-	if err := r.open(); err != nil {
-		return false, err
-	}
-	for run := range r.blocks.Runs(e.Time.Day(), andon.Desc) {
-		if !run.Holds(e.Time) {
-			continue
-		}
-		if found, err = r.findInRun(d, run.RunID, e); found || err != nil {
-			return found, err
-		}
-	}
-	return false, nil
 }
 
 // findInRun looks into the one block of a run whose span has the time of the entry.

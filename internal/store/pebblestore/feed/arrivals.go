@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -46,15 +45,8 @@ func arrivalsKey() layout.Key { return layout.FixedKey("arrivals") }
 // Open reads which rows are kept, once Arrived was called for the rows after the marker. next is
 // the sequence of the next row.
 func (a *Arrivals) Open(db *pebble.DB, next uint64) error {
-	value, closer, err := db.Get(arrivalsKey())
-	switch {
-	case err == nil:
-		err = errors.Join(json.Unmarshal(value, &a.flushed), closer.Close())
-	case errors.Is(err, pebble.ErrNotFound):
-		err = nil
-	}
-	if err != nil {
-		return fmt.Errorf("read which rows are kept: %w", engine.ReadError(err))
+	if err := engine.GetJSON(db, arrivalsKey(), &a.flushed); err != nil {
+		return fmt.Errorf("read which rows are kept: %w", err)
 	}
 	if n := len(a.flushed); n > 0 && a.flushed[n-1].Until != 0 {
 		a.until = andon.Time(a.flushed[n-1].Until)

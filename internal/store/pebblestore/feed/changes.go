@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -69,15 +68,8 @@ func keptKey() layout.Key { return layout.FixedKey("feed") }
 // Open begins an opening, whose first sequence is next.
 func (c *Changes) Open(next uint64) error {
 	k := kept{First: next}
-	value, closer, err := c.DB.Get(keptKey())
-	switch {
-	case err == nil:
-		err = errors.Join(json.Unmarshal(value, &k), closer.Close())
-	case errors.Is(err, pebble.ErrNotFound):
-		err = nil
-	}
-	if err != nil {
-		return fmt.Errorf("read feed: %w", engine.ReadError(err))
+	if err := engine.GetJSON(c.DB, keptKey(), &k); err != nil {
+		return fmt.Errorf("read feed: %w", err)
 	}
 	k.Openings = begin(k.Openings, k.First, next)
 	c.kept = k
@@ -93,7 +85,8 @@ func (c *Changes) Open(next uint64) error {
 		}
 		t.Notify(next)
 	}
-	if value, err = json.Marshal(k); err != nil {
+	value, err := json.Marshal(k)
+	if err != nil {
 		return err
 	}
 	return c.DB.Set(keptKey(), value, pebble.Sync)

@@ -41,13 +41,15 @@ func firstKey() layout.Key { return layout.FixedKey("readings") }
 // Open finds the runs and the generations. The next generation begins: a flush may have been
 // writing the last one.
 func (l *Log) Open(ctx context.Context) error {
-	if err := l.openFlushed(); err != nil {
+	first, err := engine.GetUint(l.DB, firstKey())
+	if err != nil {
 		return err
 	}
-	if err := l.Log.Open(l.flushed.Load() - 1); err != nil {
-		return err
-	}
+	l.flushed.Store(max(first, 1))
 	last := l.flushed.Load() - 1
+	if err := l.Log.Open(last); err != nil {
+		return err
+	}
 	for _, t := range l.tenants() {
 		generation, err := l.lastGeneration(ctx, t.Number)
 		if err != nil {
@@ -63,16 +65,6 @@ func (l *Log) Open(ctx context.Context) error {
 	}
 	l.grown.Store(int64(bytes))
 	return nil
-}
-
-// openFlushed reads which generation is the first that is not in blocks.
-func (l *Log) openFlushed() error {
-	l.flushed.Store(1)
-	first, err := engine.Get(l.DB, firstKey())
-	if err == nil && len(first) == 8 {
-		l.flushed.Store(binary.BigEndian.Uint64(first))
-	}
-	return err
 }
 
 // lastGeneration returns that of the last row of a tenant; 0 where it has none.

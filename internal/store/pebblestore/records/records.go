@@ -94,16 +94,11 @@ func versionKey() layout.Key { return layout.FixedKey("last version") }
 // Open reads the last version and skips some. The result is stored without waiting for the disk,
 // which the caller does before a version can be read.
 func (s *Records) Open() error {
-	last, err := engine.Get(s.db, versionKey())
-	switch {
-	case err != nil:
+	last, err := engine.GetUint(s.db, versionKey())
+	if err != nil || last == 0 {
 		return err
-	case last == nil:
-		return nil
-	case len(last) != 8:
-		return layout.ErrDamaged
 	}
-	s.version = binary.BigEndian.Uint64(last) + skipped
+	s.version = last + skipped
 	return s.db.Set(versionKey(), binary.BigEndian.AppendUint64(nil, s.version), pebble.NoSync)
 }
 

@@ -75,7 +75,7 @@ func ofTenant(
 ) func(*verifier, []byte, []byte) error {
 	return func(v *verifier, k, value []byte) error {
 		number, rest, ok := layout.TakeNumber(k)
-		if t := v.loaded.Tenants[number]; ok && t != nil {
+		if t, known := v.loaded.Tenants[number]; known {
 			return check(v, &tenant{t, number}, rest, value)
 		}
 		return wellFormed(ok)
@@ -126,14 +126,14 @@ func verifyBlock(v *verifier, t *tenant, k, value []byte) error {
 	if at.Sequence > v.loaded.Flushed {
 		return nil // of a flush that was interrupted: rows have its entries, and it is done again
 	}
-	if t.Entries().Dropped(day, at.Run) {
+	if t.Entries.Dropped(day, at.Run) {
 		return nil // of a merge that was interrupted: other runs have its entries
 	}
 	if !v.has(layout.NewKey(layout.TableDay, t.number).Number(number).Inverted(day)) {
 		return fmt.Errorf("nothing says that device %s has entries on the day of %s: they are "+
 			"not found", v.name(t, number), at.Oldest)
 	}
-	if !holds(t.Entries(), &at) {
+	if !holds(t.Entries, &at) {
 		return fmt.Errorf("no run of the day has its entries of device %s from %s to %s: they "+
 			"are not found", v.name(t, number), oldest, at.Newest)
 	}
@@ -194,10 +194,10 @@ func verifyDay(v *verifier, t *tenant, k, _ []byte) error {
 		return errors.New("it is not of its form")
 	}
 	day := ^inverted
-	if first, ok := t.Entries().FirstDay(); !ok || day < first {
+	if days := t.Entries.Days; len(days) == 0 || day < days[0] {
 		return nil
 	}
-	for _, r := range t.Entries().On(day) {
+	for _, r := range t.Entries.On(day) {
 		k := layout.NewKey(layout.TableBlock, t.number).Run(day, r.RunID).Number(number)
 		if there, err := v.begins(k); err != nil || there {
 			return err
@@ -231,7 +231,7 @@ func (v *verifier) name(t *tenant, number uint32) string {
 func (v *verifier) entries(t *tenant, number uint32, entries []eventlog.Entry) error {
 	for i := range entries {
 		e := &entries[i]
-		if !t.HasState(e.State) {
+		if _, seen := t.States[e.State]; !seen {
 			return fmt.Errorf("its state %s is not among those that have entries", e.State)
 		}
 		if e.Operator == "" {
@@ -316,7 +316,7 @@ func verifyCheckpoint(_ *verifier, _ *tenant, k, value []byte) error {
 }
 
 func verifyChange(_ *verifier, t *tenant, k, value []byte) error {
-	if _, err := feed.ReadRow(t.ID(), value); err != nil {
+	if _, err := feed.ReadRow(t.ID, value); err != nil {
 		return err
 	}
 	return wellFormed(len(k) == 8)
@@ -408,8 +408,8 @@ func verifyMeasured(v *verifier, t *tenant, k, value []byte) error {
 	}
 	// A flush that has not ended has its readings in rows as well, and of a merge that was
 	// interrupted other runs have them.
-	if at.Sequence < v.loaded.FirstReadings && !t.Readings().Dropped(day, at.Run) &&
-		!holds(t.Readings(), &at) {
+	if at.Sequence < v.loaded.FirstReadings && !t.Readings.Dropped(day, at.Run) &&
+		!holds(t.Readings, &at) {
 		return fmt.Errorf("no run of the day has its readings of device %s from %s to %s: they "+
 			"are not found", device, at.Oldest, at.Newest)
 	}

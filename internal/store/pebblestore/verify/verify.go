@@ -68,24 +68,20 @@ type Loaded struct {
 }
 
 // Tenant is what is in memory of a tenant.
-type Tenant interface {
-	ID() andon.TenantID
-	// Device returns a device by its number.
-	Device(number uint32) (andon.DeviceID, bool)
-	// HasState reports whether a state is among those that have entries.
-	HasState(andon.State) bool
-	// Entries and Readings return the runs of blocks of each kind.
-	Entries() Runs
-	Readings() Runs
+type Tenant struct {
+	ID       andon.TenantID
+	Device   func(number uint32) (id andon.DeviceID, ok bool)
+	States   map[andon.State]andon.State // that have entries
+	Entries  Runs
+	Readings Runs
 }
 
 // Runs are the runs of blocks of a tenant.
-type Runs interface {
-	// On returns the runs of a day; FirstDay the first day that has any.
-	On(day uint32) []layout.Run
-	FirstDay() (uint32, bool)
+type Runs struct {
+	Days []uint32 // that have any, in ascending order
+	On   func(day uint32) []layout.Run
 	// Dropped reports whether a run was merged into another one, and will be deleted.
-	Dropped(day uint32, id layout.RunID) bool
+	Dropped func(day uint32, id layout.RunID) bool
 }
 
 // Config says what to verify.

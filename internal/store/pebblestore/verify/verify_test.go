@@ -21,7 +21,7 @@ type one struct{ runs runs }
 
 func (o one) Load(context.Context, *pebble.DB) (verify.Loaded, error) {
 	return verify.Loaded{
-		Tenants: map[uint32]verify.Tenant{1: o}, Shown: 100, Flushed: 100, FirstReadings: 100,
+		Tenants: map[uint32]verify.Tenant{1: o.tenant()}, Shown: 100, Flushed: 100, FirstReadings: 100,
 	}, nil
 }
 func (one) CheckRow([]byte) error { return nil }
@@ -30,18 +30,23 @@ func (one) Devices(
 ) (int64, error) {
 	return 0, nil
 }
-func (one) ID() andon.TenantID                     { return andon.DefaultTenant }
-func (one) Device(n uint32) (andon.DeviceID, bool) { return "press-7", n == 0 }
-func (one) HasState(s andon.State) bool            { return s == "NORMAL" }
-func (o one) Entries() verify.Runs                 { return o.runs }
-func (o one) Readings() verify.Runs                { return o.runs }
+func (o one) tenant() verify.Tenant {
+	r := verify.Runs{
+		On:      func(uint32) []layout.Run { return o.runs },
+		Dropped: func(uint32, layout.RunID) bool { return false },
+	}
+	if len(o.runs) > 0 {
+		r.Days = []uint32{day}
+	}
+	return verify.Tenant{
+		ID: andon.DefaultTenant, States: map[andon.State]andon.State{"NORMAL": "NORMAL"},
+		Device:  func(n uint32) (andon.DeviceID, bool) { return "press-7", n == 0 },
+		Entries: r, Readings: r,
+	}
+}
 
 // runs are those of one day.
 type runs []layout.Run
-
-func (r runs) On(uint32) []layout.Run                { return r }
-func (r runs) FirstDay() (uint32, bool)              { return day, len(r) > 0 }
-func (r runs) Dropped(_ uint32, _ layout.RunID) bool { return false }
 
 const (
 	noon = andon.MinTime + 12*3600*1e6

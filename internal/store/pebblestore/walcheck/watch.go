@@ -1,6 +1,7 @@
 package walcheck
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -9,6 +10,10 @@ import (
 // FS is the file system for Pebble. It keeps andon.synced.
 type FS struct {
 	vfs.FS
+	// Failed is called as soon as something that is done to a log fails; nil: it is not called.
+	// Pebble itself panics where it can't close a log or begin the next one (DB.rotateWAL), and
+	// turns that panic into a fatal error of Go's, which ends the process like any crash.
+	Failed func(error)
 	synced *syncedLogs
 	home   string // the directory of the store: logs elsewhere belong to a copy
 }
@@ -43,26 +48,38 @@ func (w *FS) log(path string) uint64 {
 
 // Create implements vfs.FS.
 func (w *FS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	number := w.log(name)
-	if number == 0 {
-		return w.FS.Create(name, c)
-	}
-	if err := w.synced.change(number, 0); err != nil {
-		return nil, err
-	}
-	return w.watch(number)(w.FS.Create(name, c))
+	return w.begin(name, 0, func() (vfs.File, error) { return w.FS.Create(name, c) })
 }
 
 // ReuseForWrite implements vfs.FS.
 func (w *FS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return w.begin(name, w.log(old), func() (vfs.File, error) {
+		return w.FS.ReuseForWrite(old, name, c)
+	})
+}
+
+// begin begins a file, which takes the place of a log that is not needed any more; 0: of none.
+func (w *FS) begin(
+	name string, old uint64, begin func() (vfs.File, error),
+) (f vfs.File, err error) {
 	number := w.log(name)
 	if number == 0 {
-		return w.FS.ReuseForWrite(old, name, c)
+		return begin()
 	}
-	if err := w.synced.change(number, w.log(old)); err != nil {
+	if err = w.synced.change(number, old); err == nil {
+		f, err = begin()
+	}
+	if w.check(err, "begin", name); err != nil {
 		return nil, err
 	}
-	return w.watch(number)(w.FS.ReuseForWrite(old, name, c))
+	return &watchedLog{File: f, fs: w, name: name, number: number}, nil
+}
+
+// check calls Failed where something that was done to a log failed.
+func (w *FS) check(err error, doing, name string) {
+	if err != nil && w.Failed != nil {
+		w.Failed(fmt.Errorf("%s the log %s: %w", doing, name, err))
+	}
 }
 
 // Remove implements vfs.FS.
@@ -75,19 +92,11 @@ func (w *FS) Remove(name string) error {
 	return w.FS.Remove(name)
 }
 
-func (w *FS) watch(number uint64) func(vfs.File, error) (vfs.File, error) {
-	return func(f vfs.File, err error) (vfs.File, error) {
-		if err != nil {
-			return nil, err
-		}
-		return &watchedLog{File: f, synced: w.synced, number: number}, nil
-	}
-}
-
 // watchedLog is a log that is written from its start.
 type watchedLog struct {
 	vfs.File
-	synced  *syncedLogs
+	fs      *FS
+	name    string
 	number  uint64
 	written atomic.Int64
 }
@@ -96,6 +105,7 @@ type watchedLog struct {
 func (l *watchedLog) Write(p []byte) (int, error) {
 	n, err := l.File.Write(p)
 	l.written.Add(int64(n))
+	l.fs.check(err, "write", l.name)
 	return n, err
 }
 
@@ -108,8 +118,15 @@ func (l *watchedLog) SyncData() error { return l.note(l.File.SyncData) }
 func (l *watchedLog) note(sync func() error) error {
 	written := l.written.Load()
 	err := sync()
-	if err == nil {
-		l.synced.reached(l.number, written)
+	if l.fs.check(err, "sync", l.name); err == nil {
+		l.fs.synced.reached(l.number, written)
 	}
+	return err
+}
+
+// Close implements vfs.File.
+func (l *watchedLog) Close() error {
+	err := l.File.Close()
+	l.fs.check(err, "close", l.name)
 	return err
 }
