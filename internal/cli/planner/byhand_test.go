@@ -202,20 +202,20 @@ func TestReadingsByHand(t *testing.T) {
 	}
 }
 
-// TestReferenceByHand: a table of the guide, of which each expired entry has to be deleted.
+// TestReferenceByHand: a table of the guide, of which the service deletes what has expired.
 func TestReferenceByHand(t *testing.T) {
 	const reference = "dynamodb reference"
 	plain := float64(len("DeviceID"+"line-07/press-0000123") +
 		len("State#Date"+"NORMAL#2026-01-01T00:05:00.123456") +
 		len("Date"+"2026-01-01T00:05:00.123456") + len("State"+"NORMAL") +
-		len("Operator"+"operator-0007") + len("Message") + 172)
+		len("Operator"+"operator-0007") + len("Message") + 172 + len("ttl") + 6)
 	fixed := gb(entries, plain)*(2*0.25+0.20) + machines + alarmsRef
 	fleet := func(w, r float64, more ...string) handCase {
 		return handCase{strings.Join(more, " "), quiet(append(more, "--store", "dynamodb")...),
-			reference, 0, demanded(4*events+w, r) + fixed} // put and deleted, with GSI1
+			reference, 0, demanded(2*events+w, r) + fixed} // put, with GSI1
 	}
 	provisioned := fleet(0, 0)
-	provisioned.way, provisioned.want = 1, hours(2*96+5, 15)+fixed
+	provisioned.way, provisioned.want = 1, hours(2*48+5, 15)+fixed
 	checkHand(t, []handCase{
 		fleet(0, 0), provisioned,
 		fleet(0, 0, "--routing", "any"), fleet(0, 0, "--boards", "9"), // there are neither

@@ -155,7 +155,10 @@ func openReference(ctx context.Context, o Options) (*reference.Store, error) {
 		return nil, err
 	}
 	own.db = db
-	r := reference.New(db, reference.Table(o.Table), o.Consistency == ddb.Eventual, own)
+	r := reference.New(db, reference.Options{
+		Table: o.Table, Eventual: o.Consistency == ddb.Eventual,
+		Retention: o.Retention, SweepRate: o.SweepRate,
+	}, own)
 	if err := r.Ready(ctx); err != nil {
 		db.Close()
 		return nil, err

@@ -87,7 +87,7 @@ const (
 // tables returns the tables of the layout, each with its whole name.
 func (o Options) tables() []ddb.Table {
 	if o.Layout == layoutReference {
-		return []ddb.Table{reference.Table(o.Table)}
+		return []ddb.Table{reference.Table(o.Table, o.Retention)}
 	}
 	all := o.ownTables()
 	for i := range all {

@@ -61,7 +61,7 @@ func TestSerialPlannedItems(t *testing.T) {
 		plain = len("DeviceID"+"line-07/press-0000123") +
 			len("State#Date"+"NORMAL#2026-01-01T00:05:00.123456") +
 			len("Date"+"2026-01-01T00:05:00.123456") + len("State"+"NORMAL") +
-			len("Operator"+"operator-0007") + len("Message") + message
+			len("Operator"+"operator-0007") + len("Message") + message + len("ttl") + 6
 	)
 	for place, want := range map[string]int{
 		"DeviceStateLog": entry, "DeviceStateLog/GSI1": entry,
@@ -70,7 +70,7 @@ func TestSerialPlannedItems(t *testing.T) {
 			t.Errorf("%s: %+v, want %d bytes", place, w, want)
 		}
 	}
-	if w := writesOf(reference, plan.PerEvent)["DeviceStateLog/GSI1"]; w.Before != plain {
+	if w := writesOf(reference, plan.PerEvent)["DeviceStateLog/GSI1"]; w.After != plain {
 		t.Errorf("layout reference: %+v, want %d bytes", w, plain)
 	}
 	if w := writesOf(own, plan.PerReading)["Readings"]; w.After != reading+hash {

@@ -20,6 +20,7 @@ import (
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/dynamostore/reference"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // referenceTest is a table with the items of the reference's final schema, opened.
@@ -29,7 +30,7 @@ type referenceTest struct {
 	raw *dynamodb.Client
 }
 
-func newReferenceTest(t *testing.T) referenceTest {
+func newReferenceTest(t *testing.T, change ...func(*Options)) referenceTest {
 	t.Helper()
 	const file = "../../../../shared/data/devicestatelog/DeviceStateLog_7.json"
 	data, err := os.ReadFile(file)
@@ -42,6 +43,9 @@ func newReferenceTest(t *testing.T) referenceTest {
 	o := defaults()
 	o.Now, o.Endpoint, o.Key, o.Secret = realClock, service.URL, "any", "any"
 	o.Layout, o.Table = layoutReference, fmt.Sprintf("DeviceStateLog_%08x", rand.Uint32())
+	for _, change := range change {
+		change(&o)
+	}
 	if err := Init(t.Context(), o, adapter.Setup{}, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -233,6 +237,52 @@ func TestSerialReferenceTooLarge(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %s", err, want)
 		}
+	}
+}
+
+// TestSerialReferenceExpires: with a retention an entry has the attribute by which the service
+// deletes it. What has expired is not shown, and a sweep deletes it, also what others wrote.
+func TestSerialReferenceExpires(t *testing.T) {
+	const days = 30
+	rt := newReferenceTest(t, func(o *Options) { o.Retention = days * 24 * 3600 * 1e6 })
+	ctx, def := t.Context(), andon.DefaultTenant
+	now := realClock()
+	e := andon.Event{Device: "d#12345", State: "WARNING1", Time: now, Message: "m"}
+	if err := rt.Append(ctx, def, now, []andon.Event{e}); err != nil {
+		t.Fatal(err)
+	}
+	key := items.LogKeys().Item("d#12345", reference.SortKey(e.State, e.Time))
+	out, err := rt.raw.GetItem(ctx, &dynamodb.GetItemInput{TableName: &rt.Table, Key: key})
+	want := now.Std().Unix() + days*24*3600 + 1
+	if got := ddb.Item(out.Item).Int(items.AttrTTL); err != nil || got != want {
+		t.Errorf("it expires at %d, %v, want %d", got, err, want)
+	}
+	if got := reference.Table(rt.Table, rt.Retention).TTL; got != items.AttrTTL {
+		t.Errorf("the table expires by %q", got)
+	}
+	kept := wrap.Retain(rt.Store, realClock)
+	all := andon.EventQuery{Limit: 100}
+	if got := rt.list(kept.DeviceEvents(ctx, def, "d#12345", all)); strings.Count(got, " ") != 1 {
+		t.Errorf("of the entries there are %s", got)
+	}
+	record, err := rt.Tenant(ctx, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleted, err := rt.Sweep(ctx, def, record.Horizon(now))
+	if err != nil || deleted != 11 {
+		t.Errorf("a sweep deletes %d, %v, want the 11 items of the reference", deleted, err)
+	}
+	if got := rt.list(rt.DeviceEvents(ctx, def, "d#12345", all)); strings.Count(got, " ") != 1 {
+		t.Errorf("after the sweep there are %s", got)
+	}
+	record.UpdateFloor(now, true, false)
+	if record, err = rt.PutTenant(ctx, record); err != nil || record.Version != 2 {
+		t.Errorf("its floor is not kept: %+v, %v", record, err)
+	}
+	record.Events++
+	if _, err = rt.PutTenant(ctx, record); andon.KindOf(err) != andon.Unsupported {
+		t.Errorf("another retention: %v", err)
 	}
 }
 

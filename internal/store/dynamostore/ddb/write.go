@@ -135,10 +135,10 @@ func (c *Client) Swap(ctx context.Context, table string, key, put Item, on Condi
 	return err
 }
 
-// Update sets text attributes of one item and leaves its others; "" removes one. With mustExist it
+// Update sets attributes of one item and leaves its others; nil removes one. With mustExist it
 // returns ErrRaced where there is no item.
 func (c *Client) Update(
-	ctx context.Context, table string, key Item, set map[string]string, mustExist string,
+	ctx context.Context, table string, key, set Item, mustExist string,
 ) error {
 	in := &dynamodb.UpdateItemInput{
 		TableName: c.name(table), Key: key, ExpressionAttributeNames: map[string]string{},
@@ -148,12 +148,12 @@ func (c *Client) Update(
 	var sets, removes, parts []string
 	for name, value := range set {
 		in.ExpressionAttributeNames["#"+name] = name
-		if value == "" {
+		if value == nil {
 			removes = append(removes, "#"+name)
 			continue
 		}
 		sets = append(sets, "#"+name+" = :"+name)
-		values[":"+name] = Text(value)
+		values[":"+name] = value
 	}
 	if len(sets) > 0 {
 		parts = append(parts, "SET "+strings.Join(sets, ", "))

@@ -43,7 +43,7 @@ func (e *Event) Item(t *tenant, d *Device, n int, expires Expiry) ddb.Item {
 	i := LogKeys().Item(ShardKey(d.Rows(t), ShardOf(sort, n)), sort)
 	i[AttrDate] = ddb.Text(TimeText(e.Time))
 	e.setContent(i, t)
-	expires.set(i, e.Time)
+	expires.Set(i, e.Time)
 	return i
 }
 
@@ -77,8 +77,8 @@ func ReadEvent(i ddb.Item) (e Event, ok bool, err error) {
 // Expiry is after how long the service deletes.
 type Expiry andon.Retention
 
-// set sets when an item expires, in whole seconds, rounded up.
-func (e Expiry) set(i ddb.Item, at andon.Time) {
+// Set sets when an item expires, in whole seconds, rounded up.
+func (e Expiry) Set(i ddb.Item, at andon.Time) {
 	if andon.Retention(e) != andon.Forever {
 		i[AttrTTL] = ddb.Number((int64(at)+int64(e))/1e6 + 1)
 	}

@@ -52,7 +52,7 @@ func (m *Message) Item(
 		i[attrWhole] = ddb.Number(1)
 	}
 	x.setMetric(i, t, m)
-	expires.set(i, m.Time)
+	expires.Set(i, m.Time)
 	return i
 }
 

@@ -55,8 +55,7 @@ func Layouts(e Config, s plan.Sample) ([]plan.Layout, error) {
 		{
 			Store: "dynamodb", Name: "reference", Survives: true, NoReadings: true,
 			Unserved: []string{plan.AskList, plan.AskReading},
-			Notes: []string{"it has no counts, no assignments and no feed, and does not delete " +
-				"what has expired: the deletions are those that you do",
+			Notes: []string{"it has no counts, no assignments and no feed",
 				"a board shows no fleet with it; the page of a device asks every 5 s for what it " +
 					"shows and for its log"},
 			Metered: e.ofReference(s),
@@ -405,16 +404,17 @@ func (m *maker) ask(states int, shown, entry, reading ddb.Item) {
 
 // ofReference returns the writes and reads of the layout reference.
 func (e *Config) ofReference(s plan.Sample) *plan.Metered {
-	m := e.metered([]ddb.Table{reference.Table(items.TableLog)}, ddb.Actions(true))
-	entry, u := reference.Event(&s.Events[0])
+	m := e.metered([]ddb.Table{reference.Table(items.TableLog, s.Retention)}, ddb.Actions(true))
+	entry, u := reference.Event(&s.Events[0], s.Retention)
 	for name, value := range u {
-		entry.SetText(name, value)
+		if value != nil {
+			entry[name] = value
+		}
 	}
 	escalated := maps.Clone(entry)
 	escalated.SetText(items.AttrEscalated, "supervisor-0007")
 	m.Shards = 1
 	m.write(items.TableLog, plan.PerEvent, nil, entry, kept)
-	m.write(items.TableLog, plan.PerEvent, entry, nil, replaced) // when it has expired
 	m.write(items.TableLog, plan.PerEscalation, entry, escalated, replaced)
 	found := readOf(items.TableLog, entry)
 	found.Per = plan.PerEscalation

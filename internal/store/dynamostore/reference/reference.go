@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -31,35 +32,49 @@ import (
 // does not have, is not served (unserved).
 type Store struct {
 	andon.Store // unserved
-	db          *ddb.Client
-	model       ddb.Table
-	Table       string
-	tenant      *shared.Tenant
-	eventual    bool // reads for answers are, unless their request chooses
+	Options
+	db     *ddb.Client
+	model  ddb.Table
+	tenant *shared.Tenant
+
+	mu   sync.Mutex
+	kept andon.Tenant // the record of the tenant: its floor and its clock may change
 }
 
-// Table returns the table of the layout reference.
-func Table(name string) ddb.Table {
+// Options are the settings of a Store.
+type Options struct {
+	Table     string
+	Eventual  bool            // reads for answers are, unless their request chooses
+	Retention andon.Retention // sets when an item expires, unless entries are kept forever
+	SweepRate int             // most items a second that a sweep deletes
+}
+
+// Table returns the table of the layout reference. Its items expire unless they are kept forever.
+func Table(name string, kept andon.Retention) ddb.Table {
 	t := items.AndonTables()[0]
-	t.Name, t.TTL = name, ""
+	t.Name = name
+	if kept == andon.Forever {
+		t.TTL = ""
+	}
 	t.What = "The log as the reference's model has it: an item for each entry."
 	return t
 }
 
 // New returns the store of a table. own serves what concerns no entries, as the other layout does.
-func New(db *ddb.Client, table ddb.Table, eventual bool, own andon.Store) *Store {
+func New(db *ddb.Client, o Options, own andon.Store) *Store {
 	r := &Store{
-		Store: unserved(own), db: db, model: table, Table: table.Name, eventual: eventual,
+		Store: unserved(own), Options: o, db: db, model: Table(o.Table, o.Retention),
 		tenant: &shared.Tenant{Record: andon.NewTenant(andon.DefaultTenant)},
 	}
-	r.tenant.Record.Version = 1
+	r.tenant.Record.Version, r.tenant.Record.Events = 1, o.Retention
+	r.kept = r.tenant.Record
 	return r
 }
 
 // Capabilities implements andon.Store.
 func (r *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{Name: "dynamodb, layout reference", Durable: true, Explain: true,
-		Consistency: true}
+		Consistency: true, SlowExpiry: r.Retention != andon.Forever}
 }
 
 // Ready implements andon.Store.
@@ -220,7 +235,7 @@ func (r *Store) events(
 func (r *Store) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	ctx = ddb.ForAnswer(ctx, r.eventual)
+	ctx = ddb.ForAnswer(ctx, r.Eventual)
 	return r.events(ctx, id, q.Limit, r.inOrder(ctx, r.ofDevice(device), q))
 }
 
@@ -258,7 +273,7 @@ func (r *Store) SupervisorEvents(
 func (r *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	ctx = ddb.ForAnswer(ctx, r.eventual)
+	ctx = ddb.ForAnswer(ctx, r.Eventual)
 	all := q
 	all.Limit = ddb.MaxPage
 	found := r.events(ctx, id, math.MaxInt, r.inOrder(ctx, r.ofDevice(device), all))
@@ -316,7 +331,7 @@ func (r *Store) Entry(
 	if err := r.checkTenant(ctx, id); err != nil {
 		return andon.Entry{}, err
 	}
-	i, err := r.find(ddb.ForAnswer(ctx, r.eventual), device, at, state)
+	i, err := r.find(ddb.ForAnswer(ctx, r.Eventual), device, at, state)
 	if err != nil {
 		return andon.Entry{}, err
 	}
@@ -333,7 +348,7 @@ func (r *Store) Append(
 	}
 	return shared.Parallel(ctx, len(events), func(ctx context.Context, n int) error {
 		e := &events[n]
-		key, u := Event(e)
+		key, u := Event(e, r.Retention)
 		err := r.db.Update(ctx, r.Table, key, u, "")
 		if andon.KindOf(err) == andon.Invalid {
 			err = fmt.Errorf("entry of device %q in %s at %s: %w", e.Device, e.State, e.Time, err)
@@ -342,16 +357,17 @@ func (r *Store) Append(
 	})
 }
 
-// Event returns the key of an entry, and its attributes.
-func Event(e *andon.Event) (key ddb.Item, u map[string]string) {
-	u = map[string]string{
-		items.AttrDate: timeText(e.Time), "State": string(e.State),
-		items.AttrOperator: string(e.Operator), items.AttrMessage: e.Message,
-		items.AttrAttributes: string(e.Attributes),
+// Event returns the key of an entry that is kept so long, and its attributes; nil is none.
+func Event(e *andon.Event, kept andon.Retention) (key, u ddb.Item) {
+	u = ddb.Item{
+		items.AttrDate: ddb.Text(timeText(e.Time)), "State": ddb.Text(string(e.State)),
+		items.AttrOperator: nil, items.AttrMessage: nil, items.AttrAttributes: nil,
 	}
-	if e.EscalatedTo != "" {
-		u[items.AttrEscalated] = string(e.EscalatedTo)
-	}
+	u.SetText(items.AttrOperator, string(e.Operator))
+	u.SetText(items.AttrMessage, e.Message)
+	u.SetText(items.AttrAttributes, string(e.Attributes))
+	u.SetText(items.AttrEscalated, string(e.EscalatedTo))
+	items.Expiry(kept).Set(u, e.Time)
 	return ddb.Item{
 		items.AttrDevice:    ddb.Text(string(e.Device)),
 		items.AttrStateDate: ddb.Text(SortKey(e.State, e.Time)),
@@ -384,7 +400,8 @@ func (r *Store) Escalate(
 	}
 	key := ddb.Item{items.AttrDevice: i[items.AttrDevice],
 		items.AttrStateDate: i[items.AttrStateDate]}
-	set := map[string]string{items.AttrEscalated: string(e.To)}
+	set := ddb.Item{items.AttrEscalated: nil}
+	set.SetText(items.AttrEscalated, string(e.To))
 	err = r.db.Update(ctx, r.Table, key, set, items.AttrDevice)
 	e.At = max(e.At, e.Time)
 	return e, err == nil, err
@@ -397,7 +414,7 @@ func (r *Store) Device(
 	if err := r.checkTenant(ctx, id); err != nil {
 		return d, err
 	}
-	ctx = ddb.ForAnswer(ctx, r.eventual)
+	ctx = ddb.ForAnswer(ctx, r.Eventual)
 	ask := r.ofDevice(device)
 	states, err := r.states(ctx, ask, andon.StateFilter{})
 	if err != nil {
@@ -486,12 +503,34 @@ func (r *Store) incident(
 
 // Tenants implements andon.Tenants.
 func (r *Store) Tenants(ctx context.Context) ([]andon.Tenant, error) {
-	return []andon.Tenant{r.tenant.Record}, ctx.Err()
+	t, err := r.Tenant(ctx, andon.DefaultTenant)
+	return []andon.Tenant{t}, err
 }
 
 // Tenant implements andon.Tenants.
 func (r *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	return r.tenant.Record, r.checkTenant(ctx, id)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept, r.checkTenant(ctx, id)
+}
+
+// PutTenant implements andon.Tenants. The floor and the clock alone may change, in memory: the
+// table has no place for them.
+func (r *Store) PutTenant(ctx context.Context, t andon.Tenant) (andon.Tenant, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	settings := t
+	settings.Floor, settings.Clock = r.kept.Floor, r.kept.Clock
+	settings.Version = r.kept.Version
+	switch {
+	case settings != r.kept:
+		return andon.Tenant{}, unservedHere("settings of tenants, and other tenants")
+	case t.Version != r.kept.Version:
+		return andon.Tenant{}, andon.Errorf(andon.Conflict, "tenant %q has another version", t.ID)
+	}
+	t.Version++
+	r.kept = t
+	return t, ctx.Err()
 }
 
 // AdmitStates implements andon.Tenants: the table takes all states.
@@ -508,7 +547,7 @@ func (r *Store) Had(
 	return true, false, r.checkTenant(ctx, id)
 }
 
-// Expire implements andon.Tenants: nothing expires.
+// Expire implements andon.Tenants: the service deletes what has expired, in its own time.
 func (r *Store) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
 	return r.checkTenant(ctx, id)
 }

@@ -39,8 +39,6 @@ func wordsOf(method string) string {
 		return "counts of devices"
 	case "Names":
 		return "lists of names"
-	case "Sweep":
-		return "sweeping what has expired"
 	case "Retire":
 		return "retiring a device"
 	case "Withdraw":
@@ -53,7 +51,7 @@ func wordsOf(method string) string {
 		return "assignments"
 	case "Restore":
 		return "what people did before"
-	case "PutTenant", "Reorder", "DeleteTenant":
+	case "Reorder", "DeleteTenant":
 		return "settings of tenants, and other tenants"
 	case "AppendReadings", "DeviceReadings", "LatestReadings", "MetricReadings":
 		return "readings"
