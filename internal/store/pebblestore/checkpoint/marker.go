@@ -27,7 +27,7 @@ func (m *Marker) keys() map[string]*uint64 {
 // ReadMarker reads the marker of a store, of which a new one has none.
 func ReadMarker(db *pebble.DB) (m Marker, err error) {
 	for name, part := range m.keys() {
-		if *part, err = engine.GetUint(db, layout.FixedKey(name)); err != nil {
+		if *part, err = engine.ReadUint(db, layout.FixedKey(name)); err != nil {
 			return m, err
 		}
 	}

@@ -57,8 +57,8 @@ func Get(r pebble.Reader, k layout.Key) ([]byte, error) {
 	return append(make([]byte, 0, len(value)), value...), nil
 }
 
-// GetUint returns a number of 8 bytes, 0 where there is none.
-func GetUint(r pebble.Reader, k layout.Key) (uint64, error) {
+// ReadUint returns a number of 8 bytes, 0 where there is none.
+func ReadUint(r pebble.Reader, k layout.Key) (uint64, error) {
 	value, err := Get(r, k)
 	if err != nil || value == nil {
 		return 0, err
@@ -69,8 +69,8 @@ func GetUint(r pebble.Reader, k layout.Key) (uint64, error) {
 	return binary.BigEndian.Uint64(value), nil
 }
 
-// GetJSON reads a value, if it is there.
-func GetJSON(r pebble.Reader, k layout.Key, into any) error {
+// ReadJSON reads a value, if it is there.
+func ReadJSON(r pebble.Reader, k layout.Key, into any) error {
 	value, err := Get(r, k)
 	if err != nil || value == nil {
 		return err

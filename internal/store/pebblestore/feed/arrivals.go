@@ -45,7 +45,7 @@ func arrivalsKey() layout.Key { return layout.FixedKey("arrivals") }
 // Open reads which rows are kept, once Arrived was called for the rows after the marker. next is
 // the sequence of the next row.
 func (a *Arrivals) Open(db *pebble.DB, next uint64) error {
-	if err := engine.GetJSON(db, arrivalsKey(), &a.flushed); err != nil {
+	if err := engine.ReadJSON(db, arrivalsKey(), &a.flushed); err != nil {
 		return fmt.Errorf("read which rows are kept: %w", err)
 	}
 	if n := len(a.flushed); n > 0 && a.flushed[n-1].Until != 0 {

@@ -68,7 +68,7 @@ func keptKey() layout.Key { return layout.FixedKey("feed") }
 // Open begins an opening, whose first sequence is next.
 func (c *Changes) Open(next uint64) error {
 	k := kept{First: next}
-	if err := engine.GetJSON(c.DB, keptKey(), &k); err != nil {
+	if err := engine.ReadJSON(c.DB, keptKey(), &k); err != nil {
 		return fmt.Errorf("read feed: %w", err)
 	}
 	k.Openings = begin(k.Openings, k.First, next)

@@ -41,7 +41,7 @@ func firstKey() layout.Key { return layout.FixedKey("readings") }
 // Open finds the runs and the generations. The next generation begins: a flush may have been
 // writing the last one.
 func (l *Log) Open(ctx context.Context) error {
-	first, err := engine.GetUint(l.DB, firstKey())
+	first, err := engine.ReadUint(l.DB, firstKey())
 	if err != nil {
 		return err
 	}

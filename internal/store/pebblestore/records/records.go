@@ -94,7 +94,7 @@ func versionKey() layout.Key { return layout.FixedKey("last version") }
 // Open reads the last version and skips some. The result is stored without waiting for the disk,
 // which the caller does before a version can be read.
 func (s *Records) Open() error {
-	last, err := engine.GetUint(s.db, versionKey())
+	last, err := engine.ReadUint(s.db, versionKey())
 	if err != nil || last == 0 {
 		return err
 	}
