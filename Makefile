@@ -125,6 +125,7 @@ test-raced:
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours
 	CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
 	CGO_ENABLED=1 ANDON_ENGINES=1 ANDON_LONG=1 go test -race -timeout 1h -run 'Ring|TwoProcesses' ./...
+	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 2h -run SerialStore ./internal/store/cassandrastore
 	ANDON_LONG=1 go test -timeout 1h -run EveryStep ./internal/store/pebblestore
 	$(MAKE) build && ANDON_LONG=1 ui/e2e/run.sh --project=load
 	@for package in $$(go list ./...); do \

@@ -36,7 +36,8 @@ type Fleet struct {
 func NewFleet() *Fleet {
 	return &Fleet{
 		names: newNames(), index: newIndex(), states: map[andon.State]*sorted{},
-		counts: map[groupState]count{}, group: func(andon.DeviceID) uint32 { return 0 },
+		pending: pendingChanges{all: map[uint32]*Changes{}},
+		counts:  map[groupState]count{}, group: func(andon.DeviceID) uint32 { return 0 },
 	}
 }
 
@@ -82,12 +83,11 @@ func (f *Fleet) Loaded() {
 		if f.known(s) {
 			f.end = s.number + 1
 			known++
-			f.index.grow() // before there is anything to divide
-			f.index.grow()
 		} else {
 			f.vacate(s)
 		}
 	}
+	f.index.first = make(map[uint32]uint32, known)
 	var entered sync.WaitGroup // the index by id is made concurrently with the lists
 	entered.Go(func() {
 		for s := range f.occupied() {
@@ -148,8 +148,7 @@ func (f *Fleet) alive(s *Slot) bool {
 // writes go on; before Stage the write calls Stale for each copy.
 type Changes struct {
 	list   []changed
-	one    [1]changed // memory of list for a single device
-	number uint32     // of pendingChanges
+	number uint32 // of pendingChanges
 }
 
 // changed is one device of Changes.
@@ -160,13 +159,7 @@ type changed struct {
 }
 
 // NewChanges returns changes of at most so many devices.
-func NewChanges(devices int) *Changes {
-	c := &Changes{}
-	if c.list = c.one[:0]; devices > len(c.one) {
-		c.list = make([]changed, 0, devices)
-	}
-	return c
-}
+func NewChanges(devices int) *Changes { return &Changes{list: make([]changed, 0, devices)} }
 
 // Copy makes a copy of the newest state of a device for the caller to change. A device that has no
 // place yet begins with nothing but its ID, of which a clone is made. Each device is copied once

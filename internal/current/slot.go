@@ -18,7 +18,7 @@ type Slot struct {
 	// Note is what the store remembers of the device, as Changes says it.
 	Note   uint32
 	number uint32
-	next   link // in its chain of the index
+	next   uint32 // in its chain of the index, and 1; 0: it is the last
 
 	// of Device
 	time, since, prevTime      andon.Time

@@ -1,7 +1,7 @@
 package current
 
 import (
-	"encoding/binary"
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -14,7 +14,6 @@ import (
 type sorted struct {
 	parts []part // none is empty
 	count int
-	near  int // the part that was changed last: those of one write are near each other
 }
 
 // part is some devices of an order. It is found by an id of its own, because those of its devices
@@ -36,11 +35,7 @@ type cursor struct {
 // find returns the part that an id is in, or belongs into. What is before all others belongs into
 // the first one.
 func (o *sorted) find(id andon.DeviceID) int {
-	after := func(i int) bool { return o.parts[i].from > id }
-	next := o.near + 1
-	if next > len(o.parts) || after(o.near) || next < len(o.parts) && !after(next) {
-		next = sort.Search(len(o.parts), after)
-	}
+	next := sort.Search(len(o.parts), func(i int) bool { return o.parts[i].from > id })
 	return max(next-1, 0)
 }
 
@@ -57,18 +52,6 @@ func (f *Fleet) seek(o *sorted, from andon.DeviceID) (c cursor, ok bool) {
 // search returns where the first of some devices from an id on is.
 func (f *Fleet) search(numbers []uint32, from andon.DeviceID) int {
 	return sort.Search(len(numbers), func(i int) bool { return f.ID(numbers[i]) >= from })
-}
-
-// placeOf returns where a device belongs among others. Where devices were made in the order of
-// their ids, as those of a file, its number says so.
-func (f *Fleet) placeOf(s *Slot, numbers []uint32) int {
-	id := f.id(s)
-	at, _ := slices.BinarySearch(numbers, s.number)
-	before := at == 0 || f.ID(numbers[at-1]) < id
-	if before && (at == len(numbers) || f.ID(numbers[at]) > id) {
-		return at
-	}
-	return f.search(numbers, id)
 }
 
 // see makes the id of a cursor that of its place, which may be after the end of a part.
@@ -97,11 +80,10 @@ func (f *Fleet) insert(o *sorted, s *Slot) {
 		o.parts = append(o.parts, part{})
 	}
 	i := o.find(f.id(s))
-	at := f.placeOf(s, o.parts[i].numbers)
+	at := f.search(o.parts[i].numbers, f.id(s))
 	if len(o.parts[i].numbers) == partSlots {
 		i, at = f.divide(o, i, at)
 	}
-	o.near = i
 	p := &o.parts[i]
 	p.numbers = slices.Insert(p.numbers, at, s.number)
 	if at == 0 {
@@ -140,7 +122,6 @@ func newPart(numbers []uint32) part {
 // remove removes a device that is there.
 func (f *Fleet) remove(o *sorted, s *Slot) {
 	i := o.find(f.id(s))
-	o.near = i
 	o.count--
 	p := &o.parts[i]
 	at := slices.Index(p.numbers, s.number)
@@ -165,50 +146,12 @@ func (f *Fleet) fill(o *sorted, numbers []uint32) {
 	}
 }
 
-// inOrder returns the numbers of all slots, so many, by their ids. Ids of one fleet mostly begin
-// alike; the 8 bytes after that are compared as a number, which spares nearly all reads of the ids
-// themselves.
+// inOrder returns the numbers of all slots, so many, by their ids.
 func (f *Fleet) inOrder(count int) []uint32 {
-	type sortable struct {
-		key    uint64
-		number uint32
-	}
-	all, alike := make([]sortable, 0, count), f.alike()
+	numbers := make([]uint32, 0, count)
 	for s := range f.occupied() {
-		var key [8]byte
-		copy(key[:], f.id(s)[alike:])
-		all = append(all, sortable{binary.BigEndian.Uint64(key[:]), s.number})
+		numbers = append(numbers, s.number)
 	}
-	slices.SortFunc(all, func(a, b sortable) int {
-		switch {
-		case a.key < b.key:
-			return -1
-		case a.key > b.key:
-			return 1
-		case f.ID(a.number) < f.ID(b.number):
-			return -1
-		}
-		return 1
-	})
-	numbers := make([]uint32, len(all))
-	for i := range all {
-		numbers[i] = all[i].number
-	}
+	slices.SortFunc(numbers, func(a, b uint32) int { return cmp.Compare(f.ID(a), f.ID(b)) })
 	return numbers
-}
-
-// alike returns with how many bytes all ids begin alike.
-func (f *Fleet) alike() int {
-	n, first := 0, andon.DeviceID("")
-	for s := range f.occupied() {
-		id := f.id(s)
-		if first == "" {
-			first, n = id, len(id)
-		}
-		n = min(n, len(id))
-		for n > 0 && id[:n] != first[:n] {
-			n--
-		}
-	}
-	return n
 }

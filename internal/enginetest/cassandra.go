@@ -40,9 +40,10 @@ type Options struct {
 	// spend any on getting fast, which takes it a third of all in that time. It is not to be
 	// measured.
 	Brief bool
-	// ForgetfulSchema makes changes of the schema take a third of the time, about 80 ms each. A
-	// node that is killed has forgotten them.
-	ForgetfulSchema bool
+	// Forgetful is for a node that nobody kills: it syncs its log every ten seconds, and does not
+	// flush a change of the schema, which makes one take a third of the time, about 80 ms. If it is
+	// killed, it has forgotten such changes and the last writes.
+	Forgetful bool
 	// Secured makes a node as careful operators set it up: it answers TLS only, see Node.TLS, asks
 	// for certificates, and for User and Password, and has materialised views disabled.
 	Secured bool

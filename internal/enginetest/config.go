@@ -54,7 +54,9 @@ func (n *Node) configure() error {
 			return err
 		}
 	}
-	yaml := page{setup: s, Host: n.host(), Dir: n.options.Dir, TLS: n.tls}
+	yaml := page{
+		setup: s, Host: n.host(), Dir: n.options.Dir, TLS: n.tls, Forgetful: n.options.Forgetful,
+	}
 	return errors.Join(n.writeTemplate("cassandra.yaml", yaml),
 		n.writeTemplate("logback.xml", nil))
 }
@@ -138,6 +140,7 @@ type page struct {
 	setup
 	Host, Dir string
 	TLS       *tlsFiles // nil: not secured
+	Forgetful bool
 }
 
 func (n *Node) writeTemplate(name string, data any) error {
@@ -195,7 +198,7 @@ func (n *Node) arguments() ([]string, error) {
 		return nil, fmt.Errorf("want one jamm-*.jar in %s, found %q", n.jars, agents)
 	}
 	args = append(args, fmt.Sprintf("-Dcassandra.ring_delay_ms=%d", n.ringDelay.Milliseconds()))
-	if n.options.ForgetfulSchema {
+	if n.options.Forgetful {
 		args = append(args, "-Dcassandra.test.flush_local_schema_changes=false")
 	}
 	return append(args,

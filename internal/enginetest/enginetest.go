@@ -37,7 +37,7 @@ var ErrNotOurs = errors.New("the engine is the user's: nothing but CQL is asked 
 
 // Cassandra returns a node that all tests of a binary share: that of SharedCassandra, where there
 // is one, or else the first call starts it, and Main or Engines ends it. Each test makes a keyspace
-// of its own there, and must not end the node, which has a ForgetfulSchema.
+// of its own there, and must not end the node, which is Forgetful.
 //
 // Engines are started where StartEngines or CI is set. Where none can be started the test is
 // skipped, and fails where CI is set.
@@ -172,8 +172,8 @@ func (e *engines) sharedCassandra() (*Node, error) {
 			return runningNode(name, addr)
 		}
 	}
-	return StartCassandra(context.Background(),
-		Options{ForgetfulSchema: true, Brief: !e.lasts.Load()})
+	brief := !e.lasts.Load()
+	return StartCassandra(context.Background(), Options{Forgetful: brief, Brief: brief})
 }
 
 // runningNode is a node that somebody else runs, as an environment variable says.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/golden"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 )
@@ -56,13 +57,18 @@ func onlyDesign(statements string) bool {
 		!strings.Contains(statements, "INSERT INTO")
 }
 
-// TestSerialDesigns tests what takes a keyspace of each design for itself, in one after another:
-// making one takes longer than the tests.
+// TestSerialDesigns tests what takes a keyspace of each design for itself, so no other test may run
+// concurrently. Where an index finds the rows of all tenants the keyspace is new.
 func TestSerialDesigns(t *testing.T) {
 	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			o := newKeyspace(t, design)
+			var o Options
+			if slices.Contains(ownDesigns(), design) {
+				o = sharedKeyspace(t, design)
+			} else {
+				o = newKeyspace(t, design)
+			}
 			t.Run("plans", func(t *testing.T) { plans(t, o) })
 			t.Run("rebuild", func(t *testing.T) { rebuildRepairs(t, o) })
 		})
@@ -73,20 +79,35 @@ func TestSerialDesigns(t *testing.T) {
 func plans(t *testing.T, o Options) {
 	o.pace = neverAlone
 	s := open(t, o)
-	fillForPlans(t, s)
+	tenant := ownTenant(t, s)
+	fillForPlans(t, s, tenant)
 	var text strings.Builder
-	for _, q := range planned(s) {
+	for _, q := range planned(s, tenant) {
 		// What a process remembers for a second is read before.
-		if _, err := s.tenant(t.Context(), andon.DefaultTenant); err != nil {
+		if _, err := s.tenant(t.Context(), tenant); err != nil {
 			t.Fatal(err)
 		}
 		ctx, plan := andon.WithPlan(t.Context())
 		if err := q.ask(ctx); err != nil {
 			t.Errorf("%s: %v", q.what, err)
 		}
+		if used := usesDesign(s, plan); used != q.byDesign {
+			t.Errorf("%s: reads tables of the design: %t, but byDesign says %t",
+				q.what, used, q.byDesign)
+		}
 		fmt.Fprintf(&text, "== %s\n%s", q.what, steps2text(plan))
 	}
-	golden.File(t, "testdata/plans-"+o.Latest+".txt", text.String())
+	plans := strings.ReplaceAll(text.String(), string(tenant), "TENANT")
+	golden.File(t, "testdata/plans-"+o.Latest+".txt", plans)
+}
+
+// usesDesign reports whether any step reads what only the design has.
+func usesDesign(s *Store, plan *andon.Plan) bool {
+	return slices.ContainsFunc(plan.Steps(), func(step andon.PlanStep) bool {
+		return slices.ContainsFunc(s.working.Load().Reads.Tables(), func(table cql.Table) bool {
+			return strings.Contains(step.Statement, " FROM "+table.Name+" ")
+		})
+	})
 }
 
 func steps2text(plan *andon.Plan) string {
@@ -110,7 +131,7 @@ const planDay = andon.Time(1_764_806_400_000_000) // 2025-12-04T00:00:00Z
 
 // fillForPlans writes two days of three devices, and reads what they show until nothing of it has
 // to be worked out.
-func fillForPlans(t *testing.T, s *Store) {
+func fillForPlans(t *testing.T, s *Store, tenant andon.TenantID) {
 	t.Helper()
 	ctx := t.Context()
 	var events []andon.Event
@@ -128,13 +149,13 @@ func fillForPlans(t *testing.T, s *Store) {
 	}
 	readings := []andon.Reading{{Device: testDevice(0), Time: planDay,
 		Metrics: andon.Metrics{{Name: "temperature", Value: 71.5}}}}
-	if err := s.Append(ctx, andon.DefaultTenant, planDay, events); err != nil {
+	if err := s.Append(ctx, tenant, planDay, events); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AppendReadings(ctx, andon.DefaultTenant, planDay, readings); err != nil {
+	if err := s.AppendReadings(ctx, tenant, planDay, readings); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Assign(ctx, andon.DefaultTenant, planDay,
+	_, err := s.Assign(ctx, tenant, planDay,
 		[]andon.Assignment{{Device: testDevice(0), Operator: "Sue"}})
 	if err != nil {
 		t.Fatal(err)
@@ -148,8 +169,9 @@ func fillForPlans(t *testing.T, s *Store) {
 
 // plannedQuery is one kind of query.
 type plannedQuery struct {
-	what string
-	ask  func(context.Context) error
+	what     string
+	ask      func(context.Context) error
+	byDesign bool // the answer depends on the design
 }
 
 // ends reads a list to its end.
@@ -160,70 +182,71 @@ func ends[T any](list func(yield func(T, error) bool)) (err error) {
 	return err
 }
 
-func planned(s *Store) []plannedQuery {
-	const t = andon.DefaultTenant
+func planned(s *Store, tenant andon.TenantID) []plannedQuery {
 	device := testDevice(0)
 	warning, _ := andon.ParseStateFilter("WARNING2")
 	warnings, _ := andon.ParseStateFilter("WARNING*")
 	span := andon.Span{From: planDay, To: planDay + 86_399_999_999}
-	devices := func(q andon.DeviceQuery) func(context.Context) error {
+	devices := func(what string, q andon.DeviceQuery) plannedQuery {
 		q.Limit = 10
-		return func(ctx context.Context) error { return ends(s.Devices(ctx, t, q)) }
+		ask := func(ctx context.Context) error { return ends(s.Devices(ctx, tenant, q)) }
+		return plannedQuery{what, ask, byDesign(q)}
 	}
 	all := []plannedQuery{
-		{"a device", func(ctx context.Context) error {
-			_, err := s.Device(ctx, t, device)
+		{what: "a device", ask: func(ctx context.Context) error {
+			_, err := s.Device(ctx, tenant, device)
 			return err
 		}},
-		{"devices in a state", devices(andon.DeviceQuery{States: warning})},
-		{"devices in several states", devices(andon.DeviceQuery{States: warnings})},
-		{"devices by operator", devices(andon.DeviceQuery{Operator: "Liz"})},
-		{"devices by supervisor", devices(andon.DeviceQuery{EscalatedTo: "Sara"})},
-		{"all devices", devices(andon.DeviceQuery{})},
-		{"counts", func(ctx context.Context) error {
-			_, err := s.Counts(ctx, t, 0)
+		devices("devices in a state", andon.DeviceQuery{States: warning}),
+		devices("devices in several states", andon.DeviceQuery{States: warnings}),
+		devices("devices by operator", andon.DeviceQuery{Operator: "Liz"}),
+		devices("devices by supervisor", andon.DeviceQuery{EscalatedTo: "Sara"}),
+		devices("all devices", andon.DeviceQuery{}),
+		{what: "counts", ask: func(ctx context.Context) error {
+			_, err := s.Counts(ctx, tenant, 0)
 			return err
 		}},
-		{"an entry", func(ctx context.Context) error {
-			_, err := s.Entry(ctx, t, device, planDay, "NORMAL")
+		{what: "an entry", ask: func(ctx context.Context) error {
+			_, err := s.Entry(ctx, tenant, device, planDay, "NORMAL")
 			return err
 		}},
 	}
-	return append(all, plannedLists(s, device, span)...)
+	return append(all, plannedLists(s, tenant, device, span)...)
 }
 
 // plannedLists are the queries for what was.
-func plannedLists(s *Store, device andon.DeviceID, span andon.Span) []plannedQuery {
-	const t = andon.DefaultTenant
+func plannedLists(
+	s *Store, tenant andon.TenantID, device andon.DeviceID, span andon.Span,
+) []plannedQuery {
 	day := andon.EventQuery{Span: span, Limit: 10}
 	return []plannedQuery{
-		{"entries of a device", func(ctx context.Context) error {
-			return ends(s.DeviceEvents(ctx, t, device, andon.EventQuery{Limit: 10}))
+		{what: "entries of a device", ask: func(ctx context.Context) error {
+			return ends(s.DeviceEvents(ctx, tenant, device, andon.EventQuery{Limit: 10}))
 		}},
-		{"entries of a device on a day, oldest first", func(ctx context.Context) error {
+		{what: "entries of a device on a day, oldest first", ask: func(ctx context.Context) error {
 			q := day
 			q.Order = andon.Asc
-			return ends(s.DeviceEvents(ctx, t, device, q))
+			return ends(s.DeviceEvents(ctx, tenant, device, q))
 		}},
-		{"entries of an operator on a day", func(ctx context.Context) error {
-			return ends(s.OperatorEvents(ctx, t, "Liz", day))
+		{what: "entries of an operator on a day", ask: func(ctx context.Context) error {
+			return ends(s.OperatorEvents(ctx, tenant, "Liz", day))
 		}},
-		{"entries of a supervisor on a day", func(ctx context.Context) error {
-			return ends(s.SupervisorEvents(ctx, t, "Sara", day))
+		{what: "entries of a supervisor on a day", ask: func(ctx context.Context) error {
+			return ends(s.SupervisorEvents(ctx, tenant, "Sara", day))
 		}},
-		{"assignments", func(ctx context.Context) error {
-			return ends(s.Assignments(ctx, t, device, andon.PageQuery{Limit: 10}))
+		{what: "assignments", ask: func(ctx context.Context) error {
+			return ends(s.Assignments(ctx, tenant, device, andon.PageQuery{Limit: 10}))
 		}},
-		{"readings of a device", func(ctx context.Context) error {
-			return ends(s.DeviceReadings(ctx, t, device, andon.ReadingQuery{Limit: 10}))
+		{what: "readings of a device", ask: func(ctx context.Context) error {
+			return ends(s.DeviceReadings(ctx, tenant, device, andon.ReadingQuery{Limit: 10}))
 		}},
-		{"the latest readings of a device", func(ctx context.Context) error {
-			_, err := s.LatestReadings(ctx, t, []andon.DeviceID{device}, 0)
+		{what: "the latest readings of a device", ask: func(ctx context.Context) error {
+			_, err := s.LatestReadings(ctx, tenant, []andon.DeviceID{device}, 0)
 			return err
 		}},
-		{"a metric across devices", func(ctx context.Context) error {
+		{what: "a metric across devices", ask: func(ctx context.Context) error {
 			q := andon.MetricQuery{Metric: "temperature", Limit: 10}
-			return ends(s.MetricReadings(ctx, t, q))
+			return ends(s.MetricReadings(ctx, tenant, q))
 		}},
 	}
 }

@@ -189,7 +189,7 @@ func TestTwoInits(t *testing.T) {
 
 // TestSerialSecured asks a node for what the shared one has not: users, TLS, and no views.
 func TestSerialSecured(t *testing.T) {
-	n := enginetest.OwnCassandra(t, enginetest.Options{Secured: true, ForgetfulSchema: true})
+	n := enginetest.OwnCassandra(t, enginetest.Options{Secured: true, Forgetful: true})
 	t.Run("views are disabled", func(t *testing.T) { viewsDisabled(t, n) })
 	t.Run("users", func(t *testing.T) { users(t, n) })
 	t.Run("TLS", func(t *testing.T) { onlyTLS(t, n) })

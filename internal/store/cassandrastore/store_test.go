@@ -83,29 +83,30 @@ func ownTenant(t *testing.T, s *Store) andon.TenantID {
 	return id
 }
 
-// TestSerialStore runs the checks of every store, all of them under one design and under the others
-// those that ask for devices by state. In what order entries come matters to how a design writes;
-// which of those of one instant is the newest is decided before, and in histories of each design
-// anyway.
+// TestSerialStore runs the checks of every store: all of them under one design, and under each other
+// one those whose answers a design gives. ANDON_LONG=1 runs all of them under all.
 func TestSerialStore(t *testing.T) {
+	all := storecheck.Checks()
+	found := storetest.Listing(t, all, byDesign)
+	if len(found) < 10 {
+		t.Errorf("only %d checks list devices by state", len(found))
+	}
 	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			o := sharedKeyspace(t, design)
-			checks := storecheck.Checks()
-			if design != "buckets" {
-				sections := []string{"3"}
-				if slices.Contains(ownDesigns(), design) {
-					sections = append(sections, "2.4", "2.9", "2.10")
-				}
-				checks = slices.DeleteFunc(checks, func(c storecheck.Check) bool {
-					return strings.HasPrefix(c.Name, longCheck) ||
-						!slices.Contains(sections, c.Section)
-				})
+			checks := found
+			if design == "buckets" || os.Getenv(enginetest.LongTests) != "" {
+				checks = all
 			}
 			storetest.RunSome(t, func(t *testing.T) andon.Store { return open(t, o) }, checks)
 		})
 	}
+}
+
+// byDesign reports whether the design of the keyspace finds the devices of a list, see candidates.
+func byDesign(q andon.DeviceQuery) bool {
+	return q.Kind == andon.ShownDevices && q.Operator == "" && q.EscalatedTo == "" && !q.States.All()
 }
 
 // TestConcurrentChecks runs those of the checks that call a store from several goroutines at once.
@@ -114,9 +115,6 @@ func TestConcurrentChecks(t *testing.T) {
 	o := sharedKeyspace(t, "buckets")
 	storetest.RunConcurrent(t, func(t *testing.T) andon.Store { return open(t, o) })
 }
-
-// longCheck takes a third of the time, and asks for nothing that depends on the design.
-const longCheck = "since survives states in between"
 
 // ownDesigns are the designs that write in a way of their own. The others write as these do, and
 // are tried by the checks of every store, by rebuilds and by their plans.

@@ -23,7 +23,7 @@ func share(ctx context.Context, args []string) error {
 	defer signal.Stop(interrupts)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	n, err := enginetest.StartCassandra(ctx, enginetest.Options{ForgetfulSchema: true, Brief: true})
+	n, err := enginetest.StartCassandra(ctx, enginetest.Options{Forgetful: true, Brief: true})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cassandra: no node is shared:", err)
 		return cmd.Run()

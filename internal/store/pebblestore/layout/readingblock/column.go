@@ -16,7 +16,6 @@ import (
 //
 // The model predicts each number, and the rests are what it misses by:
 //
-//	around   all numbers are about one, which is stored
 //	level    a number is as the one before; the first is stored
 //	slope    a number differs from the one before as that from its own; the first two are stored
 //
@@ -24,8 +23,7 @@ import (
 // then those bits. One that is far off is farOff ones, and 64 bits. Where each rest is 0, none is
 // written, and the width is noRests.
 const (
-	around = iota << 6
-	level
+	level = iota << 6
 	slope
 )
 
@@ -43,7 +41,7 @@ type integers struct {
 // append encodes a column by the model that takes the fewest bits.
 func (x *integers) append(b []byte, v []int64) []byte {
 	least, model, width := math.MaxInt, byte(0), uint(0)
-	for _, m := range []byte{around, level, slope} {
+	for _, m := range []byte{level, slope} {
 		x.rests = predict(x.rests[:0], v, m)
 		w, bits := riceWidth(x.rests)
 		if bits += 8 * len(appendFirst(nil, v, m)); bits < least {
@@ -100,37 +98,15 @@ func appendFirst(b []byte, v []int64, model byte) []byte {
 	switch {
 	case len(v) == 0:
 		return b
-	case model == around:
-		return binary.AppendVarint(b, middle(v))
 	case model == slope && len(v) > 1:
 		return binary.AppendVarint(binary.AppendVarint(b, v[0]), v[1]-v[0])
 	}
 	return binary.AppendVarint(b, v[0])
 }
 
-func middle(v []int64) int64 {
-	least, most := slices.Min(v), slices.Max(v)
-	if least == most {
-		return least
-	}
-	sum := 0.0
-	for _, n := range v {
-		sum += float64(n)
-	}
-	return min(max(int64(sum/float64(len(v))), least), most)
-}
-
 // predict appends what a model misses each number by.
 func predict(rests []uint64, v []int64, model byte) []uint64 {
 	switch model {
-	case around:
-		about := int64(0)
-		if len(v) > 0 {
-			about = middle(v)
-		}
-		for _, n := range v {
-			rests = append(rests, varint.Zigzag(n-about))
-		}
 	case level:
 		for i := 1; i < len(v); i++ {
 			rests = append(rests, varint.Zigzag(v[i]-v[i-1]))
@@ -155,10 +131,6 @@ func (r *reader) integers(v []int64, n int) {
 	}
 	rests := rice{bitReader{b: r.Rest}, uint(form & widthBits)}
 	switch form &^ widthBits {
-	case around:
-		for i := range v {
-			v[i] = first + rests.next()
-		}
 	case level, slope:
 		for i := range v {
 			if i > 0 && form&^widthBits == level {
