@@ -2,7 +2,6 @@ package cassandrastore
 
 import (
 	"context"
-	"math"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -48,10 +47,7 @@ func (s *Store) Regroup(
 // device are next to each other, one page at a time.
 func (s *Store) countAll(ctx context.Context) error {
 	scan := &deviceScan{store: s, tenants: map[string]*rows.Tenant{}}
-	const step = math.MaxUint64/scanRanges + 1
-	for i := range uint64(scanRanges) {
-		from := int64(i*step) + math.MinInt64
-		args := []any{from, from + int64(step-1)}
+	for args := range cql.Ranges(scanRanges) {
 		rows := cql.Pages(s.db, countRange, args, cql.PageRows, (*scanRow).columns)
 		for r, err := range rows.All(ctx) {
 			if err == nil {
@@ -76,8 +72,7 @@ func (s *Store) countAll(ctx context.Context) error {
 const scanRanges = 64
 
 var countRange = cql.Query{Text: "SELECT tenant, device, state, time, retired, heard, " +
-	"pending, writetime(pending) FROM latest_by_device " +
-	"WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?"}
+	"pending, writetime(pending) FROM latest_by_device WHERE " + cql.InRange}
 
 // deviceScan joins the rows of each device.
 type deviceScan struct {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // Counts are how many devices are in each state, by tenant, without asking for each device.
@@ -161,14 +162,8 @@ const countTimeout = 10 * time.Second
 
 // Await waits for the first scan, for 10 s at most.
 func (c *Counts) Await(ctx context.Context) error {
-	timeout := time.NewTimer(countTimeout)
-	defer timeout.Stop()
-	select {
-	case <-c.counted:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timeout.C:
+	if over, err := sleep.Until(ctx, c.counted, countTimeout); over || err != nil {
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
