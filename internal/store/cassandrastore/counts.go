@@ -99,13 +99,10 @@ func (d *deviceScan) mark(p *rows.Pending) {
 	}
 }
 
+// scanRow is a row of any device, with a part of its columns.
 type scanRow struct {
 	tenant, device string
-	state          string
-	time           int64 // 0: there is no row, only what is static
-	retired, heard int64
-	pending        []byte
-	pendingStamp   int64
+	viewRow
 }
 
 func (r *scanRow) columns() []any {
@@ -119,10 +116,9 @@ func (d *deviceScan) take(ctx context.Context, r scanRow) error {
 			return err
 		}
 		d.tenant, d.device = r.tenant, r.device
-		d.view = view{Latest: merge.Latest{
-			Retired: andon.Time(r.retired), Received: andon.Time(r.heard),
-		}}
-		d.mark(rows.UnpackPending(r.pending, r.pendingStamp))
+		d.view = view{}
+		r.fill(&d.view)
+		d.mark(d.view.pending)
 	}
 	d.view.take(r.state, r.time, false, merge.Content{})
 	return nil
@@ -137,7 +133,6 @@ func (d *deviceScan) flush(ctx context.Context) error {
 		gen := d.view.Generation(t.Gen())
 		d.store.counts.Raise(t.Key, gen, andon.DeviceID(d.device),
 			d.view.NewestKey(t.Record.States), d.view.Retired, d.view.Received)
-		d.store.counts.Progress()
 	}
 	d.view = view{}
 	return err

@@ -127,7 +127,7 @@ func (s *Store) begin(ctx context.Context) error {
 	s.work.Go(func() { s.review(background) })
 	warn := s.options.Log.Warn
 	for _, job := range []shared.Job{
-		s.counts.Recount(s.options.Recount, warn, s.countAll),
+		shared.Recount(s.options.Recount, warn, s.countAll),
 		{Do: s.refresh, Every: every, Warn: s.options.Log.Debug,
 			Failed: "the settings of the keyspace can't be read"},
 		{Do: s.purgeAll, Every: purgeEvery, Wake: s.over, Settle: s.options.Settle, Warn: warn,

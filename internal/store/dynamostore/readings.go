@@ -142,26 +142,8 @@ func (s *Store) DeviceReadings(
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Reading) bool,
 	) error {
-		return s.readings(ctx, t, d, q, yield)
+		return seq.Yield(shared.Measured(q, s.messages(ctx, t, d, q)), yield)
 	})
-}
-
-// readings yields what a query selects.
-func (s *Store) readings(
-	ctx context.Context, t *tenant, d *device, q andon.ReadingQuery,
-	yield func(andon.Reading) bool,
-) error {
-	yield = seq.UpTo(q.Limit, yield)
-	for r, err := range s.messages(ctx, t, d, q) {
-		if err != nil {
-			return err
-		}
-		r.Metrics = r.Metrics.Only(q.Metrics)
-		if (len(q.Metrics) == 0 || len(r.Metrics) > 0) && !yield(r) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // newestReading returns the newest reading of a device not before a time; nil where there is none.
@@ -237,39 +219,23 @@ func (s *Store) MetricReadings(
 			}
 			streams = append(streams, ddb.Rows(s.db, ask, deviceIn(items.AttrSort)))
 		}
-		return s.metric(ctx, t, q, shared.NewIDs(streams...), yield)
+		found := shared.NewIDs(streams...).Chunks(ctx, "", min(q.Limit, ddb.MaxGets))
+		return seq.Yield(seq.First(q.Limit, s.metric(ctx, t, q, found)), yield)
 	})
 }
 
+// metric returns the values that some devices have of a metric.
 func (s *Store) metric(
-	ctx context.Context, t *tenant, q andon.MetricQuery, found *shared.IDs[andon.DeviceID],
-	yield func(andon.MetricReading) bool,
-) error {
-	left := q.Limit
-	for left > 0 {
-		ids, err := found.Next(ctx, "", min(left, ddb.MaxGets))
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		all, err := s.readDevices(ctx, t, ids)
-		if err != nil {
-			return err
-		}
-		for _, d := range all {
-			if left <= 0 {
-				break
-			}
-			err := s.readings(ctx, t, d, q.Of(d.ID, left), func(r andon.Reading) bool {
-				value, _ := r.Metrics.Get(q.Metric)
-				if left--; !yield(andon.MetricReading{Device: d.ID, Time: r.Time, Value: value}) {
-					left = 0
-				}
-				return left > 0
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	ctx context.Context, t *tenant, q andon.MetricQuery, found iter.Seq2[[]andon.DeviceID, error],
+) iter.Seq2[andon.MetricReading, error] {
+	devices := seq.Join(found, func(ids []andon.DeviceID) iter.Seq2[*device, error] {
+		return seq.List(func() ([]*device, error) { return s.readDevices(ctx, t, ids) })
+	})
+	return seq.Join(devices, func(d *device) iter.Seq2[andon.MetricReading, error] {
+		of := q.Of(d.ID, q.Limit)
+		all := shared.Measured(of, s.messages(ctx, t, d, of))
+		return seq.Map(all, func(r andon.Reading) andon.MetricReading {
+			return andon.MetricReading{Device: d.ID, Time: r.Time, Value: r.Metrics[0].Value}
+		})
+	})
 }
