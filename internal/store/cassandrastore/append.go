@@ -329,20 +329,13 @@ func (d *deviceAppend) valid() []andon.Event {
 
 // newest returns the newest valid event of each state.
 func (d *deviceAppend) newest() []*andon.Event {
-	events := d.valid()
-	if len(events) == 1 {
-		return []*andon.Event{&events[0]}
-	}
-	at := map[andon.State]int{}
 	var found []*andon.Event
-	for i := range events {
-		e := &events[i]
-		n, ok := at[e.State]
-		if !ok {
-			n = len(found)
-			at[e.State], found = n, append(found, nil)
+	met := map[andon.State]bool{}
+	for events := d.valid(); len(events) > 0; events = events[:len(events)-1] {
+		e := &events[len(events)-1] // they are in the order of the log
+		if !met[e.State] {
+			met[e.State], found = true, append(found, e)
 		}
-		found[n] = e // they are in the order of the log
 	}
 	return found
 }

@@ -2,7 +2,6 @@ package cassandrastore
 
 import (
 	"context"
-	"math"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -48,10 +47,7 @@ func (s *Store) Regroup(
 // device are next to each other, one page at a time.
 func (s *Store) countAll(ctx context.Context) error {
 	scan := &deviceScan{store: s, tenants: map[string]*rows.Tenant{}}
-	const step = math.MaxUint64/scanRanges + 1
-	for i := range uint64(scanRanges) {
-		from := int64(i*step) + math.MinInt64
-		args := []any{from, from + int64(step-1)}
+	for args := range cql.Ranges(scanRanges) {
 		rows := cql.Pages(s.db, countRange, args, cql.PageRows, (*scanRow).columns)
 		for r, err := range rows.All(ctx) {
 			if err == nil {
@@ -76,8 +72,7 @@ func (s *Store) countAll(ctx context.Context) error {
 const scanRanges = 64
 
 var countRange = cql.Query{Text: "SELECT tenant, device, state, time, retired, heard, " +
-	"pending, writetime(pending) FROM latest_by_device " +
-	"WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?"}
+	"pending, writetime(pending) FROM latest_by_device WHERE " + cql.InRange}
 
 // deviceScan joins the rows of each device.
 type deviceScan struct {
@@ -104,13 +99,10 @@ func (d *deviceScan) mark(p *rows.Pending) {
 	}
 }
 
+// scanRow is a row of any device, with a part of its columns.
 type scanRow struct {
 	tenant, device string
-	state          string
-	time           int64 // 0: there is no row, only what is static
-	retired, heard int64
-	pending        []byte
-	pendingStamp   int64
+	viewRow
 }
 
 func (r *scanRow) columns() []any {
@@ -124,10 +116,9 @@ func (d *deviceScan) take(ctx context.Context, r scanRow) error {
 			return err
 		}
 		d.tenant, d.device = r.tenant, r.device
-		d.view = view{Latest: merge.Latest{
-			Retired: andon.Time(r.retired), Received: andon.Time(r.heard),
-		}}
-		d.mark(rows.UnpackPending(r.pending, r.pendingStamp))
+		d.view = view{}
+		r.fill(&d.view)
+		d.mark(d.view.pending)
 	}
 	d.view.take(r.state, r.time, false, merge.Content{})
 	return nil
@@ -142,7 +133,6 @@ func (d *deviceScan) flush(ctx context.Context) error {
 		gen := d.view.Generation(t.Gen())
 		d.store.counts.Raise(t.Key, gen, andon.DeviceID(d.device),
 			d.view.NewestKey(t.Record.States), d.view.Retired, d.view.Received)
-		d.store.counts.Progress()
 	}
 	d.view = view{}
 	return err

@@ -244,7 +244,7 @@ func (s *Store) candidates(
 func (s *Store) found(
 	all []designs.Finding, t *rows.Tenant, from string, q andon.DeviceQuery,
 ) *candidates {
-	if len(all) == 0 || all[0].Rows < designs.Scattered {
+	if len(all) == 0 || !all[0].Scattered {
 		return s.streams(all, q)
 	}
 	return shared.NewIDs(shared.NewRows(
@@ -269,31 +269,27 @@ func (s *Store) streams(all []designs.Finding, q andon.DeviceQuery) *candidates 
 	size := min(max(2*q.Limit/max(len(all), 1), 16), cql.PageRows)
 	streams := make([]*shared.Rows[andon.DeviceID], len(all))
 	for i, f := range all {
-		streams[i] = s.stream(f, size, q.States)
+		streams[i] = s.stream(f, size, "", q.States)
 	}
 	return shared.NewIDs(streams...)
 }
 
-// stream is the devices of one query, in the order of ids.
+// stream is the devices of a tenant that one query finds in some states, in its order.
 func (s *Store) stream(
-	f designs.Finding, size int, states andon.StateFilter,
+	f designs.Finding, size int, tenant string, states andon.StateFilter,
 ) *shared.Rows[andon.DeviceID] {
-	keyed := f.Rows == designs.WithKey
-	if keyed {
+	if f.State != nil && !f.Scattered {
 		size = cql.PageRows
 	}
 	return shared.NewRows(func(ctx context.Context, state []byte) (
 		ids []andon.DeviceID, next []byte, err error,
 	) {
-		var device, key string
-		into := []any{&device, &key}
-		if !keyed {
-			into = into[:1]
-		}
-		next, err = s.db.Page(ctx, f.Query, size, state, f.Args, into, func() {
-			if !keyed || states.Match(designs.StateOf(key)) {
-				ids = append(ids, andon.DeviceID(designs.DeviceOf(device)))
+		var r designs.Row
+		next, err = s.db.Page(ctx, f.Query, size, state, f.Args, f.Columns(&r), func() {
+			if f.Scattered && r.Tenant != tenant || f.State != nil && !states.Match(f.State(r.State)) {
+				return
 			}
+			ids = append(ids, andon.DeviceID(designs.DeviceOf(r.Device)))
 		})
 		return ids, next, err
 	})

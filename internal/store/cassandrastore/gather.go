@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -45,28 +46,9 @@ func (s *Store) gatherAll(
 	ctx context.Context, all []designs.Finding, t *rows.Tenant, q andon.DeviceQuery,
 ) ([]andon.DeviceID, error) {
 	found := make([][]andon.DeviceID, len(all))
-	err := shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
-		f := &all[i]
-		var r designs.Row
-		into := []any{&r.Device, &r.Tenant, &r.Key}
-		if f.Rows == designs.Scattered {
-			into = into[:2]
-		}
-		take := func() {
-			if r.Tenant != t.Key {
-				return
-			}
-			if f.Rows == designs.Scattered || q.States.Match(r.State(f.Rows)) {
-				found[i] = append(found[i], andon.DeviceID(designs.DeviceOf(r.Device)))
-			}
-		}
-		for state := []byte(nil); ; {
-			next, err := s.db.Page(ctx, f.Query, scatteredPage, state, f.Args, into, take)
-			if err != nil || len(next) == 0 {
-				return err
-			}
-			state = next
-		}
+	err := shared.Parallel(ctx, len(all), func(ctx context.Context, i int) (err error) {
+		found[i], err = seq.Collect(s.stream(all[i], scatteredPage, t.Key, q.States).All(ctx))
+		return err
 	})
 	sorted := slices.Concat(found...)
 	slices.Sort(sorted)

@@ -88,7 +88,7 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 		return err
 	}
 	if s.feeds {
-		if err := s.logs.Delete(ctx, key); err != nil {
+		if err := s.Logs.Delete(ctx, key); err != nil {
 			return err
 		}
 	}

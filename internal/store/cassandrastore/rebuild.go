@@ -184,7 +184,7 @@ func (s *Store) repair(ctx context.Context, t *rows.Tenant, device andon.DeviceI
 		if err := s.raiseFromLog(ctx, t, device, v); err != nil {
 			return err
 		}
-		_, _, err := s.putRight(ctx, t, device, v, &merge.Review{Quiet: s.quiet(v)})
+		_, _, err := s.putRight(ctx, t, device, v, &merge.Review{Quiet: s.quiet(v)}, nil)
 		return err
 	})
 }
@@ -209,26 +209,26 @@ func (s *Store) withDevice(
 	return do(v)
 }
 
-// putRight writes the index rows and the starts of a device again, by what it shows.
+// putRight writes the index rows and the starts of a device again, by what it shows, and more. It
+// deletes the index rows of the states that the device left; with nil, of all others if it is quiet:
+// else a process may just take the index row of another state for kept.
 func (s *Store) putRight(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *merge.Review,
+	left []andon.State, more ...cql.Mutation,
 ) (run, incident merge.NewStart, err error) {
-	states := t.Record.States
-	if v.Newest(states) == nil {
-		return run, incident, nil // it only has readings, or assignments
-	}
-	index := restoredRows(t, device, v)
-	if !v.Alive(states) {
+	index := append(more, restoredRows(t, device, v)...)
+	if !v.Alive(t.Record.States) {
 		return run, incident, s.db.Write(ctx, append(index, s.unlist(t, device, v)...)...)
 	}
 	p := placeOf(t, device, v)
-	left := p
-	left.At--
+	if left == nil && s.quiet(v) {
+		left = v.Others("")
+	}
+	left = slices.DeleteFunc(left, func(of andon.State) bool { return of == "" || of == p.State })
+	before := p
+	before.At--
 	for _, d := range s.working.Load().Writes {
-		index = append(index, d.Add(p))
-		if s.quiet(v) { // else a process may just take the index row of another state for kept
-			index = append(index, designs.RemoveAll(d, left, v.Others(p.State))...)
-		}
+		index = append(append(index, d.Add(p)), designs.RemoveAll(d, before, left)...)
 	}
 	if err := s.db.Write(ctx, index...); err != nil {
 		return run, incident, err

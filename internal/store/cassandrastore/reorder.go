@@ -41,25 +41,18 @@ func follow(was, is *shared.Tenant, seen []andon.State) {
 // Reorder implements andon.Tenants. The work is done in the background, and continues if it takes
 // longer than a caller would wait.
 func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	timeout := time.NewTimer(reorderTimeout)
-	defer timeout.Stop()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
 	sleep.Wake(s.reordered)
-	for {
+	const look = 20 * time.Millisecond
+	for left := reorderTimeout; ; left -= look {
 		t, err := s.tenant(ctx, id)
 		if err != nil {
 			return andon.Tenant{}, err
 		}
-		if !t.Record.Reordering {
+		if !t.Record.Reordering || left <= 0 {
 			return t.Record, nil
 		}
-		select {
-		case <-ctx.Done():
-			return andon.Tenant{}, ctx.Err()
-		case <-timeout.C:
-			return t.Record, nil
-		case <-look.C:
+		if err := sleep.For(ctx, look); err != nil {
+			return andon.Tenant{}, err
 		}
 	}
 }
@@ -133,7 +126,7 @@ func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.
 		alone := s.processes.Alone() != 0
 		run, incident, err := s.putRight(ctx, t, device, v, &merge.Review{
 			Quiet: alone || s.quiet(v),
-		})
+		}, nil)
 		if run.First != 0 && !run.Final {
 			s.reviews.Add(merge.DueReview{
 				Tenant: t.Record.ID, Device: device, Due: s.now().Add(s.options.Settle),

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
@@ -17,22 +18,12 @@ const reviewsAtOnce = 256
 
 // review reviews devices when they are due (see merge.Reviews).
 func (s *Store) review(ctx context.Context) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		for due := s.dueReviews(); len(due) > 0; due = s.dueReviews() {
-			err := shared.Parallel(ctx, len(due), func(ctx context.Context, i int) error {
+	for sleep.For(ctx, 100*time.Millisecond) == nil {
+		for due := s.dueReviews(); len(due) > 0 && ctx.Err() == nil; due = s.dueReviews() {
+			_ = shared.Parallel(ctx, len(due), func(ctx context.Context, i int) error {
 				s.reviewOrRetry(ctx, due[i])
-				return ctx.Err()
+				return nil
 			})
-			if err != nil {
-				return
-			}
 		}
 	}
 }
@@ -71,56 +62,22 @@ func (s *Store) reviewDevice(ctx context.Context, at merge.DueReview) error {
 	if err := s.rereadNewest(ctx, t, at.Device, v); err != nil {
 		return err
 	}
-	index := restoredRows(t, at.Device, v)
+	var former []cql.Mutation
 	if at.Withdrawn {
-		index = append(index, s.formerRows(t, at.Device, v)...)
-	}
-	if !v.Alive(t.Record.States) {
-		return s.db.Write(ctx, append(index, s.unlist(t, at.Device, v)...)...)
+		former = s.formerRows(t, at.Device, v)
 	}
 	at.Quiet = at.Quiet && s.quiet(v) // it may have been heard while this waited
-	changed := !v.Run.Begins(v.Generation(t.Gen()), v.RunBase(t.Record.States))
-	run, incident, err := s.resolve(ctx, t, at.Device, v, &at.Review)
-	if err != nil {
+	s.listedDevices.Add(t.Key, at.Device)
+	left := []andon.State{at.Former}
+	_, _, err = s.putRight(ctx, t, at.Device, v, &at.Review, left, former...)
+	if err != nil || !v.Alive(t.Record.States) {
 		return err
-	}
-	if changed {
-		s.listedDevices.Add(t.Key, at.Device)
-	}
-	index = append(index, s.leftRows(t, at.Device, v, at.Former, changed)...)
-	if err := s.db.Write(ctx, index...); err != nil {
-		return err
-	}
-	if m := rows.SetStarts(t.Key, at.Device, run, incident); len(m) > 0 {
-		err = s.db.Write(ctx, m)
 	}
 	v.read, v.pending = began, nil
 	slots.Slots[0].View = v
-	if err != nil {
-		return err
-	}
 	n := v.Newest(t.Record.States) // of what landed after the change
 	newest := andon.EntryRef{Time: n.Time, State: n.State}
 	return s.changedBy(ctx, t, at.Device, andon.ByEntry, newest)
-}
-
-// leftRows writes the index rows of the state that a device is in, if its run is another one now,
-// and deletes those of the state that it left.
-func (s *Store) leftRows(
-	t *rows.Tenant, device andon.DeviceID, v *view, former andon.State, changed bool,
-) (index []cql.Mutation) {
-	p := placeOf(t, device, v)
-	for _, d := range s.working.Load().Writes {
-		if changed {
-			index = append(index, d.Add(p))
-		}
-		if former != "" && former != p.State {
-			left := p
-			left.State, left.Severity, left.At = former, 0, p.At-1
-			index = append(index, d.Remove(left)...)
-		}
-	}
-	return index
 }
 
 // unlist deletes the index rows of a retired device.

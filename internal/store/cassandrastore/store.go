@@ -22,8 +22,9 @@ import (
 
 // Store implements andon.Store on one keyspace.
 type Store struct {
-	andon.Feed
+	shared.NoArrivals
 	andon.NoMaintenance
+	*changelog.Logs
 	*shared.Documents
 	*shared.Tenancy
 	shared.NoTenantEvents
@@ -49,8 +50,7 @@ type Store struct {
 
 	partitionUnits int64 // that a partition of the log may have
 
-	logs  *changelog.Logs
-	feeds bool // they are served: a read finds what any process has appended
+	feeds bool // Logs are served: a read finds what any process has appended
 
 	processes *processes.Processes
 
@@ -92,9 +92,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s := newStore(o, db, w)
 	s.version = c.Version
 	s.immediate = o.Overlap(r, c.Datacenter)
-	if s.immediate && len(r) == 1 {
-		s.serveFeed()
-	}
+	s.serveFeed(s.immediate && len(r) == 1)
 	s.alone = len(c.Datacenters) == 1 && c.Datacenters[c.Datacenter] == 1
 	if err := s.begin(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -104,7 +102,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 	s := &Store{
-		Feed:    shared.NoFeed{},
 		options: o, db: db, rows: rows.Reader{DB: db},
 		tenants: newTenants(), devices: shared.NewDevices[view](),
 		written:        cuckoo.NewWritten(rows.WrittenRows),
@@ -127,11 +124,12 @@ func (s *Store) begin(ctx context.Context) error {
 		return err
 	}
 	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.Run(background) }) })
-	s.work.Go(func() { s.follow(background) })
 	s.work.Go(func() { s.review(background) })
 	warn := s.options.Log.Warn
 	for _, job := range []shared.Job{
-		s.counts.Recount(s.options.Recount, warn, s.countAll),
+		shared.Recount(s.options.Recount, warn, s.countAll),
+		{Do: s.refresh, Every: every, Warn: s.options.Log.Debug,
+			Failed: "the settings of the keyspace can't be read"},
 		{Do: s.purgeAll, Every: purgeEvery, Wake: s.over, Settle: s.options.Settle, Warn: warn,
 			Failed: "what is left of deleted tenants and purged devices can't be removed yet"},
 		{Do: s.reorderAll, Every: reorderEvery, Retry: every, Wake: s.reordered, Warn: warn,
@@ -174,20 +172,19 @@ func (s *Store) Ready(ctx context.Context) error {
 	return s.working.Load().Complete(ctx, s.db, s.options.Keyspace)
 }
 
-// serveFeed has the store serve its feed.
-func (s *Store) serveFeed() {
-	s.feeds = true
-	s.logs = changelog.New(changelog.Config{
-		Store: &records.Items{DB: s.db, Now: s.now, Stamp: s.stamp},
-		Log:   s.options.Log, Now: s.options.Now, Tenant: s.Known,
+// serveFeed sets up the feed.
+func (s *Store) serveFeed(feeds bool) {
+	c := changelog.Config{
+		Log: s.options.Log, Now: s.options.Now, Tenant: s.Known,
 		For: s.options.ChangesFor, Bytes: s.options.ChangesBytes,
 		Work: func(do func(context.Context)) { s.work.Go(func() { do(s.live) }) },
-	})
-	s.Feed = struct {
-		shared.NoArrivals
-		*changelog.Logs
-	}{Logs: s.logs}
-	s.Tenancy.Feed = s.logs
+	}
+	if s.feeds = feeds; feeds {
+		c.Store = &records.Items{DB: s.db, Now: s.now, Stamp: s.stamp}
+	}
+	if s.Logs = changelog.New(c); feeds {
+		s.Tenancy.Feed = s.Logs
+	}
 }
 
 // Close implements andon.Store. Any reader completes what it leaves unfinished.
@@ -206,22 +203,7 @@ func (s *Store) now() time.Time { return s.options.Now().Std() }
 // every is the greatest age of what a process knows of the settings and the tenants.
 const every = shared.TenantAge
 
-// follow reads the settings again and again, so that a rebuild can run while the process does.
-func (s *Store) follow(ctx context.Context) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := s.refresh(ctx); err != nil && ctx.Err() == nil {
-			s.options.Log.Debug("the settings of the keyspace can't be read", "error", err)
-		}
-	}
-}
-
+// refresh reads the settings again, so that a rebuild can run while the process does.
 func (s *Store) refresh(ctx context.Context) error {
 	stored, text, err := provision.ReadSettings(ctx, s.db, s.options.Keyspace)
 	if err != nil || text == "" || text == s.working.Load().Text {

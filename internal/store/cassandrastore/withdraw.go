@@ -83,7 +83,7 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 	}
 	states, gen := t.Record.States, v.Generation(t.Gen())
 	alone := s.processes.Alone() != 0
-	run, incident, err := s.putRight(ctx, t, w.Device, v, &merge.Review{Quiet: alone})
+	run, incident, err := s.putRight(ctx, t, w.Device, v, &merge.Review{Quiet: alone}, nil)
 	if err != nil {
 		return err
 	}

@@ -107,9 +107,7 @@ func (s *Store) appendJoined(
 	return joining(ctx, s, &s.appends, k, r, func(
 		ctx context.Context, t *tenant, taken *slots, received andon.Time, all []andon.Event,
 	) error {
-		a := s.appending(t, received)
-		a.devices = []*deviceAppend{{events: all}}
-		return a.run(ctx, taken)
+		return s.write(ctx, t, taken, s.appending(t, received, all))
 	})
 }
 
@@ -117,35 +115,28 @@ func (s *Store) appendJoined(
 func (s *Store) appendPart(
 	ctx context.Context, t *tenant, received andon.Time, events []andon.Event,
 ) error {
-	a := s.appending(t, received)
+	var all []deviceWrite
 	var ids []andon.DeviceID
 	for part := range shared.ByDevice(events, shared.OfEvent) {
-		a.devices = append(a.devices, &deviceAppend{events: part})
+		all = append(all, s.appending(t, received, part))
 		ids = append(ids, part[0].Device)
 	}
-	taken, err := s.devices.Take(ctx, t.Key, ids...)
-	if err != nil {
-		return err
+	return s.writeDevices(ctx, t, ids, all)
+}
+
+func (s *Store) appending(t *tenant, received andon.Time, events []andon.Event) *appending {
+	return &appending{
+		store: s, tenant: t, received: received, stamp: s.stamp(), events: events,
 	}
-	defer taken.Give()
-	return a.run(ctx, taken)
 }
 
-func (s *Store) appending(t *tenant, received andon.Time) *appending {
-	return &appending{store: s, tenant: t, received: received, stamp: s.stamp()}
-}
-
-// appending is a part of one Append under way, or several requests for one device together.
+// appending is what appends do to one device. Of two deliveries of an entry the later wins.
 type appending struct {
 	store    *Store
 	tenant   *tenant
 	received andon.Time
 	stamp    int64
-	devices  []*deviceAppend
-}
 
-// deviceAppend is what it does to one device. Of two deliveries of an entry the later wins.
-type deviceAppend struct {
 	events      []andon.Event
 	written     bool  // the events are written, for the device of this version and incarnation
 	version     int64 // a copy: a put that lost a race leaves the version it tried in the device
@@ -155,29 +146,36 @@ type deviceAppend struct {
 	again       bool // some were written more than once
 }
 
-func (a *appending) run(ctx context.Context, taken *slots) error {
-	return a.store.writeAndFold(ctx, a.tenant, taken,
-		func(i int, d *device, index items.IndexRows) ([]ddb.Write, error) {
-			return a.rows(ctx, a.devices[i], d, index)
-		}, func(ctx context.Context, i int, slot *shared.Slot[device]) error {
-			return a.fold(ctx, a.devices[i], slot)
-		})
+// deviceWrite is what is written to one device.
+type deviceWrite interface {
+	// rows returns its rows, and adds the index rows that they need.
+	rows(ctx context.Context, d *device, index items.IndexRows) ([]ddb.Write, error)
+	// fold folds it into what is stored of the device.
+	fold(ctx context.Context, slot *shared.Slot[device]) error
 }
 
-// writeAndFold writes the rows of several devices together, with the index rows that they need, and
-// then folds each into its device.
-func (s *Store) writeAndFold(
-	ctx context.Context, t *tenant, taken *slots,
-	rows func(i int, d *device, index items.IndexRows) ([]ddb.Write, error),
-	fold func(ctx context.Context, i int, slot *shared.Slot[device]) error,
+// writeDevices is write for devices that it takes.
+func (s *Store) writeDevices(
+	ctx context.Context, t *tenant, ids []andon.DeviceID, of []deviceWrite,
 ) error {
+	taken, err := s.devices.Take(ctx, t.Key, ids...)
+	if err != nil {
+		return err
+	}
+	defer taken.Give()
+	return s.write(ctx, t, taken, of...)
+}
+
+// write writes the rows of several devices together, with the index rows that they need, and then
+// folds each into its device.
+func (s *Store) write(ctx context.Context, t *tenant, taken *slots, of ...deviceWrite) error {
 	if err := s.fill(ctx, t, taken); err != nil {
 		return err
 	}
 	index := items.IndexRows{}
 	var all []ddb.Write
 	for i, slot := range taken.Slots {
-		puts, err := rows(i, slot.View, index)
+		puts, err := of[i].rows(ctx, slot.View, index)
 		if err != nil {
 			return err
 		}
@@ -187,7 +185,7 @@ func (s *Store) writeAndFold(
 		return err
 	}
 	err := shared.Parallel(ctx, len(taken.Slots), func(ctx context.Context, i int) error {
-		return fold(ctx, i, taken.Slots[i])
+		return of[i].fold(ctx, taken.Slots[i])
 	})
 	if err != nil {
 		taken.Forget()
@@ -198,31 +196,31 @@ func (s *Store) writeAndFold(
 // rows returns the items of those events of a device that are not written yet, or with another
 // operator, and adds the index rows that they need.
 func (a *appending) rows(
-	ctx context.Context, d *deviceAppend, is *device, index items.IndexRows,
+	ctx context.Context, is *device, index items.IndexRows,
 ) ([]ddb.Write, error) {
-	operators, err := a.store.operators(ctx, a.tenant, is, d.events)
+	operators, err := a.store.operators(ctx, a.tenant, is, a.events)
 	if err != nil {
 		return nil, err
 	}
-	purged := d.written && d.incarnation != is.Incarnation
-	if !d.written {
-		d.shards = a.store.shardsFor(a.tenant, is, items.UnitsOfEvents(d.events))
+	purged := a.written && a.incarnation != is.Incarnation
+	if !a.written {
+		a.shards = a.store.shardsFor(a.tenant, is, items.UnitsOfEvents(a.events))
 	}
-	n := max(d.shards, is.Partitions())
+	n := max(a.shards, is.Partitions())
 	stamp := a.stamp
-	if d.written { // perhaps in another partition: of the two the later wins
+	if a.written { // perhaps in another partition: of the two the later wins
 		stamp = a.store.stamp()
 	}
 	var all []ddb.Write
-	at := make(map[andon.EntryRef]int, len(d.events))
-	for i := range d.events {
-		e := event{Event: d.events[i], Delivery: stamp}
+	at := make(map[andon.EntryRef]int, len(a.events))
+	for i := range a.events {
+		e := event{Event: a.events[i], Delivery: stamp}
 		e.Operator = operators[i]
 		same, twice := at[e.Ref()]
-		if d.written && !purged && !twice && d.operators[i] == operators[i] {
+		if a.written && !purged && !twice && a.operators[i] == operators[i] {
 			continue
 		}
-		d.again = d.again || d.written
+		a.again = a.again || a.written
 		put := e.Item(a.tenant, is, n, items.Expiry(a.store.options.Retention))
 		w := ddb.Write{Table: items.TableLog, Put: put}
 		if twice {
@@ -233,8 +231,8 @@ func (a *appending) rows(
 		}
 		a.index(index, is, &e)
 	}
-	d.written, d.version, d.incarnation = true, is.Version, is.Incarnation
-	d.operators, d.shards = operators, n
+	a.written, a.version, a.incarnation = true, is.Version, is.Incarnation
+	a.operators, a.shards = operators, n
 	return all, nil
 }
 
@@ -281,14 +279,12 @@ func (s *Store) operators(
 
 // fold folds the events of a device into what it shows. Another writer that was faster may have
 // assigned an operator, or purged the device: then the events are written again.
-func (a *appending) fold(
-	ctx context.Context, d *deviceAppend, slot *shared.Slot[device],
-) error {
+func (a *appending) fold(ctx context.Context, slot *shared.Slot[device]) error {
 	return a.store.update(ctx, a.tenant, slot, andon.ByEntry,
 		func(_ *tenant, is *device) (bool, error) {
-			if is.Version != d.version {
+			if is.Version != a.version {
 				index := items.IndexRows{}
-				again, err := a.rows(ctx, d, is, index)
+				again, err := a.rows(ctx, is, index)
 				if err == nil {
 					err = a.store.writeIndexed(ctx, index, again...)
 				}
@@ -296,28 +292,28 @@ func (a *appending) fold(
 					return false, err
 				}
 			}
-			return true, a.apply(ctx, d, is)
+			return true, a.apply(ctx, is)
 		})
 }
 
-func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) error {
-	is.Shards = max(is.Shards, d.shards)
+func (a *appending) apply(ctx context.Context, is *device) error {
+	is.Shards = max(is.Shards, a.shards)
 	is.Received = max(is.Received, a.received)
 	states := a.tenant.Record.States
 	p := a.store.history(ctx, a.tenant, is)
-	refs := make([]andon.EntryRef, len(d.events))
-	for i := range d.events {
-		refs[i] = andon.EntryRef{Time: d.events[i].Time, State: d.events[i].State}
+	refs := make([]andon.EntryRef, len(a.events))
+	for i := range a.events {
+		refs[i] = andon.EntryRef{Time: a.events[i].Time, State: a.events[i].State}
 	}
 	if err := p.learn(refs...); err != nil {
 		return err
 	}
 	newest := is.Time
-	for i := range d.events {
-		e := d.events[i]
-		e.Operator = d.operators[i]
+	for i := range a.events {
+		e := a.events[i]
+		e.Operator = a.operators[i]
 		e.State = is.Keep(e.State)
-		if e.Time <= newest || d.again {
+		if e.Time <= newest || a.again {
 			is.Rewritten.Add(e.Time)
 		}
 		if e.EscalatedTo != "" {
@@ -334,7 +330,7 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 			return err
 		}
 	}
-	return a.escalations(ctx, d, is, p)
+	return a.escalations(ctx, refs, is, p)
 }
 
 // escalate writes the escalation that an event brings.
@@ -349,15 +345,13 @@ func (a *appending) escalate(ctx context.Context, is *device, e *andon.Event) er
 // escalations folds the escalations that events brought, after all events: the newest record of
 // each entry.
 func (a *appending) escalations(
-	ctx context.Context, d *deviceAppend, is *device, p *history,
+	ctx context.Context, refs []andon.EntryRef, is *device, p *history,
 ) error {
-	for i := range d.events {
-		e := &d.events[i]
-		if e.EscalatedTo == "" || p.hidden[andon.EntryRef{Time: e.Time, State: e.State}] {
+	for i, ref := range refs {
+		if a.events[i].EscalatedTo == "" || p.hidden[ref] {
 			continue
 		}
-		ref := andon.EntryRef{Time: e.Time, State: e.State}
-		err := p.noting(ref, func() error { return p.escalate(e.Time, is.Keep(e.State)) })
+		err := p.noting(ref, func() error { return p.escalate(ref.Time, is.Keep(ref.State)) })
 		if err != nil {
 			return err
 		}

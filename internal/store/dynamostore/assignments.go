@@ -253,31 +253,25 @@ func (s *Store) keepRetirement(
 
 // Retire implements andon.Current.
 func (s *Store) Retire(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
+	ctx context.Context, id andon.TenantID, retired andon.DeviceID, at andon.Time,
 ) (kept andon.Time, err error) {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return 0, err
 	}
-	err = s.retire(ctx, t, device, at, &kept)
-	return kept, err
-}
-
-func (s *Store) retire(
-	ctx context.Context, t *tenant, id andon.DeviceID, at andon.Time, kept *andon.Time,
-) error {
-	return s.withDevice(ctx, t, id, andon.ByRetirement, func(
+	err = s.withDevice(ctx, t, retired, andon.ByRetirement, func(
 		t *tenant, d *device,
 	) (bool, error) {
 		if !d.Alive() {
-			return false, andon.NoDevice(id)
+			return false, andon.NoDevice(retired)
 		}
 		if err := s.keepRetirement(ctx, t, d, d.Retired); err != nil {
 			return false, err
 		}
-		*kept = d.Retire(at)
+		kept = d.Retire(at)
 		return true, nil
 	})
+	return kept, err
 }
 
 // Retirements implements andon.Current.

@@ -88,15 +88,9 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	}
 	defer taken.Give()
 	taken.Forget()
-	for tries := 0; ; tries++ {
-		err := s.purgeOnce(ctx, t, device)
-		if !errors.Is(err, ddb.ErrRaced) {
-			return err
-		}
-		if err := s.db.Pause(ctx, tries, "purge from", items.TableDevices); err != nil {
-			return err
-		}
-	}
+	return s.db.Again(ctx, ddb.ErrRaced, "purge from", items.TableDevices, func() error {
+		return s.purgeOnce(ctx, t, device)
+	})
 }
 
 func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) error {

@@ -246,17 +246,12 @@ func (s *Store) Names(
 	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
 		ask := items.Records(items.NamesKey(t, q.Of))
-		ask.Order, ask.From, ask.Page = andon.Asc, q.After, q.Limit+1
-		yield = seq.UpTo(q.Limit, yield)
-		for i, err := range s.db.Items(ctx, ask) {
-			if err != nil {
-				return err
-			}
-			name := i.Text(items.AttrSort)
-			if name != q.After && !yield(andon.NameCount{Name: name}) {
-				return nil
-			}
+		if ask.Order, ask.Page = andon.Asc, q.Limit; q.After != "" {
+			ask.From = q.After + "\x01" // no name has control characters
 		}
-		return nil
+		names := seq.Map(s.db.Items(ctx, ask), func(i ddb.Item) andon.NameCount {
+			return andon.NameCount{Name: i.Text(items.AttrSort)}
+		})
+		return seq.Yield(seq.First(q.Limit, names), yield)
 	})
 }

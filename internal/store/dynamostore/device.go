@@ -116,13 +116,11 @@ func (s *Store) update(
 	ctx context.Context, t *tenant, slot *shared.Slot[device], kind andon.ChangeKind,
 	change func(t *tenant, d *device) (put bool, err error),
 ) error {
-	for tries := 0; ; tries++ {
+	return s.db.Again(ctx, ddb.ErrRaced, "PutItem", items.TableDevices, func() (err error) {
 		if slot.View == nil {
-			d, err := s.readDevice(ctx, t, slot.Key.Device)
-			if err != nil {
+			if slot.View, err = s.readDevice(ctx, t, slot.Key.Device); err != nil {
 				return err
 			}
-			slot.View = d
 		}
 		if slot.View.Generation > t.Generation {
 			return errOldSeverities
@@ -142,19 +140,13 @@ func (s *Store) update(
 		if err == nil {
 			err = s.putDevice(ctx, t, slot.View.Version, is)
 		}
-		if err == nil {
-			slot.View = is
-			s.count(t.Key, is)
-			return s.appendPending(ctx, t, is)
-		}
-		slot.View = nil
-		if !errors.Is(err, ddb.ErrRaced) {
+		if slot.View = nil; err != nil {
 			return err
 		}
-		if err := s.db.Pause(ctx, tries, "PutItem", items.TableDevices); err != nil {
-			return err
-		}
-	}
+		slot.View = is
+		s.count(t.Key, is)
+		return s.appendPending(ctx, t, is)
+	})
 }
 
 // putDevice puts a device over the version that was read. A new item begins with a version that
@@ -185,20 +177,17 @@ var errOldSeverities = errors.New("the severities were changed just now")
 func (s *Store) following(
 	ctx context.Context, id andon.TenantID, do func(*tenant) error,
 ) error {
-	for tries := 0; ; tries++ {
+	const doing = "follow changed severities in"
+	return s.db.Again(ctx, errOldSeverities, doing, items.TableDevices, func() error {
 		t, err := s.tenant(ctx, id)
 		if err == nil {
 			err = do(t)
 		}
-		if !errors.Is(err, errOldSeverities) {
-			return err
+		if errors.Is(err, errOldSeverities) {
+			s.Stale(id)
 		}
-		s.Stale(id)
-		if err := s.db.Pause(ctx, tries, "follow changed severities in",
-			items.TableDevices); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // withDevice updates one device as it is now.

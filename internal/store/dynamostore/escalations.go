@@ -2,7 +2,6 @@ package dynamostore
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -66,8 +65,7 @@ func (s *Store) replaceLatest(
 	ctx context.Context, t *tenant, d *device, was, is items.LatestRecord,
 ) error {
 	if was.Version != 0 && (was.At != is.At || was.To != is.To) {
-		former := items.EscalationItem(items.FormerKey(t, d, &was.Escalation), &was.Escalation)
-		if err := s.db.Write(ctx, ddb.Write{Table: items.TableLog, Put: former}); err != nil {
+		if err := s.keepEscalation(ctx, t, d, &was.Escalation); err != nil {
 			return err
 		}
 	}
@@ -80,27 +78,28 @@ func (s *Store) replaceLatest(
 	return s.db.Swap(ctx, items.TableLog, key, i, c)
 }
 
+// keepEscalation writes a record as an earlier one.
+func (s *Store) keepEscalation(
+	ctx context.Context, t *tenant, d *device, r *andon.Escalation,
+) error {
+	former := items.EscalationItem(items.FormerKey(t, d, r), r)
+	return s.db.Write(ctx, ddb.Write{Table: items.TableLog, Put: former})
+}
+
 // insert adds a record with its own time among those of its entry. The same record twice is one.
 func (s *Store) insert(ctx context.Context, t *tenant, d *device, r items.LatestRecord) error {
-	for tries := 0; ; tries++ {
+	return s.db.Again(ctx, ddb.ErrRaced, "PutItem", items.TableLog, func() error {
 		was, err := s.latestRecord(ctx, t, d, r.Time, r.State)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if was.Version != 0 && shared.CompareEscalations(r.Escalation, was.Escalation) > 0 {
-			former := items.EscalationItem(items.FormerKey(t, d, &r.Escalation), &r.Escalation)
-			return s.db.Write(ctx, ddb.Write{Table: items.TableLog, Put: former})
-		}
-		if was.Version != 0 && was.Escalation == r.Escalation {
+		case was.Version != 0 && shared.CompareEscalations(r.Escalation, was.Escalation) > 0:
+			return s.keepEscalation(ctx, t, d, &r.Escalation)
+		case was.Version != 0 && was.Escalation == r.Escalation:
 			return nil
 		}
-		if err = s.replaceLatest(ctx, t, d, was, r); !errors.Is(err, ddb.ErrRaced) {
-			return err
-		}
-		if err := s.db.Pause(ctx, tries, "PutItem", items.TableLog); err != nil {
-			return err
-		}
-	}
+		return s.replaceLatest(ctx, t, d, was, r)
+	})
 }
 
 // escalations returns all records of an entry, newest first.
@@ -182,30 +181,24 @@ func (s *Store) addRecord(
 	ctx context.Context, t *tenant, d *device, r andon.Escalation, records []andon.Escalation,
 	of event,
 ) (kept andon.Escalation, added bool, err error) {
-	for tries := 0; ; tries++ {
+	err = s.db.Again(ctx, ddb.ErrRaced, "PutItem", items.TableLog, func() error {
 		was, err := s.latestRecord(ctx, t, d, r.Time, r.State)
-		if err != nil {
-			return r, false, err
-		}
-		switch {
-		case slices.Contains(records, r):
-			return r, false, nil
+		switch kept = r; {
+		case err != nil || slices.Contains(records, r):
+			return err
 		case r.Repeats(&was.Escalation):
 			kept = was.Escalation
 			kept.Device, kept.Time, kept.State = r.Device, r.Time, r.State
-			return kept, false, nil
+			return nil
 		case was.Version != 0 && r.At <= was.At:
-			r.At = was.At + 1
+			kept.At = was.At + 1
 		}
-		err = s.replaceLatest(ctx, t, d, was, items.LatestRecord{Escalation: r, Of: of})
-		if !errors.Is(err, ddb.ErrRaced) {
-			r.State = andon.State(strings.Clone(string(r.State)))
-			return r, err == nil, err
-		}
-		if err := s.db.Pause(ctx, tries, "PutItem", items.TableLog); err != nil {
-			return r, false, err
-		}
-	}
+		kept.State = andon.State(strings.Clone(string(kept.State)))
+		err = s.replaceLatest(ctx, t, d, was, items.LatestRecord{Escalation: kept, Of: of})
+		added = err == nil
+		return err
+	})
+	return kept, added, err
 }
 
 // EscalatedEntries implements andon.Log.

@@ -30,16 +30,11 @@ func (s *Store) AppendReadings(
 		return joining(ctx, s, &s.measures, k, r, s.measure)
 	}
 	return s.following(ctx, id, func(t *tenant) error {
-		taken, err := s.devices.Take(ctx, t.Key, ids...)
-		if err != nil {
-			return err
-		}
-		defer taken.Give()
-		a := &measuring{store: s, tenant: t, received: received}
+		var all []deviceWrite
 		for _, id := range ids {
-			a.devices = append(a.devices, &deviceMeasured{messages: of[id]})
+			all = append(all, &measuring{s, t, received, of[id], 0, 0})
 		}
-		return a.run(ctx, taken)
+		return s.writeDevices(ctx, t, ids, all)
 	})
 }
 
@@ -47,66 +42,52 @@ func (s *Store) AppendReadings(
 func (s *Store) measure(
 	ctx context.Context, t *tenant, taken *slots, received andon.Time, all []message,
 ) error {
-	a := &measuring{store: s, tenant: t, received: received}
-	a.devices = []*deviceMeasured{{messages: all}}
-	return a.run(ctx, taken)
+	return s.write(ctx, t, taken, &measuring{s, t, received, all, 0, 0})
 }
 
-// measuring is one AppendReadings under way.
+// measuring is what messages do to one device.
 type measuring struct {
 	store    *Store
 	tenant   *tenant
 	received andon.Time
-	devices  []*deviceMeasured
-}
 
-// deviceMeasured is what it does to one device.
-type deviceMeasured struct {
 	messages    []message
 	shards      int   // that they are in
 	incarnation int64 // of the device, that they are in
 }
 
-func (a *measuring) run(ctx context.Context, taken *slots) error {
-	return a.store.writeAndFold(ctx, a.tenant, taken,
-		func(i int, d *device, index items.IndexRows) ([]ddb.Write, error) {
-			m := a.devices[i]
-			m.shards = a.store.shardsFor(a.tenant, d, items.UnitsOfMessages(m.messages))
-			return a.rows(m, d, index), nil
-		}, func(ctx context.Context, i int, slot *shared.Slot[device]) error {
-			return a.fold(ctx, a.devices[i], slot)
-		})
-}
-
 // fold notes in the device when it was last heard. If it was purged meanwhile its messages are
 // written again.
-func (a *measuring) fold(
-	ctx context.Context, m *deviceMeasured, slot *shared.Slot[device],
-) error {
+func (a *measuring) fold(ctx context.Context, slot *shared.Slot[device]) error {
 	return a.store.update(ctx, a.tenant, slot, andon.ByReorder, func(
 		_ *tenant, d *device,
 	) (bool, error) {
-		if d.Incarnation != m.incarnation {
+		if d.Incarnation != a.incarnation {
 			index := items.IndexRows{}
-			again := a.rows(m, d, index)
+			again, _ := a.rows(ctx, d, index)
 			if err := a.store.writeIndexed(ctx, index, again...); err != nil {
 				return false, err
 			}
 		}
 		d.Received = max(d.Received, a.received)
-		d.Shards = max(d.Shards, m.shards)
-		d.Measures(m.messages)
+		d.Shards = max(d.Shards, a.shards)
+		d.Measures(a.messages)
 		return true, nil
 	})
 }
 
 // rows returns the items of the messages of a device, of the same message twice the later, and adds
-// the index rows that they need.
-func (a *measuring) rows(m *deviceMeasured, d *device, index items.IndexRows) (all []ddb.Write) {
-	m.incarnation, m.shards = d.Incarnation, max(m.shards, d.Partitions())
+// the index rows that they need. It reads nothing, so there is no error.
+func (a *measuring) rows(
+	_ context.Context, d *device, index items.IndexRows,
+) (all []ddb.Write, err error) {
+	if a.shards == 0 {
+		a.shards = a.store.shardsFor(a.tenant, d, items.UnitsOfMessages(a.messages))
+	}
+	a.incarnation, a.shards = d.Incarnation, max(a.shards, d.Partitions())
 	at := map[string]int{}
-	for _, one := range m.messages {
-		i := one.Item(a.tenant, d, m.shards, items.Expiry(a.store.options.ReadingsRetention),
+	for _, one := range a.messages {
+		i := one.Item(a.tenant, d, a.shards, items.Expiry(a.store.options.ReadingsRetention),
 			&a.store.options.ReadingIndexes)
 		w := ddb.Write{Table: items.TableReadings, Put: i}
 		if same, ok := at[i.Text(items.AttrTimestamp)]; ok {
@@ -117,7 +98,7 @@ func (a *measuring) rows(m *deviceMeasured, d *device, index items.IndexRows) (a
 		all = append(all, w)
 		index.Metrics(a.tenant, d, &one)
 	}
-	return all
+	return all, nil
 }
 
 // messages returns the readings of a device that a query selects by time, joined, in its order,
@@ -161,26 +142,8 @@ func (s *Store) DeviceReadings(
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Reading) bool,
 	) error {
-		return s.readings(ctx, t, d, q, yield)
+		return seq.Yield(shared.Measured(q, s.messages(ctx, t, d, q)), yield)
 	})
-}
-
-// readings yields what a query selects.
-func (s *Store) readings(
-	ctx context.Context, t *tenant, d *device, q andon.ReadingQuery,
-	yield func(andon.Reading) bool,
-) error {
-	yield = seq.UpTo(q.Limit, yield)
-	for r, err := range s.messages(ctx, t, d, q) {
-		if err != nil {
-			return err
-		}
-		r.Metrics = r.Metrics.Only(q.Metrics)
-		if (len(q.Metrics) == 0 || len(r.Metrics) > 0) && !yield(r) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // newestReading returns the newest reading of a device not before a time; nil where there is none.
@@ -256,39 +219,23 @@ func (s *Store) MetricReadings(
 			}
 			streams = append(streams, ddb.Rows(s.db, ask, deviceIn(items.AttrSort)))
 		}
-		return s.metric(ctx, t, q, shared.NewIDs(streams...), yield)
+		found := shared.NewIDs(streams...).Chunks(ctx, "", min(q.Limit, ddb.MaxGets))
+		return seq.Yield(seq.First(q.Limit, s.metric(ctx, t, q, found)), yield)
 	})
 }
 
+// metric returns the values that some devices have of a metric.
 func (s *Store) metric(
-	ctx context.Context, t *tenant, q andon.MetricQuery, found *shared.IDs[andon.DeviceID],
-	yield func(andon.MetricReading) bool,
-) error {
-	left := q.Limit
-	for left > 0 {
-		ids, err := found.Next(ctx, "", min(left, ddb.MaxGets))
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		all, err := s.readDevices(ctx, t, ids)
-		if err != nil {
-			return err
-		}
-		for _, d := range all {
-			if left <= 0 {
-				break
-			}
-			err := s.readings(ctx, t, d, q.Of(d.ID, left), func(r andon.Reading) bool {
-				value, _ := r.Metrics.Get(q.Metric)
-				if left--; !yield(andon.MetricReading{Device: d.ID, Time: r.Time, Value: value}) {
-					left = 0
-				}
-				return left > 0
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	ctx context.Context, t *tenant, q andon.MetricQuery, found iter.Seq2[[]andon.DeviceID, error],
+) iter.Seq2[andon.MetricReading, error] {
+	devices := seq.Join(found, func(ids []andon.DeviceID) iter.Seq2[*device, error] {
+		return seq.List(func() ([]*device, error) { return s.readDevices(ctx, t, ids) })
+	})
+	return seq.Join(devices, func(d *device) iter.Seq2[andon.MetricReading, error] {
+		of := q.Of(d.ID, q.Limit)
+		all := shared.Measured(of, s.messages(ctx, t, d, of))
+		return seq.Map(all, func(r andon.Reading) andon.MetricReading {
+			return andon.MetricReading{Device: d.ID, Time: r.Time, Value: r.Metrics[0].Value}
+		})
+	})
 }

@@ -24,7 +24,6 @@ func (s *Store) countAll(ctx context.Context) error {
 	left := unappended{store: s, devices: map[string][]*device{}}
 	err := s.scan(ddb.Eventually(ctx), func(tenant string, d *device) error {
 		s.count(tenant, d)
-		s.counts.Progress()
 		left.add(tenant, d)
 		return nil
 	})
@@ -44,9 +43,21 @@ func (s *Store) countAll(ctx context.Context) error {
 
 // scan reads all devices of all tenants, a page at a time.
 func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) error) error {
-	var after ddb.Item
+	return s.scanFrom(ctx, "", ddb.MaxPage, each, func(string) error { return nil })
+}
+
+// scanFrom is scan of the devices after one, by its key; "" is before all. done is called after each
+// page but the last with the key of its last device.
+func (s *Store) scanFrom(
+	ctx context.Context, last string, page int, each func(tenant string, d *device) error,
+	done func(last string) error,
+) error {
 	for {
-		found, next, err := s.db.Scan(ctx, items.TableDevices, after, ddb.MaxPage)
+		var after ddb.Item
+		if last != "" {
+			after = ddb.Item{items.AttrDevice: ddb.Text(last)}
+		}
+		found, next, err := s.db.Scan(ctx, items.TableDevices, after, page)
 		if err != nil {
 			return err
 		}
@@ -60,8 +71,11 @@ func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) er
 				return err
 			}
 		}
-		if after = next; after == nil {
+		if last = next.Text(items.AttrDevice); last == "" {
 			return nil
+		}
+		if err := done(last); err != nil {
+			return err
 		}
 	}
 }

@@ -64,7 +64,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	background := s.live
-	s.work.Go(func() { s.counts.Recount(o.Recount, o.Log.Warn, s.countAll).Run(background) })
+	s.work.Go(func() { shared.Recount(o.Recount, o.Log.Warn, s.countAll).Run(background) })
 	s.work.Go(func() { s.purging().Run(background) })
 	s.work.Go(func() { s.reorderAll(background) })
 	return s, nil

@@ -70,29 +70,28 @@ func (s *swept) olderThan(h andon.Horizon) bool {
 
 // run sweeps the devices that are left.
 func (w *sweeping) run(ctx context.Context) error {
-	for {
-		devices, last, err := w.page(ctx)
-		if err != nil {
-			return err
+	err := w.store.scanFrom(ctx, w.Device, w.store.options.sweepPage, func(
+		tenant string, d *device,
+	) error {
+		if tenant != w.tenant.Key {
+			return nil
 		}
-		for _, d := range devices {
-			if err := w.device(ctx, d); err != nil {
+		for _, q := range w.expired(d) {
+			if err := w.delete(ctx, q); err != nil {
 				return err
 			}
 		}
-		if last == "" {
-			return w.store.db.Write(ctx, ddb.Write{Table: items.TableRecords,
-				Delete: sweptKey(w.tenant)})
-		}
-		w.Device = last
-		if err := w.save(ctx); err != nil {
-			return err
-		}
+		return nil
+	}, func(last string) error { return w.save(ctx, last) })
+	if err != nil {
+		return err
 	}
+	return w.store.db.Write(ctx, ddb.Write{Table: items.TableRecords, Delete: sweptKey(w.tenant)})
 }
 
-// save stores the checkpoint.
-func (w *sweeping) save(ctx context.Context) error {
+// save stores the checkpoint after a device.
+func (w *sweeping) save(ctx context.Context, last string) error {
+	w.Device = last
 	data, err := json.Marshal(w.swept)
 	if err != nil {
 		return err
@@ -102,41 +101,6 @@ func (w *sweeping) save(ctx context.Context) error {
 	i := sweptKey(w.tenant)
 	i[items.AttrData] = ddb.Text(string(data))
 	return w.store.db.Write(ctx, ddb.Write{Table: items.TableRecords, Put: i})
-}
-
-// page reads the next devices of the tenant, and returns the key of the last device of the page, of
-// any tenant; "" at the end.
-func (w *sweeping) page(ctx context.Context) (devices []*device, last string, err error) {
-	var after ddb.Item
-	if w.Device != "" {
-		after = ddb.Item{items.AttrDevice: ddb.Text(w.Device)}
-	}
-	found, next, err := w.store.db.Scan(ctx, items.TableDevices, after, w.store.options.sweepPage)
-	if err != nil {
-		return nil, "", err
-	}
-	for _, i := range found {
-		key, id := items.SplitDevice(i.Text(items.AttrDevice))
-		if key != w.tenant.Key {
-			continue
-		}
-		d, err := items.DecodeDevice(id, i)
-		if err != nil {
-			return nil, "", err
-		}
-		devices = append(devices, d)
-	}
-	return devices, next.Text(items.AttrDevice), nil
-}
-
-// device deletes what a device has that is older than the horizon.
-func (w *sweeping) device(ctx context.Context, d *device) error {
-	for _, q := range w.expired(d) {
-		if err := w.delete(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // expired returns the queries for what a device has that is older than the horizon. Escalations of

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // Counts are how many devices are in each state, by tenant, without asking for each device.
@@ -25,7 +26,6 @@ type Counts struct {
 	mu      sync.Mutex
 	tenants map[string]*tally
 	counted chan struct{} // closed after the first scan of all devices
-	read    int           // devices of the scan under way
 }
 
 // Generation orders what is known of a device before its times do: after an entry was withdrawn, or
@@ -161,35 +161,11 @@ const countTimeout = 10 * time.Second
 
 // Await waits for the first scan, for 10 s at most.
 func (c *Counts) Await(ctx context.Context) error {
-	timeout := time.NewTimer(countTimeout)
-	defer timeout.Stop()
-	select {
-	case <-c.counted:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timeout.C:
+	if over, err := sleep.Until(ctx, c.counted, countTimeout); over || err != nil {
+		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return andon.Errorf(andon.Unavailable, "the devices of each state are still being counted "+
-		"since the start, %d of them so far: try again in a moment", c.read)
-}
-
-// Recount is the job of scanning all devices by a function.
-func (c *Counts) Recount(
-	every time.Duration, warn func(text string, args ...any), scan func(context.Context) error,
-) Job {
-	return Job{
-		Every: every, Retry: time.Second, Warn: warn, Failed: "the devices can't be counted",
-		Do: func(ctx context.Context) error {
-			err := scan(ctx)
-			if err == nil && ctx.Err() == nil {
-				c.Done()
-			}
-			return err
-		},
-	}
+		"since the start, %d of them so far: try again in a moment", c.Devices())
 }
 
 // Of returns the states that devices of each group of a tenant are in.
@@ -231,18 +207,10 @@ func (c *Counts) Devices() (n int64) {
 	return n
 }
 
-// Progress notes that the scan under way has reached another device.
-func (c *Counts) Progress() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.read++
-}
-
 // Done notes that a scan has ended.
 func (c *Counts) Done() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.read = 0
 	select {
 	case <-c.counted:
 	default:

@@ -97,11 +97,11 @@ func TestCountsAwait(t *testing.T) {
 		reads := 0
 		var said strings.Builder
 		log := slog.New(slog.NewTextHandler(&said, nil))
-		job := c.Recount(time.Hour, log.Warn, func(context.Context) error {
-			c.Progress()
+		job := Recount(time.Hour, log.Warn, func(context.Context) error {
 			if reads++; reads < 20 {
 				return errors.New("broken")
 			}
+			c.Done()
 			return nil
 		})
 		go job.Run(ctx)

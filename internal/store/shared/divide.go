@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // eventsAtOnce is how many events of a request are written together. It bounds the time from
@@ -50,6 +51,23 @@ func OfEvent(e *andon.Event) *andon.DeviceID { return &e.Device }
 // JoinReading joins a later message of one device and time into a reading.
 func JoinReading(r *andon.Reading, later *andon.Reading) {
 	r.Metrics, r.Metadata = r.Metrics.Join(later.Metrics), cmp.Or(later.Metadata, r.Metadata)
+}
+
+// Measured returns the readings that a query selects by its metrics, with those alone.
+func Measured(
+	q andon.ReadingQuery, all iter.Seq2[andon.Reading, error],
+) iter.Seq2[andon.Reading, error] {
+	return seq.Of(func(yield func(andon.Reading) bool) error {
+		yield = seq.UpTo(q.Limit, yield)
+		for r, err := range all {
+			r.Metrics = r.Metrics.Only(q.Metrics)
+			wanted := len(q.Metrics) == 0 || len(r.Metrics) > 0
+			if err != nil || wanted && !yield(r) {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // CompareEscalations orders the escalations of one entry, the newest first; of two at one time the

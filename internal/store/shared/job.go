@@ -18,6 +18,16 @@ type Job struct {
 	Warn   func(text string, args ...any)
 }
 
+// Recount is the job of scanning all devices, which calls Counts.Done.
+func Recount(
+	every time.Duration, warn func(text string, args ...any), scan func(context.Context) error,
+) Job {
+	return Job{
+		Do: scan, Every: every, Retry: time.Second, Warn: warn,
+		Failed: "the devices can't be counted",
+	}
+}
+
 // Run does the work until ctx ends.
 func (j Job) Run(ctx context.Context) {
 	for {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // Guard returns s so that anyone may close it at any time: Close waits for the calls under way, and
@@ -61,13 +62,9 @@ func (g *guard) shut(closeStore func() error) error {
 	if g.calls.Load() == 0 {
 		g.once.Do(func() { close(g.idle) })
 	}
-	t := time.NewTimer(maxWait)
-	defer t.Stop()
-	select {
-	case <-g.idle:
+	if idle, _ := sleep.Until(context.Background(), g.idle, maxWait); idle {
 		return closeStore()
-	case <-t.C:
-		return errors.New("close the store: a call under way did not end within " +
-			maxWait.String() + ", so the store is left as after a crash")
 	}
+	return errors.New("close the store: a call under way did not end within " + maxWait.String() +
+		", so the store is left as after a crash")
 }

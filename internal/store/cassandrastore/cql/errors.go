@@ -28,7 +28,8 @@ func Failure(doing string, err error) error {
 		return andon.Errorf(andon.Unavailable, "%s: something is missing in the keyspace: run "+
 			"`andon store init`%w", doing, driverError{err})
 	}
-	return andon.Errorf(kindOf(err), "%s: %s%w", doing, words(err), driverError{err})
+	kind, words := meaning(err)
+	return andon.Errorf(kind, "%s: %s%w", doing, words, driverError{err})
 }
 
 // driverError is an error of the driver, after the words that say what it means.
@@ -46,60 +47,48 @@ func (e driverError) Error() string {
 // Unwrap returns the error of the driver.
 func (e driverError) Unwrap() error { return e.error }
 
-// kindOf is the kind of an error of the driver. Only what Cassandra itself refuses as malformed is
-// a defect of Andon; everything else passes by itself, or once somebody repairs the cluster, and
-// sending again converges.
-func kindOf(err error) andon.Kind {
-	var request gocql.RequestError
-	if !errors.As(err, &request) {
-		return andon.Unavailable
-	}
-	switch request.Code() {
-	case gocql.ErrCodeOverloaded:
-		return andon.Busy
-	case gocql.ErrCodeSyntax, gocql.ErrCodeProtocol, gocql.ErrCodeInvalid:
-		return andon.Internal
-	}
-	return andon.Unavailable
-}
-
-// words says what happened to the cluster.
-func words(err error) string {
+// meaning is the kind of an error of the driver, and what happened to the cluster. Only what
+// Cassandra itself refuses as malformed is a defect of Andon; everything else passes by itself, or
+// once somebody repairs the cluster, and sending again converges.
+func meaning(err error) (andon.Kind, string) {
 	var request gocql.RequestError
 	if errors.As(err, &request) {
-		return wordsOf(request)
+		return meaningOf(request)
 	}
 	var address net.Error
 	switch {
 	case errors.Is(err, gocql.ErrNoConnections), errors.Is(err, gocql.ErrUnavailable),
 		errors.Is(err, gocql.ErrNoConnectionsStarted):
-		return "no node of Cassandra can be reached"
+		return andon.Unavailable, "no node of Cassandra can be reached"
 	case errors.Is(err, gocql.ErrTimeoutNoResponse):
-		return "Cassandra did not answer in time"
+		return andon.Unavailable, "Cassandra did not answer in time"
 	case errors.Is(err, gocql.ErrConnectionClosed), errors.As(err, &address):
-		return "the connection to Cassandra broke"
+		return andon.Unavailable, "the connection to Cassandra broke"
 	}
-	return "Cassandra can't be asked"
+	return andon.Unavailable, "Cassandra can't be asked"
 }
 
-func wordsOf(request gocql.RequestError) string {
+func meaningOf(request gocql.RequestError) (andon.Kind, string) {
 	switch request.Code() {
 	case gocql.ErrCodeUnavailable:
-		return "too few replicas are alive for the consistency"
+		return andon.Unavailable, "too few replicas are alive for the consistency"
 	case gocql.ErrCodeOverloaded:
-		return "Cassandra is overloaded"
+		return andon.Busy, "Cassandra is overloaded"
 	case gocql.ErrCodeBootstrapping:
-		return "the node is still starting"
+		return andon.Unavailable, "the node is still starting"
 	case gocql.ErrCodeWriteTimeout:
-		return "too few replicas acknowledged the write in time (it may have happened)"
+		return andon.Unavailable,
+			"too few replicas acknowledged the write in time (it may have happened)"
 	case gocql.ErrCodeReadTimeout:
-		return "too few replicas answered the read in time"
+		return andon.Unavailable, "too few replicas answered the read in time"
 	case gocql.ErrCodeReadFailure, gocql.ErrCodeWriteFailure:
-		return "a replica failed"
+		return andon.Unavailable, "a replica failed"
 	case gocql.ErrCodeUnauthorized, gocql.ErrCodeCredentials:
-		return "the user lacks a right"
+		return andon.Unavailable, "the user lacks a right"
+	case gocql.ErrCodeSyntax, gocql.ErrCodeProtocol, gocql.ErrCodeInvalid:
+		return andon.Internal, "Cassandra refuses"
 	}
-	return "Cassandra refuses"
+	return andon.Unavailable, "Cassandra refuses"
 }
 
 // IsMissing reports whether a keyspace, a table or a column is not there.

@@ -21,7 +21,7 @@ type Options struct {
 	Log        *slog.Logger
 	Hosts      []string // contact points, host or host:port; the port is 9042 unless given
 	Keyspace   string
-	Datacenter string   // the local one; that of the first contact point that answers unless set
+	Datacenter string // the local one; that of the first contact point that answers unless set
 
 	Consistency      string // of reads and of writes
 	ReadConsistency  string // Consistency unless set

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"math"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
@@ -136,6 +138,23 @@ func Pages[R any](
 		})
 		return rows, next, err
 	})
+}
+
+// InRange is a condition that divides a table whose partitions are devices of tenants. Ranges are its
+// values: so many parts of the ring.
+const InRange = "token(tenant, device) >= ? AND token(tenant, device) <= ?"
+
+// Ranges returns the values of InRange for each of n parts, a power of two.
+func Ranges(n uint64) iter.Seq[[]any] {
+	step := math.MaxUint64/n + 1
+	return func(yield func([]any) bool) {
+		for i := uint64(0); i < n; i++ {
+			from := int64(i*step) + math.MinInt64
+			if !yield([]any{from, from + int64(step-1)}) {
+				return
+			}
+		}
+	}
 }
 
 // Text is the column of rows that have one text, for Pages.

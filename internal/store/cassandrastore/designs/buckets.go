@@ -41,7 +41,7 @@ func (d bucketsDesign) Find(p Place) []Finding {
 	all := make([]Finding, n)
 	for bucket := range n {
 		args := []any{p.Tenant, string(p.State), n, bucket, p.Device}
-		all[bucket] = Finding{d.rows.find, args, IDsOnly}
+		all[bucket] = Finding{Query: d.rows.find, Args: args}
 	}
 	return all
 }

@@ -2,7 +2,6 @@ package designs
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -73,22 +72,28 @@ type Design interface {
 type Finding struct {
 	cql.Query
 	Args []any
-	Rows RowsOf
+	// State returns the state in the column after the device. It is nil where the rows are of the
+	// state that was asked for, and have no such column.
+	State func(column string) andon.State
+	// Scattered rows are in the order of tokens, of all tenants, and wherever the device is in the
+	// order of ids. Their last column is the tenant. Others are in the order of ids.
+	Scattered bool
 }
 
-// RowsOf says what the rows of a finding are.
-type RowsOf int
+// Row is a row of a finding. A column that was not read is empty.
+type Row struct{ Device, State, Tenant string }
 
-// The columns of findings.
-const (
-	IDsOnly RowsOf = iota // ids of devices, in order
-	WithKey               // in order; the key of each device's state after its id
-	// Scattered rows have the device and its tenant, in the order of tokens: of all tenants, and
-	// wherever the device is in the order of ids. The others also have the state, or its key.
-	Scattered
-	ScatteredStates
-	ScatteredKeys
-)
+// Columns returns the columns of a row.
+func (f *Finding) Columns(r *Row) []any {
+	all := []any{&r.Device}
+	if f.State != nil {
+		all = append(all, &r.State)
+	}
+	if f.Scattered {
+		all = append(all, &r.Tenant)
+	}
+	return all
+}
 
 // WholeDesign is a design that has the one row of each device in a place where all of them can be
 // read. A list of several states reads that: state by state it could miss a device that moves from
@@ -190,7 +195,7 @@ func (d inStates) Retire(p Place, states []andon.State) []cql.Mutation {
 
 func (d inStates) Find(p Place) []Finding {
 	rows, keys := d.at(p)
-	return []Finding{{rows.find, append(keys, p.Device), IDsOnly}}
+	return []Finding{{Query: rows.find, Args: append(keys, p.Device)}}
 }
 
 // oneRow is one row of each device in a table, which says the key of its state.
@@ -219,30 +224,12 @@ func (d oneRow) Retire(p Place, _ []andon.State) []cql.Mutation {
 }
 
 // wholeTable reads a table in parts of the ring, concurrently.
-func wholeTable(ask string, rows RowsOf) []Finding {
-	const parts = 16
-	const step = math.MaxUint64/parts + 1
-	all := make([]Finding, parts)
-	for i := range all {
-		from := int64(uint64(i)*step) + math.MinInt64
-		all[i] = Finding{
-			cql.Ask(ask+" WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?", 0),
-			[]any{from, from + int64(step-1)}, rows,
-		}
+func wholeTable(ask string, state func(string) andon.State) (all []Finding) {
+	ask += " WHERE " + cql.InRange
+	for args := range cql.Ranges(16) {
+		all = append(all, Finding{cql.Ask(ask, 0), args, state, true})
 	}
 	return all
-}
-
-// Row is a row of a scattered finding. A column that was not read is empty.
-type Row struct{ Device, Tenant, Key string }
-
-// State is the state of a row that has it, or the key of it.
-func (r *Row) State(rows RowsOf) andon.State {
-	if rows == ScatteredStates {
-		return andon.State(r.Key)
-	}
-	key, _, _ := strings.Cut(r.Key, "\x00")
-	return StateOf(key)
 }
 
 // A state in a key of the designs is its severity in three digits and its name, "048WARNING2", so
@@ -251,5 +238,8 @@ func stateKey(severity uint8, state andon.State) string {
 	return fmt.Sprintf("%03d%s", severity, state)
 }
 
-// StateOf returns the state of a key; "" where there is none.
-func StateOf(key string) andon.State { return andon.State(key[min(3, len(key)):]) }
+// stateOf returns the state of a key; "" where there is none.
+func stateOf(key string) andon.State {
+	key, _, _ = strings.Cut(key, "\x00") // the tenant of a scatteredKey
+	return andon.State(key[min(3, len(key)):])
+}

@@ -28,8 +28,8 @@ func TestRandomStateKeys(t *testing.T) {
 }
 
 func TestBuckets(t *testing.T) {
-	c, err := ParseBuckets(` 8, WARNING4=4,metro/NORMAL=64,a=b=2,bus/*=32, "a/b"=3,` +
-		`"a/b"/"on \"off\""=5, two words=6`)
+	c, err := ParseBuckets(` 8, WARNING4=4,metro/NORMAL=64,a=b=2,bus/*=32, a%2Fb=3,` +
+		`a%2Fb/on "off"%25=5, two words=6`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestBuckets(t *testing.T) {
 		{"default", "NORMAL", 8}, {"default", "WARNING4", 4}, {"metro", "NORMAL", 64},
 		{"metro\t3", "NORMAL", 64}, {"metro", "WARNING4", 4}, {"default", "a=b", 2},
 		{"bus", "WARNING4", 32}, {"bus\t1", "NORMAL", 32}, {"default", "a/b", 3}, {"a", "b", 8},
-		{"a/b", `on "off"`, 5}, {"default", "two words", 6},
+		{"a/b", `on "off"%`, 5}, {"default", "two words", 6},
 	} {
 		if got := c.Count(test.tenant, test.state); got != test.want {
 			t.Errorf("%q %s has %d buckets, want %d", test.tenant, test.state, got, test.want)
@@ -57,8 +57,8 @@ func TestBucketsRefused(t *testing.T) {
 		"0": "no such number", "-1": "no such number", "x": "no such number", "A=": "number",
 		"A=0": "number", "1025": "number", "A=1e3": "number", "16 8": "number",
 		"metro/=5": "no state that there can be", "metro/ =5": "no state", "=5": "no state",
-		"/NORMAL=4": "no tenant that there can be", "a/b/c=4": "quote the name", "*=4": "no state",
-		"*/NORMAL=4": "no tenant", `"a=4`: "number", `x"a"=4`: "no state", "16,8": "second number",
+		"/NORMAL=4": "no tenant that there can be", "a/b/c=4": "%2F for one in a name", "*=4": "no state",
+		"*/NORMAL=4": "no tenant", "a%2=4": "no state", "%2=4": "no state", "16,8": "second number",
 		"A=4,B=4,A=8": "second rule for the same",
 	} {
 		_, err := ParseBuckets(text)

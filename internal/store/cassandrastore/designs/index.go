@@ -31,14 +31,14 @@ func (d indexDesign) Tables() []cql.Table {
 
 func (d indexDesign) FindAll(p Place) []Finding {
 	return []Finding{{
-		cql.Ask("SELECT device, key FROM "+d.name+" WHERE tenant = ? AND device >= ?", 1),
-		[]any{p.Tenant, p.Device}, WithKey,
+		Query: cql.Ask("SELECT device, key FROM "+d.name+" WHERE tenant = ? AND device >= ?", 1),
+		Args:  []any{p.Tenant, p.Device}, State: stateOf,
 	}}
 }
 
 func (d indexDesign) Find(p Place) []Finding {
 	args := []any{p.Tenant, placeKey(p), p.Device}
-	return []Finding{{IDsFrom(d.name, 1, "tenant", "key"), args, IDsOnly}}
+	return []Finding{{Query: IDsFrom(d.name, 1, "tenant", "key"), Args: args}}
 }
 
 // The scattered designs have a partition for each device, as the reference has its second and
@@ -76,11 +76,11 @@ func scatteredKey(p Place) string { return stateKey(p.Severity, p.State) + "\x00
 
 func (scatteredIndexDesign) Find(p Place) []Finding {
 	return []Finding{{
-		cql.Ask("SELECT device, tenant, key FROM latest_state_indexed WHERE key = ?", 0),
-		[]any{scatteredKey(p)}, ScatteredKeys,
+		cql.Ask("SELECT device, key, tenant FROM latest_state_indexed WHERE key = ?", 0),
+		[]any{scatteredKey(p)}, stateOf, true,
 	}}
 }
 
 func (scatteredIndexDesign) FindAll(Place) []Finding {
-	return wholeTable("SELECT device, tenant, key FROM latest_state_indexed", ScatteredKeys)
+	return wholeTable("SELECT device, key, tenant FROM latest_state_indexed", stateOf)
 }

@@ -2,6 +2,7 @@ package designs
 
 import (
 	"maps"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 //	WARNING4=4          of a state
 //	metro/*=32          of a tenant
 //	metro/NORMAL=64     of a state of a tenant
-//	"a/b"/NORMAL=8      a name with a slash, a comma, or a space at an end is quoted
+//	a%2Fb/NORMAL=8      in a name, a slash, a comma and % are escaped as in a URL
 //
 // The most specific rule applies: of a tenant's state, of a tenant, of a state, of all.
 type BucketCounts struct {
@@ -55,28 +56,28 @@ func (c BucketCounts) Equal(o BucketCounts) bool {
 // ParseBuckets parses rules; "" is the default for all states.
 func ParseBuckets(text string) (BucketCounts, error) {
 	c := BucketCounts{rules: map[bucketRule]int{}}
-	for _, part := range splitOutside(text, ',') {
+	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
 		fail := func(reason string) (BucketCounts, error) {
 			return c, andon.Errorf(andon.Invalid, "%q %s: rules of buckets are of the forms 16, "+
-				"WARNING4=4, metro/*=32, metro/NORMAL=64 and \"a/b\"=8, with numbers from 1 to %d",
+				"WARNING4=4, metro/*=32, metro/NORMAL=64 and a%%2Fb=8, with numbers from 1 to %d",
 				part, reason, MaxBuckets)
 		}
-		words := splitOutside(part, '=')
-		n, err := strconv.Atoi(words[len(words)-1])
+		end := strings.LastIndexByte(part, '=')
+		n, err := strconv.Atoi(part[end+1:])
 		if err != nil || n < 1 || n > MaxBuckets {
 			return fail("ends in no such number")
 		}
-		if len(words) == 1 {
+		if end < 0 {
 			if c.all != 0 {
 				return fail("is a second number for all")
 			}
 			c.all = n
 			continue
 		}
-		r, reason := parseBucketRule(strings.Join(words[:len(words)-1], "="))
+		r, reason := parseBucketRule(part[:end])
 		if reason != "" {
 			return fail(reason)
 		}
@@ -93,48 +94,24 @@ func ParseBuckets(text string) (BucketCounts, error) {
 
 // parseBucketRule parses what a rule is for, or returns why it can't.
 func parseBucketRule(text string) (r bucketRule, reason string) {
-	names := splitOutside(text, '/')
-	if len(names) > 2 {
-		return r, "has several slashes: quote the name that they are in"
+	tenant, state, ofTenant := strings.Cut(text, "/")
+	if !ofTenant {
+		tenant, state = "", text
 	}
-	last := len(names) - 1
-	if len(names) == 2 {
-		tenant, ok := unquoteName(names[0])
-		if r.tenant = andon.TenantID(tenant); !ok || r.tenant.Validate() != nil {
-			return r, "names no tenant that there can be"
-		}
-		if strings.TrimSpace(names[last]) == "*" {
-			return r, ""
-		}
+	if strings.Contains(state, "/") {
+		return r, "has several slashes: write %2F for one in a name"
 	}
-	state, ok := unquoteName(names[last])
-	if r.state = andon.State(state); !ok || r.state.Validate() != nil {
+	name, err := url.PathUnescape(strings.TrimSpace(tenant))
+	r.tenant = andon.TenantID(name)
+	if err != nil || name == "*" || ofTenant && r.tenant.Validate() != nil {
+		return r, "names no tenant that there can be"
+	}
+	if state = strings.TrimSpace(state); state == "*" && ofTenant {
+		return r, ""
+	}
+	name, err = url.PathUnescape(state)
+	if r.state = andon.State(name); err != nil || r.state.Validate() != nil {
 		return r, "names no state that there can be"
 	}
 	return r, ""
-}
-
-// unquoteName takes the quotes off a name that has some.
-func unquoteName(text string) (name string, ok bool) {
-	if text = strings.TrimSpace(text); !strings.Contains(text, `"`) {
-		return text, text != "*"
-	}
-	name, err := strconv.Unquote(text)
-	return name, err == nil
-}
-
-// splitOutside splits a text at a separator, but not within quotes.
-func splitOutside(text string, separator byte) (parts []string) {
-	quoted, from := false, 0
-	for i := 0; i < len(text); i++ {
-		switch {
-		case quoted && text[i] == '\\':
-			i++
-		case text[i] == '"':
-			quoted = !quoted
-		case !quoted && text[i] == separator:
-			parts, from = append(parts, text[from:i]), i+1
-		}
-	}
-	return append(parts, text[from:])
 }

@@ -112,7 +112,8 @@ func (d scatteredTablesDesign) Tables() []cql.Table {
 
 func (d scatteredTablesDesign) Find(p Place) []Finding {
 	if slices.Contains(d.states, p.State) {
-		return wholeTable("SELECT device, tenant FROM "+d.TableOf(p.State), Scattered)
+		return wholeTable("SELECT device, tenant FROM "+d.TableOf(p.State), nil)
 	}
-	return wholeTable("SELECT device, tenant, state FROM "+d.rest(), ScatteredStates)
+	own := func(state string) andon.State { return andon.State(state) }
+	return wholeTable("SELECT device, state, tenant FROM "+d.rest(), own)
 }

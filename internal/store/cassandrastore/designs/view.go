@@ -29,5 +29,5 @@ func (viewDesign) Tables() []cql.Table {
 
 func (viewDesign) Find(p Place) []Finding {
 	args := []any{p.Tenant, placeKey(p), p.Device}
-	return []Finding{{IDsFrom("latest_state_view", 2, "tenant", "key"), args, IDsOnly}}
+	return []Finding{{Query: IDsFrom("latest_state_view", 2, "tenant", "key"), Args: args}}
 }

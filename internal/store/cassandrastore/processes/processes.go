@@ -82,11 +82,8 @@ func (a *Processes) Wait(ctx context.Context) (waited bool, err error) {
 		if at == 0 {
 			wait = time.Second
 		}
-		select {
-		case <-ctx.Done():
-			return waited, cql.Failure("wait until the other processes know of this one", ctx.Err())
-		case <-time.After(wait):
-		case <-a.checked:
+		if _, err := sleep.Until(ctx, a.checked, wait); err != nil {
+			return waited, cql.Failure("wait until the other processes know of this one", err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
@@ -34,15 +35,10 @@ func (s Reader) OperatorHour(
 	within := q
 	within.Span = q.Span.Since(andon.HourStart(hour)).Until(andon.HourStart(hour+1) - 1)
 	found := make([][]andon.Entry, len(devices))
-	err = shared.Parallel(ctx, len(devices), func(ctx context.Context, i int) error {
+	err = shared.Parallel(ctx, len(devices), func(ctx context.Context, i int) (err error) {
 		theirs := s.Operators(t, devices[i], q.Order).only(operator)
-		for e, err := range s.Walk(ctx, t, devices[i], within, theirs) {
-			if err != nil {
-				return err
-			}
-			found[i] = append(found[i], e)
-		}
-		return nil
+		found[i], err = seq.Collect(s.Walk(ctx, t, devices[i], within, theirs))
+		return err
 	})
 	events := slices.Concat(found...)
 	sortEntries(events, t.Record.States, q.Order)
@@ -63,23 +59,19 @@ func (s Reader) SupervisorDay(
 	})
 	sortEntries(entries, t.Record.States, q.Order)
 	var events []andon.Entry
-	for len(entries) > 0 && len(events) < q.Limit {
-		n := min(len(entries), shared.Concurrency)
-		found := make([]*andon.Entry, n)
-		err := shared.Parallel(ctx, n, func(ctx context.Context, i int) (err error) {
-			e := &entries[i]
-			found[i], err = s.Entry(ctx, t, e.Device, e.Time, e.State)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range found {
-			if e != nil && e.Withdrawn == nil && e.EscalatedTo == supervisor {
-				events = append(events, *e)
+	for some := range slices.Chunk(entries, shared.Concurrency) {
+		found, err := shared.Found(ctx, some, func(
+			ctx context.Context, of andon.Entry,
+		) (*andon.Entry, error) {
+			e, err := s.Entry(ctx, t, of.Device, of.Time, of.State)
+			if e != nil && (e.Withdrawn != nil || e.EscalatedTo != supervisor) {
+				e = nil
 			}
+			return e, err
+		})
+		if events = append(events, found...); err != nil || len(events) >= q.Limit {
+			return events, err
 		}
-		entries = entries[n:]
 	}
 	return events, nil
 }

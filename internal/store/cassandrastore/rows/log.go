@@ -46,25 +46,26 @@ func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
 	var stamp int64
 	for i := range rows {
 		r := &rows[i]
-		if r.at == 0 && (!ok || r.Delivery > stamp) {
+		at, state, by := andon.Time(r.time), andon.State(r.state), andon.PersonID(r.by)
+		switch {
+		case r.at == 0 && (!ok || r.Delivery > stamp):
 			ok, stamp = true, r.Delivery
 			e.Event = andon.Event{
-				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
-				Operator: r.Operator, Message: r.Message,
-				Attributes: r.Attributes,
+				Device: device, Time: at, State: state, Operator: r.Operator,
+				Message: r.Message, Attributes: r.Attributes,
+			}
+		case r.at > 0:
+			e.Escalations = append(e.Escalations, andon.Escalation{
+				Device: device, Time: at, State: state, At: andon.Time(r.at),
+				To: andon.PersonID(r.supervisor), By: by, Note: r.note,
+			})
+		case r.at < 0 && (e.Withdrawn == nil || andon.Time(-r.at) < e.Withdrawn.At):
+			// The first one, if two processes wrote one at the same time.
+			e.Withdrawn = &andon.Withdrawal{
+				Device: device, Time: at, State: state, At: andon.Time(-r.at), By: by, Note: r.note,
 			}
 		}
 	}
-	for i := range rows {
-		if r := &rows[i]; r.at > 0 {
-			e.Escalations = append(e.Escalations, andon.Escalation{
-				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
-				At: andon.Time(r.at), To: andon.PersonID(r.supervisor),
-				By: andon.PersonID(r.by), Note: r.note,
-			})
-		}
-	}
-	e.Withdrawn = withdrawalOf(device, rows)
 	slices.SortFunc(e.Escalations, shared.CompareEscalations)
 	e.Escalations = slices.CompactFunc(e.Escalations, func(a, b andon.Escalation) bool {
 		return a.At == b.At && a.To == b.To // in two shards
@@ -223,31 +224,15 @@ func entriesOf(
 func InsertWithdrawal(
 	tenant string, w *andon.Withdrawal, shard int, stamp int64, ttl Lifetime, cause *Pending,
 ) []cql.Mutation {
-	device, record := string(w.Device), &andon.Escalation{By: w.By, Note: w.Note}
+	record := andon.Escalation{
+		Device: w.Device, Time: w.Time, State: w.State, At: -w.At, By: w.By, Note: w.Note,
+	}
 	row := WithdrawnRow(andon.EntryRef{Time: w.Time, State: w.State})
-	return []cql.Mutation{cql.One(
-		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
-			"record) VALUES (?, ?, ?, ?, ?, ?, ?, '', ?) USING TIMESTAMP ? AND TTL ?",
-		tenant, device, int(w.Time.Day()), shard, int64(w.Time), string(w.State),
-		-int64(w.At), packRecord(record), stamp, ttl.Seconds(w.Time)),
+	return []cql.Mutation{{InsertEscalation(tenant, stamp, ttl, record, shard)},
 		append(cause.Set(tenant, w.Device), cql.Do(
 			"INSERT INTO latest_by_device (tenant, device, state, withdrawn) "+
 				"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-			tenant, device, row, stamp, stamp))}
-}
-
-// withdrawalOf returns the withdrawal of an entry from its rows, the first one if two processes
-// wrote one at the same time; nil where there is none.
-func withdrawalOf(device andon.DeviceID, rows []eventRow) (w *andon.Withdrawal) {
-	for i := range rows {
-		if r := &rows[i]; r.at < 0 && (w == nil || andon.Time(-r.at) < w.At) {
-			w = &andon.Withdrawal{
-				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
-				At: andon.Time(-r.at), By: andon.PersonID(r.by), Note: r.note,
-			}
-		}
-	}
-	return w
+			tenant, string(w.Device), row, stamp, stamp))}
 }
 
 // Newest returns the newest entry of a state in the log; nil where there is none.
@@ -303,7 +288,8 @@ func InsertEntry(
 		string(e.State), PackEntry(stamp, e), stamp, ttl.Seconds(e.Time))
 }
 
-// InsertEscalation writes an escalation next to its entry.
+// InsertEscalation writes an escalation next to its entry; or a withdrawal, which is to nobody, and
+// at a negative time.
 func InsertEscalation(
 	tenant string, stamp int64, ttl Lifetime, r andon.Escalation, shard int,
 ) cql.Statement {

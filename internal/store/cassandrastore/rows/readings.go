@@ -135,20 +135,9 @@ func (s Reader) Readings(
 ) iter.Seq2[andon.Reading, error] {
 	span := q.Rest()
 	days := s.UnitsIn(ctx, t.Key, OfReadings, string(device), span, q.Order)
-	all := seq.Join(days, func(u Unit) iter.Seq2[andon.Reading, error] {
+	return shared.Measured(q, seq.Join(days, func(u Unit) iter.Seq2[andon.Reading, error] {
 		return s.readingsOn(ctx, t, device, u, span, q)
-	})
-	return seq.Of(func(yield func(andon.Reading) bool) error {
-		yield = seq.UpTo(q.Limit, yield)
-		for r, err := range all {
-			r.Metrics = r.Metrics.Only(q.Metrics)
-			wanted := len(q.Metrics) == 0 || len(r.Metrics) > 0
-			if err != nil || wanted && !yield(r) {
-				return err
-			}
-		}
-		return nil
-	})
+	}))
 }
 
 // readingsOn returns the readings of one day, quarter by quarter.

@@ -2,6 +2,7 @@ package ddb
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // Limits of the service on one call.
@@ -85,11 +87,28 @@ func (c *Client) name(table string) *string { return aws.String(c.config.Prefix 
 // consumption is what a call consumed, by table.
 type consumption = []types.ConsumedCapacity
 
-func one(c *types.ConsumedCapacity) consumption {
-	if c == nil {
+func consumedBy(out any) consumption {
+	var one *types.ConsumedCapacity
+	switch out := out.(type) {
+	case *dynamodb.BatchGetItemOutput:
+		return out.ConsumedCapacity
+	case *dynamodb.BatchWriteItemOutput:
+		return out.ConsumedCapacity
+	case *dynamodb.GetItemOutput:
+		one = out.ConsumedCapacity
+	case *dynamodb.PutItemOutput:
+		one = out.ConsumedCapacity
+	case *dynamodb.UpdateItemOutput:
+		one = out.ConsumedCapacity
+	case *dynamodb.QueryOutput:
+		one = out.ConsumedCapacity
+	case *dynamodb.ScanOutput:
+		one = out.ConsumedCapacity
+	}
+	if one == nil {
 		return nil
 	}
-	return consumption{*c}
+	return consumption{*one}
 }
 
 // call waits for its turn, does one call within the timeout, and counts what it consumed.
@@ -98,31 +117,34 @@ func one(c *types.ConsumedCapacity) consumption {
 // done, at any time, and then put an entry back to what it was before the client sent it again. It
 // carries the operator that was assigned when it began. What is left is a write that the service
 // does after its own timeout.
-func (c *Client) call(
-	ctx context.Context, operation, table string,
-	do func(context.Context) (consumption, error),
-) error {
+func call[In, Out any](
+	ctx context.Context, c *Client, operation, table string,
+	do func(context.Context, In, ...func(*dynamodb.Options)) (Out, error), in In,
+) (out Out, err error) {
 	select {
 	case c.inFlight <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return out, ctx.Err()
 	}
 	defer func() { <-c.inFlight }()
 	within := ctx
 	if !reads(operation) {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return out, ctx.Err()
 		}
 		within = context.WithoutCancel(ctx)
 	}
 	within, cancel := context.WithTimeout(within, c.config.Timeout)
 	defer cancel()
-	consumed, err := do(within)
-	c.meter.note(operation, consumed, err)
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
+	if out, err = do(within, in); err == nil {
+		c.meter.note(operation, consumedBy(out), nil)
+		return out, nil
 	}
-	return Failure(operation, c.config.Prefix+table, err)
+	c.meter.note(operation, nil, err)
+	if ctx.Err() != nil {
+		return out, ctx.Err()
+	}
+	return out, Failure(operation, c.config.Prefix+table, err)
 }
 
 func reads(operation string) bool {
@@ -142,13 +164,21 @@ func (c *Client) Pause(ctx context.Context, tries int, doing, table string) erro
 			"capacity of the table", doing, c.config.Prefix+table, tries)
 	}
 	longest := min(2*time.Second, 5*time.Millisecond<<tries)
-	t := time.NewTimer(rand.N(longest) + time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	return sleep.For(ctx, rand.N(longest)+time.Millisecond)
+}
+
+// Again does something, and again while it fails with an error, after a Pause.
+func (c *Client) Again(
+	ctx context.Context, on error, doing, table string, do func() error,
+) error {
+	for tries := 0; ; tries++ {
+		err := do()
+		if !errors.Is(err, on) {
+			return err
+		}
+		if err := c.Pause(ctx, tries, doing, table); err != nil {
+			return err
+		}
 	}
 }
 

@@ -74,18 +74,14 @@ func (c *Client) Page(
 	}
 	strong := q.Index == "" && !IsEventual(ctx)
 	in.ConsistentRead = aws.Bool(strong)
-	err = c.call(ctx, "Query", q.Table, func(ctx context.Context) (consumption, error) {
-		out, err := c.sdk.Query(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		all, next = appendItems(all, out.Items), out.LastEvaluatedKey
-		c.explain(ctx, step{operation: "Query", table: q.Table, index: q.Index, strong: strong,
-			condition: key, began: began, rows: int(out.Count), scanned: int(out.ScannedCount),
-			consumed: one(out.ConsumedCapacity)})
-		return one(out.ConsumedCapacity), nil
-	})
-	return all, next, err
+	out, err := call(ctx, c, "Query", q.Table, c.sdk.Query, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.explain(ctx, step{operation: "Query", table: q.Table, index: q.Index, strong: strong,
+		condition: key, began: began, rows: int(out.Count), scanned: int(out.ScannedCount),
+		consumed: consumedBy(out)})
+	return appendItems(nil, out.Items), out.LastEvaluatedKey, nil
 }
 
 // Rows returns the items of a query, each read by decode, which may leave one out.
@@ -136,19 +132,15 @@ func (c *Client) Items(ctx context.Context, q Query) iter.Seq2[Item, error] {
 func (c *Client) Scan(
 	ctx context.Context, table string, after Item, limit int,
 ) (found []Item, next Item, err error) {
-	err = c.call(ctx, "Scan", table, func(ctx context.Context) (consumption, error) {
-		out, err := c.sdk.Scan(ctx, &dynamodb.ScanInput{
-			TableName: c.name(table), ExclusiveStartKey: after, Limit: aws.Int32(int32(limit)),
-			ConsistentRead:         aws.Bool(!IsEventual(ctx)),
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
-		})
-		if err != nil {
-			return nil, err
-		}
-		found, next = appendItems(found, out.Items), out.LastEvaluatedKey
-		return one(out.ConsumedCapacity), nil
+	out, err := call(ctx, c, "Scan", table, c.sdk.Scan, &dynamodb.ScanInput{
+		TableName: c.name(table), ExclusiveStartKey: after, Limit: aws.Int32(int32(limit)),
+		ConsistentRead:         aws.Bool(!IsEventual(ctx)),
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
 	})
-	return found, next, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return appendItems(nil, out.Items), out.LastEvaluatedKey, nil
 }
 
 // step is a call as a plan shows it.

@@ -14,21 +14,17 @@ import (
 // Get reads one item; nil where there is none.
 func (c *Client) Get(ctx context.Context, table string, key Item) (i Item, err error) {
 	began, strong := c.config.Now(), !IsEventual(ctx)
-	err = c.call(ctx, "GetItem", table, func(ctx context.Context) (consumption, error) {
-		out, err := c.sdk.GetItem(ctx, &dynamodb.GetItemInput{
-			TableName: c.name(table), Key: key, ConsistentRead: aws.Bool(strong),
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
-		})
-		if err != nil {
-			return nil, err
-		}
-		i = out.Item
-		found := min(len(i), 1)
-		c.explain(ctx, step{operation: "GetItem", table: table, strong: strong, began: began,
-			rows: found, scanned: found, consumed: one(out.ConsumedCapacity)})
-		return one(out.ConsumedCapacity), nil
+	out, err := call(ctx, c, "GetItem", table, c.sdk.GetItem, &dynamodb.GetItemInput{
+		TableName: c.name(table), Key: key, ConsistentRead: aws.Bool(strong),
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
 	})
-	return i, err
+	if err != nil {
+		return nil, err
+	}
+	found := min(len(out.Item), 1)
+	c.explain(ctx, step{operation: "GetItem", table: table, strong: strong, began: began,
+		rows: found, scanned: found, consumed: consumedBy(out)})
+	return out.Item, nil
 }
 
 // BatchGet reads items, and returns those that exist, in no order. No key may be given twice.
@@ -54,26 +50,26 @@ func (c *Client) getChunk(
 	left := map[string]types.KeysAndAttributes{name: asked}
 	for tries := 0; len(left) > 0 && err == nil; tries++ {
 		began := c.config.Now()
-		err = c.call(ctx, "BatchGetItem", table, func(ctx context.Context) (consumption, error) {
-			out, err := c.sdk.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+		out, err := call(ctx, c, "BatchGetItem", table, c.sdk.BatchGetItem,
+			&dynamodb.BatchGetItemInput{
 				RequestItems:           left,
 				ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
 			})
-			if err != nil {
-				return nil, err
-			}
-			c.explain(ctx, step{operation: "BatchGetItem", table: table, strong: strong,
-				began: began, rows: len(out.Responses[name]), scanned: len(left[name].Keys),
-				consumed: out.ConsumedCapacity})
-			all = appendItems(all, out.Responses[name])
-			left = out.UnprocessedKeys
-			return out.ConsumedCapacity, nil
-		})
-		if err == nil && len(left) > 0 {
-			err = c.Pause(ctx, tries, "BatchGetItem", table)
+		if err != nil {
+			return nil, err
+		}
+		c.explain(ctx, step{operation: "BatchGetItem", table: table, strong: strong,
+			began: began, rows: len(out.Responses[name]), scanned: len(left[name].Keys),
+			consumed: out.ConsumedCapacity})
+		all = appendItems(all, out.Responses[name])
+		if left = out.UnprocessedKeys; len(left) == 0 {
+			return all, nil
+		}
+		if err := c.Pause(ctx, tries, "BatchGetItem", table); err != nil {
+			return nil, err
 		}
 	}
-	return all, err
+	return all, nil
 }
 
 func appendItems(all []Item, more []map[string]types.AttributeValue) []Item {

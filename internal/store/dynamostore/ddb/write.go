@@ -43,17 +43,14 @@ func (c *Client) writeChunk(ctx context.Context, all []Write) (err error) {
 	}
 	table := all[0].Table
 	for tries := 0; len(left) > 0 && err == nil; tries++ {
-		err = c.call(ctx, "BatchWriteItem", table, func(ctx context.Context) (consumption, error) {
-			out, err := c.sdk.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+		out, failed := call(ctx, c, "BatchWriteItem", table, c.sdk.BatchWriteItem,
+			&dynamodb.BatchWriteItemInput{
 				RequestItems:           left,
 				ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
 			})
-			if err != nil {
-				return nil, err
-			}
+		if err = failed; err == nil {
 			left = out.UnprocessedItems
-			return out.ConsumedCapacity, nil
-		})
+		}
 		c.unprocessed(left)
 		if err == nil && len(left) > 0 {
 			c.meter.unprocessed.Add(1)
@@ -103,17 +100,12 @@ const Nonce = "Nonce"
 // Put puts an item on a condition, and returns ErrRaced where that does not hold. If an answer was
 // lost, that may be because of the item itself: it is sent again.
 func (c *Client) Put(ctx context.Context, table string, put Item, on Condition) error {
-	return c.call(ctx, "PutItem", table, func(ctx context.Context) (consumption, error) {
-		out, err := c.sdk.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: c.name(table), Item: put, ConditionExpression: aws.String(on.text),
-			ExpressionAttributeNames: on.names, ExpressionAttributeValues: on.values,
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return one(out.ConsumedCapacity), nil
+	_, err := call(ctx, c, "PutItem", table, c.sdk.PutItem, &dynamodb.PutItemInput{
+		TableName: c.name(table), Item: put, ConditionExpression: aws.String(on.text),
+		ExpressionAttributeNames: on.names, ExpressionAttributeValues: on.values,
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
 	})
+	return err
 }
 
 // Swap is Put of an item that one process changes at a time. It sets the item's Nonce, by which it
@@ -167,13 +159,8 @@ func (c *Client) Update(
 		in.ConditionExpression = aws.String("attribute_exists(#hash)")
 		in.ExpressionAttributeNames["#hash"] = mustExist
 	}
-	return c.call(ctx, "UpdateItem", table, func(ctx context.Context) (consumption, error) {
-		out, err := c.sdk.UpdateItem(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		return one(out.ConsumedCapacity), nil
-	})
+	_, err := call(ctx, c, "UpdateItem", table, c.sdk.UpdateItem, in)
+	return err
 }
 
 // DeleteAll deletes what a query finds, page by page.

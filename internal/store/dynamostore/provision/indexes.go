@@ -26,10 +26,7 @@ func (s *Setup) Spare(ctx context.Context, table, index string, remove bool) err
 		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{
 			Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: aws.String(index)},
 		}}}
-	err = s.do("dynamodb update-table", table, in, func() error {
-		_, err := s.sdk.UpdateTable(ctx, in)
-		return err
-	})
+	err = do(ctx, s, "dynamodb update-table", table, s.sdk.UpdateTable, in)
 	if err == nil {
 		err = s.wait(ctx, table)
 	}
@@ -55,12 +52,12 @@ func (s *Setup) Get(ctx context.Context, table string, key ddb.Item) (ddb.Item, 
 
 // Put writes one item of texts and numbers.
 func (s *Setup) Put(ctx context.Context, table string, i ddb.Item) error {
-	in := &dynamodb.PutItemInput{TableName: &table, Item: i}
 	shown := map[string]any{"TableName": table, "Item": shownItem(i)}
-	return s.do("dynamodb put-item", table, shown, func() error {
-		_, err := s.sdk.PutItem(ctx, in)
+	if err := s.show("dynamodb put-item", shown); err != nil || s.DryRun {
 		return err
-	})
+	}
+	_, err := s.sdk.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: i})
+	return ddb.Failure("dynamodb put-item", table, err)
 }
 
 // shownItem returns an item as the AWS CLI takes it.

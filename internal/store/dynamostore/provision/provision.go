@@ -17,6 +17,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
@@ -72,17 +73,26 @@ func (s *Setup) Created(table string) bool {
 	return len(s.created) > 0 && (table == "" || slices.Contains(s.created, table))
 }
 
-// do reports a call as a command of the AWS CLI, and does it.
-func (s *Setup) do(command, place string, input any, call func() error) error {
-	text, err := inputText(input)
-	if err != nil {
+// do reports a call of the SDK as a command of the AWS CLI, and does it. An operation that the
+// engine does not know is Unsupported.
+func do[In, Options, Out any](
+	ctx context.Context, s *Setup, command, place string,
+	call func(context.Context, *In, ...func(*Options)) (Out, error), in *In,
+) error {
+	if err := s.show(command, in); err != nil || s.DryRun {
 		return err
 	}
-	s.Report("aws " + command + " --cli-input-json '" + text + "'")
-	if s.DryRun {
-		return nil
+	_, err := call(ctx, in)
+	return ddb.Failure(command, place, unknown(err))
+}
+
+// show reports a command.
+func (s *Setup) show(command string, input any) error {
+	text, err := inputText(input)
+	if err == nil {
+		s.Report("aws " + command + " --cli-input-json '" + text + "'")
 	}
-	return ddb.Failure(command, place, call())
+	return err
 }
 
 // inputText returns an input of the SDK as the CLI takes it: without what is absent.
@@ -128,11 +138,7 @@ func (s *Setup) Table(ctx context.Context, t ddb.Table) error {
 	}
 	if is == nil {
 		s.created = append(s.created, name)
-		in := s.create(t)
-		err = s.do("dynamodb create-table", name, in, func() error {
-			_, err := s.sdk.CreateTable(ctx, in)
-			return err
-		})
+		err = do(ctx, s, "dynamodb create-table", name, s.sdk.CreateTable, s.create(t))
 	} else if err = differs(t, is); err == nil {
 		err = s.indexes(ctx, t, is)
 	}
@@ -233,10 +239,7 @@ func (s *Setup) indexes(
 				},
 			}},
 		}
-		err := s.do("dynamodb update-table", t.Name, in, func() error {
-			_, err := s.sdk.UpdateTable(ctx, in)
-			return err
-		})
+		err := do(ctx, s, "dynamodb update-table", t.Name, s.sdk.UpdateTable, in)
 		if err != nil {
 			return err
 		}
@@ -259,10 +262,8 @@ func (s *Setup) wait(ctx context.Context, name string) error {
 		if is != nil && unready(name, is) == nil {
 			return nil
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := sleep.For(ctx, pause); err != nil {
+			return err
 		}
 	}
 }
@@ -280,10 +281,7 @@ func (s *Setup) expiry(ctx context.Context, name, attribute string, exists bool)
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{
 			AttributeName: &attribute, Enabled: aws.Bool(true),
 		}}
-	err := s.do("dynamodb update-time-to-live", name, in, func() error {
-		_, err := s.sdk.UpdateTimeToLive(ctx, in)
-		return unknown(err)
-	})
+	err := do(ctx, s, "dynamodb update-time-to-live", name, s.sdk.UpdateTimeToLive, in)
 	return s.unlessUnknown(err, name+": this engine has no UpdateTimeToLive, so it deletes "+
 		"nothing that has expired; answers leave it out nevertheless")
 }
@@ -294,10 +292,7 @@ func (s *Setup) recovery(ctx context.Context, name string) error {
 		PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{
 			PointInTimeRecoveryEnabled: aws.Bool(true),
 		}}
-	err := s.do("dynamodb update-continuous-backups", name, in, func() error {
-		_, err := s.sdk.UpdateContinuousBackups(ctx, in)
-		return unknown(err)
-	})
+	err := do(ctx, s, "dynamodb update-continuous-backups", name, s.sdk.UpdateContinuousBackups, in)
 	return s.unlessUnknown(err, name+": this engine has no point-in-time recovery")
 }
 
@@ -375,17 +370,13 @@ func (s *Setup) scaleOne(ctx context.Context, d scaled) error {
 			},
 		},
 	}
-	err = s.do("application-autoscaling register-scalable-target", d.Resource, to, func() error {
-		_, err := s.scaling.RegisterScalableTarget(ctx, to)
-		return unknown(err)
-	})
+	err = do(ctx, s, "application-autoscaling register-scalable-target", d.Resource,
+		s.scaling.RegisterScalableTarget, to)
 	if err != nil {
 		return err
 	}
-	return s.do("application-autoscaling put-scaling-policy", d.Resource, policy, func() error {
-		_, err := s.scaling.PutScalingPolicy(ctx, policy)
-		return unknown(err)
-	})
+	return do(ctx, s, "application-autoscaling put-scaling-policy", d.Resource,
+		s.scaling.PutScalingPolicy, policy)
 }
 
 // scalable returns what auto scaling knows of a dimension; nil where it knows nothing.

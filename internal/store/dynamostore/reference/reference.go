@@ -182,12 +182,7 @@ func (r *Store) inOrder(
 			return err
 		}
 		page := items.PageOf(q.Limit, len(states))
-		for e, err := range items.Merged(ctx, r.inStates(ask, q, page, states), r.tenant, q) {
-			if err != nil || !yield(e) {
-				return err
-			}
-		}
-		return nil
+		return seq.Yield(items.Merged(ctx, r.inStates(ask, q, page, states), r.tenant, q), yield)
 	})
 }
 
@@ -221,13 +216,8 @@ func (r *Store) events(
 		if err != nil {
 			return err
 		}
-		yield = seq.UpTo(limit, yield)
-		for e, err := range found {
-			if err != nil || !yield(e.Event) {
-				return err
-			}
-		}
-		return nil
+		events := seq.Map(found, func(e items.Event) andon.Event { return e.Event })
+		return seq.Yield(seq.First(limit, events), yield)
 	})
 }
 

@@ -18,7 +18,7 @@ func unserved(s andon.Store) andon.Store {
 		case "Changes", "AwaitChange", "ChangesKept":
 			return nil, shared.ErrNoFeed
 		case "Arrivals":
-			_, err := shared.NoFeed{}.Arrivals(context.Background(), "", andon.ArrivalQuery{})
+			_, err := shared.NoArrivals{}.Arrivals(context.Background(), "", andon.ArrivalQuery{})
 			return nil, err
 		}
 		return nil, unservedHere(wordsOf(method))

@@ -108,10 +108,22 @@ func (l *Log) Newest(
 	if there {
 		return c, true, nil
 	}
-	for from < first {
+	c, there, _, err = l.newestStored(ctx, device, from)
+	return c, there, err
+}
+
+// newestStored returns the newest change of a device in the items from a number on that are no
+// longer in memory. whole is false where not all of these exist.
+func (l *Log) newestStored(
+	ctx context.Context, device andon.DeviceID, from uint64,
+) (c Change, there, whole bool, err error) {
+	l.mu.Lock()
+	end := l.next - uint64(len(l.newest))
+	l.mu.Unlock()
+	for from < end {
 		part, err := l.stored(ctx, from, page)
 		if err != nil || len(part) == 0 || part[0].number != from {
-			return c, there, err
+			return c, there, false, err
 		}
 		for i := range part {
 			if other, ok := part[i].newest(device); ok {
@@ -120,7 +132,7 @@ func (l *Log) Newest(
 		}
 		from += uint64(len(part))
 	}
-	return c, there, nil
+	return c, there, true, nil
 }
 
 // newest returns the last change of a device in an item.
@@ -208,27 +220,9 @@ func (l *Log) missing(ctx context.Context, all []*waiting) (missing []*waiting, 
 // deleted nobody knows: then a device's change counts as missing, since appending it again does no
 // harm, and losing it would.
 func (l *Log) find(ctx context.Context, c *Change) (bool, error) {
-	l.mu.Lock()
-	end := l.next - uint64(len(l.newest))
-	l.mu.Unlock()
-	for from, limit := c.From, 4; from < end; limit = page {
-		part, err := l.stored(ctx, from, limit) // it is usually in the first one
-		if err != nil {
-			return false, err
-		}
-		if len(part) == 0 || part[0].number != from {
-			return c.Kind == andon.OfTenant, nil
-		}
-		for i := range part {
-			for _, other := range part[i].changes {
-				if other.Device == c.Device && other.Version >= c.Version {
-					return true, nil
-				}
-			}
-		}
-		from += uint64(len(part))
-	}
-	return false, nil
+	newest, there, whole, err := l.newestStored(ctx, c.Device, c.From)
+	found := there && newest.Version >= c.Version
+	return found || !whole && c.Kind == andon.OfTenant, err
 }
 
 // insert inserts the next item, unless another process has inserted one of its number.

@@ -40,7 +40,7 @@ type Item struct {
 
 // Config is what Logs are made with.
 type Config struct {
-	Store Store
+	Store Store // nil: there is no feed
 	Log   *slog.Logger
 	Now   func() andon.Time
 	// Tenant returns a tenant that exists.
@@ -81,6 +81,9 @@ func (s *Logs) Of(t *shared.Tenant) *Log {
 
 // open returns the open log of a tenant that exists.
 func (s *Logs) open(ctx context.Context, id andon.TenantID) (*Log, error) {
+	if s.config.Store == nil {
+		return nil, shared.ErrNoFeed
+	}
 	t, err := s.config.Tenant(ctx, id)
 	if err != nil {
 		return nil, err
