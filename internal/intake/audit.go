@@ -160,6 +160,9 @@ func (in *Intake) escalatedBefore(
 func (in *Intake) Retire(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
 ) (andon.Time, error) {
+	if err := wrongAt("path.device", device.Validate()); err != nil {
+		return 0, err
+	}
 	var details []Detail
 	if in.audits() {
 		if d, err := in.store.Device(ctx, tenant, device); err == nil {
@@ -168,7 +171,7 @@ func (in *Intake) Retire(
 			}})
 		}
 	}
-	retired, err := in.retire(ctx, tenant, device)
+	retired, err := in.store.Retire(ctx, tenant, device, in.options.Now())
 	err = in.forget(ctx, tenant, device, err)
 	if err == nil {
 		details = append(details, at("retired", retired))
@@ -181,7 +184,10 @@ func (in *Intake) Retire(
 func (in *Intake) Purge(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
 ) error {
-	err := in.forget(ctx, tenant, device, in.purge(ctx, tenant, device))
+	if err := wrongAt("path.device", device.Validate()); err != nil {
+		return err
+	}
+	err := in.forget(ctx, tenant, device, in.store.Purge(ctx, tenant, device))
 	in.audit(ctx, "purge", tenant, device, err)
 	return err
 }
@@ -191,7 +197,11 @@ func (in *Intake) Purge(
 func (in *Intake) Withdraw(
 	ctx context.Context, tenant andon.TenantID, sent andon.Withdrawal,
 ) (kept andon.Withdrawal, added bool, err error) {
-	kept, added, err = in.withdraw(ctx, tenant, sent)
+	if err := checkWithdrawal(&sent); err != nil {
+		return sent, false, err
+	}
+	sent.At = in.options.Now()
+	kept, added, err = in.store.Withdraw(ctx, tenant, sent)
 	if err == nil && !added {
 		return kept, false, nil
 	}

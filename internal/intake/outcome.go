@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/parallel"
 )
 
 // Outcomes tell accepted entries apart by what the store had before. They cost reads, so they are
@@ -30,35 +31,17 @@ const (
 func countOutcomes[T any](
 	ctx context.Context, groups [][]T, count func(context.Context, []T) (Outcomes, error),
 ) (*Outcomes, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	waiting := make(chan []T)
-	var readers sync.WaitGroup
 	var mu sync.Mutex
 	all := &Outcomes{}
-	for range min(outcomeReaders, len(groups)) {
-		readers.Go(func() {
-			for group := range waiting {
-				found, err := count(ctx, group)
-				if err != nil {
-					stop(err)
-				}
-				mu.Lock()
-				all.New += found.New
-				all.Unchanged += found.Unchanged
-				all.Replaced += found.Replaced
-				mu.Unlock()
-			}
-		})
-	}
-	for _, group := range groups {
-		if ctx.Err() == nil {
-			waiting <- group
-		}
-	}
-	close(waiting)
-	readers.Wait()
-	return all, context.Cause(ctx)
+	return all, parallel.Do(ctx, len(groups), outcomeReaders, func(ctx context.Context, i int) error {
+		found, err := count(ctx, groups[i])
+		mu.Lock()
+		defer mu.Unlock()
+		all.New += found.New
+		all.Unchanged += found.Unchanged
+		all.Replaced += found.Replaced
+		return err
+	})
 }
 
 // eventOutcomes counts events that are about to be appended, in the order of CompareInBatch.

@@ -90,25 +90,6 @@ func checkPerson(location string, p andon.PersonID) error {
 	return wrongAt(location, p.Validate())
 }
 
-func (in *Intake) retire(
-	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
-) (andon.Time, error) {
-	if err := device.Validate(); err != nil {
-		return 0, andon.AtField("path.device", "%s", err)
-	}
-	return in.store.Retire(ctx, tenant, device, in.options.Now())
-}
-
-func (in *Intake) withdraw(
-	ctx context.Context, tenant andon.TenantID, w andon.Withdrawal,
-) (kept andon.Withdrawal, added bool, err error) {
-	if err := checkWithdrawal(&w); err != nil {
-		return w, false, err
-	}
-	w.At = in.options.Now()
-	return in.store.Withdraw(ctx, tenant, w)
-}
-
 func checkWithdrawal(w *andon.Withdrawal) error {
 	if err := w.Device.Validate(); err != nil {
 		return wrongAt("path.device", err)
@@ -120,13 +101,4 @@ func checkWithdrawal(w *andon.Withdrawal) error {
 		return err
 	}
 	return checkPerson("body.by", w.By)
-}
-
-func (in *Intake) purge(
-	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
-) error {
-	if err := device.Validate(); err != nil {
-		return andon.AtField("path.device", "%s", err)
-	}
-	return in.store.Purge(ctx, tenant, device)
 }

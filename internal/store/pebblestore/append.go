@@ -29,48 +29,34 @@ func (s *Store) Append(
 	if err := s.log.Memory.Wait(ctx, s.checkpoints.Want); err != nil {
 		return err
 	}
-	devices, bytes := measure(events)
-	w, err := s.newWrite(ctx, t, received, devices, bytes)
-	if err != nil {
-		return err
-	}
-	w.kind = andon.ByEntry
-	defer w.close()
-	w.divide(events, devices)
-	w.fold = func(i int, d *current.Device) error { return w.append(d, w.groups[i]) }
-	w.add(w.ids)
-	if err := w.foldAll(); err != nil {
-		return err
-	}
-	return s.commit(w)
+	groups, ids, bytes := divide(events)
+	return s.change(ctx, t, andon.ByEntry, ids, bytes, func(w *writing) {
+		w.received = received
+		w.fold = func(i int, d *current.Device) error { return w.append(d, groups[i]) }
+	})
 }
 
-// measure returns how many devices events have, which are ordered by device, and about how many
-// bytes they take in rows.
-func measure(events []andon.Event) (devices, bytes int) {
+// divide divides events, which are ordered by device, and returns about how many bytes they take in
+// rows.
+func divide(events []andon.Event) (groups [][]andon.Event, ids []andon.DeviceID, bytes int) {
 	const eventBytes = 12 // without its texts
+	devices := 0
 	for i := range events {
-		e := &events[i]
-		if i == 0 || e.Device != events[i-1].Device {
+		if e := &events[i]; i == 0 || e.Device != events[i-1].Device {
 			devices++
 		}
-		bytes += eventBytes + len(e.Message) + len(e.Attributes)
+		bytes += eventBytes + len(events[i].Message) + len(events[i].Attributes)
 	}
-	return devices, bytes
-}
-
-// divide divides events by device, of which there are so many.
-func (w *writing) divide(events []andon.Event, devices int) {
-	w.groups, w.ids = make([][]andon.Event, 0, devices), make([]andon.DeviceID, 0, devices)
+	groups, ids = make([][]andon.Event, 0, devices), make([]andon.DeviceID, 0, devices)
 	for len(events) > 0 {
 		n := 1
 		for n < len(events) && events[n].Device == events[0].Device {
 			n++
 		}
-		w.groups = append(w.groups, events[:n])
-		w.ids = append(w.ids, events[0].Device)
+		groups, ids = append(groups, events[:n]), append(ids, events[0].Device)
 		events = events[n:]
 	}
+	return groups, ids, bytes
 }
 
 // append encodes the entries of one device, and folds them.

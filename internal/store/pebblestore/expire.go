@@ -111,9 +111,11 @@ func (e *expiry) indexRows(table byte, until func(layout.Key) layout.Key) error 
 
 // owners calls visit for each text that the keys of a table have after the tenant.
 func (e *expiry) owners(table byte, visit func(owner layout.Key)) error {
-	return engine.Texts(e.ctx, e.store.db, table, e.tenant,
-		func(_ *engine.Iterator, owner layout.Key) error {
-			visit(owner)
-			return nil
-		})
+	for name, err := range engine.Texts(e.ctx, e.store.db, table, e.tenant, "", false) {
+		if err != nil {
+			return err
+		}
+		visit(layout.NewKey(table, e.tenant).Text(name.Name))
+	}
+	return nil
 }

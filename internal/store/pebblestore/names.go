@@ -10,7 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
-	"github.com/andonhq/andon/internal/store/pebblestore/index"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -28,7 +28,7 @@ func (s *Store) measuring(
 	}
 	defer scan.Close()
 	yield = seq.UpTo(q.Limit, yield)
-	for name, err := range index.Names(ctx, s.db, t.number, layout.TableReadingDay, from, false) {
+	for name, err := range engine.Texts(ctx, s.db, layout.TableReadingDay, t.number, from, false) {
 		if err != nil || !strings.HasPrefix(name.Name, q.Prefix) {
 			return err
 		}
@@ -105,7 +105,7 @@ func (s *Store) names(
 	}
 	left := q.Limit
 	counted := q.Of == andon.MetricNames
-	for name, err := range index.Names(ctx, s.db, t.number, table, from, counted) {
+	for name, err := range engine.Texts(ctx, s.db, table, t.number, from, counted) {
 		if err != nil {
 			return nil, err
 		}

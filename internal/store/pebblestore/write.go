@@ -77,8 +77,6 @@ type steps struct {
 
 // appending is what only an Append has.
 type appending struct {
-	groups    [][]andon.Event  // by device
-	ids       []andon.DeviceID // of the groups
 	newStates map[andon.State]andon.State
 	lastState andon.State      // one that has entries
 	operators []andon.PersonID // of the events that are being folded

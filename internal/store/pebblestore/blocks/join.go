@@ -36,7 +36,7 @@ type delivered[T any] struct {
 
 func (j *join[T]) take(value []byte, at layout.BlockSpan) (err error) {
 	if j.all, err = j.codec.Decode(j.all[:0], value, at.Newest); err != nil {
-		return layout.ErrDamaged
+		return err
 	}
 	for i := range j.all {
 		j.taken = append(j.taken, delivered[T]{j.all[i], at.Sequence})

@@ -11,8 +11,8 @@
 //
 // File systems. Between Pebble and the disk are these, from the outside in: one that notes how much
 // of each write-ahead log is synced (package walcheck), by which the process ends when a log fails;
-// one that writes tables in the pace of background work (paced.go); and one that lets only the owner
-// read the files (private.go).
+// one that writes tables in the pace of background work (paced.go); and one that lets only the
+// owner read the files (private.go).
 //
 // Failing disks. Disk refuses writes while a reserve of the disk is touched, because Pebble ends
 // the process on a full disk. Damages lists the tables of which something could not be read. They

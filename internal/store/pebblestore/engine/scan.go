@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -78,27 +80,35 @@ func ReadJSON(r pebble.Reader, k layout.Key, into any) error {
 	return json.Unmarshal(value, into)
 }
 
-// Texts calls visit for each text that the keys of a table have after the tenant, with the
-// beginning of the keys that have it. visit may move the iterator.
+// Texts yields each text that the keys of a table have after the tenant, from one on. Where they
+// are counted, it says how many rows each has.
 func Texts(
-	ctx context.Context, r pebble.Reader, table byte, tenant uint32,
-	visit func(it *Iterator, owner layout.Key) error,
-) error {
+	ctx context.Context, r pebble.Reader, table byte, tenant uint32, from string, counted bool,
+) iter.Seq2[andon.NameCount, error] {
 	prefix := layout.NewKey(table, tenant)
-	it, err := NewIterator(ctx, r, prefix, prefix.End())
-	if err != nil {
-		return err
-	}
-	defer it.Release()
-	for ok := it.First(); ok; {
-		text, _, found := layout.TakeText(it.Key()[len(prefix):])
-		if !found {
-			return layout.ErrDamaged
-		}
-		if err := visit(it, layout.NewKey(table, tenant).Text(text)); err != nil {
+	return seq.Of(func(yield func(andon.NameCount) bool) error {
+		it, err := NewIterator(ctx, r, prefix, prefix.End())
+		if err != nil {
 			return err
 		}
-		ok = it.SeekGE(append(bytes.Clone(prefix), text+string(layout.AfterText)...))
-	}
-	return it.Error()
+		defer it.Release()
+		for ok := it.SeekGE(append(bytes.Clone(prefix), from...)); ok; {
+			text, _, found := layout.TakeText(it.Key()[len(prefix):])
+			if !found {
+				return layout.ErrDamaged
+			}
+			owner := layout.NewKey(table, tenant).Text(text)
+			name := andon.NameCount{Name: text}
+			for ; counted && ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
+				name.Devices++
+			}
+			if !yield(name) {
+				return nil
+			}
+			if !counted {
+				ok = it.SeekGE(owner.End())
+			}
+		}
+		return it.Error()
+	})
 }

@@ -121,8 +121,8 @@ func (r *Reader) escalate(device andon.DeviceID, hits []Hit) error {
 }
 
 // escalatedIn returns the newest escalation of each entry of a device in a span, newest first. It
-// passes over the others. Devices without any cost one seek together: the iterator stays where it is
-// while what is sought comes before that.
+// passes over the others. Devices without any cost one seek together: the iterator stays where it
+// is while what is sought comes before that.
 func (r *Reader) escalatedIn(
 	device andon.DeviceID, within andon.Span,
 ) iter.Seq2[andon.Escalation, error] {

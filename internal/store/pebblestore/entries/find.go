@@ -220,8 +220,8 @@ func (r *Reader) findInBlock(at layout.BlockSpan, e *andon.Event) (found bool, e
 	if i < 0 {
 		return false, nil
 	}
-	if r.decoder.Texts(i+1) != nil {
-		return false, layout.ErrDamaged
+	if err := r.decoder.Texts(i + 1); err != nil {
+		return false, err
 	}
 	r.inBlocks.scanned += i + 1
 	r.inBlocks.rows++

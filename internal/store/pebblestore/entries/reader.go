@@ -380,11 +380,7 @@ func (r *Reader) rows(
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.decoder.Rows(value, at.Newest, want)
-	if err != nil {
-		return nil, layout.ErrDamaged
-	}
-	return rows, nil
+	return r.decoder.Rows(value, at.Newest, want)
 }
 
 // texts enters the texts of the rows that were picked into their hits, all as parts of one string.
@@ -392,8 +388,8 @@ func (r *Reader) texts(rows []eventlog.Entry, hits []Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	if r.decoder.Texts(r.picked[len(hits)-1]+1) != nil {
-		return layout.ErrDamaged
+	if err := r.decoder.Texts(r.picked[len(hits)-1] + 1); err != nil {
+		return err
 	}
 	r.text = r.text[:0]
 	for _, i := range r.picked {

@@ -1,6 +1,5 @@
 // Package index reads the index rows of the embedded store: in which hours which devices may have
-// entries of an operator (postings), which entries were ever escalated to a supervisor, and the
-// names that a table has rows of.
+// entries of an operator (postings), and which entries were ever escalated to a supervisor.
 //
 // An index row only says where to look. A row that is out of date is never shown: the caller checks
 // each hit against the truth, that is the entry or its newest escalation. A row that should have
@@ -99,37 +98,4 @@ func compare(order andon.Order) func(a, b andon.EventKey) int {
 		return andon.EventKey.Compare
 	}
 	return func(a, b andon.EventKey) int { return b.Compare(a) }
-}
-
-// Names yields each text that the keys of a table have after the tenant, from one on. Where they
-// are counted, it says how many rows each has.
-func Names(
-	ctx context.Context, db pebble.Reader, tenant uint32, table byte, from string, counted bool,
-) iter.Seq2[andon.NameCount, error] {
-	prefix := layout.NewKey(table, tenant)
-	return seq.Of(func(yield func(andon.NameCount) bool) error {
-		it, err := engine.NewIterator(ctx, db, prefix, prefix.End())
-		if err != nil {
-			return err
-		}
-		defer it.Release()
-		for ok := it.SeekGE(append(bytes.Clone(prefix), from...)); ok; {
-			text, _, found := layout.TakeText(it.Key()[len(prefix):])
-			if !found {
-				return layout.ErrDamaged
-			}
-			owner := layout.NewKey(table, tenant).Text(text)
-			name := andon.NameCount{Name: text}
-			for ; counted && ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
-				name.Devices++
-			}
-			if !yield(name) {
-				return nil
-			}
-			if !counted {
-				ok = it.SeekGE(owner.End())
-			}
-		}
-		return it.Error()
-	})
 }

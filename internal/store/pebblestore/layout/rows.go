@@ -42,7 +42,7 @@ func (r *RowReader) Read(row []byte) (err error) {
 		return nil
 	}
 	if w.Rest, err = r.entries.ReadNames(w.Rest); err != nil {
-		return ErrDamaged
+		return err
 	}
 	for len(w.Rest) > 0 {
 		number, base := w.Count(), andon.Time(0)
@@ -51,7 +51,7 @@ func (r *RowReader) Read(row []byte) (err error) {
 		}
 		r.number = uint32(number)
 		if w.Rest, base, err = r.entries.ReadEntries(w.Rest, received, r.entry); err != nil {
-			return ErrDamaged
+			return err
 		}
 		if r.visitor.Change(&w, r.number, base); w.Bad {
 			return ErrDamaged

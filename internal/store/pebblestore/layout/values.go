@@ -20,8 +20,7 @@ import (
 // The value of a metric is IEEE 754, big-endian.
 
 // ErrDamaged says that bytes are not of their form.
-var ErrDamaged = andon.Errorf(andon.Damaged,
-	"the store is damaged: a stored value is not of its form")
+var ErrDamaged = varint.ErrDamaged
 
 // Reader reads values and keys.
 type Reader struct {
@@ -31,14 +30,6 @@ type Reader struct {
 
 // NewReader returns a reader of bytes.
 func NewReader(b []byte) Reader { return Reader{Reader: varint.Reader{Rest: b}} }
-
-// Err returns ErrDamaged once the reader is bad.
-func (w *Reader) Err() error {
-	if w.Bad {
-		return ErrDamaged
-	}
-	return nil
-}
 
 // The parts of values.
 

@@ -290,7 +290,7 @@ func (p *dayPage) openBlock(at layout.BlockSpan) error {
 	p.opened++
 	readings, err := p.decoder.Readings(value, at.Newest, want)
 	if err != nil {
-		return layout.ErrDamaged
+		return err
 	}
 	if !desc {
 		slices.Reverse(readings)

@@ -150,7 +150,7 @@ func (d *Decoder) Entries(value []byte, newest andon.Time) ([]Entry, error) {
 		err = d.Texts(len(entries))
 	}
 	if err == nil && len(d.Rest) > 0 {
-		err = ErrDamaged
+		err = varint.ErrDamaged
 	}
 	return entries, err
 }
@@ -164,7 +164,7 @@ func (d *Decoder) Rows(
 	n := d.Number(len(value)) // an entry takes more than a byte
 	unit := d.Byte()
 	if d.Bad || n == 0 || int(unit) >= len(units) {
-		return nil, ErrDamaged
+		return nil, varint.ErrDamaged
 	}
 	d.entries = append(d.entries[:0], make([]Entry, n)...)
 	d.readNames()
@@ -184,10 +184,7 @@ func (d *Decoder) Rows(
 		}
 	})
 	d.times(newest, units[unit])
-	if d.Bad {
-		return nil, ErrDamaged
-	}
-	return d.entries, nil
+	return d.entries, d.Err()
 }
 
 // Texts gives the first n of the entries that Rows returned their texts, once, and at least one.
@@ -198,7 +195,7 @@ func (d *Decoder) Texts(n int) error {
 	d.pass(len(d.entries) - n)
 	d.column(n)
 	if d.Bad {
-		return ErrDamaged
+		return varint.ErrDamaged
 	}
 	from := [2]int{0, d.ends[n-1]}
 	for i := range n {

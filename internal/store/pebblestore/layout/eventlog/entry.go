@@ -4,13 +4,8 @@
 package eventlog
 
 import (
-	"errors"
-
 	"github.com/andonhq/andon"
 )
-
-// ErrDamaged says that bytes are not of their form.
-var ErrDamaged = errors.New("damaged")
 
 // Entry is one entry of a device.
 type Entry struct {

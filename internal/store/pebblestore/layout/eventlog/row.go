@@ -113,14 +113,7 @@ func (r *Row) ReadNames(b []byte) (rest []byte, err error) {
 			r.names = append(r.names, string(name))
 		}
 	}
-	return r.end()
-}
-
-func (r *Row) end() (rest []byte, err error) {
-	if r.Bad {
-		return nil, ErrDamaged
-	}
-	return r.Rest, nil
+	return r.Rest, r.Err()
 }
 
 func (r *Row) name() string {
@@ -151,6 +144,5 @@ func (r *Row) ReadEntries(
 		}
 		base = e.Time
 	}
-	rest, err = r.end()
-	return rest, base, err
+	return r.Rest, base, r.Err()
 }

@@ -4,15 +4,11 @@ package readingblock
 
 import (
 	"encoding/binary"
-	"errors"
 	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
-
-// ErrDamaged says that bytes are not of their form.
-var ErrDamaged = errors.New("damaged")
 
 // A block is readings of one device and day, newest first, each with a time of its own:
 //

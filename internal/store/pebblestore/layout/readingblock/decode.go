@@ -50,22 +50,19 @@ func (d *Decoder) Readings(
 	n := d.Number(MaxBlock)
 	unit := d.Byte()
 	if d.Bad || n == 0 || int(unit) >= len(units) {
-		return nil, ErrDamaged
+		return nil, varint.ErrDamaged
 	}
 	first, end := d.times(n, newest, units[unit], want)
 	d.readTexts(n, first, end)
 	d.find(want.Metrics)
 	if d.Bad || len(d.Rest) > 0 {
-		return nil, ErrDamaged
+		return nil, varint.ErrDamaged
 	}
 	d.reserve(end - first)
 	for i := range d.columns {
 		d.fill(&d.columns[i], n, first, end)
 	}
-	if d.Bad {
-		return nil, ErrDamaged
-	}
-	return d.readings, nil
+	return d.readings, d.Err()
 }
 
 // times makes d.readings those that are wanted, from the first up to end.

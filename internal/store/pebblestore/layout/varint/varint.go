@@ -3,7 +3,15 @@
 // are their length as a count and then their bytes. It must not know what they mean.
 package varint
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/andonhq/andon"
+)
+
+// ErrDamaged says that bytes are not of their form.
+var ErrDamaged = andon.Errorf(andon.Damaged,
+	"the store is damaged: a stored value is not of its form")
 
 // AppendText appends a text.
 func AppendText[S ~string | ~[]byte](b []byte, s S) []byte {
@@ -22,6 +30,14 @@ func Unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 type Reader struct {
 	Rest []byte
 	Bad  bool
+}
+
+// Err returns ErrDamaged once the reader is bad.
+func (r *Reader) Err() error {
+	if r.Bad {
+		return ErrDamaged
+	}
+	return nil
 }
 
 func (r *Reader) fail() { r.Rest, r.Bad = nil, true }
