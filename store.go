@@ -269,6 +269,8 @@ type Capabilities struct {
 	Whole          bool
 	SortDevices    bool // Devices in orders other than by id
 	MetricReadings bool // one metric across devices
+	// ReservedMetrics are names that no metric may have, joined by commas.
+	ReservedMetrics string
 	TenantEvents   bool // entries of all devices in one list
 	Withdraw       bool // entries can be withdrawn
 	Purge          bool // devices can be purged

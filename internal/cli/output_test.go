@@ -20,7 +20,6 @@ var withoutAnswer = map[string]string{
 	"andon completion zsh":        "prints a script",
 	"andon config check":          "its exit code is the answer",
 	"andon demo":                  "a server, and lines about it",
-	"andon export workbench":      "a model, in the form of another program",
 	"andon help":                  "prints help",
 	"andon man":                   "writes files",
 	"andon restore":               "a sentence, once it is done",

@@ -205,9 +205,13 @@ func (in *Intake) admitReadings(
 	now andon.Time,
 ) ([]andon.Reading, error) {
 	readings, metrics := make([]andon.Reading, 0, len(items)), 0
+	reserved := in.store.Capabilities().ReservedMetrics
 	for i := range items {
 		r := &items[i].Value
 		err := items[i].Check((*andon.Reading).Validate)
+		if err == nil {
+			err = checkNames(r, reserved)
+		}
 		if r.Time == 0 {
 			r.Time = in.arrival(now)
 		} else if err == nil {
@@ -227,6 +231,17 @@ func (in *Intake) admitReadings(
 	}
 	a.accepted = len(readings)
 	return readings, nil
+}
+
+// checkNames refuses a metric that has one of the names which the store has for something else.
+func checkNames(r *andon.Reading, reserved string) error {
+	for name := range strings.SplitSeq(reserved, ",") {
+		if _, has := r.Metrics.Get(andon.MetricName(name)); has && name != "" {
+			return andon.AtField("body.metrics", "no metric may be called %s: the table has an "+
+				"attribute of that name", name)
+		}
+	}
+	return nil
 }
 
 // admission accounts for the entries of one request while they are admitted.

@@ -40,8 +40,19 @@ func (*Engine) Place() adapter.Place { return adapter.Elsewhere }
 // Designs implements adapter.Schema: there is one.
 func (*Engine) Designs() []string { return nil }
 
-// Check implements adapter.Engine: each setting is checked by itself.
-func (*Engine) Check() error { return nil }
+// Check implements adapter.Engine: an item of the guide to time series is in MetricGSI once.
+func (e *Engine) Check() error {
+	switch {
+	case e.Layout != layoutSeries:
+	case len(e.MetricIndex) > 1:
+		return andon.Errorf(andon.Invalid, "dynamodb.metric_index has %d metrics: an item of the "+
+			"layout timeseries is in MetricGSI for one", len(e.MetricIndex))
+	case e.LatestIndex == items.ProjectsMetrics:
+		return andon.Errorf(andon.Invalid, "dynamodb.latest_index is %s: in the layout timeseries "+
+			"each metric is an attribute of its own, so say %s", e.LatestIndex, items.ProjectsAll)
+	}
+	return nil
+}
 
 // Takes implements adapter.Planning.
 func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
@@ -80,11 +91,11 @@ func (e *Engine) serviceSettings() []config.Setting {
 			Help: "URL of another engine than the service in the region"},
 		{Key: "prefix", Value: config.Text(&e.Prefix).That(e.checkPrefix),
 			Help: "what the names of the tables begin with"},
-		{Key: "layout", Value: config.Choice(&e.Layout, layoutAndon, layoutReference),
-			Help: "andon, or reference for a table that was made from the reference's own model, " +
-				"which serves less"},
+		{Key: "layout", Value: config.Choice(&e.Layout, layoutAndon, layoutReference, layoutSeries),
+			Help: "andon, or that of a table which was made from one of the guides and serves " +
+				"less: reference for device states, timeseries for readings"},
 		{Key: "table", Value: config.Given(&e.Table),
-			Help: "the table of the layout reference"},
+			Help: "the table of the layout reference or timeseries"},
 		{Key: "key", Value: config.Text(&e.Key),
 			Help: "access key; the credentials of the environment, profile or role unless set"},
 		{Key: "secret", Value: config.Secret(&e.Secret), Help: "its secret; it is never shown"},
@@ -130,12 +141,11 @@ func (e *Engine) checkRetention() error {
 
 // Open implements adapter.Engine.
 func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error) {
-	if e.Layout == layoutReference {
-		r, err := openReference(ctx, e.optionsIn(env))
-		if err != nil {
-			return nil, err
-		}
-		return r, nil
+	switch o := e.optionsIn(env); e.Layout {
+	case layoutReference:
+		return openGuide(ctx, o, reference.New)
+	case layoutSeries:
+		return openGuide(ctx, o, reference.NewReadings)
 	}
 	s, err := Open(ctx, e.optionsIn(env))
 	if err != nil {
@@ -144,26 +154,26 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 	return s, nil
 }
 
-// openReference opens a table of the layout reference.
-func openReference(ctx context.Context, o Options) (*reference.Store, error) {
+// openGuide opens a table that was made from one of the guides.
+func openGuide[S andon.Store](
+	ctx context.Context, o Options,
+	create func(*ddb.Client, reference.Options, andon.Store) S,
+) (none S, err error) {
 	o.Prefix = "" // the table has its own name
 	own := &Store{options: o}
 	config := own.clientConfig()
 	config.Unprocessed = nil
 	db, err := ddb.Open(ctx, config)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	own.db = db
-	r := reference.New(db, reference.Options{
-		Table: o.Table, Eventual: o.Consistency == ddb.Eventual,
-		Retention: o.Retention, SweepRate: o.SweepRate,
-	}, own)
-	if err := r.Ready(ctx); err != nil {
+	s := create(db, o.ofGuide(), own)
+	if err := s.Ready(ctx); err != nil {
 		db.Close()
-		return nil, err
+		return none, err
 	}
-	return r, nil
+	return s, nil
 }
 
 // optionsIn returns the options with what the program gives every store.
@@ -192,7 +202,7 @@ func (e *Engine) Template(format, capacity string) (string, error) {
 	paid.Mode = cmp.Or(capacity, paid.Mode)
 	return provision.Stack{
 		Prefix: e.Prefix, Listed: e.tables(), Capacity: paid,
-		Actions: ddb.Actions(e.Layout == layoutReference),
+		Actions: ddb.Actions(e.Layout != layoutAndon),
 	}.Template(format)
 }
 
@@ -221,7 +231,7 @@ func Init(ctx context.Context, o Options, s adapter.Setup, report func(statement
 		p.Note("alarms, and a policy of who may use the tables, are in what andon store template " +
 			"prints")
 	}
-	if o.Layout == layoutReference {
+	if o.Layout != layoutAndon {
 		return nil
 	}
 	if err := o.list(ctx, p, s.RemoveIndexes); err != nil {

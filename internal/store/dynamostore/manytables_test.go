@@ -49,7 +49,7 @@ func (m *manyTables) newTable(ctx context.Context) (*reference.Store, error) {
 	if err := Init(ctx, o, adapter.Setup{}, func(string) {}); err != nil {
 		return nil, err
 	}
-	return openReference(ctx, o)
+	return openGuide(ctx, o, reference.New)
 }
 
 // to returns the table of a tenant, and the tenant that it is of there.

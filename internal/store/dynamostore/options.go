@@ -25,7 +25,7 @@ type Options struct {
 	Endpoint string // URL of an engine other than the service in Region
 	Prefix   string // of the names of the tables
 
-	// Layout is layoutAndon or layoutReference, and Table the table of the latter.
+	// Layout is layoutAndon, layoutReference or layoutSeries, and Table the table of the latter two.
 	Layout, Table string
 	// Capacity is that of tables that Init makes.
 	Capacity provision.Capacity
@@ -78,22 +78,42 @@ func defaults() Options {
 	}
 }
 
-// The layouts: Andon's own tables, or one that was made from the reference's own model.
+// The layouts: Andon's own tables, or one that was made from one of the guides.
 const (
 	layoutAndon     = "andon"
 	layoutReference = "reference"
+	layoutSeries    = "timeseries"
 )
 
 // tables returns the tables of the layout, each with its whole name.
 func (o Options) tables() []ddb.Table {
-	if o.Layout == layoutReference {
+	switch o.Layout {
+	case layoutReference:
 		return []ddb.Table{reference.Table(o.Table, o.Retention)}
+	case layoutSeries:
+		return []ddb.Table{reference.ReadingsTable(o.ofGuide())}
 	}
 	all := o.ownTables()
 	for i := range all {
 		all[i].Name = o.Prefix + all[i].Name
 	}
 	return all
+}
+
+// ofGuide returns the options of a table that was made from one of the guides.
+func (o Options) ofGuide() reference.Options {
+	g := reference.Options{
+		Table: o.Table, Eventual: o.Consistency == ddb.Eventual, Retention: o.Retention,
+		SweepRate: o.SweepRate,
+	}
+	if o.Layout == layoutSeries {
+		g.Eventual = g.Eventual || o.Readings == ddb.Eventual
+		g.Retention, g.LatestIndex = o.ReadingsRetention, o.LatestIndex != items.ProjectsNone
+		if len(o.MetricIndex) > 0 {
+			g.Metric = andon.MetricName(o.MetricIndex[0])
+		}
+	}
+	return g
 }
 
 // ownTables returns the tables of the layout andon, without the prefix.

@@ -68,7 +68,7 @@ func newReferenceTest(t *testing.T, change ...func(*Options)) referenceTest {
 			t.Fatal(err)
 		}
 	}
-	if rt.Store, err = openReference(t.Context(), o); err != nil {
+	if rt.Store, err = openGuide(t.Context(), o, reference.New); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { rt.Close() })

@@ -7,13 +7,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
-	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -30,24 +28,7 @@ import (
 // The states that a device has are found by skipping: one read for each, after the last one found.
 // What a device shows is computed from its entries. What would need a scan, or items that the model
 // does not have, is not served (unserved).
-type Store struct {
-	andon.Store // unserved
-	Options
-	db     *ddb.Client
-	model  ddb.Table
-	tenant *shared.Tenant
-
-	mu   sync.Mutex
-	kept andon.Tenant // the record of the tenant: its floor and its clock may change
-}
-
-// Options are the settings of a Store.
-type Options struct {
-	Table     string
-	Eventual  bool            // reads for answers are, unless their request chooses
-	Retention andon.Retention // sets when an item expires, unless entries are kept forever
-	SweepRate int             // most items a second that a sweep deletes
-}
+type Store struct{ *base }
 
 // Table returns the table of the layout reference. Its items expire unless they are kept forever.
 func Table(name string, kept andon.Retention) ddb.Table {
@@ -62,12 +43,8 @@ func Table(name string, kept andon.Retention) ddb.Table {
 
 // New returns the store of a table. own serves what concerns no entries, as the other layout does.
 func New(db *ddb.Client, o Options, own andon.Store) *Store {
-	r := &Store{
-		Store: unserved(own), Options: o, db: db, model: Table(o.Table, o.Retention),
-		tenant: &shared.Tenant{Record: andon.NewTenant(andon.DefaultTenant)},
-	}
-	r.tenant.Record.Version, r.tenant.Record.Events = 1, o.Retention
-	r.kept = r.tenant.Record
+	r := &Store{newBase(db, o, own, Table(o.Table, o.Retention))}
+	r.kept.Events = o.Retention
 	return r
 }
 
@@ -77,23 +54,14 @@ func (r *Store) Capabilities() andon.Capabilities {
 		Consistency: true, SlowExpiry: r.Retention != andon.Forever}
 }
 
-// Ready implements andon.Store.
-func (r *Store) Ready(ctx context.Context) error {
-	return provision.Verify(ctx, r.db, []ddb.Table{r.model})
-}
-
-// Close implements andon.Store.
-func (r *Store) Close() error {
-	r.db.Close()
-	return nil
-}
-
-// checkTenant refuses every tenant but the default one.
-func (r *Store) checkTenant(ctx context.Context, id andon.TenantID) error {
-	if id != andon.DefaultTenant {
-		return andon.NoTenant(id)
-	}
-	return ctx.Err()
+// Sweep implements andon.Maintenance. An item that is no entry stays.
+func (r *Store) Sweep(
+	ctx context.Context, id andon.TenantID, h andon.Horizon,
+) (deleted int64, err error) {
+	return r.sweep(ctx, id, h.Events, func(i ddb.Item) (andon.Time, error) {
+		ref, err := refOf(i.Text(items.AttrStateDate))
+		return ref.Time, err
+	})
 }
 
 // timeText returns a time as the model has it.
@@ -491,55 +459,11 @@ func (r *Store) incident(
 	return nil
 }
 
-// Tenants implements andon.Tenants.
-func (r *Store) Tenants(ctx context.Context) ([]andon.Tenant, error) {
-	t, err := r.Tenant(ctx, andon.DefaultTenant)
-	return []andon.Tenant{t}, err
-}
-
-// Tenant implements andon.Tenants.
-func (r *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.kept, r.checkTenant(ctx, id)
-}
-
-// PutTenant implements andon.Tenants. The floor and the clock alone may change, in memory: the
-// table has no place for them.
-func (r *Store) PutTenant(ctx context.Context, t andon.Tenant) (andon.Tenant, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	settings := t
-	settings.Floor, settings.Clock = r.kept.Floor, r.kept.Clock
-	settings.Version = r.kept.Version
-	switch {
-	case settings != r.kept:
-		return andon.Tenant{}, unservedHere("settings of tenants, and other tenants")
-	case t.Version != r.kept.Version:
-		return andon.Tenant{}, andon.Errorf(andon.Conflict, "tenant %q has another version", t.ID)
-	}
-	t.Version++
-	r.kept = t
-	return t, ctx.Err()
-}
-
-// AdmitStates implements andon.Tenants: the table takes all states.
-func (r *Store) AdmitStates(
-	ctx context.Context, id andon.TenantID, _ []andon.State, _ int,
-) ([]andon.State, error) {
-	return nil, r.checkTenant(ctx, id)
-}
-
 // Had implements andon.Tenants. The table has had events.
 func (r *Store) Had(
 	ctx context.Context, id andon.TenantID,
 ) (events, readings bool, err error) {
 	return true, false, r.checkTenant(ctx, id)
-}
-
-// Expire implements andon.Tenants: the service deletes what has expired, in its own time.
-func (r *Store) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
-	return r.checkTenant(ctx, id)
 }
 
 // Retirements implements andon.Current: there can be none, and intervals ask.

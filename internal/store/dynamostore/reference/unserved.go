@@ -8,8 +8,8 @@ import (
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-// unserved refuses every call of s except its maintenance: what the layout reference can't serve
-// would need a scan of the table, or items that the reference's model does not have.
+// unserved refuses every call of s except its maintenance: what else a layout can't serve would
+// need a scan of the table, or items that its model does not have.
 func unserved(s andon.Store) andon.Store {
 	return wrap.Around(s, func(_ context.Context, method string) (end func(error), err error) {
 		switch method {
@@ -26,13 +26,20 @@ func unserved(s andon.Store) andon.Store {
 }
 
 func unservedHere(what string) error {
-	return andon.Errorf(andon.Unsupported, "a table of the reference's own model can't serve %s: "+
+	return andon.Errorf(andon.Unsupported, "a table of the guide's own model can't serve %s: "+
 		"dynamodb.layout andon can", what)
 }
 
 // wordsOf returns what a method serves, in words.
 func wordsOf(method string) string {
 	switch method {
+	case "Append", "DeviceEvents", "OperatorEvents", "SupervisorEvents", "EscalatedEntries",
+		"Entry":
+		return "events"
+	case "Escalate":
+		return "escalations"
+	case "Device":
+		return "what a device shows"
 	case "Devices":
 		return "lists of devices"
 	case "Counts", "Regroup":
