@@ -125,8 +125,8 @@ func (p *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 				return err
 			}
 			for i, r := range found {
-				e := current.Escalation{Entry: r.Time, State: r.State, At: r.At, To: r.To}
-				if !p.hidden[refs[i]] && !yield(e) {
+				is := items.LatestRecord{Escalation: r}
+				if !p.hidden[refs[i]] && !yield(is.Current()) {
 					return nil
 				}
 			}
@@ -175,9 +175,7 @@ func (p *history) logged() iter.Seq2[current.Logged, error] {
 			for i := range piece {
 				l := current.Logged{Entry: p.entry(&piece[i].Event)}
 				if r, was := escalated[refs[i]]; was && !p.hidden[refs[i]] {
-					l.Escalated = current.Escalation{
-						Entry: r.Time, State: r.State, At: r.At, To: r.To,
-					}
+					l.Escalated = r.Current()
 				}
 				if !yield(l) {
 					return false, nil
