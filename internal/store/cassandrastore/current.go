@@ -104,8 +104,10 @@ func (s *Store) Devices(
 	return seq.From(func() (*rows.Tenant, error) { return s.tenant(ctx, id) }, func(
 		t *rows.Tenant, yield func(andon.Device) bool,
 	) error {
-		if err := shared.OnlyByDevice("cassandra", &q); err != nil {
-			return err
+		if q.Sort != andon.ByDevice {
+			return andon.Errorf(andon.Unsupported, "the cassandra store lists devices by id only, "+
+				"since it would have to read all of them for another order: ask by state, or use "+
+				"sort=device")
 		}
 		found, err := s.candidates(ctx, t, q)
 		if err != nil {
