@@ -288,10 +288,10 @@ func (s *Store) stream(
 	) {
 		var r designs.Row
 		next, err = s.db.Page(ctx, f.Query, size, state, f.Args, f.Columns(&r), func() {
-			if f.Scattered && r.Tenant != tenant || f.State != nil && !states.Match(f.State(r.State)) {
-				return
+			other := f.Scattered && r.Tenant != tenant
+			if !other && (f.State == nil || states.Match(f.State(r.State))) {
+				ids = append(ids, andon.DeviceID(designs.DeviceOf(r.Device)))
 			}
-			ids = append(ids, andon.DeviceID(designs.DeviceOf(r.Device)))
 		})
 		return ids, next, err
 	})

@@ -141,15 +141,15 @@ func Pages[R any](
 	})
 }
 
-// InRange is a condition that divides a table whose partitions are devices of tenants. Ranges are its
-// values: so many parts of the ring.
+// InRange is a condition that divides a table whose partitions are devices of tenants. Ranges are
+// its values: so many parts of the ring.
 const InRange = "token(tenant, device) >= ? AND token(tenant, device) <= ?"
 
 // Ranges returns the values of InRange for each of n parts, a power of two.
 func Ranges(n uint64) iter.Seq[[]any] {
 	step := math.MaxUint64/n + 1
 	return func(yield func([]any) bool) {
-		for i := uint64(0); i < n; i++ {
+		for i := range n {
 			from := int64(i*step) + math.MinInt64
 			if !yield([]any{from, from + int64(step-1)}) {
 				return

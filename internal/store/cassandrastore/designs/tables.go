@@ -21,7 +21,8 @@ import (
 type tablesDesign struct{ stateTables }
 
 func newTablesDesign(states []andon.State) tablesDesign {
-	return tablesDesign{newStateTables("latest_in_", "tenant, device", "tenant, state, device", states)}
+	const key, restKey = "tenant, device", "tenant, state, device"
+	return tablesDesign{newStateTables("latest_in_", key, restKey, states)}
 }
 
 // stateTables are index rows in a table for each state, and in one for the rest.
