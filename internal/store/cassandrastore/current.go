@@ -104,8 +104,10 @@ func (s *Store) Devices(
 	return seq.From(func() (*rows.Tenant, error) { return s.tenant(ctx, id) }, func(
 		t *rows.Tenant, yield func(andon.Device) bool,
 	) error {
-		if err := shared.OnlyByDevice("cassandra", &q); err != nil {
-			return err
+		if q.Sort != andon.ByDevice {
+			return andon.Errorf(andon.Unsupported, "the cassandra store lists devices by id only, "+
+				"since it would have to read all of them for another order: ask by state, or use "+
+				"sort=device")
 		}
 		found, err := s.candidates(ctx, t, q)
 		if err != nil {
@@ -286,10 +288,10 @@ func (s *Store) stream(
 	) {
 		var r designs.Row
 		next, err = s.db.Page(ctx, f.Query, size, state, f.Args, f.Columns(&r), func() {
-			if f.Scattered && r.Tenant != tenant || f.State != nil && !states.Match(f.State(r.State)) {
-				return
+			other := f.Scattered && r.Tenant != tenant
+			if !other && (f.State == nil || states.Match(f.State(r.State))) {
+				ids = append(ids, andon.DeviceID(designs.DeviceOf(r.Device)))
 			}
-			ids = append(ids, andon.DeviceID(designs.DeviceOf(r.Device)))
 		})
 		return ids, next, err
 	})

@@ -30,10 +30,17 @@ func (s *Store) gather(
 		}
 	}
 	reading := s.listedDevices.Begin(t.Key)
-	ids, err := s.gatherAll(ctx, all, t, q)
+	found := make([][]andon.DeviceID, len(all))
+	err := shared.Parallel(ctx, len(all), func(ctx context.Context, i int) (err error) {
+		found[i], err = seq.Collect(s.stream(all[i], scatteredPage, t.Key, q.States).All(ctx))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
+	ids := slices.Concat(found...)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
 	s.listedDevices.Keep(reading, key, now, ids)
 	at, _ := slices.BinarySearch(ids, from)
 	return ids[at:], nil
@@ -41,16 +48,3 @@ func (s *Store) gather(
 
 const gatheredBefore = "-- the devices that were found for the first page, from memory: no other " +
 	"process writes to this keyspace"
-
-func (s *Store) gatherAll(
-	ctx context.Context, all []designs.Finding, t *rows.Tenant, q andon.DeviceQuery,
-) ([]andon.DeviceID, error) {
-	found := make([][]andon.DeviceID, len(all))
-	err := shared.Parallel(ctx, len(all), func(ctx context.Context, i int) (err error) {
-		found[i], err = seq.Collect(s.stream(all[i], scatteredPage, t.Key, q.States).All(ctx))
-		return err
-	})
-	sorted := slices.Concat(found...)
-	slices.Sort(sorted)
-	return slices.Compact(sorted), err
-}

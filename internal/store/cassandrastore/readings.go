@@ -126,7 +126,8 @@ func (s *Store) MetricReadings(
 		) iter.Seq2[andon.MetricReading, error] {
 			found := s.rows.Readings(ctx, t, device, q.Of(device, q.Limit))
 			return seq.Map(found, func(r andon.Reading) andon.MetricReading {
-				return andon.MetricReading{Device: r.Device, Time: r.Time, Value: r.Metrics[0].Value}
+				value := r.Metrics[0].Value
+				return andon.MetricReading{Device: r.Device, Time: r.Time, Value: value}
 			})
 		}))
 	})

@@ -48,7 +48,10 @@ func (t *tenants) appendsOf(id andon.TenantID) *rwlock.Lock {
 // number of its former keys.
 func (s *Store) serveRecords() {
 	s.records = &records.Records{
-		DB: s.db, Now: s.options.Now, Log: s.options.Log, KeyOf: s.keyOf,
+		DB: s.db, Now: s.options.Now, Log: s.options.Log,
+		KeyOf: func(ctx context.Context, id andon.TenantID) (string, error) {
+			return s.KeyOf(ctx, id) // of the tenancy, which is made of the records
+		},
 		Index: func(key string) *rows.Index { return s.newIndexRows(key, s.ttl(andon.Forever)) },
 	}
 	s.Documents = &shared.Documents{
@@ -60,20 +63,6 @@ func (s *Store) serveRecords() {
 		Over: s.markOver, Ended: s.ended,
 	}
 	s.Owner = s.KeyOf
-}
-
-// keyOf is KeyOf of the tenancy, which is not there yet when the records are made.
-func (s *Store) keyOf(ctx context.Context, id andon.TenantID) (string, error) {
-	return s.KeyOf(ctx, id)
-}
-
-// Record implements andon.Records.
-func (s *Store) Record(
-	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
-) (andon.Record, error) {
-	ctx, end := s.within(ctx)
-	defer end()
-	return s.Documents.Record(ctx, tenant, kind, id)
 }
 
 // Records implements andon.Records.

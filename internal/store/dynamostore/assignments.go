@@ -220,7 +220,7 @@ func (s *Store) restoreEscalation(
 	ctx context.Context, t *tenant, d *device, r andon.Escalation,
 ) (done bool, err error) {
 	ref := andon.EntryRef{Time: r.Time, State: r.State}
-	there, err := s.events(ctx, t, d, []andon.EntryRef{ref})
+	there, err := s.eventsAt(ctx, t, s.places(t, d, ref))
 	if err != nil || (len(there) == 0 && !d.Shows(t, r)) {
 		return false, err
 	}

@@ -37,7 +37,7 @@ func (s *Store) Withdraw(
 	err = s.withDevice(ctx, t, w.Device, andon.ByWithdrawal, func(
 		t *tenant, d *device,
 	) (bool, error) {
-		if _, err := s.entry(ctx, t, d, w.Time, w.State); err != nil {
+		if _, _, err := s.entry(ctx, t, d, w.Time, w.State); err != nil {
 			return false, err
 		}
 		if !added {
@@ -149,10 +149,5 @@ func (s *Store) deleteRows(ctx context.Context, t *tenant, d *device) error {
 	for _, kind := range []string{"assignment#", "retirement#", "withdrawal#"} {
 		all = append(all, items.Records(kind+of))
 	}
-	for _, q := range all {
-		if err := s.db.DeleteAll(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.db.DeleteAll(ctx, all...)
 }

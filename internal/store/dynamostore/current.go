@@ -18,11 +18,10 @@ func (s *Store) Device(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
 ) (andon.Device, error) {
 	ctx = s.forAnswer(ctx)
-	t, err := s.tenant(ctx, tenant)
-	if err != nil {
-		return andon.Device{}, err
+	t, d, err := s.find(ctx, tenant, id)
+	if err == nil {
+		err = s.present(ctx, t, d)
 	}
-	d, err := s.view(ctx, t, id)
 	if err == nil && !d.Alive() {
 		err = andon.NoDevice(id)
 	}

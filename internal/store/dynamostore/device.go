@@ -92,15 +92,6 @@ func listOfDevice[T any](
 	})
 }
 
-// view reads one device as it is now, folded by the current severities.
-func (s *Store) view(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
-	d, err := s.readDevice(ctx, t, id)
-	if err != nil {
-		return nil, err
-	}
-	return d, s.present(ctx, t, d)
-}
-
 // present folds a device again that was folded by earlier severities.
 func (s *Store) present(ctx context.Context, t *tenant, d *device) error {
 	if d.Version == 0 || d.Generation >= t.Generation {

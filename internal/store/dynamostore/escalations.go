@@ -28,25 +28,7 @@ func (s *Store) latestRecord(
 	return items.ReadLatest(i)
 }
 
-// latestRecords reads the newest records of those of some entries of a device that have one.
-func (s *Store) latestRecords(
-	ctx context.Context, t *tenant, d *device, refs []andon.EntryRef,
-) (map[andon.EntryRef]items.LatestRecord, error) {
-	var marks []mark
-	for _, ref := range refs {
-		if d.EverEscalated.Covers(ref.Time) {
-			marks = append(marks, items.LatestMark(t, d, ref))
-		}
-	}
-	found, err := s.latestMarked(ctx, marks)
-	all := map[andon.EntryRef]items.LatestRecord{}
-	for m, r := range found {
-		all[m.EntryRef] = r
-	}
-	return all, err
-}
-
-// latestMarked reads those of any devices.
+// latestMarked reads the newest records of those of some entries of any devices that have one.
 func (s *Store) latestMarked(
 	ctx context.Context, marks []mark) (map[mark]items.LatestRecord, error,
 ) {
@@ -169,7 +151,7 @@ func (s *Store) Escalate(
 func (s *Store) escalable(
 	ctx context.Context, t *tenant, d *device, r andon.Escalation,
 ) (e andon.Entry, of event, err error) {
-	e, of, err = s.stored(ctx, t, d, r.Time, r.State)
+	e, of, err = s.entry(ctx, t, d, r.Time, r.State)
 	if andon.KindOf(err) == andon.NotFound && d.Shows(t, r) {
 		e.Escalations, err = s.escalations(ctx, t, d, r.Time, r.State)
 	}
@@ -214,7 +196,7 @@ func (s *Store) EscalatedEntries(
 			if err != nil {
 				return err
 			}
-			entry, err := s.entry(ctx, t, d, e.Time, e.State)
+			entry, _, err := s.entry(ctx, t, d, e.Time, e.State)
 			if andon.KindOf(err) == andon.NotFound || entry.Withdrawn != nil {
 				continue // it has expired, or was wrong
 			}

@@ -273,22 +273,15 @@ func (s *Store) Entry(
 	if err != nil {
 		return andon.Entry{}, err
 	}
-	return s.entry(ctx, t, d, at, state)
-}
-
-// entry reads one entry with its records.
-func (s *Store) entry(
-	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
-) (andon.Entry, error) {
-	is, _, err := s.stored(ctx, t, d, at, state)
+	is, _, err := s.entry(ctx, t, d, at, state)
 	return is, err
 }
 
-// stored is entry, and the entry as it is stored.
-func (s *Store) stored(
+// entry reads one entry with its records, and as it is stored.
+func (s *Store) entry(
 	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
 ) (is andon.Entry, of event, err error) {
-	found, err := s.events(ctx, t, d, []andon.EntryRef{{Time: at, State: state}})
+	found, err := s.eventsAt(ctx, t, s.places(t, d, andon.EntryRef{Time: at, State: state}))
 	if err != nil {
 		return is, of, err
 	}
@@ -305,17 +298,6 @@ func (s *Store) stored(
 		is.Withdrawn, err = s.withdrawal(ctx, t, d, at, state)
 	}
 	return is, of, err
-}
-
-// events reads entries of a device as they are now; those that are not there are left out.
-func (s *Store) events(
-	ctx context.Context, t *tenant, d *device, refs []andon.EntryRef,
-) ([]event, error) {
-	var places []ddb.Item
-	for _, ref := range refs {
-		places = append(places, s.places(t, d, ref)...)
-	}
-	return s.eventsAt(ctx, t, places)
 }
 
 // places returns the keys that an entry can have.

@@ -125,8 +125,8 @@ func (p *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 				return err
 			}
 			for i, r := range found {
-				e := current.Escalation{Entry: r.Time, State: r.State, At: r.At, To: r.To}
-				if !p.hidden[refs[i]] && !yield(e) {
+				is := items.LatestRecord{Escalation: r}
+				if !p.hidden[refs[i]] && !yield(is.Current()) {
 					return nil
 				}
 			}
@@ -162,22 +162,25 @@ func (p *history) logged() iter.Seq2[current.Logged, error] {
 		size := func() int { return refolded }
 		return inPieces(log, size, func(piece []event) (more bool, err error) {
 			refs := make([]andon.EntryRef, len(piece))
+			var marks []mark
 			for i := range piece {
 				refs[i] = piece[i].Ref()
+				if p.device.EverEscalated.Covers(refs[i].Time) {
+					marks = append(marks, items.LatestMark(p.tenant, p.device, refs[i]))
+				}
 			}
 			if err := p.learn(refs...); err != nil {
 				return false, err
 			}
-			escalated, err := p.store.latestRecords(p.ctx, p.tenant, p.device, refs)
+			escalated, err := p.store.latestMarked(p.ctx, marks)
 			if err != nil {
 				return false, err
 			}
 			for i := range piece {
 				l := current.Logged{Entry: p.entry(&piece[i].Event)}
-				if r, was := escalated[refs[i]]; was && !p.hidden[refs[i]] {
-					l.Escalated = current.Escalation{
-						Entry: r.Time, State: r.State, At: r.At, To: r.To,
-					}
+				r, was := escalated[items.LatestMark(p.tenant, p.device, refs[i])]
+				if was && !p.hidden[refs[i]] {
+					l.Escalated = r.Current()
 				}
 				if !yield(l) {
 					return false, nil

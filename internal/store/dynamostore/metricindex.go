@@ -67,7 +67,11 @@ func (s *Store) metricByTime(
 	ctx context.Context, t *tenant, q andon.MetricQuery, place int,
 	yield func(andon.MetricReading) bool,
 ) error {
-	m := shared.NewMerge((*message).Place, andon.Desc, s.metricStreams(t, &q, place)...)
+	var all []*shared.Rows[message] // under the metric and under those that are listed before it
+	for _, ask := range items.MetricQueries(t, s.options.MetricIndex[:place+1], &q) {
+		all = append(all, ddb.Rows(s.db, ask, items.ReadMessage))
+	}
+	m := shared.NewMerge((*message).Place, andon.Desc, all...)
 	left := q.Limit
 	for left > 0 {
 		found, err := m.Take(ctx, min(left, ddb.MaxGets))
@@ -93,16 +97,6 @@ func (s *Store) metricByTime(
 		}
 	}
 	return nil
-}
-
-// metricStreams returns the messages under the metric and under those that are listed before it.
-func (s *Store) metricStreams(
-	t *tenant, q *andon.MetricQuery, place int,
-) (all []*shared.Rows[message]) {
-	for _, ask := range items.MetricQueries(t, s.options.MetricIndex[:place+1], q) {
-		all = append(all, ddb.Rows(s.db, ask, items.ReadMessage))
-	}
-	return all
 }
 
 // stillOf leaves out messages of an earlier incarnation of their device.

@@ -53,10 +53,5 @@ func (s *Store) deleteNames(ctx context.Context, t *tenant) error {
 	// The names of metrics are deleted last: an interrupted deletion needs them.
 	all = append(all, items.Records(items.NamesKey(t, andon.OperatorNames)),
 		items.Records(items.NamesKey(t, andon.SupervisorNames)), metrics)
-	for _, q := range all {
-		if err := s.db.DeleteAll(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.db.DeleteAll(ctx, all...)
 }

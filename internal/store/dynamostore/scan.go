@@ -46,8 +46,8 @@ func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) er
 	return s.scanFrom(ctx, "", ddb.MaxPage, each, func(string) error { return nil })
 }
 
-// scanFrom is scan of the devices after one, by its key; "" is before all. done is called after each
-// page but the last with the key of its last device.
+// scanFrom is scan of the devices after one, by its key; "" is before all. done is called with the
+// key of the last device after each page but the last.
 func (s *Store) scanFrom(
 	ctx context.Context, last string, page int, each func(tenant string, d *device) error,
 	done func(last string) error,

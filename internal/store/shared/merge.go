@@ -147,12 +147,3 @@ func Select[ID ~string, T any](
 	}
 	return nil
 }
-
-// OnlyByDevice refuses other orders of a list of devices than by id.
-func OnlyByDevice(store string, q *andon.DeviceQuery) error {
-	if q.Sort == andon.ByDevice {
-		return nil
-	}
-	return andon.Errorf(andon.Unsupported, "the %s store lists devices by id only, since it would "+
-		"have to read all of them for another order: ask by state, or use sort=device", store)
-}

@@ -1,6 +1,7 @@
 package cql
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -210,23 +211,17 @@ func (a *again) GetRetryType(err error) gocql.RetryType {
 // Look reads what the cluster of a session is: its version and its data centres.
 func Look(ctx context.Context, s *Session, o Options) (*Cluster, error) {
 	c := &Cluster{Session: s, Options: o, Datacenters: map[string]int{}}
-	var here string
-	_, err := c.OneAt(ctx, LocalOne, "SELECT release_version, data_center FROM system.local", nil,
-		&c.Version, &here)
+	nodes, version, err := s.nodes(ctx)
+	if wrong := checkVersion(version); version != "" && wrong != nil {
+		return nil, wrong // which may be why the rest can't be read
+	}
 	if err != nil {
 		return nil, Failure("read the cluster", err)
 	}
-	if err := checkVersion(c.Version); err != nil {
-		return nil, err
+	for _, n := range nodes {
+		c.Datacenters[n.datacenter]++
 	}
-	c.Datacenters[here]++
-	var other string
-	err = c.EachAt(ctx, LocalOne, "SELECT data_center FROM system.peers_v2", nil, []any{&other},
-		func() { c.Datacenters[other]++ })
-	if err != nil {
-		return nil, Failure("read the cluster", err)
-	}
-	c.Datacenter = here
+	c.Version, c.Datacenter = version, nodes[0].datacenter
 	if c.Options.Datacenter == "" && len(c.Datacenters) > 1 {
 		return nil, andon.Errorf(andon.Invalid, "the cluster has data centres %s: say which one "+
 			"is local with cassandra.datacenter", List(c.Datacenters))
@@ -303,11 +298,8 @@ func (c *Cluster) Nodes() (n int) {
 
 // Meets reports whether the consistencies of the options can be met by a replication.
 func (c *Cluster) Meets(r Replication) error {
-	err := c.check(r, "cassandra.read_consistency", c.Options.ReadConsistency)
-	if err != nil {
-		return err
-	}
-	return c.check(r, "cassandra.write_consistency", c.Options.WriteConsistency)
+	return cmp.Or(c.check(r, "cassandra.read_consistency", c.Options.ReadConsistency),
+		c.check(r, "cassandra.write_consistency", c.Options.WriteConsistency))
 }
 
 // check reports whether a consistency can be met by a keyspace that is replicated so.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
@@ -140,15 +141,15 @@ func Pages[R any](
 	})
 }
 
-// InRange is a condition that divides a table whose partitions are devices of tenants. Ranges are its
-// values: so many parts of the ring.
+// InRange is a condition that divides a table whose partitions are devices of tenants. Ranges are
+// its values: so many parts of the ring.
 const InRange = "token(tenant, device) >= ? AND token(tenant, device) <= ?"
 
 // Ranges returns the values of InRange for each of n parts, a power of two.
 func Ranges(n uint64) iter.Seq[[]any] {
 	step := math.MaxUint64/n + 1
 	return func(yield func([]any) bool) {
-		for i := uint64(0); i < n; i++ {
+		for i := range n {
 			from := int64(i*step) + math.MinInt64
 			if !yield([]any{from, from + int64(step-1)}) {
 				return
@@ -274,7 +275,10 @@ func (s *Session) ExecAt(ctx context.Context, c Consistency, text string, args .
 func (s *Session) EachAt(
 	ctx context.Context, c Consistency, q string, args, into []any, row func(),
 ) error {
-	it := s.driver.Query(q, args...).Consistency(c).IterContext(ctx)
+	return each(s.driver.Query(q, args...).Consistency(c).IterContext(ctx), into, row)
+}
+
+func each(it *gocql.Iter, into []any, row func()) error {
 	for it.Scan(into...) {
 		row()
 	}
@@ -283,34 +287,33 @@ func (s *Session) EachAt(
 
 // EachOn reads a system view on one node, and calls row for each row.
 func (s *Session) EachOn(ctx context.Context, node Node, q string, into []any, row func()) error {
-	it := s.driver.Query(q).SetHostID(node.ID).Consistency(LocalOne).IterContext(ctx)
-	for it.Scan(into...) {
-		row()
-	}
-	return it.Close()
+	on := s.driver.Query(q).SetHostID(node.ID).Consistency(LocalOne)
+	return each(on.IterContext(ctx), into, row)
 }
 
 // Node is a node of the cluster.
-type Node struct{ ID, Address string }
+type Node struct{ ID, Address, datacenter string }
 
 // Nodes returns the nodes of the local data centre.
-func (s *Session) Nodes(ctx context.Context) (all []Node, err error) {
+func (s *Session) Nodes(ctx context.Context) ([]Node, error) {
+	all, _, err := s.nodes(ctx)
+	away := func(n Node) bool { return n.datacenter != all[0].datacenter }
+	return slices.DeleteFunc(slices.Clone(all), away), err
+}
+
+// nodes returns all nodes, the one that answers first, and its version.
+func (s *Session) nodes(ctx context.Context) (all []Node, version string, err error) {
 	var n Node
-	var here, there string
-	columns := []any{&n.ID, &n.Address, &there}
-	_, err = s.OneAt(ctx, LocalOne, "SELECT host_id, rpc_address, data_center FROM system.local",
-		nil, columns...)
+	columns := []any{&n.ID, &n.Address, &n.datacenter}
+	_, err = s.OneAt(ctx, LocalOne, "SELECT host_id, rpc_address, data_center, release_version "+
+		"FROM system.local", nil, append(columns, &version)...)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	all, here = append(all, n), there
+	all = append(all, n)
 	err = s.EachOn(ctx, n, "SELECT host_id, native_address, data_center FROM system.peers_v2",
-		columns, func() {
-			if there == here {
-				all = append(all, n)
-			}
-		})
-	return all, err
+		columns, func() { all = append(all, n) })
+	return all, version, err
 }
 
 // OneAt reads the first row of a query at a consistency; found is false where there is none.

@@ -57,7 +57,8 @@ func TestBucketsRefused(t *testing.T) {
 		"0": "no such number", "-1": "no such number", "x": "no such number", "A=": "number",
 		"A=0": "number", "1025": "number", "A=1e3": "number", "16 8": "number",
 		"metro/=5": "no state that there can be", "metro/ =5": "no state", "=5": "no state",
-		"/NORMAL=4": "no tenant that there can be", "a/b/c=4": "%2F for one in a name", "*=4": "no state",
+		"/NORMAL=4": "no tenant that there can be", "a/b/c=4": "%2F for one in a name",
+		"*=4": "no state",
 		"*/NORMAL=4": "no tenant", "a%2=4": "no state", "%2=4": "no state", "16,8": "second number",
 		"A=4,B=4,A=8": "second rule for the same",
 	} {

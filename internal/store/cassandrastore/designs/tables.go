@@ -21,18 +21,20 @@ import (
 type tablesDesign struct{ stateTables }
 
 func newTablesDesign(states []andon.State) tablesDesign {
-	return tablesDesign{newStateTables("latest_in_", states)}
+	const key, restKey = "tenant, device", "tenant, state, device"
+	return tablesDesign{newStateTables("latest_in_", key, restKey, states)}
 }
 
 // stateTables are index rows in a table for each state, and in one for the rest.
 type stateTables struct {
 	inStates
-	prefix string // of the names of the tables
-	states []andon.State
+	prefix       string // of the names of the tables
+	key, restKey string // primary keys of those and of the rest
+	states       []andon.State
 }
 
-func newStateTables(prefix string, states []andon.State) stateTables {
-	t := stateTables{prefix: prefix, states: states}
+func newStateTables(prefix, key, restKey string, states []andon.State) stateTables {
+	t := stateTables{prefix: prefix, key: key, restKey: restKey, states: states}
 	own := map[andon.State]*stateRows{}
 	for _, state := range states {
 		own[state] = newStateRows(t.TableOf(state), 1, "tenant")
@@ -75,13 +77,13 @@ func ownTables(states []andon.State) (own []andon.State) {
 	return own
 }
 
-func (d tablesDesign) Tables() []cql.Table {
+func (t stateTables) Tables() []cql.Table {
 	all := []cql.Table{cql.NewTable(
-		d.rest(), "Devices that may be in a state without a table of its own.",
-		`(tenant text, state text, device text, PRIMARY KEY (tenant, state, device))`)}
-	for _, state := range d.states {
-		all = append(all, cql.NewTable(d.TableOf(state), "Devices that may be in that state.",
-			`(tenant text, device text, PRIMARY KEY (tenant, device))`))
+		t.rest(), "Devices that may be in a state without a table of its own.",
+		"(tenant text, state text, device text, PRIMARY KEY ("+t.restKey+"))")}
+	for _, state := range t.states {
+		all = append(all, cql.NewTable(t.TableOf(state), "Devices that may be in that state.",
+			"(tenant text, device text, PRIMARY KEY ("+t.key+"))"))
 	}
 	return all
 }
@@ -96,18 +98,8 @@ func (d tablesDesign) Tables() []cql.Table {
 type scatteredTablesDesign struct{ stateTables }
 
 func newScatteredTablesDesign(states []andon.State) scatteredTablesDesign {
-	return scatteredTablesDesign{newStateTables("latest_of_", states)}
-}
-
-func (d scatteredTablesDesign) Tables() []cql.Table {
-	all := []cql.Table{cql.NewTable(
-		d.rest(), "Devices that may be in a state without a table of its own.",
-		`(tenant text, state text, device text, PRIMARY KEY ((tenant, device), state))`)}
-	for _, state := range d.states {
-		all = append(all, cql.NewTable(d.TableOf(state), "Devices that may be in that state.",
-			`(tenant text, device text, PRIMARY KEY ((tenant, device)))`))
-	}
-	return all
+	const key, restKey = "(tenant, device)", "(tenant, device), state"
+	return scatteredTablesDesign{newStateTables("latest_of_", key, restKey, states)}
 }
 
 func (d scatteredTablesDesign) Find(p Place) []Finding {

@@ -53,27 +53,20 @@ func Read(ctx context.Context, s *cql.Session, keyspace string) ([]Node, error) 
 	}
 	all := make([]Node, len(nodes))
 	_ = shared.Parallel(ctx, len(nodes), func(ctx context.Context, i int) error {
-		r := reader{ctx, s, keyspace, &all[i]}
-		all[i] = Node{Node: nodes[i], Tables: map[string]Table{}, Pools: map[string]Pool{}}
-		all[i].Err = cql.Failure("read system_views of "+nodes[i].Address, r.read())
+		n := Node{Node: nodes[i], Tables: map[string]Table{}, Pools: map[string]Pool{}}
+		n.Err = cql.Failure("read system_views of "+n.Address, n.read(ctx, s, keyspace))
+		all[i] = n
 		return nil // of the other nodes it says nothing
 	})
 	return all, ctx.Err()
 }
 
-type reader struct {
-	ctx      context.Context
-	session  *cql.Session
-	keyspace string
-	node     *Node
-}
-
-func (r *reader) read() error {
+func (n *Node) read(ctx context.Context, s *cql.Session, of string) error {
 	var keyspace, name string
 	each := func(text string, into []any, row func()) error {
 		into = append([]any{&keyspace, &name}, into...)
-		return r.session.EachOn(r.ctx, r.node.Node, text, into, func() {
-			if keyspace == r.keyspace {
+		return s.EachOn(ctx, n.Node, text, into, func() {
+			if keyspace == of {
 				row()
 			}
 		})
@@ -83,20 +76,20 @@ func (r *reader) read() error {
 	var pool Pool
 	return errors.Join(
 		each(Partitions, []any{&size}, func() {
-			t := r.node.Tables[name]
+			t := n.Tables[name]
 			t.Partition = size
-			r.node.Tables[name] = t
+			n.Tables[name] = t
 		}),
 		each(Tombstones, []any{&p99, &most}, func() {
-			t := r.node.Tables[name]
+			t := n.Tables[name]
 			t.TombstonesP99, t.TombstonesMost = p99, most
-			r.node.Tables[name] = t
+			n.Tables[name] = t
 		}),
 		each(tasks, []any{&progress, &total}, func() {
-			r.node.Compacting++
-			r.node.Remaining += total - progress
+			n.Compacting++
+			n.Remaining += total - progress
 		}),
-		r.session.EachOn(r.ctx, r.node.Node, pools, []any{&name, &pool.Pending, &pool.Blocked},
-			func() { r.node.Pools[name] = pool }),
+		s.EachOn(ctx, n.Node, pools, []any{&name, &pool.Pending, &pool.Blocked},
+			func() { n.Pools[name] = pool }),
 	)
 }

@@ -209,8 +209,9 @@ func (s Reader) Units(
 func newUnit(rows []unitRow) Unit {
 	u := Unit{Number: uint32(rows[0].unit)}
 	for _, r := range rows {
-		u.add(r)
+		u.stored, u.Labels = append(u.stored, r.shard), append(u.Labels, r.label)
 	}
+	u.stored, u.Labels = shared.Distinct(u.stored), shared.Distinct(u.Labels)
 	for _, n := range u.stored {
 		u.Shards = append(u.Shards, shared.Expand(n)...)
 	}
@@ -225,15 +226,6 @@ type unitRow struct {
 }
 
 func (r *unitRow) columns() []any { return []any{&r.unit, &r.shard, &r.label} }
-
-func (u *Unit) add(r unitRow) {
-	if !slices.Contains(u.stored, r.shard) {
-		u.stored = append(u.stored, r.shard)
-	}
-	if !slices.Contains(u.Labels, r.label) {
-		u.Labels = append(u.Labels, r.label)
-	}
-}
 
 // States returns the states that have entries, in order.
 func (s Reader) States(ctx context.Context, key string) (seen []andon.State, err error) {

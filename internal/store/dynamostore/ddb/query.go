@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -110,13 +111,7 @@ func Collect[R any](
 	ctx context.Context, c *Client, q Query, decode func(Item) (R, bool, error),
 ) (all []R, err error) {
 	q.Page = MaxPage
-	for r, err := range Rows(c, q, decode).All(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, nil
+	return seq.Collect(Rows(c, q, decode).All(ctx))
 }
 
 // Items returns the items of a query, page by page.

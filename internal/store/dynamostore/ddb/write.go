@@ -163,17 +163,18 @@ func (c *Client) Update(
 	return err
 }
 
-// DeleteAll deletes what a query finds, page by page.
-func (c *Client) DeleteAll(ctx context.Context, q Query) error {
-	q.Page = MaxPage
-	var after Item
-	for {
-		_, next, err := c.DeletePage(ctx, q, after)
-		if err != nil || next == nil {
-			return err
+// DeleteAll deletes what queries find, one after the other, page by page.
+func (c *Client) DeleteAll(ctx context.Context, all ...Query) (err error) {
+	for _, q := range all {
+		q.Page = MaxPage
+		var after Item
+		for more := true; more; more = after != nil {
+			if _, after, err = c.DeletePage(ctx, q, after); err != nil {
+				return err
+			}
 		}
-		after = next
 	}
+	return nil
 }
 
 // DeletePage deletes one page of what a query finds after a key, and returns how many items those

@@ -2,6 +2,7 @@ package items
 
 import (
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 )
 
@@ -16,6 +17,11 @@ type LatestRecord struct {
 	andon.Escalation
 	Version int64
 	Of      Event // the entry as it was when the record was made, for who finds it by the record
+}
+
+// Current returns what package current has of it.
+func (r *LatestRecord) Current() current.Escalation {
+	return current.Escalation{Entry: r.Time, State: r.State, At: r.At, To: r.To}
 }
 
 // The attributes of a record of what a person did.
