@@ -25,7 +25,7 @@ type Options struct {
 	Endpoint string // URL of an engine other than the service in Region
 	Prefix   string // of the names of the tables
 
-	// Layout is layoutAndon, layoutReference or layoutSeries, and Table the table of the latter two.
+	// Layout is layoutAndon, or layoutReference or layoutSeries with Table.
 	Layout, Table string
 	// Capacity is that of tables that Init makes.
 	Capacity provision.Capacity

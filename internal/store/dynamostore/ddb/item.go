@@ -62,11 +62,16 @@ func (i Item) Time(name string) andon.Time { return andon.Time(i.Int(name)) }
 // SetMetrics sets a map of numbers.
 func (i Item) SetMetrics(name string, metrics andon.Metrics) {
 	m := Item{}
+	m.SetNumbers(metrics)
+	i[name] = &types.AttributeValueMemberM{Value: m}
+}
+
+// SetNumbers sets an attribute for each metric.
+func (i Item) SetNumbers(metrics andon.Metrics) {
 	for _, x := range metrics {
 		value := strconv.FormatFloat(x.Value, 'g', -1, 64)
-		m[string(x.Name)] = &types.AttributeValueMemberN{Value: value}
+		i[string(x.Name)] = &types.AttributeValueMemberN{Value: value}
 	}
-	i[name] = &types.AttributeValueMemberM{Value: m}
 }
 
 // Metrics returns a map of numbers, sorted by name; none where it is absent.
@@ -75,7 +80,12 @@ func (i Item) Metrics(name string) (all andon.Metrics, err error) {
 	if m == nil {
 		return nil, nil
 	}
-	for name, value := range m.Value {
+	return Item(m.Value).Numbers()
+}
+
+// Numbers returns the attributes that are numbers, sorted by name.
+func (i Item) Numbers() (all andon.Metrics, err error) {
+	for name, value := range i {
 		n, _ := value.(*types.AttributeValueMemberN)
 		if n == nil {
 			continue

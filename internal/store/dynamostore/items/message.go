@@ -22,9 +22,10 @@ type Message struct {
 	Partial   bool   // it was read from an index that may lack its metadata
 }
 
+// Attributes of a message.
 const (
 	attrMetrics  = "metrics"
-	attrMetadata = "metadata"
+	AttrMetadata = "metadata"
 )
 
 // ReadingKeys are the keys of Readings.
@@ -47,7 +48,7 @@ func (m *Message) Item(
 		at+"#"+strconv.FormatUint(shared.MessageHash(&m.Reading), 36))
 	i.SetMetrics(attrMetrics, m.Metrics)
 	i[attrDelivery] = ddb.Number(m.Delivery)
-	i.SetText(attrMetadata, string(m.Metadata))
+	i.SetText(AttrMetadata, string(m.Metadata))
 	if m.Metadata == "" && x.LatestIndex == ProjectsMetrics {
 		i[attrWhole] = ddb.Number(1)
 	}
@@ -64,7 +65,7 @@ func ReadMessage(i ddb.Item) (m Message, ok bool, err error) {
 	}
 	m.Partition = i.Text(AttrReadingOf)
 	_, m.Device = SplitDevice(m.Partition)
-	m.Delivery, m.Metadata = i.Int(attrDelivery), andon.JSON(i.Text(attrMetadata))
+	m.Delivery, m.Metadata = i.Int(attrDelivery), andon.JSON(i.Text(AttrMetadata))
 	m.Partial = m.Metadata == "" && i.Int(attrWhole) == 0
 	m.Metrics, err = i.Metrics(attrMetrics)
 	return m, true, err

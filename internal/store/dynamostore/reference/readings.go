@@ -6,13 +6,9 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
@@ -33,12 +29,12 @@ import (
 type Readings struct{ *base }
 
 // ReservedMetrics are names that no metric may have, since the table has other attributes so.
-const ReservedMetrics = jsonfeed.FlatDevice + "," + jsonfeed.FlatTime + "," +
-	jsonfeed.FlatMetadata + "," + jsonfeed.FlatExpiry + "," + items.AttrMetricType
+const ReservedMetrics = items.AttrReadingOf + "," + items.AttrTimestamp + "," +
+	items.AttrMetadata + "," + items.AttrTTL + "," + items.AttrMetricType
 
 // ReadingsTable returns the table of the layout timeseries.
 func ReadingsTable(o Options) ddb.Table {
-	t := ddb.Table{Name: o.Table, Key: items.ReadingKeys(), TTL: jsonfeed.FlatExpiry,
+	t := ddb.Table{Name: o.Table, Key: items.ReadingKeys(), TTL: items.AttrTTL,
 		What: "The readings as the guide to time series has them."}
 	if o.Retention == andon.Forever {
 		t.TTL = ""
@@ -49,7 +45,7 @@ func ReadingsTable(o Options) ddb.Table {
 	}
 	if o.Metric != "" {
 		t.Indexes = append(t.Indexes, ddb.Index{Name: items.IndexMetric,
-			Key:      ddb.Keys{Hash: items.AttrMetricType, Sort: jsonfeed.FlatTime},
+			Key:      ddb.Keys{Hash: items.AttrMetricType, Sort: items.AttrTimestamp},
 			Projects: []string{string(o.Metric)},
 			What:     "Readings that have the metric, of all devices by time."})
 	}
@@ -115,25 +111,22 @@ func (r *Readings) AppendReadings(
 // item returns the key of a reading, and its attributes.
 func (r *Readings) item(one *andon.Reading) (key, set ddb.Item) {
 	set = ddb.Item{}
-	for _, m := range one.Metrics {
-		number := strconv.FormatFloat(m.Value, 'g', -1, 64)
-		set[string(m.Name)] = &types.AttributeValueMemberN{Value: number}
-		if m.Name == r.Metric {
-			set.SetText(items.AttrMetricType, string(m.Name))
-		}
+	set.SetNumbers(one.Metrics)
+	if _, has := one.Metrics.Get(r.Metric); has {
+		set.SetText(items.AttrMetricType, string(r.Metric))
 	}
-	set.SetText(jsonfeed.FlatMetadata, string(one.Metadata))
+	set.SetText(items.AttrMetadata, string(one.Metadata))
 	items.Expiry(r.Retention).Set(set, one.Time)
 	return items.ReadingKeys().Item(string(one.Device), one.Time.String()), set
 }
 
 // timeOf returns the time of an item.
 func timeOf(i ddb.Item) (andon.Time, error) {
-	at, err := andon.ParseTime(i.Text(jsonfeed.FlatTime))
+	at, err := andon.ParseTime(i.Text(items.AttrTimestamp))
 	if err != nil {
 		err = andon.Errorf(andon.Damaged, "the table has an item of device %q with %s %q: Andon "+
-			"needs RFC 3339", i.Text(jsonfeed.FlatDevice), jsonfeed.FlatTime,
-			i.Text(jsonfeed.FlatTime))
+			"needs RFC 3339", i.Text(items.AttrReadingOf), items.AttrTimestamp,
+			i.Text(items.AttrTimestamp))
 	}
 	return at, err
 }
@@ -143,24 +136,16 @@ func readReading(i ddb.Item) (r andon.Reading, ok bool, err error) {
 	if r.Time, err = timeOf(i); err != nil {
 		return r, false, err
 	}
-	r.Device = andon.DeviceID(i.Text(jsonfeed.FlatDevice))
-	for name, value := range i {
-		number, isNumber := value.(*types.AttributeValueMemberN)
-		if !isNumber || name == jsonfeed.FlatExpiry {
-			continue
-		}
-		m := andon.Metric{Name: andon.MetricName(name)}
-		if m.Value, err = strconv.ParseFloat(number.Value, 64); err != nil {
-			return r, false, err
-		}
-		r.Metrics = append(r.Metrics, m)
-	}
-	if r.Metrics, err = r.Metrics.Sorted(); err != nil {
+	r.Device = andon.DeviceID(i.Text(items.AttrReadingOf))
+	if r.Metrics, err = i.Numbers(); err != nil {
 		return r, false, err
 	}
-	if text := i.Text(jsonfeed.FlatMetadata); text != "" {
+	r.Metrics = slices.DeleteFunc(r.Metrics, func(m andon.Metric) bool {
+		return m.Name == items.AttrTTL
+	})
+	if text := i.Text(items.AttrMetadata); text != "" {
 		if r.Metadata = andon.JSON(text); text[0] != '{' || !json.Valid([]byte(text)) {
-			quoted, _ := json.Marshal(map[string]string{jsonfeed.FlatMetadata: text})
+			quoted, _ := json.Marshal(map[string]string{items.AttrMetadata: text})
 			r.Metadata = andon.JSON(quoted)
 		}
 	}
@@ -290,7 +275,7 @@ func (r *Readings) MetricReadings(
 		}
 		found := r.instants(ddb.Eventually(ctx), ddb.Query{
 			Table: r.Table, Index: items.IndexMetric, Order: andon.Desc,
-			Key:       ddb.Keys{Hash: items.AttrMetricType, Sort: jsonfeed.FlatTime},
+			Key:       ddb.Keys{Hash: items.AttrMetricType, Sort: items.AttrTimestamp},
 			Partition: string(q.Metric), Page: items.PageOf(q.Limit, 1),
 		}, span)
 		for one, err := range found {
