@@ -2,7 +2,6 @@ package designs
 
 import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // bucketsDesign is the reference's fifth, and the default: each state in a number of partitions,
@@ -22,8 +21,8 @@ func newBucketsDesign(counts BucketCounts) bucketsDesign {
 	rows := newStateRows("latest_by_bucket", 4, "tenant", "state", "buckets", "bucket")
 	at := func(p Place) (*stateRows, []any) {
 		n := counts.Count(p.Tenant, p.State)
-		bucket := shared.Spread(shared.Hash(p.Device), n)
-		return rows, []any{p.Tenant, string(p.State), n, bucket}
+		key, bucket := counts.Bucket(p.Device, n)
+		return rows, []any{p.Tenant, string(p.State), key, bucket}
 	}
 	return bucketsDesign{inStates{at}, rows, counts}
 }
@@ -31,7 +30,7 @@ func newBucketsDesign(counts BucketCounts) bucketsDesign {
 func (bucketsDesign) Tables() []cql.Table {
 	return []cql.Table{cql.NewTable(
 		"latest_by_bucket", "Devices that may be in a state, by the number of "+
-			"buckets that the state has. Written at the time of their entry.",
+			"buckets that the state has, and their hash. Written at the time of their entry.",
 		`(tenant text, state text, buckets int, bucket int, device text,
   PRIMARY KEY ((tenant, state, buckets, bucket), device))`)}
 }
@@ -40,7 +39,7 @@ func (d bucketsDesign) Find(p Place) []Finding {
 	n := d.counts.Count(p.Tenant, p.State)
 	all := make([]Finding, n)
 	for bucket := range n {
-		args := []any{p.Tenant, string(p.State), n, bucket, p.Device}
+		args := []any{p.Tenant, string(p.State), d.counts.key(n), bucket, p.Device}
 		all[bucket] = Finding{Query: d.rows.find, Args: args}
 	}
 	return all

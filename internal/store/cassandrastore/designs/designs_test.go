@@ -1,11 +1,13 @@
 package designs
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // TestRandomStateKeys: of two states at one instant the later one in the log has the greater key.
@@ -52,15 +54,58 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
+// TestHashes: each hash has partitions of its own, and spreads devices evenly; that of the article
+// is the number of a UUID's first three digits.
+func TestHashes(t *testing.T) {
+	const n, devices = 8, 4000
+	keys := map[int]bool{}
+	for _, hash := range Hashes() {
+		c, err := ParseBuckets("8, hash:" + hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var in [n]int
+		for i := range devices {
+			key, bucket := c.Bucket(fmt.Sprintf("%08x-cdef-4567", uint32(i)*2654435761), n)
+			keys[key] = true
+			in[bucket]++
+		}
+		for bucket, got := range in {
+			if got < devices/n*8/10 || got > devices/n*12/10 {
+				t.Errorf("%s: %d of %d devices are in bucket %d", hash, got, devices, bucket)
+			}
+		}
+		plain, _ := ParseBuckets("8")
+		if c.Equal(plain) != (hash == Hashes()[0]) {
+			t.Errorf("%s is the default: %t", hash, c.Equal(plain))
+		}
+	}
+	if len(keys) != len(Hashes()) {
+		t.Errorf("partitions are keyed with %v", keys)
+	}
+	c, _ := ParseBuckets("3,hash:hex3")
+	for device, want := range map[string]int{
+		"11111111-aaaa-bbbb-cccc-12345678abcd": 0x111 % 3, "ab": 0xab % 3, "": -1, "press": -1,
+	} {
+		if want < 0 {
+			want = shared.Spread(shared.Hash(device), 3)
+		}
+		if _, got := c.Bucket(device, 3); got != want {
+			t.Errorf("%q is in bucket %d, want %d", device, got, want)
+		}
+	}
+}
+
 func TestBucketsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"0": "no such number", "-1": "no such number", "x": "no such number", "A=": "number",
 		"A=0": "number", "1025": "number", "A=1e3": "number", "16 8": "number",
 		"metro/=5": "no state that there can be", "metro/ =5": "no state", "=5": "no state",
 		"/NORMAL=4": "no tenant that there can be", "a/b/c=4": "%2F for one in a name",
-		"*=4": "no state",
+		"*=4":        "no state",
 		"*/NORMAL=4": "no tenant", "a%2=4": "no state", "%2=4": "no state", "16,8": "second number",
 		"A=4,B=4,A=8": "second rule for the same",
+		"hash:md5":    "none of fnv1a, hex3, crc32c", "hash:hex3,hash:hex3": "second hash",
 	} {
 		_, err := ParseBuckets(text)
 		if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), want) ||

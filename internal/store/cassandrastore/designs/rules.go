@@ -1,12 +1,15 @@
 package designs
 
 import (
+	"hash/crc32"
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // BucketCounts are how many buckets states have, by rules joined by commas:
@@ -16,11 +19,38 @@ import (
 //	metro/*=32          of a tenant
 //	metro/NORMAL=64     of a state of a tenant
 //	a%2Fb/NORMAL=8      in a name, a slash, a comma and % are escaped as in a URL
+//	hash:hex3           the hash of a device's id, one of Hashes
 //
 // The most specific rule applies: of a tenant's state, of a tenant, of a state, of all.
 type BucketCounts struct {
 	all   int
 	rules map[bucketRule]int
+	hash  string
+}
+
+// Hashes returns the hashes by which devices are spread over buckets, the default first. hex3 is
+// that of the article: the first three hexadecimal digits of a UUID. An id without them is spread by
+// the default.
+func Hashes() []string { return []string{"fnv1a", "hex3", "crc32c"} }
+
+// Bucket returns the bucket of a device among n, and what partitions are keyed with instead of n:
+// it differs by the hash.
+func (c BucketCounts) Bucket(device string, n int) (key, bucket int) {
+	h := shared.Hash(device)
+	switch c.hash {
+	case "hex3":
+		if digits, err := strconv.ParseUint(device[:min(len(device), 3)], 16, 64); err == nil {
+			return c.key(n), int(digits % uint64(n))
+		}
+	case "crc32c":
+		h = uint64(crc32.Checksum([]byte(device), crc32.MakeTable(crc32.Castagnoli)))
+	}
+	return c.key(n), shared.Spread(h, n)
+}
+
+// key returns what the partitions of n buckets are keyed with.
+func (c BucketCounts) key(n int) int {
+	return max(slices.Index(Hashes(), c.hash), 0)*10_000 + n
 }
 
 // bucketRule is what a rule is for; what is absent may be any.
@@ -50,7 +80,7 @@ func (c BucketCounts) Count(tenant string, state andon.State) int {
 
 // Equal reports whether two sets of rules are the same.
 func (c BucketCounts) Equal(o BucketCounts) bool {
-	return c.all == o.all && maps.Equal(c.rules, o.rules)
+	return c.all == o.all && c.hash == o.hash && maps.Equal(c.rules, o.rules)
 }
 
 // ParseBuckets parses rules; "" is the default for all states.
@@ -64,6 +94,13 @@ func ParseBuckets(text string) (BucketCounts, error) {
 			return c, andon.Errorf(andon.Invalid, "%q %s: rules of buckets are of the forms 16, "+
 				"WARNING4=4, metro/*=32, metro/NORMAL=64 and a%%2Fb=8, with numbers from 1 to %d",
 				part, reason, MaxBuckets)
+		}
+		if hash, ok := strings.CutPrefix(part, "hash:"); ok && !strings.Contains(hash, "=") {
+			if c.hash != "" || !slices.Contains(Hashes(), hash) {
+				return fail("is a second hash, or none of " + strings.Join(Hashes(), ", "))
+			}
+			c.hash = hash
+			continue
 		}
 		end := strings.LastIndexByte(part, '=')
 		n, err := strconv.Atoi(part[end+1:])
@@ -88,6 +125,9 @@ func ParseBuckets(text string) (BucketCounts, error) {
 	}
 	if c.all == 0 {
 		c.all = DefaultBuckets
+	}
+	if c.hash == "" {
+		c.hash = Hashes()[0]
 	}
 	return c, nil
 }
