@@ -64,8 +64,8 @@ cassandra: ## A local Cassandra to try Andon on, until Ctrl-C; needs Java 17 and
 	./bin/cassandra
 
 # What takes longest starts first, and the others run concurrently, since much of it is waiting.
-LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore ./internal/httpapi \
-	./internal/store/dynamostore ./internal/enginetest ./internal/cli/live
+LONGEST := ./internal/store/cassandrastore ./test ./internal/store/dynamostore \
+	./internal/store/pebblestore ./internal/enginetest ./internal/httpapi ./internal/cli/live
 
 # The race detector has nothing to find where nothing is concurrent. The scripts of internal/cli start
 # the program hundreds of times, which takes the detector longer than what the program does; test has
@@ -81,7 +81,9 @@ RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go li
 # what the detector watches under one. What -run takes in one group -skip leaves out of the other, so
 # each test is in one of them.
 SERIAL := ^TestSerial[A-Z]
-SERIAL_IN = $(sort $(dir $(shell grep -rlE '^func TestSerial[A-Z]' --include='*_test.go' --exclude-dir=node_modules .)))
+HAVE_SERIAL = $(patsubst %/,%,$(sort $(dir $(shell grep -rlE '^func TestSerial[A-Z]' \
+	--include='*_test.go' --exclude-dir=node_modules .))))
+SERIAL_IN = $(filter $(HAVE_SERIAL),$(LONGEST)) $(filter-out $(LONGEST),$(HAVE_SERIAL))
 
 # The board: its types, its logic, and a real browser on the real program. What measures how smoothly
 # it runs has the machine to itself.
@@ -115,7 +117,7 @@ test-plain:
 
 # The limit of a package is a backstop for CI, which ends after 90 minutes: tests wait for progress.
 test-serial:
-	ANDON_ENGINES=1 go test -vet=off -p 2 -parallel 6 -timeout 75m -run '$(SERIAL)' $(SERIAL_IN)
+	ANDON_ENGINES=1 go test -vet=off -p 3 -parallel 6 -timeout 75m -run '$(SERIAL)' $(SERIAL_IN)
 
 test-raced:
 	CGO_ENABLED=1 ANDON_ENGINES=1 go test -vet=off -race -p 3 -parallel 4 -timeout 75m \
@@ -125,7 +127,7 @@ test-raced:
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours
 	CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
 	CGO_ENABLED=1 ANDON_ENGINES=1 ANDON_LONG=1 go test -race -timeout 1h -run 'Ring|TwoProcesses' ./...
-	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 2h -run SerialStore ./internal/store/cassandrastore
+	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 2h -run "SerialStore|SerialHistories" ./internal/store/cassandrastore
 	ANDON_LONG=1 go test -timeout 1h -run EveryStep ./internal/store/pebblestore
 	$(MAKE) build && ANDON_LONG=1 ui/e2e/run.sh --project=load
 	@for package in $$(go list ./...); do \

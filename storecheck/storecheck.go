@@ -3,9 +3,9 @@
 //
 // It imports no testing package, because `andon doctor` runs the checks on a user's own cluster. So
 // a check uses only temporary tenants, which it creates and deletes. It never writes to any other
-// tenant, DefaultTenant included. Package storetest runs the checks under go test; where a store has
-// several designs, all of them on one, and on each other one those that ask what it decides
-// (storetest.Listing). The package must not know an engine.
+// tenant, DefaultTenant included. Package storetest runs the checks under go test. Where a store
+// has several designs, all checks run on one of them, and on the others those that ask for what a
+// design decides (storetest.Listing). The package must not know an engine.
 package storecheck
 
 import (

@@ -11,9 +11,9 @@ import (
 )
 
 // Listing returns those of the checks that ask a store for a list of devices which a condition
-// selects. Each of them is run on the reference to see what it asks for, so the answer follows a
-// check that changes. It is for a store that may find devices in one of several ways: no other check
-// can tell one way from another.
+// selects. Each check is run on the reference to see what it asks for, so the answer follows a
+// check that changes. It is for a store that has several ways to find devices: the other checks
+// can't tell them apart.
 func Listing(
 	t *testing.T, checks []storecheck.Check, condition func(andon.DeviceQuery) bool,
 ) (listing []storecheck.Check) {

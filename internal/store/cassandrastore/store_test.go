@@ -83,8 +83,8 @@ func ownTenant(t *testing.T, s *Store) andon.TenantID {
 	return id
 }
 
-// TestSerialStore runs the checks of every store: all of them under one design, and under each other
-// one those whose answers a design gives. ANDON_LONG=1 runs all of them under all.
+// TestSerialStore runs the checks of every store: all of them under one design, and under the
+// others those whose answers a design gives. ANDON_LONG=1 runs all of them under all.
 func TestSerialStore(t *testing.T) {
 	all := storecheck.Checks()
 	found := storetest.Listing(t, all, byDesign)
@@ -106,7 +106,8 @@ func TestSerialStore(t *testing.T) {
 
 // byDesign reports whether the design of the keyspace finds the devices of a list, see candidates.
 func byDesign(q andon.DeviceQuery) bool {
-	return q.Kind == andon.ShownDevices && q.Operator == "" && q.EscalatedTo == "" && !q.States.All()
+	return q.Kind == andon.ShownDevices && q.Operator == "" && q.EscalatedTo == "" &&
+		!q.States.All()
 }
 
 // TestConcurrentChecks runs those of the checks that call a store from several goroutines at once.
@@ -131,7 +132,7 @@ const racedDesign = "buckets"
 // writtenDesigns are those in which they do so without it: one of each other way to write.
 // ANDON_LONG=1 takes all.
 func writtenDesigns() []string {
-	if os.Getenv("ANDON_LONG") != "" {
+	if os.Getenv(enginetest.LongTests) != "" {
 		return ownDesigns()
 	}
 	return []string{"view", "state"}
@@ -147,11 +148,15 @@ func TestSerialHistories(t *testing.T) {
 			s := begin(t, o)
 			defer func() { end(t, s) }()
 			t.Logf("store: %+v", s.Capabilities())
+			steps := 40
+			if design == "buckets" || os.Getenv(enginetest.LongTests) != "" {
+				steps = 60
+			}
 			storetest.Histories(t,
 				func(*testing.T) andon.Store { return s },
 				storetest.Options{
 					Rounds: 1, // make test-long runs many
-					Steps:  60,
+					Steps:  steps,
 					Reopen: func(andon.Store) andon.Store {
 						end(t, s)
 						s = begin(t, o)
