@@ -284,7 +284,7 @@ func onlyTLS(t *testing.T, n *enginetest.Node) {
 			SkipName: true}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var o Options
+			o := defaults()
 			o.Now = realClock
 			o.Hosts, o.TLS = []string{n.Addr()}, test.tls
 			o.User, o.Password = enginetest.User, enginetest.Password
