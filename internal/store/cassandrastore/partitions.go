@@ -57,8 +57,8 @@ func (d *deviceAppend) setShards(t *rows.Tenant, n int) cql.Statement {
 }
 
 // divideFull counts the rows of partitions, and doubles the shards of a device whose partitions are
-// full. All shards of a number fill alike, so one of them is counted. A later append repeats a count
-// that fails.
+// full. All shards of a number fill alike, so one of them is counted. A count that fails is left to
+// a later append.
 func (a *appending) divideFull(ctx context.Context) {
 	s := a.store
 	full, err := shared.Found(ctx, a.unsure, func(ctx context.Context, l load) (*load, error) {

@@ -1,7 +1,6 @@
 package cql
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -298,8 +297,11 @@ func (c *Cluster) Nodes() (n int) {
 
 // Meets reports whether the consistencies of the options can be met by a replication.
 func (c *Cluster) Meets(r Replication) error {
-	return cmp.Or(c.check(r, "cassandra.read_consistency", c.Options.ReadConsistency),
-		c.check(r, "cassandra.write_consistency", c.Options.WriteConsistency))
+	err := c.check(r, "cassandra.read_consistency", c.Options.ReadConsistency)
+	if err != nil {
+		return err
+	}
+	return c.check(r, "cassandra.write_consistency", c.Options.WriteConsistency)
 }
 
 // check reports whether a consistency can be met by a keyspace that is replicated so.
