@@ -210,8 +210,9 @@ func (s *Store) withDevice(
 }
 
 // putRight writes the index rows and the starts of a device again, by what it shows, and more. It
-// deletes the index rows of the states that the device left; with nil those of all others if the
-// device is quiet: else a process may just take the index row of another state for kept.
+// deletes the index rows of the states that the device left, and writes those of its state if its run
+// is another one. With nil it writes them anyway, and deletes those of all others if the device is
+// quiet: else a process may just take the index row of another state for kept.
 func (s *Store) putRight(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *merge.Review,
 	left []andon.State, more ...cql.Mutation,
@@ -221,6 +222,7 @@ func (s *Store) putRight(
 		return run, incident, s.db.Write(ctx, append(index, s.unlist(t, device, v)...)...)
 	}
 	p := placeOf(t, device, v)
+	add := left == nil || !v.Run.Begins(p.Gen, v.RunBase(t.Record.States))
 	if left == nil && s.quiet(v) {
 		left = v.Others("")
 	}
@@ -228,7 +230,9 @@ func (s *Store) putRight(
 	before := p
 	before.At--
 	for _, d := range s.working.Load().Writes {
-		index = append(append(index, d.Add(p)), designs.RemoveAll(d, before, left)...)
+		if index = append(index, designs.RemoveAll(d, before, left)...); add {
+			index = append(index, d.Add(p))
+		}
 	}
 	if err := s.db.Write(ctx, index...); err != nil {
 		return run, incident, err

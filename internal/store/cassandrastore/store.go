@@ -39,7 +39,7 @@ type Store struct {
 	stamps    shared.Stamps
 
 	working       atomic.Pointer[provision.Working]
-	tenants       *tenants
+	tenants       tenants
 	devices       *shared.Devices[view] // what appends last saw of their devices
 	written       *cuckoo.Written       // index rows that need not be written again
 	counts        *shared.Counts
@@ -103,7 +103,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 	s := &Store{
 		options: o, db: db, rows: rows.Reader{DB: db},
-		tenants: newTenants(), devices: shared.NewDevices[view](),
+		tenants: tenants{purged: map[string]purgedList{}}, devices: shared.NewDevices[view](),
 		written:        cuckoo.NewWritten(rows.WrittenRows),
 		partitionUnits: rows.PartitionUnits,
 		counts:         shared.NewCounts(),

@@ -20,28 +20,20 @@ import (
 
 // tenants is what is known of tenants in addition to their documents.
 type tenants struct {
-	mu      sync.Mutex
-	appends map[andon.TenantID]*rwlock.Lock
-	purged  map[string]purgedList // by key
-}
+	appends sync.Map // of *rwlock.Lock, by id
 
-func newTenants() *tenants {
-	return &tenants{
-		appends: map[andon.TenantID]*rwlock.Lock{}, purged: map[string]purgedList{},
-	}
+	mu     sync.Mutex
+	purged map[string]purgedList // by key
 }
 
 // appendsOf returns the lock of a tenant's appends. Appends share it, and a change of severities
 // holds it alone, because what an append writes depends on them.
 func (t *tenants) appendsOf(id andon.TenantID) *rwlock.Lock {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	l := t.appends[id]
-	if l == nil {
-		l = &rwlock.Lock{}
-		t.appends[andon.TenantID(strings.Clone(string(id)))] = l
+	l, known := t.appends.Load(id)
+	if !known {
+		l, _ = t.appends.LoadOrStore(andon.TenantID(strings.Clone(string(id))), &rwlock.Lock{})
 	}
-	return l
+	return l.(*rwlock.Lock)
 }
 
 // serveRecords sets up the records, and the tenants on top of them. The place of a tenant is the

@@ -14,8 +14,7 @@ import (
 // Faults is a hook for tests: it makes methods of a store fail, wait or hang. The zero value does
 // nothing.
 type Faults struct {
-	mu     sync.Mutex
-	faults map[string]Fault
+	faults sync.Map // of Fault, by method
 }
 
 // Fault comes before a call. Its error, if any, is returned in place of the call.
@@ -38,25 +37,18 @@ func Delay(d time.Duration) Fault {
 // Set gives methods a fault, or with nil takes it away. It panics where andon.Store has no such
 // method: a fault with a wrong name would test nothing.
 func (f *Faults) Set(fault Fault, methods ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.faults == nil {
-		f.faults = map[string]Fault{}
-	}
 	for _, name := range methods {
 		if _, ok := reflect.TypeFor[andon.Store]().MethodByName(name); !ok {
 			panic(fmt.Sprintf("andon.Store has no method %s", name))
 		}
-		f.faults[name] = fault
+		f.faults.Store(name, fault)
 	}
 }
 
 // Hook is for Around.
 func (f *Faults) Hook(ctx context.Context, method string) (end func(error), err error) {
-	f.mu.Lock()
-	fault := f.faults[method]
-	f.mu.Unlock()
-	if fault != nil {
+	is, _ := f.faults.Load(method)
+	if fault, _ := is.(Fault); fault != nil {
 		err = fault(ctx)
 	}
 	return nil, err
