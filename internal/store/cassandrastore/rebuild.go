@@ -210,9 +210,9 @@ func (s *Store) withDevice(
 }
 
 // putRight writes the index rows and the starts of a device again, by what it shows, and more. It
-// deletes the index rows of the states that the device left, and writes those of its state if its run
-// is another one. With nil it writes them anyway, and deletes those of all others if the device is
-// quiet: else a process may just take the index row of another state for kept.
+// deletes the index rows of the states that the device left, and writes those of its state if the
+// run is another one. With nil it writes them anyway, and deletes those of all others if the device
+// is quiet: else a process may just take the index row of another state for kept.
 func (s *Store) putRight(
 	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *merge.Review,
 	left []andon.State, more ...cql.Mutation,
