@@ -9,7 +9,6 @@
 //	job.go                     work in the background
 //	counts.go                  devices in each state, kept in memory and scanned periodically
 //	documents.go, tenancy.go   records as versioned documents; tenants, which are records
-//	admission.go               which states a tenant may have
 //	shards.go, stamps.go       hashes that are part of stored keys, rising times
 //	feed.go, tenantevents.go   what a store can't serve
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,7 +54,8 @@ type Tenancy struct {
 		AppendTenant(ctx context.Context, is *Tenant) error
 	}
 
-	admission Admission
+	admitting sync.Mutex
+	admitted  map[string]*admitted // by Tenant.Key
 
 	mu   sync.Mutex
 	byID map[andon.TenantID]knownTenant
@@ -65,6 +67,13 @@ type knownTenant struct {
 	*Tenant
 	version uint64
 	read    time.Time
+}
+
+// admitted are the states that a tenant has had, as far as this process has read, and those that it
+// admitted itself.
+type admitted struct {
+	states map[andon.State]bool
+	read   time.Time
 }
 
 func (t *Tenancy) fresh(id andon.TenantID, now time.Time) *Tenant {
@@ -324,7 +333,10 @@ func (t *Tenancy) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	return t.Ended(ctx, was.Key)
 }
 
-// AdmitStates implements andon.Tenants.
+// AdmitStates implements andon.Tenants. The states that a tenant has had are read before one is
+// admitted that is new to this process, but at most once in TenantAge: once the limit is reached,
+// each new state would otherwise read again. What several processes admit at the same moment may be
+// more than the limit together.
 func (t *Tenancy) AdmitStates(
 	ctx context.Context, id andon.TenantID, states []andon.State, most int,
 ) ([]andon.State, error) {
@@ -332,8 +344,30 @@ func (t *Tenancy) AdmitStates(
 	if err != nil {
 		return nil, err
 	}
-	read := func() ([]andon.State, error) { return t.Seen(ctx, is.Key) }
-	return t.admission.Admit(is.Key, is.Record.States, states, most, t.Now(), TenantAge, read)
+	t.admitting.Lock()
+	defer t.admitting.Unlock()
+	if t.admitted == nil {
+		t.admitted = map[string]*admitted{}
+	}
+	had := t.admitted[is.Key]
+	if had == nil {
+		had = &admitted{states: map[andon.State]bool{}}
+		t.admitted[is.Key] = had
+	}
+	if !slices.ContainsFunc(states, func(s andon.State) bool { return !had.states[s] }) {
+		return nil, nil
+	}
+	if now := t.Now(); now.Sub(had.read).Abs() >= TenantAge {
+		seen, err := t.Seen(ctx, is.Key)
+		if err != nil {
+			return nil, err
+		}
+		for _, state := range seen {
+			had.states[state] = true
+		}
+		had.read = now
+	}
+	return is.Record.States.Admit(states, had.states, most), nil
 }
 
 // Expire implements andon.Tenants. The database deletes by itself what has expired.
