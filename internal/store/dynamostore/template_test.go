@@ -183,7 +183,7 @@ func TestSerialActions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`\.sdk\.(\w+)\(`).FindAllSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile(`\.sdk\.(\w+)`).FindAllSubmatch(text, -1) {
 			if name := string(m[1]); name != "Options" {
 				calls = append(calls, name)
 			}
