@@ -29,8 +29,8 @@ type BucketCounts struct {
 }
 
 // Hashes returns the hashes by which devices are spread over buckets, the default first. hex3 is
-// that of the article: the first three hexadecimal digits of a UUID. An id without them is spread by
-// the default.
+// that of the article: the first three hexadecimal digits of a UUID. An id without them is spread
+// by the default.
 func Hashes() []string { return []string{"fnv1a", "hex3", "crc32c"} }
 
 // Bucket returns the bucket of a device among n, and what partitions are keyed with instead of n:
