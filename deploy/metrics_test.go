@@ -199,7 +199,10 @@ func started(t *testing.T, set config.Sources) *app.App {
 		Config: c, Log: slog.New(slog.DiscardHandler),
 		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
 	})
-	err = a.InitStore(t.Context(), adapter.Setup{}, func(string) {})
+	e, env, err := a.Closed("")
+	if err == nil {
+		err = e.Init(t.Context(), env, adapter.Setup{}, func(string) {})
+	}
 	if err != nil && andon.KindOf(err) != andon.Unsupported {
 		t.Fatal(err)
 	}

@@ -92,11 +92,14 @@ func TestAnotherEngine(t *testing.T) {
 	}
 	a := app.New(app.Options{Config: c, Now: clock, Log: slog.New(slog.DiscardHandler)})
 	told := ""
-	err = a.InitStore(t.Context(), adapter.Setup{Replication: "3"}, func(s string) { told = s })
+	e, env, err := a.Closed("")
+	if err == nil {
+		err = e.Init(t.Context(), env, adapter.Setup{Replication: "3"}, func(s string) { told = s })
+	}
 	if err != nil || told != "CREATE eu TIMES 3" {
 		t.Errorf("made %q, %v", told, err)
 	}
-	if err := a.RepairStore(false, nil); andon.KindOf(err) != andon.Unsupported {
+	if err := e.Repair(env, false, nil); andon.KindOf(err) != andon.Unsupported {
 		t.Errorf("repairing it: %v", err)
 	}
 	if err := a.Start(t.Context()); err != nil {

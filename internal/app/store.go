@@ -44,22 +44,9 @@ func (a *App) env(e adapter.Env) adapter.Env {
 	return e
 }
 
-// InitStore makes the schema of the store of a configuration, as adapter.Schema has it.
-func (a *App) InitStore(
-	ctx context.Context, s adapter.Setup, report func(statement string),
-) error {
+// Closed returns the engine of the store of a configuration, and what its methods are called with,
+// for what is done with a store that is not open (adapter.Schema, adapter.Files).
+func (a *App) Closed(owner string) (adapter.Engine, adapter.Env, error) {
 	e, err := a.Config.Engine()
-	if err != nil {
-		return err
-	}
-	return e.Init(ctx, a.env(adapter.Env{}), s, report)
-}
-
-// RepairStore looks for damage of the store of a configuration, as adapter.Files has it.
-func (a *App) RepairStore(giveUp bool, report func(line string)) error {
-	e, err := a.Config.Engine()
-	if err != nil {
-		return err
-	}
-	return e.Repair(a.env(adapter.Env{Owner: "andon store repair"}), giveUp, report)
+	return e, a.env(adapter.Env{Owner: owner}), err
 }

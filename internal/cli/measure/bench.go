@@ -247,7 +247,11 @@ func (b *benchmark) measure(ctx context.Context, t bench.Target, a *app.App) (er
 	const ceiling = "ceiling"
 	b.report.Subject = t.Name
 	targets := []bench.Target{t}
-	write, end, err := a.Ceiling()
+	e, env, err := a.Closed("")
+	if err != nil {
+		return err
+	}
+	write, end, err := e.Ceiling(env)
 	switch {
 	case err == nil:
 		defer func() { err = errors.Join(err, end()) }()

@@ -77,9 +77,12 @@ func setupFlags(cmd *cobra.Command, s *adapter.Setup) {
 }
 
 func initStore(ctx context.Context, p *command.Program, c app.Config, setup adapter.Setup) error {
-	a := local.NewQuietApp(p, c)
+	e, env, err := local.NewQuietApp(p, c).Closed("")
+	if err != nil {
+		return err
+	}
 	statements := 0
-	err := a.InitStore(ctx, setup, func(statement string) {
+	err = e.Init(ctx, env, setup, func(statement string) {
 		statements++
 		fmt.Fprintf(p.Stdout, "%s;\n", statement)
 	})
@@ -169,7 +172,11 @@ Stop the server first.`,
 	}
 	giveUp := cmd.Flags().Bool("give-up", false, "end the logs where the damage begins")
 	local.Runs(p, cmd, func(_ context.Context, c app.Config) error {
-		return local.NewQuietApp(p, c).RepairStore(*giveUp, func(line string) {
+		e, env, err := local.NewQuietApp(p, c).Closed("andon store repair")
+		if err != nil {
+			return err
+		}
+		return e.Repair(env, *giveUp, func(line string) {
 			fmt.Fprintln(p.Stdout, line)
 		})
 	})

@@ -95,7 +95,10 @@ func verifyStore(
 			fmt.Fprintf(bar, "%s: %s\n", draw.Legible(place), draw.Legible(what))
 		}
 	}
-	rows, err = appOf(p, dir).VerifyStore(ctx, report, bar.Show)
+	e, env, err := appOf(p, dir).Closed("andon verify")
+	if err == nil {
+		rows, err = e.Verify(ctx, env, report, bar.Show)
+	}
 	bar.End()
 	if damages > most {
 		fmt.Fprintf(p.Stderr, "and %s more\n", draw.Count(damages-most, "place"))
