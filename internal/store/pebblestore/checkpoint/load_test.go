@@ -44,7 +44,7 @@ func FuzzRecord(f *testing.F) {
 		change := names.AppendEntries(nil, 0, nil, nil)
 		change = layout.AppendDeviceChange(change, layout.ChangedParts(&was, &is), parts&1 == 1,
 			&is, is.Received)
-		record := layout.AppendNumbered(layout.AppendRow(nil, 1, is.Received, &names), 3, change)
+		record := append(append(layout.AppendRow(nil, 1, is.Received, &names), 3), change...)
 		fleet := current.NewFleet()
 		fleet.Load(3, &was)
 		for range 2 {
