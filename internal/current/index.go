@@ -6,8 +6,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// index finds the slots of a fleet by id: for each hash of an id, the first of a chain of slots. The
-// map has no pointers, and grows by a part at a time, so no write waits while all of a million
+// index finds the slots of a fleet by id: for each hash of an id, the first of a chain of slots.
+// The map has no pointers, and grows by a part at a time, so no write waits while all of a million
 // devices move.
 type index struct {
 	seed  maphash.Seed

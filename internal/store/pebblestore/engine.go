@@ -21,11 +21,9 @@ type Engine struct {
 
 // NewEngine returns an Engine with the defaults of its settings.
 func NewEngine() adapter.Engine {
-	return &Engine{options: Options{
-		Cache: defaultCache, Memory: entries.DefaultMemory, Reserve: defaultReserve,
-		ChangesFor: defaultChangesFor, ChangesBytes: defaultChangesBytes,
-		ArrivalsFor: defaultArrivalsFor, ArrivalsBytes: defaultArrivalsBytes,
-	}}
+	e := &Engine{}
+	e.options.defaults()
+	return e
 }
 
 // Name implements adapter.Engine.

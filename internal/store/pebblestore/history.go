@@ -87,8 +87,8 @@ func (h *history) AsideOf(
 	if r, ok := h.put[entryID{entry, state}]; ok {
 		return r, nil
 	}
-	prefix := layout.OverflowKey(h.write.tenant.number, h.device.ID, entry, state)
-	for r, err := range h.rows(prefix) {
+	k := layout.NewKey(layout.TableOverflow, h.write.tenant.number).Entry(h.device.ID, entry, state)
+	for r, err := range h.rows(k) {
 		return r, err
 	}
 	return there, nil
@@ -139,11 +139,11 @@ func (h *history) rows(prefix layout.Key) iter.Seq2[current.Escalation, error] {
 		device := len(layout.NewKey(layout.TableOverflow, 0).Text(string(h.device.ID)))
 		ok := h.aside.SeekGE(prefix)
 		for ; ok && bytes.HasPrefix(h.aside.Key(), prefix); ok = h.aside.Next() {
-			r, ok := layout.SplitOverflow(h.aside.Key()[device:])
+			e, ok := layout.SplitEscalation(h.aside.Key()[device:])
 			if !ok {
 				return layout.ErrDamaged
 			}
-			if !yield(r) {
+			if !yield(current.Escalation{Entry: e.Time, State: e.State, At: e.At, To: e.To}) {
 				return nil
 			}
 		}
@@ -167,8 +167,8 @@ func (w *writing) setAside() error {
 			continue
 		}
 		for _, r := range f.aside {
-			k := layout.OverflowKey(w.tenant.number, d.ID, r.Entry, r.State).InvertedTime(r.At)
-			if err := w.batch.Set(append(k, r.To...), nil, nil); err != nil {
+			k := layout.NewKey(layout.TableOverflow, w.tenant.number).Entry(d.ID, r.Entry, r.State)
+			if err := w.batch.Set(append(k.InvertedTime(r.At), r.To...), nil, nil); err != nil {
 				return err
 			}
 		}

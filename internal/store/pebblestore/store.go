@@ -201,18 +201,23 @@ func (o *Options) directory(dir string) directory.Config {
 	}
 }
 
-func (o *Options) complete() {
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+// defaults sets what is a setting of the program.
+func (o *Options) defaults() {
 	o.Reserve = cmp.Or(o.Reserve, defaultReserve)
 	o.Cache = cmp.Or(o.Cache, defaultCache)
 	o.ChangesFor = cmp.Or(o.ChangesFor, defaultChangesFor)
 	o.ChangesBytes = cmp.Or(o.ChangesBytes, defaultChangesBytes)
 	o.ArrivalsFor = cmp.Or(o.ArrivalsFor, defaultArrivalsFor)
 	o.ArrivalsBytes = cmp.Or(o.ArrivalsBytes, defaultArrivalsBytes)
+	o.Memory = cmp.Or(o.Memory, entries.DefaultMemory)
+}
+
+func (o *Options) complete() {
+	o.defaults()
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }
 	}
-	o.Memory = cmp.Or(o.Memory, entries.DefaultMemory)
 	o.readings = cmp.Or(o.readings, checkpointBytes)
 	o.maxWait = cmp.Or(o.maxWait, time.Second)
 	o.table = cmp.Or(o.table, blocks.DefaultTable)

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -43,9 +44,8 @@ type writing struct {
 // computed is what came of the devices of a write.
 type computed struct {
 	changes *changes
-	folded  []folded  // what came of each of the changes
-	one     [1]folded // memory of folded for a single device
-	past    history   // of the device that is being folded
+	folded  []folded // what came of each of the changes
+	past    history  // of the device that is being folded
 }
 
 // rowEncoder encodes what goes into rows, before their sequence and the numbers of new devices are
@@ -146,10 +146,9 @@ func (s *Store) beginWrite(
 ) *writing {
 	w := &writing{
 		store: s, ctx: ctx, tenant: t, states: t.states(), received: received,
-		computed: computed{changes: current.NewChanges(devices)},
-	}
-	if w.folded = w.one[:0]; devices > len(w.one) {
-		w.folded = make([]folded, 0, devices)
+		computed: computed{
+			changes: current.NewChanges(devices), folded: make([]folded, 0, devices),
+		},
 	}
 	w.buffers(devices*deviceBytes+bytes, devices*deviceBytes)
 	w.past.write = w
@@ -347,7 +346,8 @@ func (w *writing) setRows(next uint64) (sequence uint64, p pending, err error) {
 		}
 		f := &w.folded[i]
 		number := w.changes.Slot(i).Number()
-		w.row = layout.AppendNumbered(w.row, number, w.encoded[f.encoded[0]:f.encoded[1]])
+		w.row = binary.AppendUvarint(w.row, uint64(number))
+		w.row = append(w.row, w.encoded[f.encoded[0]:f.encoded[1]]...)
 		w.changed = append(w.changed, w.feed[f.feed[0]:f.feed[1]]...)
 	}
 	return sequence, p, w.setRow(sequence, &p)

@@ -3,7 +3,6 @@ package directory
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 const (
@@ -58,12 +58,7 @@ func writeOwner(fs vfs.FS, dir, owner string) error {
 }
 
 func readOwner(fs vfs.FS, dir string) string {
-	f, err := fs.Open(fs.PathJoin(dir, ownerFile))
-	if err != nil {
-		return "a process that left no name"
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	text, err := engine.ReadFile(fs, fs.PathJoin(dir, ownerFile))
 	if err != nil || len(text) == 0 {
 		return "a process that left no name"
 	}

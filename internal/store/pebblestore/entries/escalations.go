@@ -121,8 +121,8 @@ func (r *Reader) escalate(device andon.DeviceID, hits []Hit) error {
 }
 
 // escalatedIn returns the newest escalation of each entry of a device in a span, newest first. It
-// passes over the others. Devices without any cost one seek together: the iterator stays where it
-// is while what is sought comes before that.
+// passes over the others, and remembers where there are none, so that devices without any cost one
+// seek together.
 func (r *Reader) escalatedIn(
 	device andon.DeviceID, within andon.Span,
 ) iter.Seq2[andon.Escalation, error] {
@@ -132,13 +132,20 @@ func (r *Reader) escalatedIn(
 			return
 		}
 		r.of = r.of.Begin(layout.TableEscalation, r.tenant.Number).Text(string(device))
+		r.end = append(r.end[:0], r.of...).InvertedTime(max(within.From, 1) - 1)
 		r.at = append(r.at[:0], r.of...).InvertedTime(andon.Earlier(within.To, andon.MaxTime))
-		for at := r.at; r.escalations.SeekGE(at); {
-			key := r.escalations.Key()
-			if !bytes.HasPrefix(key, r.of) {
+		for at := r.at; !r.none.Holds(engine.Span{From: at, To: r.end}); {
+			found := r.escalations.Forward(at)
+			r.none.From = append(r.none.From[:0], at...)
+			if !found {
+				r.none.To = layout.NewKey(layout.TableEscalation, r.tenant.Number).End()
+				break
+			}
+			r.none.To = append(r.none.To[:0], r.escalations.Key()...)
+			if !bytes.HasPrefix(r.none.To, r.of) {
 				return
 			}
-			e, ok := layout.SplitEscalation(key[len(r.of):])
+			e, ok := layout.SplitEscalation(r.none.To[len(r.of):])
 			if !ok {
 				yield(e, layout.ErrDamaged)
 				return

@@ -49,6 +49,7 @@ type Reader struct {
 
 	blocks             *blocks.Reader
 	escalations        *engine.Iterator
+	none               engine.Span // of escalations: there are none in it
 	kept               strings.Builder
 	inMemory, inBlocks counted
 	buffers
@@ -66,7 +67,7 @@ type buffers struct {
 	text    []byte
 	key     layout.Key // of a device, in blocks
 
-	of, at layout.Key // of escalations: of a device, from one place on
+	of, at, end layout.Key // of escalations: of a device, from one place to another
 }
 
 // NewReader returns a reader, which sees what is in memory now. The caller closes it.

@@ -217,7 +217,7 @@ func Uint(b []byte) (n uint64) {
 	return n
 }
 
-// Entry continues a key of TableEscalation with an entry.
+// Entry continues a key of TableEscalation, or TableOverflow, with an entry.
 func (k Key) Entry(device andon.DeviceID, at andon.Time, state andon.State) Key {
 	return k.Text(string(device)).InvertedTime(at).Text(string(state))
 }

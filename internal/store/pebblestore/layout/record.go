@@ -92,11 +92,6 @@ func AppendRow(b []byte, tenant uint32, received andon.Time, names *eventlog.Nam
 	return names.Append(binary.AppendUvarint(b, uint64(received)))
 }
 
-// AppendNumbered writes how a device changed, as AppendDeviceChange encoded it.
-func AppendNumbered(b []byte, number uint32, change []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(number)), change...)
-}
-
 // AppendDeviceChange encodes how a device changed, without its number, which it may not have yet.
 // base is
 // the time that its newest is said from, and parts are those that did (changedParts).

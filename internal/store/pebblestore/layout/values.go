@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
@@ -164,21 +163,6 @@ func SplitWithdrawal(rest []byte) (device andon.DeviceID, e andon.EntryRef, err 
 	device = andon.DeviceID(w.Name())
 	e.Time, e.State = w.Instant(), andon.State(w.Name())
 	return device, e, w.Err()
-}
-
-// OverflowKey begins the keys of the escalations of an entry in TableOverflow.
-func OverflowKey(tenant uint32, device andon.DeviceID, entry andon.Time, state andon.State) Key {
-	return NewKey(TableOverflow, tenant).Text(string(device)).
-		InvertedTime(entry).Text(string(state))
-}
-
-// SplitOverflow takes apart what follows the device.
-func SplitOverflow(rest []byte) (r current.Escalation, ok bool) {
-	w := NewReader(rest)
-	r.Entry, r.State = w.InvertedInstant(), andon.State(w.Name())
-	r.At = w.InvertedInstant()
-	r.To = andon.PersonID(w.Rest)
-	return r, !w.Bad
 }
 
 // EncodeDocument encodes a record: version 8 | due 8 | data.

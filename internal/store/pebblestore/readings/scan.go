@@ -26,17 +26,19 @@ type Scan struct {
 	first, last uint64 // generations that may have rows
 	rows        *engine.Iterator
 	blocks      *blocks.Reader
-	opened      int // blocks that were decoded
+	none        engine.Span // of rows: there are none in it
+	opened      int         // blocks that were decoded
 	buffers
 }
 
 // buffers are what a scan uses for one device after the other.
 type buffers struct {
-	decoder        readingblock.Decoder
-	names          *layout.Interner // of metrics
-	parts          []part
-	readings       []andon.Reading
-	device, ofRows layout.Key
+	decoder         readingblock.Decoder
+	names           *layout.Interner // of metrics
+	parts           []part
+	readings        []andon.Reading
+	device          layout.Key
+	ofRows, farther layout.Key
 }
 
 // NewScan opens the iterator of rows, and then that of blocks: what is flushed after the first was
@@ -218,7 +220,7 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 	p.ofRows = prefix
 	ok, move := false, p.rows.Next
 	if p.query.Order == andon.Desc {
-		ok = p.rows.SeekGE(prefix.InvertedTime(p.span.To))
+		ok = p.seekRows(prefix.InvertedTime(p.span.To), prefix)
 	} else {
 		// Without the bounds it would go on through the rows of generations that are flushed.
 		move = p.rows.Prev
@@ -244,6 +246,26 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 		}
 	}
 	return p.rows.Error()
+}
+
+// seekRows goes to the first row from a key on, and remembers where there are none: so devices
+// without rows cost one seek together.
+func (s *Scan) seekRows(from, prefix layout.Key) bool {
+	end := append(s.farther[:0], prefix...)
+	end[len(end)-1] = layout.AfterText
+	if s.farther = end; s.none.Holds(engine.Span{From: from, To: end}) {
+		return false
+	}
+	if s.rows.SeekGE(from) {
+		if bytes.HasPrefix(s.rows.Key(), prefix) {
+			return true
+		}
+		end = s.rows.Key()
+	} else if s.rows.Error() == nil {
+		end = layout.NewKey(layout.TableReading, s.tenant).End()
+	}
+	s.none.From, s.none.To = append(s.none.From[:0], from...), append(s.none.To[:0], end...)
+	return false
 }
 
 func (p *dayPage) row(at andon.Time) (r andon.Reading, err error) {

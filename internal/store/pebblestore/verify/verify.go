@@ -127,12 +127,6 @@ type tenant struct {
 	number uint32
 }
 
-// has reports whether the tenant has a device with a number.
-func (t *tenant) has(number uint32) bool {
-	_, ok := t.Device(number)
-	return ok
-}
-
 // passes is how often all is gone over: the checksums, the rows, the devices.
 const passes = 3
 
