@@ -1,4 +1,4 @@
-//go:build race && (amd64 || arm64)
+//go:build race
 
 package engine
 
@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/petermattis/goid"
 )
 
 // held is which locks each goroutine holds. It is there with the race detector only.
 var held = struct {
 	sync.Mutex
-	by map[uintptr][]Rank
-}{by: map[uintptr][]Rank{}}
+	by map[int64][]Rank
+}{by: map[int64][]Rank{}}
 
 // Enter says that a lock is about to be taken, and panics where the goroutine holds one that comes
 // after it in the order of the locks, or the same.
@@ -20,7 +22,7 @@ func Enter(r Rank) {
 	if r == 0 {
 		return
 	}
-	g := goroutine()
+	g := goid.Get()
 	held.Lock()
 	defer held.Unlock()
 	if ranks := held.by[g]; len(ranks) > 0 && slices.Max(ranks) >= r {
@@ -34,7 +36,7 @@ func Leave(r Rank) {
 	if r == 0 {
 		return
 	}
-	g := goroutine()
+	g := goid.Get()
 	held.Lock()
 	defer held.Unlock()
 	if i := slices.Index(held.by[g], r); i >= 0 {
@@ -44,7 +46,3 @@ func Leave(r Rank) {
 		delete(held.by, g)
 	}
 }
-
-// goroutine returns a number that no other goroutine has meanwhile: the address of its runtime.g.
-// The text of its stack has one too, but making that took half the time of the tests.
-func goroutine() uintptr

@@ -1,8 +1,0 @@
-//go:build race
-
-#include "textflag.h"
-
-// func goroutine() uintptr
-TEXT ·goroutine(SB), NOSPLIT, $0-8
-	MOVD g, ret+0(FP)
-	RET
