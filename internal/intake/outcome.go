@@ -33,7 +33,7 @@ func countOutcomes[T any](
 ) (*Outcomes, error) {
 	var mu sync.Mutex
 	all := &Outcomes{}
-	return all, parallel.Do(ctx, len(groups), outcomeReaders, func(ctx context.Context, i int) error {
+	add := func(ctx context.Context, i int) error {
 		found, err := count(ctx, groups[i])
 		mu.Lock()
 		defer mu.Unlock()
@@ -41,7 +41,8 @@ func countOutcomes[T any](
 		all.Unchanged += found.Unchanged
 		all.Replaced += found.Replaced
 		return err
-	})
+	}
+	return all, parallel.Do(ctx, len(groups), outcomeReaders, add)
 }
 
 // eventOutcomes counts events that are about to be appended, in the order of CompareInBatch.

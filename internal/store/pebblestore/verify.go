@@ -99,8 +99,8 @@ func (v *verified) CheckRow(row []byte) error {
 func (s *Store) verifiedTenant(t *tenant) verify.Tenant {
 	runs := func(l *blocks.Log, of *blocks.Tenant) verify.Runs {
 		list := of.Runs.Load()
-		return verify.Runs{Days: list.Days(), On: list.On,
-			Dropped: func(day uint32, id layout.RunID) bool { return l.IsDropped(t.number, day, id) }}
+		dropped := func(day uint32, id layout.RunID) bool { return l.IsDropped(t.number, day, id) }
+		return verify.Runs{Days: list.Days(), On: list.On, Dropped: dropped}
 	}
 	return verify.Tenant{
 		ID: t.record.Load().ID, Device: entryDevices{&s.mu, t.fleet}.ID, States: t.seen(),

@@ -21,7 +21,8 @@ type one struct{ runs runs }
 
 func (o one) Load(context.Context, *pebble.DB) (verify.Loaded, error) {
 	return verify.Loaded{
-		Tenants: map[uint32]verify.Tenant{1: o.tenant()}, Shown: 100, Flushed: 100, FirstReadings: 100,
+		Tenants: map[uint32]verify.Tenant{1: o.tenant()},
+		Shown:   100, Flushed: 100, FirstReadings: 100,
 	}, nil
 }
 func (one) CheckRow([]byte) error { return nil }
