@@ -271,16 +271,16 @@ type Capabilities struct {
 	MetricReadings bool // one metric across devices
 	// ReservedMetrics are names that no metric may have, joined by commas.
 	ReservedMetrics string
-	TenantEvents   bool // entries of all devices in one list
-	Withdraw       bool // entries can be withdrawn
-	Purge          bool // devices can be purged
-	Reorder        bool // a state that has entries can change its severity
-	Explain        bool // a query's Plan is written down (WithPlan)
-	Consistency    bool // a read is strong or eventual as its context asks (WithConsistency)
-	CountNames     bool // Names says how many devices each has
-	Changes        bool // the feed of changes is served
-	ChangesDurable bool // positions in the feed outlive the process
-	Arrivals       bool // entries are served in the order of their arrival
+	TenantEvents    bool // entries of all devices in one list
+	Withdraw        bool // entries can be withdrawn
+	Purge           bool // devices can be purged
+	Reorder         bool // a state that has entries can change its severity
+	Explain         bool // a query's Plan is written down (WithPlan)
+	Consistency     bool // a read is strong or eventual as its context asks (WithConsistency)
+	CountNames      bool // Names says how many devices each has
+	Changes         bool // the feed of changes is served
+	ChangesDurable  bool // positions in the feed outlive the process
+	Arrivals        bool // entries are served in the order of their arrival
 	// SlowExpiry says that the engine deletes what has expired in its own time, within days
 	// perhaps. Sweep deletes it at once.
 	SlowExpiry bool
