@@ -112,7 +112,7 @@ func (e *Engine) ofWork() []config.Setting {
 			Help: "design that devices are found by state with; the keyspace's own unless set"},
 		{Key: "buckets", Value: config.Text(&e.Buckets).That(e.checkBuckets),
 			Help: "partitions of a state under the design buckets: 16, or " +
-				"16,WARNING4=4,metro/NORMAL=64,hash:hex3; the keyspace's own unless set"},
+				"16,WARNING4=4,hash:hex3; the keyspace's own unless set"},
 		{Key: "recount", Value: config.Span(&e.Recount, time.Second),
 			Help: "how often the devices of each state are counted again"},
 		{Key: "changes_for", Value: config.Span(&e.ChangesFor, time.Hour),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -63,7 +64,7 @@ func (m *memory) Read(_ context.Context, of string, from uint64, limit int) (all
 }
 
 func (m *memory) Newest(ctx context.Context, of string, limit int) ([]Item, error) {
-	all, err := m.Read(ctx, of, 0, len(m.items[of]))
+	all, err := m.Read(ctx, of, 0, math.MaxInt)
 	slices.Reverse(all)
 	return all[:min(limit, len(all))], err
 }
