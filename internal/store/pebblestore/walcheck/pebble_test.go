@@ -22,8 +22,8 @@ func TestPebbleHidesDamage(t *testing.T) {
 	t.Errorf("Pebble reports damage in the middle of a log now, each of %d times", tries)
 }
 
-// hidesDamage flips a bit of a log, and reports whether Pebble opens the store nevertheless. It does
-// not where a later record happens to say how far the log was synced.
+// hidesDamage flips a bit of a log, and reports whether Pebble opens the store nevertheless. It
+// does not where a later record happens to say how far the log was synced.
 func hidesDamage(t *testing.T) bool {
 	t.Helper()
 	const writes, size = 16, 100 << 10
