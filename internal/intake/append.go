@@ -209,7 +209,7 @@ func (in *Intake) admitReadings(
 	for i := range items {
 		r := &items[i].Value
 		err := items[i].Check((*andon.Reading).Validate)
-		if err == nil {
+		if err == nil && reserved != "" {
 			err = checkNames(r, reserved)
 		}
 		if r.Time == 0 {
@@ -236,7 +236,7 @@ func (in *Intake) admitReadings(
 // checkNames refuses a metric that has one of the names which the store has for something else.
 func checkNames(r *andon.Reading, reserved string) error {
 	for name := range strings.SplitSeq(reserved, ",") {
-		if _, has := r.Metrics.Get(andon.MetricName(name)); has && name != "" {
+		if _, has := r.Metrics.Get(andon.MetricName(name)); has {
 			return andon.AtField("body.metrics", "no metric may be called %s: the table has an "+
 				"attribute of that name", name)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/pebblestore"
 )
@@ -210,7 +211,7 @@ func compareStores(t *testing.T, want *reference, got andon.Store) {
 	for _, sort := range []andon.DeviceSort{andon.ByDevice, andon.BySince, andon.BySeverity} {
 		same(t, "devices", want.store, got, func(s andon.Store) ([]andon.Device, error) {
 			q := andon.DeviceQuery{Sort: sort, Limit: whole}
-			return gather(s.Devices(t.Context(), andon.DefaultTenant, q))
+			return seq.Collect(s.Devices(t.Context(), andon.DefaultTenant, q))
 		})
 	}
 	for id := range devices {
@@ -234,10 +235,10 @@ func compareDevice(t *testing.T, want, got andon.Store, id andon.DeviceID) {
 	compareEvents(t, "entries of "+string(id), want, got, events)
 	same(t, "readings of "+string(id), want, got, func(s andon.Store) ([]andon.Reading, error) {
 		q := andon.ReadingQuery{Limit: whole}
-		return gather(s.DeviceReadings(ctx, tenant, id, q))
+		return seq.Collect(s.DeviceReadings(ctx, tenant, id, q))
 	})
 	assigned := func(s andon.Store) ([]andon.Assignment, error) {
-		return gather(s.Assignments(ctx, tenant, id, andon.PageQuery{Limit: whole}))
+		return seq.Collect(s.Assignments(ctx, tenant, id, andon.PageQuery{Limit: whole}))
 	}
 	same(t, "assignments of "+string(id), want, got, assigned)
 }
@@ -263,19 +264,9 @@ func compareEvents(
 	t.Helper()
 	for _, order := range []andon.Order{andon.Desc, andon.Asc} {
 		same(t, what, want, got, func(s andon.Store) ([]andon.Event, error) {
-			return gather(list(s, andon.EventQuery{Order: order, Limit: whole}))
+			return seq.Collect(list(s, andon.EventQuery{Order: order, Limit: whole}))
 		})
 	}
-}
-
-func gather[T any](list iter.Seq2[T, error]) (all []T, err error) {
-	for item, err := range list {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, item)
-	}
-	return all, nil
 }
 
 // same asks both stores one thing.

@@ -141,3 +141,14 @@ func TestInterruptedWhileTheFileHangs(t *testing.T) {
 	close(hang)
 	<-ended
 }
+
+// TestAdvice: a flag that is advised is one of andon tenant set.
+func TestAdvice(t *testing.T) {
+	for _, kind := range []string{kindEvents, kindReadings, kindAll} {
+		r := &report{expired: 1, isArchive: kind == kindAll}
+		got := r.advice("default", kind)
+		if strings.Contains(got, "--all-") || !strings.Contains(got, "-retention forever") {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+}

@@ -140,8 +140,12 @@ func (r *report) detail() string {
 // advice says what to do about what the report counts. kind is what the rows of a table became.
 func (r *report) advice(tenant, kind string) (text string) {
 	if r.expired > 0 { // a longer retention does not bring back what has expired
+		keeping := "--" + kind + "-retention forever"
+		if r.isArchive {
+			keeping = "--events-retention forever --readings-retention forever"
+		}
 		text = fmt.Sprintf("%d too old for tenant %s; a new tenant keeps all: "+
-			"andon tenant set NEW --%s-retention forever\n", r.expired, tenant, kind)
+			"andon tenant set NEW %s\n", r.expired, tenant, keeping)
 	}
 	if r.isArchive {
 		return text

@@ -107,8 +107,9 @@ func (im *importer) unknownStates(
 			if err != nil || ctx.Err() != nil {
 				break // the import itself says so
 			}
-			if e.Bad == nil && !known[e.Value.Event.State] && len(unknown) < most {
-				unknown[e.Value.Event.State] = true
+			event := e.Value.Event // nil: a model has readings, too
+			if e.Bad == nil && event != nil && !known[event.State] && len(unknown) < most {
+				unknown[event.State] = true
 			}
 		}
 		s.close()

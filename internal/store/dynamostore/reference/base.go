@@ -21,6 +21,9 @@ type base struct {
 	model  ddb.Table
 	tenant *shared.Tenant
 
+	ofReadings bool                               // else it is of entries
+	timeOf     func(ddb.Item) (andon.Time, error) // of an item
+
 	mu   sync.Mutex
 	kept andon.Tenant // the record of the tenant: its floor and its clock may change
 }
@@ -37,13 +40,22 @@ type Options struct {
 	Metric      andon.MetricName // that MetricGSI finds; "" for none
 }
 
-func newBase(db *ddb.Client, o Options, own andon.Store, model ddb.Table) *base {
+func newBase(
+	db *ddb.Client, o Options, own andon.Store, model ddb.Table, ofReadings bool,
+	timeOf func(ddb.Item) (andon.Time, error),
+) *base {
 	r := &base{
 		Store: unserved(own), Options: o, db: db, model: model,
 		tenant: &shared.Tenant{Record: andon.NewTenant(andon.DefaultTenant)},
+		timeOf: timeOf, ofReadings: ofReadings,
 	}
 	r.tenant.Record.Version = 1
 	r.kept = r.tenant.Record
+	if ofReadings {
+		r.kept.Readings = o.Retention
+	} else {
+		r.kept.Events = o.Retention
+	}
 	return r
 }
 
@@ -105,17 +117,25 @@ func (r *base) AdmitStates(
 	return nil, r.checkTenant(ctx, id)
 }
 
+// Had implements andon.Tenants. The table has had what it is for.
+func (r *base) Had(ctx context.Context, id andon.TenantID) (events, readings bool, err error) {
+	return !r.ofReadings, r.ofReadings, r.checkTenant(ctx, id)
+}
+
 // Expire implements andon.Tenants: the service deletes what has expired, in its own time.
 func (r *base) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
 	return r.checkTenant(ctx, id)
 }
 
-// sweep reads the whole table and deletes the items before the horizon, also those that others
-// wrote without an expiry. An item of which timeOf can't tell the time stays.
-func (r *base) sweep(
-	ctx context.Context, id andon.TenantID, horizon andon.Time,
-	timeOf func(ddb.Item) (andon.Time, error),
+// Sweep implements andon.Maintenance: it reads the whole table and deletes the items before the
+// horizon, also those that others wrote without an expiry. An item without a time stays.
+func (r *base) Sweep(
+	ctx context.Context, id andon.TenantID, h andon.Horizon,
 ) (deleted int64, err error) {
+	horizon := h.Events
+	if r.ofReadings {
+		horizon = h.Readings
+	}
 	if err := r.checkTenant(ctx, id); err != nil || horizon == 0 {
 		return 0, err
 	}
@@ -124,7 +144,7 @@ func (r *base) sweep(
 		found, next, err := r.db.Scan(ctx, r.Table, after, min(r.SweepRate, ddb.MaxPage))
 		var gone []ddb.Write
 		for _, i := range found {
-			if at, unreadable := timeOf(i); unreadable == nil && at < horizon {
+			if at, unreadable := r.timeOf(i); unreadable == nil && at < horizon {
 				key := ddb.Item{r.model.Key.Hash: i[r.model.Key.Hash],
 					r.model.Key.Sort: i[r.model.Key.Sort]}
 				gone = append(gone, ddb.Write{Table: r.Table, Delete: key})

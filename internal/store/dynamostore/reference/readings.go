@@ -54,9 +54,7 @@ func ReadingsTable(o Options) ddb.Table {
 
 // NewReadings returns the store of a table. own serves what concerns no readings.
 func NewReadings(db *ddb.Client, o Options, own andon.Store) *Readings {
-	r := &Readings{newBase(db, o, own, ReadingsTable(o))}
-	r.kept.Readings = o.Retention
-	return r
+	return &Readings{newBase(db, o, own, ReadingsTable(o), true, timeOf)}
 }
 
 // Capabilities implements andon.Store.
@@ -64,20 +62,6 @@ func (r *Readings) Capabilities() andon.Capabilities {
 	return andon.Capabilities{Name: "dynamodb, layout timeseries", Durable: true, Explain: true,
 		Consistency: true, SlowExpiry: r.Retention != andon.Forever,
 		MetricReadings: r.Metric != "", ReservedMetrics: ReservedMetrics}
-}
-
-// Had implements andon.Tenants. The table has had readings.
-func (r *Readings) Had(
-	ctx context.Context, id andon.TenantID,
-) (events, readings bool, err error) {
-	return false, true, r.checkTenant(ctx, id)
-}
-
-// Sweep implements andon.Maintenance. An item that is no reading stays.
-func (r *Readings) Sweep(
-	ctx context.Context, id andon.TenantID, h andon.Horizon,
-) (deleted int64, err error) {
-	return r.sweep(ctx, id, h.Readings, timeOf)
 }
 
 // AppendReadings implements andon.Readings. Each time of a device is an UpdateItem of its own.

@@ -43,25 +43,17 @@ func Table(name string, kept andon.Retention) ddb.Table {
 
 // New returns the store of a table. own serves what concerns no entries, as the other layout does.
 func New(db *ddb.Client, o Options, own andon.Store) *Store {
-	r := &Store{newBase(db, o, own, Table(o.Table, o.Retention))}
-	r.kept.Events = o.Retention
-	return r
+	return &Store{newBase(db, o, own, Table(o.Table, o.Retention), false,
+		func(i ddb.Item) (andon.Time, error) {
+			ref, err := refOf(i.Text(items.AttrStateDate))
+			return ref.Time, err
+		})}
 }
 
 // Capabilities implements andon.Store.
 func (r *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{Name: "dynamodb, layout reference", Durable: true, Explain: true,
 		Consistency: true, SlowExpiry: r.Retention != andon.Forever}
-}
-
-// Sweep implements andon.Maintenance. An item that is no entry stays.
-func (r *Store) Sweep(
-	ctx context.Context, id andon.TenantID, h andon.Horizon,
-) (deleted int64, err error) {
-	return r.sweep(ctx, id, h.Events, func(i ddb.Item) (andon.Time, error) {
-		ref, err := refOf(i.Text(items.AttrStateDate))
-		return ref.Time, err
-	})
 }
 
 // timeText returns a time as the model has it.
@@ -457,13 +449,6 @@ func (r *Store) incident(
 		}
 	}
 	return nil
-}
-
-// Had implements andon.Tenants. The table has had events.
-func (r *Store) Had(
-	ctx context.Context, id andon.TenantID,
-) (events, readings bool, err error) {
-	return true, false, r.checkTenant(ctx, id)
 }
 
 // Retirements implements andon.Current: there can be none, and intervals ask.
