@@ -187,12 +187,15 @@ func (c *comparison) change() changelog.Change {
 }
 
 // end stores what the feed said last, and removes the marks of changes that it has. It is not done
-// if another process was faster to append a change of the device.
+// if another process was faster to append a change of the device to something else. If that was to
+// the same, the feed has said what was read, and the device is not read again: a device whose state
+// changes all the time would have changed again, and the change be on its way.
 func (c *comparison) end(ctx context.Context) (err error) {
 	if c.differs {
 		mine := c.change()
 		newest, there, err := c.newest(ctx)
-		if err != nil || !there || newest.Version != mine.Version || newest.After != mine.After {
+		if err != nil || !there || newest.Version != mine.Version ||
+			!andon.ShowAlike(newest.After, mine.After) {
 			return err
 		}
 		c.said = rows.Logged{Version: mine.Version, Shown: mine.After}

@@ -100,6 +100,50 @@ func TestChangesOfAnotherProcess(t *testing.T) {
 	checkFeed(t, one, tenant, first)
 }
 
+// TestChangeOfAFasterProcess: a reader whose change another process was faster to append does not
+// read the device again, which may have changed once more: the feed has what the reader saw. Else a
+// reader would chase a device that changes all the time.
+func TestChangeOfAFasterProcess(t *testing.T) {
+	t.Parallel()
+	o := sharedKeyspace(t, "buckets")
+	one, two := open(t, o), open(t, o)
+	tenant := ownTenant(t, one)
+	_, begin, err := two.ChangesKept(t.Context(), tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := andon.Event{Device: "d", Time: realClock(), State: "A"}
+	leave(t, one, tenant, e)
+	is, err := two.tenant(t.Context(), tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := two.readView(t.Context(), is, e.Device, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := two.comparison(is, e.Device, v.pending)
+	c.other = true
+	if err := c.compare(t.Context()); err != nil || !c.differs {
+		t.Fatalf("it differs: %t, %v", c.differs, err)
+	}
+	if _, err := one.Device(t.Context(), tenant, e.Device); err != nil { // it is faster
+		t.Fatal(err)
+	}
+	e.Time, e.State = e.Time+1, "B"
+	leave(t, one, tenant, e)
+	if err := two.Logs.Of(is.Tenant).Append(t.Context(), c.change()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.end(t.Context()); err != nil || !c.done || c.shows.State != "A" {
+		t.Errorf("it is done: %t, %v; it shows %+v", c.done, err, c.shows)
+	}
+	if d, err := two.Device(t.Context(), tenant, e.Device); err != nil || d.State != "B" {
+		t.Errorf("then it shows %+v, %v", d, err)
+	}
+	checkFeed(t, two, tenant, begin) // the mark of B was still there
+}
+
 // TestChangesLeftBehind: a process that ends between a write and its change leaves a mark, by which
 // the next reader or the next count of all devices completes the feed.
 func TestChangesLeftBehind(t *testing.T) {
