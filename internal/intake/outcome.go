@@ -20,17 +20,25 @@ type Outcomes struct {
 }
 
 const (
-	outcomeReaders = 8 // devices that are looked up at once
-	// More entries of a device than these are read from the first to the last, unless it has far
-	// more between them than were sent; fewer are looked up one by one.
-	fewEntries    = 16
-	readsPerEntry = 4
+	outcomeReaders = 8  // devices that are looked up at once
+	outcomePage    = 64 // entries that are read at once
 )
 
-// countOutcomes adds up what count finds for each group, which is what was sent of one device.
+// countOutcomes adds up what count finds for what was sent of each device.
 func countOutcomes[T any](
-	ctx context.Context, groups [][]T, count func(context.Context, []T) (Outcomes, error),
+	ctx context.Context, sent []T, device func(*T) andon.DeviceID,
+	count func(context.Context, []T) (Outcomes, error),
 ) (*Outcomes, error) {
+	var groups [][]T
+	places := map[andon.DeviceID]int{}
+	for i := range sent {
+		place, seen := places[device(&sent[i])]
+		if !seen {
+			place = len(groups)
+			places[device(&sent[i])], groups = place, append(groups, nil)
+		}
+		groups[place] = append(groups[place], sent[i])
+	}
 	var mu sync.Mutex
 	all := &Outcomes{}
 	add := func(ctx context.Context, i int) error {
@@ -49,17 +57,9 @@ func countOutcomes[T any](
 func (in *Intake) eventOutcomes(
 	ctx context.Context, t *andon.Tenant, events []andon.Event,
 ) (*Outcomes, error) {
-	var groups [][]andon.Event
-	for i := range events {
-		if i == 0 || events[i].Device != events[i-1].Device {
-			groups = append(groups, nil)
-		}
-		last := len(groups) - 1
-		groups[last] = append(groups[last], events[i])
-	}
-	return countOutcomes(ctx, groups,
-		func(ctx context.Context, events []andon.Event) (Outcomes, error) {
-			return in.deviceOutcomes(ctx, t, events)
+	return countOutcomes(ctx, events, func(e *andon.Event) andon.DeviceID { return e.Device },
+		func(ctx context.Context, sent []andon.Event) (Outcomes, error) {
+			return in.deviceOutcomes(ctx, t, sent)
 		})
 }
 
@@ -144,75 +144,40 @@ func (in *Intake) keptEvents(
 	ctx context.Context, t *andon.Tenant, sent []andon.Event,
 ) (map[andon.EventKey]andon.Event, error) {
 	kept := make(map[andon.EventKey]andon.Event, len(sent))
-	read := func(from, to andon.Time, after *andon.Event, limit int) iter.Seq2[andon.Event, error] {
-		q := andon.EventQuery{
-			Span: andon.Span{From: from, To: to}, Order: andon.Asc, Limit: limit,
-		}
-		if after != nil {
-			q.After = new(after.Key(t.States))
-		}
-		return in.store.DeviceEvents(ctx, t.ID, sent[0].Device, q)
-	}
-	one := func(e *andon.Event) error {
-		entry, err := in.store.Entry(ctx, t.ID, e.Device, e.Time, e.State)
-		if err == nil {
-			kept[e.Key(t.States)] = entry.Event
-		} else if andon.KindOf(err) == andon.NotFound {
-			err = nil
-		}
-		return err
-	}
-	return kept, eachKept(sent, eventTime, read, one, func(e andon.Event) {
-		kept[e.Key(t.States)] = e
-	})
+	q := andon.EventQuery{Order: andon.Asc}
+	return kept, eachKept(sent, func(e *andon.Event) andon.Time { return e.Time },
+		func(span andon.Span, limit int) iter.Seq2[andon.Event, error] {
+			q.Span, q.Limit = span, limit
+			return in.store.DeviceEvents(ctx, t.ID, sent[0].Device, q)
+		}, func(e andon.Event) {
+			kept[e.Key(t.States)], q.After = e, new(e.Key(t.States))
+		})
 }
 
-func eventTime(e *andon.Event) andon.Time { return e.Time }
-
-// eachKept passes on what a device has at the times of what was sent, which is sorted by time:
-// many by read, or each by one.
+// eachKept passes on what a device has at the times of what was sent, which is sorted by time, and
+// some of what it has between them. Each page begins at the next of these times, so what lies
+// between two that are far apart is not read. read goes on after what was passed on last.
 func eachKept[T any](
-	sent []T, at func(*T) andon.Time,
-	read func(from, to andon.Time, after *T, limit int) iter.Seq2[T, error], one func(*T) error,
-	put func(T),
+	sent []T, at func(*T) andon.Time, read func(andon.Span, int) iter.Seq2[T, error], put func(T),
 ) error {
-	if len(sent) > fewEntries {
-		from, to := at(&sent[0]), at(&sent[len(sent)-1])
-		done, err := readSome(from, to, readsPerEntry*len(sent), read, put)
-		if done || err != nil {
-			return err
+	for len(sent) > 0 {
+		span := andon.Span{From: at(&sent[0]), To: at(&sent[len(sent)-1])}
+		limit, n := min(len(sent), outcomePage), 0
+		for item, err := range read(span, limit) {
+			if err != nil {
+				return err
+			}
+			put(item)
+			span.From, n = at(&item), n+1
 		}
-	}
-	for i := range sent {
-		if err := one(&sent[i]); err != nil {
-			return err
+		if n < limit {
+			return nil
+		}
+		for len(sent) > 0 && at(&sent[0]) < span.From {
+			sent = sent[1:]
 		}
 	}
 	return nil
-}
-
-// readSome reads pages until the end, which is done, or until it has read most.
-func readSome[T any](
-	from, to andon.Time, most int,
-	read func(from, to andon.Time, after *T, limit int) iter.Seq2[T, error], put func(T),
-) (done bool, err error) {
-	var after *T
-	for most > 0 {
-		limit, n := min(most, andon.MaxLimit), 0
-		for item, err := range read(from, to, after, limit) {
-			if err != nil {
-				return false, err
-			}
-			put(item)
-			after = &item
-			n++
-		}
-		if n < limit {
-			return true, nil
-		}
-		most -= n
-	}
-	return false, nil
 }
 
 // saysTheSame reports whether an event that is sent says what its entry says already. An escalation

@@ -13,18 +13,12 @@ import (
 func (in *Intake) readingOutcomes(
 	ctx context.Context, tenant andon.TenantID, readings []andon.Reading,
 ) (*Outcomes, error) {
-	places := map[andon.DeviceID]int{}
-	var groups [][]andon.Reading
 	var devices []andon.DeviceID
+	seen := map[andon.DeviceID]bool{}
 	for i := range readings {
-		device := readings[i].Device
-		place, seen := places[device]
-		if !seen {
-			place = len(groups)
-			places[device] = place
-			groups, devices = append(groups, nil), append(devices, device)
+		if device := readings[i].Device; !seen[device] {
+			seen[device], devices = true, append(devices, device)
 		}
-		groups[place] = append(groups[place], readings[i])
 	}
 	newest := make(map[andon.DeviceID]andon.Time, len(devices))
 	latest, err := in.store.LatestReadings(ctx, tenant, devices, 0)
@@ -34,7 +28,7 @@ func (in *Intake) readingOutcomes(
 	for i := range latest {
 		newest[latest[i].Device] = latest[i].Time
 	}
-	return countOutcomes(ctx, groups,
+	return countOutcomes(ctx, readings, func(r *andon.Reading) andon.DeviceID { return r.Device },
 		func(ctx context.Context, sent []andon.Reading) (Outcomes, error) {
 			return in.measuredOutcomes(ctx, tenant, sent, newest[sent[0].Device])
 		})
@@ -51,21 +45,13 @@ func (in *Intake) measuredOutcomes(
 	for len(older) > 0 && older[len(older)-1].Time > newest {
 		older = older[:len(older)-1]
 	}
-	read := func(from, to andon.Time, last *andon.Reading, n int) iter.Seq2[andon.Reading, error] {
-		q := andon.ReadingQuery{
-			Span: andon.Span{From: from, To: to}, Order: andon.Asc, Limit: n,
-		}
-		if last != nil {
-			q.After = last.Time
-		}
-		return in.store.DeviceReadings(ctx, tenant, sent[0].Device, q)
-	}
-	put := func(r andon.Reading) { kept[r.Time] = r }
-	one := func(r *andon.Reading) error {
-		_, err := readSome(r.Time, r.Time, 1, read, put)
-		return err
-	}
-	if err := eachKept(older, readingTime, read, one, put); err != nil {
+	q := andon.ReadingQuery{Order: andon.Asc}
+	err = eachKept(older, func(r *andon.Reading) andon.Time { return r.Time },
+		func(span andon.Span, limit int) iter.Seq2[andon.Reading, error] {
+			q.Span, q.Limit = span, limit
+			return in.store.DeviceReadings(ctx, tenant, sent[0].Device, q)
+		}, func(r andon.Reading) { kept[r.Time], q.After = r, r.Time })
+	if err != nil {
 		return o, err
 	}
 	for i := range sent {
@@ -77,8 +63,6 @@ func (in *Intake) measuredOutcomes(
 	}
 	return o, nil
 }
-
-func readingTime(r *andon.Reading) andon.Time { return r.Time }
 
 // joined is what two messages of one device and time make.
 func joined(before, later andon.Reading) andon.Reading {
