@@ -119,7 +119,6 @@ type API struct {
 	long     []string          // paths of routes that may take long
 	metrics  *metrics.Metrics
 	live     *live.Hub
-	silences *live.Silences
 	board    *ui.Board
 	draining atomic.Bool
 
@@ -142,8 +141,7 @@ func New(o Options) *API {
 		routes: map[string]*route{},
 		board:  o.Board,
 	}
-	a.live = live.New(o.Store, a.frames)
-	a.silences = live.NewSilences(o.Store, o.Now)
+	a.live = live.New(o.Store, o.Now, a.frames)
 	a.metrics = metrics.New(o.Registry, &o.Intake.Shares, a.live.Readers)
 	a.ending, a.endLong = context.WithCancel(context.Background())
 	for _, r := range a.allRoutes() {

@@ -91,11 +91,6 @@ func (a *API) stream(c *call) error {
 		return err
 	}
 	defer reader.Close()
-	quiet, err := a.silences.Listen(c.ctx(), c.tenant)
-	if err != nil {
-		return err
-	}
-	defer quiet.Close()
 	c.release()
 	ctx := c.ctx()
 	if c.bySession() {
@@ -108,7 +103,7 @@ func (a *API) stream(c *call) error {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // else nginx keeps it
 	s := streaming{
-		x: c.x, control: http.NewResponseController(c.x.ResponseWriter), quiet: quiet, beat: beat,
+		x: c.x, control: http.NewResponseController(c.x.ResponseWriter), beat: beat,
 	}
 	s.text = append(s.text, "retry: 1000\n"...)
 	if reset {
@@ -167,7 +162,6 @@ func (c *call) heartbeat() time.Duration {
 type streaming struct {
 	x       *exchange
 	control *http.ResponseController
-	quiet   *live.Listener
 	beat    time.Duration // nothing is sent for so long at most
 	text    []byte        // to be sent
 }
@@ -195,13 +189,11 @@ func (s *streaming) flush() error {
 // follow sends what a reader gets, until the client is gone, too slow, or the program stops.
 func (s *streaming) follow(ctx context.Context, reader *live.Reader, q *streamQuery) error {
 	for {
-		news := s.quiet.News()
-		s.silence(q)
 		s.moved(ctx, q)
 		if err := s.flush(); err != nil {
 			return nil // the client is gone
 		}
-		b, err := reader.Next(ctx, s.beat, news)
+		b, err := reader.Next(ctx, s.beat)
 		switch {
 		case errors.Is(err, live.ErrSlow):
 			s.event("slow", "changes came faster than they were taken: resume from the last id")
@@ -213,6 +205,8 @@ func (s *streaming) follow(ctx context.Context, reader *live.Reader, q *streamQu
 			return err
 		case b == nil:
 			s.position(reader.Position())
+		case len(b.Frames) == 0:
+			s.silence(q, b)
 		case q.all:
 			s.text = append(s.text, b.Text...)
 		default:
@@ -234,10 +228,9 @@ type silenceJSON struct {
 }
 
 // silence appends which devices have fallen silent, and which have reported again.
-func (s *streaming) silence(q *streamQuery) {
-	changes, all := s.quiet.Take()
-	changed := silenceJSON{Silent: []andon.DeviceID{}, Heard: []andon.DeviceID{}, More: !all}
-	for _, t := range changes {
+func (s *streaming) silence(q *streamQuery, b *live.Batch) {
+	changed := silenceJSON{Silent: []andon.DeviceID{}, Heard: []andon.DeviceID{}, More: b.Reload}
+	for _, t := range b.Silence {
 		switch {
 		case !q.admitsDevice(t.Device) || !q.all && !q.states.Match(t.State):
 		case t.Silent:

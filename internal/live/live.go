@@ -1,14 +1,14 @@
 // Package live gives the changes of what devices show to many readers at once: the streams of the
 // HTTP API. It reads the feed of a tenant once, however many follow it, and only while someone
-// does.
+// does. So long it also looks which devices fall silent and which are heard again: neither changes
+// what a device shows, so the feed has neither.
 //
 // What changes within a Beat comes together in one Batch, so a reader is woken at most once in a
 // beat. The newest batches stay in memory, in a bounded buffer that all readers share. A reader
 // that is slower is cut off (ErrSlow): it costs no memory of its own, and can resume from
 // its position.
 //
-// The package knows no transport: how a change is written is a function that it is given. It needs
-// no clock but for the beat.
+// The package knows no transport: how a change is written is a function that it is given.
 package live
 
 import (
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // Beat is the least time between two batches of a tenant.
@@ -35,10 +36,16 @@ type Frame struct {
 	Text []byte
 }
 
-// Batch is the changes of one beat. Readers share it and must not change it.
+// Batch is the changes of one beat, or what is silent and was not, or the other way round. Readers
+// share it and must not change it.
 type Batch struct {
 	Frames []Frame
 	Text   []byte // of all frames together
+
+	Silence []SilenceChange // without frames
+	// Reload says, without frames, that more changes than Silence may have: a client has to query
+	// which devices are silent.
+	Reload bool
 }
 
 // Encode writes changes of a tenant as they are sent: one frame for each, whose text may be empty.
@@ -46,18 +53,27 @@ type Encode func(
 	ctx context.Context, tenant andon.TenantID, changes []andon.Change,
 ) ([]Frame, error)
 
+// Source is what a Hub reads.
+type Source interface {
+	andon.Feed
+	Shown
+}
+
 // Hub has the readers of all tenants. Its methods may be called concurrently.
 type Hub struct {
-	feed   andon.Feed
+	source Source
+	now    func() andon.Time
 	encode Encode
 
 	mu      sync.Mutex
 	tenants map[andon.TenantID]*tenant
 }
 
-// New makes a Hub that reads a feed.
-func New(feed andon.Feed, encode Encode) *Hub {
-	return &Hub{feed: feed, encode: encode, tenants: map[andon.TenantID]*tenant{}}
+// New makes a Hub. now is the clock by which devices are silent.
+func New(source Source, now func() andon.Time, encode Encode) *Hub {
+	return &Hub{
+		source: source, now: now, encode: encode, tenants: map[andon.TenantID]*tenant{},
+	}
 }
 
 // tenant has the changes of one tenant, while it has readers.
@@ -66,7 +82,8 @@ type tenant struct {
 	id      andon.TenantID
 	readers int // guarded by Hub.mu
 	stop    context.CancelFunc
-	ended   chan struct{} // closed when the feed is not read any more
+	running sync.WaitGroup // what reads the feed, and what looks for silence
+	begun   chan struct{}  // closed once it is known which devices are silent, or err is set
 
 	mu      sync.Mutex
 	batches []*Batch
@@ -84,6 +101,7 @@ type Reader struct {
 	at     andon.Position
 	next   uint64 // number of the next batch
 	joined bool   // next counts: what comes before it has been read
+	silent uint64 // number of the first batch whose silence is news
 }
 
 // Readers returns how many follow a tenant.
@@ -97,11 +115,12 @@ func (h *Hub) Readers() (n int) {
 }
 
 // Open follows a tenant from a position on; nil: from now on. A position that the feed can't resume
-// is Gone.
+// is Gone. Silence is told from now on: a client that queries which devices are silent once Open
+// has returned misses none.
 func (h *Hub) Open(
 	ctx context.Context, id andon.TenantID, after *andon.Position,
 ) (*Reader, error) {
-	_, newest, err := h.feed.ChangesKept(ctx, id)
+	_, newest, err := h.source.ChangesKept(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -111,42 +130,57 @@ func (h *Hub) Open(
 		return nil, err
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	t := h.tenants[id]
 	if t == nil || t.failed() != nil {
 		t = h.start(id, newest)
 		h.tenants[id] = t
 	}
 	t.readers++
-	return &Reader{tenant: t, at: *after}, nil
+	h.mu.Unlock()
+	r := &Reader{tenant: t, at: *after}
+	select {
+	case <-t.begun:
+		err = t.failed()
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.silent = t.first + uint64(len(t.batches))
+	return r, nil
 }
 
 // resumes returns an error unless there is nothing missing after a position.
 func (h *Hub) resumes(ctx context.Context, id andon.TenantID, after andon.Position) error {
-	for _, err := range h.feed.Changes(ctx, id, after) {
+	for _, err := range h.source.Changes(ctx, id, after) {
 		return err
 	}
 	return nil
 }
 
-// start reads the feed of a tenant from a position on until stop.
+// start reads the feed of a tenant from a position on, and looks for silence, until stop.
 func (h *Hub) start(id andon.TenantID, at andon.Position) *tenant {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &tenant{
-		hub: h, id: id, stop: stop, ended: make(chan struct{}),
+		hub: h, id: id, stop: stop, begun: make(chan struct{}),
 		from: at, at: at, news: make(chan struct{}),
 	}
-	go func() {
-		defer close(t.ended)
+	t.running.Go(func() {
 		t.fail(t.follow(ctx))
-	}()
+		stop()
+	})
+	t.running.Go(func() { t.listen(ctx) })
 	return t
 }
 
 // Position returns where the reader is.
 func (r *Reader) Position() andon.Position { return r.at }
 
-// Close ends the reading. The last reader of a tenant waits until its feed is not read any more.
+// Close ends the reading. The last reader of a tenant waits until nothing of it is read any more.
 func (r *Reader) Close() {
 	h, t := r.tenant.hub, r.tenant
 	h.mu.Lock()
@@ -158,7 +192,7 @@ func (r *Reader) Close() {
 	h.mu.Unlock()
 	if last {
 		t.stop()
-		<-t.ended
+		t.running.Wait()
 	}
 }
 
@@ -167,7 +201,7 @@ func (t *tenant) follow(ctx context.Context) error {
 	beat := time.NewTimer(0)
 	defer beat.Stop()
 	for {
-		if err := t.hub.feed.AwaitChange(ctx, t.id, t.at); err != nil {
+		if err := t.hub.source.AwaitChange(ctx, t.id, t.at); err != nil {
 			return err
 		}
 		select {
@@ -187,7 +221,9 @@ func (t *tenant) follow(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			t.add(frames)
+			if len(frames) > 0 {
+				t.add(batch(frames))
+			}
 		}
 	}
 }
@@ -197,7 +233,7 @@ func (h *Hub) read(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) (changes []andon.Change, more bool, err error) {
 	const most = 1024
-	for c, err := range h.feed.Changes(ctx, id, after) {
+	for c, err := range h.source.Changes(ctx, id, after) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -209,13 +245,31 @@ func (h *Hub) read(
 	return changes, false, nil
 }
 
-// add makes frames the newest batch, and drops the oldest where they are more than maxBytes. The
-// newest stays in any case.
-func (t *tenant) add(frames []Frame) {
-	if len(frames) == 0 {
-		return
+// listen looks which devices fall silent, and which are heard again, until the context ends. The
+// next look makes up for one that fails; after a first one that fails there is no reading.
+func (t *tenant) listen(ctx context.Context) {
+	w := watch{source: t.hub.source, now: t.hub.now, id: t.id}
+	_, err := w.check(ctx)
+	if err != nil {
+		t.fail(err)
 	}
-	b := batch(frames)
+	close(t.begun)
+	for err == nil {
+		if err = sleep.For(ctx, w.pause()); err != nil {
+			return
+		}
+		switch changes, _ := w.check(ctx); {
+		case len(changes) > maxChanges:
+			t.add(&Batch{Reload: true})
+		case len(changes) > 0:
+			t.add(&Batch{Silence: changes})
+		}
+	}
+}
+
+// add makes a batch the newest, and drops the oldest where they are more than maxBytes. The newest
+// stays in any case.
+func (t *tenant) add(b *Batch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.batches, t.bytes = append(t.batches, b), t.bytes+b.size()
@@ -223,9 +277,9 @@ func (t *tenant) add(frames []Frame) {
 		oldest := t.batches[0]
 		t.batches[0] = nil
 		t.batches, t.first, t.bytes = t.batches[1:], t.first+1, t.bytes-oldest.size()
-		t.from = oldest.last()
+		t.from = oldest.last(t.from)
 	}
-	t.at = b.last()
+	t.at = b.last(t.at)
 	close(t.news)
 	t.news = make(chan struct{})
 }
@@ -233,10 +287,16 @@ func (t *tenant) add(frames []Frame) {
 // size is about how many bytes a batch takes.
 func (b *Batch) size() int {
 	const change = 512 // with its devices, but for their texts
-	return len(b.Text) + change*len(b.Frames)
+	return len(b.Text) + change*(len(b.Frames)+len(b.Silence))
 }
 
-func (b *Batch) last() andon.Position { return b.Frames[len(b.Frames)-1].Position }
+// last is the position after a batch that follows one: silence has none.
+func (b *Batch) last(before andon.Position) andon.Position {
+	if len(b.Frames) == 0 {
+		return before
+	}
+	return b.Frames[len(b.Frames)-1].Position
+}
 
 // batch joins frames, whose texts lie in the text of all from now on.
 func batch(frames []Frame) *Batch {
@@ -256,6 +316,9 @@ func batch(frames []Frame) *Batch {
 func (t *tenant) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.err != nil {
+		return
+	}
 	t.err = err
 	close(t.news)
 	t.news = make(chan struct{})
@@ -268,11 +331,8 @@ func (t *tenant) failed() error {
 }
 
 // Next returns the changes after the reader's position as soon as there are some; nil where there
-// are none until a time has passed, or other is closed, which may be nil.
-// The error is ErrSlow for a reader that was too slow.
-func (r *Reader) Next(
-	ctx context.Context, timeout time.Duration, other <-chan struct{},
-) (*Batch, error) {
+// are none until a time has passed. The error is ErrSlow for a reader that was too slow.
+func (r *Reader) Next(ctx context.Context, timeout time.Duration) (*Batch, error) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	for {
@@ -283,8 +343,6 @@ func (r *Reader) Next(
 		select {
 		case <-news:
 		case <-timer.C:
-			return nil, nil
-		case <-other:
 			return nil, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -321,12 +379,15 @@ func (r *Reader) take(ctx context.Context) (b *Batch, news chan struct{}, err er
 		}
 		b = r.rest(b)
 	}
-	r.at = b.last()
+	r.at = b.last(r.at)
 	return b, nil, nil
 }
 
 // rest returns what of a batch the reader has not seen; nil: nothing.
 func (r *Reader) rest(b *Batch) *Batch {
+	if len(b.Frames) == 0 && r.next <= r.silent {
+		return nil
+	}
 	seen, size := 0, 0
 	for seen < len(b.Frames) && b.Frames[seen].Position.Compare(r.at) <= 0 {
 		size += len(b.Frames[seen].Text)
@@ -358,6 +419,6 @@ func (r *Reader) catchUp(ctx context.Context, from andon.Position) (*Batch, erro
 		return nil, err
 	}
 	b := batch(frames)
-	r.at = b.last()
+	r.at = b.last(r.at)
 	return b, nil
 }

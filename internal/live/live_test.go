@@ -19,6 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const timeout = time.Minute // no test waits for all of it
 
+func clock() andon.Time { return andon.TimeOf(time.Now()) }
+
 // fleet is a store whose devices are given states, and a hub that follows it.
 type fleet struct {
 	*testing.T
@@ -39,7 +41,7 @@ func encode(_ context.Context, _ andon.TenantID, changes []andon.Change) ([]live
 
 func newFleet(t *testing.T) *fleet {
 	s := memstore.New()
-	return &fleet{T: t, store: s, hub: live.New(s, encode), next: 1_600_000_000_000_000}
+	return &fleet{T: t, store: s, hub: live.New(s, clock, encode), next: 1_600_000_000_000_000}
 }
 
 func (f *fleet) is(device andon.DeviceID, state andon.State) {
@@ -67,7 +69,7 @@ func (f *fleet) reads(r *live.Reader, want string) {
 	f.Helper()
 	var got strings.Builder
 	for got.Len() < len(want) {
-		b, err := r.Next(f.Context(), timeout, nil)
+		b, err := r.Next(f.Context(), timeout)
 		if err != nil || b == nil {
 			f.Fatalf("got %q, then %v, %v; want %q", got.String(), b, err, want)
 		}
@@ -91,7 +93,7 @@ func TestReadersFollow(t *testing.T) {
 	f.is("b", "WARNING2")
 	f.reads(one, "b WARNING2;")
 	f.reads(two, "a WARNING1;b NORMAL;b WARNING2;")
-	if b, err := one.Next(t.Context(), time.Millisecond, nil); b != nil || err != nil {
+	if b, err := one.Next(t.Context(), time.Millisecond); b != nil || err != nil {
 		t.Errorf("there was nothing, and the reader got %v, %v", b, err)
 	}
 	if n := f.hub.Readers(); n != 2 {
@@ -123,7 +125,7 @@ func TestReadersResume(t *testing.T) {
 	first.Close()
 
 	late := newFleet(t)
-	late.store, late.hub = f.store, live.New(f.store, encode) // as after a restart
+	late.store, late.hub = f.store, live.New(f.store, clock, encode) // as after a restart
 	late.next = f.next
 	r := late.open(&third)
 	late.is("a", "S5")
@@ -158,7 +160,7 @@ func TestBeat(t *testing.T) {
 	for changes < 300 {
 		f.is("a", andon.State(fmt.Sprint("S", changes)))
 		for {
-			b, err := r.Next(t.Context(), time.Millisecond, nil)
+			b, err := r.Next(t.Context(), time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,10 +187,10 @@ func TestSlowReader(t *testing.T) {
 		}
 		return frames, err
 	}
-	f.hub = live.New(f.store, long)
+	f.hub = live.New(f.store, clock, long)
 	slow, quick := f.open(nil), f.open(nil)
 	f.is("a", "S0")
-	if b, err := slow.Next(t.Context(), timeout, nil); err != nil || len(b.Frames) != 1 {
+	if b, err := slow.Next(t.Context(), timeout); err != nil || len(b.Frames) != 1 {
 		t.Fatal(b, err)
 	}
 	for i := range 3 { // batches of 6 MB
@@ -196,19 +198,19 @@ func TestSlowReader(t *testing.T) {
 			f.is("a", andon.State(fmt.Sprintf("T%d%d", i, j)))
 		}
 		for n := 0; n < 6; {
-			b, err := quick.Next(t.Context(), timeout, nil)
+			b, err := quick.Next(t.Context(), timeout)
 			if err != nil || b == nil {
 				t.Fatal(b, err)
 			}
 			n += len(b.Frames)
 		}
 	}
-	_, err := slow.Next(t.Context(), timeout, nil)
+	_, err := slow.Next(t.Context(), timeout)
 	if !errors.Is(err, live.ErrSlow) {
 		t.Fatalf("the slow reader got %v", err)
 	}
 	at := slow.Position()
-	b, err := f.open(&at).Next(t.Context(), timeout, nil)
+	b, err := f.open(&at).Next(t.Context(), timeout)
 	if err != nil || !strings.HasPrefix(string(b.Text), "a T00;") {
 		t.Errorf("resumed: %.40s, %v", b.Text, err)
 	}
@@ -233,7 +235,7 @@ func TestDeletedTenant(t *testing.T) {
 	if err := f.store.DeleteTenant(t.Context(), "plant-2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Next(t.Context(), timeout, nil); andon.KindOf(err) != andon.NotFound {
+	if _, err := r.Next(t.Context(), timeout); andon.KindOf(err) != andon.NotFound {
 		t.Fatalf("got %v", err)
 	}
 	create()

@@ -19,14 +19,14 @@ import (
 type floor struct {
 	*testing.T
 	*memstore.Store
-	silences *live.Silences
-	listed   atomic.Int32 // how often devices were listed
-	fails    atomic.Bool  // the next list
+	hub    *live.Hub
+	listed atomic.Int32 // how often devices were listed
+	fails  atomic.Bool  // the next list
 }
 
 func newFloor(t *testing.T) *floor {
 	f := &floor{T: t, Store: memstore.New()}
-	f.silences = live.NewSilences(f, f.now)
+	f.hub = live.New(f, clock, encode)
 	tenant, err := f.Tenant(t.Context(), andon.DefaultTenant)
 	if err != nil {
 		t.Fatal(err)
@@ -37,8 +37,6 @@ func newFloor(t *testing.T) *floor {
 	}
 	return f
 }
-
-func (f *floor) now() andon.Time { return andon.TimeOf(time.Now()) }
 
 func (f *floor) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
@@ -56,16 +54,16 @@ func (f *floor) hears(devices ...andon.DeviceID) {
 	f.Helper()
 	var events []andon.Event
 	for _, d := range devices {
-		events = append(events, andon.Event{Device: d, Time: f.now(), State: "NORMAL"})
+		events = append(events, andon.Event{Device: d, Time: clock(), State: "NORMAL"})
 	}
-	if err := f.Append(f.Context(), andon.DefaultTenant, f.now(), events); err != nil {
+	if err := f.Append(f.Context(), andon.DefaultTenant, clock(), events); err != nil {
 		f.Fatal(err)
 	}
 }
 
-func (f *floor) listen() *live.Listener {
+func (f *floor) listen() *live.Reader {
 	f.Helper()
-	l, err := f.silences.Listen(f.Context(), andon.DefaultTenant)
+	l, err := f.hub.Open(f.Context(), andon.DefaultTenant, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -74,28 +72,27 @@ func (f *floor) listen() *live.Listener {
 }
 
 // changes returns what changed within a time: "-a" has fallen silent, "+a" has reported again.
-func (f *floor) changes(l *live.Listener, within time.Duration) string {
+func (f *floor) changes(l *live.Reader, within time.Duration) string {
 	f.Helper()
-	end := time.After(within)
+	end := time.Now().Add(within)
 	var texts []string
 	for {
-		news := l.News()
-		changes, all := l.Take()
-		if !all {
+		b, err := l.Next(f.Context(), time.Until(end))
+		switch {
+		case err != nil:
+			f.Fatal(err)
+		case b == nil:
+			return strings.Join(texts, " ")
+		case b.Reload:
 			texts = append(texts, "more")
 		}
-		for _, t := range changes {
+		for _, t := range b.Silence {
 			texts = append(texts, map[bool]string{true: "-", false: "+"}[t.Silent]+string(t.Device))
-		}
-		select {
-		case <-news:
-		case <-end:
-			return strings.Join(texts, " ")
 		}
 	}
 }
 
-func (f *floor) reports(l *live.Listener, within time.Duration, want string) {
+func (f *floor) reports(l *live.Reader, within time.Duration, want string) {
 	f.Helper()
 	if got := f.changes(l, within); got != want {
 		f.Errorf("got %q, want %q", got, want)
@@ -141,7 +138,7 @@ func TestSilenceIsCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFloor(t)
 		f.hears("a")
-		l, err := f.silences.Listen(t.Context(), andon.DefaultTenant)
+		l, err := f.hub.Open(t.Context(), andon.DefaultTenant, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +184,7 @@ func TestSilenceAfterAFailure(t *testing.T) {
 		l := f.listen()
 		f.fails.Store(true)
 		f.reports(l, 65*time.Second, "-a")
-		_, err := f.silences.Listen(t.Context(), "absent")
+		_, err := f.hub.Open(t.Context(), "absent", nil)
 		if andon.KindOf(err) != andon.NotFound {
 			t.Errorf("got %v", err)
 		}
