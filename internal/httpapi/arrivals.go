@@ -131,8 +131,7 @@ func (c *call) endSince(s *buffer.Buffer, at andon.Position, more bool) error {
 // positionHeader says where a reader goes on that has read all lines of an answer.
 const positionHeader = "Andon-Position"
 
-// linesSince sends all entries after a position that are there when it begins, part by part as
-// eventLines does.
+// linesSince sends all entries after a position that are there when it begins.
 func (a *API) linesSince(c *call) error {
 	q, err := c.since()
 	c.refusePaging()
@@ -143,56 +142,28 @@ func (a *API) linesSince(c *call) error {
 		return err
 	}
 	_, end, err := a.store.ChangesKept(c.ctx(), c.tenant)
+	if err != nil {
+		return err
+	}
+	q.Limit = lineEvents
 	c.x.Header().Set(positionHeader, end.String())
-	s := c.newBuffer()
-	for more := true; err == nil && more; {
-		if err = c.begin(c.intake.Reads, 1); err == nil {
-			more, err = c.sendSince(s, &q, end)
+	err = c.sendLines(func(put func(any) (bool, error)) (more bool, err error) {
+		part, err := c.arrivals(&q)
+		for i := 0; i < len(part.Items) && err == nil; i++ {
+			item := &part.Items[i]
+			if item.Position.Compare(end) > 0 {
+				return false, nil
+			}
+			var full bool
+			if full, err = put(item); full {
+				q.After = &item.Position
+				return true, err
+			}
 		}
-	}
-	if err == nil && c.x.status == 0 {
-		c.send(typeNDJSON, nil)
-	}
+		return part.More && part.Next.Compare(end) < 0, err
+	})
 	if err != nil && c.x.status == 0 {
 		c.x.Header().Del(positionHeader)
 	}
 	return err
-}
-
-// sendSince sends one part, and makes the query begin after it.
-func (c *call) sendSince(
-	s *buffer.Buffer, q *andon.ArrivalQuery, end andon.Position,
-) (more bool, err error) {
-	q.Limit = lineEvents
-	part, err := c.arrivals(q)
-	if err != nil {
-		return false, err
-	}
-	more = part.More && part.Next.Compare(end) < 0
-	n := 0
-	for ; n < len(part.Items) && s.Size() < pageBytes; n++ {
-		item := &part.Items[n]
-		if item.Position.Compare(end) > 0 {
-			more = false
-			break
-		}
-		if err = s.JSON(item); err == nil {
-			err = s.Text("\n")
-		}
-		if err != nil {
-			return false, err
-		}
-		q.After = &item.Position
-	}
-	if n == len(part.Items) {
-		q.After = &part.Next
-	} else if s.Size() >= pageBytes {
-		more = true
-	}
-	c.end()
-	c.x.answers += n
-	if n == 0 {
-		return more, nil
-	}
-	return more, c.flushLines(s)
 }

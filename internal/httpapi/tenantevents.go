@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/jsonout"
 )
@@ -51,26 +50,68 @@ func (a *API) allEvents(c *call) func(andon.EventQuery) iter.Seq2[andon.Event, e
 // lineEvents is how many events are asked for at once of an answer that is sent line by line.
 const lineEvents = 8192
 
-// eventLines sends all events that are selected. It reads a part of them, gives its slot back while
-// the client takes that, and goes on after it. So a slow client holds nothing but the memory of
-// one part, which counts like that of any answer.
+// eventLines sends all events that are selected.
 func (a *API) eventLines(c *call) error {
 	q := andon.EventQuery{States: c.States(), Span: c.Span(), Order: c.Order(), Limit: lineEvents}
 	c.refusePaging()
-	if err := c.Fault(); err != nil {
+	tenant, err := c.record()
+	if err != nil {
 		return err
 	}
-	tenant, err := c.record()
-	s := c.newBuffer()
-	for more := true; err == nil && more; {
-		if err = c.begin(c.intake.Reads, 1); err == nil {
-			more, err = c.sendLines(s, &q, tenant.States, a.allEvents(c))
+	return c.sendLines(func(put func(any) (bool, error)) (more bool, err error) {
+		var last andon.Event
+		full, read := false, 0
+		for e, err := range a.allEvents(c)(q) {
+			if err == nil && c.selected.Has(e.Device) {
+				full, err = put(&e)
+			}
+			if err != nil {
+				return false, err
+			}
+			if last, read = e, read+1; full {
+				break
+			}
+		}
+		q.After = new(last.Key(tenant.States))
+		return full || read == q.Limit, nil
+	})
+}
+
+// sendLines sends an answer line by line. part reads a part of the items, from where it ended
+// before, and puts each; put says where the part is full. The slot is given back while the client
+// takes a part. So a slow client holds nothing but the memory of one part, which counts like that
+// of any answer.
+func (c *call) sendLines(
+	part func(put func(item any) (full bool, err error)) (more bool, err error),
+) error {
+	s, n := c.newBuffer(), 0
+	put := func(item any) (full bool, err error) {
+		n++
+		if err = s.JSON(item); err == nil {
+			err = s.Text("\n")
+		}
+		return s.Size() >= pageBytes, err
+	}
+	for more := true; more; n = 0 {
+		err := c.begin(c.intake.Reads, 1)
+		if err == nil {
+			more, err = part(put)
+		}
+		if err != nil {
+			return err
+		}
+		c.end()
+		c.x.answers += n
+		if n > 0 {
+			if err := c.flushLines(s); err != nil {
+				return err
+			}
 		}
 	}
-	if err == nil && c.x.status == 0 {
+	if c.x.status == 0 {
 		c.send(typeNDJSON, nil)
 	}
-	return err
+	return nil
 }
 
 // refusePaging refuses what selects a page, of an answer that has none.
@@ -80,40 +121,4 @@ func (c *call) refusePaging() {
 			c.Mark("query."+name, "%s does not go with %s: the answer is whole", name, typeNDJSON)
 		}
 	}
-}
-
-// sendLines sends one part, and makes the query begin after it. Nothing is sent where nothing is
-// left.
-func (c *call) sendLines(
-	s *buffer.Buffer, q *andon.EventQuery, states *andon.StateSet,
-	read func(andon.EventQuery) iter.Seq2[andon.Event, error],
-) (more bool, err error) {
-	n := 0
-	var last andon.Event
-	for e, err := range read(*q) {
-		if err == nil && !c.selected.Has(e.Device) {
-			continue
-		}
-		if err == nil {
-			err = s.JSON(&e)
-		}
-		if err == nil {
-			err = s.Text("\n")
-		}
-		if err != nil {
-			return false, err
-		}
-		last, n = e, n+1
-		if s.Size() >= pageBytes {
-			break
-		}
-	}
-	c.end()
-	if n == 0 {
-		return false, nil
-	}
-	q.After = new(last.Key(states))
-	c.x.answers += n
-	more = n == q.Limit || s.Size() >= pageBytes
-	return more, c.flushLines(s)
 }

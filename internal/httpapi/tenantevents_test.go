@@ -111,6 +111,11 @@ func TestSerialLongAnswerByLines(t *testing.T) {
 			t.Errorf("%s: %d lines", order, len(got))
 		}
 	}
+	w.put("/devices/d0/group", `{"group":"g"}`).is(http.StatusOK)
+	const ofGroup = (n + 6) / 7
+	if got := w.get("/events?group=g", asLines).lines(); len(got) != ofGroup {
+		t.Errorf("%d lines of a group, want %d", len(got), ofGroup)
+	}
 }
 
 // byDevice is a store that can't list the entries of all devices, or breaks off after some.
