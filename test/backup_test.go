@@ -154,7 +154,7 @@ func TestSerialRestoreWhereFilesCannotGrow(t *testing.T) {
 	w := &writer{device: "d", batch: 100}
 	w.send(t, newClient(t, s), 10)
 	s.end(syscall.SIGTERM, 0)
-	file, restored := filepath.Join(dir, "backup.tar"), filepath.Join(dir, "restored")
+	file, restored := filepath.Join(dir, "backup.tar.zst"), filepath.Join(dir, "restored")
 	if _, said, code := run(t, "backup", file, "--data", filepath.Join(dir, "data")); code != 0 {
 		t.Fatalf("backup ended with %d: %s", code, said)
 	}

@@ -101,7 +101,7 @@ func TestSerialKillBackupCommand(t *testing.T) {
 	w := &writer{device: "d", batch: 100}
 	w.send(t, c, 10)
 	fill(t, c)
-	file := filepath.Join(kept, "backup.tar")
+	file := filepath.Join(kept, "backup.tar.zst")
 	killCommand(t, []string{"backup", file, "--url", s.url}, func() bool {
 		_, err := os.Stat(file + ".part")
 		return err == nil
@@ -109,7 +109,7 @@ func TestSerialKillBackupCommand(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Log("the backup was whole before its program was killed")
 		verified(t, file)
-		file = filepath.Join(kept, "other.tar")
+		file = filepath.Join(kept, "other.tar.zst")
 	}
 	w.send(t, c, 1)
 	for {
@@ -160,7 +160,7 @@ func TestSerialKillRestore(t *testing.T) {
 	w := &writer{device: "d", batch: 100}
 	w.send(t, c, 10)
 	fill(t, c)
-	file := filepath.Join(dir, "backup.tar")
+	file := filepath.Join(dir, "backup.tar.zst")
 	if _, said, code := run(t, "backup", file, "--url", s.url); code != 0 {
 		t.Fatalf("backup ended with %d: %s", code, said)
 	}

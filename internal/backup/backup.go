@@ -1,5 +1,5 @@
-// Package backup is the form of a backup: the files of a store, with the sum of each, as a tar or
-// in a directory. It knows nothing of what is in the files.
+// Package backup is the form of a backup: the files of a store, with the sum of each, as a tar. It
+// knows nothing of what is in the files.
 //
 // Two members belong to the backup itself. The first describes it; the last has the sums, so a
 // backup without it was interrupted:

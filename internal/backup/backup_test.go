@@ -54,13 +54,7 @@ func TestBackupsAreReadInEachForm(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "plain"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Read(bytes.NewReader(b), Into(filepath.Join(dir, "plain"))); err != nil {
-		t.Fatal(err)
-	}
-	for _, form := range []string{"a.tar", "a.tar.zst", "plain"} {
+	for _, form := range []string{"a.tar", "a.tar.zst"} {
 		r, err := Open(filepath.Join(dir, form), asIs)
 		if err != nil {
 			t.Fatal(err)

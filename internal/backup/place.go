@@ -1,10 +1,7 @@
 package backup
 
 import (
-	"archive/tar"
 	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -39,19 +36,11 @@ func Compress(w io.Writer) (io.WriteCloser, error) {
 	return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest))
 }
 
-// Open opens a backup for Read: a tar, compressed or not, or a directory. What is read of it goes
-// through passed.
+// Open opens a backup for Read: a tar, compressed or not. What is read of it goes through passed.
 func Open(path string, passed func(io.Reader) io.Reader) (io.ReadCloser, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, andon.Errorf(andon.Invalid, "open the backup: %w", err)
-	}
-	is, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if is.IsDir() {
-		return openDirectory(path, passed), f.Close()
 	}
 	begins := make([]byte, len(aboutFile)) // a tar begins with the name of its first member
 	if _, err := f.ReadAt(begins, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -83,42 +72,4 @@ type closing struct {
 func (c closing) Close() error {
 	c.unpacked.Close()
 	return c.f.Close()
-}
-
-// openDirectory makes a tar of a backup in a directory, with the sums that it has.
-func openDirectory(dir string, passed func(io.Reader) io.Reader) io.ReadCloser {
-	r, w := io.Pipe()
-	go func() {
-		x := writer{ctx: context.Background(), tar: tar.NewWriter(w)}
-		w.CloseWithError(x.directory(dir))
-	}()
-	return opened{passed(r), r}
-}
-
-// directory writes the members of a backup in a directory, as far as it has them: Read finds out
-// what is missing. Other files in there are no part of it.
-func (x *writer) directory(dir string) error {
-	text, err := os.ReadFile(filepath.Join(dir, sumsFile))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	var sums []sum
-	if err == nil && json.Unmarshal(text, &sums) != nil {
-		return andon.Errorf(andon.Damaged, "the backup is damaged: %s can't be read", sumsFile)
-	}
-	names := []string{aboutFile}
-	for _, s := range sums {
-		if !isPlain(s.Name) {
-			return andon.Errorf(andon.Damaged,
-				"the backup is damaged: %s names %q", sumsFile, s.Name)
-		}
-		names = append(names, s.Name)
-	}
-	for _, name := range append(names, sumsFile) {
-		err := x.file(filepath.Join(dir, name))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("read %s: %w", name, err)
-		}
-	}
-	return x.tar.Close()
 }

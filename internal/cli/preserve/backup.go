@@ -28,7 +28,7 @@ type saving struct {
 	*command.Program
 	command.Target
 	data   string // the directory of a store that no process has open; "": a server's store
-	target string // file or directory, or "-"
+	target string // a file, or "-"
 }
 
 // Backup is "andon backup".
@@ -41,13 +41,13 @@ func Backup(p *command.Program) *cobra.Command {
 moment: all that was acknowledged before is in it. The server goes on. With --data the store is that
 in a directory that no server uses.
 
-TARGET is a file if its name ends in .tar.zst or .tar, and else a directory; "-" writes a .tar.zst
-to standard output. It gets its name when it is whole; until then it is TARGET.part. What is
-received is checked against the server's sums. andon restore makes a store of it.
+TARGET is a file whose name ends in .tar.zst, or "-", which is standard output. A file gets its name
+when it is whole; until then it is TARGET.part. What is received is checked against the server's
+sums. andon restore makes a store of it.
 
 A backup has all that the store has, so it is readable for its owner alone.`,
 		Example: `  andon backup /backup/andon-2026-11-22.tar.zst
-  andon backup /backup/andon-2026-11-22 --url https://andon.example.com --token-file token
+  andon backup andon.tar.zst --url https://andon.example.com --token-file token
   andon backup - | ssh backup.example.com 'cat > andon.tar.zst'
   andon backup /backup/andon.tar.zst --data /var/lib/andon`,
 	}
@@ -138,83 +138,65 @@ func appOf(p *command.Program, dir string) *app.App {
 
 const standardOutput = "-"
 
-// target is where a backup goes.
+// target is the file that a backup goes to, or standard output.
 type target struct {
-	path  string // "" is standard output
-	part  string // until it is whole
-	isDir bool
-	file  *os.File
-	w     io.Writer      // nil for a directory
-	pack  io.WriteCloser // nil where it is not compressed
+	path string         // "" is standard output
+	file *os.File       // nil: it is standard output
+	pack io.WriteCloser // compresses
 }
 
 func newTarget(path string, stdout io.Writer) (*target, error) {
-	t := &target{path: path, part: path + ".part", w: stdout}
-	isTar := strings.HasSuffix(path, ".tar")
-	packed := path == standardOutput || strings.HasSuffix(path, ".tar.zst")
-	t.isDir = !isTar && !packed
-	if path == standardOutput {
-		if t.path = ""; draw.IsTerminal(stdout) {
-			return nil, andon.Errorf(andon.Invalid, "standard output is a terminal: "+
-				"send it to a file or a program")
-		}
-	} else if _, err := os.Stat(path); err == nil {
-		return nil, andon.Errorf(andon.Invalid, "%s is there already: name another target", path)
-	}
-	var err error
+	t := &target{path: path}
+	_, err := os.Stat(path)
 	switch {
-	case t.isDir:
-		if err = os.RemoveAll(t.part); err == nil {
-			err = os.Mkdir(t.part, 0o700)
+	case path == standardOutput && draw.IsTerminal(stdout):
+		return nil, andon.Errorf(andon.Invalid, "standard output is a terminal: "+
+			"send it to a file or a program")
+	case path == standardOutput:
+		t.path = ""
+	case !strings.HasSuffix(path, ".tar.zst"):
+		return nil, andon.Errorf(andon.Invalid, "%s does not end in .tar.zst, which a backup is",
+			path)
+	case err == nil:
+		return nil, andon.Errorf(andon.Invalid, "%s is there already: name another target", path)
+	default:
+		const flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		if t.file, err = os.OpenFile(path+".part", flags, 0o600); err != nil {
+			return nil, andon.Errorf(andon.Invalid, "make the target: %w", err)
 		}
-	case t.path != "":
-		t.file, err = os.OpenFile(t.part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-		t.w = t.file
+		stdout = t.file
 	}
-	if err != nil {
-		return nil, andon.Errorf(andon.Invalid, "make the target: %w", err)
-	}
-	if packed {
-		t.pack, err = backup.Compress(t.w)
-		t.w = t.pack
-	}
+	t.pack, err = backup.Compress(stdout)
 	return t, err
 }
 
 // take reads a backup to its end, checks it and writes it.
 func (t *target) take(r io.Reader) (backup.Contents, error) {
-	if t.isDir {
-		return backup.Read(r, backup.Into(t.part))
-	}
-	written := io.TeeReader(r, t.w)
-	kept, err := backup.Read(written, func(_ string, content io.Reader) error {
-		_, err := io.Copy(io.Discard, content)
-		return err
-	})
+	written := io.TeeReader(r, t.pack)
+	kept, err := backup.Read(written, discard)
 	if err == nil {
 		_, err = io.Copy(io.Discard, written) // the end of a tar
 	}
 	return kept, err
 }
 
+// discard takes a file of a backup whose sum alone counts.
+func discard(_ string, content io.Reader) error {
+	_, err := io.Copy(io.Discard, content)
+	return err
+}
+
 // end gives what is whole its name, and removes what is not.
 func (t *target) end(err error) error {
-	if t.pack != nil {
-		err = errors.Join(err, t.pack.Close())
-	}
-	if t.path == "" {
+	err = errors.Join(err, t.pack.Close())
+	if t.file == nil {
 		return err
 	}
-	if t.file != nil {
-		err = errors.Join(err, t.file.Sync(), t.file.Close())
-	}
-	if err == nil && t.isDir {
-		err = syncDirectory(t.part)
-	}
+	err = errors.Join(err, t.file.Sync(), t.file.Close())
 	if err != nil {
-		return errors.Join(err, os.RemoveAll(t.part))
+		return errors.Join(err, os.Remove(t.file.Name()))
 	}
-	if err := os.Rename(t.part, t.path); err != nil {
+	if err := os.Rename(t.file.Name(), t.path); err != nil {
 		return err
 	}
 	return syncDirectory(filepath.Dir(t.path))

@@ -122,7 +122,7 @@ func readBackup(
 	put func(name string, content io.Reader) error,
 ) (kept backup.Contents, err error) {
 	size := int64(0)
-	if is, err := os.Stat(source); err == nil && !is.IsDir() {
+	if is, err := os.Stat(source); err == nil {
 		size = is.Size()
 	}
 	bar := draw.NewFileBar(p.Stderr, doing, size)

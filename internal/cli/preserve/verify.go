@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -27,8 +26,8 @@ logs, the sums of all tables, each row, and whether they agree: what leads to en
 entries, what each device shows with its history. What is damaged is named, with its file or key and
 what that means, and then the exit code is 1. Nothing is changed.
 
-Of a BACKUP, a file or a directory, each file is checked against its sum; andon restore then checks
-the store that is in it as well. Of a running server take a backup.`,
+Of a BACKUP each file is checked against its sum; andon restore then checks the store that is in it
+as well. Of a running server take a backup.`,
 		Example: `  andon verify --data /var/lib/andon
   andon verify /backup/andon-2026-11-22.tar.zst`,
 		Args: cobra.MaximumNArgs(1),
@@ -52,10 +51,7 @@ the store that is in it as well. Of a running server take a backup.`,
 
 // verifyBackup checks the sums of a backup.
 func verifyBackup(ctx context.Context, p *command.Program, path string) error {
-	kept, err := readBackup(ctx, p, "verify", path, func(_ string, content io.Reader) error {
-		_, err := io.Copy(io.Discard, content)
-		return err
-	})
+	kept, err := readBackup(ctx, p, "verify", path, discard)
 	if err != nil {
 		return err
 	}
