@@ -112,15 +112,19 @@ test-engines:
 	@failed=0; $(MAKE) --no-print-directory -k -j 2 test-serial test-plain || failed=1; \
 		$(MAKE) --no-print-directory test-raced || failed=1; exit $$failed
 
+# Tests allocate much and keep little. To collect garbage a quarter as often saves a tenth of their
+# CPU, and a quarter of it with the race detector. The programs that they start have Go's default.
+TEST := GOGC=400 ANDON_ENGINES=1 go test -vet=off
+
 test-plain:
-	go test -vet=off -p 1 $(PLAIN)
+	$(TEST) -p 1 $(PLAIN)
 
 # The limit of a package is a backstop for CI, which ends after 90 minutes: tests wait for progress.
 test-serial:
-	ANDON_ENGINES=1 go test -vet=off -p 3 -parallel 6 -timeout 75m -run '$(SERIAL)' $(SERIAL_IN)
+	$(TEST) -p 3 -parallel 6 -timeout 75m -run '$(SERIAL)' $(SERIAL_IN)
 
 test-raced:
-	CGO_ENABLED=1 ANDON_ENGINES=1 go test -vet=off -race -p 3 -parallel 4 -timeout 75m \
+	CGO_ENABLED=1 $(TEST) -race -p 3 -parallel 4 -timeout 75m \
 		-skip '$(SERIAL)' $(RACED)
 
 .PHONY: test-long

@@ -22,10 +22,12 @@ func TestSerialSharedNode(t *testing.T) {
 }
 
 // TestSerialNodeEnds: a node keeps what it acknowledged when it is killed, and its address when it
-// is started again, by itself or by another that is given its directory.
+// is started again, by itself or by another that is given its directory. It asks for certificates
+// and for a password before and after.
 func TestSerialNodeEnds(t *testing.T) {
 	dir := t.TempDir()
-	n := OwnCassandra(t, Options{Dir: dir})
+	n := OwnCassandra(t, Options{Dir: dir, Secured: true})
+	checkSecured(t, n)
 	mustQuery(t, n, "CREATE KEYSPACE k WITH replication = "+
 		"{'class': 'SimpleStrategy', 'replication_factor': 1}")
 	mustQuery(t, n, "CREATE TABLE k.t (id int PRIMARY KEY, word text)")
@@ -44,6 +46,7 @@ func TestSerialNodeEnds(t *testing.T) {
 	if !strings.Contains(answer, "acknowledged") {
 		t.Errorf("after kill -9 the row is not there: %q", answer)
 	}
+	checkSecured(t, n)
 	_, err := StartCassandra(t.Context(), Options{Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), "a node runs in") {
 		t.Errorf("a second node in one directory: %v", err)
@@ -53,10 +56,10 @@ func TestSerialNodeEnds(t *testing.T) {
 	}
 }
 
-// TestSerialNodeWithTLS: a node that asks for certificates and for a password answers a client that
-// has them.
-func TestSerialNodeWithTLS(t *testing.T) {
-	n := OwnCassandra(t, Options{Secured: true})
+// checkSecured: a node that asks for certificates and for a password answers a client that has
+// them, and no other.
+func checkSecured(t *testing.T, n *Node) {
+	t.Helper()
 	if answer := mustQuery(t, n, "LIST ROLES"); !strings.Contains(answer, User) {
 		t.Errorf("the roles are %q", answer)
 	}
