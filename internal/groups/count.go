@@ -3,10 +3,13 @@ package groups
 import (
 	"cmp"
 	"context"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Tallies returns groups of a tenant in the order of their paths, up to limit of those after one:
@@ -93,6 +96,36 @@ func (g *Groups) Counts(
 		all = append(all, c)
 	}
 	return andon.ByState(all), nil
+}
+
+// People returns who has devices that are selected now, by bytes: their operators, or the supervisors
+// to whom they are escalated. The devices are listed.
+func (g *Groups) People(
+	ctx context.Context, id andon.TenantID, q andon.NameQuery, s *Selected,
+) iter.Seq2[andon.NameCount, error] {
+	return seq.Of(func(yield func(andon.NameCount) bool) error {
+		counts := map[andon.PersonID]int{}
+		devices := andon.DeviceQuery{Brief: true, Limit: math.MaxInt}
+		for d, err := range g.Devices(ctx, id, devices, s) {
+			if err != nil {
+				return err
+			}
+			person := d.Operator
+			if q.Of == andon.SupervisorNames {
+				person = d.EscalatedTo
+			}
+			if person != "" && string(person) > q.After {
+				counts[person]++
+			}
+		}
+		yield = seq.UpTo(q.Limit, yield)
+		for _, person := range slices.Sorted(maps.Keys(counts)) {
+			if !yield(andon.NameCount{Name: string(person), Devices: counts[person]}) {
+				break
+			}
+		}
+		return nil
+	})
 }
 
 // counts returns those of the groups that are selected.

@@ -28,6 +28,16 @@ func TestNames(t *testing.T) {
 	}
 	w.get("/operators?limit=2&cursor=" + p.Next).equals(`{"items":[{"name":"Liz","devices":2},
 		{"name":"d'Arc / #1","devices":0}]}`)
+	w.put("/devices/a/group", `{"group":"plant/hall"}`).is(http.StatusOK)
+	w.put("/devices/c/group", `{"group":"plant"}`).is(http.StatusOK)
+	w.get("/operators?group=plant").equals(`{"items":[{"name":"Anne","devices":1},
+		{"name":"Liz","devices":1}]}`)
+	p = w.get("/operators?group=plant&limit=1").page()
+	w.get("/operators?group=plant&limit=1&cursor=" + p.Next).equals(
+		`{"items":[{"name":"Liz","devices":1}]}`)
+	w.get("/supervisors?group=plant").equals(`{"items":[{"name":"Sara","devices":1}]}`)
+	w.get("/supervisors?group=none").equals(`{"items":[]}`)
+	w.get("/metrics?group=plant").fails(http.StatusBadRequest, "there is no parameter")
 	w.get("/operators", "Andon-Tenant: none").fails(http.StatusNotFound)
 	w.get("/operators?order=asc").fails(http.StatusBadRequest, "there is no order here")
 }
