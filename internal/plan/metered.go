@@ -37,7 +37,7 @@ type meter struct {
 	*sheet
 	layout *Metered
 	parts  map[string]*Part
-	tables float64 // bytes, without indexes
+	tables float64 // bytes that can be recovered: without indexes
 	raced  float64 // dollars a month on demand, of PerRace
 }
 
@@ -202,7 +202,7 @@ func (m *meter) keep(w *ItemWrite) {
 	bytes := items * float64(w.After+Overhead)
 	m.part(w.Place()).Bytes += bytes
 	m.result.Disk += bytes
-	if w.Index == "" {
+	if w.Index == "" && m.layout.Recovery {
 		m.tables += bytes
 	}
 }
@@ -273,7 +273,7 @@ func (m *meter) pay() {
 
 // each is what a number of something costs a month. Without a price it is left out, which is said.
 func (m *meter) each(what string, number float64, unit string, price Price) float64 {
-	if price.Value == 0 {
+	if price.Value == 0 && number > 0 {
 		m.remark("without %s, of which %s has no price", what, m.in.Region.Name)
 	}
 	return m.note(what, number*price.Value, "$ a month", "%s %s x $%g", Show(number), unit,

@@ -37,7 +37,7 @@ func input(t *testing.T) Input {
 				Partitions: []Partition{{Table: "list", Sharing: ByState, Rows: 1, Bytes: 50}},
 			}},
 			{Store: "metered", Survives: true, NoReadings: true, Metered: &Metered{
-				KeyUnits: 1000, TableUnits: 40_000, Scaled: 0.7, DeletedAfter: 2,
+				KeyUnits: 1000, TableUnits: 40_000, Scaled: 0.7, DeletedAfter: 2, Recovery: true,
 				Writes: []ItemWrite{
 					{Per: PerEvent, Table: "log", After: 1025, Kept: true},
 					{Per: PerChange, Table: "log", Index: "list", Before: 50, After: 50,

@@ -73,10 +73,11 @@ type maker struct {
 func (e *Config) metered(tables []ddb.Table, actions []string) *maker {
 	m := &maker{e, &plan.Metered{
 		KeyUnits: keyWriteUnits, TableUnits: tableUnits, DeletedAfter: deletedAfter,
-		StartWrites: startWrites, StartReads: startReads,
-		Scaled:     float64(provision.Target) / 100,
-		LeastWrite: float64(e.Capacity.Write.Min), LeastRead: float64(e.Capacity.Read.Min),
-		Alarms: float64(provision.AlarmMetrics(tables, actions)),
+		StartWrites: max(startWrites, float64(e.Capacity.Write.Warm)),
+		StartReads:  max(startReads, float64(e.Capacity.Read.Warm)),
+		Scaled:      float64(provision.Target) / 100,
+		LeastWrite:  float64(e.Capacity.Write.Min), LeastRead: float64(e.Capacity.Read.Min),
+		Alarms: float64(provision.AlarmMetrics(tables, actions)), Recovery: e.Capacity.Recovery,
 	}, map[string]*ddb.Table{}}
 	for i := range tables {
 		t := &tables[i]
