@@ -46,3 +46,12 @@ func memory() (bytes uint64, source string) {
 	}
 	return bytes, source
 }
+
+// limitOf returns a limit of this process, or 0 if the kernel does not report it.
+func limitOf(resource int) uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(resource, &limit); err != nil {
+		return 0
+	}
+	return limit.Cur
+}
