@@ -298,5 +298,5 @@ func TestAuditOfSessions(t *testing.T) {
 			more + `}`
 	}
 	w.wrote(line("sign in", ""), line("assign", `,"tenant":"default","device":"d",`+
-		`"before":"","after":"Liz","from":"2020-04-24T12:00:00Z"`), line("sign out", ""))
+		`"after":"Liz","from":"2020-04-24T12:00:00Z"`), line("sign out", ""))
 }

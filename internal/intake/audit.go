@@ -39,10 +39,6 @@ type Caller struct {
 // CallerKey is under which the context of a change holds its Caller.
 type CallerKey struct{}
 
-// maxAuditReads is how many assignments of one request are looked up for who was there before. A
-// list may hold 100,000, and must not take minutes because it is audited.
-const maxAuditReads = 1000
-
 func (in *Intake) audits() bool { return in.options.Audit != nil }
 
 // audit reports a change; err is how it ended.
@@ -70,8 +66,7 @@ func outcomeOf(err error) (outcome string, changed bool) {
 	return "unknown", kind == andon.Internal || kind == andon.Unavailable
 }
 
-func before(p andon.PersonID) Detail { return Detail{"before", string(p)} }
-func after(p andon.PersonID) Detail  { return Detail{"after", string(p)} }
+func after(p andon.PersonID) Detail { return Detail{"after", string(p)} }
 
 // said is who the client says asked.
 func said(by andon.PersonID) Detail { return Detail{"by", string(by)} }
@@ -91,32 +86,12 @@ func (in *Intake) Assign(
 		}
 		return nil, err
 	}
-	for i, a := range kept {
-		if a.Again {
-			continue
+	for _, a := range kept {
+		if !a.Again {
+			in.audit(ctx, "assign", tenant, a.Device, nil, after(a.Operator), at("from", a.From))
 		}
-		details := []Detail{after(a.Operator), at("from", a.From)}
-		if i < maxAuditReads && in.audits() {
-			details = append(in.assignedBefore(ctx, tenant, a), details...)
-		}
-		in.audit(ctx, "assign", tenant, a.Device, nil, details...)
 	}
 	return kept, nil
-}
-
-// assignedBefore returns who an assignment took over from. Assignments are a list that only grows,
-// so this is exact although it is read afterwards. Where it can't be read nothing is said.
-func (in *Intake) assignedBefore(
-	ctx context.Context, tenant andon.TenantID, a andon.Assignment,
-) []Detail {
-	q := andon.PageQuery{Order: andon.Desc, After: a.From, Limit: 1}
-	for former, err := range in.store.Assignments(ctx, tenant, a.Device, q) {
-		if err != nil {
-			return nil
-		}
-		return []Detail{before(former.Operator)}
-	}
-	return []Detail{before("")}
 }
 
 // Escalate escalates an entry, or with To absent withdraws. Without Time and State the entry is the
@@ -130,49 +105,23 @@ func (in *Intake) Escalate(
 	if err != nil {
 		in.audit(ctx, "escalate", tenant, sent.Device, err, after(sent.To), said(sent.By))
 	}
-	if err != nil || !added || !in.audits() {
-		return kept, added, err
+	if added {
+		in.audit(ctx, "escalate", tenant, kept.Device, nil, after(kept.To),
+			at("entry_time", kept.Time), stateOf(kept.State), at("at", kept.At), said(kept.By))
 	}
-	details := append(in.escalatedBefore(ctx, tenant, kept), after(kept.To),
-		at("entry_time", kept.Time), stateOf(kept.State), at("at", kept.At), said(kept.By))
-	in.audit(ctx, "escalate", tenant, kept.Device, nil, details...)
-	return kept, true, nil
+	return kept, added, err
 }
 
-// escalatedBefore returns to whom the entry was escalated until then: records are a list, too.
-func (in *Intake) escalatedBefore(
-	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
-) []Detail {
-	entry, err := in.store.Entry(ctx, tenant, e.Device, e.Time, e.State)
-	if err != nil {
-		return nil
-	}
-	for _, record := range entry.Escalations { // newest first
-		if record.At < e.At {
-			return []Detail{before(record.To)}
-		}
-	}
-	return []Detail{before("")}
-}
-
-// Retire retires a device and returns when that takes effect. What the device showed is read before
-// and may be a moment old.
+// Retire retires a device and returns when that takes effect.
 func (in *Intake) Retire(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
 ) (andon.Time, error) {
 	if err := wrongAt("path.device", device.Validate()); err != nil {
 		return 0, err
 	}
-	var details []Detail
-	if in.audits() {
-		if d, err := in.store.Device(ctx, tenant, device); err == nil {
-			details = append(details, Detail{"before", []Detail{
-				stateOf(d.State), at("since", d.Since), {"operator", string(d.Operator)},
-			}})
-		}
-	}
 	retired, err := in.store.Retire(ctx, tenant, device, in.options.Now())
 	err = in.forget(ctx, tenant, device, err)
+	var details []Detail
 	if err == nil {
 		details = append(details, at("retired", retired))
 	}

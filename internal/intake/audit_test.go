@@ -43,8 +43,7 @@ func TestAuditWithoutTransport(t *testing.T) {
 	want := []intake.Change{{
 		What: "assign", Outcome: "done", By: by, Tenant: andon.DefaultTenant, Device: "d",
 		Details: []intake.Detail{
-			{Name: "before", Value: ""}, {Name: "after", Value: "Liz"},
-			{Name: "from", Value: kept[0].From.String()},
+			{Name: "after", Value: "Liz"}, {Name: "from", Value: kept[0].From.String()},
 		},
 	}, {
 		What: "change tenant", Outcome: "done", By: by, Tenant: andon.DefaultTenant,
