@@ -87,11 +87,11 @@ func (s *sheet) partitions(layout *Cluster) {
 	for _, p := range layout.Partitions {
 		rows := p.Rows * s.sharing(&p) / s.keysOf(&p, layout.MostRows)
 		if p.Hours > 0 {
-			every := t.Interval
+			sent := t.events()
 			if p.Readings {
-				every = t.ReadingsEvery
+				sent = t.readings()
 			}
-			rows *= p.Hours * 3600 / every.Seconds()
+			rows *= p.Hours * 3600 * sent / float64(t.Devices)
 		}
 		if p.Most > 0 {
 			rows = min(rows, p.Most)

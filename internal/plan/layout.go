@@ -12,8 +12,9 @@ import (
 type Sample struct {
 	// Events are three of a device in the order of their time: the second repeats the state of the
 	// first, the third changes it.
-	Events  [3]andon.Event
-	Reading andon.Reading // without metrics where the fleet sends none
+	Events   [3]andon.Event
+	Reading  andon.Reading // without metrics where the fleet sends none
+	NoEvents bool          // the fleet sends readings alone
 	// Retention and ReadingsRetention are how long the store keeps them.
 	Retention, ReadingsRetention andon.Retention
 	States                       int // that a device has entries of
@@ -225,6 +226,7 @@ func (t *Traffic) Sample() (Sample, error) {
 		Retention:         andon.Retention(andon.DurationOf(t.Retention)),
 		ReadingsRetention: andon.Retention(andon.DurationOf(t.ReadingsRetention)),
 		States:            2,
+		NoEvents:          t.Interval == 0,
 	}
 	for i, state := range []andon.State{"NORMAL", "NORMAL", "WARNING2"} {
 		s.Events[i] = andon.Event{

@@ -9,7 +9,7 @@ import (
 // Traffic is what a fleet sends, and what is asked about it. A share is from 0 to 1.
 type Traffic struct {
 	Devices    int           `json:"devices"`
-	Interval   time.Duration `json:"interval_ns"` // between two events of a device
+	Interval   time.Duration `json:"interval_ns"` // between two events of a device; 0: it sends none
 	EventBytes int           `json:"event_bytes"` // as JSON
 	Changes    float64       `json:"changes"`     // share of the events that change the state
 	// ReadingsEvery is the time between two readings of a device, 0 where there are none, and
@@ -83,13 +83,15 @@ func (t *Traffic) rates() []Rate {
 }
 
 // events and readings are how many there are a second.
-func (t *Traffic) events() float64 { return float64(t.Devices) / t.Interval.Seconds() }
+func (t *Traffic) events() float64 { return t.sent(t.Interval) }
 
-func (t *Traffic) readings() float64 {
-	if t.ReadingsEvery == 0 {
+func (t *Traffic) readings() float64 { return t.sent(t.ReadingsEvery) }
+
+func (t *Traffic) sent(every time.Duration) float64 {
+	if every == 0 {
 		return 0
 	}
-	return float64(t.Devices) / t.ReadingsEvery.Seconds()
+	return float64(t.Devices) / every.Seconds()
 }
 
 // operators is how many there are, at least one.

@@ -51,8 +51,8 @@ func (f *fleet) ofEvents() []config.Setting {
 	t := &f.traffic
 	return []config.Setting{
 		setting("devices", config.Count(&t.Devices), "devices of the fleet"),
-		setting("interval", config.Span(&t.Interval, time.Millisecond),
-			"time between two events of a device"),
+		setting("interval", config.Span(&t.Interval, time.Millisecond).OrNone(),
+			"time between two events of a device; \"\": it sends readings alone"),
 		setting("event_bytes", config.Count(&t.EventBytes), "bytes of an event as JSON"),
 		setting("changes", share(&t.Changes),
 			"share of the events that change the device's state"),

@@ -68,8 +68,8 @@ func TestFleetsOnDynamoDB(t *testing.T) {
 	checkHolds(t, hot, andon, "DeviceStateLog/GSI1 would take 1,500 units a second of one")
 }
 
-// TestFleetsWithReadings: a thousand readings a second of 10,000 devices, kept for a day. The alarms
-// of an index watch four metrics.
+// TestFleetsWithReadings: a thousand readings a second of 10,000 devices, kept for a day. An index
+// has alarms on four metrics.
 func TestFleetsWithReadings(t *testing.T) {
 	const (
 		item = device + metricNames
@@ -117,6 +117,37 @@ func TestFleetsOnTheGuidesTable(t *testing.T) {
 		{"a year", quiet("--store", "dynamodb", "--retention", "365d"), reference, 0,
 			demanded(2*events, 0) + gb(events*86_400*367, 322)*0.70 + machines + alarmsRef},
 	})
+}
+
+// TestFleetsOnTheGuidesReadings: layout timeseries, of 100,000 devices that send readings alone.
+// Its alarms watch 16 metrics, and 4 of each index.
+func TestFleetsOnTheGuidesReadings(t *testing.T) {
+	const (
+		series = "dynamodb timeseries"
+		rows   = 10_000 * 86_400 * 32.0
+		keys   = len("deviceId"+"line-07/press-0000123") +
+			len("timestamp"+"2026-01-01T00:00:00.123456Z")
+		metric  = len("metric-0001") + 3
+		reading = keys + 3*metric + len("ttl") + 6
+		listed  = len("metricType" + "metric-0001")
+	)
+	fleet := func(more ...string) []string {
+		return quiet(append([]string{"--store", "dynamodb", "--interval", "", "--readings-interval",
+			"10s", "--devices", "100000"}, more...)...)
+	}
+	fixed := gb(rows, float64(reading))*0.45 + medium(4) + 16*0.10
+	both := []string{"--dynamodb-latest-index", "all", "--dynamodb-metric-index", "metric-0001"}
+	checkHand(t, []handCase{
+		{"no index", fleet(), series, 0, demanded(10_000, 0) + fixed},
+		{"the newest, eventual", fleet("--dynamodb-readings", "eventual", "--ask-reading", "100"),
+			series, 0, demanded(10_000, 50) + fixed},
+		{"both indexes, provisioned", fleet(both...), series, 1, hours(3*scaled(10_000), 3*5) +
+			gb(rows, float64(reading+listed))*(2*0.25+0.20) +
+			gb(rows, float64(keys+listed+metric))*0.25 + medium(4) + 24*0.10},
+	})
+	checkHolds(t, fleet("--dynamodb-latest-index", "all"), series, "")
+	// The guide has one key for a metric: 10,000 a second, three times that at the peak.
+	checkHolds(t, fleet(both...), series, "Readings/MetricGSI would take 30,000 units a second of one")
 }
 
 // TestFleetsOnCassandra: several processes, nodes by disk and by processors, designs and questions.

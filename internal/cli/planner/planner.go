@@ -111,6 +111,11 @@ func (r *planner) input() (in plan.Input, err error) {
 	if in.Traffic.ReadingsEvery == 0 {
 		in.Traffic.Queries[plan.AskReading] = 0 // there are none
 	}
+	if in.Traffic.Interval == 0 { // all but readings is of events
+		in.Traffic.Queries = map[string]float64{
+			plan.AskReading: in.Traffic.Queries[plan.AskReading],
+		}
+	}
 	if in.Measured, err = plan.ReadMeasured(); err != nil {
 		return in, err
 	}

@@ -30,16 +30,19 @@ func (r *planner) print(out *report) {
 
 func printTraffic(p draw.Printer, out *report) {
 	t := &out.Traffic
-	line := fmt.Sprintf("%s devices, an event of %d bytes every %s",
-		draw.Grouped(t.Devices), t.EventBytes, andon.DurationOf(t.Interval))
-	kept := fmt.Sprintf("Events are kept for %s", andon.DurationOf(t.Retention))
+	line, kept := draw.Grouped(t.Devices)+" devices", ""
+	if t.Interval > 0 {
+		line += fmt.Sprintf(", an event of %d bytes every %s", t.EventBytes,
+			andon.DurationOf(t.Interval))
+		kept += fmt.Sprintf("Events are kept for %s. ", andon.DurationOf(t.Retention))
+	}
 	if t.ReadingsEvery > 0 {
 		line += fmt.Sprintf(", %s every %s", draw.Count(t.Metrics, "metric"),
 			andon.DurationOf(t.ReadingsEvery))
-		kept += fmt.Sprintf(", readings for %s", andon.DurationOf(t.ReadingsRetention))
+		kept += fmt.Sprintf("Readings are kept for %s. ", andon.DurationOf(t.ReadingsRetention))
 	}
 	p.Line("%s", line)
-	p.Line("%s. Prices of %s; a month has 730 hours.", kept, out.Region)
+	p.Line("%sPrices of %s; a month has 730 hours.", kept, out.Region)
 }
 
 func printRates(p draw.Printer, out *report) {

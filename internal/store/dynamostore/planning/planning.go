@@ -46,11 +46,18 @@ type Config struct {
 // Layouts returns what a fleet writes and reads: the items are made by the code that writes
 // them.
 func Layouts(e Config, s plan.Sample) ([]plan.Layout, error) {
+	// Each reading has one of them.
+	if len(e.Indexes.MetricIndex) > 0 && len(s.Reading.Metrics) > 0 {
+		all := slices.Clone(s.Reading.Metrics)
+		all[0].Name = andon.MetricName(e.Indexes.MetricIndex[0])
+		slices.SortFunc(all, func(a, b andon.Metric) int { return cmp.Compare(a.Name, b.Name) })
+		s.Reading.Metrics = all
+	}
 	own, err := e.own(s)
 	if err != nil {
 		return nil, err
 	}
-	return []plan.Layout{
+	all := []plan.Layout{
 		{Store: "dynamodb", Name: "andon", Survives: true, Metered: own},
 		{
 			Store: "dynamodb", Name: "reference", Survives: true, NoReadings: true,
@@ -60,7 +67,16 @@ func Layouts(e Config, s plan.Sample) ([]plan.Layout, error) {
 					"shows and for its log"},
 			Metered: e.ofReference(s),
 		},
-	}, nil
+	}
+	if s.NoEvents && len(s.Reading.Metrics) > 0 {
+		all = append(all, plan.Layout{
+			Store: "dynamodb", Name: "timeseries", Survives: true, Metered: e.ofSeries(s),
+			Unserved: []string{plan.AskDevice, plan.AskLog, plan.AskList, plan.AskOperator,
+				plan.AskFleet},
+			Notes: []string{"it keeps readings alone"},
+		})
+	}
+	return all, nil
 }
 
 // maker adds up what a store writes.
@@ -98,13 +114,6 @@ func (e *Config) own(s plan.Sample) (*plan.Metered, error) {
 	}
 	d := &items.Device{}
 	d.ID = s.Events[0].Device
-	// Each reading has one of them.
-	if len(e.Indexes.MetricIndex) > 0 && len(s.Reading.Metrics) > 0 {
-		all := slices.Clone(s.Reading.Metrics)
-		all[0].Name = andon.MetricName(e.Indexes.MetricIndex[0])
-		slices.SortFunc(all, func(a, b andon.Metric) int { return cmp.Compare(a.Name, b.Name) })
-		s.Reading.Metrics = all
-	}
 	d.Measures([]items.Message{{Reading: s.Reading}})
 	shown, err := shownBy(t, d, s.Events[:])
 	if err != nil {
@@ -429,5 +438,31 @@ func (e *Config) ofReference(s plan.Sample) *plan.Metered {
 		plan.AskLog:      {skip, query(ask, s.States, items.PageOf(limit, s.States))},
 		plan.AskOperator: {query(ofIndex(ask, items.IndexOperator), 1, items.PageOf(limit, 1))},
 	}
+	return m.Metered
+}
+
+// ofSeries returns the writes and reads of the layout timeseries.
+func (e *Config) ofSeries(s plan.Sample) *plan.Metered {
+	o := reference.Options{Table: items.TableReadings, Retention: s.ReadingsRetention}
+	o.LatestIndex = !slices.Contains([]string{"", items.ProjectsNone}, e.Indexes.LatestIndex)
+	if len(e.Indexes.MetricIndex) > 0 {
+		o.Metric = andon.MetricName(e.Indexes.MetricIndex[0])
+	}
+	reading, set := o.ReadingItem(&s.Reading)
+	maps.Copy(reading, set)
+	m := e.metered([]ddb.Table{reference.ReadingsTable(o)}, ddb.Actions(true))
+	m.Shards = 1
+	m.write(o.Table, plan.PerReading, nil, reading, kept)
+	for i := range m.Writes {
+		if w := &m.Writes[i]; w.Index == items.IndexMetric {
+			w.Keys = 1 // all devices
+		}
+	}
+	newest := query(answer(readOf(o.Table, reading), e.Eventual || e.EventualReadings), 1,
+		items.PageOf(1, 1))
+	if o.LatestIndex && newest.Consistency == plan.Eventual {
+		newest.Index = items.IndexLatest
+	}
+	m.Queries = map[string][]plan.ItemRead{plan.AskReading: {newest}}
 	return m.Metered
 }

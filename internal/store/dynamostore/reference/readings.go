@@ -87,13 +87,13 @@ func (r *Readings) AppendReadings(
 		all = append(all, readings[i])
 	}
 	return shared.Parallel(ctx, len(all), func(ctx context.Context, n int) error {
-		i, set := r.item(&all[n])
+		i, set := r.ReadingItem(&all[n])
 		return r.db.Update(ctx, r.Table, i, set, "")
 	})
 }
 
-// item returns the key of a reading, and its attributes.
-func (r *Readings) item(one *andon.Reading) (key, set ddb.Item) {
+// ReadingItem returns the key of a reading, and its attributes.
+func (r *Options) ReadingItem(one *andon.Reading) (key, set ddb.Item) {
 	set = ddb.Item{}
 	set.SetNumbers(one.Metrics)
 	if _, has := one.Metrics.Get(r.Metric); has {
