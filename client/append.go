@@ -20,13 +20,13 @@ type Result struct {
 
 	// Of the accepted ones, how many there were not before, how many said the same before, and how
 	// many said something else. 0 unless the client is one of WithOutcomes.
-	New       int `json:"new,omitempty"`
-	Unchanged int `json:"unchanged,omitempty"`
-	Replaced  int `json:"replaced,omitempty"`
+	New       int `json:"new,omitempty" doc:"with outcomes=true"`
+	Unchanged int `json:"unchanged,omitempty" doc:"with outcomes=true"`
+	Replaced  int `json:"replaced,omitempty" doc:"with outcomes=true"`
 
 	// UnknownStates are the states of accepted events that are not in the tenant's set: misspelt,
 	// it may be. A tenant can refuse them (Tenant.UnknownStates).
-	UnknownStates []andon.State `json:"unknown_states,omitempty"`
+	UnknownStates []andon.State `json:"unknown_states,omitempty" doc:"accepted ones"`
 }
 
 // WithOutcomes returns a client of the same server whose results also say which of the accepted

@@ -38,8 +38,8 @@ func (c *Client) SupervisorEvents(
 // Entry is one log entry with its escalation records, newest first; the newest counts.
 type Entry struct {
 	andon.Event
-	Escalations []Record    `json:"escalations"`
-	Withdrawn   *Withdrawal `json:"withdrawn,omitempty"` // nil unless it was withdrawn
+	Escalations []Record    `json:"escalations" doc:"newest first; the newest counts"`
+	Withdrawn   *Withdrawal `json:"withdrawn,omitempty" doc:"only of one that was withdrawn"`
 }
 
 // Withdrawal is the record that an entry was withdrawn.

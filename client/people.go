@@ -12,9 +12,9 @@ import (
 // Assignment says who was assigned to a device, and when.
 type Assignment struct {
 	Device   andon.DeviceID `json:"device"`
-	Operator andon.PersonID `json:"operator"` // absent: nobody
+	Operator andon.PersonID `json:"operator" nullable:"true" doc:"null: nobody"`
 	From     andon.Time     `json:"from"`
-	To       andon.Time     `json:"to"` // when the next began; 0 for the newest
+	To       andon.Time     `json:"to,omitempty" doc:"when the next began; absent for the newest"`
 }
 
 // MarshalJSON writes the assignment as the server does: nobody is null.
@@ -68,15 +68,15 @@ func (c *Client) AssignMany(ctx context.Context, assignments []Assignment) (Resu
 
 // Record is an escalation of an entry: to whom, when and by whom.
 type Record struct {
-	To   andon.PersonID `json:"to"` // absent: withdrawn
-	At   andon.Time     `json:"at"`
-	By   andon.PersonID `json:"by"`
-	Note string         `json:"note"`
+	To   andon.PersonID `json:"to" nullable:"true" doc:"null: withdrawn"`
+	At   andon.Time     `json:"at,omitempty" doc:"absent where it never was escalated"`
+	By   andon.PersonID `json:"by,omitempty"`
+	Note string         `json:"note,omitempty"`
 }
 
 type recordJSON struct {
 	To   *andon.PersonID `json:"to"`
-	At   andon.Time      `json:"at"`
+	At   andon.Time      `json:"at,omitempty"`
 	By   andon.PersonID  `json:"by,omitempty"`
 	Note string          `json:"note,omitempty"`
 }

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 )
 
@@ -68,13 +68,5 @@ func (r *route) possibleErrors() []int {
 
 // accountContent is the answer to a body of many entries.
 func accountContent() *content {
-	type account struct {
-		Accepted      int               `json:"accepted"`
-		New           *int              `json:"new,omitempty" doc:"with outcomes=true"`
-		Unchanged     *int              `json:"unchanged,omitempty" doc:"with outcomes=true"`
-		UnknownStates []andon.State     `json:"unknown_states,omitempty" doc:"accepted ones"`
-		Replaced      *int              `json:"replaced,omitempty" doc:"with outcomes=true"`
-		Rejected      []andon.Rejection `json:"rejected"`
-	}
-	return &content{Kind: reflect.TypeFor[account]()}
+	return &content{Kind: reflect.TypeFor[client.Result]()}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/body"
 	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/httpapi/grouping"
@@ -226,40 +227,26 @@ func (c *call) showEvent(e *andon.Event) (jsonout.Event, error) {
 	return jsonout.Event{Event: *e, Escalation: escalated}, err
 }
 
-// entryJSON is one entry with its escalations.
-type entryJSON struct {
-	andon.Event
-	Escalations []recordJSON   `json:"escalations" doc:"newest first; the newest counts"`
-	Withdrawn   *withdrawnJSON `json:"withdrawn,omitempty" doc:"only of one that was withdrawn"`
-}
-
-// withdrawnJSON is the record that an entry was withdrawn.
-type withdrawnJSON struct {
-	At   andon.Time     `json:"at"`
-	By   andon.PersonID `json:"by,omitempty"`
-	Note string         `json:"note,omitempty"`
-}
-
 type withdrawalBody struct {
 	By   andon.PersonID `json:"by,omitempty" doc:"who withdraws it"`
 	Note string         `json:"note,omitempty" doc:"why"`
 }
 
-func (a *API) withdrawEntry(c *call) (entryJSON, error) {
+func (a *API) withdrawEntry(c *call) (client.Entry, error) {
 	var sent withdrawalBody
 	if c.r.ContentLength != 0 {
 		var err error
 		if sent, err = readBody[withdrawalBody](c); err != nil {
-			return entryJSON{}, err
+			return client.Entry{}, err
 		}
 	}
 	w := andon.Withdrawal{By: sent.By, Note: sent.Note}
 	w.Device, w.Time, w.State = c.entryRef()
 	if err := c.Fault(); err != nil {
-		return entryJSON{}, err
+		return client.Entry{}, err
 	}
 	if _, _, err := c.intake.Withdraw(c.ctx(), c.tenant, w); err != nil {
-		return entryJSON{}, c.withoutEntry(err, w.Device, w.Time, w.State)
+		return client.Entry{}, c.withoutEntry(err, w.Device, w.Time, w.State)
 	}
 	return a.entry(c)
 }
@@ -272,34 +259,26 @@ func (c *call) entryRef() (andon.DeviceID, andon.Time, andon.State) {
 	return device, at, state
 }
 
-// recordJSON is an escalation where its entry is plain.
-type recordJSON struct {
-	To   *andon.PersonID `json:"to" doc:"null: withdrawn"`
-	At   andon.Time      `json:"at"`
-	By   andon.PersonID  `json:"by,omitempty"`
-	Note string          `json:"note,omitempty"`
-}
-
-func (a *API) entry(c *call) (entryJSON, error) {
+func (a *API) entry(c *call) (client.Entry, error) {
 	device, at, state := c.entryRef()
 	if err := c.Fault(); err != nil {
-		return entryJSON{}, err
+		return client.Entry{}, err
 	}
 	entry, err := a.store.Entry(c.ctx(), c.tenant, device, at, state)
 	if err != nil {
-		return entryJSON{}, c.withoutEntry(err, device, at, state)
+		return client.Entry{}, c.withoutEntry(err, device, at, state)
 	}
 	return showEntry(entry), nil
 }
 
-func showEntry(entry andon.Entry) entryJSON {
-	shown := entryJSON{Event: entry.Event, Escalations: []recordJSON{}}
+func showEntry(entry andon.Entry) client.Entry {
+	shown := client.Entry{Event: entry.Event, Escalations: []client.Record{}}
 	for _, e := range entry.Escalations {
-		record := recordJSON{To: orNull(e.To), At: e.At, By: e.By, Note: e.Note}
+		record := client.Record{To: e.To, At: e.At, By: e.By, Note: e.Note}
 		shown.Escalations = append(shown.Escalations, record)
 	}
 	if w := entry.Withdrawn; w != nil {
-		shown.Withdrawn = &withdrawnJSON{At: w.At, By: w.By, Note: w.Note}
+		shown.Withdrawn = &client.Withdrawal{At: w.At, By: w.By, Note: w.Note}
 	}
 	return shown
 }
@@ -317,12 +296,4 @@ func (c *call) withoutEntry(
 	}
 	return andon.Errorf(andon.NotFound, "device %q has no entry at %s in state %q",
 		device, at, state)
-}
-
-// orNull returns a person as JSON has it where no one is null.
-func orNull(p andon.PersonID) *andon.PersonID {
-	if p == "" {
-		return nil
-	}
-	return &p
 }

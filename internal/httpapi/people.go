@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
@@ -35,32 +36,24 @@ func (a *API) peopleRoutes() []*route {
 	}
 }
 
-// assignmentJSON says who was assigned to a device, and when.
-type assignmentJSON struct {
-	Device   andon.DeviceID  `json:"device"`
-	Operator *andon.PersonID `json:"operator" doc:"null: nobody"`
-	From     andon.Time      `json:"from"`
-	To       andon.Time      `json:"to,omitempty" doc:"when the next began; absent for the newest"`
-}
-
-func showAssignment(a *andon.Assignment) assignmentJSON {
-	return assignmentJSON{Device: a.Device, Operator: orNull(a.Operator), From: a.From, To: a.To}
+func showAssignment(a *andon.Assignment) client.Assignment {
+	return client.Assignment{Device: a.Device, Operator: a.Operator, From: a.From, To: a.To}
 }
 
 type operatorBody struct {
 	Operator *andon.PersonID `json:"operator" doc:"null: nobody"`
 }
 
-func (a *API) putOperator(c *call, sent operatorBody) (assignmentJSON, error) {
+func (a *API) putOperator(c *call, sent operatorBody) (client.Assignment, error) {
 	device := c.Device()
 	c.checkNamed("body.operator", sent.Operator, "assigns", "unassigns")
 	if err := c.Fault(); err != nil {
-		return assignmentJSON{}, err
+		return client.Assignment{}, err
 	}
 	assignment := andon.Assignment{Device: device, Operator: orNobody(sent.Operator)}
 	kept, err := c.intake.Assign(c.ctx(), c.tenant, []andon.Assignment{assignment})
 	if err != nil {
-		return assignmentJSON{}, err
+		return client.Assignment{}, err
 	}
 	return showAssignment(&kept[0]), nil
 }
@@ -73,7 +66,7 @@ func (c *call) checkNamed(location string, p *andon.PersonID, does, undoes strin
 	}
 }
 
-// orNobody is the other way of orNull.
+// orNobody returns a person as it is kept: null is nobody.
 func orNobody(p *andon.PersonID) andon.PersonID {
 	if p == nil {
 		return ""
@@ -101,7 +94,7 @@ func (a *API) postAssignments(c *call) error {
 	return c.account(intake.Result{Accepted: len(kept), Rejected: batch.Rejected})
 }
 
-func (a *API) assignments(c *call) (page[assignmentJSON], error) {
+func (a *API) assignments(c *call) (page[client.Assignment], error) {
 	device, limit := c.Device(), c.Limit()
 	q, span := andon.PageQuery{Order: c.Order()}, c.Span()
 	c.cursor(&q.After)
@@ -159,22 +152,11 @@ type escalationBody struct {
 	State andon.State     `json:"state,omitempty"`
 }
 
-// escalationJSON is one escalation with its entry.
-type escalationJSON struct {
-	Device andon.DeviceID  `json:"device"`
-	Time   andon.Time      `json:"time"`
-	State  andon.State     `json:"state"`
-	To     *andon.PersonID `json:"to" doc:"null: withdrawn"`
-	At     andon.Time      `json:"at,omitempty" doc:"absent where it never was escalated"`
-	By     andon.PersonID  `json:"by,omitempty"`
-	Note   string          `json:"note,omitempty"`
-}
-
-func (a *API) postEscalation(c *call, sent escalationBody) (escalationJSON, error) {
+func (a *API) postEscalation(c *call, sent escalationBody) (client.Escalation, error) {
 	device := c.Device()
 	c.checkNamed("body.to", sent.To, "escalates", "withdraws")
 	if err := c.Fault(); err != nil {
-		return escalationJSON{}, err
+		return client.Escalation{}, err
 	}
 	kept, added, err := c.intake.Escalate(c.ctx(), c.tenant, andon.Escalation{
 		Device: device, Time: sent.Time, State: sent.State,
@@ -184,15 +166,15 @@ func (a *API) postEscalation(c *call, sent escalationBody) (escalationJSON, erro
 		err = c.withoutEntry(err, device, sent.Time, sent.State)
 	}
 	if err != nil {
-		return escalationJSON{}, err
+		return client.Escalation{}, err
 	}
 	if !added {
 		c.status = http.StatusOK
 	}
 	c.x.Header().Set("Location", basePath+"/devices/"+url.PathEscape(string(device))+
 		"/events/"+kept.Time.String()+"/"+url.PathEscape(string(kept.State)))
-	return escalationJSON{
+	return client.Escalation{
 		Device: kept.Device, Time: kept.Time, State: kept.State,
-		To: orNull(kept.To), At: kept.At, By: kept.By, Note: kept.Note,
+		Record: client.Record{To: kept.To, At: kept.At, By: kept.By, Note: kept.Note},
 	}, nil
 }

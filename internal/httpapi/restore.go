@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 )
 
 func (a *API) restoreRoutes() []*route {
@@ -35,7 +36,7 @@ func (a *API) retirements(c *call) (retirementsJSON, error) {
 	return retirementsJSON{Items: append([]andon.Time{}, all...)}, err
 }
 
-func (a *API) escalations(c *call) (page[entryJSON], error) {
+func (a *API) escalations(c *call) (page[client.Entry], error) {
 	device, limit := c.Device(), c.Limit()
 	q := andon.EventQuery{States: c.States(), Span: c.Span(), Order: c.Order()}
 	if after := (andon.EventKey{}); c.cursor(&after) {
@@ -43,7 +44,7 @@ func (a *API) escalations(c *call) (page[entryJSON], error) {
 	}
 	t, err := c.record()
 	if err != nil {
-		return page[entryJSON]{}, err
+		return page[client.Entry]{}, err
 	}
 	kept := inSteps(limit+1, stepItems, func(
 		after *andon.Entry, n int,
@@ -55,7 +56,7 @@ func (a *API) escalations(c *call) (page[entryJSON], error) {
 		q.Limit = n
 		return a.store.EscalatedEntries(c.ctx(), c.tenant, device, q)
 	})
-	show := func(e *andon.Entry) entryJSON { return showEntry(*e) }
+	show := func(e *andon.Entry) client.Entry { return showEntry(*e) }
 	return readPage(c, limit, kept, plain(show),
 		func(e *andon.Entry) any { return e.Key(t.States) })
 }
@@ -87,11 +88,6 @@ type restoredEscalation struct {
 	Note   string          `json:"note,omitempty"`
 }
 
-type restoredJSON struct {
-	Accepted int               `json:"accepted"`
-	Rejected []andon.Rejection `json:"rejected"`
-}
-
 func (b *restoreBody) history() (h andon.History) {
 	for _, a := range b.Assignments {
 		h.Assignments = append(h.Assignments, andon.Assignment{
@@ -110,16 +106,18 @@ func (b *restoreBody) history() (h andon.History) {
 	return h
 }
 
-func (a *API) restore(c *call, sent restoreBody) (restoredJSON, error) {
+func (a *API) restore(c *call, sent restoreBody) (client.Result, error) {
 	h := sent.history()
 	n := len(h.Assignments) + len(h.Escalations) + len(h.Retirements)
 	if n > andon.MaxRequestEntries {
-		return restoredJSON{}, andon.Errorf(andon.TooLarge,
+		return client.Result{}, andon.Errorf(andon.TooLarge,
 			"more than %d entries: send parts", andon.MaxRequestEntries)
 	}
 	result, err := c.intake.Restore(c.ctx(), c.tenant, h)
 	if err != nil {
-		return restoredJSON{}, err
+		return client.Result{}, err
 	}
-	return restoredJSON{result.Accepted, append([]andon.Rejection{}, result.Rejected...)}, nil
+	return client.Result{
+		Accepted: result.Accepted, Rejected: append([]andon.Rejection{}, result.Rejected...),
+	}, nil
 }
