@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	_ "embed" // the pages
 	"io"
 	"net/http"
 	"strconv"
@@ -80,35 +81,14 @@ func sendNothingHere(x *exchange) {
 	_, _ = io.WriteString(x, nothingHere) // that the client is gone changes nothing
 }
 
-const nothingHere = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Andon: nothing here</title>
-</head>
-<body>
-<h1>There is nothing at this address</h1>
-<p>This is the server of Andon, which keeps the state of every device of a fleet. It has:</p>
-<ul>
-<li><a href="/">/</a>: the board, which shows the fleet</li>
-<li><a href="/docs">/docs</a>: what can be asked of the API, and how</li>
-<li><a href="` + basePath + `/devices">` + basePath + `</a>: the API: ` + basePath + `/devices,
-` + basePath + `/states, …</li>
-<li><a href="/readyz">/readyz</a>: whether the server is well</li>
-</ul>
-</body>
-</html>
-`
+var (
+	// nothingHere is what a browser gets at a path where there is nothing.
+	//
+	//go:embed pages/nothing.html
+	nothingHere string
 
-// startText is what a program gets that opens the address alone, such as curl.
-const startText = `Andon keeps the state of every device of a fleet.
-In a browser, this address is its board.
-
-/docs           what can be asked, and how: the contract, to read and try
-/openapi.json   the contract for programs
-/api/v1         the API: /api/v1/devices, /api/v1/states, …
-/readyz         whether it can serve
-/metrics        metrics for Prometheus
-/version        which build this is
-`
+	// startText is what a program gets that opens the address alone, such as curl.
+	//
+	//go:embed pages/start.txt
+	startText string
+)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -18,7 +19,7 @@ func (a *API) Take(r *http.Request) bool {
 func Unreadable(status int, text string) (media string, body []byte) {
 	body, err := json.Marshal(problem{
 		Title: http.StatusText(status), Status: status, Detail: whyUnreadable(status, text),
-		RequestID: newID(),
+		RequestID: rand.Text(),
 	})
 	if err != nil {
 		return "", nil

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	_ "embed" // the page
 	"io"
 	"io/fs"
 	"path"
@@ -16,33 +17,17 @@ import (
 
 // The page to read the contract at is Swagger UI, whose files are in the binary. swgui's own
 // handler is not used: its page has a script within, so that its policy would have to allow any.
-const (
-	docsPage = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Andon: the HTTP contract</title>
-<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
-<link rel="stylesheet" href="docs/swagger-ui.css">
-</head>
-<body>
-<div id="swagger-ui"></div>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/start.js"></script>
-</body>
-</html>
-`
-	docsStart = `window.ui = SwaggerUIBundle({
-  url: "openapi.json",
-  dom_id: "#swagger-ui",
-  deepLinking: true,
-  validatorUrl: null,
-});
-`
-	docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
-		"img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
-		"frame-ancestors 'none'"
+var (
+	//go:embed pages/docs.html
+	docsPage []byte
+
+	//go:embed pages/docs.js
+	docsStart []byte
 )
+
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
+	"img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'"
 
 // documentRoutes serve the contract itself. They need no token: they hold no data, only what anyone
 // can read in the source, and a browser can't send a token with a page, its scripts and the
@@ -84,7 +69,7 @@ func (a *API) documentRoutes(described []*route) []*route {
 
 func (a *API) docs(c *call) error {
 	c.x.Header().Set("Content-Security-Policy", docsPolicy)
-	c.send("text/html; charset=utf-8", []byte(docsPage))
+	c.send("text/html; charset=utf-8", docsPage)
 	return nil
 }
 
@@ -101,7 +86,7 @@ func (a *API) docsFile(c *call) error {
 	}
 	c.x.Header().Set("Cache-Control", "max-age=3600")
 	if name == "start.js" {
-		c.send(kind, []byte(docsStart))
+		c.send(kind, docsStart)
 		return nil
 	}
 	if plain, err := static.FS.ReadFile(name); err == nil {

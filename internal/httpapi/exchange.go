@@ -1,8 +1,8 @@
 package httpapi
 
 import (
+	"crypto/rand"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -77,7 +77,7 @@ func (x *exchange) setWriteDeadline(t time.Time) {
 }
 
 // requestID returns the id that the client or a proxy gave, if it is fit for headers and logs, or
-// makes one.
+// makes one of 128 random bits.
 func requestID(r *http.Request) string {
 	const most = 64
 	fit := func(c rune) bool {
@@ -86,25 +86,13 @@ func requestID(r *http.Request) string {
 	}
 	id := r.Header.Get("X-Request-Id")
 	if id == "" {
-		return newID()
+		return rand.Text()
 	}
 	unfit := strings.ContainsFunc(id, func(c rune) bool { return !fit(c) })
 	if len(id) > most || unfit {
-		return newID()
+		return rand.Text()
 	}
 	return id
-}
-
-// newID returns 128 random bits as text. An id tells requests apart and keeps nothing secret.
-func newID() string {
-	const letters, half = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 13
-	var id [2 * half]byte
-	for i := 0; i < len(id); i += half {
-		for bits, j := rand.Uint64(), 0; j < half; bits, j = bits>>5, j+1 {
-			id[i+j] = letters[bits%32]
-		}
-	}
-	return string(id[:])
 }
 
 func (a *API) logAccess(x *exchange, r *http.Request, now time.Time) {
