@@ -171,17 +171,15 @@ func (r *rice) next() int64 {
 //	kind    0 to 15: how many digits are after the point: the column is of integers, which the
 //	        values are 10 to the power of the kind times
 //	        listed: count | column of the values, each once, rising | integers: which each is
-//	        different: as Gorilla has them (Pelkonen and others, VLDB 2015)
-//
-// different is the first value as 64 bits, and of each other one by how many bits it differs from
-// the one before: 0 where it is the same; 10 and the bits, where they lie where those of the last
-// one did; else 11, the number of leading zeros 5, how many bits less one 6, the bits.
+//	        different: the bits in which each differs from the one before, the first from 0: the
+//	        lowest byte of each, then the next one of each, and so on. The highest are mostly
+//	        alike, so the engine packs them.
 const (
 	mostDigits = 15
 	listed     = 0xfe
 	different  = 0xff
 	exact      = 1 << 53 // integers below it are exact as floats
-	mostZeros  = 31
+	floatBytes = 8
 )
 
 // values encodes values. It uses its memory again.
@@ -279,33 +277,16 @@ func isDecimal(v float64, digits byte) bool {
 }
 
 func appendDifferent(b []byte, v []float64) []byte {
-	w := bitWriter{b: b}
-	var last uint64
-	zeros, width := uint(mostZeros+1), uint(0)
+	from, last := len(b), uint64(0)
+	b = append(b, make([]byte, floatBytes*len(v))...)
 	for i := range v {
 		is := math.Float64bits(v[i])
-		x := is ^ last
-		if last = is; i == 0 {
-			w.write(is, 64)
-			continue
+		for n, x := 0, is^last; n < floatBytes; n++ {
+			b[from+n*len(v)+i] = byte(x >> (8 * n))
 		}
-		if x == 0 {
-			w.write(0, 1)
-			continue
-		}
-		leading := min(uint(bits.LeadingZeros64(x)), mostZeros)
-		trailing := uint(bits.TrailingZeros64(x))
-		if zeros <= mostZeros && leading >= zeros && trailing >= 64-zeros-width {
-			w.write(0b10, 2)
-		} else {
-			zeros, width = leading, 64-leading-trailing
-			w.write(0b11, 2)
-			w.write(uint64(zeros), 5)
-			w.write(uint64(width-1), 6)
-		}
-		w.write(x>>(64-zeros-width), width)
+		last = is
 	}
-	return w.b
+	return b
 }
 
 // values reads the first of n values of a column, as many as v has. whole has as many elements.
@@ -332,7 +313,7 @@ func (r *reader) values(v []float64, n int, whole []int64) {
 func (r *reader) plain(v []float64, n int, whole []int64) {
 	kind := r.Byte()
 	if kind == different {
-		r.different(v)
+		r.different(v, n)
 		return
 	}
 	if kind > mostDigits {
@@ -345,25 +326,16 @@ func (r *reader) plain(v []float64, n int, whole []int64) {
 	}
 }
 
-func (r *reader) different(v []float64) {
-	b := bitReader{b: r.Rest}
-	var last uint64
-	zeros, width := uint(0), uint(0)
+// different reads the first of n values, as many as v has.
+func (r *reader) different(v []float64, n int) {
+	if r.Bad = r.Bad || len(r.Rest) != floatBytes*n || len(v) > n; r.Bad {
+		return
+	}
+	last := uint64(0)
 	for i := range v {
-		if i == 0 {
-			last = b.read(64)
-		} else if b.read(1) != 0 {
-			if b.read(1) != 0 {
-				zeros = uint(b.read(5))
-				width = uint(b.read(6)) + 1
-			}
-			if width == 0 || zeros+width > 64 {
-				r.Bad = true
-				return
-			}
-			last ^= b.read(width) << (64 - zeros - width)
+		for at := range floatBytes {
+			last ^= uint64(r.Rest[at*n+i]) << (8 * at)
 		}
 		v[i] = math.Float64frombits(last)
 	}
-	r.Bad = r.Bad || b.bad
 }
