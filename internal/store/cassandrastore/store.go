@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/health"
 	"github.com/andonhq/andon/internal/store/cassandrastore/merge"
@@ -18,6 +17,7 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 	"github.com/andonhq/andon/internal/store/shared/changelog"
+	"github.com/andonhq/andon/internal/written"
 )
 
 // Store implements andon.Store on one keyspace.
@@ -41,7 +41,7 @@ type Store struct {
 	working       atomic.Pointer[provision.Working]
 	tenants       tenants
 	devices       *shared.Devices[view] // what appends last saw of their devices
-	written       *cuckoo.Written       // index rows that need not be written again
+	written       *written.Rows         // index rows that need not be written again
 	counts        *shared.Counts
 	reviews       *merge.Reviews
 	over          chan struct{} // a tenant or device has another key
@@ -104,7 +104,7 @@ func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 	s := &Store{
 		options: o, db: db, rows: rows.Reader{DB: db},
 		tenants: tenants{purged: map[string]purgedList{}}, devices: shared.NewDevices[view](),
-		written:        cuckoo.NewWritten(rows.WrittenRows),
+		written:        written.New(rows.WrittenRows),
 		partitionUnits: rows.PartitionUnits,
 		counts:         shared.NewCounts(),
 		reviews:        merge.NewReviews(), over: make(chan struct{}, 1),

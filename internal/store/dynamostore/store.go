@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 	"github.com/andonhq/andon/internal/store/shared/changelog"
+	"github.com/andonhq/andon/internal/written"
 )
 
 // Store is an andon.Store on tables of DynamoDB.
@@ -33,7 +33,7 @@ type Store struct {
 	appends  shared.Joins[sent[andon.Event]]
 	measures shared.Joins[sent[message]]
 
-	written *cuckoo.Written // index rows that need not be written again
+	written *written.Rows // index rows that need not be written again
 	counts  *shared.Counts
 	rates   *items.Rates
 	over    chan struct{} // wakes the deletion of what a deleted tenant left
@@ -81,7 +81,7 @@ func (s *Store) purging() shared.Job {
 // newStore returns a store that has no client yet.
 func newStore(o Options) *Store {
 	s := &Store{
-		options: o, devices: shared.NewDevices[device](), written: cuckoo.NewWritten(writtenRows),
+		options: o, devices: shared.NewDevices[device](), written: written.New(writtenRows),
 		counts: shared.NewCounts(), rates: items.NewRates(), over: make(chan struct{}, 1),
 	}
 	s.Logs = changelog.New(changelog.Config{

@@ -31,7 +31,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/checkpoint"
 	"github.com/andonhq/andon/internal/store/pebblestore/directory"
@@ -42,6 +41,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/pipeline"
 	"github.com/andonhq/andon/internal/store/pebblestore/readings"
 	"github.com/andonhq/andon/internal/store/pebblestore/records"
+	"github.com/andonhq/andon/internal/written"
 )
 
 // The version of the stored format. A store of another one is refused. It changes whenever another
@@ -112,7 +112,7 @@ type Store struct {
 	fleets
 	pipe *pipeline.Pipeline[pending]
 	logs
-	written *cuckoo.Written // rows that need not be written again
+	written *written.Rows // rows that need not be written again
 	records *records.Records
 	background
 }
@@ -186,7 +186,7 @@ func newStore(d *directory.Directory, db *pebble.DB, o Options) *Store {
 	s := &Store{
 		dir: d, db: db, options: o, name: "pebble " + directory.Version(),
 		fleets:  fleets{tenants: map[andon.TenantID]*tenant{}},
-		written: cuckoo.NewWritten(writtenRows),
+		written: written.New(writtenRows),
 	}
 	s.begin()
 	return s

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
+	"github.com/andonhq/andon/internal/written"
 )
 
 // Kind is what a part of the directory lists.
@@ -38,7 +38,7 @@ type Reader struct{ DB *cql.Session }
 // wins.
 type Index struct {
 	db      *cql.Session
-	written *cuckoo.Written
+	written *written.Rows
 	tenant  string
 	TTL     Lifetime
 	Rows    []cql.Mutation
@@ -60,7 +60,7 @@ func (x *Index) add(text string, args []any, key ...string) {
 
 // NewIndex returns an empty Index of a tenant, whose rows live for ttl.
 func NewIndex(
-	db *cql.Session, written *cuckoo.Written, tenant string, ttl Lifetime,
+	db *cql.Session, written *written.Rows, tenant string, ttl Lifetime,
 ) *Index {
 	return &Index{db: db, written: written, tenant: tenant, TTL: ttl, Sums: map[uint64]bool{}}
 }

@@ -1,0 +1,75 @@
+// Package written remembers which rows are kept already, so that they are not written again. It
+// must not know what the rows are.
+package written
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync"
+)
+
+// Rows remembers rows without values. It is a cache of fixed size: what it has forgotten is written
+// once more, which is harmless. A row is remembered by a hash of its key under a seed of this
+// process: two keys of one hash would cost a row, but at 64 bits that does not happen, neither by
+// chance nor on purpose. All methods may be called concurrently.
+type Rows struct {
+	seed maphash.Seed
+	mu   sync.RWMutex
+	// A hash belongs into one bucket, and takes the place of another one where that is full. Of as
+	// many rows as fill half of the buckets about one in 250 is forgotten.
+	buckets [][bucketRows]uint64 // 0: free
+}
+
+// bucketRows is how many rows are in a bucket: two lines of a processor's cache.
+const bucketRows = 16
+
+// New returns a cache for so many rows, of 8 bytes each.
+func New(rows int) *Rows {
+	return &Rows{
+		seed: maphash.MakeSeed(), buckets: make([][bucketRows]uint64, rows/bucketRows),
+	}
+}
+
+// Sum returns what a row is remembered by.
+func (r *Rows) Sum(key []byte) uint64 { return max(maphash.Bytes(r.seed, key), 1) }
+
+// SumText is Sum of a key that is a text.
+func (r *Rows) SumText(key string) uint64 { return max(maphash.String(r.seed, key), 1) }
+
+func (r *Rows) bucket(sum uint64) *[bucketRows]uint64 {
+	return &r.buckets[sum%uint64(len(r.buckets))]
+}
+
+// Holds reports whether a row is remembered.
+func (r *Rows) Holds(sum uint64) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Contains(r.bucket(sum)[:], sum)
+}
+
+// Add remembers rows. It comes when they are kept for sure, not before.
+func (r *Rows) Add(sums map[uint64]bool) {
+	if len(sums) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for sum := range sums {
+		b := r.bucket(sum)
+		at := slices.Index(b[:], sum)
+		if at < 0 {
+			at = slices.Index(b[:], 0)
+		}
+		if at < 0 {
+			at = int(sum >> 60) // one of the 16 by chance
+		}
+		b[at] = sum
+	}
+}
+
+// Forget forgets all rows, because some of them are deleted.
+func (r *Rows) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.buckets)
+}
