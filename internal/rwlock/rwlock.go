@@ -5,92 +5,37 @@ package rwlock
 
 import (
 	"context"
+	"math"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Lock is a sync.RWMutex on which waiting ends with the context. Readers that come while a writer
 // waits are after it in the queue. The zero value is unlocked.
 type Lock struct {
-	mu      sync.Mutex
-	readers int
-	writer  chan struct{} // closed when the writer is done; nil where none holds the lock or waits
-	free    chan struct{} // closed by the last reader, for the writer that waits; else nil
+	once  sync.Once
+	holds *semaphore.Weighted // a reader has one part of it, a writer the whole
+}
+
+const whole = math.MaxInt64
+
+func (l *Lock) parts() *semaphore.Weighted {
+	l.once.Do(func() { l.holds = semaphore.NewWeighted(whole) })
+	return l.holds
 }
 
 // RLock locks for reading, shared with other readers.
-func (l *Lock) RLock(ctx context.Context) error {
-	err := l.turn(ctx)
-	if err == nil {
-		l.readers++
-		l.mu.Unlock()
-	}
-	return err
-}
+func (l *Lock) RLock(ctx context.Context) error { return l.parts().Acquire(ctx, 1) }
 
 // TryRLock locks for reading, unless a writer holds the lock or waits for it.
-func (l *Lock) TryRLock() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.writer != nil {
-		return false
-	}
-	l.readers++
-	return true
-}
+func (l *Lock) TryRLock() bool { return l.parts().TryAcquire(1) }
 
 // RUnlock undoes one RLock or TryRLock.
-func (l *Lock) RUnlock() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.readers--; l.readers == 0 && l.free != nil {
-		close(l.free)
-		l.free = nil
-	}
-}
+func (l *Lock) RUnlock() { l.parts().Release(1) }
 
 // Lock locks for writing, alone.
-func (l *Lock) Lock(ctx context.Context) error {
-	if err := l.turn(ctx); err != nil {
-		return err
-	}
-	l.writer = make(chan struct{})
-	if l.readers == 0 {
-		l.mu.Unlock()
-		return nil
-	}
-	free := make(chan struct{})
-	l.free = free
-	l.mu.Unlock()
-	select {
-	case <-free:
-		return nil
-	case <-ctx.Done():
-		l.Unlock()
-		return ctx.Err()
-	}
-}
+func (l *Lock) Lock(ctx context.Context) error { return l.parts().Acquire(ctx, whole) }
 
 // Unlock undoes Lock.
-func (l *Lock) Unlock() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	close(l.writer)
-	l.writer, l.free = nil, nil
-}
-
-// turn returns with l.mu locked and no writer, or with an error.
-func (l *Lock) turn(ctx context.Context) error {
-	for {
-		l.mu.Lock()
-		writer := l.writer
-		if writer == nil {
-			return nil
-		}
-		l.mu.Unlock()
-		select {
-		case <-writer:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
+func (l *Lock) Unlock() { l.parts().Release(whole) }
