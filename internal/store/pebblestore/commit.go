@@ -116,11 +116,9 @@ func (s *Store) admit(w *writing, attempts int) error {
 		return err
 	}
 	if w.rows != nil {
-		if err := w.rows(); err != nil {
-			return err
-		}
+		return w.rows()
 	}
-	return w.setAside()
+	return nil
 }
 
 // stage puts a write into the log and makes it pending, so that the next one is computed from it.

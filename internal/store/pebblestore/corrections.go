@@ -213,8 +213,7 @@ func (p *purging) rows() (found bool, err error) {
 	}
 	keepNumbers(&p.batch, p.tenant)
 	for _, table := range []byte{
-		layout.TableEscalation, layout.TableOverflow,
-		layout.TableAssignment, layout.TableWithdrawal,
+		layout.TableEscalation, layout.TableAssignment, layout.TableWithdrawal,
 		layout.TableRetirement,
 	} {
 		p.batch.RemovePrefix(layout.NewKey(table, number).Text(string(p.device)))

@@ -220,7 +220,7 @@ func TestExpireGivesSpaceBack(t *testing.T) {
 	for table, want := range map[byte]int{
 		layout.TableBlock: 3, layout.TableRun: 3, layout.TableDay: 3, layout.TablePosting: 3,
 		layout.TableSupervisor: 3,
-		layout.TableEscalation: 3,
+		layout.TableEscalation: len(events), // of the present incident
 		layout.TableReading:    3, layout.TableReadingBlock: 3, layout.TableReadingDay: 3,
 	} {
 		n := 0

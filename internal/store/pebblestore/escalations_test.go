@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -90,18 +91,20 @@ func TestEscalationsSetAsideComeBack(t *testing.T) {
 	if d, err := s.Device(ctx, id, "press-7"); err != nil || d.EscalatedTo != "" {
 		t.Errorf("escalated to %q, %v; want nobody", d.EscalatedTo, err)
 	}
-	aside := layout.NewKey(layout.TableOverflow, s.tenants[id].number)
+	kept := layout.NewKey(layout.TableEscalation, s.tenants[id].number)
 	rows := func() (n int) {
-		for range s.rows(aside) {
+		for range s.rows(kept) {
 			n++
 		}
 		return n
 	}
-	if rows() == 0 {
-		t.Error("nothing was set aside")
+	if rows() < entries {
+		t.Error("escalations of the incident have expired")
 	}
 	normal := []andon.Event{{Device: "press-7", State: "NORMAL", Time: andon.MinTime + 5000}}
-	if err := s.Append(ctx, id, 1, normal); err != nil || rows() != 0 {
+	err := errors.Join(s.Append(ctx, id, 1, normal),
+		s.Expire(ctx, id, andon.Horizon{Events: after}))
+	if err != nil || rows() != 0 {
 		t.Errorf("%v; %d rows are left after the incident", err, rows())
 	}
 	if err := s.Close(); err != nil {

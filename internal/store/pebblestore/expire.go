@@ -51,7 +51,7 @@ func (s *Store) expire(ctx context.Context, t *tenant, h andon.Horizon, d deleti
 	defer func() { b.Release() }()
 	e := expiry{ctx: ctx, store: s, tenant: t.number, batch: b}
 	err := errors.Join(
-		d.entries.Days(ctx, b, t.entries, h.Events.Day()), e.events(h.Events.Day()),
+		d.entries.Days(ctx, b, t.entries, h.Events.Day()), e.events(t, h.Events.Day()),
 		d.readings.Days(ctx, b, t.readings, h.Readings.Day()),
 	)
 	if err != nil {
@@ -81,24 +81,32 @@ type expiry struct {
 	batch  *engine.Batch
 }
 
-func (e *expiry) events(before uint32) error {
+func (e *expiry) events(t *tenant, before uint32) error {
 	if before == 0 {
 		return nil
 	}
 	hour := func(k layout.Key) layout.Key { return k.Number(before * 24) }
 	instant := func(k layout.Key) layout.Key { return k.Time(andon.DayStart(before)) }
 	return errors.Join(
-		e.escalations(before),
+		e.escalations(t, before),
 		e.indexRows(layout.TablePosting, hour), e.indexRows(layout.TableSupervisor, instant),
 		e.indexRows(layout.TableWithdrawal, instant),
 	)
 }
 
-// escalations deletes those of entries before a day. They are sorted newest first.
-func (e *expiry) escalations(before uint32) error {
+// escalations deletes those of entries before a day, but for those of a present incident: they
+// outlive the entries, as all that a device shows does. They are sorted newest first.
+func (e *expiry) escalations(t *tenant, before uint32) error {
+	const name = 1 + 4 // after table and tenant
 	return e.owners(layout.TableEscalation, func(owner layout.Key) {
-		from := layout.Key(bytes.Clone(owner)).InvertedTime(andon.DayStart(before) - 1)
-		e.batch.RemoveRange(from, owner.End())
+		first, device := andon.DayStart(before), andon.DeviceID(owner[name:len(owner)-1])
+		e.store.mu.RLock()
+		if slot := t.fleet.Slot(device); slot != nil {
+			latest := t.fleet.Latest(slot)
+			first = andon.Earlier(latest.Incident, first)
+		}
+		e.store.mu.RUnlock()
+		e.batch.RemoveRange(layout.Key(bytes.Clone(owner)).InvertedTime(first-1), owner.End())
 	})
 }
 

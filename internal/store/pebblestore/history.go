@@ -13,7 +13,8 @@ import (
 )
 
 // history is the past of a device that is folded: the store as it was when the write first read it,
-// and what the write itself has set aside.
+// and what the write itself has set aside. All that was set aside before is among the escalations of
+// the device: expiry leaves those of a present incident.
 type history struct {
 	write  *writing
 	device *current.Device
@@ -70,7 +71,6 @@ func (h *history) Next(after andon.EventKey) (andon.Time, error) {
 
 // SetAside implements current.History.
 func (h *history) SetAside(r current.Escalation) {
-	h.folded.aside = append(h.folded.aside, r)
 	if h.put == nil {
 		h.put = map[entryID]current.Escalation{}
 	}
@@ -87,11 +87,15 @@ func (h *history) AsideOf(
 	if r, ok := h.put[entryID{entry, state}]; ok {
 		return r, nil
 	}
-	k := layout.NewKey(layout.TableOverflow, h.write.tenant.number).Entry(h.device.ID, entry, state)
-	for r, err := range h.rows(k) {
+	for r, err := range h.rows(h.of().Entry(h.device.ID, entry, state)) {
 		return r, err
 	}
 	return there, nil
+}
+
+// of begins the keys of escalations.
+func (h *history) of() layout.Key {
+	return layout.NewKey(layout.TableEscalation, h.write.tenant.number)
 }
 
 // Aside implements current.History.
@@ -103,8 +107,7 @@ func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 			}
 		}
 		var last entryID
-		for r, err := range h.rows(layout.NewKey(layout.TableOverflow, h.write.tenant.number).
-			Text(string(h.device.ID))) {
+		for r, err := range h.rows(h.of().Text(string(h.device.ID))) {
 			if err != nil || r.Entry < from {
 				return err // all after it are earlier, too
 			}
@@ -120,8 +123,8 @@ func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 	})
 }
 
-// rows reads the rows of the device that begin with a prefix: the entries newest first, and of each
-// the newest record first.
+// rows reads the escalations of the device whose keys begin with a prefix: the entries newest first,
+// and of each the newest record first; not those of entries that were withdrawn, or are normal.
 func (h *history) rows(prefix layout.Key) iter.Seq2[current.Escalation, error] {
 	return seq.Of(func(yield func(current.Escalation) bool) error {
 		if h.anew {
@@ -129,19 +132,23 @@ func (h *history) rows(prefix layout.Key) iter.Seq2[current.Escalation, error] {
 		}
 		h.folded.reads++
 		if h.aside == nil {
-			k := layout.NewKey(layout.TableOverflow, h.write.tenant.number)
-			it, err := engine.NewIterator(h.write.ctx, h.write.store.db, k, k.End())
+			it, err := engine.NewIterator(h.write.ctx, h.write.store.db, h.of(), h.of().End())
 			if err != nil {
 				return err
 			}
 			h.aside = it
 		}
-		device := len(layout.NewKey(layout.TableOverflow, 0).Text(string(h.device.ID)))
+		device := len(h.of().Text(string(h.device.ID)))
+		gone := h.write.tenant.withdrawn.List(h.device.ID)
 		ok := h.aside.SeekGE(prefix)
 		for ; ok && bytes.HasPrefix(h.aside.Key(), prefix); ok = h.aside.Next() {
 			e, ok := layout.SplitEscalation(h.aside.Key()[device:])
 			if !ok {
 				return layout.ErrDamaged
+			}
+			if gone.Contains(andon.EntryRef{Time: e.Time, State: e.State}) ||
+				h.write.states.Severity(e.State) == 0 {
+				continue
 			}
 			if !yield(current.Escalation{Entry: e.Time, State: e.State, At: e.At, To: e.To}) {
 				return nil
@@ -149,29 +156,4 @@ func (h *history) rows(prefix layout.Key) iter.Seq2[current.Escalation, error] {
 		}
 		return h.aside.Error()
 	})
-}
-
-// setAside puts the rows of what was set aside into the batch, or deletes all of a device once
-// none is wanted any more. It belongs to the ordered section, because a device that is folded again
-// may keep what it set aside before.
-func (w *writing) setAside() error {
-	for i := range w.folded {
-		f, d := &w.folded[i], w.changes.Device(i)
-		if f.emptied {
-			k := layout.NewKey(layout.TableOverflow, w.tenant.number).Text(string(d.ID))
-			if err := w.batch.DeleteRange(k, k.End(), nil); err != nil {
-				return err
-			}
-		}
-		if d.AsideAt == 0 {
-			continue
-		}
-		for _, r := range f.aside {
-			k := layout.NewKey(layout.TableOverflow, w.tenant.number).Entry(d.ID, r.Entry, r.State)
-			if err := w.batch.Set(append(k.InvertedTime(r.At), r.To...), nil, nil); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

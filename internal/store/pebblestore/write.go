@@ -103,8 +103,6 @@ type folded struct {
 	entry   andon.EntryRef
 	entries int // that were folded
 	reads   int // of the store
-	aside   []current.Escalation
-	emptied bool // of the escalations that were set aside none is wanted any more
 }
 
 // newWrite begins a write to a tenant that changes at most so many devices, and has about so many
@@ -236,7 +234,6 @@ func (w *writing) foldOne(i int) error {
 		w.encoded = w.names.AppendEntries(w.encoded, 0, nil, nil)
 	}
 	d.Received = max(d.Received, w.received)
-	f.emptied = was.AsideAt != 0 && (d.AsideAt == 0 || w.past.anew)
 	w.encode(f, slot == nil, &was, d)
 	return nil
 }

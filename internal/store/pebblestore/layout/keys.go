@@ -21,7 +21,6 @@ import (
 //	i  block days    tenant 4 | number 4 | ^day 4                           -
 //	y  escalation    tenant 4 | device 0 | ^time 8 | state 0 | ^at 8 | to   escalation
 //	p  posting       tenant 4 | operator 0 | hour 4 | sequence 6 | part 2   devices, index row
-//	x  overflow      tenant 4 | device 0 | ^entry 8 | state 0 | ^at 8 | to  -
 //	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, index row
 //	k  reading       tenant 4 | generation 6 | day 4 | device 0 | ^time 8   reading, merged
 //	v  reading block tenant 4 | day 4 | run 7 | device 0 | ^newest 5 |
@@ -45,11 +44,10 @@ import (
 // generation of the rows that it was made of.
 //
 // The day first makes expiry a range deletion, and keeps what is written together together. p, s
-// and m are index rows: each hit is checked against the truth. x holds the escalations of a present
-// incident that are too many for memory (current.Device): they outlive the entries, as all that a
-// device shows does. j are the records of andon.Records, tenants among them; each that has a time
-// is in u, which is written with it. Only rows of deleted tenants stay in u, until a reader
-// finds them.
+// and m are index rows: each hit is checked against the truth. Of y, the escalations of a present
+// incident outlive the entries, as all that a device shows does: memory has only some of them
+// (current.Device). j are the records of andon.Records, tenants among them; each that has a time is
+// in u, which is written with it. Only rows of deleted tenants stay in u, until a reader finds them.
 const (
 	TableRow          = 'g'
 	TableBlock        = 'B'
@@ -57,7 +55,6 @@ const (
 	TableDay          = 'i'
 	TableEscalation   = 'y'
 	TablePosting      = 'p'
-	TableOverflow     = 'x'
 	TableSupervisor   = 's'
 	TableReading      = 'k'
 	TableReadingBlock = 'v'
@@ -76,7 +73,7 @@ const (
 )
 
 // TenantTables are those whose keys begin with the tenant's number.
-const TenantTables = "BRiypxskvrqmawzncjh"
+const TenantTables = "BRiypskvrqmawzncjh"
 
 // What follows a text in a key.
 const (
@@ -217,7 +214,7 @@ func Uint(b []byte) (n uint64) {
 	return n
 }
 
-// Entry continues a key of TableEscalation, or TableOverflow, with an entry.
+// Entry continues a key of TableEscalation with an entry.
 func (k Key) Entry(device andon.DeviceID, at andon.Time, state andon.State) Key {
 	return k.Text(string(device)).InvertedTime(at).Text(string(state))
 }

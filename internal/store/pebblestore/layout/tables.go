@@ -15,8 +15,6 @@ func Describe(table byte) string {
 		return "escalations"
 	case TablePosting:
 		return "postings"
-	case TableOverflow:
-		return "escalations set aside"
 	case TableSupervisor:
 		return "entries of supervisors"
 	case TableReading:

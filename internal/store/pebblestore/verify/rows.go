@@ -55,7 +55,6 @@ func tables() []table {
 		{layout.TableReadingRun, ofTenant(verifyRuns(layout.TableReadingBlock, "readings",
 			func(l *Loaded) uint64 { return l.FirstReadings - 1 }))},
 		{layout.TableWithdrawal, ofTenant(verifyWithdrawal)},
-		{layout.TableOverflow, ofTenant(verifyAside)},
 		{layout.TableEscalation, ofTenant(verifyEscalation)},
 		{layout.TableRetirement, device(bytesLeft(layout.TimeBytes))},
 	}
@@ -465,15 +464,8 @@ func verifyWithdrawal(_ *verifier, _ *tenant, k, value []byte) error {
 	return wellFormed(ok && timed && named && len(rest) == 0)
 }
 
-func verifyAside(_ *verifier, _ *tenant, k, _ []byte) error {
-	_, rest, ok := layout.TakeText(k)
-	if ok {
-		_, ok = layout.SplitEscalation(rest)
-	}
-	return wellFormed(ok)
-}
-
-// verifyEscalation checks that an escalation is found by its supervisor.
+// verifyEscalation checks that an escalation is found by its supervisor, unless its entry has
+// expired.
 func verifyEscalation(v *verifier, t *tenant, k, value []byte) error {
 	device, rest, ok := layout.TakeText(k)
 	if !ok {
@@ -486,7 +478,7 @@ func verifyEscalation(v *verifier, t *tenant, k, value []byte) error {
 	if err := layout.ReadEscalation(&e, value); err != nil {
 		return fmt.Errorf("the escalation of device %s at %s can't be decoded", device, e.Time)
 	}
-	if e.To == "" {
+	if e.To == "" || e.Time < t.Floor {
 		return nil
 	}
 	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
