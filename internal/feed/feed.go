@@ -1,6 +1,5 @@
-// Package feed is shared by stores that serve a feed of changes. It wakes the readers that wait for
-// the next change, and has a feed in memory. It is pure: it knows no engine, no clock and no
-// tenant.
+// Package feed is shared by stores that serve a feed of changes: it wakes the readers that wait for
+// the next change. It is pure: it knows no engine, no clock and no tenant.
 package feed
 
 import (
@@ -11,7 +10,7 @@ import (
 )
 
 // Wakeup wakes the readers that wait for a change of one tenant. The zero value works. Notify is
-// called outside every lock of the store, once the change is visible.
+// called once the change is visible, or with the lock that readers of changes take.
 type Wakeup struct {
 	mu    sync.Mutex
 	next  uint64 // the sequence after the newest change

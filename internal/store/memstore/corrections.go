@@ -33,7 +33,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 		for _, d := range t.known(device) {
 			d.changed()
 			delete(t.devices, device)
-			t.feed.Forget(device)
+			t.feed.forget(device)
 			if len(d.entries)+len(d.readings)+len(d.assignments) > 0 {
 				return nil
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -11,13 +12,29 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 )
 
-// following is the feed of a tenant.
+// following is the feed of a tenant, and its entries in the order of their arrival. It ends with
+// the process.
 type following struct {
-	*feed.Log
+	feed.Wakeup
+	id     uint64
+	writes []wrote // the newest ones, one for each sequence
+	held   int     // their changes and entries
+	next   uint64  // sequence of the next write
+
 	shown map[andon.DeviceID]*andon.Device // by each device before the write under way
 	by    map[andon.DeviceID]cause         // in the write under way
 	came  []andon.Event                    // in the write under way
 }
+
+// wrote is what one write brought.
+type wrote struct {
+	changes []andon.Change
+	entries []andon.Event // those of a device that was purged have no device
+}
+
+// kept is how many changes and entries of a tenant stay at least; at most it is twice as many, and
+// those of one write.
+const kept = 1 << 15
 
 // cause is the last entry of a write that made a difference, and what the device showed after the
 // newest that was looked at.
@@ -26,18 +43,21 @@ type cause struct {
 	shown *andon.Device
 }
 
+func newFollowing() *following {
+	return &following{
+		id: rand.Uint64(), shown: map[andon.DeviceID]*andon.Device{},
+		by: map[andon.DeviceID]cause{},
+	}
+}
+
 // write is within for what changes something: it has the feed note what came of it.
 func (s *Store) write(
 	ctx context.Context, id andon.TenantID, kind andon.ChangeKind, do func(*tenant) error,
 ) error {
-	ring := func() {}
-	err := s.within(ctx, id, func(t *tenant) error {
-		err := do(t)
-		ring = t.publish(kind)
-		return err
+	return s.within(ctx, id, func(t *tenant) error {
+		defer t.publish(kind)
+		return do(t)
 	})
-	ring()
-	return err
 }
 
 // note looks at a device after an entry.
@@ -54,18 +74,47 @@ func (f *following) note(d *device, e *andon.Event) {
 	f.by[d.id] = c
 }
 
-// publish puts into the feed what a write brought, and returns what wakes those who wait.
-func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
-	f, changes := t.feed, t.changes(kind)
+// publish puts into the feed what a write brought.
+func (t *tenant) publish(kind andon.ChangeKind) {
+	f, w := t.feed, wrote{t.changes(kind), t.feed.came}
 	clear(t.touched)
 	clear(f.by)
-	f.inOrder(t.record.States)
-	next := f.Add(changes, f.came)
 	f.came = nil
-	if len(changes) == 0 {
-		return func() {}
+	if len(w.changes)+len(w.entries) == 0 {
+		return
 	}
-	return func() { f.Notify(next) }
+	slices.SortStableFunc(w.entries, func(a, b andon.Event) int {
+		if a.Device != b.Device {
+			return andon.CompareInBatch(&a, &b)
+		}
+		return a.Key(t.record.States).Compare(b.Key(t.record.States))
+	})
+	at := f.position(f.next)
+	f.next++
+	for i := range w.changes {
+		if at.Index++; i == len(w.changes)-1 {
+			at = f.position(f.next)
+		}
+		w.changes[i].Position = at
+	}
+	f.keep(w)
+	if len(w.changes) > 0 {
+		f.Notify(f.next)
+	}
+}
+
+// keep keeps a write, and drops the oldest ones once there are too many.
+func (f *following) keep(w wrote) {
+	size := func(w wrote) int { return len(w.changes) + len(w.entries) }
+	f.writes, f.held = append(f.writes, w), f.held+size(w)
+	if f.held <= 2*kept {
+		return
+	}
+	n := 0
+	for ; f.held > kept && n < len(f.writes)-1; n++ {
+		f.held -= size(f.writes[n])
+	}
+	f.writes = slices.Clone(f.writes[n:])
 }
 
 // changes returns how the devices that were touched show since.
@@ -99,30 +148,71 @@ func forFeed(d *andon.Device) *andon.Device {
 	return &clone
 }
 
-// follow returns the feed of a tenant.
-func (s *Store) follow(ctx context.Context, id andon.TenantID) (f *following, err error) {
-	err = s.within(ctx, id, func(t *tenant) error {
-		f = t.feed
-		return nil
-	})
-	return f, err
+// forget drops the entries of a device.
+func (f *following) forget(device andon.DeviceID) {
+	for _, w := range f.writes {
+		for i := range w.entries {
+			if w.entries[i].Device == device {
+				w.entries[i] = andon.Event{}
+			}
+		}
+	}
+}
+
+func (f *following) position(sequence uint64) andon.Position {
+	return andon.Position{Feed: f.id, Sequence: sequence}
+}
+
+// oldest returns the position before all that is kept.
+func (f *following) oldest() andon.Position { return f.position(f.next - uint64(len(f.writes))) }
+
+// since returns the writes after a position, the one that it is in among them; false: not all of
+// them are kept.
+func (f *following) since(after andon.Position) ([]wrote, bool) {
+	oldest := f.oldest().Sequence
+	if after.Feed != f.id || after.Sequence < oldest || after.Sequence > f.next {
+		return nil, false
+	}
+	return f.writes[after.Sequence-oldest:], true
 }
 
 // Changes yields the changes of a tenant after a position.
 func (s *Store) Changes(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
-	return seq.After(func() (*following, error) { return s.follow(ctx, id) },
-		func(f *following) iter.Seq2[andon.Change, error] { return f.Changes(ctx, after) })
+	after = after.OfChanges()
+	return seq.List(func() (changes []andon.Change, err error) {
+		err = s.within(ctx, id, func(t *tenant) error {
+			writes, ok := t.feed.since(after)
+			if !ok {
+				return feed.Gone()
+			}
+			for _, w := range writes {
+				changes = append(changes, w.changes...)
+			}
+			if len(writes) > 0 {
+				changes = changes[min(int(after.Index), len(writes[0].changes)):]
+			}
+			return nil
+		})
+		return changes, err
+	})
 }
 
 // AwaitChange waits for a change of a tenant.
 func (s *Store) AwaitChange(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) error {
-	f, err := s.follow(ctx, id)
+	var f *following
+	err := s.within(ctx, id, func(t *tenant) error {
+		f = t.feed
+		if _, ok := f.since(after); !ok {
+			return feed.Gone()
+		}
+		return nil
+	})
 	if err == nil {
-		err = f.Await(ctx, after)
+		err = f.Wait(ctx, after.Sequence)
 	}
 	if err == nil {
 		_, err = s.Tenant(ctx, id) // it may be gone meanwhile
@@ -134,9 +224,61 @@ func (s *Store) AwaitChange(
 func (s *Store) ChangesKept(
 	ctx context.Context, id andon.TenantID,
 ) (oldest, newest andon.Position, err error) {
-	f, err := s.follow(ctx, id)
-	if err == nil {
-		oldest, newest = f.Kept()
-	}
+	err = s.within(ctx, id, func(t *tenant) error {
+		oldest, newest = t.feed.oldest(), t.feed.position(t.feed.next)
+		return nil
+	})
 	return oldest, newest, err
+}
+
+// Arrivals returns entries in the order of their arrival.
+func (s *Store) Arrivals(
+	ctx context.Context, id andon.TenantID, q andon.ArrivalQuery,
+) (part andon.Arrived, err error) {
+	err = s.within(ctx, id, func(t *tenant) error {
+		after := t.feed.oldest()
+		if q.After != nil {
+			after = *q.After
+		}
+		writes, ok := t.feed.since(after)
+		if !ok {
+			return feed.GoneEntries(t.feed.oldest())
+		}
+		part.Next = t.feed.position(after.Sequence)
+		for i, w := range writes {
+			skip := 0
+			if i == 0 {
+				skip = after.Entries()
+			}
+			if t.arrived(&part, &q, w.entries, skip); part.More {
+				return nil
+			}
+		}
+		return nil
+	})
+	return part, err
+}
+
+// arrived adds the entries of a write to a part, but for the first few, and moves past the write.
+func (t *tenant) arrived(
+	part *andon.Arrived, q *andon.ArrivalQuery, entries []andon.Event, skip int,
+) {
+	at := part.Next
+	part.Next.Sequence++
+	for i := skip; i < len(entries); i++ {
+		a := andon.Arrival{Event: entries[i], Position: at.AfterEntry(i + 1)}
+		_, e, err := t.entry(a.Device, a.Time, a.State)
+		if err != nil || e.Withdrawn != nil || !q.Admits(a.Time, a.State) {
+			continue
+		}
+		if len(part.Items) == q.Limit {
+			part.Next, part.More = part.Items[q.Limit-1].Position, true
+			return
+		}
+		if i+1 == len(entries) {
+			a.Position = part.Next
+		}
+		a.EscalatedTo = e.CurrentEscalation().To
+		part.Items = append(part.Items, a)
+	}
 }

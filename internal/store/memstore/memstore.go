@@ -94,18 +94,12 @@ func (s *Store) within(ctx context.Context, id andon.TenantID, do func(*tenant) 
 func list[T any](
 	ctx context.Context, s *Store, id andon.TenantID, gather func(*tenant) []T,
 ) iter.Seq2[T, error] {
-	return seq.Of(func(yield func(T) bool) error {
-		var page []T
-		err := s.within(ctx, id, func(t *tenant) error {
+	return seq.List(func() (page []T, err error) {
+		err = s.within(ctx, id, func(t *tenant) error {
 			page = gather(t)
 			return nil
 		})
-		for _, item := range page {
-			if !yield(item) {
-				return nil
-			}
-		}
-		return err
+		return page, err
 	})
 }
 

@@ -102,9 +102,8 @@ func (s *Store) listRecords(
 	ctx context.Context, of andon.TenantID, limit int,
 	wanted func(*andon.Record) bool, compare func(a, b andon.Record) int,
 ) iter.Seq2[andon.Record, error] {
-	return seq.Of(func(yield func(andon.Record) bool) error {
-		var found []andon.Record
-		err := s.recorded(ctx, of, func() error {
+	return seq.List(func() (found []andon.Record, err error) {
+		err = s.recorded(ctx, of, func() error {
 			for _, r := range s.records {
 				if wanted(&r) {
 					found = append(found, r)
@@ -113,11 +112,6 @@ func (s *Store) listRecords(
 			return nil
 		})
 		slices.SortFunc(found, compare)
-		for _, r := range firstOf(found, limit) {
-			if !yield(r) {
-				return nil
-			}
-		}
-		return err
+		return firstOf(found, limit), err
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/feed"
 	"github.com/andonhq/andon/internal/store/tenants"
 )
 
@@ -34,14 +33,12 @@ func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, er
 
 // PutTenant stores a record over the version it was read with.
 func (s *Store) PutTenant(ctx context.Context, record andon.Tenant) (andon.Tenant, error) {
-	ring := func() {}
 	err := s.alone(ctx, func() (err error) {
 		if record, err = s.put(record); err == nil {
-			ring = s.tenants[record.ID].publish(andon.OfTenant)
+			s.tenants[record.ID].publish(andon.OfTenant)
 		}
 		return err
 	})
-	ring() // after the lock is released
 	return record, err
 }
 
@@ -63,9 +60,7 @@ func (s *Store) put(record andon.Tenant) (andon.Tenant, error) {
 			devices: map[andon.DeviceID]*device{}, admitted: map[andon.State]bool{},
 			touched: map[andon.DeviceID]bool{},
 			group:   func(andon.DeviceID) uint32 { return 0 },
-			feed: &following{
-				feed.NewLog(), map[andon.DeviceID]*andon.Device{}, map[andon.DeviceID]cause{}, nil,
-			},
+			feed:    newFollowing(),
 		}
 		s.tenants[record.ID] = t
 	}
@@ -100,19 +95,14 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q can't be deleted", id)
 	}
-	var f *following
-	err := s.within(ctx, id, func(t *tenant) error {
-		f = t.feed
+	return s.within(ctx, id, func(t *tenant) error {
+		t.feed.End()
 		delete(s.tenants, id)
 		maps.DeleteFunc(s.records, func(k recordKey, r andon.Record) bool {
 			return k.tenant == id || k == recordKey{"", andon.TenantKind, string(id)}
 		})
 		return nil
 	})
-	if f != nil {
-		f.End()
-	}
-	return err
 }
 
 // Had reports whether the tenant ever had events and readings.
