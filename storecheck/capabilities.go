@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // capabilityChecks: a store declares what it can't serve, and what it can't serve is an error.
@@ -96,7 +97,7 @@ func (e *Env) assigned(
 ) (n int, err error) {
 	for _, a := range sent {
 		q := andon.PageQuery{Limit: 2}
-		found, err := Collect(e.Store.Assignments(ctx, id, a.Device, q))
+		found, err := seq.Collect(e.Store.Assignments(ctx, id, a.Device, q))
 		if err == nil && len(found) > 1 {
 			err = fmt.Errorf("%q is assigned %d times", a.Device, len(found))
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // concurrentChecks: every method may be called concurrently.
@@ -203,13 +204,13 @@ func appendWhileAssigning(ctx context.Context, e *Env, id andon.TenantID) error 
 // operatorsOfTheirTime compares the operators of the entries of d1 with its assignments.
 func (e *Env) operatorsOfTheirTime(ctx context.Context, id andon.TenantID, n int) error {
 	all := andon.PageQuery{Order: andon.Asc, Limit: n}
-	assigned, err := Collect(e.Store.Assignments(ctx, id, "d1", all))
+	assigned, err := seq.Collect(e.Store.Assignments(ctx, id, "d1", all))
 	if err != nil {
 		return err
 	}
 	return e.Eventually(ctx, func() error {
 		q := andon.EventQuery{Order: andon.Asc, Limit: n + 1}
-		events, err := Collect(e.Store.DeviceEvents(ctx, id, "d1", q))
+		events, err := seq.Collect(e.Store.DeviceEvents(ctx, id, "d1", q))
 		if err == nil && len(events) != n {
 			err = fmt.Errorf("%d entries of %d", len(events), n)
 		}

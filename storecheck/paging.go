@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // pagingChecks: each entry that is there from the first page to the last is returned exactly once.
@@ -59,7 +60,7 @@ func (e *Env) pagesWhileWriting(
 	q := andon.EventQuery{Order: order, Limit: 2}
 	states := andon.DefaultStates()
 	for n := andon.Time(0); ; n++ {
-		page := must(Collect(e.Store.OperatorEvents(ctx, id, "Liz", q)))
+		page := must(seq.Collect(e.Store.OperatorEvents(ctx, id, "Liz", q)))
 		for _, event := range page {
 			read = append(read, e.deviceEntryText(event))
 		}
@@ -107,7 +108,7 @@ func pageDevicesWhileWriting(ctx context.Context, e *Env, id andon.TenantID) err
 	var read []string
 	q := andon.DeviceQuery{Limit: 2}
 	for n := andon.Time(1); n < 100; n++ {
-		page := must(Collect(e.Store.Devices(ctx, id, q)))
+		page := must(seq.Collect(e.Store.Devices(ctx, id, q)))
 		for _, d := range page {
 			read = append(read, string(d.ID))
 		}

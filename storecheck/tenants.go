@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // tenantChecks: tenants are separate by construction.
@@ -80,8 +81,8 @@ func writesOf(
 	}
 }
 
-func errOf[T any](seq iter.Seq2[T, error]) error {
-	_, err := Collect(seq)
+func errOf[T any](all iter.Seq2[T, error]) error {
+	_, err := seq.Collect(all)
 	return err
 }
 

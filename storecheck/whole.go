@@ -23,7 +23,7 @@ func pages[T, P any](
 		var none T
 		var after *P
 		for all := 0; all < tooLong; all += size {
-			read, err := Collect(page(after))
+			read, err := seq.Collect(page(after))
 			if err == nil && len(read) > size {
 				err = fmt.Errorf("a page of at most %d has %d items", size, len(read))
 			}
@@ -42,18 +42,6 @@ func pages[T, P any](
 		}
 		yield(none, errors.New("the pages do not end"))
 	}
-}
-
-// Collect reads a sequence to its end or its first error.
-func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
-	var items []T
-	for item, err := range seq {
-		if err != nil {
-			return items, err
-		}
-		items = append(items, item)
-	}
-	return items, nil
 }
 
 // orZero returns what a place points to; the zero value at the start of a list.

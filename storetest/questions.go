@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/storecheck"
 )
 
@@ -132,7 +133,7 @@ func (a *asker) nameLists() {
 		size := 1 + a.IntN(5)
 		list := func(ctx context.Context, s *subject) ([]andon.NameCount, error) {
 			q := andon.NameQuery{Of: andon.NameKind(kind), Limit: size}
-			return storecheck.Collect(s.whole().Names(ctx, a.tenant, q))
+			return seq.Collect(s.whole().Names(ctx, a.tenant, q))
 		}
 		a.add(fmt.Sprintf("%s in pages of %d", what, size),
 			func(ctx context.Context, s *subject) (any, error) {

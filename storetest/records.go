@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/storecheck"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // recordIDs are few, so that steps meet; some are beginnings of others.
@@ -70,7 +70,7 @@ func (a *asker) recordQuestions(kind andon.RecordKind) {
 	a.add(fmt.Sprintf("records %q in pages of %d", prefix, size),
 		func(ctx context.Context, s *subject) (any, error) {
 			q := andon.RecordQuery{Prefix: prefix, Limit: size}
-			list, err := storecheck.Collect(s.whole().Records(ctx, a.tenant, kind, q))
+			list, err := seq.Collect(s.whole().Records(ctx, a.tenant, kind, q))
 			return withoutVersions(list), err
 		})
 	id := pickFrom(a.Rand, recordIDs)
@@ -81,7 +81,7 @@ func (a *asker) recordQuestions(kind andon.RecordKind) {
 	until, limit := a.on.Now()+andon.Time(hour)*andon.Time(a.IntN(5)-2), 1+a.IntN(8)
 	a.add(fmt.Sprintf("at most %d that are due until %s", limit, until),
 		func(ctx context.Context, s *subject) (any, error) {
-			list, err := storecheck.Collect(s.store.DueRecords(ctx, kind, until, limit))
+			list, err := seq.Collect(s.store.DueRecords(ctx, kind, until, limit))
 			return withoutVersions(list), err
 		})
 }

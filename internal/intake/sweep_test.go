@@ -7,9 +7,9 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
-	"github.com/andonhq/andon/storecheck"
 )
 
 // slowExpiry is a store whose engine deletes in its own time.
@@ -76,7 +76,7 @@ func TestFailedSweepIsDoneAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := func() int {
-		all, err := storecheck.Collect(memory.DeviceReadings(ctx, andon.DefaultTenant, "d",
+		all, err := seq.Collect(memory.DeviceReadings(ctx, andon.DefaultTenant, "d",
 			andon.ReadingQuery{Limit: 9}))
 		if err != nil {
 			t.Fatal(err)

@@ -16,9 +16,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
-	"github.com/andonhq/andon/storecheck"
 )
 
 const mergedDevices = 5
@@ -205,7 +205,7 @@ func TestReadersWhileAMergeEnds(t *testing.T) {
 			readers.Go(func() {
 				for more := true; more && !t.Failed(); {
 					more = !merged.Load()
-					got, err := storecheck.Collect(s.DeviceEvents(
+					got, err := seq.Collect(s.DeviceEvents(
 						t.Context(), andon.DefaultTenant, "d0", andon.EventQuery{Limit: 1000}))
 					if diff := gocmp.Diff(want, got); err != nil || diff != "" {
 						t.Errorf("%v: %s", err, diff)

@@ -123,12 +123,7 @@ func (s *Store) SupervisorEvents(
 		}
 		r := s.reader(ctx, t)
 		defer r.Close()
-		for e, err := range r.Supervisor(supervisor, q) {
-			if err != nil || !yield(e) {
-				return err
-			}
-		}
-		return nil
+		return seq.Yield(r.Supervisor(supervisor, q), yield)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/feed"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
@@ -63,12 +64,7 @@ func (s *Store) Changes(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Change) bool) error {
-		for c, err := range s.feed.Read(ctx, &t.feed, after) {
-			if err != nil || !yield(c) {
-				return err
-			}
-		}
-		return nil
+		return seq.Yield(s.feed.Read(ctx, &t.feed, after), yield)
 	})
 }
 

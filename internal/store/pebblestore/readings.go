@@ -111,12 +111,7 @@ func (s *Store) DeviceReadings(
 			return err
 		}
 		defer scan.Close()
-		for r, err := range scan.Device(device, q) {
-			if err != nil || !yield(r) {
-				return err
-			}
-		}
-		return nil
+		return seq.Yield(scan.Device(device, q), yield)
 	})
 }
 

@@ -94,12 +94,7 @@ func (s *Store) Records(
 		_, number, err := s.owner(ctx, tenant)
 		return number, err
 	}, func(number uint32, yield func(andon.Record) bool) error {
-		for r, err := range s.records.List(ctx, tenant, number, kind, q) {
-			if err != nil || !yield(r) {
-				return err
-			}
-		}
-		return nil
+		return seq.Yield(s.records.List(ctx, tenant, number, kind, q), yield)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/storecheck"
 )
@@ -189,7 +190,7 @@ func stepAnswers(ctx context.Context, s andon.Store, from andon.Time) (all []str
 		a.feed()
 		all = append(all, a.answers...)
 	}
-	records, err := storecheck.Collect(s.DueRecords(ctx, "note", stepAt(99), 10))
+	records, err := seq.Collect(s.DueRecords(ctx, "note", stepAt(99), 10))
 	for i := range records {
 		records[i].Version = 0
 	}
@@ -223,39 +224,39 @@ func (a *stepAsker) device(d andon.DeviceID) {
 	span := andon.Span{From: a.from}
 	for _, order := range []andon.Order{andon.Asc, andon.Desc} {
 		q := andon.EventQuery{Span: span, Order: order, Limit: 7}
-		events, err := storecheck.Collect(a.store.DeviceEvents(a.ctx, a.tenant, d, q))
+		events, err := seq.Collect(a.store.DeviceEvents(a.ctx, a.tenant, d, q))
 		addAnswer(a, "entries of "+string(d), events, err)
 	}
 	q := andon.EventQuery{Span: span, Limit: 100}
-	entries, err := storecheck.Collect(a.store.EscalatedEntries(a.ctx, a.tenant, d, q))
+	entries, err := seq.Collect(a.store.EscalatedEntries(a.ctx, a.tenant, d, q))
 	for i := range entries {
 		entries[i].Withdrawn = nil // a pointer
 	}
 	addAnswer(a, "escalated entries of "+string(d), entries, err)
-	intervals, err := storecheck.Collect(a.store.Intervals(a.ctx, a.tenant, d,
+	intervals, err := seq.Collect(a.store.Intervals(a.ctx, a.tenant, d,
 		andon.IntervalQuery{Span: span, Order: andon.Asc, Limit: 5}))
 	addAnswer(a, "intervals of "+string(d), intervals, err)
-	assignments, err := storecheck.Collect(a.store.Assignments(a.ctx, a.tenant, d,
+	assignments, err := seq.Collect(a.store.Assignments(a.ctx, a.tenant, d,
 		andon.PageQuery{Limit: 5}))
 	addAnswer(a, "assignments of "+string(d), assignments, err)
 	retired, err := a.store.Retirements(a.ctx, a.tenant, d)
 	addAnswer(a, "retirements of "+string(d), retired, err)
-	readings, err := storecheck.Collect(a.store.DeviceReadings(a.ctx, a.tenant, d,
+	readings, err := seq.Collect(a.store.DeviceReadings(a.ctx, a.tenant, d,
 		andon.ReadingQuery{Span: span, Limit: 5}))
 	addAnswer(a, "readings of "+string(d), readings, err)
 }
 
 func (a *stepAsker) lists() {
 	q := andon.EventQuery{Span: andon.Span{From: a.from}, Limit: 200}
-	events, err := storecheck.Collect(a.store.TenantEvents(a.ctx, a.tenant, q))
+	events, err := seq.Collect(a.store.TenantEvents(a.ctx, a.tenant, q))
 	addAnswer(a, "entries", events, err)
 	for _, person := range []andon.PersonID{"Liz", "Tom"} {
-		events, err = storecheck.Collect(a.store.OperatorEvents(a.ctx, a.tenant, person, q))
+		events, err = seq.Collect(a.store.OperatorEvents(a.ctx, a.tenant, person, q))
 		addAnswer(a, "entries of "+string(person), events, err)
 	}
-	events, err = storecheck.Collect(a.store.SupervisorEvents(a.ctx, a.tenant, "Sara", q))
+	events, err = seq.Collect(a.store.SupervisorEvents(a.ctx, a.tenant, "Sara", q))
 	addAnswer(a, "entries of Sara", events, err)
-	devices, err := storecheck.Collect(a.store.Devices(a.ctx, a.tenant,
+	devices, err := seq.Collect(a.store.Devices(a.ctx, a.tenant,
 		andon.DeviceQuery{Limit: 50}))
 	addAnswer(a, "devices", devices, err)
 	counts, err := a.store.Counts(a.ctx, a.tenant, 2)
@@ -263,7 +264,7 @@ func (a *stepAsker) lists() {
 		return strings.Compare(string(x.State), string(y.State))
 	})
 	addAnswer(a, "counts", counts, err)
-	metrics, err := storecheck.Collect(a.store.MetricReadings(a.ctx, a.tenant,
+	metrics, err := seq.Collect(a.store.MetricReadings(a.ctx, a.tenant,
 		andon.MetricQuery{Metric: "t", Span: q.Span, Limit: 30}))
 	slices.SortFunc(metrics, func(x, y andon.MetricReading) int {
 		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Time, y.Time))

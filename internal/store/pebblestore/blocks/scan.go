@@ -125,7 +125,7 @@ func (r *Reader) Device(
 	prefix := r.key
 	ok, move := false, r.Next
 	if order == andon.Desc {
-		ok = r.Forward(prefix)
+		ok = r.SeekGE(prefix)
 	} else {
 		ok, move = r.SeekLT(prefix.End()), r.Prev
 	}

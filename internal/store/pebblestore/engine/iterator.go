@@ -23,9 +23,7 @@ type Iterator struct {
 	Keys   int   // that it was at
 	values int   // that were taken
 	ended  error // why it stopped
-	// forward is the prefix of the last Forward, empty once anything but Next moved the iterator.
-	forward layout.Key
-	far     int // times in a row that steps did not lead there
+	none   Span  // there are no rows in it
 }
 
 // NewIterator returns an iterator over the rows from a key up to another.
@@ -64,49 +62,40 @@ func (it *Iterator) Fail(err error) {
 }
 
 // First moves to the first row.
-func (it *Iterator) First() bool { return it.jumps() && it.at(it.Iterator.First()) }
+func (it *Iterator) First() bool { return it.goesOn() && it.at(it.Iterator.First()) }
 
 // Last moves to the last row.
-func (it *Iterator) Last() bool { return it.jumps() && it.at(it.Iterator.Last()) }
+func (it *Iterator) Last() bool { return it.goesOn() && it.at(it.Iterator.Last()) }
 
 // Next moves to the next row.
 func (it *Iterator) Next() bool { return it.goesOn() && it.at(it.Iterator.Next()) }
 
 // Prev moves to the row before.
-func (it *Iterator) Prev() bool { return it.jumps() && it.at(it.Iterator.Prev()) }
+func (it *Iterator) Prev() bool { return it.goesOn() && it.at(it.Iterator.Prev()) }
 
 // SeekGE moves to the first row from a key on.
-func (it *Iterator) SeekGE(k []byte) bool { return it.jumps() && it.at(it.Iterator.SeekGE(k)) }
+func (it *Iterator) SeekGE(k []byte) bool { return it.goesOn() && it.at(it.Iterator.SeekGE(k)) }
 
 // SeekLT moves to the last row before a key.
-func (it *Iterator) SeekLT(k []byte) bool { return it.jumps() && it.at(it.Iterator.SeekLT(k)) }
+func (it *Iterator) SeekLT(k []byte) bool { return it.goesOn() && it.at(it.Iterator.SeekLT(k)) }
 
-func (it *Iterator) jumps() bool {
-	it.forward = it.forward[:0]
-	return it.goesOn()
-}
-
-// Forward is SeekGE for a caller that reads the rows of one prefix after the other, and at most one
-// row after each. Of rising prefixes the rows are often neighbours, where a few steps cost less
-// than a seek. Where they were not, it tries fewer steps.
-func (it *Iterator) Forward(prefix layout.Key) bool {
-	const steps = 4
-	rising := len(it.forward) > 0 && bytes.Compare(it.forward, prefix) < 0
-	it.forward = append(it.forward[:0], prefix...)
-	if !rising || !it.Valid() {
-		return it.goesOn() && it.at(it.Iterator.SeekGE(prefix))
+// SeekWithin moves to the first row from a key on and before another. It remembers where there are
+// no rows, so that looking for those of many devices that have none costs one seek together.
+func (it *Iterator) SeekWithin(from, to []byte) bool {
+	if it.none.Holds(Span{from, to}) {
+		return false
 	}
-	for range steps >> it.far {
-		if bytes.Compare(it.Key(), prefix) >= 0 {
-			it.far = 0
-			return it.ended == nil
-		}
-		if !it.Next() {
-			return false
+	next := []byte{0xff} // after all rows
+	if it.SeekGE(from) {
+		if next = it.Key(); bytes.Compare(next, to) < 0 {
+			return true
 		}
 	}
-	it.far = min(it.far+1, 2)
-	return it.goesOn() && it.at(it.Iterator.SeekGE(prefix))
+	if it.ended == nil {
+		it.none.From = append(it.none.From[:0], from...)
+		it.none.To = append(it.none.To[:0], next...)
+	}
+	return false
 }
 
 // ByTime returns how rows with rising times are read in an order.

@@ -1,7 +1,6 @@
 package entries
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 	"slices"
@@ -121,8 +120,7 @@ func (r *Reader) escalate(device andon.DeviceID, hits []Hit) error {
 }
 
 // escalatedIn returns the newest escalation of each entry of a device in a span, newest first. It
-// passes over the others, and remembers where there are none, so that devices without any cost one
-// seek together.
+// passes over the others.
 func (r *Reader) escalatedIn(
 	device andon.DeviceID, within andon.Span,
 ) iter.Seq2[andon.Escalation, error] {
@@ -134,23 +132,10 @@ func (r *Reader) escalatedIn(
 		r.of = r.of.Begin(layout.TableEscalation, r.tenant.Number).Text(string(device))
 		r.end = append(r.end[:0], r.of...).InvertedTime(max(within.From, 1) - 1)
 		r.at = append(r.at[:0], r.of...).InvertedTime(andon.Earlier(within.To, andon.MaxTime))
-		for at := r.at; !r.none.Holds(engine.Span{From: at, To: r.end}); {
-			found := r.escalations.Forward(at)
-			r.none.From = append(r.none.From[:0], at...)
-			if !found {
-				r.none.To = layout.NewKey(layout.TableEscalation, r.tenant.Number).End()
-				break
-			}
-			r.none.To = append(r.none.To[:0], r.escalations.Key()...)
-			if !bytes.HasPrefix(r.none.To, r.of) {
-				return
-			}
-			e, ok := layout.SplitEscalation(r.none.To[len(r.of):])
+		for at := r.at; r.escalations.SeekWithin(at, r.end); {
+			e, ok := layout.SplitEscalation(r.escalations.Key()[len(r.of):])
 			if !ok {
 				yield(e, layout.ErrDamaged)
-				return
-			}
-			if e.Time < within.From {
 				return
 			}
 			if e.Device = device; !yield(e, nil) {

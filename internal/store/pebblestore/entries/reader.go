@@ -49,7 +49,6 @@ type Reader struct {
 
 	blocks             *blocks.Reader
 	escalations        *engine.Iterator
-	none               engine.Span // of escalations: there are none in it
 	kept               strings.Builder
 	inMemory, inBlocks counted
 	buffers

@@ -28,16 +28,9 @@ type Arrivals struct {
 
 	mu      sync.Mutex
 	first   uint64     // sequence of the oldest row; all before it are deleted
-	flushed []flushed  // of the rows before the marker, the oldest first
+	flushed []segment  // the rows of each flush before the marker, the oldest first
 	until   andon.Time // arrival of the newest write before the marker, or of the first at all
 	latest  andon.Time // arrival of the newest write after the marker
-}
-
-// flushed are the rows of one flush. It is stored.
-type flushed struct {
-	End   uint64 `json:"end"`   // the sequence after them
-	Until int64  `json:"until"` // when the last of them arrived: an andon.Time, 0 where none did
-	Bytes int64  `json:"bytes"`
 }
 
 func arrivalsKey() layout.Key { return layout.FixedKey("arrivals") }
@@ -89,20 +82,12 @@ func (a *Arrivals) Flush(
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	until := cmp.Or(a.latest, a.until)
-	left := append(slices.Clip(a.flushed), flushed{flushedTo, int64(until), bytes})
-	first, fast := a.first, isFast(bytes, until.Sub(a.until), a.Bytes)
-	total := int64(0)
-	for _, f := range left {
-		total += f.Bytes
-	}
-	for ; len(left) > 0; left = left[1:] {
-		oldest := left[0]
-		wanted := total <= a.Bytes && !fast && isNear(andon.Time(oldest.Until), until, a.For)
-		if wanted || oldest.End > shown {
-			break
-		}
-		first, total = oldest.End, total-oldest.Bytes
-	}
+	all := append(slices.Clip(a.flushed), segment{flushedTo, int64(until), bytes})
+	fast := isFast(bytes, until.Sub(a.until), a.Bytes)
+	left, first := dropped(all, a.first, func(oldest segment, total int64) bool {
+		near := isNear(andon.Time(oldest.Until), until, a.For)
+		return total <= a.Bytes && !fast && near || oldest.End > shown
+	})
 	if len(left) == 0 {
 		deleted = bytes
 	}

@@ -43,13 +43,6 @@ type kept struct {
 	Segments []segment `json:"segments"`
 }
 
-// segment is a part of the feed, the unit in which it is deleted.
-type segment struct {
-	End   uint64     `json:"end"`   // the sequence after it
-	Until andon.Time `json:"until"` // when its last change arrived
-	Bytes int64      `json:"bytes"`
-}
-
 // segments is about how many segments there are: by so much more than is asked for may be kept.
 const segments = 64
 
@@ -74,7 +67,7 @@ func (c *Changes) Open(next uint64) error {
 	k.Openings = begin(k.Openings, k.First, next)
 	c.kept = k
 	if n := len(k.Segments); n > 0 {
-		c.latest = k.Segments[n-1].Until
+		c.latest = andon.Time(k.Segments[n-1].Until)
 	}
 	c.began = c.latest
 	for _, t := range c.Tenants() {
@@ -253,7 +246,7 @@ func (c *Changes) Grow(received andon.Time, bytes int, sequence uint64) {
 	if n := len(c.kept.Segments); n > 0 {
 		end = max(end, c.kept.Segments[n-1].End)
 	}
-	c.kept.Segments = append(c.kept.Segments, segment{end, c.latest, c.bytes})
+	c.kept.Segments = append(c.kept.Segments, segment{end, int64(c.latest), c.bytes})
 	c.bytes, c.began = 0, c.latest
 	if err := c.trim(); err != nil {
 		c.Log.Error("the feed's oldest changes stay for now", "error", err)
@@ -263,18 +256,12 @@ func (c *Changes) Grow(received andon.Time, bytes int, sequence uint64) {
 // wanted returns what is left once the oldest segments are dropped that need not be kept. What a
 // registered reader has not read yet would be kept here as well, up to a bound of its own.
 func (c *Changes) wanted() kept {
-	left, bytes := c.kept, int64(0)
-	for _, s := range left.Segments {
-		bytes += s.Bytes
-	}
-	for len(left.Segments) > 0 {
-		oldest := left.Segments[0]
-		if bytes <= c.Bytes && c.latest.Sub(oldest.Until) <= andon.DurationOf(c.For) {
-			break
-		}
-		left.First, bytes = oldest.End, bytes-oldest.Bytes
-		left.Segments = left.Segments[1:]
-	}
+	left := c.kept
+	left.Segments, left.First = dropped(left.Segments, left.First,
+		func(oldest segment, bytes int64) bool {
+			age := c.latest.Sub(andon.Time(oldest.Until))
+			return bytes <= c.Bytes && age <= andon.DurationOf(c.For)
+		})
 	return left
 }
 

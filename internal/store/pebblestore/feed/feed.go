@@ -51,6 +51,28 @@ type Tenant struct {
 	lost uint64
 }
 
+// segment is a part of what is kept, the unit in which it is deleted. It is stored.
+type segment struct {
+	End   uint64 `json:"end"`   // the sequence after it
+	Until int64  `json:"until"` // when the last of it arrived: an andon.Time, 0 where nothing did
+	Bytes int64  `json:"bytes"`
+}
+
+// dropped drops the oldest segments, which begin at a sequence, until the oldest that is left is to
+// be kept. It returns where what is left begins. keep gets the bytes of all that is left.
+func dropped(
+	all []segment, first uint64, keep func(oldest segment, bytes int64) bool,
+) ([]segment, uint64) {
+	bytes := int64(0)
+	for _, s := range all {
+		bytes += s.Bytes
+	}
+	for len(all) > 0 && !keep(all[0], bytes) {
+		first, bytes, all = all[0].End, bytes-all[0].Bytes, all[1:]
+	}
+	return all, first
+}
+
 // Opening is one opening of the store, from a sequence on.
 type Opening struct {
 	ID   uint64 `json:"id"`

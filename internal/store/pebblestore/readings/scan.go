@@ -26,8 +26,7 @@ type Scan struct {
 	first, last uint64 // generations that may have rows
 	rows        *engine.Iterator
 	blocks      *blocks.Reader
-	none        engine.Span // of rows: there are none in it
-	opened      int         // blocks that were decoded
+	opened      int // blocks that were decoded
 	buffers
 }
 
@@ -220,7 +219,9 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 	p.ofRows = prefix
 	ok, move := false, p.rows.Next
 	if p.query.Order == andon.Desc {
-		ok = p.seekRows(prefix.InvertedTime(p.span.To), prefix)
+		p.farther = append(p.farther[:0], prefix...)
+		p.farther[len(prefix)-1] = layout.AfterText
+		ok = p.rows.SeekWithin(prefix.InvertedTime(p.span.To), p.farther)
 	} else {
 		// Without the bounds it would go on through the rows of generations that are flushed.
 		move = p.rows.Prev
@@ -246,26 +247,6 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 		}
 	}
 	return p.rows.Error()
-}
-
-// seekRows goes to the first row from a key on, and remembers where there are none: so devices
-// without rows cost one seek together.
-func (s *Scan) seekRows(from, prefix layout.Key) bool {
-	end := append(s.farther[:0], prefix...)
-	end[len(end)-1] = layout.AfterText
-	if s.farther = end; s.none.Holds(engine.Span{From: from, To: end}) {
-		return false
-	}
-	if s.rows.SeekGE(from) {
-		if bytes.HasPrefix(s.rows.Key(), prefix) {
-			return true
-		}
-		end = s.rows.Key()
-	} else if s.rows.Error() == nil {
-		end = layout.NewKey(layout.TableReading, s.tenant).End()
-	}
-	s.none.From, s.none.To = append(s.none.From[:0], from...), append(s.none.To[:0], end...)
-	return false
 }
 
 func (p *dayPage) row(at andon.Time) (r andon.Reading, err error) {
