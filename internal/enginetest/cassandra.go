@@ -28,8 +28,8 @@ const longestSilence = 2 * time.Minute
 
 // Options are what a node may have of its own; the zero value is what most tests want.
 type Options struct {
-	// Dir keeps data, configuration and log. A directory that a node ran in before continues with
-	// its data, its ports and its configuration. Empty: a temporary one, which goes with Discard.
+	// Dir keeps data, configuration and log. In a directory that a node ran in before it continues
+	// with its data. Empty: a temporary one, which goes with Discard.
 	Dir string
 	// Addr is where CQL answers; port 0 takes a free one. Empty: 127.0.0.1:0. The host has to be of
 	// the loopback.
@@ -72,13 +72,12 @@ func (o Options) withDefaults() Options {
 type Node struct {
 	options Options
 	address string
+	seed    string // address of the node to ask first, at its port Storage
 	ports   ports
 	java    string
 	jars    string
 	passing bool // the directory is temporary
 	tls     *tlsFiles
-
-	ringDelay time.Duration
 
 	mu      sync.Mutex
 	process *process // nil: never started here
@@ -112,7 +111,7 @@ func newNode(ctx context.Context, o Options) (*Node, error) {
 	if n.options.Dir, err = filepath.Abs(n.options.Dir); err != nil {
 		return nil, err
 	}
-	if err = n.configure(); err != nil {
+	if err = n.choose(); err != nil {
 		err = fmt.Errorf("configure Cassandra in %s: %w", n.options.Dir, err)
 	} else if n.java, n.jars, err = install(ctx); err != nil {
 		err = fmt.Errorf("install Cassandra %s: %w", Version, err)
@@ -155,7 +154,10 @@ func (n *Node) launch() error {
 		return fmt.Errorf("a node runs in %s: %w", n.options.Dir, err)
 	}
 	n.unlock = unlock
-	if err := n.run(); err != nil {
+	if err = n.configure(); err == nil {
+		err = n.run()
+	}
+	if err != nil {
 		n.release()
 		return fmt.Errorf("start a node in %s: %w", n.options.Dir, err)
 	}

@@ -3,10 +3,8 @@ package enginetest
 import (
 	"bytes"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,103 +19,57 @@ import (
 //go:embed cassandra
 var files embed.FS
 
-// Files of a node's directory.
-const (
-	setupFile = "setup.json" // see setup
-	lockFile  = "lock"       // held while the node runs
-)
+// lockFile is held while a node runs in a directory.
+const lockFile = "lock"
 
-// setup is what a node keeps from its first start to its last.
-type setup struct {
-	Address string // of CQL
-	Ports   ports
-	Token   int64
-	Seed    string // address of the node to ask first, at its port Storage
-	Secured bool
+// choose chooses the ports that are not given, and the node to ask first.
+func (n *Node) choose() error {
+	host, cql, err := loopback(n.options.Addr)
+	if err != nil {
+		return err
+	}
+	in := n.options.ring
+	if n.ports = in.ports; n.ports == (ports{}) {
+		in.seed = host
+		if n.ports, err = freePorts(host); err != nil {
+			return err
+		}
+	}
+	if cql != 0 {
+		n.ports.CQL = cql
+	}
+	n.address = net.JoinHostPort(host, strconv.Itoa(n.ports.CQL))
+	n.seed = net.JoinHostPort(in.seed, strconv.Itoa(n.ports.Storage))
+	return n.ports.free(host)
 }
 
-// configure writes the files that a node is started with. The setup of the directory, where it has
-// one, comes before what the options say.
-func (n *Node) configure() error {
+// configure writes the files that a node is started with.
+func (n *Node) configure() (err error) {
 	for _, dir := range []string{"conf/triggers", "log", "tmp"} {
 		if err := os.MkdirAll(n.path(dir), 0o755); err != nil {
 			return err
 		}
 	}
-	s, err := n.setup()
-	if err != nil {
-		return err
-	}
-	n.address, n.ports, n.ringDelay = s.Address, s.Ports, s.ringDelay()
-	if s.Secured {
+	if n.options.Secured {
 		if n.tls, err = makeTLS(n.path("tls"), n.host()); err != nil {
 			return err
 		}
 	}
 	yaml := page{
-		setup: s, Host: n.host(), Dir: n.options.Dir, TLS: n.tls, Forgetful: n.options.Forgetful,
+		Host: n.host(), Dir: n.options.Dir, Seed: n.seed, Token: n.options.ring.token,
+		Ports: n.ports, TLS: n.tls, Secured: n.options.Secured, Forgetful: n.options.Forgetful,
 	}
 	return errors.Join(n.writeTemplate("cassandra.yaml", yaml),
 		n.writeTemplate("logback.xml", nil))
 }
 
-// setup returns that of the directory, or else makes one.
-func (n *Node) setup() (setup, error) {
-	var s setup
-	path := n.path(setupFile)
-	switch text, err := os.ReadFile(path); {
-	case err == nil:
-		return s, json.Unmarshal(text, &s)
-	case !errors.Is(err, fs.ErrNotExist):
-		return s, err
-	}
-	s, err := newSetup(n.options)
-	if err != nil {
-		return s, err
-	}
-	// A port that is not to be had must not be kept.
-	host, _, _ := net.SplitHostPort(s.Address)
-	if err := s.Ports.free(host); err != nil {
-		return s, err
-	}
-	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return s, err
-	}
-	return s, os.WriteFile(path, append(text, '\n'), 0o644)
-}
-
 // ringDelay is how long a node tries to reach the one that it has to ask first. With no one to ask
 // all of it is lost; with somebody it has to be enough for a node that starts, too.
-func (s setup) ringDelay() time.Duration {
-	host, _, _ := net.SplitHostPort(s.Address)
-	if s.Seed == net.JoinHostPort(host, strconv.Itoa(s.Ports.Storage)) {
+func (n *Node) ringDelay() time.Duration {
+	if n.seed == net.JoinHostPort(n.host(), strconv.Itoa(n.ports.Storage)) {
 		return 100 * time.Millisecond
 	}
 	return 30 * time.Second
-}
-
-// newSetup chooses the ports that are not given.
-func newSetup(o Options) (setup, error) {
-	host, cql, err := loopback(o.Addr)
-	if err != nil {
-		return setup{}, err
-	}
-	p, seed := o.ring.ports, o.ring.seed
-	if p == (ports{}) {
-		seed = host
-		if p, err = freePorts(host); err != nil {
-			return setup{}, err
-		}
-	}
-	if cql != 0 {
-		p.CQL = cql
-	}
-	return setup{
-		Address: net.JoinHostPort(host, strconv.Itoa(p.CQL)),
-		Ports:   p, Token: o.ring.token,
-		Seed: net.JoinHostPort(seed, strconv.Itoa(p.Storage)), Secured: o.Secured,
-	}, nil
 }
 
 // loopback splits an address, and refuses one that other machines could reach.
@@ -137,10 +89,11 @@ func loopback(addr string) (host string, port int, err error) {
 
 // page is what the template of cassandra.yaml is filled with.
 type page struct {
-	setup
-	Host, Dir string
-	TLS       *tlsFiles // nil: not secured
-	Forgetful bool
+	Host, Dir, Seed    string
+	Token              int64
+	Ports              ports
+	TLS                *tlsFiles // nil: not secured
+	Secured, Forgetful bool
 }
 
 func (n *Node) writeTemplate(name string, data any) error {
@@ -197,7 +150,7 @@ func (n *Node) arguments() ([]string, error) {
 	if err != nil || len(agents) != 1 {
 		return nil, fmt.Errorf("want one jamm-*.jar in %s, found %q", n.jars, agents)
 	}
-	args = append(args, fmt.Sprintf("-Dcassandra.ring_delay_ms=%d", n.ringDelay.Milliseconds()))
+	args = append(args, fmt.Sprintf("-Dcassandra.ring_delay_ms=%d", n.ringDelay().Milliseconds()))
 	if n.options.Forgetful {
 		args = append(args, "-Dcassandra.test.flush_local_schema_changes=false")
 	}
@@ -213,7 +166,6 @@ func (n *Node) arguments() ([]string, error) {
 		"-Dcassandra.triggers_dir="+n.path("conf", "triggers"),
 		"-Dcassandra.logdir="+n.path("log"),
 		"-Dlogback.configurationFile="+n.path("conf", "logback.xml"),
-		"-Dcassandra.jmx.local.port="+strconv.Itoa(n.ports.JMX),
 		"-cp", n.path("conf")+":"+filepath.Join(n.jars, "*"),
 		"org.apache.cassandra.service.CassandraDaemon"), nil
 }

@@ -10,7 +10,7 @@ import (
 
 // ports are those of a node. The one after Storage is taken, too: see TLSStorage.
 type ports struct {
-	CQL, Storage, JMX int
+	CQL, Storage int
 }
 
 // TLSStorage is the port for nodes that speak TLS to each other. Cassandra wants it to be free even
@@ -25,13 +25,13 @@ const (
 )
 
 // freePorts returns ports on which no one listens at any of some hosts: a few in a row, so that
-// they can't be the same. The last is JMX; those after it are free for the JMX of further hosts.
+// they can't be the same.
 func freePorts(hosts ...string) (ports, error) {
 	const attempts = 100
 	for range attempts {
 		first := firstPort + rand.IntN(portCount)
-		if allFree(first, 3+len(hosts), hosts) {
-			return ports{Storage: first, CQL: first + 2, JMX: first + 3}, nil
+		if allFree(first, 3, hosts) {
+			return ports{Storage: first, CQL: first + 2}, nil
 		}
 	}
 	return ports{}, fmt.Errorf("there are no free ports on %q", hosts)
@@ -60,5 +60,5 @@ func portFree(host string, port int) error {
 // free returns why a node on a host can't have its ports.
 func (p ports) free(host string) error {
 	return errors.Join(portFree(host, p.CQL), portFree(host, p.Storage),
-		portFree(host, p.TLSStorage()), portFree("127.0.0.1", p.JMX))
+		portFree(host, p.TLSStorage()))
 }

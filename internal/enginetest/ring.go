@@ -76,7 +76,6 @@ func (r *Ring) prepare(ctx context.Context, nodes int) error {
 			return err
 		}
 		r.nodes = append(r.nodes, n)
-		p.JMX++ // it is on 127.0.0.1 for all
 	}
 	return nil
 }

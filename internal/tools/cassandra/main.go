@@ -52,8 +52,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	flags.StringVar(&o.Dir, "dir", "", "`directory` of the data "+
 		"(default andon/cassandra in the user's cache)")
-	flags.StringVar(&o.Addr, "addr", "127.0.0.1:9042", "`address` at the first start; "+
-		"port 0 takes a free one")
+	flags.StringVar(&o.Addr, "addr", "127.0.0.1:9042", "`address`; port 0 takes a free one")
 	command := flags.Bool("share", false, "run a command with a node that its tests share")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
