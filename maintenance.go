@@ -46,6 +46,12 @@ type Maintenance interface {
 		ctx context.Context, design, buckets string, progress func(done, total int64),
 	) error
 
+	// Divide gives something that would be a hot key of the engine n partitions, in every process,
+	// and returns how many it has; n 0 only asks. of is what it is: device, operator, supervisor,
+	// state or metric. name "" means all of a kind but devices. The number only grows: fewer is a
+	// Conflict. Unsupported where the engine has no such keys, or divides them by settings.
+	Divide(ctx context.Context, id TenantID, of, name string, n int) (is int, err error)
+
 	// Size returns the bytes that the store has on its disks, without its write-ahead log. It
 	// writes out first what is in memory, so it may take long. Unsupported where it is not known.
 	Size(ctx context.Context) (bytes int64, err error)
@@ -87,6 +93,11 @@ func (NoMaintenance) RebuildLatest(
 ) error {
 	return Errorf(Unsupported,
 		"the store finds devices by state without anything that could be rebuilt")
+}
+
+// Divide is Unsupported.
+func (NoMaintenance) Divide(context.Context, TenantID, string, string, int) (int, error) {
+	return 0, Errorf(Unsupported, "the store has no number of shards that could be set")
 }
 
 // Size is Unsupported.

@@ -114,7 +114,12 @@ type ItemWrite struct {
 	Moves         bool   // in an index: its key is another one afterwards
 	Changed       bool   // in an index: the copy differs afterwards
 	Sharing       Sharing
-	Keys          int // partition keys of those that share
+	// Keys is how many partition keys those that share have. A store that divides keys gives them
+	// twice as many, up to MostKeys, where one of them takes more than DividedAt units a second.
+	Keys, MostKeys int
+	DividedAt      float64
+	// Joined is how many bytes it has in an item with others, where all writes of a key are joined.
+	Joined int
 	// Serial: writes of one key wait for each other, and are done together.
 	Serial   bool
 	Kept     bool // it is another item each time, and kept until it expires
@@ -158,7 +163,10 @@ type ItemRead struct {
 	Bytes        int
 	Query        bool // its items are added up before they are rounded
 	Fleet        bool // these are the items of each device of a tenant
-	Consistency  Consistency
+	// Divided: the calls ask each key of the place. It returns how many items each call reads where
+	// there are n keys of those that share.
+	Divided     func(n int) float64
+	Consistency Consistency
 }
 
 // Units is what the read costs in a tenant of so many devices.

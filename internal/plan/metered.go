@@ -37,8 +37,9 @@ type meter struct {
 	*sheet
 	layout *Metered
 	parts  map[string]*Part
-	tables float64 // bytes that can be recovered: without indexes
-	raced  float64 // dollars a month on demand, of PerRace
+	keys   map[string]float64 // of those that share, by place, where there are several
+	tables float64            // bytes that can be recovered: without indexes
+	raced  float64            // dollars a month on demand, of PerRace
 }
 
 func (m *meter) part(name string) *Part {
@@ -53,7 +54,7 @@ func (m *meter) part(name string) *Part {
 // metered works out a store that is paid for by units.
 func (s *sheet) metered(layout *Metered) {
 	s.serve()
-	m := &meter{sheet: s, layout: layout, parts: map[string]*Part{}}
+	m := &meter{sheet: s, layout: layout, parts: map[string]*Part{}, keys: map[string]float64{}}
 	for _, place := range layout.Places {
 		m.part(place)
 	}
@@ -90,8 +91,11 @@ func (m *meter) write(w *ItemWrite) {
 	if w.Per == PerRace {
 		m.raced += often * n * monthSeconds / 1e6 * m.in.Region.OnDemand.Write.Value
 	}
-	peak := often * m.in.Traffic.Peak * w.KeyUnits() / m.keys(w)
-	if !w.Serial && peak > m.layout.KeyUnits*(1+1e-9) { // a difference of less is from rounding
+	peak := often * m.in.Traffic.Peak * w.KeyUnits() / m.divide(w, often)
+	if w.Joined > 0 {
+		peak *= float64(w.Joined) / writeUnit / w.KeyUnits()
+	}
+	if (!w.Serial || w.Joined > 0) && peak > m.layout.KeyUnits*(1+1e-9) { // a difference of less is from rounding
 		m.fails("at the peak, %s would take %s units a second of one partition key, and %s is the "+
 			"most", w.Place(), Show(math.Ceil(peak)), Show(m.layout.KeyUnits))
 	}
@@ -109,11 +113,35 @@ func howUnits(w *ItemWrite) string {
 	return fmt.Sprintf("%d bytes, rounded up to 1 KB", w.After)
 }
 
+// divide returns how many partition keys take a write that is done so often a second.
+func (m *meter) divide(w *ItemWrite, often float64) float64 {
+	all, each := m.sharing(w), max(1, float64(w.Keys))
+	peak := often * m.in.Traffic.Peak * w.KeyUnits() / all
+	for w.DividedAt > 0 && each < float64(w.MostKeys) && peak/each > w.DividedAt {
+		each *= 2
+	}
+	if each > max(1, m.keys[w.Place()]) {
+		m.keys[w.Place()] = m.note("partition keys of "+w.Place()+" for what shares one", each,
+			"keys", "%s units a second at the peak", Show(peak))
+	}
+	return all * each
+}
+
+// divided returns what a read is where the keys of its place are divided.
+func (m *meter) divided(r ItemRead) ItemRead {
+	if r.Divided != nil {
+		n := max(1, m.keys[placeOf(r.Table, r.Index)])
+		r.Calls, r.Items = r.Calls*n, r.Divided(int(n))
+	}
+	return r
+}
+
 // read adds the units of a read that is done so often a second.
-func (m *meter) read(r *ItemRead, often float64, reason string, raced bool) {
+func (m *meter) read(of *ItemRead, often float64, reason string, raced bool) {
 	if often == 0 {
 		return
 	}
+	r := m.divided(*of)
 	place, items := placeOf(r.Table, r.Index), Show(r.Items)
 	if r.Fleet {
 		items += " of each device,"
@@ -144,7 +172,7 @@ func (m *meter) operations() {
 	}
 	unitsOf := func(all []ItemRead, counts func(Per) bool) (n float64) {
 		for _, r := range all {
-			if counts(r.Per) {
+			if r = m.divided(r); counts(r.Per) {
 				n += r.Units(t.ofTenant())
 			}
 		}
@@ -174,16 +202,16 @@ func (m *meter) operations() {
 	}
 }
 
-// keys is how many partition keys share a write.
-func (m *meter) keys(w *ItemWrite) float64 {
-	t, each := &m.in.Traffic, float64(max(1, w.Keys))
+// sharing is among how many a write is shared.
+func (m *meter) sharing(w *ItemWrite) float64 {
+	t := &m.in.Traffic
 	switch w.Sharing {
 	case ByOperator:
-		return t.operators() * each
+		return t.operators()
 	case ByState, ByTenant: // each change is of the largest state, as what it leaves or enters
-		return float64(t.Tenants) * each
+		return float64(t.Tenants)
 	}
-	return max(1, float64(t.Devices)) * each
+	return max(1, float64(t.Devices))
 }
 
 // keep adds what is stored.

@@ -31,7 +31,7 @@ schema.`,
   andon store status --config andon.yaml`,
 	})
 	cmd.AddCommand(storeInitCommand(p), storeTemplateCommand(p), storeRebuildCommand(p),
-		storeStatusCommand(p), storeRepairCommand(p))
+		storeShardsCommand(p), storeStatusCommand(p), storeRepairCommand(p))
 	return cmd
 }
 

@@ -31,7 +31,7 @@ func TestAuditOnDynamoDB(t *testing.T) {
 	asked := quiet("--store", "dynamodb", "--ask-device", "10", "--ask-log", "1", "--ask-list", "1",
 		"--ask-operator", "0.1", "--ask-fleet", "0.001")
 	// A device, a log, a list, an operator, and a board of 10,000 devices.
-	questions := 10*2 + 19 + 205 + 0.1*104.5 + 0.001*(1+0.5*245+2*10_000)
+	questions := 10*2 + 19 + 202.5 + 0.1*104.5 + 0.001*(1+0.5*240+2*10_000)
 	checkHand(t, []handCase{
 		// log and GSI1 4 units an event; Devices 48, ByState 10, Records 8, and five others 5.
 		{"4,000 bytes for a year", quiet("--store", "dynamodb", "--event-bytes", "4000",
@@ -154,10 +154,15 @@ func TestAuditOfLimits(t *testing.T) {
 	}{
 		{quiet("--devices", "10000000", "--store", "pebble"), "pebble",
 			"at the peak 100,000 entries a second come"},
-		// 4,000,001 / 300 x 0.1 x 3 / 4 are 1,000.00025 of one of four keys.
-		{quiet("--devices", "4000001", "--store", "dynamodb"), "dynamodb andon",
-			"Devices/ByState would take 1,001 units a second of one partition key"},
-		{quiet("--devices", "4000000", "--store", "dynamodb"), "dynamodb andon", ""},
+		// 3,459,460 / 300 x 0.1 x 3 changes of 296 bytes are 1,000.0002 KB of the log of a tenant.
+		{quiet("--devices", "3459460", "--store", "dynamodb"), "dynamodb andon",
+			"Records would take 1,001 units a second of one partition key"},
+		{quiet("--devices", "3459459", "--store", "dynamodb"), "dynamodb andon", ""},
+		{quiet("--devices", "4000001", "--store", "dynamodb", "--tenants", "2"), "dynamodb andon",
+			""},
+		// 4,000,001 / 300 x 0.1 x 3 of one key that is not divided.
+		{quiet("--devices", "4000001", "--store", "dynamodb", "--dynamodb-shards", "1"),
+			"dynamodb andon", "Devices/ByState would take 4,001 units a second of one"},
 	} {
 		checkHolds(t, c.args, c.name, c.why)
 	}

@@ -34,8 +34,8 @@ func TestFleetsOnDynamoDB(t *testing.T) {
 		// Half a unit for each strong one; indexes are eventual, and names are read strongly.
 		{"all that is asked, eventual", dynamo("--dynamodb-consistency", "eventual", "--ask-device",
 			"10", "--ask-log", "1", "--ask-list", "1", "--ask-operator", "1", "--ask-fleet", "0.01"),
-			andon, 0, demanded(writes, base+10*1+(0.5+2*4.5)+(1+4*0.5*2+100)+(0.5*9+50)+
-				0.01*(1+0.5*245+10_000)) + fixed},
+			andon, 0, demanded(writes, base+10*1+(0.5+2*4.5)+(1+0.5*3+100)+(0.5*9+50)+
+				0.01*(1+0.5*240+10_000)) + fixed},
 		// An escalation puts a record and its copy, the device twice and BySupervisor twice, and a
 		// change; an assignment the former one, the device twice, ByOperator twice, and a change.
 		{"people, on demand", dynamo("--escalated", "10%", "--assigned", "5%"), andon, 0,
@@ -63,9 +63,12 @@ func TestFleetsOnDynamoDB(t *testing.T) {
 			demanded(3*100+3*10+5, 5+scan(1, device)) + kept(100*86_400*32, 346, 1) + machines +
 				alarms},
 	})
-	// GSI1 has no shards: what three times 500 a second of one operator are at the peak.
+	// Three times 500 a second of one operator at the peak, whose keys are divided unless the number
+	// of shards is set.
 	hot := dynamo("--devices", "1", "--interval", "2ms")
-	checkHolds(t, hot, andon, "DeviceStateLog/GSI1 would take 1,500 units a second of one")
+	checkHolds(t, hot, andon, "")
+	checkHolds(t, append(hot, "--dynamodb-shards", "64"), andon,
+		"DeviceStateLog/GSI1 would take 1,500 units a second of one")
 }
 
 // TestFleetsWithReadings: a thousand readings a second of 10,000 devices, kept for a day. An index
@@ -74,14 +77,14 @@ func TestFleetsWithReadings(t *testing.T) {
 	const (
 		item = device + metricNames
 		rows = 1000 * 86_400 * 3.0
-		keys = len("metricType"+"default#metric-0001#0") +
+		keys = len("metricType"+"default#metric-0001") +
 			len("metricTime"+"2026-01-01T00:00:00.123456Z#line-07/press-0000123#") + 12
 		// A device that changes has more than a KB now: a unit more.
 		devices = events + changes + 1000
 	)
 	metrics := gb(1e4, float64(3*(metricRow+100)-100))
 	fixed := 2*gb(entries, 346)*0.25 + gb(entries, 346)*0.20 + machines +
-		(gb(1e4, float64(item))+metrics)*0.45 + (gb(1e4, 100)+gb(1e4, 90))*0.25
+		(gb(1e4, float64(item))+metrics)*0.45 + (gb(1e4, 98)+gb(1e4, 90))*0.25
 	fleet := func(more ...string) []string {
 		return quiet(append([]string{"--store", "dynamodb", "--readings-interval", "10s",
 			"--readings-retention", "1d"}, more...)...)
@@ -251,6 +254,33 @@ func TestNotesByHand(t *testing.T) {
 		notes := strings.Join(all[i].Notes, "; ")
 		if strings.Contains(notes, c.note) != c.said {
 			t.Errorf("%q: %s says %s", c.args, c.name, notes)
+		}
+	}
+}
+
+// TestFleetsWithDividedKeys: a million devices have 1,000 changes of one state a second at the
+// peak, so it has four keys that take 250 each; and an operator of 1,200 entries has eight. A list
+// asks each of them.
+func TestFleetsWithDividedKeys(t *testing.T) {
+	cost := func(more ...string) float64 {
+		return planOf(t, quiet(append(more, "--store", "dynamodb")...)...).Results[0].Ways[0].Cost
+	}
+	for _, c := range []struct {
+		fleet []string
+		asked string
+		want  float64 // read units
+	}{
+		// Names, four queries of 50 x 98 bytes eventual, the devices and their entries.
+		{[]string{"--devices", "1000000"}, "--ask-list", 1 + 4*0.5*2 + 200},
+		// 25 operators. Eight queries of 25 x 346 bytes, and the devices.
+		{[]string{"--devices", "2500", "--interval", "250ms"}, "--ask-operator", 8*0.5*3 + 100},
+		// One device of 1,000 entries a second at the peak is in two shards: its item, and four
+		// queries of two states.
+		{[]string{"--devices", "1", "--interval", "3ms"}, "--ask-log", 1 + 4*5},
+	} {
+		got := cost(append(c.fleet, c.asked, "1")...) - cost(c.fleet...)
+		if want := demanded(0, c.want); math.Abs(got-want) > 0.005 {
+			t.Errorf("%q %s costs $%.4f, and by hand $%.4f", c.fleet, c.asked, got, want)
 		}
 	}
 }

@@ -222,6 +222,8 @@ func (a *appending) rows(
 		}
 		a.again = a.again || a.written
 		put := e.Item(a.tenant, is, n, items.Expiry(a.store.options.Retention))
+		a.store.indexed(a.tenant, items.Named{Of: items.OfOperator, Name: string(e.Operator)},
+			items.UnitsOfEvents(a.events[i:i+1]))
 		w := ddb.Write{Table: items.TableLog, Put: put}
 		if twice {
 			all[same] = w

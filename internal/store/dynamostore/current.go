@@ -145,13 +145,9 @@ func (s *Store) candidates(
 	case q.Kind != andon.ShownDevices:
 		all = items.ListQueries(t, items.ListSilent)
 	case q.EscalatedTo != "":
-		all = []ddb.Query{{Index: items.IndexEscalated,
-			Key:       ddb.Keys{Hash: items.AttrEscalated, Sort: items.AttrID},
-			Partition: items.Join(t.Key, string(q.EscalatedTo))}}
+		all = items.DevicesOf(t, items.OfSupervisor, string(q.EscalatedTo))
 	case q.Operator != "":
-		all = []ddb.Query{{Index: items.IndexAnswers,
-			Key:       ddb.Keys{Hash: items.AttrAnswers, Sort: items.AttrID},
-			Partition: items.Join(t.Key, string(q.Operator))}}
+		all = items.DevicesOf(t, items.OfOperator, string(q.Operator))
 	default:
 		seen, err := s.seenStates(ctx, t.Key)
 		if err != nil {
@@ -159,7 +155,7 @@ func (s *Store) candidates(
 		}
 		for _, state := range seen {
 			if q.States.Match(state) {
-				all = append(all, items.ListQueries(t, items.ListState, string(state))...)
+				all = append(all, items.DevicesOf(t, items.OfState, string(state))...)
 			}
 		}
 	}

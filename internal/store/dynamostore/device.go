@@ -127,6 +127,7 @@ func (s *Store) update(
 		if err != nil || !put {
 			return err
 		}
+		s.reindexed(t, slot.View, is)
 		err = s.notePending(ctx, t, is, slot.View.Shown(t), kind)
 		if err == nil {
 			err = s.putDevice(ctx, t, slot.View.Version, is)

@@ -26,6 +26,7 @@
 //	history.go                what package current asks of the log while it folds
 //	events.go, people.go      lists of entries, and how a hit of an index is checked
 //	current.go, sorted.go     lists of devices
+//	shards.go                 how devices and the keys of indexes are divided
 //	escalations.go, assignments.go, corrections.go, records.go, tenants.go
 //	metricindex.go, readingindexes.go    the optional indexes of readings
 //	sweep.go, scan.go         reading all devices: deletion of what has expired, counts, changes

@@ -60,12 +60,9 @@ func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
 // Layouts implements adapter.Planning.
 func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
 	o := e.Options
-	shards := o.fixedShards()
-	if o.Shards == autoShards {
-		shards = items.MostShards
-	}
 	return planning.Layouts(planning.Config{
-		Tables: o.ownTables(), Indexes: o.ReadingIndexes, Capacity: o.Capacity, Shards: shards,
+		Tables: o.ownTables(), Indexes: o.ReadingIndexes, Capacity: o.Capacity,
+		Shards: o.fixedShards(), Divides: o.Shards == autoShards,
 		Eventual: o.Consistency == ddb.Eventual, EventualReadings: o.Readings == ddb.Eventual,
 		Recount: o.Recount,
 	}, s)
@@ -106,7 +103,8 @@ func (e *Engine) serviceSettings() []config.Setting {
 func (e *Engine) workSettings() []config.Setting {
 	return []config.Setting{
 		{Key: "shards", Value: config.Text(&e.Shards).That(e.checkShards),
-			Help: "partitions of a device: a power of two, or auto for as many as its rate needs"},
+			Help: "partitions of a device: a power of two, or auto for as many as its rate needs, " +
+				"and the same of what a person, a state or a metric has in an index"},
 		{Key: "consistency", Value: config.Choice(&e.Consistency, ddb.Strong, ddb.Eventual),
 			Help: "consistency of reads for answers, unless a request chooses with " +
 				"?consistency=; eventual ones cost half and may lag by a moment"},

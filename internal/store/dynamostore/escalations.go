@@ -53,6 +53,9 @@ func (s *Store) replaceLatest(
 	}
 	key := items.LatestKey(t, d, is.Time, is.State)
 	i := is.Item(t, d, max(was.Version+1, s.stamp()))
+	for _, to := range []andon.PersonID{was.To, is.To} {
+		s.indexed(t, items.Named{Of: items.OfSupervisor, Name: string(to)}, 1)
+	}
 	c := ddb.Absent(items.AttrDevice)
 	if was.Version != 0 {
 		c = ddb.Unchanged(items.AttrVersion, was.Version)
@@ -215,7 +218,8 @@ func (s *Store) escalatedOf(
 	if d.EverEscalated.To == 0 || q.Span.Empty() {
 		return func(func(event, error) bool) {}
 	}
-	return s.escalatedIn(ctx, t, d.States, q, func(state andon.State) ddb.Query {
-		return items.StateRange(items.Join(d.Rows(t), items.PartEscalated), state, q.Rest())
+	return s.escalatedIn(ctx, t, d.States, q, func(state andon.State) []ddb.Query {
+		part := items.Join(d.Rows(t), items.PartEscalated)
+		return []ddb.Query{items.StateRange(part, state, q.Rest())}
 	})
 }

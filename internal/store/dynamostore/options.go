@@ -58,6 +58,8 @@ type Options struct {
 
 	sweepPage  int           // devices that are swept between two checkpoints
 	purgeAfter time.Duration // from the deletion of a tenant to that of its rows
+	// dividedAfter is from when readers ask more keys of an index to when writers use them.
+	dividedAfter time.Duration
 }
 
 // defaults returns the options where nothing is set.
@@ -74,7 +76,7 @@ func defaults() Options {
 		Timeout: 10 * time.Second, InFlight: 256, Recount: 10 * time.Minute,
 		ChangesFor: 24 * time.Hour, ChangesBytes: 256 << 20,
 		SweepRate: 500, sweepPage: 100,
-		purgeAfter: 2 * shared.TenantAge,
+		purgeAfter: 2 * shared.TenantAge, dividedAfter: 2 * shared.TenantAge,
 	}
 }
 
@@ -155,12 +157,14 @@ const autoShards = "auto"
 
 func (o *Options) checkShards() error {
 	n, err := strconv.Atoi(o.Shards)
-	if o.Shards != autoShards && (err != nil || n < 1 || n > items.MostShards || n&(n-1) != 0) {
+	if o.Shards != autoShards && (err != nil || !powerOfTwo(n)) {
 		return fmt.Errorf("%q is neither auto nor a power of two up to %d", o.Shards,
 			items.MostShards)
 	}
 	return nil
 }
+
+func powerOfTwo(n int) bool { return n >= 1 && n <= items.MostShards && n&(n-1) == 0 }
 
 // fixedShards returns the number that is set; 1 where it is automatic.
 func (o *Options) fixedShards() int {

@@ -22,16 +22,14 @@ func (s *Store) OperatorEvents(
 		span := q.Rest()
 		ask := ddb.Query{
 			Table: items.TableLog, Index: items.IndexOperator,
-			Key:       ddb.Keys{Hash: items.AttrOperator, Sort: items.AttrDate},
-			Partition: items.Join(t.Key, string(operator)), From: items.TimeText(span.From),
-			Order: q.Order,
-			Page:  items.PageOf(q.Limit, 1),
+			Key:  ddb.Keys{Hash: items.AttrOperator, Sort: items.AttrDate},
+			From: items.TimeText(span.From),
 		}
 		if span.To != 0 {
 			ask.To = items.TimeText(min(span.To, andon.MaxTime))
 		}
-		found := items.Merged(ctx, []*shared.Rows[event]{ddb.Rows(s.db, ask, items.ReadEvent)}, t,
-			q)
+		found := s.found(ctx, t, q, items.ReadEvent,
+			items.IndexQueries(t, items.OfOperator, string(operator), ask))
 		theirs := func(e *andon.Event) bool { return e.Operator == operator }
 		return s.completing(t).answer(ctx, q.Limit, found, true, theirs, yield)
 	})
@@ -91,13 +89,13 @@ func (s *Store) SupervisorEvents(
 		if err != nil {
 			return err
 		}
-		found := s.escalatedIn(ctx, t, seen, q, func(state andon.State) ddb.Query {
+		found := s.escalatedIn(ctx, t, seen, q, func(state andon.State) []ddb.Query {
 			ask := ddb.Query{
 				Table: items.TableLog, Index: items.IndexSupervisor,
-				Key:       ddb.Keys{Hash: items.AttrEscalated, Sort: items.AttrStateDate},
-				Partition: items.Join(t.Key, string(supervisor)),
+				Key: ddb.Keys{Hash: items.AttrEscalated, Sort: items.AttrStateDate},
 			}
-			return items.InState(ask, state, q.Rest())
+			return items.IndexQueries(t, items.OfSupervisor, string(supervisor),
+				items.InState(ask, state, q.Rest()))
 		})
 		theirs := func(e *andon.Event) bool { return e.EscalatedTo == supervisor }
 		return s.completing(t).answer(ctx, q.Limit, found, true, theirs, yield)
@@ -107,16 +105,26 @@ func (s *Store) SupervisorEvents(
 // escalatedIn finds escalated entries by the items of their newest escalations.
 func (s *Store) escalatedIn(
 	ctx context.Context, t *tenant, states []andon.State, q andon.EventQuery,
-	ask func(andon.State) ddb.Query,
+	ask func(andon.State) []ddb.Query,
 ) iter.Seq2[event, error] {
-	var all []*shared.Rows[event]
+	var all []ddb.Query
 	for _, state := range states {
-		if !q.States.Match(state) {
-			continue
+		if q.States.Match(state) {
+			all = append(all, ask(state)...)
 		}
-		is := ask(state)
-		is.Order, is.Page = q.Order, items.PageOf(q.Limit, len(states))
-		all = append(all, ddb.Rows(s.db, is, items.ReadEscalated))
 	}
-	return items.Merged(ctx, all, t, q)
+	return s.found(ctx, t, q, items.ReadEscalated, all)
+}
+
+// found returns the entries that some queries find, in one order.
+func (s *Store) found(
+	ctx context.Context, t *tenant, q andon.EventQuery,
+	read func(ddb.Item) (event, bool, error), all []ddb.Query,
+) iter.Seq2[event, error] {
+	rows := make([]*shared.Rows[event], len(all))
+	for i, ask := range all {
+		ask.Order, ask.Page = q.Order, items.PageOf(q.Limit, len(all))
+		rows[i] = ddb.Rows(s.db, ask, read)
+	}
+	return items.Merged(ctx, rows, t, q)
 }

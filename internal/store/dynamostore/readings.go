@@ -86,9 +86,12 @@ func (a *measuring) rows(
 	}
 	a.incarnation, a.shards = d.Incarnation, max(a.shards, d.Partitions())
 	at := map[string]int{}
-	for _, one := range a.messages {
+	for n, one := range a.messages {
 		i := one.Item(a.tenant, d, a.shards, items.Expiry(a.store.options.ReadingsRetention),
 			&a.store.options.ReadingIndexes)
+		listed := a.store.options.Listed(&one)
+		a.store.indexed(a.tenant, items.Named{Of: items.OfMetric, Name: listed},
+			items.UnitsOfMessages(a.messages[n:n+1]))
 		w := ddb.Write{Table: items.TableReadings, Put: i}
 		if same, ok := at[i.Text(items.AttrTimestamp)]; ok {
 			all[same] = w

@@ -181,7 +181,7 @@ func (s *Store) placesIn(
 		if q.After != nil && q.Sort == andon.BySeverity && severity > q.After.Severity {
 			continue
 		}
-		for _, ask := range items.ListQueries(t, items.ListState, string(state)) {
+		for _, ask := range items.DevicesOf(t, items.OfState, string(state)) {
 			ask.Table, ask.Order, ask.Page = items.TableDevices, andon.Asc, ddb.MaxPage
 			ask.Prefix = q.Prefix
 			all = append(all, ddb.Rows(s.db, ask, func(i ddb.Item) (place, bool, error) {

@@ -36,7 +36,9 @@ type Store struct {
 	written *written.Rows // index rows that need not be written again
 	counts  *shared.Counts
 	rates   *items.Rates
-	over    chan struct{} // wakes the deletion of what a deleted tenant left
+	// dividing are the keys of indexes that this process is dividing, by what the rates call them.
+	dividing sync.Map
+	over     chan struct{} // wakes the deletion of what a deleted tenant left
 
 	work sync.WaitGroup // in the background
 	live context.Context

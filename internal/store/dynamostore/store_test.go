@@ -17,25 +17,32 @@ import (
 	"github.com/andonhq/andon/storetest"
 )
 
-// TestSerialStore runs the checks of every store, with one partition a device and with several.
+// TestSerialStore runs the checks of every store, and those that depend on shards once more where
+// devices and the keys of indexes have several.
 func TestSerialStore(t *testing.T) {
-	for _, shards := range []string{"1", "4"} {
-		t.Run("shards "+shards, func(t *testing.T) {
-			o := newTables(t)
-			o.Shards = shards
-			s := open(t, o)
-			for part := range sideBySide {
-				t.Run("part "+strconv.Itoa(part), func(t *testing.T) {
-					t.Parallel()
-					var checks []storecheck.Check
-					for i, c := range storecheck.Checks() {
-						if i%sideBySide == part && (shards == "1" || dependsOnShards(c)) {
-							checks = append(checks, c)
-						}
-					}
-					storetest.RunSome(t, func(t *testing.T) andon.Store { return s }, checks)
-				})
+	t.Run("shards 1", func(t *testing.T) { runChecks(t, "1", storecheck.Checks()) })
+	t.Run("shards 4", func(t *testing.T) {
+		checks := slices.DeleteFunc(dependsOnShards(t), takesLong)
+		runChecks(t, "4", checks)
+	})
+}
+
+// runChecks runs checks, several at once, each in a tenant of its own.
+func runChecks(t *testing.T, shards string, checks []storecheck.Check) {
+	o := newTables(t)
+	o.Shards = shards
+	var s andon.Store = open(t, o)
+	if shards != "1" {
+		s = divided{s.(*Store)}
+	}
+	for part := range sideBySide {
+		t.Run("part "+strconv.Itoa(part), func(t *testing.T) {
+			t.Parallel()
+			var some []storecheck.Check
+			for i := part; i < len(checks); i += sideBySide {
+				some = append(some, checks[i])
 			}
+			storetest.RunSome(t, func(t *testing.T) andon.Store { return s }, some)
 		})
 	}
 }
@@ -48,38 +55,33 @@ func TestSideBySide(t *testing.T) {
 // sideBySide is how many checks are under way at once: each is in a tenant of its own.
 const sideBySide = 24
 
-// dependsOnShards leaves out what asks for no entries or readings, and two checks that take half of
-// the time.
-func dependsOnShards(c storecheck.Check) bool {
-	sections := []string{"2.1", "2.2", "2.4", "2.5", "2.10", "2.12", "2.13", "3"}
-	return !takesLong(c) && slices.Contains(sections, c.Section)
-}
-
-// takesLong are two checks that go through all orders of a few entries.
+// takesLong are two checks that go through all orders of a few entries, and one that lists 60
+// devices, each in a state of its own, 500 times.
 func takesLong(c storecheck.Check) bool {
-	return strings.HasPrefix(c.Name, "since survives states in between") ||
+	return c.Section == "limits" ||
+		strings.HasPrefix(c.Name, "since survives states in between") ||
 		strings.HasPrefix(c.Name, "every order of A, B, late C")
 }
 
 // TestSerialHistories compares with the reference. All histories are in the same tables, so that a
 // tenant meets what is left of its former incarnations. Each opening asks for another number of
-// shards.
+// shards, and the keys of indexes are divided.
 func TestSerialHistories(t *testing.T) {
 	o := newTables(t)
 	openings := 0
-	next := func() *Store {
+	next := func() divided {
 		o.Shards = strconv.Itoa(1 << (openings % 4))
 		openings++
-		return begin(t, o)
+		return divided{begin(t, o)}
 	}
 	s := next()
-	defer func() { end(t, s) }()
+	defer func() { end(t, s.Store) }()
 	t.Logf("store: %+v", s.Capabilities())
 	storetest.Histories(t, func(*testing.T) andon.Store { return s }, storetest.Options{
 		Rounds: 4,
 		Steps:  48,
 		Reopen: func(andon.Store) andon.Store {
-			end(t, s)
+			end(t, s.Store)
 			s = next()
 			return s
 		},

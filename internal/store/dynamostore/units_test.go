@@ -40,8 +40,7 @@ func TestStoredDevice(t *testing.T) {
 		t.Errorf("kept as\n%s, want\n%s", got, want)
 	}
 	for name, want := range map[string]string{
-		items.AttrDevice: "metro#a%231", items.AttrList: "metro#state#WARNING1#" +
-			items.BucketOf("a#1"),
+		items.AttrDevice: "metro#a%231", items.AttrList: "metro#state#WARNING1",
 		items.AttrAnswers: "metro#Tom", items.AttrEscalated: "metro#Sara", items.AttrID: "a#1",
 	} {
 		if got := i.Text(name); got != want {

@@ -280,14 +280,26 @@ func (t *Tenancy) Replace(
 func (t *Tenancy) EndReorder(
 	ctx context.Context, was *Tenant,
 ) (record andon.Tenant, done bool, err error) {
-	id := was.Record.ID
+	return t.Amend(ctx, was.Record.ID, func(now *Tenant) bool {
+		if now.Generation != was.Generation || !now.Record.Reordering {
+			return false
+		}
+		now.Former, now.Record.Reordering = nil, false
+		return true
+	})
+}
+
+// Amend changes a tenant as it is stored now, again where it was changed meanwhile. change returns
+// whether there is anything to store.
+func (t *Tenancy) Amend(
+	ctx context.Context, id andon.TenantID, change func(now *Tenant) bool,
+) (record andon.Tenant, done bool, err error) {
 	defer t.Stale(id)
 	for {
 		now, stored, err := t.existing(ctx, id)
-		if err != nil || now.Generation != was.Generation || !now.Record.Reordering {
-			return was.Record, false, err
+		if err != nil || !change(now) {
+			return andon.Tenant{}, false, err
 		}
-		now.Former, now.Record.Reordering = nil, false
 		record, err = t.Replace(ctx, stored, now)
 		if err == nil || andon.KindOf(err) != andon.Conflict {
 			return record, err == nil, err

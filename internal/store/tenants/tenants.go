@@ -34,6 +34,15 @@ type Own struct {
 	// LoggedFrom says where to look for the newest change of the record in a feed that several
 	// processes write: from the number before it on. 0: the record has not changed.
 	LoggedFrom uint64 `json:"logged_from,omitempty"`
+	// Divided says in how many parts keys are that would otherwise be hot, by what they are of.
+	Divided map[string]Divided `json:"divided,omitempty"`
+}
+
+// Divided is in how many parts readers look for what is of a key, and in how many writers put it.
+// Writers follow once all readers do.
+type Divided struct {
+	Read  int `json:"read"`
+	Write int `json:"write"`
 }
 
 // Severities are the states of a former generation.

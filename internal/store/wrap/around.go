@@ -426,6 +426,12 @@ func (a *around) RebuildLatest(
 	})
 }
 
+func (a *around) Divide(
+	ctx context.Context, id andon.TenantID, of, name string, n int,
+) (int, error) {
+	return get(ctx, a, "Divide", func() (int, error) { return a.next.Divide(ctx, id, of, name, n) })
+}
+
 func (a *around) Size(ctx context.Context) (int64, error) {
 	return get(ctx, a, "Size", func() (int64, error) { return a.next.Size(ctx) })
 }

@@ -94,7 +94,7 @@ func TestEachMethodReachesItsOwn(t *testing.T) {
 // passing are the methods that retention passes through: their answers do not expire. The others
 // ask for the horizon first.
 const passing = "AdmitStates Append AppendReadings Assign Assignments AwaitChange ChangesKept " +
-	"Counts DeleteRecord DeleteTenant Diagnose DueRecords Expire Finish Had Names Purge " +
+	"Counts DeleteRecord DeleteTenant Diagnose Divide DueRecords Expire Finish Had Names Purge " +
 	"PutRecord PutTenant Ready RebuildLatest Record Records Regroup Reorder Retire Retirements " +
 	"Size Snapshot Sweep Tenant Tenants"
 

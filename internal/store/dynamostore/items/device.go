@@ -200,24 +200,23 @@ func (d *Device) Item(t *tenant, version int64) (ddb.Item, error) {
 		}
 		i[attrPending] = ddb.Text(string(text))
 	}
-	bucket := BucketOf(string(d.ID))
 	switch {
 	case d.Alive():
-		i[AttrList] = ddb.Text(Join(t.Key, ListState, string(d.State), bucket))
 		i[AttrSince] = ddb.Number(d.Since)
 	case d.Retired != 0:
-		i[AttrList] = ddb.Text(Join(t.Key, ListRetired, bucket))
+		i[AttrList] = ddb.Text(Join(t.Key, ListRetired, BucketOf(string(d.ID))))
 	default:
-		i[AttrList] = ddb.Text(Join(t.Key, ListSilent, bucket))
+		i[AttrList] = ddb.Text(Join(t.Key, ListSilent, BucketOf(string(d.ID))))
 	}
-	show := d.Show(t.Record.States)
-	if d.Alive() && show.Operator != "" {
-		i[AttrAnswers] = ddb.Text(Join(t.Key, string(show.Operator)))
-	}
-	if d.Alive() && show.EscalatedTo != "" {
-		i[AttrEscalated] = ddb.Text(Join(t.Key, string(show.EscalatedTo)))
+	for _, x := range d.Listed(t) {
+		i[listAttributes[x.Of]] = indexKey(t, x.Of, x.Name, string(d.ID))
 	}
 	return i, nil
+}
+
+// listAttributes are the keys of the indexes of Devices.
+var listAttributes = map[string]string{
+	OfState: AttrList, OfOperator: AttrAnswers, OfSupervisor: AttrEscalated,
 }
 
 // Shows reports whether the device shows the entry of an escalation.
@@ -226,14 +225,23 @@ func (d *Device) Shows(t *tenant, r andon.Escalation) bool {
 	return d.Alive() && shown.Shows(andon.EntryRef{Time: r.Time, State: r.State})
 }
 
-// ListQueries returns the queries for a list of devices, one for each bucket.
-func ListQueries(t *tenant, names ...string) (all []ddb.Query) {
+// ListQueries returns the queries for the retired or the silent devices, one for each bucket.
+func ListQueries(t *tenant, list string) (all []ddb.Query) {
 	for n := range Buckets {
-		part := Join(t.Key, append(names[:len(names):len(names)], strconv.Itoa(n))...)
 		all = append(all, ddb.Query{
 			Index: IndexList, Key: ddb.Keys{Hash: AttrList, Sort: AttrID},
-			Partition: part,
+			Partition: Join(t.Key, list, strconv.Itoa(n)),
 		})
 	}
 	return all
+}
+
+// DevicesOf returns the queries for the devices of a state, an operator or a supervisor.
+func DevicesOf(t *tenant, of, name string) []ddb.Query {
+	index := map[string]string{
+		OfState: IndexList, OfOperator: IndexAnswers, OfSupervisor: IndexEscalated,
+	}[of]
+	return IndexQueries(t, of, name, ddb.Query{
+		Index: index, Key: ddb.Keys{Hash: listAttributes[of], Sort: AttrID},
+	})
 }

@@ -73,7 +73,8 @@ func (r *LatestRecord) Item(t *tenant, d *Device, version int64) ddb.Item {
 	i := EscalationItem(LatestKey(t, d, r.Time, r.State), &r.Escalation)
 	i[AttrVersion] = ddb.Number(version)
 	if r.To != "" {
-		i[AttrEscalated] = ddb.Text(Join(t.Key, string(r.To)))
+		of := Event{Event: andon.Event{Device: r.Device, Time: r.Time, State: r.State}}
+		i[AttrEscalated] = indexKey(t, OfSupervisor, string(r.To), of.among())
 	}
 	if r.Of.Delivery != 0 {
 		r.Of.setContent(i, t)

@@ -47,11 +47,14 @@ func (e *Event) Item(t *tenant, d *Device, n int, expires Expiry) ddb.Item {
 	return i
 }
 
+// among names an entry among those of all devices.
+func (e *Event) among() string { return string(e.Device) + StateDate(e.State, e.Time) }
+
 // setContent adds what an entry says to an item.
 func (e *Event) setContent(i ddb.Item, t *tenant) {
 	i[attrDelivery] = ddb.Number(e.Delivery)
 	if e.Operator != "" {
-		i[AttrOperator] = ddb.Text(Join(t.Key, string(e.Operator)))
+		i[AttrOperator] = indexKey(t, OfOperator, string(e.Operator), e.among())
 	}
 	i.SetText(AttrMessage, e.Message)
 	i.SetText(AttrAttributes, string(e.Attributes))

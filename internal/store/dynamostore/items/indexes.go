@@ -3,18 +3,16 @@ package items
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // MetricGSI finds the readings of all devices that have a metric, by time. The item of a message is
 // in it once, under the first of the listed metrics that the message has:
 //
-//	metricType  <tenant>#<metric>#<n>, n by the device, so that no partition takes all
+//	metricType  <tenant>#<metric>, or one of its shards, by the device
 //	metricTime  <time>#<device>#<hash>
 //
 // So the readings of the second metric are in the partitions of the first, too, and a query for
@@ -32,10 +30,7 @@ const (
 	AttrMetricList = "Metrics"
 	AttrMetricFrom = "From"
 
-	// MetricBuckets is how many partitions each metric of a tenant has: part of what is stored. The
-	// service takes 1,000 write units a second for each.
-	MetricBuckets = 16
-	mostMetrics   = 8
+	mostMetrics = 8
 
 	// UntilAllWrite is how long a fleet of processes has for starting again with another list.
 	UntilAllWrite = andon.Duration(24 * 3600 * 1_000_000)
@@ -57,16 +52,24 @@ func (o *ReadingIndexes) CheckMetrics() error {
 	return nil
 }
 
+// Listed returns the metric under which a message is in the index; "" where it has none of them.
+func (o *ReadingIndexes) Listed(m *Message) string {
+	n := slices.IndexFunc(o.MetricIndex, func(name string) bool {
+		_, has := m.Metrics.Get(andon.MetricName(name))
+		return has
+	})
+	if n < 0 {
+		return ""
+	}
+	return o.MetricIndex[n]
+}
+
 // setMetric gives the item of a message the keys of the index, where it has a listed metric.
 func (o *ReadingIndexes) setMetric(i ddb.Item, t *tenant, m *Message) {
-	for _, name := range o.MetricIndex {
-		if _, has := m.Metrics.Get(andon.MetricName(name)); has {
-			n := shared.Spread(shared.Hash(string(m.Device)), MetricBuckets)
-			at, hash, _ := strings.Cut(i.Text(AttrTimestamp), "#")
-			i[AttrMetricType] = ddb.Text(Join(t.Key, name, strconv.Itoa(n)))
-			i[AttrMetricTime] = ddb.Text(at + "#" + Escape(string(m.Device)) + "#" + hash)
-			return
-		}
+	if name := o.Listed(m); name != "" {
+		at, hash, _ := strings.Cut(i.Text(AttrTimestamp), "#")
+		i[AttrMetricType] = indexKey(t, OfMetric, name, string(m.Device))
+		i[AttrMetricTime] = ddb.Text(at + "#" + Escape(string(m.Device)) + "#" + hash)
 	}
 }
 
@@ -157,14 +160,11 @@ func MetricQueries(t *tenant, metrics []string, q *andon.MetricQuery) (all []ddb
 		return nil
 	}
 	for _, name := range metrics {
-		for n := range MetricBuckets {
-			all = append(all, ddb.Query{
-				Table: TableReadings, Index: IndexMetric,
-				Key:       ddb.Keys{Hash: AttrMetricType, Sort: AttrMetricTime},
-				Partition: Join(t.Key, name, strconv.Itoa(n)), From: from, To: to,
-				Page: PageOf(q.Limit, MetricBuckets),
-			})
-		}
+		all = append(all, IndexQueries(t, OfMetric, name, ddb.Query{
+			Table: TableReadings, Index: IndexMetric,
+			Key:  ddb.Keys{Hash: AttrMetricType, Sort: AttrMetricTime},
+			From: from, To: to, Page: PageOf(q.Limit, Divided(t, OfMetric, name).Read),
+		})...)
 	}
 	return all
 }

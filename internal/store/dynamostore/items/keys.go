@@ -34,10 +34,10 @@ type tenant = shared.Tenant
 //	Records          change#<tenant>                 <n>                       where they begin
 //	Records          index                           MetricGSI                 the listed metrics
 //
-// In GSI1 the partition is <tenant>#<operator>, in GSI2 and BySupervisor <tenant>#<supervisor>, in
-// ByOperator <tenant>#<operator>. A list is <tenant>#state#<state>#<n>, <tenant>#retired#<n> or
-// <tenant>#silent#<n>, of devices without an entry. Due is in <kind>#<n> by
-// <time>#<tenant><tab><id>.
+// In GSI1 and ByOperator the partition is <tenant>#<operator>, in GSI2 and BySupervisor
+// <tenant>#<supervisor>, in MetricGSI <tenant>#<metric>. A list is <tenant>#state#<state>,
+// <tenant>#retired#<n> or <tenant>#silent#<n>, of devices without an entry. All but the last two
+// can be divided (divided.go). Due is in <kind>#<n> by <time>#<tenant><tab><id>.
 //
 // A tenant that was deleted and created again must not meet what is left of its earlier
 // incarnation. So from its second incarnation on, <tenant> is the id, ## and the number of
@@ -146,8 +146,8 @@ func SplitStateDate(text string) (ref andon.EntryRef, rest string, err error) {
 	return andon.EntryRef{Time: at, State: andon.State(unescape(state))}, rest, err
 }
 
-// Buckets is how many partitions each list of devices, and the devices of a metric, have. It is
-// part of what is stored.
+// Buckets is how many partitions the retired and the silent devices, and the devices of a metric,
+// have. It is part of what is stored.
 const Buckets = 4
 
 // BucketOf returns the bucket of a device or a record.

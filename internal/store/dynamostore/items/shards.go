@@ -29,7 +29,10 @@ type Rates struct {
 
 const (
 	rateWindow   = 10 * time.Second
-	unitsOfShard = 500
+	UnitsOfShard = 500
+	// Sharers is by how many processes a key of an index is taken to be written to at once: each
+	// measures its own writes only.
+	Sharers      = 2
 	mostMeasured = 1 << 17 // devices of a window; it has no hot ones where there are more
 	unitBytes    = 1 << 10
 )
@@ -37,7 +40,7 @@ const (
 // NewRates returns rates of nothing.
 func NewRates() *Rates {
 	return &Rates{
-		seed: maphash.MakeSeed(), OfShard: unitsOfShard, units: map[uint64]int64{},
+		seed: maphash.MakeSeed(), OfShard: UnitsOfShard, units: map[uint64]int64{},
 	}
 }
 

@@ -50,7 +50,7 @@ func AndonTables() []ddb.Table {
 			Indexes: []ddb.Index{
 				{Name: IndexList, Projects: []string{AttrSince},
 					Key:  ddb.Keys{Hash: AttrList, Sort: AttrID},
-					What: "Devices in a state, in buckets. A repeated state does not write to it."},
+					What: "Devices in a state. A repeated state does not write to it."},
 				{Name: IndexAnswers, Key: ddb.Keys{Hash: AttrAnswers, Sort: AttrID},
 					What: "Devices of an operator."},
 				{Name: IndexEscalated, Key: ddb.Keys{Hash: AttrEscalated, Sort: AttrID},

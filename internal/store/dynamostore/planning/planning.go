@@ -36,8 +36,10 @@ type Config struct {
 	Tables   []ddb.Table // of the layout andon
 	Indexes  items.ReadingIndexes
 	Capacity provision.Capacity
-	// Shards is how many partitions a device may have.
-	Shards int
+	// Shards is how many partitions a device has at least. With Divides it gets more where it needs
+	// them, and so do the keys of indexes.
+	Shards  int
+	Divides bool
 	// Eventual says that reads for answers are eventual, and EventualReadings the same of readings.
 	Eventual, EventualReadings bool
 	Recount                    time.Duration
@@ -130,6 +132,8 @@ func (e *Config) own(s plan.Sample) (*plan.Metered, error) {
 	m.write(items.TableDevices, plan.PerRepeat, shown[0], shown[1], replaced)
 	m.write(items.TableDevices, plan.PerChange, shown[1], shown[2], replaced)
 	m.write(items.TableRecords, plan.PerChange, nil, logged, replaced)
+	log := &m.Writes[len(m.Writes)-1] // it has one key, and its items many changes
+	log.Sharing, log.Joined = plan.ByTenant, changeBytes(logged)
 	m.write(items.TableDevices, plan.PerDevice, nil, shown[1], lasting)
 	if err := m.people(t, d, &s.Events[2], shown[2], logged); err != nil {
 		return nil, err
@@ -158,6 +162,11 @@ func changeItem(t *shared.Tenant, d *items.Device) (ddb.Item, error) {
 	return items.LogItem(t.Key+"#0", changelog.Item{
 		At: d.Time, Expires: d.Time, Data: make([]byte, size),
 	}), err
+}
+
+// changeBytes returns what the change of such an item takes among others.
+func changeBytes(logged ddb.Item) int {
+	return ddb.Item{"": logged[items.AttrData]}.Bytes()
 }
 
 // races adds what processes do in vain: a put of a device that another one was faster to put, after
@@ -280,11 +289,15 @@ const (
 
 // write adds the writes of one item: to the table, and to each index whose copy of it changes.
 func (m *maker) write(table string, per plan.Per, before, after ddb.Item, l lifetime) {
-	m.Writes = append(m.Writes, plan.ItemWrite{
+	w := plan.ItemWrite{
 		Per: per, Table: table, Before: before.Bytes(), After: after.Bytes(),
 		Kept: l == kept, Standing: l == lasting,
-		Keys: m.Shards, Serial: table == items.TableDevices || table == items.TableRecords,
-	})
+		Serial: table == items.TableDevices || table == items.TableRecords,
+	}
+	if !w.Serial {
+		m.sharded(&w)
+	}
+	m.Writes = append(m.Writes, w)
 	m.writeCopies(table, per, before, after, l)
 }
 
@@ -299,17 +312,29 @@ func (m *maker) writeCopies(table string, per plan.Per, before, after ddb.Item, 
 			Moves: was != nil && is != nil && (was.Text(x.Key.Hash) != is.Text(x.Key.Hash) ||
 				was.Text(x.Key.Sort) != is.Text(x.Key.Sort)),
 		}
+		if m.Divides {
+			w.MostKeys, w.DividedAt = items.MostShards, items.UnitsOfShard/items.Sharers
+		}
 		switch w.Sharing = plan.ByOperator; x.Name {
 		case items.IndexList:
-			w.Sharing, w.Keys = plan.ByState, items.Buckets
+			w.Sharing = plan.ByState
 		case items.IndexMetric:
-			w.Sharing, w.Keys = plan.ByTenant, items.MetricBuckets
+			w.Sharing = plan.ByTenant
 		case items.IndexLatest:
-			w.Sharing, w.Keys = plan.ByDevice, m.Shards
+			w.Sharing = plan.ByDevice
+			m.sharded(&w)
 		}
 		if w.Units() > 0 || w.Standing && is != nil {
 			m.Writes = append(m.Writes, w)
 		}
+	}
+}
+
+// sharded says in how many partitions a device is.
+func (m *maker) sharded(w *plan.ItemWrite) {
+	w.Keys, w.MostKeys = m.Shards, m.Shards
+	if m.Divides {
+		w.MostKeys, w.DividedAt = items.MostShards, items.UnitsOfShard
 	}
 }
 
@@ -355,6 +380,14 @@ func query(r plan.ItemRead, calls, items int) plan.ItemRead {
 	return r
 }
 
+// divided makes a read one query of each of the partitions that there are of each of so many.
+func divided(r plan.ItemRead, of int) plan.ItemRead {
+	r.Query, r.Calls = true, float64(of)
+	r.Divided = func(n int) float64 { return float64(items.PageOf(limit, of*n)) }
+	r.Items = r.Divided(1)
+	return r
+}
+
 func many(r plan.ItemRead, items int) plan.ItemRead {
 	r.Items = float64(items)
 	return r
@@ -389,15 +422,15 @@ func (m *maker) ask(states int, shown, entry, reading ddb.Item) {
 		r.Fleet = true
 		return r
 	}
+	all := fleet(query(list, 1, 1))
+	all.Divided = func(n int) float64 { return 1 / float64(n) }
 	m.Queries = map[string][]plan.ItemRead{
 		plan.AskDevice: {device, log},
-		plan.AskLog:    {device, query(log, states, items.PageOf(limit, states))},
+		plan.AskLog:    {device, divided(log, states)},
 		plan.AskList: {query(names, 1, states),
-			query(list, items.Buckets, items.PageOf(limit, items.Buckets)),
-			many(device, limit), many(log, limit)},
-		plan.AskFleet: {query(names, 1, states), fleet(query(list, 1, 1)), fleet(device),
-			fleet(log)},
-		plan.AskOperator: {query(ofIndex(log, items.IndexOperator), 1, items.PageOf(limit, 1)),
+			divided(list, 1), many(device, limit), many(log, limit)},
+		plan.AskFleet: {query(names, 1, states), all, fleet(device), fleet(log)},
+		plan.AskOperator: {divided(ofIndex(log, items.IndexOperator), 1),
 			many(device, limit)},
 	}
 	if reading == nil {
@@ -423,7 +456,7 @@ func (e *Config) ofReference(s plan.Sample) *plan.Metered {
 	}
 	escalated := maps.Clone(entry)
 	escalated.SetText(items.AttrEscalated, "supervisor-0007")
-	m.Shards = 1
+	m.Shards, m.Divides = 1, false
 	m.write(items.TableLog, plan.PerEvent, nil, entry, kept)
 	m.write(items.TableLog, plan.PerEscalation, entry, escalated, replaced)
 	found := readOf(items.TableLog, entry)
