@@ -18,11 +18,14 @@ type turn struct {
 	context.Context
 	*Env
 	id    andon.TenantID
-	limit int // of the pages in which a list is read; 0: it is read in several
+	limit int  // of the pages in which a list is read; 0: it is read in several
+	whole bool // a list is read in the largest pages alone
 }
 
 // in is a turn in a tenant.
-func (e *Env) in(ctx context.Context, id andon.TenantID) turn { return turn{ctx, e, id, 0} }
+func (e *Env) in(ctx context.Context, id andon.TenantID) turn {
+	return turn{Context: ctx, Env: e, id: id}
+}
 
 // inTheEnd makes an action of one that an eventual system may not be ready for yet.
 func inTheEnd(do action) action {

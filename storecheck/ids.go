@@ -101,7 +101,9 @@ func (e *Env) checkStrange(ctx context.Context, id andon.TenantID, i int, text s
 		"supervisor log": {supervisorLog(text, options{}), text + "/" + entry},
 		"newest reading": {latestOf([]andon.DeviceID{d.ID}, nil), text + "/" + reading},
 	} {
-		got, err := of.list(e.in(ctx, id))
+		turn := e.in(ctx, id)
+		turn.whole = what == "supervisor log" // its cursor is that of the operator log
+		got, err := of.list(turn)
 		if err != nil || !slices.Equal(got, []string{of.want}) {
 			return fmt.Errorf("the %s is %s, %w", what, show(got), err)
 		}
@@ -114,12 +116,18 @@ func strangeMetric(i int, text string) andon.Metrics {
 	return andon.Metrics{{Name: andon.MetricName(text), Value: float64(i)}}
 }
 
+// checkPrefixes lists what begins with each. That of one alone has no second page, and in the list
+// of all of them each was the end of one.
 func (e *Env) checkPrefixes(ctx context.Context, id andon.TenantID, ids []string) error {
 	for _, prefix := range ids {
 		want := slices.DeleteFunc(slices.Clone(ids), func(text string) bool {
 			return !strings.HasPrefix(text, prefix)
 		})
-		list := devicesIn(andon.StateFilter{}, options{prefix: prefix})
+		all := devicesIn(andon.StateFilter{}, options{prefix: prefix})
+		list := func(t turn) ([]string, error) {
+			t.whole = len(want) == 1
+			return all(t)
+		}
 		if err := e.wantList(ctx, id, list, want); err != nil {
 			return fmt.Errorf("prefix %q: %w", prefix, err)
 		}

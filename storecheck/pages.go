@@ -52,7 +52,11 @@ func listing[T any](
 			}
 			return whole, nil
 		}
-		for _, limit := range []int{andon.MaxLimit, 1, 2} {
+		limits := []int{andon.MaxLimit, 1, 2}
+		if t.whole {
+			limits = limits[:1]
+		}
+		for _, limit := range limits {
 			var items []string
 			t.limit = limit
 			for item, err := range read(t) {

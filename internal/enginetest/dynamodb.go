@@ -71,13 +71,15 @@ func Moto(t testing.TB) *Service {
 // in, which is not the one that it is in now.
 const runLint = "import sys; from cfnlint.runner import main; sys.exit(main())"
 
-// CheckTemplate returns what cfn-lint says against a template of CloudFormation.
-func CheckTemplate(t testing.TB, path string) error {
+// CheckTemplates returns what cfn-lint says against templates of CloudFormation. To start takes it
+// longer than to read one.
+func CheckTemplates(t testing.TB, paths ...string) error {
 	t.Helper()
 	skipUnlessAsked(t)
 	python, err := installPython(t.Context())
 	require(t, err)
-	return run(exec.CommandContext(t.Context(), python, "-c", runLint, path))
+	return run(exec.CommandContext(t.Context(), python,
+		append([]string{"-c", runLint}, paths...)...))
 }
 
 func findDynamo() (*Service, error) {

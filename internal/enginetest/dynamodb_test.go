@@ -103,7 +103,7 @@ func TestSerialServiceFails(t *testing.T) {
 	}
 }
 
-func TestSerialCheckTemplate(t *testing.T) {
+func TestSerialCheckTemplates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "template.yaml")
 	for text, want := range map[string]string{
 		"Resources: {A: {Type: AWS::SNS::Topic}}\n":  "",
@@ -112,7 +112,7 @@ func TestSerialCheckTemplate(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		err := CheckTemplate(t, path)
+		err := CheckTemplates(t, path)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -27,6 +27,7 @@ import (
 )
 
 func TestSerialTemplates(t *testing.T) {
+	dir := t.TempDir()
 	for _, format := range (*Engine)(nil).Formats() {
 		for _, mode := range (*Engine)(nil).Capacities() {
 			t.Run(format+" "+mode, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestSerialTemplates(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				checkTemplate(t, format, text)
+				checkTemplate(t, filepath.Join(dir, mode), format, text)
 				onDemand, isStack := mode == provision.OnDemand, format != "workbench"
 				for what, want := range map[string]bool{
 					"1200": isStack || !onDemand, "13000": isStack && onDemand,
@@ -62,6 +63,16 @@ func TestSerialTemplates(t *testing.T) {
 				}
 			})
 		}
+	}
+	stacks, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err == nil && len(stacks) != len((*Engine)(nil).Capacities()) {
+		t.Errorf("the stacks are %q", stacks)
+	}
+	if err == nil {
+		err = enginetest.CheckTemplates(t, stacks...)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 	if _, err := (&Engine{}).Template("pulumi", ""); andon.KindOf(err) != andon.Invalid {
 		t.Errorf("an unknown format: %v", err)
@@ -123,20 +134,17 @@ func checkModel(t *testing.T, text string) {
 	}
 }
 
-// checkTemplate has a tool of the format's own look at a template.
-func checkTemplate(t *testing.T, format, text string) {
+// checkTemplate has a tool of the format's own look at a template. One of CloudFormation it writes
+// to a path, for the tool to read it together with others.
+func checkTemplate(t *testing.T, path, format, text string) {
 	t.Helper()
 	if format == "workbench" {
 		checkModel(t, text)
 		return
 	}
 	if format == "cloudformation" {
-		path := filepath.Join(t.TempDir(), "template.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(path+".yaml", []byte(text), 0o644); err != nil {
 			t.Fatal(err)
-		}
-		if err := enginetest.CheckTemplate(t, path); err != nil {
-			t.Errorf("%v\n%s", err, text)
 		}
 		return
 	}
@@ -229,7 +237,8 @@ func TestSerialStack(t *testing.T) {
 			_, err = db.CreateTable(t.Context(), &in)
 		}
 		if err == nil {
-			err = dynamodb.NewTableExistsWaiter(db).Wait(t.Context(),
+			soon := func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 20 * time.Millisecond }
+			err = dynamodb.NewTableExistsWaiter(db, soon).Wait(t.Context(),
 				&dynamodb.DescribeTableInput{TableName: in.TableName}, time.Minute)
 		}
 		if err != nil {
