@@ -9,8 +9,8 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 )
 
-// document makes the OpenAPI document of routes, as JSON and as YAML.
-func (a *API) document(routes []*route) (text, yaml []byte) {
+// document makes the OpenAPI document of routes.
+func (a *API) document(routes []*route) []byte {
 	var operations []openapi.Operation
 	for _, r := range routes {
 		if !r.hidden {

@@ -43,27 +43,16 @@ func (a *API) documentRoutes(described []*route) []*route {
 	}
 	// The document is made when it is first asked for: that takes longer than all else at a start.
 	var own []*route
-	document := sync.OnceValues(func() (text, yaml []byte) {
-		return a.document(slices.Concat(described, own))
-	})
-	inJSON := route{
+	document := sync.OnceValue(func() []byte { return a.document(slices.Concat(described, own)) })
+	text := route{
 		pattern: "GET /openapi.json", outside: true, name: "openapi",
 		open: true, answer: &content{Schema: openapi.AnyObject()},
 		serve: func(c *call) error {
-			text, _ := document()
-			c.send("application/openapi+json", text)
+			c.send("application/openapi+json", document())
 			return nil
 		},
 	}
-	inYAML := inJSON
-	inYAML.pattern, inYAML.name = "GET /openapi.yaml", "openapiYAML"
-	inYAML.answer = &content{Media: "application/openapi+yaml", Schema: openapi.AnyObject()}
-	inYAML.serve = func(c *call) error {
-		_, yaml := document()
-		c.send("application/openapi+yaml", yaml)
-		return nil
-	}
-	own = []*route{&page, &asset, &inJSON, &inYAML}
+	own = []*route{&page, &asset, &text}
 	return own
 }
 

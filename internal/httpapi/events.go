@@ -24,15 +24,10 @@ import (
 
 func (a *API) eventRoutes() []*route {
 	return []*route{
-		{
-			pattern: "POST /events", name: "postEvents",
-			query:  []param{precisionParam, outcomesParam},
-			body:   &content{Feed: true, Name: "NewEvent", Schema: openapi.Event()},
-			answer: accountContent(),
-			serve: func(c *call) error {
+		feeding("POST /events", "postEvents", content{Name: "NewEvent", Schema: openapi.Event()},
+			func(c *call) error {
 				return serveFeed(c, jsonfeed.Events, c.intake.Events, a.metrics.Events)
-			},
-		},
+			}),
 		listing(route{
 			pattern: "GET /devices/{device}/events", name: "listDeviceEvents",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
@@ -55,6 +50,15 @@ func (a *API) eventRoutes() []*route {
 			errors: []int{404},
 		}, a.entry),
 		a.withdrawRoute(),
+	}
+}
+
+// feeding is a route that takes a body of many entries.
+func feeding(pattern, name string, entry content, serve func(*call) error) *route {
+	entry.Feed = true
+	return &route{
+		pattern: pattern, name: name, query: []param{precisionParam, outcomesParam},
+		body: &entry, answer: accountContent(), serve: serve,
 	}
 }
 

@@ -39,7 +39,7 @@ var contract = []string{
 	"GET /api/v1/groups/devices",
 	"GET /api/v1/groups/rules", "PUT /api/v1/groups/rules", "PUT /api/v1/devices/{device}",
 	"GET /livez", "GET /readyz", "GET /metrics", "GET /version", "GET /openapi.json",
-	"GET /openapi.yaml", "GET /docs",
+	"GET /docs",
 }
 
 type object = map[string]any
@@ -287,21 +287,12 @@ func TestDocumentSaysWhatIsTaken(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	for path, want := range map[string]string{"/openapi.yaml": "object", "/docs": "string"} {
+	for path, want := range map[string]string{"/openapi.json": "object", "/docs": "string"} {
 		ok := operations(document)["GET "+path]["responses"].(object)["200"].(object)
 		for media, content := range ok["content"].(object) {
 			if got := content.(object)["schema"].(object)["type"]; got != want {
 				t.Errorf("%s, %s: %v, want %s", path, media, got, want)
 			}
-		}
-	}
-}
-
-func TestSerialDocumentAsYAML(t *testing.T) {
-	got := newWorld(t).do(http.MethodGet, "/openapi.yaml", "").is(http.StatusOK)
-	for _, want := range []string{"openapi: 3.1.0", "/api/v1/events:"} {
-		if !strings.Contains(got.body, want) {
-			t.Errorf("no %s in %.200s", want, got.body)
 		}
 	}
 }

@@ -20,15 +20,10 @@ func (a *API) readingRoutes() []*route {
 		Name: "metrics", Example: "temperature,humidity",
 	}
 	return []*route{
-		{
-			pattern: "POST /readings", name: "postReadings",
-			query:  []param{precisionParam, outcomesParam},
-			body:   &content{Feed: true, Name: "NewReading", Schema: openapi.Reading()},
-			answer: accountContent(),
-			serve: func(c *call) error {
+		feeding("POST /readings", "postReadings",
+			content{Name: "NewReading", Schema: openapi.Reading()}, func(c *call) error {
 				return serveFeed(c, jsonfeed.Readings, a.intake.Readings, a.metrics.Readings)
-			},
-		},
+			}),
 		listing(route{
 			pattern: "GET /devices/{device}/readings", name: "listReadings",
 			query: []param{metrics, fromParam, toParam, orderParam, limitParam, cursorParam},

@@ -100,21 +100,18 @@ const (
 	typeNDJSON = "application/x-ndjson"
 )
 
-// Document makes the document of operations, as JSON and as YAML.
-func Document(api API, operations []Operation) (text, yaml []byte) {
+// Document makes the document of operations, as JSON.
+func Document(api API, operations []Operation) []byte {
 	d := newDocumenter(api)
 	for i := range operations {
 		d.api.AddOperation(d.operation(&operations[i]))
 	}
 	d.loosen()
 	text, err := json.Marshal(d.api)
-	if err == nil {
-		yaml, err = d.api.YAML()
-	}
 	if err != nil {
 		panic("openapi: the document can't be written: " + err.Error())
 	}
-	return text, yaml
+	return text
 }
 
 type documenter struct {
