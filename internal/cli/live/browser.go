@@ -3,6 +3,7 @@ package live
 import (
 	"os/exec"
 	"runtime"
+	"syscall"
 
 	"github.com/andonhq/andon/internal/cli/command"
 )
@@ -13,24 +14,19 @@ func hasDisplay(p *command.Program) bool {
 	if p.Variable("SSH_CONNECTION") != "" {
 		return false
 	}
-	switch runtime.GOOS {
-	case "darwin", "windows":
-		return true
-	}
-	return p.Variable("DISPLAY") != "" || p.Variable("WAYLAND_DISPLAY") != ""
+	return runtime.GOOS == "darwin" || p.Variable("DISPLAY") != "" ||
+		p.Variable("WAYLAND_DISPLAY") != ""
 }
 
 // openBrowser starts the system's browser and does not wait until it ends.
 func openBrowser(url string) error {
-	name, args := "xdg-open", []string{url}
-	switch runtime.GOOS {
-	case "darwin":
+	name := "xdg-open"
+	if runtime.GOOS == "darwin" {
 		name = "open"
-	case "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
 	}
-	cmd := exec.Command(name, args...)
-	detach(cmd)
+	cmd := exec.Command(name, url)
+	// With a process group of its own it does not get this terminal's Ctrl-C.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}

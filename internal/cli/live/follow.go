@@ -15,7 +15,8 @@ import (
 // follow prints changes until the context ends. An error at the first requests ends it; later it
 // keeps trying.
 func (w *watch) follow(ctx context.Context) error {
-	for t, err := range w.client.Follow(ctx, client.FollowOptions{}) {
+	selected := client.FollowOptions{Device: w.query.Device, Selection: w.query.Selection}
+	for t, err := range w.client.Follow(ctx, selected) {
 		if err == nil {
 			err = w.take(ctx, w.Now(), &t)
 		}

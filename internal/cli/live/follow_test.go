@@ -1,12 +1,15 @@
 package live
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
 )
 
 func TestWatchTakesInWhatIsTold(t *testing.T) {
@@ -38,6 +41,27 @@ func TestWatchTakesInWhatIsTold(t *testing.T) {
 `
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
+	}
+}
+
+// TestWatchFollowsWhatIsSelected: what people say of devices only the server knows.
+func TestWatchFollowsWhatIsSelected(t *testing.T) {
+	s := &script{status: http.StatusNotFound}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	c, err := client.New(client.Options{URL: server.URL, Attempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	q := client.DeviceQuery{Device: "press*", Selection: client.Selection{Group: "hall-1"}}
+	w := watch{Program: &command.Program{Now: newClockwork(t).now}, client: c, query: q}
+	if err := w.follow(t.Context()); !command.IsStatus(err, http.StatusNotFound) {
+		t.Error(err)
+	}
+	want := []string{"/api/v1/events/stream?device=press%2A&group=hall-1"}
+	if diff := cmp.Diff(want, s.asked); diff != "" {
+		t.Error(diff)
 	}
 }
 
