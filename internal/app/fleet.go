@@ -23,62 +23,38 @@ const (
 // one.
 const fleetAge = 5 * time.Second
 
-// fleetGauges count devices when they are asked.
-type fleetGauges struct {
-	store   andon.Store
-	now     func() andon.Time
-	log     *slog.Logger
-	devices *prometheus.Desc
-	silent  *prometheus.Desc
-
-	mu      sync.Mutex
-	counted andon.Time // when
-	metrics []prometheus.Metric
-}
-
-func newFleetGauges(store andon.Store, now func() andon.Time, log *slog.Logger) *fleetGauges {
-	return &fleetGauges{
-		store: store, now: now, log: log,
-		devices: prometheus.NewDesc("andon_devices",
-			"Devices that are in a state now, by tenant. States outside the tenant's set are "+
-				"counted together as "+others+", and so are tenants beyond the first 1,000.",
-			[]string{"tenant", "state"}, nil),
-		silent: prometheus.NewDesc("andon_devices_silent",
-			"Devices that sent nothing for longer than their tenant's silent_after.",
-			[]string{"tenant"}, nil),
-	}
-}
-
-func (g *fleetGauges) Describe(to chan<- *prometheus.Desc) {
-	to <- g.devices
-	to <- g.silent
-}
-
-// Collect implements prometheus.Collector. Where the store does not answer nothing is shown: an
-// alert on a figure of before would be wrong, and andon_ready says why.
-func (g *fleetGauges) Collect(to chan<- prometheus.Metric) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := g.now()
-	stale := now < g.counted || now.Sub(g.counted) >= andon.DurationOf(fleetAge)
-	if g.metrics == nil || stale {
-		ctx, cancel := context.WithTimeout(context.Background(), margin)
-		defer cancel()
-		metrics, err := g.count(ctx, now)
-		if err != nil {
-			g.log.Warn("devices can't be counted for /metrics", "error", err)
-			return
+// fleetGauges count devices when they are asked. Where the store does not answer nothing is shown:
+// an alert on a figure of before would be wrong, and andon_ready says why.
+func fleetGauges(store andon.Store, now func() andon.Time, log *slog.Logger) looked {
+	var mu sync.Mutex
+	var counted andon.Time // when
+	var metrics []prometheus.Metric
+	return func(to chan<- prometheus.Metric) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked := now()
+		stale := asked < counted || asked.Sub(counted) >= andon.DurationOf(fleetAge)
+		if metrics == nil || stale {
+			ctx, cancel := context.WithTimeout(context.Background(), margin)
+			defer cancel()
+			found, err := countFleets(ctx, store, asked)
+			if err != nil {
+				log.Warn("devices can't be counted for /metrics", "error", err)
+				return
+			}
+			counted, metrics = asked, found
 		}
-		g.counted, g.metrics = now, metrics
-	}
-	for _, m := range g.metrics {
-		to <- m
+		for _, m := range metrics {
+			to <- m
+		}
 	}
 }
 
-// count asks the store for the devices of every tenant.
-func (g *fleetGauges) count(ctx context.Context, now andon.Time) ([]prometheus.Metric, error) {
-	tenants, err := g.store.Tenants(ctx)
+// countFleets asks the store for the devices of every tenant.
+func countFleets(
+	ctx context.Context, store andon.Store, now andon.Time,
+) (metrics []prometheus.Metric, err error) {
+	tenants, err := store.Tenants(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +64,7 @@ func (g *fleetGauges) count(ctx context.Context, now andon.Time) ([]prometheus.M
 		if i >= tenantsShown {
 			label = others
 		}
-		counts, err := g.store.Counts(ctx, t.ID, andon.SilentBefore(now, t.SilentAfter))
+		counts, err := store.Counts(ctx, t.ID, andon.SilentBefore(now, t.SilentAfter))
 		if andon.KindOf(err) == andon.NotFound && err != nil {
 			continue // deleted meanwhile
 		}
@@ -110,20 +86,19 @@ func (g *fleetGauges) count(ctx context.Context, now andon.Time) ([]prometheus.M
 			silent[label] += n.Silent
 		}
 	}
-	return g.show(devices, silent), nil
-}
-
-func (g *fleetGauges) show(devices map[[2]string]int, silent map[string]int) []prometheus.Metric {
-	var metrics []prometheus.Metric
-	gauge := func(d *prometheus.Desc, n int, labels ...string) {
-		m := prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
-		metrics = append(metrics, m)
+	gauge := func(name, help string, n int, labels prometheus.Labels) {
+		desc := prometheus.NewDesc(name, help, nil, labels)
+		metrics = append(metrics,
+			prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n)))
 	}
 	for of, n := range devices { // the registry sorts them
-		gauge(g.devices, n, of[0], of[1])
+		gauge("andon_devices", "Devices that are in a state now, by tenant. States outside the "+
+			"tenant's set are counted together as "+others+", and so are tenants beyond the first "+
+			"1,000.", n, prometheus.Labels{"tenant": of[0], "state": of[1]})
 	}
 	for tenant, n := range silent {
-		gauge(g.silent, n, tenant)
+		gauge("andon_devices_silent", "Devices that sent nothing for longer than their tenant's "+
+			"silent_after.", n, prometheus.Labels{"tenant": tenant})
 	}
-	return metrics
+	return metrics, nil
 }

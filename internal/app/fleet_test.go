@@ -34,7 +34,7 @@ func TestFleetGauges(t *testing.T) {
 	report("default", "d3", "ODD")
 	report("metro", "m1", "ELSE")
 	report("metro", "m2", "ODD")
-	g := newFleetGauges(store, func() andon.Time { return now }, slog.New(slog.DiscardHandler))
+	g := fleetGauges(store, func() andon.Time { return now }, slog.New(slog.DiscardHandler))
 	check := func(changed ...string) {
 		t.Helper()
 		want := strings.NewReplacer(changed...).Replace(`andon_devices default (others) 1
@@ -102,7 +102,7 @@ func TestFleetGaugesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g := newFleetGauges(store, func() andon.Time { return 1 }, slog.New(slog.DiscardHandler))
+	g := fleetGauges(store, func() andon.Time { return 1 }, slog.New(slog.DiscardHandler))
 	want := (tenantsShown)*(len(andon.DefaultStates().Defs())+1) + 1
 	if got := len(gather(t, g)); got != want {
 		t.Errorf("%d series, not %d", got, want)
@@ -113,7 +113,7 @@ func TestFleetGaugesOfAStoreThatIsAway(t *testing.T) {
 	store, fail := withFaults(memstore.New())
 	fail(errAway, "Counts")
 	now := func() andon.Time { return 1 << 40 }
-	g := newFleetGauges(store, now, slog.New(slog.DiscardHandler))
+	g := fleetGauges(store, now, slog.New(slog.DiscardHandler))
 	if found := gather(t, g); len(found) > 0 {
 		t.Errorf("it shows %v", found)
 	}

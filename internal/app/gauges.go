@@ -38,7 +38,7 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 		Help: "1 where HTTP is served beyond loopback without TLS, so that the token passes in " +
 			"clear, and plain_http does not allow it.",
 	}).Set(oneIf(a.http.plain))
-	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log), a.calls.duration,
+	registry.MustRegister(fleetGauges(a.store, a.Now, a.Log), a.calls.duration,
 		a.calls.errors, engine(a.Config.Store, a.store), a.tasks.succeeded, a.tasks.period,
 		a.tasks.failures, a.services.up)
 	// A feed that is in memory costs only once it is asked for.
@@ -61,7 +61,8 @@ func oneIf(is bool) float64 {
 // looked is a prometheus.Collector of what is looked at when it is asked.
 type looked func(to chan<- prometheus.Metric)
 
-func (l looked) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(l, to) }
+// Describe says nothing: which series there are shows only when they are looked at.
+func (looked) Describe(chan<- *prometheus.Desc) {}
 
 func (l looked) Collect(to chan<- prometheus.Metric) { l(to) }
 
