@@ -87,14 +87,17 @@ func NewSink[T any](
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	return jsonSink[T]{encoder}
+	return SinkFunc[T](func(item *T) error { return encoder.Encode(item) })
 }
 
-type jsonSink[T any] struct{ encoder *json.Encoder }
+// SinkFunc is a Sink that buffers nothing.
+type SinkFunc[T any] func(*T) error
 
-func (s jsonSink[T]) Put(item *T) error { return s.encoder.Encode(item) }
+// Put implements Sink.
+func (f SinkFunc[T]) Put(item *T) error { return f(item) }
 
-func (s jsonSink[T]) End() error { return nil }
+// End implements Sink.
+func (SinkFunc[T]) End() error { return nil }
 
 type csvSink[T any] struct {
 	w       *csv.Writer

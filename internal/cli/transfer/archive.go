@@ -89,18 +89,6 @@ func (r *exportRun) leftOut() error {
 		draw.Count(len(r.expired), "device"), command.Few(r.expired, 10), r.Target.Tenant)
 }
 
-// lineSink writes entries as lines of an archive.
-type lineSink[T any] struct {
-	lines *json.Encoder
-	line  func(*T) entry
-}
-
-// Put implements command.Sink.
-func (s lineSink[T]) Put(item *T) error { return s.lines.Encode(s.line(item)) }
-
-// End implements command.Sink.
-func (s lineSink[T]) End() error { return nil }
-
 // retirements returns when a device was retired, oldest first.
 func (r *exportRun) retirements(
 	ctx context.Context, id andon.DeviceID, _ client.Query,

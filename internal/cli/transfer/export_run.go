@@ -79,7 +79,7 @@ func (r *exportRun) copyKind(ctx context.Context, kind string, w io.Writer) erro
 			return r.DeviceReadings(ctx, id, q, metrics...)
 		}
 		if r.model != nil {
-			return copyAll(ctx, r, kind, ask, modelSink[andon.Reading]{r.model.AddReading})
+			return copyAll(ctx, r, kind, ask, command.SinkFunc[andon.Reading](r.model.AddReading))
 		}
 		return copyAll(ctx, r, kind, ask, newSink(r, w, command.ReadingColumns(metrics),
 			func(x *andon.Reading) entry { return entry{Reading: x} }))
@@ -104,7 +104,8 @@ func (r *exportRun) copyKind(ctx context.Context, kind string, w io.Writer) erro
 			func(x *client.Retirement) entry { return entry{Retired: x} }))
 	}
 	if r.model != nil {
-		return copyAll(ctx, r, kindEvents, r.DeviceEvents, modelSink[andon.Event]{r.model.Add})
+		return copyAll(ctx, r, kindEvents, r.DeviceEvents,
+			command.SinkFunc[andon.Event](r.model.Add))
 	}
 	return copyAll(ctx, r, kindEvents, r.DeviceEvents, newSink(r, w, command.EventColumns(),
 		func(e *andon.Event) entry {
@@ -118,7 +119,7 @@ func newSink[T any](
 	r *exportRun, w io.Writer, columns []command.Column[T], line func(*T) entry,
 ) command.Sink[T] {
 	if r.lines != nil {
-		return lineSink[T]{r.lines, line}
+		return command.SinkFunc[T](func(item *T) error { return r.lines.Encode(line(item)) })
 	}
 	return command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{})
 }

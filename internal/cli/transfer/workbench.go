@@ -187,12 +187,3 @@ func (e *export) newModel(name string) (*workbench.Writer, error) {
 	}
 	return w, nil
 }
-
-// modelSink puts entries into a model, which is written at the end of the export.
-type modelSink[T any] struct{ add func(*T) error }
-
-// Put implements command.Sink.
-func (s modelSink[T]) Put(one *T) error { return s.add(one) }
-
-// End implements command.Sink.
-func (modelSink[T]) End() error { return nil }
