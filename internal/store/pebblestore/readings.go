@@ -26,11 +26,11 @@ func (s *Store) AppendReadings(
 		return err
 	}
 	defer w.close()
-	generation, end, err := s.readings.Write(ctx)
+	generation, number, end, err := s.readings.Write(ctx, len(readings))
 	if err != nil {
 		return err
 	}
-	err = w.readings(generation, readings)
+	err = w.readings(generation, number, readings)
 	defer end(w.batch.Len())
 	if err != nil {
 		return err
@@ -67,14 +67,14 @@ func (s *Store) known(t *tenant, readings []andon.Reading) (devices []andon.Devi
 	return devices
 }
 
-// readings puts rows of readings into the batch, in a generation.
-func (w *writing) readings(generation uint64, readings []andon.Reading) error {
+// readings puts rows of readings into the batch, in a generation, from a number on.
+func (w *writing) readings(generation, number uint64, readings []andon.Reading) error {
 	for i := range readings {
 		r := &readings[i]
 		w.value = layout.AppendReading(w.value[:0], r.Metrics, r.Metadata)
 		w.key = w.key.Begin(layout.TableReading, w.tenant.number).
-			Reading(generation, r.Device, r.Time)
-		if err := w.batch.Merge(w.key, w.value, nil); err != nil {
+			Reading(generation, r.Device, r.Time, number+uint64(i))
+		if err := w.batch.Set(w.key, w.value, nil); err != nil {
 			return err
 		}
 		if err := w.reading(r); err != nil {

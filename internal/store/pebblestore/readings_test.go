@@ -359,7 +359,7 @@ func TestTheLatestReadingOpensOneBlock(t *testing.T) {
 				keys += step.Scanned
 			}
 		}
-		if test.most == 0 && keys > q.Limit {
+		if test.most == 0 && keys > q.Limit+1 { // the last may have had another part
 			t.Errorf("%+v: %d keys were looked at", q, keys)
 		}
 	}

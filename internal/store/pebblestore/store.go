@@ -196,8 +196,7 @@ func newStore(d *directory.Directory, db *pebble.DB, o Options) *Store {
 func (o *Options) directory(dir string) directory.Config {
 	return directory.Config{
 		FS: o.FS, Path: dir, Owner: o.Owner, Log: o.Log, Fatal: o.Fatal, Reserve: o.Reserve,
-		Cache: o.Cache, MemTable: o.memTable, Pause: o.pause, Merger: readings.Merger,
-		Pacing: o.pacing,
+		Cache: o.Cache, MemTable: o.memTable, Pause: o.pause, Pacing: o.pacing,
 	}
 }
 

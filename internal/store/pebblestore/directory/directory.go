@@ -51,12 +51,11 @@ type Config struct {
 	Path     string
 	Owner    string // what this process says of itself
 	Log      *slog.Logger
-	Fatal    func(error)    // ends the process
-	Reserve  int64          // bytes of the disk that are left free
-	Cache    int64          // bytes of blocks that are kept in memory
-	MemTable uint64         // bytes of one of Pebble's memtables
-	Pause    time.Duration  // after background work that met damage; 0: a second
-	Merger   *pebble.Merger // of the values of one key
+	Fatal    func(error)   // ends the process
+	Reserve  int64         // bytes of the disk that are left free
+	Cache    int64         // bytes of blocks that are kept in memory
+	MemTable uint64        // bytes of one of Pebble's memtables
+	Pause    time.Duration // after background work that met damage; 0: a second
 	Pacing   *engine.Pacing
 }
 

@@ -28,7 +28,7 @@ func (d *Directory) Options() *pebble.Options {
 			WriteStallEnd:   func() { d.Pacing.Stalled.Store(false) },
 		},
 		Logger:                logger{d},
-		Merger:                d.Merger,
+		Merger:                merger(),
 		FormatMajorVersion:    engineFormat,
 		MemTableSize:          d.MemTable,
 		L0CompactionThreshold: 12,
@@ -42,6 +42,11 @@ func (d *Directory) Options() *pebble.Options {
 	// meets damage, Pebble tries the flush again for ever. Now the caller has the error.
 	p.Experimental.DisableIngestAsFlushable = func() bool { return true }
 	return p
+}
+
+// merger has a name of our own, so that the store of another program is refused. Nothing is merged.
+func merger() *pebble.Merger {
+	return &pebble.Merger{Name: "andon.1", Merge: pebble.DefaultMerger.Merge}
 }
 
 // logger passes on what Pebble reports.

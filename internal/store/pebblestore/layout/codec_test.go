@@ -82,7 +82,7 @@ func FuzzHintKeys(f *testing.F) {
 		if text != person || hour != at.Hour() || of != string(device) || !ok || len(rest) != 0 {
 			t.Errorf("operator: %q gave back %q, %d, %q", k, text, hour, of)
 		}
-		k = NewKey(TableReading, 7).Reading(0x123456789abc, device, at)
+		k = NewKey(TableReading, 7).Reading(0x123456789abc, device, at, n%1000)
 		row, ok := SplitReading(k[5:])
 		if !ok || row.Generation != 0x123456789abc || row.Day != at.Day() || row.At != at ||
 			string(row.Device) != string(device) {

@@ -22,7 +22,8 @@ import (
 //	y  escalation    tenant 4 | device 0 | ^time 8 | state 0 | ^at 8 | to   escalation
 //	p  posting       tenant 4 | operator 0 | hour 4 | sequence 6 | part 2   devices, index row
 //	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, index row
-//	k  reading       tenant 4 | generation 6 | day 4 | device 0 | ^time 8   reading, merged
+//	k  reading       tenant 4 | generation 6 | day 4 | device 0 | ^time 8 |
+//	                 number 6                                               reading
 //	v  reading block tenant 4 | day 4 | run 7 | device 0 | ^newest 5 |
 //	                 oldest 5                                               readings
 //	r  reading run   tenant 4 | day 4 | run 7                               run
@@ -41,7 +42,8 @@ import (
 // number is that of the device. The newest and the oldest time of a block are from the beginning of
 // its day. A run is a sequence, 6 bytes, and how often it was merged, 1 byte: of several blocks
 // with one entry that of the highest sequence wins. The sequence of a run of readings is the
-// generation of the rows that it was made of.
+// generation of the rows that it was made of. The number of a row of readings rises within its
+// generation: of several of one device and time a later one wins.
 //
 // The day first makes expiry a range deletion, and keeps what is written together together. p, s
 // and m are index rows: each hit is checked against the truth. Of y, the escalations of a present
@@ -229,8 +231,11 @@ func SplitEscalation(rest []byte) (e andon.Escalation, ok bool) {
 }
 
 // Reading continues a key of TableReading.
-func (k Key) Reading(generation uint64, device andon.DeviceID, at andon.Time) Key {
-	return k.Uint(generation, SequenceBytes).Number(at.Day()).Text(string(device)).InvertedTime(at)
+func (k Key) Reading(
+	generation uint64, device andon.DeviceID, at andon.Time, number uint64,
+) Key {
+	return k.Uint(generation, SequenceBytes).Number(at.Day()).Text(string(device)).
+		InvertedTime(at).Uint(number, SequenceBytes)
 }
 
 // ReadingKey is a key of TableReading without the tenant.
@@ -254,7 +259,7 @@ func SplitReading(rest []byte) (r ReadingKey, ok bool) {
 	}
 	r.Device = rest[:i]
 	r.At, rest, ok = TakeInvertedTime(rest[i+1:])
-	return r, ok && len(rest) == 0 && r.At.Day() == r.Day
+	return r, ok && len(rest) == SequenceBytes && r.At.Day() == r.Day
 }
 
 // SupervisorKey is the key of an entry that was escalated to a supervisor.

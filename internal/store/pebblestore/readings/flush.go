@@ -135,10 +135,12 @@ func (f *flusher) begin(t *blocks.Tenant, row layout.ReadingKey) error {
 	return nil
 }
 
-// add adds a reading.
+// add adds a reading, or a later part of the one that was added last.
 func (f *flusher) add(at andon.Time, value []byte) (err error) {
 	f.pace.Did(len(value))
-	if len(f.readings) == gathered {
+	last := len(f.readings) - 1
+	again := last >= 0 && f.readings[last].Time == at
+	if last+1 == gathered && !again {
 		if err := f.flush(); err != nil {
 			return err
 		}
@@ -146,7 +148,11 @@ func (f *flusher) add(at andon.Time, value []byte) (err error) {
 	r, from := andon.Reading{Time: at}, len(f.metrics)
 	f.metrics, r.Metadata, err = layout.ReadReading(f.metrics, value, f.names)
 	r.Metrics = f.metrics[from:len(f.metrics):len(f.metrics)]
-	f.readings = append(f.readings, r)
+	if again {
+		f.readings[last] = join(f.readings[last], r)
+	} else {
+		f.readings = append(f.readings, r)
+	}
 	return err
 }
 

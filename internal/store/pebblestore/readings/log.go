@@ -24,6 +24,7 @@ type Log struct {
 	// all rows of the former one are on the disk.
 	writing    engine.SharedLock
 	generation atomic.Uint64 // of the rows that are written now
+	numbers    atomic.Uint64 // how many rows were numbered since the store was opened
 	flushed    atomic.Uint64 // the rows of the generations before it are in blocks
 	grown      atomic.Int64  // bytes of rows since the last flush
 }
@@ -107,13 +108,16 @@ func (l *Log) Stop() {
 	l.Log.Stop()
 }
 
-// Write begins a write of rows, of the generation that it returns. The caller calls end once they
-// are on the disk, with the bytes of its batch.
-func (l *Log) Write(ctx context.Context) (generation uint64, end func(bytes int), err error) {
+// Write begins a write of so many rows, of the generation and from the number on that it returns.
+// The caller calls end once they are on the disk, with the bytes of its batch.
+func (l *Log) Write(
+	ctx context.Context, rows int,
+) (generation, number uint64, end func(bytes int), err error) {
 	if err := l.writing.RLock(ctx); err != nil {
-		return 0, nil, err
+		return 0, 0, nil, err
 	}
-	return l.generation.Load(), func(bytes int) {
+	number = l.numbers.Add(uint64(rows)) - uint64(rows)
+	return l.generation.Load(), number, func(bytes int) {
 		if l.grown.Add(int64(bytes)) >= l.most {
 			l.job.Want()
 		}

@@ -161,10 +161,11 @@ type dayPage struct {
 	unsorted bool
 }
 
-// part is what one source has of a reading. Later deliveries win.
+// part is what one source has of a reading. Later deliveries win, and of one delivery higher
+// numbers.
 type part struct {
 	andon.Reading
-	delivery uint64
+	delivery, number uint64
 }
 
 // read returns the readings of the page in the query's order, and whether there may be more.
@@ -194,10 +195,10 @@ func (p *dayPage) wanted(r *andon.Reading) bool {
 }
 
 // take appends a part. One without what the query wants may have the metadata of one that has it.
-func (p *dayPage) take(r andon.Reading, delivery uint64) {
+func (p *dayPage) take(r andon.Reading, delivery, number uint64) {
 	if p.wanted(&r) || r.Metadata != "" {
 		r.Device = p.device
-		is, n := part{r, delivery}, len(p.parts)
+		is, n := part{r, delivery, number}, len(p.parts)
 		p.unsorted = p.unsorted || n > 0 && p.compare(p.parts[n-1], is) > 0
 		p.parts = append(p.parts, is)
 	}
@@ -228,22 +229,22 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 		p.rows.SetBounds(prefix, prefix.End())
 		ok = p.rows.SeekLT(prefix.InvertedTime(max(p.span.From, 1) - 1))
 	}
+	last := andon.Time(0) // that is wanted; its other rows follow
 	for left := p.most; ok && bytes.HasPrefix(p.rows.Key(), prefix); ok = move() {
 		at, rest, whole := layout.TakeInvertedTime(p.rows.Key()[len(prefix):])
-		if !whole || len(rest) != 0 {
+		if !whole || len(rest) != layout.SequenceBytes {
 			return layout.ErrDamaged
 		}
-		if !p.span.Holds(at) {
+		if !p.span.Holds(at) || left == 0 && at != last {
 			return nil
 		}
+		number := layout.Uint(rest)
 		r, err := p.row(at)
 		if err != nil {
 			return err
 		}
-		if p.take(r, generation); p.wanted(&r) {
-			if left--; left == 0 {
-				return nil
-			}
+		if p.take(r, generation, number); p.wanted(&r) && at != last {
+			left, last = left-1, at
 		}
 	}
 	return p.rows.Error()
@@ -299,7 +300,7 @@ func (p *dayPage) openBlock(at layout.BlockSpan) error {
 		slices.Reverse(readings)
 	}
 	for i := range readings {
-		p.take(readings[i], at.Sequence)
+		p.take(readings[i], at.Sequence, 0)
 	}
 	return nil
 }
@@ -342,7 +343,7 @@ func (p *dayPage) compare(a, b part) int {
 	if p.query.Order == andon.Desc {
 		c = -c
 	}
-	return cmp.Or(c, cmp.Compare(a.delivery, b.delivery))
+	return cmp.Or(c, cmp.Compare(a.delivery, b.delivery), cmp.Compare(a.number, b.number))
 }
 
 // joinParts appends what the parts of each reading make, which follow each other.
