@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -195,10 +194,10 @@ func (n *Node) run() error {
 
 // wait waits until a node answers, or ended, or has been silent for too long.
 func (n *Node) wait(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	n.mu.Lock()
+	ctx, cancel := n.process.whileRunning(ctx)
+	n.mu.Unlock()
 	defer cancel(nil)
-	stop := context.AfterFunc(n.ended(), func() { cancel(errors.New("it ended")) })
-	defer stop()
 	logged, silent := n.logged(), time.Duration(0)
 	err := eventually(ctx, func(ctx context.Context) error {
 		silent += probeEvery

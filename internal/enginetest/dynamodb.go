@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -9,8 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"sync"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -98,13 +98,27 @@ func findDynamo() (*Service, error) {
 // usersService is a service that somebody else runs.
 func usersService(url string) (*Service, error) {
 	const timeout = 15 * time.Second // it should run already
-	client := http.Client{Timeout: timeout}
-	answer, err := client.Get(url)
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	s := &Service{URL: url, About: "the DynamoDB on " + url}
+	if err := s.answers(ctx); err != nil {
 		return nil, fmt.Errorf("reach the DynamoDB of %s: %w", UserDynamoDB, err)
 	}
-	client.CloseIdleConnections()
-	return &Service{URL: url, About: "the DynamoDB on " + url}, answer.Body.Close()
+	return s, nil
+}
+
+// answers reports whether a service answers, whatever it says.
+func (s *Service) answers(ctx context.Context) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
 }
 
 func startDynalite() (*Service, error) {
@@ -117,9 +131,11 @@ func startDynalite() (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(node, "-e", string(listen))
-	cmd.Dir = dir
-	return startService(about, cmd)
+	return startService(about, func(port string) *exec.Cmd {
+		cmd := exec.Command(node, "-e", string(listen), port)
+		cmd.Dir = dir
+		return cmd
+	})
 }
 
 func startMoto() (*Service, error) {
@@ -128,9 +144,9 @@ func startMoto() (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("install %s: %w", about, err)
 	}
-	// Port 0 is a free one.
-	return startService(about,
-		exec.Command(python, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"))
+	return startService(about, func(port string) *exec.Cmd {
+		return exec.Command(python, "-m", "moto.server", "-H", "127.0.0.1", "-p", port)
+	})
 }
 
 // installDynalite returns a node, and the directory with dynalite.
@@ -187,59 +203,29 @@ func copyFiles(dir string, names ...string) error {
 	return nil
 }
 
-// startService starts a command that prints the URL on which it listens.
-func startService(about string, cmd *exec.Cmd) (*Service, error) {
-	printed := &output{url: make(chan string, 1)}
-	cmd.Stdout, cmd.Stderr = printed, printed
-	p, err := startProcess(cmd)
+// startService starts a command that is to listen on a port.
+func startService(about string, command func(port string) *exec.Cmd) (*Service, error) {
+	p, err := freePorts("127.0.0.1")
 	if err != nil {
+		return nil, err
+	}
+	port := strconv.Itoa(p.CQL)
+	cmd, printed := command(port), &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = printed, printed
+	s := &Service{About: about, URL: "http://127.0.0.1:" + port}
+	if s.process, err = startProcess(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", about, err)
 	}
-	s := &Service{About: about, process: p}
-	timeout := time.NewTimer(longestSilence)
-	defer timeout.Stop()
-	select {
-	case s.URL = <-printed.url:
-		return s, nil
-	case <-p.ended.Done():
-		err = errors.New("it ended")
-	case <-timeout.C:
-		s.end()
-		err = fmt.Errorf("it named no URL for %s", longestSilence)
+	ctx, cancel := context.WithTimeout(context.Background(), longestSilence)
+	defer cancel()
+	ctx, stop := s.process.whileRunning(ctx)
+	defer stop(nil)
+	if err := eventually(ctx, s.answers); err != nil {
+		s.end() // it prints no more then
+		return nil, fmt.Errorf("start %s: %w; it printed\n%s", about, err, printed)
 	}
-	return nil, fmt.Errorf("start %s: %w; it printed\n%s", about, err, printed.text())
+	return s, nil
 }
 
 // end ends what was started here. Nothing is lost that is needed again.
 func (s *Service) end() { _ = s.process.end(syscall.SIGKILL) }
-
-// output reads what a process prints until it has named its URL.
-type output struct {
-	mu   sync.Mutex
-	read []byte
-	url  chan string // gets one URL
-	done bool
-}
-
-var printedURL = regexp.MustCompile(`http://127\.0\.0\.1:\d+\n`)
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.done {
-		return len(p), nil
-	}
-	o.read = append(o.read, p...)
-	if url := printedURL.Find(o.read); url != nil {
-		o.done = true
-		o.url <- string(url[:len(url)-1])
-	}
-	return len(p), nil
-}
-
-func (o *output) text() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return string(o.read)
-}

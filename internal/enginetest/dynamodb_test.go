@@ -96,7 +96,9 @@ func TestSerialUsersService(t *testing.T) {
 
 // TestSerialServiceFails: the error of one that does not start says what it printed.
 func TestSerialServiceFails(t *testing.T) {
-	_, err := startService("x 1.0", exec.Command("sh", "-c", "echo no such module; exit 1"))
+	_, err := startService("x 1.0", func(string) *exec.Cmd {
+		return exec.Command("sh", "-c", "echo no such module; exit 1")
+	})
 	if err == nil || !strings.Contains(err.Error(), "start x 1.0: it ended") ||
 		!strings.Contains(err.Error(), "no such module") {
 		t.Errorf("a service that ends at once: %v", err)

@@ -64,17 +64,14 @@ func TestSearchJava(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(java), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for version, want := range map[string]string{
-		"17.0.15": "17", "17-ea": "17-ea", "17": "17", "1.8.0_402": "1", "25.0.1": "25",
+	for version, want := range map[string]bool{
+		"17.0.15": true, "17-ea": false, "17": true, "1.8.0_402": false, "170.0.1": false,
 	} {
 		script := "#!/bin/sh\necho 'openjdk version \"" + version + "\" 2025-04-15' >&2\n"
 		if err := os.WriteFile(java, []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if got := versionOf(t.Context(), java); got != want {
-			t.Errorf("Java %s is of version %q, want %q", version, got, want)
-		}
-		if found, _ := searchJava(t.Context()); (found == java) != (want == javaVersion) {
+		if found, _ := searchJava(t.Context()); (found == java) != want {
 			t.Errorf("with Java %s in JAVA_HOME the choice is %q", version, found)
 		}
 	}

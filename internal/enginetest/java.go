@@ -1,14 +1,13 @@
 package enginetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 )
 
@@ -41,46 +40,19 @@ func find(
 	return search()
 }
 
-// searchJava returns the first java of the right version, or else an error that says what there is.
+// searchJava returns the first java of the right version.
 func searchJava(ctx context.Context) (java string, err error) {
-	candidates := []string{}
-	if home := os.Getenv("JAVA_HOME"); home != "" {
-		candidates = append(candidates, filepath.Join(home, "bin", "java"))
-	}
-	if path, err := exec.LookPath("java"); err == nil {
-		candidates = append(candidates, path)
-	}
+	candidates := []string{os.Getenv("JAVA_HOME") + "/bin/java", "java"}
 	others, _ := filepath.Glob("/usr/lib/jvm/*" + javaVersion + "*/bin/java") // a fixed pattern
-	var versions []string
-	for _, path := range append(candidates, others...) {
-		v := versionOf(ctx, path)
-		if v == javaVersion {
-			return path, nil
-		}
-		if v != "" && !slices.Contains(versions, v) {
-			versions = append(versions, v)
+	for _, java := range append(candidates, others...) {
+		// It says: openjdk version "17.0.15" 2025-04-15.
+		out, err := exec.CommandContext(ctx, java, "-version").CombinedOutput()
+		version := regexp.MustCompile(`version "` + javaVersion + `[."]`)
+		if err == nil && version.Match(out) {
+			return java, nil
 		}
 	}
-	if versions == nil {
-		return "", errors.New("there is no java")
-	}
-	return "", fmt.Errorf("there is only Java %s", strings.Join(versions, ", "))
-}
-
-// versionOf returns "17" for a java that says
-//
-//	openjdk version "17.0.15" 2025-04-15
-//
-// and "" for one that says nothing of the kind.
-func versionOf(ctx context.Context, java string) string {
-	out, err := exec.CommandContext(ctx, java, "-version").CombinedOutput()
-	if err != nil {
-		return ""
-	}
-	_, after, _ := bytes.Cut(out, []byte(`version "`))
-	quoted, _, _ := bytes.Cut(after, []byte(`"`))
-	first, _, _ := strings.Cut(string(quoted), ".")
-	return first
+	return "", errors.New("there is no Java " + javaVersion)
 }
 
 // errByHand says that a package is for the person who tests to install.

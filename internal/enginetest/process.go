@@ -56,6 +56,15 @@ func (p *process) untilEnded() context.Context {
 	return never
 }
 
+// whileRunning returns a context that also ends with the process, and what ends it.
+func (p *process) whileRunning(
+	ctx context.Context,
+) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(p.untilEnded(), func() { cancel(errors.New("it ended")) })
+	return ctx, cancel
+}
+
 // end sends a signal and waits until the process is gone. One that does not go is killed, which is
 // an error.
 func (p *process) end(signal syscall.Signal) error {

@@ -1,7 +1,7 @@
-// Starts dynalite on a free port of the loopback, and prints its URL.
+// Starts dynalite on a port of the loopback.
 const dynalite = require('dynalite')
 const server = dynalite({ createTableMs: 1, updateTableMs: 1, deleteTableMs: 1 })
-server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
+server.listen(process.argv[1], '127.0.0.1')
 
 // dynalite throws where a client ends in the middle of a request, as one that is killed does.
 process.on('uncaughtException', (err) => {
