@@ -35,8 +35,6 @@ func BlockOf(entries []Entry) int {
 	return n
 }
 
-var units = [...]andon.Time{1, 1_000, 1_000_000}
-
 // Encoder encodes blocks. It uses its memory again.
 type Encoder struct {
 	number map[string]int
@@ -48,7 +46,7 @@ type Encoder struct {
 // Append encodes entries of one device, newest first, those of BlockOf.
 func (x *Encoder) Append(b []byte, entries []Entry) []byte {
 	x.gather(entries)
-	unit := unitOf(entries)
+	unit := varint.UnitOf(len(entries), func(i int) andon.Time { return entries[i].Time })
 	b = append(binary.AppendUvarint(b, uint64(len(entries))), unit)
 	b = binary.AppendUvarint(b, uint64(len(x.names)))
 	for _, name := range x.names {
@@ -57,7 +55,7 @@ func (x *Encoder) Append(b []byte, entries []Entry) []byte {
 	b = appendRuns(appendRuns(b, x.ids[0]), x.ids[1])
 	last := andon.Time(0)
 	for i := 1; i < len(entries); i++ {
-		gap := (entries[i-1].Time - entries[i].Time) / units[unit]
+		gap := (entries[i-1].Time - entries[i].Time) / varint.Units[unit]
 		b = binary.AppendVarint(b, int64(gap-last))
 		last = gap
 	}
@@ -98,16 +96,6 @@ func (x *Encoder) name(name string, last *int) int {
 	return n
 }
 
-func unitOf(entries []Entry) byte {
-	unit := byte(len(units) - 1)
-	for i := range entries {
-		for unit > 0 && entries[i].Time%units[unit] != 0 {
-			unit--
-		}
-	}
-	return unit
-}
-
 func appendRuns(b []byte, ids []int) []byte {
 	for from := 0; from < len(ids); {
 		n := 1
@@ -123,13 +111,7 @@ func appendRuns(b []byte, ids []int) []byte {
 func appendTexts(b []byte, texts [][]byte) []byte {
 	var last []byte
 	for _, text := range texts {
-		shared := 0
-		for shared < min(len(text), len(last)) && text[shared] == last[shared] {
-			shared++
-		}
-		b = binary.AppendUvarint(b, uint64(shared))
-		b = binary.AppendUvarint(b, uint64(len(text)-shared))
-		b, last = append(b, text[shared:]...), text
+		b, last = varint.AppendAfter(b, last, text), text
 	}
 	return b
 }
@@ -163,7 +145,7 @@ func (d *Decoder) Rows(
 	d.Reader = varint.Reader{Rest: value}
 	n := d.Number(len(value)) // an entry takes more than a byte
 	unit := d.Byte()
-	if d.Bad || n == 0 || int(unit) >= len(units) {
+	if d.Bad || n == 0 || int(unit) >= len(varint.Units) {
 		return nil, varint.ErrDamaged
 	}
 	d.entries = append(d.entries[:0], make([]Entry, n)...)
@@ -183,7 +165,7 @@ func (d *Decoder) Rows(
 			run[i].Operator = andon.PersonID(name)
 		}
 	})
-	d.times(newest, units[unit])
+	d.times(newest, varint.Units[unit])
 	return d.entries, d.Err()
 }
 

@@ -53,8 +53,6 @@ func BlockOf(readings []andon.Reading) (n int) {
 	return n
 }
 
-var units = [...]andon.Time{1, 1_000, 1_000_000}
-
 // Encoder encodes blocks. It uses its memory again.
 type Encoder struct {
 	values
@@ -74,11 +72,12 @@ type metric struct {
 
 // Append encodes readings of one device, newest first, those of BlockOf.
 func (x *Encoder) Append(b []byte, readings []andon.Reading) []byte {
-	unit := unitOf(readings)
+	ago := func(i int) andon.Time { return readings[0].Time - readings[i].Time }
+	unit := varint.UnitOf(len(readings), ago)
 	b = append(binary.AppendUvarint(b, uint64(len(readings))), unit)
 	x.numbers = x.numbers[:0]
 	for i := range readings {
-		x.numbers = append(x.numbers, int64((readings[0].Time-readings[i].Time)/units[unit]))
+		x.numbers = append(x.numbers, int64(ago(i)/varint.Units[unit]))
 	}
 	x.column = x.integers.append(x.column[:0], x.numbers)
 	b = x.appendTexts(varint.AppendText(b, x.column), readings)
@@ -94,16 +93,6 @@ func (x *Encoder) Append(b []byte, readings []andon.Reading) []byte {
 		b = varint.AppendText(varint.AppendText(b, m.name), x.column)
 	}
 	return b
-}
-
-func unitOf(readings []andon.Reading) byte {
-	unit := byte(len(units) - 1)
-	for i := range readings {
-		for unit > 0 && (readings[0].Time-readings[i].Time)%units[unit] != 0 {
-			unit--
-		}
-	}
-	return unit
 }
 
 func (x *Encoder) appendTexts(b []byte, readings []andon.Reading) []byte {
@@ -126,11 +115,7 @@ func (x *Encoder) appendTexts(b []byte, readings []andon.Reading) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	last := andon.JSON("")
 	for _, text := range list {
-		shared := 0
-		for shared < min(len(text), len(last)) && text[shared] == last[shared] {
-			shared++
-		}
-		b, last = varint.AppendText(binary.AppendUvarint(b, uint64(shared)), text[shared:]), text
+		b, last = varint.AppendAfter(b, last, text), text
 	}
 	if len(list) == 0 {
 		return b

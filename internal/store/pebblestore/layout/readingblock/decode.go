@@ -49,10 +49,10 @@ func (d *Decoder) Readings(
 	d.reader = readerOf(block)
 	n := d.Number(MaxBlock)
 	unit := d.Byte()
-	if d.Bad || n == 0 || int(unit) >= len(units) {
+	if d.Bad || n == 0 || int(unit) >= len(varint.Units) {
 		return nil, varint.ErrDamaged
 	}
-	first, end := d.times(n, newest, units[unit], want)
+	first, end := d.times(n, newest, varint.Units[unit], want)
 	d.readTexts(n, first, end)
 	d.find(want.Metrics)
 	if d.Bad || len(d.Rest) > 0 {

@@ -1,6 +1,6 @@
 // Package varint takes stored bytes apart, and puts their parts together: counts, which are
 // unsigned varints (LEB128, as encoding/binary has them), signed ones in zigzag, and texts, which
-// are their length as a count and then their bytes. It must not know what they mean.
+// are their length as a count and then their bytes. It must not know what they mean, but for times.
 package varint
 
 import (
@@ -17,6 +17,29 @@ var ErrDamaged = andon.Errorf(andon.Damaged,
 func AppendText[S ~string | ~[]byte](b []byte, s S) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
+
+// AppendAfter appends a text after another: how many bytes they share as a count, then the rest.
+func AppendAfter[S ~string | ~[]byte](b []byte, last, s S) []byte {
+	shared := 0
+	for shared < min(len(s), len(last)) && s[shared] == last[shared] {
+		shared++
+	}
+	return AppendText(binary.AppendUvarint(b, uint64(shared)), s[shared:])
+}
+
+// UnitOf returns the longest of the Units that all of n times are whole numbers of, by its index.
+func UnitOf(n int, time func(i int) andon.Time) byte {
+	unit := byte(len(Units) - 1)
+	for i := range n {
+		for unit > 0 && time(i)%Units[unit] != 0 {
+			unit--
+		}
+	}
+	return unit
+}
+
+// Units are those that blocks have times in.
+var Units = [...]andon.Time{1, 1_000, 1_000_000}
 
 // Zigzag maps integers that are close to 0 to small counts.
 func Zigzag(v int64) uint64 { return uint64(v<<1) ^ uint64(v>>63) }
