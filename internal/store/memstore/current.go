@@ -13,25 +13,17 @@ import (
 func (s *Store) Device(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (andon.Device, error) {
-	var shown andon.Device
-	err := s.within(ctx, id, func(t *tenant) error {
-		d, err := t.shown(device)
-		if err == nil {
-			shown = *d
-		}
-		return err
-	})
-	return shown, err
+	return ask(ctx, s, id, func(t *tenant) (andon.Device, error) { return t.shown(device) })
 }
 
 // shown returns what one device shows now; NotFound where it was never seen or is retired.
-func (t *tenant) shown(id andon.DeviceID) (*andon.Device, error) {
+func (t *tenant) shown(id andon.DeviceID) (andon.Device, error) {
 	if d, ok := t.devices[id]; ok {
 		if shown := d.show(t.record.States); shown != nil {
-			return shown, nil
+			return *shown, nil
 		}
 	}
-	return nil, andon.NoDevice(id)
+	return andon.Device{}, andon.NoDevice(id)
 }
 
 // Devices returns the devices that a query selects, in its order.
@@ -149,31 +141,23 @@ func (d *device) names(states *andon.StateSet, of andon.NameKind) map[string]int
 func (s *Store) Counts(
 	ctx context.Context, id andon.TenantID, silentBefore andon.Time,
 ) ([]andon.StateCount, error) {
-	var counts []andon.StateCount
-	err := s.within(ctx, id, func(t *tenant) error {
-		type groupState struct {
-			group uint32
-			state andon.State
-		}
-		in := map[groupState]andon.StateCount{}
+	return ask(ctx, s, id, func(t *tenant) ([]andon.StateCount, error) {
+		in := map[andon.StateCount]andon.StateCount{} // by group and state
 		for id, d := range t.devices {
 			shown := d.show(t.record.States)
 			if shown == nil {
 				continue
 			}
-			of := groupState{t.group(id), shown.State}
+			of := andon.StateCount{Group: t.group(id), State: shown.State}
 			n := in[of]
-			n.Group, n.State = of.group, of.state
-			n.Count++
+			n.Group, n.State, n.Count = of.Group, of.State, n.Count+1
 			if shown.Received < silentBefore {
 				n.Silent++
 			}
 			in[of] = n
 		}
-		counts = slices.Collect(maps.Values(in))
-		return nil
+		return slices.Collect(maps.Values(in)), nil
 	})
-	return counts, err
 }
 
 // Regroup implements andon.Current. Each count asks for the number of each device.
@@ -210,12 +194,10 @@ func (s *Store) Retire(
 func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) ([]andon.Time, error) {
-	var all []andon.Time
-	err := s.within(ctx, id, func(t *tenant) error {
+	return ask(ctx, s, id, func(t *tenant) (all []andon.Time, err error) {
 		for _, d := range t.known(device) {
 			all = slices.Clone(d.retired)
 		}
-		return nil
+		return all, nil
 	})
-	return all, err
 }

@@ -97,15 +97,13 @@ func (s *Store) Entry(
 	ctx context.Context, id andon.TenantID,
 	device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
-	var found andon.Entry
-	err := s.within(ctx, id, func(t *tenant) error {
+	return ask(ctx, s, id, func(t *tenant) (found andon.Entry, err error) {
 		_, e, err := t.entry(device, at, state)
 		if err == nil {
 			found = shownEntry(e)
 		}
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // shownEntry returns an entry as it is shown: with whom it is escalated to now.

@@ -90,16 +90,23 @@ func (s *Store) within(ctx context.Context, id andon.TenantID, do func(*tenant) 
 	})
 }
 
+// ask returns what find finds of a tenant.
+func ask[T any](
+	ctx context.Context, s *Store, id andon.TenantID, find func(*tenant) (T, error),
+) (found T, err error) {
+	err = s.within(ctx, id, func(t *tenant) (err error) {
+		found, err = find(t)
+		return err
+	})
+	return found, err
+}
+
 // list gathers a page and yields it with no lock held, so that a consumer may call the store.
 func list[T any](
 	ctx context.Context, s *Store, id andon.TenantID, gather func(*tenant) []T,
 ) iter.Seq2[T, error] {
-	return seq.List(func() (page []T, err error) {
-		err = s.within(ctx, id, func(t *tenant) error {
-			page = gather(t)
-			return nil
-		})
-		return page, err
+	return seq.List(func() ([]T, error) {
+		return ask(ctx, s, id, func(t *tenant) ([]T, error) { return gather(t), nil })
 	})
 }
 

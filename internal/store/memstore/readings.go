@@ -74,8 +74,7 @@ func (d *device) measured(q andon.ReadingQuery) []andon.Reading {
 func (s *Store) LatestReadings(
 	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
 ) ([]andon.Reading, error) {
-	var found []andon.Reading
-	err := s.within(ctx, id, func(t *tenant) error {
+	return ask(ctx, s, id, func(t *tenant) (found []andon.Reading, err error) {
 		since := andon.ReadingQuery{Span: andon.Span{From: from}}
 		named := map[andon.DeviceID]bool{}
 		for _, d := range t.known(devices...) {
@@ -84,9 +83,8 @@ func (s *Store) LatestReadings(
 			}
 			named[d.id] = true
 		}
-		return nil
+		return found, nil
 	})
-	return found, err
 }
 
 // MetricReadings returns one metric across devices: the devices by id, within one newest first.

@@ -23,12 +23,7 @@ func (s *Store) Tenants(ctx context.Context) ([]andon.Tenant, error) {
 
 // Tenant returns one record.
 func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	var record andon.Tenant
-	err := s.within(ctx, id, func(t *tenant) error {
-		record = t.record
-		return nil
-	})
-	return record, err
+	return ask(ctx, s, id, func(t *tenant) (andon.Tenant, error) { return t.record, nil })
 }
 
 // PutTenant stores a record over the version it was read with.
@@ -83,11 +78,9 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 func (s *Store) AdmitStates(
 	ctx context.Context, id andon.TenantID, states []andon.State, most int,
 ) (refused []andon.State, err error) {
-	err = s.within(ctx, id, func(t *tenant) error {
-		refused = t.record.States.Admit(states, t.admitted, most)
-		return nil
+	return ask(ctx, s, id, func(t *tenant) ([]andon.State, error) {
+		return t.record.States.Admit(states, t.admitted, most), nil
 	})
-	return refused, err
 }
 
 // DeleteTenant removes a tenant with all that it has.
