@@ -22,8 +22,8 @@ func TestSerialSharedNode(t *testing.T) {
 }
 
 // TestSerialNodeEnds: a node keeps what it acknowledged when it is killed, and its address when it
-// is started again. No other one runs in its directory meanwhile. It asks for certificates and for a
-// password before and after.
+// is started again. No other one runs in its directory meanwhile. It asks for certificates and for
+// a password before and after.
 func TestSerialNodeEnds(t *testing.T) {
 	dir := t.TempDir()
 	n := OwnCassandra(t, Options{Dir: dir, Secured: true})

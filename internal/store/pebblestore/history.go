@@ -13,8 +13,8 @@ import (
 )
 
 // history is the past of a device that is folded: the store as it was when the write first read it,
-// and what the write itself has set aside. All that was set aside before is among the escalations of
-// the device: expiry leaves those of a present incident.
+// and what the write itself has set aside. All that was set aside before is among the escalations
+// of the device: expiry leaves those of a present incident.
 type history struct {
 	write  *writing
 	device *current.Device
@@ -123,8 +123,9 @@ func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 	})
 }
 
-// rows reads the escalations of the device whose keys begin with a prefix: the entries newest first,
-// and of each the newest record first; not those of entries that were withdrawn, or are normal.
+// rows reads the escalations of the device whose keys begin with a prefix: the entries newest
+// first, and of each the newest record first; not those of entries that were withdrawn, or are
+// normal.
 func (h *history) rows(prefix layout.Key) iter.Seq2[current.Escalation, error] {
 	return seq.Of(func(yield func(current.Escalation) bool) error {
 		if h.anew {

@@ -103,7 +103,8 @@ func (s *Store) verifiedTenant(t *tenant) verify.Tenant {
 		return verify.Runs{Days: list.Days(), On: list.On, Dropped: dropped}
 	}
 	return verify.Tenant{
-		ID: t.record.Load().ID, Floor: t.record.Load().Floor.Events, Device: entryDevices{&s.mu, t.fleet}.ID, States: t.seen(),
+		ID: t.record.Load().ID, Floor: t.record.Load().Floor.Events, States: t.seen(),
+		Device:  entryDevices{&s.mu, t.fleet}.ID,
 		Entries: runs(s.log.Log, t.entries), Readings: runs(s.readings.Log, t.readings),
 	}
 }

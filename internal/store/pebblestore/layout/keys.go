@@ -49,7 +49,8 @@ import (
 // and m are index rows: each hit is checked against the truth. Of y, the escalations of a present
 // incident outlive the entries, as all that a device shows does: memory has only some of them
 // (current.Device). j are the records of andon.Records, tenants among them; each that has a time is
-// in u, which is written with it. Only rows of deleted tenants stay in u, until a reader finds them.
+// in u, which is written with it. Only rows of deleted tenants stay in u, until a reader finds
+// them.
 const (
 	TableRow          = 'g'
 	TableBlock        = 'B'

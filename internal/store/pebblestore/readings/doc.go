@@ -5,10 +5,10 @@
 //
 // # Generations
 //
-// A message is a row for each of its readings, in the generation of now. Rows are numbered, so those
-// of one device and time are next to each other, in the order in which they came: a reading is
-// written without reading what is there, and its parts are joined where it is read or flushed. Rows
-// need no memtable of ours: they are found in that of the engine.
+// A message is a row for each of its readings, in the generation of now. Rows are numbered, so
+// those of one device and time are next to each other, in the order in which they came: a reading
+// is written without reading what is there, and its parts are joined where it is read or flushed.
+// Rows need no memtable of ours: they are found in that of the engine.
 //
 // A flush begins the next generation, under a lock that all writes of rows share. After that all
 // rows of the former generations are on the disk, and none is added to them. It writes them as
