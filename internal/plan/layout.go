@@ -98,8 +98,8 @@ type Metered struct {
 	// TableUnits is how many units a second a table takes unless more was asked for; StartWrites
 	// and StartReads are how many a new one takes on demand.
 	TableUnits, StartWrites, StartReads float64
-	// Alarms is how many metrics the alarms of the templates watch, and Recovery says that the tables
-	// can be recovered to any second.
+	// Alarms is how many metrics the alarms of the templates watch, and Recovery says that the
+	// tables can be recovered to any second.
 	Alarms   float64
 	Recovery bool
 	// DeletedAfter is how many days what has expired is still paid for.

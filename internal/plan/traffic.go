@@ -9,7 +9,7 @@ import (
 // Traffic is what a fleet sends, and what is asked about it. A share is from 0 to 1.
 type Traffic struct {
 	Devices    int           `json:"devices"`
-	Interval   time.Duration `json:"interval_ns"` // between two events of a device; 0: it sends none
+	Interval   time.Duration `json:"interval_ns"` // between two events of a device; 0: none
 	EventBytes int           `json:"event_bytes"` // as JSON
 	Changes    float64       `json:"changes"`     // share of the events that change the state
 	// ReadingsEvery is the time between two readings of a device, 0 where there are none, and

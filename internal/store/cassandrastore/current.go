@@ -268,12 +268,49 @@ func allDevices(tenant, from string) []designs.Finding {
 
 // streams are the devices of findings that are in the order of ids.
 func (s *Store) streams(all []designs.Finding, q andon.DeviceQuery) *candidates {
-	size := min(max(2*q.Limit/max(len(all), 1), 16), cql.PageRows)
+	partitions := 0
+	for _, f := range all {
+		partitions += max(f.Buckets, 1)
+	}
+	size := min(max(2*q.Limit/max(partitions, 1), 16), cql.PageRows)
 	streams := make([]*shared.Rows[andon.DeviceID], len(all))
 	for i, f := range all {
-		streams[i] = s.stream(f, size, "", q.States)
+		if streams[i] = s.stream(f, size, "", q.States); f.Buckets > 0 {
+			streams[i] = s.inBuckets(f, size)
+		}
 	}
 	return shared.NewIDs(streams...)
+}
+
+// inBuckets is the devices of several buckets, in order. A page has up to size rows of each bucket.
+// It ends with the first bucket of which there may be more: what others have after that is read
+// again.
+func (s *Store) inBuckets(f designs.Finding, size int) *shared.Rows[andon.DeviceID] {
+	return shared.NewRows(func(ctx context.Context, from []byte) (
+		ids []andon.DeviceID, next []byte, err error,
+	) {
+		args := append(slices.Clone(f.Args), size)
+		if from != nil {
+			args[len(f.Args)-1] = string(from)
+		}
+		var bucket int
+		var row, end string
+		var rows []string
+		read := map[int]int{}
+		_, err = s.db.Page(ctx, f.Query, 0, nil, args, []any{&bucket, &row}, func() {
+			rows = append(rows, row)
+			if read[bucket]++; read[bucket] == size && (next == nil || row < end) {
+				end, next = row, []byte(row+"\x00")
+			}
+		})
+		slices.Sort(rows)
+		for _, row := range rows {
+			if next == nil || row <= end {
+				ids = append(ids, andon.DeviceID(designs.DeviceOf(row)))
+			}
+		}
+		return ids, next, err
+	})
 }
 
 // stream is the devices of a tenant that one query finds in some states, in its order.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -214,6 +215,44 @@ func TestKeysOfADevice(t *testing.T) {
 		}
 		if row >= "d " {
 			t.Errorf("%q comes after another device", row)
+		}
+	}
+}
+
+// TestBucketsInPages: the devices of all buckets are found once, and in order, wherever the pages
+// of a statement end and however many statements there are.
+func TestBucketsInPages(t *testing.T) {
+	t.Parallel()
+	s := open(t, sharedKeyspace(t, "buckets"))
+	var ids []andon.DeviceID
+	for i := range 300 {
+		ids = append(ids, andon.DeviceID(fmt.Sprintf("d%03d", i)))
+	}
+	for _, buckets := range []string{"1", "2", "16", "40"} {
+		d, err := designs.New(designs.Layout{Design: "buckets", Buckets: buckets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := designs.Place{Tenant: "of " + buckets, State: "A", At: realClock()}
+		var rows []cql.Mutation
+		for i, id := range ids {
+			p.Device = string(id)
+			if rows = append(rows, d.Add(p)); i%3 == 0 { // a row of another generation, too
+				p.Gen = p.Gen.AfterWithdrawals(1)
+				rows = append(rows, d.Add(p))
+			}
+			p.Gen = 0
+		}
+		if err := s.db.Write(t.Context(), rows...); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []int{0, 100, 299} {
+			p.Device = string(ids[from])
+			found := s.streams(d.Find(p), andon.DeviceQuery{Limit: 10})
+			got, err := found.Next(t.Context(), "", len(ids)+1)
+			if d := diff(ids[from:], got); err != nil || d != "" {
+				t.Errorf("%s buckets, from %s: %v\n%s", buckets, ids[from], err, d)
+			}
 		}
 	}
 }

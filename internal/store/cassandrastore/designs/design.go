@@ -78,6 +78,10 @@ type Finding struct {
 	// Scattered rows are in the order of tokens, of all tenants, and wherever the device is in the
 	// order of ids. Their last column is the tenant. Others are in the order of ids.
 	Scattered bool
+	// Buckets is how many partitions the query reads at once, each in the order of ids. The rows
+	// have the bucket before the device, and the last value, which Args lacks, is how many rows are
+	// read of each. 0: the query reads one partition, or all.
+	Buckets int
 }
 
 // Row is a row of a finding. A column that was not read is empty.
@@ -227,7 +231,8 @@ func (d oneRow) Retire(p Place, _ []andon.State) []cql.Mutation {
 func wholeTable(ask string, state func(string) andon.State) (all []Finding) {
 	ask += " WHERE " + cql.InRange
 	for args := range cql.Ranges(16) {
-		all = append(all, Finding{cql.Ask(ask, 0), args, state, true})
+		all = append(all,
+			Finding{Query: cql.Ask(ask, 0), Args: args, State: state, Scattered: true})
 	}
 	return all
 }

@@ -76,8 +76,8 @@ func scatteredKey(p Place) string { return stateKey(p.Severity, p.State) + "\x00
 
 func (scatteredIndexDesign) Find(p Place) []Finding {
 	return []Finding{{
-		cql.Ask("SELECT device, key, tenant FROM latest_state_indexed WHERE key = ?", 0),
-		[]any{scatteredKey(p)}, stateOf, true,
+		Query: cql.Ask("SELECT device, key, tenant FROM latest_state_indexed WHERE key = ?", 0),
+		Args:  []any{scatteredKey(p)}, State: stateOf, Scattered: true,
 	}}
 }
 

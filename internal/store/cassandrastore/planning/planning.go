@@ -99,8 +99,8 @@ func cluster(
 		},
 		Queries: map[string]float64{
 			plan.AskDevice: 1, plan.AskLog: 2, plan.AskOperator: 102, plan.AskReading: 3,
-			plan.AskFleet: 1,                             // of each device
-			plan.AskList:  float64(len(d.Find(p))) + 100, // each hit is checked against its device
+			plan.AskFleet: 1,                      // of each device
+			plan.AskList:  found(d.Find(p)) + 100, // each hit is checked against its device
 		},
 	}
 	if len(r.Metrics) > 0 {
@@ -113,6 +113,14 @@ func cluster(
 		})
 	}
 	return c
+}
+
+// found is how many partitions are read to find devices.
+func found(all []designs.Finding) (n float64) {
+	for _, f := range all {
+		n += float64(max(f.Buckets, 1))
+	}
+	return n
 }
 
 // designWrites are the rows that a design writes: with each event if a device has one row, else
