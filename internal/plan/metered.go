@@ -95,7 +95,8 @@ func (m *meter) write(w *ItemWrite) {
 	if w.Joined > 0 {
 		peak *= float64(w.Joined) / writeUnit / w.KeyUnits()
 	}
-	if (!w.Serial || w.Joined > 0) && peak > m.layout.KeyUnits*(1+1e-9) { // a difference of less is from rounding
+	const rounding = 1 + 1e-9
+	if (!w.Serial || w.Joined > 0) && peak > m.layout.KeyUnits*rounding {
 		m.fails("at the peak, %s would take %s units a second of one partition key, and %s is the "+
 			"most", w.Place(), Show(math.Ceil(peak)), Show(m.layout.KeyUnits))
 	}

@@ -103,8 +103,8 @@ func (e *Engine) serviceSettings() []config.Setting {
 func (e *Engine) workSettings() []config.Setting {
 	return []config.Setting{
 		{Key: "shards", Value: config.Text(&e.Shards).That(e.checkShards),
-			Help: "partitions of a device: a power of two, or auto for as many as its rate needs, " +
-				"and the same of what a person, a state or a metric has in an index"},
+			Help: "partitions of a device: a power of two, or auto for as many as its rate " +
+				"needs; auto also divides what a person, a state or a metric has in an index"},
 		{Key: "consistency", Value: config.Choice(&e.Consistency, ddb.Strong, ddb.Eventual),
 			Help: "consistency of reads for answers, unless a request chooses with " +
 				"?consistency=; eventual ones cost half and may lag by a moment"},

@@ -237,7 +237,7 @@ func TestSerialStack(t *testing.T) {
 			_, err = db.CreateTable(t.Context(), &in)
 		}
 		if err == nil {
-			soon := func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 20 * time.Millisecond }
+			soon := func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = time.Millisecond }
 			err = dynamodb.NewTableExistsWaiter(db, soon).Wait(t.Context(),
 				&dynamodb.DescribeTableInput{TableName: in.TableName}, time.Minute)
 		}

@@ -209,7 +209,7 @@ func (d *Device) Item(t *tenant, version int64) (ddb.Item, error) {
 		i[AttrList] = ddb.Text(Join(t.Key, ListSilent, BucketOf(string(d.ID))))
 	}
 	for _, x := range d.Listed(t) {
-		i[listAttributes[x.Of]] = indexKey(t, x.Of, x.Name, string(d.ID))
+		i[listAttributes[x.Of]] = ddb.Text(indexKey(t, x.Of, x.Name, string(d.ID)))
 	}
 	return i, nil
 }

@@ -1,8 +1,6 @@
 package items
 
 import (
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/tenants"
 )
@@ -45,9 +43,9 @@ func Divided(t *tenant, of, name string) tenants.Divided {
 }
 
 // indexKey returns the key of an index that an item has for a name.
-func indexKey(t *tenant, of, name, item string) types.AttributeValue {
+func indexKey(t *tenant, of, name, item string) string {
 	shard := ShardOf(item, Divided(t, of, name).Write)
-	return ddb.Text(ShardKey(undivided(t, of, name), shard))
+	return ShardKey(undivided(t, of, name), shard)
 }
 
 // IndexQueries returns the query of an index for each of the keys that a name has.

@@ -74,7 +74,7 @@ func (r *LatestRecord) Item(t *tenant, d *Device, version int64) ddb.Item {
 	i[AttrVersion] = ddb.Number(version)
 	if r.To != "" {
 		of := Event{Event: andon.Event{Device: r.Device, Time: r.Time, State: r.State}}
-		i[AttrEscalated] = indexKey(t, OfSupervisor, string(r.To), of.among())
+		i[AttrEscalated] = ddb.Text(indexKey(t, OfSupervisor, string(r.To), of.among()))
 	}
 	if r.Of.Delivery != 0 {
 		r.Of.setContent(i, t)

@@ -54,7 +54,7 @@ func (e *Event) among() string { return string(e.Device) + StateDate(e.State, e.
 func (e *Event) setContent(i ddb.Item, t *tenant) {
 	i[attrDelivery] = ddb.Number(e.Delivery)
 	if e.Operator != "" {
-		i[AttrOperator] = indexKey(t, OfOperator, string(e.Operator), e.among())
+		i[AttrOperator] = ddb.Text(indexKey(t, OfOperator, string(e.Operator), e.among()))
 	}
 	i.SetText(AttrMessage, e.Message)
 	i.SetText(AttrAttributes, string(e.Attributes))

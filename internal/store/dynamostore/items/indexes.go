@@ -68,7 +68,7 @@ func (o *ReadingIndexes) Listed(m *Message) string {
 func (o *ReadingIndexes) setMetric(i ddb.Item, t *tenant, m *Message) {
 	if name := o.Listed(m); name != "" {
 		at, hash, _ := strings.Cut(i.Text(AttrTimestamp), "#")
-		i[AttrMetricType] = indexKey(t, OfMetric, name, string(m.Device))
+		i[AttrMetricType] = ddb.Text(indexKey(t, OfMetric, name, string(m.Device)))
 		i[AttrMetricTime] = ddb.Text(at + "#" + Escape(string(m.Device)) + "#" + hash)
 	}
 }

@@ -27,9 +27,10 @@ type Rates struct {
 	units map[uint64]int64 // by <d>
 }
 
+// When something is divided.
 const (
 	rateWindow   = 10 * time.Second
-	UnitsOfShard = 500
+	UnitsOfShard = 500 // units a second
 	// Sharers is by how many processes a key of an index is taken to be written to at once: each
 	// measures its own writes only.
 	Sharers      = 2
