@@ -98,8 +98,8 @@ func (g *Groups) Counts(
 	return andon.ByState(all), nil
 }
 
-// People returns who has devices that are selected now, by bytes: their operators, or the supervisors
-// to whom they are escalated. The devices are listed.
+// People returns who has devices that are selected now, by bytes: their operators, or the
+// supervisors to whom they are escalated. The devices are listed.
 func (g *Groups) People(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery, s *Selected,
 ) iter.Seq2[andon.NameCount, error] {

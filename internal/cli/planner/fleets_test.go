@@ -64,8 +64,8 @@ func TestFleetsOnDynamoDB(t *testing.T) {
 			demanded(3*100+3*10+5, 5+scan(1, device)) + kept(100*86_400*32, 346, 1) + machines +
 				alarms},
 	})
-	// Three times 500 a second of one operator at the peak, whose keys are divided unless the number
-	// of shards is set.
+	// Three times 500 a second of one operator at the peak, whose keys are divided unless the
+	// number of shards is set.
 	hot := dynamo("--devices", "1", "--interval", "2ms")
 	checkHolds(t, hot, andon, "")
 	checkHolds(t, append(hot, "--dynamodb-shards", "64"), andon,
