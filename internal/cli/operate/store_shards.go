@@ -34,35 +34,46 @@ the number of what is busy by themselves; set it before a load that comes at onc
 		Args: cobra.RangeArgs(1, 2),
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", string(andon.DefaultTenant), "`id` of the tenant")
+	form := command.SentenceFlag(cmd, command.FormatText)
 	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
-		return storeShards(ctx, p, c, andon.TenantID(tenant), cmd.Flags().Args())
+		is, err := storeShards(ctx, p, c, andon.TenantID(tenant), cmd.Flags().Args())
+		switch {
+		case err != nil:
+			return err
+		case form.Value == command.FormatJSON:
+			return p.PrintJSON(is)
+		}
+		fmt.Fprintf(p.Stdout, "%s: %s.\n", cmd.Flags().Arg(0), draw.Count(is.Shards, "shard"))
+		return nil
 	})
 	return cmd
 }
 
+// shards is in how many something is; without a name it is all of its kind.
+type shards struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name,omitempty"`
+	Shards int    `json:"shards"`
+}
+
 func storeShards(
 	ctx context.Context, p *command.Program, c app.Config, tenant andon.TenantID, args []string,
-) error {
+) (is shards, err error) {
+	is.Kind, is.Name, _ = strings.Cut(args[0], "=")
 	number := 0
 	if len(args) == 2 {
-		var err error
 		if number, err = strconv.Atoi(args[1]); err != nil || number < 1 {
-			return andon.Errorf(andon.Invalid, "%q is no number of shards", args[1])
+			return is, andon.Errorf(andon.Invalid, "%q is no number of shards", args[1])
 		}
 	}
 	if c.Place() != adapter.Elsewhere { // it must not be created
-		return andon.Errorf(andon.Unsupported, "the store %s is not divided: is --store, or "+
+		return is, andon.Errorf(andon.Unsupported, "the store %s is not divided: is --store, or "+
 			"--config, the right one?", c.Store)
 	}
 	store, err := local.NewQuietApp(p, c).OpenStore(ctx, "andon store shards")
 	if err != nil {
-		return command.UnlessInterrupted(ctx, err)
+		return is, command.UnlessInterrupted(ctx, err)
 	}
-	kind, name, _ := strings.Cut(args[0], "=")
-	is, err := store.Divide(ctx, tenant, kind, name, number)
-	if err = errors.Join(err, store.Close()); err != nil {
-		return command.UnlessInterrupted(ctx, err)
-	}
-	fmt.Fprintf(p.Stdout, "%s: %s.\n", args[0], draw.Count(is, "shard"))
-	return nil
+	is.Shards, err = store.Divide(ctx, tenant, is.Kind, is.Name, number)
+	return is, command.UnlessInterrupted(ctx, errors.Join(err, store.Close()))
 }
