@@ -87,29 +87,37 @@ SERIAL_IN = $(filter $(HAVE_SERIAL),$(LONGEST)) $(filter-out $(LONGEST),$(HAVE_S
 
 # The board: its types, its logic, and a real browser on the real program. What measures how smoothly
 # it runs has the machine to itself.
-.PHONY: test-board
-test-board: build ## Test the board: its logic, and the program in a real browser; 5 minutes
+.PHONY: test-board test-pages test-load
+test-board: ## Test the board: its logic, and the program in a real browser; 5 minutes
+	@failed=0; $(MAKE) --no-print-directory test-pages || failed=1; \
+		$(MAKE) --no-print-directory test-load || failed=1; exit $$failed
+
+test-pages: build
 	$(if $(NODE),npm --prefix ui test)
 	ui/e2e/run.sh
+
+test-load: build
+	ui/e2e/run.sh --project=load
 
 .PHONY: screenshot
 screenshot: build ## Take the picture of the README from the demo: docs/board.png
 	ui/e2e/run.sh --project=picture
 
-# One step after another: the board's tests also measure how smoothly it runs, and the suites with
-# engines are slow enough as it is. What has no engine runs next to the serial tests, which wait.
+# What takes most of the CPU runs by itself: the suites with engines are slow enough as it is. What
+# has no engine runs next to the pages of the board, since both wait for much of their time.
 .PHONY: test
-test: build race-ready ## Check, and run all tests, with the race detector; about 17 minutes
-	@echo "make test: about 17 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
+test: build race-ready ## Check, and run all tests, with the race detector; about 15 minutes
+	@echo "make test: about 15 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	go build -o bin/cassandra ./internal/tools/cassandra
 	@failed=0; $(MAKE) --no-print-directory check || failed=1; \
-		$(MAKE) --no-print-directory test-board || failed=1; \
+		$(MAKE) --no-print-directory -k -j 2 test-pages test-plain || failed=1; \
+		$(MAKE) --no-print-directory test-load || failed=1; \
 		bin/cassandra -share $(MAKE) --no-print-directory test-engines || failed=1; exit $$failed
 
 .PHONY: test-engines test-plain test-serial test-raced
 test-engines:
-	@failed=0; $(MAKE) --no-print-directory -k -j 2 test-serial test-plain || failed=1; \
+	@failed=0; $(MAKE) --no-print-directory test-serial || failed=1; \
 		$(MAKE) --no-print-directory test-raced || failed=1; exit $$failed
 
 # Tests allocate much and keep little. To collect garbage a quarter as often saves a tenth of their

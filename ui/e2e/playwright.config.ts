@@ -13,7 +13,7 @@ export default defineConfig({
   testDir: "tests",
   forbidOnly: process.env.CI === "true",
   fullyParallel: true,
-  workers: 2,
+  workers: 3, // of two cores: much of a test is waiting
   retries: 0,
   reporter: [["list"]],
   timeout: 180 * second,
@@ -35,7 +35,7 @@ export default defineConfig({
     },
   },
   projects: [
-    // First: these take one worker for the whole time, and the other one does the rest meanwhile.
+    // First: these take one worker for the whole time, and the others do the rest meanwhile.
     { name: "views", testMatch: /views\.spec\.ts/ },
     { name: "board", testIgnore: /(start|load|views|picture)\.spec\.ts/ },
     // Alone, one after the other: they measure.
