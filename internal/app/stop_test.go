@@ -180,7 +180,6 @@ func (f *finishing) Finish(ctx context.Context) error {
 func TestStopHasTheStoreFinish(t *testing.T) {
 	s := &finishing{closing{Store: memstore.New()}, make(chan time.Time, 1)}
 	a := serveOn(t, s)
-	a.Config.Timeouts.Stop = time.Hour
 	if err := a.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -189,7 +188,8 @@ func TestStopHasTheStoreFinish(t *testing.T) {
 	}
 	select {
 	case until := <-s.asked:
-		if latest := time.Now().Add(time.Hour); until.IsZero() || until.After(latest) {
+		latest := time.Now().Add(a.Config.Timeouts.Stop)
+		if until.IsZero() || until.After(latest) {
 			t.Errorf("finishing may take until %v, want %v at the latest", until, latest)
 		}
 	default:
