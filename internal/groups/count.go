@@ -84,18 +84,29 @@ func (g *Groups) Counts(
 		all, err = g.store.Counts(ctx, id, silentBefore)
 		return andon.ByState(s.counts(all)), err
 	}
-	q := andon.DeviceQuery{Brief: true, Limit: math.MaxInt}
-	for d, err := range g.Devices(ctx, id, q, s) {
-		if err != nil {
-			return nil, err
-		}
+	err = g.each(ctx, id, s, func(d *andon.Device) {
 		c := andon.StateCount{State: d.State, Count: 1}
 		if d.Received < silentBefore {
 			c.Silent = 1
 		}
 		all = append(all, c)
+	})
+	return andon.ByState(all), err
+}
+
+// each passes on all devices that are selected.
+func (g *Groups) each(
+	ctx context.Context, id andon.TenantID, s *Selected, do func(*andon.Device),
+) error {
+	// A store multiplies the limit to choose the size of its pages.
+	q := andon.DeviceQuery{Brief: true, Limit: math.MaxInt32}
+	for d, err := range g.Devices(ctx, id, q, s) {
+		if err != nil {
+			return err
+		}
+		do(&d)
 	}
-	return andon.ByState(all), nil
+	return nil
 }
 
 // People returns who has devices that are selected now, by bytes: their operators, or the
@@ -105,11 +116,7 @@ func (g *Groups) People(
 ) iter.Seq2[andon.NameCount, error] {
 	return seq.Of(func(yield func(andon.NameCount) bool) error {
 		counts := map[andon.PersonID]int{}
-		devices := andon.DeviceQuery{Brief: true, Limit: math.MaxInt}
-		for d, err := range g.Devices(ctx, id, devices, s) {
-			if err != nil {
-				return err
-			}
+		err := g.each(ctx, id, s, func(d *andon.Device) {
 			person := d.Operator
 			if q.Of == andon.SupervisorNames {
 				person = d.EscalatedTo
@@ -117,6 +124,9 @@ func (g *Groups) People(
 			if person != "" && string(person) > q.After {
 				counts[person]++
 			}
+		})
+		if err != nil {
+			return err
 		}
 		yield = seq.UpTo(q.Limit, yield)
 		for _, person := range slices.Sorted(maps.Keys(counts)) {

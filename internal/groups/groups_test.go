@@ -3,6 +3,7 @@ package groups_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -251,6 +252,36 @@ func (f *fleet) counts(g *groups.Groups, path andon.Group, devices int) {
 		n += c.Count
 	}
 	want(f.t, n, devices)
+}
+
+// limited is a store that notes the greatest limit that devices are listed with.
+type limited struct {
+	andon.Store
+	limit int
+}
+
+func (l *limited) Devices(
+	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	l.limit = max(l.limit, q.Limit)
+	return l.Store.Devices(ctx, id, q)
+}
+
+// TestAllDevicesHaveALimitThatStoresCanMultiply: they choose the size of a page by it.
+func TestAllDevicesHaveALimitThatStoresCanMultiply(t *testing.T) {
+	f := newFleet(t)
+	f.send("a", "NORMAL", "Liz")
+	l := &limited{Store: f.store}
+	g := groups.New(l, func() andon.Time { return f.now })
+	s, err := g.Select(t.Context(), andon.DefaultTenant, groups.Selection{Group: andon.NoGroup})
+	f.must(err)
+	q := andon.NameQuery{Limit: 10}
+	for _, err := range g.People(t.Context(), andon.DefaultTenant, q, s) {
+		f.must(err)
+	}
+	if l.limit = 4 * l.limit; l.limit <= 0 {
+		t.Errorf("four times the limit is %d", l.limit)
+	}
 }
 
 // broken is a store whose n-th call of a record fails.

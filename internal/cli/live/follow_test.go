@@ -2,7 +2,6 @@ package live
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,15 +46,9 @@ func TestWatchTakesInWhatIsTold(t *testing.T) {
 // TestWatchFollowsWhatIsSelected: what people say of devices only the server knows.
 func TestWatchFollowsWhatIsSelected(t *testing.T) {
 	s := &script{status: http.StatusNotFound}
-	server := httptest.NewServer(s)
-	defer server.Close()
-	c, err := client.New(client.Options{URL: server.URL, Attempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
 	q := client.DeviceQuery{Device: "press*", Selection: client.Selection{Group: "hall-1"}}
-	w := watch{Program: &command.Program{Now: newClockwork(t).now}, client: c, query: q}
+	w := watch{Program: &command.Program{Now: newClockwork(t).now}, query: q}
+	w.client = s.serve(t)
 	if err := w.follow(t.Context()); !command.IsStatus(err, http.StatusNotFound) {
 		t.Error(err)
 	}

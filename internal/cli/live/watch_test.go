@@ -62,20 +62,26 @@ type scene struct {
 	set func(*script)
 }
 
-// play has a watch take the scenes, and returns what it prints.
-func play(t *testing.T, w watch, scenes ...scene) (string, *script, error) {
+// serve returns a client of a server that answers by the script until the test ends.
+func (s *script) serve(t *testing.T) *client.Client {
 	t.Helper()
-	s, out := new(script), new(bytes.Buffer)
 	server := httptest.NewServer(s)
-	defer server.Close()
+	t.Cleanup(server.Close)
 	c, err := client.New(client.Options{URL: server.URL, Attempts: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(c.Close)
+	return c
+}
+
+// play has a watch take the scenes, and returns what it prints.
+func play(t *testing.T, w watch, scenes ...scene) (string, *script, error) {
+	t.Helper()
+	s, out := new(script), new(bytes.Buffer)
 	w.Program = &command.Program{Stdout: out, Stderr: io.Discard}
 	w.URL, w.Tenant = "here", string(andon.DefaultTenant)
-	w.client = c
+	w.client = s.serve(t)
 	now := newClockwork(t).now()
 	for _, next := range scenes {
 		if next.set != nil {

@@ -60,17 +60,24 @@ func checkFeed(t *testing.T, s *Store, tenant andon.TenantID, at andon.Position)
 	}
 }
 
-// TestChangesOfAnotherProcess: a process that waits for a change sees that of another one soon, and
-// each change once.
-func TestChangesOfAnotherProcess(t *testing.T) {
-	t.Parallel()
+// twoOnAFeed returns two processes on a tenant, and where its feed is.
+func twoOnAFeed(t *testing.T) (one, two *Store, tenant andon.TenantID, at andon.Position) {
+	t.Helper()
 	o := sharedKeyspace(t, "buckets")
-	one, two := open(t, o), open(t, o)
-	tenant := ownTenant(t, one)
+	one, two = open(t, o), open(t, o)
+	tenant = ownTenant(t, one)
 	_, at, err := two.ChangesKept(t.Context(), tenant)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return one, two, tenant, at
+}
+
+// TestChangesOfAnotherProcess: a process that waits for a change sees that of another one soon, and
+// each change once.
+func TestChangesOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	one, two, tenant, at := twoOnAFeed(t)
 	first, from, longest := at, realClock()-1_000_000_000, time.Duration(0)
 	for i := range 10 {
 		device := andon.DeviceID(fmt.Sprintf("d%d", i%2))
@@ -105,13 +112,7 @@ func TestChangesOfAnotherProcess(t *testing.T) {
 // reader would chase a device that changes all the time.
 func TestChangeOfAFasterProcess(t *testing.T) {
 	t.Parallel()
-	o := sharedKeyspace(t, "buckets")
-	one, two := open(t, o), open(t, o)
-	tenant := ownTenant(t, one)
-	_, begin, err := two.ChangesKept(t.Context(), tenant)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one, two, tenant, begin := twoOnAFeed(t)
 	e := andon.Event{Device: "d", Time: realClock(), State: "A"}
 	leave(t, one, tenant, e)
 	is, err := two.tenant(t.Context(), tenant)
@@ -148,13 +149,7 @@ func TestChangeOfAFasterProcess(t *testing.T) {
 // the next reader or the next count of all devices completes the feed.
 func TestChangesLeftBehind(t *testing.T) {
 	t.Parallel()
-	o := sharedKeyspace(t, "buckets")
-	one, two := open(t, o), open(t, o)
-	tenant := ownTenant(t, one)
-	_, begin, err := two.ChangesKept(t.Context(), tenant)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one, two, tenant, begin := twoOnAFeed(t)
 	at, first := realClock()-1_000_000_000, begin
 	for i, complete := range []func(device andon.DeviceID) error{
 		func(device andon.DeviceID) error { // reads it
