@@ -140,7 +140,7 @@ func commands(help string) (names []string) {
 const beyondChecks = `Beyond these checks:
 
 - Each job of the embedded store is broken at its first call that can fail or wait, at its second,
-  and so on: 24 jobs at 6,411 places, some 600 of them in each run of the tests ([what breaks, and
+  and so on: 24 jobs at 6,105 places, some 600 of them in each run of the tests ([what breaks, and
   what must hold](design/pebblestore.md#checked-by)).
 - A restore is stopped and killed at each look at its context, and is given 200 damaged backups,
   files that can't be moved, and files that can't grow.
