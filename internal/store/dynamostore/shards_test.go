@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,6 +75,7 @@ type rows struct {
 	several bool // rows in a list
 	late    bool // entries
 
+	mu     sync.Mutex // guards what is above and newest: checks call a store concurrently
 	newest map[[2]string]andon.Time
 }
 
@@ -81,8 +83,11 @@ func noteSeveral[T any](r *rows, list iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		n := 0
 		for row, err := range list {
-			n++
-			r.several = r.several || n > 1
+			if n++; n > 1 {
+				r.mu.Lock()
+				r.several = true
+				r.mu.Unlock()
+			}
 			if !yield(row, err) {
 				return
 			}
@@ -129,11 +134,13 @@ func (r *rows) Devices(
 func (r *rows) Append(
 	ctx context.Context, t andon.TenantID, received andon.Time, events []andon.Event,
 ) error {
+	r.mu.Lock()
 	for _, e := range events {
 		key := [2]string{string(t), string(e.Device)}
 		r.late = r.late || e.Time < r.newest[key]
 		r.newest[key] = max(r.newest[key], e.Time)
 	}
+	r.mu.Unlock()
 	return r.Store.Append(ctx, t, received, events)
 }
 
