@@ -96,6 +96,9 @@ func (l *loader) entry(path, group string, key, value *yaml.Node) {
 		l.problem(place, "%q is not a setting%s", name, l.nearKey(name))
 	case l.places[name] != "":
 		l.problem(place, "%s is set twice, first at %s", name, l.places[name])
+	case s.Value.read != nil:
+		l.places[name] = place
+		l.problems = append(l.problems, s.Value.read(path, value)...)
 	case value.Kind == yaml.SequenceNode && s.Value.list:
 		l.items(s, value, place, name)
 	case value.Kind != yaml.ScalarNode:

@@ -15,6 +15,7 @@ type loader struct {
 	settings []Setting
 	byKey    map[string]Setting
 	places   map[string]string // by key: where it was set last
+	whole    string            // where the mapping begins that is read; "" if there is none such
 	problems []string
 }
 
@@ -108,7 +109,8 @@ type Check struct {
 // Wrong reports what is wrong with a setting of the group: what follows its key in the message.
 func (c *Check) Wrong(key, format string, args ...any) {
 	key = join(c.group, key)
-	c.l.problem(cmp.Or(c.l.places[key], defaultPlace), "%s "+format, append([]any{key}, args...)...)
+	place := cmp.Or(c.l.places[key], c.l.whole, defaultPlace)
+	c.l.problem(place, "%s "+format, append([]any{key}, args...)...)
 }
 
 // Has reports whether a setting of the group has such a value.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/andonhq/andon"
 )
 
@@ -19,7 +21,8 @@ type Value struct {
 	clear  func()        // makes it the zero value
 	isZero func() bool
 	secret bool
-	list   bool // it may be a list of YAML
+	list   bool                                                   // it may be a list of YAML
+	read   func(path string, node *yaml.Node) (problems []string) // of a list of mappings
 }
 
 // Set takes a value from its text. The error does not say which setting it is.
