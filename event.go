@@ -247,6 +247,18 @@ type Rejection struct {
 	Error string `json:"error"`
 }
 
+// SourceRejection is an entry of another system that could not be kept.
+type SourceRejection struct {
+	At      Time     `json:"at,omitzero"` // when it was refused
+	Source  string   `json:"source"`
+	Place   string   `json:"place"`            // of its message in the source
+	Index   int      `json:"index"`            // in its message: entries are counted from 0
+	Line    int      `json:"line,omitempty"`   // in its message, counted from 1
+	Tenant  TenantID `json:"tenant,omitempty"` // absent where it is not known
+	Reason  string   `json:"reason"`
+	Message string   `json:"message,omitempty"` // how it begins; only with the first of a message
+}
+
 // collected are the newest escalations of entries, which a list has read. Their keys have no
 // severity.
 type collected struct {

@@ -214,3 +214,23 @@ func (in *Intake) ForWrite(size int64) (share *Share, weight int64) {
 	}
 	return in.Writes, max(size, in.Writes.most/int64(in.options.MaxRequests), 1)
 }
+
+// Enter waits for a turn of a writing request of some bytes, which takes so much memory with what
+// is made of it. It is for what is no request of HTTP: a message that takes more than a quarter of
+// the memory must get its turn some time, so it takes just that.
+func (in *Intake) Enter(ctx context.Context, bytes, memory int64) (leave func(), err error) {
+	memory = min(memory, in.Requests.Most()/4)
+	if err := in.Requests.Take(memory); err != nil {
+		return nil, err
+	}
+	share, weight := in.ForWrite(bytes)
+	slot, err := share.Enter(ctx, weight)
+	if err != nil {
+		in.Requests.Give(memory)
+		return nil, err
+	}
+	return func() {
+		slot.Leave()
+		in.Requests.Give(memory)
+	}, nil
+}

@@ -1,0 +1,207 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"unicode"
+
+	"github.com/andonhq/andon"
+)
+
+// Kind is the kind of the records that hold what was refused. They belong to no tenant, because it
+// may be the tenant that is wrong. A record is a JSON array of andon.SourceRejection, which were refused together
+// at its Due. Its id is the hash of source, place and index of the first one, so that a redelivery
+// finds it.
+const Kind andon.RecordKind = "rejection"
+
+type rejection = andon.SourceRejection
+
+func same(x, y *rejection) bool {
+	return x.Source == y.Source && x.Place == y.Place && x.Index == y.Index
+}
+
+func idOf(r *rejection) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d", r.Source, r.Place, r.Index))
+	return hex.EncodeToString(sum[:16])
+}
+
+// legibleBytes is how much of a message is kept.
+const legibleBytes = 2 << 10
+
+// legible returns the beginning of a text without what no terminal should get.
+func legible(text []byte) string {
+	cut := strings.ToValidUTF8(string(text[:min(len(text), legibleBytes)]), "\uFFFD")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, cut)
+}
+
+// Rejections is the list of what sources refused: the newest ones, in the records of the store. Its
+// methods may be called concurrently, in several processes.
+type Rejections struct {
+	Store andon.Records
+	Now   func() andon.Time
+	Keep  int // about so many are kept: each process may add a quarter before it counts again
+
+	added atomic.Int64 // since they were counted
+}
+
+// Add adds to the list. What is there already is not added again.
+func (l *Rejections) Add(ctx context.Context, refused []rejection) error {
+	for len(refused) > 0 {
+		rest, err := l.add(ctx, refused)
+		if err != nil {
+			return err
+		}
+		added := l.added.Add(int64(len(refused) - len(rest)))
+		if refused = rest; added > int64(l.Keep/4) {
+			if err := l.trim(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add adds a record with the first of the list, and returns those that are not in it. Where it is
+// there already, it stays as it is.
+func (l *Rejections) add(ctx context.Context, refused []rejection) (rest []rejection, err error) {
+	data, n := join(refused)
+	r := andon.Record{Kind: Kind, ID: idOf(&refused[0]), Due: l.Now(), Data: data}
+	if _, err = l.Store.PutRecord(ctx, r); andon.KindOf(err) != andon.Conflict {
+		return refused[n:], err
+	}
+	if r, err = l.Store.Record(ctx, "", Kind, r.ID); err != nil {
+		return nil, err
+	}
+	kept, err := split(&r)
+	return slices.DeleteFunc(slices.Clone(refused[1:]), func(r rejection) bool {
+		return slices.ContainsFunc(kept, func(k rejection) bool { return same(&k, &r) })
+	}), err
+}
+
+// join writes the first of some rejections as the data of a record, and returns how many.
+func join(refused []rejection) (data andon.JSON, n int) {
+	b := []byte("[")
+	for ; n < len(refused); n++ {
+		text, err := json.Marshal(&refused[n])
+		if err != nil {
+			panic("source: a rejection can't be written: " + err.Error())
+		}
+		if n > 0 && len(b)+len(text)+2 > andon.MaxRecordBytes {
+			break
+		}
+		b = append(append(b, text...), ',')
+	}
+	b[len(b)-1] = ']'
+	return andon.JSON(b), n
+}
+
+// split reads the data of a record.
+func split(r *andon.Record) (all []rejection, err error) {
+	if err := json.Unmarshal([]byte(r.Data), &all); err != nil {
+		return nil, andon.Errorf(andon.Damaged, "read the record %s: %w", r, err)
+	}
+	for i := range all {
+		all[i].At = r.Due
+	}
+	return all, nil
+}
+
+// each passes on the records of the list, in no order, a few in memory at a time.
+func (l *Rejections) each(
+	ctx context.Context, use func(andon.Record, []rejection),
+) error {
+	q := andon.RecordQuery{Limit: 16}
+	for n := q.Limit; n == q.Limit; {
+		n = 0
+		for r, err := range l.Store.Records(ctx, "", Kind, q) {
+			if err != nil {
+				return err
+			}
+			all, err := split(&r)
+			if err != nil {
+				return err
+			}
+			use(r, all)
+			n, q.After = n+1, r.ID
+		}
+	}
+	return nil
+}
+
+// trim counts the list, and deletes the oldest records beyond what is kept.
+func (l *Rejections) trim(ctx context.Context) error {
+	var records []andon.Record
+	sizes := map[string]int{}
+	err := l.each(ctx, func(r andon.Record, all []rejection) {
+		sizes[r.ID], r.Data = len(all), ""
+		records = append(records, r)
+	})
+	slices.SortFunc(records, func(x, y andon.Record) int { return y.CompareDue(&x) })
+	for count := 0; err == nil && len(records) > 0; records = records[1:] {
+		if count += sizes[records[0].ID]; count > l.Keep {
+			err = l.Store.DeleteRecord(ctx, records[0])
+		}
+		if andon.KindOf(err) == andon.NotFound { // another process was faster
+			err = nil
+		}
+	}
+	if err == nil {
+		l.added.Store(0)
+	}
+	return err
+}
+
+// Position is a place in the list.
+type Position struct {
+	At andon.Time
+	ID string // of the record
+	N  int    // in it
+}
+
+// compare is the order of the list: newest first.
+func (p Position) compare(o Position) int {
+	return cmp.Or(cmp.Compare(o.At, p.At), cmp.Compare(p.ID, o.ID), cmp.Compare(p.N, o.N))
+}
+
+// Listed is a rejection and its place in the list.
+type Listed struct {
+	Rejection andon.SourceRejection
+	Position  Position
+}
+
+// List returns the newest rejections of a source, or of all where that is "", strictly after a
+// position unless it is zero. It reads the whole list, and has two answers in memory at most.
+func (l *Rejections) List(
+	ctx context.Context, source string, span andon.Span, after Position, limit int,
+) (found []Listed, err error) {
+	shorten := func() {
+		slices.SortFunc(found, func(x, y Listed) int { return x.Position.compare(y.Position) })
+		found = found[:min(len(found), limit)]
+	}
+	err = l.each(ctx, func(r andon.Record, all []rejection) {
+		for n := range all {
+			at := Position{r.Due, r.ID, n}
+			if (source == "" || all[n].Source == source) && span.Holds(r.Due) &&
+				(after == Position{} || at.compare(after) > 0) {
+				found = append(found, Listed{all[n], at})
+			}
+		}
+		if len(found) >= 2*limit {
+			shorten()
+		}
+	})
+	shorten()
+	return found, err
+}
