@@ -1,5 +1,7 @@
 package andon
 
+import "cmp"
+
 // Order is the direction of a list.
 type Order uint8
 
@@ -87,16 +89,20 @@ type DevicePosition struct {
 	Device   DeviceID
 }
 
-// Less reports whether p comes before o in a list by sort. Ties are broken by id.
-func (p DevicePosition) Less(o DevicePosition, by DeviceSort) bool {
-	if by == BySeverity && p.Severity != o.Severity {
-		return p.Severity > o.Severity
+// Compare orders positions in a list by sort. Ties are broken by id.
+func (p DevicePosition) Compare(o DevicePosition, by DeviceSort) int {
+	var severity, since int
+	if by == BySeverity {
+		severity = cmp.Compare(o.Severity, p.Severity)
 	}
-	if by != ByDevice && p.Since != o.Since {
-		return p.Since < o.Since
+	if by != ByDevice {
+		since = cmp.Compare(p.Since, o.Since)
 	}
-	return p.Device < o.Device
+	return cmp.Or(severity, since, cmp.Compare(p.Device, o.Device))
 }
+
+// Less reports whether p comes before o in a list by sort.
+func (p DevicePosition) Less(o DevicePosition, by DeviceSort) bool { return p.Compare(o, by) < 0 }
 
 // DeviceKind says which devices a list is of. Every device of which anything is kept is in one of
 // the lists, and one that only measures and was assigned in two.
@@ -114,6 +120,11 @@ const (
 	MeasuringDevices
 	// AssignedDevices never had an entry and were assigned. Of each are returned ID and Operator.
 	AssignedDevices
+	// AllDevices are those of all other kinds. Of each is returned ID. One that had anything before
+	// the first page is returned, and once, whatever happens to it while the pages are read, unless
+	// it is purged. Those of which all has expired may be among them, and those that were purged
+	// just now.
+	AllDevices
 )
 
 // DeviceQuery selects devices by what they show now.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/bydevice"
 )
 
 // parseList reads what an expectation names before its colon: the list, whose it is, and options.
@@ -36,6 +37,10 @@ func parseList(w *words) lister {
 		return parseSelected(w)
 	case "events":
 		return tenantLog(w.options())
+	case "sent":
+		return sentBy(w.options())
+	case "measured":
+		return measuredBy(w.options())
 	case "arrived":
 		return arrivedSince(w.options())
 	case "records":
@@ -114,6 +119,20 @@ func tenantLog(o options) lister {
 	return listing(func(t turn) iter.Seq2[andon.Event, error] {
 		return t.System.TenantEvents(t, t.id, o.events(t.Env, t.limit))
 	}, (*Env).deviceEntryText).ifDeclared(able)
+}
+
+// sentBy is the entries of all devices, device by device. It is asked of the store.
+func sentBy(o options) lister {
+	return listing(func(t turn) iter.Seq2[andon.Event, error] {
+		return bydevice.Events(t, t.Store, t.id, bydevice.Query{Span: o.span(t.Env)})
+	}, (*Env).deviceEntryText)
+}
+
+// measuredBy is sentBy of the readings.
+func measuredBy(o options) lister {
+	return listing(func(t turn) iter.Seq2[andon.Reading, error] {
+		return bydevice.Readings(t, t.Store, t.id, bydevice.Query{Span: o.span(t.Env)})
+	}, func(e *Env, r andon.Reading) string { return string(r.Device) + "/" + e.readingText(r) })
 }
 
 func supervisorLog(who string, o options) lister {

@@ -12,13 +12,14 @@ var kinds = map[string]func(options) lister{
 	"retired":     devicesOf(andon.RetiredDevices),
 	"measuring":   devicesOf(andon.MeasuringDevices),
 	"assigned":    devicesOf(andon.AssignedDevices),
+	"all":         devicesOf(andon.AllDevices),
 	"operators":   namesOf(andon.OperatorNames),
 	"supervisors": namesOf(andon.SupervisorNames),
 	"metrics":     namesOf(andon.MetricNames),
 }
 
 // devicesOf writes a retired device d1/WARNING1@5m-9m, with its newest entry and when it was
-// retired, one that only measures d1@5m, one that only was assigned d1/Liz.
+// retired, one that only measures d1@5m, one that only was assigned d1/Liz, any device d1.
 func devicesOf(kind andon.DeviceKind) func(options) lister {
 	text := func(e *Env, d andon.Device) string {
 		switch kind {
@@ -30,6 +31,8 @@ func devicesOf(kind andon.DeviceKind) func(options) lister {
 			return string(d.ID) + "/" + newest + "-" + e.OffsetOf(d.Retired)
 		case andon.AssignedDevices:
 			return string(d.ID) + "/" + orDash(d.Operator)
+		case andon.AllDevices:
+			return string(d.ID)
 		}
 		return string(d.ID) + "@" + e.OffsetOf(d.Time)
 	}

@@ -41,6 +41,8 @@ func questions(h history, on *storecheck.Env, r *rand.Rand) []question {
 			a.entries("supervisor-log", string(p))
 		}
 		a.entries("events")
+		a.list(slices.Concat([]string{"sent"}, a.span())...)
+		a.list(slices.Concat([]string{"measured"}, a.span())...)
 		for _, e := range h.entries[tenant] {
 			a.entryQuestion(e)
 		}

@@ -102,6 +102,11 @@ func domainDevice(d client.Device) andon.Device {
 func (o overHTTP) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
+	if q.Kind == andon.AllDevices {
+		return func(yield func(andon.Device, error) bool) {
+			yield(andon.Device{}, storecheck.NotAsked{Why: "HTTP has no list of all devices"})
+		}
+	}
 	query := client.DeviceQuery{
 		State: q.States.String(), Operator: q.Operator, EscalatedTo: q.EscalatedTo,
 		NoOperator: q.Unassigned, Page: q.Limit,

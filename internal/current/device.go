@@ -249,6 +249,8 @@ func (d *Device) List(
 	case andon.AssignedDevices:
 		listed.Operator = d.Assignee
 		return listed, d.Time == 0 && d.Retired == 0 && d.AssignedFrom != 0
+	case andon.AllDevices:
+		return listed, true
 	}
 	return listed, false
 }

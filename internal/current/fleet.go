@@ -306,10 +306,7 @@ func NewPage(q andon.DeviceQuery) *Page {
 
 // Read looks at up to budget devices more.
 func (f *Fleet) Read(p *Page, states *andon.StateSet, budget int) {
-	merge := f.merge(p.query.States, p.from)
-	if p.query.Kind != andon.ShownDevices {
-		merge = f.join(nil, &f.hidden, p.from)
-	}
+	merge := f.merge(p.query.Kind, p.query.States, p.from)
 	if p.Devices == nil {
 		p.Devices = make([]andon.Device, 0, min(p.most(), f.count(p.query.States)))
 	}
@@ -382,23 +379,23 @@ func (p *Page) finish() {
 
 func (p *Page) sort() {
 	slices.SortFunc(p.Devices, func(a, b andon.Device) int {
-		switch pa, pb := a.Position(), b.Position(); {
-		case pa.Less(pb, p.query.Sort):
-			return -1
-		case pb.Less(pa, p.query.Sort):
-			return 1
-		}
-		return 0
+		return a.Position().Compare(b.Position(), p.query.Sort)
 	})
 	p.Devices = p.Devices[:min(len(p.Devices), p.query.Limit)]
 }
 
-// merge returns the devices of the selected states from an id on, as one ascending sequence.
-func (f *Fleet) merge(filter andon.StateFilter, from andon.DeviceID) (m merge) {
+// merge returns the devices that may be of a kind and of the selected states, from an id on, as one
+// ascending sequence.
+func (f *Fleet) merge(
+	kind andon.DeviceKind, filter andon.StateFilter, from andon.DeviceID,
+) (m merge) {
 	for state, devices := range f.states {
-		if filter.Match(state) {
+		if (kind == andon.ShownDevices || kind == andon.AllDevices) && filter.Match(state) {
 			m = f.join(m, devices, from)
 		}
+	}
+	if kind != andon.ShownDevices {
+		m = f.join(m, &f.hidden, from)
 	}
 	heap.Init(&m)
 	return m

@@ -19,6 +19,8 @@ func (s *Store) listed(
 	case !t.Purged.Present(device) || !q.AdmitsID(rows.IDOf(device)):
 	case q.Kind == andon.ShownDevices:
 		d, err = s.device(ctx, t, device)
+	case q.Kind == andon.AllDevices:
+		d = &andon.Device{ID: device}
 	default:
 		d, err = s.listedOnly(ctx, t, device, q)
 	}

@@ -80,6 +80,9 @@ func (s *Store) Devices(
 		if err := ddb.ByIndex(ctx, "lists of devices"); err != nil {
 			return err
 		}
+		if q.Kind == andon.AllDevices {
+			return s.unread(ctx, t, &q, yield)
+		}
 		if q.Sort != andon.ByDevice && q.Kind == andon.ShownDevices {
 			return s.sorted(ctx, t, &q, yield)
 		}
@@ -92,6 +95,30 @@ func (s *Store) Devices(
 		}
 		return shared.Select(ctx, found, q.Prefix, q.Limit, show, yield)
 	})
+}
+
+// unread yields devices of every kind without reading them. One that moved, while the indexes were
+// read, to a list that had been read before changed just now.
+func (s *Store) unread(
+	ctx context.Context, t *tenant, q *andon.DeviceQuery, yield func(andon.Device) bool,
+) error {
+	found, err := s.candidates(ctx, t, q)
+	var ids []andon.DeviceID
+	if err == nil { // one more: where it resumes may be among them
+		ids, err = found.Next(ctx, q.Prefix, q.Limit+1)
+	}
+	if err != nil {
+		return err
+	}
+	ids = append(ids, s.Logs.Of(t).Recent(indexLag)...)
+	slices.Sort(ids)
+	yield = seq.UpTo(q.Limit, yield)
+	for _, id := range slices.Compact(ids) {
+		if d := (andon.Device{ID: id}); q.Admits(&d) && !yield(d) {
+			break
+		}
+	}
+	return nil
 }
 
 // listed returns those of some devices that a query selects, as its list shows them.
@@ -120,11 +147,13 @@ func (s *Store) admitted(
 		}
 		is, in := d.List(q.Kind, t.Record.States)
 		if q.Kind == andon.MeasuringDevices && d.Time == 0 && d.Retired == 0 {
-			is.Time, err = s.measured(ctx, t, d, q.MeasuredSince)
-			in = is.Time != 0
-		}
-		if err != nil {
-			return nil, nil, err
+			newest, err := s.newestReading(ctx, t, d, q.MeasuredSince)
+			if err != nil {
+				return nil, nil, err
+			}
+			if in = newest != nil; in {
+				is.Time = newest.Time
+			}
 		}
 		if in && q.Admits(&is) {
 			of, shown = append(of, d), append(shown, is)
@@ -142,13 +171,16 @@ func (s *Store) candidates(
 	switch {
 	case q.Kind == andon.RetiredDevices:
 		all = items.ListQueries(t, items.ListRetired)
-	case q.Kind != andon.ShownDevices:
+	case q.Kind == andon.MeasuringDevices, q.Kind == andon.AssignedDevices:
 		all = items.ListQueries(t, items.ListSilent)
 	case q.EscalatedTo != "":
 		all = items.DevicesOf(t, items.OfSupervisor, string(q.EscalatedTo))
 	case q.Operator != "":
 		all = items.DevicesOf(t, items.OfOperator, string(q.Operator))
 	default:
+		if q.Kind == andon.AllDevices {
+			all = items.ListQueries(t, items.ListRetired, items.ListSilent)
+		}
 		seen, err := s.seenStates(ctx, t.Key)
 		if err != nil {
 			return nil, err

@@ -165,18 +165,6 @@ func (s *Store) newestReading(
 	return nil, nil
 }
 
-// measured returns when the newest reading of a device was that is not before a time; 0 where there
-// is none.
-func (s *Store) measured(
-	ctx context.Context, t *tenant, d *device, from andon.Time,
-) (andon.Time, error) {
-	r, err := s.newestReading(ctx, t, d, from)
-	if r == nil || err != nil {
-		return 0, err
-	}
-	return r.Time, nil
-}
-
 // LatestReadings implements andon.Readings: a query of each device, concurrently.
 func (s *Store) LatestReadings(
 	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -83,33 +84,16 @@ func (s *Store) sortedOfPerson(
 		shown = append(shown, are...)
 	}
 	slices.SortFunc(shown, func(a, b andon.Device) int {
-		return inSort(a.Position(), b.Position(), q.Sort)
+		return a.Position().Compare(b.Position(), q.Sort)
 	})
 	shown = shown[:min(q.Limit, len(shown))]
 	of := make([]*device, len(shown))
 	for i := range shown {
 		of[i] = known[shown[i].ID]
 	}
-	if err := s.contents(ctx, t, of, shown); err != nil {
-		return err
-	}
-	for i := range shown {
-		if !yield(shown[i]) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// inSort compares the positions of two devices.
-func inSort(a, b andon.DevicePosition, by andon.DeviceSort) int {
-	switch {
-	case a.Less(b, by):
-		return -1
-	case b.Less(a, by):
-		return 1
-	}
-	return 0
+	return seq.Yield(seq.List(func() ([]andon.Device, error) {
+		return shown, s.contents(ctx, t, of, shown)
+	}), yield)
 }
 
 // sortedGroups returns the states that a query selects, in groups, each before the next in the
@@ -144,7 +128,7 @@ func (s *Store) firstPlaces(
 ) (places []place, more bool, err error) {
 	first := func() {
 		slices.SortFunc(places, func(a, b place) int {
-			return inSort(a.DevicePosition, b.DevicePosition, q.Sort)
+			return a.DevicePosition.Compare(b.DevicePosition, q.Sort)
 		})
 		if len(places) > mostSorted {
 			places, more = places[:mostSorted], true

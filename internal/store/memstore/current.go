@@ -39,10 +39,7 @@ func (s *Store) Devices(
 			}
 		}
 		slices.SortFunc(found, func(a, b andon.Device) int {
-			if a.Position().Less(b.Position(), q.Sort) {
-				return -1
-			}
-			return 1 // no two devices share an id
+			return a.Position().Compare(b.Position(), q.Sort)
 		})
 		return firstOf(found, q.Limit)
 	})
@@ -75,6 +72,7 @@ func (d *device) list(states *andon.StateSet, q *andon.DeviceQuery) *andon.Devic
 			return nil
 		}
 		listed.Operator = d.operator(andon.Event{})
+	case andon.AllDevices:
 	default:
 		return shown
 	}

@@ -57,6 +57,9 @@ func (s *Store) Devices(
 			s.mu.RUnlock()
 		}
 		explainMemory(andon.PlanOf(ctx), page.Looked, len(page.Devices), begun)
+		if q.Kind == andon.AllDevices {
+			return s.withMeasured(ctx, t, &q, page.Devices, yield)
+		}
 		r := s.reader(ctx, t)
 		defer r.Close()
 		for some := range slices.Chunk(page.Devices, entries.Step) {

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"maps"
@@ -18,22 +19,17 @@ import (
 func (s *Store) measuring(
 	ctx context.Context, t *tenant, q andon.DeviceQuery, yield func(andon.Device) bool,
 ) error {
-	from := q.Prefix
-	if q.After != nil {
-		from = max(from, string(q.After.Device))
-	}
 	scan, err := s.readings.NewScan(ctx, t.readings)
 	if err != nil {
 		return err
 	}
 	defer scan.Close()
 	yield = seq.UpTo(q.Limit, yield)
-	for name, err := range engine.Texts(ctx, s.db, layout.TableReadingDay, t.number, from, false) {
-		if err != nil || !strings.HasPrefix(name.Name, q.Prefix) {
+	for d, err := range s.measured(ctx, t, &q) {
+		if err != nil {
 			return err
 		}
-		d := andon.Device{ID: andon.DeviceID(name.Name)}
-		if !q.Admits(&d) || s.hasEntries(t, d.ID) {
+		if s.hasEntries(t, d.ID) {
 			continue
 		}
 		r, err := scan.Newest(d.ID, q.MeasuredSince)
@@ -41,6 +37,50 @@ func (s *Store) measuring(
 		expired := d.Time == 0
 		if err != nil || !expired && !yield(d) {
 			return err
+		}
+	}
+	return nil
+}
+
+// measured returns the devices that a query selects and that have days of readings, by id.
+func (s *Store) measured(
+	ctx context.Context, t *tenant, q *andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	from := q.Prefix
+	if q.After != nil {
+		from = max(from, string(q.After.Device))
+	}
+	return seq.Of(func(yield func(andon.Device) bool) error {
+		names := engine.Texts(ctx, s.db, layout.TableReadingDay, t.number, from, false)
+		for name, err := range names {
+			if err != nil || !strings.HasPrefix(name.Name, q.Prefix) {
+				return err
+			}
+			d := andon.Device{ID: andon.DeviceID(name.Name)}
+			if q.Admits(&d) && !yield(d) {
+				return nil
+			}
+		}
+		return nil
+	})
+}
+
+// withMeasured yields devices that were found in memory, and among them those that are not there
+// because they only send readings.
+func (s *Store) withMeasured(
+	ctx context.Context, t *tenant, q *andon.DeviceQuery, found []andon.Device,
+	yield func(andon.Device) bool,
+) error {
+	measured, err := seq.Collect(seq.First(q.Limit, s.measured(ctx, t, q)))
+	if err != nil {
+		return err
+	}
+	found = append(found, measured...)
+	slices.SortFunc(found, func(a, b andon.Device) int { return cmp.Compare(a.ID, b.ID) })
+	found = slices.CompactFunc(found, func(a, b andon.Device) bool { return a.ID == b.ID })
+	for i := range found[:min(len(found), q.Limit)] {
+		if !yield(found[i]) {
+			break
 		}
 	}
 	return nil

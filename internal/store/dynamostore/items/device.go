@@ -225,13 +225,15 @@ func (d *Device) Shows(t *tenant, r andon.Escalation) bool {
 	return d.Alive() && shown.Shows(andon.EntryRef{Time: r.Time, State: r.State})
 }
 
-// ListQueries returns the queries for the retired or the silent devices, one for each bucket.
-func ListQueries(t *tenant, list string) (all []ddb.Query) {
-	for n := range Buckets {
-		all = append(all, ddb.Query{
-			Index: IndexList, Key: ddb.Keys{Hash: AttrList, Sort: AttrID},
-			Partition: Join(t.Key, list, strconv.Itoa(n)),
-		})
+// ListQueries returns the queries for lists of devices that show nothing, one for each bucket.
+func ListQueries(t *tenant, lists ...string) (all []ddb.Query) {
+	for _, list := range lists {
+		for n := range Buckets {
+			all = append(all, ddb.Query{
+				Index: IndexList, Key: ddb.Keys{Hash: AttrList, Sort: AttrID},
+				Partition: Join(t.Key, list, strconv.Itoa(n)),
+			})
+		}
 	}
 	return all
 }
