@@ -33,12 +33,21 @@ type Holder struct {
 	Records andon.Records
 	Owner   string // another for each process
 	// Alone says that no other process has the store open: a lease that somebody else had is taken
-	// at once.
+	// at once. It holds for an embedded store.
 	Alone bool
-	// For is how long a lease lasts without being renewed. A process that waits measures that by
-	// its own clock, so clocks need not agree.
+	// For is the time within which a process that died is replaced. A process that waits measures
+	// that by its own clock, so clocks need not agree.
 	For time.Duration
 }
+
+// What happens when, in sixths of Holder.For after a lease was renewed last. Who works has stopped
+// before anybody else begins, and somebody else has begun within For: who waits may see the last
+// renewal a sixth late, and looks again a sixth late.
+const (
+	renewAfter  = 1 // also how often a lease is looked at, and how long a renewal may take
+	stopAfter   = 3
+	expireAfter = 4
+)
 
 // Lease is work that this process does.
 type Lease struct {
@@ -49,7 +58,11 @@ type Lease struct {
 	record  andon.Record
 	held    stored
 	renewed time.Time
+	expiry  *time.Timer // ends the work, also while a renewal hangs; nil before the work
 }
+
+// sixths returns a part of the time of a lease.
+func (h *Holder) sixths(n int) time.Duration { return h.For / 6 * time.Duration(n) }
 
 // Hold does work under the lease of a name, and again whenever that ends without an error. It
 // returns once the context ends, or with an error of the work or of the store. The context of the
@@ -62,13 +75,12 @@ func (h *Holder) Hold(
 		l, err := h.take(ctx, name, &last)
 		if err == nil && l != nil {
 			err = l.during(ctx, work)
-			last = watch{}
 		}
 		if err != nil && !errors.Is(err, ErrLost) && ctx.Err() == nil {
 			return err
 		}
 		if l == nil || err != nil {
-			_ = sleep.For(ctx, h.For/4)
+			_ = sleep.For(ctx, h.sixths(renewAfter))
 		}
 	}
 	return context.Cause(ctx)
@@ -80,30 +92,49 @@ type watch struct {
 	since   time.Time
 }
 
+// note takes down the version that is there now.
+func (w *watch) note(version uint64) {
+	if version != w.version {
+		*w = watch{version, time.Now()}
+	}
+}
+
+// isFree reports whether a lease can be taken.
+func (h *Holder) isFree(is stored, w *watch) bool {
+	return is.Owner == "" || is.Owner == h.Owner || h.Alone ||
+		time.Since(w.since) >= h.sixths(expireAfter)
+}
+
+// read returns the record of a lease; one of version 0 where there is none.
+func (h *Holder) read(ctx context.Context, name string) (r andon.Record, is stored, err error) {
+	r, err = h.Records.Record(ctx, "", Kind, name)
+	if andon.KindOf(err) == andon.NotFound {
+		return andon.Record{Kind: Kind, ID: name}, is, nil
+	}
+	if err == nil {
+		is, err = decode(r)
+	}
+	return r, is, err
+}
+
+func decode(r andon.Record) (is stored, err error) {
+	if err := json.Unmarshal([]byte(r.Data), &is); err != nil {
+		return is, andon.Errorf(andon.Damaged, "read lease %s: %w", r.ID, err)
+	}
+	return is, nil
+}
+
 // take takes a lease that nobody has, or returns nil.
 func (h *Holder) take(ctx context.Context, name string, last *watch) (*Lease, error) {
-	r, err := h.Records.Record(ctx, "", Kind, name)
-	if andon.KindOf(err) == andon.NotFound {
-		r, err = andon.Record{Kind: Kind, ID: name}, nil
-	}
+	r, is, err := h.read(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	var is stored
-	if r.Version > 0 {
-		if err := json.Unmarshal([]byte(r.Data), &is); err != nil {
-			return nil, andon.Errorf(andon.Damaged, "read lease %s: %w", name, err)
-		}
-	}
-	if r.Version != last.version {
-		*last = watch{r.Version, time.Now()}
-	}
-	if is.Owner != "" && is.Owner != h.Owner && !h.Alone && time.Since(last.since) < h.For {
+	if last.note(r.Version); !h.isFree(is, last) {
 		return nil, nil
 	}
-	is.Owner = h.Owner
 	l := &Lease{h: h, record: r, held: is}
-	err = l.Save(ctx, is.Position)
+	err = l.put(ctx, func(is *stored) { is.Owner = h.Owner })
 	if errors.Is(err, ErrLost) { // another one was faster
 		return nil, nil
 	}
@@ -114,6 +145,9 @@ func (h *Holder) take(ctx context.Context, name string, last *watch) (*Lease, er
 func (l *Lease) during(ctx context.Context, work func(context.Context, *Lease) error) error {
 	held, quit := context.WithCancelCause(ctx)
 	l.quit = quit
+	l.mu.Lock()
+	l.expiry = time.AfterFunc(l.h.sixths(stopAfter)-time.Since(l.renewed), func() { quit(ErrLost) })
+	l.mu.Unlock()
 	var renewing sync.WaitGroup
 	renewing.Go(func() { l.renew(held) })
 	err := work(held, l)
@@ -122,26 +156,35 @@ func (l *Lease) during(ctx context.Context, work func(context.Context, *Lease) e
 	}
 	quit(nil)
 	renewing.Wait()
+	l.expiry.Stop()
 	if !errors.Is(err, ErrLost) {
 		l.giveBack(context.WithoutCancel(ctx))
 	}
 	return err
 }
 
-// renew renews the lease until the context ends, and ends it when it is lost.
+// renew renews the lease, where the work does not, until the context ends; it ends that when the
+// lease is lost.
 func (l *Lease) renew(ctx context.Context) {
-	for sleep.For(ctx, l.h.For/4) == nil {
-		limit, cancel := context.WithTimeout(ctx, l.h.For/8)
-		err := l.Save(limit, l.Position())
+	each := l.h.sixths(renewAfter)
+	for sleep.For(ctx, max(each-l.age(), each/4)) == nil {
+		if l.age() < each {
+			continue
+		}
+		within, cancel := context.WithTimeout(ctx, each)
+		err := l.put(within, func(*stored) {})
 		cancel()
-		l.mu.Lock()
-		late := time.Since(l.renewed) > l.h.For/2 // another one may take it before the next try
-		l.mu.Unlock()
-		if errors.Is(err, ErrLost) || err != nil && late {
+		if errors.Is(err, ErrLost) {
 			l.quit(ErrLost)
-			return
 		}
 	}
+}
+
+// age is how long ago the lease was renewed.
+func (l *Lease) age() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.renewed)
 }
 
 // Position returns what was saved last, by any process; "" at the beginning.
@@ -154,26 +197,26 @@ func (l *Lease) Position() andon.JSON {
 // Save keeps how far the work is, and renews the lease. The error is ErrLost when another process
 // has it now: then nothing was saved.
 func (l *Lease) Save(ctx context.Context, position andon.JSON) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	next := stored{Owner: l.held.Owner, Position: position}
-	return l.put(ctx, next)
+	return l.put(ctx, func(is *stored) { is.Position = position })
 }
 
-// put stores the lease. An error other than a conflict may have stored it or not: the record is
-// read again, and where it is ours still, that is its version.
-func (l *Lease) put(ctx context.Context, next stored) error {
-	data, err := json.Marshal(next)
-	if err != nil {
-		return andon.Errorf(andon.Internal, "write lease %s: %w", l.record.ID, err)
-	}
-	r, began := l.record, time.Now()
-	r.Data = andon.JSON(data)
-	kept, err := l.h.Records.PutRecord(ctx, r)
+// put changes the lease. An error other than a conflict may have stored it or not: the record is
+// read again then, and changed where it is ours still. So a renewal, or giving back, does not undo
+// a Save of which nobody knows that it was done.
+func (l *Lease) put(ctx context.Context, change func(*stored)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	began := time.Now()
+	err := l.try(ctx, l.record, l.held, change)
 	if andon.KindOf(err) == andon.Conflict {
-		if r.Version, err = l.versionNow(ctx); err == nil {
-			kept, err = l.h.Records.PutRecord(ctx, r)
+		r, is, failed := l.h.read(ctx, l.record.ID)
+		if failed != nil {
+			return failed
 		}
+		if is.Owner != l.h.Owner {
+			return ErrLost
+		}
+		err = l.try(ctx, r, is, change)
 	}
 	if andon.KindOf(err) == andon.Conflict {
 		return ErrLost
@@ -181,32 +224,32 @@ func (l *Lease) put(ctx context.Context, next stored) error {
 	if err != nil {
 		return err
 	}
-	l.record, l.held, l.renewed = kept, next, began
+	if l.renewed = began; l.expiry != nil {
+		l.expiry.Reset(l.h.sixths(stopAfter) - time.Since(began))
+	}
 	return nil
 }
 
-// versionNow returns the version of a lease that this process has still. It is not the one that is
-// known where a write failed, and was done nevertheless.
-func (l *Lease) versionNow(ctx context.Context) (uint64, error) {
-	r, err := l.h.Records.Record(ctx, "", Kind, l.record.ID)
-	if andon.KindOf(err) == andon.NotFound {
-		return 0, ErrLost
-	}
+// try changes the lease if it is as it was read.
+func (l *Lease) try(
+	ctx context.Context, r andon.Record, is stored, change func(*stored),
+) error {
+	change(&is)
+	data, err := json.Marshal(is)
 	if err != nil {
-		return 0, err
+		return andon.Errorf(andon.Internal, "write lease %s: %w", r.ID, err)
 	}
-	var is stored
-	if json.Unmarshal([]byte(r.Data), &is) != nil || is.Owner != l.h.Owner {
-		return 0, ErrLost
+	r.Data = andon.JSON(data)
+	if r, err = l.h.Records.PutRecord(ctx, r); err != nil {
+		return err
 	}
-	return r.Version, nil
+	l.record, l.held = r, is
+	return nil
 }
 
 // giveBack lets others have the lease at once. If that fails they wait until it has expired.
 func (l *Lease) giveBack(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, l.h.For/4)
+	ctx, cancel := context.WithTimeout(ctx, l.h.sixths(renewAfter))
 	defer cancel()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_ = l.put(ctx, stored{Position: l.held.Position})
+	_ = l.put(ctx, func(is *stored) { is.Owner = "" })
 }
