@@ -164,3 +164,83 @@ func (s *lying) PutRecord(ctx context.Context, r andon.Record) (andon.Record, er
 	}
 	return kept, err
 }
+
+// stuck is a store whose writes get stuck for a process from some moment on, whatever their context
+// says, and are done in the end.
+type stuck struct {
+	andon.Store
+	from time.Time
+	late func()
+}
+
+func (s stuck) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	if time.Since(s.from) > 0 {
+		time.Sleep(30 * time.Second)
+		defer s.late()
+	}
+	return s.Store.PutRecord(context.WithoutCancel(ctx), r)
+}
+
+// TestRenewalStuck: the work ends before another one begins also where a renewal does not return,
+// and that renewal changes nothing when it goes on.
+func TestRenewalStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var working, late atomic.Int64
+		begin := func(s andon.Records, owner string) {
+			all.Go(func() {
+				h := holder(s, owner)
+				_ = h.Hold(ctx, "x", func(held context.Context, _ *lease.Lease) error {
+					if working.Add(1) > 1 {
+						t.Error("two work at once")
+					}
+					defer working.Add(-1)
+					<-held.Done()
+					return nil
+				})
+			})
+		}
+		begin(stuck{s, time.Now(), func() { late.Add(1) }}, "first")
+		synctest.Wait()
+		begin(s, "second")
+		time.Sleep(time.Minute)
+		if r, err := s.Record(ctx, "", lease.Kind, "x"); err != nil ||
+			string(r.Data) != `{"owner":"second"}` || late.Load() == 0 {
+			t.Errorf("%s, %v after %d late writes", r.Data, err, late.Load())
+		}
+		cancel()
+		all.Wait()
+	})
+}
+
+// TestRenewalKeepsPosition: a renewal never undoes a Save that is under way with it.
+func TestRenewalKeepsPosition(t *testing.T) {
+	s := slow{memstore.New()}
+	ctx, cancel := context.WithCancel(t.Context())
+	h := &lease.Holder{Records: s, Owner: "first", For: 60 * time.Millisecond, Alone: true}
+	n := 0
+	_ = h.Hold(ctx, "x", func(held context.Context, l *lease.Lease) error {
+		for ; n < 50; n++ {
+			if err := l.Save(ctx, andon.JSON(strconv.Itoa(n))); err != nil {
+				return err
+			}
+			<-time.After(time.Duration(n) * 400 * time.Microsecond)
+			if r, err := s.Record(ctx, "", lease.Kind, "x"); err != nil ||
+				string(r.Data) != `{"owner":"first","position":`+strconv.Itoa(n)+`}` {
+				t.Errorf("%s, %v after position %d", r.Data, err, n)
+			}
+		}
+		cancel()
+		return nil
+	})
+}
+
+// slow is a store whose writes take a while.
+type slow struct{ andon.Store }
+
+func (s slow) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	<-time.After(2 * time.Millisecond)
+	return s.Store.PutRecord(ctx, r)
+}

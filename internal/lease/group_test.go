@@ -1,0 +1,170 @@
+package lease_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/lease"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// team is several processes that share parts.
+type team struct {
+	t       *testing.T
+	s       andon.Store
+	ready   []string
+	gone    []string
+	all     sync.WaitGroup
+	mu      sync.Mutex
+	working map[string]string // who works on a part
+}
+
+// join starts a process, and returns what ends it.
+func (m *team) join(owner string) (stop func()) {
+	ctx, cancel := context.WithCancel(m.t.Context())
+	ended := make(chan struct{})
+	g := &lease.Group{
+		Holder: &lease.Holder{Records: m.s, Owner: owner, For: 12 * time.Second}, Name: "g",
+		Parts: func(context.Context, map[string]andon.JSON) ([]string, []string, error) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return slices.Clone(m.ready), m.gone, nil
+		},
+		Failed: func(_ string, err error) {
+			if err != nil {
+				m.t.Error(owner, err)
+			}
+		},
+		Work: func(ctx context.Context, part string, _ *lease.Lease) error {
+			m.set(part, "", owner)
+			defer m.set(part, owner, "")
+			<-ctx.Done()
+			return nil
+		},
+	}
+	m.all.Go(func() {
+		g.Run(ctx)
+		close(ended)
+	})
+	return func() { cancel(); <-ended }
+}
+
+func (m *team) set(part, from, to string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.working[part] != from {
+		m.t.Errorf("%s begins or ends %s, on which %s works", from+to, part, m.working[part])
+	}
+	m.working[part] = to
+}
+
+// shares returns how many parts each process has.
+func (m *team) shares(owners ...string) (n []int) {
+	synctest.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, owner := range owners {
+		count := 0
+		for _, part := range m.ready {
+			if m.working[part] == owner {
+				count++
+			}
+		}
+		n = append(n, count)
+	}
+	return n
+}
+
+func (m *team) expect(want []int, owners ...string) {
+	m.t.Helper()
+	if got := m.shares(owners...); !slices.Equal(got, want) {
+		m.t.Errorf("%v have %v parts, want %v", owners, got, want)
+	}
+}
+
+// TestShares: processes that come and go have the same number of parts within the time of a lease,
+// and no two ever work on one part.
+func TestShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &team{t: t, s: memstore.New(), working: map[string]string{}}
+		for i := range 7 {
+			m.ready = append(m.ready, strconv.Itoa(i))
+		}
+		stopA := m.join("a")
+		m.expect([]int{7}, "a")
+		stopB := m.join("b")
+		time.Sleep(12 * time.Second)
+		m.expect([]int{4, 3}, "a", "b")
+		stopC := m.join("c")
+		time.Sleep(12 * time.Second)
+		m.expect([]int{3, 2, 2}, "a", "b", "c")
+		stopA()
+		time.Sleep(4 * time.Second)
+		m.expect([]int{4, 3}, "b", "c")
+		stopB()
+		m.mu.Lock()
+		m.ready, m.gone = m.ready[:3], m.ready[3:]
+		m.mu.Unlock()
+		time.Sleep(12 * time.Second)
+		m.expect([]int{3}, "c")
+		stopC()
+		m.all.Wait()
+		var left []string
+		for r, err := range m.s.Records(t.Context(), "", lease.Kind, andon.RecordQuery{Limit: 99}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			left = append(left, r.ID)
+		}
+		if want := []string{"g/0", "g/1", "g/2", "g/process c"}; !slices.Equal(left, want) {
+			t.Errorf("the records %v are left, want %v", left, want)
+		}
+	})
+}
+
+// TestReplaced: what a process had that was killed, another one has within the time of a lease, and
+// at once where it is alone.
+func TestReplaced(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		t.Run(fmt.Sprint("alone ", alone), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { replace(t, alone) })
+		})
+	}
+}
+
+func replace(t *testing.T, alone bool) {
+	t.Helper()
+	s, dead := memstore.New(), andon.JSON(`{"owner":"dead","position":5}`)
+	for _, id := range []string{"g/x", "g/process dead"} {
+		r := andon.Record{Kind: lease.Kind, ID: id, Data: dead}
+		if _, err := s.PutRecord(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	began := time.Now()
+	h := &lease.Holder{Records: s, Owner: "new", For: 12 * time.Second, Alone: alone}
+	g := &lease.Group{Holder: h, Name: "g", Failed: func(string, error) {}}
+	g.Parts = func(context.Context, map[string]andon.JSON) (ready, gone []string, err error) {
+		return []string{"x"}, nil, nil
+	}
+	g.Work = func(_ context.Context, _ string, l *lease.Lease) error {
+		took := time.Since(began)
+		if alone != (took == 0) || took > 12*time.Second || l.Position() != "5" {
+			t.Errorf("it began after %s at %s", took, l.Position())
+		}
+		cancel()
+		return nil
+	}
+	g.Run(ctx)
+	if ctx.Err() == nil {
+		t.Error("it never began")
+	}
+}
