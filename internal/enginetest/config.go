@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Files of Cassandra; those with {{ }} are templates.
+// Files of engines; those with {{ }} are templates.
 //
-//go:embed cassandra
+//go:embed cassandra kafka maven
 var files embed.FS
 
 // lockFile is held while a node runs in a directory.
@@ -97,7 +97,7 @@ type page struct {
 }
 
 func (n *Node) writeTemplate(name string, data any) error {
-	text, err := fill(name, data)
+	text, err := fill("cassandra/"+name, data)
 	if err != nil {
 		return err
 	}
@@ -105,11 +105,11 @@ func (n *Node) writeTemplate(name string, data any) error {
 }
 
 // fill returns one of the files, filled.
-func fill(name string, data any) ([]byte, error) {
+func fill(path string, data any) ([]byte, error) {
 	// What is quoted for JSON is quoted for YAML.
 	quote := func(parts ...string) string { return strconv.Quote(filepath.Join(parts...)) }
-	t, err := template.New(name).Funcs(template.FuncMap{"quote": quote}).
-		ParseFS(files, "cassandra/"+name)
+	t, err := template.New(filepath.Base(path)).Funcs(template.FuncMap{"quote": quote}).
+		ParseFS(files, path)
 	if err != nil {
 		return nil, err
 	}

@@ -210,21 +210,30 @@ func startService(about string, command func(port string) *exec.Cmd) (*Service, 
 		return nil, err
 	}
 	port := strconv.Itoa(p.CQL)
-	cmd, printed := command(port), &bytes.Buffer{}
-	cmd.Stdout, cmd.Stderr = printed, printed
 	s := &Service{About: about, URL: "http://127.0.0.1:" + port}
-	if s.process, err = startProcess(cmd); err != nil {
+	s.process, err = launch(about, command(port), s.answers)
+	return s, err
+}
+
+// launch starts a command, and returns once it answers.
+func launch(
+	about string, cmd *exec.Cmd, answers func(context.Context) error,
+) (*process, error) {
+	printed := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = printed, printed
+	p, err := startProcess(cmd)
+	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", about, err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), longestSilence)
 	defer cancel()
-	ctx, stop := s.process.whileRunning(ctx)
+	ctx, stop := p.whileRunning(ctx)
 	defer stop(nil)
-	if err := eventually(ctx, s.answers); err != nil {
-		s.end() // it prints no more then
+	if err := eventually(ctx, answers); err != nil {
+		_ = p.end(syscall.SIGKILL) // it prints no more then
 		return nil, fmt.Errorf("start %s: %w; it printed\n%s", about, err, printed)
 	}
-	return s, nil
+	return p, nil
 }
 
 // end ends what was started here. Nothing is lost that is needed again.

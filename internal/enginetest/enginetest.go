@@ -1,6 +1,6 @@
 // Package enginetest starts the engines that Andon's stores are tested with, on a machine without
-// them, as child processes of the test binary: Apache Cassandra, from Maven Central, and two
-// imitations of DynamoDB, dynalite and moto.
+// them, as child processes of the test binary: Apache Cassandra and Apache Kafka, from Maven
+// Central, and two imitations of DynamoDB, dynalite and moto.
 //
 // An engine ends at the latest with the process that started it. If the kernel supports it, this
 // also holds for a test binary that is killed. The package must not know Andon: it uses the driver
@@ -131,6 +131,7 @@ func (e Engines) RunAnd(last func()) int {
 type engines struct {
 	cassandra    func() (*Node, error)
 	dynamo, moto func() (*Service, error)
+	kafka        func() (*Broker, error)
 	lasts        atomic.Bool // what runs is a benchmark, so the node of Cassandra is not brief
 
 	mu   sync.Mutex
@@ -144,6 +145,7 @@ var shared = sync.OnceValue(func() *engines {
 	e.cassandra = once(e, e.sharedCassandra, (*Node).Discard)
 	e.dynamo = once(e, findDynamo, (*Service).end)
 	e.moto = once(e, startMoto, (*Service).end)
+	e.kafka = once(e, newBroker, (*Broker).Discard)
 	return e
 })
 

@@ -20,7 +20,8 @@ func install(ctx context.Context) (java, jars string, err error) {
 	if java, err = findJava(ctx); err != nil {
 		return "", "", err
 	}
-	jars, err = cached(ctx, "cassandra-"+Version, fetchJars)
+	jars, err = cached(ctx, "cassandra-"+Version,
+		fetchJars(artifact{"org.apache.cassandra", "cassandra-all", Version}))
 	return java, jars, err
 }
 
@@ -68,23 +69,28 @@ func cacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// fetchJars fetches Cassandra's jars, some 70 MB, by Maven.
-func fetchJars(ctx context.Context, dir string) error {
-	maven, err := findTool(ctx, "mvn", "Maven fetches Cassandra", "maven")
-	if err != nil {
-		return err
+// artifact is what Maven knows jars by.
+type artifact struct{ Group, Name, Version string }
+
+// fetchJars fetches jars by Maven, with all that they need: some 70 MB for Cassandra.
+func fetchJars(of ...artifact) func(ctx context.Context, dir string) error {
+	return func(ctx context.Context, dir string) error {
+		maven, err := findTool(ctx, "mvn", "Maven fetches engines", "maven")
+		if err != nil {
+			return err
+		}
+		pom, err := fill("maven/pom.xml", of)
+		if err != nil {
+			return err
+		}
+		pomFile := filepath.Join(dir, "pom.xml")
+		if err := os.WriteFile(pomFile, pom, 0o644); err != nil {
+			return err
+		}
+		return run(exec.CommandContext(ctx, maven, "--batch-mode", "--quiet",
+			"--strict-checksums", "--file", pomFile, "dependency:copy-dependencies",
+			"-DoutputDirectory="+dir, "-DincludeScope=runtime"))
 	}
-	pom, err := fill("pom.xml", map[string]string{"Version": Version})
-	if err != nil {
-		return err
-	}
-	pomFile := filepath.Join(dir, "pom.xml")
-	if err := os.WriteFile(pomFile, pom, 0o644); err != nil {
-		return err
-	}
-	return run(exec.CommandContext(ctx, maven, "--batch-mode", "--quiet", "--strict-checksums",
-		"--file", pomFile, "dependency:copy-dependencies",
-		"-DoutputDirectory="+dir, "-DincludeScope=runtime"))
 }
 
 // run runs a command. Its error says what the command printed.
