@@ -83,9 +83,18 @@ func all[T any](
 		var work sync.WaitGroup
 		defer work.Wait()
 		defer stop()
-		ahead := make(chan *begun[T], devicesAhead)
+		ahead, unread := make(chan *begun[T], devicesAhead), make(chan *begun[T])
+		for range devicesAhead {
+			work.Go(func() {
+				for b := range unread {
+					b.items, b.err = read(ctx, b.device, nil)
+					close(b.done)
+				}
+			})
+		}
 		work.Go(func() {
 			defer close(ahead)
+			defer close(unread)
 			for d, err := range devices(ctx, s, id, after) {
 				b := &begun[T]{device: d, err: err, done: make(chan struct{})}
 				select {
@@ -93,12 +102,11 @@ func all[T any](
 				case <-ctx.Done():
 					return
 				}
-				work.Go(func() {
-					defer close(b.done)
-					if b.err == nil {
-						b.items, b.err = read(ctx, d, nil)
-					}
-				})
+				if err != nil {
+					close(b.done)
+					return
+				}
+				unread <- b
 			}
 		})
 		for b := range ahead {
