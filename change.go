@@ -179,6 +179,19 @@ func ShowAlike(a, b *Device) bool {
 		a.LastRetired == b.LastRetired
 }
 
+// Shown returns what a device shows after a change that left it something: with Message and
+// Attributes, unless it shows something else by now. Then another change follows, which has them.
+func Shown(ctx context.Context, s Current, tenant TenantID, c *Change) (Device, error) {
+	d, err := s.Device(ctx, tenant, c.Device)
+	switch {
+	case err == nil && ShowAlike(&d, c.After):
+		return d, nil
+	case err != nil && KindOf(err) != NotFound:
+		return d, err
+	}
+	return *c.After, nil
+}
+
 // Snapshot returns what all devices of a tenant show at one position of its feed, so that the feed
 // goes on from there without a gap. It is exact, although the list is read while devices change:
 // what changed meanwhile is taken from the feed.

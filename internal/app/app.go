@@ -19,6 +19,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/sink"
 	"github.com/andonhq/andon/internal/sleep"
 )
 
@@ -45,6 +46,7 @@ type App struct {
 	memory   memoryBound
 	http     *httpService
 	services *services
+	feeds    []*sink.Feed
 	tasks    *tasks
 	failed   chan error // of the first service that ended by itself
 }
@@ -69,6 +71,9 @@ func New(o Options) *App {
 // is wrong with the configuration is Invalid.
 func (a *App) Start(ctx context.Context) (err error) {
 	if a.http.token, err = readToken(a.Config.TokenFile); err != nil {
+		return err
+	}
+	if err := a.openFeeds(); err != nil {
 		return err
 	}
 	if err := a.services.open(ctx); err != nil {

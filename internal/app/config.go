@@ -22,6 +22,7 @@ type Config struct {
 	Limits    Limits
 	Timeouts  Timeouts
 	Expiry    Expiry
+	Feeds     []FeedConfig
 	Profiles  string // address on loopback that profiles are served at; "" for none
 
 	Engines all.Engines // with their settings; copies of a Config share them
@@ -118,7 +119,7 @@ func (c *Config) Groups() []config.Group {
 		Settings: append(c.ofServer(), c.ofBounds()...),
 		Check:    func(c *config.Check) { c.Pair("tls_cert", "tls_key") },
 	}
-	return append([]config.Group{own}, c.Engines.Groups()...)
+	return append([]config.Group{own, c.feedGroup()}, c.Engines.Groups()...)
 }
 
 // ofServer are the settings of what is served, from which store, and what is said about it.

@@ -45,10 +45,13 @@ func newServices(all ...service) *services {
 		Help: "1 while a service that listens or consumes is running, 0 once it has ended.",
 	}, []string{"service"})}
 	for _, one := range all {
-		s.members = append(s.members, &member{service: one})
+		s.add(one)
 	}
 	return s
 }
+
+// add adds a service before open.
+func (s *services) add(one service) { s.members = append(s.members, &member{service: one}) }
 
 // open opens all services. After an error none is open.
 func (s *services) open(ctx context.Context) error {

@@ -76,7 +76,7 @@ const runLint = "import sys; from cfnlint.runner import main; sys.exit(main())"
 func CheckTemplates(t testing.TB, paths ...string) error {
 	t.Helper()
 	skipUnlessAsked(t)
-	python, err := installPython(t.Context())
+	python, err := installMoto(t.Context())
 	require(t, err)
 	return run(exec.CommandContext(t.Context(), python,
 		append([]string{"-c", runLint}, paths...)...))
@@ -140,7 +140,7 @@ func startDynalite() (*Service, error) {
 
 func startMoto() (*Service, error) {
 	about := "moto " + motoVersion
-	python, err := installPython(context.Background())
+	python, err := installMoto(context.Background())
 	if err != nil {
 		return nil, fmt.Errorf("install %s: %w", about, err)
 	}
@@ -170,22 +170,40 @@ func installDynalite(ctx context.Context) (node, dir string, err error) {
 	return node, dir, err
 }
 
-// installPython returns a python that has moto and cfn-lint.
-func installPython(ctx context.Context) (python string, err error) {
-	dir, err := cached(ctx, "moto-"+motoVersion, func(ctx context.Context, dir string) error {
-		python, err := findTool(ctx, "python3", "moto runs on it", "python3", "python3-venv")
+// installMoto returns a python that has moto and cfn-lint.
+func installMoto(ctx context.Context) (python string, err error) {
+	requirements, err := dynamoFiles.ReadFile("dynamodb/requirements.txt")
+	if err != nil {
+		return "", err
+	}
+	return installPython(ctx, "moto-"+motoVersion, string(requirements))
+}
+
+// Python returns a python that has packages: lines of a requirements.txt, each with its version.
+// name is that of the directory that keeps it for the next time.
+func Python(t testing.TB, name, requirements string) (python string) {
+	t.Helper()
+	skipUnlessAsked(t)
+	python, err := installPython(t.Context(), name, requirements)
+	require(t, err)
+	return python
+}
+
+func installPython(ctx context.Context, name, requirements string) (python string, err error) {
+	dir, err := cached(ctx, name, func(ctx context.Context, dir string) error {
+		python, err := findTool(ctx, "python3", name+" runs on it", "python3", "python3-venv")
 		if err != nil {
 			return err
 		}
 		if err := run(exec.CommandContext(ctx, python, "-m", "venv", dir)); err != nil {
 			return err
 		}
-		if err := copyFiles(dir, "requirements.txt"); err != nil {
+		list := filepath.Join(dir, "requirements.txt")
+		if err := os.WriteFile(list, []byte(requirements), 0o644); err != nil {
 			return err
 		}
 		return run(exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-m", "pip",
-			"install", "--quiet", "--no-compile", "--disable-pip-version-check", "-r",
-			filepath.Join(dir, "requirements.txt")))
+			"install", "--quiet", "--no-compile", "--disable-pip-version-check", "-r", list))
 	})
 	return filepath.Join(dir, "bin", "python"), err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/groups"
+	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/jsonout"
 )
@@ -58,6 +59,20 @@ var (
 		Values: []any{"device", "since", "severity"},
 	}
 )
+
+// Show returns what appends devices of a tenant to a text as GET /devices/{device} answers them.
+func (a *API) Show(
+	ctx context.Context, t *andon.Tenant,
+) func([]byte, *andon.Device) ([]byte, error) {
+	show := a.showDevice(ctx, t)
+	return func(text []byte, d *andon.Device) ([]byte, error) {
+		shown, err := show(d)
+		if err != nil {
+			return text, err
+		}
+		return buffer.AppendJSON(text, &shown)
+	}
+}
 
 func (a *API) showDevice(
 	ctx context.Context, t *andon.Tenant,

@@ -266,7 +266,7 @@ func (a *API) frames(
 		case c.After == nil:
 			name, data = "gone", map[string]andon.DeviceID{"device": c.Device}
 		default:
-			d, err := a.changed(ctx, id, c)
+			d, err := andon.Shown(ctx, a.store, id, c)
 			if err != nil {
 				return nil, err
 			}
@@ -283,21 +283,6 @@ func (a *API) frames(
 		frames[i] = live.Frame{Change: *c, Text: text}
 	}
 	return frames, nil
-}
-
-// changed returns what a device shows after a change: with message and attributes, unless it shows
-// something else by now. Then another change follows, which has them.
-func (a *API) changed(
-	ctx context.Context, id andon.TenantID, c *andon.Change,
-) (andon.Device, error) {
-	d, err := a.store.Device(ctx, id, c.Device)
-	switch {
-	case err == nil && andon.ShowAlike(&d, c.After):
-		return d, nil
-	case err != nil && andon.KindOf(err) != andon.NotFound:
-		return d, err
-	}
-	return *c.After, nil
 }
 
 // frame writes an event of a stream. The data is a pointer, or nothing that jsonout writes.

@@ -8,27 +8,33 @@ package sink
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/andonhq/andon"
 )
 
-// Message is a change of what a device shows.
+// Message is a change of what a device shows. As JSON it is its Value.
 type Message struct {
 	// ID is the same whenever the change is sent again, and no other change has it.
-	ID       string
-	Tenant   andon.TenantID
-	Device   andon.DeviceID
-	Kind     string         // that of the change, or "snapshot": what the device shows anyway
-	Position andon.Position // after it
+	ID     string         `json:"id"`
+	Tenant andon.TenantID `json:"tenant"`
+	Device andon.DeviceID `json:"device"`
+	// Kind is that of the change, or "snapshot": what the device shows anyway.
+	Kind     string         `json:"kind"`
+	Position andon.Position `json:"position"` // after it
+	Before   andon.State    `json:"before,omitempty"`
+	After    andon.State    `json:"after,omitempty"`
+	// Shows is the device as the API answers it; absent: it shows nothing any more.
+	Shows json.RawMessage `json:"shows,omitempty"`
+
 	// Key is the device. In a feed that may have several tenants it is a JSON array of tenant and
 	// device.
-	Key string
-	// Value is the change as a JSON object, with all that the device shows.
-	Value []byte
+	Key   string `json:"-"`
+	Value []byte `json:"-"`
 	// Gone says that the device shows nothing any more. What keeps the newest message of each key
 	// deletes the key.
-	Gone bool
+	Gone bool `json:"-"`
 }
 
 // Batch is what is sent at once: messages of one tenant, in their order.
@@ -37,6 +43,8 @@ type Batch struct {
 	// only letters, digits, hyphens and underscores.
 	ID       string
 	Feed     string // its name
+	Tenant   andon.TenantID
+	Time     andon.Time // when it was made
 	Messages []Message
 }
 

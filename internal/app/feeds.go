@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/lease"
+	"github.com/andonhq/andon/internal/sink"
+	"github.com/andonhq/andon/internal/sink/webhook"
+	"github.com/andonhq/andon/internal/store/adapter"
+)
+
+// FeedConfig is a feed of changes and where it is delivered.
+type FeedConfig struct {
+	sink.Config
+	Kind    string
+	Webhook webhook.Config
+}
+
+func feedSettings(f *FeedConfig) config.Group {
+	settings := append(f.Config.Settings(), config.Setting{
+		Key: "kind", Value: config.Choice(&f.Kind, "webhook"), Help: "what it is delivered to",
+	})
+	f.Kind = "webhook"
+	return config.Group{
+		Settings: append(settings, f.Webhook.Settings()...),
+		Check: func(c *config.Check) {
+			f.Config.Check(c)
+			f.Webhook.Check(c)
+		},
+	}
+}
+
+func (c *Config) feedGroup() config.Group {
+	name := func(f *FeedConfig) string { return f.Name }
+	return config.Group{Settings: []config.Setting{{
+		Key: "feeds", Value: config.Mappings(&c.Feeds, feedSettings, name),
+		Help: "where changes of what devices show are delivered",
+	}}}
+}
+
+// openFeeds makes the feeds. It comes before the services are opened.
+func (a *App) openFeeds() error {
+	for i := range a.Config.Feeds {
+		c := &a.Config.Feeds[i]
+		to, err := c.Webhook.Open(a.Now)
+		if err != nil {
+			return andon.Errorf(andon.Invalid, "feed %s: %w", c.Name, err)
+		}
+		f := &sink.Feed{Config: c.Config, Destination: to, Now: a.Now, Log: a.Log}
+		a.feeds = append(a.feeds, f)
+		a.services.add(&worker{label: "feed " + c.Name, run: func(ctx context.Context) error {
+			f.Store, f.Show, f.Leases = a.store, a.api.Show, a.leases()
+			return f.Run(ctx)
+		}})
+	}
+	return nil
+}
+
+// leases takes leases for this process.
+func (a *App) leases() *lease.Holder {
+	return &lease.Holder{
+		Records: a.store, Owner: rand.Text(), For: 15 * time.Second,
+		Alone: a.Config.Place() != adapter.Elsewhere,
+	}
+}
+
+// feedMetrics shows how far feeds are delivered.
+func feedMetrics(feeds []*sink.Feed) looked {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("andon_feed_"+name, help, []string{"feed"}, nil)
+	}
+	delivered := desc("delivered_changes_total", "Changes that a feed has delivered.")
+	failures := desc("failures_total", "How often a feed could not be delivered.")
+	snapshots := desc("snapshots_total", "How often a feed began to send all devices.")
+	lag := desc("lag_seconds", "How long the oldest change that is not delivered has waited.")
+	return func(to chan<- prometheus.Metric) {
+		for _, f := range feeds {
+			send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64) {
+				to <- prometheus.MustNewConstMetric(d, kind, value, f.Name)
+			}
+			send(delivered, prometheus.CounterValue, float64(f.Delivered.Load()))
+			send(failures, prometheus.CounterValue, float64(f.Failures.Load()))
+			send(snapshots, prometheus.CounterValue, float64(f.Snapshots.Load()))
+			send(lag, prometheus.GaugeValue, f.Lag().Std().Seconds())
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package sink
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/lease"
+)
+
+// Config is how a feed is set up, whatever its destination.
+type Config struct {
+	Name    string
+	Tenants []string // none named: all, those that come later too
+	Start   string   // now, snapshot
+	Batch   int      // most messages at once
+	Wait    time.Duration
+}
+
+// Settings sets the defaults, and returns what sets the rest.
+func (c *Config) Settings() []config.Setting {
+	*c = Config{Start: "now", Batch: 500, Wait: time.Second}
+	return []config.Setting{
+		{Key: "name", Value: config.Given(&c.Name),
+			Help: "its name, under which its positions are kept"},
+		{Key: "tenants", Value: config.List(&c.Tenants),
+			Help: "the tenants whose changes it has; all unless set, those that come later too"},
+		{Key: "start", Value: config.Choice(&c.Start, "now", "snapshot"),
+			Help: "how it begins: with the next change, or with all devices as they are"},
+		{Key: "batch", Value: config.Count(&c.Batch), Help: "most changes that are sent at once"},
+		{Key: "wait", Value: config.Span(&c.Wait, 0),
+			Help: "how long a change waits for others to be sent with"},
+	}
+}
+
+// Check reports what is wrong with the settings.
+func (c *Config) Check(check *config.Check) {
+	const longest = 64
+	if check.Has("name", ""); len(c.Name) > longest || strings.Contains(c.Name, "/") {
+		check.Wrong("name", "has a slash or more than %d bytes", longest)
+	}
+	for _, id := range c.Tenants {
+		if err := andon.TenantID(id).Validate(); err != nil {
+			check.Wrong("tenants", "names no tenant: %v", err)
+		}
+	}
+	if c.Batch > andon.MaxLimit {
+		check.Wrong("batch", "is more than %d", andon.MaxLimit)
+	}
+}
+
+// Feed delivers the changes of its tenants to one destination.
+type Feed struct {
+	Config
+	Store       andon.Store
+	Destination Destination
+	// Show returns what appends a device of a tenant to a text as the API answers it.
+	Show   func(context.Context, *andon.Tenant) func([]byte, *andon.Device) ([]byte, error)
+	Leases *lease.Holder
+	Now    func() andon.Time
+	Log    *slog.Logger
+
+	Delivered, Failures, Snapshots atomic.Int64 // messages, tries, and how often it began again
+
+	once sync.Once
+	// told are the tenants whose feed begins as the settings say. One that comes later begins with
+	// its devices, so that none is missed.
+	told []string
+
+	mu      sync.Mutex
+	waiting map[andon.TenantID]andon.Time // since when a change is not delivered
+	failing map[andon.TenantID]bool       // "": what is of all
+}
+
+// Lag returns how long the oldest change that is not delivered has waited; 0: there is none. Those
+// that another process delivers do not count.
+func (f *Feed) Lag() (longest andon.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, since := range f.waiting {
+		longest = max(longest, f.Now().Sub(since))
+	}
+	return longest
+}
+
+// waits notes since when a change of a tenant is not delivered.
+func (f *Feed) waits(id andon.TenantID, since andon.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.waiting[id] = since
+}
+
+// waitsNot notes that all changes of a tenant are delivered, or that another process does it.
+func (f *Feed) waitsNot(id andon.TenantID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.waiting, id)
+}
+
+// Run delivers until the context ends. An error is that the store has no feed.
+func (f *Feed) Run(ctx context.Context) error {
+	if able := f.Store.Capabilities(); !able.Changes {
+		return andon.Errorf(andon.Invalid,
+			"feeds: %s can't be delivered: the store %s has no feed of changes", f.Name, able.Name)
+	}
+	f.waiting, f.failing = map[andon.TenantID]andon.Time{}, map[andon.TenantID]bool{}
+	g := lease.Group{
+		Holder: f.Leases, Name: "feed/" + f.Name, Parts: f.parts, Failed: f.failed,
+		Work: func(ctx context.Context, part string, l *lease.Lease) error {
+			id := tenantOf(part)
+			defer f.waitsNot(id)
+			return (&delivery{feed: f, tenant: id, lease: l}).run(ctx)
+		},
+	}
+	g.Run(ctx)
+	return nil
+}
+
+// partOf precedes the tenant in a part of a lease.Group, whose other leases have other names.
+const partOf = "of "
+
+func tenantOf(part string) andon.TenantID {
+	return andon.TenantID(strings.TrimPrefix(part, partOf))
+}
+
+// parts returns the tenants of the feed that are there, and those that are gone.
+func (f *Feed) parts(
+	ctx context.Context, positions map[string]andon.JSON,
+) (ready, gone []string, err error) {
+	all, err := f.Store.Tenants(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, t := range all {
+		if f.Tenants == nil || slices.Contains(f.Tenants, string(t.ID)) {
+			ready = append(ready, partOf+string(t.ID))
+		}
+	}
+	for part := range positions {
+		if !slices.Contains(ready, part) {
+			gone = append(gone, part)
+		}
+	}
+	f.once.Do(func() {
+		if len(positions) == 0 {
+			f.told = slices.Clone(ready)
+		}
+	})
+	return ready, gone, nil
+}
+
+// failed takes the errors of a lease.Group. What comes of a tenant itself is reported where it
+// happens, and a tenant that was deleted is no failure.
+func (f *Feed) failed(part string, err error) {
+	if part == "" || err != nil && andon.KindOf(err) != andon.NotFound {
+		f.report(tenantOf(part), err)
+	}
+}
+
+// report says when something begins to fail, and when that ends.
+func (f *Feed) report(id andon.TenantID, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	log, failing := f.Log.With("feed", f.Name, "tenant", id), f.failing[id]
+	if f.failing[id] = err != nil; err != nil {
+		f.Failures.Add(1)
+	}
+	switch {
+	case err != nil && !failing:
+		log.Warn("a feed can't be delivered: it is tried again and again", "error", err)
+	case err == nil && failing:
+		log.Info("a feed is delivered again")
+	}
+}

@@ -1,0 +1,150 @@
+package sink
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// maxBytes is how long the values of a batch are together, but for the last one.
+const maxBytes = 1 << 20
+
+// writer writes the messages of a batch.
+type writer struct {
+	*delivery
+	batch *Batch
+	bytes int
+	show  func([]byte, *andon.Device) ([]byte, error)
+}
+
+func (d *delivery) writer(ctx context.Context) (*writer, error) {
+	t, err := d.feed.Store.Tenant(ctx, d.tenant)
+	if err != nil {
+		return nil, err
+	}
+	b := &Batch{Feed: d.feed.Name, Tenant: d.tenant, Time: d.feed.Now()}
+	return &writer{delivery: d, batch: b, show: d.feed.Show(ctx, &t)}, nil
+}
+
+// addChanges adds changes until the batch is full, and returns the place after them.
+func (d *delivery) addChanges(
+	ctx context.Context, w *writer, changes []andon.Change,
+) (next place, err error) {
+	next = d.place
+	next.Sending = nil
+	d.feed.waits(d.tenant, d.since(&changes[0]))
+	changed := map[andon.DeviceID]bool{}
+	for i := range changes {
+		c := &changes[i]
+		if w.bytes >= maxBytes && d.place.Sending == nil {
+			break
+		}
+		next.At = c.Position
+		if c.Kind != andon.OfTenant {
+			changed[c.Device] = true
+			if err := w.change(ctx, c); err != nil {
+				return next, err
+			}
+		} else if now := severities(c.Tenant); now != next.Severities {
+			// Devices whose order stays the same have no change, but another severity perhaps.
+			next.Severities, next.Snapshot, d.page = now, &listed{}, nil
+			d.feed.Snapshots.Add(1)
+		}
+	}
+	if d.page != nil {
+		d.page.devices = slices.DeleteFunc(d.page.devices, func(one andon.Device) bool {
+			return changed[one.ID]
+		})
+	}
+	return next, nil
+}
+
+// since is when a change came to be, as far as it says so.
+func (d *delivery) since(c *andon.Change) andon.Time {
+	if c.Kind == andon.ByEntry && c.After != nil && c.After.Received != 0 {
+		return c.After.Received
+	}
+	return d.feed.Now()
+}
+
+// addPage adds devices of the page until the batch is full, and returns the place after them.
+func (d *delivery) addPage(w *writer) (next place, err error) {
+	p, n := d.page, 0
+	d.feed.waits(d.tenant, p.read)
+	for ; n < len(p.devices) && w.bytes < maxBytes; n++ {
+		if err := w.device(&p.devices[n], p.Retired); err != nil {
+			return next, err
+		}
+	}
+	next = d.place
+	if n == len(p.devices) {
+		next.Snapshot, d.page = p.then, nil
+		return next, nil
+	}
+	p.listed = listed{p.devices[n-1].ID, p.Retired}
+	next.Snapshot, p.devices = new(p.listed), p.devices[n:]
+	return next, nil
+}
+
+// change adds a change of a device.
+func (w *writer) change(ctx context.Context, c *andon.Change) error {
+	m := Message{
+		ID: c.Position.String(), Device: c.Device, Kind: c.Kind.String(), Position: c.Position,
+	}
+	if c.Before != nil {
+		m.Before = c.Before.State
+	}
+	if c.After == nil {
+		return w.add(m, nil)
+	}
+	shown, err := andon.Shown(ctx, w.feed.Store, w.tenant, c)
+	if err != nil {
+		return err
+	}
+	m.After = c.After.State
+	return w.add(m, &shown)
+}
+
+// device adds a device of a snapshot.
+func (w *writer) device(d *andon.Device, retired bool) error {
+	at := w.place.At
+	m := Message{ID: at.String() + "/" + string(d.ID), Device: d.ID, Kind: "snapshot", Position: at}
+	if retired {
+		return w.add(m, nil)
+	}
+	m.After = d.State
+	return w.add(m, d)
+}
+
+// add adds a message with what the device shows; nil: nothing.
+func (w *writer) add(m Message, shown *andon.Device) (err error) {
+	m.Tenant, m.Key, m.Gone = w.tenant, string(m.Device), shown == nil
+	if !m.Gone {
+		if m.Shows, err = w.show(nil, shown); err != nil {
+			return err
+		}
+	}
+	if len(w.feed.Tenants) != 1 {
+		key, _ := json.Marshal([]string{string(m.Tenant), string(m.Device)})
+		m.Key = string(key)
+	}
+	if m.Value, err = json.Marshal(m); err != nil {
+		return err
+	}
+	w.bytes += len(m.Value)
+	w.batch.Messages = append(w.batch.Messages, m)
+	return nil
+}
+
+// batchID names the messages between two places of a tenant's feed.
+func batchID(d *delivery, next *place) string {
+	from := d.place
+	from.Sending = nil // it says where next is
+	text, _ := json.Marshal([]any{d.feed.Name, d.tenant, from, next})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,181 @@
+// Package webhook posts the changes of a feed to a URL, signed as Standard Webhooks has it:
+// https://www.standardwebhooks.com. It knows nothing of where they come from.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/sink"
+)
+
+// Config says where changes are posted.
+type Config struct {
+	URL        string
+	SecretFile string
+	CA         string // file
+	Timeout    time.Duration
+}
+
+// Settings sets the defaults, and returns what sets the rest.
+func (c *Config) Settings() []config.Setting {
+	*c = Config{Timeout: 15 * time.Second}
+	return []config.Setting{
+		{Key: "url", Value: config.Secret(&c.URL), Help: "of a webhook: where changes are posted"},
+		{Key: "secret_file", Value: config.Text(&c.SecretFile),
+			Help: "of a webhook: file of the secret that signs, whsec_ and base64; two while it " +
+				"is replaced, each on a line"},
+		{Key: "tls_ca", Value: config.Text(&c.CA),
+			Help: "of a webhook: file of the certificates (PEM) that sign its own; the system's " +
+				"unless set"},
+		{Key: "timeout", Value: config.Span(&c.Timeout, time.Second),
+			Help: "of a webhook: how long an answer may take"},
+	}
+}
+
+// Check reports what is wrong with the settings.
+func (c *Config) Check(check *config.Check) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		check.Wrong("url", "of a webhook is not of the form https://host/path")
+	}
+	if c.SecretFile == "" {
+		check.Wrong("secret_file", "is not set, and a webhook is signed")
+	}
+}
+
+// Webhook is a destination of a feed.
+type Webhook struct {
+	url    string
+	keys   [][]byte
+	client *http.Client
+	now    func() andon.Time
+}
+
+// Open reads the files of a configuration.
+func (c *Config) Open(now func() andon.Time) (*Webhook, error) {
+	w := &Webhook{url: c.URL, now: now}
+	text, err := os.ReadFile(c.SecretFile)
+	if err != nil {
+		return nil, andon.Errorf(andon.Invalid, "read secret_file: %w", err)
+	}
+	for _, secret := range strings.Fields(string(text)) {
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+		if err != nil || len(key) == 0 { // that error would say some of it
+			return nil, andon.Errorf(andon.Invalid, "secret_file %s is not whsec_ and base64",
+				c.SecretFile)
+		}
+		w.keys = append(w.keys, key)
+	}
+	if len(w.keys) == 0 {
+		return nil, andon.Errorf(andon.Invalid, "secret_file %s holds no secret", c.SecretFile)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if c.CA != "" {
+		text, err := os.ReadFile(c.CA)
+		roots := x509.NewCertPool()
+		if err != nil || !roots.AppendCertsFromPEM(text) {
+			return nil, andon.Errorf(andon.Invalid, "tls_ca %s can't be used: %w", c.CA, err)
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots}
+	}
+	w.client = &http.Client{
+		Transport: transport, Timeout: c.Timeout,
+		// What is signed is for the URL that is configured, and for no other.
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}
+	return w, nil
+}
+
+// Deliver implements sink.Destination.
+func (w *Webhook) Deliver(ctx context.Context, b *sink.Batch) error {
+	body, err := bodyOf(b)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("url can't be used")
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "andon")
+	id, at := "msg_"+b.ID, strconv.FormatInt(w.now().Std().Unix(), 10)
+	r.Header.Set("webhook-id", id)
+	r.Header.Set("webhook-timestamp", at)
+	r.Header.Set("webhook-signature", w.sign(id+"."+at+".", body))
+	answer, err := w.client.Do(r)
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err // it says the URL, which may hold a secret
+	}
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	const most = 4 << 10 // so that the connection can be used again; what it says is not needed
+	_, _ = io.CopyN(io.Discard, answer.Body, most)
+	if answer.StatusCode/100 == 2 {
+		return nil
+	}
+	return &sink.Failure{
+		Err:   fmt.Errorf("the webhook answered %s", answer.Status),
+		Stop:  answer.StatusCode == http.StatusGone,
+		After: w.after(answer.Header.Get("Retry-After")),
+	}
+}
+
+// bodyOf writes the same text of a batch each time.
+func bodyOf(b *sink.Batch) ([]byte, error) {
+	head, err := json.Marshal(map[string]any{"feed": b.Feed, "tenant": b.Tenant})
+	if err != nil {
+		return nil, err
+	}
+	body := fmt.Appendf(nil, `{"type":"andon.changes","timestamp":%q,"data":%s,"changes":[`,
+		b.Time.String(), head[:len(head)-1])
+	for i := range b.Messages {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, b.Messages[i].Value...)
+	}
+	return append(body, "]}}"...), nil
+}
+
+// sign returns a signature with each secret.
+func (w *Webhook) sign(head string, body []byte) string {
+	var all []string
+	for _, key := range w.keys {
+		h := hmac.New(sha256.New, key)
+		_, _ = h.Write(append([]byte(head), body...))
+		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)))
+	}
+	return strings.Join(all, " ")
+}
+
+// after returns how long the receiver wants to be left alone, in seconds or until a time. It is
+// asked again in an hour at the latest.
+func (w *Webhook) after(text string) time.Duration {
+	seconds, err := strconv.Atoi(text)
+	if until, notTime := http.ParseTime(text); err != nil && notTime == nil {
+		seconds = int(until.Sub(w.now().Std()).Seconds()) + 1
+	}
+	return time.Duration(min(max(seconds, 0), 60*60)) * time.Second
+}
