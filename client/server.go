@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -27,6 +28,15 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	return ask[Version](ctx, c, request{
 		method: http.MethodGet, path: path("version"), plain: true,
 	})
+}
+
+// Rejections returns what a source could not keep, of all sources where that is "", newest first.
+// State and Order of the query do not count.
+func (c *Client) Rejections(
+	ctx context.Context, source string, q Query,
+) iter.Seq2[andon.SourceRejection, error] {
+	return list[andon.SourceRejection](ctx, c, path("rejections"), valuesOf(q.Page,
+		map[string]string{"source": source, "from": bound(q.From), "to": bound(q.To)}))
 }
 
 // Ready returns nil while the server can serve, and else why it can't: an Error of status 503 while

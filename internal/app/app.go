@@ -21,6 +21,7 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/sink"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/source"
 )
 
 // Options are what an App is made with. All but Fatal must be given.
@@ -48,7 +49,10 @@ type App struct {
 	services *services
 	feeds    []*sink.Feed
 	tasks    *tasks
-	failed   chan error // of the first service that ended by itself
+	// What sources refused, and what they count; there before services start.
+	rejections *source.Rejections
+	sources    *source.Metrics
+	failed     chan error // of the first service that ended by itself
 }
 
 // New makes an App. It touches nothing yet.
@@ -108,6 +112,8 @@ func (a *App) wire() {
 		MaxReads: limits.Reads, MaxWait: limits.Wait, MaxStates: limits.States,
 		Audit: a.audit(),
 	})
+	a.rejections = &source.Rejections{Store: a.store, Now: a.Now, Keep: a.Config.Rejections}
+	a.sources = source.NewMetrics(registry)
 	a.api = httpapi.New(httpapi.Options{
 		Store: a.store, Ready: a.ready,
 		Intake: a.intake, Now: a.Now, Log: a.Log, Registry: registry,

@@ -23,7 +23,9 @@ type Config struct {
 	Timeouts  Timeouts
 	Expiry    Expiry
 	Feeds     []FeedConfig
-	Profiles  string // address on loopback that profiles are served at; "" for none
+	// Rejections is about how many of the entries are listed that sources refused.
+	Rejections int
+	Profiles   string // address on loopback that profiles are served at; "" for none
 
 	Engines all.Engines // with their settings; copies of a Config share them
 }
@@ -79,7 +81,7 @@ func NewConfig(engines all.Engines) Config {
 			Headers: 10 * time.Second, Body: 30 * time.Second, Request: time.Minute,
 			Idle: 2 * time.Minute, Stop: 20 * time.Second,
 		},
-		Expiry:  Expiry{Every: time.Hour},
+		Expiry: Expiry{Every: time.Hour}, Rejections: 10_000,
 		Engines: engines,
 	}
 }
@@ -187,6 +189,8 @@ func (c *Config) ofBounds() []config.Setting {
 		{Key: "timeouts.stop", Value: config.Span(&c.Timeouts.Stop, ms),
 			Help: "at the end, time for requests under way, and for what makes the next start " +
 				"quick"},
+		{Key: "rejections.keep", Value: config.Count(&c.Rejections),
+			Help: "about how many of the newest entries that sources could not keep are listed"},
 		{Key: "expiry.every", Value: config.Span(&c.Expiry.Every, time.Second),
 			Help: "how often what has expired is swept"},
 		{Key: "expiry.clock", Value: config.Text(&c.Expiry.Clock),

@@ -27,6 +27,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/planner"
 	"github.com/andonhq/andon/internal/cli/preserve"
 	"github.com/andonhq/andon/internal/cli/query"
+	"github.com/andonhq/andon/internal/cli/sources"
 	"github.com/andonhq/andon/internal/cli/transfer"
 )
 
@@ -90,7 +91,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(operate.Serve(p), transfer.Import(p), live.Demo(p), versionCommand(p))
 	root.AddCommand(operate.Config(p), doctor.Command(p), manCommand(p))
 	root.AddCommand(live.Watch(p))
-	root.AddCommand(query.Command(p))
+	root.AddCommand(query.Command(p), sources.Rejections(p), sources.Map(p))
 	root.AddCommand(change.Tenant(p), transfer.Group(p))
 	root.AddCommand(transfer.Assign(p))
 	root.AddCommand(change.Escalate(p))

@@ -47,3 +47,32 @@ func Mappings[T any](to *[]T, group func(*T) Group, name func(*T) string) Value 
 	v.secret, v.read = true, read
 	return v
 }
+
+// Pairs is a mapping of texts, or one text alone, which then has the key "". add is called for each,
+// in the order of the file.
+func Pairs(add func(key, value string) error) Value {
+	v := kept(new(string), "mapping", func(text string) (string, error) {
+		return text, add("", text)
+	}, strings.Clone)
+	v.read = func(path string, node *yaml.Node) (problems []string) {
+		nodes, seen := node.Content, map[string]bool{}
+		if node.Kind != yaml.MappingNode {
+			nodes = []*yaml.Node{{}, node}
+		}
+		for i := 0; i+1 < len(nodes); i += 2 {
+			key, value := nodes[i].Value, nodes[i+1]
+			err := errors.New("expected a text")
+			switch {
+			case seen[key]:
+				err = fmt.Errorf("there are two of the name %s", key)
+			case value.Kind == yaml.ScalarNode:
+				err = add(key, value.Value)
+			}
+			if seen[key] = true; err != nil {
+				problems = append(problems, fmt.Sprintf("%s: %s", placeOf(path, value), err))
+			}
+		}
+		return problems
+	}
+	return v
+}

@@ -175,7 +175,8 @@ func (a *API) allRoutes() []*route {
 		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
 		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(),
 		mounted(grouping.Routes(a.intake, a.options.Now, accountContent())),
-		{a.sweepRoute(), a.backupRoute(), a.fleetRoute(), a.streamRoute()}, a.sessionRoutes(),
+		{a.sweepRoute(), a.backupRoute(), a.fleetRoute(), a.streamRoute(), a.rejectionsRoute()},
+		a.sessionRoutes(),
 	}
 	var all []*route
 	for _, group := range groups {

@@ -2,7 +2,16 @@
 // pure: it knows no broker, no store and no clock, so a mapping can be tried on files.
 package mapping
 
-import "github.com/andonhq/andon"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/table"
+)
 
 // Message is what a foreign system sent, and what is known of how it came.
 type Message struct {
@@ -26,12 +35,24 @@ type Entry struct {
 }
 
 // Mapping says what messages become. Its methods may be called concurrently.
-type Mapping struct{}
+type Mapping struct {
+	row     table.Mapping // its columns are templates
+	each    string        // path to the parts that become entries; "" for the message itself
+	when    []condition
+	tenant  string                 // template
+	state   string                 // template
+	names   map[string]andon.State // of states, in lower case; nil: they are called as they come
+	unnamed andon.State            // "" refuses states without a name
+}
 
 // Map returns the entries of a message, and why parts of it are none. Without a mapping the message
 // is Andon's own JSON. An entry without a time has that of the message.
 func (m *Mapping) Map(message *Message) (entries []Entry, refused []andon.Rejection) {
-	entries, refused = own(message)
+	if m == nil {
+		entries, refused = own(message)
+	} else {
+		entries, refused = m.foreign(message)
+	}
 	for _, e := range entries {
 		switch {
 		case e.Event != nil && e.Event.Time == 0:
@@ -41,4 +62,96 @@ func (m *Mapping) Map(message *Message) (entries []Entry, refused []andon.Reject
 		}
 	}
 	return entries, refused
+}
+
+// foreign maps the parts of a message.
+func (m *Mapping) foreign(message *Message) (entries []Entry, refused []andon.Rejection) {
+	all, err := parts(string(message.Value), m.each)
+	if err != nil {
+		return nil, []andon.Rejection{{Error: err.Error()}}
+	}
+	s, size := scope{Message: message, once: map[string]string{}}, 0
+	for i, part := range all {
+		s.part = part
+		if slices.ContainsFunc(m.when, func(c condition) bool {
+			return textOf(s.value(c.reference)) != c.text
+		}) {
+			continue
+		}
+		found, err := m.entries(&s)
+		for _, e := range found {
+			e.Index, size = i, size+e.extra()
+			entries = append(entries, e)
+		}
+		if err != nil {
+			refused = append(refused, andon.Rejection{Index: i, Error: reasons.Replace(err.Error())})
+		}
+		if size > andon.MaxRequestBytes { // each part may have the same of the message
+			return entries, append(refused, andon.Rejection{Index: i + 1, Error: fmt.Sprintf(
+				"the entries of the message are larger than %d MB; nothing is read from here on",
+				andon.MaxRequestBytes>>20)})
+		}
+	}
+	return entries, refused
+}
+
+// reasons has package table speak of mappings. It knows columns, and flags that fill them in.
+var reasons = strings.NewReplacer("column ", "", "--date-order", "times.dates",
+	"; if that is a decimal comma, say --decimal ,", "")
+
+// extra is how many bytes an entry has beyond its fields.
+func (e *Entry) extra() int {
+	if e.Event != nil {
+		return len(e.Event.Message) + len(e.Event.Attributes)
+	}
+	return len(e.Reading.Metadata)
+}
+
+// entries maps a part: to an event where it has a state, and to a reading where it has metrics.
+func (m *Mapping) entries(s *scope) (entries []Entry, err error) {
+	row := table.NewRow(s.find)
+	for _, column := range []string{m.tenant, m.row.Device[0]} {
+		if _, ok := row.Value(column); !ok && column != "" {
+			return nil, fmt.Errorf("there is no %s", column)
+		}
+	}
+	tenant, _ := row.Value(m.tenant)
+	state, isEvent := row.Value(m.state)
+	isReading := slices.ContainsFunc(m.row.Metrics, func(column string) bool {
+		_, ok := row.Value(strings.TrimSuffix(column, ".*"))
+		return ok
+	})
+	if isEvent || !isReading && m.state != "" {
+		if s.state, err = m.stateOf(state); err != nil {
+			return nil, err
+		}
+		e, err := m.row.Event(row)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, Entry{Tenant: andon.TenantID(tenant), Event: &e})
+	}
+	if isReading || m.state == "" {
+		r, err := m.row.Reading(row)
+		if err != nil {
+			return entries, err
+		}
+		entries = append(entries, Entry{Tenant: andon.TenantID(tenant), Reading: &r})
+	}
+	return entries, nil
+}
+
+// stateOf returns what a state is called here.
+func (m *Mapping) stateOf(foreign string) (andon.State, error) {
+	state := m.names[strings.ToLower(foreign)]
+	switch {
+	case foreign == "":
+		return "", fmt.Errorf("there is no %s", m.state)
+	case m.names == nil:
+		return andon.State(foreign), nil
+	case state == "" && m.unnamed == "":
+		return "", fmt.Errorf("state %s is not in the mapping, which has no states.default",
+			ingest.Clip(foreign))
+	}
+	return cmp.Or(state, m.unnamed), nil
 }

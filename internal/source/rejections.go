@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -163,39 +162,26 @@ func (l *Rejections) trim(ctx context.Context) error {
 	return err
 }
 
-// Position is a place in the list.
-type Position struct {
-	At andon.Time
-	ID string // of the record
-	N  int    // in it
-}
-
-// compare is the order of the list: newest first.
-func (p Position) compare(o Position) int {
-	return cmp.Or(cmp.Compare(o.At, p.At), cmp.Compare(p.ID, o.ID), cmp.Compare(p.N, o.N))
-}
-
-// Listed is a rejection and its place in the list.
+// Listed is a rejection. Its place in the list is by its key: newest first.
 type Listed struct {
-	Rejection andon.SourceRejection
-	Position  Position
+	andon.SourceRejection
+	Key string
 }
 
-// List returns the newest rejections of a source, or of all where that is "", strictly after a
-// position unless it is zero. It reads the whole list, and has two answers in memory at most.
+// List returns the newest rejections of a source, or of all where that is "", that come after a
+// key. It reads the whole list, and has two answers in memory at most.
 func (l *Rejections) List(
-	ctx context.Context, source string, span andon.Span, after Position, limit int,
+	ctx context.Context, source string, span andon.Span, after string, limit int,
 ) (found []Listed, err error) {
 	shorten := func() {
-		slices.SortFunc(found, func(x, y Listed) int { return x.Position.compare(y.Position) })
+		slices.SortFunc(found, func(x, y Listed) int { return strings.Compare(x.Key, y.Key) })
 		found = found[:min(len(found), limit)]
 	}
 	err = l.each(ctx, func(r andon.Record, all []rejection) {
 		for n := range all {
-			at := Position{r.Due, r.ID, n}
-			if (source == "" || all[n].Source == source) && span.Holds(r.Due) &&
-				(after == Position{} || at.compare(after) > 0) {
-				found = append(found, Listed{all[n], at})
+			key := fmt.Sprintf("%018d %s %06d", andon.MaxTime-r.Due, r.ID, n)
+			if (source == "" || all[n].Source == source) && span.Holds(r.Due) && key > after {
+				found = append(found, Listed{all[n], key})
 			}
 		}
 		if len(found) >= 2*limit {

@@ -50,7 +50,7 @@ type Writer struct {
 
 // New makes a Writer.
 func New(o Options) *Writer {
-	o.Metrics.begin(o.Name)
+	o.Metrics.count(o.Name, 0, 0, 0, 0) // they are shown before anything comes
 	return &Writer{Options: o}
 }
 

@@ -81,13 +81,12 @@ func (b *bench) events(device andon.DeviceID) (all []string) {
 // refused are the rejections, newest first.
 func (b *bench) refused() (all []string) {
 	b.Helper()
-	found, err := b.list.List(b.Context(), "", andon.Span{}, source.Position{}, 10_000)
+	found, err := b.list.List(b.Context(), "", andon.Span{}, "", 10_000)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for _, f := range found {
-		r := f.Rejection
-		all = append(all, fmt.Sprintf("%s#%d %s: %s", r.Place, r.Index, r.Tenant, r.Reason))
+		all = append(all, fmt.Sprintf("%s#%d %s: %s", f.Place, f.Index, f.Tenant, f.Reason))
 	}
 	return all
 }

@@ -196,6 +196,24 @@ func Members(object string) iter.Seq2[string, string] {
 	}
 }
 
+// Elements returns the elements of an array that is known to be JSON, and nothing of anything else.
+func Elements(array string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		s := Scanner{Text: array, Tolerant: true}
+		if s.Next() != '[' {
+			return
+		}
+		s.At++
+		for first := true; ; first = false {
+			more, f := s.Element(first)
+			from := s.At
+			if f != nil || !more || s.Skip(0) != nil || !yield(s.Text[from:s.At]) {
+				return
+			}
+		}
+	}
+}
+
 // Skip skips one value; within is the number of objects and arrays around it that count for its
 // depth. The brackets that are open are kept in a list, so no input can exhaust the stack.
 func (s *Scanner) Skip(within int) *Fault {

@@ -36,8 +36,8 @@ func ParseDateOrder(text string) (DateOrder, error) {
 	return "", andon.Errorf(andon.Invalid, "it is none of dmy, mdy, ymd")
 }
 
-// parseTime reads a number of the precision, or a time as programs write it.
-func (m *Mapping) parseTime(text string) (andon.Time, error) {
+// ParseTime reads a number of the precision, or a time as programs write it.
+func (m *Mapping) ParseTime(text string) (andon.Time, error) {
 	switch {
 	case text == "":
 		return 0, andon.Errorf(andon.Invalid, "time is missing")

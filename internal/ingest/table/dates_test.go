@@ -45,7 +45,7 @@ func TestDatesOfCountries(t *testing.T) {
 		{"", "21/11/2026", "!does not say which number is the day"},
 	} {
 		m := Mapping{Dates: test.order}
-		got, err := m.parseTime(test.text)
+		got, err := m.ParseTime(test.text)
 		want, fails := strings.CutPrefix(test.want, "!")
 		switch {
 		case fails && (err == nil || !strings.Contains(err.Error(), want)):

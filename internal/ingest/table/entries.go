@@ -16,7 +16,7 @@ func (t *Table) Events(m Mapping) (Items[andon.Event], error) {
 	if len(m.End) > 0 {
 		return t.runItems(&m), nil
 	}
-	return ItemsOf(t, m.event), nil
+	return ItemsOf(t, m.Event), nil
 }
 
 // Readings returns the rows as readings, as Events does. A metric whose cell is empty or null is
@@ -25,7 +25,7 @@ func (t *Table) Readings(m Mapping) (Items[andon.Reading], error) {
 	if err := t.bind(m.readingFields()); err != nil {
 		return nil, err
 	}
-	return ItemsOf(t, m.reading), nil
+	return ItemsOf(t, m.Reading), nil
 }
 
 // Assignments returns the rows as assignments, as Events does. A row that has a value in a column
@@ -37,7 +37,8 @@ func (t *Table) Assignments(m Mapping) (Items[andon.Assignment], error) {
 	return ItemsOf(t, m.assignment), nil
 }
 
-func (m *Mapping) event(row *Row) (e andon.Event, err error) {
+// Event returns a row as an event. The error is about the row.
+func (m *Mapping) Event(row *Row) (e andon.Event, err error) {
 	e = andon.Event{
 		Device:      andon.DeviceID(joined(row, m.Device, "/")),
 		State:       m.state(row),
@@ -54,7 +55,8 @@ func (m *Mapping) event(row *Row) (e andon.Event, err error) {
 	return e, e.Validate()
 }
 
-func (m *Mapping) reading(row *Row) (r andon.Reading, err error) {
+// Reading returns a row as a reading, as Event does.
+func (m *Mapping) Reading(row *Row) (r andon.Reading, err error) {
 	r.Device = andon.DeviceID(joined(row, m.Device, "/"))
 	if r.Time, err = m.time(row, m.Time); err != nil {
 		return r, err
@@ -66,6 +68,9 @@ func (m *Mapping) reading(row *Row) (r andon.Reading, err error) {
 		return r, err
 	}
 	if len(r.Metrics) == 0 {
+		if row.find != nil {
+			return r, fmt.Errorf("there is no metric")
+		}
 		return r, wrong(strings.Join(m.Metrics, ","), fmt.Errorf("there is no metric"))
 	}
 	return r, r.Validate()
@@ -113,9 +118,12 @@ func joined(row *Row, columns []string, with string) (text string) {
 	return text
 }
 
-// time reads a time that columns make.
+// time reads a time that columns make. A file has some, but a row of no file may have none.
 func (m *Mapping) time(row *Row, columns []string) (andon.Time, error) {
-	t, err := m.parseTime(strings.TrimSpace(joined(row, columns, " ")))
+	if columns == nil {
+		return 0, nil
+	}
+	t, err := m.ParseTime(strings.TrimSpace(joined(row, columns, " ")))
 	if err != nil {
 		return 0, wrong(strings.Join(columns, ","), err)
 	}

@@ -26,6 +26,7 @@ func members(row *Row, whole string, columns []string) (all []member, err error)
 	}
 	for _, column := range columns {
 		object, many := strings.CutSuffix(column, ".*")
+		many = many && !strings.Contains(column, "\x00")
 		v, ok := row.value(object)
 		if ok && (many || column == whole) {
 			v = v.unquoted()
@@ -35,7 +36,10 @@ func members(row *Row, whole string, columns []string) (all []member, err error)
 			expand(object, v)
 		case ok && !many && (column != whole || v != value{"null", true}):
 			name := column
-			if v.isJSON { // what follows the last dot; CSV has no nesting
+			if row.find != nil {
+				name, _, _ = strings.Cut(column, "\x00")
+				column = name
+			} else if v.isJSON { // what follows the last dot; CSV has no nesting
 				name = column[strings.LastIndexByte(column, '.')+1:]
 			}
 			all = append(all, member{name, column, v})
@@ -91,7 +95,8 @@ func (m *Mapping) metrics(row *Row) (andon.Metrics, error) {
 	read := make(andon.Metrics, 0, len(all))
 	for _, one := range all {
 		text, ok := one.plain()
-		if !ok {
+		isOther := row.find != nil && strings.IndexByte(`"[{`, one.text[0]) >= 0
+		if !ok || isOther && strings.HasPrefix(one.column, "$") {
 			continue
 		}
 		value, err := m.number(strings.TrimSpace(text))

@@ -17,7 +17,15 @@ type Row struct {
 	header []string // of CSV
 	cells  []string // of CSV
 	object string   // of JSON
+	find   func(column string) (json string, ok bool)
 }
+
+// NewRow makes a row that is of no file. find returns the JSON of a column. Of a column that ends in
+// ".*" only numbers are metrics.
+func NewRow(find func(column string) (json string, ok bool)) *Row { return &Row{find: find} }
+
+// Named returns a column of such a row, as a member by another name.
+func Named(name, column string) string { return name + "\x00" + column }
 
 // Value returns the value of a column as text: a string without its quotes, all else of JSON as it
 // is there. It is absent where the column is missing or null, and where a cell is empty.
@@ -30,8 +38,15 @@ func (r *Row) Value(column string) (string, bool) {
 }
 
 func (r *Row) value(column string) (v value, ok bool) {
+	if r.find != nil {
+		if _, of, named := strings.Cut(column, "\x00"); named {
+			column = of
+		}
+		text, ok := r.find(column)
+		return value{text, true}, ok
+	}
 	if r.header == nil {
-		text, ok := find(r.object, column)
+		text, ok := Find(r.object, column)
 		return value{text, true}, ok
 	}
 	if i := slices.Index(r.header, column); i >= 0 && column != "" && r.cells[i] != "" {
@@ -40,8 +55,8 @@ func (r *Row) value(column string) (v value, ok bool) {
 	return value{}, false
 }
 
-// find returns the value of a member by its name, or by names joined with dots.
-func find(object, name string) (value string, ok bool) {
+// Find returns the value of a member by its name, or by names joined with dots.
+func Find(object, name string) (value string, ok bool) {
 	inner, at := "", 0
 	for member, text := range jsonscan.Members(object) {
 		if member == name {
@@ -55,7 +70,7 @@ func find(object, name string) (value string, ok bool) {
 	if at == 0 || inner[0] != '{' {
 		return "", false
 	}
-	return find(inner, name[at:])
+	return Find(inner, name[at:])
 }
 
 // namesIn lists the names in an object after a prefix, those in inner objects after a dot.

@@ -132,7 +132,7 @@ func (r *runs) show(d *device, at andon.Time) bool {
 
 // run makes a run of a row. An end that is empty or a dash has not come.
 func (m *Mapping) run(row *Row) (r run, err error) {
-	if r.Value, err = m.event(row); err != nil {
+	if r.Value, err = m.Event(row); err != nil {
 		return r, err
 	}
 	if text := strings.TrimSpace(joined(row, m.End, " ")); text == "" || text == "-" {
