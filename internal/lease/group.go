@@ -20,16 +20,17 @@ type Group struct {
 	// Parts returns which parts there is work for, and which are gone, so that their leases are
 	// deleted. It is told the positions of all that have a lease.
 	Parts func(context.Context, map[string]andon.JSON) (ready, gone []string, err error)
-	// Work works on a part until the context ends, or the part is no longer ready.
+	// Work works on a part until the context ends, or there is no more work for it.
 	Work func(ctx context.Context, part string, l *Lease) error
-	// Failed is called with each error of the store, of Parts and of Work, which are tried again,
-	// and with nil where there was none. It is called concurrently.
+	// Failed is called with errors, which are tried again, and with nil where there was none: those
+	// of Work with the part, others with "". It is called concurrently.
 	Failed func(part string, err error)
 
 	watches map[string]*watch // by part
 	wake    chan struct{}
+	all     sync.WaitGroup
 
-	mu   sync.Mutex
+	mu   sync.Mutex                    // held during each round
 	mine map[string]context.CancelFunc // parts that this process works on
 }
 
@@ -41,169 +42,125 @@ const process = "process "
 func (g *Group) Run(ctx context.Context) {
 	g.watches, g.mine = map[string]*watch{}, map[string]context.CancelFunc{}
 	g.wake = make(chan struct{}, 1)
-	var all sync.WaitGroup
-	defer all.Wait()
-	all.Go(func() { g.enrol(ctx) })
 	for ctx.Err() == nil {
-		g.fail(ctx, "", g.round(ctx, &all))
+		err := g.round(ctx)
+		if ctx.Err() == nil {
+			g.Failed("", err)
+		}
 		_, _ = sleep.Until(ctx, g.wake, g.sixths(renewAfter))
 	}
-}
-
-// enrol holds the lease that says that this process is there.
-func (g *Group) enrol(ctx context.Context) {
-	for ctx.Err() == nil {
-		name := g.Name + "/" + process + g.Owner
-		err := g.Hold(ctx, name, func(ctx context.Context, _ *Lease) error {
-			<-ctx.Done()
-			return context.Cause(ctx)
-		})
-		g.fail(ctx, process, err)
-		_ = sleep.For(ctx, g.sixths(renewAfter))
-	}
-}
-
-// fail passes on what failed, apart from what was only ended.
-func (g *Group) fail(ctx context.Context, part string, err error) {
-	if ctx.Err() != nil || errors.Is(err, ErrLost) {
-		err = nil
-	}
-	g.Failed(part, err)
-}
-
-// others is what a round finds in the records.
-type others struct {
-	positions map[string]andon.JSON
-	free      map[string]bool // whether the lease of a part can be taken
-	records   map[string]andon.Record
-	processes int // with this one
-	before    int // processes whose names come before that of this one
+	g.all.Wait()
 }
 
 // round gives back what is too much, and takes what is free and lacking.
-func (g *Group) round(ctx context.Context, all *sync.WaitGroup) error {
-	o, err := g.look(ctx)
+func (g *Group) round(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	positions, free, processes, before, err := g.look(ctx)
 	if err != nil {
 		return err
 	}
-	ready, gone, err := g.Parts(ctx, o.positions)
+	ready, gone, err := g.Parts(ctx, positions)
 	if err != nil {
 		return err
 	}
 	for _, part := range gone {
-		if o.free[part] {
-			_ = g.Records.DeleteRecord(ctx, o.records[part]) // or the next round does
+		if r := free[part]; r.Version > 0 {
+			_ = g.Records.DeleteRecord(ctx, r) // or the next round does
 		}
 	}
-	most := len(ready) / o.processes
-	if o.before < len(ready)%o.processes {
+	most := len(ready) / processes
+	if before < len(ready)%processes {
 		most++
 	}
-	lacking := g.keep(ready, most)
-	for _, part := range ready {
-		if is, has := o.free[part]; lacking == 0 || has && !is || g.has(part) {
-			continue
-		}
-		taken, err := g.begin(ctx, part, all)
-		if err != nil {
-			return err
-		}
-		if taken {
-			lacking--
-		}
-	}
-	return nil
-}
-
-// look reads the records of the group, and deletes those of processes that are gone.
-func (g *Group) look(ctx context.Context) (o others, err error) {
-	o = others{map[string]andon.JSON{}, map[string]bool{}, map[string]andon.Record{}, 1, 0}
-	watches := map[string]*watch{}
-	q := andon.RecordQuery{Prefix: g.Name + "/", Limit: 1 << 20}
-	for r, err := range g.Records.Records(ctx, "", Kind, q) {
-		if err != nil {
-			return o, err
-		}
-		is, err := decode(r)
-		if err != nil {
-			return o, err
-		}
-		part := strings.TrimPrefix(r.ID, q.Prefix)
-		w := g.watches[part]
-		if w == nil {
-			w = &watch{}
-		}
-		w.note(r.Version)
-		watches[part] = w
-		free := g.isFree(is, w)
-		name, isProcess := strings.CutPrefix(part, process)
-		switch {
-		case !isProcess:
-			o.positions[part], o.free[part], o.records[part] = is.Position, free, r
-		case name == g.Owner:
-		case free:
-			_ = g.Records.DeleteRecord(ctx, r)
-		default:
-			o.processes++
-			if name < g.Owner {
-				o.before++
+	want := map[string]bool{process + g.Owner: true} // which is no part, and always there
+	for _, isMine := range []bool{true, false} {
+		for _, part := range ready {
+			_, taken := positions[part]
+			can := isMine || !taken || free[part].Version > 0
+			if len(want) <= most && can && (g.mine[part] != nil) == isMine {
+				want[part] = true
 			}
 		}
 	}
-	g.watches = watches
-	return o, nil
-}
-
-// keep ends the work on all but so many of the parts that are ready, and returns how many more this
-// process may have.
-func (g *Group) keep(ready []string, most int) (lacking int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	keep := map[string]bool{}
-	for _, part := range ready {
-		if g.mine[part] != nil && len(keep) < most {
-			keep[part] = true
-		}
-	}
 	for part, quit := range g.mine {
-		if !keep[part] {
+		if !want[part] {
 			quit()
 		}
 	}
-	return max(0, most-len(g.mine))
-}
-
-func (g *Group) has(part string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.mine[part] != nil
-}
-
-// begin takes the lease of a part, and begins the work.
-func (g *Group) begin(ctx context.Context, part string, all *sync.WaitGroup) (bool, error) {
-	if g.watches[part] == nil {
-		g.watches[part] = &watch{}
+	for part := range want {
+		if g.mine[part] == nil && err == nil {
+			err = g.begin(ctx, part)
+		}
 	}
-	l, err := g.take(ctx, g.Name+"/"+part, g.watches[part])
-	if l == nil || err != nil {
-		return false, err
+	return err
+}
+
+// look reads the leases: the positions of all parts, those that can be taken, how many processes
+// there are, and how many of them have a name before that of this one. It deletes the leases of
+// processes that are gone.
+func (g *Group) look(ctx context.Context) (
+	positions map[string]andon.JSON, free map[string]andon.Record, processes, before int, err error,
+) {
+	positions, free, processes = map[string]andon.JSON{}, map[string]andon.Record{}, 1
+	q := andon.RecordQuery{Prefix: g.Name + "/", Limit: 1 << 20}
+	watches := g.watches
+	g.watches = map[string]*watch{}
+	for r, err := range g.Records.Records(ctx, "", Kind, q) {
+		var is stored
+		if err == nil {
+			is, err = decode(r)
+		}
+		if err != nil {
+			return nil, nil, 0, 0, err
+		}
+		part := strings.TrimPrefix(r.ID, q.Prefix)
+		g.watches[part] = watches[part].note(r.Version)
+		isFree := g.isFree(is, g.watches[part])
+		name, isProcess := strings.CutPrefix(part, process)
+		switch {
+		case !isProcess:
+			if positions[part] = is.Position; isFree {
+				free[part] = r
+			}
+		case name == g.Owner:
+		case isFree:
+			_ = g.Records.DeleteRecord(ctx, r) // or the next round does
+		default:
+			if processes++; name < g.Owner {
+				before++
+			}
+		}
+	}
+	return positions, free, processes, before, nil
+}
+
+// begin takes the lease of a part and begins the work, unless somebody else was faster.
+func (g *Group) begin(ctx context.Context, part string) error {
+	l, w, err := g.take(ctx, g.Name+"/"+part, g.watches[part])
+	if g.watches[part] = w; l == nil {
+		return err
 	}
 	within, quit := context.WithCancel(ctx)
-	g.mu.Lock()
 	g.mine[part] = quit
-	g.mu.Unlock()
-	all.Go(func() {
+	g.all.Go(func() {
 		err := l.during(within, func(ctx context.Context, l *Lease) error {
+			if strings.HasPrefix(part, process) {
+				<-ctx.Done()
+				return nil
+			}
 			return g.Work(ctx, part, l)
 		})
-		g.fail(within, part, err)
+		if within.Err() != nil || errors.Is(err, ErrLost) {
+			err = nil
+		}
 		quit()
+		g.Failed(part, err)
 		g.mu.Lock()
-		delete(g.mine, part)
-		g.mu.Unlock()
-		if err == nil { // the part is done, and others may be ready by that
+		defer g.mu.Unlock()
+		if delete(g.mine, part); err == nil { // others may be ready now
 			sleep.Wake(g.wake)
 		}
 	})
-	return true, nil
+	return nil
 }

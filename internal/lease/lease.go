@@ -70,10 +70,10 @@ func (h *Holder) sixths(n int) time.Duration { return h.For / 6 * time.Duration(
 func (h *Holder) Hold(
 	ctx context.Context, name string, work func(context.Context, *Lease) error,
 ) error {
-	var last watch
+	var last *watch
 	for ctx.Err() == nil {
-		l, err := h.take(ctx, name, &last)
-		if err == nil && l != nil {
+		l, w, err := h.take(ctx, name, last)
+		if last = w; l != nil {
 			err = l.during(ctx, work)
 		}
 		if err != nil && !errors.Is(err, ErrLost) && ctx.Err() == nil {
@@ -92,11 +92,12 @@ type watch struct {
 	since   time.Time
 }
 
-// note takes down the version that is there now.
-func (w *watch) note(version uint64) {
-	if version != w.version {
-		*w = watch{version, time.Now()}
+// note returns what is known once a version was seen; nil knows nothing.
+func (w *watch) note(version uint64) *watch {
+	if w != nil && w.version == version {
+		return w
 	}
+	return &watch{version, time.Now()}
 }
 
 // isFree reports whether a lease can be taken.
@@ -124,21 +125,24 @@ func decode(r andon.Record) (is stored, err error) {
 	return is, nil
 }
 
-// take takes a lease that nobody has, or returns nil.
-func (h *Holder) take(ctx context.Context, name string, last *watch) (*Lease, error) {
+// take takes a lease that nobody has, or returns nil, and what is known then of who has it.
+func (h *Holder) take(ctx context.Context, name string, last *watch) (*Lease, *watch, error) {
 	r, is, err := h.read(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, last, err
 	}
-	if last.note(r.Version); !h.isFree(is, last) {
-		return nil, nil
+	if last = last.note(r.Version); !h.isFree(is, last) {
+		return nil, last, nil
 	}
 	l := &Lease{h: h, record: r, held: is}
 	err = l.put(ctx, func(is *stored) { is.Owner = h.Owner })
-	if errors.Is(err, ErrLost) { // another one was faster
-		return nil, nil
+	if err == nil {
+		return l, last, nil
 	}
-	return l, err
+	if errors.Is(err, ErrLost) { // another one was faster
+		err = nil
+	}
+	return nil, last, err
 }
 
 // during does the work, renews the lease meanwhile, and gives it back.
@@ -201,50 +205,38 @@ func (l *Lease) Save(ctx context.Context, position andon.JSON) error {
 }
 
 // put changes the lease. An error other than a conflict may have stored it or not: the record is
-// read again then, and changed where it is ours still. So a renewal, or giving back, does not undo
-// a Save of which nobody knows that it was done.
+// read again at the next change, which is made to it where it is ours still. So a renewal, or giving
+// back, does not undo a Save of which nobody knows that it was done.
 func (l *Lease) put(ctx context.Context, change func(*stored)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	began := time.Now()
-	err := l.try(ctx, l.record, l.held, change)
-	if andon.KindOf(err) == andon.Conflict {
-		r, is, failed := l.h.read(ctx, l.record.ID)
-		if failed != nil {
-			return failed
+	r, is := l.record, l.held
+	for again := false; ; again = true {
+		change(&is)
+		data, err := json.Marshal(is)
+		if err != nil {
+			return andon.Errorf(andon.Internal, "write lease %s: %w", r.ID, err)
 		}
-		if is.Owner != l.h.Owner {
+		r.Data = andon.JSON(data)
+		kept, err := l.h.Records.PutRecord(ctx, r)
+		switch {
+		case err == nil:
+			l.record, l.held, l.renewed = kept, is, began
+			if l.expiry != nil {
+				l.expiry.Reset(l.h.sixths(stopAfter) - time.Since(began))
+			}
+			return nil
+		case andon.KindOf(err) != andon.Conflict:
+			return err
+		}
+		if r, is, err = l.h.read(ctx, r.ID); err != nil {
+			return err
+		}
+		if again || is.Owner != l.h.Owner {
 			return ErrLost
 		}
-		err = l.try(ctx, r, is, change)
 	}
-	if andon.KindOf(err) == andon.Conflict {
-		return ErrLost
-	}
-	if err != nil {
-		return err
-	}
-	if l.renewed = began; l.expiry != nil {
-		l.expiry.Reset(l.h.sixths(stopAfter) - time.Since(began))
-	}
-	return nil
-}
-
-// try changes the lease if it is as it was read.
-func (l *Lease) try(
-	ctx context.Context, r andon.Record, is stored, change func(*stored),
-) error {
-	change(&is)
-	data, err := json.Marshal(is)
-	if err != nil {
-		return andon.Errorf(andon.Internal, "write lease %s: %w", r.ID, err)
-	}
-	r.Data = andon.JSON(data)
-	if r, err = l.h.Records.PutRecord(ctx, r); err != nil {
-		return err
-	}
-	l.record, l.held = r, is
-	return nil
 }
 
 // giveBack lets others have the lease at once. If that fails they wait until it has expired.
