@@ -27,8 +27,8 @@ const (
 	motoVersion     = "5.2.5"
 )
 
-//go:embed dynamodb
-var dynamoFiles embed.FS
+//go:embed dynamodb kinesis
+var serviceFiles embed.FS
 
 // errLocal respects the licence of DynamoDB Local, which the person who tests has to agree to.
 var errLocal = errors.New(`DynamoDB Local is not started from here. Its licence, the "DynamoDB ` +
@@ -36,12 +36,13 @@ var errLocal = errors.New(`DynamoDB Local is not started from here. Its licence,
 	`forbids to pass it on. A person who agrees starts it on a loopback address and sets ` +
 	UserDynamoDB + `=http://127.0.0.1:8000`)
 
-// Service is a DynamoDB that tests use.
+// Service is a service of AWS that tests use, or what imitates it.
 type Service struct {
 	URL   string // "" for AWS itself
 	About string // what it is, and which version
 
-	process *process // nil: it was not started here
+	process *process         // nil: it was not started here
+	command func() *exec.Cmd // starts it
 }
 
 // DynamoDB returns the DynamoDB that all tests of a binary share: dynalite, unless UserDynamoDB
@@ -122,17 +123,23 @@ func (s *Service) answers(ctx context.Context) error {
 }
 
 func startDynalite() (*Service, error) {
-	about := "dynalite " + dynaliteVersion
-	node, dir, err := installDynalite(context.Background())
+	return startNode("dynalite", dynaliteVersion, "dynamodb")
+}
+
+// startNode starts the program of a package of npm, of which the files in a directory say what to
+// fetch and how it is started, with arguments after the port.
+func startNode(name, version, files string, args ...string) (*Service, error) {
+	about := name + " " + version
+	node, dir, err := installNode(context.Background(), name+"-"+version, files)
 	if err != nil {
 		return nil, fmt.Errorf("install %s: %w", about, err)
 	}
-	listen, err := dynamoFiles.ReadFile("dynamodb/listen.js")
+	listen, err := serviceFiles.ReadFile(files + "/listen.js")
 	if err != nil {
 		return nil, err
 	}
 	return startService(about, func(port string) *exec.Cmd {
-		cmd := exec.Command(node, "-e", string(listen), port)
+		cmd := exec.Command(node, append([]string{"-e", string(listen), port}, args...)...)
 		cmd.Dir = dir
 		return cmd
 	})
@@ -149,18 +156,17 @@ func startMoto() (*Service, error) {
 	})
 }
 
-// installDynalite returns a node, and the directory with dynalite.
-func installDynalite(ctx context.Context) (node, dir string, err error) {
-	if node, err = findTool(ctx, "node", "dynalite runs on Node.js", "nodejs"); err != nil {
+// installNode returns a node, and the directory with a package.
+func installNode(ctx context.Context, name, files string) (node, dir string, err error) {
+	if node, err = findTool(ctx, "node", name+" runs on Node.js", "nodejs"); err != nil {
 		return "", "", err
 	}
-	name := "dynalite-" + dynaliteVersion
 	dir, err = cached(ctx, name, func(ctx context.Context, dir string) error {
-		npm, err := findTool(ctx, "npm", "it fetches dynalite", "npm")
+		npm, err := findTool(ctx, "npm", "it fetches "+name, "npm")
 		if err != nil {
 			return err
 		}
-		if err := copyFiles(dir, "package.json", "package-lock.json"); err != nil {
+		if err := copyFiles(dir, files, "package.json", "package-lock.json"); err != nil {
 			return err
 		}
 		cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
@@ -172,7 +178,7 @@ func installDynalite(ctx context.Context) (node, dir string, err error) {
 
 // installMoto returns a python that has moto and cfn-lint.
 func installMoto(ctx context.Context) (python string, err error) {
-	requirements, err := dynamoFiles.ReadFile("dynamodb/requirements.txt")
+	requirements, err := serviceFiles.ReadFile("dynamodb/requirements.txt")
 	if err != nil {
 		return "", err
 	}
@@ -208,9 +214,9 @@ func installPython(ctx context.Context, name, requirements string) (python strin
 	return filepath.Join(dir, "bin", "python"), err
 }
 
-func copyFiles(dir string, names ...string) error {
+func copyFiles(dir, from string, names ...string) error {
 	for _, name := range names {
-		text, err := dynamoFiles.ReadFile("dynamodb/" + name)
+		text, err := serviceFiles.ReadFile(from + "/" + name)
 		if err != nil {
 			return err
 		}
@@ -229,8 +235,14 @@ func startService(about string, command func(port string) *exec.Cmd) (*Service, 
 	}
 	port := strconv.Itoa(p.CQL)
 	s := &Service{About: about, URL: "http://127.0.0.1:" + port}
-	s.process, err = launch(about, command(port), s.answers)
-	return s, err
+	s.command = func() *exec.Cmd { return command(port) }
+	return s, s.Start()
+}
+
+// Start starts a service again that was killed, at its URL, and returns once it answers.
+func (s *Service) Start() (err error) {
+	s.process, err = launch(s.About, s.command(), s.answers)
+	return err
 }
 
 // launch starts a command, and returns once it answers.
@@ -254,5 +266,5 @@ func launch(
 	return p, nil
 }
 
-// end ends what was started here. Nothing is lost that is needed again.
-func (s *Service) end() { _ = s.process.end(syscall.SIGKILL) }
+// Kill ends what was started here, by SIGKILL.
+func (s *Service) Kill() { _ = s.process.end(syscall.SIGKILL) }

@@ -1,6 +1,6 @@
 // Package enginetest starts the engines that Andon's stores are tested with, on a machine without
 // them, as child processes of the test binary: Apache Cassandra and Apache Kafka, from Maven
-// Central, and two imitations of DynamoDB, dynalite and moto.
+// Central, two imitations of DynamoDB, dynalite and moto, and one of Kinesis, kinesalite.
 //
 // An engine ends at the latest with the process that started it. If the kernel supports it, this
 // also holds for a test binary that is killed. The package must not know Andon: it uses the driver
@@ -143,8 +143,8 @@ type engines struct {
 var shared = sync.OnceValue(func() *engines {
 	e := &engines{}
 	e.cassandra = once(e, e.sharedCassandra, (*Node).Discard)
-	e.dynamo = once(e, findDynamo, (*Service).end)
-	e.moto = once(e, startMoto, (*Service).end)
+	e.dynamo = once(e, findDynamo, (*Service).Kill)
+	e.moto = once(e, startMoto, (*Service).Kill)
 	e.kafka = once(e, newBroker, (*Broker).Discard)
 	return e
 })

@@ -22,8 +22,9 @@ type Group struct {
 	Parts func(context.Context, map[string]andon.JSON) (ready, gone []string, err error)
 	// Work works on a part until the context ends, or there is no more work for it.
 	Work func(ctx context.Context, part string, l *Lease) error
-	// Failed is called with errors, which are tried again, and with nil where there was none: those
-	// of Work with the part, others with "". It is called concurrently.
+	// Failed is called with each error of Work, which is tried again. For no part it is called with
+	// the errors of the store and of Parts, and with nil when there are none. It is called
+	// concurrently.
 	Failed func(part string, err error)
 
 	watches map[string]*watch // by part
@@ -151,15 +152,15 @@ func (g *Group) begin(ctx context.Context, part string) error {
 			}
 			return g.Work(ctx, part, l)
 		})
-		if within.Err() != nil || errors.Is(err, ErrLost) {
-			err = nil
-		}
+		failed := err != nil && within.Err() == nil && !errors.Is(err, ErrLost)
 		quit()
-		g.Failed(part, err)
 		g.mu.Lock()
-		defer g.mu.Unlock()
-		if delete(g.mine, part); err == nil { // others may be ready now
-			sleep.Wake(g.wake)
+		delete(g.mine, part)
+		g.mu.Unlock()
+		if failed {
+			g.Failed(part, err)
+		} else {
+			sleep.Wake(g.wake) // others may be ready now
 		}
 	})
 	return nil

@@ -204,9 +204,9 @@ func (l *Lease) Save(ctx context.Context, position andon.JSON) error {
 	return l.put(ctx, func(is *stored) { is.Position = position })
 }
 
-// put changes the lease. An error other than a conflict may have stored it or not: the record is
-// read again at the next change, which is made to it where it is ours still. So a renewal, or giving
-// back, does not undo a Save of which nobody knows that it was done.
+// put changes the lease. An error other than a conflict may have stored it or not: the next change
+// then reads the record, and is made to it where it is ours still. So a renewal, or giving it back,
+// does not undo a Save of which nobody knows that it was done.
 func (l *Lease) put(ctx context.Context, change func(*stored)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
