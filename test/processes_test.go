@@ -37,6 +37,8 @@ func TestSerialHistoriesOnDynamoDB(t *testing.T) {
 	if engine.URL != "" {
 		settings += "dynamodb.endpoint: " + engine.URL + "\ndynamodb.key: a\ndynamodb.secret: b\n"
 	}
+	hook := newHook(t)
+	settings += hook.settings()
 	path := filepath.Join(t.TempDir(), "andon.yaml")
 	if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
@@ -44,7 +46,7 @@ func TestSerialHistoriesOnDynamoDB(t *testing.T) {
 	if out, errs, code := run(t, "store", "init", "--config", path); code != 0 {
 		t.Fatalf("store init ended with %d:\n%s%s", code, out, errs)
 	}
-	histories{processes: 2, ends: 6, serve: func() *server {
+	histories{processes: 2, ends: 6, hook: hook, serve: func() *server {
 		return serveQuietly(t, "--config", path)
 	}}.run(t)
 }
@@ -66,11 +68,12 @@ func TestSerialHistoriesOnPebble(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(t.TempDir(), "andon.yaml")
-	settings := "store: pebble\npebble.memtable: 1MiB\ndata: " + dir + "\n"
+	hook := newHook(t)
+	settings := "store: pebble\npebble.memtable: 1MiB\ndata: " + dir + "\n" + hook.settings()
 	if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := histories{processes: 1, ends: ends, serve: func() *server {
+	h := histories{processes: 1, ends: ends, hook: hook, serve: func() *server {
 		return serveQuietly(t, "--config", path)
 	}}
 	h.ending = func(end int) {
@@ -101,6 +104,7 @@ type histories struct {
 	processes, ends int
 	serve           func() *server
 	ending          func(end int) // called before a process is ended, nil for nothing
+	hook            *hook         // where a feed of the processes ends; nil: there is none
 }
 
 func (h histories) run(t *testing.T) {
@@ -142,6 +146,9 @@ func (h histories) run(t *testing.T) {
 	p.done.Store(true)
 	all.Wait()
 	p.compare(t, clients)
+	if h.hook != nil {
+		h.hook.compare(t, p.running[0])
+	}
 	for _, s := range p.running {
 		s.end(syscall.SIGTERM, 0)
 	}

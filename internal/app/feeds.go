@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/kafka"
 	"github.com/andonhq/andon/internal/lease"
 	"github.com/andonhq/andon/internal/sink"
 	"github.com/andonhq/andon/internal/sink/webhook"
@@ -20,27 +21,54 @@ type FeedConfig struct {
 	sink.Config
 	Kind    string
 	Webhook webhook.Config
+	Kafka   kafka.Target
 }
 
-func feedSettings(f *FeedConfig) config.Group {
-	settings := append(f.Config.Settings(), config.Setting{
-		Key: "kind", Value: config.Choice(&f.Kind, "webhook"), Help: "what it is delivered to",
-	})
+func (f *FeedConfig) group() config.Group {
 	f.Kind = "webhook"
-	return config.Group{
-		Settings: append(settings, f.Webhook.Settings()...),
-		Check: func(c *config.Check) {
-			f.Config.Check(c)
-			f.Webhook.Check(c)
-		},
+	all := append(f.Config.Settings(), config.Setting{
+		Key: "kind", Value: config.Choice(&f.Kind, "webhook", "kafka"),
+		Help: "what it is delivered to",
+	})
+	all = append(append(all, f.Webhook.Settings()...), f.Kafka.Settings()...)
+	return config.Group{Settings: all, Check: f.check}
+}
+
+func (f *FeedConfig) check(c *config.Check) {
+	f.Config.Check(c)
+	others := []string{"url", "secret_file"}
+	if f.Kind == "webhook" {
+		f.Webhook.Check(c)
+		others = []string{"brokers", "topic"}
+	} else {
+		f.Kafka.Check(c)
 	}
+	for _, key := range others {
+		if c.IsSet(key) {
+			c.Wrong(key, "is not of kind %s", f.Kind)
+		}
+	}
+}
+
+// open makes the destination, which is closed by a function.
+func (f *FeedConfig) open(now func() andon.Time) (sink.Destination, func(), error) {
+	if f.Kind == "kafka" {
+		to, err := f.Kafka.Open()
+		if err != nil {
+			return nil, nil, err
+		}
+		return to, to.Close, nil
+	}
+	f.Webhook.CA = f.Kafka.CA // it is one setting
+	to, err := f.Webhook.Open(now)
+	return to, func() {}, err
 }
 
 func (c *Config) feedGroup() config.Group {
 	name := func(f *FeedConfig) string { return f.Name }
 	return config.Group{Settings: []config.Setting{{
-		Key: "feeds", Value: config.Mappings(&c.Feeds, feedSettings, name),
-		Help: "where changes of what devices show are delivered",
+		Key: "feeds", Value: config.Mappings(&c.Feeds, (*FeedConfig).group, name),
+		Help: "where changes of what devices show are delivered: a list of mappings",
 	}}}
 }
 
@@ -48,13 +76,14 @@ func (c *Config) feedGroup() config.Group {
 func (a *App) openFeeds() error {
 	for i := range a.Config.Feeds {
 		c := &a.Config.Feeds[i]
-		to, err := c.Webhook.Open(a.Now)
+		to, end, err := c.open(a.Now)
 		if err != nil {
 			return andon.Errorf(andon.Invalid, "feed %s: %w", c.Name, err)
 		}
 		f := &sink.Feed{Config: c.Config, Destination: to, Now: a.Now, Log: a.Log}
 		a.feeds = append(a.feeds, f)
 		a.services.add(&worker{label: "feed " + c.Name, run: func(ctx context.Context) error {
+			defer end()
 			f.Store, f.Show, f.Leases = a.store, a.api.Show, a.leases()
 			return f.Run(ctx)
 		}})

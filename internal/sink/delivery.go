@@ -120,7 +120,7 @@ func (d *delivery) prepare(ctx context.Context) error {
 		d.place = next
 		return nil
 	}
-	w.batch.ID = batchID(d, &next)
+	w.batch.identify()
 	d.batch, d.next = w.batch, next
 	return nil
 }

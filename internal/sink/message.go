@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"io"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -12,6 +14,9 @@ import (
 
 // maxBytes is how long the values of a batch are together, but for the last one.
 const maxBytes = 1 << 20
+
+// snapshot is the kind of a message that says what a device shows without a change.
+const snapshot = "snapshot"
 
 // writer writes the messages of a batch.
 type writer struct {
@@ -92,9 +97,7 @@ func (d *delivery) addPage(w *writer) (next place, err error) {
 
 // change adds a change of a device.
 func (w *writer) change(ctx context.Context, c *andon.Change) error {
-	m := Message{
-		ID: c.Position.String(), Device: c.Device, Kind: c.Kind.String(), Position: c.Position,
-	}
+	m := Message{Device: c.Device, Kind: c.Kind.String(), Position: c.Position}
 	if c.Before != nil {
 		m.Before = c.Before.State
 	}
@@ -111,8 +114,7 @@ func (w *writer) change(ctx context.Context, c *andon.Change) error {
 
 // device adds a device of a snapshot.
 func (w *writer) device(d *andon.Device, retired bool) error {
-	at := w.place.At
-	m := Message{ID: at.String() + "/" + string(d.ID), Device: d.ID, Kind: "snapshot", Position: at}
+	m := Message{Device: d.ID, Kind: snapshot, Position: w.place.At}
 	if retired {
 		return w.add(m, nil)
 	}
@@ -122,6 +124,10 @@ func (w *writer) device(d *andon.Device, retired bool) error {
 
 // add adds a message with what the device shows; nil: nothing.
 func (w *writer) add(m Message, shown *andon.Device) (err error) {
+	m.ID = fmt.Sprintf("%s-%d-%d", w.place.Epoch, m.Position.Sequence, m.Position.Index)
+	if m.Kind == snapshot {
+		m.ID += "/" + string(m.Device)
+	}
 	m.Tenant, m.Key, m.Gone = w.tenant, string(m.Device), shown == nil
 	if !m.Gone {
 		if m.Shows, err = w.show(nil, shown); err != nil {
@@ -140,11 +146,11 @@ func (w *writer) add(m Message, shown *andon.Device) (err error) {
 	return nil
 }
 
-// batchID names the messages between two places of a tenant's feed.
-func batchID(d *delivery, next *place) string {
-	from := d.place
-	from.Sending = nil // it says where next is
-	text, _ := json.Marshal([]any{d.feed.Name, d.tenant, from, next})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
+// identify gives the batch an ID by those of its messages.
+func (b *Batch) identify() {
+	h := sha256.New()
+	for i := range b.Messages {
+		_, _ = io.WriteString(h, b.Messages[i].ID+"\n")
+	}
+	b.ID = hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -12,6 +13,10 @@ import (
 
 // place is how far a feed of a tenant is delivered: the position of its lease.
 type place struct {
+	// Epoch is random, another one each time that the feed begins. A position can't be part of an
+	// ID: a store may give a change another one each time that it is opened.
+	Epoch string `json:"epoch"`
+
 	At andon.Position `json:"at"` // all changes before it are delivered
 	// Sending is where the batch ends that is being sent; absent: none is, or one of a snapshot.
 	Sending *andon.Position `json:"sending,omitempty"`
@@ -85,7 +90,8 @@ func (d *delivery) begin(ctx context.Context, snapshot bool) error {
 	if err != nil {
 		return err
 	}
-	d.place, d.page = place{At: newest, Severities: severities(&t)}, nil
+	d.place = place{Epoch: rand.Text()[:10], At: newest, Severities: severities(&t)}
+	d.page, d.batch = nil, nil
 	if snapshot {
 		d.place.Snapshot = &listed{}
 		d.feed.Snapshots.Add(1)

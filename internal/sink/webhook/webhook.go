@@ -30,7 +30,7 @@ import (
 type Config struct {
 	URL        string
 	SecretFile string
-	CA         string // file
+	CA         string // file of the authorities that are trusted (PEM); "": those of the system
 	Timeout    time.Duration
 }
 
@@ -42,9 +42,6 @@ func (c *Config) Settings() []config.Setting {
 		{Key: "secret_file", Value: config.Text(&c.SecretFile),
 			Help: "of a webhook: file of the secret that signs, whsec_ and base64; two while it " +
 				"is replaced, each on a line"},
-		{Key: "tls_ca", Value: config.Text(&c.CA),
-			Help: "of a webhook: file of the certificates (PEM) that sign its own; the system's " +
-				"unless set"},
 		{Key: "timeout", Value: config.Span(&c.Timeout, time.Second),
 			Help: "of a webhook: how long an answer may take"},
 	}
