@@ -19,6 +19,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/kinesis"
 	"github.com/andonhq/andon/internal/sink"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/source"
@@ -48,6 +49,7 @@ type App struct {
 	http     *httpService
 	services *services
 	feeds    []*sink.Feed
+	kinesis  []*kinesis.Consumer
 	tasks    *tasks
 	// What sources refused, and what they count; there before services start.
 	rejections *source.Rejections
@@ -68,6 +70,7 @@ func New(o Options) *App {
 		members = append(members, &profiles{config: &a.Config, log: o.Log})
 	}
 	a.services = newServices(members...)
+	a.addKinesis()
 	return a
 }
 

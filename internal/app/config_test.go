@@ -218,12 +218,15 @@ func originsOf(t *testing.T, from config.Sources) map[string]config.Origin {
 // TestSecretsAreNotShown: neither as origins nor, once they are set, by the settings themselves.
 func TestSecretsAreNotShown(t *testing.T) {
 	isSecret := func(key string) bool {
-		return slices.Contains([]string{"cassandra.password", "dynamodb.secret", "feeds"}, key)
+		return slices.Contains([]string{
+			"cassandra.password", "dynamodb.secret", "feeds", "kinesis.sources",
+		}, key)
 	}
 	from := config.Sources{Env: []string{
 		"ANDON_CASSANDRA_PASSWORD=hunter2",
 		"ANDON_DYNAMODB_KEY=key", "ANDON_DYNAMODB_SECRET=hunter2",
 		"ANDON_FEEDS=[{name: f, url: 'https://hunter2@example.com', secret_file: f}]",
+		"ANDON_KINESIS_SOURCES=[{name: k, stream: s, start: 2026-01-01}]",
 	}}
 	for key, o := range originsOf(t, from) {
 		if secret := isSecret(key); o.Secret != secret ||

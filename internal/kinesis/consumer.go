@@ -106,7 +106,9 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 		}
 	}
 	c.turns = make(chan struct{}, mostRead)
+	c.mu.Lock()
 	c.failing, c.behind = map[string]bool{}, map[string]time.Duration{}
+	c.mu.Unlock()
 	group := &lease.Group{
 		Holder: c.Leases, Name: "kinesis/" + c.Source.Name + "/" + c.Source.Stream, Parts: c.shards,
 		Work: c.read, Failed: func(_ string, err error) { c.note("", err) },
