@@ -19,6 +19,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/kafka"
 	"github.com/andonhq/andon/internal/kinesis"
 	"github.com/andonhq/andon/internal/sink"
 	"github.com/andonhq/andon/internal/sleep"
@@ -49,6 +50,7 @@ type App struct {
 	http     *httpService
 	services *services
 	feeds    []*sink.Feed
+	kafka    []*kafka.Consumer
 	kinesis  []*kinesis.Consumer
 	tasks    *tasks
 	// What sources refused, and what they count; there before services start.
@@ -80,7 +82,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if a.http.token, err = readToken(a.Config.TokenFile); err != nil {
 		return err
 	}
-	if err := a.openFeeds(); err != nil {
+	if err := errors.Join(a.openKafka(), a.openFeeds()); err != nil {
 		return err
 	}
 	if err := a.services.open(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/kafka"
 	"github.com/andonhq/andon/internal/kinesis"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/all"
@@ -23,6 +24,7 @@ type Config struct {
 	Limits    Limits
 	Timeouts  Timeouts
 	Expiry    Expiry
+	Kafka     []kafka.Source
 	Feeds     []FeedConfig
 	Kinesis   []kinesis.Source
 	// Rejections is about how many of the entries are listed that sources refused.
@@ -123,7 +125,8 @@ func (c *Config) Groups() []config.Group {
 		Settings: append(c.ofServer(), c.ofBounds()...),
 		Check:    func(c *config.Check) { c.Pair("tls_cert", "tls_key") },
 	}
-	return append([]config.Group{own, c.feedGroup(), c.kinesisGroup()}, c.Engines.Groups()...)
+	ways := []config.Group{own, c.kafkaGroup(), c.kinesisGroup(), c.feedGroup()}
+	return append(ways, c.Engines.Groups()...)
 }
 
 // ofServer are the settings of what is served, from which store, and what is said about it.

@@ -219,12 +219,13 @@ func originsOf(t *testing.T, from config.Sources) map[string]config.Origin {
 func TestSecretsAreNotShown(t *testing.T) {
 	isSecret := func(key string) bool {
 		return slices.Contains([]string{
-			"cassandra.password", "dynamodb.secret", "feeds", "kinesis.sources",
+			"cassandra.password", "dynamodb.secret", "feeds", "kafka.sources", "kinesis.sources",
 		}, key)
 	}
 	from := config.Sources{Env: []string{
 		"ANDON_CASSANDRA_PASSWORD=hunter2",
 		"ANDON_DYNAMODB_KEY=key", "ANDON_DYNAMODB_SECRET=hunter2",
+		"ANDON_KAFKA_SOURCES=[{name: s, brokers: [b], topics: [t]}]",
 		"ANDON_FEEDS=[{name: f, url: 'https://hunter2@example.com', secret_file: f}]",
 		"ANDON_KINESIS_SOURCES=[{name: k, stream: s, start: 2026-01-01}]",
 	}}

@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,18 +32,18 @@ type Writer interface {
 // written. What takes too long is broken off, and read again by whoever has the partition then. So
 // nobody commits an offset of a partition that another member has.
 type Consumer struct {
-	Source Source
-	Writer Writer
-	Now    func() andon.Time
-	Log    *slog.Logger
-
 	// Failures counts what went wrong with brokers. Missed counts the records that the retention of
 	// a topic deleted before they were read.
 	Failures, Missed atomic.Int64
 
-	client  *kgo.Client
-	grace   time.Duration
+	source  *Source
+	log     *slog.Logger
+	options []kgo.Opt
+	grace   time.Duration // how long a rebalance waits for messages that are being written
 	blocked chan struct{} // wakes what looks after a write when a rebalance waits for it
+
+	client *kgo.Client // of Run
+	writer Writer
 
 	mu      sync.Mutex
 	failing map[string]bool  // by what it is
@@ -62,45 +61,39 @@ const (
 	// writers bounds how many partitions are written concurrently.
 	writers = 16
 	// session is how long a member may be silent until its partitions go to others.
-	session = 15 * time.Second
-	// defaultGrace is how long a rebalance waits for messages that are being written.
-	defaultGrace = 5 * time.Second
+	session = 10 * time.Second
 	// answer is how long a commit may take, and leaving the group.
 	answer = 3 * time.Second
 	// pause is how long is waited after what failed at once.
 	pause = time.Second / 4
 )
 
-// Run reads until the context ends. Its error is one of the configuration. What is wrong with
-// brokers is logged when it begins and ends, and tried again.
-func (c *Consumer) Run(ctx context.Context) (err error) {
-	if c.client, err = c.open(); err != nil {
-		return fmt.Errorf("kafka source %s: %w", c.Source.Name, err)
-	}
-	defer c.leave()
-	for ctx.Err() == nil {
-		if !c.turn(ctx) {
-			_ = sleep.For(ctx, pause)
-		}
-	}
-	return nil
-}
-
-func (c *Consumer) open() (*kgo.Client, error) {
-	c.blocked, c.failing = make(chan struct{}, 1), map[string]bool{}
-	c.behind, c.grace = map[string]int64{}, cmp.Or(c.grace, defaultGrace)
-	options, err := c.Source.options()
+// NewConsumer makes a consumer, which connects in Run. alone says that no other process is in its
+// group: it is then the same member after a restart, and need not wait until the group takes the
+// one before for dead. The error is Invalid: a file can't be read.
+func NewConsumer(
+	s *Source, alone bool, now func() andon.Time, log *slog.Logger,
+) (*Consumer, error) {
+	connection, err := s.options()
 	if err != nil {
 		return nil, err
 	}
-	start := kgo.NewOffset().AtStart()
-	if c.Source.Start == newest { // a partition that is added later is read from its start
-		start = start.AfterMilli(int64(c.Now()) / 1000)
+	if alone {
+		connection = append(connection, kgo.InstanceID("andon-"+s.Name))
 	}
+	c := &Consumer{
+		source: s, log: log, grace: 5 * time.Second, blocked: make(chan struct{}, 1),
+		failing: map[string]bool{}, behind: map[string]int64{},
+	}
+	start := kgo.NewOffset().AtStart()
+	if s.Start == newest { // a partition that is added later is read from its start
+		start = start.AfterMilli(int64(now()) / 1000)
+	}
+	// Partitions that stay here are fetched again.
 	lost := func(context.Context, *kgo.Client, map[string][]int32) { c.forget() }
-	options = append(append(options, c.Source.topics()...),
-		kgo.ConsumerGroup(c.Source.Group), kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(),
-		kgo.SessionTimeout(session), kgo.MetadataMaxAge(2*session),
+	c.options = append(append(connection, s.topics()...),
+		kgo.ConsumerGroup(s.Group), kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(),
+		kgo.SessionTimeout(session), kgo.MetadataMaxAge(3*session),
 		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(partitionBytes),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepRetryableFetchErrors(),
 		kgo.ConsumeStartOffset(start), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -112,7 +105,26 @@ func (c *Consumer) open() (*kgo.Client, error) {
 			sleep.Wake(c.blocked)
 		}),
 		kgo.WithHooks(connections{c}))
-	return kgo.NewClient(options...)
+	return c, nil
+}
+
+// Name is that of its source.
+func (c *Consumer) Name() string { return c.source.Name }
+
+// Run reads until the context ends, once. What is wrong with brokers is logged when it begins and
+// ends, and tried again.
+func (c *Consumer) Run(ctx context.Context, w Writer) (err error) {
+	c.writer = w
+	if c.client, err = kgo.NewClient(c.options...); err != nil {
+		return err
+	}
+	defer c.leave()
+	for ctx.Err() == nil {
+		if !c.turn(ctx) {
+			_ = sleep.For(ctx, pause)
+		}
+	}
+	return nil
 }
 
 // leave lets other members have the partitions at once, where the brokers answer.
@@ -172,8 +184,8 @@ func (c *Consumer) parts(fetches kgo.Fetches) (parts []kgo.FetchTopicPartition) 
 		next, known := committed[p.Topic][p.Partition]
 		if missed := p.LogStartOffset - next.Offset; known && next.Offset >= 0 && missed > 0 {
 			c.Missed.Add(missed)
-			c.Log.Error("kafka: the retention of a topic deleted records before they were read",
-				"source", c.Source.Name, "topic", p.Topic, "partition", p.Partition,
+			c.log.Error("kafka: the retention of a topic deleted records before they were read",
+				"source", c.source.Name, "topic", p.Topic, "partition", p.Partition,
 				"records", missed)
 		}
 		c.setBehind(p, p.Records[0].Offset)
@@ -198,7 +210,7 @@ func (c *Consumer) write(ctx context.Context, parts []kgo.FetchTopicPartition) e
 	defer watch.Wait()
 	defer quit()
 	return parallel.Do(ctx, len(parts), writers, func(ctx context.Context, i int) error {
-		return c.Writer.Write(ctx, messagesOf(parts[i].Records))
+		return c.writer.Write(ctx, messagesOf(parts[i].Records))
 	})
 }
 
@@ -260,8 +272,7 @@ func (c *Consumer) setBehind(p kgo.FetchTopicPartition, next int64) {
 	c.behind[fmt.Sprint(p.Topic, p.Partition)] = p.HighWatermark - next
 }
 
-// forget is called when partitions are not this member's any more. Those that stay are fetched
-// again.
+// forget is called when partitions are not this member's any more.
 func (c *Consumer) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -291,7 +302,7 @@ func (c *Consumer) note(what string, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch log := c.Log.With("source", c.Source.Name, "what", what); {
+	switch log := c.log.With("source", c.source.Name, "what", what); {
 	case err != nil && !c.failing[what]:
 		log.Error("kafka: it fails, and is tried again", "error", err)
 	case err == nil && c.failing[what]:

@@ -119,16 +119,17 @@ func read(t *testing.T, w Writer, brokers []string, topics ...string) *reading {
 func (s Source) read(t *testing.T, w Writer) *reading {
 	t.Helper()
 	log := &logged{}
-	c := &Consumer{
-		Source: s, Writer: w, Log: slog.New(slog.NewTextHandler(log, nil)),
-		Now:   func() andon.Time { return andon.TimeOf(time.Now()) },
-		grace: 50 * time.Millisecond,
+	now := func() andon.Time { return andon.TimeOf(time.Now()) }
+	c, err := NewConsumer(&s, false, now, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
 	}
+	c.grace = 50 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := c.Run(ctx); err != nil {
+		if err := c.Run(ctx, w); err != nil {
 			t.Error(err)
 		}
 	}()
