@@ -56,14 +56,15 @@ type App struct {
 	// What sources refused, and what they count; there before services start.
 	rejections *source.Rejections
 	sources    *source.Metrics
-	failed     chan error // of the first service that ended by itself
+	failed     chan error           // of the first service that ended by itself
+	expiring   *prometheus.GaugeVec // days that an archive could not get, by archive
 }
 
 // New makes an App. It touches nothing yet.
 func New(o Options) *App {
 	a := &App{
 		Options: o, ordered: newOrdered(), calls: newCalls(o.Config.Store),
-		tasks: newTasks(o.Now, o.Log), failed: make(chan error, 1),
+		tasks: newTasks(o.Now, o.Log), failed: make(chan error, 1), expiring: newExpiring(),
 	}
 	a.memory.app = a
 	a.http = &httpService{app: a}
@@ -148,7 +149,7 @@ func (a *App) background() []task {
 		all = append(all, task{name: "memory", every: 10 * time.Second, do: a.memory.follow},
 			task{name: "garbage", every: time.Second, do: a.memory.giveBack})
 	}
-	return all
+	return append(all, a.archives()...)
 }
 
 // URL returns the address of the running App.

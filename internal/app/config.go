@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"github.com/andonhq/andon/internal/archive"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/kafka"
 	"github.com/andonhq/andon/internal/kinesis"
@@ -30,6 +31,8 @@ type Config struct {
 	// Rejections is about how many of the entries are listed that sources refused.
 	Rejections int
 	Profiles   string // address on loopback that profiles are served at; "" for none
+
+	Archives []archive.Config
 
 	Engines all.Engines // with their settings; copies of a Config share them
 }
@@ -159,6 +162,11 @@ func (c *Config) ofServer() []config.Setting {
 		{Key: "pprof.listen", Value: config.Text(&c.Profiles),
 			Help: "address on loopback that profiles of the program are served at; none unless " +
 				"set"},
+		{Key: "archive",
+			Value: config.Mappings(&c.Archives, archive.Group, func(c *archive.Config) string {
+				return c.Name
+			}),
+			Help: "archives of events and readings as Parquet (docs/archive.md)"},
 	}
 }
 

@@ -1,0 +1,85 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Contents is what was found in an archive.
+type Contents struct {
+	Days  int   `json:"days"`
+	Files int   `json:"files"`
+	Rows  int64 `json:"rows"`
+	Bytes int64 `json:"bytes"`
+}
+
+// Verify reads all files of the days that it selects, and reports what is not as the manifests say.
+func (a *Archive) Verify(
+	ctx context.Context, s Selection, report func(place, what string),
+) (all Contents, err error) {
+	days, names, err := a.days(ctx, s)
+	for i, d := range days {
+		a.Progress(i, len(days))
+		f, err := a.look(ctx, d)
+		if err != nil {
+			report(d.String(), err.Error())
+			continue
+		}
+		all.Days++
+		for _, want := range f.is.Files {
+			is, err := f.sum(ctx, want.Name)
+			if err == nil && is != want {
+				err = fmt.Errorf("it is %+v, and the manifest says %+v", is, want)
+			}
+			if err != nil {
+				report(f.name(want.Name), err.Error())
+			}
+			all.Files, all.Rows, all.Bytes = all.Files+1, all.Rows+is.Rows, all.Bytes+is.Bytes
+		}
+		for _, name := range names[d] {
+			if strings.HasSuffix(name, ".parquet") &&
+				!slices.ContainsFunc(f.is.Files, func(f File) bool { return f.Name == name }) {
+				report(f.name(name), "the manifest does not count it: run the archive again, "+
+					"which ends what was interrupted, and remove any other file")
+			}
+		}
+	}
+	return all, errors.Join(err, ctx.Err())
+}
+
+// Read has take all that the days of a kind have, as it can be imported again: an *andon.Event, or
+// an *andon.Reading of each metric, which join again.
+func (a *Archive) Read(ctx context.Context, s Selection, kind Kind, take func(any) error) error {
+	days, _, err := a.days(ctx, s)
+	for _, d := range days {
+		switch {
+		case err != nil || d.kind != kind:
+		case kind == Events:
+			err = readDay(ctx, a, events, d, take)
+		default:
+			err = readDay(ctx, a, readings, d, take)
+		}
+	}
+	return err
+}
+
+func readDay[T any](
+	ctx context.Context, a *Archive, t *table[T], d day, take func(any) error,
+) error {
+	f, err := a.look(ctx, d)
+	if err != nil {
+		return err
+	}
+	for row, err := range archived[T](ctx, f) {
+		if err == nil {
+			err = take(t.value(&row))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
