@@ -29,6 +29,7 @@ var contract = []string{
 	"DELETE /api/v1/tenants/{tenant}",
 	"POST /api/v1/readings", "GET /api/v1/devices/{device}/readings",
 	"GET /api/v1/devices/{device}/readings/latest", "POST /api/v1/readings/latest",
+	"GET /api/v1/rejections",
 	"POST /api/v1/sweep", "POST /api/v1/backup", "GET /api/v1/fleet", "GET /api/v1/events/stream",
 	"GET /api/v1/metrics/{metric}/readings",
 	"GET /api/v1/operators", "GET /api/v1/supervisors", "GET /api/v1/metrics",

@@ -2,17 +2,23 @@ package source_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/mapping"
 	"github.com/andonhq/andon/internal/seq"
@@ -178,4 +184,180 @@ func TestRetry(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEnd: a write that can't go on ends with its context, and the messages may come again.
+func TestEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, memstore.New())
+		b.options.Intake = &flaky{
+			Intake: intake.New(b.store, intake.Options{Now: clock}), left: 1000,
+			err: andon.Errorf(andon.Unavailable, "not now"),
+		}
+		b.writer = source.New(b.options)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := b.writer.Write(ctx, messages(`{"device":"d","state":"NORMAL"}`))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		b.same(nil, b.events("d"))
+	})
+}
+
+// TestLaterWins: of two messages of one entry the later one counts, also in one write, as if they
+// came in two requests; and so it does where both come again.
+func TestLaterWins(t *testing.T) {
+	b := newBench(t, memstore.New())
+	event := func(message string) string {
+		return fmt.Sprintf(`{"device":"d","time":%d,"state":"NORMAL","message":%q}`,
+			now/1000, message)
+	}
+	reading := func(value int) string {
+		return fmt.Sprintf(`{"device":"d","time":%d,"metrics":{"t":%d}}`, now/1000, value)
+	}
+	for range 2 {
+		b.write(event("1"), event("2"), reading(1), event("2"), event("1"), event("3"), reading(2))
+		b.same([]string{"0 NORMAL 3"}, b.events("d"))
+	}
+	latest, err := b.store.LatestReadings(
+		t.Context(), andon.DefaultTenant, []andon.DeviceID{"d"}, 0)
+	if err != nil || len(latest) != 1 || latest[0].Metrics[0].Value != 2 {
+		t.Errorf("%v, %v", latest, err)
+	}
+	b.same(nil, b.refused())
+}
+
+// mappingOf reads a mapping from its text.
+func mappingOf(t *testing.T, text string) *mapping.Mapping {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "m.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := mapping.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestTenants: messages go to the tenants that a mapping names, and one for a tenant that is not
+// there is refused, next to the others.
+func TestTenants(t *testing.T) {
+	b := newBench(t, memstore.New())
+	if _, err := b.store.PutTenant(t.Context(), andon.NewTenant("metro")); err != nil {
+		t.Fatal(err)
+	}
+	b.options.Mapping = mappingOf(t, "tenant: $.of\ndevice: $.device\nstate: $.state\n")
+	b.writer = source.New(b.options)
+	b.write(`{"of":"default","device":"d","state":"A"}`, `{"of":"nobody","device":"d","state":"B"}`,
+		`{"of":"metro","device":"d","state":"C"}`, `{"of":" ","device":"d","state":"D"}`,
+		`{"device":"d","state":"E"}`, `{"of":"default","device":"d","state":"F"}`)
+	b.same([]string{"-1000 A ", "-995 F "}, b.events("d"))
+	if d, err := b.store.Device(t.Context(), "metro", "d"); err != nil || d.State != "C" {
+		t.Error(d, err)
+	}
+	b.same([]string{
+		`events/0/4#0 : there is no $.of`,
+		`events/0/1#0 nobody: there is no tenant "nobody"`,
+		`events/0/3#0  : there is no tenant " "`,
+	}, b.refused())
+}
+
+// wary is an intake that refuses a request as a whole for one entry of it.
+type wary struct {
+	*intake.Intake
+	calls int
+}
+
+func (w *wary) Events(
+	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Event],
+) (intake.Result, error) {
+	w.calls++
+	for _, item := range batch.Items {
+		if item.Value.State == "POISON" {
+			return intake.Result{}, andon.Errorf(andon.Conflict, "not this one")
+		}
+	}
+	return w.Intake.Events(ctx, tenant, batch)
+}
+
+// TestPoison: an entry for which a whole request is refused costs only itself.
+func TestPoison(t *testing.T) {
+	b := newBench(t, memstore.New())
+	w := &wary{Intake: intake.New(b.store, intake.Options{Now: clock})}
+	b.options.Intake = w
+	b.writer = source.New(b.options)
+	var values []string
+	for i := range 1000 {
+		state := "NORMAL"
+		if i == 700 {
+			state = "POISON"
+		}
+		values = append(values, fmt.Sprintf(`{"device":"d%d","state":%q}`, i, state))
+	}
+	b.write(values...)
+	b.same([]string{"events/0/700#0 default: not this one"}, b.refused())
+	b.same([]string{"-301 NORMAL "}, b.events("d699"))
+	b.same([]string{"-299 NORMAL "}, b.events("d701"))
+	if w.calls > 21 {
+		t.Errorf("%d requests", w.calls)
+	}
+}
+
+// TestLargeMessages: a message of a megabyte with many entries is kept, and one with a field of
+// that length is refused; its beginning is shown legibly.
+func TestLargeMessages(t *testing.T) {
+	b := newBench(t, memstore.New())
+	var all []string
+	for i := range 20_000 {
+		all = append(all, fmt.Sprintf(`{"device":"d%d","state":"NORMAL","message":"as it was"}`, i))
+	}
+	b.write("["+strings.Join(all, ",")+"]",
+		`{"device":"x","state":"A","message":"`+strings.Repeat("\u00e4", 1<<19)+`"}`,
+		`{"device":"x","state":"B","note":"`+strings.Repeat("x", 1<<20)+`"}`,
+		"\x1b[2J\x00"+strings.Repeat("\xff", 1<<20))
+	b.same([]string{"-1000 NORMAL "}, strip(b.events("d19999")))
+	found, err := b.list.List(t.Context(), "line-3", andon.Span{}, "", 9)
+	if err != nil || len(found) != 3 {
+		t.Fatal(found, err)
+	}
+	for _, f := range found {
+		if len(f.Message) < 5 || len(f.Message) > 3*2048 || len(f.Reason) > 2048 ||
+			!utf8.ValidString(f.Message) || strings.ContainsAny(f.Message, "\x00\x1b") {
+			t.Errorf("%d bytes %q: %.100s", len(f.Message), f.Reason, f.Message)
+		}
+	}
+}
+
+func strip(all []string) []string {
+	for i := range all {
+		all[i] = strings.TrimSuffix(all[i], "as it was")
+	}
+	return all
+}
+
+// TestSharedLimits: a source waits for the memory that requests have taken, and takes its turn
+// however small that is.
+func TestSharedLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, memstore.New())
+		in := intake.New(b.store, intake.Options{Now: clock, MaxBytes: 64 << 10})
+		b.options.Intake = in
+		b.writer = source.New(b.options)
+		if err := in.Requests.Take(in.Requests.Most()); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		all.Go(func() { b.write(`{"device":"d","state":"NORMAL"}` + strings.Repeat(" ", 1<<20)) })
+		time.Sleep(time.Minute)
+		b.same(nil, b.events("d"))
+		in.Requests.Give(in.Requests.Most())
+		all.Wait()
+		b.same([]string{"-1000 NORMAL "}, b.events("d"))
+		if in.Requests.Used() != 0 {
+			t.Errorf("%d bytes are kept", in.Requests.Used())
+		}
+	})
 }

@@ -1,0 +1,120 @@
+package source_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/source"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// TestListIsBounded: two processes add to the list at once, more and more, and it keeps about as
+// many as it may, the newest ones.
+func TestListIsBounded(t *testing.T) {
+	store := memstore.New()
+	var mu sync.Mutex
+	at := now
+	tick := func() andon.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		at++
+		return at
+	}
+	const keep, rounds, batch = 100, 60, 20
+	most := 0
+	var all sync.WaitGroup
+	for process := range 2 {
+		list := &source.Rejections{Store: store, Now: tick, Keep: keep}
+		all.Go(func() {
+			for n := range rounds {
+				var refused []andon.SourceRejection
+				for i := range batch {
+					refused = append(refused, andon.SourceRejection{
+						Source: fmt.Sprint(process), Place: fmt.Sprint(n), Index: i, Reason: "wrong",
+					})
+				}
+				if err := list.Add(t.Context(), refused); err != nil {
+					t.Error(err)
+				}
+				found, err := list.List(t.Context(), "", andon.Span{}, "", 10_000)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				most = max(most, len(found))
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if most < keep || most > keep+2*(keep/4+2*batch) {
+		t.Errorf("up to %d were kept", most)
+	}
+	list := &source.Rejections{Store: store, Now: tick, Keep: keep}
+	found, err := list.List(t.Context(), "1", andon.Span{}, "", 1)
+	if err != nil || len(found) != 1 || found[0].Place != fmt.Sprint(rounds-1) {
+		t.Errorf("the newest is %+v, %v", found, err)
+	}
+}
+
+// TestRecordsOfTheList: what was refused together is in records as large as they may be, and comes
+// again without being added again, also where it comes in other parts.
+func TestRecordsOfTheList(t *testing.T) {
+	store := memstore.New()
+	list := &source.Rejections{Store: store, Now: clock, Keep: 10_000}
+	var refused []andon.SourceRejection
+	for i := range 1000 {
+		refused = append(refused, andon.SourceRejection{
+			Source: "s", Place: fmt.Sprint(i), Reason: "wrong", Message: strings.Repeat("<", 2048),
+		})
+	}
+	for _, part := range [][]andon.SourceRejection{
+		refused, refused, refused[:500], refused[:10], nil,
+	} {
+		if err := list.Add(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records, err := seq.Collect(store.Records(t.Context(), "", source.Kind,
+		andon.RecordQuery{Limit: 10_000}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if len(r.Data) > andon.MaxRecordBytes || r.Due != now {
+			t.Errorf("%d bytes, due %s", len(r.Data), r.Due)
+		}
+	}
+	if n := len(records); n > 60 {
+		t.Errorf("%d records", n)
+	}
+	pages, after := 0, ""
+	seen := map[string]bool{}
+	for {
+		found, err := list.List(t.Context(), "s", andon.Span{From: now, To: now}, after, 333)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) == 0 {
+			break
+		}
+		for _, f := range found {
+			if seen[f.Place] {
+				t.Fatalf("%s is there twice", f.Place)
+			}
+			seen[f.Place] = true
+		}
+		pages, after = pages+1, found[len(found)-1].Key
+	}
+	if pages != 4 || len(seen) != len(refused) {
+		t.Errorf("%d in %d pages", len(seen), pages)
+	}
+	found, err := list.List(t.Context(), "", andon.Span{From: now + 1}, "", 9)
+	if err != nil || len(found) > 0 {
+		t.Errorf("%v, %v", found, err)
+	}
+}
