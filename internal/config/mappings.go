@@ -64,9 +64,12 @@ func Pairs(add func(key, value string) error) Value {
 			err := errors.New("expected a text")
 			switch {
 			case seen[key]:
-				err = fmt.Errorf("there are two of the name %s", key)
+				err = errors.New("it is there twice")
 			case value.Kind == yaml.ScalarNode:
 				err = add(key, value.Value)
+			}
+			if err != nil && key != "" {
+				err = fmt.Errorf("%s: %w", key, err)
 			}
 			if seen[key] = true; err != nil {
 				problems = append(problems, fmt.Sprintf("%s: %s", placeOf(path, value), err))

@@ -1,12 +1,14 @@
 package mapping
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/table"
 	"github.com/andonhq/andon/internal/spell"
 )
@@ -17,10 +19,17 @@ func Read(file string) (*Mapping, error) {
 	m := &Mapping{row: table.Mapping{
 		State: []string{stateColumn}, Precision: andon.Milliseconds,
 	}}
-	if _, err := config.Load(config.Sources{File: file}, m.settings()); err != nil {
-		return nil, err
+	_, err := config.Load(config.Sources{File: file}, m.settings())
+	switch {
+	case err != nil:
+	case m.row.Device == nil:
+		err = andon.Errorf(andon.Invalid, "%s: device is missing", file)
+	case m.state == "" && m.row.Metrics == nil:
+		err = andon.Errorf(andon.Invalid, "%s: state or metrics are missing", file)
+	case m.state == "": // without an event they are of the reading
+		m.row.Metadata = m.row.Attributes
 	}
-	return m, nil
+	return m, err
 }
 
 func (m *Mapping) settings() config.Group {
@@ -47,17 +56,6 @@ func (m *Mapping) settings() config.Group {
 			{Key: "attributes", Value: config.Pairs(members(&m.row.Attributes))},
 			{Key: "metrics", Value: config.Pairs(members(&m.row.Metrics))},
 		},
-		Check: func(c *config.Check) {
-			if m.row.Device == nil {
-				c.Wrong("device", "is missing")
-			}
-			if m.state == "" && m.row.Metrics == nil {
-				c.Wrong("state", "is missing, and so are metrics: one of them is needed")
-			}
-			if m.state == "" { // without an event they are of the reading
-				m.row.Metadata = m.row.Attributes
-			}
-		},
 	}
 }
 
@@ -65,14 +63,16 @@ func (m *Mapping) settings() config.Group {
 func parsed[T any](to *T, parse func(string) (T, error)) config.Value {
 	text := new(string)
 	return config.Given(text).That(func() (err error) {
-		*to, err = parse(*text)
+		if *to, err = parse(*text); err != nil {
+			err = fmt.Errorf("%s: %w", ingest.Clip(*text), err)
+		}
 		return err
 	})
 }
 
 func parseTemplate(text string) (string, error) { return text, checkTemplate(text) }
 
-var eachPattern = regexp.MustCompile(`^\$(\.[^{}]+)?$`)
+var eachPattern = regexp.MustCompile(`^\$(\.[^{}\[\].*]+|\[\d+\])*(\.\*)?$`)
 
 func parseEach(text string) (string, error) {
 	if !eachPattern.MatchString(text) {
@@ -92,7 +92,7 @@ func members(to *[]string) func(name, text string) error {
 			object, text = text, table.Named(name, text)
 		}
 		*to = append(*to, text)
-		return checkTemplate(object)
+		return errors.Join(checkTemplate(name), checkTemplate(object))
 	}
 }
 

@@ -31,7 +31,7 @@ type part struct {
 var (
 	bracesPattern    = regexp.MustCompile(`\{[^{}]*\}`)
 	referencePattern = regexp.MustCompile(
-		`^(\$\$?(\.[^{}]+)?|topic(:[1-9]\d?)?|key|header:.+|each:[1-9]\d?)$`)
+		`^(\$\$?(\.[^{}\[\].*]+|\[\d+\])*|topic(:[1-9]\d?)?|key|header:.+|each:[1-9]\d?)$`)
 )
 
 // checkTemplate reports what is wrong with a template.
@@ -39,6 +39,9 @@ func checkTemplate(text string) error {
 	all := bracesPattern.FindAllString(text, -1)
 	if strings.HasPrefix(text, "$") {
 		all = []string{"{" + text + "}"}
+	}
+	if rest := bracesPattern.ReplaceAllString(text, ""); strings.ContainsAny(rest, "{}") {
+		return fmt.Errorf("a brace is not closed, or not opened")
 	}
 	for _, one := range all {
 		if !referencePattern.MatchString(one[1 : len(one)-1]) {
@@ -50,7 +53,7 @@ func checkTemplate(text string) error {
 }
 
 // stateColumn is the state as it is called here.
-const stateColumn = "state"
+const stateColumn = "{state}"
 
 // find returns the JSON of a template: of a path its value, else a text. It is absent where a
 // reference is missing or null.
@@ -110,13 +113,29 @@ func nth(parts []string, which string) string {
 	return ""
 }
 
-// follow returns the value that a path (.a.b) leads to.
+// follow returns the value that a path (.a.b[0]) leads to.
 func follow(value, path string) string {
-	if path == "" {
-		return value
+	for path != "" {
+		step, rest := path, ""
+		if i := strings.IndexByte(path[1:], '[') + 1; i > 0 {
+			step, rest = path[:i], path[i:]
+		}
+		if step[0] == '.' {
+			value, _ = table.Find(value, step[1:])
+		} else { // names may follow the index
+			index, names, _ := strings.Cut(step[1:], "]")
+			n, elements := 0, value
+			value, rest = "", names+rest
+			for element := range jsonscan.Elements(elements) {
+				if strconv.Itoa(n) == index {
+					value = element
+				}
+				n++
+			}
+		}
+		path = rest
 	}
-	inner, _ := table.Find(value, path[1:])
-	return inner
+	return value
 }
 
 func quoted(text string) string {

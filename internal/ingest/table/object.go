@@ -37,8 +37,8 @@ func members(row *Row, whole string, columns []string) (all []member, err error)
 		case ok && !many && (column != whole || v != value{"null", true}):
 			name := column
 			if row.find != nil {
-				name, _, _ = strings.Cut(column, "\x00")
-				column = name
+				column, _, _ = strings.Cut(column, "\x00")
+				name, _ = row.Value(column)
 			} else if v.isJSON { // what follows the last dot; CSV has no nesting
 				name = column[strings.LastIndexByte(column, '.')+1:]
 			}

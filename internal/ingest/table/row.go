@@ -24,7 +24,7 @@ type Row struct {
 // ".*" only numbers are metrics.
 func NewRow(find func(column string) (json string, ok bool)) *Row { return &Row{find: find} }
 
-// Named returns a column of such a row, as a member by another name.
+// Named returns a column of such a row, as a member whose name is in a column, too.
 func Named(name, column string) string { return name + "\x00" + column }
 
 // Value returns the value of a column as text: a string without its quotes, all else of JSON as it
