@@ -1,6 +1,7 @@
 package test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +22,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/enginetest"
 )
 
 // changeSent is a change as a webhook is sent it.
@@ -67,7 +71,9 @@ func (h *hook) take(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	luck := rand.IntN(10)
-	var sent struct{ Data struct{ Changes []changeSent } }
+	var sent struct {
+		Data struct{ Changes []changeSent }
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil || luck == 0 { // it may have been killed while it sent
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -176,4 +182,109 @@ func TestFeedGoesOn(t *testing.T) {
 	if n := len(h.changes); n != 44 {
 		t.Errorf("%d changes were sent, want 44", n)
 	}
+}
+
+// codeOf returns the first block of a page in a language.
+func codeOf(t *testing.T, page, language string) string {
+	t.Helper()
+	for _, b := range readPage(t, page).blocks {
+		if b.info == language {
+			return b.text
+		}
+	}
+	t.Fatalf("%s has no block of %s", page, language)
+	return ""
+}
+
+// TestFeedPage does what docs/feeds.md says: its settings, its receiver in Python, which verifies
+// what it is sent, and its example of what that is.
+func TestFeedPage(t *testing.T) {
+	const page, secret = "docs/feeds.md", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	requirements, err := os.ReadFile("../internal/sink/webhook/testdata/requirements.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := enginetest.Python(t, "standardwebhooks-1.1.0", string(requirements))
+	cmd := exec.CommandContext(t.Context(), python, "-c", codeOf(t, page, "python"))
+	cmd.Env = append(os.Environ(), "SECRET="+secret)
+	port := started(t, cmd)
+	sent := make(chan string, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent <- string(body)
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	settings := strings.NewReplacer("https://maintenance.example.com/andon", s.URL,
+		"/etc/andon", dir, "start: snapshot", "start: snapshot\n  wait: 50ms").Replace(codeOf(t, page, "yaml"))
+	settings += strings.NewReplacer("maintenance\n", "python\n", s.URL, "http://127.0.0.1:"+port).
+		Replace(strings.TrimPrefix(settings, "feeds:\n"))
+	for name, text := range map[string]string{
+		"andon.yaml": settings, "maintenance.secret": secret,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	andon := start(t, "--store", "memory", "--config", filepath.Join(dir, "andon.yaml"))
+	for i, rest := range []string{
+		`"state":"NORMAL"}`, `"state":"WARNING2","message":"oil pressure low"}`,
+	} {
+		andon.send(t, "POST", "/api/v1/events", "application/json",
+			`{"device":"press-1","time":"2025-12-04T12:00:00Z","operator":"Liz",`+rest)
+		if body := <-sent; i == 1 {
+			checkExample(t, codeOf(t, page, "json"), body)
+		}
+	}
+	eventually(t, patience, "the receiver has what the device shows", func() error {
+		answer, err := http.Get("http://127.0.0.1:" + port)
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		var got []client.Device
+		err = json.NewDecoder(answer.Body).Decode(&got)
+		if err != nil || len(got) != 1 || got[0].State != "WARNING2" {
+			return fmt.Errorf("it has %+v, %w", got, err)
+		}
+		return nil
+	})
+}
+
+// checkExample compares the second request with one of a page, apart from what differs each time.
+func checkExample(t *testing.T, example, sent string) {
+	t.Helper()
+	varies := regexp.MustCompile(`"(timestamp|id|position|received)": *"[^"]*"`)
+	tidy := func(text string) any {
+		var v any
+		if err := json.Unmarshal([]byte(varies.ReplaceAllString(text, `"$1":""`)), &v); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		return v
+	}
+	if diff := cmp.Diff(tidy(example), tidy(sent)); diff != "" {
+		t.Errorf("the example differs (-example +sent):\n%s", diff)
+	}
+}
+
+// started starts a program that ends with the test, and returns the first line that it prints.
+func started(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	cmd.Stderr = t.Output()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
 }

@@ -21,6 +21,8 @@ type delivery struct {
 	page  *page  // devices that are to be sent next, unless they change
 	batch *Batch // that is being sent; nil: none
 	next  place  // after it
+
+	waited bool // for changes to be sent together
 }
 
 // run delivers until the context ends or the tenant is deleted. What fails is tried again here,
@@ -95,9 +97,11 @@ func (d *delivery) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(changes) == 0 && d.page == nil {
+	few := len(changes) < d.feed.Batch && d.place.Sending == nil && !d.waited
+	if d.page == nil && (few || len(changes) == 0) {
 		return d.await(ctx)
 	}
+	d.waited = false
 	w, err := d.writer(ctx)
 	if err != nil {
 		return err
@@ -152,5 +156,6 @@ func (d *delivery) await(ctx context.Context) error {
 	if err == nil {
 		err = sleep.For(ctx, d.feed.Wait)
 	}
+	d.waited = true
 	return err
 }
