@@ -48,7 +48,7 @@ func Mappings[T any](to *[]T, group func(*T) Group, name func(*T) string) Value 
 	return v
 }
 
-// Pairs is a mapping of texts, or one text alone, which then has the key "". add is called for each,
+// Pairs is a mapping of texts, or one text alone, which then has the key "". add is called for each
 // in the order of the file.
 func Pairs(add func(key, value string) error) Value {
 	v := kept(new(string), "mapping", func(text string) (string, error) {

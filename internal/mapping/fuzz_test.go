@@ -7,7 +7,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/mapping"
 )
 
@@ -17,7 +16,7 @@ func several(t testing.TB) (all []*mapping.Mapping) {
 		"each: $.*\ndevice: '{each:1}/{each:2}'\ntime: $.ts\nmetrics: $.values.*\n" +
 			"attributes: {all: $$.values, '{$.n}': '$.a[0].b'}\n",
 		"each: $\ndevice: $.d\nstate: $.s\nstates: {table: nagios, default: X}\n" +
-			"metrics: {'{$.n}': $.v}\ntenant: '{topic:2}'\ntimes: {zone: Europe/Berlin}\ntime: $.t\n",
+			"metrics: {'{$.n}': $.v}\ntenant: '{topic:2}'\ntimes: {zone: +01:00}\ntime: $.t\n",
 		"device: '{key}'\nstate: $.s\nmessage: 'm {$} {$$.m}'\nwhen: {$.type: status}\n" +
 			"operator: $.o\nescalated_to: $.e\nattributes: $.attributes.*\n",
 	} {
@@ -35,7 +34,7 @@ func several(t testing.TB) (all []*mapping.Mapping) {
 func FuzzMap(f *testing.F) {
 	for _, text := range []string{
 		`{"a":[{"ts":1764840000000,"values":{"t":1,"u":"x","v":true}}],"b":{"ts":"x"}}`,
-		`[{"d":"d","s":"ok","t":"05.11.2026 14:05","n":"m","v":1e999},{"d":1,"s":2,"n":null,"v":3}]`,
+		`[{"d":"d","s":"ok","t":"05.11.2026 14:05","n":"m","v":1e999},{"d":1,"s":2,"n":null}]`,
 		`{"type":"status","s":"A","m":{"x":[1]},"o":"\u0000","e":"Sara","attributes":{"a":{}}}`,
 		`{"device":"d","state":"A","metrics":{"t":1}}` + "\n" + `{"device":"d"`,
 		strings.Repeat("[", 100), "\xff", `{"a":"\ud800"}`, `{"":{"":[]}}`, "\uFEFF{}", "",
@@ -69,7 +68,8 @@ func FuzzMap(f *testing.F) {
 					t.Errorf("mapping %d: %q", i, r.Error)
 				}
 			}
-			if mapped(m, message) != mapped(m, message) {
+			again := mapped(m, message)
+			if mapped(m, message) != again {
 				t.Errorf("mapping %d: another result the second time", i)
 			}
 		}
@@ -94,7 +94,7 @@ func BenchmarkOwn(b *testing.B) {
 }
 
 func benchmark(b *testing.B, m *mapping.Mapping, value string) {
-	message := &mapping.Message{Topic: "plant/hall-3/press-7", Value: []byte(value), Time: andon.MinTime}
+	message := &mapping.Message{Topic: "plant/hall-3/press-7", Value: []byte(value), Time: now}
 	b.ReportAllocs()
 	b.SetBytes(int64(len(value)))
 	for b.Loop() {

@@ -84,7 +84,7 @@ func (m *Mapping) foreign(message *Message) (entries []Entry, refused []andon.Re
 			entries = append(entries, e)
 		}
 		if err != nil {
-			refused = append(refused, andon.Rejection{Index: i, Error: reasons.Replace(err.Error())})
+			refused = append(refused, andon.Rejection{Index: i, Error: reasonOf(err)})
 		}
 		if size > andon.MaxRequestBytes { // each part may have the same of the message
 			return entries, append(refused, andon.Rejection{Index: i + 1, Error: fmt.Sprintf(
@@ -95,9 +95,11 @@ func (m *Mapping) foreign(message *Message) (entries []Entry, refused []andon.Re
 	return entries, refused
 }
 
-// reasons has package table speak of mappings. It knows columns, and flags that fill them in.
-var reasons = strings.NewReplacer("column ", "", "--date-order", "times.dates",
-	"; if that is a decimal comma, say --decimal ,", "")
+// reasonOf has package table speak of mappings. It knows columns, and flags that fill them in.
+func reasonOf(err error) string {
+	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "column "), "; if that is a decimal")
+	return strings.Replace(text, "--date-order", "times.dates", 1)
+}
 
 // extra is how many bytes an entry has beyond its fields.
 func (e *Entry) extra() int {

@@ -30,7 +30,8 @@ func Tables() (rows []TableRow) {
 	return rows
 }
 
-// shipped returns the states of a shipped table by name, nil where there is none, and the names of all tables.
+// shipped returns the states of a shipped table by name, nil where there is none, and the names of
+// all tables.
 func shipped(name string) (states map[string]andon.State, all []string) {
 	for _, row := range Tables() {
 		if all = append(all, row.Table); row.Table != name {

@@ -62,7 +62,8 @@ func (d *delivery) add(message int, e *mapping.Entry) {
 		in.events = append(in.events, ingest.Item[andon.Event]{Index: index, Value: *e.Event})
 	}
 	if e.Reading != nil {
-		in.readings = append(in.readings, ingest.Item[andon.Reading]{Index: index, Value: *e.Reading})
+		in.readings = append(in.readings,
+			ingest.Item[andon.Reading]{Index: index, Value: *e.Reading})
 	}
 }
 

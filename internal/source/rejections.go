@@ -15,9 +15,9 @@ import (
 )
 
 // Kind is the kind of the records that hold what was refused. They belong to no tenant, because it
-// may be the tenant that is wrong. A record is a JSON array of andon.SourceRejection, which were refused together
-// at its Due. Its id is the hash of source, place and index of the first one, so that a redelivery
-// finds it.
+// may be the tenant that is wrong. A record is a JSON array of andon.SourceRejection, which were
+// refused together at its Due. Its id is the hash of source, place and index of the first one, so
+// that a redelivery finds it.
 const Kind andon.RecordKind = "rejection"
 
 type rejection = andon.SourceRejection

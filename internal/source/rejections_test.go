@@ -34,7 +34,8 @@ func TestListIsBounded(t *testing.T) {
 				var refused []andon.SourceRejection
 				for i := range batch {
 					refused = append(refused, andon.SourceRejection{
-						Source: fmt.Sprint(process), Place: fmt.Sprint(n), Index: i, Reason: "wrong",
+						Source: fmt.Sprint(process), Place: fmt.Sprint(n), Index: i,
+						Reason: "wrong",
 					})
 				}
 				if err := list.Add(t.Context(), refused); err != nil {

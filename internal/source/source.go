@@ -74,7 +74,8 @@ func (w *Writer) Write(ctx context.Context, messages []mapping.Message) error {
 			n++
 		}
 		part := messages[:n]
-		if err := w.persist(ctx, func() error { return w.part(ctx, part, int64(size)) }); err != nil {
+		err := w.persist(ctx, func() error { return w.part(ctx, part, int64(size)) })
+		if err != nil {
 			return err
 		}
 		messages = messages[n:]

@@ -22,6 +22,7 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/mapping"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/source"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
@@ -351,7 +352,7 @@ func TestSharedLimits(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		all.Go(func() { b.write(`{"device":"d","state":"NORMAL"}` + strings.Repeat(" ", 1<<20)) })
-		time.Sleep(time.Minute)
+		_ = sleep.For(t.Context(), time.Minute)
 		b.same(nil, b.events("d"))
 		in.Requests.Give(in.Requests.Most())
 		all.Wait()

@@ -20,8 +20,8 @@ type Row struct {
 	find   func(column string) (json string, ok bool)
 }
 
-// NewRow makes a row that is of no file. find returns the JSON of a column. Of a column that ends in
-// ".*" only numbers are metrics.
+// NewRow makes a row that is of no file. find returns the JSON of a column. Of a column that ends
+// in ".*" only numbers are metrics.
 func NewRow(find func(column string) (json string, ok bool)) *Row { return &Row{find: find} }
 
 // Named returns a column of such a row, as a member whose name is in a column, too.
