@@ -79,7 +79,7 @@ metrics: {"temp": $.t, open: $.door}
 `, `{"gateway":{"id":"g"},"values":[{"ts":1764840000,"t":"21.5","door":true},{"ts":"x","t":1},` +
 			`{"ts":1764840001,"t":"warm"},{"ts":1764840001}]}`,
 			`{"device":"g","time":"2025-12-04T09:20:00Z","metrics":{"open":1,"temp":21.5}}
-{"index":1,"error":"$.ts: time \"x\" is not RFC 3339, such as 2020-04-24T14:40:00Z"}
+{"index":1,"error":"$.ts: time \"x\" is not RFC 3339, such as 2026-11-20T06:00:00Z"}
 {"index":2,"error":"temp: \"warm\" is not a number"}
 {"index":3,"error":"there is no metric"}
 `},
