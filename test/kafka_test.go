@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -172,7 +173,7 @@ func killKafka(t *testing.T, b *enginetest.Broker, s *stream, processes, kills i
 
 func killsOf(short int) int {
 	if os.Getenv(enginetest.LongTests) != "" {
-		return 60
+		return 20
 	}
 	return short
 }
@@ -267,5 +268,51 @@ line:L2|press-1|{"at":"2026-01-01T00:02:00Z","status":"hot","degrees":99}
 	refused := s.send(t, "GET", "/api/v1/rejections", "", "")
 	if !strings.Contains(refused, `"plant.machines/0/2"`) {
 		t.Errorf("the rejections are %s", refused)
+	}
+}
+
+// TestSerialFeedToKafka reads what a feed has written with Apache's own console consumer.
+func TestSerialFeedToKafka(t *testing.T) {
+	b := enginetest.Kafka(t)
+	written := newTopic(t, b, "shown", 3)
+	path := filepath.Join(t.TempDir(), "andon.yaml")
+	text := fmt.Sprintf("data: %s\nfeeds:\n- name: shown\n  tenants: default\n  kind: kafka\n"+
+		"  start: snapshot\n  brokers: [%q]\n  topic: shown\n", t.TempDir(), b.Addr)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveQuietly(t, "--config", path)
+	const json = "application/json"
+	read := func(n int) (lines []string) {
+		out, err := b.Tool("org.apache.kafka.tools.consumer.ConsoleConsumer", "--topic", "shown",
+			"--from-beginning", "--property", "print.key=true",
+			"--max-messages", fmt.Sprint(n), "--timeout-ms", "60000").Output()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for line := range strings.Lines(string(out)) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			_, after, _ := strings.Cut(value, `"after":"`)
+			after, _, _ = strings.Cut(after, `"`)
+			lines = append(lines, strings.TrimSpace(key+" "+after))
+		}
+		slices.Sort(lines) // of each partition they are in order
+		return lines
+	}
+	s.send(t, "POST", "/api/v1/events", json,
+		`{"device":"press-1","time":"2026-01-01T00:00:00Z","state":"WARNING1"}`)
+	written.AddConsumeTopics("shown")
+	written.PollFetches(t.Context()) // the feed runs
+	for i, state := range []string{"NORMAL", "WARNING2"} {
+		s.send(t, "POST", "/api/v1/events", json, fmt.Sprintf(
+			`{"device":"press-1","time":"2026-01-01T00:01:0%dZ","state":%q}`, i, state))
+	}
+	s.send(t, "POST", "/api/v1/events", json, `{"device":"press-2","state":"NORMAL"}`)
+	s.send(t, "DELETE", "/api/v1/devices/press-2", "", "")
+	want := []string{
+		"press-1 NORMAL", "press-1 WARNING1", "press-1 WARNING2", "press-2", "press-2 NORMAL",
+	}
+	if diff := cmp.Diff(want, read(5)); diff != "" {
+		t.Errorf("the topic has (-want +got):\n%s", diff)
 	}
 }

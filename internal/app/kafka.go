@@ -54,7 +54,7 @@ func kafkaMetrics(consumers []*kafka.Consumer) looked {
 	return func(to chan<- prometheus.Metric) {
 		for _, c := range consumers {
 			send := func(d *prometheus.Desc, kind prometheus.ValueType, n int64) {
-				to <- prometheus.MustNewConstMetric(d, kind, float64(n), c.Name())
+				to <- prometheus.MustNewConstMetric(d, kind, float64(n), c.Source.Name)
 			}
 			send(behind, prometheus.GaugeValue, c.Behind())
 			send(failures, prometheus.CounterValue, c.Failures.Load())

@@ -32,11 +32,12 @@ type Writer interface {
 // written. What takes too long is broken off, and read again by whoever has the partition then. So
 // nobody commits an offset of a partition that another member has.
 type Consumer struct {
+	Source *Source
+
 	// Failures counts what went wrong with brokers. Missed counts the records that the retention of
 	// a topic deleted before they were read.
 	Failures, Missed atomic.Int64
 
-	source  *Source
 	log     *slog.Logger
 	options []kgo.Opt
 	grace   time.Duration // how long a rebalance waits for messages that are being written
@@ -82,15 +83,18 @@ func NewConsumer(
 		connection = append(connection, kgo.InstanceID("andon-"+s.Name))
 	}
 	c := &Consumer{
-		source: s, log: log, grace: 5 * time.Second, blocked: make(chan struct{}, 1),
+		Source: s, log: log, grace: 5 * time.Second, blocked: make(chan struct{}, 1),
 		failing: map[string]bool{}, behind: map[string]int64{},
 	}
 	start := kgo.NewOffset().AtStart()
 	if s.Start == newest { // a partition that is added later is read from its start
 		start = start.AfterMilli(int64(now()) / 1000)
 	}
-	// Partitions that stay here are fetched again.
-	lost := func(context.Context, *kgo.Client, map[string][]int32) { c.forget() }
+	lost := func(context.Context, *kgo.Client, map[string][]int32) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		clear(c.behind) // what stays here is fetched again
+	}
 	c.options = append(append(connection, s.topics()...),
 		kgo.ConsumerGroup(s.Group), kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(),
 		kgo.SessionTimeout(session), kgo.MetadataMaxAge(3*session),
@@ -107,9 +111,6 @@ func NewConsumer(
 		kgo.WithHooks(connections{c}))
 	return c, nil
 }
-
-// Name is that of its source.
-func (c *Consumer) Name() string { return c.source.Name }
 
 // Run reads until the context ends, once. What is wrong with brokers is logged when it begins and
 // ends, and tried again.
@@ -185,7 +186,7 @@ func (c *Consumer) parts(fetches kgo.Fetches) (parts []kgo.FetchTopicPartition) 
 		if missed := p.LogStartOffset - next.Offset; known && next.Offset >= 0 && missed > 0 {
 			c.Missed.Add(missed)
 			c.log.Error("kafka: the retention of a topic deleted records before they were read",
-				"source", c.source.Name, "topic", p.Topic, "partition", p.Partition,
+				"source", c.Source.Name, "topic", p.Topic, "partition", p.Partition,
 				"records", missed)
 		}
 		c.setBehind(p, p.Records[0].Offset)
@@ -272,13 +273,6 @@ func (c *Consumer) setBehind(p kgo.FetchTopicPartition, next int64) {
 	c.behind[fmt.Sprint(p.Topic, p.Partition)] = p.HighWatermark - next
 }
 
-// forget is called when partitions are not this member's any more.
-func (c *Consumer) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.behind)
-}
-
 // fetchFailed looks at what a fetch has instead of records. The client tries again by itself, but
 // for a topic that was deleted and made again.
 func (c *Consumer) fetchFailed(topic string, err error) {
@@ -302,7 +296,7 @@ func (c *Consumer) note(what string, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch log := c.log.With("source", c.source.Name, "what", what); {
+	switch log := c.log.With("source", c.Source.Name, "what", what); {
 	case err != nil && !c.failing[what]:
 		log.Error("kafka: it fails, and is tried again", "error", err)
 	case err == nil && c.failing[what]:

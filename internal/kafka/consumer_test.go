@@ -218,6 +218,7 @@ func checkAll(t *testing.T, k *kept, n int, again bool) {
 // TestReads: all messages come, in the order of each partition, with what belongs to them, and are
 // committed; the next member of the group goes on after them.
 func TestReads(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, kfake.SeedTopics(3, "t"))
 	produce(t, c.ListenAddrs(), "t", 0, 500)
 	k := &kept{}
@@ -240,6 +241,7 @@ func TestReads(t *testing.T) {
 // TestWaits: while the store is slow nothing is committed and not all is read, but the member stays
 // in the group.
 func TestWaits(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, kfake.SeedTopics(1, "t"))
 	big := make([]byte, 100_000) // of what can't be compressed
 	rand.Read(big)
@@ -275,6 +277,7 @@ func TestWaits(t *testing.T) {
 // change hands; what was not written is written by who has it then, and nothing that is committed
 // was not.
 func TestRebalanceWhileWriting(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, kfake.SeedTopics(4, "t"))
 	produce(t, c.ListenAddrs(), "t", 0, 500)
 	first := &kept{}
@@ -303,6 +306,7 @@ func TestRebalanceWhileWriting(t *testing.T) {
 
 // TestMemberThatIsLate: a member that was taken for dead commits nothing that is another one's.
 func TestMemberThatIsLate(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, kfake.SeedTopics(1, "t"))
 	produce(t, c.ListenAddrs(), "t", 0, 100)
 	late := &kept{}
@@ -330,7 +334,7 @@ func TestMemberThatIsLate(t *testing.T) {
 // TestFaults: brokers that close connections, that are not the leader, that are busy: all messages
 // come.
 func TestFaults(t *testing.T) {
-	const all = -1
+	t.Parallel()
 	for name, fault := range map[string]func(c *kfake.Cluster){
 		"closed connections": func(c *kfake.Cluster) {
 			n := 0
@@ -363,13 +367,12 @@ func TestFaults(t *testing.T) {
 			produce(t, c.ListenAddrs(), "t", 0, 100)
 			fault(c)
 			k := &kept{}
-			r := read(t, k, c.ListenAddrs(), "t")
+			read(t, k, c.ListenAddrs(), "t")
 			eventually(t, "it reads", func() bool { return k.count() >= 100 })
 			c.DropControl()
 			produce(t, c.ListenAddrs(), "t", 100, 200)
 			eventually(t, "all is committed", func() bool { return committed(c, "t") == 200 })
 			checkAll(t, k, 200, true)
-			t.Log(r.log)
 		})
 	}
 }
@@ -377,6 +380,7 @@ func TestFaults(t *testing.T) {
 // TestRetentionWasFaster: what was deleted before it was read is logged and counted, and reading
 // goes on with what is there.
 func TestRetentionWasFaster(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, kfake.SeedTopics(1, "t"))
 	produce(t, c.ListenAddrs(), "t", 0, 10)
 	k := &kept{}
@@ -399,6 +403,7 @@ func TestRetentionWasFaster(t *testing.T) {
 
 // TestTopicsComeAndGo: a topic may come later, be deleted, and come again.
 func TestTopicsComeAndGo(t *testing.T) {
+	t.Parallel()
 	for name, topics := range map[string][]string{"name": {"t"}, "pattern": {"^t$", "^other\\.topic"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -417,7 +422,6 @@ func TestTopicsComeAndGo(t *testing.T) {
 				}
 			}
 			checkAll(t, k, 300, true)
-			t.Log(r.log)
 		})
 	}
 }
