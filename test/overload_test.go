@@ -207,7 +207,7 @@ func (zeros) Read(p []byte) (int, error) {
 
 // mostMemory returns the most bytes that the server ever had in memory, as the system says; under
 // the race detector, whose own memory is many times that, what Go says.
-func (s *server) mostMemory(t *testing.T) int {
+func (s *server) mostMemory(t testing.TB) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil || underRace() {

@@ -142,7 +142,7 @@ func (s *server) tenant(t *testing.T, id, settings string) *client.Client {
 }
 
 // send sends a request as a user with curl would, and returns the answer's body.
-func (s *server) send(t *testing.T, method, path, form, body string) string {
+func (s *server) send(t testing.TB, method, path, form, body string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
