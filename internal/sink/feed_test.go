@@ -295,17 +295,45 @@ func TestEnded(t *testing.T) {
 type forgetful struct {
 	andon.Store
 	forgot atomic.Bool
+	reads  atomic.Int64 // of the feed
 }
 
 func (s *forgetful) Changes(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
+	s.reads.Add(1)
 	if s.forgot.Swap(false) {
 		return func(yield func(andon.Change, error) bool) {
 			yield(andon.Change{}, andon.Errorf(andon.Gone, "it is not kept"))
 		}
 	}
 	return s.Store.Changes(ctx, id, after)
+}
+
+// TestSlowReceiver: while a receiver takes its time nothing is read, so no more than a batch is in
+// memory.
+func TestSlowReceiver(t *testing.T) {
+	newFleet(t, func(f *fleet, r *receiver) {
+		s := &forgetful{Store: f.store}
+		f.feed = f.over(s, r)
+		r.answer = func(int) error { settle(time.Minute); return nil }
+		f.is("a", "NORMAL")
+		defer f.start(f.feed)()
+		settle(time.Second)
+		read, last := s.reads.Load(), andon.State("NORMAL")
+		for i := range 2000 {
+			last = andon.State(fmt.Sprint("S", i%900))
+			f.is("a", last)
+		}
+		settle(50 * time.Second)
+		if n := s.reads.Load(); n != read {
+			t.Errorf("it was read %d times meanwhile", n-read)
+		}
+		settle(10 * time.Minute)
+		if n := len(r.messages); n != 2001 || r.messages[n-1].After != last {
+			t.Errorf("%d messages, the last one %s", n, r.messages[n-1].After)
+		}
+	})
 }
 
 // TestBeginsAgain: where changes are not kept any more, all devices are sent, and the end of those

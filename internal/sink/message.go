@@ -10,10 +10,15 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/parallel"
 )
 
-// maxBytes is how long the values of a batch are together, but for the last one.
-const maxBytes = 1 << 20
+const (
+	// maxBytes is how long the values of a batch are together, but for the last one.
+	maxBytes = 1 << 20
+	// readers is how many devices are read at once.
+	readers = 16
+)
 
 // snapshot is the kind of a message that says what a device shows without a change.
 const snapshot = "snapshot"
@@ -42,6 +47,17 @@ func (d *delivery) addChanges(
 	next = d.place
 	next.Sending = nil
 	d.feed.waits(d.tenant, d.since(&changes[0]))
+	err = parallel.Do(ctx, len(changes), readers, func(ctx context.Context, i int) error {
+		if changes[i].After == nil {
+			return nil
+		}
+		shown, err := andon.Shown(ctx, d.feed.Store, d.tenant, &changes[i])
+		changes[i].After = &shown
+		return err
+	})
+	if err != nil {
+		return next, err
+	}
 	changed := map[andon.DeviceID]bool{}
 	for i := range changes {
 		c := &changes[i]
@@ -51,7 +67,7 @@ func (d *delivery) addChanges(
 		next.At = c.Position
 		if c.Kind != andon.OfTenant {
 			changed[c.Device] = true
-			if err := w.change(ctx, c); err != nil {
+			if err := w.change(c); err != nil {
 				return next, err
 			}
 		} else if now := severities(c.Tenant); now != next.Severities {
@@ -96,29 +112,20 @@ func (d *delivery) addPage(w *writer) (next place, err error) {
 }
 
 // change adds a change of a device.
-func (w *writer) change(ctx context.Context, c *andon.Change) error {
+func (w *writer) change(c *andon.Change) error {
 	m := Message{Device: c.Device, Kind: c.Kind.String(), Position: c.Position}
 	if c.Before != nil {
 		m.Before = c.Before.State
 	}
-	if c.After == nil {
-		return w.add(m, nil)
-	}
-	shown, err := andon.Shown(ctx, w.feed.Store, w.tenant, c)
-	if err != nil {
-		return err
-	}
-	m.After = c.After.State
-	return w.add(m, &shown)
+	return w.add(m, c.After)
 }
 
 // device adds a device of a snapshot.
 func (w *writer) device(d *andon.Device, retired bool) error {
 	m := Message{Device: d.ID, Kind: snapshot, Position: w.place.At}
 	if retired {
-		return w.add(m, nil)
+		d = nil
 	}
-	m.After = d.State
 	return w.add(m, d)
 }
 
@@ -130,6 +137,7 @@ func (w *writer) add(m Message, shown *andon.Device) (err error) {
 	}
 	m.Tenant, m.Key, m.Gone = w.tenant, string(m.Device), shown == nil
 	if !m.Gone {
+		m.After = shown.State
 		if m.Shows, err = w.show(nil, shown); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ const (
 
 func clock() andon.Time { return andon.TimeOf(time.Now()) }
 
-func write(t *testing.T, text string) string {
+func write(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -52,7 +52,7 @@ func batch() *sink.Batch {
 }
 
 // open makes a webhook that posts to a server.
-func open(t *testing.T, url string, set func(*webhook.Config)) *webhook.Webhook {
+func open(t testing.TB, url string, set func(*webhook.Config)) *webhook.Webhook {
 	t.Helper()
 	c := webhook.Config{}
 	c.Settings()
