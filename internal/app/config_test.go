@@ -272,3 +272,26 @@ func TestTrace(t *testing.T) {
 		}
 	}
 }
+
+// TestFeedSettings: what is wrong with a feed is said when the settings are read.
+func TestFeedSettings(t *testing.T) {
+	for text, want := range map[string]string{
+		"{name: f, url: 'http://a', secret_file: s}":                              "",
+		"{name: f, kind: kafka, brokers: 'a:1', topic: t, start: snapshot}":       "",
+		"{url: 'http://a', secret_file: s}":                                       "name is missing",
+		"{name: a/b, url: 'http://a', secret_file: s}":                            "has a slash",
+		"{name: f, url: 'http://a', secret_file: s, batch: 1001}":                 "more than 1000",
+		"{name: f, url: 'http://a', secret_file: s, topic: t}":                    "not of kind webhook",
+		"{name: f, kind: kafka, brokers: 'a:1', topic: t, url: 'http://a'}":       "not of kind kafka",
+		"{name: f, kind: kafka, brokers: 'a:1'}":                                  "topic is missing",
+		"{name: f, kind: mqtt}":                                                   "none of webhook, kafka",
+		"{name: f, secret_file: s}":                                               "https://host/path",
+		"{name: f, url: 'http://a', secret_file: s, tls_ca: c}":                   "",
+		"{name: f, kind: kafka, brokers: 'a:1', topic: t, tls: on, tls_ca: some}": "",
+	} {
+		_, err := load(config.Sources{Env: []string{"ANDON_FEEDS=[" + text + "]"}})
+		if want == "" && err != nil || want != "" && !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: %v; want %q", text, err, want)
+		}
+	}
+}

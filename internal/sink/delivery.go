@@ -150,7 +150,7 @@ func (d *delivery) await(ctx context.Context) error {
 	if err := d.save(ctx, d.place); err != nil {
 		return err
 	}
-	d.feed.waitsNot(d.tenant)
+	d.feed.waits(d.tenant, 0)
 	d.feed.report(d.tenant, nil)
 	err := d.feed.Store.AwaitChange(ctx, d.tenant, d.place.At)
 	if err == nil {

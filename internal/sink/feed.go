@@ -42,13 +42,9 @@ func (c *Config) Settings() []config.Setting {
 // Check reports what is wrong with the settings.
 func (c *Config) Check(check *config.Check) {
 	const longest = 64
-	if check.Has("name", ""); len(c.Name) > longest || strings.Contains(c.Name, "/") {
-		check.Wrong("name", "has a slash or more than %d bytes", longest)
-	}
-	for _, id := range c.Tenants {
-		if err := andon.TenantID(id).Validate(); err != nil {
-			check.Wrong("tenants", "names no tenant: %v", err)
-		}
+	err := andon.TenantID(c.Name).Validate() // a record has it in its id, as it has tenants
+	if err != nil || len(c.Name) > longest || strings.Contains(c.Name, "/") {
+		check.Wrong("name", "is missing, has a slash, or has more than %d bytes", longest)
 	}
 	if c.Batch > andon.MaxLimit {
 		check.Wrong("batch", "is more than %d", andon.MaxLimit)
@@ -89,18 +85,14 @@ func (f *Feed) Lag() (longest andon.Duration) {
 	return longest
 }
 
-// waits notes since when a change of a tenant is not delivered.
+// waits notes since when a change of a tenant is not delivered; 0: all are, or another process
+// delivers them.
 func (f *Feed) waits(id andon.TenantID, since andon.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.waiting[id] = since
-}
-
-// waitsNot notes that all changes of a tenant are delivered, or that another process does it.
-func (f *Feed) waitsNot(id andon.TenantID) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.waiting, id)
+	if f.waiting[id] = since; since == 0 {
+		delete(f.waiting, id)
+	}
 }
 
 // Run delivers until the context ends. An error is that the store has no feed.
@@ -114,7 +106,7 @@ func (f *Feed) Run(ctx context.Context) error {
 		Holder: f.Leases, Name: "feed/" + f.Name, Parts: f.parts, Failed: f.failed,
 		Work: func(ctx context.Context, part string, l *lease.Lease) error {
 			id := tenantOf(part)
-			defer f.waitsNot(id)
+			defer f.waits(id, 0)
 			return (&delivery{feed: f, tenant: id, lease: l}).run(ctx)
 		},
 	}
@@ -151,6 +143,11 @@ func (f *Feed) parts(
 		if len(positions) == 0 {
 			f.told = slices.Clone(ready)
 		}
+		for _, id := range f.Tenants {
+			if !slices.Contains(ready, partOf+id) {
+				f.Log.Warn("a feed waits for a tenant that is not there", "feed", f.Name, "tenant", id)
+			}
+		}
 	})
 	return ready, gone, nil
 }
@@ -158,7 +155,9 @@ func (f *Feed) parts(
 // failed takes the errors of a lease.Group. What comes of a tenant itself is reported where it
 // happens, and a tenant that was deleted is no failure.
 func (f *Feed) failed(part string, err error) {
-	if part == "" || err != nil && andon.KindOf(err) != andon.NotFound {
+	if !strings.HasPrefix(part, partOf) {
+		f.report("", err)
+	} else if err != nil && andon.KindOf(err) != andon.NotFound {
 		f.report(tenantOf(part), err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -403,7 +404,11 @@ func TestSeverities(t *testing.T) {
 // TestHistories: whatever happens to devices, to the receiver and to the processes that share the
 // feed, what was received leads to what the devices show, and no change is missing between.
 func TestHistories(t *testing.T) {
-	for range 20 {
+	histories := 5
+	if os.Getenv("ANDON_LONG") != "" {
+		histories = 200
+	}
+	for range histories {
 		seed := rand.Uint64()
 		newFleet(t, func(f *fleet, r *receiver) { f.history(r, seed) })
 	}

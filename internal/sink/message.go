@@ -97,7 +97,12 @@ func (d *delivery) addPage(w *writer) (next place, err error) {
 	p, n := d.page, 0
 	d.feed.waits(d.tenant, p.read)
 	for ; n < len(p.devices) && w.bytes < maxBytes; n++ {
-		if err := w.device(&p.devices[n], p.Retired); err != nil {
+		shown := &p.devices[n]
+		m := Message{Device: shown.ID, Kind: snapshot, Position: d.place.At}
+		if p.Retired {
+			shown = nil
+		}
+		if err := w.add(m, shown); err != nil {
 			return next, err
 		}
 	}
@@ -118,15 +123,6 @@ func (w *writer) change(c *andon.Change) error {
 		m.Before = c.Before.State
 	}
 	return w.add(m, c.After)
-}
-
-// device adds a device of a snapshot.
-func (w *writer) device(d *andon.Device, retired bool) error {
-	m := Message{Device: d.ID, Kind: snapshot, Position: w.place.At}
-	if retired {
-		d = nil
-	}
-	return w.add(m, d)
 }
 
 // add adds a message with what the device shows; nil: nothing.

@@ -65,5 +65,3 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
-
-func (f *Failure) Unwrap() error { return f.Err }

@@ -85,6 +85,7 @@ func (c *Config) Open(now func() andon.Time) (*Webhook, error) {
 		return nil, andon.Errorf(andon.Invalid, "secret_file %s holds no secret", c.SecretFile)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxResponseHeaderBytes = 64 << 10
 	if c.CA != "" {
 		text, err := os.ReadFile(c.CA)
 		roots := x509.NewCertPool()
