@@ -67,7 +67,7 @@ func (m *Mapping) Reading(row *Row) (r andon.Reading, err error) {
 	if r.Metadata, err = object(row, columnMetadata, m.Metadata); err != nil {
 		return r, err
 	}
-	if len(r.Metrics) == 0 {
+	if len(r.Metrics) == 0 && (r.Metadata == "" || !isEmpty(row, m.Metrics)) {
 		if row.find != nil {
 			return r, fmt.Errorf("there is no metric")
 		}

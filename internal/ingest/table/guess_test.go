@@ -119,9 +119,11 @@ func TestObjectsInJSON(t *testing.T) {
 func TestObjectsInCells(t *testing.T) {
 	const text = "device,time,metrics,metadata\n" +
 		`a,2020-04-24,"{""a"":1.50,""b.c"":true,""n"":null}","{""fw"":""1.2"",""m"":[1, 2]}"` +
-		"\na,2020-04-25,7,x\n"
+		"\na,2020-04-25,7,x\nb,2020-04-25,{},{}\nb,2020-04-25,{},\n"
 	const lines = `{"device":"a","time":"2020-04-24","metrics":{"a":1.50,"b.c":true,"n":null},` +
-		`"metadata":{"fw":"1.2","m":[1, 2]}}`
+		`"metadata":{"fw":"1.2","m":[1, 2]}}` + "\n" +
+		`{"device":"b","time":"2020-04-25","metrics":{},"metadata":{}}`
+	const none = `b 2020-04-25T00:00:00Z {} {}`
 	const want = `a 2020-04-24T00:00:00Z {"a":1.5,"b.c":1} {"fw":"1.2","m":[1, 2]}`
 	for _, names := range [][2]string{{"metrics", "metadata"}, {"metrics.*", "metadata.*"}} {
 		m := table.Mapping{
@@ -129,13 +131,14 @@ func TestObjectsInCells(t *testing.T) {
 			Metrics: names[:1], Metadata: names[1:],
 		}
 		entries, err := open(t, lines, table.Options{Format: table.JSON}).Readings(m)
-		wantLines(t, listed(entries, err, showReading), "0:1 "+want)
+		wantLines(t, listed(entries, err, showReading), "0:1 "+want, "1:2 "+none)
 		entries, err = open(t, text, table.Options{}).Readings(m)
 		plainly := `1:3 a 2020-04-25T00:00:00Z {"metrics":7} {"metadata":"x"}`
 		if names[0] != "metrics" {
 			plainly = `line 3: column metrics.*: there is no metric`
 		}
-		wantLines(t, listed(entries, err, showReading), "0:2 "+want, plainly)
+		wantLines(t, listed(entries, err, showReading), "0:2 "+want, plainly, "2:4 "+none,
+			"line 5: column "+names[0]+": there is no metric")
 	}
 }
 

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -76,7 +77,7 @@ func (v value) unquoted() value {
 // object makes one JSON object of columns, absent where they all are.
 func object(row *Row, whole string, columns []string) (andon.JSON, error) {
 	all, err := members(row, whole, columns)
-	if err != nil || len(all) == 0 {
+	if err != nil || len(all) == 0 && !isEmpty(row, columns) {
 		return "", err
 	}
 	texts := make([]string, len(all))
@@ -84,6 +85,14 @@ func object(row *Row, whole string, columns []string) (andon.JSON, error) {
 		texts[i] = quoted(m.name) + ":" + m.json()
 	}
 	return andon.JSON("{" + strings.Join(texts, ",") + "}"), nil
+}
+
+// isEmpty reports whether one of some columns is an object without members: it is there.
+func isEmpty(row *Row, columns []string) bool {
+	return slices.ContainsFunc(columns, func(column string) bool {
+		v, _ := row.value(strings.TrimSuffix(column, ".*"))
+		return v.text == "{}"
+	})
 }
 
 // metrics makes metrics of columns: numbers, or true and false as 1 and 0.
