@@ -219,13 +219,15 @@ func originsOf(t *testing.T, from config.Sources) map[string]config.Origin {
 func TestSecretsAreNotShown(t *testing.T) {
 	isSecret := func(key string) bool {
 		return slices.Contains([]string{
-			"cassandra.password", "dynamodb.secret", "feeds", "kafka.sources", "kinesis.sources",
+			"archive", "cassandra.password", "dynamodb.secret", "feeds", "kafka.sources",
+			"kinesis.sources",
 		}, key)
 	}
 	from := config.Sources{Env: []string{
 		"ANDON_CASSANDRA_PASSWORD=hunter2",
 		"ANDON_DYNAMODB_KEY=key", "ANDON_DYNAMODB_SECRET=hunter2",
 		"ANDON_KAFKA_SOURCES=[{name: s, brokers: [b], topics: [t]}]",
+		"ANDON_ARCHIVE=[{name: a, to: /var/archive}]",
 		"ANDON_FEEDS=[{name: f, url: 'https://hunter2@example.com', secret_file: f}]",
 		"ANDON_KINESIS_SOURCES=[{name: k, stream: s, start: 2026-01-01}]",
 	}}
@@ -284,7 +286,7 @@ func TestFeedSettings(t *testing.T) {
 		"{name: f, url: 'http://a', secret_file: s, topic: t}":                    "not of kind webhook",
 		"{name: f, kind: kafka, brokers: 'a:1', topic: t, url: 'http://a'}":       "not of kind kafka",
 		"{name: f, kind: kafka, brokers: 'a:1'}":                                  "topic is missing",
-		"{name: f, kind: mqtt}":                                                   "none of webhook, kafka",
+		"{name: f, kind: mqtt}":                                                   "none of webhook",
 		"{name: f, secret_file: s}":                                               "https://host/path",
 		"{name: f, url: 'http://a', secret_file: s, tls_ca: c}":                   "",
 		"{name: f, kind: kafka, brokers: 'a:1', topic: t, tls: on, tls_ca: some}": "",
