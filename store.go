@@ -255,6 +255,7 @@ type Store interface {
 // an Unsupported error, never an empty answer.
 type Capabilities struct {
 	Name         string // of the store, with its engine's version: "pebble 2.1.7"
+	Forwards     string // the server to which entries are passed on; then nothing is served here
 	Durable      bool   // an acknowledged write survives the end of the process
 	Immediate    bool   // an acknowledged write is visible at once; else eventually
 	AtomicBatch  bool   // the events of one Append are kept all or none

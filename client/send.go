@@ -184,9 +184,16 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	if len(r.query) > 0 {
 		address += "?" + r.query.Encode()
 	}
+	compress := c.options.Compress != nil && len(r.body) > 0
+	if compress {
+		r.body = c.options.Compress(r.body)
+	}
 	req, err := http.NewRequestWithContext(ctx, r.method, address, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
+	}
+	if compress {
+		req.Header.Set("Content-Encoding", "zstd")
 	}
 	req.Header.Set("Accept", cmp.Or(r.accept, jsonForm))
 	if r.after != "" {

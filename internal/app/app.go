@@ -48,6 +48,7 @@ type App struct {
 	calls    *calls
 	memory   memoryBound
 	http     *httpService
+	gateway  *gateway // nil unless the program is one
 	services *services
 	feeds    []*sink.Feed
 	kafka    []*kafka.Consumer
@@ -69,6 +70,10 @@ func New(o Options) *App {
 	a.memory.app = a
 	a.http = &httpService{app: a}
 	members := []service{a.http}
+	if o.Config.Forward != nil {
+		a.gateway = newGateway(a)
+		members = append(members, a.gateway)
+	}
 	if o.Config.Profiles != "" {
 		members = append(members, &profiles{config: &a.Config, log: o.Log})
 	}
@@ -113,10 +118,15 @@ func (a *App) wire() {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a.registerGauges(registry)
 	limits, t := a.Config.Limits, a.Config.Timeouts
+	var after andon.Time
+	if a.gateway != nil {
+		registry.MustRegister(a.gateway.gauges())
+		after = a.gateway.queue.Latest(a.Now())
+	}
 	a.intake = intake.New(a.store, intake.Options{
 		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: limits.Requests,
 		MaxReads: limits.Reads, MaxWait: limits.Wait, MaxStates: limits.States,
-		Audit: a.audit(),
+		Audit: a.audit(), After: after,
 	})
 	a.rejections = &source.Rejections{Store: a.store, Now: a.Now, Keep: a.Config.Rejections}
 	a.sources = source.NewMetrics(registry)

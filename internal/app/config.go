@@ -5,6 +5,7 @@ import (
 
 	"github.com/andonhq/andon/internal/archive"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/forward"
 	"github.com/andonhq/andon/internal/kafka"
 	"github.com/andonhq/andon/internal/kinesis"
 	"github.com/andonhq/andon/internal/store/adapter"
@@ -21,13 +22,16 @@ type Config struct {
 	TLSKey    string // file of its key
 	PlainHTTP string // warn, allow: HTTP beyond loopback without TLS
 	Direct    bool   // short requests are served below net/http
-	Log       LogConfig
-	Limits    Limits
-	Timeouts  Timeouts
-	Expiry    Expiry
-	Kafka     []kafka.Source
-	Feeds     []FeedConfig
-	Kinesis   []kinesis.Source
+
+	Forward *forward.Config // of a gateway of another Andon; nil: the program is none
+
+	Log      LogConfig
+	Limits   Limits
+	Timeouts Timeouts
+	Expiry   Expiry
+	Kafka    []kafka.Source
+	Feeds    []FeedConfig
+	Kinesis  []kinesis.Source
 	// Rejections is about how many of the entries are listed that sources refused.
 	Rejections int
 	Profiles   string // address on loopback that profiles are served at; "" for none

@@ -19,6 +19,9 @@ func (a *App) openStore(ctx context.Context) error {
 		return errors.Join(err, store.Close())
 	}
 	a.store = wrap.RetainBelieved(wrap.Around(store, a.calls.hook), a.Now, a.clock.Believed)
+	if a.gateway != nil {
+		return a.gateway.openQueue(ctx)
+	}
 	return nil
 }
 

@@ -89,7 +89,7 @@ the configuration of a server is wrong.`,
 		return cmd.Help()
 	}
 	root.AddCommand(operate.Serve(p), transfer.Import(p), live.Demo(p), versionCommand(p))
-	root.AddCommand(operate.Config(p), doctor.Command(p), manCommand(p))
+	root.AddCommand(operate.Forward(p), operate.Config(p), doctor.Command(p), manCommand(p))
 	root.AddCommand(live.Watch(p))
 	root.AddCommand(query.Command(p), sources.Rejections(p), sources.Map(p))
 	root.AddCommand(change.Tenant(p), transfer.Group(p))

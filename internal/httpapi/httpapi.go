@@ -298,6 +298,9 @@ func (a *API) handler(to *route) http.HandlerFunc {
 		c := a.newCall(x, r, who)
 		defer c.stop()
 		if err = c.prepare(); err == nil {
+			err = c.ofGateway()
+		}
+		if err == nil {
 			err = c.beginEarly()
 		}
 		if err == nil {

@@ -98,7 +98,7 @@ func (in *Intake) withStates(
 		}
 		last = state
 	}
-	if len(outside) == 0 {
+	if len(outside) == 0 || in.store.Capabilities().Forwards != "" {
 		return items, nil
 	}
 	asked := slices.Sorted(maps.Keys(outside))

@@ -23,6 +23,8 @@ import (
 type Options struct {
 	// Now is the clock. It must be given.
 	Now func() andon.Time
+	// After is a time that the arrival of each entry is after, whatever Now says.
+	After andon.Time
 	// Clock says which time is believed for deleting; Now unless set.
 	Clock *Clock
 	// MaxBytes is how much of requests and answers may be in memory at once; half of it is for
@@ -66,11 +68,13 @@ func New(store andon.Store, o Options) *Intake {
 	o.MaxReads = cmp.Or(o.MaxReads, 32)
 	o.MaxStates = cmp.Or(o.MaxStates, 1000)
 	o.MaxWait = cmp.Or(o.MaxWait, time.Second)
-	return &Intake{
+	in := &Intake{
 		Shares: newShares(&o), store: store, options: o, wanted: make(chan struct{}, 1),
 		Requests: &Budget{most: o.MaxBytes / 2}, Answers: &Budget{most: o.MaxBytes / 2},
 		Groups: groups.New(store, o.Now),
 	}
+	in.lastArrival.Store(int64(o.After))
+	return in
 }
 
 // arrival returns the time of an entry that has none: now, strictly increasing within the process.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -75,7 +76,7 @@ func (l *Rejections) Add(ctx context.Context, refused []rejection) error {
 // add adds a record with the first of the list, and returns those that are not in it. Where it is
 // there already, it stays as it is.
 func (l *Rejections) add(ctx context.Context, refused []rejection) (rest []rejection, err error) {
-	data, n := join(refused)
+	data, n := Join(refused)
 	r := andon.Record{Kind: Kind, ID: idOf(&refused[0]), Due: l.Now(), Data: data}
 	if _, err = l.Store.PutRecord(ctx, r); andon.KindOf(err) != andon.Conflict {
 		return refused[n:], err
@@ -89,21 +90,24 @@ func (l *Rejections) add(ctx context.Context, refused []rejection) (rest []rejec
 	}), err
 }
 
-// join writes the first of some rejections as the data of a record, and returns how many.
-func join(refused []rejection) (data andon.JSON, n int) {
-	b := []byte("[")
-	for ; n < len(refused); n++ {
-		text, err := json.Marshal(&refused[n])
-		if err != nil {
-			panic("source: a rejection can't be written: " + err.Error())
+// Join writes the first of some values as the data of a record, which is an array of them, and
+// returns how many.
+func Join[T any](values []T) (data andon.JSON, n int) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // the attributes of an event are kept as they are written
+	for ; n < len(values); n++ {
+		size := b.Len()
+		b.WriteByte(',')
+		if err := encoder.Encode(&values[n]); err != nil {
+			panic("source: a value can't be written: " + err.Error())
 		}
-		if n > 0 && len(b)+len(text)+2 > andon.MaxRecordBytes {
+		if n > 0 && b.Len() >= andon.MaxRecordBytes {
+			b.Truncate(size)
 			break
 		}
-		b = append(append(b, text...), ',')
 	}
-	b[len(b)-1] = ']'
-	return andon.JSON(b), n
+	return andon.JSON("[" + string(b.Bytes()[1:]) + "]"), n
 }
 
 // split reads the data of a record.

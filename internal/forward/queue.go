@@ -1,0 +1,221 @@
+// Package forward makes an Andon the gateway of another one: it keeps what is sent to it in a queue
+// on disk, and sends that on, in order, once the server takes it.
+//
+// The queue is records of the embedded store, so it is as durable, as quick and as well guarded
+// against torn writes, damage and full disks as all that the store has. A record has entries of one
+// request, and is deleted after the server has taken or refused each. What is refused goes to the
+// list of rejections. Where that was interrupted entries are sent again, which changes nothing:
+// each has its time, and so its identity, from the beginning.
+//
+// The package knows no engine and no transport but the client. What an entry means, and which
+// states a tenant may have, is the server's to decide.
+package forward
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/source"
+)
+
+// Kind is the kind of the records of the queue, which belong to no tenant. The id of one is its
+// number in the queue, when its entries arrived (µs), and how many they are; its data is an array
+// of them as the API takes them.
+const Kind andon.RecordKind = "forward"
+
+type record struct {
+	andon.Record
+	number  int64
+	arrival andon.Time
+	entries int
+}
+
+// Config says where to send to.
+type Config struct {
+	To        string // address of the server
+	TokenFile string // with the token that it asks for; "" for none
+	Tenant    string // that owns the devices there
+	MaxBytes  int64  // of the entries that wait
+}
+
+// Queue is the store of a gateway: an embedded one, in which entries wait as records. It is also
+// the source.Intake by which they go to the server.
+type Queue struct {
+	andon.Store
+	config *Config
+	server *client.Client
+	log    *slog.Logger
+	more   chan struct{} // is woken when there may be more to send
+
+	mu      sync.Mutex
+	last    record         // the number of the newest, and the latest arrival
+	writing map[int64]bool // numbers of records that are not durable yet
+	state   State
+}
+
+// State is what is told of a gateway.
+type State struct {
+	Bytes   int64 // of entries that wait
+	Entries int
+	Oldest  andon.Time // when those arrived that are sent on now
+	Trouble error      // why the server did not take the last request; nil: it did
+	Refused bool       // Trouble is that it refuses this gateway
+}
+
+// load counts what is in the store.
+func (q *Queue) load(ctx context.Context) error {
+	for r, err := range q.after(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		q.add(&r, 1)
+		q.last.number = r.number
+	}
+	return nil
+}
+
+// add counts a record that waits; -1 takes it off again.
+func (q *Queue) add(r *record, n int) {
+	q.state.Bytes += int64(n * len(r.Data))
+	q.state.Entries += n * r.entries
+	q.last.arrival = max(q.last.arrival, r.arrival)
+}
+
+// Latest is not before the time of any entry that got one from this gateway, also before a restart.
+// One that is an hour ahead of the clock does not count: the clock was wrong then.
+func (q *Queue) Latest(now andon.Time) andon.Time {
+	const hour = 3_600_000_000
+	if q.last.arrival > now+hour {
+		return 0
+	}
+	return q.last.arrival
+}
+
+// Capabilities says that nothing is served here.
+func (q *Queue) Capabilities() andon.Capabilities {
+	c := q.Store.Capabilities()
+	c.Forwards = q.config.To
+	return c
+}
+
+// Tenant knows the tenant of the gateway, which is also that of a request that names none. How long
+// it keeps entries, and how far ahead they may be, is the server's to decide.
+func (q *Queue) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	if id == andon.TenantID(q.config.Tenant) {
+		id = andon.DefaultTenant
+	}
+	const centuries = 365_000 * 86_400_000_000 // as long as a tenant may say
+	t, err := q.Store.Tenant(ctx, id)
+	t.Readings, t.MaxFuture = andon.Forever, centuries
+	return t, err
+}
+
+// Append implements andon.Log.
+func (q *Queue) Append(
+	ctx context.Context, _ andon.TenantID, received andon.Time, events []andon.Event,
+) error {
+	return put(ctx, q, received, events, func(e *andon.Event) andon.Time { return e.Time })
+}
+
+// AppendReadings implements andon.Readings.
+func (q *Queue) AppendReadings(
+	ctx context.Context, _ andon.TenantID, received andon.Time, readings []andon.Reading,
+) error {
+	return put(ctx, q, received, readings, func(r *andon.Reading) andon.Time { return r.Time })
+}
+
+// put adds entries to the queue, in as many records as they need.
+func put[T any](
+	ctx context.Context, q *Queue, received andon.Time, entries []T, of func(*T) andon.Time,
+) error {
+	for len(entries) > 0 {
+		data, n := source.Join(entries)
+		r := record{arrival: received, entries: n}
+		for i := range entries[:n] {
+			const second = 1_000_000 // what is further ahead has a time of its own
+			if at := of(&entries[i]); at < received+second {
+				r.arrival = max(r.arrival, at) // that it got, so that others come after it
+			}
+		}
+		if r.Data = data; !q.begin(&r) {
+			return andon.Errorf(andon.Full, "the queue of this gateway is full (max_bytes): the "+
+				"server at %s does not take what waits", q.config.To)
+		}
+		_, err := q.PutRecord(ctx, r.Record)
+		if q.end(&r, err); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+// begin gives a record its number, if there is space for it.
+func (q *Queue) begin(r *record) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.state.Bytes+int64(len(r.Data)) > q.config.MaxBytes {
+		return false
+	}
+	q.last.number++
+	r.number = q.last.number
+	r.Kind, r.ID = Kind, fmt.Sprintf("%019d-%d-%d", r.number, r.arrival, r.entries)
+	q.writing[r.number] = true
+	q.add(r, 1)
+	return true
+}
+
+// end notes that a record is durable, or that there is none.
+func (q *Queue) end(r *record, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if delete(q.writing, r.number); err != nil {
+		q.add(r, -1)
+	}
+	sleep.Wake(q.more)
+}
+
+// durable returns the number up to which all records are durable. Those after it are not sent yet:
+// one that becomes durable later would be passed over.
+func (q *Queue) durable() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	to := q.last.number
+	for n := range q.writing {
+		to = min(to, n-1)
+	}
+	return to
+}
+
+// after returns the records after a number. What is damaged is passed over, and lost.
+func (q *Queue) after(ctx context.Context, number int64) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		for more, lost := true, false; more; {
+			more = false
+			query := andon.RecordQuery{After: fmt.Sprintf("%019d~", number), Limit: 64}
+			for found, err := range q.Records(ctx, "", Kind, query) {
+				if more = true; andon.KindOf(err) == andon.Damaged {
+					if number++; !lost {
+						q.log.Error("entries of the queue are lost", "from", number, "error", err)
+					}
+					lost = true
+					break
+				}
+				r := record{Record: found}
+				if err == nil {
+					_, err = fmt.Sscanf(r.ID, "%d-%d-%d", &r.number, &r.arrival, &r.entries)
+				}
+				if !yield(r, err) || err != nil {
+					return
+				}
+				number, lost = r.number, false
+			}
+		}
+	}
+}
