@@ -23,6 +23,7 @@ var withoutAnswer = map[string]string{
 	"andon help":                  "prints help",
 	"andon man":                   "writes files",
 	"andon restore":               "a sentence, once it is done",
+	"andon forward":               "a gateway",
 	"andon serve":                 "a server",
 	"andon store init":            "prints statements, to be run",
 	"andon store rebuild latest":  "a sentence, once it is done",

@@ -78,9 +78,10 @@ func TestSingleObjectIsRefusedAsAWhole(t *testing.T) {
 	}
 }
 
+// TestArrivalIsStrictlyIncreasing has the clock behind the last arrival of an earlier process.
 func TestArrivalIsStrictlyIncreasing(t *testing.T) {
-	store := memstore.New()
-	in := intake.New(store, intake.Options{Now: clock})
+	store, before := memstore.New(), clock()+60_000_000
+	in := intake.New(store, intake.Options{Now: clock, After: before})
 	var senders sync.WaitGroup
 	for range 8 {
 		senders.Go(func() {
@@ -93,9 +94,9 @@ func TestArrivalIsStrictlyIncreasing(t *testing.T) {
 	senders.Wait()
 	n := 0
 	all := andon.EventQuery{Limit: 1000}
-	for _, err := range store.DeviceEvents(t.Context(), andon.DefaultTenant, "d", all) {
-		if err != nil {
-			t.Fatal(err)
+	for e, err := range store.DeviceEvents(t.Context(), andon.DefaultTenant, "d", all) {
+		if err != nil || e.Time <= before {
+			t.Fatalf("an entry is of %s, not after %s: %v", e.Time, before, err)
 		}
 		n++
 	}
