@@ -157,21 +157,16 @@ func (s *kinesisStream) put(n int) {
 	}
 }
 
-// complete waits until a server has all that was sent, and compares it.
-func (s *kinesisStream) complete(t *testing.T, c *client.Client) {
+// complete waits until a server has all that was sent, compares it, and returns how long it waited.
+func (s *kinesisStream) complete(t *testing.T, c *client.Client) time.Duration {
 	t.Helper()
+	began := time.Now()
+	s.arrives(t, c)
+	waited := time.Since(began)
 	for device := range devicesInStream {
-		w := s.writerOf(device)
-		last := w.event(w.sent - 1)
-		eventually(t, patience, "all is read", func() error {
-			d, err := c.Device(t.Context(), w.device)
-			if err == nil && d.Time != last.Time {
-				err = fmt.Errorf("%s is at %s, not %s", w.device, d.Time, last.Time)
-			}
-			return err
-		})
-		w.check(t, c)
+		s.writerOf(device).check(t, c)
 	}
+	return waited
 }
 
 // TestSerialKinesisReshard: a server reads a stream while its shards are split and merged, and
@@ -267,10 +262,10 @@ func (s *kinesisStream) killing(t *testing.T, processes, rate int, path string, 
 	stop()
 	putting.Wait()
 	took := time.Since(began)
-	s.complete(t, newClient(t, servers[0]))
+	later := s.complete(t, newClient(t, servers[0]))
 	all := s.sent[0].Load() * devicesInStream
-	t.Logf("%d entries were put in %s, %.0f/s; read to the end %s later", all,
-		took.Round(time.Second), float64(all)/took.Seconds(), (time.Since(began) - took))
+	t.Logf("%d entries were put in %s, %.0f/s; all were there %s later", all,
+		took.Round(time.Second), float64(all)/took.Seconds(), later.Round(time.Second/10))
 }
 
 // split splits a shard in its middle.
@@ -308,13 +303,63 @@ func (s *kinesisStream) merge(shards []types.Shard) {
 func TestSerialKinesisTwoProcesses(t *testing.T) {
 	t.Parallel()
 	s := newKinesis(t, "", 4)
+	one, two, stop := s.both(t)
+	two.end(syscall.SIGKILL, -1)
+	stop()
+	later := s.complete(t, newClient(t, one))
+	t.Logf("the other one had all %s after the kill", later.Round(time.Second/10))
+}
+
+// TestKinesisPaused: a server that is paused for longer than a lease lasts does no harm when it goes
+// on.
+func TestKinesisPaused(t *testing.T) {
+	if os.Getenv(enginetest.LongTests) == "" {
+		t.Skipf("it takes a minute: %s=1 runs it", enginetest.LongTests)
+	}
+	s := newKinesis(t, "", 4)
+	one, two, stop := s.both(t)
+	for range 2 {
+		if err := two.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(20 * time.Second)
+		s.arrives(t, newClient(t, one)) // the other one has its shards
+		if err := two.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(5 * time.Second)
+	}
+	stop()
+	s.complete(t, newClient(t, one))
+}
+
+// arrives waits until a server has what was sent so far.
+func (s *kinesisStream) arrives(t *testing.T, c *client.Client) {
+	t.Helper()
+	for device := range devicesInStream {
+		w := s.writerOf(device)
+		last := w.event(w.sent - 1)
+		eventually(t, patience, "all is read", func() error {
+			d, err := c.Device(t.Context(), w.device)
+			if err == nil && d.Time < last.Time {
+				err = fmt.Errorf("%s is at %s, not %s", w.device, d.Time, last.Time)
+			}
+			return err
+		})
+	}
+}
+
+// both starts two servers on one store, puts entries until stop is called, and returns once both
+// have read some.
+func (s *kinesisStream) both(t *testing.T) (one, two *server, stop func()) {
+	t.Helper()
 	store, err := os.ReadFile(dynamoSettings(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := s.settings(string(store))
-	one, two := s.read(path), s.read(path)
-	ctx, stop := context.WithCancel(t.Context())
+	one, two = s.read(path), s.read(path)
+	ctx, cancel := context.WithCancel(t.Context())
 	var putting sync.WaitGroup
 	putting.Go(func() {
 		for ctx.Err() == nil {
@@ -325,17 +370,12 @@ func TestSerialKinesisTwoProcesses(t *testing.T) {
 	for _, server := range []*server{one, two} {
 		eventually(t, patience, "both read", func() error {
 			said := server.send(t, "GET", "/metrics", "", "")
-			if strings.Contains(said, `andon_source_messages_total{source="fleet"} 0`) ||
-				!strings.Contains(said, `andon_source_messages_total{source="fleet"}`) {
+			const read = `andon_source_messages_total{source="fleet"}`
+			if strings.Contains(said, read+" 0\n") || !strings.Contains(said, read) {
 				return errors.New("one has read nothing")
 			}
 			return nil
 		})
 	}
-	two.end(syscall.SIGKILL, -1)
-	killed := time.Now()
-	stop()
-	putting.Wait()
-	s.complete(t, newClient(t, one))
-	t.Logf("the other one had all %s after the kill", time.Since(killed).Round(time.Second/10))
+	return one, two, func() { cancel(); putting.Wait() }
 }

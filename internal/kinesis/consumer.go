@@ -26,14 +26,13 @@ import (
 )
 
 // api is what is called of the service.
-type api interface {
-	ListShards(context.Context, *kinesis.ListShardsInput, ...func(*kinesis.Options)) (
-		*kinesis.ListShardsOutput, error)
-	GetShardIterator(context.Context, *kinesis.GetShardIteratorInput, ...func(*kinesis.Options)) (
-		*kinesis.GetShardIteratorOutput, error)
-	GetRecords(context.Context, *kinesis.GetRecordsInput, ...func(*kinesis.Options)) (
-		*kinesis.GetRecordsOutput, error)
+type api struct {
+	list     call[kinesis.ListShardsInput, kinesis.ListShardsOutput]
+	iterator call[kinesis.GetShardIteratorInput, kinesis.GetShardIteratorOutput]
+	records  call[kinesis.GetRecordsInput, kinesis.GetRecordsOutput]
 }
+
+type call[In, Out any] func(context.Context, *In, ...func(*kinesis.Options)) (*Out, error)
 
 // Writer keeps messages, as source.Writer does.
 type Writer interface {
@@ -100,7 +99,7 @@ func parse(text andon.JSON) (p position, err error) {
 // Run reads until the context ends. An error is that of the configuration: what is out of reach is
 // tried again.
 func (c *Consumer) Run(ctx context.Context) (err error) {
-	if c.api == nil {
+	if c.api.list == nil {
 		if c.api, err = c.Source.connect(ctx); err != nil {
 			return err
 		}
@@ -155,7 +154,7 @@ func (c *Consumer) shards(
 ) (ready, gone []string, err error) {
 	var all []types.Shard
 	for in := (&kinesis.ListShardsInput{StreamName: &c.Source.Stream}); in != nil; {
-		out, err := c.api.ListShards(ctx, in)
+		out, err := c.api.list(ctx, in)
 		if err != nil {
 			return nil, nil, fmt.Errorf("list the shards of %s: %w", c.Source.Stream, err)
 		}
@@ -230,7 +229,7 @@ func (c *Consumer) step(
 	}
 	var out *kinesis.GetRecordsOutput
 	if err == nil {
-		out, err = c.api.GetRecords(ctx, &kinesis.GetRecordsInput{ShardIterator: iterator})
+		out, err = c.api.records(ctx, &kinesis.GetRecordsInput{ShardIterator: iterator})
 	}
 	switch {
 	case err == nil:
@@ -276,7 +275,7 @@ func (c *Consumer) iterator(ctx context.Context, shard string, p *position) (*st
 	case c.from > 0:
 		in.ShardIteratorType, in.Timestamp = types.ShardIteratorTypeAtTimestamp, &from
 	}
-	out, err := c.api.GetShardIterator(ctx, in)
+	out, err := c.api.iterator(ctx, in)
 	if err != nil {
 		return nil, err
 	}

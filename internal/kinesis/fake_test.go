@@ -25,7 +25,7 @@ type stream struct {
 	mu     sync.Mutex
 	shards []*shard
 	calls  int
-	fault  func(call int) error // of GetRecords; nil: none
+	fault  func(call int) error // of read; nil: none
 }
 
 type shard struct {
@@ -71,7 +71,7 @@ func (s *stream) put(to *shard, n int) {
 	}
 }
 
-func (s *stream) ListShards(
+func (s *stream) list(
 	_ context.Context, in *kinesis.ListShardsInput, _ ...func(*kinesis.Options),
 ) (*kinesis.ListShardsOutput, error) {
 	s.mu.Lock()
@@ -97,7 +97,7 @@ func (s *stream) find(id string) *shard {
 	return nil
 }
 
-func (s *stream) GetShardIterator(
+func (s *stream) iterator(
 	_ context.Context, in *kinesis.GetShardIteratorInput, _ ...func(*kinesis.Options),
 ) (*kinesis.GetShardIteratorOutput, error) {
 	s.mu.Lock()
@@ -120,7 +120,7 @@ func (s *stream) GetShardIterator(
 	}, nil
 }
 
-func (s *stream) GetRecords(
+func (s *stream) read(
 	_ context.Context, in *kinesis.GetRecordsInput, _ ...func(*kinesis.Options),
 ) (*kinesis.GetRecordsOutput, error) {
 	s.mu.Lock()
@@ -213,9 +213,10 @@ func (k *kept) check(s *stream) {
 }
 
 // reader makes a consumer of a stream.
-func reader(s api, k *kept, records andon.Records, owner string) *Consumer {
+func reader(s *stream, k *kept, records andon.Records, owner string) *Consumer {
 	return &Consumer{
-		Source: Source{Name: "n", Stream: "s", Start: oldest}, api: s, Writer: k,
+		Source: Source{Name: "n", Stream: "s", Start: oldest}, Writer: k,
+		api:    api{s.list, s.iterator, s.read},
 		Leases: &lease.Holder{Records: records, Owner: owner, For: 12 * time.Second},
 		Now:    func() andon.Time { return andon.TimeOf(time.Now()) },
 		Log:    slog.New(slog.DiscardHandler),

@@ -15,7 +15,7 @@ import (
 //	message AggregatedRecord { repeated string partition_key_table = 1; repeated Record records = 3; }
 //	message Record           { uint64 partition_key_index = 1; bytes data = 3; }
 //
-// as https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md has it.
+// as its page on the aggregation format has it. Other fields do not matter.
 var magic = []byte{0xf3, 0x89, 0x9a, 0xc2}
 
 // userRecord is what a producer sent: a record of the stream, or one of those in it.

@@ -72,22 +72,23 @@ func (s *Source) check(k *config.Check) {
 // longestCall bounds a call of the service.
 const longestCall = 30 * time.Second
 
-// connect returns a client. It calls nothing yet. The consumer tries again by itself.
-func (s *Source) connect(ctx context.Context) (api, error) {
-	to, err := sdkconfig.LoadDefaultConfig(ctx, sdkconfig.WithLogger(logging.Nop{}),
+// connect returns what calls the service. It calls nothing yet. The consumer tries again by itself.
+func (s *Source) connect(ctx context.Context) (to api, err error) {
+	c, err := sdkconfig.LoadDefaultConfig(ctx, sdkconfig.WithLogger(logging.Nop{}),
 		sdkconfig.WithRegion(s.Region))
 	if err != nil {
-		return nil, andon.Errorf(andon.Invalid, "read the AWS configuration: %w", err)
+		return to, andon.Errorf(andon.Invalid, "read the AWS configuration: %w", err)
 	}
 	if s.Endpoint != "" {
-		to.BaseEndpoint, to.Region = &s.Endpoint, cmp.Or(to.Region, "us-east-1")
+		c.BaseEndpoint, c.Region = &s.Endpoint, cmp.Or(c.Region, "us-east-1")
 	}
-	if to.Region == "" {
-		return nil, andon.Errorf(andon.Invalid, "no AWS region is set for the source %s: set its "+
+	if c.Region == "" {
+		return to, andon.Errorf(andon.Invalid, "no AWS region is set for the source %s: set its "+
 			"region, or AWS_REGION", s.Name)
 	}
-	return kinesis.NewFromConfig(to, func(o *kinesis.Options) {
+	sdk := kinesis.NewFromConfig(c, func(o *kinesis.Options) {
 		o.Retryer = aws.NopRetryer{}
 		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(longestCall)
-	}), nil
+	})
+	return api{sdk.ListShards, sdk.GetShardIterator, sdk.GetRecords}, nil
 }

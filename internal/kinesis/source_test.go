@@ -37,7 +37,7 @@ func TestConnect(t *testing.T) {
 		{Name: "a"}: false, {Name: "a", Region: "eu-west-1"}: true,
 		{Name: "a", Endpoint: "http://127.0.0.1:1"}: true,
 	} {
-		if c, err := s.connect(t.Context()); (err == nil) != good || (c != nil) != good {
+		if c, err := s.connect(t.Context()); (err == nil) != good || (c.list != nil) != good {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
