@@ -24,8 +24,8 @@ type Options struct {
 
 	// HTTP is the client to send with; one of its own unless set.
 	HTTP *http.Client
-	// Compress returns the zstd frame of what is sent, which is sent in place of it; nil: nothing is
-	// compressed.
+	// Compress returns a zstd frame of what is to be sent, which is sent in place of it; nil:
+	// nothing is compressed.
 	Compress func(plain []byte) []byte
 	// Consistency is how fresh answers must be: andon.Strong or andon.Eventual; unless set it is
 	// the server's to choose. Of many calls, At gives a client for some.

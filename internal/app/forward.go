@@ -47,8 +47,8 @@ func newGateway(a *App) *gateway {
 // of reach is what a gateway is for.
 func (g *gateway) ready() error {
 	if s := g.queue.State(); s.Refused {
-		return andon.Errorf(andon.Unavailable, "%s refuses what this gateway sends, which is kept: %w",
-			g.app.Config.Forward.To, s.Trouble)
+		return andon.Errorf(andon.Unavailable, "%s refuses what this gateway sends, which keeps "+
+			"it: %w", g.app.Config.Forward.To, s.Trouble)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -108,13 +109,12 @@ func (q *Queue) remove(ctx context.Context, before record, batch []record) error
 			q.add(&batch[i], -1)
 		}
 	})
-	gone := append([]record{before}, batch[:len(batch)-1]...)
+	gone := slices.Clone(batch[:len(batch)-1])
+	if before.number > 0 {
+		gone = append(gone, before)
+	}
 	return parallel.Do(ctx, len(gone), 64, func(ctx context.Context, i int) error {
-		err := q.DeleteRecord(ctx, gone[i].Record)
-		if gone[i].number == 0 || andon.KindOf(err) == andon.NotFound {
-			return nil
-		}
-		return err
+		return q.DeleteRecord(ctx, gone[i].Record)
 	})
 }
 
