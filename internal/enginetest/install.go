@@ -21,7 +21,7 @@ func install(ctx context.Context) (java, jars string, err error) {
 		return "", "", err
 	}
 	jars, err = cached(ctx, "cassandra-"+Version,
-		fetchJars(artifact{"org.apache.cassandra", "cassandra-all", Version}))
+		fetchJars(jar{"org.apache.cassandra", "cassandra-all", Version}))
 	return java, jars, err
 }
 
@@ -69,11 +69,11 @@ func cacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// artifact is what Maven knows jars by.
-type artifact struct{ Group, Name, Version string }
+// jar is what Maven knows one by.
+type jar struct{ Group, Name, Version string }
 
 // fetchJars fetches jars by Maven, with all that they need: some 70 MB for Cassandra.
-func fetchJars(of ...artifact) func(ctx context.Context, dir string) error {
+func fetchJars(of ...jar) func(ctx context.Context, dir string) error {
 	return func(ctx context.Context, dir string) error {
 		maven, err := findTool(ctx, "mvn", "Maven fetches engines", "maven")
 		if err != nil {

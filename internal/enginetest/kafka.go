@@ -56,9 +56,9 @@ func newBroker() (b *Broker, err error) {
 		return nil, err
 	}
 	b.jars, err = cached(ctx, "kafka-"+KafkaVersion, fetchJars(
-		artifact{"org.apache.kafka", "kafka_2.13", KafkaVersion},
-		artifact{"org.apache.kafka", "kafka-tools", KafkaVersion},
-		artifact{"org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3"}))
+		jar{"org.apache.kafka", "kafka_2.13", KafkaVersion},
+		jar{"org.apache.kafka", "kafka-tools", KafkaVersion},
+		jar{"org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3"}))
 	if err != nil {
 		return nil, fmt.Errorf("install Kafka %s: %w", KafkaVersion, err)
 	}

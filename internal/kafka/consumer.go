@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,13 +150,27 @@ func (c *Consumer) turn(ctx context.Context) bool {
 		c.rewind(parts)
 		return true
 	}
-	last := make([]*kgo.Record, len(parts))
+	last, committed := make([]*kgo.Record, len(parts)), c.client.CommittedOffsets()
 	for i, p := range parts {
 		last[i] = p.Records[len(p.Records)-1]
 		c.setBehind(p, last[i].Offset+1)
+		if next, known := committed[p.Topic][p.Partition]; known && next.Offset >= 0 {
+			c.miss(p, p.LogStartOffset-next.Offset)
+		}
 	}
 	c.commit(context.WithoutCancel(ctx), last)
 	return true
+}
+
+// miss counts the records that were deleted before they were read, from the first that was not
+// committed.
+func (c *Consumer) miss(p kgo.FetchTopicPartition, deleted int64) {
+	if deleted > 0 {
+		c.Missed.Add(deleted)
+		c.log.Error("kafka: the retention of a topic deleted records before they were read",
+			"source", c.Source.Name, "topic", p.Topic, "partition", p.Partition,
+			"records", deleted)
+	}
 }
 
 // commit commits what was written, before a rebalance that waits. If it can't, the next commit is
@@ -177,21 +192,12 @@ func (c *Consumer) commit(ctx context.Context, last []*kgo.Record) {
 
 // parts returns the records by partition, in their order.
 func (c *Consumer) parts(fetches kgo.Fetches) (parts []kgo.FetchTopicPartition) {
-	committed := c.client.CommittedOffsets()
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-		if len(p.Records) == 0 {
-			return
+		if len(p.Records) > 0 {
+			c.setBehind(p, p.Records[0].Offset)
+			c.note("topic "+p.Topic, nil)
+			parts = append(parts, p)
 		}
-		next, known := committed[p.Topic][p.Partition]
-		if missed := p.LogStartOffset - next.Offset; known && next.Offset >= 0 && missed > 0 {
-			c.Missed.Add(missed)
-			c.log.Error("kafka: the retention of a topic deleted records before they were read",
-				"source", c.Source.Name, "topic", p.Topic, "partition", p.Partition,
-				"records", missed)
-		}
-		c.setBehind(p, p.Records[0].Offset)
-		c.note("topic "+p.Topic, nil)
-		parts = append(parts, p)
 	})
 	return parts
 }
@@ -211,7 +217,7 @@ func (c *Consumer) write(ctx context.Context, parts []kgo.FetchTopicPartition) e
 	defer watch.Wait()
 	defer quit()
 	return parallel.Do(ctx, len(parts), writers, func(ctx context.Context, i int) error {
-		return c.writer.Write(ctx, messagesOf(parts[i].Records))
+		return c.writer.Write(ctx, messagesOf(parts[i]))
 	})
 }
 
@@ -228,21 +234,25 @@ func (c *Consumer) rewind(parts []kgo.FetchTopicPartition) {
 	c.client.SetOffsets(to)
 }
 
-// messagesOf leaves out tombstones, which have no value: they delete what a compacted topic has of
-// a key.
-func messagesOf(records []*kgo.Record) []mapping.Message {
-	all := make([]mapping.Message, 0, len(records))
-	for _, r := range records {
+// messagesOf returns the records of a partition but for tombstones, which have no value: they
+// delete what a compacted topic has of a key.
+func messagesOf(p kgo.FetchTopicPartition) []mapping.Message {
+	all := make([]mapping.Message, 0, len(p.Records))
+	place := fmt.Sprintf("%s/%d/", p.Topic, p.Partition)
+	for _, r := range p.Records {
 		if r.Value == nil {
 			continue
 		}
-		headers := make(map[string]string, len(r.Headers))
+		var headers map[string]string
+		if len(r.Headers) > 0 {
+			headers = make(map[string]string, len(r.Headers))
+		}
 		for _, h := range r.Headers {
 			headers[h.Key] = string(h.Value)
 		}
 		all = append(all, mapping.Message{
-			Place: fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset),
-			Topic: r.Topic, Key: string(r.Key), Headers: headers, Value: r.Value, Time: timeOf(r),
+			Place: place + strconv.FormatInt(r.Offset, 10), Topic: r.Topic, Key: string(r.Key),
+			Headers: headers, Value: r.Value, Time: timeOf(r),
 		})
 	}
 	return all
@@ -296,11 +306,12 @@ func (c *Consumer) note(what string, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch log := c.log.With("source", c.Source.Name, "what", what); {
-	case err != nil && !c.failing[what]:
-		log.Error("kafka: it fails, and is tried again", "error", err)
-	case err == nil && c.failing[what]:
-		log.Info("kafka: it works again")
+	switch was := c.failing[what]; {
+	case err != nil && !was:
+		c.log.Error("kafka: it fails, and is tried again", "source", c.Source.Name,
+			"what", what, "error", err)
+	case err == nil && was:
+		c.log.Info("kafka: it works again", "source", c.Source.Name, "what", what)
 	}
 	c.failing[what] = err != nil
 }

@@ -404,7 +404,9 @@ func TestRetentionWasFaster(t *testing.T) {
 // TestTopicsComeAndGo: a topic may come later, be deleted, and come again.
 func TestTopicsComeAndGo(t *testing.T) {
 	t.Parallel()
-	for name, topics := range map[string][]string{"name": {"t"}, "pattern": {"^t$", "^other\\.topic"}} {
+	for name, topics := range map[string][]string{
+		"name": {"t"}, "pattern": {"^t$", "^other\\.topic"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)

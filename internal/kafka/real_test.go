@@ -87,7 +87,8 @@ func TestSerialRecordsOfKafka(t *testing.T) {
 		kgo.ProducerBatchCompression(kgo.NoCompression()))
 	send(p, kgo.StringRecord(strings.Repeat("x", 1<<20)))
 	send(p, &kgo.Record{
-		Key: []byte("h"), Value: []byte{}, Headers: []kgo.RecordHeader{{Key: "a", Value: []byte("b")}},
+		Key: []byte("h"), Value: []byte{},
+		Headers: []kgo.RecordHeader{{Key: "a", Value: []byte("b")}},
 	})
 	send(p, &kgo.Record{Key: []byte("gone")})
 	want-- // it has no value
