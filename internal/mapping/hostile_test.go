@@ -11,7 +11,7 @@ import (
 
 // TestHostile: no message takes long, or makes much more than it is.
 func TestHostile(t *testing.T) {
-	const size = 1 << 18
+	const size = 1 << 16
 	many := func(open, one, end string) string {
 		return open + strings.Repeat(one+",", size/(len(one)+1)) + one + end
 	}
@@ -24,9 +24,9 @@ func TestHostile(t *testing.T) {
 		"scalars":    many("[", "1", "]"),
 		"members":    many("{", `"a":{}`, "}"),
 		"names":      `{"values":` + many("{", `"b":1`, "}") + `,"d":"d","type":"status"}`,
-		"long names": many("{", `"`+strings.Repeat("n.", 5000)+`":{}`, "}"),
+		"long names": many("{", `"`+strings.Repeat("n.", 500)+`":{}`, "}"),
 		"long text":  `{"type":"status","s":"A","m":"` + strings.Repeat("x", size) + `"}`,
-		"shared": `{"values":{"x":"` + strings.Repeat("x", 60_000) + `"},"ts":` +
+		"shared": `{"values":{"x":"` + strings.Repeat("x", size) + `"},"ts":` +
 			many("[", "{}", "]") + "}",
 		"depth":     strings.Repeat(`{"a":`, size/5),
 		"zeros":     strings.Repeat("\x00", size),

@@ -70,7 +70,7 @@ func (m *Mapping) foreign(message *Message) (entries []Entry, refused []andon.Re
 	if err != nil {
 		return nil, []andon.Rejection{{Error: err.Error()}}
 	}
-	s, size := scope{Message: message, once: map[string]string{}}, 0
+	s := scope{Message: message, once: map[string]string{}}
 	for i, part := range all {
 		s.part = part
 		if slices.ContainsFunc(m.when, func(c condition) bool {
@@ -80,16 +80,16 @@ func (m *Mapping) foreign(message *Message) (entries []Entry, refused []andon.Re
 		}
 		found, err := m.entries(&s)
 		for _, e := range found {
-			e.Index, size = i, size+e.extra()
+			e.Index = i
 			entries = append(entries, e)
 		}
 		if err != nil {
 			refused = append(refused, andon.Rejection{Index: i, Error: reasonOf(err)})
 		}
-		if size > andon.MaxRequestBytes { // each part may have the same of the message
+		if s.again > andon.MaxRequestBytes {
 			return entries, append(refused, andon.Rejection{Index: i + 1, Error: fmt.Sprintf(
-				"the entries of the message are larger than %d MB; nothing is read from here on",
-				andon.MaxRequestBytes>>20)})
+				"the entries have more than %d MB of what is in the message once; nothing is "+
+					"read from here on", andon.MaxRequestBytes>>20)})
 		}
 	}
 	return entries, refused
@@ -99,14 +99,6 @@ func (m *Mapping) foreign(message *Message) (entries []Entry, refused []andon.Re
 func reasonOf(err error) string {
 	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "column "), "; if that is a decimal")
 	return strings.Replace(text, "--date-order", "times.dates", 1)
-}
-
-// extra is how many bytes an entry has beyond its fields.
-func (e *Entry) extra() int {
-	if e.Event != nil {
-		return len(e.Event.Message) + len(e.Event.Attributes)
-	}
-	return len(e.Reading.Metadata)
 }
 
 // entries maps a part: to an event where it has a state, and to a reading where it has metrics.

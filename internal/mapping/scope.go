@@ -17,6 +17,7 @@ type scope struct {
 	*Message
 	part  part
 	once  map[string]string // what was found in the message by path, since each part asks again
+	again int               // bytes that parts have of what all parts have
 	state andon.State       // as it is called here
 }
 
@@ -82,6 +83,7 @@ func (s *scope) value(reference string) string {
 			value = follow(string(s.Value), path)
 			s.once[path] = value
 		}
+		s.again += len(value)
 		return value
 	}
 	if path, ok := strings.CutPrefix(reference, "$"); ok {
@@ -103,6 +105,7 @@ func (s *scope) value(reference string) string {
 	if text == "" {
 		return ""
 	}
+	s.again += len(text)
 	return quoted(text)
 }
 

@@ -143,7 +143,7 @@ func (l *Rejections) each(
 	return nil
 }
 
-// trim counts the list, and deletes the oldest records beyond what is kept.
+// trim counts the list, and deletes the records that are older than those which have enough.
 func (l *Rejections) trim(ctx context.Context) error {
 	var records []andon.Record
 	sizes := map[string]int{}
@@ -153,9 +153,10 @@ func (l *Rejections) trim(ctx context.Context) error {
 	})
 	slices.SortFunc(records, func(x, y andon.Record) int { return y.CompareDue(&x) })
 	for count := 0; err == nil && len(records) > 0; records = records[1:] {
-		if count += sizes[records[0].ID]; count > l.Keep {
+		if count >= l.Keep {
 			err = l.Store.DeleteRecord(ctx, records[0])
 		}
+		count += sizes[records[0].ID]
 		if andon.KindOf(err) == andon.NotFound { // another process was faster
 			err = nil
 		}

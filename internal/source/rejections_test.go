@@ -24,7 +24,7 @@ func TestListIsBounded(t *testing.T) {
 		at++
 		return at
 	}
-	const keep, rounds, batch = 100, 60, 20
+	const keep, rounds, batch = 100, 30, 20
 	most := 0
 	var all sync.WaitGroup
 	for process := range 2 {
@@ -56,9 +56,31 @@ func TestListIsBounded(t *testing.T) {
 		t.Errorf("up to %d were kept", most)
 	}
 	list := &source.Rejections{Store: store, Now: tick, Keep: keep}
-	found, err := list.List(t.Context(), "1", andon.Span{}, "", 1)
+	found, err := list.List(t.Context(), "", andon.Span{}, "", 1)
 	if err != nil || len(found) != 1 || found[0].Place != fmt.Sprint(rounds-1) {
 		t.Errorf("the newest is %+v, %v", found, err)
+	}
+}
+
+// TestLargeRecords: a record that alone has more than is kept stays until there are newer ones.
+func TestLargeRecords(t *testing.T) {
+	at := now
+	list := &source.Rejections{Store: memstore.New(), Keep: 4, Now: func() andon.Time {
+		at++
+		return at
+	}}
+	for n := range 3 {
+		var refused []andon.SourceRejection
+		for i := range 20 {
+			refused = append(refused, andon.SourceRejection{Place: fmt.Sprint(n), Index: i})
+		}
+		if err := list.Add(t.Context(), refused); err != nil {
+			t.Fatal(err)
+		}
+		found, err := list.List(t.Context(), "", andon.Span{}, "", 100)
+		if err != nil || len(found) != 20 || found[0].Place != fmt.Sprint(n) {
+			t.Errorf("%d are kept, %v", len(found), err)
+		}
 	}
 }
 
@@ -68,13 +90,13 @@ func TestRecordsOfTheList(t *testing.T) {
 	store := memstore.New()
 	list := &source.Rejections{Store: store, Now: clock, Keep: 10_000}
 	var refused []andon.SourceRejection
-	for i := range 1000 {
+	for i := range 200 {
 		refused = append(refused, andon.SourceRejection{
 			Source: "s", Place: fmt.Sprint(i), Reason: "wrong", Message: strings.Repeat("<", 2048),
 		})
 	}
 	for _, part := range [][]andon.SourceRejection{
-		refused, refused, refused[:500], refused[:10], nil,
+		refused, refused, refused[:150], refused[:10], nil,
 	} {
 		if err := list.Add(t.Context(), part); err != nil {
 			t.Fatal(err)
@@ -90,13 +112,13 @@ func TestRecordsOfTheList(t *testing.T) {
 			t.Errorf("%d bytes, due %s", len(r.Data), r.Due)
 		}
 	}
-	if n := len(records); n > 60 {
+	if n := len(records); n < 9 || n > 12 {
 		t.Errorf("%d records", n)
 	}
 	pages, after := 0, ""
 	seen := map[string]bool{}
 	for {
-		found, err := list.List(t.Context(), "s", andon.Span{From: now, To: now}, after, 333)
+		found, err := list.List(t.Context(), "s", andon.Span{From: now, To: now}, after, 66)
 		if err != nil {
 			t.Fatal(err)
 		}
