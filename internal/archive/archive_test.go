@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -206,7 +207,7 @@ func TestExpires(t *testing.T) {
 	if _, err := p.store.PutTenant(t.Context(), tenant); err != nil {
 		t.Fatal(err)
 	}
-	for range 40 {
+	for range 15 {
 		p.send(p.now, 1, 2)
 		done := p.run()
 		p.now = p.now.Add(done.Next)
@@ -215,8 +216,8 @@ func TestExpires(t *testing.T) {
 	for _, r := range rowsIn[eventRow](t, p.dir, Events) {
 		all[fmt.Sprint(r.Device, r.Time, r.State)] = true
 	}
-	if rows := rowsIn[eventRow](t, p.dir, Events); len(rows) != 40*4 || len(all) != 40*4 {
-		t.Errorf("%d rows, %d of them different, want %d", len(rows), len(all), 40*4)
+	if rows := rowsIn[eventRow](t, p.dir, Events); len(rows) != 15*4 || len(all) != 15*4 {
+		t.Errorf("%d rows, %d of them different, want %d", len(rows), len(all), 15*4)
 	}
 }
 
@@ -231,10 +232,10 @@ func TestManyParts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.send(noon, 5, 700)
+	p.send(noon, 5, 300)
 	run()
 	p.isExact()
-	p.send(noon, 7, 800)
+	p.send(noon, 7, 400)
 	p.now = noon.Add(8 * dayLong)
 	run()
 	p.isExact()
@@ -302,6 +303,43 @@ func TestStepByStep(t *testing.T) {
 			p.isExact()
 			if t.Failed() {
 				t.Fatalf("broken off at call %d (done: %t): %v", n, after, err)
+			}
+			if err == nil {
+				break
+			}
+		}
+	}
+}
+
+// TestStoreStepByStep is TestStepByStep where calls of the store fail, or the context ends.
+func TestStoreStepByStep(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		for n := 0; ; n++ {
+			p := newPlant(t)
+			p.send(noon, 2, 3)
+			ctx, end := context.WithCancel(t.Context())
+			var left atomic.Int64
+			left.Store(int64(n))
+			a := p.archive()
+			a.Store = wrap.Around(p.store, func(
+				ctx context.Context, _ string,
+			) (ended func(error), err error) {
+				if left.Add(-1) >= 0 {
+					return nil, nil
+				}
+				if ends {
+					end()
+					return nil, ctx.Err()
+				}
+				return nil, errBroken
+			})
+			_, err := a.Run(ctx, Selection{})
+			end()
+			p.isOnce()
+			p.run()
+			p.isExact()
+			if t.Failed() {
+				t.Fatalf("broken off at call %d (context: %t): %v", n, ends, err)
 			}
 			if err == nil {
 				break
