@@ -67,6 +67,15 @@ func (h *hook) settings() string {
 		"tenants: default, batch: 50, wait: 20ms}\n", h.url, secret)
 }
 
+// config is a file of these settings alone.
+func (h *hook) config() string {
+	path := filepath.Join(h.TempDir(), "feeds.yaml")
+	if err := os.WriteFile(path, []byte(h.settings()), 0o600); err != nil {
+		h.Fatal(err)
+	}
+	return path
+}
+
 func (h *hook) take(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -67,17 +67,18 @@ func open(t testing.TB, url string, set func(*webhook.Config)) *webhook.Webhook 
 	return w
 }
 
-// answering is a server that notes what it is sent.
-func answering(t *testing.T, answer http.HandlerFunc) (s *httptest.Server, got *http.Request) {
+// answering is a server, and what it is sent.
+func answering(t *testing.T, answer http.HandlerFunc) (*httptest.Server, <-chan *http.Request) {
 	t.Helper()
-	got = &http.Request{}
-	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	got := make(chan *http.Request, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
 		}
-		*got = *r.Clone(context.WithoutCancel(r.Context()))
-		got.Body = io.NopCloser(strings.NewReader(string(body)))
+		sent := r.Clone(context.WithoutCancel(r.Context()))
+		sent.Body = io.NopCloser(strings.NewReader(string(body)))
+		got <- sent
 		answer(w, r)
 	}))
 	t.Cleanup(s.Close)
@@ -116,33 +117,31 @@ func TestAnswers(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}, want: "EOF"},
 	} {
-		calls := 0
-		s, _ := answering(t, func(w http.ResponseWriter, r *http.Request) {
-			calls++
-			test.answer(w, r)
-		})
+		s, got := answering(t, test.answer)
 		err := open(t, s.URL, nil).Deliver(t.Context(), batch())
 		var f *sink.Failure
 		if !errors.As(err, &f) {
 			f = &sink.Failure{}
 		}
-		if fmt.Sprint(err) != "<nil>" != (test.want != "") || calls != 1 ||
+		if fmt.Sprint(err) != "<nil>" != (test.want != "") || len(got) != 1 ||
 			err != nil && !strings.Contains(err.Error(), test.want) || f.Stop != test.stop ||
 			f.After < test.after || f.After > max(2*test.after, 0) {
-			t.Errorf("want %+v; got %v, %+v in %d calls", test, err, f, calls)
+			t.Errorf("want %+v; got %v, %+v in %d calls", test, err, f, len(got))
 		}
 	}
 }
 
 // TestRequest: the same batch is the same body and id, with a signature of each secret.
 func TestRequest(t *testing.T) {
-	s, got := answering(t, status(200))
+	s, sent := answering(t, status(200))
+	var got *http.Request
 	w := open(t, s.URL+"/hook?key=1", nil)
 	var bodies, ids []string
 	for range 2 {
 		if err := w.Deliver(t.Context(), batch()); err != nil {
 			t.Fatal(err)
 		}
+		got = <-sent
 		body, err := io.ReadAll(got.Body)
 		if err != nil {
 			t.Fatal(err)
@@ -273,10 +272,11 @@ func TestSignatureIsVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	python := enginetest.Python(t, "standardwebhooks-1.1.0", string(requirements))
-	s, got := answering(t, status(200))
+	s, sent := answering(t, status(200))
 	if err := open(t, s.URL, nil).Deliver(t.Context(), batch()); err != nil {
 		t.Fatal(err)
 	}
+	got := <-sent
 	body, err := io.ReadAll(got.Body)
 	if err != nil {
 		t.Fatal(err)
