@@ -193,7 +193,8 @@ func TestSerialKinesisReshard(t *testing.T) {
 	s.complete(t, newClient(t, server))
 	said := server.send(t, "GET", "/metrics", "", "")
 	for _, want := range []string{
-		`andon_kinesis_behind_seconds{source="fleet"} 0`, `andon_kinesis_failures_total{source="fleet"} 0`,
+		`andon_kinesis_behind_seconds{source="fleet"} 0`,
+		`andon_kinesis_failures_total{source="fleet"} 0`,
 		`andon_source_rejected_total{source="fleet"} 0`,
 	} {
 		if !strings.Contains(said, want+"\n") {
@@ -202,8 +203,8 @@ func TestSerialKinesisReshard(t *testing.T) {
 	}
 }
 
-// TestKinesisKills kills Andon, kinesalite and both, again and again: one process on Pebble, while up
-// to 10,000 entries a second are put into the stream, and two on DynamoDB, with 1,000, because of
+// TestKinesisKills kills Andon, kinesalite and both, again and again: one process on Pebble, while
+// up to 10,000 entries a second are put into the stream, and two on DynamoDB, with 1,000, because of
 // dynalite. Nothing is lost, nothing is doubled.
 func TestKinesisKills(t *testing.T) {
 	if os.Getenv(enginetest.LongTests) == "" {
@@ -310,8 +311,8 @@ func TestSerialKinesisTwoProcesses(t *testing.T) {
 	t.Logf("the other one had all %s after the kill", later.Round(time.Second/10))
 }
 
-// TestKinesisPaused: a server that is paused for longer than a lease lasts does no harm when it goes
-// on.
+// TestKinesisPaused: a server that is paused for longer than a lease lasts does no harm when it
+// goes on.
 func TestKinesisPaused(t *testing.T) {
 	if os.Getenv(enginetest.LongTests) == "" {
 		t.Skipf("it takes a minute: %s=1 runs it", enginetest.LongTests)

@@ -266,7 +266,8 @@ func (c *Consumer) step(
 // iterator returns where the service is to go on with a shard.
 func (c *Consumer) iterator(ctx context.Context, shard string, p *position) (*string, error) {
 	in := &kinesis.GetShardIteratorInput{
-		StreamName: &c.Source.Stream, ShardId: &shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+		StreamName: &c.Source.Stream, ShardId: &shard,
+		ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
 	}
 	switch from := c.from.Std(); {
 	case p.After != "":

@@ -1,6 +1,7 @@
 package kinesis
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -136,8 +137,9 @@ func (s *stream) read(
 	of := s.find(id)
 	to := min(from+3, len(of.records))
 	out := &kinesis.GetRecordsOutput{
-		Records: of.records[from:to], MillisBehindLatest: aws.Int64(int64(len(of.records)-to) * 1000),
-		NextShardIterator: aws.String(id + ":" + strconv.Itoa(to)),
+		Records:            of.records[from:to],
+		MillisBehindLatest: aws.Int64(int64(len(of.records)-to) * 1000),
+		NextShardIterator:  aws.String(id + ":" + strconv.Itoa(to)),
 	}
 	if of.closed && to == len(of.records) {
 		out.NextShardIterator = nil
@@ -172,7 +174,7 @@ func (k *kept) Write(ctx context.Context, messages []mapping.Message) error {
 		case !is:
 			k.first[m.Place] = *m
 			k.order = append(k.order, string(m.Value))
-		case before.Time != m.Time || before.Key != m.Key || string(before.Value) != string(m.Value):
+		case before.Time != m.Time || before.Key != m.Key || !bytes.Equal(before.Value, m.Value):
 			k.t.Errorf("%s was %+v, and is %+v", m.Place, before, m)
 		default:
 			k.again++

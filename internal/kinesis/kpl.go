@@ -12,8 +12,8 @@ import (
 //
 //	f3 89 9a c2 | AggregatedRecord | MD5 of that
 //
-//	message AggregatedRecord { repeated string partition_key_table = 1; repeated Record records = 3; }
-//	message Record           { uint64 partition_key_index = 1; bytes data = 3; }
+//	message AggregatedRecord { repeated string keys = 1; repeated Record records = 3; }
+//	message Record           { uint64 key_index = 1; bytes data = 3; }
 //
 // as its page on the aggregation format has it. Other fields do not matter.
 var magic = []byte{0xf3, 0x89, 0x9a, 0xc2}
@@ -72,7 +72,8 @@ func fields(b []byte) iter.Seq[field] {
 			if size < 0 {
 				return
 			}
-			f, start := field{number: number}, protowire.SizeTag(number)
+			f := field{number: number}
+			_, _, start := protowire.ConsumeTag(b)
 			switch kind {
 			case protowire.BytesType:
 				f.value, _ = protowire.ConsumeBytes(b[start:])

@@ -27,6 +27,7 @@ func pack(keys []string, indexes []uint64, data ...string) []byte {
 
 func TestUnpack(t *testing.T) {
 	whole := pack([]string{"a", "b"}, []uint64{1, 0, 1}, "x", "", "z")
+	damaged, keyless := whole[:len(whole)-1], pack(nil, []uint64{0}, "x")
 	for name, test := range map[string]struct {
 		data   []byte
 		want   []string
@@ -35,8 +36,8 @@ func TestUnpack(t *testing.T) {
 		"packed":        {whole, []string{"b x", "a ", "b z"}, true},
 		"plain":         {[]byte("{}"), []string{"key {}"}, false},
 		"magic alone":   {magic, []string{"key " + string(magic)}, false},
-		"damaged":       {whole[:len(whole)-1], []string{"key " + string(whole[:len(whole)-1])}, false},
-		"no such key":   {pack(nil, []uint64{0}, "x"), []string{"key " + string(pack(nil, []uint64{0}, "x"))}, false},
+		"damaged":       {damaged, []string{"key " + string(damaged)}, false},
+		"no such key":   {keyless, []string{"key " + string(keyless)}, false},
 		"nothing in it": {pack(nil, nil), nil, true},
 	} {
 		var got []string
