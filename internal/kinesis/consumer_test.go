@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -38,7 +39,7 @@ func run(t *testing.T, c *Consumer) (stop func()) {
 func TestFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 1))
+			random := &dice{rand: rand.New(rand.NewPCG(seed, 1))}
 			s, k, records := newStream(3), keeper(t), &unsure{Store: memstore.New()}
 			faults := []error{nil, nil, nil, errAway, &types.ExpiredIteratorException{},
 				&types.ProvisionedThroughputExceededException{}, &types.InternalFailureException{}}
@@ -62,6 +63,18 @@ func TestFaults(t *testing.T) {
 			k.check(s)
 		})
 	}
+}
+
+// dice may be thrown concurrently.
+type dice struct {
+	mu   sync.Mutex
+	rand *rand.Rand
+}
+
+func (d *dice) IntN(n int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rand.IntN(n)
 }
 
 // TestReadAgain: what was written and whose position was not saved is read again, as the same
@@ -226,13 +239,13 @@ func TestPace(t *testing.T) {
 		stop := run(t, c)
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
-		if s.calls != 6 || c.Behind() != 12*time.Second {
-			t.Errorf("%d calls, and it is %s behind", s.calls, c.Behind())
+		if n := s.called(); n != 6 || c.Behind() != 12*time.Second {
+			t.Errorf("%d calls, and it is %s behind", n, c.Behind())
 		}
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		if s.calls < 27 || s.calls > 30 || c.Behind() != 0 {
-			t.Errorf("%d calls, and it is %s behind", s.calls, c.Behind())
+		if n := s.called(); n < 27 || n > 30 || c.Behind() != 0 {
+			t.Errorf("%d calls, and it is %s behind", n, c.Behind())
 		}
 		stop()
 		k.check(s)

@@ -147,6 +147,13 @@ func (s *stream) read(
 	return out, nil
 }
 
+// called returns how often records were asked for.
+func (s *stream) called() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
 // kept is a Writer that keeps messages in memory.
 type kept struct {
 	t  *testing.T
@@ -187,6 +194,10 @@ func (k *kept) Write(ctx context.Context, messages []mapping.Message) error {
 // time of its own.
 func (k *kept) check(s *stream) {
 	k.t.Helper()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	next, all := map[string]int{}, 0
 	for _, value := range k.order {
 		id, text, _ := strings.Cut(value, "/")
