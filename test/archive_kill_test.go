@@ -71,8 +71,8 @@ func (a *archived) isExact(s *server) {
 	ddl := andonDoes(a.T, "archive", "ddl", "duckdb", "--config", a.settings)
 	entries := 20 * 40 * a.sent
 	for query, want := range map[string]total{
-		"SELECT 'all', count(*), 0.0 FROM andon_events":          {entries, 0},
-		"SELECT 'all', count(*), sum(value) FROM andon_readings": {2 * entries, float64(20*a.sent) * 800},
+		"SELECT 'all', count(*), 0.0 FROM andon_events":                              {entries, 0},
+		"SELECT 'all', count(*), sum(value) FROM andon_readings":                     {2 * entries, float64(20*a.sent) * 800},
 		"SELECT 'all', count(DISTINCT (device, time, state)), 0.0 FROM andon_events": {entries, 0},
 	} {
 		if got := askDuckDB(a.T, python, ddl+query)["all"]; got != want {
