@@ -313,7 +313,8 @@ func TestLargeMessages(t *testing.T) {
 	b := newBench(t, memstore.New())
 	var all []string
 	for i := range 10_000 {
-		all = append(all, fmt.Sprintf(`{"device":"d%d","state":"NORMAL","message":"as it was`+strings.Repeat(" ", 60)+`"}`, i))
+		all = append(all, fmt.Sprintf(`{"device":"d%d","state":"NORMAL","message":"as it was%s"}`,
+			i, strings.Repeat(" ", 60)))
 	}
 	b.write("["+strings.Join(all, ",")+"]",
 		`{"device":"x","state":"A","message":"`+strings.Repeat("\u00e4", 1<<19)+`"}`,
