@@ -180,6 +180,7 @@ func killsOf(short int) int {
 
 // TestSerialKillKafkaToPebble sends 10,000 events a second to one process.
 func TestSerialKillKafkaToPebble(t *testing.T) {
+	t.Parallel() // it waits for Java most of the time
 	b := enginetest.OwnKafka(t)
 	path := kafkaSettings(t, b, "kills", "data: "+t.TempDir(), "")
 	killKafka(t, b, &stream{devices: 200, rate: 10_000}, 1, killsOf(2), func() *server {
@@ -222,6 +223,7 @@ func long(t *testing.T) {
 // TestSerialKafkaAsUsersDo sends with Apache's own console producer, and asks Andon. What Andon
 // refuses is in the list of rejections.
 func TestSerialKafkaAsUsersDo(t *testing.T) {
+	t.Parallel() // it waits for Java most of the time
 	b := enginetest.Kafka(t)
 	newTopic(t, b, "plant.machines", 1)
 	mapping := filepath.Join(t.TempDir(), "mapping.yaml")
@@ -273,6 +275,7 @@ line:L2|press-1|{"at":"2026-01-01T00:02:00Z","status":"hot","degrees":99}
 
 // TestSerialFeedToKafka reads what a feed has written with Apache's own console consumer.
 func TestSerialFeedToKafka(t *testing.T) {
+	t.Parallel() // it waits for Java most of the time
 	b := enginetest.Kafka(t)
 	written := newTopic(t, b, "shown", 3)
 	path := filepath.Join(t.TempDir(), "andon.yaml")

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // KafkaVersion is that of the Kafka that is started.
@@ -126,9 +125,6 @@ func (b *Broker) Tool(class string, args ...string) *exec.Cmd {
 
 // End ends a broker by SIGTERM, as its operators do, or by SIGKILL.
 func (b *Broker) End(signal syscall.Signal) error { return b.process.end(signal) }
-
-// CPUTime is the processor time that a broker took since it was started.
-func (b *Broker) CPUTime() time.Duration { return b.process.cpuTime() }
 
 // Discard kills a broker, and removes its directory.
 func (b *Broker) Discard() {
