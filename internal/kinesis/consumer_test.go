@@ -34,8 +34,8 @@ func run(t *testing.T, c *Consumer) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// TestFaults: the service throttles, expires iterators and fails, the Writer and the store fail, and
-// processes end. Each record is kept, in order; read again it is the same message.
+// TestFaults: the service throttles, expires iterators and fails, the Writer and the store fail,
+// and processes end. Each record is kept, in order; read again it is the same message.
 func TestFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
