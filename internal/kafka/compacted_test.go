@@ -55,7 +55,8 @@ func TestCompactedTopic(t *testing.T) {
 	states := []andon.State{"NORMAL", "WARNING1", "WARNING2"}
 	for i := range 500 {
 		var err error
-		id, at := andon.DeviceID(fmt.Sprint("d", random.IntN(9))), 1_600_000_000_000_000+andon.Time(i)
+		id := andon.DeviceID(fmt.Sprint("d", random.IntN(9)))
+		at := 1_600_000_000_000_000 + andon.Time(i)
 		switch n := random.IntN(20); n {
 		case 0, 1:
 			_, err = s.Retire(ctx, andon.DefaultTenant, id, at)
