@@ -116,8 +116,9 @@ type Archive struct {
 	// Progress is told how many of the days that are looked at are done.
 	Progress func(done, total int)
 
-	place place
-	most  int64 // bytes of a part, about
+	place  place
+	most   int64 // bytes of a part, about
+	unread bool  // the place could not be read in this run
 }
 
 // Open opens the place of an archive. It need not be there yet.

@@ -395,6 +395,29 @@ func (d *damaged) DeviceEvents(
 	return d.Store.DeviceEvents(ctx, tenant, device, q)
 }
 
+// TestExpiring: while the place can't be reached, a run says of how many days something expires
+// soon, and comes to its end.
+func TestExpiring(t *testing.T) {
+	p := newPlant(t)
+	tenant, err := p.store.Tenant(t.Context(), andon.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant.Events = andon.Retention(4 * dayLong)
+	if _, err := p.store.PutTenant(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
+	p.send(noon, 1, 2)
+	a, none := p.archive(), 0
+	a.place = &faulty{a.place, &none, false}
+	done, err := a.Run(t.Context(), Selection{})
+	if err == nil || done.Expiring != 2 || done.Failed < 2 || done.Rows > 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	p.run()
+	p.isExact()
+}
+
 // TestFooter: the columns are what queries and later versions of the program rely on.
 func TestFooter(t *testing.T) {
 	p := newPlant(t)

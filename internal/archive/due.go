@@ -57,7 +57,7 @@ func (a *Archive) due(
 	if !a.Store.Capabilities().Whole {
 		return nil, 0, andon.Errorf(andon.Unsupported, "this store does not list its devices")
 	}
-	next = andon.DurationOf(a.Every)
+	next, a.unread = andon.DurationOf(a.Every), false
 	tenants, err := a.Store.Tenants(ctx)
 	for _, t := range tenants {
 		if err != nil || s.Tenant != "" && s.Tenant != t.ID {
@@ -87,13 +87,12 @@ func dueOf[T any](
 	}
 	now := a.Now()
 	first, err := firstDay(ctx, a.Store, t, &of, horizon, now)
-	for n := first; n <= now.Day() && err == nil; n++ {
+	if err != nil {
+		return err
+	}
+	for n := first; n <= now.Day(); n++ {
 		d := dueDay{day: day{of.ID, kind, n}, of: of}
-		var f *folder
-		if f, err = a.look(ctx, d.day); err != nil {
-			return err
-		}
-		isDue := a.decide(&d, kept, f.is.Checked, now)
+		isDue := a.decide(&d, kept, a.checked(ctx, d.day), now)
 		if s.Span != (andon.Span{}) {
 			isDue = s.has(d.day)
 		}
@@ -101,7 +100,21 @@ func dueOf[T any](
 			*all = append(*all, d)
 		}
 	}
-	return err
+	return nil
+}
+
+// checked returns when a day was compared last, 0 where that is not known: then it is due, and
+// archiving it says what is wrong. Where the place is out of reach it is not asked for each day.
+func (a *Archive) checked(ctx context.Context, d day) andon.Time {
+	if a.unread {
+		return 0
+	}
+	f, err := a.look(ctx, d)
+	if err != nil {
+		a.unread = andon.KindOf(err) != andon.Damaged
+		return 0
+	}
+	return f.is.Checked
 }
 
 // firstDay returns a day before which there is nothing, about twice as old as the oldest. Where
