@@ -225,7 +225,8 @@ func TestFeedPage(t *testing.T) {
 	defer s.Close()
 	dir := t.TempDir()
 	settings := strings.NewReplacer("https://maintenance.example.com/andon", s.URL,
-		"/etc/andon", dir, "start: snapshot", "start: snapshot\n  wait: 50ms").Replace(codeOf(t, page, "yaml"))
+		"/etc/andon", dir, "start: snapshot", "start: snapshot\n  wait: 50ms",
+	).Replace(codeOf(t, page, "yaml"))
 	settings += strings.NewReplacer("maintenance\n", "python\n", s.URL, "http://127.0.0.1:"+port).
 		Replace(strings.TrimPrefix(settings, "feeds:\n"))
 	for name, text := range map[string]string{

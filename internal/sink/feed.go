@@ -145,7 +145,8 @@ func (f *Feed) parts(
 		}
 		for _, id := range f.Tenants {
 			if !slices.Contains(ready, partOf+id) {
-				f.Log.Warn("a feed waits for a tenant that is not there", "feed", f.Name, "tenant", id)
+				f.Log.Warn("a feed waits for a tenant that is not there", "feed", f.Name,
+					"tenant", id)
 			}
 		}
 	})
