@@ -46,8 +46,8 @@ func (s *Source) Config() config.Group {
 }
 
 func (s *Source) check(k *config.Check) {
-	if s.Name == "" {
-		k.Wrong("name", "is missing")
+	if andon.TenantID(s.Name).Validate() != nil {
+		k.Wrong("name", "is missing, is too long or has control characters")
 	}
 	if len(s.Topics) == 0 {
 		k.Wrong("topics", "is missing")
