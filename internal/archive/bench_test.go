@@ -121,7 +121,7 @@ func alone(b *testing.B, g *generated) float64 {
 	few.devices = 50
 	var all []readingRow
 	tenant := andon.NewTenant(andon.DefaultTenant)
-	for row, err := range readings.read(b.Context(), &few, &tenant, andon.Span{}) {
+	for row, err := range readings().read(b.Context(), &few, &tenant, andon.Span{}) {
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -66,8 +66,8 @@ func (a *Archive) due(
 		horizon := t.Horizon(a.Now())
 		next = min(next, a.step(t.Events), a.step(t.Readings))
 		err = errors.Join(
-			dueOf(ctx, a, s, events, Events, t, t.Events, horizon.Events, &all),
-			dueOf(ctx, a, s, readings, Readings, t, t.Readings, horizon.Readings, &all))
+			dueOf(ctx, a, s, events(), Events, t, t.Events, horizon.Events, &all),
+			dueOf(ctx, a, s, readings(), Readings, t, t.Readings, horizon.Readings, &all))
 	}
 	slices.SortFunc(all, func(a, b dueDay) int {
 		const never = andon.MaxTime

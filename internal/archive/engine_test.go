@@ -52,7 +52,8 @@ func TestDuckDB(t *testing.T) {
 		`SELECT date, tenant, count(*), count(message) FROM andon_events GROUP BY ALL ORDER BY 1`,
 		`SELECT metric, count(*), sum(value) FROM andon_readings GROUP BY ALL ORDER BY 1`,
 		`SELECT epoch_us(time), severity, message, attributes->>'n', operator, escalated_to
-			FROM andon_events WHERE date = '2026-03-14' AND state = 'WARNING1' ORDER BY ALL LIMIT 1`,
+			FROM andon_events WHERE date = '2026-03-14' AND state = 'WARNING1'
+			ORDER BY ALL LIMIT 1`,
 		`SELECT column_name, column_type FROM (DESCRIBE andon_readings)`)
 	want := fmt.Sprintf(`2026-03-14 default 60 30
 2026-03-15 default 20 10
@@ -163,7 +164,9 @@ func TestS3Conditions(t *testing.T) {
 }
 
 // TestDirectoryConditions is TestS3Conditions of a directory.
-func TestDirectoryConditions(t *testing.T) { conditions(t, directory(path.Join(t.TempDir(), "new"))) }
+func TestDirectoryConditions(t *testing.T) {
+	conditions(t, directory(path.Join(t.TempDir(), "new")))
+}
 
 func conditions(t *testing.T, p place) {
 	t.Helper()

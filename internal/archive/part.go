@@ -57,8 +57,8 @@ func (w *adder[T]) begin() (err error) {
 	w.about = File{Name: fmt.Sprintf("part-%04d.parquet", len(w.folder.is.Files)+1)}
 	w.parquet = parquet.NewGenericWriter[T](w, parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1), // readers that are old do not know the second
-		parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("andon", "1", ""), parquet.DictionaryMaxBytes(dictionaryBytes),
-		parquet.SortingWriterConfig(byMoment()))
+		parquet.MaxRowsPerRowGroup(groupRows), parquet.DictionaryMaxBytes(dictionaryBytes),
+		parquet.CreatedBy("andon", "1", ""), parquet.SortingWriterConfig(byMoment()))
 	return nil
 }
 
@@ -138,7 +138,7 @@ func archived[T any](ctx context.Context, f *folder) iter.Seq2[T, error] {
 			return andon.Errorf(andon.Damaged, "read %s: %w", f, err)
 		}
 		from := parquet.NewGenericRowGroupReader[T](merged)
-		defer from.Close()
+		defer func() { _ = from.Close() }()
 		for rows := make([]T, rowsAtOnce); ; clear(rows) {
 			n, err := from.Read(rows)
 			for _, row := range rows[:n] {

@@ -50,61 +50,65 @@ type table[T any] struct {
 	value func(*T) any
 }
 
-var events = &table[eventRow]{
-	key: func(r *eventRow) (moment, string) { return r.moment, r.State },
-	read: func(
-		ctx context.Context, s andon.Store, t *andon.Tenant, span andon.Span,
-	) iter.Seq2[eventRow, error] {
-		all := bydevice.Events(ctx, s, t.ID, bydevice.Query{Span: span})
-		return seq.Map(all, func(e andon.Event) eventRow {
-			return eventRow{
-				moment: momentOf(e.Device, e.Time), State: string(e.State),
-				Severity: int32(t.States.Severity(e.State)), Operator: string(e.Operator),
-				EscalatedTo: string(e.EscalatedTo), Message: e.Message,
-				Attributes: string(e.Attributes),
+func events() *table[eventRow] {
+	return &table[eventRow]{
+		key: func(r *eventRow) (moment, string) { return r.moment, r.State },
+		read: func(
+			ctx context.Context, s andon.Store, t *andon.Tenant, span andon.Span,
+		) iter.Seq2[eventRow, error] {
+			all := bydevice.Events(ctx, s, t.ID, bydevice.Query{Span: span})
+			return seq.Map(all, func(e andon.Event) eventRow {
+				return eventRow{
+					moment: momentOf(e.Device, e.Time), State: string(e.State),
+					Severity: int32(t.States.Severity(e.State)), Operator: string(e.Operator),
+					EscalatedTo: string(e.EscalatedTo), Message: e.Message,
+					Attributes: string(e.Attributes),
+				}
+			})
+		},
+		value: func(r *eventRow) any {
+			return &andon.Event{
+				Device: andon.DeviceID(r.Device), Time: andon.Time(r.Time),
+				State: andon.State(r.State), Operator: andon.PersonID(r.Operator),
+				EscalatedTo: andon.PersonID(r.EscalatedTo), Message: r.Message,
+				Attributes: andon.JSON(r.Attributes),
 			}
-		})
-	},
-	value: func(r *eventRow) any {
-		return &andon.Event{
-			Device: andon.DeviceID(r.Device), Time: andon.Time(r.Time),
-			State: andon.State(r.State), Operator: andon.PersonID(r.Operator),
-			EscalatedTo: andon.PersonID(r.EscalatedTo), Message: r.Message,
-			Attributes: andon.JSON(r.Attributes),
-		}
-	},
+		},
+	}
 }
 
-var readings = &table[readingRow]{
-	key: func(r *readingRow) (moment, string) { return r.moment, r.Metric },
-	read: func(
-		ctx context.Context, s andon.Store, t *andon.Tenant, span andon.Span,
-	) iter.Seq2[readingRow, error] {
-		return seq.Of(func(yield func(readingRow) bool) error {
-			for r, err := range bydevice.Readings(ctx, s, t.ID, bydevice.Query{Span: span}) {
-				row := readingRow{moment: momentOf(r.Device, r.Time), Metadata: string(r.Metadata)}
-				if err != nil || len(r.Metrics) == 0 && !yield(row) {
-					return err
-				}
-				for i := range r.Metrics {
-					row.Metric, row.Value = string(r.Metrics[i].Name), &r.Metrics[i].Value
-					if !yield(row) {
-						return nil
+func readings() *table[readingRow] {
+	return &table[readingRow]{
+		key: func(r *readingRow) (moment, string) { return r.moment, r.Metric },
+		read: func(
+			ctx context.Context, s andon.Store, t *andon.Tenant, span andon.Span,
+		) iter.Seq2[readingRow, error] {
+			return seq.Of(func(yield func(readingRow) bool) error {
+				for r, err := range bydevice.Readings(ctx, s, t.ID, bydevice.Query{Span: span}) {
+					row := readingRow{moment: momentOf(r.Device, r.Time), Metadata: string(r.Metadata)}
+					if err != nil || len(r.Metrics) == 0 && !yield(row) {
+						return err
+					}
+					for i := range r.Metrics {
+						row.Metric, row.Value = string(r.Metrics[i].Name), &r.Metrics[i].Value
+						if !yield(row) {
+							return nil
+						}
 					}
 				}
+				return nil
+			})
+		},
+		// Readings of one time join when they are imported.
+		value: func(r *readingRow) any {
+			is := &andon.Reading{
+				Device: andon.DeviceID(r.Device), Time: andon.Time(r.Time),
+				Metadata: andon.JSON(r.Metadata),
 			}
-			return nil
-		})
-	},
-	// Readings of one time join when they are imported.
-	value: func(r *readingRow) any {
-		is := &andon.Reading{
-			Device: andon.DeviceID(r.Device), Time: andon.Time(r.Time),
-			Metadata: andon.JSON(r.Metadata),
-		}
-		if r.Value != nil {
-			is.Metrics = andon.Metrics{{Name: andon.MetricName(r.Metric), Value: *r.Value}}
-		}
-		return is
-	},
+			if r.Value != nil {
+				is.Metrics = andon.Metrics{{Name: andon.MetricName(r.Metric), Value: *r.Value}}
+			}
+			return is
+		},
+	}
 }

@@ -76,9 +76,9 @@ func (a *Archive) archive(ctx context.Context, d dueDay, added *int64) error {
 	switch {
 	case err != nil:
 	case d.kind == Events:
-		err = add(ctx, a.Store, events, f, &d.of, added)
+		err = add(ctx, a.Store, events(), f, &d.of, added)
 	default:
-		err = add(ctx, a.Store, readings, f, &d.of, added)
+		err = add(ctx, a.Store, readings(), f, &d.of, added)
 	}
 	if err != nil {
 		return err

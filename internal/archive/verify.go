@@ -58,9 +58,9 @@ func (a *Archive) Read(ctx context.Context, s Selection, kind Kind, take func(an
 		switch {
 		case err != nil || d.kind != kind:
 		case kind == Events:
-			err = readDay(ctx, a, events, d, take)
+			err = readDay(ctx, a, events(), d, take)
 		default:
-			err = readDay(ctx, a, readings, d, take)
+			err = readDay(ctx, a, readings(), d, take)
 		}
 	}
 	return err

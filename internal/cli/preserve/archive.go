@@ -74,7 +74,7 @@ func (a *archives) runs(
 
 // selectionFlags adds --tenant, "" for all, and --from and --to.
 func (a *archives) selectionFlags(cmd *cobra.Command, p *command.Program, tenant string) {
-	cmd.Flags().StringVar(&a.tenant, "tenant", tenant, "only this `tenant`, or all where it is empty")
+	cmd.Flags().StringVar(&a.tenant, "tenant", tenant, "only this `tenant`; empty: all")
 	p.SpanFlags(cmd, &a.Span.From, &a.Span.To)
 }
 
@@ -218,10 +218,10 @@ func archiveRead(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read",
 		Short: "Print what an archive has, so that it can be imported again",
-		Long: `Print the events or the readings of whole days of an archive as NDJSON, as andon export
-does, so that andon import takes them. What has expired by the tenant's retention is rejected there:
-import it into another tenant or server.`,
-		Example: `  andon archive read --config andon.yaml --from 2025-12-01 --to 2025-12-31 > december.ndjson
+		Long: `Print the events or the readings of whole days of an archive as NDJSON, as andon
+export does, so that andon import takes them. What has expired by the retention of the tenant is
+rejected there: import it into another tenant or server.`,
+		Example: `  andon archive read --config andon.yaml --from 2025-12-01 > events.ndjson
   andon archive read --config andon.yaml --kind readings --tenant metro > metro.ndjson
   andon import metro.ndjson --tenant metro --metrics 'metrics.*' --metadata 'metadata.*'`,
 		Args: cobra.NoArgs,
