@@ -275,6 +275,32 @@ func TestTriedAgain(t *testing.T) {
 	})
 }
 
+// TestCutOff: what was delivered by a process that ended before it could say so is sent again as the
+// same batch, although there is more by then.
+func TestCutOff(t *testing.T) {
+	newFleet(t, func(f *fleet, r *receiver) {
+		f.feed.Start = "now"
+		stop, cut := f.start(f.feed), make(chan struct{})
+		settle(5 * time.Second)
+		r.answer = func(int) error {
+			close(cut)
+			<-time.After(time.Second)
+			return nil
+		}
+		f.is("a", "NORMAL")
+		<-cut
+		stop()
+		r.answer = nil
+		f.is("b", "NORMAL")
+		defer f.start(f.over(f.store, r))()
+		settle(5 * time.Second)
+		r.want("a >NORMAL entry, a >NORMAL entry, b >NORMAL entry")
+		if b := r.batches; len(b) != 3 || b[0] != b[1] || b[1] == b[2] {
+			t.Errorf("the batches were %s", b)
+		}
+	})
+}
+
 // TestEnded: a receiver that wants no more is not asked again until the program is started again.
 func TestEnded(t *testing.T) {
 	newFleet(t, func(f *fleet, r *receiver) {
@@ -424,6 +450,7 @@ func (f *fleet) history(r *receiver, seed uint64) {
 	s := &forgetful{Store: f.store}
 	var stops [2]func()
 	r.answer = func(tries int) error {
+		<-time.After(100 * time.Millisecond) // more changes meanwhile
 		if tries%4 == 0 {
 			return errors.New("busy")
 		}
