@@ -92,7 +92,7 @@ func TestRecordsOfTheList(t *testing.T) {
 	var refused []andon.SourceRejection
 	for i := range 200 {
 		refused = append(refused, andon.SourceRejection{
-			Source: "s", Place: fmt.Sprint(i), Reason: "wrong", Message: strings.Repeat("<", 2048),
+			Source: "s", Place: fmt.Sprint(i), Reason: "wrong", Message: strings.Repeat(`"`, 2048),
 		})
 	}
 	for _, part := range [][]andon.SourceRejection{
@@ -112,7 +112,7 @@ func TestRecordsOfTheList(t *testing.T) {
 			t.Errorf("%d bytes, due %s", len(r.Data), r.Due)
 		}
 	}
-	if n := len(records); n < 9 || n > 12 {
+	if n := len(records); n < 3 || n > 5 {
 		t.Errorf("%d records", n)
 	}
 	pages, after := 0, ""
