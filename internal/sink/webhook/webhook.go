@@ -89,7 +89,10 @@ func (c *Config) Open(now func() andon.Time) (*Webhook, error) {
 	if c.CA != "" {
 		text, err := os.ReadFile(c.CA)
 		roots := x509.NewCertPool()
-		if err != nil || !roots.AppendCertsFromPEM(text) {
+		if err == nil && !roots.AppendCertsFromPEM(text) {
+			err = errors.New("it holds no certificate")
+		}
+		if err != nil {
 			return nil, andon.Errorf(andon.Invalid, "tls_ca %s can't be used: %w", c.CA, err)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots}

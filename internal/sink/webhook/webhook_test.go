@@ -219,7 +219,7 @@ func TestConfig(t *testing.T) {
 		{func(c *webhook.Config) { c.SecretFile = "absent" }, "read secret_file"},
 		{func(c *webhook.Config) { c.SecretFile = write(t, " \n") }, "holds no secret"},
 		{func(c *webhook.Config) { c.SecretFile = write(t, "whsec_hunter2!") }, "is not whsec_"},
-		{func(c *webhook.Config) { c.CA = write(t, "hunter2") }, "tls_ca"},
+		{func(c *webhook.Config) { c.CA = write(t, "hunter2") }, "holds no certificate"},
 		{func(c *webhook.Config) { c.CA = "absent" }, "no such file"},
 	} {
 		c := good
