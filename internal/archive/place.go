@@ -74,13 +74,13 @@ func (d directory) Open(_ context.Context, name string) (*os.File, string, error
 	return f, d.version(name), err
 }
 
-// version is when a file was written last, "" where there is none.
+// version is when a file was written and how long it is, "" where there is none.
 func (d directory) version(name string) string {
 	is, err := os.Stat(d.path(name))
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprint(is.ModTime().UnixNano())
+	return fmt.Sprint(is.ModTime().UnixNano(), is.Size())
 }
 
 func (d directory) Put(

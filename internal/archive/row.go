@@ -85,7 +85,8 @@ func readings() *table[readingRow] {
 		) iter.Seq2[readingRow, error] {
 			return seq.Of(func(yield func(readingRow) bool) error {
 				for r, err := range bydevice.Readings(ctx, s, t.ID, bydevice.Query{Span: span}) {
-					row := readingRow{moment: momentOf(r.Device, r.Time), Metadata: string(r.Metadata)}
+					row := readingRow{moment: momentOf(r.Device, r.Time)}
+					row.Metadata = string(r.Metadata)
 					if err != nil || len(r.Metrics) == 0 && !yield(row) {
 						return err
 					}
