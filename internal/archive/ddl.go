@@ -22,8 +22,8 @@ func (c *Config) DDL(w io.Writer, dialect string) error {
 	}
 	host := strings.TrimPrefix(strings.TrimPrefix(c.Endpoint, "https://"), "http://")
 	return t.Execute(w, map[string]any{
-		"To": strings.ReplaceAll(strings.TrimRight(c.To, "/"), "'", "''"),
-		"S3": strings.HasPrefix(c.To, "s3://"),
+		"To":      strings.ReplaceAll(strings.TrimRight(c.To, "/"), "'", "''"),
+		"S3":      strings.HasPrefix(c.To, "s3://"),
 		"Tenants": strings.Join(c.Tenants, ","), "Host": host, "Region": c.Region,
 		"TLS": strings.HasPrefix(c.Endpoint, "https://"),
 	})
