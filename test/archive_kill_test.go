@@ -44,10 +44,9 @@ func (a *archived) send(s *server) {
 	for d := range 20 {
 		for n := range 40 {
 			at := a.from.Add(time.Duration(n*2)*time.Hour + time.Duration(a.sent)*time.Second)
-			fmt.Fprintf(&events, `{"device":"press-%d","time":%q,"state":"WARNING%d","message":"m"}`+
-				"\n", d, at.Format(time.RFC3339), n%4+1)
-			fmt.Fprintf(&readings, `{"device":"press-%d","time":%q,"metrics":{"a":%d,"b":0.5}}`+"\n",
-				d, at.Format(time.RFC3339), n)
+			of := fmt.Sprintf(`{"device":"press-%d","time":%q`, d, at.Format(time.RFC3339))
+			fmt.Fprintf(&events, `%s,"state":"WARNING%d","message":"m"}`+"\n", of, n%4+1)
+			fmt.Fprintf(&readings, `%s,"metrics":{"a":%d,"b":0.5}}`+"\n", of, n)
 		}
 	}
 	a.sent++

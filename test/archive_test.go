@@ -131,8 +131,8 @@ func correct(t *testing.T, c *client.Client, log []status) (units []andon.Device
 	return slices.Delete(units, 2, 3)
 }
 
-// measureSensors sends each hundredth reading of the sensors, which send no entries, and one without
-// a metric, as if they were of three days ago: tables may keep readings for 30 days.
+// measureSensors sends each hundredth reading of the sensors, which send no entries, and one
+// without a metric, as if they were of three days ago: tables may keep readings for 30 days.
 func measureSensors(t *testing.T, c *client.Client) (devices []andon.DeviceID) {
 	t.Helper()
 	for device, all := range sensorReadings(t) {

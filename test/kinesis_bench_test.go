@@ -16,8 +16,8 @@ import (
 )
 
 // BenchmarkKinesis reads a stream of 100,000 entries, 25 in a record, from its start: by a reader
-// that only counts, which is the ceiling, and by a server on Pebble. Both are limited by kinesalite,
-// so what an entry costs in CPU says more than the rate.
+// that only counts, which is the ceiling, and by a server on Pebble. Both are limited by
+// kinesalite, so what an entry costs in CPU says more than the rate.
 func BenchmarkKinesis(b *testing.B) {
 	s := newKinesis(b, "", 4)
 	const entries = 100_000

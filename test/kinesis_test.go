@@ -29,7 +29,6 @@ type kinesisStream struct {
 	t      testing.TB
 	engine *enginetest.Service
 	sdk    *kinesis.Client
-	flags  []string // of a server that reads it
 
 	sent [devicesInStream]atomic.Int64
 }
@@ -204,8 +203,8 @@ func TestSerialKinesisReshard(t *testing.T) {
 }
 
 // TestKinesisKills kills Andon, kinesalite and both, again and again: one process on Pebble, while
-// up to 10,000 entries a second are put into the stream, and two on DynamoDB, with 1,000, because of
-// dynalite. Nothing is lost, nothing is doubled.
+// up to 10,000 entries a second are put into the stream, and two on DynamoDB, with 1,000, because
+// of dynalite. Nothing is lost, nothing is doubled.
 func TestKinesisKills(t *testing.T) {
 	if os.Getenv(enginetest.LongTests) == "" {
 		t.Skipf("it takes minutes: %s=1 runs it", enginetest.LongTests)

@@ -277,23 +277,24 @@ func TestTrace(t *testing.T) {
 
 // TestFeedSettings: what is wrong with a feed is said when the settings are read.
 func TestFeedSettings(t *testing.T) {
-	for text, want := range map[string]string{
-		"{name: f, url: 'http://a', secret_file: s}":                              "",
-		"{name: f, kind: kafka, brokers: 'a:1', topic: t, start: snapshot}":       "",
-		"{url: 'http://a', secret_file: s}":                                       "name is missing",
-		"{name: a/b, url: 'http://a', secret_file: s}":                            "has a slash",
-		"{name: f, url: 'http://a', secret_file: s, batch: 1001}":                 "more than 1000",
-		"{name: f, url: 'http://a', secret_file: s, topic: t}":                    "not of kind webhook",
-		"{name: f, kind: kafka, brokers: 'a:1', topic: t, url: 'http://a'}":       "not of kind kafka",
-		"{name: f, kind: kafka, brokers: 'a:1'}":                                  "topic is missing",
-		"{name: f, kind: mqtt}":                                                   "none of webhook",
-		"{name: f, secret_file: s}":                                               "https://host/path",
-		"{name: f, url: 'http://a', secret_file: s, tls_ca: c}":                   "",
-		"{name: f, kind: kafka, brokers: 'a:1', topic: t, tls: on, tls_ca: some}": "",
+	for _, c := range []struct{ want, text string }{
+		{"", "{name: f, url: 'http://a', secret_file: s}"},
+		{"", "{name: f, kind: kafka, brokers: 'a:1', topic: t, start: snapshot}"},
+		{"name is missing", "{url: 'http://a', secret_file: s}"},
+		{"has a slash", "{name: a/b, url: 'http://a', secret_file: s}"},
+		{"more than 1000", "{name: f, url: 'http://a', secret_file: s, batch: 1001}"},
+		{"not of kind webhook", "{name: f, url: 'http://a', secret_file: s, topic: t}"},
+		{"not of kind kafka", "{name: f, kind: kafka, brokers: 'a:1', topic: t, url: 'http://a'}"},
+		{"topic is missing", "{name: f, kind: kafka, brokers: 'a:1'}"},
+		{"none of webhook", "{name: f, kind: mqtt}"},
+		{"https://host/path", "{name: f, secret_file: s}"},
+		{"", "{name: f, url: 'http://a', secret_file: s, tls_ca: c}"},
+		{"", "{name: f, kind: kafka, brokers: 'a:1', topic: t, tls: on, tls_ca: some}"},
 	} {
-		_, err := load(config.Sources{Env: []string{"ANDON_FEEDS=[" + text + "]"}})
-		if want == "" && err != nil || want != "" && !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("%s: %v; want %q", text, err, want)
+		_, err := load(config.Sources{Env: []string{"ANDON_FEEDS=[" + c.text + "]"}})
+		isRight := c.want != "" && strings.Contains(fmt.Sprint(err), c.want)
+		if c.want == "" && err != nil || c.want != "" && !isRight {
+			t.Errorf("%s: %v; want %q", c.text, err, c.want)
 		}
 	}
 }

@@ -100,7 +100,8 @@ the configuration of a server is wrong.`,
 	root.AddCommand(transfer.Export(p))
 	root.AddCommand(measure.Command(p), planner.Command(p))
 	root.AddCommand(operate.Store(p))
-	root.AddCommand(preserve.Backup(p), preserve.Restore(p), preserve.Verify(p), preserve.Archive(p))
+	root.AddCommand(preserve.Backup(p), preserve.Restore(p))
+	root.AddCommand(preserve.Verify(p), preserve.Archive(p))
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		command.Group(completion)

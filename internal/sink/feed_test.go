@@ -275,8 +275,8 @@ func TestTriedAgain(t *testing.T) {
 	})
 }
 
-// TestCutOff: what was delivered by a process that ended before it could say so is sent again as the
-// same batch, although there is more by then.
+// TestCutOff: what was delivered by a process that ended before it could say so is sent again as
+// the same batch, although there is more by then.
 func TestCutOff(t *testing.T) {
 	newFleet(t, func(f *fleet, r *receiver) {
 		f.feed.Start = "now"
