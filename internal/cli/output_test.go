@@ -13,6 +13,8 @@ import (
 
 // withoutAnswer are the commands that have no answer whose form could be chosen.
 var withoutAnswer = map[string]string{
+	"andon archive ddl":           "prints statements, to be run",
+	"andon archive read":          "prints what andon import reads",
 	"andon backup":                "a sentence, once it is done",
 	"andon completion bash":       "prints a script",
 	"andon completion fish":       "prints a script",
