@@ -101,18 +101,14 @@ func (a *App) leases() *lease.Holder {
 
 // feedMetrics shows how far feeds are delivered.
 func feedMetrics(feeds []*sink.Feed) looked {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("andon_feed_"+name, help, []string{"feed"}, nil)
-	}
+	desc := labelled("andon_feed_", "feed")
 	delivered := desc("delivered_changes_total", "Changes that a feed has delivered.")
 	failures := desc("failures_total", "How often a feed could not be delivered.")
 	snapshots := desc("snapshots_total", "How often a feed began to send all devices.")
 	lag := desc("lag_seconds", "How long the oldest change that is not delivered has waited.")
 	return func(to chan<- prometheus.Metric) {
 		for _, f := range feeds {
-			send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64) {
-				to <- prometheus.MustNewConstMetric(d, kind, value, f.Name)
-			}
+			send := sending(to, f.Name)
 			send(delivered, prometheus.CounterValue, float64(f.Delivered.Load()))
 			send(failures, prometheus.CounterValue, float64(f.Failures.Load()))
 			send(snapshots, prometheus.CounterValue, float64(f.Snapshots.Load()))

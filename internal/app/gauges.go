@@ -67,6 +67,22 @@ func (looked) Describe(chan<- *prometheus.Desc) {}
 
 func (l looked) Collect(to chan<- prometheus.Metric) { l(to) }
 
+// labelled returns what describes the metrics of things that have a name.
+func labelled(prefix, label string) func(name, help string) *prometheus.Desc {
+	return func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc(prefix+name, help, []string{label}, nil)
+	}
+}
+
+// sending returns what sends the metrics of the thing of a name.
+func sending(
+	to chan<- prometheus.Metric, name string,
+) func(*prometheus.Desc, prometheus.ValueType, float64) {
+	return func(d *prometheus.Desc, kind prometheus.ValueType, value float64) {
+		to <- prometheus.MustNewConstMetric(d, kind, value, name)
+	}
+}
+
 // changesKept shows what the store keeps of its feed of changes.
 func changesKept(store andon.Store) looked {
 	return func(to chan<- prometheus.Metric) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/kafka"
 	"github.com/andonhq/andon/internal/store/adapter"
@@ -15,7 +14,7 @@ import (
 func (c *Config) kafkaGroup() config.Group {
 	name := func(s *kafka.Source) string { return s.Name }
 	return config.Group{Name: "kafka", Settings: []config.Setting{{
-		Key: "sources", Value: config.Mappings(&c.Kafka, (*kafka.Source).Config, name),
+		Key: "sources", Value: config.Mappings(&c.Kafka, (*kafka.Source).ConfigGroup, name),
 		Help: "topics of Kafka that entries are read from: a list of mappings",
 	}}}
 }
@@ -31,7 +30,7 @@ func (a *App) openKafka() error {
 		}
 		a.kafka = append(a.kafka, c)
 		a.services.add(&worker{label: "kafka " + s.Name, run: func(ctx context.Context) error {
-			w, err := a.writer(s.Name, andon.TenantID(s.Tenant), s.Mapping)
+			w, err := a.writer(s.Config)
 			if err != nil {
 				return err
 			}
@@ -43,9 +42,7 @@ func (a *App) openKafka() error {
 
 // kafkaMetrics shows how far consumers are.
 func kafkaMetrics(consumers []*kafka.Consumer) looked {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("andon_kafka_"+name, help, []string{"source"}, nil)
-	}
+	desc := labelled("andon_kafka_", "source")
 	behind := desc("behind_records", "Records that a source has not kept yet, as of when it last "+
 		"fetched some.")
 	failures := desc("failures_total", "How often brokers were out of reach, or refused something.")
@@ -53,12 +50,10 @@ func kafkaMetrics(consumers []*kafka.Consumer) looked {
 		"before they were read.")
 	return func(to chan<- prometheus.Metric) {
 		for _, c := range consumers {
-			send := func(d *prometheus.Desc, kind prometheus.ValueType, n int64) {
-				to <- prometheus.MustNewConstMetric(d, kind, float64(n), c.Source.Name)
-			}
-			send(behind, prometheus.GaugeValue, c.Behind())
-			send(failures, prometheus.CounterValue, c.Failures.Load())
-			send(missed, prometheus.CounterValue, c.Missed.Load())
+			send := sending(to, c.Source.Name)
+			send(behind, prometheus.GaugeValue, float64(c.Behind()))
+			send(failures, prometheus.CounterValue, float64(c.Failures.Load()))
+			send(missed, prometheus.CounterValue, float64(c.Missed.Load()))
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/kinesis"
 )
@@ -13,7 +12,7 @@ import (
 func (c *Config) kinesisGroup() config.Group {
 	name := func(s *kinesis.Source) string { return s.Name }
 	return config.Group{Name: "kinesis", Settings: []config.Setting{{
-		Key: "sources", Value: config.Mappings(&c.Kinesis, (*kinesis.Source).Config, name),
+		Key: "sources", Value: config.Mappings(&c.Kinesis, (*kinesis.Source).ConfigGroup, name),
 		Help: "streams of Amazon Kinesis that are read",
 	}}}
 }
@@ -24,7 +23,7 @@ func (a *App) addKinesis() {
 		c := &kinesis.Consumer{Source: s, Now: a.Now, Log: a.Log}
 		a.kinesis = append(a.kinesis, c)
 		a.services.add(&worker{label: "kinesis " + s.Name, run: func(ctx context.Context) error {
-			w, err := a.writer(s.Name, andon.TenantID(s.Tenant), s.Mapping)
+			w, err := a.writer(s.Config)
 			if err != nil {
 				return err
 			}
@@ -36,18 +35,15 @@ func (a *App) addKinesis() {
 
 // kinesisMetrics shows how reading streams goes.
 func kinesisMetrics(all []*kinesis.Consumer) looked {
-	behind := prometheus.NewDesc("andon_kinesis_behind_seconds", "How far this process is behind "+
-		"the tip of the shard in which it is furthest behind (MillisBehindLatest).",
-		[]string{"source"}, nil)
-	failures := prometheus.NewDesc("andon_kinesis_failures_total",
-		"How often a stream could not be read.", []string{"source"}, nil)
+	desc := labelled("andon_kinesis_", "source")
+	behind := desc("behind_seconds", "How far this process is behind the tip of the shard in "+
+		"which it is furthest behind (MillisBehindLatest).")
+	failures := desc("failures_total", "How often a stream could not be read.")
 	return func(to chan<- prometheus.Metric) {
 		for _, c := range all {
-			name := c.Source.Name
-			to <- prometheus.MustNewConstMetric(behind, prometheus.GaugeValue,
-				c.Behind().Seconds(), name)
-			to <- prometheus.MustNewConstMetric(failures, prometheus.CounterValue,
-				float64(c.Failures.Load()), name)
+			send := sending(to, c.Source.Name)
+			send(behind, prometheus.GaugeValue, c.Behind().Seconds())
+			send(failures, prometheus.CounterValue, float64(c.Failures.Load()))
 		}
 	}
 }

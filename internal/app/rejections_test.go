@@ -21,14 +21,21 @@ import (
 	"github.com/andonhq/andon/internal/cli/sources"
 	"github.com/andonhq/andon/internal/mapping"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/source"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
+func ofDefault(name, mappingFile string) source.Config {
+	return source.Config{
+		Name: name, Tenant: string(andon.DefaultTenant), Mapping: mappingFile,
+	}
+}
+
 // send writes messages as a source of an App does.
-func send(t *testing.T, a *App, source, mappingFile string, values ...string) {
+func send(t *testing.T, a *App, name, mappingFile string, values ...string) {
 	t.Helper()
-	w, err := a.writer(source, andon.DefaultTenant, mappingFile)
+	w, err := a.writer(ofDefault(name, mappingFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,12 +174,12 @@ func (modest) Capabilities() andon.Capabilities { return andon.Capabilities{Name
 // has a mapping that can't be read.
 func TestSourcesNeedRecords(t *testing.T) {
 	a := &App{store: modest{memstore.New()}}
-	_, err := a.writer("line-3", andon.DefaultTenant, "")
+	_, err := a.writer(ofDefault("line-3", ""))
 	if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "modest") {
 		t.Error(err)
 	}
 	a.store = wrap.Retain(memstore.New(), func() andon.Time { return andon.MinTime })
-	_, err = a.writer("line-3", andon.DefaultTenant, "none.yaml")
+	_, err = a.writer(ofDefault("line-3", "none.yaml"))
 	if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "none.yaml") {
 		t.Error(err)
 	}

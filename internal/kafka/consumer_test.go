@@ -111,7 +111,7 @@ type reading struct {
 func read(t *testing.T, w Writer, brokers []string, topics ...string) *reading {
 	t.Helper()
 	var s Source
-	s.Config()
+	s.ConfigGroup()
 	s.Name, s.Brokers, s.Topics = "test", brokers, topics
 	return s.read(t, w)
 }

@@ -16,7 +16,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s Source
-	for _, setting := range config.Settings(s.Config()) {
+	for _, setting := range config.Settings(s.ConfigGroup()) {
 		standard := ""
 		if v := setting.Value.String(); v != "" {
 			standard = " `" + v + "`"
@@ -33,7 +33,7 @@ func load(text string) (sources []Source, err error) {
 	name := func(s *Source) string { return s.Name }
 	_, err = config.Load(config.Sources{Env: []string{"ANDON_KAFKA_SOURCES=" + text}},
 		config.Group{Name: "kafka", Settings: []config.Setting{{
-			Key: "sources", Value: config.Mappings(&sources, (*Source).Config, name),
+			Key: "sources", Value: config.Mappings(&sources, (*Source).ConfigGroup, name),
 		}}})
 	return sources, err
 }

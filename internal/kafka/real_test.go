@@ -151,7 +151,7 @@ func TestSerialSecureKafka(t *testing.T) {
 			t.Errorf("%s: %v", mechanism, err)
 		}
 		var s Source
-		s.Config()
+		s.ConfigGroup()
 		s.Connection, s.Name, s.Topics, s.Group = c, "test", []string{topic}, topic+mechanism
 		k := &kept{}
 		r := s.read(t, k)
@@ -216,7 +216,7 @@ func TestSerialNewestOfKafka(t *testing.T) {
 	send(0, "before")
 	<-time.After(5 * time.Millisecond) // timestamps are milliseconds
 	var s Source
-	s.Config()
+	s.ConfigGroup()
 	s.Name, s.Brokers, s.Topics, s.Start = "test", []string{b.Addr}, []string{topic}, newest
 	s.Group = topic
 	k := &kept{}

@@ -19,6 +19,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/lease"
 	"github.com/andonhq/andon/internal/mapping"
+	"github.com/andonhq/andon/internal/source"
 )
 
 // stream is a stream in memory, whose calls can go wrong. It answers a few records at a time.
@@ -228,7 +229,7 @@ func (k *kept) check(s *stream) {
 // reader makes a consumer of a stream.
 func reader(s *stream, k *kept, records andon.Records, owner string) *Consumer {
 	return &Consumer{
-		Source: Source{Name: "n", Stream: "s", Start: oldest}, Writer: k,
+		Source: Source{Config: source.Config{Name: "n"}, Stream: "s", Start: oldest}, Writer: k,
 		api:    api{s.list, s.iterator, s.read},
 		Leases: &lease.Holder{Records: records, Owner: owner, For: 12 * time.Second},
 		Now:    func() andon.Time { return andon.TimeOf(time.Now()) },

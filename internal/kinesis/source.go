@@ -13,16 +13,16 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/source"
 )
 
 // Source is one stream that is read, and how: an item of kinesis.sources.
 type Source struct {
-	Name, Stream string
-	Region       string // "" for that of the environment
-	Endpoint     string // "" for the service itself
-	Tenant       string
-	Mapping      string // file; "" for Andon's own JSON
-	Start        string // oldest, newest, or a time
+	source.Config
+	Stream   string
+	Region   string // "" for that of the environment
+	Endpoint string // "" for the service itself
+	Start    string // oldest, newest, or a time
 }
 
 // The values of Start that are no time.
@@ -31,38 +31,25 @@ const (
 	newest = "newest"
 )
 
-// Config returns the settings of a source, with their defaults.
-func (s *Source) Config() config.Group {
-	*s = Source{Tenant: string(andon.DefaultTenant), Start: oldest}
-	return config.Group{Settings: []config.Setting{
-		{Key: "name", Value: config.Text(&s.Name),
-			Help: "what metrics, the log and rejections call the source; how far it was read " +
-				"belongs to this name and the stream"},
+// ConfigGroup returns the settings of a source, with their defaults.
+func (s *Source) ConfigGroup() config.Group {
+	*s = Source{Start: oldest}
+	return config.Group{Settings: append(s.Settings(), []config.Setting{
 		{Key: "stream", Value: config.Text(&s.Stream), Help: "name of the stream"},
 		{Key: "region", Value: config.Text(&s.Region),
 			Help: "AWS region; else that of the environment"},
 		{Key: "endpoint", Value: config.Text(&s.Endpoint),
 			Help: "URL of what imitates the service, for tests"},
-		{Key: "tenant", Value: config.Given(&s.Tenant),
-			Help: "tenant of the entries whose mapping names none"},
-		{Key: "mapping", Value: config.Text(&s.Mapping),
-			Help: "file that says how a record becomes entries; else it is Andon's own JSON"},
 		{Key: "start", Value: config.Text(&s.Start),
 			Help: "where to begin the first time: oldest, newest (what is sent from now on), or " +
 				"a time"},
-	}, Check: s.check}
+	}...), Check: s.check}
 }
 
 func (s *Source) check(k *config.Check) {
+	s.Check(k)
 	if s.Stream == "" {
 		k.Wrong("stream", "is missing")
-	}
-	// Both are in the ids of records, whose length is bounded.
-	if err := andon.TenantID(s.Name).Validate(); err != nil || len(s.Name) > 64 {
-		k.Wrong("name", "is missing, is longer than 64 bytes or has control characters")
-	}
-	if err := andon.TenantID(s.Tenant).Validate(); err != nil {
-		k.Wrong("tenant", "is none: %v", err)
 	}
 	if _, err := andon.ParseTime(s.Start); err != nil && s.Start != oldest && s.Start != newest {
 		k.Wrong("start", "is neither oldest, newest nor a time: %v", err)

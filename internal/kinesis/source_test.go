@@ -21,7 +21,7 @@ func TestSettings(t *testing.T) {
 	} {
 		var all []Source
 		name := func(s *Source) string { return s.Name }
-		err := config.Mappings(&all, (*Source).Config, name).Set(text)
+		err := config.Mappings(&all, (*Source).ConfigGroup, name).Set(text)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
@@ -34,8 +34,7 @@ func TestConnect(t *testing.T) {
 	t.Setenv("AWS_DEFAULT_REGION", "")
 	t.Setenv("AWS_CONFIG_FILE", "/dev/null")
 	for s, good := range map[*Source]bool{
-		{Name: "a"}: false, {Name: "a", Region: "eu-west-1"}: true,
-		{Name: "a", Endpoint: "http://127.0.0.1:1"}: true,
+		{}: false, {Region: "eu-west-1"}: true, {Endpoint: "http://127.0.0.1:1"}: true,
 	} {
 		if c, err := s.connect(t.Context()); (err == nil) != good || (c.list != nil) != good {
 			t.Errorf("%+v: %v", s, err)
