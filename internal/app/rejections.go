@@ -20,7 +20,7 @@ func (a *App) writer(c source.Config) (*source.Writer, error) {
 		}
 	}
 	return source.New(source.Options{
-		Name: c.Name, Tenant: andon.TenantID(c.Tenant), Mapping: of, Intake: a.intake, Log: a.Log, Now: a.Now,
-		Refused: a.rejections, Metrics: a.sources,
+		Name: c.Name, Tenant: andon.TenantID(c.Tenant), Mapping: of, Intake: a.intake,
+		Refused: a.rejections, Metrics: a.sources, Log: a.Log, Now: a.Now,
 	}), nil
 }
