@@ -71,7 +71,7 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/dynamostore \
 # the program hundreds of times, which takes the detector longer than what the program does; test has
 # it do the same with the detector. The rules of the house run in check.
 PLAIN := ./internal/cli ./internal/cli/draw ./internal/cli/planner ./internal/cli/query \
-	./internal/config ./internal/ingest/... ./internal/plan ./internal/seq \
+	./internal/config ./internal/ingest/... ./internal/mapping ./internal/plan ./internal/seq \
 	./internal/simulate ./internal/spell ./internal/store/cassandrastore/designs \
 	./internal/store/cassandrastore/planning ./internal/store/pebblestore/layout/... ./internal/ui
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))

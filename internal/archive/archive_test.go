@@ -286,10 +286,10 @@ func (f *faulty) Put(
 	return f.place.Put(ctx, name, file, version)
 }
 
-// TestStepByStep breaks off a run at its first call of the place, then at its second, and so on:
-// all later calls fail too, as if the process were gone. Another process then does it again, with
-// what came late meanwhile. The files have each row once at any time.
-func TestStepByStep(t *testing.T) {
+// TestSerialStepByStep breaks off a run at its first call of the place, then at its second, and so
+// on: all later calls fail too, as if the process were gone. Another process then does it again,
+// with what came late meanwhile. The files have each row once at any time.
+func TestSerialStepByStep(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for n := 0; ; n++ {
 			p := newPlant(t)
@@ -312,7 +312,7 @@ func TestStepByStep(t *testing.T) {
 	}
 }
 
-// TestStoreStepByStep is TestStepByStep where calls of the store fail, or the context ends.
+// TestStoreStepByStep is TestSerialStepByStep where calls of the store fail, or the context ends.
 func TestStoreStepByStep(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		for n := 0; ; n++ {

@@ -41,8 +41,8 @@ for query in sys.argv[2:]:
 	return string(out)
 }
 
-// TestDuckDB: it reads the folders with the types that the columns are to have.
-func TestDuckDB(t *testing.T) {
+// TestSerialDuckDB: it reads the folders with the types that the columns are to have.
+func TestSerialDuckDB(t *testing.T) {
 	p := newPlant(t)
 	p.send(noon, 3, 10)
 	p.send(noon.Add(dayLong), 2, 5)
@@ -75,9 +75,9 @@ metadata VARCHAR
 	}
 }
 
-// TestS3: a run on a bucket is broken off at each call, and repeated; what is there is exact, and
-// is read back.
-func TestS3(t *testing.T) {
+// TestSerialS3: a run on a bucket is broken off at each call, and repeated; what is there is exact,
+// and is read back.
+func TestSerialS3(t *testing.T) {
 	endpoint := enginetest.Moto(t).URL
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
