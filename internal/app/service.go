@@ -90,9 +90,15 @@ func (s *services) ready() error {
 	return nil
 }
 
-// stop stops the services that are open, each once the one before it has ended.
+// stop stops the services that are open, each once the one before it has ended. All workers are
+// told first, so that those whose broker does not answer take their time together.
 func (s *services) stop(ctx context.Context) error {
 	var errs []error
+	for _, m := range s.members {
+		if w, is := m.service.(*worker); is && m.opened {
+			w.quit()
+		}
+	}
 	for _, m := range s.members {
 		if !m.opened {
 			continue

@@ -41,7 +41,7 @@ func (c *Config) decide(d *dueDay, kept andon.Retention, checked, now andon.Time
 	switch {
 	case now < first:
 		return false
-	case checked == 0:
+	case checked == 0 || checked > now: // or the clock was ahead then
 		return true
 	case d.isLast:
 		return now-checked >= andon.Time(step/2)
@@ -59,6 +59,10 @@ func (a *Archive) due(
 	}
 	next, a.unread = andon.DurationOf(a.Every), false
 	tenants, err := a.Store.Tenants(ctx)
+	isNamed := func(t andon.Tenant) bool { return t.ID == s.Tenant }
+	if err == nil && s.Tenant != "" && !slices.ContainsFunc(tenants, isNamed) {
+		return nil, next, andon.Errorf(andon.NotFound, "there is no tenant %q", s.Tenant)
+	}
 	for _, t := range tenants {
 		if err != nil || s.Tenant != "" && s.Tenant != t.ID {
 			continue

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -92,9 +93,16 @@ func (a *Archive) look(ctx context.Context, d day) (*folder, error) {
 	}
 	defer discard(file)
 	f.version = version
-	if err = json.NewDecoder(file).Decode(&f.is); err == nil && f.is.Version != manifestVersion {
-		err = fmt.Errorf("it has version %d, not %d", f.is.Version, manifestVersion)
+	var is Manifest
+	err = json.NewDecoder(file).Decode(&is)
+	switch {
+	case err != nil:
+	case is.Version != manifestVersion:
+		err = fmt.Errorf("it has version %d, not %d", is.Version, manifestVersion)
+	case is.Tenant != d.tenant || is.Kind != d.kind || is.Date != d.date() || is.Files == nil:
+		err = errors.New("it is not the manifest of this day")
 	}
+	f.is = is
 	if err != nil {
 		err = andon.Errorf(andon.Damaged, "read %s: %w", f.name(manifestName), err)
 	}

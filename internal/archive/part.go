@@ -126,6 +126,14 @@ func archived[T any](ctx context.Context, f *folder) iter.Seq2[T, error] {
 				return err
 			}
 			defer discard(part)
+			h := sha256.New()
+			if _, err := io.Copy(h, part); err != nil {
+				return err
+			}
+			if hex.EncodeToString(h.Sum(nil)) != file.SHA256 {
+				return andon.Errorf(andon.Damaged, "%s is not the file that the manifest names",
+					f.name(file.Name))
+			}
 			opened, err := openParquet(part, f.name(file.Name))
 			if err != nil {
 				return err
@@ -156,12 +164,19 @@ func archived[T any](ctx context.Context, f *folder) iter.Seq2[T, error] {
 	})
 }
 
-func openParquet(file *os.File, name string) (*parquet.File, error) {
+// openParquet opens a file, which may be damaged: parquet-go panics then, or says so.
+func openParquet(file *os.File, name string) (opened *parquet.File, err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			opened, err = nil, andon.Errorf(andon.Damaged,
+				"%s is not the Parquet file that it was: %v", name, what)
+		}
+	}()
 	is, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	opened, err := parquet.OpenFile(file, is.Size(), parquet.ReadBufferSize(64<<10))
+	opened, err = parquet.OpenFile(file, is.Size(), parquet.ReadBufferSize(64<<10))
 	if err != nil {
 		return nil, andon.Errorf(andon.Damaged, "%s is not the Parquet file that it was: %w",
 			name, err)

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,6 +159,14 @@ func (q *Queue) Readings(
 	return send(ctx, q, b.Items, q.server.AppendReadings)
 }
 
+// accounts reports whether an answer says what became of each of n entries.
+func accounts(r *client.Result, n int) bool {
+	return r.Accepted+len(r.Rejected) == n &&
+		!slices.ContainsFunc(r.Rejected, func(one andon.Rejection) bool {
+			return one.Index < 0 || one.Index >= n
+		})
+}
+
 // send sends entries. An error is Invalid or TooLarge if it is about them, and else Unavailable: an
 // answer that is not Andon's own, such as that of a proxy, is about no entry.
 func send[T any](
@@ -169,12 +178,17 @@ func send[T any](
 		entries[i] = items[i].Value
 	}
 	sent, err := post(ctx, entries)
+	if err == nil && !accounts(&sent, len(items)) {
+		err = errors.New("the answer is not that of an Andon server: it does not account for all " +
+			"entries")
+	}
 	e, answered := errors.AsType[*client.Error](err)
 	switch {
 	case answered && e.Status == http.StatusBadRequest && e.Detail != "":
 		return intake.Result{}, andon.Errorf(andon.Invalid, "%s", e.Detail)
-	case answered && e.Status == http.StatusRequestEntityTooLarge && e.Detail != "":
-		return intake.Result{}, andon.Errorf(andon.TooLarge, "%s", e.Detail)
+	case answered && e.Status == http.StatusRequestEntityTooLarge &&
+		(e.Detail != "" || len(items) > 1): // a proxy may take it in parts
+		return intake.Result{}, andon.Errorf(andon.TooLarge, "%s", cmp.Or(e.Detail, e.Error()))
 	}
 	q.tell(func(s *State) {
 		s.Trouble = err

@@ -24,6 +24,10 @@ type userRecord struct {
 	data []byte
 }
 
+// leastRecord is how many bytes of what is packed each record takes at least on average: empty ones
+// would take a hundred times as much memory as what they came in.
+const leastRecord = 16
+
 // unpack returns the records that are packed into one. What is not packed, or damaged, is one.
 func unpack(key string, data []byte) (all []userRecord, packed bool) {
 	asItIs := []userRecord{{key, data}}
@@ -52,6 +56,9 @@ func unpack(key string, data []byte) (all []userRecord, packed bool) {
 			}
 			r.key = keys[index]
 			all = append(all, r)
+		}
+		if len(all) > len(data)/leastRecord {
+			return asItIs, false
 		}
 	}
 	return all, true

@@ -27,6 +27,7 @@ func pack(keys []string, indexes []uint64, data ...string) []byte {
 
 func TestUnpack(t *testing.T) {
 	whole := pack([]string{"a", "b"}, []uint64{1, 0, 1}, "x", "", "z")
+	empty := pack([]string{"a"}, make([]uint64, 999), make([]string, 999)...)
 	damaged, keyless := whole[:len(whole)-1], pack(nil, []uint64{0}, "x")
 	for name, test := range map[string]struct {
 		data   []byte
@@ -38,6 +39,7 @@ func TestUnpack(t *testing.T) {
 		"magic alone":   {magic, []string{"key " + string(magic)}, false},
 		"damaged":       {damaged, []string{"key " + string(damaged)}, false},
 		"no such key":   {keyless, []string{"key " + string(keyless)}, false},
+		"almost empty":  {empty, []string{"key " + string(empty)}, false},
 		"nothing in it": {pack(nil, nil), nil, true},
 	} {
 		var got []string

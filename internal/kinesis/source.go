@@ -3,6 +3,7 @@ package kinesis
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -48,6 +49,13 @@ func (s *Source) ConfigGroup() config.Group {
 
 func (s *Source) check(k *config.Check) {
 	s.Check(k)
+	// The ids of leases have both, and a source must not take the leases of another for its own.
+	if strings.Contains(s.Name, "/") {
+		k.Wrong("name", "has a slash")
+	}
+	if strings.Contains(s.Stream, "/") {
+		k.Wrong("stream", "has a slash")
+	}
 	if s.Stream == "" {
 		k.Wrong("stream", "is missing")
 	}

@@ -16,6 +16,8 @@ func TestSettings(t *testing.T) {
 		"[{name: a}]":   "stream is missing",
 		"[{name: a, stream: s}, {name: a, stream: t}]":         "two of the name a",
 		"[{name: a, stream: s, start: soon}]":                  "start is neither",
+		"[{name: a/b, stream: s}]":                             "name has a slash",
+		"[{name: a, stream: s/t}]":                             "stream has a slash",
 		"[{name: a, stream: s, tenant: ..}]":                   "tenant is none",
 		"[{name: " + strings.Repeat("a", 65) + ", stream: s}]": "longer than 64",
 	} {

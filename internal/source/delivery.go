@@ -119,11 +119,14 @@ func put[T any](
 	return nil
 }
 
-// refuse accounts for an entry that is not kept. The first one of a message shows the message.
+// refuse accounts for an entry that is not kept. The first one of a message shows the message. The
+// tenant may be anything that a message says, and a record must hold it.
 func (d *delivery) refuse(o origin, reason string) {
 	m := &d.messages[o.message]
+	tenant := legible([]byte(o.tenant[:min(len(o.tenant), andon.MaxIDBytes)]))
 	r := andon.SourceRejection{
-		Source: d.Name, Place: m.Place, Index: o.index, Line: o.line, Tenant: o.tenant,
+		Source: d.Name, Place: m.Place, Index: o.index, Line: o.line,
+		Tenant: andon.TenantID(tenant),
 		Reason: legible([]byte(reason)),
 	}
 	if n := len(d.refused); n == 0 || d.refused[n-1].Place != m.Place {

@@ -61,6 +61,8 @@ const (
 	// mappedBytes is the memory of a byte of a message with what is made of it on the way to the
 	// store.
 	mappedBytes = 12
+	// messageBytes is what a message takes besides its value.
+	messageBytes = 256
 )
 
 // Write returns nil once all entries of the messages are durable and all that was refused is in the
@@ -70,7 +72,7 @@ func (w *Writer) Write(ctx context.Context, messages []mapping.Message) error {
 	for len(messages) > 0 {
 		n, size := 0, 0
 		for n < min(len(messages), partMessages) && (n == 0 || size < partBytes) {
-			size += len(messages[n].Value)
+			size += len(messages[n].Value) + messageBytes
 			n++
 		}
 		part := messages[:n]

@@ -363,3 +363,26 @@ func TestSharedLimits(t *testing.T) {
 		}
 	})
 }
+
+// TestHostileTenant: what a message says its tenant is may be of any length, and nothing that a
+// terminal obeys is in the list.
+func TestHostileTenant(t *testing.T) {
+	b := newBench(t, memstore.New())
+	file := filepath.Join(t.TempDir(), "m.yaml")
+	text := "tenant: $.tenant\ndevice: $.d\nstate: $.s\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if b.options.Mapping, err = mapping.Read(file); err != nil {
+		t.Fatal(err)
+	}
+	b.writer = source.New(b.options)
+	b.write(`{"tenant":"`+strings.Repeat("x", 300_000)+`","d":"d","s":"NORMAL"}`,
+		`{"tenant":"\u001b]0;x\u0007","d":"d","s":"NORMAL"}`,
+		`{"tenant":"default","d":"d","s":"NORMAL"}`)
+	if got := b.refused(); len(got) != 2 || strings.Contains(strings.Join(got, ""), "\x1b") {
+		t.Errorf("%q", got)
+	}
+	b.same([]string{"-998 NORMAL "}, b.events("d"))
+}

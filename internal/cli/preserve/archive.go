@@ -62,6 +62,9 @@ func (a *archives) runs(
 		if err != nil {
 			return local.WrongConfig(err)
 		}
+		if a.Span.To != 0 && a.Span.To < a.Span.From {
+			return andon.Errorf(andon.Invalid, "--to is before --from")
+		}
 		a.Tenant = andon.TenantID(a.tenant)
 		of, err := a.find(c.Archives)
 		if err == nil {
