@@ -445,3 +445,50 @@ func TestFooter(t *testing.T) {
 	}
 	golden.File(t, "testdata/footer.txt", text.String())
 }
+
+// TestClockWasAhead: a day that was compared by a clock that was far ahead is compared again.
+func TestClockWasAhead(t *testing.T) {
+	p := newPlant(t)
+	p.send(noon, 3, 4)
+	p.now = p.now.Add(700 * dayLong)
+	p.run()
+	p.now = p.now.Add(-600 * dayLong)
+	p.send(noon.Add(hour), 3, 1)
+	p.run()
+	p.isExact()
+}
+
+// TestDamagedFiles: a manifest that is another one, and a part with a byte that is wrong, are named,
+// and nothing is added to them.
+func TestDamagedFiles(t *testing.T) {
+	p := newPlant(t)
+	p.send(noon, 3, 4)
+	p.run()
+	folder := filepath.Join(p.dir, "tenant=default", "kind=events", "date="+noon.String()[:10])
+	breaks := func(name string, wrong []byte) {
+		t.Helper()
+		file := filepath.Join(folder, name)
+		right, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong == nil {
+			wrong = slices.Clone(right)
+			wrong[len(wrong)/2] ^= 0x10
+		}
+		if err := os.WriteFile(file, wrong, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err = p.archive().Read(t.Context(), Selection{}, Events, func(any) error { return nil })
+		if andon.KindOf(err) != andon.Damaged || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.WriteFile(file, right, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	breaks(manifestName, []byte("null"))
+	breaks(manifestName, []byte(`{"version":1}`))
+	breaks("part-0001.parquet", nil)
+	p.isExact()
+}

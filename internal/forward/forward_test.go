@@ -191,6 +191,31 @@ func (d damaged) Records(
 	}
 }
 
+// TestAnswerAboutNothing: an answer that does not say what became of the entries is not that of the
+// server, and they stay.
+func TestAnswerAboutNothing(t *testing.T) {
+	for _, answer := range []string{
+		"{}", "null", `{"accepted":1,"rejected":[]}`, `{"accepted":1,"rejected":[{"index":7}]}`,
+	} {
+		ok := atomic.Bool{}
+		s := newServer(t, func(w http.ResponseWriter, _ []string) bool {
+			if ok.Load() {
+				return true
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, answer)
+			return false
+		})
+		g := newGateway(t, s, memstore.New())
+		g.append("a", "b")
+		for g.State().Trouble == nil {
+			<-time.After(time.Millisecond)
+		}
+		ok.Store(true)
+		g.expect(s, "a", "b")
+	}
+}
+
 // TestDamage: what is damaged is lost, and nothing else; the queue goes on after a restart.
 func TestDamage(t *testing.T) {
 	away := newServer(t, func(w http.ResponseWriter, _ []string) bool {
