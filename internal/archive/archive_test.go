@@ -458,13 +458,14 @@ func TestClockWasAhead(t *testing.T) {
 	p.isExact()
 }
 
-// TestDamagedFiles: a manifest that is another one, and a part with a byte that is wrong, are named,
-// and nothing is added to them.
+// TestDamagedFiles: a manifest that is another one, and a part with a byte that is wrong, are
+// named, and nothing is added to them.
 func TestDamagedFiles(t *testing.T) {
 	p := newPlant(t)
 	p.send(noon, 3, 4)
 	p.run()
-	folder := filepath.Join(p.dir, "tenant=default", "kind=events", "date="+noon.String()[:10])
+	date := "date=" + noon.String()[:10]
+	folder := filepath.Join(p.dir, "tenant=default", "kind=events", date)
 	breaks := func(name string, wrong []byte) {
 		t.Helper()
 		file := filepath.Join(folder, name)
