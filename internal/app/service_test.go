@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // consumer is a service that writes down what is done with it.
@@ -88,4 +89,30 @@ func TestServiceThatEnds(t *testing.T) {
 			t.Errorf("called %q, want %q; %d more failed", calls, want, len(failed))
 		}
 	})
+}
+
+// TestWorkersStopTogether: a worker that takes long to end does not keep the next one from being
+// told.
+func TestWorkersStopTogether(t *testing.T) {
+	told := make(chan struct{})
+	s := newServices(&worker{label: "slow", run: func(ctx context.Context) error {
+		<-ctx.Done()
+		select {
+		case <-told:
+		case <-time.After(10 * time.Second):
+			t.Error("the other worker was not told")
+		}
+		return nil
+	}}, &worker{label: "quick", run: func(ctx context.Context) error {
+		<-ctx.Done()
+		close(told)
+		return nil
+	}})
+	if err := s.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.start(func(err error) { t.Error(err) })
+	if err := s.stop(t.Context()); err != nil {
+		t.Error(err)
+	}
 }

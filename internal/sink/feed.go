@@ -168,8 +168,11 @@ func (f *Feed) report(id andon.TenantID, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	log, failing := f.Log.With("feed", f.Name, "tenant", id), f.failing[id]
-	if f.failing[id] = err != nil; err != nil {
+	if err != nil {
+		f.failing[id] = true
 		f.Failures.Add(1)
+	} else {
+		delete(f.failing, id) // tenants come and go
 	}
 	switch {
 	case err != nil && !failing:
