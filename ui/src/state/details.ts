@@ -42,7 +42,7 @@ async function next(): Promise<void> {
     // Without them the row says less; it is asked again when it is drawn again.
   } finally {
     running--;
-    if (wanted.size > 0 && link.peek().phase === "live") void next();
+    if (wanted.size > 0 && link.peek().phase !== "lost") void next();
   }
 }
 

@@ -78,7 +78,8 @@ async function load(ended: AbortSignal): Promise<void> {
       if (ended.aborted) return;
       fleet.partial = false;
       show(fleet.load(snapshot));
-      link.value = { phase: "live" };
+      // It is live once the stream is open: until then nobody would notice that the server hangs.
+      if (link.value.phase === "failed") link.value = { phase: "loading" };
       continueFrom(snapshot.position, ended);
       return;
     } catch (error) {
