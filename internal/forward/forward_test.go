@@ -117,9 +117,11 @@ func (g *gateway) expect(s *server, devices ...string) {
 // expectTrouble waits until the server did not take a request.
 func (g *gateway) expectTrouble() {
 	g.Helper()
-	for end := time.Now().Add(time.Minute); g.State().Trouble == nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	for end := time.After(time.Minute); g.State().Trouble == nil; {
+		select {
+		case <-end:
 			g.Fatal("no trouble is told")
+		case <-time.After(time.Millisecond):
 		}
 	}
 }
