@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -125,6 +126,8 @@ func (s Source) read(t *testing.T, w Writer) *reading {
 		t.Fatal(err)
 	}
 	c.grace = 50 * time.Millisecond
+	c.options = append(c.options, // to look for topics more often
+		kgo.MetadataMinAge(50*time.Millisecond), kgo.MetadataMaxAge(100*time.Millisecond))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -335,26 +338,27 @@ func TestMemberThatIsLate(t *testing.T) {
 // come.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]func(c *kfake.Cluster){
-		"closed connections": func(c *kfake.Cluster) {
+	for name, fault := range map[string]func(c *kfake.Cluster, over *atomic.Bool){
+		"closed connections": func(c *kfake.Cluster, over *atomic.Bool) {
 			n := 0
 			c.Control(func(r kmsg.Request) (kmsg.Response, error, bool) {
 				c.KeepControl()
 				n++
-				return nil, errors.New("closed"), n%5 == 0 && r.Key() != int16(kmsg.ApiVersions)
+				closed := n%5 == 0 && r.Key() != int16(kmsg.ApiVersions) && !over.Load()
+				return nil, errors.New("closed"), closed
 			})
 		},
-		"another leader": func(c *kfake.Cluster) {
+		"another leader": func(c *kfake.Cluster, _ *atomic.Bool) {
 			c.Fault(kfake.Fault{
 				Keys: []kmsg.Key{kmsg.Fetch}, Err: kerr.NotLeaderForPartition, Count: 3,
 			})
 		},
-		"commits": func(c *kfake.Cluster) {
+		"commits": func(c *kfake.Cluster, _ *atomic.Bool) {
 			c.Fault(kfake.Fault{
 				Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.NotCoordinator, Count: 3,
 			})
 		},
-		"group": func(c *kfake.Cluster) {
+		"group": func(c *kfake.Cluster, _ *atomic.Bool) {
 			c.Fault(kfake.Fault{
 				Keys: []kmsg.Key{kmsg.JoinGroup}, Err: kerr.GroupAuthorizationFailed, Count: 2,
 				TopLevel: true,
@@ -365,11 +369,12 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t, kfake.SeedTopics(2, "t"))
 			produce(t, c.ListenAddrs(), "t", 0, 100)
-			fault(c)
+			var over atomic.Bool
+			fault(c, &over)
 			k := &kept{}
 			read(t, k, c.ListenAddrs(), "t")
 			eventually(t, "it reads", func() bool { return k.count() >= 100 })
-			c.DropControl()
+			over.Store(true)
 			produce(t, c.ListenAddrs(), "t", 100, 200)
 			eventually(t, "all is committed", func() bool { return committed(c, "t") == 200 })
 			checkAll(t, k, 200, true)
@@ -411,8 +416,7 @@ func TestTopicsComeAndGo(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
 			k := &kept{}
-			r := read(t, k, c.ListenAddrs(), topics...)
-			r.refresh(t)
+			read(t, k, c.ListenAddrs(), topics...)
 			for round := range 3 {
 				if err := c.CreateTopic("t", 1, nil); err != nil {
 					t.Fatal(err)
@@ -426,20 +430,6 @@ func TestTopicsComeAndGo(t *testing.T) {
 			checkAll(t, k, 300, true)
 		})
 	}
-}
-
-// refresh has the client look for topics more often than it does by itself.
-func (r *reading) refresh(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	go func() {
-		for ctx.Err() == nil {
-			<-time.After(100 * time.Millisecond)
-			if r.client != nil {
-				r.client.ForceMetadataRefresh()
-			}
-		}
-	}()
 }
 
 // TestOutOfReach: it is logged once when a broker is out of reach, and once when it answers.

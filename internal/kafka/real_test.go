@@ -220,8 +220,7 @@ func TestSerialNewestOfKafka(t *testing.T) {
 	s.Name, s.Brokers, s.Topics, s.Start = "test", []string{b.Addr}, []string{topic}, newest
 	s.Group = topic
 	k := &kept{}
-	r := s.read(t, k)
-	r.refresh(t)
+	s.read(t, k)
 	send(1, "after")
 	eventually(t, "it reads", func() bool { return k.count() == 1 })
 	more := kmsg.NewPtrCreatePartitionsRequest()
