@@ -66,13 +66,11 @@ func (s *Store) commit(w *writing) error {
 			return err
 		})
 		if err == errOvertaken {
-			if again := w.again(); again != nil {
-				w.release()
+			if again := w.refold(w.overtaken); again != nil {
 				return again
 			}
 		}
 	}
-	w.release()
 	if err != nil {
 		return err
 	}
@@ -92,8 +90,8 @@ func (s *Store) commit(w *writing) error {
 var errOvertaken = errors.New("overtaken by other writes")
 
 // admit makes a write what it should be now. What was overtaken is folded again outside the ordered
-// section, where that takes long. Where it is overtaken again and again, it holds its devices:
-// others that change them wait for it, and only those. Nothing else outside the write is changed.
+// section, where that takes long, unless it was overtaken a few times already. Nothing outside the
+// write is changed.
 func (s *Store) admit(w *writing, attempts int) error {
 	const expensive, most = 1000, 3
 	if w.tenant.gone {
@@ -103,13 +101,7 @@ func (s *Store) admit(w *writing, attempts int) error {
 		return err
 	}
 	w.overtaken = w.old()
-	if w.waits = w.tenant.held.by(w); w.waits != nil {
-		return errOvertaken
-	}
-	if w.cost(w.overtaken) > expensive {
-		if attempts >= most && w.holds == nil {
-			w.hold()
-		}
+	if attempts < most && w.cost(w.overtaken) > expensive {
 		return errOvertaken
 	}
 	if err := w.refold(w.overtaken); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
 )
 
 // TestPanicEndsTheProcess: what came of a panic in the ordered section is not known, so the process
@@ -191,6 +192,45 @@ type waiting struct {
 func (w *waiting) Done() <-chan struct{} {
 	w.once.Do(func() { close(w.waits) })
 	return w.Context.Done()
+}
+
+// TestLongWorkIsOvertakenAFewTimes: a write that takes long to work a device out, and is overtaken
+// again and again, does so in the ordered section in the end.
+func TestLongWorkIsOvertakenAFewTimes(t *testing.T) {
+	const id, outside = andon.DefaultTenant, 4 // at first, and three times again
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	send := func(n int) error {
+		return s.Append(t.Context(), id, 1, []andon.Event{
+			{Device: "long", Time: andon.MinTime + andon.Time(n), State: "S"},
+		})
+	}
+	if err := send(0); err != nil {
+		t.Fatal(err)
+	}
+	calls, last := 0, make(chan error, 1)
+	devices := []andon.DeviceID{"long"}
+	err := s.change(t.Context(), s.tenants[id], andon.ByWithdrawal, devices, 10,
+		func(w *writing) {
+			w.fold = func(int, *current.Device) error {
+				const expensive = 1000 // looks into the log
+				w.past.folded.reads = expensive
+				calls++
+				n, sent := calls, make(chan error) // by another goroutine: this one holds locks
+				if n > outside {
+					go func() { last <- send(n) }()
+					return nil
+				}
+				go func() { sent <- send(n) }()
+				return <-sent
+			}
+		})
+	if err != nil || calls != outside+1 {
+		t.Fatalf("it was worked out %d times, %v, want %d", calls, err, outside+1)
+	}
+	if err := <-last; err != nil {
+		t.Error(err)
+	}
 }
 
 // TestFreeSpaceIsCheckedInTurn: a disk that fills up while writes wait for their turn takes none of

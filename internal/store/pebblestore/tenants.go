@@ -46,7 +46,6 @@ type tenant struct {
 	writes engine.SharedLock
 
 	withdrawn entries.Withdrawals
-	held      held
 	reorder   sync.Mutex // held while the devices are computed again
 
 	admission sync.Mutex           // guards admitted

@@ -33,10 +33,10 @@ type writing struct {
 	states   *andon.StateSet
 	received andon.Time // 0 where the write is no message
 
-	steps      // what it does
-	appending  // what it is given
-	computed   // phase 1
-	contention // phase 2
+	steps           // what it does
+	appending       // what it is given
+	computed        // phase 1
+	overtaken []int // phase 2: devices that other writes have changed meanwhile
 	encoder
 	rowEncoder // phases 1 and 3
 }
@@ -80,13 +80,6 @@ type appending struct {
 	newStates map[andon.State]andon.State
 	lastState andon.State      // one that has entries
 	operators []andon.PersonID // of the events that are being folded
-}
-
-// contention is what a write knows of others that change the same devices.
-type contention struct {
-	overtaken []int           // devices that were changed meanwhile
-	waits     <-chan struct{} // closed when another write releases a device of this one
-	holds     chan struct{}   // closed when this one releases its devices; nil: it holds none
 }
 
 // encoder puts rows into a batch, whose keys and values it builds in the same memory.
