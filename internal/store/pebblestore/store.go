@@ -344,7 +344,7 @@ func (s *Store) begin() {
 	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
 	s.pipe = pipeline.New(s.publishing())
 	s.devices = checkpoint.Writer{
-		Env: s.env, Shown: s.mu.RLocker(), Ordered: s.ordered, PerDevice: o.lag,
+		Shown: s.mu.RLocker(), Ordered: s.ordered, PerDevice: o.lag,
 	}
 	s.records = records.New(s.db, recordOwners{s})
 }

@@ -50,7 +50,6 @@ const (
 	TablePrefix   = "andon.flush-" // of tables that are being made
 	EntryTables   = TablePrefix + "entries-"
 	ReadingTables = TablePrefix + "readings-"
-	DeviceTables  = TablePrefix + "devices-"
 	mergeTables   = TablePrefix + "merge-"
 
 	little = 16 // parts of a table: less than one of them goes through the log
@@ -179,11 +178,8 @@ func (w *Tables) write(rows []putRow) error {
 	o := w.Options()
 	o.EnsureDefaults()
 	const lowest = 6
-	of := o.MakeWriterOptions(lowest, w.DB.TableFormat())
-	if w.name == DeviceTables {
-		of.BlockSize = 32 << 10 // opening reads all of them, and the engine does not compact them
-	}
-	table := sstable.NewWriter(objstorageprovider.NewFileWritable(f), of)
+	table := sstable.NewWriter(objstorageprovider.NewFileWritable(f),
+		o.MakeWriterOptions(lowest, w.DB.TableFormat()))
 	for i, r := range rows {
 		if i+1 < len(rows) && bytes.Equal(w.key(r), w.key(rows[i+1])) {
 			continue // it was put again
@@ -201,11 +197,3 @@ func (w *Tables) Pending() int { return len(w.bytes) }
 
 // Did says that so many bytes were worked on.
 func (w *Tables) Did(bytes int) { w.pace.Did(bytes) }
-
-// InPlaceOf returns a writer in the same pace, whose rows take the place of all those of a span.
-func (w *Tables) InPlaceOf(s engine.Span, name string) Tables {
-	return Tables{Env: w.Env, name: name, pace: w.pace, instead: s}
-}
-
-// ThroughLog reports whether so many bytes are too few to make tables of.
-func (e *Env) ThroughLog(bytes int) bool { return bytes < e.Table/little }

@@ -11,8 +11,7 @@
 //
 // Which devices need to be written, a slot of current.Fleet notes: Slot.Note is what Slot.Changes
 // was when the device was written. A device with a change that is pending is written as it is
-// shown, and stays due. Where most devices of a tenant were changed, all are written, in place of
-// those that are there, so Pebble has nothing to compact.
+// shown, and stays due.
 //
 // Contract:
 //
@@ -32,13 +31,11 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"math"
 	"sync"
 
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -52,7 +49,6 @@ type Fleet struct {
 
 // Writer writes checkpoints.
 type Writer struct {
-	Env     *blocks.Env
 	Shown   sync.Locker                               // held while devices are read
 	Ordered func(context.Context, func() error) error // enters the ordered section
 	// PerDevice is how many bytes of rows a device are a reason to write all devices.
@@ -83,48 +79,17 @@ func (w *Writer) Due(bytes int64, fleets []Fleet) bool {
 // Write writes the devices of all fleets that were changed since they were last written.
 func (w *Writer) Write(ctx context.Context, fleets []Fleet, out *blocks.Tables) error {
 	for _, f := range fleets {
-		if err := w.fleet(ctx, f, out); err != nil {
+		if err := w.devices(ctx, f, out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *Writer) fleet(ctx context.Context, f Fleet, out *blocks.Tables) error {
-	if !w.mostChanged(f) {
-		return w.devices(ctx, f, out, false)
-	}
-	k := layout.NewKey(layout.TableCheckpoint, f.Tenant)
-	replacing := out.InPlaceOf(engine.Span{From: k, To: k.End()}, blocks.DeviceTables)
-	if err := w.devices(ctx, f, &replacing, true); err != nil {
-		return errors.Join(err, w.Env.RemoveTables(blocks.DeviceTables))
-	}
-	return replacing.Ingest()
-}
-
 // part is how many devices are read at a time, so that requests are not held up.
 const part = 512
 
-// mostChanged reports whether most devices were changed since they were last written, and are more
-// than go through the log.
-func (w *Writer) mostChanged(f Fleet) bool {
-	const rowBytes = 64 // about
-	changed, all := 0, 0
-	for from := 0; from <= all; from += part {
-		w.Shown.Lock()
-		all = int(f.Numbers())
-		for _, slot := range f.Slots(uint32(from), part) {
-			if slot.Changes() != slot.Note {
-				changed++
-			}
-		}
-		w.Shown.Unlock()
-	}
-	return changed > all/2 && !w.Env.ThroughLog(changed*rowBytes)
-}
-
-// devices writes the devices of a fleet, all or those that were changed.
-func (w *Writer) devices(ctx context.Context, f Fleet, out *blocks.Tables, all bool) error {
+func (w *Writer) devices(ctx context.Context, f Fleet, out *blocks.Tables) error {
 	for from := uint32(0); ; from += part {
 		more := false
 		err := w.Ordered(ctx, func() error {
@@ -134,22 +99,22 @@ func (w *Writer) devices(ctx context.Context, f Fleet, out *blocks.Tables, all b
 		if err != nil || !more {
 			return err
 		}
-		w.some(f, from, out, all)
+		w.some(f, from, out)
 		if err := out.Spill(); err != nil {
 			return err
 		}
 	}
 }
 
-// some writes a part of the devices, by number from one on. What is shown of them is on the disk
-// already, in rows.
-func (w *Writer) some(f Fleet, from uint32, out *blocks.Tables, all bool) {
+// some writes what was changed of a part of the devices, by number from one on. What is shown of
+// them is on the disk already, in rows.
+func (w *Writer) some(f Fleet, from uint32, out *blocks.Tables) {
 	k := layout.NewKey(layout.TableCheckpoint, f.Tenant)
 	var value []byte
 	begun := out.Pending()
 	w.Shown.Lock()
 	for _, slot := range f.Slots(from, part) {
-		if !all && slot.Changes() == slot.Note {
+		if slot.Changes() == slot.Note {
 			continue // it is there
 		}
 		// In this order: a change that is pending is not shown, and makes the device due again.
