@@ -42,38 +42,27 @@ func (s *Records) Due(
 }
 
 // firstDue returns an iterator at the first record of a kind that is ever due, and remembers its
-// key. Writes do not wait while it seeks.
+// key.
 func (s *Records) firstDue(ctx context.Context, kind andon.RecordKind) (*engine.Iterator, error) {
-	s.seeking.Lock()
-	defer s.seeking.Unlock()
-	it, err := s.dueFrom(ctx, kind)
-	if err != nil {
-		return nil, err
-	}
-	if it.First() {
-		s.from[kind] = bytes.Clone(it.Key())
-	} else if err := it.Error(); err != nil {
-		it.Release()
-		return nil, err
-	} else {
-		s.from[kind] = layout.Key{layout.TableDue}.Text(string(kind)).End()
-	}
-	return it, nil
-}
-
-// dueFrom returns an iterator over all of a kind that may be due. From then on Put notes what is
-// put.
-func (s *Records) dueFrom(ctx context.Context, kind andon.RecordKind) (*engine.Iterator, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	prefix := layout.Key{layout.TableDue}.Text(string(kind))
-	if from, ok := s.from[kind]; !ok {
-		s.from[kind] = prefix
-	} else if put, ok := s.put[kind]; ok && bytes.Compare(put, from) < 0 {
-		s.from[kind] = put
+	from, end := s.from[kind], prefix.End()
+	if from == nil {
+		from = prefix
 	}
-	delete(s.put, kind)
-	return engine.NewIterator(ctx, s.db, s.from[kind], prefix.End())
+	it, err := engine.NewIterator(ctx, s.db, from, end)
+	if err != nil {
+		return nil, err
+	}
+	if s.from[kind] = end; it.First() {
+		s.from[kind] = bytes.Clone(it.Key())
+	} else if err := it.Error(); err != nil {
+		s.from[kind] = from
+		it.Release()
+		return nil, err
+	}
+	return it, nil
 }
 
 // recordOf reads the record that a row of the index is about. It is not current where the record

@@ -14,8 +14,8 @@
 //
 // Due. What becomes due is deleted, and deletions stay in Pebble for a while. A reader that began
 // at the first key of the index each time would pass over all of them. So the place of the first
-// record that is due is remembered. It moves back when an earlier record is put, and no write waits
-// while it is looked up.
+// record that is due is remembered. It moves back when an earlier record is put. While it is looked
+// up, writes of records wait.
 //
 // Contract:
 //
@@ -23,8 +23,8 @@
 //   - Changes of one record are serialised: a change sees what the one before has written.
 //   - Sequences end at their first error, and with the context.
 //
-// Locks: Change takes the lock of versions, whose place is in engine/locks.go. Readers of the index
-// take a lock of their own before it.
+// Locks: Change takes the lock of versions, whose place is in engine/locks.go, and so does Due while
+// it looks for the first record.
 //
 // The package does not know what a tenant is: its caller passes numbers, and says whether a name
 // has a number now. It knows no clock.
@@ -38,7 +38,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -68,20 +67,13 @@ type Records struct {
 
 	mu      engine.Mutex
 	version uint64 // the last that was given
-	// put is, by kind, the first key that was put since what is due was last looked up.
-	put map[andon.RecordKind]layout.Key
-
-	seeking sync.Mutex // held while the first that is due is looked up; guards from
-	// from is, by kind, the key before which nothing was due then.
+	// from is, by kind, the key before which nothing is due.
 	from map[andon.RecordKind]layout.Key
 }
 
 // New returns the records of a database, for reading. Open is to be called before the first change.
 func New(db *pebble.DB, owners Owners) *Records {
-	r := &Records{
-		db: db, owners: owners,
-		put: map[andon.RecordKind]layout.Key{}, from: map[andon.RecordKind]layout.Key{},
-	}
+	r := &Records{db: db, owners: owners, from: map[andon.RecordKind]layout.Key{}}
 	r.mu.Rank = engine.LockDocuments
 	return r
 }
@@ -161,8 +153,8 @@ func (s *Records) Put(b *engine.Batch, number uint32, r *andon.Record) error {
 		return nil
 	}
 	k := layout.DueKey(r)
-	if first, ok := s.put[r.Kind]; !ok || bytes.Compare(k, first) < 0 {
-		s.put[r.Kind] = k
+	if bytes.Compare(k, s.from[r.Kind]) < 0 {
+		s.from[r.Kind] = k
 	}
 	b.Put(k, binary.BigEndian.AppendUint32(nil, number))
 	return nil

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
@@ -59,56 +57,6 @@ func due(t testing.TB, s *Records, until andon.Time, limit int) (ids []string) {
 		ids = append(ids, r.ID)
 	}
 	return ids
-}
-
-// TestDueIsSoughtNextToWrites: no read of the disk that seeks what is due keeps writes waiting.
-// What is put while it seeks is found the next time, though it may be before what was found.
-func TestDueIsSoughtNextToWrites(t *testing.T) {
-	const timers = 20_000 // more than one block of a table
-	fs, during := vfs.NewMem(), func() {}
-	s := memory(t, fs)
-	fill(t, s, timers)
-	if err := s.db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = memory(t, errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpFileReadAt && strings.HasSuffix(op.Path, ".sst") {
-			during()
-		}
-		return nil
-	})))
-	defer s.db.Close()
-	early, late := timer("0", andon.MinTime), timer("0", andon.MinTime+timers/2)
-	// after this the index of blocks is in memory
-	if _, err := engine.Get(s.db, layout.DueKey(&early)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.db.DeleteRange(layout.DueKey(&early), layout.DueKey(&late),
-		pebble.NoSync); err != nil {
-		t.Fatal(err) // the first block was read; the next must be sought
-	}
-	puts := 0
-	during = func() {
-		if puts++; puts > 1 {
-			return
-		}
-		if !s.mu.TryLock() {
-			t.Error("writes wait while the disk is read")
-			return
-		}
-		s.mu.Unlock()
-		r := timer("sooner", andon.MinTime)
-		b, err := s.Change(&r, func(b *engine.Batch) error { return s.Put(b, 1, &r) })
-		if err = errors.Join(err, s.Await(b)); err != nil {
-			t.Error(err)
-		}
-	}
-	if due(t, s, andon.MinTime+timers, 1); puts == 0 {
-		t.Fatal("the disk was not read")
-	}
-	if ids := due(t, s, andon.MinTime, 9); len(ids) != 1 || ids[0] != "sooner" {
-		t.Errorf("%v are due, want what was put while another call sought", ids)
-	}
 }
 
 // TestManyTimers: what is due is found without reading what is due later, nor what was due before
