@@ -15,12 +15,15 @@ import (
 //
 //	crc 4, of what follows the length | length 2 | type 1 | payload
 //
-// All numbers are little-endian. There are types 1 to 4, of which 1 and 2 begin a record. Pebble
-// reads the manifest up to the first chunk that it can't read, reports nothing, and deletes the
-// tables that it has not met by then.
+// All numbers are little-endian. Types 1 and 2 begin a record, 1 and 4 end one, and 3 is between.
+// Pebble reads the manifest up to the first chunk that it can't read, reports nothing, and deletes
+// the tables that it has not met by then.
 const (
 	headerSize = 7
-	mostType   = 4
+
+	wholeChunk = 1
+	firstChunk = 2
+	lastChunk  = 4
 )
 
 // ManifestDamage is where a manifest can't be read any further.
@@ -47,32 +50,50 @@ func CheckManifest(fs vfs.FS, desc *pebble.DBDesc) error {
 // ScanManifest returns where the manifest is damaged, nil where it is not or where a crash is the
 // likely reason.
 func ScanManifest(fs vfs.FS, desc *pebble.DBDesc) (*ManifestDamage, error) {
+	_, d, err := readManifest(fs, desc)
+	return d, err
+}
+
+// readManifest also returns the number of the first log that is not in tables, by what comes before
+// the damage.
+func readManifest(
+	fs vfs.FS, desc *pebble.DBDesc,
+) (firstLog uint64, damage *ManifestDamage, err error) {
 	content, err := engine.ReadFile(fs, desc.ManifestFilename)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
+	var edit []byte
 	for offset := 0; offset < len(content); {
 		if left := blockSize - offset%blockSize; left < headerSize {
 			offset += left
 			continue
 		}
-		length, complete := oldChunk(content[offset:])
+		chunk := content[offset:]
+		length, complete := oldChunk(chunk)
 		if length == 0 {
-			d := &ManifestDamage{offset, len(content), recordFollows(content[offset:])}
+			d := &ManifestDamage{offset, len(content), recordFollows(chunk)}
 			if complete || d.Proven {
-				return d, nil
+				return firstLog, d, nil
 			}
-			return nil, nil
+			break
 		}
 		offset += length
+		if chunk[6] <= firstChunk {
+			edit = nil
+		}
+		edit = append(edit, chunk[headerSize:length]...)
+		if chunk[6] == wholeChunk || chunk[6] == lastChunk {
+			firstLog = max(firstLog, editedLog(edit))
+		}
 	}
-	return nil, nil
+	return firstLog, nil, nil
 }
 
 // oldChunk returns the length of a valid chunk. Of another one it returns 0, and whether all of its
 // bytes are there.
 func oldChunk(b []byte) (length int, complete bool) {
-	if len(b) < headerSize || b[6] == 0 || b[6] > mostType {
+	if len(b) < headerSize || b[6] == 0 || b[6] > lastChunk {
 		return 0, false
 	}
 	length = headerSize + int(binary.LittleEndian.Uint16(b[4:]))
@@ -93,9 +114,8 @@ func checksum(b []byte) uint32 {
 
 // recordFollows reports whether a valid record begins after a chunk that is not valid.
 func recordFollows(b []byte) bool {
-	const first = 2
 	for i := 1; i < min(len(b), blockSize); i++ {
-		if length, _ := oldChunk(b[i:]); length > 0 && b[i+6] <= first {
+		if length, _ := oldChunk(b[i:]); length > 0 && b[i+6] <= firstChunk {
 			return true
 		}
 	}

@@ -39,13 +39,11 @@ package walcheck
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/wal"
 
@@ -66,7 +64,7 @@ type Logs struct {
 // Find looks for the logs of the store in dir, which Pebble describes by desc.
 func Find(fs vfs.FS, dir string, desc *pebble.DBDesc) (*Logs, error) {
 	l := &Logs{fs: fs, dir: dir, paths: map[uint64]string{}}
-	l.synced, _ = readSynced(fs, dir)
+	l.synced = readSynced(fs, dir)
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", dir, err)
@@ -77,7 +75,7 @@ func Find(fs vfs.FS, dir string, desc *pebble.DBDesc) (*Logs, error) {
 		}
 	}
 	if desc.Exists {
-		l.first, err = firstUnflushed(fs, desc.ManifestFilename)
+		l.first, _, err = readManifest(fs, desc)
 	}
 	return l, err
 }
@@ -234,27 +232,6 @@ func EndCopy(fs vfs.FS, dir string) error {
 		return err
 	}
 	return syncDirectory(fs, dir)
-}
-
-// firstUnflushed returns the number of the first log that is not in tables, by the manifest. The
-// end of a manifest may be torn: what comes before that counts.
-func firstUnflushed(fs vfs.FS, manifest string) (first uint64, err error) {
-	f, err := fs.Open(manifest)
-	if err != nil {
-		return 0, fmt.Errorf("open %s: %w", manifest, err)
-	}
-	defer f.Close()
-	for r := record.NewReader(f, 0); ; {
-		one, err := r.Next()
-		if err != nil {
-			return first, nil
-		}
-		edit, err := io.ReadAll(one)
-		if err != nil {
-			return first, nil
-		}
-		first = max(first, editedLog(edit))
-	}
 }
 
 func syncDirectory(fs vfs.FS, dir string) error {
