@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
@@ -16,18 +17,16 @@ type Log struct {
 	merges  merges
 	// flushing is held by a flush and by a deletion, so that a flush never writes again what a
 	// deletion has deleted.
-	flushing engine.Mutex
+	flushing sync.Mutex
 	Merged   atomic.Int64 // blocks that were merged since the store was opened
 }
 
 // NewLog returns a log. codec makes a codec for each merge.
 func NewLog[T any](e *Env, k Kind, codec func() Codec[T], tenants func() []*Tenant) *Log {
-	l := &Log{
+	return &Log{
 		Env: e, Kind: k, tenants: tenants,
 		join: func() joiner { return &join[T]{codec: codec()} },
 	}
-	l.flushing.Rank, l.merges.running.Rank, l.merges.mu.Rank = k.Flush, k.Merge, k.List
-	return l
 }
 
 // Tenant is what is in memory of the blocks of a tenant.

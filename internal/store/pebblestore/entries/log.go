@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -29,7 +28,6 @@ func NewLog(
 		Log:  blocks.NewLog(e, kind, newCodec, tenants),
 		days: map[uint32]*dayNumbers{},
 	}
-	l.Memory.mu.Rank = engine.LockMemory
 	l.Memory.begin(memory, timeout)
 	return l
 }
