@@ -24,7 +24,9 @@ func (s *Store) Append(
 		_, err := s.tenant(ctx, id)
 		return err
 	case events[0].Device == events[last].Device:
-		return s.appendJoined(ctx, id, &sent[andon.Event]{received: received, all: events})
+		k := shared.DeviceKey{Tenant: string(id), Device: events[0].Device}
+		r := &sent[andon.Event]{received: received, all: events}
+		return joining(ctx, s, &s.appends, k, r, s.appending)
 	}
 	for part := range shared.Parts(events) {
 		err := s.following(ctx, id, func(t *tenant) error {
@@ -60,18 +62,18 @@ func together[T any](some []*sent[T]) (received andon.Time, all []T) {
 // then written alone.
 func joining[T any](
 	ctx context.Context, s *Store, joins *shared.Joins[sent[T]], k shared.DeviceKey, r *sent[T],
-	do func(context.Context, *tenant, *slots, andon.Time, []T) error,
+	of func(*tenant, andon.Time, []T) deviceWrite,
 ) error {
 	err := joins.Do(ctx, &s.work, k, len(r.all), r, func(
-		ctx context.Context, of *shared.Joined[sent[T]],
+		ctx context.Context, joined *shared.Joined[sent[T]],
 	) error {
-		return s.following(ctx, andon.TenantID(of.Key.Tenant), func(t *tenant) error {
-			taken, err := s.devices.Take(ctx, t.Key, of.Key.Device)
+		return s.following(ctx, andon.TenantID(joined.Key.Tenant), func(t *tenant) error {
+			taken, err := s.devices.Take(ctx, t.Key, joined.Key.Device)
 			if err != nil {
 				return err
 			}
 			defer taken.Give()
-			some := of.Close()
+			some := joined.Close()
 			if len(some) == 0 {
 				return nil
 			}
@@ -79,12 +81,12 @@ func joining[T any](
 				r.err = nil // of an earlier try
 			}
 			received, all := together(some)
-			err = do(ctx, t, taken, received, all)
+			err = s.write(ctx, t, taken, of(t, received, all))
 			if andon.KindOf(err) != andon.Invalid || len(some) == 1 {
 				return err
 			}
 			for _, r := range some {
-				err := do(ctx, t, taken, r.received, r.all)
+				err := s.write(ctx, t, taken, of(t, r.received, r.all))
 				if errors.Is(err, errOldSeverities) {
 					return err // all are written again
 				}
@@ -97,18 +99,6 @@ func joining[T any](
 		return err
 	}
 	return r.err
-}
-
-// appendJoined appends the events of one device.
-func (s *Store) appendJoined(
-	ctx context.Context, id andon.TenantID, r *sent[andon.Event],
-) error {
-	k := shared.DeviceKey{Tenant: string(id), Device: r.all[0].Device}
-	return joining(ctx, s, &s.appends, k, r, func(
-		ctx context.Context, t *tenant, taken *slots, received andon.Time, all []andon.Event,
-	) error {
-		return s.write(ctx, t, taken, s.appending(t, received, all))
-	})
 }
 
 // appendPart appends all events of some devices.
@@ -124,7 +114,7 @@ func (s *Store) appendPart(
 	return s.writeDevices(ctx, t, ids, all)
 }
 
-func (s *Store) appending(t *tenant, received andon.Time, events []andon.Event) *appending {
+func (s *Store) appending(t *tenant, received andon.Time, events []andon.Event) deviceWrite {
 	return &appending{
 		store: s, tenant: t, received: received, stamp: s.stamp(), events: events,
 	}
@@ -191,6 +181,16 @@ func (s *Store) write(ctx context.Context, t *tenant, taken *slots, of ...device
 		taken.Forget()
 	}
 	return err
+}
+
+// writeRows writes what is written to a device as it is now.
+func (s *Store) writeRows(ctx context.Context, of deviceWrite, is *device) error {
+	index := items.IndexRows{}
+	all, err := of.rows(ctx, is, index)
+	if err != nil {
+		return err
+	}
+	return s.writeIndexed(ctx, index, all...)
 }
 
 // rows returns the items of those events of a device that are not written yet, or with another
@@ -285,12 +285,7 @@ func (a *appending) fold(ctx context.Context, slot *shared.Slot[device]) error {
 	return a.store.update(ctx, a.tenant, slot, andon.ByEntry,
 		func(_ *tenant, is *device) (bool, error) {
 			if is.Version != a.version {
-				index := items.IndexRows{}
-				again, err := a.rows(ctx, is, index)
-				if err == nil {
-					err = a.store.writeIndexed(ctx, index, again...)
-				}
-				if err != nil {
+				if err := a.store.writeRows(ctx, a, is); err != nil {
 					return false, err
 				}
 			}

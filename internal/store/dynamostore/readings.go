@@ -27,22 +27,19 @@ func (s *Store) AppendReadings(
 	if len(ids) == 1 {
 		k := shared.DeviceKey{Tenant: string(id), Device: ids[0]}
 		r := &sent[message]{received: received, all: of[ids[0]]}
-		return joining(ctx, s, &s.measures, k, r, s.measure)
+		return joining(ctx, s, &s.measures, k, r, s.measuring)
 	}
 	return s.following(ctx, id, func(t *tenant) error {
 		var all []deviceWrite
 		for _, id := range ids {
-			all = append(all, &measuring{s, t, received, of[id], 0, 0})
+			all = append(all, s.measuring(t, received, of[id]))
 		}
 		return s.writeDevices(ctx, t, ids, all)
 	})
 }
 
-// measure writes what requests have of one device.
-func (s *Store) measure(
-	ctx context.Context, t *tenant, taken *slots, received andon.Time, all []message,
-) error {
-	return s.write(ctx, t, taken, &measuring{s, t, received, all, 0, 0})
+func (s *Store) measuring(t *tenant, received andon.Time, all []message) deviceWrite {
+	return &measuring{store: s, tenant: t, received: received, messages: all}
 }
 
 // measuring is what messages do to one device.
@@ -63,9 +60,7 @@ func (a *measuring) fold(ctx context.Context, slot *shared.Slot[device]) error {
 		_ *tenant, d *device,
 	) (bool, error) {
 		if d.Incarnation != a.incarnation {
-			index := items.IndexRows{}
-			again, _ := a.rows(ctx, d, index)
-			if err := a.store.writeIndexed(ctx, index, again...); err != nil {
+			if err := a.store.writeRows(ctx, a, d); err != nil {
 				return false, err
 			}
 		}

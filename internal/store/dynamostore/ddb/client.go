@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -87,28 +88,17 @@ func (c *Client) name(table string) *string { return aws.String(c.config.Prefix 
 // consumption is what a call consumed, by table.
 type consumption = []types.ConsumedCapacity
 
+// consumedBy takes it from the output of a call of the SDK.
 func consumedBy(out any) consumption {
-	var one *types.ConsumedCapacity
-	switch out := out.(type) {
-	case *dynamodb.BatchGetItemOutput:
-		return out.ConsumedCapacity
-	case *dynamodb.BatchWriteItemOutput:
-		return out.ConsumedCapacity
-	case *dynamodb.GetItemOutput:
-		one = out.ConsumedCapacity
-	case *dynamodb.PutItemOutput:
-		one = out.ConsumedCapacity
-	case *dynamodb.UpdateItemOutput:
-		one = out.ConsumedCapacity
-	case *dynamodb.QueryOutput:
-		one = out.ConsumedCapacity
-	case *dynamodb.ScanOutput:
-		one = out.ConsumedCapacity
+	switch used := reflect.ValueOf(out).Elem().FieldByName("ConsumedCapacity").Interface().(type) {
+	case consumption:
+		return used
+	case *types.ConsumedCapacity:
+		if used != nil {
+			return consumption{*used}
+		}
 	}
-	if one == nil {
-		return nil
-	}
-	return consumption{*one}
+	return nil
 }
 
 // call waits for its turn, does one call within the timeout, and counts what it consumed.

@@ -21,47 +21,11 @@ func unserved(s andon.Store) andon.Store {
 			_, err := shared.NoArrivals{}.Arrivals(context.Background(), "", andon.ArrivalQuery{})
 			return nil, err
 		}
-		return nil, unservedHere(wordsOf(method))
+		return nil, unservedHere("what was asked for")
 	})
 }
 
 func unservedHere(what string) error {
 	return andon.Errorf(andon.Unsupported, "a table of the guide's own model can't serve %s: "+
 		"dynamodb.layout andon can", what)
-}
-
-// wordsOf returns what a method serves, in words.
-func wordsOf(method string) string {
-	switch method {
-	case "Append", "DeviceEvents", "OperatorEvents", "SupervisorEvents", "EscalatedEntries",
-		"Entry":
-		return "events"
-	case "Escalate":
-		return "escalations"
-	case "Device":
-		return "what a device shows"
-	case "Devices":
-		return "lists of devices"
-	case "Counts", "Regroup":
-		return "counts of devices"
-	case "Names":
-		return "lists of names"
-	case "Retire":
-		return "retiring a device"
-	case "Withdraw":
-		return "withdrawing an entry"
-	case "Purge":
-		return "purging a device"
-	case "TenantEvents":
-		return "entries of all devices in one list"
-	case "Assign", "Assignments":
-		return "assignments"
-	case "Restore":
-		return "what people did before"
-	case "Reorder", "DeleteTenant":
-		return "settings of tenants, and other tenants"
-	case "AppendReadings", "DeviceReadings", "LatestReadings", "MetricReadings":
-		return "readings"
-	}
-	return "records"
 }
