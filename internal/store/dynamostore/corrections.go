@@ -135,16 +135,14 @@ func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) err
 func (s *Store) deleteRows(ctx context.Context, t *tenant, d *device) error {
 	of := d.Rows(t)
 	var all []ddb.Query
-	for shard := range d.Partitions() {
-		all = append(all,
-			ddb.Query{Table: items.TableLog, Key: items.LogKeys(),
-				Partition: items.ShardKey(of, shard)},
-			ddb.Query{Table: items.TableReadings, Key: items.ReadingKeys(),
-				Partition: items.ShardKey(of, shard)})
+	parts := d.Parts(t)
+	for _, part := range parts {
+		all = append(all, ddb.Query{Table: items.TableReadings, Key: items.ReadingKeys(),
+			Partition: part})
 	}
-	for _, part := range []string{items.PartEscalated, items.PartEscalations} {
-		all = append(all, ddb.Query{Table: items.TableLog, Key: items.LogKeys(),
-			Partition: items.Join(of, part)})
+	for _, part := range append(parts, items.Join(of, items.PartEscalated),
+		items.Join(of, items.PartEscalations)) {
+		all = append(all, ddb.Query{Table: items.TableLog, Key: items.LogKeys(), Partition: part})
 	}
 	for _, kind := range []string{"assignment#", "retirement#", "withdrawal#"} {
 		all = append(all, items.Records(kind+of))

@@ -216,16 +216,14 @@ func (s *Store) recent(t *tenant, q *andon.DeviceQuery) *shared.Rows[andon.Devic
 func (s *Store) ids(
 	all []ddb.Query, q *andon.DeviceQuery, others ...*shared.Rows[andon.DeviceID],
 ) *shared.IDs[andon.DeviceID] {
-	for _, ask := range all {
-		ask.Table, ask.Order = items.TableDevices, andon.Asc
-		ask.Page = items.PageOf(q.Limit, len(all))
-		ask.From = q.Prefix
+	for i := range all {
+		ask := &all[i]
+		ask.Page, ask.From = items.PageOf(q.Limit, len(all)), q.Prefix
 		if q.After != nil {
 			ask.From = max(ask.From, string(q.After.Device))
 		}
-		others = append(others, ddb.Rows(s.db, ask, deviceIn(items.AttrID)))
 	}
-	return shared.NewIDs(others...)
+	return shared.NewIDs(append(others, ddb.RowsOf(s.db, all, deviceIn(items.AttrID))...)...)
 }
 
 // deviceIn reads the device that an attribute names.

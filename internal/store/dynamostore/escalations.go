@@ -215,11 +215,12 @@ func (s *Store) EscalatedEntries(
 func (s *Store) escalatedOf(
 	ctx context.Context, t *tenant, d *device, q andon.EventQuery,
 ) iter.Seq2[event, error] {
-	if d.EverEscalated.To == 0 || q.Span.Empty() {
-		return func(func(event, error) bool) {}
-	}
-	return s.escalatedIn(ctx, t, d.States, q, func(state andon.State) []ddb.Query {
+	var all []ddb.Query
+	if d.EverEscalated.To != 0 {
 		part := items.Join(d.Rows(t), items.PartEscalated)
-		return []ddb.Query{items.StateRange(part, state, q.Rest())}
-	})
+		all = inStates(d.States, q, func(state andon.State) []ddb.Query {
+			return []ddb.Query{items.StateRange(part, state, q.Rest())}
+		})
+	}
+	return items.Found(ctx, s.db, t, q, all, items.ReadEscalated)
 }

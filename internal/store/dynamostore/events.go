@@ -11,15 +11,10 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// entriesOf returns the entries of a device in one state, from each of its shards.
-func (s *Store) entriesOf(
-	t *tenant, d *device, state andon.State, q andon.EventQuery, page int,
-) (all []*shared.Rows[event]) {
-	key := d.Rows(t)
-	for shard := range d.Partitions() {
-		ask := items.StateRange(items.ShardKey(key, shard), state, q.Rest())
-		ask.Order, ask.Page = q.Order, page
-		all = append(all, ddb.Rows(s.db, ask, items.ReadEvent))
+// entriesOf returns the queries for the entries of a device in one state.
+func entriesOf(t *tenant, d *device, state andon.State, span andon.Span) (all []ddb.Query) {
+	for _, part := range d.Parts(t) {
+		all = append(all, items.StateRange(part, state, span))
 	}
 	return all
 }
@@ -29,21 +24,22 @@ func (s *Store) entriesOf(
 func (s *Store) entries(
 	ctx context.Context, t *tenant, d *device, q andon.EventQuery,
 ) iter.Seq2[event, error] {
-	var all []*shared.Rows[event]
-	var states []andon.State
-	for _, state := range d.States {
+	all := inStates(d.States, q, func(state andon.State) []ddb.Query {
+		return entriesOf(t, d, state, q.Rest())
+	})
+	return items.Found(ctx, s.db, t, q, all, items.ReadEvent)
+}
+
+// inStates returns the queries for those of some states that a query selects.
+func inStates(
+	states []andon.State, q andon.EventQuery, ask func(andon.State) []ddb.Query,
+) (all []ddb.Query) {
+	for _, state := range states {
 		if q.States.Match(state) {
-			states = append(states, state)
+			all = append(all, ask(state)...)
 		}
 	}
-	page := items.PageOf(q.Limit, len(states)*d.Partitions())
-	for _, state := range states {
-		all = append(all, s.entriesOf(t, d, state, q, page)...)
-	}
-	if q.Span.Empty() {
-		all = nil
-	}
-	return items.Merged(ctx, all, t, q)
+	return all
 }
 
 // DeviceEvents implements andon.Log.

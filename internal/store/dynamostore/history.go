@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // history is the log of a device while it is folded. It serves package current.
@@ -62,21 +61,22 @@ func (p *history) Next(after andon.EventKey) (andon.Time, error) {
 		if inRun && state != d.State || !inRun && states.Severity(state) == 0 {
 			continue
 		}
-		q := andon.EventQuery{Span: andon.Span{From: after.Time}, Order: andon.Asc}
-		all := p.store.entriesOf(p.tenant, d, state, q, 4)
-		for found, err := range shared.NewMerge((*event).Micros, q.Order, all...).All(p.ctx) {
+		const few = 3
+		q := andon.EventQuery{Span: andon.Span{From: after.Time}, Order: andon.Asc, Limit: few}
+		all := entriesOf(p.tenant, d, state, q.Span)
+		for e, err := range items.Found(p.ctx, p.store.db, p.tenant, q, all, items.ReadEvent) {
 			if err != nil {
 				return 0, err
 			}
-			if found[0].Time >= next {
+			if e.Time >= next {
 				break
 			}
-			key := found[0].Key(states)
+			key := e.Key(states)
 			key.Device = ""
 			if key.Compare(after) <= 0 {
 				continue
 			}
-			hidden, err := p.withdrawn(found[0].Ref())
+			hidden, err := p.withdrawn(e.Ref())
 			if err != nil {
 				return 0, err
 			}

@@ -67,10 +67,9 @@ func (s *Store) metricByTime(
 	ctx context.Context, t *tenant, q andon.MetricQuery, place int,
 	yield func(andon.MetricReading) bool,
 ) error {
-	var all []*shared.Rows[message] // under the metric and under those that are listed before it
-	for _, ask := range items.MetricQueries(t, s.options.MetricIndex[:place+1], &q) {
-		all = append(all, ddb.Rows(s.db, ask, items.ReadMessage))
-	}
+	// Under the metric and under those that are listed before it.
+	asked := items.MetricQueries(t, s.options.MetricIndex[:place+1], &q)
+	all := ddb.RowsOf(s.db, asked, items.ReadMessage)
 	m := shared.NewMerge((*message).Place, andon.Desc, all...)
 	left := q.Limit
 	for left > 0 {

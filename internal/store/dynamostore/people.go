@@ -7,7 +7,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // OperatorEvents implements andon.Log: GSI1 by time.
@@ -16,7 +15,7 @@ func (s *Store) OperatorEvents(
 ) iter.Seq2[andon.Event, error] {
 	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
-		if err := ddb.ByIndex(ctx, "the entries of an operator"); err != nil || q.Span.Empty() {
+		if err := ddb.ByIndex(ctx, "the entries of an operator"); err != nil {
 			return err
 		}
 		span := q.Rest()
@@ -28,8 +27,8 @@ func (s *Store) OperatorEvents(
 		if span.To != 0 {
 			ask.To = items.TimeText(min(span.To, andon.MaxTime))
 		}
-		found := s.found(ctx, t, q, items.ReadEvent,
-			items.IndexQueries(t, items.OfOperator, string(operator), ask))
+		all := items.IndexQueries(t, items.OfOperator, string(operator), ask)
+		found := items.Found(ctx, s.db, t, q, all, items.ReadEvent)
 		theirs := func(e *andon.Event) bool { return e.Operator == operator }
 		return s.completing(t).answer(ctx, q.Limit, found, true, theirs, yield)
 	})
@@ -82,14 +81,14 @@ func (s *Store) SupervisorEvents(
 ) iter.Seq2[andon.Event, error] {
 	ctx = s.forAnswer(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
-		if err := ddb.ByIndex(ctx, "the entries of a supervisor"); err != nil || q.Span.Empty() {
+		if err := ddb.ByIndex(ctx, "the entries of a supervisor"); err != nil {
 			return err
 		}
 		seen, err := s.seenStates(ctx, t.Key)
 		if err != nil {
 			return err
 		}
-		found := s.escalatedIn(ctx, t, seen, q, func(state andon.State) []ddb.Query {
+		all := inStates(seen, q, func(state andon.State) []ddb.Query {
 			ask := ddb.Query{
 				Table: items.TableLog, Index: items.IndexSupervisor,
 				Key: ddb.Keys{Hash: items.AttrEscalated, Sort: items.AttrStateDate},
@@ -97,34 +96,8 @@ func (s *Store) SupervisorEvents(
 			return items.IndexQueries(t, items.OfSupervisor, string(supervisor),
 				items.InState(ask, state, q.Rest()))
 		})
+		found := items.Found(ctx, s.db, t, q, all, items.ReadEscalated)
 		theirs := func(e *andon.Event) bool { return e.EscalatedTo == supervisor }
 		return s.completing(t).answer(ctx, q.Limit, found, true, theirs, yield)
 	})
-}
-
-// escalatedIn finds escalated entries by the items of their newest escalations.
-func (s *Store) escalatedIn(
-	ctx context.Context, t *tenant, states []andon.State, q andon.EventQuery,
-	ask func(andon.State) []ddb.Query,
-) iter.Seq2[event, error] {
-	var all []ddb.Query
-	for _, state := range states {
-		if q.States.Match(state) {
-			all = append(all, ask(state)...)
-		}
-	}
-	return s.found(ctx, t, q, items.ReadEscalated, all)
-}
-
-// found returns the entries that some queries find, in one order.
-func (s *Store) found(
-	ctx context.Context, t *tenant, q andon.EventQuery,
-	read func(ddb.Item) (event, bool, error), all []ddb.Query,
-) iter.Seq2[event, error] {
-	rows := make([]*shared.Rows[event], len(all))
-	for i, ask := range all {
-		ask.Order, ask.Page = q.Order, items.PageOf(q.Limit, len(all))
-		rows[i] = ddb.Rows(s.db, ask, read)
-	}
-	return items.Merged(ctx, rows, t, q)
 }

@@ -112,24 +112,20 @@ func (s *Store) messages(
 func (s *Store) instants(
 	ctx context.Context, t *tenant, d *device, query andon.ReadingQuery, index string,
 ) iter.Seq2[[]message, error] {
-	var all []*shared.Rows[message]
+	var all []ddb.Query
 	span := query.Rest()
-	for shard := range d.Partitions() {
-		q := ddb.Query{
-			Table: items.TableReadings, Index: index, Key: items.ReadingKeys(),
-			Partition: items.ShardKey(d.Rows(t), shard), Order: query.Order,
-			From: items.TimeText(span.From), To: items.TimeText(andon.MaxTime) + "$",
-			Page: items.PageOf(query.Limit, d.Partitions()),
-		}
-		if span.To != 0 {
-			q.To = items.TimeText(min(span.To, andon.MaxTime)) + "$" // just after #
-		}
-		all = append(all, ddb.Rows(s.db, q, items.ReadMessage))
-	}
 	if span.Empty() || !d.Known() {
-		all = nil
+		return func(func([]message, error) bool) {}
 	}
-	return shared.NewMerge((*message).Micros, query.Order, all...).All(ctx)
+	for _, part := range d.Parts(t) {
+		from, to := items.TimeBounds(span)
+		all = append(all, ddb.Query{
+			Table: items.TableReadings, Index: index, Key: items.ReadingKeys(), Partition: part,
+			Order: query.Order, From: from, To: to, Page: items.PageOf(query.Limit, d.Partitions()),
+		})
+	}
+	rows := ddb.RowsOf(s.db, all, items.ReadMessage)
+	return shared.NewMerge((*message).Micros, query.Order, rows...).All(ctx)
 }
 
 // DeviceReadings implements andon.Readings.
@@ -196,15 +192,16 @@ func (s *Store) MetricReadings(
 			return andon.Errorf(andon.Conflict, "this list was begun by the index %s, which does "+
 				"not answer it any more: begin again without the cursor", items.IndexMetric)
 		}
-		var streams []*shared.Rows[andon.DeviceID]
+		var all []ddb.Query
 		for n := range items.Buckets {
 			ask := items.Records(items.MetricKey(t, q.Metric, strconv.Itoa(n)))
 			ask.Order, ask.Page = andon.Asc, min(q.Limit, 256)
 			if q.After != nil {
 				ask.From = string(q.After.Device)
 			}
-			streams = append(streams, ddb.Rows(s.db, ask, deviceIn(items.AttrSort)))
+			all = append(all, ask)
 		}
+		streams := ddb.RowsOf(s.db, all, deviceIn(items.AttrSort))
 		found := shared.NewIDs(streams...).Chunks(ctx, "", min(q.Limit, ddb.MaxGets))
 		return seq.Yield(seq.First(q.Limit, s.metric(ctx, t, q, found)), yield)
 	})

@@ -100,22 +100,19 @@ func (s *Store) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
-		var streams []*shared.Rows[items.DueRow]
+		var all []ddb.Query
 		for n := range items.Buckets {
-			ask := ddb.Query{
+			all = append(all, ddb.Query{
 				Table: items.TableRecords, Index: items.IndexDue,
 				Key:       ddb.Keys{Hash: items.AttrDueIn, Sort: items.AttrDueAt},
 				Partition: items.Join(items.Escape(string(kind)), strconv.Itoa(n)),
-				Order:     andon.Asc,
-				To:        items.TimeText(min(until, andon.MaxTime)) + "$", Page: min(limit, 255) +
-					1,
-			}
-			streams = append(streams, ddb.Rows(s.db, ask,
-				func(i ddb.Item) (items.DueRow, bool, error) {
-					return items.DueRow(i.Text(items.AttrDueAt) + "\x00" +
-						i.Text(items.AttrKey)), true, nil
-				}))
+				Order:     andon.Asc, Page: min(limit, 255) + 1,
+				To: items.TimeText(min(until, andon.MaxTime)) + "$",
+			})
 		}
+		streams := ddb.RowsOf(s.db, all, func(i ddb.Item) (items.DueRow, bool, error) {
+			return items.DueRow(i.Text(items.AttrDueAt) + "\x00" + i.Text(items.AttrKey)), true, nil
+		})
 		show := func(due []items.DueRow) ([]andon.Record, error) {
 			return shared.Found(ctx, due, func(
 				ctx context.Context, d items.DueRow,

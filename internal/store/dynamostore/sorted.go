@@ -166,8 +166,7 @@ func (s *Store) placesIn(
 			continue
 		}
 		for _, ask := range items.DevicesOf(t, items.OfState, string(state)) {
-			ask.Table, ask.Order, ask.Page = items.TableDevices, andon.Asc, ddb.MaxPage
-			ask.Prefix = q.Prefix
+			ask.Page, ask.Prefix = ddb.MaxPage, q.Prefix
 			all = append(all, ddb.Rows(s.db, ask, func(i ddb.Item) (place, bool, error) {
 				is := place{state: state, DevicePosition: andon.DevicePosition{Severity: severity,
 					Since: i.Time(items.AttrSince), Device: andon.DeviceID(i.Text(items.AttrID))}}

@@ -114,18 +114,16 @@ func (w *sweeping) expired(d *device) (all []ddb.Query) {
 			records.To = min(entries.To, d.Incident-1)
 		}
 		for _, state := range d.States {
-			for shard := range d.Partitions() {
-				all = append(all, items.StateRange(items.ShardKey(of, shard), state, entries))
-			}
+			all = append(all, entriesOf(w.tenant, d, state, entries)...)
 			all = append(all, items.InState(items.Records("withdrawal#"+of), state, entries),
 				items.StateRange(items.Join(of, items.PartEscalated), state, records),
 				items.StateRange(items.Join(of, items.PartEscalations), state, records))
 		}
 	}
 	if h := w.Horizon.Readings; h > 0 {
-		for shard := range d.Partitions() {
+		for _, part := range d.Parts(w.tenant) {
 			all = append(all, ddb.Query{Table: items.TableReadings, Key: items.ReadingKeys(),
-				Partition: items.ShardKey(of, shard), To: items.TimeText(h)})
+				Partition: part, To: items.TimeText(h)})
 		}
 	}
 	return all

@@ -106,6 +106,16 @@ func Rows[R any](c *Client, q Query, decode func(Item) (R, bool, error)) *shared
 	})
 }
 
+// RowsOf is Rows of each of some queries.
+func RowsOf[R any](
+	c *Client, queries []Query, decode func(Item) (R, bool, error),
+) (all []*shared.Rows[R]) {
+	for _, q := range queries {
+		all = append(all, Rows(c, q, decode))
+	}
+	return all
+}
+
 // Collect reads all items of a query, each by decode.
 func Collect[R any](
 	ctx context.Context, c *Client, q Query, decode func(Item) (R, bool, error),

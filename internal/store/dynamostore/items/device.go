@@ -149,6 +149,15 @@ func (d *Device) Rows(t *tenant) string {
 	return key + "#life" + strconv.FormatInt(d.Incarnation, 36)
 }
 
+// Parts returns the partitions of its entries, and those of its messages.
+func (d *Device) Parts(t *tenant) []string {
+	all := make([]string, d.Partitions())
+	for shard := range all {
+		all[shard] = ShardKey(d.Rows(t), shard)
+	}
+	return all
+}
+
 // Owns reports whether a partition of the log or of the readings is of the present incarnation.
 func (d *Device) Owns(t *tenant, partition string) bool {
 	part, is := strings.CutPrefix(partition, d.Rows(t))
@@ -230,7 +239,8 @@ func ListQueries(t *tenant, lists ...string) (all []ddb.Query) {
 	for _, list := range lists {
 		for n := range Buckets {
 			all = append(all, ddb.Query{
-				Index: IndexList, Key: ddb.Keys{Hash: AttrList, Sort: AttrID},
+				Table: TableDevices, Index: IndexList, Order: andon.Asc,
+				Key:       ddb.Keys{Hash: AttrList, Sort: AttrID},
 				Partition: Join(t.Key, list, strconv.Itoa(n)),
 			})
 		}
@@ -244,6 +254,7 @@ func DevicesOf(t *tenant, of, name string) []ddb.Query {
 		OfState: IndexList, OfOperator: IndexAnswers, OfSupervisor: IndexEscalated,
 	}[of]
 	return IndexQueries(t, of, name, ddb.Query{
-		Index: index, Key: ddb.Keys{Hash: listAttributes[of], Sort: AttrID},
+		Table: TableDevices, Index: index, Order: andon.Asc,
+		Key: ddb.Keys{Hash: listAttributes[of], Sort: AttrID},
 	})
 }

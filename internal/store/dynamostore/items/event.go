@@ -107,13 +107,22 @@ func InState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
 // PageOf returns the page size of each of n queries for one list.
 func PageOf(limit, n int) int { return min(max(2*limit/max(n, 1), 16), limit+1, ddb.MaxPage) }
 
-// Merged returns the entries of several queries in one order of time, each identity once.
-func Merged(
-	ctx context.Context, all []*shared.Rows[Event], t *tenant, q andon.EventQuery,
+// Found returns the entries that some queries find, each read by read, in the order of q and each
+// identity once. It does not stop at the limit.
+func Found(
+	ctx context.Context, db *ddb.Client, t *tenant, q andon.EventQuery, all []ddb.Query,
+	read func(ddb.Item) (Event, bool, error),
 ) iter.Seq2[Event, error] {
+	if q.Span.Empty() {
+		all = nil
+	}
+	for i := range all {
+		all[i].Order, all[i].Page = q.Order, PageOf(q.Limit, len(all))
+	}
 	states := t.Record.States
 	return seq.Of(func(yield func(Event) bool) error {
-		for found, err := range shared.NewMerge((*Event).Micros, q.Order, all...).All(ctx) {
+		rows := ddb.RowsOf(db, all, read)
+		for found, err := range shared.NewMerge((*Event).Micros, q.Order, rows...).All(ctx) {
 			if err != nil {
 				return err
 			}

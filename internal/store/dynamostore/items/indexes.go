@@ -149,10 +149,7 @@ func (o *ReadingIndexes) SpareIndexes() (names []string) {
 
 // MetricQueries returns the queries for the messages under some listed metrics.
 func MetricQueries(t *tenant, metrics []string, q *andon.MetricQuery) (all []ddb.Query) {
-	from, to := TimeText(q.Span.From), TimeText(andon.MaxTime)+"$"
-	if q.Span.To != 0 {
-		to = TimeText(min(q.Span.To, andon.MaxTime)) + "$" // just after #
-	}
+	from, to := TimeBounds(q.Span)
 	if q.After != nil {
 		to = min(to, TimeText(q.After.Time)+"#"+Escape(string(q.After.Device))+"#")
 	}

@@ -124,6 +124,15 @@ const fixed = "2006-01-02T15:04:05.000000Z"
 // TimeText returns a time as it is in keys.
 func TimeText(t andon.Time) string { return t.Std().Format(fixed) }
 
+// TimeBounds returns those of the keys that begin with a time in a span and #.
+func TimeBounds(span andon.Span) (from, to string) {
+	end := andon.MaxTime
+	if span.To != 0 {
+		end = min(span.To, end)
+	}
+	return TimeText(span.From), TimeText(end) + "$" // just after #
+}
+
 // ParseTime reads what TimeText returned.
 func ParseTime(text string) (andon.Time, error) {
 	t, err := time.Parse(fixed, text)

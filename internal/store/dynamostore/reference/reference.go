@@ -141,25 +141,24 @@ func (r *Store) inOrder(
 		if err != nil || q.Span.Empty() {
 			return err
 		}
-		page := items.PageOf(q.Limit, len(states))
-		return seq.Yield(items.Merged(ctx, r.inStates(ask, q, page, states), r.tenant, q), yield)
+		return seq.Yield(r.inStates(ctx, ask, q, states...), yield)
 	})
 }
 
-// inStates returns the entries of a partition in each of some states. The range of a state includes
-// those of another whose name continues with # and a digit; they are left out.
+// inStates returns the entries of a partition in some states. The range of a state includes those
+// of another whose name continues with # and a digit; they are left out.
 func (r *Store) inStates(
-	ask ddb.Query, q andon.EventQuery, page int, states []andon.State,
-) (all []*shared.Rows[items.Event]) {
+	ctx context.Context, ask ddb.Query, q andon.EventQuery, states ...andon.State,
+) iter.Seq2[items.Event, error] {
+	var all []ddb.Query
 	for _, state := range states {
-		of := inState(ask, state, q.Rest())
-		of.Order, of.Page = q.Order, page
-		all = append(all, ddb.Rows(r.db, of, func(i ddb.Item) (items.Event, bool, error) {
-			e, _, err := readEvent(i)
-			return e, e.State == state, err
-		}))
+		all = append(all, inState(ask, state, q.Rest()))
 	}
-	return all
+	read := func(i ddb.Item) (items.Event, bool, error) {
+		e, _, err := readEvent(i)
+		return e, slices.Contains(states, e.State), err
+	}
+	return items.Found(ctx, r.db, r.tenant, q, all, read)
 }
 
 // events returns the first entries of a list, up to a limit. byIndex says what an index found: it
@@ -197,17 +196,12 @@ func (r *Store) OperatorEvents(
 	ask := ddb.Query{
 		Table: r.Table, Index: items.IndexOperator,
 		Key:       ddb.Keys{Hash: items.AttrOperator, Sort: items.AttrDate},
-		Partition: string(operator), From: timeText(span.From), Order: q.Order,
-		Page: items.PageOf(q.Limit, 1),
+		Partition: string(operator), From: timeText(span.From),
 	}
 	if span.To != 0 {
 		ask.To = timeText(span.To) + "Z"
 	}
-	all := []*shared.Rows[items.Event]{ddb.Rows(r.db, ask, readEvent)}
-	if q.Span.Empty() {
-		all = nil
-	}
-	found := items.Merged(ctx, all, r.tenant, q)
+	found := items.Found(ctx, r.db, r.tenant, q, []ddb.Query{ask}, readEvent)
 	return r.events(ctx, id, q.Limit, found, "the entries of an operator")
 }
 
@@ -386,10 +380,9 @@ func (r *Store) Device(
 
 // first returns the first entry of a state, in the order of a query.
 func (r *Store) first(
-	ctx context.Context, ask ddb.Query, q andon.EventQuery, states ...andon.State,
+	ctx context.Context, ask ddb.Query, q andon.EventQuery, state andon.State,
 ) (items.Event, error) {
-	const page = 2 // the one before may be among them
-	for e, err := range items.Merged(ctx, r.inStates(ask, q, page, states), r.tenant, q) {
+	for e, err := range r.inStates(ctx, ask, q, state) {
 		return e, err
 	}
 	return items.Event{}, nil
@@ -436,7 +429,7 @@ func (r *Store) incident(
 			q.After = &key
 		}
 	}
-	for e, err := range items.Merged(ctx, r.inStates(ask, q, ddb.MaxPage, open), r.tenant, q) {
+	for e, err := range r.inStates(ctx, ask, q, open...) {
 		if err != nil {
 			return err
 		}
