@@ -162,12 +162,13 @@ samples, so take few devices, or a short time.`,
 
 // newModel returns a Writer of the model in a file; without the name of a file, of a new one.
 func (e *export) newModel(name string) (*workbench.Writer, error) {
-	create, refill := workbench.NewWriter, (*workbench.Model).Refill
-	if e.kind.Value == kindReadings {
-		create, refill = workbench.NewReadingsWriter, (*workbench.Model).RefillReadings
-	}
+	ofReadings := e.kind.Value == kindReadings
 	if name == "" {
-		return create(e.Now())
+		model, err := workbench.New(ofReadings, e.Now())
+		if err != nil {
+			return nil, err
+		}
+		return model.Refill(ofReadings, e.Now())
 	}
 	file, _, err := openFile(e.Stdin, name)
 	if err != nil {
@@ -179,7 +180,7 @@ func (e *export) newModel(name string) (*workbench.Writer, error) {
 	if err == nil {
 		var model *workbench.Model
 		if model, err = parseModel(plain); err == nil {
-			w, err = refill(model, e.Now())
+			w, err = model.Refill(ofReadings, e.Now())
 		}
 	}
 	if err != nil {

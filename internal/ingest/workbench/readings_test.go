@@ -23,7 +23,7 @@ func someReadings() []andon.Reading {
 
 func writeReadings(t *testing.T, all []andon.Reading) string {
 	t.Helper()
-	w, err := workbench.NewReadingsWriter(refilledAt)
+	w, err := writerOf(true, refilledAt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestReadingsComeBack(t *testing.T) {
 	if len(m.Items)+len(m.Rejected)+len(m.Notes) > 0 {
 		t.Errorf("it has %v, rejected %v, notes %v", m.Items, m.Rejected, m.Notes)
 	}
-	again, err := m.RefillReadings(refilledAt)
+	again, err := m.Refill(true, refilledAt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestReadingsNextToALog(t *testing.T) {
 func TestReadingsRefused(t *testing.T) {
 	for _, name := range []andon.MetricName{"ttl", "deviceId", "timestamp", "metadata",
 		"metricType"} {
-		w, err := workbench.NewReadingsWriter(refilledAt)
+		w, err := writerOf(true, refilledAt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,14 +124,14 @@ func TestReadingsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := parse(t, write(t, nil)).RefillReadings(refilledAt); err == nil {
+	if _, err := parse(t, write(t, nil)).Refill(true, refilledAt); err == nil {
 		t.Error("a log takes readings")
 	}
 }
 
 // TestSample: items as Workbench imports them into a table, with the names of attributes.
 func TestSample(t *testing.T) {
-	w, err := workbench.NewWriter(refilledAt)
+	w, err := writerOf(false, refilledAt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ const refilledAt andon.Time = 1_587_739_200_000_000
 // refill writes a model again, with other entries.
 func refill(t *testing.T, text string, all []andon.Event) string {
 	t.Helper()
-	w, err := parse(t, text).Refill(refilledAt)
+	w, err := parse(t, text).Refill(false, refilledAt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestRefillRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.Refill(refilledAt); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := m.Refill(false, refilledAt); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -48,50 +48,33 @@ type Writer struct {
 	size  int // of the items, in bytes
 }
 
-// NewWriter returns a model without entries, made now.
-func NewWriter(now andon.Time) (*Writer, error) {
-	return parsed(emptyLog, now, (*Model).Refill)
-}
-
-// NewReadingsWriter returns a model without readings, made now.
-func NewReadingsWriter(now andon.Time) (*Writer, error) {
-	return parsed(emptyReadings, now, (*Model).RefillReadings)
-}
-
-func parsed(
-	empty string, now andon.Time, refill func(*Model, andon.Time) (*Writer, error),
-) (*Writer, error) {
-	m, err := Parse(strings.Replace(empty, "NOW", written(now), 1))
-	if err != nil {
-		return nil, err
+// New returns a model without items, made now: of entries, or of readings.
+func New(ofReadings bool, now andon.Time) (*Model, error) {
+	empty := emptyLog
+	if ofReadings {
+		empty = emptyReadings
 	}
-	return refill(m, now)
+	return Parse(strings.Replace(empty, "NOW", written(now), 1))
 }
 
-// Refill returns a Writer of the same model with other entries: all of its design stays, also what
-// is not known here. The items of its log are replaced, and what attributes they need are declared.
-func (m *Model) Refill(now andon.Time) (*Writer, error) {
-	n := m.find((*table).isLog)
-	if n < 0 {
-		return nil, andon.Errorf(andon.Invalid, "no table of the model is a log of device states")
+// Refill returns a Writer of the same model with other entries, or readings: all of its design
+// stays, also what is not known here. The items of its log, or of its table of the time-series
+// guide, are replaced, and what attributes they need are declared.
+func (m *Model) Refill(ofReadings bool, now andon.Time) (*Writer, error) {
+	holds, isText := (*table).isLog, isField
+	if ofReadings {
+		holds, isText = (*table).holdsReadings, func(name string) bool {
+			return isFlatField(name) && name != jsonfeed.FlatExpiry
+		}
 	}
-	return m.refill(now, n, isField)
-}
-
-// RefillReadings is Refill for the table of the time-series guide.
-func (m *Model) RefillReadings(now andon.Time) (*Writer, error) {
-	n := m.find((*table).holdsReadings)
-	if n < 0 {
+	n := m.find(holds)
+	switch {
+	case n < 0 && ofReadings:
 		return nil, andon.Errorf(andon.Invalid, "no table of the model has the keys %s and %s",
 			jsonfeed.FlatDevice, jsonfeed.FlatTime)
+	case n < 0:
+		return nil, andon.Errorf(andon.Invalid, "no table of the model is a log of device states")
 	}
-	return m.refill(now, n, func(name string) bool {
-		return isFlatField(name) && name != jsonfeed.FlatExpiry
-	})
-}
-
-// refill returns a Writer of a table whose attributes that isText reports hold text.
-func (m *Model) refill(now andon.Time, n int, isText func(string) bool) (*Writer, error) {
 	t := &m.tables[n]
 	w := &Writer{base: m, table: n, facet: -1, now: written(now), types: map[string]string{}}
 	for i, f := range t.TableFacets {

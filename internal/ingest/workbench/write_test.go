@@ -140,9 +140,18 @@ func TestTooLong(t *testing.T) {
 
 func newWriter(t *testing.T) *workbench.Writer {
 	t.Helper()
-	w, err := workbench.NewWriter(1_587_739_200_000_000)
+	w, err := writerOf(false, 1_587_739_200_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// writerOf returns a Writer of a new model.
+func writerOf(ofReadings bool, now andon.Time) (*workbench.Writer, error) {
+	m, err := workbench.New(ofReadings, now)
+	if err != nil {
+		return nil, err
+	}
+	return m.Refill(ofReadings, now)
 }
