@@ -231,20 +231,15 @@ func (a *appending) rows(
 			at[e.Ref()] = len(all)
 			all = append(all, w)
 		}
-		a.index(index, is, &e)
+		if !slices.Contains(is.States, e.State) { // else it has its row already
+			index.State(a.tenant, e.State)
+		}
+		index.Name(a.tenant, andon.OperatorNames, string(e.Operator))
+		index.Name(a.tenant, andon.SupervisorNames, string(e.EscalatedTo))
 	}
 	a.written, a.version, a.incarnation = true, is.Version, is.Incarnation
 	a.operators, a.shards = operators, n
 	return all, nil
-}
-
-// index adds the index rows of an entry. A state that the device names has its row already.
-func (a *appending) index(x items.IndexRows, is *device, e *event) {
-	if !slices.Contains(is.States, e.State) {
-		x.State(a.tenant, e.State)
-	}
-	x.Name(a.tenant, andon.OperatorNames, string(e.Operator))
-	x.Name(a.tenant, andon.SupervisorNames, string(e.EscalatedTo))
 }
 
 // operators returns the operator of each of some events: the one it names, else the one who was
@@ -327,23 +322,7 @@ func (a *appending) apply(ctx context.Context, is *device) error {
 			return err
 		}
 	}
-	return a.escalations(ctx, refs, is, p)
-}
-
-// escalate writes the escalation that an event brings.
-func (a *appending) escalate(ctx context.Context, is *device, e *andon.Event) error {
-	is.Escalates(e.Time, e.Time)
-	r := items.LatestRecord{Of: event{Event: *e, Delivery: a.stamp}, Escalation: andon.Escalation{
-		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
-	}}
-	return a.store.insert(ctx, a.tenant, is, r)
-}
-
-// escalations folds the escalations that events brought, after all events: the newest record of
-// each entry.
-func (a *appending) escalations(
-	ctx context.Context, refs []andon.EntryRef, is *device, p *history,
-) error {
+	// The escalations that they brought are folded after all of them.
 	for i, ref := range refs {
 		if a.events[i].EscalatedTo == "" || p.hidden[ref] {
 			continue
@@ -354,6 +333,15 @@ func (a *appending) escalations(
 		}
 	}
 	return ctx.Err()
+}
+
+// escalate writes the escalation that an event brings.
+func (a *appending) escalate(ctx context.Context, is *device, e *andon.Event) error {
+	is.Escalates(e.Time, e.Time)
+	r := items.LatestRecord{Of: event{Event: *e, Delivery: a.stamp}, Escalation: andon.Escalation{
+		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
+	}}
+	return a.store.insert(ctx, a.tenant, is, r)
 }
 
 // noting folds something of an entry, and notes the entry if the device shows something else then.

@@ -77,58 +77,25 @@ const tombstone = 24 * time.Hour
 
 // Purge implements andon.Corrections. The rows are deleted before the item is emptied, so that it
 // can be repeated, and again after it. The next incarnation of the device has other keys.
-func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.DeviceID) error {
+func (s *Store) Purge(ctx context.Context, id andon.TenantID, purged andon.DeviceID) error {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return err
 	}
-	taken, err := s.devices.Take(ctx, t.Key, device)
-	if err != nil {
-		return err
-	}
-	defer taken.Give()
-	taken.Forget()
-	return s.db.Again(ctx, ddb.ErrRaced, "purge from", items.TableDevices, func() error {
-		return s.purgeOnce(ctx, t, device)
+	var was device
+	err = s.withDevice(ctx, t, purged, andon.ByPurge, func(t *tenant, d *device) (bool, error) {
+		if !d.Known() {
+			return false, andon.Errorf(andon.NotFound, "nothing is kept of device %q", purged)
+		}
+		was = *d
+		*d = device{}
+		d.ID, d.Incarnation = purged, max(was.Version+1, s.stamp())
+		return true, s.deleteRows(ctx, t, &was)
 	})
-}
-
-func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) error {
-	was, err := s.readDevice(ctx, t, id)
 	if err != nil {
 		return err
 	}
-	if !was.Known() {
-		return andon.Errorf(andon.NotFound, "nothing is kept of device %q", id)
-	}
-	if err := s.appendPending(ctx, t, was); err != nil {
-		return err
-	}
-	if err := s.deleteRows(ctx, t, was); err != nil {
-		return err
-	}
-	version := max(was.Version+1, s.stamp())
-	is := &device{Version: version}
-	is.ID, is.Incarnation, is.Generation = id, version, t.Generation
-	if err := s.notePending(ctx, t, is, was.Shown(t), andon.ByPurge); err != nil {
-		return err
-	}
-	i, err := is.Item(t, version)
-	if err != nil {
-		return err
-	}
-	delete(i, items.AttrList)
-	i[items.AttrTTL] = ddb.Number(s.options.Now().Std().Add(tombstone).Unix())
-	unchanged := ddb.Unchanged(items.AttrVersion, was.Version)
-	if err := s.db.Swap(ctx, items.TableDevices, items.DevicesKey(t.Key, id), i,
-		unchanged); err != nil {
-		return err
-	}
-	s.count(t.Key, is)
-	if err := s.appendPending(ctx, t, is); err != nil {
-		return err
-	}
-	return s.deleteRows(ctx, t, was) // what was being written
+	return s.deleteRows(ctx, t, &was) // what was being written
 }
 
 // deleteRows deletes all rows of a device. Names stay: they may be in use elsewhere.

@@ -139,13 +139,11 @@ func (e *Engine) checkRetention() error {
 
 // Open implements adapter.Engine.
 func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error) {
-	switch o := e.optionsIn(env); e.Layout {
-	case layoutReference:
-		return openGuide(ctx, o, reference.New)
-	case layoutSeries:
-		return openGuide(ctx, o, reference.NewReadings)
+	o := e.optionsIn(env)
+	if e.Layout != layoutAndon {
+		return openGuide(ctx, o)
 	}
-	s, err := Open(ctx, e.optionsIn(env))
+	s, err := Open(ctx, o)
 	if err != nil {
 		return nil, err // not a nil *Store in an interface
 	}
@@ -153,23 +151,24 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 }
 
 // openGuide opens a table that was made from one of the guides.
-func openGuide[S andon.Store](
-	ctx context.Context, o Options,
-	create func(*ddb.Client, reference.Options, andon.Store) S,
-) (none S, err error) {
+func openGuide(ctx context.Context, o Options) (andon.Store, error) {
 	o.Prefix = "" // the table has its own name
 	own := &Store{options: o}
 	config := own.clientConfig()
 	config.Unprocessed = nil
 	db, err := ddb.Open(ctx, config)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	own.db = db
+	create := reference.New
+	if o.Layout == layoutSeries {
+		create = reference.NewReadings
+	}
 	s := create(db, o.ofGuide(), own)
 	if err := s.Ready(ctx); err != nil {
 		db.Close()
-		return none, err
+		return nil, err
 	}
 	return s, nil
 }

@@ -49,7 +49,11 @@ func (m *manyTables) newTable(ctx context.Context) (*reference.Store, error) {
 	if err := Init(ctx, o, adapter.Setup{}, func(string) {}); err != nil {
 		return nil, err
 	}
-	return openGuide(ctx, o, reference.New)
+	s, err := openGuide(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return s.(*reference.Store), nil
 }
 
 // to returns the table of a tenant, and the tenant that it is of there.

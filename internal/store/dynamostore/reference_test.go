@@ -68,9 +68,11 @@ func newReferenceTest(t *testing.T, change ...func(*Options)) referenceTest {
 			t.Fatal(err)
 		}
 	}
-	if rt.Store, err = openGuide(t.Context(), o, reference.New); err != nil {
+	s, err := openGuide(t.Context(), o)
+	if err != nil {
 		t.Fatal(err)
 	}
+	rt.Store = s.(*reference.Store)
 	t.Cleanup(func() { rt.Close() })
 	return rt
 }

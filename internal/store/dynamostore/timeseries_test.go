@@ -31,12 +31,12 @@ func openSeries(t *testing.T) (*reference.Readings, *dynamodb.Client) {
 	if err := Init(t.Context(), o, adapter.Setup{}, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openGuide(t.Context(), o, reference.NewReadings)
+	s, err := openGuide(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return s, rawClient(t, service.URL)
+	return s.(*reference.Readings), rawClient(t, service.URL)
 }
 
 // TestSerialSeries: items that others wrote are readings, and a reading is such an item.

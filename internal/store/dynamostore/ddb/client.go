@@ -55,7 +55,9 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 
 // New returns a client that sends its calls as the configuration of the SDK says.
 func New(to aws.Config, config Config) *Client {
-	c := &Client{config: config, inFlight: make(chan struct{}, config.InFlight)}
+	c := &Client{config: config, inFlight: make(chan struct{}, config.InFlight), meter: meter{
+		consumed: map[consumer]float64{}, failed: map[string]int64{}, attempts: map[string]int64{},
+	}}
 	c.sdk = dynamodb.NewFromConfig(to, func(o *dynamodb.Options) { o.Retryer = retryer(&c.meter) })
 	return c
 }

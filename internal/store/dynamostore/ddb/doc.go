@@ -18,19 +18,6 @@
 //	errors.go       what an error means for the caller
 //	meter.go        consumed capacity and failures, for metrics
 //
-// # Writes
-//
-// A write that has begun is waited for, also where its client has left: given up, it could still be
-// done at any later time. A conditional put carries a nonce. Where the answer to a put is lost, the
-// SDK sends it again, and the second put finds the condition broken by the first; Swap then reads
-// the item, and takes its own nonce for success.
-//
-// # Repetitions
-//
-// There are two. The SDK repeats an attempt that failed on the way or was throttled, up to six
-// times. What a batch left unprocessed is sent again by this package, with exponential backoff and
-// jitter, up to 14 times; then the error is Busy.
-//
 // # What it must not know
 //
 // It must not know devices, entries, tenants or how keys are made, nor keep anything between calls

@@ -35,9 +35,6 @@ const (
 func (m *meter) note(operation string, all []types.ConsumedCapacity, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.consumed == nil {
-		m.consumed, m.failed = map[consumer]float64{}, map[string]int64{}
-	}
 	for _, c := range all {
 		table := aws.ToString(c.TableName)
 		if c.Table == nil && len(c.GlobalSecondaryIndexes) == 0 {
@@ -60,9 +57,6 @@ func (m *meter) note(operation string, all []types.ConsumedCapacity, err error) 
 func (m *meter) attempt(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.attempts == nil {
-		m.attempts = map[string]int64{}
-	}
 	if way := failing(err); way != "" {
 		m.attempts[way]++
 	}

@@ -65,7 +65,7 @@ type also struct {
 	Generation int32 `json:"generation,omitempty"`
 	// Shards is the largest number of partitions that any writer used; 0 is 1.
 	Shards int `json:"shards,omitempty"`
-	// Incarnation is the version at which the device was purged last. It is in the keys of its
+	// Incarnation is of the last purge of the device, and only rises. It is in the keys of its
 	// rows, so nothing that was written before is found again, not even what another writer writes
 	// at that moment.
 	Incarnation int64 `json:"life,omitempty"`

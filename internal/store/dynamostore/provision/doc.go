@@ -24,11 +24,6 @@
 // Engines other than the service lack some operations: expiry or auto scaling. That is reported as
 // a note and is no error, since no answer depends on either.
 //
-// # Capacity
-//
-// Tables are paid for on demand, or are provisioned and moved by auto scaling between a least and a
-// most at 70 % of what is provisioned (Capacity). Auto scaling is an AWS service of its own.
-//
 // # What it must not know
 //
 // It must not know what the tables are for, nor their names, nor any item, apart from one that

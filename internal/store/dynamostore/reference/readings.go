@@ -53,7 +53,7 @@ func ReadingsTable(o Options) ddb.Table {
 }
 
 // NewReadings returns the store of a table. own serves what concerns no readings.
-func NewReadings(db *ddb.Client, o Options, own andon.Store) *Readings {
+func NewReadings(db *ddb.Client, o Options, own andon.Store) andon.Store {
 	return &Readings{newBase(db, o, own, ReadingsTable(o), true, timeOf)}
 }
 
@@ -71,21 +71,11 @@ func (r *Readings) AppendReadings(
 	if err := r.checkTenant(ctx, id); err != nil {
 		return err
 	}
-	type key struct {
-		device andon.DeviceID
-		at     andon.Time
-	}
-	first := map[key]int{}
 	var all []andon.Reading
-	for i := range readings {
-		k := key{readings[i].Device, readings[i].Time}
-		if n, again := first[k]; again {
-			shared.JoinReading(&all[n], &readings[i])
-			continue
-		}
-		first[k] = len(all)
-		all = append(all, readings[i])
-	}
+	sorted(slices.Clone(readings), andon.Asc, func(one andon.Reading) bool {
+		all = append(all, one)
+		return true
+	})
 	return shared.Parallel(ctx, len(all), func(ctx context.Context, n int) error {
 		i, set := r.ReadingItem(&all[n])
 		return r.db.Update(ctx, r.Table, i, set, "")

@@ -42,7 +42,7 @@ func Table(name string, kept andon.Retention) ddb.Table {
 }
 
 // New returns the store of a table. own serves what concerns no entries, as the other layout does.
-func New(db *ddb.Client, o Options, own andon.Store) *Store {
+func New(db *ddb.Client, o Options, own andon.Store) andon.Store {
 	return &Store{newBase(db, o, own, Table(o.Table, o.Retention), false,
 		func(i ddb.Item) (andon.Time, error) {
 			ref, err := refOf(i.Text(items.AttrStateDate))
