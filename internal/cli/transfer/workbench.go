@@ -161,7 +161,7 @@ samples, so take few devices, or a short time.`,
 }
 
 // newModel returns a Writer of the model in a file; without the name of a file, of a new one.
-func (e *export) newModel(name string) (*workbench.Writer, error) {
+func (e *export) newModel(name string) (w *workbench.Writer, err error) {
 	ofReadings := e.kind.Value == kindReadings
 	if name == "" {
 		model, err := workbench.New(ofReadings, e.Now())
@@ -175,7 +175,6 @@ func (e *export) newModel(name string) (*workbench.Writer, error) {
 		return nil, err
 	}
 	defer file.Close()
-	var w *workbench.Writer
 	plain, err := table.PlainText(file)
 	if err == nil {
 		var model *workbench.Model

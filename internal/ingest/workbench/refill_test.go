@@ -110,7 +110,8 @@ func TestRefillRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.Refill(false, refilledAt); err == nil || !strings.HasPrefix(err.Error(), want) {
+		_, err = m.Refill(false, refilledAt)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
