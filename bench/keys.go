@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/bench"
+	"github.com/andonhq/andon/internal/jsonout"
 )
 
 // keys is the part of the peer "keys" that keeps a key for every query:
@@ -55,7 +55,11 @@ func partsOf(table byte, parts ...string) []byte {
 
 // keep keeps an event with all that finds it.
 func (k *keys) keep(b *pebble.Batch, e *andon.Event) error {
-	device, text := string(e.Device), bench.AppendEvent(nil, e)
+	device := string(e.Device)
+	text, ok := jsonout.Append(nil, e)
+	if !ok {
+		return andon.Errorf(andon.Invalid, "the attributes of %s are no JSON", device)
+	}
 	rest := slices.Concat(appendNewest(appendPart(nil, device), e.Time), []byte(e.State))
 	place := append([]byte{'e'}, rest...)
 	sets := [][2][]byte{

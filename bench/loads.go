@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/bench"
+	"github.com/andonhq/andon/internal/jsonout"
 )
 
 const (
@@ -28,10 +28,7 @@ func loads(b *bench.Bench, soak int) []bench.Load {
 		p.Alternate = true
 		return p
 	}
-	if !b.Mixed {
-		all = append(all, states)
-	}
-	all = append(all, readings(b))
+	all = append(all, states, readings(b))
 	for i := range 10 {
 		l := batch
 		l.Kind, l.Name, l.Once = "soak", fmt.Sprintf("soak: tenth %d", i+1), true
@@ -67,7 +64,8 @@ func readings(b *bench.Bench) bench.Load {
 			var body []byte
 			for i := range size {
 				r := reading(b.Device(int(n)%groups*size+i), i, at)
-				body = append(appendReading(body, &r), '\n')
+				body, _ = jsonout.Append(body, &r) // it has no metadata
+				body = append(body, '\n')
 			}
 			_, err := c.(*bench.Client).Do(ctx, "POST", "/api/v1/readings", body, begin)
 			return err
@@ -83,20 +81,4 @@ func reading(device andon.DeviceID, phase int, at andon.Time) andon.Reading {
 		{Name: "pressure", Value: 4 + float64(step*2_654_435_761>>16&15)/100},
 		{Name: "temperature", Value: float64(600+min(step%400, 400-step%400)) / 10},
 	}}
-}
-
-// appendReading appends a reading as JSON. Its texts must not need escaping.
-func appendReading(b []byte, r *andon.Reading) []byte {
-	b = append(append(b, `{"device":"`...), r.Device...)
-	b = append(b, `","time":"`...)
-	b, _ = r.Time.AppendText(b) // it can't fail
-	b = append(b, `","metrics":{`...)
-	for i, m := range r.Metrics {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '"'), m.Name...), `":`...)
-		b = strconv.AppendFloat(b, m.Value, 'g', -1, 64)
-	}
-	return append(b, "}}"...)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/bench"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
+	"github.com/andonhq/andon/internal/jsonout"
 )
 
 // A peer is a server that does the least that does a part of Andon's work: "key" keeps each event
@@ -150,7 +151,11 @@ func (p *peer) keepReadings(body string) error {
 	for i := range sent.Items {
 		r := &sent.Items[i].Value
 		key := appendNewest(partsOf('r', string(r.Device)), r.Time)
-		if err := b.Set(key, appendReading(nil, r), nil); err != nil {
+		text, ok := jsonout.Append(nil, r)
+		if !ok {
+			return andon.Errorf(andon.Invalid, "the metadata of %s are no JSON", r.Device)
+		}
+		if err := b.Set(key, text, nil); err != nil {
 			return err
 		}
 	}
@@ -185,30 +190,16 @@ func filesOf(db *pebble.DB) bench.Usage {
 // rawTarget is Pebble in this process: it gets events without HTTP and JSON, and keeps what the
 // peer "key" keeps. Its processor time can't be told apart from that of the measuring.
 func rawTarget(db *pebble.DB) bench.Target {
-	return bench.Target{
-		Name: raw,
-		Dial: func(context.Context) (bench.Conn, error) { return rawConn{db}, nil },
-		Usage: func(context.Context, bool) (bench.Usage, error) {
-			return filesOf(db), nil
-		},
-	}
-}
-
-// rawConn implements bench.Conn.
-type rawConn struct{ db *pebble.DB }
-
-// Append implements bench.Conn.
-func (c rawConn) Append(_ context.Context, events []andon.Event, begin func()) error {
-	begin()
-	b := c.db.NewBatch()
-	defer b.Close()
-	for i := range events {
-		if err := keepOne(b, &events[i]); err != nil {
-			return err
+	t := bench.Direct(raw, func(_ context.Context, events []andon.Event) error {
+		b := db.NewBatch()
+		defer b.Close()
+		for i := range events {
+			if err := keepOne(b, &events[i]); err != nil {
+				return err
+			}
 		}
-	}
-	return b.Commit(pebble.Sync)
+		return b.Commit(pebble.Sync)
+	})
+	t.Usage = func(context.Context, bool) (bench.Usage, error) { return filesOf(db), nil }
+	return t
 }
-
-// Close implements bench.Conn.
-func (rawConn) Close() error { return nil }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/jsonout"
 )
 
 // Server makes a target of a server that is reached over HTTP. Without a tenant, requests do not
@@ -115,7 +116,8 @@ func (c *Client) Do(
 func (c *Client) Append(ctx context.Context, events []andon.Event, begin func()) error {
 	c.lines = c.lines[:0]
 	for i := range events {
-		c.lines = append(AppendEvent(c.lines, &events[i]), '\n')
+		c.lines, _ = jsonout.Append(c.lines, &events[i]) // their attributes are JSON
+		c.lines = append(c.lines, '\n')
 	}
 	_, err := c.Do(ctx, http.MethodPost, api+"/events", c.lines, begin)
 	return err
@@ -138,25 +140,3 @@ func usage(ctx context.Context, address, token string) (Usage, error) {
 }
 
 const api = "/api/v1" // before the paths of events and queries
-
-// AppendEvent appends an event as JSON. Its texts must not need escaping.
-func AppendEvent(b []byte, e *andon.Event) []byte {
-	b = append(append(b, `{"device":"`...), e.Device...)
-	b = append(b, `","time":"`...)
-	b, _ = e.Time.AppendText(b) // it can't fail
-	b = append(append(b, `","state":"`...), e.State...)
-	for _, member := range []struct{ name, text string }{
-		{"operator", string(e.Operator)}, {"escalated_to", string(e.EscalatedTo)},
-		{"message", e.Message},
-	} {
-		if member.text != "" {
-			b = append(append(b, `","`...), member.name...)
-			b = append(append(b, `":"`...), member.text...)
-		}
-	}
-	b = append(b, '"')
-	if e.Attributes != "" {
-		b = append(append(b, `,"attributes":`...), e.Attributes...)
-	}
-	return append(b, '}')
-}
