@@ -10,21 +10,6 @@ type Item[T any] struct {
 	Value T
 	Index int // entries are counted from 0
 	Line  int // lines are counted from 1; 0 where the format has none
-
-	valid bool // Check found nothing wrong with the value
-}
-
-// Check returns what validate finds wrong with the value. A decoder checks what it reads, to say
-// where that is, and intake checks each item, wherever it is from. Once validate found nothing,
-// it is not called again, so the value must not change after that, except for what validate does
-// not check.
-func (i *Item[T]) Check(validate func(*T) error) error {
-	if i.valid {
-		return nil
-	}
-	err := validate(&i.Value)
-	i.valid = err == nil
-	return err
 }
 
 // Batch is one request as it was read: what could be read, by index, and what could not.

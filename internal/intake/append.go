@@ -68,7 +68,7 @@ func (in *Intake) timely(
 	for i := range items {
 		item := &items[i]
 		e := &item.Value
-		err := item.Check((*andon.Event).Validate)
+		err := e.Validate()
 		if e.Time == 0 {
 			e.Time = in.arrival(now) // admissible by itself, even once the clock was set back
 		} else if err == nil {
@@ -208,7 +208,7 @@ func (in *Intake) admitReadings(
 	reserved := in.store.Capabilities().ReservedMetrics
 	for i := range items {
 		r := &items[i].Value
-		err := items[i].Check((*andon.Reading).Validate)
+		err := r.Validate()
 		if err == nil && reserved != "" {
 			err = checkNames(r, reserved)
 		}

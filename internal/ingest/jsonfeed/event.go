@@ -37,7 +37,7 @@ func (r *eventReader) entry(
 	if r.event.Attributes, f = r.extra.join(); f != nil {
 		return f
 	}
-	return r.extra.suggest(invalid(into.Check((*andon.Event).Validate)))
+	return r.extra.suggest(invalid(into.Value.Validate()))
 }
 
 func (r *eventReader) extraBytes() int64 { return int64(len(r.event.Attributes)) }

@@ -12,7 +12,6 @@ package jsonfeed
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -40,7 +39,6 @@ type reader[T any] interface {
 
 type feed[T any] struct {
 	reader reader[T]
-	size   int   // of the body
 	owed   int64 // bytes of memory that are not reserved yet; below 0 what is left of a reservation
 	batch  ingest.Batch[T]
 	broken int // of those rejected: how many were not even JSON
@@ -79,7 +77,7 @@ func read[T any](
 ) (ingest.Batch[T], error) {
 	start := len(body) - len(strings.TrimPrefix(body, byteOrderMark))
 	s := &jsonscan.Scanner{Text: body, At: start}
-	fd := &feed[T]{reader: r, size: len(body), take: take}
+	fd := &feed[T]{reader: r, take: take}
 	var err error
 	switch c := s.Next(); {
 	case s.At == len(body):
@@ -151,7 +149,7 @@ func (fd *feed[T]) array(s *jsonscan.Scanner) error {
 // element reads one element of an array. A fault is in its syntax: the element has no end.
 func (fd *feed[T]) element(s *jsonscan.Scanner) *jsonscan.Fault {
 	start := s.At
-	f := fd.keep(s, start, 0)
+	f := fd.keep(s, 0)
 	if f == nil {
 		return nil
 	}
@@ -190,7 +188,7 @@ func (fd *feed[T]) lines(body string, start int) error {
 			if fd.count() == andon.MaxRequestEntries {
 				return tooMany()
 			}
-			fd.line(&s, n, from)
+			fd.line(&s, n)
 			if err := fd.accountLast(); err != nil {
 				return err
 			}
@@ -200,9 +198,9 @@ func (fd *feed[T]) lines(body string, start int) error {
 	return nil
 }
 
-func (fd *feed[T]) line(s *jsonscan.Scanner, n, from int) {
+func (fd *feed[T]) line(s *jsonscan.Scanner, n int) {
 	start := s.At
-	f := fd.keep(s, from, n)
+	f := fd.keep(s, n)
 	if f == nil {
 		return
 	}
@@ -217,11 +215,9 @@ func (fd *feed[T]) line(s *jsonscan.Scanner, n, from int) {
 	fd.reject(n, f)
 }
 
-// keep reads the entry at the scanner into the batch; done is how much of the body was read before.
-// In a line nothing may follow it.
-func (fd *feed[T]) keep(s *jsonscan.Scanner, done, line int) *jsonscan.Fault {
+// keep reads the entry at the scanner into the batch. In a line nothing may follow it.
+func (fd *feed[T]) keep(s *jsonscan.Scanner, line int) *jsonscan.Fault {
 	index := fd.count()
-	fd.grow(done)
 	items := append(fd.batch.Items, ingest.Item[T]{Index: index, Line: line})
 	f := fd.reader.entry(s, &items[len(items)-1])
 	if f == nil && line > 0 {
@@ -231,22 +227,6 @@ func (fd *feed[T]) keep(s *jsonscan.Scanner, done, line int) *jsonscan.Fault {
 		fd.batch.Items = items
 	}
 	return f
-}
-
-// grow allocates as many items as the rest of the body holds if they are as long as those
-// before: at first for some, which say better how long items are than one does.
-func (fd *feed[T]) grow(done int) {
-	const some = 32
-	n := len(fd.batch.Items)
-	if n < cap(fd.batch.Items) || n == 0 {
-		return
-	}
-	rest := (fd.size-done)/(done/n) + 1
-	rest = min(rest+rest/16, andon.MaxRequestEntries)
-	if n < some {
-		rest = min(rest, some-n)
-	}
-	fd.batch.Items = slices.Grow(fd.batch.Items, rest)
 }
 
 func (fd *feed[T]) count() int { return len(fd.batch.Items) + len(fd.batch.Rejected) }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -31,16 +30,10 @@ func TestEventIsReadWhole(t *testing.T) {
 	}
 	if diff := cmp.Diff(ingest.Batch[andon.Event]{
 		Items: []ingest.Item[andon.Event]{{Value: want}}, Single: true,
-	}, batch, uncheckedItems); diff != "" {
+	}, batch); diff != "" {
 		t.Error(diff)
 	}
-	err = batch.Items[0].Check(func(*andon.Event) error { return errors.New("again") })
-	if err != nil {
-		t.Error("an event that was read is checked", err)
-	}
 }
-
-var uncheckedItems = cmpopts.IgnoreUnexported(ingest.Item[andon.Event]{})
 
 // TestEventForms has what is accepted: the members next to device and state, and what they become.
 func TestEventForms(t *testing.T) {
@@ -356,7 +349,7 @@ func TestReadEventsAreParts(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if allocs > 8 {
+	if allocs > 16 { // the batch grows
 		t.Errorf("%v allocations for 1,000 events", allocs)
 	}
 }

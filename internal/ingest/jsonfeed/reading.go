@@ -50,7 +50,7 @@ func (r *readingReader) entry(
 	if r.reading.Metadata, f = r.extra.join(); f != nil {
 		return f
 	}
-	return r.extra.suggest(invalid(into.Check((*andon.Reading).Validate)))
+	return r.extra.suggest(invalid(into.Value.Validate()))
 }
 
 func (r *readingReader) extraBytes() int64 {
