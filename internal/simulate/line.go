@@ -13,7 +13,7 @@ type line struct {
 	operators   roster
 	supervisors roster
 	storm       int    // rounds that the present storm still lasts
-	cause       *cause // of the storm
+	cause       *gauge // of the storm
 }
 
 // roster is the person who works, by shift: night, day, evening.

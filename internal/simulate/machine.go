@@ -18,7 +18,7 @@ type machine struct {
 	// the machine bears. It moves towards its goal, so the readings drift before the state changes.
 	strain, goal float64
 	pace         float64 // how much of the way to its goal it moves in a round
-	cause        *cause  // of its trouble; nil while there is none
+	cause        *gauge  // of its trouble; nil while there is none
 	level        int     // 0 normal, to 4
 
 	silent  int  // rounds for which it can't be heard yet
@@ -115,7 +115,7 @@ func (f *Fleet) fare(m *machine) {
 	}
 }
 
-func (f *Fleet) trouble(m *machine, c *cause, pace float64) {
+func (f *Fleet) trouble(m *machine, c *gauge, pace float64) {
 	m.cause, m.pace = c, pace
 	m.goal = leastTrouble + f.rand.Float64()*troubleSpread
 }

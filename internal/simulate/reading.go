@@ -7,12 +7,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// cause is what a trouble shows in: the metric that follows the strain.
-type cause struct{ metric andon.MetricName }
-
 // gauge is a metric of every machine, and its values at rest and at the end of what one bears.
 type gauge struct {
-	cause
+	metric     andon.MetricName
 	unit       string
 	rest, most float64
 }
@@ -20,15 +17,16 @@ type gauge struct {
 // gauges returns the metrics by name, as readings have them.
 func gauges() [3]gauge {
 	return [...]gauge{
-		{cause{"current"}, "A", 6, 40},
-		{cause{"temperature"}, "°C", 28, 110},
-		{cause{"vibration"}, "mm/s", 0.4, 12},
+		{"current", "A", 6, 40},
+		{"temperature", "°C", 28, 110},
+		{"vibration", "mm/s", 0.4, 12},
 	}
 }
 
-func (d dice) anyCause() *cause {
+// anyCause returns the metric that a trouble shows in: it follows the strain.
+func (d dice) anyCause() *gauge {
 	all := gauges()
-	return &all[d.rand.IntN(len(all))].cause
+	return &all[d.rand.IntN(len(all))]
 }
 
 // value returns what a gauge shows at a strain, to two places.
@@ -65,11 +63,8 @@ func (m *machine) explain(metrics andon.Metrics) string {
 	if m.cause == nil {
 		return l.does + "recovering"
 	}
-	for i, g := range gauges() {
-		if g.metric == m.cause.metric {
-			return fmt.Sprintf("%s%s %.1f %s, limit %.1f",
-				l.does, g.metric, metrics[i].Value, g.unit, g.value(l.limit))
-		}
-	}
-	return ""
+	g := m.cause
+	value, _ := metrics.Get(g.metric)
+	return fmt.Sprintf("%s%s %.1f %s, limit %.1f", l.does, g.metric, value, g.unit,
+		g.value(l.limit))
 }
