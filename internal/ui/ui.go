@@ -12,6 +12,7 @@
 package ui
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -99,7 +100,8 @@ func (b *Board) add(root fs.FS, name, from string) error {
 	}
 	sum := sha256.Sum256(plain)
 	f := &file{
-		kind: kindOf(name), cache: revalidated, plain: plain,
+		kind: cmp.Or(kinds[path.Ext(name)], "application/octet-stream"), cache: revalidated,
+		plain: plain,
 		// Weak, since it is the same for each encoding.
 		etag: `W/"` + hex.EncodeToString(sum[:12]) + `"`,
 	}
@@ -112,32 +114,20 @@ func (b *Board) add(root fs.FS, name, from string) error {
 	return nil
 }
 
-// kindOf returns the media type of a file by its name. That of the operating system is not asked,
+// kinds are the media types of files by their names. That of the operating system is not asked,
 // since it differs from one machine to the next, and a browser runs no script of another type.
-func kindOf(name string) string {
-	switch path.Ext(name) {
-	case ".html":
-		return "text/html; charset=utf-8"
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".json", ".map":
-		return "application/json"
-	case ".webmanifest":
-		return "application/manifest+json"
-	case ".svg":
-		return "image/svg+xml"
-	case ".png":
-		return "image/png"
-	case ".ico":
-		return "image/x-icon"
-	case ".woff2":
-		return "font/woff2"
-	case ".txt":
-		return "text/plain; charset=utf-8"
-	}
-	return "application/octet-stream"
+var kinds = map[string]string{
+	".html":        "text/html; charset=utf-8",
+	".js":          "text/javascript; charset=utf-8",
+	".css":         "text/css; charset=utf-8",
+	".json":        "application/json",
+	".map":         "application/json",
+	".webmanifest": "application/manifest+json",
+	".svg":         "image/svg+xml",
+	".png":         "image/png",
+	".ico":         "image/x-icon",
+	".woff2":       "font/woff2",
+	".txt":         "text/plain; charset=utf-8",
 }
 
 // Names lists the files that are served under their own names, besides those below assets/.

@@ -100,7 +100,7 @@ func (p *Program) Confirm(ctx context.Context, name, what string) error {
 			"%s\nThat can't be undone, and there is no terminal to ask at: say --yes", what)
 	}
 	fmt.Fprintf(p.Stderr, "%s\nType its name to confirm: ", what)
-	answer, err := p.ReadLine(ctx)
+	answer, err := p.readLine(ctx)
 	if err != nil {
 		fmt.Fprintln(p.Stderr)
 		return err
@@ -111,9 +111,9 @@ func (p *Program) Confirm(ctx context.Context, name, what string) error {
 	return nil
 }
 
-// ReadLine reads a line of standard input, or returns when the context ends. A read from a terminal
+// readLine reads a line of standard input, or returns when the context ends. A read from a terminal
 // can't be interrupted: its goroutine ends with the program.
-func (p *Program) ReadLine(ctx context.Context) (string, error) {
+func (p *Program) readLine(ctx context.Context) (string, error) {
 	type line struct {
 		text string
 		err  error

@@ -20,12 +20,10 @@ func (d *doctor) examineMachine(c app.Config) {
 		d.examineDisk(c)
 	}
 	m := local.ReadMachine()
-	m.Now, m.Cpus = d.Now().Std(), runtime.GOMAXPROCS(0)
-	if built, err := time.Parse(time.RFC3339, d.Version.Time); err == nil {
-		m.Built = built
-	}
-	d.report.add(clock(m)...)
-	d.report.add(limits(m)...)
+	built, _ := time.Parse(time.RFC3339, d.Version.Time) // a build may have none
+	d.report.add(clock(d.Now().Std(), built, m.Synced)...)
+	d.report.add(limits(m.Files)...)
+	d.report.add(judge("machine", "processors", fmt.Sprint(runtime.GOMAXPROCS(0)), "GOMAXPROCS"))
 	d.report.add(memory(m, c)...)
 }
 
@@ -132,53 +130,47 @@ func syncFinding(took time.Duration, err error) finding {
 }
 
 // clock judges the time: entries far ahead of it are rejected, and retention uses it.
-func clock(m local.Machine) []finding {
-	early, now := m.Now.Before(m.Built), m.Now.UTC().Format(time.RFC3339)
+func clock(is, built time.Time, synced *bool) []finding {
+	early, now := is.Before(built), is.UTC().Format(time.RFC3339)
 	if early {
-		now += ", before this program was built (" + m.Built.UTC().Format(time.DateOnly) + ")"
+		now += ", before this program was built (" + built.UTC().Format(time.DateOnly) + ")"
 	}
 	found := []finding{judge("clock", "time", now, "the clock of this machine", problem{early,
 		failed, "Set the clock. Current entries would be rejected as being in the future."})}
-	if m.Synced == nil {
+	if synced == nil {
 		return found
 	}
-	synced := "yes"
-	if !*m.Synced {
-		synced = "no, as the kernel says"
+	text := "yes"
+	if !*synced {
+		text = "no, as the kernel says"
 	}
-	return append(found, judge("clock", "synchronised", synced, "adjtimex", problem{!*m.Synced,
+	return append(found, judge("clock", "synchronised", text, "adjtimex", problem{!*synced,
 		warning, "Run chrony or systemd-timesyncd, for a container on its host. Some hosts set " +
 			"the clock without telling the kernel; then ignore this."}))
 }
 
-func limits(m local.Machine) (found []finding) {
-	const source = "getrlimit of this process"
-	if m.Files > 0 {
-		text := fmt.Sprintf("at most %d", m.Files)
-		if m.Files > math.MaxInt64/2 {
-			text = "unlimited"
-		}
-		// The store has up to 1,000 files open, and each client is one.
-		const few, tooFew = 8192, 1100
-		const advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. " +
-			"The limit of a service may differ from that of this shell."
-		found = append(found, judge("limits", "open files", text, source,
-			problem{m.Files < tooFew, failed, advice}, problem{m.Files < few, warning, advice}))
+// limits judges how many files this process may have open.
+func limits(files uint64) []finding {
+	if files == 0 {
+		return nil
 	}
-	if m.FileSize > 0 && m.FileSize < math.MaxInt64 {
-		found = append(found, judge("limits", "size of a file", "at most "+draw.Bytes(m.FileSize),
-			source, problem{true, failed,
-				"A process with a larger file is ended: ulimit -f unlimited."}))
+	text := fmt.Sprintf("at most %d", files)
+	if files > math.MaxInt64/2 {
+		text = "unlimited"
 	}
-	return found
+	// The store has up to 1,000 files open, and each client is one.
+	const few, tooFew = 8192, 1100
+	const advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. " +
+		"The limit of a service may differ from that of this shell."
+	return []finding{judge("limits", "open files", text, "getrlimit of this process",
+		problem{files < tooFew, failed, advice}, problem{files < few, warning, advice})}
 }
 
 // memory judges the memory that the settings allow the program to take. The current states of the
 // fleet come on top, a few hundred bytes a device.
 func memory(m local.Machine, c app.Config) []finding {
-	found := []finding{judge("machine", "processors", fmt.Sprint(m.Cpus), "GOMAXPROCS")}
 	if m.Memory == 0 {
-		return found
+		return nil
 	}
 	const writing = 3 * 64 << 20 // memtables that are filled or flushed
 	takes := c.Takes()
@@ -187,8 +179,8 @@ func memory(m local.Machine, c app.Config) []finding {
 	if takes.Cache.Key != "" {
 		lower += ", " + takes.Cache.Key + " or " + takes.Newest.Key
 	}
-	return append(found, judge("machine", "memory", fmt.Sprintf("%s, of which %s may be taken "+
+	return []finding{judge("machine", "memory", fmt.Sprintf("%s, of which %s may be taken "+
 		"besides the fleet", draw.Bytes(m.Memory), draw.Bytes(need)), m.MemorySource,
 		problem{need > m.Memory/4*3, warning, "Lower " + lower + ", or give it more memory: the " +
-			"kernel ends a process that takes too much."}))
+			"kernel ends a process that takes too much."})}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
@@ -58,6 +59,34 @@ func NewQuietApp(p *command.Program, c app.Config) *app.App {
 func IsEmpty(path string) bool {
 	entries, err := os.ReadDir(path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
+}
+
+// WriteFile makes a file of what write writes, for its owner alone. It gets its name once it is
+// whole and on the disk; until then it is path.part.
+func WriteFile(path string, write func(io.Writer) error) error {
+	part, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return andon.Errorf(andon.Invalid, "make the file: %w", err)
+	}
+	if err = write(part); err == nil {
+		err = part.Sync()
+	}
+	if err = errors.Join(err, part.Close()); err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
+	}
+	if err := os.Rename(part.Name(), path); err != nil {
+		return err
+	}
+	return SyncDirectory(filepath.Dir(path))
+}
+
+// SyncDirectory makes the names in a directory outlive a power cut.
+func SyncDirectory(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // WorkDirectory returns the directory for the stores that a command creates, and a function that

@@ -9,12 +9,15 @@ import (
 
 // ReadMachine returns what the kernel reports.
 func ReadMachine() Machine {
-	m := Machine{Files: limitOf(syscall.RLIMIT_NOFILE), FileSize: limitOf(syscall.RLIMIT_FSIZE)}
+	var m Machine
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil {
+		m.Files = limit.Cur
+	}
 	var clock syscall.Timex
 	const unsynced = 5 // TIME_ERROR of adjtimex(2)
 	if state, err := syscall.Adjtimex(&clock); err == nil {
-		synced := state != unsynced
-		m.Synced = &synced
+		m.Synced = new(state != unsynced)
 	}
 	m.Memory, m.MemorySource = memory()
 	return m
@@ -45,13 +48,4 @@ func memory() (bytes uint64, source string) {
 		}
 	}
 	return bytes, source
-}
-
-// limitOf returns a limit of this process, or 0 if the kernel does not report it.
-func limitOf(resource int) uint64 {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(resource, &limit); err != nil {
-		return 0
-	}
-	return limit.Cur
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -28,8 +27,10 @@ type saving struct {
 	*command.Program
 	command.Target
 	data   string // the directory of a store that no process has open; "": a server's store
-	target string // a file, or "-"
+	target string // a file, or standardOutput
 }
+
+const standardOutput = "-"
 
 // Backup is "andon backup".
 func Backup(p *command.Program) *cobra.Command {
@@ -63,25 +64,65 @@ A backup has all that the store has, so it is readable for its owner alone.`,
 }
 
 func (s *saving) run(ctx context.Context) error {
-	out, err := newTarget(s.target, s.Stdout)
-	if err != nil {
+	if err := s.checkTarget(); err != nil {
 		return err
 	}
-	bar := draw.NewFileBar(s.Stderr, "backup", 0)
 	var kept backup.Contents
-	err = s.source(ctx, func(r io.Reader) (err error) {
-		kept, err = out.take(bar.Reader(r))
+	save := func(w io.Writer) (err error) {
+		kept, err = s.save(ctx, w)
 		return err
-	})
-	bar.End()
-	if err = out.end(err); err != nil {
+	}
+	if s.target == standardOutput {
+		return command.UnlessInterrupted(ctx, save(s.Stdout))
+	}
+	if err := local.WriteFile(s.target, save); err != nil {
 		return command.UnlessInterrupted(ctx, err)
 	}
-	if s.target != standardOutput {
-		fmt.Fprintf(s.Stdout, "Backed up to %s: %s, %s.\n", s.target,
-			draw.Count(kept.Files, "file"), draw.Bytes(uint64(kept.Bytes)))
+	fmt.Fprintf(s.Stdout, "Backed up to %s: %s, %s.\n", s.target,
+		draw.Count(kept.Files, "file"), draw.Bytes(uint64(kept.Bytes)))
+	return nil
+}
+
+// checkTarget refuses what a backup can't be written to.
+func (s *saving) checkTarget() error {
+	_, err := os.Stat(s.target)
+	switch {
+	case s.target == standardOutput && draw.IsTerminal(s.Stdout):
+		return andon.Errorf(andon.Invalid, "standard output is a terminal: "+
+			"send it to a file or a program")
+	case s.target == standardOutput:
+		return nil
+	case !strings.HasSuffix(s.target, ".tar.zst"):
+		return andon.Errorf(andon.Invalid, "%s does not end in .tar.zst, which a backup is",
+			s.target)
+	case err == nil:
+		return andon.Errorf(andon.Invalid, "%s is there already: name another target", s.target)
 	}
 	return nil
+}
+
+// save reads a backup to its end, checks it and writes it, compressed.
+func (s *saving) save(ctx context.Context, w io.Writer) (kept backup.Contents, err error) {
+	pack, err := backup.Compress(w)
+	if err != nil {
+		return kept, err
+	}
+	bar := draw.NewFileBar(s.Stderr, "backup", 0)
+	defer bar.End()
+	err = s.source(ctx, func(r io.Reader) (err error) {
+		written := io.TeeReader(bar.Reader(r), pack)
+		if kept, err = backup.Read(written, discard); err == nil {
+			_, err = io.Copy(io.Discard, written) // the end of a tar
+		}
+		return err
+	})
+	return kept, errors.Join(err, pack.Close())
+}
+
+// discard takes a file of a backup whose sum alone counts.
+func discard(_ string, content io.Reader) error {
+	_, err := io.Copy(io.Discard, content)
+	return err
 }
 
 // source has take read a backup that is being made.
@@ -134,79 +175,4 @@ func appOf(p *command.Program, dir string) *app.App {
 	c := app.DefaultConfig()
 	c.Data = dir
 	return local.NewQuietApp(p, c)
-}
-
-const standardOutput = "-"
-
-// target is the file that a backup goes to, or standard output.
-type target struct {
-	path string         // "" is standard output
-	file *os.File       // nil: it is standard output
-	pack io.WriteCloser // compresses
-}
-
-func newTarget(path string, stdout io.Writer) (*target, error) {
-	t := &target{path: path}
-	_, err := os.Stat(path)
-	switch {
-	case path == standardOutput && draw.IsTerminal(stdout):
-		return nil, andon.Errorf(andon.Invalid, "standard output is a terminal: "+
-			"send it to a file or a program")
-	case path == standardOutput:
-		t.path = ""
-	case !strings.HasSuffix(path, ".tar.zst"):
-		return nil, andon.Errorf(andon.Invalid, "%s does not end in .tar.zst, which a backup is",
-			path)
-	case err == nil:
-		return nil, andon.Errorf(andon.Invalid, "%s is there already: name another target", path)
-	default:
-		const flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-		if t.file, err = os.OpenFile(path+".part", flags, 0o600); err != nil {
-			return nil, andon.Errorf(andon.Invalid, "make the target: %w", err)
-		}
-		stdout = t.file
-	}
-	t.pack, err = backup.Compress(stdout)
-	return t, err
-}
-
-// take reads a backup to its end, checks it and writes it.
-func (t *target) take(r io.Reader) (backup.Contents, error) {
-	written := io.TeeReader(r, t.pack)
-	kept, err := backup.Read(written, discard)
-	if err == nil {
-		_, err = io.Copy(io.Discard, written) // the end of a tar
-	}
-	return kept, err
-}
-
-// discard takes a file of a backup whose sum alone counts.
-func discard(_ string, content io.Reader) error {
-	_, err := io.Copy(io.Discard, content)
-	return err
-}
-
-// end gives what is whole its name, and removes what is not.
-func (t *target) end(err error) error {
-	err = errors.Join(err, t.pack.Close())
-	if t.file == nil {
-		return err
-	}
-	err = errors.Join(err, t.file.Sync(), t.file.Close())
-	if err != nil {
-		return errors.Join(err, os.Remove(t.file.Name()))
-	}
-	if err := os.Rename(t.file.Name(), t.path); err != nil {
-		return err
-	}
-	return syncDirectory(filepath.Dir(t.path))
-}
-
-// syncDirectory makes the names in a directory outlive a power cut.
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/backup"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/cli/local"
 )
 
 // restoring is a restore under way.
@@ -65,7 +66,7 @@ func (r *restoring) run(ctx context.Context) error {
 		_, err = verifyStore(ctx, r.Program, unpacked)
 	}
 	if err == nil && made {
-		err = syncDirectory(filepath.Dir(r.data))
+		err = local.SyncDirectory(filepath.Dir(r.data))
 	}
 	if err == nil {
 		err = moveStore(unpacked, r.data)
@@ -168,7 +169,7 @@ func moveStore(from, to string) (err error) {
 	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return last(a) - last(b) })
 	for _, e := range entries {
 		if last(e) > 0 {
-			if err := syncDirectory(to); err != nil {
+			if err := local.SyncDirectory(to); err != nil {
 				return err
 			}
 		}
@@ -181,5 +182,5 @@ func moveStore(from, to string) (err error) {
 	if err := os.Remove(from); err != nil {
 		return err
 	}
-	return syncDirectory(to)
+	return local.SyncDirectory(to)
 }

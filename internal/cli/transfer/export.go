@@ -17,6 +17,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/cli/local"
 	"github.com/andonhq/andon/internal/ingest/workbench"
 )
 
@@ -151,7 +152,7 @@ func (e *export) run(ctx context.Context) (err error) {
 	if e.file == "" {
 		err = r.copyTo(ctx, e.Stdout)
 	} else {
-		err = r.copyToFile(ctx)
+		err = local.WriteFile(e.file, func(w io.Writer) error { return r.copyTo(ctx, w) })
 	}
 	switch {
 	case errors.Is(err, syscall.EPIPE): // the reader has seen enough ("| head")
@@ -170,22 +171,6 @@ func (e *export) run(ctx context.Context) (err error) {
 		fmt.Fprintln(e.Stderr, r.outcome())
 	}
 	return errors.Join(err, r.leftOut())
-}
-
-// copyToFile exports to the file, which gets its name once it is whole.
-func (r *exportRun) copyToFile(ctx context.Context) error {
-	part, err := os.OpenFile(r.file+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return andon.Errorf(andon.Invalid, "open --file: %w", err)
-	}
-	defer part.Close()
-	if err = r.copyTo(ctx, part); err == nil {
-		err = part.Sync()
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(part.Name()))
-	}
-	return os.Rename(part.Name(), r.file)
 }
 
 // copyTo exports to a writer.
