@@ -39,7 +39,6 @@ state is the same entry.`,
   andon send press-7 NORMAL --attribute line=L3
   andon send press-7 --metric temperature=21.5 --metric door=true`,
 	}
-	cmd.Args = cobra.RangeArgs(1, 2)
 	flags, e := cmd.Flags(), &s.event
 	s.Flags(cmd)
 	command.ParsedFlag(cmd, &e.Time, "time", "its `time` (default: now)", andon.ParseTime)

@@ -23,7 +23,6 @@ DynamoDB deletes what has expired within days; this deletes it now, at most dyna
 items a second, at the price of other writes. If it is interrupted, the next one continues.`,
 		Example: `  andon sweep --dry-run
   andon sweep`,
-		Args: cobra.NoArgs,
 	}
 	t.ServerFlags(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be deleted")

@@ -38,9 +38,7 @@ func NewApp(p *command.Program, c app.Config, log *slog.Logger) *app.App {
 // NewLog returns the log that a valid configuration describes.
 func NewLog(w io.Writer, c app.LogConfig) *slog.Logger {
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
-		level = slog.LevelInfo
-	}
+	_ = level.UnmarshalText([]byte(c.Level)) // it was checked
 	o := &slog.HandlerOptions{Level: level}
 	if c.Format == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))

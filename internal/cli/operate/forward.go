@@ -33,7 +33,6 @@ after the next start. Other exit codes are those of andon serve.`,
   andon forward --to http://10.0.0.1:8080 --tenant plant-1 --data /var/lib/andon-queue
   andon forward --to https://andon.example.com --listen 0.0.0.0:8080 --token-file devices
   SSL_CERT_FILE=ca.pem andon forward --to https://10.0.0.1:8443 --max-bytes 10GB`,
-		Args: cobra.NoArgs,
 	}
 	c := app.DefaultConfig()
 	c.Data = "andon-queue"

@@ -34,7 +34,6 @@ server on all but 0 and 78.`,
   andon serve --listen 0.0.0.0:8080 --token-file token --tls-cert cert.pem --tls-key key.pem
   andon serve --store cassandra --cassandra-hosts 10.0.0.1,10.0.0.2
   ANDON_STORE=memory andon serve --listen 127.0.0.1:0`,
-		Args: cobra.NoArgs,
 	}
 	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error { return serve(ctx, p, c) })
 	run := cmd.RunE

@@ -31,7 +31,6 @@ the number of what is busy by themselves; set it before a load that comes at onc
 		Example: `  andon store shards --config andon.yaml device=press-1 8
   andon store shards --config andon.yaml operator=Liz
   andon store shards --config andon.yaml --tenant metro state=NORMAL 16`,
-		Args: cobra.RangeArgs(1, 2),
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", string(andon.DefaultTenant), "`id` of the tenant")
 	form := command.SentenceFlag(cmd, command.FormatText)

@@ -30,7 +30,6 @@ Of a BACKUP each file is checked against its sum; andon restore then checks the 
 as well. Of a running server take a backup.`,
 		Example: `  andon verify --data /var/lib/andon
   andon verify /backup/andon-2026-11-22.tar.zst`,
-		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the store")
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {

@@ -63,9 +63,11 @@ andon export workbench writes a model for NoSQL Workbench.`,
   andon export --tenant metro --file events.ndjson
   andon export --device '*' --device retired-press --output csv > events.csv
   andon export --kind readings --device 'press*' --from 2025-12-01 --to 2025-12-31 --output csv`,
-		Args: cobra.NoArgs,
 	}
-	e.flags(cmd)
+	e.flags(cmd, kindEvents, kindReadings, kindAssignments, kindEscalations, kindAll)
+	e.format = command.OutputFlag(cmd, command.FormatNDJSON,
+		"form of the entries; in CSV attributes and metadata are JSON in one cell",
+		command.FormatNDJSON, command.FormatCSV)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		if err := e.check(); err != nil {
 			return err
@@ -76,23 +78,15 @@ andon export workbench writes a model for NoSQL Workbench.`,
 	return cmd
 }
 
-func (e *export) flags(cmd *cobra.Command) {
+// flags adds all flags but that of the format.
+func (e *export) flags(cmd *cobra.Command, kinds ...string) {
 	flags := cmd.Flags()
 	e.Flags(cmd)
-	e.kind = command.ChoiceFlag(cmd, "kind", kindEvents, "what to export",
-		kindEvents, kindReadings, kindAssignments, kindEscalations, kindAll)
+	e.kind = command.ChoiceFlag(cmd, "kind", kindEvents, "what to export", kinds...)
 	flags.StringArrayVar(&e.names, "device", nil,
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
 	e.SpanFlags(cmd, &e.from, &e.to)
 	command.MetricsFlag(cmd, &e.metrics)
-	e.fileFlags(cmd)
-	e.format = command.OutputFlag(cmd, command.FormatNDJSON,
-		"form of the entries; in CSV attributes and metadata are JSON in one cell",
-		command.FormatNDJSON, command.FormatCSV)
-}
-
-func (e *export) fileFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
 	flags.StringVar(&e.file, "file", "", "`file` to write to (default standard output)")
 	flags.BoolVar(&e.force, "force", false, "replace --file if it is there already")
 }

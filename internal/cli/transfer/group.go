@@ -116,7 +116,6 @@ others take effect, and the exit code is 3.`,
 	cmd.Flags().StringVar(&o.format, "format", "",
 		"`form` of the file: csv, json or ndjson (default: by its name)")
 	o.form = command.SentenceFlag(cmd, command.FormatText)
-	cmd.Args = command.Arguments("FILE")
 	cmd.RunE = p.Does(o.importFiles)
 	return cmd
 }

@@ -217,7 +217,6 @@ time-series guide for DynamoDB: deviceId, timestamp, numbers, metadata, ttl.`,
   andon import 2026-*.csv --device machine --time at --state status --zone Europe/Berlin
   andon import runs.csv --no-header --device 1 --time 2 --end 3 --state 4 --map 0=STOPPED,1=RUN
   andon import sensors.json --device device_id --time ts --precision s --metrics 'data.*'`,
-		Args: cobra.MinimumNArgs(1),
 	}
 	im.columnFlags(cmd)
 	im.sendFlags(cmd)

@@ -38,7 +38,6 @@ up to 64 MiB.`,
 		Example: `  andon import workbench DeviceStateLog_7.json
   andon import workbench models/*.json --tenant plant --dry-run
   andon import workbench sample-data.csv --new-states 64`,
-		Args: cobra.MinimumNArgs(1),
 	}
 	im.Flags(cmd)
 	im.sendFlags(cmd)
@@ -134,19 +133,11 @@ samples, so take few devices, or a short time.`,
   andon export workbench --device 'press*' --from today > model.json
   andon export workbench --kind readings --device press-7 --output csv > sample.csv
   andon export workbench --model DeviceStateLog_7.json --file DeviceStateLog_8.json`,
-		Args: cobra.NoArgs,
 	}
-	flags := cmd.Flags()
-	e.Flags(cmd)
-	e.kind = command.ChoiceFlag(cmd, "kind", kindEvents, "what to export", kindEvents, kindReadings)
-	flags.StringArrayVar(&e.names, "device", nil,
-		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
-	p.SpanFlags(cmd, &e.from, &e.to)
-	command.MetricsFlag(cmd, &e.metrics)
-	e.fileFlags(cmd)
+	e.flags(cmd, kindEvents, kindReadings)
 	e.format = command.OutputFlag(cmd, command.FormatJSON,
 		"the model, or its items as sample data", command.FormatJSON, command.FormatCSV)
-	flags.StringVar(&model, "model", "", "`file` of a model whose design is kept")
+	cmd.Flags().StringVar(&model, "model", "", "`file` of a model whose design is kept")
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		if err := e.check(); err != nil {
 			return err
