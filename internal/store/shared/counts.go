@@ -43,7 +43,6 @@ func (g Generation) AfterWithdrawals(n int) Generation {
 	return g + Generation(n)*oneWithdrawal
 }
 
-// tally is the histogram of one tenant.
 type tally struct {
 	devices map[uint64]counted // by a hash of the device
 	states  []andon.State

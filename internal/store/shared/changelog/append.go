@@ -87,8 +87,8 @@ func (l *Log) await(ctx context.Context, w *waiting) error {
 func (l *Log) has(c *Change) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	newest, ok := l.logged[c.Device]
-	return ok && newest.version >= c.Version
+	newest := l.logged[c.Device]
+	return newest != nil && newest.Version >= c.Version
 }
 
 // Newest returns the newest change of a device as far as this process has read: among the items in
@@ -100,13 +100,10 @@ func (l *Log) Newest(
 		return c, false, err
 	}
 	l.mu.Lock()
-	first := l.next - uint64(len(l.newest))
-	if at, ok := l.logged[device]; ok {
-		c, there = l.newest[at.number-first].newest(device)
-	}
+	newest := l.logged[device]
 	l.mu.Unlock()
-	if there {
-		return c, true, nil
+	if newest != nil {
+		return *newest, true, nil
 	}
 	c, there, _, err = l.newestStored(ctx, device, from)
 	return c, there, err
@@ -125,24 +122,16 @@ func (l *Log) newestStored(
 		if err != nil || len(part) == 0 || part[0].number != from {
 			return c, there, false, err
 		}
-		for i := range part {
-			if other, ok := part[i].newest(device); ok {
-				c, there = other, true
+		for _, e := range part {
+			for i := range e.changes {
+				if e.changes[i].Device == device {
+					c, there = e.changes[i], true
+				}
 			}
 		}
 		from += uint64(len(part))
 	}
 	return c, there, true, nil
-}
-
-// newest returns the last change of a device in an item.
-func (e *entry) newest(device andon.DeviceID) (c Change, there bool) {
-	for i := range e.changes {
-		if e.changes[i].Device == device {
-			c, there = e.changes[i], true
-		}
-	}
-	return c, there
 }
 
 // flush appends changes that wait. It is called within.

@@ -24,21 +24,20 @@ type mark struct {
 	Bytes int64  `json:"bytes"` // of the items before the partition
 }
 
-// row is one change.
 type row struct {
-	Version int64          `json:"version"`
-	Kind    string         `json:"kind"`
-	Device  andon.DeviceID `json:"device,omitempty"`
-	Before  *andon.Device  `json:"before,omitempty"`
-	After   *andon.Device  `json:"after,omitempty"`
-	Entry   andon.EntryRef `json:"entry,omitzero"`
-	Tenant  string         `json:"tenant,omitempty"` // its document
+	Version int64            `json:"version"`
+	Kind    andon.ChangeKind `json:"kind"`
+	Device  andon.DeviceID   `json:"device,omitempty"`
+	Before  *andon.Device    `json:"before,omitempty"`
+	After   *andon.Device    `json:"after,omitempty"`
+	Entry   andon.EntryRef   `json:"entry,omitzero"`
+	Tenant  string           `json:"tenant,omitempty"` // its document
 }
 
 // encode returns a change as it is in a block.
 func (c *Change) encode() ([]byte, error) {
 	r := row{
-		Version: c.Version, Kind: c.Kind.String(), Device: c.Device,
+		Version: c.Version, Kind: c.Kind, Device: c.Device,
 		Before: c.Before, After: c.After, Entry: c.Entry,
 	}
 	if c.Tenant != nil {
@@ -51,18 +50,13 @@ func (c *Change) encode() ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// decode reads what encode returned, of a tenant.
 func decode(id andon.TenantID, text []byte) (c Change, err error) {
 	var r row
 	if err := json.Unmarshal(text, &r); err != nil {
 		return c, err
 	}
-	c.Version, c.Device, c.Before, c.After, c.Entry = r.Version, r.Device, r.Before, r.After,
-		r.Entry
-	for k := andon.ByEntry; k <= andon.OfTenant; k++ {
-		if k.String() == r.Kind {
-			c.Kind = k
-		}
+	c.Version, c.Change = r.Version, andon.Change{
+		Kind: r.Kind, Device: r.Device, Before: r.Before, After: r.After, Entry: r.Entry,
 	}
 	if c.Kind == andon.OfTenant {
 		record := andon.Record{Kind: andon.TenantKind, ID: string(id), Version: uint64(r.Version)}

@@ -19,14 +19,6 @@
 // Before of a change is After of the previous one, whichever process ends when. A store appends
 // what a process left when it reads all devices, which it does periodically.
 //
-// # Where to look
-//
-//	logs.go      Logs: andon.Feed for all tenants of a store, and what a store must do
-//	log.go       the log of one tenant: opening it, reading on, the newest items in memory
-//	append.go    group commit: one insertion at a time, with the changes of all that wait
-//	codec.go     the items as they are stored
-//	trim.go      which items are kept
-//
 // # Partitions
 //
 // An item is in the partition <tenant>#<number/1000>. The partition <tenant> has a mark for each of

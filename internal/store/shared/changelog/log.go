@@ -31,7 +31,8 @@ type Log struct {
 	bytes  int64   // of all items since the log began
 	newest []entry // the newest items, consecutive: the last one is next-1
 	size   int     // of newest in memory
-	logged map[andon.DeviceID]place
+	// logged is the newest change of each device in newest.
+	logged map[andon.DeviceID]*Change
 	read   andon.Time // when it was known that there is no item next; 0: the log is not open
 	first  entry      // the oldest that is kept, as it was last searched for, without its changes
 }
@@ -44,12 +45,6 @@ type entry struct {
 	changes []Change
 	size    int   // about what it takes in memory
 	bytes   int64 // of all items up to it
-}
-
-// place is the newest change of a device among the newest items.
-type place struct {
-	version int64
-	number  uint64
 }
 
 const (
@@ -73,7 +68,6 @@ func newLog(s *Logs, t *shared.Tenant) *Log {
 	}
 }
 
-// partition returns the partition of an item.
 func partition(key string, number uint64) string {
 	return key + "#" + strconv.FormatUint(number/perPartition, 10)
 }
@@ -117,7 +111,7 @@ func (l *Log) open(ctx context.Context) error {
 		if len(items) > 0 {
 			l.next = items[0].Number
 		}
-		l.newest, l.size, l.logged, l.first = nil, 0, map[andon.DeviceID]place{}, entry{}
+		l.newest, l.size, l.logged, l.first = nil, 0, map[andon.DeviceID]*Change{}, entry{}
 		l.mu.Unlock()
 		if err := l.takeAll(items); err != nil {
 			return err
@@ -158,7 +152,7 @@ func (l *Log) lastMark(ctx context.Context) (m Item, is mark, err error) {
 		}
 	}
 	if err == nil && len(marks) == 0 {
-		err = errUnread
+		err = andon.Errorf(andon.Internal, "the log of changes that was begun is not there")
 	}
 	if err != nil {
 		return m, is, err
@@ -166,9 +160,6 @@ func (l *Log) lastMark(ctx context.Context) (m Item, is mark, err error) {
 	is, err = l.decodeMark(marks[0])
 	return marks[0], is, err
 }
-
-// errUnread means that a read did not find what was inserted before.
-var errUnread error = andon.Errorf(andon.Internal, "the log of changes that was begun is not there")
 
 func (l *Log) decodeMark(i Item) (is mark, err error) {
 	if err := json.Unmarshal(i.Data, &is); err != nil {
@@ -269,7 +260,7 @@ func (l *Log) take(e entry) {
 	l.next, l.bytes = e.number+1, e.bytes
 	l.newest, l.size = append(l.newest, e), l.size+e.size
 	for i := range e.changes {
-		l.logged[e.changes[i].Device] = place{e.changes[i].Version, e.number}
+		l.logged[e.changes[i].Device] = &e.changes[i]
 	}
 	for l.size > mostSize && len(l.newest) > 1 {
 		l.forgetOldest()
@@ -281,19 +272,16 @@ func (l *Log) take(e entry) {
 	l.news.Notify(e.number + 1)
 }
 
-// forgetOldest drops the oldest item in memory.
 func (l *Log) forgetOldest() {
 	oldest := l.newest[0]
 	l.newest, l.size = slices.Delete(l.newest, 0, 1), l.size-oldest.size
 	for i := range oldest.changes {
-		device := oldest.changes[i].Device
-		if l.logged[device].number == oldest.number {
-			delete(l.logged, device)
+		if c := &oldest.changes[i]; l.logged[c.Device] == c {
+			delete(l.logged, c.Device)
 		}
 	}
 }
 
-// end returns the number of the next item.
 func (l *Log) end() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

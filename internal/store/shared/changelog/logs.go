@@ -79,7 +79,6 @@ func (s *Logs) Of(t *shared.Tenant) *Log {
 	return l
 }
 
-// open returns the open log of a tenant that exists.
 func (s *Logs) open(ctx context.Context, id andon.TenantID) (*Log, error) {
 	if s.config.Store == nil {
 		return nil, shared.ErrNoFeed
