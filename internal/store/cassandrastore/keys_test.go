@@ -16,6 +16,7 @@ import (
 // one of them still writes that does not know of the purge; what it sends afterwards is of a new
 // device, whichever process takes it; and no table has a row left of what it was.
 func TestSerialPurgedDevice(t *testing.T) {
+	t.Parallel()
 	for _, design := range []string{"buckets", "index", "tables-by-device"} {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 // again and again, has no partition with many more rows than there may be, and all of its entries
 // are returned once, also those that were sent again when it had more partitions.
 func TestSerialHotDevice(t *testing.T) {
+	t.Parallel()
 	o := newKeyspace(t, "state")
 	const limit, each, requests = 500, 50, 60
 	start := func() *Store {

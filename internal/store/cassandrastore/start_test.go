@@ -63,6 +63,7 @@ func TestSerialStartRefused(t *testing.T) {
 
 // TestSerialOtherSchemas: a keyspace of another Andon is left alone.
 func TestSerialOtherSchemas(t *testing.T) {
+	t.Parallel()
 	o := newKeyspace(t, "buckets")
 	s := open(t, o)
 	o.Buckets = "4"
@@ -94,6 +95,7 @@ func TestSerialOtherSchemas(t *testing.T) {
 // TestSerialSettleIsTheKeyspaces: a process that is set to another time than the keyspace has is
 // refused, and one that is set to none has the keyspace's.
 func TestSerialSettleIsTheKeyspaces(t *testing.T) {
+	t.Parallel()
 	o := newSettling(t, "state", 7*time.Second)
 	o.Settle = 0
 	if s := open(t, o); s.options.Settle != 7*time.Second {
@@ -109,6 +111,7 @@ func TestSerialSettleIsTheKeyspaces(t *testing.T) {
 // TestSerialMissingTables: where somebody dropped a table nothing starts, what runs is not ready
 // and answers that it is not available, each says what to do, and doing that fixes it.
 func TestSerialMissingTables(t *testing.T) {
+	t.Parallel()
 	o := newKeyspace(t, "state")
 	s := open(t, o)
 	f := newFleet(t, s)
@@ -141,6 +144,7 @@ func TestSerialMissingTables(t *testing.T) {
 
 // TestSerialInitRefuses what can't be, before anything is made.
 func TestSerialInitRefuses(t *testing.T) {
+	t.Parallel()
 	o := engine(t, "buckets")
 	old := andon.Retention(21 * 365 * 24 * 3_600_000_000)
 	for _, test := range []struct {
@@ -168,6 +172,7 @@ func TestSerialInitRefuses(t *testing.T) {
 
 // TestTwoInits: two processes make one keyspace at once, and both have it.
 func TestTwoInits(t *testing.T) {
+	t.Parallel()
 	for _, design := range []string{"buckets", "view"} {
 		o := engine(t, design)
 		var both sync.WaitGroup
@@ -189,6 +194,7 @@ func TestTwoInits(t *testing.T) {
 
 // TestSerialSecured asks a node for what the shared one has not: users, TLS, and no views.
 func TestSerialSecured(t *testing.T) {
+	t.Parallel()
 	n := enginetest.OwnCassandra(t, enginetest.Options{Secured: true, Forgetful: true})
 	t.Run("views are disabled", func(t *testing.T) { viewsDisabled(t, n) })
 	t.Run("users", func(t *testing.T) { users(t, n) })
