@@ -48,8 +48,8 @@ func (s *Store) freezeNow() error {
 func (s *Store) writeBlocks(ctx context.Context, end bool) error {
 	return s.log.Flush(func(f entries.Flush) error {
 		f.Freeze(s.pipe.Next, s.checkpoints.grown.Load())
-		tenants := s.everyTenant()
-		err := f.Write(ctx, ofEntries(tenants), &index.Writer{},
+		tenants := s.entryTenants()
+		err := f.Write(ctx, tenants, &index.Writer{},
 			func(out *blocks.Tables) error {
 				return s.devices.Write(ctx, s.everyFleet(), out)
 			})

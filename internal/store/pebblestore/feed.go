@@ -26,11 +26,8 @@ func (s *Store) openFeed(context.Context) error {
 }
 
 // followed returns what the feed has of each tenant.
-func (s *Store) followed() (list []*feed.Tenant) {
-	for _, t := range s.everyTenant() {
-		list = append(list, &t.feed)
-	}
-	return list
+func (s *Store) followed() []*feed.Tenant {
+	return ofTenants(s, func(t *tenant) *feed.Tenant { return &t.feed })
 }
 
 // ChangesKept implements andon.Feed.

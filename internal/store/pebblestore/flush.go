@@ -72,7 +72,7 @@ func (s *Store) flush(ctx context.Context, f entries.Flush, devices bool) error 
 	}
 	end, rows := f.Frozen()
 	s.pipe.PublishBefore(end)
-	tenants, fleets := s.everyTenant(), s.everyFleet()
+	tenants, fleets := s.entryTenants(), s.everyFleet()
 	next, lag := checkpoint.Marker{Shown: s.checkpoints.marker.Shown, Flushed: end},
 		s.checkpoints.lag.Load()+rows
 	if devices || s.devices.Due(lag, fleets) {
@@ -82,7 +82,7 @@ func (s *Store) flush(ctx context.Context, f entries.Flush, devices bool) error 
 	if lag == 0 {
 		also = func(out *blocks.Tables) error { return s.devices.Write(ctx, fleets, out) }
 	}
-	if err := f.Write(ctx, ofEntries(tenants), &index.Writer{}, also); err != nil {
+	if err := f.Write(ctx, tenants, &index.Writer{}, also); err != nil {
 		s.devices.Forget(fleets)
 		return err
 	}
@@ -110,44 +110,22 @@ func (s *Store) endFlush(f entries.Flush, next checkpoint.Marker, rows int64) er
 }
 
 // everyFleet returns the devices of all tenants.
-func (s *Store) everyFleet() (list []checkpoint.Fleet) {
-	for _, t := range s.everyTenant() {
-		list = append(list, checkpoint.Fleet{
+func (s *Store) everyFleet() []checkpoint.Fleet {
+	return ofTenants(s, func(t *tenant) checkpoint.Fleet {
+		return checkpoint.Fleet{
 			Tenant: t.number, Fleet: t.fleet, Gone: func() bool { return t.gone },
-		})
-	}
-	return list
-}
-
-func (s *Store) everyTenant() []*tenant {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	list := make([]*tenant, 0, len(s.tenants))
-	for _, t := range s.tenants {
-		list = append(list, t)
-	}
-	return list
+		}
+	})
 }
 
 // entryTenants returns what tenants have of blocks of entries.
-func (s *Store) entryTenants() []*blocks.Tenant { return ofEntries(s.everyTenant()) }
-
-func ofEntries(tenants []*tenant) []*blocks.Tenant {
-	list := make([]*blocks.Tenant, len(tenants))
-	for i, t := range tenants {
-		list[i] = t.entries
-	}
-	return list
+func (s *Store) entryTenants() []*blocks.Tenant {
+	return ofTenants(s, func(t *tenant) *blocks.Tenant { return t.entries })
 }
 
 // readingTenants returns what tenants have of blocks of readings.
 func (s *Store) readingTenants() []*blocks.Tenant {
-	tenants := s.everyTenant()
-	list := make([]*blocks.Tenant, len(tenants))
-	for i, t := range tenants {
-		list[i] = t.readings
-	}
-	return list
+	return ofTenants(s, func(t *tenant) *blocks.Tenant { return t.readings })
 }
 
 // rebuild makes what is shown from the checkpoint and the rows since, and concurrently the memtable

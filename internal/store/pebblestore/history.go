@@ -19,17 +19,11 @@ type history struct {
 	write  *writing
 	device *current.Device
 	folded *folded
-	put    map[entryID]current.Escalation // what was set aside while the device is folded
-	anew   bool                           // what was set aside before does not count any more
+	put    map[andon.EntryRef]current.Escalation // what was set aside while the device is folded
+	anew   bool                                  // what was set aside before does not count any more
 
 	log   *entries.Reader  // made at the first read
 	aside *engine.Iterator // likewise
-}
-
-// entryID is an entry of one device.
-type entryID struct {
-	time  andon.Time
-	state andon.State
 }
 
 var _ current.History = (*history)(nil)
@@ -72,9 +66,9 @@ func (h *history) Next(after andon.EventKey) (andon.Time, error) {
 // SetAside implements current.History.
 func (h *history) SetAside(r current.Escalation) {
 	if h.put == nil {
-		h.put = map[entryID]current.Escalation{}
+		h.put = map[andon.EntryRef]current.Escalation{}
 	}
-	h.put[entryID{r.Entry, r.State}] = r // newer than one that is there
+	h.put[andon.EntryRef{Time: r.Entry, State: r.State}] = r // newer than one that is there
 }
 
 // ForgetAside implements current.History.
@@ -84,7 +78,7 @@ func (h *history) ForgetAside() { h.anew, h.put = true, nil }
 func (h *history) AsideOf(
 	entry andon.Time, state andon.State,
 ) (there current.Escalation, err error) {
-	if r, ok := h.put[entryID{entry, state}]; ok {
+	if r, ok := h.put[andon.EntryRef{Time: entry, State: state}]; ok {
 		return r, nil
 	}
 	for r, err := range h.rows(h.of().Entry(h.device.ID, entry, state)) {
@@ -106,12 +100,12 @@ func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 				return nil
 			}
 		}
-		var last entryID
+		var last andon.EntryRef
 		for r, err := range h.rows(h.of().Text(string(h.device.ID))) {
 			if err != nil || r.Entry < from {
 				return err // all after it are earlier, too
 			}
-			entry := entryID{r.Entry, r.State}
+			entry := andon.EntryRef{Time: r.Entry, State: r.State}
 			if _, put := h.put[entry]; put || entry == last {
 				continue // there is a newer one
 			}

@@ -155,8 +155,7 @@ func (s *Store) Retire(
 	return retired, err
 }
 
-// Retirements implements andon.Current. A store that an older program wrote has the newest one
-// only.
+// Retirements implements andon.Current.
 func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) ([]andon.Time, error) {
@@ -177,13 +176,6 @@ func (s *Store) Retirements(
 			return nil, layout.ErrDamaged
 		}
 		all = append(all, at)
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if slot := t.fleet.Slot(device); len(all) == 0 && slot != nil {
-		if d := t.fleet.Shown(slot); d.Retired != 0 {
-			all = append(all, d.Retired)
-		}
 	}
 	return all, it.Error()
 }

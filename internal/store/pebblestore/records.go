@@ -105,18 +105,9 @@ func (s *Store) DueRecords(
 	return s.records.Due(ctx, kind, until, limit)
 }
 
-// Owns implements records.Owners.
-func (o recordOwners) Owns(id andon.TenantID, number uint32) bool {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return id == "" || o.tenants[id] != nil && o.tenants[id].number == number
+// owns reports whether the tenant with a name has a number now.
+func (s *Store) owns(id andon.TenantID, number uint32) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return id == "" || s.tenants[id] != nil && s.tenants[id].number == number
 }
-
-// recordOwners is what package records knows of a store.
-type recordOwners struct{ *Store }
-
-// Failed implements records.Owners.
-func (o recordOwners) Failed() error { return o.pipe.Failed() }
-
-// Fatal implements records.Owners.
-func (o recordOwners) Fatal(err error) error { return o.pipe.End(err) }

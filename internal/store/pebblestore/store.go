@@ -346,7 +346,9 @@ func (s *Store) begin() {
 	s.devices = checkpoint.Writer{
 		Shown: s.mu.RLocker(), Ordered: s.ordered, PerDevice: o.lag,
 	}
-	s.records = records.New(s.db, recordOwners{s})
+	s.records = records.New(s.db, records.Owners{
+		Owns: s.owns, Failed: s.pipe.Failed, Fatal: s.pipe.End,
+	})
 }
 
 // openRuns reads which runs there are.

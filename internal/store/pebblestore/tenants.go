@@ -117,18 +117,28 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	return nil, andon.NoTenant(id)
 }
 
+// ofTenants returns what there is of each tenant, in no order.
+func ofTenants[T any](s *Store, of func(t *tenant) T) []T {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := make([]T, 0, len(s.tenants))
+	for _, t := range s.tenants {
+		list = append(list, of(t))
+	}
+	return list
+}
+
+func (s *Store) everyTenant() []*tenant {
+	return ofTenants(s, func(t *tenant) *tenant { return t })
+}
+
 // find makes the tenants that there are now those that requests find. The caller has mu, or is
 // alone.
 func (s *Store) find() { s.found.Store(new(maps.Clone(s.tenants))) }
 
 // Tenants implements andon.Tenants.
 func (s *Store) Tenants(context.Context) ([]andon.Tenant, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	list := make([]andon.Tenant, 0, len(s.tenants))
-	for _, t := range s.tenants {
-		list = append(list, *t.record.Load())
-	}
+	list := ofTenants(s, func(t *tenant) andon.Tenant { return *t.record.Load() })
 	slices.SortFunc(list, func(a, b andon.Tenant) int { return cmp.Compare(a.ID, b.ID) })
 	return list, nil
 }

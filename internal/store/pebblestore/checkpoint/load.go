@@ -18,16 +18,17 @@ import (
 func Load(
 	db *pebble.DB, m Marker, fleets []Fleet, read func(sequence uint64, bytes int),
 ) error {
-	byTenant := map[uint32]devices{}
+	byTenant := map[uint32]*current.Fleet{}
 	for _, f := range fleets {
-		byTenant[f.Tenant] = loading{f.Fleet}
+		byTenant[f.Tenant] = f.Fleet
 		if err := f.loadCheckpoint(db); err != nil {
 			return err
 		}
 	}
-	c := newChanges()
-	c.devices = func(tenant uint32) devices { return byTenant[tenant] }
-	r := layout.NewRowReader(c)
+	r := layout.NewRowReader(newChanges(func(tenant uint32) (*current.Fleet, bool) {
+		f, ok := byTenant[tenant]
+		return f, ok
+	}))
 	err := readRows(db, m.Shown, func(sequence uint64, row []byte) error {
 		read(sequence, len(row))
 		return r.Read(row)
@@ -126,66 +127,32 @@ func checkpointed(
 	return nil
 }
 
-// devices are those of one tenant while rows are read.
-type devices interface {
-	// device returns the device with a number. One without an ID was never named.
-	device(number uint32) current.Device
-	// change makes a device what it is after a row.
-	change(number uint32, d *current.Device)
-}
-
-// loading is a Fleet that is loaded.
-type loading struct{ *current.Fleet }
-
-func (l loading) device(number uint32) (d current.Device) {
-	if slot := l.At(number); slot != nil {
-		d = l.Shown(slot)
-	}
-	return d
-}
-
-func (l loading) change(number uint32, d *current.Device) {
-	l.Load(number, d)
-	if slot := l.At(number); slot != nil {
-		slot.Note = neverWritten
-	}
-}
-
-// loose are devices by number that are in no fleet.
-type loose map[uint32]current.Device
-
-func (l loose) device(number uint32) current.Device { return l[number] }
-
-func (l loose) change(number uint32, d *current.Device) { l[number] = *d }
-
 // CheckRow decodes a row as Load does, and changes nothing. Where the tenant of the row is known,
 // its changes are decoded as well.
 func CheckRow(row []byte, known func(tenant uint32) bool) error {
-	c := newChanges()
-	c.devices = func(tenant uint32) devices {
-		if known(tenant) {
-			return loose{}
-		}
-		return nil
-	}
+	c := newChanges(func(tenant uint32) (*current.Fleet, bool) { return nil, known(tenant) })
 	return layout.NewRowReader(c).Read(row)
 }
 
 // changes applies the changes in rows to devices.
 type changes struct {
-	devices  func(tenant uint32) devices // nil where there is no such tenant
+	// fleet returns the devices of a tenant, if there is one; nil: its changes are only decoded.
+	fleet    func(tenant uint32) (f *current.Fleet, ok bool)
 	names    *layout.Interner
-	of       devices // of the row
+	of       *current.Fleet // of the row
 	received andon.Time
 	device   current.Device // that is changed
 }
 
-func newChanges() *changes { return &changes{names: layout.NewInterner()} }
+func newChanges(fleet func(tenant uint32) (*current.Fleet, bool)) *changes {
+	return &changes{fleet: fleet, names: layout.NewInterner()}
+}
 
 // Begin implements layout.RowVisitor.
-func (c *changes) Begin(tenant uint32, received andon.Time) bool {
-	c.of, c.received = c.devices(tenant), received
-	return c.of != nil
+func (c *changes) Begin(tenant uint32, received andon.Time) (ok bool) {
+	c.received = received
+	c.of, ok = c.fleet(tenant)
+	return ok
 }
 
 // Entry implements layout.RowVisitor.
@@ -194,7 +161,12 @@ func (*changes) Entry(uint32, eventlog.Entry) {}
 // Change implements layout.RowVisitor.
 func (c *changes) Change(r *layout.Reader, number uint32, base andon.Time) {
 	d := &c.device
-	*d = c.of.device(number)
+	*d = current.Device{}
+	if c.of != nil {
+		if slot := c.of.At(number); slot != nil {
+			*d = c.of.Shown(slot)
+		}
+	}
 	parts := r.Byte()
 	if parts&layout.PartNamed != 0 {
 		if d.ID = andon.DeviceID(r.Str()); d.ID == "" { // it was purged
@@ -203,8 +175,12 @@ func (c *changes) Change(r *layout.Reader, number uint32, base andon.Time) {
 	}
 	r.Names = c.names
 	r.Parts(parts, d, base)
-	if !r.Bad {
-		d.Received = max(d.Received, c.received)
-		c.of.change(number, d)
+	if r.Bad || c.of == nil {
+		return
+	}
+	d.Received = max(d.Received, c.received)
+	c.of.Load(number, d)
+	if slot := c.of.At(number); slot != nil {
+		slot.Note = neverWritten
 	}
 }

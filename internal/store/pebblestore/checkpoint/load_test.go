@@ -69,8 +69,7 @@ func apply(fleet *current.Fleet, value []byte) error {
 	if err != nil {
 		return err
 	}
-	c := newChanges()
-	c.devices = func(uint32) devices { return loading{fleet} }
+	c := newChanges(func(uint32) (*current.Fleet, bool) { return fleet, true })
 	return layout.NewRowReader(c).Read(row)
 }
 

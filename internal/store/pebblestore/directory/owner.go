@@ -52,7 +52,8 @@ func writeOwner(fs vfs.FS, dir, owner string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "process %d on %s (%s), since %s", os.Getpid(), hostname(), owner,
+	host, _ := os.Hostname() // for people who read whose directory this is
+	_, err = fmt.Fprintf(f, "process %d on %s (%s), since %s", os.Getpid(), host, owner,
 		time.Now().UTC().Format(time.RFC3339))
 	return errors.Join(err, f.Close())
 }
@@ -63,15 +64,6 @@ func readOwner(fs vfs.FS, dir string) string {
 		return "a process that left no name"
 	}
 	return string(text)
-}
-
-// hostname is for people who read whose directory this is.
-func hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "this machine"
-	}
-	return name
 }
 
 // Version returns the version of Pebble that this program was built with. It reads the names of all

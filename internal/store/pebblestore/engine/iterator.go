@@ -131,15 +131,8 @@ func (it *Iterator) explain() {
 	}
 	stats := it.Stats().InternalStats
 	p.Add(andon.PlanStep{
-		Statement: statement(it.table), Scanned: it.Keys, Rows: it.values,
+		Statement: "table " + string(rune(it.table)) + ": " + layout.Describe(it.table),
+		Scanned:   it.Keys, Rows: it.values,
 		Bytes: int(stats.BlockBytes), Took: andon.Took(stats.BlockReadDuration),
 	})
-}
-
-// statement names a table in a plan.
-func statement(table byte) string {
-	if what := layout.Describe(table); what != "" {
-		return "table " + string(rune(table)) + ": " + what
-	}
-	return "table " + string(rune(table))
 }

@@ -52,13 +52,13 @@ import (
 const NoTenant uint32 = 0
 
 // Owners is what is known of tenants and of the state of the store.
-type Owners interface {
+type Owners struct {
 	// Owns reports whether the tenant with a name has a number now.
-	Owns(id andon.TenantID, number uint32) bool
+	Owns func(id andon.TenantID, number uint32) bool
 	// Failed returns the error after which nothing may be written.
-	Failed() error
+	Failed func() error
 	// Fatal ends the process, or returns the error.
-	Fatal(error) error
+	Fatal func(error) error
 }
 
 // Records are the records of a store.

@@ -14,20 +14,17 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// one is a store that works and has one tenant, with the number 1.
-type one struct{}
-
-func (one) Owns(andon.TenantID, uint32) bool { return true }
-func (one) Failed() error                    { return nil }
-func (one) Fatal(err error) error            { return err }
-
 func memory(t testing.TB, fs vfs.FS) *Records {
 	t.Helper()
 	db, err := pebble.Open("store", &pebble.Options{FS: fs, Logger: quiet{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(db, one{})
+	s := New(db, Owners{ // a store that works, and has all tenants
+		Owns:   func(andon.TenantID, uint32) bool { return true },
+		Failed: func() error { return nil },
+		Fatal:  func(err error) error { return err },
+	})
 	if err := s.Open(); err != nil {
 		t.Fatal(err)
 	}
