@@ -3,12 +3,11 @@ package entries
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // Step is how many entries are looked for at once, so that writers are not held up.
@@ -25,9 +24,24 @@ type wanted struct {
 // inBlocks reports whether the entry may be in blocks.
 func (w wanted) inBlocks() bool { return w.numbered && !w.found }
 
-// find looks for entries of many devices, at most Step of them: in memory under one lock, then in
-// blocks in the order in which these are stored. To look for each by itself takes as long for locks
-// and seeks as for all that is found.
+// only selects what is of the time of the entry.
+func (w *wanted) only() *andon.EventQuery {
+	return &andon.EventQuery{Span: andon.Span{From: w.event.Time, To: w.event.Time}}
+}
+
+// take fills in the entry, if it is among hits of its time.
+func (w *wanted) take(hits []Hit) {
+	for i := range hits {
+		if is := &hits[i].Event; is.State == w.event.State {
+			w.event.Operator, w.event.Message = is.Operator, is.Message
+			w.event.Attributes, w.found = is.Attributes, true
+		}
+	}
+}
+
+// find looks for entries of many devices, at most Step of them: in memory, then in blocks in the
+// order in which these are stored. To look for each by itself takes as long for seeks as for all
+// that is found.
 func (r *Reader) find(all []wanted) error {
 	r.devices.Lock()
 	for i := range all {
@@ -36,7 +50,13 @@ func (r *Reader) find(all []wanted) error {
 		w.device.number, w.numbered = r.devices.Number(w.event.Device)
 	}
 	r.devices.Unlock()
-	if r.findInMemory(all); !slices.ContainsFunc(all, wanted.inBlocks) {
+	for i := range all {
+		if w := &all[i]; w.numbered {
+			r.buffers.hits = r.takeMemory(r.buffers.hits[:0], &w.device, w.only(), math.MaxInt)
+			w.take(r.buffers.hits)
+		}
+	}
+	if !slices.ContainsFunc(all, wanted.inBlocks) {
 		return nil
 	}
 	order := sortedIndexes(len(all), func(a, b int) int {
@@ -68,29 +88,17 @@ func (r *Reader) findOnDay(all []wanted, order []int, day uint32) error {
 			if !w.inBlocks() || !run.Holds(w.event.Time) {
 				continue
 			}
-			var err error
-			if w.found, err = r.findInRun(&w.device, run.RunID, w.event); err != nil {
+			q := w.only()
+			hits, _, err := r.takeRun(
+				r.buffers.hits[:0], &w.device, day, run.RunID, q.Span, q, math.MaxInt)
+			if err != nil {
 				return err
 			}
+			r.buffers.hits = hits
+			w.take(hits)
 		}
 	}
 	return nil
-}
-
-func (r *Reader) findInMemory(all []wanted) {
-	r.memory.LookUp(r.tenant.Number, func(find Find) {
-		for i := range all {
-			w := &all[i]
-			if !w.numbered {
-				continue
-			}
-			is, ok := find(w.device.number, w.event.Time, w.event.State)
-			if ok {
-				r.fillIn(w.event, &is)
-				w.found = true
-			}
-		}
-	})
 }
 
 // sortedIndexes returns the numbers below n in an order.
@@ -165,66 +173,4 @@ func (r *Reader) Event(
 		err = andon.NoEntry(device, at, state)
 	}
 	return e, err
-}
-
-// fillIn enters what an entry has in addition to its identity.
-func (r *Reader) fillIn(e *andon.Event, is *eventlog.Entry) {
-	text := r.keep(is.Message, is.Attributes)
-	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
-	e.Attributes = andon.JSON(text[len(is.Message):])
-}
-
-// keep returns texts as one string, which is valid for good. The texts of an answer share memory:
-// each with its own costs more than to decode it.
-func (r *Reader) keep(texts ...[]byte) string {
-	const share = 4 << 10 // at most: what one keeps, all stay for
-	n := 0
-	for _, text := range texts {
-		n += len(text)
-	}
-	if free := r.kept.Cap() - r.kept.Len(); n > free {
-		grown := max(n, min(2*r.kept.Cap(), share))
-		r.kept = strings.Builder{}
-		r.kept.Grow(grown)
-	}
-	from := r.kept.Len()
-	for _, text := range texts {
-		r.kept.Write(text)
-	}
-	return r.kept.String()[from:]
-}
-
-// findInRun looks into the one block of a run whose span has the time of the entry.
-func (r *Reader) findInRun(
-	d *deviceLog, id layout.RunID, e *andon.Event,
-) (found bool, err error) {
-	r.key = r.key[:0].Number(d.number)
-	only := andon.Span{From: e.Time, To: e.Time}
-	_, err = r.blocks.Device(e.Time.Day(), id, r.key, only, andon.Desc,
-		func(at layout.BlockSpan, span andon.Span) (_ andon.Span, err error) {
-			found, err = r.findInBlock(at, e)
-			return span, err
-		})
-	return found, err
-}
-
-// findInBlock fills in an entry where the block that the reader is at has it.
-func (r *Reader) findInBlock(at layout.BlockSpan, e *andon.Event) (found bool, err error) {
-	rows, err := r.rows(at, func(state andon.State) bool { return state == e.State })
-	if err != nil {
-		return false, err
-	}
-	i := slices.IndexFunc(rows, func(is eventlog.Entry) bool {
-		return is.Time == e.Time && is.State == e.State
-	})
-	if i < 0 {
-		return false, nil
-	}
-	if err := r.decoder.Texts(i + 1); err != nil {
-		return false, err
-	}
-	r.inBlocks.scanned += i + 1
-	r.inBlocks.rows++
-	r.fillIn(e, &rows[i])
-	return true, nil
 }

@@ -251,24 +251,6 @@ func (v View) Walk(
 	m.WalkIn(tenant, device, span, func(e eventlog.Entry) bool { return visit(e, sorted) })
 }
 
-// Find returns an entry of a device, if a memtable has it: of several deliveries the one that wins.
-// What a memtable has is not changed, so its texts stay.
-type Find func(device uint32, at andon.Time, state andon.State) (eventlog.Entry, bool)
-
-// LookUp calls do with what finds entries of a tenant, under one lock for all of them.
-func (v View) LookUp(tenant uint32, do func(find Find)) {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	do(func(device uint32, at andon.Time, state andon.State) (e eventlog.Entry, ok bool) {
-		for _, m := range v.memtables {
-			if e, ok = m.Find(tenant, device, at, state); ok {
-				break
-			}
-		}
-		return e, ok
-	})
-}
-
 // each visits the memtables, the newer one first.
 func (v View) each(visit func(m *eventlog.Memtable)) {
 	v.mu.RLock()

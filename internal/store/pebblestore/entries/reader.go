@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/andonhq/andon"
@@ -49,7 +48,6 @@ type Reader struct {
 
 	blocks             *blocks.Reader
 	escalations        *engine.Iterator
-	kept               strings.Builder
 	inMemory, inBlocks counted
 	buffers
 }
@@ -255,21 +253,13 @@ func (r *Reader) Device(device andon.DeviceID, q *andon.EventQuery) iter.Seq2[Hi
 func (r *Reader) days(
 	d *deviceLog, q *andon.EventQuery, recent []Hit,
 ) iter.Seq2[uint32, error] {
-	before := func(a, b uint32) bool { return (a > b) == (q.Order == andon.Desc) && a != b }
+	var inMemory []uint32
+	for i := range recent {
+		inMemory = append(inMemory, recent[i].Event.Time.Day())
+	}
+	inMemory = slices.Compact(inMemory)
+	before := func(a, b uint32) bool { return a != b && (a > b) == (q.Order == andon.Desc) }
 	return func(yield func(uint32, error) bool) {
-		// Days in memory before the first block need no iterator.
-		yieldRecent := func(until func(day uint32) bool) bool {
-			for len(recent) > 0 && until(recent[0].Event.Time.Day()) {
-				day := recent[0].Event.Time.Day()
-				for len(recent) > 0 && recent[0].Event.Time.Day() == day {
-					recent = recent[1:]
-				}
-				if !yield(day, nil) {
-					return false
-				}
-			}
-			return true
-		}
 		if err := r.open(); err != nil {
 			yield(0, err)
 			return
@@ -281,17 +271,21 @@ func (r *Reader) days(
 			return
 		}
 		for day, err := range stored {
-			if err == nil && !yieldRecent(func(is uint32) bool { return before(is, day) }) {
-				return
-			}
-			for len(recent) > 0 && recent[0].Event.Time.Day() == day {
-				recent = recent[1:]
+			for err == nil && len(inMemory) > 0 && !before(day, inMemory[0]) {
+				if inMemory[0] != day && !yield(inMemory[0], nil) {
+					return
+				}
+				inMemory = inMemory[1:]
 			}
 			if !yield(day, err) || err != nil {
 				return
 			}
 		}
-		yieldRecent(func(uint32) bool { return true })
+		for _, day := range inMemory {
+			if !yield(day, nil) {
+				return
+			}
+		}
 	}
 }
 
@@ -362,7 +356,7 @@ func (r *Reader) openBlock(
 	for i := range rows {
 		before := len(hits)
 		enough := q.Order == andon.Desc && before-begin >= most
-		if enough && rows[i].Time < hits[before-1].Event.Time {
+		if enough && rows[i].Time < hits[before-1].Event.Time || rows[i].Time < q.Span.From {
 			break
 		}
 		if hits = r.take(hits, d, &rows[i], at.Sequence, q); len(hits) > before {
@@ -395,7 +389,7 @@ func (r *Reader) texts(rows []eventlog.Entry, hits []Hit) error {
 	for _, i := range r.picked {
 		r.text = append(append(r.text, rows[i].Message...), rows[i].Attributes...)
 	}
-	rest := r.keep(r.text)
+	rest := string(r.text)
 	for i := range hits {
 		row, e := &rows[r.picked[i]], &hits[i].Event
 		e.Message, rest = rest[:len(row.Message)], rest[len(row.Message):]

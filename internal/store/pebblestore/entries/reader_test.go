@@ -1,39 +1,12 @@
 package entries
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
-
-// TestEntriesShareTexts: what is kept of one text does not change with the next, and an answer of
-// many takes few allocations.
-func TestEntriesShareTexts(t *testing.T) {
-	var r Reader
-	var got, want []string
-	for i := range 1000 {
-		text := fmt.Sprintf("%0*d", i%50, i)
-		want = append(want, text)
-		half := len(text) / 2
-		got = append(got, r.keep([]byte(text[:half]), []byte(text[half:])))
-	}
-	if !slices.Equal(got, want) {
-		t.Error("texts changed")
-	}
-	part := []byte("0123456789abcdef0123456789abcdef")
-	few := testing.AllocsPerRun(10, func() {
-		var r Reader
-		for range 100 {
-			r.keep(part)
-		}
-	})
-	if few > 10 {
-		t.Errorf("100 texts take %v allocations", few)
-	}
-}
 
 // TestAMemtableIsReadWithinASpan: of chains that are sorted, also by late entries, and of one that
 // two states at one instant keep from it, which is read from the last added on.

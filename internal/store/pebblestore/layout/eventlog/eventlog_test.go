@@ -200,42 +200,6 @@ func TestMemtableWalksFromNewToOld(t *testing.T) {
 	}
 }
 
-// TestMemtableFinds: by its identity that entry is found which Walk visits first, in chains that
-// are sorted and in those that are not.
-func TestMemtableFinds(t *testing.T) {
-	h := NewMemtable()
-	for device, times := range [][]andon.Time{{1, 2, 3, 5}, {1, 5, 2, 2, 3}, {}} {
-		for i, at := range times {
-			message := fmt.Appendf(nil, "%d", i)
-			h.Add(1, uint32(device), Entry{Time: at, State: "A", Message: message})
-		}
-	}
-	h.Add(1, 3, Entry{Time: 9, State: "B"})
-	for device, want := range []string{
-		"0 1 2 - 3 - ", "0 3 4 - 1 - ", "- - - - - - ", "- - - - - - ",
-	} {
-		got := ""
-		for at := andon.Time(1); at <= 6; at++ {
-			message := "-"
-			if e, ok := h.Find(1, uint32(device), at, "A"); ok {
-				message = string(e.Message)
-			}
-			got += message + " "
-		}
-		if got != want {
-			t.Errorf("device %d: %q, want %q", device, got, want)
-		}
-	}
-	for _, of := range [][2]uint32{{2, 0}, {1, 99}} {
-		if e, ok := h.Find(of[0], of[1], 1, "A"); ok {
-			t.Errorf("%v has %+v", of, e)
-		}
-	}
-	if _, ok := h.Find(1, 0, 1, "C"); ok {
-		t.Error("a state that no entry has is found")
-	}
-}
-
 // TestMemtableKnowsWhetherAWalkIsSorted: it is, but where two states are at one instant, or an
 // entry is far older than the newest.
 func TestMemtableKnowsWhetherAWalkIsSorted(t *testing.T) {

@@ -310,30 +310,6 @@ func (m *Memtable) WalkIn(tenant, device uint32, span andon.Span, visit func(Ent
 	}
 }
 
-// Find returns the entry of a device with an identity: of several the one that was added last. It
-// reads the text of no other.
-func (m *Memtable) Find(
-	tenant, device uint32, at andon.Time, state andon.State,
-) (e Entry, ok bool) {
-	t, d := m.device(tenant, device)
-	if d == nil {
-		return e, false
-	}
-	name, known := t.number[string(state)]
-	sorted := !t.unsorted[device]
-	for n := d.chain; known && n != 0; {
-		c := m.cell(n)
-		switch {
-		case c.time == at && c.state == name:
-			return m.entry(t, c), true
-		case sorted && c.time < at:
-			return e, false
-		}
-		n = c.before
-	}
-	return e, false
-}
-
 // Sorted reports whether Walk goes strictly from new to old.
 func (m *Memtable) Sorted(tenant, device uint32) bool {
 	t := m.tenants[tenant]
