@@ -34,12 +34,11 @@ type Device struct {
 
 	Operator andon.PersonID `json:"operator,omitempty"` // of the newest entry
 
-	// Escalations holds the newest record of each entry of the present incident that was escalated,
-	// withdrawn or not, but only of the few that were escalated last. The newest one that is not
-	// withdrawn is what the device is escalated to. All others were set aside (History), the newest
-	// of them at AsideAt; 0 when there are none. A change makes a new slice.
-	Escalations []Escalation `json:"escalations,omitempty"`
-	AsideAt     andon.Time   `json:"aside_at,omitempty"`
+	// Escalated is the newest record of an entry of the present incident: of those that are not
+	// withdrawn, if there is one. All others were set aside (History), the newest of them at
+	// AsideAt; 0 when there are none.
+	Escalated Escalation `json:"escalation,omitzero"`
+	AsideAt   andon.Time `json:"aside_at,omitempty"`
 
 	// of the newest assignment; absent when that unassigned
 	Assignee andon.PersonID `json:"assignee,omitempty"`
@@ -121,7 +120,7 @@ func (d *Device) begin(e Entry) {
 	}
 }
 
-func (d *Device) endIncident() { d.Incident, d.Escalations, d.AsideAt = 0, nil, 0 }
+func (d *Device) endIncident() { d.Incident, d.Escalated, d.AsideAt = 0, Escalation{}, 0 }
 
 // advance is a new newest entry.
 func (d *Device) advance(e Entry) {
@@ -157,7 +156,9 @@ func (d *Device) applyLate(e Entry, states *andon.StateSet, past History) (err e
 	}
 	if splitsIncident {
 		d.Incident, d.LastNormal = after, e.Time
-		d.forgetEscalations(after)
+		if d.Escalated.Entry < after {
+			d.Escalated = Escalation{}
+		}
 		return d.refill(states, past)
 	}
 	d.beforeIncident(e)
@@ -220,7 +221,10 @@ func (d *Device) Show(states *andon.StateSet) andon.Device {
 	if d.AssignedFrom != 0 {
 		operator = d.Assignee
 	}
-	escalated := d.escalated(states)
+	escalated := d.Escalated
+	if escalated.To == "" {
+		escalated = Escalation{} // it is withdrawn
+	}
 	return andon.Device{
 		ID: d.ID, State: d.State, Severity: states.Severity(d.State),
 		Time: d.Time, Since: d.Since, Received: d.Received, LastRetired: d.Retired,

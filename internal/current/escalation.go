@@ -1,23 +1,15 @@
 package current
 
-import (
-	"slices"
-
-	"github.com/andonhq/andon"
-)
+import "github.com/andonhq/andon"
 
 // Escalation is the newest escalation record of one entry; of two at one time, the one
 // whose To comes first.
 type Escalation struct {
 	Entry andon.Time     // with State: the entry
 	State andon.State    //
-	At    andon.Time     // when it was escalated or withdrawn
+	At    andon.Time     // when it was escalated or withdrawn; 0: there is no record
 	To    andon.PersonID // absent: withdrawn
 }
-
-// keptEscalations is how many records a device keeps in memory. Each change of one writes all of
-// them into the store's record, so they are few; withdrawals seldom go back further.
-const keptEscalations = 4
 
 // Escalate adds an escalation record of an entry that was folded. It matters only where the
 // entry is of the present incident and has no newer record. Entries never join an incident later
@@ -29,31 +21,29 @@ func (d *Device) Escalate(r Escalation, states *andon.StateSet, past History) er
 	if d.Incident == 0 || r.Entry < d.Incident || states.Severity(r.State) == 0 {
 		return nil
 	}
-	i := d.escalationOf(r.Entry, r.State)
-	switch {
-	case i >= 0 && !r.replaces(d.Escalations[i]):
-		return nil
-	case i >= 0:
-		d.Escalations = slices.Clone(d.Escalations)
-		d.Escalations[i] = r
-	default:
-		if d.AsideAt != 0 && r.At <= d.AsideAt {
-			there, err := past.AsideOf(r.Entry, r.State)
-			if err != nil || (there.At != 0 && !r.replaces(there)) {
-				return err
-			}
+	if d.Escalated.of(r.Entry, r.State) {
+		if r.replaces(d.Escalated) {
+			d.Escalated = r
 		}
-		d.Escalations = append(slices.Clip(d.Escalations), r)
+		return d.refill(states, past)
 	}
-	d.sortEscalations(states)
-	d.setAside(r, i < 0, past)
+	if d.AsideAt != 0 && r.At <= d.AsideAt {
+		there, err := past.AsideOf(r.Entry, r.State)
+		if err != nil || (there.At != 0 && !r.replaces(there)) {
+			return err
+		}
+	}
+	if d.Escalated.To != "" && (r.To == "" || d.Escalated.newer(r, states)) {
+		d.setAside(r, past)
+		return nil
+	}
+	d.setAside(d.Escalated, past)
+	d.Escalated = r
 	return d.refill(states, past)
 }
 
-func (d *Device) escalationOf(entry andon.Time, state andon.State) int {
-	return slices.IndexFunc(d.Escalations, func(there Escalation) bool {
-		return there.Entry == entry && there.State == state
-	})
+func (r Escalation) of(entry andon.Time, state andon.State) bool {
+	return r.At != 0 && r.Entry == entry && r.State == state
 }
 
 // replaces reports whether r counts in place of another record of its entry.
@@ -61,71 +51,40 @@ func (r Escalation) replaces(there Escalation) bool {
 	return r.At > there.At || (r.At == there.At && r.To <= there.To)
 }
 
-// sortEscalations puts the newest first.
-func (d *Device) sortEscalations(states *andon.StateSet) {
-	slices.SortFunc(d.Escalations, func(a, b Escalation) int {
-		if a.newer(b, states) {
-			return -1
-		}
-		return 1
-	})
-}
-
-// setAside moves the oldest records out of memory. What is set aside must be older than all that is
-// in memory, or it could be missed; so an added record that is older than those is set aside, too.
-func (d *Device) setAside(r Escalation, added bool, past History) {
-	kept := min(len(d.Escalations), keptEscalations)
-	if last := kept - 1; added && d.AsideAt != 0 && last > 0 && d.Escalations[last] == r {
-		kept = last
-	}
-	for _, r := range d.Escalations[kept:] {
+// setAside leaves a record, if it is one, to history.
+func (d *Device) setAside(r Escalation, past History) {
+	if r.At != 0 {
 		past.SetAside(r)
 		d.AsideAt = max(d.AsideAt, r.At)
 	}
-	d.Escalations = slices.Clip(d.Escalations[:kept])
 }
 
-// refill brings back the newest records that were set aside, once all in memory are withdrawn.
+// refill brings back the newest record that was set aside and counts, once the device is escalated
+// to nobody.
 func (d *Device) refill(states *andon.StateSet, past History) error {
-	counts := func(r Escalation) bool { return r.To != "" }
-	if d.AsideAt == 0 || slices.ContainsFunc(d.Escalations, counts) {
+	if d.AsideAt == 0 || d.Escalated.To != "" {
 		return nil
 	}
-	for _, r := range d.Escalations { // they hide older records of their entries
-		past.SetAside(r)
-		d.AsideAt = max(d.AsideAt, r.At)
-	}
-	d.Escalations = nil
+	d.setAside(d.Escalated, past) // it hides older records of its entry
+	d.Escalated = Escalation{}
 	for r, err := range past.Aside(d.Incident) {
 		if err != nil {
 			return err
 		}
-		if !counts(r) {
-			continue
+		if r.To != "" && (d.Escalated.To == "" || r.newer(d.Escalated, states)) {
+			d.Escalated = r
 		}
-		d.Escalations = append(d.Escalations, r)
-		d.sortEscalations(states)
-		d.Escalations = d.Escalations[:min(len(d.Escalations), keptEscalations)]
 	}
-	d.Escalations = slices.Clip(d.Escalations)
 	return nil
 }
 
-// forgetEscalations leaves out the entries before a time, because the incident now begins there.
-func (d *Device) forgetEscalations(before andon.Time) {
-	gone := func(r Escalation) bool { return r.Entry < before }
-	if slices.ContainsFunc(d.Escalations, gone) {
-		d.Escalations = slices.DeleteFunc(slices.Clone(d.Escalations), gone)
-	}
-}
-
-// Escalated returns the newest record of an entry of the present incident; the zero value where
+// EscalationOf returns the newest record of an entry of the present incident; the zero value where
 // there is none.
-func (d *Device) Escalated(
+func (d *Device) EscalationOf(
 	entry andon.Time, state andon.State, past History,
 ) (Escalation, error) {
-	if i := d.escalationOf(entry, state); i >= 0 {
-		return d.Escalations[i], nil
+	if d.Escalated.of(entry, state) {
+		return d.Escalated, nil
 	}
 	if d.AsideAt == 0 || d.Incident == 0 || entry < d.Incident {
 		return Escalation{}, nil
@@ -133,18 +92,7 @@ func (d *Device) Escalated(
 	return past.AsideOf(entry, state)
 }
 
-// escalated returns the newest record that is not withdrawn: by when it was made, then by its
-// entry.
-func (d *Device) escalated(states *andon.StateSet) Escalation {
-	var newest Escalation
-	for _, r := range d.Escalations {
-		if r.To != "" && (newest.To == "" || r.newer(newest, states)) {
-			newest = r
-		}
-	}
-	return newest
-}
-
+// newer is the order of records of several entries: by when they were made, then by their entry.
 func (r Escalation) newer(than Escalation, states *andon.StateSet) bool {
 	if r.At != than.At {
 		return r.At > than.At

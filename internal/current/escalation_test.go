@@ -45,7 +45,7 @@ func TestEscalationsInAnyOrder(t *testing.T) {
 		d := Device{ID: "d"}
 		var records []Escalation
 		p := &past{}
-		most := 9 << (seed % 3) // of times: few of them crowd, many are more than are kept
+		most := 9 << (seed % 3) // of times: few of them crowd, many are far apart
 		for range 1 + rng.IntN(8*most) {
 			folded := p.folded
 			if len(folded) == 0 || rng.IntN(2) == 0 {
@@ -72,10 +72,7 @@ func TestEscalationsInAnyOrder(t *testing.T) {
 				}
 				records = append(records, r)
 			}
-			if n := len(d.Escalations); n > keptEscalations {
-				t.Fatalf("seed %d: %d escalations in memory", seed, n)
-			}
-			if got, want := d.escalated(states).To, tellEscalated(folded, records); got != want {
+			if got, want := d.Escalated.To, tellEscalated(folded, records); got != want {
 				t.Fatalf("seed %d: after %+v and %+v: %q, want %q",
 					seed, folded, records, got, want)
 			}
@@ -84,7 +81,7 @@ func TestEscalationsInAnyOrder(t *testing.T) {
 }
 
 // TestEscalationsCostTheSame: however many entries of an incident were escalated before, one more
-// is folded without asking history, and no more is kept in memory.
+// is folded without asking history.
 func TestEscalationsCostTheSame(t *testing.T) {
 	states := andon.DefaultStates()
 	d, p := Device{ID: "d"}, &past{}
@@ -97,11 +94,10 @@ func TestEscalationsCostTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if p.asked != 0 || cap(d.Escalations) > keptEscalations {
-		t.Errorf("history was asked %d times, and memory holds %d records",
-			p.asked, cap(d.Escalations))
+	if p.asked != 0 {
+		t.Errorf("history was asked %d times", p.asked)
 	}
-	if len(p.aside) != 100_000-keptEscalations {
+	if len(p.aside) != 100_000-1 {
 		t.Errorf("%d records were set aside", len(p.aside))
 	}
 }
@@ -121,17 +117,16 @@ func TestEscalationsEndWithTheirIncident(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for at := 1; at <= 2*keptEscalations; at++ {
-		report(at)
-	}
-	if d.AsideAt == 0 || len(d.Escalations) == 0 {
+	report(1)
+	report(2)
+	if d.AsideAt == 0 || d.Escalated.At == 0 {
 		t.Fatalf("nothing was set aside: %+v", d)
 	}
 	if err := d.Apply(entry(100, "NORMAL"), states, p); err != nil {
 		t.Fatal(err)
 	}
-	if d.AsideAt != 0 || d.Escalations != nil {
-		t.Errorf("after the incident it knows %+v, and of escalations up to %d", d.Escalations,
+	if d.AsideAt != 0 || d.Escalated != (Escalation{}) {
+		t.Errorf("after the incident it knows %+v, and of escalations up to %d", d.Escalated,
 			d.AsideAt)
 	}
 	report(101)

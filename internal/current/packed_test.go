@@ -34,7 +34,7 @@ func (m shown) random(rng *rand.Rand, f *Fleet, id andon.DeviceID) {
 		if rng.IntN(3) == 0 {
 			d.Incident, d.LastNormal, d.AsideAt, d.Retired = at(), at(), at(), at()
 			d.Assignee, d.AssignedFrom = "liz", at()
-			d.Escalations = []Escalation{{Entry: 1, State: d.State, At: 1, To: "sara"}}
+			d.Escalated = Escalation{Entry: 1, State: d.State, At: 1, To: "sara"}
 		}
 		m[id] = *d
 	})

@@ -117,7 +117,7 @@ func (f *folding) remember(
 	if !f.incident && lost(was.LastNormal, "") && was.Incident == f.is.Incident {
 		f.is.LastNormal = was.LastNormal
 	}
-	escalations := slices.Clone(was.Escalations)
+	escalations := []Escalation{was.Escalated}
 	if was.AsideAt != 0 {
 		for r, err := range past.Aside(f.is.Incident) {
 			if err != nil {

@@ -94,10 +94,8 @@ func TestRefoldOfWhatExpired(t *testing.T) {
 		})
 		log := func(yield func(Logged, error) bool) {
 			for e := range logOf(kept) {
-				for _, r := range was.Escalations {
-					if r.Entry == e.Time && r.State == e.State {
-						e.Escalated = r
-					}
+				if was.Escalated.of(e.Time, e.State) {
+					e.Escalated = was.Escalated
 				}
 				if !yield(e, nil) {
 					return

@@ -2,7 +2,6 @@ package current
 
 import (
 	"iter"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -37,7 +36,7 @@ type extra struct {
 	asideAt               andon.Time
 	assignedFrom, retired andon.Time
 	assignee              uint32 // of names
-	escalations           []Escalation
+	escalated             Escalation
 }
 
 // slab are some slots, which stay where they are, and their ids.
@@ -162,7 +161,7 @@ func (f *Fleet) pack(s *Slot, d *Device) {
 	f.names.set(&s.prevState, string(d.PrevState))
 	f.names.set(&s.operator, string(d.Operator))
 	plain := d.Incident == 0 && d.LastNormal == 0 && d.AsideAt == 0 &&
-		d.AssignedFrom == 0 && d.Retired == 0 && len(d.Escalations) == 0 && d.Assignee == ""
+		d.AssignedFrom == 0 && d.Retired == 0 && d.Escalated == (Escalation{}) && d.Assignee == ""
 	if plain && s.extra == 0 {
 		return
 	}
@@ -174,7 +173,7 @@ func (f *Fleet) pack(s *Slot, d *Device) {
 	}
 	*r = extra{
 		d.Incident, d.LastNormal, d.AsideAt, d.AssignedFrom, d.Retired, r.assignee,
-		slices.Clip(d.Escalations),
+		d.Escalated,
 	}
 }
 
@@ -190,8 +189,8 @@ func (f *Fleet) unpack(s *Slot, d *Device) {
 		return
 	}
 	r := f.extras.get(&s.extra)
-	d.Incident, d.LastNormal, d.Escalations, d.AsideAt =
-		r.incident, r.lastNormal, r.escalations, r.asideAt
+	d.Incident, d.LastNormal, d.Escalated, d.AsideAt =
+		r.incident, r.lastNormal, r.escalated, r.asideAt
 	d.AssignedFrom, d.Retired = r.assignedFrom, r.retired
 	d.Assignee = andon.PersonID(f.names.name(r.assignee))
 }

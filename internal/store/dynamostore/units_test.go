@@ -20,7 +20,7 @@ func TestStoredDevice(t *testing.T) {
 	d.ID, d.Time, d.State, d.Since, d.Received = "a#1", at(5), "WARNING1", at(4), at(6)
 	d.PrevTime, d.PrevState, d.Incident, d.LastNormal = at(3), "NORMAL", at(4), at(3)
 	d.Operator, d.Assignee, d.AssignedFrom, d.Retired = "Liz", "Tom", at(2), at(1)
-	d.Escalations = []current.Escalation{{Entry: at(4), State: "WARNING1", At: at(8), To: "Sara"}}
+	d.Escalated = current.Escalation{Entry: at(4), State: "WARNING1", At: at(8), To: "Sara"}
 	d.AsideAt, d.States, d.Generation, d.Shards = at(9), []andon.State{"NORMAL", "WARNING1"}, 2, 4
 	d.Withdrawn, d.EverEscalated = items.Reach{From: at(3), To: at(4)},
 		items.Reach{From: at(4), To: at(5)}
@@ -31,7 +31,7 @@ func TestStoredDevice(t *testing.T) {
 	}
 	const want = `{"time":"05Z","state":"WARNING1","since":"04Z","prev_time":"03Z",` +
 		`"prev_state":"NORMAL","incident":"04Z","last_normal":"03Z","operator":"Liz",` +
-		`"escalations":[{"Entry":"04Z","State":"WARNING1","At":"08Z","To":"Sara"}],` +
+		`"escalation":{"Entry":"04Z","State":"WARNING1","At":"08Z","To":"Sara"},` +
 		`"aside_at":"09Z","assignee":"Tom","assigned_from":"02Z","retired":"01Z",` +
 		`"received":"06Z","states":["NORMAL","WARNING1"],"generation":2,"shards":4,"life":36,` +
 		`"withdrawn":{"From":"03Z","To":"04Z"},"escalated":{"From":"04Z","To":"05Z"},` +

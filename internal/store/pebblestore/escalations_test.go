@@ -49,11 +49,6 @@ func TestEscalationsWriteTheSame(t *testing.T) {
 	if large := perEvent(1, 10_000); large > early {
 		t.Errorf("in a large request an event writes %d bytes, a single one %d", large, early)
 	}
-	fleet := s.tenants[andon.DefaultTenant].fleet
-	d := fleet.Latest(fleet.Slot("press-7"))
-	if len(d.Escalations) > 8 || cap(d.Escalations) > 8 {
-		t.Errorf("%d escalations are in memory", len(d.Escalations))
-	}
 }
 
 // TestEscalationsSetAsideComeBack withdraws one escalation after the other, newest first, when all

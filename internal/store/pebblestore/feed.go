@@ -89,21 +89,7 @@ func (w *writing) change(f *folded, was, is *current.Device) {
 		shown := is.Show(w.states)
 		c.After = &shown
 	}
-	// What was shown under the former severities is not known any more.
-	reordered := w.kind == andon.ByReorder && c.After != nil && severityDecides(is, c.After)
-	if reordered || !andon.ShowAlike(c.Before, c.After) {
+	if !andon.ShowAlike(c.Before, c.After) {
 		w.feed = layout.AppendChange(w.feed, &c)
 	}
-}
-
-// severityDecides reports whether the severities of states say which escalation a device shows: it
-// is one of several that were made at one instant, of entries at one time.
-func severityDecides(d *current.Device, shown *andon.Device) bool {
-	n := 0
-	for _, e := range d.Escalations {
-		if e.To != "" && e.At == shown.EscalatedAt && e.Entry == shown.EscalatedEntry.Time {
-			n++
-		}
-	}
-	return n > 1
 }

@@ -80,7 +80,7 @@ func (w *writing) currentOf(
 	d *current.Device, e *andon.Escalation,
 ) (is andon.Escalation, again bool, err error) {
 	w.past.folded.reads++
-	shown, err := d.Escalated(e.Time, e.State, &w.past)
+	shown, err := d.EscalationOf(e.Time, e.State, &w.past)
 	if err != nil {
 		return is, false, err
 	}

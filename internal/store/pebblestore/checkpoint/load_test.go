@@ -29,9 +29,8 @@ func FuzzRecord(f *testing.F) {
 			PrevTime: instant(t1), PrevState: was.State,
 			Incident: instant(t3), LastNormal: instant(t2),
 			Operator: andon.PersonID(p1),
-			Escalations: []current.Escalation{
-				{Entry: instant(t2), State: was.State, At: instant(t1), To: andon.PersonID(p2)},
-				{Entry: instant(t1), State: was.State, At: instant(t3)},
+			Escalated: current.Escalation{
+				Entry: instant(t2), State: was.State, At: instant(t1), To: andon.PersonID(p2),
 			},
 			AsideAt:  instant(t2),
 			Assignee: andon.PersonID(p2), AssignedFrom: instant(t3), Retired: instant(t1),

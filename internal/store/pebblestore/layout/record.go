@@ -25,8 +25,7 @@ import (
 //	  4 run        state text | since | before count | before's state text
 //	  8 incident   since count | normal count
 //	 16 operator   text
-//	 32 escalated  how many count | { entry count | state text | at count | to text }…
-//	               one that has neither entry nor state says only at, AsideAt
+//	 32 escalated  entry count | state text | at count | to text | AsideAt count
 //	 64 assigned   operator text | from count
 //	128 retired    count
 //
@@ -120,8 +119,7 @@ func ChangedParts(was, is *current.Device) (parts byte) {
 		was.PrevTime != is.PrevTime || was.PrevState != is.PrevState, PartRun)
 	set(was.Incident != is.Incident || was.LastNormal != is.LastNormal, PartIncident)
 	set(was.Operator != is.Operator, PartOperator)
-	set(was.AsideAt != is.AsideAt || !slices.Equal(was.Escalations, is.Escalations),
-		partEscalated)
+	set(was.AsideAt != is.AsideAt || was.Escalated != is.Escalated, partEscalated)
 	set(was.Assignee != is.Assignee || was.AssignedFrom != is.AssignedFrom, partAssigned)
 	set(was.Retired != is.Retired, partRetired)
 	return parts
@@ -142,26 +140,16 @@ func appendParts(b []byte, parts byte, d *current.Device, base andon.Time) []byt
 		b = varint.AppendText(b, d.Operator)
 	}
 	if parts&partEscalated != 0 {
-		b = appendEscalations(b, d)
+		e := &d.Escalated
+		b = varint.AppendText(binary.AppendUvarint(b, uint64(e.Entry)), e.State)
+		b = varint.AppendText(binary.AppendUvarint(b, uint64(e.At)), e.To)
+		b = binary.AppendUvarint(b, uint64(d.AsideAt))
 	}
 	if parts&partAssigned != 0 {
 		b = binary.AppendUvarint(varint.AppendText(b, d.Assignee), uint64(d.AssignedFrom))
 	}
 	if parts&partRetired != 0 {
 		b = binary.AppendUvarint(b, uint64(d.Retired))
-	}
-	return b
-}
-
-func appendEscalations(b []byte, d *current.Device) []byte {
-	list := d.Escalations
-	if d.AsideAt != 0 {
-		list = append(slices.Clip(list), current.Escalation{At: d.AsideAt})
-	}
-	b = binary.AppendUvarint(b, uint64(len(list)))
-	for _, e := range list {
-		b = varint.AppendText(binary.AppendUvarint(b, uint64(e.Entry)), e.State)
-		b = varint.AppendText(binary.AppendUvarint(b, uint64(e.At)), e.To)
 	}
 	return b
 }
@@ -182,26 +170,15 @@ func (w *Reader) Parts(parts byte, d *current.Device, base andon.Time) {
 		d.Operator = andon.PersonID(w.Interned())
 	}
 	if parts&partEscalated != 0 {
-		w.escalations(d)
+		d.Escalated.Entry, d.Escalated.State = w.Time(), andon.State(w.Interned())
+		d.Escalated.At, d.Escalated.To = w.Time(), andon.PersonID(w.Interned())
+		d.AsideAt = w.Time()
 	}
 	if parts&partAssigned != 0 {
 		d.Assignee, d.AssignedFrom = andon.PersonID(w.Interned()), w.Time()
 	}
 	if parts&partRetired != 0 {
 		d.Retired = w.Time()
-	}
-}
-
-func (w *Reader) escalations(d *current.Device) {
-	d.Escalations, d.AsideAt = nil, 0
-	for n := w.Count(); n > 0 && !w.Bad; n-- {
-		e := current.Escalation{Entry: w.Time(), State: andon.State(w.Interned())}
-		e.At, e.To = w.Time(), andon.PersonID(w.Interned())
-		if e.Entry == 0 && e.State == "" {
-			d.AsideAt = e.At
-		} else {
-			d.Escalations = append(d.Escalations, e)
-		}
 	}
 }
 
