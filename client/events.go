@@ -95,14 +95,8 @@ func (c *Client) EventsSince(
 				page[andon.Arrival]
 				Position andon.Position `json:"position"`
 			}](ctx, c, request{method: http.MethodGet, path: path("events"), query: values})
-			if err != nil {
-				yield(andon.Arrival{}, err)
+			if !answer.each(err, yield) {
 				return
-			}
-			for _, item := range answer.Items {
-				if !yield(item, nil) {
-					return
-				}
 			}
 			reached(answer.Position)
 			more = answer.Next != ""

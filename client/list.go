@@ -21,25 +21,30 @@ type page[T any] struct {
 // again.
 func list[T any](ctx context.Context, c *Client, path string, q url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var zero T
 		q := maps.Clone(q)
 		for {
 			p, err := ask[page[T]](ctx, c, request{method: http.MethodGet, path: path, query: q})
-			if err != nil {
-				yield(zero, err)
-				return
-			}
-			for _, item := range p.Items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-			if p.Next == "" {
+			if !p.each(err, yield) || p.Next == "" {
 				return
 			}
 			q.Set("cursor", p.Next)
 		}
 	}
+}
+
+// each yields the items of an answer, or why there is none, and reports whether more is wanted.
+func (p *page[T]) each(err error, yield func(T, error) bool) bool {
+	if err != nil {
+		var none T
+		yield(none, err)
+		return false
+	}
+	for _, item := range p.Items {
+		if !yield(item, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // Query selects from a list by time. The zero value selects all, newest first.

@@ -3,9 +3,7 @@ package app
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,13 +16,10 @@ type calls struct {
 	store    string
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
-	// methods has the series of each method that was called, since a lookup by labels is slow. The
-	// map is replaced and never changed.
-	methods atomic.Pointer[map[string]prometheus.Observer]
 }
 
 func newCalls(store string) *calls {
-	c := &calls{
+	return &calls{
 		store: store,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "andon_store_call_duration_seconds",
@@ -38,31 +33,17 @@ func newCalls(store string) *calls {
 				"(canceled: the caller was gone).",
 		}, []string{"store", "method", "kind"}),
 	}
-	c.methods.Store(&map[string]prometheus.Observer{})
-	return c
 }
 
 // hook measures one call; it is a wrap.Hook.
 func (c *calls) hook(_ context.Context, method string) (end func(error), err error) {
-	took := (*c.methods.Load())[method]
-	if took == nil {
-		took = c.add(method)
-	}
 	begun := time.Now()
 	return func(err error) {
-		took.Observe(time.Since(begun).Seconds())
+		c.duration.WithLabelValues(c.store, method).Observe(time.Since(begun).Seconds())
 		if err != nil {
 			c.errors.WithLabelValues(c.store, method, kindLabel(err)).Inc()
 		}
 	}, nil
-}
-
-// add adds the series of a method. Where two do so at once, one is added again later.
-func (c *calls) add(method string) prometheus.Observer {
-	more := maps.Clone(*c.methods.Load())
-	more[method] = c.duration.WithLabelValues(c.store, method)
-	c.methods.Store(&more)
-	return more[method]
 }
 
 func kindLabel(err error) string {

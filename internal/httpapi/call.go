@@ -27,6 +27,7 @@ type call struct {
 	route   *route
 	tenant  andon.TenantID
 	status  int // of the answer, if it succeeds
+	limit   int // of a list: how many items a page has
 	params.Reader
 	undo     []func()         // at the end of the call
 	selected *groups.Selected // the devices that the answer is about; nil: all

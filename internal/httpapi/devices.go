@@ -19,7 +19,7 @@ func (a *API) deviceRoutes() []*route {
 		answering(route{
 			pattern: "GET /devices/{device}", name: "getDevice", errors: []int{404},
 		}, a.device),
-		listing(route{
+		listing[client.Device](route{
 			pattern: "GET /devices", name: "listDevices",
 			fixedOrder: "`sort` names one of three, each in the direction in which it is of use",
 			query: grouping.Selecting(
@@ -35,7 +35,7 @@ func (a *API) deviceRoutes() []*route {
 		answering(route{
 			pattern: "GET /states", name: "countStates", query: grouping.Selecting(cursorParam),
 		}, a.states),
-		listing(route{
+		listing[client.Interval](route{
 			pattern: "GET /devices/{device}/intervals", name: "listIntervals",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, a.intervals),
@@ -149,7 +149,7 @@ func (a *API) device(c *call) (client.Device, error) {
 	return a.showDevice(c.ctx(), &tenant)(&d)
 }
 
-func (a *API) devices(c *call) (page[client.Device], error) {
+func (a *API) devices(c *call) error {
 	q := andon.DeviceQuery{
 		States: c.States(), Sort: c.sort(), Kind: c.deviceKind(),
 		Operator: c.Person("operator"), EscalatedTo: c.Person("escalated_to"),
@@ -157,15 +157,13 @@ func (a *API) devices(c *call) (page[client.Device], error) {
 	if q.Unassigned = q.Operator == "none"; q.Unassigned {
 		q.Operator = ""
 	}
-	silent := c.Truth("silent")
-	limit, exactly := c.Limit(), c.DeviceOrPrefix(&q)
-	q.Limit = limit + 1
-	if after := (andon.DevicePosition{}); c.cursor(&after) {
-		q.After = &after
+	silent, text, exactly := c.Truth("silent"), c.Text("search"), c.DeviceOrPrefix(&q)
+	if text != "" && q.Kind != andon.ShownDevices {
+		c.Mark("query.search", "search does not go with devices that show nothing")
 	}
 	tenant, err := c.record()
 	if err != nil {
-		return page[client.Device]{}, err
+		return err
 	}
 	switch before := andon.SilentBefore(a.options.Now(), tenant.SilentAfter); silent {
 	case "true":
@@ -174,19 +172,20 @@ func (a *API) devices(c *call) (page[client.Device], error) {
 		q.HeardSince = before
 	}
 	c.context = andon.CollectEscalations(c.context)
+	read := func(after *andon.DevicePosition, n int) iter.Seq2[andon.Device, error] {
+		q.After, q.Limit = after, n
+		switch {
+		case text != "":
+			return a.search(c, q, exactly, text)
+		case exactly != "":
+			return a.oneDevice(c, exactly, q)
+		}
+		return c.devicesOf(q)
+	}
+	position := func(d *andon.Device) *andon.DevicePosition { return new(d.Position()) }
 	// In one step, unlike entries: by another order than the id a store looks at every device for
 	// each, and a device that moves meanwhile would be on one page twice.
-	found := c.devicesOf(q)
-	switch text := c.Text("search"); {
-	case text != "" && q.Kind != andon.ShownDevices:
-		c.Mark("query.search", "search does not go with devices that show nothing")
-	case text != "":
-		found = a.search(c, q, exactly, text)
-	case exactly != "":
-		found = a.oneDevice(c, exactly, q)
-	}
-	position := func(d *andon.Device) any { return d.Position() }
-	return readPage(c, limit, found, a.showDevice(c.ctx(), &tenant), position)
+	return sendPage(c, oneStep, nil, read, a.showDevice(c.ctx(), &tenant), position)
 }
 
 // deviceKind reads which devices a list is of. Those that show nothing have nothing that another
@@ -313,10 +312,8 @@ func (c *call) devicesOf(q andon.DeviceQuery) iter.Seq2[andon.Device, error] {
 }
 
 func (a *API) states(c *call) (jsonout.States, error) {
-	after := new(statePosition)
-	if !c.cursor(after) {
-		after = nil
-	}
+	var after *statePosition
+	c.cursor(&after)
 	tenant, err := c.record()
 	if err != nil {
 		return jsonout.States{}, err

@@ -28,17 +28,17 @@ func (a *API) eventRoutes() []*route {
 			func(c *call) error {
 				return serveFeed(c, jsonfeed.Events, c.intake.Events, a.metrics.Events)
 			}),
-		listing(route{
+		listing[jsonout.Event](route{
 			pattern: "GET /devices/{device}/events", name: "listDeviceEvents",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, a.deviceEvents),
-		listing(route{
+		listing[jsonout.Event](route{
 			pattern: "GET /operators/{operator}/events", name: "listOperatorEvents",
 			query: grouping.Selecting(
 				stateParam, fromParam, toParam, orderParam, limitParam, cursorParam,
 			),
 		}, a.operatorEvents),
-		listing(route{
+		listing[jsonout.Event](route{
 			pattern: "GET /supervisors/{supervisor}/events", name: "listSupervisorEvents",
 			query: grouping.Selecting(
 				stateParam, dateParam, fromParam, toParam, orderParam, limitParam, cursorParam,
@@ -171,58 +171,44 @@ func (c *call) account(result intake.Result) error {
 	return nil
 }
 
-func (a *API) deviceEvents(c *call) (page[jsonout.Event], error) {
+func (a *API) deviceEvents(c *call) error {
 	device := c.Device()
-	return c.events(c.Span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	return c.events(stepItems, c.Span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.DeviceEvents(c.ctx(), c.tenant, device, q)
 	})
 }
 
-func (a *API) operatorEvents(c *call) (page[jsonout.Event], error) {
+func (a *API) operatorEvents(c *call) error {
 	operator := params.PathID[andon.PersonID](&c.Reader, "operator")
-	return c.events(c.Span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	return c.events(stepItems, c.Span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.OperatorEvents(c.ctx(), c.tenant, operator, q)
 	})
 }
 
-func (a *API) supervisorEvents(c *call) (page[jsonout.Event], error) {
+func (a *API) supervisorEvents(c *call) error {
 	supervisor := params.PathID[andon.PersonID](&c.Reader, "supervisor")
-	return c.events(c.DaySpan(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	return c.events(stepItems, c.DaySpan(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.SupervisorEvents(c.ctx(), c.tenant, supervisor, q)
 	})
 }
 
 // events answers with a page of what read gives for the parameters of the call.
 func (c *call) events(
-	span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
-) (page[jsonout.Event], error) {
-	return c.eventsInSteps(stepItems, span, read)
-}
-
-func (c *call) eventsInSteps(
 	step int, span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
-) (page[jsonout.Event], error) {
+) error {
 	q := andon.EventQuery{States: c.States(), Span: span, Order: c.Order()}
-	limit := c.Limit()
-	if after := (andon.EventKey{}); c.cursor(&after) {
-		q.After = &after
-	}
 	tenant, err := c.record()
 	if err != nil {
-		return page[jsonout.Event]{}, err
+		return err
 	}
 	c.context = andon.CollectEscalations(c.context)
-	ask := func(after *andon.Event, n int) iter.Seq2[andon.Event, error] {
-		if after != nil {
-			q.After = new(after.Key(tenant.States))
-		}
-		q.Limit = n
+	ask := func(after *andon.EventKey, n int) iter.Seq2[andon.Event, error] {
+		q.After, q.Limit = after, n
 		return read(q)
 	}
-	position := func(e *andon.Event) any { return e.Key(tenant.States) }
+	position := func(e *andon.Event) *andon.EventKey { return new(e.Key(tenant.States)) }
 	keep := keepOf(c, func(e *andon.Event) andon.DeviceID { return e.Device })
-	found := keptInSteps(limit+1, step, keep, ask)
-	return readPage(c, limit, found, c.showEvent, position)
+	return sendPage(c, step, keep, ask, c.showEvent, position)
 }
 
 func (c *call) showEvent(e *andon.Event) (jsonout.Event, error) {

@@ -34,7 +34,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/access"
-	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/metrics"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/intake"
@@ -174,7 +173,7 @@ func (a *API) allRoutes() []*route {
 	groups := [][]*route{
 		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
 		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(),
-		mounted(grouping.Routes(a.intake, a.options.Now, accountContent())),
+		a.groupRoutes(),
 		{a.sweepRoute(), a.backupRoute(), a.fleetRoute(), a.streamRoute(), a.rejectionsRoute()},
 		a.sessionRoutes(),
 	}

@@ -1,25 +1,27 @@
 package httpapi
 
 import (
+	"iter"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 )
 
-func (a *API) intervals(c *call) (page[client.Interval], error) {
-	device, limit := c.Device(), c.Limit()
-	q := andon.IntervalQuery{
-		States: c.States(), Span: c.Span(), Order: c.Order(), Limit: limit + 1,
-	}
-	if after := (andon.IntervalPosition{}); c.cursor(&after) {
-		q.After = &after
-	}
+func (a *API) intervals(c *call) error {
+	device := c.Device()
+	q := andon.IntervalQuery{States: c.States(), Span: c.Span(), Order: c.Order()}
 	tenant, err := c.record()
 	if err != nil {
-		return page[client.Interval]{}, err
+		return err
 	}
-	runs := andon.Intervals(c.ctx(), a.store, c.tenant, tenant.States, device, q)
-	position := func(i *andon.PositionedInterval) any { return i.Position }
-	return readPage(c, limit, runs, plain(a.showInterval), position)
+	read := func(
+		after *andon.IntervalPosition, n int,
+	) iter.Seq2[andon.PositionedInterval, error] {
+		q.After, q.Limit = after, n
+		return andon.Intervals(c.ctx(), a.store, c.tenant, tenant.States, device, q)
+	}
+	position := func(i *andon.PositionedInterval) *andon.IntervalPosition { return &i.Position }
+	return sendPage(c, oneStep, nil, read, plain(a.showInterval), position)
 }
 
 func (a *API) showInterval(i *andon.PositionedInterval) client.Interval {

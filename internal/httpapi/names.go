@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"iter"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/grouping"
@@ -8,7 +10,7 @@ import (
 
 func (a *API) nameRoutes() []*route {
 	one := func(path, name string, of andon.NameKind, query []param) *route {
-		return listing(route{
+		return listing[client.Name](route{
 			pattern: "GET " + path, name: name, fixedOrder: "names have no time", query: query,
 		}, a.names(of))
 	}
@@ -21,11 +23,8 @@ func (a *API) nameRoutes() []*route {
 	}
 }
 
-func (a *API) names(of andon.NameKind) func(*call) (page[client.Name], error) {
-	return func(c *call) (page[client.Name], error) {
-		q, limit := andon.NameQuery{Of: of}, c.Limit()
-		c.cursor(&q.After)
-		q.Limit = limit + 1
+func (a *API) names(of andon.NameKind) func(*call) error {
+	return func(c *call) error {
 		counted := c.selected != nil || a.store.Capabilities().CountNames
 		show := func(n *andon.NameCount) client.Name {
 			shown := client.Name{Name: n.Name}
@@ -34,11 +33,14 @@ func (a *API) names(of andon.NameKind) func(*call) (page[client.Name], error) {
 			}
 			return shown
 		}
-		found := a.store.Names(c.ctx(), c.tenant, q)
-		if c.selected != nil {
-			found = a.intake.Groups.People(c.ctx(), c.tenant, q, c.selected)
+		read := func(after string, n int) iter.Seq2[andon.NameCount, error] {
+			q := andon.NameQuery{Of: of, After: after, Limit: n}
+			if c.selected != nil {
+				return a.intake.Groups.People(c.ctx(), c.tenant, q, c.selected)
+			}
+			return a.store.Names(c.ctx(), c.tenant, q)
 		}
-		return readPage(c, limit, found, plain(show),
-			func(n *andon.NameCount) any { return n.Name })
+		position := func(n *andon.NameCount) string { return n.Name }
+		return sendPage(c, oneStep, nil, read, plain(show), position)
 	}
 }

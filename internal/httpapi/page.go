@@ -8,37 +8,43 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/buffer"
 )
 
-// page is a mount.List[T] as it was written.
-type page[T any] struct{ *buffer.Buffer }
+// list is a page of items, and the cursor of the next one where there are more.
+type list[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty" doc:"cursor of the next page; absent on the last one"`
+}
 
 // pageBytes is where a page ends early: what it holds is bounded by its bytes as well as by limit,
 // since an item may have 80 KB and 1,000 of them would be an answer of 80 MB.
 const pageBytes = 4 << 20
 
-// readPage writes one page of items, which were asked for one more than limit: it is how the page
-// knows whether another follows. It ends before limit where it is full, but never before its first
-// item. The cursor is the position of the last item. Where a parameter is at fault, the items are
-// not asked for.
+// sendPage answers with a page of the items that read returns: up to n of them from after a position
+// on, at most step at once. The zero position is the start. keep says which of them are on the
+// page; nil: all. The page ends before limit where it is full, but never before its first item. Its
+// cursor is the position of its last item. Where a parameter is at fault, nothing is read.
 //
 // Each item is written as it comes, so that the page is in memory once and only as text.
-func readPage[S, T any](
-	c *call, limit int, items iter.Seq2[S, error], show func(*S) (T, error),
-	position func(*S) any,
-) (page[T], error) {
+func sendPage[S, T, P any](
+	c *call, step int, keep func(*S) bool, read func(after P, n int) iter.Seq2[S, error],
+	show func(*S) (T, error), position func(*S) P,
+) error {
+	limit, after := c.limit, *new(P)
+	c.cursor(&after)
 	if err := c.Fault(); err != nil {
-		return page[T]{}, err
+		return err
 	}
 	l := buffer.Array{Buffer: c.newBuffer()}
 	if err := l.Text(`{"items":[`); err != nil {
-		return page[T]{}, err
+		return err
 	}
 	var both [2]S // for the page, and not for each item
 	item, last := &both[0], &both[1]
 	var shown T
 	next := ""
-	for found, err := range items {
+	// One more than limit, by which the page knows whether another follows.
+	for found, err := range inSteps(limit+1, step, keep, after, read, position) {
 		if err != nil {
-			return page[T]{}, err
+			return err
 		}
 		*item = found
 		if l.Count == limit || l.Size() >= pageBytes {
@@ -46,10 +52,10 @@ func readPage[S, T any](
 			break
 		}
 		if shown, err = show(item); err != nil {
-			return page[T]{}, err
+			return err
 		}
 		if err := l.Add(&shown, limit, pageBytes); err != nil {
-			return page[T]{}, err
+			return err
 		}
 		item, last = last, item
 	}
@@ -57,7 +63,11 @@ func readPage[S, T any](
 		next = andon.EncodeCursor(c.scope(), c.stopped)
 	}
 	c.x.answers = l.Count
-	return page[T]{l.Buffer}, c.endPage(l.Buffer, next)
+	if err := c.endPage(l.Buffer, next); err != nil {
+		return err
+	}
+	c.sendBuffer(l.Buffer)
+	return nil
 }
 
 // endPage closes the list, and names the next page where there is one.
@@ -74,27 +84,23 @@ func (c *call) endPage(s *buffer.Buffer, next string) error {
 // The usual page of 100 is one step.
 const stepItems = 128
 
-// inSteps returns up to want items, which ask returns from after an item on, at most step of them;
-// nil: from the start.
-func inSteps[S any](
-	want, step int, ask func(after *S, n int) iter.Seq2[S, error],
-) iter.Seq2[S, error] {
-	return keptInSteps(want, step, nil, ask)
-}
+// oneStep asks a store for all of a page at once.
+const oneStep = andon.MaxLimit + 1
 
-// keptInSteps is inSteps of the items that keep keeps; nil: all.
-func keptInSteps[S any](
-	want, step int, keep func(*S) bool, ask func(after *S, n int) iter.Seq2[S, error],
+// inSteps returns up to want items that keep keeps, of those that read returns from after a
+// position on.
+func inSteps[S, P any](
+	want, step int, keep func(*S) bool, after P, read func(after P, n int) iter.Seq2[S, error],
+	position func(*S) P,
 ) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		var last S
-		var after *S
 		for want > 0 {
 			n, got := step, 0
 			if keep == nil {
 				n = min(want, step)
 			}
-			for item, err := range ask(after, n) {
+			for item, err := range read(after, n) {
 				if err == nil {
 					last, got = item, got+1
 				}
@@ -111,7 +117,7 @@ func keptInSteps[S any](
 			if got < n {
 				return
 			}
-			after = &last
+			after = position(&last)
 		}
 	}
 }

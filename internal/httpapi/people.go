@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"iter"
-	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,7 +24,7 @@ func (a *API) peopleRoutes() []*route {
 			answer: accountContent(),
 			serve:  a.postAssignments,
 		},
-		listing(route{
+		listing[client.Assignment](route{
 			pattern: "GET /devices/{device}/assignments", name: "listAssignments",
 			query: []param{fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, a.assignments),
@@ -94,54 +93,24 @@ func (a *API) postAssignments(c *call) error {
 	return c.account(intake.Result{Accepted: len(kept), Rejected: batch.Rejected})
 }
 
-func (a *API) assignments(c *call) (page[client.Assignment], error) {
-	device, limit := c.Device(), c.Limit()
-	q, span := andon.PageQuery{Order: c.Order()}, c.Span()
-	c.cursor(&q.After)
-	kept := a.assignmentsWithin(c, device, q, span)
-	return readPage(c, limit, kept, plain(showAssignment),
-		func(a *andon.Assignment) any { return a.From })
-}
-
-// assignmentsWithin returns the assignments that hold at an instant of a span. A store knows no
-// span here: it would have to know the end of each, which is the beginning of the next. The list of
-// one device is short, so what is passed over costs little.
-func (a *API) assignmentsWithin(
-	c *call, device andon.DeviceID, q andon.PageQuery, span andon.Span,
-) iter.Seq2[andon.Assignment, error] {
-	ask := func(after *andon.Assignment, n int) iter.Seq2[andon.Assignment, error] {
-		if after != nil {
-			q.After = after.From
-		}
-		q.Limit = n
+// assignments lists those that hold at an instant of a span. A store knows no span here: it would
+// have to know the end of each, which is the beginning of the next. The list of one device is
+// short, so what is passed over costs little.
+func (a *API) assignments(c *call) error {
+	device, q, span := c.Device(), andon.PageQuery{Order: c.Order()}, c.Span()
+	read := func(after andon.Time, n int) iter.Seq2[andon.Assignment, error] {
+		q.After, q.Limit = after, n
 		return a.store.Assignments(c.ctx(), c.tenant, device, q)
 	}
-	return func(yield func(andon.Assignment, error) bool) {
-		for item, err := range inSteps(math.MaxInt, stepItems, ask) {
-			if err == nil && passed(&item, span, q.Order) {
-				return
-			}
-			if err != nil || holdsWithin(&item, span) {
-				if !yield(item, err) {
-					return
-				}
-			}
-		}
-	}
+	keep := func(a *andon.Assignment) bool { return holdsWithin(a, span) }
+	position := func(a *andon.Assignment) andon.Time { return a.From }
+	return sendPage(c, stepItems, keep, read, plain(showAssignment), position)
 }
 
 // holdsWithin reports whether an assignment, which is [From, To), has an instant in a span.
 func holdsWithin(a *andon.Assignment, span andon.Span) bool {
 	begun := span.To == 0 || a.From <= span.To
 	return begun && (a.To == 0 || a.To > span.From)
-}
-
-// passed reports whether neither an assignment nor any after it is within a span.
-func passed(a *andon.Assignment, span andon.Span, order andon.Order) bool {
-	if order == andon.Asc {
-		return span.To != 0 && a.From > span.To
-	}
-	return a.To != 0 && a.To <= span.From
 }
 
 type escalationBody struct {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/httpapi/mount"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 )
 
@@ -14,8 +13,10 @@ type param = openapi.Param
 
 // The parameters that several requests share.
 var (
-	limitParam  = mount.Limit
-	cursorParam = mount.Cursor
+	limitParam = param{
+		Name: "limit", Example: 100, Initial: andon.DefaultLimit, Most: andon.MaxLimit,
+	}
+	cursorParam = param{Name: "cursor", Example: "AbVn3_8…"}
 	orderParam  = param{
 		Name: "order", Example: "desc", Values: []any{"desc", "asc"}, Initial: "desc",
 	}

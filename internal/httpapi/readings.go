@@ -24,7 +24,7 @@ func (a *API) readingRoutes() []*route {
 			content{Name: "NewReading", Schema: openapi.Reading()}, func(c *call) error {
 				return serveFeed(c, jsonfeed.Readings, a.intake.Readings, a.metrics.Readings)
 			}),
-		listing(route{
+		listing[andon.Reading](route{
 			pattern: "GET /devices/{device}/readings", name: "listReadings",
 			query: []param{metrics, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, a.readings),
@@ -38,7 +38,7 @@ func (a *API) readingRoutes() []*route {
 			answer:   &content{Kind: reflect.TypeFor[latestJSON]()},
 			readOnly: true, serve: a.latestReadings,
 		},
-		listing(route{
+		listing[andon.MetricReading](route{
 			pattern: "GET /metrics/{metric}/readings", name: "listMetricReadings",
 			fixedOrder: "stores keep the readings of a metric device by device, newest first, " +
 				"and can't merge all devices for a page",
@@ -48,20 +48,15 @@ func (a *API) readingRoutes() []*route {
 	}
 }
 
-func (a *API) readings(c *call) (page[andon.Reading], error) {
-	device, limit := c.Device(), c.Limit()
+func (a *API) readings(c *call) error {
+	device := c.Device()
 	q := andon.ReadingQuery{Metrics: c.metricNames(), Span: c.Span(), Order: c.Order()}
-	c.cursor(&q.After)
-	kept := inSteps(limit+1, stepItems, func(
-		after *andon.Reading, n int,
-	) iter.Seq2[andon.Reading, error] {
-		if after != nil {
-			q.After = after.Time
-		}
-		q.Limit = n
+	read := func(after andon.Time, n int) iter.Seq2[andon.Reading, error] {
+		q.After, q.Limit = after, n
 		return a.store.DeviceReadings(c.ctx(), c.tenant, device, q)
-	})
-	return readPage(c, limit, kept, same, func(r *andon.Reading) any { return r.Time })
+	}
+	position := func(r *andon.Reading) andon.Time { return r.Time }
+	return sendPage(c, stepItems, nil, read, same, position)
 }
 
 func (c *call) metricNames() []andon.MetricName {
@@ -195,23 +190,15 @@ func (a *API) addLatest(
 	return missing, nil
 }
 
-func (a *API) metricReadings(c *call) (page[andon.MetricReading], error) {
-	limit := c.Limit()
+func (a *API) metricReadings(c *call) error {
 	q := andon.MetricQuery{
-		Metric: params.PathID[andon.MetricName](&c.Reader, "metric"),
-		Span:   c.Span(), Limit: limit + 1,
+		Metric: params.PathID[andon.MetricName](&c.Reader, "metric"), Span: c.Span(),
 	}
-	if after := (andon.MetricPosition{}); c.cursor(&after) {
-		q.After = &after
-	}
-	position := func(r *andon.MetricReading) any { return r.Position() }
-	ask := func(after *andon.MetricReading, n int) iter.Seq2[andon.MetricReading, error] {
-		if q.Limit = n; after != nil {
-			q.After = new(after.Position())
-		}
+	read := func(after *andon.MetricPosition, n int) iter.Seq2[andon.MetricReading, error] {
+		q.After, q.Limit = after, n
 		return a.store.MetricReadings(c.ctx(), c.tenant, q)
 	}
+	position := func(r *andon.MetricReading) *andon.MetricPosition { return new(r.Position()) }
 	keep := keepOf(c, func(r *andon.MetricReading) andon.DeviceID { return r.Device })
-	kept := keptInSteps(limit+1, andon.MaxLimit, keep, ask)
-	return readPage(c, limit, kept, same, position)
+	return sendPage(c, andon.MaxLimit, keep, read, same, position)
 }

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"iter"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/source"
@@ -9,7 +11,7 @@ import (
 // rejectionsRoute lists what sources refused. It belongs to no tenant: it may be the tenant that is
 // wrong.
 func (a *API) rejectionsRoute() *route {
-	return listing(route{
+	return listing[andon.SourceRejection](route{
 		pattern: "GET /rejections", name: "listRejections", tenantless: true,
 		fixedOrder: "rejections are listed newest first", errors: []int{501},
 		query: []param{
@@ -18,14 +20,14 @@ func (a *API) rejectionsRoute() *route {
 	}, a.rejections)
 }
 
-func (a *API) rejections(c *call) (page[andon.SourceRejection], error) {
-	span, limit, after := c.Span(), c.Limit(), ""
-	c.cursor(&after)
-	list := source.Rejections{Store: a.store}
-	found := seq.List(func() ([]source.Listed, error) {
-		return list.List(c.ctx(), c.Text("source"), span, after, limit+1)
-	})
-	return readPage(c, limit, found,
-		plain(func(r *source.Listed) andon.SourceRejection { return r.SourceRejection }),
-		func(r *source.Listed) any { return r.Key })
+func (a *API) rejections(c *call) error {
+	span, list := c.Span(), source.Rejections{Store: a.store}
+	read := func(after string, n int) iter.Seq2[source.Listed, error] {
+		return seq.List(func() ([]source.Listed, error) {
+			return list.List(c.ctx(), c.Text("source"), span, after, n)
+		})
+	}
+	show := func(r *source.Listed) andon.SourceRejection { return r.SourceRejection }
+	position := func(r *source.Listed) string { return r.Key }
+	return sendPage(c, oneStep, nil, read, plain(show), position)
 }

@@ -9,7 +9,7 @@ import (
 
 func (a *API) restoreRoutes() []*route {
 	return []*route{
-		listing(route{
+		listing[client.Entry](route{
 			pattern: "GET /devices/{device}/escalations", name: "listEscalations",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, a.escalations),
@@ -36,29 +36,20 @@ func (a *API) retirements(c *call) (retirementsJSON, error) {
 	return retirementsJSON{Items: append([]andon.Time{}, all...)}, err
 }
 
-func (a *API) escalations(c *call) (page[client.Entry], error) {
-	device, limit := c.Device(), c.Limit()
+func (a *API) escalations(c *call) error {
+	device := c.Device()
 	q := andon.EventQuery{States: c.States(), Span: c.Span(), Order: c.Order()}
-	if after := (andon.EventKey{}); c.cursor(&after) {
-		q.After = &after
-	}
 	t, err := c.record()
 	if err != nil {
-		return page[client.Entry]{}, err
+		return err
 	}
-	kept := inSteps(limit+1, stepItems, func(
-		after *andon.Entry, n int,
-	) iter.Seq2[andon.Entry, error] {
-		if after != nil {
-			key := after.Key(t.States)
-			q.After = &key
-		}
-		q.Limit = n
+	read := func(after *andon.EventKey, n int) iter.Seq2[andon.Entry, error] {
+		q.After, q.Limit = after, n
 		return a.store.EscalatedEntries(c.ctx(), c.tenant, device, q)
-	})
+	}
 	show := func(e *andon.Entry) client.Entry { return showEntry(*e) }
-	return readPage(c, limit, kept, plain(show),
-		func(e *andon.Entry) any { return e.Key(t.States) })
+	position := func(e *andon.Entry) *andon.EventKey { return new(e.Key(t.States)) }
+	return sendPage(c, stepItems, nil, read, plain(show), position)
 }
 
 type restoreBody struct {

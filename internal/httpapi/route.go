@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/andonhq/andon/internal/httpapi/mount"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/httpapi/strictjson"
 )
@@ -94,15 +93,12 @@ func answering[T any](r route, handle func(*call) (T, error)) *route {
 	return &r
 }
 
-// listing completes a route whose answer is a page of items.
-func listing[T any](r route, handle func(*call) (page[T], error)) *route {
-	r.answer = &content{Kind: reflect.TypeFor[mount.List[T]](), List: true}
+// listing completes a route whose answer is a page of items, which the handler sends.
+func listing[T any](r route, handle func(*call) error) *route {
+	r.answer = &content{Kind: reflect.TypeFor[list[T]](), List: true}
 	r.serve = func(c *call) error {
-		p, err := handle(c)
-		if err == nil {
-			c.sendBuffer(p.Buffer)
-		}
-		return err
+		c.limit = c.Limit()
+		return handle(c)
 	}
 	return &r
 }

@@ -21,14 +21,14 @@ func (a *API) search(
 	c *call, q andon.DeviceQuery, exactly andon.DeviceID, text string,
 ) iter.Seq2[andon.Device, error] {
 	text = strings.ToLower(text)
-	if exactly != "" {
-		return occursIn(text, a.oneDevice(c, exactly, q))
-	}
 	return func(yield func(andon.Device, error) bool) {
 		q.Limit = searchPart
 		for looked := 0; ; {
-			part := 0
-			for d, err := range c.devicesOf(q) {
+			part, found := 0, c.devicesOf(q)
+			if exactly != "" {
+				found = a.oneDevice(c, exactly, q)
+			}
+			for d, err := range found {
 				if err == nil {
 					part, q.After = part+1, new(d.Position())
 				}
@@ -41,16 +41,6 @@ func (a *API) search(
 			}
 			if looked += part; looked >= searchMost {
 				c.stopped = *q.After
-				return
-			}
-		}
-	}
-}
-
-func occursIn(text string, found iter.Seq2[andon.Device, error]) iter.Seq2[andon.Device, error] {
-	return func(yield func(andon.Device, error) bool) {
-		for d, err := range found {
-			if (err != nil || occurs(text, &d)) && !yield(d, err) {
 				return
 			}
 		}

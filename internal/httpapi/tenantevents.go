@@ -11,7 +11,7 @@ import (
 )
 
 func (a *API) tenantEventsRoute() *route {
-	r := listing(route{
+	r := listing[jsonout.Event](route{
 		pattern: "GET /events", name: "listEvents",
 		query: grouping.Selecting(
 			stateParam, fromParam, toParam, orderParam, sinceParam, limitParam, cursorParam,
@@ -35,10 +35,9 @@ func (a *API) tenantEventsRoute() *route {
 	return r
 }
 
-func (a *API) tenantEvents(c *call) (page[jsonout.Event], error) {
-	span := c.Span()
+func (a *API) tenantEvents(c *call) error {
 	// In one step: a store reads each device for each of them.
-	return c.eventsInSteps(andon.MaxLimit+1, span, a.allEvents(c))
+	return c.events(oneStep, c.Span(), a.allEvents(c))
 }
 
 func (a *API) allEvents(c *call) func(andon.EventQuery) iter.Seq2[andon.Event, error] {

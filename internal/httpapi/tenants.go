@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"iter"
 	"net/http"
+	"sort"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/params"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 func (a *API) tenantRoutes() []*route {
 	return []*route{
-		listing(route{
+		listing[client.Tenant](route{
 			pattern: "GET /tenants", name: "listTenants", tenantless: true,
 			query:      []param{limitParam, cursorParam},
 			fixedOrder: "tenants have no time, they are listed by id, ascending",
@@ -99,29 +101,16 @@ func replace[T any](setting *T, with *T) {
 	}
 }
 
-func (a *API) tenants(c *call) (page[client.Tenant], error) {
-	var after andon.TenantID
-	limit := c.Limit()
-	c.cursor(&after)
-	if err := c.Fault(); err != nil {
-		return page[client.Tenant]{}, err
+func (a *API) tenants(c *call) error {
+	read := func(after andon.TenantID, n int) iter.Seq2[andon.Tenant, error] {
+		return seq.List(func() ([]andon.Tenant, error) {
+			all, err := a.store.Tenants(c.ctx())
+			from := sort.Search(len(all), func(i int) bool { return all[i].ID > after })
+			return all[from:min(from+n, len(all))], err
+		})
 	}
-	all, err := a.store.Tenants(c.ctx())
-	if err != nil {
-		return page[client.Tenant]{}, err
-	}
-	position := func(t *andon.Tenant) any { return t.ID }
-	return readPage(c, limit, listedAfter(all, after), plain(showTenant), position)
-}
-
-func listedAfter(tenants []andon.Tenant, id andon.TenantID) iter.Seq2[andon.Tenant, error] {
-	return func(yield func(andon.Tenant, error) bool) {
-		for _, t := range tenants {
-			if t.ID > id && !yield(t, nil) {
-				return
-			}
-		}
-	}
+	position := func(t *andon.Tenant) andon.TenantID { return t.ID }
+	return sendPage(c, oneStep, nil, read, plain(showTenant), position)
 }
 
 func (c *call) pathTenant() andon.TenantID {

@@ -79,7 +79,12 @@ func at(name string, t andon.Time) Detail { return Detail{name, t.String()} }
 func (in *Intake) Assign(
 	ctx context.Context, tenant andon.TenantID, sent []andon.Assignment,
 ) ([]andon.Assignment, error) {
-	kept, err := in.assign(ctx, tenant, sent)
+	for i := range sent {
+		if err := CheckAssignment(&sent[i]); err != nil {
+			return nil, err
+		}
+	}
+	kept, err := in.store.Assign(ctx, tenant, in.options.Now(), sent)
 	if err != nil {
 		for _, a := range sent {
 			in.audit(ctx, "assign", tenant, a.Device, err, after(a.Operator))
@@ -101,7 +106,21 @@ func (in *Intake) Assign(
 func (in *Intake) Escalate(
 	ctx context.Context, tenant andon.TenantID, sent andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
-	kept, added, err = in.escalate(ctx, tenant, sent)
+	if err := checkEscalation(&sent); err != nil {
+		return kept, false, err
+	}
+	if sent.Time == 0 && sent.State == "" {
+		d, err := in.store.Device(ctx, tenant, sent.Device)
+		if err != nil {
+			return kept, false, err
+		}
+		sent.Time, sent.State = d.Time, d.State
+		if sent.To == "" && d.EscalatedTo != "" {
+			sent.Time, sent.State = d.EscalatedEntry.Time, d.EscalatedEntry.State
+		}
+	}
+	sent.At = in.options.Now()
+	kept, added, err = in.store.Escalate(ctx, tenant, sent)
 	if err != nil {
 		in.audit(ctx, "escalate", tenant, sent.Device, err, after(sent.To), said(sent.By))
 	}

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 
@@ -29,16 +30,12 @@ func countOutcomes[T any](
 	ctx context.Context, sent []T, device func(*T) andon.DeviceID,
 	count func(context.Context, []T) (Outcomes, error),
 ) (*Outcomes, error) {
-	var groups [][]T
-	places := map[andon.DeviceID]int{}
+	by := map[andon.DeviceID][]T{}
 	for i := range sent {
-		place, seen := places[device(&sent[i])]
-		if !seen {
-			place = len(groups)
-			places[device(&sent[i])], groups = place, append(groups, nil)
-		}
-		groups[place] = append(groups[place], sent[i])
+		id := device(&sent[i])
+		by[id] = append(by[id], sent[i])
 	}
+	groups := slices.Collect(maps.Values(by))
 	var mu sync.Mutex
 	all := &Outcomes{}
 	add := func(ctx context.Context, i int) error {

@@ -13,32 +13,25 @@ import (
 func (in *Intake) readingOutcomes(
 	ctx context.Context, tenant andon.TenantID, readings []andon.Reading,
 ) (*Outcomes, error) {
-	var devices []andon.DeviceID
-	seen := map[andon.DeviceID]bool{}
-	for i := range readings {
-		if device := readings[i].Device; !seen[device] {
-			seen[device], devices = true, append(devices, device)
-		}
-	}
-	newest := make(map[andon.DeviceID]andon.Time, len(devices))
-	latest, err := in.store.LatestReadings(ctx, tenant, devices, 0)
-	if err != nil {
-		return nil, err
-	}
-	for i := range latest {
-		newest[latest[i].Device] = latest[i].Time
-	}
 	return countOutcomes(ctx, readings, func(r *andon.Reading) andon.DeviceID { return r.Device },
 		func(ctx context.Context, sent []andon.Reading) (Outcomes, error) {
-			return in.measuredOutcomes(ctx, tenant, sent, newest[sent[0].Device])
+			return in.measuredOutcomes(ctx, tenant, sent)
 		})
 }
 
-// measuredOutcomes counts the readings of one device, whose newest one is of that time; 0 where it
-// has none.
+// measuredOutcomes counts the readings of one device.
 func (in *Intake) measuredOutcomes(
-	ctx context.Context, tenant andon.TenantID, sent []andon.Reading, newest andon.Time,
+	ctx context.Context, tenant andon.TenantID, sent []andon.Reading,
 ) (o Outcomes, err error) {
+	device := sent[0].Device
+	latest, err := in.store.LatestReadings(ctx, tenant, []andon.DeviceID{device}, 0)
+	if err != nil {
+		return o, err
+	}
+	newest := andon.Time(0)
+	for i := range latest {
+		newest = latest[i].Time
+	}
 	kept := make(map[andon.Time]andon.Reading, len(sent))
 	older := slices.Clone(sent)
 	slices.SortStableFunc(older, func(a, b andon.Reading) int { return int(a.Time - b.Time) })
@@ -49,7 +42,7 @@ func (in *Intake) measuredOutcomes(
 	err = eachKept(older, func(r *andon.Reading) andon.Time { return r.Time },
 		func(span andon.Span, limit int) iter.Seq2[andon.Reading, error] {
 			q.Span, q.Limit = span, limit
-			return in.store.DeviceReadings(ctx, tenant, sent[0].Device, q)
+			return in.store.DeviceReadings(ctx, tenant, device, q)
 		}, func(r andon.Reading) { kept[r.Time], q.After = r, r.Time })
 	if err != nil {
 		return o, err

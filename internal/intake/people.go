@@ -1,21 +1,6 @@
 package intake
 
-import (
-	"context"
-
-	"github.com/andonhq/andon"
-)
-
-func (in *Intake) assign(
-	ctx context.Context, tenant andon.TenantID, assignments []andon.Assignment,
-) ([]andon.Assignment, error) {
-	for i := range assignments {
-		if err := CheckAssignment(&assignments[i]); err != nil {
-			return nil, err
-		}
-	}
-	return in.store.Assign(ctx, tenant, in.options.Now(), assignments)
-}
+import "github.com/andonhq/andon"
 
 // CheckAssignment reports what is wrong with an assignment by itself. No operator unassigns.
 func CheckAssignment(a *andon.Assignment) error {
@@ -31,26 +16,6 @@ func wrongAt(location string, err error) error {
 		return nil
 	}
 	return andon.AtField(location, "%s", err)
-}
-
-func (in *Intake) escalate(
-	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
-) (kept andon.Escalation, added bool, err error) {
-	if err := checkEscalation(&e); err != nil {
-		return andon.Escalation{}, false, err
-	}
-	if e.Time == 0 && e.State == "" {
-		d, err := in.store.Device(ctx, tenant, e.Device)
-		if err != nil {
-			return andon.Escalation{}, false, err
-		}
-		e.Time, e.State = d.Time, d.State
-		if e.To == "" && d.EscalatedTo != "" {
-			e.Time, e.State = d.EscalatedEntry.Time, d.EscalatedEntry.State
-		}
-	}
-	e.At = in.options.Now()
-	return in.store.Escalate(ctx, tenant, e)
 }
 
 func checkEscalation(e *andon.Escalation) error {

@@ -33,16 +33,12 @@ func (w *writer) name(name string) {
 
 // string writes a member that is a string. What must be escaped is rare.
 func (w *writer) string(name, value string) {
-	w.name(name)
-	if isPlain(value) {
-		w.text = append(append(append(w.text, '"'), value...), '"')
+	if !isPlain(value) {
+		w.member(name, value)
 		return
 	}
-	var escaped strings.Builder
-	encoder := json.NewEncoder(&escaped)
-	encoder.SetEscapeHTML(false)
-	w.damaged = encoder.Encode(value) != nil || w.damaged
-	w.write(strings.TrimSuffix(escaped.String(), "\n"))
+	w.name(name)
+	w.text = append(append(append(w.text, '"'), value...), '"')
 }
 
 // isPlain reports whether each character of a string is written as it is. utf8.RuneError may be in

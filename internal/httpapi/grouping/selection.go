@@ -1,3 +1,4 @@
+// Package grouping reads which devices a request selects by what people say of them.
 package grouping
 
 import (

@@ -10,7 +10,6 @@
 package strictjson
 
 import (
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,9 +69,6 @@ func decodeScalar(text, location string, v reflect.Value) error {
 	if text == "null" { // encoding/json would leave v as it is
 		return andon.AtField(location, "%s is null", location)
 	}
-	if plainString(text, v) {
-		return nil
-	}
 	err := json.Unmarshal([]byte(text), v.Addr().Interface())
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if number, isNumber := strings.CutPrefix(e.Value, "number "); isNumber { // out of its range
@@ -88,20 +84,6 @@ func decodeScalar(text, location string, v reflect.Value) error {
 		return andon.AtField(location, "%s: %s", location, err)
 	}
 	return nil
-}
-
-// plainString sets a string without escapes, as nearly all are: encoding/json takes five times as
-// long for it. The scanner has checked the text.
-func plainString(text string, v reflect.Value) bool {
-	if v.Kind() != reflect.String || text[0] != '"' || strings.IndexByte(text, '\\') >= 0 {
-		return false
-	}
-	switch v.Addr().Interface().(type) {
-	case json.Unmarshaler, encoding.TextUnmarshaler:
-		return false
-	}
-	v.SetString(strings.Clone(text[1 : len(text)-1]))
-	return true
 }
 
 func decodeSlice(s *jsonscan.Scanner, location string, v reflect.Value) error {
