@@ -22,10 +22,10 @@ func (a *API) rejections(c *call) (page[andon.SourceRejection], error) {
 	span, limit, after := c.Span(), c.Limit(), ""
 	c.cursor(&after)
 	list := source.Rejections{Store: a.store}
-	found := seq.List(func() ([]source.Listed, error) {
+	found := seq.List(func() ([]source.Rejection, error) {
 		return list.List(c.ctx(), c.Text("source"), span, after, limit+1)
 	})
 	return readPage(c, limit, found,
-		plain(func(r *source.Listed) andon.SourceRejection { return r.SourceRejection }),
-		func(r *source.Listed) any { return r.Key })
+		plain(func(r *source.Rejection) andon.SourceRejection { return r.SourceRejection }),
+		func(r *source.Rejection) any { return r.Key })
 }
