@@ -90,6 +90,17 @@ type Records interface {
 	) iter.Seq2[Record, error]
 }
 
+type freeingKey struct{}
+
+// Freeing returns a context for records whose writing leads to free space, since more is deleted
+// once they are stored. A store whose disk is full takes them as long as it takes deletions.
+func Freeing(ctx context.Context) context.Context {
+	return context.WithValue(ctx, freeingKey{}, true)
+}
+
+// IsFreeing reports whether what is written with a context leads to free space.
+func IsFreeing(ctx context.Context) bool { return ctx.Value(freeingKey{}) != nil }
+
 // Validate reports why a record can't be stored, or nil.
 func (r *Record) Validate() error {
 	if r.Tenant != "" {

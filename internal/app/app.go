@@ -78,7 +78,6 @@ func New(o Options) *App {
 		members = append(members, &profiles{config: &a.Config, log: o.Log})
 	}
 	a.services = newServices(members...)
-	a.addKinesis()
 	return a
 }
 
@@ -88,7 +87,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if a.http.token, err = readToken(a.Config.TokenFile); err != nil {
 		return err
 	}
-	if err := errors.Join(a.openKafka(), a.openFeeds()); err != nil {
+	if err := errors.Join(a.openSources(), a.openFeeds()); err != nil {
 		return err
 	}
 	if err := a.services.open(ctx); err != nil {

@@ -132,8 +132,8 @@ func (c *Config) Groups() []config.Group {
 		Settings: append(c.ofServer(), c.ofBounds()...),
 		Check:    func(c *config.Check) { c.Pair("tls_cert", "tls_key") },
 	}
-	ways := []config.Group{own, c.kafkaGroup(), c.kinesisGroup(), c.feedGroup()}
-	return append(ways, c.Engines.Groups()...)
+	ways := append([]config.Group{own}, c.sourceGroups()...)
+	return append(append(ways, c.feedGroup()), c.Engines.Groups()...)
 }
 
 // ofServer are the settings of what is served, from which store, and what is said about it.

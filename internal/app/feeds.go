@@ -110,7 +110,7 @@ func feedMetrics(feeds []*sink.Feed) looked {
 		for _, f := range feeds {
 			send := sending(to, f.Name)
 			send(delivered, prometheus.CounterValue, float64(f.Delivered.Load()))
-			send(failures, prometheus.CounterValue, float64(f.Failures.Load()))
+			send(failures, prometheus.CounterValue, float64(f.Failures.Count.Load()))
 			send(snapshots, prometheus.CounterValue, float64(f.Snapshots.Load()))
 			send(lag, prometheus.GaugeValue, f.Lag().Std().Seconds())
 		}

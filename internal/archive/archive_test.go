@@ -480,7 +480,7 @@ func TestDamagedFiles(t *testing.T) {
 		if err := os.WriteFile(file, wrong, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err = p.archive().Read(t.Context(), Selection{}, Events, func(any) error { return nil })
+		err = p.archive().Read(t.Context(), Selection{Kind: Events}, func(any) error { return nil })
 		if andon.KindOf(err) != andon.Damaged || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -492,4 +492,76 @@ func TestDamagedFiles(t *testing.T) {
 	breaks(manifestName, []byte(`{"version":1}`))
 	breaks("part-0001.parquet", nil)
 	p.isExact()
+}
+
+// TestNamedAlready: a part whose name another process has put into the manifest meanwhile is
+// refused before it is announced, and the error names the manifest. A part that was removed from a
+// manifest leaves a name that is not given again.
+func TestNamedAlready(t *testing.T) {
+	p := newPlant(t)
+	p.send(noon, 1, 2)
+	d := day{andon.DefaultTenant, Events, noon.Day()}
+	slow, err := p.archive().look(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.run()
+	w := &adder[eventRow]{folder: slow}
+	defer w.close()
+	if err := w.add(t.Context(), &eventRow{State: "A"}); err != nil {
+		t.Fatal(err)
+	}
+	err = w.end(t.Context())
+	if andon.KindOf(err) != andon.Conflict || !strings.Contains(err.Error(), manifestName) ||
+		slow.is.Pending != nil {
+		t.Errorf("%v, announced is %+v", err, slow.is.Pending)
+	}
+	p.isExact()
+	f, err := p.archive().look(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.is.Files[0].Name = "part-0002.parquet"
+	w = &adder[eventRow]{folder: f}
+	defer w.close()
+	if err := w.begin(); err != nil || w.about.Name != "part-0003.parquet" {
+		t.Errorf("the next is %s, %v", w.about.Name, err)
+	}
+}
+
+// TestTenantIsDeleted: a tenant that is deleted while it is archived is no failure, and one of the
+// same name is archived next to what is there.
+func TestTenantIsDeleted(t *testing.T) {
+	p := newPlant(t)
+	p.send(noon, 1, 2)
+	if _, err := p.store.PutTenant(t.Context(), andon.NewTenant("gone")); err != nil {
+		t.Fatal(err)
+	}
+	e := andon.Event{Device: "d", State: "A", Time: noon}
+	if err := p.store.Append(t.Context(), "gone", noon, []andon.Event{e}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 20 {
+		whole, left := p.store, n
+		a := p.archive()
+		a.Store = wrap.Around(whole, func(
+			ctx context.Context, call string,
+		) (ended func(error), err error) {
+			if left--; left == 0 {
+				return nil, whole.DeleteTenant(ctx, "gone")
+			}
+			return nil, nil
+		})
+		if _, err := a.Run(t.Context(), Selection{}); err != nil {
+			t.Errorf("deleted at call %d: %v", n, err)
+		}
+		_, _ = p.store.PutTenant(t.Context(), andon.NewTenant("gone"))
+		err := p.store.Append(t.Context(), "gone", noon, []andon.Event{e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.now = p.now.Add(30 * dayLong)
+		p.run()
+	}
+	p.isOnce()
 }

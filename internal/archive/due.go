@@ -63,6 +63,10 @@ func (a *Archive) due(
 	if err == nil && s.Tenant != "" && !slices.ContainsFunc(tenants, isNamed) {
 		return nil, next, andon.Errorf(andon.NotFound, "there is no tenant %q", s.Tenant)
 	}
+	if s.Tenant != "" && !a.covers(s.Tenant, Events) && !a.covers(s.Tenant, Readings) {
+		return nil, next, andon.Errorf(andon.Invalid, "tenant %q is none of those of archive %s",
+			s.Tenant, a.Name)
+	}
 	for _, t := range tenants {
 		if err != nil || s.Tenant != "" && s.Tenant != t.ID {
 			continue
@@ -72,6 +76,9 @@ func (a *Archive) due(
 		err = errors.Join(
 			dueOf(ctx, a, s, events(), Events, t, t.Events, horizon.Events, &all),
 			dueOf(ctx, a, s, readings(), Readings, t, t.Readings, horizon.Readings, &all))
+	}
+	if err == nil && all == nil && s.Span != (andon.Span{}) {
+		err = andon.Errorf(andon.NotFound, "the store has nothing of these days")
 	}
 	slices.SortFunc(all, func(a, b dueDay) int {
 		const never = andon.MaxTime
@@ -91,6 +98,9 @@ func dueOf[T any](
 	}
 	now := a.Now()
 	first, err := firstDay(ctx, a.Store, t, &of, horizon, now)
+	if andon.KindOf(err) == andon.NotFound { // it was deleted meanwhile
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -115,7 +125,7 @@ func (a *Archive) checked(ctx context.Context, d day) andon.Time {
 	}
 	f, err := a.look(ctx, d)
 	if err != nil {
-		a.unread = andon.KindOf(err) != andon.Damaged
+		a.unread = andon.KindOf(err) == andon.Unavailable
 		return 0
 	}
 	return f.is.Checked

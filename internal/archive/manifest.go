@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,15 +83,20 @@ func (f *folder) name(file string) string { return path.Join(f.String(), file) }
 
 // look reads the manifest of a day. Where there is none it is empty.
 func (a *Archive) look(ctx context.Context, d day) (*folder, error) {
-	f := &folder{day: d, place: a.place, most: a.most, is: Manifest{
-		Version: manifestVersion, Tenant: d.tenant, Kind: d.kind, Date: d.date(), Files: []File{},
-	}}
-	file, version, err := a.place.Open(ctx, f.name(manifestName))
+	f := &folder{day: d, place: a.place, most: a.most}
+	return f, f.read(ctx)
+}
+
+func (f *folder) read(ctx context.Context) error {
+	f.version, f.is = "", Manifest{
+		Version: manifestVersion, Tenant: f.tenant, Kind: f.kind, Date: f.date(), Files: []File{},
+	}
+	file, version, err := f.place.Open(ctx, f.name(manifestName))
 	if andon.KindOf(err) == andon.NotFound {
-		return f, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer discard(file)
 	f.version = version
@@ -99,14 +106,14 @@ func (a *Archive) look(ctx context.Context, d day) (*folder, error) {
 	case err != nil:
 	case is.Version != manifestVersion:
 		err = fmt.Errorf("it has version %d, not %d", is.Version, manifestVersion)
-	case is.Tenant != d.tenant || is.Kind != d.kind || is.Date != d.date() || is.Files == nil:
+	case is.Tenant != f.tenant || is.Kind != f.kind || is.Date != f.date() || is.Files == nil:
 		err = errors.New("it is not the manifest of this day")
 	}
 	f.is = is
 	if err != nil {
-		err = andon.Errorf(andon.Damaged, "read %s: %w", f.name(manifestName), err)
+		return andon.Errorf(andon.Damaged, "read %s: %w", f.name(manifestName), err)
 	}
-	return f, err
+	return nil
 }
 
 // save replaces the manifest.
@@ -171,6 +178,14 @@ func (f *folder) sum(ctx context.Context, name string) (is File, err error) {
 // commit makes a file that is written a part of the day: the manifest announces it, it appears, the
 // manifest counts it.
 func (f *folder) commit(ctx context.Context, about File, file *os.File) error {
+	now := folder{day: f.day, place: f.place}
+	if err := now.read(ctx); err != nil {
+		return err
+	}
+	if now.names(about.Name) {
+		return andon.Errorf(andon.Conflict, "%s is in %s already: another process wrote that "+
+			"meanwhile", about.Name, f.name(manifestName))
+	}
 	f.is.Pending = &about
 	if err := f.save(ctx); err != nil {
 		return err
@@ -182,16 +197,26 @@ func (f *folder) commit(ctx context.Context, about File, file *os.File) error {
 	return f.save(ctx)
 }
 
+// names reports whether the manifest has a file, or announces it.
+func (f *folder) names(file string) bool {
+	return f.is.Pending != nil && f.is.Pending.Name == file ||
+		slices.ContainsFunc(f.is.Files, func(one File) bool { return one.Name == file })
+}
+
 var folderForm = regexp.MustCompile(`^tenant=([^/]+)/kind=([a-z]+)/date=(\d{4}-\d\d-\d\d)$`)
 
-// days are the days that there are folders of, by tenant, kind and date, and the names in each.
+// days are the days that there are folders of, by tenant, kind and date, and the names in each. It
+// is NotFound that there are none.
 func (a *Archive) days(
 	ctx context.Context, s Selection,
 ) (days []day, names map[day][]string, err error) {
 	below, names := "", map[day][]string{}
+	nothing := "there is no archive"
 	if s.Tenant != "" {
 		below = folderOf(s.Tenant)
+		nothing = fmt.Sprintf("there is nothing of tenant %q", s.Tenant)
 	}
+	first, last := uint32(math.MaxUint32), uint32(0)
 	for name, err := range a.place.List(ctx, below) {
 		if err != nil {
 			return nil, nil, err
@@ -203,7 +228,7 @@ func (a *Archive) days(
 		tenant, _ := url.PathUnescape(is[1])
 		date, _ := time.Parse(time.DateOnly, is[3])
 		d := day{andon.TenantID(tenant), Kind(is[2]), andon.TimeOf(date).Day()}
-		if !s.has(d) {
+		if first, last = min(first, d.number), max(last, d.number); !s.has(d) {
 			continue
 		}
 		if names[d] == nil {
@@ -211,5 +236,12 @@ func (a *Archive) days(
 		}
 		names[d] = append(names[d], path.Base(name))
 	}
-	return days, names, nil
+	switch {
+	case first > last:
+		err = andon.Errorf(andon.NotFound, "%s in %s", nothing, a.To)
+	case days == nil:
+		err = andon.Errorf(andon.NotFound, "there are no such days in %s: it has %s to %s", a.To,
+			day{number: first}.date(), day{number: last}.date())
+	}
+	return days, names, err
 }

@@ -54,7 +54,10 @@ func (w *adder[T]) begin() (err error) {
 		return err
 	}
 	w.sum = sha256.New()
-	w.about = File{Name: fmt.Sprintf("part-%04d.parquet", len(w.folder.is.Files)+1)}
+	w.about = File{}
+	for n := len(w.folder.is.Files) + 1; w.about.Name == "" || w.folder.names(w.about.Name); n++ {
+		w.about.Name = fmt.Sprintf("part-%04d.parquet", n)
+	}
 	w.parquet = parquet.NewGenericWriter[T](w, parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1), // readers that are old do not know the second
 		parquet.MaxRowsPerRowGroup(groupRows), parquet.DictionaryMaxBytes(dictionaryBytes),
@@ -122,6 +125,9 @@ func archived[T any](ctx context.Context, f *folder) iter.Seq2[T, error] {
 		var groups []parquet.RowGroup
 		for _, file := range f.is.Files {
 			part, _, err := f.place.Open(ctx, f.name(file.Name))
+			if andon.KindOf(err) == andon.NotFound {
+				return andon.Errorf(andon.Damaged, "%s has it: %w", f.name(manifestName), err)
+			}
 			if err != nil {
 				return err
 			}

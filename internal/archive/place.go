@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -115,19 +115,19 @@ func syncDir(path string) error {
 
 func (d directory) List(_ context.Context, folder string) iter.Seq2[string, error] {
 	return seq.Of(func(yield func(string) bool) error {
-		root := d.path(folder)
-		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		root := os.DirFS(string(d))
+		begin := cmp.Or(folder, ".")
+		return fs.WalkDir(root, begin, func(name string, e fs.DirEntry, err error) error {
+			if name == begin && errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
 			if err != nil || e.IsDir() {
 				return err
 			}
-			if !yield(filepath.ToSlash(strings.TrimPrefix(path, string(d)+"/"))) {
+			if !yield(name) {
 				return fs.SkipAll
 			}
 			return nil
 		})
-		if _, missing := os.Stat(root); errors.Is(missing, fs.ErrNotExist) {
-			return nil
-		}
-		return err
 	})
 }

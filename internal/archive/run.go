@@ -13,11 +13,12 @@ import (
 // Selection selects days.
 type Selection struct {
 	Tenant andon.TenantID // "": all
+	Kind   Kind           // "": both
 	Span   andon.Span     // days that have a part of it
 }
 
 func (s *Selection) has(d day) bool {
-	return (s.Tenant == "" || s.Tenant == d.tenant) &&
+	return (s.Tenant == "" || s.Tenant == d.tenant) && (s.Kind == "" || s.Kind == d.kind) &&
 		(s.Span.To == 0 || d.start() <= s.Span.To) && d.end() > s.Span.From
 }
 
@@ -53,6 +54,8 @@ func (a *Archive) Run(ctx context.Context, s Selection) (done Result, failed err
 			return done, context.Cause(ctx)
 		case err == nil:
 			done.Days++
+			continue
+		case andon.KindOf(err) == andon.NotFound: // its tenant was deleted meanwhile
 			continue
 		case failed == nil:
 			failed = andon.Errorf(andon.KindOf(err), "archive %s: %w", d.day, err)

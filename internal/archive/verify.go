@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -40,8 +39,8 @@ func (a *Archive) Verify(
 			all.Files, all.Rows, all.Bytes = all.Files+1, all.Rows+is.Rows, all.Bytes+is.Bytes
 		}
 		for _, name := range names[d] {
-			if strings.HasSuffix(name, ".parquet") &&
-				!slices.ContainsFunc(f.is.Files, func(f File) bool { return f.Name == name }) {
+			pending := f.is.Pending != nil && f.is.Pending.Name == name
+			if strings.HasSuffix(name, ".parquet") && (pending || !f.names(name)) {
 				report(f.name(name), "the manifest does not count it: run the archive again, "+
 					"which ends what was interrupted, and remove any other file")
 			}
@@ -50,14 +49,14 @@ func (a *Archive) Verify(
 	return all, errors.Join(err, ctx.Err())
 }
 
-// Read has take all that the days of a kind have, as it can be imported again: an *andon.Event, or
-// an *andon.Reading of each metric, which join again.
-func (a *Archive) Read(ctx context.Context, s Selection, kind Kind, take func(any) error) error {
+// Read has take all that days have, as it can be imported again: an *andon.Event, or an
+// *andon.Reading of each metric, which join again.
+func (a *Archive) Read(ctx context.Context, s Selection, take func(any) error) error {
 	days, _, err := a.days(ctx, s)
 	for _, d := range days {
 		switch {
-		case err != nil || d.kind != kind:
-		case kind == Events:
+		case err != nil:
+		case d.kind == Events:
 			err = readDay(ctx, a, events(), d, take)
 		default:
 			err = readDay(ctx, a, readings(), d, take)

@@ -19,6 +19,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/source"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 const now = andon.Time(1_764_851_696_000_000) // 2025-12-04T12:34:56Z
@@ -61,6 +62,7 @@ type gateway struct {
 	*testing.T
 	*Queue
 	refused *source.Rejections
+	stop    func()
 }
 
 func newGateway(t *testing.T, s *server, store andon.Store) *gateway {
@@ -70,7 +72,7 @@ func newGateway(t *testing.T, s *server, store andon.Store) *gateway {
 		t.Fatal(err)
 	}
 	clock := func() andon.Time { return now }
-	g := &gateway{t, q, &source.Rejections{Store: store, Now: clock, Keep: 100}}
+	g := &gateway{T: t, Queue: q, refused: &source.Rejections{Store: store, Now: clock, Keep: 100}}
 	w := source.New(source.Options{
 		Name: "forward", Tenant: "default", Intake: q, Refused: g.refused,
 		Metrics: source.NewMetrics(prometheus.NewRegistry()),
@@ -78,13 +80,14 @@ func newGateway(t *testing.T, s *server, store andon.Store) *gateway {
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
+	g.stop = func() { stop(); <-ended }
 	go func() {
 		defer close(ended)
 		if err := q.Send(ctx, w); err != nil {
 			t.Error(err)
 		}
 	}()
-	t.Cleanup(func() { stop(); <-ended })
+	t.Cleanup(g.stop)
 	return g
 }
 
@@ -157,12 +160,13 @@ func TestAnswerAboutEntries(t *testing.T) {
 // TestAnswerAboutGateway: what is no fault of an entry is waited out, whoever answers so. That the
 // server refuses the gateway is told.
 func TestAnswerAboutGateway(t *testing.T) {
-	for _, status := range []int{400, 401, 403, 404, 413, 500, 502, 507} {
+	for _, status := range []int{301, 308, 400, 401, 403, 404, 413, 500, 502, 507} {
 		ok := atomic.Bool{}
 		s := newServer(t, func(w http.ResponseWriter, _ []string) bool {
 			if ok.Load() {
 				return true
 			}
+			w.Header().Set("Location", "/somewhere")
 			w.WriteHeader(status) // as a proxy may: no problem of Andon's
 			fmt.Fprint(w, "<html>")
 			return false
@@ -240,6 +244,73 @@ func TestDamage(t *testing.T) {
 	g.expect(there, "b", "e", "f")
 	g.append("g")
 	g.expect(there, "g")
+}
+
+// TestSentOnce: what the server took is not sent again by a gateway that starts again, since the
+// server may have got something newer meanwhile; nor is it where its deletion failed.
+func TestSentOnce(t *testing.T) {
+	there := newServer(t, func(http.ResponseWriter, []string) bool { return true })
+	for _, fails := range []bool{false, true} {
+		store := memstore.New()
+		before := wrap.Around(store, func(_ context.Context, call string) (func(error), error) {
+			if fails && call == "DeleteRecord" {
+				return nil, andon.Errorf(andon.Unavailable, "not now")
+			}
+			return nil, nil
+		})
+		g := newGateway(t, there, before)
+		g.append("a", "b")
+		g.expect(there, "a", "b")
+		g.Flush(t.Context())
+		g.stop()
+		again := newGateway(t, there, store)
+		if s := again.State(); s.Entries > 0 || s.Bytes > 0 {
+			t.Errorf("%d entries wait", s.Entries)
+		}
+		again.append("c")
+		again.expect(there, "c")
+		again.Flush(t.Context())
+		again.stop()
+	}
+}
+
+// full is a store whose disk is full.
+type full struct{ andon.Store }
+
+func (f full) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	if !andon.IsFreeing(ctx) {
+		return r, andon.Errorf(andon.Full, "the disk is full")
+	}
+	return f.Store.PutRecord(ctx, r)
+}
+
+// TestFullDisk: a queue that has filled the disk is sent, also what the server refuses of it.
+func TestFullDisk(t *testing.T) {
+	away := newServer(t, func(w http.ResponseWriter, _ []string) bool {
+		problem(w, http.StatusServiceUnavailable, "")
+		return false
+	})
+	store := memstore.New()
+	g := newGateway(t, away, store)
+	g.append("a", "bad", "b")
+	g.stop()
+	there := newServer(t, func(w http.ResponseWriter, lines []string) bool {
+		bad := strings.Contains(strings.Join(lines, ""), `"bad"`)
+		if bad {
+			problem(w, http.StatusBadRequest, "not this one")
+		}
+		return !bad
+	})
+	g = newGateway(t, there, full{store})
+	g.expect(there, "a", "b")
+	g.Flush(t.Context())
+	if err := g.Append(t.Context(), "default", now, []andon.Event{{Device: "d"}}); err == nil {
+		t.Error("the disk is not full")
+	}
+	list, err := g.refused.List(t.Context(), "", andon.Span{}, "", 10)
+	if err != nil || len(list) != 1 || g.State().Entries > 0 {
+		t.Errorf("refused are %+v, %v; %d wait", list, err, g.State().Entries)
+	}
 }
 
 // TestLatest: the time of an entry that has none is after that of those before it, also once the

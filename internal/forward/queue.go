@@ -4,8 +4,9 @@
 // The queue is records of the embedded store, so it is as durable, as quick and as well guarded
 // against torn writes, damage and full disks as all that the store has. A record has entries of one
 // request, and is deleted after the server has taken or refused each. What is refused goes to the
-// list of rejections. Where that was interrupted entries are sent again, which changes nothing:
-// each has its time, and so its identity, from the beginning.
+// list of rejections. How far that is, is in a record of its own, so that a start sends nothing
+// again. Where a kill came before it entries are sent again, as the same ones: each has its time,
+// and so its identity, from the beginning.
 //
 // The package knows no engine and no transport but the client. What an entry means, and which
 // states a tenant may have, is the server's to decide.
@@ -13,6 +14,7 @@ package forward
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -36,6 +38,15 @@ type record struct {
 	entries int
 }
 
+// markKind is the kind of the record that has the mark.
+const markKind andon.RecordKind = "forward_sent"
+
+// mark is how far the queue was sent.
+type mark struct {
+	Number  int64      `json:"number"`  // of the last record that was sent
+	Arrival andon.Time `json:"arrival"` // the latest of those that were sent with it
+}
+
 // Config says where to send to.
 type Config struct {
 	To        string // address of the server
@@ -52,6 +63,7 @@ type Queue struct {
 	server *client.Client
 	log    *slog.Logger
 	more   chan struct{} // is woken when there may be more to send
+	sent   mark          // of Send
 
 	mu      sync.Mutex
 	last    record         // the number of the newest, and the latest arrival
@@ -68,16 +80,45 @@ type State struct {
 	Refused bool       // Trouble is that it refuses this gateway
 }
 
-// load counts what is in the store.
+// load reads how far the queue was sent, deletes what is left of that, and counts the rest.
 func (q *Queue) load(ctx context.Context) error {
+	r, err := q.Record(ctx, "", markKind, "mark")
+	if err == nil {
+		err = json.Unmarshal([]byte(r.Data), &q.sent)
+	}
+	if err != nil && andon.KindOf(err) != andon.NotFound {
+		return fmt.Errorf("read how far the queue was sent: %w", err)
+	}
+	q.last = record{number: q.sent.Number, arrival: q.sent.Arrival}
 	for r, err := range q.after(ctx, 0) {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case r.number <= q.sent.Number:
+			if err := q.DeleteRecord(ctx, r.Record); err != nil {
+				return err
+			}
+		default:
+			q.add(&r, 1)
+			q.last.number = r.number
 		}
-		q.add(&r, 1)
-		q.last.number = r.number
 	}
 	return nil
+}
+
+// keep keeps the mark.
+func (q *Queue) keep(ctx context.Context) error {
+	data, err := json.Marshal(q.sent)
+	if err != nil {
+		return err
+	}
+	r, err := q.Record(ctx, "", markKind, "mark")
+	if err != nil && andon.KindOf(err) != andon.NotFound {
+		return err
+	}
+	r.Kind, r.ID, r.Data = markKind, "mark", andon.JSON(data)
+	_, err = q.PutRecord(ctx, r)
+	return err
 }
 
 // add counts a record that waits; -1 takes it off again.

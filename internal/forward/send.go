@@ -26,6 +26,8 @@ import (
 // batchBytes is about how much is sent at once.
 const batchBytes = 1 << 20
 
+var errRedirect = errors.New("the address to send to (--to) is not that of a server: it redirects")
+
 // Open returns the queue that is in a store. It sends nothing yet. token is what the server asks
 // for; "" for nothing. What is wrong with the settings is Invalid.
 func Open(
@@ -40,6 +42,10 @@ func Open(
 		Compress: func(plain []byte) []byte { return z.EncodeAll(plain, nil) },
 		HTTP: &http.Client{
 			Timeout: 2 * time.Minute, Transport: http.DefaultTransport.(*http.Transport).Clone(),
+			// A redirected POST may become a GET, which takes nothing.
+			CheckRedirect: func(to *http.Request, _ []*http.Request) error {
+				return fmt.Errorf("%w to %s://%s", errRedirect, to.URL.Scheme, to.URL.Host)
+			},
 		},
 	})
 	if err != nil {
@@ -53,11 +59,11 @@ func Open(
 }
 
 // Send sends what is queued, in order, through a writer whose intake is the queue, until the
-// context ends. The last record that was sent stays, for its arrival, until another one was sent.
+// context ends.
 func (q *Queue) Send(ctx context.Context, to *source.Writer) error {
-	var sent record
+	ctx = andon.Freeing(ctx) // a queue that has filled the disk must get shorter
 	for ctx.Err() == nil {
-		batch, messages, err := q.next(ctx, sent.number)
+		batch, messages, err := q.next(ctx)
 		if err == nil && len(batch) == 0 {
 			_, _ = sleep.Until(ctx, q.more, time.Minute)
 			continue
@@ -65,9 +71,8 @@ func (q *Queue) Send(ctx context.Context, to *source.Writer) error {
 		if err == nil {
 			err = to.Write(ctx, messages)
 		}
-		if err == nil {
-			err = q.remove(ctx, sent, batch)
-			sent = batch[len(batch)-1]
+		if err == nil { // also where a stop came meanwhile
+			err = q.remove(context.WithoutCancel(ctx), batch)
 		}
 		if err != nil && ctx.Err() == nil {
 			q.log.Error("the queue can't be sent", "error", err)
@@ -77,13 +82,13 @@ func (q *Queue) Send(ctx context.Context, to *source.Writer) error {
 	return nil
 }
 
-// next returns some records after a number. Each of their entries is a message, so that one that is
-// refused is shown by itself.
+// next returns the next records. Each of their entries is a message, so that one that is refused is
+// shown by itself.
 func (q *Queue) next(
-	ctx context.Context, number int64,
+	ctx context.Context,
 ) (batch []record, messages []mapping.Message, err error) {
 	size, to := 0, q.durable()
-	for r, err := range q.after(ctx, number) {
+	for r, err := range q.after(ctx, q.sent.Number) {
 		if err != nil || r.number > to || size > batchBytes {
 			return batch, messages, err
 		}
@@ -102,21 +107,21 @@ func (q *Queue) next(
 	return batch, messages, nil
 }
 
-// remove notes that a batch was sent, and deletes all of it but the last record, and that of the
-// batch before. The deletions share the waits for the disk.
-func (q *Queue) remove(ctx context.Context, before record, batch []record) error {
+// remove notes that a batch was sent, and deletes it. The deletions share the waits for the disk.
+func (q *Queue) remove(ctx context.Context, batch []record) error {
+	q.sent = mark{Number: batch[len(batch)-1].number}
+	for i := range batch {
+		q.sent.Arrival = max(q.sent.Arrival, batch[i].arrival)
+	}
 	q.tell(func(*State) {
 		for i := range batch {
 			q.add(&batch[i], -1)
 		}
 	})
-	gone := slices.Clone(batch[:len(batch)-1])
-	if before.number > 0 {
-		gone = append(gone, before)
-	}
-	return parallel.Do(ctx, len(gone), 64, func(ctx context.Context, i int) error {
-		return q.DeleteRecord(ctx, gone[i].Record)
-	})
+	return errors.Join(q.keep(ctx),
+		parallel.Do(ctx, len(batch), 64, func(ctx context.Context, i int) error {
+			return q.DeleteRecord(ctx, batch[i].Record)
+		}))
 }
 
 // Flush waits until all is sent, as long as the server takes it.
@@ -167,8 +172,9 @@ func accounts(r *client.Result, n int) bool {
 		})
 }
 
-// send sends entries. An error is Invalid or TooLarge if it is about them, and else Unavailable: an
-// answer that is not Andon's own, such as that of a proxy, is about no entry.
+// send sends entries. An error is Invalid or TooLarge if it is about them, Internal if it may be,
+// and else Unavailable: an answer that is not Andon's own, such as that of a proxy, is about no
+// entry.
 func send[T any](
 	ctx context.Context, q *Queue, items []ingest.Item[T],
 	post func(context.Context, []T) (client.Result, error),
@@ -192,9 +198,13 @@ func send[T any](
 	}
 	q.tell(func(s *State) {
 		s.Trouble = err
-		s.Refused = answered && e.Status < http.StatusInternalServerError &&
-			e.Status != http.StatusTooManyRequests
+		s.Refused = errors.Is(err, errRedirect) ||
+			answered && e.Status < http.StatusInternalServerError &&
+				e.Status != http.StatusTooManyRequests
 	})
+	if answered && e.Status == http.StatusInternalServerError && e.Detail != "" {
+		return intake.Result{}, andon.Errorf(andon.Internal, "%w", err)
+	}
 	if err != nil {
 		return intake.Result{}, andon.Errorf(andon.Unavailable, "%w", err)
 	}

@@ -22,12 +22,12 @@ func (a *API) rejectionsRoute() *route {
 
 func (a *API) rejections(c *call) error {
 	span, list := c.Span(), source.Rejections{Store: a.store}
-	read := func(after string, n int) iter.Seq2[source.Listed, error] {
-		return seq.List(func() ([]source.Listed, error) {
+	read := func(after string, n int) iter.Seq2[source.Rejection, error] {
+		return seq.List(func() ([]source.Rejection, error) {
 			return list.List(c.ctx(), c.Text("source"), span, after, n)
 		})
 	}
-	show := func(r *source.Listed) andon.SourceRejection { return r.SourceRejection }
-	position := func(r *source.Listed) string { return r.Key }
+	show := func(r *source.Rejection) andon.SourceRejection { return r.SourceRejection }
+	position := func(r *source.Rejection) string { return r.Key }
 	return sendPage(c, oneStep, nil, read, plain(show), position)
 }

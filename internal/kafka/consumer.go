@@ -16,6 +16,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/mapping"
+	"github.com/andonhq/andon/internal/outage"
 	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/sleep"
 )
@@ -35,9 +36,8 @@ type Writer interface {
 type Consumer struct {
 	Source *Source
 
-	// Failures counts what went wrong with brokers. Missed counts the records that the retention of
-	// a topic deleted before they were read.
-	Failures, Missed atomic.Int64
+	Failures outage.Log   // of brokers and topics
+	Missed   atomic.Int64 // records that the retention of a topic deleted before they were read
 
 	log     *slog.Logger
 	options []kgo.Opt
@@ -47,9 +47,8 @@ type Consumer struct {
 	client *kgo.Client // of Run
 	writer Writer
 
-	mu      sync.Mutex
-	failing map[string]bool  // by what it is
-	behind  map[string]int64 // by partition: records that are not kept yet, as of the last fetch
+	mu     sync.Mutex
+	behind map[string]int64 // by partition: records that are not kept yet, as of the last fetch
 }
 
 const (
@@ -85,7 +84,10 @@ func NewConsumer(
 	}
 	c := &Consumer{
 		Source: s, log: log, grace: 5 * time.Second, blocked: make(chan struct{}, 1),
-		failing: map[string]bool{}, behind: map[string]int64{},
+		behind: map[string]int64{}, Failures: outage.Log{
+			Logger: log.With("source", s.Name), Part: "what",
+			Begins: "kafka: it fails, and is tried again", Ends: "kafka: it works again",
+		},
 	}
 	start := kgo.NewOffset().AtStart()
 	if s.Start == newest { // a partition that is added later is read from its start
@@ -104,7 +106,7 @@ func NewConsumer(
 		kgo.ConsumeStartOffset(start), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.OnPartitionsRevoked(lost), kgo.OnPartitionsLost(lost),
 		kgo.OnPartitionsAssigned(func(context.Context, *kgo.Client, map[string][]int32) {
-			c.note("group", nil)
+			c.Failures.Note("group", nil)
 		}),
 		kgo.OnPartitionsCallbackBlocked(func(context.Context, *kgo.Client) {
 			sleep.Wake(c.blocked)
@@ -180,7 +182,7 @@ func (c *Consumer) commit(ctx context.Context, last []*kgo.Record) {
 	defer cancel()
 	for {
 		err := c.client.CommitRecords(ctx, last...)
-		c.note("commit", err)
+		c.Failures.Note("commit", err)
 		if err == nil {
 			return
 		}
@@ -195,7 +197,7 @@ func (c *Consumer) parts(fetches kgo.Fetches) (parts []kgo.FetchTopicPartition) 
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		if len(p.Records) > 0 {
 			c.setBehind(p, p.Records[0].Offset)
-			c.note("topic "+p.Topic, nil)
+			c.Failures.Note("topic "+p.Topic, nil)
 			parts = append(parts, p)
 		}
 	})
@@ -289,31 +291,14 @@ func (c *Consumer) fetchFailed(topic string, err error) {
 	switch {
 	case errors.Is(err, context.Canceled):
 	case topic == "":
-		c.note("group", err)
+		c.Failures.Note("group", err)
 	case errors.Is(err, kerr.UnknownTopicID):
-		c.note("topic "+topic, err)
+		c.Failures.Note("topic "+topic, err)
 		c.client.PurgeTopicsFromConsuming(topic)
 		c.client.AddConsumeTopics(topic)
 	case !kerr.IsRetriable(err) || errors.Is(err, kerr.UnknownTopicOrPartition):
-		c.note("topic "+topic, err)
+		c.Failures.Note("topic "+topic, err)
 	}
-}
-
-// note logs when something begins to fail, and when it works again.
-func (c *Consumer) note(what string, err error) {
-	if err != nil {
-		c.Failures.Add(1)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch was := c.failing[what]; {
-	case err != nil && !was:
-		c.log.Error("kafka: it fails, and is tried again", "source", c.Source.Name,
-			"what", what, "error", err)
-	case err == nil && was:
-		c.log.Info("kafka: it works again", "source", c.Source.Name, "what", what)
-	}
-	c.failing[what] = err != nil
 }
 
 // connections tells a consumer of those to brokers.
@@ -324,6 +309,6 @@ func (h connections) OnBrokerConnect(
 	to kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error,
 ) {
 	if !errors.Is(err, context.Canceled) {
-		h.c.note(fmt.Sprintf("broker %s:%d", to.Host, to.Port), err)
+		h.c.Failures.Note(fmt.Sprintf("broker %s:%d", to.Host, to.Port), err)
 	}
 }

@@ -443,7 +443,7 @@ func TestOutOfReach(t *testing.T) {
 	l.Close()
 	k := &kept{}
 	r := read(t, k, []string{address}, "t")
-	eventually(t, "it tries again", func() bool { return r.Failures.Load() > 1 })
+	eventually(t, "it tries again", func() bool { return r.Failures.Count.Load() > 1 })
 	port := l.Addr().(*net.TCPAddr).Port
 	c := newCluster(t, kfake.Ports(port), kfake.SeedTopics(1, "t"))
 	produce(t, c.ListenAddrs(), "t", 0, 10)

@@ -78,10 +78,10 @@ func TestWrongSettings(t *testing.T) {
 // TestFilesThatCantBeRead ends the start of the program, and nothing of a secret is said.
 func TestFilesThatCantBeRead(t *testing.T) {
 	for want, c := range map[string]Connection{
-		"read tls_ca":           {TLS: true, CA: "missing"},
-		"holds no certificate":  {TLS: true, CA: "docs_test.go"},
-		"read tls_cert missing": {TLS: true, Cert: "missing", Key: "missing"},
-		"read password_file":    {SASL: saslPlain, User: "u", Password: "missing"},
+		"tls_ca missing can't be used": {TLS: true, CA: "missing"},
+		"holds no certificate":         {TLS: true, CA: "docs_test.go"},
+		"read tls_cert missing":        {TLS: true, Cert: "missing", Key: "missing"},
+		"read password_file":           {SASL: saslPlain, User: "u", Password: "missing"},
 	} {
 		c.Brokers = []string{"b"}
 		if _, err := (&Target{c, "t"}).Open(); err == nil || !strings.Contains(err.Error(), want) {

@@ -5,7 +5,6 @@ package kafka
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"os"
 	"strings"
 	"time"
@@ -93,17 +92,11 @@ func (c *Connection) options() ([]kgo.Opt, error) {
 }
 
 func (c *Connection) tls() (*tls.Config, error) {
-	secure := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.CA != "" {
-		text, err := os.ReadFile(c.CA)
-		if err != nil {
-			return nil, andon.Errorf(andon.Invalid, "read tls_ca: %w", err)
-		}
-		secure.RootCAs = x509.NewCertPool()
-		if !secure.RootCAs.AppendCertsFromPEM(text) {
-			return nil, andon.Errorf(andon.Invalid, "tls_ca %s holds no certificate", c.CA)
-		}
+	roots, err := config.Authorities(c.CA)
+	if err != nil {
+		return nil, err
 	}
+	secure := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 	if c.Cert != "" {
 		own, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 		if err != nil {

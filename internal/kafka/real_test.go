@@ -156,7 +156,7 @@ func TestSerialSecureKafka(t *testing.T) {
 		k := &kept{}
 		r := s.read(t, k)
 		eventually(t, "it reads by "+mechanism, func() bool { return k.count() > 0 })
-		if r.Failures.Load() > 0 {
+		if r.Failures.Count.Load() > 0 {
 			t.Errorf("%s: %s", mechanism, r.log)
 		}
 		for what, wrong := range map[string]func(s *Source){
@@ -170,7 +170,7 @@ func TestSerialSecureKafka(t *testing.T) {
 				continue
 			}
 			r := s.read(t, k)
-			eventually(t, "it fails by "+what, func() bool { return r.Failures.Load() > 0 })
+			eventually(t, "it fails by "+what, func() bool { return r.Failures.Count.Load() > 0 })
 			said := r.log.String()
 			if strings.Contains(said, enginetest.Password) && s.User != enginetest.User {
 				t.Errorf("the log has the password: %s", said)

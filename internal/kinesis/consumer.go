@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -22,6 +21,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/lease"
 	"github.com/andonhq/andon/internal/mapping"
+	"github.com/andonhq/andon/internal/outage"
 	"github.com/andonhq/andon/internal/sleep"
 )
 
@@ -51,15 +51,15 @@ type Consumer struct {
 	Now    func() andon.Time
 	Log    *slog.Logger
 
-	Failures atomic.Int64 // how often reading failed
+	Failures outage.Log // by shard, and "" for the rest
 
 	api   api
 	from  andon.Time    // where shards begin that were never read; 0: at their oldest record
 	turns chan struct{} // one for each shard of which records are in memory
 
-	mu      sync.Mutex
-	failing map[string]bool          // by shard, and "" for the rest
-	behind  map[string]time.Duration // by shard
+	mu     sync.Mutex
+	behind map[string]time.Duration // by shard
+	first  map[string]string        // by shard, as position has it
 }
 
 // Pace. A shard answers five calls a second, for all who read it.
@@ -74,6 +74,9 @@ const (
 
 // position is how far a shard was read, as its lease has it.
 type position struct {
+	// First is where the shard begins. A shard of a stream that was deleted and made again may have
+	// the same name, but begins elsewhere: nothing of it was read.
+	First string     `json:"first"`
 	After string     `json:"after,omitempty"` // sequence number, or shardEnd
 	Time  andon.Time `json:"time,omitempty"`  // of the last message
 }
@@ -89,11 +92,15 @@ func (p *position) save(ctx context.Context, l *lease.Lease) error {
 	return l.Save(ctx, andon.JSON(text))
 }
 
-func parse(text andon.JSON) (p position, err error) {
-	if text == "" {
-		return p, nil
+// parse returns how far the shard was read that begins there.
+func parse(text andon.JSON, first string) (p position, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &p)
 	}
-	return p, json.Unmarshal([]byte(text), &p)
+	if p.First != first {
+		p = position{First: first}
+	}
+	return p, err
 }
 
 // Run reads until the context ends. An error is that of the configuration: what is out of reach is
@@ -105,19 +112,21 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 		}
 	}
 	c.turns = make(chan struct{}, mostRead)
+	c.Failures.Logger = c.Log.With("source", c.Source.Name)
+	c.Failures.Begins, c.Failures.Ends = "source can't be read", "source is read again"
 	c.mu.Lock()
-	c.failing, c.behind = map[string]bool{}, map[string]time.Duration{}
+	c.behind = map[string]time.Duration{}
 	c.mu.Unlock()
 	group := &lease.Group{
 		Holder: c.Leases, Name: "kinesis/" + c.Source.Name + "/" + c.Source.Stream, Parts: c.shards,
-		Work: c.read, Failed: func(_ string, err error) { c.note("", err) },
+		Work: c.read, Failed: func(_ string, err error) { c.Failures.Note("", err) },
 	}
 	for ctx.Err() == nil {
 		if err = c.begin(ctx, group.Name); err == nil {
 			group.Run(ctx)
 			return nil
 		}
-		c.note("", err)
+		c.Failures.Note("", err)
 		_ = sleep.For(ctx, afterward)
 	}
 	return nil
@@ -163,14 +172,19 @@ func (c *Consumer) shards(
 			in = &kinesis.ListShardsInput{NextToken: out.NextToken}
 		}
 	}
-	unread := map[string]bool{}
+	unread, first := map[string]bool{}, map[string]string{}
 	for i := range all {
-		p, err := parse(positions[*all[i].ShardId])
+		id := *all[i].ShardId
+		first[id] = aws.ToString(all[i].SequenceNumberRange.StartingSequenceNumber)
+		p, err := parse(positions[id], first[id])
 		if err != nil {
 			return nil, nil, err
 		}
-		unread[*all[i].ShardId] = p.After != shardEnd
+		unread[id] = p.After != shardEnd
 	}
+	c.mu.Lock()
+	c.first = first
+	c.mu.Unlock()
 	waits := func(parent *string) bool { return parent != nil && unread[*parent] }
 	for i := range all {
 		s := &all[i]
@@ -189,7 +203,7 @@ func (c *Consumer) shards(
 // read reads a shard until it ends.
 func (c *Consumer) read(ctx context.Context, shard string, l *lease.Lease) error {
 	defer c.leave(shard)
-	p, err := parse(l.Position())
+	p, err := parse(l.Position(), c.firstOf(shard))
 	if err != nil {
 		return err
 	}
@@ -225,6 +239,9 @@ func (c *Consumer) step(
 	}
 	defer func() { <-c.turns }()
 	if iterator == nil {
+		if first := c.firstOf(shard); p.First != first {
+			*p = position{First: first}
+		}
 		iterator, err = c.iterator(ctx, shard, p)
 	}
 	var out *kinesis.GetRecordsOutput
@@ -240,10 +257,10 @@ func (c *Consumer) step(
 	case errors.As(err, new(*types.ProvisionedThroughputExceededException)): // others read it, too
 		return iterator, atTip, nil
 	default:
-		c.note(shard, fmt.Errorf("read %s of %s: %w", shard, c.Source.Stream, err))
+		c.Failures.Note(shard, fmt.Errorf("read %s of %s: %w", shard, c.Source.Stream, err))
 		return nil, afterward, nil
 	}
-	c.note(shard, nil)
+	c.Failures.Note(shard, nil)
 	late := time.Duration(aws.ToInt64(out.MillisBehindLatest)) * time.Millisecond
 	c.isBehind(shard, late)
 	if len(out.Records) > 0 {
@@ -309,23 +326,11 @@ func (c *Consumer) messages(
 	return all
 }
 
-// note logs when reading begins to fail, and when none of it fails any more.
-func (c *Consumer) note(part string, err error) {
+// firstOf returns where a shard begins.
+func (c *Consumer) firstOf(shard string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	failed := len(c.failing) > 0
-	if err == nil {
-		delete(c.failing, part)
-	} else {
-		c.failing[part] = true
-		c.Failures.Add(1)
-	}
-	switch fails := len(c.failing) > 0; {
-	case fails && !failed:
-		c.Log.Error("source can't be read", "source", c.Source.Name, "error", err)
-	case failed && !fails:
-		c.Log.Info("source is read again", "source", c.Source.Name)
-	}
+	return c.first[shard]
 }
 
 func (c *Consumer) isBehind(shard string, late time.Duration) {
@@ -336,7 +341,7 @@ func (c *Consumer) isBehind(shard string, late time.Duration) {
 
 // leave forgets a shard that another process may have now.
 func (c *Consumer) leave(shard string) {
-	c.note(shard, nil)
+	c.Failures.Forget(shard)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.behind, shard)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/lease"
+	"github.com/andonhq/andon/internal/mapping"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -94,10 +95,46 @@ func TestReadAgain(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		stop()
 		k.check(s)
-		if k.again == 0 || c.Failures.Load() == 0 {
-			t.Errorf("%d were read again, %d failures", k.again, c.Failures.Load())
+		if k.again == 0 || c.Failures.Count.Load() == 0 {
+			t.Errorf("%d were read again, %d failures", k.again, c.Failures.Count.Load())
 		}
 	})
+}
+
+// TestMadeAgain: a stream that is deleted and made again with the same name is read from its start,
+// while a process reads it and while none does; also its shards that had been read to their end.
+func TestMadeAgain(t *testing.T) {
+	for _, stops := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, k, records := newStream(2), keeper(t), memstore.New()
+			stop := run(t, reader(s, k, records, "a"))
+			s.put(s.shards[0], 20)
+			s.put(s.shards[1], 20)
+			s.mu.Lock()
+			s.putLocked(s.add(s.shards[0]), 5)
+			s.mu.Unlock()
+			time.Sleep(time.Minute)
+			k.check(s)
+			if stops {
+				stop()
+			}
+			s.mu.Lock()
+			k.mu.Lock()
+			s.base, s.shards = s.base+1000, nil
+			k.order, k.first = nil, map[string]mapping.Message{}
+			for range 2 {
+				s.putLocked(s.add(), 7)
+			}
+			k.mu.Unlock()
+			s.mu.Unlock()
+			if stops {
+				stop = run(t, reader(s, k, records, "b"))
+			}
+			time.Sleep(time.Minute)
+			stop()
+			k.check(s)
+		})
+	}
 }
 
 // TestReshard: splits and merges while a stream is read, by one process and by several that come
@@ -215,7 +252,7 @@ func TestGone(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		k.check(s)
 		r, err := records.Record(t.Context(), "", lease.Kind, "kinesis/n/s/shard-0")
-		if err != nil || string(r.Data) != `{"position":{"after":"SHARD_END"}}` {
+		if err != nil || string(r.Data) != `{"position":{"first":"0","after":"SHARD_END"}}` {
 			t.Errorf("%s, %v", r.Data, err)
 		}
 		s.mu.Lock()
@@ -269,9 +306,9 @@ func TestLogsOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		k.check(s)
-		if n := strings.Count(said.String(), "\n"); n != 2 || c.Failures.Load() != 19 ||
+		if n := strings.Count(said.String(), "\n"); n != 2 || c.Failures.Count.Load() != 19 ||
 			!strings.Contains(said.String(), "no answer") {
-			t.Errorf("after %d failures it has logged\n%s", c.Failures.Load(), said)
+			t.Errorf("after %d failures it has logged\n%s", c.Failures.Count.Load(), said)
 		}
 	})
 }

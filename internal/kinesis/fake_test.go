@@ -27,6 +27,7 @@ type stream struct {
 	mu     sync.Mutex
 	shards []*shard
 	calls  int
+	base   int                  // sequence number of the first record of each shard
 	fault  func(call int) error // of read; nil: none
 }
 
@@ -46,7 +47,12 @@ func newStream(shards int) *stream {
 
 // add adds a shard with parents.
 func (s *stream) add(parents ...*shard) *shard {
-	child := &shard{Shard: types.Shard{ShardId: aws.String(fmt.Sprintf("shard-%d", len(s.shards)))}}
+	child := &shard{Shard: types.Shard{
+		ShardId: aws.String(fmt.Sprintf("shard-%d", len(s.shards))),
+		SequenceNumberRange: &types.SequenceNumberRange{
+			StartingSequenceNumber: aws.String(strconv.Itoa(s.base)),
+		},
+	}}
 	for i, p := range parents {
 		if p.closed = true; i == 0 {
 			child.ParentShardId = p.ShardId
@@ -62,12 +68,17 @@ func (s *stream) add(parents ...*shard) *shard {
 func (s *stream) put(to *shard, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.putLocked(to, n)
+}
+
+// putLocked is put for who holds the lock.
+func (s *stream) putLocked(to *shard, n int) {
 	for range n {
 		i := len(to.records)
 		arrival := time.Now().Truncate(time.Millisecond)
 		to.records = append(to.records, types.Record{
 			Data:           fmt.Appendf(nil, "%s/%d", *to.ShardId, i),
-			SequenceNumber: aws.String(strconv.Itoa(i)), PartitionKey: aws.String("key"),
+			SequenceNumber: aws.String(strconv.Itoa(s.base + i)), PartitionKey: aws.String("key"),
 			ApproximateArrivalTimestamp: &arrival,
 		})
 	}
@@ -111,7 +122,9 @@ func (s *stream) iterator(
 	switch in.ShardIteratorType {
 	case types.ShardIteratorTypeAfterSequenceNumber:
 		i, _ = strconv.Atoi(*in.StartingSequenceNumber)
-		i++
+		if i -= s.base - 1; i < 1 {
+			return nil, &types.InvalidArgumentException{}
+		}
 	case types.ShardIteratorTypeAtTimestamp:
 		for i < len(of.records) && of.records[i].ApproximateArrivalTimestamp.Before(*in.Timestamp) {
 			i++
@@ -136,6 +149,9 @@ func (s *stream) read(
 	id, text, _ := strings.Cut(*in.ShardIterator, ":")
 	from, _ := strconv.Atoi(text)
 	of := s.find(id)
+	if of == nil || from > len(of.records) {
+		return nil, &types.ExpiredIteratorException{}
+	}
 	to := min(from+3, len(of.records))
 	out := &kinesis.GetRecordsOutput{
 		Records:            of.records[from:to],

@@ -35,7 +35,7 @@ func (d *delivery) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return err
 		case delivering && failure.Stop:
-			d.feed.Failures.Add(1)
+			d.feed.Failures.Count.Add(1)
 			d.warn("a feed has ended: its receiver wants no more", err)
 			<-ctx.Done() // with the lease: other processes would ask again
 			return nil
@@ -46,7 +46,7 @@ func (d *delivery) run(ctx context.Context) error {
 		case andon.KindOf(err) == andon.NotFound || errors.Is(err, lease.ErrLost):
 			return err
 		}
-		d.feed.report(d.tenant, err)
+		d.feed.Failures.Note(string(d.tenant), err)
 		if failures++; err == nil {
 			failures = 0
 			continue
@@ -151,7 +151,7 @@ func (d *delivery) await(ctx context.Context) error {
 		return err
 	}
 	d.feed.waits(d.tenant, 0)
-	d.feed.report(d.tenant, nil)
+	d.feed.Failures.Note(string(d.tenant), nil)
 	err := d.feed.Store.AwaitChange(ctx, d.tenant, d.place.At)
 	if err == nil {
 		err = sleep.For(ctx, d.feed.Wait)

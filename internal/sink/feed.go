@@ -12,6 +12,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/lease"
+	"github.com/andonhq/andon/internal/outage"
 )
 
 // Config is how a feed is set up, whatever its destination.
@@ -62,7 +63,8 @@ type Feed struct {
 	Now    func() andon.Time
 	Log    *slog.Logger
 
-	Delivered, Failures, Snapshots atomic.Int64 // messages, tries, and how often it began again
+	Delivered, Snapshots atomic.Int64 // messages, and how often it began again
+	Failures             outage.Log   // by tenant; "": what is of all
 
 	once sync.Once
 	// told are the tenants whose feed begins as the settings say. One that comes later begins with
@@ -71,7 +73,6 @@ type Feed struct {
 
 	mu      sync.Mutex
 	waiting map[andon.TenantID]andon.Time // since when a change is not delivered
-	failing map[andon.TenantID]bool       // "": what is of all
 }
 
 // Lag returns how long the oldest change that is not delivered has waited; 0: there is none. Those
@@ -101,11 +102,15 @@ func (f *Feed) Run(ctx context.Context) error {
 		return andon.Errorf(andon.Invalid,
 			"feeds: %s can't be delivered: the store %s has no feed of changes", f.Name, able.Name)
 	}
-	f.waiting, f.failing = map[andon.TenantID]andon.Time{}, map[andon.TenantID]bool{}
+	f.waiting = map[andon.TenantID]andon.Time{}
+	f.Failures.Logger, f.Failures.Part = f.Log.With("feed", f.Name), "tenant"
+	f.Failures.Begins = "a feed can't be delivered: it is tried again and again"
+	f.Failures.Ends = "a feed is delivered again"
 	g := lease.Group{
 		Holder: f.Leases, Name: "feed/" + f.Name, Parts: f.parts, Failed: f.failed,
 		Work: func(ctx context.Context, part string, l *lease.Lease) error {
 			id := tenantOf(part)
+			defer f.Failures.Forget(string(id)) // another process may have it next
 			defer f.waits(id, 0)
 			return (&delivery{feed: f, tenant: id, lease: l}).run(ctx)
 		},
@@ -157,27 +162,8 @@ func (f *Feed) parts(
 // happens, and a tenant that was deleted is no failure.
 func (f *Feed) failed(part string, err error) {
 	if !strings.HasPrefix(part, partOf) {
-		f.report("", err)
+		f.Failures.Note("", err)
 	} else if err != nil && andon.KindOf(err) != andon.NotFound {
-		f.report(tenantOf(part), err)
-	}
-}
-
-// report says when something begins to fail, and when that ends.
-func (f *Feed) report(id andon.TenantID, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	log, failing := f.Log.With("feed", f.Name, "tenant", id), f.failing[id]
-	if err != nil {
-		f.failing[id] = true
-		f.Failures.Add(1)
-	} else {
-		delete(f.failing, id) // tenants come and go
-	}
-	switch {
-	case err != nil && !failing:
-		log.Warn("a feed can't be delivered: it is tried again and again", "error", err)
-	case err == nil && failing:
-		log.Info("a feed is delivered again")
+		f.Failures.Note(string(tenantOf(part)), err)
 	}
 }

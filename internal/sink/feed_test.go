@@ -268,9 +268,9 @@ func TestTriedAgain(t *testing.T) {
 		}
 		log := f.log.String()
 		if strings.Count(log, "can't be delivered") != 1 ||
-			strings.Count(log, "is delivered again") != 1 || f.feed.Failures.Load() != 2 ||
+			strings.Count(log, "is delivered again") != 1 || f.feed.Failures.Count.Load() != 2 ||
 			f.feed.Lag() != 0 {
-			t.Errorf("%d failures, %s behind: %s", f.feed.Failures.Load(), f.feed.Lag(), log)
+			t.Errorf("%d failures, %s behind: %s", f.feed.Failures.Count.Load(), f.feed.Lag(), log)
 		}
 	})
 }
@@ -309,9 +309,9 @@ func TestEnded(t *testing.T) {
 		stop := f.start(f.feed)
 		settle(time.Hour)
 		log := f.log.String()
-		if r.tries != 1 || f.feed.Failures.Load() != 1 || f.feed.Lag() == 0 ||
+		if r.tries != 1 || f.feed.Failures.Count.Load() != 1 || f.feed.Lag() == 0 ||
 			!strings.Contains(log, "wants no more") || strings.Contains(log, "again") {
-			t.Errorf("%d tries, %d failures: %s", r.tries, f.feed.Failures.Load(), log)
+			t.Errorf("%d tries, %d failures: %s", r.tries, f.feed.Failures.Count.Load(), log)
 		}
 		stop()
 		r.answer = nil

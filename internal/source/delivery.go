@@ -2,6 +2,10 @@ package source
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -17,13 +21,18 @@ type delivery struct {
 	origins  []origin
 	tenants  []ofTenant
 	accepted int
-	refused  []andon.SourceRejection
+	refused  []Rejection
+	digest   [sha256.Size]byte // of the message that was refused last
+	// isLast says that what makes the store fail is refused: it was tried long enough.
+	isLast bool
+	fault  error                   // the last such failure that is Internal
+	faulty map[andon.DeviceID]bool // of which devices there was one
 }
 
-// origin is where an entry comes from.
+// origin is where an entry comes from, or what is none.
 type origin struct {
-	message, index, line int
-	tenant               andon.TenantID
+	message int
+	*mapping.Entry
 }
 
 // ofTenant is what the messages have of one tenant, in the order of arrival.
@@ -35,11 +44,11 @@ type ofTenant struct {
 
 // newDelivery maps messages.
 func newDelivery(w *Writer, messages []mapping.Message) *delivery {
-	d := &delivery{Writer: w, messages: messages}
+	d := &delivery{Writer: w, messages: messages, faulty: map[andon.DeviceID]bool{}}
 	for i := range messages {
 		entries, refused := w.Mapping.Map(&messages[i])
 		for _, r := range refused {
-			d.refuse(origin{i, r.Index, r.Line, ""}, r.Error)
+			d.refuse(origin{i, &mapping.Entry{Index: r.Index, Line: r.Line}}, r.Error)
 		}
 		for n := range entries {
 			d.add(i, &entries[n])
@@ -57,7 +66,7 @@ func (d *delivery) add(message int, e *mapping.Entry) {
 		t, d.tenants = len(d.tenants), append(d.tenants, ofTenant{id: e.Tenant})
 	}
 	in, index := &d.tenants[t], len(d.origins)
-	d.origins = append(d.origins, origin{message, e.Index, e.Line, e.Tenant})
+	d.origins = append(d.origins, origin{message, e})
 	if e.Event != nil {
 		in.events = append(in.events, ingest.Item[andon.Event]{Index: index, Value: *e.Event})
 	}
@@ -87,24 +96,29 @@ func (d *delivery) deliver(ctx context.Context, t *ofTenant) error {
 }
 
 // put hands items to intake. What is refused as a whole is tried in halves, so that what is good is
-// kept; the error is one that may end by itself.
+// kept, and so is what makes the store fail, in the end. The error is one that may end by itself.
 func put[T any](
 	ctx context.Context, d *delivery, tenant andon.TenantID, items []ingest.Item[T],
 	admit func(context.Context, andon.TenantID, ingest.Batch[T]) (intake.Result, error),
 ) error {
 	result, err := admit(ctx, tenant, ingest.Batch[T]{Items: items})
-	switch andon.KindOf(err) {
-	case andon.Invalid, andon.TooLarge, andon.Conflict:
-		if half := len(items) / 2; half > 0 {
-			if err := put(ctx, d, tenant, items[:half], admit); err != nil {
-				return err
-			}
-			return put(ctx, d, tenant, items[half:], admit)
-		}
-	case andon.NotFound, andon.Unsupported: // that is the tenant, or the store: for all the same
-	default:
-		if err != nil {
+	switch kind := andon.KindOf(err); {
+	case err == nil:
+	case kind == andon.NotFound || kind == andon.Unsupported:
+		// That is the tenant, or the store: for all the same.
+	case !d.refuses(kind):
+		return err
+	case len(items) > 1:
+		half := len(items) / 2
+		if err := put(ctx, d, tenant, items[:half], admit); err != nil {
 			return err
+		}
+		return put(ctx, d, tenant, items[half:], admit)
+	case kind == andon.Internal:
+		d.fault = err
+		d.faulty[d.origins[items[0].Index].device()] = true
+		if d.accepted == 0 && len(d.faulty) > mostFaulty {
+			return err // it is the store
 		}
 	}
 	for i := range items {
@@ -119,19 +133,46 @@ func put[T any](
 	return nil
 }
 
+// mostFaulty is for how many devices the store may fail, and for none not, until it is no use to
+// try others.
+const mostFaulty = 8
+
+// refuses reports whether an error is about some of the entries for which it came.
+func (d *delivery) refuses(k andon.Kind) bool {
+	switch k {
+	case andon.Invalid, andon.TooLarge, andon.Conflict:
+		return true
+	case andon.Internal, andon.Damaged:
+		return d.isLast
+	}
+	return false
+}
+
+func (o *origin) device() andon.DeviceID {
+	if o.Event != nil {
+		return o.Event.Device
+	}
+	return o.Reading.Device
+}
+
 // refuse accounts for an entry that is not kept. The first one of a message shows the message. The
 // tenant may be anything that a message says, and a record must hold it.
 func (d *delivery) refuse(o origin, reason string) {
 	m := &d.messages[o.message]
-	tenant := legible([]byte(o.tenant[:min(len(o.tenant), andon.MaxIDBytes)]))
-	r := andon.SourceRejection{
-		Source: d.Name, Place: m.Place, Index: o.index, Line: o.line,
-		Tenant: andon.TenantID(tenant),
+	r := Rejection{SourceRejection: andon.SourceRejection{
+		Source: d.Name, Place: m.Place, Index: o.Index, Line: o.Line,
+		Tenant: andon.TenantID(legible([]byte(o.Tenant[:min(len(o.Tenant), andon.MaxIDBytes)]))),
 		Reason: legible([]byte(reason)),
-	}
+	}}
 	if n := len(d.refused); n == 0 || d.refused[n-1].Place != m.Place {
-		r.Message = legible(m.Value)
+		r.Message, d.digest = legible(m.Value), sha256.Sum256(m.Value)
 	}
+	entry := []byte(reason) // why there is none: a mapping always says the same
+	if o.Event != nil || o.Reading != nil {
+		entry, _ = json.Marshal(o.Entry) // a number that JSON has not is in the message
+	}
+	sum := sha256.Sum256(fmt.Appendf(d.digest[:], "%d %s", m.Time, entry))
+	r.Digest = hex.EncodeToString(sum[:8])
 	d.refused = append(d.refused, r)
 }
 

@@ -16,19 +16,27 @@ import (
 )
 
 // Kind is the kind of the records that hold what was refused. They belong to no tenant, because it
-// may be the tenant that is wrong. A record is a JSON array of andon.SourceRejection, which were
-// refused together at its Due. Its id is the hash of source, place and index of the first one, so
-// that a redelivery finds it.
+// may be the tenant that is wrong. A record is a JSON array of Rejection, which were
+// refused together at its Due. Its id is the hash of what the first one is, so that a redelivery
+// finds it.
 const Kind andon.RecordKind = "rejection"
 
-type rejection = andon.SourceRejection
-
-func same(x, y *rejection) bool {
-	return x.Source == y.Source && x.Place == y.Place && x.Index == y.Index
+// Rejection is an entry that is not kept.
+type Rejection struct {
+	andon.SourceRejection
+	// Digest is of the message, its time, and the entry, or the reason why there is none. A place
+	// may have another message after a topic was made again, and another entry by another mapping.
+	Digest string `json:"digest"`
+	// Key is the place in the list: newest first.
+	Key string `json:"-"`
 }
 
-func idOf(r *rejection) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d", r.Source, r.Place, r.Index))
+func same(x, y *Rejection) bool {
+	return x.Source == y.Source && x.Place == y.Place && x.Index == y.Index && x.Digest == y.Digest
+}
+
+func idOf(r *Rejection) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %s", r.Source, r.Place, r.Index, r.Digest))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -57,7 +65,7 @@ type Rejections struct {
 }
 
 // Add adds to the list. What is there already is not added again.
-func (l *Rejections) Add(ctx context.Context, refused []rejection) error {
+func (l *Rejections) Add(ctx context.Context, refused []Rejection) error {
 	for len(refused) > 0 {
 		rest, err := l.add(ctx, refused)
 		if err != nil {
@@ -75,7 +83,7 @@ func (l *Rejections) Add(ctx context.Context, refused []rejection) error {
 
 // add adds a record with the first of the list, and returns those that are not in it. Where it is
 // there already, it stays as it is.
-func (l *Rejections) add(ctx context.Context, refused []rejection) (rest []rejection, err error) {
+func (l *Rejections) add(ctx context.Context, refused []Rejection) (rest []Rejection, err error) {
 	data, n := Join(refused)
 	r := andon.Record{Kind: Kind, ID: idOf(&refused[0]), Due: l.Now(), Data: data}
 	if _, err = l.Store.PutRecord(ctx, r); andon.KindOf(err) != andon.Conflict {
@@ -85,8 +93,8 @@ func (l *Rejections) add(ctx context.Context, refused []rejection) (rest []rejec
 		return nil, err
 	}
 	kept, err := split(&r)
-	return slices.DeleteFunc(slices.Clone(refused[1:]), func(r rejection) bool {
-		return slices.ContainsFunc(kept, func(k rejection) bool { return same(&k, &r) })
+	return slices.DeleteFunc(slices.Clone(refused[1:]), func(r Rejection) bool {
+		return slices.ContainsFunc(kept, func(k Rejection) bool { return same(&k, &r) })
 	}), err
 }
 
@@ -111,7 +119,7 @@ func Join[T any](values []T) (data andon.JSON, n int) {
 }
 
 // split reads the data of a record.
-func split(r *andon.Record) (all []rejection, err error) {
+func split(r *andon.Record) (all []Rejection, err error) {
 	if err := json.Unmarshal([]byte(r.Data), &all); err != nil {
 		return nil, andon.Errorf(andon.Damaged, "read the record %s: %w", r, err)
 	}
@@ -123,7 +131,7 @@ func split(r *andon.Record) (all []rejection, err error) {
 
 // each passes on the records of the list, in no order, a few in memory at a time.
 func (l *Rejections) each(
-	ctx context.Context, use func(andon.Record, []rejection),
+	ctx context.Context, use func(andon.Record, []Rejection),
 ) error {
 	q := andon.RecordQuery{Limit: 16}
 	for n := q.Limit; n == q.Limit; {
@@ -147,7 +155,7 @@ func (l *Rejections) each(
 func (l *Rejections) trim(ctx context.Context) error {
 	var records []andon.Record
 	sizes := map[string]int{}
-	err := l.each(ctx, func(r andon.Record, all []rejection) {
+	err := l.each(ctx, func(r andon.Record, all []Rejection) {
 		sizes[r.ID], r.Data = len(all), ""
 		records = append(records, r)
 	})
@@ -167,26 +175,21 @@ func (l *Rejections) trim(ctx context.Context) error {
 	return err
 }
 
-// Listed is a rejection. Its place in the list is by its key: newest first.
-type Listed struct {
-	andon.SourceRejection
-	Key string
-}
-
 // List returns the newest rejections of a source, or of all where that is "", that come after a
 // key. It reads the whole list, and has two answers in memory at most.
 func (l *Rejections) List(
 	ctx context.Context, source string, span andon.Span, after string, limit int,
-) (found []Listed, err error) {
+) (found []Rejection, err error) {
 	shorten := func() {
-		slices.SortFunc(found, func(x, y Listed) int { return strings.Compare(x.Key, y.Key) })
+		slices.SortFunc(found, func(x, y Rejection) int { return strings.Compare(x.Key, y.Key) })
 		found = found[:min(len(found), limit)]
 	}
-	err = l.each(ctx, func(r andon.Record, all []rejection) {
+	err = l.each(ctx, func(r andon.Record, all []Rejection) {
 		for n := range all {
 			key := fmt.Sprintf("%018d %s %06d", andon.MaxTime-r.Due, r.ID, n)
 			if (source == "" || all[n].Source == source) && span.Holds(r.Due) && key > after {
-				found = append(found, Listed{all[n], key})
+				all[n].Key = key
+				found = append(found, all[n])
 			}
 		}
 		if len(found) >= 2*limit {

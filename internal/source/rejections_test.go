@@ -12,6 +12,10 @@ import (
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
+func rejection(r andon.SourceRejection) source.Rejection {
+	return source.Rejection{SourceRejection: r}
+}
+
 // TestListIsBounded: two processes add to the list at once, more and more, and it keeps about as
 // many as it may, the newest ones.
 func TestListIsBounded(t *testing.T) {
@@ -31,12 +35,12 @@ func TestListIsBounded(t *testing.T) {
 		list := &source.Rejections{Store: store, Now: tick, Keep: keep}
 		all.Go(func() {
 			for n := range rounds {
-				var refused []andon.SourceRejection
+				var refused []source.Rejection
 				for i := range batch {
-					refused = append(refused, andon.SourceRejection{
+					refused = append(refused, rejection(andon.SourceRejection{
 						Source: fmt.Sprint(process), Place: fmt.Sprint(n), Index: i,
 						Reason: "wrong",
-					})
+					}))
 				}
 				if err := list.Add(t.Context(), refused); err != nil {
 					t.Error(err)
@@ -70,9 +74,10 @@ func TestLargeRecords(t *testing.T) {
 		return at
 	}}
 	for n := range 3 {
-		var refused []andon.SourceRejection
+		var refused []source.Rejection
 		for i := range 20 {
-			refused = append(refused, andon.SourceRejection{Place: fmt.Sprint(n), Index: i})
+			refused = append(refused,
+				rejection(andon.SourceRejection{Place: fmt.Sprint(n), Index: i}))
 		}
 		if err := list.Add(t.Context(), refused); err != nil {
 			t.Fatal(err)
@@ -89,13 +94,13 @@ func TestLargeRecords(t *testing.T) {
 func TestRecordsOfTheList(t *testing.T) {
 	store := memstore.New()
 	list := &source.Rejections{Store: store, Now: clock, Keep: 10_000}
-	var refused []andon.SourceRejection
+	var refused []source.Rejection
 	for i := range 200 {
-		refused = append(refused, andon.SourceRejection{
+		refused = append(refused, rejection(andon.SourceRejection{
 			Source: "s", Place: fmt.Sprint(i), Reason: "wrong", Message: strings.Repeat(`"`, 2048),
-		})
+		}))
 	}
-	for _, part := range [][]andon.SourceRejection{
+	for _, part := range [][]source.Rejection{
 		refused, refused, refused[:150], refused[:10], nil,
 	} {
 		if err := list.Add(t.Context(), part); err != nil {

@@ -6,13 +6,13 @@ package source
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/mapping"
+	"github.com/andonhq/andon/internal/outage"
 	"github.com/andonhq/andon/internal/sleep"
 )
 
@@ -45,13 +45,16 @@ type Options struct {
 // Writer keeps the messages of one source. Its methods may be called concurrently.
 type Writer struct {
 	Options
-	stuck atomic.Int32 // calls of Write that can't go on
+	stuck outage.Log // by the place of the first message of a call of Write
 }
 
 // New makes a Writer.
 func New(o Options) *Writer {
 	o.Metrics.count(o.Name, 0, 0, 0, 0) // they are shown before anything comes
-	return &Writer{Options: o}
+	return &Writer{Options: o, stuck: outage.Log{
+		Logger: o.Log.With("source", o.Name),
+		Begins: "source waits for the store", Ends: "source goes on",
+	}}
 }
 
 // A part of the messages is mapped and kept at a time. Its entries are a batch or a few.
@@ -67,7 +70,8 @@ const (
 
 // Write returns nil once all entries of the messages are durable and all that was refused is in the
 // list of rejections. It tries again while the store is slow, full or out of reach, so an error is
-// only that of the context, and the messages must then be read again.
+// only that of the context, and the messages must then be read again. What the store still can't
+// keep after a minute, although it keeps other entries or says that they are damaged, is refused.
 func (w *Writer) Write(ctx context.Context, messages []mapping.Message) error {
 	for len(messages) > 0 {
 		n, size := 0, 0
@@ -76,8 +80,7 @@ func (w *Writer) Write(ctx context.Context, messages []mapping.Message) error {
 			n++
 		}
 		part := messages[:n]
-		err := w.persist(ctx, func() error { return w.part(ctx, part, int64(size)) })
-		if err != nil {
+		if err := w.persist(ctx, part, int64(size)); err != nil {
 			return err
 		}
 		messages = messages[n:]
@@ -87,17 +90,23 @@ func (w *Writer) Write(ctx context.Context, messages []mapping.Message) error {
 
 // part keeps some messages. After an error it is called again from the start: the entries that are
 // stored already are then the same entries.
-func (w *Writer) part(ctx context.Context, messages []mapping.Message, size int64) error {
+func (w *Writer) part(
+	ctx context.Context, messages []mapping.Message, size int64, isLast bool,
+) error {
 	leave, err := w.Intake.Enter(ctx, size, mappedBytes*size)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	d := newDelivery(w, messages)
+	d.isLast = isLast
 	for i := range d.tenants {
 		if err := d.deliver(ctx, &d.tenants[i]); err != nil {
 			return err
 		}
+	}
+	if d.fault != nil && d.accepted == 0 && len(d.faulty) > 1 {
+		return d.fault // it is the store
 	}
 	if err := w.Refused.Add(ctx, d.refused); err != nil {
 		return err
@@ -113,26 +122,23 @@ const (
 	// patience is how often in a row work may fail before that is logged: a busy server has some of
 	// it refused all the time.
 	patience = 4
+	// lastTry is the first that refuses what makes the store fail, after about a minute.
+	lastTry = 18
 )
 
-// persist does work again until it succeeds or the context ends.
-func (w *Writer) persist(ctx context.Context, work func() error) error {
+// persist keeps some messages, and tries again until it succeeds or the context ends.
+func (w *Writer) persist(ctx context.Context, messages []mapping.Message, size int64) error {
+	defer w.stuck.Forget(messages[0].Place)
 	for tries := 1; ; tries++ {
-		err := work()
-		if err == nil {
-			if tries > patience && w.stuck.Add(-1) == 0 {
-				w.Log.Info("source goes on", "source", w.Name)
-			}
-			return nil
+		err := w.part(ctx, messages, size, tries >= lastTry)
+		if (err == nil || tries >= patience) && ctx.Err() == nil {
+			w.stuck.Note(messages[0].Place, err)
 		}
-		if tries == patience && w.stuck.Add(1) == 1 && ctx.Err() == nil {
-			w.Log.Warn("source waits for the store", "source", w.Name, "error", err)
+		if err == nil {
+			return nil
 		}
 		pause := min(leastPause<<min(tries-1, 10), mostPause)
 		if err := sleep.For(ctx, pause); err != nil {
-			if tries >= patience {
-				w.stuck.Add(-1)
-			}
 			return err
 		}
 	}

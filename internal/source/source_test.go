@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -305,6 +306,108 @@ func TestPoison(t *testing.T) {
 	if w.calls > 21 {
 		t.Errorf("%d requests", w.calls)
 	}
+}
+
+// faulty is an intake before a store that fails for some devices, or for all.
+type faulty struct {
+	*intake.Intake
+	kind   andon.Kind
+	device andon.DeviceID // "": for all
+}
+
+func (f *faulty) Events(
+	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Event],
+) (intake.Result, error) {
+	for _, item := range batch.Items {
+		if f.device == "" || item.Value.Device == f.device {
+			return intake.Result{}, andon.Errorf(f.kind, "a block can't be read")
+		}
+	}
+	return f.Intake.Events(ctx, tenant, batch)
+}
+
+// TestFaultOfADevice: an entry for which the store fails is refused after a minute, next to others
+// that it keeps, and alone. Where it fails for all it is waited for, unless it says that what there
+// is of each is damaged.
+func TestFaultOfADevice(t *testing.T) {
+	for _, c := range []struct {
+		kind    andon.Kind
+		device  andon.DeviceID
+		devices string // a letter for each
+		refused int
+		waits   bool
+	}{
+		{andon.Damaged, "b", "abcb", 2, false},
+		{andon.Internal, "b", "abcb", 2, false},
+		{andon.Internal, "b", "bb", 2, false},
+		{andon.Damaged, "", "abc", 3, false},
+		{andon.Internal, "", "abc", 0, true},
+		{andon.Internal, "", "abcdefghijklmnopqrst", 0, true},
+		{andon.Unavailable, "b", "abc", 0, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, memstore.New())
+			b.options.Intake = &faulty{
+				Intake: intake.New(b.store, intake.Options{Now: clock}), kind: c.kind,
+				device: c.device,
+			}
+			b.writer = source.New(b.options)
+			var values []string
+			for _, device := range c.devices {
+				values = append(values,
+					fmt.Sprintf(`{"device":%q,"state":"NORMAL"}`, string(device)))
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			began := time.Now()
+			err := b.writer.Write(ctx, messages(values...))
+			if waits := err != nil; waits != c.waits || len(b.refused()) != c.refused {
+				t.Errorf("%+v: %v, refused are %q", c, err, b.refused())
+			}
+			took := time.Since(began)
+			if took < 50*time.Second || !c.waits && took > 2*time.Minute {
+				t.Errorf("%+v: it took %s", c, took)
+			}
+			if c.device == "b" && c.devices[0] == 'a' && !c.waits {
+				b.same([]string{"-1000 NORMAL "}, b.events("a"))
+			}
+		})
+	}
+}
+
+// TestRefusedAtAPlace: a place may have another message once a topic was made again, and its
+// message another fault once the mapping was changed: each is in the list, and a redelivery adds
+// none.
+func TestRefusedAtAPlace(t *testing.T) {
+	b := newBench(t, memstore.New())
+	one := messages(`{"device":"d"}`)
+	other := messages(`{"device":"e"}`)
+	later := messages(`{"device":"d"}`)
+	later[0].Time += 7
+	write := func(all []mapping.Message) {
+		t.Helper()
+		for range 2 {
+			if err := b.writer.Write(t.Context(), all); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(one)
+	write(other)
+	write(later)
+	b.options.Mapping = mappingOf(t, "device: $.name\nstate: $.state\n")
+	b.writer = source.New(b.options)
+	write(one)
+	b.options.Mapping = mappingOf(t, "tenant: nobody\ndevice: $.device\nstate: x\n")
+	b.writer = source.New(b.options)
+	write(one)
+	reasons := b.refused()
+	slices.Sort(reasons)
+	b.same([]string{
+		`events/0/0#0 : state is missing`, `events/0/0#0 : state is missing`,
+		`events/0/0#0 : state is missing`, `events/0/0#0 : there is no $.name`,
+		`events/0/0#0 nobody: there is no tenant "nobody"`,
+	}, reasons)
 }
 
 // TestLargeMessages: a message of a megabyte with many entries is kept, and one with a field of

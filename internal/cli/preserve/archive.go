@@ -237,9 +237,10 @@ rejected there: import it into another tenant or server.`,
 		if err != nil {
 			return err
 		}
+		a.Kind = archive.Kind(kind.Value)
 		lines := json.NewEncoder(p.Stdout)
 		lines.SetEscapeHTML(false)
-		err = from.Read(ctx, a.Selection, archive.Kind(kind.Value), lines.Encode)
+		err = from.Read(ctx, a.Selection, lines.Encode)
 		if errors.Is(err, syscall.EPIPE) { // the reader has seen enough
 			return nil
 		}

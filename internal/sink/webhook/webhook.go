@@ -8,7 +8,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -86,17 +85,11 @@ func (c *Config) Open(now func() andon.Time) (*Webhook, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = 64 << 10
-	if c.CA != "" {
-		text, err := os.ReadFile(c.CA)
-		roots := x509.NewCertPool()
-		if err == nil && !roots.AppendCertsFromPEM(text) {
-			err = errors.New("it holds no certificate")
-		}
-		if err != nil {
-			return nil, andon.Errorf(andon.Invalid, "tls_ca %s can't be used: %w", c.CA, err)
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots}
+	roots, err := config.Authorities(c.CA)
+	if err != nil {
+		return nil, err
 	}
+	transport.TLSClientConfig = &tls.Config{RootCAs: roots}
 	w.client = &http.Client{
 		Transport: transport, Timeout: c.Timeout,
 		// What is signed is for the URL that is configured, and for no other.

@@ -45,7 +45,7 @@ func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, er
 	if err := r.Validate(); err != nil {
 		return andon.Record{}, err
 	}
-	if err := s.dir.Disk.Check(); err != nil {
+	if err := s.dir.Disk.Admit(andon.IsFreeing(ctx)); err != nil {
 		return andon.Record{}, err
 	}
 	if err := s.changeRecord(ctx, &r, s.records.Put); err != nil {

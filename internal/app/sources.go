@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/kafka"
+	"github.com/andonhq/andon/internal/kinesis"
+	"github.com/andonhq/andon/internal/mapping"
+	"github.com/andonhq/andon/internal/source"
+	"github.com/andonhq/andon/internal/store/adapter"
+)
+
+// sourceGroups list the settings of what entries are read from.
+func (c *Config) sourceGroups() []config.Group {
+	topics := config.Mappings(&c.Kafka, (*kafka.Source).ConfigGroup,
+		func(s *kafka.Source) string { return s.Name })
+	streams := config.Mappings(&c.Kinesis, (*kinesis.Source).ConfigGroup,
+		func(s *kinesis.Source) string { return s.Name })
+	return []config.Group{
+		{Name: "kafka", Settings: []config.Setting{{Key: "sources", Value: topics,
+			Help: "topics of Kafka that entries are read from: a list of mappings"}}},
+		{Name: "kinesis", Settings: []config.Setting{{Key: "sources", Value: streams,
+			Help: "streams of Amazon Kinesis that are read"}}},
+	}
+}
+
+// openSources makes what reads. It comes before the services are opened.
+func (a *App) openSources() error {
+	for i := range a.Config.Kafka {
+		s := &a.Config.Kafka[i]
+		c, err := kafka.NewConsumer(s, a.Config.Place() != adapter.Elsewhere, a.Now, a.Log)
+		if err != nil {
+			return fmt.Errorf("kafka source %s: %w", s.Name, err)
+		}
+		a.kafka = append(a.kafka, c)
+		a.addSource("kafka", s.Config, func(ctx context.Context, w *source.Writer) error {
+			return c.Run(ctx, w)
+		})
+	}
+	for _, s := range a.Config.Kinesis {
+		c := &kinesis.Consumer{Source: s, Now: a.Now, Log: a.Log}
+		a.kinesis = append(a.kinesis, c)
+		a.addSource("kinesis", s.Config, func(ctx context.Context, w *source.Writer) error {
+			c.Writer, c.Leases = w, a.leases()
+			return c.Run(ctx)
+		})
+	}
+	return nil
+}
+
+// addSource adds the service of a source, which is given what keeps its messages.
+func (a *App) addSource(
+	of string, c source.Config, read func(context.Context, *source.Writer) error,
+) {
+	a.services.add(&worker{label: of + " " + c.Name, run: func(ctx context.Context) error {
+		w, err := a.writer(c)
+		if err != nil {
+			return err
+		}
+		return read(ctx, w)
+	}})
+}
+
+// writer makes what keeps the messages of a source, once the store is open.
+func (a *App) writer(c source.Config) (*source.Writer, error) {
+	if able := a.store.Capabilities(); !able.Whole {
+		return nil, andon.Errorf(andon.Invalid, "the store %s keeps no records, so it can't keep "+
+			"what source %s refuses: choose another store, or remove the source", able.Name, c.Name)
+	}
+	var of *mapping.Mapping
+	if c.Mapping != "" {
+		var err error
+		if of, err = mapping.Read(c.Mapping); err != nil {
+			return nil, err
+		}
+	}
+	return source.New(source.Options{
+		Name: c.Name, Tenant: andon.TenantID(c.Tenant), Mapping: of, Intake: a.intake,
+		Refused: a.rejections, Metrics: a.sources, Log: a.Log, Now: a.Now,
+	}), nil
+}
+
+// sourceMetrics shows how far sources are.
+func (a *App) sourceMetrics() looked {
+	desc, of := labelled("andon_kafka_", "source"), labelled("andon_kinesis_", "source")
+	records := desc("behind_records", "Records that a source has not kept yet, as of when it last "+
+		"fetched some.")
+	refused := desc("failures_total", "How often brokers were out of reach, or refused something.")
+	missed := desc("missed_records_total", "Records that the retention of their topic deleted "+
+		"before they were read.")
+	behind := of("behind_seconds", "How far this process is behind the tip of the shard in "+
+		"which it is furthest behind (MillisBehindLatest).")
+	failures := of("failures_total", "How often a stream could not be read.")
+	return func(to chan<- prometheus.Metric) {
+		for _, c := range a.kafka {
+			send := sending(to, c.Source.Name)
+			send(records, prometheus.GaugeValue, float64(c.Behind()))
+			send(refused, prometheus.CounterValue, float64(c.Failures.Count.Load()))
+			send(missed, prometheus.CounterValue, float64(c.Missed.Load()))
+		}
+		for _, c := range a.kinesis {
+			send := sending(to, c.Source.Name)
+			send(behind, prometheus.GaugeValue, c.Behind().Seconds())
+			send(failures, prometheus.CounterValue, float64(c.Failures.Count.Load()))
+		}
+	}
+}
