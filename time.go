@@ -165,8 +165,8 @@ func ParseUpperBound(text string) (Time, error) {
 }
 
 // ParseLowerBoundAt reads the lower bound of a range, itself included: as ParseTime, but what lies
-// before MinTime is 0, no bound. It takes what is relative to now as well: 24h is so long ago, today
-// and yesterday are UTC days, now is now.
+// before MinTime is 0, no bound. It takes what is relative to now as well: 24h is so long ago,
+// today and yesterday are UTC days, now is now.
 func ParseLowerBoundAt(text string, now Time) (Time, error) {
 	if absolute, ok := relative(text, now); ok {
 		text = absolute

@@ -62,7 +62,8 @@ func pageEventsWhileWriting(ctx context.Context, e *Env) error {
 		if order == andon.Desc {
 			slices.Reverse(there)
 		}
-		list := Whole{e.Store}.OperatorEvents(ctx, id, "Liz", andon.EventQuery{Order: order, Limit: 2})
+		q := andon.EventQuery{Order: order, Limit: 2}
+		list := Whole{e.Store}.OperatorEvents(ctx, id, "Liz", q)
 		require(eachWhile(list, e.deviceEntryText, there, func(at andon.Event) {
 			require(e.append(ctx, id,
 				andon.Event{Device: "d1", Operator: "Liz", State: "WARNING1", Time: at.Time - 1},

@@ -64,8 +64,8 @@ func OwnCassandra(t testing.TB, o Options) *Node {
 }
 
 // OwnRing returns a ring of a test's own, of at least 3 nodes, once each sees all others. It ends
-// with the test. The test is skipped unless LongTests is set: a ring of three takes half a minute to
-// start, and 3 GB.
+// with the test. The test is skipped unless LongTests is set: a ring of three takes half a minute
+// to start, and 3 GB.
 func OwnRing(t testing.TB, nodes int) *Ring {
 	t.Helper()
 	skipIfUsers(t)
