@@ -1,6 +1,7 @@
 package andon
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -142,15 +143,7 @@ func (m Metrics) Sorted() (Metrics, error) {
 	return m, nil
 }
 
-func compareMetric(m Metric, name MetricName) int {
-	switch {
-	case m.Name < name:
-		return -1
-	case m.Name > name:
-		return 1
-	}
-	return 0
-}
+func compareMetric(m Metric, name MetricName) int { return cmp.Compare(m.Name, name) }
 
 // MarshalJSON writes the metrics as an object of name to number.
 func (m Metrics) MarshalJSON() ([]byte, error) {

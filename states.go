@@ -206,36 +206,32 @@ func (s *StateSet) Defs() []StateDef {
 	return s.defs
 }
 
+// find returns the definition of a state; nil where it is outside the set.
+func (s *StateSet) find(name State) *StateDef {
+	defs := s.Defs()
+	for i := range defs { // a handful: faster than a map
+		if defs[i].Name == name {
+			return &defs[i]
+		}
+	}
+	return nil
+}
+
 // Severity returns the severity of a state; UnknownSeverity where it is outside the set.
 func (s *StateSet) Severity(name State) uint8 {
-	if s != nil {
-		for i := range s.defs { // a handful: faster than a map
-			if s.defs[i].Name == name {
-				return s.defs[i].Severity
-			}
-		}
+	if d := s.find(name); d != nil {
+		return d.Severity
 	}
 	return UnknownSeverity
 }
 
 // Has reports whether the set has a state.
-func (s *StateSet) Has(name State) bool {
-	for i := range s.Defs() {
-		if s.defs[i].Name == name {
-			return true
-		}
-	}
-	return false
-}
+func (s *StateSet) Has(name State) bool { return s.find(name) != nil }
 
 // Look returns the definition of a state, or for one outside the set what is used in its place.
 func (s *StateSet) Look(name State) StateDef {
-	if s != nil {
-		for _, d := range s.defs {
-			if d.Name == name {
-				return d
-			}
-		}
+	if d := s.find(name); d != nil {
+		return *d
 	}
 	letter, c, symbol := looks(UnknownSeverity)
 	return StateDef{

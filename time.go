@@ -164,23 +164,18 @@ func ParseUpperBound(text string) (Time, error) {
 	return t, err
 }
 
-// ParseLowerBound reads the lower bound of a range, itself included: as ParseTime, but what lies
-// before MinTime is 0, no bound.
-func ParseLowerBound(text string) (Time, error) {
+// ParseLowerBoundAt reads the lower bound of a range, itself included: as ParseTime, but what lies
+// before MinTime is 0, no bound. It takes what is relative to now as well: 24h is so long ago,
+// today and yesterday are UTC days, now is now.
+func ParseLowerBoundAt(text string, now Time) (Time, error) {
+	if absolute, ok := relative(text, now); ok {
+		text = absolute
+	}
 	t, _, err := parseBound(text)
 	if t < MinTime {
 		t = 0
 	}
 	return t, err
-}
-
-// ParseLowerBoundAt is ParseLowerBound, and takes what is relative to now as well: 24h is so long
-// ago, today and yesterday are UTC days, now is now.
-func ParseLowerBoundAt(text string, now Time) (Time, error) {
-	if absolute, ok := relative(text, now); ok {
-		text = absolute
-	}
-	return ParseLowerBound(text)
 }
 
 // ParseUpperBoundAt is ParseUpperBound, and takes what ParseLowerBoundAt does: today and yesterday
@@ -217,116 +212,57 @@ func parseTime(text string) (t Time, dateOnly bool, err error) {
 	return t, dateOnly, err
 }
 
-// parseBound reads a time of the years 0 to 9999.
+// parseBound reads a time of the years 0 to 9999. It completes the text to what RFC 3339 asks for.
 func parseBound(text string) (t Time, dateOnly bool, err error) {
 	bad := func(why string) (Time, bool, error) {
 		return 0, false, Errorf(Invalid, "time %q %s", clip(text), why)
 	}
-	year, ok1 := digits(text, 0, 4)
-	month, ok2 := digits(text, 5, 2)
-	dom, ok3 := digits(text, 8, 2)
-	if !ok1 || !ok2 || !ok3 || text[4] != '-' || text[7] != '-' {
-		return bad("is not RFC 3339, such as 2026-11-20T06:00:00Z")
+	const date, hour, notSo = len("2006-01-02"), len("2006-01-02T15"),
+		"is not RFC 3339, such as 2026-11-20T06:00:00Z"
+	form := text
+	if dateOnly = len(text) == date; dateOnly {
+		form += "T00:00"
 	}
-	date := time.Date(year, time.Month(month), dom, 0, 0, 0, 0, time.UTC)
-	if date.Day() != dom || int(date.Month()) != month {
-		return bad("names a date that does not exist")
+	if len(form) <= hour || form[hour] != ':' || strings.IndexByte("Tt ", form[date]) < 0 {
+		return bad(notSo)
 	}
-	t = TimeOf(date)
-	if len(text) == 10 {
-		return t, true, nil
+	clock, zone := form[date+1:], "Z"
+	if i := strings.IndexAny(clock, "Zz+- "); i >= 0 {
+		clock, zone = clock[:i], clock[i:]
 	}
-	h, ok1 := digits(text, 11, 2)
-	m, ok2 := digits(text, 14, 2)
-	sep := text[10]
-	if !ok1 || !ok2 || (sep != 'T' && sep != 't' && sep != ' ') || text[13] != ':' {
-		return bad("is not RFC 3339, such as 2026-11-20T06:00:00Z")
-	}
-	sec, rest := 0, text[16:]
-	if strings.HasPrefix(rest, ":") {
-		if sec, ok3 = digits(rest, 1, 2); !ok3 {
-			return bad("has no seconds after the second ':'")
-		}
-		rest = rest[3:]
-	}
-	micros, rest, ok := fraction(rest)
-	if !ok {
-		return bad("has no digits after the point")
-	}
-	offset, ok := zone(rest)
+	zone, ok := wholeZone(zone)
 	if !ok {
 		return bad("has something other than a zone (Z or +01:00) at its end")
 	}
-	if sec == 60 && isLeapMinute(Duration(h*60+m)*60*second-offset) {
-		sec = 59 // a leap second is the second before it
+	if len(clock) == len("15:04") {
+		clock += ":00"
 	}
-	if h > 23 || m > 59 || sec > 59 {
-		return bad("names a time of day that does not exist")
+	leap := strings.Index(clock, ":60") == len("15:04")
+	if leap { // a leap second is the second before it
+		clock = strings.Replace(clock, ":60", ":59", 1)
 	}
-	return t.Add(Duration(h)*hour + Duration(m*60+sec)*second + micros - offset), false, nil
+	at, err := time.Parse(time.RFC3339, form[:date]+"T"+clock+zone)
+	switch t = TimeOf(at); {
+	case err != nil && !strings.HasSuffix(err.Error(), "out of range"):
+		return bad(notSo)
+	case err != nil || leap && at.UTC().Format("15:04") != "23:59":
+		return bad("names a date or a time of day that does not exist")
+	}
+	return t, dateOnly, nil
 }
 
-// digits reads the n decimal digits of s at from.
-func digits(s string, from, n int) (value int, ok bool) {
-	if len(s) < from+n {
-		return 0, false
+// wholeZone writes what a time ends in as RFC 3339 has it: Z, or an offset from UTC. ISO 8601 has
+// +0100 and +01, too.
+func wholeZone(zone string) (whole string, ok bool) {
+	switch len(zone) {
+	case len("Z"):
+		return "Z", zone == "Z" || zone == "z"
+	case len("+01"):
+		zone += ":00"
+	case len("+0100"):
+		zone = zone[:3] + ":" + zone[3:]
 	}
-	for i := from; i < from+n; i++ {
-		c := s[i] - '0'
-		if c > 9 {
-			return 0, false
-		}
-		value = value*10 + int(c)
-	}
-	return value, true
-}
-
-// fraction reads ".999999999" at the start of s, cut to microseconds; none is 0.
-func fraction(s string) (micros Duration, rest string, ok bool) {
-	if s == "" || (s[0] != '.' && s[0] != ',') {
-		return 0, s, true
-	}
-	i, unit := 1, second/10
-	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
-		micros += Duration(s[i]-'0') * unit
-		unit /= 10
-	}
-	return micros, s[i:], i > 1
-}
-
-// isLeapMinute reports whether a UTC time of day is in the minute that a leap second may end.
-func isLeapMinute(utc Duration) bool {
-	const last = day - 60*second
-	return (utc+2*day)%day == last
-}
-
-// zone reads what a time ends in: nothing or Z for UTC, or an offset from it: +01:00, and as ISO
-// 8601 has it +0100 and +01.
-func zone(s string) (offset Duration, ok bool) {
-	if s == "" || s == "Z" || s == "z" {
-		return 0, true
-	}
-	h, ok1 := digits(s, 1, 2)
-	m, ok2 := 0, true
-	switch {
-	case len(s) == 6 && s[3] == ':':
-		m, ok2 = digits(s, 4, 2)
-	case len(s) == 5:
-		m, ok2 = digits(s, 3, 2)
-	case len(s) != 3:
-		return 0, false
-	}
-	if !ok1 || !ok2 || h > 23 || m > 59 {
-		return 0, false
-	}
-	offset = Duration(h)*hour + Duration(m)*60*second
-	switch s[0] {
-	case '+':
-		return offset, true
-	case '-':
-		return -offset, true
-	}
-	return 0, false
+	return zone, len(zone) == len("+01:00") && zone[1:3] <= "23" && zone[4:] <= "59"
 }
 
 // Precision is the unit of a time that is sent as a number: the power of ten that makes it
@@ -403,11 +339,10 @@ func parseEpoch(text string, unit Precision) (Time, error) {
 		mantissa, exponent = text[:i], exponent+n
 	}
 	whole, decimals, hasPoint := strings.Cut(mantissa, ".")
-	if _, ok := digits(whole+decimals, 0, len(whole+decimals)); !ok || whole == "" ||
-		hasPoint && decimals == "" {
+	all, point := whole+decimals, len(whole)+exponent // point digits are whole microseconds
+	if strings.Trim(all, "0123456789") != "" || whole == "" || hasPoint && decimals == "" {
 		return bad()
 	}
-	all, point := whole+decimals, len(whole)+exponent // point digits are whole microseconds
 	var t Time
 	for i := range point {
 		digit := Time(0)

@@ -47,14 +47,15 @@ func TestParseTimeRefuses(t *testing.T) {
 		"2020-4-24":                  "not RFC 3339",
 		"2020-04-24T":                "not RFC 3339",
 		"2020-04-24X14:40:00Z":       "not RFC 3339",
-		"2021-02-29":                 "date that does not exist",
-		"2020-13-01":                 "date that does not exist",
-		"2020-04-24T24:00:00Z":       "time of day that does not exist",
-		"2020-04-24T23:59:61Z":       "time of day that does not exist",
-		"2020-04-24T23:58:60Z":       "time of day that does not exist",
-		"2020-04-24T23:59:60+01:00":  "time of day that does not exist",
-		"2020-04-24T14:40:Z":         "no seconds",
-		"2020-04-24T14:40:00.Z":      "no digits",
+		"2021-02-29":                 "date or a time of day that does not exist",
+		"2020-13-01":                 "date or a time of day that does not exist",
+		"2020-04-24T24:00:00Z":       "date or a time of day that does not exist",
+		"2020-04-24T23:59:61Z":       "date or a time of day that does not exist",
+		"2020-04-24T23:58:60Z":       "date or a time of day that does not exist",
+		"2020-04-24T23:59:60+01:00":  "date or a time of day that does not exist",
+		"2020-04-24T14:40:Z":         "not RFC 3339",
+		"2020-04-24T14:40:00.Z":      "not RFC 3339",
+		"2020-04-24T14:40.5Z":        "not RFC 3339", // half a minute to ISO 8601
 		"2020-04-24T14:40:00+020":    "zone",
 		"2020-04-24T14:40:00+2":      "zone",
 		"2020-04-24T14:40:00+2460":   "zone",
@@ -91,7 +92,7 @@ func TestBoundsBeforeAllTime(t *testing.T) {
 	for _, text := range []string{
 		"1970-01-01", "0001-01-01T00:00:00Z", "1970-01-01T23:59:59+02:00",
 	} {
-		from, err := andon.ParseLowerBound(text)
+		from, err := andon.ParseLowerBoundAt(text, andon.MinTime)
 		if err != nil || from != 0 {
 			t.Errorf("from %s: %d, %v; want no bound", text, from, err)
 		}
@@ -100,7 +101,7 @@ func TestBoundsBeforeAllTime(t *testing.T) {
 			t.Errorf("to %s: %d, %v; want a bound before all times", text, to, err)
 		}
 	}
-	from, err := andon.ParseLowerBound("2020-04-24")
+	from, err := andon.ParseLowerBoundAt("2020-04-24", andon.MinTime)
 	if err != nil || from.String() != "2020-04-24T00:00:00Z" {
 		t.Errorf("%s, %v", from, err)
 	}

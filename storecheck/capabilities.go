@@ -12,8 +12,7 @@ import (
 // capabilityChecks: a store declares what it can't serve, and what it can't serve is an error.
 func capabilityChecks() []Check {
 	return []Check{
-		{Name: "the store has a name", Section: "2.14", Run: hasName},
-		{Name: "the store is ready", Section: "2.14", Run: isReady},
+		{Name: "the store has a name and is ready", Section: "2.14", Run: isReady},
 		{Name: "what is not declared is refused", Section: "2.14", Run: refuses},
 		check("2.11", "the assignments of a request whose client leaves are kept as declared",
 			assignLeaving),
@@ -52,14 +51,12 @@ func consistency(ctx context.Context, e *Env, id andon.TenantID) error {
 	return nil
 }
 
-func hasName(_ context.Context, e *Env) error {
+func isReady(ctx context.Context, e *Env) error {
 	if e.Store.Capabilities().Name == "" {
 		return errors.New("Capabilities.Name is empty")
 	}
-	return nil
+	return e.Store.Ready(ctx)
 }
-
-func isReady(ctx context.Context, e *Env) error { return e.Store.Ready(ctx) }
 
 // assignLeaving assigns to many devices for a client that leaves, later each time, until one stays
 // to the end. Assigning again brings what is missing.

@@ -60,32 +60,15 @@ func refuses(ctx context.Context, e *Env) error {
 	if store.Capabilities().Whole {
 		return nil
 	}
-	id := andon.DefaultTenant
-	list := func(err error) error { return wantKind(andon.Unsupported, err) }
-	_, counts := store.Counts(ctx, id, 0)
-	_, latest := store.LatestReadings(ctx, id, []andon.DeviceID{"d"}, 0)
-	_, retired := store.Retire(ctx, id, "d", math.MaxInt64)
-	_, record := store.Record(ctx, id, e.kind, "r")
-	for what, err := range map[string]error{
-		"devices": list(firstOf(store.Devices(ctx, id, andon.DeviceQuery{Limit: 1}))),
-		"names":   list(firstOf(store.Names(ctx, id, andon.NameQuery{Limit: 1}))),
-		"readings": list(firstOf(
-			store.DeviceReadings(ctx, id, "d", andon.ReadingQuery{Limit: 1}))),
-		"assignments": list(firstOf(store.Assignments(ctx, id, "d", andon.PageQuery{Limit: 1}))),
-		"counts":      list(counts), "newest readings": list(latest), "retiring": list(retired),
-		"records": list(record),
-	} {
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+	answers := readsOf(ctx, store, andon.DefaultTenant, e.Base)
+	answers["Retire"] = second(store.Retire(ctx, andon.DefaultTenant, "d", math.MaxInt64))
+	for method, err := range answers {
+		if slices.Contains(ofTheLog(), method) {
+			continue
+		}
+		if err := wantKind(andon.Unsupported, err); err != nil {
+			return fmt.Errorf("%s: %w", method, err)
 		}
 	}
 	return nil
-}
-
-// firstOf is the error that a list begins with.
-func firstOf[T any](list func(func(T, error) bool)) (err error) {
-	for _, err = range list {
-		break
-	}
-	return err
 }

@@ -2,7 +2,6 @@ package storecheck
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,11 +24,10 @@ import (
 //	expect supervisor-log Sara: d1/WARNING1@5m
 //	expect events: d1/WARNING1@5m       entries of all devices
 //	expect rejected: 1 3                indexes in the last request of send
-//	expect entry d1 WARNING1@5m op=Liz  one entry: op, esc, msg, attr; what may be instead follows
-//	                                    the word or
+//	expect entry d1 WARNING1@5m op=Liz  one entry: op, esc, msg, attr, and by, note, at of its
+//	                                    withdrawal; what may be instead follows the word or
 //	expect shows d1 WARNING1@5m         operator, message and attributes are those of the entry
 //	expect no-entry d1 WARNING1@5m      NotFound
-//	expect withdrawn d1 WARNING1@5m by=Tom note=wrong at=6m
 //	expect records d1 WARNING1@5m: -@7m Sara@6m
 //	expect assignments d1: Liz@5m.. -@1m..5m
 //	expect intervals d1: WARNING1@5m.. NORMAL@1m..5m
@@ -57,7 +55,7 @@ func parseExpect(w *words) action {
 		return parseDeviceField(subject, read, w)
 	}
 	parse, ok := map[string]func(*words) action{
-		"gone": parseGone, "entry": parseEntry, "withdrawn": parseWithdrawn,
+		"gone": parseGone, "entry": parseEntry,
 		"no-entry": parseNoEntry, "shows": parseShows,
 		"record": parseRecord, "no-record": parseNoRecord,
 	}[subject]
@@ -150,40 +148,27 @@ func parseEntry(w *words) action {
 	device, ref := w.device(), w.entry()
 	var allowed []fields
 	for first := true; first || len(w.left) > 0; first = false {
-		allowed = append(allowed, w.until("or").fields("op", "esc", "msg", "attr"))
+		allowed = append(allowed, w.until("or").fields(
+			"op", "esc", "msg", "attr", "by", "note", "at"))
 	}
 	return inTheEnd(func(t turn) error {
 		entry, err := t.entry(device, ref)
 		if err != nil {
 			return err
 		}
+		is := fields{
+			"op": orDash(entry.Operator), "esc": orDash(entry.EscalatedTo),
+			"msg": orDash(entry.Message), "attr": orDash(entry.Attributes),
+		}
+		if w := entry.Withdrawn; w != nil {
+			is["by"], is["note"], is["at"] = orDash(w.By), orDash(w.Note), t.OffsetOf(w.At)
+		}
 		for _, want := range allowed {
-			if err = want.are(fields{
-				"op": orDash(entry.Operator), "esc": orDash(entry.EscalatedTo),
-				"msg": orDash(entry.Message), "attr": orDash(entry.Attributes),
-			}); err == nil {
+			if err = want.are(is); err == nil {
 				return nil
 			}
 		}
 		return err
-	})
-}
-
-// parseWithdrawn expects fields of the record that an entry was withdrawn.
-func parseWithdrawn(w *words) action {
-	device, ref, want := w.device(), w.entry(), w.fields("by", "note", "at")
-	return inTheEnd(func(t turn) error {
-		entry, err := t.entry(device, ref)
-		if err != nil {
-			return err
-		}
-		is := entry.Withdrawn
-		if is == nil {
-			return errors.New("it is not withdrawn")
-		}
-		return want.are(fields{
-			"by": orDash(is.By), "note": orDash(is.Note), "at": t.OffsetOf(is.At),
-		})
 	})
 }
 

@@ -197,6 +197,13 @@ func foreignPosition(ctx context.Context, e *Env, id andon.TenantID) error {
 	} {
 		require(wantKind(andon.Gone, err))
 	}
+	if !e.Store.Capabilities().Arrivals {
+		return nil
+	}
+	for tenant, at := range map[andon.TenantID]andon.Position{id: at, other: future} {
+		_, err := e.Store.Arrivals(ctx, tenant, andon.ArrivalQuery{After: &at, Limit: 1})
+		require(wantKind(andon.Gone, err))
+	}
 	return nil
 }
 

@@ -47,17 +47,14 @@ func checksOf(file, text string) []Check {
 			body = body[:next]
 		}
 		section, name, _ := strings.Cut(rest, " ")
-		run := inFile(file, strings.Join(body, "\n"), i+2) // lines are counted from 1
+		run := func(ctx context.Context, e *Env) error {
+			err := runText(ctx, e, strings.Join(body, "\n"), i+2) // lines are counted from 1
+			if err != nil {
+				err = fmt.Errorf("%s: %w", file, err)
+			}
+			return err
+		}
 		all = append(all, Check{Name: name, Section: section, Run: run, Server: true})
 	}
 	return all
-}
-
-func inFile(file, text string, line int) func(context.Context, *Env) error {
-	return func(ctx context.Context, e *Env) error {
-		if err := runText(ctx, e, text, line); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		return nil
-	}
 }

@@ -132,7 +132,7 @@ func sentBy(o options) lister {
 func measuredBy(o options) lister {
 	return listing(func(t turn) iter.Seq2[andon.Reading, error] {
 		return bydevice.Readings(t, t.Store, t.id, bydevice.Query{Span: o.span(t.Env)})
-	}, func(e *Env, r andon.Reading) string { return string(r.Device) + "/" + e.readingText(r) })
+	}, (*Env).deviceReadingText)
 }
 
 func supervisorLog(who string, o options) lister {
@@ -262,6 +262,10 @@ func (e *Env) readingText(r andon.Reading) string {
 	return e.OffsetOf(r.Time) + "{" + strings.Join(metrics, ",") + "}" + string(r.Metadata)
 }
 
+func (e *Env) deviceReadingText(r andon.Reading) string {
+	return string(r.Device) + "/" + e.readingText(r)
+}
+
 func readingsOf(who string, o options) lister {
 	return listing(func(t turn) iter.Seq2[andon.Reading, error] {
 		return t.System.DeviceReadings(t, t.id, andon.DeviceID(who), andon.ReadingQuery{
@@ -283,7 +287,7 @@ func latestOf(devices []andon.DeviceID, from *offset) lister {
 		latest, err := t.System.LatestReadings(t, t.id, devices, from.in(t.Env))
 		var items []string
 		for _, r := range latest {
-			items = append(items, string(r.Device)+"/"+t.readingText(r))
+			items = append(items, t.deviceReadingText(r))
 		}
 		return items, err
 	}

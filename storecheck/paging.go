@@ -3,11 +3,11 @@ package storecheck
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/bydevice"
-	"github.com/andonhq/andon/internal/seq"
 )
 
 // pagingChecks: each entry that is there from the first page to the last is returned exactly once.
@@ -28,18 +28,48 @@ func pagingChecks() []Check {
 	}
 }
 
+// eachWhile reads a list while change changes something after each item that was there all the
+// time. It reports those that are not read in order, and any that is read twice.
+func eachWhile[T any](
+	list iter.Seq2[T, error], text func(T) string, there []string, change func(T),
+) error {
+	var read []string
+	seen := map[string]bool{}
+	for item, err := range list {
+		require(err)
+		is := text(item)
+		if seen[is] {
+			return fmt.Errorf("%s was returned twice", is)
+		}
+		if seen[is] = true; slices.Contains(there, is) {
+			read = append(read, is)
+			change(item)
+		}
+	}
+	if !slices.Equal(read, there) {
+		return fmt.Errorf("of %s the pages returned %s", show(there), show(read))
+	}
+	return nil
+}
+
 // pageEventsWhileWriting reads pages of two, in both orders, and appends an entry on each side of
-// the place after each.
+// each.
 func pageEventsWhileWriting(ctx context.Context, e *Env) error {
 	for _, order := range []andon.Order{andon.Desc, andon.Asc} {
 		require(e.Renew(ctx))
 		id := must(e.Here(ctx))
 		there := e.fill(ctx, id, 20)
-		read := e.pagesWhileWriting(ctx, id, order)
 		if order == andon.Desc {
 			slices.Reverse(there)
 		}
-		require(eachOnce(read, there))
+		q := andon.EventQuery{Order: order, Limit: 2}
+		list := Whole{e.Store}.OperatorEvents(ctx, id, "Liz", q)
+		require(eachWhile(list, e.deviceEntryText, there, func(at andon.Event) {
+			require(e.append(ctx, id,
+				andon.Event{Device: "d1", Operator: "Liz", State: "WARNING1", Time: at.Time - 1},
+				andon.Event{Device: "d2", Operator: "Liz", State: "NORMAL", Time: at.Time + 1},
+			))
+		}))
 	}
 	return nil
 }
@@ -60,47 +90,6 @@ func (e *Env) fill(ctx context.Context, id andon.TenantID, n int) (want []string
 	return want
 }
 
-func (e *Env) pagesWhileWriting(
-	ctx context.Context, id andon.TenantID, order andon.Order,
-) (read []string) {
-	q := andon.EventQuery{Order: order, Limit: 2}
-	states := andon.DefaultStates()
-	for n := andon.Time(0); ; n++ {
-		page := must(seq.Collect(e.Store.OperatorEvents(ctx, id, "Liz", q)))
-		for _, event := range page {
-			read = append(read, e.deviceEntryText(event))
-		}
-		if len(page) < q.Limit || n > 100 {
-			return read
-		}
-		place := page[len(page)-1].Key(states)
-		q.After = &place
-		require(e.append(ctx, id,
-			andon.Event{Device: "d1", Operator: "Liz", State: "WARNING1", Time: place.Time - 1},
-			andon.Event{Device: "d2", Operator: "Liz", State: "NORMAL", Time: place.Time + 1},
-		))
-	}
-}
-
-// eachOnce reports items that were there all the time and are not in what was read exactly once and
-// in order.
-func eachOnce(read, there []string) error {
-	seen := map[string]int{}
-	for _, item := range read {
-		seen[item]++
-		if seen[item] > 1 {
-			return fmt.Errorf("%s was returned twice", item)
-		}
-	}
-	old := slices.DeleteFunc(slices.Clone(read), func(item string) bool {
-		return !slices.Contains(there, item)
-	})
-	if !slices.Equal(old, there) {
-		return fmt.Errorf("of %s the pages returned %s", show(there), show(old))
-	}
-	return nil
-}
-
 // pageDevicesWhileWriting reads pages of two while devices change their state, come and go.
 func pageDevicesWhileWriting(ctx context.Context, e *Env, id andon.TenantID) error {
 	var there []string
@@ -111,27 +100,20 @@ func pageDevicesWhileWriting(ctx context.Context, e *Env, id andon.TenantID) err
 		require(e.append(ctx, id, event))
 	}
 	require(e.wantList(ctx, id, devicesIn(andon.StateFilter{}, options{}), there))
-	var read []string
-	q := andon.DeviceQuery{Limit: 2}
-	for n := andon.Time(1); n < 100; n++ {
-		page := must(seq.Collect(e.Store.Devices(ctx, id, q)))
-		for _, d := range page {
-			read = append(read, string(d.ID))
-		}
-		if len(page) < q.Limit {
-			break
-		}
-		place := page[len(page)-1].Position()
-		q.After = &place
+	n := andon.Time(0)
+	list := Whole{e.Store}.Devices(ctx, id, andon.DeviceQuery{Limit: 2})
+	return eachWhile(list, deviceID, there, func(at andon.Device) {
+		n++
 		require(e.append(ctx, id,
 			andon.Event{Device: "d00", Time: e.Base + n, State: "WARNING1"},
 			andon.Event{Device: "d19", Time: e.Base + n, State: "WARNING2"},
-			andon.Event{Device: place.Device + "x", Time: e.Base, State: "NORMAL"},
-			andon.Event{Device: place.Device, Time: e.Base + n, State: "WARNING3"},
+			andon.Event{Device: at.ID + "x", Time: e.Base, State: "NORMAL"},
+			andon.Event{Device: at.ID, Time: e.Base + n, State: "WARNING3"},
 		))
-	}
-	return eachOnce(read, there)
+	})
 }
+
+func deviceID(d andon.Device) string { return string(d.ID) }
 
 // someDevices makes devices, each with an entry and a reading, or only one of them, and waits until
 // all are visible.
@@ -148,7 +130,7 @@ func (e *Env) someDevices(ctx context.Context, id andon.TenantID) (ids, sent, me
 			reading := andon.Reading{Device: andon.DeviceID(device), Time: e.Base}
 			reading.Metrics = andon.Metrics{{Name: "a", Value: 1}}
 			require(e.Store.AppendReadings(ctx, id, e.Now(), []andon.Reading{reading}))
-			measured = append(measured, device+"/"+e.readingText(reading))
+			measured = append(measured, e.deviceReadingText(reading))
 		}
 	}
 	require(e.wantList(ctx, id, devicesOf(andon.AllDevices)(options{}), ids))
@@ -170,51 +152,31 @@ func (e *Env) turnOver(ctx context.Context, id andon.TenantID, device string, n 
 	require(err)
 }
 
-// pageAllWhileRetiring reads pages of two.
-func pageAllWhileRetiring(ctx context.Context, e *Env, id andon.TenantID) error {
-	there, _, _ := e.someDevices(ctx, id)
-	var read []string
-	q := andon.DeviceQuery{Kind: andon.AllDevices, Limit: 2}
-	for n := range 100 {
-		page := must(seq.Collect(e.Store.Devices(ctx, id, q)))
-		for _, d := range page {
-			read = append(read, string(d.ID))
-		}
-		if len(page) < q.Limit {
-			break
-		}
-		q.After = new(page[len(page)-1].Position())
-		for i := range there {
-			if (i+n)%3 == 0 {
-				e.turnOver(ctx, id, there[i], n)
-			}
-		}
-	}
-	return eachOnce(read, there)
-}
-
-func readWhileRetiring(ctx context.Context, e *Env, id andon.TenantID) error {
-	there, sent, measured := e.someDevices(ctx, id)
+// turnsOver turns two of some devices over, others each time.
+func (e *Env) turnsOver(ctx context.Context, id andon.TenantID, there []string) func() {
 	n := 0
-	change := func() {
+	return func() {
 		n++
 		e.turnOver(ctx, id, there[(7*n)%len(there)], n)
 		e.turnOver(ctx, id, there[len(there)-1-n%3], n)
 	}
-	var read []string
-	for event, err := range bydevice.Events(ctx, e.Store, id, bydevice.Query{}) {
-		require(err)
-		read = append(read, e.deviceEntryText(event))
-		change()
-	}
-	require(eachOnce(read, sent))
-	read = nil
-	for r, err := range bydevice.Readings(ctx, e.Store, id, bydevice.Query{}) {
-		require(err)
-		read = append(read, string(r.Device)+"/"+e.readingText(r))
-		change()
-	}
-	return eachOnce(read, measured)
+}
+
+// pageAllWhileRetiring reads pages of two.
+func pageAllWhileRetiring(ctx context.Context, e *Env, id andon.TenantID) error {
+	there, _, _ := e.someDevices(ctx, id)
+	change := e.turnsOver(ctx, id, there)
+	all := Whole{e.Store}.Devices(ctx, id, andon.DeviceQuery{Kind: andon.AllDevices, Limit: 2})
+	return eachWhile(all, deviceID, there, func(andon.Device) { change() })
+}
+
+func readWhileRetiring(ctx context.Context, e *Env, id andon.TenantID) error {
+	there, sent, measured := e.someDevices(ctx, id)
+	change := e.turnsOver(ctx, id, there)
+	events := bydevice.Events(ctx, e.Store, id, bydevice.Query{})
+	require(eachWhile(events, e.deviceEntryText, sent, func(andon.Event) { change() }))
+	readings := bydevice.Readings(ctx, e.Store, id, bydevice.Query{})
+	return eachWhile(readings, e.deviceReadingText, measured, func(andon.Reading) { change() })
 }
 
 // callFromWithin would wait for ever in a store that holds a lock while it yields.

@@ -11,16 +11,10 @@ import (
 	"github.com/andonhq/andon/storecheck"
 )
 
-// Excuse is a check that a store is known to fail, and why. It is an error once the check passes.
-type Excuse struct {
-	Check  string // as storecheck.Check.String gives it
-	Reason string
-}
-
 // Run runs every check of storecheck on one store, each as a subtest. It proves what it ran: the
 // log names the store, and a run of no checks fails.
-func Run(t *testing.T, open func(t *testing.T) andon.Store, excuses ...Excuse) {
-	RunSome(t, open, storecheck.Checks(), excuses...)
+func Run(t *testing.T, open func(t *testing.T) andon.Store) {
+	RunSome(t, open, storecheck.Checks())
 }
 
 // RunConcurrent runs those checks of Run that call the store from several goroutines at once, for a
@@ -35,47 +29,26 @@ func RunConcurrent(t *testing.T, open func(t *testing.T) andon.Store) {
 // all of them run on.
 func RunSome(
 	t *testing.T, open func(t *testing.T) andon.Store, checks []storecheck.Check,
-	excuses ...Excuse,
 ) {
 	store := open(t)
 	t.Logf("store: %+v", store.Capabilities())
-	excused := map[string]string{}
-	for _, e := range excuses {
-		excused[e.Check] = e.Reason
-	}
 	ran := 0
 	for _, c := range checks {
-		reason, known := excused[c.String()]
-		delete(excused, c.String())
 		t.Run(c.String(), func(t *testing.T) {
 			ran++
 			result := storecheck.RunOne(t.Context(), store, c)
 			if result.NotAsked != "" {
 				t.Log("not all of it was asked: " + result.NotAsked)
 			}
-			judge(t, result.Err, known, reason)
+			if result.Err != nil {
+				t.Error(result.Err)
+			}
 		})
 	}
 	if ran == 0 {
 		t.Error("no check ran: does -run leave out all of them?")
 	}
-	for check := range excused {
-		t.Errorf("there is an excuse for %q, which is no check", check)
-	}
 	t.Run("default tenant stays", func(t *testing.T) { defaultStays(t, store) })
-}
-
-// judge holds a failure against its excuse.
-func judge(t *testing.T, err error, excused bool, reason string) {
-	t.Helper()
-	switch {
-	case err != nil && excused:
-		t.Skipf("excused: %s: %v", reason, err)
-	case err != nil:
-		t.Error(err)
-	case excused:
-		t.Errorf("the check passes now: take away its excuse (%s)", reason)
-	}
 }
 
 // defaultStays is no check of storecheck: a store that got it wrong would lose a user's data.

@@ -59,7 +59,7 @@ func (r ringTest) under(do func()) {
 
 func (r ringTest) kill(node int) {
 	r.Helper()
-	if err := r.ring.Kill(node); err != nil {
+	if err := r.ring.Nodes[node].Kill(); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func (r ringTest) kill(node int) {
 func (r ringTest) restart(node int) {
 	r.Helper()
 	began := time.Now()
-	if err := r.ring.Restart(r.Context(), node); err != nil {
+	if err := r.ring.Nodes[node].Restart(r.Context()); err != nil {
 		r.Fatal(err)
 	}
 	if err := r.ring.AwaitWhole(r.Context()); err != nil {
@@ -104,7 +104,7 @@ func (r ringTest) twoDead() {
 		r.Logf("server %d: a query is answered: %v", i, err)
 	}
 	r.load.pause.Store(int64(500 * time.Millisecond))
-	if err := r.ring.Restart(r.Context(), 1); err != nil {
+	if err := r.ring.Nodes[1].Restart(r.Context()); err != nil {
 		r.Fatal(err)
 	}
 	for i, s := range r.servers { // two of three are enough

@@ -125,9 +125,6 @@ func newNode(ctx context.Context, o Options) (*Node, error) {
 // Addr is where the node answers CQL, as host:port.
 func (n *Node) Addr() string { return n.address }
 
-// ours reports whether the node was started here, so that it can be stopped.
-func (n *Node) ours() bool { return n.options.Dir != "" }
-
 // Start starts a node that was stopped or killed, on its ports and its data, and returns once it
 // answers. It does nothing where the node runs.
 func (n *Node) Start(ctx context.Context) error {
@@ -139,9 +136,6 @@ func (n *Node) Start(ctx context.Context) error {
 
 // launch starts the process.
 func (n *Node) launch() error {
-	if !n.ours() {
-		return ErrNotOurs
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.process.running() {
@@ -215,20 +209,13 @@ func (n *Node) wait(ctx context.Context) error {
 	return nil
 }
 
-// ended returns a context that is done once the process has ended.
-func (n *Node) ended() context.Context {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.process.untilEnded()
-}
-
 // Wait waits until the node has ended, by itself or by another process.
 func (n *Node) Wait(ctx context.Context) error {
-	if !n.ours() {
-		return ErrNotOurs
-	}
+	n.mu.Lock()
+	ended := n.process.untilEnded()
+	n.mu.Unlock()
 	select {
-	case <-n.ended().Done():
+	case <-ended.Done():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -252,9 +239,6 @@ func (n *Node) Restart(ctx context.Context) error {
 // end sends a signal and returns once the process is gone. Nothing is done where it is gone
 // already.
 func (n *Node) end(signal syscall.Signal) error {
-	if !n.ours() {
-		return ErrNotOurs
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	defer n.release()
@@ -263,9 +247,6 @@ func (n *Node) end(signal syscall.Signal) error {
 
 // Discard kills a node, and removes its directory if that is temporary.
 func (n *Node) Discard() {
-	if !n.ours() {
-		return
-	}
 	_ = n.Kill() // the node is not needed any more
 	if n.passing {
 		_ = os.RemoveAll(n.options.Dir)

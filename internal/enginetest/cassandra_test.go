@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"crypto/tls"
-	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -110,15 +109,8 @@ func TestSerialNodeOfTheUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n.ours() {
-		t.Error("the node of the user is said to be ours")
-	}
-	for what, err := range map[string]error{
-		"Kill": n.Kill(), "Stop": n.Stop(), "Restart": n.Restart(t.Context()),
-		"Wait": n.Wait(t.Context()),
-	} {
-		if !errors.Is(err, ErrNotOurs) {
-			t.Errorf("%s of the user's node: %v", what, err)
-		}
+	n.Discard()
+	if err := n.probe(t.Context()); err != nil {
+		t.Errorf("the node of the user is gone: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -86,7 +87,7 @@ func CheckTemplates(t testing.TB, paths ...string) error {
 func findDynamo() (*Service, error) {
 	switch url := os.Getenv(UserDynamoDB); url {
 	case "":
-		return startDynalite()
+		return startNode("dynalite", dynaliteVersion, "dynamodb")
 	case "aws":
 		return &Service{About: "Amazon DynamoDB"}, nil
 	case "local":
@@ -120,10 +121,6 @@ func (s *Service) answers(ctx context.Context) error {
 		return err
 	}
 	return answer.Body.Close()
-}
-
-func startDynalite() (*Service, error) {
-	return startNode("dynalite", dynaliteVersion, "dynamodb")
 }
 
 // startNode starts the program of a package of npm, of which the files in a directory say what to
@@ -166,7 +163,11 @@ func installNode(ctx context.Context, name, files string) (node, dir string, err
 		if err != nil {
 			return err
 		}
-		if err := copyFiles(dir, files, "package.json", "package-lock.json"); err != nil {
+		from, err := fs.Sub(serviceFiles, files)
+		if err == nil {
+			err = os.CopyFS(dir, from)
+		}
+		if err != nil {
 			return err
 		}
 		cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
@@ -212,19 +213,6 @@ func installPython(ctx context.Context, name, requirements string) (python strin
 			"install", "--quiet", "--no-compile", "--disable-pip-version-check", "-r", list))
 	})
 	return filepath.Join(dir, "bin", "python"), err
-}
-
-func copyFiles(dir, from string, names ...string) error {
-	for _, name := range names {
-		text, err := serviceFiles.ReadFile(from + "/" + name)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // startService starts a command that is to listen on a port.

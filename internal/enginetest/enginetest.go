@@ -9,7 +9,6 @@ package enginetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -31,9 +30,6 @@ const StartEngines = "ANDON_ENGINES"
 
 // LongTests is the environment variable that asks for tests of minutes, as make test-long does.
 const LongTests = "ANDON_LONG"
-
-// ErrNotOurs says that a node was not started here, so it can't be stopped or looked into.
-var ErrNotOurs = errors.New("the engine is the user's: nothing but CQL is asked of it")
 
 // Cassandra returns a node that all tests of a binary share: that of SharedCassandra, where there
 // is one, or else the first call starts it, and Main or Engines ends it. Each test makes a keyspace
@@ -67,17 +63,18 @@ func OwnCassandra(t testing.TB, o Options) *Node {
 	return n
 }
 
-// OwnRing returns a ring of a test's own, which ends with the test. The test is skipped unless
-// LongTests is set: a ring of three takes half a minute to start, and 3 GB.
+// OwnRing returns a ring of a test's own, of at least 3 nodes, once each sees all others. It ends
+// with the test. The test is skipped unless LongTests is set: a ring of three takes half a minute
+// to start, and 3 GB.
 func OwnRing(t testing.TB, nodes int) *Ring {
 	t.Helper()
 	skipIfUsers(t)
 	if os.Getenv(LongTests) == "" {
 		t.Skipf("a ring takes its time: %s=1 or make test-long runs it", LongTests)
 	}
-	r, err := StartRing(t.Context(), nodes)
-	require(t, err)
-	t.Cleanup(r.Discard)
+	r := &Ring{}
+	t.Cleanup(r.discard)
+	require(t, r.start(t.Context(), nodes))
 	return r
 }
 
@@ -178,7 +175,8 @@ func (e *engines) sharedCassandra() (*Node, error) {
 	return StartCassandra(context.Background(), Options{Forgetful: brief, Brief: brief})
 }
 
-// runningNode is a node that somebody else runs, as an environment variable says.
+// runningNode is a node that somebody else runs, as an environment variable says: it can't be
+// stopped or looked into.
 func runningNode(name, addr string) (*Node, error) {
 	// It runs already, and what else runs on the machine may keep it from answering.
 	ctx, cancel := context.WithTimeout(context.Background(), longestSilence)

@@ -102,13 +102,7 @@ func (b *Broker) configure() error {
 // connections.
 func (b *Broker) Start() (err error) {
 	cmd := b.run("256m", "kafka.Kafka", filepath.Join(b.dir, "server.properties"))
-	b.process, err = launch("Kafka "+KafkaVersion, cmd, func(ctx context.Context) error {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", b.Addr)
-		if err == nil {
-			err = conn.Close()
-		}
-		return err
-	})
+	b.process, err = launch("Kafka "+KafkaVersion, cmd, listens(b.Addr))
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -38,6 +39,17 @@ func eventually(ctx context.Context, try func(context.Context) error) error {
 			return errors.Join(context.Cause(ctx), last)
 		case <-again.C:
 		}
+	}
+}
+
+// listens returns what tries to connect to an address.
+func listens(address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return c.Close()
 	}
 }
 

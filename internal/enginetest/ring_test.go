@@ -12,7 +12,7 @@ import (
 // started.
 func TestSerialRing(t *testing.T) {
 	r := OwnRing(t, 3)
-	first := r.Nodes()[0]
+	first := r.Nodes[0]
 	mustQuery(t, first, "CREATE KEYSPACE k WITH replication = "+
 		"{'class': 'SimpleStrategy', 'replication_factor': 3}")
 	mustQuery(t, first, "CREATE TABLE k.t (id int PRIMARY KEY, word text)")
@@ -23,31 +23,22 @@ func TestSerialRing(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Kill(1); err != nil {
+	if err := r.Nodes[1].Kill(); err != nil {
 		t.Fatal(err)
 	}
 	const insert = "INSERT INTO k.t (id, word) VALUES (1, 'by two of three')"
 	if _, err := first.query(t.Context(), insert, gocql.Quorum); err != nil {
 		t.Errorf("write to two of three nodes: %v", err)
 	}
-	if err := r.Restart(t.Context(), 1); err != nil {
+	if err := r.Nodes[1].Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.AwaitWhole(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	last := r.Nodes()[2]
+	last := r.Nodes[2]
 	answer, err := last.query(t.Context(), "SELECT word FROM k.t", gocql.All)
 	if err != nil || !strings.Contains(answer, "by two of three") {
 		t.Errorf("all three nodes say %q, %v", answer, err)
-	}
-	if err := r.Stop(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestSerialRingOfTwo(t *testing.T) {
-	if _, err := StartRing(t.Context(), 2); err == nil {
-		t.Error("a ring of two started")
 	}
 }

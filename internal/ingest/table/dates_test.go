@@ -28,7 +28,7 @@ func TestDatesOfCountries(t *testing.T) {
 		{DMY, "29/02/2026", "!29/02/2026 does not exist, read as dmy"},
 		{DMY, "11/21/2026", "!11/21/2026 does not exist, read as dmy"},
 		{DMY, "1/1/126", "!does not exist"},
-		{DMY, "21/11/2026 25:03", "!names a time of day that does not exist"},
+		{DMY, "21/11/2026 25:03", "!names a date or a time of day that does not exist"},
 		{DMY, "21/11/2026 13:03 PM", "!21/11/2026 13:03 PM"},
 		{DMY, "21/11/2026 soon", "!21/11/2026 soon"},
 		{DMY, "21/11-2026", "!is not RFC 3339"},

@@ -34,7 +34,7 @@ func engineFor(b *testing.B) measuredEngine {
 		return e
 	}
 	ring := enginetest.OwnRing(b, 3)
-	e.nodes = ring.Nodes()
+	e.nodes = ring.Nodes
 	e.options = on(e.nodes[0], "buckets")
 	e.options.Hosts = ring.Addrs()
 	makeSchema(b, e.options, provision.Setup{Replication: "3"})

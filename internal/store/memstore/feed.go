@@ -17,9 +17,7 @@ import (
 type following struct {
 	feed.Wakeup
 	id     uint64
-	writes []wrote // the newest ones, one for each sequence
-	held   int     // their changes and entries
-	next   uint64  // sequence of the next write
+	writes []wrote // one for each sequence
 
 	shown map[andon.DeviceID]*andon.Device // by each device before the write under way
 	by    map[andon.DeviceID]cause         // in the write under way
@@ -31,10 +29,6 @@ type wrote struct {
 	changes []andon.Change
 	entries []andon.Event // those of a device that was purged have no device
 }
-
-// kept is how many changes and entries of a tenant stay at least; at most it is twice as many, and
-// those of one write.
-const kept = 1 << 15
 
 // cause is the last entry of a write that made a difference, and what the device showed after the
 // newest that was looked at.
@@ -89,32 +83,18 @@ func (t *tenant) publish(kind andon.ChangeKind) {
 		}
 		return a.Key(t.record.States).Compare(b.Key(t.record.States))
 	})
-	at := f.position(f.next)
-	f.next++
+	at := f.end()
+	next := at.Sequence + 1
 	for i := range w.changes {
 		if at.Index++; i == len(w.changes)-1 {
-			at = f.position(f.next)
+			at = f.position(next)
 		}
 		w.changes[i].Position = at
 	}
-	f.keep(w)
+	f.writes = append(f.writes, w)
 	if len(w.changes) > 0 {
-		f.Notify(f.next)
+		f.Notify(next)
 	}
-}
-
-// keep keeps a write, and drops the oldest ones once there are too many.
-func (f *following) keep(w wrote) {
-	size := func(w wrote) int { return len(w.changes) + len(w.entries) }
-	f.writes, f.held = append(f.writes, w), f.held+size(w)
-	if f.held <= 2*kept {
-		return
-	}
-	n := 0
-	for ; f.held > kept && n < len(f.writes)-1; n++ {
-		f.held -= size(f.writes[n])
-	}
-	f.writes = slices.Clone(f.writes[n:])
 }
 
 // changes returns how the devices that were touched show since.
@@ -163,17 +143,16 @@ func (f *following) position(sequence uint64) andon.Position {
 	return andon.Position{Feed: f.id, Sequence: sequence}
 }
 
-// oldest returns the position before all that is kept.
-func (f *following) oldest() andon.Position { return f.position(f.next - uint64(len(f.writes))) }
+// end returns the position of the next write.
+func (f *following) end() andon.Position { return f.position(uint64(len(f.writes))) }
 
-// since returns the writes after a position, the one that it is in among them; false: not all of
-// them are kept.
+// since returns the writes after a position, the one that it is in among them; false: it is of
+// another feed.
 func (f *following) since(after andon.Position) ([]wrote, bool) {
-	oldest := f.oldest().Sequence
-	if after.Feed != f.id || after.Sequence < oldest || after.Sequence > f.next {
+	if after.Feed != f.id || after.Sequence > uint64(len(f.writes)) {
 		return nil, false
 	}
-	return f.writes[after.Sequence-oldest:], true
+	return f.writes[after.Sequence:], true
 }
 
 // Changes yields the changes of a tenant after a position.
@@ -225,7 +204,7 @@ func (s *Store) ChangesKept(
 	ctx context.Context, id andon.TenantID,
 ) (oldest, newest andon.Position, err error) {
 	err = s.within(ctx, id, func(t *tenant) error {
-		oldest, newest = t.feed.oldest(), t.feed.position(t.feed.next)
+		oldest, newest = t.feed.position(0), t.feed.end()
 		return nil
 	})
 	return oldest, newest, err
@@ -236,13 +215,13 @@ func (s *Store) Arrivals(
 	ctx context.Context, id andon.TenantID, q andon.ArrivalQuery,
 ) (part andon.Arrived, err error) {
 	err = s.within(ctx, id, func(t *tenant) error {
-		after := t.feed.oldest()
+		after := t.feed.position(0)
 		if q.After != nil {
 			after = *q.After
 		}
 		writes, ok := t.feed.since(after)
 		if !ok {
-			return feed.GoneEntries(t.feed.oldest())
+			return feed.GoneEntries(t.feed.position(0))
 		}
 		part.Next = t.feed.position(after.Sequence)
 		for i, w := range writes {
