@@ -3,10 +3,10 @@ package pebblestore
 import (
 	"context"
 	"iter"
-	"sync"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 )
 
@@ -33,7 +33,7 @@ func (s *Store) source(t *tenant) entries.Source {
 
 // entryDevices implements entries.Devices.
 type entryDevices struct {
-	mu    *sync.RWMutex
+	mu    *engine.RWMutex
 	fleet *fleet
 }
 

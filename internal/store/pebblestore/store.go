@@ -12,7 +12,7 @@
 // are in memory (package current); opening reads them from the checkpoint and the rows since.
 // Layout draws every key and value.
 //
-// The order of the locks is in package engine. The package knows no transport, no clock and no
+// The order of the locks is in engine/locks.go. The package knows no transport, no clock and no
 // retention: times are passed in, and a wrapper hides what has expired.
 package pebblestore
 
@@ -24,7 +24,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -120,7 +119,7 @@ type Store struct {
 
 // fleets is what is in memory of tenants, and of what their devices show.
 type fleets struct {
-	mu      sync.RWMutex // guards tenants, and what every fleet shows
+	mu      engine.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
 	// found is a copy of tenants for lookups: mu is held while changes are shown.
 	found atomic.Pointer[map[andon.TenantID]*tenant]
@@ -141,7 +140,7 @@ type background struct {
 	devices     checkpoint.Writer
 	reclaimer   directory.Reclaimer
 	flushes     flushCounts
-	snapshot    sync.Mutex // held while one is taken
+	snapshot    engine.Mutex // held while one is taken
 }
 
 var _ andon.Store = (*Store)(nil)
@@ -342,6 +341,7 @@ func (s *Store) begin() {
 	}
 	s.log = entries.NewLog(s.env, int(o.Memory), o.maxWait, s.entryTenants)
 	s.readings = readings.NewLog(s.env, o.readings, s.readingTenants)
+	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
 	s.pipe = pipeline.New(s.publishing())
 	s.devices = checkpoint.Writer{
 		Shown: s.mu.RLocker(), Ordered: s.ordered, PerDevice: o.lag,

@@ -13,7 +13,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
@@ -44,7 +43,7 @@ type tenant struct {
 
 	// writes is held for reading by each write from its beginning to its end, and alone by a caller
 	// that deletes rows that another write may rely on.
-	writes rwlock.Lock
+	writes engine.SharedLock
 
 	withdrawn entries.Withdrawals
 	reorder   sync.Mutex // held while the devices are computed again
@@ -60,6 +59,7 @@ func newTenant(number uint32, record andon.Tenant) *tenant {
 		feed: feed.Tenant{ID: record.ID, Number: number},
 	}
 	t.record.Store(&record)
+	t.writes.Rank = engine.LockWrites
 	t.haveEntries.Store(&map[andon.State]andon.State{})
 	return t
 }

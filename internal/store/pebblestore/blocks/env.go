@@ -60,6 +60,8 @@ type Kind struct {
 
 	// Count returns how many values a block has.
 	Count func(block []byte) (n int, ok bool)
+	// The ranks of the locks of its log.
+	Merge, Flush, List engine.Rank
 }
 
 // Codec encodes values of a device, compares them and joins them. It may use memory again, so each

@@ -1,7 +1,6 @@
 package blocks
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
@@ -17,16 +16,18 @@ type Log struct {
 	merges  merges
 	// flushing is held by a flush and by a deletion, so that a flush never writes again what a
 	// deletion has deleted.
-	flushing sync.Mutex
+	flushing engine.Mutex
 	Merged   atomic.Int64 // blocks that were merged since the store was opened
 }
 
 // NewLog returns a log. codec makes a codec for each merge.
 func NewLog[T any](e *Env, k Kind, codec func() Codec[T], tenants func() []*Tenant) *Log {
-	return &Log{
+	l := &Log{
 		Env: e, Kind: k, tenants: tenants,
 		join: func() joiner { return &join[T]{codec: codec()} },
 	}
+	l.flushing.Rank, l.merges.running.Rank, l.merges.mu.Rank = k.Flush, k.Merge, k.List
+	return l
 }
 
 // Tenant is what is in memory of the blocks of a tenant.

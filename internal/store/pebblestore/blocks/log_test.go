@@ -52,6 +52,7 @@ func (pairs) Join(_, later pair) pair { return later }
 var ofPairs = Kind{
 	Name: "pairs", Blocks: layout.TableBlock, Runs: layout.TableRun, Days: layout.TableDay,
 	Count: func(block []byte) (int, bool) { return int(block[0]), len(block) == 1+9*int(block[0]) },
+	Merge: engine.LockMerge, Flush: engine.LockFlush, List: engine.LockRuns,
 }
 
 const pairDay = uint32(100)

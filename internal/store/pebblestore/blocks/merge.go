@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -41,8 +40,8 @@ type tenantDay struct{ tenant, day uint32 }
 // merges is what is merged when.
 type merges struct {
 	engine.Job
-	running sync.Mutex // held by a merge
-	mu      sync.Mutex // guards which runs there are, and the fields below
+	running engine.Mutex // held by a merge
+	mu      engine.Mutex // guards which runs there are, and the fields below
 	// candidates are the days that may have runs to merge.
 	candidates map[tenantDay]bool
 	current    *merger // the merge under way, nil where there is none

@@ -19,19 +19,4 @@
 // takes a part of the time and rests between, unless it is late and requests would soon have to
 // wait for it. All background work of a store has one Pacing, which also ends its rests when the
 // store closes.
-//
-// Locks. A goroutine that holds a lock of the store takes only locks that come after it here:
-//
-//   - a merge of runs of entries; one of readings; a backup
-//   - a flush of entries, or a deletion of any kind; a flush of readings
-//   - of a tenant: writes share it, a purge has it alone
-//   - rows of readings: writes share it, the next generation begins under it alone
-//   - the list of runs of entries, under which a merge ends; that of readings
-//   - the ordered section, in which one write at a time becomes pending
-//   - the versions of records
-//   - the queue of what is pending, held while that is published
-//   - the tenants that there are, and what their devices show
-//   - the memtables
-//
-// Other locks are held for a few statements that take no lock.
 package engine

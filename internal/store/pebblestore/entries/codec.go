@@ -3,6 +3,7 @@ package entries
 import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -11,6 +12,7 @@ import (
 var kind = blocks.Kind{
 	Name: "entries", Blocks: layout.TableBlock, Runs: layout.TableRun, Days: layout.TableDay,
 	Count: eventlog.BlockEntries,
+	Merge: engine.LockMerge, Flush: engine.LockFlush, List: engine.LockRuns,
 }
 
 // deviceKey is a device in the keys of blocks and days.

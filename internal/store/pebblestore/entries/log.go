@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -28,6 +29,7 @@ func NewLog(
 		Log:  blocks.NewLog(e, kind, newCodec, tenants),
 		days: map[uint32]*dayNumbers{},
 	}
+	l.Memory.mu.Rank = engine.LockMemory
 	l.Memory.begin(memory, timeout)
 	return l
 }

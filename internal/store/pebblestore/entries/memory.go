@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -17,7 +17,7 @@ import (
 // is writing, and those of the live one, which takes new entries. Entries are added in the ordered
 // section.
 type Memory struct {
-	mu      sync.RWMutex
+	mu      engine.RWMutex
 	live    *eventlog.Memtable
 	frozen  *eventlog.Memtable // nil while there is no flush
 	next    uint64             // the sequence after the rows of frozen
@@ -220,7 +220,7 @@ func (m *Memory) view() []*eventlog.Memtable {
 // there stays. A reader takes it before it opens an iterator: a flush that ends in between leaves
 // an entry in both, and in the other order in none.
 type View struct {
-	mu        *sync.RWMutex
+	mu        *engine.RWMutex
 	memtables []*eventlog.Memtable
 }
 

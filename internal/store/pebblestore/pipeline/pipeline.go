@@ -64,7 +64,7 @@ type Pipeline[P any] struct {
 
 // queue are the writes that are in the log and not published.
 type queue[P any] struct {
-	sync.Mutex
+	engine.Mutex
 	pending   []pending[P]
 	published uint64 // all rows before this one are
 }
@@ -76,9 +76,11 @@ type pending[P any] struct {
 
 // New returns a pipeline without writes.
 func New[P any](c Config[P]) *Pipeline[P] {
-	return &Pipeline[P]{
+	p := &Pipeline[P]{
 		Config: c, section: make(chan struct{}, 1), large: make(chan struct{}, 1),
 	}
+	p.queue.Rank = engine.LockQueue
+	return p
 }
 
 // Open continues at a sequence. All rows before it are on the disk and visible.
@@ -93,6 +95,8 @@ func (p *Pipeline[P]) Do(ctx context.Context, large bool, do func() error) (err 
 		}
 		defer func() { <-p.large }()
 	}
+	engine.Enter(engine.LockOrder)
+	defer engine.Leave(engine.LockOrder)
 	if err := acquire(ctx, p.section); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
@@ -13,6 +14,8 @@ import (
 var kind = blocks.Kind{
 	Name: "readings", Blocks: layout.TableReadingBlock, Runs: layout.TableReadingRun,
 	Days: layout.TableReadingDay, Count: readingblock.Count,
+	Merge: engine.LockMergeReadings, Flush: engine.LockFlushReadings,
+	List: engine.LockReadingRuns,
 }
 
 // codec implements blocks.Codec.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
@@ -23,7 +22,7 @@ type Log struct {
 	most    int64 // bytes of rows that make a flush worth it
 	// writing is shared by writes of rows. The next generation begins under it alone: after that
 	// all rows of the former one are on the disk.
-	writing    rwlock.Lock
+	writing    engine.SharedLock
 	generation atomic.Uint64 // of the rows that are written now
 	numbers    atomic.Uint64 // how many rows were numbered since the store was opened
 	flushed    atomic.Uint64 // the rows of the generations before it are in blocks
@@ -32,7 +31,9 @@ type Log struct {
 
 // NewLog returns an empty log, which is flushed once rows have so many bytes.
 func NewLog(e *blocks.Env, most int64, tenants func() []*blocks.Tenant) *Log {
-	return &Log{Log: blocks.NewLog(e, kind, newCodec, tenants), tenants: tenants, most: most}
+	l := &Log{Log: blocks.NewLog(e, kind, newCodec, tenants), tenants: tenants, most: most}
+	l.writing.Rank = engine.LockReadingRows
+	return l
 }
 
 // firstKey is the fixed key of the first generation that is not in blocks, 8 bytes.

@@ -23,7 +23,7 @@
 //   - Changes of one record are serialised: a change sees what the one before has written.
 //   - Sequences end at their first error, and with the context.
 //
-// Locks: Change takes the lock of versions, whose place is in package engine, and so does Due while
+// Locks: Change takes the lock of versions, whose place is in engine/locks.go, and so does Due while
 // it looks for the first record.
 //
 // The package does not know what a tenant is: its caller passes numbers, and says whether a name
@@ -38,7 +38,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -66,7 +65,7 @@ type Records struct {
 	db     *pebble.DB
 	owners Owners
 
-	mu      sync.Mutex
+	mu      engine.Mutex
 	version uint64 // the last that was given
 	// from is, by kind, the key before which nothing is due.
 	from map[andon.RecordKind]layout.Key
@@ -74,7 +73,9 @@ type Records struct {
 
 // New returns the records of a database, for reading. Open is to be called before the first change.
 func New(db *pebble.DB, owners Owners) *Records {
-	return &Records{db: db, owners: owners, from: map[andon.RecordKind]layout.Key{}}
+	r := &Records{db: db, owners: owners, from: map[andon.RecordKind]layout.Key{}}
+	r.mu.Rank = engine.LockDocuments
+	return r
 }
 
 // skipped is more versions than can be given and lost in one crash.
