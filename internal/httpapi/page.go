@@ -18,8 +18,8 @@ type list[T any] struct {
 // since an item may have 80 KB and 1,000 of them would be an answer of 80 MB.
 const pageBytes = 4 << 20
 
-// sendPage answers with a page of the items that read returns: up to n of them from after a position
-// on, at most step at once. The zero position is the start. keep says which of them are on the
+// sendPage answers with a page of the items that read returns: up to n of them after a position, at
+// most step at once. The zero position is the start. keep says which of them are on the
 // page; nil: all. The page ends before limit where it is full, but never before its first item. Its
 // cursor is the position of its last item. Where a parameter is at fault, nothing is read.
 //

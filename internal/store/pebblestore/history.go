@@ -20,7 +20,7 @@ type history struct {
 	device *current.Device
 	folded *folded
 	put    map[andon.EntryRef]current.Escalation // what was set aside while the device is folded
-	anew   bool                                  // what was set aside before does not count any more
+	anew   bool                                  // what was set aside before no longer counts
 
 	log   *entries.Reader  // made at the first read
 	aside *engine.Iterator // likewise

@@ -23,8 +23,8 @@
 //   - Changes of one record are serialised: a change sees what the one before has written.
 //   - Sequences end at their first error, and with the context.
 //
-// Locks: Change takes the lock of versions, whose place is in engine/locks.go, and so does Due while
-// it looks for the first record.
+// Locks: Change takes the lock of versions, whose place is in engine/locks.go. So does Due while it
+// looks for the first record.
 //
 // The package does not know what a tenant is: its caller passes numbers, and says whether a name
 // has a number now. It knows no clock.

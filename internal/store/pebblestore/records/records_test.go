@@ -44,18 +44,6 @@ func timer(id string, due andon.Time) andon.Record {
 	}
 }
 
-// due returns the ids of what is due.
-func due(t testing.TB, s *Records, until andon.Time, limit int) (ids []string) {
-	t.Helper()
-	for r, err := range s.Due(context.Background(), "timer", until, limit) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, r.ID)
-	}
-	return ids
-}
-
 // TestManyTimers: what is due is found without reading what is due later, nor what was due before
 // and was deleted.
 func TestManyTimers(t *testing.T) {
