@@ -28,7 +28,10 @@ func loads(b *bench.Bench, soak int) []bench.Load {
 		p.Alternate = true
 		return p
 	}
-	all = append(all, states, readings(b))
+	if !b.Mixed {
+		all = append(all, states)
+	}
+	all = append(all, readings(b))
 	for i := range 10 {
 		l := batch
 		l.Kind, l.Name, l.Once = "soak", fmt.Sprintf("soak: tenth %d", i+1), true

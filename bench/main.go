@@ -45,6 +45,8 @@ func run(ctx context.Context, args []string) (err error) {
 	soak := flags.Int("soak", 0, "how `many` events the soak brings; 0: there is none")
 	flags.IntVar(&o.Devices, "devices", 100_000, "devices of the fleet")
 	flags.IntVar(&o.Events, "events", 2_000_000, "events before anything is measured")
+	flags.BoolVar(&o.Mixed, "mixed", false,
+		"a fleet with busy devices, and late and repeated events")
 	flags.IntVar(&o.Writers, "writers", 64, "clients that send single events")
 	flags.IntVar(&o.Batch, "batch", 1000, "events of a batch")
 	flags.DurationVar(&o.Duration, "duration", 2*time.Second, "how long each load is measured")

@@ -29,6 +29,7 @@ type Options struct {
 	Duration time.Duration    // of each load
 	Kinds    []string         // of loads after the filling; empty: all
 	Escalate bool             // some warnings are escalated to a supervisor
+	Mixed    bool             // the fleet is as real ones are, and harder work: see mixed
 	Pause    time.Duration    // after a load that writes: targets finish background work
 	// Report is called with the progress of the run. It may be called concurrently and must return
 	// at once.
@@ -81,8 +82,8 @@ type Load struct {
 	Kind, Name string // without a name it is not measured
 	Callers    int    // that operate concurrently
 	Items      int    // events, or readings, that an operation writes; 0: it is a query
-	// Part is what the n-th operation appends of the fleet. Its rounds count from the first one of
-	// which nothing has been written.
+	// Part is what the n-th operation appends of the fleet. Its rounds, or its events, count from
+	// the first one of which nothing has been written.
 	Part func(n int64) Part
 	Do   func(ctx context.Context, c Conn, n int64, begin func()) error
 	// Takes selects targets; nil: all.
@@ -100,7 +101,8 @@ type Bench struct {
 	Options
 	fleet   *fleet
 	targets []Target
-	written int // the first round of which nothing has been written
+	mixed   *mixed // of fleet; nil: it is another one
+	written Part   // its round and event are the first of which nothing has been written
 	step    Step
 	rates   map[string]float64 // operations a second, by kind and target
 }
@@ -112,7 +114,11 @@ func New(o Options, targets ...Target) (*Bench, error) {
 	}
 	f := newFleet(o.Seed, o.Devices, o.Events/o.Devices)
 	f.escalate = o.Escalate
-	return &Bench{Options: o, targets: targets, fleet: f, rates: map[string]float64{}}, nil
+	b := &Bench{Options: o, targets: targets, fleet: f, rates: map[string]float64{}}
+	if o.Mixed {
+		b.mixed = newMixed(o.Seed, f, o.Events)
+	}
+	return b, nil
 }
 
 func (o *Options) check() error {
@@ -231,7 +237,7 @@ func (b *Bench) rows(ctx context.Context, l *Load, lanes []*lane) (rows []Row, e
 	for _, n := range lanes {
 		row, err := n.row(ctx)
 		if err == nil && l.Kind == Fill && l.Name != "" && n.Filled != nil {
-			err = n.Filled(ctx, b.fleet.counts())
+			err = n.Filled(ctx, b.counts())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", n.Name, err)
@@ -239,7 +245,8 @@ func (b *Bench) rows(ctx context.Context, l *Load, lanes []*lane) (rows []Row, e
 		b.rates[l.Kind+" "+n.Name] = row.OpsRate
 		if l.Part != nil && n.next.Load() > 0 {
 			last := l.Part(n.next.Load() - 1)
-			used = max(used, b.written+last.Round+last.Rounds)
+			used.Round = max(used.Round, b.written.Round+last.Round+last.Rounds)
+			used.Event = max(used.Event, b.written.Event+last.Event+last.Events)
 		}
 		if l.Name != "" {
 			rows = append(rows, row)
@@ -247,6 +254,14 @@ func (b *Bench) rows(ctx context.Context, l *Load, lanes []*lane) (rows []Row, e
 	}
 	b.written = used
 	return rows, nil
+}
+
+// counts returns how many devices are in each state after the filling.
+func (b *Bench) counts() map[andon.State]int {
+	if b.mixed != nil {
+		return b.mixed.counts(b.Events)
+	}
+	return b.fleet.counts()
 }
 
 // turn is one turn of a target.

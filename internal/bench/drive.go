@@ -117,6 +117,9 @@ func (c *caller) operate(ctx context.Context, n int64) error {
 		return c.load.Do(ctx, c.conn, n, c.begin)
 	}
 	part := c.load.Part(n)
-	part.Round += c.written
+	if c.mixed != nil {
+		return c.conn.Append(ctx, c.mixed.events(c.written.Event+part.Event, part.Events), c.begin)
+	}
+	part.Round += c.written.Round
 	return c.conn.Append(ctx, c.fleet.events(part), c.begin)
 }

@@ -115,6 +115,7 @@ type Part struct {
 	Device, Devices int
 	Round, Rounds   int
 	Alternate       bool // every event changes the state of its device
+	Event, Events   int  // of a mixed fleet, in place of devices and rounds
 }
 
 // events returns what is reported, in the order in which a store takes events.

@@ -116,3 +116,61 @@ func TestHistogramSlots(t *testing.T) {
 		}
 	}
 }
+
+// TestTheMixedFleet: it has the shares that it says, and its events follow from the seed.
+func TestTheMixedFleet(t *testing.T) {
+	const devices, events = 1000, 100_000
+	o := Options{
+		Now: time.Now, Seed: 7, Devices: devices, Events: events, Writers: 1, Batch: 1000,
+		Duration: 1, Escalate: true, Mixed: true,
+	}
+	b, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	busiest := map[andon.DeviceID]bool{}
+	for _, device := range b.mixed.order[:devices/busiestShare] {
+		busiest[b.fleet.devices[device]] = true
+	}
+	type identity struct {
+		device andon.DeviceID
+		at     andon.Time
+		state  andon.State
+	}
+	seen, newest := map[identity]bool{}, map[andon.DeviceID]andon.Time{}
+	count := map[string]int{}
+	for n := range events {
+		e := b.mixed.event(n)
+		again := identity{e.Device, e.Time, e.State}
+		late := newest[e.Device] - e.Time
+		switch {
+		case seen[again]:
+			count["repeated"]++
+		case late > 0 && late < 2*andon.Time(latest):
+			count["late"]++
+		case late > 0:
+			t.Fatalf("an event is %d µs late", late)
+		}
+		seen[again], newest[e.Device] = true, max(newest[e.Device], e.Time)
+		if busiest[e.Device] {
+			count["busiest"]++
+		}
+		if e.EscalatedTo != "" {
+			count["escalated"]++
+		}
+		count[string(e.State)]++
+	}
+	for what, share := range map[string]float64{
+		"repeated": 0.01, "late": 0.025, "busiest": 0.505, "escalated": 0.02, "NORMAL": 0.9,
+		"WARNING1": 0.05, "WARNING4": 0.005,
+	} {
+		got := float64(count[what]) / events
+		if got < share*0.85 || got > share*1.15 {
+			t.Errorf("%s: %.4f, want about %.4f", what, got, share)
+		}
+	}
+	first, again := b.mixed.events(70_000, 1000), b.mixed.events(70_000, 1000)
+	if !slices.Equal(first, again) {
+		t.Error("the same events are others the second time")
+	}
+}

@@ -23,6 +23,11 @@ const batchWriters = 4
 
 // Filling are the loads in which the fleet reports its past.
 func (b *Bench) Filling() []Load {
+	if b.mixed != nil {
+		fill := b.anyEvents(Fill, batchWriters, b.Batch)
+		fill.Name, fill.Ops = "fill: "+events(b.Batch), int64(b.Events/b.Batch)
+		return []Load{fill}
+	}
 	size := min(b.Batch, b.Devices)
 	batches := (b.Devices + size - 1) / size // of a round; the last one may be smaller
 	return []Load{
@@ -48,6 +53,11 @@ func (b *Bench) Filling() []Load {
 // Writes are the loads in which the fleet reports on: events one by one, batches of few devices,
 // and batches of many.
 func (b *Bench) Writes() []Load {
+	if b.mixed != nil {
+		return []Load{
+			b.anyEvents(Single, b.Writers, 1), b.anyEvents(Batch, batchWriters, b.Batch),
+		}
+	}
 	const rowsOfDevice = 100
 	wide := min(b.Batch, b.Devices)
 	narrow := min(max(b.Batch/rowsOfDevice, 1), b.Devices)
@@ -57,6 +67,14 @@ func (b *Bench) Writes() []Load {
 		single,
 		b.write(Batch, batchWriters, narrow, max(b.Batch/narrow, 1)),
 		b.write(Batch, batchWriters, wide, 1),
+	}
+}
+
+// anyEvents is a load with so many events of a mixed fleet in an operation.
+func (b *Bench) anyEvents(kind string, callers, count int) Load {
+	return Load{
+		Kind: kind, Callers: callers, Items: count, Name: "write: " + events(count),
+		Part: func(n int64) Part { return Part{Event: int(n) * count, Events: count} },
 	}
 }
 
@@ -107,33 +125,63 @@ func (q *query) do(ctx context.Context, c Conn, n int64, _ func()) error {
 	return err
 }
 
+// asked is of whom people ask, so that there are answers.
+type asked struct {
+	device     func(n int) int // a busy one
+	entries    int             // that it has, at least
+	supervisor func(n int) andon.PersonID
+	hour       uint32 // in which operators have entries
+	state      andon.State
+	devices    int // that are in it, at least
+}
+
+func (b *Bench) asked() asked {
+	f := b.fleet
+	operator := func(n int) andon.PersonID { return f.operators[n%len(f.operators)] }
+	if b.mixed != nil {
+		return asked{
+			device:     func(n int) int { return f.order[n%max(b.Devices/busiestShare, 1)] },
+			entries:    busiestShare / 4 * b.Events / b.Devices, // a half of what it has on average
+			supervisor: mixedSupervisor, hour: base.Add(mixedSpan / 2).Hour(),
+			state: f.homes[0].state,
+		}
+	}
+	return asked{
+		device:     func(n int) int { return f.busy(n % busyDevices) },
+		entries:    busyRounds,
+		supervisor: func(n int) andon.PersonID { return supervisorOf(operator(n)) },
+		hour:       f.timeOf(0, busyRounds).Hour(), state: f.homes[0].state,
+		devices: f.homes[0].devices,
+	}
+}
+
 // queries are the seven that people ask most, and one that reads nothing from a store: what that
 // takes, the machine and the server's front take of each.
 func (b *Bench) queries() []query {
-	f := b.fleet
-	operator := func(n int) andon.PersonID { return f.operators[n%len(f.operators)] }
-	busy := func(n int) string { return b.path(f.busy(n % busyDevices)) }
-	hour, most := f.timeOf(0, busyRounds).Hour(), f.homes[0] // operators have entries in that hour
-	between := "&from=" + andon.HourStart(hour).String() + "&to=" + andon.HourStart(hour+1).String()
+	f, a := b.fleet, b.asked()
+	busy := func(n int) string { return b.path(a.device(n)) }
+	between := "&from=" + andon.HourStart(a.hour).String() +
+		"&to=" + andon.HourStart(a.hour+1).String()
 	return []query{
-		{"last 100 of a device", min(100, busyRounds), func(n int) string {
+		{"last 100 of a device", min(100, a.entries), func(n int) string {
 			return busy(n) + "/events?limit=100"
 		}},
 		{"last 100 warnings of a device", 1, func(n int) string {
 			return busy(n) + "/events?state=WARNING*&limit=100"
 		}},
 		{"100 of an operator between two times", 1, func(n int) string {
-			return api + "/operators/" + string(operator(n)) + "/events?limit=100" + between
+			return api + "/operators/" + string(f.operators[n%len(f.operators)]) +
+				"/events?limit=100" + between
 		}},
 		{"100 of a supervisor in a state", 0, func(n int) string {
-			return api + "/supervisors/" + string(supervisorOf(operator(n))) +
+			return api + "/supervisors/" + string(a.supervisor(n)) +
 				"/events?state=WARNING1&limit=100"
 		}},
 		{"current state of a device", 1, func(n int) string {
 			return b.path(f.order[n%b.Devices])
 		}},
-		{"100 devices in a state", min(100, most.devices), func(int) string {
-			return api + "/devices?state=" + string(most.state) + "&limit=100"
+		{"100 devices in a state", min(100, a.devices), func(int) string {
+			return api + "/devices?state=" + string(a.state) + "&limit=100"
 		}},
 		{"counts of all states", 0, func(int) string { return api + "/states" }},
 		{"ceiling: a query that reads nothing", 0, func(int) string { return "/version" }},
