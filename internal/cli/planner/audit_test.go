@@ -154,10 +154,10 @@ func TestAuditOfLimits(t *testing.T) {
 	}{
 		{quiet("--devices", "10000000", "--store", "pebble"), "pebble",
 			"at the peak 100,000 entries a second come"},
-		// 3,459,460 / 300 x 0.1 x 3 changes of 296 bytes are 1,000.0002 KB of the log of a tenant.
-		{quiet("--devices", "3459460", "--store", "dynamodb"), "dynamodb andon",
+		// 3,494,881 / 300 x 0.1 x 3 changes of 293 bytes are 1,000.0001 KB of the log of a tenant.
+		{quiet("--devices", "3494881", "--store", "dynamodb"), "dynamodb andon",
 			"Records would take 1,001 units a second of one partition key"},
-		{quiet("--devices", "3459459", "--store", "dynamodb"), "dynamodb andon", ""},
+		{quiet("--devices", "3494880", "--store", "dynamodb"), "dynamodb andon", ""},
 		{quiet("--devices", "4000001", "--store", "dynamodb", "--tenants", "2"), "dynamodb andon",
 			""},
 		// 4,000,001 / 300 x 0.1 x 3 of one key that is not divided.
