@@ -25,7 +25,7 @@ type delivery struct {
 	digest   [sha256.Size]byte // of the message that was refused last
 	// isLast says that what makes the store fail is refused: it was tried long enough.
 	isLast bool
-	fault  error                   // the last such failure that is Internal
+	fault  error                   // the last such failure
 	faulty map[andon.DeviceID]bool // of which devices there was one
 }
 
@@ -114,7 +114,7 @@ func put[T any](
 			return err
 		}
 		return put(ctx, d, tenant, items[half:], admit)
-	case kind == andon.Internal:
+	case kind == andon.Internal || kind == andon.Damaged:
 		d.fault = err
 		d.faulty[d.origins[items[0].Index].device()] = true
 		if d.accepted == 0 && len(d.faulty) > mostFaulty {

@@ -71,7 +71,7 @@ const (
 // Write returns nil once all entries of the messages are durable and all that was refused is in the
 // list of rejections. It tries again while the store is slow, full or out of reach, so an error is
 // only that of the context, and the messages must then be read again. What the store still can't
-// keep after a minute, although it keeps other entries or says that they are damaged, is refused.
+// keep after a minute, although it keeps entries of other devices, is refused.
 func (w *Writer) Write(ctx context.Context, messages []mapping.Message) error {
 	for len(messages) > 0 {
 		n, size := 0, 0

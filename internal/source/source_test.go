@@ -340,7 +340,7 @@ func TestFaultOfADevice(t *testing.T) {
 		{andon.Damaged, "b", "abcb", 2, false},
 		{andon.Internal, "b", "abcb", 2, false},
 		{andon.Internal, "b", "bb", 2, false},
-		{andon.Damaged, "", "abc", 3, false},
+		{andon.Damaged, "", "abc", 0, true},
 		{andon.Internal, "", "abc", 0, true},
 		{andon.Internal, "", "abcdefghijklmnopqrst", 0, true},
 		{andon.Unavailable, "b", "abc", 0, true},
