@@ -4,47 +4,85 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
 )
 
 // BenchmarkKafka reads a topic of a million events with a consumer that only counts them, and then
 // with a server on the embedded store, which keeps them. It reports how fast both are, and what the
-// server takes meanwhile: CPU, and the most memory that it had.
+// server takes meanwhile: CPU, and the most memory that it had. The second time the server archives
+// another million, of ten days, while it reads.
 func BenchmarkKafka(b *testing.B) {
 	const events = 1_000_000
 	broker := enginetest.Kafka(b)
 	s := &stream{devices: 100_000}
-	for b.Loop() {
-		topic := fmt.Sprint("bench", time.Now().UnixNano())
-		p := newTopic(b, broker, topic, 4)
-		for i := range events {
-			p.Produce(b.Context(), s.record(i), nil)
-		}
-		if err := p.Flush(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		counted := countRecords(b, broker, topic, events)
-		settings := "log.level: error\ndata: " + b.TempDir()
-		a := start(b, "--config", kafkaSettings(b, broker, topic, settings, ""))
-		from, cpu := time.Now(), enginetest.CPUTime(a.cmd.Process.Pid)
-		for a.metric(b, `andon_source_entries_total{source="machines"}`) < events {
-			<-time.After(100 * time.Millisecond) // to ask costs it some milliseconds of CPU
-		}
-		took := time.Since(from)
-		cpu = enginetest.CPUTime(a.cmd.Process.Pid) - cpu
-		b.ReportMetric(events/counted.Seconds(), "counted/s")
-		b.ReportMetric(events/took.Seconds(), "kept/s")
-		b.ReportMetric(counted.Seconds()/took.Seconds(), "kept/counted")
-		b.ReportMetric(float64(cpu.Nanoseconds())/1000/events, "µs-CPU/event")
-		b.ReportMetric(peakMB(b, a.cmd.Process.Pid), "peak-MB")
+	for _, archived := range []bool{false, true} {
+		b.Run(fmt.Sprint("archives=", archived), func(b *testing.B) {
+			for b.Loop() {
+				settings, archive := "log.level: error\ndata: "+b.TempDir(), b.TempDir()
+				if archived {
+					past := topicOf(b, broker, events, func(i int) *kgo.Record {
+						e := s.event(i)
+						at := e.Time.Add(-20 * day).Add(day / 100_000 * andon.Duration(i))
+						return &kgo.Record{Value: fmt.Appendf(nil,
+							`{"device":%q,"time":%d,"state":%q,"message":%q}`,
+							e.Device, at/1000, e.State, e.Message)}
+					})
+					a := start(b, "--config", kafkaSettings(b, broker, past, settings, ""))
+					a.awaitEntries(b, events)
+					a.end(syscall.SIGTERM, 0)
+					settings += "\narchive: [{name: cold, every: 1s, to: " + archive + "}]"
+				}
+				topic := topicOf(b, broker, events, s.record)
+				counted := countRecords(b, broker, topic, events)
+				a := start(b, "--config", kafkaSettings(b, broker, topic, settings, ""))
+				from, cpu := time.Now(), enginetest.CPUTime(a.cmd.Process.Pid)
+				a.awaitEntries(b, events)
+				took := time.Since(from)
+				cpu = enginetest.CPUTime(a.cmd.Process.Pid) - cpu
+				b.ReportMetric(events/counted.Seconds(), "counted/s")
+				b.ReportMetric(events/took.Seconds(), "kept/s")
+				b.ReportMetric(counted.Seconds()/took.Seconds(), "kept/counted")
+				b.ReportMetric(float64(cpu.Nanoseconds())/1000/events, "µs-CPU/event")
+				b.ReportMetric(peakMB(b, a.cmd.Process.Pid), "peak-MB")
+				parts, _ := filepath.Glob(archive + "/tenant=*/kind=events/date=*/*.parquet")
+				b.ReportMetric(float64(len(parts)), "archived-days")
+			}
+		})
+	}
+}
+
+const day = 86_400 * andon.Duration(1_000_000)
+
+// topicOf makes a topic with so many records.
+func topicOf(
+	b *testing.B, broker *enginetest.Broker, n int, record func(i int) *kgo.Record,
+) (topic string) {
+	topic = fmt.Sprint("bench", time.Now().UnixNano())
+	p := newTopic(b, broker, topic, 4)
+	for i := range n {
+		p.Produce(b.Context(), record(i), nil)
+	}
+	if err := p.Flush(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return topic
+}
+
+// awaitEntries waits until so many have come from Kafka.
+func (s *server) awaitEntries(b *testing.B, n float64) {
+	for s.metric(b, `andon_source_entries_total{source="machines"}`) < n {
+		<-time.After(100 * time.Millisecond) // to ask costs it some milliseconds of CPU
 	}
 }
 
