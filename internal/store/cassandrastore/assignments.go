@@ -9,7 +9,6 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // statementsInBatch keeps a logged batch of the longest ids below the 50 KiB that Cassandra
@@ -46,8 +45,7 @@ func (s *Store) Assign(
 	if err := s.views(ctx, t, slots, 0); err != nil {
 		return nil, err
 	}
-	kept := assigned(t, slots, now, assignments)
-	err = s.writeAssignments(ctx, t, andon.ByAssignment, now, kept...)
+	kept, err := s.assign(ctx, t, slots, now, assignments)
 	slots.Forget() // their newest assignments are other ones now
 	if err == nil {
 		err = s.processes.InTime(began, 0)
@@ -58,46 +56,32 @@ func (s *Store) Assign(
 	return kept, err
 }
 
-// assigned decides from when on assignments are in force, and which there are already.
-func assigned(
-	t *rows.Tenant, slots *taken, now andon.Time, assignments []andon.Assignment,
-) (kept []andon.Assignment) {
+func (s *Store) assign(
+	ctx context.Context, t *rows.Tenant, slots *taken, now andon.Time,
+	assignments []andon.Assignment,
+) ([]andon.Assignment, error) {
 	devices := map[andon.DeviceID]*current.Device{}
 	for _, slot := range slots.Slots {
 		d := slot.View.Device(slot.Key.Device, t.Record.States)
 		devices[d.ID] = &d
 	}
+	stamp := s.stamp()
+	cause, err := s.pending(ctx, t, andon.ByAssignment, stamp)
+	if err != nil {
+		return nil, err
+	}
+	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
+	var kept []andon.Assignment
+	var statements []cql.Statement
 	for _, a := range assignments {
 		d := devices[a.Device]
 		if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
-			a.From = d.AssignedFrom
-		} else {
-			a.From = d.Assign(a.Operator, now)
-		}
-		a.To = 0
-		kept = append(kept, a)
-	}
-	return kept
-}
-
-// writeAssignments writes those that are not there already, and has the feed follow all devices.
-func (s *Store) writeAssignments(
-	ctx context.Context, t *rows.Tenant, kind andon.ChangeKind, now andon.Time,
-	assignments ...andon.Assignment,
-) error {
-	stamp := s.stamp()
-	cause, err := s.pending(ctx, t, kind, stamp)
-	if err != nil {
-		return err
-	}
-	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
-	var statements []cql.Statement
-	var devices []andon.DeviceID
-	for _, a := range assignments {
-		devices = append(devices, a.Device)
-		if a.Again {
+			a.From, a.To = d.AssignedFrom, 0
+			kept = append(kept, a)
 			continue
 		}
+		a.From, a.To = d.Assign(a.Operator, now), 0
+		kept = append(kept, a)
 		statements = append(statements, rows.Assign(t, a, stamp, cause)...)
 		index.Device(string(a.Device))
 		if a.Operator != "" {
@@ -105,14 +89,21 @@ func (s *Store) writeAssignments(
 		}
 	}
 	if err := index.Write(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	for part := range slices.Chunk(statements, statementsInBatch) {
 		if err := s.db.WriteLogged(ctx, part); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return s.changed(ctx, t, cause, shared.Distinct(devices)...)
+	if cause == nil {
+		return kept, nil
+	}
+	var all []*comparison
+	for _, slot := range slots.Slots {
+		all = append(all, s.comparison(t, slot.Key.Device, cause))
+	}
+	return kept, s.inFeed(ctx, t, all...)
 }
 
 // Assignments implements andon.Assignments.

@@ -7,8 +7,8 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
-// TestSerialEscalationsCostTheSame: what a device shows costs a page of its escalations, however
-// many there are, and where the last was withdrawn.
+// TestSerialEscalationsCostTheSame: what a device shows costs the same after hundreds of
+// escalations as after the first, and one page more where the last was withdrawn.
 func TestSerialEscalationsCostTheSame(t *testing.T) {
 	s := open(t, sharedKeyspace(t, "state"))
 	ctx, tenant, at := t.Context(), ownTenant(t, s), andon.DayStart(realClock().Day())
@@ -39,11 +39,11 @@ func TestSerialEscalationsCostTheSame(t *testing.T) {
 		return read
 	}
 	send(0, 1)
-	if rows := cost(0); rows != 1 {
+	if rows := cost(0); rows > 0 {
 		t.Errorf("one escalation is looked up in %d rows", rows)
 	}
 	send(1, 500)
-	if rows := cost(499); rows == 0 || rows > 20 {
+	if rows := cost(499); rows > 0 {
 		t.Errorf("one of 500 escalations is looked up in %d rows", rows)
 	}
 	_, _, err := s.Escalate(ctx, tenant, andon.Escalation{

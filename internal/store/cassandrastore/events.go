@@ -15,12 +15,18 @@ func shownEvents(
 	ctx context.Context, all iter.Seq2[andon.Entry, error],
 ) iter.Seq2[andon.Event, error] {
 	return seq.Map(all, func(e andon.Entry) andon.Event {
-		e = rows.WithID(e)
-		if e.EscalatedTo != "" {
-			andon.NoteEscalation(ctx, e.Escalations[0])
-		}
+		note(ctx, &e)
 		return e.Event
 	})
+}
+
+func note(ctx context.Context, e *andon.Entry) {
+	e.Device = rows.IDOf(e.Device)
+	if e.EscalatedTo != "" {
+		r := e.Escalations[0]
+		r.Device = e.Device
+		andon.NoteEscalation(ctx, r)
+	}
 }
 
 // Entry implements andon.Log.

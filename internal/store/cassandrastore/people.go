@@ -105,20 +105,37 @@ func escalates(e *andon.Escalation, records []andon.Escalation) (added, none boo
 func (s *Store) escalate(
 	ctx context.Context, t *rows.Tenant, e andon.Escalation, shards int, kind andon.ChangeKind,
 ) error {
-	stamp, index := s.stamp(), s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
+	w := s.working.Load()
+	a := &appending{
+		store: s, working: w, tenant: t, stamp: s.stamp(),
+		index: s.newIndexRows(t.Key, s.ttl(w.Retention)),
+	}
 	shard := shared.ShardOf(e.Time, e.State, shards)
-	index.Partition(rows.OfEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
+	a.index.Partition(rows.OfEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
 		string(e.State), e.Time)
-	all := append(rows.Escalated(t.Key, stamp, index, e), cql.Mutation{rows.InsertEscalation(
-		t.Key, stamp, index.TTL, e, shard)})
-	cause, err := s.markedFirst(ctx, t, e.Device, kind, stamp)
+	a.log = append(rows.Escalated(t, a.stamp, a.index, e), cql.Mutation{rows.InsertEscalation(
+		t.Key, a.stamp, a.index.TTL, e, shard)})
+	cause, err := s.pending(ctx, t, kind, a.stamp)
+	if err != nil {
+		return err
+	}
+	if t.Gen() > 0 {
+		v, err := s.readPartition(ctx, t.Key, e.Device, false)
+		if err != nil {
+			return err
+		}
+		a.log = append(a.log, v.restated(t, &e)...)
+	}
+	if mark := cause.Set(t.Key, e.Device); len(mark) > 0 { // first, see changes.go
+		err = s.db.Write(ctx, mark)
+	}
 	if err == nil {
-		err = index.Write(ctx, all...)
+		err = a.index.Write(ctx, a.log...)
 	}
 	if err != nil {
 		return err
 	}
-	return s.changed(ctx, t, cause, e.Device)
+	return s.changed(ctx, t, e.Device, cause)
 }
 
 // withEscalations returns an entry with its escalations, and how many shards its device has. It is
@@ -152,33 +169,4 @@ func (s *Store) withEscalations(
 		entry.Withdrawn = &andon.Withdrawal{}
 	}
 	return entry, v.shards, nil
-}
-
-// escalatedNow returns the newest escalation in force of any entry of the present incident of a
-// device, ordered by when it was made, then by its entry. Nearly always it is the one that was made
-// last.
-func (s *Store) escalatedNow(
-	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
-) (andon.Escalation, error) {
-	states, incident := t.Record.States, v.Incident.First
-	inIncident := func(r *andon.Escalation) bool {
-		return r.Time >= incident && states.Severity(r.State) > 0 && !v.IsWithdrawn(r.State, r.Time)
-	}
-	v.searched = true
-	seen := map[andon.EventKey]bool{}
-	for made, err := range s.rows.Escalations(ctx, t, device, incident) {
-		if err != nil {
-			return andon.Escalation{}, err
-		}
-		var newest andon.Escalation
-		for _, r := range rows.NewestOfEach(made, states, seen) {
-			if r.To != "" && inIncident(&r) {
-				newest = r // they rise
-			}
-		}
-		if newest.To != "" {
-			return newest, nil
-		}
-	}
-	return andon.Escalation{}, nil
 }

@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"time"
 
@@ -91,7 +92,10 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 			return err
 		}
 	}
-	return s.db.Write(ctx, rows.Gone("purged_devices", "tenant", key))
+	return s.db.Write(ctx,
+		rows.Gone("states_by_tenant", "tenant", key),
+		rows.Gone("purged_devices", "tenant", key),
+	)
 }
 
 // purgeDevice deletes the rows under a former key of a device. It leaves the hours in which
@@ -117,14 +121,14 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 		}
 	}
 	bucket := rows.Bucket(string(device))
-	for name, err := range s.rows.Names(ctx, key, rows.OfMetric, "", cql.PageRows) {
+	for name, err := range s.names(ctx, key, rows.OfMetric) {
 		if err != nil {
 			return err
 		}
 		all = append(all, rows.Gone("devices_by_metric", "tenant metric bucket device",
 			key, name, bucket, string(device)))
 	}
-	for name, err := range s.rows.Names(ctx, key, string(rows.OfOperator), "", cql.PageRows) {
+	for name, err := range s.names(ctx, key, string(rows.OfOperator)) {
 		if err != nil {
 			return err
 		}
@@ -180,13 +184,18 @@ func (s *Store) purgeDevices(
 	})
 }
 
-// purgeNames deletes what is stored by operator, supervisor, metric and kind of record, and the
-// names.
+// names returns all names of a kind that a tenant has.
+func (s *Store) names(ctx context.Context, key, of string) iter.Seq2[string, error] {
+	return cql.Pages(s.db, namesAfter, []any{key, string(rows.OfNames), of, ""}, cql.PageRows,
+		cql.Text).All(ctx)
+}
+
+// purgeNames deletes what is stored by operator, supervisor, metric and kind of record.
 func (s *Store) purgeNames(ctx context.Context, key string) error {
 	for _, of := range []string{
 		string(rows.OfOperator), string(rows.OfSupervisor), rows.OfMetric, rows.OfRecord,
 	} {
-		for name, err := range s.rows.Names(ctx, key, of, "", cql.PageRows) {
+		for name, err := range s.names(ctx, key, of) {
 			if err == nil {
 				err = s.purgeName(ctx, key, of, name)
 			}
@@ -198,12 +207,12 @@ func (s *Store) purgeNames(ctx context.Context, key string) error {
 			return err
 		}
 	}
-	return s.db.Write(ctx, rows.GoneFrom(key, rows.OfNames, rows.OfState))
+	return nil
 }
 
 func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
 	if of == rows.OfRecord {
-		return s.Table.Purge(ctx, key, name)
+		return s.records.Purge(ctx, key, name)
 	}
 	if of == rows.OfMetric {
 		var all []cql.Mutation

@@ -15,8 +15,9 @@ import (
 type view struct {
 	merge.Latest
 	// escalated is the newest time of an entry that was ever escalated; 0 if none was.
-	escalated andon.Time
-	shards    int // partitions a day; 0 is 1
+	escalated  andon.Time
+	escalation rows.NewestEscalation
+	shards     int // partitions a day; 0 is 1
 
 	pending  *rows.Pending // the feed may not say yet what the device shows
 	searched bool          // what the device shows was searched for in the log
@@ -31,7 +32,7 @@ type view struct {
 const (
 	viewColumns = "SELECT state, time, heard, retired, assigned, " +
 		"run, writetime(run), incident, writetime(incident), " +
-		"escalated, shards, withdrawn, " +
+		"escalated, escalation, writetime(escalation), shards, withdrawn, " +
 		"pending, writetime(pending)"
 	fromLatest = " FROM latest_by_device WHERE tenant = ? AND device = ?"
 )
@@ -95,6 +96,8 @@ type viewRow struct {
 	run, incident       []byte
 	runStamp, incidents int64
 	escalated           int64
+	escalation          []byte
+	escalationStamp     int64
 	shards              int
 	withdrawn           int64
 	pending             []byte
@@ -104,13 +107,14 @@ type viewRow struct {
 func (r *viewRow) columns() []any {
 	return []any{&r.state, &r.time, &r.heard, &r.retired, &r.assigned,
 		&r.run, &r.runStamp, &r.incident, &r.incidents,
-		&r.escalated, &r.shards, &r.withdrawn,
+		&r.escalated, &r.escalation, &r.escalationStamp, &r.shards, &r.withdrawn,
 		&r.pending, &r.pendingStamp}
 }
 
 func (r *viewRow) fill(v *view) {
 	v.Retired, v.Received, v.shards = andon.Time(r.retired), andon.Time(r.heard), r.shards
 	v.escalated, v.withdrew = andon.Time(r.escalated), andon.Time(r.withdrawn).Std()
+	v.escalation = rows.UnpackEscalation(r.escalation, r.escalationStamp)
 	v.Assigned = andon.Assignment{
 		Operator: andon.PersonID(r.assigned.Operator), From: andon.Time(r.assigned.Since),
 	}

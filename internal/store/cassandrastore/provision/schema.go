@@ -6,7 +6,8 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 )
 
-// Tables is the schema.
+// Tables is the schema. The write timestamps matter as much as the columns: each comment says what
+// they are.
 func Tables() (all []cql.Table) {
 	for _, d := range slices.Concat(types(), tenantTables(), recordTables(), logTables(),
 		indexTables(), processTables()) {
@@ -36,6 +37,8 @@ func tenantTables() []def {
 			"had then.",
 			`(tenant text, at bigint, device text, before int, PRIMARY KEY (tenant, at, device))
   WITH CLUSTERING ORDER BY (at DESC, device ASC)`},
+		{"states_by_tenant", "The states that have entries.",
+			`(tenant text, state text, PRIMARY KEY (tenant, state))`},
 		{"devices_by_tenant", "The devices that anything is kept of, in 16 buckets.",
 			`(tenant text, bucket int, device text, PRIMARY KEY ((tenant, bucket), device))`},
 	}
@@ -87,7 +90,8 @@ func logTables() []def {
   time bigint, entry frozen<entry>,
   heard bigint STATIC, retired bigint STATIC, assigned frozen<assigned> STATIC,
   run blob STATIC, incident blob STATIC, shards int STATIC,
-  escalated bigint STATIC, withdrawn bigint STATIC, pending blob STATIC, logged blob STATIC,
+  escalated bigint STATIC, escalation blob STATIC, withdrawn bigint STATIC,
+  pending blob STATIC, logged blob STATIC,
   PRIMARY KEY ((tenant, device), state))`},
 		{"changes", "The feed of each tenant: numbered items, each with the changes of one or " +
 			"more requests, 1,000 in a partition; a part named by the tenant alone has a mark " +
@@ -98,7 +102,7 @@ func logTables() []def {
 		{"escalations_by_day", "The escalations once more, by the UTC day on which they were " +
 			"made, for the present incident: they outlive the log.",
 			`(tenant text, device text, day int,
-  at bigint, time bigint, state text, supervisor text, record frozen<record>,
+  at bigint, time bigint, state text, supervisor text,
   PRIMARY KEY ((tenant, device, day), at, time, state, supervisor))
   WITH CLUSTERING ORDER BY (at DESC, time DESC, state ASC, supervisor ASC)`},
 		{"retirements_by_device", "When a device was retired, each time.",
@@ -121,8 +125,7 @@ func indexTables() []def {
 	return []def{
 		{"directory", "Which partitions exist. Of kind device and reading, by id the device: " +
 			"unit is the UTC day, and label for entries the state. Of kind operator, " +
-			"supervisor and escalation: unit is the UTC hour, or the UTC day. Of kind names, by " +
-			"id what they are of: each label is a name.",
+			"supervisor and escalation: unit is the UTC hour, or the UTC day.",
 			`(tenant text, kind text, id text, unit int, shard int, label text,
   PRIMARY KEY ((tenant, kind, id), unit, shard, label))
   WITH CLUSTERING ORDER BY (unit DESC, shard ASC, label ASC)`},

@@ -1,7 +1,9 @@
 package rows
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"iter"
 	"slices"
 
@@ -11,17 +13,78 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
+// NewestEscalation is the escalation of a device that was made last, of any of its entries; To is
+// absent if it withdrew one. It is stored as
+//
+//	[time of the entry, 8][its severity][its state][0][supervisor, inverted][255]
+//
+// with the time at which it was made as write timestamp. So of several the newest wins, of one time
+// that of the newest entry, and of one entry that of the supervisor who comes first, as in
+// NewestOf. From the second generation of the severities on it begins with
+//
+//	[255][generation, 4]
+//
+// so that of those that were made at one time the one that was written in a later generation wins.
+type NewestEscalation struct {
+	andon.Escalation
+	Gen shared.Generation
+}
+
+func packEscalation(r *andon.Escalation, t *Tenant) cql.Packed {
+	var b []byte
+	if t.Generation > 0 {
+		b = binary.BigEndian.AppendUint32([]byte{255}, uint32(t.Generation))
+	}
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Time))
+	b = append(b, t.Record.States.Severity(r.State))
+	b = append(append(b, r.State...), 0)
+	for _, c := range []byte(r.To) {
+		b = append(b, ^c)
+	}
+	return append(b, 255)
+}
+
+// UnpackEscalation decodes an escalation; the zero value where there is none.
+func UnpackEscalation(b []byte, stamp int64) (e NewestEscalation) {
+	const state = 8 + 1
+	if len(b) > 5 && b[0] == 255 {
+		e.Gen = shared.Generation(binary.BigEndian.Uint32(b[1:]))
+		b = b[5:]
+	}
+	if len(b) < state+2 {
+		return e
+	}
+	end := bytes.IndexByte(b[state:], 0) + state
+	if end < state {
+		return e
+	}
+	e.Time, e.At = andon.Time(binary.BigEndian.Uint64(b)), andon.Time(stamp)
+	e.State = andon.State(b[state:end])
+	to := bytes.Clone(b[end+1 : len(b)-1])
+	for i := range to {
+		to[i] = ^to[i]
+	}
+	e.To = andon.PersonID(to)
+	return e
+}
+
+// UpdateEscalation writes an escalation with its device, as the newest unless a newer is stored.
+func UpdateEscalation(t *Tenant, r *andon.Escalation) cql.Statement {
+	return SetLatest(t.Key, r.Device, "escalation", max(1, int64(r.At)), packEscalation(r, t))
+}
+
 // Escalated returns what is written next to an escalation record: with the device, for the present
 // incident, and for its supervisor.
-func Escalated(key string, stamp int64, index *Index, r andon.Escalation) []cql.Mutation {
-	device := string(r.Device)
+func Escalated(t *Tenant, stamp int64, index *Index, r andon.Escalation) []cql.Mutation {
+	key, device := t.Key, string(r.Device)
 	all := []cql.Mutation{
 		cql.One(
-			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor, "+
-				"record) VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor) "+
+				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
 			key, device, int(r.At.Day()), int64(r.At), int64(r.Time), string(r.State),
-			string(r.To), packRecord(&r), stamp),
-		{SetLatest(key, r.Device, "escalated", int64(r.Time), int64(r.Time))},
+			string(r.To), stamp),
+		{SetLatest(key, r.Device, "escalated", int64(r.Time), int64(r.Time)),
+			UpdateEscalation(t, &r)},
 	}
 	index.Partition(OfEscalations, device, r.At.Day(), 0, "", r.At)
 	if r.To == "" {
@@ -82,22 +145,20 @@ func (s Reader) EscalationsOf(
 type escalationRow struct {
 	at, time  int64
 	state, to string
-	recordValue
 }
 
-func (r *escalationRow) columns() []any {
-	return []any{&r.at, &r.time, &r.state, &r.to, &r.recordValue}
-}
+func (r *escalationRow) columns() []any { return []any{&r.at, &r.time, &r.state, &r.to} }
 
 // EscalationsDown reads the escalations of a day, newest first.
 var EscalationsDown = cql.Query{
-	Text: "SELECT at, time, state, supervisor, record FROM escalations_by_day " +
+	Text: "SELECT at, time, state, supervisor FROM escalations_by_day " +
 		"WHERE tenant = ? AND device = ? AND day = ?", Partition: 3,
 }
 
-// Escalations returns the escalations of a device that may be of an entry from a time on: newest
-// first, those that were made at one time together. An escalation is made at the time of its entry
-// or later, but that time may be ahead of the clock by what the tenant allows.
+// Escalations returns the escalations of a device that may be of an entry from a time on, without
+// By and Note: newest first, those that were made at one time together. An escalation is made at
+// the time of its entry or later, but that time may be ahead of the clock by what the tenant
+// allows.
 func (s Reader) Escalations(
 	ctx context.Context, t *Tenant, device andon.DeviceID, from andon.Time,
 ) iter.Seq2[[]andon.Escalation, error] {
@@ -126,7 +187,7 @@ func escalationsOf(device andon.DeviceID, rows []escalationRow) []andon.Escalati
 	for i, r := range rows {
 		all[i] = andon.Escalation{
 			Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
-			At: andon.Time(r.at), To: andon.PersonID(r.to), By: andon.PersonID(r.by), Note: r.note,
+			At: andon.Time(r.at), To: andon.PersonID(r.to),
 		}
 	}
 	return all
