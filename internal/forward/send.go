@@ -107,8 +107,8 @@ func (q *Queue) next(
 	return batch, messages, nil
 }
 
-// remove notes that a batch was sent, and deletes it. Each is done though the other may fail: either
-// keeps the batch from being sent again after a restart. The deletions share the waits for the disk.
+// remove notes that a batch was sent, and deletes it. Each is done though the other may fail, since
+// either keeps the batch from being sent again. The deletions share the waits for the disk.
 func (q *Queue) remove(ctx context.Context, batch []record) error {
 	q.sent = mark{Number: batch[len(batch)-1].number}
 	for i := range batch {
