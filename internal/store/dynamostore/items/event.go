@@ -113,15 +113,23 @@ func Found(
 	ctx context.Context, db *ddb.Client, t *tenant, q andon.EventQuery, all []ddb.Query,
 	read func(ddb.Item) (Event, bool, error),
 ) iter.Seq2[Event, error] {
-	if q.Span.Empty() {
-		all = nil
+	var rows []*shared.Rows[Event]
+	for _, ask := range all {
+		ask.Order, ask.Page = q.Order, PageOf(q.Limit, len(all))
+		rows = append(rows, ddb.Rows(db, ask, read))
 	}
-	for i := range all {
-		all[i].Order, all[i].Page = q.Order, PageOf(q.Limit, len(all))
+	return Merged(ctx, t, q, rows)
+}
+
+// Merged is Found of rows that are in the order of q each.
+func Merged(
+	ctx context.Context, t *tenant, q andon.EventQuery, rows []*shared.Rows[Event],
+) iter.Seq2[Event, error] {
+	if q.Span.Empty() {
+		rows = nil
 	}
 	states := t.Record.States
 	return seq.Of(func(yield func(Event) bool) error {
-		rows := ddb.RowsOf(db, all, read)
 		for found, err := range shared.NewMerge((*Event).Micros, q.Order, rows...).All(ctx) {
 			if err != nil {
 				return err

@@ -150,15 +150,16 @@ func (r *Store) inOrder(
 func (r *Store) inStates(
 	ctx context.Context, ask ddb.Query, q andon.EventQuery, states ...andon.State,
 ) iter.Seq2[items.Event, error] {
-	var all []ddb.Query
+	var rows []*shared.Rows[items.Event]
 	for _, state := range states {
-		all = append(all, inState(ask, state, q.Rest()))
+		one := inState(ask, state, q.Rest())
+		one.Order, one.Page = q.Order, items.PageOf(q.Limit, len(states))
+		rows = append(rows, ddb.Rows(r.db, one, func(i ddb.Item) (items.Event, bool, error) {
+			e, _, err := readEvent(i)
+			return e, e.State == state, err
+		}))
 	}
-	read := func(i ddb.Item) (items.Event, bool, error) {
-		e, _, err := readEvent(i)
-		return e, slices.Contains(states, e.State), err
-	}
-	return items.Found(ctx, r.db, r.tenant, q, all, read)
+	return items.Merged(ctx, r.tenant, q, rows)
 }
 
 // events returns the first entries of a list, up to a limit. byIndex says what an index found: it
