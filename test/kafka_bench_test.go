@@ -50,8 +50,8 @@ func BenchmarkKafka(b *testing.B) {
 				a.awaitEntries(b, events)
 				took := time.Since(from)
 				cpu = enginetest.CPUTime(a.cmd.Process.Pid) - cpu
-				for parts := []string(nil); archived && len(parts) < 10; <-time.After(time.Second) {
-					parts, _ = filepath.Glob(archive + "/tenant=*/kind=events/date=*/*.parquet")
+				if archived {
+					awaitParts(archive, 10)
 				}
 				b.ReportMetric(events/counted.Seconds(), "counted/s")
 				b.ReportMetric(events/took.Seconds(), "kept/s")
@@ -78,6 +78,17 @@ func topicOf(
 		b.Fatal(err)
 	}
 	return topic
+}
+
+// awaitParts waits until an archive has the events of so many days.
+func awaitParts(archive string, days int) {
+	for {
+		parts, _ := filepath.Glob(archive + "/tenant=*/kind=events/date=*/*.parquet")
+		if len(parts) >= days {
+			return
+		}
+		<-time.After(time.Second)
+	}
 }
 
 // awaitEntries waits until so many have come from Kafka.

@@ -121,7 +121,7 @@ func Found(
 	return Merged(ctx, t, q, rows)
 }
 
-// Merged is Found of rows that are in the order of q each.
+// Merged returns the entries of some lists, as Found does. Each list is in the order of q.
 func Merged(
 	ctx context.Context, t *tenant, q andon.EventQuery, rows []*shared.Rows[Event],
 ) iter.Seq2[Event, error] {
