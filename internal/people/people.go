@@ -1,0 +1,139 @@
+// Package people decides what is done about devices that are not normal, and who does it:
+// incidents, escalation policies, schedules, maintenance, rules on readings. Its decisions are pure:
+// state and time go in, what to do comes out. The packages below it read the feed, keep records and
+// do what was decided.
+//
+// Terms are those of ISA-18.2. DESIGN.md §9 says what must hold.
+package people
+
+import "github.com/andonhq/andon"
+
+// Kind is what an incident is about: StateKind, SilentKind, or a rule of kind absent.
+type Kind string
+
+// The kinds. An incident of an absent metric has the kind "absent:" and the name of its rule.
+const (
+	StateKind  Kind = "state"  // the device is in a state above severity 0
+	SilentKind Kind = "silent" // nothing was heard of it for its tenant's silent_after
+	AbsentKind Kind = "absent:"
+)
+
+// Status is what an incident needs of people, in the terms of ISA-18.2.
+type Status string
+
+// The statuses, in the order in which Incident.Status decides.
+const (
+	Closed         Status = "closed"
+	OutOfService   Status = "out-of-service"
+	Shelved        Status = "shelved"
+	Suppressed     Status = "suppressed" // by design: its device is in maintenance
+	Latched        Status = "latched"    // returned to normal; its state asks for a reset
+	Returned       Status = "returned"   // to normal, unacknowledged
+	Acknowledged   Status = "acknowledged"
+	Unacknowledged Status = "unacknowledged"
+)
+
+// Incident is one incident of a device. As JSON it is the document of its record, and what the API
+// answers, with the status in it, is made of it.
+type Incident struct {
+	ID     string         `json:"id"`
+	Device andon.DeviceID `json:"device"`
+	Kind   Kind           `json:"kind"`
+	// Opened is when it was first seen to open, by the clock of the server: a part of the identity.
+	// Since and Until are times of entries, and follow the log when late entries arrive. Until is 0
+	// while the condition holds, Ended while the incident is open.
+	Opened   andon.Time     `json:"opened"`
+	Since    andon.Time     `json:"since"`
+	Until    andon.Time     `json:"until,omitempty"`
+	Ended    andon.Time     `json:"ended,omitempty"`
+	State    andon.State    `json:"state,omitempty"` // the newest above severity 0
+	Entry    andon.EntryRef `json:"entry"`           // of State; it is what is escalated
+	Severity uint8          `json:"severity"`        // of State
+	Worst    uint8          `json:"worst"`
+	Count    int            `json:"count"` // entries from Since to Until, as far as they were counted
+	Operator andon.PersonID `json:"operator,omitempty"`
+	Message  string         `json:"message,omitempty"`
+	Late     bool           `json:"late,omitempty"`   // it was found in the log later; nobody was notified
+	Joined   []string       `json:"joined,omitempty"` // incidents that a late entry made part of this one
+	// Covers are the devices of a gateway that fell silent with it, where this is its silence.
+	Covers int `json:"covers,omitempty"`
+
+	Acknowledged *Acknowledgement `json:"acknowledged,omitempty"`
+	TakenBy      andon.PersonID   `json:"taken_by,omitempty"`
+	Latch        bool             `json:"latch,omitempty"` // its state asks for a reset
+	Reset        bool             `json:"reset,omitempty"` // which was done
+	Shelf        *Shelf           `json:"shelved,omitempty"`
+	Removed      *Removal         `json:"out_of_service,omitempty"`
+	Maintenance  string           `json:"maintenance,omitempty"` // the window that suppresses it
+
+	Policy *Progress `json:"escalation,omitempty"` // nil: no policy matches
+	Steps  []Step    `json:"steps,omitempty"`      // oldest first
+	// Doing are effects that were decided and are not known to be done. They are done again after a
+	// restart; each is idempotent by its Key.
+	Doing []Effect `json:"doing,omitempty"`
+}
+
+// Acknowledgement says who has seen an incident. After Expires, unless that is 0, it no longer
+// counts, and the policy goes on where it stopped.
+type Acknowledgement struct {
+	By      andon.PersonID `json:"by"`
+	At      andon.Time     `json:"at"`
+	Expires andon.Time     `json:"expires,omitempty"`
+	Note    string         `json:"note,omitempty"`
+}
+
+// Shelf hides an incident until a time, or, where Once is set, until the device returns to normal.
+type Shelf struct {
+	By     andon.PersonID `json:"by"`
+	At     andon.Time     `json:"at"`
+	Until  andon.Time     `json:"until,omitempty"`
+	Once   bool           `json:"once,omitempty"`
+	Reason string         `json:"reason"`
+}
+
+// Removal takes the device of an incident out of service, for this kind of incident.
+type Removal struct {
+	By     andon.PersonID `json:"by"`
+	At     andon.Time     `json:"at"`
+	Reason string         `json:"reason,omitempty"`
+}
+
+// Step is one line of the log of an incident.
+type Step struct {
+	At        andon.Time     `json:"at"`                   // by the server's clock
+	EventTime andon.Time     `json:"event_time,omitempty"` // of the entry that brought it about
+	What      string         `json:"what"`                 // "opened", "acknowledged", "notified", …
+	By        andon.PersonID `json:"by,omitempty"`         // absent: Andon itself
+	To        andon.PersonID `json:"to,omitempty"`
+	Note      string         `json:"note,omitempty"`
+}
+
+// Progress is how far the policy of an incident is.
+type Progress struct {
+	Policy string `json:"policy"`
+	// Start is when its time began, on the server's clock. Pauses move it: what is left of a wait
+	// is left afterwards.
+	Start  andon.Time `json:"start"`
+	Step   int        `json:"step"`              // the next one to be done, counted through all rounds
+	Next   andon.Time `json:"next_at,omitempty"` // when; 0: none is left, or it is stopped or paused
+	Paused andon.Time `json:"paused,omitempty"`  // since when; 0: it is not
+}
+
+// EffectKind is what an effect does.
+type EffectKind string
+
+// The kinds of effect.
+const (
+	Notify   EffectKind = "notify"   // tells a person
+	Escalate EffectKind = "escalate" // records an escalation of the entry, and tells the person
+	Assign   EffectKind = "assign"   // makes a person the operator of the device
+)
+
+// Effect is what is to be done because of a step.
+type Effect struct {
+	Key  string         `json:"key"` // of an incident and step: the same whenever it is tried again
+	Do   EffectKind     `json:"do"`
+	To   andon.PersonID `json:"to"`
+	Why  string         `json:"why,omitempty"` // the step, as a person reads it
+	Time andon.Time     `json:"time"`          // when it was due
+}
