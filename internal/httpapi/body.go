@@ -14,9 +14,6 @@ const (
 	typeNDJSON = "application/x-ndjson"
 )
 
-// typeProblem is the media type of an error (RFC 9457).
-const typeProblem = "application/problem+json"
-
 // body returns the text of the request's body, decompressed, once the call has its slot. Its memory
 // is bounded twice: by andon.MaxRequestBytes for each request, and by intake for all requests
 // together until the end of the call.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/sent"
 	"github.com/andonhq/andon/internal/httpapi/strictjson"
 )
 
@@ -33,7 +34,7 @@ func FuzzDecode(f *testing.F) {
 		likeEncodingJSON[escalationBody](t, text)
 		likeEncodingJSON[operatorBody](t, text)
 		likeEncodingJSON[latestBody](t, text)
-		likeEncodingJSON[tenantBody](t, text)
+		likeEncodingJSON[sent.TenantBody](t, text)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
+	"github.com/andonhq/andon/internal/httpapi/problem"
 )
 
 // document makes the OpenAPI document of routes.
@@ -20,12 +21,12 @@ func (a *API) document(routes []*route) []byte {
 	return openapi.Document(openapi.API{
 		Version: a.options.Version.Version,
 		Problem: func(status int) any {
-			return problem{
+			return problem.Problem{
 				Title: http.StatusText(status), Status: status,
 				Detail: "what is wrong, in a sentence", RequestID: "3FQ7Y4K2M6XJH5ZC",
 			}
 		},
-		Retry: func(status int) bool { return retryAfter[status] != "" },
+		Retry: func(status int) bool { return problem.RetryAfter(status) != "" },
 	}, operations)
 }
 

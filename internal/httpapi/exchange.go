@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/problem"
 )
 
 // exchange is one request and its answer: a ResponseWriter that remembers what was sent.
@@ -123,7 +124,9 @@ func (a *API) panicked(x *exchange, r *http.Request, v any) {
 		x.panickedLate = true
 		return
 	}
-	x.writeProblem(problem{Status: http.StatusInternalServerError, Detail: internalDetail})
+	x.writeProblem(problem.Problem{
+		Status: http.StatusInternalServerError, Detail: problem.InternalDetail,
+	})
 }
 
 // always is what every answer has. Answers are data, never pages, and old once they are sent; the

@@ -12,9 +12,10 @@
 // The package knows no engine, does not decode events and does not decide what is admitted: bodies
 // of entries go to jsonfeed, writes to intake, reads to the andon.Store. Packages below it know no
 // route: params reads parameters, body the bodies and strictjson those of one object; buffer holds
-// long answers; lifetime is the context of a call; openapi makes the document, fleet the snapshot
-// of a fleet; metrics counts. Package access decides who may send requests, jsonout writes most
-// answers, and httpconn serves short requests below net/http.
+// long answers; lifetime is the context of a call; openapi makes the document, docs shows it; fleet
+// makes the snapshot of a fleet; sse writes streams, problem errors; metrics counts. Package access
+// decides who may send requests, jsonout writes most answers, and httpconn serves short requests
+// below net/http.
 package httpapi
 
 import (

@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
+	"github.com/andonhq/andon/internal/httpapi/sent"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
 )
@@ -43,13 +44,13 @@ type operatorBody struct {
 	Operator *andon.PersonID `json:"operator" doc:"null: nobody"`
 }
 
-func (a *API) putOperator(c *call, sent operatorBody) (client.Assignment, error) {
+func (a *API) putOperator(c *call, asked operatorBody) (client.Assignment, error) {
 	device := c.Device()
-	c.checkNamed("body.operator", sent.Operator, "assigns", "unassigns")
+	c.checkNamed("body.operator", asked.Operator, "assigns", "unassigns")
 	if err := c.Fault(); err != nil {
 		return client.Assignment{}, err
 	}
-	assignment := andon.Assignment{Device: device, Operator: orNobody(sent.Operator)}
+	assignment := andon.Assignment{Device: device, Operator: sent.OrNobody(asked.Operator)}
 	kept, err := c.intake.Assign(c.ctx(), c.tenant, []andon.Assignment{assignment})
 	if err != nil {
 		return client.Assignment{}, err
@@ -63,14 +64,6 @@ func (c *call) checkNamed(location string, p *andon.PersonID, does, undoes strin
 		c.Mark(location, `%s is empty: a name %s, null %s`,
 			strings.TrimPrefix(location, "body."), does, undoes)
 	}
-}
-
-// orNobody returns a person as it is kept: null is nobody.
-func orNobody(p *andon.PersonID) andon.PersonID {
-	if p == nil {
-		return ""
-	}
-	return *p
 }
 
 func (a *API) postAssignments(c *call) error {
@@ -121,18 +114,18 @@ type escalationBody struct {
 	State andon.State     `json:"state,omitempty"`
 }
 
-func (a *API) postEscalation(c *call, sent escalationBody) (client.Escalation, error) {
+func (a *API) postEscalation(c *call, asked escalationBody) (client.Escalation, error) {
 	device := c.Device()
-	c.checkNamed("body.to", sent.To, "escalates", "withdraws")
+	c.checkNamed("body.to", asked.To, "escalates", "withdraws")
 	if err := c.Fault(); err != nil {
 		return client.Escalation{}, err
 	}
 	kept, added, err := c.intake.Escalate(c.ctx(), c.tenant, andon.Escalation{
-		Device: device, Time: sent.Time, State: sent.State,
-		To: orNobody(sent.To), By: sent.By, Note: sent.Note,
+		Device: device, Time: asked.Time, State: asked.State,
+		To: sent.OrNobody(asked.To), By: asked.By, Note: asked.Note,
 	})
-	if err != nil && sent.Time != 0 {
-		err = c.withoutEntry(err, device, sent.Time, sent.State)
+	if err != nil && asked.Time != 0 {
+		err = c.withoutEntry(err, device, asked.Time, asked.State)
 	}
 	if err != nil {
 		return client.Escalation{}, err

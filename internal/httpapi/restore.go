@@ -5,6 +5,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/httpapi/sent"
 )
 
 func (a *API) restoreRoutes() []*route {
@@ -52,53 +53,8 @@ func (a *API) escalations(c *call) error {
 	return sendPage(c, stepItems, nil, read, plain(show), position)
 }
 
-type restoreBody struct {
-	Assignments []restoredAssignment `json:"assignments,omitempty"`
-	Escalations []restoredEscalation `json:"escalations,omitempty"`
-	Retired     []restoredRetirement `json:"retired,omitempty"`
-}
-
-type restoredRetirement struct {
-	Device  andon.DeviceID `json:"device"`
-	Retired andon.Time     `json:"retired"`
-}
-
-type restoredAssignment struct {
-	Device   andon.DeviceID  `json:"device"`
-	Operator *andon.PersonID `json:"operator" doc:"null: nobody"`
-	From     andon.Time      `json:"from"`
-}
-
-type restoredEscalation struct {
-	Device andon.DeviceID  `json:"device"`
-	Time   andon.Time      `json:"time"`
-	State  andon.State     `json:"state"`
-	To     *andon.PersonID `json:"to" doc:"null: withdrawn"`
-	At     andon.Time      `json:"at"`
-	By     andon.PersonID  `json:"by,omitempty"`
-	Note   string          `json:"note,omitempty"`
-}
-
-func (b *restoreBody) history() (h andon.History) {
-	for _, a := range b.Assignments {
-		h.Assignments = append(h.Assignments, andon.Assignment{
-			Device: a.Device, Operator: orNobody(a.Operator), From: a.From,
-		})
-	}
-	for _, e := range b.Escalations {
-		h.Escalations = append(h.Escalations, andon.Escalation{
-			Device: e.Device, Time: e.Time, State: e.State,
-			To: orNobody(e.To), At: e.At, By: e.By, Note: e.Note,
-		})
-	}
-	for _, r := range b.Retired {
-		h.Retirements = append(h.Retirements, andon.Retirement{Device: r.Device, At: r.Retired})
-	}
-	return h
-}
-
-func (a *API) restore(c *call, sent restoreBody) (client.Result, error) {
-	h := sent.history()
+func (a *API) restore(c *call, asked sent.RestoreBody) (client.Result, error) {
+	h := asked.History()
 	n := len(h.Assignments) + len(h.Escalations) + len(h.Retirements)
 	if n > andon.MaxRequestEntries {
 		return client.Result{}, andon.Errorf(andon.TooLarge,

@@ -2,18 +2,13 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/groups"
-	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
+	"github.com/andonhq/andon/internal/httpapi/sse"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/live"
 	"github.com/andonhq/andon/internal/session"
@@ -46,34 +41,10 @@ func (a *API) streamRoute() *route {
 	}
 }
 
-// streamQuery says which changes a stream is of.
-type streamQuery struct {
-	states  andon.StateFilter
-	devices andon.DeviceQuery // by its Prefix
-	device  andon.DeviceID    // only this one; absent: all
-	all     bool              // nothing is left out
-
-	selected *groups.Selected
-	changes  uint64 // of what is known of devices, as far as it has learned
-}
-
-func (q *streamQuery) admits(c *andon.Change) bool {
-	if q.all || c.Kind == andon.OfTenant {
-		return true
-	}
-	shows := func(d *andon.Device) bool { return d != nil && q.states.Match(d.State) }
-	return q.admitsDevice(c.Device) && (shows(c.Before) || shows(c.After))
-}
-
-func (q *streamQuery) admitsDevice(id andon.DeviceID) bool {
-	return (q.device == "" || q.device == id) && q.selected.Has(id) &&
-		strings.HasPrefix(string(id), q.devices.Prefix)
-}
-
 func (a *API) stream(c *call) error {
-	q := streamQuery{states: c.States(), selected: c.selected}
-	q.device = c.DeviceOrPrefix(&q.devices)
-	q.all = c.Text("state") == "" && c.Text("device") == "" && q.selected == nil
+	q := sse.Query{States: c.States(), Selected: c.selected}
+	q.Device = c.DeviceOrPrefix(&q.Devices)
+	q.All = c.Text("state") == "" && c.Text("device") == "" && q.Selected == nil
 	after, beat := c.position(), c.heartbeat()
 	if err := c.Fault(); err != nil {
 		return err
@@ -102,32 +73,13 @@ func (a *API) stream(c *call) error {
 	h := c.x.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // else nginx keeps it
-	s := streaming{
-		x: c.x, control: http.NewResponseController(c.x.ResponseWriter), beat: beat,
+	s := sse.Stream{
+		Out: c.x, Push: http.NewResponseController(c.x.ResponseWriter).Flush, Beat: beat,
 	}
-	s.text = append(s.text, "retry: 1000\n"...)
-	if reset {
-		s.event("reset", "what came after this position is no longer kept: load /fleet again")
+	if err := s.Begin(ctx, reader, &q, reset); err != nil {
+		return err
 	}
-	s.position(reader.Position())
-	if q.selected != nil {
-		if q.changes, err = q.selected.Changes(ctx); err != nil {
-			return err
-		}
-		s.beat = leastHeartbeat // so that a move is soon reported
-	}
-	return s.follow(ctx, reader, &q)
-}
-
-// moved says so where other devices may be selected: that is no change of what one shows.
-func (s *streaming) moved(ctx context.Context, q *streamQuery) {
-	if q.selected == nil {
-		return
-	}
-	if now, err := q.selected.Changes(ctx); err == nil && now != q.changes {
-		q.changes = now
-		s.event("reset", "other devices may be selected than before: load /fleet again")
-	}
+	return s.Follow(ctx, reader, &q)
 }
 
 // position reads where a stream begins; nil: now.
@@ -156,95 +108,6 @@ func (c *call) heartbeat() time.Duration {
 		c.Mark("query.heartbeat", "heartbeat is from 1s to 15s, not %q", ingest.Clip(text))
 	}
 	return d
-}
-
-// streaming is an answer of server-sent events.
-type streaming struct {
-	x       *exchange
-	control *http.ResponseController
-	beat    time.Duration // nothing is sent for so long at most
-	text    []byte        // to be sent
-}
-
-// event appends an event that is about the stream itself, and says why it comes.
-func (s *streaming) event(name, why string) {
-	s.text = append(s.text, "event: "+name+"\ndata: {\"detail\":\""+why+"\"}\n\n"...)
-}
-
-// position appends where the client is now, which it remembers without an event.
-func (s *streaming) position(at andon.Position) {
-	s.text = append(append(s.text, ": andon\nid: "...), at.String()...)
-	s.text = append(s.text, "\n\n"...)
-}
-
-func (s *streaming) flush() error {
-	_, err := s.x.Write(s.text)
-	s.text = s.text[:0]
-	if err == nil {
-		err = s.control.Flush()
-	}
-	return err
-}
-
-// follow sends what a reader gets, until the client is gone, too slow, or the program stops.
-func (s *streaming) follow(ctx context.Context, reader *live.Reader, q *streamQuery) error {
-	for {
-		s.moved(ctx, q)
-		if err := s.flush(); err != nil {
-			return nil // the client is gone
-		}
-		b, err := reader.Next(ctx, s.beat)
-		switch {
-		case errors.Is(err, live.ErrSlow):
-			s.event("slow", "changes came faster than they were taken: resume from the last id")
-			_ = s.flush()
-			return nil
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return err
-		case b == nil:
-			s.position(reader.Position())
-		case len(b.Frames) == 0:
-			s.silence(q, b)
-		case q.all:
-			s.text = append(s.text, b.Text...)
-		default:
-			for i := range b.Frames {
-				if q.admits(&b.Frames[i].Change) {
-					s.text = append(s.text, b.Frames[i].Text...)
-				}
-			}
-		}
-	}
-}
-
-// silenceJSON is not in the feed and has no position: a client that was away queries which devices
-// are silent.
-type silenceJSON struct {
-	Silent []andon.DeviceID `json:"silent"`
-	Heard  []andon.DeviceID `json:"heard"`
-	More   bool             `json:"more,omitempty"`
-}
-
-// silence appends which devices have fallen silent, and which have reported again.
-func (s *streaming) silence(q *streamQuery, b *live.Batch) {
-	changed := silenceJSON{Silent: []andon.DeviceID{}, Heard: []andon.DeviceID{}, More: b.Reload}
-	for _, t := range b.Silence {
-		switch {
-		case !q.admitsDevice(t.Device) || !q.all && !q.states.Match(t.State):
-		case t.Silent:
-			changed.Silent = append(changed.Silent, t.Device)
-		default:
-			changed.Heard = append(changed.Heard, t.Device)
-		}
-	}
-	if len(changed.Silent)+len(changed.Heard) == 0 && !changed.More {
-		return
-	}
-	text, _ := json.Marshal(changed)
-	s.text = append(s.text, "event: silence\ndata: "...)
-	s.text = append(append(s.text, text...), "\n\n"...)
 }
 
 // frames writes changes as events of a stream.
@@ -276,18 +139,11 @@ func (a *API) frames(
 			}
 			data = &shown
 		}
-		text, err := frame(c.Position, name, data)
+		text, err := sse.Frame(c.Position, name, data)
 		if err != nil {
 			return nil, err
 		}
 		frames[i] = live.Frame{Change: *c, Text: text}
 	}
 	return frames, nil
-}
-
-// frame writes an event of a stream. The data is a pointer, or nothing that jsonout writes.
-func frame(at andon.Position, name string, data any) ([]byte, error) {
-	text := fmt.Appendf(nil, "id: %s\nevent: %s\ndata: ", at, name)
-	text, err := buffer.AppendJSON(text, data)
-	return append(text, "\n\n"...), err
 }

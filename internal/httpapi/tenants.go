@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"iter"
 	"net/http"
 	"sort"
@@ -9,6 +8,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/params"
+	"github.com/andonhq/andon/internal/httpapi/sent"
 	"github.com/andonhq/andon/internal/seq"
 )
 
@@ -45,62 +45,6 @@ func showTenant(t *andon.Tenant) client.Tenant {
 	}
 }
 
-// tenantBody is what a PUT names; what is nil stays as it is.
-type tenantBody struct {
-	Tenant      andon.TenantID       `json:"tenant,omitempty" doc:"if it is sent, that of the path"`
-	Retention   *retentionBody       `json:"retention,omitempty"`
-	MaxFuture   *andon.Duration      `json:"max_future,omitempty"`
-	SilentAfter *andon.Duration      `json:"silent_after,omitempty"`
-	States      []stateBody          `json:"states,omitempty"`
-	Unknown     *andon.UnknownStates `json:"unknown_states,omitempty" doc:"accept or refuse others"`
-	// What was read can be sent back.
-	Reordering bool `json:"reordering,omitempty" doc:"only said by answers"`
-}
-
-type retentionBody struct {
-	Events   *andon.Retention `json:"events,omitempty"`
-	Readings *andon.Retention `json:"readings,omitempty"`
-}
-
-// stateBody is a state of a set. What is left out follows from the severity.
-type stateBody struct {
-	Name     andon.State `json:"name"`
-	Severity uint8       `json:"severity" doc:"0 is normal; higher is worse"`
-	Letter   string      `json:"letter,omitempty"`
-	Colour   string      `json:"colour,omitempty" doc:"#rrggbb"`
-	Symbol   string      `json:"symbol,omitempty"`
-}
-
-func (b *tenantBody) apply(t *andon.Tenant) error {
-	if b.Retention != nil {
-		replace(&t.Events, b.Retention.Events)
-		replace(&t.Readings, b.Retention.Readings)
-	}
-	replace(&t.MaxFuture, b.MaxFuture)
-	replace(&t.SilentAfter, b.SilentAfter)
-	replace(&t.Unknown, b.Unknown)
-	if b.States == nil {
-		return nil
-	}
-	defs := make([]andon.StateDef, len(b.States))
-	for i, s := range b.States {
-		defs[i] = andon.StateDef(s)
-	}
-	set, err := andon.NewStateSet(defs)
-	if err != nil {
-		return err
-	}
-	t.States = set
-	t.Unknown = cmp.Or(t.Unknown, andon.RefuseUnknown)
-	return nil
-}
-
-func replace[T any](setting *T, with *T) {
-	if with != nil {
-		*setting = *with
-	}
-}
-
 func (a *API) tenants(c *call) error {
 	read := func(after andon.TenantID, n int) iter.Seq2[andon.Tenant, error] {
 		return seq.List(func() ([]andon.Tenant, error) {
@@ -129,15 +73,15 @@ func (a *API) tenant(c *call) (client.Tenant, error) {
 	return showTenant(&t), nil
 }
 
-func (a *API) putTenant(c *call, sent tenantBody) (client.Tenant, error) {
+func (a *API) putTenant(c *call, asked sent.TenantBody) (client.Tenant, error) {
 	id := c.pathTenant()
-	if sent.Tenant != "" && sent.Tenant != id {
-		c.Mark("body.tenant", "the body is of tenant %q, the path of %q", sent.Tenant, id)
+	if asked.Tenant != "" && asked.Tenant != id {
+		c.Mark("body.tenant", "the body is of tenant %q, the path of %q", asked.Tenant, id)
 	}
 	if err := c.Fault(); err != nil {
 		return client.Tenant{}, err
 	}
-	t, created, err := c.intake.PutTenant(c.ctx(), id, sent.apply)
+	t, created, err := c.intake.PutTenant(c.ctx(), id, asked.Apply)
 	if err != nil {
 		return client.Tenant{}, err
 	}
