@@ -62,13 +62,8 @@ func (d *Documents) Delete(
 // AnyVersion is that of a Put or Delete without If-Match.
 const AnyVersion = 1<<64 - 1
 
-// Known is all documents of a tenant, decoded. It is never changed once it is returned.
-type Known struct {
-	Policies    []people.Policy // by name, as are the others
-	Schedules   map[string]*people.Schedule
-	People      map[andon.PersonID]*people.Person
-	Maintenance []people.Maintenance
-}
+// Known is all documents of a tenant.
+type Known = people.Known
 
 // Known returns all documents of a tenant, at most a second old.
 func (d *Documents) Known(ctx context.Context, tenant andon.TenantID) (*Known, error) {
