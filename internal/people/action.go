@@ -30,3 +30,232 @@ type Action struct {
 	Once      bool
 	Reason    string // of shelve, required; of out-of-service
 }
+
+// LongestShelf is how long an incident may be shelved at once.
+const LongestShelf = andon.Duration(24 * 3_600_000_000)
+
+// MaxNoteBytes is how long what somebody says of an incident may be.
+const MaxNoteBytes = 1000
+
+// FirstError says that somebody else was first.
+type FirstError struct {
+	By   andon.PersonID
+	What string // what that person did: "has taken"
+}
+
+func (e *FirstError) Error() string { return string(e.By) + " " + e.What + " this incident already" }
+
+func first(by andon.PersonID, what string) error {
+	return andon.Errorf(andon.Conflict, "%w", &FirstError{By: by, What: what})
+}
+
+// Check reports what is wrong with an action by itself, or nil.
+func (a *Action) Check(now andon.Time) error {
+	if a.By == "" {
+		return andon.AtField("body.by", "is missing: say who does it")
+	}
+	if err := a.By.Validate(); err != nil {
+		return andon.AtField("body.by", "%s", err)
+	}
+	if len(a.Note) > MaxNoteBytes {
+		return andon.AtField("body.note", "is longer than %d bytes", MaxNoteBytes)
+	}
+	if len(a.Reason) > MaxNoteBytes {
+		return andon.AtField("body.reason", "is longer than %d bytes", MaxNoteBytes)
+	}
+	switch a.Do {
+	case Acknowledge, Take, Unshelve, Remove, Restore, ResetIt:
+		return nil
+	case Comment:
+		if a.Note == "" {
+			return andon.AtField("body.note", "is missing: a comment says something")
+		}
+		return nil
+	case EscalateTo:
+		if a.To == "" {
+			return andon.AtField("body.to", "is missing: say to whom")
+		}
+		if err := a.To.Validate(); err != nil {
+			return andon.AtField("body.to", "%s", err)
+		}
+		return nil
+	case ShelveIt:
+		return a.checkShelf(now)
+	}
+	return andon.Errorf(andon.Invalid, "there is no action %q", a.Do)
+}
+
+func (a *Action) checkShelf(now andon.Time) error {
+	until, given := a.Until, 0
+	for _, is := range []bool{a.Until != 0, a.For != 0, a.Once} {
+		if is {
+			given++
+		}
+	}
+	if a.For != 0 {
+		until = now.Add(a.For)
+	}
+	switch {
+	case a.Reason == "":
+		return andon.AtField("body.reason", "is missing: say why it is shelved")
+	case given != 1:
+		return andon.AtField("body.until", "say until when: one of until, for and once")
+	case until != 0 && until <= now:
+		return andon.AtField("body.until", "%s is past", until)
+	case until > now.Add(LongestShelf):
+		return andon.AtField("body.until", "%s is more than %s away", until, LongestShelf)
+	}
+	return nil
+}
+
+// Act does an action. changed is false where it was done already. Conflict, with a FirstError, when
+// somebody else was first. What Check finds wrong is Invalid.
+func (in *Incident) Act(s *Setting, a *Action) (changed bool, err error) {
+	if err := a.Check(s.Now); err != nil {
+		return false, err
+	}
+	before := len(in.Steps)
+	if in.Ended != 0 && !in.closedAllows(a) {
+		return false, andon.Errorf(andon.Conflict, "the incident is closed")
+	}
+	switch a.Do {
+	case Acknowledge:
+		err = in.acknowledge(s, a)
+	case Take:
+		err = in.takeBy(s, a)
+	case Comment, EscalateTo:
+		in.say(s, a)
+	case ShelveIt:
+		err = in.shelve(s, a)
+	case Remove:
+		err = in.remove(s, a)
+	case Unshelve:
+		if in.Shelf != nil {
+			in.Shelf = nil
+			in.note(s, Step{What: "unshelved", By: a.By, Note: a.Note})
+		}
+	case Restore:
+		if in.Removed != nil {
+			in.Removed = nil
+			in.note(s, Step{What: "back in service", By: a.By, Note: a.Note})
+		}
+	case ResetIt:
+		if in.Latch && !in.Reset && in.Until != 0 {
+			in.Reset = true
+			in.note(s, Step{What: "reset", By: a.By, Note: a.Note})
+		}
+	}
+	if err != nil || len(in.Steps) == before {
+		return false, err
+	}
+	in.settle(s, s.Now)
+	return true, nil
+}
+
+// closedAllows reports whether an action on a closed incident is done already.
+func (in *Incident) closedAllows(a *Action) bool {
+	return a.Do == Acknowledge && in.Acknowledged != nil || a.Do == Take && in.TakenBy != "" ||
+		a.Do == Unshelve || a.Do == Restore
+}
+
+func (in *Incident) acknowledge(s *Setting, a *Action) error {
+	if is := in.Acknowledged; is != nil {
+		if is.By != a.By {
+			return first(is.By, "has acknowledged")
+		}
+		return nil
+	}
+	is := &Acknowledgement{By: a.By, At: s.Now, Note: a.Note}
+	holds := a.ExpiresIn
+	if holds == 0 && in.Policy != nil {
+		if p := s.policy(in.Policy.Policy); p != nil {
+			holds = p.AckExpires
+		}
+	}
+	if holds > 0 {
+		is.Expires = s.Now.Add(holds)
+	}
+	in.Acknowledged = is
+	in.note(s, Step{What: "acknowledged", By: a.By, Note: a.Note})
+	return nil
+}
+
+func (in *Incident) takeBy(s *Setting, a *Action) error {
+	switch in.TakenBy {
+	case a.By:
+		return nil
+	case "":
+	default:
+		return first(in.TakenBy, "has taken")
+	}
+	in.TakenBy, in.Operator = a.By, a.By
+	in.note(s, Step{What: "taken", By: a.By, Note: a.Note})
+	in.do(s, Assign, a.By, "taken by "+string(a.By))
+	return nil
+}
+
+// say comments or escalates, unless the same person said the same last.
+func (in *Incident) say(s *Setting, a *Action) {
+	line := Step{What: "commented", By: a.By, Note: a.Note}
+	if a.Do == EscalateTo {
+		line.What, line.To = "escalated", a.To
+	}
+	for i := len(in.Steps) - 1; i >= 0; i-- {
+		if was := &in.Steps[i]; was.What == line.What && was.By == line.By {
+			if was.To == line.To && was.Note == line.Note {
+				return
+			}
+			break
+		}
+	}
+	in.note(s, line)
+	if a.Do == EscalateTo {
+		what := Escalate
+		if in.Kind != StateKind {
+			what = Notify
+		}
+		why := "escalated by " + string(a.By)
+		if a.Note != "" {
+			why += ": " + a.Note
+		}
+		in.do(s, what, a.To, why)
+	}
+}
+
+func (in *Incident) shelve(s *Setting, a *Action) error {
+	is := &Shelf{By: a.By, At: s.Now, Until: a.Until, Once: a.Once, Reason: a.Reason}
+	if a.For != 0 {
+		is.Until = s.Now.Add(a.For)
+	}
+	if was := in.Shelf; was != nil {
+		if was.By != a.By {
+			return first(was.By, "has shelved")
+		}
+		same := was.Reason == is.Reason && was.Once == is.Once
+		if same && (a.Once || a.For != 0 || was.Until == is.Until) {
+			return nil
+		}
+	}
+	if a.Once && in.Until != 0 {
+		return andon.Errorf(andon.Conflict, "the device has returned to normal already")
+	}
+	in.Shelf = is
+	note := a.Reason
+	if is.Until != 0 {
+		note = "until " + is.Until.String() + ": " + note
+	}
+	in.note(s, Step{What: "shelved", By: a.By, Note: note})
+	return nil
+}
+
+func (in *Incident) remove(s *Setting, a *Action) error {
+	if was := in.Removed; was != nil {
+		if was.By != a.By {
+			return first(was.By, "has taken out of service")
+		}
+		return nil
+	}
+	in.Removed = &Removal{By: a.By, At: s.Now, Reason: a.Reason}
+	in.note(s, Step{What: "out of service", By: a.By, Note: a.Reason})
+	return nil
+}

@@ -71,6 +71,11 @@ type Incident struct {
 	// Doing are effects that were decided and are not known to be done. They are done again after a
 	// restart; each is idempotent by its Key.
 	Doing []Effect `json:"doing,omitempty"`
+	// Effects counts those that ever were, for their keys.
+	Effects int `json:"effects,omitempty"`
+	// Unasked says that nobody need acknowledge it: it returned to normal while it was paused, or
+	// its device is gone.
+	Unasked bool `json:"unasked,omitempty"`
 }
 
 // Acknowledgement says who has seen an incident. After Expires, unless that is 0, it no longer

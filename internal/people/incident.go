@@ -1,0 +1,167 @@
+package people
+
+import (
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// Observation is what is true of a device, as far as a kind of incident is about it.
+type Observation struct {
+	Holds    bool // the condition of the incident
+	Since    andon.Time
+	Entry    andon.EntryRef // that brought it about, or ended it
+	Severity uint8
+	Operator andon.PersonID
+	Message  string
+	Why      string // of the end, where it is not a return to normal: "retired"
+}
+
+// Open makes the incident of a device whose condition holds.
+func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observation) *Incident {
+	in := &Incident{
+		ID: id, Device: device, Kind: kind, Opened: s.Now, Since: o.Since, Operator: o.Operator,
+		Count: 1,
+	}
+	in.note(s, Step{What: "opened", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
+	in.take(s, o)
+	return in
+}
+
+// Observe takes in what is true of its device now. It reports whether that changes anything.
+func (in *Incident) Observe(s *Setting, o *Observation) (changed bool) {
+	before := *in
+	if in.Operator != o.Operator && o.Operator != in.TakenBy && in.TakenBy != "" &&
+		o.Operator != "" {
+		in.TakenBy = ""
+	}
+	in.Operator = o.Operator
+	switch {
+	case o.Holds:
+		in.take(s, o)
+	case in.Until == 0:
+		in.end(s, o)
+	}
+	in.settle(s, s.Now)
+	return before.Operator != in.Operator || before.Since != in.Since ||
+		before.Entry != in.Entry || before.Until != in.Until || before.Ended != in.Ended ||
+		before.Severity != in.Severity || len(before.Steps) != len(in.Steps)
+}
+
+// take takes in a condition that holds.
+func (in *Incident) take(s *Setting, o *Observation) {
+	if in.Until != 0 { // it returned while it was paused, and is back
+		in.Until, in.Unasked = 0, false
+		in.note(s, Step{What: "opened again", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
+	}
+	rose := o.Severity > in.Worst || in.State == ""
+	if in.State != "" && o.Entry.State != in.State {
+		in.note(s, Step{What: "changed", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
+	}
+	in.Since, in.Entry, in.State, in.Severity = o.Since, o.Entry, o.Entry.State, o.Severity
+	in.Worst = max(in.Worst, o.Severity)
+	if o.Message != "" {
+		in.Message = o.Message
+	}
+	if rose {
+		in.begin(s)
+	}
+	in.schedule(s, s.Now)
+}
+
+// end takes in that the condition holds no more.
+func (in *Incident) end(s *Setting, o *Observation) {
+	if in.Until = o.Entry.Time; in.Until == 0 {
+		in.Until = s.Now
+	}
+	line := Step{What: "returned to normal", EventTime: o.Entry.Time, Note: o.Why}
+	if o.Why != "" {
+		line.What, in.Unasked = "ended", true
+		in.Shelf, in.Removed = nil, nil
+	}
+	if in.Shelf != nil && in.Shelf.Once {
+		in.Shelf, in.Unasked = nil, true
+	}
+	in.Unasked = in.Unasked || in.paused()
+	in.note(s, line)
+}
+
+// settle closes the incident where nothing is left to do about it, and schedules what is.
+func (in *Incident) settle(s *Setting, at andon.Time) {
+	asked := in.Acknowledged == nil && !in.Unasked
+	held := in.Shelf != nil || in.Removed != nil || in.Latch && !in.Reset
+	if in.Until != 0 && in.Ended == 0 && !asked && !held {
+		in.Close(s, "")
+	}
+	in.schedule(s, at)
+}
+
+// Close closes the incident, for a reason or because nothing is left to do.
+func (in *Incident) Close(s *Setting, why string) {
+	if in.Ended = s.Now; in.Until == 0 {
+		in.Until = s.Now
+	}
+	in.note(s, Step{What: "closed", Note: why})
+	in.schedule(s, s.Now)
+}
+
+// Suppress takes in the window of maintenance that its device is in; absent: none. It reports
+// whether that changes anything.
+func (in *Incident) Suppress(s *Setting, window string) bool {
+	if in.Maintenance == window {
+		return false
+	}
+	in.Maintenance = window
+	if window == "" {
+		in.note(s, Step{What: "suppression ended"})
+	} else {
+		in.note(s, Step{What: "suppressed", Note: window})
+	}
+	in.settle(s, s.Now)
+	return true
+}
+
+// Reopens reports whether an observation is of another run than the incident, which has returned to
+// normal: then it is closed, and another one opens.
+func (in *Incident) Reopens(o *Observation) bool {
+	return o.Holds && in.Until != 0 && in.Shelf == nil && in.Removed == nil
+}
+
+// Status returns what the incident needs of people.
+func (in *Incident) Status() Status {
+	switch {
+	case in.Ended != 0:
+		return Closed
+	case in.Removed != nil:
+		return OutOfService
+	case in.Shelf != nil:
+		return Shelved
+	case in.Maintenance != "":
+		return Suppressed
+	case in.Until != 0 && in.Latch && !in.Reset:
+		return Latched
+	case in.Until != 0 && in.Acknowledged == nil:
+		return Returned
+	case in.Acknowledged != nil:
+		return Acknowledged
+	}
+	return Unacknowledged
+}
+
+// Clone returns a copy that shares nothing that is changed.
+func (in *Incident) Clone() *Incident {
+	c := *in
+	c.Steps, c.Doing, c.Joined = slices.Clone(in.Steps), slices.Clone(in.Doing),
+		slices.Clone(in.Joined)
+	c.Acknowledged, c.Shelf, c.Removed = copied(in.Acknowledged), copied(in.Shelf),
+		copied(in.Removed)
+	c.Policy = copied(in.Policy)
+	return &c
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
+}

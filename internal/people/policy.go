@@ -1,0 +1,152 @@
+package people
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// due returns when the next step of the policy comes; 0: none is left.
+func (g *Progress) due(p *Policy) andon.Time {
+	if p == nil || len(p.Steps) == 0 {
+		return 0
+	}
+	n := len(p.Steps)
+	round := g.Step / n
+	if round > p.Repeat {
+		return 0
+	}
+	length := p.Steps[n-1].After + p.Every
+	return g.Start.Add(andon.Duration(round)*length + p.Steps[g.Step%n].After)
+}
+
+// begin starts the policy that matches, unless that one is running.
+func (in *Incident) begin(s *Setting) {
+	p := s.policyOf(in)
+	if p == nil || in.Policy != nil && in.Policy.Policy == p.Name {
+		return
+	}
+	in.Policy = &Progress{Policy: p.Name, Start: s.Now}
+	if in.Acknowledged != nil {
+		in.Acknowledged = nil
+		in.note(s, Step{What: "acknowledgement ended", Note: "the severity rose"})
+	}
+	in.note(s, Step{What: "policy started", Note: p.Name})
+	if to := s.person(p.Assign, in, s.Now); to != "" && in.Operator == "" {
+		in.Operator = to
+		in.note(s, Step{What: "assigned", To: to, Note: string(p.Assign)})
+		in.do(s, Assign, to, "assigned by policy "+p.Name)
+	}
+}
+
+// halted reports whether the policy does nothing: it is paused or stopped.
+func (in *Incident) halted(p *Policy) bool {
+	if in.paused() || in.Until != 0 || in.Ended != 0 || in.TakenBy != "" {
+		return true
+	}
+	return in.Acknowledged != nil && (p == nil || p.Stop != "taken")
+}
+
+// paused reports whether it is shelved, suppressed or out of service.
+func (in *Incident) paused() bool {
+	return in.Shelf != nil || in.Removed != nil || in.Maintenance != ""
+}
+
+// schedule works out when the next step of the policy is due, at a time at which something changed.
+// While it is halted its time does not pass.
+func (in *Incident) schedule(s *Setting, at andon.Time) {
+	g := in.Policy
+	if g == nil {
+		return
+	}
+	p := s.policy(g.Policy)
+	switch halted := in.halted(p); {
+	case halted && g.Paused == 0:
+		g.Paused = at
+	case !halted && g.Paused != 0:
+		g.Start, g.Paused = g.Start.Add(at.Sub(g.Paused)), 0
+	}
+	if g.Next = 0; g.Paused == 0 {
+		g.Next = g.due(p)
+	}
+}
+
+// step does the step of the policy that is due.
+func (in *Incident) step(s *Setting) {
+	g, due := in.Policy, in.Policy.Next
+	p := s.policy(g.Policy)
+	if p == nil || len(p.Steps) == 0 { // it was deleted
+		g.Next = 0
+		return
+	}
+	target := p.Steps[g.Step%len(p.Steps)].To
+	why := fmt.Sprintf("step %d of policy %s: %s", g.Step+1, p.Name, target)
+	to := s.person(target, in, due)
+	g.Step++
+	switch {
+	case to == "":
+		in.note(s, Step{What: "nobody told", Note: why})
+	case strings.HasPrefix(string(target), "supervisor ") && in.Kind == StateKind:
+		in.note(s, Step{What: "escalated", To: to, Note: why})
+		in.do(s, Escalate, to, why)
+	default:
+		in.note(s, Step{What: "notified", To: to, Note: why})
+		in.do(s, Notify, to, why)
+	}
+	if n := len(in.Doing); n > 0 && to != "" {
+		in.Doing[n-1].Time = due
+	}
+	g.Next = g.due(p)
+}
+
+// Due returns when there is something to do about the incident; 0: when something happens.
+func (in *Incident) Due() (at andon.Time) {
+	if in.Policy != nil {
+		at = in.Policy.Next
+	}
+	if in.Acknowledged != nil {
+		at = andon.Earlier(at, in.Acknowledged.Expires)
+	}
+	if in.Shelf != nil {
+		at = andon.Earlier(at, in.Shelf.Until)
+	}
+	return at
+}
+
+// Advance does what is due, each at the time at which it was due. It reports whether anything was.
+func (in *Incident) Advance(s *Setting) (changed bool) {
+	for {
+		at := in.Due()
+		if at == 0 || at > s.Now || in.Ended != 0 {
+			return changed
+		}
+		changed = true
+		switch {
+		case in.Acknowledged != nil && in.Acknowledged.Expires == at:
+			in.note(s, Step{What: "acknowledgement expired", To: in.Acknowledged.By})
+			in.Acknowledged = nil
+		case in.Shelf != nil && in.Shelf.Until == at:
+			in.Shelf = nil
+			in.note(s, Step{What: "unshelved", Note: "its time has come"})
+		default:
+			in.step(s)
+			continue
+		}
+		in.settle(s, at)
+	}
+}
+
+// note adds a line to the log of the incident.
+func (in *Incident) note(s *Setting, line Step) {
+	line.At = s.Now
+	in.Steps = append(in.Steps, line)
+}
+
+// do adds an effect, which belongs to the line that was noted last.
+func (in *Incident) do(s *Setting, what EffectKind, to andon.PersonID, why string) {
+	in.Effects++
+	in.Doing = append(in.Doing, Effect{
+		Key: fmt.Sprintf("%s/%d", in.ID, in.Effects), Do: what, To: to, Why: why, Time: s.Now,
+	})
+}
