@@ -18,7 +18,8 @@ func TestSerialExamplesHaveTheirTypes(t *testing.T) {
 	store := memstore.New()
 	defer store.Close()
 	now := func() andon.Time { return andon.MinTime }
-	api := New(Options{Store: store, Now: now, Intake: intake.New(store, intake.Options{Now: now})})
+	api := New(Options{Store: store, Now: now, Intake: intake.New(store, intake.Options{Now: now}),
+		Incidents: struct{ Incidents }{}})
 	routes := api.allRoutes()
 	for _, r := range routes {
 		r.complete()

@@ -253,6 +253,7 @@ type problem struct {
 	Detail    string             `json:"detail"`
 	Errors    []andon.FieldError `json:"errors"`
 	RequestID string             `json:"request_id"`
+	By        string
 }
 
 // fails checks that the answer is a problem with that status, and that it says each of the texts.

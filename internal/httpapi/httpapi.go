@@ -13,7 +13,8 @@
 // of entries go to jsonfeed, writes to intake, reads to the andon.Store. Packages below it know no
 // route: params reads parameters, body the bodies and strictjson those of one object; buffer holds
 // long answers; lifetime is the context of a call; openapi makes the document, docs shows it; fleet
-// makes the snapshot of a fleet; sse writes streams, problem errors; metrics counts. Package access
+// makes the snapshot of a fleet; sse writes streams, problem errors; incidents
+// shows and selects those; metrics counts. Package access
 // decides who may send requests, jsonout writes most answers, and httpconn serves short requests
 // below net/http.
 package httpapi
@@ -57,6 +58,8 @@ type Options struct {
 	Backup func(ctx context.Context, w io.Writer) error
 	// Intake takes what is written.
 	Intake *intake.Intake
+	// Incidents are listed and acted on; without them there are no routes about incidents.
+	Incidents Incidents
 	// Now is the clock that running intervals and silent devices are measured with.
 	Now func() andon.Time
 	// Log gets each request at debug level, and what is wrong with this side; none unless set.
@@ -174,7 +177,7 @@ func (a *API) allRoutes() []*route {
 	groups := [][]*route{
 		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
 		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(),
-		a.groupRoutes(),
+		a.groupRoutes(), a.incidentRoutes(),
 		{a.sweepRoute(), a.backupRoute(), a.fleetRoute(), a.streamRoute(), a.rejectionsRoute()},
 		a.sessionRoutes(),
 	}

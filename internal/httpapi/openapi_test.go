@@ -87,7 +87,7 @@ func TestDocumentHoldsTheContract(t *testing.T) {
 
 func TestOperationsAreDescribed(t *testing.T) {
 	seen := map[any]bool{}
-	for name, op := range operations(newWorld(t).document()) {
+	for name, op := range operations(newWorld(t, withIncidents(factory())).document()) {
 		id := op["operationId"]
 		if op["summary"] == nil || id == nil || op["tags"] == nil || seen[id] {
 			t.Errorf("%s: %v", name, op)

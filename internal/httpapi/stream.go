@@ -34,7 +34,7 @@ func (a *API) streamRoute() *route {
 	return &route{
 		pattern: "GET /events/stream", name: "streamEvents",
 		query: grouping.Selecting(stateParam, deviceParam, afterParam, heartbeatParam,
-			tenantParam),
+			tenantParam, incidentsParam),
 		errors: []int{501}, long: true,
 		answer: &content{Media: "text/event-stream", Schema: openapi.Text()},
 		serve:  a.stream,
@@ -46,6 +46,7 @@ func (a *API) stream(c *call) error {
 	q.Device = c.DeviceOrPrefix(&q.Devices)
 	q.All = c.Text("state") == "" && c.Text("device") == "" && q.Selected == nil
 	after, beat := c.position(), c.heartbeat()
+	q.Incidents = c.incidentChanges()
 	if err := c.Fault(); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/access"
+	"github.com/andonhq/andon/internal/people"
 )
 
 // Type is the media type of a problem.
@@ -53,6 +54,8 @@ type Problem struct {
 
 	Errors []andon.FieldError `json:"errors,omitempty" doc:"The fields at fault, if any"`
 
+	By andon.PersonID `json:"by,omitempty" doc:"Who was first, where somebody else was"`
+
 	RequestID string `json:"request_id" doc:"Names the request in the server's log"`
 }
 
@@ -69,6 +72,9 @@ func Of(err error) Problem {
 		p.Detail = InternalDetail
 	case andon.Damaged: // that the request was right, and sending it again does not help
 		p.Type, p.Title = "urn:andon:damaged", "Stored Data Is Damaged"
+	}
+	if first, ok := errors.AsType[*people.First](err); ok {
+		p.By = first.By
 	}
 	if e, ok := errors.AsType[*andon.Error](err); ok {
 		p.Errors = e.Fields

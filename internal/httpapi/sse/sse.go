@@ -26,6 +26,10 @@ type Query struct {
 	Device  andon.DeviceID    // only this one; absent: all
 	All     bool              // nothing is left out
 
+	// Incidents returns a number that grows when an open incident changes; nil: that is not said.
+	Incidents func(context.Context) (uint64, error)
+	incidents uint64 // of what was said
+
 	Selected *groups.Selected
 	changes  uint64 // of what is known of devices, as far as it has learned
 }
@@ -49,6 +53,7 @@ type Stream struct {
 	Push func() error  // sends what was written
 	Beat time.Duration // nothing is sent for so long at most
 	text []byte        // to be sent
+	sent time.Time     // when something was sent last
 }
 
 // event appends an event that is about the stream itself, and says why it comes.
@@ -63,6 +68,10 @@ func (s *Stream) position(at andon.Position) {
 }
 
 func (s *Stream) flush() error {
+	if len(s.text) == 0 {
+		return nil
+	}
+	s.sent = time.Now()
 	_, err := s.Out.Write(s.text)
 	s.text = s.text[:0]
 	if err == nil {
@@ -75,10 +84,11 @@ func (s *Stream) flush() error {
 func (s *Stream) Follow(ctx context.Context, reader *live.Reader, q *Query) error {
 	for {
 		s.moved(ctx, q)
+		s.incident(ctx, q)
 		if err := s.flush(); err != nil {
 			return nil // the client is gone
 		}
-		b, err := reader.Next(ctx, s.Beat)
+		b, err := reader.Next(ctx, s.wait(q))
 		switch {
 		case errors.Is(err, live.ErrSlow):
 			s.event("slow", "changes came faster than they were taken: resume from the last id")
@@ -88,6 +98,7 @@ func (s *Stream) Follow(ctx context.Context, reader *live.Reader, q *Query) erro
 			return nil
 		case err != nil:
 			return err
+		case b == nil && q.Incidents != nil && time.Since(s.sent) < s.Beat-look:
 		case b == nil:
 			s.position(reader.Position())
 		case len(b.Frames) == 0:
@@ -145,7 +156,33 @@ func (s *Stream) Begin(
 		s.Beat = leastBeat // so that a move is soon reported
 		q.changes, err = q.Selected.Changes(ctx)
 	}
+	if q.Incidents != nil && err == nil {
+		q.incidents, err = q.Incidents(ctx)
+	}
 	return err
+}
+
+// look is how often a stream looks whether an incident has changed.
+const look = 200 * time.Millisecond
+
+// wait returns how long a stream waits for changes of devices before it looks for others.
+func (s *Stream) wait(q *Query) time.Duration {
+	if q.Incidents == nil {
+		return s.Beat
+	}
+	return min(look, s.Beat)
+}
+
+// incident says so where an open incident has changed. Which one is not said: a client asks again
+// for the page that it shows, once, however many have changed.
+func (s *Stream) incident(ctx context.Context, q *Query) {
+	if q.Incidents == nil {
+		return
+	}
+	if now, err := q.Incidents(ctx); err == nil && now != q.incidents {
+		q.incidents = now
+		s.text = fmt.Appendf(s.text, "event: incident\ndata: {\"changes\":%d}\n\n", now)
+	}
 }
 
 // leastBeat is the shortest time in which a stream looks by itself.

@@ -1,0 +1,229 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/httpapi/grouping"
+	"github.com/andonhq/andon/internal/httpapi/incidents"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/seq"
+)
+
+// Incidents keeps the incidents of all tenants, as package records has it.
+type Incidents interface {
+	Open(context.Context, andon.TenantID) (all []*people.Incident, changes uint64, err error)
+	Get(ctx context.Context, tenant andon.TenantID, id string) (people.Incident, error)
+	Closed(
+		ctx context.Context, tenant andon.TenantID, span andon.Span, before string, limit int,
+	) iter.Seq2[people.Incident, error]
+	OfDevice(
+		ctx context.Context, tenant andon.TenantID, device andon.DeviceID, span andon.Span,
+		limit int,
+	) ([]people.Incident, error)
+	Act(
+		ctx context.Context, tenant andon.TenantID, id string, a people.Action,
+	) (people.Incident, error)
+}
+
+var (
+	statusParam   = param{Name: "status", Example: "unacknowledged"}
+	severityParam = param{Name: "severity", Example: "48"}
+	kindParam     = param{Name: "kind", Example: "state"}
+	orderOfOpen   = param{
+		Name: "sort", Title: "sort of incidents", Example: "since", Initial: "severity",
+		Values: []any{"severity", "since", "opened"},
+	}
+	incidentsParam = param{
+		Name: "incidents", Example: "true", Initial: "false", Values: []any{"true", "false"},
+	}
+)
+
+// incidentRoutes are there where incidents are kept.
+func (a *API) incidentRoutes() []*route {
+	if a.options.Incidents == nil {
+		return nil
+	}
+	selecting := func(more ...param) []param {
+		return grouping.Selecting(append(more, stateParam, statusParam, severityParam,
+			operatorParam, kindParam, deviceParam)...)
+	}
+	unsupported := []int{501}
+	return []*route{
+		listing[client.Incident](route{
+			pattern: "GET /incidents", name: "listIncidents", errors: unsupported,
+			fixedOrder: "`sort` names one of three; with from or to incidents come newest first",
+			query:      selecting(orderOfOpen, fromParam, toParam, limitParam, cursorParam),
+		}, a.incidents),
+		answering(route{
+			pattern: "GET /incidents/counts", name: "countIncidents", errors: unsupported,
+			query: selecting(),
+		}, a.countIncidents),
+		listing[client.Incident](route{
+			pattern: "GET /devices/{device}/incidents", name: "listDeviceIncidents",
+			fixedOrder: "incidents of a device come newest first", errors: unsupported,
+			query: []param{fromParam, toParam, limitParam, cursorParam},
+		}, a.deviceIncidents),
+		answering(route{
+			pattern: "GET /incidents/{id}", name: "getIncident", errors: []int{404, 501},
+		}, a.incident),
+		acting[incidents.Acknowledge](people.Acknowledge, "acknowledgeIncident"),
+		acting[incidents.Noted](people.Take, "takeIncident"),
+		acting[incidents.Commented](people.Comment, "commentIncident"),
+		acting[incidents.Escalate](people.EscalateTo, "escalateIncident"),
+		acting[incidents.Shelve](people.ShelveIt, "shelveIncident"),
+		acting[incidents.Noted](people.Unshelve, "unshelveIncident"),
+		acting[incidents.Remove](people.Remove, "removeIncident"),
+		acting[incidents.Noted](people.Restore, "restoreIncident"),
+		acting[incidents.Noted](people.ResetIt, "resetIncident"),
+	}
+}
+
+// acting is a route by which somebody does something about an incident.
+func acting[B incidents.Body](do people.ActionKind, name string) *route {
+	return taking(route{
+		pattern: "POST /incidents/{id}/" + string(do), name: name, errors: []int{404, 409, 501},
+	}, func(c *call, sent B) (client.Incident, error) {
+		action := sent.Action(&c.Reader)
+		action.Do = do
+		if err := c.Fault(); err != nil {
+			return client.Incident{}, err
+		}
+		is, err := c.options.Incidents.Act(c.ctx(), c.tenant, c.Segment("id"), action)
+		if err != nil {
+			return client.Incident{}, err
+		}
+		return incidents.ShowWhole(&is, c.options.Now()), nil
+	})
+}
+
+// openIncidents returns those that a query selects of what is open.
+func (c *call) openIncidents(q *incidents.Query) ([]*people.Incident, error) {
+	q.Selected = c.selected
+	if _, err := c.record(); err != nil {
+		return nil, err
+	}
+	all, _, err := c.options.Incidents.Open(c.ctx(), c.tenant)
+	return q.Select(all), err
+}
+
+func (a *API) incidents(c *call) error {
+	q, span := incidents.Read(&c.Reader), c.Span()
+	order := c.OneOf("sort", "severity", "since", "opened")
+	past := span != andon.Span{}
+	if past && order != "" && order != "opened" {
+		c.Mark("query.sort", "with from or to incidents come newest first: sort is opened")
+	}
+	open, err := c.openIncidents(&q)
+	if err != nil {
+		return err
+	}
+	if past {
+		return a.pastIncidents(c, &q, open, span)
+	}
+	read := func(after *incidents.Position, n int) iter.Seq2[*people.Incident, error] {
+		return seq.List(func() ([]*people.Incident, error) {
+			return incidents.After(open, order, after, n), nil
+		})
+	}
+	show := func(i **people.Incident) client.Incident { return incidents.Show(*i, q.Now) }
+	position := func(i **people.Incident) *incidents.Position {
+		return new(incidents.PositionBy(order, *i))
+	}
+	return sendPage(c, oneStep, nil, read, plain(show), position)
+}
+
+// pastIncidents lists those that opened within a span, whether they are still open or not.
+func (a *API) pastIncidents(
+	c *call, q *incidents.Query, open []*people.Incident, span andon.Span,
+) error {
+	open = slices.DeleteFunc(open, func(i *people.Incident) bool {
+		return i.Opened < span.From || span.To != 0 && i.Opened > span.To
+	})
+	slices.SortFunc(open, func(a, b *people.Incident) int { return cmp.Compare(b.ID, a.ID) })
+	read := func(before string, n int) iter.Seq2[people.Incident, error] {
+		rest := open
+		for before != "" && len(rest) > 0 && rest[0].ID >= before {
+			rest = rest[1:]
+		}
+		closed := a.options.Incidents.Closed(c.ctx(), c.tenant, span, before, n)
+		return incidents.Merge(rest, closed, n)
+	}
+	show := func(i *people.Incident) client.Incident { return incidents.Show(i, q.Now) }
+	position := func(i *people.Incident) string { return i.ID }
+	return sendPage(c, stepItems, q.Admits, read, plain(show), position)
+}
+
+func (a *API) countIncidents(c *call) (client.IncidentCounts, error) {
+	q := incidents.Read(&c.Reader)
+	open, err := c.openIncidents(&q)
+	return incidents.Count(open, q.Now), err
+}
+
+// incidentPlace is a place in the incidents of a device: before it are those that began later.
+type incidentPlace struct {
+	Since andon.Time
+	ID    string
+}
+
+func (p incidentPlace) before(i *people.Incident) bool {
+	return p.Since > i.Since || p.Since == i.Since && p.ID > i.ID
+}
+
+func (a *API) deviceIncidents(c *call) error {
+	device, span := c.Device(), c.Span()
+	if _, err := c.record(); err != nil {
+		return err
+	}
+	read := func(after *incidentPlace, n int) iter.Seq2[people.Incident, error] {
+		return seq.List(func() ([]people.Incident, error) {
+			within := span
+			if after != nil {
+				within.To = after.Since
+			}
+			const kinds = 16 // that may have begun at one time
+			all, err := a.options.Incidents.OfDevice(c.ctx(), c.tenant, device, within, n+kinds)
+			slices.SortStableFunc(all, func(a, b people.Incident) int {
+				return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(b.ID, a.ID))
+			})
+			if after != nil {
+				all = slices.DeleteFunc(all, func(i people.Incident) bool {
+					return !after.before(&i)
+				})
+			}
+			return all[:min(n, len(all))], err
+		})
+	}
+	now := a.options.Now()
+	show := func(i *people.Incident) client.Incident { return incidents.Show(i, now) }
+	position := func(i *people.Incident) *incidentPlace { return &incidentPlace{i.Since, i.ID} }
+	return sendPage(c, stepItems, nil, read, plain(show), position)
+}
+
+func (a *API) incident(c *call) (client.Incident, error) {
+	is, err := a.options.Incidents.Get(c.ctx(), c.tenant, c.Segment("id"))
+	if err != nil {
+		return client.Incident{}, err
+	}
+	return incidents.ShowWhole(&is, a.options.Now()), nil
+}
+
+// incidentChanges returns what tells a stream that an incident has changed; nil: it does not ask.
+func (c *call) incidentChanges() func(context.Context) (uint64, error) {
+	if !c.Flag("incidents") {
+		return nil
+	}
+	if c.options.Incidents == nil {
+		c.Mark("query.incidents", "this server keeps no incidents")
+		return nil
+	}
+	tenant := c.tenant
+	return func(ctx context.Context) (uint64, error) {
+		_, changes, err := c.options.Incidents.Open(ctx, tenant)
+		return changes, err
+	}
+}

@@ -1,0 +1,159 @@
+package incidents
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/groups"
+	"github.com/andonhq/andon/internal/httpapi/params"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/people"
+)
+
+// Query selects incidents.
+type Query struct {
+	States     andon.StateFilter
+	Statuses   []people.Status // any of these; none: all
+	Severity   uint8           // at least
+	Operator   andon.PersonID
+	Unassigned bool
+	Kind       people.Kind
+	Device     andon.DeviceID // only this one; absent: all
+	Prefix     string
+	Selected   *groups.Selected
+	Now        andon.Time
+}
+
+var statuses = []people.Status{
+	people.Unacknowledged, people.Acknowledged, people.Returned, people.Latched, people.Shelved,
+	people.Suppressed, people.OutOfService, people.Closed,
+}
+
+// Read reads which incidents a request selects.
+func Read(r *params.Reader) (q Query) {
+	var devices andon.DeviceQuery
+	q.States, q.Now, q.Operator = r.States(), r.Now(), r.Person("operator")
+	q.Device, q.Kind = r.DeviceOrPrefix(&devices), people.Kind(r.Text("kind"))
+	q.Prefix = devices.Prefix
+	if q.Unassigned = q.Operator == "none"; q.Unassigned {
+		q.Operator = ""
+	}
+	switch {
+	case q.Kind == "", q.Kind == people.StateKind, q.Kind == people.SilentKind:
+	case strings.HasPrefix(string(q.Kind), string(people.AbsentKind)):
+	default:
+		r.Mark("query.kind", "kind is state, silent, or absent: with or without the name of a "+
+			"rule, not %s", ingest.Clip(string(q.Kind)))
+	}
+	if text := r.Text("severity"); text != "" {
+		least, err := strconv.ParseUint(text, 10, 8)
+		if q.Severity = uint8(least); err != nil {
+			r.Mark("query.severity", "severity is 0 to 255, not %s", ingest.Clip(text))
+		}
+	}
+	if text := r.Text("status"); text != "" {
+		for one := range strings.SplitSeq(text, ",") {
+			if q.Statuses = append(q.Statuses, people.Status(one)); !isStatus(one) {
+				r.Mark("query.status", "there is no status %s", ingest.Clip(one))
+			}
+		}
+	}
+	return q
+}
+
+func isStatus(text string) bool { return slices.Contains(statuses, people.Status(text)) }
+
+// Admits reports whether an incident is selected.
+func (q *Query) Admits(i *people.Incident) bool {
+	kind := q.Kind == "" || q.Kind == i.Kind ||
+		q.Kind == people.AbsentKind && strings.HasPrefix(string(i.Kind), string(q.Kind))
+	device := (q.Device == "" || q.Device == i.Device) &&
+		strings.HasPrefix(string(i.Device), q.Prefix) && q.Selected.Has(i.Device)
+	operator := (q.Operator == "" || q.Operator == i.Operator) &&
+		(!q.Unassigned || i.Operator == "")
+	return kind && device && operator && i.Severity >= q.Severity && q.States.Match(i.State) &&
+		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, StatusOf(i, q.Now)))
+}
+
+// Select returns those of all that are selected, in a list of its own.
+func (q *Query) Select(all []*people.Incident) (some []*people.Incident) {
+	for _, i := range all {
+		if q.Admits(i) {
+			some = append(some, i)
+		}
+	}
+	return some
+}
+
+// Position is a place in an order of open incidents.
+type Position struct {
+	Severity uint8
+	Time     andon.Time
+	ID       string
+}
+
+func (p Position) compare(to Position) int {
+	return cmp.Or(cmp.Compare(to.Severity, p.Severity), cmp.Compare(p.Time, to.Time),
+		cmp.Compare(p.ID, to.ID))
+}
+
+// PositionBy returns where an incident is in an order: by "severity" (then the longest first),
+// "since" (the longest first) or "opened" (the newest first).
+func PositionBy(order string, i *people.Incident) Position {
+	switch order {
+	case "since":
+		return Position{Time: i.Since, ID: i.ID}
+	case "opened":
+		return Position{Time: -i.Opened, ID: i.ID}
+	}
+	return Position{Severity: i.Severity, Time: i.Since, ID: i.ID}
+}
+
+// After returns the first n of some incidents in an order that come after a position.
+func After(some []*people.Incident, order string, after *Position, n int) []*people.Incident {
+	if after != nil {
+		some = slices.DeleteFunc(slices.Clone(some), func(i *people.Incident) bool {
+			return PositionBy(order, i).compare(*after) <= 0
+		})
+	}
+	slices.SortFunc(some, func(a, b *people.Incident) int {
+		return PositionBy(order, a).compare(PositionBy(order, b))
+	})
+	return some[:min(n, len(some))]
+}
+
+// Merge returns open and closed incidents by ID, newest first. There are n of the closed ones at
+// most: where there are as many, what is older than the last of them is left for another call.
+func Merge(
+	open []*people.Incident, closed iter.Seq2[people.Incident, error], n int,
+) iter.Seq2[people.Incident, error] {
+	return func(yield func(people.Incident, error) bool) {
+		read := 0
+		for is, err := range closed {
+			if err != nil {
+				yield(is, err)
+				return
+			}
+			for len(open) > 0 && open[0].ID >= is.ID {
+				// One that was closed meanwhile is in both.
+				if open[0].ID != is.ID && !yield(*open[0], nil) {
+					return
+				}
+				open = open[1:]
+			}
+			if !yield(is, nil) {
+				return
+			}
+			read++
+		}
+		for _, i := range open {
+			if read >= n || !yield(*i, nil) {
+				return
+			}
+		}
+	}
+}

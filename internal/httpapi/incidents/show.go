@@ -1,0 +1,93 @@
+// Package incidents shows, selects, sorts and counts incidents for the routes about them, and has
+// the bodies of what people do about them.
+//
+// The package knows no route and reads nothing.
+package incidents
+
+import (
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/people"
+)
+
+// StatusOf says what an incident needs of people at a time.
+func StatusOf(i *people.Incident, now andon.Time) people.Status {
+	acknowledged := i.Acknowledged != nil &&
+		(i.Acknowledged.Expires == 0 || i.Acknowledged.Expires > now)
+	shelved := i.Shelf != nil && (i.Shelf.Once || i.Shelf.Until > now)
+	switch {
+	case i.Ended != 0:
+		return people.Closed
+	case i.Removed != nil:
+		return people.OutOfService
+	case shelved:
+		return people.Shelved
+	case i.Maintenance != "":
+		return people.Suppressed
+	case i.Until != 0 && i.Latch && !i.Reset:
+		return people.Latched
+	case i.Until != 0:
+		return people.Returned
+	case acknowledged:
+		return people.Acknowledged
+	}
+	return people.Unacknowledged
+}
+
+// Show returns an incident as it is answered, without its steps.
+func Show(i *people.Incident, now andon.Time) client.Incident {
+	shown := client.Incident{
+		ID: i.ID, Device: i.Device, Kind: string(i.Kind), Status: string(StatusOf(i, now)),
+		State: i.State, Severity: i.Severity, Worst: i.Worst, Since: i.Since, Until: i.Until,
+		Opened: i.Opened, Ended: i.Ended, Count: i.Count, Operator: i.Operator,
+		Message: i.Message, Late: i.Late, Joined: i.Joined, Covers: i.Covers,
+		TakenBy: i.TakenBy, Maintenance: i.Maintenance,
+	}
+	if a := i.Acknowledged; a != nil {
+		shown.Acknowledged = new(client.IncidentAcknowledged(*a))
+	}
+	if s := i.Shelf; s != nil {
+		shown.Shelved = new(client.IncidentShelved(*s))
+	}
+	if r := i.Removed; r != nil {
+		shown.OutOfService = new(client.IncidentRemoved(*r))
+	}
+	if p := i.Policy; p != nil {
+		shown.Escalation = &client.IncidentEscalation{
+			Policy: p.Policy, Step: p.Step, NextAt: p.Next,
+		}
+	}
+	return shown
+}
+
+// ShowWhole returns an incident with its steps.
+func ShowWhole(i *people.Incident, now andon.Time) client.Incident {
+	shown := Show(i, now)
+	for _, s := range i.Steps {
+		shown.Steps = append(shown.Steps, client.IncidentStep(s))
+	}
+	return shown
+}
+
+// Count counts incidents by status and severity.
+func Count(all []*people.Incident, now andon.Time) client.IncidentCounts {
+	n := client.IncidentCounts{Total: len(all), Statuses: map[string]int{}}
+	var severities [256]client.IncidentSeverityCount
+	for _, i := range all {
+		status := StatusOf(i, now)
+		n.Statuses[string(status)]++
+		of := &severities[i.Severity]
+		of.Count++
+		if status == people.Unacknowledged || status == people.Returned {
+			of.Unacknowledged++
+		}
+	}
+	n.Severities = []client.IncidentSeverityCount{}
+	for severity := len(severities) - 1; severity >= 0; severity-- {
+		if of := severities[severity]; of.Count > 0 {
+			of.Severity = uint8(severity)
+			n.Severities = append(n.Severities, of)
+		}
+	}
+	return n
+}

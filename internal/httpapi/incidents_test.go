@@ -1,0 +1,268 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/people"
+)
+
+// kept are incidents in memory, without their rules: Act notes what it was asked for.
+type kept struct {
+	mu      sync.Mutex
+	open    []*people.Incident
+	closed  []people.Incident // newest first
+	asked   []people.Action
+	changes uint64
+}
+
+func (k *kept) Open(context.Context, andon.TenantID) ([]*people.Incident, uint64, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.open), k.changes, nil
+}
+
+func (k *kept) Get(_ context.Context, _ andon.TenantID, id string) (people.Incident, error) {
+	for _, i := range k.open {
+		if i.ID == id {
+			return *i, nil
+		}
+	}
+	return people.Incident{}, andon.Errorf(andon.NotFound, "there is no incident %q", id)
+}
+
+func (k *kept) Closed(
+	_ context.Context, _ andon.TenantID, span andon.Span, before string, limit int,
+) iter.Seq2[people.Incident, error] {
+	return func(yield func(people.Incident, error) bool) {
+		for _, i := range k.closed {
+			within := i.Opened >= span.From && (span.To == 0 || i.Opened <= span.To)
+			if !within || before != "" && i.ID >= before {
+				continue
+			}
+			if limit--; limit < 0 || !yield(i, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (k *kept) OfDevice(
+	_ context.Context, _ andon.TenantID, id andon.DeviceID, span andon.Span, limit int,
+) (all []people.Incident, err error) {
+	for _, i := range k.open {
+		if i.Device == id && (span.To == 0 || i.Since <= span.To) {
+			all = append(all, *i)
+		}
+	}
+	for _, i := range k.closed {
+		if i.Device == id && (span.To == 0 || i.Since <= span.To) {
+			all = append(all, i)
+		}
+	}
+	return all[:min(limit, len(all))], nil
+}
+
+func (k *kept) Act(
+	ctx context.Context, tenant andon.TenantID, id string, a people.Action,
+) (people.Incident, error) {
+	is, err := k.Get(ctx, tenant, id)
+	if err == nil && a.Do == people.Take && is.TakenBy != "" && is.TakenBy != a.By {
+		err = &people.First{By: is.TakenBy, What: "took it"}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked, k.changes = append(k.asked, a), k.changes+1
+	return is, err
+}
+
+func at(text string) andon.Time {
+	t, err := andon.ParseTime("2020-04-24T" + text + ":00Z")
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// factory keeps four open incidents and two that are closed; their IDs are in the order in which
+// they opened.
+func factory() *kept {
+	open := func(id, device string, severity uint8, since string) *people.Incident {
+		return &people.Incident{
+			ID: id, Device: andon.DeviceID(device), Kind: people.StateKind, State: "WARNING1",
+			Severity: severity, Worst: severity, Since: at(since), Opened: at(since), Count: 1,
+		}
+	}
+	k := &kept{open: []*people.Incident{
+		open("c", "press-1", 32, "10:00"), open("e", "press-2", 48, "10:30"),
+		open("d", "oven-1", 48, "10:20"), open("f", "oven-2", 32, "11:00"),
+	}}
+	k.open[0].Acknowledged = &people.Acknowledgement{By: "Liz", At: at("10:05")}
+	k.open[0].Operator, k.open[0].TakenBy = "Liz", "Liz"
+	k.open[3].Acknowledged = &people.Acknowledgement{
+		By: "Bob", At: at("11:05"), Expires: at("11:30"),
+	}
+	for _, i := range []*people.Incident{
+		open("b", "press-1", 48, "09:00"), open("a", "press-1", 32, "08:00"),
+	} {
+		i.Until, i.Ended = i.Since+1, i.Opened+2
+		k.closed = append(k.closed, *i)
+	}
+	return k
+}
+
+func withIncidents(k httpapi.Incidents) func(*httpapi.Options) {
+	return func(o *httpapi.Options) { o.Incidents = k }
+}
+
+func (a answer) incidents() (ids string) {
+	a.t.Helper()
+	var page struct{ Items []client.Incident }
+	if err := json.Unmarshal([]byte(a.is(http.StatusOK).body), &page); err != nil {
+		a.t.Fatal(err)
+	}
+	for _, i := range page.Items {
+		ids += i.ID
+	}
+	return ids
+}
+
+func TestIncidents(t *testing.T) {
+	w := newWorld(t, withIncidents(factory()))
+	w.put("/devices/press-2/group", `{"group":"hall"}`).is(http.StatusOK)
+	for query, want := range map[string]string{
+		"":                               "decf", // severest first, then longest
+		"?sort=since":                    "cdef",
+		"?sort=opened":                   "fedc",
+		"?severity=40":                   "de",
+		"?operator=Liz":                  "c",
+		"?operator=none&sort=since":      "def",
+		"?status=acknowledged":           "c",
+		"?status=unacknowledged":         "def", // an acknowledgement has expired
+		"?status=closed":                 "",
+		"?device=press*":                 "ec",
+		"?device=oven-1":                 "d",
+		"?kind=silent":                   "",
+		"?kind=state":                    "decf",
+		"?group=hall":                    "e",
+		"?state=ERROR":                   "",
+		"?from=2020-04-24T08:30:00Z":     "fedcb",
+		"?to=2020-04-24T10:10:00Z":       "cba",
+		"?from=2020-04-24&severity=40":   "edb",
+		"?from=2020-04-24&status=closed": "ba",
+	} {
+		if got := w.get("/incidents" + query).incidents(); got != want {
+			t.Errorf("/incidents%s is %q, not %q", query, got, want)
+		}
+	}
+	for _, query := range []string{"?sort=since&", "?", "?from=2020-04-24&"} {
+		want, got := w.get("/incidents"+query).incidents(), ""
+		for cursor := ""; ; {
+			a := w.get("/incidents" + query + "limit=1" + cursor)
+			got += a.incidents()
+			next := a.page().Next
+			if next == "" {
+				break
+			}
+			cursor = "&cursor=" + next
+		}
+		if got != want {
+			t.Errorf("the pages of %s are %q, not %q", query, got, want)
+		}
+	}
+	if got := w.get("/devices/press-1/incidents").incidents(); got != "cba" {
+		t.Errorf("the incidents of press-1 are %q", got)
+	}
+	next := w.get("/devices/press-1/incidents?limit=1").page().Next
+	if got := w.get("/devices/press-1/incidents?cursor=" + next).incidents(); got != "ba" {
+		t.Errorf("the next incidents of press-1 are %q", got)
+	}
+	w.get("/incidents/counts?device=press*").equals(`{"total":2,
+		"statuses":{"acknowledged":1,"unacknowledged":1},"severities":[
+		{"severity":48,"count":1,"unacknowledged":1},
+		{"severity":32,"count":1,"unacknowledged":0}]}`)
+	w.get("/incidents?status=open").fails(400, `there is no status "open"`)
+	w.get("/incidents?severity=300").fails(400, "severity is 0 to 255")
+	w.get("/incidents?kind=noise").fails(400, "kind is state, silent, or absent:")
+	w.get("/incidents?from=2020-04-24&sort=since").fails(400, "newest first")
+	w.get("/incidents", "Andon-Tenant: none").fails(http.StatusNotFound)
+	w.get("/incidents/none").fails(http.StatusNotFound, "there is no incident")
+}
+
+func TestIncidentActions(t *testing.T) {
+	k := factory()
+	w := newWorld(t, withIncidents(k))
+	for _, one := range []struct {
+		path, body string
+		want       people.Action
+	}{
+		{"acknowledge", `{"by":"Liz","note":"n","expires_in":"30m"}`, people.Action{
+			Do: "acknowledge", By: "Liz", Note: "n", ExpiresIn: 30 * 60 * 1e6,
+		}},
+		{"take", `{"by":"Liz"}`, people.Action{Do: "take", By: "Liz"}},
+		{"comment", `{"by":"Liz","note":"n"}`, people.Action{Do: "comment", By: "Liz", Note: "n"}},
+		{"escalate", `{"by":"Liz","to":"Sara"}`, people.Action{
+			Do: "escalate", By: "Liz", To: "Sara",
+		}},
+		{"shelve", `{"by":"Liz","reason":"r","once":true}`, people.Action{
+			Do: "shelve", By: "Liz", Reason: "r", Once: true,
+		}},
+		{"unshelve", `{"by":"Liz"}`, people.Action{Do: "unshelve", By: "Liz"}},
+		{"out-of-service", `{"by":"Liz","reason":"r"}`, people.Action{
+			Do: "out-of-service", By: "Liz", Reason: "r",
+		}},
+		{"in-service", `{"by":"Liz"}`, people.Action{Do: "in-service", By: "Liz"}},
+		{"reset", `{"by":"Liz"}`, people.Action{Do: "reset", By: "Liz"}},
+	} {
+		w.post("/incidents/c/"+one.path, one.body).is(http.StatusOK)
+		if got := k.asked[len(k.asked)-1]; got != one.want {
+			t.Errorf("%s asks for %+v, not %+v", one.path, got, one.want)
+		}
+	}
+	n := len(k.asked)
+	for _, one := range [][3]string{
+		{"take", `{}`, "by is missing"},
+		{"take", `{"by":""}`, "by is missing"},
+		{"take", `{"by":"Liz","to":"Bob"}`, "to"},
+		{"comment", `{"by":"Liz","note":""}`, "note is empty"},
+		{"escalate", `{"by":"Liz"}`, "to is missing"},
+		{"shelve", `{"by":"Liz","once":true}`, "reason is missing"},
+		{"shelve", `{"by":"Liz","reason":"r"}`, "one of until, for and once"},
+		{"shelve", `{"by":"Liz","reason":"r","once":true,"for":"1h"}`, "one of until, for"},
+	} {
+		w.post("/incidents/c/"+one[0], one[1]).fails(http.StatusBadRequest, one[2])
+	}
+	if len(k.asked) != n {
+		t.Error("what is wrong was done")
+	}
+	a := w.post("/incidents/c/take", `{"by":"Bob"}`)
+	a.fails(http.StatusConflict, "Liz was first")
+	if !strings.Contains(a.body, `"by":"Liz"`) {
+		t.Errorf("the problem does not name who was first: %s", a.body)
+	}
+	w.post("/incidents/none/take", `{"by":"Bob"}`).fails(http.StatusNotFound)
+}
+
+func TestIncidentStream(t *testing.T) {
+	w := newWorld(t, withIncidents(factory()))
+	s := w.stream("?incidents=true").begun()
+	w.post("/incidents/c/comment", `{"by":"Liz","note":"n"}`).is(http.StatusOK)
+	if e, ok := s.next(); !ok || e.event != "incident" || e.data != `{"changes":1}` {
+		t.Errorf("the stream says %+v", e)
+	}
+}
+
+func TestWithoutIncidents(t *testing.T) {
+	w := newWorld(t)
+	w.get("/incidents").fails(http.StatusNotFound)
+	w.get("/events/stream?incidents=true").fails(400, "keeps no incidents")
+}
