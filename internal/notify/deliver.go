@@ -1,0 +1,262 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/outage"
+	"github.com/andonhq/andon/internal/sleep"
+)
+
+const (
+	messageKind andon.RecordKind = "message"
+
+	day         = 24 * 60 * 60 * second
+	triedFor    = day         // then a message is given up
+	keptFor     = 7 * day     // messages are listed, once nothing is sent any more
+	leased      = 90 * second // a process that sends and dies loses its message for so long
+	busyAgain   = 5 * second  // a message waits where its channel has too many under way
+	followEvery = 30 * second // what has become of the incidents of a message
+	firstAgain  = 5 * second  // after a failure; then twice as long each time
+	mostAgain   = 30 * 60 * second
+	maxAttempts = 20 // that are kept of a message
+	atOnce      = 8  // messages under way in a channel
+	page        = 200
+)
+
+// Status is how far a message is.
+type Status string
+
+// The statuses of messages and attempts.
+const (
+	Waiting   Status = "waiting"   // nothing was tried yet, or it is under way
+	Delivered Status = "delivered" // the other side has it
+	Failed    Status = "failed"    // it is tried again
+	GivenUp   Status = "given-up"  // it is not
+)
+
+// Attempt is an attempt to deliver a message, and what the other side answered.
+type Attempt struct {
+	At     andon.Time `json:"at"`
+	Status Status     `json:"status"`
+	Answer string     `json:"answer,omitempty"`
+}
+
+// Failure is an error of a Channel that says more.
+type Failure struct {
+	Err   error
+	Final bool           // trying again does not help
+	After andon.Duration // not before so long
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap returns what failed.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Run makes and sends messages until the context ends, next to other processes.
+func (s *Service) Run(ctx context.Context) error {
+	stuck := outage.Log{
+		Logger: s.Log, Begins: "notifications wait for the store", Ends: "notifications go on",
+	}
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	for ctx.Err() == nil {
+		err := s.Round(ctx, sending.Go)
+		if ctx.Err() == nil {
+			stuck.Note("", err)
+		}
+		_, _ = sleep.Until(ctx, s.wake, time.Second)
+	}
+	return nil
+}
+
+// Round does what is due. Messages are sent by functions that start gets.
+func (s *Service) Round(ctx context.Context, start func(func())) error {
+	for r, err := range s.Store.DueRecords(ctx, gatheringKind, s.Now(), page) {
+		if err == nil {
+			err = s.flush(ctx, r)
+		}
+		if err != nil {
+			return fmt.Errorf("make messages: %w", err)
+		}
+	}
+	var due []andon.Record
+	for r, err := range s.Store.DueRecords(ctx, messageKind, s.Now(), page) {
+		if err != nil {
+			return fmt.Errorf("read messages: %w", err)
+		}
+		due = append(due, r)
+	}
+	for _, r := range due {
+		if err := s.begin(ctx, r, start); ignored(err) != nil {
+			return fmt.Errorf("send message: %w", err)
+		}
+	}
+	if len(due) == page {
+		sleep.Wake(s.wake)
+	}
+	return nil
+}
+
+// ignored is nil for what another process did first.
+func ignored(err error) error {
+	if k := andon.KindOf(err); err != nil && (k == andon.Conflict || k == andon.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// begin takes a message that is due, and has it sent.
+func (s *Service) begin(ctx context.Context, r andon.Record, start func(func())) error {
+	var m Message
+	if err := json.Unmarshal([]byte(r.Data), &m); err != nil {
+		return err
+	}
+	if m.Ended {
+		return s.Store.DeleteRecord(ctx, r)
+	}
+	now := s.Now()
+	if !s.enter(m.Channel) {
+		r.Due = now.Add(busyAgain)
+		_, err := s.Store.PutRecord(ctx, r)
+		return err
+	}
+	m.Tries++
+	r.Due = now.Add(leased)
+	r, err := s.put(ctx, r, &m)
+	if err != nil {
+		s.leave(m.Channel)
+		return err
+	}
+	start(func() {
+		defer s.leave(m.Channel)
+		if err := ignored(s.deliver(ctx, r, &m)); err != nil && ctx.Err() == nil {
+			s.Log.Warn("the outcome of a message could not be stored; it is sent again",
+				"id", m.ID, "error", err)
+		}
+	})
+	return nil
+}
+
+func (s *Service) enter(channel string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy[channel] >= atOnce {
+		return false
+	}
+	s.busy[channel]++
+	return true
+}
+
+func (s *Service) leave(channel string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy[channel]--
+}
+
+// deliver sends a message that this process has taken, and stores the outcome.
+func (s *Service) deliver(ctx context.Context, r andon.Record, m *Message) error {
+	channel := s.Channels[m.Channel]
+	isNews, err := true, error(nil)
+	if m.Status == Delivered { // before; it is sent what became of its incidents
+		if isNews, err = s.follow(ctx, r.Tenant, m); err != nil {
+			return err
+		}
+	}
+	if isNews || channel != nil && channel.Reminds() {
+		answer, err := s.send(ctx, r.Tenant, channel, m)
+		if ctx.Err() != nil {
+			return nil // it is sent again once its lease is over
+		}
+		s.outcome(&r, m, answer, err)
+	} else {
+		r.Due = s.Now().Add(followEvery)
+	}
+	if !m.Ended && m.Status == Delivered && !m.goesOn(channel) {
+		m.Ended = true
+	}
+	if m.Ended {
+		r.Due = s.Now().Add(keptFor)
+	}
+	_, err = s.put(ctx, r, m)
+	return err
+}
+
+// goesOn reports whether a message that was delivered is changed later.
+func (m *Message) goesOn(c Channel) bool {
+	last := len(m.Attempts) - 1
+	return c != nil && c.Follows() && !m.Test &&
+		(m.Attempts[last].Status != Delivered || // its last change did not arrive
+			slices.ContainsFunc(m.Worst, func(i Item) bool { return i.Ended == 0 }))
+}
+
+// follow reads what became of the incidents of a message, and reports whether that is new or did
+// not arrive.
+func (s *Service) follow(
+	ctx context.Context, tenant andon.TenantID, m *Message,
+) (isNews bool, err error) {
+	isNews = m.Attempts[len(m.Attempts)-1].Status != Delivered
+	for i := range m.Worst {
+		item := &m.Worst[i]
+		in, err := s.Incident(ctx, tenant, item.Incident)
+		if andon.KindOf(err) == andon.NotFound { // it expired
+			in.Until, err = s.Now(), nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if item.Ended == 0 && item.follow(&in) {
+			isNews = true
+		}
+	}
+	return isNews, nil
+}
+
+func (s *Service) send(
+	ctx context.Context, tenant andon.TenantID, c Channel, m *Message,
+) (string, error) {
+	switch {
+	case m.Channel == "":
+		return "", &Failure{Err: fmt.Errorf("%s has no contact", m.To), Final: true}
+	case c == nil:
+		return "", fmt.Errorf("there is no channel %q in the settings", m.Channel)
+	}
+	if err := s.link(ctx, tenant, m); err != nil {
+		return "", err
+	}
+	return c.Send(ctx, m)
+}
+
+// outcome notes what became of an attempt, and when there is another one.
+func (s *Service) outcome(r *andon.Record, m *Message, answer string, err error) {
+	now := s.Now()
+	a := Attempt{At: now, Status: Delivered, Answer: clip(answer)}
+	r.Due = now.Add(followEvery)
+	if err == nil {
+		m.Status, m.Tries = Delivered, 0
+	} else {
+		a.Status, a.Answer = Failed, clip(err.Error())
+		wait := min(firstAgain<<min(m.Tries-1, 12), mostAgain)
+		f, says := errors.AsType[*Failure](err)
+		if says {
+			wait = max(wait, min(f.After, 60*60*second))
+		}
+		r.Due = now.Add(wait)
+		if m.Test || says && f.Final || m.Status != Delivered && r.Due > m.At.Add(triedFor) {
+			a.Status, m.Ended = GivenUp, true
+		}
+		if m.Status != Delivered {
+			m.Status = a.Status
+		}
+	}
+	s.Counts.add(m.Channel, a.Status)
+	m.Attempts = append(m.Attempts, a)
+	m.Attempts = m.Attempts[max(len(m.Attempts)-maxAttempts, 0):]
+}

@@ -1,0 +1,221 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+)
+
+const (
+	gatheringKind andon.RecordKind = "gathering"
+
+	second     andon.Duration = 1e6
+	afterLast                 = 2 * second  // a message waits for more so long after each notice
+	afterFirst                = 15 * second // and at most so long
+	maxKnown                  = 4096        // keys of notices that a gathering knows
+	keyBytes                  = 8           // of each a hash is kept
+)
+
+// gathering is the document of a record of gatheringKind.
+type gathering struct {
+	To      andon.PersonID `json:"to"`
+	First   andon.Time     `json:"first,omitempty"` // of Open
+	Until   andon.Time     `json:"until,omitempty"` // of Open, which waits for it; 0: the usual wait
+	Open    *Summary       `json:"open,omitempty"`
+	Leaving *leaving       `json:"leaving,omitempty"` // is being made into messages
+	Known   []byte         `json:"known,omitempty"`   // hashes of keys, the newest last
+}
+
+// leaving is what becomes messages. Their IDs follow from ID.
+type leaving struct {
+	ID      string     `json:"id"`
+	At      andon.Time `json:"at"`
+	Summary Summary    `json:"summary"`
+}
+
+// hash is short enough for a part of an ID, and long enough to be unique.
+func hash(parts ...string) string {
+	all, _ := json.Marshal(parts) // texts can always be written
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:12])
+}
+
+// add adds a notice, unless its key is known.
+func (g *gathering) add(n *Notice) bool {
+	sum := sha256.Sum256([]byte(n.Key))
+	key := sum[:keyBytes]
+	for i := 0; i < len(g.Known); i += keyBytes {
+		if bytes.Equal(g.Known[i:i+keyBytes], key) {
+			return false
+		}
+	}
+	if g.Known = append(g.Known, key...); len(g.Known) > maxKnown*keyBytes {
+		g.Known = g.Known[keyBytes:]
+	}
+	if g.Open == nil {
+		g.Open = &Summary{}
+	}
+	g.Open.add(n)
+	return true
+}
+
+// keep stores notices in their gathering.
+func (s *Service) keep(ctx context.Context, at place, b *batch) error {
+	return s.change(ctx, at, func(r *andon.Record, g *gathering) bool {
+		g.To = b.to
+		isFirst, isNew := g.Open == nil, false
+		for i := range b.notices {
+			isNew = g.add(&b.notices[i]) || isNew
+		}
+		if !isNew {
+			return false
+		}
+		now := s.Now()
+		if isFirst {
+			g.First = now
+		}
+		g.Until = max(b.due, now.Add(afterLast))
+		if b.due == 0 {
+			g.Until = min(g.Until, g.First.Add(afterFirst))
+		}
+		if r.Due == 0 || g.Leaving == nil {
+			r.Due = g.Until
+		}
+		return true
+	})
+}
+
+// change changes a gathering by compare-and-swap, until it succeeds or there is nothing to change.
+func (s *Service) change(
+	ctx context.Context, at place, change func(*andon.Record, *gathering) bool,
+) error {
+	for {
+		r, err := s.Store.Record(ctx, at.tenant, gatheringKind, at.id)
+		if andon.KindOf(err) == andon.NotFound {
+			r, err = andon.Record{Tenant: at.tenant, Kind: gatheringKind, ID: at.id}, nil
+		}
+		var g gathering
+		if err == nil && r.Version != 0 {
+			err = json.Unmarshal([]byte(r.Data), &g)
+		}
+		if err != nil {
+			return fmt.Errorf("read gathering: %w", err)
+		}
+		if !change(&r, &g) {
+			return nil
+		}
+		if _, err = s.put(ctx, r, &g); andon.KindOf(err) != andon.Conflict {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *Service) put(ctx context.Context, r andon.Record, is any) (andon.Record, error) {
+	data, err := json.Marshal(is)
+	if err != nil {
+		return r, err
+	}
+	r.Data = andon.JSON(data)
+	return s.Store.PutRecord(ctx, r)
+}
+
+// flush makes messages of a gathering that is due.
+func (s *Service) flush(ctx context.Context, r andon.Record) error {
+	at := place{r.Tenant, r.ID}
+	var out *leaving
+	var to andon.PersonID
+	err := s.change(ctx, at, func(r *andon.Record, g *gathering) bool {
+		now := s.Now()
+		to, out = g.To, g.Leaving
+		switch {
+		case out != nil: // a process that died has closed it
+			return false
+		case g.Open == nil || g.Until > now:
+			was := r.Due
+			r.Due = g.Until
+			return r.Due != was
+		}
+		out = &leaving{ID: hash(r.ID, fmt.Sprint(r.Version)), At: now, Summary: *g.Open}
+		g.Leaving, g.Open, g.First, g.Until = out, nil, 0, 0
+		r.Due = now // as long as it is not cleared
+		return true
+	})
+	if err != nil || out == nil {
+		return err
+	}
+	if err := s.makeMessages(ctx, r.Tenant, to, out); err != nil {
+		return err
+	}
+	return s.change(ctx, at, func(r *andon.Record, g *gathering) bool {
+		if g.Leaving == nil || g.Leaving.ID != out.ID {
+			return false
+		}
+		g.Leaving, r.Due = nil, g.Until
+		return true
+	})
+}
+
+// makeMessages makes a message for each contact of a person, unless it is there.
+func (s *Service) makeMessages(
+	ctx context.Context, tenant andon.TenantID, to andon.PersonID, out *leaving,
+) error {
+	known, err := s.Known(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	p := known.People[to]
+	if p == nil {
+		p = &people.Person{Name: to}
+	}
+	contacts := p.Contacts
+	if len(contacts) == 0 { // so that the log says why nobody was told
+		contacts = []people.Contact{{}}
+	}
+	for _, c := range contacts {
+		m := newMessage(p, c, out)
+		_, err := s.put(ctx, m.record(tenant, out.At), m)
+		if err != nil && andon.KindOf(err) != andon.Conflict {
+			return fmt.Errorf("make message: %w", err)
+		}
+	}
+	return nil
+}
+
+// quietUntil reports whether a time is in the quiet hours of a person, and when they end. Hours
+// that can't be read are none.
+func quietUntil(p *people.Person, at andon.Time) (end andon.Time, quiet bool) {
+	zone, err := time.LoadLocation(p.Zone)
+	var from, to clock
+	if _, bad := fmt.Sscanf(p.Quiet, "%d:%d-%d:%d",
+		&from.h, &from.m, &to.h, &to.m); bad != nil || err != nil || from == to {
+		return 0, false
+	}
+	local := at.Std().In(zone)
+	for _, day := range []int{-1, 0} { // the hours that began yesterday, and today
+		begin, until := from.on(local, day), to.on(local, day)
+		if !until.After(begin) {
+			until = to.on(local, day+1)
+		}
+		if !local.Before(begin) && local.Before(until) {
+			return andon.TimeOf(until), true
+		}
+	}
+	return 0, false
+}
+
+// clock is a time of day.
+type clock struct{ h, m int }
+
+func (c clock) on(t time.Time, days int) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day()+days, c.h, c.m, 0, 0, t.Location())
+}

@@ -1,0 +1,126 @@
+package notify
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// Linked is what a signed link allows: one person to acknowledge one incident, until a time.
+type Linked struct {
+	Tenant   andon.TenantID `json:"t"`
+	Incident string         `json:"i"`
+	By       andon.PersonID `json:"b"`
+	Until    andon.Time     `json:"u"`
+	Device   andon.DeviceID `json:"d"`
+	State    andon.State    `json:"s"`
+}
+
+const (
+	// Acknowledgements is the path of signed links; the token follows.
+	Acknowledgements = "/acknowledge/"
+
+	linkedFor                  = 3 * day
+	keyKind   andon.RecordKind = "notify_key"
+)
+
+// link sets the links of a message.
+func (s *Service) link(ctx context.Context, tenant andon.TenantID, m *Message) error {
+	if s.URL == "" || m.Test {
+		return nil
+	}
+	base := strings.TrimSuffix(s.URL, "/")
+	m.Link = base + "/incidents"
+	if len(m.Worst) != 1 || m.Count != 1 {
+		return nil
+	}
+	i := &m.Worst[0]
+	m.Link += "/" + url.PathEscape(i.Incident)
+	if i.Ended != 0 || i.Acknowledged != 0 {
+		return nil
+	}
+	token, err := s.Sign(ctx, Linked{
+		Tenant: tenant, Incident: i.Incident, By: m.To, Until: s.Now().Add(linkedFor),
+		Device: i.Device, State: i.State,
+	})
+	m.Acknowledge = base + Acknowledgements + token
+	return err
+}
+
+// Sign returns the token of a link.
+func (s *Service) Sign(ctx context.Context, is Linked) (string, error) {
+	text, err := json.Marshal(is)
+	if err != nil {
+		return "", err
+	}
+	sum, err := s.sum(ctx, text)
+	encode := base64.RawURLEncoding.EncodeToString
+	return encode(text) + "." + encode(sum), err
+}
+
+// Linked returns what a token allows. It is Invalid where nothing, and Gone once it is too old.
+func (s *Service) Linked(ctx context.Context, token string) (is Linked, err error) {
+	bad := andon.Errorf(andon.Invalid, "this link was not made here, or is not whole")
+	head, tail, _ := strings.Cut(token, ".")
+	text, err1 := base64.RawURLEncoding.DecodeString(head)
+	given, err2 := base64.RawURLEncoding.DecodeString(tail)
+	if err1 != nil || err2 != nil {
+		return is, bad
+	}
+	sum, err := s.sum(ctx, text)
+	switch {
+	case err != nil:
+		return is, err
+	case !hmac.Equal(sum, given), json.Unmarshal(text, &is) != nil:
+		return is, bad
+	case s.Now() > is.Until:
+		return is, andon.Errorf(andon.Gone, "this link has expired")
+	}
+	return is, nil
+}
+
+func (s *Service) sum(ctx context.Context, text []byte) ([]byte, error) {
+	key, err := s.linkKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := hmac.New(sha256.New, key)
+	_, _ = h.Write(text)
+	return h.Sum(nil), nil
+}
+
+// linkKey returns the key, which all processes of the store share. The first one makes it.
+func (s *Service) linkKey(ctx context.Context) ([]byte, error) {
+	s.mu.Lock()
+	key := s.key
+	s.mu.Unlock()
+	if key != nil {
+		return key, nil
+	}
+	r, err := s.Store.Record(ctx, "", keyKind, "links")
+	if andon.KindOf(err) == andon.NotFound {
+		fresh := make([]byte, sha256.Size)
+		_, _ = rand.Read(fresh) // it never fails
+		r, err = s.put(ctx, andon.Record{Kind: keyKind, ID: "links"}, fresh)
+		if andon.KindOf(err) == andon.Conflict {
+			r, err = s.Store.Record(ctx, "", keyKind, "links")
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(r.Data), &key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.key = key
+	s.mu.Unlock()
+	return key, nil
+}

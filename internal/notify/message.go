@@ -1,0 +1,229 @@
+package notify
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+)
+
+// Bounds of a message.
+const (
+	maxItems  = 10
+	maxStates = 50  // that are counted by name
+	maxText   = 500 // bytes of what a device said
+)
+
+// Summary is what a message tells: how many notices by state, and the worst ones.
+type Summary struct {
+	Count  int                 `json:"count"`
+	States map[andon.State]int `json:"states,omitempty"`
+	Worst  []Item              `json:"worst,omitempty"`
+}
+
+// Item is an incident as a message tells it.
+type Item struct {
+	Incident string         `json:"incident"`
+	Device   andon.DeviceID `json:"device"`
+	Kind     people.Kind    `json:"kind"`
+	State    andon.State    `json:"state,omitempty"`
+	Severity uint8          `json:"severity"`
+	Since    andon.Time     `json:"since"`
+	Message  string         `json:"message,omitempty"`
+	Operator andon.PersonID `json:"operator,omitempty"`
+	Why      string         `json:"why,omitempty"`
+	// Acknowledged and Ended are when what the message tells of was seen, or over.
+	Acknowledged andon.Time `json:"acknowledged,omitempty"`
+	Ended        andon.Time `json:"ended,omitempty"`
+}
+
+// add counts a notice. Of one incident the newest notice is among the worst.
+func (s *Summary) add(n *Notice) {
+	in := n.Incident
+	state := in.State
+	if state == "" {
+		state = andon.State(in.Kind)
+	}
+	if s.States == nil {
+		s.States = map[andon.State]int{}
+	}
+	if s.States[state] == 0 && len(s.States) >= maxStates {
+		state = "others"
+	}
+	item := Item{
+		Incident: in.ID, Device: in.Device, Kind: in.Kind, State: state, Severity: in.Severity,
+		Since: in.Since, Message: clip(in.Message), Operator: in.Operator, Why: clip(n.Why),
+	}
+	item.follow(in)
+	same := func(i Item) bool { return i.Incident == in.ID }
+	if at := slices.IndexFunc(s.Worst, same); at >= 0 {
+		s.States[s.Worst[at].State]--
+		s.Worst = slices.Delete(s.Worst, at, at+1)
+	} else {
+		s.Count++
+	}
+	s.States[state]++
+	maps.DeleteFunc(s.States, func(_ andon.State, n int) bool { return n == 0 })
+	s.Worst = append(s.Worst, item)
+	slices.SortStableFunc(s.Worst, compareWorst)
+	s.Worst = s.Worst[:min(len(s.Worst), maxItems)]
+}
+
+// compareWorst puts what is severest first, and of that what is longest.
+func compareWorst(a, b Item) int {
+	if (a.Ended == 0) != (b.Ended == 0) {
+		return cmp.Compare(min(a.Ended, 1), min(b.Ended, 1))
+	}
+	if a.Severity != b.Severity {
+		return cmp.Compare(b.Severity, a.Severity)
+	}
+	return cmp.Compare(a.Since, b.Since)
+}
+
+// follow notes what became of the incident, and reports whether that is new.
+func (i *Item) follow(in *people.Incident) bool {
+	was := *i
+	if in.Acknowledged != nil {
+		i.Acknowledged = in.Acknowledged.At
+	} else {
+		i.Acknowledged = 0
+	}
+	if i.Ended = in.Until; i.Ended == 0 {
+		i.Ended = in.Ended
+	}
+	return was != *i
+}
+
+// Message is a message to one contact of a person.
+type Message struct {
+	ID      string         `json:"id"` // idempotency key: the same whenever it is sent
+	To      andon.PersonID `json:"to"`
+	Channel string         `json:"channel"`
+	Address string         `json:"address,omitempty"`
+	Zone    string         `json:"zone,omitempty"`
+	At      andon.Time     `json:"at"`
+	Status  Status         `json:"status"`
+	Test    bool           `json:"test,omitempty"`
+	Summary
+	Tries    int       `json:"tries,omitempty"`
+	Attempts []Attempt `json:"attempts,omitempty"` // the newest ones, the newest last
+	Ended    bool      `json:"done,omitempty"`     // nothing is sent any more
+
+	// Link and Acknowledge are set when it is sent: pages of its only incident, or of all.
+	Link        string `json:"-"`
+	Acknowledge string `json:"-"`
+}
+
+func newMessage(p *people.Person, c people.Contact, out *leaving) *Message {
+	m := &Message{
+		To: p.Name, Channel: c.Channel, Address: c.Address, Zone: p.Zone, At: out.At,
+		Status: Waiting, Summary: out.Summary,
+	}
+	m.ID = fmt.Sprintf("%016x-%s", int64(andon.MaxTime-out.At),
+		hash(out.ID, string(p.Name), c.Channel, c.Address))
+	return m
+}
+
+func (m *Message) record(tenant andon.TenantID, due andon.Time) andon.Record {
+	return andon.Record{Tenant: tenant, Kind: messageKind, ID: m.ID, Due: due}
+}
+
+// Subject is the message in a line.
+func (m *Message) Subject() string {
+	switch {
+	case m.Test:
+		return "Andon: a test message"
+	case m.Count == 1 && len(m.Worst) == 1:
+		return "Andon: " + m.Worst[0].title()
+	}
+	return fmt.Sprintf("Andon: %d devices need attention (%s)", m.Count, m.counts())
+}
+
+// title says which device is in which state.
+func (i *Item) title() string {
+	text := fmt.Sprintf("%s %s", i.Device, i.State)
+	switch {
+	case i.Ended != 0:
+		return text + ", over"
+	case i.Acknowledged != 0:
+		return text + ", acknowledged"
+	}
+	return text
+}
+
+// counts are "3 FAILURE, 2 WARNING1", the most frequent first.
+func (s *Summary) counts() string {
+	states := slices.SortedFunc(maps.Keys(s.States), func(a, b andon.State) int {
+		if s.States[a] != s.States[b] {
+			return s.States[b] - s.States[a]
+		}
+		return strings.Compare(string(a), string(b))
+	})
+	var all []string
+	for _, state := range states {
+		all = append(all, fmt.Sprintf("%d %s", s.States[state], state))
+	}
+	return strings.Join(all, ", ")
+}
+
+// Text is the message as plain text, with its links.
+func (m *Message) Text() string {
+	var b strings.Builder
+	switch {
+	case m.Test:
+		fmt.Fprintf(&b, "This is a test for %s. Messages arrive here.\n", m.To)
+	case m.Count == 1 && len(m.Worst) == 1:
+		m.one(&b, &m.Worst[0])
+	default:
+		fmt.Fprintf(&b, "%s\n\nThe worst:\n", m.counts())
+		for i := range m.Worst {
+			item := &m.Worst[i]
+			fmt.Fprintf(&b, "- %s since %s", item.title(), m.time(item.Since))
+			if item.Message != "" {
+				fmt.Fprintf(&b, ": %s", item.Message)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	if m.Link != "" {
+		fmt.Fprintf(&b, "\nOpen: %s\n", m.Link)
+	}
+	if m.Acknowledge != "" {
+		fmt.Fprintf(&b, "Acknowledge: %s\n", m.Acknowledge)
+	}
+	return b.String()
+}
+
+func (m *Message) one(b *strings.Builder, i *Item) {
+	for _, line := range []struct{ name, value string }{
+		{"Device", string(i.Device)}, {"State", string(i.State)}, {"Since", m.time(i.Since)},
+		{"Message", i.Message}, {"Operator", string(i.Operator)}, {"Why", i.Why},
+		{"Acknowledged", m.time(i.Acknowledged)}, {"Over", m.time(i.Ended)},
+	} {
+		if line.value != "" {
+			fmt.Fprintf(b, "%s: %s\n", line.name, line.value)
+		}
+	}
+}
+
+// time is a time in the zone of the person; "" where there is none.
+func (m *Message) time(t andon.Time) string {
+	zone, err := time.LoadLocation(m.Zone)
+	if t == 0 || err != nil {
+		return strings.TrimPrefix(t.String(), andon.Time(0).String())
+	}
+	return t.Std().In(zone).Format("2006-01-02 15:04:05 MST")
+}
+
+// clip bounds what a message holds of a text, which it shows in one line.
+func clip(text string) string {
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "…"
+	}
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,302 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/notify"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+const second = 1_000_000
+
+// faulty fails the n-th call of the store, before or after it was done.
+type faulty struct {
+	andon.Store
+	calls, at int
+	after     bool
+}
+
+var errFault = errors.New("fault")
+
+func (f *faulty) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	if f.calls++; f.calls == f.at && !f.after {
+		return r, errFault
+	}
+	r, err := f.Store.PutRecord(ctx, r)
+	if f.calls == f.at && f.after {
+		return r, errFault
+	}
+	return r, err
+}
+
+func (f *faulty) Record(
+	ctx context.Context, t andon.TenantID, k andon.RecordKind, id string,
+) (andon.Record, error) {
+	if f.calls++; f.calls == f.at {
+		return andon.Record{}, errFault
+	}
+	return f.Store.Record(ctx, t, k, id)
+}
+
+// sent is a channel that keeps what it is sent.
+type sent struct {
+	mu      sync.Mutex
+	all     []notify.Message
+	fails   error
+	follows bool
+}
+
+func (*sent) Check(string) error { return nil }
+func (s *sent) Follows() bool    { return s.follows }
+func (*sent) Reminds() bool      { return false }
+func (s *sent) Send(_ context.Context, m *notify.Message) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := *m
+	c.Worst = slices.Clone(m.Worst)
+	s.all = append(s.all, c)
+	return "ok", s.fails
+}
+
+type world struct {
+	*notify.Service
+	now     andon.Time
+	to      *sent
+	liz     *people.Person
+	changed map[string]people.Incident
+}
+
+func newWorld(store andon.Records) *world {
+	w := &world{now: 1_700_000_000 * second, to: &sent{}, changed: map[string]people.Incident{}}
+	w.liz = &people.Person{Name: "Liz", Contacts: []people.Contact{{Channel: "c", Address: "a"}}}
+	w.restart(store)
+	return w
+}
+
+func (w *world) restart(store andon.Records) {
+	w.Service = notify.New(notify.Options{
+		Store: store, Now: func() andon.Time { return w.now }, Log: slog.New(slog.DiscardHandler),
+		Channels: map[string]notify.Channel{"c": w.to}, URL: "https://andon.example/",
+		Known: func(context.Context, andon.TenantID) (*records.Known, error) {
+			return &records.Known{People: map[andon.PersonID]*people.Person{"Liz": w.liz}}, nil
+		},
+		Incident: func(_ context.Context, _ andon.TenantID, id string) (people.Incident, error) {
+			if in, ok := w.changed[id]; ok {
+				return in, nil
+			}
+			return people.Incident{}, andon.Errorf(andon.NotFound, "none")
+		},
+	})
+}
+
+func (w *world) notice(n int, severity uint8) notify.Notice {
+	return notify.Notice{
+		Key: fmt.Sprintf("k%d", n), To: "Liz", Why: "step 1", Due: w.now,
+		Incident: &people.Incident{
+			ID: fmt.Sprintf("i%d", n), Device: andon.DeviceID(fmt.Sprintf("d%d", n)), Kind: "state",
+			State: "FAILURE", Severity: severity, Since: w.now, Message: "oil", Operator: "Bob",
+		},
+	}
+}
+
+// pass lets time pass, second by second.
+func (w *world) pass(t *testing.T, seconds int) (err error) {
+	for range seconds {
+		w.now += second
+		if e := w.Round(t.Context(), func(f func()) { f() }); e != nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// TestEveryFault: whichever call of the store fails, and whether it was done, one message is sent,
+// or the same one again.
+func TestEveryFault(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for n := 1; ; n++ {
+			store := memstore.New()
+			f := &faulty{Store: store, at: n, after: after}
+			w := newWorld(f)
+			notice := []notify.Notice{w.notice(1, 3)}
+			for w.Notify(t.Context(), andon.DefaultTenant, notice) != nil {
+				w.restart(f) // the process died
+			}
+			for range 10 {
+				if w.pass(t, 1) != nil {
+					w.restart(f)
+				}
+			}
+			_ = w.pass(t, 200)
+			store.Close()
+			ids := map[string]bool{}
+			for _, m := range w.to.all {
+				ids[m.ID] = m.Count == 1
+			}
+			if len(ids) != 1 || !ids[w.to.all[0].ID] {
+				t.Fatalf("fault at call %d (after: %v): sent %+v", n, after, w.to.all)
+			}
+			if f.calls < n {
+				if n < 8 || len(w.to.all) != 1 {
+					t.Errorf("%d calls, %d messages", n, len(w.to.all))
+				}
+				break
+			}
+		}
+	}
+}
+
+// TestStormIsOneMessage: 100,000 notices are one message with counts and the ten worst.
+func TestStormIsOneMessage(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	for n := 0; n < 100_000; n += 10_000 {
+		var some []notify.Notice
+		for i := range 10_000 {
+			some = append(some, w.notice(n+i, uint8(1+(n+i)%50_000/49_999)))
+		}
+		if err := w.Notify(t.Context(), andon.DefaultTenant, some); err != nil {
+			t.Fatal(err)
+		}
+		_ = w.pass(t, 1)
+	}
+	_ = w.pass(t, 10)
+	if len(w.to.all) != 1 {
+		t.Fatalf("%d messages", len(w.to.all))
+	}
+	m := w.to.all[0]
+	if m.Count != 100_000 || m.States["FAILURE"] != 100_000 || len(m.Worst) != 10 ||
+		m.Worst[0].Device != "d49999" || m.Worst[1].Device != "d99999" {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestDuplicatesWaitAndRetry: a key is told once, a message waits, and is tried again with the same
+// ID until it is given up after a day.
+func TestDuplicatesWaitAndRetry(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	w.to.fails = errors.New("refused")
+	for range 3 {
+		_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{w.notice(1, 3)})
+	}
+	if _ = w.pass(t, 1); len(w.to.all) != 0 {
+		t.Error("it did not wait")
+	}
+	_ = w.pass(t, 100)
+	if n := len(w.to.all); n != 5 { // after 2, 7, 17, 37, 77 s
+		t.Errorf("%d attempts", n)
+	}
+	for range 26 * 60 {
+		w.now += 59 * second
+		_ = w.pass(t, 1)
+	}
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{w.notice(1, 3)})
+	_ = w.pass(t, 20)
+	n := len(w.to.all)
+	if n < 40 || n > 60 || w.to.all[n-1].ID != w.to.all[0].ID {
+		t.Errorf("%d attempts", n)
+	}
+	var listed []notify.Logged
+	for one, err := range w.List(t.Context(), andon.DefaultTenant, "Liz", "", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, one)
+	}
+	if len(listed) != 20 || listed[0].Status != notify.GivenUp || listed[1].Answer != "refused" {
+		t.Errorf("listed: %+v", listed)
+	}
+	var rest int
+	for range w.List(t.Context(), andon.DefaultTenant, "Liz", "", listed[4].Key) {
+		rest++
+	}
+	if rest != 15 {
+		t.Errorf("%d after the fifth", rest)
+	}
+}
+
+// TestQuietHoursAndLeastSeverity: what is too slight is not told, or once the hours end.
+func TestQuietHoursAndLeastSeverity(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store) // 2023-11-14 22:13:20 UTC
+	w.liz.MinSeverity, w.liz.Quiet, w.liz.QuietSeverity = 2, "22:00-22:15", 4
+	_ = w.Notify(t.Context(), andon.DefaultTenant,
+		[]notify.Notice{w.notice(1, 1), w.notice(2, 3), w.notice(3, 4)})
+	_ = w.pass(t, 50)
+	if len(w.to.all) != 1 || w.to.all[0].Worst[0].Incident != "i3" {
+		t.Errorf("in quiet hours: %+v", w.to.all)
+	}
+	_ = w.pass(t, 60)
+	if len(w.to.all) != 2 || w.to.all[1].Count != 1 || w.to.all[1].Worst[0].Incident != "i2" {
+		t.Errorf("afterwards: %+v", w.to.all)
+	}
+}
+
+// TestFollowed: a channel that follows is sent what becomes of the incident, under the same ID.
+func TestFollowed(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	w.to.follows = true
+	w.changed["i1"] = *w.notice(1, 3).Incident
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{w.notice(1, 3)})
+	_ = w.pass(t, 100)
+	if len(w.to.all) != 1 {
+		t.Fatalf("sent %d times", len(w.to.all))
+	}
+	seen := w.changed["i1"]
+	seen.Acknowledged = &people.Acknowledgement{By: "Liz", At: w.now}
+	w.changed["i1"] = seen
+	_ = w.pass(t, 40)
+	seen.Until = w.now
+	w.changed["i1"] = seen
+	_ = w.pass(t, 200)
+	if len(w.to.all) != 3 || w.to.all[1].Worst[0].Acknowledged == 0 ||
+		w.to.all[2].Worst[0].Ended == 0 || w.to.all[2].ID != w.to.all[0].ID {
+		t.Errorf("%+v", w.to.all)
+	}
+}
+
+// TestLinks: a link is good for three days and for what it says.
+func TestLinks(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{w.notice(1, 3)})
+	_ = w.pass(t, 5)
+	m := w.to.all[0]
+	token, _ := strings.CutPrefix(m.Acknowledge, "https://andon.example/acknowledge/")
+	is, err := w.Linked(t.Context(), token)
+	if err != nil || is.Incident != "i1" || is.By != "Liz" || m.Link !=
+		"https://andon.example/incidents/i1" {
+		t.Errorf("%+v, %v, %s", is, err, m.Link)
+	}
+	for _, other := range []string{"", ".", token[1:], "A" + token, token + "A", "e30." + token} {
+		if _, err := w.Linked(t.Context(), other); andon.KindOf(err) != andon.Invalid {
+			t.Errorf("%q: %v", other, err)
+		}
+	}
+	w.now += 4 * 24 * 60 * 60 * second
+	if _, err := w.Linked(t.Context(), token); andon.KindOf(err) != andon.Gone {
+		t.Errorf("too old: %v", err)
+	}
+	want := "Device: d1\nState: FAILURE\nSince: 2023-11-14 22:13:20 UTC\nMessage: oil\n" +
+		"Operator: Bob\nWhy: step 1\n\nOpen: "
+	if text := m.Text(); !strings.HasPrefix(text, want) {
+		t.Errorf("got %s", text)
+	}
+}
