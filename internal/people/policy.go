@@ -17,7 +17,7 @@ func (g *Progress) due(p *Policy) andon.Time {
 	if round > p.Repeat {
 		return 0
 	}
-	length := p.Steps[n-1].After + p.Every
+	length := p.Steps[n-1].After - p.Steps[0].After + p.Every
 	return g.Start.Add(andon.Duration(round)*length + p.Steps[g.Step%n].After)
 }
 

@@ -2,10 +2,27 @@ package records
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"iter"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/seq"
+)
+
+// Kinds of the records of incidents.
+const (
+	OpenKind   andon.RecordKind = "incident"
+	closedKind andon.RecordKind = "incident_closed"
+	ofKind     andon.RecordKind = "incident_of"
 )
 
 // Incidents keeps the incidents of all tenants.
@@ -13,22 +30,86 @@ import (
 //	kind             id                    data
 //	incident         H                     an open incident of H, the hash of device and kind; due
 //	                                       when something is to be done about it
-//	incident_closed  T-H                   a closed one; T is when it was first seen to open
-//	incident_of      hash of device/T-H    {}: where the closed ones of a device are
+//	incident_closed  N-H                   a closed one; N counts down from the end of time to when
+//	                                       it was first seen to open: the newest comes first
+//	incident_of      hash of device/N-H    {}: where the closed ones of a device are
 //
-// T-H is the ID of an incident, so those of a tenant are in the order in which they opened. H makes
-// a second open one of a kind on a device impossible: of two writers one has a conflict.
+// T-H is the ID of an incident, where T is when it was first seen to open. H makes a second open
+// one of a kind on a device impossible: of two writers one has a conflict.
 //
 // What is open is also in memory, by tenant: read again when it is asked for and older than a
 // second, or than ten times what reading it takes. What this process changes is there at once.
 type Incidents struct {
 	store andon.Store
 	now   func() andon.Time
+
+	mu   sync.Mutex
+	open map[andon.TenantID]*opened
+
+	// Setting returns what decisions about incidents of a tenant depend on. Effects is called once
+	// an action with effects is stored. Both are set before the first call, or nil.
+	Setting func(context.Context, andon.TenantID) (*people.Setting, error)
+	Effects func(context.Context, andon.TenantID, *Held) error
+}
+
+// opened is what is known of the open incidents of a tenant.
+type opened struct {
+	reading sync.Mutex // held while they are read again
+	by      map[string]*Held
+	changes uint64
+	read    time.Time
+	took    time.Duration
+}
+
+// Held is an incident as it was read, with the version of its record.
+type Held struct {
+	*people.Incident
+	Version uint64
 }
 
 // NewIncidents makes Incidents on a store.
 func NewIncidents(store andon.Store, now func() andon.Time) *Incidents {
-	return &Incidents{store: store, now: now}
+	return &Incidents{store: store, now: now, open: map[andon.TenantID]*opened{}}
+}
+
+func hashOf(parts ...string) string {
+	h := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(h[:10])
+}
+
+// Place returns the H of the incidents of a kind on a device.
+func Place(device andon.DeviceID, kind people.Kind) string {
+	return hashOf(string(device), string(kind))
+}
+
+// IDOf returns the ID of an incident that was first seen to open at a time.
+func IDOf(at andon.Time, place string) string { return fmt.Sprintf("%014x-%s", int64(at), place) }
+
+// split returns the parts of an ID.
+func split(id string) (at andon.Time, place string, err error) {
+	first, place, ok := strings.Cut(id, "-")
+	n, wrong := strconv.ParseInt(first, 16, 64)
+	if !ok || wrong != nil || IDOf(andon.Time(n), place) != id {
+		return 0, "", noIncident(id)
+	}
+	return andon.Time(n), place, nil
+}
+
+// keyOf returns the id of the record of a closed incident: the newest come first.
+func keyOf(at andon.Time, place string) string {
+	return fmt.Sprintf("%014x-%s", int64(andon.MaxTime-at), place)
+}
+
+func noIncident(id string) error {
+	return andon.Errorf(andon.NotFound, "there is no incident %q", id)
+}
+
+func decode(r *andon.Record) (*people.Incident, error) {
+	in := &people.Incident{}
+	if err := json.Unmarshal([]byte(r.Data), in); err != nil {
+		return nil, andon.Errorf(andon.Damaged, "read %s: %w", r, err)
+	}
+	return in, nil
 }
 
 // Open returns all incidents of a tenant that are open, in no order, and a number that grows when
@@ -36,30 +117,315 @@ func NewIncidents(store andon.Store, now func() andon.Time) *Incidents {
 func (in *Incidents) Open(
 	ctx context.Context, tenant andon.TenantID,
 ) (all []*people.Incident, changes uint64, err error) {
-	return nil, 0, nil
+	o := in.opened(tenant)
+	o.reading.Lock()
+	defer o.reading.Unlock()
+	in.mu.Lock()
+	stale := o.read.IsZero() || time.Since(o.read) > max(time.Second, 10*o.took)
+	in.mu.Unlock()
+	if stale {
+		if err := in.readOpen(ctx, tenant, o); err != nil {
+			return nil, 0, err
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, h := range o.by {
+		if h.Ended == 0 {
+			all = append(all, h.Incident)
+		}
+	}
+	return all, o.changes, nil
 }
 
-// Get returns an incident, open or closed, as the log has it now; NotFound when there is none.
+func (in *Incidents) opened(tenant andon.TenantID) *opened {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	o := in.open[tenant]
+	if o == nil {
+		o = &opened{by: map[string]*Held{}}
+		in.open[tenant] = o
+	}
+	return o
+}
+
+// readOpen reads the records of open incidents again. What this process changed meanwhile has a
+// newer version, or is read by the next call. The caller holds o.reading.
+func (in *Incidents) readOpen(ctx context.Context, tenant andon.TenantID, o *opened) error {
+	began, seen := time.Now(), map[string]bool{}
+	in.mu.Lock()
+	before := make(map[string]uint64, len(o.by))
+	for place, h := range o.by {
+		before[place] = h.Version
+	}
+	in.mu.Unlock()
+	q := andon.RecordQuery{Limit: math.MaxInt}
+	for r, err := range in.store.Records(ctx, tenant, OpenKind, q) {
+		if err != nil {
+			return err
+		}
+		if seen[r.ID] = true; before[r.ID] == r.Version {
+			continue
+		}
+		is, err := decode(&r)
+		if err != nil {
+			return err
+		}
+		in.know(tenant, r.ID, &Held{is, r.Version}, before[r.ID])
+	}
+	for place, version := range before {
+		if !seen[place] {
+			in.know(tenant, place, nil, version)
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	o.read, o.took = time.Now(), time.Since(began)
+	return nil
+}
+
+// know takes note of an open incident, unless another version than was is known by now. nil: there
+// is none any more.
+func (in *Incidents) know(tenant andon.TenantID, place string, h *Held, was uint64) {
+	o := in.opened(tenant)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	is := o.by[place]
+	if is == nil && was != 0 || is != nil && is.Version != was {
+		return
+	}
+	o.changes++
+	if o.by[place] = h; h == nil {
+		delete(o.by, place)
+	}
+}
+
+// set is know whatever is known.
+func (in *Incidents) set(tenant andon.TenantID, place string, h *Held) {
+	o := in.opened(tenant)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	o.changes++
+	if o.by[place] = h; h == nil {
+		delete(o.by, place)
+	}
+}
+
+// Read returns the open incident of a place as it is stored; nil where there is none.
+func (in *Incidents) Read(
+	ctx context.Context, tenant andon.TenantID, place string,
+) (*Held, error) {
+	r, err := in.store.Record(ctx, tenant, OpenKind, place)
+	if andon.KindOf(err) == andon.NotFound && err != nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	is, err := decode(&r)
+	return &Held{is, r.Version}, err
+}
+
+// retryEffects is when effects are done again that are not known to be done.
+const retryEffects = andon.Duration(2_000_000)
+
+// Put stores an open incident over the version it was read with, and moves it where it is closed
+// and its effects are done. It takes the new version.
+func (in *Incidents) Put(ctx context.Context, tenant andon.TenantID, h *Held) error {
+	place := Place(h.Device, h.Kind)
+	r := andon.Record{
+		Tenant: tenant, Kind: OpenKind, ID: place, Version: h.Version, Due: h.Due(),
+	}
+	switch {
+	case len(h.Doing) > 0:
+		r.Due = andon.Earlier(r.Due, in.now().Add(retryEffects))
+	case h.Ended != 0:
+		r.Due = in.now()
+	}
+	text, err := h.text()
+	if err != nil {
+		return err
+	}
+	r.Data = text
+	kept, err := in.store.PutRecord(ctx, r)
+	if err != nil {
+		return err
+	}
+	h.Version = kept.Version
+	in.set(tenant, place, h)
+	if h.Ended != 0 && len(h.Doing) == 0 {
+		return in.Move(ctx, tenant, h)
+	}
+	return nil
+}
+
+// text is the document of an incident. Of one whose log is too long, lines after the first go.
+func (h *Held) text() (andon.JSON, error) {
+	for {
+		text, err := json.Marshal(h.Incident)
+		if err != nil || len(text) < andon.MaxRecordBytes*3/4 || len(h.Steps) < 8 {
+			return andon.JSON(text), err
+		}
+		rest := h.Steps[1+len(h.Steps)/4:]
+		h.Steps = append(append([]people.Step{}, h.Steps[0]), rest...)
+	}
+}
+
+// Move puts a closed incident where those are. It may be repeated.
+func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) error {
+	place := Place(h.Device, h.Kind)
+	key := keyOf(h.Opened, place)
+	text, err := h.text()
+	if err != nil {
+		return err
+	}
+	for _, r := range []andon.Record{
+		{Kind: closedKind, ID: key, Data: text},
+		{Kind: ofKind, ID: hashOf(string(h.Device)) + "/" + key, Data: "{}"},
+	} {
+		r.Tenant = tenant
+		_, err := in.store.PutRecord(ctx, r)
+		if err != nil && andon.KindOf(err) != andon.Conflict { // or it was moved before
+			return err
+		}
+	}
+	err = in.store.DeleteRecord(ctx, andon.Record{
+		Tenant: tenant, Kind: OpenKind, ID: place, Version: h.Version,
+	})
+	if err != nil && andon.KindOf(err) != andon.NotFound && andon.KindOf(err) != andon.Conflict {
+		return err
+	}
+	in.know(tenant, place, nil, h.Version)
+	return nil
+}
+
+// Get returns an incident, open or closed; NotFound when there is none. Its figures are those that
+// were seen.
 func (in *Incidents) Get(
 	ctx context.Context, tenant andon.TenantID, id string,
 ) (people.Incident, error) {
-	return people.Incident{}, andon.Errorf(andon.NotFound, "there is no incident %q", id)
+	h, err := in.find(ctx, tenant, id)
+	if err != nil {
+		return people.Incident{}, err
+	}
+	return *h.Incident, nil
 }
 
-// Closed returns the incidents that opened within a span and are closed, as the log has them now,
-// newest first, before an ID ("" is from the newest).
+// find reads an incident. The version of a closed one is 0.
+func (in *Incidents) find(ctx context.Context, tenant andon.TenantID, id string) (*Held, error) {
+	at, place, err := split(id)
+	if err != nil {
+		return nil, err
+	}
+	h, err := in.Read(ctx, tenant, place)
+	if err != nil || h != nil && h.ID == id {
+		return h, err
+	}
+	r, err := in.store.Record(ctx, tenant, closedKind, keyOf(at, place))
+	if err != nil {
+		if andon.KindOf(err) == andon.NotFound {
+			return nil, noIncident(id)
+		}
+		return nil, err
+	}
+	is, err := decode(&r)
+	return &Held{Incident: is}, err
+}
+
+// Closed returns the incidents that opened within a span and are closed, newest first, before an ID
+// ("" is from the newest). Their figures are those that were seen.
 func (in *Incidents) Closed(
 	ctx context.Context, tenant andon.TenantID, span andon.Span, before string, limit int,
 ) iter.Seq2[people.Incident, error] {
-	return func(func(people.Incident, error) bool) {}
+	return seq.Of(func(yield func(people.Incident) bool) error {
+		q := andon.RecordQuery{Limit: limit}
+		if span.To != 0 {
+			q.After = keyOf(span.To, "")
+		}
+		if before != "" {
+			at, place, err := split(before)
+			if err != nil {
+				return err
+			}
+			q.After = max(q.After, keyOf(at, place))
+		}
+		for r, err := range in.store.Records(ctx, tenant, closedKind, q) {
+			if err != nil {
+				return err
+			}
+			is, err := decode(&r)
+			if err != nil || is.Opened < span.From || !yield(*is) {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// OfDevice returns the incidents of a device within a span, open and closed, as its log has them,
-// newest first. One that a late entry made is among them, marked late.
+// OfDevice returns the incidents of a device that were open within a span, newest first, open and
+// closed. Their figures are those that were seen.
 func (in *Incidents) OfDevice(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, span andon.Span, limit int,
-) ([]people.Incident, error) {
-	return nil, nil
+) (all []people.Incident, err error) {
+	for _, kind := range []people.Kind{people.StateKind, people.SilentKind} {
+		h, err := in.Read(ctx, tenant, Place(device, kind))
+		if err != nil {
+			return nil, err
+		}
+		if h != nil && h.Ended == 0 && len(all) < limit && span.Holds(max(h.Opened, span.From)) {
+			all = append(all, *h.Incident)
+		}
+	}
+	prefix := hashOf(string(device)) + "/"
+	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
+	for of, err := range in.store.Records(ctx, tenant, ofKind, q) {
+		if err != nil || len(all) >= limit {
+			return all, err
+		}
+		key := strings.TrimPrefix(of.ID, prefix)
+		r, err := in.store.Record(ctx, tenant, closedKind, key)
+		if andon.KindOf(err) == andon.NotFound && err != nil {
+			continue // it has expired
+		}
+		if err != nil {
+			return nil, err
+		}
+		is, err := decode(&r)
+		if err != nil {
+			return nil, err
+		}
+		if is.Ended >= span.From && (span.To == 0 || is.Opened <= span.To) {
+			all = append(all, *is)
+		}
+	}
+	return all, nil
+}
+
+// Decide has a decision made about the open incident of a place, and stores what follows: again
+// where another writer was faster. decide gets a copy, or one without an Incident where there is
+// none, and reports whether it changed it. The result is nil where there is none.
+func (in *Incidents) Decide(
+	ctx context.Context, tenant andon.TenantID, place string, decide func(*Held) (bool, error),
+) (*Held, error) {
+	for {
+		h, err := in.Read(ctx, tenant, place)
+		if err != nil {
+			return nil, err
+		}
+		if h == nil {
+			h = &Held{}
+		}
+		changed, err := decide(h)
+		if err != nil || h.Incident == nil {
+			return nil, err
+		}
+		if changed {
+			err = in.Put(ctx, tenant, h)
+		}
+		if err == nil || andon.KindOf(err) != andon.Conflict {
+			return h, err
+		}
+	}
 }
 
 // Act has people.Act decide on an action, and stores what follows. It returns the incident as it is
@@ -67,5 +433,38 @@ func (in *Incidents) OfDevice(
 func (in *Incidents) Act(
 	ctx context.Context, tenant andon.TenantID, id string, a people.Action,
 ) (people.Incident, error) {
-	return people.Incident{}, andon.Errorf(andon.NotFound, "there is no incident %q", id)
+	var none people.Incident
+	if err := a.Check(in.now()); err != nil {
+		return none, err
+	}
+	found, err := in.find(ctx, tenant, id)
+	if err != nil {
+		return none, err
+	}
+	s := &people.Setting{Known: &people.Known{}}
+	if in.Setting != nil {
+		if s, err = in.Setting(ctx, tenant); err != nil {
+			return none, err
+		}
+	}
+	s.Now = in.now()
+	if found.Version == 0 {
+		_, err := found.Act(s, &a)
+		return *found.Incident, err
+	}
+	h, err := in.Decide(ctx, tenant, Place(found.Device, found.Kind), func(h *Held) (bool, error) {
+		if h.Incident == nil || h.ID != id {
+			return false, andon.Errorf(andon.Conflict, "the incident was closed meanwhile")
+		}
+		advanced := h.Advance(s)
+		changed, err := h.Act(s, &a)
+		return changed || advanced && err == nil, err
+	})
+	if err != nil {
+		return none, err
+	}
+	if len(h.Doing) > 0 && in.Effects != nil {
+		err = in.Effects(ctx, tenant, h)
+	}
+	return *h.Incident, err
 }

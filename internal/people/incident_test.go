@@ -1,0 +1,119 @@
+package people_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+)
+
+const minute = 60_000_000
+
+// TestPolicy: what a policy does and when, by what happens to the incident. A time is in minutes.
+func TestPolicy(t *testing.T) {
+	for _, c := range []struct{ name, script, want string }{
+		{"nobody", "40 end", "5 Liz; 15 Sara; 25 Liz; 35 Sara"},
+		{"acknowledged", "6 ack; 40 end", "5 Liz"},
+		{"acknowledgement expires", "4 ack 10m; 40 end", "15 Liz; 25 Sara; 35 Liz"},
+		{"returned", "6 normal; 40 end", "5 Liz"},
+		{"shelved", "2 shelve 10m; 40 end", "15 Liz; 25 Sara; 35 Liz"},
+		{"unshelved", "2 shelve 10m; 4 unshelve; 40 end", "7 Liz; 17 Sara; 27 Liz; 37 Sara"},
+		{"out of service", "2 remove; 12 restore; 22 end", "15 Liz"},
+		{"suppressed", "2 window; 12 no-window; 22 end", "15 Liz"},
+		{"taken", "6 take; 40 end", "5 Liz"},
+		{"repeats", "6 WARNING2; 7 WARNING2; 22 end", "5 Liz; 15 Sara"},
+		{"rises", "6 WARNING4; 22 end", "5 Liz; 7 Boss"},
+		{"rises when acknowledged", "4 ack; 6 WARNING4; 22 end", "7 Boss"},
+		{"falls and rises", "6 WARNING4; 9 WARNING2; 12 WARNING4; 22 end", "5 Liz; 7 Boss"},
+		{"late", "100 end", "5 Liz; 15 Sara; 25 Liz; 35 Sara"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := play(t, c.script); got != c.want {
+				t.Errorf("told: %s; want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func play(t *testing.T, script string) string {
+	t.Helper()
+	s := &people.Setting{Now: minute, Known: &people.Known{Policies: []people.Policy{
+		{Name: "high", Match: people.Match{MinSeverity: 80},
+			Steps: []people.PolicyStep{{After: minute, To: "person Boss"}}},
+		{Name: "low", Repeat: 1, Every: 10 * minute, Steps: []people.PolicyStep{
+			{After: 5 * minute, To: "operator"}, {After: 15 * minute, To: "supervisor Sara"}}},
+	}}}
+	start := andon.Time(100 * minute)
+	s.Now = start
+	in := people.Open(s, "1-x", "d1", people.StateKind, seen(s, "WARNING2"))
+	for line := range strings.SplitSeq(script, "; ") {
+		var at int
+		var what, span string
+		_, _ = fmt.Sscan(line, &at, &what, &span)
+		s.Now = start + andon.Time(at)*minute
+		in.Advance(s)
+		a := people.Action{By: "Liz", Reason: "because"}
+		a.ExpiresIn, _ = andon.ParseDuration(span)
+		a.For = a.ExpiresIn
+		do := map[string]people.ActionKind{
+			"ack": people.Acknowledge, "shelve": people.ShelveIt, "unshelve": people.Unshelve,
+			"remove": people.Remove, "restore": people.Restore, "take": people.Take,
+		}
+		switch a.Do = do[what]; {
+		case what == "end":
+		case what == "window":
+			in.Suppress(s, "w")
+		case what == "no-window":
+			in.Suppress(s, "")
+		case a.Do == "":
+			in.Observe(s, seen(s, what))
+		default:
+			if changed, err := in.Act(s, &a); err != nil || !changed {
+				t.Fatal(line, err)
+			}
+			if changed, err := in.Act(s, &a); err != nil || changed {
+				t.Fatal("twice: ", line, err)
+			}
+		}
+	}
+	var told []string
+	for _, e := range in.Doing {
+		if e.Do != people.Assign {
+			told = append(told, fmt.Sprint(int(e.Time-start)/minute, " ", e.To))
+		}
+	}
+	return strings.Join(told, "; ")
+}
+
+func seen(s *people.Setting, state string) *people.Observation {
+	severity := map[string]uint8{"WARNING2": 48, "WARNING4": 80}[state]
+	return &people.Observation{
+		Holds: severity > 0, Since: s.Now, Severity: severity, Operator: "Liz",
+		Entry: andon.EntryRef{Time: s.Now, State: andon.State(state)},
+	}
+}
+
+// TestRefused: what is wrong with an action names its place.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		a    people.Action
+		want string
+	}{
+		{people.Action{Do: people.Take}, "body.by"},
+		{people.Action{Do: people.Comment, By: "Liz"}, "body.note"},
+		{people.Action{Do: people.EscalateTo, By: "Liz"}, "body.to"},
+		{people.Action{Do: people.ShelveIt, By: "Liz", Once: true}, "body.reason"},
+		{people.Action{Do: people.ShelveIt, By: "Liz", Reason: "r"}, "body.until"},
+		{people.Action{Do: people.ShelveIt, By: "Liz", Reason: "r", Until: 5}, "body.until"},
+		{people.Action{Do: people.ShelveIt, By: "Liz", Reason: "r", For: 25 * 60 * minute},
+			"body.until"},
+	} {
+		err := c.a.Check(minute)
+		e, _ := err.(*andon.Error)
+		if e == nil || len(e.Fields) != 1 || e.Fields[0].Location != c.want {
+			t.Errorf("%+v: %v, want one at %s", c.a, err, c.want)
+		}
+	}
+}

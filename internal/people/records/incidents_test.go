@@ -1,0 +1,97 @@
+package records_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+const begin andon.Time = 1_700_000_000_000_000
+
+// opened stores an open incident of a device.
+func opened(t *testing.T, in *records.Incidents, device andon.DeviceID) *records.Held {
+	t.Helper()
+	place := records.Place(device, people.StateKind)
+	s := &people.Setting{Known: &people.Known{}, Now: begin}
+	h := &records.Held{Incident: people.Open(s, records.IDOf(begin, place), device,
+		people.StateKind, &people.Observation{
+			Holds: true, Since: begin, Severity: 48,
+			Entry: andon.EntryRef{Time: begin, State: "WARNING2"},
+		})}
+	if err := in.Put(t.Context(), andon.DefaultTenant, h); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// TestManyTake: of 64 people who take one incident at once one has it, the others are told who.
+func TestManyTake(t *testing.T) {
+	in := records.NewIncidents(memstore.New(), func() andon.Time { return begin })
+	h := opened(t, in, "d1")
+	var won atomic.Int64
+	var all sync.WaitGroup
+	for i := range 64 {
+		all.Go(func() {
+			a := people.Action{Do: people.Take, By: andon.PersonID(fmt.Sprint("p", i))}
+			_, err := in.Act(t.Context(), andon.DefaultTenant, h.ID, a)
+			first, lost := errors.AsType[*people.FirstError](err)
+			switch {
+			case err == nil:
+				won.Add(1)
+			case !lost || first.By == "" || andon.KindOf(err) != andon.Conflict:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	is, err := in.Get(t.Context(), andon.DefaultTenant, h.ID)
+	if err != nil || won.Load() != 1 || is.TakenBy == "" || len(is.Steps) != 2 {
+		t.Errorf("%d have it: %+v, %v", won.Load(), is, err)
+	}
+}
+
+// TestClosed: what returned to normal and is acknowledged is closed, and found as that.
+func TestClosed(t *testing.T) {
+	now := begin
+	in := records.NewIncidents(memstore.New(), func() andon.Time { return now })
+	h := opened(t, in, "d1")
+	other := opened(t, in, "d2")
+	s := &people.Setting{Known: &people.Known{}, Now: begin + 5}
+	_, err := in.Decide(t.Context(), andon.DefaultTenant, records.Place("d1", people.StateKind),
+		func(h *records.Held) (bool, error) {
+			entry := andon.EntryRef{Time: begin + 4, State: "NORMAL"}
+			return h.Observe(s, &people.Observation{Entry: entry}), nil
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = begin + 10
+	for range 2 { // the second time it is done already
+		is, err := in.Act(t.Context(), andon.DefaultTenant, h.ID,
+			people.Action{Do: people.Acknowledge, By: "Liz"})
+		if err != nil || is.Status() != people.Closed || is.Until != begin+4 || len(is.Steps) != 4 {
+			t.Errorf("%+v, %v", is, err)
+		}
+	}
+	open, _, err := in.Open(t.Context(), andon.DefaultTenant)
+	if err != nil || len(open) != 1 || open[0].ID != other.ID {
+		t.Errorf("%v are open, %v", open, err)
+	}
+	n := 0
+	for is, err := range in.Closed(t.Context(), andon.DefaultTenant, andon.Span{}, "", 9) {
+		if n++; err != nil || is.ID != h.ID {
+			t.Errorf("%+v, %v", is, err)
+		}
+	}
+	of, err := in.OfDevice(t.Context(), andon.DefaultTenant, "d1", andon.Span{}, 9)
+	if err != nil || n != 1 || len(of) != 1 || of[0].ID != h.ID {
+		t.Errorf("%d, %+v, %v", n, of, err)
+	}
+}
