@@ -97,7 +97,7 @@ func acting[B incidents.Body](do people.ActionKind, name string) *route {
 		if err != nil {
 			return client.Incident{}, err
 		}
-		return incidents.ShowWhole(&is, c.options.Now()), nil
+		return incidents.ShowWhole(&is), nil
 	})
 }
 
@@ -130,7 +130,7 @@ func (a *API) incidents(c *call) error {
 			return incidents.After(open, order, after, n), nil
 		})
 	}
-	show := func(i **people.Incident) client.Incident { return incidents.Show(*i, q.Now) }
+	show := func(i **people.Incident) client.Incident { return incidents.Show(*i) }
 	position := func(i **people.Incident) *incidents.Position {
 		return new(incidents.PositionBy(order, *i))
 	}
@@ -153,7 +153,7 @@ func (a *API) pastIncidents(
 		closed := a.options.Incidents.Closed(c.ctx(), c.tenant, span, before, n)
 		return incidents.Merge(rest, closed, n)
 	}
-	show := func(i *people.Incident) client.Incident { return incidents.Show(i, q.Now) }
+	show := func(i *people.Incident) client.Incident { return incidents.Show(i) }
 	position := func(i *people.Incident) string { return i.ID }
 	return sendPage(c, stepItems, q.Admits, read, plain(show), position)
 }
@@ -161,7 +161,7 @@ func (a *API) pastIncidents(
 func (a *API) countIncidents(c *call) (client.IncidentCounts, error) {
 	q := incidents.Read(&c.Reader)
 	open, err := c.openIncidents(&q)
-	return incidents.Count(open, q.Now), err
+	return incidents.Count(open), err
 }
 
 // incidentPlace is a place in the incidents of a device: before it are those that began later.
@@ -198,8 +198,7 @@ func (a *API) deviceIncidents(c *call) error {
 			return all[:min(n, len(all))], err
 		})
 	}
-	now := a.options.Now()
-	show := func(i *people.Incident) client.Incident { return incidents.Show(i, now) }
+	show := func(i *people.Incident) client.Incident { return incidents.Show(i) }
 	position := func(i *people.Incident) *incidentPlace { return &incidentPlace{i.Since, i.ID} }
 	return sendPage(c, stepItems, nil, read, plain(show), position)
 }
@@ -209,7 +208,7 @@ func (a *API) incident(c *call) (client.Incident, error) {
 	if err != nil {
 		return client.Incident{}, err
 	}
-	return incidents.ShowWhole(&is, a.options.Now()), nil
+	return incidents.ShowWhole(&is), nil
 }
 
 // incidentChanges returns what tells a stream that an incident has changed; nil: it does not ask.

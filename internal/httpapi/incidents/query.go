@@ -25,7 +25,6 @@ type Query struct {
 	Device     andon.DeviceID // only this one; absent: all
 	Prefix     string
 	Selected   *groups.Selected
-	Now        andon.Time
 }
 
 var statuses = []people.Status{
@@ -36,7 +35,7 @@ var statuses = []people.Status{
 // Read reads which incidents a request selects.
 func Read(r *params.Reader) (q Query) {
 	var devices andon.DeviceQuery
-	q.States, q.Now, q.Operator = r.States(), r.Now(), r.Person("operator")
+	q.States, q.Operator = r.States(), r.Person("operator")
 	q.Device, q.Kind = r.DeviceOrPrefix(&devices), people.Kind(r.Text("kind"))
 	q.Prefix = devices.Prefix
 	if q.Unassigned = q.Operator == "none"; q.Unassigned {
@@ -76,7 +75,7 @@ func (q *Query) Admits(i *people.Incident) bool {
 	operator := (q.Operator == "" || q.Operator == i.Operator) &&
 		(!q.Unassigned || i.Operator == "")
 	return kind && device && operator && i.Severity >= q.Severity && q.States.Match(i.State) &&
-		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, StatusOf(i, q.Now)))
+		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, i.Status()))
 }
 
 // Select returns those of all that are selected, in a list of its own.

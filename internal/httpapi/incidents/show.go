@@ -5,39 +5,14 @@
 package incidents
 
 import (
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/people"
 )
 
-// StatusOf says what an incident needs of people at a time.
-func StatusOf(i *people.Incident, now andon.Time) people.Status {
-	acknowledged := i.Acknowledged != nil &&
-		(i.Acknowledged.Expires == 0 || i.Acknowledged.Expires > now)
-	shelved := i.Shelf != nil && (i.Shelf.Once || i.Shelf.Until > now)
-	switch {
-	case i.Ended != 0:
-		return people.Closed
-	case i.Removed != nil:
-		return people.OutOfService
-	case shelved:
-		return people.Shelved
-	case i.Maintenance != "":
-		return people.Suppressed
-	case i.Until != 0 && i.Latch && !i.Reset:
-		return people.Latched
-	case i.Until != 0:
-		return people.Returned
-	case acknowledged:
-		return people.Acknowledged
-	}
-	return people.Unacknowledged
-}
-
 // Show returns an incident as it is answered, without its steps.
-func Show(i *people.Incident, now andon.Time) client.Incident {
+func Show(i *people.Incident) client.Incident {
 	shown := client.Incident{
-		ID: i.ID, Device: i.Device, Kind: string(i.Kind), Status: string(StatusOf(i, now)),
+		ID: i.ID, Device: i.Device, Kind: string(i.Kind), Status: string(i.Status()),
 		State: i.State, Severity: i.Severity, Worst: i.Worst, Since: i.Since, Until: i.Until,
 		Opened: i.Opened, Ended: i.Ended, Count: i.Count, Operator: i.Operator,
 		Message: i.Message, Late: i.Late, Joined: i.Joined, Covers: i.Covers,
@@ -61,8 +36,8 @@ func Show(i *people.Incident, now andon.Time) client.Incident {
 }
 
 // ShowWhole returns an incident with its steps.
-func ShowWhole(i *people.Incident, now andon.Time) client.Incident {
-	shown := Show(i, now)
+func ShowWhole(i *people.Incident) client.Incident {
+	shown := Show(i)
 	for _, s := range i.Steps {
 		shown.Steps = append(shown.Steps, client.IncidentStep(s))
 	}
@@ -70,11 +45,11 @@ func ShowWhole(i *people.Incident, now andon.Time) client.Incident {
 }
 
 // Count counts incidents by status and severity.
-func Count(all []*people.Incident, now andon.Time) client.IncidentCounts {
+func Count(all []*people.Incident) client.IncidentCounts {
 	n := client.IncidentCounts{Total: len(all), Statuses: map[string]int{}}
 	var severities [256]client.IncidentSeverityCount
 	for _, i := range all {
-		status := StatusOf(i, now)
+		status := i.Status()
 		n.Statuses[string(status)]++
 		of := &severities[i.Severity]
 		of.Count++

@@ -73,7 +73,7 @@ func Of(err error) Problem {
 	case andon.Damaged: // that the request was right, and sending it again does not help
 		p.Type, p.Title = "urn:andon:damaged", "Stored Data Is Damaged"
 	}
-	if first, ok := errors.AsType[*people.First](err); ok {
+	if first, ok := errors.AsType[*people.FirstError](err); ok {
 		p.By = first.By
 	}
 	if e, ok := errors.AsType[*andon.Error](err); ok {
