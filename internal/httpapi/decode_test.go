@@ -10,7 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/sent"
-	"github.com/andonhq/andon/internal/httpapi/strictjson"
+	"github.com/andonhq/andon/internal/strictjson"
 )
 
 // FuzzDecode reads bodies like encoding/json: what is taken is what encoding/json reads, and what

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon/internal/httpapi/openapi"
-	"github.com/andonhq/andon/internal/httpapi/strictjson"
+	"github.com/andonhq/andon/internal/strictjson"
 )
 
 // route is one request of the contract: all that the router, the check of parameters and the

@@ -4,7 +4,8 @@ import "github.com/andonhq/andon"
 
 // The documents that people write. Each is a record of its tenant, by name, with the version of the
 // record as its ETag. Durations are texts such as "15m"; times of day "06:00"; days "mon".."sun".
-// Validate of each reports what is wrong with the place of it: "body.steps[2].to".
+// Validate of each reports what is wrong with the place of it: "body.steps[2].to". A body need not
+// have a name: it is that of the path.
 
 // DocumentKind is a sort of document: the plural in its path, and the kind of its record.
 type DocumentKind string
@@ -33,7 +34,7 @@ type Match struct {
 // Policy says what is done about incidents that it matches. Of several the one with the highest
 // MinSeverity that matches counts, then the first by name.
 type Policy struct {
-	Name  string       `json:"name"`
+	Name  string       `json:"name,omitempty"`
 	Match Match        `json:"match"`
 	Steps []PolicyStep `json:"steps"`
 	// Repeat is how often the steps are done again after the last one, Every apart from the last
@@ -62,7 +63,7 @@ type Target string
 
 // Person is somebody who can be told.
 type Person struct {
-	Name        andon.PersonID `json:"name"`
+	Name        andon.PersonID `json:"name,omitempty"`
 	Zone        string         `json:"zone,omitempty"`
 	Contacts    []Contact      `json:"contacts,omitempty"`
 	MinSeverity uint8          `json:"min_severity,omitempty"`
@@ -80,7 +81,7 @@ type Contact struct {
 
 // Maintenance is a window in which incidents of some devices are suppressed.
 type Maintenance struct {
-	Name    string           `json:"name"`
+	Name    string           `json:"name,omitempty"`
 	Devices []andon.DeviceID `json:"devices,omitempty"`
 	Prefix  string           `json:"prefix,omitempty"`
 	Group   andon.Group      `json:"group,omitempty"`
@@ -95,7 +96,7 @@ type Maintenance struct {
 // Schedule says who is on call. The first layer that has somebody at a time counts, after the
 // overrides.
 type Schedule struct {
-	Name      string     `json:"name"`
+	Name      string     `json:"name,omitempty"`
 	Zone      string     `json:"zone,omitempty"`
 	Layers    []Layer    `json:"layers"`
 	Overrides []Override `json:"overrides,omitempty"`
@@ -118,4 +119,19 @@ type Override struct {
 	To     andon.Time     `json:"to"`
 	Person andon.PersonID `json:"person"`
 	Reason string         `json:"reason,omitempty"`
+}
+
+// One is the name of one document of a kind: "policy".
+func (k DocumentKind) One() string {
+	switch k {
+	case Policies:
+		return "policy"
+	case Schedules:
+		return "schedule"
+	case Rules:
+		return "rule"
+	case Persons:
+		return "person"
+	}
+	return string(k)
 }

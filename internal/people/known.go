@@ -10,6 +10,7 @@ import (
 type Known struct {
 	Policies    []Policy // by name, as are the others
 	Schedules   map[string]*Schedule
+	Rosters     map[string]*Roster // of the schedules: who is on call
 	People      map[andon.PersonID]*Person
 	Maintenance []Maintenance
 }

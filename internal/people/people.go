@@ -3,7 +3,7 @@
 // state and time go in, what to do comes out. The packages below it read the feed, keep records and
 // do what was decided.
 //
-// Terms are those of ISA-18.2. DESIGN.md §9 says what must hold.
+// Terms are those of ISA-18.2.
 package people
 
 import "github.com/andonhq/andon"

@@ -3,18 +3,31 @@ package records
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Documents keeps policies, schedules, rules, people and maintenance. What it read is known for a
 // second, so another process sees a change within that time; a change by this process is known at
 // once. All methods may be called concurrently.
+//
+// A document is a record: its kind is that of the document, its id the name, its data the JSON of a
+// type of package people. What documents say of each other is checked when one is changed. Of two
+// processes that change two documents at the same time, one may delete what the other begins to
+// refer to: who follows a reference must expect that nothing is there.
 type Documents struct {
-	store andon.Records
-	now   func() andon.Time
+	store   andon.Records
+	now     func() andon.Time
+	writing sync.Mutex // held while documents are changed
+	tenants sync.Map   // *tenant by andon.TenantID
 }
 
 // NewDocuments makes Documents on a store.
@@ -27,28 +40,171 @@ type Document struct {
 	Name    string
 	Version uint64
 	Data    andon.JSON
+	// Before is the version that a Put replaced: 0 for a new document, Version for one that was
+	// equal.
+	Before uint64
 }
 
 // Get returns a document; NotFound when there is none.
 func (d *Documents) Get(
 	ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, name string,
 ) (Document, error) {
-	return Document{}, andon.Errorf(andon.Unsupported, "documents")
+	r, err := d.store.Record(ctx, tenant, andon.RecordKind(kind), name)
+	if err != nil && andon.KindOf(err) == andon.NotFound {
+		return Document{}, missing(kind, name)
+	}
+	return documentOf(r), err
+}
+
+func documentOf(r andon.Record) Document {
+	return Document{Name: r.ID, Version: r.Version, Data: r.Data}
+}
+
+func missing(kind people.DocumentKind, name string) error {
+	return andon.Errorf(andon.NotFound, "there is no %s %q", kind.One(), name)
 }
 
 // List returns the documents of a kind by name, after one.
 func (d *Documents) List(
 	ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, after string, limit int,
 ) iter.Seq2[Document, error] {
-	return func(func(Document, error) bool) {}
+	q := andon.RecordQuery{After: after, Limit: limit}
+	return seq.Map(d.store.Records(ctx, tenant, andon.RecordKind(kind), q), documentOf)
 }
+
+// AnyVersion is that of a Put or Delete without If-Match.
+const AnyVersion = 1<<64 - 1
 
 // Put checks a document, also against what it refers to, and stores it over a version; 0: there is
 // none yet; AnyVersion: whatever is there. What is equal to what is stored changes nothing.
 func (d *Documents) Put(
 	ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, is Document,
 ) (Document, error) {
-	return Document{}, andon.Errorf(andon.Unsupported, "documents")
+	all, err := d.PutAll(ctx, tenant, []Change{{Kind: kind, Document: is}}, false)
+	if err != nil {
+		return Document{}, err
+	}
+	return all[0].Document, nil
+}
+
+// Change is a document that is to be put.
+type Change struct {
+	Kind people.DocumentKind
+	Document
+	content people.Content
+}
+
+// Faulty is which of several changes is wrong.
+type Faulty struct {
+	Index int
+	Err   error
+}
+
+// Error returns what is wrong with it.
+func (f *Faulty) Error() string { return f.Err.Error() }
+
+// Unwrap returns what is wrong with it.
+func (f *Faulty) Unwrap() error { return f.Err }
+
+// PutAll puts documents that may refer to each other, in any order. If one is wrong, nothing is
+// stored, and the error is a Faulty. They are stored one after the other, what others refer to
+// first; after another error some may be, and putting all again completes them. A dry run stores
+// nothing. It returns them in the given order; those of a dry run have the version before.
+func (d *Documents) PutAll(
+	ctx context.Context, tenant andon.TenantID, all []Change, dry bool,
+) ([]Change, error) {
+	all = slices.Clone(all)
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	known, err := d.read(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer d.forget(tenant)
+	for i := range all {
+		if err := all[i].check(known); err != nil {
+			return nil, &Faulty{i, err}
+		}
+	}
+	for i := range all {
+		if err := all[i].checkReferences(known, all); err != nil {
+			return nil, &Faulty{i, err}
+		}
+	}
+	if dry {
+		return all, nil
+	}
+	for _, kind := range people.Kinds() {
+		for i := range all {
+			if all[i].Kind != kind {
+				continue
+			}
+			if err := d.put(ctx, tenant, &all[i]); err != nil {
+				return nil, &Faulty{i, err}
+			}
+		}
+	}
+	return all, nil
+}
+
+// check decodes a document, and compares it with what is stored.
+func (c *Change) check(known *known) (err error) {
+	if c.content, err = people.Decode(c.Kind, c.Name, c.Data); err != nil {
+		return err
+	}
+	text, err := json.Marshal(c.content)
+	if err != nil {
+		return err
+	}
+	if c.Data = andon.JSON(text); len(text) > andon.MaxRecordBytes {
+		return andon.AtField("body", "it is %d bytes long, more than %d", len(text),
+			andon.MaxRecordBytes)
+	}
+	stored := known.stored[key{c.Kind, c.Name}]
+	if c.Version != AnyVersion && c.Version != stored.Version {
+		return andon.Errorf(andon.Conflict, "%s %q was changed meanwhile: read it again and repeat",
+			c.Kind.One(), c.Name)
+	}
+	c.Version, c.Before = stored.Version, 0
+	if stored.Data == c.Data {
+		c.Before = stored.Version
+	}
+	return nil
+}
+
+// Changes reports whether a change of a dry run would change anything, and Creates whether it would
+// make a document.
+func (c *Change) Changes() bool { return c.Version == 0 || c.Before != c.Version }
+
+// checkReferences reports a document that is neither known nor among those that are put as well.
+func (c *Change) checkReferences(known *known, all []Change) error {
+	for _, r := range c.content.References() {
+		_, there := known.stored[key{r.Kind, r.Name}]
+		there = there || slices.ContainsFunc(all, func(other Change) bool {
+			return other.Kind == r.Kind && other.Name == r.Name
+		})
+		if !there {
+			return andon.AtField(r.Place, "there is no %s %q", r.Kind.One(), r.Name)
+		}
+	}
+	return nil
+}
+
+// put stores a document that was checked.
+func (d *Documents) put(ctx context.Context, tenant andon.TenantID, c *Change) error {
+	if !c.Changes() {
+		return nil
+	}
+	before := c.Version
+	r, err := d.store.PutRecord(ctx, andon.Record{
+		Tenant: tenant, Kind: andon.RecordKind(c.Kind), ID: c.Name, Version: before, Data: c.Data,
+	})
+	if err != nil {
+		return err
+	}
+	c.Document = documentOf(r)
+	c.Before = before
+	return nil
 }
 
 // Delete removes a document of a version. Conflict when another document refers to it.
@@ -56,16 +212,37 @@ func (d *Documents) Delete(
 	ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, name string,
 	version uint64,
 ) error {
-	return andon.Errorf(andon.Unsupported, "documents")
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	known, err := d.read(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	defer d.forget(tenant)
+	stored, there := known.stored[key{kind, name}]
+	switch {
+	case !there:
+		return missing(kind, name)
+	case version != AnyVersion && version != stored.Version:
+		return andon.Errorf(andon.Conflict, "%s %q was changed meanwhile: read it again and repeat",
+			kind.One(), name)
+	}
+	for _, by := range slices.SortedFunc(maps.Keys(known.stored), key.compare) {
+		for _, r := range known.stored[by].content.References() {
+			if r.Kind == kind && r.Name == name {
+				return andon.Errorf(andon.Conflict, "%s %q is needed by %s %q: %s",
+					kind.One(), name, by.kind.One(), by.name, r.Place)
+			}
+		}
+	}
+	return d.store.DeleteRecord(ctx, andon.Record{
+		Tenant: tenant, Kind: andon.RecordKind(kind), ID: name, Version: stored.Version,
+	})
 }
 
-// AnyVersion is that of a Put or Delete without If-Match.
-const AnyVersion = 1<<64 - 1
-
-// Known is all documents of a tenant.
-type Known = people.Known
-
-// Known returns all documents of a tenant, at most a second old.
-func (d *Documents) Known(ctx context.Context, tenant andon.TenantID) (*Known, error) {
-	return &Known{}, nil
+// tenant is what is known of the documents of one.
+type tenant struct {
+	reading sync.Mutex // held by who reads them
+	known   atomic.Pointer[known]
+	changes atomic.Uint64 // by this process
 }

@@ -1,0 +1,114 @@
+package people
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/teambition/rrule-go"
+
+	"github.com/andonhq/andon"
+)
+
+// Selects reports whether a window is about a device.
+func (m *Maintenance) Selects(device andon.DeviceID, group andon.Group) bool {
+	return slices.Contains(m.Devices, device) ||
+		m.Prefix != "" && strings.HasPrefix(string(device), m.Prefix) ||
+		m.Group != "" && group.Within(m.Group)
+}
+
+// Covers reports whether a device is in maintenance at a time. The group is the one that it is in.
+func (m *Maintenance) Covers(device andon.DeviceID, group andon.Group, at andon.Time) bool {
+	if !m.Selects(device, group) {
+		return false
+	}
+	begin, _ := m.Window(at)
+	return begin != 0 && begin <= at
+}
+
+// Window returns when the window begins and ends that a time is in, or else the next one; 0 when
+// there is none any more. The time of day is that of the zone, so daylight saving does not move it.
+func (m *Maintenance) Window(at andon.Time) (begin, end andon.Time) {
+	if m.Rule == "" {
+		if end = m.Start.Add(m.Length); at >= end {
+			return 0, 0
+		}
+		return m.Start, end
+	}
+	rule, err := m.rule()
+	if err != nil {
+		return 0, 0
+	}
+	found := rule.After(at.Std().Add(-m.Length.Std()), false) // the first that has not ended
+	if found.IsZero() {
+		return 0, 0
+	}
+	begin = andon.TimeOf(found)
+	return begin, begin.Add(m.Length)
+}
+
+func (m *Maintenance) rule() (*rrule.RRule, error) {
+	zone, err := parseZone(m.Zone)
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsAny(m.Rule, "\r\n") || strings.Contains(strings.ToUpper(m.Rule), "DTSTART") {
+		return nil, fmt.Errorf("rrule is one rule without DTSTART: start says when it begins")
+	}
+	option, err := rrule.StrToROptionInLocation(m.Rule, zone)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a rule of RFC 5545 such as FREQ=WEEKLY;BYDAY=SU: %s",
+			m.Rule, err)
+	}
+	// The rule is followed from its start on, each time that it is asked.
+	if option.Freq > rrule.DAILY || option.Byhour != nil || option.Byminute != nil ||
+		option.Bysecond != nil {
+		return nil, fmt.Errorf("%q repeats within a day: FREQ is DAILY, WEEKLY, MONTHLY or "+
+			"YEARLY, and the time of day is that of start", m.Rule)
+	}
+	option.Dtstart = m.Start.Std().In(zone).Truncate(time.Second)
+	rule, err := rrule.NewRRule(*option)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a rule of RFC 5545: %s", m.Rule, err)
+	}
+	return rule, nil
+}
+
+// Validate reports what is wrong with a window, or nil.
+func (m *Maintenance) Validate() error {
+	switch {
+	case len(m.Devices) == 0 && m.Prefix == "" && m.Group == "":
+		return andon.AtField("body", "a window needs devices, a prefix or a group")
+	case len(m.Devices) > maxDevices:
+		return andon.AtField("body.devices", "%d devices are more than %d: use a prefix or a group",
+			len(m.Devices), maxDevices)
+	case m.Start == 0:
+		return andon.AtField("body.start", "start is missing")
+	case m.Length < minute || m.Length > maxWindow:
+		return andon.AtField("body.length", "a length of %s is not between %s and %s", m.Length,
+			minute, maxWindow)
+	}
+	for i, device := range m.Devices {
+		if err := device.Validate(); err != nil {
+			return andon.AtField(at("body.devices", i), "%s", err)
+		}
+	}
+	if err := checkGroup("body.group", m.Group); err != nil {
+		return err
+	}
+	if _, err := parseZone(m.Zone); err != nil {
+		return andon.AtField("body.zone", "%s", err)
+	}
+	if m.Rule == "" {
+		return nil
+	}
+	rule, err := m.rule()
+	if err != nil {
+		return andon.AtField("body.rrule", "%s", err)
+	}
+	if rule.After(m.Start.Std().Add(-time.Second), true).IsZero() {
+		return andon.AtField("body.rrule", "%q never happens", m.Rule)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+)
+
+// Known is all documents of a tenant.
+type Known = people.Known
+
+// known is what was read of a tenant, and when.
+type known struct {
+	Known
+	at     andon.Time
+	stored map[key]stored
+}
+
+type key struct {
+	kind people.DocumentKind
+	name string
+}
+
+func (k key) compare(to key) int {
+	if k.kind != to.kind {
+		return cmp.Compare(k.kind, to.kind)
+	}
+	return cmp.Compare(k.name, to.name)
+}
+
+type stored struct {
+	Document
+	content people.Content
+}
+
+// age is how old what is known may be.
+const age = andon.Duration(1_000_000)
+
+// Known returns all documents of a tenant, at most a second old.
+func (d *Documents) Known(ctx context.Context, id andon.TenantID) (*Known, error) {
+	k, err := d.known(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &k.Known, nil
+}
+
+func (d *Documents) known(ctx context.Context, id andon.TenantID) (*known, error) {
+	is, there := d.tenants.Load(id)
+	if !there { // of a tenant that is not there nothing is kept
+		k, err := d.read(ctx, id)
+		if err == nil { // it may have changed since: the next caller reads it again
+			d.tenants.LoadOrStore(id, &tenant{})
+		}
+		return k, err
+	}
+	t := is.(*tenant)
+	k := t.known.Load()
+	switch {
+	case k == nil:
+		t.reading.Lock()
+	case !k.old(d.now()) || !t.reading.TryLock():
+		return k, nil // also while another caller reads it
+	}
+	defer t.reading.Unlock()
+	if now := t.known.Load(); now != nil && now != k { // another caller has read it
+		return now, nil
+	}
+	changes := t.changes.Load()
+	k, err := d.read(ctx, id)
+	if err == nil {
+		t.known.Store(k)
+		if changes != t.changes.Load() { // it was changed meanwhile: known for this caller only
+			t.known.Store(nil)
+		}
+	}
+	return k, err
+}
+
+func (k *known) old(now andon.Time) bool { return max(now.Sub(k.at), k.at.Sub(now)) >= age }
+
+// forget has what is known of a tenant read again before it is used: it was changed.
+func (d *Documents) forget(id andon.TenantID) {
+	if is, there := d.tenants.Load(id); there {
+		t := is.(*tenant)
+		t.changes.Add(1)
+		t.known.Store(nil)
+	}
+}
+
+// read reads all documents of a tenant. One that can't be decoded is Damaged: nobody must believe
+// that it is not there.
+func (d *Documents) read(ctx context.Context, id andon.TenantID) (*known, error) {
+	k := &known{at: d.now(), stored: map[key]stored{}}
+	k.Schedules, k.Rosters = map[string]*people.Schedule{}, map[string]*people.Roster{}
+	k.People = map[andon.PersonID]*people.Person{}
+	for _, kind := range people.Kinds() {
+		for n, after := andon.MaxLimit, ""; n == andon.MaxLimit; {
+			n = 0
+			for doc, err := range d.List(ctx, id, kind, after, andon.MaxLimit) {
+				if err == nil {
+					err = k.add(kind, doc)
+				}
+				if err != nil {
+					return nil, err
+				}
+				after, n = doc.Name, n+1
+			}
+		}
+	}
+	return k, nil
+}
+
+// add decodes a document. What an older version of Andon has admitted is not checked again.
+func (k *known) add(kind people.DocumentKind, doc Document) (err error) {
+	var content people.Content
+	switch kind {
+	case people.Policies:
+		p := people.Policy{}
+		err, content = json.Unmarshal([]byte(doc.Data), &p), &p
+		k.Policies = append(k.Policies, p)
+	case people.Schedules:
+		s := &people.Schedule{}
+		if err, content = json.Unmarshal([]byte(doc.Data), s), s; err == nil {
+			k.Schedules[doc.Name] = s
+			k.Rosters[doc.Name], err = s.Roster()
+		}
+	case people.Persons:
+		p := &people.Person{}
+		err, content = json.Unmarshal([]byte(doc.Data), p), p
+		k.People[andon.PersonID(doc.Name)] = p
+	case people.Maintenances:
+		m := people.Maintenance{}
+		err, content = json.Unmarshal([]byte(doc.Data), &m), &m
+		k.Maintenance = append(k.Maintenance, m)
+	}
+	if err != nil {
+		return andon.Errorf(andon.Damaged, "read %s %q: %w", kind.One(), doc.Name, err)
+	}
+	k.stored[key{kind, doc.Name}] = stored{doc, content}
+	return nil
+}
