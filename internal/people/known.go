@@ -86,3 +86,14 @@ func (s *Setting) person(to Target, in *Incident, at andon.Time) (who andon.Pers
 	}
 	return who
 }
+
+// OnCall returns who is on call by a schedule of these at a time, if anybody is, and when that
+// changes; 0: not within a year.
+func (k *Known) OnCall(s *Schedule, at andon.Time) (who andon.PersonID, until andon.Time) {
+	roster := k.Rosters[s.Name]
+	if roster == nil {
+		return "", 0
+	}
+	is := roster.OnCall(at)
+	return is.Person, is.To
+}

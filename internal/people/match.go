@@ -27,7 +27,7 @@ func (m *Match) Fits(s *Subject) bool {
 		!m.Kind.selects(s.Kind):
 		return false
 	}
-	return m.Hours == "" || within(m.Hours, m.Zone, s.At)
+	return m.Hours == "" || Within(m.Hours, m.Zone, s.At)
 }
 
 // selects reports whether a kind is meant: "absent:" means every rule of that kind.

@@ -264,13 +264,13 @@ func (p *Person) Validate() error {
 func (p *Person) References() []Reference { return nil }
 
 // IsQuiet reports whether a time is in the quiet hours of a person.
-func (p *Person) IsQuiet(now andon.Time) bool { return within(p.Quiet, p.Zone, now) }
+func (p *Person) IsQuiet(now andon.Time) bool { return Within(p.Quiet, p.Zone, now) }
 
 // References are none: devices and groups need not have been seen.
 func (m *Maintenance) References() []Reference { return nil }
 
-// within reports whether a time is in hours that are set, and can be read.
-func within(text, zoneName string, now andon.Time) bool {
+// Within reports whether a time is in hours that are set, and can be read.
+func Within(text, zoneName string, now andon.Time) bool {
 	if text == "" {
 		return false
 	}
