@@ -124,7 +124,8 @@ func (in *Incident) Suppress(s *Setting, window string) bool {
 // Reopens reports whether an observation is of another run than the incident, which has returned to
 // normal: then it is closed, and another one opens.
 func (in *Incident) Reopens(o *Observation) bool {
-	return o.Holds && in.Until != 0 && in.Shelf == nil && in.Removed == nil
+	return o.Holds && in.Until != 0 && o.Since >= in.Until && in.Shelf == nil &&
+		in.Removed == nil
 }
 
 // Status returns what the incident needs of people.
@@ -164,4 +165,11 @@ func copied[T any](p *T) *T {
 		return nil
 	}
 	return new(*p)
+}
+
+// Done takes note that effects are done, by their keys. It reports whether any was not known to be.
+func (in *Incident) Done(keys map[string]bool) bool {
+	before := len(in.Doing)
+	in.Doing = slices.DeleteFunc(in.Doing, func(e Effect) bool { return keys[e.Key] })
+	return len(in.Doing) != before
 }

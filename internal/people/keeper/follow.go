@@ -1,0 +1,228 @@
+package keeper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/lease"
+	"github.com/andonhq/andon/internal/parallel"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/sleep"
+)
+
+// follower takes in the changes of one tenant, while this process has its lease.
+type follower struct {
+	*Keeper
+	tenant andon.TenantID
+	lease  *lease.Lease
+	at     andon.Position
+	begun  bool
+}
+
+// run follows until the context ends, the lease is lost or the tenant is deleted.
+func (f *follower) run(ctx context.Context) error {
+	for {
+		err := f.step(ctx)
+		switch {
+		case ctx.Err() != nil, andon.KindOf(err) == andon.NotFound && err != nil,
+			errors.Is(err, lease.ErrLost):
+			return err
+		case andon.KindOf(err) == andon.Gone && err != nil:
+			err = f.compare(ctx)
+		}
+		f.Failures.Note(string(f.tenant), err)
+		if err != nil {
+			_ = sleep.For(ctx, time.Second)
+		}
+	}
+}
+
+// step takes in the next changes, or waits for some.
+func (f *follower) step(ctx context.Context) error {
+	if !f.begun {
+		var p place
+		if err := json.Unmarshal([]byte(f.lease.Position()), &p); err != nil {
+			return f.compare(ctx)
+		}
+		f.at, f.begun = p.At, true
+	}
+	var all []andon.Change
+	for c, err := range f.Store.Changes(ctx, f.tenant, f.at) {
+		if err != nil {
+			return err
+		}
+		if all = append(all, c); len(all) == batch {
+			break
+		}
+	}
+	if len(all) == 0 {
+		return f.Store.AwaitChange(ctx, f.tenant, f.at)
+	}
+	by, order := map[andon.DeviceID][]*andon.Change{}, []andon.DeviceID{}
+	for i := range all {
+		c := &all[i]
+		if c.Kind == andon.OfTenant {
+			return f.compare(ctx) // states may have other severities
+		}
+		if by[c.Device] == nil {
+			order = append(order, c.Device)
+		}
+		by[c.Device] = append(by[c.Device], c)
+	}
+	err := f.each(ctx, len(order), func(ctx context.Context, i int) (*records.Held, error) {
+		var last *records.Held
+		for _, c := range by[order[i]] {
+			h, err := f.change(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			if h != nil {
+				last = h
+			}
+		}
+		return last, nil
+	})
+	if err != nil {
+		return err
+	}
+	return f.save(ctx, all[len(all)-1].Position)
+}
+
+func (f *follower) save(ctx context.Context, at andon.Position) error {
+	f.at, f.begun = at, true
+	return f.lease.Save(ctx, place{at}.text())
+}
+
+// each does something that changes incidents, many at once, and then their effects together.
+func (f *follower) each(
+	ctx context.Context, n int, do func(context.Context, int) (*records.Held, error),
+) error {
+	held := make([]*records.Held, n)
+	err := parallel.Do(ctx, n, writers, func(ctx context.Context, i int) (err error) {
+		held[i], err = do(ctx, i)
+		return err
+	})
+	var some []*records.Held
+	for _, h := range held {
+		if h != nil && len(h.Doing) > 0 {
+			some = append(some, h)
+		}
+	}
+	return errors.Join(err, f.Effects(ctx, f.tenant, some...))
+}
+
+// change takes in one change.
+func (f *follower) change(ctx context.Context, c *andon.Change) (*records.Held, error) {
+	was := c.Before != nil && c.Before.IncidentSince != 0
+	is := c.After != nil && c.After.IncidentSince != 0
+	if !was && !is {
+		return nil, nil
+	}
+	o := &people.Observation{Why: c.Kind.String()}
+	if c.After != nil {
+		shown := *c.After
+		if is && c.Kind == andon.ByEntry {
+			var err error
+			if shown, err = andon.Shown(ctx, f.Store, f.tenant, c); err != nil {
+				return nil, err
+			}
+		}
+		o = observe(&shown)
+	}
+	return f.observe(ctx, c.Device, o)
+}
+
+// observe is what is true of a device that shows something.
+func observe(d *andon.Device) *people.Observation {
+	return &people.Observation{
+		Holds: d.IncidentSince != 0, Since: d.IncidentSince, Severity: d.Severity,
+		Entry: andon.EntryRef{Time: d.Since, State: d.State}, Operator: d.Operator,
+		Message: d.Message,
+	}
+}
+
+// observe takes in what is true of a device.
+func (f *follower) observe(
+	ctx context.Context, device andon.DeviceID, o *people.Observation,
+) (*records.Held, error) {
+	s, err := f.setting(ctx, f.tenant)
+	if err != nil {
+		return nil, err
+	}
+	at := records.Place(device, people.StateKind)
+	var former *records.Held
+	h, err := f.Incidents.Decide(ctx, f.tenant, at, func(h *records.Held) (bool, error) {
+		former = nil
+		switch {
+		case h.Incident == nil && !o.Holds:
+			return false, nil
+		case h.Incident == nil:
+			h.Incident = people.Open(s, records.IDOf(s.Now, at), device, people.StateKind, o)
+			return true, nil
+		case h.Ended != 0 || h.Reopens(o):
+			former = h
+			if h.Ended != 0 {
+				return false, nil
+			}
+			h.Close(s, "it opened again")
+			return true, nil
+		}
+		return h.Observe(s, o), nil
+	})
+	if err != nil || former == nil || !o.Holds {
+		return h, err
+	}
+	if err := f.Effects(ctx, f.tenant, former); err != nil {
+		return nil, err
+	}
+	if again, err := f.Incidents.Read(ctx, f.tenant, at); err != nil {
+		return nil, err
+	} else if again != nil && again.Ended != 0 {
+		if err := f.Incidents.Move(ctx, f.tenant, again); err != nil {
+			return nil, err
+		}
+	}
+	return f.observe(ctx, device, o)
+}
+
+// compare compares all devices of the tenant with its open incidents, where changes do not tell.
+func (f *follower) compare(ctx context.Context) error {
+	devices, at, err := andon.Snapshot(ctx, f.Store, f.tenant)
+	if err != nil {
+		return err
+	}
+	want := map[andon.DeviceID]*people.Observation{}
+	for id, d := range devices {
+		if d.IncidentSince != 0 {
+			want[id] = observe(&d)
+		}
+	}
+	open, _, err := f.Incidents.Open(ctx, f.tenant)
+	if err != nil {
+		return err
+	}
+	for _, in := range open {
+		if in.Kind != people.StateKind || want[in.Device] != nil {
+			continue
+		}
+		want[in.Device] = &people.Observation{Why: "the device is gone"}
+		if d, there := devices[in.Device]; there {
+			want[in.Device] = observe(&d)
+		}
+	}
+	ids := make([]andon.DeviceID, 0, len(want))
+	for id := range want {
+		ids = append(ids, id)
+	}
+	err = f.each(ctx, len(ids), func(ctx context.Context, i int) (*records.Held, error) {
+		return f.observe(ctx, ids[i], want[ids[i]])
+	})
+	if err != nil {
+		return err
+	}
+	return f.save(ctx, at)
+}

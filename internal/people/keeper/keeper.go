@@ -1,0 +1,249 @@
+// Package keeper opens, changes and closes incidents by the feed of changes, does what is due about
+// them, and has effects done: it notifies, escalates and assigns.
+//
+// One process at a time follows the feed of a tenant, under a lease. All processes do what is due:
+// a step is decided with a compare-and-swap of the incident, so it is in its log once. Its effects
+// are stored with it until they are done, and are done at least once.
+package keeper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/lease"
+	"github.com/andonhq/andon/internal/notify"
+	"github.com/andonhq/andon/internal/outage"
+	"github.com/andonhq/andon/internal/parallel"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/sleep"
+)
+
+// Doer does what is decided about devices; it is written down who asked for it.
+type Doer interface {
+	Assign(context.Context, andon.TenantID, []andon.Assignment) ([]andon.Assignment, error)
+	Escalate(context.Context, andon.TenantID, andon.Escalation) (andon.Escalation, bool, error)
+}
+
+// Keeper keeps the incidents of all tenants.
+type Keeper struct {
+	Store     andon.Store
+	Incidents *records.Incidents
+	Setting   func(context.Context, andon.TenantID) (*people.Setting, error)
+	Doer      Doer
+	Notifier  notify.Notifier // nil: nobody is told
+	Leases    *lease.Holder
+	Now       func() andon.Time
+	Log       *slog.Logger
+
+	Late     atomic.Int64 // steps done more than a second after they were due
+	Failures outage.Log   // by tenant; "" is what is of all
+}
+
+const (
+	lookEvery = 250 * time.Millisecond // for what is due
+	batch     = 1000                   // changes, or due records, at once
+	writers   = 64                     // of records at once
+)
+
+// Run keeps incidents until the context ends. A store without a feed or records has none.
+func (k *Keeper) Run(ctx context.Context) error {
+	if able := k.Store.Capabilities(); !able.Changes || !able.Whole {
+		<-ctx.Done()
+		return nil
+	}
+	k.Failures.Logger, k.Failures.Part = k.Log, "tenant"
+	k.Failures.Begins = "incidents can't be kept: it is tried again and again"
+	k.Failures.Ends = "incidents are kept again"
+	g := lease.Group{
+		Holder: k.Leases, Name: "incidents", Parts: k.parts,
+		Failed: func(part string, err error) {
+			if andon.KindOf(err) != andon.NotFound || err == nil {
+				k.Failures.Note(part, err)
+			}
+		},
+		Work: func(ctx context.Context, part string, l *lease.Lease) error {
+			defer k.Failures.Forget(part)
+			id := andon.TenantID(strings.TrimPrefix(part, partOf))
+			return (&follower{Keeper: k, tenant: id, lease: l}).run(ctx)
+		},
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.timers(ctx)
+	}()
+	g.Run(ctx)
+	<-done
+	return nil
+}
+
+// partOf precedes the tenant in a part of a lease.Group, whose other leases have other names.
+const partOf = "of "
+
+func (k *Keeper) parts(
+	ctx context.Context, positions map[string]andon.JSON,
+) (ready, gone []string, err error) {
+	all, err := k.Store.Tenants(ctx)
+	there := map[string]bool{}
+	for _, t := range all {
+		part := partOf + string(t.ID)
+		ready, there[part] = append(ready, part), true
+	}
+	for part := range positions {
+		if !there[part] {
+			gone = append(gone, part)
+		}
+	}
+	return ready, gone, err
+}
+
+// timers does what is due, until the context ends.
+func (k *Keeper) timers(ctx context.Context) {
+	for ctx.Err() == nil {
+		n, err := k.due(ctx)
+		if ctx.Err() == nil {
+			k.Failures.Note("", err)
+		}
+		if n < batch || err != nil {
+			_ = sleep.For(ctx, lookEvery)
+		}
+	}
+}
+
+// due does what is due now, and returns about how many incidents that was.
+func (k *Keeper) due(ctx context.Context) (int, error) {
+	var all []andon.Record
+	for r, err := range k.Store.DueRecords(ctx, records.OpenKind, k.Now(), batch) {
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, r)
+	}
+	held := make([]*records.Held, len(all))
+	err := parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) (err error) {
+		s, err := k.setting(ctx, all[i].Tenant)
+		if err != nil {
+			return unlessGone(err)
+		}
+		held[i], err = k.Incidents.Decide(ctx, all[i].Tenant, all[i].ID,
+			func(h *records.Held) (bool, error) {
+				if h.Incident == nil {
+					return false, nil
+				}
+				if at := h.Due(); at != 0 && at.Add(1_000_000) < s.Now {
+					k.Late.Add(1)
+				}
+				if changed := h.Advance(s); changed || h.Ended == 0 || len(h.Doing) > 0 {
+					return changed, nil
+				}
+				return false, k.Incidents.Move(ctx, all[i].Tenant, h) // it was cut off
+			})
+		return unlessGone(err)
+	})
+	if err != nil {
+		return 0, err
+	}
+	by := map[andon.TenantID][]*records.Held{}
+	for i, h := range held {
+		if h != nil {
+			by[all[i].Tenant] = append(by[all[i].Tenant], h)
+		}
+	}
+	for tenant, some := range by {
+		err = errors.Join(err, k.Effects(ctx, tenant, some...))
+	}
+	return len(all), err
+}
+
+func (k *Keeper) setting(ctx context.Context, tenant andon.TenantID) (*people.Setting, error) {
+	s, err := k.Setting(ctx, tenant)
+	if err == nil {
+		s.Now = k.Now()
+	}
+	return s, err
+}
+
+func unlessGone(err error) error {
+	if andon.KindOf(err) == andon.NotFound {
+		return nil
+	}
+	return err
+}
+
+// Effects does the effects of incidents, and takes note that they are done.
+func (k *Keeper) Effects(
+	ctx context.Context, tenant andon.TenantID, all ...*records.Held,
+) error {
+	var notices []notify.Notice
+	for _, h := range all {
+		for i := range h.Doing {
+			e := &h.Doing[i]
+			if err := k.effect(ctx, tenant, h.Incident, e); err != nil {
+				return err
+			}
+			if e.Do != people.Assign {
+				notices = append(notices, notify.Notice{
+					Key: e.Key, To: e.To, Why: e.Why, Due: e.Time, Incident: h.Incident,
+				})
+			}
+		}
+	}
+	if k.Notifier != nil && len(notices) > 0 {
+		if err := k.Notifier.Notify(ctx, tenant, notices); err != nil {
+			return err
+		}
+	}
+	return parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) error {
+		done := map[string]bool{}
+		for _, e := range all[i].Doing {
+			done[e.Key] = true
+		}
+		if len(done) == 0 {
+			return nil
+		}
+		place := records.Place(all[i].Device, all[i].Kind)
+		_, err := k.Incidents.Decide(ctx, tenant, place, func(h *records.Held) (bool, error) {
+			return h.Incident != nil && h.ID == all[i].ID && h.Done(done), nil
+		})
+		return unlessGone(err)
+	})
+}
+
+// effect does what is not told: it escalates and assigns. What its device or entry does not allow
+// any more is done.
+func (k *Keeper) effect(
+	ctx context.Context, tenant andon.TenantID, in *people.Incident, e *people.Effect,
+) (err error) {
+	switch e.Do {
+	case people.Assign:
+		_, err = k.Doer.Assign(ctx, tenant, []andon.Assignment{
+			{Device: in.Device, Operator: e.To},
+		})
+	case people.Escalate:
+		_, _, err = k.Doer.Escalate(ctx, tenant, andon.Escalation{
+			Device: in.Device, Time: in.Entry.Time, State: in.Entry.State, To: e.To, Note: e.Why,
+		})
+	}
+	if kind := andon.KindOf(err); err != nil && kind == andon.Invalid {
+		k.Log.Warn("an incident could not be passed on", "incident", in.ID, "error", err)
+		return nil
+	}
+	return unlessGone(err)
+}
+
+// place is how far the changes of a tenant are taken in: the position of its lease.
+type place struct {
+	At andon.Position `json:"at"`
+}
+
+func (p place) text() andon.JSON {
+	text, _ := json.Marshal(p)
+	return andon.JSON(text)
+}

@@ -1,0 +1,174 @@
+package keeper_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/lease"
+	"github.com/andonhq/andon/internal/notify"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/keeper"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// house is a store, with what keeps its incidents.
+type house struct {
+	*testing.T
+	store     andon.Store
+	incidents *records.Incidents
+	start     time.Time
+
+	mu   sync.Mutex
+	told []string // "15m Sara"
+}
+
+func clock() andon.Time { return andon.TimeOf(time.Now()) }
+
+func (h *house) Notify(_ context.Context, _ andon.TenantID, all []notify.Notice) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range all {
+		at := time.Since(h.start).Truncate(time.Second)
+		h.told = append(h.told, fmt.Sprint(at, " ", n.To))
+	}
+	return nil
+}
+
+func (h *house) Assign(
+	ctx context.Context, t andon.TenantID, a []andon.Assignment,
+) ([]andon.Assignment, error) {
+	return h.store.Assign(ctx, t, clock(), a)
+}
+
+func (h *house) Escalate(
+	ctx context.Context, t andon.TenantID, e andon.Escalation,
+) (andon.Escalation, bool, error) {
+	e.At = clock()
+	return h.store.Escalate(ctx, t, e)
+}
+
+// keep starts a keeper, and returns what stops it.
+func (h *house) keep(owner string) (stop func()) {
+	known := &people.Known{Policies: []people.Policy{{
+		Name: "p", Assign: "person Liz", Steps: []people.PolicyStep{
+			{After: 5 * 60_000_000, To: "operator"}, {After: 15 * 60_000_000, To: "supervisor Sara"},
+		},
+	}}}
+	k := &keeper.Keeper{
+		Store: h.store, Incidents: h.incidents, Doer: h, Notifier: h, Now: clock,
+		Log:    slog.New(slog.DiscardHandler),
+		Leases: &lease.Holder{Records: h.store, Owner: owner, For: 8 * time.Second},
+		Setting: func(context.Context, andon.TenantID) (*people.Setting, error) {
+			return &people.Setting{Known: known, Now: clock()}, nil
+		},
+	}
+	h.incidents.Setting = k.Setting
+	h.incidents.Effects = func(
+		ctx context.Context, t andon.TenantID, one *records.Held,
+	) error {
+		return k.Effects(ctx, t, one)
+	}
+	ctx, cancel := context.WithCancel(h.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := k.Run(ctx); err != nil {
+			h.Error(err)
+		}
+	})
+	return func() { cancel(); running.Wait() }
+}
+
+func (h *house) is(state andon.State) {
+	h.Helper()
+	e := andon.Event{Device: "d1", Time: clock(), State: state}
+	if err := h.store.Append(h.Context(), "default", clock(), []andon.Event{e}); err != nil {
+		h.Fatal(err)
+	}
+	settle(2 * time.Second)
+}
+
+func settle(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// only returns the only open incident.
+func (h *house) only() *people.Incident {
+	h.Helper()
+	all, _, err := h.incidents.Open(h.Context(), "default")
+	if err != nil || len(all) != 1 {
+		h.Fatalf("%d are open, %v", len(all), err)
+	}
+	return all[0]
+}
+
+func (h *house) act(do people.ActionKind) {
+	h.Helper()
+	a := people.Action{Do: do, By: "Liz"}
+	if _, err := h.incidents.Act(h.Context(), "default", h.only().ID, a); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// TestKept: what happens to a device with two keepers, by what people are told of it.
+func TestKept(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(h *house)
+		want string
+		log  string
+	}{
+		{"nobody does anything", func(*house) {}, "5m0s Liz, 15m0s Sara",
+			"opened, policy started, assigned, notified, escalated"},
+		{"acknowledged", func(h *house) { h.act(people.Acknowledge) }, "",
+			"opened, policy started, assigned, acknowledged"},
+		{"repeated", func(h *house) { settle(time.Minute); h.is("WARNING1") },
+			"5m0s Liz, 15m0s Sara", "opened, policy started, assigned, notified, escalated"},
+		{"returned", func(h *house) { h.is("NORMAL") }, "",
+			"opened, policy started, assigned, returned to normal"},
+		{"opened again", func(h *house) { h.is("NORMAL"); h.is("WARNING1"); h.act(people.Take) }, "",
+			"opened, policy started, taken"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := &house{T: t, store: memstore.New(), start: time.Now()}
+				h.incidents = records.NewIncidents(h.store, clock)
+				a := h.keep("a")
+				defer h.keep("b")()
+				settle(5 * time.Second)
+				h.start = time.Now()
+				h.is("WARNING1")
+				if d, err := h.store.Device(t.Context(), "default", "d1"); d.Operator != "Liz" {
+					t.Errorf("%q is the operator, %v", d.Operator, err)
+				}
+				c.do(h)
+				settle(2 * time.Minute)
+				a() // the other one goes on
+				settle(time.Hour)
+				if got := strings.Join(h.told, ", "); got != c.want {
+					t.Errorf("told: %s; want %s", got, c.want)
+				}
+				var log []string
+				in := h.only()
+				for _, s := range in.Steps {
+					log = append(log, s.What)
+				}
+				if got := strings.Join(log, ", "); got != c.log || len(in.Doing) > 0 {
+					t.Errorf("the log has %s; want %s", got, c.log)
+				}
+			})
+		})
+	}
+}
