@@ -21,6 +21,7 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/kafka"
 	"github.com/andonhq/andon/internal/kinesis"
+	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/sink"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/source"
@@ -51,6 +52,8 @@ type App struct {
 	gateway  *gateway // nil unless the program is one
 	services *services
 	feeds    []*sink.Feed
+	channels map[string]notify.Channel // by name
+	notify   *notify.Service           // once the store is open
 	kafka    []*kafka.Consumer
 	kinesis  []*kinesis.Consumer
 	tasks    *tasks
@@ -87,7 +90,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if a.http.token, err = readToken(a.Config.TokenFile); err != nil {
 		return err
 	}
-	if err := errors.Join(a.openSources(), a.openFeeds()); err != nil {
+	if err := errors.Join(a.openSources(), a.openFeeds(), a.openChannels()); err != nil {
 		return err
 	}
 	if err := a.services.open(ctx); err != nil {
@@ -115,6 +118,7 @@ func (a *App) wire() {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	a.notify = a.newNotify()
 	a.registerGauges(registry)
 	limits, t := a.Config.Limits, a.Config.Timeouts
 	var after andon.Time

@@ -31,6 +31,7 @@ type Config struct {
 	Expiry   Expiry
 	Kafka    []kafka.Source
 	Feeds    []FeedConfig
+	Notify   NotifyConfig
 	Kinesis  []kinesis.Source
 	// Rejections is about how many of the entries are listed that sources refused.
 	Rejections int
@@ -133,7 +134,7 @@ func (c *Config) Groups() []config.Group {
 		Check:    func(c *config.Check) { c.Pair("tls_cert", "tls_key") },
 	}
 	ways := append([]config.Group{own}, c.sourceGroups()...)
-	return append(append(ways, c.feedGroup()), c.Engines.Groups()...)
+	return append(append(ways, c.feedGroup(), c.Notify.group()), c.Engines.Groups()...)
 }
 
 // ofServer are the settings of what is served, from which store, and what is said about it.

@@ -41,7 +41,7 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 	registry.MustRegister(fleetGauges(a.store, a.Now, a.Log), a.calls.duration,
 		a.calls.errors, engine(a.Config.Store, a.store), a.tasks.succeeded, a.tasks.period,
 		a.tasks.failures, a.services.up, feedMetrics(a.feeds),
-		a.sourceMetrics(), a.expiring)
+		a.notifyMetrics(), a.sourceMetrics(), a.expiring)
 	// A feed that is in memory costs only once it is asked for.
 	if able := a.store.Capabilities(); able.Changes && able.ChangesDurable {
 		registry.MustRegister(changesKept(a.store))

@@ -5,23 +5,19 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/signature"
 	"github.com/andonhq/andon/internal/sink"
 )
 
@@ -60,7 +56,7 @@ func (c *Config) Check(check *config.Check) {
 // Webhook is a destination of a feed.
 type Webhook struct {
 	url    string
-	keys   [][]byte
+	keys   signature.Keys
 	client *http.Client
 	now    func() andon.Time
 }
@@ -68,21 +64,11 @@ type Webhook struct {
 // Open reads the files of a configuration.
 func (c *Config) Open(now func() andon.Time) (*Webhook, error) {
 	w := &Webhook{url: c.URL, now: now}
-	text, err := os.ReadFile(c.SecretFile)
+	keys, err := signature.Read(c.SecretFile)
 	if err != nil {
-		return nil, andon.Errorf(andon.Invalid, "read secret_file: %w", err)
+		return nil, err
 	}
-	for _, secret := range strings.Fields(string(text)) {
-		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-		if err != nil || len(key) == 0 { // that error would say some of it
-			return nil, andon.Errorf(andon.Invalid, "secret_file %s is not whsec_ and base64",
-				c.SecretFile)
-		}
-		w.keys = append(w.keys, key)
-	}
-	if len(w.keys) == 0 {
-		return nil, andon.Errorf(andon.Invalid, "secret_file %s holds no secret", c.SecretFile)
-	}
+	w.keys = keys
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = 64 << 10
 	roots, err := config.Authorities(c.CA)
@@ -112,10 +98,7 @@ func (w *Webhook) Deliver(ctx context.Context, b *sink.Batch) error {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "andon")
-	id, at := "msg_"+b.ID, strconv.FormatInt(w.now().Std().Unix(), 10)
-	r.Header.Set("webhook-id", id)
-	r.Header.Set("webhook-timestamp", at)
-	r.Header.Set("webhook-signature", w.sign(id+"."+at+".", body))
+	w.keys.Sign(r.Header, "msg_"+b.ID, w.now(), body)
 	answer, err := w.client.Do(r)
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err // it says the URL, which may hold a secret
@@ -151,17 +134,6 @@ func bodyOf(b *sink.Batch) ([]byte, error) {
 		body = append(body, b.Messages[i].Value...)
 	}
 	return append(body, "]}}"...), nil
-}
-
-// sign returns a signature with each secret.
-func (w *Webhook) sign(head string, body []byte) string {
-	var all []string
-	for _, key := range w.keys {
-		h := hmac.New(sha256.New, key)
-		_, _ = h.Write(append([]byte(head), body...))
-		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)))
-	}
-	return strings.Join(all, " ")
 }
 
 // after returns how long the receiver wants to be left alone, in seconds or until a time. It is

@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/notify"
+	"github.com/andonhq/andon/internal/notify/channel"
+	"github.com/andonhq/andon/internal/people/records"
+)
+
+// NotifyConfig says how people are told of incidents.
+type NotifyConfig struct {
+	URL      string // of this server, as people reach it
+	Channels []channel.Config
+}
+
+func (c *NotifyConfig) group() config.Group {
+	name := func(c *channel.Config) string { return c.Name }
+	return config.Group{Name: "notify", Settings: []config.Setting{
+		{Key: "url", Value: config.Text(&c.URL), Help: "address of this server, as people reach " +
+			"it, for the links in messages; none unless set"},
+		{Key: "channels", Value: config.Mappings(&c.Channels, (*channel.Config).Group, name),
+			Help: "how people are told of incidents: a list of mappings (docs/notify.md)"},
+	}}
+}
+
+// openChannels makes the ways to people. It comes before the services are opened.
+func (a *App) openChannels() error {
+	a.channels = map[string]notify.Channel{}
+	for i := range a.Config.Notify.Channels {
+		c := &a.Config.Notify.Channels[i]
+		open, err := c.Open(a.Now)
+		if err != nil {
+			return andon.Errorf(andon.Invalid, "channel %s: %w", c.Name, err)
+		}
+		a.channels[c.Name] = open
+	}
+	if len(a.channels) > 0 {
+		a.services.add(&worker{label: "notify", run: a.tellPeople})
+	}
+	return nil
+}
+
+// newNotify makes what tells people, once the store is open.
+func (a *App) newNotify() *notify.Service {
+	return notify.New(notify.Options{
+		Store: a.store, Channels: a.channels, URL: a.Config.Notify.URL, Now: a.Now, Log: a.Log,
+		Known:    records.NewDocuments(a.store, a.Now).Known,
+		Incident: records.NewIncidents(a.store, a.Now).Get,
+	})
+}
+
+// tellPeople sends messages until the context ends, where the store keeps them.
+func (a *App) tellPeople(ctx context.Context) error {
+	if able := a.store.Capabilities(); !able.Whole {
+		return andon.Errorf(andon.Invalid, "the store %s keeps no records, so it can't keep "+
+			"messages: choose another store, or remove notify.channels", able.Name)
+	}
+	return a.notify.Run(ctx)
+}
+
+// notifyMetrics shows how sending goes.
+func (a *App) notifyMetrics() looked {
+	desc := labelled("andon_notify_", "channel")
+	delivered := desc("delivered_total", "Messages that a channel delivered, and what became of "+
+		"them where it is told.")
+	failures := desc("failures_total", "Attempts to deliver a message that failed.")
+	lost := desc("given_up_total", "Messages that are not tried again.")
+	return func(to chan<- prometheus.Metric) {
+		for name := range a.channels {
+			send := sending(to, name)
+			for status, as := range map[notify.Status]*prometheus.Desc{
+				notify.Delivered: delivered, notify.Failed: failures, notify.GivenUp: lost,
+			} {
+				send(as, prometheus.CounterValue, float64(a.notify.Counts.Of(name, status)))
+			}
+		}
+	}
+}

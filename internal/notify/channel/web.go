@@ -1,0 +1,117 @@
+package channel
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/notify"
+	"github.com/andonhq/andon/internal/signature"
+)
+
+// web is a channel by HTTP.
+type web struct {
+	Config
+	kind   kind
+	secret string
+	keys   signature.Keys
+	client *http.Client
+	now    func() andon.Time
+}
+
+// Check implements notify.Channel.
+func (w *web) Check(address string) error {
+	needs := w.kind.address
+	if w.Kind == slack && w.byToken() {
+		needs = "a channel of Slack"
+	}
+	if needs != "" && strings.TrimSpace(address) == "" {
+		return fmt.Errorf("is missing: %s", needs)
+	}
+	return nil
+}
+
+// Follows implements notify.Channel.
+func (w *web) Follows() bool { return w.kind.follows }
+
+// Reminds implements notify.Channel.
+func (w *web) Reminds() bool { return w.Kind == alertmanager }
+
+// byToken reports whether Slack is asked by its API, and not by the URL of a webhook.
+func (w *web) byToken() bool { return w.secret != "" && w.URL != w.secret }
+
+// Send implements notify.Channel.
+func (w *web) Send(ctx context.Context, m *notify.Message) (string, error) {
+	to, body := w.kind.form(w, m)
+	if body == nil {
+		return "nothing to say", nil
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return "", err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(text))
+	if err != nil {
+		return "", errors.New("url can't be used")
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "andon")
+	r.Header.Set("Idempotency-Key", m.ID)
+	if w.keys != nil {
+		w.keys.Sign(r.Header, "msg_"+m.ID, w.now(), text)
+	}
+	if w.kind.bearer && w.secret != "" && to != w.secret {
+		r.Header.Set("Authorization", "Bearer "+w.secret)
+	}
+	answer, err := w.client.Do(r)
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return "", e.Err // it says the URL, which may hold a secret
+	}
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	const most = 4 << 10
+	said, _ := io.ReadAll(io.LimitReader(answer.Body, most)) // what came is shown
+	return w.judge(answer, string(said))
+}
+
+// judge reads an answer.
+func (w *web) judge(r *http.Response, said string) (string, error) {
+	text := w.redact(strings.TrimSpace(r.Status + ": " + said))
+	var ok struct {
+		OK *bool `json:"ok"`
+	}
+	refused := w.kind.says && json.Unmarshal([]byte(said), &ok) == nil && ok.OK != nil && !*ok.OK
+	if r.StatusCode/100 == 2 && !refused {
+		return text, nil
+	}
+	f := &notify.Failure{Err: errors.New(text)}
+	switch r.StatusCode {
+	case http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge,
+		http.StatusUnprocessableEntity:
+		f.Final = true
+	}
+	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		f.After = andon.Duration(min(seconds, 60*60)) * 1e6
+	}
+	return "", f
+}
+
+// redact takes what is secret out of what the other side said.
+func (w *web) redact(text string) string {
+	for _, secret := range []string{w.secret, w.URL} {
+		if len(secret) > 3 {
+			text = strings.ReplaceAll(text, secret, "…")
+		}
+	}
+	return text
+}
