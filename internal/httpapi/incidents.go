@@ -71,6 +71,10 @@ func (a *API) incidentRoutes() []*route {
 		answering(route{
 			pattern: "GET /incidents/{id}", name: "getIncident", errors: []int{404, 501},
 		}, a.incident),
+		a.reportRoute(answering(route{
+			pattern: "GET /reports/incidents", name: "reportIncidents", errors: reportErrors,
+			query: grouping.Selecting(fromParam, toParam, perParam),
+		}, a.incidentReport)),
 		acting[incidents.Acknowledge](people.Acknowledge, "acknowledgeIncident"),
 		acting[incidents.Noted](people.Take, "takeIncident"),
 		acting[incidents.Commented](people.Comment, "commentIncident"),

@@ -77,7 +77,8 @@ func (k *kept) Act(
 ) (people.Incident, error) {
 	is, err := k.Get(ctx, tenant, id)
 	if err == nil && a.Do == people.Take && is.TakenBy != "" && is.TakenBy != a.By {
-		err = andon.Errorf(andon.Conflict, "%w", &people.FirstError{By: is.TakenBy, What: "has taken"})
+		first := &people.FirstError{By: is.TakenBy, What: "has taken"}
+		err = andon.Errorf(andon.Conflict, "%w", first)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -262,4 +263,26 @@ func TestWithoutIncidents(t *testing.T) {
 	w := newWorld(t)
 	w.get("/incidents").fails(http.StatusNotFound)
 	w.get("/events/stream?incidents=true").fails(400, "keeps no incidents")
+}
+
+func TestIncidentReport(t *testing.T) {
+	w := newWorld(t, withIncidents(factory()))
+	w.event("press-1", "2020-04-24T11:30:00Z", "WARNING1")
+	w.event("press-2", "2020-04-24T11:30:00Z", "WARNING1")
+	var r client.IncidentReport
+	a := w.get("/reports/incidents?from=2020-04-24T08:30:00Z&per=device").is(http.StatusOK)
+	if err := json.Unmarshal([]byte(a.body), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Incidents != 5 || r.Devices != 2 || len(r.Rows) != 4 || r.Rows[0].Name != "press-1" {
+		t.Errorf("the report is %+v", r)
+	}
+	a = w.do(http.MethodGet, base+"/reports/incidents?from=2020-04-24T09:30:00Z&per=device", "",
+		"Accept: text/csv").is(http.StatusOK)
+	if want := "device,incidents,per_hour,seconds\npress-1,1,0.4,7200\noven-1,1,0.4,6000\n" +
+		"press-2,1,0.4,5400\noven-2,1,0.4,3600\n"; a.body != want {
+		t.Errorf("CSV is\n%s\nnot\n%s", a.body, want)
+	}
+	w.get("/reports/incidents?per=year").fails(400, "per is operator, device or hour")
+	w.do(http.MethodGet, base+"/reports/incidents", "", "Accept: text/csv").fails(400, "per says")
 }

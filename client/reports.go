@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/andonhq/andon"
+)
+
+// IncidentReport has the figures of the incidents that began within a span, by ISA-18.2. Times are
+// in seconds; a figure that has no basis is absent.
+type IncidentReport struct {
+	From      andon.Time `json:"from"`
+	To        andon.Time `json:"to"`
+	Devices   int        `json:"devices" doc:"those that show a state now"`
+	Incidents int        `json:"incidents"`
+	PerHour   float64    `json:"per_hour"`
+
+	Floods     []IncidentFlood  `json:"floods" doc:"times with more than 10 in 10 minutes"`
+	Chattering []andon.DeviceID `json:"chattering" doc:"devices with 3 or more in a minute"`
+	Stale      []string         `json:"stale" doc:"incidents that held for more than 24 hours"`
+	Worst      []IncidentRow    `json:"worst" doc:"the ten devices with the most incidents"`
+
+	ToAcknowledge *IncidentTimes `json:"to_acknowledge,omitempty"`
+	ToReturn      *IncidentTimes `json:"to_return,omitempty"`
+	// Availability is the part of the time of all devices in which they had no incident.
+	Availability *float64 `json:"availability,omitempty"`
+	MTBF         *float64 `json:"mtbf,omitempty" doc:"time without an incident for each incident"`
+	MTTR         *float64 `json:"mttr,omitempty" doc:"mean time to return to normal"`
+
+	Rows []IncidentRow `json:"rows,omitempty" doc:"by per"`
+}
+
+// IncidentFlood is a time in which more than 10 incidents began in 10 minutes.
+type IncidentFlood struct {
+	From      andon.Time `json:"from"`
+	To        andon.Time `json:"to"`
+	Incidents int        `json:"incidents"`
+}
+
+// IncidentTimes are how long something took, in seconds.
+type IncidentTimes struct {
+	Count  int     `json:"count"`
+	Median float64 `json:"median"`
+	P90    float64 `json:"p90" doc:"nine of ten took no longer"`
+}
+
+// IncidentRow is what a report says of one operator, device or hour.
+type IncidentRow struct {
+	Name      string  `json:"name" doc:"an operator, a device, or the beginning of an hour"`
+	Incidents int     `json:"incidents"`
+	PerHour   float64 `json:"per_hour"`
+	Seconds   float64 `json:"seconds" doc:"how long they held within the span, added up"`
+}
+
+// IncidentReport returns the figures of a span, the last day unless it is set. per is "operator",
+// "device", "hour" or "".
+func (c *Client) IncidentReport(
+	ctx context.Context, of Selection, from, to andon.Time, per string,
+) (IncidentReport, error) {
+	v := valuesOf(0, map[string]string{"from": bound(from), "to": bound(to), "per": per})
+	v.Del("limit")
+	of.into(v)
+	return ask[IncidentReport](ctx, c, request{
+		method: http.MethodGet, path: path("reports", "incidents"), query: v,
+	})
+}
