@@ -22,6 +22,7 @@ import (
 	"github.com/andonhq/andon/internal/kafka"
 	"github.com/andonhq/andon/internal/kinesis"
 	"github.com/andonhq/andon/internal/notify"
+	"github.com/andonhq/andon/internal/people/keeper"
 	"github.com/andonhq/andon/internal/sink"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/source"
@@ -56,6 +57,7 @@ type App struct {
 	notify   *notify.Service           // once the store is open
 	kafka    []*kafka.Consumer
 	kinesis  []*kinesis.Consumer
+	keeper   *keeper.Keeper // of incidents; nil: they are not kept
 	tasks    *tasks
 	// What sources refused, and what they count; there before services start.
 	rejections *source.Rejections
@@ -81,6 +83,9 @@ func New(o Options) *App {
 		members = append(members, &profiles{config: &a.Config, log: o.Log})
 	}
 	a.services = newServices(members...)
+	if o.Config.Incidents {
+		a.newKeeper()
+	}
 	return a
 }
 
@@ -133,8 +138,13 @@ func (a *App) wire() {
 	})
 	a.rejections = &source.Rejections{Store: a.store, Now: a.Now, Keep: a.Config.Rejections}
 	a.sources = source.NewMetrics(registry)
+	var incidents httpapi.Incidents
+	if a.keeper != nil {
+		incidents = a.wireKeeper()
+	}
 	a.api = httpapi.New(httpapi.Options{
-		Store: a.store, Ready: a.ready,
+		Incidents: incidents,
+		Store:     a.store, Ready: a.ready,
 		Intake: a.intake, Now: a.Now, Log: a.Log, Registry: registry,
 		Version: a.Version, Token: a.http.token, Loopback: a.http.loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,

@@ -39,6 +39,8 @@ type Config struct {
 
 	Archives []archive.Config
 
+	Incidents bool // are kept by this process, and served
+
 	Engines all.Engines // with their settings; copies of a Config share them
 }
 
@@ -209,6 +211,9 @@ func (c *Config) ofBounds() []config.Setting {
 				"quick"},
 		{Key: "rejections.keep", Value: config.Count(&c.Rejections),
 			Help: "about how many of the newest entries that sources could not keep are listed"},
+		{Key: "incidents", Value: config.OnOff(&c.Incidents),
+			Help: "whether incidents are kept and served; not on yet unless set, since silence, " +
+				"maintenance and flapping are not part of it"},
 		{Key: "expiry.every", Value: config.Span(&c.Expiry.Every, time.Second),
 			Help: "how often what has expired is swept"},
 		{Key: "expiry.clock", Value: config.Text(&c.Expiry.Clock),
