@@ -25,6 +25,9 @@ func (a *App) wireKeeper() *records.Incidents {
 	k, documents := a.keeper, records.NewDocuments(a.store, a.Now)
 	k.Store, k.Doer, k.Leases = a.store, a.intake, a.leases()
 	k.Incidents = records.NewIncidents(a.store, a.Now)
+	if len(a.channels) > 0 {
+		k.Notifier = a.notify
+	}
 	k.Setting = func(ctx context.Context, id andon.TenantID) (*people.Setting, error) {
 		known, err := documents.Known(ctx, id)
 		if err != nil {
