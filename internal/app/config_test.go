@@ -220,7 +220,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	isSecret := func(key string) bool {
 		return slices.Contains([]string{
 			"archive", "cassandra.password", "dynamodb.secret", "feeds", "kafka.sources",
-			"kinesis.sources",
+			"kinesis.sources", "notify.channels",
 		}, key)
 	}
 	from := config.Sources{Env: []string{
@@ -230,6 +230,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		"ANDON_ARCHIVE=[{name: a, to: /var/archive}]",
 		"ANDON_FEEDS=[{name: f, url: 'https://hunter2@example.com', secret_file: f}]",
 		"ANDON_KINESIS_SOURCES=[{name: k, stream: s, start: 2026-01-01}]",
+		"ANDON_NOTIFY_CHANNELS=[{name: n, kind: ntfy, url: 'https://hunter2@example.com'}]",
 	}}
 	for key, o := range originsOf(t, from) {
 		if secret := isSecret(key); o.Secret != secret ||

@@ -27,7 +27,7 @@ const (
 type gathering struct {
 	To      andon.PersonID `json:"to"`
 	First   andon.Time     `json:"first,omitempty"` // of Open
-	Until   andon.Time     `json:"until,omitempty"` // of Open, which waits for it; 0: the usual wait
+	Until   andon.Time     `json:"until,omitempty"` // when Open becomes messages
 	Open    *Summary       `json:"open,omitempty"`
 	Leaving *leaving       `json:"leaving,omitempty"` // is being made into messages
 	Known   []byte         `json:"known,omitempty"`   // hashes of keys, the newest last
