@@ -43,7 +43,7 @@ func (s *Service) link(ctx context.Context, tenant andon.TenantID, m *Message) e
 	}
 	i := &m.Worst[0]
 	m.Link += "/" + url.PathEscape(i.Incident)
-	if i.Ended != 0 || i.Acknowledged != 0 {
+	if !s.Acknowledges || i.Ended != 0 || i.Acknowledged != 0 {
 		return nil
 	}
 	token, err := s.Sign(ctx, Linked{

@@ -54,15 +54,18 @@ type Channel interface {
 	Reminds() bool
 }
 
-// Options are what a Service is made with. All must be given.
+// Options are what a Service is made with. All but URL and Acknowledges must be
+// given.
 type Options struct {
 	Store    andon.Records
 	Known    func(context.Context, andon.TenantID) (*records.Known, error)
 	Incident func(context.Context, andon.TenantID, string) (people.Incident, error)
 	Channels map[string]Channel
 	URL      string // of this server, for links; "": messages have none
-	Now      func() andon.Time
-	Log      *slog.Logger
+	// Acknowledges says that signed links are served below Acknowledgements.
+	Acknowledges bool
+	Now          func() andon.Time
+	Log          *slog.Logger
 }
 
 // Service is a Notifier that sends what it takes. Its methods may be called concurrently.

@@ -87,6 +87,7 @@ func (w *world) restart(store andon.Records) {
 	w.Service = notify.New(notify.Options{
 		Store: store, Now: func() andon.Time { return w.now }, Log: slog.New(slog.DiscardHandler),
 		Channels: map[string]notify.Channel{"c": w.to}, URL: "https://andon.example/",
+		Acknowledges: true,
 		Known: func(context.Context, andon.TenantID) (*records.Known, error) {
 			return &records.Known{People: map[andon.PersonID]*people.Person{"Liz": w.liz}}, nil
 		},
