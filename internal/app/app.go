@@ -23,6 +23,7 @@ import (
 	"github.com/andonhq/andon/internal/kinesis"
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/people/keeper"
+	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/sink"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/source"
@@ -42,23 +43,24 @@ type Options struct {
 // App is one running Andon. Start comes first and Stop last, each once.
 type App struct {
 	Options
-	store    andon.Store
-	clock    *intake.Clock
-	intake   *intake.Intake
-	api      *httpapi.API
-	ordered  ordered
-	calls    *calls
-	memory   memoryBound
-	http     *httpService
-	gateway  *gateway // nil unless the program is one
-	services *services
-	feeds    []*sink.Feed
-	channels map[string]notify.Channel // by name
-	notify   *notify.Service           // once the store is open
-	kafka    []*kafka.Consumer
-	kinesis  []*kinesis.Consumer
-	keeper   *keeper.Keeper // of incidents; nil: they are not kept
-	tasks    *tasks
+	store     andon.Store
+	clock     *intake.Clock
+	intake    *intake.Intake
+	api       *httpapi.API
+	ordered   ordered
+	calls     *calls
+	memory    memoryBound
+	http      *httpService
+	gateway   *gateway // nil unless the program is one
+	services  *services
+	feeds     []*sink.Feed
+	channels  map[string]notify.Channel // by name
+	documents *records.Documents        // of people; one, so that all know a change at once
+	notify    *notify.Service           // once the store is open
+	kafka     []*kafka.Consumer
+	kinesis   []*kinesis.Consumer
+	keeper    *keeper.Keeper // of incidents; nil: they are not kept
+	tasks     *tasks
 	// What sources refused, and what they count; there before services start.
 	rejections *source.Rejections
 	sources    *source.Metrics
@@ -123,6 +125,7 @@ func (a *App) wire() {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	a.documents = records.NewDocuments(a.store, a.Now)
 	a.notify = a.newNotify()
 	a.registerGauges(registry)
 	limits, t := a.Config.Limits, a.Config.Timeouts
@@ -149,6 +152,7 @@ func (a *App) wire() {
 		Version: a.Version, Token: a.http.token, Loopback: a.http.loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,
 		Slow: a.Config.Log.Slow, Backup: a.backup,
+		Documents: a.documents,
 	})
 	a.http.use(a.api)
 }

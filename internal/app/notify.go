@@ -49,7 +49,7 @@ func (a *App) openChannels() error {
 func (a *App) newNotify() *notify.Service {
 	return notify.New(notify.Options{
 		Store: a.store, Channels: a.channels, URL: a.Config.Notify.URL, Now: a.Now, Log: a.Log,
-		Known:    records.NewDocuments(a.store, a.Now).Known,
+		Known:    a.documents.Known,
 		Incident: records.NewIncidents(a.store, a.Now).Get,
 	})
 }

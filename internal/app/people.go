@@ -22,14 +22,14 @@ func (a *App) newKeeper() {
 
 // wireKeeper gives the keeper its parts. It comes before the API is made.
 func (a *App) wireKeeper() *records.Incidents {
-	k, documents := a.keeper, records.NewDocuments(a.store, a.Now)
+	k := a.keeper
 	k.Store, k.Doer, k.Leases = a.store, a.intake, a.leases()
 	k.Incidents = records.NewIncidents(a.store, a.Now)
 	if len(a.channels) > 0 {
 		k.Notifier = a.notify
 	}
 	k.Setting = func(ctx context.Context, id andon.TenantID) (*people.Setting, error) {
-		known, err := documents.Known(ctx, id)
+		known, err := a.documents.Known(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -60,6 +60,8 @@ type Options struct {
 	Intake *intake.Intake
 	// Incidents are listed and acted on; without them there are no routes about incidents.
 	Incidents Incidents
+	// Documents are read and written; without them there are no routes about documents.
+	Documents Documents
 	// Now is the clock that running intervals and silent devices are measured with.
 	Now func() andon.Time
 	// Log gets each request at debug level, and what is wrong with this side; none unless set.
@@ -177,7 +179,7 @@ func (a *API) allRoutes() []*route {
 	groups := [][]*route{
 		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
 		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(),
-		a.groupRoutes(), a.incidentRoutes(),
+		a.groupRoutes(), a.incidentRoutes(), a.personRoutes(),
 		{a.sweepRoute(), a.backupRoute(), a.fleetRoute(), a.streamRoute(), a.rejectionsRoute()},
 		a.sessionRoutes(),
 	}

@@ -32,7 +32,8 @@ func (m *Match) Fits(s *Subject) bool {
 
 // selects reports whether a kind is meant: "absent:" means every rule of that kind.
 func (k Kind) selects(is Kind) bool {
-	return k == "" || k == is || k == AbsentKind && strings.HasPrefix(string(is), string(AbsentKind))
+	return k == "" || k == is ||
+		k == AbsentKind && strings.HasPrefix(string(is), string(AbsentKind))
 }
 
 func (m *Match) validate(place string) error {

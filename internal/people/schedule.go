@@ -234,8 +234,8 @@ func (r *Roster) Shifts(from, to andon.Time, limit int) (all []Shift) {
 	return all
 }
 
-// Everybody returns the people of all layers, each once, in the order in which they are named: those
-// of whom a target "turn" tells one after the other.
+// Everybody returns the people of all layers, each once, in the order in which they are named:
+// those of whom a target "turn" tells one after the other.
 func (s *Schedule) Everybody() (all []andon.PersonID) {
 	for _, layer := range s.Layers {
 		for _, person := range layer.People {
