@@ -43,7 +43,9 @@ type FirstError struct {
 	What string // what that person did: "has taken"
 }
 
-func (e *FirstError) Error() string { return string(e.By) + " " + e.What + " this incident already" }
+func (e *FirstError) Error() string {
+	return string(e.By) + " " + e.What + " this incident already"
+}
 
 func first(by andon.PersonID, what string) error {
 	return andon.Errorf(andon.Conflict, "%w", &FirstError{By: by, What: what})

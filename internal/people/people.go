@@ -1,7 +1,7 @@
 // Package people decides what is done about devices that are not normal, and who does it:
-// incidents, escalation policies, schedules, maintenance, rules on readings. Its decisions are pure:
-// state and time go in, what to do comes out. The packages below it read the feed, keep records and
-// do what was decided.
+// incidents, escalation policies, schedules, maintenance, rules on readings. Its decisions are
+// pure: state and time go in, what to do comes out. The packages below it read the feed, keep
+// records and do what was decided.
 //
 // Terms are those of ISA-18.2.
 package people
@@ -50,11 +50,11 @@ type Incident struct {
 	Entry    andon.EntryRef `json:"entry"`           // of State; it is what is escalated
 	Severity uint8          `json:"severity"`        // of State
 	Worst    uint8          `json:"worst"`
-	Count    int            `json:"count"` // entries from Since to Until, as far as they were counted
+	Count    int            `json:"count"` // entries from Since to Until, as far as counted
 	Operator andon.PersonID `json:"operator,omitempty"`
 	Message  string         `json:"message,omitempty"`
-	Late     bool           `json:"late,omitempty"`   // it was found in the log later; nobody was notified
-	Joined   []string       `json:"joined,omitempty"` // incidents that a late entry made part of this one
+	Late     bool           `json:"late,omitempty"`   // found in the log later; nobody was notified
+	Joined   []string       `json:"joined,omitempty"` // that a late entry made part of this one
 	// Covers are the devices of a gateway that fell silent with it, where this is its silence.
 	Covers int `json:"covers,omitempty"`
 
@@ -107,7 +107,7 @@ type Removal struct {
 type Step struct {
 	At        andon.Time     `json:"at"`                   // by the server's clock
 	EventTime andon.Time     `json:"event_time,omitempty"` // of the entry that brought it about
-	What      string         `json:"what"`                 // "opened", "acknowledged", "notified", …
+	What      string         `json:"what"`                 // "opened", "taken", "notified", …
 	By        andon.PersonID `json:"by,omitempty"`         // absent: Andon itself
 	To        andon.PersonID `json:"to,omitempty"`
 	Note      string         `json:"note,omitempty"`
@@ -119,8 +119,8 @@ type Progress struct {
 	// Start is when its time began, on the server's clock. Pauses move it: what is left of a wait
 	// is left afterwards.
 	Start  andon.Time `json:"start"`
-	Step   int        `json:"step"`              // the next one to be done, counted through all rounds
-	Next   andon.Time `json:"next_at,omitempty"` // when; 0: none is left, or it is stopped or paused
+	Step   int        `json:"step"`              // the next one, counted through all rounds
+	Next   andon.Time `json:"next_at,omitempty"` // 0: none is left, or it is halted
 	Paused andon.Time `json:"paused,omitempty"`  // since when; 0: it is not
 }
 

@@ -155,13 +155,15 @@ func (f *follower) observe(
 	}
 	at := records.Place(device, people.StateKind)
 	var former *records.Held
+	changed := false
 	h, err := f.Incidents.Decide(ctx, f.tenant, at, func(h *records.Held) (bool, error) {
-		former = nil
+		former, changed = nil, false
 		switch {
 		case h.Incident == nil && !o.Holds:
 			return false, nil
 		case h.Incident == nil:
 			h.Incident = people.Open(s, records.IDOf(s.Now, at), device, people.StateKind, o)
+			changed = true
 			return true, nil
 		case h.Ended != 0 || h.Reopens(o):
 			former = h
@@ -171,9 +173,13 @@ func (f *follower) observe(
 			h.Close(s, "it opened again")
 			return true, nil
 		}
-		return h.Observe(s, o), nil
+		changed = h.Observe(s, o)
+		return changed, nil
 	})
 	if err != nil || former == nil || !o.Holds {
+		if !changed { // whoever stored its effects does them
+			return nil, err
+		}
 		return h, err
 	}
 	if err := f.Effects(ctx, f.tenant, former); err != nil {

@@ -127,12 +127,13 @@ func (k *Keeper) due(ctx context.Context) (int, error) {
 		all = append(all, r)
 	}
 	held := make([]*records.Held, len(all))
-	err := parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) (err error) {
+	err := parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) error {
 		s, err := k.setting(ctx, all[i].Tenant)
 		if err != nil {
 			return unlessGone(err)
 		}
-		held[i], err = k.Incidents.Decide(ctx, all[i].Tenant, all[i].ID,
+		mine := false // its effects: those of a newer version are being done by who stored it
+		h, err := k.Incidents.Decide(ctx, all[i].Tenant, all[i].ID,
 			func(h *records.Held) (bool, error) {
 				if h.Incident == nil {
 					return false, nil
@@ -140,11 +141,17 @@ func (k *Keeper) due(ctx context.Context) (int, error) {
 				if at := h.Due(); at != 0 && at.Add(1_000_000) < s.Now {
 					k.Late.Add(1)
 				}
-				if changed := h.Advance(s); changed || h.Ended == 0 || len(h.Doing) > 0 {
+				mine = h.Version == all[i].Version
+				changed := h.Advance(s)
+				mine = mine || changed
+				if changed || h.Ended == 0 || len(h.Doing) > 0 {
 					return changed, nil
 				}
 				return false, k.Incidents.Move(ctx, all[i].Tenant, h) // it was cut off
 			})
+		if mine {
+			held[i] = h
+		}
 		return unlessGone(err)
 	})
 	if err != nil {

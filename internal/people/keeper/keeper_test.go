@@ -63,7 +63,8 @@ func (h *house) Escalate(
 func (h *house) keep(owner string) (stop func()) {
 	known := &people.Known{Policies: []people.Policy{{
 		Name: "p", Assign: "person Liz", Steps: []people.PolicyStep{
-			{After: 5 * 60_000_000, To: "operator"}, {After: 15 * 60_000_000, To: "supervisor Sara"},
+			{After: 5 * 60_000_000, To: "operator"},
+			{After: 15 * 60_000_000, To: "supervisor Sara"},
 		},
 	}}}
 	k := &keeper.Keeper{
@@ -138,8 +139,11 @@ func TestKept(t *testing.T) {
 			"5m0s Liz, 15m0s Sara", "opened, policy started, assigned, notified, escalated"},
 		{"returned", func(h *house) { h.is("NORMAL") }, "",
 			"opened, policy started, assigned, returned to normal"},
-		{"opened again", func(h *house) { h.is("NORMAL"); h.is("WARNING1"); h.act(people.Take) }, "",
-			"opened, policy started, taken"},
+		{"opened again", func(h *house) {
+			h.is("NORMAL")
+			h.is("WARNING1")
+			h.act(people.Take)
+		}, "", "opened, policy started, taken"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
@@ -57,8 +56,8 @@ type opened struct {
 	reading sync.Mutex // held while they are read again
 	by      map[string]*Held
 	changes uint64
-	read    time.Time
-	took    time.Duration
+	read    andon.Time // 0: never
+	took    andon.Duration
 }
 
 // Held is an incident as it was read, with the version of its record.
@@ -121,7 +120,8 @@ func (in *Incidents) Open(
 	o.reading.Lock()
 	defer o.reading.Unlock()
 	in.mu.Lock()
-	stale := o.read.IsZero() || time.Since(o.read) > max(time.Second, 10*o.took)
+	const second = andon.Duration(1_000_000)
+	stale := o.read == 0 || in.now().Sub(o.read) > max(second, 10*o.took)
 	in.mu.Unlock()
 	if stale {
 		if err := in.readOpen(ctx, tenant, o); err != nil {
@@ -152,7 +152,7 @@ func (in *Incidents) opened(tenant andon.TenantID) *opened {
 // readOpen reads the records of open incidents again. What this process changed meanwhile has a
 // newer version, or is read by the next call. The caller holds o.reading.
 func (in *Incidents) readOpen(ctx context.Context, tenant andon.TenantID, o *opened) error {
-	began, seen := time.Now(), map[string]bool{}
+	began, seen := in.now(), map[string]bool{}
 	in.mu.Lock()
 	before := make(map[string]uint64, len(o.by))
 	for place, h := range o.by {
@@ -180,7 +180,8 @@ func (in *Incidents) readOpen(ctx context.Context, tenant andon.TenantID, o *ope
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	o.read, o.took = time.Now(), time.Since(began)
+	o.read = in.now()
+	o.took = o.read.Sub(began)
 	return nil
 }
 
