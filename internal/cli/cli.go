@@ -21,6 +21,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/change"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/doctor"
+	"github.com/andonhq/andon/internal/cli/incidents"
 	"github.com/andonhq/andon/internal/cli/live"
 	"github.com/andonhq/andon/internal/cli/measure"
 	"github.com/andonhq/andon/internal/cli/operate"
@@ -91,6 +92,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(operate.Serve(p), transfer.Import(p), live.Demo(p), versionCommand(p))
 	root.AddCommand(operate.Forward(p), operate.Config(p), doctor.Command(p), manCommand(p))
 	root.AddCommand(live.Watch(p))
+	root.AddCommand(incidents.Command(p), incidents.Report(p))
 	root.AddCommand(query.Command(p), sources.Rejections(p), sources.Map(p))
 	root.AddCommand(change.Tenant(p), transfer.Group(p))
 	root.AddCommand(transfer.Assign(p))
