@@ -123,6 +123,13 @@ func (s *Service) begin(ctx context.Context, r andon.Record, start func(func()))
 		return s.Store.DeleteRecord(ctx, r)
 	}
 	now := s.Now()
+	if m.Status != Delivered && m.At.Add(triedFor) < now {
+		m.Tries++
+		s.outcome(&r, &m, "", &Failure{Err: errors.New("it is older than a day"), Final: true})
+		r.Due = now.Add(keptFor)
+		_, err := s.put(ctx, r, &m)
+		return err
+	}
 	if !s.enter(m.Channel) {
 		r.Due = now.Add(busyAgain)
 		_, err := s.Store.PutRecord(ctx, r)

@@ -1,12 +1,13 @@
 package notify
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -25,12 +26,14 @@ const (
 
 // gathering is the document of a record of gatheringKind.
 type gathering struct {
-	To      andon.PersonID `json:"to"`
-	First   andon.Time     `json:"first,omitempty"` // of Open
-	Until   andon.Time     `json:"until,omitempty"` // when Open becomes messages
-	Open    *Summary       `json:"open,omitempty"`
-	Leaving *leaving       `json:"leaving,omitempty"` // is being made into messages
-	Known   []byte         `json:"known,omitempty"`   // hashes of keys, the newest last
+	To    andon.PersonID `json:"to"`
+	First andon.Time     `json:"first,omitempty"` // of Open
+	Until andon.Time     `json:"until,omitempty"` // when Open becomes messages
+	Open  *Summary       `json:"open,omitempty"`
+	// Devices of Open: hashes by the state that each is counted for.
+	Devices map[andon.State][]byte `json:"devices,omitempty"`
+	Leaving *leaving               `json:"leaving,omitempty"` // is being made into messages
+	Known   []byte                 `json:"known,omitempty"`   // hashes of keys, the newest last
 }
 
 // leaving is what becomes messages. Their IDs follow from ID.
@@ -49,21 +52,61 @@ func hash(parts ...string) string {
 
 // add adds a notice, unless its key is known.
 func (g *gathering) add(n *Notice) bool {
-	sum := sha256.Sum256([]byte(n.Key))
-	key := sum[:keyBytes]
-	for i := 0; i < len(g.Known); i += keyBytes {
-		if bytes.Equal(g.Known[i:i+keyBytes], key) {
-			return false
-		}
+	if find(g.Known, n.Key) >= 0 {
+		return false
 	}
-	if g.Known = append(g.Known, key...); len(g.Known) > maxKnown*keyBytes {
-		g.Known = g.Known[keyBytes:]
-	}
+	g.Known = remember(g.Known, n.Key)
 	if g.Open == nil {
 		g.Open = &Summary{}
 	}
-	g.Open.add(n)
+	g.count(g.Open.add(n), string(n.Incident.Device))
 	return true
+}
+
+// count counts a device once, for its newest state. More devices than are known here may be counted
+// twice.
+func (g *gathering) count(state andon.State, device string) {
+	if g.Devices == nil {
+		g.Devices, g.Open.States = map[andon.State][]byte{}, map[andon.State]int{}
+	}
+	known := 0
+	for was, all := range g.Devices {
+		if at := find(all, device); at >= 0 {
+			g.Devices[was] = slices.Delete(all, at, at+keyBytes)
+			g.Open.Count--
+			if g.Open.States[was]--; g.Open.States[was] == 0 {
+				delete(g.Open.States, was)
+			}
+		}
+		known += len(g.Devices[was])
+	}
+	if g.Open.States[state] == 0 && len(g.Open.States) >= maxStates {
+		state = "others"
+	}
+	g.Open.Count++
+	g.Open.States[state]++
+	if known < maxKnown*keyBytes {
+		g.Devices[state] = remember(g.Devices[state], device)
+	}
+}
+
+// find returns where the hash of a text is; -1: nowhere.
+func find(all []byte, text string) int {
+	sum := sha256.Sum256([]byte(text))
+	key := binary.LittleEndian.Uint64(sum[:])
+	for i := 0; i < len(all); i += keyBytes {
+		if binary.LittleEndian.Uint64(all[i:]) == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// remember adds the hash of a text, and forgets the oldest one where there are many.
+func remember(all []byte, text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	all = append(all, sum[:keyBytes]...)
+	return all[max(len(all)-maxKnown*keyBytes, 0):]
 }
 
 // keep stores notices in their gathering.
@@ -144,9 +187,14 @@ func (s *Service) flush(ctx context.Context, r andon.Record) error {
 			was := r.Due
 			r.Due = g.Until
 			return r.Due != was
+		case g.Until.Add(triedFor) < now: // nobody sent anything for a day
+			s.Log.Warn("notifications are dropped: they are older than a day", "to", g.To,
+				"devices", g.Open.Count)
+			g.Open, g.Devices, g.First, g.Until, r.Due = nil, nil, 0, 0, 0
+			return true
 		}
 		out = &leaving{ID: hash(r.ID, fmt.Sprint(r.Version)), At: now, Summary: *g.Open}
-		g.Leaving, g.Open, g.First, g.Until = out, nil, 0, 0
+		g.Leaving, g.Open, g.Devices, g.First, g.Until = out, nil, nil, 0, 0
 		r.Due = now // as long as it is not cleared
 		return true
 	})

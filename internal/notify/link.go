@@ -37,12 +37,12 @@ func (s *Service) link(ctx context.Context, tenant andon.TenantID, m *Message) e
 		return nil
 	}
 	base := strings.TrimSuffix(s.URL, "/")
-	m.Link = base + "/incidents"
+	m.Link = base + "/"
 	if len(m.Worst) != 1 || m.Count != 1 {
 		return nil
 	}
 	i := &m.Worst[0]
-	m.Link += "/" + url.PathEscape(i.Incident)
+	m.Link += "devices/" + url.PathEscape(string(i.Device))
 	if !s.Acknowledges || i.Ended != 0 || i.Acknowledged != 0 {
 		return nil
 	}

@@ -2,13 +2,16 @@ package notify
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/people"
 )
 
@@ -53,35 +56,69 @@ type Logged struct {
 // scanned is how many messages are read to find one page of a list.
 const scanned = 20_000
 
-// List returns attempts, those of the newest message first, after a key.
+// Wanted selects from a list. What is not set selects all.
+type Wanted struct {
+	To     andon.PersonID
+	Status Status
+	After  string // a Key
+	// Stopped is called with a Key where so many messages were read that a page ends early; the
+	// list goes on after it. nil: it does not end early.
+	Stopped func(key string)
+}
+
+// List returns attempts, those of the newest message first.
 func (s *Service) List(
-	ctx context.Context, tenant andon.TenantID, to andon.PersonID, status Status, after string,
+	ctx context.Context, tenant andon.TenantID, w Wanted,
 ) iter.Seq2[Logged, error] {
 	return func(yield func(Logged, error) bool) {
-		q := andon.RecordQuery{Limit: scanned}
-		if len(after) > 4 { // of the same message there may be more
-			q.After = after[:len(after)-4]
-			q.After = q.After[:len(q.After)-1]
+		q := andon.RecordQuery{Limit: page}
+		if len(w.After) > keyTail { // of the same message there may be more
+			q.After = w.After[:len(w.After)-keyTail-1]
 		}
-		for r, err := range s.Store.Records(ctx, tenant, messageKind, q) {
-			var m Message
-			if err == nil {
-				err = json.Unmarshal([]byte(r.Data), &m)
-			}
-			if err != nil {
-				yield(Logged{}, err)
-				return
-			}
-			if to != "" && m.To != to {
-				continue
-			}
-			for _, one := range m.logged(r.Due) {
-				if one.Key > after && (status == "" || one.Status == status) && !yield(one, nil) {
+		for looked := 0; ; {
+			n := 0
+			for r, err := range s.Store.Records(ctx, tenant, messageKind, q) {
+				n, q.After = n+1, r.ID
+				if !w.from(&r, err, yield) {
 					return
 				}
 			}
+			if n < page {
+				return
+			}
+			if looked += n; looked >= scanned && w.Stopped != nil {
+				w.Stopped(q.After + lastKey)
+				return
+			}
 		}
 	}
+}
+
+// keyTail is the length of what a Key has after the ID of its message; lastKey comes after all.
+const (
+	keyTail = len(lastKey)
+	lastKey = "/999"
+)
+
+// from yields what is wanted of a record, and reports whether there may be more.
+func (w *Wanted) from(r *andon.Record, err error, yield func(Logged, error) bool) bool {
+	var m Message
+	if err == nil {
+		err = json.Unmarshal([]byte(r.Data), &m)
+	}
+	if err != nil {
+		yield(Logged{}, err)
+		return false
+	}
+	if w.To != "" && m.To != w.To {
+		return true
+	}
+	for _, one := range m.logged(r.Due) {
+		if one.Key > w.After && (w.Status == "" || one.Status == w.Status) && !yield(one, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // logged are the attempts of a message, the newest first.
@@ -104,7 +141,10 @@ func (m *Message) logged(due andon.Time) (all []Logged) {
 	return all
 }
 
-// Test sends a message to each contact of a person now, and returns the attempts.
+// testedFor is how long a contact may take to answer a test.
+const testedFor = 30 * time.Second
+
+// Test sends a message to each contact of a person now, to all at once, and returns the attempts.
 func (s *Service) Test(
 	ctx context.Context, tenant andon.TenantID, to andon.PersonID,
 ) (all []Logged, err error) {
@@ -119,20 +159,36 @@ func (s *Service) Test(
 	case len(p.Contacts) == 0:
 		return nil, andon.Errorf(andon.Invalid, "%s has no contact", to)
 	}
-	now := s.Now()
-	for _, c := range p.Contacts {
-		m := newMessage(p, c, &leaving{ID: fmt.Sprint("test ", int64(now)), At: now})
-		m.Test, m.Tries = true, 1
-		r, err := s.put(ctx, m.record(tenant, now.Add(leased)), m)
-		if err == nil {
-			err = s.deliver(ctx, r, m)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, m.logged(0)[0])
+	all = make([]Logged, len(p.Contacts))
+	err = parallel.Do(ctx, len(all), len(all), func(ctx context.Context, i int) (err error) {
+		all[i], err = s.test(ctx, tenant, p, p.Contacts[i])
+		return err
+	})
+	return all, err
+}
+
+func (s *Service) test(
+	ctx context.Context, tenant andon.TenantID, p *people.Person, c people.Contact,
+) (Logged, error) {
+	m := newMessage(p, c, &leaving{ID: rand.Text(), At: s.Now()})
+	m.Test, m.Tries = true, 1
+	r, err := s.put(ctx, m.record(tenant, m.At.Add(leased)), m)
+	if err != nil {
+		return Logged{}, err
 	}
-	return all, nil
+	limited, cancel := context.WithTimeout(ctx, testedFor)
+	defer cancel()
+	answer, err := s.send(limited, tenant, s.Channels[c.Channel], m)
+	if ctx.Err() != nil {
+		return Logged{}, context.Cause(ctx)
+	}
+	if limited.Err() != nil {
+		err = fmt.Errorf("there was no answer within %s", testedFor)
+	}
+	s.outcome(&r, m, answer, err)
+	m.Ended, r.Due = true, s.Now().Add(keptFor)
+	_, err = s.put(ctx, r, m)
+	return m.logged(0)[0], err
 }
 
 // CheckContact reports why a contact can't be told anything, at a place of a request.

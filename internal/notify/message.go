@@ -19,7 +19,7 @@ const (
 	maxText   = 500 // bytes of what a device said
 )
 
-// Summary is what a message tells: how many notices by state, and the worst ones.
+// Summary is what a message tells: how many devices, by state, and the worst incidents.
 type Summary struct {
 	Count  int                 `json:"count"`
 	States map[andon.State]int `json:"states,omitempty"`
@@ -42,36 +42,23 @@ type Item struct {
 	Ended        andon.Time `json:"ended,omitempty"`
 }
 
-// add counts a notice. Of one incident the newest notice is among the worst.
-func (s *Summary) add(n *Notice) {
+// add puts an incident among the worst, by its newest notice, and returns what it is counted for.
+func (s *Summary) add(n *Notice) andon.State {
 	in := n.Incident
 	state := in.State
 	if state == "" {
 		state = andon.State(in.Kind)
-	}
-	if s.States == nil {
-		s.States = map[andon.State]int{}
-	}
-	if s.States[state] == 0 && len(s.States) >= maxStates {
-		state = "others"
 	}
 	item := Item{
 		Incident: in.ID, Device: in.Device, Kind: in.Kind, State: state, Severity: in.Severity,
 		Since: in.Since, Message: clip(in.Message), Operator: in.Operator, Why: clip(n.Why),
 	}
 	item.follow(in)
-	same := func(i Item) bool { return i.Incident == in.ID }
-	if at := slices.IndexFunc(s.Worst, same); at >= 0 {
-		s.States[s.Worst[at].State]--
-		s.Worst = slices.Delete(s.Worst, at, at+1)
-	} else {
-		s.Count++
-	}
-	s.States[state]++
-	maps.DeleteFunc(s.States, func(_ andon.State, n int) bool { return n == 0 })
+	s.Worst = slices.DeleteFunc(s.Worst, func(i Item) bool { return i.Incident == in.ID })
 	s.Worst = append(s.Worst, item)
 	slices.SortStableFunc(s.Worst, compareWorst)
 	s.Worst = s.Worst[:min(len(s.Worst), maxItems)]
+	return state
 }
 
 // compareWorst puts what is severest first, and of that what is longest.
@@ -140,6 +127,9 @@ func (m *Message) Subject() string {
 		return "Andon: a test message"
 	case m.Count == 1 && len(m.Worst) == 1:
 		return "Andon: " + m.Worst[0].title()
+	}
+	if m.Count == 1 && len(m.Worst) > 0 {
+		return fmt.Sprintf("Andon: %s has %d incidents", m.Worst[0].Device, len(m.Worst))
 	}
 	return fmt.Sprintf("Andon: %d devices need attention (%s)", m.Count, m.counts())
 }

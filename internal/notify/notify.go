@@ -112,6 +112,9 @@ func (s *Service) Notify(ctx context.Context, tenant andon.TenantID, notices []N
 	}
 	all := map[place]*batch{}
 	for _, n := range notices {
+		if n.Due.Add(triedFor) < s.Now() {
+			continue // it was not told for a day
+		}
 		at, due := place{tenant, "now-" + hash(string(n.To))}, andon.Time(0)
 		if p := known.People[n.To]; p != nil {
 			if n.Incident.Severity < p.MinSeverity {

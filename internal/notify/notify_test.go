@@ -211,7 +211,7 @@ func TestDuplicatesWaitAndRetry(t *testing.T) {
 		t.Errorf("%d attempts", n)
 	}
 	var listed []notify.Logged
-	for one, err := range w.List(t.Context(), andon.DefaultTenant, "Liz", "", "") {
+	for one, err := range w.List(t.Context(), andon.DefaultTenant, notify.Wanted{To: "Liz"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +221,8 @@ func TestDuplicatesWaitAndRetry(t *testing.T) {
 		t.Errorf("listed: %+v", listed)
 	}
 	var rest int
-	for range w.List(t.Context(), andon.DefaultTenant, "Liz", "", listed[4].Key) {
+	for range w.List(t.Context(), andon.DefaultTenant,
+		notify.Wanted{To: "Liz", After: listed[4].Key}) {
 		rest++
 	}
 	if rest != 15 {
@@ -283,7 +284,7 @@ func TestLinks(t *testing.T) {
 	token, _ := strings.CutPrefix(m.Acknowledge, "https://andon.example/acknowledge/")
 	is, err := w.Linked(t.Context(), token)
 	if err != nil || is.Incident != "i1" || is.By != "Liz" || m.Link !=
-		"https://andon.example/incidents/i1" {
+		"https://andon.example/devices/d1" {
 		t.Errorf("%+v, %v, %s", is, err, m.Link)
 	}
 	for _, other := range []string{"", ".", token[1:], "A" + token, token + "A", "e30." + token} {

@@ -1,0 +1,164 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/notify"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+const day = 24 * 60 * 60 * second
+
+// TestDevicesAreCountedOnce: a device counts for its newest state, whatever was told of it.
+func TestDevicesAreCountedOnce(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	var all []notify.Notice
+	for round, state := range []andon.State{"WARNING1", "FAILURE"} {
+		for d := range 30 {
+			n := w.notice(d, 3)
+			n.Key = fmt.Sprint(round, d)
+			n.Incident.State = state
+			all = append(all, n)
+		}
+	}
+	silent := w.notice(100, 3)
+	silent.Incident.Device, silent.Incident.Kind, silent.Incident.State = "d3", "silent", ""
+	all = append(all, silent)
+	for _, n := range all {
+		if err := w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = w.pass(t, 5)
+	m := w.to.all[0]
+	if m.Count != 30 || len(m.States) != 2 || m.States["FAILURE"] != 29 || m.States["silent"] != 1 {
+		t.Errorf("%d devices, %v", m.Count, m.States)
+	}
+}
+
+// TestTooOld: what was not told for a day is dropped, however far it came.
+func TestTooOld(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	tell := func(n int) {
+		t.Helper()
+		if err := w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{
+			w.notice(n, 3),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tell(1) // nothing sends for a day
+	w.now += day + 10*second
+	_ = w.pass(t, 5)
+	late := w.notice(2, 3)
+	late.Due -= day + second
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{late})
+	_ = w.pass(t, 5)
+	if len(w.to.all) != 0 {
+		t.Fatalf("sent %+v", w.to.all)
+	}
+	w.to.fails = errors.New("out of reach")
+	tell(3)
+	_ = w.pass(t, 3) // one attempt
+	w.now += day + second
+	_ = w.pass(t, 5)
+	tell(4)
+	w.to.fails = nil
+	_ = w.pass(t, 5)
+	if len(w.to.all) != 2 || w.to.all[1].Worst[0].Incident != "i4" {
+		t.Errorf("sent %+v", w.to.all)
+	}
+}
+
+// TestRareInList: a list ends early only where it says where it goes on.
+func TestRareInList(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	w.liz.Contacts = nil
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{w.notice(1, 3)})
+	_ = w.pass(t, 5)
+	w.liz.Contacts = []people.Contact{{Channel: "c"}}
+	for n := range 30 {
+		for range 700 {
+			if _, err := w.Test(t.Context(), andon.DefaultTenant, "Liz"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.now += second * andon.Time(n)
+	}
+	pages, found, wanted := 1, 0, notify.Wanted{Status: notify.GivenUp}
+	for after := "?"; after != ""; pages++ {
+		after = ""
+		wanted.Stopped = func(key string) { after = key }
+		for _, err := range w.List(t.Context(), andon.DefaultTenant, wanted) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found++
+		}
+		wanted.After = after
+	}
+	if pages < 3 || found != 1 {
+		t.Errorf("%d pages, %d found", pages-1, found)
+	}
+}
+
+// waiting is a channel that answers after a while, or not at all.
+type waiting struct{ after time.Duration }
+
+func (waiting) Check(string) error { return nil }
+func (waiting) Follows() bool      { return false }
+func (waiting) Reminds() bool      { return false }
+func (w waiting) Send(ctx context.Context, _ *notify.Message) (string, error) {
+	select {
+	case <-time.After(w.after):
+		return "at last", nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// TestTestIsBounded: all contacts are tried at once, and none for more than half a minute.
+func TestTestIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		defer store.Close()
+		w := newWorld(store)
+		w.Channels["slow"], w.Channels["dead"] = waiting{20 * time.Second}, waiting{time.Hour}
+		w.liz.Contacts = nil
+		for _, c := range []string{"slow", "dead", "none", "c", "c", "slow"} {
+			w.liz.Contacts = append(w.liz.Contacts, people.Contact{Channel: c})
+		}
+		began := time.Now()
+		all, err := w.Test(t.Context(), andon.DefaultTenant, "Liz")
+		if took := time.Since(began); err != nil || took != 30*time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+		got := ""
+		for _, one := range all {
+			got += fmt.Sprintln(one.Channel, one.Status, one.Answer)
+		}
+		want := `slow delivered at last
+dead given-up there was no answer within 30s
+none given-up there is no channel "none" in the settings
+c delivered ok
+c delivered ok
+slow delivered at last
+`
+		if got != want {
+			t.Error(got)
+		}
+	})
+}
