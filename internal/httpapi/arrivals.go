@@ -109,7 +109,7 @@ func (a *API) eventsSince(c *call) error {
 			}
 		}
 	}
-	c.x.answers = l.Count
+	c.x.Answers = l.Count
 	if err := c.endSince(l.Buffer, *q.After, more); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (a *API) linesSince(c *call) error {
 		}
 		return part.More && part.Next.Compare(end) < 0, err
 	})
-	if err != nil && c.x.status == 0 {
+	if err != nil && c.x.Status == 0 {
 		c.x.Header().Del(positionHeader)
 	}
 	return err

@@ -25,7 +25,7 @@ func (a *API) backup(c *call) error {
 		outcome = "failed"
 	}
 	a.options.Log.LogAttrs(c.ctx(), slog.LevelInfo, "backup", slog.String("outcome", outcome),
-		slog.Int64("bytes", c.x.bytes), slog.String("who", c.who),
-		slog.String("remote", c.r.RemoteAddr), slog.String("request_id", c.x.id))
+		slog.Int64("bytes", c.x.Bytes), slog.String("who", c.who),
+		slog.String("remote", c.r.RemoteAddr), slog.String("request_id", c.x.ID))
 	return err
 }

@@ -34,12 +34,12 @@ func (c *call) body() (string, error) {
 	}
 	sent, err := body.Read(raw, c.r.ContentLength, &c.slot)
 	size := int64(len(sent.Text()))
-	c.x.bodyBegun = size > 0
+	c.x.BodyBegun = size > 0
 	if err != nil {
 		return "", err
 	}
-	c.x.setReadDeadline(time.Time{})
-	c.x.bodyEnded = true
+	c.x.SetReadDeadline(time.Time{})
+	c.x.BodyEnded = true
 	if open == nil {
 		return sent.Text(), c.beginWith(size)
 	}

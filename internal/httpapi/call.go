@@ -48,7 +48,7 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 		tenant: andon.DefaultTenant, slot: slot{api: a},
 	}
 	c.life = &lifetime.Context{
-		Request: r.Context(), End: x.begun.Add(a.options.Timeout), Long: x.begun.Add(longCall),
+		Request: r.Context(), End: x.Begun.Add(a.options.Timeout), Long: x.Begun.Add(longCall),
 		Caller: c.caller,
 	}
 	c.context = c.life
@@ -60,14 +60,14 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 
 // caller is who sent the request, for the audit.
 func (c *call) caller() intake.Caller {
-	return intake.Caller{Who: c.who, Remote: c.r.RemoteAddr, RequestID: c.x.id}
+	return intake.Caller{Who: c.who, Remote: c.r.RemoteAddr, RequestID: c.x.ID}
 }
 
 // untilStopped gives a call that may take long the time until the program stops, and its client
 // the time of a call for each piece of the answer.
 func (c *call) untilStopped() {
-	c.x.eachWrite = c.options.Timeout
-	c.x.setWriteDeadline(time.Time{})
+	c.x.EachWrite = c.options.Timeout
+	c.x.SetWriteDeadline(time.Time{})
 	c.life.End = time.Time{}
 	ctx, cancel := context.WithCancel(c.life)
 	forget := context.AfterFunc(c.ending, cancel)
@@ -101,7 +101,7 @@ func (c *call) prepare() error {
 	}
 	if !c.route.outside && !c.route.tenantless {
 		c.readTenant()
-		c.x.tenant = c.tenant
+		c.x.Tenant = c.tenant
 	}
 	if len(c.Query) == 0 {
 		return c.Fault()
@@ -187,7 +187,7 @@ func (c *call) sendBuffer(b *buffer.Buffer) {
 
 // flushLines sends what is written so far of an answer that goes on, and gives its memory back.
 func (c *call) flushLines(b *buffer.Buffer) error {
-	if c.x.status == 0 {
+	if c.x.Status == 0 {
 		c.x.Header().Set("Content-Type", typeNDJSON)
 		c.x.WriteHeader(c.status)
 	}

@@ -1,14 +1,11 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
-	"strconv"
 
 	"github.com/andonhq/andon/internal/access"
 	"github.com/andonhq/andon/internal/httpapi/metrics"
@@ -24,9 +21,9 @@ func (a *API) refuse(x *exchange, r *http.Request, err error) {
 	if e, ok := errors.AsType[*access.Refusal](err); ok {
 		maps.Copy(x.Header(), e.Header)
 	}
-	x.writeProblem(p)
+	x.WriteProblem(p)
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		x.status = metrics.StatusClientGone
+		x.Status = metrics.StatusClientGone
 		return
 	}
 	a.logFailure(x, r, p.Status, err)
@@ -41,25 +38,9 @@ func (a *API) logFailure(x *exchange, r *http.Request, status int, err error) {
 		return // the client's to fix
 	}
 	a.options.Log.LogAttrs(r.Context(), level, "request failed",
-		slog.String("request_id", x.id),
+		slog.String("request_id", x.ID),
 		slog.String("method", r.Method),
 		slog.String("path", r.URL.EscapedPath()),
 		slog.Any("error", err),
 	)
-}
-
-func (x *exchange) writeProblem(p problem.Problem) {
-	p.Title, p.RequestID = cmp.Or(p.Title, http.StatusText(p.Status)), x.id
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic("httpapi: a problem can't be written: " + err.Error())
-	}
-	if wait := problem.RetryAfter(p.Status); wait != "" {
-		x.Header().Set("Retry-After", wait)
-	}
-	text = append(text, '\n')
-	x.Header().Set("Content-Type", problem.Type)
-	x.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	x.WriteHeader(p.Status)
-	_, _ = x.Write(text) // if it can't be sent, the client is gone
 }

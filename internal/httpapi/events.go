@@ -137,7 +137,7 @@ func (c *call) feed() (text string, format jsonfeed.Format, err error) {
 
 // account answers what became of each entry.
 func (c *call) account(result intake.Result) error {
-	c.x.answers = result.Accepted
+	c.x.Answers = result.Accepted
 	text := append(make([]byte, 0, 64), `{"accepted":`...)
 	text = strconv.AppendInt(text, int64(result.Accepted), 10)
 	if o := result.Outcomes; o != nil {

@@ -54,7 +54,7 @@ func (c *call) serve() error {
 	if err != nil {
 		return err
 	}
-	c.x.answers = len(steps)
+	c.x.Answers = len(steps)
 	return c.answer(&planJSON{Statements: append([]andon.PlanStep{}, steps...)})
 }
 
@@ -70,9 +70,9 @@ func (c *call) explain() ([]andon.PlanStep, error) {
 	inner := *c
 	inner.context = ctx
 	to := &nowhere{instead: c.x, header: http.Header{}}
-	inner.x = &exchange{ResponseWriter: to, id: c.x.id, begun: c.x.begun}
+	inner.x = newExchange(to, c.x.ID, c.x.Begun)
 	err := c.route.serve(&inner)
-	c.undo, c.slot, c.x.received = inner.undo, inner.slot, inner.x.received
+	c.undo, c.slot, c.x.Received = inner.undo, inner.slot, inner.x.Received
 	return plan.Steps(), err
 }
 

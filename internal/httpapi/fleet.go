@@ -35,7 +35,7 @@ func (a *API) fleet(c *call) error {
 		return err
 	}
 	b := c.newBuffer()
-	if c.x.answers, err = snapshot.Write(b); err != nil {
+	if c.x.Answers, err = snapshot.Write(b); err != nil {
 		return err
 	}
 	c.sendBuffer(b)

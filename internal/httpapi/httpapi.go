@@ -13,8 +13,8 @@
 // of entries go to jsonfeed, writes to intake, reads to the andon.Store. Packages below it know no
 // route: params reads parameters, body the bodies and strictjson those of one object; buffer holds
 // long answers; lifetime is the context of a call; openapi makes the document, docs shows it; fleet
-// makes the snapshot of a fleet; sse writes streams, problem errors; incidents
-// shows and selects those; metrics counts. Package access
+// makes the snapshot of a fleet; sse writes streams, problem errors; incidents shows and selects
+// those, documents those of people; answer remembers what was sent; metrics counts. Package access
 // decides who may send requests, jsonout writes most answers, and httpconn serves short requests
 // below net/http.
 package httpapi
@@ -36,6 +36,9 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/access"
+	"github.com/andonhq/andon/internal/httpapi/answer"
+	"github.com/andonhq/andon/internal/httpapi/documents"
+	"github.com/andonhq/andon/internal/httpapi/incidents"
 	"github.com/andonhq/andon/internal/httpapi/metrics"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/intake"
@@ -46,6 +49,12 @@ import (
 
 // basePath is in front of every request of the contract but those about the program itself.
 const basePath = "/api/v1"
+
+// Incidents keeps incidents.
+type Incidents = incidents.Kept
+
+// Documents keeps the documents of people.
+type Documents = documents.Kept
 
 // Options are what an API is made with. Store, Intake and Now must be given; the zero value of each
 // other works.
@@ -195,16 +204,16 @@ func (a *API) allRoutes() []*route {
 // a path with empty segments a redirect to another device's: it is not sent, and the request is
 // answered with a problem like any other.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, id: requestID(r), begun: time.Now()}
+	x := newExchange(w, answer.RequestID(r), time.Now())
 	defer a.finish(x, r)
-	a.setHeaders(x, r)
+	x.SetHeaders(r)
 	path := r.URL.EscapedPath()
 	clean := isClean(path)
 	if clean {
 		if strings.Contains(path, "%") {
 			r = params.WithLoneSlash(r, path)
 		}
-		x.unsent = true
+		x.Unsent = true
 		a.mux.ServeHTTP(x, r)
 	}
 	if x.route == nil {
@@ -215,9 +224,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // enter begins a request that a route was found for, or none, and returns how the client was let
 // in.
 func (a *API) enter(x *exchange, r *http.Request, open bool) (who string, err error) {
-	x.unsent = false
+	x.Unsent = false
 	if r.ContentLength != 0 {
-		x.setReadDeadline(x.begun.Add(a.options.BodyTimeout))
+		x.SetReadDeadline(x.Begun.Add(a.options.BodyTimeout))
 	}
 	return a.guard.Check(x, r, open)
 }
@@ -229,11 +238,11 @@ func (a *API) finish(x *exchange, r *http.Request) {
 		a.panicked(x, r, v)
 	}
 	now := time.Now()
-	a.metrics.Observe(r.Method, x.path(), x.status, now.Sub(x.begun), x.eachWrite != 0)
+	a.metrics.Observe(r.Method, x.path(), x.Status, now.Sub(x.Begun), x.EachWrite != 0)
 	a.logAccess(x, r, now)
 	a.logSlow(x, r, now)
 	// A half answer must not look whole: the server cuts the connection.
-	if v != nil && (v == http.ErrAbortHandler || x.panickedLate) {
+	if v != nil && (v == http.ErrAbortHandler || x.PanickedLate) {
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -260,7 +269,7 @@ func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 	for _, name := range []string{"Allow", "Content-Type", "Location"} { // what the mux said
 		x.Header().Del(name)
 	}
-	a.setHeaders(x, r)
+	x.SetHeaders(r)
 	page := allow == "" && asksForPage(r)
 	open := page && !strings.HasPrefix(r.URL.Path, basePath) // that page holds no data
 	_, err := a.enter(x, r, open || clean && a.isOpen(r))
@@ -312,7 +321,7 @@ func (a *API) handler(to *route) http.HandlerFunc {
 			err = c.serve()
 		}
 		switch {
-		case err != nil && x.status != 0:
+		case err != nil && x.Status != 0:
 			a.brokenOff(x, r, err)
 		case err != nil:
 			c.refuse(err)
@@ -324,7 +333,7 @@ func (a *API) handler(to *route) http.HandlerFunc {
 func (a *API) brokenOff(x *exchange, r *http.Request, err error) {
 	if a.ending.Err() == nil && r.Context().Err() == nil {
 		a.options.Log.LogAttrs(r.Context(), slog.LevelError, "answer broken off",
-			slog.String("request_id", x.id), slog.String("route", x.routeName()),
+			slog.String("request_id", x.ID), slog.String("route", x.routeName()),
 			slog.Any("error", err))
 	}
 	panic(http.ErrAbortHandler)

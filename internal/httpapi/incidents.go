@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -13,22 +11,6 @@ import (
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/seq"
 )
-
-// Incidents keeps the incidents of all tenants, as package records has it.
-type Incidents interface {
-	Open(context.Context, andon.TenantID) (all []*people.Incident, changes uint64, err error)
-	Get(ctx context.Context, tenant andon.TenantID, id string) (people.Incident, error)
-	Closed(
-		ctx context.Context, tenant andon.TenantID, span andon.Span, before string, limit int,
-	) iter.Seq2[people.Incident, error]
-	OfDevice(
-		ctx context.Context, tenant andon.TenantID, device andon.DeviceID, span andon.Span,
-		limit int,
-	) ([]people.Incident, error)
-	Act(
-		ctx context.Context, tenant andon.TenantID, id string, a people.Action,
-	) (people.Incident, error)
-}
 
 var (
 	statusParam   = param{Name: "status", Example: "unacknowledged"}
@@ -145,17 +127,10 @@ func (a *API) incidents(c *call) error {
 func (a *API) pastIncidents(
 	c *call, q *incidents.Query, open []*people.Incident, span andon.Span,
 ) error {
-	open = slices.DeleteFunc(open, func(i *people.Incident) bool {
-		return i.Opened < span.From || span.To != 0 && i.Opened > span.To
-	})
-	slices.SortFunc(open, func(a, b *people.Incident) int { return cmp.Compare(b.ID, a.ID) })
+	open = incidents.OpenedWithin(open, span)
 	read := func(before string, n int) iter.Seq2[people.Incident, error] {
-		rest := open
-		for before != "" && len(rest) > 0 && rest[0].ID >= before {
-			rest = rest[1:]
-		}
 		closed := a.options.Incidents.Closed(c.ctx(), c.tenant, span, before, n)
-		return incidents.Merge(rest, closed, n)
+		return incidents.Merge(incidents.Before(open, before), closed, n)
 	}
 	show := func(i *people.Incident) client.Incident { return incidents.Show(i) }
 	position := func(i *people.Incident) string { return i.ID }
@@ -168,43 +143,16 @@ func (a *API) countIncidents(c *call) (client.IncidentCounts, error) {
 	return incidents.Count(open), err
 }
 
-// incidentPlace is a place in the incidents of a device: before it are those that began later.
-type incidentPlace struct {
-	Since andon.Time
-	ID    string
-}
-
-func (p incidentPlace) before(i *people.Incident) bool {
-	return p.Since > i.Since || p.Since == i.Since && p.ID > i.ID
-}
-
 func (a *API) deviceIncidents(c *call) error {
 	device, span := c.Device(), c.Span()
 	if _, err := c.record(); err != nil {
 		return err
 	}
-	read := func(after *incidentPlace, n int) iter.Seq2[people.Incident, error] {
-		return seq.List(func() ([]people.Incident, error) {
-			within := span
-			if after != nil {
-				within.To = after.Since
-			}
-			const kinds = 16 // that may have begun at one time
-			all, err := a.options.Incidents.OfDevice(c.ctx(), c.tenant, device, within, n+kinds)
-			slices.SortStableFunc(all, func(a, b people.Incident) int {
-				return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(b.ID, a.ID))
-			})
-			if after != nil {
-				all = slices.DeleteFunc(all, func(i people.Incident) bool {
-					return !after.before(&i)
-				})
-			}
-			return all[:min(n, len(all))], err
-		})
+	read := func(after *incidents.Place, n int) iter.Seq2[people.Incident, error] {
+		return incidents.OfDevice(c.ctx(), a.options.Incidents, c.tenant, device, span, after, n)
 	}
 	show := func(i *people.Incident) client.Incident { return incidents.Show(i) }
-	position := func(i *people.Incident) *incidentPlace { return &incidentPlace{i.Since, i.ID} }
-	return sendPage(c, stepItems, nil, read, plain(show), position)
+	return sendPage(c, stepItems, nil, read, plain(show), incidents.PlaceOf)
 }
 
 func (a *API) incident(c *call) (client.Incident, error) {

@@ -143,7 +143,8 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 // TestEachPartHasItsTime: each part of a long answer has a deadline of its own.
 func TestEachPartHasItsTime(t *testing.T) {
 	d := &deadlines{ResponseWriter: httptest.NewRecorder()}
-	x := &exchange{ResponseWriter: d, eachWrite: time.Hour}
+	x := newExchange(d, "", time.Time{})
+	x.EachWrite = time.Hour
 	for range 3 {
 		if _, err := x.Write([]byte("part")); err != nil {
 			t.Fatal(err)

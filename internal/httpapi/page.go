@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/buffer"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // list is a page of items, and the cursor of the next one where there are more.
@@ -42,7 +43,7 @@ func sendPage[S, T, P any](
 	var shown T
 	next := ""
 	// One more than limit, by which the page knows whether another follows.
-	for found, err := range inSteps(limit+1, step, keep, after, read, position) {
+	for found, err := range seq.InSteps(limit+1, step, keep, after, read, position) {
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func sendPage[S, T, P any](
 	if next == "" && c.stopped != nil {
 		next = andon.EncodeCursor(c.scope(), c.stopped)
 	}
-	c.x.answers = l.Count
+	c.x.Answers = l.Count
 	if err := c.endPage(l.Buffer, next); err != nil {
 		return err
 	}
@@ -86,41 +87,6 @@ const stepItems = 128
 
 // oneStep asks a store for all of a page at once.
 const oneStep = andon.MaxLimit + 1
-
-// inSteps returns up to want items that keep keeps, of those that read returns from after a
-// position on.
-func inSteps[S, P any](
-	want, step int, keep func(*S) bool, after P, read func(after P, n int) iter.Seq2[S, error],
-	position func(*S) P,
-) iter.Seq2[S, error] {
-	return func(yield func(S, error) bool) {
-		var last S
-		for want > 0 {
-			n, got := step, 0
-			if keep == nil {
-				n = min(want, step)
-			}
-			for item, err := range read(after, n) {
-				if err == nil {
-					last, got = item, got+1
-				}
-				if err == nil && keep != nil && !keep(&last) {
-					continue
-				}
-				if !yield(item, err) || err != nil {
-					return
-				}
-				if want--; want == 0 {
-					return
-				}
-			}
-			if got < n {
-				return
-			}
-			after = position(&last)
-		}
-	}
-}
 
 // plain is show where nothing can fail.
 func plain[S, T any](show func(*S) T) func(*S) (T, error) {

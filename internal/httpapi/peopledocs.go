@@ -1,37 +1,15 @@
 package httpapi
 
 import (
-	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"reflect"
-	"strconv"
-	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/httpapi/params"
+	"github.com/andonhq/andon/internal/httpapi/documents"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 )
-
-// Documents keeps what people write: policies, schedules, people and maintenance.
-type Documents interface {
-	Get(
-		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, name string,
-	) (records.Document, error)
-	List(
-		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, after string,
-		limit int,
-	) iter.Seq2[records.Document, error]
-	Put(
-		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, is records.Document,
-	) (records.Document, error)
-	Delete(
-		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, name string,
-		version uint64,
-	) error
-}
 
 // personRoutes are there where documents are kept.
 func (a *API) personRoutes() (all []*route) {
@@ -66,7 +44,7 @@ func routesOf[T any](a *API, kind people.DocumentKind, one, many string) []*rout
 				return a.options.Documents.List(c.ctx(), c.tenant, kind, after, n)
 			}
 			position := func(d *records.Document) string { return d.Name }
-			return sendPage(c, stepItems, nil, read, contentOf[T], position)
+			return sendPage(c, stepItems, nil, read, documents.Content[T], position)
 		}),
 		answering(route{
 			pattern: "GET " + path, name: "get" + one, errors: []int{404, 501},
@@ -80,43 +58,16 @@ func routesOf[T any](a *API, kind people.DocumentKind, one, many string) []*rout
 	}
 }
 
-func contentOf[T any](d *records.Document) (is T, err error) {
-	if err = json.Unmarshal([]byte(d.Data), &is); err != nil {
-		err = andon.Errorf(andon.Damaged, "read document %q: %w", d.Name, err)
-	}
-	return is, err
-}
-
-func (c *call) documentName() string {
-	return string(params.PathID[andon.PersonID](&c.Reader, "name"))
-}
-
-// documentVersion is that of a condition of the request.
-func (c *call) documentVersion() uint64 {
-	match := c.r.Header.Get("If-Match")
-	switch {
-	case match == "" && c.r.Header.Get("If-None-Match") == "*":
-		return 0
-	case match == "":
-		return records.AnyVersion
-	}
-	version, err := strconv.ParseUint(strings.Trim(match, `"`), 10, 64)
-	if err != nil || version == 0 {
-		c.Mark("header.If-Match", "If-Match is %q, not the ETag of an answer", match)
-	}
-	return version
-}
-
 func showDocument[T any](c *call, d records.Document, err error) (is T, _ error) {
 	if err != nil {
 		return is, err
 	}
-	c.x.Header().Set("ETag", `"`+strconv.FormatUint(d.Version, 10)+`"`)
-	return contentOf[T](&d)
+	c.x.Header().Set("ETag", documents.ETag(&d))
+	return documents.Content[T](&d)
 }
 
 func getDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
-	name := c.documentName()
+	name := documents.Name(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return is, err
 	}
@@ -125,7 +76,7 @@ func getDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
 }
 
 func putDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
-	name, version := c.documentName(), c.documentVersion()
+	name, version := documents.Name(&c.Reader), documents.Version(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return is, err
 	}
@@ -143,7 +94,7 @@ func putDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
 }
 
 func deleteDocument(c *call, kind people.DocumentKind) error {
-	name, version := c.documentName(), c.documentVersion()
+	name, version := documents.Name(&c.Reader), documents.Version(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return err
 	}
@@ -156,7 +107,7 @@ func deleteDocument(c *call, kind people.DocumentKind) error {
 
 // onCall says who is on call by a schedule, now or at a time.
 func (a *API) onCall(c *call) (is people.Shift, err error) {
-	name, at := c.documentName(), a.options.Now()
+	name, at := documents.Name(&c.Reader), a.options.Now()
 	if text := c.Text("at"); text != "" {
 		if at, err = andon.ParseTime(text); err != nil {
 			c.Check("query.at", err)
@@ -165,17 +116,5 @@ func (a *API) onCall(c *call) (is people.Shift, err error) {
 	if err := c.Fault(); err != nil {
 		return is, err
 	}
-	d, err := a.options.Documents.Get(c.ctx(), c.tenant, people.Schedules, name)
-	if err != nil {
-		return is, err
-	}
-	s, err := contentOf[people.Schedule](&d)
-	if err != nil {
-		return is, err
-	}
-	roster, err := s.Roster()
-	if err != nil {
-		return is, andon.Errorf(andon.Damaged, "read schedule %q: %w", name, err)
-	}
-	return roster.OnCall(at), nil
+	return documents.OnCall(c.ctx(), a.options.Documents, c.tenant, name, at)
 }

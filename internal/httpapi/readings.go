@@ -157,7 +157,7 @@ func (a *API) sendLatest(c *call, devices []andon.DeviceID) error {
 	if err != nil {
 		return err
 	}
-	c.x.answers = l.Count
+	c.x.Answers = l.Count
 	c.sendBuffer(l.Buffer)
 	return nil
 }

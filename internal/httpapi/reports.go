@@ -1,19 +1,14 @@
 package httpapi
 
 import (
-	"encoding/csv"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/httpapi/incidents"
 	"github.com/andonhq/andon/internal/people/report"
 )
-
-// mostReported is of how many incidents a report is made at most.
-const mostReported = 100_000
 
 const typeCSV = "text/csv"
 
@@ -32,7 +27,9 @@ func (a *API) incidentReport(c *call) (r client.IncidentReport, err error) {
 	if err != nil {
 		return r, err
 	}
-	if in.Incidents, err = c.reported(in.Span); err != nil {
+	if in.Incidents, err = incidents.Within(
+		c.ctx(), a.options.Incidents, c.tenant, in.Span, c.selected,
+	); err != nil {
 		return r, err
 	}
 	silentBefore := andon.SilentBefore(now, tenant.SilentAfter)
@@ -41,38 +38,6 @@ func (a *API) incidentReport(c *call) (r client.IncidentReport, err error) {
 		in.Devices += n.Count
 	}
 	return report.Make(in), err
-}
-
-// reported reads the incidents that a report of a span is about.
-func (c *call) reported(span andon.Span) (all []people.Incident, err error) {
-	open, _, err := c.options.Incidents.Open(c.ctx(), c.tenant)
-	if err != nil {
-		return nil, err
-	}
-	there := map[string]bool{}
-	for _, i := range open {
-		if c.selected.Has(i.Device) && i.Since <= span.To {
-			all, there[i.ID] = append(all, *i), true
-		}
-	}
-	before := ""
-	for more := true; more; {
-		const step = andon.MaxLimit
-		n := 0
-		for i, err := range c.options.Incidents.Closed(c.ctx(), c.tenant, span, before, step) {
-			if err != nil {
-				return nil, err
-			}
-			if n, before = n+1, i.ID; c.selected.Has(i.Device) && !there[i.ID] {
-				all = append(all, i)
-			}
-		}
-		if more = n == step; len(all) > mostReported {
-			return nil, andon.Errorf(andon.TooLarge,
-				"the span has more than %d incidents: ask for a shorter one", mostReported)
-		}
-	}
-	return all, nil
 }
 
 func (a *API) reportRoute(r *route) *route {
@@ -93,24 +58,10 @@ func (a *API) reportRoute(r *route) *route {
 			return err
 		}
 		c.x.Header().Add("Vary", "Accept")
-		c.send(typeCSV, rowsAsCSV(c.Text("per"), is.Rows))
+		c.send(typeCSV, incidents.CSV(c.Text("per"), is.Rows))
 		return nil
 	}
 	return r
-}
-
-func rowsAsCSV(per string, rows []client.IncidentRow) []byte {
-	var text strings.Builder
-	w := csv.NewWriter(&text)
-	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-	_ = w.Write([]string{per, "incidents", "per_hour", "seconds"}) // a Builder takes all
-	for _, r := range rows {
-		_ = w.Write([]string{
-			r.Name, strconv.Itoa(r.Incidents), number(r.PerHour), number(r.Seconds),
-		})
-	}
-	w.Flush()
-	return []byte(text.String())
 }
 
 var perParam = param{

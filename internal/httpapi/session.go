@@ -58,7 +58,7 @@ func (a *API) signIn(c *call) error {
 	who, err := a.guard.SignIn(c.x, c.r, sent.Token)
 	if err != nil {
 		a.options.Log.LogAttrs(c.ctx(), slog.LevelWarn, "sign-in refused: the token is wrong",
-			slog.String("request_id", c.x.id), slog.String("remote", c.r.RemoteAddr))
+			slog.String("request_id", c.x.ID), slog.String("remote", c.r.RemoteAddr))
 		return err
 	}
 	c.who = who

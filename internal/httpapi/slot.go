@@ -28,7 +28,7 @@ func (c *call) begin(share *intake.Share, weight int64) error {
 	if err != nil {
 		return err
 	}
-	c.work, c.x.received = work, entered
+	c.work, c.x.Received = work, entered
 	return nil
 }
 
@@ -92,8 +92,8 @@ const drainFor = 10 * time.Second
 // waited for.
 func (c *call) refuse(err error) {
 	c.release()
-	waits := c.r.Header.Get("Expect") != "" && !c.x.bodyBegun
-	sending := c.r.ContentLength != 0 && !c.x.bodyEnded && !waits && c.r.ProtoMajor == 1
+	waits := c.r.Header.Get("Expect") != "" && !c.x.BodyBegun
+	sending := c.r.ContentLength != 0 && !c.x.BodyEnded && !waits && c.r.ProtoMajor == 1
 	if !sending {
 		c.API.refuse(c.x, c.r, err)
 		return
@@ -104,6 +104,6 @@ func (c *call) refuse(err error) {
 	c.x.Header().Set("Connection", "close")
 	c.API.refuse(c.x, c.r, err)
 	_ = control.Flush()
-	c.x.setReadDeadline(time.Now().Add(drainFor))
+	c.x.SetReadDeadline(time.Now().Add(drainFor))
 	_, _ = io.CopyN(io.Discard, c.r.Body, 2*andon.MaxRequestBytes)
 }

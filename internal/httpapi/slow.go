@@ -14,29 +14,18 @@ import (
 // so that a client on a slow line does not look like a slow query, and a stream not like an endless
 // one.
 func (a *API) logSlow(x *exchange, r *http.Request, now time.Time) {
-	took := x.worked(now)
+	took := x.Worked(now)
 	if a.options.Slow <= 0 || took < a.options.Slow {
 		return
 	}
 	a.options.Log.LogAttrs(r.Context(), slog.LevelWarn, "slow request",
-		slog.String("request_id", x.id),
+		slog.String("request_id", x.ID),
 		slog.String("route", x.routeName()),
-		slog.String("tenant", string(x.tenant)),
+		slog.String("tenant", string(x.Tenant)),
 		slog.Duration("took", took),
-		slog.Int("answers", x.answers),
-		slog.Int("status", x.status),
+		slog.Int("answers", x.Answers),
+		slog.Int("status", x.Status),
 	)
-}
-
-func (x *exchange) worked(now time.Time) time.Duration {
-	from, to := x.begun, x.answered
-	if !x.received.IsZero() {
-		from = x.received
-	}
-	if to.IsZero() { // nothing was ever sent
-		to = now
-	}
-	return to.Sub(from)
 }
 
 // unmatched is the name of what has no route.

@@ -100,14 +100,14 @@ func (c *call) sendLines(
 			return err
 		}
 		c.end()
-		c.x.answers += n
+		c.x.Answers += n
 		if n > 0 {
 			if err := c.flushLines(s); err != nil {
 				return err
 			}
 		}
 	}
-	if c.x.status == 0 {
+	if c.x.Status == 0 {
 		c.send(typeNDJSON, nil)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -8,53 +9,14 @@ import (
 	"github.com/andonhq/andon/internal/people"
 )
 
-// bad are documents that are refused: the kind, the document, and the place of the fault.
-const bad = `
-policies     {"match": {}, "steps": []}                                                body.steps
-policies     {"steps": [{"after": "0s", "to": "operator"}]}                            body.match
-policies     {"match": {}, "steps": [{"after": "0s", "to": ""}]}                       body.steps[0].to
-policies     {"match": {}, "steps": [{"after": "0s", "to": "nobody"}]}                 body.steps[0].to
-policies     {"match": {}, "steps": [{"after": "0s", "to": "schedule"}]}               body.steps[0].to
-policies     {"match": {}, "steps": [{"after": "0s", "to": "operator Liz"}]}           body.steps[0].to
-policies     {"match": {}, "steps": [{"after": "soon", "to": "operator"}]}             body.steps[0].after
-policies     {"match": {}, "steps": [{"after": "31d", "to": "operator"}]}              body.steps[0].after
-policies     {"match": {}, "steps": [{"after": "5m", "to": "operator"}, {"after": "1m", "to": "operator"}]} body.steps[1].after
-policies     {"match": {}, "steps": [{"after": "0s", "to": "operator"}], "repeat": 3}  body.every
-policies     {"match": {}, "steps": [{"after": "0s", "to": "operator"}], "repeat": -1} body.repeat
-policies     {"match": {}, "steps": [{"after": "0s", "to": "operator"}], "stop": "x"}  body.stop
-policies     {"match": {}, "steps": [{"after": "0s", "to": "operator"}], "steps": []}  body.steps
-policies     {"match": {}, "stepz": []}                                                body.stepz
-policies     {"match": {}, "steps": [], "assign": "operator"}                          body.assign
-policies     {"match": {"min_severity": 300}, "steps": []}                             body.match.min_severity
-policies     {"match": {"hours": "mon"}, "steps": [{"after": "0s", "to": "operator"}]} body.match.hours
-policies     {"match": {"zone": "Mars"}, "steps": [{"after": "0s", "to": "operator"}]} body.match.zone
-policies     {"match": {"kind": "odd"}, "steps": [{"after": "0s", "to": "operator"}]}  body.match.kind
-policies     {"match": {"group": "a//b"}, "steps": [{"after": "0s", "to": "operator"}]} body.match.group
-policies     {"match": {"states": ["a,b"]}, "steps": [{"after": "0s", "to": "operator"}]} body.match.states[0]
-policies     {"name": "other", "match": {}, "steps": []}                               body.name
-schedules    {"layers": []}                                                            body.layers
-schedules    {"layers": [{"people": [], "from": "2026-01-01", "turn": "1d", "hand_over": "06:00"}]} body.layers[0].people
-schedules    {"layers": [{"people": ["a"], "from": "soon", "turn": "1d", "hand_over": "06:00"}]} body.layers[0].from
-schedules    {"layers": [{"people": ["a"], "from": "2026-01-01", "turn": "0s", "hand_over": "06:00"}]} body.layers[0].turn
-schedules    {"layers": [{"people": ["a"], "from": "2026-01-01", "turn": "5h", "hand_over": "06:00"}]} body.layers[0].turn
-schedules    {"layers": [{"people": ["a"], "from": "2026-01-01", "turn": "1d", "hand_over": "6"}]} body.layers[0].hand_over
-schedules    {"layers": [{"people": ["a"], "from": "2026-01-01", "turn": "1d", "hand_over": "06:00", "hours": ["06:00-25:00"]}]} body.layers[0].hours[0]
-schedules    {"zone": "Local", "layers": []}                                           body.zone
-schedules    {"layers": [{"people": ["a"], "from": "2026-01-01", "turn": "1d", "hand_over": "06:00"}], "overrides": [{"from": "2026-01-02T00:00:00Z", "to": "2026-01-01T00:00:00Z", "person": "a"}]} body.overrides[0].to
-people       {"zone": "Nowhere"}                                                       body.zone
-people       {"quiet": "22-06"}                                                        body.quiet
-people       {"contacts": [{"channel": ""}]}                                           body.contacts[0].channel
-maintenance  {"start": "2026-01-01T00:00:00Z", "length": "1h"}                         body
-maintenance  {"prefix": "p", "start": "2026-01-01T00:00:00Z", "length": "0s"}          body.length
-maintenance  {"prefix": "p", "start": "soon", "length": "1h"}                          body.start
-maintenance  {"prefix": "p", "start": "2026-01-01T00:00:00Z", "length": "1h", "rrule": "FREQ=SOMETIMES"} body.rrule
-maintenance  {"prefix": "p", "start": "2026-01-01T00:00:00Z", "length": "1h", "rrule": "FREQ=MINUTELY"} body.rrule
-maintenance  {"prefix": "p", "start": "2026-01-01T00:00:00Z", "length": "1h", "rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31"} body.rrule
-maintenance  {"devices": ["a", ""], "start": "2026-01-01T00:00:00Z", "length": "1h"}   body.devices[1]
-`
-
+// The file has documents that are refused: the kind, the document, and the place of the fault.
 func TestBadDocumentsAreRefusedAtTheirPlace(t *testing.T) {
-	for line := range strings.SplitSeq(strings.TrimSpace(bad), "\n") {
+	bad, err := os.ReadFile("testdata/bad_documents.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(strings.TrimSpace(string(bad))) {
+		line = strings.TrimSpace(line)
 		kind, rest, _ := strings.Cut(line, " ")
 		last := strings.LastIndexByte(rest, ' ')
 		text, place := strings.TrimSpace(rest[:last]), rest[last+1:]

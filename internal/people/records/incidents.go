@@ -29,8 +29,8 @@ const (
 //	kind             id                    data
 //	incident         H                     an open incident of H, the hash of device and kind; due
 //	                                       when something is to be done about it
-//	incident_closed  N-H                   a closed one; N counts down from the end of time to when
-//	                                       it was first seen to open: the newest comes first
+//	incident_closed  N-H                   a closed one; N counts down from the end of time to
+//	                                       when it was seen to open: the newest comes first
 //	incident_of      hash of device/N-H    {}: where the closed ones of a device are
 //
 // T-H is the ID of an incident, where T is when it was first seen to open. H makes a second open
