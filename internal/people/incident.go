@@ -15,13 +15,26 @@ type Observation struct {
 	Operator andon.PersonID
 	Message  string
 	Why      string // of the end, where it is not a return to normal: "retired"
+	// At is the place in the feed after which it is so, Arrived when that change arrived; 0:
+	// unknown. Assigned says that the change was of the operator.
+	At       andon.Position
+	Arrived  andon.Time
+	Assigned bool
+}
+
+// Knows reports whether an incident has taken in what is true at a place in the feed.
+func (in *Incident) Knows(at andon.Position) bool {
+	return in.Seen.Feed == at.Feed && in.Seen.Sequence > 0 && at.Compare(in.Seen) <= 0
 }
 
 // Open makes the incident of a device whose condition holds.
 func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observation) *Incident {
 	in := &Incident{
 		ID: id, Device: device, Kind: kind, Opened: s.Now, Since: o.Since, Operator: o.Operator,
-		Count: 1,
+		Count: 1, Seen: o.At,
+	}
+	if o.Arrived != 0 {
+		in.Opened = o.Arrived
 	}
 	in.note(s, Step{What: "opened", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
 	in.take(s, o)
@@ -31,11 +44,12 @@ func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observatio
 // Observe takes in what is true of its device now. It reports whether that changes anything.
 func (in *Incident) Observe(s *Setting, o *Observation) (changed bool) {
 	before := *in
-	if in.Operator != o.Operator && o.Operator != in.TakenBy && in.TakenBy != "" &&
-		o.Operator != "" {
-		in.TakenBy = ""
+	switch {
+	case o.Assigned && o.Operator != in.TakenBy && o.Operator != "":
+		in.TakenBy, in.Operator = "", o.Operator
+	case o.Assigned || in.TakenBy == "" && !in.assigning():
+		in.Operator = o.Operator
 	}
-	in.Operator = o.Operator
 	switch {
 	case o.Holds:
 		in.take(s, o)
@@ -43,9 +57,19 @@ func (in *Incident) Observe(s *Setting, o *Observation) (changed bool) {
 		in.end(s, o)
 	}
 	in.settle(s, s.Now)
-	return before.Operator != in.Operator || before.Since != in.Since ||
+	changed = before.Operator != in.Operator || before.Since != in.Since ||
 		before.Entry != in.Entry || before.Until != in.Until || before.Ended != in.Ended ||
-		before.Severity != in.Severity || len(before.Steps) != len(in.Steps)
+		before.Severity != in.Severity || before.TakenBy != in.TakenBy ||
+		len(before.Steps) != len(in.Steps)
+	if changed && o.At != (andon.Position{}) {
+		in.Seen = o.At
+	}
+	return changed
+}
+
+// assigning reports whether the device is about to get its operator by this incident.
+func (in *Incident) assigning() bool {
+	return slices.ContainsFunc(in.Doing, func(e Effect) bool { return e.Do == Assign })
 }
 
 // take takes in a condition that holds.

@@ -39,7 +39,7 @@ type Incident struct {
 	ID     string         `json:"id"`
 	Device andon.DeviceID `json:"device"`
 	Kind   Kind           `json:"kind"`
-	// Opened is when it was first seen to open, by the clock of the server: a part of the identity.
+	// Opened is when what opened it arrived, by the clock of the server: a part of the identity.
 	// Since and Until are times of entries, and follow the log when late entries arrive. Until is 0
 	// while the condition holds, Ended while the incident is open.
 	Opened   andon.Time     `json:"opened"`
@@ -76,6 +76,9 @@ type Incident struct {
 	// Unasked says that nobody need acknowledge it: it returned to normal while it was paused, or
 	// its device is gone.
 	Unasked bool `json:"unasked,omitempty"`
+	// Seen is the place in the feed of changes up to which it is taken in. Changes are read again
+	// after a restart; those up to here are known.
+	Seen andon.Position `json:"seen,omitzero"`
 }
 
 // Acknowledgement says who has seen an incident. After Expires, unless that is 0, it no longer

@@ -104,15 +104,28 @@ func (f *follower) each(
 	held := make([]*records.Held, n)
 	err := parallel.Do(ctx, n, writers, func(ctx context.Context, i int) (err error) {
 		held[i], err = do(ctx, i)
+		if andon.KindOf(err) == andon.Damaged && err != nil {
+			f.Log.Error("an incident can't be kept", "tenant", f.tenant, "error", err)
+			return nil
+		}
 		return err
 	})
+	f.effects(ctx, held...)
+	return err
+}
+
+// effects does effects. Those that can't be done are tried again by the timers: they hold up
+// nothing.
+func (f *follower) effects(ctx context.Context, held ...*records.Held) {
 	var some []*records.Held
 	for _, h := range held {
 		if h != nil && len(h.Doing) > 0 {
 			some = append(some, h)
 		}
 	}
-	return errors.Join(err, f.Effects(ctx, f.tenant, some...))
+	if err := f.Effects(ctx, f.tenant, some...); ctx.Err() == nil {
+		f.Undone.Note(string(f.tenant), err)
+	}
 }
 
 // change takes in one change.
@@ -132,7 +145,9 @@ func (f *follower) change(ctx context.Context, c *andon.Change) (*records.Held, 
 			}
 		}
 		o = observe(&shown)
+		o.Arrived, o.Assigned = c.After.Received, c.Kind == andon.ByAssignment
 	}
+	o.At = c.Position
 	return f.observe(ctx, c.Device, o)
 }
 
@@ -143,6 +158,25 @@ func observe(d *andon.Device) *people.Observation {
 		Entry: andon.EntryRef{Time: d.Since, State: d.State}, Operator: d.Operator,
 		Message: d.Message,
 	}
+}
+
+// opening makes the incident of a device, unless one that is closed knows of what opens it.
+func (f *follower) opening(
+	ctx context.Context, s *people.Setting, device andon.DeviceID, o *people.Observation,
+) (*people.Incident, error) {
+	last, err := f.Incidents.Newest(ctx, f.tenant, device, people.StateKind)
+	if err != nil || last != nil && last.Knows(o.At) {
+		return nil, err
+	}
+	is := *o
+	if is.Arrived == 0 {
+		is.Arrived = s.Now
+	}
+	if last != nil {
+		is.Arrived = max(is.Arrived, last.Opened+1)
+	}
+	id := records.IDOf(is.Arrived, records.Place(device, people.StateKind))
+	return people.Open(s, id, device, people.StateKind, &is), nil
 }
 
 // observe takes in what is true of a device.
@@ -156,15 +190,15 @@ func (f *follower) observe(
 	at := records.Place(device, people.StateKind)
 	var former *records.Held
 	changed := false
-	h, err := f.Incidents.Decide(ctx, f.tenant, at, func(h *records.Held) (bool, error) {
+	h, err := f.Incidents.Decide(ctx, f.tenant, at, func(h *records.Held) (_ bool, err error) {
 		former, changed = nil, false
 		switch {
-		case h.Incident == nil && !o.Holds:
+		case h.Incident == nil && !o.Holds, h.Incident != nil && h.Knows(o.At):
 			return false, nil
 		case h.Incident == nil:
-			h.Incident = people.Open(s, records.IDOf(s.Now, at), device, people.StateKind, o)
-			changed = true
-			return true, nil
+			h.Incident, err = f.opening(ctx, s, device, o)
+			changed = h.Incident != nil
+			return changed, err
 		case h.Ended != 0 || h.Reopens(o):
 			former = h
 			if h.Ended != 0 {
@@ -182,9 +216,7 @@ func (f *follower) observe(
 		}
 		return h, err
 	}
-	if err := f.Effects(ctx, f.tenant, former); err != nil {
-		return nil, err
-	}
+	f.effects(ctx, former)
 	if again, err := f.Incidents.Read(ctx, f.tenant, at); err != nil {
 		return nil, err
 	} else if again != nil && again.Ended != 0 {
@@ -221,7 +253,8 @@ func (f *follower) compare(ctx context.Context) error {
 		}
 	}
 	ids := make([]andon.DeviceID, 0, len(want))
-	for id := range want {
+	for id, o := range want {
+		o.At = at
 		ids = append(ids, id)
 	}
 	err = f.each(ctx, len(ids), func(ctx context.Context, i int) (*records.Held, error) {

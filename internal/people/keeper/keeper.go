@@ -44,6 +44,7 @@ type Keeper struct {
 
 	Late     atomic.Int64 // steps done more than a second after they were due
 	Failures outage.Log   // by tenant; "" is what is of all
+	Undone   outage.Log   // effects, by tenant
 }
 
 const (
@@ -61,6 +62,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 	k.Failures.Logger, k.Failures.Part = k.Log, "tenant"
 	k.Failures.Begins = "incidents can't be kept: it is tried again and again"
 	k.Failures.Ends = "incidents are kept again"
+	k.Undone.Logger, k.Undone.Part = k.Log, "tenant"
+	k.Undone.Begins = "what follows from an incident can't be done: it is tried again"
+	k.Undone.Ends = "what follows from incidents is done again"
 	g := lease.Group{
 		Holder: k.Leases, Name: "incidents", Parts: k.parts,
 		Failed: func(part string, err error) {
@@ -127,46 +131,59 @@ func (k *Keeper) due(ctx context.Context) (int, error) {
 		all = append(all, r)
 	}
 	held := make([]*records.Held, len(all))
-	err := parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) error {
-		s, err := k.setting(ctx, all[i].Tenant)
-		if err != nil {
-			return unlessGone(err)
+	err := parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) (err error) {
+		held[i], err = k.advance(ctx, &all[i])
+		if err = unlessGone(err); err != nil {
+			k.Failures.Note(string(all[i].Tenant), err)
+			k.Incidents.Postpone(ctx, all[i])
 		}
-		mine := false // its effects: those of a newer version are being done by who stored it
-		h, err := k.Incidents.Decide(ctx, all[i].Tenant, all[i].ID,
-			func(h *records.Held) (bool, error) {
-				if h.Incident == nil {
-					return false, nil
-				}
-				if at := h.Due(); at != 0 && at.Add(1_000_000) < s.Now {
-					k.Late.Add(1)
-				}
-				mine = h.Version == all[i].Version
-				changed := h.Advance(s)
-				mine = mine || changed
-				if changed || h.Ended == 0 || len(h.Doing) > 0 {
-					return changed, nil
-				}
-				return false, k.Incidents.Move(ctx, all[i].Tenant, h) // it was cut off
-			})
-		if mine {
-			held[i] = h
-		}
-		return unlessGone(err)
+		return ctx.Err()
 	})
-	if err != nil {
-		return 0, err
-	}
 	by := map[andon.TenantID][]*records.Held{}
 	for i, h := range held {
-		if h != nil {
+		if h != nil && len(h.Doing) > 0 {
 			by[all[i].Tenant] = append(by[all[i].Tenant], h)
 		}
 	}
 	for tenant, some := range by {
-		err = errors.Join(err, k.Effects(ctx, tenant, some...))
+		if err := k.Effects(ctx, tenant, some...); ctx.Err() == nil {
+			k.Undone.Note(string(tenant), err)
+		}
 	}
 	return len(all), err
+}
+
+// advance does what is due of an incident. The result is nil where another process does it, or has
+// done so. While effects are done the record is due later, so nobody else does them.
+func (k *Keeper) advance(ctx context.Context, r *andon.Record) (held *records.Held, err error) {
+	s, err := k.setting(ctx, r.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	mine := false
+	h, err := k.Incidents.Decide(ctx, r.Tenant, r.ID, func(h *records.Held) (bool, error) {
+		if mine = false; h.Incident == nil {
+			return false, nil
+		}
+		late := h.Due() != 0 && h.Due().Add(1_000_000) < s.Now
+		mine = h.Advance(s)
+		switch {
+		case mine && late:
+			k.Late.Add(1)
+		case h.Version != r.Version:
+		case len(h.Doing) > 0:
+			mine = true
+		case h.Ended != 0:
+			return false, k.Incidents.Move(ctx, r.Tenant, h) // it was cut off
+		default: // what was due was decided by documents that have changed since
+			return true, nil
+		}
+		return mine, nil
+	})
+	if !mine {
+		return nil, err
+	}
+	return h, err
 }
 
 func (k *Keeper) setting(ctx context.Context, tenant andon.TenantID) (*people.Setting, error) {
@@ -188,13 +205,28 @@ func unlessGone(err error) error {
 func (k *Keeper) Effects(
 	ctx context.Context, tenant andon.TenantID, all ...*records.Held,
 ) error {
+	if err := k.tell(ctx, tenant, all...); err != nil && len(all) > 1 {
+		var each error // one that can't be told does not keep the others from it
+		for _, h := range all {
+			each = errors.Join(each, k.Effects(ctx, tenant, h))
+		}
+		return each
+	} else if err != nil {
+		return err
+	}
+	failed := make([]error, len(all))
+	err := parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) error {
+		failed[i] = k.finish(ctx, tenant, all[i])
+		return ctx.Err()
+	})
+	return errors.Join(err, errors.Join(failed...))
+}
+
+// tell has people told of what was decided.
+func (k *Keeper) tell(ctx context.Context, tenant andon.TenantID, all ...*records.Held) error {
 	var notices []notify.Notice
 	for _, h := range all {
-		for i := range h.Doing {
-			e := &h.Doing[i]
-			if err := k.effect(ctx, tenant, h.Incident, e); err != nil {
-				return err
-			}
+		for _, e := range h.Doing {
 			if e.Do != people.Assign {
 				notices = append(notices, notify.Notice{
 					Key: e.Key, To: e.To, Why: e.Why, Due: e.Time, Incident: h.Incident,
@@ -202,25 +234,29 @@ func (k *Keeper) Effects(
 			}
 		}
 	}
-	if k.Notifier != nil && len(notices) > 0 {
-		if err := k.Notifier.Notify(ctx, tenant, notices); err != nil {
+	if k.Notifier == nil || len(notices) == 0 {
+		return nil
+	}
+	return k.Notifier.Notify(ctx, tenant, notices)
+}
+
+// finish does the other effects of an incident, and takes note that all are done.
+func (k *Keeper) finish(ctx context.Context, tenant andon.TenantID, h *records.Held) error {
+	done := map[string]bool{}
+	for i := range h.Doing {
+		if err := k.effect(ctx, tenant, h.Incident, &h.Doing[i]); err != nil {
 			return err
 		}
+		done[h.Doing[i].Key] = true
 	}
-	return parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) error {
-		done := map[string]bool{}
-		for _, e := range all[i].Doing {
-			done[e.Key] = true
-		}
-		if len(done) == 0 {
-			return nil
-		}
-		place := records.Place(all[i].Device, all[i].Kind)
-		_, err := k.Incidents.Decide(ctx, tenant, place, func(h *records.Held) (bool, error) {
-			return h.Incident != nil && h.ID == all[i].ID && h.Done(done), nil
-		})
-		return unlessGone(err)
+	if len(done) == 0 {
+		return nil
+	}
+	place := records.Place(h.Device, h.Kind)
+	_, err := k.Incidents.Decide(ctx, tenant, place, func(is *records.Held) (bool, error) {
+		return is.Incident != nil && is.ID == h.ID && is.Done(done), nil
 	})
+	return unlessGone(err)
 }
 
 // effect does what is not told: it escalates and assigns. What its device or entry does not allow

@@ -30,10 +30,10 @@ const (
 //	incident         H                     an open incident of H, the hash of device and kind; due
 //	                                       when something is to be done about it
 //	incident_closed  N-H                   a closed one; N counts down from the end of time to
-//	                                       when it was seen to open: the newest comes first
+//	                                       when what opened it arrived: the newest comes first
 //	incident_of      hash of device/N-H    {}: where the closed ones of a device are
 //
-// T-H is the ID of an incident, where T is when it was first seen to open. H makes a second open
+// T-H is the ID of an incident, where T is when what opened it arrived. H makes a second open
 // one of a kind on a device impossible: of two writers one has a conflict.
 //
 // What is open is also in memory, by tenant: read again when it is asked for and older than a
@@ -228,7 +228,13 @@ func (in *Incidents) Read(
 }
 
 // retryEffects is when effects are done again that are not known to be done.
-const retryEffects = andon.Duration(2_000_000)
+const retryEffects = andon.Duration(5_000_000)
+
+// retry returns when effects are tried again: later and later, if they can't be done.
+func retry(doing []people.Effect, now andon.Time) andon.Time {
+	const longest = 60 * retryEffects
+	return now.Add(min(max(retryEffects, now.Sub(doing[0].Time)/4), longest))
+}
 
 // Put stores an open incident over the version it was read with, and moves it where it is closed
 // and its effects are done. It takes the new version.
@@ -239,7 +245,7 @@ func (in *Incidents) Put(ctx context.Context, tenant andon.TenantID, h *Held) er
 	}
 	switch {
 	case len(h.Doing) > 0:
-		r.Due = andon.Earlier(r.Due, in.now().Add(retryEffects))
+		r.Due = andon.Earlier(r.Due, retry(h.Doing, in.now()))
 	case h.Ended != 0:
 		r.Due = in.now()
 	}
@@ -400,6 +406,39 @@ func (in *Incidents) OfDevice(
 		}
 	}
 	return all, nil
+}
+
+// Newest returns the closed incident of a kind on a device that opened last; nil where there is
+// none.
+func (in *Incidents) Newest(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, kind people.Kind,
+) (*people.Incident, error) {
+	prefix, place := hashOf(string(device))+"/", Place(device, kind)
+	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
+	for of, err := range in.store.Records(ctx, tenant, ofKind, q) {
+		if err != nil {
+			return nil, err
+		}
+		key := strings.TrimPrefix(of.ID, prefix)
+		if !strings.HasSuffix(key, place) {
+			continue
+		}
+		r, err := in.store.Record(ctx, tenant, closedKind, key)
+		if err == nil {
+			return decode(&r)
+		}
+		if andon.KindOf(err) != andon.NotFound {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// Postpone has an open incident that can't be dealt with looked at again later, so that it keeps
+// nobody from the others.
+func (in *Incidents) Postpone(ctx context.Context, r andon.Record) {
+	r.Due = in.now().Add(retryEffects)
+	_, _ = in.store.PutRecord(ctx, r) // or it is looked at again at once
 }
 
 // Decide has a decision made about the open incident of a place, and stores what follows: again
