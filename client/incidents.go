@@ -41,6 +41,7 @@ type Incident struct {
 	Maintenance  string                `json:"maintenance,omitempty" doc:"the window it is in"`
 	Escalation   *IncidentEscalation   `json:"escalation,omitempty" doc:"how far its policy is"`
 
+	Note  *IncidentStep  `json:"note,omitempty" doc:"the newest step in which a person wrote"`
 	Steps []IncidentStep `json:"steps,omitempty" doc:"oldest first; not in lists"`
 }
 

@@ -25,7 +25,7 @@ interface ForWorker {
 export const test = base.extend<ForTest, ForWorker>({
   server: [
     async ({}, use) => {
-      const s = await Server.serve();
+      const s = await Server.serve("--incidents=on");
       await use(s);
       await s.close();
     },

@@ -4,6 +4,7 @@ import "./style/base.css";
 import "./style/shell.css";
 import "./style/fleet.css";
 import "./style/pages.css";
+import "./style/incidents.css";
 import "./style/wall.css";
 import { readSession } from "./net/session";
 import { startClock } from "./state/clock";

@@ -32,6 +32,11 @@ func Show(i *people.Incident) client.Incident {
 			Policy: p.Policy, Step: p.Step, NextAt: p.Next,
 		}
 	}
+	for n := len(i.Steps) - 1; n >= 0 && shown.Note == nil; n-- {
+		if s := i.Steps[n]; s.By != "" && s.Note != "" {
+			shown.Note = new(client.IncidentStep(s))
+		}
+	}
 	return shown
 }
 

@@ -1,11 +1,11 @@
 import type { Browser, BrowserContextOptions, Page } from "@playwright/test";
-import axe from "axe-core";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Board, deviceAt, stickingOut } from "../board.ts";
 import { Day } from "../day.ts";
+import { grave } from "../look.ts";
 import { Server } from "../server.ts";
 import { ago, type Entry, Tenant } from "../tenant.ts";
 import { Watch } from "../watch.ts";
@@ -242,17 +242,5 @@ async function drawn(page: Page): Promise<void> {
 }
 
 async function accessible(page: Page, name: string): Promise<void> {
-  // It comes from the debugger, so the page's policy does not apply to it.
-  await page.evaluate(axe.source);
-  // What passes is not looked at, and to describe it takes as long as to find it.
-  const { violations } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: typeof axe }).axe.run({
-      resultTypes: ["violations"],
-      preload: false,
-    }),
-  );
-  const grave = violations
-    .filter((v) => v.impact === "serious" || v.impact === "critical")
-    .map((v) => `${v.id} (${v.impact}): ${v.help}: ${v.nodes.map((n) => n.html).join(" ")}`);
-  expect.soft(grave, `${name}: axe finds nothing serious`).toEqual([]);
+  expect.soft(await grave(page), `${name}: axe finds nothing serious`).toEqual([]);
 }

@@ -1,20 +1,23 @@
 /** What an address shows. */
 export type Place =
-  | { view: "fleet" | "groups" | "search" | "wall" }
+  | { view: "fleet" | "groups" | "search" | "wall" | "incidents" | "on-call" | "reports" }
+  | { view: "incident"; incident: string }
   | { view: "device"; device: string }
   | { view: "operator"; operator: string }
   | { view: "supervisor"; supervisor: string }
   | { view: "unknown"; path: string };
 
+const plain = ["groups", "search", "wall", "incidents", "on-call", "reports"] as const;
+type Plain = (typeof plain)[number];
+
 /** Reads the path of an address. */
 export function placeOf(path: string): Place {
   const parts = path.split("/").slice(1);
   if (path === "/" || path === "") return { view: "fleet" };
-  if (path === "/groups" || path === "/search" || path === "/wall") {
-    return { view: path.slice(1) as "groups" | "search" | "wall" };
-  }
+  if (plain.includes(path.slice(1) as Plain)) return { view: path.slice(1) as Plain };
   const id = parts.length === 2 ? decoded(parts[1]) : undefined;
   if (id) {
+    if (parts[0] === "incidents") return { view: "incident", incident: id };
     if (parts[0] === "devices") return { view: "device", device: id };
     if (parts[0] === "operators") return { view: "operator", operator: id };
     if (parts[0] === "supervisors") return { view: "supervisor", supervisor: id };
@@ -50,6 +53,7 @@ export function addressOf(path: string, query: Query = {}, tenant?: string): str
 
 const segment = (id: string) => encodeURIComponent(id);
 
+export const incidentPath = (id: string) => `/incidents/${segment(id)}`;
 export const devicePath = (id: string) => `/devices/${segment(id)}`;
 export const operatorPath = (id: string) => `/operators/${segment(id)}`;
 export const supervisorPath = (id: string) => `/supervisors/${segment(id)}`;

@@ -7,6 +7,7 @@ import { Problem, all, reason, request, signInNeeded, tenant } from "../net/api"
 import { follow } from "../net/stream";
 import { Poller, watch } from "./poll";
 import { now } from "./clock";
+import { incidentsChanged, keepsIncidents, learnIncidents } from "./incidents";
 
 /** How the picture of the fleet is. */
 export type Phase =
@@ -74,7 +75,10 @@ const empty: Snapshot = { position: "", states: [], devices: [], silent: [] };
 async function load(ended: AbortSignal): Promise<void> {
   for (let failures = 0; !ended.aborted; failures++) {
     try {
-      const snapshot = await request<Snapshot>("GET", "/fleet", { signal: ended });
+      const [snapshot] = await Promise.all([
+        request<Snapshot>("GET", "/fleet", { signal: ended }),
+        learnIncidents(ended),
+      ]);
       if (ended.aborted) return;
       fleet.partial = false;
       show(fleet.load(snapshot));
@@ -111,13 +115,17 @@ function continueFrom(position: string, ended: AbortSignal): void {
     void load(ended);
   };
   const end = follow({
-    query: {},
+    query: { incidents: keepsIncidents.peek() ? "true" : undefined },
     after: position,
-    opened: () => void refreshSilence(ended),
+    opened() {
+      void refreshSilence(ended);
+      incidentsChanged(); // what changed during a break is not told
+    },
     events(events) {
       asOf.value = Date.now();
       if (events.length === 0) return;
       if (events.some((e) => e.type === "reset" || e.type === "tenant")) return reload();
+      if (events.some((e) => e.type === "incident")) incidentsChanged();
       const more = events.filter((e) => e.type === "silence").map((e) => takeSilence(e.data));
       if (more.includes(true)) void refreshSilence(ended);
       show(take(events));

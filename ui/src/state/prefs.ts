@@ -28,7 +28,7 @@ export const theme = remembered("theme", "system", themes);
 export const sound = remembered("sound", "off", onOff);
 /** Whether single keys do something (WCAG 2.1.4: they must be possible to turn off). */
 export const shortcuts = remembered("shortcuts", "on", onOff);
-/** Who uses this browser: it goes into `by` of escalations and withdrawals. */
+/** Who uses this browser: it goes into `by` of what is done here. */
 export const myName = remembered<string>("name", "");
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");

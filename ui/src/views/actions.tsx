@@ -32,7 +32,7 @@ export function ActionDialog({ action, ...props }: Props & { action: Action }) {
 }
 
 /** A form in a dialog: sends, says what failed, and closes when it is done. */
-function Form(props: {
+export function Form(props: {
   title: string;
   submit: string;
   onClose(): void;
@@ -85,7 +85,7 @@ function Form(props: {
 }
 
 /** A field for a person, who may be new: the known ones are offered. */
-function Person({ label, from, value = "" }: { label: string; from: string; value?: string }) {
+export function Person({ label, from, value = "" }: { label: string; from: string; value?: string }) {
   const [names, setNames] = useState<string[]>([]);
   useEffect(() => {
     list<{ name: string }>(from, { limit: "1000" }).then(
@@ -109,15 +109,27 @@ function Person({ label, from, value = "" }: { label: string; from: string; valu
 function NoteAndName({ autofocus = false }: { autofocus?: boolean }) {
   return (
     <>
-      <label>
-        Note
-        <input name="note" autocomplete="off" dir="auto" autofocus={autofocus} />
-      </label>
-      <label>
-        Your name
-        <input name="by" defaultValue={myName.peek()} autocomplete="name" dir="auto" />
-      </label>
+      <Note autofocus={autofocus} />
+      <YourName />
     </>
+  );
+}
+
+export function Note(props: { autofocus?: boolean; required?: boolean }) {
+  return (
+    <label>
+      Note
+      <input name="note" autocomplete="off" dir="auto" maxLength={500} {...props} />
+    </label>
+  );
+}
+
+export function YourName(props: { autofocus?: boolean; required?: boolean }) {
+  return (
+    <label>
+      Your name
+      <input name="by" defaultValue={myName.peek()} autocomplete="name" dir="auto" {...props} />
+    </label>
   );
 }
 

@@ -11,6 +11,8 @@ import { FleetView } from "./fleet";
 import { Groups } from "./groups";
 import { Header } from "./header";
 import { Help } from "./help";
+import { IncidentView } from "./incident";
+import { Incidents } from "./incidents";
 import { useKeys } from "./keys";
 import { showBadge } from "./badge";
 import { OperatorView, SupervisorView } from "./people";
@@ -59,6 +61,10 @@ function View({ place }: { place: Place }) {
       return <OperatorView key={place.operator} name={place.operator} />;
     case "supervisor":
       return <SupervisorView key={place.supervisor} name={place.supervisor} />;
+    case "incidents":
+      return <Incidents />;
+    case "incident":
+      return <IncidentView key={place.incident} id={place.incident} />;
     case "groups":
       return <Groups />;
     case "search":
@@ -87,6 +93,14 @@ function placeName(p: Place): string {
       return p.operator;
     case "supervisor":
       return p.supervisor;
+    case "incidents":
+      return "Incidents";
+    case "incident":
+      return "Incident";
+    case "on-call":
+      return "On call";
+    case "reports":
+      return "Reports";
     case "groups":
       return "Groups";
     case "search":

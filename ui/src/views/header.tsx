@@ -1,10 +1,15 @@
+import { useEffect } from "preact/hooks";
+import { waiting } from "../model/incidents";
 import { zoneName } from "../model/time";
+import { tenant } from "../net/api";
 import { signOut, tokenRequired } from "../net/session";
+import { counts, keepsIncidents, learnIncidents } from "../state/incidents";
 import { shownPhase, type Phase } from "../state/live";
 import { nextTheme, sound, theme } from "../state/prefs";
 import { link, place } from "../state/route";
 import { Tenants } from "./tenants";
 import { helpOpen } from "./keys";
+import { countText } from "./parts";
 import { chime } from "../state/sound";
 
 const phases: Record<Phase, string> = {
@@ -29,8 +34,9 @@ export function Header() {
         Andon
       </a>
       <Tenants />
-      <nav aria-label="Views">
+      <nav aria-label="Views" class={keepsIncidents.value ? "many" : ""}>
         <Item path="/" view="fleet" text="Fleet" />
+        <Incidents />
         <Item path="/groups" view="groups" text="Groups" />
         <Item path="/search" view="search" text="Search" />
         <Item path="/wall" view="wall" text="Wall" />
@@ -41,6 +47,34 @@ export function Header() {
       </span>
       <Tools />
     </header>
+  );
+}
+
+/** How often the counts are asked for where no stream of the fleet tells that they have changed. */
+const countedEvery = 15_000;
+
+/** The way to the incidents, with how many somebody has to look at; absent where none are kept. */
+function Incidents() {
+  useEffect(() => {
+    void learnIncidents();
+    const timer = setInterval(() => {
+      if (keepsIncidents.peek() && !document.hidden) void learnIncidents();
+    }, countedEvery);
+    return () => clearInterval(timer);
+  }, [tenant.value]);
+  if (!keepsIncidents.value || !counts.value) return null;
+  const n = waiting(counts.value);
+  const here = ["incidents", "incident", "on-call", "reports"].includes(place.value.view);
+  return (
+    <a href={link("/incidents")} aria-current={here ? "page" : undefined}>
+      Incidents
+      {n > 0 && (
+        <span class="badge" data-testid="waiting" data-count={n}>
+          {countText(n)}
+          <span class="sr"> to be acknowledged</span>
+        </span>
+      )}
+    </a>
   );
 }
 

@@ -1,10 +1,14 @@
+import { keepsIncidents } from "../state/incidents";
 import { shortcuts } from "../state/prefs";
 import { Dialog } from "./dialog";
 import { common, helpOpen, viewKeys } from "./keys";
 
 export function Help() {
   if (!helpOpen.value) return null;
-  const keys = [...viewKeys.value, ...common];
+  // A key of the view counts before a common one.
+  const own = new Set(viewKeys.value.map((k) => k.key));
+  const shared = common.filter((k) => !own.has(k.key) && (k.key !== "g i" || keepsIncidents.value));
+  const keys = [...viewKeys.value, ...shared];
   return (
     <Dialog title="Keys" onClose={() => (helpOpen.value = false)}>
       <dl class="keys">

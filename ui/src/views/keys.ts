@@ -17,6 +17,7 @@ const ofParts = signal<Key[][]>([]);
 export const common: Key[] = [
   { key: "?", does: "Show or hide this help", run: () => (helpOpen.value = !helpOpen.value) },
   { key: "g f", does: "Go to the fleet", run: () => go(link("/")) },
+  { key: "g i", does: "Go to the incidents", run: () => go(link("/incidents")) },
   { key: "g s", does: "Go to search", run: () => go(link("/search")) },
   { key: "g w", does: "Go to the wall", run: () => go(link("/wall")) },
   { key: "/", does: "Search for a device", run: () => go(link("/search", { find: "device" })) },

@@ -1,4 +1,4 @@
-import { useSignalEffect } from "@preact/signals";
+import { useSignalEffect, type Signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Query } from "../model/address";
 import { pageFor } from "../model/window";
@@ -12,8 +12,11 @@ const settled = 150;
 /** How often a list is asked for although nothing changed, as far as the stream says. */
 const anyway = 20_000;
 
-/** Calls read after changes of the fleet, not more often than every some milliseconds. */
-function useChanges(read: () => void, every: number): void {
+/**
+ * Calls read after changes, not more often than every some milliseconds, and again where it says
+ * that it could not.
+ */
+export function useChanges(read: () => boolean, every: number, of: Signal<number> = version): void {
   const latest = useRef(read);
   latest.current = read;
   const last = useRef(Date.now());
@@ -22,13 +25,13 @@ function useChanges(read: () => void, every: number): void {
     due.current = undefined;
     if (document.hidden) return;
     last.current = Date.now();
-    latest.current();
+    if (!latest.current()) soon();
   };
   const soon = () => {
     due.current ??= setTimeout(run, Math.max(settled, last.current + every - Date.now()));
   };
   useSignalEffect(() => {
-    version.value;
+    of.value;
     link.value;
     soon();
   });
@@ -54,7 +57,7 @@ interface Pages<T> {
  * The pages of a list that were read so far, for a query, kept up to date: what changes is seen
  * without a reload.
  */
-export function usePages<T>(path: string, asked: Query, every = atMostEvery) {
+export function usePages<T>(path: string, asked: Query, every = atMostEvery, of?: Signal<number>) {
   const [state, setState] = useState<Pages<T>>({ items: [], busy: true, problem: "" });
   const abort = useRef<AbortController | undefined>(undefined);
   const read = async (before: T[], cursor: string | undefined, query = asked) => {
@@ -82,8 +85,10 @@ export function usePages<T>(path: string, asked: Query, every = atMostEvery) {
   }, [path, asked]);
   useChanges(() => {
     const limit = pageFor(state.items.length, Number(asked.limit));
-    if (!state.busy && limit) void read([], undefined, { ...asked, limit: String(limit) });
-  }, every);
+    if (state.busy) return false;
+    if (limit) void read([], undefined, { ...asked, limit: String(limit) });
+    return true;
+  }, every, of);
   return { ...state, more: state.next !== undefined, next: () => more(state.items, state.next) };
 }
 

@@ -1,0 +1,220 @@
+import type { Locator, Page } from "@playwright/test";
+import { Board, stickingOut } from "../board.ts";
+import { grave, inTheme, narrowTargets } from "../look.ts";
+import { Server } from "../server.ts";
+import { ago, Tenant } from "../tenant.ts";
+import { expect, test } from "../test.ts";
+
+/** An incident, as far as these tests ask. */
+interface Incident {
+  id: string;
+  device: string;
+  status: string;
+  operator?: string;
+  acknowledged?: { by: string };
+  shelved?: { by: string; reason: string };
+}
+
+/** Another person's action has to be seen within a second. */
+const within = { timeout: 1000 };
+
+async function incidents(tenant: Tenant, status = ""): Promise<Incident[]> {
+  const path = `/incidents${status && `?status=${status}`}`;
+  return (await tenant.ask<{ items: Incident[] }>("GET", path)).items;
+}
+
+/** opened waits for the incident of a device. */
+async function opened(tenant: Tenant, device: string): Promise<Incident> {
+  let found: Incident | undefined;
+  await expect
+    .poll(async () => (found = (await incidents(tenant)).find((i) => i.device === device)))
+    .toBeTruthy();
+  return found!;
+}
+
+const rowOf = (page: Page, device: string): Locator =>
+  page.getByRole("list", { name: "Incidents" }).locator(`[data-device="${device}"]`);
+
+/** named is a browser whose user has said who they are. */
+async function named(board: Board, name: string): Promise<void> {
+  await board.page.evaluate((n) => localStorage.setItem("andon.name", n), name);
+}
+
+/** trouble makes three incidents, of which press-7 is the severest. */
+async function trouble(tenant: Tenant): Promise<void> {
+  await tenant.report(
+    { device: "press-6", state: "WARNING1", time: ago(300), message: "vibrates" },
+    { device: "press-7", state: "WARNING4", time: ago(60), message: "stopped", operator: "Tom" },
+    { device: "press-8", state: "WARNING1", time: ago(600), message: "leaks" },
+    { device: "press-9", state: "NORMAL" },
+  );
+  for (const device of ["press-6", "press-7", "press-8"]) await opened(tenant, device);
+}
+
+test("the severest and longest come first, with what was said and who has it", async ({ board, page, tenant }) => {
+  await trouble(tenant);
+  await board.open("/incidents");
+  const rows = page.getByRole("list", { name: "Incidents" }).locator("[data-incident]");
+  await expect(rows.locator("a.id")).toHaveText(["press-7", "press-8", "press-6"]);
+  await expect(rows.first()).toContainText("stopped");
+  await expect(rows.first().getByTestId("operator")).toHaveText("Tom");
+  await expect(rows.first().getByTestId("status")).toHaveText("unacknowledged");
+  await expect(rows.first().getByTestId("age")).toContainText("1 m");
+  await expect(page.getByTestId("waiting")).toHaveAttribute("data-count", "3");
+
+  const { id } = await opened(tenant, "press-6");
+  await tenant.ask("POST", `/incidents/${id}/comment`, { by: "Ann", note: "the bearing is ordered" });
+  await expect(rowOf(page, "press-6")).toContainText("the bearing is ordered");
+  await expect(rowOf(page, "press-6")).toContainText("Ann");
+});
+
+test("two people see what the other does within a second", async ({ board, page, tenant, another }) => {
+  await trouble(tenant);
+  const second = await another();
+  await named(board, "Liz");
+  await named(second, "Sara");
+  for (const b of [board, second]) {
+    await b.open("/incidents");
+    await expect(rowOf(b.page, "press-7")).toBeVisible();
+  }
+  await rowOf(page, "press-7").getByRole("button", { name: "Acknowledge" }).click();
+  await expect(rowOf(second.page, "press-7").getByTestId("status")).toHaveText("acknowledged by Liz", within);
+  await rowOf(second.page, "press-8").getByRole("button", { name: "Take" }).click();
+  await expect(rowOf(page, "press-8").getByTestId("operator")).toHaveText("Sara", within);
+  await expect(page.getByTestId("waiting")).toHaveAttribute("data-count", "2");
+});
+
+test("who was second is told who was first", async ({ board, page, tenant }) => {
+  await trouble(tenant);
+  const { id } = await opened(tenant, "press-7");
+  await named(board, "Liz");
+  await board.open("/incidents");
+  // Tom is first, between what this page shows and what it asks for.
+  await page.route("**/acknowledge", async (route) => {
+    await tenant.ask("POST", `/incidents/${id}/acknowledge`, { by: "Tom" });
+    await route.continue();
+  });
+  await rowOf(page, "press-7").getByRole("button", { name: "Acknowledge" }).click();
+  await expect(page.getByRole("status").getByText("Tom has acknowledged this incident already")).toBeVisible();
+  await expect(rowOf(page, "press-7").getByTestId("status")).toHaveText("acknowledged by Tom");
+});
+
+test("one key each", async ({ board, page, tenant }) => {
+  await trouble(tenant);
+  await board.open("/incidents");
+  await expect(rowOf(page, "press-6")).toBeVisible();
+
+  // The first key only shows which incident the next one is about.
+  await page.keyboard.press("a");
+  await expect(rowOf(page, "press-7").locator("a.id")).toBeFocused();
+  await page.keyboard.press("a");
+  await expect(page.getByRole("dialog").getByLabel("Your name")).toBeFocused();
+  await page.keyboard.type("Liz");
+  await page.keyboard.press("Enter");
+  await expect(rowOf(page, "press-7").getByTestId("status")).toHaveText("acknowledged by Liz");
+
+  await page.keyboard.press("j");
+  await expect(rowOf(page, "press-8").locator("a.id")).toBeFocused();
+  await page.keyboard.press("t");
+  await expect(rowOf(page, "press-8").getByTestId("operator")).toHaveText("Liz");
+  await expect.poll(async () => (await tenant.device("press-8")).operator).toBe("Liz");
+
+  await page.keyboard.press("e");
+  await page.keyboard.type("Sara");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog")).toBeHidden();
+  await expect.poll(async () => (await tenant.device("press-8")).escalated_to).toBe("Sara");
+
+  await page.keyboard.press("s");
+  await expect(page.getByRole("dialog").getByLabel("Reason")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog"), "a reason is required").toBeVisible();
+  await page.keyboard.type("waits for a part");
+  await page.keyboard.press("Enter");
+  await expect(rowOf(page, "press-8")).toHaveCount(0);
+  await expect(rowOf(page, "press-6").locator("a.id"), "the next one has the focus").toBeFocused();
+  const [shelved] = await incidents(tenant, "shelved");
+  expect(shelved?.shelved).toMatchObject({ by: "Liz", reason: "waits for a part" });
+
+  const chips = page.getByRole("group", { name: "Incidents by status" });
+  await chips.getByRole("button", { name: /^shelved/ }).click();
+  await expect(rowOf(page, "press-8")).toBeVisible();
+  await rowOf(page, "press-8").locator("a.id").focus();
+  await page.keyboard.press("s");
+  await expect(rowOf(page, "press-8")).toHaveCount(0);
+  expect(await incidents(tenant, "shelved")).toEqual([]);
+});
+
+test("one incident tells its steps, and those that come", async ({ board, page, tenant, another }) => {
+  await trouble(tenant);
+  const { id } = await opened(tenant, "press-7");
+  await named(board, "Liz");
+  await board.open("/incidents");
+  await rowOf(page, "press-7").locator("a.id").click();
+  await expect(page).toHaveURL(new RegExp(`/incidents/${id}`));
+  const steps = page.getByRole("table", { name: "Steps" });
+  await expect(steps).toContainText("opened");
+  await expect(page.getByRole("main")).toContainText("press-7");
+
+  const second = await another();
+  await second.open(`/incidents/${id}`);
+  await page.keyboard.press("c");
+  await page.getByRole("dialog").getByLabel("Note").fill("the fuse is out");
+  await page.keyboard.press("Enter");
+  await expect(second.page.getByRole("table", { name: "Steps" })).toContainText("the fuse is out", within);
+  await page.keyboard.press("a");
+  await expect(second.page.getByTestId("status")).toHaveText("acknowledged", within);
+
+  await tenant.report({ device: "press-7", state: "NORMAL" });
+  await expect(page.getByTestId("status")).toHaveText("closed");
+  await expect(page.getByRole("group", { name: /^What to do/ }).getByRole("button")).toHaveCount(0);
+  await expect(steps.locator("[data-what]").first()).toContainText("closed");
+});
+
+test("with a thumb on a phone", async ({ another, tenant }) => {
+  await trouble(tenant);
+  const board = await another({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const { page } = board;
+  await board.open("/incidents");
+  const row = rowOf(page, "press-7");
+  await expect(row).toBeVisible();
+  expect(await stickingOut(page)).toEqual([]);
+  expect(await narrowTargets(page, "main")).toEqual([]);
+  await row.getByRole("button", { name: "Shelve" }).tap();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Reason").fill("known");
+  await dialog.getByLabel("For").selectOption("4h");
+  await dialog.getByLabel("Your name").fill("Liz");
+  await dialog.getByRole("button", { name: "Shelve" }).tap();
+  await expect(row).toHaveCount(0);
+  await rowOf(page, "press-6").locator("a.id").tap();
+  await expect(page.getByRole("table", { name: "Steps" })).toBeVisible();
+  expect(await stickingOut(page)).toEqual([]);
+  expect(await narrowTargets(page, ".deeds")).toEqual([]);
+});
+
+for (const theme of ["light", "dark"] as const) {
+  test(`axe finds nothing, ${theme}`, async ({ board, page, tenant }) => {
+    await trouble(tenant);
+    const { id } = await opened(tenant, "press-7");
+    for (const path of ["/incidents", `/incidents/${id}`]) {
+      await board.open(path);
+      await inTheme(page, theme);
+      await expect(page.getByRole("main")).toContainText("press-7");
+      expect.soft(await grave(page), `${path}: axe finds nothing serious`).toEqual([]);
+    }
+  });
+}
+
+test("where none are kept the board shows nothing of them", async ({ page }) => {
+  const server = await Server.serve();
+  try {
+    const board = new Board(page, new Tenant(server, "default"));
+    await board.open("/");
+    await expect(page.getByRole("navigation", { name: "Views" })).not.toContainText("Incidents");
+    await board.open("/incidents");
+    await expect(page.getByRole("main")).toContainText("This server keeps no incidents");
+  } finally {
+    await server.close();
+  }
+});

@@ -1,0 +1,132 @@
+/** What somebody, or Andon itself, did about an incident. */
+export interface Step {
+  at: string;
+  what: string;
+  event_time?: string;
+  by?: string;
+  to?: string;
+  note?: string;
+}
+
+export type Status =
+  | "unacknowledged"
+  | "acknowledged"
+  | "returned"
+  | "latched"
+  | "shelved"
+  | "suppressed"
+  | "out-of-service"
+  | "closed";
+
+/** An incident, as far as the board shows it. */
+export interface Incident {
+  id: string;
+  device: string;
+  kind: string;
+  status: Status;
+  state?: string;
+  severity: number;
+  worst: number;
+  since: string;
+  until?: string;
+  opened: string;
+  ended?: string;
+  count: number;
+  operator?: string;
+  message?: string;
+  late?: boolean;
+  joined?: string[];
+  covers?: number;
+  acknowledged?: { by: string; at: string; expires?: string; note?: string };
+  taken_by?: string;
+  shelved?: { by: string; until?: string; once?: boolean; reason: string };
+  out_of_service?: { by: string; reason?: string };
+  maintenance?: string;
+  escalation?: { policy: string; step: number; next_at?: string };
+  note?: Step;
+  steps?: Step[];
+}
+
+export interface Counts {
+  total: number;
+  statuses: Partial<Record<Status, number>>;
+  severities: { severity: number; count: number; unacknowledged: number }[];
+}
+
+/** The statuses of open incidents, in the order in which they are shown. */
+export const statuses: Status[] = [
+  "unacknowledged", "returned", "acknowledged", "latched", "shelved", "suppressed", "out-of-service",
+];
+
+/** What is on the list unless a status is chosen: that on which people can do something now. */
+export const active: Status[] = ["unacknowledged", "returned", "acknowledged", "latched"];
+
+/** What a status means to somebody who has not read ISA-18.2. */
+export const meaning: Record<Status, string> = {
+  unacknowledged: "nobody has said yet that it is seen",
+  returned: "normal again before anybody had seen it",
+  acknowledged: "somebody has seen it",
+  latched: "normal again, and to be reset by a person",
+  shelved: "hidden for a while, for a reason",
+  suppressed: "its device is in maintenance",
+  "out-of-service": "taken out of service by a person",
+  closed: "nothing is left to do",
+};
+
+/** How many of the counted incidents somebody has to look at. */
+export const waiting = (c: Counts): number =>
+  (c.statuses.unacknowledged ?? 0) + (c.statuses.returned ?? 0);
+
+export type Act =
+  | "acknowledge"
+  | "take"
+  | "comment"
+  | "escalate"
+  | "shelve"
+  | "unshelve"
+  | "out-of-service"
+  | "in-service"
+  | "reset";
+
+/** What can be done about an incident by somebody of a name, the most usual first. */
+export function actsOn(i: Incident, me: string): Act[] {
+  if (i.status === "closed") return [];
+  const acts: Act[] = [];
+  if (i.status === "latched") acts.push("reset");
+  if (!i.acknowledged) acts.push("acknowledge");
+  if (!i.taken_by || i.taken_by !== me) acts.push("take");
+  acts.push("escalate", i.shelved ? "unshelve" : "shelve", "comment");
+  acts.push(i.out_of_service ? "in-service" : "out-of-service");
+  return acts;
+}
+
+/** What is told of an incident in one line: the newest that a person wrote, or the device said. */
+export function newest(i: Incident): { text: string; by?: string; at?: string } {
+  if (i.note?.note) return { text: i.note.note, by: i.note.by, at: i.note.at };
+  return { text: i.message ?? "" };
+}
+
+/** What a step says in words. */
+export function stepText(s: Step): string {
+  return s.to ? `${s.what} to ${s.to}` : s.what;
+}
+
+/** The last millisecond at which an incident grows older: it stops with its end. */
+export function lasts(i: Incident, now: number): number {
+  return (i.until ? Date.parse(i.until) : now) - Date.parse(i.since);
+}
+
+/**
+ * Which row has the focus after a list has changed: the same one, or, where it is gone, the one that
+ * is in its place.
+ */
+export function focusAfter(before: string[], after: string[], id: string): string | undefined {
+  if (after.includes(id)) return id;
+  return after[Math.min(before.indexOf(id), after.length - 1)];
+}
+
+/** The id of the incident by which its moves by rows; without one, of the first. */
+export function moved(ids: string[], from: string | undefined, by: number): string | undefined {
+  const at = from === undefined ? -1 : ids.indexOf(from);
+  return at < 0 ? ids[0] : ids[Math.max(0, Math.min(ids.length - 1, at + by))];
+}
