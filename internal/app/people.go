@@ -39,7 +39,7 @@ func (a *App) wireKeeper() *records.Incidents {
 			Known: known, Group: group, OnCall: known.OnCall, Within: people.Within, Now: a.Now(),
 		}, err
 	}
-	k.Incidents.Setting = k.Setting
+	k.Incidents.Setting = k.At
 	k.Incidents.Effects = func(ctx context.Context, id andon.TenantID, h *records.Held) error {
 		return k.Effects(ctx, id, h)
 	}

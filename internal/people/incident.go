@@ -37,6 +37,9 @@ func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observatio
 		in.Opened = o.Arrived
 	}
 	in.note(s, Step{What: "opened", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
+	if in.Maintenance = s.window(device); in.Maintenance != "" {
+		in.note(s, Step{What: "suppressed", Note: in.Maintenance})
+	}
 	in.take(s, o)
 	return in
 }

@@ -22,6 +22,10 @@ type Setting struct {
 	Group func(andon.DeviceID) andon.Group
 	// OnCall says who is on call by a schedule at a time, and when that changes next; 0: never.
 	OnCall func(s *Schedule, at andon.Time) (who andon.PersonID, until andon.Time)
+	// Turn returns the next in turn of a schedule's people, the same however often it is asked.
+	Turn func(*Schedule) andon.PersonID
+	// Windows are those of maintenance that are open now.
+	Windows []*Maintenance
 	// Within reports whether a time is within hours of the week, as Match has them.
 	Within func(hours, zone string, at andon.Time) bool
 }
@@ -80,11 +84,38 @@ func (s *Setting) person(to Target, in *Incident, at andon.Time) (who andon.Pers
 	case "person", "supervisor":
 		return andon.PersonID(name)
 	case "schedule":
-		if schedule := s.Schedules[name]; schedule != nil && s.OnCall != nil {
-			who, _ = s.OnCall(schedule, at)
+		who, _ = s.shift(to, at)
+	case "turn":
+		if schedule := s.Schedules[name]; schedule != nil && s.Turn != nil {
+			who = s.Turn(schedule)
 		}
 	}
 	return who
+}
+
+// shift returns who is on call by the schedule that a target names, and until when; 0: it does not
+// end, or the target is no schedule.
+func (s *Setting) shift(to Target, at andon.Time) (who andon.PersonID, until andon.Time) {
+	what, name, _ := strings.Cut(string(to), " ")
+	schedule := s.Schedules[name]
+	if what != "schedule" || schedule == nil || s.OnCall == nil {
+		return "", 0
+	}
+	return s.OnCall(schedule, at)
+}
+
+// window returns the name of the window of maintenance that a device is in; absent: in none.
+func (s *Setting) window(device andon.DeviceID) string {
+	for _, m := range s.Windows {
+		var group andon.Group
+		if m.Group != "" && s.Group != nil {
+			group = s.Group(device)
+		}
+		if m.Selects(device, group) {
+			return m.Name
+		}
+	}
+	return ""
 }
 
 // OnCall returns who is on call by a schedule of these at a time, if anybody is, and when that

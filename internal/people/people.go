@@ -125,6 +125,9 @@ type Progress struct {
 	Step   int        `json:"step"`              // the next one, counted through all rounds
 	Next   andon.Time `json:"next_at,omitempty"` // 0: none is left, or it is halted
 	Paused andon.Time `json:"paused,omitempty"`  // since when; 0: it is not
+	// Assigned is whom the policy has made the operator, until the end of the shift.
+	Assigned andon.PersonID `json:"assigned,omitempty"`
+	Shift    andon.Time     `json:"shift_ends_at,omitempty"` // 0: it does not end
 }
 
 // EffectKind is what an effect does.

@@ -33,11 +33,46 @@ func (in *Incident) begin(s *Setting) {
 		in.note(s, Step{What: "acknowledgement ended", Note: "the severity rose"})
 	}
 	in.note(s, Step{What: "policy started", Note: p.Name})
-	if to := s.person(p.Assign, in, s.Now); to != "" && in.Operator == "" {
-		in.Operator = to
+	if in.Operator != "" {
+		return
+	}
+	if to := s.person(p.Assign, in, s.Now); to != "" {
+		in.Operator, in.Policy.Assigned = to, to
+		_, in.Policy.Shift = s.shift(p.Assign, s.Now)
 		in.note(s, Step{What: "assigned", To: to, Note: string(p.Assign)})
 		in.do(s, Assign, to, "assigned by policy "+p.Name)
 	}
+}
+
+// handOver makes whoever is on call now the operator, where a policy has assigned who was before.
+func (in *Incident) handOver(s *Setting) {
+	g := in.Policy
+	g.Shift = 0
+	p := s.policy(g.Policy)
+	if p == nil || in.Operator != g.Assigned || in.TakenBy != "" {
+		return
+	}
+	to, until := s.shift(p.Assign, s.Now)
+	if g.Shift = until; to == "" || to == in.Operator { // in a gap the former one keeps it
+		return
+	}
+	in.Operator, g.Assigned = to, to
+	in.note(s, Step{What: "handed over", To: to, Note: string(p.Assign)})
+	in.do(s, Assign, to, "the shift of policy "+p.Name+" changed")
+}
+
+// Review takes in documents that have changed: windows of maintenance, and who is on call. It
+// reports whether that changes anything.
+func (in *Incident) Review(s *Setting) bool {
+	if in.Ended != 0 {
+		return false
+	}
+	before, steps := copied(in.Policy), len(in.Steps)
+	if before != nil && before.Shift != 0 && in.Until == 0 {
+		in.handOver(s)
+	}
+	return in.Suppress(s, s.window(in.Device)) || len(in.Steps) > steps ||
+		before != nil && *before != *in.Policy
 }
 
 // halted reports whether the policy does nothing: it is paused or stopped.
@@ -103,7 +138,9 @@ func (in *Incident) step(s *Setting) {
 // Due returns when there is something to do about the incident; 0: when something happens.
 func (in *Incident) Due() (at andon.Time) {
 	if in.Policy != nil {
-		at = in.Policy.Next
+		if at = in.Policy.Next; in.Until == 0 {
+			at = andon.Earlier(at, in.Policy.Shift)
+		}
 	}
 	if in.Acknowledged != nil {
 		at = andon.Earlier(at, in.Acknowledged.Expires)
@@ -129,6 +166,12 @@ func (in *Incident) Advance(s *Setting) (changed bool) {
 		case in.Shelf != nil && in.Shelf.Until == at:
 			in.Shelf = nil
 			in.note(s, Step{What: "unshelved", Note: "its time has come"})
+		case in.Policy.Shift == at:
+			in.handOver(s)
+			continue
+		case s.window(in.Device) != in.Maintenance:
+			in.Suppress(s, s.window(in.Device))
+			continue
 		default:
 			in.step(s)
 			continue

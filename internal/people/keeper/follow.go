@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -25,6 +26,16 @@ type follower struct {
 
 // run follows until the context ends, the lease is lost or the tenant is deleted.
 func (f *follower) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() { f.reviews(ctx) })
+	defer beside.Wait()
+	defer cancel()
+	return f.changes(ctx)
+}
+
+// changes takes in what changes, again and again.
+func (f *follower) changes(ctx context.Context) error {
 	for {
 		err := f.step(ctx)
 		switch {
@@ -183,7 +194,7 @@ func (f *follower) opening(
 func (f *follower) observe(
 	ctx context.Context, device andon.DeviceID, o *people.Observation,
 ) (*records.Held, error) {
-	s, err := f.setting(ctx, f.tenant)
+	s, err := f.At(ctx, f.tenant)
 	if err != nil {
 		return nil, err
 	}

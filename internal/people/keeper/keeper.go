@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +46,9 @@ type Keeper struct {
 	Late     atomic.Int64 // steps done more than a second after they were due
 	Failures outage.Log   // by tenant; "" is what is of all
 	Undone   outage.Log   // effects, by tenant
+
+	mu        sync.Mutex
+	calendars map[andon.TenantID]*calendar
 }
 
 const (
@@ -156,7 +160,7 @@ func (k *Keeper) due(ctx context.Context) (int, error) {
 // advance does what is due of an incident. The result is nil where another process does it, or has
 // done so. While effects are done the record is due later, so nobody else does them.
 func (k *Keeper) advance(ctx context.Context, r *andon.Record) (held *records.Held, err error) {
-	s, err := k.setting(ctx, r.Tenant)
+	s, err := k.At(ctx, r.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -184,14 +188,6 @@ func (k *Keeper) advance(ctx context.Context, r *andon.Record) (held *records.He
 		return nil, err
 	}
 	return h, err
-}
-
-func (k *Keeper) setting(ctx context.Context, tenant andon.TenantID) (*people.Setting, error) {
-	s, err := k.Setting(ctx, tenant)
-	if err == nil {
-		s.Now = k.Now()
-	}
-	return s, err
 }
 
 func unlessGone(err error) error {

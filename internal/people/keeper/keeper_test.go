@@ -30,8 +30,10 @@ type house struct {
 	incidents *records.Incidents
 	start     time.Time
 
+	known *people.Known // absent: the policy of TestKept
+
 	mu   sync.Mutex
-	told []string // "15m Sara"
+	told []string // "15m Sara d1"
 }
 
 func clock() andon.Time { return andon.TimeOf(time.Now()) }
@@ -40,8 +42,9 @@ func (h *house) Notify(_ context.Context, _ andon.TenantID, all []notify.Notice)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, n := range all {
-		at := time.Since(h.start).Truncate(time.Second)
-		h.told = append(h.told, fmt.Sprint(at, " ", n.To))
+		at := time.Since(h.start).Truncate(10 * time.Second).String()
+		at = strings.TrimSuffix(strings.TrimSuffix(at, "0s"), "0m")
+		h.told = append(h.told, fmt.Sprint(at, " ", n.To, " ", n.Incident.Device))
 	}
 	return nil
 }
@@ -61,21 +64,23 @@ func (h *house) Escalate(
 
 // keep starts a keeper, and returns what stops it.
 func (h *house) keep(owner string) (stop func()) {
-	known := &people.Known{Policies: []people.Policy{{
-		Name: "p", Assign: "person Liz", Steps: []people.PolicyStep{
-			{After: 5 * 60_000_000, To: "operator"},
-			{After: 15 * 60_000_000, To: "supervisor Sara"},
-		},
-	}}}
+	if h.known == nil {
+		h.known = &people.Known{Policies: []people.Policy{{
+			Name: "p", Assign: "person Liz", Steps: []people.PolicyStep{
+				{After: 5 * 60_000_000, To: "operator"},
+				{After: 15 * 60_000_000, To: "supervisor Sara"},
+			},
+		}}}
+	}
 	k := &keeper.Keeper{
 		Store: h.store, Incidents: h.incidents, Doer: h, Notifier: h, Now: clock,
 		Log:    slog.New(slog.DiscardHandler),
 		Leases: &lease.Holder{Records: h.store, Owner: owner, For: 8 * time.Second},
 		Setting: func(context.Context, andon.TenantID) (*people.Setting, error) {
-			return &people.Setting{Known: known, Now: clock()}, nil
+			return &people.Setting{Known: h.known, OnCall: h.known.OnCall}, nil
 		},
 	}
-	h.incidents.Setting = k.Setting
+	h.incidents.Setting = k.At
 	h.incidents.Effects = func(
 		ctx context.Context, t andon.TenantID, one *records.Held,
 	) error {
@@ -131,12 +136,12 @@ func TestKept(t *testing.T) {
 		want string
 		log  string
 	}{
-		{"nobody does anything", func(*house) {}, "5m0s Liz, 15m0s Sara",
+		{"nobody does anything", func(*house) {}, "5m Liz d1, 15m Sara d1",
 			"opened, policy started, assigned, notified, escalated"},
 		{"acknowledged", func(h *house) { h.act(people.Acknowledge) }, "",
 			"opened, policy started, assigned, acknowledged"},
 		{"repeated", func(h *house) { settle(time.Minute); h.is("WARNING1") },
-			"5m0s Liz, 15m0s Sara", "opened, policy started, assigned, notified, escalated"},
+			"5m Liz d1, 15m Sara d1", "opened, policy started, assigned, notified, escalated"},
 		{"returned", func(h *house) { h.is("NORMAL") }, "",
 			"opened, policy started, assigned, returned to normal"},
 		{"opened again", func(h *house) {

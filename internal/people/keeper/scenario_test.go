@@ -1,0 +1,175 @@
+package keeper_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// documents are those of the scenarios. A scenario begins five seconds into the year 2000. What is
+// done about a device depends on the first letter of its name.
+func documents(t *testing.T) *people.Known {
+	t.Helper()
+	const m = andon.Duration(60_000_000)
+	line := &people.Schedule{Name: "line", Layers: []people.Layer{{
+		People: []andon.PersonID{"Ann", "Bob"}, From: "1999-12-31", Turn: 60 * m, HandOver: "00:00",
+	}}}
+	roster, err := line.Roster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := andon.TimeOf(time.Date(2000, 1, 1, 0, 0, 5, 0, time.UTC))
+	policy := func(name string, assign people.Target, to ...people.Target) people.Policy {
+		p := people.Policy{Name: name, Match: people.Match{Prefix: name}, Assign: assign}
+		for i, one := range to {
+			p.Steps = append(p.Steps, people.PolicyStep{After: andon.Duration(5+10*i) * m, To: one})
+		}
+		return p
+	}
+	severe := policy("severe", "", "person Max")
+	severe.Match = people.Match{Prefix: "d", MinSeverity: 80}
+	again := policy("r", "", "person Liz")
+	again.Repeat, again.Every = 2, 20*m
+	expiring := policy("e", "", "person Liz", "supervisor Sara")
+	expiring.AckExpires = 30 * m
+	return &people.Known{
+		Policies: []people.Policy{
+			policy("d", "person Liz", "operator", "supervisor Sara"), severe, again, expiring,
+			policy("m", "", "person Liz", "supervisor Sara"),
+			policy("s", "schedule line", "operator", "schedule line"),
+			policy("t", "", "turn line"),
+		},
+		Schedules: map[string]*people.Schedule{"line": line},
+		Rosters:   map[string]*people.Roster{"line": roster},
+		Maintenance: []people.Maintenance{
+			{Name: "oil", Prefix: "m", Start: begin.Add(10 * m), Length: 30 * m},
+		},
+	}
+}
+
+// TestScenarios plays the scenarios of testdata in virtual time. A line says what happens: "at 5m
+// d1 WARNING2", "at 9m acknowledge d1 by Liz", "at 20m shelve d1 by Liz for 10m", "at 1h restart";
+// or who is told of what until then, and no more, "told 5m Liz d1, 15m Sara d1"; or what is in the
+// log of the newest incident of a device: "log d1 opened, policy started".
+func TestScenarios(t *testing.T) {
+	text, err := os.ReadFile("testdata/scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range strings.Split(string(text), "\n\n") {
+		name, lines, _ := strings.Cut(strings.TrimSpace(one), "\n")
+		t.Run(strings.TrimPrefix(name, "# "), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := &house{T: t, store: memstore.New(), known: documents(t)}
+				h.incidents = records.NewIncidents(h.store, clock)
+				stop := h.keep("a")
+				settle(5 * time.Second)
+				h.start = time.Now()
+				for line := range strings.Lines(lines) {
+					if strings.HasSuffix(line, "restart\n") {
+						h.until(strings.Fields(line)[1])
+						stop()
+						stop = h.keep("b")
+						continue
+					}
+					h.play(strings.Fields(line))
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// until lets time pass until so long after the beginning.
+func (h *house) until(after string) {
+	h.Helper()
+	d, err := time.ParseDuration(after)
+	if err != nil {
+		h.Fatal(err)
+	}
+	settle(time.Until(h.start.Add(d)))
+}
+
+func (h *house) play(words []string) {
+	h.Helper()
+	rest := func(from int) string { return strings.Join(words[from:], " ") }
+	switch {
+	case words[0] == "told":
+		if got := strings.Join(h.told, ", "); got != rest(1) {
+			h.Errorf("told: %s\nwant: %s", got, rest(1))
+		}
+	case words[0] == "log":
+		var log []string
+		for _, s := range h.newest(andon.DeviceID(words[1])).Steps {
+			log = append(log, s.What)
+		}
+		if got := strings.Join(log, ", "); got != rest(2) {
+			h.Errorf("log of %s: %s\nwant: %s", words[1], got, rest(2))
+		}
+	case words[0] == "operator":
+		d, err := h.store.Device(h.Context(), "default", andon.DeviceID(words[1]))
+		if err != nil || string(d.Operator) != words[2] {
+			h.Errorf("%s is the operator of %s, %v; want %s", d.Operator, d.ID, err, words[2])
+		}
+	case len(words) == 2:
+		h.until(words[1])
+	case len(words) == 4 && words[2] == "retire":
+		h.until(words[1])
+		if _, err := h.store.Retire(h.Context(), "default",
+			andon.DeviceID(words[3]), clock()); err != nil {
+			h.Error(err)
+		}
+	case len(words) == 4:
+		h.until(words[1])
+		e := andon.Event{
+			Device: andon.DeviceID(words[2]), Time: clock(), State: andon.State(words[3]),
+		}
+		if err := h.store.Append(h.Context(), "default", clock(), []andon.Event{e}); err != nil {
+			h.Error(err)
+		}
+	default:
+		h.until(words[1])
+		h.actOn(words)
+	}
+}
+
+// actOn does "at 5m shelve d1 by Liz for 10m".
+func (h *house) actOn(words []string) {
+	h.Helper()
+	a := people.Action{
+		Do: people.ActionKind(words[2]), By: andon.PersonID(words[5]), Note: "a note",
+		Reason: "why",
+	}
+	if len(words) > 7 {
+		d, err := time.ParseDuration(words[7])
+		if err != nil {
+			h.Fatal(err)
+		}
+		if a.For = andon.DurationOf(d); a.Do == people.Acknowledge {
+			a.For, a.ExpiresIn = 0, a.For
+		}
+	}
+	a.Once = len(words) == 7
+	if _, err := h.incidents.Act(h.Context(), "default",
+		h.newest(andon.DeviceID(words[3])).ID, a); err != nil {
+		h.Error(err)
+	}
+}
+
+// newest returns the newest incident of a device.
+func (h *house) newest(device andon.DeviceID) *people.Incident {
+	h.Helper()
+	all, err := h.incidents.OfDevice(h.Context(), "default", device, andon.Span{}, 1)
+	if err != nil || len(all) == 0 {
+		h.Fatal(fmt.Sprint("there is none of ", device), err)
+	}
+	return &all[0]
+}
