@@ -97,7 +97,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if a.http.token, err = readToken(a.Config.TokenFile); err != nil {
 		return err
 	}
-	if err := errors.Join(a.openSources(), a.openFeeds(), a.openChannels()); err != nil {
+	if err := errors.Join(
+		a.openSources(), a.openFeeds(), a.openChannels(), a.openAlerts(),
+	); err != nil {
 		return err
 	}
 	if err := a.services.open(ctx); err != nil {
@@ -152,7 +154,7 @@ func (a *App) wire() {
 		Version: a.Version, Token: a.http.token, Loopback: a.http.loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,
 		Slow: a.Config.Log.Slow, Backup: a.backup,
-		Documents: a.documents,
+		Documents: a.documents, Notifications: a.notify, Alerts: a.takesAlerts(),
 	})
 	a.http.use(a.api)
 }

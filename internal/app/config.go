@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/archive"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/forward"
@@ -32,6 +33,7 @@ type Config struct {
 	Kafka    []kafka.Source
 	Feeds    []FeedConfig
 	Notify   NotifyConfig
+	Alerts   AlertsConfig
 	Kinesis  []kinesis.Source
 	// Rejections is about how many of the entries are listed that sources refused.
 	Rejections int
@@ -96,6 +98,7 @@ func NewConfig(engines all.Engines) Config {
 			Idle: 2 * time.Minute, Stop: 20 * time.Second,
 		},
 		Expiry: Expiry{Every: time.Hour}, Rejections: 10_000,
+		Alerts:  AlertsConfig{Tenant: string(andon.DefaultTenant)},
 		Engines: engines,
 	}
 }
@@ -136,7 +139,7 @@ func (c *Config) Groups() []config.Group {
 		Check:    func(c *config.Check) { c.Pair("tls_cert", "tls_key") },
 	}
 	ways := append([]config.Group{own}, c.sourceGroups()...)
-	return append(append(ways, c.feedGroup(), c.Notify.group()), c.Engines.Groups()...)
+	return append(append(ways, c.feedGroup(), c.Notify.group(), c.Alerts.group()), c.Engines.Groups()...)
 }
 
 // ofServer are the settings of what is served, from which store, and what is said about it.

@@ -49,8 +49,9 @@ func (a *App) openChannels() error {
 func (a *App) newNotify() *notify.Service {
 	return notify.New(notify.Options{
 		Store: a.store, Channels: a.channels, URL: a.Config.Notify.URL, Now: a.Now, Log: a.Log,
-		Known:    a.documents.Known,
-		Incident: records.NewIncidents(a.store, a.Now).Get,
+		Acknowledges: a.keeper != nil,
+		Known:        a.documents.Known,
+		Incident:     records.NewIncidents(a.store, a.Now).Get,
 	})
 }
 

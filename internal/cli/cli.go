@@ -92,7 +92,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(operate.Serve(p), transfer.Import(p), live.Demo(p), versionCommand(p))
 	root.AddCommand(operate.Forward(p), operate.Config(p), doctor.Command(p), manCommand(p))
 	root.AddCommand(live.Watch(p))
-	root.AddCommand(incidents.Command(p), incidents.Report(p))
+	root.AddCommand(incidents.Command(p), incidents.Report(p), incidents.Notify(p))
 	root.AddCommand(query.Command(p), sources.Rejections(p), sources.Map(p))
 	root.AddCommand(change.Tenant(p), transfer.Group(p))
 	root.AddCommand(transfer.Assign(p))

@@ -71,6 +71,10 @@ type Options struct {
 	Incidents Incidents
 	// Documents are read and written; without them there are no routes about documents.
 	Documents Documents
+	// Notifications tell people; without them there are no routes about that.
+	Notifications Notifications
+	// Alerts takes what is sent to an Alertmanager; nil: nothing does.
+	Alerts func(ctx context.Context, text string) error
 	// Now is the clock that running intervals and silent devices are measured with.
 	Now func() andon.Time
 	// Log gets each request at debug level, and what is wrong with this side; none unless set.
@@ -188,7 +192,7 @@ func (a *API) allRoutes() []*route {
 	groups := [][]*route{
 		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
 		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(),
-		a.groupRoutes(), a.incidentRoutes(), a.personRoutes(),
+		a.groupRoutes(), a.incidentRoutes(), a.personRoutes(), a.notificationRoutes(),
 		{a.sweepRoute(), a.backupRoute(), a.fleetRoute(), a.streamRoute(), a.rejectionsRoute()},
 		a.sessionRoutes(),
 	}

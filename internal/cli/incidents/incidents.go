@@ -1,4 +1,4 @@
-// Package incidents has the commands about incidents: "incident" and "report".
+// Package incidents has the commands about incidents: "incident", "report" and "notify".
 package incidents
 
 import (

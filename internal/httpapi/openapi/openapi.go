@@ -193,6 +193,9 @@ func AnyObject() *Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
+// Objects is the schema of an array of any objects.
+func Objects() *Schema { return &huma.Schema{Type: huma.TypeArray, Items: AnyObject()} }
+
 // Text is the schema of a string.
 func Text() *Schema { return &huma.Schema{Type: huma.TypeString} }
 

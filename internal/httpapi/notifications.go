@@ -1,0 +1,179 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/httpapi/acknowledge"
+	"github.com/andonhq/andon/internal/httpapi/openapi"
+	"github.com/andonhq/andon/internal/httpapi/problem"
+	"github.com/andonhq/andon/internal/notify"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+)
+
+// Notifications tell people, as package notify has it.
+type Notifications interface {
+	List(context.Context, andon.TenantID, notify.Wanted) iter.Seq2[notify.Logged, error]
+	Test(context.Context, andon.TenantID, andon.PersonID) ([]notify.Logged, error)
+	CheckContact(at string, c people.Contact) error
+	Linked(ctx context.Context, token string) (notify.Linked, error)
+}
+
+// notificationRoutes are there where people are told.
+func (a *API) notificationRoutes() (all []*route) {
+	if a.options.Alerts != nil {
+		all = append(all, a.alertsRoute())
+	}
+	if a.options.Notifications == nil || a.options.Documents == nil {
+		return all
+	}
+	all = append(all, listing[client.Notification](route{
+		pattern: "GET /notifications", name: "listNotifications", errors: []int{501},
+		fixedOrder: "notifications come newest first",
+		query: []param{
+			{Name: "to", Title: "to of notifications", Example: "Liz"},
+			{Name: "status", Title: "status of notifications", Example: "given-up",
+				Values: []any{"waiting", "delivered", "failed", "given-up"}},
+			limitParam, cursorParam,
+		},
+	}, a.notifications),
+		taking(route{
+			pattern: "POST /people/{name}/contacts", name: "postContact",
+			statuses: []int{http.StatusCreated, http.StatusOK}, errors: []int{404, 409, 501},
+		}, a.postContact),
+		answering(route{
+			pattern: "POST /people/{name}/test", name: "testContacts", errors: []int{404, 501},
+		}, a.testContacts))
+	if a.options.Incidents == nil {
+		return all
+	}
+	for _, method := range []string{"GET ", "POST "} {
+		all = append(all, &route{
+			pattern: method + notify.Acknowledgements + "{token}", outside: true, hidden: true,
+			name: "acknowledgeByLink", open: true, serve: a.acknowledgeByLink,
+		})
+	}
+	return all
+}
+
+func showNotification(l *notify.Logged) client.Notification {
+	return client.Notification{
+		ID: l.ID, To: l.To, Channel: l.Channel, At: l.At, Status: string(l.Status),
+		Answer: l.Answer, NextAt: l.NextAt, Subject: l.Subject,
+	}
+}
+
+func (a *API) notifications(c *call) error {
+	w := notify.Wanted{To: andon.PersonID(c.Text("to"))}
+	w.Status = notify.Status(c.OneOf("status", "waiting", "delivered", "failed", "given-up"))
+	w.Stopped = func(key string) { c.stopped = key }
+	read := func(after string, n int) iter.Seq2[notify.Logged, error] {
+		w := w
+		w.After = after
+		return func(yield func(notify.Logged, error) bool) {
+			for l, err := range a.options.Notifications.List(c.ctx(), c.tenant, w) {
+				if n--; !yield(l, err) || n == 0 {
+					return
+				}
+			}
+		}
+	}
+	position := func(l *notify.Logged) string { return l.Key }
+	return sendPage(c, stepItems, nil, read, plain(showNotification), position)
+}
+
+// postContact adds a contact to those of a person, once.
+func (a *API) postContact(c *call, added people.Contact) (is people.Person, err error) {
+	name := c.documentName()
+	if err := c.Fault(); err != nil {
+		return is, err
+	}
+	if err := a.options.Notifications.CheckContact("body", added); err != nil {
+		return is, err
+	}
+	docs := a.options.Documents
+	d, err := docs.Get(c.ctx(), c.tenant, people.Persons, name)
+	if err == nil {
+		is, err = contentOf[people.Person](&d)
+	}
+	if err == nil && slices.Contains(is.Contacts, added) {
+		c.status = http.StatusOK
+		return is, nil
+	}
+	is.Contacts = append(is.Contacts, added)
+	text, _ := json.Marshal(is) // it was read as JSON
+	if err == nil {
+		d, err = docs.Put(c.ctx(), c.tenant, people.Persons,
+			records.Document{Name: name, Version: d.Version, Data: andon.JSON(text)})
+	}
+	return showDocument[people.Person](c, d, err)
+}
+
+func (a *API) testContacts(c *call) (is list[client.Notification], err error) {
+	name := c.documentName()
+	if err := c.Fault(); err != nil {
+		return is, err
+	}
+	c.end() // it waits for others
+	all, err := a.options.Notifications.Test(c.ctx(), c.tenant, andon.PersonID(name))
+	for i := range all {
+		is.Items = append(is.Items, showNotification(&all[i]))
+	}
+	return is, err
+}
+
+// acknowledgeByLink shows the page of a signed link, and acknowledges where its button was pressed.
+func (a *API) acknowledgeByLink(c *call) error {
+	is, err := a.options.Notifications.Linked(c.ctx(), c.Segment("token"))
+	var in people.Incident
+	switch incidents := a.options.Incidents; {
+	case err != nil:
+		is = notify.Linked{}
+	case c.r.Method == http.MethodPost:
+		c.who = "link"
+		in, err = incidents.Act(c.ctx(), is.Tenant, is.Incident,
+			people.Action{Do: people.Acknowledge, By: is.By})
+	default:
+		in, err = incidents.Get(c.ctx(), is.Tenant, is.Incident)
+	}
+	page := acknowledge.Shown(is, &in)
+	if err != nil {
+		p := problem.Of(err)
+		if p.Status >= http.StatusInternalServerError {
+			return err
+		}
+		c.status, page.Said = p.Status, p.Detail
+	}
+	text, err := page.HTML()
+	if err == nil {
+		c.send("text/html; charset=utf-8", text)
+	}
+	return err
+}
+
+// alertsRoute takes what is sent to an Alertmanager.
+func (a *API) alertsRoute() *route {
+	return &route{
+		pattern: "POST /api/v2/alerts", outside: true, name: "postAlerts",
+		body: &content{Schema: openapi.Objects()}, answer: &content{Schema: openapi.AnyObject()},
+		errors: []int{http.StatusServiceUnavailable, http.StatusTooManyRequests},
+		serve: func(c *call) error {
+			text, err := c.object()
+			if err != nil {
+				return err
+			}
+			c.end() // it takes a turn of its own
+			if err := a.options.Alerts(c.ctx(), text); err != nil {
+				return err
+			}
+			c.send(typeJSON, []byte("{}\n"))
+			return nil
+		},
+	}
+}
