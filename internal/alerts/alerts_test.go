@@ -15,7 +15,8 @@ func TestMessages(t *testing.T) {
 	for _, test := range []struct{ body, time, value string }{
 		{`[{` + labels + `}]`, "2025-12-04T12:34:56Z", `{` + labels + `,"status":"firing"}`},
 		{ // as Prometheus sends it; the end moves on
-			`[{` + labels + `,"startsAt":"2025-12-04T12:00:00+01:00","endsAt":"2025-12-04T12:38:56Z"}]`,
+			`[{` + labels + `,"startsAt":"2025-12-04T12:00:00+01:00",` +
+				`"endsAt":"2025-12-04T12:38:56Z"}]`,
 			"2025-12-04T11:00:00Z",
 			`{` + labels + `,"startsAt":"2025-12-04T12:00:00+01:00","status":"firing"}`,
 		},

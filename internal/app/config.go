@@ -139,7 +139,8 @@ func (c *Config) Groups() []config.Group {
 		Check:    func(c *config.Check) { c.Pair("tls_cert", "tls_key") },
 	}
 	ways := append([]config.Group{own}, c.sourceGroups()...)
-	return append(append(ways, c.feedGroup(), c.Notify.group(), c.Alerts.group()), c.Engines.Groups()...)
+	ways = append(ways, c.feedGroup(), c.Notify.group(), c.Alerts.group())
+	return append(ways, c.Engines.Groups()...)
 }
 
 // ofServer are the settings of what is served, from which store, and what is said about it.

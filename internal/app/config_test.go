@@ -110,6 +110,7 @@ func TestEverySettingCanBeSet(t *testing.T) {
 			Idle: 4 * time.Second, Drain: 5 * time.Second, Stop: 90 * time.Second,
 		},
 		Expiry: app.Expiry{Every: 10 * time.Minute}, Rejections: 10_000,
+		Alerts: app.AlertsConfig{Tenant: "default"},
 	}
 	if diff := cmp.Diff(want, got, noEngines); diff != "" {
 		t.Error(diff)

@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/acknowledge"
+	"github.com/andonhq/andon/internal/httpapi/documents"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/httpapi/problem"
 	"github.com/andonhq/andon/internal/notify"
@@ -90,17 +91,17 @@ func (a *API) notifications(c *call) error {
 
 // postContact adds a contact to those of a person, once.
 func (a *API) postContact(c *call, added people.Contact) (is people.Person, err error) {
-	name := c.documentName()
+	name := documents.Name(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return is, err
 	}
 	if err := a.options.Notifications.CheckContact("body", added); err != nil {
 		return is, err
 	}
-	docs := a.options.Documents
-	d, err := docs.Get(c.ctx(), c.tenant, people.Persons, name)
+	kept := a.options.Documents
+	d, err := kept.Get(c.ctx(), c.tenant, people.Persons, name)
 	if err == nil {
-		is, err = contentOf[people.Person](&d)
+		is, err = documents.Content[people.Person](&d)
 	}
 	if err == nil && slices.Contains(is.Contacts, added) {
 		c.status = http.StatusOK
@@ -109,14 +110,14 @@ func (a *API) postContact(c *call, added people.Contact) (is people.Person, err 
 	is.Contacts = append(is.Contacts, added)
 	text, _ := json.Marshal(is) // it was read as JSON
 	if err == nil {
-		d, err = docs.Put(c.ctx(), c.tenant, people.Persons,
+		d, err = kept.Put(c.ctx(), c.tenant, people.Persons,
 			records.Document{Name: name, Version: d.Version, Data: andon.JSON(text)})
 	}
 	return showDocument[people.Person](c, d, err)
 }
 
 func (a *API) testContacts(c *call) (is list[client.Notification], err error) {
-	name := c.documentName()
+	name := documents.Name(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return is, err
 	}

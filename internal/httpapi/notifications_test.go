@@ -134,7 +134,8 @@ func TestAlerts(t *testing.T) {
 	var s *notify.Service
 	w := newWorld(t, withNotifications(&s))
 	for body, want := range map[string]int{"[]": 200, "{}": 400} {
-		answer, err := http.Post(w.url+"/api/v2/alerts", "application/json", strings.NewReader(body))
+		answer, err := http.Post(w.url+"/api/v2/alerts", "application/json",
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
