@@ -15,7 +15,9 @@ import { IncidentView } from "./incident";
 import { Incidents } from "./incidents";
 import { useKeys } from "./keys";
 import { showBadge } from "./badge";
+import { OnCall } from "./oncall";
 import { OperatorView, SupervisorView } from "./people";
+import { Reports } from "./reports";
 import { Search } from "./search";
 import { SignIn } from "./signin";
 import { Toast } from "./toast";
@@ -65,6 +67,10 @@ function View({ place }: { place: Place }) {
       return <Incidents />;
     case "incident":
       return <IncidentView key={place.incident} id={place.incident} />;
+    case "on-call":
+      return <OnCall />;
+    case "reports":
+      return <Reports />;
     case "groups":
       return <Groups />;
     case "search":

@@ -6,6 +6,8 @@ import { ticks, type Window } from "../model/strip";
 import { dark } from "../state/prefs";
 import { showWindow, sizes, useWidth } from "./strip";
 
+export { Bars } from "./bars";
+
 /** A chart for each metric, on one axis of time. */
 export function Charts({ series, window }: { series: Series[]; window: Window }) {
   const [shown, setShown] = useState(12);

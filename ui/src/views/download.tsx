@@ -59,7 +59,7 @@ function flat(item: Record<string, unknown>): Record<string, unknown> {
   return { ...item, escalated_at: at, escalated_by: by, escalation_note: note };
 }
 
-function offer(text: string, name: string, type: string): void {
+export function offer(text: string, name: string, type: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
   const anchor = document.createElement("a");
   anchor.href = url;

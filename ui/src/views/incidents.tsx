@@ -54,6 +54,8 @@ function Pages() {
 
 const pages = [
   ["/incidents", "List"],
+  ["/on-call", "On call and maintenance"],
+  ["/reports", "Reports"],
 ];
 
 /** What is open: severest first, then longest. */
