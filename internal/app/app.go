@@ -139,13 +139,14 @@ func (a *App) wire() {
 	a.intake = intake.New(a.store, intake.Options{
 		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: limits.Requests,
 		MaxReads: limits.Reads, MaxWait: limits.Wait, MaxStates: limits.States,
-		Audit: a.audit(), After: after,
+		Audit: a.audit(), After: after, Purged: a.purged,
 	})
 	a.rejections = &source.Rejections{Store: a.store, Now: a.Now, Keep: a.Config.Rejections}
 	a.sources = source.NewMetrics(registry)
 	var incidents httpapi.Incidents
 	if a.keeper != nil {
 		incidents = a.wireKeeper()
+		a.registerIncidents(registry)
 	}
 	a.api = httpapi.New(httpapi.Options{
 		Incidents: incidents,

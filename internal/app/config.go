@@ -216,8 +216,8 @@ func (c *Config) ofBounds() []config.Setting {
 		{Key: "rejections.keep", Value: config.Count(&c.Rejections),
 			Help: "about how many of the newest entries that sources could not keep are listed"},
 		{Key: "incidents", Value: config.OnOff(&c.Incidents),
-			Help: "whether incidents are kept and served; not on yet unless set, since silence, " +
-				"maintenance and flapping are not part of it"},
+			Help: "whether incidents are kept and served; not on yet unless set, since silence " +
+				"and flapping are not part of it"},
 		{Key: "expiry.every", Value: config.Span(&c.Expiry.Every, time.Second),
 			Help: "how often what has expired is swept"},
 		{Key: "expiry.clock", Value: config.Text(&c.Expiry.Clock),

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/groups"
 	"github.com/andonhq/andon/internal/intake"
@@ -44,4 +46,40 @@ func (a *App) wireKeeper() *records.Incidents {
 		return k.Effects(ctx, id, h)
 	}
 	return k.Incidents
+}
+
+// purged removes the incidents of a device that was purged.
+func (a *App) purged(ctx context.Context, t andon.TenantID, device andon.DeviceID) error {
+	if a.keeper == nil {
+		return nil
+	}
+	return a.keeper.Incidents.Forget(ctx, t, device, andon.Position{})
+}
+
+// registerIncidents adds what /metrics shows of incidents.
+func (a *App) registerIncidents(registry *prometheus.Registry) {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("andon_incidents_"+name, help, nil, nil)
+	}
+	open := desc("open", "Incidents of all tenants that are open, as this process knows.")
+	lag := desc("lag_seconds", "For how long there have been changes of devices that are not "+
+		"taken in.")
+	late := desc("late_steps_total", "Steps done more than a second after they were due.")
+	registry.MustRegister(looked(func(to chan<- prometheus.Metric) {
+		n := 0
+		for _, known := range a.keeper.Incidents.Known() {
+			n += known
+		}
+		for _, m := range []struct {
+			desc  *prometheus.Desc
+			as    prometheus.ValueType
+			value float64
+		}{
+			{open, prometheus.GaugeValue, float64(n)},
+			{lag, prometheus.GaugeValue, a.keeper.Lag().Seconds()},
+			{late, prometheus.CounterValue, float64(a.keeper.Late.Load())},
+		} {
+			to <- prometheus.MustNewConstMetric(m.desc, m.as, m.value)
+		}
+	}))
 }

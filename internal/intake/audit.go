@@ -156,6 +156,11 @@ func (in *Intake) Purge(
 		return err
 	}
 	err := in.forget(ctx, tenant, device, in.store.Purge(ctx, tenant, device))
+	if gone := err == nil || andon.KindOf(err) == andon.NotFound; gone && in.options.Purged != nil {
+		if failed := in.options.Purged(context.WithoutCancel(ctx), tenant, device); failed != nil {
+			err = failed
+		}
+	}
 	in.audit(ctx, "purge", tenant, device, err)
 	return err
 }

@@ -42,6 +42,8 @@ type Options struct {
 	// Audit is called with each change for which a person answers, unless it is nil. It must return
 	// at once.
 	Audit func(context.Context, Change)
+	// Purged is called when a device was purged, unless it is nil, to remove what else is of it.
+	Purged func(context.Context, andon.TenantID, andon.DeviceID) error
 }
 
 // Intake admits what is written. All methods may be called concurrently.

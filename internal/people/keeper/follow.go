@@ -30,6 +30,7 @@ func (f *follower) run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { f.reviews(ctx) })
 	defer beside.Wait()
+	defer f.behind(false)
 	defer cancel()
 	return f.changes(ctx)
 }
@@ -70,6 +71,7 @@ func (f *follower) step(ctx context.Context) error {
 			break
 		}
 	}
+	f.behind(len(all) > 0)
 	if len(all) == 0 {
 		return f.Store.AwaitChange(ctx, f.tenant, f.at)
 	}
@@ -101,6 +103,20 @@ func (f *follower) step(ctx context.Context) error {
 		return err
 	}
 	return f.save(ctx, all[len(all)-1].Position)
+}
+
+// behind takes note of whether there are changes that are not taken in.
+func (f *follower) behind(is bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.since == nil {
+		f.since = map[andon.TenantID]andon.Time{}
+	}
+	if _, was := f.since[f.tenant]; !is {
+		delete(f.since, f.tenant)
+	} else if !was {
+		f.since[f.tenant] = f.Now()
+	}
 }
 
 func (f *follower) save(ctx context.Context, at andon.Position) error {
@@ -141,6 +157,9 @@ func (f *follower) effects(ctx context.Context, held ...*records.Held) {
 
 // change takes in one change.
 func (f *follower) change(ctx context.Context, c *andon.Change) (*records.Held, error) {
+	if c.Kind == andon.ByPurge {
+		return nil, f.Incidents.Forget(ctx, f.tenant, c.Device, c.Position)
+	}
 	was := c.Before != nil && c.Before.IncidentSince != 0
 	is := c.After != nil && c.After.IncidentSince != 0
 	if !was && !is {

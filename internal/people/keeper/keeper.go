@@ -49,6 +49,7 @@ type Keeper struct {
 
 	mu        sync.Mutex
 	calendars map[andon.TenantID]*calendar
+	since     map[andon.TenantID]andon.Time // when a feed began to have changes not taken in
 }
 
 const (
@@ -90,6 +91,17 @@ func (k *Keeper) Run(ctx context.Context) error {
 	g.Run(ctx)
 	<-done
 	return nil
+}
+
+// Lag returns for how long there have been changes that are not taken in, at most of all tenants
+// that this process follows.
+func (k *Keeper) Lag() (most andon.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, since := range k.since {
+		most = max(most, k.Now().Sub(since))
+	}
+	return most
 }
 
 // partOf precedes the tenant in a part of a lease.Group, whose other leases have other names.

@@ -118,13 +118,19 @@ const (
 	reviewEvery = time.Second
 	// While a window is open, devices may come into it and leave it, by their groups.
 	reviewOpen = andon.Duration(10_000_000)
+	// How often closed incidents that have expired are deleted.
+	expireEvery = andon.Duration(3_600_000_000)
 )
 
 // reviews looks at open incidents again when documents have changed, and windows of maintenance
 // have begun or ended.
 func (f *follower) reviews(ctx context.Context) {
 	var was *people.Setting
+	var expired andon.Time
 	for ctx.Err() == nil {
+		if now := f.Now(); now.Sub(expired) >= expireEvery && f.expire(ctx) == nil {
+			expired = now
+		}
 		if s, err := f.At(ctx, f.tenant); err == nil {
 			same := was != nil && (was.Known == s.Known ||
 				reflect.DeepEqual(was.Schedules, s.Schedules)) &&
@@ -139,6 +145,16 @@ func (f *follower) reviews(ctx context.Context) {
 		}
 		_ = sleep.For(ctx, reviewEvery)
 	}
+}
+
+// expire deletes closed incidents that ended before the oldest entry that the tenant keeps: what
+// was deleted already says which that is, so a clock that jumped deletes nothing.
+func (f *follower) expire(ctx context.Context) error {
+	t, err := f.Store.Tenant(ctx, f.tenant)
+	if err != nil || t.Floor.Events == 0 {
+		return err
+	}
+	return f.Incidents.Expire(ctx, f.tenant, t.Floor.Events)
 }
 
 // review looks at all open incidents again.

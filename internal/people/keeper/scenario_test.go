@@ -58,7 +58,8 @@ func documents(t *testing.T) *people.Known {
 // TestScenarios plays the scenarios of testdata in virtual time. A line says what happens: "at 5m
 // d1 WARNING2", "at 9m acknowledge d1 by Liz", "at 20m shelve d1 by Liz for 10m", "at 1h restart";
 // or who is told of what until then, and no more, "told 5m Liz d1, 15m Sara d1"; or what is in the
-// log of the newest incident of a device: "log d1 opened, policy started".
+// log of the newest incident of a device: "log d1 opened, policy started"; or that it has none,
+// "none d1".
 func TestScenarios(t *testing.T) {
 	text, err := os.ReadFile("testdata/scenarios")
 	if err != nil {
@@ -119,8 +120,19 @@ func (h *house) play(words []string) {
 		if err != nil || string(d.Operator) != words[2] {
 			h.Errorf("%s is the operator of %s, %v; want %s", d.Operator, d.ID, err, words[2])
 		}
-	case len(words) == 2:
+	case words[0] == "at" && len(words) == 2:
 		h.until(words[1])
+	case words[0] == "none":
+		all, err := h.incidents.OfDevice(h.Context(), "default", andon.DeviceID(words[1]),
+			andon.Span{}, 1)
+		if err != nil || len(all) != 0 {
+			h.Errorf("%s has the incidents %v, %v", words[1], all, err)
+		}
+	case len(words) == 4 && words[2] == "purge":
+		h.until(words[1])
+		if err := h.store.Purge(h.Context(), "default", andon.DeviceID(words[3])); err != nil {
+			h.Error(err)
+		}
 	case len(words) == 4 && words[2] == "retire":
 		h.until(words[1])
 		if _, err := h.store.Retire(h.Context(), "default",

@@ -95,3 +95,37 @@ func TestClosed(t *testing.T) {
 		t.Errorf("%d, %+v, %v", n, of, err)
 	}
 }
+
+// TestExpire: closed incidents that ended before a time are removed with all that names them.
+func TestExpire(t *testing.T) {
+	now := begin
+	store := memstore.New()
+	in := records.NewIncidents(store, func() andon.Time { return now })
+	for i := range 3 {
+		h := opened(t, in, andon.DeviceID(fmt.Sprint("d", i)))
+		h.Close(&people.Setting{Known: &people.Known{}, Now: begin + andon.Time(10*i)}, "")
+		if err := in.Put(t.Context(), andon.DefaultTenant, h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := in.Expire(t.Context(), andon.DefaultTenant, begin+10); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{0, 1, 1} {
+		of, err := in.OfDevice(t.Context(), andon.DefaultTenant,
+			andon.DeviceID(fmt.Sprint("d", i)), andon.Span{}, 9)
+		if err != nil || len(of) != want {
+			t.Errorf("d%d has %v, %v", i, of, err)
+		}
+	}
+	n := 0
+	for _, err := range store.Records(t.Context(), andon.DefaultTenant, "incident_of",
+		andon.RecordQuery{Limit: 9}) {
+		if n++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d records say where closed incidents are, want 2", n)
+	}
+}

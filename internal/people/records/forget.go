@@ -1,0 +1,124 @@
+package records
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+)
+
+// Forget removes the incidents of a device that was purged at a place in the feed. Those that know
+// of it are newer, and stay. Without a place those that are open stay: the feed comes to them.
+func (in *Incidents) Forget(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Position,
+) error {
+	for _, kind := range []people.Kind{people.StateKind, people.SilentKind} {
+		h, err := in.Read(ctx, tenant, Place(device, kind))
+		if err != nil {
+			return err
+		}
+		if h == nil || at == (andon.Position{}) || h.Knows(at) {
+			continue
+		}
+		r := andon.Record{
+			Tenant: tenant, Kind: OpenKind, ID: Place(device, kind), Version: h.Version,
+		}
+		if err := in.delete(ctx, r); err != nil {
+			return err
+		}
+		in.know(tenant, r.ID, nil, h.Version)
+	}
+	prefix := hashOf(string(device)) + "/"
+	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
+	of, err := in.list(ctx, tenant, ofKind, q)
+	for _, one := range of {
+		r, err := in.store.Record(ctx, tenant, closedKind, strings.TrimPrefix(one.ID, prefix))
+		if err == nil {
+			is, wrong := decode(&r)
+			if wrong == nil && at != (andon.Position{}) && is.Knows(at) {
+				continue
+			}
+			err = in.delete(ctx, r)
+		}
+		if err != nil && andon.KindOf(err) != andon.NotFound {
+			return err
+		}
+		if err := in.delete(ctx, one); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// Expire removes closed incidents that ended before a time.
+func (in *Incidents) Expire(
+	ctx context.Context, tenant andon.TenantID, before andon.Time,
+) error {
+	const some = 1000
+	q := andon.RecordQuery{After: keyOf(before, ""), Limit: some}
+	for {
+		all, err := in.list(ctx, tenant, closedKind, q)
+		if err != nil {
+			return err
+		}
+		for _, r := range all {
+			is, err := decode(&r)
+			if err == nil && is.Ended >= before {
+				continue
+			}
+			if err == nil {
+				of := andon.Record{
+					Tenant: tenant, Kind: ofKind, ID: hashOf(string(is.Device)) + "/" + r.ID,
+				}
+				if of, err = in.store.Record(ctx, tenant, ofKind, of.ID); err == nil {
+					err = in.delete(ctx, of)
+				}
+			}
+			if err != nil && andon.KindOf(err) != andon.NotFound &&
+				andon.KindOf(err) != andon.Damaged {
+				return err
+			}
+			if err := in.delete(ctx, r); err != nil {
+				return err
+			}
+		}
+		if len(all) < some {
+			return nil
+		}
+		q.After = all[some-1].ID
+	}
+}
+
+// Known returns how many incidents of each tenant are known to be open, without reading them.
+func (in *Incidents) Known() map[andon.TenantID]int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	known := map[andon.TenantID]int{}
+	for tenant, o := range in.open {
+		known[tenant] = len(o.by)
+	}
+	return known
+}
+
+func (in *Incidents) list(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
+) (all []andon.Record, err error) {
+	for r, err := range in.store.Records(ctx, tenant, kind, q) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// delete deletes a record, unless it is gone or was changed meanwhile.
+func (in *Incidents) delete(ctx context.Context, r andon.Record) error {
+	err := in.store.DeleteRecord(andon.Freeing(ctx), r)
+	if kind := andon.KindOf(err); err != nil && (kind == andon.NotFound || kind == andon.Conflict) {
+		return nil
+	}
+	return err
+}
