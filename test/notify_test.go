@@ -114,32 +114,9 @@ func TestFromEventToMessage(t *testing.T) {
 		hooks <- posted{r.Header, body}
 	}))
 	defer hook.Close()
-	address := freeAddress(t)
-	for name, text := range map[string]string{
-		"password": "pass word", "secret": secret, "andon.yaml": fmt.Sprintf(`
-incidents: on
-notify:
-  url: http://%s
-  channels:
-    - {name: mail, kind: email, url: "smtp://%s", from: andon@example.org, user: andon,
-       secret_file: %s/password, ca: %s}
-    - {name: hook, kind: webhook, url: "%s", secret_file: %s/secret}
-`, address, mail, dir, ca, hook.URL, dir),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := startProgram(t, command(t, "serve", "--listen", address, "--log-level", "warn",
-		"--data", filepath.Join(dir, "data"), "--config", filepath.Join(dir, "andon.yaml")))
-	const form = "application/json"
-	s.send(t, "PUT", "/api/v1/people/Liz", form, `{"contacts":[{"channel":"hook"}]}`)
-	s.send(t, "POST", "/api/v1/people/Liz/contacts", form,
-		`{"channel":"mail","address":"liz@example.org"}`)
-	s.send(t, "PUT", "/api/v1/policies/all", form,
-		`{"match":{},"steps":[{"after":"0s","to":"person Liz"}]}`)
+	s := tellLiz(t, dir, mail, ca, hook.URL, secret)
 	began := time.Now()
-	s.send(t, "POST", "/api/v1/events", form,
+	s.send(t, "POST", "/api/v1/events", "application/json",
 		`{"device":"press-7","state":"WARNING2","message":"oil is hot"}`)
 
 	if !lines.Scan() {
@@ -171,8 +148,48 @@ notify:
 	if string(said) != "Andon: press-7 WARNING2\n" {
 		t.Errorf("the library says %s, %v", said, err)
 	}
+	checkLink(t, s, text)
+	s.await(t, "/api/v1/notifications?to=Liz&status=delivered", `"answer":"kept"`)
+	if out, errs, code := run(t, "notify", "test", "--to", "Liz", "--url", s.url); code != 0 {
+		t.Errorf("a test ends with %d: %s%s", code, out, errs)
+	}
+}
+
+// tellLiz starts a server that keeps incidents and tells one person, by both channels.
+func tellLiz(t *testing.T, dir, mail, ca, hook, secret string) *server {
+	t.Helper()
+	const form = "application/json"
+	address := freeAddress(t)
+	for name, text := range map[string]string{
+		"password": "pass word", "secret": secret, "andon.yaml": fmt.Sprintf(`
+incidents: on
+notify:
+  url: http://%s
+  channels:
+    - {name: mail, kind: email, url: "smtp://%s", from: andon@example.org, user: andon,
+       secret_file: %s/password, ca: %s}
+    - {name: hook, kind: webhook, url: "%s", secret_file: %s/secret}
+`, address, mail, dir, ca, hook, dir),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := startProgram(t, command(t, "serve", "--listen", address, "--log-level", "warn",
+		"--data", filepath.Join(dir, "data"), "--config", filepath.Join(dir, "andon.yaml")))
+	s.send(t, "PUT", "/api/v1/people/Liz", form, `{"contacts":[{"channel":"hook"}]}`)
+	s.send(t, "POST", "/api/v1/people/Liz/contacts", form,
+		`{"channel":"mail","address":"liz@example.org"}`)
+	s.send(t, "PUT", "/api/v1/policies/all", form,
+		`{"match":{},"steps":[{"after":"0s","to":"person Liz"}]}`)
+	return s
+}
+
+// checkLink acknowledges by the link of a message.
+func checkLink(t *testing.T, s *server, text string) {
+	t.Helper()
 	link := regexp.MustCompile(`http://\S+/acknowledge/[\w.-]+`).FindString(text)
-	path := strings.TrimPrefix(link, "http://"+address)
+	path := strings.TrimPrefix(link, s.url)
 	if status, page := s.fetch(t, path); status != 200 || !strings.Contains(page, "<button") {
 		t.Fatalf("%q: %d %s", path, status, page)
 	}
@@ -184,8 +201,4 @@ notify:
 		t.Errorf("the page says %s", page)
 	}
 	s.await(t, "/api/v1/incidents", `"status":"acknowledged"`)
-	s.await(t, "/api/v1/notifications?to=Liz&status=delivered", `"answer":"kept"`)
-	if out, errs, code := run(t, "notify", "test", "--to", "Liz", "--url", s.url); code != 0 {
-		t.Errorf("a test ends with %d: %s%s", code, out, errs)
-	}
 }
