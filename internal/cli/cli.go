@@ -25,6 +25,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/live"
 	"github.com/andonhq/andon/internal/cli/measure"
 	"github.com/andonhq/andon/internal/cli/operate"
+	"github.com/andonhq/andon/internal/cli/people"
 	"github.com/andonhq/andon/internal/cli/planner"
 	"github.com/andonhq/andon/internal/cli/preserve"
 	"github.com/andonhq/andon/internal/cli/query"
@@ -93,13 +94,14 @@ the configuration of a server is wrong.`,
 	root.AddCommand(operate.Forward(p), operate.Config(p), doctor.Command(p), manCommand(p))
 	root.AddCommand(live.Watch(p))
 	root.AddCommand(incidents.Command(p), incidents.Report(p), incidents.Notify(p))
+	root.AddCommand(people.Apply(p), people.Policy(p), people.Schedule(p))
 	root.AddCommand(query.Command(p), sources.Rejections(p), sources.Map(p))
 	root.AddCommand(change.Tenant(p), transfer.Group(p))
 	root.AddCommand(transfer.Assign(p))
 	root.AddCommand(change.Escalate(p))
 	root.AddCommand(change.Withdraw(p))
 	root.AddCommand(change.Retire(p), change.Send(p), change.Sweep(p))
-	root.AddCommand(transfer.Export(p))
+	root.AddCommand(people.WithConfig(p, transfer.Export(p)))
 	root.AddCommand(measure.Command(p), planner.Command(p))
 	root.AddCommand(operate.Store(p))
 	root.AddCommand(preserve.Backup(p), preserve.Restore(p))

@@ -27,11 +27,21 @@ func TestMain(m *testing.M) {
 //	exits CODE COMMAND ARG...   run a command, which must end with that exit code
 //	server [FLAG...]            start "andon serve" on a free port and set $URL
 //	shutdown                    end the server by SIGTERM; it must exit with 0
+//
+// $DOCS is the directory docs.
 func TestScript(t *testing.T) {
 	nothingIsLeftOut(t)
+	docs, err := filepath.Abs("../../docs")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("DOCS", docs)
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
 			"server":   startServer,

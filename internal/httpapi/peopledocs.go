@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/documents"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
@@ -24,7 +25,29 @@ func (a *API) personRoutes() (all []*route) {
 	return append(all, answering(route{
 		pattern: "GET /schedules/{name}/on-call", name: "getOnCall",
 		query: []param{{Name: "at", Example: "2026-11-27T06:00:00Z"}}, errors: []int{404, 501},
-	}, a.onCall))
+	}, a.onCall), listing[client.Document](route{
+		pattern: "GET /documents", name: "listDocuments", query: []param{limitParam, cursorParam},
+		fixedOrder: "those that others refer to come first", errors: []int{501},
+	}, a.allDocuments), taking(route{
+		pattern: "POST /documents", name: "applyDocuments", query: []param{dryRunParam},
+		errors: []int{409, 501},
+	}, func(c *call, sent client.DocumentsSent) (applied client.DocumentsApplied, err error) {
+		dry := c.Flag(dryRunParam.Name)
+		if err := c.Fault(); err != nil {
+			return applied, err
+		}
+		return documents.Apply(c.ctx(), a.options.Documents, c.tenant, sent, dry)
+	}), taking(route{
+		pattern: "POST /policies/{name}/test", name: "testPolicy", readOnly: true,
+		errors: []int{404, 501},
+	}, func(c *call, t client.PolicyTrial) (client.PolicyTimeline, error) {
+		name := documents.Name(&c.Reader)
+		if err := c.Fault(); err != nil {
+			return client.PolicyTimeline{}, err
+		}
+		kept, now := a.options.Documents, a.options.Now()
+		return documents.Try(c.ctx(), kept, c.tenant, name, t, now)
+	}))
 }
 
 // routesOf are the routes of one kind of document.
@@ -105,8 +128,16 @@ func deleteDocument(c *call, kind people.DocumentKind) error {
 	return nil
 }
 
+// allDocuments lists the documents of all kinds.
+func (a *API) allDocuments(c *call) error {
+	read := func(after documents.Place, n int) iter.Seq2[client.Document, error] {
+		return documents.All(c.ctx(), a.options.Documents, c.tenant, after, n)
+	}
+	return sendPage(c, stepItems, nil, read, same, documents.PlaceOf)
+}
+
 // onCall says who is on call by a schedule, now or at a time.
-func (a *API) onCall(c *call) (is people.Shift, err error) {
+func (a *API) onCall(c *call) (is client.Shift, err error) {
 	name, at := documents.Name(&c.Reader), a.options.Now()
 	if text := c.Text("at"); text != "" {
 		if at, err = andon.ParseTime(text); err != nil {

@@ -8,18 +8,20 @@ type sweepJSON struct {
 	Items []client.Swept `json:"items" doc:"the tenants of which something goes"`
 }
 
+var dryRunParam = param{
+	Name: "dry_run", Example: "true", Initial: "false", Values: []any{"true", "false"},
+}
+
 func (a *API) sweepRoute() *route {
 	return answering(route{
 		pattern: "POST /sweep", name: "sweep",
-		query: []param{{
-			Name: "dry_run", Example: "true", Initial: "false", Values: []any{"true", "false"},
-		}},
+		query:      []param{dryRunParam},
 		tenantless: true, long: true,
 	}, a.sweep)
 }
 
 func (a *API) sweep(c *call) (sweepJSON, error) {
-	dry := c.Flag("dry_run")
+	dry := c.Flag(dryRunParam.Name)
 	if err := c.Fault(); err != nil {
 		return sweepJSON{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
@@ -27,6 +28,11 @@ type Kept interface {
 	Put(
 		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, is records.Document,
 	) (records.Document, error)
+	PutAll(
+		ctx context.Context, tenant andon.TenantID, all []records.Change, dry bool,
+	) ([]records.Change, error)
+	// Known returns all documents of a tenant, at most a second old.
+	Known(ctx context.Context, tenant andon.TenantID) (*records.Known, error)
 	Delete(
 		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, name string,
 		version uint64,
@@ -66,12 +72,12 @@ func ETag(d *records.Document) string { return `"` + strconv.FormatUint(d.Versio
 // OnCall says who is on call by a schedule at a time.
 func OnCall(
 	ctx context.Context, kept Kept, tenant andon.TenantID, name string, at andon.Time,
-) (people.Shift, error) {
+) (client.Shift, error) {
 	roster, err := rosterOf(ctx, kept, tenant, name)
 	if err != nil {
-		return people.Shift{}, err
+		return client.Shift{}, err
 	}
-	return roster.OnCall(at), nil
+	return client.Shift(roster.OnCall(at)), nil
 }
 
 func rosterOf(

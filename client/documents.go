@@ -1,0 +1,105 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"github.com/andonhq/andon"
+)
+
+// Document is what people write: who is told of what, when, and by whom devices are looked after.
+type Document struct {
+	Kind    string     `json:"kind" doc:"policy, schedule, person or maintenance"`
+	Name    string     `json:"name"`
+	Content andon.JSON `json:"content" doc:"as the path of its kind takes it"`
+}
+
+// DocumentsSent are documents that are applied together. They may refer to each other, in any
+// order.
+type DocumentsSent struct {
+	Documents []Document `json:"documents"`
+}
+
+// DocumentsApplied says what became of documents, in the order in which they were sent.
+type DocumentsApplied struct {
+	Documents []DocumentApplied `json:"documents"`
+}
+
+// DocumentApplied says what became of a document.
+type DocumentApplied struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Change string `json:"change" doc:"created, changed or unchanged"`
+}
+
+// Documents returns all documents: people, then schedules, policies and windows of maintenance.
+func (c *Client) Documents(ctx context.Context) iter.Seq2[Document, error] {
+	return list[Document](ctx, c, path("documents"), url.Values{})
+}
+
+// Apply makes or changes documents: all, or none where one is wrong. A dry run changes nothing.
+// What is wrong is an Error whose fields begin with "body.documents[2].content".
+func (c *Client) Apply(
+	ctx context.Context, all []Document, dry bool,
+) ([]DocumentApplied, error) {
+	q := url.Values{}
+	if dry {
+		q.Set("dry_run", "true")
+	}
+	answer, err := ask[DocumentsApplied](ctx, c, request{
+		method: http.MethodPost, path: path("documents"), query: q, value: DocumentsSent{all},
+	})
+	return answer.Documents, err
+}
+
+// Shift is a span of time in which one person is on call, or nobody. From is part of it, To is not.
+type Shift struct {
+	From   andon.Time     `json:"from"`
+	To     andon.Time     `json:"to,omitempty" doc:"absent: it does not end within a year"`
+	Person andon.PersonID `json:"person,omitempty"`
+	Layer  int            `json:"layer,omitempty" doc:"from 1 on; absent: an override, or nobody"`
+	Gap    bool           `json:"gap,omitempty" doc:"the first layer has nobody"`
+	Reason string         `json:"reason,omitempty" doc:"of an override"`
+}
+
+// OnCall returns who is on call by a schedule at a time; 0: now.
+func (c *Client) OnCall(ctx context.Context, schedule string, at andon.Time) (Shift, error) {
+	q := url.Values{}
+	if at != 0 {
+		q.Set("at", at.String())
+	}
+	return ask[Shift](ctx, c, request{
+		method: http.MethodGet, path: path("schedules", schedule, "on-call"), query: q,
+	})
+}
+
+// PolicyTrial is an incident that is made up to see what a policy does about it.
+type PolicyTrial struct {
+	At       andon.Time     `json:"at,omitempty" doc:"when it opens; now unless set"`
+	Severity uint8          `json:"severity,omitempty"`
+	Group    andon.Group    `json:"group,omitempty"`
+	Device   andon.DeviceID `json:"device,omitempty"`
+	State    andon.State    `json:"state,omitempty"`
+	Kind     string         `json:"kind,omitempty" doc:"state unless set"`
+	Operator andon.PersonID `json:"operator,omitempty" doc:"who is assigned to the device"`
+}
+
+// PolicyTimeline is what a policy would do if nobody did anything.
+type PolicyTimeline struct {
+	Policy string `json:"policy"`
+	// Followed is the policy that would be followed, of all that there are.
+	Followed string         `json:"followed,omitempty" doc:"absent: no policy matches"`
+	Steps    []IncidentStep `json:"steps"`
+	More     bool           `json:"more,omitempty" doc:"there are more steps than are shown"`
+}
+
+// TestPolicy returns what a policy would do about an incident. Nothing is done.
+func (c *Client) TestPolicy(
+	ctx context.Context, policy string, t PolicyTrial,
+) (PolicyTimeline, error) {
+	return ask[PolicyTimeline](ctx, c, request{
+		method: http.MethodPost, path: path("policies", policy, "test"), value: t,
+	})
+}

@@ -1,0 +1,216 @@
+// Package people has the commands about the documents of people: "apply", "export config",
+// "policy" and "schedule".
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// Apply is "andon apply".
+func Apply(p *command.Program) *cobra.Command {
+	t := p.NewTarget()
+	var from []string
+	dry := false
+	cmd := &cobra.Command{
+		Use:   "apply --file FILE",
+		Short: "Make or change policies, schedules, people and maintenance by files",
+		Long: `Make or change policies, schedules, people and maintenance by files, which can live
+in git. A document has a kind (policy, schedule, person, maintenance), a name, and the fields that
+the path of its kind takes. A YAML file has several, with --- between them; a JSON file has several
+objects. They may refer to each other, in any order and across files.
+
+Where one document is wrong, none is applied. What is equal to what is there stays as it is, and
+what no file has stays, too.`,
+		Example: `  andon apply -f people/ --dry-run
+  andon apply -f line-3.yaml
+  andon export config --url http://old:8080 | andon apply -f -`,
+		Args: cobra.NoArgs,
+	}
+	t.Flags(cmd)
+	cmd.Flags().StringSliceVarP(&from, "file", "f", nil,
+		"`file`, or a directory with all *.yaml, *.yml and *.json below it; - is standard input")
+	_ = cmd.MarkFlagRequired("file") // the only error is that there is no such flag
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would change")
+	form := command.SentenceFlag(cmd, command.FormatText)
+	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+		all, err := readAll(p, from)
+		if err != nil {
+			return err
+		}
+		sent := make([]client.Document, len(all))
+		for i := range all {
+			sent[i] = all[i].Document
+		}
+		applied, err := c.Apply(ctx, sent, dry)
+		if err != nil {
+			return explained(err, all)
+		}
+		would := ""
+		if dry && form.Value == command.FormatText {
+			would = "would be "
+		}
+		for _, d := range applied {
+			what := would + d.Change
+			if d.Change == "unchanged" {
+				what = d.Change
+			}
+			err := p.Report(form, d, "%s %s: %s", d.Kind, draw.Legible(d.Name), what)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return cmd
+}
+
+// explained names the file and the place in it of what a server refuses.
+func explained(err error, all []document) error {
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return err
+	}
+	var said []string
+	for _, f := range e.Fields {
+		text, is := strings.CutPrefix(f.Location, "body.documents[")
+		number, place, _ := strings.Cut(text, "].")
+		i, bad := strconv.Atoi(number)
+		if !is || bad != nil || i >= len(all) {
+			return err
+		}
+		place = strings.TrimPrefix(strings.TrimPrefix(place, "content"), ".")
+		if place != "" {
+			place += ": "
+		}
+		said = append(said, fmt.Sprintf("%s: %s %s: %s%s", all[i].from, all[i].Kind,
+			draw.Legible(all[i].Name), place, f.Message))
+	}
+	if len(said) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s\nNothing was applied", strings.Join(said, "\n"))
+}
+
+// Policy is "andon policy".
+func Policy(p *command.Program) *cobra.Command {
+	cmd := command.Group(&cobra.Command{
+		Use:   "policy",
+		Short: "Try what an escalation policy would do",
+		Long: `Try what an escalation policy would do. andon apply makes and changes policies, and
+andon export config shows them.`,
+		Example: "  andon policy test presses --severity 64 --group plant-1/hall-3",
+	})
+	cmd.AddCommand(test(p))
+	return cmd
+}
+
+func test(p *command.Program) *cobra.Command {
+	t, o := p.NewTarget(), command.Output{All: true}
+	var trial client.PolicyTrial
+	cmd := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Show what a policy would do about an incident, when, and who would be told",
+		Long: `Show what a policy would do about an incident that opens at a time, if nobody did
+anything about it. Schedules, quiet hours and maintenance are as they will be then. Nothing is
+stored, and nobody is told. Where another policy would be followed, or none, that is said on
+standard error.`,
+		Example: `  andon policy test presses --severity 64 --group plant-1/hall-3
+  andon policy test presses --at 2026-12-24T23:00:00+01:00 --device press-7 --operator Liz`,
+	}
+	t.Flags(cmd)
+	o.FormatFlag(cmd)
+	flags := cmd.Flags()
+	command.ParsedFlag(cmd, &trial.At, "at", "`time` at which it opens; now unless set",
+		andon.ParseTime)
+	flags.Uint8Var(&trial.Severity, "severity", 0, "`severity` of its state")
+	flags.StringVar((*string)(&trial.Group), "group", "", "`group` that its device is in")
+	flags.StringVar((*string)(&trial.Device), "device", "", "its `device`")
+	flags.StringVar((*string)(&trial.State), "state", "", "its `state`")
+	flags.StringVar((*string)(&trial.Operator), "operator", "", "`operator` of its device")
+	flags.StringVar(&trial.Kind, "kind", "", "its `kind`: state unless set, or silent")
+	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		if err := o.Complete(p); err != nil {
+			return err
+		}
+		is, err := c.TestPolicy(ctx, args[0], trial)
+		if err != nil {
+			return err
+		}
+		steps := command.Fields[client.IncidentStep]("at", "what", "to", "note")
+		if err := command.Show(p, &o, steps, command.Each(is.Steps)); err != nil {
+			return err
+		}
+		switch {
+		case is.Followed == "":
+			fmt.Fprintf(p.Stderr, "No policy matches such an incident, not %s either.\n", args[0])
+		case is.Followed != is.Policy:
+			fmt.Fprintf(p.Stderr, "For such an incident %s would be followed, not %s.\n",
+				draw.Legible(is.Followed), args[0])
+		}
+		if is.More {
+			fmt.Fprintln(p.Stderr, "It would go on like this.")
+		}
+		return nil
+	})
+	return cmd
+}
+
+// Schedule is "andon schedule".
+func Schedule(p *command.Program) *cobra.Command {
+	cmd := command.Group(&cobra.Command{
+		Use:   "schedule",
+		Short: "Say who is on call",
+		Long: `Say who is on call. andon apply makes and changes schedules, and andon export config
+shows them.`,
+		Example: "  andon schedule on-call line-3",
+	})
+	cmd.AddCommand(onCall(p))
+	return cmd
+}
+
+func onCall(p *command.Program) *cobra.Command {
+	t := p.NewTarget()
+	var at andon.Time
+	cmd := &cobra.Command{
+		Use:   "on-call NAME",
+		Short: "Say who is on call by a schedule, now or at a time",
+		Example: `  andon schedule on-call line-3
+  andon schedule on-call line-3 --at 2026-12-24T23:00:00+01:00`,
+	}
+	t.Flags(cmd)
+	command.ParsedFlag(cmd, &at, "at", "`time` that is asked about; now unless set",
+		andon.ParseTime)
+	form := command.SentenceFlag(cmd, command.FormatText)
+	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		is, err := c.OnCall(ctx, args[0], at)
+		if err != nil {
+			return err
+		}
+		who, until := "nobody", ""
+		if is.Person != "" {
+			who = draw.Legible(string(is.Person))
+		}
+		if is.To != 0 {
+			until = " until " + is.To.String()
+		}
+		switch {
+		case is.Reason != "":
+			until += " (" + draw.Legible(is.Reason) + ")"
+		case is.Gap && is.Person != "":
+			until += " (the first layer has nobody)"
+		}
+		return p.Report(form, is, "%s%s", who, until)
+	})
+	return cmd
+}

@@ -1,0 +1,81 @@
+package documents
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/people"
+)
+
+// Try says what a policy would do about an incident that is made up.
+func Try(
+	ctx context.Context, kept Kept, tenant andon.TenantID, policy string, t client.PolicyTrial,
+	now andon.Time,
+) (shown client.PolicyTimeline, err error) {
+	if err := check(&t); err != nil {
+		return shown, err
+	}
+	d, err := kept.Get(ctx, tenant, people.Policies, policy)
+	if err != nil {
+		return shown, err
+	}
+	p, err := Content[people.Policy](&d)
+	if err != nil {
+		return shown, err
+	}
+	known, err := kept.Known(ctx, tenant)
+	if err != nil {
+		return shown, err
+	}
+	in, followed := known.Timeline(&p, &people.Trial{
+		At: cmp.Or(t.At, now), Device: t.Device, Group: t.Group, State: t.State,
+		Kind: people.Kind(cmp.Or(t.Kind, string(people.StateKind))), Severity: t.Severity,
+		Operator: t.Operator,
+	})
+	shown = client.PolicyTimeline{
+		Policy: policy, Followed: followed, Steps: []client.IncidentStep{},
+		More: in.Policy.Next != 0 || in.Maintenance != "",
+	}
+	for _, s := range in.Steps {
+		step := client.IncidentStep(s)
+		step.Note += silence(known.People[s.To], &s, t.Severity)
+		shown.Steps = append(shown.Steps, step)
+	}
+	return shown, nil
+}
+
+// check reports what is wrong with a trial. What is absent is right.
+func check(t *client.PolicyTrial) error {
+	for place, is := range map[string]interface{ Validate() error }{
+		"group": t.Group, "device": t.Device, "state": t.State, "operator": t.Operator,
+	} {
+		if fmt.Sprint(is) == "" {
+			continue
+		}
+		if err := is.Validate(); err != nil {
+			return andon.AtField("body."+place, "%s", err)
+		}
+	}
+	return nil
+}
+
+// silence says why a person who is to be told of something is not, or not yet.
+func silence(p *people.Person, s *people.Step, severity uint8) string {
+	if s.What != "notified" && s.What != "escalated" {
+		return ""
+	}
+	switch {
+	case p == nil:
+		return "; not sent: there is no document of this person"
+	case len(p.Contacts) == 0:
+		return "; not sent: this person has no contact"
+	case severity < p.MinSeverity:
+		return fmt.Sprintf("; not sent: too slight, this person is told from %d on", p.MinSeverity)
+	case severity < p.QuietSeverity && p.IsQuiet(s.At):
+		return "; sent at the end of quiet hours"
+	}
+	return ""
+}
