@@ -1,0 +1,72 @@
+package people_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+)
+
+// TestHistory: what the log has of a device, and which incidents were seen, as "since-until worst
+// count" of each incident, newest first. An entry is a time and the first letter of its state, an
+// incident that was seen is the time of its newest entry.
+func TestHistory(t *testing.T) {
+	severities := map[andon.State]uint8{"N": 0, "W": 48, "X": 80}
+	for _, c := range []struct{ name, log, seen, want string }{
+		{"one", "1W 5N", "1", "1-5 48 1 seen1"},
+		{"one that is open", "1W 2X 3W", "3!", "1-0 80 3 seen3"},
+		{"a late entry opens earlier", "1W 2W 5N", "2", "1-5 48 2 seen2"},
+		{"a late entry closes earlier", "1W 3N 5N", "1", "1-3 48 1 seen1"},
+		{"one that nobody saw", "1W 3N", "", "1-3 48 1 late"},
+		{"split", "1W 2N 3W 5N", "1", "3-5 48 1 late, 1-2 48 1 seen1"},
+		{"split, and the newer part is known", "1W 2N 3W", "3!", "3-0 48 1 seen3, 1-2 48 1 late"},
+		{"joined", "1W 3W 4W 5N", "1 4", "1-5 48 3 seen1+seen4"},
+		{"joined with one that is open", "1W 3W 4W", "1 4!", "1-0 48 3 seen1+seen4"},
+		{"untrue by now", "1N 2N", "1", ""},
+		{"untrue by now and open: people decide", "1N 2N", "1!", "0-0 0 0 seen1"},
+		{"expired in the log", "11W 12N", "5 11", "11-12 48 1 seen11, 0-0 0 0 seen5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var log []andon.EntryRef
+			for _, text := range strings.Fields(c.log) {
+				var e andon.EntryRef
+				if _, err := fmt.Sscanf(text, "%d%s", &e.Time, &e.State); err != nil {
+					t.Fatal(err)
+				}
+				log = append(log, e)
+			}
+			var seen []people.Incident
+			for _, text := range strings.Fields(c.seen) {
+				in := people.Incident{Ended: 100}
+				if strings.HasSuffix(text, "!") {
+					in.Ended = 0
+				}
+				at := strings.TrimSuffix(text, "!")
+				if _, err := fmt.Sscan(at, &in.Opened); err != nil {
+					t.Fatal(err)
+				}
+				in.ID, in.Entry.Time = "seen"+at, in.Opened
+				seen = append(seen, in)
+			}
+			from := andon.Time(0)
+			if len(log) > 0 && log[0].Time > 10 {
+				from = 10
+			}
+			runs := people.Runs(log, func(s andon.State) uint8 { return severities[s] })
+			var got []string
+			for _, in := range people.History("d", runs, seen, from,
+				func(andon.Time) string { return "late" }) {
+				if in.Late != (in.ID == "late") {
+					t.Errorf("%+v", in)
+				}
+				got = append(got, fmt.Sprintf("%d-%d %d %d %s", int64(in.Since), int64(in.Until),
+					in.Worst, in.Count, strings.Join(append([]string{in.ID}, in.Joined...), "+")))
+			}
+			if got := strings.Join(got, ", "); got != c.want {
+				t.Errorf("%s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
