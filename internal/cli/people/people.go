@@ -24,7 +24,7 @@ func Apply(p *command.Program) *cobra.Command {
 	dry := false
 	cmd := &cobra.Command{
 		Use:   "apply --file FILE",
-		Short: "Make or change policies, schedules, people and maintenance by files",
+		Short: "Make or change policies, schedules, people, maintenance by files",
 		Long: `Make or change policies, schedules, people and maintenance by files, which can live
 in git. A document has a kind (policy, schedule, person, maintenance), a name, and the fields that
 the path of its kind takes. A YAML file has several, with --- between them; a JSON file has several
@@ -120,7 +120,7 @@ func test(p *command.Program) *cobra.Command {
 	var trial client.PolicyTrial
 	cmd := &cobra.Command{
 		Use:   "test NAME",
-		Short: "Show what a policy would do about an incident, when, and who would be told",
+		Short: "Show what a policy would do about an incident, and when",
 		Long: `Show what a policy would do about an incident that opens at a time, if nobody did
 anything about it. Schedules, quiet hours and maintenance are as they will be then. Nothing is
 stored, and nobody is told. Where another policy would be followed, or none, that is said on
