@@ -25,7 +25,6 @@ states: {names: {firing critical: WARNING4}, default: NORMAL}
 message: $.annotations.summary
 `,
 		"andon.yaml": fmt.Sprintf(`
-incidents: on
 alerts: {mapping: %s/mapping.yaml}
 notify: {channels: [{name: am, kind: alertmanager, url: "http://%s"}]}
 `, dir, away),

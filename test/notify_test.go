@@ -162,7 +162,6 @@ func tellLiz(t *testing.T, dir, mail, ca, hook, secret string) *server {
 	address := freeAddress(t)
 	for name, text := range map[string]string{
 		"password": "pass word", "secret": secret, "andon.yaml": fmt.Sprintf(`
-incidents: on
 notify:
   url: http://%s
   channels:

@@ -85,7 +85,7 @@ func New(o Options) *App {
 		members = append(members, &profiles{config: &a.Config, log: o.Log})
 	}
 	a.services = newServices(members...)
-	if o.Config.Incidents {
+	if o.Config.Incidents && o.Config.Forward == nil { // a gateway has no devices of its own
 		a.newKeeper()
 	}
 	return a

@@ -97,7 +97,7 @@ func NewConfig(engines all.Engines) Config {
 			Headers: 10 * time.Second, Body: 30 * time.Second, Request: time.Minute,
 			Idle: 2 * time.Minute, Stop: 20 * time.Second,
 		},
-		Expiry: Expiry{Every: time.Hour}, Rejections: 10_000,
+		Expiry: Expiry{Every: time.Hour}, Rejections: 10_000, Incidents: true,
 		Alerts:  AlertsConfig{Tenant: string(andon.DefaultTenant)},
 		Engines: engines,
 	}
@@ -216,8 +216,7 @@ func (c *Config) ofBounds() []config.Setting {
 		{Key: "rejections.keep", Value: config.Count(&c.Rejections),
 			Help: "about how many of the newest entries that sources could not keep are listed"},
 		{Key: "incidents", Value: config.OnOff(&c.Incidents),
-			Help: "whether incidents are kept and served; not on yet unless set, since silence " +
-				"and flapping are not part of it"},
+			Help: "whether incidents are kept and served"},
 		{Key: "expiry.every", Value: config.Span(&c.Expiry.Every, time.Second),
 			Help: "how often what has expired is swept"},
 		{Key: "expiry.clock", Value: config.Text(&c.Expiry.Clock),

@@ -25,7 +25,7 @@ interface ForWorker {
 export const test = base.extend<ForTest, ForWorker>({
   server: [
     async ({}, use) => {
-      const s = await Server.serve("--incidents=on");
+      const s = await Server.serve();
       await use(s);
       await s.close();
     },
