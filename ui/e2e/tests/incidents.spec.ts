@@ -207,7 +207,7 @@ for (const theme of ["light", "dark"] as const) {
 }
 
 test("where none are kept the board shows nothing of them", async ({ page }) => {
-  const server = await Server.serve();
+  const server = await Server.serve("--incidents=off");
   try {
     const board = new Board(page, new Tenant(server, "default"));
     await board.open("/");
