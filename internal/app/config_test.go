@@ -109,7 +109,7 @@ func TestEverySettingCanBeSet(t *testing.T) {
 			Headers: time.Second, Body: 2 * time.Second, Request: 3 * time.Second,
 			Idle: 4 * time.Second, Drain: 5 * time.Second, Stop: 90 * time.Second,
 		},
-		Expiry: app.Expiry{Every: 10 * time.Minute}, Rejections: 10_000,
+		Expiry: app.Expiry{Every: 10 * time.Minute}, Rejections: 10_000, Incidents: true,
 		Alerts: app.AlertsConfig{Tenant: "default"},
 	}
 	if diff := cmp.Diff(want, got, noEngines); diff != "" {
