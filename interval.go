@@ -121,16 +121,24 @@ func (r *runReader) goesOn(state State, last Time, k EventKey) bool {
 	return k.State == state && r.end(last, k.Time) == k.Time
 }
 
-// entries returns the keys of the device's entries, page by page without end.
 func (r *runReader) entries(span Span, order Order, after *EventKey) iter.Seq2[EventKey, error] {
+	q := EventQuery{Span: span, Order: order, After: after}
+	return EntryKeys(r.ctx, r.log, r.tenant, r.states, r.device, q)
+}
+
+// EntryKeys returns the keys of the entries of a device that a query selects, page by page without
+// end: the query needs no limit.
+func EntryKeys(
+	ctx context.Context, log Log, tenant TenantID, states *StateSet, device DeviceID, q EventQuery,
+) iter.Seq2[EventKey, error] {
 	return func(yield func(EventKey, error) bool) {
-		const step = 256 // entries may be large
-		q := EventQuery{Span: span, Order: order, After: after, Limit: step}
+		q := q
+		q.Limit = 256 // entries may be large
 		for {
 			n := 0
 			var last EventKey
-			for e, err := range r.log.DeviceEvents(r.ctx, r.tenant, r.device, q) {
-				n, last = n+1, e.Key(r.states)
+			for e, err := range log.DeviceEvents(ctx, tenant, device, q) {
+				n, last = n+1, e.Key(states)
 				if !yield(last, err) || err != nil {
 					return
 				}

@@ -111,16 +111,13 @@ func (a *API) incidents(c *call) error {
 	if past {
 		return a.pastIncidents(c, &q, open, span)
 	}
-	read := func(after *incidents.Position, n int) iter.Seq2[*people.Incident, error] {
-		return seq.List(func() ([]*people.Incident, error) {
-			return incidents.After(open, order, after, n), nil
-		})
+	read := func(after *incidents.Position, n int) ([]*people.Incident, error) {
+		return incidents.After(open, order, after, n), nil
 	}
-	show := func(i **people.Incident) client.Incident { return incidents.Show(*i) }
-	position := func(i **people.Incident) *incidents.Position {
-		return new(incidents.PositionBy(order, *i))
+	position := func(i *incidents.Listed) *incidents.Position {
+		return new(incidents.PositionBy(order, i.Kept))
 	}
-	return sendPage(c, oneStep, nil, read, plain(show), position)
+	return sendIncidents(c, oneStep, &q, read, position)
 }
 
 // pastIncidents lists those that opened within a span, whether they are still open or not.
@@ -128,13 +125,31 @@ func (a *API) pastIncidents(
 	c *call, q *incidents.Query, open []*people.Incident, span andon.Span,
 ) error {
 	open = incidents.OpenedWithin(open, span)
-	read := func(before string, n int) iter.Seq2[people.Incident, error] {
+	read := func(before string, n int) ([]*people.Incident, error) {
 		closed := a.options.Incidents.Closed(c.ctx(), c.tenant, span, before, n)
 		return incidents.Merge(incidents.Before(open, before), closed, n)
 	}
-	show := func(i *people.Incident) client.Incident { return incidents.Show(i) }
-	position := func(i *people.Incident) string { return i.ID }
-	return sendPage(c, stepItems, q.Admits, read, plain(show), position)
+	position := func(i *incidents.Listed) string { return i.Kept.ID }
+	return sendIncidents(c, stepItems, q, read, position)
+}
+
+// sendIncidents sends a page of those that a query selects, as the log has them now.
+func sendIncidents[P any](
+	c *call, step int, q *incidents.Query, read func(after P, n int) ([]*people.Incident, error),
+	position func(*incidents.Listed) P,
+) error {
+	follow := func(after P, n int) iter.Seq2[incidents.Listed, error] {
+		return seq.List(func() ([]incidents.Listed, error) {
+			all, err := read(after, n)
+			if err != nil {
+				return nil, err
+			}
+			return incidents.Follow(c.ctx(), c.options.Incidents, c.tenant, all, q.Admits)
+		})
+	}
+	keep := func(i *incidents.Listed) bool { return q.Admits(i.Kept) }
+	show := func(i *incidents.Listed) client.Incident { return incidents.Show(i.Now) }
+	return sendPage(c, step, keep, follow, plain(show), position)
 }
 
 func (a *API) countIncidents(c *call) (client.IncidentCounts, error) {
@@ -160,7 +175,9 @@ func (a *API) incident(c *call) (client.Incident, error) {
 	if err != nil {
 		return client.Incident{}, err
 	}
-	return incidents.ShowWhole(&is), nil
+	one := []people.Incident{is}
+	err = a.options.Incidents.Follow(c.ctx(), c.tenant, one, true)
+	return incidents.ShowWhole(&one[0]), err
 }
 
 // incidentChanges returns what tells a stream that an incident has changed; nil: it does not ask.

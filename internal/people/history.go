@@ -2,6 +2,8 @@ package people
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -15,6 +17,8 @@ type Run struct {
 	Entry        andon.EntryRef
 	Severity     uint8 // of State
 	Count        int   // entries
+	// Cut says that the log does not hold its beginning any more.
+	Cut bool
 }
 
 // Runs returns the runs of the entries of a device, which come oldest first.
@@ -37,25 +41,50 @@ func Runs(entries []andon.EntryRef, severity func(andon.State) uint8) (all []Run
 	return all
 }
 
-// holds reports whether an incident was seen to open in a run: its time is a part of the identity
+// Holds reports whether an incident was seen to open in a run: its time is a part of the identity
 // by the server's clock, so the entry that it is known to have tells which run it is of.
-func (r *Run) holds(in *Incident) bool {
-	return r.Since <= in.Entry.Time && (r.Until == 0 || in.Entry.Time < r.Until)
+func (r *Run) Holds(in *Incident) bool {
+	return r.Count > 0 && r.Since <= in.Entry.Time && (r.Until == 0 || in.Entry.Time < r.Until)
 }
 
-// figures are what an incident shows by the log.
-func (r *Run) figures(in *Incident) {
-	in.Since, in.Until, in.Worst, in.Count = r.Since, r.Until, r.Worst, r.Count
+// Figures gives an incident of the run the figures that the log has. It reports whether it is of
+// the run.
+func (r *Run) Figures(in *Incident) bool {
+	if !r.Holds(in) {
+		return false
+	}
+	in.Until, in.Count = r.Until, r.Count
+	if r.Cut && in.Since < r.Since {
+		in.Worst = max(in.Worst, r.Worst)
+	} else {
+		in.Since, in.Worst = r.Since, r.Worst
+	}
+	return true
 }
+
+// joined is an incident with a later one that is of the same run. What people do about the run they
+// do about the one that is open.
+func (in *Incident) joined(later *Incident) Incident {
+	is := *in
+	if later.Ended == 0 {
+		is = *later
+		is.ID, is.Opened, is.Joined = in.ID, in.Opened, in.Joined
+	}
+	is.Steps = slices.Concat(in.Steps, later.Steps)
+	is.Joined = append(slices.Clip(is.Joined), later.ID)
+	return is
+}
+
+// justNow is for how long a run that has ended may be one that the feed is about to bring.
+const justNow = 10 * andon.Duration(1_000_000)
 
 // History matches the runs of a device with its incidents of kind state that are stored, and
-// returns its incidents, newest first. A run without one has one that is late: nobody was told of
-// it. Of several in one run the earliest stands, and names the others. One without a run is left
-// out if a late entry made its condition untrue, and it is closed; what the log does not hold any
-// more, before a time, is as it was stored.
+// returns its incidents, newest first. A run without one that has ended has one that is late:
+// nobody was told of it. Of several in one run the earliest stands, and names the others. One
+// without a run is left out if a late entry made its condition untrue, and it is closed; what the
+// log does not hold any more, before a time, is as it was stored.
 func History(
-	device andon.DeviceID, runs []Run, stored []Incident, from andon.Time,
-	id func(andon.Time) string,
+	device andon.DeviceID, runs []Run, stored []Incident, from, now andon.Time,
 ) (all []Incident) {
 	stored = slices.Clone(stored)
 	slices.SortFunc(stored, func(a, b Incident) int { return int(a.Opened - b.Opened) })
@@ -64,24 +93,25 @@ func History(
 		r, at := &runs[i], -1
 		for n := range stored {
 			switch {
-			case used[n] || !r.holds(&stored[n]):
+			case used[n] || !r.Holds(&stored[n]):
 				continue
 			case at < 0:
 				at = len(all)
 				all = append(all, stored[n])
-				r.figures(&all[at])
 			default:
-				all[at].Joined = append(slices.Clip(all[at].Joined), stored[n].ID)
+				all[at] = all[at].joined(&stored[n])
 			}
 			used[n] = true
 		}
-		if at < 0 {
-			in := Incident{
-				ID: id(r.Since), Device: device, Kind: StateKind, Opened: r.Since, State: r.State,
-				Entry: r.Entry, Severity: r.Severity, Late: true, Ended: r.Until, Unasked: true,
-			}
-			r.figures(&in)
-			all = append(all, in)
+		if at < 0 && r.Until != 0 && r.Until.Add(justNow) < now {
+			at, all = len(all), append(all, Incident{
+				ID: LateID(device, r.Since), Device: device, Kind: StateKind, Opened: r.Since,
+				State: r.State, Entry: r.Entry, Severity: r.Severity, Late: true, Ended: r.Until,
+				Unasked: true,
+			})
+		}
+		if at >= 0 {
+			r.Figures(&all[at])
 		}
 	}
 	for n := range stored {
@@ -91,4 +121,21 @@ func History(
 	}
 	slices.SortStableFunc(all, func(a, b Incident) int { return int(b.Since - a.Since) })
 	return all
+}
+
+// late precedes the ID of an incident that is found in the log alone.
+const late = "late-"
+
+// LateID returns the ID of an incident that is found in the log alone: its run is the one that has
+// an instant of a device.
+func LateID(device andon.DeviceID, at andon.Time) string {
+	return late + strconv.FormatInt(int64(at), 36) + "-" + string(device)
+}
+
+// ParseLateID reads what LateID returned.
+func ParseLateID(id string) (device andon.DeviceID, at andon.Time, ok bool) {
+	rest, is := strings.CutPrefix(id, late)
+	text, name, cut := strings.Cut(rest, "-")
+	n, err := strconv.ParseInt(text, 36, 64)
+	return andon.DeviceID(name), andon.Time(n), is && cut && err == nil && name != ""
 }

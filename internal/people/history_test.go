@@ -26,6 +26,8 @@ func TestHistory(t *testing.T) {
 		{"joined with one that is open", "1W 3W 4W", "1 4!", "1-0 48 3 seen1+seen4"},
 		{"untrue by now", "1N 2N", "1", ""},
 		{"untrue by now and open: people decide", "1N 2N", "1!", "0-0 0 0 seen1"},
+		{"one that the feed is about to bring", "1W", "", ""},
+		{"one that has ended just now", "29999990W 29999999N", "", ""},
 		{"expired in the log", "11W 12N", "5 11", "11-12 48 1 seen11, 0-0 0 0 seen5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,9 +59,11 @@ func TestHistory(t *testing.T) {
 			runs := people.Runs(log, func(s andon.State) uint8 { return severities[s] })
 			var got []string
 			for _, in := range people.History("d", runs, seen, from,
-				func(andon.Time) string { return "late" }) {
-				if in.Late != (in.ID == "late") {
+				30_000_000) {
+				if device, at, late := people.ParseLateID(in.ID); late != in.Late {
 					t.Errorf("%+v", in)
+				} else if late && device == "d" && at == in.Since {
+					in.ID = "late"
 				}
 				got = append(got, fmt.Sprintf("%d-%d %d %d %s", int64(in.Since), int64(in.Until),
 					in.Worst, in.Count, strings.Join(append([]string{in.ID}, in.Joined...), "+")))

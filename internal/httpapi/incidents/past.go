@@ -53,12 +53,28 @@ func OfDevice(
 		}
 		const kinds = 16 // that may have begun at one time
 		all, err := kept.OfDevice(ctx, tenant, device, within, n+kinds)
-		slices.SortStableFunc(all, func(a, b people.Incident) int {
-			return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(b.ID, a.ID))
-		})
 		if after != nil {
 			all = slices.DeleteFunc(all, func(i people.Incident) bool { return !after.before(&i) })
 		}
 		return all[:min(n, len(all))], err
 	})
+}
+
+// Listed is an incident of a list: as it is kept, by which it has its place, and as the log of its
+// device has it now.
+type Listed struct{ Kept, Now *people.Incident }
+
+// Follow makes a list of those that are admitted, and leaves the others as they are.
+func Follow(
+	ctx context.Context, kept Kept, tenant andon.TenantID, all []*people.Incident,
+	admits func(*people.Incident) bool,
+) ([]Listed, error) {
+	listed, now := make([]Listed, len(all)), make([]people.Incident, 0, len(all))
+	for i, one := range all {
+		if listed[i] = (Listed{one, one}); admits(one) {
+			now = append(now, *one)
+			listed[i].Now = &now[len(now)-1]
+		}
+	}
+	return listed, kept.Follow(ctx, tenant, now, false)
 }

@@ -129,30 +129,22 @@ func After(some []*people.Incident, order string, after *Position, n int) []*peo
 // most: where there are as many, what is older than the last of them is left for another call.
 func Merge(
 	open []*people.Incident, closed iter.Seq2[people.Incident, error], n int,
-) iter.Seq2[people.Incident, error] {
-	return func(yield func(people.Incident, error) bool) {
-		read := 0
-		for is, err := range closed {
-			if err != nil {
-				yield(is, err)
-				return
-			}
-			for len(open) > 0 && open[0].ID >= is.ID {
-				// One that was closed meanwhile is in both.
-				if open[0].ID != is.ID && !yield(*open[0], nil) {
-					return
-				}
-				open = open[1:]
-			}
-			if !yield(is, nil) {
-				return
-			}
-			read++
+) (all []*people.Incident, err error) {
+	read := 0
+	for is, err := range closed {
+		if err != nil {
+			return nil, err
 		}
-		for _, i := range open {
-			if read >= n || !yield(*i, nil) {
-				return
+		for len(open) > 0 && open[0].ID >= is.ID {
+			if open[0].ID != is.ID { // one that was closed meanwhile is in both
+				all = append(all, open[0])
 			}
+			open = open[1:]
 		}
+		all, read = append(all, &is), read+1
 	}
+	if read < n {
+		all = append(all, open...)
+	}
+	return all, nil
 }

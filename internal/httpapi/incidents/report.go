@@ -24,6 +24,9 @@ type Kept interface {
 		ctx context.Context, tenant andon.TenantID, device andon.DeviceID, span andon.Span,
 		limit int,
 	) ([]people.Incident, error)
+	Follow(
+		ctx context.Context, tenant andon.TenantID, all []people.Incident, joined bool,
+	) error
 	Act(
 		ctx context.Context, tenant andon.TenantID, id string, a people.Action,
 	) (people.Incident, error)

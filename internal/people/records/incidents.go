@@ -31,7 +31,8 @@ const (
 //	                                       when something is to be done about it
 //	incident_closed  N-H                   a closed one; N counts down from the end of time to
 //	                                       when what opened it arrived: the newest comes first
-//	incident_of      hash of device/N-H    {}: where the closed ones of a device are
+//	incident_of      hash of device/N-H    where the closed ones of a device are: the time of its
+//	                                       entry, and when it ended
 //
 // T-H is the ID of an incident, where T is when what opened it arrived. H makes a second open
 // one of a kind on a device impossible: of two writers one has a conflict.
@@ -286,9 +287,13 @@ func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) e
 	if err != nil {
 		return err
 	}
+	of, err := json.Marshal(kept{At: h.Entry.Time, Ended: h.Ended})
+	if err != nil {
+		return err
+	}
 	for _, r := range []andon.Record{
 		{Kind: closedKind, ID: key, Data: text},
-		{Kind: ofKind, ID: hashOf(string(h.Device)) + "/" + key, Data: "{}"},
+		{Kind: ofKind, ID: hashOf(string(h.Device)) + "/" + key, Data: andon.JSON(of)},
 	} {
 		r.Tenant = tenant
 		_, err := in.store.PutRecord(ctx, r)
@@ -320,6 +325,10 @@ func (in *Incidents) Get(
 
 // find reads an incident. The version of a closed one is 0.
 func (in *Incidents) find(ctx context.Context, tenant andon.TenantID, id string) (*Held, error) {
+	if device, at, is := people.ParseLateID(id); is {
+		found, err := in.late(ctx, tenant, device, at)
+		return &Held{Incident: found}, err
+	}
 	at, place, err := split(id)
 	if err != nil {
 		return nil, err
@@ -367,45 +376,6 @@ func (in *Incidents) Closed(
 		}
 		return nil
 	})
-}
-
-// OfDevice returns the incidents of a device that were open within a span, newest first, open and
-// closed. Their figures are those that were seen.
-func (in *Incidents) OfDevice(
-	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, span andon.Span, limit int,
-) (all []people.Incident, err error) {
-	for _, kind := range []people.Kind{people.StateKind, people.SilentKind} {
-		h, err := in.Read(ctx, tenant, Place(device, kind))
-		if err != nil {
-			return nil, err
-		}
-		if h != nil && h.Ended == 0 && len(all) < limit && span.Holds(max(h.Opened, span.From)) {
-			all = append(all, *h.Incident)
-		}
-	}
-	prefix := hashOf(string(device)) + "/"
-	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
-	for of, err := range in.store.Records(ctx, tenant, ofKind, q) {
-		if err != nil || len(all) >= limit {
-			return all, err
-		}
-		key := strings.TrimPrefix(of.ID, prefix)
-		r, err := in.store.Record(ctx, tenant, closedKind, key)
-		if andon.KindOf(err) == andon.NotFound && err != nil {
-			continue // it has expired
-		}
-		if err != nil {
-			return nil, err
-		}
-		is, err := decode(&r)
-		if err != nil {
-			return nil, err
-		}
-		if is.Ended >= span.From && (span.To == 0 || is.Opened <= span.To) {
-			all = append(all, *is)
-		}
-	}
-	return all, nil
 }
 
 // Newest returns the closed incident of a kind on a device that opened last; nil where there is
@@ -489,6 +459,12 @@ func (in *Incidents) Act(
 	}
 	s.Now = in.now()
 	if found.Version == 0 {
+		if found, err = in.standing(ctx, tenant, found); err != nil {
+			return none, err
+		}
+		id = found.ID
+	}
+	if found.Version == 0 {
 		_, err := found.Act(s, &a)
 		return *found.Incident, err
 	}
@@ -507,4 +483,20 @@ func (in *Incidents) Act(
 		err = in.Effects(ctx, tenant, h)
 	}
 	return *h.Incident, err
+}
+
+// standing returns the open incident that is of the same run as a closed one, by entries that came
+// late: what is done about the one is done about the other. Otherwise it is the closed one.
+func (in *Incidents) standing(
+	ctx context.Context, tenant andon.TenantID, closed *Held,
+) (*Held, error) {
+	open, err := in.Read(ctx, tenant, Place(closed.Device, closed.Kind))
+	if err != nil || open == nil || open.Ended != 0 {
+		return closed, err
+	}
+	all := []people.Incident{*closed.Incident}
+	if err := in.Follow(ctx, tenant, all, true); err != nil || all[0].Ended != 0 {
+		return closed, err
+	}
+	return open, nil
 }

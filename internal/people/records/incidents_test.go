@@ -15,9 +15,12 @@ import (
 
 const begin andon.Time = 1_700_000_000_000_000
 
-// opened stores an open incident of a device.
-func opened(t *testing.T, in *records.Incidents, device andon.DeviceID) *records.Held {
+// opened stores an open incident of a device, and the entry that it is of.
+func opened(
+	t *testing.T, store andon.Store, in *records.Incidents, device andon.DeviceID,
+) *records.Held {
 	t.Helper()
+	entered(t, store, device, begin, "WARNING2")
 	place := records.Place(device, people.StateKind)
 	s := &people.Setting{Known: &people.Known{}, Now: begin}
 	h := &records.Held{Incident: people.Open(s, records.IDOf(begin, place), device,
@@ -31,10 +34,21 @@ func opened(t *testing.T, in *records.Incidents, device andon.DeviceID) *records
 	return h
 }
 
+func entered(
+	t *testing.T, store andon.Store, device andon.DeviceID, at andon.Time, state andon.State,
+) {
+	t.Helper()
+	e := andon.Event{Device: device, Time: at, State: state}
+	if err := store.Append(t.Context(), "default", at, []andon.Event{e}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestManyTake: of 64 people who take one incident at once one has it, the others are told who.
 func TestManyTake(t *testing.T) {
-	in := records.NewIncidents(memstore.New(), func() andon.Time { return begin })
-	h := opened(t, in, "d1")
+	store := memstore.New()
+	in := records.NewIncidents(store, func() andon.Time { return begin })
+	h := opened(t, store, in, "d1")
 	var won atomic.Int64
 	var all sync.WaitGroup
 	for i := range 64 {
@@ -60,9 +74,11 @@ func TestManyTake(t *testing.T) {
 // TestClosed: what returned to normal and is acknowledged is closed, and found as that.
 func TestClosed(t *testing.T) {
 	now := begin
-	in := records.NewIncidents(memstore.New(), func() andon.Time { return now })
-	h := opened(t, in, "d1")
-	other := opened(t, in, "d2")
+	store := memstore.New()
+	in := records.NewIncidents(store, func() andon.Time { return now })
+	h := opened(t, store, in, "d1")
+	other := opened(t, store, in, "d2")
+	entered(t, store, "d1", begin+4, "NORMAL")
 	s := &people.Setting{Known: &people.Known{}, Now: begin + 5}
 	_, err := in.Decide(t.Context(), andon.DefaultTenant, records.Place("d1", people.StateKind),
 		func(h *records.Held) (bool, error) {
@@ -90,6 +106,10 @@ func TestClosed(t *testing.T) {
 			t.Errorf("%+v, %v", is, err)
 		}
 	}
+	if _, err := in.Act(t.Context(), andon.DefaultTenant, h.ID,
+		people.Action{Do: people.Take, By: "Tom"}); andon.KindOf(err) != andon.Conflict {
+		t.Errorf("a closed one was taken: %v", err)
+	}
 	of, err := in.OfDevice(t.Context(), andon.DefaultTenant, "d1", andon.Span{}, 9)
 	if err != nil || n != 1 || len(of) != 1 || of[0].ID != h.ID {
 		t.Errorf("%d, %+v, %v", n, of, err)
@@ -102,7 +122,7 @@ func TestExpire(t *testing.T) {
 	store := memstore.New()
 	in := records.NewIncidents(store, func() andon.Time { return now })
 	for i := range 3 {
-		h := opened(t, in, andon.DeviceID(fmt.Sprint("d", i)))
+		h := opened(t, store, in, andon.DeviceID(fmt.Sprint("d", i)))
 		h.Close(&people.Setting{Known: &people.Known{}, Now: begin + andon.Time(10*i)}, "")
 		if err := in.Put(t.Context(), andon.DefaultTenant, h); err != nil {
 			t.Fatal(err)
@@ -127,5 +147,38 @@ func TestExpire(t *testing.T) {
 	}
 	if n != 2 {
 		t.Errorf("%d records say where closed incidents are, want 2", n)
+	}
+}
+
+// TestFollow: of one of 1,500 entries 1,000 are counted, and its end is found all the same. What
+// the log has no more is as it was stored.
+func TestFollow(t *testing.T) {
+	now := begin + 100_000_000
+	store := memstore.New()
+	in := records.NewIncidents(store, func() andon.Time { return now })
+	h := opened(t, store, in, "d1")
+	for i := andon.Time(1); i < 1500; i++ {
+		entered(t, store, "d1", begin+i, "WARNING1")
+	}
+	entered(t, store, "d1", begin+2000, "NORMAL")
+	gone := *h.Incident
+	gone.Entry.Time, gone.Since, gone.Count = begin-50, begin-60, 7
+	all := []people.Incident{*h.Incident, gone}
+	if err := in.Follow(t.Context(), "default", all, true); err != nil {
+		t.Fatal(err)
+	}
+	if i := all[0]; i.Since != begin || i.Until != begin+2000 || i.Count != 1000 || i.Worst != 48 {
+		t.Errorf("%+v", i)
+	}
+	if i := all[1]; i.Since != gone.Since || i.Until != 0 || i.Count != 7 {
+		t.Errorf("%+v", i)
+	}
+	is, err := in.Get(t.Context(), "default", people.LateID("d1", begin+1))
+	if err != nil || is.ID != h.ID || is.Count != 1500 {
+		t.Errorf("%+v, %v", is, err)
+	}
+	_, err = in.Get(t.Context(), "default", people.LateID("d1", begin+2000))
+	if andon.KindOf(err) != andon.NotFound || err == nil {
+		t.Errorf("got %v", err)
 	}
 }

@@ -1,0 +1,369 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/parallel"
+	"github.com/andonhq/andon/internal/people"
+)
+
+const (
+	// mostCounted is how many entries of one incident are read for its figures, where they are not
+	// those of the history of a device.
+	mostCounted = 1000
+	// readers is of how many incidents the log is read at once.
+	readers = 16
+)
+
+// deviceLog is the log of a device as its incidents show it: in runs.
+type deviceLog struct {
+	*Incidents
+	ctx     context.Context
+	tenant  *andon.Tenant
+	device  andon.DeviceID
+	normal  andon.StateFilter // states of severity 0
+	retired []andon.Time      // ascending
+}
+
+func (in *Incidents) log(
+	ctx context.Context, tenant *andon.Tenant, device andon.DeviceID,
+) (*deviceLog, error) {
+	var names []string
+	for _, d := range tenant.States.Defs() {
+		if d.Severity == 0 {
+			names = append(names, string(d.Name))
+		}
+	}
+	normal, err := andon.ParseStateFilter(strings.Join(names, ","))
+	if err != nil {
+		return nil, err
+	}
+	retired, err := in.store.Retirements(ctx, tenant.ID, device)
+	return &deviceLog{in, ctx, tenant, device, normal, retired}, err
+}
+
+// severity is that of a state. A retirement, which ends a run too, is an entry without a state.
+func (l *deviceLog) severity(state andon.State) uint8 {
+	if state == "" {
+		return 0
+	}
+	return l.tenant.States.Severity(state)
+}
+
+// firstNormal returns the first entry of severity 0 that a query selects, if there is one.
+func (l *deviceLog) firstNormal(q andon.EventQuery) (key *andon.EventKey, err error) {
+	q.States, q.Limit = l.normal, 1
+	for e, err := range l.store.DeviceEvents(l.ctx, l.tenant.ID, l.device, q) {
+		return new(e.Key(l.tenant.States)), err
+	}
+	return nil, nil
+}
+
+// ends returns when the run ends that an entry above severity 0 of that time is of; 0: it does not.
+func (l *deviceLog) ends(at andon.Time) (end andon.Time, err error) {
+	key, err := l.firstNormal(andon.EventQuery{Span: andon.Span{From: at + 1}, Order: andon.Asc})
+	if key != nil {
+		end = key.Time
+	}
+	for _, r := range l.retired {
+		if r >= at {
+			return andon.Earlier(end, r), err
+		}
+	}
+	return end, err
+}
+
+// runs are those of entries, which come oldest first.
+func (l *deviceLog) runs(entries []andon.EntryRef) []people.Run {
+	for _, r := range l.retired {
+		entries = append(entries, andon.EntryRef{Time: r})
+	}
+	slices.SortStableFunc(entries, func(a, b andon.EntryRef) int {
+		return cmp.Compare(a.Time, b.Time)
+	})
+	return people.Runs(entries, l.severity)
+}
+
+// run returns the run that an incident is of, as far as the log has it. At most mostCounted of its
+// entries are read.
+func (l *deviceLog) run(of *people.Incident) (none people.Run, err error) {
+	at := of.Entry.Time
+	after, err := l.firstNormal(andon.EventQuery{Span: andon.Span{To: at}})
+	if err != nil {
+		return none, err
+	}
+	q := andon.EventQuery{Order: andon.Asc, After: after}
+	if after != nil {
+		q.Span.From = after.Time
+	}
+	for _, r := range l.retired {
+		if r < at && r >= q.Span.From {
+			q.Span.From, q.After = r+1, nil
+		}
+	}
+	var entries []andon.EntryRef
+	for k, err := range andon.EntryKeys(
+		l.ctx, l.store, l.tenant.ID, l.tenant.States, l.device, q,
+	) {
+		if err != nil {
+			return none, err
+		}
+		entries = append(entries, andon.EntryRef{Time: k.Time, State: k.State})
+		if k.Severity == 0 || len(entries) == mostCounted {
+			break
+		}
+	}
+	read := len(entries)
+	for _, r := range l.runs(entries) {
+		if r.Cut = q.Span.From == 0 && l.tenant.Horizon(l.now()).Events > 0; r.Until == 0 &&
+			read == mostCounted {
+			r.Until, err = l.ends(max(at, r.Entry.Time))
+			r.Worst = max(r.Worst, of.Worst)
+		}
+		if r.Holds(of) {
+			return r, err
+		}
+	}
+	return none, nil
+}
+
+// latest returns the newest runs of the device that have an instant within a span, oldest first;
+// from when on all are there that end after least; and when the newest of them ends, unless that
+// is 0. Where there are more than n, the older ones are left out.
+func (l *deviceLog) latest(
+	span andon.Span, n int,
+) (all []people.Run, from, to andon.Time, err error) {
+	if to = span.To; to != 0 {
+		if to, err = l.ends(to); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	q := andon.EventQuery{Span: andon.Span{To: to}}
+	var entries []andon.EntryRef
+	found, open, whole := 0, false, false
+	for k, err := range andon.EntryKeys(
+		l.ctx, l.store, l.tenant.ID, l.tenant.States, l.device, q,
+	) {
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		if k.Severity == 0 && open {
+			found++
+		}
+		if k.Severity == 0 && len(entries) > 0 && !open { // only the oldest in a row ends a run
+			entries = entries[:len(entries)-1]
+		}
+		entries = append(entries, andon.EntryRef{Time: k.Time, State: k.State})
+		open = k.Severity > 0
+		if whole = !open && (found >= n || k.Time < span.From); whole {
+			break
+		}
+	}
+	slices.Reverse(entries)
+	all = l.runs(entries)
+	if len(all) == 0 {
+		return nil, span.From, to, nil
+	}
+	all[0].Cut = !whole && l.tenant.Horizon(l.now()).Events > 0
+	if from = span.From; found >= n {
+		from = max(from, all[0].Since)
+	}
+	return all, from, to, nil
+}
+
+// OfDevice returns the newest incidents of a device that were open within a span, newest first, as
+// the log has them now: with those that nobody saw, since the entries came late.
+func (in *Incidents) OfDevice(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, span andon.Span, limit int,
+) (all []people.Incident, err error) {
+	tenant, err := in.store.Tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	l, err := in.log(ctx, &tenant, device)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := in.keptOf(ctx, id, device)
+	if err != nil {
+		return nil, err
+	}
+	reach := span // with the runs of those that people had to do with later
+	for _, k := range kept {
+		if k.Ended == 0 || k.Ended >= span.From {
+			reach.From = min(reach.From, k.At)
+		}
+	}
+	runs, from, to, err := l.latest(reach, limit)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := in.readKept(ctx, id, kept, andon.Span{From: from, To: to}, limit)
+	if err != nil {
+		return nil, err
+	}
+	now := in.now()
+	of := func(state bool) (some []people.Incident) {
+		for _, one := range stored {
+			if state == (one.Kind == people.StateKind) {
+				some = append(some, one)
+			}
+		}
+		return some
+	}
+	all = append(of(false),
+		people.History(device, runs, of(true), tenant.Horizon(now).Events, now)...)
+	all = slices.DeleteFunc(all, func(i people.Incident) bool {
+		return span.To != 0 && i.Since > span.To ||
+			i.Ended != 0 && max(i.Ended, i.Until) < span.From
+	})
+	slices.SortStableFunc(all, func(a, b people.Incident) int {
+		return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(b.ID, a.ID))
+	})
+	return all[:min(limit, len(all))], nil
+}
+
+// kept is where an incident of a device is kept.
+type kept struct {
+	At    andon.Time `json:"at"`              // of its entry
+	Ended andon.Time `json:"ended,omitempty"` // 0: it is open
+	key   string     // of a closed one
+	open  *people.Incident
+	kind  bool // of kind state
+}
+
+// keptOf returns where the incidents of a device are kept, those with the newest entries first.
+func (in *Incidents) keptOf(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
+) (all []kept, err error) {
+	for _, kind := range []people.Kind{people.StateKind, people.SilentKind} {
+		h, err := in.Read(ctx, tenant, Place(device, kind))
+		if err != nil {
+			return nil, err
+		}
+		if h != nil && h.Ended == 0 {
+			all = append(all, kept{
+				At: h.Entry.Time, open: h.Incident, kind: kind == people.StateKind,
+			})
+		}
+	}
+	prefix, state := hashOf(string(device))+"/", Place(device, people.StateKind)
+	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
+	for of, err := range in.store.Records(ctx, tenant, ofKind, q) {
+		if err != nil {
+			return nil, err
+		}
+		k := kept{key: strings.TrimPrefix(of.ID, prefix), kind: strings.HasSuffix(of.ID, state)}
+		if err := json.Unmarshal([]byte(of.Data), &k); err != nil {
+			return nil, andon.Errorf(andon.Damaged, "read %s: %w", &of, err)
+		}
+		all = append(all, k)
+	}
+	slices.SortStableFunc(all, func(a, b kept) int { return cmp.Compare(b.At, a.At) })
+	return all, nil
+}
+
+// readKept reads those whose entries are within a span: all of kind state, and of the others the
+// newest.
+func (in *Incidents) readKept(
+	ctx context.Context, tenant andon.TenantID, some []kept, span andon.Span, others int,
+) (all []people.Incident, err error) {
+	for _, k := range some {
+		if !k.kind {
+			others--
+		}
+		switch {
+		case !span.Holds(k.At) || !k.kind && others < 0:
+			continue
+		case k.open != nil:
+			all = append(all, *k.open)
+			continue
+		}
+		r, err := in.store.Record(ctx, tenant, closedKind, k.key)
+		if andon.KindOf(err) == andon.NotFound && err != nil {
+			continue // it has expired
+		}
+		if err != nil {
+			return nil, err
+		}
+		is, err := decode(&r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *is)
+	}
+	return all, nil
+}
+
+// Follow gives incidents of kind state the figures that the log has now. With joined it says, too,
+// which of them a late entry has made part of another.
+func (in *Incidents) Follow(
+	ctx context.Context, id andon.TenantID, all []people.Incident, joined bool,
+) error {
+	tenant, err := in.store.Tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	return parallel.Do(ctx, len(all), readers, func(ctx context.Context, i int) error {
+		is := &all[i]
+		if is.Kind != people.StateKind || is.Late {
+			return nil
+		}
+		l, err := in.log(ctx, &tenant, is.Device)
+		if err != nil {
+			return err
+		}
+		r, err := l.run(is)
+		if err != nil || !r.Figures(is) || !joined || is.Ended == 0 {
+			return err
+		}
+		return in.join(ctx, &tenant, is, &r)
+	})
+}
+
+// join makes a closed incident the one that stands for all of its run, where it is the earliest.
+func (in *Incidents) join(
+	ctx context.Context, tenant *andon.Tenant, is *people.Incident, r *people.Run,
+) error {
+	all, err := in.keptOf(ctx, tenant.ID, is.Device)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(k kept) bool { return !k.kind })
+	stored, err := in.readKept(ctx, tenant.ID, all, andon.Span{From: r.Since, To: r.Until}, 0)
+	if err != nil {
+		return err
+	}
+	now := in.now()
+	for _, one := range people.History(
+		is.Device, []people.Run{*r}, stored, tenant.Horizon(now).Events, now,
+	) {
+		if one.ID == is.ID {
+			*is = one
+		}
+	}
+	return nil
+}
+
+// late returns an incident that is found in the log alone, by its ID.
+func (in *Incidents) late(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Time,
+) (*people.Incident, error) {
+	all, err := in.OfDevice(ctx, tenant, device, andon.Span{From: at, To: at}, andon.MaxLimit)
+	for i := range all {
+		is := &all[i]
+		if is.Kind == people.StateKind && is.Since <= at && (is.Until == 0 || at < is.Until) {
+			return is, nil
+		}
+	}
+	if err == nil {
+		err = noIncident(people.LateID(device, at))
+	}
+	return nil, err
+}
