@@ -36,9 +36,11 @@ func (a *App) wireKeeper() *records.Incidents {
 			return nil, err
 		}
 		all, err := a.intake.Groups.Select(ctx, id, groups.Selection{})
-		group := func(d andon.DeviceID) andon.Group { return all.Profile(d).Group }
 		return &people.Setting{
-			Known: known, Group: group, OnCall: known.OnCall, Within: people.Within, Now: a.Now(),
+			Known: known, OnCall: known.OnCall, Within: people.Within, Now: a.Now(),
+			Group:    func(d andon.DeviceID) andon.Group { return all.Profile(d).Group },
+			Parent:   func(d andon.DeviceID) andon.DeviceID { return all.Profile(d).Parent },
+			Children: all.Children,
 		}, err
 	}
 	k.Incidents.Setting = k.At

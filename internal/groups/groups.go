@@ -51,7 +51,9 @@ type tenant struct {
 	tree    tree
 	rules   rules
 	buckets [buckets]map[andon.DeviceID]device
-	changes atomic.Uint64 // of profiles and rules
+	// children are the devices that name another one as their parent, by that.
+	children map[andon.DeviceID]map[andon.DeviceID]bool
+	changes  atomic.Uint64 // of profiles and rules
 }
 
 // device is what is known of one that has a profile.
@@ -72,7 +74,9 @@ func (g *Groups) current(ctx context.Context, id andon.TenantID) (*tenant, error
 		if _, err := g.store.Tenant(ctx, id); err != nil {
 			return nil, err
 		}
-		known, _ = g.tenants.LoadOrStore(id, &tenant{id: id, tree: newTree()})
+		known, _ = g.tenants.LoadOrStore(id, &tenant{
+			id: id, tree: newTree(), children: map[andon.DeviceID]map[andon.DeviceID]bool{},
+		})
 	}
 	t := known.(*tenant)
 	switch read := andon.Time(t.read.Load()); {
@@ -205,6 +209,7 @@ func (t *tenant) replace(number int, is bucket) (touched []andon.DeviceID) {
 	for id, d := range t.buckets[number] {
 		delete(t.tree.groups[d.in].members, id)
 		touched = append(touched, id)
+		t.belongs(id, d.more, false)
 	}
 	now := make(map[andon.DeviceID]device, len(is))
 	for id, s := range is {
@@ -214,10 +219,26 @@ func (t *tenant) replace(number int, is bucket) (touched []andon.DeviceID) {
 		}
 		now[id] = t.place(id, d)
 		touched = append(touched, id)
+		t.belongs(id, d.more, true)
 	}
 	t.buckets[number] = now
 	t.changes.Add(1)
 	return touched
+}
+
+// belongs takes note of whether a device belongs to the one that its profile names.
+func (t *tenant) belongs(id andon.DeviceID, s *said, is bool) {
+	switch of := t.children; {
+	case s == nil || s.Parent == "":
+	case !is:
+		if delete(of[s.Parent], id); len(of[s.Parent]) == 0 {
+			delete(of, s.Parent)
+		}
+	case of[s.Parent] == nil:
+		of[s.Parent] = map[andon.DeviceID]bool{id: true}
+	default:
+		of[s.Parent][id] = true
+	}
 }
 
 // place returns a device in the group that it belongs to.

@@ -3,6 +3,7 @@ package groups
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -68,6 +69,16 @@ func (s *Selected) Profile(id andon.DeviceID) andon.Profile {
 	defer s.t.mu.RUnlock()
 	d := s.t.device(id)
 	return s.t.profile(&d, d.in)
+}
+
+// Children returns the devices whose parent is one, in no order, whether they were seen or not.
+func (s *Selected) Children(of andon.DeviceID) []andon.DeviceID {
+	if s == nil {
+		return nil
+	}
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	return slices.Collect(maps.Keys(s.t.children[of]))
 }
 
 // has reports whether a device is selected. The caller holds mu.

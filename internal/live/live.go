@@ -18,11 +18,16 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/silence"
 	"github.com/andonhq/andon/internal/sleep"
 )
 
 // Beat is the least time between two batches of a tenant.
 const Beat = 250 * time.Millisecond
+
+// maxChanges is how many changes of silence are told of at once. An event of a stream with all of
+// them stays below a megabyte.
+const maxChanges = 4096
 
 // maxBytes is how many bytes of frames a tenant keeps for slow readers.
 const maxBytes = 8 << 20
@@ -42,7 +47,7 @@ type Batch struct {
 	Frames []Frame
 	Text   []byte // of all frames together
 
-	Silence []SilenceChange // without frames
+	Silence []silence.Change // without frames
 	// Reload says, without frames, that more changes than Silence may have: a client has to query
 	// which devices are silent.
 	Reload bool
@@ -56,7 +61,7 @@ type Encode func(
 // Source is what a Hub reads.
 type Source interface {
 	andon.Feed
-	Shown
+	silence.Source
 }
 
 // Hub has the readers of all tenants. Its methods may be called concurrently.
@@ -248,17 +253,17 @@ func (h *Hub) read(
 // listen looks which devices fall silent, and which are heard again, until the context ends. The
 // next look makes up for one that fails; after a first one that fails there is no reading.
 func (t *tenant) listen(ctx context.Context) {
-	w := watch{source: t.hub.source, now: t.hub.now, id: t.id}
-	_, err := w.check(ctx)
+	w := silence.Watch{Source: t.hub.source, Now: t.hub.now, Tenant: t.id, Same: 3}
+	_, err := w.Check(ctx)
 	if err != nil {
 		t.fail(err)
 	}
 	close(t.begun)
 	for err == nil {
-		if err = sleep.For(ctx, w.pause()); err != nil {
+		if err = sleep.For(ctx, w.Pause()); err != nil {
 			return
 		}
-		switch changes, _ := w.check(ctx); {
+		switch changes, _ := w.Check(ctx); {
 		case len(changes) > maxChanges:
 			t.add(&Batch{Reload: true})
 		case len(changes) > 0:

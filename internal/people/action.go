@@ -216,11 +216,8 @@ func (in *Incident) say(s *Setting, a *Action) {
 		if in.Kind != StateKind {
 			what = Notify
 		}
-		why := "escalated by " + string(a.By)
-		if a.Note != "" {
-			why += ": " + a.Note
-		}
-		in.do(s, what, a.To, why)
+		in.do(s, what, a.To, a.Note)
+		in.Doing[len(in.Doing)-1].By = a.By
 	}
 }
 

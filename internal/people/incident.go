@@ -15,6 +15,7 @@ type Observation struct {
 	Operator andon.PersonID
 	Message  string
 	Why      string // of the end, where it is not a return to normal: "retired"
+	Covers   int    // other devices that are silent with it
 	// At is the place in the feed after which it is so, Arrived when that change arrived; 0:
 	// unknown. Assigned says that the change was of the operator.
 	At       andon.Position
@@ -63,6 +64,7 @@ func (in *Incident) Observe(s *Setting, o *Observation) (changed bool) {
 	changed = before.Operator != in.Operator || before.Since != in.Since ||
 		before.Entry != in.Entry || before.Until != in.Until || before.Ended != in.Ended ||
 		before.Severity != in.Severity || before.TakenBy != in.TakenBy ||
+		before.Covers != in.Covers ||
 		len(before.Steps) != len(in.Steps)
 	if changed && o.At != (andon.Position{}) {
 		in.Seen = o.At
@@ -86,7 +88,7 @@ func (in *Incident) take(s *Setting, o *Observation) {
 		in.note(s, Step{What: "changed", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
 	}
 	in.Since, in.Entry, in.State, in.Severity = o.Since, o.Entry, o.Entry.State, o.Severity
-	in.Worst = max(in.Worst, o.Severity)
+	in.Worst, in.Covers = max(in.Worst, o.Severity), max(in.Covers, o.Covers)
 	if o.Message != "" {
 		in.Message = o.Message
 	}
@@ -102,6 +104,9 @@ func (in *Incident) end(s *Setting, o *Observation) {
 		in.Until = s.Now
 	}
 	line := Step{What: "returned to normal", EventTime: o.Entry.Time, Note: o.Why}
+	if in.Kind == SilentKind {
+		line.What, in.Unasked = "heard again", true
+	}
 	if o.Why != "" {
 		line.What, in.Unasked = "ended", true
 		in.Shelf, in.Removed = nil, nil

@@ -20,6 +20,10 @@ type Setting struct {
 	*Known
 	Now   andon.Time
 	Group func(andon.DeviceID) andon.Group
+	// Parent returns the device that another one belongs to, if any; Children those that belong to
+	// one.
+	Parent   func(andon.DeviceID) andon.DeviceID
+	Children func(andon.DeviceID) []andon.DeviceID
 	// OnCall says who is on call by a schedule at a time, and when that changes next; 0: never.
 	OnCall func(s *Schedule, at andon.Time) (who andon.PersonID, until andon.Time)
 	// Turn returns the next in turn of a schedule's people, the same however often it is asked.

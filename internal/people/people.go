@@ -145,6 +145,18 @@ type Effect struct {
 	Key  string         `json:"key"` // of an incident and step: the same whenever it is tried again
 	Do   EffectKind     `json:"do"`
 	To   andon.PersonID `json:"to"`
-	Why  string         `json:"why,omitempty"` // the step, as a person reads it
+	Why  string         `json:"why,omitempty"` // the step, as a person reads it; a note of By
+	By   andon.PersonID `json:"by,omitempty"`  // who did it; absent: a policy
 	Time andon.Time     `json:"time"`          // when it was due
+}
+
+// Text says why somebody is told.
+func (e *Effect) Text() string {
+	switch {
+	case e.By == "":
+		return e.Why
+	case e.Why == "":
+		return "escalated by " + string(e.By)
+	}
+	return "escalated by " + string(e.By) + ": " + e.Why
 }

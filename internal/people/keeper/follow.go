@@ -29,6 +29,7 @@ func (f *follower) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { f.reviews(ctx) })
+	beside.Go(func() { f.listen(ctx) })
 	defer beside.Wait()
 	defer f.behind(false)
 	defer cancel()
@@ -178,7 +179,7 @@ func (f *follower) change(ctx context.Context, c *andon.Change) (*records.Held, 
 		o.Arrived, o.Assigned = c.After.Received, c.Kind == andon.ByAssignment
 	}
 	o.At = c.Position
-	return f.observe(ctx, c.Device, o)
+	return f.observe(ctx, c.Device, people.StateKind, o)
 }
 
 // observe is what is true of a device that shows something.
@@ -192,9 +193,10 @@ func observe(d *andon.Device) *people.Observation {
 
 // opening makes the incident of a device, unless one that is closed knows of what opens it.
 func (f *follower) opening(
-	ctx context.Context, s *people.Setting, device andon.DeviceID, o *people.Observation,
+	ctx context.Context, s *people.Setting, device andon.DeviceID, kind people.Kind,
+	o *people.Observation,
 ) (*people.Incident, error) {
-	last, err := f.Incidents.Newest(ctx, f.tenant, device, people.StateKind)
+	last, err := f.Incidents.Newest(ctx, f.tenant, device, kind)
 	if err != nil || last != nil && last.Knows(o.At) {
 		return nil, err
 	}
@@ -205,19 +207,19 @@ func (f *follower) opening(
 	if last != nil {
 		is.Arrived = max(is.Arrived, last.Opened+1)
 	}
-	id := records.IDOf(is.Arrived, records.Place(device, people.StateKind))
-	return people.Open(s, id, device, people.StateKind, &is), nil
+	id := records.IDOf(is.Arrived, records.Place(device, kind))
+	return people.Open(s, id, device, kind, &is), nil
 }
 
 // observe takes in what is true of a device.
 func (f *follower) observe(
-	ctx context.Context, device andon.DeviceID, o *people.Observation,
+	ctx context.Context, device andon.DeviceID, kind people.Kind, o *people.Observation,
 ) (*records.Held, error) {
 	s, err := f.At(ctx, f.tenant)
 	if err != nil {
 		return nil, err
 	}
-	at := records.Place(device, people.StateKind)
+	at := records.Place(device, kind)
 	var former *records.Held
 	changed := false
 	h, err := f.Incidents.Decide(ctx, f.tenant, at, func(h *records.Held) (_ bool, err error) {
@@ -226,7 +228,7 @@ func (f *follower) observe(
 		case h.Incident == nil && !o.Holds, h.Incident != nil && h.Knows(o.At):
 			return false, nil
 		case h.Incident == nil:
-			h.Incident, err = f.opening(ctx, s, device, o)
+			h.Incident, err = f.opening(ctx, s, device, kind, o)
 			changed = h.Incident != nil
 			return changed, err
 		case h.Ended != 0 || h.Reopens(o):
@@ -254,7 +256,7 @@ func (f *follower) observe(
 			return nil, err
 		}
 	}
-	return f.observe(ctx, device, o)
+	return f.observe(ctx, device, kind, o)
 }
 
 // compare compares all devices of the tenant with its open incidents, where changes do not tell.
@@ -288,7 +290,7 @@ func (f *follower) compare(ctx context.Context) error {
 		ids = append(ids, id)
 	}
 	err = f.each(ctx, len(ids), func(ctx context.Context, i int) (*records.Held, error) {
-		return f.observe(ctx, ids[i], want[ids[i]])
+		return f.observe(ctx, ids[i], people.StateKind, want[ids[i]])
 	})
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ type Keeper struct {
 	Failures outage.Log   // by tenant; "" is what is of all
 	Undone   outage.Log   // effects, by tenant
 
+	started   andon.Time // before it nothing was heard
 	mu        sync.Mutex
 	calendars map[andon.TenantID]*calendar
 	since     map[andon.TenantID]andon.Time // when a feed began to have changes not taken in
@@ -64,6 +65,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
+	k.started = k.Now()
 	k.Failures.Logger, k.Failures.Part = k.Log, "tenant"
 	k.Failures.Begins = "incidents can't be kept: it is tried again and again"
 	k.Failures.Ends = "incidents are kept again"
@@ -237,7 +239,7 @@ func (k *Keeper) tell(ctx context.Context, tenant andon.TenantID, all ...*record
 		for _, e := range h.Doing {
 			if e.Do != people.Assign {
 				notices = append(notices, notify.Notice{
-					Key: e.Key, To: e.To, Why: e.Why, Due: e.Time, Incident: h.Incident,
+					Key: e.Key, To: e.To, Why: e.Text(), Due: e.Time, Incident: h.Incident,
 				})
 			}
 		}
@@ -279,7 +281,8 @@ func (k *Keeper) effect(
 		})
 	case people.Escalate:
 		_, _, err = k.Doer.Escalate(ctx, tenant, andon.Escalation{
-			Device: in.Device, Time: in.Entry.Time, State: in.Entry.State, To: e.To, Note: e.Why,
+			Device: in.Device, Time: in.Entry.Time, State: in.Entry.State, To: e.To, By: e.By,
+			Note: e.Why,
 		})
 	}
 	if kind := andon.KindOf(err); err != nil && kind == andon.Invalid {

@@ -30,7 +30,8 @@ type house struct {
 	incidents *records.Incidents
 	start     time.Time
 
-	known *people.Known // absent: the policy of TestKept
+	known   *people.Known // absent: the policy of TestKept
+	parents map[andon.DeviceID]andon.DeviceID
 
 	mu   sync.Mutex
 	told []string // "15m Sara d1"
@@ -77,7 +78,18 @@ func (h *house) keep(owner string) (stop func()) {
 		Log:    slog.New(slog.DiscardHandler),
 		Leases: &lease.Holder{Records: h.store, Owner: owner, For: 8 * time.Second},
 		Setting: func(context.Context, andon.TenantID) (*people.Setting, error) {
-			return &people.Setting{Known: h.known, OnCall: h.known.OnCall}, nil
+			return &people.Setting{
+				Known: h.known, OnCall: h.known.OnCall,
+				Parent: func(d andon.DeviceID) andon.DeviceID { return h.parents[d] },
+				Children: func(of andon.DeviceID) (all []andon.DeviceID) {
+					for d, parent := range h.parents {
+						if parent == of {
+							all = append(all, d)
+						}
+					}
+					return all
+				},
+			}, nil
 		},
 	}
 	h.incidents.Setting = k.At
@@ -154,6 +166,7 @@ func TestKept(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := &house{T: t, store: memstore.New(), start: time.Now()}
 				h.incidents = records.NewIncidents(h.store, clock)
+				h.silentAfter("24h")
 				a := h.keep("a")
 				defer h.keep("b")()
 				settle(5 * time.Second)

@@ -1,0 +1,212 @@
+package keeper
+
+import (
+	"context"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/silence"
+	"github.com/andonhq/andon/internal/sleep"
+)
+
+// silences are the silent devices of a tenant, by the incidents that there are of them.
+type silences struct {
+	*follower
+	watch silence.Watch
+	// waits says that some were not opened: this process has not listened for long enough.
+	waits bool
+	// heard is when it was noticed that a gateway's devices are being heard again, by gateway.
+	heard map[andon.DeviceID]andon.Time
+}
+
+// severity is that of a silent device: it is not known to be well, and no state says how bad it is.
+const severity = andon.UnknownSeverity
+
+// listen opens incidents of devices that are silent, and closes those of devices that are heard
+// again, until the context ends. What is silent is compared with what is open, so whoever goes on
+// after a crash misses nothing.
+func (f *follower) listen(ctx context.Context) {
+	const looks = 60 // that count the same, until devices are listed again
+	l := silences{follower: f, watch: silence.Watch{
+		Source: f.Store, Now: f.Now, Tenant: f.tenant, Same: looks,
+	}}
+	for ctx.Err() == nil {
+		err := l.look(ctx)
+		if err != nil {
+			l.watch.Forget()
+		}
+		if part := string(f.tenant) + ", silence"; ctx.Err() == nil &&
+			andon.KindOf(err) != andon.NotFound {
+			f.Failures.Note(part, err)
+		} else {
+			f.Failures.Forget(part)
+		}
+		_ = sleep.For(ctx, l.watch.Pause())
+	}
+}
+
+func (l *silences) look(ctx context.Context) error {
+	tenant, err := l.Store.Tenant(ctx, l.tenant)
+	if err != nil {
+		return err
+	}
+	// What was sent while no process was there is not known to be missing.
+	early := l.Now() < l.started.Add(tenant.SilentAfter)
+	if l.waits && !early {
+		l.waits = false
+		l.watch.Forget()
+	}
+	if listed, err := l.watch.Look(ctx); err != nil || !listed {
+		return err
+	}
+	return l.compare(ctx, tenant.SilentAfter, early)
+}
+
+// compare compares what is silent with the incidents that are open.
+func (l *silences) compare(ctx context.Context, after andon.Duration, early bool) error {
+	s, err := l.At(ctx, l.tenant)
+	if err != nil {
+		return err
+	}
+	all, _, err := l.Incidents.Open(ctx, l.tenant)
+	if err != nil {
+		return err
+	}
+	open := map[andon.DeviceID]*people.Incident{}
+	for _, in := range all {
+		if in.Kind == people.SilentKind {
+			open[in.Device] = in
+		}
+	}
+	if s.Parent == nil {
+		s.Parent = func(andon.DeviceID) andon.DeviceID { return "" }
+		s.Children = func(andon.DeviceID) []andon.DeviceID { return nil }
+	}
+	tops, want, err := l.tops(ctx, s, open, after)
+	if err != nil {
+		return err
+	}
+	var changed []andon.DeviceID
+	for device, covers := range want {
+		switch in := open[device]; {
+		case in == nil && early:
+			l.waits = true
+		case in == nil || in.Until != 0 || in.Covers < covers:
+			changed = append(changed, device)
+		}
+	}
+	for device, in := range open {
+		if _, is := want[device]; !is && in.Until == 0 {
+			changed = append(changed, device)
+		}
+	}
+	return l.each(ctx, len(changed), func(ctx context.Context, i int) (*records.Held, error) {
+		o, err := l.silent(ctx, s, changed[i], want, tops)
+		if err != nil {
+			return nil, err
+		}
+		return l.observe(ctx, changed[i], people.SilentKind, o)
+	})
+}
+
+// tops returns the device that each silent one has its incident of: itself, or the gateway whose
+// devices are all silent; and how many other devices each of those covers.
+func (l *silences) tops(
+	ctx context.Context, s *people.Setting, open map[andon.DeviceID]*people.Incident,
+	after andon.Duration,
+) (tops map[andon.DeviceID]andon.DeviceID, want map[andon.DeviceID]int, err error) {
+	silent, parent := l.watch.Silent(), s.Parent
+	behind := map[andon.DeviceID]int{}
+	for device := range silent {
+		if of := parent(device); of != "" && of != device {
+			behind[of]++
+		}
+	}
+	heard := map[andon.DeviceID]andon.Time{}
+	for gateway, n := range behind {
+		_, itself := silent[gateway]
+		some, err := l.someHeard(ctx, s.Children(gateway))
+		if err != nil {
+			return nil, nil, err
+		}
+		in := open[gateway]
+		covering := in != nil && in.Covers > 0
+		if some && covering {
+			if heard[gateway] = l.heard[gateway]; heard[gateway] == 0 {
+				heard[gateway] = s.Now
+			}
+			some = s.Now.Sub(heard[gateway]) >= after // its other devices have yet to report
+		}
+		if some || n == 1 && !itself && !covering {
+			delete(behind, gateway)
+		}
+	}
+	l.heard = heard
+	tops, want = map[andon.DeviceID]andon.DeviceID{}, map[andon.DeviceID]int{}
+	for device := range silent {
+		top := device
+		for seen := map[andon.DeviceID]bool{}; behind[parent(top)] > 0 && !seen[parent(top)]; {
+			seen[top] = true
+			top = parent(top)
+		}
+		if tops[device] = top; top == device {
+			want[top] += 0
+		} else {
+			want[top]++
+		}
+	}
+	return tops, want, nil
+}
+
+// someHeard reports whether one of some devices at least is not silent. Those that were never seen
+// do not count.
+func (l *silences) someHeard(ctx context.Context, some []andon.DeviceID) (bool, error) {
+	for _, device := range some {
+		if _, silent := l.watch.Silent()[device]; silent {
+			continue
+		}
+		_, err := l.Store.Device(ctx, l.tenant, device)
+		if err == nil || andon.KindOf(err) != andon.NotFound {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// silent is what is true of a device that is silent, or was: the last thing that was heard of it,
+// or of the devices that it covers.
+func (l *silences) silent(
+	ctx context.Context, s *people.Setting, device andon.DeviceID, want map[andon.DeviceID]int,
+	tops map[andon.DeviceID]andon.DeviceID,
+) (*people.Observation, error) {
+	covers, holds := want[device]
+	o := &people.Observation{Holds: holds, Covers: covers, Severity: severity}
+	_, itself := l.watch.Silent()[device]
+	heard := s.Children(device)
+	if itself {
+		heard = nil
+	}
+	if itself || !holds {
+		heard = append(heard, device)
+	}
+	for _, one := range heard {
+		d, err := l.Store.Device(ctx, l.tenant, one)
+		if err != nil && andon.KindOf(err) != andon.NotFound {
+			return nil, err
+		}
+		o.Entry.Time = max(o.Entry.Time, d.Received)
+		if one == device {
+			o.Entry.State, o.Operator = d.State, d.Operator
+		}
+	}
+	switch top := tops[device]; {
+	case holds:
+	case itself:
+		o.Entry.Time, o.Why = s.Now, "it is covered by the silence of "+string(top)
+	case o.Entry.Time == 0:
+		o.Why = "the device is gone"
+	}
+	o.Since = o.Entry.Time
+	return o, nil
+}
