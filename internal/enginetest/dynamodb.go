@@ -59,8 +59,8 @@ func DynamoDB(t testing.TB) *Service {
 	return s
 }
 
-// Moto returns a moto that all tests of a binary share. Other than dynalite it knows transactions,
-// the settings of TTL and auto scaling. It is lax about requests, and slow with a thousand items.
+// Moto returns a moto that all tests of a binary share. Other than dynalite it knows transactions
+// and the settings of TTL. It is lax about requests, and slow with a thousand items.
 func Moto(t testing.TB) *Service {
 	t.Helper()
 	skipUnlessAsked(t)

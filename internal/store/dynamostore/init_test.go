@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
-	scalingtypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -148,24 +146,6 @@ func (ct initTest) looksWhole() {
 		if on := ct.expiry(name); on != table.TTL {
 			ct.Errorf("items of %s expire by %q, want %q", name, on, table.TTL)
 		}
-		to, err := ddb.Connect(ct.Context(), ct.access())
-		if err != nil {
-			ct.Fatal(err)
-		}
-		out, err := applicationautoscaling.NewFromConfig(to).DescribeScalingPolicies(ct.Context(),
-			&applicationautoscaling.DescribeScalingPoliciesInput{
-				ServiceNamespace: scalingtypes.ServiceNamespaceDynamodb,
-			})
-		if err != nil {
-			ct.Fatal(err)
-		}
-		policies := slices.DeleteFunc(out.ScalingPolicies, func(p scalingtypes.ScalingPolicy) bool {
-			resource := aws.ToString(p.ResourceId)
-			return resource != "table/"+name && !strings.HasPrefix(resource, "table/"+name+"/")
-		})
-		if want := 2 + 2*len(table.Indexes); len(policies) != want {
-			ct.Errorf("%s has %d scaling policies, want %d", name, len(policies), want)
-		}
 	}
 }
 
@@ -202,7 +182,7 @@ func (ct initTest) dropIndex(table, index string) {
 	}
 }
 
-// TestSerialInitWithout makes tables on an engine that knows neither TTL nor auto scaling.
+// TestSerialInitWithout makes tables on an engine that does not know TTL.
 func TestSerialInitWithout(t *testing.T) {
 	ct := newInitTest(t, enginetest.DynamoDB(t))
 	for _, mode := range []string{provision.OnDemand, provision.Provisioned} {

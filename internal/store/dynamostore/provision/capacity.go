@@ -27,9 +27,9 @@ type Capacity struct {
 	Recovery bool   // to any second of the last 35 days
 }
 
-// Units are capacity units a second: auto scaling moves what is provisioned between Min and Max. On
-// demand, Max limits what is used unless it is what an account may have, and a new table takes Warm
-// at once.
+// Units are capacity units a second: a new table has Min provisioned, and the auto scaling of a
+// template moves that up to Max. On demand, Max limits what is used unless it is what an account
+// may have, and a new table takes Warm at once.
 type Units struct{ Min, Max, Warm int }
 
 // Target is the share of what is provisioned, in percent, at which auto scaling adds more.
@@ -53,8 +53,8 @@ func Capacities() []string { return []string{OnDemand, Provisioned} }
 func (c *Capacity) Settings() []config.Setting {
 	all := []config.Setting{
 		{Key: "capacity", Value: config.Choice(&c.Mode, Capacities()...),
-			Help: "how tables that andon store init makes are paid for; provisioned goes with " +
-				"auto scaling at 70 %"},
+			Help: "how tables that andon store init makes are paid for; auto scaling of what is " +
+				"provisioned is in andon store template"},
 		{Key: "stream", Value: config.Choice(&c.Stream, StreamNone, "keys-only", "new-image",
 			"old-image", "new-and-old-images"),
 			Help: "what the streams of new tables have of a changed item, for other programs"},
@@ -104,7 +104,7 @@ func (c Capacity) Warmed() *types.WarmThroughput {
 		WriteUnitsPerSecond: aws.Int64(int64(c.Write.Warm))}
 }
 
-// provisioned returns what auto scaling begins with; nil on demand.
+// provisioned returns what a new table has provisioned; nil on demand.
 func (c Capacity) provisioned() *types.ProvisionedThroughput {
 	if c.Mode != Provisioned {
 		return nil

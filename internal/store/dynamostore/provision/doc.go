@@ -21,8 +21,8 @@
 // only. So what an operator without the right to create tables hands to somebody else is exactly
 // what Andon would do.
 //
-// Engines other than the service lack some operations: expiry or auto scaling. That is reported as
-// a note and is no error, since no answer depends on either.
+// Engines other than the service lack some operations: expiry or recovery. That is reported as a
+// note and is no error, since no answer depends on either.
 //
 // # What it must not know
 //

@@ -5,13 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
-	scalingtypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -25,7 +22,6 @@ import (
 type Setup struct {
 	Setting
 	sdk     *dynamodb.Client
-	scaling *applicationautoscaling.Client
 	nowhere bool     // no service can be reached, so nothing exists
 	idle    func()   // closes connections
 	created []string // tables that did not exist
@@ -45,7 +41,7 @@ func Begin(ctx context.Context, access ddb.Access, set Setting) (*Setup, error) 
 	to, err := ddb.Connect(ctx, access)
 	s := &Setup{Setting: set, idle: func() { ddb.CloseIdle(to.HTTPClient) }}
 	if err == nil {
-		s.sdk, s.scaling = dynamodb.NewFromConfig(to), applicationautoscaling.NewFromConfig(to)
+		s.sdk = dynamodb.NewFromConfig(to)
 		_, err = s.sdk.ListTables(ctx, &dynamodb.ListTablesInput{Limit: aws.Int32(1)},
 			func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
 		err = ddb.Failure("ListTables", "of the account", err)
@@ -151,12 +147,8 @@ func (s *Setup) Table(ctx context.Context, t ddb.Table) error {
 	if err == nil && is == nil && s.Capacity.Recovery {
 		err = s.recovery(ctx, name)
 	}
-	switch {
-	case err != nil || s.Capacity.Mode != Provisioned:
-	case is != nil && paidOnDemand(is):
+	if err == nil && s.Capacity.Mode == Provisioned && is != nil && paidOnDemand(is) {
 		s.Note(name + " is paid for on demand, and stays so; aws dynamodb update-table changes it")
-	default:
-		err = s.scale(ctx, t)
 	}
 	return err
 }
@@ -309,13 +301,11 @@ func expiryAttribute(ctx context.Context, sdk *dynamodb.Client, name string) (st
 	return "", nil
 }
 
-// unknown returns Unsupported for an error that means that an engine does not know an operation:
-// imitations of the service lack some, and answer 404 to services other than this one.
+// unknown returns Unsupported for an error that means that an engine does not know an operation, as
+// imitations of the service lack some.
 func unknown(err error) error {
 	var api smithy.APIError
-	var answer interface{ HTTPStatusCode() int }
-	if errors.As(err, &api) && api.ErrorCode() == "UnknownOperationException" ||
-		errors.As(err, &answer) && answer.HTTPStatusCode() == http.StatusNotFound {
+	if errors.As(err, &api) && api.ErrorCode() == "UnknownOperationException" {
 		return andon.Errorf(andon.Unsupported, "the engine does not know it: %w", err)
 	}
 	return err
@@ -328,75 +318,4 @@ func (s *Setup) unlessUnknown(err error, note string) error {
 		return nil
 	}
 	return err
-}
-
-// scale has auto scaling move what is provisioned, where it does not yet.
-func (s *Setup) scale(ctx context.Context, t ddb.Table) error {
-	for _, d := range s.Capacity.scaled(t) {
-		err := s.scaleOne(ctx, d)
-		if err := s.unlessUnknown(err, d.Resource+": this engine has no auto scaling"); err != nil {
-			return err
-		}
-		if andon.KindOf(err) == andon.Unsupported {
-			return nil
-		}
-	}
-	return nil
-}
-
-func (s *Setup) scaleOne(ctx context.Context, d scaled) error {
-	is, err := s.scalable(ctx, d)
-	if err != nil {
-		return err
-	}
-	const dynamo = scalingtypes.ServiceNamespaceDynamodb
-	dimension := scalingtypes.ScalableDimension(d.Dimension)
-	to := &applicationautoscaling.RegisterScalableTargetInput{
-		ServiceNamespace: dynamo, ResourceId: &d.Resource, ScalableDimension: dimension,
-		MinCapacity: aws.Int32(int32(d.Min)), MaxCapacity: aws.Int32(int32(d.Max)),
-	}
-	if is != nil && aws.ToInt32(is.MinCapacity) == *to.MinCapacity &&
-		aws.ToInt32(is.MaxCapacity) == *to.MaxCapacity {
-		return nil
-	}
-	policy := &applicationautoscaling.PutScalingPolicyInput{
-		ServiceNamespace: dynamo, ResourceId: &d.Resource, ScalableDimension: dimension,
-		PolicyName: &d.Name, PolicyType: scalingtypes.PolicyTypeTargetTrackingScaling,
-		TargetTrackingScalingPolicyConfiguration: &scalingtypes.
-			TargetTrackingScalingPolicyConfiguration{
-			TargetValue: aws.Float64(Target),
-			PredefinedMetricSpecification: &scalingtypes.PredefinedMetricSpecification{
-				PredefinedMetricType: scalingtypes.MetricType(d.Metric),
-			},
-		},
-	}
-	err = do(ctx, s, "application-autoscaling register-scalable-target", d.Resource,
-		s.scaling.RegisterScalableTarget, to)
-	if err != nil {
-		return err
-	}
-	return do(ctx, s, "application-autoscaling put-scaling-policy", d.Resource,
-		s.scaling.PutScalingPolicy, policy)
-}
-
-// scalable returns what auto scaling knows of a dimension; nil where it knows nothing.
-func (s *Setup) scalable(ctx context.Context, d scaled) (*scalingtypes.ScalableTarget, error) {
-	if s.nowhere {
-		return nil, nil
-	}
-	out, err := s.scaling.DescribeScalableTargets(ctx,
-		&applicationautoscaling.DescribeScalableTargetsInput{
-			ServiceNamespace: scalingtypes.ServiceNamespaceDynamodb,
-			ResourceIds:      []string{d.Resource},
-		})
-	if err != nil {
-		return nil, ddb.Failure("DescribeScalableTargets", d.Resource, unknown(err))
-	}
-	i := slices.IndexFunc(out.ScalableTargets, func(t scalingtypes.ScalableTarget) bool {
-		return string(t.ScalableDimension) == d.Dimension
-	})
-	if i < 0 {
-		return nil, nil
-	}
-	return &out.ScalableTargets[i], nil
 }
