@@ -201,7 +201,6 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	return nil
 }
 
-// prepare computes what is written for a device.
 func (a *appending) prepare(d *deviceAppend) {
 	states := a.tenant.Record.States
 	d.is = d.was.clone()
@@ -282,7 +281,6 @@ func (a *appending) inFeed(ctx context.Context) error {
 	return a.store.inFeed(ctx, a.tenant, all...)
 }
 
-// byState writes the index rows of the device's state.
 func (a *appending) byState(d *deviceAppend) {
 	states := a.tenant.Record.States
 	if d.changed {
@@ -359,27 +357,15 @@ func (d *deviceAppend) firstAfter(states *andon.StateSet) func(andon.EventKey) a
 
 // entries writes the log: the entries of one day and shard as one batch, unless it gets large.
 func (a *appending) entries(d *deviceAppend) {
-	type piece struct {
-		day   uint32
-		shard int
-	}
-	open := map[piece]int{} // where in parts
-	var parts []cql.Mutation
-	var sizes []int
+	var batches rows.Batches
 	for i := range d.events {
 		e := &d.events[i]
-		p := piece{e.Time.Day(), shared.ShardOf(e.Time, e.State, d.is.shards)}
-		at, ok := open[p]
-		if !ok || sizes[at] > rows.BatchBytes || len(parts[at]) >= rows.BatchRows {
-			at = len(parts)
-			open[p], parts, sizes = at, append(parts, nil), append(sizes, 0)
-		}
-		insert := rows.InsertEntry(a.tenant.Key, a.stamp, a.index.TTL, e, p.shard)
-		parts[at] = append(parts[at], insert)
-		sizes[at] += rows.EntrySize(e)
-		a.index.Partition(rows.OfEvents, string(e.Device), p.day, shared.ShardsOf(d.is.shards),
+		day, shard := e.Time.Day(), shared.ShardOf(e.Time, e.State, d.is.shards)
+		batches.Add(day, shard, rows.EntrySize(e),
+			rows.InsertEntry(a.tenant.Key, a.stamp, a.index.TTL, e, shard))
+		a.index.Partition(rows.OfEvents, string(e.Device), day, shared.ShardsOf(d.is.shards),
 			d.is.labelOf(e.State), e.Time)
-		a.index.State(string(e.State))
+		a.index.Name(rows.OfState, string(e.State))
 		if d.answers[i] != "" {
 			a.index.Operator(string(d.answers[i]), string(e.Device), e.Time)
 		}
@@ -388,13 +374,13 @@ func (a *appending) entries(d *deviceAppend) {
 			record := andon.Escalation{
 				Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
 			}
-			parts[at] = append(parts[at], rows.InsertEscalation(
-				a.tenant.Key, a.stamp, a.index.TTL, record, p.shard))
+			batches.Add(day, shard, 0, rows.InsertEscalation(
+				a.tenant.Key, a.stamp, a.index.TTL, record, shard))
 			a.log = append(a.log, rows.Escalated(a.tenant, a.stamp, a.index, record)...)
 			a.log = append(a.log, d.was.restated(a.tenant, &record)...)
 		}
 	}
-	a.log = append(a.log, parts...)
+	a.log = append(a.log, batches.All...)
 	a.index.Device(string(d.events[0].Device))
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // statementsInBatch keeps a logged batch of the longest ids below the 50 KiB that Cassandra
@@ -45,7 +46,8 @@ func (s *Store) Assign(
 	if err := s.views(ctx, t, slots, 0); err != nil {
 		return nil, err
 	}
-	kept, err := s.assign(ctx, t, slots, now, assignments)
+	kept := assigned(t, slots, now, assignments)
+	err = s.writeAssignments(ctx, t, andon.ByAssignment, now, kept...)
 	slots.Forget() // their newest assignments are other ones now
 	if err == nil {
 		err = s.processes.InTime(began, 0)
@@ -56,32 +58,46 @@ func (s *Store) Assign(
 	return kept, err
 }
 
-func (s *Store) assign(
-	ctx context.Context, t *rows.Tenant, slots *taken, now andon.Time,
-	assignments []andon.Assignment,
-) ([]andon.Assignment, error) {
+// assigned decides from when on assignments are in force, and which there are already.
+func assigned(
+	t *rows.Tenant, slots *taken, now andon.Time, assignments []andon.Assignment,
+) (kept []andon.Assignment) {
 	devices := map[andon.DeviceID]*current.Device{}
 	for _, slot := range slots.Slots {
 		d := slot.View.Device(slot.Key.Device, t.Record.States)
 		devices[d.ID] = &d
 	}
-	stamp := s.stamp()
-	cause, err := s.pending(ctx, t, andon.ByAssignment, stamp)
-	if err != nil {
-		return nil, err
-	}
-	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
-	var kept []andon.Assignment
-	var statements []cql.Statement
 	for _, a := range assignments {
 		d := devices[a.Device]
 		if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
-			a.From, a.To = d.AssignedFrom, 0
-			kept = append(kept, a)
+			a.From = d.AssignedFrom
+		} else {
+			a.From = d.Assign(a.Operator, now)
+		}
+		a.To = 0
+		kept = append(kept, a)
+	}
+	return kept
+}
+
+// writeAssignments writes those that are not there already, and has the feed follow all devices.
+func (s *Store) writeAssignments(
+	ctx context.Context, t *rows.Tenant, kind andon.ChangeKind, now andon.Time,
+	assignments ...andon.Assignment,
+) error {
+	stamp := s.stamp()
+	cause, err := s.pending(ctx, t, kind, stamp)
+	if err != nil {
+		return err
+	}
+	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
+	var statements []cql.Statement
+	var devices []andon.DeviceID
+	for _, a := range assignments {
+		devices = append(devices, a.Device)
+		if a.Again {
 			continue
 		}
-		a.From, a.To = d.Assign(a.Operator, now), 0
-		kept = append(kept, a)
 		statements = append(statements, rows.Assign(t, a, stamp, cause)...)
 		index.Device(string(a.Device))
 		if a.Operator != "" {
@@ -89,21 +105,14 @@ func (s *Store) assign(
 		}
 	}
 	if err := index.Write(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	for part := range slices.Chunk(statements, statementsInBatch) {
 		if err := s.db.WriteLogged(ctx, part); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if cause == nil {
-		return kept, nil
-	}
-	var all []*comparison
-	for _, slot := range slots.Slots {
-		all = append(all, s.comparison(t, slot.Key.Device, cause))
-	}
-	return kept, s.inFeed(ctx, t, all...)
+	return s.changed(ctx, t, cause, shared.Distinct(devices)...)
 }
 
 // Assignments implements andon.Assignments.

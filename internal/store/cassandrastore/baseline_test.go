@@ -26,7 +26,7 @@ import (
 //   - concurrently: for each device one batch for each partition of events_by_device, and one of
 //     heard and of the newest entry of each state; the row of the design where the device changed
 //     its state, or where it has one row a device; and the index rows that were not sent before
-//     (directory, devices_by_tenant, states_by_tenant, hints_by_operator, devices_by_operator);
+//     (directory, devices_by_tenant, hints_by_operator, devices_by_operator);
 //   - then, for each device that changed its state, one batch of the marks of its run and, unless
 //     it became normal, of its incident.
 //

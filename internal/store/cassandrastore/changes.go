@@ -40,6 +40,18 @@ func (s *Store) pending(
 	return &rows.Pending{From: from, Kind: kind, Stamp: stamp}, err
 }
 
+// markedFirst is pending for a write to one device, which it marks: readers see what is written
+// next before the rest of the device.
+func (s *Store) markedFirst(
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, kind andon.ChangeKind, stamp int64,
+) (*rows.Pending, error) {
+	cause, err := s.pending(ctx, t, kind, stamp)
+	if err == nil && cause != nil {
+		err = s.db.Write(ctx, cause.Set(t.Key, device))
+	}
+	return cause, err
+}
+
 // versionsOfKey is how many changes a device may have before it is purged: the changes of its next
 // key have greater versions.
 const versionsOfKey = 1 << 40
@@ -148,8 +160,9 @@ func (c *comparison) read(ctx context.Context) error {
 	s, t := c.store, c.tenant
 	c.said, c.shows = rows.Logged{}, nil
 	var text []byte
+	q := cql.Ask("SELECT logged FROM latest_by_device WHERE tenant = ? AND device = ? LIMIT 1", 2)
 	args := []any{t.Key, string(c.device)}
-	err := s.db.Each(ctx, loggedOf, args, []any{&text}, func() {
+	err := s.db.Each(ctx, q, args, []any{&text}, func() {
 		c.said = rows.UnpackLogged(text)
 	})
 	c.stored = c.said.Version
@@ -168,12 +181,6 @@ func (c *comparison) read(ctx context.Context) error {
 		c.shows, err = s.showing(ctx, t, c.device, v)
 	}
 	return err
-}
-
-var loggedOf = cql.Query{
-	Text: "SELECT logged FROM latest_by_device WHERE tenant = ? AND device = ? LIMIT 1",
-
-	Partition: 2,
 }
 
 // change is the difference.
@@ -222,7 +229,7 @@ func (c *comparison) end(ctx context.Context) (err error) {
 
 // hasEnded reports whether a marked write is no longer in progress: an append would have given up.
 func (s *Store) hasEnded(p *rows.Pending) bool {
-	return s.now().Sub(time.UnixMicro(p.Stamp)) > max(unmarkedAfter, s.options.appendWithin())
+	return s.now().Sub(time.UnixMicro(p.Stamp)) > max(10*time.Second, s.options.appendWithin())
 }
 
 // complete brings the feed up to date for a device that is marked by a write of somebody else, and
@@ -246,38 +253,27 @@ func (s *Store) changedBy(
 		return err
 	}
 	cause.Entry = entry
-	return s.changed(ctx, t, device, cause)
+	return s.changed(ctx, t, cause, device)
 }
 
 // changed brings the feed up to date after a write whose mark was written with it.
 func (s *Store) changed(
-	ctx context.Context, t *rows.Tenant, device andon.DeviceID, cause *rows.Pending,
+	ctx context.Context, t *rows.Tenant, cause *rows.Pending, devices ...andon.DeviceID,
 ) error {
 	if cause == nil {
 		return nil
 	}
-	return s.inFeed(ctx, t, s.comparison(t, device, cause))
+	var all []*comparison
+	for _, device := range devices {
+		all = append(all, s.comparison(t, device, cause))
+	}
+	return s.inFeed(ctx, t, all...)
 }
 
-// unmarkedAfter is how old a mark is that the count of all devices ends: its process would have
-// done so, or has ended.
-const unmarkedAfter = 10 * time.Second
-
-// completeFeeds brings the feed up to date for devices that were left marked, and has the feeds of
-// all tenants last.
-func (d *deviceScan) completeFeeds(ctx context.Context) error {
-	s := d.store
+// tendFeeds has the feeds of all tenants last.
+func (s *Store) tendFeeds(ctx context.Context) error {
 	if !s.feeds {
 		return nil
-	}
-	for _, m := range d.marked {
-		t, err := d.current(ctx, m.tenant)
-		if err == nil && t != nil {
-			_, err = s.complete(ctx, t, m.device, m.mark)
-		}
-		if err != nil {
-			return err
-		}
 	}
 	return s.Each(ctx, func(t *shared.Tenant) error { return s.Logs.Tend(ctx, t) })
 }

@@ -65,7 +65,10 @@ func (s *Store) countAll(ctx context.Context) error {
 		return err
 	}
 	s.counts.Done()
-	return scan.completeFeeds(ctx)
+	if scan.failed != nil {
+		return scan.failed
+	}
+	return s.tendFeeds(ctx)
 }
 
 // scanRanges is how many parts of the ring are read, one after the other.
@@ -74,7 +77,6 @@ const scanRanges = 64
 var countRange = cql.Query{Text: "SELECT tenant, device, state, time, retired, heard, " +
 	"pending, writetime(pending) FROM latest_by_device WHERE " + cql.InRange}
 
-// deviceScan joins the rows of each device.
 type deviceScan struct {
 	store   *Store
 	tenants map[string]*rows.Tenant // by key; nil: it was deleted
@@ -82,21 +84,7 @@ type deviceScan struct {
 	tenant, device string
 	view           view
 
-	marked []markedDevice // whose change the feed may not have
-}
-
-type markedDevice struct {
-	tenant string
-	device andon.DeviceID
-	mark   *rows.Pending
-}
-
-// mark notes the mark of the device unless it is of a write that may be in progress.
-func (d *deviceScan) mark(p *rows.Pending) {
-	s := d.store
-	if p != nil && s.feeds && s.now().Sub(andon.Time(p.Stamp).Std()) > unmarkedAfter {
-		d.marked = append(d.marked, markedDevice{d.tenant, andon.DeviceID(d.device), p})
-	}
+	failed error // why the feed could not be completed for a device
 }
 
 // scanRow is a row of any device, with a part of its columns.
@@ -118,24 +106,30 @@ func (d *deviceScan) take(ctx context.Context, r scanRow) error {
 		d.tenant, d.device = r.tenant, r.device
 		d.view = view{}
 		r.fill(&d.view)
-		d.mark(d.view.pending)
 	}
 	d.view.take(r.state, r.time, false, merge.Content{})
 	return nil
 }
 
+// flush counts the device that was read, and completes the feed where its write was left marked.
 func (d *deviceScan) flush(ctx context.Context) error {
-	if len(d.view.States)+len(d.view.Withdrawn) == 0 {
+	if d.device == "" {
 		return nil
 	}
+	s, device := d.store, andon.DeviceID(d.device)
 	t, err := d.current(ctx, d.tenant)
-	if t != nil && d.store.tenants.purgedOf(t.Key).devices.Present(andon.DeviceID(d.device)) {
-		gen := d.view.Generation(t.Gen())
-		d.store.counts.Raise(t.Key, gen, andon.DeviceID(d.device),
+	if t == nil {
+		return err
+	}
+	there := len(d.view.States)+len(d.view.Withdrawn) > 0
+	if there && s.tenants.purgedOf(t.Key).devices.Present(device) {
+		s.counts.Raise(t.Key, d.view.Generation(t.Gen()), device,
 			d.view.NewestKey(t.Record.States), d.view.Retired, d.view.Received)
 	}
-	d.view = view{}
-	return err
+	if p := d.view.pending; p != nil && s.feeds && s.hasEnded(p) && d.failed == nil {
+		_, d.failed = s.complete(ctx, t, device, p)
+	}
+	return nil
 }
 
 // prune forgets the counts of tenants and devices that were deleted.

@@ -98,7 +98,8 @@ func fillState(b *testing.B, s *Store, in, left int) {
 		}
 	}
 	states := []cql.Mutation{cql.One(
-		"INSERT INTO states_by_tenant (tenant, state) VALUES (?, 'WARNING2')", t.Key)}
+		"INSERT INTO directory (tenant, kind, id, unit, shard, label) "+
+			"VALUES (?, 'names', 'state', 0, 0, 'WARNING2')", t.Key)}
 	for _, all := range [][]cql.Mutation{states, entered, changed} {
 		var pieces []cql.Mutation
 		for part := range slices.Chunk(all, 50) {

@@ -51,7 +51,6 @@ func (e *Engine) Settings() config.Group {
 	return g
 }
 
-// ofCluster are the settings that name the cluster and the consistencies.
 func (e *Engine) ofCluster() []config.Setting {
 	// ANY is not among them: it would acknowledge what no node has yet.
 	words := []string{"LOCAL_QUORUM", "QUORUM", "ALL", "ONE", "TWO", "THREE", "LOCAL_ONE"}
@@ -75,7 +74,6 @@ func (e *Engine) ofCluster() []config.Setting {
 	}
 }
 
-// ofAccess are the settings of connections.
 func (e *Engine) ofAccess() []config.Setting {
 	return []config.Setting{
 		{Key: "user", Value: config.Text(&e.User), Help: "user; no authentication unless set"},
@@ -96,7 +94,6 @@ func (e *Engine) ofAccess() []config.Setting {
 	}
 }
 
-// ofWork are the settings of limits, designs and background work.
 func (e *Engine) ofWork() []config.Setting {
 	return []config.Setting{
 		{Key: "timeout", Value: config.Span(&e.Timeout, time.Millisecond),

@@ -21,11 +21,9 @@ func shownEvents(
 }
 
 func note(ctx context.Context, e *andon.Entry) {
-	e.Device = rows.IDOf(e.Device)
+	*e = rows.WithID(*e)
 	if e.EscalatedTo != "" {
-		r := e.Escalations[0]
-		r.Device = e.Device
-		andon.NoteEscalation(ctx, r)
+		andon.NoteEscalation(ctx, e.Escalations[0])
 	}
 }
 

@@ -102,7 +102,6 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	})
 }
 
-// nextKey gives a device its next key.
 func (s *Store) nextKey(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
 	// Before, so that it is not forgotten; and after, since a purge may have read it too early.
 	former := t.Purged.Key(device)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
-	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
@@ -59,12 +58,6 @@ func (s *Store) listedOnly(
 	return &andon.Device{ID: device, Time: latest[0].Time}, nil
 }
 
-// namesAfter are the names of a kind after one.
-var namesAfter = cql.Query{
-	Text: "SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? " +
-		"AND unit = 0 AND shard = 0 AND label > ?", Partition: 3,
-}
-
 // Names implements andon.Current. Names are never forgotten. They are not counted: for that, each
 // device that a name may have would have to be read.
 func (s *Store) Names(
@@ -76,8 +69,7 @@ func (s *Store) Names(
 		andon.MetricNames:     rows.OfMetric,
 	}[q.Of]
 	return listIn(ctx, s, id, func(t *rows.Tenant) iter.Seq2[andon.NameCount, error] {
-		args := []any{t.Key, string(rows.OfNames), of, q.After}
-		names := cql.Pages(s.db, namesAfter, args, q.Limit, cql.Text).All(ctx)
+		names := s.rows.Names(ctx, t.Key, of, q.After, q.Limit)
 		return seq.First(q.Limit, seq.Map(names, func(name string) andon.NameCount {
 			return andon.NameCount{Name: name}
 		}))
@@ -128,23 +120,7 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 func (s *Store) restoreAssignment(ctx context.Context, a andon.Assignment) deviceWrite {
 	return func(t *rows.Tenant, device andon.DeviceID, _ *taken) error {
 		a.Device = device
-		index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
-		index.Device(string(device))
-		if a.Operator != "" {
-			s.foresee(index, t, a.From, a)
-		}
-		if err := index.Write(ctx); err != nil {
-			return err
-		}
-		stamp := s.stamp()
-		cause, err := s.pending(ctx, t, andon.ByRestore, stamp)
-		if err == nil {
-			err = s.db.WriteLogged(ctx, rows.Assign(t, a, stamp, cause))
-		}
-		if err != nil {
-			return err
-		}
-		return s.changed(ctx, t, device, cause)
+		return s.writeAssignments(ctx, t, andon.ByRestore, a.From, a)
 	}
 }
 

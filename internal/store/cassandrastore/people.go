@@ -105,37 +105,27 @@ func escalates(e *andon.Escalation, records []andon.Escalation) (added, none boo
 func (s *Store) escalate(
 	ctx context.Context, t *rows.Tenant, e andon.Escalation, shards int, kind andon.ChangeKind,
 ) error {
-	w := s.working.Load()
-	a := &appending{
-		store: s, working: w, tenant: t, stamp: s.stamp(),
-		index: s.newIndexRows(t.Key, s.ttl(w.Retention)),
-	}
+	stamp, index := s.stamp(), s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
 	shard := shared.ShardOf(e.Time, e.State, shards)
-	a.index.Partition(rows.OfEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
+	index.Partition(rows.OfEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
 		string(e.State), e.Time)
-	a.log = append(rows.Escalated(t, a.stamp, a.index, e), cql.Mutation{rows.InsertEscalation(
-		t.Key, a.stamp, a.index.TTL, e, shard)})
-	cause, err := s.pending(ctx, t, kind, a.stamp)
-	if err != nil {
-		return err
-	}
+	all := append(rows.Escalated(t, stamp, index, e), cql.Mutation{rows.InsertEscalation(
+		t.Key, stamp, index.TTL, e, shard)})
 	if t.Gen() > 0 {
 		v, err := s.readPartition(ctx, t.Key, e.Device, false)
 		if err != nil {
 			return err
 		}
-		a.log = append(a.log, v.restated(t, &e)...)
+		all = append(all, v.restated(t, &e)...)
 	}
-	if mark := cause.Set(t.Key, e.Device); len(mark) > 0 { // first, see changes.go
-		err = s.db.Write(ctx, mark)
-	}
+	cause, err := s.markedFirst(ctx, t, e.Device, kind, stamp)
 	if err == nil {
-		err = a.index.Write(ctx, a.log...)
+		err = index.Write(ctx, all...)
 	}
 	if err != nil {
 		return err
 	}
-	return s.changed(ctx, t, e.Device, cause)
+	return s.changed(ctx, t, cause, e.Device)
 }
 
 // withEscalations returns an entry with its escalations, and how many shards its device has. It is
@@ -169,4 +159,48 @@ func (s *Store) withEscalations(
 		entry.Withdrawn = &andon.Withdrawal{}
 	}
 	return entry, v.shards, nil
+}
+
+// escalatedNow returns the newest escalation in force of any entry of the present incident of a
+// device, ordered by when it was made, then by its entry. Nearly always it is the one that was made
+// last, which the view has; else those of the incident are read, the newest first.
+func (s *Store) escalatedNow(
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
+) (andon.Escalation, error) {
+	states, incident := t.Record.States, v.Incident.First
+	inIncident := func(r *andon.Escalation) bool {
+		return r.Time >= incident && states.Severity(r.State) > 0 && !v.IsWithdrawn(r.State, r.Time)
+	}
+	if r := v.escalation; r.Gen == t.Gen() && r.To != "" && inIncident(&r.Escalation) {
+		return r.Escalation, nil
+	}
+	v.searched = true
+	seen := map[andon.EventKey]bool{}
+	for made, err := range s.rows.Escalations(ctx, t, device, incident) {
+		if err != nil {
+			return andon.Escalation{}, err
+		}
+		var newest andon.Escalation
+		for _, r := range rows.NewestOfEach(made, states, seen) {
+			if r.To != "" && inIncident(&r) {
+				newest = r // they rise
+			}
+		}
+		if newest.To != "" {
+			return newest, nil
+		}
+	}
+	return andon.Escalation{}, nil
+}
+
+// restated returns what is written next to an escalation that was made at the same time as the one
+// that is stored as the newest of the device under former severities: that one again, so that the
+// two are compared under the same severities.
+func (v *view) restated(t *rows.Tenant, r *andon.Escalation) []cql.Mutation {
+	was := v.escalation
+	if was.To == "" || was.At != max(1, r.At) || was.Gen == t.Gen() {
+		return nil
+	}
+	was.Device = r.Device
+	return []cql.Mutation{{rows.UpdateEscalation(t, &was.Escalation)}}
 }

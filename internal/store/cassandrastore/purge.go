@@ -2,7 +2,6 @@ package cassandrastore
 
 import (
 	"context"
-	"iter"
 	"strings"
 	"time"
 
@@ -92,10 +91,7 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 			return err
 		}
 	}
-	return s.db.Write(ctx,
-		rows.Gone("states_by_tenant", "tenant", key),
-		rows.Gone("purged_devices", "tenant", key),
-	)
+	return s.db.Write(ctx, rows.Gone("purged_devices", "tenant", key))
 }
 
 // purgeDevice deletes the rows under a former key of a device. It leaves the hours in which
@@ -121,14 +117,14 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 		}
 	}
 	bucket := rows.Bucket(string(device))
-	for name, err := range s.names(ctx, key, rows.OfMetric) {
+	for name, err := range s.rows.Names(ctx, key, rows.OfMetric, "", cql.PageRows) {
 		if err != nil {
 			return err
 		}
 		all = append(all, rows.Gone("devices_by_metric", "tenant metric bucket device",
 			key, name, bucket, string(device)))
 	}
-	for name, err := range s.names(ctx, key, string(rows.OfOperator)) {
+	for name, err := range s.rows.Names(ctx, key, string(rows.OfOperator), "", cql.PageRows) {
 		if err != nil {
 			return err
 		}
@@ -184,18 +180,13 @@ func (s *Store) purgeDevices(
 	})
 }
 
-// names returns all names of a kind that a tenant has.
-func (s *Store) names(ctx context.Context, key, of string) iter.Seq2[string, error] {
-	return cql.Pages(s.db, namesAfter, []any{key, string(rows.OfNames), of, ""}, cql.PageRows,
-		cql.Text).All(ctx)
-}
-
-// purgeNames deletes what is stored by operator, supervisor, metric and kind of record.
+// purgeNames deletes what is stored by operator, supervisor, metric and kind of record, and the
+// names.
 func (s *Store) purgeNames(ctx context.Context, key string) error {
 	for _, of := range []string{
 		string(rows.OfOperator), string(rows.OfSupervisor), rows.OfMetric, rows.OfRecord,
 	} {
-		for name, err := range s.names(ctx, key, of) {
+		for name, err := range s.rows.Names(ctx, key, of, "", cql.PageRows) {
 			if err == nil {
 				err = s.purgeName(ctx, key, of, name)
 			}
@@ -207,12 +198,12 @@ func (s *Store) purgeNames(ctx context.Context, key string) error {
 			return err
 		}
 	}
-	return nil
+	return s.db.Write(ctx, rows.GoneFrom(key, rows.OfNames, rows.OfState))
 }
 
 func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
 	if of == rows.OfRecord {
-		return s.records.Purge(ctx, key, name)
+		return s.Table.Purge(ctx, key, name)
 	}
 	if of == rows.OfMetric {
 		var all []cql.Mutation

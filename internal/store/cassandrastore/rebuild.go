@@ -49,7 +49,6 @@ func (s *Store) RebuildLatest(
 	return r.drop(ctx)
 }
 
-// rebuild is one RebuildLatest while it runs.
 type rebuild struct {
 	store    *Store
 	progress func(done, total int64)
@@ -132,7 +131,6 @@ func (r *rebuild) follow(ctx context.Context, reads designs.Layout, also *design
 	return sleep.For(ctx, 2*every+s.options.Settle)
 }
 
-// repair repairs all devices of all tenants.
 func (r *rebuild) repair(ctx context.Context) error {
 	total, done := r.store.counts.Devices(), int64(0)
 	did := func(n int) {
@@ -276,24 +274,20 @@ func (r *rebuild) drop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept := []string{"latest_by_device"}
-	for _, t := range now.Tables() {
-		kept = append(kept, t.Name)
+	there, err := s.db.Tables(ctx, s.options.Keyspace)
+	if err != nil {
+		return err
 	}
-	for _, of := range []struct{ what, list, column string }{
-		{"MATERIALIZED VIEW", "views", "view_name"}, {"TABLE", "tables", "table_name"},
-	} {
-		ask := cql.Ask("SELECT "+of.column+" FROM system_schema."+of.list+
-			" WHERE keyspace_name = ?", 1)
-		there, err := cql.Texts[string](ctx, s.db, ask, s.options.Keyspace)
-		if err != nil {
-			return err
-		}
-		for _, name := range there {
-			if !strings.HasPrefix(name, "latest_") || slices.Contains(kept, name) {
+	delete(there, "latest_by_device")
+	for _, t := range now.Tables() {
+		delete(there, t.Name)
+	}
+	for _, what := range []string{"MATERIALIZED VIEW", "TABLE"} { // a view before its table
+		for name, is := range there {
+			if is != what || !strings.HasPrefix(name, "latest_") {
 				continue
 			}
-			text := "DROP " + of.what + " IF EXISTS " + s.options.Keyspace + "." + name
+			text := "DROP " + what + " IF EXISTS " + s.options.Keyspace + "." + name
 			if err := s.db.Define(ctx, text); err != nil {
 				return err
 			}

@@ -63,7 +63,6 @@ const reorderTimeout = 5 * time.Second
 // reorderEvery is how often a process looks for changes that others left when they ended.
 const reorderEvery = time.Minute
 
-// reorderAll completes changes of severities.
 func (s *Store) reorderAll(ctx context.Context) error {
 	return s.Each(ctx, func(t *shared.Tenant) error {
 		if !t.Record.Reordering {
@@ -73,7 +72,6 @@ func (s *Store) reorderAll(ctx context.Context) error {
 	})
 }
 
-// reorderTenant completes a change of severities.
 func (s *Store) reorderTenant(ctx context.Context, id andon.TenantID) error {
 	s.Stale(id)
 	t, err := s.tenant(ctx, id)

@@ -25,6 +25,7 @@ type Store struct {
 	shared.NoArrivals
 	andon.NoMaintenance
 	*changelog.Logs
+	*records.Table
 	*shared.Documents
 	*shared.Tenancy
 	shared.NoTenantEvents
@@ -32,10 +33,9 @@ type Store struct {
 	options   Options
 	db        *cql.Session
 	rows      rows.Reader // on db
-	records   *records.Records
-	version   string // of Cassandra
-	immediate bool   // a read sees what a write acknowledged
-	alone     bool   // the cluster is one node
+	version   string      // of Cassandra
+	immediate bool        // a read sees what a write acknowledged
+	alone     bool        // the cluster is one node
 	stamps    shared.Stamps
 
 	working       atomic.Pointer[provision.Working]
@@ -61,9 +61,7 @@ type Store struct {
 	quit context.CancelFunc
 }
 
-var (
-	_ andon.Store = (*Store)(nil)
-)
+var _ andon.Store = (*Store)(nil)
 
 // Open opens a keyspace that Init made. Settings that are wrong are Invalid, a keyspace that is not
 // as it must be is Conflict, and a cluster that can't be reached is Unavailable.
@@ -116,7 +114,6 @@ func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 	return s
 }
 
-// begin makes the default tenant and starts the background work.
 func (s *Store) begin(ctx context.Context) error {
 	background, quit := context.WithCancel(context.WithoutCancel(ctx))
 	s.live, s.quit = background, quit
@@ -172,7 +169,6 @@ func (s *Store) Ready(ctx context.Context) error {
 	return s.working.Load().Complete(ctx, s.db, s.options.Keyspace)
 }
 
-// serveFeed sets up the feed.
 func (s *Store) serveFeed(feeds bool) {
 	c := changelog.Config{
 		Log: s.options.Log, Now: s.options.Now, Tenant: s.Known,
@@ -197,7 +193,6 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// now is the clock.
 func (s *Store) now() time.Time { return s.options.Now().Std() }
 
 // every is the greatest age of what a process knows of the settings and the tenants.

@@ -39,15 +39,15 @@ func (t *tenants) appendsOf(id andon.TenantID) *rwlock.Lock {
 // serveRecords sets up the records, and the tenants on top of them. The place of a tenant is the
 // number of its former keys.
 func (s *Store) serveRecords() {
-	s.records = &records.Records{
+	s.Table = &records.Table{
 		DB: s.db, Now: s.options.Now, Log: s.options.Log,
-		KeyOf: func(ctx context.Context, id andon.TenantID) (string, error) {
+		Key: func(ctx context.Context, id andon.TenantID) (string, error) {
 			return s.KeyOf(ctx, id) // of the tenancy, which is made of the records
 		},
 		Index: func(key string) *rows.Index { return s.newIndexRows(key, s.ttl(andon.Forever)) },
 	}
 	s.Documents = &shared.Documents{
-		Read: s.records.Read, Write: s.records.Write, Stamp: s.stamp,
+		Read: s.Table.Read, Write: s.Table.Write, Stamp: s.stamp,
 	}
 	s.Tenancy = &shared.Tenancy{
 		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: rows.TenantKey,
@@ -55,20 +55,6 @@ func (s *Store) serveRecords() {
 		Over: s.markOver, Ended: s.ended,
 	}
 	s.Owner = s.KeyOf
-}
-
-// Records implements andon.Records.
-func (s *Store) Records(
-	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
-) iter.Seq2[andon.Record, error] {
-	return s.records.List(ctx, tenant, kind, q)
-}
-
-// DueRecords implements andon.Records.
-func (s *Store) DueRecords(
-	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
-) iter.Seq2[andon.Record, error] {
-	return s.records.Due(ctx, kind, until, limit)
 }
 
 // tenant returns a tenant that exists.
@@ -95,7 +81,6 @@ func (s *Store) staleTenants() {
 	}
 }
 
-// listIn returns a list of a tenant.
 func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID, list func(*rows.Tenant) iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
@@ -151,9 +136,10 @@ func (s *Store) Had(
 	if err != nil {
 		return false, false, err
 	}
-	q := cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? LIMIT 1", 3)
-	metric, err := cql.Texts[string](ctx, s.db, q, t.Key, string(rows.OfNames), rows.OfMetric)
-	return len(seen) > 0, len(metric) > 0, err
+	for _, err := range s.rows.Names(ctx, t.Key, rows.OfMetric, "", 1) {
+		return len(seen) > 0, err == nil, err
+	}
+	return len(seen) > 0, false, nil
 }
 
 // ended marks a former key of a tenant again, since a purge may have read the mark too early.

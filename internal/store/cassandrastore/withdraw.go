@@ -63,16 +63,9 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 	index.Partition(rows.OfEvents, string(w.Device), w.Time.Day(), shared.ShardsOf(was.shards),
 		was.labelOf(w.State), w.Time)
 	stamp := s.stamp()
-	cause, err := s.pending(ctx, t, andon.ByWithdrawal, stamp)
-	if err != nil {
-		return err
-	}
-	if mark := cause.Set(t.Key, w.Device); len(mark) > 0 { // first, see changes.go
-		err = s.db.Write(ctx, mark)
-	}
+	cause, err := s.markedFirst(ctx, t, w.Device, andon.ByWithdrawal, stamp)
 	if err == nil {
-		err = index.Write(ctx,
-			rows.InsertWithdrawal(t.Key, w, shard, stamp, index.TTL, cause)...)
+		err = index.Write(ctx, rows.InsertWithdrawal(t.Key, w, shard, stamp, index.TTL)...)
 	}
 	if err != nil {
 		return err
@@ -97,7 +90,7 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 		again.Former = n.State
 	}
 	s.reviews.Add(again)
-	return s.changed(ctx, t, w.Device, cause)
+	return s.changed(ctx, t, cause, w.Device)
 }
 
 // rowOf is the name of the row of an entry that may be the newest of its state.

@@ -104,7 +104,6 @@ func unreached(o Options, err error) error {
 		strings.Join(o.Hosts, ", "), text)
 }
 
-// config is how the driver is set up.
 func (o Options) config(keyspace string) (*gocql.ClusterConfig, error) {
 	var hosts []string
 	for _, text := range o.Hosts {
@@ -180,31 +179,6 @@ func (o Options) encrypt(c *gocql.ClusterConfig) error {
 		EnableHostVerification: !o.TLS.SkipName,
 	}
 	return nil
-}
-
-// again retries what may succeed on another node. Every statement may be sent again: it names its
-// write timestamp, or reads.
-type again struct {
-	most     int
-	failures *failures
-}
-
-// Attempt implements gocql.RetryPolicy.
-func (a *again) Attempt(q gocql.RetryableQuery) bool { return q.Attempts() <= a.most }
-
-// GetRetryType implements gocql.RetryPolicy.
-func (a *again) GetRetryType(err error) gocql.RetryType {
-	a.failures.count(err)
-	var request gocql.RequestError
-	if !errors.As(err, &request) {
-		return gocql.RetryNextHost
-	}
-	switch request.Code() {
-	case gocql.ErrCodeUnavailable, gocql.ErrCodeBootstrapping, gocql.ErrCodeWriteTimeout,
-		gocql.ErrCodeReadTimeout, gocql.ErrCodeReadFailure, gocql.ErrCodeServer:
-		return gocql.RetryNextHost
-	}
-	return gocql.Rethrow // an overloaded cluster is not asked more
 }
 
 // Look reads what the cluster of a session is: its version and its data centres.

@@ -38,3 +38,28 @@ func (s *Session) Failures(report func(reason string, attempts int64)) {
 		report(reason, s.failures[i].Load())
 	}
 }
+
+// again retries what may succeed on another node. Every statement may be sent again: it names its
+// write timestamp, or reads.
+type again struct {
+	most     int
+	failures *failures
+}
+
+// Attempt implements gocql.RetryPolicy.
+func (a *again) Attempt(q gocql.RetryableQuery) bool { return q.Attempts() <= a.most }
+
+// GetRetryType implements gocql.RetryPolicy.
+func (a *again) GetRetryType(err error) gocql.RetryType {
+	a.failures.count(err)
+	var request gocql.RequestError
+	if !errors.As(err, &request) {
+		return gocql.RetryNextHost
+	}
+	switch request.Code() {
+	case gocql.ErrCodeUnavailable, gocql.ErrCodeBootstrapping, gocql.ErrCodeWriteTimeout,
+		gocql.ErrCodeReadTimeout, gocql.ErrCodeReadFailure, gocql.ErrCodeServer:
+		return gocql.RetryNextHost
+	}
+	return gocql.Rethrow // an overloaded cluster is not asked more
+}

@@ -129,6 +129,5 @@ func splitHost(text string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// read and write are the consistencies as the driver has them.
 func (o Options) read() gocql.Consistency  { return levels[o.ReadConsistency] }
 func (o Options) write() gocql.Consistency { return levels[o.WriteConsistency] }

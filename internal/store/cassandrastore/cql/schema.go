@@ -51,16 +51,16 @@ func (t Table) HoldsRows() bool {
 	return strings.HasPrefix(t.CQL, "(") || strings.HasPrefix(t.CQL, "MATERIALIZED VIEW")
 }
 
-// Tables returns the names of a keyspace's tables and views.
-func (s *Session) Tables(ctx context.Context, keyspace string) (map[string]bool, error) {
-	there := map[string]bool{}
-	for _, text := range []string{
-		"SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?",
-		"SELECT view_name FROM system_schema.views WHERE keyspace_name = ?",
+// Tables returns which of a keyspace's names are a "TABLE" and which a "MATERIALIZED VIEW".
+func (s *Session) Tables(ctx context.Context, keyspace string) (map[string]string, error) {
+	there := map[string]string{}
+	for what, text := range map[string]string{
+		"TABLE":             "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?",
+		"MATERIALIZED VIEW": "SELECT view_name FROM system_schema.views WHERE keyspace_name = ?",
 	} {
 		var name string
 		err := s.EachAt(ctx, LocalOne, text, []any{keyspace}, []any{&name}, func() {
-			there[name] = true
+			there[name] = what
 		})
 		if err != nil {
 			return nil, Failure("read the tables", err)
@@ -94,7 +94,9 @@ func defineBy(ctx context.Context, statement string, run, agree func(context.Con
 				return nil
 			}
 		case viewsRefused(err):
-			return ViewsDisabled()
+			return andon.Errorf(andon.Invalid, "materialized views are disabled on this cluster: "+
+				"set materialized_views_enabled: true in cassandra.yaml of every node, or choose "+
+				"another design than view with cassandra.latest")
 		}
 		if !unanswered(err) || attempt == definedAgain || ctx.Err() != nil {
 			return schemaError(statement, err)
@@ -121,13 +123,6 @@ func unanswered(err error) bool {
 func viewsRefused(err error) bool {
 	text := strings.ToLower(err.Error())
 	return strings.Contains(text, "materialized views") && strings.Contains(text, "disabled")
-}
-
-// ViewsDisabled is the error of a cluster that has no materialized views.
-func ViewsDisabled() error {
-	return andon.Errorf(andon.Invalid, "materialized views are disabled on this cluster: set "+
-		"materialized_views_enabled: true in cassandra.yaml of every node, or choose another "+
-		"design than view with cassandra.latest")
 }
 
 func schemaError(statement string, err error) error {

@@ -208,7 +208,6 @@ type oneRow struct {
 	key  func(Place) string
 }
 
-// placeKey is the key of a state.
 func placeKey(p Place) string { return stateKey(p.Severity, p.State) }
 
 func (oneRow) OneRow() bool { return true }

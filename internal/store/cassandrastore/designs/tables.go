@@ -10,19 +10,16 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 )
 
-// tablesDesign is the reference's fourth: a table for each state that was declared when the design
-// was chosen, and one for the rest.
+// newTablesDesign returns the reference's fourth: a table for each state that was declared when the
+// design was chosen, and one for the rest.
 //
 // Partition: one a tenant in each table, so at most 100,000 devices (of some 40 bytes) in a state.
 // Write: one row at a change, and one deleted later. Read: one partition, and a tombstone for each
 // device that left the state within gc_grace. What breaks it: what breaks "state"; and a table is
 // memory on every node, so states must be few. States that are declared later are in the table of
 // the rest until the design is rebuilt.
-type tablesDesign struct{ stateTables }
-
-func newTablesDesign(states []andon.State) tablesDesign {
-	const key, restKey = "tenant, device", "tenant, state, device"
-	return tablesDesign{newStateTables("latest_in_", key, restKey, states)}
+func newTablesDesign(states []andon.State) stateTables {
+	return newStateTables("latest_in_", "tenant, device", "tenant, state, device", states)
 }
 
 // stateTables are index rows in a table for each state, and in one for the rest.
@@ -56,7 +53,6 @@ func (t stateTables) rest() string { return t.prefix + "other_states" }
 
 var plainName = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
 
-// plain is a part of a name for a state.
 func plain(state andon.State) string {
 	name := strings.ToLower(string(state))
 	if !plainName.MatchString(name) || name != strings.ToLower(strings.ToUpper(name)) {
@@ -94,7 +90,7 @@ func (t stateTables) Tables() []cql.Table {
 // Partition: one a device in each table. Write: one row at a change, and one deleted later. Read:
 // the whole table, of all tenants, for each page, and a tombstone for each device that left the
 // state within gc_grace. What breaks it: lists that are read often, many tenants; and as with
-// tablesDesign, many states.
+// newTablesDesign, many states.
 type scatteredTablesDesign struct{ stateTables }
 
 func newScatteredTablesDesign(states []andon.State) scatteredTablesDesign {

@@ -5,6 +5,12 @@ import (
 	"time"
 )
 
+// Moment is a time on the process's own clock; 0 is none.
+type Moment time.Duration
+
+// Add returns the moment that is so much later.
+func (m Moment) Add(d time.Duration) Moment { return m + Moment(d) }
+
 // Pace is how often a process writes its heartbeat, and how long it relies on what it read of the
 // others. One with TrustFor 0 never assumes that it is alone.
 type Pace struct {

@@ -10,13 +10,6 @@ import (
 )
 
 // Reviews is a queue of the devices that are to be reviewed, first in, first out.
-//
-// Several processes may write to one device at once, each from what it saw a moment ago. What they
-// write merges by itself; what they concluded may be wrong: which entry is the first of the run,
-// and that the device left a state. So a process that saw a change reads the device again after
-// everything that was written to it concurrently has landed. Only then it deletes index rows and
-// makes starts final. A process that ends before does no harm: readers work out a start that is not
-// final, and the first one to find the device quiet asks for a review.
 type Reviews struct {
 	mu    sync.Mutex
 	queue []DueReview

@@ -115,7 +115,6 @@ func cluster(
 	return c
 }
 
-// found is how many partitions are read to find devices.
 func found(all []designs.Finding) (n float64) {
 	for _, f := range all {
 		n += float64(max(f.Buckets, 1))

@@ -23,7 +23,8 @@ import (
 type Processes struct {
 	*merge.Membership
 	pace    merge.Pace
-	clock   *merge.Clock
+	begun   time.Time
+	ahead   atomic.Int64 // of the time of day before the clock of this process, in ns
 	db      *cql.Session
 	stamp   func() int64
 	failed  atomic.Pointer[error] // why the last heartbeat or check failed
@@ -46,19 +47,25 @@ func New(
 	}
 	return &Processes{
 		Membership: merge.NewMembership(rand.Text(), p), pace: p,
-		clock: merge.NewClock(time.Now()), db: db,
+		begun: time.Now(), db: db,
 		stamp: stamp, checked: make(chan struct{}, 1), bound: bound,
 	}
 }
 
-// Now returns the time on the clock of this process. After a jump of the clock it forgets what it
-// knew of the others.
+// leastJump is by how much the time of day must have gone ahead for a jump.
+const leastJump = time.Second
+
+// Now returns the time on the clock of this process alone, which no setting of the time moves. It
+// looks at the time of day only to notice that the machine was suspended, when some clocks stop:
+// then it forgets what it knew of the others.
 func (a *Processes) Now() merge.Moment {
-	now, jumped := a.clock.At(time.Now())
-	if jumped {
+	now := time.Now()
+	passed := now.Sub(a.begun)
+	ahead := int64(now.Round(0).Sub(a.begun.Round(0)) - passed)
+	if ahead > a.ahead.Swap(ahead)+int64(leastJump) {
 		a.Lapse()
 	}
-	return now
+	return merge.Moment(passed) + 1
 }
 
 // Alone returns since when no other process can have written; 0 where one may be writing.

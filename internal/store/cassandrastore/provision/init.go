@@ -20,7 +20,6 @@ import (
 // the one under which it was written. Cassandra itself deletes what is older.
 type Setup = adapter.Setup
 
-// setup is one Init while it runs.
 type setup struct {
 	*cql.Cluster
 	Setup
@@ -130,7 +129,6 @@ func (in *setup) keyspace(ctx context.Context) (there bool, err error) {
 	return false, in.do(ctx, statement)
 }
 
-// asked parses the replication of the setup.
 func (in *setup) asked() (cql.Replication, error) {
 	text := in.Replication
 	if text == "" && in.Nodes() == 1 {
@@ -176,7 +174,6 @@ func createKeyspace(name string, r cql.Replication, local string) string {
 		"{'class': 'NetworkTopologyStrategy', " + strings.Join(parts, ", ") + "}"
 }
 
-// decide computes the settings.
 func (in *setup) decide() error {
 	k := &in.keep
 	if in.text == "" {
@@ -220,11 +217,10 @@ func (in *setup) tables(ctx context.Context) error {
 		return err
 	}
 	return in.create(ctx, slices.DeleteFunc(Tables(), func(t cql.Table) bool {
-		return !t.HoldsRows() || there[t.Name]
+		return !t.HoldsRows() || there[t.Name] != ""
 	}))
 }
 
-// create makes tables, views and indexes.
 func (in *setup) create(ctx context.Context, tables []cql.Table) error {
 	for _, t := range tables {
 		if err := in.do(ctx, t.Create(in.options.Keyspace, in.keep.Window())); err != nil {

@@ -30,30 +30,11 @@ func Load(ctx context.Context, c *cql.Cluster, o Options) (*Working, error) {
 	if err := stored.agrees(o); err != nil {
 		return nil, err
 	}
-	if err := viewsEnabled(ctx, c.Session, &stored); err != nil {
-		return nil, err
-	}
 	w, err := NewWorking(stored, text)
 	if err != nil {
 		return nil, err
 	}
 	return w, w.Complete(ctx, c.Session, o.Keyspace)
-}
-
-// viewsEnabled refuses the design view where the cluster has views disabled: existing ones would
-// still be served, but could not be made again.
-func viewsEnabled(ctx context.Context, session *cql.Session, s *Settings) error {
-	if s.Latest.Design != "view" {
-		return nil
-	}
-	var enabled string
-	_, err := session.OneAt(ctx, cql.LocalOne,
-		"SELECT value FROM system_views.settings WHERE name = 'materialized_views_enabled'",
-		nil, &enabled)
-	if err == nil && enabled == "false" {
-		return cql.ViewsDisabled()
-	}
-	return nil // a user without the right to read it learns it from the first statement that fails
 }
 
 func missing(c *cql.Cluster) error {

@@ -6,8 +6,7 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 )
 
-// Tables is the schema. The write timestamps matter as much as the columns: each comment says what
-// they are.
+// Tables is the schema.
 func Tables() (all []cql.Table) {
 	for _, d := range slices.Concat(types(), tenantTables(), recordTables(), logTables(),
 		indexTables(), processTables()) {
@@ -37,8 +36,6 @@ func tenantTables() []def {
 			"had then.",
 			`(tenant text, at bigint, device text, before int, PRIMARY KEY (tenant, at, device))
   WITH CLUSTERING ORDER BY (at DESC, device ASC)`},
-		{"states_by_tenant", "The states that have entries.",
-			`(tenant text, state text, PRIMARY KEY (tenant, state))`},
 		{"devices_by_tenant", "The devices that anything is kept of, in 16 buckets.",
 			`(tenant text, bucket int, device text, PRIMARY KEY ((tenant, bucket), device))`},
 	}
@@ -102,7 +99,7 @@ func logTables() []def {
 		{"escalations_by_day", "The escalations once more, by the UTC day on which they were " +
 			"made, for the present incident: they outlive the log.",
 			`(tenant text, device text, day int,
-  at bigint, time bigint, state text, supervisor text,
+  at bigint, time bigint, state text, supervisor text, record frozen<record>,
   PRIMARY KEY ((tenant, device, day), at, time, state, supervisor))
   WITH CLUSTERING ORDER BY (at DESC, time DESC, state ASC, supervisor ASC)`},
 		{"retirements_by_device", "When a device was retired, each time.",
@@ -125,7 +122,8 @@ func indexTables() []def {
 	return []def{
 		{"directory", "Which partitions exist. Of kind device and reading, by id the device: " +
 			"unit is the UTC day, and label for entries the state. Of kind operator, " +
-			"supervisor and escalation: unit is the UTC hour, or the UTC day.",
+			"supervisor and escalation: unit is the UTC hour, or the UTC day. Of kind names, by " +
+			"id what they are of: each label is a name.",
 			`(tenant text, kind text, id text, unit int, shard int, label text,
   PRIMARY KEY ((tenant, kind, id), unit, shard, label))
   WITH CLUSTERING ORDER BY (unit DESC, shard ASC, label ASC)`},

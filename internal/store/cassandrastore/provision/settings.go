@@ -30,9 +30,7 @@ type Options struct {
 
 const defaultSettle = 30 * time.Second
 
-// Settings are what all processes of a keyspace agree on. They are stored in the table of that name
-// as one JSON text, which every process reads each second, so that it follows a rebuild while it
-// runs.
+// Settings are what all processes of a keyspace agree on.
 type Settings struct {
 	Schema    int             `json:"schema"`
 	Retention andon.Retention `json:"retention"` // of events; the longest that a tenant may have
@@ -175,7 +173,7 @@ func (w *Working) Complete(ctx context.Context, s *cql.Session, keyspace string)
 	}
 	var gone []string
 	for _, t := range all {
-		if t.HoldsRows() && !there[t.Name] && !slices.Contains(gone, t.Name) {
+		if t.HoldsRows() && there[t.Name] == "" && !slices.Contains(gone, t.Name) {
 			gone = append(gone, t.Name)
 		}
 	}

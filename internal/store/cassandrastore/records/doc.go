@@ -13,7 +13,8 @@
 //
 // Records that are due are in partitions of five minutes and 16 shards (due.go), so that neither
 // many records for one instant nor many over time make a large one. The table due_slots says which
-// of these partitions exist, and those that are over and empty are deleted from it.
+// of these partitions exist, and those that are over and empty are deleted from it, so that no
+// reader goes through the tombstones of what was due before.
 //
 // The package knows the keys of tenants, but neither devices nor events.
 package records

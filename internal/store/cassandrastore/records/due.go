@@ -13,11 +13,6 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Index rows of records that are due are in partitions of five minutes, each in 16 shards, so that
-// neither many records for one instant nor many over time make a large one. The table due_slots has
-// the partitions that exist. Those that are over and empty are deleted from it, so that no reader
-// goes through the tombstones of what was due before.
-
 // The layout of due_by_slot.
 const (
 	DueSlot   = 5 * 60 * 1_000_000 // µs
@@ -27,7 +22,6 @@ const (
 	DueMargin = 10 * 60 * 1_000_000
 )
 
-// dueOf is the partition of a record that is due.
 func dueOf(key, id string, due int64) (slot, shard int) {
 	return int(due / DueSlot), shared.Spread(shared.Hash(key+"\x00"+id), dueShards)
 }
@@ -66,7 +60,6 @@ type slotRow struct {
 
 func (r *slotRow) columns() []any { return []any{&r.slot, &r.shard, &r.version} }
 
-// dueRow is a row of due_by_slot.
 type dueRow struct {
 	due        int64
 	tenant, id string
@@ -92,24 +85,22 @@ func (r *dueRow) record(kind andon.RecordKind) *andon.Record {
 
 // dueList is one list of due records while it runs.
 type dueList struct {
-	*Records
+	*Table
 	kind  andon.RecordKind
 	until andon.Time
 	left  int
 	yield func(andon.Record) bool
-	stale []cql.Mutation
 }
 
-// Due implements andon.Records.DueRecords.
-func (s *Records) Due(
+// DueRecords implements andon.Records.
+func (s *Table) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
 		ask := cql.Ask("SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1)
 		args := []any{string(kind), int(min(until, andon.MaxTime) / DueSlot)}
 		slots := cql.Pages(s.DB, ask, args, cql.PageRows, (*slotRow).columns)
-		d := &dueList{Records: s, kind: kind, until: until, left: limit, yield: yield}
-		defer func() { s.forget(ctx, d.stale) }()
+		d := &dueList{Table: s, kind: kind, until: until, left: limit, yield: yield}
 		of := func(r *slotRow) int { return r.slot }
 		for shards, err := range shared.NewMerge(of, andon.Asc, slots).All(ctx) {
 			if err == nil {
@@ -123,29 +114,26 @@ func (s *Records) Due(
 	})
 }
 
-// slot lists the records of one slot, and notes its shards that are over and empty as stale.
+// slot lists the records of one slot, and forgets its shards that are over and empty.
 func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 	all := make([]*shared.Rows[dueRow], len(shards))
-	empty := make([]bool, len(shards))
 	err := shared.Parallel(ctx, len(shards), func(ctx context.Context, i int) error {
+		r := shards[i]
 		all[i] = cql.Pages(d.DB, cql.Ask("SELECT due, tenant, id, version FROM due_by_slot "+
 			"WHERE kind = ? AND slot = ? AND shard = ? AND due <= ?", 3),
-			[]any{string(d.kind), shards[i].slot, shards[i].shard, int64(d.until)},
+			[]any{string(d.kind), r.slot, r.shard, int64(d.until)},
 			min(d.left, cql.PageRows), (*dueRow).columns)
 		first, err := all[i].Head(ctx)
-		empty[i] = first == nil
+		over := int64(d.until) >= int64(r.slot+1)*DueSlot && d.old(r.version)
+		if err == nil && first == nil && over {
+			d.forget(ctx, cql.One("DELETE FROM due_slots USING TIMESTAMP ? WHERE "+
+				"kind = ? AND slot = ? AND shard = ?",
+				r.version, string(d.kind), r.slot, r.shard))
+		}
 		return err
 	})
 	if err != nil {
 		return err
-	}
-	for i, r := range shards {
-		over := int64(d.until) >= int64(r.slot+1)*DueSlot && d.old(r.version)
-		if empty[i] && over {
-			d.stale = append(d.stale, cql.One("DELETE FROM due_slots USING TIMESTAMP ? WHERE "+
-				"kind = ? AND slot = ? AND shard = ?",
-				r.version, string(d.kind), r.slot, r.shard))
-		}
 	}
 	found := shared.NewMerge((*dueRow).place, andon.Asc, all...)
 	for d.left > 0 {
@@ -160,27 +148,24 @@ func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 	return nil
 }
 
-// show yields the records of rows, and notes rows that lead to no record as stale.
+// show yields the records of rows, and forgets rows that lead to none.
 func (d *dueList) show(ctx context.Context, rows []dueRow) error {
-	records := make([]*andon.Record, len(rows))
-	gone := make([]bool, len(rows))
-	err := shared.Parallel(ctx, len(rows), func(ctx context.Context, i int) (err error) {
-		records[i], gone[i], err = d.recordOf(ctx, &rows[i])
-		return err
+	records, err := shared.Found(ctx, rows, func(
+		ctx context.Context, h dueRow,
+	) (*andon.Record, error) {
+		r, gone, err := d.recordOf(ctx, &h)
+		if gone {
+			d.forget(ctx, noLongerDue(h.tenant, h.record(d.kind), h.document())...)
+		}
+		return r, err
 	})
 	if err != nil {
 		return err
 	}
-	for i, r := range records {
-		if gone[i] {
-			h := &rows[i]
-			d.stale = append(d.stale, noLongerDue(h.tenant, h.record(d.kind), h.document())...)
-		}
-		if r == nil || d.left == 0 {
-			continue
-		}
-		if d.left--; !d.yield(*r) {
+	for _, r := range records[:min(d.left, len(records))] {
+		if d.left--; !d.yield(r) {
 			d.left = 0
+			break
 		}
 	}
 	return nil
@@ -190,7 +175,7 @@ func (d *dueList) show(ctx context.Context, rows []dueRow) error {
 // stale.
 func (d *dueList) recordOf(ctx context.Context, h *dueRow) (*andon.Record, bool, error) {
 	r := h.record(d.kind)
-	key, err := d.KeyOf(ctx, r.Tenant)
+	key, err := d.Key(ctx, r.Tenant)
 	if andon.KindOf(err) == andon.NotFound || err == nil && key != h.tenant {
 		return nil, true, nil // of a former key of the tenant
 	}
@@ -209,4 +194,4 @@ func (d *dueList) recordOf(ctx context.Context, h *dueRow) (*andon.Record, bool,
 }
 
 // old reports whether the write of a version is certainly done or given up.
-func (s *Records) old(version int64) bool { return int64(s.Now())-version > DueMargin }
+func (s *Table) old(version int64) bool { return int64(s.Now())-version > DueMargin }

@@ -12,14 +12,14 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Records are those of a keyspace.
-type Records struct {
+// Table has the records of a keyspace. Its lists are those of andon.Records.
+type Table struct {
 	DB    *cql.Session
 	Index func(tenant string) *rows.Index // of rows that do not expire
 	Now   func() andon.Time
 	Log   *slog.Logger
-	// KeyOf returns the key of a tenant, and NotFound where there is none.
-	KeyOf func(context.Context, andon.TenantID) (string, error)
+	// Key returns the key of a tenant, and NotFound where there is none.
+	Key func(context.Context, andon.TenantID) (string, error)
 }
 
 // recordTombstone is for how many seconds a deleted record keeps its version, so that a record that
@@ -27,7 +27,7 @@ type Records struct {
 const recordTombstone = 24 * 3600
 
 // Read reads one record. That of a deleted tenant has in due how many of its keys are over.
-func (s *Records) Read(
+func (s *Table) Read(
 	ctx context.Context, key string, r *andon.Record,
 ) (is shared.Document, err error) {
 	q := cql.Ask(
@@ -42,14 +42,15 @@ func (s *Records) Read(
 }
 
 // Write writes a record over the one that was read, and its index rows.
-func (s *Records) Write(
+func (s *Table) Write(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
 	if is.Live() == 0 {
 		err := s.swap(ctx, key, r, was, is)
 		if err == nil {
-			s.forget(ctx, append(noLongerDue(key, r, was),
-				unlisted(key, r.Kind, r.ID, was.Version)))
+			s.forget(ctx, append(noLongerDue(key, r, was), cql.One("DELETE FROM records_by_kind "+
+				"USING TIMESTAMP ? WHERE tenant = ? AND kind = ? AND bucket = ? AND id = ?",
+				was.Version, key, string(r.Kind), rows.Bucket(r.ID), r.ID))...)
 		}
 		return err
 	}
@@ -68,20 +69,13 @@ func (s *Records) Write(
 		return err
 	}
 	if was.Live() != 0 && was.Due != is.Due {
-		s.forget(ctx, noLongerDue(key, r, was))
+		s.forget(ctx, noLongerDue(key, r, was)...)
 	}
 	return nil
 }
 
-// unlisted deletes the row of a version that lists a record.
-func unlisted(key string, kind andon.RecordKind, id string, version int64) cql.Mutation {
-	return cql.One("DELETE FROM records_by_kind USING TIMESTAMP ? WHERE tenant = ? AND "+
-		"kind = ? AND bucket = ? AND id = ?",
-		version, key, string(kind), rows.Bucket(id), id)
-}
-
 // forget deletes stale index rows. If that fails, readers leave them out until one deletes them.
-func (s *Records) forget(ctx context.Context, rows []cql.Mutation) {
+func (s *Table) forget(ctx context.Context, rows ...cql.Mutation) {
 	if err := s.DB.Write(ctx, rows...); err != nil {
 		s.Log.Debug("index rows of records can't be taken away yet", "error", err)
 	}
@@ -89,7 +83,7 @@ func (s *Records) forget(ctx context.Context, rows []cql.Mutation) {
 
 // swap writes a record over the version that was read. It uses UPDATE alone, so that nothing of the
 // row is left after a TTL.
-func (s *Records) swap(
+func (s *Table) swap(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
 	var version any // nil: there is no row
@@ -115,13 +109,13 @@ func (s *Records) swap(
 	return nil
 }
 
-// List implements andon.Records.Records. Like devices, records are found by index rows, in the
-// order of ids.
-func (s *Records) List(
+// Records implements andon.Records. Like devices, records are found by index rows, in the order of
+// ids.
+func (s *Table) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
-		key, err := s.KeyOf(ctx, tenant)
+		key, err := s.Key(ctx, tenant)
 		if err != nil {
 			return err
 		}
@@ -143,8 +137,7 @@ func (s *Records) List(
 	})
 }
 
-// ids finds the records of a kind, from an id on.
-func (s *Records) ids(
+func (s *Table) ids(
 	key string, kind andon.RecordKind, from string, limit int,
 ) *shared.IDs[string] {
 	ask := cql.Ask("SELECT id FROM records_by_kind "+
@@ -159,7 +152,7 @@ func (s *Records) ids(
 }
 
 // Purge deletes the records of a kind under a former key of a tenant, and their index rows.
-func (s *Records) Purge(ctx context.Context, key, name string) error {
+func (s *Table) Purge(ctx context.Context, key, name string) error {
 	kind := andon.RecordKind(name)
 	found := s.ids(key, kind, "", cql.PageRows)
 	for ids, err := range found.Chunks(ctx, "", 256) {

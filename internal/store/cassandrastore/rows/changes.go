@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"encoding/binary"
 	"encoding/json"
 
 	"github.com/andonhq/andon"
@@ -9,18 +8,15 @@ import (
 )
 
 // Pending says that a device may show something that its feed does not have yet. It is written in
-// the batch that changes the device, at a timestamp that is later than those of all marks that this
-// process has set on it, as
-//
-//	[number of the feed's next item, 8][kind of the change, 1][time of the entry, 8][its state]
-//
-// Once the feed has the change it is replaced by the byte 255 at the same timestamp, which is
-// greater. So it ends itself, and not the one of a later delivery of another process.
+// the batch that changes the device, as JSON, at a timestamp that is later than those of all marks
+// that this process has set on it. Once the feed has the change it is replaced by the byte 255 at
+// the same timestamp, which is greater. So it ends itself, and not the one of a later delivery of
+// another process.
 type Pending struct {
-	From  uint64 // an earlier item of the feed can't have the change
-	Kind  andon.ChangeKind
-	Entry andon.EntryRef // that made the change, if Kind is ByEntry
-	Stamp int64
+	From  uint64           `json:"from"` // an earlier item of the feed can't have the change
+	Kind  andon.ChangeKind `json:"kind"`
+	Entry andon.EntryRef   `json:"entry"` // that made the change, if Kind is ByEntry
+	Stamp int64            `json:"-"`
 }
 
 const pendingOver = 255
@@ -30,9 +26,8 @@ func (p *Pending) Set(tenant string, device andon.DeviceID) cql.Mutation {
 	if p == nil {
 		return nil
 	}
-	b := append(binary.BigEndian.AppendUint64(nil, p.From), byte(p.Kind))
-	b = append(binary.BigEndian.AppendUint64(b, uint64(p.Entry.Time)), p.Entry.State...)
-	return cql.Mutation{SetLatest(tenant, device, "pending", p.Stamp, b)}
+	text, _ := json.Marshal(p) // which has nothing that JSON can't hold
+	return cql.Mutation{SetLatest(tenant, device, "pending", p.Stamp, text)}
 }
 
 // End returns the statement that removes the mark; none for a nil Pending.
@@ -45,17 +40,11 @@ func (p *Pending) End(tenant string, device andon.DeviceID) cql.Mutation {
 
 // UnpackPending decodes the mark of a device; nil where there is none.
 func UnpackPending(b []byte, stamp int64) *Pending {
-	const entry, state = 8 + 1, 8 + 1 + 8
-	if len(b) < state || b[0] == pendingOver {
+	p := &Pending{Stamp: stamp}
+	if len(b) < 2 || json.Unmarshal(b, p) != nil {
 		return nil
 	}
-	return &Pending{
-		From: binary.BigEndian.Uint64(b), Kind: andon.ChangeKind(b[8]), Stamp: stamp,
-		Entry: andon.EntryRef{
-			Time:  andon.Time(binary.BigEndian.Uint64(b[entry:])),
-			State: andon.State(b[state:]),
-		},
-	}
+	return p
 }
 
 // Logged is what the feed said of a device last: the number of its change, and what the device

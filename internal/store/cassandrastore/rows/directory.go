@@ -25,8 +25,8 @@ const (
 	OfSupervisor Kind = "supervisor" // by UTC day
 	// by UTC day on which an escalation of a device was made
 	OfEscalations Kind = "escalation"
-	// OfNames lists operators, supervisors, metrics and kinds of records: the id says which, the
-	// label is a name.
+	// OfNames lists operators, supervisors, metrics, kinds of records and states: the id says
+	// which, the label is a name.
 	OfNames Kind = "names"
 )
 
@@ -77,7 +77,7 @@ func (x *Index) Write(ctx context.Context, with ...cql.Mutation) error {
 // Partition adds that a partition exists. at is a time within it.
 func (x *Index) Partition(k Kind, id string, unit uint32, shard int, label string, at andon.Time) {
 	ttl := x.TTL
-	if k == OfSupervisor || k == OfEscalations {
+	if k == OfSupervisor || k == OfEscalations || k == OfNames {
 		ttl.Retention = andon.Forever // a device may be escalated for longer than its log is kept
 	}
 	x.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, ?, ?, ?) "+
@@ -92,12 +92,6 @@ func (x *Index) Device(device string) {
 		[]any{x.tenant, Bucket(device), device}, "devices_by_tenant", device)
 }
 
-// State adds that a state has entries.
-func (x *Index) State(state string) {
-	x.add("INSERT INTO states_by_tenant (tenant, state) VALUES (?, ?)",
-		[]any{x.tenant, state}, "states_by_tenant", state)
-}
-
 // Operator adds that an operator has an entry.
 func (x *Index) Operator(operator, device string, at andon.Time) {
 	hour := at.Hour()
@@ -110,10 +104,7 @@ func (x *Index) Operator(operator, device string, at andon.Time) {
 }
 
 // Name adds a name to the list of all names of a kind.
-func (x *Index) Name(of, name string) {
-	x.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, 0, 0, ?)",
-		[]any{x.tenant, string(OfNames), of, name}, "names", of, name)
-}
+func (x *Index) Name(of, name string) { x.Partition(OfNames, of, 0, 0, name, 0) }
 
 // answers adds that an operator may be responsible for a device now.
 func (x *Index) answers(operator, device string) {
@@ -131,10 +122,11 @@ func (x *Index) metric(metric, device string, at andon.Time) {
 	x.Name(OfMetric, metric)
 }
 
-// The ids of the names of metrics, and of the kinds of records.
+// The ids of the names of metrics, of the kinds of records, and of the states that have entries.
 const (
 	OfMetric = "metric"
 	OfRecord = "record"
+	OfState  = "state"
 )
 
 // LastDay is after all days and hours.
@@ -205,7 +197,6 @@ func (s Reader) Units(
 	return seq.Map(shared.NewMerge(number, o, all).All(ctx), newUnit)
 }
 
-// newUnit returns the unit of some rows.
 func newUnit(rows []unitRow) Unit {
 	u := Unit{Number: uint32(rows[0].unit)}
 	for _, r := range rows {
@@ -227,8 +218,18 @@ type unitRow struct {
 
 func (r *unitRow) columns() []any { return []any{&r.unit, &r.shard, &r.label} }
 
+// Names reads the names of a kind that come after one, in order, so many at a time.
+func (s Reader) Names(
+	ctx context.Context, key, of, after string, page int,
+) iter.Seq2[string, error] {
+	q := cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? "+
+		"AND unit = 0 AND shard = 0 AND label > ?", 3)
+	args := []any{key, string(OfNames), of, after}
+	return cql.Pages(s.DB, q, args, page, cql.Text).All(ctx)
+}
+
 // States returns the states that have entries, in order.
-func (s Reader) States(ctx context.Context, key string) (seen []andon.State, err error) {
-	q := cql.Ask("SELECT state FROM states_by_tenant WHERE tenant = ?", 1)
-	return cql.Texts[andon.State](ctx, s.DB, q, key)
+func (s Reader) States(ctx context.Context, key string) ([]andon.State, error) {
+	return seq.Collect(seq.Map(s.Names(ctx, key, OfState, "", cql.PageRows),
+		func(name string) andon.State { return andon.State(name) }))
 }

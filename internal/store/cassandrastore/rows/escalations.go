@@ -79,10 +79,10 @@ func Escalated(t *Tenant, stamp int64, index *Index, r andon.Escalation) []cql.M
 	key, device := t.Key, string(r.Device)
 	all := []cql.Mutation{
 		cql.One(
-			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor) "+
-				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor, "+
+				"record) VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
 			key, device, int(r.At.Day()), int64(r.At), int64(r.Time), string(r.State),
-			string(r.To), stamp),
+			string(r.To), packRecord(&r), stamp),
 		{SetLatest(key, r.Device, "escalated", int64(r.Time), int64(r.Time)),
 			UpdateEscalation(t, &r)},
 	}
@@ -145,20 +145,22 @@ func (s Reader) EscalationsOf(
 type escalationRow struct {
 	at, time  int64
 	state, to string
+	recordValue
 }
 
-func (r *escalationRow) columns() []any { return []any{&r.at, &r.time, &r.state, &r.to} }
+func (r *escalationRow) columns() []any {
+	return []any{&r.at, &r.time, &r.state, &r.to, &r.recordValue}
+}
 
 // EscalationsDown reads the escalations of a day, newest first.
 var EscalationsDown = cql.Query{
-	Text: "SELECT at, time, state, supervisor FROM escalations_by_day " +
+	Text: "SELECT at, time, state, supervisor, record FROM escalations_by_day " +
 		"WHERE tenant = ? AND device = ? AND day = ?", Partition: 3,
 }
 
-// Escalations returns the escalations of a device that may be of an entry from a time on, without
-// By and Note: newest first, those that were made at one time together. An escalation is made at
-// the time of its entry or later, but that time may be ahead of the clock by what the tenant
-// allows.
+// Escalations returns the escalations of a device that may be of an entry from a time on: newest
+// first, those that were made at one time together. An escalation is made at the time of its entry
+// or later, but that time may be ahead of the clock by what the tenant allows.
 func (s Reader) Escalations(
 	ctx context.Context, t *Tenant, device andon.DeviceID, from andon.Time,
 ) iter.Seq2[[]andon.Escalation, error] {
@@ -187,7 +189,7 @@ func escalationsOf(device andon.DeviceID, rows []escalationRow) []andon.Escalati
 	for i, r := range rows {
 		all[i] = andon.Escalation{
 			Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
-			At: andon.Time(r.at), To: andon.PersonID(r.to),
+			At: andon.Time(r.at), To: andon.PersonID(r.to), By: andon.PersonID(r.by), Note: r.note,
 		}
 	}
 	return all

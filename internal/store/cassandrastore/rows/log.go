@@ -91,7 +91,6 @@ func (s Reader) Entry(
 	return &e, s.Operators(t, device, andon.Desc).fill(ctx, &e.Event)
 }
 
-// entryRows returns the rows of an entry.
 func (s Reader) entryRows(
 	ctx context.Context, t *Tenant, device andon.DeviceID, at andon.Time, state andon.State,
 ) (rows []eventRow, err error) {
@@ -222,17 +221,16 @@ func entriesOf(
 
 // InsertWithdrawal returns the two rows of a withdrawal.
 func InsertWithdrawal(
-	tenant string, w *andon.Withdrawal, shard int, stamp int64, ttl Lifetime, cause *Pending,
+	tenant string, w *andon.Withdrawal, shard int, stamp int64, ttl Lifetime,
 ) []cql.Mutation {
 	record := andon.Escalation{
 		Device: w.Device, Time: w.Time, State: w.State, At: -w.At, By: w.By, Note: w.Note,
 	}
 	row := WithdrawnRow(andon.EntryRef{Time: w.Time, State: w.State})
 	return []cql.Mutation{{InsertEscalation(tenant, stamp, ttl, record, shard)},
-		append(cause.Set(tenant, w.Device), cql.Do(
-			"INSERT INTO latest_by_device (tenant, device, state, withdrawn) "+
-				"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-			tenant, string(w.Device), row, stamp, stamp))}
+		cql.One("INSERT INTO latest_by_device (tenant, device, state, withdrawn) "+
+			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
+			tenant, string(w.Device), row, stamp, stamp)}
 }
 
 // Newest returns the newest entry of a state in the log; nil where there is none.
@@ -271,8 +269,30 @@ func (s Reader) Content(
 // The limits of a batch: at most so many rows, and not many more bytes than these.
 const (
 	BatchRows  = 200
-	BatchBytes = 24 << 10
+	batchBytes = 24 << 10
 )
+
+// Batches are what is written of one device to the log or to its readings, by day and shard.
+type Batches struct {
+	All   []cql.Mutation
+	sizes []int
+	open  map[[2]int]int // by day and shard: where in All
+}
+
+// Add adds statements to the batch of a day and shard, and size, which is about what they take.
+func (b *Batches) Add(day uint32, shard, size int, statements ...cql.Statement) {
+	if b.open == nil {
+		b.open = map[[2]int]int{}
+	}
+	of := [2]int{int(day), shard}
+	at, ok := b.open[of]
+	if !ok || b.sizes[at] > batchBytes || len(b.All[at]) >= BatchRows {
+		at = len(b.All)
+		b.open[of], b.All, b.sizes = at, append(b.All, nil), append(b.sizes, 0)
+	}
+	b.All[at] = append(b.All[at], statements...)
+	b.sizes[at] += size
+}
 
 // EntrySize is about what an entry takes in its partition.
 func EntrySize(e *andon.Event) int { return 64 + len(e.Message) + len(e.Attributes) }

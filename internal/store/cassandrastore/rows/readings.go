@@ -65,34 +65,23 @@ func MessageID(r *andon.Reading) []byte {
 // InsertReadings writes the readings of one device: those of one day and shard as one batch.
 func InsertReadings(
 	tenant string, stamp int64, index *Index, readings []andon.Reading,
-) (all []cql.Mutation) {
-	type partition struct {
-		day   uint32
-		shard int
-	}
-	open := map[partition]int{}
-	sizes := []int{}
+) []cql.Mutation {
+	var batches Batches
 	for i := range readings {
 		r := &readings[i]
-		p := partition{r.Time.Day(), readingShard(r.Time)}
-		at, ok := open[p]
-		if !ok || sizes[at] > BatchBytes || len(all[at]) >= BatchRows {
-			at = len(all)
-			open[p], all, sizes = at, append(all, nil), append(sizes, 0)
-		}
-		all[at] = append(all[at], cql.Do(
+		day, shard := r.Time.Day(), readingShard(r.Time)
+		batches.Add(day, shard, 64+32*len(r.Metrics)+len(r.Metadata), cql.Do(
 			"INSERT INTO readings_by_device (tenant, device, day, shard, time, message, reading) "+
 				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
-			tenant, string(r.Device), int(p.day), p.shard, int64(r.Time), MessageID(r),
+			tenant, string(r.Device), int(day), shard, int64(r.Time), MessageID(r),
 			PackReading(stamp, r), stamp, index.TTL.Seconds(r.Time)))
-		sizes[at] += 64 + 32*len(r.Metrics) + len(r.Metadata)
-		index.Partition(OfReadings, string(r.Device), p.day, p.shard, "", r.Time)
+		index.Partition(OfReadings, string(r.Device), day, shard, "", r.Time)
 		for _, m := range r.Metrics {
 			index.metric(string(m.Name), string(r.Device), r.Time)
 		}
 	}
 	index.Device(string(readings[0].Device))
-	return all
+	return batches.All
 }
 
 // readingShard is the shard of a reading: the quarter of its day, so that a device may have four

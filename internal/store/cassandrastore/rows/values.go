@@ -123,7 +123,6 @@ func packStart(m merge.Start) []byte {
 	return append(b, 0)
 }
 
-// startStamp is the write timestamp of a start.
 func startStamp(m merge.Start) int64 {
 	if m.Gen > 0 {
 		return AboveTimes + int64(m.Gen)
