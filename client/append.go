@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -18,23 +17,9 @@ type Result struct {
 	Accepted int               `json:"accepted"`
 	Rejected []andon.Rejection `json:"rejected"`
 
-	// Of the accepted ones, how many there were not before, how many said the same before, and how
-	// many said something else. 0 unless the client is one of WithOutcomes.
-	New       int `json:"new,omitempty" doc:"with outcomes=true"`
-	Unchanged int `json:"unchanged,omitempty" doc:"with outcomes=true"`
-	Replaced  int `json:"replaced,omitempty" doc:"with outcomes=true"`
-
 	// UnknownStates are the states of accepted events that are not in the tenant's set: misspelt,
 	// it may be. A tenant can refuse them (Tenant.UnknownStates).
 	UnknownStates []andon.State `json:"unknown_states,omitempty" doc:"accepted ones"`
-}
-
-// WithOutcomes returns a client of the same server whose results also say which of the accepted
-// events and readings are new. The server reads before it writes, so appending takes longer.
-func (c *Client) WithOutcomes() *Client {
-	counting := *c
-	counting.outcomes = true
-	return &counting
 }
 
 // AppendEvents sends events. Sending one again does not double it, unless it has no time: then the
@@ -62,12 +47,7 @@ func appendAll[T any](
 			return Result{}, fmt.Errorf("encode entry %d: %w", i, err)
 		}
 	}
-	var query url.Values
-	if c.outcomes {
-		query = url.Values{"outcomes": {"true"}}
-	}
 	return ask[Result](ctx, c, request{
-		method: http.MethodPost, path: path, query: query,
-		form: ndjsonForm, body: body.Bytes(), once: once,
+		method: http.MethodPost, path: path, form: ndjsonForm, body: body.Bytes(), once: once,
 	})
 }

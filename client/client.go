@@ -44,7 +44,6 @@ type Client struct {
 	options Options
 	plan    *plan // where queries are explained and not answered
 
-	outcomes bool // appends ask what became of each entry
 }
 
 // New makes a Client. It sends nothing.

@@ -17,7 +17,7 @@ import (
 // An entry is (device, time, state):
 //
 //   - With the status alone as the state, rows of one second and status are one entry. In a
-//     file the last of them wins, and the outcome says how many were replaced. In one request of
+//     file the last of them wins, and a note says how many were replaced. In one request of
 //     another client the first wins and each other is refused and named, because no one could
 //     say which of the messages is meant.
 //   - Several rows go on at once: the turbine is in the severest of them, as --overlap says.
@@ -37,8 +37,7 @@ func kelmarshByStatus(t *testing.T, s *server, path string) {
 	out, errs := s.imported(t, 0, path,
 		"--tenant", "status", "--comments", "--device", "=Kelmarsh 1",
 		"--time", "Timestamp start", "--state", "Status", "--message", "Message")
-	if !strings.HasPrefix(out, "imported 31, rejected 0 of ") ||
-		!strings.HasSuffix(out, ": 25 new, 0 there already, 6 replaced\n") {
+	if !strings.HasPrefix(out, "imported 31, rejected 0 of ") {
 		t.Errorf("import said %q", out)
 	}
 	want := "6 rows replaced what had the same device, time and state; where these are entries " +

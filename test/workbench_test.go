@@ -58,7 +58,7 @@ func TestSerialWorkbenchSteps(t *testing.T) {
 		andon("export", "workbench", "--tenant", was, "--file", model)
 		keepsDesign(t, step, andon("export", "workbench", "--tenant", was, "--model", step))
 		out := andon("import", "workbench", "--tenant", is, model)
-		if !strings.Contains(out, ": 11 new, 0 there already, 0 replaced") {
+		if !strings.Contains(out, "imported 11, rejected 0 of ") {
 			t.Errorf("step %d: %s", n, out)
 		}
 		first := andon("export", "--tenant", was)
@@ -113,7 +113,7 @@ func TestSerialDynamoDBWorkbench(t *testing.T) {
 	}
 	s := serveQuietly(t, "--config", config)
 	out, _ := s.imported(t, 0, "workbench", path)
-	if !strings.Contains(out, ": 11 new, 0 there already, 0 replaced") {
+	if !strings.Contains(out, "imported 11, rejected 0 of ") {
 		t.Error(out)
 	}
 	for _, q := range deviceStateLogAnswers {

@@ -57,7 +57,7 @@ func (a *API) eventRoutes() []*route {
 func feeding(pattern, name string, entry content, serve func(*call) error) *route {
 	entry.Feed = true
 	return &route{
-		pattern: pattern, name: name, query: []param{precisionParam, outcomesParam},
+		pattern: pattern, name: name, query: []param{precisionParam},
 		body: &entry, answer: accountContent(), serve: serve,
 	}
 }
@@ -73,10 +73,7 @@ func (a *API) withdrawRoute() *route {
 
 var (
 	precisionParam = param{Name: "precision", Example: "s", Values: []any{"s", "ms", "us", "ns"}}
-	outcomesParam  = param{
-		Name: "outcomes", Example: "true", Initial: "false", Values: []any{"true", "false"},
-	}
-	dateParam = param{Name: "date", Example: "2020-04-27"}
+	dateParam      = param{Name: "date", Example: "2020-04-27"}
 )
 
 // serveFeed takes a body of many entries: the hot path. It writes its answer by hand.
@@ -92,7 +89,6 @@ func serveFeed[T any](
 	if err != nil {
 		return andon.AtField("query.precision", "%s", err)
 	}
-	outcomes := c.Flag("outcomes")
 	if err := c.Fault(); err != nil {
 		return err
 	}
@@ -112,7 +108,6 @@ func serveFeed[T any](
 		return err
 	}
 	malformed := len(batch.Rejected)
-	batch.Outcomes = outcomes
 	result, err := admit(c.ctx(), c.tenant, batch)
 	if err != nil {
 		counters.Unadmitted(batch.Single, err)
@@ -140,10 +135,6 @@ func (c *call) account(result intake.Result) error {
 	c.x.Answers = result.Accepted
 	text := append(make([]byte, 0, 64), `{"accepted":`...)
 	text = strconv.AppendInt(text, int64(result.Accepted), 10)
-	if o := result.Outcomes; o != nil {
-		text = fmt.Appendf(text, `,"new":%d,"unchanged":%d,"replaced":%d`,
-			o.New, o.Unchanged, o.Replaced)
-	}
 	if len(result.Unknown) > 0 {
 		names, err := json.Marshal(result.Unknown)
 		if err != nil {

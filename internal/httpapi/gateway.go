@@ -10,9 +10,9 @@ import (
 // on what it takes.
 func (c *call) ofGateway() error {
 	to := c.store.Capabilities().Forwards
-	served := []string{"livez", "readyz", "version", "metrics", "listRejections"}
-	switch feeds := c.route.name == "postEvents" || c.route.name == "postReadings"; {
-	case to == "", slices.Contains(served, c.route.name), feeds && !c.Flag("outcomes"):
+	served := []string{"postEvents", "postReadings", "livez", "readyz", "version", "metrics",
+		"listRejections"}
+	if to == "" || slices.Contains(served, c.route.name) {
 		return nil
 	}
 	return andon.Errorf(andon.Unsupported, "this is a gateway: it takes events and readings, and "+

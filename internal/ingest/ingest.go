@@ -19,6 +19,4 @@ type Batch[T any] struct {
 	Rejected []andon.Rejection
 	// Single says that the request was one object alone, which is refused as a whole or not at all.
 	Single bool
-	// Outcomes says that the client asks which entries are new and which replace others.
-	Outcomes bool
 }

@@ -18,7 +18,6 @@ import (
 type Result struct {
 	Accepted int
 	Rejected []andon.Rejection // by index
-	Outcomes *Outcomes         // of the accepted ones; nil where no one asked
 	Unknown  []andon.State     // of the accepted ones, those outside the tenant's set, sorted
 }
 
@@ -43,11 +42,6 @@ func (in *Intake) Events(
 	events := sorted(&a, good)
 	if len(events) == 0 {
 		return a.result(), nil
-	}
-	if batch.Outcomes {
-		if a.outcomes, err = in.eventOutcomes(ctx, &t, events); err != nil {
-			return Result{}, err
-		}
 	}
 	err = in.store.Append(ctx, tenant, now, events)
 	if err == nil { // whether or not somebody still waits: the events are stored
@@ -188,11 +182,6 @@ func (in *Intake) Readings(
 	if err != nil || len(readings) == 0 {
 		return a.result(), err
 	}
-	if batch.Outcomes {
-		if a.outcomes, err = in.readingOutcomes(ctx, tenant, readings); err != nil {
-			return Result{}, err
-		}
-	}
 	if err := in.store.AppendReadings(ctx, tenant, now, readings); err != nil {
 		return Result{}, err
 	}
@@ -249,16 +238,11 @@ type admission[T any] struct {
 	single   bool
 	accepted int
 	rejected []andon.Rejection
-	outcomes *Outcomes // of the entries that go to the store; nil where no one asked
 	unknown  []andon.State
 }
 
 func admit[T any](batch *ingest.Batch[T]) admission[T] {
-	a := admission[T]{single: batch.Single, rejected: batch.Rejected}
-	if batch.Outcomes {
-		a.outcomes = &Outcomes{}
-	}
-	return a
+	return admission[T]{single: batch.Single, rejected: batch.Rejected}
 }
 
 // refuse accounts for an entry that can't be admitted. A single object's reason is the error of the
@@ -298,10 +282,5 @@ func (a *admission[T]) result() Result {
 	slices.SortFunc(a.rejected, func(x, y andon.Rejection) int {
 		return cmp.Compare(x.Index, y.Index)
 	})
-	if o := a.outcomes; o != nil { // what is in the request twice is there already
-		o.Unchanged = a.accepted - o.New - o.Replaced
-	}
-	return Result{
-		Accepted: a.accepted, Rejected: a.rejected, Outcomes: a.outcomes, Unknown: a.unknown,
-	}
+	return Result{Accepted: a.accepted, Rejected: a.rejected, Unknown: a.unknown}
 }

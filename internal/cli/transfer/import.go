@@ -155,9 +155,6 @@ func (im *importer) send(ctx context.Context, c *client.Client, s *source, r *re
 		Client: c, report: r, tenant: andon.TenantID(im.Tenant), batch: im.batch,
 		dryRun: im.dryRun,
 	}
-	if s.kind == kindEvents || s.kind == kindReadings {
-		sending.Client = c.WithOutcomes()
-	}
 	if s.kind == kindEvents {
 		tenant, err := c.Tenant(ctx, sending.tenant)
 		if err != nil {

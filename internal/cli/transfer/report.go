@@ -36,9 +36,7 @@ type report struct {
 	File     string  `json:"file"`
 	Accepted counts  `json:"accepted"`
 	Rejected int     `json:"rejected"`
-	New      int     `json:"new"`
-	Same     int     `json:"unchanged"`
-	Replaced int     `json:"replaced"`
+	Twice    int     `json:"twice,omitempty"` // rows of an entry just before, with other content
 	Ended    int     `json:"ended,omitempty"` // assignments that were over, and skipped
 	DryRun   bool    `json:"dry_run,omitempty"`
 	Seconds  float64 `json:"seconds"`
@@ -73,8 +71,6 @@ func (r *report) count(kind string, lines []placed, result client.Result) {
 	if result.Accepted > 0 {
 		r.Accepted[kind] += result.Accepted
 	}
-	r.New, r.Same, r.Replaced = r.New+result.New, r.Same+result.Unchanged,
-		r.Replaced+result.Replaced
 	for _, state := range result.UnknownStates {
 		r.unknown[state] = true
 	}
@@ -131,8 +127,6 @@ func (r *report) detail() string {
 		return "; there are no rows in it"
 	case r.Ended > 0:
 		return fmt.Sprintf(", skipped %d that are over", r.Ended)
-	case r.New+r.Same+r.Replaced > 0 && !r.DryRun:
-		return fmt.Sprintf(": %d new, %d there already, %d replaced", r.New, r.Same, r.Replaced)
 	}
 	return ""
 }
@@ -150,10 +144,10 @@ func (r *report) advice(tenant, kind string) (text string) {
 	if r.isArchive {
 		return text
 	}
-	if r.Replaced > 0 && kind == kindEvents {
+	if r.Twice > 0 {
 		text += fmt.Sprintf("%s replaced what had the same device, time and state; where these "+
 			"are entries of their own, make the state of more columns, as with --state A,B\n",
-			draw.Count(r.Replaced, "row"))
+			draw.Count(r.Twice, "row"))
 	}
 	if len(r.unknown) > 0 {
 		text += fmt.Sprintf("%s not in the set of tenant %s, kept with severity %d: %s; "+

@@ -37,6 +37,7 @@ type group struct {
 	bytes  [lanes]int
 	events map[andon.EventKey]*andon.Event
 	bad    []andon.Rejection
+	twice  int // entries that have to be sent after the group, see add
 	isFull bool
 }
 
@@ -112,6 +113,7 @@ func (g *group) add(e placed, batch int) bool {
 	if event := e.Value.Event; event != nil {
 		key := event.Key(nil)
 		if was, twice := g.events[key]; twice && *was != *event {
+			g.twice++
 			return false
 		}
 		if g.events == nil {
@@ -147,6 +149,7 @@ func (s *sender) send(ctx context.Context, g *group) error {
 			failed = err
 		}
 	}
+	s.report.Twice += g.twice
 	s.report.waiting = append(s.report.waiting, g.bad...)
 	s.report.show()
 	return failed
