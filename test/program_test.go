@@ -169,8 +169,7 @@ func (s *server) send(t testing.TB, method, path, form, body string) string {
 // imported runs "andon import" and checks its exit code; it returns both outputs.
 func (s *server) imported(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	t.Helper()
-	stdout, stderr, got := run(t, append(
-		[]string{"import", "--url", s.url, "--new-states", "allow"}, args...)...)
+	stdout, stderr, got := run(t, append([]string{"import", "--url", s.url}, args...)...)
 	if got != code {
 		t.Fatalf("import ended with %d, want %d:\n%s%s", got, code, stdout, stderr)
 	}

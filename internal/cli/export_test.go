@@ -127,7 +127,7 @@ func TestExportComesBack(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "events."+format)
 			d.does("export", "--file", file, "--output", format)
 			d.does("tenant", "set", "copy")
-			d.does("import", file, "--tenant", "copy", "--new-states", "allow")
+			d.does("import", file, "--tenant", "copy")
 			again := d.does("export", "--tenant", "copy", "--output", format)
 			if diff := cmp.Diff(read(t, file), again); diff != "" {
 				t.Error(diff)
@@ -189,7 +189,7 @@ func TestReadingsComeBack(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "readings."+format)
 			out("--file", file)
 			d.does("tenant", "set", "copy")
-			args := []string{"import", file, "--tenant", "copy", "--new-states", "allow"}
+			args := []string{"import", file, "--tenant", "copy"}
 			d.does(append(args, columns...)...)
 			if diff := cmp.Diff(read(t, file), out("--tenant", "copy")); diff != "" {
 				t.Error(diff)

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 )
 

@@ -36,7 +36,6 @@ type importer struct {
 	mapping   table.Mapping
 	decimal   *command.Choice // the character before the decimals of a metric
 	overlap   *command.Choice // which of several rows that go on at once is shown
-	newStates newStates
 	batch     int
 	rejects   string // file for all rejected lines; "" for none
 	dryRun    bool   // nothing is sent
@@ -58,9 +57,8 @@ func (im *importer) importFiles(ctx context.Context, files []string) (err error)
 		return andon.Errorf(andon.Invalid, "--batch %d is not within 1 to %d",
 			im.batch, andon.MaxRequestEntries)
 	}
-	refusal, err := im.readAhead(ctx, files)
-	if err != nil || refusal != nil && !im.dryRun {
-		return errors.Join(err, refusal)
+	if err := im.openAll(files); err != nil {
+		return err
 	}
 	var rejects io.Writer
 	if im.rejects != "" {
@@ -81,38 +79,26 @@ func (im *importer) importFiles(ctx context.Context, files []string) (err error)
 			rejected = err
 		}
 	}
-	return errors.Join(rejected, refusal)
+	return rejected
 }
 
-// readAhead opens each file once, as far as that shows what can't be right, and decides about the
-// states in them. Standard input can be read only once, so the server decides about its states.
-func (im *importer) readAhead(ctx context.Context, files []string) (refusal, err error) {
+// openAll opens each file once, as far as that shows what can't be right.
+func (im *importer) openAll(files []string) error {
 	if slices.Contains(files, "-") {
-		switch {
-		case len(files) > 1:
-			return nil, andon.Errorf(andon.Invalid,
+		if len(files) > 1 {
+			return andon.Errorf(andon.Invalid,
 				"standard input is imported alone, without files")
-		case im.newStates.text != "" && im.newStates.text != allowStates:
-			return nil, andon.Errorf(andon.Invalid, "standard input is read only once, so its "+
-				"states are not known before it is sent\nImport a file, or name the set first: "+
-				"andon tenant set %s --state NAME=SEVERITY ...", im.Tenant)
 		}
-		return nil, nil
+		return nil
 	}
-	var withStates []string // an archive has its own set
 	for _, name := range files {
 		s, err := im.open(name, io.Discard)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if s.close(); s.kind == kindEvents {
-			withStates = append(withStates, name)
-		}
+		s.close()
 	}
-	if len(withStates) == 0 {
-		return nil, nil
-	}
-	return im.decideStates(ctx, withStates)
+	return nil
 }
 
 // importFile imports one file and reports what came of it.
@@ -163,6 +149,7 @@ func (im *importer) send(ctx context.Context, c *client.Client, s *source, r *re
 		if s.states, err = andon.NewStateSet(tenant.States); err != nil {
 			return err
 		}
+		sending.states = s.states
 	}
 	return sending.run(ctx, s.entries)
 }
@@ -271,8 +258,6 @@ func (im *importer) columnFlags(cmd *cobra.Command) {
 // sendFlags say how the entries of a file are sent.
 func (im *importer) sendFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	command.ParsedFlag(cmd, &im.newStates, "new-states",
-		"states outside the set: `refuse|allow|SEVERITY`", parseNewStates)
 	flags.IntVar(&im.batch, "batch", defaultBatch, "entries of one request")
 	flags.BoolVar(&im.dryRun, "dry-run", false,
 		"read the file, say what would be imported and what not, and send nothing")

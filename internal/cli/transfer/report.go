@@ -150,9 +150,12 @@ func (r *report) advice(tenant, kind string) (text string) {
 			draw.Count(r.Twice, "row"))
 	}
 	if len(r.unknown) > 0 {
-		text += fmt.Sprintf("%s not in the set of tenant %s, kept with severity %d: %s; "+
-			"see andon tenant set --help\n", draw.Count(len(r.unknown), "state"), tenant,
-			andon.UnknownSeverity,
+		kept := ""
+		if !r.DryRun {
+			kept = fmt.Sprintf(", kept with severity %d", andon.UnknownSeverity)
+		}
+		text += fmt.Sprintf("%s not in the set of tenant %s%s: %s; see andon tenant set --help\n",
+			draw.Count(len(r.unknown), "state"), tenant, kept,
 			command.Few(slices.Sorted(maps.Keys(r.unknown)), shownStates))
 	}
 	return text

@@ -24,8 +24,9 @@ type sender struct {
 	*client.Client
 	report *report
 	tenant andon.TenantID
-	batch  int  // most entries of one request
-	dryRun bool // all are taken as accepted
+	batch  int             // most entries of one request
+	dryRun bool            // all are taken as accepted
+	states *andon.StateSet // of the tenant; nil where no events are sent
 
 	unknown andon.UnknownStates // as the settings of an archive have it
 }
@@ -161,7 +162,7 @@ func (s *sender) request(ctx context.Context, kind string, lines []placed) (clie
 	case kind == kindSettings || kind == kindEnd:
 		return client.Result{}, s.settings(ctx, &lines[0].Value)
 	case s.dryRun:
-		return client.Result{Accepted: len(lines)}, nil
+		return client.Result{Accepted: len(lines), UnknownStates: s.outside(lines)}, nil
 	case kind == kindEvents:
 		return s.AppendEvents(ctx, pick(lines, func(e *entry) *andon.Event { return e.Event }))
 	case kind == kindReadings:
@@ -179,6 +180,16 @@ func (s *sender) request(ctx context.Context, kind string, lines []placed) (clie
 		Escalations: pick(lines, func(e *entry) *client.Escalation { return e.Escalation }),
 		Retired:     pick(lines, func(e *entry) *client.Retirement { return e.Retired }),
 	})
+}
+
+// outside returns the states of events that are not in the tenant's set.
+func (s *sender) outside(lines []placed) (names []andon.State) {
+	for i := range lines {
+		if e := lines[i].Value.Event; e != nil && s.states != nil && !s.states.Has(e.State) {
+			names = append(names, e.State)
+		}
+	}
+	return names
 }
 
 // settings sets the tenant as an archive has it. Until the end of the archive it takes unknown

@@ -37,7 +37,7 @@ from 0, and the attribute at fault; the rest is imported, and the exit code is 3
 up to 64 MiB.`,
 		Example: `  andon import workbench DeviceStateLog_7.json
   andon import workbench models/*.json --tenant plant --dry-run
-  andon import workbench sample-data.csv --new-states 64`,
+  andon import workbench sample-data.csv`,
 	}
 	im.Flags(cmd)
 	im.sendFlags(cmd)
