@@ -151,7 +151,6 @@ func EntryKeys(
 	}
 }
 
-// isRunning reports whether an entry is of the running run.
 func (r *runReader) isRunning(k EventKey) bool {
 	return r.running != nil && k.Compare(*r.running) >= 0
 }

@@ -53,7 +53,6 @@ func partsOf(table byte, parts ...string) []byte {
 	return b
 }
 
-// keep keeps an event with all that finds it.
 func (k *keys) keep(b *pebble.Batch, e *andon.Event) error {
 	device := string(e.Device)
 	text, ok := jsonout.Append(nil, e)

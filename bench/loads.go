@@ -44,7 +44,6 @@ func loads(b *bench.Bench, soak int) []bench.Load {
 	return all
 }
 
-// atShare is a load at a fixed rate.
 func atShare(l bench.Load, callers int) bench.Load {
 	l.Name, l.Callers, l.Share = l.Name+", at 70 % of that rate", callers, openShare
 	return l

@@ -34,7 +34,6 @@ type peer struct {
 // raw is the name of the target that rawTarget makes.
 const raw = "raw Pebble"
 
-// openPebble opens Pebble in a directory.
 func openPebble(dir string) (*pebble.DB, error) {
 	const memTable = 64 << 20
 	db, err := pebble.Open(dir, &pebble.Options{
@@ -101,7 +100,6 @@ func take(w http.ResponseWriter, r *http.Request, keep func(body string) error) 
 	answer(w, []byte("{}\n"), err)
 }
 
-// answer sends a body, or an error.
 func answer(w http.ResponseWriter, body []byte, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -133,7 +131,6 @@ func (p *peer) keepEvents(body string) error {
 	return b.Commit(pebble.Sync)
 }
 
-// keepOne keeps an event under one key.
 func keepOne(b *pebble.Batch, e *andon.Event) error {
 	key := append(appendNewest(appendPart(nil, string(e.Device)), e.Time), e.State...)
 	value := appendPart(appendPart(nil, string(e.Operator)), e.Message)

@@ -53,7 +53,6 @@ type request struct {
 // reads reports whether a request asks what the server's store holds, and changes nothing.
 func (r *request) reads() bool { return !r.plain && (r.method == http.MethodGet || r.readOnly) }
 
-// with returns the request with one more parameter.
 func (r request) with(name, value string) request {
 	r.query = maps.Clone(r.query)
 	if r.query == nil {
@@ -69,7 +68,6 @@ func ask[T any](ctx context.Context, c *Client, r request) (answer T, err error)
 	return answer, err
 }
 
-// get asks for what is at a path.
 func get[T any](ctx context.Context, c *Client, elements ...string) (T, error) {
 	return ask[T](ctx, c, request{method: http.MethodGet, path: path(elements...)})
 }

@@ -22,7 +22,6 @@ type turn struct {
 	whole bool // a list is read in the largest pages alone
 }
 
-// in is a turn in a tenant.
 func (e *Env) in(ctx context.Context, id andon.TenantID) turn {
 	return turn{Context: ctx, Env: e, id: id}
 }
@@ -70,7 +69,6 @@ func (b *batch) add(w *words) {
 	b.events, b.at = append(b.events, event), append(b.at, at)
 }
 
-// in returns the entries with the times that they have in an Env.
 func (b *batch) in(e *Env) []andon.Event {
 	events := slices.Clone(b.events)
 	for i, at := range b.at {
@@ -316,6 +314,5 @@ func wantKind(kind andon.Kind, err error) error {
 	return nil
 }
 
-// second and third return the error of a call that returns more.
 func second[A any](_ A, err error) error        { return err }
 func third[A, B any](_ A, _ B, err error) error { return err }

@@ -230,7 +230,6 @@ func (e *Env) operatorsOfTheirTime(ctx context.Context, id andon.TenantID, n int
 	})
 }
 
-// escalateConcurrently does so with the escalation of one entry.
 func escalateConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	event := andon.Event{Device: "d1", Time: e.Base, State: "WARNING1"}
 	require(e.append(ctx, id, event))

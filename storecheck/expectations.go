@@ -138,7 +138,6 @@ func parseGone(w *words) action {
 	})
 }
 
-// entry returns an entry as it is named.
 func (t turn) entry(device andon.DeviceID, ref entryRef) (andon.Entry, error) {
 	return t.System.Entry(t, t.id, device, ref.time.in(t.Env), ref.state)
 }

@@ -96,12 +96,10 @@ func parseChanges(want []string, arrange func([]string) []string) action {
 	}
 }
 
-// servesFeed holds a store to what it declares of a feed.
 func (t turn) servesFeed(err error) error {
 	return declared(t.Store.Capabilities().Changes, err)
 }
 
-// snapshot is what devices show at a position.
 type snapshot struct {
 	devices map[andon.DeviceID]andon.Device
 	at      andon.Position

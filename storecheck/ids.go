@@ -111,7 +111,6 @@ func (e *Env) checkStrange(ctx context.Context, id andon.TenantID, i int, text s
 	return nil
 }
 
-// strangeMetric is a metric that is named so.
 func strangeMetric(i int, text string) andon.Metrics {
 	return andon.Metrics{{Name: andon.MetricName(text), Value: float64(i)}}
 }

@@ -113,7 +113,6 @@ func operatorLog(who string, o options) lister {
 	return events(System.OperatorEvents, who, o, (*Env).deviceEntryText)
 }
 
-// tenantLog is the entries of all devices.
 func tenantLog(o options) lister {
 	able := func(c andon.Capabilities) bool { return c.TenantEvents }
 	return listing(func(t turn) iter.Seq2[andon.Event, error] {
@@ -128,7 +127,6 @@ func sentBy(o options) lister {
 	}, (*Env).deviceEntryText)
 }
 
-// measuredBy is sentBy of the readings.
 func measuredBy(o options) lister {
 	return listing(func(t turn) iter.Seq2[andon.Reading, error] {
 		return bydevice.Readings(t, t.Store, t.id, bydevice.Query{Span: o.span(t.Env)})

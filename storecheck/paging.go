@@ -162,7 +162,6 @@ func (e *Env) turnsOver(ctx context.Context, id andon.TenantID, there []string) 
 	}
 }
 
-// pageAllWhileRetiring reads pages of two.
 func pageAllWhileRetiring(ctx context.Context, e *Env, id andon.TenantID) error {
 	there, _, _ := e.someDevices(ctx, id)
 	change := e.turnsOver(ctx, id, there)

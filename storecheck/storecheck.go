@@ -48,7 +48,6 @@ func (c Check) ofServers() Check {
 	return c
 }
 
-// needing makes it one of stores that declare what it needs.
 func (c Check) needing(able func(andon.Capabilities) bool) Check {
 	run := c.Run
 	c.Run = func(ctx context.Context, e *Env) error {
@@ -135,7 +134,6 @@ func (c Check) RunIn(ctx context.Context, e *Env) (r Result) {
 	return r
 }
 
-// failure is the panic by which require ends a check.
 type failure struct{ err error }
 
 // require ends the check that calls it, or one of its goroutines, with an error that is not nil. It

@@ -69,7 +69,6 @@ func keyed[T, ID any](
 	})
 }
 
-// find returns what finds a tenant.
 func (w Whole) find(ctx context.Context, id andon.TenantID) func() (andon.Tenant, error) {
 	return func() (andon.Tenant, error) { return w.Tenant(ctx, id) }
 }

@@ -132,7 +132,6 @@ func parseOffset(word string) (*offset, error) {
 	return new(offset(d)), err
 }
 
-// in returns the time that the offset means in an Env.
 func (o *offset) in(e *Env) andon.Time {
 	if o == nil {
 		return 0

@@ -291,7 +291,6 @@ func (w *world) restart(how start, o Options) {
 	w.restarted()
 }
 
-// outcome is an answer, or the kind of the error in its place.
 func outcome(answer any, err error) any {
 	if err != nil {
 		return andon.KindOf(err).String()

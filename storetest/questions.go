@@ -100,7 +100,6 @@ var filters = []string{
 
 func pickFrom[T any](r *rand.Rand, items []T) T { return items[r.IntN(len(items))] }
 
-// any returns one of some values, as an option.
 func (a *asker) any(option string, values ...string) string {
 	return option + "=" + pickFrom(a.Rand, values)
 }

@@ -115,7 +115,6 @@ func (a *App) Start(ctx context.Context) (err error) {
 	return nil
 }
 
-// serviceFailed has Wait return.
 func (a *App) serviceFailed(err error) {
 	select {
 	case a.failed <- err:

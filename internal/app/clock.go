@@ -9,7 +9,6 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 )
 
-// startClock goes on from what the store remembers of the clock.
 func (a *App) startClock(ctx context.Context, store andon.Store) error {
 	t, err := store.Tenant(ctx, andon.DefaultTenant)
 	if err != nil && andon.KindOf(err) != andon.NotFound {

@@ -75,7 +75,6 @@ func (g *gateway) openQueue(ctx context.Context) error {
 	return nil
 }
 
-// gauges show what waits.
 func (g *gateway) gauges() looked {
 	return func(to chan<- prometheus.Metric) {
 		s, age := g.queue.State(), 0.0

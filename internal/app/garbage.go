@@ -39,7 +39,6 @@ func (t *tuner) tune() {
 
 func (t *tuner) stop() { t.stopped.Store(true) }
 
-// heap is what the program made on its heap.
 type heap struct {
 	made uint64 // bytes since the start
 	kept uint64 // of those, since memory was last given back

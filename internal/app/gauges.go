@@ -74,7 +74,6 @@ func labelled(prefix, label string) func(name, help string) *prometheus.Desc {
 	}
 }
 
-// sending returns what sends the metrics of the thing of a name.
 func sending(
 	to chan<- prometheus.Metric, name string,
 ) func(*prometheus.Desc, prometheus.ValueType, float64) {
@@ -100,7 +99,6 @@ func changesKept(store andon.Store) looked {
 	}
 }
 
-// ordered is how the writes of a store that orders them get on with each other.
 type ordered struct{ waited, took prometheus.Histogram }
 
 func newOrdered() ordered {

@@ -28,7 +28,6 @@ type httpService struct {
 
 func (*httpService) name() string { return "http" }
 
-// open listens.
 func (s *httpService) open(ctx context.Context) error {
 	return s.listen(ctx)
 }

@@ -50,7 +50,6 @@ func (a *App) wireKeeper() *records.Incidents {
 	return k.Incidents
 }
 
-// purged removes the incidents of a device that was purged.
 func (a *App) purged(ctx context.Context, t andon.TenantID, device andon.DeviceID) error {
 	if a.keeper == nil {
 		return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/andonhq/andon/internal/store/adapter"
 )
 
-// sourceGroups list the settings of what entries are read from.
 func (c *Config) sourceGroups() []config.Group {
 	topics := config.Mappings(&c.Kafka, (*kafka.Source).ConfigGroup,
 		func(s *kafka.Source) string { return s.Name })
@@ -85,7 +84,6 @@ func (a *App) writer(c source.Config) (*source.Writer, error) {
 	}), nil
 }
 
-// sourceMetrics shows how far sources are.
 func (a *App) sourceMetrics() looked {
 	desc, of := labelled("andon_kafka_", "source"), labelled("andon_kinesis_", "source")
 	records := desc("behind_records", "Records that a source has not kept yet, as of when it last "+

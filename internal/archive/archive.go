@@ -102,7 +102,6 @@ func (c *Config) bucket() (bucket, prefix string, isS3 bool) {
 	return bucket, strings.Trim(prefix, "/"), isS3
 }
 
-// covers reports whether the archive has a tenant and kind.
 func (c *Config) covers(tenant andon.TenantID, kind Kind) bool {
 	return (len(c.Tenants) == 0 || slices.Contains(c.Tenants, string(tenant))) &&
 		(len(c.Kinds) == 0 || slices.Contains(c.Kinds, string(kind)))

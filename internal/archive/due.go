@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// dueDay is a day that has to be compared with the store.
 type dueDay struct {
 	day
 	of      andon.Tenant
@@ -88,7 +87,6 @@ func (a *Archive) due(
 	return all, next, err
 }
 
-// dueOf adds the days of a tenant and kind that are due.
 func dueOf[T any](
 	ctx context.Context, a *Archive, s *Selection, t *table[T], kind Kind, of andon.Tenant,
 	kept andon.Retention, horizon andon.Time, all *[]dueDay,

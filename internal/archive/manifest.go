@@ -39,7 +39,6 @@ func (d day) String() string {
 	return fmt.Sprintf("%s/kind=%s/date=%s", folderOf(d.tenant), d.kind, d.date())
 }
 
-// folderOf writes a tenant as the path of a URL has it.
 func folderOf(tenant andon.TenantID) string {
 	return "tenant=" + strings.ReplaceAll(url.QueryEscape(string(tenant)), "+", "%20")
 }
@@ -70,7 +69,6 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// folder is a day of the archive, with its manifest and the version of that.
 type folder struct {
 	day
 	place   place
@@ -116,7 +114,6 @@ func (f *folder) read(ctx context.Context) error {
 	return nil
 }
 
-// save replaces the manifest.
 func (f *folder) save(ctx context.Context) error {
 	temp, err := f.place.Temp()
 	if err != nil {
@@ -156,7 +153,6 @@ func (f *folder) settle(ctx context.Context) error {
 	return f.save(ctx)
 }
 
-// sum returns what a file is, from what it holds.
 func (f *folder) sum(ctx context.Context, name string) (is File, err error) {
 	file, _, err := f.place.Open(ctx, f.name(name))
 	if err != nil {

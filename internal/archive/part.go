@@ -65,7 +65,6 @@ func (w *adder[T]) begin() (err error) {
 	return nil
 }
 
-// add adds a row.
 func (w *adder[T]) add(ctx context.Context, row *T) error {
 	w.rows = append(w.rows, *row)
 	if len(w.rows) < rowsAtOnce {

@@ -69,7 +69,6 @@ func (a *Archive) Run(ctx context.Context, s Selection) (done Result, failed err
 	return done, failed
 }
 
-// archive compares a day with the store.
 func (a *Archive) archive(ctx context.Context, d dueDay, added *int64) error {
 	began := a.Now()
 	f, err := a.look(ctx, d.day)

@@ -48,7 +48,6 @@ func newBucket(ctx context.Context, c Config) (place, error) {
 
 func (b *bucket) key(name string) string { return path.Join(b.prefix, name) }
 
-// wrong returns an error of S3 with its kind.
 func (b *bucket) wrong(doing, name string, err error) error {
 	if err == nil {
 		return nil

@@ -122,7 +122,6 @@ func (x *writer) file(path string) error {
 
 func sumOf(digest hash.Hash) string { return hex.EncodeToString(digest.Sum(nil)) }
 
-// untilDone is a reader that ends with its context.
 type untilDone struct {
 	ctx context.Context
 	r   io.Reader
@@ -196,7 +195,6 @@ func (x *reader) readOwn(value any) (text []byte, err error) {
 	return text, json.Unmarshal(text, value)
 }
 
-// next reads one member.
 func (x *reader) next() error {
 	header, err := x.tar.Next()
 	if err != nil {
@@ -265,7 +263,6 @@ func (x *reader) unreadable(err error) error {
 	return andon.Errorf(andon.Damaged, "the backup can't be read %s: %w", after, err)
 }
 
-// check compares what was read with the sums.
 func (x *reader) check() error {
 	var sums []sum
 	text, err := x.readOwn(&sums)

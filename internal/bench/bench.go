@@ -176,7 +176,6 @@ func (b *Bench) report(done float64) {
 // turns is how often each target is measured under a load.
 const turns = 5
 
-// lane is a target under one load.
 type lane struct {
 	*Target
 	load   *Load
@@ -185,7 +184,6 @@ type lane struct {
 	turns  []*turn
 }
 
-// lanes are of the targets that take a load.
 func (b *Bench) lanes(l *Load) (lanes []*lane) {
 	for i := range b.targets {
 		if t := &b.targets[i]; l.Takes == nil || l.Takes(t) {
@@ -231,7 +229,6 @@ func (b *Bench) measure(ctx context.Context, l *Load) (rows []Row, err error) {
 	return b.rows(ctx, l, all)
 }
 
-// rows are what came of a load.
 func (b *Bench) rows(ctx context.Context, l *Load, lanes []*lane) (rows []Row, err error) {
 	used := b.written
 	for _, n := range lanes {
@@ -264,7 +261,6 @@ func (b *Bench) counts() map[andon.State]int {
 	return b.fleet.counts()
 }
 
-// turn is one turn of a target.
 func (b *Bench) turn(n *lane, number, last int) *turn {
 	l, t := n.load, &turn{lane: n, length: b.Duration / turns}
 	if l.Once {

@@ -41,7 +41,6 @@ type Row struct {
 	rates []float64 // of the turns
 }
 
-// row is what came of all turns.
 func (n *lane) row(ctx context.Context) (Row, error) {
 	l := n.load
 	r := Row{Subject: n.Name, Load: l.Name, InFlight: l.Callers, Open: l.Share > 0}

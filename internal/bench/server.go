@@ -123,7 +123,6 @@ func (c *Client) Append(ctx context.Context, events []andon.Event, begin func())
 	return err
 }
 
-// usage reads what a server shows at /metrics.
 func usage(ctx context.Context, address, token string) (Usage, error) {
 	c, err := client.New(client.Options{URL: address, Token: token})
 	if err != nil {

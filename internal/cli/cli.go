@@ -49,7 +49,6 @@ func Main(release string) int {
 	return run(ctx, p, os.Args[1:])
 }
 
-// run runs one command and returns its exit code.
 func run(ctx context.Context, p *command.Program, args []string) int {
 	root := rootCommand(p)
 	root.SetArgs(args)

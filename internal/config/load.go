@@ -41,7 +41,6 @@ func (l *loader) set(s Setting, value, place, name string) {
 	}
 }
 
-// variables returns those of the environment that are ours.
 func variables(env []string) map[string]string {
 	ours := map[string]string{}
 	for _, entry := range env {

@@ -151,7 +151,6 @@ type Changes struct {
 	number uint32 // of pendingChanges
 }
 
-// changed is one device of Changes.
 type changed struct {
 	device Device
 	slot   *Slot

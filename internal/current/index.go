@@ -44,7 +44,6 @@ func (f *Fleet) SlotAfter(before *Slot, id andon.DeviceID) *Slot {
 	return f.Slot(id)
 }
 
-// enter puts a slot that has its id into the index.
 func (f *Fleet) enter(s *Slot) {
 	f.index.slots++
 	hash := f.index.hash(f.id(s))
@@ -52,7 +51,6 @@ func (f *Fleet) enter(s *Slot) {
 	f.index.first[hash] = s.number + 1
 }
 
-// leave removes a slot from the index.
 func (f *Fleet) leave(s *Slot) {
 	f.index.slots--
 	hash := f.index.hash(f.id(s))

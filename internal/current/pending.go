@@ -18,7 +18,6 @@ type pendingRef = uint64
 
 func (c *Changes) ref(i int) pendingRef { return pendingRef(c.number)<<32 | pendingRef(i+1) }
 
-// add gives changes their number.
 func (p *pendingChanges) add(c *Changes) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,7 +34,6 @@ func (p *pendingChanges) remove() {
 	p.first++
 }
 
-// device returns a device as a pending change leaves it.
 func (p *pendingChanges) device(ref pendingRef) *Device {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

@@ -122,14 +122,12 @@ func (f *Fleet) Slots(from, most uint32) []*Slot {
 	return some
 }
 
-// growSlabs makes slabs for slots of all numbers.
 func (f *Fleet) growSlabs() {
 	if grow := int((f.end-1)/slabSlots) + 1 - len(f.slabs); grow > 0 {
 		f.slabs = append(f.slabs, make([]slab, grow)...)
 	}
 }
 
-// occupy makes the place of a number that of a device.
 func (f *Fleet) occupy(number uint32, id andon.DeviceID) *Slot {
 	f.end = max(f.end, number+1)
 	f.growSlabs()
@@ -154,7 +152,6 @@ func (f *Fleet) vacate(s *Slot) {
 	}
 }
 
-// pack makes a slot show a device.
 func (f *Fleet) pack(s *Slot, d *Device) {
 	s.time, s.since, s.prevTime, s.received = d.Time, d.Since, d.PrevTime, d.Received
 	f.names.set(&s.state, string(d.State))
@@ -177,7 +174,6 @@ func (f *Fleet) pack(s *Slot, d *Device) {
 	}
 }
 
-// unpack makes d the device that a slot shows.
 func (f *Fleet) unpack(s *Slot, d *Device) {
 	*d = Device{
 		ID: f.id(s), Time: s.time, Since: s.since, PrevTime: s.prevTime, Received: s.received,
@@ -225,7 +221,6 @@ func (p *extras) allocate() uint32 {
 	return p.made
 }
 
-// drop frees a part.
 func (p *extras) drop(number *uint32) {
 	*p.get(number) = extra{}
 	p.free = append(p.free, *number)

@@ -134,7 +134,6 @@ func (n *Node) Start(ctx context.Context) error {
 	return n.wait(ctx)
 }
 
-// launch starts the process.
 func (n *Node) launch() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -104,7 +104,6 @@ func (n *Node) writeTemplate(name string, data any) error {
 	return os.WriteFile(n.path("conf", name), text, 0o644)
 }
 
-// fill returns one of the files, filled.
 func fill(path string, data any) ([]byte, error) {
 	// What is quoted for JSON is quoted for YAML.
 	quote := func(parts ...string) string { return strconv.Quote(filepath.Join(parts...)) }
@@ -118,7 +117,6 @@ func fill(path string, data any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// options returns the lines of a file of options for the JVM.
 func options(name string) (lines []string, err error) {
 	text, err := files.ReadFile("cassandra/" + name)
 	if err != nil {
@@ -132,7 +130,6 @@ func options(name string) (lines []string, err error) {
 	return lines, nil
 }
 
-// arguments returns those of java for a node.
 func (n *Node) arguments() ([]string, error) {
 	lives := "lasting.options"
 	if n.options.Brief {

@@ -215,7 +215,6 @@ func installPython(ctx context.Context, name, requirements string) (python strin
 	return filepath.Join(dir, "bin", "python"), err
 }
 
-// startService starts a command that is to listen on a port.
 func startService(about string, command func(port string) *exec.Cmd) (*Service, error) {
 	p, err := freePorts("127.0.0.1")
 	if err != nil {

@@ -92,7 +92,6 @@ func skipIfUsers(t testing.TB) {
 	}
 }
 
-// require ends a test that has no engine.
 func require(t testing.TB, err error) {
 	t.Helper()
 	switch {

@@ -69,7 +69,6 @@ func cacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// jar is what Maven knows one by.
 type jar struct{ Group, Name, Version string }
 
 // fetchJars fetches jars by Maven, with all that they need: some 70 MB for Cassandra.

@@ -48,7 +48,6 @@ func allFree(first, count int, hosts []string) bool {
 	return true
 }
 
-// portFree returns why no one can listen on a port.
 func portFree(host string, port int) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {

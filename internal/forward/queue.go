@@ -106,7 +106,6 @@ func (q *Queue) load(ctx context.Context) error {
 	return nil
 }
 
-// keep keeps the mark.
 func (q *Queue) keep(ctx context.Context) error {
 	data, err := json.Marshal(q.sent)
 	if err != nil {

@@ -94,7 +94,6 @@ func (g *Groups) Counts(
 	return andon.ByState(all), err
 }
 
-// each passes on all devices that are selected.
 func (g *Groups) each(
 	ctx context.Context, id andon.TenantID, s *Selected, do func(*andon.Device),
 ) error {
@@ -138,7 +137,6 @@ func (g *Groups) People(
 	})
 }
 
-// counts returns those of the groups that are selected.
 func (s *Selected) counts(all []andon.StateCount) []andon.StateCount {
 	if s.all() {
 		return all

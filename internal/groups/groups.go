@@ -241,7 +241,6 @@ func (t *tenant) belongs(id andon.DeviceID, s *said, is bool) {
 	}
 }
 
-// place returns a device in the group that it belongs to.
 func (t *tenant) place(id andon.DeviceID, d device) device {
 	if d.in = d.own; d.in == 0 {
 		d.in = t.rules.group(id, d.facts())

@@ -41,7 +41,6 @@ type head struct {
 // recentMost bounds what is read each second.
 const recentMost = 512
 
-// bucket is the record of some devices.
 type bucket map[andon.DeviceID]*said
 
 // said is what is known of one device: what people say, and which values its attributes had that

@@ -21,7 +21,6 @@ type rules struct {
 	names  []string // of attributes
 }
 
-// newRules makes rules of groups of the tree.
 func (t *tree) newRules(all []andon.GroupRule) rules {
 	for i := range t.groups {
 		t.groups[i].ruled, t.groups[i].byPrefix = false, i == 0

@@ -18,7 +18,6 @@ const (
 	afterNewest = "newest"
 )
 
-// eventPage is a page of events of all devices.
 type eventPage struct {
 	Items []eventItem `json:"items"`
 	Next  string      `json:"next,omitempty" doc:"cursor of the next page; absent on the last one"`

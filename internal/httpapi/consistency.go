@@ -10,7 +10,6 @@ var consistencyParam = param{
 	Name: "consistency", Example: "eventual", Values: []any{"strong", "eventual"},
 }
 
-// consistent has the store read as the call asks for.
 func (c *call) consistent() error {
 	text := c.OneOf(consistencyParam.Name, "strong", "eventual")
 	if err := c.Fault(); err != nil || !c.route.isExplained() {

@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/problem"
 )
 
-// document makes the OpenAPI document of routes.
 func (a *API) document(routes []*route) []byte {
 	var operations []openapi.Operation
 	for _, r := range routes {
@@ -30,7 +29,6 @@ func (a *API) document(routes []*route) []byte {
 	}, operations)
 }
 
-// operation describes the route.
 func (r *route) operation() openapi.Operation {
 	return openapi.Operation{
 		Method: r.method(), Path: r.path(), PathNames: r.pathNames(), Name: r.name,
@@ -44,7 +42,6 @@ func (r *route) operation() openapi.Operation {
 // that is another site's, a Host that is, a fault of this side.
 var alwaysPossible = []int{400, 403, 421, 500}
 
-// possibleErrors are the errors of a route, those of its body included.
 func (r *route) possibleErrors() []int {
 	all := append(slices.Clone(alwaysPossible), r.errors...)
 	if !r.open {

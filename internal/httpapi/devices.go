@@ -303,7 +303,6 @@ func cutStates(c *call, s *jsonout.States, after *statePosition) {
 	}
 }
 
-// devicesOf lists devices of those that are selected.
 func (c *call) devicesOf(q andon.DeviceQuery) iter.Seq2[andon.Device, error] {
 	if c.selected == nil {
 		return c.store.Devices(c.ctx(), c.tenant, q)

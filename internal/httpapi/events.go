@@ -231,7 +231,6 @@ func (a *API) withdrawEntry(c *call) (client.Entry, error) {
 	return a.entry(c)
 }
 
-// entryRef reads which entry the path names.
 func (c *call) entryRef() (andon.DeviceID, andon.Time, andon.State) {
 	device, state := c.Device(), params.PathID[andon.State](&c.Reader, "state")
 	at, err := andon.ParseTime(c.Segment("time"))

@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/problem"
 )
 
-// exchange is one request and its answer.
 type exchange struct {
 	answer.Writer
 	route *route // nil where there is none

@@ -41,7 +41,6 @@ func (c *call) explains() bool {
 	return c.Flag(explainParam.Name) && c.route.isExplained()
 }
 
-// serve answers the call, or a call for the plan.
 func (c *call) serve() error {
 	asked := c.explains()
 	if err := c.consistent(); err != nil {

@@ -50,7 +50,6 @@ func (a *API) personRoutes() (all []*route) {
 	}))
 }
 
-// routesOf are the routes of one kind of document.
 func routesOf[T any](a *API, kind people.DocumentKind, one, many string) []*route {
 	list, path := "/"+string(kind), "/"+string(kind)+"/{name}"
 	put := answering(route{

@@ -8,7 +8,6 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 )
 
-// param is a parameter of the query.
 type param = openapi.Param
 
 // The parameters that several requests share.

@@ -13,7 +13,6 @@ type sessionJSON struct {
 	SignedIn bool `json:"signed_in" doc:"This request has a session, or the token"`
 }
 
-// sessionBody is what signs in.
 type sessionBody struct {
 	Token string `json:"token" doc:"The token of this server"`
 }

@@ -49,7 +49,6 @@ func (a *API) allEvents(c *call) func(andon.EventQuery) iter.Seq2[andon.Event, e
 // lineEvents is how many events are asked for at once of an answer that is sent line by line.
 const lineEvents = 8192
 
-// eventLines sends all events that are selected.
 func (a *API) eventLines(c *call) error {
 	q := andon.EventQuery{States: c.States(), Span: c.Span(), Order: c.Order(), Limit: lineEvents}
 	c.refusePaging()

@@ -46,7 +46,6 @@ func (h *head) request(text []byte) *http.Request {
 	return &r
 }
 
-// receivedBody is a body that came with its head.
 type receivedBody struct{ bytes.Reader }
 
 // Close implements io.Closer.

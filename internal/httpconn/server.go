@@ -110,10 +110,8 @@ func New(s *http.Server, direct Direct, unreadable Unreadable) *Server {
 	return server
 }
 
-// connKey is the key of a connection among the values of its requests' contexts.
 type connKey struct{}
 
-// serveHTTP serves a request that net/http has read.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		c.handled = true
@@ -164,7 +162,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // Close closes all listeners and connections.
 func (s *Server) Close() error { return s.http.Close() }
 
-// listener makes the connections of a Server.
 type listener struct {
 	net.Listener
 	server *Server

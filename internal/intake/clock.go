@@ -66,7 +66,6 @@ func (c *Clock) Confirm(said andon.Time) bool {
 	return true
 }
 
-// believed is the time by which is deleted.
 func (in *Intake) believed() andon.Time {
 	if in.options.Clock == nil {
 		return in.options.Now()

@@ -139,7 +139,6 @@ func (in *Intake) due(ctx context.Context, t andon.Tenant) (h andon.Horizon, err
 	return h, nil
 }
 
-// floor returns the horizon of a tenant, of what it ever had any.
 func (in *Intake) floor(ctx context.Context, t andon.Tenant) (h andon.Horizon, err error) {
 	events, readings, err := in.store.Had(ctx, t.ID)
 	if err != nil {

@@ -301,7 +301,6 @@ func (c *Consumer) fetchFailed(topic string, err error) {
 	}
 }
 
-// connections tells a consumer of those to brokers.
 type connections struct{ c *Consumer }
 
 // OnBrokerConnect is called after each attempt.

@@ -54,7 +54,6 @@ func (s *Source) check(k *config.Check) {
 
 func isPattern(topic string) bool { return strings.HasPrefix(topic, "^") }
 
-// topics are the options for what is read.
 func (s *Source) topics() []kgo.Opt {
 	all := []kgo.Opt{kgo.ConsumeTopics(s.Topics...)}
 	if isPattern(s.Topics[0]) {

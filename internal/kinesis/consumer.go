@@ -25,7 +25,6 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 )
 
-// api is what is called of the service.
 type api struct {
 	list     call[kinesis.ListShardsInput, kinesis.ListShardsOutput]
 	iterator call[kinesis.GetShardIteratorInput, kinesis.GetShardIteratorOutput]

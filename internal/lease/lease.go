@@ -61,7 +61,6 @@ type Lease struct {
 	expiry  *time.Timer // ends the work, also while a renewal hangs; nil before the work
 }
 
-// sixths returns a part of the time of a lease.
 func (h *Holder) sixths(n int) time.Duration { return h.For / 6 * time.Duration(n) }
 
 // Hold does work under the lease of a name, and again whenever that ends without an error. It

@@ -59,7 +59,6 @@ func (m *Mapping) settings() config.Group {
 	}
 }
 
-// parsed is a text that a function reads.
 func parsed[T any](to *T, parse func(string) (T, error)) config.Value {
 	text := new(string)
 	return config.Given(text).That(func() (err error) {
@@ -96,7 +95,6 @@ func members(to *[]string) func(name, text string) error {
 	}
 }
 
-// condition is that a reference is a text.
 type condition struct{ reference, text string }
 
 func (m *Mapping) addCondition(reference, text string) error {

@@ -64,7 +64,6 @@ func (m *Mapping) Map(message *Message) (entries []Entry, refused []andon.Reject
 	return entries, refused
 }
 
-// foreign maps the parts of a message.
 func (m *Mapping) foreign(message *Message) (entries []Entry, refused []andon.Rejection) {
 	all, err := parts(string(message.Value), m.each)
 	if err != nil {

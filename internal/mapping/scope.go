@@ -35,7 +35,6 @@ var (
 		`^(\$\$?(\.[^{}\[\].*]+|\[\d+\])*|topic(:[1-9]\d?)?|key|header:.+|each:[1-9]\d?)$`)
 )
 
-// checkTemplate reports what is wrong with a template.
 func checkTemplate(text string) error {
 	all := bracesPattern.FindAllString(text, -1)
 	if strings.HasPrefix(text, "$") {

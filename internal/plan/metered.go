@@ -102,7 +102,6 @@ func (m *meter) write(w *ItemWrite) {
 	}
 }
 
-// howUnits is the arithmetic of the units of a write.
 func howUnits(w *ItemWrite) string {
 	switch {
 	case w.Moves:

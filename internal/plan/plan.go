@@ -106,7 +106,6 @@ type sheet struct {
 	machinesCost float64
 }
 
-// note writes down a figure, and returns it.
 func (s *sheet) note(name string, value float64, unit, how string, args ...any) float64 {
 	s.result.Figures = append(s.result.Figures, Figure{
 		Name: name, Value: value, Unit: unit, How: fmt.Sprintf(how, args...),
@@ -114,7 +113,6 @@ func (s *sheet) note(name string, value float64, unit, how string, args ...any) 
 	return value
 }
 
-// take writes down a measured figure, and returns it.
 func (s *sheet) take(m Measurement) float64 {
 	s.result.Figures = append(s.result.Figures, Figure{
 		Name: m.What, Value: m.Value, Unit: m.Unit, How: "measured", Measured: m.Measured,

@@ -137,7 +137,6 @@ func ReadPrices(name string, text []byte) (Prices, error) {
 	return p, nil
 }
 
-// group is one group of the prices of a region.
 type group struct {
 	name, about string
 	Origin
@@ -145,7 +144,6 @@ type group struct {
 	value reflect.Value
 }
 
-// groups returns those that have anything.
 func (r *Region) groups() (all []group) {
 	v := reflect.ValueOf(r).Elem()
 	for i := 1; i < v.NumField(); i++ {
@@ -258,7 +256,6 @@ type PriceSource struct {
 	Old    bool   `json:"old"` // it is older than a year
 }
 
-// sources are those of all groups that have prices.
 func (r *Region) sources(now time.Time) (all []PriceSource) {
 	for _, g := range r.groups() {
 		all = append(all, PriceSource{g.about, g.Source, g.Date.Format(time.DateOnly),

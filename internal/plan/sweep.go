@@ -60,7 +60,6 @@ func (in *Input) costs(devices int) map[string]float64 {
 	return costs
 }
 
-// with returns the results for a number of devices.
 func (in *Input) with(devices int) []Result {
 	other := *in
 	other.Traffic.Devices = devices

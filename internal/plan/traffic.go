@@ -69,7 +69,6 @@ func (t *Traffic) rate(kind string, second float64) Rate {
 	return Rate{kind, second, second * t.Peak, second * daySeconds, second * monthSeconds}
 }
 
-// rates are all kinds of traffic.
 func (t *Traffic) rates() []Rate {
 	all := []Rate{
 		t.rate("events", t.events()),
@@ -99,7 +98,6 @@ func (t *Traffic) operators() float64 {
 	return max(1, float64(t.Devices)/float64(t.DevicesOfOperator))
 }
 
-// ofTenant is how many devices a tenant has.
 func (t *Traffic) ofTenant() float64 { return float64(t.Devices) / float64(t.Tenants) }
 
 // often is how often a second something is done that belongs to something else, with so many

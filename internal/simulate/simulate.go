@@ -131,7 +131,6 @@ func (d dice) within(all andon.Duration) andon.Duration {
 // noise returns a number around 0 with a standard deviation of so much.
 func (d dice) noise(deviation float64) float64 { return d.rand.NormFloat64() * deviation }
 
-// queue holds what is under way.
 type queue[T any] []timed[T]
 
 // timed is something under way, and when it arrives.

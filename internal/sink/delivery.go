@@ -145,7 +145,6 @@ func (d *delivery) changes(ctx context.Context) (all []andon.Change, err error) 
 	return all, nil
 }
 
-// await waits for a change, and then for those that are sent with it.
 func (d *delivery) await(ctx context.Context) error {
 	if err := d.save(ctx, d.place); err != nil {
 		return err

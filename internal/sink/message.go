@@ -23,7 +23,6 @@ const (
 // snapshot is the kind of a message that says what a device shows without a change.
 const snapshot = "snapshot"
 
-// writer writes the messages of a batch.
 type writer struct {
 	*delivery
 	batch *Batch
@@ -116,7 +115,6 @@ func (d *delivery) addPage(w *writer) (next place, err error) {
 	return next, nil
 }
 
-// change adds a change of a device.
 func (w *writer) change(c *andon.Change) error {
 	m := Message{Device: c.Device, Kind: c.Kind.String(), Position: c.Position}
 	if c.Before != nil {
@@ -150,7 +148,6 @@ func (w *writer) add(m Message, shown *andon.Device) (err error) {
 	return nil
 }
 
-// identify gives the batch an ID by those of its messages.
 func (b *Batch) identify() {
 	h := sha256.New()
 	for i := range b.Messages {

@@ -33,7 +33,6 @@ type listed struct {
 	Retired bool           `json:"retired,omitempty"`
 }
 
-// page is a part of the list of all devices.
 type page struct {
 	listed  // where it begins
 	read    andon.Time
@@ -108,7 +107,6 @@ func (d *delivery) save(ctx context.Context, p place) error {
 	return d.lease.Save(ctx, andon.JSON(text))
 }
 
-// severities is a digest of the states of a tenant and their severities.
 func severities(t *andon.Tenant) string {
 	h := fnv.New64a()
 	for _, s := range t.States.Defs() {

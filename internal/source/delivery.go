@@ -42,7 +42,6 @@ type ofTenant struct {
 	readings []ingest.Item[andon.Reading]
 }
 
-// newDelivery maps messages.
 func newDelivery(w *Writer, messages []mapping.Message) *delivery {
 	d := &delivery{Writer: w, messages: messages, faulty: map[andon.DeviceID]bool{}}
 	for i := range messages {

@@ -118,7 +118,6 @@ func Join[T any](values []T) (data andon.JSON, n int) {
 	return andon.JSON("[" + string(b.Bytes()[1:]) + "]"), n
 }
 
-// split reads the data of a record.
 func split(r *andon.Record) (all []Rejection, err error) {
 	if err := json.Unmarshal([]byte(r.Data), &all); err != nil {
 		return nil, andon.Errorf(andon.Damaged, "read the record %s: %w", r, err)

@@ -149,7 +149,6 @@ func jsonFields(t reflect.Type) []jsonField {
 	return fields
 }
 
-// fieldNamed returns which field has that name, and notes that it was seen.
 func fieldNamed(location, name string, fields []jsonField, seen []bool) (int, error) {
 	names := make([]string, len(fields))
 	for i, field := range fields {

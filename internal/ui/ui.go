@@ -177,7 +177,6 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) // that the client is gone changes nothing
 }
 
-// listed returns the items of a header that is a list.
 func listed(header string) []string {
 	items := strings.Split(header, ",")
 	for i := range items {

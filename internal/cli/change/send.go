@@ -16,7 +16,6 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// sending has the flags of the command.
 type sending struct {
 	*command.Program
 	command.Target

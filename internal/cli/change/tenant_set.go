@@ -19,7 +19,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// tenantChange has the flags of the command.
 type tenantChange struct {
 	client.TenantChange
 	dryRun, yes bool
@@ -190,7 +189,6 @@ func newTenant(id andon.TenantID) client.Tenant {
 	}
 }
 
-// show prints the tenant as the change would make it, and what it would delete.
 func (tc *tenantChange) show(p *command.Program, t client.Tenant, losses []string) error {
 	set(&t.Retention.Events, tc.Retention.Events)
 	set(&t.Retention.Readings, tc.Retention.Readings)

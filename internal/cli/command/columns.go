@@ -96,13 +96,11 @@ func (c Columns[T]) OrElse(name, text string) Columns[T] {
 	return c
 }
 
-// timeOf returns a function that reads a time of an item.
 func timeOf[T any](name string) func(*T) andon.Time {
 	f := fieldOf[T](name)
 	return func(item *T) andon.Time { return andon.Time(f.value(item).Int()) }
 }
 
-// field is a field of an item, by its name in JSON.
 type field[T any] struct {
 	name     string
 	index    []int

@@ -145,7 +145,6 @@ type examination struct {
 
 func (e *examination) add(all ...finding) { e.Findings = append(e.Findings, all...) }
 
-// fail adds a problem.
 func (e *examination) fail(area, what, found, source, advice string) {
 	e.add(judge(area, what, found, source, problem{true, failed, advice}))
 }

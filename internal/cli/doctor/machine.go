@@ -58,7 +58,6 @@ func existing(path string) string {
 	}
 }
 
-// diskFindings judges space, number of files and kind of the file system.
 func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
 	source := "statfs of " + dir
 	found := []finding{spaceFinding(disk.Free, disk.Size, reserve, source)}

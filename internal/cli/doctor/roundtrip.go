@@ -109,7 +109,6 @@ func counted(r client.Result, err error) (string, error) {
 	return fmt.Sprintf("%d accepted, %d rejected", r.Accepted, len(r.Rejected)), err
 }
 
-// listed reads a list and returns a word for each item.
 func listed[T any](word func(T) any, list iter.Seq2[T, error]) func() (string, error) {
 	return func() (string, error) {
 		var words []string

@@ -151,7 +151,6 @@ func clockDifference(here, server time.Time) finding {
 			"of the server's clock than max_future are rejected."})
 }
 
-// metricFindings judges the metrics of a server.
 func metricFindings(values map[string]float64) (found []finding) {
 	if limit := values["process_max_fds"]; limit > 0 {
 		open := values["process_open_fds"]

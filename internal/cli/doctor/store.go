@@ -156,7 +156,6 @@ const (
 		"is.\nIf its engine is set up as docs/stores has it, please report it with this line."
 )
 
-// checking collects the results of checks.
 type checking struct {
 	*doctor
 	passed, failed int

@@ -58,7 +58,6 @@ func (p Printer) Table(rows [][]Cell) {
 	}
 }
 
-// widthsOf returns the width of each column of rows.
 func widthsOf(rows [][]Cell) (widths []int) {
 	for _, row := range rows {
 		for i, c := range row {
@@ -118,7 +117,6 @@ func narrow(rows [][]Cell, width int) {
 	}
 }
 
-// tableWidth returns the width of the table of rows.
 func tableWidth(rows [][]Cell) (width int) {
 	for _, w := range widthsOf(rows) {
 		width += 2 + w

@@ -19,7 +19,6 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 )
 
-// demo has the flags of the command.
 type demo struct {
 	*command.Program
 	seed      uint64

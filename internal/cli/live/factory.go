@@ -36,7 +36,6 @@ func pastHours(devices int) int {
 	return max(shortPast, min(longerPast, pastEntries/reportsAnHour/devices))
 }
 
-// factory sends what a simulated fleet reports.
 type factory struct {
 	fleet *simulate.Fleet
 	every andon.Duration // between two reports of a device

@@ -121,7 +121,6 @@ func (w *watch) apply(now andon.Time, t *client.Update) error {
 	return nil
 }
 
-// selects reports whether the flags select a device.
 func (w *watch) selects(d *client.Device) bool {
 	q := &w.query
 	states, err := andon.ParseStateFilter(q.State)

@@ -14,7 +14,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/local"
 )
 
-// report is all that was measured, and on what.
 type report struct {
 	Version  client.Version `json:"version"`
 	Machine  machine        `json:"machine"`

@@ -206,7 +206,6 @@ contacted. Only DynamoDB has templates.`,
 	return cmd
 }
 
-// templateWords returns the formats and capacities of all stores.
 func templateWords() (formats, capacities []string) {
 	for _, e := range all.New() {
 		formats = append(formats, e.Formats()...)

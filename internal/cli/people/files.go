@@ -66,7 +66,6 @@ func readAll(p *command.Program, from []string) (all []document, err error) {
 	return all, nil
 }
 
-// read adds the documents of a file.
 func read(all []document, file string, r io.Reader) ([]document, error) {
 	next := yaml.NewDecoder(r).Decode
 	if filepath.Ext(file) == ".json" {

@@ -19,7 +19,6 @@ type fleet struct {
 	region  string
 }
 
-// newFleet is a fleet with the defaults.
 func newFleet() *fleet {
 	const day = 24 * time.Hour
 	return &fleet{
@@ -37,7 +36,6 @@ func newFleet() *fleet {
 	}
 }
 
-// group are the settings of a fleet.
 func (f *fleet) group() config.Group {
 	return config.Group{Settings: slices.Concat(f.ofEvents(), f.ofReadings(), f.ofPeople(),
 		f.ofPlan())}

@@ -83,7 +83,6 @@ The plan queries no store, and needs no account.`,
 	return cmd
 }
 
-// report is what is printed as JSON.
 type report struct {
 	plan.Plan
 	Sweep *plan.Sweep `json:"sweep,omitempty"`

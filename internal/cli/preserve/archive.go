@@ -47,7 +47,6 @@ back.`,
 	return cmd
 }
 
-// runs makes work what a command does, with the archive that the flags name.
 func (a *archives) runs(
 	p *command.Program, cmd *cobra.Command,
 	work func(ctx context.Context, c app.Config, of archive.Config) error,

@@ -48,7 +48,6 @@ as well. Of a running server take a backup.`,
 	return cmd
 }
 
-// verifyBackup checks the sums of a backup.
 func verifyBackup(ctx context.Context, p *command.Program, path string) error {
 	kept, err := readBackup(ctx, p, "verify", path, discard)
 	if err != nil {

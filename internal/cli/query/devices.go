@@ -85,7 +85,6 @@ func devicesColumns() []command.Column[client.Device] {
 		Fields("message").Hidden("attributes")
 }
 
-// hiddenColumns are the columns of devices that have no current state.
 func hiddenColumns() []command.Column[client.Device] {
 	return command.Fields[client.Device]("device", "state", "time", "retired")
 }

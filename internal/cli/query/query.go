@@ -64,7 +64,6 @@ type query struct {
 	explained   bool            // --explain
 }
 
-// newQuery gives a subcommand the flags that all have.
 func newQuery(p *command.Program, cmd *cobra.Command) (*query, *cobra.Command) {
 	q := &query{Program: p, Target: p.NewTarget(), Output: command.Output{All: true}}
 	q.Flags(cmd)

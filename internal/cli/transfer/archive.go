@@ -31,7 +31,6 @@ var archiveKinds = []string{
 	kindAssignments, kindRetired, kindEvents, kindEscalations, kindReadings,
 }
 
-// archive exports all that the tenant has.
 func (r *exportRun) archive(ctx context.Context, w io.Writer) error {
 	settings, err := r.Tenant(ctx, andon.TenantID(r.Target.Tenant))
 	if err != nil {

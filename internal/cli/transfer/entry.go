@@ -98,7 +98,6 @@ func wrapReadings(items table.Items[andon.Reading]) placedEntries {
 	return wrapAll(items, func(r *andon.Reading) entry { return entry{Reading: r} })
 }
 
-// pick returns a member of the entries that have it.
 func pick[T any](lines []placed, member func(*entry) *T) (picked []T) {
 	for i := range lines {
 		if one := member(&lines[i].Value); one != nil {

@@ -167,7 +167,6 @@ func (e *export) run(ctx context.Context) (err error) {
 	return errors.Join(err, r.leftOut())
 }
 
-// copyTo exports to a writer.
 func (r *exportRun) copyTo(ctx context.Context, out io.Writer) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	err := r.Ask(ctx, func(c *client.Client) error {

@@ -114,7 +114,6 @@ func (r *exportRun) copyKind(ctx context.Context, kind string, w io.Writer) erro
 		}))
 }
 
-// newSink returns the sink of the format, or that of an archive.
 func newSink[T any](
 	r *exportRun, w io.Writer, columns []command.Column[T], line func(*T) entry,
 ) command.Sink[T] {
@@ -124,7 +123,6 @@ func newSink[T any](
 	return command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{})
 }
 
-// ask lists what a device has of a kind.
 type ask[T any] func(context.Context, andon.DeviceID, client.Query) iter.Seq2[T, error]
 
 // copyAll puts what each device has of a kind into a sink. It shows how far it is, unless the
@@ -189,7 +187,6 @@ func copyDevice[T any](
 	return nil
 }
 
-// device is a device to export.
 type device struct {
 	id                           andon.DeviceID
 	isNamed, isShown, wasRetired bool

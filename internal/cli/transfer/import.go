@@ -101,7 +101,6 @@ func (im *importer) openAll(files []string) error {
 	return nil
 }
 
-// importFile imports one file and reports what came of it.
 func (im *importer) importFile(ctx context.Context, name string, rejects io.Writer) error {
 	s, err := im.open(name, im.Stderr)
 	if err != nil {
@@ -211,7 +210,6 @@ time-series guide for DynamoDB: deviceId, timestamp, numbers, metadata, ttl.`,
 	return cmd
 }
 
-// columnFlags say what is in which column.
 func (im *importer) columnFlags(cmd *cobra.Command) {
 	flags, m := cmd.Flags(), &im.mapping
 	im.Flags(cmd)

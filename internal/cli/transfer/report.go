@@ -31,7 +31,6 @@ func (n counts) String() string {
 		draw.Count(n[kindProfiles], "profile"))
 }
 
-// report accounts for the lines of a file.
 type report struct {
 	File     string  `json:"file"`
 	Accepted counts  `json:"accepted"`

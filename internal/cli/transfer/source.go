@@ -110,7 +110,6 @@ func (im *importer) read(s *source, name string, in *bufio.Reader) (err error) {
 	return im.readRows(s)
 }
 
-// readRows makes entries of the rows of a table.
 func (im *importer) readRows(s *source) error {
 	m, err := im.mapping, im.checkMapping()
 	if err != nil {

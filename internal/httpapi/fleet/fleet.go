@@ -150,7 +150,6 @@ func (p *Snapshot) Write(to io.Writer) (count int, err error) {
 	return count, err
 }
 
-// append writes a row as JSON.
 func (r *row) append(b []byte) []byte {
 	b = append(b, '[')
 	if id := string(r.id); strings.ContainsAny(id, `"\`) {

@@ -40,7 +40,6 @@ func (l *Context) Deadline() (end time.Time, ok bool) {
 // Done implements context.Context.
 func (l *Context) Done() <-chan struct{} { return l.begun().Done() }
 
-// begun returns the context with the timer.
 func (l *Context) begun() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,6 @@ var descriptions string
 
 const tagOfParams = "parameters"
 
-// text describes an operation or a parameter.
 type text struct{ tag, summary, detail string }
 
 // texts returns the descriptions of operations and of parameters, by their headings.

@@ -56,7 +56,6 @@ func text[S ~string](s *jsonscan.Scanner, field string, into *S) *jsonscan.Fault
 	return inField(field, f)
 }
 
-// inField names the field that a fault is in.
 func inField(field string, f *jsonscan.Fault) *jsonscan.Fault {
 	if f != nil {
 		f.Field, f.Reason = field, field+": "+f.Reason

@@ -39,7 +39,6 @@ func FlatReading(text string, unit andon.Precision) (andon.Reading, error) {
 	return item.Value, nil
 }
 
-// isFlat reports whether what was read is a flat item.
 func (r *readingReader) isFlat() bool {
 	return r.reading.Device == "" && r.reading.Time == 0 && len(r.metrics) == 0 &&
 		slices.ContainsFunc(r.extra.members, func(m member) bool { return m.name == FlatDevice })

@@ -94,7 +94,6 @@ func (r *readingReader) object(s *jsonscan.Scanner) *jsonscan.Fault {
 	}
 }
 
-// metric reads one metric.
 func (r *readingReader) metric(s *jsonscan.Scanner, name string) *jsonscan.Fault {
 	if len(r.metrics) == andon.MaxMetrics {
 		f := s.Fault(s.NameAt, "more than %d metrics", andon.MaxMetrics)

@@ -66,7 +66,6 @@ func newCSV(r *bufio.Reader, o Options) (*csvRows, error) {
 	return s, nil
 }
 
-// line returns the next line.
 func (s *csvRows) line() (text string, err error) {
 	if text, err = s.lines.next(); s.crlf || text == "\r" {
 		text = strings.TrimSuffix(text, "\r")
@@ -126,7 +125,6 @@ func (s *csvRows) whole(first string) (text string, read []string) {
 	return strings.TrimSuffix(b.String(), "\r"), read
 }
 
-// split splits the text of a row into cells.
 func split(text, comma string) (cells []string, err error) {
 	cells = make([]string, 0, strings.Count(text, comma)+1)
 	for more := true; more; {

@@ -139,7 +139,6 @@ func (m *Mapping) state(row *Row) andon.State {
 	return andon.State(text)
 }
 
-// wrong says in which column an error is.
 func wrong(column string, err error) error {
 	return fmt.Errorf("column %s: %w", shown(column), err)
 }

@@ -108,7 +108,6 @@ func (m *Mapping) assignmentFields() []field {
 	}
 }
 
-// bind finds the columns of the fields.
 func (t *Table) bind(fields []field) error {
 	var used []string
 	for _, f := range fields {

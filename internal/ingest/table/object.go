@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// member is one member of an object that columns make.
 type member struct {
 	name   string
 	column string
@@ -117,7 +116,6 @@ func (m *Mapping) metrics(row *Row) (andon.Metrics, error) {
 	return read.Sorted()
 }
 
-// number reads a metric.
 func (m *Mapping) number(text string) (float64, error) {
 	whole, part, comma := strings.Cut(text, ",")
 	if comma && m.DecimalComma && !strings.Contains(text, ".") {

@@ -97,7 +97,6 @@ func Parse(text string) (*Model, error) {
 	return m, nil
 }
 
-// noModel says in which line a text is no model.
 func noModel(text string, err error) error {
 	at, reason := int64(len(text)), err.Error()
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -161,7 +160,6 @@ func (f *facet) aliases(t *table) map[string]string {
 	return alias
 }
 
-// hasKeysOf reports whether a facet calls the keys of its table as that does.
 func (f *facet) hasKeysOf(t *table) bool {
 	return f.KeyAttributeAlias.PartitionKeyAlias == t.KeyAttributes.PartitionKey.AttributeName &&
 		f.KeyAttributeAlias.SortKeyAlias == t.KeyAttributes.SortKey.AttributeName
@@ -188,7 +186,6 @@ func isLog(has func(string) bool) bool {
 	return has(attrDevice) && (has(attrStateDate) || has(attrState) && has(attrDate))
 }
 
-// attributes are those that a table declares.
 func (t *table) attributes() []attributeDef {
 	return append(slices.Clone(t.NonKeyAttributes),
 		t.KeyAttributes.PartitionKey, t.KeyAttributes.SortKey)

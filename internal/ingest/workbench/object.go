@@ -63,5 +63,4 @@ func elements(text string) (all []string) {
 	return all
 }
 
-// array is the text of an array.
 func array(elements []string) string { return "[" + strings.Join(elements, ",") + "]" }

@@ -103,10 +103,8 @@ func (m *Model) Refill(ofReadings bool, now andon.Time) (*Writer, error) {
 	return w, nil
 }
 
-// written is a time as Workbench writes it.
 func written(t andon.Time) string { return t.Std().Format("Jan 02, 2006, 03:04 PM") }
 
-// put adds an attribute to an item, and declares it.
 func (w *Writer) put(item *object, name, kind string, v value) {
 	if w.types[name] == "" {
 		w.types[name] = kind
@@ -165,7 +163,6 @@ func isFlatField(name string) bool {
 	}, name)
 }
 
-// keep adds an item.
 func (w *Writer) keep(item object) error {
 	if w.size += len(item.String()); w.size > MaxBytes/2 { // the other half is the indentation
 		return tooLong()
@@ -244,7 +241,6 @@ func (w *Writer) Write(out io.Writer) error {
 	return err
 }
 
-// refilled puts the items into the facet that has them.
 func (w *Writer) refilled(facets, items []string) []string {
 	f := objectOf(facets[w.facet])
 	names := elements(f.get("NonKeyAttributes"))

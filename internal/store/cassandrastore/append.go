@@ -29,7 +29,6 @@ type appending struct {
 	cause    *rows.Pending  // of what may change
 }
 
-// deviceAppend is what an append does to one device.
 type deviceAppend struct {
 	events  []andon.Event
 	answers []andon.PersonID // who is responsible for each of events

@@ -183,7 +183,6 @@ func (c *comparison) read(ctx context.Context) error {
 	return err
 }
 
-// change is the difference.
 func (c *comparison) change() changelog.Change {
 	return changelog.Change{
 		From: c.cause.From, Version: max(c.said.Version, c.base()) + 1, Change: andon.Change{

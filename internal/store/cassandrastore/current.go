@@ -242,7 +242,6 @@ func (s *Store) candidates(
 	return s.found(all, t, from, q), nil
 }
 
-// found returns the candidates that a design finds.
 func (s *Store) found(
 	all []designs.Finding, t *rows.Tenant, from string, q andon.DeviceQuery,
 ) *candidates {
@@ -256,7 +255,6 @@ func (s *Store) found(
 		}))
 }
 
-// allDevices finds all devices that have any rows.
 func allDevices(tenant, from string) []designs.Finding {
 	all := make([]designs.Finding, rows.Buckets)
 	for bucket := range rows.Buckets {

@@ -80,7 +80,6 @@ func (s *Store) reviewDevice(ctx context.Context, at merge.DueReview) error {
 	return s.changedBy(ctx, t, at.Device, andon.ByEntry, newest)
 }
 
-// unlist deletes the index rows of a retired device.
 func (s *Store) unlist(t *rows.Tenant, device andon.DeviceID, v *view) (index []cql.Mutation) {
 	if v.Newest(t.Record.States) == nil {
 		return nil // nothing leads to it, or everything was withdrawn

@@ -57,7 +57,6 @@ func (s *Store) serveRecords() {
 	s.Owner = s.KeyOf
 }
 
-// tenant returns a tenant that exists.
 func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*rows.Tenant, error) {
 	t, err := s.Known(ctx, id)
 	if err != nil {

@@ -50,7 +50,6 @@ func (s *Store) readView(
 	return v, s.findHidden(ctx, t, device, v)
 }
 
-// readPartition reads the view of a device from its partition alone.
 func (s *Store) readPartition(
 	ctx context.Context, tenant string, device andon.DeviceID, content bool,
 ) (*view, error) {

@@ -101,7 +101,6 @@ func joining[T any](
 	return r.err
 }
 
-// appendPart appends all events of some devices.
 func (s *Store) appendPart(
 	ctx context.Context, t *tenant, received andon.Time, events []andon.Event,
 ) error {
@@ -136,7 +135,6 @@ type appending struct {
 	again       bool // some were written more than once
 }
 
-// deviceWrite is what is written to one device.
 type deviceWrite interface {
 	// rows returns its rows, and adds the index rows that they need.
 	rows(ctx context.Context, d *device, index items.IndexRows) ([]ddb.Write, error)
@@ -144,7 +142,6 @@ type deviceWrite interface {
 	fold(ctx context.Context, slot *shared.Slot[device]) error
 }
 
-// writeDevices is write for devices that it takes.
 func (s *Store) writeDevices(
 	ctx context.Context, t *tenant, ids []andon.DeviceID, of []deviceWrite,
 ) error {
@@ -335,7 +332,6 @@ func (a *appending) apply(ctx context.Context, is *device) error {
 	return ctx.Err()
 }
 
-// escalate writes the escalation that an event brings.
 func (a *appending) escalate(ctx context.Context, is *device, e *andon.Event) error {
 	is.Escalates(e.Time, e.Time)
 	r := items.LatestRecord{Of: event{Event: *e, Delivery: a.stamp}, Escalation: andon.Escalation{

@@ -17,7 +17,6 @@ import (
 // ones are rows, each written before the item is replaced. So the list is the rows and the newest,
 // wherever a writer ends.
 
-// keepAssignment writes the row of an assignment.
 func (s *Store) keepAssignment(
 	ctx context.Context, t *tenant, d *device, a andon.Assignment,
 ) error {
@@ -180,7 +179,6 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	})
 }
 
-// restore restores the history of one device.
 func (s *Store) restore(
 	ctx context.Context, t *tenant, d *device, h *andon.History,
 ) (put bool, err error) {

@@ -16,7 +16,6 @@ import (
 // then appended to the tenant's log, and the next put drops it from the item. A process that reads
 // it in an item appends it before it puts anything: perhaps the process that put it ended.
 
-// logItems keeps the items of the log in the table Records.
 type logItems struct{ *Store }
 
 // Insert implements changelog.Store.

@@ -226,7 +226,6 @@ func (s *Store) ids(
 	return shared.NewIDs(append(others, ddb.RowsOf(s.db, all, deviceIn(items.AttrID))...)...)
 }
 
-// deviceIn reads the device that an attribute names.
 func deviceIn(attribute string) func(ddb.Item) (andon.DeviceID, bool, error) {
 	return func(i ddb.Item) (andon.DeviceID, bool, error) {
 		return andon.DeviceID(i.Text(attribute)), true, nil

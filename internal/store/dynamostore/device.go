@@ -13,7 +13,6 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// slots are the slots of the devices of one request.
 type slots = shared.Taken[device]
 
 // fill reads the devices whose slots are empty.
@@ -57,7 +56,6 @@ func (s *Store) readDevices(
 	return all, err
 }
 
-// readDevice reads one device.
 func (s *Store) readDevice(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
 	all, err := s.readDevices(ctx, t, []andon.DeviceID{id})
 	if err != nil {

@@ -99,7 +99,6 @@ func (e *Engine) serviceSettings() []config.Setting {
 	}
 }
 
-// workSettings returns the settings of how the store works.
 func (e *Engine) workSettings() []config.Setting {
 	return []config.Setting{
 		{Key: "shards", Value: config.Text(&e.Shards).That(e.checkShards),
@@ -129,7 +128,6 @@ func (e *Engine) workSettings() []config.Setting {
 	}
 }
 
-// checkRetention reads what is set.
 func (e *Engine) checkRetention() error {
 	if err := e.Retention.UnmarshalText([]byte(e.retention)); err != nil {
 		return err
@@ -150,7 +148,6 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 	return s, nil
 }
 
-// openGuide opens a table that was made from one of the guides.
 func openGuide(ctx context.Context, o Options) (andon.Store, error) {
 	o.Prefix = "" // the table has its own name
 	own := &Store{options: o}

@@ -11,7 +11,6 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// entriesOf returns the queries for the entries of a device in one state.
 func entriesOf(t *tenant, d *device, state andon.State, span andon.Span) (all []ddb.Query) {
 	for _, part := range d.Parts(t) {
 		all = append(all, items.StateRange(part, state, span))
@@ -123,7 +122,6 @@ func (s *Store) completing(t *tenant, known ...*device) *completing {
 	return c
 }
 
-// complete returns the entries of a piece that are shown.
 func (c *completing) complete(ctx context.Context, piece []event) (shown []andon.Event, err error) {
 	if err := c.learn(ctx, piece); err != nil {
 		return nil, err
@@ -224,7 +222,6 @@ func (s *Store) readMarked(
 	return found, err
 }
 
-// markedSpan reads the items of marks of one partition and state.
 func (s *Store) markedSpan(ctx context.Context, of ddb.Query, marks []mark) ([]ddb.Item, error) {
 	of.Partition, of.Page = marks[0].Partition, markItems*len(marks)
 	var span items.Reach
@@ -273,7 +270,6 @@ func (s *Store) Entry(
 	return is, err
 }
 
-// entry reads one entry with its records, and as it is stored.
 func (s *Store) entry(
 	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
 ) (is andon.Entry, of event, err error) {
@@ -296,7 +292,6 @@ func (s *Store) entry(
 	return is, of, err
 }
 
-// places returns the keys that an entry can have.
 func (s *Store) places(t *tenant, d *device, ref andon.EntryRef) (all []ddb.Item) {
 	key, sort := d.Rows(t), items.StateDate(ref.State, ref.Time)
 	for _, shard := range items.ShardsOf(sort, d.Partitions()) {

@@ -43,7 +43,6 @@ func (p *history) learn(refs ...andon.EntryRef) error {
 	return err
 }
 
-// withdrawn reports whether an entry was withdrawn.
 func (p *history) withdrawn(ref andon.EntryRef) (bool, error) {
 	err := p.learn(ref)
 	return p.hidden[ref], err

@@ -87,7 +87,6 @@ const (
 	layoutSeries    = "timeseries"
 )
 
-// tables returns the tables of the layout, each with its whole name.
 func (o Options) tables() []ddb.Table {
 	switch o.Layout {
 	case layoutReference:
@@ -102,7 +101,6 @@ func (o Options) tables() []ddb.Table {
 	return all
 }
 
-// ofGuide returns the options of a table that was made from one of the guides.
 func (o Options) ofGuide() reference.Options {
 	g := reference.Options{
 		Table: o.Table, Eventual: o.Consistency == ddb.Eventual, Retention: o.Retention,

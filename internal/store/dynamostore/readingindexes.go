@@ -9,7 +9,6 @@ import (
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
 )
 
-// indexSettings returns the settings of the optional indexes.
 func (e *Engine) indexSettings() []config.Setting {
 	return []config.Setting{
 		{Key: "latest_index",

@@ -42,7 +42,6 @@ func (s *Store) measuring(t *tenant, received andon.Time, all []message) deviceW
 	return &measuring{store: s, tenant: t, received: received, messages: all}
 }
 
-// measuring is what messages do to one device.
 type measuring struct {
 	store    *Store
 	tenant   *tenant
@@ -207,7 +206,6 @@ func (s *Store) MetricReadings(
 	})
 }
 
-// metric returns the values that some devices have of a metric.
 func (s *Store) metric(
 	ctx context.Context, t *tenant, q andon.MetricQuery, found iter.Seq2[[]andon.DeviceID, error],
 ) iter.Seq2[andon.MetricReading, error] {

@@ -41,7 +41,6 @@ func (s *Store) countAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// scan reads all devices of all tenants, a page at a time.
 func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) error) error {
 	return s.scanFrom(ctx, "", ddb.MaxPage, each, func(string) error { return nil })
 }

@@ -156,7 +156,6 @@ func (s *Store) firstPlaces(
 	return places, more, nil
 }
 
-// placesIn returns the rows of ByState for some states.
 func (s *Store) placesIn(
 	t *tenant, q *andon.DeviceQuery, states []andon.State,
 ) (all []*shared.Rows[place]) {

@@ -95,7 +95,6 @@ func newStore(o Options) *Store {
 	return s
 }
 
-// clientConfig returns what the client is made with.
 func (s *Store) clientConfig() ddb.Config {
 	o := &s.options
 	return ddb.Config{

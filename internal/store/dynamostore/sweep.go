@@ -30,7 +30,6 @@ type swept struct {
 	Device  string // the last of Devices that is done; "" at the beginning
 }
 
-// sweptKey returns the key of that item.
 func sweptKey(t *tenant) ddb.Item { return items.RecordKeys().Item("sweep", t.Key) }
 
 // Sweep implements andon.Maintenance. It first ends one that was interrupted, with the horizon that
@@ -68,7 +67,6 @@ func (s *swept) olderThan(h andon.Horizon) bool {
 	return s.Horizon.Events.Day() < h.Events.Day() || s.Horizon.Readings.Day() < h.Readings.Day()
 }
 
-// run sweeps the devices that are left.
 func (w *sweeping) run(ctx context.Context) error {
 	err := w.store.scanFrom(ctx, w.Device, w.store.options.sweepPage, func(
 		tenant string, d *device,

@@ -23,7 +23,6 @@ type (
 	mark    = items.Mark
 )
 
-// serveRecords serves records and tenants by their documents.
 func (s *Store) serveRecords() {
 	s.Documents = &shared.Documents{
 		Read: s.document, Write: s.swapRecord, Stamp: s.stamp,
@@ -36,12 +35,10 @@ func (s *Store) serveRecords() {
 	s.Owner = s.KeyOf
 }
 
-// tenant returns a tenant that exists.
 func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) {
 	return s.Known(ctx, id)
 }
 
-// limits returns those of the tables.
 func (s *Store) limits() doc.Limits {
 	return doc.Limits{
 		Keeps:  "these tables keep",

@@ -84,7 +84,6 @@ func (d *device) assigned() (all []andon.Assignment) {
 	return all
 }
 
-// assignedAt returns who was assigned to the device at a time.
 func (d *device) assignedAt(at andon.Time) andon.PersonID {
 	var operator andon.PersonID
 	for _, a := range d.assignments {

@@ -24,7 +24,6 @@ type following struct {
 	came  []andon.Event                    // in the write under way
 }
 
-// wrote is what one write brought.
 type wrote struct {
 	changes []andon.Change
 	entries []andon.Event // those of a device that was purged have no device
@@ -118,7 +117,6 @@ func (t *tenant) changes(kind andon.ChangeKind) (changes []andon.Change) {
 	return changes
 }
 
-// forFeed returns a device as the feed has it.
 func forFeed(d *andon.Device) *andon.Device {
 	if d == nil {
 		return nil
@@ -128,7 +126,6 @@ func forFeed(d *andon.Device) *andon.Device {
 	return &clone
 }
 
-// forget drops the entries of a device.
 func (f *following) forget(device andon.DeviceID) {
 	for _, w := range f.writes {
 		for i := range w.entries {
@@ -143,7 +140,6 @@ func (f *following) position(sequence uint64) andon.Position {
 	return andon.Position{Feed: f.id, Sequence: sequence}
 }
 
-// end returns the position of the next write.
 func (f *following) end() andon.Position { return f.position(uint64(len(f.writes))) }
 
 // since returns the writes after a position, the one that it is in among them; false: it is of

@@ -125,7 +125,6 @@ func (s *Store) EscalatedEntries(
 	})
 }
 
-// entry returns one entry and its device.
 func (t *tenant) entry(
 	id andon.DeviceID, at andon.Time, state andon.State,
 ) (*device, *andon.Entry, error) {
@@ -176,7 +175,6 @@ func (s *Store) SupervisorEvents(
 	})
 }
 
-// events returns the events of entries.
 func (t *tenant) events(
 	devices []*device, q andon.EventQuery, wanted func(*andon.Entry) bool,
 ) (found []andon.Event) {

@@ -30,7 +30,6 @@ type Store struct {
 
 var _ andon.Store = (*Store)(nil)
 
-// tenant is all that one tenant has.
 type tenant struct {
 	record  andon.Tenant // as its document has it
 	devices map[andon.DeviceID]*device
@@ -79,7 +78,6 @@ func (s *Store) alone(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// within does so with a tenant.
 func (s *Store) within(ctx context.Context, id andon.TenantID, do func(*tenant) error) error {
 	return s.alone(ctx, func() error {
 		t, ok := s.tenants[id]
@@ -90,7 +88,6 @@ func (s *Store) within(ctx context.Context, id andon.TenantID, do func(*tenant) 
 	})
 }
 
-// ask returns what find finds of a tenant.
 func ask[T any](
 	ctx context.Context, s *Store, id andon.TenantID, find func(*tenant) (T, error),
 ) (found T, err error) {

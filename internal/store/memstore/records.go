@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 )
 
-// recordKey is what a record is found by.
 type recordKey struct {
 	tenant andon.TenantID
 	kind   andon.RecordKind

@@ -59,7 +59,6 @@ func divide(events []andon.Event) (groups [][]andon.Event, ids []andon.DeviceID,
 	return groups, ids, bytes
 }
 
-// append encodes the entries of one device, and folds them.
 func (w *writing) append(d *current.Device, events []andon.Event) error {
 	events = w.inLogOrder(events)
 	if err := w.resolve(d, events); err != nil {
@@ -171,7 +170,6 @@ func (w *writing) events(d *current.Device, events []andon.Event) error {
 	return nil
 }
 
-// escalates writes the escalation that an event brings.
 func (w *writing) escalates(e *andon.Event) error {
 	if e.EscalatedTo == "" {
 		return nil

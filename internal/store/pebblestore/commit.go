@@ -28,7 +28,6 @@ type pending struct {
 	fed     uint64   // the sequence after its last changes for the feed; 0 where it has none
 }
 
-// publishing is how the pipeline publishes.
 func (s *Store) publishing() pipeline.Config[pending] {
 	return pipeline.Config[pending]{
 		Shown: &s.mu, Fatal: s.options.Fatal, Entered: s.options.Ordered, Stuck: stuckAfter,

@@ -139,7 +139,6 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	})
 }
 
-// purge is Purge for a caller that is alone.
 func (s *Store) purge(
 	ctx context.Context, t *tenant, device andon.DeviceID, d deletions,
 ) error {

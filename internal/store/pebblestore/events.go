@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 )
 
-// listIn is what walk yields of a tenant.
 func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
 	walk func(t *tenant, yield func(T) bool) error,
@@ -66,7 +65,6 @@ func (d entryDevices) Newest(number uint32) andon.Time {
 	return shown.Time
 }
 
-// hits is what list yields of a reader of a tenant.
 func (s *Store) hits(
 	ctx context.Context, id andon.TenantID, q *andon.EventQuery,
 	list func(r *entries.Reader) iter.Seq2[entries.Hit, error],
@@ -140,7 +138,6 @@ func (s *Store) Entry(
 	return s.entry(r, t, device, at, state)
 }
 
-// entry returns one entry with its escalations and its withdrawal.
 func (s *Store) entry(
 	r *entries.Reader, t *tenant, device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {

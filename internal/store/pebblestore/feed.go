@@ -25,7 +25,6 @@ func (s *Store) openFeed(context.Context) error {
 	return s.feed.Open(s.pipe.Next)
 }
 
-// followed returns what the feed has of each tenant.
 func (s *Store) followed() []*feed.Tenant {
 	return ofTenants(s, func(t *tenant) *feed.Tenant { return &t.feed })
 }

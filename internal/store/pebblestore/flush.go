@@ -18,7 +18,6 @@ import (
 // earlier.
 const checkpointBytes = 64 << 20
 
-// checkpoints are the flushes of entries, with which checkpoints are written.
 type checkpoints struct {
 	engine.Job
 	grown atomic.Int64 // bytes of rows since the last flush, as they are unpacked
@@ -109,7 +108,6 @@ func (s *Store) endFlush(f entries.Flush, next checkpoint.Marker, rows int64) er
 	return s.env.ForgetRows(deleted)
 }
 
-// everyFleet returns the devices of all tenants.
 func (s *Store) everyFleet() []checkpoint.Fleet {
 	return ofTenants(s, func(t *tenant) checkpoint.Fleet {
 		return checkpoint.Fleet{
@@ -118,12 +116,10 @@ func (s *Store) everyFleet() []checkpoint.Fleet {
 	})
 }
 
-// entryTenants returns what tenants have of blocks of entries.
 func (s *Store) entryTenants() []*blocks.Tenant {
 	return ofTenants(s, func(t *tenant) *blocks.Tenant { return t.entries })
 }
 
-// readingTenants returns what tenants have of blocks of readings.
 func (s *Store) readingTenants() []*blocks.Tenant {
 	return ofTenants(s, func(t *tenant) *blocks.Tenant { return t.readings })
 }

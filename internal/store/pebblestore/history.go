@@ -87,7 +87,6 @@ func (h *history) AsideOf(
 	return there, nil
 }
 
-// of begins the keys of escalations.
 func (h *history) of() layout.Key {
 	return layout.NewKey(layout.TableEscalation, h.write.tenant.number)
 }

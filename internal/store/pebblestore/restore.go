@@ -29,7 +29,6 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	})
 }
 
-// restoring writes a history, device by device.
 type restoring struct {
 	*writing
 	devices []andon.DeviceID
@@ -60,7 +59,6 @@ func (s *Store) withEntry(
 	return there, nil
 }
 
-// device folds what was restored of one device.
 func (r *restoring) device(i int, d *current.Device) error {
 	h := r.of[r.devices[i]]
 	for _, a := range h.Assignments {

@@ -332,7 +332,6 @@ func (s *Store) rows(prefix layout.Key) iter.Seq2[[]byte, []byte] {
 
 func (s *Store) newBatch() *engine.Batch { return engine.NewBatch(s.db) }
 
-// begin makes the logs of an engine that is open.
 func (s *Store) begin() {
 	o := &s.options
 	s.env = &blocks.Env{

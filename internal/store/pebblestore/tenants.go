@@ -23,7 +23,6 @@ import (
 	"github.com/andonhq/andon/internal/store/tenants"
 )
 
-// tenant is what is in memory of one tenant.
 type tenant struct {
 	number   uint32
 	record   atomic.Pointer[andon.Tenant]
@@ -64,7 +63,6 @@ func newTenant(number uint32, record andon.Tenant) *tenant {
 	return t
 }
 
-// states returns the tenant's set.
 func (t *tenant) states() *andon.StateSet { return t.record.Load().States }
 
 // seen returns the states that have entries. The map must not be changed.

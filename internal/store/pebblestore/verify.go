@@ -47,7 +47,6 @@ func Verify(
 // noPause is no pause after damage is met.
 const noPause = -1
 
-// verified is a store that is verified.
 type verified struct {
 	options Options
 	dir     *directory.Directory
@@ -95,7 +94,6 @@ func (v *verified) CheckRow(row []byte) error {
 	return checkpoint.CheckRow(row, func(number uint32) bool { return v.tenants[number] != nil })
 }
 
-// verifiedTenant is a tenant of a store that is verified.
 func (s *Store) verifiedTenant(t *tenant) verify.Tenant {
 	runs := func(l *blocks.Log, of *blocks.Tenant) verify.Runs {
 		list := of.Runs.Load()

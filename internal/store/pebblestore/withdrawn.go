@@ -21,7 +21,6 @@ func withdrawal(
 	return w, layout.ReadWithdrawal(w, value)
 }
 
-// loadWithdrawals reads which entries of a tenant were withdrawn.
 func (s *Store) loadWithdrawals(t *tenant) error {
 	lists := map[andon.DeviceID]entries.Withdrawn{}
 	for k := range s.rows(layout.NewKey(layout.TableWithdrawal, t.number)) {

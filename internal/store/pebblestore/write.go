@@ -41,7 +41,6 @@ type writing struct {
 	rowEncoder // phases 1 and 3
 }
 
-// computed is what came of the devices of a write.
 type computed struct {
 	changes *changes
 	folded  []folded // what came of each of the changes
@@ -172,7 +171,6 @@ func (w *writing) buffers(entries, changes int) {
 	}
 }
 
-// close ends a write.
 func (w *writing) close() {
 	w.past.close()
 	_ = w.batch.Close()

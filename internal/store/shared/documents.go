@@ -41,7 +41,6 @@ type Documents struct {
 	Stamp func() int64
 }
 
-// read reads the document of a record, with what its tenant is in keys.
 func (d *Documents) read(ctx context.Context, r *andon.Record) (string, Document, error) {
 	tenant, err := d.Owner(ctx, r.Tenant)
 	if err != nil {

@@ -138,7 +138,6 @@ func (t *Tenancy) Stored(ctx context.Context, id andon.TenantID) (*Tenant, Docum
 	return is, stored, err
 }
 
-// existing is Stored of a tenant that exists.
 func (t *Tenancy) existing(ctx context.Context, id andon.TenantID) (*Tenant, Document, error) {
 	is, stored, err := t.Stored(ctx, id)
 	if err == nil && stored.Live() == 0 {

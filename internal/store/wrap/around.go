@@ -26,7 +26,6 @@ type around struct {
 
 var _ andon.Store = (*around)(nil)
 
-// do makes one call.
 func (a *around) do(ctx context.Context, method string, call func() error) error {
 	end, err := a.hook(ctx, method)
 	if err != nil {
@@ -43,7 +42,6 @@ func (a *around) do(ctx context.Context, method string, call func() error) error
 
 var errPanicked = andon.Errorf(andon.Internal, "the store panicked")
 
-// get is do of a call that returns a value.
 func get[T any](
 	ctx context.Context, a *around, method string, call func() (T, error),
 ) (value T, err error) {

@@ -29,7 +29,6 @@ func Guard(s andon.Store) andon.Store {
 // they end at all.
 const maxWait = 10 * time.Second
 
-// guard counts the calls under way.
 type guard struct {
 	calls   atomic.Int64
 	closing atomic.Bool   // a call counts itself first and looks then; Close does it the other way

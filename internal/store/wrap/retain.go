@@ -83,7 +83,6 @@ func listWithin[T any](
 func oldestEvent(h andon.Horizon) andon.Time   { return h.Events }
 func oldestReading(h andon.Horizon) andon.Time { return h.Readings }
 
-// events returns what read gives for the part of a query that is kept.
 func events[T any](
 	ctx context.Context, r *retained, tenant andon.TenantID, q andon.EventQuery,
 	read func(andon.EventQuery) iter.Seq2[T, error],

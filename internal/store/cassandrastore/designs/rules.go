@@ -48,7 +48,6 @@ func (c BucketCounts) Bucket(device string, n int) (key, bucket int) {
 	return c.key(n), shared.Spread(h, n)
 }
 
-// key returns what the partitions of n buckets are keyed with.
 func (c BucketCounts) key(n int) int {
 	return max(slices.Index(Hashes(), c.hash), 0)*10_000 + n
 }

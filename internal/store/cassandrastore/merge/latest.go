@@ -90,7 +90,6 @@ func (l *Latest) IsWithdrawn(state andon.State, at andon.Time) bool {
 	return found && w.Time == at
 }
 
-// withdrawnAt reports whether any entry of a time was withdrawn.
 func (l *Latest) withdrawnAt(at andon.Time) bool {
 	_, found := slices.BinarySearchFunc(l.Withdrawn, at, compareTime)
 	return found

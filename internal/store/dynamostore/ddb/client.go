@@ -84,10 +84,8 @@ func (c *Client) Region() string { return c.sdk.Options().Region }
 // Close closes idle connections.
 func (c *Client) Close() { CloseIdle(c.sdk.Options().HTTPClient) }
 
-// name returns the name of a table with the prefix.
 func (c *Client) name(table string) *string { return aws.String(c.config.Prefix + table) }
 
-// consumption is what a call consumed, by table.
 type consumption = []types.ConsumedCapacity
 
 // consumedBy takes it from the output of a call of the SDK.

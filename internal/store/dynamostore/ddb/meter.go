@@ -21,7 +21,6 @@ type meter struct {
 	attempts map[string]int64 // the same, of each attempt of a call
 }
 
-// consumer is an operation on a table, or on an index of it.
 type consumer struct{ operation, table, index string }
 
 // The ways in which a call can fail that an operator can do something about. A write whose

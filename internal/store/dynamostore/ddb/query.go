@@ -26,7 +26,6 @@ type Query struct {
 	Page         int // items of one call
 }
 
-// condition returns the key condition.
 func (q *Query) condition() Condition {
 	c := Condition{
 		text: "#h = :h", names: map[string]string{"#h": q.Key.Hash},

@@ -42,7 +42,6 @@ func Divided(t *tenant, of, name string) tenants.Divided {
 	return tenants.Divided{Read: max(1, is.Read, all.Read), Write: max(1, is.Write, all.Write)}
 }
 
-// indexKey returns the key of an index that an item has for a name.
 func indexKey(t *tenant, of, name, item string) string {
 	shard := ShardOf(item, Divided(t, of, name).Write)
 	return ShardKey(undivided(t, of, name), shard)

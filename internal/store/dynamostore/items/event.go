@@ -47,7 +47,6 @@ func (e *Event) Item(t *tenant, d *Device, n int, expires Expiry) ddb.Item {
 	return i
 }
 
-// among names an entry among those of all devices.
 func (e *Event) among() string { return string(e.Device) + StateDate(e.State, e.Time) }
 
 // setContent adds what an entry says to an item.

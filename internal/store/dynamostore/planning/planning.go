@@ -356,7 +356,6 @@ func indexCopy(t *ddb.Table, x *ddb.Index, i ddb.Item) ddb.Item {
 	return has
 }
 
-// metricRows returns the rows that say that a device has metrics, as one write.
 func metricRows(t *shared.Tenant, r *andon.Reading) plan.ItemWrite {
 	size := 0
 	for _, m := range r.Metrics {
@@ -368,7 +367,6 @@ func metricRows(t *shared.Tenant, r *andon.Reading) plan.ItemWrite {
 		After: size - plan.Overhead, Standing: true}
 }
 
-// readOf is the strong read of one item.
 func readOf(table string, i ddb.Item) plan.ItemRead {
 	return plan.ItemRead{Table: table, Calls: 1, Items: 1, Bytes: i.Bytes(),
 		Consistency: plan.Strong}
@@ -393,13 +391,11 @@ func many(r plan.ItemRead, items int) plan.ItemRead {
 	return r
 }
 
-// ofIndex makes a read one of an index, which is eventual.
 func ofIndex(r plan.ItemRead, index string) plan.ItemRead {
 	r.Index, r.Consistency = index, plan.Eventual
 	return r
 }
 
-// answer gives a read the consistency of answers.
 func answer(r plan.ItemRead, eventual bool) plan.ItemRead {
 	if eventual {
 		r.Consistency = plan.Eventual
@@ -445,7 +441,6 @@ func (m *maker) ask(states int, shown, entry, reading ddb.Item) {
 		answer(readOf(items.TableDevices, shown), eventual), r}
 }
 
-// ofReference returns the writes and reads of the layout reference.
 func (e *Config) ofReference(s plan.Sample) *plan.Metered {
 	m := e.metered([]ddb.Table{reference.Table(items.TableLog, s.Retention)}, ddb.Actions(true))
 	entry, u := reference.Event(&s.Events[0], s.Retention)

@@ -130,7 +130,6 @@ type scaled struct {
 	Units
 }
 
-// scaled returns the dimensions of a table and its indexes.
 func (c Capacity) scaled(t ddb.Table) (all []scaled) {
 	add := func(kind, resource, name string) {
 		for _, d := range []struct {

@@ -37,7 +37,6 @@ func keysOf(schema []types.KeySchemaElement) (k ddb.Keys) {
 	return k
 }
 
-// attributes returns the attributes of all keys of a table.
 func attributes(t ddb.Table) (all []types.AttributeDefinition) {
 	names := []string{t.Key.Hash, t.Key.Sort}
 	for _, i := range t.Indexes {

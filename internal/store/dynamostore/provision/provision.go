@@ -82,7 +82,6 @@ func do[In, Options, Out any](
 	return ddb.Failure(command, place, unknown(err))
 }
 
-// show reports a command.
 func (s *Setup) show(command string, input any) error {
 	text, err := inputText(input)
 	if err == nil {
@@ -260,7 +259,6 @@ func (s *Setup) wait(ctx context.Context, name string) error {
 	}
 }
 
-// expiry has a table delete what has expired.
 func (s *Setup) expiry(ctx context.Context, name, attribute string, exists bool) error {
 	if exists && !s.nowhere {
 		on, err := expiryAttribute(ctx, s.sdk, name)

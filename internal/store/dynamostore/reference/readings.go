@@ -94,7 +94,6 @@ func (r *Options) ReadingItem(one *andon.Reading) (key, set ddb.Item) {
 	return items.ReadingKeys().Item(string(one.Device), one.Time.String()), set
 }
 
-// timeOf returns the time of an item.
 func timeOf(i ddb.Item) (andon.Time, error) {
 	at, err := andon.ParseTime(i.Text(items.AttrTimestamp))
 	if err != nil {
@@ -184,7 +183,6 @@ func sorted(all []andon.Reading, order andon.Order, yield func(andon.Reading) bo
 	return true
 }
 
-// ofDevice returns the readings of a device in a span.
 func (r *Readings) ofDevice(
 	ctx context.Context, device andon.DeviceID, index string, order andon.Order, span andon.Span,
 	limit int,

@@ -56,7 +56,6 @@ func (r *Store) Capabilities() andon.Capabilities {
 		Consistency: true, SlowExpiry: r.Retention != andon.Forever}
 }
 
-// timeText returns a time as the model has it.
 func timeText(t andon.Time) string {
 	return t.Std().UTC().Format("2006-01-02T15:04:05.999999")
 }
@@ -77,7 +76,6 @@ func refOf(key string) (andon.EntryRef, error) {
 	return andon.EntryRef{Time: at, State: andon.State(key[:n])}, nil
 }
 
-// readEvent reads an item.
 func readEvent(i ddb.Item) (e items.Event, ok bool, err error) {
 	ref, err := refOf(i.Text(items.AttrStateDate))
 	return items.Event{Event: andon.Event{

@@ -81,17 +81,14 @@ type Codec[T any] interface {
 	Join(earlier, later T) T
 }
 
-// device is the key of the blocks of a device in a run.
 func (k *Kind) device(key layout.Key, tenant, day uint32, id layout.RunID, d []byte) layout.Key {
 	return append(key.Begin(k.Blocks, tenant).Run(day, id), d...)
 }
 
-// run is the key of a run in the table of runs.
 func (k *Kind) run(tenant, day uint32, id layout.RunID) layout.Key {
 	return layout.NewKey(k.Runs, tenant).Run(day, id)
 }
 
-// span is the keys of the blocks of neighbouring runs of a day.
 func (k *Kind) span(tenant, day uint32, first, last layout.RunID) engine.Span {
 	return engine.Span{
 		From: layout.NewKey(k.Blocks, tenant).Run(day, first),

@@ -28,7 +28,6 @@ type join[T any] struct {
 	block  []byte
 }
 
-// delivered is a value, and the sequence of the run that it was in.
 type delivered[T any] struct {
 	value    T
 	sequence uint64

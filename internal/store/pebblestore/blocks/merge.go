@@ -34,10 +34,8 @@ const (
 	mostRuns     = 64 // that are merged at once
 )
 
-// tenantDay is a day of a tenant.
 type tenantDay struct{ tenant, day uint32 }
 
-// merges is what is merged when.
 type merges struct {
 	engine.Job
 	running engine.Mutex // held by a merge
@@ -195,7 +193,6 @@ func (l *Log) nextMerge(due func([]layout.Run) []layout.Run) *merger {
 	return nil
 }
 
-// merger makes one run of several.
 type merger struct {
 	log    *Log
 	tenant *Tenant
@@ -238,7 +235,6 @@ func (l *Log) newMerge(t *Tenant, day uint32, of []layout.Run) *merger {
 	return m
 }
 
-// input reads the blocks of a run.
 type input struct {
 	it *engine.Iterator
 	of layout.Run
@@ -359,7 +355,6 @@ func (m *merger) device(device []byte, alone bool) error {
 // valueWork is about how many bytes a value is where it is flushed.
 const valueWork = 100
 
-// block takes the block that an input is at.
 func (m *merger) block(in *input, device []byte, alone bool) error {
 	value, err := in.it.ValueAndErr()
 	if err != nil {
@@ -382,7 +377,6 @@ func (m *merger) block(in *input, device []byte, alone bool) error {
 	return in.read(in.it.Next())
 }
 
-// put writes a block into the new run, and counts its values.
 func (m *merger) put(device []byte, at layout.BlockSpan, value []byte) error {
 	n, ok := m.log.Count(value)
 	if !ok {

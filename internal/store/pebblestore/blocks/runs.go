@@ -39,7 +39,6 @@ func (l RunList) Days() []uint32 {
 	return days
 }
 
-// with returns the list with other runs of a day.
 func (l RunList) with(day uint32, runs []layout.Run) RunList {
 	i, ok := l.find(day)
 	switch {

@@ -134,7 +134,6 @@ func CheckRow(row []byte, known func(tenant uint32) bool) error {
 	return layout.NewRowReader(c).Read(row)
 }
 
-// changes applies the changes in rows to devices.
 type changes struct {
 	// fleet returns the devices of a tenant, if there is one; nil: its changes are only decoded.
 	fleet    func(tenant uint32) (f *current.Fleet, ok bool)

@@ -37,7 +37,6 @@ type Damages struct {
 // for it. Queries that meet damage do not wait: they hold the slot of a reader.
 const damagePause = time.Second
 
-// pausedCompactions is Pebble's scheduler of compactions with that pause.
 type pausedCompactions struct {
 	pebble.CompactionScheduler
 	damages *Damages

@@ -49,7 +49,6 @@ func merger() *pebble.Merger {
 	return &pebble.Merger{Name: "andon.1", Merge: pebble.DefaultMerger.Merge}
 }
 
-// logger passes on what Pebble reports.
 type logger struct{ *Directory }
 
 // Infof implements pebble.Logger.

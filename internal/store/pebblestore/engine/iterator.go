@@ -123,7 +123,6 @@ func (it *Iterator) Release() {
 	_ = it.Close()
 }
 
-// explain adds what the iterator read to the plan.
 func (it *Iterator) explain() {
 	p := andon.PlanOf(it.ctx)
 	if p == nil {

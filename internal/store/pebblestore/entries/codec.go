@@ -15,7 +15,6 @@ var kind = blocks.Kind{
 	Merge: engine.LockMerge, Flush: engine.LockFlush, List: engine.LockRuns,
 }
 
-// deviceKey is a device in the keys of blocks and days.
 func deviceKey(number uint32) layout.Key { return layout.Key(nil).Number(number) }
 
 // codec implements blocks.Codec.

@@ -167,7 +167,6 @@ func (x *flusher) devices(ctx context.Context) error {
 	return x.End()
 }
 
-// device writes the blocks of a device, day by day.
 func (x *flusher) device(device uint32) error {
 	x.key = x.key[:0].Number(device)
 	for rest := x.entries; len(rest) > 0; {

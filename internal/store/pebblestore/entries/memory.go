@@ -181,7 +181,6 @@ func (m *Memory) late() bool {
 	return 2*m.live.Bytes()*m.frozen.Entries() > int(m.flushed.Load())*m.Limit/2
 }
 
-// drop drops the frozen memtable.
 func (m *Memory) drop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -199,7 +198,6 @@ func (m *Memory) forget(tenant, device uint32) {
 	}
 }
 
-// forgetTenant drops a tenant.
 func (m *Memory) forgetTenant(tenant uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -155,7 +155,6 @@ func (a *Arrivals) Read(
 // entries are selected, or they belong to other tenants.
 const partBytes = 8 << 20
 
-// reader reads rows for one part of an answer.
 type reader struct {
 	tenant *Tenant
 	query  *andon.ArrivalQuery

@@ -133,7 +133,6 @@ func posted(
 // part is a part of an hour, from one of its milliseconds to another.
 type part struct{ from, to uint32 }
 
-// partOf returns which part of an hour is in a span that meets it.
 func partOf(hour uint32, span andon.Span) part {
 	p := part{0, math.MaxUint32}
 	if span.From > andon.HourStart(hour) {

@@ -20,13 +20,11 @@ type Writer struct {
 	value    []byte
 }
 
-// operatorHour is an hour of an operator.
 type operatorHour struct {
 	operator andon.PersonID
 	hour     uint32
 }
 
-// hourDevices are the devices with entries of an operator in an hour.
 type hourDevices struct {
 	operatorHour
 	devices []layout.InHour
@@ -82,7 +80,6 @@ func (x *Writer) Write(
 	return nil
 }
 
-// posting writes the devices of an operator in an hour.
 func (x *Writer) posting(tenant uint32, of operatorHour, devices []layout.InHour) error {
 	part := uint64(0)
 	for some := range slices.Chunk(devices, layout.PostingDevices) {

@@ -167,7 +167,6 @@ func (p *Pipeline[P]) PublishBefore(next uint64) {
 	}
 }
 
-// show makes writes visible, and returns them.
 func (p *Pipeline[P]) show(sequence uint64) []pending[P] {
 	q := &p.queue
 	q.Lock()

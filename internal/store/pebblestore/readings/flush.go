@@ -84,7 +84,6 @@ type flusher struct {
 // gathered is how many readings are gathered at most: as many as several blocks have.
 const gathered = 8 * readingblock.MaxBlock
 
-// rows writes the rows of a tenant within a span.
 func (f *flusher) rows(ctx context.Context, t *blocks.Tenant, span engine.Span) error {
 	it, err := engine.NewIterator(ctx, f.log.DB, span.From, span.To)
 	if err != nil {
@@ -156,7 +155,6 @@ func (f *flusher) add(at andon.Time, value []byte) (err error) {
 	return err
 }
 
-// flush writes what was gathered.
 func (f *flusher) flush() error {
 	if len(f.readings) == 0 {
 		return nil
@@ -167,7 +165,6 @@ func (f *flusher) flush() error {
 	return err
 }
 
-// end ends a generation.
 func (f *flusher) end() error {
 	if f.out == nil {
 		return nil

@@ -180,7 +180,6 @@ func (d *Deletion) Device(
 	return found, err
 }
 
-// deviceKey is a device in the keys of rows, blocks and days.
 func deviceKey(device string) layout.Key { return layout.Key(nil).Text(device) }
 
 // write says that the generations before one are in blocks, and deletes their rows.

@@ -189,7 +189,6 @@ func (p *dayPage) read() (readings []andon.Reading, full bool, err error) {
 	return p.readings, len(p.readings) >= p.most, nil
 }
 
-// wanted reports whether the query lists a reading.
 func (p *dayPage) wanted(r *andon.Reading) bool {
 	return len(r.Metrics) > 0 || len(p.query.Metrics) == 0
 }

@@ -139,7 +139,6 @@ func verifyBlock(v *verifier, t *tenant, k, value []byte) error {
 	return v.entries(t, number, entries)
 }
 
-// holds reports whether one of the runs of its day has a block.
 func holds(runs Runs, at *layout.BlockKey) bool {
 	return slices.ContainsFunc(runs.On(at.Day), func(r layout.Run) bool {
 		return r.RunID == at.Run && r.Oldest <= at.Oldest && at.Newest <= r.Newest
@@ -171,13 +170,11 @@ func verifyRuns(
 	}
 }
 
-// runOf names a run of a day of a tenant.
 type runOf struct {
 	tenant, day uint32
 	id          layout.RunID
 }
 
-// counted counts the values of a block.
 func (v *verifier) counted(blocks byte, r runOf, values int) {
 	if in := v.inRuns[blocks]; in != nil {
 		in[r] += uint64(values)
@@ -218,7 +215,6 @@ func (v *verifier) begins(prefix layout.Key) (bool, error) {
 	return it.First() || it.Error() != nil, nil // damage is reported by itself
 }
 
-// name is a device by its number, for people.
 func (v *verifier) name(t *tenant, number uint32) string {
 	if id, ok := t.Device(number); ok {
 		return string(id)
@@ -259,7 +255,6 @@ type postedHour struct {
 	hour     uint32
 }
 
-// posted reports whether a posting leads to the entry of a device at a time.
 func (p *postings) posted(
 	db *pebble.DB, t *tenant, operator andon.PersonID, when andon.Time, number uint32,
 ) (bool, error) {
@@ -415,7 +410,6 @@ func verifyMeasured(v *verifier, t *tenant, k, value []byte) error {
 	return v.measured(t, day, device, all)
 }
 
-// verifyRow reads a row as opening does.
 func verifyRow(v *verifier, k, value []byte) error {
 	row, err := layout.UnpackRow(nil, value)
 	w := layout.NewReader(row)

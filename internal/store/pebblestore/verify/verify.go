@@ -122,7 +122,6 @@ type verifier struct {
 	postings postings
 }
 
-// tenant is a Tenant with its number.
 type tenant struct {
 	Tenant
 	number uint32
@@ -210,7 +209,6 @@ func (v *verifier) tables() error {
 	return v.sums(slices.Compact(names))
 }
 
-// allTables returns the tables in the directory.
 func (v *verifier) allTables() (names []string) {
 	all, _ := v.FS.List(v.Dir) // what can't be listed has none
 	for _, name := range all {

@@ -106,7 +106,6 @@ func oldChunk(b []byte) (length int, complete bool) {
 	return length, true
 }
 
-// checksum is that of a chunk.
 func checksum(b []byte) uint32 {
 	c := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 	return (c>>15 | c<<17) + 0xa282ead8

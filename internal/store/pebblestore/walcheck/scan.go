@@ -16,7 +16,6 @@ const (
 	closingChunk  = 11
 )
 
-// scan is what a log holds.
 type scan struct {
 	end    int64 // where replaying it ends
 	closed bool  // it ends as a log that was closed, or between two records at the end of the file

@@ -28,7 +28,6 @@ const (
 	syncedMost   = (syncedBytes - syncedHeader) / 16 // more logs than Pebble ever keeps at a time
 )
 
-// syncedLogs keeps syncedFile.
 type syncedLogs struct {
 	mu   sync.Mutex
 	file vfs.File

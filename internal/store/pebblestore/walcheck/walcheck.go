@@ -80,7 +80,6 @@ func Find(fs vfs.FS, dir string, desc *pebble.DBDesc) (*Logs, error) {
 	return l, err
 }
 
-// logNumber returns the number of a log by its path, 0 for all other files.
 func logNumber(fs vfs.FS, path string) uint64 {
 	n, _, ok := wal.ParseLogFilename(fs.PathBase(path))
 	if !ok {

@@ -92,7 +92,6 @@ func (w *FS) Remove(name string) error {
 	return w.FS.Remove(name)
 }
 
-// watchedLog is a log that is written from its start.
 type watchedLog struct {
 	vfs.File
 	fs      *FS

@@ -20,7 +20,6 @@ type Change struct {
 	Version int64
 }
 
-// waiting is a change that waits to be appended.
 type waiting struct {
 	Change
 	text []byte // as it is in a block

@@ -12,7 +12,6 @@ import (
 // The data of an item is JSON, compressed with zstd. A field that a later version adds needs no
 // other format.
 
-// block is the data of an item with changes.
 type block struct {
 	Bytes   int64             `json:"bytes"` // of the items before it, since the log began
 	Changes []json.RawMessage `json:"changes"`
@@ -34,7 +33,6 @@ type row struct {
 	Tenant  string           `json:"tenant,omitempty"` // its document
 }
 
-// encode returns a change as it is in a block.
 func (c *Change) encode() ([]byte, error) {
 	r := row{
 		Version: c.Version, Kind: c.Kind, Device: c.Device,
@@ -103,7 +101,6 @@ func (c *codec) encode(b *block) ([]byte, error) {
 	return c.encoder.EncodeAll(text, nil), nil
 }
 
-// decode reads an item of the log of a tenant.
 func (c *codec) decode(id andon.TenantID, i Item) (e entry, err error) {
 	var b block
 	text, err := c.decoder.DecodeAll(i.Data, nil)

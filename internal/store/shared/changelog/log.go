@@ -37,7 +37,6 @@ type Log struct {
 	first  entry      // the oldest that is kept, as it was last searched for, without its changes
 }
 
-// entry is an item that was read.
 type entry struct {
 	number  uint64
 	at      andon.Time
@@ -347,7 +346,6 @@ func (l *Log) entries(ctx context.Context, from uint64, limit int) ([]entry, err
 	return l.stored(ctx, from, limit)
 }
 
-// stored reads items from a number on, of one partition.
 func (l *Log) stored(ctx context.Context, from uint64, limit int) (all []entry, err error) {
 	items, err := l.logs.config.Store.Read(ctx, partition(l.key, from), from, limit)
 	if err != nil {

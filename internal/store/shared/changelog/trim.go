@@ -18,7 +18,6 @@ func (s *Logs) horizon() andon.Time { return s.config.Now().Add(-andon.DurationO
 // expiry returns when the database may delete an item.
 func (s *Logs) expiry(at andon.Time) andon.Time { return at.Add(andon.DurationOf(s.config.For)) }
 
-// marks returns the marks of a log, by number.
 func (s *Logs) marks(ctx context.Context, key string) (all []Item, err error) {
 	for from := uint64(0); ; from = all[len(all)-1].Number + 1 {
 		part, err := s.config.Store.Read(ctx, key, from, perPartition)

@@ -53,7 +53,6 @@ type memTenant struct {
 	hours    map[uint32]map[uint32][]InHour // by operator and hour: devices, some more than once
 }
 
-// memDevice is what is at hand of a device.
 type memDevice struct {
 	chain  uint32 // its newest cell; 0: none
 	listed uint32 // where that was put into hours

@@ -49,7 +49,6 @@ func (r *bitReader) fill() {
 	}
 }
 
-// read reads up to 64 bits.
 func (r *bitReader) read(n uint) uint64 {
 	const half = 32
 	if n > half {

@@ -63,7 +63,6 @@ type Encoder struct {
 	texts   map[andon.JSON]int
 }
 
-// metric is the values of one metric and which readings have it.
 type metric struct {
 	name   andon.MetricName
 	values []float64

@@ -221,7 +221,6 @@ func (x *values) repeats(v []float64) bool {
 	return len(x.list) > 1 && len(x.list) < len(v)/2
 }
 
-// compareBits tells -0 from 0.
 func compareBits(a, b float64) int {
 	if a == b {
 		return cmp.Compare(math.Float64bits(b), math.Float64bits(a))

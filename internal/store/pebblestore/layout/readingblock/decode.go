@@ -99,7 +99,6 @@ func (d *Decoder) times(
 	return first, first + len(d.readings)
 }
 
-// readTexts gives each reading its metadata.
 func (d *Decoder) readTexts(n, first, end int) {
 	d.texts = append(d.texts[:0], "")
 	all := 0
@@ -129,7 +128,6 @@ func (d *Decoder) readTexts(n, first, end int) {
 	}
 }
 
-// find finds the columns of the metrics that are wanted.
 func (d *Decoder) find(wanted []andon.MetricName) {
 	d.columns = d.columns[:0]
 	for i := range d.Number(len(d.Rest)) { // each takes more than a byte
@@ -162,7 +160,6 @@ func (d *Decoder) name(i int) andon.MetricName {
 	return name
 }
 
-// reserve gives each of the readings memory for its metrics.
 func (d *Decoder) reserve(readings int) {
 	all := 0
 	for i := range d.columns {
