@@ -14,7 +14,8 @@ import (
 // shows.
 var boardPaths = []string{
 	"/{$}", "/devices/{device}", "/operators/{operator}", "/supervisors/{supervisor}",
-	"/groups", "/search", "/wall", "/incidents", "/incidents/{id}", "/on-call", "/reports",
+	"/groups", "/search", "/wall", "/incidents", "/incidents/{id}", "/on-call", "/maintenance",
+	"/reports",
 }
 
 // boardRoutes serve the files of the board. They need no token: they hold no data, and a browser

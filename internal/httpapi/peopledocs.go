@@ -23,6 +23,9 @@ func (a *API) personRoutes() (all []*route) {
 	all = append(all, routesOf[people.Maintenance](a, people.Maintenances, "Maintenance",
 		"Maintenance")...)
 	return append(all, answering(route{
+		pattern: "GET /agenda", name: "getAgenda", query: []param{fromParam, toParam},
+		errors: []int{501},
+	}, a.agenda), answering(route{
 		pattern: "GET /schedules/{name}/on-call", name: "getOnCall",
 		query: []param{{Name: "at", Example: "2026-11-27T06:00:00Z"}}, errors: []int{404, 501},
 	}, a.onCall), listing[client.Document](route{
@@ -133,6 +136,14 @@ func (a *API) allDocuments(c *call) error {
 		return documents.All(c.ctx(), a.options.Documents, c.tenant, after, n)
 	}
 	return sendPage(c, stepItems, nil, read, same, documents.PlaceOf)
+}
+
+func (a *API) agenda(c *call) (is documents.Agenda, err error) {
+	span := c.Span()
+	if err := c.Fault(); err != nil {
+		return is, err
+	}
+	return documents.Plan(c.ctx(), a.options.Documents, c.tenant, span, a.options.Now())
 }
 
 // onCall says who is on call by a schedule, now or at a time.

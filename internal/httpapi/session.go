@@ -11,6 +11,8 @@ import (
 type sessionJSON struct {
 	Required bool `json:"required" doc:"A token is needed here"`
 	SignedIn bool `json:"signed_in" doc:"This request has a session, or the token"`
+	// Incidents lets the board know what to show without a request that is refused.
+	Incidents bool `json:"incidents" doc:"This server keeps incidents"`
 }
 
 type sessionBody struct {
@@ -35,11 +37,12 @@ func (a *API) sessionRoutes() []*route {
 }
 
 func (a *API) showSession(c *call) (sessionJSON, error) {
-	if !a.guard.NeedsToken() {
-		return sessionJSON{}, nil
+	is := sessionJSON{Required: a.guard.NeedsToken(), Incidents: a.options.Incidents != nil}
+	if is.Required {
+		_, err := a.guard.Check(c.x, c.r, false)
+		is.SignedIn = err == nil
 	}
-	_, err := a.guard.Check(c.x, c.r, false)
-	return sessionJSON{Required: true, SignedIn: err == nil}, nil
+	return is, nil
 }
 
 func (a *API) signIn(c *call) error {

@@ -45,9 +45,9 @@ const fromTheBoard = "Sec-Fetch-Site: same-origin"
 
 func TestSignIn(t *testing.T) {
 	w := newWorld(t, withToken)
-	w.get("/session").equals(`{"required":true,"signed_in":false}`)
+	w.get("/session").equals(`{"required":true,"signed_in":false,"incidents":false}`)
 	w.get("/session", "Authorization: Bearer "+secret).
-		equals(`{"required":true,"signed_in":true}`)
+		equals(`{"required":true,"signed_in":true,"incidents":false}`)
 	w.get("/devices", fromTheBoard).fails(http.StatusUnauthorized)
 	cookie, set := w.signIn()
 	if !set.HttpOnly || set.SameSite != http.SameSiteStrictMode || set.Path != "/" || set.Secure ||
@@ -55,7 +55,8 @@ func TestSignIn(t *testing.T) {
 		strings.Contains(set.Value, secret) {
 		t.Errorf("cookie %v", set)
 	}
-	w.get("/session", cookie, fromTheBoard).equals(`{"required":true,"signed_in":true}`)
+	w.get("/session", cookie, fromTheBoard).
+		equals(`{"required":true,"signed_in":true,"incidents":false}`)
 	w.get("/devices", cookie, fromTheBoard).is(http.StatusOK)
 	w.get("/devices", cookie).is(http.StatusOK) // plain HTTP beyond loopback has no Sec-Fetch-Site
 	w.post("/events", oneEvent, cookie, fromTheBoard).is(http.StatusOK)
@@ -67,13 +68,13 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("signed out: %v", c)
 	}
 	w.get("/devices", cookie).fails(http.StatusUnauthorized, "sign in again") // a copy
-	w.get("/session", cookie).equals(`{"required":true,"signed_in":false}`)
+	w.get("/session", cookie).equals(`{"required":true,"signed_in":false,"incidents":false}`)
 	w.do(http.MethodDelete, base+"/session", "").is(http.StatusNoContent)
 }
 
 func TestSignInWithoutToken(t *testing.T) {
 	w := newWorld(t, loopback)
-	w.get("/session").equals(`{"required":false,"signed_in":false}`)
+	w.get("/session").equals(`{"required":false,"signed_in":false,"incidents":false}`)
 	got := w.post("/session", `{"token":"x"}`).is(http.StatusNoContent)
 	if got.cookie() != nil {
 		t.Errorf("a cookie: %v", got.header)

@@ -60,6 +60,36 @@ func TestMaintenanceFollowsItsZone(t *testing.T) {
 	}
 }
 
+func TestMaintenanceWithin(t *testing.T) {
+	for _, c := range []struct{ rest, from, to, want string }{
+		{`"length": "2h", "rrule": "FREQ=WEEKLY;BYDAY=SU", "zone": "Europe/Berlin"`,
+			"2026-03-22T06:00:00Z", "2026-04-05T04:00:00Z", // one has begun, one has not
+			"2026-03-22T05:00:00Z 2026-03-29T04:00:00Z"},
+		{`"length": "3d", "rrule": "FREQ=DAILY;COUNT=3"`, // each begins within the one before
+			"2026-03-24T06:00:00Z", "2026-04-24T00:00:00Z",
+			"2026-03-22T05:00:00Z 2026-03-23T05:00:00Z 2026-03-24T05:00:00Z"},
+		{`"length": "2h"`, "2026-03-01T00:00:00Z", "2026-03-29T00:00:00Z", "2026-03-22T05:00:00Z"},
+		{`"length": "2h"`, "2026-03-22T07:00:00Z", "2026-03-29T00:00:00Z", ""},
+		{`"length": "2h"`, "2026-03-01T00:00:00Z", "2026-03-22T05:00:00Z", ""},
+	} {
+		is, err := people.Decode(people.Maintenances, "m",
+			andon.JSON(`{"prefix": "p", "start": "2026-03-22T05:00:00Z", `+c.rest+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, got := is.(*people.Maintenance), []string{}
+		for _, w := range m.Within(andon.Span{From: instant(t, c.from), To: instant(t, c.to)}) {
+			got = append(got, w.From.String())
+			if w.To != w.From.Add(m.Length) {
+				t.Errorf("%s: it ends at %s", w.From, w.To)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %s, not %s", c.rest, got, c.want)
+		}
+	}
+}
+
 func TestMatchFits(t *testing.T) {
 	s := people.Subject{
 		Device: "press-7", Group: "plant-1/line-3", State: "WARNING2", Severity: 48,

@@ -48,6 +48,25 @@ func (m *Maintenance) Window(at andon.Time) (begin, end andon.Time) {
 	return begin, begin.Add(m.Length)
 }
 
+// Within returns each time of the window that is partly or wholly within a span, oldest first.
+func (m *Maintenance) Within(span andon.Span) (all []andon.Span) {
+	starts := []time.Time{m.Start.Std()}
+	if m.Rule != "" {
+		rule, err := m.rule()
+		if err != nil {
+			return nil
+		}
+		starts = rule.Between(span.From.Std().Add(-m.Length.Std()), span.To.Std(), false)
+	}
+	for _, start := range starts {
+		w := andon.Span{From: andon.TimeOf(start), To: andon.TimeOf(start).Add(m.Length)}
+		if w.From < span.To && w.To > span.From {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
 func (m *Maintenance) rule() (*rrule.RRule, error) {
 	zone, err := parseZone(m.Zone)
 	if err != nil {

@@ -11,7 +11,7 @@ export class Board {
     readonly page: Page,
     readonly tenant: Tenant,
   ) {
-    this.rows = page.locator("[data-device]");
+    this.rows = page.locator("[data-device]:not([data-incident])");
     this.lost = page.getByTestId("lost");
     this.map = page.getByRole("application", { name: "Map of all devices" });
   }
@@ -36,9 +36,9 @@ export class Board {
     return this.tile(state).locator("[data-count]");
   }
 
-  /** row is a device in the list of what is not normal. */
+  /** row is a device, not one of its incidents, in the list of what is not normal. */
   row(device: string): Locator {
-    return this.page.locator(`[data-device=${JSON.stringify(device)}]`);
+    return this.rows.and(this.page.locator(`[data-device=${JSON.stringify(device)}]`));
   }
 
   async showsCount(state: string, n: number): Promise<void> {

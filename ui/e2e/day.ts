@@ -1,12 +1,13 @@
 import { expect } from "@playwright/test";
 import { Server } from "./server.ts";
-import { type Shown, Tenant } from "./tenant.ts";
+import { ago, type Shown, Tenant } from "./tenant.ts";
 
 /** Day is a simulated factory on a bad day, and what of it is worth showing. */
 export class Day {
   worst = "";
   operator = "";
   supervisor = "";
+  incident = "";
 
   private constructor(
     readonly server: Server,
@@ -22,7 +23,35 @@ export class Day {
     const day = new Day(server, new Tenant(server, "default"), new Tenant(server, "empty"));
     await day.empty.make();
     await day.look();
+    await day.plan();
     return day;
+  }
+
+  /** plan lets people take turns, plan maintenance, and say what they do about the worst device. */
+  private async plan(): Promise<void> {
+    const ask = (method: string, path: string, body?: unknown) => this.factory.ask(method, path, body);
+    const people = ["Liz", "Sara", "Tom"];
+    for (const name of people) await ask("PUT", `/people/${name}`, { zone: "Europe/Berlin" });
+    const week = { from: ago(9 * 86_400).slice(0, 10), turn: "7d", hand_over: "06:00" };
+    await ask("PUT", "/schedules/line-3", {
+      zone: "Europe/Berlin",
+      layers: [{ people, ...week }],
+      overrides: [{ from: ago(-86_400), to: ago(-3 * 86_400), person: "Tom", reason: "Sara is ill" }],
+    });
+    await ask("PUT", "/schedules/night", {
+      zone: "Europe/Berlin",
+      layers: [{ people: ["Tom", "Liz"], ...week, turn: "1d", hours: ["mon-fri 00:00-24:00"] }],
+    });
+    const zone = "Europe/Berlin";
+    await ask("PUT", "/maintenance/oil-change", {
+      prefix: "line-2-", start: ago(86_400), length: "4h", rrule: "FREQ=WEEKLY", zone, by: "Liz",
+    });
+    await ask("PUT", "/maintenance/bricks", {
+      devices: [this.worst], start: ago(600), length: "2d", note: "new bricks for the oven", by: "Tom",
+    });
+    await ask("PUT", "/maintenance/cleaning", {
+      group: "plant-1", start: ago(-3600), length: "30m", rrule: "FREQ=DAILY", zone, note: "night shift",
+    });
   }
 
   /** look picks the worst device that people look after: an hour ago it was another one. */
@@ -37,7 +66,9 @@ export class Day {
         worst.operator,
         worst.escalated_to,
       ];
-      return true;
+      const open = await this.factory.ask<{ items: { id: string }[] }>("GET", "/incidents?limit=1");
+      this.incident = open.items[0]?.id ?? "";
+      return this.incident !== "";
     };
     await expect.poll(find, { timeout: 180_000 }).toBe(true);
   }

@@ -5,6 +5,7 @@ import "./style/shell.css";
 import "./style/fleet.css";
 import "./style/pages.css";
 import "./style/incidents.css";
+import "./style/plan.css";
 import "./style/wall.css";
 import { readSession } from "./net/session";
 import { startClock } from "./state/clock";

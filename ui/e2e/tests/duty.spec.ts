@@ -25,6 +25,9 @@ async function duty(tenant: Tenant): Promise<void> {
   await tenant.ask("PUT", "/maintenance/bricks", { devices: ["oven-1"], start: ago(600), length: "4h" });
 }
 
+/** The pages, and what each shows. */
+const pages = { "/on-call": "Sara", "/maintenance": "change the oil", "/reports": "press-6" };
+
 /** past makes incidents of the last minutes. */
 async function past(tenant: Tenant): Promise<void> {
   await tenant.report(
@@ -43,13 +46,78 @@ test("who is on call, who is next, and who will be", async ({ board, page, tenan
   await expect(row.getByTestId("on-call")).toContainText("Sara");
   await expect(row.getByTestId("on-call")).toContainText("Liz is ill");
   await expect(row.getByTestId("then")).toContainText("Liz");
+  await expect(row.getByTestId("gaps")).toHaveCount(0);
   await page.getByLabel("At").fill("2027-02-01T12:00");
   await expect(row.getByTestId("on-call")).toHaveText("Liz");
+});
 
-  const windows = page.getByRole("table", { name: "Maintenance windows" });
+test("a gap is told, and somebody stands in", async ({ board, page, tenant }) => {
+  await duty(tenant);
+  await tenant.ask("PUT", "/schedules/nights", {
+    zone: "Europe/Berlin",
+    layers: [{ people: ["Liz"], from: ago(-5 * 86_400).slice(0, 10), turn: "7d", hand_over: "06:00" }],
+  });
+  await board.open("/on-call");
+  const row = page.locator("[data-schedule=nights]");
+  await expect(row.getByTestId("on-call")).toHaveText("⚠ nobody");
+  await expect(row.getByTestId("gaps")).toHaveAttribute("data-count", "1");
+  await row.getByRole("button", { name: "Stand in" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Person").fill("Sara");
+  await dialog.getByLabel("Reason").fill("until Liz is back");
+  await dialog.getByRole("button", { name: "Stand in" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(row.getByTestId("on-call")).toContainText("Sara");
+  await expect(row.getByTestId("on-call")).toContainText("until Liz is back");
+  expect((await tenant.ask<{ person: string }>("GET", "/schedules/nights/on-call")).person).toBe("Sara");
+
+  await row.getByRole("button", { name: "Remove: Sara stands in" }).click();
+  await dialog.getByRole("button", { name: "Remove" }).click();
+  await expect(row.getByTestId("on-call")).toHaveText("⚠ nobody");
+});
+
+test("maintenance is planned, seen in the calendar, and ended", async ({ board, page, tenant }) => {
+  await duty(tenant);
+  await board.open("/maintenance");
+  const windows = page.getByRole("list", { name: "Maintenance windows" });
   await expect(windows.locator("[data-window=bricks]")).toHaveAttribute("data-when", "now");
-  await expect(windows.locator("[data-window=oil]")).toContainText("weekly");
-  await expect(windows.locator("[data-window=oil]")).toContainText("change the oil");
+  const oil = windows.locator("[data-window=oil]");
+  await expect(oil).toHaveAttribute("data-when", "to come");
+  await expect(oil).toContainText("weekly");
+  await expect(oil).toContainText("change the oil");
+  await expect(oil.locator(".bar"), "four weeks have four of them").toHaveCount(4);
+
+  await page.getByRole("button", { name: "Plan maintenance" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name", { exact: true }).fill("belts");
+  await dialog.getByLabel("Devices").fill("press-7, saw-*");
+  await dialog.getByLabel("For").selectOption("2h");
+  await dialog.getByLabel("Note").fill("new belts");
+  await dialog.getByLabel("Your name").fill("Tom");
+  await dialog.getByRole("button", { name: "Plan" }).click();
+  await expect(dialog).toBeHidden();
+  const belts = windows.locator("[data-window=belts]");
+  await expect(belts).toHaveAttribute("data-when", "now");
+  await expect(belts).toContainText("press-7; saw-…");
+  const stored = await tenant.ask<Record<string, unknown>>("GET", "/maintenance/belts");
+  expect(stored).toMatchObject({ devices: ["press-7"], prefix: "saw-", length: "2h", note: "new belts", by: "Tom" });
+
+  // A name that is taken is not taken from whoever has planned it.
+  await page.getByRole("button", { name: "Plan maintenance" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("bricks");
+  await dialog.getByLabel("Devices").fill("saw-1");
+  await dialog.getByRole("button", { name: "Plan" }).click();
+  await expect(dialog.getByRole("alert")).toBeVisible();
+  await page.keyboard.press("Escape");
+
+  const bricks = windows.locator("[data-window=bricks]");
+  await bricks.getByRole("button", { name: "End now" }).click();
+  await dialog.getByRole("button", { name: "End now" }).click();
+  await expect(bricks).toHaveAttribute("data-when", "over");
+  expect(parseInt((await tenant.ask<{ length: string }>("GET", "/maintenance/bricks")).length)).toBeGreaterThan(0);
+  await oil.getByRole("button", { name: "Remove" }).click();
+  await dialog.getByRole("button", { name: "Remove" }).click();
+  await expect(oil).toHaveCount(0);
 });
 
 test("a report has figures, plots and rows that can be taken along", async ({ board, page, tenant }) => {
@@ -80,7 +148,7 @@ for (const theme of ["light", "dark"] as const) {
   test(`axe finds nothing, ${theme}`, async ({ board, page, tenant }) => {
     await duty(tenant);
     await past(tenant);
-    for (const [path, shows] of Object.entries({ "/on-call": "Sara", "/reports": "press-6" })) {
+    for (const [path, shows] of Object.entries(pages)) {
       await board.open(`${path}?per=device`);
       await inTheme(page, theme);
       await expect(page.getByRole("main")).toContainText(shows);
@@ -89,14 +157,20 @@ for (const theme of ["light", "dark"] as const) {
   });
 }
 
-test("nothing sticks out on a phone", async ({ another, tenant }) => {
+test("with a thumb on a phone", async ({ another, tenant }) => {
   await duty(tenant);
   await past(tenant);
   const board = await another({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
-  for (const [path, shows] of Object.entries({ "/on-call": "Sara", "/reports": "press-6" })) {
+  const { page } = board;
+  for (const [path, shows] of Object.entries(pages)) {
     await board.open(`${path}?per=device`);
-    await expect(board.page.getByRole("main")).toContainText(shows);
-    expect.soft(await stickingOut(board.page), path).toEqual([]);
-    expect.soft(await narrowTargets(board.page, "nav.sub"), path).toEqual([]);
+    await expect(page.getByRole("main")).toContainText(shows);
+    expect.soft(await stickingOut(page), path).toEqual([]);
+    expect.soft(await narrowTargets(page, "main, header"), path).toEqual([]);
   }
+  await board.open("/maintenance");
+  await page.getByRole("button", { name: "Plan maintenance" }).tap();
+  await expect(page.getByRole("dialog")).toBeVisible();
+  expect.soft(await stickingOut(page)).toEqual([]);
+  expect.soft(await narrowTargets(page, "dialog")).toEqual([]);
 });

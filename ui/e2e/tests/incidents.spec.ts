@@ -68,6 +68,74 @@ test("the severest and longest come first, with what was said and who has it", a
   await expect(rowOf(page, "press-6")).toContainText("Ann");
 });
 
+test("the first page has incidents first, and its keys go on to the devices", async ({ board, page, tenant }) => {
+  await trouble(tenant);
+  const first = page.getByRole("region", { name: /^Incidents/ });
+  await expect(first.locator("a.id")).toHaveText(["press-7", "press-8", "press-6"]);
+  await expect(first).toContainText("3 to be acknowledged");
+  await named(board, "Liz");
+  await board.open("/");
+  await expect(rowOf(page, "press-7")).toBeVisible();
+  await page.keyboard.press("j");
+  await page.keyboard.press("a");
+  await expect(rowOf(page, "press-7").getByTestId("status")).toHaveText("acknowledged by Liz");
+  await expect(first).toContainText("2 to be acknowledged");
+  for (const device of ["press-8", "press-6"]) {
+    await page.keyboard.press("j");
+    await expect(rowOf(page, device).locator("a.id")).toBeFocused();
+  }
+  await page.keyboard.press("j");
+  await expect(board.row("press-7").locator("a.id")).toBeFocused();
+  await page.keyboard.press("j");
+  await expect(board.row("press-8").locator("a.id")).toBeFocused();
+  await page.keyboard.press("t");
+  await expect(rowOf(page, "press-8").getByTestId("operator")).toHaveText("Liz");
+  for (const row of [board.row("press-7"), rowOf(page, "press-6")]) {
+    await page.keyboard.press("k");
+    await expect(row.locator("a.id")).toBeFocused();
+  }
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog")).toContainText("Acknowledge");
+  await expect(page.getByRole("dialog")).toContainText("Next incident, then next device");
+});
+
+test("the wall keeps in sight what nobody has acknowledged", async ({ board, page, tenant }) => {
+  await trouble(tenant);
+  await board.open("/wall?show=map");
+  const waiting = page.getByRole("region", { name: "To be acknowledged" });
+  await expect(waiting.locator("[data-incident]")).toHaveCount(3);
+  await expect(waiting.locator("[data-incident]").first()).toContainText("stopped");
+  await expect(waiting.getByTestId("waiting")).toHaveText("3");
+  const { id } = await opened(tenant, "press-7");
+  await tenant.ask("POST", `/incidents/${id}/acknowledge`, { by: "Ann" });
+  await expect(waiting.locator("[data-incident]").first()).toContainText("press-8", within);
+  for (const device of ["press-8", "press-6"]) {
+    const { id } = await opened(tenant, device);
+    await tenant.ask("POST", `/incidents/${id}/acknowledge`, { by: "Ann" });
+  }
+  await expect(waiting).toHaveCount(0);
+});
+
+test("the page of a device has its incidents", async ({ board, page, tenant, another }) => {
+  await trouble(tenant);
+  await named(board, "Liz");
+  await board.open("/devices/press-7");
+  const open = page.getByRole("list", { name: "Open incidents" });
+  const second = await another();
+  await second.open("/devices/press-7");
+  const seen = second.page.getByRole("list", { name: "Open incidents" });
+  await expect(seen.getByTestId("status")).toHaveText("unacknowledged");
+  await open.getByRole("button", { name: "Acknowledge" }).click();
+  await expect(seen.getByTestId("status")).toHaveText("acknowledged by Liz", within);
+  await tenant.report({ device: "press-7", state: "NORMAL" });
+  await expect(open).toHaveCount(0);
+  const earlier = page.getByRole("table", { name: "Earlier incidents" }).locator("[data-incident]");
+  await expect(earlier).toHaveCount(1);
+  await expect(earlier).toContainText("WARNING4");
+  await earlier.getByRole("link").click();
+  await expect(page.getByRole("table", { name: "Steps" })).toContainText("closed");
+});
+
 test("two people see what the other does within a second", async ({ board, page, tenant, another }) => {
   await trouble(tenant);
   const second = await another();
@@ -175,13 +243,20 @@ test("with a thumb on a phone", async ({ another, tenant }) => {
   await trouble(tenant);
   const board = await another({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   const { page } = board;
-  await board.open("/incidents");
-  const row = rowOf(page, "press-7");
-  await expect(row).toBeVisible();
+  await board.open("/devices/press-7");
+  await expect(page.locator("[data-incident]")).toBeVisible();
   expect(await stickingOut(page)).toEqual([]);
-  expect(await narrowTargets(page, "main")).toEqual([]);
+  expect(await narrowTargets(page, "header, .now, .incident-rows")).toEqual([]);
+  const row = rowOf(page, "press-7");
+  for (const path of ["/", "/incidents"]) {
+    await board.open(path);
+    await expect(row).toBeVisible();
+    expect(await stickingOut(page), path).toEqual([]);
+    expect(await narrowTargets(page, "header, .first-incidents, .incidents"), path).toEqual([]);
+  }
   await row.getByRole("button", { name: "Shelve" }).tap();
   const dialog = page.getByRole("dialog");
+  expect(await narrowTargets(page, "dialog")).toEqual([]);
   await dialog.getByLabel("Reason").fill("known");
   await dialog.getByLabel("For").selectOption("4h");
   await dialog.getByLabel("Your name").fill("Liz");
@@ -197,9 +272,10 @@ for (const theme of ["light", "dark"] as const) {
   test(`axe finds nothing, ${theme}`, async ({ board, page, tenant }) => {
     await trouble(tenant);
     const { id } = await opened(tenant, "press-7");
-    for (const path of ["/incidents", `/incidents/${id}`]) {
+    for (const path of ["/", "/incidents", `/incidents/${id}`, "/devices/press-7", "/wall"]) {
       await board.open(path);
       await inTheme(page, theme);
+      await expect(page.locator("[data-incident]").first()).toBeVisible();
       await expect(page.getByRole("main")).toContainText("press-7");
       expect.soft(await grave(page), `${path}: axe finds nothing serious`).toEqual([]);
     }
@@ -209,11 +285,17 @@ for (const theme of ["light", "dark"] as const) {
 test("where none are kept the board shows nothing of them", async ({ page }) => {
   const server = await Server.serve("--incidents=off");
   try {
+    const refused: string[] = [];
+    page.on("response", (r) => r.status() >= 400 && refused.push(`${r.status()} ${r.url()}`));
     const board = new Board(page, new Tenant(server, "default"));
     await board.open("/");
     await expect(page.getByRole("navigation", { name: "Views" })).not.toContainText("Incidents");
     await board.open("/incidents");
     await expect(page.getByRole("main")).toContainText("This server keeps no incidents");
+    for (const path of ["/on-call", "/maintenance", "/reports", "/wall", "/devices/none"]) {
+      await board.open(path);
+    }
+    expect(refused.filter((r) => !r.includes("/devices/none")), "nothing is asked for in vain").toEqual([]);
   } finally {
     await server.close();
   }

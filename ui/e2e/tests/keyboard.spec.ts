@@ -33,7 +33,7 @@ test("the main job by keyboard alone", async ({ page, tenant, board }) => {
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toBeHidden();
 
-  await tabTo(page, '[data-device="press-7"] a');
+  await tabTo(page, '.trouble [data-device="press-7"] a');
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("press-7");
 

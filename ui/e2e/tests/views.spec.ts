@@ -68,6 +68,26 @@ const views: Record<string, View> = {
     path: () => "/wall?show=trouble&every=600",
     shows: async (b) => expect(main(b)).toContainText("WARNING"),
   },
+  incidents: {
+    path: () => "/incidents",
+    shows: async (b) => expect(b.page.locator("[data-incident]").nth(3)).toBeVisible(),
+  },
+  incident: {
+    path: (day) => `/incidents/${day.incident}`,
+    shows: async (b) => expect(b.page.getByRole("table", { name: "Steps" })).toBeVisible(),
+  },
+  "on-call": {
+    path: () => "/on-call",
+    shows: async (b) => expect(b.page.locator("[data-schedule]").first()).toBeVisible(),
+  },
+  maintenance: {
+    path: () => "/maintenance",
+    shows: async (b) => expect(b.page.locator("[data-window]").first()).toBeVisible(),
+  },
+  reports: {
+    path: () => "/reports?per=device",
+    shows: async (b) => expect(b.page.getByTestId("chart").first().locator("canvas")).toBeVisible(),
+  },
   "wall-map": {
     path: () => "/wall?show=map",
     shows: async (b) => expect(main(b)).toHaveAttribute("data-scene", "map"),

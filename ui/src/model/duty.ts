@@ -8,6 +8,14 @@ export interface Shift {
   reason?: string;
 }
 
+/** Puts a person on call for a time, whatever the layers of a schedule say. */
+export interface Override {
+  from: string;
+  to: string;
+  person: string;
+  reason?: string;
+}
+
 /** A window in which incidents of some devices are suppressed. */
 export interface Maintenance {
   name: string;
@@ -55,11 +63,4 @@ export function repeats(rule: string | undefined): string {
   const n = Number(parts.get("INTERVAL") ?? 1);
   const text = n === 1 ? of[0] : `every ${n} ${of[1]}`;
   return on ? `${text} on ${on.join(", ")}` : text;
-}
-
-/** Whether a window is now, as far as its start says: of one that repeats it does not. */
-export function whenOf(m: Maintenance, seconds: number, now: number): "now" | "over" | "to come" | "repeats" {
-  const start = Date.parse(m.start);
-  const first = now < start ? "to come" : now < start + seconds * 1000 ? "now" : "over";
-  return first === "over" && m.rrule ? "repeats" : first;
 }

@@ -1,3 +1,5 @@
+import { unknownState, type StateDef } from "./states";
+
 /** What somebody, or Andon itself, did about an incident. */
 export interface Step {
   at: string;
@@ -72,6 +74,35 @@ export const meaning: Record<Status, string> = {
   "out-of-service": "taken out of service by a person",
   closed: "nothing is left to do",
 };
+
+/** The mark of a status, so that it is not told by a colour alone. */
+export const marks: Record<Status, string> = {
+  unacknowledged: "!",
+  returned: "↩",
+  acknowledged: "✓",
+  latched: "■",
+  shelved: "‖",
+  suppressed: "▧",
+  "out-of-service": "⊘",
+  closed: "○",
+};
+
+/** Whether somebody has to look at it. */
+export const isWaiting = (i: Incident): boolean => i.status === "unacknowledged" || i.status === "returned";
+
+/**
+ * How an incident looks: as its state does, of a given severity; one that is of no state has the
+ * colour of the states that are as severe, and a mark of its own.
+ */
+export function lookOf(i: Incident, states: StateDef[], severity = i.severity): StateDef {
+  const as = states.filter((s) => s.severity === severity);
+  if (i.kind === "state") {
+    return as.find((s) => s.name === i.state) ?? as[0] ?? unknownState(i.state ?? "", severity);
+  }
+  const milder = states.filter((s) => s.severity <= severity).sort((a, b) => b.severity - a.severity);
+  const [symbol, letter] = i.kind === "silent" ? ["▨", "–"] : ["◇", "R"];
+  return { name: i.kind, severity, symbol, letter, colour: (milder[0] ?? unknownState("")).colour };
+}
 
 /** How many of the counted incidents somebody has to look at. */
 export const waiting = (c: Counts): number =>

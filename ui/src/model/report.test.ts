@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { devicesOf, repeats, whenOf, type Maintenance } from "./duty";
+import { inOrder, planned } from "./agenda";
+import { devicesOf, repeats, type Maintenance } from "./duty";
 import { barName, binsOf, percent } from "./report";
 
 describe("the bars of a report", () => {
@@ -54,9 +55,14 @@ describe("windows of maintenance", () => {
   ])("repeat %s: %s", (rule, text) => expect(repeats(rule)).toBe(text));
   test("are to come, now or over, or come again", () => {
     const at = (text: string) => Date.parse(`2026-11-27T${text}:00Z`);
-    expect(whenOf(of(), 7200, at("05:59"))).toBe("to come");
-    expect(whenOf(of(), 7200, at("06:00"))).toBe("now");
-    expect(whenOf(of(), 7200, at("08:00"))).toBe("over");
-    expect(whenOf(of({ rrule: "FREQ=DAILY" }), 7200, at("08:00"))).toBe("repeats");
+    const times = [{ name: "w", from: "2026-11-27T06:00:00Z", to: "2026-11-27T08:00:00Z" }];
+    const other = [{ ...times[0], name: "v" }];
+    expect(planned(of(), times, at("05:59")).when).toBe("to come");
+    expect(planned(of(), times, at("06:00")).when).toBe("now");
+    expect(planned(of(), times, at("08:00")).when).toBe("over");
+    expect(planned(of(), other, at("05:59")).when).toBe("later");
+    expect(planned(of({ rrule: "FREQ=YEARLY" }), times, at("08:00")).when).toBe("later");
+    const all = [planned(of(), times, at("08:00")), planned(of(), other, at("05:00")), planned(of(), times, at("07:00"))];
+    expect(all.sort(inOrder(at("07:00"))).map((p) => p.when)).toEqual(["now", "later", "over"]);
   });
 });

@@ -29,6 +29,7 @@ export interface Asked {
   signal?: AbortSignal;
   /** A 401 is the answer, and not a reason to ask for a token. */
   quiet?: boolean;
+  header?: Record<string, string>;
 }
 
 export const base = "/api/v1";
@@ -44,11 +45,21 @@ export async function request<T>(method: string, path: string, asked: Asked = {}
   }
 }
 
+/**
+ * Changes a document: what is there is read, and put where nobody has changed it meanwhile. `to` is
+ * where the change is put, if not there.
+ */
+export async function change<T>(path: string, changed: (is: T) => unknown, to = path): Promise<void> {
+  const answer = await fetched("GET", path);
+  const body = changed((await answer.json()) as T);
+  await request("PUT", to, { body, header: { "If-Match": answer.headers.get("ETag") ?? "" } });
+}
+
 /** Sends a request and returns the answer once its header is there. */
 export async function fetched(
   method: string,
   path: string,
-  asked: Asked & { header?: Record<string, string> } = {},
+  asked: Asked = {},
 ): Promise<Response> {
   const header: Record<string, string> = { Accept: "application/json", ...asked.header };
   if (tenant.value !== "default") header["Andon-Tenant"] = encodedHeader(tenant.value);

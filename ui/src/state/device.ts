@@ -5,10 +5,12 @@ import type { Reading } from "../model/readings";
 import { gaps, type Run, type Window } from "../model/strip";
 import { parseDuration } from "../model/time";
 import { Problem, all, list, reason, request, tenant } from "../net/api";
+import { keepsIncidents } from "../net/session";
 import { follow } from "../net/stream";
 import { shownOf, usualRange, type Shown } from "../model/window";
 import type { Query } from "../model/address";
 import { now } from "./clock";
+import { incidentsChanged } from "./incidents";
 import { watch } from "./poll";
 import { pagePhase, stateByName } from "./live";
 
@@ -90,8 +92,11 @@ export class DeviceModel {
     pagePhase.value = "loading";
     let rounds = 0;
     const close = follow({
-      query: { device: this.id },
-      opened: () => void this.refresh(),
+      query: { device: this.id, incidents: keepsIncidents.peek() ? "true" : undefined },
+      opened: () => {
+        void this.refresh();
+        incidentsChanged();
+      },
       events: (events) => {
         for (const e of events) this.take(e.type, e.data);
       },
@@ -126,6 +131,7 @@ export class DeviceModel {
   }
 
   private take(type: string, data: string): void {
+    if (type === "incident") return incidentsChanged();
     if (type === "state") {
       const d = JSON.parse(data) as Device;
       if (d.device !== this.id) return;

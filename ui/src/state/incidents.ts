@@ -2,9 +2,8 @@ import { signal } from "@preact/signals";
 import { incidentPath } from "../model/address";
 import type { Act, Counts, Incident } from "../model/incidents";
 import { isAborted, Problem, request, tenant } from "../net/api";
+import { keepsIncidents, readSession } from "../net/session";
 
-/** Whether the server keeps incidents; undefined: it is not known yet. */
-export const keepsIncidents = signal<boolean | undefined>(undefined);
 /** How many incidents of the tenant are open. */
 export const counts = signal<Counts | undefined>(undefined);
 /** Grows when an incident has changed: who shows any asks again. */
@@ -12,21 +11,31 @@ export const changes = signal(0);
 
 let of = "";
 
-/** Asks how many incidents there are. It never fails: a server may keep none. */
+/** Asks how many incidents there are, where the server keeps any. It never fails. */
 export async function learnIncidents(signal?: AbortSignal): Promise<void> {
   const asked = tenant.peek();
+  if (keepsIncidents.peek() === undefined) await readSession();
+  if (!keepsIncidents.peek()) return;
   try {
     const found = await request<Counts>("GET", "/incidents/counts", { signal, quiet: true });
     if (asked !== tenant.peek()) return;
     of = asked;
     counts.value = found;
-    keepsIncidents.value = true;
   } catch (error) {
     if (isAborted(error)) return;
-    const lacks = error instanceof Problem && (error.status === 404 || error.status === 501);
-    if (lacks || of !== asked) counts.value = undefined;
-    if (lacks) keepsIncidents.value = false;
+    if (of !== asked) counts.value = undefined;
+    if (error instanceof Problem && error.status === 501) keepsIncidents.value = false; // no feed
   }
+}
+
+/** How often the counts are asked for where no stream of the fleet tells that they have changed. */
+const countedEvery = 15_000;
+
+/** Keeps the counts true while something shows them; returns what ends it. */
+export function followCounts(): () => void {
+  void learnIncidents();
+  const timer = setInterval(() => !document.hidden && void learnIncidents(), countedEvery);
+  return () => clearInterval(timer);
 }
 
 /** In a storm the counts are not asked for with every change. */

@@ -4,10 +4,11 @@ import { Fleet, type Device, type Rise, type Snapshot, type StateCounts } from "
 import type { ServerEvent } from "../model/sse";
 import type { StateDef } from "../model/states";
 import { Problem, all, reason, request, signInNeeded, tenant } from "../net/api";
+import { keepsIncidents } from "../net/session";
 import { follow } from "../net/stream";
 import { Poller, watch } from "./poll";
 import { now } from "./clock";
-import { incidentsChanged, keepsIncidents, learnIncidents } from "./incidents";
+import { incidentsChanged, learnIncidents } from "./incidents";
 
 /** How the picture of the fleet is. */
 export type Phase =

@@ -15,6 +15,7 @@ import { IncidentView } from "./incident";
 import { Incidents } from "./incidents";
 import { useKeys } from "./keys";
 import { showBadge } from "./badge";
+import { MaintenanceView } from "./maintenance";
 import { OnCall } from "./oncall";
 import { OperatorView, SupervisorView } from "./people";
 import { Reports } from "./reports";
@@ -69,6 +70,8 @@ function View({ place }: { place: Place }) {
       return <IncidentView key={place.incident} id={place.incident} />;
     case "on-call":
       return <OnCall />;
+    case "maintenance":
+      return <MaintenanceView />;
     case "reports":
       return <Reports />;
     case "groups":
@@ -105,6 +108,8 @@ function placeName(p: Place): string {
       return "Incident";
     case "on-call":
       return "On call";
+    case "maintenance":
+      return "Maintenance";
     case "reports":
       return "Reports";
     case "groups":

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Answer } from "../model/answered";
+import type { Incident } from "../model/incidents";
 import { windowTo } from "../model/strip";
 import { duration, moment, zoneShort } from "../model/time";
 import { now } from "../state/clock";
@@ -8,6 +9,7 @@ import { queryOfWindow } from "../model/window";
 import { query, setQuery } from "../state/route";
 import { ActionDialog, type Action } from "./actions";
 import { ChartsPanel } from "./chartspanel";
+import { IncidentTable, OpenIncidents, useIncidentsOf } from "./deviceincidents";
 import { Download, entryColumns } from "./download";
 import { useViewKeys } from "./keys";
 import { Age, Ahead, defOf, Escalated, EscalationText, Notice, OperatorLink, Panel, Sign, stateColours, StateName, SupervisorLink, When } from "./parts";
@@ -30,6 +32,7 @@ export function Device({ id }: { id: string }) {
   );
   useViewKeys(keys);
   const past = model.past.value;
+  const incidents = useIncidentsOf(id);
   return (
     <main id="main" class="page device" data-view="device">
       {model.lost.value && (
@@ -38,9 +41,10 @@ export function Device({ id }: { id: string }) {
         </div>
       )}
       <NowPanel model={model} act={setAction} />
+      <OpenIncidents of={incidents} states={statesOf(model)} />
       {model.problem.value && !model.lost.value && <Notice kind="error">{model.problem.value}</Notice>}
       {past ? (
-        <PastOf model={model} past={past} act={setAction} />
+        <PastOf model={model} past={past} act={setAction} incidents={incidents} />
       ) : (
         !model.problem.value && <Notice kind="loading">Loading…</Notice>
       )}
@@ -52,9 +56,11 @@ export function Device({ id }: { id: string }) {
 /** Does what a button of the page does, where it has that button. */
 const press = (act: string) => document.querySelector<HTMLButtonElement>(`[data-act="${act}"]`)?.click();
 
+const statesOf = (model: DeviceModel): StateDef[] => model.settings.value?.states ?? [];
+
 /** The look of a state on this page, which does not need the fleet. */
 export function lookOf(model: DeviceModel, name: string): StateDef {
-  return model.settings.value?.states.find((s) => s.name === name) ?? defOf(name);
+  return statesOf(model).find((s) => s.name === name) ?? defOf(name);
 }
 
 function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) {
@@ -145,13 +151,24 @@ function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) 
   );
 }
 
-function PastOf({ model, past, act }: { model: DeviceModel; past: Past; act(a: Action): void }) {
+interface PastProps {
+  model: DeviceModel;
+  past: Past;
+  act(a: Action): void;
+  incidents: Incident[];
+}
+
+function PastOf({ model, past, act, incidents }: PastProps) {
+  const earlier = incidents.filter((i) => i.status === "closed");
   return (
     <>
       <StripPanel model={model} past={past} />
       <ChartsPanel model={model} past={past} />
       <div class="columns">
-        <EntriesPanel model={model} past={past} act={act} />
+        <div class="column">
+          <IncidentTable title="Earlier incidents" of={earlier} states={statesOf(model)} />
+          <EntriesPanel model={model} past={past} act={act} />
+        </div>
         <div class="column">
           <AnswersPanel model={model} past={past} />
           <RunsPanel model={model} past={past} />

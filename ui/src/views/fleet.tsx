@@ -3,6 +3,7 @@ import { tenant } from "../net/api";
 import { tokenRequired } from "../net/session";
 import { fleet, link, startFleet, version } from "../state/live";
 import { collected } from "../state/poll";
+import { FirstIncidents } from "./incidents";
 import { FleetMap } from "./map";
 import { Blank, countText, Notice } from "./parts";
 import { Tiles } from "./tiles";
@@ -27,6 +28,7 @@ function Floor() {
   return (
     <>
       <Tiles states={fleet.states} counts={fleet.counts} silent={fleet.silentCounts} />
+      <FirstIncidents />
       <div class="floor">
         <TroubleList />
         {fleet.partial ? <MapComes /> : <FleetMap />}

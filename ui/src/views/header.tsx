@@ -2,8 +2,8 @@ import { useEffect } from "preact/hooks";
 import { waiting } from "../model/incidents";
 import { zoneName } from "../model/time";
 import { tenant } from "../net/api";
-import { signOut, tokenRequired } from "../net/session";
-import { counts, keepsIncidents, learnIncidents } from "../state/incidents";
+import { keepsIncidents, signOut, tokenRequired } from "../net/session";
+import { counts, followCounts } from "../state/incidents";
 import { shownPhase, type Phase } from "../state/live";
 import { nextTheme, sound, theme } from "../state/prefs";
 import { link, place } from "../state/route";
@@ -50,21 +50,12 @@ export function Header() {
   );
 }
 
-/** How often the counts are asked for where no stream of the fleet tells that they have changed. */
-const countedEvery = 15_000;
-
 /** The way to the incidents, with how many somebody has to look at; absent where none are kept. */
 function Incidents() {
-  useEffect(() => {
-    void learnIncidents();
-    const timer = setInterval(() => {
-      if (keepsIncidents.peek() && !document.hidden) void learnIncidents();
-    }, countedEvery);
-    return () => clearInterval(timer);
-  }, [tenant.value]);
+  useEffect(followCounts, [tenant.value]);
   if (!keepsIncidents.value || !counts.value) return null;
   const n = waiting(counts.value);
-  const here = ["incidents", "incident", "on-call", "reports"].includes(place.value.view);
+  const here = ["incidents", "incident", "on-call", "maintenance", "reports"].includes(place.value.view);
   return (
     <a href={link("/incidents")} aria-current={here ? "page" : undefined}>
       Incidents

@@ -1,14 +1,14 @@
-import { keepsIncidents } from "../state/incidents";
+import { keepsIncidents } from "../net/session";
 import { shortcuts } from "../state/prefs";
 import { Dialog } from "./dialog";
 import { common, helpOpen, viewKeys } from "./keys";
 
 export function Help() {
   if (!helpOpen.value) return null;
-  // A key of the view counts before a common one.
-  const own = new Set(viewKeys.value.map((k) => k.key));
-  const shared = common.filter((k) => !own.has(k.key) && (k.key !== "g i" || keepsIncidents.value));
-  const keys = [...viewKeys.value, ...shared];
+  // Of several that have a key the first counts: one of the view before a common one.
+  const keys = [...viewKeys.value, ...common].filter(
+    (k, i, all) => all.findIndex((o) => o.key === k.key) === i && (k.key !== "g i" || keepsIncidents.value),
+  );
   return (
     <Dialog title="Keys" onClose={() => (helpOpen.value = false)}>
       <dl class="keys">

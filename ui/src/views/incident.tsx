@@ -1,14 +1,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { devicePath, incidentPath } from "../model/address";
-import { meaning, stepText, type Incident, type Step } from "../model/incidents";
+import { incidentPath } from "../model/address";
+import { marks, meaning, stepText, type Incident, type Step } from "../model/incidents";
 import { zoneShort } from "../model/time";
-import { isAborted, list, reason, request } from "../net/api";
+import { isAborted, reason, request } from "../net/api";
 import { changes } from "../state/incidents";
-import { link } from "../state/route";
-import { DeedButtons, useDeedKeys, useDeeds } from "./incidentacts";
+import { stateByName } from "../state/live";
+import { IncidentTable, useIncidentsOf } from "./deviceincidents";
+import { DeedButtons, useDeedKeys, useDeeds, type Start } from "./incidentacts";
 import { IncidentPage, incidentsEvery, Lasts } from "./incidents";
 import { useChanges } from "./pages";
-import { countText, defOf, DeviceLink, Notice, OperatorLink, Panel, Sign, stateColours, StateName, When } from "./parts";
+import { countText, DeviceLink, incidentLook, Notice, OperatorLink, Panel, Sign, stateColours, When } from "./parts";
 
 /** One incident: what it is, who did what about it, and what else its device had. */
 export function IncidentView({ id }: { id: string }) {
@@ -21,22 +22,18 @@ export function IncidentView({ id }: { id: string }) {
 
 interface Read {
   is?: Incident;
-  others: Incident[];
   problem: string;
 }
 
-/** An incident with the others of its device, kept up to date. */
+/** An incident, kept up to date. */
 function useIncident(id: string): Read {
-  const [state, setState] = useState<Read>({ others: [], problem: "" });
+  const [state, setState] = useState<Read>({ problem: "" });
   const abort = useRef<AbortController | undefined>(undefined);
   const read = async () => {
     abort.current?.abort();
     const { signal } = (abort.current = new AbortController());
     try {
-      const is = await request<Incident>("GET", incidentPath(id), { signal });
-      setState((s) => ({ ...s, is, problem: "" }));
-      const { items } = await list<Incident>(`${devicePath(is.device)}/incidents`, { limit: "20" }, signal);
-      setState({ is, others: items.filter((i) => i.id !== id), problem: "" });
+      setState({ is: await request<Incident>("GET", incidentPath(id), { signal }), problem: "" });
     } catch (error) {
       if (!isAborted(error)) setState((s) => ({ ...s, problem: reason(error) }));
     }
@@ -53,7 +50,8 @@ function useIncident(id: string): Read {
 }
 
 function Whole({ id }: { id: string }) {
-  const { is, others, problem } = useIncident(id);
+  const { is, problem } = useIncident(id);
+  const others = useIncidentsOf(is?.device).filter((i) => i.id !== id);
   const { start, dialog } = useDeeds();
   useDeedKeys(() => is, start);
   return (
@@ -64,7 +62,7 @@ function Whole({ id }: { id: string }) {
         <>
           <Now of={is} start={start} />
           <Steps of={is.steps ?? []} />
-          {others.length > 0 && <Others of={others} />}
+          <IncidentTable title="Others of this device" of={others} states={[...stateByName.value.values()]} />
         </>
       )}
       {dialog}
@@ -72,8 +70,8 @@ function Whole({ id }: { id: string }) {
   );
 }
 
-function Now({ of: i, start }: { of: Incident; start: Parameters<typeof DeedButtons>[0]["start"] }) {
-  const def = defOf(i.state, i.severity);
+function Now({ of: i, start }: { of: Incident; start: Start }) {
+  const def = incidentLook(i);
   return (
     <header class={`now ${i.until ? "" : "bad"}`} style={stateColours(def)} data-incident={i.id} data-status={i.status}>
       <div class="who">
@@ -94,7 +92,9 @@ function Now({ of: i, start }: { of: Incident; start: Parameters<typeof DeedButt
           <Lasts of={i} />
         </Fact>
         <Fact name="Status" id="status">
-          <span title={meaning[i.status]}>{i.status}</span>
+          <span data-mark={marks[i.status]} title={meaning[i.status]}>
+            {i.status}
+          </span>
         </Fact>
         <Fact name="Operator" id="operator">
           <OperatorLink name={i.operator} />
@@ -178,46 +178,6 @@ function Steps({ of }: { of: Step[] }) {
               <td>{s.by ? <bdi>{s.by}</bdi> : <span class="none">Andon</span>}</td>
               <td class="text" dir="auto">
                 {s.note}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Panel>
-  );
-}
-
-/** The newest other incidents of the device. */
-function Others({ of }: { of: Incident[] }) {
-  return (
-    <Panel title="Others of this device">
-      <table aria-label="Others of this device" class="wide">
-        <thead>
-          <tr>
-            <th>Since</th>
-            <th>Worst</th>
-            <th>Lasted</th>
-            <th>Status</th>
-            <th>Message</th>
-          </tr>
-        </thead>
-        <tbody>
-          {of.map((i) => (
-            <tr key={i.id}>
-              <td class="when">
-                <a href={link(incidentPath(i.id))}>
-                  <When at={i.since} />
-                </a>
-              </td>
-              <td>
-                <StateName def={defOf(i.state, i.severity)} />
-              </td>
-              <td>
-                <Lasts of={i} />
-              </td>
-              <td>{i.late ? `${i.status}, late` : i.status}</td>
-              <td class="text" dir="auto">
-                {i.message}
               </td>
             </tr>
           ))}

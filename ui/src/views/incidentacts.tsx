@@ -35,6 +35,11 @@ interface Doing {
   on: Incident;
 }
 
+/** On the page of a device it has buttons of its own to escalate and to assign. */
+const onDevice: Act[] = ["reset", "acknowledge", "take", "shelve", "unshelve"];
+
+export type Start = (what: Act, on: Incident) => void;
+
 /** What is done about incidents on a page: at once, or after a dialog. */
 export function useDeeds() {
   const [doing, setDoing] = useState<Doing>();
@@ -54,7 +59,7 @@ export function useDeeds() {
 }
 
 /** One key each, for the incident that is found by its id where the focus is. */
-export function useDeedKeys(find: () => Incident | undefined, start: (what: Act, on: Incident) => void) {
+export function useDeedKeys(find: () => Incident | undefined, start: Start) {
   const latest = { find, start };
   const kept = useMemo(() => ({ now: latest }), []);
   kept.now = latest;
@@ -78,10 +83,11 @@ export function useDeedKeys(find: () => Incident | undefined, start: (what: Act,
 /** The buttons of an incident. */
 export function DeedButtons(props: {
   of: Incident;
-  short?: boolean; // only those that a row of the list has
-  start(what: Act, on: Incident): void;
+  short?: "list" | "device"; // only those that a row there has
+  start: Start;
 }) {
-  const acts = actsOn(props.of, myName.value).filter((a) => !props.short || inRows.includes(a));
+  const some = props.short === "device" ? onDevice : inRows;
+  const acts = actsOn(props.of, myName.value).filter((a) => !props.short || some.includes(a));
   return (
     <div class="actions deeds" role="group" aria-label={`What to do about ${props.of.device}`}>
       {acts.map((a, n) => (

@@ -1,16 +1,18 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { incidentPath } from "../model/address";
-import { active, focusAfter, lasts, meaning, moved, newest, statuses, type Incident, type Status } from "../model/incidents";
+import { active, focusAfter, isWaiting, lasts, marks, meaning, moved, newest, statuses, waiting, type Incident, type Status } from "../model/incidents";
 import { duration } from "../model/time";
 import { tenant } from "../net/api";
+import { keepsIncidents } from "../net/session";
 import { now } from "../state/clock";
-import { changes, counts, keepsIncidents } from "../state/incidents";
+import { changes, counts } from "../state/incidents";
 import { startFleet } from "../state/live";
 import { link, place, query, setQuery } from "../state/route";
-import { DeedButtons, useDeedKeys, useDeeds } from "./incidentacts";
+import { DeedButtons, useDeedKeys, useDeeds, type Start } from "./incidentacts";
 import { useViewKeys } from "./keys";
 import { More, usePages } from "./pages";
-import { Age, Blank, countText, defOf, Notice, OperatorLink, Sign, stateColours, When } from "./parts";
+import { Age, Blank, countText, incidentLook, Notice, OperatorLink, Sign, stateColours, When } from "./parts";
+import { say } from "./toast";
 
 /** Another person's action is seen within a second, and a storm does not ask all the time. */
 export const incidentsEvery = 300;
@@ -20,14 +22,12 @@ export function IncidentPage(props: { view: string; title: string; children: pre
   useEffect(startFleet, [tenant.value]);
   return (
     <main id="main" class={`page ${props.view}`} data-view={props.view}>
-      <h1 tabIndex={-1}>
-        <bdi>{props.title}</bdi>
-      </h1>
+      <div class="head-of-page">
+        <h1 tabIndex={-1}>{props.title}</h1>
+        {keepsIncidents.value && <Pages />}
+      </div>
       {keepsIncidents.value ? (
-        <>
-          <Pages />
-          {props.children}
-        </>
+        props.children
       ) : keepsIncidents.value === false ? (
         <Blank title="This server keeps no incidents">
           <p>The setting incidents turns them on.</p>
@@ -54,7 +54,8 @@ function Pages() {
 
 const pages = [
   ["/incidents", "List"],
-  ["/on-call", "On call and maintenance"],
+  ["/on-call", "On call"],
+  ["/maintenance", "Maintenance"],
   ["/reports", "Reports"],
 ];
 
@@ -63,8 +64,32 @@ export function Incidents() {
   return (
     <IncidentPage view="incidents" title="Incidents">
       <Statuses />
-      <List />
+      <List status={query.value.status ?? active.join(",")} />
     </IncidentPage>
+  );
+}
+
+/** How many of the first page are shown at once: there the devices and the map have a place too. */
+const first = () => (matchMedia("(max-width: 40rem)").matches ? 3 : 5);
+
+/** The severest of what is open, first on the first page; nothing where nothing is open. */
+export function FirstIncidents() {
+  const most = useMemo(first, []);
+  if (!keepsIncidents.value || !counts.value) return null;
+  const open = active.reduce((n, s) => n + (counts.value?.statuses[s] ?? 0), 0);
+  if (open === 0) return null;
+  const n = waiting(counts.value);
+  return (
+    <section class="first-incidents" aria-labelledby="first-incidents">
+      <h2 id="first-incidents">
+        Incidents <span class="total">{countText(open)}</span>
+        <span class={`waits ${n > 0 ? "some" : ""}`}>
+          {n > 0 ? `${countText(n)} to be acknowledged` : "all acknowledged"}
+        </span>
+        <a href={link("/incidents")}>{open > most ? `All ${countText(open)}` : "All of them"}</a>
+      </h2>
+      <List status={active.join(",")} most={most} />
+    </section>
   );
 }
 
@@ -80,6 +105,7 @@ function Statuses() {
       type="button"
       aria-pressed={chosen === status}
       title={status && meaning[status]}
+      data-mark={status && marks[status]}
       data-status={status ?? "active"}
       data-count={n}
       onClick={() => setQuery({ status })}
@@ -95,30 +121,32 @@ function Statuses() {
   );
 }
 
-function List() {
-  const status = query.value.status ?? active.join(",");
-  const asked = useMemo(() => ({ status, limit: "100" }), [status]);
+function List({ status, most }: { status: string; most?: number }) {
+  const asked = useMemo(() => ({ status, limit: String(most ?? 100) }), [status, most]);
   const found = usePages<Incident>("/incidents", asked, incidentsEvery, changes);
+  const items = found.items.slice(0, most);
   const { start, dialog } = useDeeds();
   const ref = useRef<HTMLOListElement>(null);
-  useKeptFocus(ref, found.items);
+  useKeptFocus(ref, items);
   const keys = useMemo(
     () => [
-      { key: "j", does: "Next incident", run: () => move(ref.current, +1) },
+      { key: "j", does: most ? "Next incident, then next device" : "Next incident", run: () => move(ref.current, +1) },
       { key: "k", does: "Previous one", run: () => move(ref.current, -1) },
     ],
-    [],
+    [most],
   );
-  useViewKeys(keys);
+  useViewKeys(keys, true);
   useDeedKeys(() => {
+    const device = below()?.dataset.device;
+    if (device) return items.find((i) => i.device === device) ?? void say(`The incident of ${device} is on the page of all`);
     const id = focused(ref.current);
-    if (id === undefined) move(ref.current, 0); // it is seen first, and done with the next key
-    return found.items.find((i) => i.id === id);
+    if (id === undefined) focusRow(ref.current, items[0]?.id); // it is seen first, and done with the next key
+    return items.find((i) => i.id === id);
   }, start);
   return (
     <>
       {found.problem && <Notice kind="error">{found.problem}</Notice>}
-      {found.items.length === 0 && !found.problem && (
+      {items.length === 0 && !found.problem && (
         <Notice kind={found.busy ? "loading" : "empty"}>{found.busy ? "Loading…" : "No such incident is open."}</Notice>
       )}
       <ol
@@ -132,18 +160,18 @@ function List() {
           move(ref.current, by);
         }}
       >
-        {found.items.map((i) => (
+        {items.map((i) => (
           <Row key={i.id} of={i} start={start} />
         ))}
       </ol>
-      <More pages={found} />
+      {!most && <More pages={found} />}
       {dialog}
     </>
   );
 }
 
-function Row({ of: i, start }: { of: Incident; start: Parameters<typeof DeedButtons>[0]["start"] }) {
-  const def = defOf(i.state, i.severity);
+function Row({ of: i, start }: { of: Incident; start: Start }) {
+  const def = incidentLook(i);
   const { text, by, at } = newest(i);
   return (
     <li
@@ -151,6 +179,7 @@ function Row({ of: i, start }: { of: Incident; start: Parameters<typeof DeedButt
       data-device={i.device}
       data-state={i.state}
       data-status={i.status}
+      class={isWaiting(i) ? "waits" : ""}
       style={stateColours(def)}
     >
       <div class="head">
@@ -176,14 +205,8 @@ function Row({ of: i, start }: { of: Incident; start: Parameters<typeof DeedButt
       <dl class="of">
         <div>
           <dt>Status</dt>
-          <dd data-testid="status" title={meaning[i.status]}>
-            {i.status}
-            {i.acknowledged && (
-              <>
-                {" "}
-                by <bdi>{i.acknowledged.by}</bdi>
-              </>
-            )}
+          <dd>
+            <StatusOf of={i} />
           </dd>
         </div>
         <div>
@@ -199,8 +222,23 @@ function Row({ of: i, start }: { of: Incident; start: Parameters<typeof DeedButt
           </div>
         )}
       </dl>
-      <DeedButtons of={i} short start={start} />
+      <DeedButtons of={i} short="list" start={start} />
     </li>
+  );
+}
+
+/** What an incident needs of people: a mark, a word, and who has seen it. */
+export function StatusOf({ of: i }: { of: Incident }) {
+  return (
+    <span class="status" data-testid="status" data-mark={marks[i.status]} title={meaning[i.status]}>
+      {i.status}
+      {i.acknowledged && (
+        <>
+          {" "}
+          by <bdi>{i.acknowledged.by}</bdi>
+        </>
+      )}
+    </span>
   );
 }
 
@@ -229,7 +267,24 @@ function focusRow(rows: Rows, id: string | undefined): void {
   row.scrollIntoView({ block: "nearest" });
 }
 
-const move = (rows: Rows, by: number) => focusRow(rows, moved(idsOf(rows), focused(rows), by));
+/** The row of the list of devices, below on the first page, that has the focus. */
+const below = () => document.activeElement?.closest<HTMLElement>(".trouble [data-row]");
+
+/** Moves the focus by rows; false: the list of devices below is to do it. */
+function move(rows: Rows, by: number): boolean {
+  const [ids, device] = [idsOf(rows), below()];
+  if (device && by > 0) return false;
+  if (device) {
+    if (device.dataset.row !== "0" || ids.length === 0) return false;
+    focusRow(rows, ids.at(-1));
+    return true;
+  }
+  const id = focused(rows);
+  const end = ids.length === 0 || (by > 0 && id === ids.at(-1));
+  if (end && document.querySelector(".trouble [data-row]")) return false;
+  focusRow(rows, moved(ids, id, by));
+  return true;
+}
 
 /** Keeps the focus at its incident while rows come, go and change places. */
 function useKeptFocus(ref: { current: Rows }, items: Incident[]): void {

@@ -9,7 +9,8 @@ export const helpOpen = signal(false);
 export interface Key {
   key: string;
   does: string;
-  run(): void;
+  /** false: another part of the view that has this key is to do it. */
+  run(): unknown;
 }
 
 const ofParts = signal<Key[][]>([]);
@@ -27,10 +28,10 @@ export const common: Key[] = [
 
 export const viewKeys = computed(() => ofParts.value.flat());
 
-/** Gives a part of the present view keys of its own, while it is shown. */
-export function useViewKeys(keys: Key[]): void {
+/** Gives a part of the present view keys of its own, while it is shown; ahead of other parts. */
+export function useViewKeys(keys: Key[], ahead = false): void {
   useEffect(() => {
-    ofParts.value = [...ofParts.peek(), keys];
+    ofParts.value = ahead ? [keys, ...ofParts.peek()] : [...ofParts.peek(), keys];
     return () => {
       ofParts.value = ofParts.peek().filter((other) => other !== keys);
     };
@@ -49,14 +50,13 @@ export function useKeys(): void {
       if (isTyping(event.target) || (document.querySelector("dialog[open]") && event.key !== "?")) return;
       const first = Date.now() - at < sequenceFor ? before : "";
       const all = [...viewKeys.peek(), ...common];
-      const found =
-        (first && all.find((k) => k.key === `${first} ${event.key}`)) ||
-        all.find((k) => k.key === event.key);
+      const both = first ? all.filter((k) => k.key === `${first} ${event.key}`) : [];
+      const found = both.length > 0 ? both : all.filter((k) => k.key === event.key);
       before = event.key;
       at = Date.now();
-      if (!found) return;
+      if (found.length === 0) return;
       event.preventDefault();
-      found.run();
+      found.find((k) => k.run() !== false);
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);

@@ -1,80 +1,61 @@
-import { useEffect, useState } from "preact/hooks";
-import { devicesOf, repeats, whenOf, type Maintenance, type Shift } from "../model/duty";
-import { duration, parseDuration, toLocalInput } from "../model/time";
-import { all, isAborted, reason, request, tenant } from "../net/api";
-import { now } from "../state/clock";
+import { useMemo, useState } from "preact/hooks";
+import { barsOf, coming, daysFrom, spanText, type Agenda, type Bar } from "../model/agenda";
+import type { Override, Shift } from "../model/duty";
+import { toLocalInput } from "../model/time";
+import { all, change } from "../net/api";
+import { now, today } from "../state/clock";
 import { query, setQuery } from "../state/route";
+import { Form, Person as PersonField } from "./actions";
+import { agendaOf, Instead, useAgain } from "./again";
 import { IncidentPage } from "./incidents";
-import { Notice, Panel, When } from "./parts";
+import { countText, Panel, When } from "./parts";
+import { Weeks, WeeksHead } from "./weeks";
 
-/** Who is on call, and when devices are in maintenance. */
+/** Who is on call, now and in the coming four weeks. */
 export function OnCall() {
   return (
     <IncidentPage view="on-call" title="On call">
       <Schedules />
-      <Windows />
     </IncidentPage>
   );
 }
 
-interface Found<T> {
-  items?: T[];
-  problem: string;
-}
-
-/** How often these pages ask again: people change their schedules rarely. */
-const askedEvery = 30_000;
-/** How many schedules and windows are shown. */
+/** How many schedules are shown. */
 const most = 200;
 
-/** What is found now, and again after a while. */
-function useAgain<T>(find: (signal: AbortSignal) => Promise<T[]>, of: unknown[]): Found<T> {
-  const [state, setState] = useState<Found<T>>({ problem: "" });
-  useEffect(() => {
-    const ended = new AbortController();
-    const read = () =>
-      find(ended.signal).then(
-        (items) => setState({ items, problem: "" }),
-        (error) => {
-          if (!isAborted(error)) setState((s) => ({ ...s, problem: reason(error) }));
-        },
-      );
-    void read();
-    const timer = setInterval(() => !document.hidden && void read(), askedEvery);
-    return () => {
-      clearInterval(timer);
-      ended.abort();
-    };
-  }, [tenant.value, ...of]);
-  return state;
-}
-
-interface OnDuty {
+interface Schedule {
   name: string;
   zone?: string;
-  is: Shift;
-  then?: Shift;
+  overrides?: Override[];
 }
 
-/** Who is on call by each schedule at a time, and who is next. */
-async function onDuty(at: string | undefined, signal: AbortSignal): Promise<OnDuty[]> {
-  const { items } = await all<{ name: string; zone?: string }>("/schedules", {}, most, signal);
-  const shift = (name: string, at: string | undefined) =>
-    request<Shift>("GET", `/schedules/${encodeURIComponent(name)}/on-call`, { query: { at }, signal });
-  return Promise.all(
-    items.map(async ({ name, zone }) => {
-      const is = await shift(name, at);
-      return { name, zone, is, then: is.to ? await shift(name, is.to) : undefined };
-    }),
-  );
+/** The time of an input or an address; none where it is not one. */
+function timeOf(text: string | undefined): number | undefined {
+  const at = new Date(text ?? "").getTime();
+  return Number.isNaN(at) ? undefined : at;
 }
+
+type Doing = { of: string; remove?: Override };
 
 function Schedules() {
-  const at = isoOf(query.value.at);
-  const { items, problem } = useAgain((signal) => onDuty(at, signal), [at]);
+  const at = timeOf(query.value.at);
+  const days = useMemo(() => daysFrom(at ?? now.peek()), [at, today.value]);
+  const [doing, setDoing] = useState<Doing>();
+  const found = useAgain(async (signal) => {
+    const [schedules, agenda] = await Promise.all([
+      all<Schedule>("/schedules", {}, most, signal),
+      agendaOf(days, signal),
+    ]);
+    return { items: schedules.items, shifts: agenda.shifts };
+  }, [days]);
+  const close = () => {
+    setDoing(undefined);
+    found.again();
+  };
+  const items = found.is?.items ?? [];
   return (
     <Panel
-      title={at ? "On call then" : "On call now"}
+      title={at ? "On call then, and in four weeks from then" : "On call now, and in the coming four weeks"}
       aside={
         <div class="filters">
           <label>
@@ -88,48 +69,111 @@ function Schedules() {
         </div>
       }
     >
-      <State of={{ items, problem }} none="There is no schedule yet: andon apply -f FILE makes one." />
-      {items && items.length > 0 && (
-        <table aria-label="On call" class="wide">
-          <thead>
-            <tr>
-              <th>Schedule</th>
-              <th>On call</th>
-              <th>Until</th>
-              <th>Then</th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map(({ name, is, then }) => (
-              <tr key={name} data-schedule={name}>
-                <td>
-                  <bdi>{name}</bdi>
-                </td>
-                <td data-testid="on-call">
-                  <Person of={is} />
-                </td>
-                <td class="when">{is.to ? <When at={is.to} /> : "for a year at least"}</td>
-                <td data-testid="then">
-                  {then && (
-                    <>
-                      <span class="sr">then </span>
-                      <Person of={then} />
-                    </>
-                  )}
-                </td>
-              </tr>
+      <Instead of={found} none="There is no schedule yet: andon apply -f FILE makes one." />
+      {items.length > 0 && (
+        <div class="plan">
+          <WeeksHead days={days} />
+          <ol aria-label="On call">
+            {items.map((s) => (
+              <OneSchedule
+                key={s.name}
+                of={s}
+                shifts={found.is!.shifts.filter((x) => x.schedule === s.name)}
+                days={days}
+                at={at}
+                start={setDoing}
+              />
             ))}
-          </tbody>
-        </table>
+          </ol>
+        </div>
       )}
+      {doing && !doing.remove && <StandIn of={doing.of} onClose={close} />}
+      {doing?.remove && <Remove of={doing.of} override={doing.remove} onClose={close} />}
     </Panel>
   );
 }
 
-/** The time of an input or an address; none where it is not one. */
-function isoOf(text: string | undefined): string | undefined {
-  const at = new Date(text ?? "");
-  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+function isoOf(text: string): string | undefined {
+  const at = timeOf(text);
+  return at === undefined ? undefined : new Date(at).toISOString();
+}
+
+interface ScheduleProps {
+  of: Schedule;
+  shifts: Agenda["shifts"];
+  days: number[];
+  at: number | undefined;
+  start(doing: Doing): void;
+}
+
+function OneSchedule({ of: s, shifts, days, at, start }: ScheduleProps) {
+  const time = at ?? now.value;
+  const n = shifts.findIndex((x) => Date.parse(x.to) > time);
+  const [is, then] = [shifts[n], shifts[n + 1]];
+  const bars = useMemo(() => barsOf(shifts), [shifts]);
+  const gaps = coming(bars, time).filter((b) => b.kind === "gap");
+  const overrides = (s.overrides ?? []).filter((o) => Date.parse(o.to) > time);
+  const nextHandOver = then ? `then ${then.person ?? "nobody"} from ${spanText(bars[n + 1])}` : "no hand-over within four weeks";
+  return (
+    <li data-schedule={s.name}>
+      <div class="what">
+        <p>
+          <bdi>{s.name}</bdi> {s.zone && <span class="quiet">{s.zone}</span>}
+        </p>
+        <p class="duty" data-testid="on-call">
+          {is && <Person of={is} />}
+        </p>
+        <p data-testid="then">
+          {then ? (
+            <>
+              <When at={is.to} />: <Person of={then} />
+            </>
+          ) : (
+            <span class="quiet">no hand-over within four weeks</span>
+          )}
+        </p>
+        <Gaps of={gaps} />
+      </div>
+      <Weeks days={days} bars={bars} label={`${s.name}: ${is?.person ?? "nobody"}, ${nextHandOver}`} />
+      <Overrides of={overrides} remove={(o) => start({ of: s.name, remove: o })} />
+      <button type="button" data-act="override" onClick={() => start({ of: s.name })}>
+        Stand in…
+      </button>
+    </li>
+  );
+}
+
+/** When nobody is on call. */
+function Gaps({ of }: { of: Bar[] }) {
+  if (of.length === 0) return null;
+  return (
+    <p class="problem" data-testid="gaps" data-count={of.length}>
+      ⚠ Nobody: {spanText(of[0])}
+      {of.length > 1 && `, and ${countText(of.length - 1)} more`}
+    </p>
+  );
+}
+
+function Overrides({ of, remove }: { of: Override[]; remove(o: Override): void }) {
+  if (of.length === 0) return <span class="times" />;
+  return (
+    <ul class="times" aria-label="Overrides">
+      {of.map((o) => (
+        <li key={o.from + o.person} data-override={o.person}>
+          <span>
+            <b>
+              <bdi>{o.person}</bdi>
+            </b>{" "}
+            stands in, {spanText({ from: Date.parse(o.from), to: Date.parse(o.to) })}{" "}
+            {o.reason && <q dir="auto">{o.reason}</q>}
+          </span>
+          <button type="button" class="plain" aria-label={`Remove: ${o.person} stands in`} onClick={() => remove(o)}>
+            ✕
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 function Person({ of }: { of: Shift }) {
@@ -140,12 +184,12 @@ function Person({ of }: { of: Shift }) {
           <bdi>{of.person}</bdi>
         </b>
       ) : (
-        <span class="problem">nobody</span>
+        <b class="problem">⚠ nobody</b>
       )}
       {of.reason && (
         <span class="quiet">
           {" "}
-          instead: <q dir="auto">{of.reason}</q>
+          stands in: <q dir="auto">{of.reason}</q>
         </span>
       )}
       {of.gap && of.person && <span class="quiet"> as second, the first layer has nobody</span>}
@@ -153,67 +197,53 @@ function Person({ of }: { of: Shift }) {
   );
 }
 
-function State<T>({ of, none }: { of: Found<T>; none: string }) {
-  if (of.problem) return <Notice kind="error">{of.problem}</Notice>;
-  if (!of.items) return <Notice kind="loading">Loading…</Notice>;
-  return of.items.length === 0 ? <Notice kind="empty">{none}</Notice> : null;
+/** Changes the overrides of a schedule, unless somebody else has changed it meanwhile. */
+function changeOverrides(name: string, changed: (all: Override[]) => Override[]): Promise<void> {
+  const path = `/schedules/${encodeURIComponent(name)}`;
+  const body = (s: Schedule) => ({ overrides: changed(s.overrides ?? []) });
+  return change<Schedule>(path, body, `${path}/overrides`);
 }
 
-function Windows() {
-  const find = async (signal: AbortSignal) => (await all<Maintenance>("/maintenance", {}, most, signal)).items;
-  const { items, problem } = useAgain(find, []);
+function StandIn({ of, onClose }: { of: string; onClose(): void }) {
+  const hour = 3_600_000;
+  const local = (t: number) => toLocalInput(new Date(t));
+  const send = async ({ person, from, to, reason }: Record<string, string>) => {
+    const iso = (text: string) => new Date(text).toISOString();
+    const added = { from: iso(from), to: iso(to), person, reason: reason || undefined };
+    await changeOverrides(of, (all) => [...all, added]);
+    return `${person} stands in on ${of}`;
+  };
   return (
-    <Panel title="Maintenance windows">
-      <State of={{ items, problem }} none="There is no window of maintenance." />
-      {items && items.length > 0 && (
-        <table aria-label="Maintenance windows" class="wide">
-          <thead>
-            <tr>
-              <th>Window</th>
-              <th>Devices</th>
-              <th>Starts</th>
-              <th>Lasts</th>
-              <th>Repeats</th>
-              <th>Note</th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((m) => (
-              <Window key={m.name} of={m} />
-            ))}
-          </tbody>
-        </table>
-      )}
-    </Panel>
+    <Form title={`Stand in on ${of}`} submit="Stand in" onClose={onClose} send={send}>
+      <p>This person is on call instead, whatever the schedule says.</p>
+      <PersonField label="Person" from="/people" />
+      <div class="pair">
+        <label>
+          From
+          <input name="from" type="datetime-local" required defaultValue={local(now.peek())} />
+        </label>
+        <label>
+          To
+          <input name="to" type="datetime-local" required defaultValue={local(now.peek() + 8 * hour)} />
+        </label>
+      </div>
+      <label>
+        Reason
+        <input name="reason" autocomplete="off" dir="auto" maxLength={500} />
+      </label>
+    </Form>
   );
 }
 
-function Window({ of: m }: { of: Maintenance }) {
-  const seconds = parseDuration(m.length);
-  const when = whenOf(m, seconds, now.value);
+function Remove({ of, override: o, onClose }: { of: string; override: Override; onClose(): void }) {
+  const same = (is: Override) => is.from === o.from && is.to === o.to && is.person === o.person;
+  const send = async () => {
+    await changeOverrides(of, (all) => all.filter((is) => !same(is)));
+    return `${o.person} no longer stands in`;
+  };
   return (
-    <tr data-window={m.name} data-when={when}>
-      <td>
-        <b>
-          <bdi>{m.name}</bdi>
-        </b>{" "}
-        {(when === "now" || when === "over") && <span class="tag">{when}</span>}
-      </td>
-      <td>
-        <bdi>{devicesOf(m)}</bdi>
-      </td>
-      <td class="when">
-        <When at={m.start} />
-      </td>
-      <td>{Number.isNaN(seconds) ? m.length : duration(seconds)}</td>
-      <td>
-        {repeats(m.rrule)}
-        {m.rrule && m.zone && <span class="quiet">, {m.zone}</span>}
-      </td>
-      <td class="text" dir="auto">
-        {m.note}
-        {m.by && <span class="quiet"> by {m.by}</span>}
-      </td>
-    </tr>
+    <Form title={`Remove ${o.person} from ${of}`} submit="Remove" danger cautious onClose={onClose} send={send}>
+      <p>Whoever the schedule says is on call again from now on.</p>
+    </Form>
   );
 }

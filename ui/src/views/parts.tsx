@@ -1,6 +1,7 @@
 import type { ComponentChildren, CSSProperties } from "preact";
 import { devicePath, operatorPath, supervisorPath } from "../model/address";
 import type { Escalation } from "../model/fleet";
+import { lookOf, type Incident } from "../model/incidents";
 import { readable, unknownState, type StateDef } from "../model/states";
 import { duration, isAhead, isoDuration, moment } from "../model/time";
 import { now } from "../state/clock";
@@ -15,6 +16,11 @@ export function stateColours(def: StateDef): CSSProperties {
 
 export function defOf(name: string | undefined, severity?: number): StateDef {
   return stateByName.value.get(name ?? "") ?? unknownState(name ?? "", severity);
+}
+
+/** How an incident looks, by the states of the tenant. */
+export function incidentLook(i: Incident, severity?: number): StateDef {
+  return lookOf(i, [...stateByName.value.values()], severity);
 }
 
 /** The sign of a state: colour, shape and letter say the same. */

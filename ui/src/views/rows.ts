@@ -29,7 +29,10 @@ export function useSeenRows(count: number) {
     look();
     addEventListener("scroll", look, { passive: true });
     addEventListener("resize", look);
+    const grown = new ResizeObserver(look); // of what is above the list
+    grown.observe(document.body);
     return () => {
+      grown.disconnect();
       removeEventListener("scroll", look);
       removeEventListener("resize", look);
     };

@@ -1,12 +1,17 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { newest, waiting, type Incident } from "../model/incidents";
 import { clockTime, dayName, duration, zoneName } from "../model/time";
 import { tenant } from "../net/api";
+import { keepsIncidents } from "../net/session";
 import { now } from "../state/clock";
 import { want } from "../state/details";
+import { changes, counts, followCounts } from "../state/incidents";
 import { alarms, asOf, fleet, isNew, link, startFleet, version } from "../state/live";
 import { query } from "../state/route";
+import { incidentsEvery, Lasts } from "./incidents";
 import { FleetMap } from "./map";
-import { Age, Ahead, countText, EscalationText, Sign, stateColours } from "./parts";
+import { usePages } from "./pages";
+import { Age, Ahead, countText, EscalationText, incidentLook, Sign, stateColours } from "./parts";
 import { Tiles } from "./tiles";
 import { Announcer } from "./announcer";
 import { PictureAge } from "./banner";
@@ -35,6 +40,7 @@ export function Wall() {
       {fleet.generation > 0 ? (
         <>
           <Tiles states={fleet.states} counts={fleet.counts} silent={fleet.silentCounts} />
+          {keepsIncidents.value && <WallIncidents />}
           <div class="scene" ref={list}>
             {onMap ? <FleetMap tall /> : <WallList from={scene * rows} to={(scene + 1) * rows} />}
           </div>
@@ -90,6 +96,58 @@ function WallLost() {
         link.value.why
       )}
     </div>
+  );
+}
+
+/** How many incidents stay in sight, whatever the scene below them is. */
+const mostWaiting = 3;
+const ofThem = { status: "unacknowledged,returned", limit: String(mostWaiting) };
+
+/** What nobody has acknowledged: the severest and longest, and how many there are. */
+function WallIncidents() {
+  useEffect(followCounts, [tenant.value]);
+  const { items } = usePages<Incident>("/incidents", ofThem, incidentsEvery, changes);
+  const n = counts.value ? waiting(counts.value) : 0;
+  if (n === 0) return null;
+  return (
+    <section class="wall-incidents" aria-label="To be acknowledged">
+      <p>
+        <b data-testid="waiting" data-count={n}>
+          {countText(n)}
+        </b>{" "}
+        to be acknowledged
+      </p>
+      <ol class="wall-list">
+        {items.slice(0, mostWaiting).map((i) => (
+          <WallIncident key={i.id} of={i} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function WallIncident({ of: i }: { of: Incident }) {
+  const def = incidentLook(i);
+  const { text, by } = newest(i);
+  return (
+    <li data-incident={i.id} data-status={i.status} style={stateColours(def)}>
+      <Sign def={def} />
+      <span class="id">
+        <bdi>{i.device}</bdi>
+      </span>
+      <Lasts of={i} />
+      <span class="has">{i.operator ? <bdi>{i.operator}</bdi> : <span class="none">no operator</span>}</span>
+      <span class="c-message" dir="auto">
+        {i.status === "returned" && "normal again. "}
+        {by ? (
+          <>
+            <q>{text}</q> <bdi>{by}</bdi>
+          </>
+        ) : (
+          text
+        )}
+      </span>
+    </li>
   );
 }
 
