@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"unsafe"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -42,48 +40,17 @@ func (g *generator) timed(tenant andon.TenantID) []andon.Event {
 }
 
 func (g *generator) appendOf(tenant andon.TenantID, events []andon.Event) step {
-	var batch ingest.Batch[andon.Event]
-	var text []string
-	for i, e := range events {
-		batch.Items = append(batch.Items, ingest.Item[andon.Event]{Value: e, Index: i})
-		text = append(text, eventText(e))
-	}
-	return step{
-		text: fmt.Sprintf("append %s: %s", short(tenant), strings.Join(text, "; ")),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			items, reuse := asSent(batch.Items)
-			answer, err := s.intake.Events(ctx, tenant, ingest.Batch[andon.Event]{Items: items})
-			if err == nil {
-				reuse()
-			}
-			return answer, err
-		},
-	}
+	return sending("append", tenant, events, func(ctx context.Context, s *subject) (any, error) {
+		return s.intake.Events(ctx, tenant, batchOf(events))
+	})
 }
 
-// asSent returns the items as a request brings them, whose texts are parts of its body. reuse does
-// to them what becomes of a body whose request succeeded: other bytes are there.
-func asSent(items []ingest.Item[andon.Event]) (sent []ingest.Item[andon.Event], reuse func()) {
-	sent = slices.Clone(items) // admission fills in what is missing
-	var body [][]byte
-	part := func(text string) string {
-		p := []byte(text)
-		body = append(body, p)
-		return unsafe.String(unsafe.SliceData(p), len(p))
+// batchOf makes a request. Admission fills in what is missing, so each store gets one of its own.
+func batchOf[T any](all []T) (batch ingest.Batch[T]) {
+	for i, value := range all {
+		batch.Items = append(batch.Items, ingest.Item[T]{Value: value, Index: i})
 	}
-	for i := range sent {
-		e := &sent[i].Value
-		e.Device = andon.DeviceID(part(string(e.Device)))
-		e.State = andon.State(part(string(e.State)))
-		e.Operator = andon.PersonID(part(string(e.Operator)))
-		e.EscalatedTo = andon.PersonID(part(string(e.EscalatedTo)))
-		e.Message, e.Attributes = part(e.Message), andon.JSON(part(string(e.Attributes)))
-	}
-	return sent, func() {
-		for _, p := range body {
-			clear(p)
-		}
-	}
+	return batch
 }
 
 // event draws a new event, or one that was sent before with or without other content.

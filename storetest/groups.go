@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/andonhq/andon"
 )
@@ -17,7 +16,7 @@ func (g *generator) group() step {
 		return g.rules(tenant)
 	case 1:
 		kind := pick(g, []string{"a", "b", ""})
-		return ofDevice("label "+kind, tenant, device, func(
+		return sending("label "+kind, tenant, device, func(
 			ctx context.Context, s *subject,
 		) (any, error) {
 			c := andon.ProfileChange{Fields: andon.ProfileLabels}
@@ -33,12 +32,9 @@ func (g *generator) group() step {
 		c.Device, c.Group = g.device(), pick(g, append(paths, ""))
 		all = append(all, c)
 	}
-	return step{
-		text: fmt.Sprintf("put into groups %s: %+v", short(tenant), all),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			return nil, s.intake.ChangeProfiles(ctx, tenant, all)
-		},
-	}
+	return sending("group", tenant, all, func(ctx context.Context, s *subject) (any, error) {
+		return nil, s.intake.ChangeProfiles(ctx, tenant, all)
+	})
 }
 
 func (g *generator) rules(tenant andon.TenantID) step {
@@ -50,12 +46,9 @@ func (g *generator) rules(tenant andon.TenantID) step {
 		}
 		rules = append(rules, r)
 	}
-	return step{
-		text: fmt.Sprintf("rules %s: %+v", short(tenant), rules),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			return nil, s.intake.PutGroupRules(ctx, tenant, rules)
-		},
-	}
+	return sending("rules", tenant, rules, func(ctx context.Context, s *subject) (any, error) {
+		return nil, s.intake.PutGroupRules(ctx, tenant, rules)
+	})
 }
 
 // groupQuestions asks for counts by group, and for the devices of some groups.

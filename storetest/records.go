@@ -38,7 +38,7 @@ func (g *generator) record() step {
 	}
 	return step{
 		text: fmt.Sprintf("%s record %s: %s due %s, %d versions ahead", verb, short(r.Tenant), &r,
-			timeText(r.Due), ahead),
+			r.Due, ahead),
 		do: func(ctx context.Context, s *subject) (any, error) {
 			over := r
 			switch there, err := s.store.Record(ctx, r.Tenant, kind, r.ID); {

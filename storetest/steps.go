@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/storecheck"
 )
 
@@ -182,9 +181,8 @@ var states = []andon.State{
 
 func (g *generator) measure() step {
 	tenant := pick(g, g.tenants)
-	var batch ingest.Batch[andon.Reading]
-	var text []string
-	for i := range 1 + g.IntN(4) {
+	var readings []andon.Reading
+	for range 1 + g.IntN(4) {
 		r := andon.Reading{Device: g.device(), Time: g.readingTime()}
 		for _, name := range []andon.MetricName{"a", "b", "b#", "ttl"} {
 			if g.IntN(2) == 0 {
@@ -192,16 +190,13 @@ func (g *generator) measure() step {
 			}
 		}
 		r.Metadata = pick(g, []andon.JSON{"", "", `{"fw":1}`, `{"fw":2}`})
-		batch.Items = append(batch.Items, ingest.Item[andon.Reading]{Value: r, Index: i})
-		text = append(text, fmt.Sprintf("%q %s %v%s", r.Device, r.Time, r.Metrics, r.Metadata))
+		readings = append(readings, r)
 	}
-	return step{
-		text: fmt.Sprintf("measure %s: %s", short(tenant), strings.Join(text, "; ")),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			items := slices.Clone(batch.Items)
-			return s.intake.Readings(ctx, tenant, ingest.Batch[andon.Reading]{Items: items})
-		},
-	}
+	return sending("measure", tenant, readings, func(
+		ctx context.Context, s *subject,
+	) (any, error) {
+		return s.intake.Readings(ctx, tenant, batchOf(readings))
+	})
 }
 
 // readingTime draws from a grid of ten minutes, so that readings join.
@@ -217,12 +212,11 @@ func (g *generator) assign() step {
 		a := andon.Assignment{Device: g.device(), Operator: g.person(25)}
 		assignments = append(assignments, a)
 	}
-	s := step{
-		text: fmt.Sprintf("assign %s: %+v", short(tenant), assignments),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			return s.intake.Assign(ctx, tenant, assignments)
-		},
-	}
+	s := sending("assign", tenant, assignments, func(
+		ctx context.Context, s *subject,
+	) (any, error) {
+		return s.intake.Assign(ctx, tenant, assignments)
+	})
 	if g.IntN(4) == 0 {
 		return g.abort(s)
 	}
@@ -239,28 +233,21 @@ func (g *generator) escalate() step {
 			record.Device, record.Time, record.State = e.Device, e.Time, e.State
 		}
 	}
-	return step{
-		text: fmt.Sprintf("escalate %s: %q %s %s to %q by %q", short(tenant),
-			record.Device, timeText(record.Time), record.State, record.To, record.By),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			kept, added, err := s.intake.Escalate(ctx, tenant, record)
-			return []any{kept, added}, err
-		},
-	}
+	return sending("escalate", tenant, record, func(ctx context.Context, s *subject) (any, error) {
+		kept, added, err := s.intake.Escalate(ctx, tenant, record)
+		return []any{kept, added}, err
+	})
 }
 
 func (g *generator) retire() step {
 	tenant, device := pick(g, g.tenants), g.device()
-	return ofDevice("retire", tenant, device, func(ctx context.Context, s *subject) (any, error) {
+	return sending("retire", tenant, device, func(ctx context.Context, s *subject) (any, error) {
 		return s.intake.Retire(ctx, tenant, device)
 	})
 }
 
-// ofDevice makes a step that names a device and nothing else.
-func ofDevice(verb string, tenant andon.TenantID, device andon.DeviceID, do request) step {
-	return step{
-		text: fmt.Sprintf("%s %s: %q", verb, short(tenant), device), do: do,
-	}
+func sending(verb string, tenant andon.TenantID, what any, do request) step {
+	return step{text: fmt.Sprintf("%s %s: %+v", verb, short(tenant), what), do: do}
 }
 
 // withdraw takes back an entry that was sent, or one that was not. Where entries expire, the stores
@@ -275,15 +262,11 @@ func (g *generator) withdraw() step {
 			w.Device, w.Time, w.State = e.Device, e.Time, e.State
 		}
 	}
-	s := step{
-		text: fmt.Sprintf("withdraw %s: %q %s %s by %q", short(tenant),
-			w.Device, timeText(w.Time), w.State, w.By),
-		needs: func(c andon.Capabilities) bool { return c.Withdraw },
-		do: func(ctx context.Context, s *subject) (any, error) {
-			kept, added, err := s.intake.Withdraw(ctx, tenant, w)
-			return []any{kept, added}, err
-		},
-	}
+	s := sending("withdraw", tenant, w, func(ctx context.Context, s *subject) (any, error) {
+		kept, added, err := s.intake.Withdraw(ctx, tenant, w)
+		return []any{kept, added}, err
+	})
+	s.needs = func(c andon.Capabilities) bool { return c.Withdraw }
 	if g.expires {
 		s.text, s.do = "nothing", nil
 	}
@@ -294,7 +277,7 @@ func (g *generator) withdraw() step {
 // asked whether anything was there.
 func (g *generator) purge() step {
 	tenant, device := pick(g, g.tenants), g.device()
-	s := ofDevice("purge", tenant, device, func(ctx context.Context, s *subject) (any, error) {
+	s := sending("purge", tenant, device, func(ctx context.Context, s *subject) (any, error) {
 		return nil, s.intake.Purge(ctx, tenant, device)
 	})
 	s.needs, s.mayLack = func(c andon.Capabilities) bool { return c.Purge }, true
@@ -324,21 +307,15 @@ func (g *generator) restore() step {
 	if g.IntN(2) == 0 {
 		h.Retirements = []andon.Retirement{{Device: g.device(), At: at}}
 	}
-	return step{
-		text: fmt.Sprintf("restore %s: %+v", short(tenant), h),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			return nil, s.store.Restore(ctx, tenant, h)
-		},
-	}
+	return sending("restore", tenant, h, func(ctx context.Context, s *subject) (any, error) {
+		return nil, s.store.Restore(ctx, tenant, h)
+	})
 }
 
 func change(tenant andon.TenantID, text string, to func(*andon.Tenant)) step {
-	return step{
-		text: fmt.Sprintf("change %s: %s", short(tenant), text),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			return nil, s.env.System.ChangeTenant(ctx, tenant, to)
-		},
-	}
+	return sending("change", tenant, text, func(ctx context.Context, s *subject) (any, error) {
+		return nil, s.env.System.ChangeTenant(ctx, tenant, to)
+	})
 }
 
 // changeStates changes the state set: it grows by what was never sent, and states that have entries
@@ -391,12 +368,9 @@ func (g *generator) retention() step {
 // expire reclaims space.
 func (g *generator) expire() step {
 	tenant := pick(g, g.tenants)
-	return step{
-		text: "expire " + short(tenant),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			return nil, s.env.System.Expire(ctx, tenant)
-		},
-	}
+	return sending("expire", tenant, "", func(ctx context.Context, s *subject) (any, error) {
+		return nil, s.env.System.Expire(ctx, tenant)
+	})
 }
 
 func (g *generator) deleteTenant() step {
@@ -442,16 +416,4 @@ func (g *generator) concurrently() step {
 // short is the part of a tenant's id that tells it from the others of a history.
 func short(tenant andon.TenantID) string {
 	return string(tenant[strings.LastIndexByte(string(tenant), '-')+1:])
-}
-
-func timeText(t andon.Time) string {
-	if t == 0 {
-		return "-"
-	}
-	return t.String()
-}
-
-func eventText(e andon.Event) string {
-	return fmt.Sprintf("%q %s %s op=%q esc=%q msg=%q attr=%q", e.Device, timeText(e.Time), e.State,
-		e.Operator, e.EscalatedTo, e.Message, e.Attributes)
 }
