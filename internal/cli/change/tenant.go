@@ -41,11 +41,8 @@ func tenantList(p *command.Program) *cobra.Command {
   andon tenant list metro --output json`,
 	}
 	t.ServerFlags(cmd)
-	o.FormatFlag(cmd)
+	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		if err := o.Complete(p); err != nil {
-			return err
-		}
 		tenants := c.Tenants(ctx)
 		if len(args) > 0 {
 			tenants = func(yield func(client.Tenant, error) bool) {

@@ -20,15 +20,16 @@ import (
 
 // Output has the options for printing an answer.
 type Output struct {
-	Format *Choice // "" before Complete
+	Format *Choice // "" before the command runs
 	limit  int     // items at most
 	All    bool    // without a limit
 	Looks  Looks
 	None   func() string // returns why the list is empty; called only then; may be nil
 }
 
-// FormatFlag adds the flag that chooses the format.
-func (o *Output) FormatFlag(cmd *cobra.Command) {
+// FormatFlag adds the flag that chooses the format. It and --limit are checked before the command.
+func (o *Output) FormatFlag(p *Program, cmd *cobra.Command) {
+	cmd.PreRunE = func(*cobra.Command, []string) error { return o.complete(p) }
 	o.Format = OutputFlag(cmd, "",
 		"output format (default table on a terminal, else json: one object a line)",
 		FormatTable, FormatJSON, FormatCSV)
@@ -41,8 +42,7 @@ func (o *Output) LimitFlags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("limit", "all")
 }
 
-// Complete sets what depends on the terminal, and checks the rest.
-func (o *Output) Complete(p *Program) error {
+func (o *Output) complete(p *Program) error {
 	if o.Format.Value == "" {
 		o.Format.Value = FormatJSON
 		if draw.IsTerminal(p.Stdout) {

@@ -59,11 +59,8 @@ opened then, open or not, newest first.`,
 		"severity", "since", "opened")
 	p.SpanFlags(cmd, &q.From, &q.To)
 	o.LimitFlags(cmd)
-	o.FormatFlag(cmd)
+	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		if err := o.Complete(p); err != nil {
-			return err
-		}
 		q.Page, q.Sort = o.Page(), sort.Value
 		return command.Show(p, &o, columns(), c.Incidents(ctx, q))
 	})
@@ -84,11 +81,8 @@ func show(p *command.Program) *cobra.Command {
 		Example: "  andon incident show 5QY0ZC1S8K-4TN7",
 	}
 	t.ServerFlags(cmd)
-	o.FormatFlag(cmd)
+	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		if err := o.Complete(p); err != nil {
-			return err
-		}
 		is, err := c.Incident(ctx, args[0])
 		if err != nil {
 			return err

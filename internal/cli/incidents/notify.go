@@ -42,11 +42,8 @@ func notifyList(p *command.Program) *cobra.Command {
 	status := command.ChoiceFlag(cmd, "status", "", "only with this status",
 		"waiting", "delivered", "failed", "given-up")
 	o.LimitFlags(cmd)
-	o.FormatFlag(cmd)
+	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		if err := o.Complete(p); err != nil {
-			return err
-		}
 		all := c.Notifications(ctx, andon.PersonID(to), status.Value, o.Page())
 		return command.Show(p, &o, attempts(), all)
 	})
@@ -66,11 +63,8 @@ code is 1 where one did not arrive.`,
 	t.ServerFlags(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "the `person`")
 	_ = cmd.MarkFlagRequired("to") // the only error is that there is no such flag
-	o.FormatFlag(cmd)
+	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		if err := o.Complete(p); err != nil {
-			return err
-		}
 		all, err := c.TestContacts(ctx, andon.PersonID(to))
 		if err != nil {
 			return err

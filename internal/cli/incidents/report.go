@@ -40,11 +40,8 @@ availability, MTBF and MTTR. The span is the last day unless it is set.`,
 	cmd.Flags().StringVar((*string)(&of.Group), "group", "", "only this `group` and below it")
 	per := command.ChoiceFlag(cmd, "per", "device", "what the lines are of",
 		"operator", "device", "hour")
-	o.FormatFlag(cmd)
+	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		if err := o.Complete(p); err != nil {
-			return err
-		}
 		r, err := c.IncidentReport(ctx, of, from, to, per.Value)
 		if err != nil {
 			return err

@@ -129,7 +129,7 @@ standard error.`,
   andon policy test presses --at 2026-12-24T23:00:00+01:00 --device press-7 --operator Liz`,
 	}
 	t.Flags(cmd)
-	o.FormatFlag(cmd)
+	o.FormatFlag(p, cmd)
 	flags := cmd.Flags()
 	command.ParsedFlag(cmd, &trial.At, "at", "`time` at which it opens; now unless set",
 		andon.ParseTime)
@@ -140,9 +140,6 @@ standard error.`,
 	flags.StringVar((*string)(&trial.Operator), "operator", "", "`operator` of its device")
 	flags.StringVar(&trial.Kind, "kind", "", "its `kind`: state unless set, or silent")
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		if err := o.Complete(p); err != nil {
-			return err
-		}
 		is, err := c.TestPolicy(ctx, args[0], trial)
 		if err != nil {
 			return err

@@ -67,7 +67,7 @@ type query struct {
 func newQuery(p *command.Program, cmd *cobra.Command) (*query, *cobra.Command) {
 	q := &query{Program: p, Target: p.NewTarget(), Output: command.Output{All: true}}
 	q.Flags(cmd)
-	q.FormatFlag(cmd)
+	q.FormatFlag(p, cmd)
 	q.explainFlag(cmd)
 	q.consistency = command.ChoiceFlag(cmd, "consistency", "",
 		"an answer with everything that was acknowledged before (strong), or one that may "+
@@ -103,9 +103,6 @@ func (q *query) runs(
 	cmd *cobra.Command, work func(context.Context, *client.Client, []string) error,
 ) *cobra.Command {
 	q.Asks(q.Program, cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		if err := q.Complete(q.Program); err != nil {
-			return err
-		}
 		q.selected.Page = q.Page()
 		if q.order != nil && q.order.Value == "asc" {
 			q.selected.Order = andon.Asc

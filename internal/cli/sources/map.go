@@ -52,11 +52,8 @@ JSON. A message without a time gets the present one.`,
 	flags.StringVar(&usual.Key, "key", "", "`key` of messages for which FILE has none")
 	flags.StringToStringVar(&usual.Headers, "header", nil, "`name=text` of a header")
 	flags.BoolVar(&isList, "list", false, "list the tables of states that mappings can name")
-	o.FormatFlag(cmd)
+	o.FormatFlag(p, cmd)
 	cmd.RunE = p.Does(func(_ context.Context, args []string) error {
-		if err := o.Complete(p); err != nil {
-			return err
-		}
 		if isList {
 			columns := command.Fields[mapping.TableRow]("table", "state", "names")
 			return command.Show(p, &o, columns, command.Each(mapping.Tables()))

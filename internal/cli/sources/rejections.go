@@ -30,11 +30,8 @@ rejections.keep of the server says.`,
 	cmd.Flags().StringVar(&source, "source", "", "only those of a source, by its `name`")
 	p.SpanFlags(cmd, &q.From, &q.To)
 	o.LimitFlags(cmd)
-	o.FormatFlag(cmd)
+	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		if err := o.Complete(p); err != nil {
-			return err
-		}
 		q.Page = o.Page()
 		columns := command.Fields[andon.SourceRejection](
 			"at", "source", "place", "index", "line", "tenant", "reason", "message")

@@ -39,12 +39,9 @@ of all groups below.`,
   andon group list --under plant-1 --output csv`,
 	}
 	t.Flags(cmd)
-	o.FormatFlag(cmd)
+	o.FormatFlag(p, cmd)
 	cmd.Flags().StringVar(&under, "under", "", "only this `group` and those below it")
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
-		if err := o.Complete(p); err != nil {
-			return err
-		}
 		columns := command.Fields[client.Group]("group", "devices", "silent", "states")
 		return t.Ask(ctx, func(c *client.Client) error {
 			return command.Show(p, &o, columns, c.Groups(ctx, andon.Group(under)))
