@@ -75,6 +75,21 @@ func (c *Client) OnCall(ctx context.Context, schedule string, at andon.Time) (Sh
 	})
 }
 
+// Override puts a person on call for a time, whatever the layers of a schedule say.
+type Override struct {
+	From   andon.Time     `json:"from"`
+	To     andon.Time     `json:"to"`
+	Person andon.PersonID `json:"person"`
+	Reason string         `json:"reason,omitempty"`
+}
+
+// Override adds an override to a schedule. Sent again it is there once.
+func (c *Client) Override(ctx context.Context, schedule string, o Override) error {
+	return c.do(ctx, request{
+		method: http.MethodPost, path: path("schedules", schedule, "overrides"), value: o,
+	}, nil)
+}
+
 // PolicyTrial is an incident that is made up to see what a policy does about it.
 type PolicyTrial struct {
 	At       andon.Time     `json:"at,omitempty" doc:"when it opens; now unless set"`

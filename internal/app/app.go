@@ -128,6 +128,7 @@ func (a *App) wire() {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a.documents = records.NewDocuments(a.store, a.Now)
 	a.notify = a.newNotify()
+	a.documents.CheckContact = a.notify.CheckContact
 	a.registerGauges(registry)
 	limits, t := a.Config.Limits, a.Config.Timeouts
 	var after andon.Time

@@ -145,3 +145,72 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 }
+
+// TestContactsOfADocument: a contact that is new is checked, with its place. What a person has
+// already stays, even if its channel is gone.
+func TestContactsOfADocument(t *testing.T) {
+	var s *notify.Service
+	w := newWorld(t, withNotifications(&s), func(o *httpapi.Options) {
+		o.Documents.(*records.Documents).CheckContact = s.CheckContact
+	})
+	w.put("/people/Liz", `{"contacts":[{"channel":"pager","address":"12"},{"channel":"fax"}]}`).
+		fails(400, "body.contacts[1].channel", "no channel")
+	w.put("/people/Liz", `{"contacts":[{"channel":"pager","address":"x"}]}`).
+		fails(400, "body.contacts[0].address", "is no number")
+	w.get("/people/Liz").fails(404)
+	w.put("/people/Liz", `{"contacts":[{"channel":"pager","address":"12"}]}`).is(201)
+	w.post("/documents", `{"documents":[{"kind":"person","name":"Bob","content":
+		{"contacts":[{"channel":"fax"}]}}]}`).
+		fails(400, "body.documents[0].content.contacts[0].channel")
+	delete(s.Channels, "pager")
+	w.put("/people/Liz", `{"zone":"UTC","contacts":[{"channel":"pager","address":"12"}]}`).is(200)
+	w.put("/people/Liz", `{"contacts":[{"channel":"pager","address":"14"}]}`).fails(400)
+}
+
+// TestOverrides: they are replaced or added with If-Match or without, and nothing else is lost.
+func TestOverrides(t *testing.T) {
+	var s *notify.Service
+	w := newWorld(t, withNotifications(&s))
+	for _, name := range []string{"Liz", "Tom"} {
+		w.put("/people/"+name, `{}`).is(201)
+	}
+	const layers = `"layers":[{"people":["Liz"],"from":"2020-01-01","turn":"1d",
+		"hand_over":"06:00"}]`
+	const tom = `{"from":"2020-04-24T12:00:00Z","to":"2020-04-24T14:00:00Z","person":"Tom"}`
+	const path = "/schedules/line-3/overrides"
+	w.put(path, `{"overrides":[]}`).fails(404, "line-3")
+	w.put("/schedules/line-3.ics", `{`+layers+`}`).fails(400, "body.name", ".ics")
+	first := w.put("/schedules/line-3", `{`+layers+`}`).is(201).header.Get("ETag")
+	got := w.put(path, `{"overrides":[`+tom+`]}`, "If-Match: "+first)
+	got.equals(`{"name":"line-3",` + layers + `,"overrides":[` + tom + `]}`)
+	if second := got.header.Get("ETag"); second == first || second == "" {
+		t.Errorf("the ETag is %q", second)
+	}
+	w.put(path, `{"overrides":[]}`, "If-Match: "+first).fails(409, "changed meanwhile")
+	w.post(path, tom, "If-Match: "+first).fails(409, "changed meanwhile")
+	w.get("/schedules/line-3/on-call").equals(`{"from":"2020-04-24T12:00:00Z",
+		"to":"2020-04-24T14:00:00Z","person":"Tom"}`)
+	w.post(path, `{"from":"2020-04-24T12:00:00Z","to":"2020-04-24T13:00:00Z","person":"Liz",
+		"reason":"swap"}`).is(200)
+	w.get("/schedules/line-3/on-call").equals(`{"from":"2020-04-24T12:00:00Z",
+		"to":"2020-04-24T13:00:00Z","person":"Liz","reason":"swap"}`)
+	w.post(path, tom).is(200) // it is the newest one now
+	w.get("/schedules/line-3/on-call").equals(`{"from":"2020-04-24T12:00:00Z",
+		"to":"2020-04-24T14:00:00Z","person":"Tom"}`)
+	w.post(path, `{"from":"2020-04-24T12:00:00Z","to":"2020-04-24T12:00:00Z","person":"Tom"}`).
+		fails(400, "body.to")
+	w.post(path, `{"from":"2020-04-24T12:00:00Z","to":"2020-04-25","person":"Bob"}`).
+		fails(400, "body.person", "Bob")
+	w.put(path, `{"overrides":[`+tom+`,{"from":"2020-04-24","to":"2020-04-25","person":""}]}`).
+		fails(400, "body.overrides[1].person")
+	if n := strings.Count(w.get("/schedules/line-3").body, `"from":`); n != 3 {
+		t.Errorf("%d times", n)
+	}
+	calendar := w.get("/schedules/line-3.ics?tenant=default").is(200)
+	if calendar.header.Get("Content-Type") != "text/calendar; charset=utf-8" ||
+		!strings.Contains(calendar.body, "SUMMARY:Tom (override)\r\n") {
+		t.Errorf("%v: %s", calendar.header, calendar.body)
+	}
+	w.get("/schedules/line-9.ics").fails(404, "line-9")
+	w.get("/schedules/line-3.ics?tenant=nobody").fails(404)
+}

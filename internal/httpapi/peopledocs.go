@@ -4,6 +4,7 @@ import (
 	"iter"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -18,7 +19,8 @@ func (a *API) personRoutes() (all []*route) {
 		return nil
 	}
 	all = append(all, routesOf[people.Policy](a, people.Policies, "Policy", "Policies")...)
-	all = append(all, routesOf[people.Schedule](a, people.Schedules, "Schedule", "Schedules")...)
+	all = append(all, withCalendar(
+		routesOf[people.Schedule](a, people.Schedules, "Schedule", "Schedules"))...)
 	all = append(all, routesOf[people.Person](a, people.Persons, "Person", "People")...)
 	all = append(all, routesOf[people.Maintenance](a, people.Maintenances, "Maintenance",
 		"Maintenance")...)
@@ -28,7 +30,13 @@ func (a *API) personRoutes() (all []*route) {
 	}, a.agenda), answering(route{
 		pattern: "GET /schedules/{name}/on-call", name: "getOnCall",
 		query: []param{{Name: "at", Example: "2026-11-27T06:00:00Z"}}, errors: []int{404, 501},
-	}, a.onCall), listing[client.Document](route{
+	}, a.onCall), taking(route{
+		pattern: "PUT /schedules/{name}/overrides", name: "putOverrides",
+		errors: []int{404, 409, 501},
+	}, setOverrides[documents.Overrides]), taking(route{
+		pattern: "POST /schedules/{name}/overrides", name: "postOverride",
+		errors: []int{404, 409, 501},
+	}, setOverrides[documents.NewOverride]), listing[client.Document](route{
 		pattern: "GET /documents", name: "listDocuments", query: []param{limitParam, cursorParam},
 		fixedOrder: "those that others refer to come first", errors: []int{501},
 	}, a.allDocuments), taking(route{
@@ -144,6 +152,48 @@ func (a *API) agenda(c *call) (is documents.Agenda, err error) {
 		return is, err
 	}
 	return documents.Plan(c.ctx(), a.options.Documents, c.tenant, span, a.options.Now())
+}
+
+// withCalendar answers with the calendar of a schedule where its name ends in people.CalendarSuffix:
+// http.ServeMux has no pattern for that. Programs that show calendars add no header, so the tenant
+// may be a parameter.
+func withCalendar(all []*route) []*route {
+	for _, r := range all {
+		if r.name != "getSchedule" {
+			continue
+		}
+		asJSON := r.serve
+		r.query = []param{tenantParam}
+		r.serve = func(c *call) error {
+			name, is := strings.CutSuffix(documents.Name(&c.Reader), people.CalendarSuffix)
+			if !is {
+				return asJSON(c)
+			}
+			if err := c.Fault(); err != nil {
+				return err
+			}
+			text, err := documents.Calendar(c.ctx(), c.options.Documents, c.tenant, name,
+				c.options.Now())
+			if err == nil {
+				c.send("text/calendar; charset=utf-8", []byte(text))
+			}
+			return err
+		}
+	}
+	return all
+}
+
+// setOverrides changes the overrides of a schedule.
+func setOverrides[T interface{ Set(*people.Schedule) }](
+	c *call, sent T,
+) (is people.Schedule, err error) {
+	name, version := documents.Name(&c.Reader), documents.Version(&c.Reader)
+	if err := c.Fault(); err != nil {
+		return is, err
+	}
+	kept := c.options.Documents
+	d, err := documents.SetOverrides(c.ctx(), kept, c.tenant, name, version, sent)
+	return showDocument[people.Schedule](c, d, err)
 }
 
 // onCall says who is on call by a schedule, now or at a time.

@@ -234,6 +234,38 @@ func (r *Roster) Shifts(from, to andon.Time, limit int) (all []Shift) {
 	return all
 }
 
+// Around returns the shifts that touch a span, whole. Of one that began more than a year before it,
+// From is 0.
+func (r *Roster) Around(from, to andon.Time) (all []Shift) {
+	for at := from; at < to; {
+		is := r.OnCall(at)
+		if len(all) == 0 {
+			is.From = r.began(at)
+		}
+		all = append(all, is)
+		if at = is.To; at == 0 {
+			break
+		}
+	}
+	return all
+}
+
+// began returns when the shift at a time began; 0: more than a year ago. It looks forward from ever
+// longer ago, since layers only know what comes next.
+func (r *Roster) began(now andon.Time) andon.Time {
+	for back := day; back <= 2*horizon; back *= 2 {
+		first := now.Add(-back)
+		at := first
+		for to := r.OnCall(at).To; to != 0 && to <= now; to = r.OnCall(at).To {
+			at = to
+		}
+		if at > first {
+			return at
+		}
+	}
+	return 0
+}
+
 // Everybody returns the people of all layers, each once, in the order in which they are named:
 // those of whom a target "turn" tells one after the other.
 func (s *Schedule) Everybody() (all []andon.PersonID) {

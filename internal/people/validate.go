@@ -47,6 +47,9 @@ type Content interface {
 // Kinds are the kinds of documents that are served, those that others refer to first.
 func Kinds() []DocumentKind { return []DocumentKind{Persons, Schedules, Policies, Maintenances} }
 
+// CalendarSuffix follows the name of a schedule in that of its calendar.
+const CalendarSuffix = ".ics"
+
 // Decode reads the JSON of a document of a kind, strictly, and checks it on its own. A name that it
 // has must be the one that is given; it has it afterwards.
 func Decode(kind DocumentKind, name string, text andon.JSON) (is Content, err error) {
@@ -67,6 +70,10 @@ func Decode(kind DocumentKind, name string, text andon.JSON) (is Content, err er
 	}
 	if err := andon.PersonID(name).ValidateAs("name"); err != nil {
 		return nil, andon.AtField("body.name", "%s", err)
+	}
+	if kind == Schedules && strings.HasSuffix(name, CalendarSuffix) {
+		return nil, andon.AtField("body.name", "a name that ends in %s is that of the calendar of "+
+			"a schedule", CalendarSuffix)
 	}
 	if old := is.naming(name); old != "" && old != name {
 		return nil, andon.AtField("body.name", "the body is of %q, the path of %q", old, name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -69,22 +70,27 @@ func placed(err error) error {
 	if !ok {
 		return err
 	}
-	e, ok := errors.AsType[*andon.Error](fault.Err)
-	if !ok {
-		return fault.Err
-	}
-	moved := *e
-	moved.Fields = nil
-	place := fmt.Sprintf("body.documents[%d].", fault.Index)
-	for _, f := range e.Fields {
-		rest := strings.TrimPrefix(strings.TrimPrefix(f.Location, "body"), ".")
+	return moved(fault.Err, func(place string) string {
+		rest := strings.TrimPrefix(strings.TrimPrefix(place, "body"), ".")
 		if rest != "name" {
 			rest = strings.TrimSuffix("content."+rest, ".")
 		}
-		f.Location = place + rest
-		moved.Fields = append(moved.Fields, f)
+		return fmt.Sprintf("body.documents[%d].%s", fault.Index, rest)
+	})
+}
+
+// moved changes the places of faults.
+func moved(err error, place func(string) string) error {
+	e, ok := errors.AsType[*andon.Error](err)
+	if !ok {
+		return err
 	}
-	return &moved
+	is := *e
+	is.Fields = slices.Clone(e.Fields)
+	for i := range is.Fields {
+		is.Fields[i].Location = place(is.Fields[i].Location)
+	}
+	return &is
 }
 
 // Place is a place in the list of all documents.

@@ -4,6 +4,7 @@ package records
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -28,6 +29,10 @@ type Documents struct {
 	now     func() andon.Time
 	writing sync.Mutex // held while documents are changed
 	tenants sync.Map   // *tenant by andon.TenantID
+
+	// CheckContact reports why a contact can't be told anything, at a place of a request. Contacts
+	// that a person has already are not checked again. It is set before the first call, or nil.
+	CheckContact func(place string, c people.Contact) error
 }
 
 // NewDocuments makes Documents on a store.
@@ -122,7 +127,11 @@ func (d *Documents) PutAll(
 	}
 	defer d.forget(tenant)
 	for i := range all {
-		if err := all[i].check(known); err != nil {
+		err := all[i].check(known)
+		if err == nil {
+			err = d.checkContacts(known, &all[i])
+		}
+		if err != nil {
 			return nil, &Faulty{i, err}
 		}
 	}
@@ -168,6 +177,27 @@ func (c *Change) check(known *known) (err error) {
 	c.Version, c.Before = stored.Version, 0
 	if stored.Data == c.Data {
 		c.Before = stored.Version
+	}
+	return nil
+}
+
+// checkContacts reports a contact of a person that is new, and can't be told anything.
+func (d *Documents) checkContacts(known *known, c *Change) error {
+	is, ok := c.content.(*people.Person)
+	if !ok || d.CheckContact == nil {
+		return nil
+	}
+	var had []people.Contact
+	if was := known.People[is.Name]; was != nil {
+		had = was.Contacts
+	}
+	for i, contact := range is.Contacts {
+		if slices.Contains(had, contact) {
+			continue
+		}
+		if err := d.CheckContact(fmt.Sprintf("body.contacts[%d]", i), contact); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,0 +1,73 @@
+package documents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+)
+
+// Overrides are all of a schedule. Where two are about one time, the last one counts.
+type Overrides struct {
+	Overrides []people.Override `json:"overrides"`
+}
+
+// Set replaces the overrides of a schedule.
+func (o Overrides) Set(s *people.Schedule) { s.Overrides = o.Overrides }
+
+// NewOverride is one that is added.
+type NewOverride people.Override
+
+// Set makes it the last one. It is there once, however often it is added.
+func (o NewOverride) Set(s *people.Schedule) {
+	same := func(is people.Override) bool { return is == people.Override(o) }
+	s.Overrides = append(slices.DeleteFunc(s.Overrides, same), people.Override(o))
+}
+
+// SetOverrides changes the overrides of a schedule by compare-and-swap: what else was changed of it
+// meanwhile stays.
+func SetOverrides(
+	ctx context.Context, kept Kept, tenant andon.TenantID, name string, version uint64,
+	sent interface{ Set(*people.Schedule) },
+) (records.Document, error) {
+	for {
+		d, err := kept.Get(ctx, tenant, people.Schedules, name)
+		if err != nil {
+			return d, err
+		}
+		s, err := Content[people.Schedule](&d)
+		if err != nil {
+			return d, err
+		}
+		sent.Set(&s)
+		text, err := json.Marshal(s)
+		if err != nil {
+			return d, err
+		}
+		over := version
+		if over == records.AnyVersion {
+			over = d.Version
+		}
+		d, err = kept.Put(ctx, tenant, people.Schedules,
+			records.Document{Name: name, Version: over, Data: andon.JSON(text)})
+		switch {
+		case err == nil:
+			return d, nil
+		case version == records.AnyVersion && andon.KindOf(err) == andon.Conflict &&
+			ctx.Err() == nil:
+			continue
+		}
+		if _, one := sent.(NewOverride); one {
+			last := fmt.Sprintf("body.overrides[%d]", len(s.Overrides)-1)
+			err = moved(err, func(place string) string {
+				return strings.Replace(place, last, "body", 1)
+			})
+		}
+		return d, err
+	}
+}
