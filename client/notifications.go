@@ -14,7 +14,7 @@ type Notification struct {
 	To      andon.PersonID `json:"to"`
 	Channel string         `json:"channel"`
 	At      andon.Time     `json:"at"`
-	Status  string         `json:"status" doc:"waiting, delivered, failed or given-up"`
+	Status  string         `json:"status" doc:"waiting, delivered, failed, given-up or listed"`
 	Answer  string         `json:"answer,omitempty" doc:"what the other side said"`
 	NextAt  andon.Time     `json:"next_at,omitempty" doc:"when it is tried again"`
 	Subject string         `json:"subject"`

@@ -47,7 +47,10 @@ print("ready", flush=True)
 time.sleep(3600)
 `
 
-const requirementsOfNotify = "aiosmtpd==1.4.6\nstandardwebhooks==1.1.0\n"
+// notifyTools is the name of the tools of requirementsOfNotify.
+const notifyTools = "notify-2"
+
+const requirementsOfNotify = "aiosmtpd==1.4.6\nstandardwebhooks==1.1.0\nicalendar==6.3.1\n"
 
 // verifyNotification prints what the library of Standard Webhooks says of a request.
 const verifyNotification = `
@@ -100,7 +103,7 @@ func serveMail(t *testing.T, python, dir string) (address, ca string, lines *buf
 // password, and by a webhook whose signature is right. The link in the message acknowledges once
 // its button is pressed, and not when it is opened.
 func TestFromEventToMessage(t *testing.T) {
-	python := enginetest.Python(t, "notify-1", requirementsOfNotify)
+	python := enginetest.Python(t, notifyTools, requirementsOfNotify)
 	dir := t.TempDir()
 	mail, ca, lines := serveMail(t, python, dir)
 	secret := "whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))

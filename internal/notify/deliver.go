@@ -39,6 +39,7 @@ const (
 	Delivered Status = "delivered" // the other side has it
 	Failed    Status = "failed"    // it is tried again
 	GivenUp   Status = "given-up"  // it is not
+	Listed    Status = "listed"    // it is not sent: the one before it says where all is listed
 )
 
 // Attempt is an attempt to deliver a message, and what the other side answered.

@@ -18,17 +18,25 @@ const (
 	gatheringKind andon.RecordKind = "gathering"
 
 	second     andon.Duration = 1e6
-	afterLast                 = 2 * second  // a message waits for more so long after each notice
-	afterFirst                = 15 * second // and at most so long
-	maxKnown                  = 4096        // keys of notices that a gathering knows
-	keyBytes                  = 8           // of each a hash is kept
+	afterLast                 = 2 * second // a message waits for more so long after each notice
+	afterFirst                = 3 * second // and at most so long
+	maxKnown                  = 4096       // keys of notices that a gathering knows
+	keyBytes                  = 8          // of each a hash is kept
+
+	// A message about more than flood devices is of a flood. What comes within stormFor of it, and
+	// is no severer, is listed and not sent. What comes later waits until afterFlood.
+	flood      = 10
+	stormFor   = 30 * second
+	afterFlood = 2 * 60 * second
 )
 
 // gathering is the document of a record of gatheringKind.
 type gathering struct {
 	To    andon.PersonID `json:"to"`
 	First andon.Time     `json:"first,omitempty"` // of Open
+	Last  andon.Time     `json:"last,omitempty"`  // of Open: when something was added
 	Until andon.Time     `json:"until,omitempty"` // when Open becomes messages
+	Flood *sentFlood     `json:"flood,omitempty"` // the newest message, if it was of a flood
 	Open  *Summary       `json:"open,omitempty"`
 	// Devices of Open: hashes by the state that each is counted for.
 	Devices map[andon.State][]byte `json:"devices,omitempty"`
@@ -41,7 +49,50 @@ type leaving struct {
 	ID      string     `json:"id"`
 	At      andon.Time `json:"at"`
 	Summary Summary    `json:"summary"`
+	Listed  bool       `json:"listed,omitempty"` // and not sent
 }
+
+// sentFlood is a message about many devices.
+type sentFlood struct {
+	At       andon.Time `json:"at"`
+	Severity uint8      `json:"severity"` // of the worst in it
+}
+
+// covers reports whether what is open needs no message: it belongs to the flood that was told last,
+// whose message says where the rest is listed.
+func (g *gathering) covers() bool {
+	return g.Flood != nil && g.Last <= g.Flood.At.Add(stormFor) &&
+		g.Open.severity() <= g.Flood.Severity
+}
+
+// due returns when what is open becomes messages.
+func (g *gathering) due() andon.Time {
+	soon := min(g.Last.Add(afterLast), g.First.Add(afterFirst))
+	switch {
+	case g.Flood == nil || g.Open.severity() > g.Flood.Severity:
+		return soon
+	case g.covers():
+		return g.Flood.At.Add(stormFor)
+	}
+	return max(soon, g.Flood.At.Add(afterFlood))
+}
+
+// close makes of what is open what becomes messages.
+func (g *gathering) close(id string, now andon.Time) *leaving {
+	out := &leaving{ID: id, At: now, Summary: *g.Open, Listed: g.covers()}
+	if !out.Listed {
+		g.Flood = nil
+		if out.Summary.Count > flood {
+			g.Flood = &sentFlood{At: now, Severity: out.Summary.severity()}
+		}
+	}
+	g.Leaving = out
+	g.clear()
+	return out
+}
+
+// clear has nothing open.
+func (g *gathering) clear() { g.Open, g.Devices, g.First, g.Last, g.Until = nil, nil, 0, 0, 0 }
 
 // hash is short enough for a part of an ID, and long enough to be unique.
 func hash(parts ...string) string {
@@ -124,9 +175,8 @@ func (s *Service) keep(ctx context.Context, at place, b *batch) error {
 		if isFirst {
 			g.First = now
 		}
-		g.Until = max(b.due, now.Add(afterLast))
-		if b.due == 0 {
-			g.Until = min(g.Until, g.First.Add(afterFirst))
+		if g.Last, g.Until = now, b.due; b.due == 0 {
+			g.Until = g.due()
 		}
 		if r.Due == 0 || g.Leaving == nil {
 			r.Due = g.Until
@@ -190,11 +240,11 @@ func (s *Service) flush(ctx context.Context, r andon.Record) error {
 		case g.Until.Add(triedFor) < now: // nobody sent anything for a day
 			s.Log.Warn("notifications are dropped: they are older than a day", "to", g.To,
 				"devices", g.Open.Count)
-			g.Open, g.Devices, g.First, g.Until, r.Due = nil, nil, 0, 0, 0
+			g.clear()
+			r.Due = 0
 			return true
 		}
-		out = &leaving{ID: hash(r.ID, fmt.Sprint(r.Version)), At: now, Summary: *g.Open}
-		g.Leaving, g.Open, g.Devices, g.First, g.Until = out, nil, nil, 0, 0
+		out = g.close(hash(r.ID, fmt.Sprint(r.Version)), now)
 		r.Due = now // as long as it is not cleared
 		return true
 	})

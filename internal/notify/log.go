@@ -45,7 +45,7 @@ type Logged struct {
 	To      andon.PersonID `json:"to"`
 	Channel string         `json:"channel"`
 	At      andon.Time     `json:"at"`
-	Status  Status         `json:"status" doc:"waiting, delivered, failed or given-up"`
+	Status  Status         `json:"status" doc:"waiting, delivered, failed, given-up or listed"`
 	Answer  string         `json:"answer,omitempty" doc:"What the other side said"`
 	NextAt  andon.Time     `json:"next_at,omitempty" doc:"When it is tried again"`
 	Subject string         `json:"subject"`
@@ -125,7 +125,7 @@ func (w *Wanted) from(r *andon.Record, err error, yield func(Logged, error) bool
 func (m *Message) logged(due andon.Time) (all []Logged) {
 	attempts := slices.Clone(m.Attempts)
 	if len(attempts) == 0 {
-		attempts = []Attempt{{At: m.At, Status: Waiting}}
+		attempts = []Attempt{{At: m.At, Status: m.Status}}
 	}
 	slices.Reverse(attempts)
 	for i, a := range attempts {

@@ -61,6 +61,14 @@ func (s *Summary) add(n *Notice) andon.State {
 	return state
 }
 
+// severity is that of the worst that is not over.
+func (s *Summary) severity() uint8 {
+	if len(s.Worst) == 0 || s.Worst[0].Ended != 0 {
+		return 0
+	}
+	return s.Worst[0].Severity
+}
+
 // compareWorst puts what is severest first, and of that what is longest.
 func compareWorst(a, b Item) int {
 	if (a.Ended == 0) != (b.Ended == 0) {
@@ -113,10 +121,16 @@ func newMessage(p *people.Person, c people.Contact, out *leaving) *Message {
 	}
 	m.ID = fmt.Sprintf("%016x-%s", int64(andon.MaxTime-out.At),
 		hash(out.ID, string(p.Name), c.Channel, c.Address))
+	if out.Listed {
+		m.Status, m.Ended = Listed, true
+	}
 	return m
 }
 
 func (m *Message) record(tenant andon.TenantID, due andon.Time) andon.Record {
+	if m.Ended {
+		due = due.Add(keptFor)
+	}
 	return andon.Record{Tenant: tenant, Kind: messageKind, ID: m.ID, Due: due}
 }
 
@@ -131,7 +145,7 @@ func (m *Message) Subject() string {
 	if m.Count == 1 && len(m.Worst) > 0 {
 		return fmt.Sprintf("Andon: %s has %d incidents", m.Worst[0].Device, len(m.Worst))
 	}
-	return fmt.Sprintf("Andon: %d devices need attention (%s)", m.Count, m.counts())
+	return fmt.Sprintf("Andon: %d devices need attention (%s)", m.Count, m.counts(5))
 }
 
 // title says which device is in which state.
@@ -146,8 +160,8 @@ func (i *Item) title() string {
 	return text
 }
 
-// counts are "3 FAILURE, 2 WARNING1", the most frequent first.
-func (s *Summary) counts() string {
+// counts are "3 FAILURE, 2 WARNING1, 1 in other states", the most frequent first.
+func (s *Summary) counts(most int) string {
 	states := slices.SortedFunc(maps.Keys(s.States), func(a, b andon.State) int {
 		if s.States[a] != s.States[b] {
 			return s.States[b] - s.States[a]
@@ -155,14 +169,25 @@ func (s *Summary) counts() string {
 		return strings.Compare(string(a), string(b))
 	})
 	var all []string
-	for _, state := range states {
+	rest := 0
+	for i, state := range states {
+		if i >= most {
+			rest += s.States[state]
+			continue
+		}
 		all = append(all, fmt.Sprintf("%d %s", s.States[state], state))
+	}
+	if rest > 0 {
+		all = append(all, fmt.Sprintf("%d in other states", rest))
 	}
 	return strings.Join(all, ", ")
 }
 
 // Text is the message as plain text, with its links.
-func (m *Message) Text() string {
+func (m *Message) Text() string { return m.Body() + m.Links() }
+
+// Body is the text without its links.
+func (m *Message) Body() string {
 	var b strings.Builder
 	switch {
 	case m.Test:
@@ -170,23 +195,38 @@ func (m *Message) Text() string {
 	case m.Count == 1 && len(m.Worst) == 1:
 		m.one(&b, &m.Worst[0])
 	default:
-		fmt.Fprintf(&b, "%s\n\nThe worst:\n", m.counts())
-		for i := range m.Worst {
-			item := &m.Worst[i]
-			fmt.Fprintf(&b, "- %s since %s", item.title(), m.time(item.Since))
-			if item.Message != "" {
-				fmt.Fprintf(&b, ": %s", item.Message)
-			}
-			b.WriteByte('\n')
-		}
-	}
-	if m.Link != "" {
-		fmt.Fprintf(&b, "\nOpen: %s\n", m.Link)
-	}
-	if m.Acknowledge != "" {
-		fmt.Fprintf(&b, "Acknowledge: %s\n", m.Acknowledge)
+		m.many(&b)
 	}
 	return b.String()
+}
+
+// many says what many devices have.
+func (m *Message) many(b *strings.Builder) {
+	fmt.Fprintf(b, "%s\n", m.counts(20))
+	if m.Count > flood {
+		b.WriteString("More may follow. For 30 seconds, what is no severer than this is only " +
+			"listed on the board.\n")
+	}
+	b.WriteString("\nThe worst:\n")
+	for i := range m.Worst {
+		item := &m.Worst[i]
+		fmt.Fprintf(b, "- %s since %s", item.title(), m.time(item.Since))
+		if item.Message != "" {
+			fmt.Fprintf(b, ": %s", item.Message)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// Links are the last lines of the text.
+func (m *Message) Links() (text string) {
+	if m.Link != "" {
+		text = "\nOpen: " + m.Link + "\n"
+	}
+	if m.Acknowledge != "" {
+		text += "Acknowledge: " + m.Acknowledge + "\n"
+	}
+	return text
 }
 
 func (m *Message) one(b *strings.Builder, i *Item) {

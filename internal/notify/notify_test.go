@@ -157,32 +157,6 @@ func TestEveryFault(t *testing.T) {
 	}
 }
 
-// TestStormIsOneMessage: 100,000 notices are one message with counts and the ten worst.
-func TestStormIsOneMessage(t *testing.T) {
-	store := memstore.New()
-	defer store.Close()
-	w := newWorld(store)
-	for n := 0; n < 100_000; n += 10_000 {
-		var some []notify.Notice
-		for i := range 10_000 {
-			some = append(some, w.notice(n+i, uint8(1+(n+i)%50_000/49_999)))
-		}
-		if err := w.Notify(t.Context(), andon.DefaultTenant, some); err != nil {
-			t.Fatal(err)
-		}
-		_ = w.pass(t, 1)
-	}
-	_ = w.pass(t, 10)
-	if len(w.to.all) != 1 {
-		t.Fatalf("%d messages", len(w.to.all))
-	}
-	m := w.to.all[0]
-	if m.Count != 100_000 || m.States["FAILURE"] != 100_000 || len(m.Worst) != 10 ||
-		m.Worst[0].Device != "d49999" || m.Worst[1].Device != "d99999" {
-		t.Errorf("%+v", m)
-	}
-}
-
 // TestDuplicatesWaitAndRetry: a key is told once, a message waits, and is tried again with the same
 // ID until it is given up after a day.
 func TestDuplicatesWaitAndRetry(t *testing.T) {

@@ -205,3 +205,15 @@ func (in *Incident) Done(keys map[string]bool) bool {
 	in.Doing = slices.DeleteFunc(in.Doing, func(e Effect) bool { return keys[e.Key] })
 	return len(in.Doing) != before
 }
+
+// Failed notes in the log which effects are not done and not tried again, with the reasons by their
+// keys. It comes before Done.
+func (in *Incident) Failed(now andon.Time, why map[string]string) {
+	for _, e := range in.Doing {
+		if reason, failed := why[e.Key]; failed {
+			in.Steps = append(in.Steps, Step{
+				At: now, What: "failed", To: e.To, Note: e.Why + ": " + reason,
+			})
+		}
+	}
+}

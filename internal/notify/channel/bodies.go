@@ -3,6 +3,7 @@ package channel
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +30,8 @@ type kind struct {
 	bearer    bool   // what is in it is a token of the header Authorization
 	says      bool   // a failure is in the body: "ok": false
 	follows   bool
-	address   string // what it is, where a contact must have one
+	address   string                    // what a contact must have
+	check     func(address string) bool // nil: any text
 	// form returns where a message goes, and as what; nil: there is nothing to send.
 	form func(w *web, m *notify.Message) (to string, body any)
 }
@@ -45,9 +47,11 @@ func table() map[string]kind {
 		teams: {secret: true, secretURL: true, form: ofTeams},
 		pagerduty: {url: "https://events.pagerduty.com/v2/enqueue", secret: true, follows: true,
 			form: ofPagerDuty},
-		"ntfy": {url: "https://ntfy.sh", bearer: true, address: "a topic", form: ofNtfy},
+		"ntfy": {url: "https://ntfy.sh", bearer: true, form: ofNtfy, check: isTopic,
+			address: "a topic: at most 64 letters, digits, - and _"},
 		"telegram": {url: "https://api.telegram.org", secret: true, says: true,
-			address: "the ID of a chat", form: ofTelegram},
+			form: ofTelegram, check: func(address string) bool { _, is := chat(address); return is },
+			address: "the ID of a chat, which is a number, or @ and a name"},
 		alertmanager: {bearer: true, follows: true, form: ofAlertmanager},
 	}
 }
@@ -63,17 +67,39 @@ func ofWebhook(w *web, m *notify.Message) (string, any) {
 	}
 }
 
+// isTopic reports whether a text is a topic of ntfy.
+func isTopic(text string) bool {
+	const chars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	return text != "" && len(text) <= 64 && strings.Trim(text, chars) == ""
+}
+
+// chat is a chat of Telegram as it takes it, if the address is one.
+func chat(address string) (to any, is bool) {
+	if id, err := strconv.ParseInt(address, 10, 64); err == nil {
+		return id, true
+	}
+	return address, len(address) > 1 && address[0] == '@' && !strings.ContainsAny(address, " \t\n")
+}
+
+// fit returns a text of so many bytes at most, whose links are whole.
+func fit(body, links string, most int) string {
+	if len(body)+len(links) > most {
+		const more = "…\n"
+		body = strings.ToValidUTF8(body[:max(most-len(links)-len(more), 0)], "") + more
+	}
+	return body + links
+}
+
 // ofSlack escapes what Slack would read as a link or a mention. A block holds 3,000 characters.
 func ofSlack(w *web, m *notify.Message) (string, any) {
 	plain := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
-	text := []rune(plain(m.Text()))
 	body := object{
 		"text": plain(m.Subject()),
 		"blocks": []object{
 			{"type": "header", "text": object{
 				"type": "plain_text", "text": clip(m.Subject(), 150)}},
 			{"type": "section", "text": object{
-				"type": "mrkdwn", "text": string(text[:min(len(text), 3000)])}},
+				"type": "mrkdwn", "text": fit(plain(m.Body()), plain(m.Links()), 3000)}},
 		},
 	}
 	if w.byToken() {
@@ -82,16 +108,17 @@ func ofSlack(w *web, m *notify.Message) (string, any) {
 	return w.URL, body
 }
 
+// ofTeams makes a card of at most 28 KB, whose texts are no Markdown: devices write no links into it.
 func ofTeams(w *web, m *notify.Message) (string, any) {
-	block := func(text string, more object) object {
-		is := object{"type": "TextBlock", "text": text, "wrap": true}
-		maps.Copy(is, more)
-		return is
+	line := func(text string, more object) object {
+		run := object{"type": "TextRun", "text": text}
+		maps.Copy(run, more)
+		return object{"type": "RichTextBlock", "inlines": []object{run}}
 	}
-	content := []object{block(m.Subject(), object{"weight": "bolder", "size": "medium"})}
-	for line := range strings.SplitSeq(strings.TrimSpace(m.Text()), "\n") {
-		if line != "" && !strings.Contains(line, "://") {
-			content = append(content, block(line, object{"spacing": "none"}))
+	content := []object{line(m.Subject(), object{"weight": "bolder", "size": "medium"})}
+	for text := range strings.SplitSeq(fit(m.Body(), "", 10_000), "\n") {
+		if text != "" {
+			content = append(content, line(text, nil))
 		}
 	}
 	card := object{
@@ -146,10 +173,12 @@ func ofPagerDuty(w *web, m *notify.Message) (string, any) {
 	return w.URL, body
 }
 
+// ofNtfy keeps to the bounds of ntfy: a message of 4,096 bytes, in a body of 8,192.
 func ofNtfy(w *web, m *notify.Message) (string, any) {
 	_, priority := urgency(m)
 	body := object{
-		"topic": m.Address, "title": m.Subject(), "message": m.Text(), "priority": priority,
+		"topic": m.Address, "title": clip(m.Subject(), 250), "priority": priority,
+		"message": fit(m.Body(), m.Links(), 3000),
 	}
 	if m.Link != "" {
 		body["click"] = m.Link
@@ -159,8 +188,10 @@ func ofNtfy(w *web, m *notify.Message) (string, any) {
 
 func ofTelegram(w *web, m *notify.Message) (string, any) {
 	to := strings.TrimSuffix(w.URL, "/") + "/bot" + w.secret + "/sendMessage"
+	id, _ := chat(m.Address)
 	return to, object{
-		"chat_id": m.Address, "text": clip(m.Subject()+"\n\n"+m.Text(), 4096),
+		"chat_id":              id,
+		"text":                 fit(m.Subject()+"\n\n"+m.Body(), m.Links(), 4096),
 		"link_preview_options": object{"is_disabled": true},
 	}
 }

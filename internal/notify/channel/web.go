@@ -29,12 +29,18 @@ type web struct {
 
 // Check implements notify.Channel.
 func (w *web) Check(address string) error {
-	needs := w.kind.address
+	needs, isSome := w.kind.address, w.kind.check
 	if w.Kind == slack && w.byToken() {
 		needs = "a channel of Slack"
 	}
-	if needs != "" && strings.TrimSpace(address) == "" {
+	switch given := strings.TrimSpace(address); {
+	case given == "" && needs != "":
 		return fmt.Errorf("is missing: %s", needs)
+	case given != "" && needs == "" && w.Kind != webhook:
+		return fmt.Errorf("is %q, but all messages by a channel of the kind %s go to one place",
+			address, w.Kind)
+	case isSome != nil && !isSome(address):
+		return fmt.Errorf("%q is not %s", address, needs)
 	}
 	return nil
 }
@@ -54,10 +60,13 @@ func (w *web) Send(ctx context.Context, m *notify.Message) (string, error) {
 	if body == nil {
 		return "nothing to say", nil
 	}
-	text, err := json.Marshal(body)
-	if err != nil {
+	var written bytes.Buffer
+	encoder := json.NewEncoder(&written)
+	encoder.SetEscapeHTML(false) // what is "<" would take six bytes, and services count them
+	if err := encoder.Encode(body); err != nil {
 		return "", err
 	}
+	text := written.Bytes()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(text))
 	if err != nil {
 		return "", errors.New("url can't be used")

@@ -250,21 +250,39 @@ func (k *Keeper) tell(ctx context.Context, tenant andon.TenantID, all ...*record
 	return k.Notifier.Notify(ctx, tenant, notices)
 }
 
-// finish does the other effects of an incident, and takes note that all are done.
+// givenUp is after how long an effect that can't be done is not tried again.
+const givenUp = andon.Duration(24 * 60 * 60 * 1_000_000)
+
+// finish does the other effects of an incident, and takes note that all are done, or failed for
+// good.
 func (k *Keeper) finish(ctx context.Context, tenant andon.TenantID, h *records.Held) error {
-	done := map[string]bool{}
+	done, failed := map[string]bool{}, map[string]string{}
 	for i := range h.Doing {
-		if err := k.effect(ctx, tenant, h.Incident, &h.Doing[i]); err != nil {
-			return err
+		e := &h.Doing[i]
+		err, old := k.effect(ctx, tenant, h.Incident, e), k.Now().Sub(e.Time) >= givenUp
+		if err == nil && old && e.Do != people.Assign && k.Notifier != nil {
+			err = errors.New("it is more than a day old, so nobody is told any more")
 		}
-		done[h.Doing[i].Key] = true
+		if err != nil {
+			if !old && andon.KindOf(err) != andon.Invalid {
+				return err
+			}
+			k.Log.Warn("an incident could not be passed on", "incident", h.ID, "to", e.To,
+				"error", err)
+			failed[e.Key] = err.Error()
+		}
+		done[e.Key] = true
 	}
 	if len(done) == 0 {
 		return nil
 	}
 	place := records.Place(h.Device, h.Kind)
 	_, err := k.Incidents.Decide(ctx, tenant, place, func(is *records.Held) (bool, error) {
-		return is.Incident != nil && is.ID == h.ID && is.Done(done), nil
+		if is.Incident == nil || is.ID != h.ID {
+			return false, nil
+		}
+		is.Failed(k.Now(), failed)
+		return is.Done(done), nil
 	})
 	return unlessGone(err)
 }
@@ -284,10 +302,6 @@ func (k *Keeper) effect(
 			Device: in.Device, Time: in.Entry.Time, State: in.Entry.State, To: e.To, By: e.By,
 			Note: e.Why,
 		})
-	}
-	if kind := andon.KindOf(err); err != nil && kind == andon.Invalid {
-		k.Log.Warn("an incident could not be passed on", "incident", in.ID, "error", err)
-		return nil
 	}
 	return unlessGone(err)
 }

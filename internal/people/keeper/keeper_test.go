@@ -194,3 +194,58 @@ func TestKept(t *testing.T) {
 		})
 	}
 }
+
+// unable can neither assign nor escalate.
+type unable struct{ keeper.Doer }
+
+func (unable) Assign(
+	context.Context, andon.TenantID, []andon.Assignment,
+) ([]andon.Assignment, error) {
+	return nil, andon.Errorf(andon.Unavailable, "no store")
+}
+
+// TestEffectThatFailsForADay: then it is given up, and the log of the incident says so.
+func TestEffectThatFailsForADay(t *testing.T) {
+	h := &house{T: t, store: memstore.New()}
+	defer h.store.Close()
+	began := clock()
+	now := began
+	k := &keeper.Keeper{
+		Store: h.store, Doer: unable{}, Notifier: h, Log: slog.New(slog.DiscardHandler),
+		Now:       func() andon.Time { return now },
+		Incidents: records.NewIncidents(h.store, clock),
+	}
+	at := records.Place("d1", people.StateKind)
+	held, err := k.Incidents.Decide(t.Context(), "default", at, func(h *records.Held) (bool, error) {
+		h.Incident = &people.Incident{
+			ID: records.IDOf(now, at), Device: "d1", Kind: people.StateKind, Opened: now,
+			Doing: []people.Effect{
+				{Key: "1", Do: people.Assign, To: "Liz", Why: "assigned", Time: now},
+				{Key: "2", Do: people.Notify, To: "Bob", Why: "step 1", Time: now},
+			},
+		}
+		return true, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hour = 60 * 60 * 1_000_000
+	now = began.Add(23 * hour)
+	if err := k.Effects(t.Context(), "default", held); andon.KindOf(err) != andon.Unavailable {
+		t.Errorf("after 23 hours: %v", err)
+	}
+	now = began.Add(24 * hour)
+	if err := k.Effects(t.Context(), "default", held); err != nil {
+		t.Errorf("after a day: %v", err)
+	}
+	h.incidents = k.Incidents
+	in, log := h.only(), ""
+	for _, s := range in.Steps {
+		log += fmt.Sprintf("%s %s: %s\n", s.What, s.To, s.Note)
+	}
+	want := "failed Liz: assigned: no store\n" +
+		"failed Bob: step 1: it is more than a day old, so nobody is told any more\n"
+	if log != want || len(in.Doing) != 0 {
+		t.Errorf("the log is %s; left to do: %+v", log, in.Doing)
+	}
+}
