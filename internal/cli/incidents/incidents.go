@@ -81,6 +81,7 @@ func show(p *command.Program) *cobra.Command {
 		Example: "  andon incident show 5QY0ZC1S8K-4TN7",
 	}
 	t.ServerFlags(cmd)
+	t.Completes(cmd, command.OpenIncidents)
 	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		is, err := c.Incident(ctx, args[0])
@@ -148,7 +149,9 @@ func (a *action) command(p *command.Program) *cobra.Command {
 		Example: "  andon incident " + a.name + " 5QY0ZC1S8K-4TN7 --by Liz" + a.example,
 	}
 	t.Flags(cmd)
+	t.Completes(cmd, command.OpenIncidents)
 	cmd.Flags().StringVar((*string)(&sent.By), "by", "", "`person` who does it")
+	t.CompletesFlag(cmd, "by", command.DocumentNames("person"))
 	_ = cmd.MarkFlagRequired("by") // the only error is that there is no such flag
 	a.flags(cmd, &sent)
 	form := command.SentenceFlag(cmd, command.FormatText)

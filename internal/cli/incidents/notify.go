@@ -40,7 +40,7 @@ func notifyList(p *command.Program) *cobra.Command {
 	t.ServerFlags(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "only to this `person`")
 	status := command.ChoiceFlag(cmd, "status", "", "only with this status",
-		"waiting", "delivered", "failed", "given-up")
+		"waiting", "delivered", "failed", "given-up", "listed")
 	o.LimitFlags(cmd)
 	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
@@ -62,6 +62,7 @@ code is 1 where one did not arrive.`,
 	}
 	t.ServerFlags(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "the `person`")
+	t.CompletesFlag(cmd, "to", command.DocumentNames("person"))
 	_ = cmd.MarkFlagRequired("to") // the only error is that there is no such flag
 	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {

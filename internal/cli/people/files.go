@@ -122,8 +122,8 @@ func documentOf(n *yaml.Node) (d client.Document, err error) {
 		}
 	}
 	if d.Kind == "" || d.Name == "" {
-		return d, fmt.Errorf("line %d: a document has a kind (policy, schedule, person or "+
-			"maintenance) and a name", n.Line)
+		return d, fmt.Errorf("line %d: a document has a kind (policy, schedule, person, "+
+			"maintenance or groups) and a name", n.Line)
 	}
 	var text bytes.Buffer
 	err = writeJSON(&text, &rest)
@@ -184,9 +184,9 @@ func WithConfig(p *command.Program, export *cobra.Command) *cobra.Command {
 	t := p.NewTarget()
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Export policies, schedules, people and maintenance",
-		Long: `Export policies, schedules, people and maintenance, as andon apply takes them: YAML,
-with --- between documents, or a JSON object a line. What others refer to comes first.`,
+		Short: "Export policies, schedules, people, maintenance and groups",
+		Long: `Export policies, schedules, people, maintenance and groups, as andon apply takes them:
+YAML, with --- between documents, or a JSON object a line. What others refer to comes first.`,
 		Example: `  andon export config > people.yaml
   andon export config --output ndjson`,
 		Args: cobra.NoArgs,
@@ -196,6 +196,16 @@ with --- between documents, or a JSON object a line. What others refer to comes 
 		command.FormatYAML, command.FormatNDJSON)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		between := ""
+		write := func(line string) (err error) {
+			if form.Value == command.FormatYAML {
+				if line, err = yamlOf(line); err != nil {
+					return err
+				}
+				line, between = between+line, "---\n"
+			}
+			_, err = fmt.Fprintln(p.Stdout, line)
+			return err
+		}
 		for d, err := range c.Documents(ctx) {
 			if err != nil {
 				return err
@@ -204,18 +214,16 @@ with --- between documents, or a JSON object a line. What others refer to comes 
 			if err != nil {
 				return err
 			}
-			line := fmt.Sprintf(`{"kind":%s,%s`, kind, strings.TrimPrefix(string(d.Content), "{"))
-			if form.Value == command.FormatYAML {
-				if line, err = yamlOf(line); err != nil {
-					return err
-				}
-				line, between = between+line, "---\n"
-			}
-			if _, err := fmt.Fprintln(p.Stdout, line); err != nil {
+			content := strings.TrimPrefix(string(d.Content), "{")
+			if err := write(fmt.Sprintf(`{"kind":%s,%s`, kind, content)); err != nil {
 				return err
 			}
 		}
-		return nil
+		text, err := groupsDocument(ctx, c)
+		if err == nil && text != "" {
+			err = write(text)
+		}
+		return err
 	})
 	export.AddCommand(cmd)
 	return export

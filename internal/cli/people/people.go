@@ -24,11 +24,13 @@ func Apply(p *command.Program) *cobra.Command {
 	dry := false
 	cmd := &cobra.Command{
 		Use:   "apply --file FILE",
-		Short: "Make or change policies, schedules, people, maintenance by files",
-		Long: `Make or change policies, schedules, people and maintenance by files, which can live
-in git. A document has a kind (policy, schedule, person, maintenance), a name, and the fields that
-the path of its kind takes. A YAML file has several, with --- between them; a JSON file has several
-objects. They may refer to each other, in any order and across files.
+		Short: "Make or change policies, schedules, people and groups by files",
+		Long: `Make or change policies, schedules, people, maintenance and groups by files, which can
+live in git. A document has a kind (policy, schedule, person, maintenance), a name, and the fields
+that the path of its kind takes. A YAML file has several, with --- between them; a JSON file has
+several objects. They may refer to each other, in any order and across files. One document may have
+the kind groups: its rules replace those that are there, its members say which device is in which
+group.
 
 Where one document is wrong, none is applied. What is equal to what is there stays as it is, and
 what no file has stays, too.`,
@@ -48,13 +50,9 @@ what no file has stays, too.`,
 		if err != nil {
 			return err
 		}
-		sent := make([]client.Document, len(all))
-		for i := range all {
-			sent[i] = all[i].Document
-		}
-		applied, err := c.Apply(ctx, sent, dry)
+		applied, err := put(ctx, c, all, dry)
 		if err != nil {
-			return explained(err, all)
+			return err
 		}
 		would := ""
 		if dry && form.Value == command.FormatText {
@@ -75,6 +73,32 @@ what no file has stays, too.`,
 	return cmd
 }
 
+// put makes or changes documents: all, or none where one is wrong.
+func put(
+	ctx context.Context, c *client.Client, all []document, dry bool,
+) ([]client.DocumentApplied, error) {
+	all, groups, in, err := splitGroups(all)
+	if err != nil {
+		return nil, err
+	}
+	sent := make([]client.Document, len(all))
+	for i := range all {
+		sent[i] = all[i].Document
+	}
+	applied, err := c.Apply(ctx, sent, dry)
+	if err != nil {
+		return nil, explained(err, all)
+	}
+	if groups == nil {
+		return applied, nil
+	}
+	is := client.DocumentApplied{Kind: groupsKind, Name: groups.Name}
+	if is.Change, err = in.apply(ctx, c, dry); err != nil {
+		return nil, fmt.Errorf("put devices into groups: %w", err)
+	}
+	return append(applied, is), nil
+}
+
 // explained names the file and the place in it of what a server refuses.
 func explained(err error, all []document) error {
 	e, ok := errors.AsType[*client.Error](err)
@@ -90,16 +114,20 @@ func explained(err error, all []document) error {
 			return err
 		}
 		place = strings.TrimPrefix(strings.TrimPrefix(place, "content"), ".")
-		if place != "" {
-			place += ": "
-		}
-		said = append(said, fmt.Sprintf("%s: %s %s: %s%s", all[i].from, all[i].Kind,
-			draw.Legible(all[i].Name), place, f.Message))
+		said = append(said, all[i].said(place, f.Message))
 	}
 	if len(said) == 0 {
 		return err
 	}
 	return fmt.Errorf("%s\nNothing was applied", strings.Join(said, "\n"))
+}
+
+// said is what is wrong at a place of a document.
+func (d *document) said(place, what string) string {
+	if place != "" {
+		what = place + ": " + what
+	}
+	return fmt.Sprintf("%s: %s %s: %s", d.from, d.Kind, draw.Legible(d.Name), what)
 }
 
 // Policy is "andon policy".
@@ -129,6 +157,7 @@ standard error.`,
   andon policy test presses --at 2026-12-24T23:00:00+01:00 --device press-7 --operator Liz`,
 	}
 	t.Flags(cmd)
+	t.Completes(cmd, command.DocumentNames("policy"))
 	o.FormatFlag(p, cmd)
 	flags := cmd.Flags()
 	command.ParsedFlag(cmd, &trial.At, "at", "`time` at which it opens; now unless set",
@@ -167,12 +196,13 @@ standard error.`,
 func Schedule(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "schedule",
-		Short: "Say who is on call",
-		Long: `Say who is on call. andon apply makes and changes schedules, and andon export config
-shows them.`,
-		Example: "  andon schedule on-call line-3",
+		Short: "Say who is on call, and put somebody on call for a time",
+		Long: `Say who is on call, and put somebody on call for a time. andon apply makes and changes
+schedules, and andon export config shows them.`,
+		Example: `  andon schedule on-call line-3
+  andon schedule override line-3 Tom --to 2026-12-25T06:00:00+01:00`,
 	})
-	cmd.AddCommand(onCall(p))
+	cmd.AddCommand(onCall(p), override(p))
 	return cmd
 }
 
@@ -186,6 +216,7 @@ func onCall(p *command.Program) *cobra.Command {
   andon schedule on-call line-3 --at 2026-12-24T23:00:00+01:00`,
 	}
 	t.Flags(cmd)
+	t.Completes(cmd, command.DocumentNames("schedule"))
 	command.ParsedFlag(cmd, &at, "at", "`time` that is asked about; now unless set",
 		andon.ParseTime)
 	form := command.SentenceFlag(cmd, command.FormatText)
@@ -208,6 +239,39 @@ func onCall(p *command.Program) *cobra.Command {
 			until += " (the first layer has nobody)"
 		}
 		return p.Report(form, is, "%s%s", who, until)
+	})
+	return cmd
+}
+
+func override(p *command.Program) *cobra.Command {
+	t := p.NewTarget()
+	var o client.Override
+	cmd := &cobra.Command{
+		Use:   "override NAME PERSON --to TIME",
+		Short: "Put a person on call for a time, whatever the schedule says",
+		Long: `Put a person on call for a time, whatever the layers of the schedule say. Where two
+overrides are about one time, the newer one counts.`,
+		Example: `  andon schedule override line-3 Tom --to 2026-12-25T06:00:00+01:00
+  andon schedule override line-3 Tom --from 2026-12-24T06:00:00+01:00 \
+    --to 2026-12-25T06:00:00+01:00 --reason "Liz is on holiday"`,
+	}
+	t.Flags(cmd)
+	t.Completes(cmd, command.DocumentNames("schedule"), command.DocumentNames("person"))
+	command.ParsedFlag(cmd, &o.From, "from", "`time` from which on; now unless set",
+		andon.ParseTime)
+	command.ParsedFlag(cmd, &o.To, "to", "`time` at which it ends", andon.ParseTime)
+	_ = cmd.MarkFlagRequired("to") // the only error is that there is no such flag
+	cmd.Flags().StringVar(&o.Reason, "reason", "", "`reason` that is shown with it")
+	form := command.SentenceFlag(cmd, command.FormatText)
+	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		o.Person = andon.PersonID(args[1])
+		if o.From == 0 {
+			o.From = p.Now()
+		}
+		if err := c.Override(ctx, args[0], o); err != nil {
+			return err
+		}
+		return p.Report(form, o, "%s is on call from %s to %s", draw.Legible(args[1]), o.From, o.To)
 	})
 	return cmd
 }

@@ -1,0 +1,86 @@
+package command
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// Names asks a server for names that a shell may complete, each with what is shown next to it.
+type Names func(context.Context, *client.Client) iter.Seq2[cobra.Completion, error]
+
+// DocumentNames are those of the documents of a kind.
+func DocumentNames(kind string) Names {
+	return func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
+		return func(yield func(cobra.Completion, error) bool) {
+			for d, err := range c.Documents(ctx) {
+				if (err != nil || d.Kind == kind) && !yield(d.Name, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// OpenIncidents are the IDs of those that are open, severest first, with their devices and states.
+func OpenIncidents(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
+	return func(yield func(cobra.Completion, error) bool) {
+		for in, err := range c.Incidents(ctx, client.IncidentQuery{}) {
+			about := draw.Legible(string(in.Device) + " " + string(in.State))
+			if !yield(cobra.CompletionWithDesc(in.ID, about), err) {
+				return
+			}
+		}
+	}
+}
+
+// Completes has a shell complete the arguments of a command by what the server has.
+func (t *Target) Completes(cmd *cobra.Command, arguments ...Names) {
+	cmd.ValidArgsFunction = func(
+		cmd *cobra.Command, args []string, begun string,
+	) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) >= len(arguments) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return t.complete(cmd.Context(), arguments[len(args)], begun)
+	}
+}
+
+// CompletesFlag has a shell complete the value of a flag by what the server has.
+func (t *Target) CompletesFlag(cmd *cobra.Command, flag string, names Names) {
+	// The only error is a second registration.
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(
+		cmd *cobra.Command, _ []string, begun string,
+	) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return t.complete(cmd.Context(), names, begun)
+	})
+}
+
+// complete returns what begins so, as far as the server answers in time: whoever waits has pressed
+// a key.
+func (t *Target) complete(
+	ctx context.Context, names Names, begun string,
+) (all []cobra.Completion, _ cobra.ShellCompDirective) {
+	const inTime, most = 2 * time.Second, 100
+	ctx, cancel := context.WithTimeout(ctx, inTime)
+	defer cancel()
+	t.Attempts = 1
+	_ = t.Ask(ctx, func(c *client.Client) error { // where it fails, nothing is completed
+		for name, err := range names(ctx, c) {
+			if err != nil || len(all) == most {
+				return err
+			}
+			if strings.HasPrefix(name, begun) {
+				all = append(all, name)
+			}
+		}
+		return nil
+	})
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
