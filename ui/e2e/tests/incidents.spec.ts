@@ -188,6 +188,7 @@ test("one key each", async ({ board, page, tenant }) => {
   await expect.poll(async () => (await tenant.device("press-8")).operator).toBe("Liz");
 
   await page.keyboard.press("e");
+  await expect(page.getByRole("dialog").getByLabel("Supervisor")).toBeFocused();
   await page.keyboard.type("Sara");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("dialog")).toBeHidden();

@@ -60,8 +60,8 @@ export const statuses: Status[] = [
   "unacknowledged", "returned", "acknowledged", "latched", "shelved", "suppressed", "out-of-service",
 ];
 
-/** What is on the list unless a status is chosen: that on which people can do something now. */
-export const active: Status[] = ["unacknowledged", "returned", "acknowledged", "latched"];
+/** What is on the list unless a status is chosen: what is wrong now. */
+export const active: Status[] = ["unacknowledged", "acknowledged"];
 
 /** What a status means to somebody who has not read ISA-18.2. */
 export const meaning: Record<Status, string> = {
@@ -87,8 +87,7 @@ export const marks: Record<Status, string> = {
   closed: "○",
 };
 
-/** Whether somebody has to look at it. */
-export const isWaiting = (i: Incident): boolean => i.status === "unacknowledged" || i.status === "returned";
+export const isWaiting = (i: Incident): boolean => i.status === "unacknowledged";
 
 /**
  * How an incident looks: as its state does, of a given severity; one that is of no state has the
@@ -104,9 +103,8 @@ export function lookOf(i: Incident, states: StateDef[], severity = i.severity): 
   return { name: i.kind, severity, symbol, letter, colour: (milder[0] ?? unknownState("")).colour };
 }
 
-/** How many of the counted incidents somebody has to look at. */
-export const waiting = (c: Counts): number =>
-  (c.statuses.unacknowledged ?? 0) + (c.statuses.returned ?? 0);
+/** How many of the counted incidents are wrong now, and nobody has said that it is seen. */
+export const waiting = (c: Counts): number => c.statuses.unacknowledged ?? 0;
 
 export type Act =
   | "acknowledge"

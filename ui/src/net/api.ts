@@ -45,14 +45,11 @@ export async function request<T>(method: string, path: string, asked: Asked = {}
   }
 }
 
-/**
- * Changes a document: what is there is read, and put where nobody has changed it meanwhile. `to` is
- * where the change is put, if not there.
- */
-export async function change<T>(path: string, changed: (is: T) => unknown, to = path): Promise<void> {
+/** Changes a document: what is there is read, and put back where nobody else has changed it meanwhile. */
+export async function change<T>(path: string, changed: (is: T) => T): Promise<void> {
   const answer = await fetched("GET", path);
   const body = changed((await answer.json()) as T);
-  await request("PUT", to, { body, header: { "If-Match": answer.headers.get("ETag") ?? "" } });
+  await request("PUT", path, { body, header: { "If-Match": answer.headers.get("ETag") ?? "" } });
 }
 
 /** Sends a request and returns the answer once its header is there. */

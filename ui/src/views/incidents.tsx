@@ -79,6 +79,7 @@ export function FirstIncidents() {
   const open = active.reduce((n, s) => n + (counts.value?.statuses[s] ?? 0), 0);
   if (open === 0) return null;
   const n = waiting(counts.value);
+  const returned = counts.value.statuses.returned ?? 0;
   return (
     <section class="first-incidents" aria-labelledby="first-incidents">
       <h2 id="first-incidents">
@@ -86,7 +87,12 @@ export function FirstIncidents() {
         <span class={`waits ${n > 0 ? "some" : ""}`}>
           {n > 0 ? `${countText(n)} to be acknowledged` : "all acknowledged"}
         </span>
-        <a href={link("/incidents")}>{open > most ? `All ${countText(open)}` : "All of them"}</a>
+        {returned > 0 && (
+          <a class="quiet" href={link("/incidents", { status: "returned" })}>
+            ↩ {countText(returned)} returned before anybody saw them
+          </a>
+        )}
+        <a class="all" href={link("/incidents")}>{open > most ? `All ${countText(open)}` : "All of them"}</a>
       </h2>
       <List status={active.join(",")} most={most} />
     </section>

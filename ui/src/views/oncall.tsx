@@ -8,7 +8,7 @@ import { query, setQuery } from "../state/route";
 import { Form, Person as PersonField } from "./actions";
 import { agendaOf, Instead, useAgain } from "./again";
 import { IncidentPage } from "./incidents";
-import { countText, Panel, When } from "./parts";
+import { countText, Panel } from "./parts";
 import { Weeks, WeeksHead } from "./weeks";
 
 /** Who is on call, now and in the coming four weeks. */
@@ -109,7 +109,8 @@ interface ScheduleProps {
 function OneSchedule({ of: s, shifts, days, at, start }: ScheduleProps) {
   const time = at ?? now.value;
   const n = shifts.findIndex((x) => Date.parse(x.to) > time);
-  const [is, then] = [shifts[n], shifts[n + 1]];
+  // While another time is asked for, the shifts are those of the one before.
+  const [is, then] = n < 0 ? [] : shifts.slice(n, n + 2);
   const bars = useMemo(() => barsOf(shifts), [shifts]);
   const gaps = coming(bars, time).filter((b) => b.kind === "gap");
   const overrides = (s.overrides ?? []).filter((o) => Date.parse(o.to) > time);
@@ -126,7 +127,7 @@ function OneSchedule({ of: s, shifts, days, at, start }: ScheduleProps) {
         <p data-testid="then">
           {then ? (
             <>
-              <When at={is.to} />: <Person of={then} />
+              until {spanText(bars[n]).split(" to ")[1]}, then <Person of={then} />
             </>
           ) : (
             <span class="quiet">no hand-over within four weeks</span>
@@ -199,9 +200,10 @@ function Person({ of }: { of: Shift }) {
 
 /** Changes the overrides of a schedule, unless somebody else has changed it meanwhile. */
 function changeOverrides(name: string, changed: (all: Override[]) => Override[]): Promise<void> {
-  const path = `/schedules/${encodeURIComponent(name)}`;
-  const body = (s: Schedule) => ({ overrides: changed(s.overrides ?? []) });
-  return change<Schedule>(path, body, `${path}/overrides`);
+  return change<Schedule>(`/schedules/${encodeURIComponent(name)}`, (s) => ({
+    ...s,
+    overrides: changed(s.overrides ?? []),
+  }));
 }
 
 function StandIn({ of, onClose }: { of: string; onClose(): void }) {

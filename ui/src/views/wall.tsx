@@ -101,7 +101,7 @@ function WallLost() {
 
 /** How many incidents stay in sight, whatever the scene below them is. */
 const mostWaiting = 3;
-const ofThem = { status: "unacknowledged,returned", limit: String(mostWaiting) };
+const ofThem = { status: "unacknowledged", limit: String(mostWaiting) };
 
 /** What nobody has acknowledged: the severest and longest, and how many there are. */
 function WallIncidents() {
@@ -138,7 +138,6 @@ function WallIncident({ of: i }: { of: Incident }) {
       <Lasts of={i} />
       <span class="has">{i.operator ? <bdi>{i.operator}</bdi> : <span class="none">no operator</span>}</span>
       <span class="c-message" dir="auto">
-        {i.status === "returned" && "normal again. "}
         {by ? (
           <>
             <q>{text}</q> <bdi>{by}</bdi>

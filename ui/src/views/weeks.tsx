@@ -51,7 +51,7 @@ export function WeeksHead({ days }: { days: number[] }) {
     <div class="weeks-head" aria-hidden="true">
       {days.slice(0, -1).map((d, i) => {
         if (i > 0 && (new Date(d).getDay() !== 1 || i < 3)) return null;
-        const name = i === 0 ? "today" : dayName(new Date(d)).slice(0, -5);
+        const name = i === 0 ? "today" : dayName(new Date(d)).slice(4, -5);
         return (
           <span key={d} style={{ left: percent((d - from) / (to - from)) }}>
             {name}
