@@ -67,16 +67,12 @@ func (a *App) registerIncidents(registry *prometheus.Registry) {
 		"taken in.")
 	late := desc("late_steps_total", "Steps done more than a second after they were due.")
 	registry.MustRegister(looked(func(to chan<- prometheus.Metric) {
-		n := 0
-		for _, known := range a.keeper.Incidents.Known() {
-			n += known
-		}
 		for _, m := range []struct {
 			desc  *prometheus.Desc
 			as    prometheus.ValueType
 			value float64
 		}{
-			{open, prometheus.GaugeValue, float64(n)},
+			{open, prometheus.GaugeValue, float64(a.keeper.Incidents.Known())},
 			{lag, prometheus.GaugeValue, a.keeper.Lag().Seconds()},
 			{late, prometheus.CounterValue, float64(a.keeper.Late.Load())},
 		} {

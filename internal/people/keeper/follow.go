@@ -271,11 +271,10 @@ func (f *follower) compare(ctx context.Context) error {
 			want[id] = observe(&d)
 		}
 	}
-	open, _, err := f.Incidents.Open(ctx, f.tenant)
-	if err != nil {
-		return err
-	}
-	for _, in := range open {
+	for in, err := range f.Incidents.EachOpen(ctx, f.tenant) {
+		if err != nil {
+			return err
+		}
 		if in.Kind != people.StateKind || want[in.Device] != nil {
 			continue
 		}

@@ -13,6 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/internal/lease"
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/people"
@@ -21,17 +23,25 @@ import (
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(enginetest.Engines{M: m}) }
 
-// house is a store, with what keeps its incidents.
+// house is a tenant of a store, with what keeps its incidents.
 type house struct {
 	*testing.T
 	store     andon.Store
 	incidents *records.Incidents
-	start     time.Time
+	known     *people.Known // absent: the policy of TestKept
+	now       func() andon.Time
+	notifier  notify.Notifier // absent: the house itself
+	leases    time.Duration
 
-	known   *people.Known // absent: the policy of TestKept
 	parents map[andon.DeviceID]andon.DeviceID
+	of      func(andon.TenantID) *house // each tenant's; the house itself unless set
+
+	tenant  andon.TenantID
+	at      *client.Client // scenarios act through it
+	restart func()
+	start   andon.Time
 
 	mu   sync.Mutex
 	told []string // "15m Sara d1"
@@ -39,11 +49,18 @@ type house struct {
 
 func clock() andon.Time { return andon.TimeOf(time.Now()) }
 
+func newHouse(t *testing.T, s andon.Store, now func() andon.Time) *house {
+	h := &house{T: t, store: s, now: now, leases: 8 * time.Second, tenant: "default"}
+	h.incidents, h.notifier = records.NewIncidents(s, now), h
+	h.of = func(andon.TenantID) *house { return h }
+	return h
+}
+
 func (h *house) Notify(_ context.Context, _ andon.TenantID, all []notify.Notice) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, n := range all {
-		at := time.Since(h.start).Truncate(10 * time.Second).String()
+		at := h.now().Sub(h.start).Std().Truncate(10 * time.Second).String()
 		at = strings.TrimSuffix(strings.TrimSuffix(at, "0s"), "0m")
 		h.told = append(h.told, fmt.Sprint(at, " ", n.To, " ", n.Incident.Device))
 	}
@@ -53,13 +70,13 @@ func (h *house) Notify(_ context.Context, _ andon.TenantID, all []notify.Notice)
 func (h *house) Assign(
 	ctx context.Context, t andon.TenantID, a []andon.Assignment,
 ) ([]andon.Assignment, error) {
-	return h.store.Assign(ctx, t, clock(), a)
+	return h.store.Assign(ctx, t, h.now(), a)
 }
 
 func (h *house) Escalate(
 	ctx context.Context, t andon.TenantID, e andon.Escalation,
 ) (andon.Escalation, bool, error) {
-	e.At = clock()
+	e.At = h.now()
 	return h.store.Escalate(ctx, t, e)
 }
 
@@ -74,10 +91,11 @@ func (h *house) keep(owner string) (stop func()) {
 		}}}
 	}
 	k := &keeper.Keeper{
-		Store: h.store, Incidents: h.incidents, Doer: h, Notifier: h, Now: clock,
+		Store: h.store, Incidents: h.incidents, Doer: h, Notifier: h.notifier, Now: h.now,
 		Log:    slog.New(slog.DiscardHandler),
-		Leases: &lease.Holder{Records: h.store, Owner: owner, For: 8 * time.Second},
-		Setting: func(context.Context, andon.TenantID) (*people.Setting, error) {
+		Leases: &lease.Holder{Records: h.store, Owner: owner, For: h.leases},
+		Setting: func(_ context.Context, t andon.TenantID) (*people.Setting, error) {
+			h := h.of(t)
 			return &people.Setting{
 				Known: h.known, OnCall: h.known.OnCall,
 				Parent: func(d andon.DeviceID) andon.DeviceID { return h.parents[d] },
@@ -164,13 +182,12 @@ func TestKept(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := &house{T: t, store: memstore.New(), start: time.Now()}
-				h.incidents = records.NewIncidents(h.store, clock)
+				h := newHouse(t, memstore.New(), clock)
 				h.silentAfter("24h")
 				a := h.keep("a")
 				defer h.keep("b")()
 				settle(5 * time.Second)
-				h.start = time.Now()
+				h.start = clock()
 				h.is("WARNING1")
 				if d, err := h.store.Device(t.Context(), "default", "d1"); d.Operator != "Liz" {
 					t.Errorf("%q is the operator, %v", d.Operator, err)
@@ -206,7 +223,7 @@ func (unable) Assign(
 
 // TestEffectThatFailsForADay: then it is given up, and the log of the incident says so.
 func TestEffectThatFailsForADay(t *testing.T) {
-	h := &house{T: t, store: memstore.New()}
+	h := newHouse(t, memstore.New(), clock)
 	defer h.store.Close()
 	began := clock()
 	now := began
@@ -247,5 +264,18 @@ func TestEffectThatFailsForADay(t *testing.T) {
 		"failed Bob: step 1: it is more than a day old, so nobody is told any more\n"
 	if log != want || len(in.Doing) != 0 {
 		t.Errorf("the log is %s; left to do: %+v", log, in.Doing)
+	}
+}
+
+// silentAfter sets how long devices may send nothing.
+func (h *house) silentAfter(text string) {
+	h.Helper()
+	tenant, err := h.store.Tenant(h.Context(), h.tenant)
+	if err == nil {
+		tenant.SilentAfter = parsed(h.T, text)
+		_, err = h.store.PutTenant(h.Context(), tenant)
+	}
+	if err != nil {
+		h.Fatal(err)
 	}
 }

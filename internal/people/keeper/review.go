@@ -159,19 +159,18 @@ func (f *follower) expire(ctx context.Context) error {
 
 // review looks at all open incidents again.
 func (f *follower) review(ctx context.Context, s *people.Setting) error {
-	open, _, err := f.Incidents.Open(ctx, f.tenant)
-	if err != nil {
-		return err
-	}
-	var some []*people.Incident
-	for _, in := range open {
-		if in.Clone().Review(s) {
-			some = append(some, in)
+	var some []string
+	for in, err := range f.Incidents.EachOpen(ctx, f.tenant) {
+		if err != nil {
+			return err
+		}
+		if in.Review(s) {
+			some = append(some, records.Place(in.Device, in.Kind))
 		}
 	}
 	return f.each(ctx, len(some), func(ctx context.Context, i int) (*records.Held, error) {
-		changed, at := false, records.Place(some[i].Device, some[i].Kind)
-		h, err := f.Incidents.Decide(ctx, f.tenant, at, func(h *records.Held) (bool, error) {
+		changed := false
+		h, err := f.Incidents.Decide(ctx, f.tenant, some[i], func(h *records.Held) (bool, error) {
 			changed = h.Incident != nil && h.Review(s)
 			return changed, nil
 		})

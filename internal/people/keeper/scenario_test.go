@@ -2,31 +2,25 @@ package keeper_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/people"
-	"github.com/andonhq/andon/internal/people/records"
-	"github.com/andonhq/andon/internal/store/memstore"
 )
 
-// documents are those of the scenarios. A scenario begins five seconds into the year 2000. What is
-// done about a device depends on the first letter of its name.
+// documents are those of the scenarios. A scenario begins five seconds into the year 2000, unless
+// it says when. What is done about a device depends on the first letter of its name.
 func documents(t *testing.T) *people.Known {
 	t.Helper()
 	const m = andon.Duration(60_000_000)
-	line := &people.Schedule{Name: "line", Layers: []people.Layer{{
-		People: []andon.PersonID{"Ann", "Bob"}, From: "1999-12-31", Turn: 60 * m, HandOver: "00:00",
-	}}}
-	roster, err := line.Roster()
-	if err != nil {
-		t.Fatal(err)
-	}
 	begin := andon.TimeOf(time.Date(2000, 1, 1, 0, 0, 5, 0, time.UTC))
 	policy := func(name string, assign people.Target, to ...people.Target) people.Policy {
 		p := people.Policy{Name: name, Match: people.Match{Prefix: name}, Assign: assign}
@@ -43,226 +37,297 @@ func documents(t *testing.T) *people.Known {
 	expiring.AckExpires = 30 * m
 	quiet := policy("q", "", "person Liz")
 	quiet.Match.Kind = people.SilentKind
-	return &people.Known{
+	known := &people.Known{
 		Policies: []people.Policy{
 			policy("d", "person Liz", "operator", "supervisor Sara"), severe, again, expiring,
 			policy("m", "", "person Liz", "supervisor Sara"),
 			policy("s", "schedule line", "operator", "schedule line"),
 			policy("t", "", "turn line"), quiet,
+			policy("b", "schedule berlin", "operator"),
+			policy("n", "schedule night", "operator"),
 		},
-		Schedules: map[string]*people.Schedule{"line": line},
-		Rosters:   map[string]*people.Roster{"line": roster},
+		Schedules: map[string]*people.Schedule{}, Rosters: map[string]*people.Roster{},
 		Maintenance: []people.Maintenance{
 			{Name: "oil", Prefix: "m", Start: begin.Add(10 * m), Length: 30 * m},
 		},
 	}
+	turns := func(name, zone, handOver string, turn andon.Duration) {
+		s := &people.Schedule{Name: name, Zone: zone, Layers: []people.Layer{{
+			People: []andon.PersonID{"Ann", "Bob"}, From: "1999-12-31", Turn: turn,
+			HandOver: handOver,
+		}}}
+		roster, err := s.Roster()
+		if err != nil {
+			t.Fatal(err)
+		}
+		known.Schedules[name], known.Rosters[name] = s, roster
+	}
+	turns("line", "", "00:00", 60*m)
+	turns("berlin", "Europe/Berlin", "06:00", 24*60*m)
+	turns("night", "Europe/Berlin", "02:30", 24*60*m)
+	return known
 }
 
-// TestScenarios plays the scenarios of testdata in virtual time. A line says what happens: "at 5m
-// d1 WARNING2", "at 9m acknowledge d1 by Liz", "at 20m shelve d1 by Liz for 10m", "at 1h restart";
-// or who is told of what until then, and no more, "told 5m Liz d1, 15m Sara d1"; or what is in the
-// log of the newest incident of a device: "log d1 opened, policy started"; or that it has none,
-// "none d1"; or all that it has, newest first, each with its span, worst severity and entries:
-// "history d1 3m-5m 48 2 late". An entry may come later than its time: "at 9m d1 WARNING1 from 3m";
-// or be withdrawn, "at 9m withdraw d1 NORMAL from 3m". "silent after 10m" is a setting, and
-// "behind g1 q1 q2" says which devices belong to a gateway.
-func TestScenarios(t *testing.T) {
+// script is a scenario: what happens when, and what must be so then.
+type script struct {
+	name  string
+	begin andon.Time
+	lines []line
+}
+
+// line is a line of a scenario, so long after its beginning.
+type line struct {
+	after time.Duration
+	words []string
+}
+
+func (l line) expects() bool {
+	return l.words[0] != "at" && l.words[0] != "silent" && l.words[0] != "behind"
+}
+
+// hears reports whether the scenario is about silence.
+func (s *script) hears() bool {
+	return slices.ContainsFunc(s.lines, func(l line) bool { return l.words[0] == "silent" })
+}
+
+// scripts reads the scenarios. A line says what happens: "at 5m d1 WARNING2", "at 9m d1 NORMAL from
+// 3m" (it is late), "at 5m d1..d40 WARNING2" (forty of them), "at 9m withdraw d1 NORMAL from 3m",
+// "at 9m acknowledge d1 by Liz", "at 20m shelve d1 by Liz for 10m", "at 21m take d1 by Bob refused",
+// "at 1h restart", "at 1h purge d1". "silent after 10m" is a setting, and "behind g1 q1 q2" says
+// which devices belong to a gateway.
+//
+// Or it says what must be so by then: who was told of what, and no more, "told 5m Liz d1, 15m Sara
+// d1"; how often, "told 40 times"; what is in the log of the newest incident of a device, "log d1
+// opened, policy started"; its status, "status d1 closed"; how many it has, "incidents d1 2"; who
+// is its operator, "operator d1 Liz"; all that it has, newest first, each with its span, worst
+// severity and entries: "history d1 3m-5m 48 2 late".
+func scripts(t *testing.T) (all []script) {
+	t.Helper()
 	text, err := os.ReadFile("testdata/scenarios")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range strings.Split(string(text), "\n\n") {
-		name, lines, _ := strings.Cut(strings.TrimSpace(one), "\n")
-		t.Run(strings.TrimPrefix(name, "# "), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := &house{T: t, store: memstore.New(), known: documents(t)}
-				h.silentAfter("2400h")
-				h.incidents = records.NewIncidents(h.store, clock)
-				stop := h.keep("a")
-				settle(5 * time.Second)
-				h.start = time.Now()
-				for line := range strings.Lines(lines) {
-					if strings.HasSuffix(line, "restart\n") {
-						h.until(strings.Fields(line)[1])
-						stop()
-						stop = h.keep("b")
-						continue
-					}
-					h.play(strings.Fields(line))
-				}
-				stop()
-			})
-		})
-	}
-}
-
-// until lets time pass until so long after the beginning.
-func (h *house) until(after string) {
-	h.Helper()
-	d, err := time.ParseDuration(after)
-	if err != nil {
-		h.Fatal(err)
-	}
-	settle(time.Until(h.start.Add(d)))
-}
-
-func (h *house) play(words []string) {
-	h.Helper()
-	rest := func(from int) string { return strings.Join(words[from:], " ") }
-	switch {
-	case words[0] == "told":
-		if got := strings.Join(h.told, ", "); got != rest(1) {
-			h.Errorf("told: %s\nwant: %s", got, rest(1))
+	for _, one := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
+		s := script{begin: andon.TimeOf(time.Date(2000, 1, 1, 0, 0, 5, 0, time.UTC))}
+		last := time.Duration(0)
+		for text := range strings.Lines(one) {
+			words := strings.Fields(text)
+			switch words[0] {
+			case "#":
+				s.name = strings.Join(words[1:], " ")
+				continue
+			case "begin":
+				s.begin, err = andon.ParseTime(words[1])
+			case "at":
+				last, err = time.ParseDuration(words[1])
+			}
+			if err != nil {
+				t.Fatalf("%s: %s: %v", s.name, text, err)
+			}
+			if words[0] != "begin" && len(words) > 2 || words[0] == "told" ||
+				words[0] == "history" {
+				s.lines = append(s.lines, line{last, words})
+			}
 		}
-	case words[0] == "log":
+		all = append(all, s)
+	}
+	if len(all) < 50 {
+		t.Errorf("there are only %d scenarios", len(all))
+	}
+	return all
+}
+
+// play does what a line says, or checks it.
+func (h *house) play(l line) {
+	h.Helper()
+	words := l.words
+	rest := func(from int) string { return strings.Join(words[from:], " ") }
+	want := func(got, want string) {
+		h.Helper()
+		if got != want {
+			h.Errorf("%s after %s: it is\n%s\nwant\n%s", rest(0), l.after, got, want)
+		}
+	}
+	switch words[0] {
+	case "told":
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if len(words) == 3 && words[2] == "times" {
+			want(fmt.Sprint(len(h.told)), words[1])
+			return
+		}
+		want(strings.Join(h.told, ", "), rest(1))
+	case "log":
 		var log []string
-		for _, s := range h.newest(andon.DeviceID(words[1])).Steps {
+		for _, s := range h.newest(words[1]).Steps {
 			log = append(log, s.What)
 		}
-		if got := strings.Join(log, ", "); got != rest(2) {
-			h.Errorf("log of %s: %s\nwant: %s", words[1], got, rest(2))
+		want(strings.Join(log, ", "), rest(2))
+	case "status":
+		want(h.newest(words[1]).Status, words[2])
+	case "incidents":
+		want(fmt.Sprint(len(h.all(words[1], 100))), words[2])
+	case "history":
+		want(h.history(words[1]), rest(2))
+	case "silent":
+		change := client.TenantChange{SilentAfter: new(parsed(h.T, words[2]))}
+		if _, err := h.at.PutTenant(h.Context(), h.tenant, change); err != nil {
+			h.Error(err)
 		}
-	case words[0] == "operator":
-		d, err := h.store.Device(h.Context(), "default", andon.DeviceID(words[1]))
-		if err != nil || string(d.Operator) != words[2] {
-			h.Errorf("%s is the operator of %s, %v; want %s", d.Operator, d.ID, err, words[2])
-		}
-	case words[0] == "at" && len(words) == 2:
-		h.until(words[1])
-	case words[0] == "none":
-		all, err := h.incidents.OfDevice(h.Context(), "default", andon.DeviceID(words[1]),
-			andon.Span{}, 1)
-		if err != nil || len(all) != 0 {
-			h.Errorf("%s has the incidents %v, %v", words[1], all, err)
-		}
-	case words[0] == "history":
-		if got := h.history(andon.DeviceID(words[1])); got != rest(2) {
-			h.Errorf("history of %s: %s\nwant: %s", words[1], got, rest(2))
-		}
-	case words[0] == "silent":
-		h.silentAfter(words[2])
-	case words[0] == "behind":
+	case "behind":
 		h.parents = map[andon.DeviceID]andon.DeviceID{}
 		for _, device := range words[2:] {
 			h.parents[andon.DeviceID(device)] = andon.DeviceID(words[1])
 		}
-	case len(words) > 4 && words[len(words)-2] == "from":
-		h.late(words)
-	case len(words) == 4 && words[2] == "purge":
-		h.until(words[1])
-		if err := h.store.Purge(h.Context(), "default", andon.DeviceID(words[3])); err != nil {
+	case "operator":
+		d, err := h.at.Device(h.Context(), andon.DeviceID(words[1]))
+		if err != nil {
 			h.Error(err)
 		}
-	case len(words) == 4 && words[2] == "retire":
-		h.until(words[1])
-		if _, err := h.store.Retire(h.Context(), "default",
-			andon.DeviceID(words[3]), clock()); err != nil {
-			h.Error(err)
-		}
-	case len(words) == 4:
-		h.until(words[1])
-		e := andon.Event{
-			Device: andon.DeviceID(words[2]), Time: clock(), State: andon.State(words[3]),
-		}
-		if err := h.store.Append(h.Context(), "default", clock(), []andon.Event{e}); err != nil {
-			h.Error(err)
-		}
+		want(string(d.Operator), words[2])
+	case "at":
+		h.happen(words[2:])
 	default:
-		h.until(words[1])
-		h.actOn(words)
+		h.Fatalf("what is %q?", rest(0))
 	}
 }
 
-// actOn does "at 5m shelve d1 by Liz for 10m".
-func (h *house) actOn(words []string) {
+// happen does "d1 WARNING2", "purge d1", "shelve d1 by Liz for 10m".
+func (h *house) happen(words []string) {
 	h.Helper()
-	a := people.Action{
-		Do: people.ActionKind(words[2]), By: andon.PersonID(words[5]), Note: "a note",
-		Reason: "why",
+	var err error
+	switch first := words[0]; {
+	case first == "restart":
+		h.restart()
+	case first == "purge":
+		err = h.at.Purge(h.Context(), andon.DeviceID(words[1]))
+	case first == "withdraw":
+		_, err = h.at.Withdraw(h.Context(), andon.DeviceID(words[1]),
+			h.start.Add(parsed(h.T, words[4])), andon.State(words[2]), client.Withdrawal{})
+	case first == "retire":
+		_, err = h.at.Retire(h.Context(), andon.DeviceID(words[1]))
+	case len(words) > 3 && words[2] == "by":
+		err = h.actOn(words)
+		if words[len(words)-1] == "refused" {
+			var e *client.Error
+			if errors.As(err, &e) && e.Status == http.StatusConflict {
+				return
+			}
+			err = fmt.Errorf("it is not refused: %w", err)
+		}
+	default:
+		e := andon.Event{State: andon.State(words[1]), Time: h.now()}
+		if len(words) > 3 { // from
+			e.Time = h.start.Add(parsed(h.T, words[3]))
+		}
+		var events []andon.Event
+		for _, e.Device = range devices(h.T, words[0]) {
+			events = append(events, e)
+		}
+		_, err = h.at.AppendEvents(h.Context(), events)
 	}
-	if len(words) > 7 {
-		d, err := time.ParseDuration(words[7])
+	if err != nil {
+		h.Errorf("%v: %v", words, err)
+	}
+}
+
+// devices are those of "d1", or of "d1..d40".
+func devices(t *testing.T, text string) (all []andon.DeviceID) {
+	t.Helper()
+	first, last, several := strings.Cut(text, "..")
+	if !several {
+		return []andon.DeviceID{andon.DeviceID(text)}
+	}
+	var from, to int
+	if _, err := fmt.Sscanf(first[1:]+" "+last[1:], "%d %d", &from, &to); err != nil {
+		t.Fatal(err)
+	}
+	for ; from <= to; from++ {
+		all = append(all, andon.DeviceID(fmt.Sprint(first[:1], from)))
+	}
+	return all
+}
+
+func parsed(t *testing.T, text string) andon.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return andon.DurationOf(d)
+}
+
+// actOn does "shelve d1 by Liz for 10m".
+func (h *house) actOn(words []string) error {
+	h.Helper()
+	a := client.IncidentAction{Do: words[0], By: andon.PersonID(words[3]), Note: "a note"}
+	switch people.ActionKind(a.Do) {
+	case people.ShelveIt:
+		a.Reason, a.Note = "why", ""
+	case people.Remove:
+		a.Note = ""
+	}
+	for i := 4; i+1 < len(words); i += 2 {
+		switch words[i] {
+		case "for":
+			a.For = parsed(h.T, words[i+1])
+		case "to":
+			a.To = andon.PersonID(words[i+1])
+		}
+	}
+	if a.Do == string(people.Acknowledge) {
+		a.For, a.ExpiresIn = 0, a.For
+	}
+	a.Once = words[len(words)-1] == "once"
+	_, err := h.at.Act(h.Context(), h.newest(words[1]).ID, a)
+	return err
+}
+
+// all returns incidents of a device, newest first.
+func (h *house) all(device string, limit int) (all []client.Incident) {
+	h.Helper()
+	q := client.Query{Page: limit}
+	for in, err := range h.at.DeviceIncidents(h.Context(), andon.DeviceID(device), q) {
 		if err != nil {
 			h.Fatal(err)
 		}
-		if a.For = andon.DurationOf(d); a.Do == people.Acknowledge {
-			a.For, a.ExpiresIn = 0, a.For
+		if all = append(all, in); len(all) == limit {
+			break
 		}
 	}
-	a.Once = len(words) == 7
-	if _, err := h.incidents.Act(h.Context(), "default",
-		h.newest(andon.DeviceID(words[3])).ID, a); err != nil {
-		h.Error(err)
-	}
+	return all
 }
 
 // newest returns the newest incident of a device.
-func (h *house) newest(device andon.DeviceID) *people.Incident {
+func (h *house) newest(device string) client.Incident {
 	h.Helper()
-	all, err := h.incidents.OfDevice(h.Context(), "default", device, andon.Span{}, 1)
-	if err != nil || len(all) == 0 {
-		h.Fatal(fmt.Sprint("there is none of ", device), err)
+	all := h.all(device, 1)
+	if len(all) == 0 {
+		h.Fatal("there is none of ", device)
 	}
-	return &all[0]
-}
-
-// silentAfter sets how long devices may send nothing.
-func (h *house) silentAfter(text string) {
-	h.Helper()
-	after, err := time.ParseDuration(text)
+	in, err := h.at.Incident(h.Context(), all[0].ID)
 	if err != nil {
 		h.Fatal(err)
 	}
-	tenant, err := h.store.Tenant(h.Context(), "default")
-	if err == nil {
-		tenant.SilentAfter = andon.DurationOf(after)
-		_, err = h.store.PutTenant(h.Context(), tenant)
-	}
-	if err != nil {
-		h.Fatal(err)
-	}
+	return in
 }
 
-// late does "at 9m d1 WARNING1 from 3m" or "at 9m withdraw d1 NORMAL from 3m".
-func (h *house) late(words []string) {
+// history is "3m-5m 48 2 late, 0-2m 32 1".
+func (h *house) history(device string) string {
 	h.Helper()
-	h.until(words[1])
-	n := len(words)
-	d, err := time.ParseDuration(words[n-1])
-	device, state := andon.DeviceID(words[n-4]), andon.State(words[n-3])
-	at := andon.TimeOf(h.start.Add(d))
-	if words[2] == "withdraw" && err == nil {
-		_, _, err = h.store.Withdraw(h.Context(), "default", andon.Withdrawal{
-			Device: device, Time: at, State: state, At: clock(),
-		})
-	} else if err == nil {
-		err = h.store.Append(h.Context(), "default", clock(),
-			[]andon.Event{{Device: device, Time: at, State: state}})
-	}
-	if err != nil {
-		h.Error(err)
-	}
-}
-
-func (h *house) history(device andon.DeviceID) string {
-	h.Helper()
-	all, err := h.incidents.OfDevice(h.Context(), "default", device, andon.Span{}, 9)
-	if err != nil {
-		h.Error(err)
-	}
 	minutes := func(t andon.Time) string {
 		if t == 0 {
 			return ""
 		}
-		return cmp.Or(strings.TrimSuffix(t.Std().Sub(h.start).String(), "0s"), "0")
+		return cmp.Or(strings.TrimSuffix(t.Sub(h.start).Std().String(), "0s"), "0")
 	}
 	var texts []string
-	for _, i := range all {
+	for _, i := range h.all(device, 9) {
 		text := fmt.Sprintf("%s-%s %d %d", minutes(i.Since), minutes(i.Until), i.Worst, i.Count)
 		if i.Late {
 			text += " late"
 		}
-		if i.Kind != people.StateKind {
+		if i.Kind != string(people.StateKind) {
 			text = fmt.Sprint(i.Kind, " ", minutes(i.Since), "-", minutes(i.Until))
 		}
 		if i.Covers > 0 {

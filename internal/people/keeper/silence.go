@@ -69,12 +69,11 @@ func (l *silences) compare(ctx context.Context, after andon.Duration, early bool
 	if err != nil {
 		return err
 	}
-	all, _, err := l.Incidents.Open(ctx, l.tenant)
-	if err != nil {
-		return err
-	}
 	open := map[andon.DeviceID]*people.Incident{}
-	for _, in := range all {
+	for in, err := range l.Incidents.EachOpen(ctx, l.tenant) {
+		if err != nil {
+			return err
+		}
 		if in.Kind == people.SilentKind {
 			open[in.Device] = in
 		}

@@ -28,6 +28,7 @@ func (in *Incidents) Forget(
 		if err := in.delete(ctx, r); err != nil {
 			return err
 		}
+		in.count(tenant, -1)
 		in.know(tenant, r.ID, nil, h.Version)
 	}
 	prefix := hashOf(string(device)) + "/"
@@ -91,15 +92,14 @@ func (in *Incidents) Expire(
 	}
 }
 
-// Known returns how many incidents of each tenant are known to be open, without reading them.
-func (in *Incidents) Known() map[andon.TenantID]int {
+// Known returns how many incidents of all tenants are open, as far as this process knows.
+func (in *Incidents) Known() (n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	known := map[andon.TenantID]int{}
-	for tenant, o := range in.open {
-		known[tenant] = len(o.by)
+	for _, o := range in.open {
+		n += o.number
 	}
-	return known
+	return n
 }
 
 func (in *Incidents) list(

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
@@ -37,8 +38,9 @@ const (
 // T-H is the ID of an incident, where T is when what opened it arrived. H makes a second open
 // one of a kind on a device impossible: of two writers one has a conflict.
 //
-// What is open is also in memory, by tenant: read again when it is asked for and older than a
-// second, or than ten times what reading it takes. What this process changes is there at once.
+// What is open is also in memory, by tenant, while somebody asks for it, and a minute after that:
+// read again when it is older than a second, or than ten times what reading it takes. What this
+// process changes is there at once.
 type Incidents struct {
 	store andon.Store
 	now   func() andon.Time
@@ -56,10 +58,16 @@ type Incidents struct {
 type opened struct {
 	reading sync.Mutex // held while they are read again
 	by      map[string]*Held
+	number  int // as far as this process knows, also while by is not kept
 	changes uint64
-	read    andon.Time // 0: never
+	kept    bool       // by is kept
+	read    andon.Time // 0: never since it is kept
 	took    andon.Duration
+	unasked *time.Timer // forgets by
 }
+
+// keptFor is how long what is open is in memory that nobody asks for.
+const keptFor = time.Minute
 
 // Held is an incident as it was read, with the version of its record.
 type Held struct {
@@ -123,6 +131,10 @@ func (in *Incidents) Open(
 	in.mu.Lock()
 	const second = andon.Duration(1_000_000)
 	stale := o.read == 0 || in.now().Sub(o.read) > max(second, 10*o.took)
+	if o.kept = true; o.unasked == nil {
+		o.unasked = time.AfterFunc(keptFor, func() { in.forget(o) })
+	}
+	o.unasked.Reset(keptFor)
 	in.mu.Unlock()
 	if stale {
 		if err := in.readOpen(ctx, tenant, o); err != nil {
@@ -137,6 +149,40 @@ func (in *Incidents) Open(
 		}
 	}
 	return all, o.changes, nil
+}
+
+// forget gives back the memory of what is open.
+func (in *Incidents) forget(o *opened) {
+	o.reading.Lock()
+	defer o.reading.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	o.by, o.kept, o.read = map[string]*Held{}, false, 0
+}
+
+// EachOpen yields the incidents of a tenant that are open, as they are stored, and keeps none of
+// them in memory.
+func (in *Incidents) EachOpen(
+	ctx context.Context, tenant andon.TenantID,
+) iter.Seq2[*people.Incident, error] {
+	return seq.Of(func(yield func(*people.Incident) bool) error {
+		n := 0
+		q := andon.RecordQuery{Limit: math.MaxInt}
+		for r, err := range in.store.Records(ctx, tenant, OpenKind, q) {
+			if err != nil {
+				return err
+			}
+			is, err := decode(&r)
+			if n++; err != nil || is.Ended == 0 && !yield(is) {
+				return err
+			}
+		}
+		o := in.opened(tenant)
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		o.number = n
+		return nil
+	})
 }
 
 func (in *Incidents) opened(tenant andon.TenantID) *opened {
@@ -181,7 +227,7 @@ func (in *Incidents) readOpen(ctx context.Context, tenant andon.TenantID, o *ope
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	o.read = in.now()
+	o.read, o.number = in.now(), len(o.by)
 	o.took = o.read.Sub(began)
 	return nil
 }
@@ -193,7 +239,14 @@ func (in *Incidents) know(tenant andon.TenantID, place string, h *Held, was uint
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	is := o.by[place]
-	if is == nil && was != 0 || is != nil && is.Version != was {
+	if is == nil && was == 0 || is != nil && is.Version == was {
+		o.set(place, h)
+	}
+}
+
+// set takes note of an open incident. The caller holds the mutex of Incidents.
+func (o *opened) set(place string, h *Held) {
+	if !o.kept {
 		return
 	}
 	o.changes++
@@ -202,15 +255,12 @@ func (in *Incidents) know(tenant andon.TenantID, place string, h *Held, was uint
 	}
 }
 
-// set is know whatever is known.
-func (in *Incidents) set(tenant andon.TenantID, place string, h *Held) {
+// count takes note of incidents that this process has opened or removed.
+func (in *Incidents) count(tenant andon.TenantID, more int) {
 	o := in.opened(tenant)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	o.changes++
-	if o.by[place] = h; h == nil {
-		delete(o.by, place)
-	}
+	o.number += more
 }
 
 // Read returns the open incident of a place as it is stored; nil where there is none.
@@ -259,8 +309,14 @@ func (in *Incidents) Put(ctx context.Context, tenant andon.TenantID, h *Held) er
 	if err != nil {
 		return err
 	}
+	o := in.opened(tenant)
+	in.mu.Lock()
+	if h.Version == 0 {
+		o.number++
+	}
 	h.Version = kept.Version
-	in.set(tenant, place, h)
+	o.set(place, h)
+	in.mu.Unlock()
 	if h.Ended != 0 && len(h.Doing) == 0 {
 		return in.Move(ctx, tenant, h)
 	}
@@ -304,7 +360,10 @@ func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) e
 	err = in.store.DeleteRecord(ctx, andon.Record{
 		Tenant: tenant, Kind: OpenKind, ID: place, Version: h.Version,
 	})
-	if err != nil && andon.KindOf(err) != andon.NotFound && andon.KindOf(err) != andon.Conflict {
+	switch kind := andon.KindOf(err); {
+	case err == nil:
+		in.count(tenant, -1)
+	case kind != andon.NotFound && kind != andon.Conflict:
 		return err
 	}
 	in.know(tenant, place, nil, h.Version)
