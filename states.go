@@ -52,6 +52,8 @@ type StateDef struct {
 	Letter   string `json:"letter"`   // one letter for a cell of the board
 	Colour   string `json:"colour"`   // "#rrggbb"
 	Symbol   string `json:"symbol"`   // a shape, so that colour is not the only sign
+	// Reset says that an incident with it stays, after the return to normal, until it is reset.
+	Reset bool `json:"reset,omitempty"`
 }
 
 // StateSet is the states that a device can be in, ordered by severity, then by name. It is
@@ -63,11 +65,11 @@ type StateSet struct {
 // DefaultStates is the set of a tenant that names none: NORMAL and four warnings.
 func DefaultStates() *StateSet {
 	return &StateSet{defs: []StateDef{
-		{"NORMAL", 0, "N", "#2e7d32", "●"},
-		{"WARNING1", 32, "1", "#f9a825", "▲"},
-		{"WARNING2", 48, "2", "#ef6c00", "◆"},
-		{"WARNING3", 64, "3", "#d84315", "■"},
-		{"WARNING4", 80, "4", "#b71c1c", "✖"},
+		{"NORMAL", 0, "N", "#2e7d32", "●", false},
+		{"WARNING1", 32, "1", "#f9a825", "▲", false},
+		{"WARNING2", 48, "2", "#ef6c00", "◆", false},
+		{"WARNING3", 64, "3", "#d84315", "■", false},
+		{"WARNING4", 80, "4", "#b71c1c", "✖", false},
 	}}
 }
 

@@ -7,8 +7,10 @@ type Tenant struct {
 	Readings    Retention // of readings, after their own time; 30 days unless set
 	MaxFuture   Duration  // how far ahead of the clock an entry may be
 	SilentAfter Duration  // how long a device may send nothing
-	States      *StateSet
-	Unknown     UnknownStates // what becomes of events whose state is not in States
+	// LongestShelf is for how long an incident may be shelved at once; 0: DefaultShelf.
+	LongestShelf Duration
+	States       *StateSet
+	Unknown      UnknownStates // what becomes of events whose state is not in States
 	// Floor is the furthest that the horizon had moved when it was last written down: at a change
 	// of retention and before anything is deleted. Together with the present retention it makes a
 	// horizon that only moves forward. 0 while there was nothing that could have expired.
@@ -29,6 +31,9 @@ type Horizon struct {
 	Events   Time
 	Readings Time
 }
+
+// DefaultShelf is for how long an incident may be shelved at once, unless its tenant says more.
+const DefaultShelf = day
 
 // NewTenant returns a tenant with the settings that hold unless others are named.
 func NewTenant(id TenantID) Tenant {

@@ -25,9 +25,16 @@ type Device struct {
 	Silent        bool           `json:"silent" doc:"nothing arrived for longer than silent_after"`
 	Message       string         `json:"message,omitempty"`
 	Attributes    andon.JSON     `json:"attributes,omitempty"`
+	Maintenance   *InMaintenance `json:"maintenance,omitempty" doc:"the window that it is in now"`
 	Retired       andon.Time     `json:"retired,omitempty" doc:"when it was retired, if it is"`
 	LastRetired   andon.Time     `json:"last_retired,omitempty" doc:"when it was, if it came back"`
 	andon.Profile                // with the group that it is in, also by a rule
+}
+
+// InMaintenance is a window in which nobody is told about a device.
+type InMaintenance struct {
+	Name  string     `json:"name"`
+	Until andon.Time `json:"until"`
 }
 
 // Escalated is the newest record of an escalation: when it was made, by whom, and why.

@@ -32,6 +32,8 @@ type Incident struct {
 	Message  string         `json:"message,omitempty"`
 	Late     bool           `json:"late" doc:"found in the log later; nobody was notified"`
 	Joined   []string       `json:"joined,omitempty" doc:"incidents that became part of it"`
+	Flapping bool           `json:"flapping,omitempty" doc:"it changes its state too often"`
+	Latched  bool           `json:"latched,omitempty" doc:"it stays until its reset"`
 	Covers   int            `json:"covers,omitempty" doc:"devices that fell silent with it"`
 
 	Acknowledged *IncidentAcknowledged `json:"acknowledged,omitempty"`

@@ -14,6 +14,8 @@ type Tenant struct {
 	Retention   Retention      `json:"retention" doc:"how long entries are kept"`
 	MaxFuture   andon.Duration `json:"max_future" doc:"how far ahead of the clock a time may be"`
 	SilentAfter andon.Duration `json:"silent_after" doc:"how long a device may send nothing"`
+	// LongestShelf is for how long an incident may be shelved at once; 0: a day.
+	LongestShelf andon.Duration `json:"longest_shelf,omitempty" doc:"of incidents; 24h unless set"`
 	// UnknownStates says what becomes of events whose state is not in States.
 	UnknownStates andon.UnknownStates `json:"unknown_states" doc:"refuse or accept others"`
 	States        []andon.StateDef    `json:"states" doc:"by severity, then by name"`
@@ -32,6 +34,8 @@ type TenantChange struct {
 	Retention   RetentionChange `json:"retention"`
 	MaxFuture   *andon.Duration `json:"max_future,omitempty"`
 	SilentAfter *andon.Duration `json:"silent_after,omitempty"`
+	// LongestShelf is for how long an incident may be shelved at once; 0: a day.
+	LongestShelf *andon.Duration `json:"longest_shelf,omitempty"`
 	// UnknownStates says what becomes of events whose state is not in the set. Where it is nil and
 	// the tenant never said it, a tenant that declares States refuses them from then on.
 	UnknownStates *andon.UnknownStates `json:"unknown_states,omitempty"`

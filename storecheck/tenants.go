@@ -110,6 +110,7 @@ func compareAndSwap(ctx context.Context, e *Env, id andon.TenantID) error {
 func settingsAreKept(ctx context.Context, e *Env, id andon.TenantID) error {
 	t := must(e.Store.Tenant(ctx, id))
 	t.Events, t.Readings, t.MaxFuture, t.SilentAfter = 11_000_000, 12_000_000, 13, 14
+	t.LongestShelf = 17
 	t.Unknown = andon.RefuseUnknown
 	t.Floor = andon.Horizon{Events: e.Base - 15, Readings: e.Base - 16}
 	t.Clock = andon.ClockMark{

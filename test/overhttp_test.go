@@ -83,7 +83,7 @@ func (o overHTTP) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, 
 	states, err := andon.NewStateSet(t.States)
 	return andon.Tenant{
 		ID: id, Events: t.Retention.Events, Readings: t.Retention.Readings, States: states,
-		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter, Unknown: t.UnknownStates,
+		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter, LongestShelf: t.LongestShelf, Unknown: t.UnknownStates,
 		Reordering: t.Reordering,
 	}, err
 }
@@ -105,7 +105,7 @@ func (o overHTTP) ChangeTenant(
 	change(&t)
 	is, err := o.client.PutTenant(ctx, id, client.TenantChange{
 		Retention: client.RetentionChange{Events: &t.Events, Readings: &t.Readings},
-		MaxFuture: &t.MaxFuture, SilentAfter: &t.SilentAfter, States: t.States.Defs(),
+		MaxFuture: &t.MaxFuture, SilentAfter: &t.SilentAfter, LongestShelf: &t.LongestShelf, States: t.States.Defs(),
 		UnknownStates: &t.Unknown,
 	})
 	for err == nil && is.Reordering {

@@ -60,6 +60,7 @@ type App struct {
 	kafka     []*kafka.Consumer
 	kinesis   []*kinesis.Consumer
 	keeper    *keeper.Keeper // of incidents; nil: they are not kept
+	calendars records.Calendars
 	tasks     *tasks
 	// What sources refused, and what they count; there before services start.
 	rejections *source.Rejections
@@ -149,8 +150,8 @@ func (a *App) wire() {
 		a.registerIncidents(registry)
 	}
 	a.api = httpapi.New(httpapi.Options{
-		Incidents: incidents,
-		Store:     a.store, Ready: a.ready,
+		Incidents: incidents, Maintenance: a.maintenance,
+		Store: a.store, Ready: a.ready,
 		Intake: a.intake, Now: a.Now, Log: a.Log, Registry: registry,
 		Version: a.Version, Token: a.http.token, Loopback: a.http.loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,

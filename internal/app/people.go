@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -36,18 +37,32 @@ func (a *App) wireKeeper() *records.Incidents {
 			return nil, err
 		}
 		all, err := a.intake.Groups.Select(ctx, id, groups.Selection{})
+		tenant, lost := a.store.Tenant(ctx, id)
 		return &people.Setting{
-			Known: known, OnCall: known.OnCall, Within: people.Within, Now: a.Now(),
+			States: tenant.States, LongestShelf: tenant.LongestShelf,
+			Known: known, OnCall: known.OnCall, Now: a.Now(),
 			Group:    func(d andon.DeviceID) andon.Group { return all.Profile(d).Group },
 			Parent:   func(d andon.DeviceID) andon.DeviceID { return all.Profile(d).Parent },
 			Children: all.Children,
-		}, err
+		}, errors.Join(err, lost)
 	}
 	k.Incidents.Setting = k.At
 	k.Incidents.Effects = func(ctx context.Context, id andon.TenantID, h *records.Held) error {
 		return k.Effects(ctx, id, h)
 	}
 	return k.Incidents
+}
+
+// maintenance returns the windows of a tenant that are open.
+func (a *App) maintenance(ctx context.Context, id andon.TenantID) ([]people.Window, error) {
+	if !a.store.Capabilities().Whole {
+		return nil, nil
+	}
+	known, err := a.documents.Known(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return a.calendars.Open(id, known, a.Now()), nil
 }
 
 func (a *App) purged(ctx context.Context, t andon.TenantID, device andon.DeviceID) error {

@@ -137,7 +137,8 @@ func TestAuditTenants(t *testing.T) {
 	w.put("/tenants/plant", `{"retention":{"events":"90d"},"states":[{"name":"OK","severity":0}]}`,
 		id, token).is(http.StatusCreated)
 	w.wrote(`{"what":"create tenant",` + head + `,"after":{"events":"90d","readings":"30d",
-		"max_future":"10m","silent_after":"15m","unknown_states":"refuse","states":` + quoted(t,
+		"max_future":"10m","silent_after":"15m","longest_shelf":"1d",
+		"unknown_states":"refuse","states":` + quoted(t,
 		`[{"name":"OK","severity":0,"letter":"O","colour":"#2e7d32","symbol":"●"}]`) + `}}`)
 	w.put("/tenants/plant", `{"retention":{"events":"forever"},"silent_after":"1h"}`, id, token).
 		is(http.StatusOK)

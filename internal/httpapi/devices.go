@@ -11,7 +11,9 @@ import (
 	"github.com/andonhq/andon/internal/groups"
 	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/httpapi/grouping"
+	"github.com/andonhq/andon/internal/httpapi/incidents"
 	"github.com/andonhq/andon/internal/jsonout"
+	"github.com/andonhq/andon/internal/people"
 )
 
 func (a *API) deviceRoutes() []*route {
@@ -80,6 +82,10 @@ func (a *API) showDevice(
 	now := a.options.Now()
 	kept := t.Horizon(now)
 	said, unread := a.intake.Groups.Select(ctx, t.ID, groups.Selection{})
+	var windows []people.Window
+	if open := a.options.Maintenance; open != nil && unread == nil {
+		windows, unread = open(ctx, t.ID)
+	}
 	return func(d *andon.Device) (client.Device, error) {
 		if unread != nil {
 			return client.Device{}, unread
@@ -96,7 +102,10 @@ func (a *API) showDevice(
 		if d.Retired != 0 {
 			lastRetired = 0
 		}
+		profile := said.Profile(d.ID)
 		return client.Device{
+			Maintenance: incidents.ShowWindow(people.WindowOf(windows, d.ID, profile.Group)),
+
 			Retired: d.Retired, LastRetired: lastRetired,
 			Device: d.ID, State: d.State, Severity: d.Severity,
 			Since: d.Since, Time: d.Time, Received: d.Received,
@@ -104,7 +113,7 @@ func (a *API) showDevice(
 			IncidentSince: d.IncidentSince,
 			Silent:        d.Silent(now, t.SilentAfter),
 			Message:       d.Message, Attributes: d.Attributes,
-			Profile: said.Profile(d.ID),
+			Profile: profile,
 		}, err
 	}
 }

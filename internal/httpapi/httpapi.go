@@ -43,6 +43,7 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
+	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/spell"
 	"github.com/andonhq/andon/internal/ui"
 )
@@ -69,6 +70,8 @@ type Options struct {
 	Intake *intake.Intake
 	// Incidents are listed and acted on; without them there are no routes about incidents.
 	Incidents Incidents
+	// Maintenance returns the windows that are open; nil: none ever is.
+	Maintenance func(context.Context, andon.TenantID) ([]people.Window, error)
 	// Documents are read and written; without them there are no routes about documents.
 	Documents Documents
 	// Notifications tell people; without them there are no routes about that.

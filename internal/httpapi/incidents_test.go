@@ -148,6 +148,27 @@ func (a answer) incidents() (ids string) {
 	return ids
 }
 
+// A device in maintenance says so where it is shown alone and in lists, and no other one does.
+func TestDeviceInMaintenance(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) {
+		o.Maintenance = func(context.Context, andon.TenantID) ([]people.Window, error) {
+			m := &people.Maintenance{Name: "oil", Group: "hall"}
+			return []people.Window{{Maintenance: m, Ends: at("18:00")}}, nil
+		}
+	})
+	w.post("/events", `[{"device":"press-1","state":"OK"},{"device":"press-2","state":"OK"}]`).
+		is(http.StatusOK)
+	w.put("/devices/press-2/group", `{"group":"hall"}`).is(http.StatusOK)
+	const window = `"maintenance":{"name":"oil","until":"2020-04-24T18:00:00Z"}`
+	for path, want := range map[string]int{
+		"/devices": 1, "/devices/press-1": 0, "/devices/press-2": 1, "/devices?search=press-2": 1,
+	} {
+		if got := strings.Count(w.get(path).is(http.StatusOK).body, window); got != want {
+			t.Errorf("%s has %d windows, want %d", path, got, want)
+		}
+	}
+}
+
 func TestIncidents(t *testing.T) {
 	w := newWorld(t, withIncidents(factory()))
 	w.put("/devices/press-2/group", `{"group":"hall"}`).is(http.StatusOK)

@@ -40,7 +40,7 @@ func showTenant(t *andon.Tenant) client.Tenant {
 	return client.Tenant{
 		Tenant:    t.ID,
 		Retention: client.Retention{Events: t.Events, Readings: t.Readings},
-		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter,
+		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter, LongestShelf: t.LongestShelf,
 		States: t.States.Defs(), UnknownStates: t.Unknown, Reordering: t.Reordering,
 	}
 }

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -265,6 +266,7 @@ func settings(t *andon.Tenant) []Detail {
 		{"readings", t.Readings.String()},
 		{"max_future", t.MaxFuture.String()},
 		{"silent_after", t.SilentAfter.String()},
+		{"longest_shelf", cmp.Or(t.LongestShelf, andon.DefaultShelf).String()},
 		{"unknown_states", t.Unknown.String()},
 		{"states", string(states)},
 	}

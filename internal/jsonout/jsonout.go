@@ -102,6 +102,13 @@ func (w *writer) device(d *client.Device) {
 	w.write(strconv.FormatBool(d.Silent))
 	w.stringIfAny(`"message":`, d.Message)
 	w.objectIfAny(`"attributes":`, d.Attributes)
+	if m := d.Maintenance; m != nil {
+		w.name(`"maintenance":`)
+		w.begin()
+		w.string(`"name":`, m.Name)
+		w.time(`"until":`, m.Until)
+		w.write("}")
+	}
 	w.timeIfAny(`"retired":`, d.Retired)
 	w.timeIfAny(`"last_retired":`, d.LastRetired)
 	w.profile(&d.Profile)

@@ -1,6 +1,10 @@
 package people
 
-import "github.com/andonhq/andon"
+import (
+	"cmp"
+
+	"github.com/andonhq/andon"
+)
 
 // ActionKind is what somebody does about an incident: the last part of the path of its request.
 type ActionKind string
@@ -31,9 +35,6 @@ type Action struct {
 	Reason    string // of shelve, required; of out-of-service
 }
 
-// LongestShelf is how long an incident may be shelved at once.
-const LongestShelf = andon.Duration(24 * 3_600_000_000)
-
 // MaxNoteBytes is how long what somebody says of an incident may be.
 const MaxNoteBytes = 1000
 
@@ -51,8 +52,8 @@ func first(by andon.PersonID, what string) error {
 	return andon.Errorf(andon.Conflict, "%w", &FirstError{By: by, What: what})
 }
 
-// Check reports what is wrong with an action by itself, or nil.
-func (a *Action) Check(now andon.Time) error {
+// check reports what is wrong with an action by itself, or nil.
+func (a *Action) check(s *Setting) error {
 	if a.By == "" {
 		return andon.AtField("body.by", "is missing: say who does it")
 	}
@@ -82,38 +83,39 @@ func (a *Action) Check(now andon.Time) error {
 		}
 		return nil
 	case ShelveIt:
-		return a.checkShelf(now)
+		return a.checkShelf(s)
 	}
 	return andon.Errorf(andon.Invalid, "there is no action %q", a.Do)
 }
 
-func (a *Action) checkShelf(now andon.Time) error {
-	until, given := a.Until, 0
+func (a *Action) checkShelf(s *Setting) error {
+	until, given, longest := a.Until, 0, cmp.Or(s.LongestShelf, andon.DefaultShelf)
 	for _, is := range []bool{a.Until != 0, a.For != 0, a.Once} {
 		if is {
 			given++
 		}
 	}
 	if a.For != 0 {
-		until = now.Add(a.For)
+		until = s.Now.Add(a.For)
 	}
 	switch {
 	case a.Reason == "":
 		return andon.AtField("body.reason", "is missing: say why it is shelved")
 	case given != 1:
 		return andon.AtField("body.until", "say until when: one of until, for and once")
-	case until != 0 && until <= now:
+	case until != 0 && until <= s.Now:
 		return andon.AtField("body.until", "%s is past", until)
-	case until > now.Add(LongestShelf):
-		return andon.AtField("body.until", "%s is more than %s away", until, LongestShelf)
+	case until > s.Now.Add(longest):
+		return andon.AtField("body.until", "%s is more than %s away, the longest_shelf of the "+
+			"tenant", until, longest)
 	}
 	return nil
 }
 
 // Act does an action. changed is false where it was done already. Conflict, with a FirstError, when
-// somebody else was first. What Check finds wrong is Invalid.
+// somebody else was first. What is wrong with the action by itself is Invalid.
 func (in *Incident) Act(s *Setting, a *Action) (changed bool, err error) {
-	if err := a.Check(s.Now); err != nil {
+	if err := a.check(s); err != nil {
 		return false, err
 	}
 	before := len(in.Steps)
@@ -142,10 +144,7 @@ func (in *Incident) Act(s *Setting, a *Action) (changed bool, err error) {
 			in.note(s, Step{What: "back in service", By: a.By, Note: a.Note})
 		}
 	case ResetIt:
-		if in.Latch && !in.Reset && in.Until != 0 {
-			in.Reset = true
-			in.note(s, Step{What: "reset", By: a.By, Note: a.Note})
-		}
+		err = in.reset(s, a)
 	}
 	if err != nil || len(in.Steps) == before {
 		return false, err
@@ -244,6 +243,18 @@ func (in *Incident) shelve(s *Setting, a *Action) error {
 		note = "until " + is.Until.String() + ": " + note
 	}
 	in.note(s, Step{What: "shelved", By: a.By, Note: note})
+	return nil
+}
+
+func (in *Incident) reset(s *Setting, a *Action) error {
+	switch {
+	case !in.Latch || in.Reset:
+		return nil
+	case in.Until == 0:
+		return andon.Errorf(andon.Conflict, "the device has not returned to normal")
+	}
+	in.Reset = true
+	in.note(s, Step{What: "reset", By: a.By, Note: a.Note})
 	return nil
 }
 

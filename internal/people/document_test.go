@@ -36,6 +36,9 @@ func TestMaintenanceFollowsItsZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := is.(*people.Maintenance)
+	if !m.Selects("d", "plant-1/hall-2") || m.Selects("d", "plant-2") {
+		t.Error("it is about plant-1 and all that is in it")
+	}
 	for _, c := range []struct {
 		at, begin string
 		covers    bool
@@ -51,11 +54,8 @@ func TestMaintenanceFollowsItsZone(t *testing.T) {
 		if begin, _ := m.Window(at); begin.String() != c.begin {
 			t.Errorf("at %s: begins at %s, not %s", c.at, begin, c.begin)
 		}
-		if got := m.Covers("d", "plant-1/hall-2", at); got != c.covers {
-			t.Errorf("at %s: covers %v", c.at, got)
-		}
-		if m.Covers("d", "plant-2", at) {
-			t.Errorf("at %s: covers another plant", c.at)
+		if begin, end := m.Window(at); (begin <= at) != c.covers || end <= at {
+			t.Errorf("at %s: from %s to %s", c.at, begin, end)
 		}
 	}
 }

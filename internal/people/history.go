@@ -47,6 +47,11 @@ func (r *Run) Holds(in *Incident) bool {
 	return r.Count > 0 && r.Since <= in.Entry.Time && (r.Until == 0 || in.Entry.Time < r.Until)
 }
 
+// seen reports whether an incident that stayed open through several runs had this one.
+func (r *Run) seen(in Incident) bool {
+	return in.From != 0 && r.Since <= in.Entry.Time && (r.Until == 0 || in.From < r.Until)
+}
+
 // Figures gives an incident of the run the figures that the log has. It reports whether it is of
 // the run.
 func (r *Run) Figures(in *Incident) bool {
@@ -103,7 +108,8 @@ func History(
 			}
 			used[n] = true
 		}
-		if at < 0 && r.Until != 0 && r.Until.Add(justNow) < now {
+		if at < 0 && r.Until != 0 && r.Until.Add(justNow) < now &&
+			!slices.ContainsFunc(stored, r.seen) {
 			at, all = len(all), append(all, Incident{
 				ID: LateID(device, r.Since), Device: device, Kind: StateKind, Opened: r.Since,
 				State: r.State, Entry: r.Entry, Severity: r.Severity, Late: true, Ended: r.Until,

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -16,6 +17,8 @@ type Observation struct {
 	Message  string
 	Why      string // of the end, where it is not a return to normal: "retired"
 	Covers   int    // other devices that are silent with it
+	// Former is the last incident of the kind on the device, where one opens.
+	Former *Incident
 	// At is the place in the feed after which it is so, Arrived when that change arrived; 0:
 	// unknown. Assigned says that the change was of the operator.
 	At       andon.Position
@@ -36,6 +39,9 @@ func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observatio
 	}
 	if o.Arrived != 0 {
 		in.Opened = o.Arrived
+	}
+	if o.Former != nil {
+		in.Flips = o.Former.Flips
 	}
 	in.note(s, Step{What: "opened", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
 	if in.Maintenance = s.window(device); in.Maintenance != "" {
@@ -64,7 +70,7 @@ func (in *Incident) Observe(s *Setting, o *Observation) (changed bool) {
 	changed = before.Operator != in.Operator || before.Since != in.Since ||
 		before.Entry != in.Entry || before.Until != in.Until || before.Ended != in.Ended ||
 		before.Severity != in.Severity || before.TakenBy != in.TakenBy ||
-		before.Covers != in.Covers ||
+		before.Covers != in.Covers || before.Latch != in.Latch ||
 		len(before.Steps) != len(in.Steps)
 	if changed && o.At != (andon.Position{}) {
 		in.Seen = o.At
@@ -79,23 +85,41 @@ func (in *Incident) assigning() bool {
 
 // take takes in a condition that holds.
 func (in *Incident) take(s *Setting, o *Observation) {
-	if in.Until != 0 { // it returned while it was paused, and is back
-		in.Until, in.Unasked = 0, false
-		in.note(s, Step{What: "opened again", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
-	}
 	rose := o.Severity > in.Worst || in.State == ""
+	flipped := in.Until != 0 || o.Entry.State != in.State
+	if in.Until != 0 { // it returned while it was paused or flapping, and is back
+		in.Until, in.Unasked, in.From = 0, false, cmp.Or(in.From, in.Entry.Time)
+		in.moved(s, "opened again", o)
+	}
 	if in.State != "" && o.Entry.State != in.State {
-		in.note(s, Step{What: "changed", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
+		in.moved(s, "changed", o)
 	}
 	in.Since, in.Entry, in.State, in.Severity = o.Since, o.Entry, o.Entry.State, o.Severity
 	in.Worst, in.Covers = max(in.Worst, o.Severity), max(in.Covers, o.Covers)
 	if o.Message != "" {
 		in.Message = o.Message
 	}
+	if in.Kind == StateKind && s.States.Look(in.State).Reset {
+		in.Latch, in.Reset = true, false
+	}
 	if rose {
-		in.begin(s)
+		was := in.Policy
+		if o.Former != nil && o.Former.TakenBy == "" {
+			was = o.Former.Policy
+		}
+		in.begin(s, was)
+	}
+	if flipped {
+		in.flip(s)
 	}
 	in.schedule(s, s.Now)
+}
+
+// moved notes that the state changed, unless it does so all the time.
+func (in *Incident) moved(s *Setting, what string, o *Observation) {
+	if !in.Flapping {
+		in.note(s, Step{What: what, EventTime: o.Entry.Time, Note: string(o.Entry.State)})
+	}
 }
 
 // end takes in that the condition holds no more.
@@ -109,19 +133,24 @@ func (in *Incident) end(s *Setting, o *Observation) {
 	}
 	if o.Why != "" {
 		line.What, in.Unasked = "ended", true
-		in.Shelf, in.Removed = nil, nil
+		in.Shelf, in.Removed, in.Latch, in.Flapping = nil, nil, false, false
 	}
 	if in.Shelf != nil && in.Shelf.Once {
 		in.Shelf, in.Unasked = nil, true
 	}
 	in.Unasked = in.Unasked || in.paused()
-	in.note(s, line)
+	if !in.Flapping {
+		in.note(s, line)
+	}
+	if o.Why == "" {
+		in.flip(s)
+	}
 }
 
 // settle closes the incident where nothing is left to do about it, and schedules what is.
 func (in *Incident) settle(s *Setting, at andon.Time) {
 	asked := in.Acknowledged == nil && !in.Unasked
-	held := in.Shelf != nil || in.Removed != nil || in.Latch && !in.Reset
+	held := in.Shelf != nil || in.Removed != nil || in.Latch && !in.Reset || in.Flapping
 	if in.Until != 0 && in.Ended == 0 && !asked && !held {
 		in.Close(s, "")
 	}
@@ -157,7 +186,7 @@ func (in *Incident) Suppress(s *Setting, window string) bool {
 // normal: then it is closed, and another one opens.
 func (in *Incident) Reopens(o *Observation) bool {
 	return o.Holds && in.Until != 0 && o.Since >= in.Until && in.Shelf == nil &&
-		in.Removed == nil
+		in.Removed == nil && !in.Flapping
 }
 
 // Status returns what the incident needs of people.
@@ -188,7 +217,7 @@ func (in *Incident) Clone() *Incident {
 		slices.Clone(in.Joined)
 	c.Acknowledged, c.Shelf, c.Removed = copied(in.Acknowledged), copied(in.Shelf),
 		copied(in.Removed)
-	c.Policy = copied(in.Policy)
+	c.Policy, c.Flips = copied(in.Policy), slices.Clone(in.Flips)
 	return &c
 }
 

@@ -110,10 +110,23 @@ func TestRefused(t *testing.T) {
 		{people.Action{Do: people.ShelveIt, By: "Liz", Reason: "r", For: 25 * 60 * minute},
 			"body.until"},
 	} {
-		err := c.a.Check(minute)
+		_, err := new(people.Incident).Act(&people.Setting{Now: minute}, &c.a)
 		e, _ := err.(*andon.Error)
 		if e == nil || len(e.Fields) != 1 || e.Fields[0].Location != c.want {
 			t.Errorf("%+v: %v, want one at %s", c.a, err, c.want)
+		}
+	}
+}
+
+// TestLongestShelf: the tenant says for how long an incident may be shelved.
+func TestLongestShelf(t *testing.T) {
+	for longest, admitted := range map[andon.Duration]bool{
+		0: true, 24 * 60 * minute: true, 2 * 60 * minute: true, 60 * minute: false,
+	} {
+		s := &people.Setting{Known: &people.Known{}, Now: minute, LongestShelf: longest}
+		a := people.Action{Do: people.ShelveIt, By: "Liz", Reason: "r", For: 61 * minute}
+		if _, err := new(people.Incident).Act(s, &a); (err == nil) != admitted {
+			t.Errorf("%s: %v", longest, err)
 		}
 	}
 }

@@ -18,8 +18,12 @@ type Known struct {
 // Setting is what decisions depend on besides the incident. Its functions may be nil.
 type Setting struct {
 	*Known
-	Now   andon.Time
-	Group func(andon.DeviceID) andon.Group
+	Now andon.Time
+	// States are those of the tenant, LongestShelf is its setting. The zero values are those of a
+	// tenant that says nothing.
+	States       *andon.StateSet
+	LongestShelf andon.Duration
+	Group        func(andon.DeviceID) andon.Group
 	// Parent returns the device that another one belongs to, if any; Children those that belong to
 	// one.
 	Parent   func(andon.DeviceID) andon.DeviceID
@@ -29,44 +33,24 @@ type Setting struct {
 	// Turn returns the next in turn of a schedule's people, the same however often it is asked.
 	Turn func(*Schedule) andon.PersonID
 	// Windows are those of maintenance that are open now.
-	Windows []*Maintenance
-	// Within reports whether a time is within hours of the week, as Match has them.
-	Within func(hours, zone string, at andon.Time) bool
+	Windows []Window
 }
 
 // policyOf returns the policy that matches an incident; nil where there is none.
 func (s *Setting) policyOf(in *Incident) (best *Policy) {
+	is := Subject{
+		Device: in.Device, State: in.State, Severity: in.Severity, Kind: in.Kind, At: s.Now,
+	}
+	if s.Group != nil {
+		is.Group = s.Group(in.Device)
+	}
 	for i := range s.Policies {
 		p := &s.Policies[i]
-		if s.fits(&p.Match, in) && (best == nil || p.Match.MinSeverity > best.Match.MinSeverity) {
+		if p.Match.Fits(&is) && (best == nil || p.Match.MinSeverity > best.Match.MinSeverity) {
 			best = p
 		}
 	}
 	return best
-}
-
-// fits reports whether all that is there of a match fits an incident.
-func (s *Setting) fits(m *Match, in *Incident) bool {
-	switch {
-	case len(m.States) > 0 && !contains(m.States, in.State),
-		in.Severity < m.MinSeverity,
-		!strings.HasPrefix(string(in.Device), m.Prefix),
-		m.Group != "" && (s.Group == nil || !s.Group(in.Device).Within(m.Group)):
-		return false
-	case m.Kind == AbsentKind && !strings.HasPrefix(string(in.Kind), string(AbsentKind)),
-		m.Kind != "" && m.Kind != AbsentKind && m.Kind != in.Kind:
-		return false
-	}
-	return m.Hours == "" || s.Within != nil && s.Within(m.Hours, m.Zone, s.Now)
-}
-
-func contains(all []andon.State, state andon.State) bool {
-	for _, one := range all {
-		if one == state {
-			return true
-		}
-	}
-	return false
 }
 
 // policy returns the policy of a name; nil where there is none any more.
@@ -110,14 +94,12 @@ func (s *Setting) shift(to Target, at andon.Time) (who andon.PersonID, until and
 
 // window returns the name of the window of maintenance that a device is in; absent: in none.
 func (s *Setting) window(device andon.DeviceID) string {
-	for _, m := range s.Windows {
-		var group andon.Group
-		if m.Group != "" && s.Group != nil {
-			group = s.Group(device)
-		}
-		if m.Selects(device, group) {
-			return m.Name
-		}
+	var group andon.Group
+	if len(s.Windows) > 0 && s.Group != nil {
+		group = s.Group(device)
+	}
+	if w := WindowOf(s.Windows, device, group); w != nil {
+		return w.Name
 	}
 	return ""
 }

@@ -18,13 +18,20 @@ func (m *Maintenance) Selects(device andon.DeviceID, group andon.Group) bool {
 		m.Group != "" && group.Within(m.Group)
 }
 
-// Covers reports whether a device is in maintenance at a time. The group is the one that it is in.
-func (m *Maintenance) Covers(device andon.DeviceID, group andon.Group, at andon.Time) bool {
-	if !m.Selects(device, group) {
-		return false
+// Window is one that is open.
+type Window struct {
+	*Maintenance
+	Ends andon.Time
+}
+
+// WindowOf returns the first of some windows that is about a device; nil: none is.
+func WindowOf(all []Window, device andon.DeviceID, group andon.Group) *Window {
+	for i := range all {
+		if all[i].Selects(device, group) {
+			return &all[i]
+		}
 	}
-	begin, _ := m.Window(at)
-	return begin != 0 && begin <= at
+	return nil
 }
 
 // Window returns when the window begins and ends that a time is in, or else the next one; 0 when

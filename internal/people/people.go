@@ -53,14 +53,16 @@ type Incident struct {
 	Count    int            `json:"count"` // entries from Since to Until, as far as counted
 	Operator andon.PersonID `json:"operator,omitempty"`
 	Message  string         `json:"message,omitempty"`
-	Late     bool           `json:"late,omitempty"`   // found in the log later; nobody was notified
-	Joined   []string       `json:"joined,omitempty"` // that a late entry made part of this one
+	// From is of the entry of the first run that it had, where it stayed open through several.
+	From   andon.Time `json:"from,omitempty"`
+	Late   bool       `json:"late,omitempty"`   // found in the log later; nobody was notified
+	Joined []string   `json:"joined,omitempty"` // that a late entry made part of this one
 	// Covers are the devices of a gateway that fell silent with it, where this is its silence.
 	Covers int `json:"covers,omitempty"`
 
 	Acknowledged *Acknowledgement `json:"acknowledged,omitempty"`
 	TakenBy      andon.PersonID   `json:"taken_by,omitempty"`
-	Latch        bool             `json:"latch,omitempty"` // its state asks for a reset
+	Latch        bool             `json:"latch,omitempty"` // a state of it asks for a reset
 	Reset        bool             `json:"reset,omitempty"` // which was done
 	Shelf        *Shelf           `json:"shelved,omitempty"`
 	Removed      *Removal         `json:"out_of_service,omitempty"`
@@ -76,6 +78,10 @@ type Incident struct {
 	// Unasked says that nobody need acknowledge it: it returned to normal while it was paused, or
 	// its device is gone.
 	Unasked bool `json:"unasked,omitempty"`
+	// Flapping says that the device changes its state too often. Flips are when it did last, with
+	// those of former incidents.
+	Flapping bool         `json:"flapping,omitempty"`
+	Flips    []andon.Time `json:"flips,omitempty"`
 	// Seen is the place in the feed of changes up to which it is taken in. Changes are read again
 	// after a restart; those up to here are known.
 	Seen andon.Position `json:"seen,omitzero"`

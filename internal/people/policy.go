@@ -22,7 +22,7 @@ func (g *Progress) due(p *Policy) andon.Time {
 }
 
 // begin starts the policy that matches, unless that one is running.
-func (in *Incident) begin(s *Setting) {
+func (in *Incident) begin(s *Setting, was *Progress) {
 	p := s.policyOf(in)
 	if p == nil || in.Policy != nil && in.Policy.Policy == p.Name {
 		return
@@ -34,6 +34,12 @@ func (in *Incident) begin(s *Setting) {
 	}
 	in.note(s, Step{What: "policy started", Note: p.Name})
 	if in.Operator != "" {
+		if was != nil && was.Assigned == in.Operator && in.TakenBy == "" {
+			in.Policy.Assigned, in.Policy.Shift = was.Assigned, was.Shift
+			if was.Shift != 0 && was.Shift <= s.Now {
+				in.handOver(s)
+			}
+		}
 		return
 	}
 	if to := s.person(p.Assign, in, s.Now); to != "" {
@@ -77,7 +83,7 @@ func (in *Incident) Review(s *Setting) bool {
 
 // halted reports whether the policy does nothing: it is paused or stopped.
 func (in *Incident) halted(p *Policy) bool {
-	if in.paused() || in.Until != 0 || in.Ended != 0 || in.TakenBy != "" {
+	if in.paused() || in.Flapping || in.Until != 0 || in.Ended != 0 || in.TakenBy != "" {
 		return true
 	}
 	return in.Acknowledged != nil && (p == nil || p.Stop != "taken")
@@ -148,7 +154,7 @@ func (in *Incident) Due() (at andon.Time) {
 	if in.Shelf != nil {
 		at = andon.Earlier(at, in.Shelf.Until)
 	}
-	return at
+	return andon.Earlier(at, in.stable())
 }
 
 // Advance does what is due, each at the time at which it was due. It reports whether anything was.
@@ -166,6 +172,8 @@ func (in *Incident) Advance(s *Setting) (changed bool) {
 		case in.Shelf != nil && in.Shelf.Until == at:
 			in.Shelf = nil
 			in.note(s, Step{What: "unshelved", Note: "its time has come"})
+		case in.stable() == at:
+			in.settled(s)
 		case in.Policy.Shift == at:
 			in.handOver(s)
 			continue

@@ -21,7 +21,7 @@ const mostTried = 1000
 // matches. The policy is followed whether it matches or not.
 func (k *Known) Timeline(policy *Policy, t *Trial) (in *Incident, followed string) {
 	s := &Setting{
-		Known: k, Now: t.At, OnCall: k.OnCall, Within: Within,
+		Known: k, Now: t.At, OnCall: k.OnCall,
 		Group: func(andon.DeviceID) andon.Group { return t.Group },
 	}
 	if p := s.policyOf(&Incident{
@@ -65,7 +65,7 @@ func (s *Setting) open(t *Trial) (change andon.Time) {
 		case begin > s.Now:
 			change = andon.Earlier(change, begin)
 		case begin != 0:
-			s.Windows = append(s.Windows, m)
+			s.Windows = append(s.Windows, Window{m, end})
 			change = andon.Earlier(change, end)
 		}
 	}

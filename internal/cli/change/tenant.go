@@ -60,7 +60,7 @@ func tenantList(p *command.Program) *cobra.Command {
 
 func tenantColumns() []command.Column[client.Tenant] {
 	columns := command.Fields[client.Tenant]("tenant", "retention.events", "retention.readings",
-		"max_future", "silent_after", "unknown_states", "states")
+		"max_future", "silent_after", "unknown_states", "states").Hidden("longest_shelf")
 	columns[len(columns)-1].Cell = func(_ command.Looks, t *client.Tenant) draw.Cell {
 		return draw.Cell{Text: statesShown(t.States)}
 	}

@@ -94,6 +94,8 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 		"how far ahead of the clock a time may be: a `duration` such as 10m")
 	command.OptionalFlag(cmd, &tc.SilentAfter, "silent-after",
 		"how long a device may send nothing: a `duration` such as 15m")
+	command.OptionalFlag(cmd, &tc.LongestShelf, "longest-shelf",
+		"for how long an incident may be shelved at once: a `duration` such as 24h")
 	command.OptionalFlag(cmd, &tc.UnknownStates, "unknown-states",
 		"`refuse|accept`: what to do with events of other states")
 	flags.Func("state", "a `state` of the set, NAME=SEVERITY, and letter, colour and symbol "+
@@ -194,6 +196,7 @@ func (tc *tenantChange) show(p *command.Program, t client.Tenant, losses []strin
 	set(&t.Retention.Readings, tc.Retention.Readings)
 	set(&t.MaxFuture, tc.MaxFuture)
 	set(&t.SilentAfter, tc.SilentAfter)
+	set(&t.LongestShelf, tc.LongestShelf)
 	set(&t.UnknownStates, tc.UnknownStates)
 	if tc.States != nil {
 		t.States = tc.States

@@ -203,6 +203,7 @@ func (s *sender) settings(ctx context.Context, e *entry) error {
 				Events: &t.Retention.Events, Readings: &t.Retention.Readings,
 			},
 			MaxFuture: &t.MaxFuture, SilentAfter: &t.SilentAfter, States: t.States,
+			LongestShelf:  &t.LongestShelf,
 			UnknownStates: new(andon.AcceptUnknown),
 		}
 	}

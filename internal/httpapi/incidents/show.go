@@ -16,7 +16,8 @@ func Show(i *people.Incident) client.Incident {
 		State: i.State, Severity: i.Severity, Worst: i.Worst, Since: i.Since, Until: i.Until,
 		Opened: i.Opened, Ended: i.Ended, Count: i.Count, Operator: i.Operator,
 		Message: i.Message, Late: i.Late, Joined: i.Joined, Covers: i.Covers,
-		TakenBy: i.TakenBy, Maintenance: i.Maintenance,
+		TakenBy: i.TakenBy, Maintenance: i.Maintenance, Flapping: i.Flapping,
+		Latched: i.Latch && !i.Reset,
 	}
 	if a := i.Acknowledged; a != nil {
 		shown.Acknowledged = new(client.IncidentAcknowledged(*a))
@@ -38,6 +39,14 @@ func Show(i *people.Incident) client.Incident {
 		}
 	}
 	return shown
+}
+
+// ShowWindow returns a window of maintenance as a device is answered with it; nil: it is in none.
+func ShowWindow(w *people.Window) *client.InMaintenance {
+	if w == nil {
+		return nil
+	}
+	return &client.InMaintenance{Name: w.Name, Until: w.Ends}
 }
 
 // ShowWhole returns an incident with its steps.

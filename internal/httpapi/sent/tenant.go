@@ -16,6 +16,7 @@ type TenantBody struct {
 	Retention   *RetentionBody       `json:"retention,omitempty"`
 	MaxFuture   *andon.Duration      `json:"max_future,omitempty"`
 	SilentAfter *andon.Duration      `json:"silent_after,omitempty"`
+	Shelf       *andon.Duration      `json:"longest_shelf,omitempty" doc:"of incidents; 24h unless set"`
 	States      []StateBody          `json:"states,omitempty"`
 	Unknown     *andon.UnknownStates `json:"unknown_states,omitempty" doc:"accept or refuse others"`
 	// What was read can be sent back.
@@ -35,6 +36,7 @@ type StateBody struct {
 	Letter   string      `json:"letter,omitempty"`
 	Colour   string      `json:"colour,omitempty" doc:"#rrggbb"`
 	Symbol   string      `json:"symbol,omitempty"`
+	Reset    bool        `json:"reset,omitempty" doc:"its incidents stay until they are reset"`
 }
 
 // Apply changes the settings that the body names.
@@ -45,6 +47,7 @@ func (b *TenantBody) Apply(t *andon.Tenant) error {
 	}
 	replace(&t.MaxFuture, b.MaxFuture)
 	replace(&t.SilentAfter, b.SilentAfter)
+	replace(&t.LongestShelf, b.Shelf)
 	replace(&t.Unknown, b.Unknown)
 	if b.States == nil {
 		return nil

@@ -204,7 +204,7 @@ func (f *follower) opening(
 	if is.Arrived == 0 {
 		is.Arrived = s.Now
 	}
-	if last != nil {
+	if is.Former = last; last != nil {
 		is.Arrived = max(is.Arrived, last.Opened+1)
 	}
 	id := records.IDOf(is.Arrived, records.Place(device, kind))

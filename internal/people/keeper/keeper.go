@@ -48,8 +48,8 @@ type Keeper struct {
 	Undone   outage.Log   // effects, by tenant
 
 	started   andon.Time // before it nothing was heard
+	calendars records.Calendars
 	mu        sync.Mutex
-	calendars map[andon.TenantID]*calendar
 	since     map[andon.TenantID]andon.Time // when a feed began to have changes not taken in
 }
 

@@ -94,10 +94,11 @@ func (h *house) keep(owner string) (stop func()) {
 		Store: h.store, Incidents: h.incidents, Doer: h, Notifier: h.notifier, Now: h.now,
 		Log:    slog.New(slog.DiscardHandler),
 		Leases: &lease.Holder{Records: h.store, Owner: owner, For: h.leases},
-		Setting: func(_ context.Context, t andon.TenantID) (*people.Setting, error) {
+		Setting: func(ctx context.Context, t andon.TenantID) (*people.Setting, error) {
+			tenant, err := h.store.Tenant(ctx, t)
 			h := h.of(t)
 			return &people.Setting{
-				Known: h.known, OnCall: h.known.OnCall,
+				Known: h.known, OnCall: h.known.OnCall, States: tenant.States,
 				Parent: func(d andon.DeviceID) andon.DeviceID { return h.parents[d] },
 				Children: func(of andon.DeviceID) (all []andon.DeviceID) {
 					for d, parent := range h.parents {
@@ -107,7 +108,7 @@ func (h *house) keep(owner string) (stop func()) {
 					}
 					return all
 				},
-			}, nil
+			}, err
 		},
 	}
 	h.incidents.Setting = k.At

@@ -20,7 +20,7 @@ func (k *Keeper) At(ctx context.Context, tenant andon.TenantID) (*people.Setting
 		return nil, err
 	}
 	s.Now = k.Now()
-	s.Windows = k.windows(tenant, s.Known, s.Now)
+	s.Windows = k.calendars.Open(tenant, s.Known, s.Now)
 	taken := map[string]andon.PersonID{}
 	s.Turn = func(schedule *people.Schedule) andon.PersonID {
 		who, asked := taken[schedule.Name]
@@ -31,58 +31,6 @@ func (k *Keeper) At(ctx context.Context, tenant andon.TenantID) (*people.Setting
 		return who
 	}
 	return s, nil
-}
-
-// calendar is the windows of maintenance of a tenant. The rule of a window is followed from its
-// start, so what it says is kept until the window ends.
-type calendar struct {
-	known *people.Known // of which open is
-	until andon.Time    // the next begin or end of a window; 0: there is none
-	open  []*people.Maintenance
-	spans map[string]span // by what decides on them
-}
-
-type span struct{ begin, end andon.Time }
-
-// windows returns the windows of a tenant that are open.
-func (k *Keeper) windows(
-	tenant andon.TenantID, known *people.Known, now andon.Time,
-) []*people.Maintenance {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	c := k.calendars[tenant]
-	switch {
-	case len(known.Maintenance) == 0:
-		delete(k.calendars, tenant)
-		return nil
-	case c != nil && c.known == known && (c.until == 0 || now < c.until):
-		return c.open
-	}
-	next := &calendar{known: known, spans: map[string]span{}}
-	for i := range known.Maintenance {
-		m := &known.Maintenance[i]
-		key := fmt.Sprint(m.Start, m.Length, m.Rule, " ", m.Zone)
-		is, there := span{}, false
-		if c != nil {
-			is, there = c.spans[key]
-		}
-		if !there || is.begin != 0 && is.end <= now {
-			is.begin, is.end = m.Window(now)
-		}
-		next.spans[key] = is
-		switch {
-		case is.begin > now:
-			next.until = andon.Earlier(next.until, is.begin)
-		case is.begin != 0:
-			next.open = append(next.open, m)
-			next.until = andon.Earlier(next.until, is.end)
-		}
-	}
-	if k.calendars == nil {
-		k.calendars = map[andon.TenantID]*calendar{}
-	}
-	k.calendars[tenant] = next
-	return next.open
 }
 
 // turnKind is the kind of the records that say whose turn it is, by schedule: {"next":N} counts.

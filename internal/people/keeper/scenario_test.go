@@ -1,7 +1,6 @@
 package keeper_test
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -82,7 +81,7 @@ type line struct {
 }
 
 func (l line) expects() bool {
-	return l.words[0] != "at" && l.words[0] != "silent" && l.words[0] != "behind"
+	return !slices.Contains([]string{"at", "silent", "behind", "resets"}, l.words[0])
 }
 
 // hears reports whether the scenario is about silence.
@@ -94,7 +93,7 @@ func (s *script) hears() bool {
 // 3m" (it is late), "at 5m d1..d40 WARNING2" (forty of them), "at 9m withdraw d1 NORMAL from 3m",
 // "at 9m acknowledge d1 by Liz", "at 20m shelve d1 by Liz for 10m", "at 21m take d1 by Bob refused",
 // "at 1h restart", "at 1h purge d1". "silent after 10m" is a setting, and "behind g1 q1 q2" says
-// which devices belong to a gateway.
+// which devices belong to a gateway, "resets for WARNING4" which state asks for a reset.
 //
 // Or it says what must be so by then: who was told of what, and no more, "told 5m Liz d1, 15m Sara
 // d1"; how often, "told 40 times"; what is in the log of the newest incident of a device, "log d1
@@ -171,6 +170,15 @@ func (h *house) play(l line) {
 		want(h.history(words[1]), rest(2))
 	case "silent":
 		change := client.TenantChange{SilentAfter: new(parsed(h.T, words[2]))}
+		if _, err := h.at.PutTenant(h.Context(), h.tenant, change); err != nil {
+			h.Error(err)
+		}
+	case "resets":
+		set := andon.DefaultStates().Defs()
+		for i := range set {
+			set[i].Reset = string(set[i].Name) == words[2]
+		}
+		change := client.TenantChange{States: set}
 		if _, err := h.at.PutTenant(h.Context(), h.tenant, change); err != nil {
 			h.Error(err)
 		}
@@ -319,7 +327,14 @@ func (h *house) history(device string) string {
 		if t == 0 {
 			return ""
 		}
-		return cmp.Or(strings.TrimSuffix(t.Sub(h.start).Std().String(), "0s"), "0")
+		text := t.Sub(h.start).Std().String()
+		if whole, is := strings.CutSuffix(text, "m0s"); is {
+			return whole + "m"
+		}
+		if text == "0s" {
+			return "0"
+		}
+		return text
 	}
 	var texts []string
 	for _, i := range h.all(device, 9) {

@@ -232,6 +232,7 @@ func (in *Incidents) OfDevice(
 // kept is where an incident of a device is kept.
 type kept struct {
 	At    andon.Time `json:"at"`              // of its entry
+	From  andon.Time `json:"from,omitempty"`  // Incident.From
 	Ended andon.Time `json:"ended,omitempty"` // 0: it is open
 	key   string     // of a closed one
 	open  *people.Incident
@@ -249,7 +250,7 @@ func (in *Incidents) keptOf(
 		}
 		if h != nil && h.Ended == 0 {
 			all = append(all, kept{
-				At: h.Entry.Time, open: h.Incident, kind: kind == people.StateKind,
+				At: h.Entry.Time, From: h.From, open: h.Incident, kind: kind == people.StateKind,
 			})
 		}
 	}
@@ -279,7 +280,8 @@ func (in *Incidents) readKept(
 			others--
 		}
 		switch {
-		case !span.Holds(k.At) || !k.kind && others < 0:
+		case k.At < span.From || span.To != 0 && cmp.Or(k.From, k.At) > span.To ||
+			!k.kind && others < 0:
 			continue
 		case k.open != nil:
 			all = append(all, *k.open)

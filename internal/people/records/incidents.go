@@ -343,7 +343,7 @@ func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) e
 	if err != nil {
 		return err
 	}
-	of, err := json.Marshal(kept{At: h.Entry.Time, Ended: h.Ended})
+	of, err := json.Marshal(kept{At: h.Entry.Time, From: h.From, Ended: h.Ended})
 	if err != nil {
 		return err
 	}
@@ -503,20 +503,18 @@ func (in *Incidents) Act(
 	ctx context.Context, tenant andon.TenantID, id string, a people.Action,
 ) (people.Incident, error) {
 	var none people.Incident
-	if err := a.Check(in.now()); err != nil {
-		return none, err
-	}
-	found, err := in.find(ctx, tenant, id)
-	if err != nil {
-		return none, err
-	}
 	s := &people.Setting{Known: &people.Known{}}
 	if in.Setting != nil {
+		var err error
 		if s, err = in.Setting(ctx, tenant); err != nil {
 			return none, err
 		}
 	}
 	s.Now = in.now()
+	found, err := in.find(ctx, tenant, id)
+	if err != nil {
+		return none, err
+	}
 	if found.Version == 0 {
 		if found, err = in.standing(ctx, tenant, found); err != nil {
 			return none, err

@@ -14,6 +14,7 @@ type document struct {
 	Readings    andon.Retention  `json:"readings"`
 	MaxFuture   andon.Duration   `json:"max_future"`
 	SilentAfter andon.Duration   `json:"silent_after"`
+	Shelf       andon.Duration   `json:"longest_shelf,omitempty"`
 	States      []andon.StateDef `json:"states"`
 	// Unknown is text, since an empty one is not the same as accept.
 	Unknown    string          `json:"unknown_states,omitempty"`
@@ -55,7 +56,7 @@ type Severities struct {
 func Encode(t *andon.Tenant, own Own) (andon.Record, error) {
 	data, err := json.Marshal(document{
 		Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
-		SilentAfter: t.SilentAfter, States: t.States.Defs(),
+		SilentAfter: t.SilentAfter, Shelf: t.LongestShelf, States: t.States.Defs(),
 		Unknown: string(t.Unknown), Floor: t.Floor,
 		Reordering: t.Reordering, Clock: t.Clock, Own: own,
 	})
@@ -77,7 +78,8 @@ func Decode(r andon.Record) (t andon.Tenant, own Own, err error) {
 	}
 	return andon.Tenant{
 		ID: andon.TenantID(r.ID), Version: r.Version, Events: d.Events, Readings: d.Readings,
-		MaxFuture: d.MaxFuture, SilentAfter: d.SilentAfter, States: states,
+		MaxFuture: d.MaxFuture, SilentAfter: d.SilentAfter, LongestShelf: d.Shelf,
+		States:  states,
 		Unknown: andon.UnknownStates(d.Unknown), Floor: d.Floor,
 		Reordering: d.Reordering, Clock: d.Clock,
 	}, d.Own, nil

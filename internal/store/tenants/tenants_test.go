@@ -18,9 +18,10 @@ func TestTenantsComeBack(t *testing.T) {
 	want := andon.Tenant{
 		ID: "plant", Version: 3, Events: andon.NewTenant("a").Readings,
 		Readings: andon.NewTenant("a").Readings, MaxFuture: 4, SilentAfter: 5, States: states,
-		Unknown:    andon.RefuseUnknown,
-		Floor:      andon.Horizon{Events: andon.MinTime + 6, Readings: andon.MinTime + 7},
-		Reordering: true, Clock: andon.ClockMark{Believed: andon.MinTime + 8},
+		LongestShelf: 12,
+		Unknown:      andon.RefuseUnknown,
+		Floor:        andon.Horizon{Events: andon.MinTime + 6, Readings: andon.MinTime + 7},
+		Reordering:   true, Clock: andon.ClockMark{Believed: andon.MinTime + 8},
 	}
 	for i := range reflect.TypeOf(want).NumField() {
 		if reflect.ValueOf(want).Field(i).IsZero() {
