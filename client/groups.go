@@ -60,7 +60,7 @@ func (c *Client) PutProfile(
 
 // GroupRules returns the rules that say the groups of devices without one of their own.
 func (c *Client) GroupRules(ctx context.Context) ([]andon.GroupRule, error) {
-	return ask[[]andon.GroupRule](ctx, c, request{path: path("groups", "rules")})
+	return get[[]andon.GroupRule](ctx, c, "groups", "rules")
 }
 
 // PutGroupRules replaces the rules that say the groups of devices without one of their own.

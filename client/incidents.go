@@ -155,7 +155,7 @@ func (c *Client) DeviceIncidents(
 
 // Incident returns an incident with its steps.
 func (c *Client) Incident(ctx context.Context, id string) (Incident, error) {
-	return ask[Incident](ctx, c, request{method: http.MethodGet, path: path("incidents", id)})
+	return get[Incident](ctx, c, "incidents", id)
 }
 
 // IncidentAction is what somebody does about an incident. Which fields count depends on Do.

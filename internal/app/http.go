@@ -80,7 +80,6 @@ func (s *httpService) stop(ctx context.Context) error {
 		errors.New("requests under way took too long and were cut off"), s.server.Close())
 }
 
-// url returns the address that the service listens on.
 func (s *httpService) url() string {
 	scheme := "http"
 	if s.secure {

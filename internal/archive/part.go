@@ -110,7 +110,6 @@ func (w *adder[T]) end(ctx context.Context) error {
 	return w.folder.commit(ctx, w.about, w.temp)
 }
 
-// close ends the part as it is.
 func (w *adder[T]) close() {
 	if w.temp != nil {
 		discard(w.temp)

@@ -44,7 +44,6 @@ func errChanged(name string) error {
 		"be archived there, under one name", name)
 }
 
-// directory is a place on a disk.
 type directory string
 
 func (d directory) path(name string) string {

@@ -100,7 +100,6 @@ func (x *writer) member(name string, size int64, content io.Reader) error {
 	return err
 }
 
-// file writes a file, and notes its sum.
 func (x *writer) file(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

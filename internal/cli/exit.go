@@ -64,7 +64,6 @@ func misuseText(cmd *cobra.Command, err error) string {
 // exclusiveFlags matches the error of cobra for flags that exclude each other.
 var exclusiveFlags = regexp.MustCompile(`^if any flags in the group .*; \[(.*)\] were all set$`)
 
-// invalidValue describes which values are valid.
 func invalidValue(e *pflag.InvalidValueError) string {
 	cause := e.Unwrap()
 	if n, ok := errors.AsType[*strconv.NumError](cause); ok {

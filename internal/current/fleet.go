@@ -334,7 +334,6 @@ func (f *Fleet) Read(p *Page, states *andon.StateSet, budget int) {
 	p.from += "\x00" // the next that can be
 }
 
-// count returns how many devices are in states.
 func (f *Fleet) count(states andon.StateFilter) (n int) {
 	for state, devices := range f.states {
 		if states.Match(state) {
@@ -426,7 +425,6 @@ func (f *Fleet) Each(
 // merge is a heap of places by their id.
 type merge []*cursor
 
-// advance moves to the next device.
 func (f *Fleet) advance(m *merge) {
 	if f.next((*m)[0]) {
 		heap.Fix(m, 0)

@@ -43,7 +43,6 @@ func (n *Node) choose() error {
 	return n.ports.free(host)
 }
 
-// configure writes the files that a node is started with.
 func (n *Node) configure() (err error) {
 	for _, dir := range []string{"conf/triggers", "log", "tmp"} {
 		if err := os.MkdirAll(n.path(dir), 0o755); err != nil {

@@ -121,7 +121,6 @@ func (r *Ring) Addrs() (all []string) {
 	return all
 }
 
-// discard kills all nodes, and removes what they have.
 func (r *Ring) discard() {
 	for _, n := range r.Nodes {
 		n.Discard()

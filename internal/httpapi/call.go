@@ -58,7 +58,6 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 	return c
 }
 
-// caller is who sent the request, for the audit.
 func (c *call) caller() intake.Caller {
 	return intake.Caller{Who: c.who, Remote: c.r.RemoteAddr, RequestID: c.x.ID}
 }
@@ -78,7 +77,6 @@ func (c *call) untilStopped() {
 	}
 }
 
-// bySession reports whether the call is one of a browser that signed in.
 func (c *call) bySession() bool { return access.IsSession(c.who) }
 
 func (c *call) stop() {

@@ -15,7 +15,6 @@ type exchange struct {
 	route *route // nil where there is none
 }
 
-// newExchange makes that of a request which began at a time.
 func newExchange(w http.ResponseWriter, id string, begun time.Time) *exchange {
 	return &exchange{Writer: answer.Writer{ResponseWriter: w, ID: id, Begun: begun}}
 }

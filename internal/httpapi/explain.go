@@ -36,7 +36,6 @@ func explainable(routes []*route) []*route {
 	return routes
 }
 
-// explains reads whether the plan is asked for.
 func (c *call) explains() bool {
 	return c.Flag(explainParam.Name) && c.route.isExplained()
 }

@@ -42,7 +42,6 @@ var pathName = regexp.MustCompile(`\{([a-z]+)\}`)
 // isLong reports whether the answer to a request may take longer than others.
 func (r *route) isLong(asked *http.Request) bool { return r.long || r.lines && wantsLines(asked) }
 
-// wantsLines reports whether a client asks for NDJSON.
 func wantsLines(r *http.Request) bool {
 	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), typeNDJSON)
 }

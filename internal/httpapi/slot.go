@@ -77,7 +77,6 @@ func (s *slot) Give(n int64) {
 	s.api.intake.Requests.Give(n)
 }
 
-// release gives back the slot and all memory.
 func (s *slot) release() {
 	s.end()
 	s.Give(s.taken)

@@ -90,13 +90,6 @@ func (s *Share) Enter(ctx context.Context, weight int64) (Slot, error) {
 	return Slot{share: s, weight: weight, begun: s.now()}, nil
 }
 
-// Waiting returns how many wait now.
-func (s *Share) Waiting() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.waiting.Len()
-}
-
 // queue lets work in, and returns nil, or puts it at the end of the queue.
 func (s *Share) queue(weight int64) *waiter {
 	s.mu.Lock()

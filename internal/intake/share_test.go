@@ -200,7 +200,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 		if _, err := s.Enter(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
-		if s.Waiting() != 0 {
+		if s.waiting.Len() != 0 {
 			t.Error("it still waits")
 		}
 		turn.Leave()

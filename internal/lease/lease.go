@@ -22,7 +22,6 @@ const Kind andon.RecordKind = "lease"
 // ErrLost says that another process has the lease, or may have it.
 var ErrLost = andon.Errorf(andon.Conflict, "another process has this lease now")
 
-// stored is the document of a lease.
 type stored struct {
 	Owner    string     `json:"owner,omitempty"` // absent: it was given back
 	Position andon.JSON `json:"position,omitempty"`
@@ -99,7 +98,6 @@ func (w *watch) note(version uint64) *watch {
 	return &watch{version, time.Now()}
 }
 
-// isFree reports whether a lease can be taken.
 func (h *Holder) isFree(is stored, w *watch) bool {
 	return is.Owner == "" || is.Owner == h.Owner || h.Alone ||
 		time.Since(w.since) >= h.sixths(expireAfter)

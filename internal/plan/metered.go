@@ -214,7 +214,6 @@ func (m *meter) sharing(w *ItemWrite) float64 {
 	return max(1, float64(t.Devices))
 }
 
-// keep adds what is stored.
 func (m *meter) keep(w *ItemWrite) {
 	t, items := &m.in.Traffic, 0.0
 	switch {

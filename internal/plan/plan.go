@@ -120,7 +120,6 @@ func (s *sheet) take(m Measurement) float64 {
 	return m.Value
 }
 
-// fails says what is in the way.
 func (s *sheet) fails(format string, args ...any) {
 	s.result.Why = append(s.result.Why, fmt.Sprintf(format, args...))
 }
@@ -129,7 +128,6 @@ func (s *sheet) remark(format string, args ...any) {
 	s.result.Notes = append(s.result.Notes, fmt.Sprintf(format, args...))
 }
 
-// way adds a way to pay.
 func (s *sheet) way(name string, cost float64) {
 	s.result.Ways = append(s.result.Ways, Way{name, cost})
 	s.result.Priced = true

@@ -86,7 +86,6 @@ func (f *Fleet) newMachine(i int) machine {
 	}
 }
 
-// work lets a machine work for one round.
 func (f *Fleet) work(m *machine) {
 	f.fare(m)
 	f.drift(m)

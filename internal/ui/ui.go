@@ -49,7 +49,6 @@ type Board struct {
 	Built bool // else the page says how to build it
 }
 
-// file is one file of the board in the encodings that it has.
 type file struct {
 	kind  string // its media type
 	etag  string

@@ -181,7 +181,6 @@ func shorter(a, b andon.Retention) bool {
 	return a != andon.Forever && (b == andon.Forever || cmp.Less(a, b))
 }
 
-// newTenant is a tenant with the settings of one that is created.
 func newTenant(id andon.TenantID) client.Tenant {
 	t := andon.NewTenant(id)
 	return client.Tenant{

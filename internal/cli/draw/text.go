@@ -47,7 +47,6 @@ func ColumnsOf(text string) int {
 	return (&runewidth.Condition{}).StringWidth(text)
 }
 
-// clip cuts a text to a number of columns.
 func clip(text string, columns int) string {
 	if ColumnsOf(text) <= columns {
 		return text

@@ -56,7 +56,6 @@ func (d *demo) newFactory(to receiver) *factory {
 	return f
 }
 
-// tally counts what was sent.
 type tally struct {
 	events, readings, assignments, escalations int
 

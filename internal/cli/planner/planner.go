@@ -22,7 +22,6 @@ import (
 	"github.com/andonhq/andon/internal/store/all"
 )
 
-// planner is what the flags of the command ask for.
 type planner struct {
 	*command.Program
 	fleet   *fleet
@@ -104,7 +103,6 @@ func (r *planner) run() error {
 	return nil
 }
 
-// input gathers what the plan is made from.
 func (r *planner) input() (in plan.Input, err error) {
 	in.Traffic, in.Now = r.fleet.traffic, r.Now().Std()
 	if in.Traffic.ReadingsEvery == 0 {

@@ -21,7 +21,6 @@ import (
 	"github.com/andonhq/andon/internal/store/adapter"
 )
 
-// archives is what the commands of an archive have in common.
 type archives struct {
 	*command.Program
 	name   string

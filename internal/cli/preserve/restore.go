@@ -19,7 +19,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/local"
 )
 
-// restoring is a restore under way.
 type restoring struct {
 	*command.Program
 	source, data string
@@ -105,7 +104,6 @@ func (r *restoring) checkEmpty() error {
 	return nil
 }
 
-// unpack unpacks a backup and checks its sums.
 func (r *restoring) unpack(ctx context.Context, dir string) (backup.Contents, error) {
 	into := backup.Into(dir)
 	return readBackup(ctx, r.Program, "unpack", r.source,

@@ -98,7 +98,6 @@ func (q *query) selectFlags(cmd *cobra.Command) {
 	q.orderFlag(cmd)
 }
 
-// runs makes a function the work of a subcommand.
 func (q *query) runs(
 	cmd *cobra.Command, work func(context.Context, *client.Client, []string) error,
 ) *cobra.Command {

@@ -18,7 +18,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// exportRun is an export under way.
 type exportRun struct {
 	*export
 	*client.Client
@@ -39,7 +38,6 @@ func (r *exportRun) outcome() string {
 		" of " + draw.Count(r.devices, "device")
 }
 
-// note says what is missing, a line each.
 func (r *exportRun) note() string {
 	const most = 20
 	if len(r.missing) > most {

@@ -20,7 +20,6 @@ const (
 	shownStates  = 10
 )
 
-// counts are numbers of entries by kind.
 type counts map[string]int
 
 // String names all kinds of an archive.

@@ -131,7 +131,6 @@ func (g *group) add(e placed, batch int) bool {
 	return true
 }
 
-// send sends a group and accounts for it.
 func (s *sender) send(ctx context.Context, g *group) error {
 	var results [lanes]client.Result
 	var errs [lanes]error
@@ -156,7 +155,6 @@ func (s *sender) send(ctx context.Context, g *group) error {
 	return failed
 }
 
-// request sends entries of one kind.
 func (s *sender) request(ctx context.Context, kind string, lines []placed) (client.Result, error) {
 	switch {
 	case kind == kindSettings || kind == kindEnd:

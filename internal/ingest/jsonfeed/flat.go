@@ -44,7 +44,6 @@ func (r *readingReader) isFlat() bool {
 		slices.ContainsFunc(r.extra.members, func(m member) bool { return m.name == FlatDevice })
 }
 
-// flatReader reads the fields of a flat item.
 type flatReader struct{ *readingReader }
 
 func (r flatReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {

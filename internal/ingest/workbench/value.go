@@ -72,7 +72,6 @@ func split(v any) (kind string, content any, ok bool) {
 	return kind, content, len(one) == 1
 }
 
-// wrong says what is wrong with an attribute of an item.
 type wrong struct{ attribute, reason string }
 
 // Error implements error.

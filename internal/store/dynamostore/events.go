@@ -29,7 +29,6 @@ func (s *Store) entries(
 	return items.Found(ctx, s.db, t, q, all, items.ReadEvent)
 }
 
-// inStates returns the queries for those of some states that a query selects.
 func inStates(
 	states []andon.State, q andon.EventQuery, ask func(andon.State) []ddb.Query,
 ) (all []ddb.Query) {

@@ -27,7 +27,6 @@ func (s *Store) history(ctx context.Context, t *tenant, d *device) *history {
 	return &history{store: s, ctx: ctx, tenant: t, device: d, hidden: map[andon.EntryRef]bool{}}
 }
 
-// learn reads which of some entries were withdrawn.
 func (p *history) learn(refs ...andon.EntryRef) error {
 	var marks []mark
 	for _, ref := range refs {
@@ -134,7 +133,6 @@ func (p *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 	})
 }
 
-// refold recomputes the device from its log.
 func (p *history) refold() error {
 	var failed error
 	gone := func(ref andon.EntryRef) bool {
@@ -190,7 +188,6 @@ func (p *history) logged() iter.Seq2[current.Logged, error] {
 	})
 }
 
-// entry returns what folding needs of an event.
 func (p *history) entry(e *andon.Event) current.Entry {
 	return current.Entry{
 		Time: e.Time, Severity: p.tenant.Record.States.Severity(e.State), State: e.State,

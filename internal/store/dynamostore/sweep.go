@@ -16,7 +16,6 @@ import (
 // who must not store it so long, and for tenants that keep less than the tables do. It reads the
 // devices in the order in which the service keeps them, and stores a checkpoint after each page.
 
-// sweeping is a sweep of one tenant under way.
 type sweeping struct {
 	store   *Store
 	tenant  *tenant

@@ -7,7 +7,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// device is everything that was ever kept of one device.
 type device struct {
 	tenant      *tenant
 	id          andon.DeviceID

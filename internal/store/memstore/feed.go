@@ -67,7 +67,6 @@ func (f *following) note(d *device, e *andon.Event) {
 	f.by[d.id] = c
 }
 
-// publish puts into the feed what a write brought.
 func (t *tenant) publish(kind andon.ChangeKind) {
 	f, w := t.feed, wrote{t.changes(kind), t.feed.came}
 	clear(t.touched)

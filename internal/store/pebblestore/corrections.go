@@ -180,7 +180,6 @@ func (s *Store) drop(t *tenant, slot *slot) {
 	t.fleet.Drop(slot)
 }
 
-// purging is one purge under way.
 type purging struct {
 	store  *Store
 	ctx    context.Context

@@ -118,7 +118,6 @@ func (e *Engine) in(env adapter.Env) Options {
 	return o
 }
 
-// memoryFits is the rule of the setting.
 func (o *Options) memoryFits() error {
 	if o.Memory < entries.LeastMemory {
 		return fmt.Errorf("is less than %d bytes, or 1MiB", entries.LeastMemory)

@@ -86,7 +86,6 @@ func (s *Store) withMeasured(
 	return nil
 }
 
-// hasEntries reports whether a device ever had an entry or was retired.
 func (s *Store) hasEntries(t *tenant, id andon.DeviceID) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -82,7 +82,6 @@ func (r *restoring) device(i int, d *current.Device) error {
 	return nil
 }
 
-// write puts the rows into the batch.
 func (r *restoring) write() error {
 	for _, id := range r.devices {
 		h := r.of[id]

@@ -192,7 +192,6 @@ func newStore(d *directory.Directory, db *pebble.DB, o Options) *Store {
 	return s
 }
 
-// directory is how the directory is opened.
 func (o *Options) directory(dir string) directory.Config {
 	return directory.Config{
 		FS: o.FS, Path: dir, Owner: o.Owner, Log: o.Log, Fatal: o.Fatal, Reserve: o.Reserve,

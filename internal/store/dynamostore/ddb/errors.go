@@ -47,7 +47,6 @@ func Failure(doing, table string, err error) error {
 		"dynamodb.endpoint, dynamodb.region and the network: %w", doing, table, err)
 }
 
-// meaning returns what a code of the service means for the caller.
 func meaning(code string) (andon.Kind, string) {
 	switch code {
 	case "ResourceNotFoundException":

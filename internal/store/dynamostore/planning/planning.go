@@ -469,7 +469,6 @@ func (e *Config) ofReference(s plan.Sample) *plan.Metered {
 	return m.Metered
 }
 
-// ofSeries returns the writes and reads of the layout timeseries.
 func (e *Config) ofSeries(s plan.Sample) *plan.Metered {
 	o := reference.Options{Table: items.TableReadings, Retention: s.ReadingsRetention}
 	o.LatestIndex = !slices.Contains([]string{"", items.ProjectsNone}, e.Indexes.LatestIndex)

@@ -121,7 +121,6 @@ func (c Capacity) View() string {
 	return strings.ToUpper(strings.ReplaceAll(c.Stream, "-", "_"))
 }
 
-// scaled is one dimension that auto scaling moves.
 type scaled struct {
 	Resource  string // "table/andon-Devices/index/ByState"
 	Dimension string // "dynamodb:index:WriteCapacityUnits"

@@ -15,7 +15,6 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// schema returns a key as the service describes one.
 func schema(k ddb.Keys) []types.KeySchemaElement {
 	all := []types.KeySchemaElement{{AttributeName: aws.String(k.Hash),
 		KeyType: types.KeyTypeHash}}

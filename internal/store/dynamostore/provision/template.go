@@ -113,7 +113,6 @@ func (s Stack) Tables() (all []stackTable) {
 	return all
 }
 
-// stackTable is one table as the templates show it.
 type stackTable struct {
 	ddb.Table
 	ID         string   // its name without the prefix

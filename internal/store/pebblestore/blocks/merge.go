@@ -306,7 +306,6 @@ func (m *merger) close() {
 	}
 }
 
-// devices merges the blocks of all devices.
 func (m *merger) devices() error {
 	var device []byte
 	for {

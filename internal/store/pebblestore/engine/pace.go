@@ -85,7 +85,6 @@ func IsPaced(c vfs.DiskWriteCategory) bool {
 	return c == "pebble-memtable-flush" || c == "pebble-compaction"
 }
 
-// pacedFile is such a table.
 type pacedFile struct {
 	vfs.File
 	pace Pace

@@ -137,7 +137,6 @@ type flusher struct {
 // entryWork is about how many bytes an entry is where it is flushed.
 const entryWork = 100
 
-// devices writes the blocks of all devices, and their days.
 func (x *flusher) devices(ctx context.Context) error {
 	const (
 		some = 64  // entries that are reported at once: each time costs

@@ -189,7 +189,6 @@ func (m *Memory) drop() {
 	m.dropped = make(chan struct{})
 }
 
-// forget drops the entries of a device.
 func (m *Memory) forget(tenant, device uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

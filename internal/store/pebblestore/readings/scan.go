@@ -203,7 +203,6 @@ func (p *dayPage) take(r andon.Reading, delivery, number uint64) {
 	}
 }
 
-// fromRows takes the parts of rows.
 func (p *dayPage) fromRows() error {
 	for generation := p.first; generation <= p.last; generation++ {
 		if err := p.fromGeneration(generation); err != nil {

@@ -108,7 +108,6 @@ func Run(ctx context.Context, c Config) (rows map[string]int64, err error) {
 	return v.rows, v.run()
 }
 
-// verifier is a Run under way.
 type verifier struct {
 	Config
 	ctx      context.Context
@@ -179,7 +178,6 @@ func (v *verifier) manifest() error {
 	return err
 }
 
-// logs checks the write-ahead logs.
 func (v *verifier) logs() error {
 	l, err := walcheck.Find(v.FS, v.Dir, v.Desc)
 	if err != nil {
@@ -193,7 +191,6 @@ func (v *verifier) logs() error {
 	return err
 }
 
-// tables checks the tables that the store has.
 func (v *verifier) tables() error {
 	levels, err := v.db.SSTables()
 	if err != nil {

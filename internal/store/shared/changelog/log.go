@@ -237,7 +237,6 @@ func (l *Log) extend(ctx context.Context) error {
 	return nil
 }
 
-// takeAll takes in items that follow those that were read.
 func (l *Log) takeAll(items []Item) error {
 	for _, i := range items {
 		e, err := l.logs.codec.decode(l.id, i)

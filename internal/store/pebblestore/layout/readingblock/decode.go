@@ -179,7 +179,6 @@ func (d *Decoder) reserve(readings int) {
 	}
 }
 
-// fill gives each of the readings its value of a metric.
 func (d *Decoder) fill(c *column, n, first, end int) {
 	d.of = d.of[:0]
 	if c.values < n {
@@ -214,7 +213,6 @@ func (d *Decoder) fill(c *column, n, first, end int) {
 	}
 }
 
-// reader reads the columns of a block.
 type reader struct{ varint.Reader }
 
 func readerOf(b []byte) reader { return reader{varint.Reader{Rest: b}} }
