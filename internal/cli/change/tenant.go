@@ -60,11 +60,11 @@ func tenantList(p *command.Program) *cobra.Command {
 
 func tenantColumns() []command.Column[client.Tenant] {
 	columns := command.Fields[client.Tenant]("tenant", "retention.events", "retention.readings",
-		"max_future", "silent_after", "unknown_states", "states").Hidden("longest_shelf")
+		"max_future", "silent_after", "unknown_states", "states")
 	columns[len(columns)-1].Cell = func(_ command.Looks, t *client.Tenant) draw.Cell {
 		return draw.Cell{Text: statesShown(t.States)}
 	}
-	return columns
+	return columns.Hidden("longest_shelf")
 }
 
 // statesShown formats a set of states as --state takes it.
