@@ -57,6 +57,8 @@ func (in *Incident) Observe(s *Setting, o *Observation) (changed bool) {
 	switch {
 	case o.Assigned && o.Operator != in.TakenBy && o.Operator != "":
 		in.TakenBy, in.Operator = "", o.Operator
+	case o.Operator == "" && !o.Assigned && in.Policy != nil && in.Policy.Assigned != "":
+		// It was so before the policy had the device assigned: changes are taken in later.
 	case o.Assigned || in.TakenBy == "" && !in.assigning():
 		in.Operator = o.Operator
 	}

@@ -130,3 +130,28 @@ func TestLongestShelf(t *testing.T) {
 		}
 	}
 }
+
+// TestOperatorOfAPolicy: a change from before the assignment by a policy, which is taken in later,
+// does not undo it; that somebody has taken the device from its operator does.
+func TestOperatorOfAPolicy(t *testing.T) {
+	s := &people.Setting{Now: minute, Known: &people.Known{Policies: []people.Policy{
+		{Name: "p", Assign: "person Liz"},
+	}}}
+	first := seen(s, "WARNING2")
+	first.Operator = ""
+	in := people.Open(s, "1-x", "d1", people.StateKind, first)
+	done := map[string]bool{}
+	for _, e := range in.Doing {
+		done[e.Key] = true
+	}
+	in.Done(done)
+	before := seen(s, "WARNING3")
+	before.Operator = ""
+	if in.Observe(s, before); in.Operator != "Liz" {
+		t.Errorf("%q is the operator after a change from before", in.Operator)
+	}
+	before.Assigned = true
+	if in.Observe(s, before); in.Operator != "" {
+		t.Errorf("%q is the operator of a device without one", in.Operator)
+	}
+}

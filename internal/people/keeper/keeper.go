@@ -57,6 +57,7 @@ const (
 	lookEvery = 250 * time.Millisecond // for what is due
 	batch     = 1000                   // changes, or due records, at once
 	writers   = 64                     // of records at once
+	batches   = 4                      // whose effects are done at once
 )
 
 // Run keeps incidents until the context ends. A store without a feed or records has none.
@@ -128,8 +129,18 @@ func (k *Keeper) parts(
 
 // timers does what is due, until the context ends.
 func (k *Keeper) timers(ctx context.Context) {
+	var doing sync.WaitGroup
+	defer doing.Wait()
+	slots := make(chan struct{}, batches)
+	start := func(do func()) {
+		slots <- struct{}{}
+		doing.Go(func() {
+			defer func() { <-slots }()
+			do()
+		})
+	}
 	for ctx.Err() == nil {
-		n, err := k.due(ctx)
+		n, err := k.due(ctx, start)
 		if ctx.Err() == nil {
 			k.Failures.Note("", err)
 		}
@@ -139,8 +150,9 @@ func (k *Keeper) timers(ctx context.Context) {
 	}
 }
 
-// due does what is due now, and returns about how many incidents that was.
-func (k *Keeper) due(ctx context.Context) (int, error) {
+// due does what is due now, and returns about how many incidents that was. Effects are done by
+// functions that start gets: what is due next does not wait for them.
+func (k *Keeper) due(ctx context.Context, start func(func())) (int, error) {
 	var all []andon.Record
 	for r, err := range k.Store.DueRecords(ctx, records.OpenKind, k.Now(), batch) {
 		if err != nil {
@@ -164,9 +176,11 @@ func (k *Keeper) due(ctx context.Context) (int, error) {
 		}
 	}
 	for tenant, some := range by {
-		if err := k.Effects(ctx, tenant, some...); ctx.Err() == nil {
-			k.Undone.Note(string(tenant), err)
-		}
+		start(func() {
+			if err := k.Effects(ctx, tenant, some...); ctx.Err() == nil {
+				k.Undone.Note(string(tenant), err)
+			}
+		})
 	}
 	return len(all), err
 }

@@ -234,7 +234,8 @@ func TestEffectThatFailsForADay(t *testing.T) {
 		Incidents: records.NewIncidents(h.store, clock),
 	}
 	at := records.Place("d1", people.StateKind)
-	held, err := k.Incidents.Decide(t.Context(), "default", at, func(h *records.Held) (bool, error) {
+	ctx := t.Context()
+	held, err := k.Incidents.Decide(ctx, "default", at, func(h *records.Held) (bool, error) {
 		h.Incident = &people.Incident{
 			ID: records.IDOf(now, at), Device: "d1", Kind: people.StateKind, Opened: now,
 			Doing: []people.Effect{

@@ -134,8 +134,8 @@ func (p *pipes) Close() error { close(p.closed); return nil }
 
 func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestSerialScenariosOnEngines plays scenarios at once, each in a tenant of its own, by a clock that
-// goes on a minute when there is nothing left to do: an eighth of them, or with ANDON_LONG=1 all.
+// TestSerialScenariosOnEngines plays scenarios at once, each in a tenant of its own, by a clock
+// that goes on a minute when there is nothing left to do: an eighth of them, or with ANDON_LONG=1 all.
 // Those about silence are left out: what is not sent can't be waited for.
 func TestSerialScenariosOnEngines(t *testing.T) {
 	t.Run("cassandra", func(t *testing.T) {
@@ -307,8 +307,8 @@ func (w *together) left() (all []string) {
 	return all
 }
 
-// settled reports whether something is left to do in a tenant, whether there may be changes that are
-// not taken in, and how often incidents have changed.
+// settled reports whether something is left to do in a tenant, whether there may be changes that
+// are not taken in, and how often incidents have changed.
 func (w *together) settled(
 	ctx context.Context, id andon.TenantID,
 ) (left, behind bool, changes uint64, err error) {
