@@ -23,10 +23,12 @@ const (
 	maxKnown                  = 4096       // keys of notices that a gathering knows
 	keyBytes                  = 8          // of each a hash is kept
 
-	// A message about more than flood devices is of a flood. What comes within stormFor of it, and
-	// is no severer, is listed and not sent. What comes later waits until afterFlood.
+	// A message about more than flood devices is of a flood. What follows, and is no severer, is
+	// listed and not sent: for stormFor, and on as long as there is no pause of stormPause, but not
+	// longer than afterFlood. What comes after that waits until afterFlood.
 	flood      = 10
 	stormFor   = 30 * second
+	stormPause = 10 * second
 	afterFlood = 2 * 60 * second
 )
 
@@ -55,14 +57,26 @@ type leaving struct {
 // sentFlood is a message about many devices.
 type sentFlood struct {
 	At       andon.Time `json:"at"`
-	Severity uint8      `json:"severity"` // of the worst in it
+	Until    andon.Time `json:"until"`    // the end of what belongs to it
+	Severity uint8      `json:"severity"` // of the worst that was told
+}
+
+// goesOn takes note that more comes at a time. Where the storm lasts longer than what can belong to
+// a message, what comes then waits as long again.
+func (f *sentFlood) goesOn(now andon.Time) {
+	end := f.At.Add(afterFlood)
+	switch {
+	case now <= f.Until:
+		f.Until = min(max(f.Until, now.Add(stormPause)), end)
+	case f.Until == end && now <= end.Add(stormPause):
+		f.At = end
+	}
 }
 
 // covers reports whether what is open needs no message: it belongs to the flood that was told last,
 // whose message says where the rest is listed.
 func (g *gathering) covers() bool {
-	return g.Flood != nil && g.Last <= g.Flood.At.Add(stormFor) &&
-		g.Open.severity() <= g.Flood.Severity
+	return g.Flood != nil && g.Last <= g.Flood.Until && g.Open.severity() <= g.Flood.Severity
 }
 
 // due returns when what is open becomes messages.
@@ -72,7 +86,7 @@ func (g *gathering) due() andon.Time {
 	case g.Flood == nil || g.Open.severity() > g.Flood.Severity:
 		return soon
 	case g.covers():
-		return g.Flood.At.Add(stormFor)
+		return g.Flood.Until
 	}
 	return max(soon, g.Flood.At.Add(afterFlood))
 }
@@ -80,11 +94,15 @@ func (g *gathering) due() andon.Time {
 // close makes of what is open what becomes messages.
 func (g *gathering) close(id string, now andon.Time) *leaving {
 	out := &leaving{ID: id, At: now, Summary: *g.Open, Listed: g.covers()}
-	if !out.Listed {
+	severity, within := out.Summary.severity(), g.Flood != nil && g.Last <= g.Flood.Until
+	switch {
+	case out.Listed:
+	case out.Summary.Count > flood:
+		g.Flood = &sentFlood{At: now, Until: now.Add(stormFor), Severity: severity}
+	case within: // what is severer is told, and the flood goes on
+		g.Flood.Severity = severity
+	default:
 		g.Flood = nil
-		if out.Summary.Count > flood {
-			g.Flood = &sentFlood{At: now, Severity: out.Summary.severity()}
-		}
 	}
 	g.Leaving = out
 	g.clear()
@@ -174,6 +192,9 @@ func (s *Service) keep(ctx context.Context, at place, b *batch) error {
 		now := s.Now()
 		if isFirst {
 			g.First = now
+		}
+		if g.Flood != nil {
+			g.Flood.goesOn(now)
 		}
 		if g.Last, g.Until = now, b.due; b.due == 0 {
 			g.Until = g.due()

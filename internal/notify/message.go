@@ -204,8 +204,8 @@ func (m *Message) Body() string {
 func (m *Message) many(b *strings.Builder) {
 	fmt.Fprintf(b, "%s\n", m.counts(20))
 	if m.Count > flood {
-		b.WriteString("More may follow. For 30 seconds, what is no severer than this is only " +
-			"listed on the board.\n")
+		b.WriteString("More may follow. What does, and is no severer, is only listed on the " +
+			"board, for two minutes at most.\n")
 	}
 	b.WriteString("\nThe worst:\n")
 	for i := range m.Worst {

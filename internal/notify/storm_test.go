@@ -103,7 +103,7 @@ func TestStorm(t *testing.T) {
 		if len(counts) != 1 || counts[0] < 20_000 || first > 5*time.Second {
 			s.Errorf("sent %v, first after %s", counts, first)
 		}
-		if want := "For 30 seconds, what is no severer than this"; !strings.Contains(text, want) {
+		if want := "More may follow. What does, and is no severer, is only listed"; !strings.Contains(text, want) {
 			s.Errorf("without %q: %s", want, text)
 		}
 		s.fail(0, 0, time.Hour)
@@ -127,7 +127,7 @@ func TestStorm(t *testing.T) {
 }
 
 // TestAfterAFlood: what is severer is told at once; what comes after the storm is told two minutes
-// after the message of the flood, all in one.
+// after the message of the flood, all in one, as is a storm that goes on.
 func TestAfterAFlood(t *testing.T) {
 	inStorm(t, func(s *storm) {
 		expect := func(when string, want ...int) {
@@ -145,20 +145,31 @@ func TestAfterAFlood(t *testing.T) {
 		expect("within the storm")
 		s.fail(1, 4, 5*time.Second)
 		expect("severer, and what waited", 6)
+		s.fail(1, 3, time.Minute)
+		expect("still within the storm")
 		s.fail(1, 3, 5*time.Second)
-		expect("after a message that is no flood", 1)
+		expect("after it, not yet")
+		s.fail(0, 0, time.Minute)
+		expect("two minutes after the flood", 1)
 
 		s.fail(11, 3, 5*time.Second)
 		expect("another flood", 11)
-		s.fail(4, 3, 31*time.Second)
-		expect("listed")
-		s.fail(3, 3, 30*time.Second)
-		s.fail(2, 3, 30*time.Second)
-		expect("after the storm, not yet")
-		s.fail(0, 0, time.Minute)
-		expect("two minutes after the flood", 5)
-		if n := s.listed(); n != 4 {
+		for range 20 {
+			s.fail(2, 3, 5*time.Second)
+		}
+		s.fail(0, 0, 30*time.Second)
+		expect("it goes on for 100 seconds")
+		if n := s.listed(); n != 1+40 {
 			s.Errorf("%d are listed", n)
+		}
+
+		s.fail(11, 3, 5*time.Second)
+		expect("a third one", 11)
+		for range 50 {
+			s.fail(2, 3, 5*time.Second)
+		}
+		if counts, _ := s.sent(); len(counts) != 1 || counts[0] < 40 {
+			s.Errorf("it goes on for 250 seconds: %v", counts)
 		}
 	})
 }

@@ -25,8 +25,8 @@ func Apply(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply --file FILE",
 		Short: "Make or change policies, schedules, people and groups by files",
-		Long: `Make or change policies, schedules, people, maintenance and groups by files, which can
-live in git. A document has a kind (policy, schedule, person, maintenance), a name, and the fields
+		Long: `Make or change policies, schedules, people, maintenance and groups by files, which
+can live in git. A document has a kind (policy, schedule, person, maintenance), a name, and the fields
 that the path of its kind takes. A YAML file has several, with --- between them; a JSON file has
 several objects. They may refer to each other, in any order and across files. One document may have
 the kind groups: its rules replace those that are there, its members say which device is in which
@@ -197,8 +197,8 @@ func Schedule(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "schedule",
 		Short: "Say who is on call, and put somebody on call for a time",
-		Long: `Say who is on call, and put somebody on call for a time. andon apply makes and changes
-schedules, and andon export config shows them.`,
+		Long: `Say who is on call, and put somebody on call for a time. andon apply makes and
+changes schedules, and andon export config shows them.`,
 		Example: `  andon schedule on-call line-3
   andon schedule override line-3 Tom --to 2026-12-25T06:00:00+01:00`,
 	})

@@ -78,8 +78,8 @@ func events(t *testing.T, d *records.Documents, now string) (text string, all []
 	return text, c.Events()
 }
 
-// TestCalendar compares the calendar of a month with a change of the clocks with what was checked by
-// hand. A library that others wrote reads it in package test.
+// TestCalendar compares the calendar of a month with a change of the clocks with what was checked
+// by hand. A library that others wrote reads it in package test.
 func TestCalendar(t *testing.T) {
 	d := kept(t, line3)
 	text, all := events(t, d, "2026-03-25T12:00:00Z")

@@ -50,7 +50,7 @@ func table() map[string]kind {
 		"ntfy": {url: "https://ntfy.sh", bearer: true, form: ofNtfy, check: isTopic,
 			address: "a topic: at most 64 letters, digits, - and _"},
 		"telegram": {url: "https://api.telegram.org", secret: true, says: true,
-			form: ofTelegram, check: func(address string) bool { _, is := chat(address); return is },
+			form: ofTelegram, check: isChat,
 			address: "the ID of a chat, which is a number, or @ and a name"},
 		alertmanager: {bearer: true, follows: true, form: ofAlertmanager},
 	}
@@ -73,12 +73,18 @@ func isTopic(text string) bool {
 	return text != "" && len(text) <= 64 && strings.Trim(text, chars) == ""
 }
 
-// chat is a chat of Telegram as it takes it, if the address is one.
-func chat(address string) (to any, is bool) {
+// isChat reports whether a text is a chat of Telegram.
+func isChat(text string) bool {
+	_, isName := chat(text).(string)
+	return !isName || len(text) > 1 && text[0] == '@' && !strings.ContainsAny(text, " \t\n")
+}
+
+// chat is a chat as Telegram takes it: a number, or a name.
+func chat(address string) any {
 	if id, err := strconv.ParseInt(address, 10, 64); err == nil {
-		return id, true
+		return id
 	}
-	return address, len(address) > 1 && address[0] == '@' && !strings.ContainsAny(address, " \t\n")
+	return address
 }
 
 // fit returns a text of so many bytes at most, whose links are whole.
@@ -108,7 +114,7 @@ func ofSlack(w *web, m *notify.Message) (string, any) {
 	return w.URL, body
 }
 
-// ofTeams makes a card of at most 28 KB, whose texts are no Markdown: devices write no links into it.
+// ofTeams makes a card of at most 28 KB, whose texts are no Markdown: devices can't write links.
 func ofTeams(w *web, m *notify.Message) (string, any) {
 	line := func(text string, more object) object {
 		run := object{"type": "TextRun", "text": text}
@@ -188,9 +194,8 @@ func ofNtfy(w *web, m *notify.Message) (string, any) {
 
 func ofTelegram(w *web, m *notify.Message) (string, any) {
 	to := strings.TrimSuffix(w.URL, "/") + "/bot" + w.secret + "/sendMessage"
-	id, _ := chat(m.Address)
 	return to, object{
-		"chat_id":              id,
+		"chat_id":              chat(m.Address),
 		"text":                 fit(m.Subject()+"\n\n"+m.Body(), m.Links(), 4096),
 		"link_preview_options": object{"is_disabled": true},
 	}

@@ -131,7 +131,9 @@ func slackBody(byToken bool) check {
 	body := fields{
 		"text!": text(1, 40_000), "mrkdwn": one(true, false), "thread_ts": text(1, 50),
 		"blocks": list(1, 50, either(
-			fields{"type!": one("header"), "text!": object("plain_text", 150), "block_id": id}.check,
+			fields{
+				"type!": one("header"), "text!": object("plain_text", 150), "block_id": id,
+			}.check,
 			fields{
 				"type!": one("section"), "text!": object("mrkdwn", 3000), "block_id": id,
 				"expand": one(true, false),
@@ -156,7 +158,8 @@ func teamsBody() check {
 		"type!": one("RichTextBlock"), "id": text(1, 100), "isVisible": one(true, false),
 		"separator": one(true, false), "height": one("auto", "stretch"),
 		"horizontalAlignment": one("left", "center", "right"),
-		"spacing":             one("default", "none", "small", "medium", "large", "extraLarge", "padding"),
+		"spacing": one("default", "none", "small", "medium", "large", "extraLarge",
+			"padding"),
 		"inlines!": list(1, 1000, either(text(1, 1<<20), fields{
 			"type!": one("TextRun"), "text!": text(1, 1<<20), "italic": one(true, false),
 			"weight":   one("default", "lighter", "bolder"),
@@ -287,7 +290,8 @@ func longest() *notify.Message {
 	m.Zone = "America/Argentina/ComodRivadavia"
 	m.States = map[andon.State]int{}
 	for i := range 50 {
-		m.States[andon.State(fmt.Sprintf("%d<%s", i, strings.Repeat("Ä&", andon.MaxStateBytes/3-2)))] = i
+		name := fmt.Sprintf("%d<%s", i, strings.Repeat("Ä&", andon.MaxStateBytes/3-2))
+		m.States[andon.State(name)] = i
 	}
 	for i := range m.Worst {
 		is := &m.Worst[i]
