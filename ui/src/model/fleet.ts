@@ -29,6 +29,7 @@ export interface Device {
   escalation?: Escalation; // with escalated_to
   incident_since?: string;
   silent: boolean;
+  maintenance?: { name: string; until?: string }; // the window that it is in now
   message?: string;
   attributes?: Record<string, unknown>;
   retired?: string;

@@ -6,7 +6,7 @@ import { duration, moment, zoneShort } from "../model/time";
 import { now } from "../state/clock";
 import { DeviceModel, type Entry, type Past } from "../state/device";
 import { queryOfWindow } from "../model/window";
-import { query, setQuery } from "../state/route";
+import { link, query, setQuery } from "../state/route";
 import { ActionDialog, type Action } from "./actions";
 import { ChartsPanel } from "./chartspanel";
 import { IncidentTable, OpenIncidents, useIncidentsOf } from "./deviceincidents";
@@ -121,6 +121,22 @@ function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) 
               <SupervisorLink name={d.escalated_to} />
             </dd>
           </div>
+          {d.maintenance && (
+            <div class="fact" data-testid="maintenance">
+              <dt>In maintenance</dt>
+              <dd data-mark="▧">
+                <a href={link("/maintenance")}>
+                  <bdi>{d.maintenance.name}</bdi>
+                </a>
+                {d.maintenance.until && (
+                  <>
+                    {" "}
+                    until <When at={d.maintenance.until} />
+                  </>
+                )}
+              </dd>
+            </div>
+          )}
           <div class={`fact ${d.silent ? "warn" : ""}`}>
             <dt>{d.silent ? "Silent: last heard" : "Last heard"}</dt>
             <dd>
