@@ -11,7 +11,7 @@ import (
 
 // Document is what people write: who is told of what, when, and by whom devices are looked after.
 type Document struct {
-	Kind    string     `json:"kind" doc:"policy, schedule, person or maintenance"`
+	Kind    string     `json:"kind" doc:"policy, schedule, rule, person or maintenance"`
 	Name    string     `json:"name"`
 	Content andon.JSON `json:"content" doc:"as the path of its kind takes it"`
 }
@@ -34,7 +34,8 @@ type DocumentApplied struct {
 	Change string `json:"change" doc:"created, changed or unchanged"`
 }
 
-// Documents returns all documents: people, then schedules, policies and windows of maintenance.
+// Documents returns all documents: people, then schedules, policies, windows of
+// maintenance and rules.
 func (c *Client) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	return list[Document](ctx, c, path("documents"), url.Values{})
 }
@@ -116,5 +117,40 @@ func (c *Client) TestPolicy(
 ) (PolicyTimeline, error) {
 	return ask[PolicyTimeline](ctx, c, request{
 		method: http.MethodPost, path: path("policies", policy, "test"), value: t,
+	})
+}
+
+// RuleTrial is a rule that is tried on stored readings.
+type RuleTrial struct {
+	Rule andon.JSON `json:"rule" doc:"as PUT of a rule takes it"`
+	From andon.Time `json:"from,omitempty" doc:"a day before to unless set"`
+	To   andon.Time `json:"to,omitempty" doc:"now unless set"`
+}
+
+// RuleTimeline is what a rule would have said. Items are by device, the oldest first.
+type RuleTimeline struct {
+	From     andon.Time `json:"from"`
+	To       andon.Time `json:"to"`
+	Devices  int        `json:"devices" doc:"that it fits, with readings"`
+	Readings int        `json:"readings"`
+	Items    []RuleSaid `json:"items"`
+	More     bool       `json:"more,omitempty" doc:"there are more items than are shown"`
+	Failures int        `json:"failures,omitempty" doc:"readings that could not be evaluated"`
+	Error    string     `json:"error,omitempty" doc:"of the last failure"`
+}
+
+// RuleSaid is what a rule would have said of a device.
+type RuleSaid struct {
+	Device  andon.DeviceID `json:"device"`
+	Time    andon.Time     `json:"time"`
+	What    string         `json:"what" doc:"raised or cleared"`
+	State   andon.State    `json:"state"`
+	Message string         `json:"message,omitempty"`
+}
+
+// TestRule returns what a rule would have said by stored readings. Nothing is stored.
+func (c *Client) TestRule(ctx context.Context, t RuleTrial) (RuleTimeline, error) {
+	return ask[RuleTimeline](ctx, c, request{
+		method: http.MethodPost, path: path("rules", "test"), value: t,
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/people/keeper"
 	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/rules/runner"
 	"github.com/andonhq/andon/internal/sink"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/source"
@@ -61,6 +62,7 @@ type App struct {
 	kinesis   []*kinesis.Consumer
 	keeper    *keeper.Keeper // of incidents; nil: they are not kept
 	calendars records.Calendars
+	rules     *runner.Runner // nil: they are not evaluated
 	tasks     *tasks
 	// What sources refused, and what they count; there before services start.
 	rejections *source.Rejections
@@ -88,6 +90,9 @@ func New(o Options) *App {
 	a.services = newServices(members...)
 	if o.Config.Incidents && o.Config.Forward == nil { // a gateway has no devices of its own
 		a.newKeeper()
+	}
+	if o.Config.Forward == nil {
+		a.newRules()
 	}
 	return a
 }
@@ -140,7 +145,7 @@ func (a *App) wire() {
 	a.intake = intake.New(a.store, intake.Options{
 		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: limits.Requests,
 		MaxReads: limits.Reads, MaxWait: limits.Wait, MaxStates: limits.States,
-		Audit: a.audit(), After: after, Purged: a.purged,
+		Audit: a.audit(), After: after, Purged: a.purged, Measured: a.measured(),
 	})
 	a.rejections = &source.Rejections{Store: a.store, Now: a.Now, Keep: a.Config.Rejections}
 	a.sources = source.NewMetrics(registry)
@@ -149,6 +154,11 @@ func (a *App) wire() {
 		incidents = a.wireKeeper()
 		a.registerIncidents(registry)
 	}
+	var replays httpapi.Rules
+	if a.rules != nil {
+		a.wireRules(registry)
+		replays = a.rules
+	}
 	a.api = httpapi.New(httpapi.Options{
 		Incidents: incidents, Maintenance: a.maintenance,
 		Store: a.store, Ready: a.ready,
@@ -156,7 +166,7 @@ func (a *App) wire() {
 		Version: a.Version, Token: a.http.token, Loopback: a.http.loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,
 		Slow: a.Config.Log.Slow, Backup: a.backup,
-		Documents: a.documents, Notifications: a.notify, Alerts: a.takesAlerts(),
+		Documents: a.documents, Rules: replays, Notifications: a.notify, Alerts: a.takesAlerts(),
 	})
 	a.http.use(a.api)
 }

@@ -65,7 +65,21 @@ func (a *App) maintenance(ctx context.Context, id andon.TenantID) ([]people.Wind
 	return a.calendars.Open(id, known, a.Now()), nil
 }
 
+// groupOf returns what says which group a device of a tenant is in.
+func (a *App) groupOf(
+	ctx context.Context, id andon.TenantID,
+) (func(andon.DeviceID) andon.Group, error) {
+	all, err := a.intake.Groups.Select(ctx, id, groups.Selection{})
+	return func(d andon.DeviceID) andon.Group { return all.Profile(d).Group }, err
+}
+
+// purged removes the incidents of a device that was purged, and how rules stand on it.
 func (a *App) purged(ctx context.Context, t andon.TenantID, device andon.DeviceID) error {
+	if a.rules != nil {
+		if err := a.rules.Forget(ctx, t, device); err != nil {
+			return err
+		}
+	}
 	if a.keeper == nil {
 		return nil
 	}

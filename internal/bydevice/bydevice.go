@@ -17,6 +17,9 @@ import (
 type Query struct {
 	Span  andon.Span
 	After andon.DeviceID // resume with the first device after this one; "" from the start
+	// Only reports which devices are wanted; nil: all. It returns at once, and may be called
+	// concurrently.
+	Only func(andon.DeviceID) bool
 }
 
 // So much is read ahead of what is wanted: a page of each of some devices, which are read at once.
@@ -33,7 +36,7 @@ const (
 func Events(
 	ctx context.Context, s andon.Store, id andon.TenantID, q Query,
 ) iter.Seq2[andon.Event, error] {
-	return all(ctx, s, id, q.After, func(
+	return all(ctx, s, id, q, func(
 		ctx context.Context, device andon.DeviceID, last *andon.Event,
 	) ([]andon.Event, error) {
 		ask := andon.EventQuery{Span: q.Span, Order: andon.Asc, Limit: pageSize}
@@ -52,7 +55,7 @@ func Events(
 func Readings(
 	ctx context.Context, s andon.Store, id andon.TenantID, q Query,
 ) iter.Seq2[andon.Reading, error] {
-	return all(ctx, s, id, q.After, func(
+	return all(ctx, s, id, q, func(
 		ctx context.Context, device andon.DeviceID, last *andon.Reading,
 	) ([]andon.Reading, error) {
 		ask := andon.ReadingQuery{Span: q.Span, Order: andon.Asc, Limit: pageSize}
@@ -74,9 +77,9 @@ type begun[T any] struct {
 	done   chan struct{}
 }
 
-// all yields what the devices after one have.
+// all yields what devices have.
 func all[T any](
-	ctx context.Context, s andon.Store, id andon.TenantID, after andon.DeviceID, read page[T],
+	ctx context.Context, s andon.Store, id andon.TenantID, q Query, read page[T],
 ) iter.Seq2[T, error] {
 	return seq.Of(func(yield func(T) bool) error {
 		ctx, stop := context.WithCancel(ctx)
@@ -95,7 +98,7 @@ func all[T any](
 		work.Go(func() {
 			defer close(ahead)
 			defer close(unread)
-			for d, err := range devices(ctx, s, id, after) {
+			for d, err := range Devices(ctx, s, id, q) {
 				b := &begun[T]{device: d, err: err, done: make(chan struct{})}
 				select {
 				case ahead <- b:
@@ -138,14 +141,14 @@ func (b *begun[T]) yield(
 	return false, err
 }
 
-// devices returns the devices after one.
-func devices(
-	ctx context.Context, s andon.Store, id andon.TenantID, after andon.DeviceID,
+// Devices returns the devices of a query by id, retired ones too.
+func Devices(
+	ctx context.Context, s andon.Store, id andon.TenantID, of Query,
 ) iter.Seq2[andon.DeviceID, error] {
 	return seq.Of(func(yield func(andon.DeviceID) bool) error {
 		q := andon.DeviceQuery{
-			Kind: andon.AllDevices, After: &andon.DevicePosition{Device: after},
-			Limit: andon.MaxLimit,
+			Kind: andon.AllDevices, After: &andon.DevicePosition{Device: of.After},
+			Limit: andon.MaxLimit, Only: of.Only,
 		}
 		for {
 			found, err := seq.Collect(s.Devices(ctx, id, q))

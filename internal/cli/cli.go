@@ -93,7 +93,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(operate.Forward(p), operate.Config(p), doctor.Command(p), manCommand(p))
 	root.AddCommand(live.Watch(p))
 	root.AddCommand(incidents.Command(p), incidents.Report(p), incidents.Notify(p))
-	root.AddCommand(people.Apply(p), people.Policy(p), people.Schedule(p))
+	root.AddCommand(people.Apply(p), people.Policy(p), people.Schedule(p), people.Rule(p))
 	root.AddCommand(query.Command(p), sources.Rejections(p), sources.Map(p))
 	root.AddCommand(change.Tenant(p), transfer.Group(p))
 	root.AddCommand(transfer.Assign(p))

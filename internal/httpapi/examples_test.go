@@ -19,7 +19,8 @@ func TestSerialExamplesHaveTheirTypes(t *testing.T) {
 	defer store.Close()
 	now := func() andon.Time { return andon.MinTime }
 	api := New(Options{Store: store, Now: now, Intake: intake.New(store, intake.Options{Now: now}),
-		Incidents: struct{ Incidents }{}, Documents: struct{ Documents }{}})
+		Incidents: struct{ Incidents }{}, Documents: struct{ Documents }{},
+		Rules: struct{ Rules }{}})
 	routes := api.allRoutes()
 	for _, r := range routes {
 		r.complete()

@@ -57,6 +57,9 @@ type Incidents = incidents.Kept
 // Documents keeps the documents of people.
 type Documents = documents.Kept
 
+// Rules replays rules on stored readings.
+type Rules = documents.Replays
+
 // Options are what an API is made with. Store, Intake and Now must be given; the zero value of each
 // other works.
 type Options struct {
@@ -74,6 +77,8 @@ type Options struct {
 	Maintenance func(context.Context, andon.TenantID) ([]people.Window, error)
 	// Documents are read and written; without them there are no routes about documents.
 	Documents Documents
+	// Rules are tried; without them there is no route for that.
+	Rules Rules
 	// Notifications tell people; without them there are no routes about that.
 	Notifications Notifications
 	// Alerts takes what is sent to an Alertmanager; nil: nothing does.

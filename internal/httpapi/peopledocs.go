@@ -21,6 +21,7 @@ func (a *API) personRoutes() (all []*route) {
 	all = append(all, routesOf[people.Policy](a, people.Policies, "Policy", "Policies")...)
 	all = append(all, withCalendar(
 		routesOf[people.Schedule](a, people.Schedules, "Schedule", "Schedules"))...)
+	all = append(all, a.ruleRoutes()...)
 	all = append(all, routesOf[people.Person](a, people.Persons, "Person", "People")...)
 	all = append(all, routesOf[people.Maintenance](a, people.Maintenances, "Maintenance",
 		"Maintenance")...)
@@ -58,6 +59,19 @@ func (a *API) personRoutes() (all []*route) {
 		}
 		kept, now := a.options.Documents, a.options.Now()
 		return documents.Try(c.ctx(), kept, c.tenant, name, t, now)
+	}))
+}
+
+func (a *API) ruleRoutes() []*route {
+	all := routesOf[people.Rule](a, people.Rules, "Rule", "Rules")
+	if a.options.Rules == nil {
+		return all
+	}
+	return append(all, taking(route{
+		pattern: "POST /rules/test", name: "testRule", readOnly: true, long: true,
+		errors: []int{501},
+	}, func(c *call, t client.RuleTrial) (client.RuleTimeline, error) {
+		return documents.TryRule(c.ctx(), a.options.Rules, c.tenant, t, a.options.Now())
 	}))
 }
 

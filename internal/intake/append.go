@@ -53,6 +53,14 @@ func (in *Intake) Events(
 	return a.result(), nil
 }
 
+// Own is a request of Andon itself.
+func Own(events []andon.Event) (batch ingest.Batch[andon.Event]) {
+	for i := range events {
+		batch.Items = append(batch.Items, ingest.Item[andon.Event]{Value: events[i], Index: i})
+	}
+	return batch
+}
+
 // timely returns the events whose form and time are admissible, and gives a time to those that have
 // none.
 func (in *Intake) timely(
@@ -182,7 +190,11 @@ func (in *Intake) Readings(
 	if err != nil || len(readings) == 0 {
 		return a.result(), err
 	}
-	if err := in.store.AppendReadings(ctx, tenant, now, readings); err != nil {
+	err = in.store.AppendReadings(ctx, tenant, now, readings)
+	if err == nil && in.options.Measured != nil { // whether or not somebody still waits
+		err = in.options.Measured(context.WithoutCancel(ctx), tenant, readings)
+	}
+	if err != nil {
 		return Result{}, err
 	}
 	return a.result(), nil

@@ -42,6 +42,9 @@ type Options struct {
 	// Audit is called with each change for which a person answers, unless it is nil. It must return
 	// at once.
 	Audit func(context.Context, Change)
+	// Measured is called with readings that were stored, unless it is nil. Its error is that of the
+	// request: sending it again has it called again.
+	Measured func(context.Context, andon.TenantID, []andon.Reading) error
 	// Purged is called when a device was purged, unless it is nil, to remove what else is of it.
 	Purged func(context.Context, andon.TenantID, andon.DeviceID) error
 }

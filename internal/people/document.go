@@ -1,6 +1,9 @@
 package people
 
-import "github.com/andonhq/andon"
+import (
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/rules"
+)
 
 // The documents that people write. Each is a record of its tenant, by name, with the version of the
 // record as its ETag. Durations are texts such as "15m"; times of day "06:00"; days "mon".."sun".
@@ -92,6 +95,9 @@ type Maintenance struct {
 	Note    string           `json:"note,omitempty"`
 	By      andon.PersonID   `json:"by,omitempty"`
 }
+
+// Rule turns readings into states.
+type Rule rules.Rule
 
 // Schedule says who is on call. The first layer that has somebody at a time counts, after the
 // overrides.

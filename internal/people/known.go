@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/rules"
 )
 
 // Known is all documents of a tenant, decoded. It is never changed once it is made.
@@ -13,6 +14,7 @@ type Known struct {
 	Rosters     map[string]*Roster // of the schedules: who is on call
 	People      map[andon.PersonID]*Person
 	Maintenance []Maintenance
+	Rules       []*rules.Rule
 }
 
 // Setting is what decisions depend on besides the incident. Its functions may be nil.

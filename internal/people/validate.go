@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/rules"
 	"github.com/andonhq/andon/internal/strictjson"
 )
 
@@ -35,7 +36,7 @@ type Reference struct {
 	Name  string
 }
 
-// Content is what a document says: a Policy, Schedule, Person or Maintenance.
+// Content is what a document says: a Policy, Schedule, Rule, Person or Maintenance.
 type Content interface {
 	// Validate reports what is wrong with it alone, or nil.
 	Validate() error
@@ -45,7 +46,9 @@ type Content interface {
 }
 
 // Kinds are the kinds of documents that are served, those that others refer to first.
-func Kinds() []DocumentKind { return []DocumentKind{Persons, Schedules, Policies, Maintenances} }
+func Kinds() []DocumentKind {
+	return []DocumentKind{Persons, Schedules, Policies, Maintenances, Rules}
+}
 
 // CalendarSuffix follows the name of a schedule in that of its calendar.
 const CalendarSuffix = ".ics"
@@ -58,6 +61,8 @@ func Decode(kind DocumentKind, name string, text andon.JSON) (is Content, err er
 		is, err = decode[Policy](text)
 	case Schedules:
 		is, err = decode[Schedule](text)
+	case Rules:
+		is, err = decode[Rule](text)
 	case Persons:
 		is, err = decode[Person](text)
 	case Maintenances:
@@ -97,6 +102,7 @@ func rename[T ~string](field *T, name string) string {
 
 func (p *Policy) naming(name string) string      { return rename(&p.Name, name) }
 func (s *Schedule) naming(name string) string    { return rename(&s.Name, name) }
+func (r *Rule) naming(name string) string        { return rename(&r.Name, name) }
 func (p *Person) naming(name string) string      { return rename(&p.Name, name) }
 func (m *Maintenance) naming(name string) string { return rename(&m.Name, name) }
 
@@ -266,6 +272,12 @@ func (p *Person) Validate() error {
 	}
 	return nil
 }
+
+// Validate reports what is wrong with a rule, or nil.
+func (r *Rule) Validate() error { return (*rules.Rule)(r).Validate() }
+
+// References are none: devices and groups need not have been seen.
+func (r *Rule) References() []Reference { return nil }
 
 // References are none: channels are settings of the program.
 func (p *Person) References() []Reference { return nil }

@@ -122,7 +122,7 @@ func documentOf(n *yaml.Node) (d client.Document, err error) {
 		}
 	}
 	if d.Kind == "" || d.Name == "" {
-		return d, fmt.Errorf("line %d: a document has a kind (policy, schedule, person, "+
+		return d, fmt.Errorf("line %d: a document has a kind (policy, schedule, rule, person, "+
 			"maintenance or groups) and a name", n.Line)
 	}
 	var text bytes.Buffer
@@ -184,8 +184,8 @@ func WithConfig(p *command.Program, export *cobra.Command) *cobra.Command {
 	t := p.NewTarget()
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Export policies, schedules, people, maintenance and groups",
-		Long: `Export policies, schedules, people, maintenance and groups, as andon apply takes
+		Short: "Export policies, schedules, rules, people, maintenance and groups",
+		Long: `Export policies, schedules, rules, people, maintenance and groups, as andon apply takes
 them: YAML, with --- between documents, or a JSON object a line. What others refer to comes first.`,
 		Example: `  andon export config > people.yaml
   andon export config --output ndjson`,

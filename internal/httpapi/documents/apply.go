@@ -38,8 +38,8 @@ func Apply(
 		is := client.DocumentApplied{Kind: d.Kind, Name: d.Name}
 		switch {
 		case all[i].Kind == "":
-			return applied, andon.AtField(place+".kind", "%q is none of policy, schedule, person "+
-				"and maintenance", d.Kind)
+			return applied, andon.AtField(place+".kind", "%q is none of policy, schedule, rule, "+
+				"person and maintenance", d.Kind)
 		case there[is]:
 			return applied, andon.AtField(place+".name", "%s %q is there twice", d.Kind, d.Name)
 		}

@@ -1,5 +1,5 @@
 // Package documents reads and writes the documents of people as requests ask for it: policies,
-// schedules, people and maintenance. It knows no route.
+// schedules, rules, people and maintenance. It knows no route.
 package documents
 
 import (

@@ -3,11 +3,14 @@ package documents
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/rules"
 )
 
 // Try says what a policy would do about an incident that is made up.
@@ -79,3 +82,59 @@ func silence(p *people.Person, s *people.Step, severity uint8) string {
 	}
 	return ""
 }
+
+// Replays replays rules on stored readings.
+type Replays interface {
+	Replay(
+		ctx context.Context, tenant andon.TenantID, p *rules.Program, span andon.Span, limit int,
+	) (rules.Tried, error)
+}
+
+// TryRule says what a rule would have said by the readings that are stored.
+func TryRule(
+	ctx context.Context, by Replays, tenant andon.TenantID, sent client.RuleTrial, now andon.Time,
+) (shown client.RuleTimeline, err error) {
+	var is struct{ Name string }
+	_ = json.Unmarshal([]byte(sent.Rule), &is) // Decode says what is wrong with it
+	content, err := people.Decode(people.Rules, cmp.Or(is.Name, "rule"), sent.Rule)
+	if err != nil {
+		return shown, moved(err, func(place string) string {
+			return "body.rule" + strings.TrimPrefix(place, "body")
+		})
+	}
+	p, err := (*rules.Rule)(content.(*people.Rule)).Program()
+	if err != nil {
+		return shown, err
+	}
+	span := andon.Span{From: sent.From, To: min(cmp.Or(sent.To, now), now)}
+	if span.From == 0 {
+		span.From = span.To - andon.Time(day)
+	}
+	if span.From > span.To {
+		return shown, andon.AtField("body.from", "from is after to")
+	}
+	t, err := by.Replay(ctx, tenant, p, span, andon.MaxLimit)
+	if err != nil {
+		return shown, err
+	}
+	shown = client.RuleTimeline{
+		From: span.From, To: span.To, Devices: t.Devices, Readings: t.Readings,
+		Failures: t.Failures, More: t.More, Items: make([]client.RuleSaid, len(t.Said)),
+	}
+	if t.Err != nil {
+		shown.Error = t.Err.Error()
+	}
+	for i, s := range t.Said {
+		what := "cleared"
+		if s.Raised {
+			what = "raised"
+		}
+		shown.Items[i] = client.RuleSaid{
+			Device: s.Device, Time: s.At, What: what, State: s.State, Message: s.Message,
+		}
+	}
+	return shown, nil
+}
+
+// day is the span that is replayed where none is asked for.
+const day = andon.Duration(24 * 3600e6)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/rules"
 	"github.com/andonhq/andon/internal/seq"
 )
 
@@ -25,7 +26,7 @@ import (
 // processes that change two documents at the same time, one may delete what the other begins to
 // refer to: who follows a reference must expect that nothing is there.
 type Documents struct {
-	store   andon.Records
+	store   Store
 	now     func() andon.Time
 	writing sync.Mutex // held while documents are changed
 	tenants sync.Map   // *tenant by andon.TenantID
@@ -35,8 +36,14 @@ type Documents struct {
 	CheckContact func(place string, c people.Contact) error
 }
 
+// Store keeps documents, and knows the states of the tenants that rules say.
+type Store interface {
+	andon.Records
+	Tenant(context.Context, andon.TenantID) (andon.Tenant, error)
+}
+
 // NewDocuments makes Documents on a store.
-func NewDocuments(store andon.Records, now func() andon.Time) *Documents {
+func NewDocuments(store Store, now func() andon.Time) *Documents {
 	return &Documents{store: store, now: now}
 }
 
@@ -136,7 +143,7 @@ func (d *Documents) PutAll(
 		}
 	}
 	for i := range all {
-		if err := all[i].checkReferences(known, all); err != nil {
+		if err := d.checkReferences(ctx, tenant, &all[i], known, all); err != nil {
 			return nil, &Faulty{i, err}
 		}
 	}
@@ -206,8 +213,20 @@ func (d *Documents) checkContacts(known *known, c *Change) error {
 // make a document.
 func (c *Change) Changes() bool { return c.Version == 0 || c.Before != c.Version }
 
-// checkReferences reports a document that is neither known nor among those that are put as well.
-func (c *Change) checkReferences(known *known, all []Change) error {
+// checkReferences reports a document that is neither known nor among those that are put as well,
+// and a state that the tenant does not have.
+func (d *Documents) checkReferences(
+	ctx context.Context, tenant andon.TenantID, c *Change, known *known, all []Change,
+) error {
+	if r, is := c.content.(*people.Rule); is && r.Disabled == "" {
+		t, err := d.store.Tenant(ctx, tenant)
+		if err == nil {
+			err = (*rules.Rule)(r).CheckStates(t.States)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	for _, r := range c.content.References() {
 		_, there := known.stored[key{r.Kind, r.Name}]
 		there = there || slices.ContainsFunc(all, func(other Change) bool {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/rules"
 )
 
 // Known is all documents of a tenant.
@@ -128,6 +129,10 @@ func (k *known) add(kind people.DocumentKind, doc Document) (err error) {
 			k.Schedules[doc.Name] = s
 			k.Rosters[doc.Name], err = s.Roster()
 		}
+	case people.Rules:
+		r := &people.Rule{}
+		err, content = json.Unmarshal([]byte(doc.Data), r), r
+		k.Rules = append(k.Rules, (*rules.Rule)(r))
 	case people.Persons:
 		p := &people.Person{}
 		err, content = json.Unmarshal([]byte(doc.Data), p), p
