@@ -228,10 +228,8 @@ func TestWrong(t *testing.T) {
 			"maximum allowed nodes",
 		},
 	} {
-		text, want := c[0], c[1]
-		r := &rules.Rule{}
-		err := json.Unmarshal([]byte("{"+text+"}"), r)
-		if err != nil {
+		text, want, r := c[0], c[1], &rules.Rule{}
+		if err := json.Unmarshal([]byte("{"+text+"}"), r); err != nil {
 			t.Fatal(text, err)
 		}
 		e, is := errors.AsType[*andon.Error](r.Validate())

@@ -185,8 +185,9 @@ func WithConfig(p *command.Program, export *cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Export policies, schedules, rules, people, maintenance and groups",
-		Long: `Export policies, schedules, rules, people, maintenance and groups, as andon apply takes
-them: YAML, with --- between documents, or a JSON object a line. What others refer to comes first.`,
+		Long: `Export policies, schedules, rules, people, maintenance and groups, as andon apply
+takes them: YAML, with --- between documents, or a JSON object a line. What others refer to comes
+first.`,
 		Example: `  andon export config > people.yaml
   andon export config --output ndjson`,
 		Args: cobra.NoArgs,
