@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +21,8 @@ type wards struct {
 	s     *server
 	c     *client.Client
 	downs [][2]andon.Time // from the kill until it answers again
+	// within what time a step must be done after it was due
+	within andon.Duration
 }
 
 func (w *wards) start() {
@@ -56,15 +60,30 @@ func (w *wards) send(devices int, state andon.State) {
 
 func ward(i int) andon.DeviceID { return andon.DeviceID(fmt.Sprintf("ward-%04d", i)) }
 
-// latest is until when a step may come that was due.
+// latest is until when a step may come that was due: a second after that, or after the restart. Of a
+// machine that does other work too, no more is asked than that the step comes soon.
 func (w *wards) latest(due andon.Time) andon.Time {
-	latest := due.Add(andon.DurationOf(time.Second))
+	latest := due.Add(w.within)
 	for _, d := range w.downs {
 		if d[0] <= latest && due <= d[1] {
-			latest = d[1].Add(andon.DurationOf(time.Second))
+			latest = d[1].Add(w.within)
 		}
 	}
 	return latest
+}
+
+// onTime is within what time a step must be done after it was due, by the load of the machine.
+func onTime(t *testing.T) andon.Duration {
+	var load float64
+	text, err := os.ReadFile("/proc/loadavg") // of the last minute
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &load)
+	}
+	if err != nil || load <= float64(runtime.NumCPU()) {
+		return andon.DurationOf(time.Second)
+	}
+	t.Logf("load is %.1f: whether steps come within a second is not judged", load)
+	return andon.DurationOf(30 * time.Second)
 }
 
 // check checks the log of an open incident.
@@ -100,7 +119,7 @@ func (w *wards) check(in *client.Incident) {
 // not opened again by what is read again.
 func TestSerialKillPolicies(t *testing.T) {
 	const devices, twice = 2000, 500
-	w := &wards{t: t, dir: t.TempDir()}
+	w := &wards{t: t, dir: t.TempDir(), within: onTime(t)}
 	w.start()
 	for _, document := range [][2]string{
 		{"people/Liz", `{}`},
@@ -133,6 +152,7 @@ func TestSerialKillPolicies(t *testing.T) {
 		}
 		<-time.After(100 * time.Millisecond)
 	}
+	w.within = max(w.within, onTime(t))
 	for in, err := range w.c.Incidents(t.Context(), client.IncidentQuery{}) {
 		if err != nil {
 			t.Fatal(err)

@@ -83,8 +83,8 @@ func (o overHTTP) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, 
 	states, err := andon.NewStateSet(t.States)
 	return andon.Tenant{
 		ID: id, Events: t.Retention.Events, Readings: t.Retention.Readings, States: states,
-		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter, LongestShelf: t.LongestShelf, Unknown: t.UnknownStates,
-		Reordering: t.Reordering,
+		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter, LongestShelf: t.LongestShelf,
+		Unknown: t.UnknownStates, Reordering: t.Reordering,
 	}, err
 }
 
@@ -105,8 +105,8 @@ func (o overHTTP) ChangeTenant(
 	change(&t)
 	is, err := o.client.PutTenant(ctx, id, client.TenantChange{
 		Retention: client.RetentionChange{Events: &t.Events, Readings: &t.Readings},
-		MaxFuture: &t.MaxFuture, SilentAfter: &t.SilentAfter, LongestShelf: &t.LongestShelf, States: t.States.Defs(),
-		UnknownStates: &t.Unknown,
+		MaxFuture: &t.MaxFuture, SilentAfter: &t.SilentAfter, LongestShelf: &t.LongestShelf,
+		States: t.States.Defs(), UnknownStates: &t.Unknown,
 	})
 	for err == nil && is.Reordering {
 		if err = sleep.For(ctx, 100*time.Millisecond); err == nil {

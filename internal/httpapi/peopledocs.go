@@ -168,9 +168,9 @@ func (a *API) agenda(c *call) (is documents.Agenda, err error) {
 	return documents.Plan(c.ctx(), a.options.Documents, c.tenant, span, a.options.Now())
 }
 
-// withCalendar answers with the calendar of a schedule where its name ends in people.CalendarSuffix:
-// http.ServeMux has no pattern for that. Programs that show calendars add no header, so the tenant
-// may be a parameter.
+// withCalendar answers with the calendar of a schedule where its name ends in
+// people.CalendarSuffix: http.ServeMux has no pattern for that. Programs that show calendars add no
+// header, so the tenant may be a parameter.
 func withCalendar(all []*route) []*route {
 	for _, r := range all {
 		if r.name != "getSchedule" {

@@ -103,7 +103,8 @@ func TestStorm(t *testing.T) {
 		if len(counts) != 1 || counts[0] < 20_000 || first > 5*time.Second {
 			s.Errorf("sent %v, first after %s", counts, first)
 		}
-		if want := "More may follow. What does, and is no severer, is only listed"; !strings.Contains(text, want) {
+		want := "More may follow. What does, and is no severer, is only listed"
+		if !strings.Contains(text, want) {
 			s.Errorf("without %q: %s", want, text)
 		}
 		s.fail(0, 0, time.Hour)

@@ -16,7 +16,7 @@ type TenantBody struct {
 	Retention   *RetentionBody       `json:"retention,omitempty"`
 	MaxFuture   *andon.Duration      `json:"max_future,omitempty"`
 	SilentAfter *andon.Duration      `json:"silent_after,omitempty"`
-	Shelf       *andon.Duration      `json:"longest_shelf,omitempty" doc:"of incidents; 24h unless set"`
+	Shelf       *andon.Duration      `json:"longest_shelf,omitempty" doc:"24h unless set"`
 	States      []StateBody          `json:"states,omitempty"`
 	Unknown     *andon.UnknownStates `json:"unknown_states,omitempty" doc:"accept or refuse others"`
 	// What was read can be sent back.
