@@ -60,8 +60,8 @@ func (w *wards) send(devices int, state andon.State) {
 
 func ward(i int) andon.DeviceID { return andon.DeviceID(fmt.Sprintf("ward-%04d", i)) }
 
-// latest is until when a step may come that was due: a second after that, or after the restart. Of a
-// machine that does other work too, no more is asked than that the step comes soon.
+// latest is until when a step may come that was due: a second after that, or after the restart. Of
+// a machine that does other work too, no more is asked than that the step comes soon.
 func (w *wards) latest(due andon.Time) andon.Time {
 	latest := due.Add(w.within)
 	for _, d := range w.downs {

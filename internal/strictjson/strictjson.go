@@ -3,8 +3,8 @@
 //
 // encoding/json alone would take a field by another case, the last of two, and an absent one for
 // null. Here a field is known by its exact name, is there once, and must be there unless its tag
-// has omitempty or omitzero; then null is as good as absent. Values are of the types that encoding/json knows;
-// structs, pointers to them and slices of them are read as strictly.
+// has omitempty or omitzero; then null is as good as absent. Values are of the types that
+// encoding/json knows; structs, pointers to them and slices of them are read as strictly.
 //
 // The package knows no request and no field. Its errors are Invalid, and name the field at fault.
 package strictjson
