@@ -51,8 +51,8 @@ func (q *RecordQuery) Admits(id string) bool {
 //
 // A change of one record is atomic: of several writers that read the same version one succeeds, and
 // the others get Conflict, in all processes of a store. Changes of several records are not atomic
-// together. No version is used twice for an id, even if its record is deleted and created again, so
-// a writer with an old version never changes a newer record.
+// together. The versions of an id rise, even if its record is deleted and created again, so a
+// writer with an old version never changes a newer record.
 //
 // An acknowledged change is durable and visible as Capabilities declares, also in lists and in
 // DueRecords, for all processes of a store. A change may be seen shortly before it is acknowledged.

@@ -93,7 +93,7 @@ func parsePut(w *words) action {
 		}
 		want := r
 		want.Version = put.Version
-		if put != want || put.Version == 0 || put.Version == r.Version {
+		if put != want || put.Version <= r.Version {
 			return fmt.Errorf("put over version %d returns %+v", r.Version, put)
 		}
 		t.versions[string(r.Tenant)+"/"+r.ID], t.versions[as] = put.Version, put.Version

@@ -315,7 +315,9 @@ func (in *Incidents) Put(ctx context.Context, tenant andon.TenantID, h *Held) er
 		o.number++
 	}
 	h.Version = kept.Version
-	o.set(place, h)
+	if is := o.by[place]; is == nil || is.Version < h.Version {
+		o.set(place, h)
+	}
 	in.mu.Unlock()
 	if h.Ended != 0 && len(h.Doing) == 0 {
 		return in.Move(ctx, tenant, h)
