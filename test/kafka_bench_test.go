@@ -51,7 +51,7 @@ func BenchmarkKafka(b *testing.B) {
 				took := time.Since(from)
 				cpu = enginetest.CPUTime(a.cmd.Process.Pid) - cpu
 				if archived {
-					awaitParts(archive, 10)
+					a.awaitArchived(b, archive, 10)
 				}
 				b.ReportMetric(events/counted.Seconds(), "counted/s")
 				b.ReportMetric(events/took.Seconds(), "kept/s")
@@ -80,13 +80,18 @@ func topicOf(
 	return topic
 }
 
-// awaitParts waits until an archive has the events of so many days.
-func awaitParts(archive string, days int) {
+// awaitArchived waits until an archive has events of so many days. Of a day there may be more than
+// one part, and each has a first. A server that has ended answers no request for a metric.
+func (s *server) awaitArchived(b *testing.B, archive string, days int) {
 	for {
-		parts, _ := filepath.Glob(archive + "/tenant=*/kind=events/date=*/*.parquet")
-		if len(parts) >= days {
+		first, err := filepath.Glob(archive + "/tenant=*/kind=events/date=*/part-0001.parquet")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(first) >= days {
 			return
 		}
+		s.metric(b, `andon_source_entries_total{source="machines"}`)
 		<-time.After(time.Second)
 	}
 }

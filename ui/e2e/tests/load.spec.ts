@@ -10,7 +10,9 @@ const long = process.env.ANDON_LONG === "1";
 const seconds = long ? 300 : 15; // that the board is watched
 const around = long ? 15 : 5; // that it warms up, and that a page with a single cell is watched
 const most = 20; // ms that 95 of 100 frames may take
-const crowded = 3; // who waits for each core: more is a machine that others use
+// Who waited for each core in the last minute, which also has what make test ran before: as many or
+// more is a machine that others use.
+const crowded = 3;
 
 test.use({ screenshot: "off" });
 test.setTimeout(1000 * (600 + 4 * seconds));
