@@ -46,7 +46,12 @@ const refusal = (status: number, title: string, detail: string) => ({
 
 const views: Record<string, View> = {
   fleet: {
-    shows: async (b) => expect(b.rows.nth(3)).toBeVisible(),
+    shows: async (b) => {
+      await expect(b.page.locator("[data-incident]").first()).toBeVisible();
+      // On a phone the incidents fill the screen, and rows are there once they are scrolled to.
+      await b.page.getByRole("table", { name: "Not normal" }).scrollIntoViewIfNeeded();
+      await expect(b.rows.nth(3)).toBeVisible();
+    },
   },
   device: {
     path: (day) => deviceAt(day.worst),
