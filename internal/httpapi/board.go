@@ -15,7 +15,7 @@ import (
 var boardPaths = []string{
 	"/{$}", "/devices/{device}", "/operators/{operator}", "/supervisors/{supervisor}",
 	"/groups", "/search", "/wall", "/incidents", "/incidents/{id}", "/on-call", "/maintenance",
-	"/reports",
+	"/reports", "/rules",
 }
 
 // boardRoutes serve the files of the board. They need no token: they hold no data, and a browser

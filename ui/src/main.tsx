@@ -9,7 +9,7 @@ import "./style/plan.css";
 import "./style/wall.css";
 import { readSession } from "./net/session";
 import { startClock } from "./state/clock";
-import { startAlarms } from "./state/live";
+import { startAlarms, startMaintenance } from "./state/live";
 import { startTheme } from "./state/prefs";
 import { startRoutes } from "./state/route";
 import { startSound } from "./state/sound";
@@ -19,6 +19,7 @@ startTheme();
 startRoutes();
 startClock();
 startAlarms();
+startMaintenance();
 startSound();
 
 /** A server that does not say soon whether a token is needed is not waited for. */

@@ -26,7 +26,29 @@ async function duty(tenant: Tenant): Promise<void> {
 }
 
 /** The pages, and what each shows. */
-const pages = { "/on-call": "Sara", "/maintenance": "change the oil", "/reports": "press-6" };
+const pages = {
+  "/on-call": "Sara",
+  "/maintenance": "change the oil",
+  "/reports": "press-6",
+  "/rules": "division by zero",
+};
+
+/** said makes rules, of which one is disabled. */
+async function said(tenant: Tenant): Promise<void> {
+  await tenant.ask("PUT", "/rules/press-hot", {
+    match: { prefix: "press-" },
+    when: { metric: "temperature", op: ">", value: 80 },
+    for: "2m",
+    clear_value: 75,
+    state: "WARNING2",
+    message: "{temperature} °C",
+  });
+  await tenant.ask("PUT", "/rules/strained", {
+    when: { expr: "power / rpm > 2.5" },
+    state: "WARNING1",
+    disabled: "by Andon, after 10 errors in a row, the last: division by zero",
+  });
+}
 
 /** past makes incidents of the last minutes. */
 async function past(tenant: Tenant): Promise<void> {
@@ -71,9 +93,47 @@ test("a gap is told, and somebody stands in", async ({ board, page, tenant }) =>
   await expect(row.getByTestId("on-call")).toContainText("until Liz is back");
   expect((await tenant.ask<{ person: string }>("GET", "/schedules/nights/on-call")).person).toBe("Sara");
 
+  // What else is changed of the schedule meanwhile stays: only the overrides are sent.
+  const sent: string[] = [];
+  page.on("request", (r) => r.method() === "PUT" && sent.push(new URL(r.url()).pathname));
   await row.getByRole("button", { name: "Remove: Sara stands in" }).click();
   await dialog.getByRole("button", { name: "Remove" }).click();
   await expect(row.getByTestId("on-call")).toHaveText("⚠ nobody");
+  expect(sent).toEqual(["/api/v1/schedules/nights/overrides"]);
+});
+
+test("what is not normal and in maintenance says so, also where the window begins later", async ({ board, page, tenant }) => {
+  await past(tenant);
+  await board.open("/");
+  await expect(board.row("press-7")).toBeVisible();
+  await duty(tenant); // oven-1 is in maintenance
+  await expect(board.row("oven-1").getByTestId("maintenance")).toHaveText("maintenance");
+  await expect(board.row("press-7").getByTestId("maintenance")).toHaveCount(0);
+  const second = await page.context().newPage();
+  await second.goto(tenant.address("/wall?show=trouble"));
+  const onWall = second.locator("[data-device=oven-1]").getByTestId("maintenance");
+  await expect(onWall).toBeVisible();
+  await tenant.ask("DELETE", "/maintenance/bricks");
+  for (const is of [board.row("oven-1").getByTestId("maintenance"), onWall]) await expect(is).toHaveCount(0);
+});
+
+test("rules say what they say, and one that is disabled is switched on", async ({ board, page, tenant }) => {
+  await said(tenant);
+  await board.open("/incidents");
+  await page.getByRole("link", { name: "Rules" }).click();
+  const hot = page.locator("[data-rule=press-hot]");
+  for (const text of ["temperature > 80, for 2m", "temperature ≤ 75", "press-…", "WARNING2"]) {
+    await expect(hot).toContainText(text);
+  }
+  const strained = page.locator("[data-rule=strained]");
+  await expect(strained).toContainText("division by zero");
+  await expect(strained).toContainText("all devices");
+  await strained.getByRole("button", { name: "Switch on again" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Switch on" }).click();
+  await expect(strained).toHaveAttribute("data-disabled", "false");
+  const stored = await tenant.ask<Record<string, unknown>>("GET", "/rules/strained");
+  expect(stored).toMatchObject({ when: { expr: "power / rpm > 2.5" }, state: "WARNING1" });
+  expect(stored.disabled).toBeUndefined();
 });
 
 test("maintenance is planned, seen in the calendar, and ended", async ({ board, page, tenant }) => {
@@ -148,6 +208,7 @@ for (const theme of ["light", "dark"] as const) {
   test(`axe finds nothing, ${theme}`, async ({ board, page, tenant }) => {
     await duty(tenant);
     await past(tenant);
+    await said(tenant);
     for (const [path, shows] of Object.entries(pages)) {
       await board.open(`${path}?per=device`);
       await inTheme(page, theme);
@@ -160,6 +221,7 @@ for (const theme of ["light", "dark"] as const) {
 test("with a thumb on a phone", async ({ another, tenant }) => {
   await duty(tenant);
   await past(tenant);
+  await said(tenant);
   const board = await another({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   const { page } = board;
   for (const [path, shows] of Object.entries(pages)) {

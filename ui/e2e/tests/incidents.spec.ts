@@ -10,6 +10,7 @@ interface Incident {
   id: string;
   device: string;
   status: string;
+  flapping?: boolean;
   operator?: string;
   acknowledged?: { by: string };
   shelved?: { by: string; reason: string };
@@ -165,6 +166,93 @@ test("who was second is told who was first", async ({ board, page, tenant }) => 
   await rowOf(page, "press-7").getByRole("button", { name: "Acknowledge" }).click();
   await expect(page.getByRole("status").getByText("Tom has acknowledged this incident already")).toBeVisible();
   await expect(rowOf(page, "press-7").getByTestId("status")).toHaveText("acknowledged by Tom");
+});
+
+test("what flaps and what is latched says so, and is reset", async ({ board, page, tenant }) => {
+  await tenant.make({
+    states: [
+      { name: "NORMAL", severity: 0, letter: "N", colour: "#227733", symbol: "●" },
+      { name: "WARNING1", severity: 32, letter: "1", colour: "#bb8800", symbol: "▲" },
+      { name: "JAMMED", severity: 50, letter: "J", colour: "#bb2200", symbol: "■", reset: true },
+    ],
+  });
+  await tenant.report({ device: "press-7", state: "JAMMED", time: ago(60) });
+  const { id } = await opened(tenant, "press-7");
+  let n = 0;
+  const flaps = async () => {
+    await tenant.report({ device: "saw-1", state: n++ % 2 ? "NORMAL" : "WARNING1" });
+    return (await incidents(tenant)).some((i) => i.device === "saw-1" && i.flapping);
+  };
+  await expect.poll(flaps, { intervals: [150] }).toBe(true);
+  await tenant.report({ device: "saw-1", state: "WARNING1" });
+
+  await named(board, "Liz");
+  await board.open("/incidents");
+  await expect(rowOf(page, "saw-1")).toContainText("flapping");
+  await expect(rowOf(page, "press-7")).toContainText("to be reset");
+  await rowOf(page, "saw-1").locator("a.id").click();
+  await expect(page.locator(".now")).toContainText("flapping");
+  await page.locator(".now").getByRole("link", { name: "saw-1" }).click();
+  await expect(page.getByRole("list", { name: "Open incidents" })).toContainText("flapping");
+
+  await tenant.report({ device: "press-7", state: "NORMAL" });
+  await board.open("/");
+  await page.getByRole("link", { name: "1 latched, to be reset" }).click();
+  await expect(rowOf(page, "press-7").getByTestId("status")).toContainText("latched");
+  await expect(rowOf(page, "press-7")).not.toContainText("to be reset");
+  await tenant.ask("POST", `/incidents/${id}/acknowledge`, { by: "Ann" });
+  await rowOf(page, "press-7").getByRole("button", { name: "Reset" }).click();
+  await expect(rowOf(page, "press-7")).toHaveCount(0);
+  expect((await tenant.ask<Incident>("GET", `/incidents/${id}`)).status).toBe("closed");
+});
+
+test("all that returned are acknowledged at once, and who was refused is told", async ({ board, page, tenant }) => {
+  await trouble(tenant);
+  const all = ["press-6", "press-7", "press-8"];
+  const { id } = await opened(tenant, "press-7");
+  await tenant.report(...all.map((device) => ({ device, state: "NORMAL" })));
+  await expect.poll(async () => (await incidents(tenant, "returned")).length).toBe(3);
+  await board.open("/incidents?status=returned");
+  await page.getByRole("button", { name: "Acknowledge all 3" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByTestId("left")).toHaveText("3");
+  await dialog.getByLabel("Your name").fill("Liz");
+  await page.route(`**/${id}/acknowledge`, (route) =>
+    route.fulfill({
+      status: 409,
+      contentType: "application/problem+json",
+      json: { title: "Conflict", detail: "Tom has acknowledged this incident already" },
+    }),
+  );
+  await dialog.getByRole("button", { name: "Acknowledge" }).click();
+  const refused = dialog.getByRole("alert");
+  await expect(refused).toContainText("2 are acknowledged, and 1 are not");
+  await expect(refused).toContainText("press-7: Tom has acknowledged this incident already");
+  expect((await incidents(tenant, "returned")).map((i) => i.device)).toEqual(["press-7"]);
+
+  await page.unroute(`**/${id}/acknowledge`);
+  await expect(dialog.getByTestId("left")).toHaveText("1");
+  await dialog.getByRole("button", { name: "Acknowledge" }).click();
+  await expect(dialog).toBeHidden();
+  await expect.poll(async () => incidents(tenant, "returned")).toEqual([]);
+  expect(await tenant.ask("GET", `/incidents/${id}`)).toMatchObject({ status: "closed", acknowledged: { by: "Liz" } });
+});
+
+test("a dialog has the keyboard before the next key", async ({ board, page, tenant }) => {
+  await trouble(tenant);
+  await board.open("/incidents");
+  await rowOf(page, "press-7").locator("a.id").focus();
+  for (const [key, field] of [["e", "person"], ["s", "reason"]]) {
+    // Before the browser draws: what a fast typist presses next comes then.
+    const has = await page.evaluate(async (key) => {
+      document.activeElement!.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+      await Promise.resolve();
+      return document.activeElement?.getAttribute("name");
+    }, key);
+    expect(has).toBe(field);
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("dialog")).toHaveCount(0);
+  }
 });
 
 test("one key each", async ({ board, page, tenant }) => {

@@ -1,13 +1,13 @@
 /** What an address shows. */
 export type Place =
-  | { view: "fleet" | "groups" | "search" | "wall" | "incidents" | "on-call" | "maintenance" | "reports" }
+  | { view: "fleet" | "groups" | "search" | "wall" | "incidents" | "on-call" | "maintenance" | "reports" | "rules" }
   | { view: "incident"; incident: string }
   | { view: "device"; device: string }
   | { view: "operator"; operator: string }
   | { view: "supervisor"; supervisor: string }
   | { view: "unknown"; path: string };
 
-const plain = ["groups", "search", "wall", "incidents", "on-call", "maintenance", "reports"] as const;
+const plain = ["groups", "search", "wall", "incidents", "on-call", "maintenance", "reports", "rules"] as const;
 type Plain = (typeof plain)[number];
 
 /** Reads the path of an address. */

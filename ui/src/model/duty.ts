@@ -30,15 +30,15 @@ export interface Maintenance {
   by?: string;
 }
 
-/** Which devices a window is about, in words. */
-export function devicesOf(m: Maintenance): string {
+/** Which devices a window or a rule is about, in words; without any selection all of them. */
+export function devicesOf(m: Pick<Maintenance, "devices" | "prefix" | "group">): string {
   const parts: string[] = [];
   const named = m.devices ?? [];
   if (named.length > 3) parts.push(`${named.slice(0, 3).join(", ")} and ${named.length - 3} more`);
   else if (named.length > 0) parts.push(named.join(", "));
   if (m.prefix) parts.push(`${m.prefix}…`);
   if (m.group) parts.push(`group ${m.group}`);
-  return parts.join("; ");
+  return parts.join("; ") || "all devices";
 }
 
 const often: Record<string, [string, string]> = {

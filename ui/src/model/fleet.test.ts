@@ -163,6 +163,15 @@ describe("details", () => {
     expect(fleet.details.get(1)?.heard).toBe("");
   });
 
+  test("say in which round they were asked for, and the window of maintenance", () => {
+    const fleet = loaded(["a", 1, 1]);
+    const round = fleet.round++;
+    fleet.learn(device("a", "WARNING1", 1, { maintenance: { name: "oil" } }), fleet.mark(0), round);
+    expect(fleet.details.get(0)).toMatchObject({ maintenance: { name: "oil" }, round });
+    fleet.apply(device("a", "WARNING1", 1));
+    expect(fleet.details.get(0)).toMatchObject({ maintenance: undefined, round: fleet.round });
+  });
+
   test("are forgotten of devices that are well", () => {
     const fleet = loaded(["a", 1, 1]);
     fleet.apply(device("a", "NORMAL", 2));

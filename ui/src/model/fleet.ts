@@ -47,6 +47,9 @@ export interface Detail {
   escalatedTo: string;
   escalation?: Escalation;
   message: string;
+  maintenance?: Device["maintenance"];
+  /** The round in which it was learnt. */
+  round?: number;
   /** When its newest entry was, in milliseconds: later than now where the device's clock is ahead. */
   time: number;
   /**
@@ -80,6 +83,8 @@ export class Fleet {
   details = new Map<number, Detail>();
   /** True where the cells are only the devices that are not normal: the server has no feed. */
   partial = false;
+  /** Grows where something else than entries may have changed what is known of devices. */
+  round = 0;
   /** Grows with each load: cells have other numbers then. */
   generation = 0;
   trouble = new Trouble(this);
@@ -119,7 +124,7 @@ export class Fleet {
     this.put(cell, this.stateOf(name, d.severity), seconds(d.since));
     this.setSilent(cell, d.silent);
     this.trouble.insert(cell);
-    if (this.severity(cell) > 0) this.details.set(cell, detailOf(d));
+    if (this.severity(cell) > 0) this.details.set(cell, { ...detailOf(d), round: this.round });
     else this.details.delete(cell);
     if (this.severity(cell) <= before) return undefined;
     return { cell, device: d.device, state: this.states[this.state[cell]] };
@@ -169,10 +174,10 @@ export class Fleet {
   }
 
   /** Takes an answer about a device, unless the stream has spoken of it since `mark`. */
-  learn(d: Device, mark: number): void {
+  learn(d: Device, mark: number, round = this.round): void {
     const cell = this.index.get(d.device);
     if (cell === undefined || this.mark(cell) !== mark || this.severity(cell) === 0) return;
-    this.details.set(cell, detailOf(d));
+    this.details.set(cell, { ...detailOf(d), round });
   }
 
   /** The marks of all devices, for answers about many. */
@@ -319,6 +324,7 @@ export function detailOf(d: Device): Detail {
     escalatedTo: d.escalated_to ?? "",
     escalation: d.escalated_to ? d.escalation : undefined,
     message: d.message ?? "",
+    maintenance: d.maintenance,
     time: Date.parse(d.time ?? ""),
     heard: d.silent ? (d.received ?? "") : "",
   };

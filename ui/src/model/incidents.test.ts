@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { incidentPath, placeOf } from "./address";
-import { actsOn, focusAfter, lasts, moved, newest, stepText, waiting, type Incident } from "./incidents";
+import { actsOn, failuresText, focusAfter, lasts, moved, newest, signsOf, stepText, waiting, type Incident } from "./incidents";
 
 const of = (more: Partial<Incident> = {}): Incident => ({
   id: "1",
@@ -23,10 +23,26 @@ describe("what can be done", () => {
     ["it is mine", { acknowledged, taken_by: "Liz" }, ["escalate", "shelve", "comment", "out-of-service"]],
     ["it is of another", { acknowledged, taken_by: "Tom" }, ["take", "escalate", "shelve", "comment", "out-of-service"]],
     ["it is shelved", { status: "shelved", shelved, acknowledged, taken_by: "Liz" }, ["escalate", "unshelve", "comment", "out-of-service"]],
-    ["it is latched", { status: "latched", acknowledged, taken_by: "Liz" }, ["reset", "escalate", "shelve", "comment", "out-of-service"]],
+    ["it is latched", { status: "latched", latched: true, until: "2026-11-27T06:02:00Z", acknowledged, taken_by: "Liz" }, ["reset", "escalate", "shelve", "comment", "out-of-service"]],
+    ["it is to be reset later", { latched: true, acknowledged, taken_by: "Liz" }, ["escalate", "shelve", "comment", "out-of-service"]],
     ["it is out of service", { status: "out-of-service", out_of_service: { by: "Liz" }, acknowledged, taken_by: "Liz" }, ["escalate", "shelve", "comment", "in-service"]],
     ["it is closed", { status: "closed" }, []],
   ])("where %s", (_, more, acts) => expect(actsOn(of(more), "Liz")).toEqual(acts));
+});
+
+test("flapping is said, and a reset to come until the status says it", () => {
+  const words = (more: Partial<Incident>) => signsOf(of(more)).map((s) => s.word);
+  expect(words({})).toEqual([]);
+  expect(words({ flapping: true, latched: true })).toEqual(["flapping", "to be reset"]);
+  expect(words({ status: "latched", latched: true })).toEqual([]);
+});
+
+test("those that were not acknowledged are told one by one, up to ten", () => {
+  const failed = Array.from({ length: 12 }, (_, n) => ({ of: of({ device: `press-${n}` }), why: "no" }));
+  const lines = failuresText(3, failed).split("\n");
+  expect(lines[0]).toBe("3 are acknowledged, and 12 are not:");
+  expect(lines.slice(1, 3)).toEqual(["press-0: no", "press-1: no"]);
+  expect(lines.at(-1)).toBe("and 2 more");
 });
 
 test("a note of a person counts more than what the device said", () => {

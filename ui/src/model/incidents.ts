@@ -37,6 +37,8 @@ export interface Incident {
   operator?: string;
   message?: string;
   late?: boolean;
+  flapping?: boolean; // it changes its state too often
+  latched?: boolean; // it stays until its reset
   joined?: string[];
   covers?: number;
   acknowledged?: { by: string; at: string; expires?: string; note?: string };
@@ -87,6 +89,18 @@ export const marks: Record<Status, string> = {
   closed: "○",
 };
 
+/** What an incident is next to its status: the mark, the word, and what it means. */
+export function signsOf(i: Incident): { mark: string; word: string; means: string }[] {
+  const signs = [];
+  if (i.flapping) {
+    signs.push({ mark: "⇅", word: "flapping", means: "its device changes its state too often: nobody is told meanwhile" });
+  }
+  if (i.latched && i.status !== "latched") {
+    signs.push({ mark: marks.latched, word: "to be reset", means: "it stays until a person resets it, once it is normal again" });
+  }
+  return signs;
+}
+
 export const isWaiting = (i: Incident): boolean => i.status === "unacknowledged";
 
 /**
@@ -106,6 +120,18 @@ export function lookOf(i: Incident, states: StateDef[], severity = i.severity): 
 /** How many of the counted incidents are wrong now, and nobody has said that it is seen. */
 export const waiting = (c: Counts): number => c.statuses.unacknowledged ?? 0;
 
+/** How many failures are told one by one. */
+const mostTold = 10;
+
+/** What became of several that were to be acknowledged at once, of which some were not. */
+export function failuresText(done: number, failed: { of: Incident; why: string }[]): string {
+  const told = failed.slice(0, mostTold).map((f) => `${f.of.device}: ${f.why}`);
+  const more = failed.length - told.length;
+  return [
+    `${done} are acknowledged, and ${failed.length} are not:`, ...told, ...(more > 0 ? [`and ${more} more`] : []),
+  ].join("\n");
+}
+
 export type Act =
   | "acknowledge"
   | "take"
@@ -121,7 +147,7 @@ export type Act =
 export function actsOn(i: Incident, me: string): Act[] {
   if (i.status === "closed") return [];
   const acts: Act[] = [];
-  if (i.status === "latched") acts.push("reset");
+  if (i.latched && i.until) acts.push("reset");
   if (!i.acknowledged) acts.push("acknowledge");
   if (!i.taken_by || i.taken_by !== me) acts.push("take");
   acts.push("escalate", i.shelved ? "unshelve" : "shelve", "comment");

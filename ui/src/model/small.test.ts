@@ -4,6 +4,7 @@ import { announcement, expire, newFor, raise, settle, title } from "./alarms";
 import { cellAt, gridOf, hit, step } from "./cells";
 import { csv } from "./csv";
 import { seriesOf, shortNumber } from "./readings";
+import { clearedText, raisedText, type Rule } from "./rules";
 import { contrast, mix, readable, tilesOf, unknownState } from "./states";
 import { queryOfRange, queryOfWindow, shownOf, usualRange } from "./window";
 
@@ -171,5 +172,23 @@ describe("the window in the address", () => {
     expect(usualRange(undefined, now)).toBe("24h");
     expect(shownOf({}, now, "1h").range).toBe("1h");
     expect(shownOf(queryOfRange("24h"), now, "1h").range).toBe("24h");
+  });
+});
+
+describe("a rule in words", () => {
+  const hot = { metric: "temperature", op: ">", value: 80 };
+  test.each<[Partial<Rule>, string, string]>([
+    [{ when: hot }, "temperature > 80", "that no longer holds"],
+    [{ when: hot, for: "2m", clear_value: 75, clear_for: "5m" }, "temperature > 80, for 2m", "temperature ≤ 75, for 5m"],
+    [
+      { when: { metric: "pressure", op: "<=", value: -0.5, over: "10m" }, clear: { metric: "pressure", op: ">=", value: 6 } },
+      "change of pressure within 10m ≤ -0.5",
+      "pressure ≥ 6",
+    ],
+    [{ when: { expr: "rpm > 1000" } }, "rpm > 1000", "that no longer holds"],
+    [{ when: { metric: "rpm", absent_for: "15m" } }, "no rpm for 15m", "the next reading with rpm"],
+  ])("%j", (more, raised, cleared) => {
+    const rule = { name: "r", state: "WARNING1", ...more } as Rule;
+    expect([raisedText(rule), clearedText(rule)]).toEqual([raised, cleared]);
   });
 });

@@ -45,11 +45,14 @@ export async function request<T>(method: string, path: string, asked: Asked = {}
   }
 }
 
-/** Changes a document: what is there is read, and put back where nobody else has changed it meanwhile. */
-export async function change<T>(path: string, changed: (is: T) => T): Promise<void> {
+/**
+ * Changes a document, or a part of it that has a path of its own: what is there is read, and put back
+ * where nobody else has changed it meanwhile.
+ */
+export async function change<T>(path: string, changed: (is: T) => Partial<T>, part = ""): Promise<void> {
   const answer = await fetched("GET", path);
   const body = changed((await answer.json()) as T);
-  await request("PUT", path, { body, header: { "If-Match": answer.headers.get("ETag") ?? "" } });
+  await request("PUT", path + part, { body, header: { "If-Match": answer.headers.get("ETag") ?? "" } });
 }
 
 /** Sends a request and returns the answer once its header is there. */

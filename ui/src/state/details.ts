@@ -7,35 +7,37 @@ const atOnce = 3;
 
 const wanted = new Set<number>();
 let running = 0;
-let generation = 0;
+let asked = ""; // of which load, in which round
 
 /**
  * Sees to it that operator, supervisor and message of these cells are known. The snapshot has them
  * not, and only what is on the screen is asked for.
  */
 export function want(cells: number[]): void {
-  if (generation !== fleet.generation) {
-    generation = fleet.generation;
-    wanted.clear();
-    if (cells.some((cell) => !fleet.details.has(cell))) void askForMany(cells.length);
+  const ask = `${fleet.generation} ${fleet.round}`;
+  if (asked !== ask) {
+    asked = ask;
+    if (cells.some(isOld)) void askForMany(cells.length);
   }
   wanted.clear();
-  for (const cell of cells) {
-    const detail = fleet.details.get(cell);
-    if (!detail || detail.heard === undefined) wanted.add(cell);
-  }
+  for (const cell of cells) if (isOld(cell)) wanted.add(cell);
   while (running < atOnce && wanted.size > 0) void next();
+}
+
+function isOld(cell: number): boolean {
+  const detail = fleet.details.get(cell);
+  return detail?.heard === undefined || detail.round !== fleet.round;
 }
 
 async function next(): Promise<void> {
   const [cell] = wanted;
   wanted.delete(cell);
   running++;
-  const [mark, era, id] = [fleet.mark(cell), fleet.generation, fleet.ids[cell]];
+  const [mark, era, round, id] = [fleet.mark(cell), fleet.generation, fleet.round, fleet.ids[cell]];
   try {
     const d = await request<Device>("GET", `/devices/${encodeURIComponent(id)}`);
     if (era === fleet.generation) {
-      fleet.learn(d, mark);
+      fleet.learn(d, mark, round);
       version.value++;
     }
   } catch {
@@ -52,7 +54,7 @@ async function askForMany(rows: number): Promise<void> {
   if (bad.length === 0 || bad.length > 100) return;
   const marks = new Map<number, number>();
   for (const cell of fleet.trouble.slice(0, 200)) marks.set(cell, fleet.mark(cell));
-  const era = fleet.generation;
+  const [era, round] = [fleet.generation, fleet.round];
   try {
     const query = {
       state: bad.map((s) => s.name).join(","), sort: "severity", limit: String(Math.max(100, rows)),
@@ -61,7 +63,7 @@ async function askForMany(rows: number): Promise<void> {
     if (era !== fleet.generation) return;
     for (const d of page.items) {
       const cell = fleet.find(d.device);
-      if (cell !== undefined) fleet.learn(d, marks.get(cell) ?? 0);
+      if (cell !== undefined) fleet.learn(d, marks.get(cell) ?? 0, round);
     }
     version.value++;
   } catch {

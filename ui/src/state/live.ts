@@ -8,7 +8,7 @@ import { keepsIncidents } from "../net/session";
 import { follow } from "../net/stream";
 import { Poller, watch } from "./poll";
 import { now } from "./clock";
-import { incidentsChanged, learnIncidents } from "./incidents";
+import { counts, incidentsChanged, learnIncidents } from "./incidents";
 
 /** How the picture of the fleet is. */
 export type Phase =
@@ -253,6 +253,19 @@ export function startAlarms(): void {
     wasNeeded = needed;
   });
 }
+
+/** A window of maintenance begins and ends for devices of which the stream says nothing. */
+export function startMaintenance(): void {
+  let before = suppressed.peek();
+  effect(() => {
+    if (suppressed.value === before) return;
+    before = suppressed.value;
+    fleet.round++;
+    version.value = version.peek() + 1;
+  });
+}
+
+const suppressed = computed(() => counts.value?.statuses.suppressed ?? 0);
 
 export const isNew = (device: string): boolean => {
   const alarm = alarms.value.find((a) => a.device === device);

@@ -40,6 +40,7 @@ export function Form(props: {
   also?: ComponentChildren;
   danger?: boolean;
   cautious?: boolean; // the focus begins on Cancel
+  disabled?: boolean; // there is nothing to be sent yet
   children: ComponentChildren;
 }) {
   const [problem, setProblem] = useState("");
@@ -73,7 +74,7 @@ export function Form(props: {
           <button type="button" autofocus={props.cautious} onClick={props.onClose}>
             Cancel
           </button>
-          <button class={props.danger ? "danger" : "primary"} name="do" value="yes" disabled={busy}>
+          <button class={props.danger ? "danger" : "primary"} name="do" value="yes" disabled={busy || props.disabled}>
             {props.submit}
           </button>
           {/* After the other, for Enter presses the first button that submits. */}

@@ -19,6 +19,7 @@ import { MaintenanceView } from "./maintenance";
 import { OnCall } from "./oncall";
 import { OperatorView, SupervisorView } from "./people";
 import { Reports } from "./reports";
+import { RulesView } from "./rules";
 import { Search } from "./search";
 import { SignIn } from "./signin";
 import { Toast } from "./toast";
@@ -74,6 +75,8 @@ function View({ place }: { place: Place }) {
       return <MaintenanceView />;
     case "reports":
       return <Reports />;
+    case "rules":
+      return <RulesView />;
     case "groups":
       return <Groups />;
     case "search":
@@ -112,6 +115,8 @@ function placeName(p: Place): string {
       return "Maintenance";
     case "reports":
       return "Reports";
+    case "rules":
+      return "Rules";
     case "groups":
       return "Groups";
     case "search":

@@ -7,7 +7,7 @@ import { keepsIncidents } from "../net/session";
 import { changes } from "../state/incidents";
 import { link } from "../state/route";
 import { DeedButtons, useDeeds, type Start } from "./incidentacts";
-import { incidentsEvery, Lasts, StatusOf } from "./incidents";
+import { incidentsEvery, Lasts, Signs, StatusOf } from "./incidents";
 import { useChanges } from "./pages";
 import { countText, Panel, Sign, stateColours, StateName, When } from "./parts";
 
@@ -74,6 +74,7 @@ function OpenIncident({ of: i, look, start }: { of: Incident; look: StateDef; st
           Incident
         </a>
         <StatusOf of={i} />
+        <Signs of={i} />
         <span class="age">
           {i.until && "lasted "}
           <Lasts of={i} />

@@ -1,5 +1,5 @@
 import type { Device } from "../model/fleet";
-import { Age, Ahead, defOf, DeviceLink, Escalated, OperatorLink, StateName, When } from "./parts";
+import { Age, Ahead, defOf, DeviceLink, Escalated, InMaintenance, OperatorLink, StateName, When } from "./parts";
 
 /** Devices as rows: what they show now. */
 export function DeviceTable({ devices, label }: { devices: Device[]; label: string }) {
@@ -22,7 +22,7 @@ export function DeviceTable({ devices, label }: { devices: Device[]; label: stri
             <td class="c-state">{d.state ? <StateName def={defOf(d.state, d.severity)} /> : "–"}</td>
             <td class="c-device">
               <DeviceLink id={d.device} /> {d.silent && <span class="tag">silent</span>}{" "}
-              <Ahead time={d.time ? Date.parse(d.time) : undefined} />
+              <InMaintenance by={d.maintenance} /> <Ahead time={d.time ? Date.parse(d.time) : undefined} />
             </td>
             <td class="c-age">{d.since ? <Age since={Date.parse(d.since)} /> : "–"}</td>
             <td class="c-operator" data-testid="operator">

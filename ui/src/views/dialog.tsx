@@ -1,10 +1,11 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** A dialog in front of the page: the browser keeps the focus in it and gives it back. */
 export function Dialog(props: { title: string; onClose(): void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key: it is for the dialog, and not for the page.
+  useLayoutEffect(() => {
     const dialog = ref.current!;
     const before = document.activeElement as HTMLElement | null;
     dialog.showModal();

@@ -7,7 +7,7 @@ import { changes } from "../state/incidents";
 import { stateByName } from "../state/live";
 import { IncidentTable, useIncidentsOf } from "./deviceincidents";
 import { DeedButtons, useDeedKeys, useDeeds, type Start } from "./incidentacts";
-import { IncidentPage, incidentsEvery, Lasts } from "./incidents";
+import { IncidentPage, incidentsEvery, Lasts, Signs } from "./incidents";
 import { useChanges } from "./pages";
 import { countText, DeviceLink, incidentLook, Notice, OperatorLink, Panel, Sign, stateColours, When } from "./parts";
 
@@ -95,6 +95,7 @@ function Now({ of: i, start }: { of: Incident; start: Start }) {
           <span data-mark={marks[i.status]} title={meaning[i.status]}>
             {i.status}
           </span>
+          <Signs of={i} />
         </Fact>
         <Fact name="Operator" id="operator">
           <OperatorLink name={i.operator} />

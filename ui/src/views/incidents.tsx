@@ -1,6 +1,7 @@
+import { Fragment } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { incidentPath } from "../model/address";
-import { active, focusAfter, isWaiting, lasts, marks, meaning, moved, newest, statuses, waiting, type Incident, type Status } from "../model/incidents";
+import { active, focusAfter, isWaiting, lasts, marks, meaning, moved, newest, signsOf, statuses, waiting, type Incident, type Status } from "../model/incidents";
 import { duration } from "../model/time";
 import { tenant } from "../net/api";
 import { keepsIncidents } from "../net/session";
@@ -12,6 +13,7 @@ import { DeedButtons, useDeedKeys, useDeeds, type Start } from "./incidentacts";
 import { useViewKeys } from "./keys";
 import { More, usePages } from "./pages";
 import { Age, Blank, countText, incidentLook, Notice, OperatorLink, Sign, stateColours, When } from "./parts";
+import { AcknowledgeReturned } from "./returned";
 import { say } from "./toast";
 
 /** Another person's action is seen within a second, and a storm does not ask all the time. */
@@ -57,6 +59,7 @@ const pages = [
   ["/on-call", "On call"],
   ["/maintenance", "Maintenance"],
   ["/reports", "Reports"],
+  ["/rules", "Rules"],
 ];
 
 /** What is open: severest first, then longest. */
@@ -79,7 +82,7 @@ export function FirstIncidents() {
   const open = active.reduce((n, s) => n + (counts.value?.statuses[s] ?? 0), 0);
   if (open === 0) return null;
   const n = waiting(counts.value);
-  const returned = counts.value.statuses.returned ?? 0;
+  const { returned = 0, latched = 0 } = counts.value.statuses;
   return (
     <section class="first-incidents" aria-labelledby="first-incidents">
       <h2 id="first-incidents">
@@ -89,7 +92,12 @@ export function FirstIncidents() {
         </span>
         {returned > 0 && (
           <a class="quiet" href={link("/incidents", { status: "returned" })}>
-            ↩ {countText(returned)} returned before anybody saw them
+            {marks.returned} {countText(returned)} returned before anybody saw them
+          </a>
+        )}
+        {latched > 0 && (
+          <a class="quiet" href={link("/incidents", { status: "latched" })}>
+            {marks.latched} {countText(latched)} latched, to be reset
           </a>
         )}
         <a class="all" href={link("/incidents")}>{open > most ? `All ${countText(open)}` : "All of them"}</a>
@@ -123,6 +131,7 @@ function Statuses() {
     <div class="statuses" role="group" aria-label="Incidents by status">
       {button(undefined, "active", sum)}
       {shown.map((s) => button(s, s, of[s] ?? 0))}
+      {chosen === "returned" && <AcknowledgeReturned />}
     </div>
   );
 }
@@ -213,6 +222,7 @@ function Row({ of: i, start }: { of: Incident; start: Start }) {
           <dt>Status</dt>
           <dd>
             <StatusOf of={i} />
+            <Signs of={i} />
           </dd>
         </div>
         <div>
@@ -245,6 +255,22 @@ export function StatusOf({ of: i }: { of: Incident }) {
         </>
       )}
     </span>
+  );
+}
+
+/** What an incident is next to its status, each with a mark and a word. */
+export function Signs({ of }: { of: Incident }) {
+  return (
+    <>
+      {signsOf(of).map(({ mark, word, means }) => (
+        <Fragment key={word}>
+          {" "}
+          <span class="tag is" data-mark={mark} title={means}>
+            {word}
+          </span>
+        </Fragment>
+      ))}
+    </>
   );
 }
 

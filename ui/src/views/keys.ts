@@ -47,7 +47,9 @@ export function useKeys(): void {
     let at = 0;
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || shortcuts.peek() === "off") return;
-      if (isTyping(event.target) || (document.querySelector("dialog[open]") && event.key !== "?")) return;
+      if (isTyping(event.target)) return;
+      // A dialog has the keyboard to itself, but the help goes as it came.
+      if (document.querySelector("dialog[open]") && !(helpOpen.peek() && event.key === "?")) return;
       const first = Date.now() - at < sequenceFor ? before : "";
       const all = [...viewKeys.peek(), ...common];
       const both = first ? all.filter((k) => k.key === `${first} ${event.key}`) : [];

@@ -200,10 +200,8 @@ function Person({ of }: { of: Shift }) {
 
 /** Changes the overrides of a schedule, unless somebody else has changed it meanwhile. */
 function changeOverrides(name: string, changed: (all: Override[]) => Override[]): Promise<void> {
-  return change<Schedule>(`/schedules/${encodeURIComponent(name)}`, (s) => ({
-    ...s,
-    overrides: changed(s.overrides ?? []),
-  }));
+  const path = `/schedules/${encodeURIComponent(name)}`;
+  return change<Schedule>(path, (s) => ({ overrides: changed(s.overrides ?? []) }), "/overrides");
 }
 
 function StandIn({ of, onClose }: { of: string; onClose(): void }) {

@@ -1,7 +1,7 @@
 import type { ComponentChildren, CSSProperties } from "preact";
 import { devicePath, operatorPath, supervisorPath } from "../model/address";
-import type { Escalation } from "../model/fleet";
-import { lookOf, type Incident } from "../model/incidents";
+import type { Device, Escalation } from "../model/fleet";
+import { lookOf, marks, type Incident } from "../model/incidents";
 import { readable, unknownState, type StateDef } from "../model/states";
 import { duration, isAhead, isoDuration, moment } from "../model/time";
 import { now } from "../state/clock";
@@ -138,6 +138,17 @@ export function Ahead({ time }: { time: number | undefined }) {
   return (
     <span class="tag ahead" title={`Its newest entry is of ${moment(new Date(time), new Date(now.peek()))}`}>
       clock ahead
+    </span>
+  );
+}
+
+/** Marks a device that is in maintenance. */
+export function InMaintenance({ by }: { by: Device["maintenance"] }) {
+  if (!by || (by.until && Date.parse(by.until) <= now.value)) return null;
+  const until = by.until ? ` until ${moment(new Date(by.until), new Date(now.peek()))}` : "";
+  return (
+    <span class="tag is" data-testid="maintenance" data-mark={marks.suppressed} title={by.name + until}>
+      maintenance
     </span>
   );
 }

@@ -6,7 +6,7 @@ import { want } from "../state/details";
 import { alarms, fleet, isNew, version } from "../state/live";
 import { go, link } from "../state/route";
 import { useViewKeys, type Key } from "./keys";
-import { Age, Ahead, countText, EscalationText, OperatorLink, Sign, stateColours, SupervisorLink } from "./parts";
+import { Age, Ahead, countText, EscalationText, InMaintenance, OperatorLink, Sign, stateColours, SupervisorLink } from "./parts";
 import { useSeenRows } from "./rows";
 
 /** All that is not normal: severest first, then longest. */
@@ -131,6 +131,7 @@ function Row({ cell, row }: { cell: number; row: number }) {
             silent
           </span>
         )}
+        <InMaintenance by={detail?.maintenance} />
         <Ahead time={detail?.time} />
       </span>
       <span role="cell" class="c-age">

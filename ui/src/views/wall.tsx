@@ -11,7 +11,7 @@ import { query } from "../state/route";
 import { incidentsEvery, Lasts } from "./incidents";
 import { FleetMap } from "./map";
 import { usePages } from "./pages";
-import { Age, Ahead, countText, EscalationText, incidentLook, Sign, stateColours } from "./parts";
+import { Age, Ahead, countText, EscalationText, incidentLook, InMaintenance, Sign, stateColours } from "./parts";
 import { Tiles } from "./tiles";
 import { Announcer } from "./announcer";
 import { PictureAge } from "./banner";
@@ -180,7 +180,7 @@ function WallList({ from, to }: { from: number; to: number }) {
           >
             <Sign def={def} />
             <span class="id">
-              <bdi>{id}</bdi> <Ahead time={detail?.time} />
+              <bdi>{id}</bdi> <InMaintenance by={detail?.maintenance} /> <Ahead time={detail?.time} />
             </span>
             <Age since={fleet.since[cell] * 1000} />
             <span class="has">
