@@ -94,16 +94,12 @@ func (k keyspace) drop(t *testing.T) {
 
 // TestSerialCassandraAnswers: under each design the answers are those that are known of the
 // reference's log and of the log of the escalators. That is imported in one of four orders, a part
-// of the units under each design, so that all of them are under some. The designs by device differ
-// in the key of their rows only, and are left to the store's own tests.
+// of the units under each design, so that all of them are under some.
 func TestSerialCassandraAnswers(t *testing.T) {
 	node := enginetest.Cassandra(t)
 	stateLog, metro := stateLogLines(t), metroLog(t)
 	names := []string{"shuffled", "reversed", "twice", "file"}
-	designs := slices.DeleteFunc(cassandra.Names(), func(design string) bool {
-		return strings.HasSuffix(design, "-by-device")
-	})
-	for i, design := range designs {
+	for i, design := range cassandra.Names() {
 		t.Run(design, func(t *testing.T) {
 			k := newKeyspace(t, []string{node.Addr()}, design)
 			s := k.serve(t)
@@ -115,7 +111,7 @@ func TestSerialCassandraAnswers(t *testing.T) {
 					t.Errorf("%s (-want +got):\n%s", q.path, diff)
 				}
 			}
-			log := unitsOf(metro, i, len(designs))
+			log := unitsOf(metro, i, len(cassandra.Names()))
 			order, byUnit := names[i%len(names)], rowsByUnit(log)
 			c := s.tenant(t, order, metroTenant)
 			importMetro(t, s, order, metroOrders(log)[order])

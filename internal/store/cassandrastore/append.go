@@ -282,9 +282,6 @@ func (a *appending) inFeed(ctx context.Context) error {
 
 func (a *appending) byState(d *deviceAppend) {
 	states := a.tenant.Record.States
-	if d.changed {
-		a.store.listedDevices.Add(a.tenant.Key, d.events[0].Device)
-	}
 	newer := d.is.NewestKey(states).Compare(d.was.NewestKey(states)) > 0
 	for _, design := range a.working.Writes {
 		if d.changed || (newer && design.OneRow()) {

@@ -219,8 +219,8 @@ func (s *Store) candidates(
 	var all []designs.Finding
 	reads := s.working.Load().Reads
 	if d, ok := reads.(designs.WholeDesign); ok && len(q.States.Names()) != 1 {
-		all = d.FindAll(designs.Place{Tenant: t.Key, Device: from})
-		return s.found(all, t, from, q), nil
+		whole := d.FindAll(designs.Place{Tenant: t.Key, Device: from})
+		return s.streams([]designs.Finding{whole}, q), nil
 	}
 	seen, err := s.rows.States(ctx, t.Key)
 	if err != nil {
@@ -239,20 +239,7 @@ func (s *Store) candidates(
 			}
 		}
 	}
-	return s.found(all, t, from, q), nil
-}
-
-func (s *Store) found(
-	all []designs.Finding, t *rows.Tenant, from string, q andon.DeviceQuery,
-) *candidates {
-	if len(all) == 0 || !all[0].Scattered {
-		return s.streams(all, q)
-	}
-	return shared.NewIDs(shared.NewRows(
-		func(ctx context.Context, _ []byte) (ids []andon.DeviceID, next []byte, err error) {
-			ids, err = s.gather(ctx, all, t, andon.DeviceID(from), q)
-			return ids, nil, err
-		}))
+	return s.streams(all, q), nil
 }
 
 func allDevices(tenant, from string) []designs.Finding {
@@ -264,7 +251,7 @@ func allDevices(tenant, from string) []designs.Finding {
 	return all
 }
 
-// streams are the devices of findings that are in the order of ids.
+// streams are the devices of findings.
 func (s *Store) streams(all []designs.Finding, q andon.DeviceQuery) *candidates {
 	partitions := 0
 	for _, f := range all {
@@ -273,7 +260,7 @@ func (s *Store) streams(all []designs.Finding, q andon.DeviceQuery) *candidates 
 	size := min(max(2*q.Limit/max(partitions, 1), 16), cql.PageRows)
 	streams := make([]*shared.Rows[andon.DeviceID], len(all))
 	for i, f := range all {
-		if streams[i] = s.stream(f, size, "", q.States); f.Buckets > 0 {
+		if streams[i] = s.stream(f, size, q.States); f.Buckets > 0 {
 			streams[i] = s.inBuckets(f, size)
 		}
 	}
@@ -311,21 +298,21 @@ func (s *Store) inBuckets(f designs.Finding, size int) *shared.Rows[andon.Device
 	})
 }
 
-// stream is the devices of a tenant that one query finds in some states, in its order.
+// stream is the devices that one query finds in some states.
 func (s *Store) stream(
-	f designs.Finding, size int, tenant string, states andon.StateFilter,
+	f designs.Finding, size int, states andon.StateFilter,
 ) *shared.Rows[andon.DeviceID] {
-	if f.State != nil && !f.Scattered {
-		size = cql.PageRows
+	var row, column string
+	into := []any{&row}
+	if f.State != nil {
+		size, into = cql.PageRows, append(into, &column)
 	}
 	return shared.NewRows(func(ctx context.Context, state []byte) (
 		ids []andon.DeviceID, next []byte, err error,
 	) {
-		var r designs.Row
-		next, err = s.db.Page(ctx, f.Query, size, state, f.Args, f.Columns(&r), func() {
-			other := f.Scattered && r.Tenant != tenant
-			if !other && (f.State == nil || states.Match(f.State(r.State))) {
-				ids = append(ids, andon.DeviceID(designs.DeviceOf(r.Device)))
+		next, err = s.db.Page(ctx, f.Query, size, state, f.Args, into, func() {
+			if f.State == nil || states.Match(f.State(column)) {
+				ids = append(ids, andon.DeviceID(designs.DeviceOf(row)))
 			}
 		})
 		return ids, next, err
@@ -357,41 +344,3 @@ func (s *Store) escalatedDevices(
 		func(context.Context, []byte) ([]andon.DeviceID, []byte, error) { return ids, nil, nil },
 	)), nil
 }
-
-// scatteredPage is the size of a page of scattered rows: all of them are needed.
-const scatteredPage = 5000
-
-// gather returns all devices of a tenant that scattered findings give, from one on, in the order of
-// ids. Pages after the first one of a list use what was read for a first page, if no other process
-// can have written since.
-func (s *Store) gather(
-	ctx context.Context, all []designs.Finding, t *rows.Tenant, from andon.DeviceID,
-	q andon.DeviceQuery,
-) ([]andon.DeviceID, error) {
-	key := t.Key + "\x00" + q.States.String()
-	now := s.processes.Now()
-	if alone := s.processes.Alone(); q.After != nil && alone != 0 {
-		if ids, ok := s.listedDevices.From(key, alone, from); ok {
-			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: gatheredBefore, Rows: len(ids)})
-			return ids, nil
-		}
-	}
-	reading := s.listedDevices.Begin(t.Key)
-	found := make([][]andon.DeviceID, len(all))
-	err := shared.Parallel(ctx, len(all), func(ctx context.Context, i int) (err error) {
-		found[i], err = seq.Collect(s.stream(all[i], scatteredPage, t.Key, q.States).All(ctx))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	ids := slices.Concat(found...)
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	s.listedDevices.Keep(reading, key, now, ids)
-	at, _ := slices.BinarySearch(ids, from)
-	return ids[at:], nil
-}
-
-const gatheredBefore = "-- the devices that were found for the first page, from memory: no other " +
-	"process writes to this keyspace"

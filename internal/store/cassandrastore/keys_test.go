@@ -17,7 +17,7 @@ import (
 // device, whichever process takes it; and no table has a row left of what it was.
 func TestSerialPurgedDevice(t *testing.T) {
 	t.Parallel()
-	for _, design := range []string{"buckets", "index", "tables-by-device"} {
+	for _, design := range []string{"buckets", "index", "tables"} {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			o := sharedKeyspace(t, design)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
@@ -22,7 +23,7 @@ import (
 // ended in between, statements that land twice. When all have landed the answers are those of the
 // reference, before any device is reviewed and after.
 func TestSerialRandomStatements(t *testing.T) {
-	for _, design := range ownDesigns() {
+	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			o := sharedKeyspace(t, design)
@@ -43,7 +44,7 @@ func TestSerialRandomStatements(t *testing.T) {
 // TestWithdrawWhileDelivered withdraws the newest entry while the one before comes again
 // with other content: that delivery has seen the newest, and does not show its own.
 func TestWithdrawWhileDelivered(t *testing.T) {
-	o := sharedKeyspace(t, ownDesigns()[0])
+	o := sharedKeyspace(t, designs.Names()[0])
 	o.Recount, o.pace = time.Hour, neverAlone
 	m := newMelee(t, 1, open(t, o), open(t, o))
 	older := andon.Event{Device: m.device, Time: m.at, State: "NORMAL", Operator: "Liz"}

@@ -64,7 +64,7 @@ func TestSerialDesigns(t *testing.T) {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			var o Options
-			if slices.Contains(ownDesigns(), design) {
+			if slices.Contains(designs.Names(), design) {
 				o = sharedKeyspace(t, design)
 			} else {
 				o = newKeyspace(t, design)

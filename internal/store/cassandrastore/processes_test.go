@@ -320,7 +320,7 @@ func TestListsWhileStatesChange(t *testing.T) {
 
 // TestSerialListsWhileStatesChange does the same under other designs.
 func TestSerialListsWhileStatesChange(t *testing.T) {
-	for _, design := range append(writtenDesigns(), "index-by-device") {
+	for _, design := range append(writtenDesigns(), "index") {
 		if design == racedDesign {
 			continue
 		}

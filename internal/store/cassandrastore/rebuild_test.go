@@ -98,9 +98,9 @@ func TestRebuild(t *testing.T) {
 	type step struct{ design, buckets string }
 	for from, steps := range map[string][]step{ // each waits most of the time
 		"view": {
-			{"index-by-device", ""}, {"buckets", "4"}, {"buckets", "16,WARNING1=2,hash:crc32c"},
+			{"index", ""}, {"buckets", "4"}, {"buckets", "16,WARNING1=2,hash:crc32c"},
 		},
-		"state": {{"tables-by-device", ""}, {"sai", ""}, {"state", ""}},
+		"state": {{"tables", ""}, {"sai", ""}, {"state", ""}},
 	} {
 		t.Run(from, func(t *testing.T) {
 			t.Parallel()

@@ -120,7 +120,6 @@ func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.
 		}
 		s.counts.Raise(t.Key, v.Generation(t.Gen()), device, n.Key(t.Record.States),
 			v.Retired, v.Received)
-		s.listedDevices.Add(t.Key, device)
 		alone := s.processes.Alone() != 0
 		run, incident, err := s.putRight(ctx, t, device, v, &merge.Review{
 			Quiet: alone || s.quiet(v),

@@ -17,7 +17,7 @@ import (
 // as the reference does under the same set.
 func TestReorder(t *testing.T) {
 	t.Parallel()
-	for _, design := range []string{"buckets", "view", "index-by-device"} {
+	for _, design := range []string{"buckets", "view", "index"} {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel() // it waits most of the time
 			o := newSettling(t, design, 5*time.Second)

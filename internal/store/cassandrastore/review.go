@@ -67,7 +67,6 @@ func (s *Store) reviewDevice(ctx context.Context, at merge.DueReview) error {
 		former = s.formerRows(t, at.Device, v)
 	}
 	at.Quiet = at.Quiet && s.quiet(v) // it may have been heard while this waited
-	s.listedDevices.Add(t.Key, at.Device)
 	left := []andon.State{at.Former}
 	_, _, err = s.putRight(ctx, t, at.Device, v, &at.Review, left, former...)
 	if err != nil || !v.Alive(t.Record.States) {

@@ -38,15 +38,14 @@ type Store struct {
 	alone     bool        // the cluster is one node
 	stamps    shared.Stamps
 
-	working       atomic.Pointer[provision.Working]
-	tenants       tenants
-	devices       *shared.Devices[view] // what appends last saw of their devices
-	written       *written.Rows         // index rows that need not be written again
-	counts        *shared.Counts
-	reviews       *merge.Reviews
-	over          chan struct{} // a tenant or device has another key
-	reordered     chan struct{} // severities were changed
-	listedDevices merge.Listed  // of the last list of scattered devices
+	working   atomic.Pointer[provision.Working]
+	tenants   tenants
+	devices   *shared.Devices[view] // what appends last saw of their devices
+	written   *written.Rows         // index rows that need not be written again
+	counts    *shared.Counts
+	reviews   *merge.Reviews
+	over      chan struct{} // a tenant or device has another key
+	reordered chan struct{} // severities were changed
 
 	partitionUnits int64 // that a partition of the log may have
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,14 +116,6 @@ func TestConcurrentChecks(t *testing.T) {
 	storetest.RunConcurrent(t, func(t *testing.T) andon.Store { return open(t, o) })
 }
 
-// ownDesigns are the designs that write in a way of their own. The others write as these do, and
-// are tried by the checks of every store, by rebuilds and by their plans.
-func ownDesigns() []string {
-	return slices.DeleteFunc(designs.Names(), func(d string) bool {
-		return strings.HasSuffix(d, "-by-device")
-	})
-}
-
 // racedDesign is the one in which tests write from several processes with the race detector: what
 // processes share in memory does not depend on the design.
 const racedDesign = "buckets"
@@ -133,7 +124,7 @@ const racedDesign = "buckets"
 // ANDON_LONG=1 takes all.
 func writtenDesigns() []string {
 	if os.Getenv(enginetest.LongTests) != "" {
-		return ownDesigns()
+		return designs.Names()
 	}
 	return []string{"view", "state"}
 }
@@ -141,7 +132,7 @@ func writtenDesigns() []string {
 // TestSerialHistories compares each design with the reference. All histories of a design are in one
 // keyspace, so that a tenant meets what is left of its former incarnations.
 func TestSerialHistories(t *testing.T) {
-	for _, design := range ownDesigns() {
+	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			o := sharedKeyspace(t, design)

@@ -80,7 +80,6 @@ func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawa
 	if err != nil {
 		return err
 	}
-	s.listedDevices.Add(t.Key, w.Device)
 	s.counts.Raise(t.Key, gen, w.Device, v.NewestKey(states), v.Retired, v.Received)
 	again := merge.DueReview{
 		Tenant: t.Record.ID, Device: w.Device, Due: s.now().Add(s.options.Settle), Withdrawn: true,

@@ -63,8 +63,8 @@ type Design interface {
 	Remove(p Place) []cql.Mutation
 	// Retire deletes all index rows that a device may have in states.
 	Retire(p Place, states []andon.State) []cql.Mutation
-	// Find returns queries that together find the devices of a state from a device on: all of them
-	// in the order of ids, or all of them scattered.
+	// Find returns queries that together find the devices of a state from a device on, each in the
+	// order of ids.
 	Find(p Place) []Finding
 }
 
@@ -75,43 +75,23 @@ type Finding struct {
 	// State returns the state in the column after the device. It is nil where the rows are of the
 	// state that was asked for, and have no such column.
 	State func(column string) andon.State
-	// Scattered rows are in the order of tokens, of all tenants, and wherever the device is in the
-	// order of ids. Their last column is the tenant. Others are in the order of ids.
-	Scattered bool
 	// Buckets is how many partitions the query reads at once, each in the order of ids. The rows
 	// have the bucket before the device, and the last value, which Args lacks, is how many rows are
 	// read of each. 0: the query reads one partition, or all.
 	Buckets int
 }
 
-// Row is a row of a finding. A column that was not read is empty.
-type Row struct{ Device, State, Tenant string }
-
-// Columns returns the columns of a row.
-func (f *Finding) Columns(r *Row) []any {
-	all := []any{&r.Device}
-	if f.State != nil {
-		all = append(all, &r.State)
-	}
-	if f.Scattered {
-		all = append(all, &r.Tenant)
-	}
-	return all
-}
-
 // WholeDesign is a design that has the one row of each device in a place where all of them can be
 // read. A list of several states reads that: state by state it could miss a device that moves from
 // one of them to another meanwhile.
 type WholeDesign interface {
-	// FindAll returns queries for all devices of a tenant from one on, with their states.
-	FindAll(p Place) []Finding
+	// FindAll returns the query for all devices of a tenant from one on, with their states.
+	FindAll(p Place) Finding
 }
 
 // Names returns the names of the designs.
 func Names() []string {
-	return []string{
-		"view", "index", "index-by-device", "sai", "state", "tables", "tables-by-device", "buckets",
-	}
+	return []string{"view", "index", "sai", "state", "tables", "buckets"}
 }
 
 // New returns the design of a layout.
@@ -121,16 +101,12 @@ func New(l Layout) (Design, error) {
 		return newViewDesign(), nil
 	case "index":
 		return newIndexDesign("latest_by_tenant", ""), nil
-	case "index-by-device":
-		return newScatteredIndexDesign(), nil
 	case "sai":
 		return newIndexDesign("latest_by_tenant_sai", " USING 'sai'"), nil
 	case "state":
 		return newStateDesign(), nil
 	case "tables":
 		return newTablesDesign(l.Tables), nil
-	case "tables-by-device":
-		return newScatteredTablesDesign(l.Tables), nil
 	case "buckets":
 		counts, err := ParseBuckets(l.Buckets)
 		return newBucketsDesign(counts), err
@@ -205,7 +181,6 @@ func (d inStates) Find(p Place) []Finding {
 // oneRow is one row of each device in a table, which says the key of its state.
 type oneRow struct {
 	name string // of the table
-	key  func(Place) string
 }
 
 func placeKey(p Place) string { return stateKey(p.Severity, p.State) }
@@ -215,7 +190,7 @@ func (oneRow) OneRow() bool { return true }
 func (d oneRow) Add(p Place) cql.Mutation {
 	return cql.One(
 		"INSERT INTO "+d.name+" (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		p.Tenant, p.row(), d.key(p), int64(p.At))
+		p.Tenant, p.row(), placeKey(p), int64(p.At))
 }
 
 func (oneRow) Remove(Place) []cql.Mutation { return nil }
@@ -226,16 +201,6 @@ func (d oneRow) Retire(p Place, _ []andon.State) []cql.Mutation {
 		int64(p.At), p.Tenant, p.row())}
 }
 
-// wholeTable reads a table in parts of the ring, concurrently.
-func wholeTable(ask string, state func(string) andon.State) (all []Finding) {
-	ask += " WHERE " + cql.InRange
-	for args := range cql.Ranges(16) {
-		all = append(all,
-			Finding{Query: cql.Ask(ask, 0), Args: args, State: state, Scattered: true})
-	}
-	return all
-}
-
 // A state in a key of the designs is its severity in three digits and its name, "048WARNING2", so
 // that of two states at one instant the one that comes later in the log has the greater bytes.
 func stateKey(severity uint8, state andon.State) string {
@@ -244,6 +209,5 @@ func stateKey(severity uint8, state andon.State) string {
 
 // stateOf returns the state of a key; "" where there is none.
 func stateOf(key string) andon.State {
-	key, _, _ = strings.Cut(key, "\x00") // the tenant of a scatteredKey
 	return andon.State(key[min(3, len(key)):])
 }

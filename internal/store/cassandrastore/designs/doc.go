@@ -1,14 +1,12 @@
-// Package designs finds the devices that are in a state, in the five ways of the reference, three
-// of which have a variant:
+// Package designs finds the devices that are in a state, in the five ways of the reference, one of
+// which has a variant:
 //
-//	view                a materialized view by state of a table with one row a device
-//	index               a secondary index on such a table, a partition for each tenant
-//	index-by-device     the same with a partition for each device
-//	sai                 a storage-attached index in place of the secondary one
-//	state               a partition for each state
-//	tables              a table for each state
-//	tables-by-device    the same with a partition for each device
-//	buckets             a number of partitions for each state; the default
+//	view       a materialized view by state of a table with one row a device
+//	index      a secondary index on such a table, a partition for each tenant
+//	sai        a storage-attached index in place of the secondary one
+//	state      a partition for each state
+//	tables     a table for each state
+//	buckets    a number of partitions for each state; the default
 //
 // The rows of a design are index rows. They lead to devices, and the truth about a device is its
 // partition in latest_by_device, which exists under every design: each device that a design finds

@@ -22,7 +22,7 @@ func (l *Layout) Complete(buckets string, declared []andon.StateDef) {
 		if l.Buckets = buckets; buckets == "" {
 			l.Buckets = strconv.Itoa(DefaultBuckets)
 		}
-	case "tables", "tables-by-device":
+	case "tables":
 		for _, d := range declared {
 			l.Tables = append(l.Tables, d.Name)
 		}
@@ -41,8 +41,8 @@ func (l Layout) String() string {
 	switch l.Design {
 	case "buckets":
 		return "buckets, " + l.Buckets + " of them"
-	case "tables", "tables-by-device":
-		return fmt.Sprintf("%s, %d of them and one for the rest", l.Design, len(l.Tables))
+	case "tables":
+		return fmt.Sprintf("tables, %d of them and one for the rest", len(l.Tables))
 	}
 	return l.Design
 }

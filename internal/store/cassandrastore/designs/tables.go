@@ -10,33 +10,28 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 )
 
-// newTablesDesign returns the reference's fourth: a table for each state that was declared when the
-// design was chosen, and one for the rest.
+// tablesDesign is the reference's fourth: a table for each state that was declared when the design
+// was chosen, and one for the rest.
 //
 // Partition: one a tenant in each table, so at most 100,000 devices (of some 40 bytes) in a state.
 // Write: one row at a change, and one deleted later. Read: one partition, and a tombstone for each
 // device that left the state within gc_grace. What breaks it: what breaks "state"; and a table is
 // memory on every node, so states must be few. States that are declared later are in the table of
 // the rest until the design is rebuilt.
-func newTablesDesign(states []andon.State) stateTables {
-	return newStateTables("latest_in_", "tenant, device", "tenant, state, device", states)
-}
-
-// stateTables are index rows in a table for each state, and in one for the rest.
-type stateTables struct {
+type tablesDesign struct {
 	inStates
-	prefix       string // of the names of the tables
-	key, restKey string // primary keys of those and of the rest
-	states       []andon.State
+	states []andon.State
 }
 
-func newStateTables(prefix, key, restKey string, states []andon.State) stateTables {
-	t := stateTables{prefix: prefix, key: key, restKey: restKey, states: states}
+const tableOfRest = "latest_in_other_states"
+
+func newTablesDesign(states []andon.State) tablesDesign {
+	t := tablesDesign{states: states}
 	own := map[andon.State]*stateRows{}
 	for _, state := range states {
 		own[state] = newStateRows(t.TableOf(state), 1, "tenant")
 	}
-	rest := newStateRows(t.rest(), 1, "tenant", "state")
+	rest := newStateRows(tableOfRest, 1, "tenant", "state")
 	t.at = func(p Place) (*stateRows, []any) {
 		if rows := own[p.State]; rows != nil {
 			return rows, []any{p.Tenant}
@@ -47,9 +42,7 @@ func newStateTables(prefix, key, restKey string, states []andon.State) stateTabl
 }
 
 // TableOf is the table of a state that has one of its own.
-func (t stateTables) TableOf(state andon.State) string { return t.prefix + plain(state) }
-
-func (t stateTables) rest() string { return t.prefix + "other_states" }
+func (tablesDesign) TableOf(state andon.State) string { return "latest_in_" + plain(state) }
 
 var plainName = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
 
@@ -73,35 +66,13 @@ func ownTables(states []andon.State) (own []andon.State) {
 	return own
 }
 
-func (t stateTables) Tables() []cql.Table {
+func (t tablesDesign) Tables() []cql.Table {
 	all := []cql.Table{cql.NewTable(
-		t.rest(), "Devices that may be in a state without a table of its own.",
-		"(tenant text, state text, device text, PRIMARY KEY ("+t.restKey+"))")}
+		tableOfRest, "Devices that may be in a state without a table of its own.",
+		"(tenant text, state text, device text, PRIMARY KEY (tenant, state, device))")}
 	for _, state := range t.states {
 		all = append(all, cql.NewTable(t.TableOf(state), "Devices that may be in that state.",
-			"(tenant text, device text, PRIMARY KEY ("+t.key+"))"))
+			"(tenant text, device text, PRIMARY KEY (tenant, device))"))
 	}
 	return all
-}
-
-// scatteredTablesDesign is the reference's fourth with PRIMARY KEY ((tenant, device)): a table for
-// each state that was declared when the design was chosen, and one for the rest.
-//
-// Partition: one a device in each table. Write: one row at a change, and one deleted later. Read:
-// the whole table, of all tenants, for each page, and a tombstone for each device that left the
-// state within gc_grace. What breaks it: lists that are read often, many tenants; and as with
-// newTablesDesign, many states.
-type scatteredTablesDesign struct{ stateTables }
-
-func newScatteredTablesDesign(states []andon.State) scatteredTablesDesign {
-	const key, restKey = "(tenant, device)", "(tenant, device), state"
-	return scatteredTablesDesign{newStateTables("latest_of_", key, restKey, states)}
-}
-
-func (d scatteredTablesDesign) Find(p Place) []Finding {
-	if slices.Contains(d.states, p.State) {
-		return wholeTable("SELECT device, tenant FROM "+d.TableOf(p.State), nil)
-	}
-	own := func(state string) andon.State { return andon.State(state) }
-	return wholeTable("SELECT device, state, tenant FROM "+d.rest(), own)
 }

@@ -13,7 +13,7 @@ import "github.com/andonhq/andon/internal/store/cassandrastore/cql"
 // read may be left out of it.
 type viewDesign struct{ oneRow }
 
-func newViewDesign() viewDesign { return viewDesign{oneRow{"latest_state", placeKey}} }
+func newViewDesign() viewDesign { return viewDesign{oneRow{"latest_state"}} }
 
 func (viewDesign) Tables() []cql.Table {
 	return []cql.Table{

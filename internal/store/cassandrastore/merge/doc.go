@@ -37,8 +37,7 @@
 //
 // A process that is the only writer need not read a device again before each append, since what it
 // read and wrote is all there is. Membership decides that from rows that each process counts up,
-// with times on its own clock only. Listed keeps the list of devices that was read for a first page
-// as long as the process is alone.
+// with times on its own clock only.
 //
 // The package must not know CQL, tables or keys. Where and how these values are stored is drawn in
 // package rows; when they are read and written is decided in package cassandrastore.

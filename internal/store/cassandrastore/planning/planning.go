@@ -53,10 +53,7 @@ func Layouts(store, rules string, s plan.Sample) ([]plan.Layout, error) {
 }
 
 func notes(design string) []string {
-	switch design {
-	case "index-by-device", "tables-by-device":
-		return []string{"each page of a list of a state reads the whole list, so ask for few"}
-	case "view":
+	if design == "view" {
 		return []string{"materialized views are experimental and must be enabled on each node"}
 	}
 	return nil
@@ -161,8 +158,6 @@ func designPartition(
 		part.Table = d.Tables()[1].Name
 	case "index", "sai":
 		part.Sharing = plan.ByTenant
-	case "index-by-device", "tables-by-device":
-		part.Sharing = plan.ByDevice
 	}
 	return part
 }

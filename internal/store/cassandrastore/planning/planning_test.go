@@ -43,14 +43,12 @@ func TestPlannedDesigns(t *testing.T) {
 		per      plan.Per
 		requests float64
 	}{
-		"view":             {"latest_state_view", plan.ByState, 0, plan.PerEvent, 4},
-		"index":            {"latest_by_tenant", plan.ByTenant, 0, plan.PerEvent, 2},
-		"index-by-device":  {"latest_state_indexed", plan.ByDevice, 0, plan.PerEvent, 2},
-		"sai":              {"latest_by_tenant_sai", plan.ByTenant, 0, plan.PerEvent, 2},
-		"state":            {"latest_by_state", plan.ByState, 0, plan.PerChange, 2},
-		"tables":           {"latest_in_normal", plan.ByState, 0, plan.PerChange, 2},
-		"tables-by-device": {"latest_of_normal", plan.ByDevice, 0, plan.PerChange, 2},
-		"buckets":          {"latest_by_bucket", plan.ByState, 16, plan.PerChange, 2},
+		"view":    {"latest_state_view", plan.ByState, 0, plan.PerEvent, 4},
+		"index":   {"latest_by_tenant", plan.ByTenant, 0, plan.PerEvent, 2},
+		"sai":     {"latest_by_tenant_sai", plan.ByTenant, 0, plan.PerEvent, 2},
+		"state":   {"latest_by_state", plan.ByState, 0, plan.PerChange, 2},
+		"tables":  {"latest_in_normal", plan.ByState, 0, plan.PerChange, 2},
+		"buckets": {"latest_by_bucket", plan.ByState, 16, plan.PerChange, 2},
 	} {
 		c := all[name].Cluster
 		found := false
