@@ -30,6 +30,7 @@ type Share struct {
 	mu      sync.Mutex
 	limit   int64 // between least and most
 	used    int64
+	working int        // how much work is under way, whatever it weighs
 	shrunk  andon.Time // when the limit was last made less
 	waiting list.List  // of *waiter
 	emptied andon.Time // when waiting was last empty before it got what it has now
@@ -96,6 +97,7 @@ func (s *Share) queue(weight int64) *waiter {
 	defer s.mu.Unlock()
 	if s.waiting.Len() == 0 && s.fits(weight) {
 		s.used += weight
+		s.working++
 		return nil
 	}
 	now := s.now()
@@ -122,6 +124,7 @@ func (s *Share) admit() {
 			return
 		}
 		s.used += w.weight
+		s.working++
 		s.waiting.Remove(e)
 		close(w.admitted)
 	}
@@ -166,6 +169,7 @@ func (s *Share) leave(weight int64, begun andon.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used -= weight
+	s.working--
 	switch {
 	case took > workAim:
 		if since(s.shrunk, now) > shrinkPause {
@@ -184,6 +188,17 @@ type Shares struct {
 	Writes  *Share // requests of up to LargeRequest; weighs bytes
 	Imports *Share // larger ones, so that a device never waits for a file; weighs bytes
 	Reads   *Share // weighs 1 each
+}
+
+// Busy reports whether as much work is under way as there are processors, or more.
+func (s *Shares) Busy() bool {
+	n := 0
+	for _, share := range []*Share{s.Writes, s.Imports, s.Reads} {
+		share.mu.Lock()
+		n += share.working
+		share.mu.Unlock()
+	}
+	return n >= runtime.GOMAXPROCS(0)
 }
 
 // LargeRequest is how many bytes a request has that is no longer a device's message.

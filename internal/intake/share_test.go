@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -261,4 +262,27 @@ func TestWhoGivesUpLetsOthersIn(t *testing.T) {
 		}
 		all.Wait()
 	})
+}
+
+// TestBusy: it is busy while there is work for each processor, whatever that weighs.
+func TestBusy(t *testing.T) {
+	s := newShares(&Options{Now: bubble().Now, MaxReads: 1000, MaxRequests: 1000})
+	var slots []Slot
+	for range runtime.GOMAXPROCS(0) {
+		if s.Busy() {
+			t.Errorf("it is busy with %d", len(slots))
+		}
+		slot, err := s.Reads.Enter(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slots = append(slots, slot)
+	}
+	if !s.Busy() {
+		t.Error("it is not busy")
+	}
+	slots[0].Leave()
+	if s.Busy() {
+		t.Error("it is still busy")
+	}
 }

@@ -27,11 +27,11 @@ type follower struct {
 // run follows until the context ends, the lease is lost or the tenant is deleted.
 func (f *follower) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	beside.Go(func() { f.reviews(ctx) })
-	beside.Go(func() { f.listen(ctx) })
-	defer beside.Wait()
-	defer f.behind(false)
+	var others sync.WaitGroup
+	others.Go(func() { f.reviews(ctx) })
+	others.Go(func() { f.listen(ctx) })
+	defer others.Wait()
+	defer f.noteLag(false)
 	defer cancel()
 	return f.changes(ctx)
 }
@@ -63,6 +63,7 @@ func (f *follower) step(ctx context.Context) error {
 		}
 		f.at, f.begun = p.At, true
 	}
+	began := f.Now()
 	var all []andon.Change
 	for c, err := range f.Store.Changes(ctx, f.tenant, f.at) {
 		if err != nil {
@@ -72,7 +73,7 @@ func (f *follower) step(ctx context.Context) error {
 			break
 		}
 	}
-	f.behind(len(all) > 0)
+	f.noteLag(len(all) > 0)
 	if len(all) == 0 {
 		return f.Store.AwaitChange(ctx, f.tenant, f.at)
 	}
@@ -103,11 +104,26 @@ func (f *follower) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return f.save(ctx, all[len(all)-1].Position)
+	if err := f.save(ctx, all[len(all)-1].Position); err != nil {
+		return err
+	}
+	return f.rest(ctx, f.Now().Sub(began))
 }
 
-// behind takes note of whether there are changes that are not taken in.
-func (f *follower) behind(is bool) {
+// restFactor is how much longer than it worked a follower rests while requests want the processors.
+// In a storm devices are stored first, and so shown; incidents of them follow.
+const restFactor = 4
+
+// rest rests after some work, unless the processors are free.
+func (f *follower) rest(ctx context.Context, worked andon.Duration) error {
+	if f.Busy == nil || !f.Busy() {
+		return nil
+	}
+	return sleep.For(ctx, restFactor*worked.Std())
+}
+
+// noteLag takes note of whether there are changes that are not taken in.
+func (f *follower) noteLag(is bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.since == nil {
@@ -179,7 +195,11 @@ func (f *follower) change(ctx context.Context, c *andon.Change) (*records.Held, 
 		o.Arrived, o.Assigned = c.After.Received, c.Kind == andon.ByAssignment
 	}
 	o.At = c.Position
-	return f.observe(ctx, c.Device, people.StateKind, o)
+	var known *records.Held
+	if !was { // nothing is open, as a rule: to read that would be a fifth of the work
+		known = &records.Held{}
+	}
+	return f.observe(ctx, c.Device, people.StateKind, o, known)
 }
 
 // observe is what is true of a device that shows something.
@@ -211,9 +231,11 @@ func (f *follower) opening(
 	return people.Open(s, id, device, kind, &is), nil
 }
 
-// observe takes in what is true of a device.
+// observe takes in what is true of a device, of which known is open; nil: that is read. What is due
+// at once is done with it.
 func (f *follower) observe(
 	ctx context.Context, device andon.DeviceID, kind people.Kind, o *people.Observation,
+	known *records.Held,
 ) (*records.Held, error) {
 	s, err := f.At(ctx, f.tenant)
 	if err != nil {
@@ -222,14 +244,16 @@ func (f *follower) observe(
 	at := records.Place(device, kind)
 	var former *records.Held
 	changed := false
-	h, err := f.Incidents.Decide(ctx, f.tenant, at, func(h *records.Held) (_ bool, err error) {
+	decide := func(h *records.Held) (_ bool, err error) {
 		former, changed = nil, false
 		switch {
 		case h.Incident == nil && !o.Holds, h.Incident != nil && h.Knows(o.At):
 			return false, nil
 		case h.Incident == nil:
 			h.Incident, err = f.opening(ctx, s, device, kind, o)
-			changed = h.Incident != nil
+			if changed = h.Incident != nil; changed {
+				h.Advance(s)
+			}
 			return changed, err
 		case h.Ended != 0 || h.Reopens(o):
 			former = h
@@ -241,7 +265,8 @@ func (f *follower) observe(
 		}
 		changed = h.Observe(s, o)
 		return changed, nil
-	})
+	}
+	h, err := f.Incidents.DecideFrom(ctx, f.tenant, at, known, decide)
 	if err != nil || former == nil || !o.Holds {
 		if !changed { // whoever stored its effects does them
 			return nil, err
@@ -256,7 +281,7 @@ func (f *follower) observe(
 			return nil, err
 		}
 	}
-	return f.observe(ctx, device, kind, o)
+	return f.observe(ctx, device, kind, o, nil)
 }
 
 // compare compares all devices of the tenant with its open incidents, where changes do not tell.
@@ -289,7 +314,7 @@ func (f *follower) compare(ctx context.Context) error {
 		ids = append(ids, id)
 	}
 	err = f.each(ctx, len(ids), func(ctx context.Context, i int) (*records.Held, error) {
-		return f.observe(ctx, ids[i], people.StateKind, want[ids[i]])
+		return f.observe(ctx, ids[i], people.StateKind, want[ids[i]], nil)
 	})
 	if err != nil {
 		return err

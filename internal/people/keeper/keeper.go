@@ -40,6 +40,7 @@ type Keeper struct {
 	Doer      Doer
 	Notifier  notify.Notifier // nil: nobody is told
 	Leases    *lease.Holder
+	Busy      func() bool // reports whether requests wait for a processor; nil: never
 	Now       func() andon.Time
 	Log       *slog.Logger
 
@@ -290,14 +291,15 @@ func (k *Keeper) finish(ctx context.Context, tenant andon.TenantID, h *records.H
 	if len(done) == 0 {
 		return nil
 	}
-	place := records.Place(h.Device, h.Kind)
-	_, err := k.Incidents.Decide(ctx, tenant, place, func(is *records.Held) (bool, error) {
-		if is.Incident == nil || is.ID != h.ID {
-			return false, nil
-		}
-		is.Failed(k.Now(), failed)
-		return is.Done(done), nil
-	})
+	known := &records.Held{Incident: h.Clone(), Version: h.Version}
+	_, err := k.Incidents.DecideFrom(ctx, tenant, records.Place(h.Device, h.Kind), known,
+		func(is *records.Held) (bool, error) {
+			if is.Incident == nil || is.ID != h.ID {
+				return false, nil
+			}
+			is.Failed(k.Now(), failed)
+			return is.Done(done), nil
+		})
 	return unlessGone(err)
 }
 

@@ -3,7 +3,9 @@ package keeper_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +36,7 @@ type house struct {
 	now       func() andon.Time
 	notifier  notify.Notifier // absent: the house itself
 	leases    time.Duration
+	busy      func() bool
 
 	parents map[andon.DeviceID]andon.DeviceID
 	of      func(andon.TenantID) *house // each tenant's; the house itself unless set
@@ -94,6 +97,7 @@ func (h *house) keep(owner string) (stop func()) {
 		Store: h.store, Incidents: h.incidents, Doer: h, Notifier: h.notifier, Now: h.now,
 		Log:    slog.New(slog.DiscardHandler),
 		Leases: &lease.Holder{Records: h.store, Owner: owner, For: h.leases},
+		Busy:   h.busy,
 		Setting: func(ctx context.Context, t andon.TenantID) (*people.Setting, error) {
 			tenant, err := h.store.Tenant(ctx, t)
 			h := h.of(t)
@@ -209,6 +213,53 @@ func TestKept(t *testing.T) {
 					t.Errorf("the log has %s; want %s", got, c.log)
 				}
 			})
+		})
+	}
+}
+
+// slow takes a second for changes, and notes when it is asked for them.
+type slow struct {
+	andon.Store
+	mu    sync.Mutex
+	asked []time.Time
+}
+
+func (s *slow) Changes(
+	ctx context.Context, t andon.TenantID, after andon.Position,
+) iter.Seq2[andon.Change, error] {
+	s.mu.Lock()
+	s.asked = append(s.asked, time.Now())
+	s.mu.Unlock()
+	<-time.After(time.Second)
+	return s.Store.Changes(ctx, t, after)
+}
+
+// TestRests: while requests want the processors, changes are asked for after a rest.
+func TestRests(t *testing.T) {
+	for busy, want := range map[bool]time.Duration{false: time.Second, true: 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &slow{Store: memstore.New()}
+			h := newHouse(t, s, clock)
+			h.busy = func() bool { return busy }
+			defer h.keep("a")()
+			settle(5 * time.Second)
+			h.is("WARNING1")
+			settle(20 * time.Second)
+			if in := h.only(); in.State != "WARNING1" {
+				t.Errorf("it is in %s", in.State)
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			took := []time.Duration{}
+			for i := range s.asked[1:] {
+				took = append(took, s.asked[i+1].Sub(s.asked[i]))
+			}
+			if !slices.Contains(took, want) {
+				t.Errorf("busy %t: changes are asked for after %s", busy, took)
+			}
+			if busy && slices.Contains(took[1:], time.Second) {
+				t.Errorf("it does not rest: %s", took)
+			}
 		})
 	}
 }

@@ -478,10 +478,21 @@ func (in *Incidents) Postpone(ctx context.Context, r andon.Record) {
 func (in *Incidents) Decide(
 	ctx context.Context, tenant andon.TenantID, place string, decide func(*Held) (bool, error),
 ) (*Held, error) {
-	for {
-		h, err := in.Read(ctx, tenant, place)
-		if err != nil {
-			return nil, err
+	return in.DecideFrom(ctx, tenant, place, nil, decide)
+}
+
+// DecideFrom is Decide that reads nothing at first, because the caller knows what is stored. decide
+// may change what is known. Where it changes nothing, nobody checks that it was stored.
+func (in *Incidents) DecideFrom(
+	ctx context.Context, tenant andon.TenantID, place string, known *Held,
+	decide func(*Held) (bool, error),
+) (*Held, error) {
+	for h := known; ; h = nil {
+		if h == nil {
+			var err error
+			if h, err = in.Read(ctx, tenant, place); err != nil {
+				return nil, err
+			}
 		}
 		if h == nil {
 			h = &Held{}

@@ -3,6 +3,7 @@ package records_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -68,6 +69,34 @@ func TestManyTake(t *testing.T) {
 	is, err := in.Get(t.Context(), andon.DefaultTenant, h.ID)
 	if err != nil || won.Load() != 1 || is.TakenBy == "" || len(is.Steps) != 2 {
 		t.Errorf("%d have it: %+v, %v", won.Load(), is, err)
+	}
+}
+
+// TestDecideFrom: where what is known is not what is stored, the decision is made about that.
+func TestDecideFrom(t *testing.T) {
+	store := memstore.New()
+	in := records.NewIncidents(store, func() andon.Time { return begin })
+	h := opened(t, store, in, "d1")
+	old := &records.Held{Incident: h.Clone(), Version: h.Version}
+	a := people.Action{Do: people.Take, By: "Liz"}
+	if _, err := in.Act(t.Context(), andon.DefaultTenant, h.ID, a); err != nil {
+		t.Fatal(err)
+	}
+	for _, known := range []*records.Held{old, {}} {
+		var seen []string
+		got, err := in.DecideFrom(t.Context(), andon.DefaultTenant,
+			records.Place("d1", people.StateKind), known,
+			func(h *records.Held) (bool, error) {
+				if h.Incident == nil { // as one that opens
+					h.Incident = old.Clone()
+				}
+				seen = append(seen, string(h.TakenBy))
+				h.Message += "x"
+				return true, nil
+			})
+		if err != nil || !slices.Equal(seen, []string{"", "Liz"}) || got.TakenBy != "Liz" {
+			t.Errorf("decided about one of %q, %v: %+v", seen, err, got)
+		}
 	}
 }
 
