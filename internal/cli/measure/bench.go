@@ -73,6 +73,7 @@ are read as "andon serve" reads them; --data does not count.`,
   andon bench --url http://127.0.0.1:8080 --loads single --devices 10000`,
 	}
 	form := b.flags(cmd)
+	cmd.AddCommand(incidentsCommand(p))
 	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
 		b.config = c
 		return b.run(ctx, form.Value)
