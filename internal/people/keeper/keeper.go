@@ -194,7 +194,7 @@ func (k *Keeper) advance(ctx context.Context, r *andon.Record) (held *records.He
 		return nil, err
 	}
 	mine := false
-	h, err := k.Incidents.Decide(ctx, r.Tenant, r.ID, func(h *records.Held) (bool, error) {
+	decide := func(h *records.Held) (bool, error) {
 		if mine = false; h.Incident == nil {
 			return false, nil
 		}
@@ -212,7 +212,8 @@ func (k *Keeper) advance(ctx context.Context, r *andon.Record) (held *records.He
 			return true, nil
 		}
 		return mine, nil
-	})
+	}
+	h, err := k.Incidents.DecideFrom(ctx, r.Tenant, r.ID, records.HeldIn(r), decide)
 	if !mine {
 		return nil, err
 	}

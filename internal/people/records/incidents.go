@@ -278,6 +278,16 @@ func (in *Incidents) Read(
 	return &Held{is, r.Version}, err
 }
 
+// HeldIn returns the open incident of a record; nil where it is to be read again, because it is
+// closed or damaged.
+func HeldIn(r *andon.Record) *Held {
+	is, err := decode(r)
+	if err != nil || is.Ended != 0 {
+		return nil
+	}
+	return &Held{is, r.Version}
+}
+
 // retryEffects is when effects are done again that are not known to be done.
 const retryEffects = andon.Duration(5_000_000)
 
