@@ -142,7 +142,7 @@ test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of thre
 	CGO_ENABLED=1 ANDON_ENGINES=1 ANDON_LONG=1 go test -race -timeout 1h -run 'Ring|TwoProcesses' ./...
 	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 2h -run "SerialStore|SerialHistories" ./internal/store/cassandrastore
 	ANDON_LONG=1 go test -timeout 1h -run EveryStep ./internal/store/pebblestore
-	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 3h -run 'Kafka|Kinesis|Forward|Feed|Archive' ./test
+	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 3h -run 'Kafka|Kinesis|Forward|Feed|Archive|KillPolicies' ./test
 	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 1h ./internal/archive ./internal/sink
 	$(MAKE) build && ANDON_LONG=1 ui/e2e/run.sh --project=load
 	@for package in $$(go list ./...); do \

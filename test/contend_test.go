@@ -14,67 +14,75 @@ import (
 	"github.com/andonhq/andon/internal/parallel"
 )
 
-// TestSerialContend has 64 clients act on one incident at once, and then change the state of its
-// device: of each action one wins, and the device never has two open incidents.
+// TestSerialContend has 64 clients act on one incident at once; so do the tests that kill either of
+// two processes.
 func TestSerialContend(t *testing.T) {
-	onEachStore(t, func(t *testing.T, s *server) {
-		const clients, device = 64, "press-7"
-		c := newClient(t, s)
-		send := func(ctx context.Context, state andon.State) error {
-			_, err := c.AppendEvents(ctx, []andon.Event{{Device: device, State: state}})
-			return err
-		}
-		open := func(ctx context.Context) (ids []string, err error) {
-			for in, err := range c.DeviceIncidents(ctx, device, client.Query{}) {
-				if err != nil {
-					return nil, err
-				}
-				if in.Ended == 0 && !in.Late {
-					ids = append(ids, in.ID)
-				}
+	onEachStore(t, func(t *testing.T, s *server) { contend(t, newClient(t, s)) })
+}
+
+// contend has 64 clients of any of the processes act on one incident at once, and then change the
+// state of its device: of each action one wins, and the device never has two open incidents.
+func contend(t *testing.T, processes ...*client.Client) {
+	t.Helper()
+	const clients, device = 64, "press-7"
+	send := func(ctx context.Context, i int, state andon.State) error {
+		_, err := processes[i%len(processes)].AppendEvents(ctx,
+			[]andon.Event{{Device: device, State: state}})
+		return err
+	}
+	open := func(ctx context.Context, i int) (ids []string, err error) {
+		c := processes[i%len(processes)]
+		for in, err := range c.DeviceIncidents(ctx, device, client.Query{}) {
+			if err != nil {
+				return nil, err
 			}
-			return ids, nil
-		}
-		if err := send(t.Context(), "WARNING1"); err != nil {
-			t.Fatal(err)
-		}
-		var id string
-		eventually(t, patience, "an incident opens", func() error {
-			ids, err := open(t.Context())
-			if err == nil && len(ids) != 1 {
-				err = fmt.Errorf("%v are open", ids)
-			}
-			if err == nil {
-				id = ids[0]
-			}
-			return err
-		})
-		for _, do := range []string{"acknowledge", "take", "shelve", "out-of-service"} {
-			if won := winners(t, c, clients, id, do); won != 1 {
-				t.Errorf("%d clients %s", won, do)
+			if in.Ended == 0 && !in.Late {
+				ids = append(ids, in.ID)
 			}
 		}
-		states := []andon.State{"WARNING1", "NORMAL", "WARNING3", "NORMAL"}
-		err := parallel.Do(t.Context(), clients, clients, func(ctx context.Context, i int) error {
-			for n := range 4 {
-				if err := send(ctx, states[(n+i)%4]); err != nil {
-					return err
-				}
-				if ids, err := open(ctx); err != nil || len(ids) > 1 {
-					return fmt.Errorf("%v are open, %w", ids, err)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
+		return ids, nil
+	}
+	if err := send(t.Context(), 0, "WARNING1"); err != nil {
+		t.Fatal(err)
+	}
+	var id string
+	eventually(t, patience, "an incident opens", func() error {
+		ids, err := open(t.Context(), 0)
+		if err == nil && len(ids) != 1 {
+			err = fmt.Errorf("%v are open", ids)
 		}
+		if err == nil {
+			id = ids[0]
+		}
+		return err
 	})
+	for _, do := range []string{"acknowledge", "take", "shelve", "out-of-service"} {
+		if won := winners(t, processes, clients, id, do); won != 1 {
+			t.Errorf("%d clients %s", won, do)
+		}
+	}
+	states := []andon.State{"WARNING1", "NORMAL", "WARNING3", "NORMAL"}
+	err := parallel.Do(t.Context(), clients, clients, func(ctx context.Context, i int) error {
+		for n := range 4 {
+			if err := send(ctx, i, states[(n+i)%4]); err != nil {
+				return err
+			}
+			if ids, err := open(ctx, i); err != nil || len(ids) > 1 {
+				return fmt.Errorf("%v are open, %w", ids, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // winners has many clients do one thing about an incident, and returns how many of them did it. The
 // others were told that somebody else was first.
-func winners(t *testing.T, c *client.Client, clients int, id, do string) (won int) {
+func winners(
+	t *testing.T, processes []*client.Client, clients int, id, do string,
+) (won int) {
 	t.Helper()
 	var mu sync.Mutex
 	err := parallel.Do(t.Context(), clients, clients, func(ctx context.Context, i int) error {
@@ -82,7 +90,7 @@ func winners(t *testing.T, c *client.Client, clients int, id, do string) (won in
 		if do == "shelve" {
 			a.For, a.Reason = andon.DurationOf(time.Hour), "r"
 		}
-		_, err := c.Act(ctx, id, a)
+		_, err := processes[i%len(processes)].Act(ctx, id, a)
 		var e *client.Error
 		if errors.As(err, &e) && e.Status == http.StatusConflict {
 			return nil

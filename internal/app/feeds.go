@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -94,7 +93,7 @@ func (a *App) openFeeds() error {
 // leases takes leases for this process.
 func (a *App) leases() *lease.Holder {
 	return &lease.Holder{
-		Records: a.store, Owner: rand.Text(), For: 15 * time.Second,
+		Records: a.store, Owner: lease.NewOwner(), For: 15 * time.Second,
 		Alone: a.Config.Place() != adapter.Elsewhere,
 	}
 }

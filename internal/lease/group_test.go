@@ -3,8 +3,11 @@ package lease_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -129,20 +132,38 @@ func TestShares(t *testing.T) {
 	})
 }
 
-// TestReplaced: what a process had that was killed, another one has within the time of a lease, and
-// at once where it is alone.
+// TestReplaced: a process that died is replaced in time, and at once where it is known that it has
+// ended: nobody else has the store open, or it ran on this machine.
 func TestReplaced(t *testing.T) {
-	for _, alone := range []bool{false, true} {
-		t.Run(fmt.Sprint("alone ", alone), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { replace(t, alone) })
+	other := exec.Command(os.Args[0], "-test.run=^$")
+	if err := other.Run(); err != nil {
+		t.Fatal(err)
+	}
+	owner := lease.NewOwner()
+	here, _, known := strings.Cut(owner, "-")
+	for name, c := range map[string]struct {
+		died          string
+		alone, atOnce bool
+	}{
+		"somewhere":      {died: "dead"},
+		"alone":          {died: "dead", alone: true, atOnce: true},
+		"here":           {died: fmt.Sprint(here, "-", other.Process.Pid, "-x"), atOnce: known},
+		"it runs":        {died: fmt.Sprint(here, "-", os.Getpid(), "-x")},
+		"other machine":  {died: fmt.Sprint("x", here, "-", other.Process.Pid, "-x")},
+		"without number": {died: here + "-x"},
+	} {
+		h := &lease.Holder{Owner: owner, For: 12 * time.Second, Alone: c.alone}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { replace(t, h, c.died, c.atOnce) })
 		})
 	}
 }
 
-func replace(t *testing.T, alone bool) {
+func replace(t *testing.T, h *lease.Holder, died string, atOnce bool) {
 	t.Helper()
-	s, dead := memstore.New(), andon.JSON(`{"owner":"dead","position":5}`)
-	for _, id := range []string{"g/x", "g/process dead"} {
+	s, dead := memstore.New(), andon.JSON(fmt.Sprintf(`{"owner":%q,"position":5}`, died))
+	h.Records = s
+	for _, id := range []string{"g/x", "g/process " + died} {
 		r := andon.Record{Kind: lease.Kind, ID: id, Data: dead}
 		if _, err := s.PutRecord(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -150,14 +171,13 @@ func replace(t *testing.T, alone bool) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	began := time.Now()
-	h := &lease.Holder{Records: s, Owner: "new", For: 12 * time.Second, Alone: alone}
 	g := &lease.Group{Holder: h, Name: "g", Failed: func(string, error) {}}
 	g.Parts = func(context.Context, map[string]andon.JSON) (ready, gone []string, err error) {
 		return []string{"x"}, nil, nil
 	}
 	g.Work = func(_ context.Context, _ string, l *lease.Lease) error {
 		took := time.Since(began)
-		if alone != (took == 0) || took > 12*time.Second || l.Position() != "5" {
+		if atOnce != (took == 0) || took > 12*time.Second || l.Position() != "5" {
 			t.Errorf("it began after %s at %s", took, l.Position())
 		}
 		cancel()

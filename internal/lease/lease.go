@@ -30,12 +30,12 @@ type stored struct {
 // Holder takes leases for one process.
 type Holder struct {
 	Records andon.Records
-	Owner   string // another for each process
+	Owner   string // another for each process: NewOwner
 	// Alone says that no other process has the store open: a lease that somebody else had is taken
 	// at once. It holds for an embedded store.
 	Alone bool
-	// For is the time within which a process that died is replaced. A process that waits measures
-	// that by its own clock, so clocks need not agree.
+	// For is the time within which a process that died is replaced; on its machine it is a sixth.
+	// A process that waits measures that by its own clock, so clocks need not agree.
 	For time.Duration
 }
 
@@ -99,7 +99,7 @@ func (w *watch) note(version uint64) *watch {
 }
 
 func (h *Holder) isFree(is stored, w *watch) bool {
-	return is.Owner == "" || is.Owner == h.Owner || h.Alone ||
+	return is.Owner == "" || is.Owner == h.Owner || h.Alone || h.hasEnded(is.Owner) ||
 		time.Since(w.since) >= h.sixths(expireAfter)
 }
 

@@ -144,6 +144,9 @@ const beyondChecks = `Beyond these checks:
   what must hold](design/pebblestore.md#checked-by)).
 - A restore is stopped and killed at each look at its context, and is given 200 damaged backups,
   files that can't be moved, and files that can't grow.
+- While policies run, the program is killed at random: one process on the embedded store, either of
+  two on DynamoDB or Cassandra. Each step is in its log once, not early, and within a second after
+  it was due or the process is back. Nobody is missed, and no message is made twice.
 - Random histories go over HTTP to two processes on one engine (DynamoDB, Cassandra) and to one on
   the embedded store, which are killed and stopped at random; their answers are compared with those
   of the reference store.

@@ -22,6 +22,7 @@ const (
 	afterFirst                = 3 * second // and at most so long
 	maxKnown                  = 4096       // keys of notices that a gathering knows
 	keyBytes                  = 8          // of each a hash is kept
+	gatherers                 = 64         // people for whom notices are stored at once
 
 	// A message about more than flood devices is of a flood. What follows, and is no severer, is
 	// listed and not sent: for stormFor, and on as long as there is no pause of stormPause, but not

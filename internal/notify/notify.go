@@ -15,10 +15,14 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 )
@@ -129,12 +133,12 @@ func (s *Service) Notify(ctx context.Context, tenant andon.TenantID, notices []N
 		}
 		all[at].notices = append(all[at].notices, n)
 	}
-	for at, b := range all {
-		if err := s.gather(ctx, at, b); err != nil {
-			return err
-		}
-	}
-	return nil
+	places, failed := slices.Collect(maps.Keys(all)), make([]error, len(all))
+	err = parallel.Do(ctx, len(all), gatherers, func(_ context.Context, i int) error {
+		failed[i] = s.gather(ctx, places[i], all[places[i]]) // others may wait for it, too
+		return ctx.Err()
+	})
+	return errors.Join(err, errors.Join(failed...))
 }
 
 // gather stores notices, together with those of other calls that come while others are stored.
