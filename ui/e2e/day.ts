@@ -42,6 +42,13 @@ export class Day {
       zone: "Europe/Berlin",
       layers: [{ people: ["Tom", "Liz"], ...week, turn: "1d", hours: ["mon-fri 00:00-24:00"] }],
     });
+    await ask("PUT", "/rules/too-hot", {
+      when: { metric: "temperature", op: ">", value: 500 }, for: "2m", clear_value: 450, state: "WARNING2",
+    });
+    await ask("PUT", "/rules/strained", {
+      match: { group: "plant-1" }, when: { expr: "current / temperature > 900" }, state: "WARNING1",
+      disabled: "by Andon, after 10 errors in a row, the last: division by zero",
+    });
     const zone = "Europe/Berlin";
     await ask("PUT", "/maintenance/oil-change", {
       prefix: "line-2-", start: ago(86_400), length: "4h", rrule: "FREQ=WEEKLY", zone, by: "Liz",

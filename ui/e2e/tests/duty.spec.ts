@@ -218,6 +218,22 @@ for (const theme of ["light", "dark"] as const) {
   });
 }
 
+test("nothing sticks out of a window that becomes narrower", async ({ board, page, tenant }) => {
+  await duty(tenant);
+  await past(tenant);
+  await said(tenant);
+  for (const [path, shows] of Object.entries(pages)) {
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await board.open(`${path}?per=device`);
+    await expect(page.getByRole("main")).toContainText(shows);
+    if (path === "/reports") await expect(page.getByTestId("chart").first().locator("canvas")).toBeVisible();
+    for (const width of [1200, 1024]) {
+      await page.setViewportSize({ width, height: 900 });
+      await expect.poll(() => stickingOut(page), `${path} at ${width}`).toEqual([]);
+    }
+  }
+});
+
 test("with a thumb on a phone", async ({ another, tenant }) => {
   await duty(tenant);
   await past(tenant);

@@ -93,6 +93,10 @@ const views: Record<string, View> = {
     path: () => "/reports?per=device",
     shows: async (b) => expect(b.page.getByTestId("chart").first().locator("canvas")).toBeVisible(),
   },
+  rules: {
+    path: () => "/rules",
+    shows: async (b) => expect(b.page.locator("[data-rule]").first()).toBeVisible(),
+  },
   "wall-map": {
     path: () => "/wall?show=map",
     shows: async (b) => expect(main(b)).toHaveAttribute("data-scene", "map"),
