@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/incidents"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/seq"
 )
 
@@ -109,48 +110,25 @@ func (a *API) incidents(c *call) error {
 		return err
 	}
 	if past {
-		return a.pastIncidents(c, &q, open, span)
+		read := func(after records.Position, n int) iter.Seq2[people.Incident, error] {
+			return incidents.Past(c.ctx(), a.options.Incidents, c.tenant, &q, span, after, n)
+		}
+		return sendPage(c, stepItems, q.Admits, read, plain(showIncident), records.PositionOf)
 	}
-	read := func(after *incidents.Position, n int) ([]*people.Incident, error) {
-		return incidents.After(open, order, after, n), nil
+	read := func(after *incidents.Position, n int) iter.Seq2[incidents.Listed, error] {
+		return seq.List(func() ([]incidents.Listed, error) {
+			some := incidents.After(open, order, after, n)
+			return incidents.Follow(c.ctx(), a.options.Incidents, c.tenant, some)
+		})
 	}
 	position := func(i *incidents.Listed) *incidents.Position {
 		return new(incidents.PositionBy(order, i.Kept))
 	}
-	return sendIncidents(c, oneStep, &q, read, position)
-}
-
-// pastIncidents lists those that opened within a span, whether they are still open or not.
-func (a *API) pastIncidents(
-	c *call, q *incidents.Query, open []*people.Incident, span andon.Span,
-) error {
-	open = incidents.OpenedWithin(open, span)
-	read := func(before string, n int) ([]*people.Incident, error) {
-		closed := a.options.Incidents.Closed(c.ctx(), c.tenant, span, before, n)
-		return incidents.Merge(incidents.Before(open, before), closed, n)
-	}
-	position := func(i *incidents.Listed) string { return i.Kept.ID }
-	return sendIncidents(c, stepItems, q, read, position)
-}
-
-// sendIncidents sends a page of those that a query selects, as the log has them now.
-func sendIncidents[P any](
-	c *call, step int, q *incidents.Query, read func(after P, n int) ([]*people.Incident, error),
-	position func(*incidents.Listed) P,
-) error {
-	follow := func(after P, n int) iter.Seq2[incidents.Listed, error] {
-		return seq.List(func() ([]incidents.Listed, error) {
-			all, err := read(after, n)
-			if err != nil {
-				return nil, err
-			}
-			return incidents.Follow(c.ctx(), c.options.Incidents, c.tenant, all, q.Admits)
-		})
-	}
-	keep := func(i *incidents.Listed) bool { return q.Admits(i.Kept) }
 	show := func(i *incidents.Listed) client.Incident { return incidents.Show(i.Now) }
-	return sendPage(c, step, keep, follow, plain(show), position)
+	return sendPage(c, oneStep, nil, read, plain(show), position)
 }
+
+func showIncident(i *people.Incident) client.Incident { return incidents.Show(i) }
 
 func (a *API) countIncidents(c *call) (client.IncidentCounts, error) {
 	q := incidents.Read(&c.Reader)
@@ -166,8 +144,7 @@ func (a *API) deviceIncidents(c *call) error {
 	read := func(after *incidents.Place, n int) iter.Seq2[people.Incident, error] {
 		return incidents.OfDevice(c.ctx(), a.options.Incidents, c.tenant, device, span, after, n)
 	}
-	show := func(i *people.Incident) client.Incident { return incidents.Show(i) }
-	return sendPage(c, stepItems, nil, read, plain(show), incidents.PlaceOf)
+	return sendPage(c, stepItems, nil, read, plain(showIncident), incidents.PlaceOf)
 }
 
 func (a *API) incident(c *call) (client.Incident, error) {
@@ -176,7 +153,7 @@ func (a *API) incident(c *call) (client.Incident, error) {
 		return client.Incident{}, err
 	}
 	one := []people.Incident{is}
-	err = a.options.Incidents.Follow(c.ctx(), c.tenant, one, true)
+	err = a.options.Incidents.Follow(c.ctx(), c.tenant, one)
 	return incidents.ShowWhole(&one[0]), err
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
 )
 
 // kept are incidents in memory, without their rules: Act notes what it was asked for.
@@ -41,20 +41,34 @@ func (k *kept) Get(_ context.Context, _ andon.TenantID, id string) (people.Incid
 	return people.Incident{}, andon.Errorf(andon.NotFound, "there is no incident %q", id)
 }
 
-func (k *kept) Closed(
-	_ context.Context, _ andon.TenantID, span andon.Span, before string, limit int,
-) iter.Seq2[people.Incident, error] {
-	return func(yield func(people.Incident, error) bool) {
-		for _, i := range k.closed {
-			within := i.Opened >= span.From && (span.To == 0 || i.Opened <= span.To)
-			if !within || before != "" && i.ID >= before {
-				continue
-			}
-			if limit--; limit < 0 || !yield(i, nil) {
-				return
-			}
+func (k *kept) Past(
+	_ context.Context, _ andon.TenantID, q records.PastQuery,
+) (all []people.Incident, err error) {
+	for _, i := range k.all() {
+		if q.Span.Holds(i.Opened) && (q.After.ID == "" || i.ID < q.After.ID) && q.Only(i.Device) {
+			all = append(all, i)
 		}
 	}
+	return all[:min(q.Limit, len(all))], nil
+}
+
+// all are those that are open or closed, newest first.
+func (k *kept) all() (all []people.Incident) {
+	for _, i := range k.open {
+		all = append(all, *i)
+	}
+	all = append(all, k.closed...)
+	slices.SortFunc(all, func(a, b people.Incident) int { return cmp.Compare(b.ID, a.ID) })
+	return all
+}
+
+func (k *kept) During(
+	_ context.Context, _ andon.TenantID, span andon.Span, only func(andon.DeviceID) bool,
+	do func([]people.Incident) error,
+) error {
+	return do(slices.DeleteFunc(k.all(), func(i people.Incident) bool {
+		return i.Since > span.To || i.Ended != 0 && i.Ended < span.From || !only(i.Device)
+	}))
 }
 
 func (k *kept) OfDevice(
@@ -77,9 +91,7 @@ func (k *kept) OfDevice(
 }
 
 // Follow has the log hold three entries of each.
-func (k *kept) Follow(
-	_ context.Context, _ andon.TenantID, all []people.Incident, _ bool,
-) error {
+func (k *kept) Follow(_ context.Context, _ andon.TenantID, all []people.Incident) error {
 	for i := range all {
 		all[i].Count = 3
 	}

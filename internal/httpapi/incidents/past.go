@@ -1,32 +1,15 @@
 package incidents
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/seq"
 )
-
-// OpenedWithin returns those that opened within a span, by ID, newest first. It changes the list.
-func OpenedWithin(all []*people.Incident, span andon.Span) []*people.Incident {
-	all = slices.DeleteFunc(all, func(i *people.Incident) bool {
-		return i.Opened < span.From || span.To != 0 && i.Opened > span.To
-	})
-	slices.SortFunc(all, func(a, b *people.Incident) int { return cmp.Compare(b.ID, a.ID) })
-	return all
-}
-
-// Before returns those of a list by ID, newest first, that come after one; all after none.
-func Before(all []*people.Incident, id string) []*people.Incident {
-	for id != "" && len(all) > 0 && all[0].ID >= id {
-		all = all[1:]
-	}
-	return all
-}
 
 // Place is a place in the incidents of a device: before it are those that began later.
 type Place struct {
@@ -64,17 +47,27 @@ func OfDevice(
 // device has it now.
 type Listed struct{ Kept, Now *people.Incident }
 
-// Follow makes a list of those that are admitted, and leaves the others as they are.
+// Follow makes a list of incidents.
 func Follow(
 	ctx context.Context, kept Kept, tenant andon.TenantID, all []*people.Incident,
-	admits func(*people.Incident) bool,
 ) ([]Listed, error) {
-	listed, now := make([]Listed, len(all)), make([]people.Incident, 0, len(all))
+	listed, now := make([]Listed, len(all)), make([]people.Incident, len(all))
 	for i, one := range all {
-		if listed[i] = (Listed{one, one}); admits(one) {
-			now = append(now, *one)
-			listed[i].Now = &now[len(now)-1]
-		}
+		now[i] = *one
+		listed[i] = Listed{one, &now[i]}
 	}
-	return listed, kept.Follow(ctx, tenant, now, false)
+	return listed, kept.Follow(ctx, tenant, now)
+}
+
+// Past reads up to n incidents that opened within a span and may be selected, newest first, as the
+// log has them now.
+func Past(
+	ctx context.Context, kept Kept, tenant andon.TenantID, q *Query, span andon.Span,
+	after records.Position, n int,
+) iter.Seq2[people.Incident, error] {
+	return seq.List(func() ([]people.Incident, error) {
+		return kept.Past(ctx, tenant, records.PastQuery{
+			Span: span, After: after, Only: q.wants, Limit: n,
+		})
+	})
 }

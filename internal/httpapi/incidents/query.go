@@ -2,7 +2,6 @@ package incidents
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,12 +69,16 @@ func isStatus(text string) bool { return slices.Contains(statuses, people.Status
 func (q *Query) Admits(i *people.Incident) bool {
 	kind := q.Kind == "" || q.Kind == i.Kind ||
 		q.Kind == people.AbsentKind && strings.HasPrefix(string(i.Kind), string(q.Kind))
-	device := (q.Device == "" || q.Device == i.Device) &&
-		strings.HasPrefix(string(i.Device), q.Prefix) && q.Selected.Has(i.Device)
 	operator := (q.Operator == "" || q.Operator == i.Operator) &&
 		(!q.Unassigned || i.Operator == "")
-	return kind && device && operator && i.Severity >= q.Severity && q.States.Match(i.State) &&
+	return kind && q.wants(i.Device) && operator && i.Severity >= q.Severity &&
+		q.States.Match(i.State) &&
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, i.Status()))
+}
+
+func (q *Query) wants(device andon.DeviceID) bool {
+	return (q.Device == "" || q.Device == device) &&
+		strings.HasPrefix(string(device), q.Prefix) && q.Selected.Has(device)
 }
 
 // Select returns those of all that are selected, in a list of its own.
@@ -123,28 +126,4 @@ func After(some []*people.Incident, order string, after *Position, n int) []*peo
 		return PositionBy(order, a).compare(PositionBy(order, b))
 	})
 	return some[:min(n, len(some))]
-}
-
-// Merge returns open and closed incidents by ID, newest first. There are n of the closed ones at
-// most: where there are as many, what is older than the last of them is left for another call.
-func Merge(
-	open []*people.Incident, closed iter.Seq2[people.Incident, error], n int,
-) (all []*people.Incident, err error) {
-	read := 0
-	for is, err := range closed {
-		if err != nil {
-			return nil, err
-		}
-		for len(open) > 0 && open[0].ID >= is.ID {
-			if open[0].ID != is.ID { // one that was closed meanwhile is in both
-				all = append(all, open[0])
-			}
-			open = open[1:]
-		}
-		all, read = append(all, &is), read+1
-	}
-	if read < n {
-		all = append(all, open...)
-	}
-	return all, nil
 }

@@ -1,6 +1,7 @@
 package keeper_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -168,6 +172,7 @@ func (h *house) play(l line) {
 		want(fmt.Sprint(len(h.all(words[1], 100))), words[2])
 	case "history":
 		want(h.history(words[1]), rest(2))
+		h.agree(words[1])
 	case "silent":
 		change := client.TenantChange{SilentAfter: new(parsed(h.T, words[2]))}
 		if _, err := h.at.PutTenant(h.Context(), h.tenant, change); err != nil {
@@ -304,6 +309,49 @@ func (h *house) all(device string, limit int) (all []client.Incident) {
 		}
 	}
 	return all
+}
+
+// agree checks that the list of a device, those of the tenant, and the answers about single
+// incidents say the same.
+func (h *house) agree(device string) {
+	h.Helper()
+	var want []client.Incident
+	for _, i := range h.all(device, 1000) {
+		i.Count = 0 // in lists at most 1,000
+		want = append(want, i)
+	}
+	all := func(span client.Query) (all []client.Incident) {
+		q := client.IncidentQuery{Query: span, Device: device}
+		for i, err := range h.at.Incidents(h.Context(), q) {
+			if err != nil {
+				h.Fatal(err)
+			}
+			i.Count = 0
+			all = append(all, i)
+		}
+		slices.SortStableFunc(all, func(a, b client.Incident) int {
+			return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(b.ID, a.ID))
+		})
+		return all
+	}
+	long := client.Query{From: h.start.Add(-parsed(h.T, "2400h")), Page: 2}
+	if diff := gocmp.Diff(want, all(long)); diff != "" {
+		h.Errorf("%s: the list of all differs: %s", device, diff)
+	}
+	open := slices.DeleteFunc(slices.Clone(want), func(i client.Incident) bool {
+		return i.Ended != 0
+	})
+	if diff := gocmp.Diff(open, all(client.Query{}), cmpopts.EquateEmpty()); diff != "" {
+		h.Errorf("%s: the list of those that are open differs: %s", device, diff)
+	}
+	for _, i := range want {
+		for _, id := range append(i.Joined, i.ID) {
+			is, err := h.at.Incident(h.Context(), id)
+			if is.Steps, is.Count = nil, 0; err != nil || !gocmp.Equal(i, is) {
+				h.Errorf("%s: %s is different: %s %v", device, id, gocmp.Diff(i, is), err)
+			}
+		}
+	}
 }
 
 // newest returns the newest incident of a device.

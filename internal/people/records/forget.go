@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/people"
 )
 
 // Forget removes the incidents of a device that was purged at a place in the feed. Those that know
@@ -14,7 +13,11 @@ import (
 func (in *Incidents) Forget(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Position,
 ) error {
-	for _, kind := range []people.Kind{people.StateKind, people.SilentKind} {
+	kinds, err := in.kinds(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	for _, kind := range kinds {
 		h, err := in.Read(ctx, tenant, Place(device, kind))
 		if err != nil {
 			return err

@@ -190,7 +190,11 @@ func (in *Incidents) OfDevice(
 	if err != nil {
 		return nil, err
 	}
-	kept, err := in.keptOf(ctx, id, device)
+	kinds, err := in.kinds(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := in.keptOf(ctx, id, device, kinds...)
 	if err != nil {
 		return nil, err
 	}
@@ -239,11 +243,31 @@ type kept struct {
 	kind  bool // of kind state
 }
 
+// kinds are those that an incident of a device may have.
+func (in *Incidents) kinds(
+	ctx context.Context, tenant andon.TenantID,
+) (all []people.Kind, err error) {
+	all = append(all, people.StateKind, people.SilentKind)
+	if in.Setting == nil {
+		return all, nil
+	}
+	s, err := in.Setting(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range s.Rules {
+		if r.When.Absent > 0 {
+			all = append(all, people.AbsentKind+people.Kind(r.Name))
+		}
+	}
+	return all, nil
+}
+
 // keptOf returns where the incidents of a device are kept, those with the newest entries first.
 func (in *Incidents) keptOf(
-	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, kinds ...people.Kind,
 ) (all []kept, err error) {
-	for _, kind := range []people.Kind{people.StateKind, people.SilentKind} {
+	for _, kind := range kinds {
 		h, err := in.Read(ctx, tenant, Place(device, kind))
 		if err != nil {
 			return nil, err
@@ -303,54 +327,70 @@ func (in *Incidents) readKept(
 	return all, nil
 }
 
-// Follow gives incidents of kind state the figures that the log has now. With joined it says, too,
-// which of them a late entry has made part of another.
+// Follow gives incidents of kind state the figures that the log has now. One that a late entry has
+// made part of an earlier one becomes that one. One of which the log knows nothing stays as it is.
 func (in *Incidents) Follow(
-	ctx context.Context, id andon.TenantID, all []people.Incident, joined bool,
+	ctx context.Context, id andon.TenantID, all []people.Incident,
 ) error {
+	_, err := in.follow(ctx, id, all)
+	return err
+}
+
+// follow reports, too, which are not true any more.
+func (in *Incidents) follow(
+	ctx context.Context, id andon.TenantID, all []people.Incident,
+) (untrue []bool, err error) {
 	tenant, err := in.store.Tenant(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return parallel.Do(ctx, len(all), readers, func(ctx context.Context, i int) error {
-		is := &all[i]
-		if is.Kind != people.StateKind || is.Late {
-			return nil
+	of, devices := map[andon.DeviceID][]int{}, []andon.DeviceID(nil)
+	for i := range all {
+		if is := &all[i]; is.Kind == people.StateKind && !is.Late {
+			if of[is.Device] == nil {
+				devices = append(devices, is.Device)
+			}
+			of[is.Device] = append(of[is.Device], i)
 		}
-		l, err := in.log(ctx, &tenant, is.Device)
+	}
+	untrue = make([]bool, len(all))
+	return untrue, parallel.Do(ctx, len(devices), readers, func(ctx context.Context, n int) error {
+		l, err := in.log(ctx, &tenant, devices[n])
 		if err != nil {
 			return err
 		}
-		r, err := l.run(is)
-		if err != nil || !r.Figures(is) || !joined || is.Ended == 0 {
-			return err
+		kept, err := in.keptOf(ctx, id, devices[n], people.StateKind)
+		for _, i := range of[devices[n]] {
+			if err == nil {
+				untrue[i], err = l.follow(&all[i], kept)
+			}
 		}
-		return in.join(ctx, &tenant, is, &r)
+		return err
 	})
 }
 
-// join makes a closed incident the one that stands for all of its run, where it is the earliest.
-func (in *Incidents) join(
-	ctx context.Context, tenant *andon.Tenant, is *people.Incident, r *people.Run,
-) error {
-	all, err := in.keptOf(ctx, tenant.ID, is.Device)
-	if err != nil {
-		return err
+func (l *deviceLog) follow(is *people.Incident, all []kept) (untrue bool, err error) {
+	from := l.tenant.Horizon(l.now()).Events
+	r, err := l.run(is)
+	if err != nil || r.Count == 0 {
+		return is.Ended != 0 && is.Entry.Time >= from, err
 	}
-	all = slices.DeleteFunc(all, func(k kept) bool { return !k.kind })
-	stored, err := in.readKept(ctx, tenant.ID, all, andon.Span{From: r.Since, To: r.Until}, 0)
+	all = slices.DeleteFunc(slices.Clone(all), func(k kept) bool { return !k.kind })
+	span := andon.Span{From: r.Since, To: r.Until}
+	stored, err := l.readKept(l.ctx, l.tenant.ID, all, span, 0)
 	if err != nil {
-		return err
+		return false, err
 	}
-	now := in.now()
-	for _, one := range people.History(
-		is.Device, []people.Run{*r}, stored, tenant.Horizon(now).Events, now,
-	) {
-		if one.ID == is.ID {
+	if !slices.ContainsFunc(stored, func(i people.Incident) bool { return i.ID == is.ID }) {
+		stored = append(stored, *is) // it is being closed
+	}
+	id := is.ID
+	for _, one := range people.History(l.device, []people.Run{r}, stored, from, l.now()) {
+		if one.ID == id || slices.Contains(one.Joined, id) {
 			*is = one
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // late returns an incident that is found in the log alone, by its ID.

@@ -419,36 +419,6 @@ func (in *Incidents) find(ctx context.Context, tenant andon.TenantID, id string)
 	return &Held{Incident: is}, err
 }
 
-// Closed returns the incidents that opened within a span and are closed, newest first, before an ID
-// ("" is from the newest). Their figures are those that were seen.
-func (in *Incidents) Closed(
-	ctx context.Context, tenant andon.TenantID, span andon.Span, before string, limit int,
-) iter.Seq2[people.Incident, error] {
-	return seq.Of(func(yield func(people.Incident) bool) error {
-		q := andon.RecordQuery{Limit: limit}
-		if span.To != 0 {
-			q.After = keyOf(span.To, "")
-		}
-		if before != "" {
-			at, place, err := split(before)
-			if err != nil {
-				return err
-			}
-			q.After = max(q.After, keyOf(at, place))
-		}
-		for r, err := range in.store.Records(ctx, tenant, closedKind, q) {
-			if err != nil {
-				return err
-			}
-			is, err := decode(&r)
-			if err != nil || is.Opened < span.From || !yield(*is) {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // Newest returns the closed incident of a kind on a device that opened last; nil where there is
 // none.
 func (in *Incidents) Newest(
@@ -575,7 +545,7 @@ func (in *Incidents) standing(
 		return closed, err
 	}
 	all := []people.Incident{*closed.Incident}
-	if err := in.Follow(ctx, tenant, all, true); err != nil || all[0].Ended != 0 {
+	if err := in.Follow(ctx, tenant, all); err != nil || all[0].Ended != 0 {
 		return closed, err
 	}
 	return open, nil

@@ -1,6 +1,7 @@
 package records_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -130,10 +131,16 @@ func TestClosed(t *testing.T) {
 		t.Errorf("%v are open, %v", open, err)
 	}
 	n := 0
-	for is, err := range in.Closed(t.Context(), andon.DefaultTenant, andon.Span{}, "", 9) {
-		if n++; err != nil || is.ID != h.ID {
-			t.Errorf("%+v, %v", is, err)
+	past, err := in.Past(t.Context(), andon.DefaultTenant, records.PastQuery{
+		Only: func(d andon.DeviceID) bool { return d == "d1" }, Limit: 9,
+	})
+	for _, is := range past {
+		if n++; is.ID != h.ID {
+			t.Errorf("%+v", is)
 		}
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if _, err := in.Act(t.Context(), andon.DefaultTenant, h.ID,
 		people.Action{Do: people.Take, By: "Tom"}); andon.KindOf(err) != andon.Conflict {
@@ -193,7 +200,7 @@ func TestFollow(t *testing.T) {
 	gone := *h.Incident
 	gone.Entry.Time, gone.Since, gone.Count = begin-50, begin-60, 7
 	all := []people.Incident{*h.Incident, gone}
-	if err := in.Follow(t.Context(), "default", all, true); err != nil {
+	if err := in.Follow(t.Context(), "default", all); err != nil {
 		t.Fatal(err)
 	}
 	if i := all[0]; i.Since != begin || i.Until != begin+2000 || i.Count != 1000 || i.Worst != 48 {
@@ -209,5 +216,52 @@ func TestFollow(t *testing.T) {
 	_, err = in.Get(t.Context(), "default", people.LateID("d1", begin+2000))
 	if andon.KindOf(err) != andon.NotFound || err == nil {
 		t.Errorf("got %v", err)
+	}
+}
+
+// slow answers a writer late whose change is stored, once.
+type slow struct {
+	andon.Store
+	stored, answer chan struct{}
+	was            atomic.Bool
+}
+
+func (s *slow) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	kept, err := s.Store.PutRecord(ctx, r)
+	if !s.was.Swap(true) {
+		close(s.stored)
+		<-s.answer
+	}
+	return kept, err
+}
+
+// TestOlderVersion: of two changes of an incident the second one stays in memory, although the
+// first one is taken note of later.
+func TestOlderVersion(t *testing.T) {
+	store := memstore.New()
+	h := opened(t, store, records.NewIncidents(store, func() andon.Time { return begin }), "d1")
+	s := &slow{Store: store, stored: make(chan struct{}), answer: make(chan struct{})}
+	in := records.NewIncidents(s, func() andon.Time { return begin }) // nothing is read again
+	if all, _, err := in.Open(t.Context(), "default"); len(all) != 1 || err != nil {
+		t.Fatal(all, err)
+	}
+	comment := func(by andon.PersonID) {
+		a := people.Action{Do: people.Comment, By: by, Note: "seen"}
+		if _, err := in.Act(t.Context(), "default", h.ID, a); err != nil {
+			t.Error(err)
+		}
+	}
+	var first sync.WaitGroup
+	first.Go(func() { comment("Liz") })
+	<-s.stored
+	comment("Tom")
+	close(s.answer)
+	first.Wait()
+	all, _, err := in.Open(t.Context(), "default")
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	if steps := all[0].Steps; len(steps) != 3 || steps[2].By != "Tom" {
+		t.Errorf("in memory are the steps %+v", steps)
 	}
 }

@@ -28,12 +28,36 @@ const (
 
 // Input is what a report is made of.
 type Input struct {
-	// Incidents are those that began within the span, and of those that began before it as many as
-	// are known: only the time counts for which these held within it.
-	Incidents []people.Incident
+	// Incidents are those that held within the span. Of those that began before it only the time
+	// counts for which they did.
+	Incidents []Incident
 	Span      andon.Span // both ends are set; To is not after the present
 	Devices   int        // that are there; 0: not known
 	Per       string     // "operator", "device", "hour" or ""
+}
+
+// Incident is what the figures need of an incident.
+type Incident struct {
+	ID           string
+	Device       andon.DeviceID
+	Operator     andon.PersonID
+	Since, Until andon.Time
+	// Acknowledged is after how long somebody acknowledged it first; nil: nobody did.
+	Acknowledged *andon.Duration
+}
+
+// Of returns that of an incident.
+func Of(i *people.Incident) Incident {
+	is := Incident{
+		ID: i.ID, Device: i.Device, Operator: i.Operator, Since: i.Since, Until: i.Until,
+	}
+	for _, s := range i.Steps {
+		if s.What == "acknowledged" {
+			is.Acknowledged = new(s.At.Sub(i.Opened))
+			break
+		}
+	}
+	return is
 }
 
 // Make makes a report.
@@ -42,10 +66,10 @@ func Make(in Input) client.IncidentReport {
 		From: in.Span.From, To: in.Span.To, Devices: in.Devices,
 		Floods: []client.IncidentFlood{}, Chattering: []andon.DeviceID{}, Stale: []string{},
 	}
-	begun := slices.DeleteFunc(slices.Clone(in.Incidents), func(i people.Incident) bool {
+	begun := slices.DeleteFunc(slices.Clone(in.Incidents), func(i Incident) bool {
 		return i.Since < in.Span.From || i.Since > in.Span.To
 	})
-	slices.SortFunc(begun, func(a, b people.Incident) int {
+	slices.SortFunc(begun, func(a, b Incident) int {
 		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.ID, b.ID))
 	})
 	hours := in.Span.To.Sub(in.Span.From).Seconds() / hour.Seconds()
@@ -75,7 +99,7 @@ func perHour(n int, hours float64) float64 {
 }
 
 // held returns how long an incident held until a time.
-func held(i *people.Incident, at andon.Time) andon.Duration {
+func held(i *Incident, at andon.Time) andon.Duration {
 	if i.Until != 0 && i.Until < at {
 		at = i.Until
 	}
@@ -83,7 +107,7 @@ func held(i *people.Incident, at andon.Time) andon.Duration {
 }
 
 // floods returns the times in which each incident is one of more than floodMore within floodWithin.
-func floods(begun []people.Incident) (all []client.IncidentFlood) {
+func floods(begun []Incident) (all []client.IncidentFlood) {
 	first, last := 0, -1 // of the window; the last one that is in a flood
 	for i := range begun {
 		for begun[i].Since.Sub(begun[first].Since) >= floodWithin {
@@ -103,7 +127,7 @@ func floods(begun []people.Incident) (all []client.IncidentFlood) {
 	return all
 }
 
-func chattering(begun []people.Incident) []andon.DeviceID {
+func chattering(begun []Incident) []andon.DeviceID {
 	recent, found := map[andon.DeviceID][]andon.Time{}, map[andon.DeviceID]bool{}
 	for _, i := range begun {
 		times := append(recent[i.Device], i.Since)
@@ -117,7 +141,7 @@ func chattering(begun []people.Incident) []andon.DeviceID {
 }
 
 // rows counts incidents by a property: the most first, hours in their order.
-func (in *Input) rows(begun []people.Incident, hours float64, per string) []client.IncidentRow {
+func (in *Input) rows(begun []Incident, hours float64, per string) []client.IncidentRow {
 	rows := map[string]client.IncidentRow{}
 	for i := range begun {
 		name, within := string(begun[i].Device), hours
@@ -142,23 +166,20 @@ func (in *Input) rows(begun []people.Incident, hours float64, per string) []clie
 	})
 }
 
-// acknowledgedAfter returns after how many seconds somebody acknowledged an incident first.
-func acknowledgedAfter(i *people.Incident) (seconds float64, was bool) {
-	for _, s := range i.Steps {
-		if s.What == "acknowledged" {
-			return s.At.Sub(i.Opened).Seconds(), true
-		}
+func acknowledgedAfter(i *Incident) (seconds float64, was bool) {
+	if i.Acknowledged == nil {
+		return 0, false
 	}
-	return 0, false
+	return i.Acknowledged.Seconds(), true
 }
 
-func returnedAfter(i *people.Incident) (seconds float64, did bool) {
+func returnedAfter(i *Incident) (seconds float64, did bool) {
 	return i.Until.Sub(i.Since).Seconds(), i.Until != 0
 }
 
 // times returns how long something took where it happened.
 func times(
-	begun []people.Incident, took func(*people.Incident) (float64, bool),
+	begun []Incident, took func(*Incident) (float64, bool),
 ) *client.IncidentTimes {
 	var all []float64
 	for i := range begun {
@@ -178,7 +199,7 @@ func times(
 }
 
 // reliability adds availability, MTBF and MTTR.
-func (in *Input) reliability(r *client.IncidentReport, begun []people.Incident) {
+func (in *Input) reliability(r *client.IncidentReport, begun []Incident) {
 	sum, returned := 0.0, 0
 	for i := range begun {
 		if seconds, did := returnedAfter(&begun[i]); did {
@@ -202,7 +223,7 @@ func (in *Input) reliability(r *client.IncidentReport, begun []people.Incident) 
 // once.
 func (in *Input) down() (seconds float64) {
 	all := slices.Clone(in.Incidents)
-	slices.SortFunc(all, func(a, b people.Incident) int { return cmp.Compare(a.Since, b.Since) })
+	slices.SortFunc(all, func(a, b Incident) int { return cmp.Compare(a.Since, b.Since) })
 	counted := map[andon.DeviceID]andon.Time{} // until when
 	for _, i := range all {
 		from := max(i.Since, in.Span.From, counted[i.Device])

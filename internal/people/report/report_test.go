@@ -19,10 +19,10 @@ func at(text string) andon.Time {
 	return t
 }
 
-func incident(id, device, operator, since, until string) people.Incident {
-	i := people.Incident{
+func incident(id, device, operator, since, until string) report.Incident {
+	i := report.Incident{
 		ID: id, Device: andon.DeviceID(device), Operator: andon.PersonID(operator),
-		Since: at(since), Opened: at(since),
+		Since: at(since),
 	}
 	if until != "" {
 		i.Until = at(until)
@@ -30,12 +30,14 @@ func incident(id, device, operator, since, until string) people.Incident {
 	return i
 }
 
-func acknowledged(i people.Incident, when string) people.Incident {
-	i.Steps = []people.Step{
-		{At: i.Opened, What: "opened"}, {At: at(when), What: "acknowledged"},
-		{At: at(when) + 1e9, What: "acknowledged"}, // once more, after the first expired
-	}
-	return i
+func acknowledged(i report.Incident, when string) report.Incident {
+	return report.Of(&people.Incident{
+		ID: i.ID, Device: i.Device, Operator: i.Operator, Since: i.Since, Opened: i.Since,
+		Until: i.Until, Steps: []people.Step{
+			{At: i.Since, What: "opened"}, {At: at(when), What: "acknowledged"},
+			{At: at(when) + 1e9, What: "acknowledged"}, // once more, after the first expired
+		},
+	})
 }
 
 // TestFigures is worked out by hand: two devices for four hours are 28,800 s. press-1 was down from
@@ -44,7 +46,7 @@ func acknowledged(i people.Incident, when string) people.Incident {
 func TestFigures(t *testing.T) {
 	got := report.Make(report.Input{
 		Span: andon.Span{From: at("08:00:00"), To: at("12:00:00")}, Devices: 2, Per: "operator",
-		Incidents: []people.Incident{
+		Incidents: []report.Incident{
 			incident("a", "press-1", "Liz", "07:00:00", "08:30:00"),
 			acknowledged(incident("b", "press-1", "Liz", "09:00:00", "09:10:00"), "09:01:00"),
 			acknowledged(incident("c", "press-1", "Bob", "10:00:00", "10:20:00"), "10:03:00"),
@@ -109,7 +111,7 @@ func TestFlood(t *testing.T) {
 func TestChatteringAndStale(t *testing.T) {
 	r := report.Make(report.Input{
 		Span: andon.Span{From: at("00:00:00") - 2*86400e6, To: at("12:00:00")}, Per: "hour",
-		Incidents: []people.Incident{
+		Incidents: []report.Incident{
 			incident("a", "chatters", "", "10:00:00", "10:00:01"),
 			incident("b", "chatters", "", "10:00:20", "10:00:21"),
 			incident("c", "chatters", "", "10:00:59", "10:01:00"),

@@ -1,0 +1,105 @@
+package records_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/pebblestore"
+)
+
+const hour = 3_600_000_000
+
+// TestPast: what the fleet has in a span, page by page and for figures: incidents that were seen,
+// late ones of devices that are there and of a retired one, and one that began before it.
+func TestPast(t *testing.T) {
+	onDisk, err := pebblestore.Open(t.TempDir(), pebblestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, store := range map[string]andon.Store{"memory": memstore.New(), "pebble": onDisk} {
+		t.Run(name, func(t *testing.T) { past(t, store) })
+	}
+}
+
+func past(t *testing.T, store andon.Store) {
+	defer store.Close()
+	now := begin
+	in := records.NewIncidents(store, func() andon.Time { return now })
+	h := opened(t, store, in, "d1")
+	opened(t, store, in, "d0") // at the same instant
+	s := &people.Setting{Known: &people.Known{}, Now: begin}
+	h.Close(s, "")
+	if err := in.Put(t.Context(), andon.DefaultTenant, h); err != nil {
+		t.Fatal(err)
+	}
+	now = begin + 99*hour
+	for _, e := range []struct {
+		device andon.DeviceID
+		at     andon.Time
+		state  andon.State
+	}{
+		{"d1", 1, "NORMAL"}, {"d1", 50, "WARNING1"}, {"d1", 51, "NORMAL"},
+		{"d2", 0, "NORMAL"}, {"d2", 1, "WARNING4"}, {"d2", 60, "NORMAL"},
+		{"gone", 50, "WARNING1"}, {"gone", 52, "NORMAL"}, {"early", 1, "WARNING1"},
+		{"early", 2, "NORMAL"}, {"well", 3, "NORMAL"},
+	} {
+		entered(t, store, e.device, begin+e.at*hour, e.state)
+	}
+	if _, err := store.Retire(t.Context(), "default", "gone", now); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{1, 2, 3, 100} {
+		got := pages(t, in, size)
+		rest := slices.Sorted(slices.Values(got[min(4, len(got)):])) // at one instant
+		is := strings.Join(append(got[:min(4, len(got))], rest...), ", ")
+		if is != "d1 50-51, gone 50-52, d2 1-60, early 1-2, d0 0-0, d1 0-1" {
+			t.Errorf("by pages of %d: %s", size, is)
+		}
+	}
+	var during []string
+	span := andon.Span{From: begin + 50*hour, To: begin + 55*hour}
+	err := in.During(t.Context(), andon.DefaultTenant, span, everyone,
+		func(some []people.Incident) error {
+			for i := range some {
+				during = append(during, text(&some[i]))
+			}
+			return nil
+		})
+	slices.Sort(during)
+	want := "d0 0-0, d1 50-51, d2 1-60, gone 50-52"
+	if got := strings.Join(during, ", "); err != nil || got != want {
+		t.Errorf("from 50 to 55 there are %s, not %s: %v", got, want, err)
+	}
+}
+
+func everyone(andon.DeviceID) bool { return true }
+
+func text(i *people.Incident) string {
+	return fmt.Sprintf("%s %d-%d", i.Device, i.Since.Sub(begin)/hour,
+		max(0, i.Until.Sub(begin)/hour))
+}
+
+// pages reads all incidents, page by page.
+func pages(t *testing.T, in *records.Incidents, size int) (got []string) {
+	t.Helper()
+	q := records.PastQuery{Limit: size, Only: everyone}
+	for {
+		page, err := in.Past(t.Context(), andon.DefaultTenant, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range page {
+			got = append(got, text(&page[i]))
+			q.After = records.PositionOf(&page[i])
+		}
+		if len(page) < size {
+			return got
+		}
+	}
+}
