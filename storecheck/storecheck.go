@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -83,7 +82,6 @@ type Result struct {
 	Err   error // nil: the store does so, or not all was asked
 	// NotAsked says why not all of the check was asked; empty where it was.
 	NotAsked string
-	Took     time.Duration
 }
 
 // Few returns some checks that together use each part of a store once: for a store that is in use,
@@ -124,13 +122,11 @@ func RunOne(ctx context.Context, store andon.Store, c Check) Result {
 
 // RunIn runs the check in an Env, and closes that.
 func (c Check) RunIn(ctx context.Context, e *Env) (r Result) {
-	began := time.Now()
 	r.Check, r.Err = c, caught(func() error { return c.Run(ctx, e) })
 	if not, is := errors.AsType[NotAsked](r.Err); is {
 		r.NotAsked, r.Err = not.Why, nil
 	}
 	r.Err = errors.Join(r.Err, e.Close(ctx))
-	r.Took = time.Since(began)
 	return r
 }
 

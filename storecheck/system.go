@@ -7,7 +7,6 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/intake"
 )
 
@@ -86,11 +85,7 @@ func (l local) MakeTenant(ctx context.Context, id andon.TenantID) error {
 func (l local) Admit(
 	ctx context.Context, id andon.TenantID, events []andon.Event,
 ) ([]andon.Rejection, error) {
-	var request ingest.Batch[andon.Event]
-	for i, e := range events {
-		request.Items = append(request.Items, ingest.Item[andon.Event]{Value: e, Index: i})
-	}
-	result, err := l.intake.Events(ctx, id, request)
+	result, err := l.intake.Events(ctx, id, intake.RequestOf(events))
 	if err == nil && result.Accepted+len(result.Rejected) != len(events) {
 		err = fmt.Errorf("of %d events %d were accepted and %d rejected",
 			len(events), result.Accepted, len(result.Rejected))

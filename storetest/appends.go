@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/intake"
 )
 
 // append sends a request of events. Some are given up at first, and sent again.
@@ -41,16 +41,8 @@ func (g *generator) timed(tenant andon.TenantID) []andon.Event {
 
 func (g *generator) appendOf(tenant andon.TenantID, events []andon.Event) step {
 	return sending("append", tenant, events, func(ctx context.Context, s *subject) (any, error) {
-		return s.intake.Events(ctx, tenant, batchOf(events))
+		return s.intake.Events(ctx, tenant, intake.RequestOf(events))
 	})
-}
-
-// batchOf makes a request. Admission fills in what is missing, so each store gets one of its own.
-func batchOf[T any](all []T) (batch ingest.Batch[T]) {
-	for i, value := range all {
-		batch.Items = append(batch.Items, ingest.Item[T]{Value: value, Index: i})
-	}
-	return batch
 }
 
 // event draws a new event, or one that was sent before with or without other content.

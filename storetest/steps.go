@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/storecheck"
 )
 
@@ -195,7 +196,7 @@ func (g *generator) measure() step {
 	return sending("measure", tenant, readings, func(
 		ctx context.Context, s *subject,
 	) (any, error) {
-		return s.intake.Readings(ctx, tenant, batchOf(readings))
+		return s.intake.Readings(ctx, tenant, intake.RequestOf(readings))
 	})
 }
 

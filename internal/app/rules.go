@@ -33,7 +33,7 @@ func (a *App) wireRules(registry *prometheus.Registry) {
 	r.Append = func(
 		ctx context.Context, id andon.TenantID, all []andon.Event,
 	) ([]andon.Rejection, error) {
-		result, err := a.intake.Events(ctx, id, intake.Own(all))
+		result, err := a.intake.Events(ctx, id, intake.RequestOf(all))
 		return result.Rejected, err
 	}
 	if a.keeper != nil {

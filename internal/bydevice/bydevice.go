@@ -15,8 +15,7 @@ import (
 
 // Query selects what is read.
 type Query struct {
-	Span  andon.Span
-	After andon.DeviceID // resume with the first device after this one; "" from the start
+	Span andon.Span
 	// Only reports which devices are wanted; nil: all. It returns at once, and may be called
 	// concurrently.
 	Only func(andon.DeviceID) bool
@@ -146,10 +145,7 @@ func Devices(
 	ctx context.Context, s andon.Store, id andon.TenantID, of Query,
 ) iter.Seq2[andon.DeviceID, error] {
 	return seq.Of(func(yield func(andon.DeviceID) bool) error {
-		q := andon.DeviceQuery{
-			Kind: andon.AllDevices, After: &andon.DevicePosition{Device: of.After},
-			Limit: andon.MaxLimit, Only: of.Only,
-		}
+		q := andon.DeviceQuery{Kind: andon.AllDevices, Limit: andon.MaxLimit, Only: of.Only}
 		for {
 			found, err := seq.Collect(s.Devices(ctx, id, q))
 			if err != nil {

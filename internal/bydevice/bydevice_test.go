@@ -75,15 +75,6 @@ func TestAll(t *testing.T) {
 	}
 }
 
-func TestResume(t *testing.T) {
-	s := filled(t)
-	rest := bydevice.Query{After: "d1096"}
-	events, err := seq.Collect(bydevice.Events(t.Context(), s, tenant, rest))
-	if err != nil || len(events) != 3 || events[0].Device != "d1097" {
-		t.Errorf("%+v, %v", events, err)
-	}
-}
-
 // TestLeave: a reader may leave anywhere; TestMain finds what would still run.
 func TestLeave(t *testing.T) {
 	s := filled(t)

@@ -53,10 +53,11 @@ func (in *Intake) Events(
 	return a.result(), nil
 }
 
-// Own is a request of Andon itself.
-func Own(events []andon.Event) (batch ingest.Batch[andon.Event]) {
-	for i := range events {
-		batch.Items = append(batch.Items, ingest.Item[andon.Event]{Value: events[i], Index: i})
+// RequestOf returns a request of entries that were not read from anything. Admission fills in what
+// they lack, and leaves the slice as it is.
+func RequestOf[T any](entries []T) (batch ingest.Batch[T]) {
+	for i := range entries {
+		batch.Items = append(batch.Items, ingest.Item[T]{Value: entries[i], Index: i})
 	}
 	return batch
 }

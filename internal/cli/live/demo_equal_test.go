@@ -18,7 +18,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/memstore"
@@ -44,13 +43,6 @@ func newReference(c *clockwork) *reference {
 	}
 }
 
-func batchOf[T any](values []T) (b ingest.Batch[T]) {
-	for i, v := range values {
-		b.Items = append(b.Items, ingest.Item[T]{Value: v, Index: i})
-	}
-	return b
-}
-
 func resultOf(r intake.Result, err error) (client.Result, error) {
 	return client.Result{Accepted: r.Accepted, Rejected: r.Rejected}, err
 }
@@ -64,13 +56,13 @@ func (r *reference) AppendEvents(ctx context.Context, events []andon.Event) (cli
 		key := andon.EventKey{Device: e.Device, Time: e.Time, State: e.State} // without severity
 		r.entries[key] = r.entries[key] || e.EscalatedTo != ""
 	}
-	return resultOf(r.intake.Events(ctx, andon.DefaultTenant, batchOf(events)))
+	return resultOf(r.intake.Events(ctx, andon.DefaultTenant, intake.RequestOf(events)))
 }
 
 func (r *reference) AppendReadings(
 	ctx context.Context, readings []andon.Reading,
 ) (client.Result, error) {
-	return resultOf(r.intake.Readings(ctx, andon.DefaultTenant, batchOf(readings)))
+	return resultOf(r.intake.Readings(ctx, andon.DefaultTenant, intake.RequestOf(readings)))
 }
 
 func (r *reference) AssignMany(

@@ -21,10 +21,8 @@ import (
 )
 
 // Verify reads all of the store in dir, which no process may have open and which stays as it is,
-// and
-// reports what is damaged (package verify). rows is how many rows it has read of each table, by
-// what
-// they are. An error is that it could not go on.
+// and reports what is damaged (package verify). rows is how many rows it has read of each table, by
+// what they are. An error is that it could not go on.
 func Verify(
 	ctx context.Context, dir string, o Options,
 	report func(place, what string), progress func(done, total int64),

@@ -83,14 +83,15 @@ func listWithin[T any](
 func oldestEvent(h andon.Horizon) andon.Time   { return h.Events }
 func oldestReading(h andon.Horizon) andon.Time { return h.Readings }
 
-func events[T any](
-	ctx context.Context, r *retained, tenant andon.TenantID, q andon.EventQuery,
-	read func(andon.EventQuery) iter.Seq2[T, error],
+// events is list for what a store reads of the entries of one: of a device, or of a person.
+func events[T, ID any](
+	ctx context.Context, r *retained, tenant andon.TenantID, of ID, q andon.EventQuery,
+	read func(context.Context, andon.TenantID, ID, andon.EventQuery) iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
 	within := func(kept andon.Span) iter.Seq2[T, error] {
 		narrowed := q
 		narrowed.Span = kept
-		return read(narrowed)
+		return read(ctx, tenant, of, narrowed)
 	}
 	return listWithin(ctx, r, tenant, q.Span, oldestEvent, within)
 }
@@ -98,17 +99,25 @@ func events[T any](
 func (r *retained) DeviceEvents(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return r.Store.DeviceEvents(ctx, tenant, device, q)
-	})
+	return events(ctx, r, tenant, device, q, r.Store.DeviceEvents)
 }
 
 func (r *retained) OperatorEvents(
 	ctx context.Context, tenant andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return r.Store.OperatorEvents(ctx, tenant, operator, q)
-	})
+	return events(ctx, r, tenant, operator, q, r.Store.OperatorEvents)
+}
+
+func (r *retained) SupervisorEvents(
+	ctx context.Context, tenant andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return events(ctx, r, tenant, supervisor, q, r.Store.SupervisorEvents)
+}
+
+func (r *retained) EscalatedEntries(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Entry, error] {
+	return events(ctx, r, tenant, device, q, r.Store.EscalatedEntries)
 }
 
 func (r *retained) TenantEvents(
@@ -117,25 +126,11 @@ func (r *retained) TenantEvents(
 	if !r.Capabilities().TenantEvents { // the store refuses it, also where nothing is kept
 		return r.Store.TenantEvents(ctx, tenant, q)
 	}
-	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	within := func(kept andon.Span) iter.Seq2[andon.Event, error] {
+		q.Span = kept
 		return r.Store.TenantEvents(ctx, tenant, q)
-	})
-}
-
-func (r *retained) SupervisorEvents(
-	ctx context.Context, tenant andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
-) iter.Seq2[andon.Event, error] {
-	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return r.Store.SupervisorEvents(ctx, tenant, supervisor, q)
-	})
-}
-
-func (r *retained) EscalatedEntries(
-	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
-) iter.Seq2[andon.Entry, error] {
-	return events(ctx, r, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Entry, error] {
-		return r.Store.EscalatedEntries(ctx, tenant, device, q)
-	})
+	}
+	return listWithin(ctx, r, tenant, q.Span, oldestEvent, within)
 }
 
 func (r *retained) Entry(

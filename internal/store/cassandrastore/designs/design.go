@@ -179,9 +179,7 @@ func (d inStates) Find(p Place) []Finding {
 }
 
 // oneRow is one row of each device in a table, which says the key of its state.
-type oneRow struct {
-	name string // of the table
-}
+type oneRow struct{ name string } // of the table
 
 func placeKey(p Place) string { return stateKey(p.Severity, p.State) }
 

@@ -201,7 +201,7 @@ func TestReaderThatOpensDuringAMerge(t *testing.T) {
 				}
 			}
 		}
-		r, err := l.newReader(t.Context(), tenant, func() (*engine.Iterator, error) {
+		r, err := l.newReader(tenant, func() (*engine.Iterator, error) {
 			merge(before)
 			k := layout.NewKey(l.Blocks, tenant.Number)
 			it, err := engine.NewIterator(t.Context(), l.DB, k, k.End())

@@ -24,15 +24,13 @@ type Reader struct {
 // NewReader opens a reader, with the runs that there were before and after its iterator was opened.
 // A merge keeps the list right before and after its last step.
 func (l *Log) NewReader(ctx context.Context, t *Tenant) (*Reader, error) {
-	return l.newReader(ctx, t, func() (*engine.Iterator, error) {
+	return l.newReader(t, func() (*engine.Iterator, error) {
 		k := layout.NewKey(l.Blocks, t.Number)
 		return engine.NewIterator(ctx, l.DB, k, k.End())
 	})
 }
 
-func (l *Log) newReader(
-	ctx context.Context, t *Tenant, open func() (*engine.Iterator, error),
-) (*Reader, error) {
+func (l *Log) newReader(t *Tenant, open func() (*engine.Iterator, error)) (*Reader, error) {
 	for {
 		runs := t.Runs.Load()
 		it, err := open()
