@@ -194,7 +194,7 @@ func (w *wards) documents() (all []client.Document) {
 // watch sends an event again and again, until it is ended. While one takes long the machine, or the
 // store, is busy, which delays steps as well.
 func (w *wards) watch() (end func()) {
-	const each, long = 50 * time.Millisecond, andon.Duration(100_000)
+	const each, long = 50 * time.Millisecond, andon.Duration(75_000)
 	done, stop := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)

@@ -58,7 +58,8 @@ const (
 	lookEvery = 250 * time.Millisecond // for what is due
 	batch     = 1000                   // changes, or due records, at once
 	writers   = 64                     // of records at once
-	batches   = 4                      // whose effects are done at once
+	batches   = 2                      // whose effects are done at once
+	queued    = 4 * time.Second        // a batch waits for that; later its effects are due again
 )
 
 // Run keeps incidents until the context ends. A store without a feed or records has none.
@@ -133,11 +134,16 @@ func (k *Keeper) timers(ctx context.Context) {
 	var doing sync.WaitGroup
 	defer doing.Wait()
 	slots := make(chan struct{}, batches)
-	start := func(do func()) {
-		slots <- struct{}{}
+	start := func(do func()) { // it never waits: steps are due
 		doing.Go(func() {
-			defer func() { <-slots }()
-			do()
+			within, cancel := context.WithTimeout(ctx, queued)
+			defer cancel()
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+				do()
+			case <-within.Done():
+			}
 		})
 	}
 	for ctx.Err() == nil {
