@@ -319,6 +319,7 @@ test("one incident tells its steps, and those that come", async ({ board, page, 
   await page.getByRole("dialog").getByLabel("Note").fill("the fuse is out");
   await page.keyboard.press("Enter");
   await expect(second.page.getByRole("table", { name: "Steps" })).toContainText("the fuse is out", within);
+  await expect(page.getByRole("dialog")).toBeHidden(); // until then the keys are its own
   await page.keyboard.press("a");
   await expect(second.page.getByTestId("status")).toHaveText("acknowledged", within);
 
