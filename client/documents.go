@@ -91,6 +91,21 @@ func (c *Client) Override(ctx context.Context, schedule string, o Override) erro
 	}, nil)
 }
 
+// RemoveOverrides removes the overrides of a person from a schedule: those that are about a time,
+// or, where that is 0, all that have not ended.
+func (c *Client) RemoveOverrides(
+	ctx context.Context, schedule string, person andon.PersonID, at andon.Time,
+) error {
+	q := url.Values{}
+	if at != 0 {
+		q.Set("at", at.String())
+	}
+	return c.do(ctx, request{
+		method: http.MethodDelete, query: q, once: true,
+		path: path("schedules", schedule, "overrides", string(person)),
+	}, nil)
+}
+
 // PolicyTrial is an incident that is made up to see what a policy does about it.
 type PolicyTrial struct {
 	At       andon.Time     `json:"at,omitempty" doc:"when it opens; now unless set"`

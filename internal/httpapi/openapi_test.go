@@ -156,9 +156,9 @@ func TestSerialExamplesWork(t *testing.T) {
 		if body, ok := all[name]["requestBody"].(object); ok {
 			media = body["content"].(object)
 		}
-		for form, content := range media {
+		for _, form := range slices.Sorted(maps.Keys(media)) {
 			text := ""
-			if c, ok := content.(object); ok {
+			if c, ok := media[form].(object); ok {
 				text = exampleText(t, c["example"])
 			}
 			got := w.do(method, path, text, "Content-Type: "+form)

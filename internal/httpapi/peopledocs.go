@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/documents"
+	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 )
@@ -37,7 +38,11 @@ func (a *API) personRoutes() (all []*route) {
 	}, setOverrides[documents.Overrides]), taking(route{
 		pattern: "POST /schedules/{name}/overrides", name: "postOverride",
 		errors: []int{404, 409, 501},
-	}, setOverrides[documents.NewOverride]), listing[client.Document](route{
+	}, setOverrides[documents.NewOverride]), answering(route{
+		pattern: "DELETE /schedules/{name}/overrides/{person}", name: "deleteOverrides",
+		query:  []param{{Name: "at", Example: "2026-12-24T12:00:00Z"}},
+		errors: []int{404, 409, 501},
+	}, a.deleteOverrides), listing[client.Document](route{
 		pattern: "GET /documents", name: "listDocuments", query: []param{limitParam, cursorParam},
 		fixedOrder: "those that others refer to come first", errors: []int{501},
 	}, a.allDocuments), taking(route{
@@ -208,6 +213,20 @@ func setOverrides[T interface{ Set(*people.Schedule) }](
 	kept := c.options.Documents
 	d, err := documents.SetOverrides(c.ctx(), kept, c.tenant, name, version, sent)
 	return showDocument[people.Schedule](c, d, err)
+}
+
+// deleteOverrides takes overrides of a person away: all that have not ended, or what is about a
+// time.
+func (a *API) deleteOverrides(c *call) (is people.Schedule, err error) {
+	gone := documents.PastOverrides{
+		Person: params.PathID[andon.PersonID](&c.Reader, "person"), After: a.options.Now(),
+	}
+	if text := c.Text("at"); text != "" {
+		gone.Then = true
+		gone.After, err = andon.ParseTime(text)
+		c.Check("query.at", err)
+	}
+	return setOverrides(c, gone)
 }
 
 // onCall says who is on call by a schedule, now or at a time.

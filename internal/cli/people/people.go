@@ -202,7 +202,7 @@ changes schedules, and andon export config shows them.`,
 		Example: `  andon schedule on-call line-3
   andon schedule override line-3 Tom --to 2026-12-25T06:00:00+01:00`,
 	})
-	cmd.AddCommand(onCall(p), override(p))
+	cmd.AddCommand(onCall(p), override(p), removeOverride(p))
 	return cmd
 }
 
@@ -239,6 +239,24 @@ func onCall(p *command.Program) *cobra.Command {
 			until += " (the first layer has nobody)"
 		}
 		return p.Report(form, is, "%s%s", who, until)
+	})
+	return cmd
+}
+
+func removeOverride(p *command.Program) *cobra.Command {
+	t := p.NewTarget()
+	var at andon.Time
+	cmd := &cobra.Command{
+		Use:   "remove-override NAME PERSON",
+		Short: "Remove overrides of a person: all that have not ended, or those of a time",
+		Example: `  andon schedule remove-override line-3 Tom
+  andon schedule remove-override line-3 Tom --at 2026-12-24T12:00:00+01:00`,
+	}
+	t.Flags(cmd)
+	t.Completes(cmd, command.DocumentNames("schedule"), command.DocumentNames("person"))
+	command.ParsedFlag(cmd, &at, "at", "`time` that they are about", andon.ParseTime)
+	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		return c.RemoveOverrides(ctx, args[0], andon.PersonID(args[1]), at)
 	})
 	return cmd
 }

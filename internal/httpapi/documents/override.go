@@ -29,6 +29,21 @@ func (o NewOverride) Set(s *people.Schedule) {
 	s.Overrides = append(slices.DeleteFunc(s.Overrides, same), people.Override(o))
 }
 
+// PastOverrides are those of a person that are taken away: what ends after a time, and what is
+// about that time where only that is wanted.
+type PastOverrides struct {
+	Person andon.PersonID
+	After  andon.Time
+	Then   bool
+}
+
+// Set takes them away.
+func (o PastOverrides) Set(s *people.Schedule) {
+	s.Overrides = slices.DeleteFunc(s.Overrides, func(is people.Override) bool {
+		return is.Person == o.Person && is.To > o.After && (!o.Then || is.From <= o.After)
+	})
+}
+
 // SetOverrides changes the overrides of a schedule by compare-and-swap: what else was changed of it
 // meanwhile stays.
 func SetOverrides(
@@ -44,7 +59,12 @@ func SetOverrides(
 		if err != nil {
 			return d, err
 		}
+		before := len(s.Overrides)
 		sent.Set(&s)
+		if gone, is := sent.(PastOverrides); is && len(s.Overrides) == before {
+			return d, andon.Errorf(andon.NotFound, "%s has no such override of the schedule %q",
+				gone.Person, name)
+		}
 		text, err := json.Marshal(s)
 		if err != nil {
 			return d, err

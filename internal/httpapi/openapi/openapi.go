@@ -47,6 +47,7 @@ var pathDetails = map[string]struct{ detail, example string }{
 	"id":         {"The incident", "5QY0ZC1S8K-4TN7"},
 	"metric":     {"The metric", "temperature"},
 	"name":       {"The name of the document", "line-3"},
+	"person":     {"The name of a person", "Sara"},
 	"time":       {"The time of the entry", "2020-04-24T14:40:00Z"},
 	"state":      {"The state of the entry", "WARNING1"},
 }

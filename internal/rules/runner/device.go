@@ -233,7 +233,11 @@ func (w *work) say(ctx context.Context, h *held) error {
 	}
 	var events []andon.Event
 	var by []string
+	kept := t.Horizon(w.Now()).Events
 	for _, s := range h.Say {
+		if s.Time < kept { // it would be refused, which is no fault of the rule
+			continue
+		}
 		is := t.States.Severity(s.State)
 		if shown.State != "" && shown.State != s.After && t.States.Severity(shown.State) > is {
 			continue

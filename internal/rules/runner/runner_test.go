@@ -67,7 +67,7 @@ func newProcess(t *testing.T, store andon.Store) *process {
 		if p.broken.Load() {
 			return nil, errors.New("the power is off")
 		}
-		if all[0].Device == "p-refused" {
+		if strings.HasPrefix(string(all[0].Device), "p-refused") {
 			return []andon.Rejection{{Error: "no"}}, nil
 		}
 		return nil, store.Append(ctx, id, now(), all)
@@ -300,6 +300,30 @@ func TestDisabled(t *testing.T) {
 	p.expect("d", "1 WARNING1")
 	if p.Disabled.Load() != 2 {
 		t.Errorf("%d rules are counted as disabled, want 2", p.Disabled.Load())
+	}
+}
+
+// TestTooOld: a rule is not disabled because the tenant does not keep what it says any more.
+func TestTooOld(t *testing.T) {
+	p := newProcess(t, memstore.New())
+	tenant, err := p.Store.Tenant(t.Context(), andon.DefaultTenant)
+	if err == nil {
+		tenant.Events = andon.Retention(3600 * second)
+		_, err = p.Store.PutTenant(t.Context(), tenant)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.rule("old", `{"when": {"metric": "t", "op": ">", "value": 5}, "state": "WARNING1"}`)
+	for i := range 22 {
+		value := float64(4 + 2*(i%2))
+		if err := p.measure("p-refused-old", i-7200, "t", value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known, err := p.documents.Known(t.Context(), andon.DefaultTenant)
+	if err != nil || known.Rules[0].Disabled != "" || p.Errors.Load() != 0 {
+		t.Errorf("%+v, %d errors, %v", known.Rules, p.Errors.Load(), err)
 	}
 }
 
