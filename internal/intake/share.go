@@ -190,15 +190,16 @@ type Shares struct {
 	Reads   *Share // weighs 1 each
 }
 
-// Busy reports whether as much work is under way as there are processors, or more.
+// Busy reports whether writes are under way for half of the processors, or more: the clients may be
+// on the same machine.
 func (s *Shares) Busy() bool {
 	n := 0
-	for _, share := range []*Share{s.Writes, s.Imports, s.Reads} {
+	for _, share := range []*Share{s.Writes, s.Imports} {
 		share.mu.Lock()
 		n += share.working
 		share.mu.Unlock()
 	}
-	return n >= runtime.GOMAXPROCS(0)
+	return 2*n >= runtime.GOMAXPROCS(0)
 }
 
 // LargeRequest is how many bytes a request has that is no longer a device's message.

@@ -152,7 +152,11 @@ func (h *house) only() *people.Incident {
 	if err != nil || len(all) != 1 {
 		h.Fatalf("%d are open, %v", len(all), err)
 	}
-	return all[0]
+	whole, err := h.incidents.Get(h.Context(), "default", all[0].ID)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return &whole
 }
 
 func (h *house) act(do people.ActionKind) {

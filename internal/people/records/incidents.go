@@ -121,7 +121,8 @@ func decode(r *andon.Record) (*people.Incident, error) {
 }
 
 // Open returns all incidents of a tenant that are open, in no order, and a number that grows when
-// any of them changes. Neither the list nor what it points to is ever changed.
+// any of them changes. Of their steps there is only the last note of a person. Neither the list nor
+// what it points to is ever changed.
 func (in *Incidents) Open(
 	ctx context.Context, tenant andon.TenantID,
 ) (all []*people.Incident, changes uint64, err error) {
@@ -250,9 +251,25 @@ func (o *opened) set(place string, h *Held) {
 		return
 	}
 	o.changes++
-	if o.by[place] = h; h == nil {
+	if h == nil {
 		delete(o.by, place)
+		return
 	}
+	o.by[place] = &Held{listed(h.Incident), h.Version}
+}
+
+// listed is an incident without what no list shows: of its log only the last note of a person is
+// left. In a storm there are so many that the collector of garbage would be busy with the rest.
+func listed(in *people.Incident) *people.Incident {
+	is := *in
+	is.Steps, is.Doing, is.Flips = nil, nil, nil
+	for i := len(in.Steps) - 1; i >= 0; i-- {
+		if s := in.Steps[i]; s.By != "" && s.Note != "" {
+			is.Steps = []people.Step{s}
+			break
+		}
+	}
+	return &is
 }
 
 // count takes note of incidents that this process has opened or removed.

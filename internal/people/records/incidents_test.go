@@ -261,7 +261,7 @@ func TestOlderVersion(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
-	if steps := all[0].Steps; len(steps) != 3 || steps[2].By != "Tom" {
-		t.Errorf("in memory are the steps %+v", steps)
+	if steps := all[0].Steps; len(steps) != 1 || steps[0].By != "Tom" {
+		t.Errorf("in memory is the last note of %+v", steps)
 	}
 }
