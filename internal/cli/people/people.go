@@ -248,15 +248,22 @@ func removeOverride(p *command.Program) *cobra.Command {
 	var at andon.Time
 	cmd := &cobra.Command{
 		Use:   "remove-override NAME PERSON",
-		Short: "Remove overrides of a person: all that have not ended, or those of a time",
+		Short: "Remove a person's overrides",
+		Long:  `Remove a person's overrides: all that have not ended, or those of a time.`,
 		Example: `  andon schedule remove-override line-3 Tom
   andon schedule remove-override line-3 Tom --at 2026-12-24T12:00:00+01:00`,
 	}
 	t.Flags(cmd)
 	t.Completes(cmd, command.DocumentNames("schedule"), command.DocumentNames("person"))
 	command.ParsedFlag(cmd, &at, "at", "`time` that they are about", andon.ParseTime)
+	form := command.SentenceFlag(cmd, command.FormatText)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		return c.RemoveOverrides(ctx, args[0], andon.PersonID(args[1]), at)
+		if err := c.RemoveOverrides(ctx, args[0], andon.PersonID(args[1]), at); err != nil {
+			return err
+		}
+		removed := map[string]string{"schedule": args[0], "person": args[1]}
+		return p.Report(form, removed, "%s is on call as the layers of %s say",
+			draw.Legible(args[1]), draw.Legible(args[0]))
 	})
 	return cmd
 }
