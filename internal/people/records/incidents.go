@@ -258,11 +258,11 @@ func (o *opened) set(place string, h *Held) {
 	o.by[place] = &Held{listed(h.Incident), h.Version}
 }
 
-// listed is an incident without what no list shows: of its log only the last note of a person is
-// left. In a storm there are so many that the collector of garbage would be busy with the rest.
+// listed is an incident of whose log only the last note of a person is left, as lists show it. In a
+// storm there are so many that the collector of garbage would be busy with the rest.
 func listed(in *people.Incident) *people.Incident {
 	is := *in
-	is.Steps, is.Doing, is.Flips = nil, nil, nil
+	is.Steps = nil
 	for i := len(in.Steps) - 1; i >= 0; i-- {
 		if s := in.Steps[i]; s.By != "" && s.Note != "" {
 			is.Steps = []people.Step{s}
