@@ -122,22 +122,31 @@ func (b *Incidents) timers(ctx context.Context, note noting) error {
 	return nil
 }
 
-// watch notes what a server uses while nothing is due.
+// watch notes how long a server works by itself, and what it uses in a second after that.
 func (b *Incidents) watch(ctx context.Context, s *subject, part, how string, note noting) error {
-	if err := sleep.For(ctx, b.Idle); err != nil { // it may have begun with some work
-		return err
-	}
+	const quiet = 100 * time.Millisecond // of CPU in a second
+	began, window := b.Now(), time.Second
 	before, err := usage(ctx, s.URL, "")
-	if err == nil {
-		err = sleep.For(ctx, b.Idle)
+	for err == nil {
+		if err = sleep.For(ctx, window); err != nil {
+			break
+		}
+		var after Usage
+		if after, err = usage(ctx, s.URL, ""); err != nil {
+			break
+		}
+		used := after.CPU - before.CPU
+		if before = after; window > time.Second {
+			note(part, "CPU of a second without due timers"+how,
+				float64(used.Milliseconds())/window.Seconds(), "ms")
+			note(part, "memory"+how, float64(after.Memory>>20), "MiB")
+			break
+		}
+		if used < quiet {
+			note(part, "work of its own"+how, b.Now().Sub(began).Seconds()-1, "s")
+			window = max(b.Idle, window+1)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	after, err := usage(ctx, s.URL, "")
-	note(part, "CPU of a second without due timers"+how,
-		float64((after.CPU-before.CPU).Milliseconds())/b.Idle.Seconds(), "ms")
-	note(part, "memory"+how, float64(after.Memory>>20), "MiB")
 	return err
 }
 
