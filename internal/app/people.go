@@ -26,7 +26,10 @@ func (a *App) newKeeper() {
 // wireKeeper gives the keeper its parts. It comes before the API is made.
 func (a *App) wireKeeper() *records.Incidents {
 	k := a.keeper
-	k.Store, k.Doer, k.Leases, k.Busy = a.store, a.intake, a.leases(), a.intake.Busy
+	k.Store, k.Doer, k.Leases = a.store, a.intake, a.leases()
+	if k.Leases.Alone { // elsewhere most of the work is that of the store's own machines
+		k.Busy = a.intake.Busy
+	}
 	k.Incidents = records.NewIncidents(a.store, a.Now)
 	if len(a.channels) > 0 {
 		k.Notifier = a.notify

@@ -276,43 +276,41 @@ func (s *subject) tell(ctx context.Context, tenant andon.TenantID, after string)
 
 // settle waits until so many incidents are open.
 func (s *subject) settle(ctx context.Context, open int) error {
-	for {
+	return until(ctx, 100*time.Millisecond, func() (bool, error) {
 		values, _, err := s.c.ServerMetrics(ctx)
-		if err != nil || values["andon_incidents_open"] >= float64(open) {
-			return err
-		}
-		if err := sleep.For(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-	}
+		return values["andon_incidents_open"] >= float64(open), err
+	})
 }
 
 // shows waits until so many devices are shown in another state than NORMAL.
 func (s *subject) shows(ctx context.Context, tenant andon.TenantID, left int) error {
-	for {
+	return until(ctx, 10*time.Millisecond, func() (bool, error) {
 		states, n, err := s.c.ForTenant(tenant).States(ctx)
 		for i := range states {
 			if states[i].State == "NORMAL" {
 				n -= states[i].Count
 			}
 		}
-		if err != nil || n >= left {
-			return err
-		}
-		if err := sleep.For(ctx, 10*time.Millisecond); err != nil {
-			return err
-		}
-	}
+		return n >= left, err
+	})
 }
 
-// counts waits until so many incidents are counted.
+// counts waits until so many incidents are counted. It asks as often as a board.
 func (s *subject) counts(ctx context.Context, tenant andon.TenantID, open int) error {
-	for {
+	return until(ctx, 500*time.Millisecond, func() (bool, error) {
 		n, err := s.c.ForTenant(tenant).IncidentCounts(ctx, client.IncidentQuery{})
-		if err != nil || n.Total >= open {
+		return n.Total >= open, err
+	})
+}
+
+// until asks again and again, so often, until it is so.
+func until(ctx context.Context, often time.Duration, is func() (bool, error)) error {
+	for {
+		so, err := is()
+		if so || err != nil {
 			return err
 		}
-		if err := sleep.For(ctx, 500*time.Millisecond); err != nil { // as often as a board asks
+		if err := sleep.For(ctx, often); err != nil {
 			return err
 		}
 	}
@@ -403,15 +401,11 @@ func newReceiver(now func() time.Time) *receiver {
 
 // await waits until a message has come, and returns when that was, and how many have come.
 func (r *receiver) await(ctx context.Context) (first time.Time, messages int, err error) {
-	for {
+	err = until(ctx, 50*time.Millisecond, func() (bool, error) {
 		r.mu.Lock()
+		defer r.mu.Unlock()
 		first, messages = r.first, len(r.known)
-		r.mu.Unlock()
-		if messages > 0 {
-			return first, messages, nil
-		}
-		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
-			return first, 0, err
-		}
-	}
+		return messages > 0, nil
+	})
+	return first, messages, err
 }

@@ -203,7 +203,7 @@ func withCalendar(all []*route) []*route {
 }
 
 // setOverrides changes the overrides of a schedule.
-func setOverrides[T interface{ Set(*people.Schedule) }](
+func setOverrides[T interface{ Set(*people.Schedule) error }](
 	c *call, sent T,
 ) (is people.Schedule, err error) {
 	name, version := documents.Name(&c.Reader), documents.Version(&c.Reader)

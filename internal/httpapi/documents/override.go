@@ -18,15 +18,19 @@ type Overrides struct {
 }
 
 // Set replaces the overrides of a schedule.
-func (o Overrides) Set(s *people.Schedule) { s.Overrides = o.Overrides }
+func (o Overrides) Set(s *people.Schedule) error {
+	s.Overrides = o.Overrides
+	return nil
+}
 
 // NewOverride is one that is added.
 type NewOverride people.Override
 
 // Set makes it the last one. It is there once, however often it is added.
-func (o NewOverride) Set(s *people.Schedule) {
+func (o NewOverride) Set(s *people.Schedule) error {
 	same := func(is people.Override) bool { return is == people.Override(o) }
 	s.Overrides = append(slices.DeleteFunc(s.Overrides, same), people.Override(o))
+	return nil
 }
 
 // PastOverrides are those of a person that are taken away: what ends after a time, and what is
@@ -37,18 +41,24 @@ type PastOverrides struct {
 	Then   bool
 }
 
-// Set takes them away.
-func (o PastOverrides) Set(s *people.Schedule) {
+// Set takes them away; NotFound where there are none.
+func (o PastOverrides) Set(s *people.Schedule) error {
+	before := len(s.Overrides)
 	s.Overrides = slices.DeleteFunc(s.Overrides, func(is people.Override) bool {
 		return is.Person == o.Person && is.To > o.After && (!o.Then || is.From <= o.After)
 	})
+	if len(s.Overrides) == before {
+		return andon.Errorf(andon.NotFound, "%s has no such override of the schedule %q", o.Person,
+			s.Name)
+	}
+	return nil
 }
 
 // SetOverrides changes the overrides of a schedule by compare-and-swap: what else was changed of it
 // meanwhile stays.
 func SetOverrides(
 	ctx context.Context, kept Kept, tenant andon.TenantID, name string, version uint64,
-	sent interface{ Set(*people.Schedule) },
+	sent interface{ Set(*people.Schedule) error },
 ) (records.Document, error) {
 	for {
 		d, err := kept.Get(ctx, tenant, people.Schedules, name)
@@ -59,11 +69,8 @@ func SetOverrides(
 		if err != nil {
 			return d, err
 		}
-		before := len(s.Overrides)
-		sent.Set(&s)
-		if gone, is := sent.(PastOverrides); is && len(s.Overrides) == before {
-			return d, andon.Errorf(andon.NotFound, "%s has no such override of the schedule %q",
-				gone.Person, name)
+		if err := sent.Set(&s); err != nil {
+			return d, err
 		}
 		text, err := json.Marshal(s)
 		if err != nil {

@@ -110,16 +110,20 @@ func (f *follower) step(ctx context.Context) error {
 	return f.rest(ctx, f.Now().Sub(began))
 }
 
-// restFactor is how much longer than it worked a follower rests while requests want the processors.
-// In a storm devices are stored first, and so shown; incidents of them follow.
-const restFactor = 4
+const (
+	// restFactor is how much longer than it worked a follower rests while writes want the
+	// processors. In a storm devices are stored first, and so shown; incidents of them follow.
+	restFactor = 4
+	// longestRest is for a store that makes a follower wait, which takes no processor.
+	longestRest = 2 * time.Second
+)
 
 // rest rests after some work, unless the processors are free.
 func (f *follower) rest(ctx context.Context, worked andon.Duration) error {
 	if f.Busy == nil || !f.Busy() {
 		return nil
 	}
-	return sleep.For(ctx, restFactor*worked.Std())
+	return sleep.For(ctx, min(restFactor*worked.Std(), longestRest))
 }
 
 // noteLag takes note of whether there are changes that are not taken in.

@@ -40,7 +40,7 @@ type Keeper struct {
 	Doer      Doer
 	Notifier  notify.Notifier // nil: nobody is told
 	Leases    *lease.Holder
-	Busy      func() bool // reports whether requests wait for a processor; nil: never
+	Busy      func() bool // reports whether writes want the processors; nil: never
 	Now       func() andon.Time
 	Log       *slog.Logger
 

@@ -240,7 +240,7 @@ func (s *slow) Changes(
 
 // TestRests: while requests want the processors, changes are asked for after a rest.
 func TestRests(t *testing.T) {
-	for busy, want := range map[bool]time.Duration{false: time.Second, true: 5 * time.Second} {
+	for busy, want := range map[bool]time.Duration{false: time.Second, true: 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &slow{Store: memstore.New()}
 			h := newHouse(t, s, clock)
