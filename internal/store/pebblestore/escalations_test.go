@@ -1,8 +1,10 @@
 package pebblestore
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -129,4 +131,64 @@ func BenchmarkEscalated(b *testing.B) {
 			b.ReportMetric(float64(b.N*request)/b.Elapsed().Seconds(), "events/s")
 		})
 	}
+}
+
+// TestEscalationsAreNoted: lists note who escalated an entry and why, so nobody reads it again,
+// whether the entry is in memory or in blocks.
+func TestEscalationsAreNoted(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	id, to := andon.DefaultTenant, andon.PersonID("Sara")
+	e := escalatedEvents(1, 1)[0]
+	e.EscalatedTo = ""
+	if err := s.Append(t.Context(), id, 1, []andon.Event{e}); err != nil {
+		t.Fatal(err)
+	}
+	want := andon.Escalation{
+		Device: e.Device, Time: e.Time, State: e.State, To: to, At: 7, By: "Liz", Note: "leaks",
+	}
+	if _, _, err := s.Escalate(t.Context(), id, want); err != nil {
+		t.Fatal(err)
+	}
+	lists := map[string]func(context.Context) (int, error){
+		"device": func(ctx context.Context) (int, error) {
+			return listed(s.DeviceEvents(ctx, id, e.Device, andon.EventQuery{Limit: 9}))
+		},
+		"supervisor": func(ctx context.Context) (int, error) {
+			return listed(s.SupervisorEvents(ctx, id, to, andon.EventQuery{Limit: 9}))
+		},
+		"shown": func(ctx context.Context) (int, error) {
+			_, err := s.Device(ctx, id, e.Device)
+			return 1, err
+		},
+		"devices": func(ctx context.Context) (int, error) {
+			return listed(s.Devices(ctx, id, andon.DeviceQuery{Limit: 9}))
+		},
+	}
+	for _, flush := range []bool{false, true} {
+		if flush {
+			if err := s.flushDue(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, read := range lists {
+			ctx := andon.CollectEscalations(t.Context())
+			n, err := read(ctx)
+			of := andon.EntryRef{Time: e.Time, State: e.State}
+			got, noted := andon.NotedEscalation(ctx, e.Device, of)
+			if err != nil || n != 1 || !noted || got != want {
+				t.Errorf("%s, flushed %t: %d, noted %t: %+v, %v", name, flush, n, noted, got, err)
+			}
+		}
+	}
+}
+
+func listed[T any](list iter.Seq2[T, error]) (n int, err error) {
+	for _, err := range list {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
@@ -36,6 +37,9 @@ func (d *Directory) Options() *pebble.Options {
 		CacheSize:             d.Cache + memTables*int64(d.MemTable),
 		MaxOpenFiles:          1000,
 		BytesPerSync:          1 << 20,
+	}
+	for i := range p.Levels { // a record that opens an incident is looked for, and is not there
+		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
 	p.Experimental.EnableDeleteOnlyCompactionExcises = func() bool { return true }
 	// Else tables that overlap what is in memory are added by a flush, and so is an excise. If that

@@ -19,6 +19,22 @@ func (r *Reader) openEscalations() (err error) {
 	return err
 }
 
+// note notes the escalation that the iterator is at for a caller that collects them.
+func (r *Reader) note(e andon.Escalation) error {
+	if !andon.CollectsEscalations(r.ctx) {
+		return nil
+	}
+	value, err := r.escalations.ValueAndErr()
+	if err == nil {
+		err = layout.ReadEscalation(&e, value)
+	}
+	if err != nil {
+		return fmt.Errorf("read escalation: %w", err)
+	}
+	andon.NoteEscalation(r.ctx, e)
+	return nil
+}
+
 // Entry returns one entry, withdrawn or not, with its escalations; NotFound where it is not there.
 func (r *Reader) Entry(
 	device andon.DeviceID, at andon.Time, state andon.State,
@@ -113,6 +129,9 @@ func (r *Reader) escalate(device andon.DeviceID, hits []Hit) error {
 		for i := range hits {
 			if h := &hits[i]; h.Event.Time == e.Time && h.Event.State == e.State {
 				h.Event.EscalatedTo, h.EscalatedAt = e.To, e.At
+				if err := r.note(e); err != nil {
+					return err
+				}
 			}
 		}
 	}

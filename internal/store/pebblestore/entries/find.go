@@ -154,11 +154,16 @@ func (r *Reader) isEscalatedTo(supervisor andon.PersonID, k *andon.EventKey) (bo
 	if !r.escalations.SeekGE(r.of) || !bytes.HasPrefix(r.escalations.Key(), r.of) {
 		return false, r.escalations.Error()
 	}
-	_, to, ok := layout.TakeInvertedTime(r.escalations.Key()[len(r.of):])
+	at, to, ok := layout.TakeInvertedTime(r.escalations.Key()[len(r.of):])
 	if !ok {
 		return false, layout.ErrDamaged
 	}
-	return string(to) == string(supervisor), nil
+	if string(to) != string(supervisor) {
+		return false, nil
+	}
+	return true, r.note(andon.Escalation{
+		Device: k.Device, Time: k.Time, State: k.State, To: supervisor, At: at,
+	})
 }
 
 // Event returns one entry, withdrawn or not, without its escalations; NotFound where it is not

@@ -12,6 +12,20 @@ func (r *Reader) Complete(d *andon.Device) error {
 		return nil
 	}
 	d.Message, d.Attributes = e.Message, e.Attributes
+	if err != nil {
+		return err
+	}
+	return r.noteOf(d)
+}
+
+// noteOf notes the escalation that a device shows for a caller that collects them.
+func (r *Reader) noteOf(d *andon.Device) error {
+	if d.EscalatedTo == "" || !andon.CollectsEscalations(r.ctx) {
+		return nil
+	}
+	_, err := r.isEscalatedTo(d.EscalatedTo, &andon.EventKey{
+		Device: d.ID, Time: d.EscalatedEntry.Time, State: d.EscalatedEntry.State,
+	})
 	return err
 }
 
@@ -30,6 +44,9 @@ func (r *Reader) CompleteAll(devices []andon.Device) error {
 	}
 	for i := range devices {
 		devices[i].Message, devices[i].Attributes = r.newest[i].Message, r.newest[i].Attributes
+		if err := r.noteOf(&devices[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
