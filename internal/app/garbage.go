@@ -8,16 +8,23 @@ import (
 	"sync/atomic"
 )
 
-// garbage is how much of it may come together, about. Go would let it become as much as is in use:
-// much in a large fleet, though most of that is slabs without pointers, which are cheap to collect;
-// and little in a small one, which would be collected again and again.
-const garbage = 64 << 20
+const (
+	// garbage is how much of it may come together, about. Go would let it become as much as is in
+	// use: much in a large fleet, though most of that is slabs without pointers, which are cheap to
+	// collect; and little in a small one, which would be collected again and again.
+	garbage = 64 << 20
+	// perScanned is how many bytes more may come together for each that a collection has to scan.
+	// Open incidents are full of pointers: without it, a storm of them had half of the processor
+	// time collect garbage.
+	perScanned = 3
+)
 
-// collectAt returns at how many percent of what is in use garbage is collected. What is in use may
-// grow until that is set again, so more than most would become too much.
-func collectAt(inUse int64) int {
+// collectAt returns at how many percent of what is in use garbage is collected, if so much of it
+// has to be scanned. What is in use may grow until that is set again, so more than most would
+// become too much.
+func collectAt(inUse, scanned int64) int {
 	const least, most = 25, 200
-	return int(max(least, min(most, 100*garbage/max(inUse, 1))))
+	return int(max(least, min(most, 100*(garbage+perScanned*scanned)/max(inUse, 1))))
 }
 
 // tuner sets that percentage now and after each collection, until it is stopped: a fleet that
@@ -31,7 +38,7 @@ func (t *tuner) tune() {
 	if t.stopped.Load() {
 		return
 	}
-	t.set(collectAt(inUse()))
+	t.set(collectAt(inUse(), scanned()))
 	// Nothing points to it, so the next collection finds it. It has a pointer, because what has
 	// none may share its memory with what is still in use.
 	runtime.AddCleanup(new(*tuner), (*tuner).tune, t)
@@ -75,6 +82,9 @@ func (h *heap) idle(made uint64) bool {
 
 // inUse is what the last garbage collection left.
 func inUse() int64 { return int64(metric("/gc/heap/live:bytes")) }
+
+// scanned is how much the last garbage collection had to scan.
+func scanned() int64 { return int64(metric("/gc/scan/heap:bytes")) }
 
 // made is all that the program ever took of its heap.
 func made() uint64 { return metric("/gc/heap/allocs:bytes") }

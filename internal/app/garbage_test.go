@@ -9,11 +9,17 @@ import (
 
 // TestCollectAt: so much garbage may come together, whatever is in use, within reason.
 func TestCollectAt(t *testing.T) {
-	for inUse, want := range map[int64]int{
-		0: 200, 1 << 20: 200, 32 << 20: 200, 50 << 20: 128, 128 << 20: 50, 2 << 30: 25,
+	const mb = 1 << 20
+	for _, c := range []struct {
+		inUse, scanned int64
+		want           int
+	}{
+		{0, 0, 200}, {mb, mb, 200}, {32 * mb, 0, 200}, {50 * mb, 0, 128}, {128 * mb, 0, 50},
+		{128 * mb, 32 * mb, 125}, {512 * mb, 448 * mb, 200}, {2048 * mb, 0, 25},
 	} {
-		if got := collectAt(inUse); got != want {
-			t.Errorf("with %d MB in use it is %d %%, want %d", inUse>>20, got, want)
+		if got := collectAt(c.inUse, c.scanned); got != c.want {
+			t.Errorf("with %d MB in use, %d of them scanned, it is %d %%, want %d",
+				c.inUse/mb, c.scanned/mb, got, c.want)
 		}
 	}
 }
