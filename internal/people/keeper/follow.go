@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,20 +89,7 @@ func (f *follower) step(ctx context.Context) error {
 		}
 		by[c.Device] = append(by[c.Device], c)
 	}
-	err := f.each(ctx, len(order), func(ctx context.Context, i int) (*records.Held, error) {
-		var last *records.Held
-		for _, c := range by[order[i]] {
-			h, err := f.change(ctx, c)
-			if err != nil {
-				return nil, err
-			}
-			if h != nil {
-				last = h
-			}
-		}
-		return last, nil
-	})
-	if err != nil {
+	if err := f.takeIn(ctx, order, by); err != nil {
 		return err
 	}
 	if err := f.save(ctx, all[len(all)-1].Position); err != nil {
@@ -110,10 +98,73 @@ func (f *follower) step(ctx context.Context) error {
 	return f.rest(ctx, f.Now().Sub(began))
 }
 
+// takeIn takes in changes by device, and does what is due at once.
+func (f *follower) takeIn(
+	ctx context.Context, devices []andon.DeviceID, by map[andon.DeviceID][]*andon.Change,
+) error {
+	opening := make([]*people.Observation, len(devices)) // of incidents that are not stored
+	held, err := f.decide(ctx, len(devices),
+		func(ctx context.Context, i int) (last *records.Held, err error) {
+			changes := by[devices[i]]
+			for n, c := range changes {
+				var h *records.Held
+				if n == len(changes)-1 && f.opens(c) {
+					h, opening[i], err = f.fresh(ctx, c)
+				} else {
+					h, err = f.change(ctx, c)
+				}
+				if err != nil {
+					return nil, err
+				}
+				if h != nil {
+					last = h
+				}
+			}
+			return last, nil
+		})
+	if err == nil {
+		held, err = f.store(ctx, held, opening)
+	}
+	f.effects(ctx, held...)
+	return err
+}
+
+// store stores incidents that have opened, those that have an observation, and returns all. Who is
+// told of an incident is told before it is stored, so that it is stored once. Where it is never
+// stored, its change comes again, and the keys of its notices are known.
+func (f *follower) store(
+	ctx context.Context, held []*records.Held, opening []*people.Observation,
+) ([]*records.Held, error) {
+	var told []*records.Held
+	for i, h := range held {
+		if opening[i] != nil && !slices.ContainsFunc(h.Doing, func(e people.Effect) bool {
+			return e.Do != people.Notify
+		}) {
+			told = append(told, h)
+		}
+	}
+	if f.tell(ctx, f.tenant, told...) == nil { // else it is tried again once they are stored
+		for _, h := range told {
+			h.Doing = nil
+		}
+	}
+	return f.decide(ctx, len(held), func(ctx context.Context, i int) (*records.Held, error) {
+		h := held[i]
+		if opening[i] == nil {
+			return h, nil
+		}
+		err := f.Incidents.Put(ctx, f.tenant, h)
+		if andon.KindOf(err) == andon.Conflict && err != nil {
+			return f.observe(ctx, h.Device, h.Kind, opening[i], nil)
+		}
+		return h, err
+	})
+}
+
 const (
 	// restFactor is how much longer than it worked a follower rests while writes want the
 	// processors. In a storm devices are stored first, and so shown; incidents of them follow.
-	restFactor = 4
+	restFactor = 3
 	// longestRest is for a store that makes a follower wait, which takes no processor.
 	longestRest = 2 * time.Second
 )
@@ -149,6 +200,15 @@ func (f *follower) save(ctx context.Context, at andon.Position) error {
 func (f *follower) each(
 	ctx context.Context, n int, do func(context.Context, int) (*records.Held, error),
 ) error {
+	held, err := f.decide(ctx, n, do)
+	f.effects(ctx, held...)
+	return err
+}
+
+// decide is each without the effects. It returns the incidents that have some.
+func (f *follower) decide(
+	ctx context.Context, n int, do func(context.Context, int) (*records.Held, error),
+) ([]*records.Held, error) {
 	held := make([]*records.Held, n)
 	err := parallel.Do(ctx, n, writers, func(ctx context.Context, i int) (err error) {
 		held[i], err = do(ctx, i)
@@ -158,8 +218,7 @@ func (f *follower) each(
 		}
 		return err
 	})
-	f.effects(ctx, held...)
-	return err
+	return held, err
 }
 
 // effects does effects. Those that can't be done are tried again by the timers: they hold up
@@ -181,15 +240,58 @@ func (f *follower) change(ctx context.Context, c *andon.Change) (*records.Held, 
 	if c.Kind == andon.ByPurge {
 		return nil, f.Incidents.Forget(ctx, f.tenant, c.Device, c.Position)
 	}
-	was := c.Before != nil && c.Before.IncidentSince != 0
-	is := c.After != nil && c.After.IncidentSince != 0
-	if !was && !is {
+	if !shows(c.Before) && !shows(c.After) {
 		return nil, nil
 	}
+	o, err := f.observation(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var known *records.Held
+	if f.opens(c) {
+		known = &records.Held{}
+	}
+	return f.observe(ctx, c.Device, people.StateKind, o, known)
+}
+
+// fresh decides on a change that opens an incident, as a rule, and stores nothing. The result is
+// nil where a closed incident knows of the change.
+func (f *follower) fresh(
+	ctx context.Context, c *andon.Change,
+) (*records.Held, *people.Observation, error) {
+	o, err := f.observation(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := f.At(ctx, f.tenant)
+	if err != nil {
+		return nil, nil, err
+	}
+	is, err := f.opening(ctx, s, c.Device, people.StateKind, o)
+	if err != nil || is == nil {
+		return nil, nil, err
+	}
+	return &records.Held{Incident: is}, o, nil
+}
+
+// shows reports whether what a device shows is an incident.
+func shows(d *andon.Device) bool { return d != nil && d.IncidentSince != 0 }
+
+// opens reports whether a change opens an incident where none is known to be open. To read that
+// would be a fifth of the work.
+func (f *follower) opens(c *andon.Change) bool {
+	return c.Kind != andon.ByPurge && !shows(c.Before) && shows(c.After) &&
+		!f.Incidents.MayBeOpen(f.tenant, records.Place(c.Device, people.StateKind))
+}
+
+// observation is what is true of a device after a change.
+func (f *follower) observation(
+	ctx context.Context, c *andon.Change,
+) (*people.Observation, error) {
 	o := &people.Observation{Why: c.Kind.String()}
 	if c.After != nil {
 		shown := *c.After
-		if is && c.Kind == andon.ByEntry {
+		if shows(c.After) && c.Kind == andon.ByEntry {
 			var err error
 			if shown, err = andon.Shown(ctx, f.Store, f.tenant, c); err != nil {
 				return nil, err
@@ -199,11 +301,7 @@ func (f *follower) change(ctx context.Context, c *andon.Change) (*records.Held, 
 		o.Arrived, o.Assigned = c.After.Received, c.Kind == andon.ByAssignment
 	}
 	o.At = c.Position
-	var known *records.Held
-	if !was { // nothing is open, as a rule: to read that would be a fifth of the work
-		known = &records.Held{}
-	}
-	return f.observe(ctx, c.Device, people.StateKind, o, known)
+	return o, nil
 }
 
 // observe is what is true of a device that shows something.
@@ -224,6 +322,14 @@ func (f *follower) opening(
 	if err != nil || last != nil && last.Knows(o.At) {
 		return nil, err
 	}
+	return opened(s, device, kind, o, last), nil
+}
+
+// opened makes the incident that comes after the last one of a device, if there is one.
+func opened(
+	s *people.Setting, device andon.DeviceID, kind people.Kind, o *people.Observation,
+	last *people.Incident,
+) *people.Incident {
 	is := *o
 	if is.Arrived == 0 {
 		is.Arrived = s.Now
@@ -232,7 +338,9 @@ func (f *follower) opening(
 		is.Arrived = max(is.Arrived, last.Opened+1)
 	}
 	id := records.IDOf(is.Arrived, records.Place(device, kind))
-	return people.Open(s, id, device, kind, &is), nil
+	next := people.Open(s, id, device, kind, &is)
+	next.Advance(s)
+	return next
 }
 
 // observe takes in what is true of a device, of which known is open; nil: that is read. What is due
@@ -255,9 +363,7 @@ func (f *follower) observe(
 			return false, nil
 		case h.Incident == nil:
 			h.Incident, err = f.opening(ctx, s, device, kind, o)
-			if changed = h.Incident != nil; changed {
-				h.Advance(s)
-			}
+			changed = h.Incident != nil
 			return changed, err
 		case h.Ended != 0 || h.Reopens(o):
 			former = h
@@ -277,7 +383,23 @@ func (f *follower) observe(
 		}
 		return h, err
 	}
+	return f.succeed(ctx, s, former, o)
+}
+
+// succeed opens the incident that comes after one that is closed.
+func (f *follower) succeed(
+	ctx context.Context, s *people.Setting, former *records.Held, o *people.Observation,
+) (*records.Held, error) {
+	device, kind := former.Device, former.Kind
+	at := records.Place(device, kind)
 	f.effects(ctx, former)
+	if !f.Incidents.MayBeOpen(f.tenant, at) {
+		next := &records.Held{Incident: opened(s, device, kind, o, former.Incident)}
+		if err := f.Incidents.Put(ctx, f.tenant, next); err == nil ||
+			andon.KindOf(err) != andon.Conflict {
+			return next, err
+		}
+	}
 	if again, err := f.Incidents.Read(ctx, f.tenant, at); err != nil {
 		return nil, err
 	} else if again != nil && again.Ended != 0 {
@@ -300,11 +422,11 @@ func (f *follower) compare(ctx context.Context) error {
 			want[id] = observe(&d)
 		}
 	}
-	for in, err := range f.Incidents.EachOpen(ctx, f.tenant) {
+	for in, err := range f.Incidents.EachOpen(ctx, f.tenant, people.StateKind) {
 		if err != nil {
 			return err
 		}
-		if in.Kind != people.StateKind || want[in.Device] != nil {
+		if want[in.Device] != nil {
 			continue
 		}
 		want[in.Device] = &people.Observation{Why: "the device is gone"}

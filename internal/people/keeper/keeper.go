@@ -3,7 +3,8 @@
 //
 // One process at a time follows the feed of a tenant, under a lease. All processes do what is due:
 // a step is decided with a compare-and-swap of the incident, so it is in its log once. Its effects
-// are stored with it until they are done, and are done at least once.
+// are stored with it until they are done, and are done at least once. Who is told as an incident
+// opens is told first: the change that opens it comes again until it is stored.
 package keeper
 
 import (
@@ -85,6 +86,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		Work: func(ctx context.Context, part string, l *lease.Lease) error {
 			defer k.Failures.Forget(part)
 			id := andon.TenantID(strings.TrimPrefix(part, partOf))
+			defer k.Incidents.Leave(id)
 			return (&follower{Keeper: k, tenant: id, lease: l}).run(ctx)
 		},
 	}

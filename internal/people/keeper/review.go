@@ -108,7 +108,7 @@ func (f *follower) expire(ctx context.Context) error {
 // review looks at all open incidents again.
 func (f *follower) review(ctx context.Context, s *people.Setting) error {
 	var some []string
-	for in, err := range f.Incidents.EachOpen(ctx, f.tenant) {
+	for in, err := range f.Incidents.EachOpen(ctx, f.tenant, "") {
 		if err != nil {
 			return err
 		}

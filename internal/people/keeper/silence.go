@@ -70,13 +70,11 @@ func (l *silences) compare(ctx context.Context, after andon.Duration, early bool
 		return err
 	}
 	open := map[andon.DeviceID]*people.Incident{}
-	for in, err := range l.Incidents.EachOpen(ctx, l.tenant) {
+	for in, err := range l.Incidents.EachOpen(ctx, l.tenant, people.SilentKind) {
 		if err != nil {
 			return err
 		}
-		if in.Kind == people.SilentKind {
-			open[in.Device] = in
-		}
+		open[in.Device] = in
 	}
 	if s.Parent == nil {
 		s.Parent = func(andon.DeviceID) andon.DeviceID { return "" }

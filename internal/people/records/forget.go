@@ -31,7 +31,6 @@ func (in *Incidents) Forget(
 		if err := in.delete(ctx, r); err != nil {
 			return err
 		}
-		in.count(tenant, -1)
 		in.know(tenant, r.ID, nil, h.Version)
 	}
 	prefix := hashOf(string(device)) + "/"
@@ -100,7 +99,7 @@ func (in *Incidents) Known() (n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, o := range in.open {
-		n += o.number
+		n += len(o.places.by)
 	}
 	return n
 }

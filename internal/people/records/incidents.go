@@ -57,8 +57,8 @@ type Incidents struct {
 // opened is what is known of the open incidents of a tenant.
 type opened struct {
 	reading sync.Mutex // held while they are read again
-	by      map[string]*Held
-	number  int // as far as this process knows, also while by is not kept
+	by      map[string]Held
+	places  places
 	changes uint64
 	kept    bool       // by is kept
 	read    andon.Time // 0: never since it is kept
@@ -92,6 +92,9 @@ func Place(device andon.DeviceID, kind people.Kind) string {
 
 // IDOf returns the ID of an incident that was first seen to open at a time.
 func IDOf(at andon.Time, place string) string { return fmt.Sprintf("%014x-%s", int64(at), place) }
+
+// placeOf returns the H of an ID, in the memory of the ID.
+func placeOf(id string) string { return id[strings.IndexByte(id, '-')+1:] }
 
 // split returns the parts of an ID.
 func split(id string) (at andon.Time, place string, err error) {
@@ -158,32 +161,59 @@ func (in *Incidents) forget(o *opened) {
 	defer o.reading.Unlock()
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	o.by, o.kept, o.read = map[string]*Held{}, false, 0
+	o.by, o.kept, o.read = map[string]Held{}, false, 0
 }
 
-// EachOpen yields the incidents of a tenant that are open, as they are stored, and keeps none of
-// them in memory.
+// Leave forgets what is open in a tenant, which is deleted or is kept by another process from now
+// on.
+func (in *Incidents) Leave(tenant andon.TenantID) {
+	in.forget(in.opened(tenant))
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	delete(in.open, tenant)
+}
+
+// EachOpen yields the incidents of a tenant and a kind that are open, as they are stored, and keeps
+// none of them in memory. Absent: of all kinds.
 func (in *Incidents) EachOpen(
-	ctx context.Context, tenant andon.TenantID,
+	ctx context.Context, tenant andon.TenantID, kind people.Kind,
 ) iter.Seq2[*people.Incident, error] {
+	has := `"kind":"` + string(kind) // to decode those of other kinds would be most of the work
 	return seq.Of(func(yield func(*people.Incident) bool) error {
-		n := 0
+		o := in.opened(tenant)
+		in.mu.Lock()
+		scan := o.places.begin()
+		in.mu.Unlock()
 		q := andon.RecordQuery{Limit: math.MaxInt}
 		for r, err := range in.store.Records(ctx, tenant, OpenKind, q) {
 			if err != nil {
 				return err
 			}
+			in.mu.Lock()
+			o.places.add(r.ID)
+			in.mu.Unlock()
+			if !strings.Contains(string(r.Data), has) {
+				continue
+			}
 			is, err := decode(&r)
-			if n++; err != nil || is.Ended == 0 && !yield(is) {
+			if err != nil || is.Ended == 0 && (kind == "" || kind == is.Kind) && !yield(is) {
 				return err
 			}
 		}
-		o := in.opened(tenant)
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		o.number = n
+		o.places.end(scan)
 		return nil
 	})
+}
+
+// MayBeOpen reports whether an incident may be open in a place: false where this process, which
+// keeps the incidents of the tenant, knows of none.
+func (in *Incidents) MayBeOpen(tenant andon.TenantID, place string) bool {
+	o := in.opened(tenant)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return !o.places.scanned || o.places.holds(place)
 }
 
 func (in *Incidents) opened(tenant andon.TenantID) *opened {
@@ -191,7 +221,7 @@ func (in *Incidents) opened(tenant andon.TenantID) *opened {
 	defer in.mu.Unlock()
 	o := in.open[tenant]
 	if o == nil {
-		o = &opened{by: map[string]*Held{}}
+		o = &opened{by: map[string]Held{}}
 		in.open[tenant] = o
 	}
 	return o
@@ -228,7 +258,7 @@ func (in *Incidents) readOpen(ctx context.Context, tenant andon.TenantID, o *ope
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	o.read, o.number = in.now(), len(o.by)
+	o.read = in.now()
 	o.took = o.read.Sub(began)
 	return nil
 }
@@ -239,8 +269,12 @@ func (in *Incidents) know(tenant andon.TenantID, place string, h *Held, was uint
 	o := in.opened(tenant)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	is := o.by[place]
-	if is == nil && was == 0 || is != nil && is.Version == was {
+	if h == nil {
+		o.places.remove(place)
+	} else {
+		o.places.add(place)
+	}
+	if o.by[place].Version == was {
 		o.set(place, h)
 	}
 }
@@ -255,14 +289,17 @@ func (o *opened) set(place string, h *Held) {
 		delete(o.by, place)
 		return
 	}
-	o.by[place] = &Held{listed(h.Incident), h.Version}
+	o.by[placeOf(h.ID)] = Held{listed(h.Incident), h.Version}
 }
 
-// listed is an incident of whose log only the last note of a person is left, as lists show it. In a
-// storm there are so many that the collector of garbage would be busy with the rest.
+// listed is an incident as lists show it, of whose log only the last note of a person is left. In a
+// storm there are so many that the garbage collector would be busy with the rest.
 func listed(in *people.Incident) *people.Incident {
 	is := *in
-	is.Steps = nil
+	is.Steps, is.Flips = nil, nil
+	if is.State == is.Entry.State {
+		is.State = is.Entry.State // one text, where they were decoded
+	}
 	for i := len(in.Steps) - 1; i >= 0; i-- {
 		if s := in.Steps[i]; s.By != "" && s.Note != "" {
 			is.Steps = []people.Step{s}
@@ -270,14 +307,6 @@ func listed(in *people.Incident) *people.Incident {
 		}
 	}
 	return &is
-}
-
-// count takes note of incidents that this process has opened or removed.
-func (in *Incidents) count(tenant andon.TenantID, more int) {
-	o := in.opened(tenant)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	o.number += more
 }
 
 // Read returns the open incident of a place as it is stored; nil where there is none.
@@ -338,11 +367,9 @@ func (in *Incidents) Put(ctx context.Context, tenant andon.TenantID, h *Held) er
 	}
 	o := in.opened(tenant)
 	in.mu.Lock()
-	if h.Version == 0 {
-		o.number++
-	}
 	h.Version = kept.Version
-	if is := o.by[place]; is == nil || is.Version < h.Version {
+	o.places.add(place)
+	if o.by[place].Version < h.Version {
 		o.set(place, h)
 	}
 	in.mu.Unlock()
@@ -389,10 +416,8 @@ func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) e
 	err = in.store.DeleteRecord(ctx, andon.Record{
 		Tenant: tenant, Kind: OpenKind, ID: place, Version: h.Version,
 	})
-	switch kind := andon.KindOf(err); {
-	case err == nil:
-		in.count(tenant, -1)
-	case kind != andon.NotFound && kind != andon.Conflict:
+	kind := andon.KindOf(err)
+	if err != nil && kind != andon.NotFound && kind != andon.Conflict {
 		return err
 	}
 	in.know(tenant, place, nil, h.Version)
