@@ -189,14 +189,9 @@ func (b *Incidents) turn(
 	ctx context.Context, s *subject, keeps bool, turn, leave int, told *receiver, part string,
 	note noting,
 ) (float64, error) {
-	tenant := andon.TenantID(fmt.Sprint("storm-", turn))
-	if _, err := s.c.PutTenant(ctx, tenant, client.TenantChange{}); err != nil {
+	tenant, err := s.fresh(ctx, keeps, turn)
+	if err != nil {
 		return 0, err
-	}
-	if keeps {
-		if err := s.tell(ctx, tenant, "0s"); err != nil {
-			return 0, err
-		}
 	}
 	f := &front{devices: max(b.Storm, MinDevices), rounds: 1, left: func() int { return 0 }}
 	if err := f.report(ctx, s, tenant); err != nil {
@@ -213,7 +208,7 @@ func (b *Incidents) turn(
 	}
 	f.over = func() bool { return b.Now().Sub(began) > b.Duration }
 	f.sent.Store(0)
-	err := f.report(ctx, s, tenant)
+	err = f.report(ctx, s, tenant)
 	rate := float64(f.sent.Load()) / b.Now().Sub(began).Seconds()
 	if err != nil || !keeps {
 		return rate, err
@@ -244,6 +239,23 @@ func (b *Incidents) turn(
 	note(part, "first message after the first"+of, first.Sub(began).Seconds(), "s")
 	note(part, "messages to one person"+of, float64(messages), "")
 	return rate, nil
+}
+
+// fresh makes the tenant of a turn, and deletes that of the one before, which leaves nothing.
+func (s *subject) fresh(
+	ctx context.Context, keeps bool, turn int,
+) (tenant andon.TenantID, err error) {
+	if turn > 0 {
+		former := andon.TenantID(fmt.Sprint("storm-", turn-1))
+		if err := s.c.DeleteTenant(ctx, former); err != nil {
+			return "", err
+		}
+	}
+	tenant = andon.TenantID(fmt.Sprint("storm-", turn))
+	if _, err := s.c.PutTenant(ctx, tenant, client.TenantChange{}); err != nil || !keeps {
+		return tenant, err
+	}
+	return tenant, s.tell(ctx, tenant, "0s")
 }
 
 // subject is a server that is measured.

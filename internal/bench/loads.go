@@ -128,6 +128,7 @@ func (q *query) do(ctx context.Context, c Conn, n int64, _ func()) error {
 // asked is of whom people ask, so that there are answers.
 type asked struct {
 	device     func(n int) int // a busy one
+	any        func(n int) int // one that has reported
 	entries    int             // that it has, at least
 	supervisor func(n int) andon.PersonID
 	hour       uint32 // in which operators have entries
@@ -139,8 +140,10 @@ func (b *Bench) asked() asked {
 	f := b.fleet
 	operator := func(n int) andon.PersonID { return f.operators[n%len(f.operators)] }
 	if b.mixed != nil {
+		busy := func(n int) int { return f.order[n%max(b.Devices/busiestShare, 1)] }
 		return asked{
-			device:     func(n int) int { return f.order[n%max(b.Devices/busiestShare, 1)] },
+			device:     busy,
+			any:        busy,
 			entries:    busiestShare / 4 * b.Events / b.Devices, // a half of what it has on average
 			supervisor: mixedSupervisor, hour: base.Add(mixedSpan / 2).Hour(),
 			state: f.homes[0].state,
@@ -148,6 +151,7 @@ func (b *Bench) asked() asked {
 	}
 	return asked{
 		device:     func(n int) int { return f.busy(n % busyDevices) },
+		any:        func(n int) int { return f.order[n%b.Devices] },
 		entries:    busyRounds,
 		supervisor: func(n int) andon.PersonID { return supervisorOf(operator(n)) },
 		hour:       f.timeOf(0, busyRounds).Hour(), state: f.homes[0].state,
@@ -178,7 +182,7 @@ func (b *Bench) queries() []query {
 				"/events?state=WARNING1&limit=100"
 		}},
 		{"current state of a device", 1, func(n int) string {
-			return b.path(f.order[n%b.Devices])
+			return b.path(a.any(n))
 		}},
 		{"100 devices in a state", min(100, a.devices), func(int) string {
 			return api + "/devices?state=" + string(a.state) + "&limit=100"
