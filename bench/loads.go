@@ -37,6 +37,7 @@ func loads(b *bench.Bench, soak int) []bench.Load {
 		l.Kind, l.Name, l.Once = "soak", fmt.Sprintf("soak: tenth %d", i+1), true
 		l.Ops = int64(soak / 10 / l.Items)
 		l.Takes = func(t *bench.Target) bool { return t.Name == subject }
+		l.With = singles(fmt.Sprintf("soak: single events next to tenth %d", i+1))
 		if l.Ops > 0 {
 			all = append(all, l)
 		}
@@ -47,6 +48,21 @@ func loads(b *bench.Bench, soak int) []bench.Load {
 func atShare(l bench.Load, callers int) bench.Load {
 	l.Name, l.Callers, l.Share = l.Name+", at 70 % of that rate", callers, openShare
 	return l
+}
+
+// singles are single events of devices of their own, at a fixed rate.
+func singles(name string) *bench.Load {
+	const devices, every = 1000, andon.Duration(1_000_000)
+	base := andon.TimeOf(time.Now().Add(-48 * time.Hour).Truncate(time.Second))
+	return &bench.Load{
+		Kind: "soak", Name: name, Callers: 64, Items: 1, Rate: 200,
+		Do: func(ctx context.Context, c bench.Conn, n int64, begin func()) error {
+			return c.Append(ctx, []andon.Event{{
+				Device: andon.DeviceID(fmt.Sprint("single-", n%devices)), State: "NORMAL",
+				Time: base.Add(andon.Duration(n) * every),
+			}}, begin)
+		},
+	}
 }
 
 // readingsEvery is the time between two readings of a device.

@@ -9,6 +9,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -94,6 +95,10 @@ type Load struct {
 	// target reached with the last load of that kind. What each takes counts from when it was due.
 	Share float64
 	Once  bool // it is measured in one turn
+	// With is put on the target concurrently, Rate operations a second, as long as this load lasts.
+	// It has a row of its own.
+	With *Load
+	Rate float64
 }
 
 // Bench is one run.
@@ -182,6 +187,7 @@ type lane struct {
 	next   atomic.Int64 // the number of its next operation
 	before Usage
 	turns  []*turn
+	with   *lane // of the load that is concurrent; nil: there is none
 }
 
 func (b *Bench) lanes(l *Load) (lanes []*lane) {
@@ -220,13 +226,44 @@ func (b *Bench) measure(ctx context.Context, l *Load) (rows []Row, err error) {
 			if i >= 0 {
 				n.turns = append(n.turns, t)
 			}
-			if err := b.drive(ctx, t); err != nil {
+			if err := b.driveWith(ctx, t); err != nil {
 				return nil, fmt.Errorf("%s: %w", n.Name, err)
 			}
 		}
 		slices.Reverse(lanes)
 	}
-	return b.rows(ctx, l, all)
+	rows, err = b.rows(ctx, l, all)
+	for _, n := range all {
+		if n.with != nil && err == nil {
+			var row Row
+			row, err = n.with.row(ctx)
+			rows = append(rows, row)
+		}
+	}
+	return rows, err
+}
+
+// driveWith is drive of a turn and of what is put on its target concurrently.
+func (b *Bench) driveWith(ctx context.Context, t *turn) error {
+	l := t.load.With
+	if l == nil {
+		return b.drive(ctx, t)
+	}
+	if t.with == nil {
+		target := *t.Target
+		target.Usage = nil // what is used is mostly that of the other load
+		t.with = &lane{Target: &target, load: l}
+	}
+	const long = 1_000_000 * time.Hour
+	with := &turn{
+		lane: t.with, length: long, gap: time.Duration(float64(time.Second) / l.Rate),
+	}
+	t.with.turns = append(t.with.turns, with)
+	failed := make(chan error, 1)
+	go func() { failed <- b.drive(ctx, with) }()
+	err := b.drive(ctx, t)
+	with.over.Store(true)
+	return errors.Join(err, <-failed)
 }
 
 func (b *Bench) rows(ctx context.Context, l *Load, lanes []*lane) (rows []Row, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon/internal/sleep"
@@ -18,7 +19,8 @@ type turn struct {
 	// operation takes counts from when it was due, also where no caller was free. 0: each begins as
 	// soon as a caller is free.
 	gap   time.Duration
-	first int64 // the number of the first operation
+	over  atomic.Bool // no operation begins any more
+	first int64       // the number of the first operation
 	began time.Time
 	took  time.Duration
 	times histogram // of the operations
@@ -74,7 +76,8 @@ func (b *Bench) drive(ctx context.Context, t *turn) (err error) {
 	if t.end > 0 { // callers also took numbers that they found to be too high
 		t.next.Store(min(t.next.Load(), t.end))
 	}
-	if t.gap > 0 { // else one that is done early would have a higher rate than was asked for
+	// Else one that is done early would have a higher rate than was asked for.
+	if t.gap > 0 && !t.over.Load() {
 		t.took = max(t.took, t.length)
 	}
 	for i := range callers {
@@ -84,7 +87,7 @@ func (b *Bench) drive(ctx context.Context, t *turn) (err error) {
 }
 
 func (c *caller) repeat(ctx context.Context) error {
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !c.over.Load() {
 		n := c.next.Add(1) - 1
 		if c.end > 0 && n >= c.end {
 			return nil

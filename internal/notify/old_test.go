@@ -81,8 +81,8 @@ func TestTooOld(t *testing.T) {
 	}
 }
 
-// TestRareInList: a list ends early only where it says where it goes on.
-func TestRareInList(t *testing.T) {
+// TestSerialRareInList: a list ends early only where it says where it goes on.
+func TestSerialRareInList(t *testing.T) {
 	store := memstore.New()
 	defer store.Close()
 	w := newWorld(store)

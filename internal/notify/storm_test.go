@@ -91,9 +91,9 @@ func (s *storm) listed() (n int) {
 	return n
 }
 
-// TestStorm: of 100,000 devices that fail within ten seconds one message is sent, within five
+// TestSerialStorm: of 100,000 devices that fail within ten seconds one message is sent, within five
 // seconds of the first. It says that more may follow, and what does is listed.
-func TestStorm(t *testing.T) {
+func TestSerialStorm(t *testing.T) {
 	inStorm(t, func(s *storm) {
 		for range 40 {
 			s.fail(2500, 3, 250*time.Millisecond)
