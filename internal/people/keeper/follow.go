@@ -221,12 +221,12 @@ func (f *follower) decide(
 	return held, err
 }
 
-// effects does effects. Those that can't be done are tried again by the timers: they hold up
-// nothing.
+// effects does effects of incidents that are stored. Those that can't be done are tried again by
+// the timers: they hold up nothing.
 func (f *follower) effects(ctx context.Context, held ...*records.Held) {
 	var some []*records.Held
 	for _, h := range held {
-		if h != nil && len(h.Doing) > 0 {
+		if h != nil && h.Version > 0 && len(h.Doing) > 0 {
 			some = append(some, h)
 		}
 	}

@@ -367,8 +367,10 @@ func (in *Incidents) Put(ctx context.Context, tenant andon.TenantID, h *Held) er
 	}
 	o := in.opened(tenant)
 	in.mu.Lock()
+	if h.Version == 0 {
+		o.places.add(place)
+	}
 	h.Version = kept.Version
-	o.places.add(place)
 	if o.by[place].Version < h.Version {
 		o.set(place, h)
 	}
