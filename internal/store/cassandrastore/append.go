@@ -100,15 +100,12 @@ func (s *Store) append(
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	slots, err := s.take(ctx, t.Key, ids...)
+	now, slots, err := s.take(ctx, t, ids...)
 	if err != nil {
 		return err
 	}
 	defer slots.Give()
-	a.tenant, err = s.again(ctx, t, ids)
-	if err != nil {
-		return err
-	}
+	a.tenant = now
 	ctx, cancel := context.WithTimeout(ctx, s.options.appendWithin())
 	defer cancel()
 	if err := a.run(ctx, slots); err != nil {
@@ -116,29 +113,6 @@ func (s *Store) append(
 		return err
 	}
 	return nil
-}
-
-// again returns a tenant as it is now, after waiting. It is an error if the tenant was deleted, or
-// one of the devices purged, meanwhile.
-func (s *Store) again(
-	ctx context.Context, t *rows.Tenant, ids []andon.DeviceID,
-) (*rows.Tenant, error) {
-	now, err := s.tenant(ctx, t.Record.ID)
-	switch {
-	case err != nil:
-		return nil, err
-	case now.Key != t.Key:
-		return nil, andon.NoTenant(t.Record.ID)
-	case now.Purged == t.Purged:
-		return now, nil
-	}
-	for _, id := range ids {
-		if !now.Purged.Present(id) {
-			return nil, andon.Errorf(andon.Unavailable,
-				"device %q was purged meanwhile: send it again", rows.IDOf(id))
-		}
-	}
-	return now, nil
 }
 
 // freshFor is the greatest age of a view that an append works from: the view lacks what another

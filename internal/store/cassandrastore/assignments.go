@@ -37,7 +37,7 @@ func (s *Store) Assign(
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	slots, err := s.take(ctx, t.Key, ids...)
+	t, slots, err := s.take(ctx, t, ids...)
 	if err != nil {
 		return nil, err
 	}

@@ -177,7 +177,7 @@ func (c *comparison) read(ctx context.Context) error {
 		return err
 	}
 	c.marked = v.pending
-	if t.Purged.Present(c.device) && v.Alive(t.Record.States) {
+	if s.tenants.purgedOf(t.Key).devices.Present(c.device) && v.Alive(t.Record.States) {
 		c.shows, err = s.showing(ctx, t, c.device, v)
 	}
 	return err

@@ -303,7 +303,7 @@ func TestSerialMarkAfterFormerMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	former := marked()
-	slots, err := s.take(t.Context(), tenant.Key, "d")
+	_, slots, err := s.take(t.Context(), tenant, "d")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestSerialMarkOfAWriteInProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slots, err := s.take(t.Context(), tenant.Key, "d")
+	_, slots, err := s.take(t.Context(), tenant, "d")
 	if err != nil {
 		t.Fatal(err)
 	}

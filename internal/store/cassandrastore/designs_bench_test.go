@@ -123,7 +123,7 @@ func remember(b *testing.B, s *Store, t *rows.Tenant, devices int, at andon.Time
 		<-time.After(10 * time.Millisecond)
 	}
 	for i := range devices {
-		slots, err := s.take(ctx, t.Key, andon.DeviceID(fmt.Sprintf("device-%07d", i)))
+		_, slots, err := s.take(ctx, t, andon.DeviceID(fmt.Sprintf("device-%07d", i)))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -15,13 +16,35 @@ type (
 	taken = shared.Taken[view]
 )
 
-// take waits for the slots of devices, which are in the order of their ids, and takes them until
-// Give.
+// errPurged is the cause of an error of take.
+var errPurged = errors.New("send it again")
+
+// take waits for the slots of devices, whose keys are in order, and takes them until Give. It
+// returns the tenant as it is after waiting: no other write of this process changes it for these
+// devices until then. It is an error if the tenant was deleted, or one of the devices purged,
+// meanwhile.
 func (s *Store) take(
-	ctx context.Context, tenant string, ids ...andon.DeviceID,
-) (*taken, error) {
-	t, err := s.devices.Take(ctx, tenant, ids...)
-	return t, cql.Failure("wait for the device", err)
+	ctx context.Context, t *rows.Tenant, ids ...andon.DeviceID,
+) (*rows.Tenant, *taken, error) {
+	slots, err := s.devices.Take(ctx, t.Key, ids...)
+	if err != nil {
+		return nil, nil, cql.Failure("wait for the device", err)
+	}
+	now, err := s.tenant(ctx, t.Record.ID)
+	if err == nil && now.Key != t.Key {
+		err = andon.NoTenant(t.Record.ID)
+	}
+	for _, id := range ids {
+		if err == nil && !now.Purged.Present(id) {
+			err = andon.Errorf(andon.Unavailable, "device %q was purged meanwhile: %w",
+				rows.IDOf(id), errPurged)
+		}
+	}
+	if err != nil {
+		slots.Give()
+		return nil, nil, err
+	}
+	return now, slots, nil
 }
 
 // mayWrite waits until this process may write.
@@ -58,15 +81,18 @@ func (s *Store) onDevice(
 	if err != nil {
 		return err
 	}
-	device = t.Purged.Key(device)
-	slots, err := s.take(ctx, t.Key, device)
-	if err != nil {
+	key := t.Purged.Key(device)
+	t, slots, err := s.take(ctx, t, key)
+	switch {
+	case errors.Is(err, errPurged):
+		return s.onDevice(ctx, id, device, do)
+	case err != nil:
 		return err
 	}
 	defer slots.Give()
 	defer slots.Forget() // it is another one now
 	began := s.processes.Now()
-	if err := do(t, device, slots); err != nil {
+	if err := do(t, key, slots); err != nil {
 		return err
 	}
 	return s.processes.InTime(began, 0)

@@ -86,7 +86,7 @@ const lateState = "WARNING4"
 func (p *purgeTest) late(former *rows.Tenant, device andon.DeviceID) {
 	p.Helper()
 	two := p.stores[1]
-	slots, err := two.take(p.Context(), former.Key, device)
+	slots, err := two.devices.Take(p.Context(), former.Key, device)
 	p.must(err)
 	defer slots.Give()
 	a := &appending{

@@ -32,7 +32,7 @@ func (s *Store) AppendReadings(
 		ids = append(ids, part[0].Device)
 	}
 	began := s.processes.Now()
-	slots, err := s.take(ctx, t.Key, ids...)
+	t, slots, err := s.take(ctx, t, ids...)
 	if err != nil {
 		return err
 	}

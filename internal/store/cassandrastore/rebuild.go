@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -178,7 +179,7 @@ func (s *Store) eachDevice(
 
 // repair compares what is stored of a device with its log, and writes its index rows again.
 func (s *Store) repair(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
-	return s.withDevice(ctx, t, device, func(v *view) error {
+	return s.withDevice(ctx, t, device, func(t *rows.Tenant, v *view) error {
 		if err := s.raiseFromLog(ctx, t, device, v); err != nil {
 			return err
 		}
@@ -187,15 +188,20 @@ func (s *Store) repair(ctx context.Context, t *rows.Tenant, device andon.DeviceI
 	})
 }
 
-// withDevice calls do with the view of a device while no append of this process writes to it.
+// withDevice calls do with the view of a device while no append of this process writes to it,
+// unless the device is purged meanwhile.
 func (s *Store) withDevice(
-	ctx context.Context, t *rows.Tenant, device andon.DeviceID, do func(v *view) error,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID,
+	do func(t *rows.Tenant, v *view) error,
 ) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	slots, err := s.take(ctx, t.Key, device)
-	if err != nil {
+	t, slots, err := s.take(ctx, t, device)
+	switch {
+	case errors.Is(err, errPurged):
+		return nil
+	case err != nil:
 		return err
 	}
 	defer slots.Give()
@@ -204,7 +210,7 @@ func (s *Store) withDevice(
 	if err != nil {
 		return err
 	}
-	return do(v)
+	return do(t, v)
 }
 
 // putRight writes the index rows and the starts of a device again, by what it shows, and more. It

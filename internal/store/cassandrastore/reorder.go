@@ -113,7 +113,7 @@ func (s *Store) allFollow(ctx context.Context, t *rows.Tenant) error {
 
 // reorderDevice writes what a device shows in the present generation.
 func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
-	return s.withDevice(ctx, t, device, func(v *view) error {
+	return s.withDevice(ctx, t, device, func(t *rows.Tenant, v *view) error {
 		n := v.Newest(t.Record.States)
 		if n == nil {
 			return nil

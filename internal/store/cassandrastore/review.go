@@ -49,7 +49,7 @@ func (s *Store) reviewDevice(ctx context.Context, at merge.DueReview) error {
 	if !t.Purged.Present(at.Device) {
 		return nil
 	}
-	slots, err := s.take(ctx, t.Key, at.Device)
+	t, slots, err := s.take(ctx, t, at.Device)
 	if err != nil {
 		return err
 	}

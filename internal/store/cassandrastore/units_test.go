@@ -1,6 +1,7 @@
 package cassandrastore
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -102,6 +103,46 @@ func TestTTL(t *testing.T) {
 	}
 }
 
+// TestPurgedWhileItWaited: who waits for a device does not write to it under a key that a purge has
+// given up meanwhile.
+func TestPurgedWhileItWaited(t *testing.T) {
+	o := defaults()
+	o.Now = realClock
+	s := newStore(o, nil, &provision.Working{})
+	s.join = func() {}
+	s.processes.Ignore()
+	s.Know(&shared.Tenant{Key: "t", Record: andon.NewTenant("t")})
+	s.learnPurged("t", &rows.Purged{}, time.Now())
+	before, err := s.tenant(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	purged := &rows.Purged{Before: map[andon.DeviceID]int{"d": 1}, Newest: 1}
+	s.learnPurged("t", purged, time.Now())
+	_, _, err = s.take(t.Context(), before, "c", "d")
+	wantError(t, err, andon.Unavailable, `device "d" was purged meanwhile: send it again`)
+	err = s.withDevice(t.Context(), before, "d", func(*rows.Tenant, *view) error {
+		return errors.New("it was called")
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	now, slots, err := s.take(t.Context(), before, "c", rows.DeviceKey("d", 1))
+	if err != nil || now.Purged.Present("d") {
+		t.Fatalf("it is taken as before the purge, %v", err)
+	}
+	slots.Give()
+	err = s.onDevice(t.Context(), "t", "d", func(_ *rows.Tenant, key andon.DeviceID, _ *taken) error {
+		if key != rows.DeviceKey("d", 1) {
+			t.Errorf("its key is %q", key)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRequestHasOneTimeout: what waits for a device that another holds ends in the time of one
 // statement, and says that it is not available.
 func TestRequestHasOneTimeout(t *testing.T) {
@@ -114,7 +155,7 @@ func TestRequestHasOneTimeout(t *testing.T) {
 		s.processes.Ignore() // it is alone
 		s.Know(&shared.Tenant{Key: "t", Record: andon.NewTenant("t")})
 		s.learnPurged("t", &rows.Purged{}, time.Now())
-		held, err := s.take(t.Context(), "t", "d")
+		held, err := s.devices.Take(t.Context(), "t", "d")
 		if err != nil {
 			t.Fatal(err)
 		}
