@@ -97,6 +97,7 @@ type IncidentQuery struct {
 	Severity  uint8          // at least
 	Operator  andon.PersonID // "none": of devices without
 	Kind      string
+	Flapping  *bool  // only those whose device is flapping now, or only the others
 	Sort      string // "severity" (the default), "since" or "opened"
 }
 
@@ -108,6 +109,9 @@ func (q IncidentQuery) values() url.Values {
 	})
 	if q.Severity > 0 {
 		v.Set("severity", strconv.Itoa(int(q.Severity)))
+	}
+	if q.Flapping != nil {
+		v.Set("flapping", strconv.FormatBool(*q.Flapping))
 	}
 	q.into(v)
 	return v

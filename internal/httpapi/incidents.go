@@ -17,6 +17,7 @@ var (
 	statusParam   = param{Name: "status", Example: "unacknowledged"}
 	severityParam = param{Name: "severity", Example: "48"}
 	kindParam     = param{Name: "kind", Example: "state"}
+	flappingParam = param{Name: "flapping", Example: "true", Values: []any{"true", "false"}}
 	orderOfOpen   = param{
 		Name: "sort", Title: "sort of incidents", Example: "since", Initial: "severity",
 		Values: []any{"severity", "since", "opened"},
@@ -33,7 +34,7 @@ func (a *API) incidentRoutes() []*route {
 	}
 	selecting := func(more ...param) []param {
 		return grouping.Selecting(append(more, stateParam, statusParam, severityParam,
-			operatorParam, kindParam, deviceParam)...)
+			operatorParam, kindParam, flappingParam, deviceParam)...)
 	}
 	unsupported := []int{501}
 	return []*route{

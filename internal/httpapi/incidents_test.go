@@ -135,6 +135,7 @@ func factory() *kept {
 	}}
 	k.open[0].Acknowledged = &people.Acknowledgement{By: "Liz", At: at("10:05")}
 	k.open[0].Operator, k.open[0].TakenBy = "Liz", "Liz"
+	k.open[2].Flapping = true
 	for _, i := range []*people.Incident{
 		open("b", "press-1", 48, "09:00"), open("a", "press-1", 32, "08:00"),
 	} {
@@ -198,6 +199,9 @@ func TestIncidents(t *testing.T) {
 		"?device=oven-1":                 "d",
 		"?kind=silent":                   "",
 		"?kind=state":                    "decf",
+		"?flapping=true":                 "d",
+		"?flapping=false&sort=since":     "cef",
+		"?flapping=true&from=2020-04-24": "d",
 		"?group=hall":                    "e",
 		"?state=ERROR":                   "",
 		"?from=2020-04-24T08:30:00Z":     "fedcb",
@@ -238,6 +242,7 @@ func TestIncidents(t *testing.T) {
 	w.get("/incidents?status=open").fails(400, "there is no status")
 	w.get("/incidents?severity=300").fails(400, "severity is 0 to 255")
 	w.get("/incidents?kind=noise").fails(400, "kind is state, silent, or absent:")
+	w.get("/incidents?flapping=yes").fails(400, "flapping is true or false")
 	w.get("/incidents?from=2020-04-24&sort=since").fails(400, "newest first")
 	w.get("/incidents", "Andon-Tenant: none").fails(http.StatusNotFound)
 	w.get("/incidents/none").fails(http.StatusNotFound, "there is no incident")

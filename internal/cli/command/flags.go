@@ -33,18 +33,23 @@ func DeviceFlags(cmd *cobra.Command, q *client.DeviceQuery) {
 	flags.StringVar((*string)(&q.Operator), "operator", "", "only devices with this `operator`")
 	flags.StringVar((*string)(&q.EscalatedTo), "escalated-to", "",
 		"only devices escalated to this `supervisor`")
-	flags.BoolFunc("silent", "only devices that sent nothing for longer than the tenant's "+
-		"silent_after; --silent=false: only the others", func(text string) error {
-		is, err := strconv.ParseBool(text)
-		q.Silent = &is
-		return err
-	})
+	TruthFlag(cmd, &q.Silent, "silent", "only devices that sent nothing for longer than the "+
+		"tenant's silent_after; --silent=false: only the others")
 	flags.StringVar(&q.Device, "device", "", "only this `device`, or a prefix: 'press*'")
 	flags.StringVar((*string)(&q.Group), "group", "",
 		"only devices in this `group` and below it; none: those in no group")
 	flags.StringVar(&q.Label, "label", "", "only devices with this `label`: kind:press")
 	flags.StringVar(&q.Near, "near", "", "only devices near this `place`: 52.5,13.4")
 	flags.StringVar(&q.Within, "within", "", "with --near, up to this `distance`: 2km")
+}
+
+// TruthFlag adds a flag that is true, false or not given.
+func TruthFlag(cmd *cobra.Command, to **bool, name, help string) {
+	cmd.Flags().BoolFunc(name, help, func(text string) error {
+		is, err := strconv.ParseBool(text)
+		*to = &is
+		return err
+	})
 }
 
 // DeviceArg parses the id of a device. The server checks it, too.

@@ -53,6 +53,8 @@ opened then, open or not, newest first.`,
 	flags.StringVar((*string)(&q.Operator), "operator", "",
 		"only of this `operator`; none: of nobody")
 	flags.StringVar(&q.Kind, "kind", "", "only of this `kind`: state, silent, absent:")
+	command.TruthFlag(cmd, &q.Flapping, "flapping",
+		"only those whose device is flapping now; --flapping=false: only the others")
 	flags.StringVar(&q.Device, "device", "", "only of this `device`, or a prefix: 'press*'")
 	flags.StringVar((*string)(&q.Group), "group", "", "only in this `group` and below it")
 	sort := command.ChoiceFlag(cmd, "sort", "", "the order of open ones: severity unless set",

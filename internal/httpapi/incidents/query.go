@@ -21,6 +21,7 @@ type Query struct {
 	Operator   andon.PersonID
 	Unassigned bool
 	Kind       people.Kind
+	Flapping   string         // "true", "false" or "": all
 	Device     andon.DeviceID // only this one; absent: all
 	Prefix     string
 	Selected   *groups.Selected
@@ -36,6 +37,7 @@ func Read(r *params.Reader) (q Query) {
 	var devices andon.DeviceQuery
 	q.States, q.Operator = r.States(), r.Person("operator")
 	q.Device, q.Kind = r.DeviceOrPrefix(&devices), people.Kind(r.Text("kind"))
+	q.Flapping = r.Truth("flapping")
 	q.Prefix = devices.Prefix
 	if q.Unassigned = q.Operator == "none"; q.Unassigned {
 		q.Operator = ""
@@ -73,6 +75,7 @@ func (q *Query) Admits(i *people.Incident) bool {
 		(!q.Unassigned || i.Operator == "")
 	return kind && q.wants(i.Device) && operator && i.Severity >= q.Severity &&
 		q.States.Match(i.State) &&
+		(q.Flapping == "" || q.Flapping == strconv.FormatBool(i.Flapping)) &&
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, i.Status()))
 }
 

@@ -102,8 +102,8 @@ func (s *script) hears() bool {
 // Or it says what must be so by then: who was told of what, and no more, "told 5m Liz d1, 15m Sara
 // d1"; how often, "told 40 times"; what is in the log of the newest incident of a device, "log d1
 // opened, policy started"; its status, "status d1 closed"; how many it has, "incidents d1 2"; who
-// is its operator, "operator d1 Liz"; all that it has, newest first, each with its span, worst
-// severity and entries: "history d1 3m-5m 48 2 late".
+// is its operator, "operator d1 Liz"; which are flapping, "flapping d1"; all that it has, newest
+// first, each with its span, worst severity and entries: "history d1 3m-5m 48 2 late".
 func scripts(t *testing.T) (all []script) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/scenarios")
@@ -128,7 +128,7 @@ func scripts(t *testing.T) (all []script) {
 				t.Fatalf("%s: %s: %v", s.name, text, err)
 			}
 			if words[0] != "begin" && len(words) > 2 || words[0] == "told" ||
-				words[0] == "history" {
+				words[0] == "flapping" || words[0] == "history" {
 				s.lines = append(s.lines, line{last, words})
 			}
 		}
@@ -192,6 +192,15 @@ func (h *house) play(l line) {
 		for _, device := range words[2:] {
 			h.parents[andon.DeviceID(device)] = andon.DeviceID(words[1])
 		}
+	case "flapping":
+		q, names := client.IncidentQuery{Flapping: new(true)}, []string{"flapping"}
+		for i, err := range h.at.Incidents(h.Context(), q) {
+			if err != nil {
+				h.Fatal(err)
+			}
+			names = append(names, string(i.Device))
+		}
+		want(strings.Join(names, " "), rest(0))
 	case "operator":
 		d, err := h.at.Device(h.Context(), andon.DeviceID(words[1]))
 		if err != nil {
