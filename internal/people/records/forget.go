@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
 )
 
 // Forget removes the incidents of a device that was purged at a place in the feed. Those that know
@@ -43,7 +44,12 @@ func (in *Incidents) Forget(
 			if wrong == nil && at != (andon.Position{}) && is.Knows(at) {
 				continue
 			}
-			err = in.delete(ctx, r)
+			if wrong == nil {
+				err = in.deleteEnded(ctx, tenant, is)
+			}
+			if err == nil {
+				err = in.delete(ctx, r)
+			}
 		}
 		if err != nil && andon.KindOf(err) != andon.NotFound {
 			return err
@@ -72,15 +78,13 @@ func (in *Incidents) Expire(
 				continue
 			}
 			if err == nil {
-				of := andon.Record{
-					Tenant: tenant, Kind: ofKind, ID: hashOf(string(is.Device)) + "/" + r.ID,
-				}
-				if of, err = in.store.Record(ctx, tenant, ofKind, of.ID); err == nil {
-					err = in.delete(ctx, of)
-				}
+				err = in.deleteEnded(ctx, tenant, is)
 			}
-			if err != nil && andon.KindOf(err) != andon.NotFound &&
-				andon.KindOf(err) != andon.Damaged {
+			if err == nil {
+				of := hashOf(string(is.Device)) + "/" + r.ID
+				err = in.deleteAt(ctx, tenant, ofKind, of)
+			}
+			if err != nil && andon.KindOf(err) != andon.Damaged {
 				return err
 			}
 			if err := in.delete(ctx, r); err != nil {
@@ -114,6 +118,30 @@ func (in *Incidents) list(
 		all = append(all, r)
 	}
 	return all, nil
+}
+
+// deleteEnded deletes the record by which a closed incident is found by its end.
+func (in *Incidents) deleteEnded(
+	ctx context.Context, tenant andon.TenantID, is *people.Incident,
+) error {
+	if is.Kind == people.StateKind {
+		return nil
+	}
+	return in.deleteAt(ctx, tenant, endedKind, keyOf(is.Ended, Place(is.Device, is.Kind)))
+}
+
+// deleteAt deletes the record of an id, unless it is gone.
+func (in *Incidents) deleteAt(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
+) error {
+	r, err := in.store.Record(ctx, tenant, kind, id)
+	if err == nil {
+		return in.delete(ctx, r)
+	}
+	if andon.KindOf(err) == andon.NotFound {
+		return nil
+	}
+	return err
 }
 
 // delete deletes a record, unless it is gone or was changed meanwhile.

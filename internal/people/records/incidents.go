@@ -23,6 +23,7 @@ const (
 	OpenKind   andon.RecordKind = "incident"
 	closedKind andon.RecordKind = "incident_closed"
 	ofKind     andon.RecordKind = "incident_of"
+	endedKind  andon.RecordKind = "incident_ended"
 )
 
 // Incidents keeps the incidents of all tenants.
@@ -34,6 +35,8 @@ const (
 //	                                       when what opened it arrived: the newest comes first
 //	incident_of      hash of device/N-H    where the closed ones of a device are: the time of its
 //	                                       entry, and when it ended
+//	incident_ended   N-H                   that a device was silent, or a metric absent: N counts
+//	                                       down to when that incident ended
 //
 // T-H is the ID of an incident, where T is when what opened it arrived. H makes a second open
 // one of a kind on a device impossible: of two writers one has a conflict.
@@ -392,39 +395,6 @@ func (h *Held) text() (andon.JSON, error) {
 		rest := h.Steps[1+len(h.Steps)/4:]
 		h.Steps = append(append([]people.Step{}, h.Steps[0]), rest...)
 	}
-}
-
-// Move puts a closed incident where those are. It may be repeated.
-func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) error {
-	place := Place(h.Device, h.Kind)
-	key := keyOf(h.Opened, place)
-	text, err := h.text()
-	if err != nil {
-		return err
-	}
-	of, err := json.Marshal(kept{At: h.Entry.Time, From: h.From, Ended: h.Ended})
-	if err != nil {
-		return err
-	}
-	for _, r := range []andon.Record{
-		{Kind: closedKind, ID: key, Data: text},
-		{Kind: ofKind, ID: hashOf(string(h.Device)) + "/" + key, Data: andon.JSON(of)},
-	} {
-		r.Tenant = tenant
-		_, err := in.store.PutRecord(ctx, r)
-		if err != nil && andon.KindOf(err) != andon.Conflict { // or it was moved before
-			return err
-		}
-	}
-	err = in.store.DeleteRecord(ctx, andon.Record{
-		Tenant: tenant, Kind: OpenKind, ID: place, Version: h.Version,
-	})
-	kind := andon.KindOf(err)
-	if err != nil && kind != andon.NotFound && kind != andon.Conflict {
-		return err
-	}
-	in.know(tenant, place, nil, h.Version)
-	return nil
 }
 
 // Get returns an incident, open or closed; NotFound when there is none. Its figures are those that

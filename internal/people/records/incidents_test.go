@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -152,7 +153,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestExpire: closed incidents that ended before a time are removed with all that names them.
+// TestExpire: closed incidents that ended before a time are removed with all that names them, and
+// so are those of a device that is forgotten.
 func TestExpire(t *testing.T) {
 	now := begin
 	store := memstore.New()
@@ -164,26 +166,45 @@ func TestExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	silent(t, in, "d0", -2, -1)
+	silent(t, in, "d1", -2, 1)
 	if err := in.Expire(t.Context(), andon.DefaultTenant, begin+10); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []int{0, 1, 1} {
+	for i, want := range []int{0, 2, 1} {
 		of, err := in.OfDevice(t.Context(), andon.DefaultTenant,
 			andon.DeviceID(fmt.Sprint("d", i)), andon.Span{}, 9)
 		if err != nil || len(of) != want {
 			t.Errorf("d%d has %v, %v", i, of, err)
 		}
 	}
+	for _, want := range []string{"incident_closed 3", "incident_of 3", "incident_ended 1"} {
+		if got := stored(t, store, want); got != want {
+			t.Errorf("there are %s, not %s", got, want)
+		}
+	}
+	if err := in.Forget(t.Context(), "default", "d1", andon.Position{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"incident_closed 1", "incident_of 1", "incident_ended 0"} {
+		if got := stored(t, store, want); got != want {
+			t.Errorf("once d1 is forgotten there are %s, not %s", got, want)
+		}
+	}
+}
+
+// stored is a kind and how many records there are of it, of a text like that.
+func stored(t *testing.T, store andon.Store, text string) string {
+	t.Helper()
+	kind, _, _ := strings.Cut(text, " ")
 	n := 0
-	for _, err := range store.Records(t.Context(), andon.DefaultTenant, "incident_of",
+	for _, err := range store.Records(t.Context(), "default", andon.RecordKind(kind),
 		andon.RecordQuery{Limit: 9}) {
 		if n++; err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n != 2 {
-		t.Errorf("%d records say where closed incidents are, want 2", n)
-	}
+	return fmt.Sprint(kind, " ", n)
 }
 
 // TestFollow: of one of 1,500 entries 1,000 are counted, and its end is found all the same. What

@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"iter"
 	"math"
 	"slices"
@@ -169,6 +170,46 @@ func (in *Incidents) withLate(
 	return all, err
 }
 
+// Move puts a closed incident where those are. It may be repeated.
+func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) error {
+	place := Place(h.Device, h.Kind)
+	key := keyOf(h.Opened, place)
+	text, err := h.text()
+	if err != nil {
+		return err
+	}
+	of, err := json.Marshal(kept{At: h.Entry.Time, From: h.From, Ended: h.Ended})
+	if err != nil {
+		return err
+	}
+	all := []andon.Record{
+		{Kind: closedKind, ID: key, Data: text},
+		{Kind: ofKind, ID: hashOf(string(h.Device)) + "/" + key, Data: andon.JSON(of)},
+	}
+	if h.Kind != people.StateKind {
+		device, _ := json.Marshal(map[string]andon.DeviceID{"device": h.Device})
+		all = append(all, andon.Record{
+			Kind: endedKind, ID: keyOf(h.Ended, place), Data: andon.JSON(device),
+		})
+	}
+	for _, r := range all {
+		r.Tenant = tenant
+		_, err := in.store.PutRecord(ctx, r)
+		if err != nil && andon.KindOf(err) != andon.Conflict { // or it was moved before
+			return err
+		}
+	}
+	err = in.store.DeleteRecord(ctx, andon.Record{
+		Tenant: tenant, Kind: OpenKind, ID: place, Version: h.Version,
+	})
+	kind := andon.KindOf(err)
+	if err != nil && kind != andon.NotFound && kind != andon.Conflict {
+		return err
+	}
+	in.know(tenant, place, nil, h.Version)
+	return nil
+}
+
 // closed yields the closed incidents that opened at a time or later and come after a key.
 func (in *Incidents) closed(
 	ctx context.Context, tenant andon.TenantID, from andon.Time, after string,
@@ -256,47 +297,63 @@ func (in *Incidents) eachDevice(
 	return read()
 }
 
-// During calls do with the incidents of each device that were open within a span, as the log has
-// them now, one device after the other. Of silence, and of metrics that were absent, those are left
-// out that began more than a day before the span and have ended.
-func (in *Incidents) During(
-	ctx context.Context, id andon.TenantID, span andon.Span, only func(andon.DeviceID) bool,
-	do func([]people.Incident) error,
-) error {
-	const day = andon.Duration(24 * 3_600_000_000)
-	devices := seq.Of(func(yield func(andon.DeviceID) bool) error {
-		seen := map[andon.DeviceID]bool{}
-		open, _, err := in.Open(ctx, id)
+// ended yields the devices with an incident that is open, or of another kind than state and ended
+// at a time or later.
+func (in *Incidents) ended(
+	ctx context.Context, tenant andon.TenantID, from andon.Time,
+) iter.Seq2[andon.DeviceID, error] {
+	return seq.Of(func(yield func(andon.DeviceID) bool) error {
+		open, _, err := in.Open(ctx, tenant)
 		for _, i := range open {
-			if seen[i.Device] || !only(i.Device) {
-				continue
-			}
-			if seen[i.Device] = true; !yield(i.Device) {
+			if !yield(i.Device) {
 				return nil
 			}
 		}
 		if err != nil {
 			return err
 		}
-		for i, err := range in.closed(ctx, id, span.From.Add(-day), "") {
-			if err != nil {
+		q := andon.RecordQuery{Limit: math.MaxInt}
+		for r, err := range in.store.Records(ctx, tenant, endedKind, q) {
+			if err != nil || r.ID > keyOf(from, "~") {
 				return err
 			}
-			if !seen[i.Device] && only(i.Device) && i.Ended >= span.From {
-				if seen[i.Device] = true; !yield(i.Device) {
-					return nil
-				}
-			}
-		}
-		for device, err := range in.changed(ctx, id, span.From, only) {
-			if err != nil {
+			is, err := decode(&r)
+			if err != nil || !yield(is.Device) {
 				return err
-			}
-			if !seen[device] && !yield(device) {
-				return nil
 			}
 		}
 		return nil
 	})
-	return in.eachDevice(ctx, id, devices, span, do)
+}
+
+// During calls do with the incidents of each device that held within a span, as the log has them
+// now, one device after the other.
+func (in *Incidents) During(
+	ctx context.Context, id andon.TenantID, span andon.Span, only func(andon.DeviceID) bool,
+	do func([]people.Incident) error,
+) error {
+	devices := seq.Of(func(yield func(andon.DeviceID) bool) error {
+		seen := map[andon.DeviceID]bool{}
+		for _, some := range []iter.Seq2[andon.DeviceID, error]{
+			in.ended(ctx, id, span.From), in.changed(ctx, id, span.From, only),
+		} {
+			for device, err := range some {
+				if err != nil {
+					return err
+				}
+				if seen[device] || !only(device) {
+					continue
+				}
+				if seen[device] = true; !yield(device) {
+					return nil
+				}
+			}
+		}
+		return nil
+	})
+	return in.eachDevice(ctx, id, devices, span, func(some []people.Incident) error {
+		return do(slices.DeleteFunc(some, func(i people.Incident) bool {
+			return i.Until != 0 && i.Until < span.From
+		}))
+	})
 }

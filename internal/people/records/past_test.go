@@ -16,7 +16,8 @@ import (
 const hour = 3_600_000_000
 
 // TestPast: what the fleet has in a span, page by page and for figures: incidents that were seen,
-// late ones of devices that are there and of a retired one, and one that began before it.
+// late ones of devices that are there and of a retired one, and some that began long before it, one
+// of them the silence of a gateway that never sent anything.
 func TestPast(t *testing.T) {
 	onDisk, err := pebblestore.Open(t.TempDir(), pebblestore.Options{})
 	if err != nil {
@@ -62,6 +63,18 @@ func past(t *testing.T, store andon.Store) {
 			t.Errorf("by pages of %d: %s", size, is)
 		}
 	}
+	silent(t, in, "well", 3, 52)
+	silent(t, in, "gateway", 4, 50)
+	silent(t, in, "early", 3, 49)
+	returned := opened(t, store, in, "d3") // and was acknowledged days later
+	entered(t, store, "d3", begin+1*hour, "NORMAL")
+	entered(t, store, "d3", begin+53*hour, "WARNING1")
+	entered(t, store, "d3", begin+54*hour, "NORMAL")
+	s.Now = begin + 52*hour
+	returned.Close(s, "")
+	if err := in.Put(t.Context(), andon.DefaultTenant, returned); err != nil {
+		t.Fatal(err)
+	}
 	var during []string
 	span := andon.Span{From: begin + 50*hour, To: begin + 55*hour}
 	err := in.During(t.Context(), andon.DefaultTenant, span, everyone,
@@ -72,9 +85,25 @@ func past(t *testing.T, store andon.Store) {
 			return nil
 		})
 	slices.Sort(during)
-	want := "d0 0-0, d1 50-51, d2 1-60, gone 50-52"
+	want := "d0 0-0, d1 50-51, d2 1-60, d3 53-54, gateway 4-50, gone 50-52, well 3-52"
 	if got := strings.Join(during, ", "); err != nil || got != want {
 		t.Errorf("from 50 to 55 there are %s, not %s: %v", got, want, err)
+	}
+}
+
+// silent stores that a device was silent, in hours.
+func silent(t *testing.T, in *records.Incidents, device andon.DeviceID, from, to andon.Time) {
+	t.Helper()
+	from, to = begin+from*hour, begin+to*hour
+	s := &people.Setting{Known: &people.Known{}, Now: from}
+	id := records.IDOf(from, records.Place(device, people.SilentKind))
+	is := people.Open(s, id, device, people.SilentKind, &people.Observation{
+		Holds: true, Since: from, Entry: andon.EntryRef{Time: from, State: "NORMAL"},
+	})
+	s.Now = to
+	is.Close(s, "")
+	if err := in.Put(t.Context(), "default", &records.Held{Incident: is}); err != nil {
+		t.Fatal(err)
 	}
 }
 
