@@ -104,15 +104,14 @@ func (f *follower) takeIn(
 ) error {
 	opening := make([]*people.Observation, len(devices)) // of incidents that are not stored
 	held, err := f.decide(ctx, len(devices),
-		func(ctx context.Context, i int) (last *records.Held, err error) {
+		func(ctx context.Context, i int) (last *records.Held, _ error) {
 			changes := by[devices[i]]
 			for n, c := range changes {
-				var h *records.Held
-				if n == len(changes)-1 && f.opens(c) {
-					h, opening[i], err = f.fresh(ctx, c)
-				} else {
-					h, err = f.change(ctx, c)
+				var later **people.Observation
+				if n == len(changes)-1 {
+					later = &opening[i]
 				}
+				h, err := f.change(ctx, c, later)
 				if err != nil {
 					return nil, err
 				}
@@ -155,7 +154,7 @@ func (f *follower) store(
 		}
 		err := f.Incidents.Put(ctx, f.tenant, h)
 		if andon.KindOf(err) == andon.Conflict && err != nil {
-			return f.observe(ctx, h.Device, h.Kind, opening[i], nil)
+			return f.observe(ctx, h.Device, h.Kind, opening[i], nil, nil)
 		}
 		return h, err
 	})
@@ -235,8 +234,11 @@ func (f *follower) effects(ctx context.Context, held ...*records.Held) {
 	}
 }
 
-// change takes in one change.
-func (f *follower) change(ctx context.Context, c *andon.Change) (*records.Held, error) {
+// change takes in one change. Where later is not nil, an incident that opens by it is not stored,
+// as a rule, and later gets what opens it.
+func (f *follower) change(
+	ctx context.Context, c *andon.Change, later **people.Observation,
+) (*records.Held, error) {
 	if c.Kind == andon.ByPurge {
 		return nil, f.Incidents.Forget(ctx, f.tenant, c.Device, c.Position)
 	}
@@ -247,31 +249,22 @@ func (f *follower) change(ctx context.Context, c *andon.Change) (*records.Held, 
 	if err != nil {
 		return nil, err
 	}
-	var known *records.Held
-	if f.opens(c) {
-		known = &records.Held{}
+	if !f.opens(c) {
+		return f.observe(ctx, c.Device, people.StateKind, o, nil, later)
 	}
-	return f.observe(ctx, c.Device, people.StateKind, o, known)
-}
-
-// fresh decides on a change that opens an incident, as a rule, and stores nothing. The result is
-// nil where a closed incident knows of the change.
-func (f *follower) fresh(
-	ctx context.Context, c *andon.Change,
-) (*records.Held, *people.Observation, error) {
-	o, err := f.observation(ctx, c)
-	if err != nil {
-		return nil, nil, err
+	if later == nil {
+		return f.observe(ctx, c.Device, people.StateKind, o, &records.Held{}, nil)
 	}
 	s, err := f.At(ctx, f.tenant)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	is, err := f.opening(ctx, s, c.Device, people.StateKind, o)
 	if err != nil || is == nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &records.Held{Incident: is}, o, nil
+	*later = o
+	return &records.Held{Incident: is}, nil
 }
 
 // shows reports whether what a device shows is an incident.
@@ -344,10 +337,11 @@ func opened(
 }
 
 // observe takes in what is true of a device, of which known is open; nil: that is read. What is due
-// at once is done with it.
+// at once is done with it. For an incident that comes after one that is closed by that, later is as
+// in change.
 func (f *follower) observe(
 	ctx context.Context, device andon.DeviceID, kind people.Kind, o *people.Observation,
-	known *records.Held,
+	known *records.Held, later **people.Observation,
 ) (*records.Held, error) {
 	s, err := f.At(ctx, f.tenant)
 	if err != nil {
@@ -383,18 +377,23 @@ func (f *follower) observe(
 		}
 		return h, err
 	}
-	return f.succeed(ctx, s, former, o)
+	return f.succeed(ctx, s, former, o, later)
 }
 
 // succeed opens the incident that comes after one that is closed.
 func (f *follower) succeed(
 	ctx context.Context, s *people.Setting, former *records.Held, o *people.Observation,
+	later **people.Observation,
 ) (*records.Held, error) {
 	device, kind := former.Device, former.Kind
 	at := records.Place(device, kind)
 	f.effects(ctx, former)
 	if !f.Incidents.MayBeOpen(f.tenant, at) {
 		next := &records.Held{Incident: opened(s, device, kind, o, former.Incident)}
+		if later != nil {
+			*later = o
+			return next, nil
+		}
 		if err := f.Incidents.Put(ctx, f.tenant, next); err == nil ||
 			andon.KindOf(err) != andon.Conflict {
 			return next, err
@@ -407,7 +406,7 @@ func (f *follower) succeed(
 			return nil, err
 		}
 	}
-	return f.observe(ctx, device, kind, o, nil)
+	return f.observe(ctx, device, kind, o, nil, later)
 }
 
 // compare compares all devices of the tenant with its open incidents, where changes do not tell.
@@ -440,7 +439,7 @@ func (f *follower) compare(ctx context.Context) error {
 		ids = append(ids, id)
 	}
 	err = f.each(ctx, len(ids), func(ctx context.Context, i int) (*records.Held, error) {
-		return f.observe(ctx, ids[i], people.StateKind, want[ids[i]], nil)
+		return f.observe(ctx, ids[i], people.StateKind, want[ids[i]], nil, nil)
 	})
 	if err != nil {
 		return err

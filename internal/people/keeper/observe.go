@@ -19,7 +19,7 @@ func (k *Keeper) Observe(
 	}
 	o.Operator = shown.Operator
 	f := &follower{Keeper: k, tenant: tenant}
-	h, err := f.observe(ctx, device, kind, &o, nil)
+	h, err := f.observe(ctx, device, kind, &o, nil, nil)
 	if err == nil {
 		f.effects(ctx, h)
 	}

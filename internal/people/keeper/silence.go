@@ -103,7 +103,7 @@ func (l *silences) compare(ctx context.Context, after andon.Duration, early bool
 		if err != nil {
 			return nil, err
 		}
-		return l.observe(ctx, changed[i], people.SilentKind, o, nil)
+		return l.observe(ctx, changed[i], people.SilentKind, o, nil, nil)
 	})
 }
 
