@@ -136,8 +136,8 @@ func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // TestSerialScenariosOnEngines plays scenarios at once, each in a tenant of its own, by a clock
 // that goes on a minute when there is nothing left to do: an eighth of them, or with ANDON_LONG=1
-// all.
-// Those about silence are left out: what is not sent can't be waited for.
+// all. Those about silence are left out: what is not sent can't be waited for. Then it is as
+// TestFigures.
 func TestSerialScenariosOnEngines(t *testing.T) {
 	t.Run("cassandra", func(t *testing.T) {
 		t.Parallel()
@@ -146,6 +146,7 @@ func TestSerialScenariosOnEngines(t *testing.T) {
 		e.Hosts, e.Keyspace = []string{node.Addr()}, fmt.Sprintf("people_%08x", rand.Uint32())
 		e.Timeout = time.Minute
 		playTogether(t, e)
+		figures(t, e)
 	})
 	t.Run("dynamodb", func(t *testing.T) {
 		t.Parallel()
@@ -156,6 +157,7 @@ func TestSerialScenariosOnEngines(t *testing.T) {
 			e.Key, e.Secret = "any", "any"
 		}
 		playTogether(t, e)
+		figures(t, e)
 	})
 }
 
