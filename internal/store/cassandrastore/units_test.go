@@ -132,12 +132,13 @@ func TestPurgedWhileItWaited(t *testing.T) {
 		t.Fatalf("it is taken as before the purge, %v", err)
 	}
 	slots.Give()
-	err = s.onDevice(t.Context(), "t", "d", func(_ *rows.Tenant, key andon.DeviceID, _ *taken) error {
+	wantKey := func(_ *rows.Tenant, key andon.DeviceID, _ *taken) error {
 		if key != rows.DeviceKey("d", 1) {
 			t.Errorf("its key is %q", key)
 		}
 		return nil
-	})
+	}
+	err = s.onDevice(t.Context(), "t", "d", wantKey)
 	if err != nil {
 		t.Error(err)
 	}

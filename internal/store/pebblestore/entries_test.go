@@ -1,8 +1,10 @@
 package pebblestore
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -67,4 +69,76 @@ func TestASupervisorsEntriesInSteps(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRememberedEntries: an entry that was found in blocks is found again without them, until its
+// device changes. What a reader finds that does not see all of memory is not remembered.
+func TestRememberedEntries(t *testing.T) {
+	const id = andon.DefaultTenant
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	deliver := func(message string) {
+		t.Helper()
+		must(t, s.Append(t.Context(), id, andon.MinTime, []andon.Event{{
+			Device: "d", Time: andon.MinTime, State: "WARNING1", Message: message,
+			EscalatedTo: "Sara",
+		}}))
+	}
+	listed := func(ctx context.Context) (all []andon.Event) {
+		t.Helper()
+		for e, err := range s.SupervisorEvents(ctx, id, "Sara", andon.EventQuery{Limit: 9}) {
+			must(t, err)
+			all = append(all, e)
+		}
+		return all
+	}
+	// shows returns how many entries of blocks are read where it is asked again.
+	shows := func(want string) (read int) {
+		t.Helper()
+		for range 2 {
+			ctx, plan := andon.WithPlan(t.Context())
+			d, err := s.Device(ctx, id, "d")
+			must(t, err)
+			all := listed(ctx)
+			if d.Message != want || len(all) != 1 || all[0].Message != want {
+				t.Errorf("it shows %q and %v, want %q", d.Message, all, want)
+			}
+			read = 0
+			for _, step := range plan.Steps() {
+				if strings.Contains(step.Statement, "entries within blocks") {
+					read += step.Scanned
+				}
+			}
+		}
+		return read
+	}
+	deliver("one")
+	must(t, s.flushDue())
+	if n := shows("one"); n > 0 {
+		t.Errorf("again %d entries of blocks were read", n)
+	}
+	before := s.reader(t.Context(), s.tenants[id])
+	defer before.Close()
+	must(t, s.freezeNow())
+	deliver("two")
+	if e, err := before.Event("d", andon.MinTime, "WARNING1"); err != nil || e.Message != "one" {
+		t.Fatalf("a reader that began before has %v, %v", e, err)
+	}
+	shows("two")
+	must(t, s.flushDue())
+	must(t, s.flushDue())
+	if n := shows("two"); n > 0 {
+		t.Errorf("again %d entries of blocks were read", n)
+	}
+	_, _, err := s.Withdraw(t.Context(), id, andon.Withdrawal{
+		Device: "d", Time: andon.MinTime, State: "WARNING1", At: andon.MinTime,
+	})
+	must(t, err)
+	if all := listed(t.Context()); len(all) > 0 {
+		t.Errorf("what was withdrawn is listed: %v", all)
+	}
+	must(t, s.Purge(t.Context(), id, "d"))
+	deliver("three")
+	must(t, s.flushDue())
+	shows("three")
 }

@@ -51,6 +51,9 @@ func (d entryDevices) Number(id andon.DeviceID) (number uint32, ok bool) {
 	return slot.Number(), true
 }
 
+// Changes implements entries.Devices.
+func (d entryDevices) Changes(number uint32) uint32 { return d.fleet.At(number).Changes() }
+
 // ID implements entries.Devices.
 func (d entryDevices) ID(number uint32) (id andon.DeviceID, ok bool) {
 	if d.fleet.At(number) == nil {

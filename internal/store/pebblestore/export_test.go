@@ -36,6 +36,14 @@ func (s *Store) mergeAll() error { return errors.Join(s.log.MergeAll(), s.readin
 // flushReadings flushes readings.
 func (s *Store) flushReadings() error { return s.readings.Flush(context.Background()) }
 
+// forgetEntries has what was read before be read again.
+func (s *Store) forgetEntries(t *testing.T) {
+	t.Helper()
+	if err := s.log.Exclusively(func(*entries.Deletion) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // freezeNow freezes what the memtable has.
 func (s *Store) freezeNow() error {
 	return s.log.Flush(func(f entries.Flush) error {

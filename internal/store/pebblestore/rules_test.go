@@ -396,6 +396,7 @@ func TestDamagedRunIsReported(t *testing.T) {
 		if err := s.db.Set(k, []byte{0xff}, nil); err != nil {
 			t.Fatal(err)
 		}
+		s.forgetEntries(t)
 		for of, list := range ask {
 			if n, err := list(); andon.KindOf(err) != andon.Damaged {
 				t.Errorf("of %s: %d entries, %v", of, n, err)

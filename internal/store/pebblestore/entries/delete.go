@@ -15,6 +15,7 @@ type Deletion struct {
 
 // Exclusively calls do while no flush runs, and then what the deletion has left for its end.
 func (l *Log) Exclusively(do func(d *Deletion) error) error {
+	defer l.recent.forget()
 	return l.Log.Exclusively(func(d *blocks.Deletion) error { return do(&Deletion{d, l}) })
 }
 

@@ -17,7 +17,8 @@ const Step = 256
 type wanted struct {
 	event    *andon.Event // its device, time and state; the rest is filled in
 	device   deviceLog
-	numbered bool // the device has a number
+	changes  uint32 // of the device, before the entry was looked for
+	numbered bool   // the device has a number
 	found    bool
 }
 
@@ -33,25 +34,37 @@ func (w *wanted) only() *andon.EventQuery {
 func (w *wanted) take(hits []Hit) {
 	for i := range hits {
 		if is := &hits[i].Event; is.State == w.event.State {
-			w.event.Operator, w.event.Message = is.Operator, is.Message
-			w.event.Attributes, w.found = is.Attributes, true
+			w.fill(is)
 		}
 	}
 }
 
-// find looks for entries of many devices, at most Step of them: in memory, then in blocks in the
-// order in which these are stored. To look for each by itself takes as long for seeks as for all
-// that is found.
+func (w *wanted) fill(is *andon.Event) {
+	w.event.Operator, w.event.Message = is.Operator, is.Message
+	w.event.Attributes, w.found = is.Attributes, true
+}
+
+// find looks for entries of many devices, at most Step of them: among those that were found before,
+// in memory, then in blocks in the order in which these are stored. To look for each by itself
+// takes as long for seeks as for all that is found.
 func (r *Reader) find(all []wanted) error {
 	r.devices.Lock()
 	for i := range all {
 		w := &all[i]
 		w.device.id = w.event.Device
-		w.device.number, w.numbered = r.devices.Number(w.event.Device)
+		if w.device.number, w.numbered = r.devices.Number(w.event.Device); w.numbered {
+			w.changes = r.devices.Changes(w.device.number)
+		}
 	}
 	r.devices.Unlock()
+	whole := r.log.Memory.takesInto(r.memory)
 	for i := range all {
 		if w := &all[i]; w.numbered {
+			if r.log.recent.find(r.tenant.Number, w); w.found {
+				r.again.scanned, r.again.rows = r.again.scanned+1, r.again.rows+1
+			}
+		}
+		if w := &all[i]; w.inBlocks() {
 			r.buffers.hits = r.takeMemory(r.buffers.hits[:0], &w.device, w.only(), math.MaxInt)
 			w.take(r.buffers.hits)
 		}
@@ -64,6 +77,7 @@ func (r *Reader) find(all []wanted) error {
 		return cmp.Or(cmp.Compare(is.event.Time.Day(), other.event.Time.Day()),
 			cmp.Compare(is.device.number, other.device.number))
 	})
+	order = slices.DeleteFunc(order, func(i int) bool { return !all[i].inBlocks() })
 	for len(order) > 0 {
 		day, n := all[order[0]].event.Time.Day(), 1
 		for n < len(order) && all[order[n]].event.Time.Day() == day {
@@ -71,6 +85,11 @@ func (r *Reader) find(all []wanted) error {
 		}
 		if err := r.findOnDay(all, order[:n], day); err != nil {
 			return err
+		}
+		for _, i := range order[:n] {
+			if w := &all[i]; whole && w.found {
+				r.log.recent.add(r.tenant.Number, w)
+			}
 		}
 		order = order[n:]
 	}

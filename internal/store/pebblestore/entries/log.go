@@ -17,7 +17,8 @@ type Log struct {
 	Memory Memory
 	// days are those that the directory of a tenant is known to have. Guarded by the lock of
 	// flushes.
-	days map[uint32]*dayNumbers
+	days   map[uint32]*dayNumbers
+	recent recent
 }
 
 // NewLog returns an empty log, whose entries in memory take at most so many bytes. A write that

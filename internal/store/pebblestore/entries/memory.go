@@ -231,6 +231,13 @@ func (m *Memory) View() View {
 	return View{&m.mu, m.view()}
 }
 
+// takesInto reports whether new entries still go into the memtables of a view.
+func (m *Memory) takesInto(v View) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.live == v.memtables[0]
+}
+
 // Len returns how many memtables there are, the newer one first.
 func (v View) Len() int { return len(v.memtables) }
 

@@ -29,6 +29,9 @@ type Devices interface {
 	sync.Locker
 	// Number returns the number of a device. A device without one has no entries.
 	Number(id andon.DeviceID) (number uint32, ok bool)
+	// Changes returns how often the device of a number has changed, which there is. A delivery of
+	// an entry counts once the entry is in memory.
+	Changes(number uint32) uint32
 	// ID returns the device of a number, unless it was purged.
 	ID(number uint32) (id andon.DeviceID, ok bool)
 	// Newest returns a time that no entry of the device of a number is after.
@@ -46,9 +49,9 @@ type Reader struct {
 	withdrawn *Withdrawals
 	memory    View
 
-	blocks             *blocks.Reader
-	escalations        *engine.Iterator
-	inMemory, inBlocks counted
+	blocks                    *blocks.Reader
+	escalations               *engine.Iterator
+	again, inMemory, inBlocks counted
 	buffers
 }
 

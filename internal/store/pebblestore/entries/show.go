@@ -82,6 +82,7 @@ func (r *Reader) explain() {
 		statement string
 		counted
 	}{
+		{"memory: entries that were found before", r.again},
 		{"memory: entries that are not in blocks yet", r.inMemory},
 		{"entries within blocks or rows", r.inBlocks},
 	} {
