@@ -117,7 +117,7 @@ func TestBodies(t *testing.T) {
 			}
 			name, value, _ := strings.Cut(test.header, ": ")
 			if got.path != test.path || name != "" && got.header.Get(name) != value ||
-				!json.Valid([]byte(got.body)) {
+				got.header.Get("Idempotency-Key") != "m1" || !json.Valid([]byte(got.body)) {
 				t.Errorf("got %s, %v", got.path, got.header)
 			}
 			for _, part := range test.want {
