@@ -103,6 +103,9 @@ func (h *house) keep(owner string) (stop func()) {
 			h := h.of(t)
 			return &people.Setting{
 				Known: h.known, OnCall: h.known.OnCall, States: tenant.States,
+				Group: func(d andon.DeviceID) andon.Group {
+					return map[andon.DeviceID]andon.Group{"o1": "hall/a", "o3": "hall"}[d]
+				},
 				Parent: func(d andon.DeviceID) andon.DeviceID { return h.parents[d] },
 				Children: func(of andon.DeviceID) (all []andon.DeviceID) {
 					for d, parent := range h.parents {

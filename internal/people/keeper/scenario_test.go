@@ -40,12 +40,19 @@ func documents(t *testing.T) *people.Known {
 	expiring.AckExpires = 30 * m
 	quiet := policy("q", "", "person Liz")
 	quiet.Match.Kind = people.SilentKind
+	elsewhere := policy("o", "", "person Ann")
+	elsewhere.Match.Kind = people.SilentKind
+	ovens := people.Policy{
+		Name:  "ovens",
+		Match: people.Match{Kind: people.SilentKind, Group: "hall", MinSeverity: 16},
+		Steps: []people.PolicyStep{{After: 45 * m, To: "person Liz"}},
+	}
 	known := &people.Known{
 		Policies: []people.Policy{
 			policy("d", "person Liz", "operator", "supervisor Sara"), severe, again, expiring,
 			policy("m", "", "person Liz", "supervisor Sara"),
 			policy("s", "schedule line", "operator", "schedule line"),
-			policy("t", "", "turn line"), quiet,
+			policy("t", "", "turn line"), quiet, elsewhere, ovens,
 			policy("b", "schedule berlin", "operator"),
 			policy("n", "schedule night", "operator"),
 		},
