@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -17,6 +18,7 @@ import (
 func (r *Reader) Operator(operator andon.PersonID, q andon.EventQuery) iter.Seq2[Hit, error] {
 	return seq.Of(func(yield func(Hit) bool) error {
 		left := q.Limit
+		r.only = &operator
 		hours := index.Hours(r.ctx, r.log.DB, r.memory, r.tenant.Number, operator, &q)
 		for hour, err := range hours {
 			var hits []Hit
@@ -130,11 +132,7 @@ func (r *Reader) ofDevices(
 		if err != nil {
 			return nil, err
 		}
-		for i := range hits {
-			if hits[i].Event.Operator == operator {
-				all = append(all, hits[i])
-			}
-		}
+		all = append(all, ofOperator(hits, operator, q.Order)...)
 		if len(all) >= enough {
 			all = firstHits(all, q.Order, most)
 			q.Span = layout.Until(q.Span, all[len(all)-1].Event.Time, q.Order)
@@ -167,7 +165,30 @@ func (r *Reader) place(next index.Next, wanted andon.Span, n int) []deviceLog {
 	return some
 }
 
-// ofSome returns the entries of devices in a query's order. It looks into one run after the other,
+// ofOperator returns those of hits that are of an operator, in an order. Whose an entry is says the
+// one of its deliveries that wins.
+func ofOperator(hits []Hit, operator andon.PersonID, order andon.Order) []Hit {
+	n := 0
+	for i := range hits {
+		if hits[i].Event.Operator == operator {
+			hits[n], hits[i] = hits[i], hits[n]
+			n++
+		}
+	}
+	theirs := firstHits(hits[:n], order, math.MaxInt)
+	for i := range hits[n:] {
+		other := &hits[n+i]
+		at, found := sort.Find(len(theirs), func(k int) int {
+			return other.compare(&theirs[k], order)
+		})
+		if found && theirs[at].delivery < other.delivery {
+			theirs[at].lost = true
+		}
+	}
+	return slices.DeleteFunc(theirs, func(h Hit) bool { return h.lost })
+}
+
+// ofSome returns the entries of devices, in no order, and perhaps several deliveries of one. It looks into one run after the other,
 // in each for the devices in the order in which they are stored there.
 func (r *Reader) ofSome(devices []deviceLog, day uint32, q *andon.EventQuery) ([]Hit, error) {
 	hits := slices.Grow(r.buffers.hits[:0], len(devices))
@@ -191,5 +212,5 @@ func (r *Reader) ofSome(devices []deviceLog, day uint32, q *andon.EventQuery) ([
 		}
 	}
 	r.buffers.hits = hits
-	return firstHits(hits, q.Order, math.MaxInt), nil
+	return hits, nil
 }

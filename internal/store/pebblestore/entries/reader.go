@@ -48,6 +48,7 @@ type Reader struct {
 	states    *andon.StateSet
 	withdrawn *Withdrawals
 	memory    View
+	only      *andon.PersonID // hits of other operators go without texts; nil: none do
 
 	blocks                    *blocks.Reader
 	escalations               *engine.Iterator
@@ -59,7 +60,7 @@ type Reader struct {
 type buffers struct {
 	decoder eventlog.Decoder
 	hits    []Hit
-	picked  []int // of the rows of a block
+	picked  []picked
 	all     []Hit // of an operator
 	placed  []deviceLog
 	newest  []andon.Event // of devices
@@ -69,6 +70,9 @@ type buffers struct {
 
 	of, at, end layout.Key // of escalations: of a device, from one place to another
 }
+
+// picked is a row of a block that is among hits.
+type picked struct{ row, hit int }
 
 // NewReader returns a reader, which sees what is in memory now. The caller closes it.
 func (l *Log) NewReader(ctx context.Context, s Source) *Reader {
@@ -124,6 +128,7 @@ type Hit struct {
 	EscalatedAt andon.Time // when its newest escalation was made
 	delivery    uint64     // of several with one key that of the highest wins
 	Severity    uint8
+	lost        bool // to another delivery
 }
 
 // Key returns the place of a hit among others.
@@ -155,11 +160,17 @@ func (r *Reader) take(
 		return hits
 	}
 	from.rows++
-	return append(hits, Hit{Severity: k.Severity, delivery: delivery, Event: andon.Event{
+	hits = append(hits, Hit{Severity: k.Severity, delivery: delivery, Event: andon.Event{
 		Device: d.id, Time: e.Time, State: e.State, Operator: e.Operator,
-		Message: string(e.Message), Attributes: andon.JSON(e.Attributes),
 	}})
+	if h := &hits[len(hits)-1]; r.hasTexts(h) {
+		h.Event.Message, h.Event.Attributes = string(e.Message), andon.JSON(e.Attributes)
+	}
+	return hits
 }
+
+// hasTexts reports whether a hit is given its message and attributes.
+func (r *Reader) hasTexts(h *Hit) bool { return r.only == nil || h.Event.Operator == *r.only }
 
 // takeMemory appends to hits the entries of a device that the query admits and that are in memory,
 // in its order, at most most of them.
@@ -362,11 +373,12 @@ func (r *Reader) openBlock(
 		if enough && rows[i].Time < hits[before-1].Event.Time || rows[i].Time < q.Span.From {
 			break
 		}
-		if hits = r.take(hits, d, &rows[i], at.Sequence, q); len(hits) > before {
-			r.picked = append(r.picked, i)
+		hits = r.take(hits, d, &rows[i], at.Sequence, q)
+		if len(hits) > before && r.hasTexts(&hits[before]) {
+			r.picked = append(r.picked, picked{i, before})
 		}
 	}
-	return hits, r.texts(rows, hits[begin:])
+	return hits, r.texts(rows, hits)
 }
 
 // rows decodes the block that the iterator is at, without texts.
@@ -382,19 +394,19 @@ func (r *Reader) rows(
 
 // texts enters the texts of the rows that were picked into their hits, all as parts of one string.
 func (r *Reader) texts(rows []eventlog.Entry, hits []Hit) error {
-	if len(hits) == 0 {
+	if len(r.picked) == 0 {
 		return nil
 	}
-	if err := r.decoder.Texts(r.picked[len(hits)-1] + 1); err != nil {
+	if err := r.decoder.Texts(r.picked[len(r.picked)-1].row + 1); err != nil {
 		return err
 	}
 	r.text = r.text[:0]
-	for _, i := range r.picked {
-		r.text = append(append(r.text, rows[i].Message...), rows[i].Attributes...)
+	for _, p := range r.picked {
+		r.text = append(append(r.text, rows[p.row].Message...), rows[p.row].Attributes...)
 	}
 	rest := string(r.text)
-	for i := range hits {
-		row, e := &rows[r.picked[i]], &hits[i].Event
+	for _, p := range r.picked {
+		row, e := &rows[p.row], &hits[p.hit].Event
 		e.Message, rest = rest[:len(row.Message)], rest[len(row.Message):]
 		e.Attributes, rest = andon.JSON(rest[:len(row.Attributes)]), rest[len(row.Attributes):]
 	}
