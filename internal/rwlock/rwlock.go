@@ -26,7 +26,19 @@ func (l *Lock) parts() *semaphore.Weighted {
 }
 
 // RLock locks for reading, shared with other readers.
-func (l *Lock) RLock(ctx context.Context) error { return l.parts().Acquire(ctx, 1) }
+func (l *Lock) RLock(ctx context.Context) error { return l.acquire(ctx, 1) }
+
+// acquire asks a context for its channel only where it has to wait: to make it costs more than the
+// lock.
+func (l *Lock) acquire(ctx context.Context, n int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if l.parts().TryAcquire(n) {
+		return nil
+	}
+	return l.parts().Acquire(ctx, n)
+}
 
 // TryRLock locks for reading, unless a writer holds the lock or waits for it.
 func (l *Lock) TryRLock() bool { return l.parts().TryAcquire(1) }
@@ -35,7 +47,7 @@ func (l *Lock) TryRLock() bool { return l.parts().TryAcquire(1) }
 func (l *Lock) RUnlock() { l.parts().Release(1) }
 
 // Lock locks for writing, alone.
-func (l *Lock) Lock(ctx context.Context) error { return l.parts().Acquire(ctx, whole) }
+func (l *Lock) Lock(ctx context.Context) error { return l.acquire(ctx, whole) }
 
 // Unlock undoes Lock.
 func (l *Lock) Unlock() { l.parts().Release(whole) }

@@ -99,3 +99,34 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// waited is a context that notes whether somebody waits for its end.
+type waited struct {
+	context.Context
+	asked bool
+}
+
+// Done implements context.Context.
+func (w *waited) Done() <-chan struct{} {
+	w.asked = true
+	return w.Context.Done()
+}
+
+// TestAFreeLockTakesNoChannel: contexts of requests set no timer until they are asked for their
+// channel, and most of them find the lock free.
+func TestAFreeLockTakesNoChannel(t *testing.T) {
+	var l rwlock.Lock
+	ctx := &waited{Context: t.Context()}
+	must(t, l.RLock(ctx))
+	l.RUnlock()
+	must(t, l.Lock(ctx))
+	l.Unlock()
+	if ctx.asked {
+		t.Error("the context was asked for its channel")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := l.RLock(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+}
