@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -23,6 +26,7 @@ import (
 //	u supervisor state newest device   the key of the event
 //	l device                           the newest event, as JSON
 //	s state device                     the same
+//	r device newest                    a reading, as JSON
 //
 // newest is the time, the latest first. How many devices are in a state is in memory.
 type keys struct {
@@ -126,6 +130,10 @@ func (k *keys) route(mux *http.ServeMux) {
 	list("/supervisors/{person}/events", func(r *http.Request, state string) []byte {
 		return partsOf('u', r.PathValue("person"), state)
 	})
+	list("/devices/{device}/readings", func(r *http.Request, _ string) []byte {
+		return partsOf('r', r.PathValue("device"))
+	})
+	mux.HandleFunc("POST /api/v1/readings/latest", k.latest)
 	list("/devices", func(_ *http.Request, state string) []byte { return partsOf('s', state) })
 	mux.HandleFunc("GET /api/v1/devices/{device}", func(w http.ResponseWriter, r *http.Request) {
 		text, err := k.read(nil, append([]byte{'l'}, r.PathValue("device")...))
@@ -135,6 +143,30 @@ func (k *keys) route(mux *http.ServeMux) {
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, []byte("{}\n"), nil)
 	})
+}
+
+// latest answers with the newest reading of each of some devices.
+func (k *keys) latest(w http.ResponseWriter, r *http.Request) {
+	var sent struct{ Devices []string }
+	err := json.NewDecoder(r.Body).Decode(&sent)
+	found, readErr := k.db.NewIter(nil)
+	if err = errors.Join(err, readErr); err != nil {
+		answer(w, nil, err)
+		return
+	}
+	defer found.Close()
+	text := []byte(`{"items":[`)
+	for _, device := range sent.Devices {
+		of := partsOf('r', device)
+		if !found.SeekGE(of) || !bytes.HasPrefix(found.Key(), of) {
+			continue
+		}
+		if text[len(text)-1] != '[' {
+			text = append(text, ',')
+		}
+		text = append(text, found.Value()...)
+	}
+	answer(w, append(text, "]}\n"...), found.Error())
 }
 
 func (k *keys) states(w http.ResponseWriter, _ *http.Request) {

@@ -1,3 +1,3 @@
-\set n random(0, 9)
+\set n random(0, :supervisors - 1)
 SELECT * FROM event WHERE escalated_to = 'supervisor-' || :n AND state = 'WARNING1'
 ORDER BY time DESC LIMIT 100;

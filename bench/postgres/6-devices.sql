@@ -1,1 +1,1 @@
-SELECT * FROM shown WHERE state = 'WARNING4' ORDER BY since, device LIMIT 100;
+SELECT * FROM shown WHERE state = 'STATE' ORDER BY since, device LIMIT 100;

@@ -1,9 +1,9 @@
 #!/bin/sh
 # compare.sh [seconds]: the seven queries next to PostgreSQL, both from a light client in C. It fills
 # an Andon with 2 million events of 100,000 devices, exports them, reads them into a PostgreSQL of
-# its own, and asks one after the other. It needs wrk, the programs of PostgreSQL 15 in PGBIN, 2 GB
-# in TMPDIR, and Andon's program in ANDON, which is bin/andon otherwise. As root it runs PostgreSQL as
-# the user postgres.
+# its own, and asks one after the other. With MIXED=1 the fleet is the mixed one. It needs wrk, the
+# programs of PostgreSQL 15 in PGBIN, 2 GB in TMPDIR, and Andon's program in ANDON, which is
+# bin/andon otherwise. As root it runs PostgreSQL as the user postgres.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 andon=${ANDON:-$here/../../bin/andon}
@@ -12,6 +12,16 @@ url=http://127.0.0.1:${PORT:-18080}
 dir=$(mktemp -d)
 chmod 755 "$dir"
 mkdir "$dir/pg"
+
+# What is asked for: so many of the busiest devices, of operators and of supervisors; an hour of the
+# operators, and the state of devices.
+if [ -n "${MIXED:-}" ]; then
+	mixed=--mixed
+	export BUSY=100 OPERATORS=500 SUPERVISORS=20 HOUR=12 NEXT=13 STATE=WARNING1
+else
+	mixed=
+	export BUSY=10 OPERATORS=100 SUPERVISORS=10 HOUR=08 NEXT=09 STATE=WARNING4
+fi
 
 as_owner() { # runs a command as the one who may run PostgreSQL
 	if [ "$(id -u)" = 0 ]; then
@@ -27,20 +37,26 @@ finish() {
 	rm -r "$dir"
 }
 
-"$andon" serve --listen "${url#http://}" --data "$dir/andon" --log-level warn 2>"$dir/log" &
+ANDON_INCIDENTS=off "$andon" serve --listen "${url#http://}" --data "$dir/andon" \
+	--log-level warn 2>"$dir/log" &
 server=$!
 trap finish EXIT
 until curl --silent --fail --output "$dir/answer" "$url/api/v1/states"; do
 	kill -0 $server || { cat "$dir/log" && exit 1; }
 	sleep .1
 done
-TMPDIR=$dir "$andon" bench --url "$url" --devices 100000 --events 2000000 --duration 100ms \
+# shellcheck disable=SC2086 # mixed may be nothing
+TMPDIR=$dir "$andon" bench --url "$url" --devices 100000 --events 2000000 --duration 100ms $mixed \
 	--loads queries --keep tenant >"$dir/filled"
 # Its tenant is the only one that it made.
 tenant=$(curl --silent "$url/api/v1/tenants" | grep -o 'andon-check-bench[^"]*')
 "$andon" export --url "$url" --tenant "$tenant" --output csv --file "$dir/pg/events.csv"
+export DEVICES="$dir/pg/devices"
+tail -n +2 "$dir/pg/events.csv" | cut -d , -f 1 | sort | uniq -c | sort -k 1,1nr -k 2 |
+	awk '{ print $2 }' >"$dir/counted"
+head -n $BUSY "$dir/counted" >"$DEVICES"
 
-chmod 644 "$dir/pg/events.csv"
+chmod 644 "$dir/pg/events.csv" "$DEVICES"
 if [ "$(id -u)" = 0 ]; then
 	chown postgres "$dir/pg"
 fi
@@ -51,6 +67,8 @@ as_owner "$PGBIN/pg_ctl --pgdata $dir/pg/data --log $dir/pg/log --wait --options
 as_owner "cd $dir/pg && psql --quiet --file $here/schema.sql"
 
 echo "Andon, JSON over HTTP, by wrk:"
-sh "$here/andon.sh" "$url" "$tenant" "${1:-2}"
+SERVER=$server sh "$here/andon.sh" "$url" "$tenant" "${1:-2}"
 echo "PostgreSQL, JSON over TCP, by pgbench:"
+SERVER=$(head -n 1 "$dir/pg/data/postmaster.pid")
+export SERVER
 as_owner "sh $here/run.sh ${1:-2}"

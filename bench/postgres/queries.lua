@@ -9,26 +9,31 @@
 local requests = {}
 local asking
 
-local function device(i)
-	return string.format("/devices/line-%02d%%2Fpress-%07d", math.floor(i * 40 / 100000), i)
+-- The devices that are asked about, as paths have them.
+local devices = {}
+for id in io.lines(os.getenv("DEVICES")) do
+	devices[#devices + 1] = "/devices/" .. id:gsub("/", "%%2F")
 end
 
-local between = "&from=2025-12-04T08:00:00Z&to=2025-12-04T09:00:00Z"
+local between = string.format("&from=2025-12-04T%s:00:00Z&to=2025-12-04T%s:00:00Z",
+	os.getenv("HOUR"), os.getenv("NEXT"))
 
 -- How many choices a query has, the path of each, and how long an answer is at least.
 local queries = {
-	["1-last"] = { 10, function(n) return device(n * 10000) .. "/events?limit=100" end, 10000 },
-	["2-warnings"] = { 10, function(n)
-		return device(n * 10000) .. "/events?state=WARNING*&limit=100"
+	["1-last"] = { #devices, function(n) return devices[n + 1] .. "/events?limit=100" end, 8000 },
+	["2-warnings"] = { #devices, function(n)
+		return devices[n + 1] .. "/events?state=WARNING*&limit=100"
 	end, 600 },
-	["3-operator"] = { 100, function(n)
+	["3-operator"] = { tonumber(os.getenv("OPERATORS")), function(n)
 		return string.format("/operators/operator-%04d/events?limit=100", n) .. between
 	end, 10000 },
-	["4-supervisor"] = { 10, function(n)
+	["4-supervisor"] = { tonumber(os.getenv("SUPERVISORS")), function(n)
 		return "/supervisors/supervisor-" .. n .. "/events?state=WARNING1&limit=100"
 	end, 10000 },
-	["5-device"] = { 100000, device, 100 },
-	["6-devices"] = { 1, function() return "/devices?state=WARNING4&limit=100" end, 10000 },
+	["5-device"] = { #devices, function(n) return devices[n + 1] end, 100 },
+	["6-devices"] = { 1, function()
+		return "/devices?state=" .. os.getenv("STATE") .. "&limit=100"
+	end, 10000 },
 	["7-counts"] = { 1, function() return "/states" end, 100 },
 }
 
@@ -63,6 +68,7 @@ function done(summary, latency)
 			summary.bytes / summary.requests))
 		os.exit(1)
 	end
-	print(string.format("answers %d %d %d", summary.requests / summary.duration * 1e6,
+	local n = summary.requests
+	print(string.format("answers %d %d %d %d", n, n / summary.duration * 1e6,
 		latency:percentile(50), latency:percentile(99)))
 end

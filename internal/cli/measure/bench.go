@@ -91,6 +91,8 @@ func (b *benchmark) flags(cmd *cobra.Command) (form *command.Choice) {
 	flags.IntVar(&o.Batch, "batch", 1000, "how `many` events a batch has")
 	flags.StringSliceVar(&o.Kinds, "loads", nil,
 		"only these `loads` after the filling: single, batch; with --url also queries")
+	flags.BoolVar(&o.Mixed, "mixed", false,
+		"a fleet with busy devices, and late and repeated events")
 	flags.Uint64Var(&o.Seed, "seed", 1, "another `number` makes another fleet")
 	flags.StringVar(&b.keep, "keep", "", "keep the store in this `directory`; with --url "+
 		"the tenant of the server")
