@@ -76,6 +76,20 @@ func (c *Client) OnCall(ctx context.Context, schedule string, at andon.Time) (Sh
 	})
 }
 
+// CalendarLink is the signed address of a calendar.
+type CalendarLink struct {
+	URL string `json:"url"`
+}
+
+// CalendarLink returns the address at which whoever has it can read the calendar of a schedule,
+// without a token, for as long as the schedule exists.
+func (c *Client) CalendarLink(ctx context.Context, schedule string) (string, error) {
+	is, err := ask[CalendarLink](ctx, c, request{
+		method: http.MethodGet, path: path("schedules", schedule, "calendar"),
+	})
+	return is.URL, err
+}
+
 // Override puts a person on call for a time, whatever the layers of a schedule say.
 type Override struct {
 	From   andon.Time     `json:"from"`

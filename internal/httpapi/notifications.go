@@ -24,6 +24,8 @@ type Notifications interface {
 	Test(context.Context, andon.TenantID, andon.PersonID) ([]notify.Logged, error)
 	CheckContact(at string, c people.Contact) error
 	Linked(ctx context.Context, token string) (notify.Linked, error)
+	CalendarURL(ctx context.Context, tenant andon.TenantID, schedule string) (string, error)
+	LinkedCalendar(ctx context.Context, token string) (andon.TenantID, string, error)
 }
 
 // notificationRoutes are there where people are told.
@@ -50,7 +52,15 @@ func (a *API) notificationRoutes() (all []*route) {
 		}, a.postContact),
 		answering(route{
 			pattern: "POST /people/{name}/test", name: "testContacts", errors: []int{404, 501},
-		}, a.testContacts))
+		}, a.testContacts),
+		answering(route{
+			pattern: "GET /schedules/{name}/calendar", name: "getCalendarLink",
+			errors: []int{404, 501},
+		}, a.calendarLink),
+		&route{
+			pattern: "GET " + notify.Calendars + "{token}", outside: true, hidden: true,
+			name: "calendarByLink", open: true, serve: a.calendarByLink,
+		})
 	if a.options.Incidents == nil {
 		return all
 	}
@@ -128,6 +138,26 @@ func (a *API) testContacts(c *call) (is list[client.Notification], err error) {
 		is.Items = append(is.Items, showNotification(&all[i]))
 	}
 	return is, err
+}
+
+// calendarLink returns the signed address of a schedule's calendar.
+func (a *API) calendarLink(c *call) (is client.CalendarLink, err error) {
+	name := documents.Name(&c.Reader)
+	if err = c.Fault(); err == nil { // that there is one
+		_, err = documents.OnCall(c.ctx(), a.options.Documents, c.tenant, name, a.options.Now())
+	}
+	if err == nil {
+		is.URL, err = a.options.Notifications.CalendarURL(c.ctx(), c.tenant, name)
+	}
+	return is, err
+}
+
+func (a *API) calendarByLink(c *call) error {
+	tenant, name, err := a.options.Notifications.LinkedCalendar(c.ctx(), c.Segment("token"))
+	if err != nil {
+		return err
+	}
+	return c.sendCalendar(tenant, name)
 }
 
 // acknowledgeByLink shows the page of a signed link, and acknowledges where its button was pressed.

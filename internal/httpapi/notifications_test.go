@@ -2,12 +2,14 @@ package httpapi_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/people"
@@ -102,17 +104,7 @@ func TestLinkOfAcknowledgement(t *testing.T) {
 	url := w.url + "/acknowledge/" + token
 	ask := func(method, url string, status int, want string) {
 		t.Helper()
-		r, _ := http.NewRequestWithContext(t.Context(), method, url, nil)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text := make([]byte, 4096)
-		n, _ := answer.Body.Read(text)
-		if answer.StatusCode != status || !strings.Contains(string(text[:n]), want) {
-			t.Errorf("%s: %d %s", method, answer.StatusCode, text[:n])
-		}
+		askOpenly(t, method, url, status, want)
 	}
 	ask("GET", url, 200, "<h1>&lt;b&gt;press: FAILURE</h1>")
 	ask("HEAD", url, 200, "")
@@ -128,6 +120,54 @@ func TestLinkOfAcknowledgement(t *testing.T) {
 	if len(k.asked) != 1 || k.asked[0] != want {
 		t.Errorf("done: %+v", k.asked)
 	}
+}
+
+// askOpenly asks without a token.
+func askOpenly(t *testing.T, method, url string, status int, want string) {
+	t.Helper()
+	r, _ := http.NewRequestWithContext(t.Context(), method, url, nil)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text := make([]byte, 4096)
+	n, _ := answer.Body.Read(text)
+	if answer.StatusCode != status || !strings.Contains(string(text[:n]), want) {
+		t.Errorf("%s: %d %s", method, answer.StatusCode, text[:n])
+	}
+}
+
+// TestLinkOfCalendar: its address needs no token, and opens nothing else.
+func TestLinkOfCalendar(t *testing.T) {
+	var s *notify.Service
+	w := newWorld(t, withIncidents(factory()), withNotifications(&s),
+		func(o *httpapi.Options) { o.Token = "secret" })
+	const authorized = "Authorization: Bearer secret"
+	w.put("/people/Liz", `{}`, authorized).is(http.StatusCreated)
+	w.put("/schedules/line-3", `{"layers":[{"people":["Liz"],"from":"2020-01-01","turn":"1d",
+		"hand_over":"06:00"}]}`, authorized).is(http.StatusCreated)
+	w.get("/schedules/line-3/calendar").fails(401)
+	w.get("/schedules/line-4/calendar", authorized).fails(404, "line-4")
+	var is client.CalendarLink
+	text := w.get("/schedules/line-3/calendar", authorized).is(200).body
+	if err := json.Unmarshal([]byte(text), &is); err != nil {
+		t.Fatal(err)
+	}
+	address := w.url + is.URL
+	askOpenly(t, "GET", address, 200, "SUMMARY:Liz")
+	askOpenly(t, "GET", address+"x", 400, "not made here")
+	token := address[strings.LastIndex(address, "/")+1:]
+	askOpenly(t, "POST", w.url+"/acknowledge/"+token, 400, "not made here")
+	other, err := s.Sign(t.Context(), notify.Linked{
+		Tenant: andon.DefaultTenant, Incident: "d", By: "Liz", Until: andon.MaxTime,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	askOpenly(t, "GET", w.url+"/calendars/"+other, 400, "not made here")
+	w.do("DELETE", "/api/v1/schedules/line-3", "", authorized).is(http.StatusNoContent)
+	askOpenly(t, "GET", address, 404, "line-3")
 }
 
 func TestAlerts(t *testing.T) {

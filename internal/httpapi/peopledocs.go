@@ -191,15 +191,19 @@ func withCalendar(all []*route) []*route {
 			if err := c.Fault(); err != nil {
 				return err
 			}
-			text, err := documents.Calendar(c.ctx(), c.options.Documents, c.tenant, name,
-				c.options.Now())
-			if err == nil {
-				c.send("text/calendar; charset=utf-8", []byte(text))
-			}
-			return err
+			return c.sendCalendar(c.tenant, name)
 		}
 	}
 	return all
+}
+
+func (c *call) sendCalendar(tenant andon.TenantID, schedule string) error {
+	o := &c.options
+	text, err := documents.Calendar(c.ctx(), o.Documents, tenant, schedule, o.Now())
+	if err == nil {
+		c.send("text/calendar; charset=utf-8", []byte(text))
+	}
+	return err
 }
 
 // setOverrides changes the overrides of a schedule.

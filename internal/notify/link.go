@@ -23,9 +23,17 @@ type Linked struct {
 	State    andon.State    `json:"s"`
 }
 
+// readable is what the signed address of a calendar allows: to read that of one schedule.
+type readable struct {
+	Tenant   andon.TenantID `json:"t"`
+	Schedule string         `json:"calendar"`
+}
+
 const (
 	// Acknowledgements is the path of signed links; the token follows.
 	Acknowledgements = "/acknowledge/"
+	// Calendars is the path of signed addresses of calendars; the token follows.
+	Calendars = "/calendars/"
 
 	linkedFor                  = 3 * day
 	keyKind   andon.RecordKind = "notify_key"
@@ -54,8 +62,30 @@ func (s *Service) link(ctx context.Context, tenant andon.TenantID, m *Message) e
 	return err
 }
 
+// CalendarURL returns the address at which whoever has it can read the calendar of a schedule, for
+// as long as that exists. It is a path where the address of the server is not set.
+func (s *Service) CalendarURL(
+	ctx context.Context, tenant andon.TenantID, schedule string,
+) (string, error) {
+	token, err := s.sign(ctx, readable{tenant, schedule})
+	return strings.TrimSuffix(s.URL, "/") + Calendars + token, err
+}
+
+// LinkedCalendar returns the schedule whose calendar a token lets read; else it is Invalid.
+func (s *Service) LinkedCalendar(
+	ctx context.Context, token string,
+) (tenant andon.TenantID, schedule string, err error) {
+	var is readable
+	if err = s.open(ctx, token, &is); err == nil && is.Schedule == "" {
+		err = errNoLink
+	}
+	return is.Tenant, is.Schedule, err
+}
+
 // Sign returns the token of a link.
-func (s *Service) Sign(ctx context.Context, is Linked) (string, error) {
+func (s *Service) Sign(ctx context.Context, is Linked) (string, error) { return s.sign(ctx, is) }
+
+func (s *Service) sign(ctx context.Context, is any) (string, error) {
 	text, err := json.Marshal(is)
 	if err != nil {
 		return "", err
@@ -67,23 +97,30 @@ func (s *Service) Sign(ctx context.Context, is Linked) (string, error) {
 
 // Linked returns what a token allows. It is Invalid where nothing, and Gone once it is too old.
 func (s *Service) Linked(ctx context.Context, token string) (is Linked, err error) {
-	bad := andon.Errorf(andon.Invalid, "this link was not made here, or is not whole")
+	switch err = s.open(ctx, token, &is); {
+	case err == nil && is.Incident == "":
+		return is, errNoLink
+	case err == nil && s.Now() > is.Until:
+		return is, andon.Errorf(andon.Gone, "this link has expired")
+	}
+	return is, err
+}
+
+var errNoLink = andon.Errorf(andon.Invalid, "this link was not made here, or is not whole")
+
+// open reads what a token was made of.
+func (s *Service) open(ctx context.Context, token string, is any) error {
 	head, tail, _ := strings.Cut(token, ".")
 	text, err1 := base64.RawURLEncoding.DecodeString(head)
 	given, err2 := base64.RawURLEncoding.DecodeString(tail)
 	if err1 != nil || err2 != nil {
-		return is, bad
+		return errNoLink
 	}
 	sum, err := s.sum(ctx, text)
-	switch {
-	case err != nil:
-		return is, err
-	case !hmac.Equal(sum, given), json.Unmarshal(text, &is) != nil:
-		return is, bad
-	case s.Now() > is.Until:
-		return is, andon.Errorf(andon.Gone, "this link has expired")
+	if err == nil && (!hmac.Equal(sum, given) || json.Unmarshal(text, is) != nil) {
+		err = errNoLink
 	}
-	return is, nil
+	return err
 }
 
 func (s *Service) sum(ctx context.Context, text []byte) ([]byte, error) {

@@ -202,7 +202,32 @@ changes schedules, and andon export config shows them.`,
 		Example: `  andon schedule on-call line-3
   andon schedule override line-3 Tom --to 2026-12-25T06:00:00+01:00`,
 	})
-	cmd.AddCommand(onCall(p), override(p), removeOverride(p))
+	cmd.AddCommand(onCall(p), calendar(p), override(p), removeOverride(p))
+	return cmd
+}
+
+func calendar(p *command.Program) *cobra.Command {
+	t := p.NewTarget()
+	cmd := &cobra.Command{
+		Use:   "calendar NAME",
+		Short: "Print the address of a schedule's calendar",
+		Long: `Print the address at which a phone or another program can subscribe to the
+calendar of a schedule without a token. Whoever has the address can read this
+calendar and nothing else, for as long as the schedule exists.`,
+		Example: `  andon schedule calendar line-3`,
+	}
+	t.Flags(cmd)
+	t.Completes(cmd, command.DocumentNames("schedule"))
+	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		address, err := c.CalendarLink(ctx, args[0])
+		if err == nil && strings.HasPrefix(address, "/") {
+			address = strings.TrimSuffix(t.URL, "/") + address
+		}
+		if err == nil {
+			_, err = fmt.Fprintln(p.Stdout, address)
+		}
+		return err
+	})
 	return cmd
 }
 
