@@ -211,6 +211,7 @@ func figures(t *testing.T, e adapter.Engine) {
 	}
 	p.until("f1 state 50m-", p.incidents(flapping))
 	p.says("f1", "NORMAL", "51m")
+	p.until("f1 state 50m-51m", p.incidents(flapping)) // it counts when that is taken in
 
 	p.at("12h")
 	p.until("d1 silent 6m-, f1 silent 50m-, f1 state 50m-51m, p1 absent:gone 80m-, "+
