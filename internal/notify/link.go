@@ -56,7 +56,7 @@ func (s *Service) link(ctx context.Context, tenant andon.TenantID, m *Message) e
 	}
 	token, err := s.Sign(ctx, Linked{
 		Tenant: tenant, Incident: i.Incident, By: m.To, Until: s.Now().Add(linkedFor),
-		Device: i.Device, State: i.State,
+		Device: i.Device, State: i.What(),
 	})
 	m.Acknowledge = base + Acknowledgements + token
 	return err

@@ -45,12 +45,8 @@ type Item struct {
 // add puts an incident among the worst, by its newest notice, and returns what it is counted for.
 func (s *Summary) add(n *Notice) andon.State {
 	in := n.Incident
-	state := in.State
-	if state == "" {
-		state = andon.State(in.Kind)
-	}
 	item := Item{
-		Incident: in.ID, Device: in.Device, Kind: in.Kind, State: state, Severity: in.Severity,
+		Incident: in.ID, Device: in.Device, Kind: in.Kind, State: in.State, Severity: in.Severity,
 		Since: in.Since, Message: clip(in.Message), Operator: in.Operator, Why: clip(n.Why),
 	}
 	item.follow(in)
@@ -58,7 +54,15 @@ func (s *Summary) add(n *Notice) andon.State {
 	s.Worst = append(s.Worst, item)
 	slices.SortStableFunc(s.Worst, compareWorst)
 	s.Worst = s.Worst[:min(len(s.Worst), maxItems)]
-	return state
+	return item.What()
+}
+
+// What is the state of the device, or that it is silent, or which metric is absent.
+func (i *Item) What() andon.State {
+	if i.Kind != people.StateKind && i.Kind != "" || i.State == "" {
+		return andon.State(i.Kind)
+	}
+	return i.State
 }
 
 // severity is that of the worst that is not over.
@@ -148,9 +152,9 @@ func (m *Message) Subject() string {
 	return fmt.Sprintf("Andon: %d devices need attention (%s)", m.Count, m.counts(5))
 }
 
-// title says which device is in which state.
+// title says which device is in which state, or is silent.
 func (i *Item) title() string {
-	text := fmt.Sprintf("%s %s", i.Device, i.State)
+	text := fmt.Sprintf("%s %s", i.Device, i.What())
 	switch {
 	case i.Ended != 0:
 		return text + ", over"
@@ -231,7 +235,7 @@ func (m *Message) Links() (text string) {
 
 func (m *Message) one(b *strings.Builder, i *Item) {
 	for _, line := range []struct{ name, value string }{
-		{"Device", string(i.Device)}, {"State", string(i.State)}, {"Since", m.time(i.Since)},
+		{"Device", string(i.Device)}, {"State", string(i.What())}, {"Since", m.time(i.Since)},
 		{"Message", i.Message}, {"Operator", string(i.Operator)}, {"Why", i.Why},
 		{"Acknowledged", m.time(i.Acknowledged)}, {"Over", m.time(i.Ended)},
 	} {

@@ -247,6 +247,21 @@ func TestFollowed(t *testing.T) {
 	}
 }
 
+// TestSilenceIsNamed: a message says that a device is silent, whatever state it was last in.
+func TestSilenceIsNamed(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	silent := w.notice(1, 16)
+	silent.Incident.Kind, silent.Incident.State = "silent", "NORMAL"
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{silent})
+	_ = w.pass(t, 5)
+	if m := w.to.all[0]; m.Subject() != "Andon: d1 silent" ||
+		!strings.Contains(m.Text(), "State: silent\n") || m.States["silent"] != 1 {
+		t.Errorf("%s, %v: %s", m.Subject(), m.States, m.Text())
+	}
+}
+
 // TestLinks: a link is good for three days and for what it says.
 func TestLinks(t *testing.T) {
 	store := memstore.New()

@@ -2,6 +2,7 @@ package people
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -54,7 +55,7 @@ func first(by andon.PersonID, what string) error {
 
 // check reports what is wrong with an action by itself, or nil.
 func (a *Action) check(s *Setting) error {
-	if a.By == "" {
+	if isBlank(string(a.By)) {
 		return andon.AtField("body.by", "is missing: say who does it")
 	}
 	if err := a.By.Validate(); err != nil {
@@ -70,7 +71,7 @@ func (a *Action) check(s *Setting) error {
 	case Acknowledge, Take, Unshelve, Remove, Restore, ResetIt:
 		return nil
 	case Comment:
-		if a.Note == "" {
+		if isBlank(a.Note) {
 			return andon.AtField("body.note", "is missing: a comment says something")
 		}
 		return nil
@@ -88,6 +89,8 @@ func (a *Action) check(s *Setting) error {
 	return andon.Errorf(andon.Invalid, "there is no action %q", a.Do)
 }
 
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
+
 func (a *Action) checkShelf(s *Setting) error {
 	until, given, longest := a.Until, 0, cmp.Or(s.LongestShelf, andon.DefaultShelf)
 	for _, is := range []bool{a.Until != 0, a.For != 0, a.Once} {
@@ -99,7 +102,7 @@ func (a *Action) checkShelf(s *Setting) error {
 		until = s.Now.Add(a.For)
 	}
 	switch {
-	case a.Reason == "":
+	case isBlank(a.Reason):
 		return andon.AtField("body.reason", "is missing: say why it is shelved")
 	case given != 1:
 		return andon.AtField("body.until", "say until when: one of until, for and once")

@@ -44,7 +44,7 @@ opened then, open or not, newest first.`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
-	t.ServerFlags(cmd)
+	t.Flags(cmd)
 	flags.StringVar(&q.State, "state", "", command.StateHelp)
 	flags.StringSliceVar(&q.Status, "status", nil, "only with this `status`, or any of several: "+
 		"unacknowledged, acknowledged, returned, latched, shelved, suppressed, "+
@@ -82,7 +82,7 @@ func show(p *command.Program) *cobra.Command {
 		Short:   "Show the steps of an incident, oldest first; as JSON all of it",
 		Example: "  andon incident show 5QY0ZC1S8K-4TN7",
 	}
-	t.ServerFlags(cmd)
+	t.Flags(cmd)
 	t.Completes(cmd, command.OpenIncidents)
 	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {

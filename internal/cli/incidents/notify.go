@@ -37,7 +37,7 @@ func notifyList(p *command.Program) *cobra.Command {
   andon notify list --status given-up --output csv`,
 		Args: cobra.NoArgs,
 	}
-	t.ServerFlags(cmd)
+	t.Flags(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "only to this `person`")
 	status := command.ChoiceFlag(cmd, "status", "", "only with this status",
 		"waiting", "delivered", "failed", "given-up", "listed")
@@ -60,7 +60,7 @@ code is 1 where one did not arrive.`,
 		Example: "  andon notify test --to Liz",
 		Args:    cobra.NoArgs,
 	}
-	t.ServerFlags(cmd)
+	t.Flags(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "the `person`")
 	t.CompletesFlag(cmd, "to", command.DocumentNames("person"))
 	_ = cmd.MarkFlagRequired("to") // the only error is that there is no such flag

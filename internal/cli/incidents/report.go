@@ -35,7 +35,7 @@ availability, MTBF and MTTR. The span is the last day unless it is set.`,
   andon report incidents --from yesterday --to yesterday --output json`,
 		Args: cobra.NoArgs,
 	}
-	t.ServerFlags(cmd)
+	t.Flags(cmd)
 	p.SpanFlags(cmd, &from, &to)
 	cmd.Flags().StringVar((*string)(&of.Group), "group", "", "only this `group` and below it")
 	per := command.ChoiceFlag(cmd, "per", "device", "what the lines are of",

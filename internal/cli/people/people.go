@@ -218,15 +218,16 @@ calendar and nothing else, for as long as the schedule exists.`,
 	}
 	t.Flags(cmd)
 	t.Completes(cmd, command.DocumentNames("schedule"))
+	form := command.SentenceFlag(cmd, command.FormatText)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		address, err := c.CalendarLink(ctx, args[0])
-		if err == nil && strings.HasPrefix(address, "/") {
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(address, "/") {
 			address = strings.TrimSuffix(t.URL, "/") + address
 		}
-		if err == nil {
-			_, err = fmt.Fprintln(p.Stdout, address)
-		}
-		return err
+		return p.Report(form, client.CalendarLink{URL: address}, "%s", address)
 	})
 	return cmd
 }

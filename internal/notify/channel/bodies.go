@@ -217,11 +217,11 @@ func ofAlertmanager(w *web, m *notify.Message) (string, any) {
 		}
 		alert := object{
 			"labels": object{
-				"alertname": "AndonIncident", "device": i.Device, "state": i.State,
+				"alertname": "AndonIncident", "device": i.Device, "state": i.What(),
 				"incident": i.Incident, "to": m.To,
 			},
 			"annotations": object{
-				"summary": "Andon: " + string(i.Device) + " " + string(i.State),
+				"summary": "Andon: " + string(i.Device) + " " + string(i.What()),
 				"message": i.Message, "operator": i.Operator,
 			},
 			"startsAt": i.Since.Std().Format(time.RFC3339Nano),
