@@ -82,7 +82,8 @@ type CalendarLink struct {
 }
 
 // CalendarLink returns the address at which whoever has it can read the calendar of a schedule,
-// without a token, for as long as the schedule exists.
+// without a token, for as long as the schedule exists. It is a path of the server where that does
+// not know its own address (notify.url).
 func (c *Client) CalendarLink(ctx context.Context, schedule string) (string, error) {
 	is, err := ask[CalendarLink](ctx, c, request{
 		method: http.MethodGet, path: path("schedules", schedule, "calendar"),

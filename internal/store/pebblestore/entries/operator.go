@@ -189,8 +189,8 @@ func ofOperator(hits []Hit, operator andon.PersonID, order andon.Order) []Hit {
 }
 
 // ofSome returns the entries of devices, in no order, and perhaps several deliveries of one. It
-// looks into one run after the other,
-// in each for the devices in the order in which they are stored there.
+// looks into one run after the other, in each for the devices in the order in which they are stored
+// there.
 func (r *Reader) ofSome(devices []deviceLog, day uint32, q *andon.EventQuery) ([]Hit, error) {
 	hits := slices.Grow(r.buffers.hits[:0], len(devices))
 	for i := range devices {
