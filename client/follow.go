@@ -24,6 +24,7 @@ type FollowOptions struct {
 	State  string
 	Device string // an id, or a prefix that ends in '*'
 	Selection
+	Incidents bool // also those that change; an Error of status 400 where the server keeps none
 	// After is the position of an earlier Update, or of a snapshot of the fleet: what came after it
 	// comes first. The zero value is now.
 	After andon.Position
@@ -37,6 +38,9 @@ func (f FollowOptions) values() url.Values {
 	}
 	if f.Device != "" {
 		v.Set("device", f.Device)
+	}
+	if f.Incidents {
+		v.Set("incidents", "true")
 	}
 	return v
 }
@@ -53,6 +57,9 @@ const (
 	Gone     // a device shows nothing any more: Device has its id only
 	Silence  // devices have fallen silent, or are heard again: Silent and Heard
 	Settings // the tenant's settings have changed: Tenant
+	// OfIncidents: open incidents have changed: Incidents, without their steps. What changed before
+	// a stream has Begun is not reported.
+	OfIncidents
 	// Reset: changes were missed that the server no longer keeps, or more devices have fallen
 	// silent than a message names. What the devices show has to be loaded again; what follows
 	// comes after that.
@@ -69,7 +76,10 @@ type Update struct {
 	Silent   []andon.DeviceID
 	Heard    []andon.DeviceID
 	Tenant   Tenant
-	Err      error
+	// Incidents have the status "closed" once they have ended. None: so many have changed that they
+	// have to be listed again.
+	Incidents []Incident
+	Err       error
 }
 
 // Follow returns what devices show, as it changes, for as long as it is ranged over. It outlives a
@@ -244,6 +254,10 @@ func (s *following) update(e *serverEvent) (t Update, ok bool, err error) {
 	case "tenant":
 		t.Kind, ok = Settings, true
 		err = json.Unmarshal([]byte(e.data), &t.Tenant)
+	case "incident":
+		var all IncidentChanges
+		err = json.Unmarshal([]byte(e.data), &all)
+		t.Kind, t.Incidents, ok = OfIncidents, all.Incidents, true
 	case "reset":
 		t.Kind, ok = Reset, true
 	}

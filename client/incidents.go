@@ -88,6 +88,13 @@ type IncidentStep struct {
 	Note      string         `json:"note,omitempty"`
 }
 
+// IncidentChanges says which open incidents have changed.
+type IncidentChanges struct {
+	Changes   uint64     `json:"changes"` // grows with each, until the server starts again
+	Incidents []Incident `json:"incidents,omitempty"`
+	More      bool       `json:"more,omitempty"` // too many for a message: list them again
+}
+
 // IncidentQuery selects incidents. The zero value selects all that are open.
 type IncidentQuery struct {
 	Query                    // without From and To those that are open; its Order does not count
@@ -95,6 +102,7 @@ type IncidentQuery struct {
 	Device    string         // an id, or a prefix that ends in '*'
 	Status    []string       // any of these
 	Severity  uint8          // at least
+	Age       andon.Duration // how long it has lasted at least
 	Operator  andon.PersonID // "none": of devices without
 	Kind      string
 	Flapping  *bool  // only those whose device is flapping now, or only the others
@@ -109,6 +117,9 @@ func (q IncidentQuery) values() url.Values {
 	})
 	if q.Severity > 0 {
 		v.Set("severity", strconv.Itoa(int(q.Severity)))
+	}
+	if q.Age > 0 {
+		v.Set("age", q.Age.String())
 	}
 	if q.Flapping != nil {
 		v.Set("flapping", strconv.FormatBool(*q.Flapping))

@@ -14,7 +14,7 @@ type Notification struct {
 	To      andon.PersonID `json:"to"`
 	Channel string         `json:"channel"`
 	At      andon.Time     `json:"at"`
-	Status  string         `json:"status" doc:"waiting, delivered, failed, given-up or listed"`
+	Status  string         `json:"status" doc:"held, waiting, delivered, failed, given-up, listed"`
 	Answer  string         `json:"answer,omitempty" doc:"what the other side said"`
 	NextAt  andon.Time     `json:"next_at,omitempty" doc:"when it is tried again"`
 	Subject string         `json:"subject"`

@@ -1,13 +1,13 @@
 package httpapi
 
 import (
-	"context"
 	"iter"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/incidents"
+	"github.com/andonhq/andon/internal/httpapi/sse"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/seq"
@@ -16,6 +16,7 @@ import (
 var (
 	statusParam   = param{Name: "status", Example: "unacknowledged"}
 	severityParam = param{Name: "severity", Example: "48"}
+	ageParam      = param{Name: "age", Example: "30m"}
 	kindParam     = param{Name: "kind", Example: "state"}
 	flappingParam = param{Name: "flapping", Example: "true", Values: []any{"true", "false"}}
 	orderOfOpen   = param{
@@ -34,7 +35,7 @@ func (a *API) incidentRoutes() []*route {
 	}
 	selecting := func(more ...param) []param {
 		return grouping.Selecting(append(more, stateParam, statusParam, severityParam,
-			operatorParam, kindParam, flappingParam, deviceParam)...)
+			ageParam, operatorParam, kindParam, flappingParam, deviceParam)...)
 	}
 	unsupported := []int{501}
 	return []*route{
@@ -95,7 +96,7 @@ func (c *call) openIncidents(q *incidents.Query) ([]*people.Incident, error) {
 	if _, err := c.record(); err != nil {
 		return nil, err
 	}
-	all, _, err := c.options.Incidents.Open(c.ctx(), c.tenant)
+	all, err := c.options.Incidents.Open(c.ctx(), c.tenant)
 	return q.Select(all), err
 }
 
@@ -158,8 +159,8 @@ func (a *API) incident(c *call) (client.Incident, error) {
 	return incidents.ShowWhole(&one[0]), err
 }
 
-// incidentChanges returns what tells a stream that an incident has changed; nil: it does not ask.
-func (c *call) incidentChanges() func(context.Context) (uint64, error) {
+// incidentChanges returns what tells a stream which incidents have changed; nil: it does not ask.
+func (c *call) incidentChanges() sse.ChangedIncidents {
 	if !c.Flag("incidents") {
 		return nil
 	}
@@ -167,9 +168,5 @@ func (c *call) incidentChanges() func(context.Context) (uint64, error) {
 		c.Mark("query.incidents", "this server keeps no incidents")
 		return nil
 	}
-	tenant := c.tenant
-	return func(ctx context.Context) (uint64, error) {
-		_, changes, err := c.options.Incidents.Open(ctx, tenant)
-		return changes, err
-	}
+	return incidents.Changed(c.options.Incidents, c.tenant)
 }

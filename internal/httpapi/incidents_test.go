@@ -23,13 +23,25 @@ type kept struct {
 	open    []*people.Incident
 	closed  []people.Incident // newest first
 	asked   []people.Action
-	changes uint64
+	changed []*people.Incident
 }
 
-func (k *kept) Open(context.Context, andon.TenantID) ([]*people.Incident, uint64, error) {
+func (k *kept) Open(context.Context, andon.TenantID) ([]*people.Incident, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.Clone(k.open), k.changes, nil
+	return slices.Clone(k.open), nil
+}
+
+func (k *kept) Changed(
+	_ context.Context, _ andon.TenantID, after uint64,
+) (c records.IncidentChanges, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, i := range k.changed[min(after, uint64(len(k.changed))):] {
+		c.Recent = append(c.Recent, records.IncidentChange{Incident: i})
+	}
+	c.Number = uint64(len(k.changed))
+	return c, nil
 }
 
 func (k *kept) Get(_ context.Context, _ andon.TenantID, id string) (people.Incident, error) {
@@ -108,7 +120,7 @@ func (k *kept) Act(
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.asked, k.changes = append(k.asked, a), k.changes+1
+	k.asked, k.changed = append(k.asked, a), append(k.changed, &is)
 	return is, err
 }
 
@@ -200,6 +212,8 @@ func TestIncidents(t *testing.T) {
 		"?kind=silent":                   "",
 		"?kind=state":                    "decf",
 		"?flapping=true":                 "d",
+		"?age=1h35m":                     "dc",
+		"?age=1h35m&from=2020-04-24":     "dc",
 		"?flapping=false&sort=since":     "cef",
 		"?flapping=true&from=2020-04-24": "d",
 		"?group=hall":                    "e",
@@ -242,6 +256,7 @@ func TestIncidents(t *testing.T) {
 	w.get("/incidents?status=open").fails(400, "there is no status")
 	w.get("/incidents?severity=300").fails(400, "severity is 0 to 255")
 	w.get("/incidents?kind=noise").fails(400, "kind is state, silent, or absent:")
+	w.get("/incidents?age=long").fails(400, "duration")
 	w.get("/incidents?flapping=yes").fails(400, "flapping is true or false")
 	w.get("/incidents?from=2020-04-24&sort=since").fails(400, "newest first")
 	w.get("/incidents", "Andon-Tenant: none").fails(http.StatusNotFound)
@@ -304,10 +319,19 @@ func TestIncidentActions(t *testing.T) {
 
 func TestIncidentStream(t *testing.T) {
 	w := newWorld(t, withIncidents(factory()))
+	others := w.stream("?incidents=true&device=none*").begun()
 	s := w.stream("?incidents=true").begun()
 	w.post("/incidents/c/comment", `{"by":"Liz","note":"n"}`).is(http.StatusOK)
-	if e, ok := s.next(); !ok || e.event != "incident" || e.data != `{"changes":1}` {
-		t.Errorf("the stream says %+v", e)
+	e, ok := s.next()
+	var is client.IncidentChanges
+	err := json.Unmarshal([]byte(e.data), &is)
+	if !ok || e.event != "incident" || err != nil || is.Changes != 1 || len(is.Incidents) != 1 ||
+		is.Incidents[0].ID != "c" || is.Incidents[0].Device != "press-1" {
+		t.Errorf("the stream says %+v, %v", e, err)
+	}
+	w.event("none-1", "2020-04-24T11:30:00Z", "WARNING1")
+	if e, ok := others.next(); !ok || e.event != "state" {
+		t.Errorf("a stream of other devices says %+v", e)
 	}
 }
 
@@ -336,5 +360,11 @@ func TestIncidentReport(t *testing.T) {
 		t.Errorf("CSV is\n%s\nnot\n%s", a.body, want)
 	}
 	w.get("/reports/incidents?per=year").fails(400, "per is operator, device or hour")
-	w.do(http.MethodGet, base+"/reports/incidents", "", "Accept: text/csv").fails(400, "per says")
+	a = w.do(http.MethodGet, base+"/reports/incidents?from=2020-04-24T08:30:00Z", "",
+		"Accept: text/csv").is(http.StatusOK)
+	for _, want := range []string{"figure,value\ndevices,2\nincidents,5\n", "\nmttr,"} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("the figures as CSV have no %q:\n%s", want, a.body)
+		}
+	}
 }

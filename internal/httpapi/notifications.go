@@ -42,7 +42,7 @@ func (a *API) notificationRoutes() (all []*route) {
 		query: []param{
 			{Name: "to", Title: "to of notifications", Example: "Liz"},
 			{Name: "status", Title: "status of notifications", Example: "given-up",
-				Values: []any{"waiting", "delivered", "failed", "given-up", "listed"}},
+				Values: []any{"held", "waiting", "delivered", "failed", "given-up", "listed"}},
 			limitParam, cursorParam,
 		},
 	}, a.notifications),
@@ -82,8 +82,8 @@ func showNotification(l *notify.Logged) client.Notification {
 
 func (a *API) notifications(c *call) error {
 	w := notify.Wanted{To: andon.PersonID(c.Text("to"))}
-	w.Status = notify.Status(c.OneOf("status", "waiting", "delivered", "failed", "given-up",
-		"listed"))
+	w.Status = notify.Status(c.OneOf("status", "held", "waiting", "delivered", "failed",
+		"given-up", "listed"))
 	w.Stopped = func(key string) { c.stopped = key }
 	read := func(after string, n int) iter.Seq2[notify.Logged, error] {
 		w := w

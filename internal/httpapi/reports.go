@@ -46,10 +46,6 @@ func (a *API) reportRoute(r *route) *route {
 		if !strings.Contains(strings.Join(c.r.Header.Values("Accept"), ","), typeCSV) {
 			return asJSON(c)
 		}
-		if c.Text("per") == "" {
-			return andon.AtField("query.per", "CSV has a line for each operator, device or hour: "+
-				"per says which")
-		}
 		is, err := a.incidentReport(c)
 		if err == nil {
 			err = c.Fault()
@@ -58,7 +54,7 @@ func (a *API) reportRoute(r *route) *route {
 			return err
 		}
 		c.x.Header().Add("Vary", "Accept")
-		c.send(typeCSV, incidents.CSV(c.Text("per"), is.Rows))
+		c.send(typeCSV, incidents.CSV(c.Text("per"), &is))
 		return nil
 	}
 	return r

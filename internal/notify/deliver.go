@@ -40,6 +40,7 @@ const (
 	Failed    Status = "failed"    // it is tried again
 	GivenUp   Status = "given-up"  // it is not
 	Listed    Status = "listed"    // it is not sent: the one before it says where all is listed
+	Held      Status = "held"      // it waits for the end of quiet hours, and grows until then
 )
 
 // Attempt is an attempt to deliver a message, and what the other side answered.

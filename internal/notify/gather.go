@@ -17,6 +17,8 @@ import (
 const (
 	gatheringKind andon.RecordKind = "gathering"
 
+	heldPrefix = "held-" // of the IDs of what waits for the end of quiet hours
+
 	second     andon.Duration = 1e6
 	afterLast                 = 2 * second // a message waits for more so long after each notice
 	afterFirst                = 3 * second // and at most so long

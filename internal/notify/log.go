@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,7 +47,7 @@ type Logged struct {
 	To      andon.PersonID `json:"to"`
 	Channel string         `json:"channel"`
 	At      andon.Time     `json:"at"`
-	Status  Status         `json:"status" doc:"waiting, delivered, failed, given-up or listed"`
+	Status  Status         `json:"status" doc:"held, waiting, delivered, failed, given-up, listed"`
 	Answer  string         `json:"answer,omitempty" doc:"What the other side said"`
 	NextAt  andon.Time     `json:"next_at,omitempty" doc:"When it is tried again"`
 	Subject string         `json:"subject"`
@@ -71,8 +73,11 @@ func (s *Service) List(
 	ctx context.Context, tenant andon.TenantID, w Wanted,
 ) iter.Seq2[Logged, error] {
 	return func(yield func(Logged, error) bool) {
+		if w.After < afterHeld && !s.held(ctx, tenant, w, yield) {
+			return
+		}
 		q := andon.RecordQuery{Limit: page}
-		if len(w.After) > keyTail { // of the same message there may be more
+		if w.After > afterHeld { // of the same message there may be more
 			q.After = w.After[:len(w.After)-keyTail-1]
 		}
 		for looked := 0; ; {
@@ -92,6 +97,41 @@ func (s *Service) List(
 			}
 		}
 	}
+}
+
+// Keys of what is held are below those of messages, which begin with a hexadecimal digit.
+const (
+	heldKey   = "!"
+	afterHeld = "0"
+)
+
+// held yields what waits for the end of quiet hours, and reports whether the list goes on.
+func (s *Service) held(
+	ctx context.Context, tenant andon.TenantID, w Wanted, yield func(Logged, error) bool,
+) bool {
+	q := andon.RecordQuery{
+		Prefix: heldPrefix, After: strings.TrimPrefix(w.After, heldKey), Limit: math.MaxInt,
+	}
+	for r, err := range s.Store.Records(ctx, tenant, gatheringKind, q) {
+		var g gathering
+		if err == nil {
+			err = json.Unmarshal([]byte(r.Data), &g)
+		}
+		if err != nil {
+			return yield(Logged{}, err)
+		}
+		if g.Open == nil || w.To != "" && w.To != g.To || w.Status != "" && w.Status != Held {
+			continue
+		}
+		m := Message{Summary: *g.Open}
+		if !yield(Logged{
+			ID: r.ID, To: g.To, At: g.First, Status: Held, NextAt: g.Until, Subject: m.Subject(),
+			Key: heldKey + r.ID,
+		}, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // keyTail is the length of what a Key has after the ID of its message; lastKey comes after all.

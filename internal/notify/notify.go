@@ -125,7 +125,7 @@ func (s *Service) Notify(ctx context.Context, tenant andon.TenantID, notices []N
 				continue
 			}
 			if end, quiet := quietUntil(p, n.Due); quiet && n.Incident.Severity < p.QuietSeverity {
-				at.id, due = "held-"+hash(string(n.To)), end
+				at.id, due = heldPrefix+hash(string(n.To)), end
 			}
 		}
 		if all[at] == nil {

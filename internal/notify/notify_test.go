@@ -216,9 +216,39 @@ func TestQuietHoursAndLeastSeverity(t *testing.T) {
 	if len(w.to.all) != 1 || w.to.all[0].Worst[0].Incident != "i3" {
 		t.Errorf("in quiet hours: %+v", w.to.all)
 	}
+	list := func(wanted notify.Wanted) (all []string) {
+		for l, err := range w.List(t.Context(), andon.DefaultTenant, wanted) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(l.Status)+": "+l.Subject)
+			if wanted.After = l.Key; l.Status == notify.Held && l.NextAt != w.now.Add(50*1e6) {
+				t.Errorf("it is held until %s", l.NextAt)
+			}
+		}
+		if n := len(all); n > 0 { // a page goes on after a key
+			for range w.List(t.Context(), andon.DefaultTenant, wanted) {
+				t.Error("after the last there is another one")
+			}
+		}
+		return all
+	}
+	const held = "held: Andon: d2 FAILURE"
+	if all := list(notify.Wanted{}); len(all) != 2 || all[0] != held {
+		t.Errorf("listed in quiet hours: %q", all)
+	}
+	if all := list(notify.Wanted{Status: notify.Held, To: "Liz"}); len(all) != 1 || all[0] != held {
+		t.Errorf("held in quiet hours: %q", all)
+	}
+	if all := list(notify.Wanted{Status: notify.Held, To: "Bob"}); len(all) != 0 {
+		t.Errorf("held of another person: %q", all)
+	}
 	_ = w.pass(t, 60)
 	if len(w.to.all) != 2 || w.to.all[1].Count != 1 || w.to.all[1].Worst[0].Incident != "i2" {
 		t.Errorf("afterwards: %+v", w.to.all)
+	}
+	if all := list(notify.Wanted{Status: notify.Held}); len(all) != 0 {
+		t.Errorf("held afterwards: %q", all)
 	}
 }
 

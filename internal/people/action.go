@@ -82,6 +82,9 @@ func (a *Action) check(s *Setting) error {
 		if err := a.To.Validate(); err != nil {
 			return andon.AtField("body.to", "%s", err)
 		}
+		if len(s.People) > 0 && s.People[a.To] == nil {
+			return andon.AtField("body.to", "there is no person %q", a.To)
+		}
 		return nil
 	case ShelveIt:
 		return a.checkShelf(s)
@@ -93,13 +96,14 @@ func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 func (a *Action) checkShelf(s *Setting) error {
 	until, given, longest := a.Until, 0, cmp.Or(s.LongestShelf, andon.DefaultShelf)
+	place := "body.until"
 	for _, is := range []bool{a.Until != 0, a.For != 0, a.Once} {
 		if is {
 			given++
 		}
 	}
 	if a.For != 0 {
-		until = s.Now.Add(a.For)
+		until, place = s.Now.Add(a.For), "body.for"
 	}
 	switch {
 	case isBlank(a.Reason):
@@ -107,10 +111,10 @@ func (a *Action) checkShelf(s *Setting) error {
 	case given != 1:
 		return andon.AtField("body.until", "say until when: one of until, for and once")
 	case until != 0 && until <= s.Now:
-		return andon.AtField("body.until", "%s is past", until)
+		return andon.AtField(place, "%s is past", until)
 	case until > s.Now.Add(longest):
-		return andon.AtField("body.until", "%s is more than %s away, the longest_shelf of the "+
-			"tenant", until, longest)
+		return andon.AtField(place, "it would end at %s, more than %s from now, the "+
+			"longest_shelf of the tenant", until, longest)
 	}
 	return nil
 }

@@ -56,5 +56,9 @@ func (in *Incident) stable() andon.Time {
 // settled takes in that the device is stable.
 func (in *Incident) settled(s *Setting) {
 	in.Flapping, in.Flips = false, nil
-	in.note(s, Step{What: "stable", Note: string(in.State)})
+	is := string(in.State)
+	if in.Until != 0 {
+		is = "normal"
+	}
+	in.note(s, Step{What: "stable", Note: is})
 }

@@ -111,9 +111,11 @@ func TestRefused(t *testing.T) {
 		{people.Action{Do: people.ShelveIt, By: "Liz", Reason: "r"}, "body.until"},
 		{people.Action{Do: people.ShelveIt, By: "Liz", Reason: "r", Until: 5}, "body.until"},
 		{people.Action{Do: people.ShelveIt, By: "Liz", Reason: "r", For: 25 * 60 * minute},
-			"body.until"},
+			"body.for"},
+		{people.Action{Do: people.EscalateTo, By: "Liz", To: "Sarra"}, "body.to"},
 	} {
-		_, err := new(people.Incident).Act(&people.Setting{Now: minute}, &c.a)
+		known := &people.Known{People: map[andon.PersonID]*people.Person{"Sara": {}}}
+		_, err := new(people.Incident).Act(&people.Setting{Known: known, Now: minute}, &c.a)
 		e, _ := err.(*andon.Error)
 		if e == nil || len(e.Fields) != 1 || e.Fields[0].Location != c.want {
 			t.Errorf("%+v: %v, want one at %s", c.a, err, c.want)

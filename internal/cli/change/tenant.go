@@ -60,11 +60,12 @@ func tenantList(p *command.Program) *cobra.Command {
 
 func tenantColumns() []command.Column[client.Tenant] {
 	columns := command.Fields[client.Tenant]("tenant", "retention.events", "retention.readings",
-		"max_future", "silent_after", "unknown_states", "states")
+		"max_future", "silent_after", "longest_shelf", "unknown_states", "states").
+		OrElse("longest_shelf", andon.DefaultShelf.String())
 	columns[len(columns)-1].Cell = func(_ command.Looks, t *client.Tenant) draw.Cell {
 		return draw.Cell{Text: statesShown(t.States)}
 	}
-	return columns.Hidden("longest_shelf")
+	return columns
 }
 
 // statesShown formats a set of states as --state takes it.

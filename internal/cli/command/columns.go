@@ -6,6 +6,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -159,6 +160,9 @@ func (f field[T]) text(item *T) string {
 func (f field[T]) cell(_ Looks, item *T) draw.Cell {
 	if at, ok := f.value(item).Interface().(andon.Time); ok {
 		return draw.Cell{Text: TimeShown(at), Whole: true}
+	}
+	if x, ok := f.value(item).Interface().(float64); ok && (x != 0 || !f.optional) {
+		return draw.Cell{Text: JSONText(math.Round(x*100) / 100), Right: true}
 	}
 	if f.right {
 		return draw.Cell{Text: f.text(item), Right: true}

@@ -40,6 +40,7 @@ func list(p *command.Program) *cobra.Command {
 		Long: `List open incidents, severest and longest first. With --from or --to those that
 opened then, open or not, newest first.`,
 		Example: `  andon incident list --severity 48 --status unacknowledged
+  andon incident list --age 1h --operator none
   andon incident list --from 7d --device 'press*' --output csv`,
 		Args: cobra.NoArgs,
 	}
@@ -50,6 +51,8 @@ opened then, open or not, newest first.`,
 		"unacknowledged, acknowledged, returned, latched, shelved, suppressed, "+
 		"out-of-service, closed")
 	flags.Uint8Var(&q.Severity, "severity", 0, "only from this `severity` on")
+	command.ParsedFlag(cmd, &q.Age, "age", "only what has lasted for this `time` at least: 30m",
+		andon.ParseDuration)
 	flags.StringVar((*string)(&q.Operator), "operator", "",
 		"only of this `operator`; none: of nobody")
 	flags.StringVar(&q.Kind, "kind", "", "only of this `kind`: state, silent, absent:")

@@ -40,7 +40,7 @@ func notifyList(p *command.Program) *cobra.Command {
 	t.Flags(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "only to this `person`")
 	status := command.ChoiceFlag(cmd, "status", "", "only with this status",
-		"waiting", "delivered", "failed", "given-up", "listed")
+		"held", "waiting", "delivered", "failed", "given-up", "listed")
 	o.LimitFlags(cmd)
 	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {

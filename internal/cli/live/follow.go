@@ -15,7 +15,9 @@ import (
 // follow prints changes until the context ends. An error at the first requests ends it; later it
 // keeps trying.
 func (w *watch) follow(ctx context.Context) error {
-	selected := client.FollowOptions{Device: w.query.Device, Selection: w.query.Selection}
+	selected := client.FollowOptions{
+		Device: w.query.Device, Selection: w.query.Selection, Incidents: w.incidents,
+	}
 	for t, err := range w.client.Follow(ctx, selected) {
 		if err == nil {
 			err = w.take(ctx, w.Now(), &t)
@@ -107,6 +109,8 @@ func (w *watch) apply(now andon.Time, t *client.Update) error {
 		default:
 			return w.show(now, d.Device, nil)
 		}
+	case client.OfIncidents:
+		return w.showIncidents(now, t.Incidents)
 	case client.Silence:
 		for i, id := range slices.Concat(t.Silent, t.Heard) {
 			if was := w.devices[id]; was != nil {
@@ -119,6 +123,46 @@ func (w *watch) apply(now andon.Time, t *client.Update) error {
 		}
 	}
 	return nil
+}
+
+// showIncidents prints a line for each incident that has changed, and is in one of the states, and
+// of the operator, that were asked for.
+func (w *watch) showIncidents(now andon.Time, all []client.Incident) error {
+	if len(all) == 0 {
+		return w.print(now, "many incidents have changed: andon incident list")
+	}
+	states, err := andon.ParseStateFilter(w.query.State)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		is := &all[i]
+		if !states.Match(is.State) || w.query.NoOperator && is.Operator != "" ||
+			w.query.Operator != "" && w.query.Operator != is.Operator {
+			continue
+		}
+		w.changed++
+		if err := w.print(now, describeIncident(is, now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describeIncident describes what an incident is, with the newest that somebody wrote about it.
+func describeIncident(is *client.Incident, now andon.Time) string {
+	text := fmt.Sprintf("%s incident %s: %s, %s %s for %s", is.Device, is.ID, is.Status, is.Kind,
+		is.State, draw.Age(now.Sub(is.Since)))
+	if is.Operator != "" {
+		text += ", " + string(is.Operator)
+	}
+	if p := is.Escalation; p != nil {
+		text += ", policy " + p.Policy
+	}
+	if n := is.Note; n != nil {
+		text += fmt.Sprintf(", %s: %s", n.By, n.Note)
+	}
+	return draw.Legible(text)
 }
 
 func (w *watch) selects(d *client.Device) bool {

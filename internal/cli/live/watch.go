@@ -21,8 +21,9 @@ import (
 type watch struct {
 	*command.Program
 	command.Target
-	query  client.DeviceQuery
-	length time.Duration // 0: until the user ends it
+	query     client.DeviceQuery
+	length    time.Duration // 0: until the user ends it
+	incidents bool          // also what becomes of them
 
 	client  *client.Client
 	devices map[andon.DeviceID]*client.Device // as they were last; nil before the first list
@@ -42,17 +43,20 @@ func Watch(p *command.Program) *cobra.Command {
 A line is printed when a device changes its state, its operator or to whom it is escalated, and when
 it falls silent or is heard again. It has all that the device shows then, and the state before. The
 first lines say which devices are not normal at the start. Flags select devices; grep selects lines
-by any text.
+by any text. With --incidents there is a line, too, when something happens to an incident: it opens,
+somebody acknowledges it or writes about it, its policy goes on, it is closed.
 
 It follows the stream of the server, as the board does: each change is printed at once, and none is
 missed, also across a restart of the server. When the server does not answer, it keeps trying.`,
 		Example: `  andon watch
   andon watch --url https://andon:8443 --token-file token --tenant metro --state 'WARNING*'
+  andon watch --incidents --group plant-1
   andon watch --operator Liz --for 8h >> shift.log`,
 	}
 	w.Flags(cmd)
 	cmd.Flags().StringVar(&w.query.State, "state", "", command.StateHelp)
 	command.DeviceFlags(cmd, &w.query)
+	cmd.Flags().BoolVar(&w.incidents, "incidents", false, "also what happens to incidents")
 	cmd.Flags().DurationVar(&w.length, "for", 0, "end after this time (default: at Ctrl-C)")
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return w.run(ctx) })
 	return cmd

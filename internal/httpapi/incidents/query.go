@@ -18,6 +18,7 @@ type Query struct {
 	States     andon.StateFilter
 	Statuses   []people.Status // any of these; none: all
 	Severity   uint8           // at least
+	Age        andon.Duration  // at least; see Admits
 	Operator   andon.PersonID
 	Unassigned bool
 	Kind       people.Kind
@@ -25,6 +26,7 @@ type Query struct {
 	Device     andon.DeviceID // only this one; absent: all
 	Prefix     string
 	Selected   *groups.Selected
+	now        andon.Time
 }
 
 var statuses = []people.Status{
@@ -37,7 +39,7 @@ func Read(r *params.Reader) (q Query) {
 	var devices andon.DeviceQuery
 	q.States, q.Operator = r.States(), r.Person("operator")
 	q.Device, q.Kind = r.DeviceOrPrefix(&devices), people.Kind(r.Text("kind"))
-	q.Flapping = r.Truth("flapping")
+	q.Flapping, q.now = r.Truth("flapping"), r.Now()
 	q.Prefix = devices.Prefix
 	if q.Unassigned = q.Operator == "none"; q.Unassigned {
 		q.Operator = ""
@@ -55,6 +57,11 @@ func Read(r *params.Reader) (q Query) {
 			r.Mark("query.severity", "severity is 0 to 255, not %s", ingest.Clip(text))
 		}
 	}
+	if text := r.Text("age"); text != "" {
+		var err error
+		q.Age, err = andon.ParseDuration(text)
+		r.Check("query.age", err)
+	}
 	if text := r.Text("status"); text != "" {
 		for one := range strings.SplitSeq(text, ",") {
 			if q.Statuses = append(q.Statuses, people.Status(one)); !isStatus(one) {
@@ -67,13 +74,19 @@ func Read(r *params.Reader) (q Query) {
 
 func isStatus(text string) bool { return slices.Contains(statuses, people.Status(text)) }
 
-// Admits reports whether an incident is selected.
+// Admits reports whether an incident is selected. Its age is how long it has lasted: to now, or
+// until its condition ended.
 func (q *Query) Admits(i *people.Incident) bool {
 	kind := q.Kind == "" || q.Kind == i.Kind ||
 		q.Kind == people.AbsentKind && strings.HasPrefix(string(i.Kind), string(q.Kind))
 	operator := (q.Operator == "" || q.Operator == i.Operator) &&
 		(!q.Unassigned || i.Operator == "")
+	end := i.Until
+	if end == 0 {
+		end = q.now
+	}
 	return kind && q.wants(i.Device) && operator && i.Severity >= q.Severity &&
+		(q.Age == 0 || end.Sub(i.Since) >= q.Age) &&
 		q.States.Match(i.State) &&
 		(q.Flapping == "" || q.Flapping == strconv.FormatBool(i.Flapping)) &&
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, i.Status()))

@@ -16,7 +16,10 @@ import (
 
 // Kept keeps the incidents of all tenants, as package records has it.
 type Kept interface {
-	Open(context.Context, andon.TenantID) (all []*people.Incident, changes uint64, err error)
+	Open(context.Context, andon.TenantID) ([]*people.Incident, error)
+	Changed(
+		ctx context.Context, tenant andon.TenantID, after uint64,
+	) (records.IncidentChanges, error)
 	Get(ctx context.Context, tenant andon.TenantID, id string) (people.Incident, error)
 	Past(
 		ctx context.Context, tenant andon.TenantID, q records.PastQuery,
@@ -56,17 +59,51 @@ func Within(
 	return all, err
 }
 
-// CSV writes the rows of a report, each of an operator, a device or an hour.
-func CSV(per string, rows []client.IncidentRow) []byte {
-	var text strings.Builder
-	w := csv.NewWriter(&text)
+// CSV writes the rows of a report, each of an operator, a device or an hour; without per its
+// figures, each in a row.
+func CSV(per string, r *client.IncidentReport) []byte {
 	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-	_ = w.Write([]string{per, "incidents", "per_hour", "seconds"}) // a Builder takes all
-	for _, r := range rows {
-		_ = w.Write([]string{
-			r.Name, strconv.Itoa(r.Incidents), number(r.PerHour), number(r.Seconds),
+	lines := [][]string{{per, "incidents", "per_hour", "seconds"}}
+	for _, row := range r.Rows {
+		lines = append(lines, []string{
+			row.Name, strconv.Itoa(row.Incidents), number(row.PerHour), number(row.Seconds),
 		})
 	}
-	w.Flush()
+	if per == "" {
+		lines = [][]string{{"figure", "value"}}
+		for _, f := range figures(r) {
+			text := "" // it has no basis
+			if f.value != nil {
+				text = number(*f.value)
+			}
+			lines = append(lines, []string{f.name, text})
+		}
+	}
+	var text strings.Builder
+	_ = csv.NewWriter(&text).WriteAll(lines) // a Builder takes all
 	return []byte(text.String())
+}
+
+type figure struct {
+	name  string
+	value *float64
+}
+
+func figures(r *client.IncidentReport) []figure {
+	of := func(n int) *float64 { return new(float64(n)) }
+	all := []figure{
+		{"devices", of(r.Devices)}, {"incidents", of(r.Incidents)}, {"per_hour", &r.PerHour},
+		{"floods", of(len(r.Floods))}, {"chattering", of(len(r.Chattering))},
+		{"stale", of(len(r.Stale))}, {"availability", r.Availability}, {"mtbf", r.MTBF},
+		{"mttr", r.MTTR},
+	}
+	for i, t := range []*client.IncidentTimes{r.ToAcknowledge, r.ToReturn} {
+		name := []string{"to_acknowledge", "to_return"}[i]
+		median, p90 := figure{name: name + "_median"}, figure{name: name + "_p90"}
+		if t != nil {
+			median.value, p90.value = &t.Median, &t.P90
+		}
+		all = append(all, median, p90)
+	}
+	return all
 }

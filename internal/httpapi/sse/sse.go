@@ -10,14 +10,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/groups"
 	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/live"
 )
+
+// ChangedIncidents returns the changes of open incidents after one with a number.
+type ChangedIncidents func(ctx context.Context, after uint64) (client.IncidentChanges, error)
 
 // Query says which changes a stream is of.
 type Query struct {
@@ -26,9 +32,8 @@ type Query struct {
 	Device  andon.DeviceID    // only this one; absent: all
 	All     bool              // nothing is left out
 
-	// Incidents returns a number that grows when an open incident changes; nil: that is not said.
-	Incidents func(context.Context) (uint64, error)
-	incidents uint64 // of what was said
+	Incidents ChangedIncidents // nil: that is not said
+	incidents uint64           // the number of the newest change that was said
 
 	Selected *groups.Selected
 	changes  uint64 // of what is known of devices, as far as it has learned
@@ -157,7 +162,9 @@ func (s *Stream) Begin(
 		q.changes, err = q.Selected.Changes(ctx)
 	}
 	if q.Incidents != nil && err == nil {
-		q.incidents, err = q.Incidents(ctx)
+		var now client.IncidentChanges
+		now, err = q.Incidents(ctx, math.MaxUint64)
+		q.incidents = now.Changes
 	}
 	return err
 }
@@ -173,16 +180,32 @@ func (s *Stream) wait(q *Query) time.Duration {
 	return min(look, s.Beat)
 }
 
-// incident says so where an open incident has changed. Which one is not said: a client asks again
-// for the page that it shows, once, however many have changed.
+// longestEvent is how many bytes an event about incidents may have. A client reads lines of a
+// megabyte.
+const longestEvent = 256 << 10
+
+// incident appends which of the open incidents that may be selected have changed.
 func (s *Stream) incident(ctx context.Context, q *Query) {
 	if q.Incidents == nil {
 		return
 	}
-	if now, err := q.Incidents(ctx); err == nil && now != q.incidents {
-		q.incidents = now
-		s.text = fmt.Appendf(s.text, "event: incident\ndata: {\"changes\":%d}\n\n", now)
+	now, err := q.Incidents(ctx, q.incidents)
+	if err != nil || now.Changes == q.incidents {
+		return
 	}
+	q.incidents = now.Changes
+	now.Incidents = slices.DeleteFunc(now.Incidents, func(i client.Incident) bool {
+		return !q.admitsDevice(i.Device) || !q.All && !q.States.Match(i.State)
+	})
+	if len(now.Incidents) == 0 && !now.More {
+		return
+	}
+	text, _ := json.Marshal(now)
+	if len(text) > longestEvent {
+		text = fmt.Appendf(nil, `{"changes":%d,"more":true}`, now.Changes)
+	}
+	s.text = append(s.text, "event: incident\ndata: "...)
+	s.text = append(append(s.text, text...), "\n\n"...)
 }
 
 // leastBeat is the shortest time in which a stream looks by itself.

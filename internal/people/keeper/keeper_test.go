@@ -151,7 +151,7 @@ func settle(d time.Duration) {
 // only returns the only open incident.
 func (h *house) only() *people.Incident {
 	h.Helper()
-	all, _, err := h.incidents.Open(h.Context(), "default")
+	all, err := h.incidents.Open(h.Context(), "default")
 	if err != nil || len(all) != 1 {
 		h.Fatalf("%d are open, %v", len(all), err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -300,7 +301,7 @@ func (w *together) settle() {
 func (w *together) left() (all []string) {
 	for id := range w.tenants {
 		if busy, _ := w.busy.Load(id); busy == true {
-			open, _, err := w.incidents.Open(w.Context(), id)
+			open, err := w.incidents.Open(w.Context(), id)
 			all = append(all, fmt.Sprint(id, " ", err))
 			for _, in := range open {
 				all = append(all, fmt.Sprintf("%s %+v", in.Device, in.Steps))
@@ -315,7 +316,12 @@ func (w *together) left() (all []string) {
 func (w *together) settled(
 	ctx context.Context, id andon.TenantID,
 ) (left, behind bool, changes uint64, err error) {
-	open, before, err := w.incidents.Open(ctx, id)
+	changed, err := w.incidents.Changed(ctx, id, math.MaxUint64)
+	if err != nil {
+		return false, false, 0, err
+	}
+	before := changed.Number
+	open, err := w.incidents.Open(ctx, id)
 	if err != nil {
 		return false, false, 0, err
 	}
@@ -344,6 +350,6 @@ func (w *together) settled(
 	for _, err := range w.store.Changes(ctx, id, is.Position.At) {
 		return false, true, before, err
 	}
-	_, after, err := w.incidents.Open(ctx, id)
-	return false, before != after, after, err
+	changed, err = w.incidents.Changed(ctx, id, math.MaxUint64)
+	return false, before != changed.Number, changed.Number, err
 }

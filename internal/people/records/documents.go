@@ -218,13 +218,24 @@ func (c *Change) Changes() bool { return c.Version == 0 || c.Before != c.Version
 func (d *Documents) checkReferences(
 	ctx context.Context, tenant andon.TenantID, c *Change, known *known, all []Change,
 ) error {
-	if r, is := c.content.(*people.Rule); is && r.Disabled == "" {
-		t, err := d.store.Tenant(ctx, tenant)
-		if err == nil {
-			err = (*rules.Rule)(r).CheckStates(t.States)
+	t, err := d.store.Tenant(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	switch is := c.content.(type) {
+	case *people.Rule:
+		if is.Disabled != "" {
+			break
 		}
-		if err != nil {
+		if err := (*rules.Rule)(is).CheckStates(t.States); err != nil {
 			return err
+		}
+	case *people.Policy:
+		for i, state := range is.Match.States { // another one would never match
+			if t.Unknown == andon.RefuseUnknown && !t.States.Has(state) {
+				return andon.AtField(fmt.Sprintf("body.match.states[%d]", i),
+					"the tenant has no state %q", state)
+			}
 		}
 	}
 	for _, r := range c.content.References() {

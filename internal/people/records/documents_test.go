@@ -21,10 +21,12 @@ type house struct {
 	*testing.T
 	now         andon.Time
 	here, there *records.Documents
+	store       andon.Store
 }
 
 func newHouse(t *testing.T) *house {
-	h, store := &house{T: t, now: andon.MinTime + 1e15}, memstore.New()
+	store := memstore.New()
+	h := &house{T: t, now: andon.MinTime + 1e15, store: store}
 	clock := func() andon.Time { return h.now }
 	h.here, h.there = records.NewDocuments(store, clock), records.NewDocuments(store, clock)
 	return h
@@ -94,6 +96,26 @@ func TestDocuments(t *testing.T) {
 	}
 	_, err = h.here.Known(ctx, "nobody")
 	h.failsAt(err, andon.NotFound, "")
+}
+
+// TestStatesOfPolicies: a policy for a state that no event may have would never begin.
+func TestStatesOfPolicies(t *testing.T) {
+	h := newHouse(t)
+	const text = `{"match":{"states":["WARNING1","WARNIG2"]},
+		"steps":[{"after":"5m","to":"operator"}]}`
+	if _, err := h.put(people.Policies, "p", text, 0); err != nil {
+		t.Fatal("where states may be unknown:", err)
+	}
+	tenant, err := h.store.Tenant(t.Context(), andon.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant.Unknown = andon.RefuseUnknown
+	if _, err := h.store.PutTenant(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.put(people.Policies, "q", text, 0)
+	h.failsAt(err, andon.Invalid, "body.match.states[1]")
 }
 
 func TestVersionsOfDocuments(t *testing.T) {

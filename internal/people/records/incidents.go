@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
@@ -56,21 +55,6 @@ type Incidents struct {
 	Setting func(context.Context, andon.TenantID) (*people.Setting, error)
 	Effects func(context.Context, andon.TenantID, *Held) error
 }
-
-// opened is what is known of the open incidents of a tenant.
-type opened struct {
-	reading sync.Mutex // held while they are read again
-	by      map[string]Held
-	places  places
-	changes uint64
-	kept    bool       // by is kept
-	read    andon.Time // 0: never since it is kept
-	took    andon.Duration
-	unasked *time.Timer // forgets by
-}
-
-// keptFor is how long what is open is in memory that nobody asks for.
-const keptFor = time.Minute
 
 // Held is an incident as it was read, with the version of its record.
 type Held struct {
@@ -126,57 +110,6 @@ func decode(r *andon.Record) (*people.Incident, error) {
 	return in, nil
 }
 
-// Open returns all incidents of a tenant that are open, in no order, and a number that grows when
-// any of them changes. Of their steps there is only the last note of a person. Neither the list nor
-// what it points to is ever changed.
-func (in *Incidents) Open(
-	ctx context.Context, tenant andon.TenantID,
-) (all []*people.Incident, changes uint64, err error) {
-	o := in.opened(tenant)
-	o.reading.Lock()
-	defer o.reading.Unlock()
-	in.mu.Lock()
-	const second = andon.Duration(1_000_000)
-	stale := o.read == 0 || in.now().Sub(o.read) > max(second, 10*o.took)
-	if o.kept = true; o.unasked == nil {
-		o.unasked = time.AfterFunc(keptFor, func() { in.forget(o) })
-	}
-	o.unasked.Reset(keptFor)
-	in.mu.Unlock()
-	if stale {
-		if err := in.readOpen(ctx, tenant, o); err != nil {
-			return nil, 0, err
-		}
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for _, h := range o.by {
-		if h.Ended == 0 {
-			all = append(all, h.Incident)
-		}
-	}
-	return all, o.changes, nil
-}
-
-// forget gives back the memory of what is open.
-func (in *Incidents) forget(o *opened) {
-	o.reading.Lock()
-	defer o.reading.Unlock()
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	o.by, o.kept, o.read = map[string]Held{}, false, 0
-}
-
-// Leave forgets what is open in a tenant, which is deleted or is kept by another process from now
-// on. The number that grows with each change goes on.
-func (in *Incidents) Leave(tenant andon.TenantID) {
-	o := in.opened(tenant)
-	in.forget(o)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	o.places = places{}
-}
-
 // EachOpen yields the incidents of a tenant and a kind that are open, as they are stored, and keeps
 // none of them in memory. Absent: of all kinds.
 func (in *Incidents) EachOpen(
@@ -218,99 +151,6 @@ func (in *Incidents) MayBeOpen(tenant andon.TenantID, place string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return !o.places.scanned || o.places.holds(place)
-}
-
-func (in *Incidents) opened(tenant andon.TenantID) *opened {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	o := in.open[tenant]
-	if o == nil {
-		o = &opened{by: map[string]Held{}}
-		in.open[tenant] = o
-	}
-	return o
-}
-
-// readOpen reads the records of open incidents again. What this process changed meanwhile has a
-// newer version, or is read by the next call. The caller holds o.reading.
-func (in *Incidents) readOpen(ctx context.Context, tenant andon.TenantID, o *opened) error {
-	began, seen := in.now(), map[string]bool{}
-	in.mu.Lock()
-	before := make(map[string]uint64, len(o.by))
-	for place, h := range o.by {
-		before[place] = h.Version
-	}
-	in.mu.Unlock()
-	q := andon.RecordQuery{Limit: math.MaxInt}
-	for r, err := range in.store.Records(ctx, tenant, OpenKind, q) {
-		if err != nil {
-			return err
-		}
-		if seen[r.ID] = true; before[r.ID] == r.Version {
-			continue
-		}
-		is, err := decode(&r)
-		if err != nil {
-			return err
-		}
-		in.know(tenant, r.ID, &Held{is, r.Version}, before[r.ID])
-	}
-	for place, version := range before {
-		if !seen[place] {
-			in.know(tenant, place, nil, version)
-		}
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	o.read = in.now()
-	o.took = o.read.Sub(began)
-	return nil
-}
-
-// know takes note of an open incident, unless another version than was is known by now. nil: there
-// is none any more.
-func (in *Incidents) know(tenant andon.TenantID, place string, h *Held, was uint64) {
-	o := in.opened(tenant)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if h == nil {
-		o.places.remove(place)
-	} else {
-		o.places.add(place)
-	}
-	if o.by[place].Version == was {
-		o.set(place, h)
-	}
-}
-
-// set takes note of an open incident. The caller holds the mutex of Incidents.
-func (o *opened) set(place string, h *Held) {
-	if !o.kept {
-		return
-	}
-	o.changes++
-	if h == nil {
-		delete(o.by, place)
-		return
-	}
-	o.by[placeOf(h.ID)] = Held{listed(h.Incident), h.Version}
-}
-
-// listed is an incident as lists show it, of whose log only the last note of a person is left. In a
-// storm there are so many that the garbage collector would be busy with the rest.
-func listed(in *people.Incident) *people.Incident {
-	is := *in
-	is.Steps, is.Flips = nil, nil
-	if is.State == is.Entry.State {
-		is.State = is.Entry.State // one text, where they were decoded
-	}
-	for i := len(in.Steps) - 1; i >= 0; i-- {
-		if s := in.Steps[i]; s.By != "" && s.Note != "" {
-			is.Steps = []people.Step{s}
-			break
-		}
-	}
-	return &is
 }
 
 // Read returns the open incident of a place as it is stored; nil where there is none.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -127,7 +129,7 @@ func TestClosed(t *testing.T) {
 			t.Errorf("%+v, %v", is, err)
 		}
 	}
-	open, _, err := in.Open(t.Context(), andon.DefaultTenant)
+	open, err := in.Open(t.Context(), andon.DefaultTenant)
 	if err != nil || len(open) != 1 || open[0].ID != other.ID {
 		t.Errorf("%v are open, %v", open, err)
 	}
@@ -256,6 +258,59 @@ func (s *slow) PutRecord(ctx context.Context, r andon.Record) (andon.Record, err
 	return kept, err
 }
 
+// TestChanged: who asks which incidents have changed gets each once, as the last change left it,
+// and one that another process has closed as gone.
+func TestChanged(t *testing.T) {
+	store, now := memstore.New(), begin
+	clock := func() andon.Time { return now }
+	in, other := records.NewIncidents(store, clock), records.NewIncidents(store, clock)
+	first := opened(t, store, in, "d1")
+	changed := func(after uint64) records.IncidentChanges {
+		t.Helper()
+		c, err := in.Changed(t.Context(), "default", after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	n := changed(math.MaxUint64).Number
+	if c := changed(n); c.Number != n || len(c.Recent) > 0 || c.More {
+		t.Errorf("without a change there is %+v", c)
+	}
+	for _, note := range []string{"a", "b"} {
+		a := people.Action{Do: people.Comment, By: "Liz", Note: note}
+		if _, err := in.Act(t.Context(), "default", first.ID, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := changed(n)
+	if c.Number != n+2 || len(c.Recent) != 1 || c.Recent[0].Steps[0].Note != "b" {
+		t.Errorf("two comments are %+v", c)
+	}
+	elsewhere, err := other.Read(t.Context(), "default", records.Place("d1", first.Kind))
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere.Until, elsewhere.Ended = now, now
+	if err := other.Put(t.Context(), "default", elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	now += 2_000_000
+	c = changed(n + 2)
+	if len(c.Recent) != 1 || !c.Recent[0].Gone || c.Recent[0].ID != first.ID {
+		t.Errorf("what another process closed is %+v", c)
+	}
+	for i := range 200 {
+		opened(t, store, in, andon.DeviceID("more-"+strconv.Itoa(i)))
+	}
+	if c = changed(n + 3); !c.More || len(c.Recent) > 0 || c.Number != n+203 {
+		t.Errorf("many changes are %+v", c)
+	}
+	if c = changed(c.Number - 5); len(c.Recent) != 5 || c.More {
+		t.Errorf("the last five are %+v", c)
+	}
+}
+
 // TestOlderVersion: of two changes of an incident the second one stays in memory, although the
 // first one is taken note of later.
 func TestOlderVersion(t *testing.T) {
@@ -263,7 +318,7 @@ func TestOlderVersion(t *testing.T) {
 	h := opened(t, store, records.NewIncidents(store, func() andon.Time { return begin }), "d1")
 	s := &slow{Store: store, stored: make(chan struct{}), answer: make(chan struct{})}
 	in := records.NewIncidents(s, func() andon.Time { return begin }) // nothing is read again
-	if all, _, err := in.Open(t.Context(), "default"); len(all) != 1 || err != nil {
+	if all, err := in.Open(t.Context(), "default"); len(all) != 1 || err != nil {
 		t.Fatal(all, err)
 	}
 	comment := func(by andon.PersonID) {
@@ -278,7 +333,7 @@ func TestOlderVersion(t *testing.T) {
 	comment("Tom")
 	close(s.answer)
 	first.Wait()
-	all, _, err := in.Open(t.Context(), "default")
+	all, err := in.Open(t.Context(), "default")
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}

@@ -99,7 +99,7 @@ func (in *Incidents) Past(
 func (in *Incidents) storedWithin(
 	ctx context.Context, id andon.TenantID, q PastQuery,
 ) (all []people.Incident, err error) {
-	open, _, err := in.Open(ctx, id)
+	open, err := in.Open(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +303,7 @@ func (in *Incidents) ended(
 	ctx context.Context, tenant andon.TenantID, from andon.Time,
 ) iter.Seq2[andon.DeviceID, error] {
 	return seq.Of(func(yield func(andon.DeviceID) bool) error {
-		open, _, err := in.Open(ctx, tenant)
+		open, err := in.Open(ctx, tenant)
 		for _, i := range open {
 			if !yield(i.Device) {
 				return nil
