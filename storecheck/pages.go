@@ -37,8 +37,8 @@ func (q Query) Ask(
 }
 
 // listing makes a lister of a list that is read in pages of a limit, and of how its items are
-// written. It reads the list in the largest pages, then in pages of one, and of two where it has two
-// items. They must not differ, so that every list that a check looks at is a check of paging too.
+// written. It reads the list in the largest pages, then in pages of one, and of two where it has
+// two items. They must not differ, so every list that a check looks at is a check of paging too.
 func listing[T any](
 	read func(turn) iter.Seq2[T, error], render func(*Env, T) string,
 ) lister {
