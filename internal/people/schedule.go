@@ -133,12 +133,12 @@ func (t *turns) begin(turn int, zone *time.Location) time.Time {
 	return t.first.add(turn/t.perDay).wall(t.handOver+of*minutesPerDay/t.perDay, zone)
 }
 
-// turn returns which turn it is; below 0 before the first.
+// turn returns which turn it is; below 0 before the first. At night it is one of the day before.
 func (t *turns) turn(at time.Time, zone *time.Location) int {
 	if at.Before(t.begin(0, zone)) {
 		return -1
 	}
-	turn := max(int(dateOf(at.In(zone)).Sub(t.first.Time)/t.Turn.Std())-1, 0)
+	turn := max(int((dateOf(at.In(zone)).Sub(t.first.Time)-24*time.Hour)/t.Turn.Std()), 0)
 	for !t.begin(turn+1, zone).After(at) {
 		turn++
 	}
