@@ -202,15 +202,15 @@ func (in *Incident) takeBy(s *Setting, a *Action) error {
 	return nil
 }
 
-// say comments or escalates, unless the same person said the same last.
+// say comments, unless the person said the same last, or escalates, unless that is the last word.
 func (in *Incident) say(s *Setting, a *Action) {
 	line := Step{What: "commented", By: a.By, Note: a.Note}
 	if a.Do == EscalateTo {
 		line.What, line.To = "escalated", a.To
 	}
 	for i := len(in.Steps) - 1; i >= 0; i-- {
-		if was := &in.Steps[i]; was.What == line.What && was.By == line.By {
-			if was.To == line.To && was.Note == line.Note {
+		if was := &in.Steps[i]; was.What == line.What && (was.By == a.By || a.Do == EscalateTo) {
+			if was.By == a.By && was.To == line.To && was.Note == line.Note {
 				return
 			}
 			break

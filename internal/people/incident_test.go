@@ -123,6 +123,25 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestEscalatedBack: what somebody said before is said again once somebody else has escalated.
+func TestEscalatedBack(t *testing.T) {
+	s := &people.Setting{Known: &people.Known{}, Now: minute}
+	in, told := people.Open(s, "1-x", "d1", people.StateKind, seen(s, "WARNING2")), []string{}
+	for _, who := range []string{"Liz Sara", "Liz Sara", "Tom Ann", "Liz Sara"} {
+		by, to, _ := strings.Cut(who, " ")
+		a := people.Action{Do: people.EscalateTo, By: andon.PersonID(by), To: andon.PersonID(to)}
+		if _, err := in.Act(s, &a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range in.Doing {
+		told = append(told, string(e.To))
+	}
+	if got := strings.Join(told, " "); got != "Sara Ann Sara" {
+		t.Errorf("escalated to %s", got)
+	}
+}
+
 // TestLongestShelf: the tenant says for how long an incident may be shelved.
 func TestLongestShelf(t *testing.T) {
 	for longest, admitted := range map[andon.Duration]bool{
