@@ -140,7 +140,8 @@ test-raced:
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours
 	CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
 	CGO_ENABLED=1 ANDON_ENGINES=1 ANDON_LONG=1 go test -race -timeout 1h -run 'Ring|TwoProcesses' ./...
-	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 2h -run "SerialStore|SerialHistories" ./internal/store/cassandrastore
+	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 2h -run "SerialStore|SerialHistories" \
+		./internal/store/cassandrastore ./internal/store/dynamostore
 	ANDON_LONG=1 go test -timeout 1h -run EveryStep ./internal/store/pebblestore
 	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 3h -run 'Kafka|Kinesis|Forward|Feed|Archive|KillPolicies' ./test
 	ANDON_ENGINES=1 ANDON_LONG=1 go test -timeout 1h ./internal/archive ./internal/sink

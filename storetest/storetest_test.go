@@ -34,18 +34,26 @@ func (f *forgetful) Assign(
 	return f.Store.Assign(ctx, tenant, now, kept)
 }
 
-// TestHistoriesFind: a defect is found, and shown by the two steps that it takes.
+// TestHistoriesFind: a defect is found, and shown by the two steps that it takes, also where little
+// is asked on the way.
 func TestHistoriesFind(t *testing.T) {
+	for _, asks := range []int{1, 3} {
+		findForgetful(t, Options{Asks: asks})
+	}
+}
+
+func findForgetful(t *testing.T, o Options) {
+	t.Helper()
 	open := func(*testing.T) andon.Store {
 		return &forgetful{memstore.New(), map[andon.DeviceID]bool{}}
 	}
 	for seed := range uint64(20) {
 		h := newHistory(seed, 40)
-		err := h.run(t, open, Options{})
+		err := h.run(t, open, o)
 		if err == nil {
 			continue
 		}
-		short, err := h.shrink(t, open, Options{}, err)
+		short, err := h.shrink(t, open, o, err)
 		if err == nil || len(short.steps) != 2 || !strings.Contains(short.steps[1].text, "assign") {
 			t.Errorf("shrunk to these steps:\n%s%v", short, err)
 		}

@@ -139,15 +139,19 @@ func TestSerialHistories(t *testing.T) {
 			s := begin(t, o)
 			defer func() { end(t, s) }()
 			t.Logf("store: %+v", s.Capabilities())
-			steps := 40
-			if design == "buckets" || os.Getenv(enginetest.LongTests) != "" {
+			steps, asks := 40, 3
+			if design == "buckets" {
 				steps = 60
+			}
+			if os.Getenv(enginetest.LongTests) != "" {
+				steps, asks = 60, 1
 			}
 			storetest.Histories(t,
 				func(*testing.T) andon.Store { return s },
 				storetest.Options{
 					Rounds: 1, // make test-long runs many
 					Steps:  steps,
+					Asks:   asks,
 					Reopen: func(andon.Store) andon.Store {
 						end(t, s)
 						s = begin(t, o)

@@ -3,6 +3,7 @@ package dynamostore
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,9 +78,14 @@ func TestSerialHistories(t *testing.T) {
 	s := next()
 	defer func() { end(t, s.Store) }()
 	t.Logf("store: %+v", s.Capabilities())
+	asks := 3
+	if os.Getenv(enginetest.LongTests) != "" {
+		asks = 1
+	}
 	storetest.Histories(t, func(*testing.T) andon.Store { return s }, storetest.Options{
 		Rounds: 4,
 		Steps:  48,
+		Asks:   asks,
 		Reopen: func(andon.Store) andon.Store {
 			end(t, s.Store)
 			s = next()
