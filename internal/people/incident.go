@@ -126,7 +126,7 @@ func (in *Incident) moved(s *Setting, what string, o *Observation) {
 
 // end takes in that the condition holds no more.
 func (in *Incident) end(s *Setting, o *Observation) {
-	if in.Until = o.Entry.Time; in.Until == 0 {
+	if in.Until = max(o.Entry.Time, in.Since); o.Entry.Time == 0 { // what began it may be withdrawn
 		in.Until = s.Now
 	}
 	line := Step{What: "returned to normal", EventTime: o.Entry.Time, Note: o.Why}

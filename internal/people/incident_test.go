@@ -142,6 +142,16 @@ func TestEscalatedBack(t *testing.T) {
 	}
 }
 
+// TestWithdrawn: what began an incident is withdrawn, and the device has been normal for long.
+func TestWithdrawn(t *testing.T) {
+	s := &people.Setting{Known: &people.Known{}, Now: 9 * minute}
+	in := people.Open(s, "1-x", "d1", people.StateKind, seen(s, "WARNING2"))
+	in.Observe(s, &people.Observation{Entry: andon.EntryRef{Time: minute, State: "NORMAL"}})
+	if in.Until != in.Since {
+		t.Errorf("it was from %s to %s", in.Since, in.Until)
+	}
+}
+
 // TestLongestShelf: the tenant says for how long an incident may be shelved.
 func TestLongestShelf(t *testing.T) {
 	for longest, admitted := range map[andon.Duration]bool{
