@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,15 +69,16 @@ func (r *Run) Figures(in *Incident) bool {
 }
 
 // joined is an incident with a later one that is of the same run. What people do about the run they
-// do about the one that is open.
+// do about the one that is open; once both are closed, what was done about either was done.
 func (in *Incident) joined(later *Incident) Incident {
-	is := *in
-	if later.Ended == 0 {
-		is = *later
-		is.ID, is.Opened, is.Joined = in.ID, in.Opened, in.Joined
+	is := *later
+	is.ID, is.Opened, is.Since, is.Worst = in.ID, in.Opened, in.Since, max(in.Worst, later.Worst)
+	if later.Ended != 0 {
+		is.Acknowledged = cmp.Or(later.Acknowledged, in.Acknowledged)
+		is.TakenBy = cmp.Or(later.TakenBy, in.TakenBy)
 	}
 	is.Steps = slices.Concat(in.Steps, later.Steps)
-	is.Joined = append(slices.Clip(is.Joined), later.ID)
+	is.Joined = append(slices.Clip(in.Joined), later.ID)
 	return is
 }
 

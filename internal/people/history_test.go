@@ -74,3 +74,18 @@ func TestHistory(t *testing.T) {
 		})
 	}
 }
+
+// TestJoined: what was done about one of two that a withdrawal made one was done about both.
+func TestJoined(t *testing.T) {
+	runs := []people.Run{{Since: 1, Until: 9, Worst: 48, Count: 3}}
+	for _, at := range []int{0, 1} {
+		two := []people.Incident{{ID: "a", Opened: 1, Ended: 5}, {ID: "b", Opened: 6, Ended: 10}}
+		two[0].Entry.Time, two[1].Entry.Time = 1, 6
+		two[at].TakenBy, two[at].Acknowledged = "Liz", &people.Acknowledgement{By: "Liz"}
+		all := people.History("d", runs, two, 0, 30_000_000)
+		if len(all) != 1 || all[0].ID != "a" || all[0].Ended != 10 || all[0].TakenBy != "Liz" ||
+			all[0].Acknowledged == nil {
+			t.Errorf("%+v", all)
+		}
+	}
+}
