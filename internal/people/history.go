@@ -110,8 +110,13 @@ func History(
 			}
 			used[n] = true
 		}
-		if at < 0 && r.Until != 0 && r.Until.Add(justNow) < now &&
-			!slices.ContainsFunc(stored, r.seen) {
+		seen := -1
+		if at < 0 {
+			seen = slices.IndexFunc(stored, r.seen)
+		}
+		if seen >= 0 {
+			stored[seen].Before = append(stored[seen].Before, *r)
+		} else if at < 0 && r.Until != 0 && r.Until.Add(justNow) < now {
 			at, all = len(all), append(all, Incident{
 				ID: LateID(device, r.Since), Device: device, Kind: StateKind, Opened: r.Since,
 				State: r.State, Entry: r.Entry, Severity: r.Severity, Late: true, Ended: r.Until,

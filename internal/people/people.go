@@ -55,6 +55,7 @@ type Incident struct {
 	Message  string         `json:"message,omitempty"`
 	// From is of the entry of the first run that it had, where it stayed open through several.
 	From   andon.Time `json:"from,omitempty"`
+	Before []Run      `json:"-"`                // those before the last, as the log has them
 	Late   bool       `json:"late,omitempty"`   // found in the log later; nobody was notified
 	Joined []string   `json:"joined,omitempty"` // that a late entry made part of this one
 	// Covers are the devices of a gateway that fell silent with it, where this is its silence.

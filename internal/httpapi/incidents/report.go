@@ -48,7 +48,7 @@ func Within(
 ) (all []report.Incident, err error) {
 	err = kept.During(ctx, tenant, span, selected.Has, func(some []people.Incident) error {
 		for i := range some {
-			all = append(all, report.Of(&some[i]))
+			all = append(append(all, report.Of(&some[i])), report.Parts(&some[i])...)
 		}
 		if len(all) > mostReported {
 			return andon.Errorf(andon.TooLarge,

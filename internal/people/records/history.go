@@ -182,6 +182,15 @@ func (l *deviceLog) latest(
 func (in *Incidents) OfDevice(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, span andon.Span, limit int,
 ) (all []people.Incident, err error) {
+	return in.ofDevice(ctx, id, device, span, limit, false)
+}
+
+// ofDevice is OfDevice; where parts is set, incidents that held within the span and again after it
+// are there, too.
+func (in *Incidents) ofDevice(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, span andon.Span, limit int,
+	parts bool,
+) (all []people.Incident, err error) {
 	tenant, err := in.store.Tenant(ctx, id)
 	if err != nil {
 		return nil, err
@@ -202,6 +211,9 @@ func (in *Incidents) OfDevice(
 	for _, k := range kept {
 		if k.Ended == 0 || k.Ended >= span.From {
 			reach.From = min(reach.From, k.At)
+		}
+		if parts && k.From != 0 && k.From <= span.To {
+			reach.To = max(reach.To, k.At)
 		}
 	}
 	runs, from, to, err := l.latest(reach, limit)
@@ -224,7 +236,7 @@ func (in *Incidents) OfDevice(
 	all = append(of(false),
 		people.History(device, runs, of(true), tenant.Horizon(now).Events, now)...)
 	all = slices.DeleteFunc(all, func(i people.Incident) bool {
-		return span.To != 0 && i.Since > span.To ||
+		return span.To != 0 && i.Since > span.To && !(parts && i.Before != nil) ||
 			i.Ended != 0 && max(i.Ended, i.Until) < span.From
 	})
 	slices.SortStableFunc(all, func(a, b people.Incident) int {

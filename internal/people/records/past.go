@@ -273,7 +273,7 @@ func (in *Incidents) eachDevice(
 	read := func() error {
 		found := make([][]people.Incident, len(some))
 		err := parallel.Do(ctx, len(some), readers, func(ctx context.Context, i int) (err error) {
-			found[i], err = in.OfDevice(ctx, id, some[i], span, mostOfDevice)
+			found[i], err = in.ofDevice(ctx, id, some[i], span, mostOfDevice, true)
 			return err
 		})
 		for i := range found {

@@ -91,6 +91,38 @@ func past(t *testing.T, store andon.Store) {
 	}
 }
 
+// TestBefore: an incident that was shelved while its device was normal for a while held twice, in
+// the figures of a span before the second time, too. Lists have it when it began last.
+func TestBefore(t *testing.T) {
+	store := memstore.New()
+	now := begin + 99*hour
+	in := records.NewIncidents(store, func() andon.Time { return now })
+	h := opened(t, store, in, "d1")
+	for at, state := range []andon.State{"NORMAL", "WARNING2", "NORMAL"} {
+		entered(t, store, "d1", begin+andon.Time(at+1)*10*hour, state)
+	}
+	h.From, h.Entry.Time = begin, begin+20*hour
+	h.Close(&people.Setting{Known: &people.Known{}, Now: begin + 31*hour}, "")
+	if err := in.Put(t.Context(), andon.DefaultTenant, h); err != nil {
+		t.Fatal(err)
+	}
+	span := andon.Span{From: begin + 2*hour, To: begin + 12*hour}
+	err := in.During(t.Context(), andon.DefaultTenant, span, everyone,
+		func(some []people.Incident) error {
+			if len(some) != 1 || text(&some[0]) != "d1 20-30" || len(some[0].Before) != 1 ||
+				some[0].Before[0].Since != begin || some[0].Before[0].Until != begin+10*hour {
+				t.Errorf("%+v", some)
+			}
+			return nil
+		})
+	if err != nil {
+		t.Error(err)
+	}
+	if all, err := in.OfDevice(t.Context(), "default", "d1", span, 9); len(all) > 0 || err != nil {
+		t.Errorf("%+v: %v", all, err)
+	}
+}
+
 // silent stores that a device was silent, in hours.
 func silent(t *testing.T, in *records.Incidents, device andon.DeviceID, from, to andon.Time) {
 	t.Helper()

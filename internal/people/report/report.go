@@ -44,6 +44,16 @@ type Incident struct {
 	Since, Until andon.Time
 	// Acknowledged is after how long somebody acknowledged it first; nil: nobody did.
 	Acknowledged *andon.Duration
+	// Part says that it is a part of another one, which counts: only the time does.
+	Part bool
+}
+
+// Parts returns the times before the last for which an incident held that stayed open meanwhile.
+func Parts(i *people.Incident) (all []Incident) {
+	for _, r := range i.Before {
+		all = append(all, Incident{Device: i.Device, Since: r.Since, Until: r.Until, Part: true})
+	}
+	return all
 }
 
 // Of returns that of an incident.
@@ -67,7 +77,7 @@ func Make(in Input) client.IncidentReport {
 		Floods: []client.IncidentFlood{}, Chattering: []andon.DeviceID{}, Stale: []string{},
 	}
 	begun := slices.DeleteFunc(slices.Clone(in.Incidents), func(i Incident) bool {
-		return i.Since < in.Span.From || i.Since > in.Span.To
+		return i.Since < in.Span.From || i.Since > in.Span.To || i.Part
 	})
 	slices.SortFunc(begun, func(a, b Incident) int {
 		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.ID, b.ID))
@@ -77,8 +87,8 @@ func Make(in Input) client.IncidentReport {
 	r.Floods = append(r.Floods, floods(begun)...)
 	r.Chattering = append(r.Chattering, chattering(begun)...)
 	for i := range in.Incidents {
-		if held(&in.Incidents[i], in.Span.To) > staleAfter {
-			r.Stale = append(r.Stale, in.Incidents[i].ID)
+		if is := &in.Incidents[i]; !is.Part && held(is, in.Span.To) > staleAfter {
+			r.Stale = append(r.Stale, is.ID)
 		}
 	}
 	r.Worst = in.rows(begun, hours, "device")

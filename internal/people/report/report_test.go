@@ -78,6 +78,22 @@ func TestFigures(t *testing.T) {
 	}
 }
 
+// TestParts: an hour for which an incident held before, while it stayed open, is no incident more,
+// but the device was down.
+func TestParts(t *testing.T) {
+	is := people.Incident{
+		ID: "a", Device: "press-1", Since: at("10:00:00"), Until: at("11:00:00"),
+		Before: []people.Run{{Since: at("08:00:00"), Until: at("09:00:00")}},
+	}
+	got := report.Make(report.Input{
+		Span: andon.Span{From: at("08:00:00"), To: at("12:00:00")}, Devices: 1,
+		Incidents: append(report.Parts(&is), report.Of(&is)),
+	})
+	if got.Incidents != 1 || *got.Availability != 0.5 || *got.MTTR != 3600 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestFlood: eleven incidents in less than 10 minutes are a flood, ten are none, and eleven in just
 // 10 minutes are none.
 func TestFlood(t *testing.T) {
