@@ -65,7 +65,8 @@ cassandra: ## A local Cassandra to try Andon on, until Ctrl-C; needs Java 17 and
 
 # What takes longest starts first, and the others run concurrently, since much of it is waiting.
 LONGEST := ./internal/store/cassandrastore ./test ./internal/store/dynamostore \
-	./internal/store/pebblestore ./internal/enginetest ./internal/httpapi ./internal/cli/live
+	./internal/store/pebblestore ./internal/people/keeper ./internal/enginetest ./internal/httpapi \
+	./internal/cli/live
 
 # The race detector has nothing to find where nothing is concurrent. The scripts of internal/cli start
 # the program hundreds of times, which takes the detector longer than what the program does; test has
