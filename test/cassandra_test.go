@@ -101,6 +101,7 @@ func TestSerialCassandraAnswers(t *testing.T) {
 	names := []string{"shuffled", "reversed", "twice", "file"}
 	for i, design := range cassandra.Names() {
 		t.Run(design, func(t *testing.T) {
+			t.Parallel()
 			k := newKeyspace(t, []string{node.Addr()}, design)
 			s := k.serve(t)
 			for range 2 { // the second delivery changes nothing

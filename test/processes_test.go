@@ -31,6 +31,7 @@ import (
 // each process answers as one of the reference store does that was sent the same.
 
 func TestSerialHistoriesOnDynamoDB(t *testing.T) {
+	t.Parallel() // it waits for processes that start
 	engine := enginetest.DynamoDB(t)
 	settings := fmt.Sprintf("store: dynamodb\ndynamodb.prefix: pair_%08x_\n", rand.Uint32()) +
 		"dynamodb.readings_retention: forever\ndynamodb.recount: 1s\n"
@@ -52,6 +53,7 @@ func TestSerialHistoriesOnDynamoDB(t *testing.T) {
 }
 
 func TestSerialHistoriesOnCassandra(t *testing.T) {
+	t.Parallel() // it waits for processes that start
 	node := enginetest.Cassandra(t)
 	k := newKeyspace(t, []string{node.Addr()}, "tables", "--readings-retention", "forever")
 	h, flags := histories{processes: 2, ends: 6}, []string{"--cassandra-recount", "1s"}
@@ -66,6 +68,7 @@ func TestSerialHistoriesOnCassandra(t *testing.T) {
 // TestSerialHistoriesOnPebble has one process, whose memtable is so small that it flushes and
 // merges all the time. Half of the stops wait until a merge has begun.
 func TestSerialHistoriesOnPebble(t *testing.T) {
+	t.Parallel() // it waits for processes that start
 	ends := 12
 	if os.Getenv("ANDON_LONG") != "" {
 		ends = 150
