@@ -323,10 +323,20 @@ func (k *Keeper) effect(
 			{Device: in.Device, Operator: e.To},
 		})
 	case people.Escalate:
-		_, _, err = k.Doer.Escalate(ctx, tenant, andon.Escalation{
+		is := andon.Escalation{
 			Device: in.Device, Time: in.Entry.Time, State: in.Entry.State, To: e.To, By: e.By,
 			Note: e.Why,
-		})
+		}
+		_, _, err = k.Doer.Escalate(ctx, tenant, is)
+		if err == nil || andon.KindOf(err) != andon.NotFound {
+			break
+		}
+		// It has expired while the device stayed in its state: a later one says the same.
+		d, gone := k.Store.Device(ctx, tenant, in.Device)
+		if gone == nil && d.IncidentSince != 0 {
+			is.Time, is.State = d.Time, d.State
+			_, _, err = k.Doer.Escalate(ctx, tenant, is)
+		}
 	}
 	return unlessGone(err)
 }

@@ -45,6 +45,7 @@ type house struct {
 	at      *client.Client // scenarios act through it
 	restart func()
 	start   andon.Time
+	kept    andon.Time // entries before it have expired
 
 	mu   sync.Mutex
 	told []string // "15m Sara d1"
@@ -79,7 +80,9 @@ func (h *house) Assign(
 func (h *house) Escalate(
 	ctx context.Context, t andon.TenantID, e andon.Escalation,
 ) (andon.Escalation, bool, error) {
-	e.At = h.now()
+	if e.At = h.now(); e.Time < h.kept {
+		return e, false, andon.Errorf(andon.NotFound, "it has expired")
+	}
 	return h.store.Escalate(ctx, t, e)
 }
 
@@ -222,6 +225,24 @@ func TestKept(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestExpired: an incident is escalated that lasts for longer than its first entry is kept.
+func TestExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, memstore.New(), clock)
+		h.silentAfter("24h")
+		defer h.keep("a")()
+		settle(5 * time.Second)
+		h.is("WARNING1")
+		settle(10 * time.Minute)
+		h.is("WARNING1")
+		h.kept = clock().Add(-parsed(t, "5m"))
+		settle(5 * time.Minute)
+		if d, err := h.store.Device(t.Context(), h.tenant, "d1"); d.EscalatedTo != "Sara" {
+			t.Errorf("it is escalated to %q, %v", d.EscalatedTo, err)
+		}
+	})
 }
 
 // slow takes a second for changes, and notes when it is asked for them.
