@@ -170,6 +170,10 @@ func TestTheFirstRuleThatFitsCounts(t *testing.T) {
 	want(t, fmt.Sprint(f.list(f.groups, groups.Selection{Group: "presses"})), "[press-1 press-3]")
 	f.must(f.groups.PutRules(t.Context(), andon.DefaultTenant, nil))
 	want(t, f.tallies(f.groups), "own:1 NORMAL 1\n")
+	f.send("robot-1", "NORMAL", `{"line":"L4"}`) // while no rule goes by it
+	f.send("robot-1", "NORMAL", "")
+	f.must(f.groups.PutRules(t.Context(), andon.DefaultTenant, rules))
+	want(t, fmt.Sprint(f.list(f.groups, groups.Selection{Group: "lines/3"})), "[robot-2]")
 }
 
 func TestLabelsAndPlaces(t *testing.T) {

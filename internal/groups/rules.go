@@ -74,8 +74,31 @@ func (g *Groups) PutRules(ctx context.Context, id andon.TenantID, all []andon.Gr
 		}
 	}
 	return g.change(ctx, id, func(t *tenant) error {
-		return g.putHead(ctx, t, nil, func(h *head) { h.Rules = all })
+		if err := g.putHead(ctx, t, nil, func(h *head) { h.Rules = all }); err != nil {
+			return err
+		}
+		return g.unlearn(ctx, t)
 	})
+}
+
+// unlearn forgets attributes that no rule goes by. Their new values are not taken in, so a later
+// rule would go by old ones. The caller holds writing.
+func (g *Groups) unlearn(ctx context.Context, t *tenant) error {
+	var changes []change
+	idle := func(name, _ string) bool { return !slices.Contains(t.rules.names, name) }
+	for i := range t.buckets {
+		for id, d := range t.buckets[i] {
+			for name := range d.facts() {
+				if idle(name, "") {
+					changes = append(changes, change{id, func(s *said) {
+						maps.DeleteFunc(s.Facts, idle)
+					}})
+					break
+				}
+			}
+		}
+	}
+	return g.write(ctx, t, changes)
 }
 
 // relist has the store count all devices by the rules, once it took in the attributes that these go
