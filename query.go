@@ -226,8 +226,8 @@ type MetricQuery struct {
 	Limit  int             // at most so many; must be above 0
 }
 
-// Of selects the readings of one of the devices, up to a limit.
-func (q *MetricQuery) Of(device DeviceID, limit int) ReadingQuery {
+// ForDevice selects the readings of one of the devices, up to a limit.
+func (q *MetricQuery) ForDevice(device DeviceID, limit int) ReadingQuery {
 	of := ReadingQuery{Metrics: []MetricName{q.Metric}, Span: q.Span, Limit: limit}
 	if q.After != nil && q.After.Device == device {
 		of.After = q.After.Time

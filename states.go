@@ -227,8 +227,8 @@ func (s *StateSet) Severity(name State) uint8 {
 	return UnknownSeverity
 }
 
-// Has reports whether the set has a state.
-func (s *StateSet) Has(name State) bool { return s.find(name) != nil }
+// Contains reports whether the set has a state.
+func (s *StateSet) Contains(name State) bool { return s.find(name) != nil }
 
 // Look returns the definition of a state, or for one outside the set what is used in its place.
 func (s *StateSet) Look(name State) StateDef {
@@ -253,7 +253,7 @@ func (s *StateSet) Admit(states []State, had map[State]bool, most int) (refused 
 	for _, state := range states {
 		switch {
 		case had[state]:
-		case s.Has(state):
+		case s.Contains(state):
 			had[State(strings.Clone(string(state)))] = true
 		case outside < most:
 			had[State(strings.Clone(string(state)))] = true
@@ -306,8 +306,8 @@ func ParseStateFilter(text string) (StateFilter, error) {
 	return f, nil
 }
 
-// All reports whether the filter selects every state.
-func (f StateFilter) All() bool { return len(f.names) == 0 && f.prefix == "" }
+// MatchesAll reports whether the filter selects every state.
+func (f StateFilter) MatchesAll() bool { return len(f.names) == 0 && f.prefix == "" }
 
 // Names returns the selected names in ascending order, or nothing where the filter is a prefix or
 // selects all.

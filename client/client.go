@@ -70,9 +70,9 @@ func isHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
 // Close lets go of idle connections.
 func (c *Client) Close() { c.options.HTTP.CloseIdleConnections() }
 
-// At returns a client of the same server, and of the same connections, that asks for answers which
-// are so fresh.
-func (c *Client) At(freshness andon.Consistency) *Client {
+// WithConsistency returns a client of the same server, and of the same connections, that asks for
+// answers which are so fresh.
+func (c *Client) WithConsistency(freshness andon.Consistency) *Client {
 	as := *c
 	as.options.Consistency = freshness
 	return &as

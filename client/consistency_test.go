@@ -20,7 +20,7 @@ func TestConsistency(t *testing.T) {
 	})
 	ctx := t.Context()
 	for _, of := range []andon.Consistency{andon.AsSet, andon.Eventual, andon.Strong} {
-		at := c.At(of)
+		at := c.WithConsistency(of)
 		_, _ = at.Device(ctx, "d")
 		_, _, _ = at.LatestReadings(ctx, []andon.DeviceID{"d"})
 		_, _ = at.Assign(ctx, "d", "Liz")

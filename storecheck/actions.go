@@ -22,7 +22,7 @@ type turn struct {
 	whole bool // a list is read in the largest pages alone
 }
 
-func (e *Env) in(ctx context.Context, id andon.TenantID) turn {
+func (e *Env) turn(ctx context.Context, id andon.TenantID) turn {
 	return turn{Context: ctx, Env: e, id: id}
 }
 
@@ -69,10 +69,10 @@ func (b *batch) add(w *words) {
 	b.events, b.at = append(b.events, event), append(b.at, at)
 }
 
-func (b *batch) in(e *Env) []andon.Event {
+func (b *batch) timed(e *Env) []andon.Event {
 	events := slices.Clone(b.events)
 	for i, at := range b.at {
-		events[i].Time = at.in(e)
+		events[i].Time = at.time(e)
 	}
 	return events
 }
@@ -81,14 +81,14 @@ func (b *batch) in(e *Env) []andon.Event {
 func parseAt(w *words) action {
 	w.batch = &batch{}
 	w.batch.add(w)
-	return func(t turn) error { return t.append(t, t.id, w.batch.in(t.Env)...) }
+	return func(t turn) error { return t.append(t, t.id, w.batch.timed(t.Env)...) }
 }
 
 func parseSend(w *words) action {
 	w.batch = &batch{}
 	w.batch.add(w)
 	return func(t turn) error {
-		rejected, err := t.System.Admit(t, t.id, w.batch.in(t.Env))
+		rejected, err := t.System.Admit(t, t.id, w.batch.timed(t.Env))
 		t.rejected = nil
 		for _, r := range rejected {
 			t.rejected = append(t.rejected, strconv.Itoa(r.Index))
@@ -111,7 +111,7 @@ func (e *Env) append(ctx context.Context, id andon.TenantID, events ...andon.Eve
 func parseNow(w *words) action {
 	at := w.time()
 	return func(t turn) error {
-		t.SetNow(at.in(t.Env))
+		t.SetNow(at.time(t.Env))
 		return nil
 	}
 }
@@ -132,7 +132,7 @@ func parseEscalate(w *words) action {
 	r.By, r.Note = f.person("by"), f["note"]
 	at := f.time("at")
 	return inTheEnd(func(t turn) error {
-		r.Time, r.At = entry.time.in(t.Env), at.in(t.Env)
+		r.Time, r.At = entry.time.time(t.Env), at.time(t.Env)
 		if r.At == 0 {
 			r.At = t.Now()
 		}
@@ -152,7 +152,7 @@ func parseWithdraw(w *words) action {
 	return inTheEnd(func(t turn) error {
 		return declared(t.System.Capabilities().Withdraw, third(
 			t.System.Withdraw(t, t.id, andon.Withdrawal{
-				Device: device, Time: entry.time.in(t.Env), State: entry.state,
+				Device: device, Time: entry.time.time(t.Env), State: entry.state,
 				At: t.Now(), By: f.person("by"), Note: f["note"],
 			})))
 	})
@@ -184,12 +184,12 @@ func parseRestore(w *words) action {
 	to := person(string(done.state))
 	return func(t turn) error {
 		var h andon.History
-		switch at := done.time.in(t.Env); verb {
+		switch at := done.time.time(t.Env); verb {
 		case "assign":
 			h.Assignments = []andon.Assignment{{Device: device, Operator: to, From: at}}
 		case "escalate":
 			h.Escalations = []andon.Escalation{{
-				Device: device, Time: entry.time.in(t.Env), State: entry.state, At: at, To: to,
+				Device: device, Time: entry.time.time(t.Env), State: entry.state, At: at, To: to,
 				By: f.person("by"), Note: f["note"],
 			}}
 		default:
@@ -215,7 +215,7 @@ func parseMeasure(w *words) action {
 	w.left = nil
 	r.Metrics = must(r.Metrics.Sorted())
 	return func(t turn) error {
-		r.Time = at.in(t.Env)
+		r.Time = at.time(t.Env)
 		return t.System.AppendReadings(t, t.id, t.Now(), []andon.Reading{r})
 	}
 }

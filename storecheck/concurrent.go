@@ -70,7 +70,7 @@ func (e *Env) dealt(goroutine, i int) []andon.Event {
 
 func (e *Env) checkDealt(ctx context.Context, id andon.TenantID, device string, n int) error {
 	return e.Eventually(ctx, func() error {
-		log, err := logOf(device, options{})(e.in(ctx, id))
+		log, err := logOf(device, options{})(e.turn(ctx, id))
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func assignConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 	if n := added.Load(); n != 1 {
 		return fmt.Errorf("%d of them say that they are new", n)
 	}
-	if list := must(assignmentsOf("d1", options{})(e.in(ctx, id))); len(list) != 1 {
+	if list := must(assignmentsOf("d1", options{})(e.turn(ctx, id))); len(list) != 1 {
 		return fmt.Errorf("the device has %s", show(list))
 	}
 	return nil

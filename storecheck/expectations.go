@@ -80,7 +80,7 @@ func parseListed(w *words, want []string) action {
 
 func (e *Env) wantList(ctx context.Context, id andon.TenantID, list lister, want []string) error {
 	return e.Eventually(ctx, func() error {
-		got, err := list(e.in(ctx, id))
+		got, err := list(e.turn(ctx, id))
 		if err == nil && !slices.Equal(got, want) {
 			err = fmt.Errorf("it is %s", show(got))
 		}
@@ -139,7 +139,7 @@ func parseGone(w *words) action {
 }
 
 func (t turn) entry(device andon.DeviceID, ref entryRef) (andon.Entry, error) {
-	return t.System.Entry(t, t.id, device, ref.time.in(t.Env), ref.state)
+	return t.System.Entry(t, t.id, device, ref.time.time(t.Env), ref.state)
 }
 
 // parseEntry expects fields of an entry: those before an or, or those after it.

@@ -101,7 +101,7 @@ func (e *Env) checkStrange(ctx context.Context, id andon.TenantID, i int, text s
 		"supervisor log": {supervisorLog(text, options{}), text + "/" + entry},
 		"newest reading": {latestOf([]andon.DeviceID{d.ID}, nil), text + "/" + reading},
 	} {
-		turn := e.in(ctx, id)
+		turn := e.turn(ctx, id)
 		turn.whole = what == "supervisor log" // its cursor is that of the operator log
 		got, err := of.list(turn)
 		if err != nil || !slices.Equal(got, []string{of.want}) {

@@ -90,7 +90,7 @@ func (w *words) options() options {
 }
 
 func (o *options) span(e *Env) andon.Span {
-	return andon.Span{From: o.from.in(e), To: o.to.in(e)}
+	return andon.Span{From: o.from.time(e), To: o.to.time(e)}
 }
 
 func (o *options) events(e *Env, limit int) andon.EventQuery {
@@ -282,7 +282,7 @@ func parseLatest(w *words) lister {
 
 func latestOf(devices []andon.DeviceID, from *offset) lister {
 	return func(t turn) ([]string, error) {
-		latest, err := t.System.LatestReadings(t, t.id, devices, from.in(t.Env))
+		latest, err := t.System.LatestReadings(t, t.id, devices, from.time(t.Env))
 		var items []string
 		for _, r := range latest {
 			items = append(items, t.deviceReadingText(r))

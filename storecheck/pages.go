@@ -31,7 +31,7 @@ func ParseQuery(text ...string) (q Query, err error) {
 func (q Query) Ask(
 	ctx context.Context, e *Env, id andon.TenantID, limit int,
 ) ([]string, error) {
-	t := e.in(ctx, id)
+	t := e.turn(ctx, id)
 	t.limit = limit
 	return q.list(t)
 }

@@ -78,7 +78,7 @@ func ofRecord(w *words, do func(t turn, r andon.Record, as string) error) action
 	due := f.time("due")
 	return func(t turn) error {
 		return do(t, andon.Record{
-			Tenant: t.id, Kind: t.kind + andon.RecordKind(f["kind"]), ID: id, Due: due.in(t.Env),
+			Tenant: t.id, Kind: t.kind + andon.RecordKind(f["kind"]), ID: id, Due: due.time(t.Env),
 			Data:    cmp.Or(f.json("data"), `{"a":1}`),
 			Version: t.versions[cmp.Or(f["over"], string(t.id)+"/"+id)],
 		}, f["as"])
@@ -134,7 +134,7 @@ func storedBy(prefix string) lister {
 func parseDue(w *words) lister {
 	until, limit := w.time(), must(strconv.Atoi(cmp.Or(w.fields("limit")["limit"], "99")))
 	return func(t turn) (ids []string, err error) {
-		for r, err := range t.Store.DueRecords(t, t.kind, until.in(t.Env), limit) {
+		for r, err := range t.Store.DueRecords(t, t.kind, until.time(t.Env), limit) {
 			if err != nil {
 				return ids, err
 			}

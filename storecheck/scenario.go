@@ -137,13 +137,13 @@ func (st *step) repeat(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	err = st.do(e.in(ctx, id))
+	err = st.do(e.turn(ctx, id))
 	for range repeats {
 		atomic := e.System.Capabilities().AtomicBatch // a local one has no such excuse
 		if atomic || err == nil || andon.KindOf(err) != andon.Unavailable {
 			break
 		}
-		err = st.do(e.in(ctx, id))
+		err = st.do(e.turn(ctx, id))
 	}
 	return err
 }

@@ -132,7 +132,7 @@ func parseOffset(word string) (*offset, error) {
 	return new(offset(d)), err
 }
 
-func (o *offset) in(e *Env) andon.Time {
+func (o *offset) time(e *Env) andon.Time {
 	if o == nil {
 		return 0
 	}

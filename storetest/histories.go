@@ -226,17 +226,17 @@ func (w *world) step(ctx context.Context, s step, o Options) error {
 		return nil
 	}
 	w.deleted(s.deletes)
-	want, wantErr := s.all(ctx, w.want, false)
+	want, wantErr := s.run(ctx, w.want, false)
 	got, err := any(nil), context.Canceled
 	if s.lookups > 0 && o.Abort {
-		got, err = s.all(storecheck.Leaving(ctx, s.lookups), w.store, false)
+		got, err = s.run(storecheck.Leaving(ctx, s.lookups), w.store, false)
 	}
 	if errors.Is(err, context.Canceled) {
-		got, err = s.all(ctx, w.store, o.Parallel)
+		got, err = s.run(ctx, w.store, o.Parallel)
 	}
 	repeated := w.store.asksAgain(got, err)
 	if repeated {
-		got, err = w.store.retried(func() (any, error) { return s.all(ctx, w.store, o.Parallel) })
+		got, err = w.store.retried(func() (any, error) { return s.run(ctx, w.store, o.Parallel) })
 	}
 	if s.mayLack && andon.KindOf(wantErr) == andon.NotFound {
 		wantErr = nil

@@ -38,8 +38,8 @@ const (
 	crashed               // after its power was cut
 )
 
-// all does the requests of a step and returns what comes of them.
-func (s *step) all(ctx context.Context, on *subject, parallel bool) (any, error) {
+// run does the requests of a step and returns what comes of them.
+func (s *step) run(ctx context.Context, on *subject, parallel bool) (any, error) {
 	if s.concurrent == nil {
 		return s.do(ctx, on)
 	}

@@ -55,8 +55,8 @@ func (a *archived) send(s *server) {
 	s.send(a.T, "POST", "/api/v1/readings", form, readings.String())
 }
 
-// all archives all days, late data too.
-func (a *archived) all() {
+// archiveAll archives all days, late data too.
+func (a *archived) archiveAll() {
 	a.Helper()
 	andonDoes(a.T, "archive", "run", "--config", a.settings, "--from", a.from.Format(time.DateOnly))
 	andonDoes(a.T, "archive", "verify", "--config", a.settings)
@@ -135,7 +135,7 @@ func TestArchiveKilled(t *testing.T) {
 		killOnce(t, cmd, ended, func() bool { return len(filesIn(t, a.to)) > 0 })
 		<-ended
 	}
-	a.all()
+	a.archiveAll()
 	a.isExact(start(t, "--config", a.settings, "--log-level", "error"))
 }
 
@@ -164,10 +164,10 @@ func TestArchiveTwoProcesses(t *testing.T) {
 	a.send(servers[0])
 	var both sync.WaitGroup
 	for range 2 {
-		both.Go(func() { a.all() })
+		both.Go(func() { a.archiveAll() })
 	}
 	both.Wait()
 	a.send(servers[1])
-	a.all()
+	a.archiveAll()
 	a.isExact(servers[0])
 }

@@ -15,7 +15,7 @@ func (o overHTTP) Entry(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
 	state andon.State,
 ) (andon.Entry, error) {
-	e, err := o.of(id).Entry(ctx, device, at, state)
+	e, err := o.forTenant(id).Entry(ctx, device, at, state)
 	return domainEntry(e), failure(err)
 }
 
@@ -44,31 +44,31 @@ func clientQuery(q andon.EventQuery) client.Query {
 func (o overHTTP) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return list(o.of(id).DeviceEvents(ctx, device, clientQuery(q)), same)
+	return list(o.forTenant(id).DeviceEvents(ctx, device, clientQuery(q)), same)
 }
 
 func (o overHTTP) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return list(o.of(id).OperatorEvents(ctx, operator, clientQuery(q)), same)
+	return list(o.forTenant(id).OperatorEvents(ctx, operator, clientQuery(q)), same)
 }
 
 func (o overHTTP) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return list(o.of(id).SupervisorEvents(ctx, supervisor, clientQuery(q)), same)
+	return list(o.forTenant(id).SupervisorEvents(ctx, supervisor, clientQuery(q)), same)
 }
 
 func (o overHTTP) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return list(o.of(id).Events(ctx, clientQuery(q)), same)
+	return list(o.forTenant(id).Events(ctx, clientQuery(q)), same)
 }
 
 func (o overHTTP) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	return list(o.of(id).Escalations(ctx, device, clientQuery(q)), domainEntry)
+	return list(o.forTenant(id).Escalations(ctx, device, clientQuery(q)), domainEntry)
 }
 
 func (o overHTTP) Intervals(
@@ -77,7 +77,7 @@ func (o overHTTP) Intervals(
 	query := clientQuery(andon.EventQuery{
 		States: q.States, Span: q.Span, Order: q.Order, Limit: q.Limit,
 	})
-	return list(o.of(id).Intervals(ctx, device, query),
+	return list(o.forTenant(id).Intervals(ctx, device, query),
 		func(i client.Interval) andon.Interval {
 			return andon.Interval{State: i.State, From: i.From, To: i.To}
 		})
@@ -86,7 +86,7 @@ func (o overHTTP) Intervals(
 func (o overHTTP) Device(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (andon.Device, error) {
-	d, err := o.of(id).Device(ctx, device)
+	d, err := o.forTenant(id).Device(ctx, device)
 	return domainDevice(d), failure(err)
 }
 
@@ -121,13 +121,13 @@ func (o overHTTP) Devices(
 	if silent := q.HeardBefore != 0; silent || q.HeardSince != 0 {
 		query.Silent = &silent
 	}
-	return list(o.of(id).Devices(ctx, query), domainDevice)
+	return list(o.forTenant(id).Devices(ctx, query), domainDevice)
 }
 
 func (o overHTTP) Counts(
 	ctx context.Context, id andon.TenantID, _ andon.Time,
 ) (counts []andon.StateCount, err error) {
-	states, _, err := o.of(id).States(ctx)
+	states, _, err := o.forTenant(id).States(ctx)
 	for _, s := range states {
 		if s.Count > 0 {
 			counts = append(counts, andon.StateCount{
@@ -141,7 +141,7 @@ func (o overHTTP) Counts(
 func (o overHTTP) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
-	c := o.of(id)
+	c := o.forTenant(id)
 	names := map[andon.NameKind]func(context.Context) iter.Seq2[client.Name, error]{
 		andon.OperatorNames: c.Operators, andon.SupervisorNames: c.Supervisors,
 		andon.MetricNames: c.Metrics,
@@ -165,7 +165,7 @@ func (o overHTTP) Names(
 func (o overHTTP) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) ([]andon.Time, error) {
-	all, err := o.of(id).Retirements(ctx, device)
+	all, err := o.forTenant(id).Retirements(ctx, device)
 	return all, failure(err)
 }
 
@@ -173,7 +173,7 @@ func (o overHTTP) Assignments(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
 	query := client.Query{Order: q.Order, Page: q.Limit}
-	return list(o.of(id).Assignments(ctx, device, query),
+	return list(o.forTenant(id).Assignments(ctx, device, query),
 		func(a client.Assignment) andon.Assignment {
 			return andon.Assignment{Device: a.Device, Operator: a.Operator, From: a.From, To: a.To}
 		})
@@ -183,7 +183,7 @@ func (o overHTTP) DeviceReadings(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
 	query := clientQuery(andon.EventQuery{Span: q.Span, Order: q.Order, Limit: q.Limit})
-	return list(o.of(id).DeviceReadings(ctx, device, query, q.Metrics...), same)
+	return list(o.forTenant(id).DeviceReadings(ctx, device, query, q.Metrics...), same)
 }
 
 func (o overHTTP) LatestReadings(
@@ -192,7 +192,7 @@ func (o overHTTP) LatestReadings(
 	if from != 0 {
 		return nil, storecheck.NotAsked{Why: "over HTTP the latest readings have no bound"}
 	}
-	all, _, err := o.of(id).LatestReadings(ctx, devices)
+	all, _, err := o.forTenant(id).LatestReadings(ctx, devices)
 	return all, failure(err)
 }
 
@@ -200,5 +200,5 @@ func (o overHTTP) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
 	query := client.Query{From: q.Span.From, To: q.Span.To, Page: q.Limit}
-	return list(o.of(id).MetricReadings(ctx, q.Metric, query), same)
+	return list(o.forTenant(id).MetricReadings(ctx, q.Metric, query), same)
 }

@@ -21,7 +21,7 @@ type overHTTP struct {
 	store  storecheck.System // that it is on
 }
 
-func (o overHTTP) of(id andon.TenantID) *client.Client { return o.client.ForTenant(id) }
+func (o overHTTP) forTenant(id andon.TenantID) *client.Client { return o.client.ForTenant(id) }
 
 // ahead is how far ahead of the server's clock the entries of a scenario may be.
 const ahead = 20 * 365 * 24 * time.Hour
@@ -128,7 +128,7 @@ func (o overHTTP) Expire(ctx context.Context, id andon.TenantID) error {
 func (o overHTTP) Admit(
 	ctx context.Context, id andon.TenantID, events []andon.Event,
 ) ([]andon.Rejection, error) {
-	result, err := o.of(id).AppendEvents(ctx, events)
+	result, err := o.forTenant(id).AppendEvents(ctx, events)
 	return result.Rejected, accounted(result, len(events), err)
 }
 
@@ -152,14 +152,14 @@ func taken(r client.Result, sent int, err error) error {
 func (o overHTTP) Append(
 	ctx context.Context, id andon.TenantID, _ andon.Time, events []andon.Event,
 ) error {
-	result, err := o.of(id).AppendEvents(ctx, events)
+	result, err := o.forTenant(id).AppendEvents(ctx, events)
 	return taken(result, len(events), err)
 }
 
 func (o overHTTP) AppendReadings(
 	ctx context.Context, id andon.TenantID, _ andon.Time, readings []andon.Reading,
 ) error {
-	result, err := o.of(id).AppendReadings(ctx, readings)
+	result, err := o.forTenant(id).AppendReadings(ctx, readings)
 	return taken(result, len(readings), err)
 }
 
@@ -170,7 +170,7 @@ func (o overHTTP) Assign(
 	for i, a := range all {
 		sent[i] = client.Assignment{Device: a.Device, Operator: a.Operator}
 	}
-	result, err := o.of(id).AssignMany(ctx, sent)
+	result, err := o.forTenant(id).AssignMany(ctx, sent)
 	return nil, taken(result, len(all), err)
 }
 
@@ -180,7 +180,7 @@ func (o overHTTP) Escalate(
 	if e.At != o.now() {
 		return e, false, storecheck.NotAsked{Why: "a server gives an escalation its time"}
 	}
-	kept, err := o.of(id).Escalate(ctx, clientEscalation(e))
+	kept, err := o.forTenant(id).Escalate(ctx, clientEscalation(e))
 	return andon.Escalation{}, !kept.Again, failure(err)
 }
 
@@ -194,14 +194,14 @@ func clientEscalation(e andon.Escalation) client.Escalation {
 func (o overHTTP) Retire(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, _ andon.Time,
 ) (andon.Time, error) {
-	at, err := o.of(id).Retire(ctx, device)
+	at, err := o.forTenant(id).Retire(ctx, device)
 	return at, failure(err)
 }
 
 func (o overHTTP) Withdraw(
 	ctx context.Context, id andon.TenantID, w andon.Withdrawal,
 ) (andon.Withdrawal, bool, error) {
-	_, err := o.of(id).Withdraw(ctx, w.Device, w.Time, w.State,
+	_, err := o.forTenant(id).Withdraw(ctx, w.Device, w.Time, w.State,
 		client.Withdrawal{By: w.By, Note: w.Note})
 	return w, true, failure(err)
 }
@@ -209,7 +209,7 @@ func (o overHTTP) Withdraw(
 func (o overHTTP) Purge(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) error {
-	return failure(o.of(id).Purge(ctx, device))
+	return failure(o.forTenant(id).Purge(ctx, device))
 }
 
 func (o overHTTP) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
@@ -225,6 +225,6 @@ func (o overHTTP) Restore(ctx context.Context, id andon.TenantID, h andon.Histor
 	for _, r := range h.Retirements {
 		sent.Retired = append(sent.Retired, client.Retirement{Device: r.Device, Retired: r.At})
 	}
-	_, err := o.of(id).Restore(ctx, sent) // what is of no entry is rejected
+	_, err := o.forTenant(id).Restore(ctx, sent) // what is of no entry is rejected
 	return failure(err)
 }

@@ -79,7 +79,7 @@ func countFleets(
 		}
 		for _, n := range counts {
 			state := string(n.State)
-			if label == others || !t.States.Has(n.State) {
+			if label == others || !t.States.Contains(n.State) {
 				state = others
 			}
 			devices[[2]string{label, state}] += n.Count

@@ -77,7 +77,7 @@ func (a *App) notifyMetrics() looked {
 			for status, as := range map[notify.Status]*prometheus.Desc{
 				notify.Delivered: delivered, notify.Failed: failures, notify.GivenUp: lost,
 			} {
-				send(as, prometheus.CounterValue, float64(a.notify.Counts.Of(name, status)))
+				send(as, prometheus.CounterValue, float64(a.notify.Counts.Count(name, status)))
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func (a *App) wireKeeper() *records.Incidents {
 			Children: all.Children,
 		}, errors.Join(err, lost)
 	}
-	k.Incidents.Setting = k.At
+	k.Incidents.Setting = k.SettingNow
 	k.Incidents.Effects = func(ctx context.Context, id andon.TenantID, h *records.Held) error {
 		return k.Effects(ctx, id, h)
 	}

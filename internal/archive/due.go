@@ -106,7 +106,7 @@ func dueOf[T any](
 		d := dueDay{day: day{of.ID, kind, n}, of: of}
 		isDue := a.decide(&d, kept, a.checked(ctx, d.day), now)
 		if s.Span != (andon.Span{}) {
-			isDue = s.has(d.day)
+			isDue = s.includes(d.day)
 		}
 		if isDue {
 			*all = append(*all, d)

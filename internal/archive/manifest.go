@@ -224,7 +224,7 @@ func (a *Archive) days(
 		tenant, _ := url.PathUnescape(is[1])
 		date, _ := time.Parse(time.DateOnly, is[3])
 		d := day{andon.TenantID(tenant), Kind(is[2]), andon.TimeOf(date).Day()}
-		if first, last = min(first, d.number), max(last, d.number); !s.has(d) {
+		if first, last = min(first, d.number), max(last, d.number); !s.includes(d) {
 			continue
 		}
 		if names[d] == nil {

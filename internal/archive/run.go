@@ -17,7 +17,7 @@ type Selection struct {
 	Span   andon.Span     // days that have a part of it
 }
 
-func (s *Selection) has(d day) bool {
+func (s *Selection) includes(d day) bool {
 	return (s.Tenant == "" || s.Tenant == d.tenant) && (s.Kind == "" || s.Kind == d.kind) &&
 		(s.Span.To == 0 || d.start() <= s.Span.To) && d.end() > s.Span.From
 }

@@ -50,13 +50,13 @@ func newMixed(seed uint64, f *fleet, events int) *mixed {
 	return &mixed{seed: seed, fleet: f, step: mixedSpan / andon.Duration(events)}
 }
 
-// at is when the n-th event happens, unless it is late.
-func (m *mixed) at(n int) andon.Time { return base.Add(andon.Duration(n) * m.step) }
+// time is when the n-th event happens, unless it is late.
+func (m *mixed) time(n int) andon.Time { return base.Add(andon.Duration(n) * m.step) }
 
 // event returns the n-th event.
 func (m *mixed) event(n int) andon.Event {
 	dice := rand.New(rand.NewPCG(m.seed, uint64(n)))
-	e := andon.Event{Time: m.at(n)}
+	e := andon.Event{Time: m.time(n)}
 	switch kind := dice.Float64(); {
 	case n < recent:
 	case kind < repeatedShare:
@@ -64,7 +64,7 @@ func (m *mixed) event(n int) andon.Event {
 	case kind < repeatedShare+lateShare:
 		other := n - 1 - dice.IntN(newest)
 		e.Device = m.event(other).Device
-		e.Time = m.at(other).Add(-1 - andon.Duration(dice.Int64N(int64(latest))))
+		e.Time = m.time(other).Add(-1 - andon.Duration(dice.Int64N(int64(latest))))
 	}
 	if e.Device == "" {
 		of := len(m.devices)

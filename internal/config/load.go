@@ -112,13 +112,13 @@ func (c *Check) Wrong(key, format string, args ...any) {
 	c.l.problem(place, "%s "+format, append([]any{key}, args...)...)
 }
 
-// Has reports whether a setting of the group has such a value.
-func (c *Check) Has(key, value string) bool {
+// Equals reports whether a setting of the group has such a value.
+func (c *Check) Equals(key, value string) bool {
 	return c.l.byKey[join(c.group, key)].Value.String() == value
 }
 
 // IsSet reports whether a setting of the group has a value.
-func (c *Check) IsSet(key string) bool { return !c.Has(key, "") }
+func (c *Check) IsSet(key string) bool { return !c.Equals(key, "") }
 
 // Pair checks that of two settings of the group both are set or none.
 func (c *Check) Pair(one, other string) {

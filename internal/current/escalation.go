@@ -21,7 +21,7 @@ func (d *Device) Escalate(r Escalation, states *andon.StateSet, past History) er
 	if d.Incident == 0 || r.Entry < d.Incident || states.Severity(r.State) == 0 {
 		return nil
 	}
-	if d.Escalated.of(r.Entry, r.State) {
+	if d.Escalated.isOf(r.Entry, r.State) {
 		if r.replaces(d.Escalated) {
 			d.Escalated = r
 		}
@@ -42,7 +42,7 @@ func (d *Device) Escalate(r Escalation, states *andon.StateSet, past History) er
 	return d.refill(states, past)
 }
 
-func (r Escalation) of(entry andon.Time, state andon.State) bool {
+func (r Escalation) isOf(entry andon.Time, state andon.State) bool {
 	return r.At != 0 && r.Entry == entry && r.State == state
 }
 
@@ -83,7 +83,7 @@ func (d *Device) refill(states *andon.StateSet, past History) error {
 func (d *Device) EscalationOf(
 	entry andon.Time, state andon.State, past History,
 ) (Escalation, error) {
-	if d.Escalated.of(entry, state) {
+	if d.Escalated.isOf(entry, state) {
 		return d.Escalated, nil
 	}
 	if d.AsideAt == 0 || d.Incident == 0 || entry < d.Incident {

@@ -51,7 +51,7 @@ func (f *Fleet) NewSlot(id andon.DeviceID) *Slot {
 // Drop gives back the place of a device of which nothing is known any more, if no change is
 // pending. It needs the fleet for itself, and must not run concurrently with Stage.
 func (f *Fleet) Drop(s *Slot) {
-	if !s.Pending() && !f.known(s) && f.At(s.number) == s {
+	if !s.Pending() && !f.known(s) && f.Numbered(s.number) == s {
 		f.leave(s)
 		f.vacate(s)
 	}
@@ -61,7 +61,7 @@ func (f *Fleet) Drop(s *Slot) {
 // loaded again: the last one counts, and one without an ID means that there is none. The fleet is
 // complete after Loaded.
 func (f *Fleet) Load(number uint32, d *Device) {
-	s := f.At(number)
+	s := f.Numbered(number)
 	if s != nil && f.id(s) != d.ID {
 		f.vacate(s)
 		s = nil
@@ -102,12 +102,12 @@ func (f *Fleet) Loaded() {
 func (f *Fleet) makeLists(known int) {
 	lists := map[*sorted][]uint32{}
 	for _, number := range f.inOrder(known) {
-		o := f.listOf(f.At(number))
+		o := f.listOf(f.Numbered(number))
 		lists[o] = append(lists[o], number)
 	}
 	for o, numbers := range lists {
 		f.fill(o, numbers)
-		if first := f.At(numbers[0]); f.alive(first) {
+		if first := f.Numbered(numbers[0]); f.alive(first) {
 			f.addTo(first, count{shown: len(numbers)})
 		}
 	}
@@ -316,7 +316,7 @@ func (f *Fleet) Read(p *Page, states *andon.StateSet, budget int) {
 		if !hasPrefix(id, p.query.Prefix) {
 			break
 		}
-		f.unpack(f.At(merge[0].number()), &shown)
+		f.unpack(f.Numbered(merge[0].number()), &shown)
 		d, in := shown.List(p.query.Kind, states)
 		if in && p.query.Admits(&d) {
 			p.add(d)
@@ -413,7 +413,7 @@ func (f *Fleet) Each(
 ) (next uint32, more bool) {
 	var d Device
 	for ; budget > 0 && from < f.end; budget-- {
-		if s := f.At(from); s != nil && f.known(s) {
+		if s := f.Numbered(from); s != nil && f.known(s) {
 			f.unpack(s, &d)
 			visit(&d)
 		}

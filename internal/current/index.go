@@ -37,7 +37,7 @@ func (f *Fleet) Slot(id andon.DeviceID) *Slot {
 // that was made next, which is near in memory.
 func (f *Fleet) SlotAfter(before *Slot, id andon.DeviceID) *Slot {
 	if before != nil {
-		if s := f.At(before.number + 1); s != nil && f.id(s) == id {
+		if s := f.Numbered(before.number + 1); s != nil && f.id(s) == id {
 			return s
 		}
 	}
@@ -55,9 +55,9 @@ func (f *Fleet) leave(s *Slot) {
 	f.index.slots--
 	hash := f.index.hash(f.id(s))
 	if first := f.index.first[hash]; first != s.number+1 {
-		before := f.At(first - 1)
+		before := f.Numbered(first - 1)
 		for before.next != s.number+1 {
-			before = f.At(before.next - 1)
+			before = f.Numbered(before.next - 1)
 		}
 		before.next = s.next
 	} else if s.next != 0 {

@@ -51,7 +51,7 @@ func (m shown) check(t *testing.T, f *Fleet) {
 	got, states := shown{}, map[andon.State]int{}
 	var listed, hidden []andon.DeviceID
 	for id, d := range m {
-		if slot := f.Slot(id); slot != nil && f.At(slot.Number()) == slot {
+		if slot := f.Slot(id); slot != nil && f.Numbered(slot.Number()) == slot {
 			got[id] = f.Shown(slot)
 		}
 		if d.Alive() {

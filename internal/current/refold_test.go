@@ -94,7 +94,7 @@ func TestRefoldOfWhatExpired(t *testing.T) {
 		})
 		log := func(yield func(Logged, error) bool) {
 			for e := range logOf(kept) {
-				if was.Escalated.of(e.Time, e.State) {
+				if was.Escalated.isOf(e.Time, e.State) {
 					e.Escalated = was.Escalated
 				}
 				if !yield(e, nil) {

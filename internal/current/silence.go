@@ -126,12 +126,12 @@ func (f *Fleet) scan(silentBefore andon.Time, lock sync.Locker) {
 	known, before := s.before, silentBefore.Add(silenceAhead)
 	s.missed = notShown
 	list := slices.DeleteFunc(s.list, func(h heard) bool {
-		return h.at >= known || f.heardAt(f.At(h.number)) != h.at
+		return h.at >= known || f.heardAt(f.Numbered(h.number)) != h.at
 	})
 	sorted := len(list)
 	for from := uint32(0); from < f.end; from += silenceStep {
 		for number := from; number < from+silenceStep; number++ {
-			if at := f.heardAt(f.At(number)); at >= known && at < before {
+			if at := f.heardAt(f.Numbered(number)); at >= known && at < before {
 				list = append(list, heard{at, number})
 			}
 		}
@@ -164,7 +164,7 @@ func (f *Fleet) silentUntil(silentBefore andon.Time) {
 
 // add adds to the count of a device's state, if it was not heard again.
 func (f *Fleet) add(h heard, n int) {
-	if s := f.At(h.number); f.heardAt(s) == h.at {
+	if s := f.Numbered(h.number); f.heardAt(s) == h.at {
 		f.countSilent(s, n)
 	}
 }

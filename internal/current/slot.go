@@ -76,8 +76,8 @@ func (s *Slot) Changes() uint32 { return s.changes.Load() }
 // Pending reports whether a change of the device is not published yet.
 func (s *Slot) Pending() bool { return s.pending.Load() != 0 }
 
-// At returns the place of the device that has a number, or nil.
-func (f *Fleet) At(number uint32) *Slot {
+// Numbered returns the place of the device that has a number, or nil.
+func (f *Fleet) Numbered(number uint32) *Slot {
 	if number >= f.end || f.slabs[number/slabSlots].slots == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (f *Fleet) Slots(from, most uint32) []*Slot {
 	end := min(from+most, f.end)
 	some := make([]*Slot, 0, end-min(from, end))
 	for number := from; number < end; number++ {
-		if s := f.At(number); s != nil { // else the device was purged
+		if s := f.Numbered(number); s != nil { // else the device was purged
 			some = append(some, s)
 		}
 	}

@@ -80,7 +80,7 @@ func (t *tenant) there(counts []andon.StateCount) []bool {
 func (g *Groups) Counts(
 	ctx context.Context, id andon.TenantID, s *Selected, silentBefore andon.Time,
 ) (all []andon.StateCount, err error) {
-	if s.all() || s.byGroup() {
+	if s.selectsAll() || s.byGroup() {
 		all, err = g.store.Counts(ctx, id, silentBefore)
 		return andon.ByState(s.counts(all)), err
 	}
@@ -138,7 +138,7 @@ func (g *Groups) People(
 }
 
 func (s *Selected) counts(all []andon.StateCount) []andon.StateCount {
-	if s.all() {
+	if s.selectsAll() {
 		return all
 	}
 	s.t.mu.RLock()

@@ -18,8 +18,8 @@ type Selection struct {
 	Within float64           // metres
 }
 
-// All reports whether all devices are selected.
-func (s *Selection) All() bool { return s.Group == "" && s.byGroup() }
+// SelectsAll reports whether all devices are selected.
+func (s *Selection) SelectsAll() bool { return s.Group == "" && s.byGroup() }
 
 // byGroup reports whether nothing but the group matters, so that counts are kept.
 func (s *Selection) byGroup() bool { return len(s.Labels) == 0 && s.Near == nil }
@@ -37,7 +37,7 @@ type Selected struct {
 func (g *Groups) Select(
 	ctx context.Context, id andon.TenantID, s Selection,
 ) (*Selected, error) {
-	if s.All() && !g.store.Capabilities().Whole {
+	if s.SelectsAll() && !g.store.Capabilities().Whole {
 		return nil, nil
 	}
 	t, err := g.current(ctx, id)
@@ -47,17 +47,17 @@ func (g *Groups) Select(
 	return &Selected{s, g, t}, nil
 }
 
-func (s *Selected) all() bool { return s == nil || s.All() }
+func (s *Selected) selectsAll() bool { return s == nil || s.SelectsAll() }
 
-// Has reports whether a device is selected now.
-func (s *Selected) Has(id andon.DeviceID) bool {
-	if s.all() {
+// Contains reports whether a device is selected now.
+func (s *Selected) Contains(id andon.DeviceID) bool {
+	if s.selectsAll() {
 		return true
 	}
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
 	d := s.t.device(id)
-	return s.has(&d)
+	return s.containsLocked(&d)
 }
 
 // Profile returns what is said of a device, with the group that it is in.
@@ -81,8 +81,8 @@ func (s *Selected) Children(of andon.DeviceID) []andon.DeviceID {
 	return slices.Collect(maps.Keys(s.t.children[of]))
 }
 
-// has reports whether a device is selected. The caller holds mu.
-func (s *Selected) has(d *device) bool {
+// containsLocked reports whether a device is selected. The caller holds mu.
+func (s *Selected) containsLocked(d *device) bool {
 	switch {
 	case !s.within(d.in):
 		return false
@@ -131,10 +131,10 @@ const few = 1000
 func (g *Groups) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery, s *Selected,
 ) iter.Seq2[andon.Device, error] {
-	if s.all() {
+	if s.selectsAll() {
 		return g.store.Devices(ctx, id, q)
 	}
-	if q.Only = s.Has; q.Kind == andon.ShownDevices && q.Sort == andon.ByDevice {
+	if q.Only = s.Contains; q.Kind == andon.ShownDevices && q.Sort == andon.ByDevice {
 		if ids, complete := s.members(&q); complete {
 			return g.oneByOne(ctx, s.t, q, ids)
 		}
@@ -159,7 +159,7 @@ func (s *Selected) members(q *andon.DeviceQuery) (ids []andon.DeviceID, complete
 			if q.After != nil && id <= q.After.Device {
 				continue
 			}
-			if d := s.t.device(id); s.has(&d) {
+			if d := s.t.device(id); s.containsLocked(&d) {
 				ids = append(ids, id)
 			}
 			if len(ids) > few {

@@ -56,7 +56,7 @@ func (c *call) since() (q andon.ArrivalQuery, err error) {
 func (c *call) arrivals(q *andon.ArrivalQuery) (part andon.Arrived, err error) {
 	part, err = c.store.Arrivals(c.ctx(), c.tenant, *q)
 	part.Items = slices.DeleteFunc(part.Items, func(a andon.Arrival) bool {
-		return !c.selected.Has(a.Device)
+		return !c.selected.Contains(a.Device)
 	})
 	if andon.KindOf(err) == andon.Gone {
 		gone := andon.Errorf(andon.Gone, "%w", err)

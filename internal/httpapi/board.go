@@ -59,7 +59,7 @@ func (a *API) boardPage(c *call) error {
 
 func (a *API) boardFile(name string) func(*call) error {
 	return func(c *call) error {
-		if !a.board.Has(name) {
+		if !a.board.Contains(name) {
 			return errNoSuchPath
 		}
 		a.board.ServeFile(c.x, c.r, name)

@@ -106,7 +106,7 @@ func (c *call) prepare() error {
 	}
 	s := grouping.Selection(&c.Reader)
 	err := c.Fault()
-	if err == nil && !s.All() {
+	if err == nil && !s.SelectsAll() {
 		c.selected, err = c.intake.Groups.Select(c.ctx(), c.tenant, s)
 	}
 	return err
@@ -117,7 +117,7 @@ func keepOf[S any](c *call, device func(*S) andon.DeviceID) func(*S) bool {
 	if c.selected == nil {
 		return nil
 	}
-	return func(item *S) bool { return c.selected.Has(device(item)) }
+	return func(item *S) bool { return c.selected.Contains(device(item)) }
 }
 
 func (c *call) readTenant() {

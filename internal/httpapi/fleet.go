@@ -30,7 +30,7 @@ func (a *API) fleet(c *call) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := fleet.Take(c.ctx(), c.store, tenant, a.options.Now(), c.selected.Has)
+	snapshot, err := fleet.Take(c.ctx(), c.store, tenant, a.options.Now(), c.selected.Contains)
 	if err != nil {
 		return err
 	}

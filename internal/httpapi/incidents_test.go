@@ -56,7 +56,7 @@ func (k *kept) Get(_ context.Context, _ andon.TenantID, id string) (people.Incid
 func (k *kept) Past(
 	_ context.Context, _ andon.TenantID, q records.PastQuery,
 ) (all []people.Incident, err error) {
-	for _, i := range k.all() {
+	for _, i := range k.newestFirst() {
 		if q.Span.Holds(i.Opened) && (q.After.ID == "" || i.ID < q.After.ID) && q.Only(i.Device) {
 			all = append(all, i)
 		}
@@ -64,8 +64,8 @@ func (k *kept) Past(
 	return all[:min(q.Limit, len(all))], nil
 }
 
-// all are those that are open or closed, newest first.
-func (k *kept) all() (all []people.Incident) {
+// newestFirst are those that are open or closed, newest first.
+func (k *kept) newestFirst() (all []people.Incident) {
 	for _, i := range k.open {
 		all = append(all, *i)
 	}
@@ -78,7 +78,7 @@ func (k *kept) During(
 	_ context.Context, _ andon.TenantID, span andon.Span, only func(andon.DeviceID) bool,
 	do func([]people.Incident) error,
 ) error {
-	return do(slices.DeleteFunc(k.all(), func(i people.Incident) bool {
+	return do(slices.DeleteFunc(k.newestFirst(), func(i people.Incident) bool {
 		return i.Since > span.To || i.Ended != 0 && i.Ended < span.From || !only(i.Device)
 	}))
 }

@@ -60,7 +60,7 @@ func (a *API) eventLines(c *call) error {
 		var last andon.Event
 		full, read := false, 0
 		for e, err := range a.allEvents(c)(q) {
-			if err == nil && c.selected.Has(e.Device) {
+			if err == nil && c.selected.Contains(e.Device) {
 				full, err = put(&e)
 			}
 			if err != nil {

@@ -96,7 +96,7 @@ func (in *Intake) withStates(
 	outside, last := map[andon.State]bool{}, andon.State("")
 	for _, item := range items {
 		state := item.Value.State
-		if state != last && !outside[state] && !t.States.Has(state) {
+		if state != last && !outside[state] && !t.States.Contains(state) {
 			outside[state] = true
 		}
 		last = state

@@ -37,7 +37,9 @@ var rules = []rule{
 		"link it from README.md or from a page that is linked from there", lostPages,
 	},
 	{
-		"names say what a thing is", "no prefix Get, no Manager, Helper or Util", emptyNames,
+		"names say what a thing is",
+		"no prefix Get, no Manager, Helper or Util; no method at, of, in, has or all",
+		emptyNames,
 	},
 	{
 		"an engine is named by its adapter alone",
@@ -113,7 +115,7 @@ func deadLinks(t tree) (found []string) {
 	for page, lines := range pages {
 		links(page, lines, func(line int, target, heading string) {
 			to, isPage := pages[target]
-			if !t.has(target) || isPage && heading != "" && !hasHeading(to, heading) {
+			if !t.contains(target) || isPage && heading != "" && !hasHeading(to, heading) {
 				found = append(found, problem(page, line, "there is no %s",
 					strings.TrimSuffix(target+"#"+heading, "#")))
 			}
@@ -155,7 +157,7 @@ func missingPages(t tree) (found []string) {
 		}
 		for i, line := range lines {
 			for _, page := range pageName.FindAllString(comment.FindString(line), -1) {
-				if !t.has(page) {
+				if !t.contains(page) {
 					found = append(found, problem(name, i+1, "there is no %s", page))
 				}
 			}
@@ -165,7 +167,8 @@ func missingPages(t tree) (found []string) {
 }
 
 var emptyName = regexp.MustCompile(`^package (utils?|helpers?|common|misc)$` +
-	`|^func (\([^)]*\) )?Get[A-Z]|^type \w*(Manager|Helper|Utils?)\b`)
+	`|^func (\([^)]*\) )?Get[A-Z]|^type \w*(Manager|Helper|Utils?)\b` +
+	`|^func \([^)]*\) ([Aa]t|[Oo]f|[Ii]n|[Hh]as|[Aa]ll)\(`)
 
 func emptyNames(t tree) (found []string) {
 	for name, lines := range t {

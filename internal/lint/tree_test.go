@@ -37,8 +37,8 @@ func readTree(root fs.FS) (tree, error) {
 	return t, err
 }
 
-// has reports whether there is a file or a directory of that name.
-func (t tree) has(name string) bool {
+// contains reports whether there is a file or a directory of that name.
+func (t tree) contains(name string) bool {
 	if _, ok := t[name]; ok {
 		return true
 	}

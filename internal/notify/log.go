@@ -34,8 +34,8 @@ func (c *Counts) add(channel string, s Status) {
 	c.all[channel][s]++
 }
 
-// Of returns how many attempts of a channel ended so.
-func (c *Counts) Of(channel string, s Status) int {
+// Count returns how many attempts of a channel ended so.
+func (c *Counts) Count(channel string, s Status) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all[channel][s]

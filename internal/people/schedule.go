@@ -169,8 +169,8 @@ func (t *turns) next(at time.Time, zone *time.Location) time.Time {
 	return next
 }
 
-// at returns who is on call, without the span, and when that may change.
-func (r *Roster) at(now andon.Time) (is Shift, next andon.Time) {
+// shift returns who is on call, without the span, and when that may change.
+func (r *Roster) shift(now andon.Time) (is Shift, next andon.Time) {
 	t := now.Std()
 	for i := range r.layers {
 		layer := &r.layers[i]
@@ -204,10 +204,10 @@ const (
 
 // OnCall returns the shift at a time. It may have begun earlier than From, which is that time.
 func (r *Roster) OnCall(now andon.Time) Shift {
-	is, next := r.at(now)
+	is, next := r.shift(now)
 	is.From = now
 	for tried := 0; tried < maxTried && next < now.Add(horizon); tried++ {
-		other, after := r.at(next)
+		other, after := r.shift(next)
 		if !other.same(is) {
 			is.To = next
 			break
@@ -220,7 +220,7 @@ func (r *Roster) OnCall(now andon.Time) Shift {
 // Shifts returns the shifts within a span, whose ends are cut to it, up to a limit.
 func (r *Roster) Shifts(from, to andon.Time, limit int) (all []Shift) {
 	for tried := 0; from < to && tried < maxTried; tried++ {
-		is, next := r.at(from)
+		is, next := r.shift(from)
 		is.From, is.To = from, min(next, to)
 		if n := len(all); n > 0 && all[n-1].same(is) {
 			all[n-1].To = is.To

@@ -153,7 +153,7 @@ func (p *Program) Run(s Standing, readings []andon.Reading, from andon.Time) (r 
 	r.Standing = s
 	for i := range readings {
 		at := readings[i].Time
-		if at < from || at <= r.Standing.At || !p.Has(&readings[i]) {
+		if at < from || at <= r.Standing.At || !p.Covers(&readings[i]) {
 			continue
 		}
 		if p.When.Absent > 0 {
@@ -185,8 +185,8 @@ func (p *Program) Run(s Standing, readings []andon.Reading, from andon.Time) (r 
 	return r
 }
 
-// Has reports whether a reading has all that is needed.
-func (p *Program) Has(r *andon.Reading) bool {
+// Covers reports whether a reading has all that is needed.
+func (p *Program) Covers(r *andon.Reading) bool {
 	for _, name := range p.Needs {
 		if _, has := r.Metrics.Get(name); !has {
 			return false

@@ -142,7 +142,7 @@ func (s *Selector) Fits(device andon.DeviceID, group func(andon.DeviceID) andon.
 func (r *Rule) CheckStates(all *andon.StateSet) error {
 	says := map[string]andon.State{"state": r.State, "clear_state": r.ClearState}
 	for place, state := range says {
-		if state != "" && !all.Has(state) {
+		if state != "" && !all.Contains(state) {
 			return andon.AtField("body."+place, "the tenant has no state %q", state)
 		}
 	}

@@ -148,10 +148,10 @@ func settle(d time.Duration) {
 
 func (f *fleet) is(device andon.DeviceID, state andon.State) {
 	f.Helper()
-	f.in(andon.DefaultTenant, device, state)
+	f.append(andon.DefaultTenant, device, state)
 }
 
-func (f *fleet) in(tenant andon.TenantID, device andon.DeviceID, state andon.State) {
+func (f *fleet) append(tenant andon.TenantID, device andon.DeviceID, state andon.State) {
 	f.Helper()
 	f.next++
 	e := andon.Event{Device: device, Time: f.next, State: state}
@@ -218,9 +218,9 @@ func TestTenants(t *testing.T) {
 		for range 2 {
 			_, err := f.store.PutTenant(t.Context(), andon.NewTenant("t/2"))
 			f.ok(err)
-			f.in("t/2", "a", "WARNING1")
+			f.append("t/2", "a", "WARNING1")
 			settle(10 * time.Second)
-			f.in("t/2", "a", "NORMAL")
+			f.append("t/2", "a", "NORMAL")
 			settle(10 * time.Second)
 			r.want(`["t/2","a"] >WARNING1 snapshot, ["t/2","a"] WARNING1>NORMAL entry`)
 			f.ok(f.store.DeleteTenant(t.Context(), "t/2"))

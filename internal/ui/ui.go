@@ -140,8 +140,8 @@ func (b *Board) Names() (names []string) {
 	return names
 }
 
-// Has reports whether there is a file of that name.
-func (b *Board) Has(name string) bool { return b.files[name] != nil }
+// Contains reports whether there is a file of that name.
+func (b *Board) Contains(name string) bool { return b.files[name] != nil }
 
 // ServePage answers with the page.
 func (b *Board) ServePage(w http.ResponseWriter, r *http.Request) { b.page.serve(w, r) }

@@ -97,7 +97,7 @@ func TestHeaders(t *testing.T) {
 	if got := b.Names(); !slices.Equal(got, []string{"icon.svg"}) {
 		t.Errorf("names %q", got)
 	}
-	if b.Has("index.html") || b.Has("assets/a-1f2e.js.gz") || b.Has("assets/b.js") {
+	if b.Contains("index.html") || b.Contains("assets/a-1f2e.js.gz") || b.Contains("assets/b.js") {
 		t.Error("it has what it does not serve")
 	}
 }
@@ -130,7 +130,7 @@ func TestWithoutBuiltFiles(t *testing.T) {
 	} {
 		b := board(t, files)
 		if got := get(b, ""); b.Built || got.Body.String() != "build it" || len(b.Names()) > 0 ||
-			b.Has("assets/a.js") {
+			b.Contains("assets/a.js") {
 			t.Errorf("%s: %v %q %q", name, b.Built, got.Body, b.Names())
 		}
 	}

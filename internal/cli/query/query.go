@@ -110,7 +110,7 @@ func (q *query) runs(
 		if err != nil {
 			return err
 		}
-		c = c.At(consistency)
+		c = c.WithConsistency(consistency)
 		if q.explained {
 			return q.showPlan(ctx, c, func(c *client.Client) error { return work(ctx, c, args) })
 		}
@@ -220,7 +220,7 @@ func (q *query) explainNoReadings(ctx context.Context, c *client.Client, id ando
 // unknownState returns that --state names no state of the tenant, and which states it has.
 func (q *query) unknownState(ctx context.Context, c *client.Client) string {
 	filter, err := andon.ParseStateFilter(q.selected.State)
-	if err != nil || filter.All() {
+	if err != nil || filter.MatchesAll() {
 		return ""
 	}
 	states, _, err := c.States(ctx)

@@ -183,7 +183,7 @@ func (s *sender) request(ctx context.Context, kind string, lines []placed) (clie
 // outside returns the states of events that are not in the tenant's set.
 func (s *sender) outside(lines []placed) (names []andon.State) {
 	for i := range lines {
-		if e := lines[i].Value.Event; e != nil && s.states != nil && !s.states.Has(e.State) {
+		if e := lines[i].Value.Event; e != nil && s.states != nil && !s.states.Contains(e.State) {
 			names = append(names, e.State)
 		}
 	}

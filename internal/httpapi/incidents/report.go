@@ -46,7 +46,7 @@ func Within(
 	ctx context.Context, kept Kept, tenant andon.TenantID, span andon.Span,
 	selected *groups.Selected,
 ) (all []report.Incident, err error) {
-	err = kept.During(ctx, tenant, span, selected.Has, func(some []people.Incident) error {
+	err = kept.During(ctx, tenant, span, selected.Contains, func(some []people.Incident) error {
 		for i := range some {
 			all = append(append(all, report.Of(&some[i])), report.Parts(&some[i])...)
 		}

@@ -48,7 +48,7 @@ func (q *Query) admits(c *andon.Change) bool {
 }
 
 func (q *Query) admitsDevice(id andon.DeviceID) bool {
-	return (q.Device == "" || q.Device == id) && q.Selected.Has(id) &&
+	return (q.Device == "" || q.Device == id) && q.Selected.Contains(id) &&
 		strings.HasPrefix(string(id), q.Devices.Prefix)
 }
 

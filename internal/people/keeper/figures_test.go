@@ -47,7 +47,7 @@ func newPlant(t *testing.T, e adapter.Engine) *plant {
 		T: t, begin: clock().Add(-parsed(t, "62h")),
 		tenant: andon.TenantID(fmt.Sprintf("figures-%08x", rand.Uint32())),
 	}
-	p.at("0s")
+	p.setClock("0s")
 	c := app.NewConfig(all.Engines{e})
 	c.Listen, c.Data, c.Log.Audit = "127.0.0.1:0", t.TempDir(), false
 	a := app.New(app.Options{
@@ -74,7 +74,7 @@ func newPlant(t *testing.T, e adapter.Engine) *plant {
 	return p
 }
 
-func (p *plant) at(after string) { p.now.Store(int64(p.begin.Add(parsed(p.T, after)))) }
+func (p *plant) setClock(after string) { p.now.Store(int64(p.begin.Add(parsed(p.T, after)))) }
 
 func (p *plant) must(err error) {
 	p.Helper()
@@ -183,20 +183,20 @@ func figures(t *testing.T, e adapter.Engine) {
 	p.must(p.PutGroupRules(ctx, []andon.GroupRule{{Prefix: "d", Group: "hall"}}))
 
 	p.measures("0m", 81)
-	p.at("2m")
+	p.setClock("2m")
 	p.measures("2m", 82)
 	p.until("p1 state 2m-", p.history("p1"))
-	p.at("5m")
+	p.setClock("5m")
 	p.measures("5m", 74)
 	p.until("p1 state 2m-5m", p.history("p1"))
-	p.at("6m")
+	p.setClock("6m")
 	p.says("d1", "NORMAL", "5m")
 	p.says("d1", "WARNING1", "1m")
 	p.says("d1", "NORMAL", "3m")
 	p.until("d1 state 1m-3m late", p.history("d1"))
-	p.at("36m")
+	p.setClock("36m")
 	p.until("p1 absent:gone 35m-, p1 state 2m-5m", p.history("p1"))
-	p.at("50m")
+	p.setClock("50m")
 	p.measures("50m", 70)
 	p.until("p1 absent:gone 35m-50m, p1 state 2m-5m", p.history("p1"))
 
@@ -213,14 +213,14 @@ func figures(t *testing.T, e adapter.Engine) {
 	p.says("f1", "NORMAL", "51m")
 	p.until("f1 state 50m-51m", p.incidents(flapping)) // it counts when that is taken in
 
-	p.at("12h")
+	p.setClock("12h")
 	p.until("d1 silent 6m-, f1 silent 50m-, f1 state 50m-51m, p1 absent:gone 80m-, "+
 		"p1 silent 50m-, p1 state 2m-5m", p.incidents(client.IncidentQuery{}))
 	p.until("", p.incidents(flapping))
-	p.at("60h")
+	p.setClock("60h")
 	p.says("d1", "NORMAL", "60h")
 	p.until("d1 silent 6m-3600m, d1 state 1m-3m late", p.history("d1"))
-	p.at("61h")
+	p.setClock("61h")
 	p.until("d1 silent 6m-3600m, d1 state 1m-3m late, f1 silent 50m-, f1 state 50m-51m, "+
 		"p1 absent:gone 35m-50m, p1 absent:gone 80m-, p1 silent 50m-, p1 state 2m-5m",
 		p.incidents(client.IncidentQuery{Query: client.Query{From: p.begin, Page: 2}}))

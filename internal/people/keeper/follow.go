@@ -255,7 +255,7 @@ func (f *follower) change(
 	if later == nil {
 		return f.observe(ctx, c.Device, people.StateKind, o, &records.Held{}, nil)
 	}
-	s, err := f.At(ctx, f.tenant)
+	s, err := f.SettingNow(ctx, f.tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +343,7 @@ func (f *follower) observe(
 	ctx context.Context, device andon.DeviceID, kind people.Kind, o *people.Observation,
 	known *records.Held, later **people.Observation,
 ) (*records.Held, error) {
-	s, err := f.At(ctx, f.tenant)
+	s, err := f.SettingNow(ctx, f.tenant)
 	if err != nil {
 		return nil, err
 	}

@@ -197,7 +197,7 @@ func (k *Keeper) due(ctx context.Context, start func(func())) (int, error) {
 // advance does what is due of an incident. The result is nil where another process does it, or has
 // done so. While effects are done the record is due later, so nobody else does them.
 func (k *Keeper) advance(ctx context.Context, r *andon.Record) (held *records.Held, err error) {
-	s, err := k.At(ctx, r.Tenant)
+	s, err := k.SettingNow(ctx, r.Tenant)
 	if err != nil {
 		return nil, err
 	}

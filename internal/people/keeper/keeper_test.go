@@ -121,7 +121,7 @@ func (h *house) keep(owner string) (stop func()) {
 			}, err
 		},
 	}
-	h.incidents.Setting = k.At
+	h.incidents.Setting = k.SettingNow
 	h.incidents.Effects = func(
 		ctx context.Context, t andon.TenantID, one *records.Held,
 	) error {

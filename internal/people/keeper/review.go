@@ -13,8 +13,8 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 )
 
-// At returns what decisions about incidents of a tenant depend on now.
-func (k *Keeper) At(ctx context.Context, tenant andon.TenantID) (*people.Setting, error) {
+// SettingNow returns what decisions about incidents of a tenant depend on now.
+func (k *Keeper) SettingNow(ctx context.Context, tenant andon.TenantID) (*people.Setting, error) {
 	s, err := k.Setting(ctx, tenant)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (f *follower) reviews(ctx context.Context) {
 		if now := f.Now(); now.Sub(expired) >= expireEvery && f.expire(ctx) == nil {
 			expired = now
 		}
-		if s, err := f.At(ctx, f.tenant); err == nil {
+		if s, err := f.SettingNow(ctx, f.tenant); err == nil {
 			same := was != nil && (was.Known == s.Known ||
 				reflect.DeepEqual(was.Schedules, s.Schedules)) &&
 				reflect.DeepEqual(was.Windows, s.Windows)

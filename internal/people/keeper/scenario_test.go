@@ -176,7 +176,7 @@ func (h *house) play(l line) {
 	case "status":
 		want(h.newest(words[1]).Status, words[2])
 	case "incidents":
-		want(fmt.Sprint(len(h.all(words[1], 100))), words[2])
+		want(fmt.Sprint(len(h.incidentsOf(words[1], 100))), words[2])
 	case "history":
 		want(h.history(words[1]), rest(2))
 		h.agree(words[1])
@@ -312,8 +312,8 @@ func (h *house) actOn(words []string) error {
 	return err
 }
 
-// all returns incidents of a device, newest first.
-func (h *house) all(device string, limit int) (all []client.Incident) {
+// incidentsOf returns incidents of a device, newest first.
+func (h *house) incidentsOf(device string, limit int) (all []client.Incident) {
 	h.Helper()
 	q := client.Query{Page: limit}
 	for in, err := range h.at.DeviceIncidents(h.Context(), andon.DeviceID(device), q) {
@@ -332,7 +332,7 @@ func (h *house) all(device string, limit int) (all []client.Incident) {
 func (h *house) agree(device string) {
 	h.Helper()
 	var want []client.Incident
-	for _, i := range h.all(device, 1000) {
+	for _, i := range h.incidentsOf(device, 1000) {
 		i.Count = 0 // in lists at most 1,000
 		want = append(want, i)
 	}
@@ -373,7 +373,7 @@ func (h *house) agree(device string) {
 // newest returns the newest incident of a device.
 func (h *house) newest(device string) client.Incident {
 	h.Helper()
-	all := h.all(device, 1)
+	all := h.incidentsOf(device, 1)
 	if len(all) == 0 {
 		h.Fatal("there is none of ", device)
 	}
@@ -401,7 +401,7 @@ func (h *house) history(device string) string {
 		return text
 	}
 	var texts []string
-	for _, i := range h.all(device, 9) {
+	for _, i := range h.incidentsOf(device, 9) {
 		text := fmt.Sprintf("%s-%s %d %d", minutes(i.Since), minutes(i.Until), i.Worst, i.Count)
 		if i.Late {
 			text += " late"

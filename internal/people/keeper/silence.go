@@ -65,7 +65,7 @@ func (l *silences) look(ctx context.Context) error {
 
 // compare compares what is silent with the incidents that are open.
 func (l *silences) compare(ctx context.Context, after andon.Duration, early bool) error {
-	s, err := l.At(ctx, l.tenant)
+	s, err := l.SettingNow(ctx, l.tenant)
 	if err != nil {
 		return err
 	}

@@ -232,7 +232,7 @@ func (d *Documents) checkReferences(
 		}
 	case *people.Policy:
 		for i, state := range is.Match.States { // another one would never match
-			if t.Unknown == andon.RefuseUnknown && !t.States.Has(state) {
+			if t.Unknown == andon.RefuseUnknown && !t.States.Contains(state) {
 				return andon.AtField(fmt.Sprintf("body.match.states[%d]", i),
 					"the tenant has no state %q", state)
 			}

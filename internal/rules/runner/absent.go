@@ -153,7 +153,7 @@ func (w *work) there(
 ) (rules.Standing, error) {
 	at := andon.Time(0)
 	for i := range readings {
-		if p.Has(&readings[i]) {
+		if p.Covers(&readings[i]) {
 			at = readings[i].Time
 		}
 	}

@@ -194,7 +194,7 @@ func (w *work) complete(
 		if over == 0 {
 			from, to = at, at
 		}
-		if over == 0 && p.Has(&readings[i]) {
+		if over == 0 && p.Covers(&readings[i]) {
 			continue
 		}
 		found, err := w.stored(ctx, p.Needs, from, to, 1)

@@ -34,7 +34,7 @@ func BenchmarkBuckets(b *testing.B) {
 					b.Run(name, func(b *testing.B) {
 						ways := []*contender{l.parallel(load.limit), l.asStored(load.limit)}
 						if readers == 1 { // it is slow
-							ways = append(ways, l.in(load.limit))
+							ways = append(ways, l.oneStatement(load.limit))
 						}
 						contend(b, e, readers, load.each, ways...)
 					})
@@ -112,8 +112,9 @@ func (l *bucketList) contender(name string, all []designs.Finding, limit int) *c
 	}}
 }
 
-// in reads with one statement. Cassandra refuses pages of a list in order, so it reads all of it.
-func (l *bucketList) in(limit int) *contender {
+// oneStatement reads with one statement. Cassandra refuses pages of a list in order, so it reads
+// all of it.
+func (l *bucketList) oneStatement(limit int) *contender {
 	numbers := make([]int, l.buckets)
 	for i := range numbers {
 		numbers[i] = i

@@ -36,7 +36,7 @@ func (s *Store) pending(
 	if !s.feeds {
 		return nil, nil
 	}
-	from, err := s.Logs.Of(t.Tenant).Next(ctx)
+	from, err := s.Logs.ForTenant(t.Tenant).Next(ctx)
 	return &rows.Pending{From: from, Kind: kind, Stamp: stamp}, err
 }
 
@@ -59,7 +59,7 @@ const versionsOfKey = 1 << 40
 // inFeed has the feed say what devices show, in their order. What differs is one item of the feed
 // unless another process is faster.
 func (s *Store) inFeed(ctx context.Context, t *rows.Tenant, all ...*comparison) error {
-	log := s.Logs.Of(t.Tenant)
+	log := s.Logs.ForTenant(t.Tenant)
 	each := func(do func(*comparison, context.Context) error) error {
 		return shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
 			return do(all[i], ctx)
@@ -149,7 +149,7 @@ func (c *comparison) compare(ctx context.Context) error {
 
 // newest returns the newest change of the device in the feed, unless that is stored.
 func (c *comparison) newest(ctx context.Context) (changelog.Change, bool, error) {
-	log := c.store.Logs.Of(c.tenant.Tenant)
+	log := c.store.Logs.ForTenant(c.tenant.Tenant)
 	return log.Newest(ctx, rows.IDOf(c.device), c.cause.From)
 }
 

@@ -133,7 +133,7 @@ func TestChangeOfAFasterProcess(t *testing.T) {
 	}
 	e.Time, e.State = e.Time+1, "B"
 	leave(t, one, tenant, e)
-	if err := two.Logs.Of(is.Tenant).Append(t.Context(), c.change()); err != nil {
+	if err := two.Logs.ForTenant(is.Tenant).Append(t.Context(), c.change()); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.end(t.Context()); err != nil || !c.done || c.shows.State != "A" {
@@ -194,7 +194,7 @@ func TestPagesKeepBytes(t *testing.T) {
 	into := func(data *[]byte) []any { return []any{data} }
 	var got []string
 	var rows [][]byte
-	for data, err := range cql.Pages(s.db, q, []any{t.Name()}, 10, into).All(t.Context()) {
+	for data, err := range cql.Pages(s.db, q, []any{t.Name()}, 10, into).Each(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

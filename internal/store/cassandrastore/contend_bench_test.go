@@ -83,8 +83,8 @@ func (c *contender) block(b *testing.B, e measuredEngine, readers, each int) {
 	c.client += enginetest.CPUTime(os.Getpid()) - client
 }
 
-// at is the latency that a share of the reads had at most.
-func (c *contender) at(share float64) time.Duration {
+// quantile is the latency that a share of the reads had at most.
+func (c *contender) quantile(share float64) time.Duration {
 	slices.Sort(c.took)
 	return c.took[int(float64(len(c.took)-1)*share)]
 }
@@ -92,8 +92,8 @@ func (c *contender) at(share float64) time.Duration {
 func (c *contender) report(b *testing.B) {
 	micros := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 	n := float64(len(c.took))
-	b.ReportMetric(micros(c.at(0.5)), c.name+"-p50-µs")
-	b.ReportMetric(micros(c.at(0.99)), c.name+"-p99-µs")
+	b.ReportMetric(micros(c.quantile(0.5)), c.name+"-p50-µs")
+	b.ReportMetric(micros(c.quantile(0.99)), c.name+"-p99-µs")
 	b.ReportMetric(micros(c.engine)/n, c.name+"-engine-µs")
 	b.ReportMetric(micros(c.client)/n, c.name+"-client-µs")
 }

@@ -22,7 +22,7 @@ func (s *Store) Counts(
 	if err := s.counts.Await(ctx); err != nil {
 		return nil, err
 	}
-	return s.counts.Of(t.Key, silentBefore), nil
+	return s.counts.States(t.Key, silentBefore), nil
 }
 
 // Regroup implements andon.Current. Devices are counted by their keys.
@@ -49,7 +49,7 @@ func (s *Store) countAll(ctx context.Context) error {
 	scan := &deviceScan{store: s, tenants: map[string]*rows.Tenant{}}
 	for args := range cql.Ranges(scanRanges) {
 		rows := cql.Pages(s.db, countRange, args, cql.PageRows, (*scanRow).columns)
-		for r, err := range rows.All(ctx) {
+		for r, err := range rows.Each(ctx) {
 			if err == nil {
 				err = scan.take(ctx, r)
 			}
@@ -143,7 +143,7 @@ func (d *deviceScan) prune(ctx context.Context) error {
 			d.store.counts.Forget(key)
 			continue
 		}
-		for device, before := range d.store.tenants.purgedOf(key).devices.All() {
+		for device, before := range d.store.tenants.purgedOf(key).devices.Devices() {
 			d.store.dropCounts(key, device, before) // others may have counted them
 		}
 	}

@@ -213,7 +213,7 @@ func (s *Store) candidates(
 		theirs := designs.IDsFrom("devices_by_operator", 2, "tenant", "operator")
 		args := []any{t.Key, string(q.Operator), from}
 		return s.streams([]designs.Finding{{Query: theirs, Args: args}}, q), nil
-	case q.States.All():
+	case q.States.MatchesAll():
 		return s.streams(allDevices(t.Key, from), q), nil
 	}
 	var all []designs.Finding

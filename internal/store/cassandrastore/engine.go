@@ -129,7 +129,7 @@ func checkSettings(c *config.Check) {
 		c.Wrong("password_file", "and cassandra.password do not go together")
 	}
 	for _, key := range []string{"tls_ca", "tls_cert", "tls_key"} {
-		if c.IsSet(key) && !c.Has("tls", "on") { // what is meant to be secret would not be
+		if c.IsSet(key) && !c.Equals("tls", "on") { // what is meant to be secret would not be
 			c.Wrong(key, "needs cassandra.tls on, too")
 		}
 	}
@@ -137,7 +137,7 @@ func checkSettings(c *config.Check) {
 
 // Open implements adapter.Engine.
 func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error) {
-	s, err := Open(ctx, e.in(env))
+	s, err := Open(ctx, e.optionsFor(env))
 	if err != nil {
 		return nil, err // and not a nil *Store that is a Store
 	}
@@ -149,10 +149,10 @@ func (e *Engine) Init(
 	ctx context.Context, env adapter.Env, s adapter.Setup, report func(statement string),
 ) error {
 	s.Replication = cmp.Or(s.Replication, e.replication)
-	return provision.Init(ctx, e.in(env).Options, s, report)
+	return provision.Init(ctx, e.optionsFor(env).Options, s, report)
 }
 
-func (e *Engine) in(env adapter.Env) Options {
+func (e *Engine) optionsFor(env adapter.Env) Options {
 	o := e.Options
 	o.Log, o.Now = cmp.Or(env.Log, o.Log), env.Now
 	if env.AnyDesign {

@@ -50,8 +50,8 @@ func (p *filledPartition) device() andon.DeviceID {
 	return andon.DeviceID(fmt.Sprintf("device-%d-%d", p.rows, p.message))
 }
 
-// at is the time of an entry.
-func (p *filledPartition) at(n int) andon.Time {
+// entryTime is the time of an entry.
+func (p *filledPartition) entryTime(n int) andon.Time {
 	return andon.DayStart(p.day) + andon.Time(n)*100_000
 }
 
@@ -63,7 +63,8 @@ func (p *filledPartition) fill(b *testing.B) {
 		events := make([]andon.Event, min(each, p.rows-first))
 		for i := range events {
 			events[i] = andon.Event{
-				Device: p.device(), State: "NORMAL", Time: p.at(first + i), Message: p.text(),
+				Device: p.device(), State: "NORMAL", Message: p.text(),
+				Time: p.entryTime(first + i),
 			}
 		}
 		err := p.store.Append(b.Context(), andon.DefaultTenant, realClock(), events)
@@ -103,7 +104,7 @@ func (p *filledPartition) loads() []partitionLoad {
 		}
 		return partitionLoad{name, 10, &contender{name: "page", read: read}}
 	}
-	middle := andon.Span{To: p.at(p.rows / 2)}
+	middle := andon.Span{To: p.entryTime(p.rows / 2)}
 	return []partitionLoad{
 		list("newest 100", andon.EventQuery{}),
 		list("oldest 100", andon.EventQuery{Order: andon.Asc}),

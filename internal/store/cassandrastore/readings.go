@@ -124,7 +124,7 @@ func (s *Store) MetricReadings(
 		return seq.First(q.Limit, seq.Join(devices, func(
 			device andon.DeviceID,
 		) iter.Seq2[andon.MetricReading, error] {
-			found := s.rows.Readings(ctx, t, device, q.Of(device, q.Limit))
+			found := s.rows.Readings(ctx, t, device, q.ForDevice(device, q.Limit))
 			return seq.Map(found, func(r andon.Reading) andon.MetricReading {
 				value := r.Metrics[0].Value
 				return andon.MetricReading{Device: r.Device, Time: r.Time, Value: value}
@@ -146,7 +146,7 @@ func (s *Store) measuring(
 	return seq.Of(func(yield func(andon.DeviceID) bool) error {
 		for bucket := first; bucket < rows.Buckets; bucket++ {
 			args := []any{t.Key, string(metric), bucket, string(from)}
-			for name, err := range cql.Pages(s.db, ask, args, 100, cql.Text).All(ctx) {
+			for name, err := range cql.Pages(s.db, ask, args, 100, cql.Text).Each(ctx) {
 				device := andon.DeviceID(name)
 				if err != nil || t.Purged.Present(device) && !yield(device) {
 					return err

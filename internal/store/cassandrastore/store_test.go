@@ -120,7 +120,7 @@ const sideBySide = 4
 // byDesign reports whether the design of the keyspace finds the devices of a list, see candidates.
 func byDesign(q andon.DeviceQuery) bool {
 	return q.Kind == andon.ShownDevices && q.Operator == "" && q.EscalatedTo == "" &&
-		!q.States.All()
+		!q.States.MatchesAll()
 }
 
 // TestConcurrentChecks runs those of the checks that call a store from several goroutines at once.

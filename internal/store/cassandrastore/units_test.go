@@ -51,13 +51,13 @@ func TestSettings(t *testing.T) {
 		Timeout: time.Second, Speculate: 2 * time.Second, Connections: 3, InFlight: 4,
 	}
 	env := adapter.Env{Log: slog.Default(), Now: realClock}
-	got := e.in(env)
+	got := e.optionsFor(env)
 	got.Options.Options = got.Complete()
 	got.Now, got.Log = nil, nil
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(want)); diff != "" {
 		t.Error(diff)
 	}
-	if env.AnyDesign = true; e.in(env).Latest != "" || e.in(env).Buckets != "" {
+	if env.AnyDesign = true; e.optionsFor(env).Latest != "" || e.optionsFor(env).Buckets != "" {
 		t.Error("a store in any design has the one of its settings")
 	}
 	for setting, want := range map[string]string{

@@ -89,7 +89,7 @@ func (s *Store) notePending(
 	if kind == andon.ByEntry && is.Cause == (andon.EntryRef{}) {
 		kind = andon.ByReorder // the entries made no difference
 	}
-	from, err := s.Logs.Of(t).Next(ctx)
+	from, err := s.Logs.ForTenant(t).Next(ctx)
 	is.Pending = &items.Pending{From: from, Kind: kind, Entry: is.Cause, Before: before}
 	return err
 }
@@ -100,7 +100,7 @@ func (s *Store) appendPending(ctx context.Context, t *tenant, d *device) error {
 	if p == nil {
 		return nil
 	}
-	err := s.Logs.Of(t).Append(ctx, changelog.Change{
+	err := s.Logs.ForTenant(t).Append(ctx, changelog.Change{
 		From: p.From, Version: d.Version, Change: andon.Change{
 			Kind: p.Kind, Device: d.ID, Before: p.Before, After: d.Shown(t), Entry: p.Entry,
 		},

@@ -148,11 +148,11 @@ type costTest struct {
 // consumed are the units that something consumed.
 func (ct costTest) consumed(do func(ctx context.Context) error) (reads, writes float64) {
 	ct.Helper()
-	before := ct.all()
+	before := ct.units()
 	if err := do(ct.Context()); err != nil {
 		ct.Fatal(err)
 	}
-	for of, n := range ct.all() {
+	for of, n := range ct.units() {
 		switch of.operation {
 		case "GetItem", "BatchGetItem", "Query", "Scan":
 			reads += n - before[of]
@@ -166,7 +166,7 @@ func (ct costTest) consumed(do func(ctx context.Context) error) (reads, writes f
 // consumer is an operation on a table, or on an index of it.
 type consumer struct{ operation, table, index string }
 
-func (ct costTest) all() map[consumer]float64 {
+func (ct costTest) units() map[consumer]float64 {
 	all := map[consumer]float64{}
 	ct.s.Figures(func(name, _ string, value float64, labels ...string) {
 		if name == "consumed_units_total" {

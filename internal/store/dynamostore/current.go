@@ -110,7 +110,7 @@ func (s *Store) unread(
 	if err != nil {
 		return err
 	}
-	ids = append(ids, s.Logs.Of(t).Recent(indexLag)...)
+	ids = append(ids, s.Logs.ForTenant(t).Recent(indexLag)...)
 	slices.Sort(ids)
 	yield = seq.UpTo(q.Limit, yield)
 	for _, id := range slices.Compact(ids) {
@@ -204,7 +204,7 @@ const indexLag = 10 * time.Second
 // has read the feed. So a list that is read after a position of the feed lacks no device of a
 // change before it (andon.Snapshot).
 func (s *Store) recent(t *tenant, q *andon.DeviceQuery) *shared.Rows[andon.DeviceID] {
-	ids := slices.DeleteFunc(s.Logs.Of(t).Recent(indexLag), func(id andon.DeviceID) bool {
+	ids := slices.DeleteFunc(s.Logs.ForTenant(t).Recent(indexLag), func(id andon.DeviceID) bool {
 		return string(id) < q.Prefix || q.After != nil && id < q.After.Device
 	})
 	return shared.NewRows(func(context.Context, []byte) ([]andon.DeviceID, []byte, error) {
@@ -248,7 +248,7 @@ func (s *Store) Counts(
 	if err := s.counts.Await(ctx); err != nil {
 		return nil, err
 	}
-	return s.counts.Of(t.Key, silentBefore), nil
+	return s.counts.States(t.Key, silentBefore), nil
 }
 
 // Regroup implements andon.Current.

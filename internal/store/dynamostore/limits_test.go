@@ -47,20 +47,20 @@ type use struct {
 func (l *limits) admits(k keyUse) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.of(k).left > 0
+	return l.useOf(k).left > 0
 }
 
 // charge takes units from a key.
 func (l *limits) charge(k keyUse, units float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	u := l.of(k)
+	u := l.useOf(k)
 	u.left -= units
 	u.all += units
 }
 
-// of returns what a key has now.
-func (l *limits) of(k keyUse) *use {
+// useOf returns what a key has now.
+func (l *limits) useOf(k keyUse) *use {
 	rate := l.reads
 	if k.write {
 		rate = l.writes

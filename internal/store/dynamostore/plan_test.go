@@ -305,12 +305,12 @@ func (ct costTest) compare(
 	if _, err := ct.s.tenant(ct.Context(), andon.DefaultTenant); err != nil {
 		ct.Fatal(err)
 	}
-	before := ct.all()
+	before := ct.units()
 	if err := do(ct.Context()); err != nil {
 		ct.Fatal(err)
 	}
 	got := map[string]float64{}
-	for of, n := range ct.all() {
+	for of, n := range ct.units() {
 		if of.operation == "PutItem" || of.operation == "BatchWriteItem" {
 			got[placeOf(strings.TrimPrefix(of.table, prefix), of.index)] += n - before[of]
 		}

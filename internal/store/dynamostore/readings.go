@@ -124,7 +124,7 @@ func (s *Store) instants(
 		})
 	}
 	rows := ddb.RowsOf(s.db, all, items.ReadMessage)
-	return shared.NewMerge((*message).Micros, query.Order, rows...).All(ctx)
+	return shared.NewMerge((*message).Micros, query.Order, rows...).Each(ctx)
 }
 
 // DeviceReadings implements andon.Readings.
@@ -213,7 +213,7 @@ func (s *Store) metric(
 		return seq.List(func() ([]*device, error) { return s.readDevices(ctx, t, ids) })
 	})
 	return seq.Join(devices, func(d *device) iter.Seq2[andon.MetricReading, error] {
-		of := q.Of(d.ID, q.Limit)
+		of := q.ForDevice(d.ID, q.Limit)
 		all := shared.Measured(of, s.messages(ctx, t, d, of))
 		return seq.Map(all, func(r andon.Reading) andon.MetricReading {
 			return andon.MetricReading{Device: d.ID, Time: r.Time, Value: r.Metrics[0].Value}

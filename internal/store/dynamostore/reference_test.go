@@ -77,7 +77,7 @@ func newReferenceTest(t *testing.T, change ...func(*Options)) referenceTest {
 	return rt
 }
 
-func (rt referenceTest) at(text string) andon.Time {
+func (rt referenceTest) time(text string) andon.Time {
 	rt.Helper()
 	at, err := andon.ParseTime(text)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestSerialReference(t *testing.T) {
 			q.States = states(t, f)
 		}
 		if from != "" {
-			q.Span = andon.Span{From: rt.at(from), To: rt.at(to)}
+			q.Span = andon.Span{From: rt.time(from), To: rt.time(to)}
 		}
 		return q
 	}
@@ -175,7 +175,7 @@ func TestSerialReference(t *testing.T) {
 func TestSerialReferenceWrites(t *testing.T) {
 	rt := newReferenceTest(t)
 	ctx, def := t.Context(), andon.DefaultTenant
-	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.at("2020-04-27T16:20:00.5"),
+	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.time("2020-04-27T16:20:00.5"),
 		Operator: "Sue", Message: "hot"}
 	send := func() {
 		t.Helper()
@@ -223,7 +223,7 @@ func TestSerialReferenceWrites(t *testing.T) {
 // fit any more. The error names the entry, and what to do.
 func TestSerialReferenceTooLarge(t *testing.T) {
 	rt := newReferenceTest(t)
-	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.at("2020-04-27T16:20:00"),
+	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.time("2020-04-27T16:20:00"),
 		Message: strings.Repeat("m", andon.MaxMessageBytes)}
 	large := items.LogKeys().Item(string(e.Device), reference.SortKey(e.State, e.Time))
 	large["Drawing"] = ddb.Text(strings.Repeat("d", 390<<10))

@@ -143,7 +143,7 @@ func (s *Store) firstPlaces(
 		return nil, false, err
 	}
 	for _, rows := range all {
-		for is, err := range rows.All(ctx) {
+		for is, err := range rows.Each(ctx) {
 			if err != nil {
 				return nil, false, err
 			}

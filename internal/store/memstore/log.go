@@ -152,7 +152,7 @@ func (s *Store) OperatorEvents(
 ) iter.Seq2[andon.Event, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.Event {
 		theirs := func(e *andon.Entry) bool { return e.Operator == operator }
-		return t.events(t.all(), q, theirs)
+		return t.events(t.sorted(), q, theirs)
 	})
 }
 
@@ -161,7 +161,7 @@ func (s *Store) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.Event {
-		return t.events(t.all(), q, func(*andon.Entry) bool { return true })
+		return t.events(t.sorted(), q, func(*andon.Entry) bool { return true })
 	})
 }
 
@@ -171,7 +171,7 @@ func (s *Store) SupervisorEvents(
 ) iter.Seq2[andon.Event, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.Event {
 		theirs := func(e *andon.Entry) bool { return e.EscalatedTo == supervisor }
-		return t.events(t.all(), q, theirs)
+		return t.events(t.sorted(), q, theirs)
 	})
 }
 

@@ -128,8 +128,8 @@ func (t *tenant) known(ids ...andon.DeviceID) []*device {
 	return found
 }
 
-// all returns every device that anything is kept of, by id.
-func (t *tenant) all() []*device {
+// sorted returns every device that anything is kept of, by id.
+func (t *tenant) sorted() []*device {
 	return t.known(slices.Sorted(maps.Keys(t.devices))...)
 }
 

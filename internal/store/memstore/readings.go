@@ -93,7 +93,7 @@ func (s *Store) MetricReadings(
 ) iter.Seq2[andon.MetricReading, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.MetricReading {
 		var found []andon.MetricReading
-		for _, d := range t.all() {
+		for _, d := range t.sorted() {
 			found = append(found, d.metric(q)...)
 		}
 		return firstOf(found, q.Limit)
@@ -106,7 +106,7 @@ func (d *device) metric(q andon.MetricQuery) []andon.MetricReading {
 		return nil
 	}
 	var found []andon.MetricReading
-	for _, r := range d.measured(q.Of(d.id, q.Limit)) {
+	for _, r := range d.measured(q.ForDevice(d.id, q.Limit)) {
 		found = append(found, andon.MetricReading{
 			Device: d.id, Time: r.Time, Value: r.Metrics[0].Value,
 		})

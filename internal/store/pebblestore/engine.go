@@ -80,14 +80,14 @@ func (*Engine) Check() error { return nil }
 func (e *Engine) Ceiling(env adapter.Env) (
 	keep func(ctx context.Context, events []andon.Event) error, end func() error, err error,
 ) {
-	o := e.in(env)
+	o := e.optionsFor(env)
 	o.complete()
 	return rawpebble.Open(env.Dir, o.directory(env.Dir))
 }
 
 // Open implements adapter.Engine.
 func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error) {
-	s, err := OpenContext(ctx, env.Dir, e.in(env))
+	s, err := OpenContext(ctx, env.Dir, e.optionsFor(env))
 	if err != nil {
 		return nil, err // and not a nil *Store that is a Store
 	}
@@ -96,12 +96,12 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 
 // Repair implements adapter.Files.
 func (e *Engine) Repair(env adapter.Env, giveUp bool, report func(line string)) error {
-	return Repair(env.Dir, e.in(env), giveUp, report)
+	return Repair(env.Dir, e.optionsFor(env), giveUp, report)
 }
 
 // Copy implements adapter.Files.
 func (e *Engine) Copy(env adapter.Env, take func(dir string, files []string) error) error {
-	return Copy(env.Dir, e.in(env), take)
+	return Copy(env.Dir, e.optionsFor(env), take)
 }
 
 // Verify implements adapter.Files.
@@ -109,10 +109,10 @@ func (e *Engine) Verify(
 	ctx context.Context, env adapter.Env, report func(place, what string),
 	progress func(done, total int64),
 ) (rows map[string]int64, err error) {
-	return Verify(ctx, env.Dir, e.in(env), report, progress)
+	return Verify(ctx, env.Dir, e.optionsFor(env), report, progress)
 }
 
-func (e *Engine) in(env adapter.Env) Options {
+func (e *Engine) optionsFor(env adapter.Env) Options {
 	o := e.options
 	o.Log, o.Owner, o.Fatal, o.Ordered = env.Log, env.Owner, env.Fatal, env.Ordered
 	return o

@@ -52,11 +52,11 @@ func (d entryDevices) Number(id andon.DeviceID) (number uint32, ok bool) {
 }
 
 // Changes implements entries.Devices.
-func (d entryDevices) Changes(number uint32) uint32 { return d.fleet.At(number).Changes() }
+func (d entryDevices) Changes(number uint32) uint32 { return d.fleet.Numbered(number).Changes() }
 
 // ID implements entries.Devices.
 func (d entryDevices) ID(number uint32) (id andon.DeviceID, ok bool) {
-	if d.fleet.At(number) == nil {
+	if d.fleet.Numbered(number) == nil {
 		return "", false
 	}
 	return d.fleet.ID(number), true
@@ -64,7 +64,7 @@ func (d entryDevices) ID(number uint32) (id andon.DeviceID, ok bool) {
 
 // Newest implements entries.Devices.
 func (d entryDevices) Newest(number uint32) andon.Time {
-	shown := d.fleet.Shown(d.fleet.At(number))
+	shown := d.fleet.Shown(d.fleet.Numbered(number))
 	return shown.Time
 }
 

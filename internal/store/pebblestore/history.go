@@ -81,13 +81,13 @@ func (h *history) AsideOf(
 	if r, ok := h.put[andon.EntryRef{Time: entry, State: state}]; ok {
 		return r, nil
 	}
-	for r, err := range h.rows(h.of().Entry(h.device.ID, entry, state)) {
+	for r, err := range h.rows(h.tenantKey().Entry(h.device.ID, entry, state)) {
 		return r, err
 	}
 	return there, nil
 }
 
-func (h *history) of() layout.Key {
+func (h *history) tenantKey() layout.Key {
 	return layout.NewKey(layout.TableEscalation, h.write.tenant.number)
 }
 
@@ -100,7 +100,7 @@ func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 			}
 		}
 		var last andon.EntryRef
-		for r, err := range h.rows(h.of().Text(string(h.device.ID))) {
+		for r, err := range h.rows(h.tenantKey().Text(string(h.device.ID))) {
 			if err != nil || r.Entry < from {
 				return err // all after it are earlier, too
 			}
@@ -126,13 +126,14 @@ func (h *history) rows(prefix layout.Key) iter.Seq2[current.Escalation, error] {
 		}
 		h.folded.reads++
 		if h.aside == nil {
-			it, err := engine.NewIterator(h.write.ctx, h.write.store.db, h.of(), h.of().End())
+			k := h.tenantKey()
+			it, err := engine.NewIterator(h.write.ctx, h.write.store.db, k, k.End())
 			if err != nil {
 				return err
 			}
 			h.aside = it
 		}
-		device := len(h.of().Text(string(h.device.ID)))
+		device := len(h.tenantKey().Text(string(h.device.ID)))
 		gone := h.write.tenant.withdrawn.List(h.device.ID)
 		ok := h.aside.SeekGE(prefix)
 		for ; ok && bytes.HasPrefix(h.aside.Key(), prefix); ok = h.aside.Next() {

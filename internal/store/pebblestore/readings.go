@@ -146,7 +146,7 @@ func (s *Store) MetricReadings(
 			if err != nil {
 				return err
 			}
-			for r, err := range scan.Device(device, q.Of(device, q.Limit)) {
+			for r, err := range scan.Device(device, q.ForDevice(device, q.Limit)) {
 				if err != nil {
 					return err
 				}

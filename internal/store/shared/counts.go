@@ -167,8 +167,8 @@ func (c *Counts) Await(ctx context.Context) error {
 		"since the start, %d of them so far: try again in a moment", c.Devices())
 }
 
-// Of returns the states that devices of each group of a tenant are in.
-func (c *Counts) Of(tenant string, silentBefore andon.Time) (all []andon.StateCount) {
+// States returns the states that devices of each group of a tenant are in.
+func (c *Counts) States(tenant string, silentBefore andon.Time) (all []andon.StateCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.tenants[tenant]

@@ -62,7 +62,7 @@ func TestRandomCounts(t *testing.T) {
 			want[n.State] = n
 		}
 		got := map[andon.State]andon.StateCount{}
-		for _, n := range c.Of("t", 4) {
+		for _, n := range c.States("t", 4) {
 			got[n.State] = n
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -79,11 +79,11 @@ func TestCountsOfGenerations(t *testing.T) {
 	c.Raise("t", 1, "d", andon.EventKey{Time: 5, Severity: 40, State: "B"}, 0, 1)
 	c.Raise("t", 0, "d", andon.EventKey{Time: 5, Severity: 90, State: "C"}, 0, 1)
 	want := []andon.StateCount{{State: "B", Count: 1}}
-	if got := c.Of("t", 0); !slices.Equal(got, want) {
+	if got := c.States("t", 0); !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	c.Forget("t")
-	if got := c.Of("t", 0); got != nil || c.Devices() != 0 || len(c.Tenants()) != 0 {
+	if got := c.States("t", 0); got != nil || c.Devices() != 0 || len(c.Tenants()) != 0 {
 		t.Errorf("got %+v of a tenant that is forgotten", got)
 	}
 }

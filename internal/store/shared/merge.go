@@ -78,8 +78,8 @@ func (m *Merge[R, K]) Take(ctx context.Context, n int) (all [][]R, err error) {
 	return all, nil
 }
 
-// All yields the rows of each key.
-func (m *Merge[R, K]) All(ctx context.Context) iter.Seq2[[]R, error] {
+// Each yields the rows of each key.
+func (m *Merge[R, K]) Each(ctx context.Context) iter.Seq2[[]R, error] {
 	return seq.Of(func(yield func([]R) bool) error {
 		for {
 			rows, err := m.Next(ctx)

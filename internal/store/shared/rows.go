@@ -45,8 +45,8 @@ func (r *Rows[R]) Take() R {
 	return row
 }
 
-// All yields the rows from the next one on, and takes each.
-func (r *Rows[R]) All(ctx context.Context) iter.Seq2[R, error] {
+// Each yields the rows from the next one on, and takes each.
+func (r *Rows[R]) Each(ctx context.Context) iter.Seq2[R, error] {
 	return seq.Of(func(yield func(R) bool) error {
 		for {
 			head, err := r.Head(ctx)

@@ -102,7 +102,7 @@ func (s *Table) DueRecords(
 		slots := cql.Pages(s.DB, ask, args, cql.PageRows, (*slotRow).columns)
 		d := &dueList{Table: s, kind: kind, until: until, left: limit, yield: yield}
 		of := func(r *slotRow) int { return r.slot }
-		for shards, err := range shared.NewMerge(of, andon.Asc, slots).All(ctx) {
+		for shards, err := range shared.NewMerge(of, andon.Asc, slots).Each(ctx) {
 			if err == nil {
 				err = d.slot(ctx, shards)
 			}

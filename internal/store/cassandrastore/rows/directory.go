@@ -194,7 +194,7 @@ func (s Reader) Units(
 	args := []any{tenant, string(k), id, int(from), int(min(to, 1<<31-1))}
 	all := cql.Pages(s.DB, cql.Ask(text, 3), args, 64, (*unitRow).columns)
 	number := func(r *unitRow) int { return r.unit }
-	return seq.Map(shared.NewMerge(number, o, all).All(ctx), newUnit)
+	return seq.Map(shared.NewMerge(number, o, all).Each(ctx), newUnit)
 }
 
 func newUnit(rows []unitRow) Unit {
@@ -225,7 +225,7 @@ func (s Reader) Names(
 	q := cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? "+
 		"AND unit = 0 AND shard = 0 AND label > ?", 3)
 	args := []any{key, string(OfNames), of, after}
-	return cql.Pages(s.DB, q, args, page, cql.Text).All(ctx)
+	return cql.Pages(s.DB, q, args, page, cql.Text).Each(ctx)
 }
 
 // States returns the states that have entries, in order.

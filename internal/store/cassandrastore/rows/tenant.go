@@ -48,8 +48,8 @@ type Purged struct {
 	Newest int64                  // write timestamp of the newest row
 }
 
-// All are the purged devices, and how many keys each had before.
-func (p *Purged) All() map[andon.DeviceID]int {
+// Devices are the purged devices, and how many keys each had before.
+func (p *Purged) Devices() map[andon.DeviceID]int {
 	if p == nil {
 		return nil
 	}

@@ -120,7 +120,7 @@ func Collect[R any](
 	ctx context.Context, c *Client, q Query, decode func(Item) (R, bool, error),
 ) (all []R, err error) {
 	q.Page = MaxPage
-	return seq.Collect(Rows(c, q, decode).All(ctx))
+	return seq.Collect(Rows(c, q, decode).Each(ctx))
 }
 
 // Items returns the items of a query, page by page.
@@ -128,7 +128,7 @@ func (c *Client) Items(ctx context.Context, q Query) iter.Seq2[Item, error] {
 	if q.Page == 0 {
 		q.Page = MaxPage
 	}
-	return Rows(c, q, func(i Item) (Item, bool, error) { return i, true, nil }).All(ctx)
+	return Rows(c, q, func(i Item) (Item, bool, error) { return i, true, nil }).Each(ctx)
 }
 
 // Scan reads the next items of a whole table after a key, in the order in which the service keeps

@@ -142,7 +142,7 @@ func (r *Readings) instants(
 			return nil
 		}
 		var same []andon.Reading // of one second
-		for one, err := range ddb.Rows(r.db, q, readReading).All(ctx) {
+		for one, err := range ddb.Rows(r.db, q, readReading).Each(ctx) {
 			if err != nil {
 				return err
 			}

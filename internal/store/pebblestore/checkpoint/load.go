@@ -162,7 +162,7 @@ func (c *changes) Change(r *layout.Reader, number uint32, base andon.Time) {
 	d := &c.device
 	*d = current.Device{}
 	if c.of != nil {
-		if slot := c.of.At(number); slot != nil {
+		if slot := c.of.Numbered(number); slot != nil {
 			*d = c.of.Shown(slot)
 		}
 	}
@@ -179,7 +179,7 @@ func (c *changes) Change(r *layout.Reader, number uint32, base andon.Time) {
 	}
 	d.Received = max(d.Received, c.received)
 	c.of.Load(number, d)
-	if slot := c.of.At(number); slot != nil {
+	if slot := c.of.Numbered(number); slot != nil {
 		slot.Note = neverWritten
 	}
 }

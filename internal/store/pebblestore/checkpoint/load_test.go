@@ -50,7 +50,7 @@ func FuzzRecord(f *testing.F) {
 			if err := apply(fleet, record); err != nil {
 				t.Fatal(err)
 			}
-			if diff := gocmp.Diff(is, fleet.Shown(fleet.At(3))); diff != "" {
+			if diff := gocmp.Diff(is, fleet.Shown(fleet.Numbered(3))); diff != "" {
 				t.Fatal(diff)
 			}
 		}

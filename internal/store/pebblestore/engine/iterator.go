@@ -44,8 +44,8 @@ func (it *Iterator) goesOn() bool {
 	return it.ended == nil
 }
 
-// at counts a key, and keeps the error where there is none.
-func (it *Iterator) at(ok bool) bool {
+// count counts a key, and keeps the error where there is none.
+func (it *Iterator) count(ok bool) bool {
 	if ok {
 		it.Keys++
 	} else {
@@ -62,22 +62,22 @@ func (it *Iterator) Fail(err error) {
 }
 
 // First moves to the first row.
-func (it *Iterator) First() bool { return it.goesOn() && it.at(it.Iterator.First()) }
+func (it *Iterator) First() bool { return it.goesOn() && it.count(it.Iterator.First()) }
 
 // Last moves to the last row.
-func (it *Iterator) Last() bool { return it.goesOn() && it.at(it.Iterator.Last()) }
+func (it *Iterator) Last() bool { return it.goesOn() && it.count(it.Iterator.Last()) }
 
 // Next moves to the next row.
-func (it *Iterator) Next() bool { return it.goesOn() && it.at(it.Iterator.Next()) }
+func (it *Iterator) Next() bool { return it.goesOn() && it.count(it.Iterator.Next()) }
 
 // Prev moves to the row before.
-func (it *Iterator) Prev() bool { return it.goesOn() && it.at(it.Iterator.Prev()) }
+func (it *Iterator) Prev() bool { return it.goesOn() && it.count(it.Iterator.Prev()) }
 
 // SeekGE moves to the first row from a key on.
-func (it *Iterator) SeekGE(k []byte) bool { return it.goesOn() && it.at(it.Iterator.SeekGE(k)) }
+func (it *Iterator) SeekGE(k []byte) bool { return it.goesOn() && it.count(it.Iterator.SeekGE(k)) }
 
 // SeekLT moves to the last row before a key.
-func (it *Iterator) SeekLT(k []byte) bool { return it.goesOn() && it.at(it.Iterator.SeekLT(k)) }
+func (it *Iterator) SeekLT(k []byte) bool { return it.goesOn() && it.count(it.Iterator.SeekLT(k)) }
 
 // SeekWithin moves to the first row from a key on and before another. It remembers where there are
 // no rows, so that looking for those of many devices that have none costs one seek together.

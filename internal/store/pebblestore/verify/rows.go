@@ -81,8 +81,8 @@ func ofTenant(
 	}
 }
 
-// has reports whether there is a row.
-func (v *verifier) has(k layout.Key) bool {
+// isStored reports whether there is a row.
+func (v *verifier) isStored(k layout.Key) bool {
 	_, closer, err := v.db.Get(k)
 	if err == nil {
 		_ = closer.Close() // nothing was taken of it
@@ -128,7 +128,7 @@ func verifyBlock(v *verifier, t *tenant, k, value []byte) error {
 	if t.Entries.Dropped(day, at.Run) {
 		return nil // of a merge that was interrupted: other runs have its entries
 	}
-	if !v.has(layout.NewKey(layout.TableDay, t.number).Number(number).Inverted(day)) {
+	if !v.isStored(layout.NewKey(layout.TableDay, t.number).Number(number).Inverted(day)) {
 		return fmt.Errorf("nothing says that device %s has entries on the day of %s: they are "+
 			"not found", v.name(t, number), at.Oldest)
 	}
@@ -357,13 +357,13 @@ func verifyReading(v *verifier, t *tenant, k, value []byte) error {
 func (v *verifier) measured(
 	t *tenant, day uint32, device string, metrics andon.Metrics,
 ) error {
-	if !v.has(layout.NewKey(layout.TableReadingDay, t.number).Text(device).Inverted(day)) {
+	if !v.isStored(layout.NewKey(layout.TableReadingDay, t.number).Text(device).Inverted(day)) {
 		return fmt.Errorf("nothing says that device %s has readings on the day of %s: they are "+
 			"not found", device, andon.DayStart(day))
 	}
 	for _, m := range metrics {
 		k := layout.NewKey(layout.TableMetric, t.number).Text(string(m.Name)).Text(device)
-		if !v.has(k) {
+		if !v.isStored(k) {
 			return fmt.Errorf("nothing says that device %s has the metric %s: that list lacks it",
 				device, m.Name)
 		}
@@ -476,7 +476,7 @@ func verifyEscalation(v *verifier, t *tenant, k, value []byte) error {
 		return nil
 	}
 	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
-	if !v.has(layout.SupervisorKey(t.number, e.To, entry)) {
+	if !v.isStored(layout.SupervisorKey(t.number, e.To, entry)) {
 		return fmt.Errorf("nothing says that %s was handed the entry of device %s at %s: that "+
 			"list lacks it", e.To, device, e.Time)
 	}

@@ -49,7 +49,7 @@ func (l *Log) Append(ctx context.Context, changes ...Change) error {
 	}
 	var all []*waiting
 	for i := range changes {
-		if l.has(&changes[i]) {
+		if l.contains(&changes[i]) {
 			continue
 		}
 		text, err := changes[i].encode()
@@ -82,8 +82,8 @@ func (l *Log) await(ctx context.Context, w *waiting) error {
 	}
 }
 
-// has reports whether a change is among the newest items.
-func (l *Log) has(c *Change) bool {
+// contains reports whether a change is among the newest items.
+func (l *Log) contains(c *Change) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	newest := l.logged[c.Device]
@@ -189,7 +189,7 @@ func (l *Log) append(ctx context.Context, all []*waiting) error {
 func (l *Log) missing(ctx context.Context, all []*waiting) (missing []*waiting, err error) {
 	taken := map[andon.DeviceID]int64{}
 	for _, w := range all {
-		there := l.has(&w.Change) || taken[w.Device] >= w.Version
+		there := l.contains(&w.Change) || taken[w.Device] >= w.Version
 		if !there {
 			there, err = l.find(ctx, &w.Change)
 		}

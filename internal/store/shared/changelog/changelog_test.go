@@ -162,7 +162,7 @@ func begin(t *testing.T, s *Logs) andon.Position {
 func add(t *testing.T, s *Logs, all ...Change) {
 	t.Helper()
 	for _, c := range all {
-		if err := s.Of(plant).Append(t.Context(), c); err != nil {
+		if err := s.ForTenant(plant).Append(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -190,7 +190,7 @@ func TestNewest(t *testing.T) {
 	m := newMemory()
 	a := process(t, m)
 	at := begin(t, a)
-	err := a.Of(plant).Append(t.Context(), entered("e", 1, 0), entered("d", 1, 0),
+	err := a.ForTenant(plant).Append(t.Context(), entered("e", 1, 0), entered("d", 1, 0),
 		entered("e", 2, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestNewest(t *testing.T) {
 	if got, _ := reported(t, a, at); got != "e:1 d:1 e:2 d:2" {
 		t.Errorf("the log has %s", got)
 	}
-	l := process(t, m).Of(plant)
+	l := process(t, m).ForTenant(plant)
 	want := func(device andon.DeviceID, from uint64, version int64) {
 		t.Helper()
 		c, there, err := l.Newest(t.Context(), device, from)
@@ -228,7 +228,8 @@ func TestLostAnswers(t *testing.T) {
 	for _, stored := range []bool{true, false} {
 		m.fail = func(string, Item) (bool, error) { return stored, lost }
 		device := andon.DeviceID(fmt.Sprint(stored))
-		if err := a.Of(plant).Append(t.Context(), entered(device, 1, 0)); !errors.Is(err, lost) {
+		err := a.ForTenant(plant).Append(t.Context(), entered(device, 1, 0))
+		if !errors.Is(err, lost) {
 			t.Fatalf("the error is %v", err)
 		}
 		m.fail = nil
@@ -259,12 +260,12 @@ func TestProcesses(t *testing.T) {
 			for v := range versions {
 				for range 1 + rand.IntN(2) {
 					s := all[rand.IntN(len(all))]
-					from, err := s.Of(plant).Next(t.Context())
+					from, err := s.ForTenant(plant).Next(t.Context())
 					if err != nil {
 						t.Error(err)
 					}
 					from = min(from, uint64(v)) // as its writer knew it
-					for s.Of(plant).Append(t.Context(), entered(device, v+1, from)) != nil {
+					for s.ForTenant(plant).Append(t.Context(), entered(device, v+1, from)) != nil {
 						s = all[rand.IntN(len(all))]
 					}
 				}
@@ -309,7 +310,7 @@ func TestPositions(t *testing.T) {
 	add(t, a, entered("last", 1, 0))
 	b := process(t, m)
 	begin(t, b)
-	b.Of(plant).newest = nil
+	b.ForTenant(plant).newest = nil
 	all, _ := reported(t, a, at)
 	rest := strings.Fields(all)
 	for c, err := range a.Changes(t.Context(), "plant", at) {

@@ -65,9 +65,9 @@ type Logs struct {
 // New returns the logs of a store. It reads nothing yet.
 func New(c Config) *Logs { return &Logs{config: c, codec: newCodec(), all: map[string]*Log{}} }
 
-// Of returns the log of a tenant, which need not be open. Those that were not used for a while are
-// forgotten: they are opened again when they are needed.
-func (s *Logs) Of(t *shared.Tenant) *Log {
+// ForTenant returns the log of a tenant, which need not be open. Those that were not used for a
+// while are forgotten: they are opened again when they are needed.
+func (s *Logs) ForTenant(t *shared.Tenant) *Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.all[t.Key]
@@ -87,7 +87,7 @@ func (s *Logs) open(ctx context.Context, id andon.TenantID) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := s.Of(t)
+	l := s.ForTenant(t)
 	return l, l.open(ctx)
 }
 
@@ -176,7 +176,7 @@ func (s *Logs) ChangesKept(
 // PrepareTenant is called before a change of a tenant's record is stored: the record then says from
 // where on the change is in the log.
 func (s *Logs) PrepareTenant(ctx context.Context, t *shared.Tenant) error {
-	next, err := s.Of(t).Next(ctx)
+	next, err := s.ForTenant(t).Next(ctx)
 	t.LoggedFrom = next + 1
 	return err
 }
@@ -185,7 +185,7 @@ func (s *Logs) PrepareTenant(ctx context.Context, t *shared.Tenant) error {
 // the tenant's record where a process left it. A store calls it several times while an item
 // is kept.
 func (s *Logs) Tend(ctx context.Context, t *shared.Tenant) error {
-	l := s.Of(t)
+	l := s.ForTenant(t)
 	if err := l.open(ctx); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (s *Logs) AppendTenant(ctx context.Context, t *shared.Tenant) error {
 		return nil // it was created before there was a reader
 	}
 	record := t.Record
-	return s.Of(t).Append(ctx, Change{
+	return s.ForTenant(t).Append(ctx, Change{
 		Change: andon.Change{Kind: andon.OfTenant, Tenant: &record},
 		From:   t.LoggedFrom - 1, Version: int64(record.Version),
 	})
