@@ -121,17 +121,22 @@ func (g *Groups) Change(
 	return g.change(ctx, id, func(t *tenant) error { return g.write(ctx, t, changes) })
 }
 
-// Forget removes what is said of a device, which is retired or purged.
-func (g *Groups) Forget(ctx context.Context, id andon.TenantID, device andon.DeviceID) error {
+// Forget removes what is said of a device, which is retired or purged, and reports whether there
+// was anything.
+func (g *Groups) Forget(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (forgot bool, err error) {
 	if !g.store.Capabilities().Whole {
-		return nil
+		return false, nil
 	}
-	return g.change(ctx, id, func(t *tenant) error {
+	err = g.change(ctx, id, func(t *tenant) error {
 		if d := t.device(device); d.own == 0 && d.more == nil {
 			return nil
 		}
+		forgot = true
 		return g.write(ctx, t, []change{{device, func(s *said) { *s = said{} }}})
 	})
+	return forgot, err
 }
 
 // device returns what is known of a device, also where it has no profile. The caller holds mu or

@@ -197,7 +197,12 @@ func TestLabelsAndPlaces(t *testing.T) {
 	want(t, fmt.Sprint(f.list(f.groups, near)), "[a b c]")
 	near.Group = "none"
 	want(t, fmt.Sprint(f.list(f.groups, near)), "[a b c]")
-	f.must(f.groups.Forget(t.Context(), andon.DefaultTenant, "a"))
+	for _, want := range []bool{true, false} {
+		forgot, err := f.groups.Forget(t.Context(), andon.DefaultTenant, "a")
+		if f.must(err); forgot != want {
+			t.Errorf("it forgot something: %t, not %t", forgot, want)
+		}
+	}
 	want(t, fmt.Sprint(f.list(f.groups, press)), "[b]")
 }
 

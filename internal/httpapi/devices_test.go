@@ -194,6 +194,9 @@ func TestPurge(t *testing.T) {
 	purge := func() answer { return w.do(http.MethodDelete, base+"/devices/d?purge=true", "") }
 	purge().equals(`{"device":"d","purged":true}`)
 	purge().fails(http.StatusNotFound, "nothing is kept")
+	w.put("/devices/d/group", `{"group":"hall"}`).is(http.StatusOK)
+	purge().equals(`{"device":"d","purged":true}`)
+	purge().fails(http.StatusNotFound, "nothing is kept")
 	if n := len(w.get("/devices/d/events").page().Items); n != 0 {
 		t.Errorf("%d events", n)
 	}

@@ -140,7 +140,7 @@ func (in *Intake) Retire(
 		return 0, err
 	}
 	retired, err := in.store.Retire(ctx, tenant, device, in.options.Now())
-	err = in.forget(ctx, tenant, device, err)
+	_, err = in.forget(ctx, tenant, device, err)
 	var details []Detail
 	if err == nil {
 		details = append(details, at("retired", retired))
@@ -156,7 +156,10 @@ func (in *Intake) Purge(
 	if err := wrongAt("path.device", device.Validate()); err != nil {
 		return err
 	}
-	err := in.forget(ctx, tenant, device, in.store.Purge(ctx, tenant, device))
+	forgot, err := in.forget(ctx, tenant, device, in.store.Purge(ctx, tenant, device))
+	if forgot && andon.KindOf(err) == andon.NotFound {
+		err = nil // its profile was all that was kept
+	}
 	if gone := err == nil || andon.KindOf(err) == andon.NotFound; gone && in.options.Purged != nil {
 		if failed := in.options.Purged(context.WithoutCancel(ctx), tenant, device); failed != nil {
 			err = failed

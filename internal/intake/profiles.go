@@ -29,15 +29,16 @@ func (in *Intake) PutGroupRules(
 }
 
 // forget removes what is said of a device that is removed with it, or that was before: a removal
-// that ended halfway is asked for again.
+// that ended halfway is asked for again. It reports whether there was anything.
 func (in *Intake) forget(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, removed error,
-) error {
+) (forgot bool, err error) {
 	if removed != nil && andon.KindOf(removed) != andon.NotFound {
-		return removed
+		return false, removed
 	}
-	if err := in.Groups.Forget(context.WithoutCancel(ctx), tenant, device); err != nil {
-		return err
+	forgot, err = in.Groups.Forget(context.WithoutCancel(ctx), tenant, device)
+	if err != nil {
+		return forgot, err
 	}
-	return removed
+	return forgot, removed
 }
