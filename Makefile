@@ -133,23 +133,9 @@ test-plain:
 test-serial:
 	$(TEST) -p 3 -parallel 6 -timeout 40m -run '$(SERIAL)' $(SERIAL_IN)
 
-test-raced: bin/race/go.mod
-	CGO_ENABLED=1 $(TEST) -race -modfile bin/race/go.mod -p 3 -parallel 4 -timeout 40m \
+test-raced:
+	CGO_ENABLED=1 $(TEST) -race -p 3 -parallel 4 -timeout 40m \
 		-skip '$(SERIAL)' $(RACED)
-
-# With the race detector Pebble prints the stack of whoever opens an iterator, to show it where one
-# is left open: a third of the CPU of its tests. This copy of it counts them and prints no stack.
-PEBBLE := github.com/cockroachdb/pebble/v2
-
-bin/race/go.mod: go.mod go.sum Makefile
-	@rm -rf bin/race && mkdir -p bin/race && go mod download $(PEBBLE)
-	@cp -r "$$(go list -m -f '{{.Dir}}' $(PEBBLE))" bin/race/pebble && chmod -R u+w bin/race/pebble
-	@find bin/race/pebble -name '*_test.go' -delete
-	@sed 's/stack := debug.Stack()/stack, _ := []byte(nil), debug.Stack/' \
-		bin/race/pebble/file_cache.go >bin/race/changed && \
-		mv bin/race/changed bin/race/pebble/file_cache.go
-	@cp go.mod go.sum bin/race && go mod edit -replace $(PEBBLE)=./bin/race/pebble bin/race/go.mod && \
-		touch bin/race/go.mod
 
 .PHONY: test-long
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours
@@ -169,7 +155,7 @@ test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of thre
 
 .PHONY: check
 check: ## Format, linter with go vet, the rules of the house, licences; minutes the first time
-	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './ui/*' -not -path './bin/*')); \
+	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './ui/*')); \
 		[[ -z $$unformatted ]] || { echo "gofmt: these files want gofmt -w:"; echo "$$unformatted"; exit 1; }
 	go run $(GOLANGCI) run
 	go test ./internal/lint
