@@ -69,7 +69,7 @@ test("who is on call, who is next, and who will be", async ({ board, page, tenan
   await expect(row.getByTestId("on-call")).toContainText("Liz is ill");
   await expect(row.getByTestId("then")).toContainText("Liz");
   await expect(row.getByTestId("gaps")).toHaveCount(0);
-  await page.getByLabel("At").fill("2027-02-01T12:00");
+  await page.getByLabel("At", { exact: true }).fill("2027-02-01T12:00");
   await expect(row.getByTestId("on-call")).toHaveText("Liz");
 });
 
