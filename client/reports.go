@@ -12,7 +12,7 @@ import (
 type IncidentReport struct {
 	From      andon.Time `json:"from"`
 	To        andon.Time `json:"to"`
-	Devices   int        `json:"devices" doc:"those that show a state now"`
+	Devices   int        `json:"devices" doc:"those that show a state now; 0 of a person"`
 	Incidents int        `json:"incidents"`
 	PerHour   float64    `json:"per_hour"`
 
@@ -53,14 +53,21 @@ type IncidentRow struct {
 	Seconds   float64 `json:"seconds" doc:"how long they held within the span, added up"`
 }
 
-// IncidentReport returns the figures of a span, the last day unless it is set. per is "operator",
-// "device", "hour" or "".
-func (c *Client) IncidentReport(
-	ctx context.Context, of Selection, from, to andon.Time, per string,
-) (IncidentReport, error) {
-	v := valuesOf(0, map[string]string{"from": bound(from), "to": bound(to), "per": per})
+// ReportQuery says what a report is of. The zero value is all incidents of the last day.
+type ReportQuery struct {
+	Selection                // of devices
+	From, To  andon.Time
+	Operator  andon.PersonID // only this person's incidents; "none": those of nobody
+	Per       string         // also rows: by "operator", "device" or "hour"
+}
+
+// IncidentReport returns the figures of a span.
+func (c *Client) IncidentReport(ctx context.Context, q ReportQuery) (IncidentReport, error) {
+	v := valuesOf(0, map[string]string{
+		"from": bound(q.From), "to": bound(q.To), "operator": string(q.Operator), "per": q.Per,
+	})
 	v.Del("limit")
-	of.into(v)
+	q.into(v)
 	return ask[IncidentReport](ctx, c, request{
 		method: http.MethodGet, path: path("reports", "incidents"), query: v,
 	})

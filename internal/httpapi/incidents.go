@@ -58,7 +58,7 @@ func (a *API) incidentRoutes() []*route {
 		}, a.incident),
 		a.reportRoute(answering(route{
 			pattern: "GET /reports/incidents", name: "reportIncidents", errors: reportErrors,
-			query: grouping.Selecting(fromParam, toParam, perParam),
+			query: grouping.Selecting(fromParam, toParam, operatorParam, perParam),
 		}, a.incidentReport)),
 		acting[incidents.Acknowledge](people.Acknowledge, "acknowledgeIncident"),
 		acting[incidents.Noted](people.Take, "takeIncident"),

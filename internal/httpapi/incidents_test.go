@@ -359,6 +359,12 @@ func TestIncidentReport(t *testing.T) {
 		"press-2,1,0.4,5400\noven-2,1,0.4,3600\n"; a.body != want {
 		t.Errorf("CSV is\n%s\nnot\n%s", a.body, want)
 	}
+	a = w.get("/reports/incidents?from=2020-04-24T08:30:00Z&operator=Liz").is(http.StatusOK)
+	r = client.IncidentReport{}
+	if err := json.Unmarshal([]byte(a.body), &r); err != nil || r.Incidents != 1 ||
+		r.Availability != nil || len(r.Worst) != 1 || r.Worst[0].Name != "press-1" {
+		t.Errorf("the report of Liz is %+v, %v", r, err)
+	}
 	w.get("/reports/incidents?per=year").fails(400, "per is operator, device or hour")
 	a = w.do(http.MethodGet, base+"/reports/incidents?from=2020-04-24T08:30:00Z", "",
 		"Accept: text/csv").is(http.StatusOK)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 )
@@ -23,26 +22,29 @@ func Report(p *command.Program) *cobra.Command {
 
 func reportIncidents(p *command.Program) *cobra.Command {
 	t, o := p.NewTarget(), command.Output{All: true}
-	var of client.Selection
-	var from, to andon.Time
+	var q client.ReportQuery
 	cmd := &cobra.Command{
 		Use:   "incidents",
 		Short: "Count incidents; as JSON all figures of ISA-18.2",
 		Long: `Count incidents by operator, device or hour. As JSON the report has all figures of
 ISA-18.2: floods, chattering, stale, the worst devices, times to acknowledge and to return,
-availability, MTBF and MTTR. The span is the last day unless it is set.`,
+availability, MTBF and MTTR. The span is the last day unless it is set. Of one person there are no
+availability and no MTBF.`,
 		Example: `  andon report incidents --from 7d --per operator --group plant-1
   andon report incidents --from yesterday --to yesterday --output json`,
 		Args: cobra.NoArgs,
 	}
 	t.Flags(cmd)
-	p.SpanFlags(cmd, &from, &to)
-	cmd.Flags().StringVar((*string)(&of.Group), "group", "", "only this `group` and below it")
+	p.SpanFlags(cmd, &q.From, &q.To)
+	cmd.Flags().StringVar((*string)(&q.Group), "group", "", "only this `group` and below it")
+	cmd.Flags().StringVar((*string)(&q.Operator), "operator", "",
+		"only incidents of this `operator`; none: of nobody")
 	per := command.ChoiceFlag(cmd, "per", "device", "what the lines are of",
 		"operator", "device", "hour")
 	o.FormatFlag(p, cmd)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		r, err := c.IncidentReport(ctx, of, from, to, per.Value)
+		q.Per = per.Value
+		r, err := c.IncidentReport(ctx, q)
 		if err != nil {
 			return err
 		}

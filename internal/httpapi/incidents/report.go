@@ -41,13 +41,18 @@ type Kept interface {
 // mostReported is of how many incidents a report is made at most.
 const mostReported = 100_000
 
-// Within reads the incidents that a report of a span is about, as the log has them now.
+// Within reads the incidents that a report of a span is about, as the log has them now: those of
+// one operator, of "none", or, where that is absent, of all.
 func Within(
 	ctx context.Context, kept Kept, tenant andon.TenantID, span andon.Span,
-	selected *groups.Selected,
+	selected *groups.Selected, operator andon.PersonID,
 ) (all []report.Incident, err error) {
+	none := operator == "none"
 	err = kept.During(ctx, tenant, span, selected.Contains, func(some []people.Incident) error {
 		for i := range some {
+			if is := some[i].Operator; operator != "" && is != operator && !(none && is == "") {
+				continue
+			}
 			all = append(append(all, report.Of(&some[i])), report.Parts(&some[i])...)
 		}
 		if len(all) > mostReported {

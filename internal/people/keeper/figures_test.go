@@ -153,8 +153,10 @@ func (p *plant) history(device andon.DeviceID) func() string {
 // report is the figures of a span, of a group or of all.
 func (p *plant) report(group andon.Group, from, to string) string {
 	p.Helper()
-	r, err := p.IncidentReport(p.Context(), client.Selection{Group: group},
-		p.begin.Add(parsed(p.T, from)), p.begin.Add(parsed(p.T, to)), "device")
+	r, err := p.IncidentReport(p.Context(), client.ReportQuery{
+		Selection: client.Selection{Group: group}, Per: "device",
+		From: p.begin.Add(parsed(p.T, from)), To: p.begin.Add(parsed(p.T, to)),
+	})
 	p.must(err)
 	text := fmt.Sprintf("%d devices, %d incidents, %d stale, up %.3f",
 		r.Devices, r.Incidents, len(r.Stale), *r.Availability)
