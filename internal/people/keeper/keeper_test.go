@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,7 +46,7 @@ type house struct {
 	at      *client.Client // scenarios act through it
 	restart func()
 	start   andon.Time
-	kept    andon.Time // entries before it have expired
+	kept    atomic.Int64 // the time before which entries have expired
 
 	mu   sync.Mutex
 	told []string // "15m Sara d1"
@@ -80,7 +81,7 @@ func (h *house) Assign(
 func (h *house) Escalate(
 	ctx context.Context, t andon.TenantID, e andon.Escalation,
 ) (andon.Escalation, bool, error) {
-	if e.At = h.now(); e.Time < h.kept {
+	if e.At = h.now(); int64(e.Time) < h.kept.Load() {
 		return e, false, andon.Errorf(andon.NotFound, "it has expired")
 	}
 	return h.store.Escalate(ctx, t, e)
@@ -237,7 +238,7 @@ func TestExpired(t *testing.T) {
 		h.is("WARNING1")
 		settle(10 * time.Minute)
 		h.is("WARNING1")
-		h.kept = clock().Add(-parsed(t, "5m"))
+		h.kept.Store(int64(clock().Add(-parsed(t, "5m"))))
 		settle(5 * time.Minute)
 		if d, err := h.store.Device(t.Context(), h.tenant, "d1"); d.EscalatedTo != "Sara" {
 			t.Errorf("it is escalated to %q, %v", d.EscalatedTo, err)
