@@ -55,7 +55,7 @@ type IncidentRow struct {
 
 // ReportQuery says what a report is of. The zero value is all incidents of the last day.
 type ReportQuery struct {
-	Selection                // of devices
+	Selection // of devices
 	From, To  andon.Time
 	Operator  andon.PersonID // only this person's incidents; "none": those of nobody
 	Per       string         // also rows: by "operator", "device" or "hour"

@@ -74,15 +74,16 @@ func (g *Groups) PutRules(ctx context.Context, id andon.TenantID, all []andon.Gr
 		}
 	}
 	return g.change(ctx, id, func(t *tenant) error {
-		if err := g.putHead(ctx, t, nil, func(h *head) { h.Rules = all }); err != nil {
+		if err := g.unlearn(ctx, t); err != nil {
 			return err
 		}
-		return g.unlearn(ctx, t)
+		return g.putHead(ctx, t, nil, func(h *head) { h.Rules = all })
 	})
 }
 
-// unlearn forgets attributes that no rule goes by. Their new values are not taken in, so a later
-// rule would go by old ones. The caller holds writing.
+// unlearn forgets attributes that no rule goes by, before one may: since their new values were not
+// taken in, it would go by old ones. Nothing goes by them if this ends halfway. The caller holds
+// writing.
 func (g *Groups) unlearn(ctx context.Context, t *tenant) error {
 	var changes []change
 	idle := func(name, _ string) bool { return !slices.Contains(t.rules.names, name) }

@@ -202,7 +202,8 @@ func (in *Incident) takeBy(s *Setting, a *Action) error {
 	return nil
 }
 
-// say comments, unless the person said the same last, or escalates, unless that is the last word.
+// say comments, unless that is the newest comment of the person, or escalates, unless that is the
+// newest escalation.
 func (in *Incident) say(s *Setting, a *Action) {
 	line := Step{What: "commented", By: a.By, Note: a.Note}
 	if a.Do == EscalateTo {

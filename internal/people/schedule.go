@@ -133,7 +133,8 @@ func (t *turns) begin(turn int, zone *time.Location) time.Time {
 	return t.first.add(turn/t.perDay).wall(t.handOver+of*minutesPerDay/t.perDay, zone)
 }
 
-// turn returns which turn it is; below 0 before the first. At night it is one of the day before.
+// turn returns which turn it is; below 0 before the first. One that begins in the evening lasts
+// into the next day.
 func (t *turns) turn(at time.Time, zone *time.Location) int {
 	if at.Before(t.begin(0, zone)) {
 		return -1

@@ -125,20 +125,18 @@ func (w *watch) apply(now andon.Time, t *client.Update) error {
 	return nil
 }
 
-// showIncidents prints a line for each incident that has changed, and is in one of the states, and
-// of the operator, that were asked for.
+// showIncidents prints a line for each incident that has changed, of a device that would be
+// selected if it showed what the incident does.
 func (w *watch) showIncidents(now andon.Time, all []client.Incident) error {
 	if len(all) == 0 {
 		return w.print(now, "many incidents have changed: andon incident list")
 	}
-	states, err := andon.ParseStateFilter(w.query.State)
-	if err != nil {
-		return err
-	}
 	for i := range all {
 		is := &all[i]
-		if !states.Match(is.State) || w.query.NoOperator && is.Operator != "" ||
-			w.query.Operator != "" && w.query.Operator != is.Operator {
+		if !w.selects(&client.Device{
+			Device: is.Device, State: is.State, Operator: is.Operator,
+			EscalatedTo: w.query.EscalatedTo, Silent: is.Kind == "silent",
+		}) {
 			continue
 		}
 		w.changed++

@@ -44,7 +44,8 @@ A line is printed when a device changes its state, its operator or to whom it is
 it falls silent or is heard again. It has all that the device shows then, and the state before. The
 first lines say which devices are not normal at the start. Flags select devices; grep selects lines
 by any text. With --incidents there is a line, too, when something happens to an incident: it opens,
-somebody acknowledges it or writes about it, its policy goes on, it is closed.
+somebody acknowledges it or writes about it, its policy goes on, it is closed. What happens to
+incidents while the server does not answer is not printed.
 
 It follows the stream of the server, as the board does: each change is printed at once, and none is
 missed, also across a restart of the server. When the server does not answer, it keeps trying.`,
