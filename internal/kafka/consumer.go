@@ -89,10 +89,6 @@ func NewConsumer(
 			Begins: "kafka: it fails, and is tried again", Ends: "kafka: it works again",
 		},
 	}
-	start := kgo.NewOffset().AtStart()
-	if s.Start == newest { // a partition that is added later is read from its start
-		start = start.AfterMilli(int64(now()) / 1000)
-	}
 	lost := func(context.Context, *kgo.Client, map[string][]int32) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -103,7 +99,7 @@ func NewConsumer(
 		kgo.SessionTimeout(session), kgo.MetadataMaxAge(3*session),
 		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(partitionBytes),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepRetryableFetchErrors(),
-		kgo.ConsumeStartOffset(start), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.OnPartitionsRevoked(lost), kgo.OnPartitionsLost(lost),
 		kgo.OnPartitionsAssigned(func(context.Context, *kgo.Client, map[string][]int32) {
 			c.Failures.Note("group", nil)
@@ -112,6 +108,9 @@ func NewConsumer(
 			sleep.Wake(c.blocked)
 		}),
 		kgo.WithHooks(connections{c}))
+	if s.Start == newest {
+		c.options = append(c.options, startNewest(s.Group, int64(now())/1000)...)
+	}
 	return c, nil
 }
 

@@ -233,7 +233,9 @@ func TestSerialNewestOfKafka(t *testing.T) {
 			<-time.After(50 * time.Millisecond)
 		}
 	}
-	eventually(t, "it reads the new partition", func() bool { return k.count() == 6 })
+	eventually(t, "it reads the new partition", func() bool {
+		return len(k.values()[topic+"/2"]) >= 5
+	})
 }
 
 // TestSerialRetentionOfKafka: the broker itself deletes what was not read.
