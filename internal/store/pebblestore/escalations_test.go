@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -180,6 +182,58 @@ func TestEscalationsAreNoted(t *testing.T) {
 				t.Errorf("%s, flushed %t: %d, noted %t: %+v, %v", name, flush, n, noted, got, err)
 			}
 		}
+	}
+}
+
+// TestNotesWhileEscalated: who reads a device after an escalation was acknowledged sees its note
+// or a newer one, while lists remember what they read and other escalations go on.
+func TestNotesWhileEscalated(t *testing.T) {
+	t.Parallel()
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	id, e := andon.DefaultTenant, escalatedEvents(1, 1)[0]
+	e.EscalatedTo = ""
+	if err := s.Append(t.Context(), id, 1, []andon.Event{e}); err != nil {
+		t.Fatal(err)
+	}
+	const most = 300
+	var acknowledged atomic.Int64
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	read := func(one func(ctx context.Context) error) {
+		for acknowledged.Load() < most && !t.Failed() {
+			ctx, least, note := andon.CollectEscalations(t.Context()), acknowledged.Load(), 0
+			if err := one(ctx); err != nil {
+				t.Error(err)
+			}
+			of := andon.EntryRef{Time: e.Time, State: e.State}
+			r, _ := andon.NotedEscalation(ctx, e.Device, of)
+			fmt.Sscan(r.Note, &note)
+			if int64(note) < least {
+				t.Errorf("the note is %q after that of %d was acknowledged", r.Note, least)
+			}
+		}
+	}
+	readers.Go(func() {
+		read(func(ctx context.Context) error {
+			_, err := listed(s.Devices(ctx, id, andon.DeviceQuery{Limit: 9}))
+			return err
+		})
+	})
+	readers.Go(func() {
+		read(func(ctx context.Context) error {
+			_, err := s.Device(ctx, id, e.Device)
+			return err
+		})
+	})
+	for i := int64(1); i <= most; i++ {
+		r := andon.Escalation{
+			Device: e.Device, Time: e.Time, State: e.State, To: "Sara", Note: fmt.Sprint(i),
+		}
+		if _, added, err := s.Escalate(t.Context(), id, r); err != nil || !added {
+			t.Errorf("escalation %d: added %t, %v", i, added, err)
+		}
+		acknowledged.Store(i)
 	}
 }
 

@@ -19,19 +19,26 @@ func (r *Reader) openEscalations() (err error) {
 	return err
 }
 
-// note notes the escalation that the iterator is at for a caller that collects them.
-func (r *Reader) note(e andon.Escalation) error {
+func (r *Reader) closeEscalations() {
+	if r.escalations != nil {
+		r.escalations.Release()
+		r.escalations = nil
+	}
+}
+
+// readNote reads who made the escalation that the iterator is at, and the note, for a caller that
+// collects escalations.
+func (r *Reader) readNote(e *andon.Escalation) error {
 	if !andon.CollectsEscalations(r.ctx) {
 		return nil
 	}
 	value, err := r.escalations.ValueAndErr()
 	if err == nil {
-		err = layout.ReadEscalation(&e, value)
+		err = layout.ReadEscalation(e, value)
 	}
 	if err != nil {
 		return fmt.Errorf("read escalation: %w", err)
 	}
-	andon.NoteEscalation(r.ctx, e)
 	return nil
 }
 
@@ -129,9 +136,10 @@ func (r *Reader) escalate(device andon.DeviceID, hits []Hit) error {
 		for i := range hits {
 			if h := &hits[i]; h.Event.Time == e.Time && h.Event.State == e.State {
 				h.Event.EscalatedTo, h.EscalatedAt = e.To, e.At
-				if err := r.note(e); err != nil {
+				if err := r.readNote(&e); err != nil {
 					return err
 				}
+				andon.NoteEscalation(r.ctx, e)
 			}
 		}
 	}

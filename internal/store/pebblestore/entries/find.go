@@ -166,10 +166,21 @@ func (r *Reader) escalatedTo(
 
 // isEscalatedTo reports whether the newest escalation of an entry is to a supervisor.
 func (r *Reader) isEscalatedTo(supervisor andon.PersonID, k *andon.EventKey) (bool, error) {
+	e := andon.Escalation{Device: k.Device, Time: k.Time, State: k.State, To: supervisor}
+	found, err := r.readEscalation(&e)
+	if err == nil && found {
+		andon.NoteEscalation(r.ctx, e)
+	}
+	return found, err
+}
+
+// readEscalation reads the newest escalation of an entry, and reports whether it is to the
+// supervisor that e names. Its maker and note are read for a caller that collects them.
+func (r *Reader) readEscalation(e *andon.Escalation) (found bool, err error) {
 	if err := r.openEscalations(); err != nil {
 		return false, err
 	}
-	r.of = r.of.Begin(layout.TableEscalation, r.tenant.Number).Entry(k.Device, k.Time, k.State)
+	r.of = r.of.Begin(layout.TableEscalation, r.tenant.Number).Entry(e.Device, e.Time, e.State)
 	if !r.escalations.SeekGE(r.of) || !bytes.HasPrefix(r.escalations.Key(), r.of) {
 		return false, r.escalations.Error()
 	}
@@ -177,12 +188,11 @@ func (r *Reader) isEscalatedTo(supervisor andon.PersonID, k *andon.EventKey) (bo
 	if !ok {
 		return false, layout.ErrDamaged
 	}
-	if string(to) != string(supervisor) {
+	if string(to) != string(e.To) {
 		return false, nil
 	}
-	return true, r.note(andon.Escalation{
-		Device: k.Device, Time: k.Time, State: k.State, To: supervisor, At: at,
-	})
+	e.At = at
+	return true, r.readNote(e)
 }
 
 // Event returns one entry, withdrawn or not, without its escalations; NotFound where it is not

@@ -30,7 +30,7 @@ type Devices interface {
 	// Number returns the number of a device. A device without one has no entries.
 	Number(id andon.DeviceID) (number uint32, ok bool)
 	// Changes returns how often the device of a number has changed, which there is. A delivery of
-	// an entry counts once the entry is in memory.
+	// an entry counts once the entry is in memory, and an escalation once a new iterator has it.
 	Changes(number uint32) uint32
 	// ID returns the device of a number, unless it was purged.
 	ID(number uint32) (id andon.DeviceID, ok bool)
@@ -94,9 +94,7 @@ func (r *Reader) Close() {
 	if r.blocks != nil {
 		r.blocks.Close()
 	}
-	if r.escalations != nil {
-		r.escalations.Release()
-	}
+	r.closeEscalations()
 	r.explain()
 }
 

@@ -7,6 +7,7 @@ import (
 
 // Complete fills in what a device shows of its newest entry; nothing, once that is gone.
 func (r *Reader) Complete(d *andon.Device) error {
+	r.closeEscalations() // find reads which changes there are; what is opened then has them
 	e, err := r.Event(d.ID, d.Time, d.State)
 	if andon.KindOf(err) == andon.NotFound {
 		return nil
@@ -15,22 +16,34 @@ func (r *Reader) Complete(d *andon.Device) error {
 	if err != nil {
 		return err
 	}
-	return r.noteOf(d)
+	return r.noteOf(d, &r.wanted[0])
 }
 
-// noteOf notes the escalation that a device shows for a caller that collects them.
-func (r *Reader) noteOf(d *andon.Device) error {
+// noteOf notes the escalation that a device shows for a caller that collects them. w is an entry of
+// the device that was looked for.
+func (r *Reader) noteOf(d *andon.Device, w *wanted) error {
 	if d.EscalatedTo == "" || !andon.CollectsEscalations(r.ctx) {
 		return nil
 	}
-	_, err := r.isEscalatedTo(d.EscalatedTo, &andon.EventKey{
-		Device: d.ID, Time: d.EscalatedEntry.Time, State: d.EscalatedEntry.State,
-	})
-	return err
+	e := andon.Escalation{
+		Device: d.ID, Time: d.EscalatedEntry.Time, State: d.EscalatedEntry.State, To: d.EscalatedTo,
+	}
+	if r.log.recent.findEscalation(r.tenant.Number, w, &e) {
+		andon.NoteEscalation(r.ctx, e)
+		return nil
+	}
+	found, err := r.readEscalation(&e)
+	if err != nil || !found {
+		return err
+	}
+	andon.NoteEscalation(r.ctx, e)
+	r.log.recent.addEscalation(r.tenant.Number, w, &e)
+	return nil
 }
 
 // CompleteAll is Complete for devices of a list, at most Step of them.
 func (r *Reader) CompleteAll(devices []andon.Device) error {
+	r.closeEscalations() // as in Complete
 	r.newest, r.wanted = r.newest[:0], r.wanted[:0]
 	for i := range devices {
 		d := &devices[i]
@@ -44,7 +57,7 @@ func (r *Reader) CompleteAll(devices []andon.Device) error {
 	}
 	for i := range devices {
 		devices[i].Message, devices[i].Attributes = r.newest[i].Message, r.newest[i].Attributes
-		if err := r.noteOf(&devices[i]); err != nil {
+		if err := r.noteOf(&devices[i], &r.wanted[i]); err != nil {
 			return err
 		}
 	}
