@@ -2,6 +2,7 @@ package people
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -30,6 +31,7 @@ type Action struct {
 	Note      string
 	ExpiresIn andon.Duration // of acknowledge
 	To        andon.PersonID // of escalate
+	Undone    bool           // of escalate: the device is not escalated to To now
 	Until     andon.Time     // of shelve; or For; or Once
 	For       andon.Duration
 	Once      bool
@@ -203,7 +205,7 @@ func (in *Incident) takeBy(s *Setting, a *Action) error {
 }
 
 // say comments, unless that is the newest comment of the person, or escalates, unless that is the
-// newest escalation.
+// newest escalation and was not undone through the device.
 func (in *Incident) say(s *Setting, a *Action) {
 	line := Step{What: "commented", By: a.By, Note: a.Note}
 	if a.Do == EscalateTo {
@@ -211,7 +213,8 @@ func (in *Incident) say(s *Setting, a *Action) {
 	}
 	for i := len(in.Steps) - 1; i >= 0; i-- {
 		if was := &in.Steps[i]; was.What == line.What && (was.By == a.By || a.Do == EscalateTo) {
-			if was.By == a.By && was.To == line.To && was.Note == line.Note {
+			same := was.By == a.By && was.To == line.To && was.Note == line.Note
+			if same && (!a.Undone || in.escalating(a.To)) {
 				return
 			}
 			break
@@ -226,6 +229,13 @@ func (in *Incident) say(s *Setting, a *Action) {
 		in.do(s, what, a.To, a.Note)
 		in.Doing[len(in.Doing)-1].By = a.By
 	}
+}
+
+// escalating reports whether the device is about to be escalated to somebody by this incident.
+func (in *Incident) escalating(to andon.PersonID) bool {
+	return slices.ContainsFunc(in.Doing, func(e Effect) bool {
+		return e.Do == Escalate && e.To == to
+	})
 }
 
 func (in *Incident) shelve(s *Setting, a *Action) error {

@@ -103,8 +103,9 @@ func (s *script) hears() bool {
 // scripts reads the scenarios. A line says what happens: "at 5m d1 WARNING2", "at 9m d1 NORMAL from
 // 3m" (it is late), "at 5m d1..d40 WARNING2" (forty of them), "at 9m withdraw d1 NORMAL from 3m",
 // "at 9m acknowledge d1 by Liz", "at 2m shelve d1 by Liz for 10m", "at 3m take d1 by Bob refused",
-// "at 1h restart", "at 1h purge d1". "silent after 10m" is a setting, and "behind g1 q1 q2" says
-// which devices belong to a gateway, "resets for WARNING4" which state asks for a reset.
+// "at 4m escalation d1 withdrawn", "at 1h restart", "at 1h purge d1". "silent after 10m" is a
+// setting, and "behind g1 q1 q2" says which devices belong to a gateway, "resets for WARNING4"
+// which state asks for a reset.
 //
 // Or it says what must be so by then: who was told of what, and no more, "told 5m Liz d1, 15m Sara
 // d1"; how often, "told 40 times"; what is in the log of the newest incident of a device, "log d1
@@ -233,6 +234,9 @@ func (h *house) happen(words []string) {
 	case first == "withdraw":
 		_, err = h.at.Withdraw(h.Context(), andon.DeviceID(words[1]),
 			h.start.Add(parsed(h.T, words[4])), andon.State(words[2]), client.Withdrawal{})
+	case first == "escalation": // of a device, is withdrawn
+		e := client.Escalation{Device: andon.DeviceID(words[1])}
+		_, err = h.at.Escalate(h.Context(), e)
 	case first == "retire":
 		_, err = h.at.Retire(h.Context(), andon.DeviceID(words[1]))
 	case len(words) > 3 && words[2] == "by":

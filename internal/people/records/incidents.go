@@ -377,6 +377,10 @@ func (in *Incidents) Act(
 		if h.Incident == nil || h.ID != id {
 			return false, andon.Errorf(andon.Conflict, "the incident was closed meanwhile")
 		}
+		var err error
+		if a.Undone, err = in.undone(ctx, tenant, h, &a); err != nil {
+			return false, err
+		}
 		advanced := h.Advance(s)
 		changed, err := h.Act(s, &a)
 		return changed || advanced && err == nil, err
@@ -388,6 +392,21 @@ func (in *Incidents) Act(
 		err = in.Effects(ctx, tenant, h)
 	}
 	return *h.Incident, err
+}
+
+// undone reports whether the device of an incident is not escalated to whom an action escalates it:
+// it was withdrawn through the device, or escalated to somebody else.
+func (in *Incidents) undone(
+	ctx context.Context, tenant andon.TenantID, h *Held, a *people.Action,
+) (bool, error) {
+	if a.Do != people.EscalateTo || h.Kind != people.StateKind {
+		return false, nil
+	}
+	d, err := in.store.Device(ctx, tenant, h.Device)
+	if andon.KindOf(err) == andon.NotFound {
+		return false, nil
+	}
+	return err == nil && d.EscalatedTo != a.To, err
 }
 
 // standing returns the open incident that is of the same run as a closed one, by entries that came
