@@ -265,8 +265,8 @@ func TestMetrics(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	cause := errors.New("disk")
-	err := fmt.Errorf("write store: %w", andon.Errorf(andon.Full, "no room: %w", cause))
-	const want = "write store: no room: disk"
+	err := fmt.Errorf("write store: %w", andon.Errorf(andon.Full, "no space: %w", cause))
+	const want = "write store: no space: disk"
 	if andon.KindOf(err) != andon.Full || !errors.Is(err, cause) || err.Error() != want {
 		t.Errorf("%v has kind %s", err, andon.KindOf(err))
 	}

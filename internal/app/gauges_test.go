@@ -13,8 +13,8 @@ func TestReadyGauge(t *testing.T) {
 	if got := a.readyGauge(); got != 1 {
 		t.Errorf("ready is %v", got)
 	}
-	fail(andon.Errorf(andon.Full, "no room"), "Ready")
+	fail(andon.Errorf(andon.Full, "no space"), "Ready")
 	if got := a.readyGauge(); got != 0 {
-		t.Errorf("without room ready is %v", got)
+		t.Errorf("without space ready is %v", got)
 	}
 }

@@ -25,7 +25,7 @@ func TestTask(t *testing.T) {
 		all := newTasks(now, slog.New(slog.NewTextHandler(&log, nil)))
 		begun := now()
 		wake := make(chan struct{})
-		fail := errors.New("no room")
+		fail := errors.New("no space")
 		all.start(task{"tidy", time.Hour, wake, func(context.Context) error { return fail }})
 		expect := func(failures, succeeded float64, failed, again int) {
 			t.Helper()

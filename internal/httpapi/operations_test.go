@@ -30,7 +30,7 @@ func (s *sick) Devices(
 ) iter.Seq2[andon.Device, error] {
 	return func(yield func(andon.Device, error) bool) {
 		if yield(andon.Device{ID: "first", Attributes: s.attributes}, nil) {
-			yield(andon.Device{}, andon.Errorf(andon.Full, "no room"))
+			yield(andon.Device{}, andon.Errorf(andon.Full, "no space"))
 		}
 	}
 }
@@ -55,9 +55,9 @@ func TestReady(t *testing.T) {
 	w, faults := newFaulty(t)
 	w.do(http.MethodGet, "/livez", "").equals(`{"status":"live"}`)
 	w.do(http.MethodGet, "/readyz", "").equals(`{"status":"ready"}`)
-	faults.Set(wrap.Fail(andon.Errorf(andon.Full, "no room left")), "Ready")
+	faults.Set(wrap.Fail(andon.Errorf(andon.Full, "no space left")), "Ready")
 	got := w.do(http.MethodGet, "/readyz", "")
-	got.fails(http.StatusServiceUnavailable, "no room left")
+	got.fails(http.StatusServiceUnavailable, "no space left")
 	if got.header.Get("Retry-After") == "" {
 		t.Errorf("got %v", got.header)
 	}

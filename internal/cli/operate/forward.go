@@ -21,7 +21,7 @@ func Forward(p *command.Program) *cobra.Command {
 		Long: `Run a gateway in front of a server: devices send it events and readings as they would
 send them to the server, and are answered once all is on this machine's disk. The gateway sends them
 on, in order, at once or once the server is there again. An entry without a time gets that of its
-arrival here, so what is sent late is exact history. Questions are for the server: 501.
+arrival here, so what is sent late is exact history. Queries are for the server: 501.
 
 Each flag is also an environment variable (--max-bytes: ANDON_MAX_BYTES) and a key of the YAML file
 that --config names (max_bytes). The server's certificate is checked with the certificates of this
