@@ -44,7 +44,8 @@ type Consumer struct {
 	grace   time.Duration // how long a rebalance waits for messages that are being written
 	blocked chan struct{} // wakes what looks after a write when a rebalance waits for it
 
-	client *kgo.Client // of Run
+	since  atomic.Int64 // see since; 0: the group begins with the oldest records
+	client *kgo.Client  // of Run
 	writer Writer
 
 	mu     sync.Mutex
@@ -109,7 +110,8 @@ func NewConsumer(
 		}),
 		kgo.WithHooks(connections{c}))
 	if s.Start == newest {
-		c.options = append(c.options, startNewest(s.Group, int64(now())/1000)...)
+		c.since.Store(int64(now()) / 1000)
+		c.options = append(c.options, c.startNewest()...)
 	}
 	return c, nil
 }
@@ -177,7 +179,7 @@ func (c *Consumer) miss(p kgo.FetchTopicPartition, deleted int64) {
 // commit commits what was written, before a rebalance that waits. If it can't, the next commit is
 // for this, too, or it is read again.
 func (c *Consumer) commit(ctx context.Context, last []*kgo.Record) {
-	ctx, cancel := context.WithTimeout(ctx, answer)
+	ctx, cancel := context.WithTimeout(c.saying(ctx), answer)
 	defer cancel()
 	for {
 		err := c.client.CommitRecords(ctx, last...)

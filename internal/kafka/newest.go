@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -9,24 +10,29 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// startNewest makes a group begin with the records that come from now on; now is in milliseconds
-// since 1970. The client's AfterMilli lists the end of a partition next to looking for a record of
-// that time. What is written between the two is skipped.
-func startNewest(group string, now int64) []kgo.Opt {
+// startNewest makes the group begin with the records that come from now on. The client's AfterMilli
+// lists the end of a partition next to looking for a record of that time. What is written between
+// the two is skipped.
+func (c *Consumer) startNewest() []kgo.Opt {
 	var client *kgo.Client
 	return []kgo.Opt{
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtEnd()), // how one without an offset is known below
 		kgo.OnOffsetsFetched(func(
-			_ context.Context, c *kgo.Client, _ *kmsg.OffsetFetchResponse,
+			_ context.Context, of *kgo.Client, _ *kmsg.OffsetFetchResponse,
 		) error {
-			client = c
+			client = of
 			return nil
 		}),
 		kgo.AdjustFetchOffsetsFn(func(
 			ctx context.Context, all map[string]map[int32]kgo.Offset,
 		) (map[string]map[int32]kgo.Offset, error) {
+			known, err := kadm.NewClient(client).FetchOffsets(ctx, c.Source.Group)
+			if err != nil {
+				return nil, err
+			}
+			c.since.Store(since(known, c.since.Load()))
 			for topic, offsets := range all {
-				if err := begin(ctx, client, group, topic, now, offsets); err != nil {
+				if err := c.begin(ctx, client, topic, known[topic], offsets); err != nil {
 					return nil, err
 				}
 			}
@@ -35,27 +41,54 @@ func startNewest(group string, now int64) []kgo.Opt {
 	}
 }
 
+// since returns when the first process of a group began, in milliseconds since 1970. Each offset of
+// the group says it, so that it is known of a topic that comes later, after a restart, too.
+func since(known kadm.OffsetResponses, now int64) int64 {
+	known.Each(func(o kadm.OffsetResponse) {
+		if at, err := strconv.ParseInt(o.Metadata, 10, 64); err == nil && o.At >= 0 {
+			now = min(now, at)
+		}
+	})
+	return now
+}
+
+// saying has what is committed say since when the group reads.
+func (c *Consumer) saying(ctx context.Context) context.Context {
+	return kgo.PreCommitFnContext(ctx, func(r *kmsg.OffsetCommitRequest) error {
+		at := c.since.Load()
+		for i := range r.Topics {
+			for j := range r.Topics[i].Partitions {
+				if at > 0 {
+					r.Topics[i].Partitions[j].Metadata = new(strconv.FormatInt(at, 10))
+				}
+			}
+		}
+		return nil
+	})
+}
+
 // begin sets the offsets of a topic's partitions where the group has none.
 //
 // The first member that meets a topic commits where each of its partitions begins. So a partition
 // without an offset in a topic that has some was added later, and is read from its start, whoever
 // finds it, after a restart, too.
-func begin(
-	ctx context.Context, c *kgo.Client, group, topic string, now int64,
+func (c *Consumer) begin(
+	ctx context.Context, client *kgo.Client, topic string, known map[int32]kadm.OffsetResponse,
 	offsets map[int32]kgo.Offset,
-) error {
-	known := true
-	for _, o := range offsets {
-		known = known && o.EpochOffset().Offset >= 0
+) (err error) {
+	starts := map[int32]kgo.EpochOffset{}
+	for partition, o := range known {
+		if o.Err != nil {
+			return o.Err
+		}
+		if o.At >= 0 {
+			starts[partition] = kgo.EpochOffset{Epoch: o.LeaderEpoch, Offset: o.At}
+		}
 	}
-	if known {
-		return nil
-	}
-	admin := kadm.NewClient(c)
-	starts, err := offsetsOf(ctx, admin, group, topic)
-	if err == nil && len(starts) == 0 {
-		if starts, err = startsAfter(ctx, admin, topic, now); err == nil {
-			err = commitStarts(ctx, c, topic, starts)
+	if len(starts) == 0 {
+		starts, err = startsAfter(ctx, kadm.NewClient(client), topic, c.since.Load())
+		if err == nil {
+			err = commitStarts(c.saying(ctx), client, topic, starts)
 		}
 	}
 	if err != nil {
@@ -70,23 +103,6 @@ func begin(
 		}
 	}
 	return nil
-}
-
-// offsetsOf returns the offsets that a group has in a topic.
-func offsetsOf(
-	ctx context.Context, admin *kadm.Client, group, topic string,
-) (map[int32]kgo.EpochOffset, error) {
-	found, err := admin.FetchOffsetsForTopics(ctx, group, topic)
-	if err != nil {
-		return nil, err
-	}
-	all := map[int32]kgo.EpochOffset{}
-	found.Each(func(o kadm.OffsetResponse) {
-		if o.At >= 0 {
-			all[o.Partition] = kgo.EpochOffset{Epoch: o.LeaderEpoch, Offset: o.At}
-		}
-	})
-	return all, nil
 }
 
 // startsAfter returns where each partition has its first record of a time or later. The ends are

@@ -10,12 +10,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// readNewest runs a consumer of the topic t that begins with what comes from now on.
-func readNewest(t *testing.T, k *kept, c *kfake.Cluster) *reading {
+// readNewest runs a consumer of topics, t unless named, that begins with what comes from now on.
+func readNewest(t *testing.T, k *kept, c *kfake.Cluster, topics ...string) *reading {
 	t.Helper()
 	var s Source
 	s.ConfigGroup()
-	s.Name, s.Brokers, s.Topics, s.Start = "test", c.ListenAddrs(), []string{"t"}, newest
+	s.Name, s.Brokers, s.Start = "test", c.ListenAddrs(), newest
+	if s.Topics = topics; topics == nil {
+		s.Topics = []string{"t"}
+	}
 	return s.read(t, k)
 }
 
@@ -146,4 +149,47 @@ func TestNewestOfMembers(t *testing.T) {
 	}
 	eventually(t, "all is read", func() bool { return k.count() >= 8 })
 	checkValues(t, k, want...)
+}
+
+// TestNewestOfTopicsAdded: a topic that is made while nobody reads loses nothing, and of one that
+// was there before, what was written before the group began is left out.
+func TestNewestOfTopicsAdded(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, kfake.SeedTopics(1, "t", "old"))
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	write := func(topic, value string) {
+		t.Helper()
+		r := &kgo.Record{Topic: topic, Value: []byte(value)}
+		if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old", "before")
+	<-time.After(5 * time.Millisecond)
+	k := &kept{}
+	r := readNewest(t, k, c)
+	write("t", "a")
+	eventually(t, "it reads", func() bool { return k.count() == 1 })
+	eventually(t, "it has committed that", func() bool {
+		return c.GroupInfo("andon").Commits["t"][0].Offset == 1
+	})
+	r.stop()
+	more := kmsg.NewPtrCreateTopicsRequest()
+	added := kmsg.NewCreateTopicsRequestTopic()
+	added.Topic, added.NumPartitions, added.ReplicationFactor = "new", 1, 1
+	more.Topics = append(more.Topics, added)
+	if _, err := client.Request(t.Context(), more); err != nil {
+		t.Fatal(err)
+	}
+	write("new", "b")
+	write("old", "c")
+	<-time.After(5 * time.Millisecond)
+	readNewest(t, k, c, "t", "new", "old")
+	write("t", "d")
+	eventually(t, "all is read", func() bool { return k.count() >= 4 })
+	checkValues(t, k, "a", "b", "c", "d")
 }
