@@ -191,11 +191,12 @@ func TestNotesWhileEscalated(t *testing.T) {
 	t.Parallel()
 	s := openMem(t, vfs.NewMem())
 	defer s.Close()
-	id, e := andon.DefaultTenant, escalatedEvents(1, 1)[0]
-	e.EscalatedTo = ""
-	if err := s.Append(t.Context(), id, 1, []andon.Event{e}); err != nil {
+	id, events := andon.DefaultTenant, escalatedEvents(1, 2)
+	events[0].EscalatedTo, events[1].EscalatedTo = "", ""
+	if err := s.Append(t.Context(), id, 1, events); err != nil {
 		t.Fatal(err)
 	}
+	e := events[0] // the device shows the escalation of an entry that is not its newest
 	const most = 300
 	var acknowledged atomic.Int64
 	var readers sync.WaitGroup
@@ -223,6 +224,13 @@ func TestNotesWhileEscalated(t *testing.T) {
 	readers.Go(func() {
 		read(func(ctx context.Context) error {
 			_, err := s.Device(ctx, id, e.Device)
+			return err
+		})
+	})
+	readers.Go(func() {
+		read(func(ctx context.Context) error {
+			q := andon.EventQuery{Limit: 9}
+			_, err := listed(s.SupervisorEvents(ctx, id, "Sara", q))
 			return err
 		})
 	})

@@ -26,12 +26,8 @@ func (r *Reader) closeEscalations() {
 	}
 }
 
-// readNote reads who made the escalation that the iterator is at, and the note, for a caller that
-// collects escalations.
+// readNote reads who made the escalation that the iterator is at, and the note.
 func (r *Reader) readNote(e *andon.Escalation) error {
-	if !andon.CollectsEscalations(r.ctx) {
-		return nil
-	}
 	value, err := r.escalations.ValueAndErr()
 	if err == nil {
 		err = layout.ReadEscalation(e, value)
@@ -40,6 +36,18 @@ func (r *Reader) readNote(e *andon.Escalation) error {
 		return fmt.Errorf("read escalation: %w", err)
 	}
 	return nil
+}
+
+// note notes the escalation that the iterator is at for a caller that collects them.
+func (r *Reader) note(e *andon.Escalation) error {
+	if !andon.CollectsEscalations(r.ctx) {
+		return nil
+	}
+	err := r.readNote(e)
+	if err == nil {
+		andon.NoteEscalation(r.ctx, *e)
+	}
+	return err
 }
 
 // Entry returns one entry, withdrawn or not, with its escalations; NotFound where it is not there.
@@ -136,10 +144,9 @@ func (r *Reader) escalate(device andon.DeviceID, hits []Hit) error {
 		for i := range hits {
 			if h := &hits[i]; h.Event.Time == e.Time && h.Event.State == e.State {
 				h.Event.EscalatedTo, h.EscalatedAt = e.To, e.At
-				if err := r.readNote(&e); err != nil {
+				if err := r.note(&e); err != nil {
 					return err
 				}
-				andon.NoteEscalation(r.ctx, e)
 			}
 		}
 	}

@@ -44,11 +44,10 @@ func (w *wanted) fill(is *andon.Event) {
 	w.event.Attributes, w.found = is.Attributes, true
 }
 
-// find looks for entries of many devices, at most Step of them: among those that were found before,
-// in memory, then in blocks in the order in which these are stored. To look for each by itself
-// takes as long for seeks as for all that is found.
-func (r *Reader) find(all []wanted) error {
+// number finds the numbers of the devices, and how often each has changed.
+func (r *Reader) number(all []wanted) {
 	r.devices.Lock()
+	defer r.devices.Unlock()
 	for i := range all {
 		w := &all[i]
 		w.device.id = w.event.Device
@@ -56,7 +55,13 @@ func (r *Reader) find(all []wanted) error {
 			w.changes = r.devices.Changes(w.device.number)
 		}
 	}
-	r.devices.Unlock()
+}
+
+// find looks for entries of many devices, at most Step of them: among those that were found before,
+// in memory, then in blocks in the order in which these are stored. To look for each by itself
+// takes as long for seeks as for all that is found.
+func (r *Reader) find(all []wanted) error {
+	r.number(all)
 	whole := r.log.Memory.takesInto(r.memory)
 	for i := range all {
 		if w := &all[i]; w.numbered {
@@ -134,29 +139,36 @@ func sortedIndexes(n int, compare func(a, b int) int) []int {
 func (r *Reader) escalatedTo(
 	supervisor andon.PersonID, keys []andon.EventKey,
 ) ([]andon.Event, error) {
-	events := make([]andon.Event, len(keys))
-	asked := make([]wanted, 0, len(keys))
+	r.closeEscalations() // what is opened after the devices are numbered has their changes
+	events, asked := make([]andon.Event, len(keys)), make([]wanted, 0, len(keys))
 	for _, i := range sortedIndexes(len(keys), func(a, b int) int {
 		is, other := &keys[a], &keys[b]
 		return cmp.Or(cmp.Compare(is.Device, other.Device), cmp.Compare(other.Time, is.Time),
 			cmp.Compare(is.State, other.State))
 	}) {
 		k := &keys[i]
-		current, err := r.isEscalatedTo(supervisor, k)
+		events[i] = andon.Event{Device: k.Device, Time: k.Time, State: k.State}
+		asked = append(asked, wanted{event: &events[i]})
+	}
+	r.number(asked)
+	current := asked[:0]
+	for _, w := range asked {
+		is, err := r.newestEscalation(&w, andon.EntryRef{Time: w.event.Time, State: w.event.State})
 		if err != nil {
 			return nil, err
 		}
-		if current && !r.withdrawn.Contain(k.Device, k.Time, k.State) {
-			events[i] = andon.Event{
-				Device: k.Device, Time: k.Time, State: k.State, EscalatedTo: supervisor,
-			}
-			asked = append(asked, wanted{event: &events[i]})
+		if is.To != supervisor || r.withdrawn.Contain(is.Device, is.Time, is.State) {
+			*w.event = andon.Event{}
+			continue
 		}
+		andon.NoteEscalation(r.ctx, is)
+		w.event.EscalatedTo = supervisor
+		current = append(current, w)
 	}
-	if err := r.find(asked); err != nil {
+	if err := r.find(current); err != nil {
 		return nil, err
 	}
-	for _, w := range asked {
+	for _, w := range current {
 		if !w.found {
 			*w.event = andon.Event{}
 		}
@@ -164,35 +176,34 @@ func (r *Reader) escalatedTo(
 	return slices.DeleteFunc(events, func(e andon.Event) bool { return e.Device == "" }), nil
 }
 
-// isEscalatedTo reports whether the newest escalation of an entry is to a supervisor.
-func (r *Reader) isEscalatedTo(supervisor andon.PersonID, k *andon.EventKey) (bool, error) {
-	e := andon.Escalation{Device: k.Device, Time: k.Time, State: k.State, To: supervisor}
-	found, err := r.readEscalation(&e)
-	if err == nil && found {
-		andon.NoteEscalation(r.ctx, e)
+// newestEscalation returns the newest escalation of an entry of the device of w, which was
+// numbered. To is absent where it was withdrawn. At is 0 where the entry was never escalated. It
+// has its maker and note for a caller that collects escalations.
+func (r *Reader) newestEscalation(w *wanted, of andon.EntryRef) (andon.Escalation, error) {
+	e := andon.Escalation{Device: w.event.Device, Time: of.Time, State: of.State}
+	if r.log.recent.findEscalation(r.tenant.Number, w, &e) {
+		return e, nil
 	}
-	return found, err
-}
-
-// readEscalation reads the newest escalation of an entry, and reports whether it is to the
-// supervisor that e names. Its maker and note are read for a caller that collects them.
-func (r *Reader) readEscalation(e *andon.Escalation) (found bool, err error) {
 	if err := r.openEscalations(); err != nil {
-		return false, err
+		return e, err
 	}
 	r.of = r.of.Begin(layout.TableEscalation, r.tenant.Number).Entry(e.Device, e.Time, e.State)
 	if !r.escalations.SeekGE(r.of) || !bytes.HasPrefix(r.escalations.Key(), r.of) {
-		return false, r.escalations.Error()
+		return e, r.escalations.Error()
 	}
 	at, to, ok := layout.TakeInvertedTime(r.escalations.Key()[len(r.of):])
 	if !ok {
-		return false, layout.ErrDamaged
+		return e, layout.ErrDamaged
 	}
-	if string(to) != string(e.To) {
-		return false, nil
+	e.At, e.To = at, andon.PersonID(to)
+	if !andon.CollectsEscalations(r.ctx) {
+		return e, nil
 	}
-	e.At = at
-	return true, r.readNote(e)
+	if err := r.readNote(&e); err != nil {
+		return e, err
+	}
+	r.log.recent.addEscalation(r.tenant.Number, w, &e)
+	return e, nil
 }
 
 // Event returns one entry, withdrawn or not, without its escalations; NotFound where it is not

@@ -7,20 +7,18 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// recent remembers entries that were found in blocks, and escalations that devices show, as lists
-// of what is open now look for the same ones again and again. Each is remembered with how often its
-// device had changed: every delivery and every escalation changes the device, after it can be read.
-// So what is remembered of a device that has not changed since is what is stored.
+// recent remembers entries that were found in blocks, and the newest escalations of entries, as
+// lists of what is open now look for the same ones again and again. Each is remembered with how
+// often its device had changed: every delivery and every escalation changes the device, after it
+// can be read. So what is remembered of a device that has not changed since is what is stored.
 type recent struct {
-	places      [recentEntries]atomic.Pointer[remembered]
-	escalations [recentEscalations]atomic.Pointer[escalated]
+	entries     [recentEntries]atomic.Pointer[remembered]
+	escalations [recentEntries]atomic.Pointer[escalated]
 }
 
 const (
-	// recentEntries is how many entries are remembered at most.
+	// recentEntries is how many entries are remembered at most, and how many escalations.
 	recentEntries = 1 << 16
-	// recentEscalations is how many escalations are remembered at most.
-	recentEscalations = 1 << 14
 	// recentBytes is how large the texts of one may be.
 	recentBytes = 1 << 10
 )
@@ -37,18 +35,17 @@ type escalated struct {
 	escalation              andon.Escalation
 }
 
-const golden = 0x9E3779B97F4A7C15 // spreads numbers that are next to each other
-
 // place returns where an entry is remembered, together with others.
-func (c *recent) place(tenant, device uint32, at andon.Time) *atomic.Pointer[remembered] {
+func place(tenant, device uint32, at andon.Time) uint64 {
+	const golden = 0x9E3779B97F4A7C15 // spreads numbers that are next to each other
 	sum := (uint64(tenant)<<32 | uint64(device)) * golden
 	sum = (sum ^ uint64(at)) * golden
-	return &c.places[sum>>48]
+	return sum >> 48 // of 1 << 16
 }
 
 // find fills in an entry that is remembered.
 func (c *recent) find(tenant uint32, w *wanted) {
-	m := c.place(tenant, w.device.number, w.event.Time).Load()
+	m := c.entries[place(tenant, w.device.number, w.event.Time)].Load()
 	if m != nil && m.tenant == tenant && m.device == w.device.number && m.changes == w.changes &&
 		m.event.Time == w.event.Time && m.event.State == w.event.State {
 		w.fill(&m.event)
@@ -63,50 +60,43 @@ func (c *recent) add(tenant uint32, w *wanted) {
 		}
 		m.event.Device = "" // it may be a part of a request
 		m.event.State = andon.State(strings.Clone(string(w.event.State)))
-		c.place(tenant, w.device.number, w.event.Time).Store(m)
+		c.entries[place(tenant, w.device.number, w.event.Time)].Store(m)
 	}
 }
 
-func (c *recent) escalation(tenant, device uint32) *atomic.Pointer[escalated] {
-	sum := (uint64(tenant)<<32 | uint64(device)) * golden
-	return &c.escalations[sum>>50]
-}
-
-// findEscalation completes the escalation that a device shows, where it is remembered. e has the
-// entry and the supervisor, and w is an entry of the device.
+// findEscalation completes the newest escalation of an entry of the device of w, where it is
+// remembered. e has the entry.
 func (c *recent) findEscalation(tenant uint32, w *wanted, e *andon.Escalation) bool {
 	if !w.numbered {
 		return false
 	}
-	m := c.escalation(tenant, w.device.number).Load()
-	if m == nil || m.tenant != tenant || m.device != w.device.number || m.changes != w.changes {
+	m := c.escalations[place(tenant, w.device.number, e.Time)].Load()
+	if m == nil || m.tenant != tenant || m.device != w.device.number || m.changes != w.changes ||
+		m.escalation.Time != e.Time || m.escalation.State != e.State {
 		return false
 	}
-	is := &m.escalation
-	if is.Time != e.Time || is.State != e.State || is.To != e.To {
-		return false
-	}
-	e.At, e.By, e.Note = is.At, is.By, is.Note
+	device := e.Device
+	*e = m.escalation
+	e.Device = device
 	return true
 }
 
-// addEscalation remembers the escalation that a device shows. It was read after w.changes.
+// addEscalation remembers the newest escalation of an entry. It was read after w.changes.
 func (c *recent) addEscalation(tenant uint32, w *wanted, e *andon.Escalation) {
 	if w.numbered && len(e.Note) <= recentBytes {
 		m := &escalated{
 			tenant: tenant, device: w.device.number, changes: w.changes, escalation: *e,
 		}
-		m.escalation.Device = "" // it may be a part of a request
-		c.escalation(tenant, w.device.number).Store(m)
+		m.escalation.Device = "" // it may be a part of a request, as the state
+		m.escalation.State = andon.State(strings.Clone(string(e.State)))
+		c.escalations[place(tenant, w.device.number, e.Time)].Store(m)
 	}
 }
 
 // forget forgets everything: some of it is being deleted.
 func (c *recent) forget() {
-	for i := range c.escalations {
+	for i := range c.entries {
+		c.entries[i].Store(nil)
 		c.escalations[i].Store(nil)
-	}
-	for i := range c.places {
-		c.places[i].Store(nil)
 	}
 }

@@ -25,20 +25,11 @@ func (r *Reader) noteOf(d *andon.Device, w *wanted) error {
 	if d.EscalatedTo == "" || !andon.CollectsEscalations(r.ctx) {
 		return nil
 	}
-	e := andon.Escalation{
-		Device: d.ID, Time: d.EscalatedEntry.Time, State: d.EscalatedEntry.State, To: d.EscalatedTo,
-	}
-	if r.log.recent.findEscalation(r.tenant.Number, w, &e) {
+	e, err := r.newestEscalation(w, d.EscalatedEntry)
+	if err == nil && e.To == d.EscalatedTo {
 		andon.NoteEscalation(r.ctx, e)
-		return nil
 	}
-	found, err := r.readEscalation(&e)
-	if err != nil || !found {
-		return err
-	}
-	andon.NoteEscalation(r.ctx, e)
-	r.log.recent.addEscalation(r.tenant.Number, w, &e)
-	return nil
+	return err
 }
 
 // CompleteAll is Complete for devices of a list, at most Step of them.
