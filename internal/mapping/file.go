@@ -17,7 +17,7 @@ import (
 // wrong, which begins with file and line.
 func Read(file string) (*Mapping, error) {
 	m := &Mapping{row: table.Mapping{
-		State: []string{stateColumn}, Precision: andon.Milliseconds,
+		State: []string{stateColumn}, Precision: andon.Assumed,
 	}}
 	_, err := config.Load(config.Sources{File: file}, m.settings())
 	switch {

@@ -97,7 +97,8 @@ func (m *Mapping) foreign(message *Message) (entries []Entry, refused []andon.Re
 // reasonOf has package table speak of mappings. It knows columns, and flags that fill them in.
 func reasonOf(err error) string {
 	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "column "), "; if that is a decimal")
-	return strings.Replace(text, "--date-order", "times.dates", 1)
+	return strings.NewReplacer("--date-order", "times.dates", "precision=", "times.unit: ").
+		Replace(text)
 }
 
 // entries maps a part: to an event where it has a state, and to a reading where it has metrics.

@@ -93,9 +93,31 @@ when: {$.type: status}
 			`{"device":"x9","time":"2025-12-04T12:34:56Z","state":"WARNING1"}
 {"device":"x9","time":"2025-12-04T12:34:56Z","metrics":{"a":1,"c":0}}
 `},
+		{"seconds that nobody states", `
+each: $
+device: $.d
+time: $.t
+state: $.s
+`, `[{"d":"a","t":1764840000,"s":"on"},{"d":"a","t":1764840000000,"s":"on"}]`,
+			`{"device":"a","time":"2025-12-04T09:20:00Z","state":"on"}
+{"index":0,"error":"$.t: time 1764840000 would be of 1970-01-21T10:14:00Z in ` +
+				`milliseconds, which are assumed: say times.unit: s if it counts seconds, ` +
+				`times.unit: ms if it is right, or send RFC 3339"}
+`},
+		{"seconds in Andon's own JSON", "",
+			`[{"device":"a","time":1764840000,"state":"on"},` +
+				`{"device":"a","time":1764840000000,"state":"on"}]`,
+			`{"device":"a","time":"2025-12-04T09:20:00Z","state":"on"}
+{"index":0,"error":"at byte 22: time 1764840000 would be of 1970-01-21T10:14:00Z in ` +
+				`milliseconds, which are assumed: say precision=s if it counts seconds, ` +
+				`precision=ms if it is right, or send RFC 3339"}
+`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m, err := read(t, test.mapping)
+			m, err := (*mapping.Mapping)(nil), error(nil)
+			if test.mapping != "" {
+				m, err = read(t, test.mapping)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

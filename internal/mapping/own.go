@@ -14,7 +14,7 @@ func own(m *Message) (entries []Entry, refused []andon.Rejection) {
 	if s.Next() == '[' || s.Skip(0) == nil && s.End() == nil {
 		format = jsonfeed.JSON
 	}
-	batch, err := jsonfeed.Entries(text, format, andon.Milliseconds, nil)
+	batch, err := jsonfeed.Entries(text, format, andon.Assumed, nil)
 	if err != nil {
 		return nil, []andon.Rejection{{Error: err.Error()}}
 	}
