@@ -64,7 +64,8 @@ type Rejections struct {
 	added atomic.Int64 // since they were counted
 }
 
-// Add adds to the list. What is there already is not added again.
+// Add adds to the list. What is there already is not added again. A list that is damaged can't be
+// shortened, which is no error: sources would wait until it is repaired.
 func (l *Rejections) Add(ctx context.Context, refused []Rejection) error {
 	for len(refused) > 0 {
 		rest, err := l.add(ctx, refused)
@@ -73,7 +74,7 @@ func (l *Rejections) Add(ctx context.Context, refused []Rejection) error {
 		}
 		added := l.added.Add(int64(len(refused) - len(rest)))
 		if refused = rest; added > int64(l.Keep/4) {
-			if err := l.trim(ctx); err != nil {
+			if err := l.trim(ctx); err != nil && andon.KindOf(err) != andon.Damaged {
 				return err
 			}
 		}
@@ -168,7 +169,7 @@ func (l *Rejections) trim(ctx context.Context) error {
 			err = nil
 		}
 	}
-	if err == nil {
+	if err == nil || andon.KindOf(err) == andon.Damaged {
 		l.added.Store(0)
 	}
 	return err

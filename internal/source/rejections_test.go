@@ -1,7 +1,9 @@
 package source_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -144,5 +146,35 @@ func TestRecordsOfTheList(t *testing.T) {
 	found, err := list.List(t.Context(), "", andon.Span{From: now + 1}, "", 9)
 	if err != nil || len(found) > 0 {
 		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// damagedRecords is a store that can't read one of its records.
+type damagedRecords struct{ *memstore.Store }
+
+func (damagedRecords) Records(
+	context.Context, andon.TenantID, andon.RecordKind, andon.RecordQuery,
+) iter.Seq2[andon.Record, error] {
+	return func(yield func(andon.Record, error) bool) {
+		yield(andon.Record{}, andon.Errorf(andon.Damaged, "a record is damaged"))
+	}
+}
+
+// TestRejectionsOfDamagedList: what is refused is added to a list that can't be counted, because
+// a source waits for that.
+func TestRejectionsOfDamagedList(t *testing.T) {
+	s := memstore.New()
+	l := &source.Rejections{
+		Store: damagedRecords{s}, Now: func() andon.Time { return 1 }, Keep: 4,
+	}
+	for i := range 9 {
+		r := rejection(andon.SourceRejection{Index: i})
+		if err := l.Add(t.Context(), []source.Rejection{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Store = s
+	if all, err := l.List(t.Context(), "", andon.Span{}, "", 10); err != nil || len(all) != 9 {
+		t.Errorf("the list has %d, %v; want 9", len(all), err)
 	}
 }
