@@ -179,7 +179,7 @@ func (c *Consumer) miss(p kgo.FetchTopicPartition, deleted int64) {
 // commit commits what was written, before a rebalance that waits. If it can't, the next commit is
 // for this, too, or it is read again.
 func (c *Consumer) commit(ctx context.Context, last []*kgo.Record) {
-	ctx, cancel := context.WithTimeout(c.saying(ctx), answer)
+	ctx, cancel := context.WithTimeout(c.withSince(ctx), answer)
 	defer cancel()
 	for {
 		err := c.client.CommitRecords(ctx, last...)

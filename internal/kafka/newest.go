@@ -52,8 +52,8 @@ func since(known kadm.OffsetResponses, now int64) int64 {
 	return now
 }
 
-// saying has what is committed say since when the group reads.
-func (c *Consumer) saying(ctx context.Context) context.Context {
+// withSince returns a context in which each commit notes since when the group reads.
+func (c *Consumer) withSince(ctx context.Context) context.Context {
 	return kgo.PreCommitFnContext(ctx, func(r *kmsg.OffsetCommitRequest) error {
 		at := c.since.Load()
 		for i := range r.Topics {
@@ -88,7 +88,7 @@ func (c *Consumer) begin(
 	if len(starts) == 0 {
 		starts, err = startsAfter(ctx, kadm.NewClient(client), topic, c.since.Load())
 		if err == nil {
-			err = commitStarts(c.saying(ctx), client, topic, starts)
+			err = commitStarts(c.withSince(ctx), client, topic, starts)
 		}
 	}
 	if err != nil {
