@@ -121,6 +121,7 @@ func comparisons() map[string]func(a, b float64) bool {
 // Standing is how a rule stands on a device.
 type Standing struct {
 	Raised bool `json:"raised,omitempty"`
+	Absent bool `json:"absent,omitempty"` // it was raised because a metric is absent
 	// Since is when what would change that began to hold; 0: it does not hold.
 	Since andon.Time `json:"since,omitempty"`
 	// At is the time of the reading that changed it last. Those up to it are known or late. Of an
@@ -248,7 +249,7 @@ func (p *Program) message(m andon.Metrics) string {
 func (r *Run) Gap(p *Program, to andon.Time) {
 	s := &r.Standing
 	if due := s.At.Add(p.When.Absent); s.At != 0 && !s.Raised && due < to {
-		s.Raised = true
+		s.Raised, s.Absent = true, true
 		r.Turns = append(r.Turns, Turn{due, p, true, p.Message})
 	}
 }

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"maps"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -69,13 +68,15 @@ func (r *Runner) look(ctx context.Context, record *andon.Record) error {
 	}
 	device := andon.DeviceID(record.ID)
 	w := &work{Runner: r, set: s, device: device, fit: s.fitting(device)}
+	if err := w.drop(ctx, h); err != nil {
+		return err
+	}
 	if len(h.Say) > 0 {
 		return w.say(ctx, h)
 	}
-	was := maps.Clone(h.Rules)
 	opened := false
 	for _, p := range w.fit {
-		before := was[p.Name]
+		before := h.Rules[p.Name]
 		if p.When.Absent == 0 || before.At == 0 {
 			continue
 		}
@@ -85,13 +86,18 @@ func (r *Runner) look(ctx context.Context, record *andon.Record) error {
 		}
 		run := rules.Run{Standing: rules.Standing{At: max(newest, before.At)}}
 		run.Gap(p.Program, r.Now())
+		if before.Raised && !run.Standing.Raised { // told before it is stored: it is told once
+			if err := w.absent(ctx, &Absence{Rule: p.Name, At: newest}); err != nil {
+				return err
+			}
+		}
 		h.Rules[p.Name] = run.Standing
 		opened = opened || run.Standing.Raised && !before.Raised
 	}
 	if err := w.put(ctx, h, opened); err != nil {
 		return unless(andon.Conflict, err) // another process looks at it, or the metric is back
 	}
-	return w.tell(ctx, was, h.Rules)
+	return w.tell(ctx, h)
 }
 
 // newest returns the time of the newest reading that has the metric of a rule; 0: there is none.
@@ -106,32 +112,26 @@ func (w *work) newest(ctx context.Context, p *rule) (at andon.Time, err error) {
 	return at, nil
 }
 
-// tell has absences taken in, by how the rules stood and stand. What begins is told again each time
-// it is looked for, in case that a process was killed before.
-func (w *work) tell(ctx context.Context, was, is map[string]rules.Standing) error {
+// tell has absences taken in that began. What begins is told again each time it is looked for, in
+// case that a process was killed before.
+func (w *work) tell(ctx context.Context, h *held) error {
 	for _, p := range w.fit {
-		if s := is[p.Name]; p.When.Absent > 0 && s.Raised {
-			err := w.absent(ctx, &Absence{
-				Rule: p.Name, Is: true, At: s.At.Add(p.When.Absent), State: p.State,
-				Message: p.Message,
-			})
-			if err != nil {
-				return err
-			}
-			h, err := w.load(ctx)
-			if err != nil {
-				return err
-			}
-			is[p.Name] = h.Rules[p.Name] // the metric may be back meanwhile
+		s := h.Rules[p.Name]
+		if p.When.Absent == 0 || !s.Raised {
+			continue
 		}
-	}
-	for name := range was { // a rule may be gone
-		if s := is[name]; was[name].Raised && !s.Raised {
-			at := s.At
-			if at == 0 {
-				at = w.Now()
-			}
-			if err := w.absent(ctx, &Absence{Rule: name, At: at}); err != nil {
+		err := w.absent(ctx, &Absence{
+			Rule: p.Name, Is: true, At: s.At.Add(p.When.Absent), State: p.State, Message: p.Message,
+		})
+		if err != nil {
+			return err
+		}
+		now, err := w.load(ctx)
+		if err != nil {
+			return err
+		}
+		if s := now.Rules[p.Name]; !s.Raised { // the metric is back meanwhile
+			if err := w.absent(ctx, &Absence{Rule: p.Name, At: max(s.At, 1)}); err != nil {
 				return err
 			}
 		}

@@ -43,7 +43,29 @@ func (w *work) load(ctx context.Context) (*held, error) {
 		return &held{Device: rules.Device{Rules: map[string]rules.Standing{}}},
 			unless(andon.NotFound, err)
 	}
-	return decode(&r)
+	h, err := decode(&r)
+	if err != nil {
+		return nil, err
+	}
+	return h, w.drop(ctx, h)
+}
+
+// drop forgets how rules stand that are gone, no longer fit, or no longer are about absence, and
+// ends the absences that they are raised about. That is told before it is stored.
+func (w *work) drop(ctx context.Context, h *held) error {
+	for name, s := range h.Rules {
+		i := slices.IndexFunc(w.fit, func(p *rule) bool { return p.Name == name })
+		if i >= 0 && (!s.Raised || s.Absent == (w.fit[i].When.Absent > 0)) {
+			continue
+		}
+		if s.Absent {
+			if err := w.absent(ctx, &Absence{Rule: name, At: w.Now()}); err != nil {
+				return err
+			}
+		}
+		delete(h.Rules, name)
+	}
+	return nil
 }
 
 func decode(r *andon.Record) (*held, error) {
@@ -63,9 +85,7 @@ func (w *work) put(ctx context.Context, h *held, soon bool) error {
 	if soon || len(h.Say) > 0 {
 		due = w.Now().Add(retry)
 	}
-	fit := map[string]bool{}
 	for _, p := range w.fit {
-		fit[p.Name] = true
 		if s := h.Rules[p.Name]; s.At != 0 && p.When.Absent > 0 {
 			from := s.At
 			if s.Raised { // it is looked whether the rule is still there
@@ -74,7 +94,6 @@ func (w *work) put(ctx context.Context, h *held, soon bool) error {
 			due = andon.Earlier(due, from.Add(p.When.Absent+1))
 		}
 	}
-	maps.DeleteFunc(h.Rules, func(name string, _ rules.Standing) bool { return !fit[name] })
 	text, err := json.Marshal(h.Device)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,7 @@ type process struct {
 	documents *records.Documents
 	begin     andon.Time
 	broken    atomic.Bool // entries can't be kept
+	endless   atomic.Bool // the next end of an absence can't be taken in
 
 	mu       sync.Mutex
 	absences []runner.Absence
@@ -73,6 +75,9 @@ func newProcess(t *testing.T, store andon.Store) *process {
 		return nil, store.Append(ctx, id, now(), all)
 	}
 	p.Absent = func(_ context.Context, _ andon.TenantID, a runner.Absence) error {
+		if !a.Is && p.endless.CompareAndSwap(true, false) {
+			return errors.New("the power is off")
+		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.absences = append(p.absences, a)
@@ -380,6 +385,59 @@ func TestAbsent(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})
+}
+
+// TestAbsenceEnds: an absence ends although another rule turns once its rule is gone, the rule is
+// about something else, or the end can't be taken in at first.
+func TestAbsenceEnds(t *testing.T) {
+	const low = `{"when": {"metric": "x", "op": "<", "value": 5}, "state": "WARNING1"}`
+	for name, end := range map[string]func(*process){
+		"its rule is gone": func(p *process) {
+			err := p.documents.Delete(p.Context(), andon.DefaultTenant, people.Rules, "gone",
+				records.AnyVersion)
+			if err != nil {
+				p.Fatal(err)
+			}
+			p.measures("d", "x", 1)
+		},
+		"its rule compares": func(p *process) { p.rule("gone", low) },
+		"it can't be taken in": func(p *process) {
+			all := []andon.Reading{{
+				Device: "d", Time: now(), Metrics: andon.Metrics{{Name: "t", Value: 1}},
+			}}
+			if err := p.Store.AppendReadings(p.Context(), "default", now(), all); err != nil {
+				p.Fatal(err)
+			}
+			p.endless.Store(true)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newProcess(t, memstore.New())
+				p.rule("low", low)
+				p.rule("gone", `{"when": {"metric": "t", "absent_for": "10s"},
+					"state": "WARNING2"}`)
+				p.measures("d", "t", 1)
+				p.measures("d", "x", 9)
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error)
+				go func() { done <- p.Runner.Run(ctx) }()
+				settle(15*time.Second + time.Millisecond)
+				end(p)
+				settle(14 * time.Second)
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				isEnd := func(a runner.Absence) bool { return !a.Is }
+				if len(p.absences) == 0 || !slices.ContainsFunc(p.absences, isEnd) {
+					t.Errorf("it does not end: %+v", p.absences)
+				}
+			})
+		})
+	}
 }
 
 // TestReplay: a rule would have said what it has said, where readings came in order.
