@@ -25,8 +25,7 @@ import (
 // Beat is the least time between two batches of a tenant.
 const Beat = 250 * time.Millisecond
 
-// maxChanges is how many changes of silence are told of at once. An event of a stream with all of
-// them stays below a megabyte.
+// maxChanges is how many changes of silence are told of at once.
 const maxChanges = 4096
 
 // maxBytes is how many bytes of frames a tenant keeps for slow readers.

@@ -79,14 +79,23 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// Round does what is due. Messages are sent by functions that start gets.
+// Round does what is due. Messages are sent by functions that start gets. What can't be read of one
+// message or tenant holds up no other: its error is returned after the others were looked at.
 func (s *Service) Round(ctx context.Context, start func(func())) error {
+	var unread error
 	for r, err := range s.Store.DueRecords(ctx, gatheringKind, s.Now(), page) {
-		if err == nil {
+		own := err == nil
+		if own {
 			err = s.flush(ctx, r)
 		}
 		if err != nil {
-			return fmt.Errorf("make messages: %w", err)
+			err = fmt.Errorf("make messages of %s: %w", r.Tenant, err)
+			if !own || !ofOne(ctx, err) {
+				return err
+			}
+			if unread == nil {
+				unread = err
+			}
 		}
 	}
 	var due []andon.Record
@@ -98,13 +107,28 @@ func (s *Service) Round(ctx context.Context, start func(func())) error {
 	}
 	for _, r := range due {
 		if err := s.begin(ctx, r, start); ignored(err) != nil {
-			return fmt.Errorf("send message: %w", err)
+			err = fmt.Errorf("send message %s of %s: %w", r.ID, r.Tenant, err)
+			if !ofOne(ctx, err) {
+				return err
+			}
+			if unread == nil {
+				unread = err
+			}
 		}
 	}
 	if len(due) == page {
 		sleep.Wake(s.wake)
 	}
-	return nil
+	return unread
+}
+
+// ofOne reports whether an error may be about one record or tenant, and not about the whole store.
+func ofOne(ctx context.Context, err error) bool {
+	switch andon.KindOf(err) {
+	case andon.Busy, andon.Unavailable, andon.Full:
+		return false
+	}
+	return ctx.Err() == nil
 }
 
 // ignored is nil for what another process did first.

@@ -121,6 +121,31 @@ func (w *world) pass(t *testing.T, seconds int) (err error) {
 	return err
 }
 
+// TestDamagedMessages: a gathering and a message that can't be read hold up nobody else's.
+func TestDamagedMessages(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	for _, kind := range []andon.RecordKind{"gathering", "message"} {
+		r := andon.Record{
+			Tenant: andon.DefaultTenant, Kind: kind, ID: "0", Due: 1, Data: `{"to":7}`,
+		}
+		if _, err := store.PutRecord(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := []notify.Notice{w.notice(1, 3)}
+	if err := w.Notify(t.Context(), andon.DefaultTenant, good); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.pass(t, 200); err == nil {
+		t.Error("nothing says that there is a message that can't be read")
+	}
+	if len(w.to.all) != 1 || w.to.all[0].Count != 1 {
+		t.Errorf("sent %+v, want the one that can be read", w.to.all)
+	}
+}
+
 // TestEveryFault: whichever call of the store fails, and whether it was done, one message is sent,
 // or the same one again.
 func TestEveryFault(t *testing.T) {

@@ -144,6 +144,9 @@ func (s *Stream) silence(q *Query, b *live.Batch) {
 		return
 	}
 	text, _ := json.Marshal(changed)
+	if len(text) > longestEvent {
+		text = []byte(`{"silent":[],"heard":[],"more":true}`)
+	}
 	s.text = append(s.text, "event: silence\ndata: "...)
 	s.text = append(append(s.text, text...), "\n\n"...)
 }
@@ -180,8 +183,8 @@ func (s *Stream) wait(q *Query) time.Duration {
 	return min(look, s.Beat)
 }
 
-// longestEvent is how many bytes an event about incidents may have. A client reads lines of a
-// megabyte.
+// longestEvent is how many bytes an event about incidents or silence may have. A client reads lines
+// of a megabyte.
 const longestEvent = 256 << 10
 
 // incident appends which of the open incidents that may be selected have changed.
