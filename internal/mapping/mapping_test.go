@@ -109,8 +109,8 @@ state: $.s
 				`{"device":"a","time":1764840000000,"state":"on"}]`,
 			`{"device":"a","time":"2025-12-04T09:20:00Z","state":"on"}
 {"index":0,"error":"at byte 22: time 1764840000 would be of 1970-01-21T10:14:00Z in ` +
-				`milliseconds, which are assumed: say precision=s if it counts seconds, ` +
-				`precision=ms if it is right, or send RFC 3339"}
+				`milliseconds, which are assumed: say in a mapping times.unit: s if it counts ` +
+				`seconds, times.unit: ms if it is right, or send RFC 3339"}
 `},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package mapping
 
 import (
+	"strings"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
@@ -26,6 +28,11 @@ func own(m *Message) (entries []Entry, refused []andon.Rejection) {
 		if reading := &item.Value.Reading; reading.Device != "" {
 			entries = append(entries, Entry{Index: item.Index, Line: item.Line, Reading: reading})
 		}
+	}
+	for i := range batch.Rejected {
+		r := &batch.Rejected[i]
+		r.Error = strings.NewReplacer("say precision=", "say in a mapping times.unit: ",
+			"precision=", "times.unit: ").Replace(r.Error)
 	}
 	return entries, batch.Rejected
 }
