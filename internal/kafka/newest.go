@@ -56,11 +56,12 @@ func since(known kadm.OffsetResponses, now int64) int64 {
 func (c *Consumer) withSince(ctx context.Context) context.Context {
 	return kgo.PreCommitFnContext(ctx, func(r *kmsg.OffsetCommitRequest) error {
 		at := c.since.Load()
+		if at == 0 {
+			return nil
+		}
 		for i := range r.Topics {
 			for j := range r.Topics[i].Partitions {
-				if at > 0 {
-					r.Topics[i].Partitions[j].Metadata = new(strconv.FormatInt(at, 10))
-				}
+				r.Topics[i].Partitions[j].Metadata = new(strconv.FormatInt(at, 10))
 			}
 		}
 		return nil

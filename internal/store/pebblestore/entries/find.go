@@ -44,8 +44,10 @@ func (w *wanted) fill(is *andon.Event) {
 	w.event.Attributes, w.found = is.Attributes, true
 }
 
-// number finds the numbers of the devices, and how often each has changed.
+// number finds the numbers of the devices, and how often each has changed. Escalations are read by
+// an iterator that is opened afterwards, so it has these changes.
 func (r *Reader) number(all []wanted) {
+	r.closeEscalations()
 	r.devices.Lock()
 	defer r.devices.Unlock()
 	for i := range all {
@@ -139,7 +141,6 @@ func sortedIndexes(n int, compare func(a, b int) int) []int {
 func (r *Reader) escalatedTo(
 	supervisor andon.PersonID, keys []andon.EventKey,
 ) ([]andon.Event, error) {
-	r.closeEscalations() // what is opened after the devices are numbered has their changes
 	events, asked := make([]andon.Event, len(keys)), make([]wanted, 0, len(keys))
 	for _, i := range sortedIndexes(len(keys), func(a, b int) int {
 		is, other := &keys[a], &keys[b]

@@ -7,7 +7,6 @@ import (
 
 // Complete fills in what a device shows of its newest entry; nothing, once that is gone.
 func (r *Reader) Complete(d *andon.Device) error {
-	r.closeEscalations() // find reads which changes there are; what is opened then has them
 	e, err := r.Event(d.ID, d.Time, d.State)
 	if andon.KindOf(err) == andon.NotFound {
 		return nil
@@ -34,7 +33,6 @@ func (r *Reader) noteOf(d *andon.Device, w *wanted) error {
 
 // CompleteAll is Complete for devices of a list, at most Step of them.
 func (r *Reader) CompleteAll(devices []andon.Device) error {
-	r.closeEscalations() // as in Complete
 	r.newest, r.wanted = r.newest[:0], r.wanted[:0]
 	for i := range devices {
 		d := &devices[i]
