@@ -56,7 +56,7 @@ func (a *API) readings(c *call) error {
 		return a.store.DeviceReadings(c.ctx(), c.tenant, device, q)
 	}
 	position := func(r *andon.Reading) andon.Time { return r.Time }
-	return sendPage(c, stepItems, nil, read, same, position)
+	return sendPage(c, oneStep, nil, read, same, position)
 }
 
 func (c *call) metricNames() []andon.MetricName {
@@ -112,7 +112,9 @@ func (a *API) latestReadings(c *call) error {
 		c.Mark("body.devices", "%d devices, more than %d", len(sent.Devices), maxLatest)
 	}
 	for i, device := range sent.Devices {
-		c.Check(fmt.Sprintf("body.devices[%d]", i), device.Validate())
+		if err := device.Validate(); err != nil {
+			c.Check(fmt.Sprintf("body.devices[%d]", i), err)
+		}
 	}
 	if err := c.Fault(); err != nil {
 		return err
@@ -171,8 +173,8 @@ func (a *API) addLatest(
 	if err != nil {
 		return missing, err
 	}
-	has := make(map[andon.DeviceID]bool, len(found))
-	for i := range found {
+	for i := range found { // in the order in which the devices were named
+		n := slices.Index(some, found[i].Device)
 		if err := l.Add(&found[i], many, latestBytes); err != nil {
 			return missing, err
 		}
@@ -180,14 +182,9 @@ func (a *API) addLatest(
 			return missing, andon.Errorf(andon.TooLarge, "the newest readings of %d devices are "+
 				"more than %d MB: ask for fewer devices at once", many, latestBytes>>20)
 		}
-		has[found[i].Device] = true
+		missing, some = append(missing, some[:n]...), some[n+1:]
 	}
-	for _, device := range some {
-		if !has[device] {
-			missing = append(missing, device)
-		}
-	}
-	return missing, nil
+	return append(missing, some...), nil
 }
 
 func (a *API) metricReadings(c *call) error {

@@ -149,7 +149,7 @@ func (s Reader) readingsOn(
 		for _, shard := range shards {
 			args := []any{t.Key, string(device), int(u.Number), shard,
 				int64(span.From), int64(span.To)}
-			size := min(max(q.Limit+1, 10), 500)
+			size := min(max(q.Limit+1, 10), 128) // a reading may have a hundred kilobytes
 			one := cql.Pages(s.DB, ask, args, size, (*readingRow).columns)
 			for rows, err := range shared.NewMerge(at, q.Order, one).Each(ctx) {
 				if err != nil || !yield(join(device, rows)) {

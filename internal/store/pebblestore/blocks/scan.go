@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
@@ -19,6 +20,8 @@ type Reader struct {
 	runs   *RunList         // that the iterator has
 	days   *engine.Iterator // of the directory; nil: it was not asked for days
 	key    layout.Key
+	// daysKey is what Days reads until it is called again.
+	daysKey layout.Key
 }
 
 // NewReader opens a reader, with the runs that there were before and after its iterator was opened.
@@ -53,17 +56,20 @@ func (r *Reader) Close() {
 }
 
 // Days returns the days on which a device has blocks, within a span, in an order. For readings that
-// is also the days of its rows. It reads no more of them than are asked for.
+// is also the days of its rows. It reads no more of them than are asked for. The sequence is valid
+// until Days is called again.
 func (r *Reader) Days(
 	ctx context.Context, device []byte, span andon.Span, order andon.Order,
 ) (_ iter.Seq2[uint32, error], err error) {
-	k := layout.NewKey(r.log.Kind.Days, r.tenant)
+	r.daysKey = r.daysKey.Begin(r.log.Kind.Days, r.tenant)
 	if r.days == nil {
+		k := slices.Clone(r.daysKey)
 		if r.days, err = engine.NewIterator(ctx, r.log.DB, k, k.End()); err != nil {
 			return nil, err
 		}
 	}
-	return days(r.days, append(k, device...), span, order), nil
+	r.daysKey = append(r.daysKey, device...)
+	return days(r.days, r.daysKey, span, order), nil
 }
 
 // days returns the days in a directory whose keys have a prefix, and which are inverted there.
@@ -74,7 +80,7 @@ func days(
 	return func(yield func(uint32, error) bool) {
 		ok, move := false, it.Next
 		if order == andon.Desc {
-			ok = it.SeekGE(prefix.Inverted(last))
+			ok = it.SeekNear(prefix.Inverted(last))
 		} else {
 			move = it.Prev
 			ok = it.SeekLT(append(prefix.Inverted(first), layout.AfterText))

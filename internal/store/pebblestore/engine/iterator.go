@@ -22,6 +22,7 @@ type Iterator struct {
 	Steps  int
 	Keys   int   // that it was at
 	values int   // that were taken
+	near   int   // steps that SeekNear takes before it seeks
 	ended  error // why it stopped
 	none   Span  // there are no rows in it
 }
@@ -32,7 +33,7 @@ func NewIterator(ctx context.Context, r pebble.Reader, from, to []byte) (*Iterat
 	if err != nil {
 		return nil, fmt.Errorf("read store: %w", ReadError(err))
 	}
-	return &Iterator{Iterator: it, ctx: ctx, table: from[0]}, nil
+	return &Iterator{Iterator: it, ctx: ctx, table: from[0], near: mostNear}, nil
 }
 
 // goesOn checks the context now and then: that costs more than a step.
@@ -79,6 +80,26 @@ func (it *Iterator) SeekGE(k []byte) bool { return it.goesOn() && it.count(it.It
 // SeekLT moves to the last row before a key.
 func (it *Iterator) SeekLT(k []byte) bool { return it.goesOn() && it.count(it.Iterator.SeekLT(k)) }
 
+// mostNear is how many steps cost about as much as a seek.
+const mostNear = 8
+
+// SeekNear is SeekGE where the row is likely to be close after where the iterator is, as those of
+// devices are that are read in the order of their keys. It takes some steps before it seeks, and
+// half as many each time that they were in vain.
+func (it *Iterator) SeekNear(k []byte) bool {
+	if it.near == 0 || !it.Valid() || bytes.Compare(it.Key(), k) >= 0 {
+		return it.SeekGE(k)
+	}
+	for range it.near {
+		if ok := it.Next(); !ok || bytes.Compare(it.Key(), k) >= 0 {
+			it.near = mostNear
+			return ok
+		}
+	}
+	it.near /= 2
+	return it.SeekGE(k)
+}
+
 // SeekWithin moves to the first row from a key on and before another. It remembers where there are
 // no rows, so that looking for those of many devices that have none costs one seek together.
 func (it *Iterator) SeekWithin(from, to []byte) bool {
@@ -86,7 +107,7 @@ func (it *Iterator) SeekWithin(from, to []byte) bool {
 		return false
 	}
 	next := []byte{0xff} // after all rows
-	if it.SeekGE(from) {
+	if it.SeekNear(from) {
 		if next = it.Key(); bytes.Compare(next, to) < 0 {
 			return true
 		}

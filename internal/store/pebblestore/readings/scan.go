@@ -34,7 +34,7 @@ type Scan struct {
 type buffers struct {
 	decoder         readingblock.Decoder
 	names           *layout.Interner // of metrics
-	parts           []part
+	page            dayPage
 	readings        []andon.Reading
 	device          layout.Key
 	ofRows, farther layout.Key
@@ -96,29 +96,55 @@ func (s *Scan) Device(
 
 // Newest returns the newest reading of a device from a time on, if it has one.
 func (s *Scan) Newest(device andon.DeviceID, from andon.Time) (andon.Reading, error) {
-	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
-	for r, err := range s.Device(device, q) {
-		return r, err
+	span, one := andon.Span{From: from}, andon.ReadingQuery{Limit: 1}
+	s.buffers.device = s.buffers.device[:0].Text(string(device))
+	days, err := s.blocks.Days(s.ctx, s.buffers.device, span, one.Order)
+	if err != nil {
+		return andon.Reading{}, err
+	}
+	for day, err := range days {
+		if err != nil {
+			return andon.Reading{}, err
+		}
+		readings, _, err := s.pageOf(device, day, span, &one).read()
+		if err != nil {
+			return andon.Reading{}, err
+		}
+		if len(readings) > 0 {
+			return readings[0], nil
+		}
 	}
 	return andon.Reading{}, nil
 }
 
-// pageReadings is how many readings of a day are in memory at a time, about.
-const pageReadings = 1024
+// What of a day is in memory at a time, about. The latter is of the rows of a generation: blocks are
+// read one by one, and have few bytes.
+const (
+	pageReadings = 1024
+	pageBytes    = 1 << 20
+)
+
+// pageOf returns the first page of a device and day. It is valid until the next one.
+func (s *Scan) pageOf(
+	device andon.DeviceID, day uint32, span andon.Span, q *andon.ReadingQuery,
+) *dayPage {
+	p := &s.page
+	*p = dayPage{
+		Scan: s, query: q, device: device, day: day, parts: p.parts, most: pageReadings,
+		span: span.Since(andon.DayStart(day)).Until(andon.DayStart(day+1) - 1),
+	}
+	if q.Limit > 0 {
+		p.most = min(p.most, q.Limit)
+	}
+	return p
+}
 
 // day yields the readings of a device and day, a page at a time.
 func (s *Scan) day(
 	device andon.DeviceID, day uint32, span andon.Span, q *andon.ReadingQuery,
 	yield func(andon.Reading) bool,
 ) (more bool, err error) {
-	p := dayPage{
-		Scan: s, query: q, device: device, day: day, parts: s.parts,
-		most: pageReadings, span: span.Since(andon.DayStart(day)).Until(andon.DayStart(day+1) - 1),
-	}
-	if q.Limit > 0 {
-		p.most = min(p.most, q.Limit)
-	}
-	defer func() { s.parts = p.parts }()
+	p := s.pageOf(device, day, span, q)
 	for {
 		readings, full, err := p.read()
 		if err != nil {
@@ -156,7 +182,7 @@ type dayPage struct {
 	device   andon.DeviceID
 	day      uint32
 	span     andon.Span // narrower, as soon as there are enough
-	most     int
+	most     int // readings; fewer, as soon as they are large
 	parts    []part
 	unsorted bool
 }
@@ -173,12 +199,14 @@ func (p *dayPage) read() (readings []andon.Reading, full bool, err error) {
 	p.parts, p.unsorted = p.parts[:0], false
 	span := p.span
 	// Rows are mostly newer than blocks: in this order what comes first often is enough.
-	sources := []func() error{p.fromRows, p.fromBlocks}
-	if p.query.Order == andon.Asc {
-		slices.Reverse(sources)
-	}
-	for _, source := range sources {
-		if err := source(); err != nil {
+	rowsFirst := p.query.Order == andon.Desc
+	for _, rows := range [...]bool{rowsFirst, !rowsFirst} {
+		if rows {
+			err = p.fromRows()
+		} else {
+			err = p.fromBlocks()
+		}
+		if err != nil {
 			return nil, false, err
 		}
 		p.cut()
@@ -228,12 +256,13 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 		ok = p.rows.SeekLT(prefix.InvertedTime(max(p.span.From, 1) - 1))
 	}
 	last := andon.Time(0) // that is wanted; its other rows follow
-	for left := p.most; ok && bytes.HasPrefix(p.rows.Key(), prefix); ok = move() {
+	found, bytesFound := 0, 0
+	for ; ok && bytes.HasPrefix(p.rows.Key(), prefix); ok = move() {
 		at, rest, whole := layout.TakeInvertedTime(p.rows.Key()[len(prefix):])
 		if !whole || len(rest) != layout.SequenceBytes {
 			return layout.ErrDamaged
 		}
-		if !p.span.Holds(at) || left == 0 && at != last {
+		if !p.span.Holds(at) || found >= p.most && at != last {
 			return nil
 		}
 		number := layout.Uint(rest)
@@ -242,7 +271,11 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 			return err
 		}
 		if p.take(r, generation, number); p.wanted(&r) && at != last {
-			left, last = left-1, at
+			found, last = found+1, at
+		}
+		const metricBytes = 24
+		if bytesFound += len(r.Metadata) + metricBytes*len(r.Metrics); bytesFound > pageBytes {
+			p.most = min(p.most, max(found, 1))
 		}
 	}
 	return p.rows.Error()
