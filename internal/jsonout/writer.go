@@ -57,6 +57,20 @@ func isPlain(text string) bool {
 	return true
 }
 
+// isPlainName is isPlain of a name of ASCII that has none of the characters which mean something in
+// HTML.
+func isPlainName(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ', c >= utf8.RuneSelf:
+			return false
+		case c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
+}
+
 func (w *writer) stringIfAny(name, value string) {
 	if value != "" {
 		w.string(name, value)
@@ -116,15 +130,15 @@ func (w *writer) marshal(value any) {
 func (w *writer) metrics(name string, all andon.Metrics) {
 	w.name(name)
 	w.begin()
-	for _, x := range all {
+	for i := range all {
 		w.name("")
-		if name := string(x.Name); isPlain(name) && !strings.ContainsAny(name, "<>&") {
-			w.text = append(append(append(w.text, '"'), name...), '"')
+		if name := string(all[i].Name); isPlainName(name) {
+			w.text = append(append(append(w.text, '"'), name...), `":`...)
 		} else {
 			w.marshal(name)
+			w.write(":")
 		}
-		w.write(":")
-		w.text = strconv.AppendFloat(w.text, x.Value, 'g', -1, 64)
+		w.text = strconv.AppendFloat(w.text, all[i].Value, 'g', -1, 64)
 	}
 	w.write("}")
 }

@@ -10,6 +10,7 @@
 package strictjson
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,6 +93,7 @@ func decodeSlice(s *jsonscan.Scanner, location string, v reflect.Value) error {
 	}
 	s.At++
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	texts := isText(v.Type().Elem())
 	for first := true; ; first = false {
 		more, f := s.Element(first)
 		if f != nil || !more {
@@ -100,10 +102,23 @@ func decodeSlice(s *jsonscan.Scanner, location string, v reflect.Value) error {
 		n := v.Len()
 		v.Grow(1)
 		v.SetLen(n + 1)
+		if texts && s.Peek() == '"' { // as encoding/json would, but lists of devices are long
+			if text, f := s.String(); f == nil {
+				v.Index(n).SetString(strings.Clone(text))
+				continue
+			}
+		}
 		if err := decodeValue(s, location+"["+strconv.Itoa(n)+"]", v.Index(n)); err != nil {
 			return err
 		}
 	}
+}
+
+// isText reports whether values of a type are strings that do not decode themselves.
+func isText(t reflect.Type) bool {
+	decoder, ofText := reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()
+	p := reflect.PointerTo(t)
+	return t.Kind() == reflect.String && !p.Implements(decoder) && !p.Implements(ofText)
 }
 
 func decodeStruct(s *jsonscan.Scanner, location string, v reflect.Value) error {

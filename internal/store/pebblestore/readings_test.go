@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
@@ -361,6 +363,47 @@ func TestTheLatestReadingOpensOneBlock(t *testing.T) {
 		}
 		if test.most == 0 && keys > q.Limit+1 { // the last may have had another part
 			t.Errorf("%+v: %d keys were looked at", q, keys)
+		}
+	}
+}
+
+// TestLargeReadingsAreReadInPages lists readings of 60 KB that are in rows. Of those few are in
+// memory at a time, however many are asked for.
+func TestLargeReadingsAreReadInPages(t *testing.T) {
+	const many, most = 60, (1<<20)/(60<<10) + 1
+	s := openMem(t, vfs.NewCrashableMem())
+	defer s.Close()
+	var sent []andon.Reading
+	for i := range andon.Time(many) {
+		text := fmt.Sprintf(`{"n":%d,"text":"%s"}`, i, strings.Repeat("x", 60<<10))
+		sent = append(sent, andon.Reading{
+			Device: "d", Time: andon.MinTime + i, Metadata: andon.JSON(text),
+			Metrics: andon.Metrics{{Name: "m", Value: float64(i)}},
+		})
+	}
+	if err := s.AppendReadings(t.Context(), andon.DefaultTenant, andon.MinTime, sent); err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range []andon.Order{andon.Asc, andon.Desc} {
+		q := andon.ReadingQuery{Limit: 1000, Order: order}
+		ctx, plan := andon.WithPlan(t.Context())
+		for _, err := range s.DeviceReadings(ctx, andon.DefaultTenant, "d", q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		for _, step := range plan.Steps() {
+			if step.Rows > most {
+				t.Errorf("%v: %q read %d rows for the first reading", order, step.Statement, step.Rows)
+			}
+		}
+		got, err := seq.Collect(s.DeviceReadings(t.Context(), andon.DefaultTenant, "d", q))
+		if order == andon.Desc {
+			slices.Reverse(got)
+		}
+		if diff := cmp.Diff(sent, got); err != nil || diff != "" {
+			t.Errorf("%v: %v, -sent +got:\n%.1000s", order, err, diff)
 		}
 	}
 }

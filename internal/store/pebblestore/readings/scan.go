@@ -35,8 +35,8 @@ type buffers struct {
 	decoder         readingblock.Decoder
 	names           *layout.Interner // of metrics
 	page            dayPage
-	readings        []andon.Reading
-	device          layout.Key
+	metrics         andon.Metrics // memory for those of the next rows; its length is 0
+	deviceKey       layout.Key
 	ofRows, farther layout.Key
 }
 
@@ -76,8 +76,7 @@ func (s *Scan) Device(
 			return nil
 		}
 		yield = seq.UpTo(q.Limit, yield)
-		s.buffers.device = s.buffers.device[:0].Text(string(device))
-		days, err := s.blocks.Days(s.ctx, s.buffers.device, span, q.Order)
+		days, err := s.days(device, span, q.Order)
 		if err != nil {
 			return err
 		}
@@ -94,27 +93,12 @@ func (s *Scan) Device(
 	})
 }
 
-// Newest returns the newest reading of a device from a time on, if it has one.
-func (s *Scan) Newest(device andon.DeviceID, from andon.Time) (andon.Reading, error) {
-	span, one := andon.Span{From: from}, andon.ReadingQuery{Limit: 1}
-	s.buffers.device = s.buffers.device[:0].Text(string(device))
-	days, err := s.blocks.Days(s.ctx, s.buffers.device, span, one.Order)
-	if err != nil {
-		return andon.Reading{}, err
-	}
-	for day, err := range days {
-		if err != nil {
-			return andon.Reading{}, err
-		}
-		readings, _, err := s.pageOf(device, day, span, &one).read()
-		if err != nil {
-			return andon.Reading{}, err
-		}
-		if len(readings) > 0 {
-			return readings[0], nil
-		}
-	}
-	return andon.Reading{}, nil
+// days returns the days on which a device has readings.
+func (s *Scan) days(
+	device andon.DeviceID, span andon.Span, order andon.Order,
+) (iter.Seq2[uint32, error], error) {
+	s.deviceKey = s.deviceKey[:0].Text(string(device))
+	return s.blocks.Days(s.ctx, s.deviceKey, span, order)
 }
 
 // What of a day is in memory at a time, about. The latter is of the rows of a generation: blocks are
@@ -145,24 +129,27 @@ func (s *Scan) day(
 	yield func(andon.Reading) bool,
 ) (more bool, err error) {
 	p := s.pageOf(device, day, span, q)
-	for {
-		readings, full, err := p.read()
-		if err != nil {
+	for !p.span.Empty() {
+		whole := p.span
+		if err := p.read(); err != nil {
 			return false, err
 		}
-		for i := range readings {
-			if !yield(readings[i]) {
+		readings := 0
+		for len(p.rest) > 0 {
+			r := p.next()
+			if !p.wanted(&r) {
+				continue
+			}
+			if readings++; !yield(r) {
 				return false, nil
 			}
+			p.span = after(whole, r.Time, q.Order)
 		}
-		if !full {
-			return true, nil
-		}
-		last := readings[len(readings)-1].Time
-		if p.span = after(p.span, last, q.Order); p.span.Empty() {
-			return true, nil
+		if readings < p.most {
+			break
 		}
 	}
+	return true, nil
 }
 
 // after returns what a span has after a time, in an order.
@@ -182,8 +169,9 @@ type dayPage struct {
 	device   andon.DeviceID
 	day      uint32
 	span     andon.Span // narrower, as soon as there are enough
-	most     int // readings; fewer, as soon as they are large
+	most     int        // readings; fewer, as soon as they are large
 	parts    []part
+	rest     []part // that next was not called for
 	unsorted bool
 }
 
@@ -194,10 +182,9 @@ type part struct {
 	delivery, number uint64
 }
 
-// read returns the readings of the page in the query's order, and whether there may be more.
-func (p *dayPage) read() (readings []andon.Reading, full bool, err error) {
+// read finds the parts of the page, in the query's order.
+func (p *dayPage) read() (err error) {
 	p.parts, p.unsorted = p.parts[:0], false
-	span := p.span
 	// Rows are mostly newer than blocks: in this order what comes first often is enough.
 	rowsFirst := p.query.Order == andon.Desc
 	for _, rows := range [...]bool{rowsFirst, !rowsFirst} {
@@ -207,14 +194,23 @@ func (p *dayPage) read() (readings []andon.Reading, full bool, err error) {
 			err = p.fromBlocks()
 		}
 		if err != nil {
-			return nil, false, err
+			return err
 		}
 		p.cut()
 	}
 	p.sort()
-	p.span = span
-	p.readings = joinParts(p.readings[:0], p.parts, p.wanted)
-	return p.readings, len(p.readings) >= p.most, nil
+	p.rest = p.parts
+	return nil
+}
+
+// next takes the first reading of the rest, which its parts make. They follow each other.
+func (p *dayPage) next() andon.Reading {
+	r, n := p.rest[0].Reading, 1
+	for ; n < len(p.rest) && p.rest[n].Time == r.Time; n++ {
+		r = join(r, p.rest[n].Reading)
+	}
+	p.rest = p.rest[n:]
+	return r
 }
 
 func (p *dayPage) wanted(r *andon.Reading) bool {
@@ -287,29 +283,39 @@ func (p *dayPage) row(at andon.Time) (r andon.Reading, err error) {
 		return r, fmt.Errorf("read reading: %w", err)
 	}
 	r.Time = at
-	r.Metrics, r.Metadata, err = layout.ReadReading(nil, value, p.names)
+	r.Metrics, r.Metadata, err = layout.ReadReading(p.metrics, value, p.names)
+	n := len(r.Metrics)
+	if n <= cap(p.metrics) {
+		p.metrics = r.Metrics[n:]
+	} else {
+		p.metrics = make(andon.Metrics, 0, min(4*n, 256))
+	}
+	r.Metrics = r.Metrics[:n:n]
 	r.Metrics = r.Metrics.Only(p.query.Metrics)
 	return r, err
 }
 
 // fromBlocks takes the parts of the day's blocks. Once there are enough, only blocks are opened
 // that may have what comes before the last of them.
-func (p *dayPage) fromBlocks() (err error) {
+func (p *dayPage) fromBlocks() error {
 	for run := range p.blocks.Runs(p.day, p.query.Order) {
-		if !run.Meets(p.span) {
-			continue
-		}
-		p.span, err = p.blocks.Device(p.day, run.RunID, p.buffers.device, p.span, p.query.Order,
-			func(at layout.BlockSpan, _ andon.Span) (andon.Span, error) {
-				err := p.openBlock(at)
-				p.cut()
-				return p.span, err
-			})
-		if err != nil {
-			return err
+		if run.Meets(p.span) {
+			if err := p.fromRun(run.RunID); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+func (p *dayPage) fromRun(id layout.RunID) (err error) {
+	p.span, err = p.blocks.Device(p.day, id, p.deviceKey, p.span, p.query.Order,
+		func(at layout.BlockSpan, _ andon.Span) (andon.Span, error) {
+			err := p.openBlock(at)
+			p.cut()
+			return p.span, err
+		})
+	return err
 }
 
 func (p *dayPage) openBlock(at layout.BlockSpan) error {
@@ -375,22 +381,4 @@ func (p *dayPage) compare(a, b part) int {
 		c = -c
 	}
 	return cmp.Or(c, cmp.Compare(a.delivery, b.delivery), cmp.Compare(a.number, b.number))
-}
-
-// joinParts appends what the parts of each reading make, which follow each other.
-func joinParts(
-	readings []andon.Reading, parts []part, wanted func(*andon.Reading) bool,
-) []andon.Reading {
-	readings = slices.Grow(readings, len(parts))
-	for len(parts) > 0 {
-		r, n := parts[0].Reading, 1
-		for ; n < len(parts) && parts[n].Time == r.Time; n++ {
-			r = join(r, parts[n].Reading)
-		}
-		if wanted(&r) {
-			readings = append(readings, r)
-		}
-		parts = parts[n:]
-	}
-	return readings
 }
