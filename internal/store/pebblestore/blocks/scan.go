@@ -18,6 +18,7 @@ type Reader struct {
 	log    *Log
 	tenant uint32
 	runs   *RunList         // that the iterator has
+	near   bool             // devices are read in the order of their keys
 	days   *engine.Iterator // of the directory; nil: it was not asked for days
 	key    layout.Key
 	// daysKey is what Days reads until it is called again.
@@ -47,6 +48,9 @@ func (l *Log) newReader(t *Tenant, open func() (*engine.Iterator, error)) (*Read
 	}
 }
 
+// ExpectNear says that Days is called for devices in the order of their keys.
+func (r *Reader) ExpectNear() { r.near = true }
+
 // Close ends the reader.
 func (r *Reader) Close() {
 	if r.days != nil {
@@ -66,6 +70,9 @@ func (r *Reader) Days(
 		k := slices.Clone(r.daysKey)
 		if r.days, err = engine.NewIterator(ctx, r.log.DB, k, k.End()); err != nil {
 			return nil, err
+		}
+		if r.near {
+			r.days.ExpectNear()
 		}
 	}
 	r.daysKey = append(r.daysKey, device...)

@@ -33,7 +33,7 @@ func NewIterator(ctx context.Context, r pebble.Reader, from, to []byte) (*Iterat
 	if err != nil {
 		return nil, fmt.Errorf("read store: %w", ReadError(err))
 	}
-	return &Iterator{Iterator: it, ctx: ctx, table: from[0], near: mostNear}, nil
+	return &Iterator{Iterator: it, ctx: ctx, table: from[0]}, nil
 }
 
 // goesOn checks the context now and then: that costs more than a step.
@@ -83,9 +83,12 @@ func (it *Iterator) SeekLT(k []byte) bool { return it.goesOn() && it.count(it.It
 // mostNear is how many steps cost about as much as a seek.
 const mostNear = 8
 
-// SeekNear is SeekGE where the row is likely to be close after where the iterator is, as those of
-// devices are that are read in the order of their keys. It takes some steps before it seeks, and
-// half as many each time that they were in vain.
+// ExpectNear says that what SeekNear and SeekWithin look for is likely to be close after where the
+// iterator is, as rows of devices are that are read in the order of their keys.
+func (it *Iterator) ExpectNear() { it.near = mostNear }
+
+// SeekNear is SeekGE. Where it is told to ExpectNear it takes some steps before it seeks, and half
+// as many each time that they were in vain.
 func (it *Iterator) SeekNear(k []byte) bool {
 	if it.near == 0 || !it.Valid() || bytes.Compare(it.Key(), k) >= 0 {
 		return it.SeekGE(k)

@@ -22,6 +22,8 @@ type asked struct {
 // are first named. They are read in the order in which they are stored, so that one is mostly close
 // after the other: by day, and then by device.
 func (s *Scan) Latest(devices []andon.DeviceID, from andon.Time) ([]andon.Reading, error) {
+	s.rows.ExpectNear()
+	s.blocks.ExpectNear()
 	all, err := s.lastDays(devices, from)
 	if err != nil {
 		return nil, err
