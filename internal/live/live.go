@@ -370,6 +370,10 @@ func (r *Reader) take(ctx context.Context) (b *Batch, news chan struct{}, err er
 			return b, nil, err
 		case !r.joined:
 			r.joined, r.next = true, t.first
+			if r.silent < t.first { // batches of that time were dropped
+				t.mu.Unlock()
+				return &Batch{Reload: true}, nil, nil
+			}
 		case r.next < t.first:
 			err = ErrSlow
 		}

@@ -190,3 +190,39 @@ func TestSilenceAfterAFailure(t *testing.T) {
 		}
 	})
 }
+
+// A reader that catches up from far back is told to query what is silent, where that changed while
+// it did and is not kept any more.
+func TestSilenceThatIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		f.hub = live.New(f, clock, func(
+			ctx context.Context, id andon.TenantID, c []andon.Change,
+		) ([]live.Frame, error) {
+			frames, err := encode(ctx, id, c)
+			for i := range frames {
+				frames[i].Text = append(frames[i].Text, strings.Repeat(".", 1<<20)...)
+			}
+			return frames, err
+		})
+		_, before, err := f.ChangesKept(t.Context(), andon.DefaultTenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.hears("a", "b")
+		f.listen()
+		late, err := f.hub.Open(t.Context(), andon.DefaultTenant, &before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer late.Close()
+		<-time.After(30 * time.Second)
+		f.hears("a")
+		<-time.After(35 * time.Second) // b is silent
+		for i := range 12 {
+			f.hears(andon.DeviceID(fmt.Sprint("new", i)))
+			<-time.After(time.Second)
+		}
+		f.reports(late, time.Second, "more")
+	})
+}

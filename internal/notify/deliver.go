@@ -17,17 +17,18 @@ import (
 const (
 	messageKind andon.RecordKind = "message"
 
-	day         = 24 * 60 * 60 * second
-	triedFor    = day         // then a message is given up
-	keptFor     = 7 * day     // messages are listed, once nothing is sent any more
-	leased      = 90 * second // a process that sends and dies loses its message for so long
-	busyAgain   = 5 * second  // a message waits where its channel has too many under way
-	followEvery = 30 * second // what has become of the incidents of a message
-	firstAgain  = 5 * second  // after a failure; then twice as long each time
-	mostAgain   = 30 * 60 * second
-	maxAttempts = 20 // that are kept of a message
-	atOnce      = 8  // messages under way in a channel
-	page        = 200
+	day          = 24 * 60 * 60 * second
+	triedFor     = day         // then a message is given up
+	keptFor      = 7 * day     // messages are listed, once nothing is sent any more
+	leased       = 90 * second // a process that sends and dies loses its message for so long
+	damagedAgain = 60 * second
+	busyAgain    = 5 * second  // a message waits where its channel has too many under way
+	followEvery  = 30 * second // what has become of the incidents of a message
+	firstAgain   = 5 * second  // after a failure; then twice as long each time
+	mostAgain    = 30 * 60 * second
+	maxAttempts  = 20 // that are kept of a message
+	atOnce       = 8  // messages under way in a channel
+	page         = 200
 )
 
 // Status is how far a message is.
@@ -90,11 +91,11 @@ func (s *Service) Round(ctx context.Context, start func(func())) error {
 		}
 		if err != nil {
 			err = fmt.Errorf("make messages of %s: %w", r.Tenant, err)
-			if !own || !ofOne(ctx, err) {
+			if !own {
 				return err
 			}
-			if unread == nil {
-				unread = err
+			if err := s.passOver(ctx, r, err, &unread); err != nil {
+				return err
 			}
 		}
 	}
@@ -108,11 +109,8 @@ func (s *Service) Round(ctx context.Context, start func(func())) error {
 	for _, r := range due {
 		if err := s.begin(ctx, r, start); ignored(err) != nil {
 			err = fmt.Errorf("send message %s of %s: %w", r.ID, r.Tenant, err)
-			if !ofOne(ctx, err) {
+			if err := s.passOver(ctx, r, err, &unread); err != nil {
 				return err
-			}
-			if unread == nil {
-				unread = err
 			}
 		}
 	}
@@ -120,6 +118,26 @@ func (s *Service) Round(ctx context.Context, start func(func())) error {
 		sleep.Wake(s.wake)
 	}
 	return unread
+}
+
+// passOver keeps the first error that is about one record or tenant, and returns any other. A record
+// that is damaged is due again after a while: many of them would else be all that is looked at.
+func (s *Service) passOver(ctx context.Context, r andon.Record, err error, first *error) error {
+	if !ofOne(ctx, err) {
+		return err
+	}
+	if *first == nil {
+		*first = err
+	}
+	_, badType := errors.AsType[*json.UnmarshalTypeError](err)
+	if _, bad := errors.AsType[*json.SyntaxError](err); !bad && !badType {
+		return nil
+	}
+	r.Due = s.Now().Add(damagedAgain)
+	if _, err := s.Store.PutRecord(ctx, r); ignored(err) != nil {
+		return fmt.Errorf("postpone %s %s of %s: %w", r.Kind, r.ID, r.Tenant, err)
+	}
+	return nil
 }
 
 // ofOne reports whether an error may be about one record or tenant, and not about the whole store.

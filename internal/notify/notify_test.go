@@ -126,12 +126,15 @@ func TestDamagedMessages(t *testing.T) {
 	store := memstore.New()
 	defer store.Close()
 	w := newWorld(store)
-	for _, kind := range []andon.RecordKind{"gathering", "message"} {
-		r := andon.Record{
-			Tenant: andon.DefaultTenant, Kind: kind, ID: "0", Due: 1, Data: `{"to":7}`,
-		}
-		if _, err := store.PutRecord(t.Context(), r); err != nil {
-			t.Fatal(err)
+	for n := range 250 { // more than are looked at at once
+		for _, kind := range []andon.RecordKind{"gathering", "message"} {
+			r := andon.Record{
+				Tenant: andon.DefaultTenant, Kind: kind, ID: fmt.Sprint(n), Due: 1,
+				Data: `{"to":7}`,
+			}
+			if _, err := store.PutRecord(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	good := []notify.Notice{w.notice(1, 3)}
