@@ -120,8 +120,9 @@ func (s *Service) Round(ctx context.Context, start func(func())) error {
 	return unread
 }
 
-// passOver keeps the first error that is about one record or tenant, and returns any other. A record
-// that is damaged is due again after a while: many of them would else be all that is looked at.
+// passOver keeps the first error that is about one record or tenant, and returns any other. A
+// record that is damaged is due again after a while: many of them would else be all that is looked
+// at.
 func (s *Service) passOver(ctx context.Context, r andon.Record, err error, first *error) error {
 	if !ofOne(ctx, err) {
 		return err

@@ -116,9 +116,9 @@ func decodeSlice(s *jsonscan.Scanner, location string, v reflect.Value) error {
 
 // isText reports whether values of a type are strings that do not decode themselves.
 func isText(t reflect.Type) bool {
-	decoder, ofText := reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()
 	p := reflect.PointerTo(t)
-	return t.Kind() == reflect.String && !p.Implements(decoder) && !p.Implements(ofText)
+	return t.Kind() == reflect.String && !p.Implements(reflect.TypeFor[json.Unmarshaler]()) &&
+		!p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
 func decodeStruct(s *jsonscan.Scanner, location string, v reflect.Value) error {

@@ -395,7 +395,7 @@ func TestLargeReadingsAreReadInPages(t *testing.T) {
 		}
 		for _, step := range plan.Steps() {
 			if step.Rows > most {
-				t.Errorf("%v: %q read %d rows for the first reading", order, step.Statement, step.Rows)
+				t.Errorf("%v: %q read %d rows for one reading", order, step.Statement, step.Rows)
 			}
 		}
 		got, err := seq.Collect(s.DeviceReadings(t.Context(), andon.DefaultTenant, "d", q))

@@ -18,7 +18,6 @@ type Reader struct {
 	log    *Log
 	tenant uint32
 	runs   *RunList         // that the iterator has
-	near   bool             // devices are read in the order of their keys
 	days   *engine.Iterator // of the directory; nil: it was not asked for days
 	key    layout.Key
 	// daysKey is what Days reads until it is called again.
@@ -48,9 +47,6 @@ func (l *Log) newReader(t *Tenant, open func() (*engine.Iterator, error)) (*Read
 	}
 }
 
-// ExpectNear says that Days is called for devices in the order of their keys.
-func (r *Reader) ExpectNear() { r.near = true }
-
 // Close ends the reader.
 func (r *Reader) Close() {
 	if r.days != nil {
@@ -71,9 +67,7 @@ func (r *Reader) Days(
 		if r.days, err = engine.NewIterator(ctx, r.log.DB, k, k.End()); err != nil {
 			return nil, err
 		}
-		if r.near {
-			r.days.ExpectNear()
-		}
+		r.days.ExpectNear() // devices are asked for one after the other
 	}
 	r.daysKey = append(r.daysKey, device...)
 	return days(r.days, r.daysKey, span, order), nil

@@ -23,7 +23,6 @@ type asked struct {
 // after the other: by day, and then by device.
 func (s *Scan) Latest(devices []andon.DeviceID, from andon.Time) ([]andon.Reading, error) {
 	s.rows.ExpectNear()
-	s.blocks.ExpectNear()
 	all, err := s.lastDays(devices, from)
 	if err != nil {
 		return nil, err
@@ -85,7 +84,8 @@ func (s *Scan) newest(
 
 // Newest returns the newest reading of a device from a time on, if it has one.
 func (s *Scan) Newest(device andon.DeviceID, from andon.Time) (andon.Reading, error) {
-	for r, err := range s.Device(device, andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}) {
+	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
+	for r, err := range s.Device(device, q) {
 		return r, err
 	}
 	return andon.Reading{}, nil

@@ -101,8 +101,8 @@ func (s *Scan) days(
 	return s.blocks.Days(s.ctx, s.deviceKey, span, order)
 }
 
-// What of a day is in memory at a time, about. The latter is of the rows of a generation: blocks are
-// read one by one, and have few bytes.
+// What of a day is in memory at a time, about. The latter is of the rows of a generation: blocks
+// are read one by one, and have few bytes.
 const (
 	pageReadings = 1024
 	pageBytes    = 1 << 20
