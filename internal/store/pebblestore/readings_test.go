@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -363,6 +364,52 @@ func TestTheLatestReadingOpensOneBlock(t *testing.T) {
 		}
 		if test.most == 0 && keys > q.Limit+1 { // the last may have had another part
 			t.Errorf("%+v: %d keys were looked at", q, keys)
+		}
+	}
+}
+
+// TestTheNewestReadingsOfManyDevices compares them with the reference. Some devices have none, some
+// many rows, and others only older days or blocks: what is close after a row is often another one.
+func TestTheNewestReadingsOfManyDevices(t *testing.T) {
+	s, reference := openMem(t, vfs.NewCrashableMem()), memstore.New()
+	defer s.Close()
+	defer reference.Close()
+	rng := rand.New(rand.NewPCG(3, 3))
+	device := func() andon.DeviceID { return andon.DeviceID(fmt.Sprint("d", rng.IntN(400))) }
+	at := func() andon.Time { return andon.DayStart(100) + andon.Time(rng.IntN(600))*600_000_000 }
+	const id = andon.DefaultTenant
+	for round := range 40 {
+		d, now := device(), at()
+		var readings []andon.Reading
+		for n := range 1 + rng.IntN(30) {
+			if rng.IntN(4) > 0 {
+				d, now = device(), at()
+			}
+			readings = append(readings, andon.Reading{
+				Device: d, Time: now + andon.Time(n),
+				Metrics: andon.Metrics{{Name: "m", Value: float64(100*round + n)}},
+			})
+		}
+		for _, to := range []andon.Store{s, reference} {
+			if err := to.AppendReadings(t.Context(), id, now, readings); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if rng.IntN(8) == 0 {
+			if err := s.flushReadings(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asked := make([]andon.DeviceID, rng.IntN(200))
+		for i := range asked {
+			asked[i] = device()
+		}
+		from := []andon.Time{0, at()}[rng.IntN(2)]
+		got, err := s.LatestReadings(t.Context(), id, asked, from)
+		want, wanted := reference.LatestReadings(t.Context(), id, asked, from)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || wanted != nil ||
+			diff != "" {
+			t.Fatalf("round %d: %v, %v, -want +got:\n%.2000s", round, err, wanted, diff)
 		}
 	}
 }
