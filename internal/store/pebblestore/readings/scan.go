@@ -129,8 +129,10 @@ func (s *Scan) day(
 	yield func(andon.Reading) bool,
 ) (more bool, err error) {
 	p := s.pageOf(device, day, span, q)
+	most := p.most
 	for !p.span.Empty() {
 		whole := p.span
+		p.most = most
 		if err := p.read(); err != nil {
 			return false, err
 		}
