@@ -59,6 +59,8 @@ func TestRejectedReadings(t *testing.T) {
 		w.post("/readings", sent).fails(http.StatusBadRequest, want)
 	}
 	w.get("/devices/p/readings").equals(`{"items":[]}`)
+	w.post("/readings/latest", `{"devices":["a","\ud800"]}`).
+		fails(http.StatusBadRequest, "body.devices[1]", "half of a surrogate pair")
 	w.post("/readings/latest", `{"devices":["a","","\u0001"]}`).
 		fails(http.StatusBadRequest, "body.devices[1]", "body.devices[2]")
 	var many strings.Builder

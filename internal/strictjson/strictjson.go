@@ -103,16 +103,20 @@ func decodeSlice(s *jsonscan.Scanner, location string, v reflect.Value) error {
 		v.Grow(1)
 		v.SetLen(n + 1)
 		if texts && s.Peek() == '"' { // as encoding/json would, but lists of devices are long
-			if text, f := s.String(); f == nil {
-				v.Index(n).SetString(strings.Clone(text))
-				continue
+			text, f := s.String()
+			if f != nil {
+				return located(elementOf(location, n), f)
 			}
+			v.Index(n).SetString(strings.Clone(text))
+			continue
 		}
-		if err := decodeValue(s, location+"["+strconv.Itoa(n)+"]", v.Index(n)); err != nil {
+		if err := decodeValue(s, elementOf(location, n), v.Index(n)); err != nil {
 			return err
 		}
 	}
 }
+
+func elementOf(location string, n int) string { return location + "[" + strconv.Itoa(n) + "]" }
 
 // isText reports whether values of a type are strings that do not decode themselves.
 func isText(t reflect.Type) bool {
