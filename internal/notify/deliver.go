@@ -130,8 +130,8 @@ func (s *Service) passOver(ctx context.Context, r andon.Record, err error, first
 	if *first == nil {
 		*first = err
 	}
-	_, badType := errors.AsType[*json.UnmarshalTypeError](err)
-	if _, bad := errors.AsType[*json.SyntaxError](err); !bad && !badType {
+	// Stores take nothing but JSON, so what is damaged has a value of another type.
+	if _, damaged := errors.AsType[*json.UnmarshalTypeError](err); !damaged {
 		return nil
 	}
 	r.Due = s.Now().Add(damagedAgain)

@@ -455,6 +455,34 @@ func TestLargeReadingsAreReadInPages(t *testing.T) {
 	}
 }
 
+// TestSmallReadingsAfterLargeOnes: the pages after one of large readings are as long as any.
+func TestSmallReadingsAfterLargeOnes(t *testing.T) {
+	const large, many = 20, 520
+	s := openMem(t, vfs.NewCrashableMem())
+	defer s.Close()
+	var sent []andon.Reading
+	for i := range andon.Time(many) {
+		text := strings.Repeat("x", map[bool]int{true: 60 << 10, false: 1}[i < large])
+		sent = append(sent, andon.Reading{
+			Device: "d", Time: andon.MinTime + i, Metadata: andon.JSON(`{"text":"` + text + `"}`),
+		})
+	}
+	if err := s.AppendReadings(t.Context(), andon.DefaultTenant, andon.MinTime, sent); err != nil {
+		t.Fatal(err)
+	}
+	ctx, plan := andon.WithPlan(t.Context())
+	q := andon.ReadingQuery{Limit: 1000, Order: andon.Asc}
+	got, err := seq.Collect(s.DeviceReadings(ctx, andon.DefaultTenant, "d", q))
+	if err != nil || len(got) != many {
+		t.Errorf("%d readings, %v, want %d", len(got), err, many)
+	}
+	for _, step := range plan.Steps() { // a page looks at one row after its own
+		if step.Scanned > many+5 {
+			t.Errorf("%q looked at %d rows for %d readings", step.Statement, step.Scanned, many)
+		}
+	}
+}
+
 // TestNothingIsLeftOfReadingsThatAreDeleted purges a device, and deletes a tenant, whose readings
 // are in rows of two generations and in blocks, while a flush was broken off.
 func TestNothingIsLeftOfReadingsThatAreDeleted(t *testing.T) {

@@ -45,8 +45,7 @@ func (s *Scan) lastDays(devices []andon.DeviceID, from andon.Time) ([]asked, err
 	for i, device := range devices {
 		all[i] = asked{device: device, at: i}
 	}
-	byDevice := func(a, b asked) int { return cmp.Compare(a.device, b.device) }
-	slices.SortStableFunc(all, byDevice)
+	slices.SortStableFunc(all, func(a, b asked) int { return cmp.Compare(a.device, b.device) })
 	all = slices.CompactFunc(all, func(a, b asked) bool { return a.device == b.device })
 	found := all[:0]
 	for _, a := range all {
