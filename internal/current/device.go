@@ -76,6 +76,7 @@ type History interface {
 	// AsideOf returns the newest record of an entry that was set aside; At is 0 where none was.
 	AsideOf(entry andon.Time, state andon.State) (Escalation, error)
 	// Aside returns the newest record that was set aside of each entry from a time on, in no order.
+	// Stores that read the records of the log return more: all of those entries, of any severity.
 	Aside(from andon.Time) iter.Seq2[Escalation, error]
 }
 

@@ -18,7 +18,7 @@ type Escalation struct {
 // Whatever number of entries was escalated before, it costs the same: a record that is newer than
 // all that were set aside is of an entry that has none there that counts.
 func (d *Device) Escalate(r Escalation, states *andon.StateSet, past History) error {
-	if d.Incident == 0 || r.Entry < d.Incident || states.Severity(r.State) == 0 {
+	if !d.inIncident(r, states) {
 		return nil
 	}
 	if d.Escalated.isOf(r.Entry, r.State) {
@@ -71,11 +71,20 @@ func (d *Device) refill(states *andon.StateSet, past History) error {
 		if err != nil {
 			return err
 		}
-		if r.To != "" && (d.Escalated.To == "" || r.newer(d.Escalated, states)) {
+		if r.To == "" || !d.inIncident(r, states) {
+			continue
+		}
+		if d.Escalated.To == "" || r.newer(d.Escalated, states) {
 			d.Escalated = r
 		}
 	}
 	return nil
+}
+
+// inIncident reports whether a record is of an entry of the present incident. An entry of severity
+// 0 may be of the instant of its beginning, but never belongs to it.
+func (d *Device) inIncident(r Escalation, states *andon.StateSet) bool {
+	return d.Incident != 0 && r.Entry >= d.Incident && states.Severity(r.State) > 0
 }
 
 // EscalationOf returns the newest record of an entry of the present incident; the zero value where

@@ -36,8 +36,15 @@ func keyOf(r Escalation) andon.EventKey {
 }
 
 // TestEscalationsInAnyOrder escalates and withdraws entries of random histories while they are
-// folded in random orders, and holds every step against the definition.
+// folded in random orders, and holds every step against the definition: with a history that keeps
+// what is set aside, and with one that reads all records, as stores on DynamoDB do.
 func TestEscalationsInAnyOrder(t *testing.T) {
+	t.Run("set aside", func(t *testing.T) { escalateInAnyOrder(t, false) })
+	t.Run("all records", func(t *testing.T) { escalateInAnyOrder(t, true) })
+}
+
+func escalateInAnyOrder(t *testing.T, all bool) {
+	t.Helper()
 	states := andon.DefaultStates()
 	names := []andon.State{"NORMAL", "WARNING1", "WARNING2", "ODD"}
 	for seed := range uint64(600) {
@@ -66,6 +73,9 @@ func TestEscalationsInAnyOrder(t *testing.T) {
 				r := Escalation{Entry: of.Time, State: of.State, At: andon.Time(1 + rng.IntN(most))}
 				if rng.IntN(3) > 0 {
 					r.To = andon.PersonID(fmt.Sprint("s", rng.IntN(3)))
+				}
+				if all {
+					p.SetAside(r)
 				}
 				if err := d.Escalate(r, states, p); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
