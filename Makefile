@@ -89,7 +89,7 @@ SERIAL_IN = $(filter $(HAVE_SERIAL),$(LONGEST)) $(filter-out $(LONGEST),$(HAVE_S
 # The board: its types, its logic, and a real browser on the real program. What measures how smoothly
 # it runs has the machine to itself.
 .PHONY: test-board test-pages test-load
-test-board: ## Test the board: its logic, and the program in a real browser; 5 minutes
+test-board: ## Test the board: its logic, and the program in a real browser; 4 minutes
 	@failed=0; $(MAKE) --no-print-directory test-pages || failed=1; \
 		$(MAKE) --no-print-directory test-load || failed=1; exit $$failed
 

@@ -41,9 +41,9 @@ func TestRowsAreACache(t *testing.T) {
 	}
 }
 
-// TestRowsOfAFleet: of a fleet whose rows fit into half of the cache one in a hundred is written
+// TestSerialRowsOfAFleet: of a fleet whose rows fit into half of the cache one in a hundred is written
 // again at most, and of one whose rows fit into a quarter none to speak of.
-func TestRowsOfAFleet(t *testing.T) {
+func TestSerialRowsOfAFleet(t *testing.T) {
 	const size = 1 << 20
 	for _, test := range []struct{ rows, most int }{
 		{size / 4, size / 4 / 10_000}, {size / 2, size / 2 / 100},

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// TestRandomMemberships: in whatever order processes come, beat, look, pause, lose answers, are
+// TestSerialRandomMemberships: in whatever order processes come, beat, look, pause, lose answers, are
 // killed and leave, with clocks that run apart, nothing was acknowledged by another process since
 // when one holds itself for alone. The table is a model: each statement happens at one time between
 // its beginning and its end, or after it, where no answer comes.
-func TestRandomMemberships(t *testing.T) {
+func TestSerialRandomMemberships(t *testing.T) {
 	alone, acknowledged := 0, 0
 	many(t, func(t *testing.T, r *rand.Rand) {
 		w := &world{T: t, r: r, table: map[string]stampedRow{}}
