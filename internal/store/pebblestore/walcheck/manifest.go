@@ -3,6 +3,8 @@ package walcheck
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"strconv"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -33,7 +35,8 @@ type ManifestDamage struct {
 }
 
 // CheckManifest refuses a store whose manifest is damaged. Each record is on the disk before the
-// next one is written, so a power cut leaves at most one record that can't be read, the last.
+// next one is written, so a power cut leaves at most one record that can't be read, the last; and
+// none of those that andon.synced counts.
 func CheckManifest(fs vfs.FS, desc *pebble.DBDesc) error {
 	if !desc.Exists {
 		return nil
@@ -63,6 +66,11 @@ func readManifest(
 	if err != nil {
 		return 0, nil, err
 	}
+	var onDisk int
+	is := readSynced(fs, fs.PathDir(desc.ManifestFilename)).manifest
+	if is.number == manifestNumber(fs, desc.ManifestFilename) {
+		onDisk = int(is.bytes)
+	}
 	var edit []byte
 	for offset := 0; offset < len(content); {
 		if left := blockSize - offset%blockSize; left < headerSize {
@@ -72,11 +80,11 @@ func readManifest(
 		chunk := content[offset:]
 		length, complete := oldChunk(chunk)
 		if length == 0 {
-			d := &ManifestDamage{offset, len(content), recordFollows(chunk)}
+			d := &ManifestDamage{offset, len(content), offset < onDisk || recordFollows(chunk)}
 			if complete || d.Proven {
 				return firstLog, d, nil
 			}
-			break
+			return firstLog, nil, nil
 		}
 		offset += length
 		if chunk[6] <= firstChunk {
@@ -87,7 +95,19 @@ func readManifest(
 			firstLog = max(firstLog, editedLog(edit))
 		}
 	}
+	if len(content) < onDisk {
+		return firstLog, &ManifestDamage{len(content), onDisk, true}, nil
+	}
 	return firstLog, nil, nil
+}
+
+// manifestNumber returns the number of a manifest by its path, 0 where it is not one.
+func manifestNumber(fs vfs.FS, path string) uint64 {
+	digits, ok := strings.CutPrefix(fs.PathBase(path), "MANIFEST-")
+	if number, err := strconv.ParseUint(digits, 10, 64); ok && err == nil {
+		return number
+	}
+	return 0
 }
 
 // oldChunk returns the length of a valid chunk. Of another one it returns 0, and whether all of its

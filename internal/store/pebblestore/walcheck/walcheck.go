@@ -20,7 +20,7 @@
 // is damage for which Pebble has no proof where andon.synced is missing.
 //
 // The manifest has the same weakness with a worse result: Pebble deletes the tables that are listed
-// after the damage. CheckManifest refuses such a directory (manifest.go).
+// after the damage. CheckManifest refuses such a directory (manifest.go), by the same evidence.
 //
 // Contract:
 //
@@ -55,7 +55,7 @@ type Logs struct {
 	fs     vfs.FS
 	dir    string
 	paths  map[uint64]string // of the logs that exist, by their number
-	synced map[uint64]int64  // what andon.synced says
+	synced synced            // what andon.synced says
 	first  uint64            // the logs before this one are in tables already
 
 	replayed int64
@@ -121,7 +121,7 @@ func (l *Logs) Damage() (found []Damage, err error) {
 	numbers := l.from(l.first)
 	for i, number := range numbers {
 		d := Damage{
-			File: l.fs.PathBase(l.paths[number]), number: number, synced: l.synced[number],
+			File: l.fs.PathBase(l.paths[number]), number: number, synced: l.synced.logs[number],
 		}
 		if d.scan, err = l.scan(number); err != nil {
 			return nil, err
@@ -161,10 +161,10 @@ func (l *Logs) scan(number uint64) (scan, error) {
 // all that it names, a program that does not keep it had the store open since, so it proves
 // nothing.
 func (l *Logs) missing() (found []Damage) {
-	if newest(l.paths) > newest(l.synced) {
+	if newest(l.paths) > newest(l.synced.logs) {
 		return nil
 	}
-	for number, bytes := range l.synced {
+	for number, bytes := range l.synced.logs {
 		if l.paths[number] == "" && number >= l.first && bytes > 0 {
 			found = append(found, Damage{
 				File: fmt.Sprintf("%06d.log", number), number: number, synced: bytes, missing: true,

@@ -427,17 +427,15 @@ func TestCopyIsNoLogOfTheStore(t *testing.T) {
 	}
 }
 
-// TestDamagedManifestIsRefused flips bits of each record but the last: Pebble would use the records
-// before it alone, and delete tables.
+// TestDamagedManifestIsRefused flips bits of each record, the last as well: Pebble would use the
+// records before it alone, and delete tables.
 func TestDamagedManifestIsRefused(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	db, closed, err := open(fs, memTable)
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := 0 // where the last record begins
 	for i := range 20 {
-		last = len(manifest(t, fs))
 		if err := errors.Join(db.Set(numbered(i), nil, pebble.Sync), db.Flush()); err != nil {
 			t.Fatal(err)
 		}
@@ -448,9 +446,10 @@ func TestDamagedManifestIsRefused(t *testing.T) {
 	if _, err := check(fs); err != nil {
 		t.Fatal(err)
 	}
+	complete := manifest(t, fs)
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 100 {
-		fs, offset := again(fs), rng.IntN(last)
+		fs, offset := again(fs), rng.IntN(len(complete))
 		desc, err := pebble.Peek("store", fs)
 		if err != nil {
 			t.Fatal(err)
@@ -458,18 +457,27 @@ func TestDamagedManifestIsRefused(t *testing.T) {
 		flip(t, fs, desc.ManifestFilename, offset)
 		err = walcheck.CheckManifest(fs, desc)
 		if andon.KindOf(err) != andon.Damaged || !strings.Contains(err.Error(), "MANIFEST-") {
-			t.Errorf("bit at %d of %d: %v", offset, last, err)
+			t.Errorf("bit at %d of %d: %v", offset, len(complete), err)
 		}
 	}
-	// The last record may have been torn.
-	torn := manifest(t, fs)
 	desc, err := pebble.Peek("store", fs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, fs, desc.ManifestFilename, torn[:len(torn)-1])
+	// A crash may tear what was not on the disk yet, and that alone.
+	write(t, fs, desc.ManifestFilename, append(slices.Clone(complete), complete[:20]...))
 	if err := walcheck.CheckManifest(fs, desc); err != nil {
-		t.Errorf("a torn end: %v", err)
+		t.Errorf("a torn record: %v", err)
+	}
+	write(t, fs, desc.ManifestFilename, complete[:len(complete)-1])
+	if err := walcheck.CheckManifest(fs, desc); andon.KindOf(err) != andon.Damaged {
+		t.Errorf("an end that is missing: %v", err)
+	}
+	if err := fs.Remove("store/" + syncedFile); err != nil {
+		t.Fatal(err)
+	}
+	if err := walcheck.CheckManifest(fs, desc); err != nil {
+		t.Errorf("a torn end of a copy: %v", err)
 	}
 }
 

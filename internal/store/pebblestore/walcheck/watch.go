@@ -1,6 +1,7 @@
 package walcheck
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -14,16 +15,16 @@ type FS struct {
 	// Pebble itself panics where it can't close a log or begin the next one (DB.rotateWAL), and
 	// turns that panic into a fatal error of Go's, which ends the process like any crash.
 	Failed func(error)
-	synced *syncedLogs
+	synced *syncedWriter
 	home   string // the directory of the store: logs elsewhere belong to a copy
 }
 
-// Watch begins to keep andon.synced for the logs of a store that is about to be opened. fs is the
-// file system to wrap, which may differ from that of Find.
+// Watch begins to keep andon.synced for a store that is about to be opened, which begins a manifest.
+// fs is the file system to wrap, which may differ from that of Find.
 func (l *Logs) Watch(fs vfs.FS) (*FS, error) {
 	kept := map[uint64]int64{}
 	for number := range l.paths {
-		kept[number] = l.synced[number]
+		kept[number] = l.synced.logs[number]
 	}
 	synced, err := openSynced(l.fs, l.dir, kept)
 	if err != nil {
@@ -32,8 +33,10 @@ func (l *Logs) Watch(fs vfs.FS) (*FS, error) {
 	return &FS{FS: fs, synced: synced, home: fs.PathDir(fs.PathJoin(l.dir, syncedFile))}, nil
 }
 
-// Close closes andon.synced, once Pebble is closed.
-func (w *FS) Close() error { return w.synced.file.Close() }
+// Close syncs and closes andon.synced, once Pebble is closed.
+func (w *FS) Close() error {
+	return errors.Join(w.synced.file.SyncData(), w.synced.file.Close())
+}
 
 // Unwrap implements vfs.FS.
 func (w *FS) Unwrap() vfs.FS { return w.FS }
@@ -46,9 +49,24 @@ func (w *FS) log(path string) uint64 {
 	return logNumber(w.FS, path)
 }
 
+// manifest returns the number of a manifest of the store by its path, 0 for all other files.
+func (w *FS) manifest(path string) uint64 {
+	if w.FS.PathDir(path) != w.home {
+		return 0
+	}
+	return manifestNumber(w.FS, path)
+}
+
 // Create implements vfs.FS.
 func (w *FS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return w.begin(name, 0, func() (vfs.File, error) { return w.FS.Create(name, c) })
+	f, err := w.begin(name, 0, func() (vfs.File, error) { return w.FS.Create(name, c) })
+	if number := w.manifest(name); number != 0 && err == nil {
+		f = &watchedFile{
+			File: f, failed: func(error, string) {}, // Pebble ends the process
+			reached: func(bytes int64) { w.synced.manifestReached(number, bytes) },
+		}
+	}
+	return f, err
 }
 
 // ReuseForWrite implements vfs.FS.
@@ -72,7 +90,10 @@ func (w *FS) begin(
 	if w.check(err, "begin", name); err != nil {
 		return nil, err
 	}
-	return &watchedLog{File: f, fs: w, name: name, number: number}, nil
+	return &watchedFile{
+		File: f, failed: func(err error, doing string) { w.check(err, doing, name) },
+		reached: func(bytes int64) { w.synced.reached(number, bytes) },
+	}, nil
 }
 
 // check calls Failed where something that was done to a log failed.
@@ -92,40 +113,40 @@ func (w *FS) Remove(name string) error {
 	return w.FS.Remove(name)
 }
 
-type watchedLog struct {
+// watchedFile is a log or a manifest.
+type watchedFile struct {
 	vfs.File
-	fs      *FS
-	name    string
-	number  uint64
 	written atomic.Int64
+	reached func(bytes int64)             // called once so many are on the disk
+	failed  func(err error, doing string) // called with each error, and with nil
 }
 
 // Write implements vfs.File.
-func (l *watchedLog) Write(p []byte) (int, error) {
-	n, err := l.File.Write(p)
-	l.written.Add(int64(n))
-	l.fs.check(err, "write", l.name)
+func (f *watchedFile) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	f.written.Add(int64(n))
+	f.failed(err, "write")
 	return n, err
 }
 
 // Sync implements vfs.File.
-func (l *watchedLog) Sync() error { return l.note(l.File.Sync) }
+func (f *watchedFile) Sync() error { return f.note(f.File.Sync) }
 
 // SyncData implements vfs.File.
-func (l *watchedLog) SyncData() error { return l.note(l.File.SyncData) }
+func (f *watchedFile) SyncData() error { return f.note(f.File.SyncData) }
 
-func (l *watchedLog) note(sync func() error) error {
-	written := l.written.Load()
+func (f *watchedFile) note(sync func() error) error {
+	written := f.written.Load()
 	err := sync()
-	if l.fs.check(err, "sync", l.name); err == nil {
-		l.fs.synced.reached(l.number, written)
+	if f.failed(err, "sync"); err == nil {
+		f.reached(written)
 	}
 	return err
 }
 
 // Close implements vfs.File.
-func (l *watchedLog) Close() error {
-	err := l.File.Close()
-	l.fs.check(err, "close", l.name)
+func (f *watchedFile) Close() error {
+	err := f.File.Close()
+	f.failed(err, "close")
 	return err
 }
