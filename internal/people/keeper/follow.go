@@ -23,6 +23,15 @@ type follower struct {
 	lease  *lease.Lease
 	at     andon.Position
 	begun  bool
+	// fleet is compared with the incidents once all changes before it are taken in; nil: nothing is
+	// to be compared.
+	fleet *fleet
+}
+
+// fleet is what all devices show at a position.
+type fleet struct {
+	devices map[andon.DeviceID]andon.Device
+	at      andon.Position
 }
 
 // run follows until the context ends, the lease is lost or the tenant is deleted.
@@ -46,7 +55,7 @@ func (f *follower) changes(ctx context.Context) error {
 			errors.Is(err, lease.ErrLost):
 			return err
 		case andon.KindOf(err) == andon.Gone && err != nil:
-			err = f.compare(ctx)
+			err = f.begin(ctx)
 		}
 		f.Failures.Note(string(f.tenant), err)
 		if err != nil {
@@ -60,7 +69,7 @@ func (f *follower) step(ctx context.Context) error {
 	if !f.begun {
 		var p place
 		if err := json.Unmarshal([]byte(f.lease.Position()), &p); err != nil {
-			return f.compare(ctx)
+			return f.begin(ctx)
 		}
 		f.at, f.begun = p.At, true
 	}
@@ -75,14 +84,14 @@ func (f *follower) step(ctx context.Context) error {
 		}
 	}
 	f.noteLag(len(all) > 0)
-	if len(all) == 0 {
+	if len(all) == 0 && f.fleet == nil {
 		return f.Store.AwaitChange(ctx, f.tenant, f.at)
 	}
 	by, order := map[andon.DeviceID][]*andon.Change{}, []andon.DeviceID{}
 	for i := range all {
 		c := &all[i]
 		if c.Kind == andon.OfTenant {
-			return f.compare(ctx) // states may have other severities
+			continue
 		}
 		if by[c.Device] == nil {
 			order = append(order, c.Device)
@@ -92,10 +101,50 @@ func (f *follower) step(ctx context.Context) error {
 	if err := f.takeIn(ctx, order, by); err != nil {
 		return err
 	}
-	if err := f.save(ctx, all[len(all)-1].Position); err != nil {
+	if err := f.took(ctx, all); err != nil {
 		return err
 	}
 	return f.rest(ctx, f.Now().Sub(began))
+}
+
+// took takes note that changes are taken in. Where one is of the tenant, states may have other
+// severities, which changes of devices do not tell: all devices are compared with their incidents,
+// once what changed before that is taken in. Until then the position is not saved, so that a process
+// that follows later compares them, too.
+func (f *follower) took(ctx context.Context, changes []andon.Change) (err error) {
+	if slices.ContainsFunc(changes, func(c andon.Change) bool { return c.Kind == andon.OfTenant }) {
+		if f.fleet, err = f.look(ctx); err != nil {
+			return err
+		}
+	}
+	at := f.at
+	if len(changes) > 0 {
+		at = changes[len(changes)-1].Position
+	}
+	switch {
+	case f.fleet == nil:
+		return f.save(ctx, at)
+	case len(changes) > 0 && at.Compare(f.fleet.at) < 0:
+		f.at = at
+		return nil
+	}
+	return f.compare(ctx, at)
+}
+
+// begin compares all devices of the tenant with its open incidents, where changes do not tell.
+func (f *follower) begin(ctx context.Context) (err error) {
+	if f.fleet, err = f.look(ctx); err != nil {
+		return err
+	}
+	return f.compare(ctx, f.fleet.at)
+}
+
+func (f *follower) look(ctx context.Context) (*fleet, error) {
+	devices, at, err := andon.Snapshot(ctx, f.Store, f.tenant)
+	if err != nil {
+		return nil, err
+	}
+	return &fleet{devices, at}, nil
 }
 
 // takeIn takes in changes by device, and does what is due at once.
@@ -409,12 +458,10 @@ func (f *follower) succeed(
 	return f.observe(ctx, device, kind, o, nil, later)
 }
 
-// compare compares all devices of the tenant with its open incidents, where changes do not tell.
-func (f *follower) compare(ctx context.Context) error {
-	devices, at, err := andon.Snapshot(ctx, f.Store, f.tenant)
-	if err != nil {
-		return err
-	}
+// compare compares what all devices showed with the open incidents. An incident that knows of a later
+// change stays as it is. The position is then at, or that of the fleet, whichever is later.
+func (f *follower) compare(ctx context.Context, at andon.Position) error {
+	devices := f.fleet.devices
 	want := map[andon.DeviceID]*people.Observation{}
 	for id, d := range devices {
 		if d.IncidentSince != 0 {
@@ -435,14 +482,18 @@ func (f *follower) compare(ctx context.Context) error {
 	}
 	ids := make([]andon.DeviceID, 0, len(want))
 	for id, o := range want {
-		o.At = at
+		o.At = f.fleet.at
 		ids = append(ids, id)
 	}
-	err = f.each(ctx, len(ids), func(ctx context.Context, i int) (*records.Held, error) {
+	err := f.each(ctx, len(ids), func(ctx context.Context, i int) (*records.Held, error) {
 		return f.observe(ctx, ids[i], people.StateKind, want[ids[i]], nil, nil)
 	})
 	if err != nil {
 		return err
 	}
+	if at.Compare(f.fleet.at) < 0 {
+		at = f.fleet.at
+	}
+	f.fleet = nil
 	return f.save(ctx, at)
 }

@@ -228,6 +228,53 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestSettingsWhileStatesChange: what a device shows just before and after a change of its tenant is
+// taken in, though all devices are compared then.
+func TestSettingsWhileStatesChange(t *testing.T) {
+	for name, acknowledged := range map[string]bool{"first": false, "after another": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t, memstore.New(), clock)
+				h.silentAfter("24h")
+				stop := h.keep("a")
+				settle(5 * time.Second)
+				if acknowledged {
+					h.is("WARNING1")
+					h.act(people.Acknowledge)
+				}
+				stop()
+				h.is("NORMAL")
+				h.is("WARNING2")
+				h.silentAfter("23h")
+				h.is("NORMAL")
+				h.is("WARNING3")
+				defer h.keep("a")()
+				settle(time.Minute)
+				if in := h.only(); in.State != "WARNING3" || in.Acknowledged != nil {
+					t.Errorf("it is in %s, acknowledged %v", in.State, in.Acknowledged)
+				}
+				all, err := h.incidents.OfDevice(t.Context(), h.tenant, "d1", andon.Span{}, 10)
+				want := []andon.State{"WARNING3", "WARNING2", "WARNING1"}
+				if !acknowledged {
+					want = want[:2]
+				}
+				var got []andon.State
+				for i := range all {
+					got = append(got, all[i].State)
+					if !slices.ContainsFunc(all[i].Steps, func(s people.Step) bool {
+						return s.What == "opened"
+					}) {
+						t.Errorf("nobody saw the one in %s", all[i].State)
+					}
+				}
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("there were %v, %v; want %v", got, err, want)
+				}
+			})
+		})
+	}
+}
+
 // TestExpired: an incident is escalated that lasts for longer than its first entry is kept.
 func TestExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
