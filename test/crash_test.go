@@ -3,6 +3,8 @@ package test
 import (
 	"context"
 	"fmt"
+	"net"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -167,4 +169,35 @@ func TestStopAnswers(t *testing.T) {
 	s.end(syscall.SIGTERM, 0) // one that did not end in time would end with another code
 	all.Wait()
 	w.check(t, newClient(t, serve(t, "pebble", dir)))
+}
+
+// TestStopWithAStalledReader: a client that reads nothing of its stream does not hold up SIGTERM.
+func TestStopWithAStalledReader(t *testing.T) {
+	s := serve(t, "pebble", t.TempDir())
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const ask = "GET /api/v1/events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	if _, err := conn.Write([]byte(ask)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err != nil { // it has begun
+		t.Fatal(err)
+	}
+	c := newClient(t, s)
+	for range 20 { // more than the buffers of both ends hold
+		events := make([]andon.Event, 1000)
+		for i := range events {
+			events[i] = andon.Event{
+				Device: andon.DeviceID(fmt.Sprint("d", i)), State: "WARNING1",
+				Message: strings.Repeat("m", 1000),
+			}
+		}
+		if _, err := c.AppendEvents(t.Context(), events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.end(syscall.SIGTERM, 0)
 }

@@ -69,7 +69,7 @@ func (c *call) untilStopped() {
 	c.x.SetWriteDeadline(time.Time{})
 	c.life.End = time.Time{}
 	ctx, cancel := context.WithCancel(c.life)
-	forget := context.AfterFunc(c.ending, cancel)
+	forget := context.AfterFunc(c.ending, func() { cancel(); c.x.Hurry() })
 	c.context = ctx
 	c.undo = append(c.undo, cancel, func() { forget() })
 	if c.bySession() { // a browser that signs out is sent nothing more

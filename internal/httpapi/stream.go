@@ -74,6 +74,9 @@ func (a *API) stream(c *call) error {
 	h := c.x.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // else nginx keeps it
+	if c.r.Method == http.MethodHead {
+		return nil // what is written is not sent, so nothing would end it
+	}
 	s := sse.Stream{
 		Out: c.x, Push: http.NewResponseController(c.x.ResponseWriter).Flush, Beat: beat,
 	}

@@ -106,6 +106,28 @@ func (s *stream) shows(want ...string) {
 	}
 }
 
+// TestHeadOfAStream: it ends, and the next request of the connection is answered.
+func TestHeadOfAStream(t *testing.T) {
+	w := newWorld(t)
+	one := &http.Client{
+		Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: time.Minute,
+	}
+	t.Cleanup(one.CloseIdleConnections)
+	for _, ask := range []struct{ method, path string }{
+		{http.MethodHead, "/events/stream"}, {http.MethodGet, "/states"},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), ask.method, w.url+base+ask.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := one.Do(r)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s: %v, %v", ask.method, ask.path, answer, err)
+		}
+		answer.Body.Close()
+	}
+}
+
 func TestStream(t *testing.T) {
 	w := newWorld(t)
 	w.event("press-1", "2020-04-24T11:00:00Z", "NORMAL")

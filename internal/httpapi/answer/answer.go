@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -32,6 +33,9 @@ type Writer struct {
 	// EachWrite is how long the client may take to fetch what is written, each time; 0: the
 	// deadline of the whole answer holds.
 	EachWrite time.Duration
+
+	mu      sync.Mutex
+	hurried bool
 }
 
 // WriteHeader begins the answer.
@@ -54,11 +58,25 @@ func (x *Writer) Write(p []byte) (int, error) {
 		x.WriteHeader(http.StatusOK)
 	}
 	if x.EachWrite > 0 {
-		x.SetWriteDeadline(time.Now().Add(x.EachWrite))
+		x.allow(x.EachWrite, false)
 	}
 	n, err := x.ResponseWriter.Write(p)
 	x.Bytes += int64(n)
 	return n, err
+}
+
+// Hurry gives the client a second for what is being written, and for all that follows: the program
+// stops. It may be called concurrently with Write.
+func (x *Writer) Hurry() { x.allow(time.Second, true) }
+
+// allow gives the client a time from now, unless it has to hurry already.
+func (x *Writer) allow(d time.Duration, hurry bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.hurried {
+		x.hurried = hurry
+		x.SetWriteDeadline(time.Now().Add(d))
+	}
 }
 
 // Unwrap lets http.ResponseController set deadlines and flush.
