@@ -187,11 +187,11 @@ func TestStopWithAStalledReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newClient(t, s)
-	for range 20 { // more than the buffers of both ends hold
+	for n := range 40 { // more than the buffers of both ends hold
 		events := make([]andon.Event, 1000)
 		for i := range events {
 			events[i] = andon.Event{
-				Device: andon.DeviceID(fmt.Sprint("d", i)), State: "WARNING1",
+				Device: andon.DeviceID(fmt.Sprint("d", i)), State: andon.State(fmt.Sprint("S", n%2)),
 				Message: strings.Repeat("m", 1000),
 			}
 		}
