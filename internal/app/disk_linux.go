@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"strconv"
 	"syscall"
 )
 
@@ -15,6 +16,13 @@ func LookAtDisk(dir string) (Disk, error) {
 	d := fileSystems[uint32(s.Type)] // 32 bits: on some architectures the field is signed
 	d.Free, d.Size, d.FreeFiles, d.Files = s.Bavail*block, s.Blocks*block, s.Ffree, s.Files
 	return d, nil
+}
+
+// ownerOf returns the number of the user to whom a directory belongs.
+func ownerOf(dir string) (string, error) {
+	var is syscall.Stat_t
+	err := syscall.Stat(dir, &is)
+	return strconv.Itoa(int(is.Uid)), err
 }
 
 // fileSystems are those of linux/magic.h that a store is likely to be on.

@@ -2,8 +2,11 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -112,4 +115,32 @@ func TestAnotherEngine(t *testing.T) {
 		t.Errorf("it is opened with %+v", r.opened)
 	}
 	stop(t, a)
+}
+
+// TestRootOnAStoreOfAnotherUser: what root would leave there the server of that user can't open.
+func TestRootOnAStoreOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory to another user")
+	}
+	c := app.NewConfig(all.New())
+	c.Store, c.Data = "pebble", t.TempDir()
+	now := func() andon.Time { return 1 }
+	a := app.New(app.Options{Config: c, Now: now, Log: slog.New(slog.DiscardHandler)})
+	s, err := a.OpenStore(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const nobody = 65534
+	if err := os.Chown(c.Data, nobody, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.OpenStore(t.Context(), "test"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("opened: %v", err)
+	}
+	if _, _, err := a.Closed("test"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("as files: %v", err)
+	}
 }
