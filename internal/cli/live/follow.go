@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,7 +38,10 @@ func (w *watch) take(ctx context.Context, now andon.Time, t *client.Update) erro
 			return t.Err
 		}
 		return w.reportFailure(now, t.Err)
-	case client.Begun, client.Reset, client.Settings: // other severities make others worth a line
+	case client.Begun: // again: the changes since are sent, but for what is silent
+		w.unheard = w.devices != nil
+		w.stale = w.stale || !w.unheard || w.query.Silent != nil
+	case client.Reset, client.Settings: // other severities make others worth a line
 		w.stale = true
 	case client.Silence:
 		w.stale = w.stale || w.query.Silent != nil // the server has those that are selected now
@@ -49,10 +53,40 @@ func (w *watch) take(ctx context.Context, now andon.Time, t *client.Update) erro
 		}
 		return err
 	}
+	if w.unheard {
+		switch err := w.listSilence(ctx, now); {
+		case err == nil:
+		case err == errClosed || ctx.Err() != nil || !client.MayPass(err):
+			return err
+		default:
+			return errors.Join(w.reportFailure(now, err), w.apply(now, t))
+		}
+	}
 	if err := w.reportAnswer(now); err != nil {
 		return err
 	}
 	return w.apply(now, t)
+}
+
+// listSilence reads which devices are silent, and prints where that changed. What else the list has
+// may be newer than the changes that are still to come.
+func (w *watch) listSilence(ctx context.Context, now andon.Time) error {
+	silence := client.Update{Kind: client.Silence}
+	for d, err := range w.client.Devices(ctx, w.query) {
+		if err != nil {
+			return err
+		}
+		if was := w.devices[d.Device]; was == nil || was.Silent == d.Silent {
+			continue
+		}
+		if d.Silent {
+			silence.Silent = append(silence.Silent, d.Device)
+		} else {
+			silence.Heard = append(silence.Heard, d.Device)
+		}
+	}
+	w.unheard = false
+	return w.apply(now, &silence)
 }
 
 // list reads the devices, and prints what changed. The first time it prints those that are not
@@ -66,7 +100,7 @@ func (w *watch) list(ctx context.Context, now andon.Time) error {
 		}
 		listed[d.Device], ids = &d, append(ids, d.Device)
 	}
-	w.stale = false
+	w.stale, w.unheard = false, false
 	if err := w.reportAnswer(now); err != nil {
 		return err
 	}

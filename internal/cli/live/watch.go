@@ -28,6 +28,7 @@ type watch struct {
 	client  *client.Client
 	devices map[andon.DeviceID]*client.Device // as they were last; nil before the first list
 	stale   bool                              // the devices have to be listed again
+	unheard bool                              // those that are silent have to be listed again
 	changed int
 	failing bool // the server did not answer last time
 }

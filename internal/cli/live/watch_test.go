@@ -115,6 +115,8 @@ func TestWatchPrintsChanges(t *testing.T) {
 	cared.Operator, cared.EscalatedTo = "Sue", "Omar"
 	alone := cared
 	alone.Operator, alone.EscalatedTo = "", ""
+	heard := alone
+	heard.State, heard.Severity, heard.Since, heard.Received = "NORMAL", 0, begun+1, begun+1
 	flapped := alone
 	flapped.Since = begun + 1
 	shows := func(d client.Device) client.Update {
@@ -125,7 +127,8 @@ func TestWatchPrintsChanges(t *testing.T) {
 		scene{kind(client.Begun), fleet(a, b)}, scene{kind(client.Connected), nil},
 		scene{shows(worse), nil}, scene{shows(cared), nil}, scene{lost, nil}, scene{lost, nil},
 		scene{kind(client.Begun), failsWith(503)}, scene{kind(client.Connected), nil},
-		scene{kind(client.Connected), fleet(alone, b)}, // the list that failed
+		scene{kind(client.Connected), fleet(heard, b)}, // the list that failed, of a later time
+		scene{shows(alone), nil}, scene{shows(heard), nil},
 		scene{client.Update{Kind: client.Silence, Silent: []andon.DeviceID{"a", "x"}}, nil},
 		scene{client.Update{Kind: client.Silence, Heard: []andon.DeviceID{"a"}}, nil},
 		scene{kind(client.Reset), fleet(flapped)}, scene{kind(client.Settings), fleet(flapped, b)})
