@@ -15,6 +15,7 @@ type Known struct {
 	People      map[andon.PersonID]*Person
 	Maintenance []Maintenance
 	Rules       []*rules.Rule
+	Begun       map[string]andon.Time // when a rule was made or switched on last
 }
 
 // Setting is what decisions depend on besides the incident. Its functions may be nil.

@@ -128,6 +128,7 @@ type Standing struct {
 	// absence it is the newest reading with the metric, as far as was looked.
 	At      andon.Time `json:"at,omitempty"`
 	Message string     `json:"message,omitempty"` // as it was when it was raised
+	Begun   andon.Time `json:"begun,omitempty"`   // that of the rule which stands so
 }
 
 // Turn is a moment at which a rule is raised or cleared.
@@ -275,12 +276,31 @@ type Said struct {
 // Device is how the rules of a device stand: of those that are raised the severest is said.
 type Device struct {
 	Rules map[string]Standing `json:"rules"`
-	// By is the rule whose state was said last, State what was said, and SaidAt when; absent: no
-	// rule is raised.
+	// By is the rule whose state was said last, State what was said, and SaidAt when. Without By
+	// that rule is forgotten; without State no rule is raised.
 	By     string      `json:"by,omitempty"`
 	State  andon.State `json:"state,omitempty"`
 	SaidAt andon.Time  `json:"said_at,omitempty"`
 	Say    []Said      `json:"say,omitempty"` // decided, and not known to be said
+}
+
+// Forget forgets how rules stand that do not count any more. What they have said is not taken back,
+// but the end of others that are raised is still to be said.
+func (d *Device) Forget(counts func(name string, s Standing) bool) {
+	raised := false
+	for name, s := range d.Rules {
+		if !counts(name, s) {
+			delete(d.Rules, name)
+		} else if s.Raised && !s.Absent {
+			raised = true
+		}
+	}
+	if _, there := d.Rules[d.By]; !there {
+		d.By = ""
+	}
+	if !raised {
+		d.State = ""
+	}
 }
 
 // Take takes in turns of rules, and adds what is to be said to Say. The standings are those before
@@ -315,7 +335,7 @@ func (d *Device) say(
 	case by != nil && by.Name != d.By:
 		is.State, is.Rule, is.Message = by.State, by.Name, now[by.Name].Message
 		d.By, d.State = by.Name, by.State
-	case by == nil && d.By != "":
+	case by == nil && d.State != "":
 		is.State, is.Rule = cmp.Or(t.Program.ClearState, states.Defs()[0].Name), t.Program.Name
 		d.By, d.State = "", ""
 	default:

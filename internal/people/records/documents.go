@@ -8,6 +8,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -55,6 +57,8 @@ type Document struct {
 	// Before is the version that a Put replaced: 0 for a new document, Version for one that was
 	// equal.
 	Before uint64
+	// Begun is when a rule was made or switched on last. In its record it comes before Data.
+	Begun andon.Time
 }
 
 // Get returns a document; NotFound when there is none.
@@ -68,8 +72,18 @@ func (d *Documents) Get(
 	return documentOf(r), err
 }
 
+// begun is how the record of a rule begins. The time and a comma follow, and then what the document
+// says.
+const begun = `{"begun":`
+
 func documentOf(r andon.Record) Document {
-	return Document{Name: r.ID, Version: r.Version, Data: r.Data}
+	d := Document{Name: r.ID, Version: r.Version, Data: r.Data}
+	if rest, is := strings.CutPrefix(string(r.Data), begun); is {
+		at, rest, _ := strings.Cut(rest, ",")
+		n, _ := strconv.ParseInt(at, 10, 64)
+		d.Begun, d.Data = andon.Time(n), andon.JSON("{"+rest)
+	}
+	return d
 }
 
 func missing(kind people.DocumentKind, name string) error {
@@ -185,6 +199,13 @@ func (c *Change) check(known *known) (err error) {
 	if stored.Data == c.Data {
 		c.Before = stored.Version
 	}
+	if is, rule := c.content.(*people.Rule); rule {
+		c.Begun = stored.Begun
+		if was, _ := stored.content.(*people.Rule); was == nil ||
+			was.Disabled != "" && is.Disabled == "" {
+			c.Begun = known.at
+		}
+	}
 	return nil
 }
 
@@ -255,9 +276,12 @@ func (d *Documents) put(ctx context.Context, tenant andon.TenantID, c *Change) e
 	if !c.Changes() {
 		return nil
 	}
-	before := c.Version
+	before, data := c.Version, c.Data
+	if c.Kind == people.Rules {
+		data = andon.JSON(fmt.Sprintf("%s%d,%s", begun, c.Begun, data[1:]))
+	}
 	r, err := d.store.PutRecord(ctx, andon.Record{
-		Tenant: tenant, Kind: andon.RecordKind(c.Kind), ID: c.Name, Version: before, Data: c.Data,
+		Tenant: tenant, Kind: andon.RecordKind(c.Kind), ID: c.Name, Version: before, Data: data,
 	})
 	if err != nil {
 		return err

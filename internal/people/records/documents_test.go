@@ -155,3 +155,37 @@ func TestVersionsOfDocuments(t *testing.T) {
 		h.Error("what was deleted is known")
 	}
 }
+
+// TestBegun: a rule begins when it is made or switched on, and not when it is changed or put again.
+// Its text is that of who wrote it.
+func TestBegun(t *testing.T) {
+	const when = `{"name":"r","when":{"expr":"t == 1"},"state":"WARNING1"`
+	const off = `,"disabled":"why"`
+	h := newHouse(t)
+	begun := andon.Time(0)
+	for _, c := range []struct {
+		text string
+		anew bool
+	}{
+		{"", false}, {`}`, true}, {`}`, false}, {`,"message":"m"}`, false}, {off + `}`, false},
+		{`}`, true}, {"", false}, {`}`, true},
+	} {
+		h.now++
+		if c.text == "" {
+			_ = h.here.Delete(t.Context(), andon.DefaultTenant, people.Rules, "r",
+				records.AnyVersion)
+			continue
+		}
+		is, err := h.put(people.Rules, "r", when+c.text, records.AnyVersion)
+		if c.anew {
+			begun = h.now
+		}
+		if err != nil || is.Begun != begun || is.Data != andon.JSON(when+c.text) {
+			t.Errorf("%q is %+v: %v; want it to have begun at %d", c.text, is, err, begun)
+		}
+		got, err := h.there.Get(t.Context(), andon.DefaultTenant, people.Rules, "r")
+		if got.Begun != begun || got.Data != is.Data || err != nil {
+			t.Errorf("%q is read as %+v: %v", c.text, got, err)
+		}
+	}
+}

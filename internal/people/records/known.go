@@ -97,6 +97,7 @@ func (d *Documents) forget(id andon.TenantID) {
 func (d *Documents) read(ctx context.Context, id andon.TenantID) (*known, error) {
 	k := &known{at: d.now(), stored: map[key]stored{}}
 	k.Schedules, k.Rosters = map[string]*people.Schedule{}, map[string]*people.Roster{}
+	k.Begun = map[string]andon.Time{}
 	k.People = map[andon.PersonID]*people.Person{}
 	for _, kind := range people.Kinds() {
 		for n, after := andon.MaxLimit, ""; n == andon.MaxLimit; {
@@ -133,6 +134,7 @@ func (k *known) add(kind people.DocumentKind, doc Document) (err error) {
 		r := &people.Rule{}
 		err, content = json.Unmarshal([]byte(doc.Data), r), r
 		k.Rules = append(k.Rules, (*rules.Rule)(r))
+		k.Begun[doc.Name] = doc.Begun
 	case people.Persons:
 		p := &people.Person{}
 		err, content = json.Unmarshal([]byte(doc.Data), p), p

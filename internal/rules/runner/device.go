@@ -35,6 +35,7 @@ type work struct {
 type held struct {
 	rules.Device
 	version uint64
+	dropped bool // what does not count was left out since it was stored
 }
 
 func (w *work) load(ctx context.Context) (*held, error) {
@@ -50,22 +51,31 @@ func (w *work) load(ctx context.Context) (*held, error) {
 	return h, w.drop(ctx, h)
 }
 
-// drop forgets how rules stand that are gone, no longer fit, or no longer are about absence, and
-// ends the absences that they are raised about. That is told before it is stored.
+// drop forgets how rules stand that do not count any more, and ends the absences that they are
+// raised about. That is told before it is stored.
 func (w *work) drop(ctx context.Context, h *held) error {
 	for name, s := range h.Rules {
-		i := slices.IndexFunc(w.fit, func(p *rule) bool { return p.Name == name })
-		if i >= 0 && (!s.Raised || s.Absent == (w.fit[i].When.Absent > 0)) {
+		if w.counts(name, s) {
 			continue
 		}
+		h.dropped = true
 		if s.Absent {
 			if err := w.absent(ctx, &Absence{Rule: name, At: w.Now()}); err != nil {
 				return err
 			}
 		}
-		delete(h.Rules, name)
 	}
+	h.Forget(w.counts)
 	return nil
+}
+
+// counts reports whether it still counts how a rule stands: it fits, has not begun anew since, and
+// is about absence if it is raised by that.
+func (w *work) counts(name string, s rules.Standing) bool {
+	return slices.ContainsFunc(w.fit, func(p *rule) bool {
+		return p.Name == name && p.begun == s.Begun &&
+			(!s.Raised || s.Absent == (p.When.Absent > 0))
+	})
 }
 
 func decode(r *andon.Record) (*held, error) {
@@ -86,7 +96,11 @@ func (w *work) put(ctx context.Context, h *held, soon bool) error {
 		due = w.Now().Add(retry)
 	}
 	for _, p := range w.fit {
-		if s := h.Rules[p.Name]; s.At != 0 && p.When.Absent > 0 {
+		s, stands := h.Rules[p.Name]
+		if s.Begun = p.begun; stands {
+			h.Rules[p.Name] = s
+		}
+		if s.At != 0 && p.When.Absent > 0 {
 			from := s.At
 			if s.Raised { // it is looked whether the rule is still there
 				from = w.Now()
@@ -102,7 +116,7 @@ func (w *work) put(ctx context.Context, h *held, soon bool) error {
 		Tenant: w.tenant, Kind: kind, ID: string(w.device), Version: h.version, Due: due,
 		Data: andon.JSON(text),
 	})
-	h.version = r.Version
+	h.version, h.dropped = r.Version, false
 	return err
 }
 
@@ -117,7 +131,7 @@ func (w *work) measured(ctx context.Context, readings []andon.Reading) error {
 			return err
 		}
 		changed, err := w.evaluate(ctx, h, readings)
-		if err != nil || len(changed) == 0 {
+		if err != nil || len(changed) == 0 && !h.dropped {
 			return err
 		}
 		if err := w.put(ctx, h, false); err != nil {
@@ -126,7 +140,7 @@ func (w *work) measured(ctx context.Context, readings []andon.Reading) error {
 			}
 			return err
 		}
-		if err := w.say(ctx, h); err != nil {
+		if err := w.say(ctx, h); err != nil || len(changed) == 0 {
 			return err
 		}
 		// Newer ones may have been evaluated meanwhile, by what was before.

@@ -83,6 +83,7 @@ type set struct {
 // rule is a rule with its failures in a row: evaluations that failed, entries that were refused.
 type rule struct {
 	*rules.Program
+	begun              andon.Time // when it was made or switched on last
 	failures, refusals atomic.Int64
 }
 
@@ -101,7 +102,7 @@ func (r *Runner) Measured(
 	}
 	var ids []andon.DeviceID
 	for id := range by {
-		if len(s.fitting(id)) > 0 {
+		if s.concerns(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -156,7 +157,7 @@ func (r *Runner) compile(tenant andon.TenantID, known *people.Known, was *set) *
 		}
 		if was != nil {
 			i := slices.IndexFunc(was.rules, func(is *rule) bool {
-				return reflect.DeepEqual(is.Rule, doc)
+				return reflect.DeepEqual(is.Rule, doc) && is.begun == known.Begun[doc.Name]
 			})
 			if i >= 0 {
 				s.rules = append(s.rules, was.rules[i])
@@ -169,7 +170,7 @@ func (r *Runner) compile(tenant andon.TenantID, known *people.Known, was *set) *
 				err)
 			continue
 		}
-		s.rules = append(s.rules, &rule{Program: p})
+		s.rules = append(s.rules, &rule{Program: p, begun: known.Begun[doc.Name]})
 	}
 	return s
 }
@@ -182,6 +183,16 @@ func (s *set) fitting(device andon.DeviceID) (fit []*rule) {
 		}
 	}
 	return fit
+}
+
+// concerns reports whether a rule fits a device, or would fit it in another group: it may have been
+// there.
+func (s *set) concerns(device andon.DeviceID) bool {
+	return slices.ContainsFunc(s.rules, func(p *rule) bool {
+		anywhere := p.Match
+		anywhere.Group = ""
+		return anywhere.Fits(device, s.group)
+	})
 }
 
 // count takes note of how the evaluation of a rule went.
@@ -221,7 +232,7 @@ func (r *Runner) disable(
 	if err == nil {
 		err = json.Unmarshal([]byte(d.Data), &is)
 	}
-	if err != nil || !reflect.DeepEqual(&is, of.Rule) { // it was changed since
+	if err != nil || d.Begun != of.begun || !reflect.DeepEqual(&is, of.Rule) { // changed since
 		return unless(andon.NotFound, err)
 	}
 	is.Disabled = fmt.Sprintf("by Andon at %s, after %d errors in a row, the last: %.500s",

@@ -1,0 +1,97 @@
+package runner_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+func (p *process) without(rule string) {
+	p.Helper()
+	err := p.documents.Delete(p.Context(), andon.DefaultTenant, people.Rules, rule,
+		records.AnyVersion)
+	if err != nil {
+		p.Fatal(err)
+	}
+	settle(time.Microsecond)
+}
+
+// moves moves the devices into another group, and back; each sends a reading in between.
+func (p *process) moves(device andon.DeviceID) {
+	p.Helper()
+	was := p.Group
+	p.Group = func(context.Context, andon.TenantID) (func(andon.DeviceID) andon.Group, error) {
+		return func(andon.DeviceID) andon.Group { return "elsewhere" }, nil
+	}
+	if err := p.measure(device, 1, "t", 1); err != nil {
+		p.Fatal(err)
+	}
+	p.Group = was
+}
+
+// TestBeginsAnew: a rule that is made or switched on again, and one that fits a device again, knows
+// nothing of what was before. One that is changed goes on.
+func TestBeginsAnew(t *testing.T) {
+	const (
+		above    = `{"when": {"metric": "t", "op": ">", "value": 80}, "state": "WARNING2"`
+		held     = `{"when": {"metric": "t", "op": ">", "value": 80}, "state": "WARNING2", "for": "2s"}`
+		again    = "0 WARNING2 81, 5 WARNING2 81"
+		disabled = `, "disabled": "why"}`
+	)
+	for name, c := range map[string]struct {
+		rule   string
+		change func(*process)
+		want   string
+	}{
+		"made again": {hot, func(p *process) { p.without("hot"); p.rule("hot", hot) }, again},
+		"another one": {hot, func(p *process) {
+			p.without("hot")
+			p.rule("hot", `{"when": {"metric": "t", "op": ">", "value": 1}, "state": "WARNING3"}`)
+		}, "0 WARNING2 81, 5 WARNING3"},
+		"held": {held, func(p *process) { p.without("hot"); p.rule("hot", held) }, ""},
+		"switched on again": {above + "}", func(p *process) {
+			p.rule("hot", above+disabled)
+			settle(time.Microsecond)
+			p.rule("hot", above+"}")
+		}, "0 WARNING2, 5 WARNING2"},
+		"in the group again": {hot, func(p *process) { p.moves("p") }, again},
+		"changed": {hot, func(p *process) {
+			p.rule("hot", `{"when": {"metric": "t", "op": ">", "value": 90}, "state": "WARNING2"}`)
+		}, "0 WARNING2 81, 5 NORMAL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newProcess(t, memstore.New())
+				p.rule("hot", c.rule)
+				p.measures("p", "t", 81)
+				c.change(p)
+				if err := p.measure("p", 5, "t", 81); err != nil {
+					t.Fatal(err)
+				}
+				p.expect("p", c.want)
+			})
+		})
+	}
+}
+
+// TestOthersEnd: the end of a rule is said although one that is severer, and was said, is gone.
+func TestOthersEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const above = `{"when": {"metric": "t", "op": ">", "value": 80}, "state": "WARNING`
+		p := newProcess(t, memstore.New())
+		p.rule("a", above+`1"}`)
+		p.rule("b", above+`2"}`)
+		p.measures("p", "t", 81)
+		p.without("b")
+		p.measures("p", "t", 81, 1)
+		p.rule("b", above+`2"}`)
+		p.measures("p", "t", 1, 1, 81)
+		p.expect("p", "0 WARNING2, 1 NORMAL, 2 WARNING2")
+	})
+}
