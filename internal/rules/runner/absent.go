@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -45,12 +46,36 @@ func (r *Runner) due(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return len(all), r.each(ctx, all, func(ctx context.Context, record *andon.Record) error {
+		return unless(andon.Conflict, r.look(ctx, record)) // another one looks, or metrics are back
+	})
+}
+
+// each does something about the devices of records, also where it fails for some.
+func (r *Runner) each(
+	ctx context.Context, all []andon.Record, do func(context.Context, *andon.Record) error,
+) error {
 	failed := make([]error, len(all))
-	err = parallel.Do(ctx, len(all), devices, func(ctx context.Context, i int) error {
-		failed[i] = r.look(ctx, &all[i])
+	err := parallel.Do(ctx, len(all), devices, func(ctx context.Context, i int) error {
+		failed[i] = do(ctx, &all[i])
 		return ctx.Err()
 	})
-	return len(all), errors.Join(err, errors.Join(failed...))
+	return errors.Join(err, errors.Join(failed...))
+}
+
+// visit looks at a device, again where somebody changes meanwhile how its rules stand.
+func (r *Runner) visit(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
+) error {
+	for {
+		record, err := r.Store.Record(ctx, tenant, kind, string(device))
+		if err == nil {
+			err = r.look(ctx, &record)
+		}
+		if err = unless(andon.NotFound, err); err == nil || andon.KindOf(err) != andon.Conflict {
+			return err
+		}
+	}
 }
 
 // look does what is due about a device.
@@ -60,14 +85,10 @@ func (r *Runner) look(ctx context.Context, record *andon.Record) error {
 		return err
 	}
 	s, err := r.set(ctx, record.Tenant)
-	if err != nil {
+	if err != nil || s == nil {
 		return err
 	}
-	if s == nil {
-		s = &set{tenant: record.Tenant}
-	}
-	device := andon.DeviceID(record.ID)
-	w := &work{Runner: r, set: s, device: device, fit: s.fitting(device)}
+	w := r.work(s, andon.DeviceID(record.ID))
 	if err := w.drop(ctx, h); err != nil {
 		return err
 	}
@@ -80,24 +101,35 @@ func (r *Runner) look(ctx context.Context, record *andon.Record) error {
 		if p.When.Absent == 0 || before.At == 0 {
 			continue
 		}
-		newest, err := w.newest(ctx, p)
+		is, err := w.gap(ctx, p, before.At)
 		if err != nil {
 			return err
 		}
-		run := rules.Run{Standing: rules.Standing{At: max(newest, before.At)}}
-		run.Gap(p.Program, r.Now())
-		if before.Raised && !run.Standing.Raised { // told before it is stored: it is told once
-			if err := w.absent(ctx, &Absence{Rule: p.Name, At: newest}); err != nil {
+		if before.Raised && !is.Raised { // told before it is stored: it is told once
+			end := &Absence{Rule: p.Name, At: is.At}
+			if is.At <= before.At { // that is no reading which ends it
+				end.At = r.Now()
+			}
+			if err := w.absent(ctx, end); err != nil {
 				return err
 			}
 		}
-		h.Rules[p.Name] = run.Standing
-		opened = opened || run.Standing.Raised && !before.Raised
+		h.Rules[p.Name] = is
+		opened = opened || is.Raised && !before.Raised
 	}
 	if err := w.put(ctx, h, opened); err != nil {
-		return unless(andon.Conflict, err) // another process looks at it, or the metric is back
+		return err
 	}
 	return w.tell(ctx, h)
+}
+
+// gap returns how a rule about absence stands now. A reading that has the metric is known, perhaps
+// not the newest one.
+func (w *work) gap(ctx context.Context, p *rule, known andon.Time) (rules.Standing, error) {
+	newest, err := w.newest(ctx, p)
+	run := rules.Run{Standing: rules.Standing{At: max(newest, known)}}
+	run.Gap(p.Program, w.Now())
+	return run.Standing, err
 }
 
 // newest returns the time of the newest reading that has the metric of a rule; 0: there is none.
@@ -168,8 +200,9 @@ func (w *work) there(
 	return is, w.absent(ctx, &Absence{Rule: p.Name, At: at})
 }
 
-// begin looks for the devices of rules about absence that this process does not know yet: those
-// whose metric was absent before the rule was made are to be found, too.
+// begin takes in rules that this process does not know yet, and that others are gone: how they
+// stand is looked at. The devices of rules about absence are looked for: those whose metric was
+// absent before the rule was made are to be found, too.
 func (r *Runner) begin(ctx context.Context, seen map[andon.TenantID]map[*rule]bool) error {
 	tenants, err := r.Store.Tenants(ctx)
 	if err != nil {
@@ -181,12 +214,20 @@ func (r *Runner) begin(ctx context.Context, seen map[andon.TenantID]map[*rule]bo
 			return err
 		}
 		if s == nil {
-			delete(seen, t.ID)
 			continue
 		}
 		now := map[*rule]bool{}
 		for _, p := range s.rules {
-			if now[p] = true; p.When.Absent == 0 || seen[t.ID][p] {
+			now[p] = true
+		}
+		if was, known := seen[t.ID]; known && maps.Equal(was, now) {
+			continue
+		}
+		if err := r.sweep(ctx, s); err != nil {
+			return err
+		}
+		for _, p := range s.rules {
+			if p.When.Absent == 0 || seen[t.ID][p] {
 				continue
 			}
 			if err := r.find(ctx, s, p); err != nil {
@@ -198,6 +239,49 @@ func (r *Runner) begin(ctx context.Context, seen map[andon.TenantID]map[*rule]bo
 	return nil
 }
 
+// sweep looks at the devices of a tenant on which rules stand in a way that does not count any
+// more, or does not by the span of an absence that the rule has now.
+func (r *Runner) sweep(ctx context.Context, s *set) error {
+	q := andon.RecordQuery{Limit: batch}
+	for {
+		all, err := seq.Collect(r.Store.Records(ctx, s.tenant, kind, q))
+		if err == nil {
+			err = r.each(ctx, all, func(ctx context.Context, record *andon.Record) error {
+				h, err := decode(record)
+				device := andon.DeviceID(record.ID)
+				if err != nil || !r.work(s, device).stale(h, record.Due) {
+					return err
+				}
+				return r.visit(ctx, s.tenant, device)
+			})
+		}
+		if err != nil || len(all) < batch {
+			return err
+		}
+		q.After = all[batch-1].ID
+	}
+}
+
+// stale reports whether a rule does not stand as it is stored, or is due too late.
+func (w *work) stale(h *held, due andon.Time) bool {
+	for name, s := range h.Rules {
+		if !w.counts(name, s) {
+			return true
+		}
+	}
+	for _, p := range w.fit {
+		s := h.Rules[p.Name]
+		if p.When.Absent == 0 || s.At == 0 {
+			continue
+		}
+		next := s.At.Add(p.When.Absent + 1)
+		if s.Raised && next > w.Now() || !s.Raised && andon.Earlier(due, next) != due {
+			return true
+		}
+	}
+	return false
+}
+
 // find takes in the newest reading of each device that a rule about absence fits.
 func (r *Runner) find(ctx context.Context, s *set, p *rule) error {
 	fits := func(d andon.DeviceID) bool { return p.Match.Fits(d, s.group) }
@@ -205,7 +289,8 @@ func (r *Runner) find(ctx context.Context, s *set, p *rule) error {
 		if err != nil {
 			return err
 		}
-		w := &work{Runner: r, set: s, device: device, fit: s.fitting(device), only: p}
+		w := r.work(s, device)
+		w.only = p
 		at, err := w.newest(ctx, p)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,4 +95,76 @@ func TestOthersEnd(t *testing.T) {
 		p.measures("p", "t", 1, 1, 81)
 		p.expect("p", "0 WARNING2, 1 NORMAL, 2 WARNING2")
 	})
+}
+
+// runs has a process look for what is due, until the function is called that it returns.
+func (p *process) runs() (stop func()) {
+	ctx, cancel := context.WithCancel(p.Context())
+	done := make(chan error)
+	go func() { done <- p.Runner.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			p.Error(err)
+		}
+	}
+}
+
+// isAbsent reports whether the last that was told is that a metric is absent.
+func (p *process) isAbsent() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.absences) > 0 && p.absences[len(p.absences)-1].Is
+}
+
+// TestAbsenceChanges: it is noticed at once that a rule about absence is gone, or has another span,
+// also by a process that was not there when it was changed.
+func TestAbsenceChanges(t *testing.T) {
+	const hour, moment = time.Hour + time.Minute, 3 * time.Second
+	rule := func(span string) func(*process) {
+		text := `{"when": {"metric": "t", "absent_for": "` + span + `"}, "state": "WARNING2"}`
+		return func(p *process) { p.rule("gone", text) }
+	}
+	for name, c := range map[string]struct {
+		before, change func(*process)
+		after          time.Duration // the metric was sent
+		is             bool
+	}{
+		"gone": {rule("1h"), func(p *process) { p.without("gone") }, hour, false},
+		"disabled": {rule("1h"), func(p *process) {
+			p.rule("gone", `{"when": {"metric": "t", "absent_for": "1h"}, "state": "WARNING2",
+				"disabled": "why"}`)
+		}, hour, false},
+		"shorter": {rule("1h"), rule("10s"), time.Minute, true},
+		"longer":  {rule("10m"), rule("10h"), hour, false},
+	} {
+		for _, again := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", started again: ", again), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p := newProcess(t, memstore.New())
+					c.before(p)
+					stop := p.runs()
+					p.measures("d", "t", 1)
+					settle(c.after)
+					if p.isAbsent() == c.is {
+						t.Errorf("%v before the change", p.absences)
+					}
+					if again {
+						stop()
+					}
+					c.change(p)
+					if again {
+						before := p
+						p = newProcess(t, p.Store)
+						p.absences = before.absences
+						stop = p.runs()
+					}
+					settle(moment)
+					if stop(); p.isAbsent() != c.is {
+						t.Errorf("%v after it", p.absences)
+					}
+				})
+			})
+		}
+	}
 }

@@ -31,6 +31,10 @@ type work struct {
 	only   *rule // the one that is evaluated; nil: all
 }
 
+func (r *Runner) work(s *set, device andon.DeviceID) *work {
+	return &work{Runner: r, set: s, device: device, fit: s.fitting(device)}
+}
+
 // held is how the rules of a device stand, as it is stored.
 type held struct {
 	rules.Device

@@ -93,7 +93,7 @@ func (r *Runner) Measured(
 	ctx context.Context, tenant andon.TenantID, sent []andon.Reading,
 ) error {
 	s, err := r.set(ctx, tenant)
-	if err != nil || s == nil {
+	if err != nil || s == nil || len(s.rules) == 0 {
 		return err
 	}
 	by := map[andon.DeviceID][]andon.Reading{}
@@ -107,8 +107,7 @@ func (r *Runner) Measured(
 		}
 	}
 	return parallel.Do(ctx, len(ids), devices, func(ctx context.Context, i int) error {
-		w := &work{Runner: r, set: s, device: ids[i], fit: s.fitting(ids[i])}
-		return w.measured(ctx, inOrder(by[ids[i]]))
+		return r.work(s, ids[i]).measured(ctx, inOrder(by[ids[i]]))
 	})
 }
 
@@ -125,7 +124,7 @@ func inOrder(all []andon.Reading) (ordered []andon.Reading) {
 	return ordered
 }
 
-// set returns the rules of a tenant; nil where there are none.
+// set returns the rules of a tenant; nil where nothing is known of them.
 func (r *Runner) set(ctx context.Context, tenant andon.TenantID) (*set, error) {
 	if !r.Store.Capabilities().Whole {
 		return nil, nil
@@ -135,7 +134,7 @@ func (r *Runner) set(ctx context.Context, tenant andon.TenantID) (*set, error) {
 		return nil, err
 	}
 	if err != nil || len(known.Rules) == 0 {
-		return nil, err
+		return &set{tenant: tenant}, err
 	}
 	is, _ := r.sets.Load(tenant)
 	was, _ := is.(*set)
