@@ -37,7 +37,7 @@ func (a *App) wireRules(registry *prometheus.Registry) {
 		return result.Rejected, err
 	}
 	if a.keeper != nil {
-		r.Absent = a.absent
+		r.Absent, a.keeper.Retired = a.absent, r.Visit
 	}
 	for name, is := range map[string]struct {
 		help  string

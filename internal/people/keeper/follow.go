@@ -291,6 +291,11 @@ func (f *follower) change(
 	if c.Kind == andon.ByPurge {
 		return nil, f.Incidents.Forget(ctx, f.tenant, c.Device, c.Position)
 	}
+	if c.Kind == andon.ByRetirement && f.Retired != nil {
+		if err := f.Retired(ctx, f.tenant, c.Device); err != nil {
+			return nil, err
+		}
+	}
 	if !shows(c.Before) && !shows(c.After) {
 		return nil, nil
 	}

@@ -40,10 +40,13 @@ type Keeper struct {
 	Setting   func(context.Context, andon.TenantID) (*people.Setting, error)
 	Doer      Doer
 	Notifier  notify.Notifier // nil: nobody is told
-	Leases    *lease.Holder
-	Busy      func() bool // reports whether writes want the processors; nil: never
-	Now       func() andon.Time
-	Log       *slog.Logger
+	// Retired takes in that a device was retired, as far as incidents do not follow from the feed;
+	// nil: nobody wants to know.
+	Retired func(context.Context, andon.TenantID, andon.DeviceID) error
+	Leases  *lease.Holder
+	Busy    func() bool // reports whether writes want the processors; nil: never
+	Now     func() andon.Time
+	Log     *slog.Logger
 
 	Late     atomic.Int64 // steps done more than a second after they were due
 	Failures outage.Log   // by tenant; "" is what is of all

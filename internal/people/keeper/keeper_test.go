@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -38,6 +39,7 @@ type house struct {
 	notifier  notify.Notifier // absent: the house itself
 	leases    time.Duration
 	busy      func() bool
+	retired   func(context.Context, andon.TenantID, andon.DeviceID) error
 
 	parents map[andon.DeviceID]andon.DeviceID
 	of      func(andon.TenantID) *house // each tenant's; the house itself unless set
@@ -101,7 +103,7 @@ func (h *house) keep(owner string) (stop func()) {
 		Store: h.store, Incidents: h.incidents, Doer: h, Notifier: h.notifier, Now: h.now,
 		Log:    slog.New(slog.DiscardHandler),
 		Leases: &lease.Holder{Records: h.store, Owner: owner, For: h.leases},
-		Busy:   h.busy,
+		Busy:   h.busy, Retired: h.retired,
 		Setting: func(ctx context.Context, t andon.TenantID) (*people.Setting, error) {
 			tenant, err := h.store.Tenant(ctx, t)
 			h := h.of(t)
@@ -273,6 +275,29 @@ func TestSettingsWhileStatesChange(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRetired: it is told that a device was retired, and again where that could not be taken in.
+func TestRetired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, memstore.New(), clock)
+		var told []andon.DeviceID
+		h.retired = func(_ context.Context, _ andon.TenantID, d andon.DeviceID) error {
+			if told = append(told, d); len(told) == 1 {
+				return errors.New("the power is off")
+			}
+			return nil
+		}
+		defer h.keep("a")()
+		settle(5 * time.Second)
+		h.is("NORMAL")
+		if _, err := h.store.Retire(t.Context(), "default", "d1", clock()); err != nil {
+			t.Fatal(err)
+		}
+		if settle(time.Minute); !slices.Equal(told, []andon.DeviceID{"d1", "d1"}) {
+			t.Errorf("%v are retired", told)
+		}
+	})
 }
 
 // TestExpired: an incident is escalated that lasts for longer than its first entry is kept.

@@ -63,8 +63,8 @@ func (r *Runner) each(
 	return errors.Join(err, errors.Join(failed...))
 }
 
-// visit looks at a device, again where somebody changes meanwhile how its rules stand.
-func (r *Runner) visit(
+// Visit looks at a device, again where somebody changes meanwhile how its rules stand.
+func (r *Runner) Visit(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
 ) error {
 	for {
@@ -124,11 +124,17 @@ func (r *Runner) look(ctx context.Context, record *andon.Record) error {
 }
 
 // gap returns how a rule about absence stands now. A reading that has the metric is known, perhaps
-// not the newest one.
+// not the newest one. A device that was retired since is not expected to send anything.
 func (w *work) gap(ctx context.Context, p *rule, known andon.Time) (rules.Standing, error) {
 	newest, err := w.newest(ctx, p)
 	run := rules.Run{Standing: rules.Standing{At: max(newest, known)}}
-	run.Gap(p.Program, w.Now())
+	if run.Gap(p.Program, w.Now()); err != nil || !run.Standing.Raised {
+		return run.Standing, err
+	}
+	retired, err := w.Store.Retirements(ctx, w.tenant, w.device)
+	if n := len(retired); n > 0 && retired[n-1] >= run.Standing.At {
+		return rules.Standing{}, err
+	}
 	return run.Standing, err
 }
 
@@ -252,7 +258,7 @@ func (r *Runner) sweep(ctx context.Context, s *set) error {
 				if err != nil || !r.work(s, device).stale(h, record.Due) {
 					return err
 				}
-				return r.visit(ctx, s.tenant, device)
+				return r.Visit(ctx, s.tenant, device)
 			})
 		}
 		if err != nil || len(all) < batch {

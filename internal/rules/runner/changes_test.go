@@ -168,3 +168,38 @@ func TestAbsenceChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestRetired: no metric of a device is absent that was retired, until it sends it again.
+func TestRetired(t *testing.T) {
+	for _, before := range []time.Duration{0, time.Minute} { // in between it is absent
+		synctest.Test(t, func(t *testing.T) {
+			p := newProcess(t, memstore.New())
+			p.rule("gone", `{"when": {"metric": "t", "absent_for": "30s"}, "state": "WARNING1"}`)
+			defer p.runs()()
+			p.measures("d", "t", 1)
+			all := []andon.Event{{Device: "d", Time: p.begin, State: "NORMAL"}}
+			err := p.Store.Append(t.Context(), andon.DefaultTenant, now(), all)
+			if settle(before); p.isAbsent() != (before > 0) {
+				t.Errorf("%v before it is retired", p.absences)
+			}
+			if err == nil {
+				_, err = p.Store.Retire(t.Context(), andon.DefaultTenant, "d", now())
+			}
+			if err == nil {
+				err = p.Visit(t.Context(), andon.DefaultTenant, "d")
+			}
+			if err != nil || p.isAbsent() {
+				t.Errorf("%v as it is retired, %v", p.absences, err)
+			}
+			if settle(2 * time.Minute); p.isAbsent() {
+				t.Errorf("%v once it is retired", p.absences)
+			}
+			if err := p.measure("d", int(before.Seconds())+120, "t", 1); err != nil {
+				t.Fatal(err)
+			}
+			if settle(time.Minute); !p.isAbsent() {
+				t.Errorf("%v after another reading", p.absences)
+			}
+		})
+	}
+}
