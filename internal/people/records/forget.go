@@ -10,7 +10,8 @@ import (
 )
 
 // Forget removes the incidents of a device that was purged at a place in the feed. Those that know
-// of it are newer, and stay. Without a place those that are open stay: the feed comes to them.
+// of it are newer, and stay. Without a place those that are open stay, since the feed comes to them.
+// It does not come to a device that only measures, so those of metrics that are absent go.
 func (in *Incidents) Forget(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Position,
 ) error {
@@ -23,7 +24,9 @@ func (in *Incidents) Forget(
 		if err != nil {
 			return err
 		}
-		if h == nil || at == (andon.Position{}) || h.Knows(at) {
+		stays := at == (andon.Position{}) &&
+			!strings.HasPrefix(string(kind), string(people.AbsentKind))
+		if h == nil || stays || h.Knows(at) {
 			continue
 		}
 		r := andon.Record{
