@@ -41,10 +41,11 @@ type counting struct {
 }
 
 func (c *counting) Regroup(
-	_ context.Context, _ andon.TenantID, of func(andon.DeviceID) uint32, _ []andon.DeviceID,
+	ctx context.Context, id andon.TenantID, of func(andon.DeviceID) uint32, _ []andon.DeviceID,
 ) error {
 	c.of.Store(&of)
-	return nil
+	_, err := c.Tenant(ctx, id)
+	return err
 }
 
 func (c *counting) Counts(
@@ -291,6 +292,27 @@ func TestAllDevicesHaveALimitThatStoresCanMultiply(t *testing.T) {
 	if l.limit = 4 * l.limit; l.limit <= 0 {
 		t.Errorf("four times the limit is %d", l.limit)
 	}
+}
+
+// TestProfilesOfADeletedTenant: one of the same name has none of them, although what was known of
+// the first one could not be taken back while it was gone.
+func TestProfilesOfADeletedTenant(t *testing.T) {
+	f := newFleet(t)
+	create := func() {
+		_, err := f.store.PutTenant(t.Context(), andon.NewTenant("x"))
+		f.must(err)
+	}
+	create()
+	f.must(f.groups.Change(t.Context(), "x", []andon.ProfileChange{in("a", "p"), in("b", "p/h")}))
+	f.must(f.store.DeleteTenant(t.Context(), "x"))
+	f.groups.Stale("x")
+	if _, err := f.groups.Profiles(t.Context(), "x", "", 10); andon.KindOf(err) != andon.NotFound {
+		t.Errorf("of a tenant that is gone: %v", err)
+	}
+	create()
+	all, err := f.groups.Profiles(t.Context(), "x", "", 10)
+	f.must(err)
+	want(t, len(all), 0)
 }
 
 // broken is a store whose n-th call of a record fails.

@@ -109,7 +109,8 @@ func (g *Groups) put(
 	}
 }
 
-// unread is the version of a head that must be read, with all buckets. No record has it.
+// unread is the version of a head that must be read, and its changes, so that all buckets are read
+// with it, also where no head is there any more. No record has either.
 const unread = math.MaxUint64
 
 // refresh reads the head and what changed since it was read before. The caller holds writing.
@@ -129,7 +130,7 @@ func (g *Groups) refresh(ctx context.Context, t *tenant) error {
 func (g *Groups) take(ctx context.Context, t *tenant, version uint64, h *head) error {
 	ctx = context.WithoutCancel(ctx)
 	was := t.head
-	t.head, t.version = head{}, unread // if that fails, all is read again
+	t.head, t.version = head{Changes: unread}, unread // if that fails, all is read again
 	if err := g.load(ctx, t, h.since(&was)); err != nil {
 		return err
 	}
