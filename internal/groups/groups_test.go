@@ -6,7 +6,9 @@ import (
 	"iter"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -175,6 +177,82 @@ func TestTheFirstRuleThatFitsCounts(t *testing.T) {
 	f.send("robot-1", "NORMAL", "")
 	f.must(f.groups.PutRules(t.Context(), andon.DefaultTenant, rules))
 	want(t, fmt.Sprint(f.list(f.groups, groups.Selection{Group: "lines/3"})), "[robot-2]")
+}
+
+// interrupted is a store that calls a function once, after it has read a device.
+type interrupted struct {
+	andon.Store
+	then func()
+}
+
+func (i *interrupted) Device(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (andon.Device, error) {
+	d, err := i.Store.Device(ctx, id, device)
+	if then := i.then; then != nil {
+		i.then = nil
+		then()
+	}
+	return d, err
+}
+
+var lines = []andon.GroupRule{
+	{Attribute: "line", Equals: "0", Group: "lines/0"},
+	{Attribute: "line", Equals: "1", Group: "lines/1"},
+	{Attribute: "line", Equals: "2", Group: "lines/2"},
+}
+
+// TestLearnsWhatIsShownInTheEnd: an event arrives while an older one is taken in, and its value is
+// still the known one.
+func TestLearnsWhatIsShownInTheEnd(t *testing.T) {
+	f := newFleet(t)
+	store := &interrupted{Store: &counting{Store: f.store}}
+	f.groups = groups.New(store, func() andon.Time { return f.now })
+	f.must(f.groups.PutRules(t.Context(), andon.DefaultTenant, lines))
+	f.send("a", "NORMAL", `{"line":1}`)
+	store.then = func() { f.send("a", "NORMAL", `{"line":1}`) }
+	f.send("a", "NORMAL", `{"line":2}`)
+	want(t, fmt.Sprint(f.list(f.groups, groups.Selection{Group: "lines/1"})), "[a]")
+}
+
+// yielding is a store that lets other goroutines run after it has read a device.
+type yielding struct{ andon.Store }
+
+func (y yielding) Device(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (andon.Device, error) {
+	d, err := y.Store.Device(ctx, id, device)
+	for range rand.IntN(1000) {
+		runtime.Gosched()
+	}
+	return d, err
+}
+
+func TestLearnsAtTheSameTime(t *testing.T) {
+	f := newFleet(t)
+	f.groups = groups.New(yielding{&counting{Store: f.store}},
+		func() andon.Time { return f.now })
+	f.must(f.groups.PutRules(t.Context(), andon.DefaultTenant, lines))
+	for range 20 {
+		var all sync.WaitGroup
+		for _, i := range rand.Perm(8) {
+			at := f.now + andon.Time(i) + 1
+			events := []andon.Event{{Device: "a", Time: at, State: "NORMAL",
+				Attributes: andon.JSON(fmt.Sprintf(`{"line":%d}`, i%len(lines)))}}
+			all.Go(func() {
+				err := f.store.Append(t.Context(), andon.DefaultTenant, at, events)
+				if err == nil {
+					err = f.groups.Learn(t.Context(), andon.DefaultTenant, events)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		f.now += 8
+		want(t, fmt.Sprint(f.list(f.groups, groups.Selection{Group: "lines/1"})), "[a]") // 7 % 3
+	}
 }
 
 func TestLabelsAndPlaces(t *testing.T) {

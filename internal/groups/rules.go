@@ -117,7 +117,7 @@ func (g *Groups) relist(ctx context.Context, t *tenant) error {
 			part, ids, q.After = append(part, d), append(ids, d.ID), new(d.Position())
 		}
 		more = len(part) == step
-		if err := g.learn(ctx, t, part); err != nil {
+		if _, err := g.learn(ctx, t, part); err != nil {
 			return err
 		}
 		if err := g.store.Regroup(ctx, t.id, t.number, ids); err != nil {
@@ -141,11 +141,18 @@ func (g *Groups) Learn(ctx context.Context, id andon.TenantID, events []andon.Ev
 	if len(news) == 0 {
 		return nil
 	}
-	shown, err := g.shown(ctx, t, news)
-	if err != nil {
-		return err
-	}
-	return g.change(ctx, id, func(t *tenant) error { return g.learn(ctx, t, shown) })
+	return g.change(ctx, id, func(t *tenant) error {
+		// Again after each change: an event that came meanwhile may have been no news before it.
+		for {
+			shown, err := g.shown(ctx, t, news)
+			if err != nil {
+				return err
+			}
+			if learned, err := g.learn(ctx, t, shown); err != nil || !learned {
+				return err
+			}
+		}
+	})
 }
 
 // shown reads some devices. One that is not there has no ID.
@@ -192,8 +199,11 @@ func (t *tenant) unknown(id andon.DeviceID, attributes andon.JSON) map[string]st
 	return facts
 }
 
-// learn takes in the attributes that devices show. The caller holds writing.
-func (g *Groups) learn(ctx context.Context, t *tenant, shown []andon.Device) error {
+// learn takes in the attributes that devices show, and reports whether one was not known. The
+// caller holds writing.
+func (g *Groups) learn(
+	ctx context.Context, t *tenant, shown []andon.Device,
+) (learned bool, err error) {
 	var changes []change
 	t.mu.RLock()
 	for i := range shown {
@@ -208,7 +218,7 @@ func (g *Groups) learn(ctx context.Context, t *tenant, shown []andon.Device) err
 		}
 	}
 	t.mu.RUnlock()
-	return g.write(ctx, t, changes)
+	return len(changes) > 0, g.write(ctx, t, changes)
 }
 
 // factsOf returns the attributes that rules go by: texts as they are, and other values as JSON.
