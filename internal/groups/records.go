@@ -52,6 +52,13 @@ type said struct {
 
 func (s *said) empty() bool { return s.Profile.Empty() && len(s.Facts) == 0 }
 
+func (s *said) learn(facts map[string]string) {
+	if s.Facts == nil {
+		s.Facts = map[string]string{}
+	}
+	maps.Copy(s.Facts, facts)
+}
+
 func bucketOf(id andon.DeviceID) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))

@@ -141,18 +141,71 @@ func (g *Groups) Learn(ctx context.Context, id andon.TenantID, events []andon.Ev
 	if len(news) == 0 {
 		return nil
 	}
+	return g.change(ctx, id, func(t *tenant) error { return g.learnShown(ctx, t, news) })
+}
+
+// learnShown takes in what some devices show. The caller holds writing.
+func (g *Groups) learnShown(ctx context.Context, t *tenant, ids []andon.DeviceID) error {
+	// Again after each change: an event that came meanwhile may have been no news before it.
+	for {
+		shown, err := g.shown(ctx, t, ids)
+		if err != nil {
+			return err
+		}
+		if learned, err := g.learn(ctx, t, shown); err != nil || !learned {
+			return err
+		}
+	}
+}
+
+// Withdrawn takes in that an entry was withdrawn, where rules go by attributes.
+func (g *Groups) Withdrawn(ctx context.Context, id andon.TenantID, w *andon.Withdrawal) error {
+	if !g.store.Capabilities().Whole {
+		return nil
+	}
 	return g.change(ctx, id, func(t *tenant) error {
-		// Again after each change: an event that came meanwhile may have been no news before it.
-		for {
-			shown, err := g.shown(ctx, t, news)
-			if err != nil {
-				return err
-			}
-			if learned, err := g.learn(ctx, t, shown); err != nil || !learned {
-				return err
+		if len(t.rules.names) == 0 {
+			return nil
+		}
+		e, err := g.store.Entry(ctx, id, w.Device, w.Time, w.State)
+		if err != nil {
+			return err
+		}
+		if err := g.withdraw(ctx, t, &e.Event); err != nil {
+			return err
+		}
+		return g.learnShown(ctx, t, []andon.DeviceID{w.Device})
+	})
+}
+
+// withdraw takes back the values that an entry may have given to its device: each is that of the
+// newest entry that has one, of the last MaxLimit, or unknown again. The caller holds writing.
+func (g *Groups) withdraw(ctx context.Context, t *tenant, e *andon.Event) error {
+	d := t.device(e.Device)
+	known, lost, found := d.facts(), t.rules.factsOf(e.Attributes), map[string]string{}
+	maps.DeleteFunc(lost, func(name, value string) bool { return known[name] != value })
+	if len(lost) == 0 {
+		return nil
+	}
+	q := andon.EventQuery{Limit: andon.MaxLimit}
+	for older, err := range g.store.DeviceEvents(ctx, t.id, e.Device, q) {
+		if err != nil {
+			return err
+		}
+		for name, value := range t.rules.factsOf(older.Attributes) {
+			if _, is := lost[name]; is {
+				found[name] = value
+				delete(lost, name)
 			}
 		}
-	})
+		if len(lost) == 0 {
+			break
+		}
+	}
+	return g.write(ctx, t, []change{{e.Device, func(s *said) {
+		maps.DeleteFunc(s.Facts, func(name, _ string) bool { _, is := lost[name]; return is })
+		s.learn(found)
+	}}})
 }
 
 // shown reads some devices. One that is not there has no ID.
@@ -209,12 +262,7 @@ func (g *Groups) learn(
 	for i := range shown {
 		facts := t.unknown(shown[i].ID, shown[i].Attributes)
 		if len(facts) > 0 {
-			changes = append(changes, change{shown[i].ID, func(s *said) {
-				if s.Facts == nil {
-					s.Facts = map[string]string{}
-				}
-				maps.Copy(s.Facts, facts)
-			}})
+			changes = append(changes, change{shown[i].ID, func(s *said) { s.learn(facts) }})
 		}
 	}
 	t.mu.RUnlock()

@@ -141,6 +141,39 @@ func TestGroupRules(t *testing.T) {
 	w.put("/groups/rules", `[]`).equals(`[]`)
 }
 
+// TestGroupsAfterAWithdrawal: a rule goes by what the device would show without the entry.
+func TestGroupsAfterAWithdrawal(t *testing.T) {
+	w := newWorld(t)
+	w.put("/groups/rules", `[{"attribute":"line","equals":"L1","group":"l1"},
+		{"attribute":"line","equals":"L3","group":"l3"}]`).is(http.StatusOK)
+	for _, e := range []string{
+		`"a","time":"2020-04-24T10:01:00Z","attributes":{"line":"L1"}`,
+		`"a","time":"2020-04-24T10:02:00Z","attributes":{"line":"L3"}`,
+		`"b","time":"2020-04-24T10:01:00Z","attributes":{"line":"L1"}`,
+		`"b","time":"2020-04-24T10:02:00Z","attributes":{"line":"L3"}`,
+		`"b","time":"2020-04-24T10:03:00Z"`,
+		`"c","time":"2020-04-24T10:01:00Z"`,
+		`"c","time":"2020-04-24T10:02:00Z","attributes":{"line":"L3"}`,
+		`"d","time":"2020-04-24T10:02:00Z","attributes":{"line":"L3"}`,
+		`"d","time":"2020-04-24T10:03:00Z","attributes":{"line":"L3"}`,
+		`"d","time":"2020-04-24T10:04:00Z"`,
+	} {
+		w.post("/events", `{"state":"NORMAL","device":`+e+`}`).is(http.StatusOK)
+	}
+	if got := devicesIn(w.get("/devices?group=l3").body); got != "a b c d" {
+		t.Errorf("before: got %s", got)
+	}
+	for _, device := range []string{"a", "b", "c", "d"} {
+		w.do(http.MethodDelete, base+"/devices/"+device+"/events/2020-04-24T10:02:00Z/NORMAL",
+			"").is(http.StatusOK)
+	}
+	for group, want := range map[string]string{"l1": "a b", "l3": "d", "none": "c"} {
+		if got := devicesIn(w.get("/devices?group=" + group).body); got != want {
+			t.Errorf("%s: got %s, want %s", group, got, want)
+		}
+	}
+}
+
 func TestGroupsOfAFile(t *testing.T) {
 	w := newPlant(t)
 	const file = "name,group,device\nx,new/a,press-1\n,,press-2\n,a//b,press-2\nshort\n"

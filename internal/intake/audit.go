@@ -179,6 +179,9 @@ func (in *Intake) Withdraw(
 	}
 	sent.At = in.options.Now()
 	kept, added, err = in.store.Withdraw(ctx, tenant, sent)
+	if err == nil { // whether or not somebody still waits: the entry is withdrawn
+		err = in.Groups.Withdrawn(context.WithoutCancel(ctx), tenant, &sent)
+	}
 	if err == nil && !added {
 		return kept, false, nil
 	}
