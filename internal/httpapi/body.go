@@ -33,7 +33,7 @@ func (c *call) body() (string, error) {
 		raw = http.MaxBytesReader(c.x, raw, andon.MaxRequestBytes)
 	}
 	sent, err := body.Read(raw, c.r.ContentLength, &c.slot)
-	size := int64(len(sent.Text()))
+	size := sent.Size()
 	c.x.BodyBegun = size > 0
 	if err != nil {
 		return "", err

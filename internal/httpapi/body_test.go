@@ -63,6 +63,31 @@ func TestCompressedBodies(t *testing.T) {
 		fails(http.StatusUnsupportedMediaType)
 }
 
+// TestByteOrderMarks: a body of any call may begin with one.
+func TestByteOrderMarks(t *testing.T) {
+	w := newWorld(t)
+	const mark, csv, lines = "\uFEFF", "Content-Type: text/csv", "Content-Type: application/x-ndjson"
+	for _, accepted := range []answer{
+		w.post("/events", mark+`{"device":"a","state":"NORMAL"}`),
+		w.post("/events", mark+`{"device":"b","state":"NORMAL"}`, lines),
+		w.post("/groups/devices", mark+"device,group\na,p\n", csv),
+		w.post("/groups/devices", mark+`[{"device":"a","group":"p"}]`),
+		w.post("/groups/devices", mark+`{"device":"a","group":"p"}`, lines),
+		w.post("/groups/devices", gzipped(mark+`{"device":"a","group":"p"}`),
+			"Content-Encoding: gzip"),
+	} {
+		accepted.is(http.StatusOK)
+	}
+	for path, body := range map[string]string{
+		"/devices/a/operator": `{"operator":"Liz"}`, "/devices/a": `{"name":"A"}`,
+		"/groups/rules": `[{"prefix":"a","group":"p"}]`, "/tenants/default": `{}`,
+	} {
+		w.put(path, mark+body).is(http.StatusOK)
+	}
+	w.put("/devices/a", mark+mark+`{"name":"A"}`).fails(http.StatusBadRequest)
+	w.post("/events", mark).fails(http.StatusBadRequest, "the body is empty")
+}
+
 func TestHalfBodiesKeepNothing(t *testing.T) {
 	w := newWorld(t)
 	lines := strings.Repeat(oneEvent+"\n", 100)

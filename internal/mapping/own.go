@@ -11,7 +11,7 @@ import (
 // own reads a message of Andon's own JSON: one object, an array of objects, or objects line by
 // line.
 func own(m *Message) (entries []Entry, refused []andon.Rejection) {
-	text := string(m.Value)
+	text := strings.TrimPrefix(string(m.Value), "\uFEFF")
 	s, format := jsonscan.Scanner{Text: text, Tolerant: true}, jsonfeed.NDJSON
 	if s.Next() == '[' || s.Skip(0) == nil && s.End() == nil {
 		format = jsonfeed.JSON

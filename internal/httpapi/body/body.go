@@ -71,12 +71,15 @@ func Read(raw io.Reader, length int64, memory Memory) (*Received, error) {
 	return b, nil
 }
 
-// Text returns what has arrived.
-func (b *Received) Text() string { return b.text.String() }
+// Size is how many bytes have arrived.
+func (b *Received) Size() int64 { return int64(b.text.Len()) }
+
+// Text returns what has arrived, without the byte order mark that it may begin with.
+func (b *Received) Text() string { return strings.TrimPrefix(b.text.String(), "\uFEFF") }
 
 // Decompress returns what a compressed body holds, and gives back the memory of what was sent.
 func (b *Received) Decompress(open Decompressor, expected int64) (string, error) {
-	plain, end, err := open(strings.NewReader(b.Text()))
+	plain, end, err := open(strings.NewReader(b.text.String()))
 	if err != nil {
 		return "", readError(err)
 	}

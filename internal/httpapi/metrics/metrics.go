@@ -126,8 +126,7 @@ func (c Entries) Unread(err error) {
 
 // Undecoded counts a body that was refused as a whole: an object alone is one entry.
 func (c Entries) Undecoded(text string, format jsonfeed.Format, err error) {
-	text = strings.TrimLeft(strings.TrimPrefix(text, "\uFEFF"), " \t\r\n")
-	if format == jsonfeed.JSON && strings.HasPrefix(text, "{") {
+	if format == jsonfeed.JSON && strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		c.malformed.Inc()
 		return
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// Format is how a body is divided into entries. Each may begin with a byte order mark.
+// Format is how a body is divided into entries.
 type Format uint8
 
 // The formats.
@@ -27,8 +27,6 @@ const (
 	JSON   Format = iota // one object, or an array of objects
 	NDJSON               // an object in each line; lines of white space are skipped
 )
-
-const byteOrderMark = "\uFEFF"
 
 // reader reads one kind of entry. The scanner is at the value, and after it afterwards.
 type reader[T any] interface {
@@ -75,15 +73,14 @@ func (fd *feed[T]) account(n int64) error {
 func read[T any](
 	body string, format Format, r reader[T], take Take,
 ) (ingest.Batch[T], error) {
-	start := len(body) - len(strings.TrimPrefix(body, byteOrderMark))
-	s := &jsonscan.Scanner{Text: body, At: start}
+	s := &jsonscan.Scanner{Text: body}
 	fd := &feed[T]{reader: r, take: take}
 	var err error
 	switch c := s.Next(); {
 	case s.At == len(body):
 		err = andon.AtField("body", "the body is empty")
 	case format == NDJSON:
-		err = fd.lines(body, start)
+		err = fd.lines(body)
 	case c == '[':
 		err = fd.array(s)
 	case c == '{':
@@ -176,14 +173,14 @@ func (fd *feed[T]) accountLast() error {
 	return fd.account(itemBytes + fd.reader.extraBytes())
 }
 
-func (fd *feed[T]) lines(body string, start int) error {
+func (fd *feed[T]) lines(body string) error {
 	var s jsonscan.Scanner
 	for n, from := 1, 0; from < len(body); n++ {
 		end := from + len(body[from:])
 		if i := strings.IndexByte(body[from:], '\n'); i >= 0 {
 			end = from + i
 		}
-		s = jsonscan.Scanner{Text: body[from:end], At: max(start-from, 0)}
+		s = jsonscan.Scanner{Text: body[from:end]}
 		if s.Next(); s.At < len(s.Text) {
 			if fd.count() == andon.MaxRequestEntries {
 				return tooMany()

@@ -162,7 +162,7 @@ func TestBodyRefused(t *testing.T) {
 	}{
 		{"", jsonfeed.JSON, "body", "the body is empty"},
 		{" \r\n\t", jsonfeed.JSON, "body", "the body is empty"},
-		{"\uFEFF\n", jsonfeed.NDJSON, "body", "the body is empty"},
+		{"\n", jsonfeed.NDJSON, "body", "the body is empty"},
 		{"hello", jsonfeed.JSON, "body", "at byte 0: want an object or an array, found hello"},
 		{"\x00", jsonfeed.JSON, "body", `at byte 0: want an object or an array, found '\x00'`},
 		{"\x1f\x8b", jsonfeed.JSON, "body", "at byte 0: want an object or an " +
@@ -222,7 +222,7 @@ func TestNothingGoodIsLost(t *testing.T) {
 		want       []string
 	}{
 		{"empty array", "[]", jsonfeed.JSON, nil},
-		{"array", "\uFEFF [" + good + ",\r\n" + good + "] \n", jsonfeed.JSON,
+		{"array", " [" + good + ",\r\n" + good + "] \n", jsonfeed.JSON,
 			[]string{"0:0 ok", "1:0 ok"}},
 		{"elements of other types", "[7," + good + `,null,"x",[]]`, jsonfeed.JSON, []string{
 			"0:0 at byte 1: want an object, found a number",
@@ -250,7 +250,7 @@ func TestNothingGoodIsLost(t *testing.T) {
 			"4:0 at byte 68: want an object, found NaN",
 			"5:0 ok",
 		}},
-		{"lines", "\uFEFF" + good + "\r\n\n \t\r\n" + good + "\n", jsonfeed.NDJSON,
+		{"lines", good + "\r\n\n \t\r\n" + good + "\n", jsonfeed.NDJSON,
 			[]string{"0:1 ok", "1:4 ok"}},
 		{"bad lines", "x\n" + good + "\n" + good + " " + good + "\n" + good + ",\n" +
 			`{"device":"d` + "\n" + `7` + "\n\xff", jsonfeed.NDJSON, []string{
