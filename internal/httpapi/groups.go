@@ -99,11 +99,12 @@ func (c *call) sentProfiles(
 		return nil, nil, err
 	}
 	text, err := c.body()
+	alone := false
+	if err == nil && is == typeJSON {
+		text, alone, err = body.Array(text)
+	}
 	if err != nil {
 		return nil, nil, err
-	}
-	if is == typeJSON && !strings.HasPrefix(strings.TrimSpace(text), "[") {
-		text = "[" + text + "]" // one object may have many lines
 	}
 	rows, err := table.New(bufio.NewReader(strings.NewReader(text)),
 		table.Options{Format: profileForms[is]})
@@ -119,6 +120,8 @@ func (c *call) sentProfiles(
 		switch {
 		case err != nil:
 			return nil, nil, andon.AtField("body", "%s", err)
+		case row.Bad != nil && alone:
+			return nil, nil, andon.AtField("body", "%s", row.Bad)
 		case row.Bad != nil:
 			rejected = append(rejected, andon.Rejection{
 				Index: row.Index, Line: row.Line, Error: row.Bad.Error(),
@@ -152,12 +155,10 @@ func putProfile(only andon.ProfileFields) func(*call) (andon.DeviceProfile, erro
 		if err := c.Fault(); err != nil {
 			return is, err
 		}
-		all, rejected, err := c.sentProfiles(device, typeJSON)
+		all, _, err := c.sentProfiles(device, typeJSON)
 		switch {
 		case err != nil:
 			return is, err
-		case len(rejected) > 0:
-			return is, andon.AtField("body", "%s", rejected[0].Error)
 		case len(all) != 1 || only == andon.ProfileGroup && all[0].Fields != only:
 			return is, andon.AtField("body", "one object with what is said of the device, or "+
 				"its group, is all that this takes")

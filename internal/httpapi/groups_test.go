@@ -188,6 +188,27 @@ func TestGroupsOfAFile(t *testing.T) {
 		fails(http.StatusBadRequest, "no column")
 }
 
+// TestProfilesThatAreNoJSON: a body is one object, an array or lines, as one of events is.
+func TestProfilesThatAreNoJSON(t *testing.T) {
+	w := newWorld(t)
+	const one, lines = `{"device":"a","group":"p"}`, "Content-Type: application/x-ndjson"
+	for body, want := range map[string]string{
+		one + "," + one: "want the end", one + "\n" + one: "want the end", one + "]": "want the end",
+		"": "the body is empty", " \n": "the body is empty", "7": "want an object",
+		`{"device":"a","group":"a//b"}`: "missing", `{"device":"a"`: "", `{"device":"a",}`: "",
+	} {
+		w.post("/groups/devices", body).fails(http.StatusBadRequest, want)
+		if body != one+"\n"+one {
+			w.put("/devices/a", body).fails(http.StatusBadRequest)
+		}
+	}
+	w.post("/groups/devices", "", lines).fails(http.StatusBadRequest, "empty")
+	w.post("/groups/devices", one+"\n"+one, lines).equals(`{"accepted":2,"rejected":[]}`)
+	w.post("/groups/devices", " {\n\"device\":\"a\",\n\"group\":null\n}\n").
+		equals(`{"accepted":1,"rejected":[]}`)
+	w.post("/groups/devices", "[]").equals(`{"accepted":0,"rejected":[]}`)
+}
+
 func TestStreamOfAGroup(t *testing.T) {
 	w := newPlant(t)
 	s := w.stream("?group=p").begun()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/access"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
 // Memory is what a body takes before it uses it, and gives back.
@@ -91,6 +92,26 @@ func (b *Received) Decompress(open Decompressor, expected int64) (string, error)
 	b.memory.Give(int64(b.text.Cap()))
 	b.text.Reset()
 	return whole.Text(), nil
+}
+
+// Array returns JSON that is an array. It makes one of a body that is one object alone, and reports
+// that.
+func Array(text string) (array string, alone bool, err error) {
+	s := jsonscan.Scanner{Text: text}
+	switch c := s.Next(); {
+	case s.At == len(text):
+		return "", false, andon.AtField("body", "the body is empty")
+	case c == '[':
+		return text, false, nil
+	}
+	f := s.Skip(0)
+	if f == nil {
+		f = s.End()
+	}
+	if f != nil {
+		return "", false, andon.AtField("body", "%s", f)
+	}
+	return "[" + text + "]", true, nil
 }
 
 const (
