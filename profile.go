@@ -12,7 +12,7 @@ import (
 // such as "plant-1/hall-3/line-7". A device is in at most one group, and in all groups above it.
 type Group string
 
-// NoGroup stands for the devices that are in no group, in a query. No group has that path.
+// NoGroup stands for the devices that are in no group, in a query. No path begins with it.
 const NoGroup Group = "none"
 
 // Bounds of what is said of a device.
@@ -24,7 +24,7 @@ const (
 
 // Validate reports what is wrong with a path, or nil. The empty path is wrong.
 func (g Group) Validate() error {
-	if g == NoGroup {
+	if g.Within(NoGroup) {
 		return Errorf(Invalid, "no group is called %q: it stands for devices in none", NoGroup)
 	}
 	if err := validID("group", string(g), MaxGroupBytes); err != nil {

@@ -58,6 +58,8 @@ func TestGroups(t *testing.T) {
 	w.put("/devices/robot-1", `{"title":"a"}`).fails(http.StatusBadRequest, "title")
 	w.put("/devices/robot-1", `{"location":{"lat":91,"lon":0}}`).
 		fails(http.StatusBadRequest, "-90")
+	w.put("/devices/robot-1/group", `{"group":"none/a"}`).fails(http.StatusBadRequest, "none")
+	w.put("/devices/robot-1/group", `{"group":"nonesuch/none"}`).is(http.StatusOK)
 	w.get("/groups?under=none").fails(http.StatusBadRequest, "none")
 }
 
