@@ -33,9 +33,9 @@ func newCSV(r *bufio.Reader, o Options) (*csvRows, error) {
 		return nil, andon.Errorf(andon.Invalid, "%q can't be between cells", o.Comma)
 	}
 	s := &csvRows{lines: lines{r: r}, comma: string(o.Comma)}
-	first, err := s.line()
-	for err == nil && (first == "" || o.Comments && first[0] == '#') {
-		first, err = s.line()
+	first, err := s.first()
+	for err == nil && o.Comments && first[0] == '#' {
+		first, err = s.first()
 	}
 	if err == io.EOF {
 		return nil, andon.Errorf(andon.Invalid, "the file is empty: CSV begins with a header")
@@ -67,18 +67,23 @@ func newCSV(r *bufio.Reader, o Options) (*csvRows, error) {
 }
 
 func (s *csvRows) line() (text string, err error) {
-	if text, err = s.lines.next(); s.crlf || text == "\r" {
+	if text, err = s.lines.next(); s.crlf {
 		text = strings.TrimSuffix(text, "\r")
+	}
+	return text, err
+}
+
+// first returns the line that the next row begins with. Empty ones before it are passed over.
+func (s *csvRows) first() (text string, err error) {
+	for err == nil && (text == "" || text == "\r") {
+		text, err = s.line()
 	}
 	return text, err
 }
 
 // Next implements rows.
 func (s *csvRows) Next() (Row, error) {
-	text, err := s.line()
-	for err == nil && text == "" {
-		text, err = s.line()
-	}
+	text, err := s.first()
 	if err != nil {
 		return Row{}, err
 	}

@@ -103,6 +103,20 @@ func TestCSVGoesOnAfterBadRows(t *testing.T) {
 	)
 }
 
+// TestCSVKeepsCarriageReturns: where lines end in "\n", those within quotes belong to the cell, also
+// in an empty line. Those between rows do not.
+func TestCSVKeepsCarriageReturns(t *testing.T) {
+	m := plain
+	m.Message = []string{"note"}
+	entries, err := open(t, "\r\ndevice,time,state,note\n"+
+		"\r\na,2020-04-24,ON,\"1\r\n\r\n\r\n3\r\"\n\r\n\nb,2020-04-24,ON,x\r\n",
+		table.Options{}).Events(m)
+	wantLines(t, listed(entries, err, showEvent),
+		`0:4 a 2020-04-24T00:00:00Z ON op= to= "1\r\n\r\n\r\n3\r" `,
+		`1:10 b 2020-04-24T00:00:00Z ON op= to= "x" `,
+	)
+}
+
 func TestCSVQuoteNeverClosed(t *testing.T) {
 	for _, filler := range []string{"", strings.Repeat("b,2020-04-24,ON\n", 100_000)} {
 		text := "device,time,state\na,2020-04-24,\"ON\n" + filler + "c,2020-04-24,ON\n"
