@@ -274,6 +274,30 @@ func TestSentOnce(t *testing.T) {
 	}
 }
 
+// TestFullQueue: a request that there is no space for is not kept, not even a part of it.
+func TestFullQueue(t *testing.T) {
+	away := newServer(t, func(w http.ResponseWriter, _ []string) bool {
+		problem(w, http.StatusServiceUnavailable, "")
+		return false
+	})
+	g := newGateway(t, away, memstore.New())
+	events := make([]andon.Event, 1200)
+	for i := range events {
+		events[i] = andon.Event{
+			Device: "a", State: "NORMAL", Time: now - andon.Time(i),
+			Message: strings.Repeat("x", 1000),
+		}
+	}
+	err := g.Append(t.Context(), "default", now, events)
+	if s := g.State(); andon.KindOf(err) != andon.Full || s.Entries > 0 || s.Bytes > 0 {
+		t.Errorf("%v; %d entries of %d bytes wait", err, s.Entries, s.Bytes)
+	}
+	err = g.Append(t.Context(), "default", now, events[:700])
+	if s := g.State(); err != nil || s.Entries != 700 {
+		t.Errorf("%v; %d entries wait", err, s.Entries)
+	}
+}
+
 // full is a store whose disk is full.
 type full struct{ andon.Store }
 

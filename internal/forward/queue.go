@@ -170,44 +170,54 @@ func (q *Queue) AppendReadings(
 	return put(ctx, q, received, readings, func(r *andon.Reading) andon.Time { return r.Time })
 }
 
-// put adds entries to the queue, in as many records as they need.
+// put adds entries to the queue, in as many records as they need, if there is space for all.
 func put[T any](
 	ctx context.Context, q *Queue, received andon.Time, entries []T, of func(*T) andon.Time,
-) error {
+) (err error) {
+	var all []record
 	for len(entries) > 0 {
 		data, n := source.Join(entries)
-		r := record{arrival: received, entries: n}
+		r := record{Record: andon.Record{Data: data}, arrival: received, entries: n}
 		for i := range entries[:n] {
 			const second = 1_000_000 // what is further ahead has a time of its own
 			if at := of(&entries[i]); at < received+second {
 				r.arrival = max(r.arrival, at) // that it got, so that others come after it
 			}
 		}
-		if r.Data = data; !q.begin(&r) {
-			return andon.Errorf(andon.Full, "the queue of this gateway is full (max_bytes): the "+
-				"server at %s does not take what waits", q.config.To)
-		}
-		_, err := q.PutRecord(ctx, r.Record)
-		if q.end(&r, err); err != nil {
-			return err
-		}
-		entries = entries[n:]
+		all, entries = append(all, r), entries[n:]
 	}
-	return nil
+	if !q.begin(all) {
+		return andon.Errorf(andon.Full, "the queue of this gateway is full (max_bytes): the "+
+			"server at %s does not take what waits", q.config.To)
+	}
+	for i := range all {
+		if err == nil {
+			_, err = q.PutRecord(ctx, all[i].Record)
+		}
+		q.end(&all[i], err)
+	}
+	return err
 }
 
-// begin gives a record its number, if there is space for it.
-func (q *Queue) begin(r *record) bool {
+// begin gives records their numbers, if there is space for all of them.
+func (q *Queue) begin(all []record) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.state.Bytes+int64(len(r.Data)) > q.config.MaxBytes {
+	bytes := q.state.Bytes
+	for i := range all {
+		bytes += int64(len(all[i].Data))
+	}
+	if bytes > q.config.MaxBytes {
 		return false
 	}
-	q.last.number++
-	r.number = q.last.number
-	r.Kind, r.ID = Kind, fmt.Sprintf("%019d-%d-%d", r.number, r.arrival, r.entries)
-	q.writing[r.number] = true
-	q.add(r, 1)
+	for i := range all {
+		r := &all[i]
+		q.last.number++
+		r.number = q.last.number
+		r.Kind, r.ID = Kind, fmt.Sprintf("%019d-%d-%d", r.number, r.arrival, r.entries)
+		q.writing[r.number] = true
+		q.add(r, 1)
+	}
 	return true
 }
 
