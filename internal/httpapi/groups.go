@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"cmp"
 	"iter"
 	"reflect"
 	"strings"
@@ -118,10 +119,8 @@ func (c *call) sentProfiles(
 	}
 	for row, err := range items {
 		switch {
-		case err != nil:
-			return nil, nil, andon.AtField("body", "%s", err)
-		case row.Bad != nil && alone:
-			return nil, nil, andon.AtField("body", "%s", row.Bad)
+		case err != nil || row.Bad != nil && alone:
+			return nil, nil, andon.AtField("body", "%s", cmp.Or(err, row.Bad))
 		case row.Bad != nil:
 			rejected = append(rejected, andon.Rejection{
 				Index: row.Index, Line: row.Line, Error: row.Bad.Error(),
