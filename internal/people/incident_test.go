@@ -28,6 +28,15 @@ func TestPolicy(t *testing.T) {
 		{"rises when acknowledged", "4 ack; 6 WARNING4; 22 end", "7 Boss"},
 		{"falls and rises", "6 WARNING4; 9 WARNING2; 12 WARNING4; 22 end", "5 Liz; 7 Boss"},
 		{"late", "100 end", "5 Liz; 15 Sara; 25 Liz; 35 Sara"},
+		{"changed to later", "6 policy 5,65; 70 end", "5 Liz; 65 Sara"},
+		{"changed to later, which nobody has seen", "6 put 5,65; 70 end", "5 Liz; 65 Sara"},
+		{"changed to sooner", "6 policy 5,10; 12 end", "5 Liz; 10 Sara"},
+		{"changed to what is past", "8 policy 5,7,7; 12 end", "5 Liz; 8 Sara; 8 Sara"},
+		{"changed while it is shelved", "6 shelve 10m; 8 policy 5,7; 20 end", "5 Liz; 17 Sara"},
+		{"changed after its steps", "16 policy 30,40; 55 end", "5 Liz; 15 Sara; 50 Liz"},
+		{"changed to fewer steps", "36 policy 5; 55 end", "5 Liz; 15 Sara; 25 Liz; 35 Sara"},
+		{"deleted", "6 policy none; 40 end", "5 Liz"},
+		{"deleted and put again", "6 policy none; 20 policy 5,15; 22 end", "5 Liz; 20 Sara"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := play(t, c.script); got != c.want {
@@ -37,14 +46,30 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-func play(t *testing.T, script string) string {
-	t.Helper()
-	s := &people.Setting{Now: minute, Known: &people.Known{Policies: []people.Policy{
+// policies are those of a script: one for what is severe, and another one that has steps after so
+// many minutes, "5,15", or that is not there, "none".
+func policies(steps string) *people.Known {
+	low := people.Policy{Name: "low", Repeat: 1, Every: 10 * minute}
+	known := &people.Known{Policies: []people.Policy{
 		{Name: "high", Match: people.Match{MinSeverity: 80},
 			Steps: []people.PolicyStep{{After: minute, To: "person Boss"}}},
-		{Name: "low", Repeat: 1, Every: 10 * minute, Steps: []people.PolicyStep{
-			{After: 5 * minute, To: "operator"}, {After: 15 * minute, To: "supervisor Sara"}}},
-	}}}
+	}}
+	if steps == "none" {
+		return known
+	}
+	to := people.Target("operator")
+	for text := range strings.SplitSeq(steps, ",") {
+		after, _ := andon.ParseDuration(text + "m")
+		low.Steps = append(low.Steps, people.PolicyStep{After: after, To: to})
+		to = "supervisor Sara"
+	}
+	known.Policies = append(known.Policies, low)
+	return known
+}
+
+func play(t *testing.T, script string) string {
+	t.Helper()
+	s := &people.Setting{Known: policies("5,15")}
 	start := andon.Time(100 * minute)
 	s.Now = start
 	in := people.Open(s, "1-x", "d1", people.StateKind, seen(s, "WARNING2"))
@@ -63,6 +88,11 @@ func play(t *testing.T, script string) string {
 		}
 		switch a.Do = do[what]; {
 		case what == "end":
+		case what == "put":
+			s.Known = policies(span)
+		case what == "policy":
+			s.Known = policies(span)
+			in.Review(s)
 		case what == "window":
 			in.Suppress(s, "w")
 		case what == "no-window":

@@ -7,8 +7,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// due returns when the next step of the policy comes; 0: none is left.
-func (g *Progress) due(p *Policy) andon.Time {
+// due returns when the next step of the policy comes, at from at the earliest; 0: none is left.
+func (g *Progress) due(p *Policy, from andon.Time) andon.Time {
 	if p == nil || len(p.Steps) == 0 {
 		return 0
 	}
@@ -18,7 +18,7 @@ func (g *Progress) due(p *Policy) andon.Time {
 		return 0
 	}
 	length := p.Steps[n-1].After - p.Steps[0].After + p.Every
-	return g.Start.Add(andon.Duration(round)*length + p.Steps[g.Step%n].After)
+	return max(from, g.Start.Add(andon.Duration(round)*length+p.Steps[g.Step%n].After))
 }
 
 // begin starts the policy that matches, unless that one is running.
@@ -67,8 +67,8 @@ func (in *Incident) handOver(s *Setting) {
 	in.do(s, Assign, to, "the shift of policy "+p.Name+" changed")
 }
 
-// Review takes in documents that have changed: windows of maintenance, and who is on call. It
-// reports whether that changes anything.
+// Review takes in documents that have changed: windows of maintenance, who is on call, and when the
+// next step of the policy is due. It reports whether that changes anything.
 func (in *Incident) Review(s *Setting) bool {
 	if in.Ended != 0 {
 		return false
@@ -77,8 +77,9 @@ func (in *Incident) Review(s *Setting) bool {
 	if before != nil && before.Shift != 0 && in.Until == 0 {
 		in.handOver(s)
 	}
-	return in.Suppress(s, s.window(in.Device)) || len(in.Steps) > steps ||
-		before != nil && *before != *in.Policy
+	in.Suppress(s, s.window(in.Device))
+	in.schedule(s, s.Now)
+	return len(in.Steps) > steps || before != nil && *before != *in.Policy
 }
 
 // halted reports whether the policy does nothing: it is paused or stopped.
@@ -95,7 +96,8 @@ func (in *Incident) paused() bool {
 }
 
 // schedule works out when the next step of the policy is due, at a time at which something changed.
-// While it is halted its time does not pass.
+// A policy that has changed moves it to that time at the earliest. While it is halted its time does
+// not pass.
 func (in *Incident) schedule(s *Setting, at andon.Time) {
 	g := in.Policy
 	if g == nil {
@@ -108,17 +110,17 @@ func (in *Incident) schedule(s *Setting, at andon.Time) {
 	case !halted && g.Paused != 0:
 		g.Start, g.Paused = g.Start.Add(at.Sub(g.Paused)), 0
 	}
+	from := andon.Earlier(g.Next, at)
 	if g.Next = 0; g.Paused == 0 {
-		g.Next = g.due(p)
+		g.Next = g.due(p, from)
 	}
 }
 
-// step does the step of the policy that is due.
+// step does the step of the policy that is due, unless a policy that has changed says later.
 func (in *Incident) step(s *Setting) {
 	g, due := in.Policy, in.Policy.Next
 	p := s.policy(g.Policy)
-	if p == nil || len(p.Steps) == 0 { // it was deleted
-		g.Next = 0
+	if g.Next = g.due(p, due); g.Next != due {
 		return
 	}
 	target := p.Steps[g.Step%len(p.Steps)].To
@@ -138,7 +140,7 @@ func (in *Incident) step(s *Setting) {
 	if n := len(in.Doing); n > 0 && to != "" {
 		in.Doing[n-1].Time = due
 	}
-	g.Next = g.due(p)
+	g.Next = g.due(p, due)
 }
 
 // Due returns when there is something to do about the incident; 0: when something happens.

@@ -107,8 +107,11 @@ func (h *house) keep(owner string) (stop func()) {
 		Setting: func(ctx context.Context, t andon.TenantID) (*people.Setting, error) {
 			tenant, err := h.store.Tenant(ctx, t)
 			h := h.of(t)
+			h.mu.Lock()
+			known := h.known
+			h.mu.Unlock()
 			return &people.Setting{
-				Known: h.known, OnCall: h.known.OnCall, States: tenant.States,
+				Known: known, OnCall: known.OnCall, States: tenant.States,
 				Group: func(d andon.DeviceID) andon.Group {
 					return map[andon.DeviceID]andon.Group{"o1": "hall/a", "o3": "hall"}[d]
 				},
@@ -296,6 +299,48 @@ func TestRetired(t *testing.T) {
 		}
 		if settle(time.Minute); !slices.Equal(told, []andon.DeviceID{"d1", "d1"}) {
 			t.Errorf("%v are retired", told)
+		}
+	})
+}
+
+// TestChangedPolicy: a policy that changes, is deleted and is put again counts for open incidents.
+func TestChangedPolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, memstore.New(), clock)
+		h.silentAfter("24h")
+		put := func(after ...string) {
+			p := people.Policy{Name: "p"}
+			for _, text := range after {
+				p.Steps = append(p.Steps, people.PolicyStep{After: parsed(t, text), To: "person Liz"})
+			}
+			h.mu.Lock()
+			h.known = &people.Known{Policies: []people.Policy{p}[:min(len(after), 1)]}
+			h.mu.Unlock()
+		}
+		put("0s", "8s")
+		defer h.keep("a")()
+		settle(5 * time.Second)
+		h.start = clock()
+		h.is("WARNING1")
+		for _, after := range []string{"1h", "10m", "2m"} {
+			put("0s", after)
+			settle(2 * time.Second)
+			if next := h.only().Policy.Next; next.Sub(h.start).Std() < parsed(t, after).Std() {
+				t.Errorf("changed to %s: the next step is due at %s", after, next)
+			}
+		}
+		settle(2 * time.Minute)
+		put("0s", "2m", "1h")
+		settle(2 * time.Second)
+		put()
+		settle(2 * time.Second)
+		if next := h.only().Policy.Next; next != 0 {
+			t.Errorf("deleted: the next step is due at %s", next)
+		}
+		put("0s", "2m", "25m")
+		settle(time.Hour)
+		if got, want := strings.Join(h.told, ", "), " Liz d1, 2m Liz d1, 25m Liz d1"; got != want {
+			t.Errorf("told: %s; want %s", got, want)
 		}
 	})
 }

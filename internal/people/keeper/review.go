@@ -81,7 +81,8 @@ func (f *follower) reviews(ctx context.Context) {
 		}
 		if s, err := f.SettingNow(ctx, f.tenant); err == nil {
 			same := was != nil && (was.Known == s.Known ||
-				reflect.DeepEqual(was.Schedules, s.Schedules)) &&
+				reflect.DeepEqual(was.Schedules, s.Schedules) &&
+					reflect.DeepEqual(was.Policies, s.Policies)) &&
 				reflect.DeepEqual(was.Windows, s.Windows)
 			aged := len(s.Windows) > 0 && was != nil && s.Now.Sub(was.Now) >= reviewOpen
 			if !same || aged {
