@@ -173,7 +173,9 @@ func (in *Incident) acknowledge(s *Setting, a *Action) error {
 		if is.By != a.By {
 			return first(is.By, "has acknowledged")
 		}
-		return nil
+		if a.ExpiresIn == 0 || in.Ended != 0 || is.Expires == is.At.Add(a.ExpiresIn) {
+			return nil
+		}
 	}
 	is := &Acknowledgement{By: a.By, At: s.Now, Note: a.Note}
 	holds := a.ExpiresIn
@@ -247,8 +249,8 @@ func (in *Incident) shelve(s *Setting, a *Action) error {
 		if was.By != a.By {
 			return first(was.By, "has shelved")
 		}
-		same := was.Reason == is.Reason && was.Once == is.Once
-		if same && (a.Once || a.For != 0 || was.Until == is.Until) {
+		same := was.Until == is.Until || a.For != 0 && was.Until == was.At.Add(a.For)
+		if same && was.Reason == is.Reason && was.Once == is.Once {
 			return nil
 		}
 	}

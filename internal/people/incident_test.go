@@ -27,6 +27,12 @@ func TestPolicy(t *testing.T) {
 		{"rises", "6 WARNING4; 22 end", "5 Liz; 7 Boss"},
 		{"rises when acknowledged", "4 ack; 6 WARNING4; 22 end", "7 Boss"},
 		{"falls and rises", "6 WARNING4; 9 WARNING2; 12 WARNING4; 22 end", "5 Liz; 7 Boss"},
+		{"acknowledged for longer", "4 ack 10m; 6 ack 20m; 60 end",
+			"27 Liz; 37 Sara; 47 Liz; 57 Sara"},
+		{"acknowledged again", "4 ack 10m; 6 again-ack; 22 end", "15 Liz"},
+		{"shelved for longer", "2 shelve 1m; 2 shelve 10m; 22 end", "15 Liz"},
+		{"shelved for shorter", "2 shelve 1h; 4 shelve 1m; 10 end", "8 Liz"},
+		{"shelved for as long again", "2 shelve 10m; 4 again-shelve 10m; 22 end", "15 Liz"},
 		{"late", "100 end", "5 Liz; 15 Sara; 25 Liz; 35 Sara"},
 		{"changed to later", "6 policy 5,65; 70 end", "5 Liz; 65 Sara"},
 		{"changed to later, which nobody has seen", "6 put 5,65; 70 end", "5 Liz; 65 Sara"},
@@ -79,6 +85,7 @@ func play(t *testing.T, script string) string {
 		_, _ = fmt.Sscan(line, &at, &what, &span)
 		s.Now = start + andon.Time(at)*minute
 		in.Advance(s)
+		what, again := strings.CutPrefix(what, "again-")
 		a := people.Action{By: "Liz", Reason: "because"}
 		a.ExpiresIn, _ = andon.ParseDuration(span)
 		a.For = a.ExpiresIn
@@ -100,7 +107,7 @@ func play(t *testing.T, script string) string {
 		case a.Do == "":
 			in.Observe(s, seen(s, what))
 		default:
-			if changed, err := in.Act(s, &a); err != nil || !changed {
+			if changed, err := in.Act(s, &a); err != nil || changed == again {
 				t.Fatal(line, err)
 			}
 			if changed, err := in.Act(s, &a); err != nil || changed {
