@@ -44,9 +44,7 @@ func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observatio
 		in.Flips = o.Former.Flips
 	}
 	in.note(s, Step{What: "opened", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
-	if in.Maintenance = s.window(device); in.Maintenance != "" {
-		in.note(s, Step{What: "suppressed", Note: in.Maintenance})
-	}
+	in.Suppress(s)
 	in.take(s, o)
 	return in
 }
@@ -164,24 +162,29 @@ func (in *Incident) Close(s *Setting, why string) {
 	if in.Ended = s.Now; in.Until == 0 {
 		in.Until = s.Now
 	}
+	in.MaintenanceEnds = 0
 	in.note(s, Step{What: "closed", Note: why})
 	in.schedule(s, s.Now)
 }
 
-// Suppress takes in the window of maintenance that its device is in; absent: none. It reports
-// whether that changes anything.
-func (in *Incident) Suppress(s *Setting, window string) bool {
-	if in.Maintenance == window {
-		return false
+// Suppress takes in the window of maintenance that its device is in, from its begin on, or that it
+// is in none any more, from the end of the last one on: it may be noticed later, after a restart.
+func (in *Incident) Suppress(s *Setting) {
+	was, at := in.Maintenance, andon.Earlier(in.MaintenanceEnds, s.Now)
+	in.Maintenance, in.MaintenanceEnds = "", 0
+	if w := s.window(in.Device); w != nil {
+		in.Maintenance, in.MaintenanceEnds = w.Name, w.Ends
+		at = max(w.Begins, s.Reviewed)
 	}
-	in.Maintenance = window
-	if window == "" {
+	switch in.Maintenance {
+	case was:
+		return
+	case "":
 		in.note(s, Step{What: "suppression ended"})
-	} else {
-		in.note(s, Step{What: "suppressed", Note: window})
+	default:
+		in.note(s, Step{What: "suppressed", Note: in.Maintenance})
 	}
-	in.settle(s, s.Now)
-	return true
+	in.settle(s, at)
 }
 
 // Reopens reports whether an observation is of another run than the incident, which has returned to

@@ -21,7 +21,17 @@ func TestPolicy(t *testing.T) {
 		{"shelved", "2 shelve 10m; 40 end", "15 Liz; 25 Sara; 35 Liz"},
 		{"unshelved", "2 shelve 10m; 4 unshelve; 40 end", "7 Liz; 17 Sara; 27 Liz; 37 Sara"},
 		{"out of service", "2 remove; 12 restore; 22 end", "15 Liz"},
-		{"suppressed", "2 window; 12 no-window; 22 end", "15 Liz"},
+		{"suppressed", "2 window 2,12; 12 look; 22 end", "15 Liz"},
+		{"suppressed for longer", "2 window 2,12; 4 window 2,14; 22 end", "17 Liz"},
+		{"suppressed for shorter", "2 window 2,12; 7 window 2,7; 22 end", "10 Liz; 20 Sara"},
+		{"suppressed and shelved", "2 window 2,12; 3 shelve 10m; 20 end", "16 Liz"},
+		{"shelved and suppressed", "2 shelve 8m; 3 window 3,12; 20 end", "15 Liz"},
+		{"a window ends unnoticed", "2 window 2,12; 14 look; 22 end", "15 Liz"},
+		{"a window begins unnoticed", "0 window 2,12; 4 look; 22 end", "15 Liz"},
+		{"before a step", "0 window 2,12; 6 look; 22 end", "15 Liz"},
+		{"after a step", "0 window 6,12; 8 look; 20 end", "12 Liz"},
+		{"before it opens", "0 window -9,12; 2 look; 18 end", "17 Liz"},
+		{"a window is put that has begun", "4 reviewed; 4 window 2,12; 22 end", "13 Liz"},
 		{"taken", "6 take; 40 end", "5 Liz"},
 		{"repeats", "6 WARNING2; 7 WARNING2; 22 end", "5 Liz; 15 Sara"},
 		{"rises", "6 WARNING4; 22 end", "5 Liz; 7 Boss"},
@@ -79,11 +89,22 @@ func play(t *testing.T, script string) string {
 	start := andon.Time(100 * minute)
 	s.Now = start
 	in := people.Open(s, "1-x", "d1", people.StateKind, seen(s, "WARNING2"))
+	from, to := 0, 0 // of a window of maintenance, in minutes
+	window := func() {
+		w := people.Window{
+			Maintenance: &people.Maintenance{Name: "w", Prefix: "d"},
+			Begins:      start + andon.Time(from)*minute, Ends: start + andon.Time(to)*minute,
+		}
+		if s.Windows = nil; s.Now >= w.Begins && s.Now < w.Ends {
+			s.Windows = []people.Window{w}
+		}
+	}
 	for line := range strings.SplitSeq(script, "; ") {
 		var at int
 		var what, span string
 		_, _ = fmt.Sscan(line, &at, &what, &span)
 		s.Now = start + andon.Time(at)*minute
+		window()
 		in.Advance(s)
 		what, again := strings.CutPrefix(what, "again-")
 		a := people.Action{By: "Liz", Reason: "because"}
@@ -100,10 +121,14 @@ func play(t *testing.T, script string) string {
 		case what == "policy":
 			s.Known = policies(span)
 			in.Review(s)
+		case what == "reviewed":
+			s.Reviewed = s.Now
+		case what == "look":
+			in.Review(s)
 		case what == "window":
-			in.Suppress(s, "w")
-		case what == "no-window":
-			in.Suppress(s, "")
+			_, _ = fmt.Sscanf(span, "%d,%d", &from, &to)
+			window()
+			in.Review(s)
 		case a.Do == "":
 			in.Observe(s, seen(s, what))
 		default:

@@ -35,8 +35,10 @@ type Setting struct {
 	OnCall func(s *Schedule, at andon.Time) (who andon.PersonID, until andon.Time)
 	// Turn returns the next in turn of a schedule's people, the same however often it is asked.
 	Turn func(*Schedule) andon.PersonID
-	// Windows are those of maintenance that are open now.
-	Windows []Window
+	// Windows are those of maintenance that are open now. Reviewed is until when it is known which
+	// devices were in one; 0: unknown.
+	Windows  []Window
+	Reviewed andon.Time
 }
 
 // policyOf returns the policy that matches an incident; nil where there is none.
@@ -95,16 +97,13 @@ func (s *Setting) shift(to Target, at andon.Time) (who andon.PersonID, until and
 	return s.OnCall(schedule, at)
 }
 
-// window returns the name of the window of maintenance that a device is in; absent: in none.
-func (s *Setting) window(device andon.DeviceID) string {
+// window returns the window of maintenance that a device is in; nil: in none.
+func (s *Setting) window(device andon.DeviceID) *Window {
 	var group andon.Group
 	if len(s.Windows) > 0 && s.Group != nil {
 		group = s.Group(device)
 	}
-	if w := WindowOf(s.Windows, device, group); w != nil {
-		return w.Name
-	}
-	return ""
+	return WindowOf(s.Windows, device, group)
 }
 
 // OnCall returns who is on call by a schedule of these at a time, if anybody is, and when that

@@ -21,7 +21,15 @@ func (m *Maintenance) Selects(device andon.DeviceID, group andon.Group) bool {
 // Window is one that is open.
 type Window struct {
 	*Maintenance
-	Ends andon.Time
+	Begins, Ends andon.Time
+}
+
+// name is absent of no window.
+func (w *Window) name() string {
+	if w == nil {
+		return ""
+	}
+	return w.Name
 }
 
 // WindowOf returns the first of some windows that is about a device; nil: none is.

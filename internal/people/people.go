@@ -68,6 +68,8 @@ type Incident struct {
 	Shelf        *Shelf           `json:"shelved,omitempty"`
 	Removed      *Removal         `json:"out_of_service,omitempty"`
 	Maintenance  string           `json:"maintenance,omitempty"` // the window that suppresses it
+	// MaintenanceEnds is when that window ends; 0: unknown, or there is none.
+	MaintenanceEnds andon.Time `json:"maintenance_ends,omitempty"`
 
 	Policy *Progress `json:"escalation,omitempty"` // nil: no policy matches
 	Steps  []Step    `json:"steps,omitempty"`      // oldest first

@@ -73,13 +73,16 @@ func (in *Incident) Review(s *Setting) bool {
 	if in.Ended != 0 {
 		return false
 	}
-	before, steps := copied(in.Policy), len(in.Steps)
+	before, steps, ends := copied(in.Policy), len(in.Steps), in.MaintenanceEnds
 	if before != nil && before.Shift != 0 && in.Until == 0 {
 		in.handOver(s)
 	}
-	in.Suppress(s, s.window(in.Device))
+	if ends == 0 || ends > s.Now { // else it is due, and Advance does what is due in its order
+		in.Suppress(s)
+	}
 	in.schedule(s, s.Now)
-	return len(in.Steps) > steps || before != nil && *before != *in.Policy
+	return len(in.Steps) > steps || in.MaintenanceEnds != ends ||
+		before != nil && *before != *in.Policy
 }
 
 // halted reports whether the policy does nothing: it is paused or stopped.
@@ -103,6 +106,7 @@ func (in *Incident) schedule(s *Setting, at andon.Time) {
 	if g == nil {
 		return
 	}
+	at = max(at, g.Start, g.Paused) // what happened before is noticed only now
 	p := s.policy(g.Policy)
 	switch halted := in.halted(p); {
 	case halted && g.Paused == 0:
@@ -156,7 +160,7 @@ func (in *Incident) Due() (at andon.Time) {
 	if in.Shelf != nil {
 		at = andon.Earlier(at, in.Shelf.Until)
 	}
-	return andon.Earlier(at, in.stable())
+	return andon.Earlier(andon.Earlier(at, in.MaintenanceEnds), in.stable())
 }
 
 // Advance does what is due, each at the time at which it was due. It reports whether anything was.
@@ -179,8 +183,8 @@ func (in *Incident) Advance(s *Setting) (changed bool) {
 		case in.Policy.Shift == at:
 			in.handOver(s)
 			continue
-		case s.window(in.Device) != in.Maintenance:
-			in.Suppress(s, s.window(in.Device))
+		case in.MaintenanceEnds == at || s.window(in.Device).name() != in.Maintenance:
+			in.Suppress(s)
 			continue
 		default:
 			in.step(s)

@@ -65,7 +65,7 @@ func (s *Setting) open(t *Trial) (change andon.Time) {
 		case begin > s.Now:
 			change = andon.Earlier(change, begin)
 		case begin != 0:
-			s.Windows = append(s.Windows, Window{m, end})
+			s.Windows = append(s.Windows, Window{m, begin, end})
 			change = andon.Earlier(change, end)
 		}
 	}

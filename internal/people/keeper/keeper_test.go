@@ -345,6 +345,41 @@ func TestChangedPolicy(t *testing.T) {
 	})
 }
 
+// TestMaintenanceWhileNobodyKeeps: the time of a policy stands still from the begin to the end of a
+// window, whether a keeper runs then or not.
+func TestMaintenanceWhileNobodyKeeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, memstore.New(), clock)
+		h.silentAfter("24h")
+		settle(5 * time.Second)
+		h.start = clock()
+		h.known = &people.Known{
+			Policies: []people.Policy{{Name: "p", Steps: []people.PolicyStep{
+				{After: parsed(t, "5m"), To: "person Liz"},
+				{After: parsed(t, "15m"), To: "person Sara"},
+			}}},
+			Maintenance: []people.Maintenance{{
+				Name: "oil", Prefix: "d", Start: h.start.Add(parsed(t, "10m")),
+				Length: parsed(t, "30m"),
+			}},
+		}
+		stop := h.keep("a")
+		h.is("WARNING1")
+		settle(6 * time.Minute)
+		stop()
+		settle(12 * time.Minute) // the window begins
+		stop = h.keep("a")
+		settle(12 * time.Minute)
+		stop()
+		settle(12 * time.Minute) // it ends
+		defer h.keep("a")()
+		settle(time.Hour)
+		if got, want := strings.Join(h.told, ", "), "5m Liz d1, 45m Sara d1"; got != want {
+			t.Errorf("told: %s; want %s", got, want)
+		}
+	})
+}
+
 // TestExpired: an incident is escalated that lasts for longer than its first entry is kept.
 func TestExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -74,22 +74,25 @@ const (
 // have begun or ended.
 func (f *follower) reviews(ctx context.Context) {
 	var was *people.Setting
-	var expired andon.Time
+	var expired, reviewed andon.Time
 	for ctx.Err() == nil {
 		if now := f.Now(); now.Sub(expired) >= expireEvery && f.expire(ctx) == nil {
 			expired = now
 		}
 		if s, err := f.SettingNow(ctx, f.tenant); err == nil {
+			s.Reviewed = reviewed
 			same := was != nil && (was.Known == s.Known ||
 				reflect.DeepEqual(was.Schedules, s.Schedules) &&
 					reflect.DeepEqual(was.Policies, s.Policies)) &&
 				reflect.DeepEqual(was.Windows, s.Windows)
 			aged := len(s.Windows) > 0 && was != nil && s.Now.Sub(was.Now) >= reviewOpen
 			if !same || aged {
-				err = f.review(ctx, s)
+				if err = f.review(ctx, s); err == nil {
+					was = s
+				}
 			}
-			if err == nil && (!same || aged) {
-				was = s
+			if err == nil {
+				reviewed = s.Now
 			}
 		}
 		_ = sleep.For(ctx, reviewEvery)

@@ -54,7 +54,7 @@ func (c *Calendars) Open(
 		case is.begin > now:
 			next.until = andon.Earlier(next.until, is.begin)
 		case is.begin != 0:
-			next.open = append(next.open, people.Window{Maintenance: m, Ends: is.end})
+			next.open = append(next.open, people.Window{Maintenance: m, Begins: is.begin, Ends: is.end})
 			next.until = andon.Earlier(next.until, is.end)
 		}
 	}
