@@ -103,8 +103,8 @@ func TestCSVGoesOnAfterBadRows(t *testing.T) {
 	)
 }
 
-// TestCSVKeepsCarriageReturns: where lines end in "\n", those within quotes belong to the cell, also
-// in an empty line. Those between rows do not.
+// TestCSVKeepsCarriageReturns: where lines end in "\n", those within quotes belong to the cell,
+// also in an empty line. Those between rows do not.
 func TestCSVKeepsCarriageReturns(t *testing.T) {
 	m := plain
 	m.Message = []string{"note"}
