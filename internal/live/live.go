@@ -283,7 +283,9 @@ func (t *tenant) add(b *Batch) {
 		t.batches, t.first, t.bytes = t.batches[1:], t.first+1, t.bytes-oldest.size()
 		t.from = oldest.last(t.from)
 	}
-	t.at = b.last(t.at)
+	if len(b.Frames) > 0 { // follow alone reads it without the lock, and adds those
+		t.at = b.last(t.at)
+	}
 	close(t.news)
 	t.news = make(chan struct{})
 }
