@@ -34,8 +34,8 @@ func (f *forgetful) Assign(
 	return f.Store.Assign(ctx, tenant, now, kept)
 }
 
-// TestSerialHistoriesFind: a defect is found, and shown by the two steps that it takes, also where little
-// is asked on the way.
+// TestSerialHistoriesFind: a defect is found, and shown by the two steps that it takes, also where
+// little is asked on the way.
 func TestSerialHistoriesFind(t *testing.T) {
 	for _, asks := range []int{1, 3} {
 		findForgetful(t, Options{Asks: asks})

@@ -174,7 +174,8 @@ func TestStopAnswers(t *testing.T) {
 // TestStopWithAStalledReader: a client that reads nothing of its stream does not hold up SIGTERM.
 func TestStopWithAStalledReader(t *testing.T) {
 	s := serve(t, "pebble", t.TempDir())
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	host := strings.TrimPrefix(s.url, "http://")
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +192,8 @@ func TestStopWithAStalledReader(t *testing.T) {
 		events := make([]andon.Event, 1000)
 		for i := range events {
 			events[i] = andon.Event{
-				Device: andon.DeviceID(fmt.Sprint("d", i)), State: andon.State(fmt.Sprint("S", n%2)),
+				Device:  andon.DeviceID(fmt.Sprint("d", i)),
+				State:   andon.State(fmt.Sprint("S", n%2)),
 				Message: strings.Repeat("m", 1000),
 			}
 		}

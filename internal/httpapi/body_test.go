@@ -66,7 +66,11 @@ func TestCompressedBodies(t *testing.T) {
 // TestByteOrderMarks: a body of any call may begin with one.
 func TestByteOrderMarks(t *testing.T) {
 	w := newWorld(t)
-	const mark, csv, lines = "\uFEFF", "Content-Type: text/csv", "Content-Type: application/x-ndjson"
+	const (
+		mark  = "\uFEFF"
+		csv   = "Content-Type: text/csv"
+		lines = "Content-Type: application/x-ndjson"
+	)
 	for _, accepted := range []answer{
 		w.post("/events", mark+`{"device":"a","state":"NORMAL"}`),
 		w.post("/events", mark+`{"device":"b","state":"NORMAL"}`, lines),

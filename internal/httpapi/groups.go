@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bufio"
-	"cmp"
 	"iter"
 	"reflect"
 	"strings"
@@ -118,9 +117,12 @@ func (c *call) sentProfiles(
 		return nil, nil, andon.AtField("body", "%s", what)
 	}
 	for row, err := range items {
+		if err == nil && alone {
+			err = row.Bad
+		}
 		switch {
-		case err != nil || row.Bad != nil && alone:
-			return nil, nil, andon.AtField("body", "%s", cmp.Or(err, row.Bad))
+		case err != nil:
+			return nil, nil, andon.AtField("body", "%s", err)
 		case row.Bad != nil:
 			rejected = append(rejected, andon.Rejection{
 				Index: row.Index, Line: row.Line, Error: row.Bad.Error(),

@@ -195,8 +195,9 @@ func TestProfilesThatAreNoJSON(t *testing.T) {
 	w := newWorld(t)
 	const one, lines = `{"device":"a","group":"p"}`, "Content-Type: application/x-ndjson"
 	for body, want := range map[string]string{
-		one + "," + one: "want the end", one + "\n" + one: "want the end", one + "]": "want the end",
-		"": "the body is empty", " \n": "the body is empty", "7": "want an object",
+		one + "," + one: "want the end", one + "\n" + one: "want the end",
+		one + "]": "want the end",
+		"":        "the body is empty", " \n": "the body is empty", "7": "want an object",
 		`{"device":"a","group":"a//b"}`: "missing", `{"device":"a"`: "", `{"device":"a",}`: "",
 	} {
 		w.post("/groups/devices", body).fails(http.StatusBadRequest, want)

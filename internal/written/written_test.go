@@ -41,8 +41,8 @@ func TestRowsAreACache(t *testing.T) {
 	}
 }
 
-// TestSerialRowsOfAFleet: of a fleet whose rows fit into half of the cache one in a hundred is written
-// again at most, and of one whose rows fit into a quarter none to speak of.
+// TestSerialRowsOfAFleet: of a fleet whose rows fit into half of the cache one in a hundred is
+// written again at most, and of one whose rows fit into a quarter none to speak of.
 func TestSerialRowsOfAFleet(t *testing.T) {
 	const size = 1 << 20
 	for _, test := range []struct{ rows, most int }{

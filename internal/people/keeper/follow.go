@@ -109,8 +109,8 @@ func (f *follower) step(ctx context.Context) error {
 
 // took takes note that changes are taken in. Where one is of the tenant, states may have other
 // severities, which changes of devices do not tell: all devices are compared with their incidents,
-// once what changed before that is taken in. Until then the position is not saved, so that a process
-// that follows later compares them, too.
+// once what changed before that is taken in. Until then the position is not saved, so that a
+// process that follows later compares them, too.
 func (f *follower) took(ctx context.Context, changes []andon.Change) (err error) {
 	if slices.ContainsFunc(changes, func(c andon.Change) bool { return c.Kind == andon.OfTenant }) {
 		if f.fleet, err = f.look(ctx); err != nil {
@@ -463,8 +463,8 @@ func (f *follower) succeed(
 	return f.observe(ctx, device, kind, o, nil, later)
 }
 
-// compare compares what all devices showed with the open incidents. An incident that knows of a later
-// change stays as it is. The position is then at, or that of the fleet, whichever is later.
+// compare compares what all devices showed with the open incidents. An incident that knows of a
+// later change stays as it is. The position is then at, or that of the fleet, whichever is later.
 func (f *follower) compare(ctx context.Context, at andon.Position) error {
 	devices := f.fleet.devices
 	want := map[andon.DeviceID]*people.Observation{}

@@ -233,8 +233,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestSettingsWhileStatesChange: what a device shows just before and after a change of its tenant is
-// taken in, though all devices are compared then.
+// TestSettingsWhileStatesChange: what a device shows just before and after a change of its tenant
+// is taken in, though all devices are compared then.
 func TestSettingsWhileStatesChange(t *testing.T) {
 	for name, acknowledged := range map[string]bool{"first": false, "after another": true} {
 		t.Run(name, func(t *testing.T) {
@@ -311,7 +311,8 @@ func TestChangedPolicy(t *testing.T) {
 		put := func(after ...string) {
 			p := people.Policy{Name: "p"}
 			for _, text := range after {
-				p.Steps = append(p.Steps, people.PolicyStep{After: parsed(t, text), To: "person Liz"})
+				step := people.PolicyStep{After: parsed(t, text), To: "person Liz"}
+				p.Steps = append(p.Steps, step)
 			}
 			h.mu.Lock()
 			h.known = &people.Known{Policies: []people.Policy{p}[:min(len(after), 1)]}

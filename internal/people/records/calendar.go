@@ -54,7 +54,8 @@ func (c *Calendars) Open(
 		case is.begin > now:
 			next.until = andon.Earlier(next.until, is.begin)
 		case is.begin != 0:
-			next.open = append(next.open, people.Window{Maintenance: m, Begins: is.begin, Ends: is.end})
+			w := people.Window{Maintenance: m, Begins: is.begin, Ends: is.end}
+			next.open = append(next.open, w)
 			next.until = andon.Earlier(next.until, is.end)
 		}
 	}

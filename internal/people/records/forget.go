@@ -10,8 +10,8 @@ import (
 )
 
 // Forget removes the incidents of a device that was purged at a place in the feed. Those that know
-// of it are newer, and stay. Without a place those that are open stay, since the feed comes to them.
-// It does not come to a device that only measures, so those of metrics that are absent go.
+// of it are newer, and stay. Without a place those that are open stay, since the feed comes to
+// them. It does not come to a device that only measures, so those of metrics that are absent go.
 func (in *Incidents) Forget(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Position,
 ) error {

@@ -41,7 +41,7 @@ func (p *process) moves(device andon.DeviceID) {
 func TestBeginsAnew(t *testing.T) {
 	const (
 		above    = `{"when": {"metric": "t", "op": ">", "value": 80}, "state": "WARNING2"`
-		held     = `{"when": {"metric": "t", "op": ">", "value": 80}, "state": "WARNING2", "for": "2s"}`
+		held     = above + `, "for": "2s"}`
 		again    = "0 WARNING2 81, 5 WARNING2 81"
 		disabled = `, "disabled": "why"}`
 	)

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// TestSerialRandomMemberships: in whatever order processes come, beat, look, pause, lose answers, are
-// killed and leave, with clocks that run apart, nothing was acknowledged by another process since
-// when one holds itself for alone. The table is a model: each statement happens at one time between
-// its beginning and its end, or after it, where no answer comes.
+// TestSerialRandomMemberships: in whatever order processes come, beat, look, pause, lose answers,
+// are killed and leave, with clocks that run apart, nothing was acknowledged by another process
+// since when one holds itself for alone. The table is a model: each statement happens at one time
+// between its beginning and its end, or after it, where no answer comes.
 func TestSerialRandomMemberships(t *testing.T) {
 	alone, acknowledged := 0, 0
 	many(t, func(t *testing.T, r *rand.Rand) {

@@ -13,10 +13,10 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
-// syncedFile says of each log, and of the newest manifest, how many of its bytes are certainly on the
-// disk. It is one sector, so that the disk writes all of it or nothing:
+// syncedFile says of each log, and of the newest manifest, how many of its bytes are certainly on
+// the disk. It is one sector, so that the disk writes all of it or nothing:
 //
-//	crc 4, of the rest | number of logs 4 | manifest: number 8, bytes 8 | each log: number 8, bytes 8
+//	crc 4, of the rest | number of logs 4 | manifest: number 8, bytes 8 | each log: the same
 //
 // The number of bytes is written after each sync of a file, and is not synced itself: after a power
 // cut it may be too low, never too high. That a log is made or removed is synced before it happens,

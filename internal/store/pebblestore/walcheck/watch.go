@@ -19,8 +19,8 @@ type FS struct {
 	home   string // the directory of the store: logs elsewhere belong to a copy
 }
 
-// Watch begins to keep andon.synced for a store that is about to be opened, which begins a manifest.
-// fs is the file system to wrap, which may differ from that of Find.
+// Watch begins to keep andon.synced for a store that is about to be opened, which begins a
+// manifest. fs is the file system to wrap, which may differ from that of Find.
 func (l *Logs) Watch(fs vfs.FS) (*FS, error) {
 	kept := map[uint64]int64{}
 	for number := range l.paths {
