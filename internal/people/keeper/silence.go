@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"context"
-	"maps"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
@@ -17,16 +16,9 @@ type silences struct {
 	watch silence.Watch
 	// waits says that some were not opened: this process has not listened for long enough.
 	waits bool
-	// heard is when it was noticed that a gateway's devices are being heard again, by gateway, and
-	// waited when the first of them has waited for the others; 0: none does.
-	heard  map[andon.DeviceID]andon.Time
-	waited andon.Time
-	same   int // lists of the same devices since incidents were compared with one
+	// heard is when it was noticed that a gateway's devices are being heard again, by gateway.
+	heard map[andon.DeviceID]andon.Time
 }
-
-// sameLists is after how many lists of the same devices incidents are compared: other devices may
-// belong to a gateway by now. To read the incidents of a large fleet takes far longer than a list.
-const sameLists = 20
 
 // severity is that of a silent device: it is not known to be well, and no state says how bad it is.
 const severity = andon.UnknownSeverity
@@ -35,8 +27,9 @@ const severity = andon.UnknownSeverity
 // again, until the context ends. What is silent is compared with what is open, so whoever goes on
 // after a crash misses nothing.
 func (f *follower) listen(ctx context.Context) {
+	const looks = 60 // that count the same, until devices are listed again
 	l := silences{follower: f, watch: silence.Watch{
-		Source: f.Store, Now: f.Now, Tenant: f.tenant,
+		Source: f.Store, Now: f.Now, Tenant: f.tenant, Same: looks,
 	}}
 	for ctx.Err() == nil {
 		err := l.look(ctx)
@@ -64,15 +57,9 @@ func (l *silences) look(ctx context.Context) error {
 		l.waits = false
 		l.watch.Forget()
 	}
-	was := l.watch.Silent()
 	if listed, err := l.watch.Look(ctx); err != nil || !listed {
 		return err
 	}
-	if l.same++; was != nil && maps.Equal(was, l.watch.Silent()) && l.same < sameLists &&
-		(l.waited == 0 || l.Now() < l.waited) {
-		return nil
-	}
-	l.same = 0
 	return l.compare(ctx, tenant.SilentAfter, early)
 }
 
@@ -133,7 +120,7 @@ func (l *silences) tops(
 			behind[of]++
 		}
 	}
-	heard, waited := map[andon.DeviceID]andon.Time{}, andon.Time(0)
+	heard := map[andon.DeviceID]andon.Time{}
 	for gateway, n := range behind {
 		_, itself := silent[gateway]
 		some, err := l.someHeard(ctx, s.Children(gateway))
@@ -146,16 +133,13 @@ func (l *silences) tops(
 			if heard[gateway] = l.heard[gateway]; heard[gateway] == 0 {
 				heard[gateway] = s.Now
 			}
-			end := heard[gateway].Add(after) // its other devices have yet to report
-			if some = s.Now >= end; !some {
-				waited = andon.Earlier(waited, end)
-			}
+			some = s.Now.Sub(heard[gateway]) >= after // its other devices have yet to report
 		}
 		if some || n == 1 && !itself && !covering {
 			delete(behind, gateway)
 		}
 	}
-	l.heard, l.waited = heard, waited
+	l.heard = heard
 	tops, want = map[andon.DeviceID]andon.DeviceID{}, map[andon.DeviceID]int{}
 	for device := range silent {
 		top := device
