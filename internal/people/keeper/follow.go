@@ -101,19 +101,19 @@ func (f *follower) step(ctx context.Context) error {
 	if err := f.takeIn(ctx, order, by); err != nil {
 		return err
 	}
-	if err := f.took(ctx, all); err != nil {
+	if err := f.proceed(ctx, all); err != nil {
 		return err
 	}
 	return f.rest(ctx, f.Now().Sub(began))
 }
 
-// took takes note that changes are taken in. Where one is of the tenant, states may have other
-// severities, which changes of devices do not tell: all devices are compared with their incidents,
-// once what changed before that is taken in. Until then the position is not saved, so that a
-// process that follows later compares them, too.
-func (f *follower) took(ctx context.Context, changes []andon.Change) (err error) {
+// proceed moves on after changes that are taken in. Where one is of the tenant, states may have
+// other severities, which changes of devices do not tell: all devices are compared with their
+// incidents, once what changed before that is taken in. Until then the position is not saved, so
+// that a process that follows later compares them, too.
+func (f *follower) proceed(ctx context.Context, changes []andon.Change) (err error) {
 	if slices.ContainsFunc(changes, func(c andon.Change) bool { return c.Kind == andon.OfTenant }) {
-		if f.fleet, err = f.look(ctx); err != nil {
+		if f.fleet, err = f.snapshot(ctx); err != nil {
 			return err
 		}
 	}
@@ -133,13 +133,14 @@ func (f *follower) took(ctx context.Context, changes []andon.Change) (err error)
 
 // begin compares all devices of the tenant with its open incidents, where changes do not tell.
 func (f *follower) begin(ctx context.Context) (err error) {
-	if f.fleet, err = f.look(ctx); err != nil {
+	if f.fleet, err = f.snapshot(ctx); err != nil {
 		return err
 	}
 	return f.compare(ctx, f.fleet.at)
 }
 
-func (f *follower) look(ctx context.Context) (*fleet, error) {
+// snapshot reads what all devices show.
+func (f *follower) snapshot(ctx context.Context) (*fleet, error) {
 	devices, at, err := andon.Snapshot(ctx, f.Store, f.tenant)
 	if err != nil {
 		return nil, err
