@@ -136,7 +136,7 @@ func (p *pipes) Close() error { close(p.closed); return nil }
 func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // TestSerialScenariosOnEngines plays scenarios at once, each in a tenant of its own, by a clock
-// that goes on a minute when there is nothing left to do: an eighth of them, or with ANDON_LONG=1
+// that goes on, a minute at most, when there is nothing left to do: an eighth of them, or with ANDON_LONG=1
 // all. Those about silence are left out: what is not sent can't be waited for. Then it is as
 // TestFigures.
 func TestSerialScenariosOnEngines(t *testing.T) {
@@ -220,7 +220,6 @@ func (w *together) play(some []script, begin andon.Time) {
 	var stop func()
 	w.restart = func() { stop(); stop = w.keep("b") }
 	next := map[andon.TenantID][]line{}
-	last := time.Duration(0)
 	for i, s := range some {
 		id := andon.TenantID(fmt.Sprintf("s%d-%08x", i, rand.Uint32()))
 		if _, err := w.store.PutTenant(w.Context(), andon.NewTenant(id)); err != nil {
@@ -231,12 +230,14 @@ func (w *together) play(some []script, begin andon.Time) {
 		h.at, h.restart, h.start = at.ForTenant(id), w.restart, begin
 		h.silentAfter("2400h")
 		w.tenants[id], next[id] = h, s.lines
-		last = max(last, s.lines[len(s.lines)-1].after)
 		w.busy.Store(id, true)
 	}
 	stop = w.keep("a") // the leases of all tenants are taken at once
 	defer func() { stop() }()
-	for now := time.Duration(0); now <= last && !w.Failed(); now += time.Minute {
+	for _, now := range instants(some) {
+		if w.Failed() {
+			break
+		}
 		w.time.Store(int64(begin.Add(andon.DurationOf(now))))
 		w.settle()
 		for more := true; more; w.settle() {
@@ -255,6 +256,20 @@ func (w *together) play(some []script, begin andon.Time) {
 			}
 		}
 	}
+}
+
+// instants returns each minute of scenarios, and when something happens between two.
+func instants(some []script) []time.Duration {
+	at := map[time.Duration]bool{}
+	for _, s := range some {
+		for _, l := range s.lines {
+			at[l.after] = true
+		}
+		for now := time.Duration(0); now < s.lines[len(s.lines)-1].after; now += time.Minute {
+			at[now] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(at))
 }
 
 // settle waits until what is due has been done, and all changes are taken in. A tenant whose lease

@@ -219,10 +219,13 @@ func (o *opened) set(place string, h *Held) {
 }
 
 // listed is an incident as lists show it, of whose log only the last note of a person is left. In a
-// storm there are so many that the garbage collector would be busy with the rest.
+// storm there are so many that the garbage collector would be busy with the rest. Where it flaps, its
+// flips say when it is stable.
 func listed(in *people.Incident) *people.Incident {
 	is := *in
-	is.Steps, is.Flips = nil, nil
+	if is.Steps = nil; !is.Flapping {
+		is.Flips = nil
+	}
 	if is.State == is.Entry.State {
 		is.State = is.Entry.State // one text, where they were decoded
 	}
