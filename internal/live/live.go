@@ -252,7 +252,7 @@ func (h *Hub) read(
 // listen looks which devices fall silent, and which are heard again, until the context ends. The
 // next look makes up for one that fails; after a first one that fails there is no reading.
 func (t *tenant) listen(ctx context.Context) {
-	w := silence.Watch{Source: t.hub.source, Now: t.hub.now, Tenant: t.id, Same: 3}
+	w := silence.Watch{Source: t.hub.source, Now: t.hub.now, Tenant: t.id}
 	_, err := w.Check(ctx)
 	if err != nil {
 		t.fail(err)

@@ -37,6 +37,9 @@ const (
 	// memory, and listing them a few hundredths.
 	lookEvery = time.Second
 	lookPart  = 100_000
+	// After so many looks the devices are listed although as many are silent as before: one may
+	// have fallen silent as another one reported.
+	sameLooks = 3
 )
 
 // Watch finds out which devices of a tenant are silent, again and again. It is for one goroutine.
@@ -44,9 +47,6 @@ type Watch struct {
 	Source Source
 	Now    func() andon.Time
 	Tenant andon.TenantID
-	// Same is after how many looks the devices are listed although as many are silent as before:
-	// one may have fallen silent as another one reported.
-	Same int
 
 	// What the last look found.
 	silent  map[andon.DeviceID]andon.State // nil: it has to be listed
@@ -82,7 +82,7 @@ func (w *Watch) Look(ctx context.Context) (listed bool, err error) {
 	}
 	silent, err := w.list(ctx, before)
 	if err != nil {
-		w.same = w.Same // the next look lists them
+		w.same = sameLooks // the next look lists them
 		return false, err
 	}
 	w.silent = silent
@@ -108,7 +108,7 @@ func (w *Watch) mayDiffer(counts []andon.StateCount) bool {
 	same := w.silent != nil && maps.Equal(silent, w.counts)
 	w.counts = silent
 	w.same++
-	if same && (w.same < w.Same || len(w.silent) == 0 && len(silent) == 0) {
+	if same && (w.same < sameLooks || len(w.silent) == 0 && len(silent) == 0) {
 		return false
 	}
 	w.same = 0

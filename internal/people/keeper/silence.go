@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"maps"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
@@ -16,9 +17,16 @@ type silences struct {
 	watch silence.Watch
 	// waits says that some were not opened: this process has not listened for long enough.
 	waits bool
-	// heard is when it was noticed that a gateway's devices are being heard again, by gateway.
-	heard map[andon.DeviceID]andon.Time
+	// heard is when it was noticed that a gateway's devices are being heard again, by gateway, and
+	// waited when the first of them has waited for the others; 0: none does.
+	heard  map[andon.DeviceID]andon.Time
+	waited andon.Time
+	same   int // lists of the same devices since incidents were compared with one
 }
+
+// sameLists is after how many lists of the same devices incidents are compared: other devices may
+// belong to a gateway by now. To read the incidents of a large fleet takes far longer than a list.
+const sameLists = 20
 
 // severity is that of a silent device: it is not known to be well, and no state says how bad it is.
 const severity = andon.UnknownSeverity
@@ -27,9 +35,8 @@ const severity = andon.UnknownSeverity
 // again, until the context ends. What is silent is compared with what is open, so whoever goes on
 // after a crash misses nothing.
 func (f *follower) listen(ctx context.Context) {
-	const looks = 60 // that count the same, until devices are listed again
 	l := silences{follower: f, watch: silence.Watch{
-		Source: f.Store, Now: f.Now, Tenant: f.tenant, Same: looks,
+		Source: f.Store, Now: f.Now, Tenant: f.tenant,
 	}}
 	for ctx.Err() == nil {
 		err := l.look(ctx)
@@ -57,9 +64,15 @@ func (l *silences) look(ctx context.Context) error {
 		l.waits = false
 		l.watch.Forget()
 	}
+	was := l.watch.Silent()
 	if listed, err := l.watch.Look(ctx); err != nil || !listed {
 		return err
 	}
+	if l.same++; was != nil && maps.Equal(was, l.watch.Silent()) && l.same < sameLists &&
+		(l.waited == 0 || l.Now() < l.waited) {
+		return nil
+	}
+	l.same = 0
 	return l.compare(ctx, tenant.SilentAfter, early)
 }
 
@@ -120,7 +133,7 @@ func (l *silences) tops(
 			behind[of]++
 		}
 	}
-	heard := map[andon.DeviceID]andon.Time{}
+	heard, waited := map[andon.DeviceID]andon.Time{}, andon.Time(0)
 	for gateway, n := range behind {
 		_, itself := silent[gateway]
 		some, err := l.someHeard(ctx, s.Children(gateway))
@@ -133,13 +146,16 @@ func (l *silences) tops(
 			if heard[gateway] = l.heard[gateway]; heard[gateway] == 0 {
 				heard[gateway] = s.Now
 			}
-			some = s.Now.Sub(heard[gateway]) >= after // its other devices have yet to report
+			end := heard[gateway].Add(after) // its other devices have yet to report
+			if some = s.Now >= end; !some {
+				waited = andon.Earlier(waited, end)
+			}
 		}
 		if some || n == 1 && !itself && !covering {
 			delete(behind, gateway)
 		}
 	}
-	l.heard = heard
+	l.heard, l.waited = heard, waited
 	tops, want = map[andon.DeviceID]andon.DeviceID{}, map[andon.DeviceID]int{}
 	for device := range silent {
 		top := device
