@@ -4,6 +4,7 @@ import type { Tenant } from "./tenant.ts";
 /** The board in a page: how its parts are found, in one place. */
 export class Board {
   readonly rows: Locator;
+  readonly incidents: Locator;
   readonly lost: Locator;
   readonly map: Locator;
 
@@ -12,6 +13,7 @@ export class Board {
     readonly tenant: Tenant,
   ) {
     this.rows = page.locator("[data-device]:not([data-incident])");
+    this.incidents = page.locator("[data-incident]");
     this.lost = page.getByTestId("lost");
     this.map = page.getByRole("application", { name: "Map of all devices" });
   }

@@ -35,6 +35,25 @@ test("the severest rises to the top, and the longest of its state", async ({ boa
   await expect.poll(order).toEqual(["a-1", "b-2"]);
 });
 
+test("a click counts for the row that it began on, though the list moves", async ({
+  board,
+  page,
+  tenant,
+}) => {
+  await tenant.report({ device: "press-7", state: "WARNING1" });
+  await expect(board.incidents).toHaveCount(1); // which are above the list
+  for (const part of [board.row("press-7").getByRole("link").first(), board.row("press-7")]) {
+    const before = await part.boundingBox();
+    await part.hover();
+    await page.mouse.down();
+    await tenant.report({ device: `severer-${before?.y}`, state: "WARNING4" });
+    await expect.poll(async () => (await part.boundingBox())?.y).toBeGreaterThan(before!.y + 40);
+    await page.mouse.up();
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("press-7");
+    await page.goBack();
+  }
+});
+
 test("how long it lasts counts on", async ({ board, tenant }) => {
   await tenant.report({ device: "press-7", state: "WARNING2", time: ago(20) });
   const age = board.row("press-7").getByTestId("age");

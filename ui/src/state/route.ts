@@ -29,11 +29,32 @@ export function setQuery(change: Query, replace = true): void {
   go(link(location.pathname, { ...rest, ...change }), replace);
 }
 
+/** The link that the mouse was pressed on, or the row of one, and the pixels at which it was. */
+let pressed: { on: Element; anchor: HTMLAnchorElement; x: number; y: number } | undefined;
+
+function onPress({ target, clientX: x, clientY: y }: MouseEvent): void {
+  const on = (target as Element).closest?.("a, [data-row]");
+  const anchor = on?.matches("a") ? on : on?.querySelector("a.id");
+  pressed = on && anchor ? { on, anchor: anchor as HTMLAnchorElement, x, y } : undefined;
+}
+
+/**
+ * The link that a click is meant for. A list may move while the mouse is down; the browser then
+ * takes the click for one of the whole list.
+ */
+function clicked(event: MouseEvent): HTMLAnchorElement | null | undefined {
+  const target = event.target as Element;
+  const was = event.detail > 0 ? pressed : undefined; // 0: of the keyboard
+  pressed = undefined;
+  const still = was && Math.abs(was.x - event.clientX) + Math.abs(was.y - event.clientY) < 5;
+  return still && !was.on.contains(target) ? was.anchor : target.closest?.("a");
+}
+
 /** Links within the board are followed without loading the page. */
 function onClick(event: MouseEvent): void {
+  const anchor = clicked(event);
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-  const anchor = (event.target as Element).closest?.("a");
   if (!anchor || anchor.target || anchor.hasAttribute("download")) return;
   if (anchor.origin !== location.origin || /^\/(api|docs|metrics|openapi)/.test(anchor.pathname)) return;
   if (anchor.hash && anchor.pathname === location.pathname) return;
@@ -45,6 +66,7 @@ export function startRoutes(): void {
   addEventListener("popstate", () => {
     here.value = location.pathname + location.search;
   });
+  document.addEventListener("mousedown", onPress);
   document.addEventListener("click", onClick);
   effect(() => {
     tenant.value = query.value.tenant || "default";
