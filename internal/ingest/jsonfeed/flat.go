@@ -19,7 +19,8 @@ const (
 
 // FlatReading reads the text of an object as a flat item: deviceId, timestamp, a number for each
 // metric, or true or false, and metadata, an object or a string that holds one. ttl is left out.
-// What else there is joins the metadata. The time may not be missing, nor all metrics.
+// What else there is joins the metadata. The time may not be missing. An item has a metric, or
+// metadata of its own.
 func FlatReading(text string, unit andon.Precision) (andon.Reading, error) {
 	r := readingReader{unit: unit}
 	var item ingest.Item[andon.Reading]
@@ -30,7 +31,7 @@ func FlatReading(text string, unit andon.Precision) (andon.Reading, error) {
 	case f != nil:
 	case item.Value.Time == 0:
 		f = s.Fault(0, "%s is missing", FlatTime)
-	case len(item.Value.Metrics) == 0:
+	case len(item.Value.Metrics) == 0 && r.extra.own == "":
 		f = s.Fault(0, "there is no metric")
 	}
 	if f != nil {

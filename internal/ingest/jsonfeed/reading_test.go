@@ -177,6 +177,10 @@ func TestFlatItem(t *testing.T) {
 	if diff := cmp.Diff(want, alone); diff != "" {
 		t.Error(diff)
 	}
+	const noted = `{"deviceId":"d","timestamp":"2020-04-24T14:40:00Z","metadata":{"fw":"1.2"}}`
+	if r, err := jsonfeed.FlatReading(noted, andon.Milliseconds); err != nil || r.Metadata == "" {
+		t.Errorf("metadata alone: %+v, %v", r, err)
+	}
 	for text, reason := range map[string]string{
 		`{"deviceId":"d","ttl":1}`:                         "there is no metric",
 		`{"deviceId":7,"a":1}`:                             "deviceId: want a string",

@@ -104,7 +104,7 @@ func (p *plant) measures(at string, value float64) {
 // until waits for an answer.
 func (p *plant) until(want string, get func() string) {
 	p.Helper()
-	for over := time.After(time.Minute); ; {
+	for over := time.After(5 * time.Minute); ; {
 		got := get()
 		if got == want {
 			return
