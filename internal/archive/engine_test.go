@@ -146,6 +146,25 @@ func copyOf(t *testing.T, a *Archive, dir string) {
 	}
 }
 
+// TestNoBucket: a bucket that does not exist is no day whose tenant was deleted.
+func TestNoBucket(t *testing.T) {
+	endpoint := enginetest.Moto(t).URL
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	p := newPlant(t)
+	p.conf.To, p.conf.Endpoint = "s3://nowhere/plant", endpoint
+	p.send(noon, 2, 3)
+	p.now = noon.Add(10 * dayLong)
+	done, err := p.archive().Run(t.Context(), Selection{})
+	if err == nil || !strings.Contains(err.Error(), "there is no bucket nowhere") ||
+		andon.KindOf(err) != andon.Unavailable {
+		t.Errorf("it is not said that there is no bucket: %v", err)
+	}
+	if done.Rows != 0 || done.Days != 0 || done.Failed == 0 {
+		t.Errorf("%+v", done)
+	}
+}
+
 // TestS3Conditions: of two processes that write over the same version one is refused.
 func TestS3Conditions(t *testing.T) {
 	endpoint := enginetest.Moto(t).URL

@@ -48,14 +48,15 @@ func (a *Archive) Run(ctx context.Context, s Selection) (done Result, failed err
 		err := failed
 		if andon.KindOf(failed) != andon.Unavailable {
 			err = a.archive(ctx, d, &done.Rows)
+			if a.deleted(ctx, d, err) {
+				continue
+			}
 		}
 		switch {
 		case ctx.Err() != nil:
 			return done, context.Cause(ctx)
 		case err == nil:
 			done.Days++
-			continue
-		case andon.KindOf(err) == andon.NotFound: // its tenant was deleted meanwhile
 			continue
 		case failed == nil:
 			failed = andon.Errorf(andon.KindOf(err), "archive %s: %w", d.day, err)
@@ -69,7 +70,18 @@ func (a *Archive) Run(ctx context.Context, s Selection) (done Result, failed err
 	return done, failed
 }
 
-func (a *Archive) archive(ctx context.Context, d dueDay, added *int64) error {
+// deleted reports whether a day can't be archived because its tenant was deleted meanwhile.
+func (a *Archive) deleted(ctx context.Context, d dueDay, err error) bool {
+	if err == nil || andon.KindOf(err) != andon.NotFound {
+		return false
+	}
+	_, err = a.Store.Tenant(ctx, d.tenant)
+	return err != nil && andon.KindOf(err) == andon.NotFound
+}
+
+// archive archives a day, and adds how many rows it has added once they are kept.
+func (a *Archive) archive(ctx context.Context, d dueDay, rows *int64) error {
+	added := int64(0)
 	began := a.Now()
 	f, err := a.look(ctx, d.day)
 	if err == nil {
@@ -78,15 +90,18 @@ func (a *Archive) archive(ctx context.Context, d dueDay, added *int64) error {
 	switch {
 	case err != nil:
 	case d.kind == Events:
-		err = add(ctx, a.Store, events(), f, &d.of, added)
+		err = add(ctx, a.Store, events(), f, &d.of, &added)
 	default:
-		err = add(ctx, a.Store, readings(), f, &d.of, added)
+		err = add(ctx, a.Store, readings(), f, &d.of, &added)
 	}
 	if err != nil {
 		return err
 	}
 	f.is.Checked = began
-	return f.save(ctx)
+	if err = f.save(ctx); err == nil {
+		*rows += added
+	}
+	return err
 }
 
 // add adds what the store has of a day and the archive has not, as far as the store can be read.

@@ -15,6 +15,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/andonhq/andon"
@@ -53,6 +54,10 @@ func (b *bucket) wrong(doing, name string, err error) error {
 		return nil
 	}
 	where, kind := fmt.Sprintf("s3://%s/%s", b.name, b.key(name)), andon.Unavailable
+	if of, ok := errors.AsType[smithy.APIError](err); ok && of.ErrorCode() == "NoSuchBucket" {
+		return andon.Errorf(kind, "%s %s: there is no bucket %s: make it, or name another one in "+
+			"the setting archive", doing, where, b.name)
+	}
 	if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok {
 		switch answer.HTTPStatusCode() {
 		case http.StatusNotFound:
