@@ -166,6 +166,9 @@ func (a *API) devices(c *call) error {
 	if q.Unassigned = q.Operator == "none"; q.Unassigned {
 		q.Operator = ""
 	}
+	if c.selected != nil {
+		q.Only = c.selected.Contains
+	}
 	silent, text, exactly := c.Truth("silent"), c.Text("search"), c.DeviceOrPrefix(&q)
 	if text != "" && q.Kind != andon.ShownDevices {
 		c.Mark("query.search", "search does not go with devices that show nothing")

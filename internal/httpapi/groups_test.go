@@ -70,6 +70,8 @@ func TestListsByGroup(t *testing.T) {
 		"group=p&state=WARNING*":       "press-2",
 		"group=p&sort=severity":        "press-2 press-1",
 		"group=p&device=press-1":       "press-1",
+		"group=none&device=press-1":    "",
+		"label=kind:no&device=press-1": "",
 		"group=p&search=PRESS-2":       "press-2",
 		"group=none":                   "robot-2",
 		"label=kind:robot":             "robot-1",

@@ -227,7 +227,7 @@ func TestIncidents(t *testing.T) {
 			t.Errorf("/incidents%s is %q, not %q", query, got, want)
 		}
 	}
-	for _, query := range []string{"?sort=since&", "?", "?from=2020-04-24&"} {
+	for _, query := range []string{"?sort=since&", "?sort=opened&", "?", "?from=2020-04-24&"} {
 		want, got := w.get("/incidents"+query).incidents(), ""
 		for cursor := ""; ; {
 			a := w.get("/incidents" + query + "limit=1" + cursor)

@@ -126,7 +126,7 @@ func PositionBy(order string, i *people.Incident) Position {
 	case "since":
 		return Position{Time: i.Since, ID: i.ID}
 	case "opened":
-		return Position{Time: -i.Opened, ID: i.ID}
+		return Position{Time: andon.MaxTime - i.Opened, ID: i.ID}
 	}
 	return Position{Severity: i.Severity, Time: i.Since, ID: i.ID}
 }
