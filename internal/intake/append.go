@@ -73,7 +73,7 @@ func (in *Intake) timely(
 		e := &item.Value
 		err := e.Validate()
 		if e.Time == 0 {
-			e.Time = in.arrival(now) // admissible by itself, even once the clock was set back
+			e.Time = in.arrival(t, now) // admissible by itself, even once the clock was set back
 		} else if err == nil {
 			err = t.CheckEventTime(e.Time, now)
 		}
@@ -215,7 +215,7 @@ func (in *Intake) admitReadings(
 			err = checkNames(r, reserved)
 		}
 		if r.Time == 0 {
-			r.Time = in.arrival(now)
+			r.Time = in.arrival(t, now)
 		} else if err == nil {
 			err = t.CheckReadingTime(r.Time, now)
 		}

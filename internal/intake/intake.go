@@ -83,10 +83,16 @@ func New(store andon.Store, o Options) *Intake {
 }
 
 // arrival returns the time of an entry that has none: now, strictly increasing within the process.
-func (in *Intake) arrival(now andon.Time) andon.Time {
+// After the clock was set back further than the tenant lets entries be ahead of it, it is now again.
+func (in *Intake) arrival(t *andon.Tenant, now andon.Time) andon.Time {
+	const second = 1_000_000
+	ahead := int64(now.Add(max(t.MaxFuture, second)))
 	for {
 		last := in.lastArrival.Load()
 		next := max(int64(now), last+1)
+		if next > ahead {
+			next = int64(now)
+		}
 		if in.lastArrival.CompareAndSwap(last, next) {
 			return andon.Time(next)
 		}

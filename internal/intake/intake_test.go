@@ -176,12 +176,22 @@ func TestMetricsOfARequestAreBounded(t *testing.T) {
 }
 
 func TestEntryWithoutTimeIsAdmittedAfterTheClockWasSetBack(t *testing.T) {
-	at := now
-	in := intake.New(memstore.New(), intake.Options{Now: func() andon.Time { return at }})
-	post(t, in, andon.Event{Device: "d", State: "NORMAL"})
-	at -= 3_600_000_000
-	if r := post(t, in, andon.Event{Device: "d", State: "WARNING1"}); r.Accepted != 1 {
-		t.Errorf("%+v", r)
+	const minute = 60_000_000
+	at, store := now, memstore.New()
+	in := intake.New(store, intake.Options{Now: func() andon.Time { return at }})
+	for device, step := range []andon.Time{0, -minute, -60 * minute, 0} {
+		at += step
+		e := andon.Event{Device: andon.DeviceID(fmt.Sprint(device)), State: "NORMAL"}
+		if r := post(t, in, e); r.Accepted != 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+	for device, want := range []andon.Time{now, now + 1, at, at + 1} {
+		id := andon.DeviceID(fmt.Sprint(device))
+		d, err := store.Device(t.Context(), andon.DefaultTenant, id)
+		if err != nil || d.Time != want {
+			t.Errorf("entry %d is of %s, want %s: %v", device, d.Time, want, err)
+		}
 	}
 }
 
