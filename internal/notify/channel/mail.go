@@ -83,6 +83,9 @@ func (p *post) Send(ctx context.Context, m *notify.Message) (string, error) {
 		return "", err
 	}
 	err = c.DialAndSendWithContext(ctx, is)
+	if is.IsDelivered() { // what follows is only how the connection ended
+		return is.ServerResponse(), nil
+	}
 	if e, ok := errors.AsType[*mail.SendError](err); ok && !e.IsTemp() && e.ErrorCode() >= 500 {
 		return "", &notify.Failure{Err: err, Final: true}
 	}
