@@ -24,9 +24,9 @@ type userRecord struct {
 	data []byte
 }
 
-// leastRecord is how many bytes of what is packed each record takes at least on average: empty ones
-// would take a hundred times as much memory as what they came in.
-const leastRecord = 16
+// leastRecord is how many bytes a record takes that has a key and a byte of data. Those that have
+// less would take a hundred times as much memory as what they came in.
+const leastRecord = 7
 
 // unpack returns the records that are packed into one. What is not packed, or damaged, is one.
 func unpack(key string, data []byte) (all []userRecord, packed bool) {

@@ -1,6 +1,7 @@
 package kinesis
 
 import (
+	"bytes"
 	"crypto/md5"
 	"slices"
 	"testing"
@@ -27,7 +28,11 @@ func pack(keys []string, indexes []uint64, data ...string) []byte {
 
 func TestUnpack(t *testing.T) {
 	whole := pack([]string{"a", "b"}, []uint64{1, 0, 1}, "x", "", "z")
-	empty := pack([]string{"a"}, make([]uint64, 999), make([]string, 999)...)
+	short := pack([]string{"a"}, make([]uint64, 99), slices.Repeat([]string{"7"}, 99)...)
+	empty := bytes.Repeat([]byte{0x1a, 0}, 999) // the last field of each
+	empty = append([]byte{0x0a, 1, 'a'}, empty...)
+	sum := md5.Sum(empty)
+	empty = slices.Concat(magic, empty, sum[:])
 	damaged, keyless := whole[:len(whole)-1], pack(nil, []uint64{0}, "x")
 	for name, test := range map[string]struct {
 		data   []byte
@@ -35,6 +40,7 @@ func TestUnpack(t *testing.T) {
 		packed bool
 	}{
 		"packed":        {whole, []string{"b x", "a ", "b z"}, true},
+		"short":         {short, slices.Repeat([]string{"a 7"}, 99), true},
 		"plain":         {[]byte("{}"), []string{"key {}"}, false},
 		"magic alone":   {magic, []string{"key " + string(magic)}, false},
 		"damaged":       {damaged, []string{"key " + string(damaged)}, false},
