@@ -57,8 +57,14 @@ type Consumer struct {
 	turns chan struct{} // one for each shard of which records are in memory
 
 	mu     sync.Mutex
-	behind map[string]time.Duration // by shard
-	first  map[string]string        // by shard, as position has it
+	behind map[string]lag    // by shard, and "" for the list of them
+	first  map[string]string // by shard, as position has it
+}
+
+// lag is how far behind its shard a read was, and when that was.
+type lag struct {
+	late time.Duration
+	read andon.Time
 }
 
 // Pace. A shard answers five calls a second, for all who read it.
@@ -68,6 +74,8 @@ const (
 	afterward = 2 * time.Second // an error
 	// mostRead is how many shards may have records in memory, up to 10 MB each.
 	mostRead = 4
+	// unread is after how long a shard that can't be read counts as behind by that time.
+	unread   = andon.Duration(60_000_000)
 	mostTold = 10_000 // records that the service returns at most
 )
 
@@ -114,7 +122,7 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 	c.Failures.Logger = c.Log.With("source", c.Source.Name)
 	c.Failures.Begins, c.Failures.Ends = "source can't be read", "source is read again"
 	c.mu.Lock()
-	c.behind = map[string]time.Duration{}
+	c.behind = map[string]lag{"": {read: c.Now()}}
 	c.mu.Unlock()
 	group := &lease.Group{
 		Holder: c.Leases, Name: "kinesis/" + c.Source.Name + "/" + c.Source.Stream, Parts: c.shards,
@@ -171,7 +179,8 @@ func (c *Consumer) shards(
 			in = &kinesis.ListShardsInput{NextToken: out.NextToken}
 		}
 	}
-	unread, first := map[string]bool{}, map[string]string{}
+	c.isBehind("", 0)
+	left, first := map[string]bool{}, map[string]string{} // to be read
 	for i := range all {
 		id := *all[i].ShardId
 		first[id] = aws.ToString(all[i].SequenceNumberRange.StartingSequenceNumber)
@@ -179,20 +188,20 @@ func (c *Consumer) shards(
 		if err != nil {
 			return nil, nil, err
 		}
-		unread[id] = p.After != shardEnd
+		left[id] = p.After != shardEnd
 	}
 	c.mu.Lock()
 	c.first = first
 	c.mu.Unlock()
-	waits := func(parent *string) bool { return parent != nil && unread[*parent] }
+	waits := func(parent *string) bool { return parent != nil && left[*parent] }
 	for i := range all {
 		s := &all[i]
-		if unread[*s.ShardId] && !waits(s.ParentShardId) && !waits(s.AdjacentParentShardId) {
+		if left[*s.ShardId] && !waits(s.ParentShardId) && !waits(s.AdjacentParentShardId) {
 			ready = append(ready, *s.ShardId)
 		}
 	}
 	for shard := range positions {
-		if _, is := unread[shard]; !is {
+		if _, is := left[shard]; !is {
 			gone = append(gone, shard)
 		}
 	}
@@ -206,6 +215,7 @@ func (c *Consumer) read(ctx context.Context, shard string, l *lease.Lease) error
 	if err != nil {
 		return err
 	}
+	c.isBehind(shard, 0)
 	turn := time.NewTicker(eachRead)
 	defer turn.Stop()
 	for iterator := (*string)(nil); ; {
@@ -335,7 +345,7 @@ func (c *Consumer) firstOf(shard string) string {
 func (c *Consumer) isBehind(shard string, late time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.behind[shard] = late
+	c.behind[shard] = lag{late, c.Now()}
 }
 
 // leave forgets a shard that another process may have now.
@@ -347,13 +357,16 @@ func (c *Consumer) leave(shard string) {
 }
 
 // Behind returns how long before the newest record of its shard the oldest record was sent that
-// this process has not read.
+// this process has not read. Where a shard, or the list of them, can't be read, it grows.
 func (c *Consumer) Behind() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	longest := time.Duration(0)
-	for _, late := range c.behind {
-		longest = max(longest, late)
+	for _, is := range c.behind {
+		if since := c.Now().Sub(is.read); since >= unread {
+			is.late += since.Std()
+		}
+		longest = max(longest, is.late)
 	}
 	return longest
 }

@@ -313,6 +313,39 @@ func TestLogsOnce(t *testing.T) {
 	})
 }
 
+// TestBehindWhileAway: what can't be read is behind by how long that has lasted, from the start and
+// later.
+func TestBehindWhileAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, k := newStream(2), keeper(t)
+		s.put(s.shards[0], 1)
+		var away atomic.Bool
+		s.fault = func(int) error {
+			if away.Load() {
+				return errAway
+			}
+			return nil
+		}
+		away.Store(true)
+		c := reader(s, k, memstore.New(), "p")
+		stop := run(t, c)
+		for range 2 {
+			time.Sleep(70 * time.Second)
+			if late := c.Behind(); late < time.Minute {
+				t.Errorf("it has not read for 70 s, and is %s behind", late)
+			}
+			away.Store(false)
+			time.Sleep(20 * time.Second)
+			if late := c.Behind(); late != 0 {
+				t.Errorf("it reads again, and is %s behind", late)
+			}
+			away.Store(true)
+		}
+		stop()
+		k.check(s)
+	})
+}
+
 // unsure is a store to which nothing can be written for a while.
 type unsure struct {
 	andon.Store
