@@ -40,8 +40,9 @@ func discard(f *os.File) {
 }
 
 func errChanged(name string) error {
-	return andon.Errorf(andon.Conflict, "another process wrote %s meanwhile: one store alone can "+
-		"be archived there, under one name", name)
+	return andon.Errorf(andon.Conflict, "%s is not what it was: another process wrote it, where "+
+		"one store alone can be archived, under one name; or the answer to this write was lost, "+
+		"and the next run goes on", name)
 }
 
 type directory string

@@ -32,30 +32,13 @@ var forms = []string{".yaml", ".yml", ".json"}
 // readAll reads the documents of files, of all files below directories, and of standard input.
 func readAll(p *command.Program, from []string) (all []document, err error) {
 	for _, path := range from {
-		if path == "-" {
-			if all, err = read(all, "standard input", p.Stdin); err != nil {
-				return nil, err
-			}
-			continue
-		}
 		before := len(all)
-		err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case entry.IsDir() && file != path && strings.HasPrefix(entry.Name(), "."):
-				return fs.SkipDir
-			case entry.IsDir() || file != path && !slices.Contains(forms, filepath.Ext(file)):
-				return nil
-			}
-			f, err := os.Open(file)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			all, err = read(all, file, f)
-			return err
-		})
+		if path == "-" {
+			path = "standard input"
+			all, err = read(all, path, p.Stdin)
+		} else {
+			all, err = readFiles(all, path)
+		}
 		if err == nil && len(all) == before {
 			err = fmt.Errorf("%s: there is no document", path)
 		}
@@ -64,6 +47,28 @@ func readAll(p *command.Program, from []string) (all []document, err error) {
 		}
 	}
 	return all, nil
+}
+
+// readFiles reads the documents of a file, or of all files below a directory.
+func readFiles(all []document, path string) ([]document, error) {
+	err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != path && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case entry.IsDir() || file != path && !slices.Contains(forms, filepath.Ext(file)):
+			return nil
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		all, err = read(all, file, f)
+		return err
+	})
+	return all, err
 }
 
 func read(all []document, file string, r io.Reader) ([]document, error) {

@@ -136,8 +136,8 @@ this may run next to servers.`,
 		done, err := local.NewQuietApp(p, c).Archive(ctx, of, a.Selection, progress(bar))
 		bar.End()
 		if err != nil && done.Failed > 0 {
-			err = fmt.Errorf("%s could not be archived, the others were; the first: %w",
-				draw.Count(done.Failed, "day"), err)
+			err = fmt.Errorf("%s could not be archived, %d were; the first: %w",
+				draw.Count(done.Failed, "day"), done.Days, err)
 		}
 		if err != nil {
 			return err
