@@ -60,6 +60,30 @@ func TestMaintenanceFollowsItsZone(t *testing.T) {
 	}
 }
 
+// TestMaintenanceInAutumn: what the clock shows twice happens the first time.
+func TestMaintenanceInAutumn(t *testing.T) {
+	for start, want := range map[string][2]string{
+		"2026-10-23T00:30:00Z": {"2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"}, // at 02:30
+		"2026-10-25T01:30:00Z": {"2026-10-25T01:30:00Z", "2026-10-26T01:30:00Z"}, // the second one
+	} {
+		is, err := people.Decode(people.Maintenances, "m", andon.JSON(`{"prefix": "p",
+			"start": "`+start+`", "length": "1h", "rrule": "FREQ=DAILY", "zone": "Europe/Berlin"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := is.(*people.Maintenance)
+		first, end := m.Window(instant(t, "2026-10-25T00:00:00Z"))
+		second, _ := m.Window(end)
+		if first.String() != want[0] || second.String() != want[1] {
+			t.Errorf("from %s it is at %s and %s, want %s", start, first, second, want)
+		}
+		span := andon.Span{From: first, To: second + 1}
+		if all := m.Within(span); len(all) != 2 || all[0].From != first || all[1].From != second {
+			t.Errorf("from %s: %v", start, all)
+		}
+	}
+}
+
 func TestMaintenanceWithin(t *testing.T) {
 	for _, c := range []struct{ rest, from, to, want string }{
 		{`"length": "2h", "rrule": "FREQ=WEEKLY;BYDAY=SU", "zone": "Europe/Berlin"`,
@@ -68,6 +92,8 @@ func TestMaintenanceWithin(t *testing.T) {
 		{`"length": "3d", "rrule": "FREQ=DAILY;COUNT=3"`, // each begins within the one before
 			"2026-03-24T06:00:00Z", "2026-04-24T00:00:00Z",
 			"2026-03-22T05:00:00Z 2026-03-23T05:00:00Z 2026-03-24T05:00:00Z"},
+		{`"length": "1h", "rrule": "FREQ=MONTHLY;UNTIL=20260422", "zone": "Europe/Berlin"`,
+			"2026-03-01T00:00:00Z", "2026-06-01T00:00:00Z", "2026-03-22T05:00:00Z 2026-04-22T04:00:00Z"},
 		{`"length": "2h"`, "2026-03-01T00:00:00Z", "2026-03-29T00:00:00Z", "2026-03-22T05:00:00Z"},
 		{`"length": "2h"`, "2026-03-22T07:00:00Z", "2026-03-29T00:00:00Z", ""},
 		{`"length": "2h"`, "2026-03-01T00:00:00Z", "2026-03-22T05:00:00Z", ""},

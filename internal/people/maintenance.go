@@ -3,6 +3,7 @@ package people
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,26 +56,42 @@ func (m *Maintenance) Window(at andon.Time) (begin, end andon.Time) {
 	if err != nil {
 		return 0, 0
 	}
-	found := rule.After(at.Std().Add(-m.Length.Std()), false) // the first that has not ended
-	if found.IsZero() {
-		return 0, 0
+	for found := at.Std().Add(-m.Length.Std()); ; {
+		if found = rule.After(found, false); found.IsZero() {
+			return 0, 0
+		}
+		if begin = m.begin(found); begin.Add(m.Length) > at { // the first that has not ended
+			return begin, begin.Add(m.Length)
+		}
 	}
-	begin = andon.TimeOf(found)
-	return begin, begin.Add(m.Length)
+}
+
+// begin returns when a time of the rule begins. The clock of its zone shows some times twice in
+// autumn: then it is the first, as RFC 5545 says, unless the window itself starts at the second.
+func (m *Maintenance) begin(found time.Time) andon.Time {
+	if start := m.Start.Std().Truncate(time.Second); found.Equal(start) {
+		return andon.TimeOf(found)
+	}
+	first := dateOf(found).wall(found.Hour()*60+found.Minute(), found.Location())
+	return andon.TimeOf(first.Add(time.Duration(found.Second()) * time.Second))
 }
 
 // Within returns each time of the window that is partly or wholly within a span, oldest first.
 func (m *Maintenance) Within(span andon.Span) (all []andon.Span) {
-	starts := []time.Time{m.Start.Std()}
+	starts := []andon.Time{m.Start}
 	if m.Rule != "" {
 		rule, err := m.rule()
 		if err != nil {
 			return nil
 		}
-		starts = rule.Between(span.From.Std().Add(-m.Length.Std()), span.To.Std(), false)
+		from, to := span.From.Add(-m.Length).Std(), span.To.Add(day).Std()
+		starts = nil
+		for _, found := range rule.Between(from, to, false) {
+			starts = append(starts, m.begin(found))
+		}
 	}
 	for _, start := range starts {
-		w := andon.Span{From: andon.TimeOf(start), To: andon.TimeOf(start).Add(m.Length)}
+		w := andon.Span{From: start, To: start.Add(m.Length)}
 		if w.From < span.To && w.To > span.From {
 			all = append(all, w)
 		}
@@ -101,12 +118,33 @@ func (m *Maintenance) rule() (*rrule.RRule, error) {
 		return nil, fmt.Errorf("%q repeats within a day: FREQ is DAILY, WEEKLY, MONTHLY or "+
 			"YEARLY, and the time of day is that of start", m.Rule)
 	}
+	if err := check(m.Rule, option); err != nil {
+		return nil, err
+	}
 	option.Dtstart = m.Start.Std().In(zone).Truncate(time.Second)
 	rule, err := rrule.NewRRule(*option)
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a rule of RFC 5545: %s", m.Rule, err)
 	}
 	return rule, nil
+}
+
+// check refuses numbers that the library takes for absent, and has a date alone be the whole day.
+func check(rule string, option *rrule.ROption) error {
+	for part := range strings.SplitSeq(strings.ToUpper(rule), ";") {
+		name, value, _ := strings.Cut(part, "=")
+		switch n, err := strconv.Atoi(value); name {
+		case "COUNT", "INTERVAL":
+			if err != nil || n < 1 {
+				return fmt.Errorf("%s is %q, not a number from 1", name, value)
+			}
+		case "UNTIL":
+			if !strings.Contains(value, "T") {
+				option.Until = option.Until.AddDate(0, 0, 1).Add(-time.Second)
+			}
+		}
+	}
+	return nil
 }
 
 // Validate reports what is wrong with a window, or nil.

@@ -139,7 +139,13 @@ func (t *turns) turn(at time.Time, zone *time.Location) int {
 	if at.Before(t.begin(0, zone)) {
 		return -1
 	}
-	turn := max(int((dateOf(at.In(zone)).Sub(t.first.Time)-24*time.Hour)/t.Turn.Std()), 0)
+	const day = 24 * 60 * 60
+	turn := int(dateOf(at.In(zone)).Unix()-t.first.Unix())/day - 1 // at least so many days ago
+	if turn = max(turn, 0); t.days > 0 {
+		turn /= t.days
+	} else {
+		turn *= t.perDay
+	}
 	for !t.begin(turn+1, zone).After(at) {
 		turn++
 	}
@@ -159,23 +165,27 @@ func (t *turns) onCall(at time.Time, zone *time.Location) andon.PersonID {
 	return t.People[turn%len(t.People)]
 }
 
-// next returns when somebody else of a layer may be on call.
-func (t *turns) next(at time.Time, zone *time.Location) time.Time {
-	next := t.begin(t.turn(at, zone)+1, zone)
+// next returns when somebody else of a layer may be on call; 0: never.
+func (t *turns) next(at time.Time, zone *time.Location) andon.Time {
+	turn := t.turn(at, zone)
+	if turn >= 0 && len(t.People) == 1 && len(t.hours) == 0 {
+		return 0
+	}
+	next := t.begin(turn+1, zone)
 	for i := range t.hours {
 		if change := t.hours[i].next(at, zone); change.Before(next) {
 			next = change
 		}
 	}
-	return next
+	return andon.TimeOf(next)
 }
 
-// shift returns who is on call, without the span, and when that may change.
+// shift returns who is on call, without the span, and when that may change; 0: never.
 func (r *Roster) shift(now andon.Time) (is Shift, next andon.Time) {
 	t := now.Std()
 	for i := range r.layers {
 		layer := &r.layers[i]
-		next = andon.Earlier(next, andon.TimeOf(layer.next(t, r.zone)))
+		next = andon.Earlier(next, layer.next(t, r.zone))
 		if is.Person != "" {
 			continue
 		}
@@ -207,7 +217,7 @@ const (
 func (r *Roster) OnCall(now andon.Time) Shift {
 	is, next := r.shift(now)
 	is.From = now
-	for tried := 0; tried < maxTried && next < now.Add(horizon); tried++ {
+	for tried := 0; tried < maxTried && next != 0 && next < now.Add(horizon); tried++ {
 		other, after := r.shift(next)
 		if !other.same(is) {
 			is.To = next
@@ -222,7 +232,7 @@ func (r *Roster) OnCall(now andon.Time) Shift {
 func (r *Roster) Shifts(from, to andon.Time, limit int) (all []Shift) {
 	for tried := 0; from < to && tried < maxTried; tried++ {
 		is, next := r.shift(from)
-		is.From, is.To = from, min(next, to)
+		is.From, is.To = from, andon.Earlier(next, to)
 		if n := len(all); n > 0 && all[n-1].same(is) {
 			all[n-1].To = is.To
 		} else if n == limit {
@@ -230,7 +240,9 @@ func (r *Roster) Shifts(from, to andon.Time, limit int) (all []Shift) {
 		} else {
 			all = append(all, is)
 		}
-		from = next
+		if from = next; next == 0 {
+			break
+		}
 	}
 	return all
 }

@@ -53,7 +53,7 @@ func Plan(
 			is.Maintenance = append(is.Maintenance, AgendaWindow{m.Name, w.From, w.To})
 		}
 	}
-	const most = 1000 // shifts of a schedule
+	const most = 10_000 // shifts of a schedule: those of an hour each are 2,208
 	for _, name := range slices.Sorted(maps.Keys(known.Rosters)) {
 		for _, s := range known.Rosters[name].Shifts(span.From, span.To, most) {
 			is.Shifts = append(is.Shifts, AgendaShift{name, client.Shift(s)})
