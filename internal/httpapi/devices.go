@@ -166,9 +166,6 @@ func (a *API) devices(c *call) error {
 	if q.Unassigned = q.Operator == "none"; q.Unassigned {
 		q.Operator = ""
 	}
-	if c.selected != nil {
-		q.Only = c.selected.Contains
-	}
 	silent, text, exactly := c.Truth("silent"), c.Text("search"), c.DeviceOrPrefix(&q)
 	if text != "" && q.Kind != andon.ShownDevices {
 		c.Mark("query.search", "search does not go with devices that show nothing")
@@ -246,7 +243,7 @@ func (a *API) oneDevice(
 		if err != nil && andon.KindOf(err) == andon.NotFound {
 			return
 		}
-		if err != nil || q.Admits(&d) {
+		if err != nil || q.Admits(&d) && c.selected.Contains(id) {
 			yield(d, err)
 		}
 	}
@@ -260,7 +257,7 @@ func (a *API) oneHidden(
 	q.Prefix, q.Limit = string(id), 1
 	return func(yield func(andon.Device, error) bool) {
 		for d, err := range a.store.Devices(c.ctx(), c.tenant, q) {
-			if (err != nil || d.ID == id) && !yield(d, err) {
+			if (err != nil || d.ID == id && c.selected.Contains(id)) && !yield(d, err) {
 				return
 			}
 		}

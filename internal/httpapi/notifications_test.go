@@ -227,6 +227,8 @@ func TestOverrides(t *testing.T) {
 		t.Errorf("the ETag is %q", second)
 	}
 	w.put(path, `{"overrides":[]}`, "If-Match: "+first).fails(409, "changed meanwhile")
+	w.put(path, `{"overrides":[]}`, "If-Match: W/"+first).fails(409, "changed meanwhile")
+	w.put("/schedules/line-3", `{`+layers+`}`, "If-None-Match: *").fails(409, "already")
 	w.post(path, tom, "If-Match: "+first).fails(409, "changed meanwhile")
 	w.get("/schedules/line-3/on-call").equals(`{"from":"2020-04-24T12:00:00Z",
 		"to":"2020-04-24T14:00:00Z","person":"Tom"}`)
@@ -252,5 +254,9 @@ func TestOverrides(t *testing.T) {
 		t.Errorf("%v: %s", calendar.header, calendar.body)
 	}
 	w.get("/schedules/line-9.ics").fails(404, "line-9")
+	long := "/schedules/" + strings.Repeat("s", 128)
+	w.put(long, `{`+layers+`}`).is(201)
+	w.get(long+".ics").is(200)
+	w.get(long+"s.ics").fails(400, "path.name")
 	w.get("/schedules/line-3.ics?tenant=nobody").fails(404)
 }

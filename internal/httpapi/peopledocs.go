@@ -184,10 +184,11 @@ func withCalendar(all []*route) []*route {
 		asJSON := r.serve
 		r.query = []param{tenantParam}
 		r.serve = func(c *call) error {
-			name, is := strings.CutSuffix(documents.Name(&c.Reader), people.CalendarSuffix)
+			name, is := strings.CutSuffix(c.Segment("name"), people.CalendarSuffix)
 			if !is {
 				return asJSON(c)
 			}
+			c.Check("path.name", andon.PersonID(name).ValidateAs("name"))
 			if err := c.Fault(); err != nil {
 				return err
 			}

@@ -83,7 +83,8 @@ func New(store andon.Store, o Options) *Intake {
 }
 
 // arrival returns the time of an entry that has none: now, strictly increasing within the process.
-// After the clock was set back further than the tenant lets entries be ahead of it, it is now again.
+// Once the clock was set back further than entries of the tenant may be ahead of it, that begins
+// anew.
 func (in *Intake) arrival(t *andon.Tenant, now andon.Time) andon.Time {
 	const second = 1_000_000
 	ahead := int64(now.Add(max(t.MaxFuture, second)))

@@ -134,7 +134,7 @@ const (
 // Parts returns the kind of a target and the name in it.
 func (t Target) Parts() (TargetKind, string) {
 	kind, name, _ := strings.Cut(string(t), " ")
-	return TargetKind(kind), strings.TrimSpace(name)
+	return TargetKind(kind), name
 }
 
 // check reports what is wrong with a target.

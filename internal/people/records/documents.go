@@ -191,7 +191,11 @@ func (c *Change) check(known *known) (err error) {
 			andon.MaxRecordBytes)
 	}
 	stored := known.stored[key{c.Kind, c.Name}]
-	if c.Version != AnyVersion && c.Version != stored.Version {
+	switch {
+	case c.Version == AnyVersion || c.Version == stored.Version:
+	case c.Version == 0:
+		return andon.Errorf(andon.Conflict, "there is a %s %q already", c.Kind.One(), c.Name)
+	default:
 		return andon.Errorf(andon.Conflict, "%s %q was changed meanwhile: read it again and repeat",
 			c.Kind.One(), c.Name)
 	}
