@@ -112,6 +112,30 @@ func List[T any](find func() ([]T, error)) iter.Seq2[T, error] {
 	})
 }
 
+// Pieces returns a sequence in pieces, each of as many values as size says while it is gathered.
+// The last one, which may come before an error, may have fewer.
+func Pieces[T any](size func() int, all iter.Seq2[T, error]) iter.Seq2[[]T, error] {
+	return Of(func(yield func([]T) bool) error {
+		var piece []T
+		var failed error
+		for value, err := range all {
+			if failed = err; err != nil {
+				break
+			}
+			if piece = append(piece, value); len(piece) >= size() {
+				if !yield(piece) {
+					return nil
+				}
+				piece = nil
+			}
+		}
+		if len(piece) > 0 {
+			yield(piece)
+		}
+		return failed
+	})
+}
+
 // Collect returns all values of a sequence.
 func Collect[T any](all iter.Seq2[T, error]) (values []T, err error) {
 	for value, err := range all {

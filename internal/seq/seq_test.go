@@ -3,6 +3,7 @@ package seq_test
 import (
 	"errors"
 	"iter"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -111,6 +112,39 @@ func TestFrom(t *testing.T) {
 		if n != want {
 			t.Errorf("%d values, want %d", n, want)
 		}
+	}
+}
+
+// TestPieces: a piece comes once it is full, before more is read, and what is left comes before the
+// error.
+func TestPieces(t *testing.T) {
+	for _, c := range []struct {
+		all    iter.Seq2[int, error]
+		want   [][]int
+		failed error
+	}{
+		{seq.Of(count(0, nil)), nil, nil},
+		{seq.Of(count(4, nil)), [][]int{{1, 2}, {3, 4}}, nil},
+		{seq.Of(count(3, nil)), [][]int{{1, 2}, {3}}, nil},
+		{seq.Of(count(3, errBroken)), [][]int{{1, 2}, {3}}, errBroken},
+		{seq.Of(count(2, errBroken)), [][]int{{1, 2}}, errBroken},
+	} {
+		var got [][]int
+		var failed error
+		for piece, err := range seq.Pieces(func() int { return 2 }, c.all) {
+			if failed = err; err == nil {
+				got = append(got, piece)
+			}
+		}
+		if !reflect.DeepEqual(got, c.want) || !errors.Is(failed, c.failed) {
+			t.Errorf("%v, %v, want %v, %v", got, failed, c.want, c.failed)
+		}
+	}
+	for piece, err := range seq.Pieces(func() int { return 2 }, seq.Of(count(3, errBroken))) {
+		if err != nil || !slices.Equal(piece, []int{1, 2}) {
+			t.Errorf("%v, %v", piece, err)
+		}
+		break
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 )
@@ -103,8 +104,8 @@ func (l *bucketList) args(buckets any) []any {
 
 func (l *bucketList) contender(name string, all []designs.Finding, limit int) *contender {
 	return &contender{name: name, read: func(ctx context.Context) error {
-		found := l.store.streams(all, andon.DeviceQuery{Limit: limit})
-		ids, err := found.Next(ctx, "", limit)
+		found := l.store.streams(ctx, all, andon.DeviceQuery{Limit: limit})
+		ids, err := seq.Collect(seq.First(limit, found))
 		if err == nil && len(ids) != limit {
 			err = fmt.Errorf("%d of %d devices", len(ids), limit)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -119,7 +120,7 @@ func (s *Store) Devices(
 					return s.listed(ctx, t, device, &q)
 				})
 		}
-		return shared.Select(ctx, found, q.Prefix, q.Limit, show, yield)
+		return shared.Select(found, q.Limit, show, yield)
 	})
 }
 
@@ -193,34 +194,32 @@ func (s *Store) Retirements(
 	return all, err
 }
 
-// candidates are the devices that a query may select, in order, each once.
-type candidates = shared.IDs[andon.DeviceID]
-
-// candidates chooses the index rows with the fewest devices.
+// candidates are the devices that a query may select, in order, each once: by the index rows with
+// the fewest devices.
 func (s *Store) candidates(
 	ctx context.Context, t *rows.Tenant, q andon.DeviceQuery,
-) (*candidates, error) {
+) (iter.Seq2[andon.DeviceID, error], error) {
 	from := q.Prefix
 	if q.After != nil && string(q.After.Device) >= from {
 		from = designs.After(t.Purged.Key(q.After.Device))
 	}
 	switch {
 	case q.Kind != andon.ShownDevices:
-		return s.streams(allDevices(t.Key, from), q), nil
+		return s.streams(ctx, allDevices(t.Key, from), q), nil
 	case q.EscalatedTo != "":
-		return s.escalatedDevices(ctx, t, q.EscalatedTo, from)
+		return s.escalatedDevices(ctx, t, q, from)
 	case q.Operator != "":
 		theirs := designs.IDsFrom("devices_by_operator", 2, "tenant", "operator")
 		args := []any{t.Key, string(q.Operator), from}
-		return s.streams([]designs.Finding{{Query: theirs, Args: args}}, q), nil
+		return s.streams(ctx, []designs.Finding{{Query: theirs, Args: args}}, q), nil
 	case q.States.MatchesAll():
-		return s.streams(allDevices(t.Key, from), q), nil
+		return s.streams(ctx, allDevices(t.Key, from), q), nil
 	}
 	var all []designs.Finding
 	reads := s.working.Load().Reads
 	if d, ok := reads.(designs.WholeDesign); ok && len(q.States.Names()) != 1 {
 		whole := d.FindAll(designs.Place{Tenant: t.Key, Device: from})
-		return s.streams([]designs.Finding{whole}, q), nil
+		return s.streams(ctx, []designs.Finding{whole}, q), nil
 	}
 	seen, err := s.rows.States(ctx, t.Key)
 	if err != nil {
@@ -239,7 +238,7 @@ func (s *Store) candidates(
 			}
 		}
 	}
-	return s.streams(all, q), nil
+	return s.streams(ctx, all, q), nil
 }
 
 func allDevices(tenant, from string) []designs.Finding {
@@ -252,7 +251,9 @@ func allDevices(tenant, from string) []designs.Finding {
 }
 
 // streams are the devices of findings.
-func (s *Store) streams(all []designs.Finding, q andon.DeviceQuery) *candidates {
+func (s *Store) streams(
+	ctx context.Context, all []designs.Finding, q andon.DeviceQuery,
+) iter.Seq2[andon.DeviceID, error] {
 	partitions := 0
 	for _, f := range all {
 		partitions += max(f.Buckets, 1)
@@ -264,7 +265,7 @@ func (s *Store) streams(all []designs.Finding, q andon.DeviceQuery) *candidates 
 			streams[i] = s.inBuckets(f, size)
 		}
 	}
-	return shared.NewIDs(streams...)
+	return shared.IDs(ctx, q.Prefix, streams...)
 }
 
 // inBuckets is the devices of several buckets, in order. A page has up to size rows of each bucket.
@@ -319,28 +320,28 @@ func (s *Store) stream(
 	})
 }
 
-// escalatedDevices reads the devices that were ever escalated to a supervisor.
+// escalatedDevices reads the devices that were ever escalated to the supervisor of a query.
 func (s *Store) escalatedDevices(
-	ctx context.Context, t *rows.Tenant, supervisor andon.PersonID, from string,
-) (*candidates, error) {
+	ctx context.Context, t *rows.Tenant, q andon.DeviceQuery, from string,
+) (iter.Seq2[andon.DeviceID, error], error) {
 	var ids []andon.DeviceID
-	days := s.rows.Units(ctx, t.Key, rows.OfSupervisor, string(supervisor), 0, 1<<31-1, andon.Desc)
+	days := s.rows.Units(ctx, t.Key, rows.OfSupervisor, string(q.EscalatedTo), 0, rows.LastDay,
+		andon.Desc)
 	for u, err := range days {
 		if err != nil {
 			return nil, err
 		}
-		entries, err := s.rows.EscalatedOn(ctx, t, supervisor, u.Number)
+		entries, err := s.rows.EscalatedOn(ctx, t, q.EscalatedTo, u.Number)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
-			if string(e.Device) >= from {
+			if id := string(e.Device); id >= from && strings.HasPrefix(id, q.Prefix) {
 				ids = append(ids, e.Device)
 			}
 		}
 	}
 	slices.Sort(ids)
-	return shared.NewIDs(shared.NewRows(
-		func(context.Context, []byte) ([]andon.DeviceID, []byte, error) { return ids, nil, nil },
-	)), nil
+	ids = slices.Compact(ids)
+	return seq.List(func() ([]andon.DeviceID, error) { return ids, nil }), nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
@@ -249,8 +250,8 @@ func TestBucketsInPages(t *testing.T) {
 		}
 		for _, from := range []int{0, 100, 299} {
 			p.Device = string(ids[from])
-			found := s.streams(d.Find(p), andon.DeviceQuery{Limit: 10})
-			got, err := found.Next(t.Context(), "", len(ids)+1)
+			q := andon.DeviceQuery{Limit: 10}
+			got, err := seq.Collect(s.streams(t.Context(), d.Find(p), q))
 			if d := diff(ids[from:], got); err != nil || d != "" {
 				t.Errorf("%s buckets, from %s: %v\n%s", buckets, ids[from], err, d)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
@@ -67,8 +68,9 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 		return err
 	}
 	for bucket := range rows.Buckets {
-		all := s.streams(allDevices(key, "")[bucket:bucket+1], andon.DeviceQuery{Limit: 256})
-		for ids, err := range all.Chunks(ctx, "", 64) {
+		part := allDevices(key, "")[bucket : bucket+1]
+		all := s.streams(ctx, part, andon.DeviceQuery{Limit: 256})
+		for ids, err := range seq.Pieces(func() int { return 64 }, all) {
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
@@ -159,8 +160,8 @@ func (s *Store) eachDevice(
 	ctx context.Context, t *rows.Tenant,
 	do func(context.Context, *rows.Tenant, andon.DeviceID) error, did func(n int),
 ) error {
-	all := s.streams(allDevices(t.Key, ""), andon.DeviceQuery{Limit: cql.PageRows})
-	for ids, err := range all.Chunks(ctx, "", 256) {
+	all := s.streams(ctx, allDevices(t.Key, ""), andon.DeviceQuery{Limit: cql.PageRows})
+	for ids, err := range seq.Pieces(func() int { return 256 }, all) {
 		if err == nil {
 			err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 				if !t.Purged.Present(ids[i]) {

@@ -93,7 +93,7 @@ func (s *Store) Devices(
 		show := func(ids []andon.DeviceID) ([]andon.Device, error) {
 			return s.listed(ctx, t, ids, &q)
 		}
-		return shared.Select(ctx, found, q.Prefix, q.Limit, show, yield)
+		return shared.Select(found, q.Limit, show, yield)
 	})
 }
 
@@ -105,7 +105,7 @@ func (s *Store) unread(
 	found, err := s.candidates(ctx, t, q)
 	var ids []andon.DeviceID
 	if err == nil { // one more: where it resumes may be among them
-		ids, err = found.Next(ctx, q.Prefix, q.Limit+1)
+		ids, err = seq.Collect(seq.First(q.Limit+1, found))
 	}
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *Store) admitted(
 // the fewest.
 func (s *Store) candidates(
 	ctx context.Context, t *tenant, q *andon.DeviceQuery,
-) (*shared.IDs[andon.DeviceID], error) {
+) (iter.Seq2[andon.DeviceID, error], error) {
 	var all []ddb.Query
 	switch {
 	case q.Kind == andon.RetiredDevices:
@@ -192,9 +192,9 @@ func (s *Store) candidates(
 		}
 	}
 	if q.Kind == andon.ShownDevices {
-		return s.ids(all, q, s.recent(t, q)), nil
+		return s.ids(ctx, all, q, s.recent(t, q)), nil
 	}
-	return s.ids(all, q), nil
+	return s.ids(ctx, all, q), nil
 }
 
 // indexLag is how long an index is expected to lack a device that changed, at most.
@@ -214,8 +214,9 @@ func (s *Store) recent(t *tenant, q *andon.DeviceQuery) *shared.Rows[andon.Devic
 
 // ids returns the devices that queries of indexes find, from where the page begins, and others.
 func (s *Store) ids(
-	all []ddb.Query, q *andon.DeviceQuery, others ...*shared.Rows[andon.DeviceID],
-) *shared.IDs[andon.DeviceID] {
+	ctx context.Context, all []ddb.Query, q *andon.DeviceQuery,
+	others ...*shared.Rows[andon.DeviceID],
+) iter.Seq2[andon.DeviceID, error] {
 	for i := range all {
 		ask := &all[i]
 		ask.Page, ask.From = items.PageOf(q.Limit, len(all)), q.Prefix
@@ -223,7 +224,8 @@ func (s *Store) ids(
 			ask.From = max(ask.From, string(q.After.Device))
 		}
 	}
-	return shared.NewIDs(append(others, ddb.RowsOf(s.db, all, deviceIn(items.AttrID))...)...)
+	others = append(others, ddb.RowsOf(s.db, all, deviceIn(items.AttrID))...)
+	return shared.IDs(ctx, q.Prefix, others...)
 }
 
 func deviceIn(attribute string) func(ddb.Item) (andon.DeviceID, bool, error) {

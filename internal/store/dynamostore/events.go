@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -61,48 +62,27 @@ func (c *completing) answer(
 	ctx context.Context, left int, found iter.Seq2[event, error], recheck bool,
 	wanted func(*andon.Event) bool, yield func(andon.Event) bool,
 ) error {
-	size := func() int { return min(left, 256) }
-	return inPieces(found, size, func(piece []event) (more bool, err error) {
-		if recheck {
-			if piece, err = c.recheck(ctx, piece); err != nil {
-				return false, err
-			}
+	for piece, err := range seq.Pieces(func() int { return min(left, 256) }, found) {
+		if err == nil && recheck {
+			piece, err = c.recheck(ctx, piece)
 		}
-		all, err := c.complete(ctx, piece)
+		var all []andon.Event
+		if err == nil {
+			all, err = c.complete(ctx, piece)
+		}
+		if err != nil {
+			return err
+		}
 		for i := range all {
 			if !wanted(&all[i]) {
 				continue
 			}
 			if left--; !yield(all[i]) || left == 0 {
-				return false, nil
+				return nil
 			}
 		}
-		return true, err
-	})
-}
-
-// inPieces calls do with a list in pieces of a size, until it wants no more.
-func inPieces(
-	found iter.Seq2[event, error], size func() int, do func([]event) (more bool, err error),
-) error {
-	var piece []event
-	for e, err := range found {
-		if err != nil {
-			if more, failed := do(piece); failed != nil || !more {
-				return failed
-			}
-			return err
-		}
-		if piece = append(piece, e); len(piece) < size() {
-			continue
-		}
-		if more, err := do(piece); err != nil || !more {
-			return err
-		}
-		piece = piece[:0]
 	}
-	_, err := do(piece)
-	return err
+	return nil
 }
 
 // completing knows the devices of the entries of one answer.

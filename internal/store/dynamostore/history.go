@@ -156,8 +156,10 @@ func (p *history) logged() iter.Seq2[current.Logged, error] {
 	return seq.Of(func(yield func(current.Logged) bool) error {
 		q := andon.EventQuery{Limit: math.MaxInt}
 		log := p.store.entries(p.ctx, p.tenant, p.device, q)
-		size := func() int { return refolded }
-		return inPieces(log, size, func(piece []event) (more bool, err error) {
+		for piece, err := range seq.Pieces(func() int { return refolded }, log) {
+			if err != nil {
+				return err
+			}
 			refs := make([]andon.EntryRef, len(piece))
 			var marks []mark
 			for i := range piece {
@@ -167,11 +169,11 @@ func (p *history) logged() iter.Seq2[current.Logged, error] {
 				}
 			}
 			if err := p.learn(refs...); err != nil {
-				return false, err
+				return err
 			}
 			escalated, err := p.store.latestMarked(p.ctx, marks)
 			if err != nil {
-				return false, err
+				return err
 			}
 			for i := range piece {
 				l := current.Logged{Entry: p.entry(&piece[i].Event)}
@@ -180,11 +182,11 @@ func (p *history) logged() iter.Seq2[current.Logged, error] {
 					l.Escalated = r.Current()
 				}
 				if !yield(l) {
-					return false, nil
+					return nil
 				}
 			}
-			return true, nil
-		})
+		}
+		return nil
 	})
 }
 

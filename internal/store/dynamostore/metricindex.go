@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
 	"github.com/andonhq/andon/internal/store/dynamostore/items"
 	"github.com/andonhq/andon/internal/store/dynamostore/provision"
@@ -70,27 +71,26 @@ func (s *Store) metricByTime(
 	// Under the metric and under those that are listed before it.
 	asked := items.MetricQueries(t, s.options.MetricIndex[:place+1], &q)
 	all := ddb.RowsOf(s.db, asked, items.ReadMessage)
-	m := shared.NewMerge((*message).Place, andon.Desc, all...)
 	left := q.Limit
-	for left > 0 {
-		found, err := m.Take(ctx, min(left, ddb.MaxGets))
-		if err != nil || len(found) == 0 {
-			return err
+	size := func() int { return min(left, ddb.MaxGets) }
+	merged := shared.Merge(ctx, (*message).Place, andon.Desc, all...)
+	for found, err := range seq.Pieces(size, merged) {
+		if err == nil {
+			found, err = s.stillOf(ctx, t, found)
 		}
-		found, err = s.stillOf(ctx, t, found)
 		if err != nil {
 			return err
 		}
 		for _, of := range found {
 			r := items.Joined(of)
 			value, has := r.Metrics.Get(q.Metric)
-			if !has || left <= 0 {
+			if !has {
 				continue
 			}
 			left--
 			if !yield(andon.MetricReading{
 				Device: r.Device, Time: r.Time, Value: value, ByTime: true,
-			}) {
+			}) || left == 0 {
 				return nil
 			}
 		}

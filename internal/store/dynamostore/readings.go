@@ -124,7 +124,7 @@ func (s *Store) instants(
 		})
 	}
 	rows := ddb.RowsOf(s.db, all, items.ReadMessage)
-	return shared.NewMerge((*message).Micros, query.Order, rows...).Each(ctx)
+	return shared.Merge(ctx, (*message).Micros, query.Order, rows...)
 }
 
 // DeviceReadings implements andon.Readings.
@@ -201,7 +201,8 @@ func (s *Store) MetricReadings(
 			all = append(all, ask)
 		}
 		streams := ddb.RowsOf(s.db, all, deviceIn(items.AttrSort))
-		found := shared.NewIDs(streams...).Chunks(ctx, "", min(q.Limit, ddb.MaxGets))
+		size := func() int { return min(q.Limit, ddb.MaxGets) }
+		found := seq.Pieces(size, shared.IDs(ctx, "", streams...))
 		return seq.Yield(seq.First(q.Limit, s.metric(ctx, t, q, found)), yield)
 	})
 }

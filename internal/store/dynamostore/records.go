@@ -120,7 +120,7 @@ func (s *Store) DueRecords(
 				return s.stillDue(ctx, kind, d, until)
 			})
 		}
-		return shared.Select(ctx, shared.NewIDs(streams...), "", limit, show, yield)
+		return shared.Select(shared.IDs(ctx, "", streams...), limit, show, yield)
 	})
 }
 

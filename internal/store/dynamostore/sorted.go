@@ -70,7 +70,7 @@ func (s *Store) sortedOfPerson(
 	}
 	known := map[andon.DeviceID]*device{}
 	var shown []andon.Device
-	for ids, err := range found.Chunks(ctx, q.Prefix, ddb.MaxPage) {
+	for ids, err := range seq.Pieces(func() int { return ddb.MaxPage }, found) {
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // TestRandomMerges: ids of several queries come in one order, each once, whatever the pages are.
@@ -36,20 +37,9 @@ func TestRandomMerges(t *testing.T) {
 		want = slices.DeleteFunc(slices.Compact(want), func(id andon.DeviceID) bool {
 			return !strings.HasPrefix(string(id), prefix)
 		})
-		m, n := NewIDs(all...), 1+r.IntN(3)
-		var got []andon.DeviceID
-		for {
-			ids, err := m.Next(t.Context(), prefix, n)
-			if err != nil || len(ids) > n {
-				t.Fatalf("%d ids, %v", len(ids), err)
-			}
-			if len(ids) == 0 {
-				break
-			}
-			got = append(got, ids...)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
+		got, err := seq.Collect(IDs(t.Context(), prefix, all...))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, %v, want %v", got, err, want)
 		}
 	})
 }

@@ -52,7 +52,7 @@ func TestRandomInstants(t *testing.T) {
 		}
 		slices.SortFunc(want, compare)
 		at := func(row *int64) int64 { return *row }
-		for rows, err := range NewMerge(at, order, all...).Each(t.Context()) {
+		for rows, err := range Merge(t.Context(), at, order, all...) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestRowsFail(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	all := []*Rows[int64]{paged(r, []int64{1, 2}, nil), paged(r, []int64{1}, broken)}
 	at := func(row *int64) int64 { return *row }
-	for _, err := range NewMerge(at, andon.Asc, all...).Each(t.Context()) {
+	for _, err := range Merge(t.Context(), at, andon.Asc, all...) {
 		if errors.Is(err, broken) {
 			return
 		}
@@ -107,7 +107,7 @@ func TestGroups(t *testing.T) {
 		}
 		var got [][]int64
 		var failed error
-		for group, err := range NewMerge(own, andon.Asc, NewRows(pages)).Each(t.Context()) {
+		for group, err := range Merge(t.Context(), own, andon.Asc, NewRows(pages)) {
 			if failed = err; err == nil {
 				got = append(got, group)
 			}

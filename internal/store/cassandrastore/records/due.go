@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -88,8 +87,7 @@ type dueList struct {
 	*Table
 	kind  andon.RecordKind
 	until andon.Time
-	left  int
-	yield func(andon.Record) bool
+	page  int // rows of a shard that are read at once
 }
 
 // DueRecords implements andon.Records.
@@ -100,75 +98,51 @@ func (s *Table) DueRecords(
 		ask := cql.Ask("SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1)
 		args := []any{string(kind), int(min(until, andon.MaxTime) / DueSlot)}
 		slots := cql.Pages(s.DB, ask, args, cql.PageRows, (*slotRow).columns)
-		d := &dueList{Table: s, kind: kind, until: until, left: limit, yield: yield}
 		of := func(r *slotRow) int { return r.slot }
-		for shards, err := range shared.NewMerge(of, andon.Asc, slots).Each(ctx) {
-			if err == nil {
-				err = d.slot(ctx, shards)
-			}
-			if err != nil || d.left == 0 {
-				return err
-			}
-		}
-		return nil
+		d := &dueList{s, kind, until, min(limit, cql.PageRows)}
+		found := seq.Join(shared.Merge(ctx, of, andon.Asc, slots),
+			func(shards []slotRow) iter.Seq2[dueRow, error] { return d.slot(ctx, shards) })
+		return shared.Select(found, limit, func(rows []dueRow) ([]andon.Record, error) {
+			return shared.Found(ctx, rows, d.show)
+		}, yield)
 	})
 }
 
-// slot lists the records of one slot, and forgets its shards that are over and empty.
-func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
+// slot lists the rows of one slot, and forgets its shards that are over and empty.
+func (d *dueList) slot(ctx context.Context, shards []slotRow) iter.Seq2[dueRow, error] {
 	all := make([]*shared.Rows[dueRow], len(shards))
-	err := shared.Parallel(ctx, len(shards), func(ctx context.Context, i int) error {
-		r := shards[i]
-		all[i] = cql.Pages(d.DB, cql.Ask("SELECT due, tenant, id, version FROM due_by_slot "+
-			"WHERE kind = ? AND slot = ? AND shard = ? AND due <= ?", 3),
-			[]any{string(d.kind), r.slot, r.shard, int64(d.until)},
-			min(d.left, cql.PageRows), (*dueRow).columns)
-		first, err := all[i].Head(ctx)
-		over := int64(d.until) >= int64(r.slot+1)*DueSlot && d.old(r.version)
-		if err == nil && first == nil && over {
-			d.forget(ctx, cql.One("DELETE FROM due_slots USING TIMESTAMP ? WHERE "+
-				"kind = ? AND slot = ? AND shard = ?",
-				r.version, string(d.kind), r.slot, r.shard))
-		}
-		return err
+	heads := func() ([]*shared.Rows[dueRow], error) {
+		return all, shared.Parallel(ctx, len(shards), func(ctx context.Context, i int) error {
+			r := shards[i]
+			all[i] = cql.Pages(d.DB, cql.Ask("SELECT due, tenant, id, version FROM due_by_slot "+
+				"WHERE kind = ? AND slot = ? AND shard = ? AND due <= ?", 3),
+				[]any{string(d.kind), r.slot, r.shard, int64(d.until)},
+				d.page, (*dueRow).columns)
+			first, err := all[i].Head(ctx)
+			over := int64(d.until) >= int64(r.slot+1)*DueSlot && d.old(r.version)
+			if err == nil && first == nil && over {
+				d.forget(ctx, cql.One("DELETE FROM due_slots USING TIMESTAMP ? WHERE "+
+					"kind = ? AND slot = ? AND shard = ?",
+					r.version, string(d.kind), r.slot, r.shard))
+			}
+			return err
+		})
+	}
+	return seq.After(heads, func(all []*shared.Rows[dueRow]) iter.Seq2[dueRow, error] {
+		found := shared.Merge(ctx, (*dueRow).place, andon.Asc, all...)
+		return seq.Join(found, func(same []dueRow) iter.Seq2[dueRow, error] {
+			return seq.List(func() ([]dueRow, error) { return same, nil })
+		})
 	})
-	if err != nil {
-		return err
-	}
-	found := shared.NewMerge((*dueRow).place, andon.Asc, all...)
-	for d.left > 0 {
-		rows, err := found.Take(ctx, min(d.left, shared.Concurrency))
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		if err := d.show(ctx, slices.Concat(rows...)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-// show yields the records of rows, and forgets rows that lead to none.
-func (d *dueList) show(ctx context.Context, rows []dueRow) error {
-	records, err := shared.Found(ctx, rows, func(
-		ctx context.Context, h dueRow,
-	) (*andon.Record, error) {
-		r, gone, err := d.recordOf(ctx, &h)
-		if gone {
-			d.forget(ctx, noLongerDue(h.tenant, h.record(d.kind), h.document())...)
-		}
-		return r, err
-	})
-	if err != nil {
-		return err
+// show returns the record of a row; nil where it leads to none, and then forgets it.
+func (d *dueList) show(ctx context.Context, h dueRow) (*andon.Record, error) {
+	r, gone, err := d.recordOf(ctx, &h)
+	if gone {
+		d.forget(ctx, noLongerDue(h.tenant, h.record(d.kind), h.document())...)
 	}
-	for _, r := range records[:min(d.left, len(records))] {
-		if d.left--; !d.yield(r) {
-			d.left = 0
-			break
-		}
-	}
-	return nil
+	return r, err
 }
 
 // recordOf returns the record of a row; nil if it is not due then, and whether the row is certainly

@@ -132,30 +132,30 @@ func (s *Table) Records(
 				return &r, nil
 			})
 		}
-		found := s.ids(key, kind, max(q.Prefix, q.After), q.Limit)
-		return shared.Select(ctx, found, q.Prefix, q.Limit, show, yield)
+		found := s.ids(ctx, key, kind, q)
+		return shared.Select(found, q.Limit, show, yield)
 	})
 }
 
 func (s *Table) ids(
-	key string, kind andon.RecordKind, from string, limit int,
-) *shared.IDs[string] {
+	ctx context.Context, key string, kind andon.RecordKind, q andon.RecordQuery,
+) iter.Seq2[string, error] {
 	ask := cql.Ask("SELECT id FROM records_by_kind "+
 		"WHERE tenant = ? AND kind = ? AND bucket = ? AND id >= ?", 3)
-	size := min(max(2*limit/rows.Buckets, 16), cql.PageRows)
+	size := min(max(2*q.Limit/rows.Buckets, 16), cql.PageRows)
 	all := make([]*shared.Rows[string], rows.Buckets)
 	for bucket := range all {
-		args := []any{key, string(kind), bucket, from}
+		args := []any{key, string(kind), bucket, max(q.Prefix, q.After)}
 		all[bucket] = cql.Pages(s.DB, ask, args, size, cql.Text)
 	}
-	return shared.NewIDs(all...)
+	return shared.IDs(ctx, q.Prefix, all...)
 }
 
 // Purge deletes the records of a kind under a former key of a tenant, and their index rows.
 func (s *Table) Purge(ctx context.Context, key, name string) error {
 	kind := andon.RecordKind(name)
-	found := s.ids(key, kind, "", cql.PageRows)
-	for ids, err := range found.Chunks(ctx, "", 256) {
+	found := s.ids(ctx, key, kind, andon.RecordQuery{Limit: cql.PageRows})
+	for ids, err := range seq.Pieces(func() int { return 256 }, found) {
 		if err != nil {
 			return err
 		}

@@ -194,7 +194,7 @@ func (s Reader) Units(
 	args := []any{tenant, string(k), id, int(from), int(min(to, 1<<31-1))}
 	all := cql.Pages(s.DB, cql.Ask(text, 3), args, 64, (*unitRow).columns)
 	number := func(r *unitRow) int { return r.unit }
-	return seq.Map(shared.NewMerge(number, o, all).Each(ctx), newUnit)
+	return seq.Map(shared.Merge(ctx, number, o, all), newUnit)
 }
 
 func newUnit(rows []unitRow) Unit {

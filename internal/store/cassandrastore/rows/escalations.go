@@ -174,7 +174,7 @@ func (s Reader) Escalations(
 			}
 			args := []any{t.Key, string(device), int(u.Number)}
 			one := cql.Pages(s.DB, EscalationsDown, args, 16, (*escalationRow).columns)
-			for rows, err := range shared.NewMerge(at, andon.Desc, one).Each(ctx) {
+			for rows, err := range shared.Merge(ctx, at, andon.Desc, one) {
 				if err != nil || !yield(escalationsOf(device, rows)) {
 					return err
 				}

@@ -192,7 +192,7 @@ func (s Reader) day(
 		shards = append(shards, cql.Pages(s.DB, ask, args, size, (*eventRow).columns))
 	}
 	at := func(r *eventRow) int64 { return r.time }
-	all := shared.NewMerge(at, q.Order, shards...).Each(ctx)
+	all := shared.Merge(ctx, at, q.Order, shards...)
 	return seq.Join(all, func(rows []eventRow) iter.Seq2[andon.Entry, error] {
 		return seq.List(func() ([]andon.Entry, error) {
 			return entriesOf(device, rows, t.Record.States, q.Order), nil

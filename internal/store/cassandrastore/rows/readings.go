@@ -151,7 +151,7 @@ func (s Reader) readingsOn(
 				int64(span.From), int64(span.To)}
 			size := min(max(q.Limit+1, 10), 128) // a reading may have a hundred kilobytes
 			one := cql.Pages(s.DB, ask, args, size, (*readingRow).columns)
-			for rows, err := range shared.NewMerge(at, q.Order, one).Each(ctx) {
+			for rows, err := range shared.Merge(ctx, at, q.Order, one) {
 				if err != nil || !yield(join(device, rows)) {
 					return err
 				}

@@ -129,7 +129,7 @@ func Merged(
 	}
 	states := t.Record.States
 	return seq.Of(func(yield func(Event) bool) error {
-		for found, err := range shared.NewMerge((*Event).Micros, q.Order, rows...).Each(ctx) {
+		for found, err := range shared.Merge(ctx, (*Event).Micros, q.Order, rows...) {
 			if err != nil {
 				return err
 			}
