@@ -82,10 +82,10 @@ func parseSelected(w *words) lister {
 			return nil, err
 		}
 		items, err := listing(func(t turn) iter.Seq2[andon.Device, error] {
-			return pages(t.limit, func(after *andon.DevicePosition) iter.Seq2[andon.Device, error] {
-				q := andon.DeviceQuery{States: filter, Limit: t.limit, After: after}
+			q := andon.DeviceQuery{States: filter, Limit: t.limit}
+			return pages(t.limit, &q.After, func() iter.Seq2[andon.Device, error] {
 				return t.Intake.Groups.Devices(t, t.id, q, selected)
-			}, func(d andon.Device) andon.DevicePosition { return d.Position() })
+			}, func(d andon.Device) *andon.DevicePosition { return new(d.Position()) })
 		}, func(_ *Env, d andon.Device) string { return string(d.ID) })(t)
 		if err != nil {
 			return nil, err

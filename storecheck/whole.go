@@ -14,42 +14,32 @@ import (
 // that are asked for, each after the last item of the one before.
 type Whole struct{ andon.Store }
 
-// pages yields the items of all pages. The place of an item is where the page after it begins.
+// pages yields the items of all pages, each of which page reads after the place that after points
+// to. The place of an item is where the page after it begins.
 func pages[T, P any](
-	size int, page func(after *P) iter.Seq2[T, error], place func(T) P,
+	size int, after *P, page func() iter.Seq2[T, error], place func(T) P,
 ) iter.Seq2[T, error] {
 	const tooLong = 100_000
-	return func(yield func(T, error) bool) {
-		var none T
-		var after *P
+	first := *after
+	return seq.Of(func(yield func(T) bool) error {
+		defer func() { *after = first }() // it can be read again
 		for all := 0; all < tooLong; all += size {
-			read, err := seq.Collect(page(after))
+			read, err := seq.Collect(page())
 			if err == nil && len(read) > size {
 				err = fmt.Errorf("a page of at most %d has %d items", size, len(read))
 			}
 			for _, item := range read {
-				if !yield(item, nil) {
-					return
+				if !yield(item) {
+					return nil
 				}
 			}
-			if err != nil {
-				yield(none, err)
-			}
 			if err != nil || len(read) < size {
-				return
+				return err
 			}
-			after = new(place(read[size-1]))
+			*after = place(read[size-1])
 		}
-		yield(none, errors.New("the pages do not end"))
-	}
-}
-
-// orZero returns what a place points to; the zero value at the start of a list.
-func orZero[P any](place *P) (p P) {
-	if place != nil {
-		p = *place
-	}
-	return p
+		return errors.New("the pages do not end")
+	})
 }
 
 // keyed yields the pages of a list in the order of EventKey, which needs the severities of the
@@ -60,12 +50,9 @@ func keyed[T, ID any](
 	event func(T) *andon.Event,
 ) iter.Seq2[T, error] {
 	return seq.After(w.find(ctx, id), func(t andon.Tenant) iter.Seq2[T, error] {
-		page := func(after *andon.EventKey) iter.Seq2[T, error] {
-			q.After = after
-			return list(ctx, id, of, q)
-		}
-		place := func(item T) andon.EventKey { return event(item).Key(t.States) }
-		return pages(q.Limit, page, place)
+		page := func() iter.Seq2[T, error] { return list(ctx, id, of, q) }
+		place := func(item T) *andon.EventKey { return new(event(item).Key(t.States)) }
+		return pages(q.Limit, &q.After, page, place)
 	})
 }
 
@@ -121,13 +108,12 @@ func (w Whole) Intervals(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.IntervalQuery,
 ) iter.Seq2[andon.Interval, error] {
 	return seq.After(w.find(ctx, id), func(t andon.Tenant) iter.Seq2[andon.Interval, error] {
-		page := func(after *andon.IntervalPosition) iter.Seq2[andon.PositionedInterval, error] {
-			q.After = after
+		page := func() iter.Seq2[andon.PositionedInterval, error] {
 			return andon.Intervals(ctx, w.Store, id, t.States, device, q)
 		}
-		place := func(i andon.PositionedInterval) andon.IntervalPosition { return i.Position }
+		place := func(i andon.PositionedInterval) *andon.IntervalPosition { return &i.Position }
 		interval := func(i andon.PositionedInterval) andon.Interval { return i.Interval }
-		return seq.Map(pages(q.Limit, page, place), interval)
+		return seq.Map(pages(q.Limit, &q.After, page, place), interval)
 	})
 }
 
@@ -135,18 +121,16 @@ func (w Whole) Intervals(
 func (w Whole) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
-	return pages(q.Limit, func(after *andon.DevicePosition) iter.Seq2[andon.Device, error] {
-		q.After = after
+	return pages(q.Limit, &q.After, func() iter.Seq2[andon.Device, error] {
 		return w.Store.Devices(ctx, id, q)
-	}, func(d andon.Device) andon.DevicePosition { return d.Position() })
+	}, func(d andon.Device) *andon.DevicePosition { return new(d.Position()) })
 }
 
 // Names implements andon.Current.
 func (w Whole) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
-	return pages(q.Limit, func(after *string) iter.Seq2[andon.NameCount, error] {
-		q.After = orZero(after)
+	return pages(q.Limit, &q.After, func() iter.Seq2[andon.NameCount, error] {
 		return w.Store.Names(ctx, id, q)
 	}, func(n andon.NameCount) string { return n.Name })
 }
@@ -155,8 +139,7 @@ func (w Whole) Names(
 func (w Whole) Assignments(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
-	return pages(q.Limit, func(after *andon.Time) iter.Seq2[andon.Assignment, error] {
-		q.After = orZero(after)
+	return pages(q.Limit, &q.After, func() iter.Seq2[andon.Assignment, error] {
 		return w.Store.Assignments(ctx, id, device, q)
 	}, func(a andon.Assignment) andon.Time { return a.From })
 }
@@ -165,8 +148,7 @@ func (w Whole) Assignments(
 func (w Whole) DeviceReadings(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	return pages(q.Limit, func(after *andon.Time) iter.Seq2[andon.Reading, error] {
-		q.After = orZero(after)
+	return pages(q.Limit, &q.After, func() iter.Seq2[andon.Reading, error] {
 		return w.Store.DeviceReadings(ctx, id, device, q)
 	}, func(r andon.Reading) andon.Time { return r.Time })
 }
@@ -175,18 +157,16 @@ func (w Whole) DeviceReadings(
 func (w Whole) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
-	return pages(q.Limit, func(after *andon.MetricPosition) iter.Seq2[andon.MetricReading, error] {
-		q.After = after
+	return pages(q.Limit, &q.After, func() iter.Seq2[andon.MetricReading, error] {
 		return w.Store.MetricReadings(ctx, id, q)
-	}, func(r andon.MetricReading) andon.MetricPosition { return r.Position() })
+	}, func(r andon.MetricReading) *andon.MetricPosition { return new(r.Position()) })
 }
 
 // Records implements andon.Records.
 func (w Whole) Records(
 	ctx context.Context, id andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
-	return pages(q.Limit, func(after *string) iter.Seq2[andon.Record, error] {
-		q.After = orZero(after)
+	return pages(q.Limit, &q.After, func() iter.Seq2[andon.Record, error] {
 		return w.Store.Records(ctx, id, kind, q)
 	}, func(r andon.Record) string { return r.ID })
 }
