@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -58,12 +59,8 @@ type place struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Addr == "" {
-		o.Addr = "127.0.0.1:0"
-	}
-	if o.Heap == "" {
-		o.Heap = "768m"
-	}
+	o.Addr = cmp.Or(o.Addr, "127.0.0.1:0")
+	o.Heap = cmp.Or(o.Heap, "768m")
 	return o
 }
 

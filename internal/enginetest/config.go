@@ -5,11 +5,11 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"text/template"
 	"time"
 )
@@ -54,12 +54,17 @@ func (n *Node) configure() (err error) {
 			return err
 		}
 	}
-	yaml := page{
+	of := page{
 		Host: n.host(), Dir: n.options.Dir, Seed: n.seed, Token: n.options.ring.token,
 		Ports: n.ports, TLS: n.tls, Secured: n.options.Secured, Forgetful: n.options.Forgetful,
 	}
-	return errors.Join(n.writeTemplate("cassandra.yaml", yaml),
-		n.writeTemplate("logback.xml", nil))
+	paths, err := fs.Glob(files, "cassandra/*")
+	for _, path := range paths {
+		text, failed := fill(path, of)
+		err = errors.Join(err, failed,
+			os.WriteFile(n.path("conf", filepath.Base(path)), text, 0o644))
+	}
+	return err
 }
 
 // ringDelay is how long a node tries to reach the one that it has to ask first. With no one to ask
@@ -86,21 +91,13 @@ func loopback(addr string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// page is what the template of cassandra.yaml is filled with.
+// page is what the files of a node are filled with.
 type page struct {
 	Host, Dir, Seed    string
 	Token              int64
 	Ports              ports
 	TLS                *tlsFiles // nil: not secured
 	Secured, Forgetful bool
-}
-
-func (n *Node) writeTemplate(name string, data any) error {
-	text, err := fill("cassandra/"+name, data)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(n.path("conf", name), text, 0o644)
 }
 
 func fill(path string, data any) ([]byte, error) {
@@ -116,19 +113,6 @@ func fill(path string, data any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func options(name string) (lines []string, err error) {
-	text, err := files.ReadFile("cassandra/" + name)
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			lines = append(lines, line)
-		}
-	}
-	return lines, nil
-}
-
 func (n *Node) arguments() ([]string, error) {
 	lives := "lasting.options"
 	if n.options.Brief {
@@ -136,11 +120,7 @@ func (n *Node) arguments() ([]string, error) {
 	}
 	var args []string
 	for _, file := range []string{"jvm.options", "server.options", lives} {
-		lines, err := options(file)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, lines...)
+		args = append(args, "@"+n.path("conf", file)) // java reads it
 	}
 	agents, err := filepath.Glob(filepath.Join(n.jars, "jamm-*.jar"))
 	if err != nil || len(agents) != 1 {

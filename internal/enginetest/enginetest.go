@@ -181,7 +181,7 @@ func runningNode(name, addr string) (*Node, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), longestSilence)
 	defer cancel()
 	n := &Node{address: addr}
-	if err := n.answers(ctx); err != nil {
+	if err := eventually(ctx, n.probe); err != nil {
 		return nil, fmt.Errorf("reach the cluster of %s: %w", name, err)
 	}
 	return n, nil

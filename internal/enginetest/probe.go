@@ -15,13 +15,8 @@ const (
 	probeLength = 5 * time.Second
 )
 
-// answers waits until a node answers as it should, or the context is done: that comes with what the
-// last attempt met.
-func (n *Node) answers(ctx context.Context) error {
-	return eventually(ctx, n.probe)
-}
-
-// eventually tries until it works, or the context is done.
+// eventually tries until it works, or the context is done: that comes with what the last attempt
+// met.
 func eventually(ctx context.Context, try func(context.Context) error) error {
 	again := time.NewTicker(probeEvery)
 	defer again.Stop()
