@@ -256,7 +256,7 @@ func TestOverrides(t *testing.T) {
 	w.get("/schedules/line-9.ics").fails(404, "line-9")
 	long := "/schedules/" + strings.Repeat("s", 128)
 	w.put(long, `{`+layers+`}`).is(201)
-	w.get(long+".ics").is(200)
+	w.get(long + ".ics").is(200)
 	w.get(long+"s.ics").fails(400, "path.name")
 	w.get("/schedules/line-3.ics?tenant=nobody").fails(404)
 }
