@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
@@ -120,13 +118,13 @@ func (w *writing) resolveEarlier(events []andon.Event) error {
 }
 
 // setEscalation writes an escalation, and the index row for its supervisor.
-func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) error {
-	err := batch.Set(layout.EscalationKey(tenant, e), layout.AppendEscalation(nil, e), nil)
-	if err != nil || e.To == "" {
-		return err
+func (w *writing) setEscalation(e *andon.Escalation) {
+	tenant := w.tenant.number
+	w.batch.Put(layout.EscalationKey(tenant, e), layout.AppendEscalation(nil, e))
+	if e.To != "" {
+		entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
+		w.batch.Put(layout.SupervisorKey(tenant, e.To, entry), nil)
 	}
-	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
-	return batch.Set(layout.SupervisorKey(tenant, e.To, entry), nil, nil)
 }
 
 // events folds the events of one device, oldest first, with w.operators.
@@ -136,19 +134,17 @@ func (w *writing) events(d *current.Device, events []andon.Event) error {
 	gone := w.tenant.withdrawn.List(d.ID)
 	for i := range events {
 		e := &events[i]
-		if err := w.escalates(e); err != nil {
-			return err
+		if e.EscalatedTo != "" {
+			w.setEscalation(&andon.Escalation{
+				Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
+			})
 		}
 		if gone.Contains(andon.EntryRef{Time: e.Time, State: e.State}) {
 			continue
 		}
-		state, err := w.state(e.State)
-		if err != nil {
-			return err
-		}
+		state, was := w.state(e.State), shownBy(d)
 		operator := retain(w.operators[i], d.Operator)
-		was := shownBy(d)
-		err = d.Apply(current.Entry{
+		err := d.Apply(current.Entry{
 			Time: e.Time, Severity: w.states.Severity(state), State: state, Operator: operator,
 		}, w.states, &w.past)
 		if err != nil {
@@ -168,15 +164,6 @@ func (w *writing) events(d *current.Device, events []andon.Event) error {
 		}
 	}
 	return nil
-}
-
-func (w *writing) escalates(e *andon.Event) error {
-	if e.EscalatedTo == "" {
-		return nil
-	}
-	return setEscalation(w.batch, w.tenant.number, &andon.Escalation{
-		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
-	})
 }
 
 // shown is what an entry may change of what a device shows.
@@ -200,16 +187,16 @@ func retain(p, kept andon.PersonID) andon.PersonID {
 }
 
 // state returns a state to keep, and enters it among those that have entries.
-func (w *writing) state(name andon.State) (andon.State, error) {
+func (w *writing) state(name andon.State) andon.State {
 	if name == w.lastState { // as nearly always
-		return w.lastState, nil
+		return w.lastState
 	}
 	if kept, ok := w.tenant.seen()[name]; ok {
 		w.lastState = kept
-		return kept, nil
+		return kept
 	}
 	if kept, ok := w.newStates[name]; ok {
-		return kept, nil
+		return kept
 	}
 	if w.newStates == nil {
 		w.newStates = map[andon.State]andon.State{}
@@ -217,5 +204,6 @@ func (w *writing) state(name andon.State) (andon.State, error) {
 	kept := andon.State(strings.Clone(string(name)))
 	w.newStates[kept] = kept
 	w.key = w.key.Begin(layout.TableStateSeen, w.tenant.number).Text(string(kept))
-	return kept, w.batch.Set(w.key, nil, nil)
+	w.batch.Put(w.key, nil)
+	return kept
 }

@@ -35,7 +35,7 @@ func (s *Store) Assign(
 			}
 			return nil
 		}
-		w.rows = func() error { return w.assignments(kept) }
+		w.rows = func() { w.assignments(kept) }
 	})
 	return kept, err
 }
@@ -54,18 +54,14 @@ func devicesOf(assignments []andon.Assignment) ([]andon.DeviceID, map[andon.Devi
 }
 
 // assignments puts the rows of assignments into the batch, now that it is known from when they are.
-func (w *writing) assignments(kept []andon.Assignment) error {
+func (w *writing) assignments(kept []andon.Assignment) {
 	for _, a := range kept {
-		if a.Again {
-			continue
-		}
-		w.key = w.key.Begin(layout.TableAssignment, w.tenant.number).
-			Text(string(a.Device)).InvertedTime(a.From)
-		if err := w.batch.Set(w.key, []byte(a.Operator), nil); err != nil {
-			return err
+		if !a.Again {
+			w.key = w.key.Begin(layout.TableAssignment, w.tenant.number).
+				Text(string(a.Device)).InvertedTime(a.From)
+			w.batch.Put(w.key, []byte(a.Operator))
 		}
 	}
-	return nil
 }
 
 // Assignments implements andon.Assignments.

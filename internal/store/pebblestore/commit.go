@@ -107,18 +107,18 @@ func (s *Store) admit(w *writing, attempts int) error {
 		return err
 	}
 	if w.rows != nil {
-		return w.rows()
+		w.rows()
 	}
-	return nil
+	return w.batch.Err
 }
 
 // stage puts a write into the log and makes it pending, so that the next one is computed from it.
 // It can not be taken back. It returns the sequence of its last row.
 func (s *Store) stage(w *writing) (sequence uint64, err error) {
 	w.place()
-	sequence, p, err := w.setRows(s.pipe.Next)
-	if err == nil {
-		err = s.db.ApplyNoSyncWait(w.batch, pebble.Sync)
+	sequence, p := w.setRows(s.pipe.Next)
+	if err = w.batch.Err; err == nil {
+		err = s.db.ApplyNoSyncWait(w.batch.Batch, pebble.Sync)
 	}
 	if err != nil {
 		return 0, s.pipe.End(fmt.Errorf("write store: %w", err))

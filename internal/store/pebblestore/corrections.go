@@ -30,12 +30,11 @@ func (s *Store) Withdraw(
 			kept, added, err = w.withdraw(d, sent, ref)
 			return err
 		}
-		w.rows = func() error {
-			if !added {
-				return nil // that it is durable is known once this write is, which holds nothing
+		w.rows = func() {
+			if added { // else that it is durable is known once this write is, which holds nothing
+				k := layout.WithdrawalKey(t.number, sent.Device, ref)
+				w.batch.Put(k, layout.AppendWithdrawal(nil, &kept))
 			}
-			k := layout.WithdrawalKey(t.number, sent.Device, ref)
-			return w.batch.Set(k, layout.AppendWithdrawal(nil, &kept), nil)
 		}
 		w.ordered = func() {
 			if added {
@@ -145,10 +144,7 @@ func (s *Store) purge(
 	w := s.beginWrite(ctx, t, 0, 1, 4096)
 	w.alone, w.kind = true, andon.ByPurge
 	defer w.close()
-	p := purging{
-		store: s, ctx: ctx, tenant: t, device: device, deletions: d,
-		batch: engine.Batch{Batch: w.batch},
-	}
+	p := purging{store: s, ctx: ctx, tenant: t, device: device, deletions: d, batch: &w.batch}
 	found, err := p.rows()
 	switch {
 	case err != nil:
@@ -160,11 +156,7 @@ func (s *Store) purge(
 		*d = current.Device{ID: d.ID}
 		return nil
 	}
-	w.add([]andon.DeviceID{device})
-	if err := w.foldAll(); err != nil {
-		return err
-	}
-	if err := s.commit(w); err != nil {
+	if err := w.run([]andon.DeviceID{device}); err != nil {
 		return err
 	}
 	t.withdrawn.Forget(device)
@@ -185,7 +177,7 @@ type purging struct {
 	ctx    context.Context
 	tenant *tenant
 	device andon.DeviceID
-	batch  engine.Batch
+	batch  *engine.Batch
 	deletions
 }
 
@@ -194,7 +186,7 @@ type purging struct {
 func (p *purging) rows() (found bool, err error) {
 	number := p.tenant.number
 	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
-		found, err = p.entries.Device(p.ctx, &p.batch, p.tenant.entries, slot.Number())
+		found, err = p.entries.Device(p.ctx, p.batch, p.tenant.entries, slot.Number())
 		if err != nil {
 			return false, err
 		}
@@ -202,14 +194,14 @@ func (p *purging) rows() (found bool, err error) {
 		latest := p.tenant.fleet.Latest(slot)
 		found = found || latest.Known()
 	}
-	measured, err := p.readings.Device(p.ctx, &p.batch, p.tenant.readings, string(p.device))
+	measured, err := p.readings.Device(p.ctx, p.batch, p.tenant.readings, string(p.device))
 	if err != nil {
 		return false, err
 	}
 	if err := p.supervisors(); err != nil {
 		return false, err
 	}
-	keepNumbers(&p.batch, p.tenant)
+	keepNumbers(p.batch, p.tenant)
 	for _, table := range []byte{
 		layout.TableEscalation, layout.TableAssignment, layout.TableWithdrawal,
 		layout.TableRetirement,

@@ -29,11 +29,10 @@ func (s *Store) Escalate(
 			kept, added, err = w.escalate(d, e)
 			return err
 		}
-		w.rows = func() error {
-			if !added {
-				return nil
+		w.rows = func() {
+			if added {
+				w.setEscalation(&kept)
 			}
-			return setEscalation(w.batch, t.number, &kept)
 		}
 	})
 	return kept, added, err
@@ -147,12 +146,15 @@ func (s *Store) Retire(
 			retired = d.Retire(at)
 			return nil
 		}
-		w.rows = func() error {
-			k := layout.NewKey(layout.TableRetirement, t.number).Text(string(device)).Time(retired)
-			return w.batch.Set(k, nil, nil)
-		}
+		w.rows = func() { w.retirement(device, retired) }
 	})
 	return retired, err
+}
+
+// retirement puts the row of a retirement into the batch.
+func (w *writing) retirement(device andon.DeviceID, at andon.Time) {
+	k := layout.NewKey(layout.TableRetirement, w.tenant.number).Text(string(device)).Time(at)
+	w.batch.Put(k, nil)
 }
 
 // Retirements implements andon.Current.

@@ -30,17 +30,10 @@ func (s *Store) AppendReadings(
 	if err != nil {
 		return err
 	}
-	err = w.readings(generation, number, readings)
+	w.readings(generation, number, readings)
 	defer end(w.batch.Len())
-	if err != nil {
-		return err
-	}
 	w.fold = func(int, *current.Device) error { return nil } // but the arrival, as of all writes
-	w.add(devices)
-	err = w.foldAll()
-	if err == nil {
-		err = s.commit(w)
-	}
+	err = w.run(devices)
 	measured := func(r andon.Reading) bool { return len(r.Metrics) > 0 }
 	if err == nil && !t.hadReadings.Load() && slices.ContainsFunc(readings, measured) {
 		t.hadReadings.Store(true)
@@ -68,37 +61,27 @@ func (s *Store) known(t *tenant, readings []andon.Reading) (devices []andon.Devi
 }
 
 // readings puts rows of readings into the batch, in a generation, from a number on.
-func (w *writing) readings(generation, number uint64, readings []andon.Reading) error {
+func (w *writing) readings(generation, number uint64, readings []andon.Reading) {
 	for i := range readings {
 		r := &readings[i]
 		w.value = layout.AppendReading(w.value[:0], r.Metrics, r.Metadata)
 		w.key = w.key.Begin(layout.TableReading, w.tenant.number).
 			Reading(generation, r.Device, r.Time, number+uint64(i))
-		if err := w.batch.Set(w.key, w.value, nil); err != nil {
-			return err
-		}
-		if err := w.reading(r); err != nil {
-			return err
-		}
+		w.batch.Put(w.key, w.value)
+		w.reading(r)
 	}
-	return nil
 }
 
 // reading enters a reading's day and metrics in their tables, unless that was done before.
-func (w *writing) reading(r *andon.Reading) error {
+func (w *writing) reading(r *andon.Reading) {
 	w.key = w.key.Begin(layout.TableReadingDay, w.tenant.number).
 		Text(string(r.Device)).Inverted(r.Time.Day())
-	if err := w.once(); err != nil {
-		return err
-	}
+	w.once()
 	for _, metric := range r.Metrics {
 		w.key = w.key.Begin(layout.TableMetric, w.tenant.number).
 			Text(string(metric.Name)).Text(string(r.Device))
-		if err := w.once(); err != nil {
-			return err
-		}
+		w.once()
 	}
-	return nil
 }
 
 // DeviceReadings implements andon.Readings.

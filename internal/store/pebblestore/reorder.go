@@ -95,9 +95,5 @@ func (s *Store) reorderSome(ctx context.Context, t *tenant, from uint32) error {
 			return t.withdrawn.Contain(d.ID, e.Time, e.State)
 		})
 	}
-	w.add(ids)
-	if err := w.foldAll(); err != nil {
-		return err
-	}
-	return s.commit(w)
+	return w.run(ids)
 }

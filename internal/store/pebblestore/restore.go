@@ -6,7 +6,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // Restore implements andon.Restorer: one atomic batch.
@@ -82,26 +81,17 @@ func (r *restoring) device(i int, d *current.Device) error {
 	return nil
 }
 
-func (r *restoring) write() error {
+func (r *restoring) write() {
 	for _, id := range r.devices {
 		h := r.of[id]
-		if err := r.assignments(h.Assignments); err != nil {
-			return err
-		}
+		r.assignments(h.Assignments)
 		for i := range h.Escalations {
-			if err := setEscalation(r.batch, r.tenant.number, &h.Escalations[i]); err != nil {
-				return err
-			}
+			r.setEscalation(&h.Escalations[i])
 		}
 		for _, x := range h.Retirements {
-			if !r.counts[x] {
-				continue
-			}
-			k := layout.NewKey(layout.TableRetirement, r.tenant.number).Text(string(id)).Time(x.At)
-			if err := r.batch.Set(k, nil, nil); err != nil {
-				return err
+			if r.counts[x] {
+				r.retirement(id, x.At)
 			}
 		}
 	}
-	return nil
 }

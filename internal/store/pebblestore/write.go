@@ -5,10 +5,9 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
@@ -66,7 +65,7 @@ type steps struct {
 	// fold computes one device. It may be called more than once, each time with a new copy.
 	fold func(i int, d *current.Device) error
 	// rows puts those rows into the batch that depend on how the devices were folded.
-	rows func() error
+	rows func()
 	// ordered notes what is not in the devices, just before their changes are pending.
 	ordered func()
 	kind    andon.ChangeKind // of what it changes of what devices show
@@ -83,7 +82,7 @@ type appending struct {
 
 // encoder puts rows into a batch, whose keys and values it builds in the same memory.
 type encoder struct {
-	batch *pebble.Batch
+	batch engine.Batch
 	key   layout.Key
 	value []byte
 }
@@ -120,11 +119,16 @@ func (s *Store) change(
 	defer w.close()
 	w.kind = kind
 	prepare(w)
+	return w.run(ids)
+}
+
+// run works out the devices, each named once, and commits the write.
+func (w *writing) run(ids []andon.DeviceID) error {
 	w.add(ids)
 	if err := w.foldAll(); err != nil {
 		return err
 	}
-	return s.commit(w)
+	return w.store.commit(w)
 }
 
 // deviceBytes is about what a device takes in a record.
@@ -147,7 +151,7 @@ func (s *Store) beginWrite(
 		// Pebble panics where it closes an empty batch that is shorter than its header of 12 bytes.
 		least = 256
 	)
-	w.batch = s.db.NewBatchWithSize(bytes/packed + least)
+	w.batch.Batch = s.db.NewBatchWithSize(bytes/packed + least)
 	return w
 }
 
@@ -173,7 +177,7 @@ func (w *writing) buffers(entries, changes int) {
 
 func (w *writing) close() {
 	w.past.close()
-	_ = w.batch.Close()
+	w.batch.Release()
 	if !w.alone {
 		w.tenant.writes.RUnlock()
 	}
@@ -321,14 +325,12 @@ const largeRow = 16 << 10
 
 // setRows puts the entries and changes into the batch from a sequence on, after the numbers of
 // their devices. A row that has grown large is followed by another one.
-func (w *writing) setRows(next uint64) (sequence uint64, p pending, err error) {
+func (w *writing) setRows(next uint64) (sequence uint64, p pending) {
 	sequence, p = next, pending{tenant: w.tenant, changes: w.changes}
 	w.beginRow()
 	for i := range w.folded {
 		if len(w.row)+len(w.changed) > largeRow {
-			if err := w.setRow(sequence, &p); err != nil {
-				return sequence, p, err
-			}
+			w.setRow(sequence, &p)
 			sequence++
 			w.beginRow()
 		}
@@ -338,7 +340,8 @@ func (w *writing) setRows(next uint64) (sequence uint64, p pending, err error) {
 		w.row = append(w.row, w.encoded[f.encoded[0]:f.encoded[1]]...)
 		w.changed = append(w.changed, w.feed[f.feed[0]:f.feed[1]]...)
 	}
-	return sequence, p, w.setRow(sequence, &p)
+	w.setRow(sequence, &p)
+	return sequence, p
 }
 
 func (w *writing) beginRow() {
@@ -347,16 +350,15 @@ func (w *writing) beginRow() {
 }
 
 // setRow puts a row into the batch, and what it changes of what devices show.
-func (w *writing) setRow(sequence uint64, p *pending) error {
+func (w *writing) setRow(sequence uint64, p *pending) {
 	w.recorded += len(w.row)
 	w.value = layout.PackRow(w.value, w.row)
 	w.key = w.key.Row(sequence)
-	err := w.batch.Set(w.key, w.value, nil)
-	if err != nil || len(w.changed) == 0 {
-		return err
+	w.batch.Put(w.key, w.value)
+	if len(w.changed) > 0 {
+		p.fed = sequence + 1
+		w.batch.Put(layout.ChangeKey(w.tenant.number, sequence), w.changed)
 	}
-	p.fed = sequence + 1
-	return w.batch.Set(layout.ChangeKey(w.tenant.number, sequence), w.changed, nil)
 }
 
 // remember notes what need not be written again, now that it is on the disk.
@@ -366,16 +368,16 @@ func (w *writing) remember() { w.store.written.Add(w.indexRows) }
 const writtenRows = 1 << 20 // 8 MiB
 
 // once writes the row of w.key, which has no value, unless it was written before.
-func (w *writing) once() error {
+func (w *writing) once() {
 	sum := w.store.written.Sum(w.key)
 	if w.store.written.Holds(sum) || w.indexRows[sum] {
-		return nil
+		return
 	}
 	if w.indexRows == nil {
 		w.indexRows = map[uint64]bool{}
 	}
 	w.indexRows[sum] = true
-	return w.batch.Set(w.key, nil, nil)
+	w.batch.Put(w.key, nil)
 }
 
 // added is what the write brings to the memtable.
