@@ -1,6 +1,7 @@
 package entries
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"slices"
@@ -74,25 +75,20 @@ func (r *Reader) Escalations(
 	device andon.DeviceID, at andon.Time, state andon.State,
 ) iter.Seq2[andon.Escalation, error] {
 	return seq.Of(func(yield func(andon.Escalation) bool) error {
-		k := layout.NewKey(layout.TableEscalation, r.tenant.Number).Entry(device, at, state)
-		it, err := engine.NewIterator(r.ctx, r.log.DB, k, k.End())
-		if err != nil {
+		if err := r.openEscalations(); err != nil {
 			return err
 		}
-		defer it.Release()
-		for ok := it.First(); ok; ok = it.Next() {
+		it := r.escalations
+		k := layout.NewKey(layout.TableEscalation, r.tenant.Number).Entry(device, at, state)
+		for ok := it.SeekGE(k); ok && bytes.HasPrefix(it.Key(), k); ok = it.Next() {
 			made, to, ok := layout.TakeInvertedTime(it.Key()[len(k):])
 			if !ok {
 				return layout.ErrDamaged
 			}
-			value, err := it.ValueAndErr()
-			if err != nil {
-				return fmt.Errorf("read escalation: %w", err)
-			}
 			e := andon.Escalation{
 				Device: device, Time: at, State: state, At: made, To: andon.PersonID(to),
 			}
-			if err := layout.ReadEscalation(&e, value); err != nil {
+			if err := r.readNote(&e); err != nil {
 				return err
 			}
 			if !yield(e) {
@@ -109,7 +105,7 @@ func (r *Reader) Escalated(
 	device andon.DeviceID, q *andon.EventQuery,
 ) (keys []andon.EventKey, err error) {
 	gone := r.withdrawn.List(device)
-	for e, err := range r.escalatedIn(device, q.Rest()) {
+	for e, err := range r.NewestEscalations(device, q.Rest()) {
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +133,7 @@ func (r *Reader) escalate(device andon.DeviceID, hits []Hit) error {
 	}
 	newest, oldest := hits[0].Event.Time, hits[len(hits)-1].Event.Time
 	within := andon.Span{From: min(newest, oldest), To: max(newest, oldest)}
-	for e, err := range r.escalatedIn(device, within) {
+	for e, err := range r.NewestEscalations(device, within) {
 		if err != nil {
 			return err
 		}
@@ -153,9 +149,9 @@ func (r *Reader) escalate(device andon.DeviceID, hits []Hit) error {
 	return nil
 }
 
-// escalatedIn returns the newest escalation of each entry of a device in a span, newest first. It
-// passes over the others.
-func (r *Reader) escalatedIn(
+// NewestEscalations returns the newest escalation of each entry of a device in a span, the newest
+// entry first. It passes over the others.
+func (r *Reader) NewestEscalations(
 	device andon.DeviceID, within andon.Span,
 ) iter.Seq2[andon.Escalation, error] {
 	return func(yield func(andon.Escalation, error) bool) {
