@@ -93,6 +93,14 @@ func (f *Fleet) ID(number uint32) andon.DeviceID {
 	return b.id(&b.slots[number%slabSlots])
 }
 
+// Device is ID for a number that no device may have.
+func (f *Fleet) Device(number uint32) (id andon.DeviceID, ok bool) {
+	if ok = f.Numbered(number) != nil; ok {
+		id = f.ID(number)
+	}
+	return id, ok
+}
+
 func (f *Fleet) id(s *Slot) andon.DeviceID { return f.slabs[s.number/slabSlots].id(s) }
 
 // occupied visits the slots that devices have, by number.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 )
 
@@ -25,47 +24,9 @@ func (s *Store) reader(ctx context.Context, t *tenant) *entries.Reader {
 
 func (s *Store) source(t *tenant) entries.Source {
 	return entries.Source{
-		Tenant: t.entries, Devices: entryDevices{&s.mu, t.fleet}, States: t.states(),
+		Tenant: t.entries, Fleet: t.fleet, Shown: s.mu.RLocker(), States: t.states(),
 		Withdrawn: &t.withdrawn,
 	}
-}
-
-// entryDevices implements entries.Devices.
-type entryDevices struct {
-	mu    *engine.RWMutex
-	fleet *fleet
-}
-
-// Lock implements entries.Devices.
-func (d entryDevices) Lock() { d.mu.RLock() }
-
-// Unlock implements entries.Devices.
-func (d entryDevices) Unlock() { d.mu.RUnlock() }
-
-// Number implements entries.Devices.
-func (d entryDevices) Number(id andon.DeviceID) (number uint32, ok bool) {
-	slot := d.fleet.Slot(id)
-	if slot == nil {
-		return 0, false
-	}
-	return slot.Number(), true
-}
-
-// Changes implements entries.Devices.
-func (d entryDevices) Changes(number uint32) uint32 { return d.fleet.Numbered(number).Changes() }
-
-// ID implements entries.Devices.
-func (d entryDevices) ID(number uint32) (id andon.DeviceID, ok bool) {
-	if d.fleet.Numbered(number) == nil {
-		return "", false
-	}
-	return d.fleet.ID(number), true
-}
-
-// Newest implements entries.Devices.
-func (d entryDevices) Newest(number uint32) andon.Time {
-	shown := d.fleet.Shown(d.fleet.Numbered(number))
-	return shown.Time
 }
 
 func (s *Store) hits(

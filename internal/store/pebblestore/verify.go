@@ -100,7 +100,7 @@ func (s *Store) verifiedTenant(t *tenant) verify.Tenant {
 	}
 	return verify.Tenant{
 		ID: t.record.Load().ID, Floor: t.record.Load().Floor.Events, States: t.seen(),
-		Device:  entryDevices{&s.mu, t.fleet}.ID,
+		Device:  t.fleet.Device,
 		Entries: runs(s.log.Log, t.entries), Readings: runs(s.readings.Log, t.readings),
 	}
 }

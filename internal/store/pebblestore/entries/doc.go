@@ -1,6 +1,6 @@
 // Package entries keeps the entries of devices: in memtables while they are new, then in blocks of
 // a blocks.Log; and reads them. It must not know andon.Store, requests, retention, or how what a
-// device shows is computed. Devices and tenants are numbers here; Devices translates them.
+// device shows is computed. Devices and tenants are numbers here; a current.Fleet translates them.
 //
 // # Memory
 //

@@ -48,13 +48,13 @@ func (w *wanted) fill(is *andon.Event) {
 // an iterator that is opened afterwards, so it has these changes.
 func (r *Reader) number(all []wanted) {
 	r.closeEscalations()
-	r.devices.Lock()
-	defer r.devices.Unlock()
+	r.shown.Lock()
+	defer r.shown.Unlock()
 	for i := range all {
 		w := &all[i]
 		w.device.id = w.event.Device
-		if w.device.number, w.numbered = r.devices.Number(w.event.Device); w.numbered {
-			w.changes = r.devices.Changes(w.device.number)
+		if slot := r.fleet.Slot(w.event.Device); slot != nil {
+			w.numbered, w.device.number, w.changes = true, slot.Number(), slot.Changes()
 		}
 	}
 }

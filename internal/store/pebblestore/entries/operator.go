@@ -146,17 +146,17 @@ func (r *Reader) ofDevices(
 // number any more.
 func (r *Reader) place(next index.Next, wanted andon.Span, n int) []deviceLog {
 	some := r.placed[:0]
-	r.devices.Lock()
+	r.shown.Lock()
 	for len(some) < n {
 		d, ok := next(wanted)
 		if !ok {
 			break
 		}
-		if id, ok := r.devices.ID(d.Device); ok {
+		if id, ok := r.fleet.Device(d.Device); ok {
 			some = append(some, deviceLog{id: id, number: d.Device})
 		}
 	}
-	r.devices.Unlock()
+	r.shown.Unlock()
 	slices.SortFunc(some, func(a, b deviceLog) int { return cmp.Compare(a.number, b.number) })
 	for i := range some {
 		some[i] = r.numbered(some[i].id, some[i].number)

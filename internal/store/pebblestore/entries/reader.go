@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
@@ -17,25 +18,14 @@ import (
 
 // Source is a tenant whose entries are read.
 type Source struct {
-	Tenant  *blocks.Tenant
-	Devices Devices
-	States  *andon.StateSet
+	Tenant *blocks.Tenant
+	// Fleet are its devices. One that has no place there has no entries. A change of a device counts
+	// there once the entry is in memory, or the escalation is seen by a new iterator.
+	Fleet  *current.Fleet
+	Shown  sync.Locker // held while Fleet is asked
+	States *andon.StateSet
 	// Withdrawn are entries that are left out; nil: none are.
 	Withdrawn *Withdrawals
-}
-
-// Devices are the devices of a tenant. They are locked while the other methods are called.
-type Devices interface {
-	sync.Locker
-	// Number returns the number of a device. A device without one has no entries.
-	Number(id andon.DeviceID) (number uint32, ok bool)
-	// Changes returns how often the device of a number has changed, which there is. A delivery of
-	// an entry counts once the entry is in memory, and an escalation once a new iterator has it.
-	Changes(number uint32) uint32
-	// ID returns the device of a number, unless it was purged.
-	ID(number uint32) (id andon.DeviceID, ok bool)
-	// Newest returns a time that no entry of the device of a number is after.
-	Newest(number uint32) andon.Time
 }
 
 // Reader reads the entries of any number of devices of a tenant, from memory and from blocks. Its
@@ -44,7 +34,8 @@ type Reader struct {
 	ctx       context.Context
 	log       *Log
 	tenant    *blocks.Tenant
-	devices   Devices
+	fleet     *current.Fleet
+	shown     sync.Locker // held while fleet is asked
 	states    *andon.StateSet
 	withdrawn *Withdrawals
 	memory    View
@@ -77,7 +68,7 @@ type picked struct{ row, hit int }
 // NewReader returns a reader, which sees what is in memory now. The caller closes it.
 func (l *Log) NewReader(ctx context.Context, s Source) *Reader {
 	return &Reader{
-		ctx: ctx, log: l, tenant: s.Tenant, devices: s.Devices, states: s.States,
+		ctx: ctx, log: l, tenant: s.Tenant, fleet: s.Fleet, shown: s.Shown, states: s.States,
 		withdrawn: s.Withdrawn, memory: l.Memory.View(),
 	}
 }
@@ -107,13 +98,12 @@ type deviceLog struct {
 
 // device returns a device that has a number: others have no entries.
 func (r *Reader) device(id andon.DeviceID) (d deviceLog, ok bool) {
-	r.devices.Lock()
-	number, ok := r.devices.Number(id)
-	r.devices.Unlock()
-	if !ok {
-		return d, false
+	r.shown.Lock()
+	defer r.shown.Unlock()
+	if slot := r.fleet.Slot(id); slot != nil {
+		return r.numbered(id, slot.Number()), true
 	}
-	return r.numbered(id, number), true
+	return d, false
 }
 
 func (r *Reader) numbered(id andon.DeviceID, number uint32) deviceLog {

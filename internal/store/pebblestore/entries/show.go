@@ -56,9 +56,9 @@ func (r *Reader) CompleteAll(devices []andon.Device) error {
 // Arrival returns an entry in a row as lists show it, and whether they do: not where it was
 // withdrawn, or its device was purged.
 func (r *Reader) Arrival(number uint32, e *eventlog.Entry) (andon.Event, bool, error) {
-	r.devices.Lock()
-	id, ok := r.devices.ID(number)
-	r.devices.Unlock()
+	r.shown.Lock()
+	id, ok := r.fleet.Device(number)
+	r.shown.Unlock()
 	if !ok {
 		return andon.Event{}, false, nil
 	}

@@ -109,13 +109,14 @@ func (r *Reader) window(day uint32, q andon.EventQuery, most int) (window, error
 // entry of a device is newer than what it shows. A device that was purged has no number.
 func (w *window) device(number uint32) (d deviceLog, ok bool) {
 	r := w.reader
-	r.devices.Lock()
-	defer r.devices.Unlock()
-	id, ok := r.devices.ID(number)
-	if !ok {
+	r.shown.Lock()
+	defer r.shown.Unlock()
+	slot := r.fleet.Numbered(number)
+	if slot == nil {
 		return d, false
 	}
-	return r.numbered(id, number), r.devices.Newest(number) >= w.query.Rest().From
+	is := r.fleet.Shown(slot)
+	return r.numbered(is.ID, number), is.Time >= w.query.Rest().From
 }
 
 func (w *window) addMemory() error {
