@@ -110,9 +110,7 @@ func (s *Store) endFlush(f entries.Flush, next checkpoint.Marker, rows int64) er
 
 func (s *Store) everyFleet() []checkpoint.Fleet {
 	return ofTenants(s, func(t *tenant) checkpoint.Fleet {
-		return checkpoint.Fleet{
-			Tenant: t.number, Fleet: t.fleet, Gone: func() bool { return t.gone },
-		}
+		return checkpoint.Fleet{Tenant: t.number, Fleet: t.fleet}
 	})
 }
 

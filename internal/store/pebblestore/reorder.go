@@ -61,19 +61,15 @@ func (s *Store) reorderAll(ctx context.Context) error {
 // reorderDevices computes the devices of a tenant again that there are now. Those that are made
 // later follow the new set from their first entry on.
 func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
-	for from := uint32(0); ; from += reorderStep {
-		more := false
-		err := s.ordered(ctx, func() error {
-			more = from < t.fleet.Numbers()
-			return nil
-		})
-		if err != nil || !more {
-			return err
-		}
+	s.mu.RLock()
+	end := t.fleet.Numbers()
+	s.mu.RUnlock()
+	for from := uint32(0); from < end; from += reorderStep {
 		if err := s.reorderSome(ctx, t, from); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // reorderSome computes some devices again, by number from one on.

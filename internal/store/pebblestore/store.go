@@ -341,9 +341,7 @@ func (s *Store) begin() {
 	s.readings = readings.NewLog(s.env, o.readings, s.readingTenants)
 	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
 	s.pipe = pipeline.New(s.publishing())
-	s.devices = checkpoint.Writer{
-		Shown: s.mu.RLocker(), Ordered: s.ordered, PerDevice: o.lag,
-	}
+	s.devices = checkpoint.Writer{Shown: s.mu.RLocker(), PerDevice: o.lag}
 	s.records = records.New(s.db, records.Owners{
 		Owns: s.owns, Failed: s.pipe.Failed, Fatal: s.pipe.End,
 	})

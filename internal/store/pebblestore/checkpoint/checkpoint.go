@@ -22,8 +22,8 @@
 //     what devices show would be wrong without it.
 //   - Rows of a tenant that there is not are left out.
 //
-// Locks: Write enters the ordered section, and takes the lock of what is shown for a few hundred
-// devices at a time.
+// Locks: Write takes the lock of what is shown for a few hundred devices at a time. No tenant may be
+// deleted meanwhile.
 //
 // The package knows fleets, rows and the checkpoint. It does not know when a flush begins, nor what
 // a tenant is but its number.
@@ -43,14 +43,11 @@ import (
 type Fleet struct {
 	Tenant uint32
 	*current.Fleet
-	// Gone reports whether the tenant was deleted. It is called in the ordered section.
-	Gone func() bool
 }
 
 // Writer writes checkpoints.
 type Writer struct {
-	Shown   sync.Locker                               // held while devices are read
-	Ordered func(context.Context, func() error) error // enters the ordered section
+	Shown sync.Locker // held while devices are read
 	// PerDevice is how many bytes of rows a device are a reason to write all devices.
 	PerDevice int64
 }
@@ -76,34 +73,24 @@ func (w *Writer) Due(bytes int64, fleets []Fleet) bool {
 	return bytes >= min(devices*w.PerDevice, mostBytes)
 }
 
-// Write writes the devices of all fleets that were changed since they were last written.
-func (w *Writer) Write(ctx context.Context, fleets []Fleet, out *blocks.Tables) error {
-	for _, f := range fleets {
-		if err := w.devices(ctx, f, out); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // part is how many devices are read at a time, so that requests are not held up.
 const part = 512
 
-func (w *Writer) devices(ctx context.Context, f Fleet, out *blocks.Tables) error {
-	for from := uint32(0); ; from += part {
-		more := false
-		err := w.Ordered(ctx, func() error {
-			more = !f.Gone() && from < f.Numbers()
-			return nil
-		})
-		if err != nil || !more {
-			return err
-		}
-		w.some(f, from, out)
-		if err := out.Spill(); err != nil {
-			return err
+// Write writes the devices of all fleets that were changed since they were last written. Those that
+// are made meanwhile are in later rows.
+func (w *Writer) Write(ctx context.Context, fleets []Fleet, out *blocks.Tables) error {
+	for _, f := range fleets {
+		w.Shown.Lock()
+		end := f.Numbers()
+		w.Shown.Unlock()
+		for from := uint32(0); from < end && ctx.Err() == nil; from += part {
+			w.some(f, from, out)
+			if err := out.Spill(); err != nil {
+				return err
+			}
 		}
 	}
+	return ctx.Err()
 }
 
 // some writes what was changed of a part of the devices, by number from one on. What is shown of
