@@ -22,14 +22,13 @@ of section 1 for each command. They have the text of --help.`,
 		Example: `  andon man /usr/local/share/man/man1
   andon man . && man ./andon-import.1`,
 	}
-	cmd.RunE = p.Does(func(_ context.Context, args []string) error {
+	return p.Does(cmd, func(_ context.Context, args []string) error {
 		if err := writeManual(p, cmd.Root(), args[0]); err != nil {
 			return fmt.Errorf("write manual: %w", err)
 		}
 		fmt.Fprintf(p.Stdout, "Wrote the manual pages into %s.\n", args[0])
 		return nil
 	})
-	return cmd
 }
 
 // writeManual dates the pages by the commit of the build, so that one build always writes the same

@@ -21,10 +21,9 @@ func versionCommand(p *command.Program) *cobra.Command {
   andon version --output json`,
 	}
 	form := command.SentenceFlag(cmd, command.FormatText)
-	cmd.RunE = p.Does(func(context.Context, []string) error {
+	return p.Does(cmd, func(context.Context, []string) error {
 		return p.Report(form, p.Version, "%s", command.VersionLine(p.Version))
 	})
-	return cmd
 }
 
 func printVersion(p *command.Program) error {

@@ -38,7 +38,7 @@ kept.`,
 	cmd.MarkFlagsMutuallyExclusive("to", "withdraw")
 	cmd.MarkFlagsOneRequired("to", "withdraw")
 	cmd.MarkFlagsRequiredTogether("time", "state")
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if e.To == "" && !*withdraw { // an empty name would withdraw
 			return andon.Errorf(andon.Invalid, "--to names no supervisor")
 		}
@@ -50,7 +50,6 @@ kept.`,
 		return p.Report(form, kept, "%s: %s of %s %s", draw.Legible(string(kept.Device)),
 			draw.Legible(string(kept.State)), kept.Time, outcome(&kept))
 	})
-	return cmd
 }
 
 func outcome(kept *client.Escalation) string {
@@ -84,7 +83,7 @@ it again does not bring it back.`,
 	flags.StringVar((*string)(&w.By), "by", "", "`person` who withdraws it")
 	flags.StringVar(&w.Note, "note", "", "the reason, as `text`")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		at, err := andon.ParseTime(args[1])
 		if err != nil {
 			return err
@@ -96,5 +95,4 @@ it again does not bring it back.`,
 		return p.Report(form, kept, "%s: %s of %s is withdrawn, since %s",
 			draw.Legible(args[0]), draw.Legible(args[2]), at, kept.Withdrawn.At)
 	})
-	return cmd
 }

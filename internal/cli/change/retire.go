@@ -41,7 +41,7 @@ also a retired one. That can't be undone: on a terminal it asks first, elsewhere
 	cmd.Flags().BoolVar(&r.yes, "yes", false, "with --purge: do not ask")
 	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "only print what would be done")
 	r.form = command.SentenceFlag(cmd, command.FormatText)
-	r.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return r.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if r.yes && !r.purge {
 			return andon.Errorf(andon.Invalid, "--yes needs --purge")
 		}
@@ -60,7 +60,6 @@ also a retired one. That can't be undone: on a terminal it asks first, elsewhere
 		}
 		return nil
 	})
-	return cmd
 }
 
 // notThere returns the error of a device that does not exist; nil if it is another.

@@ -50,7 +50,7 @@ state is the same entry.`,
 	flags.StringToStringVar(&s.metrics, "metric", nil,
 		"`name=number` of a reading; repeat for more, or join with commas")
 	s.form = command.SentenceFlag(cmd, command.FormatJSON)
-	s.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return s.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		e.Device, e.Time = andon.DeviceID(args[0]), cmp.Or(e.Time, p.Now())
 		if len(args) > 1 {
 			e.State = andon.State(args[1])
@@ -60,7 +60,6 @@ state is the same entry.`,
 		}
 		return s.sendEvent(ctx, c)
 	})
-	return cmd
 }
 
 func (s *sending) sendEvent(ctx context.Context, c *client.Client) error {

@@ -27,7 +27,7 @@ items a second, at the price of other writes. If it is interrupted, the next one
 	t.ServerFlags(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be deleted")
 	form := command.ReportFlag(cmd, command.FormatCSV)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		all, err := c.Sweep(ctx, dryRun)
 		if err != nil {
 			return err
@@ -39,5 +39,4 @@ items a second, at the price of other writes. If it is interrupted, the next one
 			"deleted")
 		return command.Show(p, &o, columns, command.Each(all))
 	})
-	return cmd
 }

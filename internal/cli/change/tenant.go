@@ -17,7 +17,7 @@ import (
 
 // Tenant is "andon tenant".
 func Tenant(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "tenant",
 		Short: "List, create, change and delete tenants",
 		Long: `List, create, change and delete tenants. A tenant owns devices and people. Its
@@ -26,9 +26,7 @@ and which states there are. The tenant default always exists.`,
 		Example: `  andon tenant list
   andon tenant set metro --events-retention 90d --silent-after 10m
   andon tenant delete metro`,
-	})
-	cmd.AddCommand(tenantList(p), tenantSet(p), tenantDelete(p))
-	return cmd
+	}, tenantList(p), tenantSet(p), tenantDelete(p))
 }
 
 func tenantList(p *command.Program) *cobra.Command {
@@ -42,7 +40,7 @@ func tenantList(p *command.Program) *cobra.Command {
 	}
 	t.ServerFlags(cmd)
 	o.FormatFlag(p, cmd)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		tenants := c.Tenants(ctx)
 		if len(args) > 0 {
 			tenants = func(yield func(client.Tenant, error) bool) {
@@ -55,7 +53,6 @@ func tenantList(p *command.Program) *cobra.Command {
 		}
 		return command.Show(p, &o, tenantColumns(), tenants)
 	})
-	return cmd
 }
 
 func tenantColumns() []command.Column[client.Tenant] {
@@ -91,7 +88,7 @@ terminal it asks first, elsewhere it needs --yes. The tenant default can't be de
 	t.ServerFlags(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		id, name := andon.TenantID(args[0]), draw.Legible(args[0])
 		_, err := c.Tenant(ctx, id) // before the user is asked
 		if err == nil && !yes {
@@ -109,5 +106,4 @@ terminal it asks first, elsewhere it needs --yes. The tenant default can't be de
 			Deleted bool           `json:"deleted"`
 		}{id, true}, "tenant %s is deleted", name)
 	})
-	return cmd
 }

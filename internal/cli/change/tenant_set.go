@@ -47,7 +47,7 @@ JSON:
 	}
 	t.ServerFlags(cmd)
 	change.flags(cmd)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if change.States != nil { // with defaults for what was left out
 			set, err := andon.NewStateSet(change.States)
 			if err != nil {
@@ -81,7 +81,6 @@ JSON:
 		}
 		return change.set(ctx, p, c, andon.TenantID(args[0]))
 	})
-	return cmd
 }
 
 func (tc *tenantChange) flags(cmd *cobra.Command) {

@@ -74,9 +74,10 @@ func usage(cmd *cobra.Command) string {
 	return text
 }
 
-// Group returns a command that only has subcommands. Cobra would take a misspelt subcommand for an
-// argument, and reject its flags first.
-func Group(cmd *cobra.Command) *cobra.Command {
+// Group returns a command that only has subcommands: those below it. Cobra would take a misspelt
+// subcommand for an argument, and reject its flags first.
+func Group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(below...)
 	cmd.DisableFlagParsing = true
 	cmd.DisableFlagsInUseLine = true
 	cmd.Args = func(cmd *cobra.Command, args []string) error {

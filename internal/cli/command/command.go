@@ -29,15 +29,16 @@ type Program struct {
 	Started        bool // the arguments were valid
 }
 
-// Does returns a function for the RunE of a command. Errors of work are not misuse of the command
-// line, unless their kind is Invalid.
+// Does makes a function the work of a command, and returns the command. Errors of work are not
+// misuse of the command line, unless their kind is Invalid.
 func (p *Program) Does(
-	work func(ctx context.Context, args []string) error,
-) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
+	cmd *cobra.Command, work func(ctx context.Context, args []string) error,
+) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		p.Started = true
 		return work(cmd.Context(), args)
 	}
+	return cmd
 }
 
 // Variable returns the value of an environment variable, "" if it is not set.

@@ -82,11 +82,11 @@ func (t *Target) Ask(ctx context.Context, work func(*client.Client) error) error
 	return t.Explain(err)
 }
 
-// Asks makes a command send requests to the server.
+// Asks makes a command send requests to the server, and returns the command.
 func (t *Target) Asks(
 	p *Program, cmd *cobra.Command, work func(context.Context, *client.Client, []string) error,
-) {
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+) *cobra.Command {
+	return p.Does(cmd, func(ctx context.Context, args []string) error {
 		return t.Ask(ctx, func(c *client.Client) error { return work(ctx, c, args) })
 	})
 }

@@ -56,10 +56,9 @@ Exit codes: 0 well, or only warnings; 1 a check failed; 2 wrong use.`,
 	cmd.Flags().BoolVar(&d.full, "full", false, "run all checks, also on a store that others "+
 		"may use meanwhile")
 	form := command.ReportFlag(cmd)
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+	return p.Does(cmd, func(ctx context.Context, _ []string) error {
 		return d.run(ctx, sources(), form.Value)
 	})
-	return cmd
 }
 
 func (d *doctor) run(ctx context.Context, from config.Sources, form string) error {

@@ -23,8 +23,7 @@ its setting incidents is on.`,
 		Example: `  andon incident list
   andon incident ack ID --by Liz --expires-in 30m
   andon incident shelve ID --for 2h --reason 'waits for a part' --by Liz`,
-	})
-	cmd.AddCommand(list(p), show(p))
+	}, list(p), show(p))
 	for _, a := range actions() {
 		cmd.AddCommand(a.command(p))
 	}
@@ -65,11 +64,10 @@ opened then, open or not, newest first.`,
 	p.SpanFlags(cmd, &q.From, &q.To)
 	o.LimitFlags(cmd)
 	o.FormatFlag(p, cmd)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		q.Page, q.Sort = o.Page(), sort.Value
 		return command.Show(p, &o, columns(), c.Incidents(ctx, q))
 	})
-	return cmd
 }
 
 func columns() []command.Column[client.Incident] {
@@ -88,7 +86,7 @@ func show(p *command.Program) *cobra.Command {
 	t.Flags(cmd)
 	t.Completes(cmd, command.OpenIncidents)
 	o.FormatFlag(p, cmd)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		is, err := c.Incident(ctx, args[0])
 		if err != nil {
 			return err
@@ -99,7 +97,6 @@ func show(p *command.Program) *cobra.Command {
 		steps := command.Fields[client.IncidentStep]("at", "event_time", "what", "by", "to", "note")
 		return command.Show(p, &o, steps, command.Each(is.Steps))
 	})
-	return cmd
 }
 
 // action is a command by which somebody does something.
@@ -160,12 +157,11 @@ func (a *action) command(p *command.Program) *cobra.Command {
 	_ = cmd.MarkFlagRequired("by") // the only error is that there is no such flag
 	a.flags(cmd, &sent)
 	form := command.SentenceFlag(cmd, command.FormatText)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		is, err := c.Act(ctx, args[0], sent)
 		if err != nil {
 			return err
 		}
 		return p.Report(form, is, "%s: %s is %s", is.ID, draw.Legible(string(is.Device)), is.Status)
 	})
-	return cmd
 }

@@ -13,14 +13,12 @@ import (
 
 // Notify is "andon notify".
 func Notify(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "notify",
 		Short: "Show what people were sent of incidents, and try it",
 		Example: `  andon notify test --to Liz
   andon notify list --status given-up`,
-	})
-	cmd.AddCommand(notifyTest(p), notifyList(p))
-	return cmd
+	}, notifyTest(p), notifyList(p))
 }
 
 func attempts() []command.Column[client.Notification] {
@@ -43,11 +41,10 @@ func notifyList(p *command.Program) *cobra.Command {
 		"held", "waiting", "delivered", "failed", "given-up", "listed")
 	o.LimitFlags(cmd)
 	o.FormatFlag(p, cmd)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		all := c.Notifications(ctx, andon.PersonID(to), status.Value, o.Page())
 		return command.Show(p, &o, attempts(), all)
 	})
-	return cmd
 }
 
 func notifyTest(p *command.Program) *cobra.Command {
@@ -65,7 +62,7 @@ code is 1 where one did not arrive.`,
 	t.CompletesFlag(cmd, "to", command.DocumentNames("person"))
 	_ = cmd.MarkFlagRequired("to") // the only error is that there is no such flag
 	o.FormatFlag(p, cmd)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		all, err := c.TestContacts(ctx, andon.PersonID(to))
 		if err != nil {
 			return err
@@ -80,5 +77,4 @@ code is 1 where one did not arrive.`,
 		}
 		return nil
 	})
-	return cmd
 }

@@ -11,13 +11,11 @@ import (
 
 // Report is "andon report".
 func Report(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:     "report",
 		Short:   "Report figures of a span",
 		Example: "  andon report incidents --from 7d --per operator",
-	})
-	cmd.AddCommand(reportIncidents(p))
-	return cmd
+	}, reportIncidents(p))
 }
 
 func reportIncidents(p *command.Program) *cobra.Command {
@@ -42,7 +40,7 @@ availability and no MTBF.`,
 	per := command.ChoiceFlag(cmd, "per", "device", "what the lines are of",
 		"operator", "device", "hour")
 	o.FormatFlag(p, cmd)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		q.Per = per.Value
 		r, err := c.IncidentReport(ctx, q)
 		if err != nil {
@@ -54,5 +52,4 @@ availability and no MTBF.`,
 		columns := command.Fields[client.IncidentRow]("name", "incidents", "per_hour", "seconds")
 		return command.Show(p, &o, columns, command.Each(r.Rows))
 	})
-	return cmd
 }

@@ -68,8 +68,7 @@ andon watch prints what changes. Ctrl-C ends it.`,
 		"a free port if that is taken)")
 	flags.StringVar(&d.keep, "keep", "", "keep the store in this `directory`")
 	flags.BoolVar(&d.noBrowser, "no-browser", false, "do not open the board in the browser")
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return d.run(ctx) })
-	return cmd
+	return p.Does(cmd, func(ctx context.Context, _ []string) error { return d.run(ctx) })
 }
 
 const (

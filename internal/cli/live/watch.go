@@ -60,8 +60,7 @@ missed, also across a restart of the server. When the server does not answer, it
 	command.DeviceFlags(cmd, &w.query)
 	cmd.Flags().BoolVar(&w.incidents, "incidents", false, "also what happens to incidents")
 	cmd.Flags().DurationVar(&w.length, "for", 0, "end after this time (default: at Ctrl-C)")
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return w.run(ctx) })
-	return cmd
+	return p.Does(cmd, func(ctx context.Context, _ []string) error { return w.run(ctx) })
 }
 
 func (w *watch) run(ctx context.Context) error {

@@ -11,10 +11,12 @@ import (
 )
 
 // Runs makes a function the work of a command, with the configuration: it adds --config and a flag
-// for each setting.
-func Runs(p *command.Program, cmd *cobra.Command, work func(context.Context, app.Config) error) {
+// for each setting. It returns the command.
+func Runs(
+	p *command.Program, cmd *cobra.Command, work func(context.Context, app.Config) error,
+) *cobra.Command {
 	sources := SourceFlags(p, cmd)
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+	return p.Does(cmd, func(ctx context.Context, _ []string) error {
 		c, _, err := app.LoadConfig(sources())
 		if err != nil {
 			return WrongConfig(err)

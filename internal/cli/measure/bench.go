@@ -74,11 +74,10 @@ are read as "andon serve" reads them; --data does not count.`,
 	}
 	form := b.flags(cmd)
 	cmd.AddCommand(incidentsCommand(p))
-	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
+	return local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
 		b.config = c
 		return b.run(ctx, form.Value)
 	})
-	return cmd
 }
 
 func (b *benchmark) flags(cmd *cobra.Command) (form *command.Choice) {

@@ -60,10 +60,9 @@ is not shown.`,
 	flags.DurationVar(&o.Idle, "idle", 10*time.Second,
 		"how long a server is watched that has nothing to do")
 	form := command.ReportFlag(cmd)
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+	return p.Does(cmd, func(ctx context.Context, _ []string) error {
 		return b.run(ctx, form.Value)
 	})
-	return cmd
 }
 
 func (b *incidents) run(ctx context.Context, form string) error {

@@ -17,16 +17,14 @@ import (
 
 // Config is "andon config".
 func Config(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "config",
 		Short: "Check the configuration, or print the effective one",
 		Long: `Check the configuration, or print the effective one: the file, environment variables
 and flags together, as "andon serve" would read them.`,
 		Example: `  andon config check /etc/andon/andon.yaml
   andon config print --config /etc/andon/andon.yaml`,
-	})
-	cmd.AddCommand(configCheckCommand(p), configPrintCommand(p))
-	return cmd
+	}, configCheckCommand(p), configPrintCommand(p))
 }
 
 func configCheckCommand(p *command.Program) *cobra.Command {
@@ -49,14 +47,13 @@ Exit codes: 0 the configuration is valid, 2 it is not.`,
 	}
 	sources := local.SourceFlags(p, cmd)
 	syntax := cmd.Flags().Bool("syntax", false, "do not check what the configuration names")
-	cmd.RunE = p.Does(func(_ context.Context, args []string) error {
+	return p.Does(cmd, func(_ context.Context, args []string) error {
 		from := sources()
 		if len(args) == 1 {
 			from.File = args[0]
 		}
 		return checkConfig(p, from, *syntax)
 	})
-	return cmd
 }
 
 // checkConfig prints a line if the configuration is valid, else it returns what is wrong.
@@ -97,14 +94,13 @@ is set; files with secrets are not read.`,
 	}
 	sources := local.SourceFlags(p, cmd)
 	form := command.ReportFlag(cmd, command.FormatYAML)
-	cmd.RunE = p.Does(func(context.Context, []string) error {
+	return p.Does(cmd, func(context.Context, []string) error {
 		_, origins, err := app.LoadConfig(sources())
 		if err != nil {
 			return local.WrongConfig(err)
 		}
 		return printConfig(p, origins, form)
 	})
-	return cmd
 }
 
 func printConfig(p *command.Program, origins []config.Origin, form *command.Choice) error {

@@ -39,7 +39,7 @@ after the next start. Other exit codes are those of andon serve.`,
 	c.Forward = &forward.Config{Tenant: string(andon.DefaultTenant), MaxBytes: 1 << 30}
 	const help = "YAML `file` to read the configuration from (or ANDON_CONFIG)"
 	given := local.GroupFlags(cmd, "config", help, c.GatewayGroups())
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+	return p.Does(cmd, func(ctx context.Context, _ []string) error {
 		from := given()
 		from.Env = p.Environ
 		if _, err := config.Load(from, c.GatewayGroups()...); err != nil {
@@ -51,5 +51,4 @@ after the next start. Other exit codes are those of andon serve.`,
 		c.Forward.To = command.WithScheme(c.Forward.To)
 		return command.OfConfig(serve(ctx, p, c))
 	})
-	return cmd
 }

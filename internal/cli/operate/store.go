@@ -20,7 +20,7 @@ import (
 
 // Store is "andon store".
 func Store(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "store",
 		Short: "Create the schema of a store, rebuild, repair or describe it",
 		Long: `Create the schema of the configured store, rebuild its index rows, repair damage, or
@@ -29,10 +29,8 @@ schema.`,
 		Example: `  andon store init --store cassandra --cassandra-hosts 10.0.0.1 --replication 3
   andon store rebuild latest --config andon.yaml --to state
   andon store status --config andon.yaml`,
-	})
-	cmd.AddCommand(storeInitCommand(p), storeTemplateCommand(p), storeRebuildCommand(p),
+	}, storeInitCommand(p), storeTemplateCommand(p), storeRebuildCommand(p),
 		storeShardsCommand(p), storeStatusCommand(p), storeRepairCommand(p))
-	return cmd
 }
 
 func storeInitCommand(p *command.Program) *cobra.Command {
@@ -57,10 +55,9 @@ keyspace needs it, unless the cluster has one node.`,
   andon store init --config andon.yaml --dry-run`,
 	}
 	setupFlags(cmd, &setup)
-	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
+	return local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
 		return initStore(ctx, p, c, setup)
 	})
-	return cmd
 }
 
 func setupFlags(cmd *cobra.Command, s *adapter.Setup) {
@@ -115,10 +112,9 @@ server first.`,
   andon store status --config andon.yaml --output json`,
 	}
 	form := command.ReportFlag(cmd)
-	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
+	return local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
 		return storeStatus(ctx, p, c, form.Value)
 	})
-	return cmd
 }
 
 func storeStatus(ctx context.Context, p *command.Program, c app.Config, form string) error {
@@ -171,7 +167,7 @@ Stop the server first.`,
   andon store repair --data /var/lib/andon --give-up`,
 	}
 	giveUp := cmd.Flags().Bool("give-up", false, "end the logs where the damage begins")
-	local.Runs(p, cmd, func(_ context.Context, c app.Config) error {
+	return local.Runs(p, cmd, func(_ context.Context, c app.Config) error {
 		e, env, err := local.NewQuietApp(p, c).Closed("andon store repair")
 		if err != nil {
 			return err
@@ -180,7 +176,6 @@ Stop the server first.`,
 			fmt.Fprintln(p.Stdout, line)
 		})
 	})
-	return cmd
 }
 
 func storeTemplateCommand(p *command.Program) *cobra.Command {
@@ -200,10 +195,9 @@ contacted. Only DynamoDB has templates.`,
 	format := command.ChoiceFlag(cmd, "format", "", "the tool", formats...)
 	capacity := command.ChoiceFlag(cmd, "capacity", "",
 		"how the tables are paid for (default: as in the settings)", capacities...)
-	local.Runs(p, cmd, func(_ context.Context, c app.Config) error {
+	return local.Runs(p, cmd, func(_ context.Context, c app.Config) error {
 		return storeTemplate(p, c, format.Value, capacity.Value)
 	})
-	return cmd
 }
 
 func templateWords() (formats, capacities []string) {

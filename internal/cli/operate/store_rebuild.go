@@ -17,14 +17,12 @@ import (
 )
 
 func storeRebuildCommand(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:     "rebuild",
 		Short:   "Rebuild index rows of a store",
 		Long:    `Rebuild the index rows of a store from its entries. Servers keep serving.`,
 		Example: `  andon store rebuild latest --config andon.yaml --to state`,
-	})
-	cmd.AddCommand(rebuildLatestCommand(p))
-	return cmd
+	}, rebuildLatestCommand(p))
 }
 
 type rebuild struct {
@@ -50,8 +48,7 @@ If it is interrupted, no answer changes: run the command again.`,
 	r.to = command.ChoiceFlag(cmd, "to", "", "the design (default: the present one)", designs()...)
 	cmd.Flags().StringVar(&r.buckets, "buckets", "",
 		"`number` of partitions of a state under the design buckets: 16, or 16,WARNING4=4")
-	local.Runs(p, cmd, r.run)
-	return cmd
+	return local.Runs(p, cmd, r.run)
 }
 
 func designs() (words []string) {

@@ -34,7 +34,7 @@ the number of what is busy by themselves; set it before a load that comes at onc
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", string(andon.DefaultTenant), "`id` of the tenant")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
+	return local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
 		is, err := storeShards(ctx, p, c, andon.TenantID(tenant), cmd.Flags().Args())
 		switch {
 		case err != nil:
@@ -45,7 +45,6 @@ the number of what is busy by themselves; set it before a load that comes at onc
 		fmt.Fprintf(p.Stdout, "%s: %s.\n", cmd.Flags().Arg(0), draw.Count(is.Shards, "shard"))
 		return nil
 	})
-	return cmd
 }
 
 // shards is in how many something is; without a name it is all of its kind.

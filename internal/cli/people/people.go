@@ -45,7 +45,7 @@ what no file has stays, too.`,
 	_ = cmd.MarkFlagRequired("file") // the only error is that there is no such flag
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would change")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		all, err := readAll(p, from)
 		if err != nil {
 			return err
@@ -70,7 +70,6 @@ what no file has stays, too.`,
 		}
 		return nil
 	})
-	return cmd
 }
 
 // put makes or changes documents: all, or none where one is wrong.
@@ -132,15 +131,13 @@ func (d *document) said(place, what string) string {
 
 // Policy is "andon policy".
 func Policy(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "policy",
 		Short: "Try what an escalation policy would do",
 		Long: `Try what an escalation policy would do. andon apply makes and changes policies, and
 andon export config shows them.`,
 		Example: "  andon policy test presses --severity 64 --group plant-1/hall-3",
-	})
-	cmd.AddCommand(test(p))
-	return cmd
+	}, test(p))
 }
 
 func test(p *command.Program) *cobra.Command {
@@ -168,7 +165,7 @@ standard error.`,
 	flags.StringVar((*string)(&trial.State), "state", "", "its `state`")
 	flags.StringVar((*string)(&trial.Operator), "operator", "", "`operator` of its device")
 	flags.StringVar(&trial.Kind, "kind", "", "its `kind`: state unless set, or silent")
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		is, err := c.TestPolicy(ctx, args[0], trial)
 		if err != nil {
 			return err
@@ -189,21 +186,18 @@ standard error.`,
 		}
 		return nil
 	})
-	return cmd
 }
 
 // Schedule is "andon schedule".
 func Schedule(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "schedule",
 		Short: "Say who is on call, and put somebody on call for a time",
 		Long: `Say who is on call, and put somebody on call for a time. andon apply makes and
 changes schedules, and andon export config shows them.`,
 		Example: `  andon schedule on-call line-3
   andon schedule override line-3 Tom --to 2026-12-25T06:00:00+01:00`,
-	})
-	cmd.AddCommand(onCall(p), calendar(p), override(p), removeOverride(p))
-	return cmd
+	}, onCall(p), calendar(p), override(p), removeOverride(p))
 }
 
 func calendar(p *command.Program) *cobra.Command {
@@ -219,7 +213,7 @@ calendar and nothing else, for as long as the schedule exists.`,
 	t.Flags(cmd)
 	t.Completes(cmd, command.DocumentNames("schedule"))
 	form := command.SentenceFlag(cmd, command.FormatText)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		address, err := c.CalendarLink(ctx, args[0])
 		if err != nil {
 			return err
@@ -229,7 +223,6 @@ calendar and nothing else, for as long as the schedule exists.`,
 		}
 		return p.Report(form, client.CalendarLink{URL: address}, "%s", address)
 	})
-	return cmd
 }
 
 func onCall(p *command.Program) *cobra.Command {
@@ -246,7 +239,7 @@ func onCall(p *command.Program) *cobra.Command {
 	command.ParsedFlag(cmd, &at, "at", "`time` that is asked about; now unless set",
 		andon.ParseTime)
 	form := command.SentenceFlag(cmd, command.FormatText)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		is, err := c.OnCall(ctx, args[0], at)
 		if err != nil {
 			return err
@@ -266,7 +259,6 @@ func onCall(p *command.Program) *cobra.Command {
 		}
 		return p.Report(form, is, "%s%s", who, until)
 	})
-	return cmd
 }
 
 func removeOverride(p *command.Program) *cobra.Command {
@@ -283,7 +275,7 @@ func removeOverride(p *command.Program) *cobra.Command {
 	t.Completes(cmd, command.DocumentNames("schedule"), command.DocumentNames("person"))
 	command.ParsedFlag(cmd, &at, "at", "`time` that they are about", andon.ParseTime)
 	form := command.SentenceFlag(cmd, command.FormatText)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if err := c.RemoveOverrides(ctx, args[0], andon.PersonID(args[1]), at); err != nil {
 			return err
 		}
@@ -291,7 +283,6 @@ func removeOverride(p *command.Program) *cobra.Command {
 		return p.Report(form, removed, "%s is on call as the layers of %s say",
 			draw.Legible(args[1]), draw.Legible(args[0]))
 	})
-	return cmd
 }
 
 func override(p *command.Program) *cobra.Command {
@@ -314,7 +305,7 @@ overrides are about one time, the newer one counts.`,
 	_ = cmd.MarkFlagRequired("to") // the only error is that there is no such flag
 	cmd.Flags().StringVar(&o.Reason, "reason", "", "`reason` that is shown with it")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		o.Person = andon.PersonID(args[1])
 		if o.From == 0 {
 			o.From = p.Now()
@@ -324,5 +315,4 @@ overrides are about one time, the newer one counts.`,
 		}
 		return p.Report(form, o, "%s is on call from %s to %s", draw.Legible(args[1]), o.From, o.To)
 	})
-	return cmd
 }

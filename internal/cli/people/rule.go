@@ -15,15 +15,13 @@ import (
 
 // Rule is "andon rule".
 func Rule(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "rule",
 		Short: "Try what a rule on readings would have said",
 		Long: `Try what a rule on readings would have said. andon apply makes and changes rules, and
 andon export config shows them.`,
 		Example: "  andon rule test press-hot.yaml --from 7d",
-	})
-	cmd.AddCommand(testRule(p))
-	return cmd
+	}, testRule(p))
 }
 
 func testRule(p *command.Program) *cobra.Command {
@@ -42,7 +40,7 @@ day before --to. Nothing is stored.`,
 	t.Flags(cmd)
 	o.FormatFlag(p, cmd)
 	p.SpanFlags(cmd, &trial.From, &trial.To)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		all, err := readAll(p, args)
 		if err == nil && (len(all) != 1 || all[0].Kind != "rule") {
 			err = fmt.Errorf("%s: want one document, of the kind rule", args[0])
@@ -76,5 +74,4 @@ day before --to. Nothing is stored.`,
 		}
 		return nil
 	})
-	return cmd
 }

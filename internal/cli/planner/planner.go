@@ -69,7 +69,7 @@ The plan queries no store, and needs no account.`,
 	flags.BoolVar(&r.sweep, "sweep", false, "the costs for 100 to 100,000,000 devices")
 	flags.BoolVar(&r.explain, "explain", false, "show the arithmetic, line by line")
 	r.format = command.ReportFlag(cmd)
-	cmd.RunE = p.Does(func(context.Context, []string) error {
+	return p.Does(cmd, func(context.Context, []string) error {
 		if *onlyPrices {
 			_, err := fmt.Fprint(p.Stdout, plan.PricesText())
 			return err
@@ -79,7 +79,6 @@ The plan queries no store, and needs no account.`,
 		}
 		return r.run()
 	})
-	return cmd
 }
 
 type report struct {

@@ -30,7 +30,7 @@ type archives struct {
 
 // Archive is "andon archive".
 func Archive(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "archive",
 		Short: "Keep events and readings as Parquet, and read them back",
 		Long: `Keep the events and readings of each day as Parquet files, in a directory or on S3,
@@ -41,9 +41,7 @@ back.`,
   andon archive verify --config andon.yaml
   andon archive ddl duckdb --config andon.yaml | duckdb
   andon archive read --config andon.yaml --from 2025-12-01 --to 2025-12-31 | andon import -`,
-	})
-	cmd.AddCommand(archiveRun(p), archiveVerify(p), archiveDDL(p), archiveRead(p))
-	return cmd
+	}, archiveRun(p), archiveVerify(p), archiveDDL(p), archiveRead(p))
 }
 
 func (a *archives) runs(
@@ -55,7 +53,7 @@ func (a *archives) runs(
 	cmd.Flags().StringVar(&from.File, "config", "",
 		"YAML `file` with the settings of the server (or ANDON_CONFIG)")
 	cmd.Flags().StringVar(&a.name, "name", "", "`name` of the archive, where several are set up")
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+	return p.Does(cmd, func(ctx context.Context, _ []string) error {
 		c, _, err := app.LoadConfig(from)
 		if err != nil {
 			return local.WrongConfig(err)
@@ -70,7 +68,6 @@ func (a *archives) runs(
 		}
 		return command.UnlessInterrupted(ctx, err)
 	})
-	return cmd
 }
 
 // selectionFlags adds --tenant, "" for all, and --from and --to.

@@ -56,11 +56,10 @@ A backup has all that the store has, so it is readable for its owner alone.`,
 	cmd.Flags().StringVar(&s.data, "data", "",
 		"`directory` of a store that no server uses, in place of a server")
 	cmd.MarkFlagsMutuallyExclusive("url", "data")
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+	return p.Does(cmd, func(ctx context.Context, args []string) error {
 		s.target = args[0]
 		return s.run(ctx)
 	})
-	return cmd
 }
 
 func (s *saving) run(ctx context.Context) error {

@@ -37,13 +37,12 @@ directory stays empty, or is not made.`,
 		Example: `  andon restore /backup/andon-2026-11-22.tar.zst --data /var/lib/andon`,
 	}
 	cmd.Flags().StringVar(&r.data, "data", "", "`directory` of the store to be")
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+	return p.Does(cmd, func(ctx context.Context, args []string) error {
 		if r.source = args[0]; r.data == "" {
 			return andon.Errorf(andon.Invalid, "name the directory of the store to be: --data DIR")
 		}
 		return command.UnlessInterrupted(ctx, r.run(ctx))
 	})
-	return cmd
 }
 
 // unpackedDir holds what is restored, below the directory of the store to be, until it is checked.

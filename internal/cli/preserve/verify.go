@@ -32,7 +32,7 @@ as well. Of a running server take a backup.`,
   andon verify /backup/andon-2026-11-22.tar.zst`,
 	}
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the store")
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+	return p.Does(cmd, func(ctx context.Context, args []string) error {
 		is, err := os.Stat(data)
 		switch {
 		case (data == "") == (len(args) == 0):
@@ -45,7 +45,6 @@ as well. Of a running server take a backup.`,
 		}
 		return command.UnlessInterrupted(ctx, verifyAndTell(ctx, p, data))
 	})
-	return cmd
 }
 
 func verifyBackup(ctx context.Context, p *command.Program, path string) error {

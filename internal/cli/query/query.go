@@ -101,7 +101,7 @@ func (q *query) selectFlags(cmd *cobra.Command) {
 func (q *query) runs(
 	cmd *cobra.Command, work func(context.Context, *client.Client, []string) error,
 ) *cobra.Command {
-	q.Asks(q.Program, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return q.Asks(q.Program, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		q.selected.Page = q.Page()
 		if q.order != nil && q.order.Value == "asc" {
 			q.selected.Order = andon.Asc
@@ -120,7 +120,6 @@ func (q *query) runs(
 		q.None = func() string { return q.unknownState(ctx, c) }
 		return work(ctx, c, args)
 	})
-	return cmd
 }
 
 // runsFor is runs for a query about the device that the argument names.

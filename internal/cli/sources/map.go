@@ -53,7 +53,7 @@ JSON. A message without a time gets the present one.`,
 	flags.StringToStringVar(&usual.Headers, "header", nil, "`name=text` of a header")
 	flags.BoolVar(&isList, "list", false, "list the tables of states that mappings can name")
 	o.FormatFlag(p, cmd)
-	cmd.RunE = p.Does(func(_ context.Context, args []string) error {
+	return p.Does(cmd, func(_ context.Context, args []string) error {
 		if isList {
 			columns := command.Fields[mapping.TableRow]("table", "state", "names")
 			return command.Show(p, &o, columns, command.Each(mapping.Tables()))
@@ -71,7 +71,6 @@ JSON. A message without a time gets the present one.`,
 		}
 		return try(p, &o, m, messages(text, usual, p.Now()))
 	})
-	return cmd
 }
 
 func read(p *command.Program, file string) ([]byte, error) {

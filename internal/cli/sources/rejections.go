@@ -31,11 +31,10 @@ rejections.keep of the server says.`,
 	p.SpanFlags(cmd, &q.From, &q.To)
 	o.LimitFlags(cmd)
 	o.FormatFlag(p, cmd)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		q.Page = o.Page()
 		columns := command.Fields[andon.SourceRejection](
 			"at", "source", "place", "index", "line", "tenant", "reason", "message")
 		return command.Show(p, &o, columns, c.Rejections(ctx, source, q))
 	})
-	return cmd
 }

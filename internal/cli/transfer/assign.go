@@ -52,14 +52,13 @@ here. Wrong lines are reported as FILE:LINE: reason, the others take effect, and
 	flags.StringVar(&a.rejects, "rejects", "", "`file` to write all rejected lines to")
 	cmd.MarkFlagsMutuallyExclusive("from", "none")
 	cmd.Args = a.args
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+	return p.Does(cmd, func(ctx context.Context, args []string) error {
 		if a.file != "" {
 			a.Attempts = command.AttemptsRunning
 			return a.importFiles(ctx, []string{a.file})
 		}
 		return a.assignOne(ctx, args)
 	})
-	return cmd
 }
 
 // args checks that the arguments are those of one of the forms.

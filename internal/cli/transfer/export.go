@@ -68,7 +68,7 @@ andon export workbench writes a model for NoSQL Workbench.`,
 	e.format = command.OutputFlag(cmd, command.FormatNDJSON,
 		"form of the entries; in CSV attributes and metadata are JSON in one cell",
 		command.FormatNDJSON, command.FormatCSV)
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+	p.Does(cmd, func(ctx context.Context, _ []string) error {
 		if err := e.check(); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 
 // Group is "andon group".
 func Group(p *command.Program) *cobra.Command {
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "group",
 		Short: "List groups of devices, and put devices into them",
 		Long: `List groups of devices, and put devices into them. A group is a path such as
@@ -21,9 +21,7 @@ plant-1/hall-3/line-7. A device is in one group at most, and in all groups above
 		Example: `  andon group list --under plant-1
   andon group set press-7 plant-1/hall-3
   andon group import groups.csv`,
-	})
-	cmd.AddCommand(groupList(p), groupSet(p), groupImport(p))
-	return cmd
+	}, groupList(p), groupSet(p), groupImport(p))
 }
 
 func groupList(p *command.Program) *cobra.Command {
@@ -41,13 +39,10 @@ of all groups below.`,
 	t.Flags(cmd)
 	o.FormatFlag(p, cmd)
 	cmd.Flags().StringVar(&under, "under", "", "only this `group` and those below it")
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		columns := command.Fields[client.Group]("group", "devices", "silent", "states")
-		return t.Ask(ctx, func(c *client.Client) error {
-			return command.Show(p, &o, columns, c.Groups(ctx, andon.Group(under)))
-		})
+		return command.Show(p, &o, columns, c.Groups(ctx, andon.Group(under)))
 	})
-	return cmd
 }
 
 func groupSet(p *command.Program) *cobra.Command {
@@ -70,7 +65,7 @@ have been seen.`,
 		}
 		return command.Arguments("DEVICE", "GROUP")(cmd, args)
 	}
-	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		change := andon.ProfileChange{Fields: andon.ProfileGroup}
 		change.Device = andon.DeviceID(args[0])
 		in := "no group of its own"
@@ -83,15 +78,12 @@ have been seen.`,
 		if err := change.Validate(); err != nil {
 			return err
 		}
-		return t.Ask(ctx, func(c *client.Client) error {
-			kept, err := c.PutProfile(ctx, change)
-			if err != nil {
-				return err
-			}
-			return p.Report(form, kept, "%s is in %s", draw.Legible(args[0]), in)
-		})
+		kept, err := c.PutProfile(ctx, change)
+		if err != nil {
+			return err
+		}
+		return p.Report(form, kept, "%s is in %s", draw.Legible(args[0]), in)
 	})
-	return cmd
 }
 
 func groupImport(p *command.Program) *cobra.Command {
@@ -113,6 +105,5 @@ others take effect, and the exit code is 3.`,
 	cmd.Flags().StringVar(&o.format, "format", "",
 		"`form` of the file: csv, json or ndjson (default: by its name)")
 	o.form = command.SentenceFlag(cmd, command.FormatText)
-	cmd.RunE = p.Does(o.importFiles)
-	return cmd
+	return p.Does(cmd, o.importFiles)
 }

@@ -203,7 +203,7 @@ time-series guide for DynamoDB: deviceId, timestamp, numbers, metadata, ttl.`,
 	}
 	im.columnFlags(cmd)
 	im.sendFlags(cmd)
-	cmd.RunE = p.Does(im.importFiles)
+	p.Does(cmd, im.importFiles)
 	cmd.AddCommand(importWorkbench(p))
 	// A shell completes the names of files as well as those of the subcommands.
 	cmd.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)

@@ -41,8 +41,7 @@ up to 64 MiB.`,
 	}
 	im.Flags(cmd)
 	im.sendFlags(cmd)
-	cmd.RunE = p.Does(im.importFiles)
-	return cmd
+	return p.Does(cmd, im.importFiles)
 }
 
 // parseModel reads a model, which is held in memory.
@@ -138,7 +137,7 @@ samples, so take few devices, or a short time.`,
 	e.format = command.OutputFlag(cmd, command.FormatJSON,
 		"the model, or its items as sample data", command.FormatJSON, command.FormatCSV)
 	cmd.Flags().StringVar(&model, "model", "", "`file` of a model whose design is kept")
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+	return p.Does(cmd, func(ctx context.Context, _ []string) error {
 		if err := e.check(); err != nil {
 			return err
 		}
@@ -148,7 +147,6 @@ samples, so take few devices, or a short time.`,
 		}
 		return e.run(ctx)
 	})
-	return cmd
 }
 
 // newModel returns a Writer of the model in a file; without the name of a file, of a new one.
