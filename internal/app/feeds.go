@@ -98,20 +98,16 @@ func (a *App) leases() *lease.Holder {
 	}
 }
 
-// feedMetrics shows how far feeds are delivered.
-func feedMetrics(feeds []*sink.Feed) looked {
-	desc := labelled("andon_feed_", "feed")
-	delivered := desc("delivered_changes_total", "Changes that a feed has delivered.")
-	failures := desc("failures_total", "How often a feed could not be delivered.")
-	snapshots := desc("snapshots_total", "How often a feed began to send all devices.")
-	lag := desc("lag_seconds", "How long the oldest change that is not delivered has waited.")
-	return func(to chan<- prometheus.Metric) {
-		for _, f := range feeds {
-			send := sending(to, f.Name)
-			send(delivered, prometheus.CounterValue, float64(f.Delivered.Load()))
-			send(failures, prometheus.CounterValue, float64(f.Failures.Count.Load()))
-			send(snapshots, prometheus.CounterValue, float64(f.Snapshots.Load()))
-			send(lag, prometheus.GaugeValue, f.Lag().Std().Seconds())
-		}
+// registerFeeds shows how far feeds are delivered.
+func (a *App) registerFeeds(registry *prometheus.Registry) {
+	for _, f := range a.feeds {
+		m := meterOf(registry, "andon_feed_", "feed", f.Name)
+		m.counter("delivered_changes_total", "Changes that a feed has delivered.", f.Delivered.Load)
+		m.counter("failures_total", "How often a feed could not be delivered.",
+			f.Failures.Count.Load)
+		m.counter("snapshots_total", "How often a feed began to send all devices.",
+			f.Snapshots.Load)
+		m.gauge("lag_seconds", "How long the oldest change that is not delivered has waited.",
+			func() float64 { return f.Lag().Std().Seconds() })
 	}
 }

@@ -22,17 +22,14 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 			"store": a.store.Capabilities().Name,
 		},
 	}).Set(1)
-	auto.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "andon_ready", Help: "1 while the store can serve, 0 while it can't.",
-	}, a.readyGauge)
-	auto.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "andon_clock_doubted",
-		Help: "1 while the clock has jumped ahead, so that nothing is deleted by it.",
-	}, func() float64 { return oneIf(a.clock.Mark().Doubted != 0) })
-	auto.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "andon_store_damaged_files",
-		Help: "Files of the store of which something could not be read since it was opened.",
-	}, func() float64 { return float64(len(a.store.Damage())) })
+	m := meter{auto}
+	m.gauge("andon_ready", "1 while the store can serve, 0 while it can't.", a.readyGauge)
+	m.gauge("andon_clock_doubted",
+		"1 while the clock has jumped ahead, so that nothing is deleted by it.",
+		func() float64 { return oneIf(a.clock.Mark().Doubted != 0) })
+	m.gauge("andon_store_damaged_files",
+		"Files of the store of which something could not be read since it was opened.",
+		func() float64 { return float64(len(a.store.Damage())) })
 	auto.NewGauge(prometheus.GaugeOpts{
 		Name: "andon_plain_http",
 		Help: "1 where HTTP is served beyond loopback without TLS, so that the token passes in " +
@@ -40,8 +37,10 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 	}).Set(oneIf(a.http.plain))
 	registry.MustRegister(fleetGauges(a.store, a.Now, a.Log), a.calls.duration,
 		a.calls.errors, engine(a.Config.Store, a.store), a.tasks.succeeded, a.tasks.period,
-		a.tasks.failures, a.services.up, feedMetrics(a.feeds),
-		a.notifyMetrics(), a.sourceMetrics(), a.expiring)
+		a.tasks.failures, a.services.up, a.expiring)
+	a.registerFeeds(registry)
+	a.registerChannels(registry)
+	a.registerSources(registry)
 	// A feed that is in memory costs only once it is asked for.
 	if able := a.store.Capabilities(); able.Changes && able.ChangesDurable {
 		registry.MustRegister(changesKept(a.store))
@@ -67,19 +66,22 @@ func (looked) Describe(chan<- *prometheus.Desc) {}
 
 func (l looked) Collect(to chan<- prometheus.Metric) { l(to) }
 
-// labelled returns what describes the metrics of things that have a name.
-func labelled(prefix, label string) func(name, help string) *prometheus.Desc {
-	return func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(prefix+name, help, []string{label}, nil)
-	}
+// meter shows what other packages count: each figure is read when it is asked for.
+type meter struct{ promauto.Factory }
+
+// meterOf is that of something that has a name.
+func meterOf(to prometheus.Registerer, prefix, label, name string) meter {
+	to = prometheus.WrapRegistererWith(prometheus.Labels{label: name}, to)
+	return meter{promauto.With(prometheus.WrapRegistererWithPrefix(prefix, to))}
 }
 
-func sending(
-	to chan<- prometheus.Metric, name string,
-) func(*prometheus.Desc, prometheus.ValueType, float64) {
-	return func(d *prometheus.Desc, kind prometheus.ValueType, value float64) {
-		to <- prometheus.MustNewConstMetric(d, kind, value, name)
-	}
+func (m meter) counter(name, help string, count func() int64) {
+	m.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
+		func() float64 { return float64(count()) })
+}
+
+func (m meter) gauge(name, help string, now func() float64) {
+	m.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, now)
 }
 
 // changesKept shows what the store keeps of its feed of changes.

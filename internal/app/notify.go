@@ -64,21 +64,17 @@ func (a *App) tellPeople(ctx context.Context) error {
 	return a.notify.Run(ctx)
 }
 
-// notifyMetrics shows how sending goes.
-func (a *App) notifyMetrics() looked {
-	desc := labelled("andon_notify_", "channel")
-	delivered := desc("delivered_total", "Messages that a channel delivered, and what became of "+
-		"them where it is told.")
-	failures := desc("failures_total", "Attempts to deliver a message that failed.")
-	lost := desc("given_up_total", "Messages that are not tried again.")
-	return func(to chan<- prometheus.Metric) {
-		for name := range a.channels {
-			send := sending(to, name)
-			for status, as := range map[notify.Status]*prometheus.Desc{
-				notify.Delivered: delivered, notify.Failed: failures, notify.GivenUp: lost,
-			} {
-				send(as, prometheus.CounterValue, float64(a.notify.Counts.Count(name, status)))
-			}
+// registerChannels shows how sending goes.
+func (a *App) registerChannels(registry *prometheus.Registry) {
+	for name := range a.channels {
+		m := meterOf(registry, "andon_notify_", "channel", name)
+		count := func(as notify.Status) func() int64 {
+			return func() int64 { return int64(a.notify.Counts.Count(name, as)) }
 		}
+		m.counter("delivered_total", "Messages that a channel delivered, and what became of them "+
+			"where it is told.", count(notify.Delivered))
+		m.counter("failures_total", "Attempts to deliver a message that failed.",
+			count(notify.Failed))
+		m.counter("given_up_total", "Messages that are not tried again.", count(notify.GivenUp))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/groups"
@@ -91,24 +92,12 @@ func (a *App) purged(ctx context.Context, t andon.TenantID, device andon.DeviceI
 
 // registerIncidents adds what /metrics shows of incidents.
 func (a *App) registerIncidents(registry *prometheus.Registry) {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("andon_incidents_"+name, help, nil, nil)
-	}
-	open := desc("open", "Incidents of all tenants that are open, as this process knows.")
-	lag := desc("lag_seconds", "For how long there have been changes of devices that are not "+
-		"taken in.")
-	late := desc("late_steps_total", "Steps done more than a second after they were due.")
-	registry.MustRegister(looked(func(to chan<- prometheus.Metric) {
-		for _, m := range []struct {
-			desc  *prometheus.Desc
-			as    prometheus.ValueType
-			value float64
-		}{
-			{open, prometheus.GaugeValue, float64(a.keeper.Incidents.Known())},
-			{lag, prometheus.GaugeValue, a.keeper.Lag().Seconds()},
-			{late, prometheus.CounterValue, float64(a.keeper.Late.Load())},
-		} {
-			to <- prometheus.MustNewConstMetric(m.desc, m.as, m.value)
-		}
-	}))
+	m := meter{promauto.With(registry)}
+	m.gauge("andon_incidents_open",
+		"Incidents of all tenants that are open, as this process knows.",
+		func() float64 { return float64(a.keeper.Incidents.Known()) })
+	m.gauge("andon_incidents_lag_seconds", "For how long there have been changes of devices that "+
+		"are not taken in.", func() float64 { return a.keeper.Lag().Seconds() })
+	m.counter("andon_incidents_late_steps_total",
+		"Steps done more than a second after they were due.", a.keeper.Late.Load)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/intake"
@@ -39,19 +40,12 @@ func (a *App) wireRules(registry *prometheus.Registry) {
 	if a.keeper != nil {
 		r.Absent, a.keeper.Retired = a.absent, r.Visit
 	}
-	for name, is := range map[string]struct {
-		help  string
-		count interface{ Load() int64 }
-	}{
-		"entries": {"Entries that rules have said.", &r.Entries},
-		"failures": {"Readings of a device that a rule could not be evaluated on, and entries of " +
-			"rules that were refused.", &r.Errors},
-		"disabled": {"Rules that were disabled after failures in a row.", &r.Disabled},
-	} {
-		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "andon_rule_" + name + "_total", Help: is.help,
-		}, func() float64 { return float64(is.count.Load()) }))
-	}
+	m := meter{promauto.With(registry)}
+	m.counter("andon_rule_entries_total", "Entries that rules have said.", r.Entries.Load)
+	m.counter("andon_rule_failures_total", "Readings of a device that a rule could not be "+
+		"evaluated on, and entries of rules that were refused.", r.Errors.Load)
+	m.counter("andon_rule_disabled_total", "Rules that were disabled after failures in a row.",
+		r.Disabled.Load)
 }
 
 // absent opens or ends the incident of a metric that is absent.

@@ -84,27 +84,21 @@ func (a *App) writer(c source.Config) (*source.Writer, error) {
 	}), nil
 }
 
-func (a *App) sourceMetrics() looked {
-	desc, of := labelled("andon_kafka_", "source"), labelled("andon_kinesis_", "source")
-	records := desc("behind_records", "Records that a source has not kept yet, as of when it last "+
-		"fetched some.")
-	refused := desc("failures_total", "How often brokers were out of reach, or refused something.")
-	missed := desc("missed_records_total", "Records that the retention of their topic deleted "+
-		"before they were read.")
-	behind := of("behind_seconds", "How far this process is behind the tip of the shard in "+
-		"which it is furthest behind (MillisBehindLatest).")
-	failures := of("failures_total", "How often a stream could not be read.")
-	return func(to chan<- prometheus.Metric) {
-		for _, c := range a.kafka {
-			send := sending(to, c.Source.Name)
-			send(records, prometheus.GaugeValue, float64(c.Behind()))
-			send(refused, prometheus.CounterValue, float64(c.Failures.Count.Load()))
-			send(missed, prometheus.CounterValue, float64(c.Missed.Load()))
-		}
-		for _, c := range a.kinesis {
-			send := sending(to, c.Source.Name)
-			send(behind, prometheus.GaugeValue, c.Behind().Seconds())
-			send(failures, prometheus.CounterValue, float64(c.Failures.Count.Load()))
-		}
+func (a *App) registerSources(registry *prometheus.Registry) {
+	for _, c := range a.kafka {
+		m := meterOf(registry, "andon_kafka_", "source", c.Source.Name)
+		m.gauge("behind_records", "Records that a source has not kept yet, as of when it last "+
+			"fetched some.", func() float64 { return float64(c.Behind()) })
+		m.counter("failures_total", "How often brokers were out of reach, or refused something.",
+			c.Failures.Count.Load)
+		m.counter("missed_records_total", "Records that the retention of their topic deleted "+
+			"before they were read.", c.Missed.Load)
+	}
+	for _, c := range a.kinesis {
+		m := meterOf(registry, "andon_kinesis_", "source", c.Source.Name)
+		m.gauge("behind_seconds", "How far this process is behind the tip of the shard in which "+
+			"it is furthest behind (MillisBehindLatest).",
+			func() float64 { return c.Behind().Seconds() })
+		m.counter("failures_total", "How often a stream could not be read.", c.Failures.Count.Load)
 	}
 }
