@@ -67,7 +67,8 @@ type DeviceQuery struct {
 func (q DeviceQuery) values() url.Values {
 	v := valuesOf(q.Page, map[string]string{
 		"state": q.State, "operator": string(q.Operator), "escalated_to": string(q.EscalatedTo),
-		"device": q.Device, "search": q.Search, "sort": q.Sort,
+		"device": q.Device, "search": q.Search, "sort": q.Sort, "retired": truth(q.Retired),
+		"measuring": truth(q.Measuring), "assigned": truth(q.Assigned),
 	})
 	q.Selection.into(v)
 	if q.Silent != nil {
@@ -75,13 +76,6 @@ func (q DeviceQuery) values() url.Values {
 	}
 	if q.NoOperator {
 		v.Set("operator", "none")
-	}
-	for name, set := range map[string]bool{
-		"retired": q.Retired, "measuring": q.Measuring, "assigned": q.Assigned,
-	} {
-		if set {
-			v.Set(name, "true")
-		}
 	}
 	return v
 }

@@ -45,12 +45,9 @@ func (c *Client) Documents(ctx context.Context) iter.Seq2[Document, error] {
 func (c *Client) Apply(
 	ctx context.Context, all []Document, dry bool,
 ) ([]DocumentApplied, error) {
-	q := url.Values{}
-	if dry {
-		q.Set("dry_run", "true")
-	}
 	answer, err := ask[DocumentsApplied](ctx, c, request{
-		method: http.MethodPost, path: path("documents"), query: q, value: DocumentsSent{all},
+		method: http.MethodPost, path: path("documents"), value: DocumentsSent{all},
+		query: given(map[string]string{"dry_run": truth(dry)}),
 	})
 	return answer.Documents, err
 }
@@ -67,12 +64,9 @@ type Shift struct {
 
 // OnCall returns who is on call by a schedule at a time; 0: now.
 func (c *Client) OnCall(ctx context.Context, schedule string, at andon.Time) (Shift, error) {
-	q := url.Values{}
-	if at != 0 {
-		q.Set("at", at.String())
-	}
 	return ask[Shift](ctx, c, request{
-		method: http.MethodGet, path: path("schedules", schedule, "on-call"), query: q,
+		method: http.MethodGet, path: path("schedules", schedule, "on-call"),
+		query: given(map[string]string{"at": bound(at)}),
 	})
 }
 
@@ -85,9 +79,7 @@ type CalendarLink struct {
 // without a token, for as long as the schedule exists. It is a path of the server where that does
 // not know its own address (notify.url).
 func (c *Client) CalendarLink(ctx context.Context, schedule string) (string, error) {
-	is, err := ask[CalendarLink](ctx, c, request{
-		method: http.MethodGet, path: path("schedules", schedule, "calendar"),
-	})
+	is, err := get[CalendarLink](ctx, c, "schedules", schedule, "calendar")
 	return is.URL, err
 }
 
@@ -111,13 +103,10 @@ func (c *Client) Override(ctx context.Context, schedule string, o Override) erro
 func (c *Client) RemoveOverrides(
 	ctx context.Context, schedule string, person andon.PersonID, at andon.Time,
 ) error {
-	q := url.Values{}
-	if at != 0 {
-		q.Set("at", at.String())
-	}
 	return c.do(ctx, request{
-		method: http.MethodDelete, query: q, once: true,
-		path: path("schedules", schedule, "overrides", string(person)),
+		method: http.MethodDelete, once: true,
+		path:  path("schedules", schedule, "overrides", string(person)),
+		query: given(map[string]string{"at": bound(at)}),
 	}, nil)
 }
 
@@ -145,9 +134,7 @@ type PolicyTimeline struct {
 func (c *Client) TestPolicy(
 	ctx context.Context, policy string, t PolicyTrial,
 ) (PolicyTimeline, error) {
-	return ask[PolicyTimeline](ctx, c, request{
-		method: http.MethodPost, path: path("policies", policy, "test"), value: t,
-	})
+	return submit[PolicyTimeline](ctx, c, http.MethodPost, t, "policies", policy, "test")
 }
 
 // RuleTrial is a rule that is tried on stored readings.
@@ -180,7 +167,5 @@ type RuleSaid struct {
 
 // TestRule returns what a rule would have said by stored readings. Nothing is stored.
 func (c *Client) TestRule(ctx context.Context, t RuleTrial) (RuleTimeline, error) {
-	return ask[RuleTimeline](ctx, c, request{
-		method: http.MethodPost, path: path("rules", "test"), value: t,
-	})
+	return submit[RuleTimeline](ctx, c, http.MethodPost, t, "rules", "test")
 }

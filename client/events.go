@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // DeviceEvents returns the entries of a device.
@@ -87,7 +88,7 @@ func (c *Client) EventsSince(
 	ctx context.Context, after string, q Query, reached func(andon.Position),
 ) iter.Seq2[andon.Arrival, error] {
 	q.Order = andon.Desc
-	return func(yield func(andon.Arrival, error) bool) {
+	return seq.Of(func(yield func(andon.Arrival) bool) error {
 		values := q.values()
 		values.Set("after", after)
 		for more := true; more; {
@@ -95,12 +96,13 @@ func (c *Client) EventsSince(
 				page[andon.Arrival]
 				Position andon.Position `json:"position"`
 			}](ctx, c, request{method: http.MethodGet, path: path("events"), query: values})
-			if !answer.each(err, yield) {
-				return
+			if err != nil || !answer.each(yield) {
+				return err
 			}
 			reached(answer.Position)
 			more = answer.Next != ""
 			values.Set("after", answer.Position.String())
 		}
-	}
+		return nil
+	})
 }

@@ -31,17 +31,10 @@ type FollowOptions struct {
 }
 
 func (f FollowOptions) values() url.Values {
-	v := url.Values{}
+	v := given(map[string]string{
+		"state": f.State, "device": f.Device, "incidents": truth(f.Incidents),
+	})
 	f.Selection.into(v)
-	if f.State != "" {
-		v.Set("state", f.State)
-	}
-	if f.Device != "" {
-		v.Set("device", f.Device)
-	}
-	if f.Incidents {
-		v.Set("incidents", "true")
-	}
 	return v
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 
@@ -18,13 +19,9 @@ type Selection struct {
 }
 
 func (s Selection) into(v url.Values) {
-	for name, text := range map[string]string{
+	maps.Copy(v, given(map[string]string{
 		"group": string(s.Group), "label": s.Label, "near": s.Near, "within": s.Within,
-	} {
-		if text != "" {
-			v.Set(name, text)
-		}
-	}
+	}))
 }
 
 // Group is a group with the devices that are in it or below it now.
@@ -44,18 +41,15 @@ func (c *Client) Profiles(ctx context.Context) iter.Seq2[andon.DeviceProfile, er
 
 // PutProfiles changes profiles, at most andon.MaxRequestEntries.
 func (c *Client) PutProfiles(ctx context.Context, all []andon.ProfileChange) (Result, error) {
-	return ask[Result](ctx, c, request{
-		method: http.MethodPost, path: path("groups", "devices"), value: all,
-	})
+	return submit[Result](ctx, c, http.MethodPost, all, "groups", "devices")
 }
 
 // PutProfile changes a profile, and returns it.
 func (c *Client) PutProfile(
 	ctx context.Context, change andon.ProfileChange,
 ) (andon.DeviceProfile, error) {
-	return ask[andon.DeviceProfile](ctx, c, request{
-		method: http.MethodPut, path: path("devices", string(change.Device)), value: change,
-	})
+	return submit[andon.DeviceProfile](ctx, c, http.MethodPut, change, "devices",
+		string(change.Device))
 }
 
 // GroupRules returns the rules that say the groups of devices without one of their own.

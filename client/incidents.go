@@ -191,7 +191,5 @@ type IncidentAction struct {
 // Act does something about an incident and returns it as it is afterwards. What was done already is
 // not done again. Where somebody else was first, the error is 409.
 func (c *Client) Act(ctx context.Context, id string, a IncidentAction) (Incident, error) {
-	return ask[Incident](ctx, c, request{
-		method: http.MethodPost, path: path("incidents", id, a.Do), value: a,
-	})
+	return submit[Incident](ctx, c, http.MethodPost, a, "incidents", id, a.Do)
 }

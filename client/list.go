@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // page is one answer of a list.
@@ -20,27 +21,22 @@ type page[T any] struct {
 // list returns the items of all pages. It ends at the first error. Ranged over again it begins
 // again.
 func list[T any](ctx context.Context, c *Client, path string, q url.Values) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
+	return seq.Of(func(yield func(T) bool) error {
 		q := maps.Clone(q)
 		for {
 			p, err := ask[page[T]](ctx, c, request{method: http.MethodGet, path: path, query: q})
-			if !p.each(err, yield) || p.Next == "" {
-				return
+			if err != nil || !p.each(yield) || p.Next == "" {
+				return err
 			}
 			q.Set("cursor", p.Next)
 		}
-	}
+	})
 }
 
-// each yields the items of an answer, or why there is none, and reports whether more is wanted.
-func (p *page[T]) each(err error, yield func(T, error) bool) bool {
-	if err != nil {
-		var none T
-		yield(none, err)
-		return false
-	}
+// each yields the items of an answer, and reports whether more is wanted.
+func (p *page[T]) each(yield func(T) bool) bool {
 	for _, item := range p.Items {
-		if !yield(item, nil) {
+		if !yield(item) {
 			return false
 		}
 	}
@@ -70,13 +66,28 @@ func valuesOf(page int, parameters map[string]string) url.Values {
 	if page <= 0 {
 		page = andon.MaxLimit
 	}
-	v := url.Values{"limit": {strconv.Itoa(page)}}
+	v := given(parameters)
+	v.Set("limit", strconv.Itoa(page))
+	return v
+}
+
+// given are the parameters that are not empty.
+func given(parameters map[string]string) url.Values {
+	v := url.Values{}
 	for name, value := range parameters {
 		if value != "" {
 			v.Set(name, value)
 		}
 	}
 	return v
+}
+
+// truth is the parameter that asks for something, or empty.
+func truth(is bool) string {
+	if is {
+		return "true"
+	}
+	return ""
 }
 
 func bound(t andon.Time) string {

@@ -31,9 +31,7 @@ func (c *Client) Notifications(
 
 // TestContacts sends a message to each contact of a person, and returns what became of each.
 func (c *Client) TestContacts(ctx context.Context, to andon.PersonID) ([]Notification, error) {
-	p, err := ask[page[Notification]](ctx, c, request{
-		method: http.MethodPost, path: path("people", string(to), "test"),
-	})
+	p, err := submit[page[Notification]](ctx, c, http.MethodPost, nil, "people", string(to), "test")
 	return p.Items, err
 }
 
@@ -45,8 +43,6 @@ type Contact struct {
 
 // AddContact adds a contact to those of a person, once.
 func (c *Client) AddContact(ctx context.Context, to andon.PersonID, contact Contact) error {
-	_, err := ask[struct{}](ctx, c, request{
-		method: http.MethodPost, path: path("people", string(to), "contacts"), value: contact,
-	})
+	_, err := submit[struct{}](ctx, c, http.MethodPost, contact, "people", string(to), "contacts")
 	return err
 }

@@ -50,10 +50,8 @@ func (c *Client) Assignments(
 func (c *Client) Assign(
 	ctx context.Context, id andon.DeviceID, operator andon.PersonID,
 ) (Assignment, error) {
-	return ask[Assignment](ctx, c, request{
-		method: http.MethodPut, path: path("devices", string(id), "operator"),
-		value: map[string]*andon.PersonID{"operator": orNull(operator)},
-	})
+	change := map[string]*andon.PersonID{"operator": orNull(operator)}
+	return submit[Assignment](ctx, c, http.MethodPut, change, "devices", string(id), "operator")
 }
 
 // AssignMany assigns operators to many devices from now on, at most andon.MaxRequestEntries. What
@@ -183,7 +181,5 @@ func (c *Client) Restore(ctx context.Context, h History) (Result, error) {
 		sent[i] = Assignment{Device: a.Device, Operator: a.Operator, From: a.From}
 	}
 	h.Assignments = sent
-	return ask[Result](ctx, c, request{
-		method: http.MethodPost, path: path("restore"), value: h,
-	})
+	return submit[Result](ctx, c, http.MethodPost, h, "restore")
 }

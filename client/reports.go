@@ -63,10 +63,9 @@ type ReportQuery struct {
 
 // IncidentReport returns the figures of a span.
 func (c *Client) IncidentReport(ctx context.Context, q ReportQuery) (IncidentReport, error) {
-	v := valuesOf(0, map[string]string{
+	v := given(map[string]string{
 		"from": bound(q.From), "to": bound(q.To), "operator": string(q.Operator), "per": q.Per,
 	})
-	v.Del("limit")
 	q.into(v)
 	return ask[IncidentReport](ctx, c, request{
 		method: http.MethodGet, path: path("reports", "incidents"), query: v,

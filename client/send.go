@@ -72,6 +72,13 @@ func get[T any](ctx context.Context, c *Client, elements ...string) (T, error) {
 	return ask[T](ctx, c, request{method: http.MethodGet, path: path(elements...)})
 }
 
+// submit asks with a value as the body, which is sent as JSON.
+func submit[T any](
+	ctx context.Context, c *Client, method string, value any, elements ...string,
+) (T, error) {
+	return ask[T](ctx, c, request{method: method, path: path(elements...), value: value})
+}
+
 // do is ask. The answer goes into out, which may be nil.
 func (c *Client) do(ctx context.Context, r request, out any) (err error) {
 	if r.value != nil {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -95,12 +94,9 @@ type Swept struct {
 // Sweep gives back the space of what has expired, in all tenants, and returns those of which
 // something went. dryRun only says what would go.
 func (c *Client) Sweep(ctx context.Context, dryRun bool) ([]Swept, error) {
-	var query url.Values
-	if dryRun {
-		query = url.Values{"dry_run": {"true"}}
-	}
 	answer, err := ask[page[Swept]](ctx, c, request{
-		method: http.MethodPost, path: path("sweep"), query: query, readOnly: dryRun,
+		method: http.MethodPost, path: path("sweep"), readOnly: dryRun,
+		query: given(map[string]string{"dry_run": truth(dryRun)}),
 	})
 	return answer.Items, err
 }

@@ -67,9 +67,7 @@ func (c *Client) Tenant(ctx context.Context, id andon.TenantID) (Tenant, error) 
 func (c *Client) PutTenant(
 	ctx context.Context, id andon.TenantID, change TenantChange,
 ) (Tenant, error) {
-	return ask[Tenant](ctx, c, request{
-		method: http.MethodPut, path: path("tenants", string(id)), value: change,
-	})
+	return submit[Tenant](ctx, c, http.MethodPut, change, "tenants", string(id))
 }
 
 // DeleteTenant deletes a tenant with all that it has. The default tenant can't be deleted: an Error
