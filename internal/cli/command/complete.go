@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Names asks a server for names that a shell may complete, each with what is shown next to it.
@@ -30,14 +31,11 @@ func DocumentNames(kind string) Names {
 
 // OpenIncidents are the IDs of those that are open, severest first, with their devices and states.
 func OpenIncidents(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
-	return func(yield func(cobra.Completion, error) bool) {
-		for in, err := range c.Incidents(ctx, client.IncidentQuery{}) {
-			about := draw.Legible(string(in.Device) + " " + string(in.State))
-			if !yield(cobra.CompletionWithDesc(in.ID, about), err) {
-				return
-			}
-		}
-	}
+	all := c.Incidents(ctx, client.IncidentQuery{})
+	return seq.Map(all, func(in client.Incident) cobra.Completion {
+		about := draw.Legible(string(in.Device) + " " + string(in.State))
+		return cobra.CompletionWithDesc(in.ID, about)
+	})
 }
 
 // Completes has a shell complete the arguments of a command by what the server has.

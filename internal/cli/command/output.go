@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Output has the options for printing an answer.
@@ -206,34 +207,19 @@ func ShowOne[T any](p *Program, o *Output, columns []Column[T], item T) error {
 
 // Each returns the items of a slice as a list.
 func Each[T any](items []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, item := range items {
-			if !yield(item, nil) {
-				return
-			}
-		}
-	}
+	return seq.List(func() ([]T, error) { return items, nil })
 }
 
 // Records returns each escalation of some entries. order is that of the escalations of one entry.
 func Records(
 	entries iter.Seq2[client.Entry, error], order andon.Order,
 ) iter.Seq2[client.Escalation, error] {
-	return func(yield func(client.Escalation, error) bool) {
-		for e, err := range entries {
-			if err != nil {
-				yield(client.Escalation{}, err)
-				return
-			}
-			if order == andon.Asc {
-				slices.Reverse(e.Escalations)
-			}
-			for _, r := range e.Escalations {
-				one := client.Escalation{Device: e.Device, Time: e.Time, State: e.State, Record: r}
-				if !yield(one, nil) {
-					return
-				}
-			}
+	return seq.Join(entries, func(e client.Entry) iter.Seq2[client.Escalation, error] {
+		if order == andon.Asc {
+			slices.Reverse(e.Escalations)
 		}
-	}
+		return seq.Map(Each(e.Escalations), func(r client.Record) client.Escalation {
+			return client.Escalation{Device: e.Device, Time: e.Time, State: e.State, Record: r}
+		})
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
 )
 
@@ -111,14 +112,10 @@ func counted(r client.Result, err error) (string, error) {
 
 func listed[T any](word func(T) any, list iter.Seq2[T, error]) func() (string, error) {
 	return func() (string, error) {
-		var words []string
-		for item, err := range list {
-			if err != nil {
-				return "", err
-			}
-			words = append(words, fmt.Sprint(word(item)))
-		}
-		return strings.Join(words, " "), nil
+		words, err := seq.Collect(seq.Map(list, func(item T) string {
+			return fmt.Sprint(word(item))
+		}))
+		return strings.Join(words, " "), err
 	}
 }
 

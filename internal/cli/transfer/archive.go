@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // An archive is all that a tenant has, as NDJSON: each line is an entry. Their order is that in
@@ -92,17 +93,10 @@ func (r *exportRun) leftOut() error {
 func (r *exportRun) retirements(
 	ctx context.Context, id andon.DeviceID, _ client.Query,
 ) iter.Seq2[client.Retirement, error] {
-	return func(yield func(client.Retirement, error) bool) {
-		all, err := r.Retirements(ctx, id)
-		for i := 0; i < len(all) && err == nil; i++ {
-			if !yield(client.Retirement{Device: id, Retired: all[i]}, nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield(client.Retirement{}, err)
-		}
-	}
+	all := seq.List(func() ([]andon.Time, error) { return r.Retirements(ctx, id) })
+	return seq.Map(all, func(at andon.Time) client.Retirement {
+		return client.Retirement{Device: id, Retired: at}
+	})
 }
 
 // archiveEntries reads the lines of an archive. A line that is not an entry ends the import: the
