@@ -173,8 +173,10 @@ func (a *App) wire() {
 
 // ready reports why the program can't serve now, or nil.
 func (a *App) ready(ctx context.Context) error {
-	if err := a.services.ready(); err != nil {
-		return err
+	if a.gateway != nil {
+		if err := a.gateway.ready(); err != nil {
+			return err
+		}
 	}
 	return a.store.Ready(ctx)
 }

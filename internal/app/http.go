@@ -28,10 +28,6 @@ type httpService struct {
 
 func (*httpService) name() string { return "http" }
 
-func (s *httpService) open(ctx context.Context) error {
-	return s.listen(ctx)
-}
-
 // use makes the server. It comes after open and before serve.
 func (s *httpService) use(api *httpapi.API) {
 	c, t := s.app.Config, s.app.Config.Timeouts
@@ -63,9 +59,6 @@ func (s *httpService) serve() error {
 	}
 	return err
 }
-
-// ready returns nil: the API itself says when it is drained.
-func (*httpService) ready() error { return nil }
 
 // stop lets requests end by themselves, and those that may take long at once; then it cuts them
 // off.

@@ -10,9 +10,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// listen opens the listener. Beyond loopback it needs a token that can't be guessed: all who reach
+// open opens the listener. Beyond loopback it needs a token that can't be guessed: all who reach
 // the port could read and write everything.
-func (s *httpService) listen(ctx context.Context) error {
+func (s *httpService) open(ctx context.Context) error {
 	c := &s.app.Config
 	secure, err := c.tlsConfig()
 	if err != nil {

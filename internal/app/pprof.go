@@ -76,8 +76,6 @@ func (p *profiles) serve() error {
 	return nil
 }
 
-func (*profiles) ready() error { return nil }
-
 // stop ends the profiles that are being taken.
 func (p *profiles) stop(ctx context.Context) error {
 	p.quit()

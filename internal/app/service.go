@@ -18,8 +18,6 @@ type service interface {
 	open(ctx context.Context) error
 	// serve serves until stop, and returns nil then. An error is why it ended before.
 	serve() error
-	// ready reports why the service can't serve now, or nil. The program is ready if all are.
-	ready() error
 	// stop ends serve, and whatever open has taken; serve need not have been called. What takes
 	// longer than the context is cut off, and that is the error.
 	stop(ctx context.Context) error
@@ -78,16 +76,6 @@ func (s *services) start(failed func(error)) {
 			}
 		}()
 	}
-}
-
-// ready reports why the first service that can't serve can't, or nil.
-func (s *services) ready() error {
-	for _, m := range s.members {
-		if err := m.ready(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // stop stops the services that are open, each once the one before it has ended. All workers are

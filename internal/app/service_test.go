@@ -26,7 +26,6 @@ func newConsumer(name string, calls *[]string) *consumer {
 }
 
 func (c *consumer) name() string { return c.called }
-func (c *consumer) ready() error { return nil }
 
 func (c *consumer) open(context.Context) error {
 	*c.calls = append(*c.calls, "open "+c.called)

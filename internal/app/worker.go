@@ -29,8 +29,6 @@ func (w *worker) serve() error {
 	return err
 }
 
-func (*worker) ready() error { return nil }
-
 func (w *worker) stop(context.Context) error {
 	w.quit()
 	return nil
