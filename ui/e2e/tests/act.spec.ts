@@ -167,6 +167,20 @@ test("an operator sees what is his now, and what he had", async ({ board, page, 
   await expect(main).toContainText("not-3");
 });
 
+test("times of the night when clocks go back say which is which", async ({ board, page, tenant }) => {
+  await tenant.report(
+    { device: "night-1", state: "WARNING1", operator: "Liz", time: "2025-10-26T00:15:00Z" },
+    { device: "night-1", state: "WARNING2", operator: "Liz", time: "2025-10-26T01:15:00Z" },
+  );
+  const span = "from=2025-10-25T22:00:00Z&to=2025-10-26T22:00:00Z";
+  for (const path of ["/operators/Liz?from=2025-10-26&to=2025-10-26", `${deviceAt("night-1")}?${span}`]) {
+    await board.open(path);
+    const table = page.getByRole("table", { name: "Entries" });
+    await expect(table.locator("th").first()).toHaveText("Time, Europe/Berlin");
+    await expect(table.locator("td.when")).toHaveText([/ 02:15:00 CET$/, / 02:15:00 CEST$/]);
+  }
+});
+
 test("what a search found in a large fleet stays while the fleet changes", async ({ board, page, tenant }) => {
   // The server looks at 20,000 devices for a page.
   const many = Array.from({ length: 21_000 }, (_, i) => ({ device: `d${10_000 + i}`, state: "NORMAL" }));

@@ -40,24 +40,34 @@ export function parseDuration(text: string): number {
 /** The viewer's zone, as it is named next to times. */
 export function zoneName(at: Date = new Date(), zone?: string): string {
   const short = zoneShort(at, zone);
-  const name = zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const name = zoneId(zone);
   return short && short !== name ? `${name} (${short})` : name;
 }
 
-/** The zone in few letters, for the head of a column. */
-export function zoneShort(at: Date = new Date(), zone?: string): string {
-  const format = new Intl.DateTimeFormat(undefined, { timeZone: zone, timeZoneName: "short" });
-  return format.formatToParts(at).find((p) => p.type === "timeZoneName")?.value ?? "";
+/** The zone for the head of a column, whose times may be of summer and of winter: Europe/Berlin. */
+export function zoneId(zone?: string): string {
+  return zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** The zone at a time in few letters, as the viewer's language has them: CEST. */
+function zoneShort(at: Date, zone?: string): string {
+  const parts = format("zone", zone, { timeZoneName: "short" }, []).formatToParts(at);
+  return parts.find((p) => p.type === "timeZoneName")?.value ?? "";
 }
 
 // Making a format takes 50 µs, so each is made once.
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function format(name: string, zone: string | undefined, options: Intl.DateTimeFormatOptions) {
+function format(
+  name: string,
+  zone: string | undefined,
+  options: Intl.DateTimeFormatOptions,
+  locale: string | [] = "en-GB",
+) {
   const key = `${name} ${zone ?? ""}`;
   let made = formats.get(key);
   if (!made) {
-    made = new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...options });
+    made = new Intl.DateTimeFormat(locale, { timeZone: zone, ...options });
     formats.set(key, made);
   }
   return made;
@@ -77,12 +87,28 @@ export function dayName(at: Date, zone?: string): string {
     .replace(",", "");
 }
 
-/** A moment, with the day where it is not today's: 24 Apr 14:05:09. */
+/** By how many minutes clocks go back: an hour, but half of it on Lord Howe Island, and two at Troll. */
+const goBack = [30, 60, 120];
+
+/** Whether clocks show a time twice, since they go back in that night. */
+function isTwice(at: Date, zone?: string): boolean {
+  const shown = clockTime(at, zone);
+  const same = (minutes: number) => clockTime(new Date(at.getTime() + minutes * 60_000), zone) === shown;
+  return goBack.some((m) => same(m) || same(-m));
+}
+
+/**
+ * A moment, with the day where it is not today's, and the zone where it was not as now or where the
+ * time alone could be another: 24 Apr 14:05:09, or in winter 24 Apr 14:05:09 CEST.
+ */
 export function moment(at: Date, now: Date, zone?: string): string {
-  if (dayName(at, zone) === dayName(now, zone)) return clockTime(at, zone);
+  const short = zoneShort(at, zone);
+  const asNow = short === zoneShort(now, zone) && !isTwice(at, zone);
+  const time = asNow ? clockTime(at, zone) : `${clockTime(at, zone)} ${short}`;
+  if (dayName(at, zone) === dayName(now, zone)) return time;
   const year = at.getFullYear() === now.getFullYear() ? undefined : ("numeric" as const);
   const date = format(`date${year ?? ""}`, zone, { day: "2-digit", month: "short", year });
-  return `${date.format(at)} ${clockTime(at, zone)}`;
+  return `${date.format(at)} ${time}`;
 }
 
 /** A moment as <input type="datetime-local"> holds it, in the viewer's zone. */

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Answer } from "../model/answered";
 import type { Incident } from "../model/incidents";
 import { windowTo } from "../model/strip";
-import { duration, moment, zoneShort } from "../model/time";
+import { duration, moment, zoneId } from "../model/time";
 import { now } from "../state/clock";
 import { DeviceModel, type Entry, type Past } from "../state/device";
 import { queryOfWindow } from "../model/window";
@@ -216,7 +216,7 @@ function EntriesPanel({ model, past, act }: { model: DeviceModel; past: Past; ac
         <table aria-label="Entries" class="wide">
           <thead>
             <tr>
-              <th>Time, {zoneShort()}</th>
+              <th>Time, {zoneId()}</th>
               <th>State</th>
               <th>Operator</th>
               <th>Escalated to</th>
@@ -316,7 +316,7 @@ function AnswersPanel({ model, past }: { model: DeviceModel; past: Past }) {
         <table aria-label="Who answered for it">
           <thead>
             <tr>
-              <th>Time, {zoneShort()}</th>
+              <th>Time, {zoneId()}</th>
               <th>Who</th>
             </tr>
           </thead>

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { incidentPath } from "../model/address";
 import { marks, meaning, stepText, type Incident, type Step } from "../model/incidents";
-import { zoneShort } from "../model/time";
+import { zoneId } from "../model/time";
 import { isAborted, reason, request } from "../net/api";
 import { changes } from "../state/incidents";
 import { stateByName } from "../state/live";
@@ -159,7 +159,7 @@ function Steps({ of }: { of: Step[] }) {
       <table aria-label="Steps" class="wide">
         <thead>
           <tr>
-            <th>Time, {zoneShort()}</th>
+            <th>Time, {zoneId()}</th>
             <th>What</th>
             <th>By</th>
             <th>Note</th>

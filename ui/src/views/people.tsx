@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { operatorPath, supervisorPath, type Query } from "../model/address";
 import type { Device } from "../model/fleet";
-import { dayName, daySpan, toDateInput, zoneShort } from "../model/time";
+import { dayName, daySpan, toDateInput, zoneId } from "../model/time";
 import { tenant } from "../net/api";
 import { now } from "../state/clock";
 import type { Entry } from "../state/device";
@@ -128,7 +128,7 @@ function EntryTable({ entries }: { entries: Entry[] }) {
     <table aria-label="Entries" class="wide">
       <thead>
         <tr>
-          <th>Time, {zoneShort()}</th>
+          <th>Time, {zoneId()}</th>
           <th>State</th>
           <th>Device</th>
           <th>Operator</th>
