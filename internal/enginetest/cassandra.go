@@ -138,6 +138,9 @@ func (n *Node) launch() error {
 		return nil
 	}
 	n.release() // it may have ended by itself
+	if err := os.MkdirAll(n.options.Dir, 0o700); err != nil {
+		return err
+	}
 	unlock, err := tryLock(n.path(lockFile))
 	if err != nil {
 		return fmt.Errorf("a node runs in %s: %w", n.options.Dir, err)
