@@ -126,12 +126,12 @@ func (r *runReader) entries(span Span, order Order, after *EventKey) iter.Seq2[E
 	return EntryKeys(r.ctx, r.log, r.tenant, r.states, r.device, q)
 }
 
-// EntryKeys returns the keys of the entries of a device that a query selects, page by page without
-// end: the query needs no limit.
-func EntryKeys(
+// Entries returns the entries of a device that a query selects, page by page without end: the query
+// needs no limit.
+func Entries(
 	ctx context.Context, log Log, tenant TenantID, states *StateSet, device DeviceID, q EventQuery,
-) iter.Seq2[EventKey, error] {
-	return func(yield func(EventKey, error) bool) {
+) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
 		q := q
 		q.Limit = 256 // entries may be large
 		for {
@@ -139,7 +139,7 @@ func EntryKeys(
 			var last EventKey
 			for e, err := range log.DeviceEvents(ctx, tenant, device, q) {
 				n, last = n+1, e.Key(states)
-				if !yield(last, err) || err != nil {
+				if !yield(e, err) || err != nil {
 					return
 				}
 			}
@@ -147,6 +147,19 @@ func EntryKeys(
 				return
 			}
 			q.After = &last
+		}
+	}
+}
+
+// EntryKeys returns the keys of what Entries returns.
+func EntryKeys(
+	ctx context.Context, log Log, tenant TenantID, states *StateSet, device DeviceID, q EventQuery,
+) iter.Seq2[EventKey, error] {
+	return func(yield func(EventKey, error) bool) {
+		for e, err := range Entries(ctx, log, tenant, states, device, q) {
+			if !yield(e.Key(states), err) {
+				return
+			}
 		}
 	}
 }

@@ -18,15 +18,28 @@ type Run struct {
 	Entry        andon.EntryRef
 	Severity     uint8 // of State
 	Count        int   // entries
+	// Operator is that of the newest entry, which may be the one that ended it: a device shows that
+	// operator where it was never assigned.
+	Operator andon.PersonID
 	// Cut says that the log does not hold its beginning any more.
 	Cut bool
 }
 
+// Logged is an entry of the log as far as runs follow from it. A retirement, which ends a run too,
+// has no state.
+type Logged struct {
+	andon.EntryRef
+	Operator andon.PersonID
+}
+
 // Runs returns the runs of the entries of a device, which come oldest first.
-func Runs(entries []andon.EntryRef, severity func(andon.State) uint8) (all []Run) {
+func Runs(entries []Logged, severity func(andon.State) uint8) (all []Run) {
 	open := false
 	for _, e := range entries {
 		is := severity(e.State)
+		if is == 0 && open && e.State != "" {
+			all[len(all)-1].Operator = e.Operator
+		}
 		switch {
 		case is == 0 && open:
 			all[len(all)-1].Until, open = e.Time, false
@@ -35,7 +48,7 @@ func Runs(entries []andon.EntryRef, severity func(andon.State) uint8) (all []Run
 		}
 		if is > 0 {
 			r := &all[len(all)-1]
-			r.State, r.Entry, r.Severity = e.State, e, is
+			r.State, r.Entry, r.Severity, r.Operator = e.State, e.EntryRef, is, e.Operator
 			r.Worst, r.Count = max(r.Worst, is), r.Count+1
 		}
 	}
@@ -120,7 +133,7 @@ func History(
 			at, all = len(all), append(all, Incident{
 				ID: LateID(device, r.Since), Device: device, Kind: StateKind, Opened: r.Since,
 				State: r.State, Entry: r.Entry, Severity: r.Severity, Late: true, Ended: r.Until,
-				Unasked: true,
+				Operator: r.Operator, Unasked: true,
 			})
 		}
 		if at >= 0 {

@@ -31,9 +31,9 @@ func TestHistory(t *testing.T) {
 		{"expired in the log", "11W 12N", "5 11", "11-12 48 1 seen11, 0-0 0 0 seen5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var log []andon.EntryRef
+			var log []people.Logged
 			for _, text := range strings.Fields(c.log) {
-				var e andon.EntryRef
+				var e people.Logged
 				if _, err := fmt.Sscanf(text, "%d%s", &e.Time, &e.State); err != nil {
 					t.Fatal(err)
 				}

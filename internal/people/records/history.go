@@ -48,7 +48,7 @@ func (in *Incidents) log(
 	return &deviceLog{in, ctx, tenant, device, normal, retired}, err
 }
 
-// severity is that of a state. A retirement, which ends a run too, is an entry without a state.
+// severity is that of a state; that of a retirement is 0.
 func (l *deviceLog) severity(state andon.State) uint8 {
 	if state == "" {
 		return 0
@@ -79,12 +79,19 @@ func (l *deviceLog) ends(at andon.Time) (end andon.Time, err error) {
 	return end, err
 }
 
-// runs are those of entries, which come oldest first.
-func (l *deviceLog) runs(entries []andon.EntryRef) []people.Run {
-	for _, r := range l.retired {
-		entries = append(entries, andon.EntryRef{Time: r})
+// logged is what runs follow from of an entry.
+func logged(e *andon.Event) people.Logged {
+	return people.Logged{
+		EntryRef: andon.EntryRef{Time: e.Time, State: e.State}, Operator: e.Operator,
 	}
-	slices.SortStableFunc(entries, func(a, b andon.EntryRef) int {
+}
+
+// runs are those of entries, which come oldest first.
+func (l *deviceLog) runs(entries []people.Logged) []people.Run {
+	for _, r := range l.retired {
+		entries = append(entries, people.Logged{EntryRef: andon.EntryRef{Time: r}})
+	}
+	slices.SortStableFunc(entries, func(a, b people.Logged) int {
 		return cmp.Compare(a.Time, b.Time)
 	})
 	return people.Runs(entries, l.severity)
@@ -107,15 +114,15 @@ func (l *deviceLog) run(of *people.Incident) (none people.Run, err error) {
 			q.Span.From, q.After = r+1, nil
 		}
 	}
-	var entries []andon.EntryRef
-	for k, err := range andon.EntryKeys(
+	var entries []people.Logged
+	for e, err := range andon.Entries(
 		l.ctx, l.store, l.tenant.ID, l.tenant.States, l.device, q,
 	) {
 		if err != nil {
 			return none, err
 		}
-		entries = append(entries, andon.EntryRef{Time: k.Time, State: k.State})
-		if k.Severity == 0 || len(entries) == mostCounted {
+		entries = append(entries, logged(&e))
+		if l.severity(e.State) == 0 || len(entries) == mostCounted {
 			break
 		}
 	}
@@ -145,23 +152,24 @@ func (l *deviceLog) latest(
 		}
 	}
 	q := andon.EventQuery{Span: andon.Span{To: to}}
-	var entries []andon.EntryRef
+	var entries []people.Logged
 	found, open, whole := 0, false, false
-	for k, err := range andon.EntryKeys(
+	for e, err := range andon.Entries(
 		l.ctx, l.store, l.tenant.ID, l.tenant.States, l.device, q,
 	) {
 		if err != nil {
 			return nil, 0, 0, err
 		}
-		if k.Severity == 0 && open {
+		normal := l.severity(e.State) == 0
+		if normal && open {
 			found++
 		}
-		if k.Severity == 0 && len(entries) > 0 && !open { // only the oldest in a row ends a run
+		if normal && len(entries) > 0 && !open { // only the oldest in a row ends a run
 			entries = entries[:len(entries)-1]
 		}
-		entries = append(entries, andon.EntryRef{Time: k.Time, State: k.State})
-		open = k.Severity > 0
-		if whole = !open && (found >= n || k.Time < span.From); whole {
+		entries = append(entries, logged(&e))
+		open = !normal
+		if whole = !open && (found >= n || e.Time < span.From); whole {
 			break
 		}
 	}

@@ -164,3 +164,41 @@ func pages(t *testing.T, in *records.Incidents, size int) (got []string) {
 		}
 	}
 }
+
+// TestOperatorOfLate: what is found in the log alone has the operator that it would have if it had
+// been seen: that of its newest entry, or of the one that ended it.
+func TestOperatorOfLate(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	in := records.NewIncidents(store, func() andon.Time { return begin + 99*hour })
+	for _, e := range []andon.Event{
+		{Device: "d1", Time: 1, State: "WARNING1", Operator: "Liz"},
+		{Device: "d1", Time: 2, State: "NORMAL", Operator: "Liz"},
+		{Device: "d1", Time: 3, State: "NORMAL", Operator: "Eve"},
+		{Device: "d1", Time: 4, State: "WARNING1", Operator: "Liz"},
+		{Device: "d1", Time: 5, State: "WARNING2", Operator: "Bob"},
+		{Device: "d1", Time: 6, State: "NORMAL", Operator: "Ann"},
+		{Device: "d2", Time: 4, State: "WARNING1", Operator: "Liz"}, // then it was retired
+	} {
+		e.Time = begin + e.Time*hour
+		if err := store.Append(t.Context(), "default", e.Time, []andon.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := store.Retire(t.Context(), "default", "d2", begin+9*hour); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, device := range []andon.DeviceID{"d1", "d2"} {
+		all, err := in.OfDevice(t.Context(), "default", device, andon.Span{}, 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			got = append(got, text(&all[i])+" "+string(all[i].Operator))
+		}
+	}
+	if is := strings.Join(got, ", "); is != "d1 4-6 Ann, d1 1-2 Liz, d2 4-9 Liz" {
+		t.Error(is)
+	}
+}
