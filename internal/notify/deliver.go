@@ -40,8 +40,10 @@ const (
 	Delivered Status = "delivered" // the other side has it
 	Failed    Status = "failed"    // it is tried again
 	GivenUp   Status = "given-up"  // it is not
-	Listed    Status = "listed"    // it is not sent: the one before it says where all is listed
-	Held      Status = "held"      // it waits for the end of quiet hours, and grows until then
+	// Listed: it is not sent, because the one before it says where all is listed, or because it was
+	// held and needs no attention any more.
+	Listed Status = "listed"
+	Held   Status = "held" // it waits for the end of quiet hours, and grows until then
 )
 
 // Attempt is an attempt to deliver a message, and what the other side answered.

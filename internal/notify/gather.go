@@ -7,10 +7,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/people"
 )
 
@@ -55,6 +58,7 @@ type leaving struct {
 	At      andon.Time `json:"at"`
 	Summary Summary    `json:"summary"`
 	Listed  bool       `json:"listed,omitempty"` // and not sent
+	Over    bool       `json:"over,omitempty"`   // nothing of it needs attention: listed, too
 }
 
 // sentFlood is a message about many devices.
@@ -97,6 +101,7 @@ func (g *gathering) due() andon.Time {
 // close makes of what is open what becomes messages.
 func (g *gathering) close(id string, now andon.Time) *leaving {
 	out := &leaving{ID: id, At: now, Summary: *g.Open, Listed: g.covers()}
+	out.Summary.shorten(maxItems)
 	severity, within := out.Summary.severity(), g.Flood != nil && g.Last <= g.Flood.Until
 	switch {
 	case out.Listed:
@@ -122,8 +127,8 @@ func hash(parts ...string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// add adds a notice, unless its key is known.
-func (g *gathering) add(n *Notice) bool {
+// add adds a notice, unless its key is known. Of most incidents it is known which they are.
+func (g *gathering) add(n *Notice, most int) bool {
 	if find(g.Known, n.Key) >= 0 {
 		return false
 	}
@@ -131,7 +136,7 @@ func (g *gathering) add(n *Notice) bool {
 	if g.Open == nil {
 		g.Open = &Summary{}
 	}
-	g.count(g.Open.add(n), string(n.Incident.Device))
+	g.count(g.Open.add(n, most), string(n.Incident.Device))
 	return true
 }
 
@@ -141,7 +146,19 @@ func (g *gathering) count(state andon.State, device string) {
 	if g.Devices == nil {
 		g.Devices, g.Open.States = map[andon.State][]byte{}, map[andon.State]int{}
 	}
-	known := 0
+	known := g.uncount(device)
+	if g.Open.States[state] == 0 && len(g.Open.States) >= maxStates {
+		state = "others"
+	}
+	g.Open.Count++
+	g.Open.States[state]++
+	if known < maxKnown*keyBytes {
+		g.Devices[state] = remember(g.Devices[state], device)
+	}
+}
+
+// uncount has a device not counted, and returns how many bytes are kept of others.
+func (g *gathering) uncount(device string) (known int) {
 	for was, all := range g.Devices {
 		if at := find(all, device); at >= 0 {
 			g.Devices[was] = slices.Delete(all, at, at+keyBytes)
@@ -152,14 +169,7 @@ func (g *gathering) count(state andon.State, device string) {
 		}
 		known += len(g.Devices[was])
 	}
-	if g.Open.States[state] == 0 && len(g.Open.States) >= maxStates {
-		state = "others"
-	}
-	g.Open.Count++
-	g.Open.States[state]++
-	if known < maxKnown*keyBytes {
-		g.Devices[state] = remember(g.Devices[state], device)
-	}
+	return known
 }
 
 // find returns where the hash of a text is; -1: nowhere.
@@ -183,14 +193,18 @@ func remember(all []byte, text string) []byte {
 
 // keep stores notices in their gathering.
 func (s *Service) keep(ctx context.Context, at place, b *batch) error {
-	return s.change(ctx, at, func(r *andon.Record, g *gathering) bool {
+	most := maxItems
+	if b.due != 0 {
+		most = maxHeld
+	}
+	return s.change(ctx, at, func(r *andon.Record, g *gathering) (bool, error) {
 		g.To = b.to
 		isFirst, isNew := g.Open == nil, false
 		for i := range b.notices {
-			isNew = g.add(&b.notices[i]) || isNew
+			isNew = g.add(&b.notices[i], most) || isNew
 		}
 		if !isNew {
-			return false
+			return false, nil
 		}
 		now := s.Now()
 		if isFirst {
@@ -205,13 +219,13 @@ func (s *Service) keep(ctx context.Context, at place, b *batch) error {
 		if r.Due == 0 || g.Leaving == nil {
 			r.Due = g.Until
 		}
-		return true
+		return true, nil
 	})
 }
 
 // change changes a gathering by compare-and-swap, until it succeeds or there is nothing to change.
 func (s *Service) change(
-	ctx context.Context, at place, change func(*andon.Record, *gathering) bool,
+	ctx context.Context, at place, change func(*andon.Record, *gathering) (bool, error),
 ) error {
 	for {
 		r, err := s.Store.Record(ctx, at.tenant, gatheringKind, at.id)
@@ -225,8 +239,8 @@ func (s *Service) change(
 		if err != nil {
 			return fmt.Errorf("read gathering: %w", err)
 		}
-		if !change(&r, &g) {
-			return nil
+		if changed, err := change(&r, &g); err != nil || !changed {
+			return err
 		}
 		if _, err = s.put(ctx, r, &g); andon.KindOf(err) != andon.Conflict {
 			return err
@@ -251,26 +265,39 @@ func (s *Service) flush(ctx context.Context, r andon.Record) error {
 	at := place{r.Tenant, r.ID}
 	var out *leaving
 	var to andon.PersonID
-	err := s.change(ctx, at, func(r *andon.Record, g *gathering) bool {
+	err := s.change(ctx, at, func(r *andon.Record, g *gathering) (bool, error) {
 		now := s.Now()
 		to, out = g.To, g.Leaving
 		switch {
 		case out != nil: // a process that died has closed it
-			return false
+			return false, nil
 		case g.Open == nil || g.Until > now:
 			was := r.Due
 			r.Due = g.Until
-			return r.Due != was
+			return r.Due != was, nil
 		case g.Until.Add(triedFor) < now: // nobody sent anything for a day
 			s.Log.Warn("notifications are dropped: they are older than a day", "to", g.To,
 				"devices", g.Open.Count)
 			g.clear()
 			r.Due = 0
-			return true
+			return true, nil
 		}
-		out = g.close(hash(r.ID, fmt.Sprint(r.Version)), now)
+		id := hash(r.ID, fmt.Sprint(r.Version))
+		if strings.HasPrefix(r.ID, heldPrefix) {
+			over, err := s.lookUp(ctx, r.Tenant, g)
+			if err != nil {
+				return false, err
+			}
+			if over != nil {
+				g.Leaving = &leaving{ID: id, At: now, Summary: *over, Over: true}
+				g.clear()
+			}
+		}
+		if out = g.Leaving; out == nil {
+			out = g.close(id, now)
+		}
 		r.Due = now // as long as it is not cleared
-		return true
+		return true, nil
 	})
 	if err != nil || out == nil {
 		return err
@@ -278,13 +305,56 @@ func (s *Service) flush(ctx context.Context, r andon.Record) error {
 	if err := s.makeMessages(ctx, r.Tenant, to, out); err != nil {
 		return err
 	}
-	return s.change(ctx, at, func(r *andon.Record, g *gathering) bool {
+	return s.change(ctx, at, func(r *andon.Record, g *gathering) (bool, error) {
 		if g.Leaving == nil || g.Leaving.ID != out.ID {
-			return false
+			return false, nil
 		}
 		g.Leaving, r.Due = nil, g.Until
-		return true
+		return true, nil
 	})
+}
+
+// lookUp makes of what was held what is so now, without what has ended or was acknowledged
+// meanwhile. Where that is all, it returns what became of it. People are told of an incident before
+// it is stored, so one that is not there stays as it was noted. So do those that are less bad than
+// the first maxHeld: they are only counted.
+func (s *Service) lookUp(
+	ctx context.Context, tenant andon.TenantID, g *gathering,
+) (over *Summary, err error) {
+	items := slices.Clone(g.Open.Worst)
+	err = parallel.Do(ctx, len(items), gatherers, func(ctx context.Context, i int) error {
+		in, err := s.Incident(ctx, tenant, items[i].Incident)
+		if err == nil {
+			items[i] = itemOf(&in, items[i].Why)
+		} else if andon.KindOf(err) != andon.NotFound {
+			return fmt.Errorf("look up what was held: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	noted := *g.Open
+	noted.States = maps.Clone(noted.States)
+	for i := range items {
+		g.uncount(string(items[i].Device))
+	}
+	var left []Item
+	for i := len(items) - 1; i >= 0; i-- { // a device counts for its worst incident
+		is, was := &items[i], g.Open.Worst[i].Acknowledged
+		if is.Ended == 0 && (is.Acknowledged == 0 || is.Acknowledged == was) {
+			left = append(left, *is)
+			g.count(is.What(), string(is.Device))
+		}
+	}
+	if g.Open.Count == 0 {
+		noted.Worst = items
+		noted.shorten(maxItems)
+		return &noted, nil
+	}
+	g.Open.Worst = left
+	g.Open.shorten(maxHeld)
+	return nil, nil
 }
 
 // makeMessages makes a message for each contact of a person, unless it is there.

@@ -15,9 +15,13 @@ import (
 // Bounds of a message.
 const (
 	maxItems  = 10
+	maxHeld   = 256 // incidents that are looked up at the end of quiet hours: a record holds them
 	maxStates = 50  // that are counted by name
 	maxText   = 500 // bytes of what a device said
 )
+
+// noneLeft is what the log says of what was held and has ended or was acknowledged since.
+const noneLeft = "nothing of it needs attention now"
 
 // Summary is what a message tells: how many devices, by state, and the worst incidents.
 type Summary struct {
@@ -42,19 +46,33 @@ type Item struct {
 	Ended        andon.Time `json:"ended,omitempty"`
 }
 
-// add puts an incident among the worst, by its newest notice, and returns what it is counted for.
-func (s *Summary) add(n *Notice) andon.State {
-	in := n.Incident
+// itemOf is an incident as a message tells it.
+func itemOf(in *people.Incident, why string) Item {
 	item := Item{
 		Incident: in.ID, Device: in.Device, Kind: in.Kind, State: in.State, Severity: in.Severity,
-		Since: in.Since, Message: clip(in.Message), Operator: in.Operator, Why: clip(n.Why),
+		Since: in.Since, Message: clip(in.Message), Operator: in.Operator, Why: clip(why),
 	}
 	item.follow(in)
-	s.Worst = slices.DeleteFunc(s.Worst, func(i Item) bool { return i.Incident == in.ID })
+	return item
+}
+
+// add puts an incident among the worst, by its newest notice, and returns what it is counted for.
+func (s *Summary) add(n *Notice, most int) andon.State {
+	item := itemOf(n.Incident, n.Why)
+	s.Worst = slices.DeleteFunc(s.Worst, func(i Item) bool { return i.Incident == item.Incident })
 	s.Worst = append(s.Worst, item)
-	slices.SortStableFunc(s.Worst, compareWorst)
-	s.Worst = s.Worst[:min(len(s.Worst), maxItems)]
+	s.shorten(most)
 	return item.What()
+}
+
+// shorten keeps the worst incidents. Of those that no message shows, texts are not kept: a record
+// would be too long with them.
+func (s *Summary) shorten(most int) {
+	slices.SortStableFunc(s.Worst, compareWorst)
+	s.Worst = s.Worst[:min(len(s.Worst), most)]
+	for i := maxItems; i < len(s.Worst); i++ {
+		s.Worst[i].Message, s.Worst[i].Why, s.Worst[i].Operator = "", "", ""
+	}
 }
 
 // What is the state of the device, or that it is silent, or which metric is absent.
@@ -125,8 +143,11 @@ func newMessage(p *people.Person, c people.Contact, out *leaving) *Message {
 	}
 	m.ID = fmt.Sprintf("%016x-%s", int64(andon.MaxTime-out.At),
 		hash(out.ID, string(p.Name), c.Channel, c.Address))
-	if out.Listed {
+	if out.Listed || out.Over {
 		m.Status, m.Ended = Listed, true
+	}
+	if out.Over {
+		m.Attempts = []Attempt{{At: out.At, Status: Listed, Answer: noneLeft}}
 	}
 	return m
 }

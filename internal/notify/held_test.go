@@ -1,0 +1,133 @@
+package notify_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/notify"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// hold gives notices of incidents in quiet hours, which end 100 s later.
+func (w *world) hold(t *testing.T, n int) {
+	t.Helper()
+	w.liz.Quiet, w.liz.QuietSeverity = "22:00-22:15", 200 // it is 22:13:20
+	var all []notify.Notice
+	for i := range n {
+		one := w.notice(i, 48)
+		all = append(all, one)
+		w.changed[one.Incident.ID] = *one.Incident
+	}
+	for w.Notify(t.Context(), andon.DefaultTenant, all) != nil {
+		w.restart(w.Store)
+	}
+}
+
+// become changes an incident that was told.
+func (w *world) become(n int, change func(*people.Incident)) {
+	id := fmt.Sprintf("i%d", n)
+	in := w.changed[id]
+	change(&in)
+	w.changed[id] = in
+}
+
+func (w *world) over(in *people.Incident) { in.Until = w.now }
+
+func (w *world) acknowledged(in *people.Incident) {
+	in.Acknowledged = &people.Acknowledgement{By: "Bob", At: w.now}
+}
+
+// TestHeldIsToldAsItIs: as quiet hours end, what is over or acknowledged is left out. The rest has
+// its present state, and what is not stored yet is as it was noted.
+func TestHeldIsToldAsItIs(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	w.hold(t, 30)
+	_ = w.pass(t, 50)
+	for n := range 26 {
+		w.become(n, w.over)
+	}
+	w.become(26, w.acknowledged)
+	w.become(27, func(in *people.Incident) { in.State, in.Severity = "WARNING1", 16 })
+	delete(w.changed, "i28")
+	_ = w.pass(t, 60)
+	if len(w.to.all) != 1 {
+		t.Fatalf("sent %+v", w.to.all)
+	}
+	m := w.to.all[0]
+	if m.Subject() != "Andon: 3 devices need attention (2 FAILURE, 1 WARNING1)" ||
+		len(m.Worst) != 3 || m.Worst[2].Incident != "i27" || m.Worst[0].Why != "" {
+		t.Errorf("%s: %+v", m.Subject(), m.Worst)
+	}
+}
+
+// TestNothingIsLeft: where all that was held is over or acknowledged, nothing is sent, and the log
+// says so.
+func TestNothingIsLeft(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	w.hold(t, 2)
+	_ = w.pass(t, 50)
+	w.become(0, w.over)
+	w.become(1, w.acknowledged)
+	_ = w.pass(t, 60)
+	n := 0
+	for one, err := range w.List(t.Context(), andon.DefaultTenant, notify.Wanted{}) {
+		if n++; err != nil || one.Status != notify.Listed || one.NextAt != 0 ||
+			one.Answer != "nothing of it needs attention now" {
+			t.Errorf("%+v: %v", one, err)
+		}
+	}
+	if n != 1 || len(w.to.all) != 0 {
+		t.Errorf("%d are listed, and sent %+v", n, w.to.all)
+	}
+}
+
+// TestAcknowledgedBefore: who was asked of an incident that somebody had acknowledged is told.
+func TestAcknowledgedBefore(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	w.hold(t, 0)
+	one := w.notice(1, 48)
+	w.acknowledged(one.Incident)
+	w.changed["i1"] = *one.Incident
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{one})
+	if _ = w.pass(t, 110); len(w.to.all) != 1 || w.to.all[0].Worst[0].Why != "step 1" {
+		t.Errorf("sent %+v", w.to.all)
+	}
+}
+
+// TestEveryFaultOfHeld: whichever call of the store fails as what was held is told, and whether it
+// was done, one message is sent, or the same one again, without what is over.
+func TestEveryFaultOfHeld(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for n, calls := 1, 1; n <= calls; n++ {
+			store := memstore.New()
+			f := &faulty{Store: store, at: n, after: after}
+			w := newWorld(f)
+			w.hold(t, 2)
+			_ = w.pass(t, 50)
+			w.become(0, w.over)
+			for range 60 {
+				if w.pass(t, 1) != nil {
+					w.restart(f) // the process died
+				}
+			}
+			_ = w.pass(t, 200)
+			store.Close()
+			ids := map[string]bool{}
+			for _, m := range w.to.all {
+				ids[m.ID] = m.Count == 1 && m.Worst[0].Incident == "i1"
+			}
+			if len(ids) != 1 || !ids[w.to.all[0].ID] {
+				t.Fatalf("fault at call %d (after: %v): sent %+v", n, after, w.to.all)
+			}
+			calls = f.calls
+		}
+	}
+}
