@@ -149,3 +149,26 @@ test("a reset of the stream loads the fleet again", async ({ board, page, tenant
   await expect.poll(() => asked).toBeGreaterThanOrEqual(2);
   await board.showsCount("WARNING2", 1);
 });
+
+test("a tenant that is not there, or no more, is named on a device's page", async ({
+  board,
+  page,
+  server,
+  tenant,
+}) => {
+  const none = new Tenant(server, "nope");
+  await page.goto(none.address("/devices/press-7"));
+  await expect(page.getByRole("alert")).toHaveText('there is no tenant "nope"');
+  await expect(page.locator("html")).toHaveAttribute("data-live", "failed");
+
+  await tenant.report({ device: "press-7", state: "WARNING2" });
+  await board.open("/devices/press-7");
+  await expect(page.getByTestId("state")).toBeVisible();
+  await expect(page.locator("[data-incident]").first()).toBeVisible();
+  await tenant.ask("DELETE", `/tenants/${tenant.id}`);
+  await expect(page.getByRole("alert")).toHaveText(`there is no tenant "${tenant.id}"`);
+  await expect(page.locator("html")).toHaveAttribute("data-live", "failed");
+  for (const part of ["state", "strip"]) await expect(page.getByTestId(part)).toHaveCount(0);
+  await expect(page.getByRole("list", { name: "Open incidents" })).toHaveCount(0);
+  await expect(page.getByRole("main")).not.toContainText("It shows nothing now");
+});

@@ -12,7 +12,7 @@ import type { Query } from "../model/address";
 import { now } from "./clock";
 import { incidentsChanged } from "./incidents";
 import { watch } from "./poll";
-import { pagePhase, stateByName } from "./live";
+import { isLasting, pagePhase, stateByName } from "./live";
 
 /** An entry of a device. */
 export interface Entry {
@@ -101,11 +101,13 @@ export class DeviceModel {
         for (const e of events) this.take(e.type, e.data);
       },
       status: ({ open, problem }) => {
+        if (problem && isLasting(problem)) return this.fail(problem);
         const polled = problem?.status === 501;
         this.lost.value = !open && !polled;
         pagePhase.value = open ? "live" : polled ? "polling" : "lost";
-        if (polled || problem?.status === 404) void this.refresh();
-        if (polled) void watch(this.end.signal, (error) => this.heard(error));
+        if (!polled) return;
+        void this.refresh();
+        void watch(this.end.signal, (error) => this.heard(error));
       },
     });
     const timer = setInterval(() => {
@@ -120,6 +122,17 @@ export class DeviceModel {
       clearTimeout(this.due);
       this.end.abort();
     };
+  }
+
+  /** Ends: the tenant is gone, or is no longer for this person. What is still asked for is stale. */
+  private fail(problem: Problem): void {
+    this.end.abort();
+    this.spoken++;
+    this.turn++;
+    this.now.value = this.past.value = undefined;
+    this.absent.value = this.lost.value = false;
+    this.problem.value = reason(problem);
+    pagePhase.value = "failed";
   }
 
   /** Takes whether a server without a feed has answered. */

@@ -102,7 +102,8 @@ async function load(ended: AbortSignal): Promise<void> {
   }
 }
 
-const isLasting = (p: Problem) => p.status === 401 || p.status === 403 || p.status === 404;
+/** Another attempt does not fix it. */
+export const isLasting = (p: Problem) => p.status === 401 || p.status === 403 || p.status === 404;
 
 function lose(why: string): void {
   link.value = { phase: fleet.generation > 0 ? "lost" : "failed", why, again: true };

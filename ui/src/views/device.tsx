@@ -5,6 +5,7 @@ import { windowTo } from "../model/strip";
 import { duration, moment, zoneId } from "../model/time";
 import { now } from "../state/clock";
 import { DeviceModel, type Entry, type Past } from "../state/device";
+import { pagePhase } from "../state/live";
 import { queryOfWindow } from "../model/window";
 import { link, query, setQuery } from "../state/route";
 import { ActionDialog, type Action } from "./actions";
@@ -41,7 +42,7 @@ export function Device({ id }: { id: string }) {
         </div>
       )}
       <NowPanel model={model} act={setAction} />
-      <OpenIncidents of={incidents} states={statesOf(model)} />
+      <OpenIncidents of={pagePhase.value === "failed" ? [] : incidents} states={statesOf(model)} />
       {model.problem.value && !model.lost.value && <Notice kind="error">{model.problem.value}</Notice>}
       {past ? (
         <PastOf model={model} past={past} act={setAction} incidents={incidents} />
