@@ -42,7 +42,9 @@ for (const [what, name] of Object.entries(names)) {
 }
 
 async function nothingSticksOut(page: Page): Promise<void> {
-  await page.setViewportSize({ width: 390, height: 844 });
-  await expect.poll(() => stickingOut(page), { message: "wider than a phone" }).toEqual([]);
+  for (const width of [390, 320]) {
+    await page.setViewportSize({ width, height: 844 });
+    await expect.poll(() => stickingOut(page), { message: `wider than ${width}` }).toEqual([]);
+  }
   await page.setViewportSize({ width: 1440, height: 900 });
 }

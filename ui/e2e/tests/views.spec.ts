@@ -23,6 +23,9 @@ const screens = {
 
 const large = { width: 3840, height: 2160 };
 
+/** On this nothing scrolls to the side (WCAG 1.4.10). */
+const narrow = { width: 320, height: 640 };
+
 const themes = ["light", "dark"] as const;
 
 /** What a view shows, and when it shows it. */
@@ -232,8 +235,12 @@ async function onEachScreen(
     const page = await context.newPage();
     const end = await visit(page);
     // Colours are the same at each size, so axe looks at both themes on the screen only.
-    if (screen === "phone") await inThemes(page, `${name}-phone`, ["light"]);
-    else {
+    if (screen === "phone") {
+      await inThemes(page, `${name}-phone`, ["light"]);
+      await page.setViewportSize(narrow);
+      const out = () => stickingOut(page);
+      await expect.soft.poll(out, `${name}: nothing sticks out of 320 pixels`).toEqual([]);
+    } else {
       await inThemes(page, `${name}-laptop`, themes);
       await page.setViewportSize(large);
       await inThemes(page, `${name}-4k`, []);
