@@ -150,7 +150,7 @@ test("maintenance is planned, seen in the calendar, and ended", async ({ board, 
   await page.getByRole("button", { name: "Plan maintenance" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name", { exact: true }).fill("belts");
-  await dialog.getByLabel("Devices").fill("press-7, saw-*");
+  await dialog.getByLabel("Devices").fill("press-7\nsaw-*");
   await dialog.getByLabel("For").selectOption("2h");
   await dialog.getByLabel("Note").fill("new belts");
   await dialog.getByLabel("Your name").fill("Tom");
@@ -178,6 +178,33 @@ test("maintenance is planned, seen in the calendar, and ended", async ({ board, 
   await oil.getByRole("button", { name: "Remove" }).click();
   await dialog.getByRole("button", { name: "Remove" }).click();
   await expect(oil).toHaveCount(0);
+});
+
+test("maintenance is planned of devices with any names", async ({ board, page, tenant }) => {
+  await board.open("/maintenance");
+  const dialog = page.getByRole("dialog");
+  const plan = async (name: string, devices: string) => {
+    await page.getByRole("button", { name: "Plan maintenance" }).click();
+    await dialog.getByLabel("Name", { exact: true }).fill(name);
+    await dialog.getByLabel("Devices").fill(devices);
+    await dialog.getByLabel("Your name").fill("Tom");
+    await dialog.getByRole("button", { name: "Plan" }).click();
+    await expect(dialog).toBeHidden();
+    return tenant.ask<{ devices?: string[]; prefix?: string }>("GET", `/maintenance/${name}`);
+  };
+  const names = [" hall 1, oven  1 ", "oven 1", "\"it's\"", "press  7 "];
+  expect((await plan("named", `${names.join("\n")}\n\n`)).devices).toEqual(names);
+  const ovens = await plan("ovens", "oven *");
+  expect(ovens.prefix).toBe("oven ");
+  expect(ovens.devices ?? []).toEqual([]);
+
+  // Only the end is changed: what was selected stays.
+  await page.locator("[data-window=named]").getByRole("button", { name: "End now" }).click();
+  await dialog.getByRole("button", { name: "End now" }).click();
+  await expect(dialog).toBeHidden();
+  const ended = await tenant.ask<{ devices: string[]; length: string }>("GET", "/maintenance/named");
+  expect(ended.devices).toEqual(names);
+  expect(ended.length).not.toBe("1h");
 });
 
 test("a report has figures, plots and rows that can be taken along", async ({ board, page, tenant }) => {

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { coming, daysFrom, inOrder, planned, spanText, type Planned } from "../model/agenda";
 import { devicesOf, repeats, type Maintenance } from "../model/duty";
 import { toLocalInput } from "../model/time";
@@ -174,17 +174,18 @@ export function Choice({ label, name, of }: { label: string; name: string; of: s
   );
 }
 
-/** What a person means by "press-7, press-8" or "press-*". */
+/** What a person means by lines such as "press-7" or "press-*". Names may hold commas and spaces. */
 function selected(text: string): Pick<Maintenance, "devices" | "prefix"> {
-  const parts = text.split(/[\s,]+/).filter(Boolean);
-  const [prefix, ...more] = parts.filter((p) => p.endsWith("*"));
+  const lines = text.split("\n").filter(Boolean);
+  const [prefix, ...more] = lines.filter((l) => l.endsWith("*"));
   if (more.length > 0) throw new Error("One prefix such as press-* is as many as there can be");
-  const devices = parts.filter((p) => !p.endsWith("*"));
+  const devices = lines.filter((l) => !l.endsWith("*"));
   return { devices: devices.length > 0 ? devices : undefined, prefix: prefix?.slice(0, -1) };
 }
 
 function Plan({ onClose }: { onClose(): void }) {
   const [groups, setGroups] = useState<string[]>([]);
+  const devices = useRef<HTMLTextAreaElement>(null); // what the form sends has lost spaces at its ends
   useEffect(() => {
     list<{ group: string }>("/groups", {}).then(
       (page) => setGroups(page.items.map((g) => g.group)),
@@ -193,7 +194,7 @@ function Plan({ onClose }: { onClose(): void }) {
   }, []);
   const send = async (d: Record<string, string>) => {
     const body = {
-      ...selected(d.devices),
+      ...selected(devices.current!.value),
       group: d.group || undefined,
       start: new Date(d.start).toISOString(),
       length: d.length,
@@ -213,8 +214,17 @@ function Plan({ onClose }: { onClose(): void }) {
         <input name="name" required autofocus autocomplete="off" maxLength={128} />
       </label>
       <label>
-        Devices, or the beginning of their names and *
-        <input name="devices" placeholder="press-7, press-8 or press-*" autocomplete="off" autocapitalize="off" />
+        Devices, one on each line, or the beginning of their names and *
+        <textarea
+          name="devices"
+          ref={devices}
+          rows={3}
+          placeholder={"press-7\npress-8\noven *"}
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          dir="auto"
+        />
       </label>
       <label>
         Group
