@@ -22,8 +22,8 @@
 //     what devices show would be wrong without it.
 //   - Rows of a tenant that there is not are left out.
 //
-// Locks: Write takes the lock of what is shown for a few hundred devices at a time. No tenant may be
-// deleted meanwhile.
+// Locks: Write takes the lock of what is shown for a few hundred devices at a time. No tenant may
+// be deleted meanwhile.
 //
 // The package knows fleets, rows and the checkpoint. It does not know when a flush begins, nor what
 // a tenant is but its number.

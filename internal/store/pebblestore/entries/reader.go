@@ -19,8 +19,8 @@ import (
 // Source is a tenant whose entries are read.
 type Source struct {
 	Tenant *blocks.Tenant
-	// Fleet are its devices. One that has no place there has no entries. A change of a device counts
-	// there once the entry is in memory, or the escalation is seen by a new iterator.
+	// Fleet are its devices. One that has no place there has no entries. A change of a device
+	// counts there once the entry is in memory, or the escalation is seen by a new iterator.
 	Fleet  *current.Fleet
 	Shown  sync.Locker // held while Fleet is asked
 	States *andon.StateSet
