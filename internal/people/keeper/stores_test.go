@@ -136,9 +136,9 @@ func (p *pipes) Close() error { close(p.closed); return nil }
 func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // TestSerialScenariosOnEngines plays scenarios at once, each in a tenant of its own, by a clock
-// that goes on, a minute at most, when there is nothing left to do: an eighth of them, or with ANDON_LONG=1
-// all. Those about silence are left out: what is not sent can't be waited for. Then it is as
-// TestFigures.
+// that goes on, a minute at most, when there is nothing left to do: an eighth of them, or with
+// ANDON_LONG=1 all. Those about silence are left out: what is not sent can't be waited for. Then it
+// is as TestFigures.
 func TestSerialScenariosOnEngines(t *testing.T) {
 	t.Run("cassandra", func(t *testing.T) {
 		t.Parallel()

@@ -219,8 +219,8 @@ func (o *opened) set(place string, h *Held) {
 }
 
 // listed is an incident as lists show it, of whose log only the last note of a person is left. In a
-// storm there are so many that the garbage collector would be busy with the rest. Where it flaps, its
-// flips say when it is stable.
+// storm there are so many that the garbage collector would be busy with the rest. Where it flaps,
+// its flips say when it is stable.
 func listed(in *people.Incident) *people.Incident {
 	is := *in
 	if is.Steps = nil; !is.Flapping {
