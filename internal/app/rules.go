@@ -57,6 +57,6 @@ func (a *App) absent(ctx context.Context, id andon.TenantID, is runner.Absence) 
 	kind := people.AbsentKind + people.Kind(is.Rule)
 	return a.keeper.Observe(ctx, id, is.Device, kind, people.Observation{
 		Holds: is.Is, Since: is.At, Severity: t.States.Severity(is.State), Message: is.Message,
-		Entry: andon.EntryRef{Time: is.At, State: is.State},
+		Entry: andon.EntryRef{Time: is.At, State: is.State}, Why: is.Why,
 	})
 }

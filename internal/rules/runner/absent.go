@@ -108,7 +108,10 @@ func (r *Runner) look(ctx context.Context, record *andon.Record) error {
 		if before.Raised && !is.Raised { // told before it is stored: it is told once
 			end := &Absence{Rule: p.Name, At: is.At}
 			if is.At <= before.At { // that is no reading which ends it
-				end.At = r.Now()
+				end.At, end.Why = r.Now(), "the rule waits for longer now"
+				if is.At == 0 {
+					end.Why = "retirement"
+				}
 			}
 			if err := w.absent(ctx, end); err != nil {
 				return err

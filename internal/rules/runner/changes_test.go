@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,6 +111,12 @@ func (p *process) runs() (stop func()) {
 	}
 }
 
+// endsBecause reports whether the last that was told is an end, for that reason.
+func (p *process) endsBecause(why string) bool {
+	n := len(p.absences)
+	return n > 0 && !p.absences[n-1].Is && strings.Contains(p.absences[n-1].Why, why)
+}
+
 // isAbsent reports whether the last that was told is that a metric is absent.
 func (p *process) isAbsent() bool {
 	p.mu.Lock()
@@ -129,14 +136,15 @@ func TestAbsenceChanges(t *testing.T) {
 		before, change func(*process)
 		after          time.Duration // the metric was sent
 		is             bool
+		why            string // it ends
 	}{
-		"gone": {rule("1h"), func(p *process) { p.without("gone") }, hour, false},
+		"gone": {rule("1h"), func(p *process) { p.without("gone") }, hour, false, "no longer about"},
 		"disabled": {rule("1h"), func(p *process) {
 			p.rule("gone", `{"when": {"metric": "t", "absent_for": "1h"}, "state": "WARNING2",
 				"disabled": "why"}`)
-		}, hour, false},
-		"shorter": {rule("1h"), rule("10s"), time.Minute, true},
-		"longer":  {rule("10m"), rule("10h"), hour, false},
+		}, hour, false, "no longer about"},
+		"shorter": {rule("1h"), rule("10s"), time.Minute, true, ""},
+		"longer":  {rule("10m"), rule("10h"), hour, false, "longer now"},
 	} {
 		for _, again := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", started again: ", again), func(t *testing.T) {
@@ -160,8 +168,8 @@ func TestAbsenceChanges(t *testing.T) {
 						stop = p.runs()
 					}
 					settle(moment)
-					if stop(); p.isAbsent() != c.is {
-						t.Errorf("%v after it", p.absences)
+					if stop(); p.isAbsent() != c.is || !c.is && !p.endsBecause(c.why) {
+						t.Errorf("%+v after it", p.absences)
 					}
 				})
 			})
@@ -188,8 +196,8 @@ func TestRetired(t *testing.T) {
 			if err == nil {
 				err = p.Visit(t.Context(), andon.DefaultTenant, "d")
 			}
-			if err != nil || p.isAbsent() {
-				t.Errorf("%v as it is retired, %v", p.absences, err)
+			if err != nil || p.isAbsent() || before > 0 && !p.endsBecause("retirement") {
+				t.Errorf("%+v as it is retired, %v", p.absences, err)
 			}
 			if settle(2 * time.Minute); p.isAbsent() {
 				t.Errorf("%v once it is retired", p.absences)

@@ -64,7 +64,10 @@ func (w *work) drop(ctx context.Context, h *held) error {
 		}
 		h.dropped = true
 		if s.Absent {
-			if err := w.absent(ctx, &Absence{Rule: name, At: w.Now()}); err != nil {
+			err := w.absent(ctx, &Absence{
+				Rule: name, At: w.Now(), Why: "the rule is no longer about this device",
+			})
+			if err != nil {
 				return err
 			}
 		}

@@ -65,6 +65,7 @@ type Absence struct {
 	At      andon.Time // since when, or until when
 	State   andon.State
 	Message string
+	Why     string // it ends, where no reading ends it
 }
 
 const (
