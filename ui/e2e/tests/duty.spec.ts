@@ -198,6 +198,15 @@ test("maintenance is planned of devices with any names", async ({ board, page, t
   expect(ovens.prefix).toBe("oven ");
   expect(ovens.devices ?? []).toEqual([]);
 
+  await page.getByRole("button", { name: "Plan maintenance" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("all");
+  await dialog.getByLabel("Devices").fill("oven 1\n*");
+  await dialog.getByLabel("Your name").fill("Tom");
+  await dialog.getByRole("button", { name: "Plan" }).click();
+  await expect(dialog).toContainText("* alone is all devices");
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+
   // Only the end is changed: what was selected stays.
   await page.locator("[data-window=named]").getByRole("button", { name: "End now" }).click();
   await dialog.getByRole("button", { name: "End now" }).click();

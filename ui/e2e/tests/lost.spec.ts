@@ -161,6 +161,10 @@ test("a tenant that is not there, or no more, is named on a device's page", asyn
   await expect(page.getByRole("alert")).toHaveText('there is no tenant "nope"');
   await expect(page.locator("html")).toHaveAttribute("data-live", "failed");
 
+  await page.goto(tenant.address(`/devices/${"x".repeat(129)}`)); // no name that a device may have
+  await expect(page.getByRole("alert")).toContainText("longer than 128");
+  await expect(page.locator("html")).toHaveAttribute("data-live", "failed");
+
   await tenant.report({ device: "press-7", state: "WARNING2" });
   await board.open("/devices/press-7");
   await expect(page.getByTestId("state")).toBeVisible();

@@ -103,7 +103,7 @@ async function load(ended: AbortSignal): Promise<void> {
 }
 
 /** Another attempt does not fix it. */
-export const isLasting = (p: Problem) => p.status === 401 || p.status === 403 || p.status === 404;
+export const isLasting = (p: Problem) => [400, 401, 403, 404].includes(p.status);
 
 function lose(why: string): void {
   link.value = { phase: fleet.generation > 0 ? "lost" : "failed", why, again: true };

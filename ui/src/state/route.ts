@@ -33,7 +33,7 @@ export function setQuery(change: Query, replace = true): void {
 let pressed: { on: Element; anchor: HTMLAnchorElement; x: number; y: number } | undefined;
 
 function onPress({ target, clientX: x, clientY: y }: MouseEvent): void {
-  const on = (target as Element).closest?.("a, [data-row]");
+  const on = (target as Element).closest?.("a, [data-device][data-row]");
   const anchor = on?.matches("a") ? on : on?.querySelector("a.id");
   pressed = on && anchor ? { on, anchor: anchor as HTMLAnchorElement, x, y } : undefined;
 }

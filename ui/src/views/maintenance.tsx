@@ -179,6 +179,7 @@ function selected(text: string): Pick<Maintenance, "devices" | "prefix"> {
   const lines = text.split("\n").filter(Boolean);
   const [prefix, ...more] = lines.filter((l) => l.endsWith("*"));
   if (more.length > 0) throw new Error("One prefix such as press-* is as many as there can be");
+  if (prefix === "*") throw new Error("* alone is all devices: name a group, or a prefix such as press-*");
   const devices = lines.filter((l) => !l.endsWith("*"));
   return { devices: devices.length > 0 ? devices : undefined, prefix: prefix?.slice(0, -1) };
 }
