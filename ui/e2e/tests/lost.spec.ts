@@ -162,7 +162,7 @@ test("a tenant that is not there, or no more, is named on a device's page", asyn
   await expect(page.locator("html")).toHaveAttribute("data-live", "failed");
 
   await page.goto(tenant.address(`/devices/${"x".repeat(129)}`)); // no name that a device may have
-  await expect(page.getByRole("alert")).toContainText("longer than 128");
+  await expect(page.getByRole("alert")).toContainText("more than 128");
   await expect(page.locator("html")).toHaveAttribute("data-live", "failed");
 
   await tenant.report({ device: "press-7", state: "WARNING2" });
