@@ -138,11 +138,11 @@ func TestAbsenceChanges(t *testing.T) {
 		is             bool
 		why            string // it ends
 	}{
-		"gone": {rule("1h"), func(p *process) { p.without("gone") }, hour, false, "no longer about"},
+		"gone": {rule("1h"), func(p *process) { p.without("gone") }, hour, false, "no longer"},
 		"disabled": {rule("1h"), func(p *process) {
 			p.rule("gone", `{"when": {"metric": "t", "absent_for": "1h"}, "state": "WARNING2",
 				"disabled": "why"}`)
-		}, hour, false, "no longer about"},
+		}, hour, false, "no longer"},
 		"shorter": {rule("1h"), rule("10s"), time.Minute, true, ""},
 		"longer":  {rule("10m"), rule("10h"), hour, false, "longer now"},
 	} {
