@@ -138,7 +138,7 @@ function End({ of: p, onClose }: { of: Planned; onClose(): void }) {
 }
 
 /** How long a window has lasted, as the API writes it: a minute is the shortest that there is. */
-const lengthUntil = (start: string) => `${Math.max(60, Math.ceil((now.peek() - Date.parse(start)) / 1000))}s`;
+const lengthUntil = (start: string) => `${Math.max(60, Math.floor((now.peek() - Date.parse(start)) / 1000))}s`;
 
 const lengths = [
   ["1h", "1 hour"],
