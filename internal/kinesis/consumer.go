@@ -361,9 +361,9 @@ func (c *Consumer) leave(shard string) {
 func (c *Consumer) Behind() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	longest := time.Duration(0)
+	now, longest := c.Now(), time.Duration(0)
 	for _, is := range c.behind {
-		if since := c.Now().Sub(is.read); since >= unread {
+		if since := now.Sub(is.read); since >= unread {
 			is.late += since.Std()
 		}
 		longest = max(longest, is.late)

@@ -10,6 +10,16 @@ import (
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
+// holding is a world in quiet hours, with so many incidents.
+func holding(t *testing.T, n int) *world {
+	t.Helper()
+	store := memstore.New()
+	t.Cleanup(func() { store.Close() })
+	w := newWorld(store)
+	w.hold(t, n)
+	return w
+}
+
 // hold gives notices of incidents in quiet hours, which end 100 s later.
 func (w *world) hold(t *testing.T, n int) {
 	t.Helper()
@@ -42,10 +52,7 @@ func (w *world) acknowledged(in *people.Incident) {
 // TestHeldIsToldAsItIs: as quiet hours end, what is over or acknowledged is left out. The rest has
 // its present state, and what is not stored yet is as it was noted.
 func TestHeldIsToldAsItIs(t *testing.T) {
-	store := memstore.New()
-	defer store.Close()
-	w := newWorld(store)
-	w.hold(t, 30)
+	w := holding(t, 30)
 	_ = w.pass(t, 50)
 	for n := range 26 {
 		w.become(n, w.over)
@@ -67,10 +74,7 @@ func TestHeldIsToldAsItIs(t *testing.T) {
 // TestNothingIsLeft: where all that was held is over or acknowledged, nothing is sent, and the log
 // says so.
 func TestNothingIsLeft(t *testing.T) {
-	store := memstore.New()
-	defer store.Close()
-	w := newWorld(store)
-	w.hold(t, 2)
+	w := holding(t, 2)
 	_ = w.pass(t, 50)
 	w.become(0, w.over)
 	w.become(1, w.acknowledged)
@@ -89,10 +93,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 // TestAcknowledgedBefore: who was asked of an incident that somebody had acknowledged is told.
 func TestAcknowledgedBefore(t *testing.T) {
-	store := memstore.New()
-	defer store.Close()
-	w := newWorld(store)
-	w.hold(t, 0)
+	w := holding(t, 0)
 	one := w.notice(1, 48)
 	w.acknowledged(one.Incident)
 	w.changed["i1"] = *one.Incident
