@@ -15,29 +15,24 @@ import (
 func (in *Incidents) Forget(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Position,
 ) error {
-	kinds, err := in.kinds(ctx, tenant)
+	open, err := in.openOf(ctx, tenant, device, false)
 	if err != nil {
 		return err
 	}
-	for _, kind := range kinds {
-		h, err := in.Read(ctx, tenant, Place(device, kind))
-		if err != nil {
-			return err
-		}
+	for _, h := range open {
 		stays := at == (andon.Position{}) &&
-			!strings.HasPrefix(string(kind), string(people.AbsentKind))
-		if h == nil || stays || h.Knows(at) {
+			!strings.HasPrefix(string(h.Kind), string(people.AbsentKind))
+		if stays || h.Knows(at) {
 			continue
 		}
-		r := andon.Record{
-			Tenant: tenant, Kind: OpenKind, ID: Place(device, kind), Version: h.Version,
-		}
+		place := Place(device, h.Kind)
+		r := andon.Record{Tenant: tenant, Kind: OpenKind, ID: place, Version: h.Version}
 		if err := in.delete(ctx, r); err != nil {
 			return err
 		}
-		in.know(tenant, r.ID, nil, h.Version)
+		in.know(tenant, place, nil, h.Version)
 	}
-	prefix := hashOf(string(device)) + "/"
+	prefix := deviceHash(device) + "/"
 	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
 	of, err := in.list(ctx, tenant, ofKind, q)
 	for _, one := range of {
@@ -84,7 +79,7 @@ func (in *Incidents) Expire(
 				err = in.deleteEnded(ctx, tenant, is)
 			}
 			if err == nil {
-				of := hashOf(string(is.Device)) + "/" + r.ID
+				of := deviceHash(is.Device) + "/" + r.ID
 				err = in.deleteAt(ctx, tenant, ofKind, of)
 			}
 			if err != nil && andon.KindOf(err) != andon.Damaged {

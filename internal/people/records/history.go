@@ -207,11 +207,7 @@ func (in *Incidents) ofDevice(
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := in.kinds(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := in.keptOf(ctx, id, device, kinds...)
+	kept, err := in.keptOf(ctx, id, device, false)
 	if err != nil {
 		return nil, err
 	}
@@ -263,48 +259,54 @@ type kept struct {
 	kind  bool // of kind state
 }
 
-// kinds are those that an incident of a device may have.
-func (in *Incidents) kinds(
-	ctx context.Context, tenant andon.TenantID,
-) (all []people.Kind, err error) {
-	all = append(all, people.StateKind, people.SilentKind)
-	if in.Setting == nil {
-		return all, nil
-	}
-	s, err := in.Setting(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range s.Rules {
-		if r.When.Absent > 0 {
-			all = append(all, people.AbsentKind+people.Kind(r.Name))
+// openOf returns the open incidents of a device as they are stored: all, or that of kind state.
+func (in *Incidents) openOf(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, state bool,
+) (all []Held, err error) {
+	if state {
+		h, err := in.Read(ctx, tenant, Place(device, people.StateKind))
+		if h == nil || err != nil {
+			return nil, err
 		}
+		return []Held{*h}, nil
+	}
+	q := andon.RecordQuery{Prefix: deviceHash(device), Limit: math.MaxInt}
+	for r, err := range in.store.Records(ctx, tenant, OpenKind, q) {
+		if err != nil {
+			return nil, err
+		}
+		is, err := decode(&r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Held{is, r.Version})
 	}
 	return all, nil
 }
 
-// keptOf returns where the incidents of a device are kept, those with the newest entries first.
+// keptOf returns where the incidents of a device are kept, those with the newest entries first; the
+// open ones all, or that of kind state.
 func (in *Incidents) keptOf(
-	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, kinds ...people.Kind,
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, state bool,
 ) (all []kept, err error) {
-	for _, kind := range kinds {
-		h, err := in.Read(ctx, tenant, Place(device, kind))
-		if err != nil {
-			return nil, err
-		}
-		if h != nil && h.Ended == 0 {
+	open, err := in.openOf(ctx, tenant, device, state)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range open {
+		if h.Ended == 0 {
 			all = append(all, kept{
-				At: h.Entry.Time, From: h.From, open: h.Incident, kind: kind == people.StateKind,
+				At: h.Entry.Time, From: h.From, open: h.Incident, kind: h.Kind == people.StateKind,
 			})
 		}
 	}
-	prefix, state := hashOf(string(device))+"/", Place(device, people.StateKind)
+	prefix, ofState := deviceHash(device)+"/", Place(device, people.StateKind)
 	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
 	for of, err := range in.store.Records(ctx, tenant, ofKind, q) {
 		if err != nil {
 			return nil, err
 		}
-		k := kept{key: strings.TrimPrefix(of.ID, prefix), kind: strings.HasSuffix(of.ID, state)}
+		k := kept{key: strings.TrimPrefix(of.ID, prefix), kind: strings.HasSuffix(of.ID, ofState)}
 		if err := json.Unmarshal([]byte(of.Data), &k); err != nil {
 			return nil, andon.Errorf(andon.Damaged, "read %s: %w", &of, err)
 		}
@@ -379,7 +381,7 @@ func (in *Incidents) follow(
 		if err != nil {
 			return err
 		}
-		kept, err := in.keptOf(ctx, id, devices[n], people.StateKind)
+		kept, err := in.keptOf(ctx, id, devices[n], true)
 		for _, i := range of[devices[n]] {
 			if err == nil {
 				untrue[i], err = l.follow(&all[i], kept)

@@ -28,7 +28,7 @@ const (
 // Incidents keeps the incidents of all tenants.
 //
 //	kind             id                    data
-//	incident         H                     an open incident of H, the hash of device and kind; due
+//	incident         H                     an open incident of H, the hashes of device and kind; due
 //	                                       when something is to be done about it
 //	incident_closed  N-H                   a closed one; N counts down from the end of time to
 //	                                       when what opened it arrived: the newest comes first
@@ -67,14 +67,18 @@ func NewIncidents(store andon.Store, now func() andon.Time) *Incidents {
 	return &Incidents{store: store, now: now, open: map[andon.TenantID]*opened{}}
 }
 
-func hashOf(parts ...string) string {
-	h := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(h[:10])
+// hashOf returns the first n bytes of a hash in hex.
+func hashOf(text string, n int) string {
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:n])
 }
+
+// deviceHash returns what the H of all incidents of a device begin with.
+func deviceHash(device andon.DeviceID) string { return hashOf(string(device), 10) }
 
 // Place returns the H of the incidents of a kind on a device.
 func Place(device andon.DeviceID, kind people.Kind) string {
-	return hashOf(string(device), string(kind))
+	return deviceHash(device) + hashOf(string(kind), 4)
 }
 
 // IDOf returns the ID of an incident that was first seen to open at a time.
@@ -279,7 +283,7 @@ func (in *Incidents) find(ctx context.Context, tenant andon.TenantID, id string)
 func (in *Incidents) Newest(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, kind people.Kind,
 ) (*people.Incident, error) {
-	prefix, place := hashOf(string(device))+"/", Place(device, kind)
+	prefix, place := deviceHash(device)+"/", Place(device, kind)
 	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
 	for of, err := range in.store.Records(ctx, tenant, ofKind, q) {
 		if err != nil {

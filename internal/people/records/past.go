@@ -184,7 +184,7 @@ func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) e
 	}
 	all := []andon.Record{
 		{Kind: closedKind, ID: key, Data: text},
-		{Kind: ofKind, ID: hashOf(string(h.Device)) + "/" + key, Data: andon.JSON(of)},
+		{Kind: ofKind, ID: deviceHash(h.Device) + "/" + key, Data: andon.JSON(of)},
 	}
 	if h.Kind != people.StateKind {
 		device, _ := json.Marshal(map[string]andon.DeviceID{"device": h.Device})

@@ -10,12 +10,16 @@ type places struct {
 	scanned bool
 }
 
-// placeHash is the first half of a place: enough to tell those of a tenant apart.
-type placeHash [5]byte
+// placeHash is of both hashes of a place, enough to tell the places of a tenant apart.
+type placeHash [8]byte
 
 func hashOfPlace(place string) (h placeHash) {
-	begin := place[:min(len(place), 2*len(h))]
-	_, _ = hex.Decode(h[:], []byte(begin)) // what is no place has some hash, too
+	var of [14]byte
+	_, _ = hex.Decode(of[:], []byte(place[:min(len(place), 2*len(of))])) // or what is no place
+	copy(h[:], of[:])
+	for i, b := range of[10:] {
+		h[i] ^= b
+	}
 	return h
 }
 

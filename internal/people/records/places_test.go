@@ -5,7 +5,7 @@ import "testing"
 // TestPlaces: nothing is ruled out before a scan has ended; what is seen or added while scans
 // overlap stays, and what is gone goes.
 func TestPlaces(t *testing.T) {
-	one, two, three := Place("d1", "state"), Place("d2", "state"), Place("d3", "state")
+	one, two, three := Place("d1", "state"), Place("d2", "state"), Place("d1", "silent")
 	var p places
 	p.add(one)
 	first := p.begin()

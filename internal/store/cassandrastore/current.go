@@ -258,7 +258,7 @@ func (s *Store) streams(
 	for _, f := range all {
 		partitions += max(f.Buckets, 1)
 	}
-	size := min(max(2*q.Limit/max(partitions, 1), 16), cql.PageRows)
+	size := cql.PageOf(q.Limit, partitions)
 	streams := make([]*shared.Rows[andon.DeviceID], len(all))
 	for i, f := range all {
 		if streams[i] = s.stream(f, size, q.States); f.Buckets > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"log/slog"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -141,11 +142,13 @@ func (s *Table) ids(
 	ctx context.Context, key string, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[string, error] {
 	ask := cql.Ask("SELECT id FROM records_by_kind "+
-		"WHERE tenant = ? AND kind = ? AND bucket = ? AND id >= ?", 3)
-	size := min(max(2*q.Limit/rows.Buckets, 16), cql.PageRows)
+		"WHERE tenant = ? AND kind = ? AND bucket = ? AND id >= ? AND id <= ?", 3)
+	// The end of the prefix, so that no tombstones after it are read: U+10FFFF sorts last.
+	end := q.Prefix + strings.Repeat("\U0010ffff", andon.MaxRecordIDBytes/4)
+	size := cql.PageOf(q.Limit, rows.Buckets)
 	all := make([]*shared.Rows[string], rows.Buckets)
 	for bucket := range all {
-		args := []any{key, string(kind), bucket, max(q.Prefix, q.After)}
+		args := []any{key, string(kind), bucket, max(q.Prefix, q.After), end}
 		all[bucket] = cql.Pages(s.DB, ask, args, size, cql.Text)
 	}
 	return shared.IDs(ctx, q.Prefix, all...)

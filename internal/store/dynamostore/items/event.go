@@ -103,8 +103,12 @@ func InState(q ddb.Query, state andon.State, span andon.Span) ddb.Query {
 	return q
 }
 
-// PageOf returns the page size of each of n queries for one list.
-func PageOf(limit, n int) int { return min(max(2*limit/max(n, 1), 16), limit+1, ddb.MaxPage) }
+// PageOf returns the page size of each of n queries for one list of any limit.
+func PageOf(limit, n int) int {
+	n = max(n, 1)
+	limit = min(limit, n*ddb.MaxPage) // twice the largest limit is below 0
+	return min(max(2*limit/n, 16), limit+1, ddb.MaxPage)
+}
 
 // Found returns the entries that some queries find, each read by read, in the order of q and each
 // identity once. It does not stop at the limit.
