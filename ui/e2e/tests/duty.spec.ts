@@ -263,7 +263,7 @@ test("nothing sticks out of a window that becomes narrower", async ({ board, pag
     await board.open(`${path}?per=device`);
     await expect(page.getByRole("main")).toContainText(shows);
     if (path === "/reports") await expect(page.getByTestId("chart").first().locator("canvas")).toBeVisible();
-    for (const width of [1200, 1024, 320]) {
+    for (const width of [1200, 1024, 820, 700, 320]) {
       await page.setViewportSize({ width, height: 900 });
       await expect.poll(() => stickingOut(page), `${path} at ${width}`).toEqual([]);
     }
