@@ -21,8 +21,9 @@ type Run struct {
 	// Operator is that of the newest entry, which may be the one that ended it: a device shows that
 	// operator where it was never assigned.
 	Operator andon.PersonID
-	// Cut says that the log does not hold its beginning any more.
-	Cut bool
+	// Cut is the time before which the log holds nothing any more, where the run may have begun
+	// before it; 0: the log has its beginning.
+	Cut andon.Time
 }
 
 // Logged is an entry of the log as far as runs follow from it. A retirement, which ends a run too,
@@ -73,7 +74,7 @@ func (r *Run) Figures(in *Incident) bool {
 		return false
 	}
 	in.Until, in.Count = r.Until, r.Count
-	if r.Cut && in.Since < r.Since {
+	if in.Since < min(r.Cut, r.Since) {
 		in.Worst = max(in.Worst, r.Worst)
 	} else {
 		in.Since, in.Worst = r.Since, r.Worst
@@ -132,8 +133,8 @@ func History(
 		} else if at < 0 && r.Until != 0 && r.Until.Add(justNow) < now {
 			at, all = len(all), append(all, Incident{
 				ID: LateID(device, r.Since), Device: device, Kind: StateKind, Opened: r.Since,
-				State: r.State, Entry: r.Entry, Severity: r.Severity, Late: true, Ended: r.Until,
-				Operator: r.Operator, Unasked: true,
+				Since: r.Since, State: r.State, Entry: r.Entry, Severity: r.Severity, Late: true,
+				Ended: r.Until, Operator: r.Operator, Unasked: true,
 			})
 		}
 		if at >= 0 {

@@ -128,8 +128,10 @@ func (l *deviceLog) run(of *people.Incident) (none people.Run, err error) {
 	}
 	read := len(entries)
 	for _, r := range l.runs(entries) {
-		if r.Cut = q.Span.From == 0 && l.tenant.Horizon(l.now()).Events > 0; r.Until == 0 &&
-			read == mostCounted {
+		if q.Span.From == 0 {
+			r.Cut = l.tenant.Horizon(l.now()).Events
+		}
+		if r.Until == 0 && read == mostCounted {
 			r.Until, err = l.ends(max(at, r.Entry.Time))
 			r.Worst = max(r.Worst, of.Worst)
 		}
@@ -178,7 +180,9 @@ func (l *deviceLog) latest(
 	if len(all) == 0 {
 		return nil, span.From, to, nil
 	}
-	all[0].Cut = !whole && l.tenant.Horizon(l.now()).Events > 0
+	if !whole {
+		all[0].Cut = l.tenant.Horizon(l.now()).Events
+	}
 	if from = span.From; found >= n {
 		from = max(from, all[0].Since)
 	}

@@ -165,11 +165,20 @@ func pages(t *testing.T, in *records.Incidents, size int) (got []string) {
 	}
 }
 
-// TestOperatorOfLate: what is found in the log alone has the operator that it would have if it had
-// been seen: that of its newest entry, or of the one that ended it.
-func TestOperatorOfLate(t *testing.T) {
+// TestLate: what is found in the log alone has the operator that it would have if it had been seen:
+// that of its newest entry, or of the one that ended it. It has its beginning, also where entries
+// expire.
+func TestLate(t *testing.T) {
 	store := memstore.New()
 	defer store.Close()
+	tenant, err := store.Tenant(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant.Events = 1000 * hour
+	if _, err := store.PutTenant(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
 	in := records.NewIncidents(store, func() andon.Time { return begin + 99*hour })
 	for _, e := range []andon.Event{
 		{Device: "d1", Time: 1, State: "WARNING1", Operator: "Liz"},
