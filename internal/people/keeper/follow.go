@@ -355,7 +355,8 @@ func (f *follower) observation(
 // observe is what is true of a device that shows something.
 func observe(d *andon.Device) *people.Observation {
 	return &people.Observation{
-		Holds: d.IncidentSince != 0, Since: d.IncidentSince, Severity: d.Severity,
+		// Where severities have changed it may still have the beginning of what is normal now.
+		Holds: d.IncidentSince != 0 && d.Severity > 0, Since: d.IncidentSince, Severity: d.Severity,
 		Entry: andon.EntryRef{Time: d.Since, State: d.State}, Operator: d.Operator,
 		Message: d.Message,
 	}

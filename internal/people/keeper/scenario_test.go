@@ -195,6 +195,8 @@ func (h *house) play(l line) {
 		if _, err := h.at.PutTenant(h.Context(), h.tenant, change); err != nil {
 			h.Error(err)
 		}
+	case "severity":
+		want(fmt.Sprint(h.incidentsOf(words[1], 1)[0].Severity), words[2])
 	case "behind":
 		h.parents = map[andon.DeviceID]andon.DeviceID{}
 		for _, device := range words[2:] {
@@ -231,6 +233,14 @@ func (h *house) happen(words []string) {
 		h.restart()
 	case first == "purge":
 		err = h.at.Purge(h.Context(), andon.DeviceID(words[1]))
+	case first == "severities":
+		set := andon.DefaultStates().Defs()
+		for i := range set {
+			if n := slices.Index(words, string(set[i].Name)); n > 0 {
+				_, err = fmt.Sscan(words[n+1], &set[i].Severity)
+			}
+		}
+		_, err = h.at.PutTenant(h.Context(), h.tenant, client.TenantChange{States: set})
 	case first == "withdraw":
 		_, err = h.at.Withdraw(h.Context(), andon.DeviceID(words[1]),
 			h.start.Add(parsed(h.T, words[4])), andon.State(words[2]), client.Withdrawal{})
