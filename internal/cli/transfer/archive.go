@@ -27,7 +27,7 @@ const (
 	archiveBegins  = `{"andon":"export"`
 )
 
-// archiveKinds are the kinds of entries, in their order.
+// archiveKinds are the kinds of entries that devices have, in their order.
 var archiveKinds = []string{
 	kindAssignments, kindRetired, kindEvents, kindEscalations, kindReadings,
 }
@@ -40,10 +40,11 @@ func (r *exportRun) archive(ctx context.Context, w io.Writer) error {
 	r.lines = json.NewEncoder(w)
 	r.lines.SetEscapeHTML(false)
 	first := entry{Andon: archiveName, Version: archiveVersion, Tenant: settings.Tenant}
+	r.counts[kindRules], r.counts[kindProfiles] = 0, 0 // the last line has all kinds
 	err = errors.Join(r.lines.Encode(first), r.lines.Encode(entry{Settings: &settings}),
 		r.profiles(ctx))
 	for _, kind := range archiveKinds {
-		r.counts[kind] += 0 // the last line has all kinds
+		r.counts[kind] += 0
 		if err == nil {
 			err = r.copyKind(ctx, kind, w)
 		}
@@ -61,6 +62,7 @@ func (r *exportRun) profiles(ctx context.Context) error {
 		return nil
 	}
 	if err == nil && len(rules) > 0 {
+		r.counts[kindRules]++
 		err = r.lines.Encode(entry{Rules: rules})
 	}
 	if err != nil {
@@ -103,6 +105,7 @@ func (r *exportRun) retirements(
 // lines after it may depend on it.
 func archiveEntries(in *bufio.Reader) placedEntries {
 	return func(yield func(placed, error) bool) {
+		had := counts{}
 		for n := 1; ; n++ {
 			text, err := in.ReadBytes('\n')
 			e := placed{Index: n - 1, Line: n}
@@ -116,6 +119,14 @@ func archiveEntries(in *bufio.Reader) placedEntries {
 					"all of what there was")
 			}
 			kind, _, _ := e.Value.about()
+			had[kind]++
+			for kind, want := range e.Value.End {
+				if had[kind] != want {
+					err = fmt.Errorf("the export is damaged: it has %d of the %d lines of %s",
+						had[kind], want, kind)
+					break
+				}
+			}
 			if (kind != "" || err != nil) && !yield(e, err) || err != nil || e.Value.End != nil {
 				return
 			}

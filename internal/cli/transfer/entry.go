@@ -16,6 +16,7 @@ const (
 	kindRetired     = "retired"
 	kindProfiles    = "profiles"
 	kindSettings    = "settings"
+	kindRules       = "rules"
 	kindEnd         = "end"
 	kindAssign      = "assign"
 )
@@ -62,8 +63,10 @@ func (e *entry) about() (kind string, device andon.DeviceID, bytes int) {
 		return kindAssign, e.Assign.Device, fields
 	case e.Profile != nil:
 		return kindProfiles, e.Profile.Device, 2 * fields
-	case e.Settings != nil || e.Rules != nil:
+	case e.Settings != nil:
 		return kindSettings, "", fields
+	case e.Rules != nil:
+		return kindRules, "", fields
 	case e.End != nil:
 		return kindEnd, "", fields
 	}

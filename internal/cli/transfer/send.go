@@ -159,6 +159,10 @@ func (s *sender) request(ctx context.Context, kind string, lines []placed) (clie
 	switch {
 	case kind == kindSettings || kind == kindEnd:
 		return client.Result{}, s.settings(ctx, &lines[0].Value)
+	case kind == kindRules && s.dryRun:
+		return client.Result{}, nil
+	case kind == kindRules: // a line has all rules
+		return client.Result{}, s.PutGroupRules(ctx, lines[0].Value.Rules)
 	case s.dryRun:
 		return client.Result{Accepted: len(lines), UnknownStates: s.outside(lines)}, nil
 	case kind == kindEvents:
@@ -207,9 +211,6 @@ func (s *sender) settings(ctx context.Context, e *entry) error {
 	}
 	if s.dryRun {
 		return nil
-	}
-	if e.Rules != nil {
-		return s.PutGroupRules(ctx, e.Rules)
 	}
 	_, err := s.PutTenant(ctx, s.tenant, change)
 	return err
