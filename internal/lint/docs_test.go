@@ -121,7 +121,7 @@ func help(t *testing.T, command ...string) string {
 	return string(out)
 }
 
-var command = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`)
+var command = regexp.MustCompile(`(?m)^  ([a-z-]+) +\S`)
 
 // commands returns the names that the help of the program lists, but for those that every
 // program of this kind has.
