@@ -27,7 +27,7 @@ type document struct {
 	from string
 }
 
-var forms = []string{".yaml", ".yml", ".json"}
+var forms = []string{".yaml", ".yml", ".json", ".ndjson"} // the last two are JSON
 
 // readAll reads the documents of files, of all files below directories, and of standard input.
 func readAll(p *command.Program, from []string) (all []document, err error) {
@@ -72,9 +72,13 @@ func readFiles(all []document, path string) ([]document, error) {
 }
 
 func read(all []document, file string, r io.Reader) ([]document, error) {
-	next := yaml.NewDecoder(r).Decode
-	if filepath.Ext(file) == ".json" {
-		next = jsonDocuments(r)
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	next := yaml.NewDecoder(bytes.NewReader(text)).Decode
+	if slices.Contains(forms[2:], filepath.Ext(file)) || isJSON(text) {
+		next = jsonDocuments(bytes.NewReader(text))
 	}
 	for n := 1; ; n++ {
 		node := yaml.Node{}
@@ -94,6 +98,13 @@ func read(all []document, file string, r io.Reader) ([]document, error) {
 		from := fmt.Sprintf("%s, document %d", file, n)
 		all = append(all, document{d, from})
 	}
+}
+
+// isJSON reports whether a text is JSON that can't be YAML: an object right after another one.
+func isJSON(text []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(text))
+	err := d.Decode(&json.RawMessage{})
+	return err == nil && bytes.HasPrefix(bytes.TrimSpace(text[d.InputOffset():]), []byte("{"))
 }
 
 // jsonDocuments reads objects that follow each other, each as YAML, which it is as well.

@@ -28,7 +28,7 @@ func Apply(p *command.Program) *cobra.Command {
 		Long: `Make or change policies, schedules, rules, people, maintenance and groups by files,
 which can live in git. A document has a kind (policy, schedule, rule, person, maintenance), a name,
 and the fields that the path of its kind takes. A YAML file has several, with --- between them; a
-JSON file has several objects. They may refer to each other, in any order and across files. One
+JSON file has several objects, and standard input is either. They may refer to each other, in any order and across files. One
 document may have the kind groups: its rules replace those that are there, its members say which
 device is in which group.
 
@@ -41,7 +41,8 @@ what no file has stays, too.`,
 	}
 	t.Flags(cmd)
 	cmd.Flags().StringSliceVarP(&from, "file", "f", nil,
-		"`file`, or a directory with all *.yaml, *.yml and *.json below it; - is standard input")
+		"`file`, or a directory with all *.yaml, *.yml, *.json and *.ndjson below it; "+
+			"- is standard input")
 	_ = cmd.MarkFlagRequired("file") // the only error is that there is no such flag
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would change")
 	form := command.SentenceFlag(cmd, command.FormatText)
