@@ -7,6 +7,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -53,10 +54,14 @@ func run(ctx context.Context, p *command.Program, args []string) int {
 	root := rootCommand(p)
 	root.SetArgs(args)
 	root.SetIn(p.Stdin)
-	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	command, err := root.ExecuteContextC(ctx)
-	if err != nil && !p.Started {
+	switch unwritten := p.Unwritten; {
+	case unwritten != nil && (err == nil || !p.Started):
+		if err = unwritten; errors.Is(err, syscall.EPIPE) { // the reader has seen enough ("| head")
+			err = nil
+		}
+	case err != nil && !p.Started:
 		err = misuse(command, err)
 	}
 	if err != nil {
@@ -105,7 +110,8 @@ the configuration of a server is wrong.`,
 	root.AddCommand(operate.Store(p))
 	root.AddCommand(preserve.Backup(p), preserve.Restore(p))
 	root.AddCommand(preserve.Verify(p), preserve.Archive(p))
-	root.InitDefaultCompletionCmd()
+	root.SetOut(p)
+	root.InitDefaultCompletionCmd() // it writes where root does now
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		command.Group(completion)
 	}

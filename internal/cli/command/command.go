@@ -26,7 +26,17 @@ type Program struct {
 	Environ        []string // "NAME=value"
 	Version        client.Version
 	Now            func() andon.Time
-	Started        bool // the arguments were valid
+	Started        bool  // the arguments were valid
+	Unwritten      error // why something is not on standard output that Write was given
+}
+
+// Write writes on standard output. What prints for people looks at no error: this keeps it.
+func (p *Program) Write(text []byte) (int, error) {
+	n, err := p.Stdout.Write(text)
+	if err != nil {
+		p.Unwritten = err
+	}
+	return n, err
 }
 
 // Does makes a function the work of a command, and returns the command. Errors of work are not
@@ -81,7 +91,7 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 func (p *Program) Printer() draw.Printer {
 	plain, width := p.Variable("NO_COLOR") != "" || p.Variable("TERM") == "dumb",
 		draw.WidthOf(p.Stdout)
-	return draw.Printer{W: p.Stdout, Colours: !plain && width > 0, Width: width}
+	return draw.Printer{W: p, Colours: !plain && width > 0, Width: width}
 }
 
 // VersionLine returns "andon v1.2.3 (1a2b3c4, 2025-12-04T12:00:00Z, go1.26.8)".

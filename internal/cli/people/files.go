@@ -68,6 +68,9 @@ func readFiles(all []document, path string) ([]document, error) {
 		all, err = read(all, file, f)
 		return err
 	})
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		err = andon.Errorf(andon.Invalid, "open the file: %w", err)
+	}
 	return all, err
 }
 
