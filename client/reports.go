@@ -12,7 +12,7 @@ import (
 type IncidentReport struct {
 	From      andon.Time `json:"from"`
 	To        andon.Time `json:"to"`
-	Devices   int        `json:"devices" doc:"those that show a state now; 0 of a person"`
+	Devices   int        `json:"devices" doc:"there now, or retired since from; 0 of a person"`
 	Incidents int        `json:"incidents"`
 	PerHour   float64    `json:"per_hour"`
 

@@ -77,8 +77,8 @@ func (k *kept) newestFirst() (all []people.Incident) {
 func (k *kept) During(
 	_ context.Context, _ andon.TenantID, span andon.Span, only func(andon.DeviceID) bool,
 	do func([]people.Incident) error,
-) error {
-	return do(slices.DeleteFunc(k.newestFirst(), func(i people.Incident) bool {
+) ([]andon.Time, error) {
+	return nil, do(slices.DeleteFunc(k.newestFirst(), func(i people.Incident) bool {
 		return i.Since > span.To || i.Ended != 0 && i.Ended < span.From || !only(i.Device)
 	}))
 }

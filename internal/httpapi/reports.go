@@ -27,7 +27,7 @@ func (a *API) incidentReport(c *call) (r client.IncidentReport, err error) {
 	if err != nil {
 		return r, err
 	}
-	if in.Incidents, err = incidents.Within(
+	if in.Incidents, in.Retired, err = incidents.Within(
 		c.ctx(), a.options.Incidents, c.tenant, in.Span, c.selected, operator,
 	); err != nil {
 		return r, err

@@ -27,7 +27,7 @@ type Kept interface {
 	During(
 		ctx context.Context, tenant andon.TenantID, span andon.Span,
 		only func(andon.DeviceID) bool, do func([]people.Incident) error,
-	) error
+	) (retired []andon.Time, err error)
 	OfDevice(
 		ctx context.Context, tenant andon.TenantID, device andon.DeviceID, span andon.Span,
 		limit int,
@@ -42,13 +42,13 @@ type Kept interface {
 const mostReported = 100_000
 
 // Within reads the incidents that a report of a span is about, as the log has them now: those of
-// one operator, of "none", or, where that is absent, of all.
+// one operator, of "none", or, where that is absent, of all, with when devices of it were retired.
 func Within(
 	ctx context.Context, kept Kept, tenant andon.TenantID, span andon.Span,
 	selected *groups.Selected, operator andon.PersonID,
-) (all []report.Incident, err error) {
+) (all []report.Incident, retired []andon.Time, err error) {
 	none := operator == "none"
-	err = kept.During(ctx, tenant, span, selected.Contains, func(some []people.Incident) error {
+	do := func(some []people.Incident) error {
 		for i := range some {
 			if is := some[i].Operator; operator != "" && is != operator && !(none && is == "") {
 				continue
@@ -60,8 +60,12 @@ func Within(
 				"the span has more than %d incidents: ask for a shorter one", mostReported)
 		}
 		return nil
-	})
-	return all, err
+	}
+	retired, err = kept.During(ctx, tenant, span, selected.Contains, do)
+	if operator != "" {
+		retired = nil // of how many devices is not known
+	}
+	return all, retired, err
 }
 
 // CSV writes the rows of a report, each of an operator, a device or an hour; without per its

@@ -154,7 +154,7 @@ func (in *Incidents) withLate(
 		all = all[:min(len(all), q.Limit)]
 	}
 	span := andon.Span{From: q.Span.From, To: q.After.Opened}
-	devices := in.changed(ctx, id, span.From, q.Only)
+	devices := in.changed(ctx, id, span.From, q.Only, nil)
 	err := in.eachDevice(ctx, id, devices, span, func(some []people.Incident) error {
 		for _, i := range some {
 			if at := PositionOf(&i); i.Late && q.After.compare(at) < 0 && at.compare(last) <= 0 {
@@ -230,9 +230,11 @@ func (in *Incidents) closed(
 }
 
 // changed yields the devices whose log may have had an incident at a time or later that has ended:
-// whoever shows the same since then has had none.
+// whoever shows the same since then has had none. Unless it is nil, retired gets when those were
+// retired that had sent entries and were there then.
 func (in *Incidents) changed(
 	ctx context.Context, tenant andon.TenantID, from andon.Time, only func(andon.DeviceID) bool,
+	retired *[]andon.Time,
 ) iter.Seq2[andon.DeviceID, error] {
 	return seq.Of(func(yield func(andon.DeviceID) bool) error {
 		for _, kind := range []andon.DeviceKind{andon.ShownDevices, andon.RetiredDevices} {
@@ -246,7 +248,12 @@ func (in *Incidents) changed(
 					q.After = new(d.Position())
 					at := max(d.Since, d.IncidentSince)
 					if kind == andon.RetiredDevices {
-						at = d.Time
+						if at = d.Time; d.Severity > 0 {
+							at = d.Retired
+						}
+						if retired != nil && d.Time != 0 && d.Retired > from {
+							*retired = append(*retired, d.Retired)
+						}
 					}
 					if at >= from && !yield(d.ID) {
 						return nil
@@ -327,15 +334,16 @@ func (in *Incidents) ended(
 }
 
 // During calls do with the incidents of each device that held within a span, as the log has them
-// now, one device after the other.
+// now, one device after the other. It returns when devices were retired that had not been before
+// the span, and are not back.
 func (in *Incidents) During(
 	ctx context.Context, id andon.TenantID, span andon.Span, only func(andon.DeviceID) bool,
 	do func([]people.Incident) error,
-) error {
+) (retired []andon.Time, err error) {
 	devices := seq.Of(func(yield func(andon.DeviceID) bool) error {
 		seen := map[andon.DeviceID]bool{}
 		for _, some := range []iter.Seq2[andon.DeviceID, error]{
-			in.ended(ctx, id, span.From), in.changed(ctx, id, span.From, only),
+			in.ended(ctx, id, span.From), in.changed(ctx, id, span.From, only, &retired),
 		} {
 			for device, err := range some {
 				if err != nil {
@@ -351,9 +359,10 @@ func (in *Incidents) During(
 		}
 		return nil
 	})
-	return in.eachDevice(ctx, id, devices, span, func(some []people.Incident) error {
+	err = in.eachDevice(ctx, id, devices, span, func(some []people.Incident) error {
 		return do(slices.DeleteFunc(some, func(i people.Incident) bool {
 			return i.Until != 0 && i.Until < span.From
 		}))
 	})
+	return retired, err
 }

@@ -75,9 +75,15 @@ func past(t *testing.T, store andon.Store) {
 	if err := in.Put(t.Context(), andon.DefaultTenant, returned); err != nil {
 		t.Fatal(err)
 	}
+	for at, state := range []andon.State{"NORMAL", "WARNING1"} {
+		entered(t, store, "lost", begin+andon.Time(at)*hour, state)
+	}
+	if _, err := store.Retire(t.Context(), "default", "lost", begin+70*hour); err != nil {
+		t.Fatal(err)
+	}
 	var during []string
 	span := andon.Span{From: begin + 50*hour, To: begin + 55*hour}
-	err := in.During(t.Context(), andon.DefaultTenant, span, everyone,
+	retired, err := in.During(t.Context(), andon.DefaultTenant, span, everyone,
 		func(some []people.Incident) error {
 			for i := range some {
 				during = append(during, text(&some[i]))
@@ -85,9 +91,13 @@ func past(t *testing.T, store andon.Store) {
 			return nil
 		})
 	slices.Sort(during)
-	want := "d0 0-0, d1 50-51, d2 1-60, d3 53-54, gateway 4-50, gone 50-52, well 3-52"
+	want := "d0 0-0, d1 50-51, d2 1-60, d3 53-54, gateway 4-50, gone 50-52, lost 1-70, " +
+		"well 3-52"
 	if got := strings.Join(during, ", "); err != nil || got != want {
 		t.Errorf("from 50 to 55 there are %s, not %s: %v", got, want, err)
+	}
+	if slices.Sort(retired); !slices.Equal(retired, []andon.Time{begin + 70*hour, now}) {
+		t.Errorf("devices were retired at %v", retired)
 	}
 }
 
@@ -107,7 +117,7 @@ func TestBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	span := andon.Span{From: begin + 2*hour, To: begin + 12*hour}
-	err := in.During(t.Context(), andon.DefaultTenant, span, everyone,
+	_, err := in.During(t.Context(), andon.DefaultTenant, span, everyone,
 		func(some []people.Incident) error {
 			if len(some) != 1 || text(&some[0]) != "d1 20-30" || len(some[0].Before) != 1 ||
 				some[0].Before[0].Since != begin || some[0].Before[0].Until != begin+10*hour {

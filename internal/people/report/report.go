@@ -32,8 +32,10 @@ type Input struct {
 	// counts for which they did.
 	Incidents []Incident
 	Span      andon.Span // both ends are set; To is not after the present
-	Devices   int        // that are there; 0: not known
+	Devices   int        // that are there now; 0: not known
 	Per       string     // "operator", "device", "hour" or ""
+	// Retired is when devices were retired that were there in the span, or a part of it.
+	Retired []andon.Time
 }
 
 // Incident is what the figures need of an incident.
@@ -73,7 +75,7 @@ func Of(i *people.Incident) Incident {
 // Make makes a report.
 func Make(in Input) client.IncidentReport {
 	r := client.IncidentReport{
-		From: in.Span.From, To: in.Span.To, Devices: in.Devices,
+		From: in.Span.From, To: in.Span.To, Devices: in.Devices + len(in.Retired),
 		Floods: []client.IncidentFlood{}, Chattering: []andon.DeviceID{}, Stale: []string{},
 	}
 	begun := slices.DeleteFunc(slices.Clone(in.Incidents), func(i Incident) bool {
@@ -220,6 +222,9 @@ func (in *Input) reliability(r *client.IncidentReport, begun []Incident) {
 		r.MTTR = new(sum / float64(returned))
 	}
 	all := float64(in.Devices) * in.Span.To.Sub(in.Span.From).Seconds()
+	for _, at := range in.Retired {
+		all += min(at, in.Span.To).Sub(in.Span.From).Seconds()
+	}
 	up := max(all-in.down(), 0)
 	if all > 0 {
 		r.Availability = new(up / all)

@@ -94,6 +94,21 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestRetired: of a device that was retired the time until then counts, in which press-2 was down.
+func TestRetired(t *testing.T) {
+	got := report.Make(report.Input{
+		Span: andon.Span{From: at("08:00:00"), To: at("12:00:00")}, Devices: 1,
+		Retired: []andon.Time{at("10:00:00"), at("23:00:00")},
+		Incidents: []report.Incident{
+			incident("a", "press-2", "", "08:00:00", "10:00:00"),
+			incident("b", "press-3", "", "09:00:00", "23:00:00"),
+		},
+	})
+	if got.Devices != 3 || *got.Availability != 0.5 || *got.MTBF != 9000 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestFlood: eleven incidents in less than 10 minutes are a flood, ten are none, and eleven in just
 // 10 minutes are none.
 func TestFlood(t *testing.T) {
