@@ -125,7 +125,8 @@ type Standing struct {
 	// Since is when what would change that began to hold; 0: it does not hold.
 	Since andon.Time `json:"since,omitempty"`
 	// At is the time of the reading that changed it last. Those up to it are known or late. Of an
-	// absence it is the newest reading with the metric, as far as was looked.
+	// absence it is the newest reading with the metric, as far as was looked, or when the rule was
+	// made, if that was later.
 	At      andon.Time `json:"at,omitempty"`
 	Message string     `json:"message,omitempty"` // as it was when it was raised
 	Begun   andon.Time `json:"begun,omitempty"`   // that of the rule which stands so

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -135,7 +136,7 @@ func (w *work) gap(ctx context.Context, p *rule, known andon.Time) (rules.Standi
 		return run.Standing, err
 	}
 	retired, err := w.Store.Retirements(ctx, w.tenant, w.device)
-	if n := len(retired); n > 0 && retired[n-1] >= run.Standing.At {
+	if n := len(retired); n > 0 && retired[n-1] >= cmp.Or(newest, known) {
 		return rules.Standing{}, err
 	}
 	return run.Standing, err
@@ -188,7 +189,8 @@ func (w *work) absent(ctx context.Context, a *Absence) error {
 	return w.Absent(ctx, w.tenant, *a)
 }
 
-// there takes in readings that may have the metric whose absence a rule is about.
+// there takes in readings that may have the metric whose absence a rule is about. How long it is
+// absent counts from when the rule was made at the earliest.
 func (w *work) there(
 	ctx context.Context, p *rule, was rules.Standing, readings []andon.Reading,
 ) (rules.Standing, error) {
@@ -202,7 +204,7 @@ func (w *work) there(
 	if at == 0 || was.At != 0 && !(was.Raised && back) {
 		return was, nil
 	}
-	is := rules.Standing{At: at}
+	is := rules.Standing{At: max(at, p.begun)}
 	if !was.Raised {
 		return is, nil
 	}

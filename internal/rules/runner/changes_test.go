@@ -177,12 +177,14 @@ func TestAbsenceChanges(t *testing.T) {
 	}
 }
 
-// TestRetired: no metric of a device is absent that was retired, until it sends it again.
+// TestRetired: no metric of a device is absent that was retired, also by a rule that is made later,
+// until it sends it again.
 func TestRetired(t *testing.T) {
+	const gone = `{"when": {"metric": "t", "absent_for": "30s"}, "state": "WARNING1"}`
 	for _, before := range []time.Duration{0, time.Minute} { // in between it is absent
 		synctest.Test(t, func(t *testing.T) {
 			p := newProcess(t, memstore.New())
-			p.rule("gone", `{"when": {"metric": "t", "absent_for": "30s"}, "state": "WARNING1"}`)
+			p.rule("gone", gone)
 			defer p.runs()()
 			p.measures("d", "t", 1)
 			all := []andon.Event{{Device: "d", Time: p.begin, State: "NORMAL"}}
@@ -202,7 +204,12 @@ func TestRetired(t *testing.T) {
 			if settle(2 * time.Minute); p.isAbsent() {
 				t.Errorf("%v once it is retired", p.absences)
 			}
-			if err := p.measure("d", int(before.Seconds())+120, "t", 1); err != nil {
+			p.without("gone")
+			p.rule("gone", gone)
+			if settle(2 * time.Minute); p.isAbsent() {
+				t.Errorf("%v by a new rule", p.absences)
+			}
+			if err := p.measure("d", int(before.Seconds())+240, "t", 1); err != nil {
 				t.Fatal(err)
 			}
 			if settle(time.Minute); !p.isAbsent() {

@@ -332,8 +332,8 @@ func TestTooOld(t *testing.T) {
 	}
 }
 
-// TestAbsent: a metric that is not sent for its span is absent, also where that began before the
-// rule was made, until it is sent again or the rule is gone.
+// TestAbsent: a metric that is not sent for its span is absent, also where it was last sent before
+// the rule was made, from which the span counts then, until it is sent again or the rule is gone.
 func TestAbsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcess(t, memstore.New())
@@ -380,7 +380,7 @@ func TestAbsent(t *testing.T) {
 				got = append(got, is)
 			}
 		}
-		want := "before true 10, d true 69, d false 80, before false"
+		want := "before true 40, d true 69, d false 80, before false"
 		if got := strings.Join(got, ", "); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
