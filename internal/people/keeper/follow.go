@@ -72,6 +72,7 @@ func (f *follower) step(ctx context.Context) error {
 			return f.begin(ctx)
 		}
 		f.at, f.begun = p.At, true
+		f.Failures.Note(string(f.tenant), nil) // it has the lease again
 	}
 	began := f.Now()
 	var all []andon.Change
@@ -278,6 +279,9 @@ func (f *follower) effects(ctx context.Context, held ...*records.Held) {
 		if h != nil && h.Version > 0 && len(h.Doing) > 0 {
 			some = append(some, h)
 		}
+	}
+	if len(some) == 0 {
+		return
 	}
 	if err := f.Effects(ctx, f.tenant, some...); ctx.Err() == nil {
 		f.Undone.Note(string(f.tenant), err)

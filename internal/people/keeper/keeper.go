@@ -82,6 +82,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 	g := lease.Group{
 		Holder: k.Leases, Name: "incidents", Parts: k.parts,
 		Failed: func(part string, err error) {
+			if part == "" { // else timers, which need no lease, would say that it works again
+				part = "all, leases"
+			}
 			if andon.KindOf(err) != andon.NotFound || err == nil {
 				k.Failures.Note(part, err)
 			}
@@ -204,16 +207,16 @@ func (k *Keeper) advance(ctx context.Context, r *andon.Record) (held *records.He
 	if err != nil {
 		return nil, err
 	}
-	mine := false
+	mine, late := false, false
 	decide := func(h *records.Held) (bool, error) {
 		if mine = false; h.Incident == nil {
 			return false, nil
 		}
-		late := h.Due() != 0 && h.Due().Add(1_000_000) < s.Now
+		late = h.Due() != 0 && h.Due().Add(1_000_000) < s.Now
 		mine = h.Advance(s)
+		late = late && mine
 		switch {
-		case mine && late:
-			k.Late.Add(1)
+		case mine:
 		case h.Version != r.Version:
 		case len(h.Doing) > 0:
 			mine = true
@@ -225,6 +228,9 @@ func (k *Keeper) advance(ctx context.Context, r *andon.Record) (held *records.He
 		return mine, nil
 	}
 	h, err := k.Incidents.DecideFrom(ctx, r.Tenant, r.ID, records.HeldIn(r), decide)
+	if late && err == nil {
+		k.Late.Add(1)
+	}
 	if !mine {
 		return nil, err
 	}

@@ -40,6 +40,8 @@ type house struct {
 	leases    time.Duration
 	busy      func() bool
 	retired   func(context.Context, andon.TenantID, andon.DeviceID) error
+	log       slog.Handler // absent: nobody reads it
+	keeper    *keeper.Keeper
 
 	parents map[andon.DeviceID]andon.DeviceID
 	of      func(andon.TenantID) *house // each tenant's; the house itself unless set
@@ -57,7 +59,8 @@ type house struct {
 func clock() andon.Time { return andon.TimeOf(time.Now()) }
 
 func newHouse(t *testing.T, s andon.Store, now func() andon.Time) *house {
-	h := &house{T: t, store: s, now: now, leases: 8 * time.Second, tenant: "default"}
+	h := &house{T: t, store: s, now: now, leases: 8 * time.Second, tenant: "default",
+		log: slog.DiscardHandler}
 	h.incidents, h.notifier = records.NewIncidents(s, now), h
 	h.of = func(andon.TenantID) *house { return h }
 	return h
@@ -101,7 +104,7 @@ func (h *house) keep(owner string) (stop func()) {
 	}
 	k := &keeper.Keeper{
 		Store: h.store, Incidents: h.incidents, Doer: h, Notifier: h.notifier, Now: h.now,
-		Log:    slog.New(slog.DiscardHandler),
+		Log:    slog.New(h.log),
 		Leases: &lease.Holder{Records: h.store, Owner: owner, For: h.leases},
 		Busy:   h.busy, Retired: h.retired,
 		Setting: func(ctx context.Context, t andon.TenantID) (*people.Setting, error) {
@@ -127,7 +130,7 @@ func (h *house) keep(owner string) (stop func()) {
 			}, err
 		},
 	}
-	h.incidents.Setting = k.SettingNow
+	h.keeper, h.incidents.Setting = k, k.SettingNow
 	h.incidents.Effects = func(
 		ctx context.Context, t andon.TenantID, one *records.Held,
 	) error {
@@ -513,4 +516,47 @@ func (h *house) silentAfter(text string) {
 	if err != nil {
 		h.Fatal(err)
 	}
+}
+
+// full is a store that has no space left for records, for a time.
+type full struct {
+	andon.Store
+	is atomic.Bool
+}
+
+func (s *full) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	if s.is.Load() {
+		return r, andon.Errorf(andon.Full, "no space")
+	}
+	return s.Store.PutRecord(ctx, r)
+}
+
+// TestFull: while nothing can be stored that is said once of each part, and a step that is late
+// counts once it is done.
+func TestFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log := &full{Store: memstore.New()}, &strings.Builder{}
+		h := newHouse(t, s, clock)
+		h.log = slog.NewTextHandler(log, nil)
+		h.silentAfter("24h")
+		stop := h.keep("a")
+		settle(5 * time.Second)
+		h.is("WARNING1")
+		s.is.Store(true)
+		settle(10 * time.Minute)
+		if n := h.keeper.Late.Load(); n != 0 {
+			t.Errorf("%d steps are late that are not done", n)
+		}
+		s.is.Store(false)
+		settle(4 * time.Minute)
+		if n := h.keeper.Late.Load(); n != 1 {
+			t.Errorf("%d steps were late", n)
+		}
+		stop()
+		begins := strings.Count(log.String(), "tried again and again")
+		ends := strings.Count(log.String(), "kept again")
+		if begins != 2 || ends != 2 {
+			t.Errorf("the log is\n%s", log)
+		}
+	})
 }
