@@ -450,3 +450,33 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestReadsWhatChanged: a process that knows that nothing was there reads what is new, and one that
+// knows too little lists all.
+func TestReadsWhatChanged(t *testing.T) {
+	f := newFleet(t)
+	b := &broken{Store: &counting{Store: f.store}} // it counts calls
+	g := groups.New(b, func() andon.Time { return f.now })
+	tallies := func(want string, calls int64) {
+		t.Helper()
+		f.now += andon.Time(groups.Age.Microseconds())
+		b.left.Store(0)
+		if got := f.tallies(g); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+		if n := -b.left.Load(); n > calls {
+			t.Errorf("%d records were read, not %d", n, calls)
+		}
+	}
+	tallies("", 1)
+	f.put(in("a", "p"))
+	tallies("p:0\n", 2)
+	f.put(in("a", "q"))
+	tallies("q:0\n", 2)
+	for i := range 600 {
+		f.put(in(andon.DeviceID(fmt.Sprintf("d%d", i)), "r"), in("a", ""))
+	}
+	tallies("r:0\n", 1)
+	g = groups.New(b, func() andon.Time { return f.now })
+	tallies("r:0\n", 1)
+}

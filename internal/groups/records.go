@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/parallel"
@@ -33,8 +34,8 @@ type head struct {
 	// Changes counts the buckets that were written, from the time on at which the first one was, in
 	// microseconds: that tells it from the head of an earlier tenant of this name.
 	Changes uint64 `json:"changes"`
-	// Recent are the buckets of the last changes, the newest at the end. A process that lacks more
-	// than there are reads all buckets.
+	// Recent are the buckets of the last changes, the newest at the end: fewer than recentMost are
+	// all that there were. A process that lacks more than there are reads all buckets.
 	Recent []int `json:"recent,omitempty"`
 }
 
@@ -76,10 +77,14 @@ func (g *Groups) find(
 	case err != nil:
 		return r, err
 	}
+	return r, decode(&r, into)
+}
+
+func decode(r *andon.Record, into any) error {
 	if err := json.Unmarshal([]byte(r.Data), into); err != nil {
-		return r, andon.Errorf(andon.Damaged, "read the record %s: %w", &r, err)
+		return andon.Errorf(andon.Damaged, "read the record %s: %w", r, err)
 	}
-	return r, nil
+	return nil
 }
 
 func (g *Groups) bucket(
@@ -138,7 +143,12 @@ func (g *Groups) take(ctx context.Context, t *tenant, version uint64, h *head) e
 	ctx = context.WithoutCancel(ctx)
 	was := t.head
 	t.head, t.version = head{Changes: unread}, unread // if that fails, all is read again
-	if err := g.load(ctx, t, h.since(&was)); err != nil {
+	numbers, known := h.since(&was)
+	load := g.loadAll
+	if known {
+		load = func(ctx context.Context, t *tenant) error { return g.load(ctx, t, numbers) }
+	}
+	if err := load(ctx, t); err != nil {
 		return err
 	}
 	t.head, t.version = *h, version
@@ -155,26 +165,66 @@ func (g *Groups) take(ctx context.Context, t *tenant, version uint64, h *head) e
 	return err
 }
 
-// since returns the buckets that may differ from those of another head.
-func (h *head) since(was *head) (numbers []int) {
-	if missed := h.Changes - was.Changes; missed <= uint64(len(h.Recent)) {
-		return slices.Compact(slices.Sorted(slices.Values(h.Recent[len(h.Recent)-int(missed):])))
+// since returns the buckets that may differ from those of another head, where they are known. Where
+// there was no head, there was no bucket.
+func (h *head) since(was *head) (numbers []int, known bool) {
+	missed := h.Changes - was.Changes
+	if was.Changes == 0 && len(h.Recent) < recentMost {
+		missed = uint64(len(h.Recent))
 	}
-	for number := range buckets {
-		numbers = append(numbers, number)
+	if missed > uint64(len(h.Recent)) {
+		return nil, false
 	}
-	return numbers
+	last := h.Recent[len(h.Recent)-int(missed):]
+	return slices.Compact(slices.Sorted(slices.Values(last))), true
 }
 
-// load reads some buckets, and has the store count their devices where they are now.
+// load reads some buckets.
 func (g *Groups) load(ctx context.Context, t *tenant, numbers []int) error {
 	return parallel.Do(ctx, len(numbers), concurrency, func(ctx context.Context, i int) error {
 		_, b, err := g.bucket(ctx, t, numbers[i])
 		if err != nil {
 			return err
 		}
-		return g.store.Regroup(ctx, t.id, t.number, t.replace(numbers[i], b))
+		return g.replace(ctx, t, numbers[i], b)
 	})
+}
+
+// loadAll lists the buckets, which is one query where a store keeps them together. The others are
+// empty.
+func (g *Groups) loadAll(ctx context.Context, t *tenant) error {
+	var there [buckets]bool
+	q := andon.RecordQuery{Limit: buckets}
+	for r, err := range g.store.Records(ctx, t.id, bucketKind, q) {
+		if err != nil {
+			return err
+		}
+		number, err := strconv.ParseUint(r.ID, 16, 12)
+		if err != nil {
+			return andon.Errorf(andon.Damaged, "read the record %s: %w", &r, err)
+		}
+		b := bucket{}
+		if err := decode(&r, &b); err != nil {
+			return err
+		}
+		there[number] = true
+		if err := g.replace(ctx, t, int(number), b); err != nil {
+			return err
+		}
+	}
+	for number := range there {
+		if !there[number] {
+			if err := g.replace(ctx, t, number, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replace takes in a bucket, and has the store count its devices where they are now.
+func (g *Groups) replace(ctx context.Context, t *tenant, number int, b bucket) error {
+	return g.store.Regroup(ctx, t.id, t.number, t.replace(number, b))
 }
 
 // change is one of what is known of a device.
@@ -231,9 +281,6 @@ func (g *Groups) putHead(
 		r, err := g.find(ctx, t, headKind, headID, &h)
 		if r.Version == 0 {
 			h.Changes = uint64(g.now())
-			if t.version == 0 { // nothing was there to be read
-				t.head.Changes = h.Changes
-			}
 		}
 		h.Changes += uint64(len(written))
 		h.Recent = append(h.Recent, written...)
