@@ -42,6 +42,7 @@ may use at the same time it runs only a few checks; --full runs all of them.
 With --url it checks a running server instead: whether it is reachable and ready, its encryption,
 clock, limits and disk, and one round trip in a temporary tenant. In about 20 requests it sends
 events and a reading, changes them as people do, and compares each answer with the right one.
+A store that has only the tenant default, as DynamoDB in the layouts of the guides, is not tried.
 
 Settings are read as "andon serve" reads them.
 

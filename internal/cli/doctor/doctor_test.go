@@ -291,6 +291,41 @@ func onlyDefault(t *testing.T, store andon.Store) {
 	}
 }
 
+// simple is a store with one tenant, as DynamoDB in the layouts of the guides.
+type simple struct{ andon.Store }
+
+func (simple) Capabilities() andon.Capabilities { return andon.Capabilities{Durable: true} }
+
+func (simple) PutTenant(context.Context, andon.Tenant) (is andon.Tenant, err error) {
+	return is, andon.Errorf(andon.Unsupported, "there is one tenant")
+}
+
+func (simple) DeleteTenant(context.Context, andon.TenantID) error {
+	return andon.Errorf(andon.Unsupported, "there is one tenant")
+}
+
+// TestDoctorOfOneTenant: where no temporary tenant can be made nothing is tried, which is no
+// failure.
+func TestDoctorOfOneTenant(t *testing.T) {
+	store := simple{memstore.New()}
+	d, _ := newDoctor()
+	d.runChecks(t.Context(), store, storecheck.Few())
+	want := "ok checks not asked: all checks: this store has only the tenant default, so none can " +
+		"be made to try it in\n"
+	if got := textOf(d.report.Findings...); got != want {
+		t.Errorf("got %s", got)
+	}
+	s := brokenServer(t, store, func(http.ResponseWriter, *http.Request) bool { return false })
+	d.URL, d.Attempts = s.URL, 1
+	if err := d.examineServer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	says(t, "server", d.report.Findings, "ok checks not asked: the round trip: this store has only")
+	if n := d.report.tally(failed); n > 0 {
+		t.Errorf("failures:\n%s", textOf(d.report.Findings...))
+	}
+}
+
 func TestDoctorOfServers(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, answer string

@@ -131,6 +131,10 @@ func (d *doctor) checksOf(c app.Config) []storecheck.Check {
 
 // runChecks runs checks of storecheck. Those that fail have a finding each.
 func (d *doctor) runChecks(ctx context.Context, store andon.Store, checks []storecheck.Check) {
+	if !store.Capabilities().Whole {
+		d.report.add(judge("checks", "not asked", "all checks: "+oneTenant, checkSource))
+		return
+	}
 	c := checking{
 		doctor: d, skipped: map[string][]string{}, refused: map[andon.Kind][]storecheck.Result{},
 	}
@@ -152,6 +156,7 @@ func (d *doctor) runChecks(ctx context.Context, store andon.Store, checks []stor
 
 const (
 	checkSource = "storecheck, in temporary tenants"
+	oneTenant   = "this store has only the tenant default, so none can be made to try it in"
 	checkAdvice = "This store does not do what Andon relies on; docs/semantics.md says what that " +
 		"is.\nIf its engine is set up as docs/stores has it, please report it with this line."
 )
