@@ -14,20 +14,26 @@ const (
 	flapWithin = 10 * minute
 )
 
-// flip takes note of a change of state.
-func (in *Incident) flip(s *Setting) {
-	if in.Kind != StateKind {
+// flip takes note of a change of state at the time of its entry. One that arrives when the device
+// has been stable since counts nothing: so a backlog does not flap.
+func (in *Incident) flip(s *Setting, at andon.Time) {
+	recent := func(at andon.Time) bool { return at.Add(flapWithin) > s.Now }
+	if at = min(at, s.Now); in.Kind != StateKind || !recent(at) {
 		return
 	}
-	in.Flips = slices.DeleteFunc(append(slices.Clone(in.Flips), s.Now), func(at andon.Time) bool {
-		return at.Add(flapWithin) <= s.Now
+	flips := slices.DeleteFunc(append(slices.Clone(in.Flips), at), func(at andon.Time) bool {
+		return !recent(at)
 	})
-	if extra := len(in.Flips) - flapAfter; extra > 0 {
-		in.Flips = in.Flips[extra:]
+	slices.Sort(flips)
+	in.Flips = flips[max(0, len(flips)-flapAfter):]
+	began := !in.Flapping && len(in.Flips) == flapAfter
+	if began || in.Flapping && !in.toldOfFlapping() {
+		in.flap(s, began)
 	}
-	if in.Flapping || len(in.Flips) < flapAfter {
-		return
-	}
+}
+
+// flap has one person told that the device flaps, if there is one.
+func (in *Incident) flap(s *Setting, began bool) {
 	in.Flapping = true
 	to := in.Operator
 	if in.Policy != nil {
@@ -39,10 +45,22 @@ func (in *Incident) flip(s *Setting) {
 		to = ""
 	}
 	why := fmt.Sprintf("flapping: %d changes of state within %s", flapAfter, flapWithin)
-	in.note(s, Step{What: "flapping", To: to, Note: why})
+	if began || to != "" {
+		in.note(s, Step{What: "flapping", To: to, Note: why})
+	}
 	if to != "" {
 		in.do(s, Notify, to, why)
 	}
+}
+
+// toldOfFlapping reports whether somebody was told that the device flaps.
+func (in *Incident) toldOfFlapping() bool {
+	for _, step := range slices.Backward(in.Steps) {
+		if step.What == "flapping" {
+			return step.To != ""
+		}
+	}
+	return true // the log was too long
 }
 
 // stable returns when the device counts as stable again; 0: it does not flap.

@@ -110,7 +110,7 @@ func (in *Incident) take(s *Setting, o *Observation) {
 		in.begin(s, was)
 	}
 	if flipped {
-		in.flip(s)
+		in.flip(s, o.Entry.Time)
 	}
 	in.schedule(s, s.Now)
 }
@@ -143,7 +143,7 @@ func (in *Incident) end(s *Setting, o *Observation) {
 		in.note(s, line)
 	}
 	if o.Why == "" {
-		in.flip(s)
+		in.flip(s, o.Entry.Time)
 	}
 }
 

@@ -81,8 +81,8 @@ type Incident struct {
 	// Unasked says that nobody need acknowledge it: it returned to normal while it was paused, or
 	// its device is gone.
 	Unasked bool `json:"unasked,omitempty"`
-	// Flapping says that the device changes its state too often. Flips are when it did last, with
-	// those of former incidents.
+	// Flapping says that the device changes its state too often. Flips are when it did last, by the
+	// times of entries, with those of former incidents; ascending.
 	Flapping bool         `json:"flapping,omitempty"`
 	Flips    []andon.Time `json:"flips,omitempty"`
 	// Seen is the place in the feed of changes up to which it is taken in. Changes are read again

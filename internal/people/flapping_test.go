@@ -1,0 +1,74 @@
+package people_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/people"
+)
+
+// TestFlapping: changes count at the times of their entries, in any order, not when they arrive.
+// Times are in minutes; all changes arrive at 100.
+func TestFlapping(t *testing.T) {
+	const day = 9 * 24 * 60 * minute
+	for _, c := range []struct {
+		name   string
+		at     []int
+		stable int // 0: it does not flap
+	}{
+		{"a storm", []int{91, 92, 93, 94, 95, 96, 97, 98}, 108},
+		{"out of order", []int{98, 97, 96, 95, 94, 93, 92, 91}, 108},
+		{"ahead of the clock", []int{91, 92, 93, 94, 95, 96, 97, 105}, 110},
+		{"too few within the window", []int{90, 92, 93, 94, 95, 96, 97, 98}, 0},
+		{"a change from before the window", []int{91, 92, 93, 94, 95, 96, 97, 98, 7}, 108},
+		{"a former storm", []int{11, 12, 13, 14, 15, 16, 17, 18, 19, 99}, 0},
+		{"hourly", []int{-380, -320, -260, -200, -140, -80, -20, 40, 99}, 0},
+	} {
+		s := &people.Setting{Known: &people.Known{}, Now: day + 100*minute}
+		var in *people.Incident
+		for i, at := range c.at {
+			o := seen(s, "WARNING2")
+			o.Entry.Time = day + andon.Time(at)*minute
+			if o.Entry.State = "WARNING1"; i%2 == 0 {
+				o.Entry.State = "WARNING2"
+			}
+			if in == nil {
+				in = people.Open(s, "1-x", "d1", people.StateKind, o)
+			}
+			in.Observe(s, o)
+			text, err := json.Marshal(in)
+			if in = new(people.Incident); err != nil || json.Unmarshal(text, in) != nil {
+				t.Fatal(err)
+			}
+		}
+		want := andon.Time(0)
+		if c.stable > 0 {
+			want = day + andon.Time(c.stable)*minute
+		}
+		if in.Flapping != (c.stable > 0) || in.Due() != want {
+			t.Errorf("%s: flapping %t, stable at %s, want %s", c.name, in.Flapping, in.Due(), want)
+		}
+	}
+}
+
+// TestFlappingIsTold: once, by the policy that starts after it was noticed if nobody was there.
+func TestFlappingIsTold(t *testing.T) {
+	s := &people.Setting{Known: policies("none"), Now: 100 * minute}
+	var in *people.Incident
+	for i := range 14 {
+		s.Now = s.Now.Add(minute / 2)
+		state := []string{"WARNING2", "NORMAL"}[i%2]
+		if i >= 10 {
+			state = []string{"WARNING4", "NORMAL"}[i%2]
+		}
+		o := seen(s, state)
+		if o.Operator = ""; in == nil {
+			in = people.Open(s, "1-x", "d1", people.StateKind, o)
+		}
+		in.Observe(s, o)
+	}
+	if len(in.Doing) != 1 || in.Doing[0].To != "Boss" {
+		t.Errorf("told: %+v", in.Doing)
+	}
+}
