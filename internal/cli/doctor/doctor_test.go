@@ -310,8 +310,8 @@ func TestDoctorOfOneTenant(t *testing.T) {
 	store := simple{memstore.New()}
 	d, _ := newDoctor()
 	d.runChecks(t.Context(), store, storecheck.Few())
-	want := "ok checks not asked: all checks: this store has only the tenant default, so none can " +
-		"be made to try it in\n"
+	want := "ok checks not asked: all checks: this store has only the tenant default, " +
+		"so none can be made to try it in\n"
 	if got := textOf(d.report.Findings...); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -28,9 +28,9 @@ func Apply(p *command.Program) *cobra.Command {
 		Long: `Make or change policies, schedules, rules, people, maintenance and groups by files,
 which can live in git. A document has a kind (policy, schedule, rule, person, maintenance), a name,
 and the fields that the path of its kind takes. A YAML file has several, with --- between them; a
-JSON file has several objects, and standard input is either. They may refer to each other, in any order and across files. One
-document may have the kind groups: its rules replace those that are there, its members say which
-device is in which group.
+JSON file has several objects, and standard input is either. They may refer to each other, in any
+order and across files. One document may have the kind groups: its rules replace those that are
+there, its members say which device is in which group.
 
 Where one document is wrong, none is applied. What is equal to what is there stays as it is, and
 what no file has stays, too.`,

@@ -237,7 +237,7 @@ func (h *house) happen(words []string) {
 		set := andon.DefaultStates().Defs()
 		for i := range set {
 			if n := slices.Index(words, string(set[i].Name)); n > 0 {
-				_, err = fmt.Sscan(words[n+1], &set[i].Severity)
+				_, _ = fmt.Sscan(words[n+1], &set[i].Severity)
 			}
 		}
 		_, err = h.at.PutTenant(h.Context(), h.tenant, client.TenantChange{States: set})

@@ -9,8 +9,9 @@ import (
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
-// TestForgetAbsence: an absent metric of a device is shown although its rule is gone. When the device
-// is purged it is forgotten, which may not be in the feed, and what it showed is not, which is.
+// TestForgetAbsence: an absent metric of a device is shown although its rule is gone. When the
+// device is purged it is forgotten, which may not be in the feed, and what it showed is not, which
+// is.
 func TestForgetAbsence(t *testing.T) {
 	store := memstore.New()
 	in := records.NewIncidents(store, func() andon.Time { return begin })

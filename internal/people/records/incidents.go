@@ -28,8 +28,8 @@ const (
 // Incidents keeps the incidents of all tenants.
 //
 //	kind             id                    data
-//	incident         H                     an open incident of H, the hashes of device and kind; due
-//	                                       when something is to be done about it
+//	incident         H                     an open incident of H, the hashes of device and kind;
+//	                                       due when something is to be done about it
 //	incident_closed  N-H                   a closed one; N counts down from the end of time to
 //	                                       when what opened it arrived: the newest comes first
 //	incident_of      hash of device/N-H    where the closed ones of a device are: the time of its

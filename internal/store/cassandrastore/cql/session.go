@@ -67,7 +67,7 @@ func Ask(text string, partition int) Query { return Query{text, partition} }
 // PageRows is how many rows are read at a time unless the caller needs fewer.
 const PageRows = 1000
 
-// PageOf returns how many rows of each of n partitions are read at a time for one list of any limit.
+// PageOf returns how many rows of each of n partitions are read at a time for a list of any limit.
 func PageOf(limit, n int) int {
 	n = max(n, 1)
 	return min(max(2*min(limit, n*PageRows)/n, 16), PageRows)
