@@ -18,7 +18,7 @@ type IncidentReport struct {
 
 	Floods     []IncidentFlood  `json:"floods" doc:"times with more than 10 in 10 minutes"`
 	Chattering []andon.DeviceID `json:"chattering" doc:"devices with 3 or more in a minute"`
-	Stale      []string         `json:"stale" doc:"incidents that held for more than 24 hours"`
+	Stale      []string         `json:"stale" doc:"held over 24 hours, the longest first"`
 	Worst      []IncidentRow    `json:"worst" doc:"the ten devices with the most incidents"`
 
 	ToAcknowledge *IncidentTimes `json:"to_acknowledge,omitempty"`

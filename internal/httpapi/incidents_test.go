@@ -365,6 +365,9 @@ func TestIncidentReport(t *testing.T) {
 		r.Availability != nil || len(r.Worst) != 1 || r.Worst[0].Name != "press-1" {
 		t.Errorf("the report of Liz is %+v, %v", r, err)
 	}
+	for _, future := range []string{"from=2027-01-01", "from=2027-01-01&to=2027-01-02"} {
+		w.get("/reports/incidents?"+future).fails(400, "from 2027-01-01T00:00:00Z is after")
+	}
 	w.get("/reports/incidents?per=year").fails(400, "per is operator, device or hour")
 	a = w.do(http.MethodGet, base+"/reports/incidents?from=2020-04-24T08:30:00Z", "",
 		"Accept: text/csv").is(http.StatusOK)

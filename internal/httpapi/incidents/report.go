@@ -47,6 +47,10 @@ func Within(
 	ctx context.Context, kept Kept, tenant andon.TenantID, span andon.Span,
 	selected *groups.Selected, operator andon.PersonID,
 ) (all []report.Incident, retired []andon.Time, err error) {
+	if span.Empty() {
+		return nil, nil, andon.AtField("query.from", "from %s is after %s, when the report ends",
+			span.From, span.To)
+	}
 	none := operator == "none"
 	do := func(some []people.Incident) error {
 		for i := range some {

@@ -88,10 +88,8 @@ func Make(in Input) client.IncidentReport {
 	r.Incidents, r.PerHour = len(begun), perHour(len(begun), hours)
 	r.Floods = append(r.Floods, floods(begun)...)
 	r.Chattering = append(r.Chattering, chattering(begun)...)
-	for i := range in.Incidents {
-		if is := &in.Incidents[i]; !is.Part && held(is, in.Span.To) > staleAfter {
-			r.Stale = append(r.Stale, is.ID)
-		}
+	for _, i := range in.stale() {
+		r.Stale = append(r.Stale, i.ID)
 	}
 	r.Worst = in.rows(begun, hours, "device")
 	r.Worst = r.Worst[:min(len(r.Worst), worstDevices)]
@@ -101,6 +99,18 @@ func Make(in Input) client.IncidentReport {
 	r.ToAcknowledge, r.ToReturn = times(begun, acknowledgedAfter), times(begun, returnedAfter)
 	in.reliability(&r, begun)
 	return r
+}
+
+// stale returns the incidents that held for very long: the longest first.
+func (in *Input) stale() []Incident {
+	all := slices.DeleteFunc(slices.Clone(in.Incidents), func(i Incident) bool {
+		return i.Part || held(&i, in.Span.To) <= staleAfter
+	})
+	slices.SortFunc(all, func(a, b Incident) int {
+		return cmp.Or(cmp.Compare(held(&b, in.Span.To), held(&a, in.Span.To)),
+			cmp.Compare(a.Device, b.Device), cmp.Compare(a.ID, b.ID))
+	})
+	return all
 }
 
 func perHour(n int, hours float64) float64 {

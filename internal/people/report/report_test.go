@@ -151,12 +151,15 @@ func TestChatteringAndStale(t *testing.T) {
 			incident("f", "slower", "", "11:01:00", "11:01:01"),
 			{ID: "g", Device: "stale", Since: at("12:00:00") - 86400e6 - 1},
 			{ID: "h", Device: "not yet", Since: at("12:00:00") - 86400e6},
+			{ID: "i", Device: "stale too", Since: at("12:00:00") - 86400e6 - 1},
+			{ID: "j", Device: "stale too", Since: at("12:00:00") - 86400e6 - 2},
+			{ID: "k", Device: "late", Since: at("12:00:00") - 86400e6 - 1},
 		},
 	})
 	if diff := cmp.Diff([]andon.DeviceID{"chatters"}, r.Chattering); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"g"}, r.Stale); diff != "" {
+	if diff := cmp.Diff([]string{"j", "k", "g", "i"}, r.Stale); diff != "" {
 		t.Error(diff)
 	}
 	if n := len(r.Rows); n != 4 || r.Rows[2].Name != "2020-04-24T10:00:00Z" ||
