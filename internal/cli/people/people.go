@@ -124,8 +124,8 @@ func explained(err error, all []document) error {
 
 // said is what is wrong at a place of a document.
 func (d *document) said(place, what string) string {
-	if place != "" {
-		what = place + ": " + what
+	if place != "" { // which a message may begin with
+		what = place + ": " + strings.TrimPrefix(what, "body."+place+" ")
 	}
 	return fmt.Sprintf("%s: %s %s: %s", d.from, d.Kind, draw.Legible(d.Name), what)
 }
