@@ -76,12 +76,15 @@ func columns() []command.Column[client.Incident] {
 		"kind", "worst", "opened", "ended", "count", "taken_by")
 }
 
+// exampleID has the form of the IDs of incidents.
+const exampleID = "05a40a57031000-7c01d29f64be83a5fe17302b9d48"
+
 func show(p *command.Program) *cobra.Command {
 	t, o := p.NewTarget(), command.Output{All: true}
 	cmd := &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show the steps of an incident, oldest first; as JSON all of it",
-		Example: "  andon incident show 5QY0ZC1S8K-4TN7",
+		Example: "  andon incident show " + exampleID,
 	}
 	t.Flags(cmd)
 	t.Completes(cmd, command.OpenIncidents)
@@ -148,7 +151,7 @@ func (a *action) command(p *command.Program) *cobra.Command {
 	sent := client.IncidentAction{Do: a.do}
 	cmd := &cobra.Command{
 		Use: a.name + " ID --by PERSON", Short: a.short,
-		Example: "  andon incident " + a.name + " 5QY0ZC1S8K-4TN7 --by Liz" + a.example,
+		Example: "  andon incident " + a.name + " " + exampleID + " \\\n      --by Liz" + a.example,
 	}
 	t.Flags(cmd)
 	t.Completes(cmd, command.OpenIncidents)

@@ -44,7 +44,7 @@ var pathDetails = map[string]struct{ detail, example string }{
 	"operator":   {"The operator", "Liz"},
 	"supervisor": {"The supervisor", "Sara"},
 	"tenant":     {"The tenant", "plant-2"},
-	"id":         {"The incident", "5QY0ZC1S8K-4TN7"},
+	"id":         {"The incident", "05a40a57031000-7c01d29f64be83a5fe17302b9d48"},
 	"metric":     {"The metric", "temperature"},
 	"name":       {"The name of the document", "line-3"},
 	"person":     {"The name of a person", "Sara"},
