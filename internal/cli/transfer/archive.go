@@ -17,9 +17,9 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 )
 
-// An archive is all that a tenant has, as NDJSON: each line is an entry. Their order is that in
-// which they must be taken back: the retirements before the entries that they may be in the middle
-// of, the escalations after their entries.
+// An archive is what the devices of a tenant have, as NDJSON: each line is an entry. Their order is
+// that in which they must be taken back: the retirements before the entries that they may be in the
+// middle of, the escalations after their entries.
 
 const (
 	archiveName    = "export"

@@ -39,15 +39,17 @@ func Export(p *command.Program) *cobra.Command {
 	e.Attempts = command.AttemptsRunning
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Export all of a tenant, or its events, readings or records",
+		Short: "Export the data of a tenant, or its events, readings or records",
 		Long: `Export the events of a tenant, or its readings, assignments or escalations: NDJSON,
 an entry a line, or CSV, device by device and the oldest first. Retired devices are included, and
 those that only ever sent readings, or were assigned and never seen.
 
---kind all is an archive: all of that in one file, with the tenant's settings and when devices were
-retired. andon import takes it back, into a fresh server or once more into the same one. What has
-expired is not in it. If that includes all entries of a device that is shown, the export says so and
-the exit code is 1.
+--kind all is an archive: all of that in one file, with the tenant's settings, the rules of its
+groups, profiles, and when devices were retired. andon import takes it back, into a fresh server or
+once more into the same one. It has no documents (policies, schedules, rules on readings, people,
+maintenance: andon export config has them), no incidents, and no entries that were withdrawn or have
+expired; andon backup has all. If all entries of a device that is shown have expired, the export
+says so and the exit code is 1.
 
 Of an entry's escalations --kind events has the newest, as of the entry's own time and without its
 note; --kind escalations has all of them. A device or a prefix that is named and never had anything
@@ -97,7 +99,7 @@ func (e *export) check() error {
 	part := timed || len(e.names) > 0 || len(e.metrics) > 0
 	switch {
 	case e.kind.Value == kindAll && (part || e.format.Value != command.FormatNDJSON):
-		return andon.Errorf(andon.Invalid, "--kind all is all that the tenant has, as NDJSON: "+
+		return andon.Errorf(andon.Invalid, "--kind all is the whole archive, as NDJSON: "+
 			"it goes with --file alone")
 	case e.force && e.file == "":
 		return andon.Errorf(andon.Invalid, "--force goes with --file")
