@@ -182,16 +182,16 @@ func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) e
 	if err != nil {
 		return err
 	}
-	all := []andon.Record{
-		{Kind: closedKind, ID: key, Data: text},
-		{Kind: ofKind, ID: deviceHash(h.Device) + "/" + key, Data: andon.JSON(of)},
-	}
-	if h.Kind != people.StateKind {
+	var all []andon.Record
+	if h.Kind != people.StateKind { // first, so that figures have what lists have
 		device, _ := json.Marshal(map[string]andon.DeviceID{"device": h.Device})
 		all = append(all, andon.Record{
 			Kind: endedKind, ID: keyOf(h.Ended, place), Data: andon.JSON(device),
 		})
 	}
+	all = append(all,
+		andon.Record{Kind: closedKind, ID: key, Data: text},
+		andon.Record{Kind: ofKind, ID: deviceHash(h.Device) + "/" + key, Data: andon.JSON(of)})
 	for _, r := range all {
 		r.Tenant = tenant
 		_, err := in.store.PutRecord(ctx, r)

@@ -1,6 +1,7 @@
 package records_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,6 +173,40 @@ func pages(t *testing.T, in *records.Incidents, size int) (got []string) {
 		if len(page) < size {
 			return got
 		}
+	}
+}
+
+// slowly is a store on which each record is looked at once it is put.
+type slowly struct {
+	andon.Store
+	look func()
+}
+
+func (s *slowly) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	r, err := s.Store.PutRecord(ctx, r)
+	s.look()
+	return r, err
+}
+
+// TestMoving: while a closed incident is moved, figures have it once the device has it.
+func TestMoving(t *testing.T) {
+	s := &slowly{Store: memstore.New()}
+	in := records.NewIncidents(s, func() andon.Time { return begin + 99*hour })
+	span, looks := andon.Span{From: begin, To: begin + 9*hour}, 0
+	s.look = func() {
+		looks++
+		all, err := in.OfDevice(t.Context(), "default", "d1", span, 9)
+		n := 0
+		if err == nil {
+			_, err = in.During(t.Context(), "default", span, everyone,
+				func(some []people.Incident) error { n += len(some); return nil })
+		}
+		if err != nil || n != len(all) {
+			t.Errorf("after %d records the device has %d, figures %d: %v", looks, len(all), n, err)
+		}
+	}
+	if silent(t, in, "d1", 1, 5); looks < 4 {
+		t.Errorf("looked %d times", looks)
 	}
 }
 
