@@ -56,10 +56,17 @@ func Runs(entries []Logged, severity func(andon.State) uint8) (all []Run) {
 	return all
 }
 
-// Holds reports whether an incident was seen to open in a run: its time is a part of the identity
-// by the server's clock, so the entry that it is known to have tells which run it is of.
+// Holds reports whether a run may be that of an incident, which is of the newest that may be. Its
+// time is a part of the identity by the server's clock, so the entry that it is known to have tells
+// which run it is of. Where the state set has changed, that entry may have ended the run, or come
+// after it, but the incident did not begin after the run.
 func (r *Run) Holds(in *Incident) bool {
-	return r.Count > 0 && r.Since <= in.Entry.Time && (r.Until == 0 || in.Entry.Time < r.Until)
+	return r.Count > 0 && r.Since <= in.Entry.Time && (r.Until == 0 || in.Begun() <= r.Until)
+}
+
+// Begun returns when the first run began that an incident was known to have.
+func (in *Incident) Begun() andon.Time {
+	return min(cmp.Or(in.From, in.Since), in.Since, in.Entry.Time)
 }
 
 // seen reports whether an incident that stayed open through several runs had this one.
@@ -72,6 +79,9 @@ func (r *Run) seen(in Incident) bool {
 func (r *Run) Figures(in *Incident) bool {
 	if !r.Holds(in) {
 		return false
+	}
+	if r.Until != 0 && in.Entry.Time >= r.Until {
+		in.State, in.Entry, in.Severity = r.State, r.Entry, r.Severity
 	}
 	in.Until, in.Count = r.Until, r.Count
 	if in.Since < min(r.Cut, r.Since) {
@@ -109,12 +119,18 @@ func History(
 ) (all []Incident) {
 	stored = slices.Clone(stored)
 	slices.SortFunc(stored, func(a, b Incident) int { return int(a.Opened - b.Opened) })
-	used := make([]bool, len(stored))
+	of := make([]int, len(stored)) // the run of each, by its index
+	for n := range stored {
+		of[n] = len(runs) - 1
+		for of[n] >= 0 && !runs[of[n]].Holds(&stored[n]) {
+			of[n]--
+		}
+	}
 	for i := range runs {
 		r, at := &runs[i], -1
 		for n := range stored {
 			switch {
-			case used[n] || !r.Holds(&stored[n]):
+			case of[n] != i:
 				continue
 			case at < 0:
 				at = len(all)
@@ -122,7 +138,6 @@ func History(
 			default:
 				all[at] = all[at].joined(&stored[n])
 			}
-			used[n] = true
 		}
 		seen := -1
 		if at < 0 {
@@ -142,7 +157,7 @@ func History(
 		}
 	}
 	for n := range stored {
-		if in := &stored[n]; !used[n] && (in.Ended == 0 || in.Entry.Time < from) {
+		if in := &stored[n]; of[n] < 0 && (in.Ended == 0 || in.Entry.Time < from) {
 			all = append(all, *in)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 
 // TestHistory: what the log has of a device, and which incidents were seen, as "since-until worst
 // count" of each incident, newest first. An entry is a time and the first letter of its state, an
-// incident that was seen is the time of its newest entry.
+// incident that was seen is the time of its newest entry, with when it began before it, unless that
+// is the same.
 func TestHistory(t *testing.T) {
 	severities := map[andon.State]uint8{"N": 0, "W": 48, "X": 80}
 	for _, c := range []struct{ name, log, seen, want string }{
@@ -25,10 +26,20 @@ func TestHistory(t *testing.T) {
 		{"joined", "1W 3W 4W 5N", "1 4", "1-5 48 3 seen1+seen4"},
 		{"joined with one that is open", "1W 3W 4W", "1 4!", "1-0 48 3 seen1+seen4"},
 		{"untrue by now", "1N 2N", "1", ""},
-		{"untrue by now and open: people decide", "1N 2N", "1!", "0-0 0 0 seen1"},
+		{"untrue by now and open: people decide", "1N 2N", "1!", "1-0 0 0 seen1"},
 		{"one that the feed is about to bring", "1W", "", ""},
 		{"one that has ended just now", "29999990W 29999999N", "", ""},
-		{"expired in the log", "11W 12N", "5 11", "11-12 48 1 seen11, 0-0 0 0 seen5"},
+		{"the newest state is normal by now", "1W 3N 5N", "1-3", "1-3 48 1 seen1-3"},
+		{"it alone was not normal, and the one before is not", "1W 3N 5N", "3!", "1-3 48 1 seen3"},
+		{"the newer states are normal by now", "1W 3N 4N 5N", "3-4", "1-3 48 1 seen3-4"},
+		{"the newest and one within are", "1W 2N 3X 4N 5N", "1-4",
+			"3-4 80 1 seen1-4, 1-2 48 1 late"},
+		{"all but one before are, and one after it is seen", "1W 2N 3N 4W", "1-3 4!",
+			"4-0 48 1 seen4, 1-2 48 1 seen1-3"},
+		{"the one before it is not normal by now", "1W 3W 5N", "3", "1-5 48 2 seen3"},
+		{"what ended it is not", "1W 3W 5N", "1 3", "1-5 48 2 seen1+seen3"},
+		{"the state of one before is normal by now", "1N 3W 5N", "1 3", "3-5 48 1 seen3"},
+		{"expired in the log", "11W 12N", "5 11", "11-12 48 1 seen11, 5-0 0 0 seen5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var log []people.Logged
@@ -45,11 +56,15 @@ func TestHistory(t *testing.T) {
 				if strings.HasSuffix(text, "!") {
 					in.Ended = 0
 				}
-				at := strings.TrimSuffix(text, "!")
-				if _, err := fmt.Sscan(at, &in.Opened); err != nil {
+				id := strings.TrimSuffix(text, "!")
+				began, at, several := strings.Cut(id, "-")
+				if !several {
+					at = began
+				}
+				_, err := fmt.Sscan(began+" "+at, &in.Since, &in.Opened)
+				if in.ID, in.Entry.Time = "seen"+id, in.Opened; err != nil {
 					t.Fatal(err)
 				}
-				in.ID, in.Entry.Time = "seen"+at, in.Opened
 				seen = append(seen, in)
 			}
 			from := andon.Time(0)

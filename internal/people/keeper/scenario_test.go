@@ -92,12 +92,15 @@ type line struct {
 }
 
 func (l line) expects() bool {
-	return !slices.Contains([]string{"at", "silent", "behind", "resets"}, l.words[0])
+	return !slices.Contains([]string{"at", "silent", "behind", "resets", "severity"}, l.words[0])
 }
 
-// hears reports whether the scenario is about silence.
-func (s *script) hears() bool {
-	return slices.ContainsFunc(s.lines, func(l line) bool { return l.words[0] == "silent" })
+// waits reports whether the scenario is about what takes its time on some stores: silence, or
+// states that get other severities.
+func (s *script) waits() bool {
+	return slices.ContainsFunc(s.lines, func(l line) bool {
+		return l.words[0] == "silent" || l.words[0] == "severity"
+	})
 }
 
 // scripts reads the scenarios. A line says what happens: "at 5m d1 WARNING2", "at 9m d1 NORMAL from
@@ -105,7 +108,7 @@ func (s *script) hears() bool {
 // "at 9m acknowledge d1 by Liz", "at 2m shelve d1 by Liz for 10m", "at 3m take d1 by Bob refused",
 // "at 4m escalation d1 withdrawn", "at 1h restart", "at 1h purge d1". "silent after 10m" is a
 // setting, and "behind g1 q1 q2" says which devices belong to a gateway, "resets for WARNING4"
-// which state asks for a reset.
+// which state asks for a reset, "severity 0 WARNING1" which alone have another severity then.
 //
 // Or it says what must be so by then: who was told of what, and no more, "told 5m Liz d1, 15m Sara
 // d1"; how often, "told 40 times"; what is in the log of the newest incident of a device, "log d1
@@ -186,10 +189,15 @@ func (h *house) play(l line) {
 		if _, err := h.at.PutTenant(h.Context(), h.tenant, change); err != nil {
 			h.Error(err)
 		}
-	case "resets":
+	case "resets", "severity":
 		set := andon.DefaultStates().Defs()
 		for i := range set {
-			set[i].Reset = string(set[i].Name) == words[2]
+			switch is := slices.Contains(words[2:], string(set[i].Name)); {
+			case words[0] == "resets":
+				set[i].Reset = is
+			case is:
+				_, _ = fmt.Sscan(words[1], &set[i].Severity)
+			}
 		}
 		change := client.TenantChange{States: set}
 		if _, err := h.at.PutTenant(h.Context(), h.tenant, change); err != nil {

@@ -139,7 +139,38 @@ func (l *deviceLog) run(of *people.Incident) (none people.Run, err error) {
 			return r, err
 		}
 	}
-	return none, nil
+	runs, _, _, err := l.latest(andon.Span{From: of.Begun(), To: at}, 2) // one may come after it
+	for _, r := range slices.Backward(runs) {
+		if r.Holds(of) {
+			return r, err
+		}
+	}
+	return none, err
+}
+
+// with adds the runs that incidents are of to some, where others than these have their entries.
+func (l *deviceLog) with(
+	runs []people.Run, all []people.Incident,
+) ([]people.Run, error) {
+	for i := range all {
+		at := all[i].Entry.Time
+		if slices.ContainsFunc(runs, func(r people.Run) bool {
+			return r.Since <= at && (r.Until == 0 || at < r.Until)
+		}) {
+			continue
+		}
+		of, err := l.run(&all[i])
+		if err != nil {
+			return nil, err
+		}
+		if of.Count > 0 && !slices.ContainsFunc(runs, func(r people.Run) bool {
+			return r.Since == of.Since
+		}) {
+			runs = append(runs, of)
+		}
+	}
+	slices.SortFunc(runs, func(a, b people.Run) int { return cmp.Compare(a.Since, b.Since) })
+	return runs, nil
 }
 
 // latest returns the newest runs of the device that have an instant within a span, oldest first;
@@ -218,10 +249,7 @@ func (in *Incidents) ofDevice(
 	reach := span // with the runs of those that people had to do with later
 	for _, k := range kept {
 		if k.Ended == 0 || k.Ended >= span.From {
-			reach.From = min(reach.From, k.At)
-		}
-		if parts && k.From != 0 && k.From <= span.To {
-			reach.To = max(reach.To, k.At)
+			reach.From = min(reach.From, cmp.Or(k.From, k.At))
 		}
 	}
 	runs, from, to, err := l.latest(reach, limit)
@@ -232,7 +260,6 @@ func (in *Incidents) ofDevice(
 	if err != nil {
 		return nil, err
 	}
-	now := in.now()
 	of := func(state bool) (some []people.Incident) {
 		for _, one := range stored {
 			if state == (one.Kind == people.StateKind) {
@@ -241,8 +268,12 @@ func (in *Incidents) ofDevice(
 		}
 		return some
 	}
+	now, seen := in.now(), of(true)
+	if runs, err = l.with(runs, seen); err != nil {
+		return nil, err
+	}
 	all = append(of(false),
-		people.History(device, runs, of(true), tenant.Horizon(now).Events, now)...)
+		people.History(device, runs, seen, tenant.Horizon(now).Events, now)...)
 	all = slices.DeleteFunc(all, func(i people.Incident) bool {
 		return span.To != 0 && i.Since > span.To && !(parts && i.Before != nil) ||
 			i.Ended != 0 && max(i.Ended, i.Until) < span.From
@@ -256,7 +287,7 @@ func (in *Incidents) ofDevice(
 // kept is where an incident of a device is kept.
 type kept struct {
 	At    andon.Time `json:"at"`              // of its entry
-	From  andon.Time `json:"from,omitempty"`  // Incident.From
+	From  andon.Time `json:"from,omitempty"`  // Incident.Begun; 0: At
 	Ended andon.Time `json:"ended,omitempty"` // 0: it is open
 	key   string     // of a closed one
 	open  *people.Incident
@@ -300,7 +331,8 @@ func (in *Incidents) keptOf(
 	for _, h := range open {
 		if h.Ended == 0 {
 			all = append(all, kept{
-				At: h.Entry.Time, From: h.From, open: h.Incident, kind: h.Kind == people.StateKind,
+				At: h.Entry.Time, From: h.Begun(), open: h.Incident,
+				kind: h.Kind == people.StateKind,
 			})
 		}
 	}
@@ -410,8 +442,12 @@ func (l *deviceLog) follow(is *people.Incident, all []kept) (untrue bool, err er
 	if !slices.ContainsFunc(stored, func(i people.Incident) bool { return i.ID == is.ID }) {
 		stored = append(stored, *is) // it is being closed
 	}
+	runs, err := l.with([]people.Run{r}, stored)
+	if err != nil {
+		return false, err
+	}
 	id := is.ID
-	for _, one := range people.History(l.device, []people.Run{r}, stored, from, l.now()) {
+	for _, one := range people.History(l.device, runs, stored, from, l.now()) {
 		if one.ID == id || slices.Contains(one.Joined, id) {
 			*is = one
 		}

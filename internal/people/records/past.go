@@ -178,7 +178,7 @@ func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) e
 	if err != nil {
 		return err
 	}
-	of, err := json.Marshal(kept{At: h.Entry.Time, From: h.From, Ended: h.Ended})
+	of, err := json.Marshal(kept{At: h.Entry.Time, From: h.Begun(), Ended: h.Ended})
 	if err != nil {
 		return err
 	}

@@ -134,6 +134,67 @@ func TestBefore(t *testing.T) {
 	}
 }
 
+// TestOtherSeverities: an incident of several states, of which one is normal by now, in spans that
+// have only a part of it.
+func TestOtherSeverities(t *testing.T) {
+	store := memstore.New()
+	now := begin + 99*hour
+	in := records.NewIncidents(store, func() andon.Time { return now })
+	h := opened(t, store, in, "d1")
+	for at, state := range map[andon.Time]andon.State{6: "WARNING1", 10: "WARNING2", 12: "NORMAL"} {
+		entered(t, store, "d1", begin+at*hour, state)
+	}
+	h.Entry.Time = begin + 10*hour
+	h.Close(&people.Setting{Known: &people.Known{}, Now: begin + 13*hour}, "")
+	if err := in.Put(t.Context(), andon.DefaultTenant, h); err != nil {
+		t.Fatal(err)
+	}
+	for normal, want := range map[andon.State]string{
+		"NORMAL":   "0-12, 0-12, 0-12, 0-12",
+		"WARNING1": "0-6 late, , 10-12, 10-12",
+		"WARNING2": ", 6-10, 6-10, 6-10",
+	} {
+		set := andon.DefaultStates().Defs()
+		for i := range set {
+			if set[i].Name == normal {
+				set[i].Severity = 0
+			}
+		}
+		states, err := andon.NewStateSet(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tenant, err := store.Tenant(t.Context(), "default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tenant.States = states
+		if _, err := store.PutTenant(t.Context(), tenant); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, from := range []andon.Time{2, 7, 11, 13} {
+			span := andon.Span{From: begin + from*hour, To: begin + (from+1)*hour}
+			all, err := in.OfDevice(t.Context(), "default", "d1", span, 9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			some := []string{}
+			for i := range all {
+				is := strings.TrimPrefix(text(&all[i]), "d1 ")
+				if all[i].Late {
+					is += " late"
+				}
+				some = append(some, is)
+			}
+			got = append(got, strings.Join(some, "+"))
+		}
+		if is := strings.Join(got, ", "); is != want {
+			t.Errorf("where %s is normal: %s, want %s", normal, is, want)
+		}
+	}
+}
+
 // silent stores that a device was silent, in hours.
 func silent(t *testing.T, in *records.Incidents, device andon.DeviceID, from, to andon.Time) {
 	t.Helper()
