@@ -114,7 +114,8 @@ func (s *script) waits() bool {
 // d1"; how often, "told 40 times"; what is in the log of the newest incident of a device, "log d1
 // opened, policy started"; its status, "status d1 closed"; how many it has, "incidents d1 2"; who
 // is its operator, "operator d1 Liz"; which are flapping, "flapping d1"; all that it has, newest
-// first, each with its span, worst severity and entries: "history d1 3m-5m 48 2 late".
+// first, each with its span, worst severity and entries: "history d1 3m-5m 48 2 late"; the severity
+// of the newest, "shows d1 80".
 func scripts(t *testing.T) (all []script) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/scenarios")
@@ -203,7 +204,7 @@ func (h *house) play(l line) {
 		if _, err := h.at.PutTenant(h.Context(), h.tenant, change); err != nil {
 			h.Error(err)
 		}
-	case "severity":
+	case "shows":
 		want(fmt.Sprint(h.incidentsOf(words[1], 1)[0].Severity), words[2])
 	case "behind":
 		h.parents = map[andon.DeviceID]andon.DeviceID{}
@@ -241,14 +242,6 @@ func (h *house) happen(words []string) {
 		h.restart()
 	case first == "purge":
 		err = h.at.Purge(h.Context(), andon.DeviceID(words[1]))
-	case first == "severities":
-		set := andon.DefaultStates().Defs()
-		for i := range set {
-			if n := slices.Index(words, string(set[i].Name)); n > 0 {
-				_, _ = fmt.Sscan(words[n+1], &set[i].Severity)
-			}
-		}
-		_, err = h.at.PutTenant(h.Context(), h.tenant, client.TenantChange{States: set})
 	case first == "withdraw":
 		_, err = h.at.Withdraw(h.Context(), andon.DeviceID(words[1]),
 			h.start.Add(parsed(h.T, words[4])), andon.State(words[2]), client.Withdrawal{})
