@@ -32,8 +32,8 @@ const (
 //	                                       due when something is to be done about it
 //	incident_closed  N-H                   a closed one; N counts down from the end of time to
 //	                                       when what opened it arrived: the newest comes first
-//	incident_of      hash of device/N-H    where the closed ones of a device are: when it began, the
-//	                                       time of its entry, and when it ended
+//	incident_of      hash of device/N-H    where the closed ones of a device are: when it began,
+//	                                       the time of its entry, and when it ended
 //	incident_ended   N-H                   that a device was silent, or a metric absent: N counts
 //	                                       down to when that incident ended
 //
