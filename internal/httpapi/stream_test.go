@@ -254,6 +254,17 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
+// A stream ends in order with its tenant.
+func TestStreamOfADeletedTenantEnds(t *testing.T) {
+	w := newWorld(t)
+	w.put("/tenants/plant", "{}").is(http.StatusCreated)
+	s := w.stream("?tenant=plant").begun()
+	w.do(http.MethodDelete, base+"/tenants/plant", "").is(http.StatusNoContent)
+	if e, ok := s.next(); ok || s.lines.Err() != nil {
+		t.Errorf("got %+v, %v", e, s.lines.Err())
+	}
+}
+
 func TestFleet(t *testing.T) {
 	w := newWorld(t)
 	empty := w.get("/fleet").is(http.StatusOK)

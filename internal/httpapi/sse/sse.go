@@ -85,7 +85,8 @@ func (s *Stream) flush() error {
 	return err
 }
 
-// Follow sends what a reader gets, until the client is gone, too slow, or the program stops.
+// Follow sends what a reader gets, until its tenant or the client is gone, that is too slow, or the
+// program stops.
 func (s *Stream) Follow(ctx context.Context, reader *live.Reader, q *Query) error {
 	for {
 		s.moved(ctx, q)
@@ -99,7 +100,7 @@ func (s *Stream) Follow(ctx context.Context, reader *live.Reader, q *Query) erro
 			s.event("slow", "changes came faster than they were taken: resume from the last id")
 			_ = s.flush()
 			return nil
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || andon.KindOf(err) == andon.NotFound:
 			return nil
 		case err != nil:
 			return err
