@@ -39,7 +39,8 @@ func storeInitCommand(p *command.Program) *cobra.Command {
 		Use:   "init",
 		Short: "Create the schema of the store, or the missing parts of it",
 		Long: `Create the schema of the configured store, or the missing parts of it, and print each
-statement. It may be repeated: existing parts are not changed. A store without a schema needs
+statement. It may be repeated: existing parts are not changed, but for the retentions of a
+keyspace, which --retention and --readings-retention set at once. A store without a schema needs
 nothing; that is no error.
 
 With --dry-run it only prints the statements: to read them first, also before there is a cluster, or
