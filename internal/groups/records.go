@@ -12,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/parallel"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // The records of a tenant. Their ids are "head", and the number of the bucket in hexadecimal.
@@ -194,21 +195,26 @@ func (g *Groups) load(ctx context.Context, t *tenant, numbers []int) error {
 // empty.
 func (g *Groups) loadAll(ctx context.Context, t *tenant) error {
 	var there [buckets]bool
-	q := andon.RecordQuery{Limit: buckets}
-	for r, err := range g.store.Records(ctx, t.id, bucketKind, q) {
-		if err != nil {
-			return err
-		}
+	take := func(ctx context.Context, r *andon.Record) error {
 		number, err := strconv.ParseUint(r.ID, 16, 12)
 		if err != nil {
-			return andon.Errorf(andon.Damaged, "read the record %s: %w", &r, err)
+			return andon.Errorf(andon.Damaged, "read the record %s: %w", r, err)
 		}
 		b := bucket{}
-		if err := decode(&r, &b); err != nil {
+		if err := decode(r, &b); err != nil {
 			return err
 		}
 		there[number] = true
-		if err := g.replace(ctx, t, int(number), b); err != nil {
+		return g.replace(ctx, t, int(number), b)
+	}
+	found := g.store.Records(ctx, t.id, bucketKind, andon.RecordQuery{Limit: buckets})
+	for some, err := range seq.Pieces(func() int { return concurrency }, found) {
+		if err != nil {
+			return err
+		}
+		if err := parallel.Do(ctx, len(some), concurrency, func(ctx context.Context, i int) error {
+			return take(ctx, &some[i])
+		}); err != nil {
 			return err
 		}
 	}
