@@ -144,12 +144,13 @@ func (g *Groups) take(ctx context.Context, t *tenant, version uint64, h *head) e
 	ctx = context.WithoutCancel(ctx)
 	was := t.head
 	t.head, t.version = head{Changes: unread}, unread // if that fails, all is read again
-	numbers, known := h.since(&was)
-	load := g.loadAll
-	if known {
-		load = func(ctx context.Context, t *tenant) error { return g.load(ctx, t, numbers) }
+	var err error
+	if numbers, known := h.since(&was); known {
+		err = g.load(ctx, t, numbers)
+	} else {
+		err = g.loadAll(ctx, t)
 	}
-	if err := load(ctx, t); err != nil {
+	if err != nil {
 		return err
 	}
 	t.head, t.version = *h, version
@@ -159,8 +160,7 @@ func (g *Groups) take(ctx context.Context, t *tenant, version uint64, h *head) e
 	t.setRules(h.Rules)
 	t.read.Store(int64(g.now())) // nobody has to wait for this
 	t.unlisted = false
-	err := g.relist(ctx, t)
-	if err != nil {
+	if err = g.relist(ctx, t); err != nil {
 		t.unlisted, t.version = true, unread
 	}
 	return err

@@ -25,6 +25,7 @@ import (
 	"github.com/andonhq/andon/internal/people/keeper"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(enginetest.Engines{M: m}) }
@@ -518,36 +519,24 @@ func (h *house) silentAfter(text string) {
 	}
 }
 
-// full is a store that has no space left for records, for a time.
-type full struct {
-	andon.Store
-	is atomic.Bool
-}
-
-func (s *full) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
-	if s.is.Load() {
-		return r, andon.Errorf(andon.Full, "no space")
-	}
-	return s.Store.PutRecord(ctx, r)
-}
-
 // TestFull: while nothing can be stored that is said once of each part, and a step that is late
 // counts once it is done.
 func TestFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, log := &full{Store: memstore.New()}, &strings.Builder{}
-		h := newHouse(t, s, clock)
+		var faults wrap.Faults
+		log := &strings.Builder{}
+		h := newHouse(t, wrap.Around(memstore.New(), faults.Hook), clock)
 		h.log = slog.NewTextHandler(log, nil)
 		h.silentAfter("24h")
 		stop := h.keep("a")
 		settle(5 * time.Second)
 		h.is("WARNING1")
-		s.is.Store(true)
+		faults.Set(wrap.Fail(andon.Errorf(andon.Full, "no space")), "PutRecord")
 		settle(10 * time.Minute)
 		if n := h.keeper.Late.Load(); n != 0 {
 			t.Errorf("%d steps are late that are not done", n)
 		}
-		s.is.Store(false)
+		faults.Set(nil, "PutRecord")
 		settle(4 * time.Minute)
 		if n := h.keeper.Late.Load(); n != 1 {
 			t.Errorf("%d steps were late", n)
