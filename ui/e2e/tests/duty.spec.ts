@@ -235,7 +235,12 @@ test("a report has figures, plots and rows that can be taken along", async ({ bo
   for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
   expect(Buffer.concat(chunks).toString()).toMatch(/^device,incidents,[^]*press-7,1,/);
 
+  expect(new URL(page.url()).searchParams.get("from"), "the last seven days move").toBe(null);
+  const from = await page.getByLabel("From", { exact: true }).inputValue();
+  await page.getByLabel("To", { exact: true }).fill(from);
+  await expect(page, "both dates can be shared").toHaveURL(new RegExp(`[?&]from=${from}`));
   await page.getByLabel("To", { exact: true }).fill("2020-04-24");
+  await expect(page.getByLabel("From", { exact: true })).toHaveValue("2020-04-18");
   await page.getByLabel("From", { exact: true }).fill("2020-04-20");
   await expect(page.getByTestId("incidents")).toHaveText("0");
 });

@@ -20,4 +20,10 @@ test("the tree of groups and the devices of one", async ({ board, page, tenant }
   await tenant.report({ device: "press-1", state: "WARNING3" });
   await expect(page.locator('[data-group="plant-1/hall-1"] [data-state="WARNING3"]')).toContainText("1");
   await expect(board.rows.first()).toHaveAttribute("data-device", "press-1");
+
+  await board.open("/groups?group=none");
+  await expect(board.rows).toHaveCount(1);
+  await expect(board.rows).toHaveAttribute("data-device", "saw-1");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("In no group");
+  await expect(page.getByRole("alert")).toHaveCount(0);
 });

@@ -156,6 +156,32 @@ test("two people see what the other does within a second", async ({ board, page,
   await expect(page.getByTestId("waiting")).toHaveAttribute("data-count", "2");
 });
 
+test("a list of more than 1,000 rows goes on changing", async ({ board, page, tenant }) => {
+  const entries = Array.from({ length: 1050 }, (_, i) => ({
+    device: `press-${i}`,
+    state: "WARNING1",
+    time: ago(5000 - i),
+  }));
+  await tenant.report(...entries);
+  const { id } = await opened(tenant, "press-0");
+  const counts = () => tenant.ask<{ total: number }>("GET", "/incidents/counts");
+  await expect.poll(async () => (await counts()).total).toBe(1050);
+  await board.open("/incidents");
+  const rows = page.getByRole("list", { name: "Incidents" }).locator("[data-incident]");
+  await expect(async () => {
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    expect(await rows.count()).toBe(1050);
+  }).toPass();
+  await page.evaluate(() => scrollTo(0, 0));
+  await tenant.ask("POST", `/incidents/${id}/acknowledge`, { by: "Ann" });
+  await expect(rowOf(page, "press-0").getByTestId("status")).toHaveText("acknowledged by Ann");
+  await tenant.report({ device: "saw-1", state: "WARNING4" });
+  await expect(rows.first()).toHaveAttribute("data-device", "saw-1");
+  await tenant.report({ device: "press-0", state: "NORMAL" });
+  await expect(rowOf(page, "press-0")).toHaveCount(0);
+  await expect(rows).toHaveCount(1050);
+});
+
 test("who was second is told who was first", async ({ board, page, tenant }) => {
   await trouble(tenant);
   const { id } = await opened(tenant, "press-7");
@@ -169,6 +195,33 @@ test("who was second is told who was first", async ({ board, page, tenant }) => 
   await rowOf(page, "press-7").getByRole("button", { name: "Acknowledge" }).click();
   await expect(page.getByRole("status").getByText("Tom has acknowledged this incident already")).toBeVisible();
   await expect(rowOf(page, "press-7").getByTestId("status")).toHaveText("acknowledged by Tom");
+});
+
+test("a name that the server refuses is asked for again, and can be changed", async ({ board, page, tenant }) => {
+  await trouble(tenant);
+  await board.open("/incidents");
+  const [dialog, name] = [page.getByRole("dialog"), page.getByRole("dialog").getByLabel("Your name")];
+  const act = async (device: string, what: string) => rowOf(page, device).getByRole("button", { name: what }).click();
+  await act("press-7", "Take");
+  await name.fill("x".repeat(140));
+  await dialog.getByRole("button", { name: "Take" }).click();
+  await expect(dialog.getByRole("alert")).toContainText("more than 128");
+  expect(await page.evaluate(() => localStorage.getItem("andon.name"))).toBe("");
+
+  await named(board, "x".repeat(140)); // kept before this was so
+  await board.open("/incidents");
+  await act("press-7", "Take");
+  await expect(dialog.getByRole("alert")).toContainText("more than 128");
+  await name.fill("Liz");
+  await dialog.getByRole("button", { name: "Take" }).click();
+  await expect(rowOf(page, "press-7").getByTestId("operator")).toHaveText("Liz");
+
+  await page.getByRole("button", { name: "Your name: Liz" }).click();
+  await name.fill("Sara");
+  await dialog.getByRole("button", { name: "Change" }).click();
+  await expect(dialog).toBeHidden();
+  await act("press-8", "Take");
+  await expect(rowOf(page, "press-8").getByTestId("operator")).toHaveText("Sara");
 });
 
 test("what flaps and what is latched says so, and is reset", async ({ board, page, tenant }) => {

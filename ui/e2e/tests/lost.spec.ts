@@ -75,6 +75,66 @@ for (const view of ["/", "/wall", "/devices/press-7", "/ without a feed", "/devi
   });
 }
 
+test("the page of a proxy is waited out, and what was known stays", async ({ context, page }) => {
+  const server = await Server.serve();
+  try {
+    const boards = [page, await context.newPage()].map(
+      (p) => new Board(p, new Tenant(server, "default")),
+    );
+    await boards[0]!.tenant.report({ device: "before", state: "WARNING2" });
+    for (const [i, path] of ["/", "/wall"].entries()) await boards[i]!.open(path);
+    let refused = 0;
+    await context.route("**/api/v1/**", (route) => {
+      const status = refused++ % 2 ? 403 : 404;
+      return route.fulfill({ status, contentType: "text/html", body: "<h1>no</h1>" });
+    });
+    await server.kill();
+    await expect.poll(() => refused).toBeGreaterThan(6);
+    for (const board of boards) {
+      await expect(board.lost).toBeVisible();
+      await expect(board.page.getByRole("main")).toContainText("before");
+    }
+    await server.again();
+    await boards[0]!.tenant.report({ device: "after", state: "WARNING3" });
+    await context.unroute("**/api/v1/**");
+    for (const board of boards) {
+      await expect(board.lost).toBeHidden();
+      await expect(board.page.getByRole("main")).toContainText("after");
+    }
+  } finally {
+    await server.close();
+  }
+});
+
+test("a tenant that is deleted shows nothing, and is shown once it is made again", async ({
+  context,
+  tenant,
+}) => {
+  await tenant.report({ device: "press-7", state: "WARNING2" });
+  const boards: Board[] = [];
+  for (const path of ["/", "/wall", "/incidents", "/devices/press-7"]) {
+    const board = new Board(await context.newPage(), tenant);
+    await board.open(path);
+    await expect(board.page.locator("[data-incident]").first()).toBeVisible();
+    boards.push(board);
+  }
+  await tenant.ask("DELETE", `/tenants/${tenant.id}`);
+  for (const { page } of boards) {
+    await expect(page.locator("html")).toHaveAttribute("data-live", "failed");
+    await expect(page.getByRole("alert").first()).toContainText("there is no tenant");
+    await expect(page.locator("[data-incident], main [data-state]")).toHaveCount(0);
+  }
+  await tenant.make();
+  await tenant.report({ device: "press-7", state: "WARNING3" });
+  for (const board of boards) {
+    await board.live();
+    const seen = board.page.locator('[data-state="WARNING3"]');
+    await expect(seen.or(board.page.getByText("WARNING3")).first()).toBeVisible();
+    await expect(board.page.locator("[data-incident]").first()).toBeVisible();
+    await expect(board.page.getByRole("alert")).toHaveCount(0);
+  }
+});
+
 test("the picture of the wall says how old it is", async ({ page }) => {
   const server = await Server.serve();
   try {

@@ -48,3 +48,27 @@ async function nothingSticksOut(page: Page): Promise<void> {
   }
   await page.setViewportSize({ width: 1440, height: 900 });
 }
+
+for (const operator of [
+  "maximiliane.musterfrau-schmidt@maintenance.example.org",
+  "x".repeat(120),
+]) {
+  test(`an operator with ${operator.length} letters fits on a phone`, async ({ board, page, tenant }) => {
+    await tenant.report({ device: "press-7", state: "WARNING2", operator });
+    await tenant.ask("POST", "/devices/press-7/escalations", { to: operator, by: operator });
+    await expect(board.incidents).toHaveCount(1);
+    await page.setViewportSize({ width: 360, height: 740 });
+    const lastParts = {
+      "/": page.getByRole("table", { name: "Not normal" }),
+      "/incidents": page.getByRole("list", { name: "Incidents" }),
+      "/search": page.getByRole("list", { name: "Supervisors" }),
+      [`/operators/${operator}`]: page.getByRole("table", { name: "Entries" }),
+      "/devices/press-7": page.getByRole("table", { name: "Who answered for it" }),
+    };
+    for (const [path, last] of Object.entries(lastParts)) {
+      await board.open(path);
+      await expect(last).toContainText(path === "/incidents" ? "press-7" : operator);
+      expect.soft(await stickingOut(page), path).toEqual([]);
+    }
+  });
+}

@@ -6,7 +6,7 @@ import { csv } from "./csv";
 import { seriesOf, shortNumber } from "./readings";
 import { clearedText, raisedText, type Rule } from "./rules";
 import { contrast, mix, readable, tilesOf, unknownState } from "./states";
-import { queryOfRange, queryOfWindow, shownOf, usualRange } from "./window";
+import { queryOfDates, queryOfRange, queryOfWindow, shownOf, usualRange } from "./window";
 
 describe("addresses", () => {
   const ids = ["press-7", "d#1/2%", "a b?c", "<script>", "\u202eright", "😀", "."];
@@ -191,4 +191,13 @@ describe("a rule in words", () => {
     const rule = { name: "r", state: "WARNING1", ...more } as Rule;
     expect([raisedText(rule), clearedText(rule)]).toEqual([raised, cleared]);
   });
+});
+
+test("who chooses one of two dates keeps both that are seen", () => {
+  const seen = { from: "2026-11-22", to: "2026-11-28" };
+  expect(queryOfDates(seen, { to: "2026-11-25" })).toEqual({ from: "2026-11-22", to: "2026-11-25" });
+  expect(queryOfDates(seen, { from: "2026-11-01" })).toEqual({ from: "2026-11-01", to: "2026-11-28" });
+  const open = { from: "2026-11-22", to: undefined };
+  expect(queryOfDates(open, { from: "2026-12-01" })).toEqual({ from: "2026-12-01", to: undefined });
+  expect(queryOfDates(seen, { to: "2020-04-24" })).toEqual({ from: undefined, to: "2020-04-24" });
 });

@@ -28,17 +28,15 @@ export function usualRange(oldest: number | undefined, now: number): string {
   return fits && fits !== "30d" && fits !== "7d" ? fits : "24h";
 }
 
-/** Lists up to this length are kept up to date; the server gives no longer pages. */
-const longestPage = 1000;
-
 /**
- * The limit with which a list that has grown to some items is read again: the number of its whole
- * pages; undefined where it is too long for that.
+ * The part of an address that names two dates, once somebody has chosen one of those that are seen:
+ * then both hold, and neither moves with the clock any more. The other one is left to be the usual
+ * one where the two would contradict each other.
  */
-export function pageFor(items: number, perPage: number): number | undefined {
-  return items > longestPage
-    ? undefined
-    : Math.min(longestPage, Math.max(1, Math.ceil(items / perPage)) * perPage);
+export function queryOfDates(seen: Query, chosen: Query): Query {
+  const { from, to } = { ...seen, ...chosen };
+  const fits = !from || !to || from <= to;
+  return fits ? { from, to } : { from: undefined, to: undefined, ...chosen };
 }
 
 /** The part of an address that names a window. */

@@ -2,7 +2,10 @@ import { signal } from "@preact/signals";
 import { queryText, type Query } from "../model/address";
 import { inOrder, type Device } from "../model/fleet";
 
-/** Why a request failed: RFC 9457, or status 0 where no server was reached. */
+/**
+ * Why a request failed: RFC 9457, or status 0 where Andon has not answered. The page of a proxy
+ * says nothing about what was asked for, whatever its status is.
+ */
 export class Problem extends Error {
   constructor(
     readonly status: number,
@@ -12,6 +15,19 @@ export class Problem extends Error {
   ) {
     super(title);
   }
+}
+
+/**
+ * Whether the server has refused what was asked for, as with a tenant that is deleted: another
+ * attempt fixes it only once somebody has changed something, and what was there is no longer so.
+ */
+export function isRefused(error: unknown): boolean {
+  return error instanceof Problem && [400, 401, 403, 404].includes(error.status);
+}
+
+/** Whether what was asked for is not there any more, or not for this person. */
+export function isGone(error: unknown): boolean {
+  return error instanceof Problem && [403, 404].includes(error.status);
 }
 
 /** The tenant that all requests are for. */
@@ -79,8 +95,9 @@ export async function fetched(
   }
   noteClock(response);
   if (response.ok) return response;
-  if (response.status === 401 && !asked.quiet) signInNeeded.value = true;
-  throw await problemOf(response);
+  const problem = await problemOf(response);
+  if (problem.status === 401 && !asked.quiet) signInNeeded.value = true;
+  throw problem;
 }
 
 export function isAborted(error: unknown): boolean {
@@ -97,6 +114,8 @@ export function reason(error: unknown): string {
 
 async function problemOf(response: Response): Promise<Problem> {
   const retry = Number(response.headers.get("Retry-After")) || 0;
+  const ours = response.headers.get("Content-Type")?.startsWith("application/problem+json");
+  if (!ours) return new Problem(0, `The server answered ${response.status}`, [], retry);
   try {
     const { title, detail, errors } = await response.json();
     return new Problem(response.status, detail || title || response.statusText, errors ?? [], retry);
@@ -146,19 +165,32 @@ export async function list<T>(path: string, query: Query, signal?: AbortSignal):
   return page;
 }
 
-/** All items of a list, page by page, up to `most`; `cut` says that there are more. */
+/** The server gives no longer pages. */
+export const longestPage = 1000;
+
+/** The first items of a list, up to `most`, in as many requests as that takes. */
+export async function first<T>(
+  path: string,
+  query: Query,
+  most: number,
+  signal?: AbortSignal,
+): Promise<Page<T>> {
+  let [items, cursor]: [T[], string | undefined] = [[], undefined];
+  do {
+    const limit = String(Math.min(longestPage, most - items.length));
+    const page: Page<T> = await list<T>(path, { ...query, limit, cursor }, signal);
+    [items, cursor] = [[...items, ...page.items], page.next]; // a page of a search may end early
+  } while (cursor && items.length < most);
+  return { items, next: cursor };
+}
+
+/** All items of a list, up to `most`; `cut` says that there are more. */
 export async function all<T>(
   path: string,
   query: Query,
   most: number,
   signal?: AbortSignal,
 ): Promise<{ items: T[]; cut: boolean }> {
-  const items: T[] = [];
-  let cursor: string | undefined;
-  do {
-    const page: Page<T> = await list<T>(path, { ...query, limit: "1000", cursor }, signal);
-    items.push(...page.items);
-    cursor = page.next;
-  } while (cursor && items.length < most);
-  return { items: items.slice(0, most), cut: cursor !== undefined || items.length > most };
+  const { items, next } = await first<T>(path, query, most, signal);
+  return { items, cut: next !== undefined };
 }

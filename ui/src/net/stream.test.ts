@@ -15,6 +15,8 @@ class Server {
   };
 }
 
+const stream = { headers: { "Content-Type": "text/event-stream" } };
+
 const texts = (...parts: string[]) => () =>
   new Response(
     new ReadableStream<Uint8Array>({
@@ -23,6 +25,7 @@ const texts = (...parts: string[]) => () =>
         c.close();
       },
     }),
+    stream,
   );
 
 /** An answer on which nothing comes, until the client gives it up. */
@@ -31,9 +34,14 @@ const hanging = (signal: AbortSignal) =>
     new ReadableStream({
       start: (c) => signal.addEventListener("abort", () => c.error(new DOMException("", "AbortError"))),
     }),
+    stream,
   );
 
-const problem = (status: number) => () => new Response(JSON.stringify({ title: "no" }), { status });
+const headers = { "Content-Type": "application/problem+json" };
+const problem = (status: number) => () => Response.json({ title: "no" }, { status, headers });
+/** A page of a proxy. */
+const page = (status: number) => () =>
+  new Response("<h1>no</h1>", { status, headers: { "Content-Type": "text/html" } });
 
 let server: Server;
 let seen: ServerEvent[];
@@ -91,6 +99,24 @@ test("does not ask again for what the server can't serve", async () => {
   expect(statuses.at(-1)?.problem?.status).toBe(501);
 });
 
+test.each([403, 404])("asks again, slowly, after %i: the tenant may come back", async (status) => {
+  server.answers = [problem(status), hanging];
+  start();
+  await vi.advanceTimersByTimeAsync(7000);
+  expect(server.asked.length).toBe(1);
+  expect(statuses.at(-1)?.problem?.status).toBe(status);
+  await vi.advanceTimersByTimeAsync(6000);
+  expect(statuses[1]?.open).toBe(true);
+});
+
+test.each([200, 401, 403, 404, 501])("waits out the page of a proxy, %i", async (status) => {
+  server.answers = [page(status), hanging];
+  start();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(statuses.map((s) => s.open)).toEqual([false, true]);
+  expect(statuses[0].problem?.status).toBe(0);
+});
+
 test("gives up a connection on which nothing comes, within four seconds, and takes another", async () => {
   server.answers = [hanging, hanging];
   start();
@@ -107,7 +133,11 @@ test("does not give up a connection on which a heartbeat comes every second", as
   const comment = new TextEncoder().encode(": andon\nid: f-1\n\n");
   let beat: ReturnType<typeof setInterval> | undefined;
   server.answers = [
-    () => new Response(new ReadableStream({ start: (c) => void (beat = setInterval(() => c.enqueue(comment), 1000)) })),
+    () => {
+      const start = (c: ReadableStreamDefaultController) =>
+        void (beat = setInterval(() => c.enqueue(comment), 1000));
+      return new Response(new ReadableStream({ start }), stream);
+    },
   ];
   start();
   await vi.advanceTimersByTimeAsync(60_000);

@@ -1,6 +1,6 @@
 import { EventReader, type ServerEvent } from "../model/sse";
 import type { Query } from "../model/address";
-import { Problem, fetched, isAborted, tenant } from "./api";
+import { Problem, fetched, isAborted, isRefused, tenant } from "./api";
 
 /** How a stream is: open, or since when it is not and why. */
 export interface StreamStatus {
@@ -28,8 +28,10 @@ const heartbeat = "1s";
 const [looksEvery, quietLooks, unansweredLooks] = [500, 7, 30];
 const pauses = [250, 500, 1000, 2000, 3000];
 
-/** Errors that another attempt does not fix. */
-const lasting = new Set([400, 401, 403, 404, 501]);
+/** What is refused, for example since its tenant is deleted, may be there again later. */
+export const refusedPause = 10_000;
+/** After these something else is done than to ask again: the token, or polling. */
+const final = [401, 501];
 
 /**
  * Follows the stream of changes until the returned function is called. After a break it resumes at
@@ -45,6 +47,7 @@ async function run(follower: Follower, stop: AbortSignal): Promise<void> {
   let at = follower.after;
   let failures = 0;
   while (!stop.aborted) {
+    let refused = false;
     try {
       await once(follower, stop, at, (id) => {
         at = id;
@@ -55,11 +58,15 @@ async function run(follower: Follower, stop: AbortSignal): Promise<void> {
       if (stop.aborted) return;
       const problem = error instanceof Problem ? error : new Problem(0, "The connection is lost");
       follower.status({ open: false, problem });
-      if (lasting.has(problem.status)) return;
+      if (final.includes(problem.status)) return;
+      refused = isRefused(problem);
     }
-    await pause(pauses[Math.min(failures++, pauses.length - 1)], stop);
+    const usual = pauses[Math.min(failures++, pauses.length - 1)];
+    await pause(refused ? refusedPause : usual, stop);
   }
 }
+
+const eventStream = "text/event-stream";
 
 /** One connection, until it ends. */
 async function once(
@@ -74,12 +81,15 @@ async function once(
   let [looks, most] = [0, unansweredLooks];
   const watchdog = setInterval(() => ++looks >= most && end(), looksEvery);
   try {
-    const header: Record<string, string> = { Accept: "text/event-stream" };
+    const header: Record<string, string> = { Accept: eventStream };
     if (after) header["Last-Event-ID"] = after;
     const of = tenant.value === "default" ? undefined : tenant.value;
     const query = { ...follower.query, heartbeat, tenant: of };
     const asked = { query, header, signal: connection.signal };
     const response = await fetched("GET", "/events/stream", asked);
+    if (!response.headers.get("Content-Type")?.startsWith(eventStream)) {
+      throw new Problem(0, "What answers is not the server");
+    }
     const body = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     const reader = new EventReader(after);
     [looks, most] = [0, quietLooks];
@@ -105,7 +115,7 @@ async function once(
 }
 
 /** Waits, but not longer than until the network is back or somebody looks. */
-function pause(ms: number, stop: AbortSignal): Promise<void> {
+export function pause(ms: number, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);

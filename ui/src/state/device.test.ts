@@ -27,7 +27,13 @@ beforeEach(async () => {
     (url: string) =>
       new Promise<Response>((resolve) => {
         const path = url.replace("/api/v1", "");
-        waiting.push({ path, answer: (body, status = 200) => resolve(new Response(JSON.stringify(body), { status })) });
+        waiting.push({
+          path,
+          answer: (body, status = 200) => {
+            const type = status < 400 ? "application/json" : "application/problem+json";
+            resolve(Response.json(body, { status, headers: { "Content-Type": type } }));
+          },
+        });
       }),
   );
   const { DeviceModel } = await import("./device");

@@ -4,7 +4,7 @@ import type { Device, Escalation } from "../model/fleet";
 import type { Reading } from "../model/readings";
 import { gaps, type Run, type Window } from "../model/strip";
 import { parseDuration } from "../model/time";
-import { Problem, all, list, reason, request, tenant } from "../net/api";
+import { Problem, all, isRefused, list, reason, request, tenant } from "../net/api";
 import { keepsIncidents } from "../net/session";
 import { follow } from "../net/stream";
 import { shownOf, usualRange, type Shown } from "../model/window";
@@ -12,7 +12,7 @@ import type { Query } from "../model/address";
 import { now } from "./clock";
 import { incidentsChanged } from "./incidents";
 import { watch } from "./poll";
-import { isLasting, pagePhase, stateByName } from "./live";
+import { pagePhase, stateByName } from "./live";
 
 /** An entry of a device. */
 export interface Entry {
@@ -101,7 +101,7 @@ export class DeviceModel {
         for (const e of events) this.take(e.type, e.data);
       },
       status: ({ open, problem }) => {
-        if (problem && isLasting(problem)) return this.fail(problem);
+        if (problem && isRefused(problem)) return this.fail(problem);
         const polled = problem?.status === 501;
         this.lost.value = !open && !polled;
         pagePhase.value = open ? "live" : polled ? "polling" : "lost";
@@ -124,12 +124,16 @@ export class DeviceModel {
     };
   }
 
-  /** Ends: the tenant is gone, or is no longer for this person. What is still asked for is stale. */
+  /**
+   * Shows nothing: the tenant is gone, or is no longer for this person. What is still asked for is
+   * stale. The stream says when it is there again.
+   */
   private fail(problem: Problem): void {
     this.end.abort();
+    this.end = new AbortController();
     this.spoken++;
     this.turn++;
-    this.now.value = this.past.value = undefined;
+    this.now.value = this.past.value = this.settings.value = undefined;
     this.absent.value = this.lost.value = false;
     this.problem.value = reason(problem);
     pagePhase.value = "failed";

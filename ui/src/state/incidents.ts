@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { incidentPath } from "../model/address";
 import type { Act, Counts, Incident } from "../model/incidents";
-import { isAborted, Problem, request, tenant } from "../net/api";
+import { isAborted, isGone, Problem, request, tenant } from "../net/api";
 import { keepsIncidents, readSession } from "../net/session";
 
 /** How many incidents of the tenant are open. */
@@ -23,7 +23,7 @@ export async function learnIncidents(signal?: AbortSignal): Promise<void> {
     counts.value = found;
   } catch (error) {
     if (isAborted(error)) return;
-    if (of !== asked) counts.value = undefined;
+    if (of !== asked || isGone(error)) counts.value = undefined;
     if (error instanceof Problem && error.status === 501) keepsIncidents.value = false; // no feed
   }
 }

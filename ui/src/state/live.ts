@@ -3,9 +3,9 @@ import { expire, newFor, raise, settle, type Alarm } from "../model/alarms";
 import { Fleet, type Device, type Rise, type Snapshot, type StateCounts } from "../model/fleet";
 import type { ServerEvent } from "../model/sse";
 import type { StateDef } from "../model/states";
-import { Problem, all, reason, request, signInNeeded, tenant } from "../net/api";
+import { Problem, all, isGone, isRefused, reason, request, signInNeeded, tenant } from "../net/api";
 import { keepsIncidents } from "../net/session";
-import { follow } from "../net/stream";
+import { follow, pause, refusedPause } from "../net/stream";
 import { Poller, watch } from "./poll";
 import { now } from "./clock";
 import { counts, incidentsChanged, learnIncidents } from "./incidents";
@@ -19,10 +19,11 @@ export type Phase =
   | "lost" // what is shown is old
   | "failed"; // nothing can be shown
 
+// Whatever has happened, the board tries again by itself: a television has no keyboard.
+
 export interface Link {
   phase: Phase;
   why?: string;
-  again?: boolean; // the board tries again by itself
 }
 
 export const fleet = new Fleet();
@@ -90,23 +91,20 @@ async function load(ended: AbortSignal): Promise<void> {
     } catch (error) {
       if (ended.aborted) return;
       if (error instanceof Problem && error.status === 501) return void poll(ended);
-      if (error instanceof Problem && isLasting(error)) {
-        fleet.generation = 0; // what was there is of a tenant that is no more
-        version.value++;
-        link.value = { phase: "failed", why: reason(error) };
-        return;
-      }
-      lose(reason(error));
+      lose(error);
+      await pause(isRefused(error) ? refusedPause : Math.min(5000, 500 * 2 ** failures), ended);
     }
-    await new Promise((resolve) => setTimeout(resolve, Math.min(5000, 500 * 2 ** failures)));
   }
 }
 
-/** Another attempt does not fix it. */
-export const isLasting = (p: Problem) => [400, 401, 403, 404].includes(p.status);
-
-function lose(why: string): void {
-  link.value = { phase: fleet.generation > 0 ? "lost" : "failed", why, again: true };
+function lose(error: unknown): void {
+  if (isGone(error) && fleet.generation > 0) {
+    fleet.load(empty); // what was there is of a tenant that is no more
+    fleet.generation = 0;
+    alarms.value = [];
+    version.value++;
+  }
+  link.value = { phase: fleet.generation > 0 ? "lost" : "failed", why: reason(error) };
 }
 
 /** Follows the stream from where the snapshot was taken. */
@@ -138,10 +136,11 @@ function continueFrom(position: string, ended: AbortSignal): void {
         banner = undefined;
         link.value = { phase: "live" };
         asOf.value = Date.now();
-      } else if (problem?.status === 404 || problem?.status === 400) {
+      } else if (isRefused(problem) || problem?.status === 501) {
         reload(); // the tenant is gone, or the position is of another store
       } else {
-        banner ??= setTimeout(() => lose(problem?.message ?? "The connection is lost"), lostAfter);
+        const why = problem ?? new Error("The connection is lost");
+        banner ??= setTimeout(() => lose(why), lostAfter);
       }
     },
   });
@@ -188,9 +187,8 @@ function poll(ended: AbortSignal): Promise<void> {
     show(rises);
     link.value = { phase: "polling" };
   };
-  const lost = (error: unknown) => lose(reason(error));
-  void watch(ended, (error) => error && lost(error));
-  return new Poller({ fleet, show: shown, lose: lost }, ended).run();
+  void watch(ended, (error) => error && lose(error));
+  return new Poller({ fleet, show: shown, lose }, ended).run();
 }
 
 /** Up to so many silent devices are asked for by list; beyond that the snapshot is shorter. */

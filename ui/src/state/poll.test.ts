@@ -4,6 +4,7 @@ import { Fleet, type Rise } from "../model/fleet";
 /** What the server says. */
 let devices: Record<string, string>; // state by device
 let fails: RegExp | undefined;
+let failure: number;
 let asked: string[];
 let fleet: Fleet;
 let risen: string[];
@@ -15,9 +16,12 @@ const shown = (id: string) => ({
   device: id, state: devices[id], severity: severity(devices[id]), since: "2026-01-01T00:00:00Z", silent: false,
 });
 
+const problem = (status: number) =>
+  Response.json({}, { status, headers: { "Content-Type": "application/problem+json" } });
+
 function answer(path: string): Response {
   asked.push(path);
-  if (fails?.test(path)) return new Response("{}", { status: 503 });
+  if (fails?.test(path)) return problem(failure);
   const url = new URL(path, "http://localhost");
   const all = Object.keys(devices).sort();
   if (url.pathname === "/states") {
@@ -35,12 +39,12 @@ function answer(path: string): Response {
     return Response.json({ items: fit.slice(from, to).map(shown), next: to < most ? String(to) : undefined });
   }
   const id = decodeURIComponent(url.pathname.split("/")[2]);
-  return devices[id] ? Response.json(shown(id)) : new Response("{}", { status: 404 });
+  return devices[id] ? Response.json(shown(id)) : problem(404);
 }
 
 beforeEach(() => {
   vi.useFakeTimers();
-  [devices, asked, risen, lost, fails] = [{}, [], [], 0, undefined];
+  [devices, asked, risen, lost, fails, failure] = [{}, [], [], 0, undefined, 503];
   vi.stubGlobal("fetch", async (url: string) => answer(url.replace("/api/v1", "")));
   for (let i = 0; i < 2500; i++) devices[`d-${10_000 + i}`] = "NORMAL";
 });
@@ -113,4 +117,17 @@ test("a server that fails is reported, and asked again", async () => {
   devices["d-10001"] = "WARNING4";
   await vi.advanceTimersByTimeAsync(4100);
   expect(fleet.trouble.size).toBe(1);
+});
+
+test("once a tenant is there again that was gone, its picture begins anew", async () => {
+  await begin();
+  const before = fleet.generation;
+  [fails, failure] = [/./, 404];
+  await vi.advanceTimersByTimeAsync(4100);
+  expect(lost).toBe(1);
+  fails = undefined;
+  devices = { "e-1": "WARNING1" };
+  await vi.advanceTimersByTimeAsync(8200);
+  expect(fleet.generation).toBeGreaterThan(before);
+  expect(fleet.size).toBe(1);
 });

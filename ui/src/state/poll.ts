@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { snapshotOf, type Device, type Fleet, type Rise, type StateCounts } from "../model/fleet";
-import { Problem, list, request } from "../net/api";
+import { Problem, isGone, list, request } from "../net/api";
 
 /** What is polled for, and who learns of it. */
 export interface Polled {
@@ -57,9 +57,13 @@ export class Poller {
   async run(): Promise<void> {
     this.of.fleet.partial = true;
     // The map can be asked for once it is known how many devices there are.
-    await this.again(() => this.askTrouble(), this.of.lose, () => this.counts === undefined);
+    const lose = (error: unknown) => {
+      if (isGone(error)) this.counts = undefined; // it begins anew once it is there again
+      this.of.lose(error);
+    };
+    await this.again(() => this.askTrouble(), lose, () => this.counts === undefined);
     await Promise.all([
-      this.again(() => this.askTrouble(), this.of.lose),
+      this.again(() => this.askTrouble(), lose),
       this.again(() => this.walk(), () => this.startOver()),
     ]);
   }
@@ -143,11 +147,13 @@ export class Poller {
 
   /** Asks for the next pages of all devices: the first time for all of them. */
   private async walk(): Promise<void> {
-    const pages = Math.ceil(this.counts!.total / perPage / stepsOfRound);
-    for (let n = 0; !this.ended.aborted && (this.first || n < Math.max(1, pages)); n++) {
+    const pages = Math.ceil((this.counts?.total ?? 0) / perPage / stepsOfRound);
+    const wanted = (n: number) => this.first || n < Math.max(1, pages);
+    for (let n = 0; !this.ended.aborted && this.counts && wanted(n); n++) {
       const mark = this.of.fleet.marks();
       const query = { limit: String(perPage), cursor: this.cursor };
       const page = await list<Device>("/devices", query, this.ended);
+      if (!this.counts) return this.startOver();
       this.cursor = page.next;
       if (this.first) this.collect(page.items);
       else this.refresh(page.items, mark);

@@ -1,4 +1,5 @@
 import { effect, signal, type Signal } from "@preact/signals";
+import { signInNeeded } from "../net/api";
 
 /** What this browser remembers. A browser that forbids storage only forgets it. */
 function remembered<T extends string>(key: string, initial: T, allowed?: readonly T[]): Signal<T> {
@@ -9,14 +10,19 @@ function remembered<T extends string>(key: string, initial: T, allowed?: readonl
   } catch {
     // Storage is forbidden.
   }
-  const known = value !== null && (!allowed || allowed.includes(value as T));
-  const kept = signal<T>(known ? (value as T) : initial);
+  const known = (value: string | null) =>
+    value !== null && (!allowed || allowed.includes(value as T)) ? (value as T) : initial;
+  const kept = signal<T>(known(value));
   effect(() => {
     try {
       localStorage.setItem(name, kept.value);
     } catch {
       // Storage is forbidden.
     }
+  });
+  // Another tab has changed it.
+  addEventListener("storage", (e) => {
+    if (e.key === name) kept.value = known(e.newValue);
   });
   return kept;
 }
@@ -30,6 +36,9 @@ export const sound = remembered("sound", "off", onOff);
 export const shortcuts = remembered("shortcuts", "on", onOff);
 /** Who uses this browser: it goes into `by` of what is done here. */
 export const myName = remembered<string>("name", "");
+effect(() => {
+  if (signInNeeded.value) myName.value = ""; // who signs in next may be somebody else
+});
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 

@@ -41,19 +41,20 @@ export function Form(props: {
   danger?: boolean;
   cautious?: boolean; // the focus begins on Cancel
   disabled?: boolean; // there is nothing to be sent yet
+  problem?: string; // why it is asked for
   children: ComponentChildren;
 }) {
-  const [problem, setProblem] = useState("");
+  const [problem, setProblem] = useState(props.problem ?? "");
   const [busy, setBusy] = useState(false);
   const onSubmit = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement, event.submitter);
     const data = Object.fromEntries([...form].map(([k, v]) => [k, String(v).trim()]));
-    if (data.by !== undefined) myName.value = data.by;
     setBusy(true);
     setProblem("");
     try {
       say(await props.send(data));
+      if (data.by !== undefined) myName.value = data.by; // the server has taken it
       props.onClose();
     } catch (error) {
       setProblem(reason(error));

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Agenda } from "../model/agenda";
-import { isAborted, reason, request, tenant } from "../net/api";
+import { isAborted, isGone, reason, request, tenant } from "../net/api";
 import { Notice } from "./parts";
 
 export interface Found<T> {
@@ -23,7 +23,8 @@ export function useAgain<T>(find: (signal: AbortSignal) => Promise<T>, of: unkno
       void find(ended.signal).then(
         (is) => setState({ is, problem: "" }),
         (error) => {
-          if (!isAborted(error)) setState((s) => ({ ...s, problem: reason(error) }));
+          if (isAborted(error)) return;
+          setState((s) => ({ is: isGone(error) ? undefined : s.is, problem: reason(error) }));
         },
       );
     read.current();

@@ -18,7 +18,7 @@ export function Banner() {
   if (phase === "failed" && place.value.view !== "fleet") {
     return (
       <div class="banner lost" role="alert" data-testid="failed">
-        <b>The fleet can't be shown.</b> {why}.
+        <b>The fleet can't be shown.</b> {why}. Trying again.
       </div>
     );
   }

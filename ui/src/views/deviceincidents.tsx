@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { devicePath, incidentPath } from "../model/address";
 import { isWaiting, lookOf, newest, type Incident } from "../model/incidents";
 import type { StateDef } from "../model/states";
-import { list } from "../net/api";
+import { isGone, list } from "../net/api";
 import { keepsIncidents } from "../net/session";
 import { changes } from "../state/incidents";
 import { link } from "../state/route";
@@ -24,7 +24,7 @@ export function useIncidentsOf(device: string | undefined): Incident[] {
     const { signal } = (abort.current = new AbortController());
     list<Incident>(`${devicePath(device)}/incidents`, { limit: String(most) }, signal).then(
       (page) => setItems(page.items),
-      () => undefined, // the rest of the page says what is wrong
+      (error) => isGone(error) && setItems([]), // the rest of the page says what is wrong
     );
     return true;
   };

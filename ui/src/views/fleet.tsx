@@ -91,17 +91,11 @@ function NoDevices() {
 }
 
 function Failed() {
-  const { why, again } = link.value;
+  const { why } = link.value;
   return (
     <Blank title="The fleet can't be shown" bad>
       <p data-testid="failed">{why}.</p>
-      {again ? (
-        <p>The board tries again by itself, every few seconds.</p>
-      ) : (
-        <button type="button" onClick={() => location.reload()}>
-          Try again
-        </button>
-      )}
+      <p>The board tries again by itself, every few seconds.</p>
     </Blank>
   );
 }

@@ -10,15 +10,36 @@ import { More, usePages } from "./pages";
 
 const groupLink = (group: string) => link("/groups", { group });
 
+/** In the place of a group it stands for the devices that are in none. */
+const none = "none";
+
 /** The tree of groups with what is in each, and the devices of one group. */
 export function Groups() {
   useEffect(startFleet, [tenant.value]);
   const group = query.value.group ?? "";
+  return (
+    <main id="main" class="page groups" data-view="groups">
+      {group === none ? <InNone /> : <InGroup group={group} />}
+    </main>
+  );
+}
+
+function InNone() {
+  return (
+    <>
+      <h1 tabIndex={-1}>In no group</h1>
+      <Above group={none} />
+      <Devices group={none} />
+    </>
+  );
+}
+
+function InGroup({ group }: { group: string }) {
   const asked = useMemo(() => ({ under: group || undefined, limit: "1000" }), [group]);
   const tree = usePages<Group>("/groups", asked);
   const here = tree.items.find((g) => g.group === group);
   return (
-    <main id="main" class="page groups" data-view="groups">
+    <>
       <h1 tabIndex={-1}>{group === "" ? "Groups" : <bdi>{group}</bdi>}</h1>
       {group !== "" && <Above group={group} />}
       {here && <States of={here} />}
@@ -31,7 +52,7 @@ export function Groups() {
       <Tree items={childrenOf(tree.items, group)} />
       <More pages={tree} />
       {group !== "" && <Devices group={group} />}
-    </main>
+    </>
   );
 }
 
@@ -108,6 +129,9 @@ function Devices({ group }: { group: string }) {
     <Panel title="Devices">
       {pages.problem && <Notice kind="error">{pages.problem}</Notice>}
       {pages.items.length > 0 && <DeviceTable label="Devices" devices={pages.items} />}
+      {pages.items.length === 0 && !pages.problem && (
+        <Notice kind={pages.busy ? "loading" : "empty"}>{pages.busy ? "Loading…" : "No devices."}</Notice>
+      )}
       <More pages={pages} />
     </Panel>
   );

@@ -1,15 +1,17 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { waiting } from "../model/incidents";
 import { zoneName } from "../model/time";
-import { tenant } from "../net/api";
+import { reason, tenant } from "../net/api";
 import { keepsIncidents, signOut, tokenRequired } from "../net/session";
 import { counts, followCounts } from "../state/incidents";
 import { shownPhase, type Phase } from "../state/live";
-import { nextTheme, sound, theme } from "../state/prefs";
+import { myName, nextTheme, sound, theme } from "../state/prefs";
 import { link, place } from "../state/route";
+import { Form, YourName } from "./actions";
 import { Tenants } from "./tenants";
 import { helpOpen } from "./keys";
 import { countText } from "./parts";
+import { say } from "./toast";
 import { chime } from "../state/sound";
 
 const phases: Record<Phase, string> = {
@@ -86,7 +88,34 @@ function Speaker({ on }: { on: boolean }) {
   );
 }
 
+/** Who uses this browser, and the way to change it; absent until somebody has said so. */
+function Me() {
+  const [open, setOpen] = useState(false);
+  if (!myName.value) return null;
+  const text = `Your name: ${myName.value}`;
+  const send = async ({ by }: Record<string, string>) =>
+    by ? `You are ${by} now` : "Your name is asked for with the next action";
+  return (
+    <>
+      <button type="button" aria-label={text} title={text} onClick={() => setOpen(true)}>
+        <svg viewBox="0 0 24 24" class="icon" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
+          <circle cx="12" cy="8" r="4" />
+          <path d="M4 21c0-9 16-9 16 0" />
+        </svg>
+      </button>
+      {open && (
+        <Form title="Your name" submit="Change" onClose={() => setOpen(false)} send={send}>
+          <p>What you do about incidents and devices is recorded with it.</p>
+          <YourName autofocus />
+        </Form>
+      )}
+    </>
+  );
+}
+
 const themeSigns = { system: "◐", light: "☀", dark: "☾" };
+
+const notSignedOut = (error: unknown) => say(`You are not signed out: ${reason(error)}`);
 
 function Tools() {
   const on = sound.value === "on";
@@ -96,6 +125,7 @@ function Tools() {
   };
   return (
     <div class="tools">
+      <Me />
       <button type="button" aria-pressed={on} aria-label="Sound for new trouble" title="Sound (m)" onClick={toggle}>
         <Speaker on={on} />
       </button>
@@ -106,7 +136,7 @@ function Tools() {
         ?
       </button>
       {tokenRequired.value && (
-        <button type="button" aria-label="Sign out" title="Sign out" onClick={() => void signOut()}>
+        <button type="button" aria-label="Sign out" title="Sign out" onClick={() => signOut().catch(notSignedOut)}>
           <svg viewBox="0 0 24 24" class="icon" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
             <path d="M10 4H5v16h5M9.5 12H20m-4.5-4.5L20 12l-4.5 4.5" />
           </svg>

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { incidentPath } from "../model/address";
 import { marks, meaning, stepText, type Incident, type Step } from "../model/incidents";
 import { zoneId } from "../model/time";
-import { isAborted, reason, request } from "../net/api";
+import { isAborted, isGone, reason, request } from "../net/api";
 import { changes } from "../state/incidents";
 import { stateByName } from "../state/live";
 import { IncidentTable, useIncidentsOf } from "./deviceincidents";
@@ -35,7 +35,8 @@ function useIncident(id: string): Read {
     try {
       setState({ is: await request<Incident>("GET", incidentPath(id), { signal }), problem: "" });
     } catch (error) {
-      if (!isAborted(error)) setState((s) => ({ ...s, problem: reason(error) }));
+      if (isAborted(error)) return;
+      setState((s) => ({ is: isGone(error) ? undefined : s.is, problem: reason(error) }));
     }
   };
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { actsOn, type Act, type Incident } from "../model/incidents";
-import { reason } from "../net/api";
+import { Problem, reason } from "../net/api";
 import { act } from "../state/incidents";
 import { myName } from "../state/prefs";
 import { Form, Note, Person, YourName } from "./actions";
@@ -33,7 +33,12 @@ const inRows: Act[] = ["reset", "acknowledge", "take", "escalate", "shelve", "un
 interface Doing {
   what: Act;
   on: Incident;
+  problem?: string; // why it could not be done at once
 }
+
+/** Whether the server refuses the name of who does something: it is asked for again. */
+const isOfName = (error: unknown) =>
+  error instanceof Problem && error.fields.some((f) => f.location === "body.by");
 
 /** On the page of a device it has buttons of its own to escalate and to assign. */
 const onDevice: Act[] = ["reset", "acknowledge", "take", "shelve", "unshelve"];
@@ -49,6 +54,7 @@ export function useDeeds() {
     try {
       say(deeds[what].done(await act(on.id, what, { by }), {}));
     } catch (error) {
+      if (isOfName(error)) return setDoing({ what, on, problem: reason(error) });
       say(`Not done: ${reason(error)}`);
     }
   };
@@ -106,12 +112,12 @@ export function DeedButtons(props: {
   );
 }
 
-function DeedDialog({ what, on, onClose }: Doing & { onClose(): void }) {
+function DeedDialog({ what, on, problem, onClose }: Doing & { onClose(): void }) {
   const { name, done } = deeds[what];
   const verb = name.replace("…", "");
   const send = async (data: Record<string, string>) => done(await act(on.id, what, bodyOf(what, data)), data);
   return (
-    <Form title={`${verb}: ${on.device}`} submit={verb} onClose={onClose} send={send}>
+    <Form title={`${verb}: ${on.device}`} submit={verb} problem={problem} onClose={onClose} send={send}>
       <Fields of={what} />
       <YourName required autofocus={deeds[what].atOnce} />
     </Form>

@@ -1,8 +1,7 @@
 import { useSignalEffect, type Signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Query } from "../model/address";
-import { pageFor } from "../model/window";
-import { isAborted, list, reason } from "../net/api";
+import { first, isAborted, isGone, list, longestPage, reason, type Page } from "../net/api";
 import { link, version } from "../state/live";
 
 /** In a storm a list is not asked for with every change. */
@@ -17,18 +16,19 @@ const anyway = 20_000;
  * that it could not.
  */
 export function useChanges(read: () => boolean, every: number, of: Signal<number> = version): void {
-  const latest = useRef(read);
-  latest.current = read;
+  const latest = useRef({ read, every });
+  latest.current = { read, every };
   const last = useRef(Date.now());
   const due = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const run = () => {
     due.current = undefined;
     if (document.hidden) return;
     last.current = Date.now();
-    if (!latest.current()) soon();
+    if (!latest.current.read()) soon();
   };
   const soon = () => {
-    due.current ??= setTimeout(run, Math.max(settled, last.current + every - Date.now()));
+    const wait = last.current + latest.current.every - Date.now();
+    due.current ??= setTimeout(run, Math.max(settled, wait));
   };
   useSignalEffect(() => {
     of.value;
@@ -53,42 +53,50 @@ interface Pages<T> {
   problem: string;
 }
 
+/** A request that is not answered so long is given up for another one. */
+const patience = 10_000;
+
 /**
  * The pages of a list that were read so far, for a query, kept up to date: what changes is seen
- * without a reload.
+ * without a reload. A list that is too long for one request is asked for less often.
  */
 export function usePages<T>(path: string, asked: Query, every = atMostEvery, of?: Signal<number>) {
   const [state, setState] = useState<Pages<T>>({ items: [], busy: true, problem: "" });
   const abort = useRef<AbortController | undefined>(undefined);
-  const read = async (before: T[], cursor: string | undefined, query = asked) => {
+  const began = useRef(0); // when the list was asked for again; 0: it has been answered
+  const show = async (find: (signal: AbortSignal) => Promise<Page<T>>, before: T[] = []) => {
     abort.current?.abort();
-    const mine = (abort.current = new AbortController());
+    const { signal } = (abort.current = new AbortController());
     try {
-      let { items, next } = await list<T>(path, { ...query, cursor }, mine.signal);
-      // A page of a search may end early. What is on the screen is read to its end before it changes.
-      while (next && query !== asked && items.length < Number(query.limit)) {
-        const more = await list<T>(path, { ...query, cursor: next }, mine.signal);
-        [items, next] = [[...items, ...more.items], more.next];
-      }
+      const { items, next } = await find(signal);
       setState({ items: [...before, ...items], next, busy: false, problem: "" });
     } catch (error) {
-      if (!isAborted(error)) setState((s) => ({ ...s, busy: false, problem: reason(error) }));
+      if (isAborted(error)) return;
+      const left = isGone(error) ? { items: [], next: undefined } : {};
+      setState((s) => ({ ...s, ...left, busy: false, problem: reason(error) }));
     }
+    began.current = 0;
   };
   const more = (before: T[], cursor: string | undefined) => {
     setState({ items: before, next: cursor, busy: true, problem: "" });
-    void read(before, cursor);
+    void show((signal) => list<T>(path, { ...asked, cursor }, signal), before);
   };
   useEffect(() => {
     more([], undefined);
     return () => abort.current?.abort();
   }, [path, asked]);
-  useChanges(() => {
-    const limit = pageFor(state.items.length, Number(asked.limit));
-    if (state.busy) return false;
-    if (limit) void read([], undefined, { ...asked, limit: String(limit) });
+  // What is on the screen is read to its end before it changes, in whole pages.
+  const perPage = Number(asked.limit);
+  const most = Math.max(1, Math.ceil(state.items.length / perPage)) * perPage;
+  const requests = Math.ceil(most / longestPage);
+  const again = () => {
+    // Where each change began it anew, a slow list would never come.
+    if (state.busy || Date.now() - began.current < patience * requests) return false;
+    began.current = Date.now();
+    void show((signal) => first<T>(path, asked, most, signal));
     return true;
-  }, every, of);
+  };
+  useChanges(again, requests > 1 ? atMostEvery * requests : every, of);
   return { ...state, more: state.next !== undefined, next: () => more(state.items, state.next) };
 }
 

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { operatorPath, supervisorPath, type Query } from "../model/address";
 import type { Device } from "../model/fleet";
 import { dayName, daySpan, toDateInput, zoneId } from "../model/time";
+import { queryOfDates } from "../model/window";
 import { tenant } from "../net/api";
 import { now } from "../state/clock";
 import type { Entry } from "../state/device";
@@ -198,15 +199,16 @@ function daysBefore(at: Date, days: number): Date {
 function DateFilter() {
   const { from, to } = query.value;
   const first = from ?? toDateInput(daysBefore(new Date(now.peek()), 6));
+  const choose = (chosen: Query) => setQuery(queryOfDates({ from: first, to }, chosen));
   return (
     <>
       <label>
         From
-        <input type="date" value={first} max={to} onChange={(e) => setQuery({ from: e.currentTarget.value })} />
+        <input type="date" value={first} max={to} onChange={(e) => choose({ from: e.currentTarget.value })} />
       </label>
       <label>
         To
-        <input type="date" value={to ?? ""} min={first} onChange={(e) => setQuery({ to: e.currentTarget.value })} />
+        <input type="date" value={to ?? ""} min={first} onChange={(e) => choose({ to: e.currentTarget.value })} />
       </label>
     </>
   );

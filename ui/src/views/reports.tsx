@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { devicePath, operatorPath, type Query } from "../model/address";
 import { binsOf, percent, type Report, type Times } from "../model/report";
 import { daySpan, duration, toDateInput } from "../model/time";
+import { queryOfDates } from "../model/window";
 import { fetched, isAborted, reason, request, tenant } from "../net/api";
 import { now } from "../state/clock";
 import { link, query, setQuery } from "../state/route";
@@ -84,10 +85,15 @@ function Figures() {
 
 function Span({ span }: { span: Query }) {
   const date = (text: string | undefined) => toDateInput(new Date(text!));
+  const seen = { from: date(span.from), to: date(span.to) };
   const field = (name: "from" | "to", text: string) => (
     <label>
       {text}
-      <input type="date" value={date(span[name])} onChange={(e) => setQuery({ [name]: e.currentTarget.value })} />
+      <input
+        type="date"
+        value={seen[name]}
+        onChange={(e) => setQuery(queryOfDates(seen, { [name]: e.currentTarget.value }))}
+      />
     </label>
   );
   return (

@@ -6,7 +6,7 @@ import { keepsIncidents } from "../net/session";
 import { now } from "../state/clock";
 import { want } from "../state/details";
 import { changes, counts, followCounts } from "../state/incidents";
-import { alarms, asOf, fleet, isNew, link, startFleet, version } from "../state/live";
+import { alarms, fleet, isNew, link, startFleet, version } from "../state/live";
 import { query } from "../state/route";
 import { incidentsEvery, Lasts } from "./incidents";
 import { FleetMap } from "./map";
@@ -85,16 +85,19 @@ function WallHead() {
 }
 
 function WallLost() {
+  const { phase, why } = link.value;
   return (
     <div class="banner lost" role="alert" data-testid="lost">
-      <b>No connection to the server.</b>{" "}
-      {asOf.value > 0 ? (
+      {phase === "lost" ? (
         <>
-          This picture is <PictureAge /> old.
+          <b>No connection to the server.</b> This picture is <PictureAge /> old.
         </>
       ) : (
-        link.value.why
-      )}
+        <>
+          <b>The fleet can't be shown.</b> {why}.
+        </>
+      )}{" "}
+      Trying again.
     </div>
   );
 }
