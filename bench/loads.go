@@ -24,15 +24,15 @@ func loads(b *bench.Bench, soak int) []bench.Load {
 	writes := b.Writes()
 	single, batch := writes[0], writes[len(writes)-1]
 	all = append(all, single, atShare(single, openCallers), batch, atShare(batch, 16))
-	states := single
-	states.Kind, states.Name = "states", "write: 1 event that changes the state"
-	states.Part = func(n int64) bench.Part {
+	changes := single
+	changes.Kind, changes.Name = "changes", "write: 1 event that changes the state"
+	changes.Part = func(n int64) bench.Part {
 		p := single.Part(n)
 		p.Alternate = true
 		return p
 	}
 	if !b.Mixed {
-		all = append(all, states)
+		all = append(all, changes)
 	}
 	all = append(all, readings(b)...)
 	for i := range 10 {

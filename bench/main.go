@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) (err error) {
 	former := flags.String("former", "", "measure next to this `program`, another version of it, "+
 		"in place of the peers")
 	kinds := flags.String("loads", "", "only these `loads` after the filling: "+
-		"queries,single,batch,states,readings,soak")
+		"query,states,single,batch,changes,readings,soak")
 	soak := flags.Int("soak", 0, "how `many` events the soak brings; 0: there is none")
 	flags.IntVar(&o.Devices, "devices", 100_000, "devices of the fleet")
 	flags.IntVar(&o.Events, "events", 2_000_000, "events before anything is measured")

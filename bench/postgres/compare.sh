@@ -46,11 +46,11 @@ until curl --silent --fail --output "$dir/answer" "$url/api/v1/states"; do
 	sleep .1
 done
 # shellcheck disable=SC2086 # mixed may be nothing
-TMPDIR=$dir "$andon" bench --url "$url" --devices 100000 --events 2000000 --duration 100ms $mixed \
-	--loads queries --keep tenant >"$dir/filled"
+TMPDIR=$dir "$andon" bench query --url "$url" --devices 100000 --events 2000000 --duration 100ms \
+	$mixed --keep tenant >"$dir/filled"
 # Its tenant is the only one that it made.
 tenant=$(curl --silent "$url/api/v1/tenants" | grep -o 'andon-check-bench[^"]*')
-"$andon" export --url "$url" --tenant "$tenant" --output csv --file "$dir/pg/events.csv"
+"$andon" export --url "$url" --tenant "$tenant" --format csv --output "$dir/pg/events.csv"
 export DEVICES="$dir/pg/devices"
 tail -n +2 "$dir/pg/events.csv" | cut -d , -f 1 | sort | uniq -c | sort -k 1,1nr -k 2 |
 	awk '{ print $2 }' >"$dir/counted"

@@ -1,5 +1,5 @@
--- queries.lua makes wrk ask Andon one of the seven queries of "andon bench --url --loads
--- queries", with the random choices of the SQL files next to it:
+-- queries.lua makes wrk ask Andon one of the seven queries of "andon bench query states --url",
+-- with the random choices of the SQL files next to it:
 --
 --	wrk -s queries.lua http://… -- query tenant
 --

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh [seconds]: asks PostgreSQL the seven queries of "andon bench --url --loads queries", by
-# 1 and by 16 clients, with prepared statements. PGHOST, PGUSER and PGDATABASE name the database,
+# run.sh [seconds]: asks PostgreSQL the seven queries of "andon bench query states --url", by 1
+# and by 16 clients, with prepared statements. PGHOST, PGUSER and PGDATABASE name the database,
 # into which schema.sql was read; a PGHOST of 127.0.0.1 has it go over TCP. With JSON=1 the answers
 # are JSON, as those of an API are. The other variables are those of compare.sh; SERVER is the first
 # process of PostgreSQL. It needs pgbench.

@@ -12,10 +12,11 @@ import (
 // The kinds of loads, by which some can be chosen. The fleet is always filled in first: the others
 // continue from there.
 const (
-	Fill    = "fill"
-	Queries = "queries"
-	Single  = "single"
-	Batch   = "batch"
+	Fill   = "fill"
+	Query  = "query"  // of one device, or one person
+	States = "states" // lists and counts of devices by state
+	Single = "single"
+	Batch  = "batch"
 )
 
 // batchWriters is how many batches are written concurrently.
@@ -25,7 +26,12 @@ const batchWriters = 4
 func (b *Bench) Filling() []Load {
 	if b.mixed != nil {
 		fill := b.anyEvents(Fill, batchWriters, b.Batch)
-		fill.Name, fill.Ops = "fill: "+events(b.Batch), int64(b.Events/b.Batch)
+		fill.Name, fill.Ops = "fill: "+events(b.Batch), int64((b.Events+b.Batch-1)/b.Batch)
+		fill.Items = b.Events / int(fill.Ops)
+		fill.Part = func(n int64) Part { // the last one may be smaller
+			first := int(n) * b.Batch
+			return Part{Event: first, Events: min(b.Batch, b.Events-first)}
+		}
 		return []Load{fill}
 	}
 	size := min(b.Batch, b.Devices)
@@ -99,7 +105,7 @@ func (b *Bench) Asking() (loads []Load) {
 	for _, q := range b.queries() {
 		for _, callers := range []int{1, 16} {
 			loads = append(loads, Load{
-				Kind: Queries, Name: q.name, Callers: callers, Do: q.do,
+				Kind: q.kind, Name: q.name, Callers: callers, Do: q.do,
 				Takes: func(t *Target) bool { return t.Queries },
 			})
 		}
@@ -109,9 +115,9 @@ func (b *Bench) Asking() (loads []Load) {
 
 // query is something that people ask of a fleet.
 type query struct {
-	name  string
-	least int                // devices that the answer names
-	path  func(n int) string // about the n-th device or person
+	kind, name string
+	least      int                // devices that the answer names
+	path       func(n int) string // about the n-th device or person
 }
 
 // do fails if an answer names fewer devices than have reported.
@@ -167,28 +173,28 @@ func (b *Bench) queries() []query {
 	between := "&from=" + andon.HourStart(a.hour).String() +
 		"&to=" + andon.HourStart(a.hour+1).String()
 	return []query{
-		{"last 100 of a device", min(100, a.entries), func(n int) string {
+		{Query, "last 100 of a device", min(100, a.entries), func(n int) string {
 			return busy(n) + "/events?limit=100"
 		}},
-		{"last 100 warnings of a device", 1, func(n int) string {
+		{Query, "last 100 warnings of a device", 1, func(n int) string {
 			return busy(n) + "/events?state=WARNING*&limit=100"
 		}},
-		{"100 of an operator between two times", 1, func(n int) string {
+		{Query, "100 of an operator between two times", 1, func(n int) string {
 			return api + "/operators/" + string(f.operators[n%len(f.operators)]) +
 				"/events?limit=100" + between
 		}},
-		{"100 of a supervisor in a state", 0, func(n int) string {
+		{Query, "100 of a supervisor in a state", 0, func(n int) string {
 			return api + "/supervisors/" + string(a.supervisor(n)) +
 				"/events?state=WARNING1&limit=100"
 		}},
-		{"current state of a device", 1, func(n int) string {
+		{Query, "current state of a device", 1, func(n int) string {
 			return b.path(a.any(n))
 		}},
-		{"100 devices in a state", min(100, a.devices), func(int) string {
+		{States, "100 devices in a state", min(100, a.devices), func(int) string {
 			return api + "/devices?state=" + string(a.state) + "&limit=100"
 		}},
-		{"counts of all states", 0, func(int) string { return api + "/states" }},
-		{"ceiling: a query that reads nothing", 0, func(int) string { return "/version" }},
+		{States, "counts of all states", 0, func(int) string { return api + "/states" }},
+		{Query, "ceiling: a query that reads nothing", 0, func(int) string { return "/version" }},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // Row is what one target reached under one load. What is nil was not measured.
 type Row struct {
 	Subject string `json:"subject"`
+	Kind    string `json:"kind"` // of the load: Fill, Query and so on
 	Load    string `json:"load"`
 	// InFlight is how many operations were under way concurrently.
 	InFlight int   `json:"in_flight"`
@@ -43,7 +44,7 @@ type Row struct {
 
 func (n *lane) row(ctx context.Context) (Row, error) {
 	l := n.load
-	r := Row{Subject: n.Name, Load: l.Name, InFlight: l.Callers, Open: l.Share > 0}
+	r := Row{Subject: n.Name, Kind: l.Kind, Load: l.Name, InFlight: l.Callers, Open: l.Share > 0}
 	var all histogram
 	for _, t := range n.turns {
 		all.merge(&t.times)

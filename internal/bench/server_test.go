@@ -111,7 +111,7 @@ func TestMeasureWrongServer(t *testing.T) {
 		"":                            refusing,
 	} {
 		o := options()
-		o.Kinds = []string{bench.Queries}
+		o.Kinds = []string{bench.Query, bench.States}
 		b, err := bench.New(o, target)
 		if err != nil {
 			t.Fatal(err)
