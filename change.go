@@ -179,9 +179,13 @@ func ShowAlike(a, b *Device) bool {
 		a.LastRetired == b.LastRetired
 }
 
-// Shown returns what a device shows after a change that left it something: with Message and
-// Attributes, unless it shows something else by now. Then another change follows, which has them.
-func Shown(ctx context.Context, s Current, tenant TenantID, c *Change) (Device, error) {
+// Shown returns what a device shows after a change that left it something: with the Message and
+// Attributes of the newest entry by then, which are absent once it has expired.
+func Shown(ctx context.Context, s interface {
+	Current
+	Log
+}, tenant TenantID, c *Change,
+) (Device, error) {
 	d, err := s.Device(ctx, tenant, c.Device)
 	switch {
 	case err == nil && ShowAlike(&d, c.After):
@@ -189,7 +193,13 @@ func Shown(ctx context.Context, s Current, tenant TenantID, c *Change) (Device, 
 	case err != nil && KindOf(err) != NotFound:
 		return d, err
 	}
-	return *c.After, nil
+	d = *c.After // it shows something else by now
+	e, err := s.Entry(ctx, tenant, d.ID, d.Time, d.State)
+	if err != nil && KindOf(err) != NotFound {
+		return d, err
+	}
+	d.Message, d.Attributes = e.Message, e.Attributes
+	return d, nil
 }
 
 // Snapshot returns what all devices of a tenant show at one position of its feed, so that the feed
@@ -197,6 +207,7 @@ func Shown(ctx context.Context, s Current, tenant TenantID, c *Change) (Device, 
 // what changed meanwhile is taken from the feed.
 func Snapshot(ctx context.Context, s interface {
 	Current
+	Log
 	Feed
 }, tenant TenantID,
 ) (map[DeviceID]Device, Position, error) {
@@ -211,12 +222,28 @@ func Snapshot(ctx context.Context, s interface {
 		}
 		devices[d.ID] = d
 	}
+	changed := map[DeviceID]bool{}
 	for c, err := range s.Changes(ctx, tenant, at) {
 		if err != nil {
 			return nil, at, err
 		}
 		c.Fold(devices)
 		at = c.Position
+		if c.After != nil {
+			changed[c.Device] = true
+		}
+	}
+	for id := range changed { // once each, however often it changed
+		d, there := devices[id]
+		if !there {
+			continue
+		}
+		shown, err := Shown(ctx, s, tenant, &Change{Device: id, After: &d})
+		if err != nil {
+			return nil, at, err
+		}
+		d.Message, d.Attributes = shown.Message, shown.Attributes
+		devices[id] = d
 	}
 	return devices, at, nil
 }

@@ -44,9 +44,24 @@ func (d *Device) Shows(e EntryRef) bool {
 	return e == EntryRef{d.Time, d.State} || e == d.EscalatedEntry
 }
 
-// Silent reports whether the newest message arrived longer ago than after.
+// clocksDiffer is how far apart the clocks of processes of one store may be, with how long a
+// message is under way in one.
+const clocksDiffer = 120 * second
+
+// Heard returns the arrival of the newest message of a device, of which another one arrives; 0:
+// none does. One a little before the last came through a process whose clock is behind. One long
+// before it says that the clock was ahead, and is right again: else the device would not be silent
+// until that time.
+func Heard(last, arrives Time) Time {
+	if arrives != 0 && arrives.Add(clocksDiffer) < last {
+		return arrives
+	}
+	return max(last, arrives)
+}
+
+// Silent reports whether a device that shows a state was heard last longer ago than after.
 func (d *Device) Silent(now Time, after Duration) bool {
-	return d.Received < SilentBefore(now, after)
+	return d.State != "" && d.Retired == 0 && d.Received < SilentBefore(now, after)
 }
 
 // Position returns the position of the device in a list by sort.

@@ -152,10 +152,10 @@ type Escalation struct {
 	Note   string   // may be absent
 }
 
-// Repeats reports whether a record says what the newest of its entry says already: to whom, by whom
-// and why. Withdrawing what is withdrawn, or was never escalated, says nothing new.
+// Repeats reports whether a record says what the newest of its entry says already: to whom and why,
+// whoever says it. Withdrawing what is withdrawn, or was never escalated, says nothing new.
 func (e *Escalation) Repeats(newest *Escalation) bool {
-	return e.To == newest.To && (e.To == "" || e.By == newest.By && e.Note == newest.Note)
+	return e.To == newest.To && (e.To == "" || e.Note == newest.Note)
 }
 
 // Withdrawal is the record that an entry was wrong: since then no answer shows the entry but that

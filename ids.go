@@ -22,6 +22,9 @@ type (
 	MetricName string
 )
 
+// NoPerson stands for nobody, in a query. Nobody is called so.
+const NoPerson PersonID = "none"
+
 // DefaultTenant always exists and can't be deleted.
 const DefaultTenant TenantID = "default"
 
@@ -49,7 +52,12 @@ func (id DeviceID) Validate() error { return validID("device", string(id), MaxID
 func (id PersonID) Validate() error { return id.ValidateAs("person") }
 
 // ValidateAs is Validate, whose error calls the person what it is: operator, supervisor.
-func (id PersonID) ValidateAs(what string) error { return validID(what, string(id), MaxIDBytes) }
+func (id PersonID) ValidateAs(what string) error {
+	if id == NoPerson {
+		return Errorf(Invalid, "%s can't be %q: it stands for nobody", what, id)
+	}
+	return validID(what, string(id), MaxIDBytes)
+}
 
 // Validate reports what is wrong with m, or nil. The empty name is wrong.
 func (m MetricName) Validate() error { return validID("metric", string(m), MaxIDBytes) }

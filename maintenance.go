@@ -16,8 +16,8 @@ type Maintenance interface {
 	// name, as in Prometheus; labels are names and values in turn.
 	Figures(report func(name, help string, value float64, labels ...string))
 
-	// Damage returns the names of the files of which something could not be read since the store
-	// was opened. Queries that need it are Damaged.
+	// Damage returns the names of the files, or items, of which something could not be read since
+	// the store was opened. Queries that need it are Damaged.
 	Damage() []string
 
 	// Finish does what would take longer when the store is opened again, where that is worth it. It

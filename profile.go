@@ -151,8 +151,8 @@ func (r *GroupRule) Validate() error {
 	switch {
 	case (r.Prefix == "") == (r.Attribute == ""):
 		return Errorf(Invalid, "a rule has either prefix or attribute")
-	case r.Prefix != "" && r.Equals != "":
-		return Errorf(Invalid, "equals belongs to an attribute")
+	case (r.Attribute == "") != (r.Equals == ""):
+		return Errorf(Invalid, "an attribute and equals belong together")
 	case len(r.Prefix)+len(r.Attribute)+len(r.Equals) > MaxRecordIDBytes:
 		return Errorf(Invalid, "a rule is longer than %d bytes", MaxRecordIDBytes)
 	}

@@ -101,6 +101,18 @@ func Freeing(ctx context.Context) context.Context {
 // IsFreeing reports whether what is written with a context leads to free space.
 func IsFreeing(ctx context.Context) bool { return ctx.Value(freeingKey{}) != nil }
 
+type urgentKey struct{}
+
+// Urgent returns a context for small writes on which it depends that people are told of incidents.
+// A store whose disk is nearly full takes them for longer than others.
+func Urgent(ctx context.Context) context.Context {
+	return context.WithValue(ctx, urgentKey{}, true)
+}
+
+// IsUrgent reports whether people would not be told of incidents without what is written with a
+// context.
+func IsUrgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }
+
 // Validate reports why a record can't be stored, or nil.
 func (r *Record) Validate() error {
 	if r.Tenant != "" {

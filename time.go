@@ -168,41 +168,45 @@ func ParseUpperBound(text string) (Time, error) {
 // before MinTime is 0, no bound. It takes what is relative to now as well: 24h is so long ago,
 // today and yesterday are UTC days, now is now.
 func ParseLowerBoundAt(text string, now Time) (Time, error) {
-	if absolute, ok := relative(text, now); ok {
-		text = absolute
-	}
-	t, _, err := parseBound(text)
+	t, _, err := parseBound(relative(text, now))
 	if t < MinTime {
 		t = 0
 	}
-	return t, err
+	return t, orRelative(err)
 }
 
 // ParseUpperBoundAt is ParseUpperBound, and takes what ParseLowerBoundAt does: today and yesterday
 // are whole days.
 func ParseUpperBoundAt(text string, now Time) (Time, error) {
-	if absolute, ok := relative(text, now); ok {
-		text = absolute
-	}
-	return ParseUpperBound(text)
+	t, err := ParseUpperBound(relative(text, now))
+	return t, orRelative(err)
 }
 
-// relative writes a time that is relative to now as a time, or as the date of a day.
-func relative(text string, now Time) (absolute string, ok bool) {
+// orRelative says what else a bound may be.
+func orRelative(err error) error {
+	if err == nil {
+		return nil
+	}
+	return Errorf(Invalid, "%w; a date alone works, too, and 24h (ago), today, yesterday, now", err)
+}
+
+// relative writes a time that is relative to now as a time, or as the date of a day. Other text it
+// returns as it is.
+func relative(text string, now Time) string {
 	const date = len("2006-01-02")
 	switch text {
 	case "now":
-		return now.String(), true
+		return now.String()
 	case "today":
-		return now.String()[:date], true
+		return now.String()[:date]
 	case "yesterday":
-		return (now - Time(day)).String()[:date], true
+		return (now - Time(day)).String()[:date]
 	}
 	ago, err := ParseDuration(text)
 	if err != nil {
-		return "", false
+		return text
 	}
-	return max(now-Time(ago), 1).String(), true
+	return max(now-Time(ago), 1).String()
 }
 
 func parseTime(text string) (t Time, dateOnly bool, err error) {

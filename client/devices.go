@@ -75,7 +75,7 @@ func (q DeviceQuery) values() url.Values {
 		v.Set("silent", strconv.FormatBool(*q.Silent))
 	}
 	if q.NoOperator {
-		v.Set("operator", "none")
+		v.Set("operator", string(andon.NoPerson))
 	}
 	return v
 }

@@ -41,7 +41,7 @@ func (c *Client) Documents(ctx context.Context) iter.Seq2[Document, error] {
 }
 
 // Apply makes or changes documents: all, or none where one is wrong. A dry run changes nothing.
-// What is wrong is an Error whose fields begin with "body.documents[2].content".
+// What is wrong is an Error whose fields begin with "body.documents[2]".
 func (c *Client) Apply(
 	ctx context.Context, all []Document, dry bool,
 ) ([]DocumentApplied, error) {

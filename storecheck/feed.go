@@ -17,6 +17,8 @@ func feedChecks() []Check {
 	return []Check{
 		check("2.17", "the feed continues a snapshot without a gap",
 			snapshotGoesOn).needing(feed).concurrent(),
+		check("2.17", "a change has what its newest entry said, also once others followed",
+			shownByChange).needing(feed),
 		check("2.17", "a reader that waits for a change is woken by it",
 			wokenByChange).needing(feed).concurrent(),
 		check("2.17", "a position of another feed is gone", foreignPosition).needing(feed),
@@ -153,6 +155,34 @@ func snapshotGoesOn(ctx context.Context, e *Env, id andon.TenantID) error {
 		if !maps.EqualFunc(s.devices, now, alike) {
 			return fmt.Errorf("snapshot %d leads to %+v, and %+v is shown", i, s.devices, now)
 		}
+	}
+	return nil
+}
+
+// shownByChange reads what changes showed after the device shows something else.
+func shownByChange(ctx context.Context, e *Env, id andon.TenantID) error {
+	at := e.newest(ctx, id)
+	said := func(t andon.Time) string { return fmt.Sprint("at ", t) }
+	for i, states := range [][]andon.State{{"A"}, {"B"}, {"A", "B"}, {"C"}} {
+		var events []andon.Event
+		for n, state := range states {
+			is := andon.Event{Device: "d1", Time: e.Base + andon.Time(10*i+n), State: state}
+			is.Message = said(is.Time)
+			events = append(events, is)
+		}
+		require(e.append(ctx, id, events...))
+	}
+	found := 0
+	for c, err := range e.Store.Changes(ctx, id, at) {
+		require(err)
+		shown := must(andon.Shown(ctx, e.Store, id, &c))
+		if found++; shown.Message != said(shown.Time) {
+			return fmt.Errorf("%s says %q, and not %q", changeText(&c), shown.Message,
+				said(shown.Time))
+		}
+	}
+	if found < 4 {
+		return fmt.Errorf("4 writes made %d changes", found)
 	}
 	return nil
 }

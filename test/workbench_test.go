@@ -55,7 +55,7 @@ func TestSerialWorkbenchSteps(t *testing.T) {
 		step := data(t, fmt.Sprintf("devicestatelog/DeviceStateLog_%d.json", n))
 		andon("import", "workbench", "--tenant", was, step)
 		model := filepath.Join(t.TempDir(), "model.json")
-		andon("export", "workbench", "--tenant", was, "--file", model)
+		andon("export", "workbench", "--tenant", was, "--output", model)
 		keepsDesign(t, step, andon("export", "workbench", "--tenant", was, "--model", step))
 		out := andon("import", "workbench", "--tenant", is, model)
 		if !strings.Contains(out, "imported 11, rejected 0 of ") {

@@ -61,6 +61,7 @@ type App struct {
 	kafka     []*kafka.Consumer
 	kinesis   []*kinesis.Consumer
 	keeper    *keeper.Keeper // of incidents; nil: they are not kept
+	made      chan struct{}  // wakes it when a tenant was made
 	calendars records.Calendars
 	rules     *runner.Runner // nil: they are not evaluated
 	tasks     *tasks
@@ -76,6 +77,7 @@ func New(o Options) *App {
 	a := &App{
 		Options: o, ordered: newOrdered(), calls: newCalls(o.Config.Store),
 		tasks: newTasks(o.Now, o.Log), failed: make(chan error, 1), expiring: newExpiring(),
+		made: make(chan struct{}, 1),
 	}
 	a.memory.app = a
 	a.http = &httpService{app: a}
@@ -146,6 +148,7 @@ func (a *App) wire() {
 		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: limits.Requests,
 		MaxReads: limits.Reads, MaxWait: limits.Wait, MaxStates: limits.States,
 		Audit: a.audit(), After: after, Purged: a.purged, Measured: a.measured(),
+		Made: a.made,
 	})
 	a.rejections = &source.Rejections{Store: a.store, Now: a.Now, Keep: a.Config.Rejections}
 	a.sources = source.NewMetrics(registry)

@@ -9,6 +9,12 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 )
 
+// passed returns what says how much time has passed since, by a clock that can't be set.
+func passed() func() time.Duration {
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
+}
+
 func (a *App) startClock(ctx context.Context, store andon.Store) error {
 	t, err := store.Tenant(ctx, andon.DefaultTenant)
 	if err != nil && andon.KindOf(err) != andon.NotFound {
@@ -18,9 +24,7 @@ func (a *App) startClock(ctx context.Context, store andon.Store) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	passed := func() time.Duration { return time.Since(start) }
-	a.clock = intake.NewClock(a.Now, passed, t.Clock, a.tellOfClock)
+	a.clock = intake.NewClock(a.Now, passed(), t.Clock, a.tellOfClock)
 	if said != 0 && !a.clock.Confirm(said) {
 		a.Log.Warn("expiry.clock is not about what the clock says, so it confirms nothing",
 			"said", said, "clock", a.Now())

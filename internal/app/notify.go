@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/notify/channel"
+	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 )
 
@@ -39,7 +40,7 @@ func (a *App) openChannels() error {
 		}
 		a.channels[c.Name] = open
 	}
-	if len(a.channels) > 0 {
+	if len(a.channels) > 0 || a.keeper != nil {
 		a.services.add(&worker{label: "notify", run: a.tellPeople})
 	}
 	return nil
@@ -50,6 +51,7 @@ func (a *App) newNotify() *notify.Service {
 	return notify.New(notify.Options{
 		Store: a.store, Channels: a.channels, URL: a.Config.Notify.URL, Now: a.Now, Log: a.Log,
 		Acknowledges: a.keeper != nil,
+		Clock:        people.NewClock(a.Now, passed()),
 		Known:        a.documents.Known,
 		Incident:     records.NewIncidents(a.store, a.Now).Get,
 	})
@@ -57,11 +59,15 @@ func (a *App) newNotify() *notify.Service {
 
 // tellPeople sends messages until the context ends, where the store keeps them.
 func (a *App) tellPeople(ctx context.Context) error {
-	if able := a.store.Capabilities(); !able.Whole {
+	switch able := a.store.Capabilities(); {
+	case able.Whole:
+		return a.notify.Run(ctx)
+	case len(a.channels) > 0:
 		return andon.Errorf(andon.Invalid, "the store %s keeps no records, so it can't keep "+
 			"messages: choose another store, or remove notify.channels", able.Name)
 	}
-	return a.notify.Run(ctx)
+	<-ctx.Done()
+	return nil
 }
 
 // registerChannels shows how sending goes.

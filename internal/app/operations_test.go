@@ -67,6 +67,9 @@ func TestProfiles(t *testing.T) {
 	if got := ask(t, plain(), url, ""); !strings.Contains(got, "refused") {
 		t.Errorf("after the end: %s", got)
 	}
+	if strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("an end that was asked for is logged as an error: %s", log)
+	}
 }
 
 // refusesStrangers: a page of another site in a browser on this machine gets nothing.

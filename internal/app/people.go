@@ -17,7 +17,7 @@ import (
 
 // newKeeper makes the service that keeps incidents. Its parts are there once the store is open.
 func (a *App) newKeeper() {
-	a.keeper = &keeper.Keeper{Now: a.Now, Log: a.Log}
+	a.keeper = &keeper.Keeper{Now: a.Now, Log: a.Log, Made: a.made}
 	a.services.add(&worker{label: "incidents", run: func(ctx context.Context) error {
 		by := intake.Caller{Who: "incidents"}
 		return a.keeper.Run(context.WithValue(ctx, intake.CallerKey{}, by))
@@ -27,14 +27,12 @@ func (a *App) newKeeper() {
 // wireKeeper gives the keeper its parts. It comes before the API is made.
 func (a *App) wireKeeper() *records.Incidents {
 	k := a.keeper
-	k.Store, k.Doer, k.Leases = a.store, a.intake, a.leases()
+	k.Store, k.Doer, k.Leases, k.Notifier = a.store, a.intake, a.leases(), a.notify
 	if k.Leases.Alone { // elsewhere most of the work is that of the store's own machines
 		k.Busy = a.intake.Busy
 	}
+	k.Clock, k.Learn = people.NewClock(a.Now, passed()), a.intake.Groups.LearnShown
 	k.Incidents = records.NewIncidents(a.store, a.Now)
-	if len(a.channels) > 0 {
-		k.Notifier = a.notify
-	}
 	k.Setting = func(ctx context.Context, id andon.TenantID) (*people.Setting, error) {
 		known, err := a.documents.Known(ctx, id)
 		if err != nil {

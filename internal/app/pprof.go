@@ -81,9 +81,9 @@ func (p *profiles) stop(ctx context.Context) error {
 	p.quit()
 	ctx, cancel := context.WithTimeout(ctx, margin)
 	defer cancel()
-	_ = p.listener.Close() // of a server that did not serve yet
 	err := p.server.Shutdown(ctx)
-	if err != nil && !errors.Is(err, net.ErrClosed) {
+	_ = p.listener.Close() // of a server that did not serve yet
+	if err != nil {
 		return errors.Join(fmt.Errorf("end the profiles: %w", err), p.server.Close())
 	}
 	return nil

@@ -145,7 +145,8 @@ func (f *folder) settle(ctx context.Context) error {
 		return err
 	case is != *pending:
 		return andon.Errorf(andon.Conflict, "%s is not what the manifest announces: a process "+
-			"that had lost its lease wrote it; remove that file", f.name(pending.Name))
+			"that had lost its lease wrote it, or the manifest was lost; remove that file",
+			f.name(pending.Name))
 	default:
 		f.is.Files = append(f.is.Files, is)
 	}

@@ -41,8 +41,8 @@ func discard(f *os.File) {
 
 func errChanged(name string) error {
 	return andon.Errorf(andon.Conflict, "%s is not what it was: another process wrote it, where "+
-		"one store alone can be archived, under one name; or the answer to this write was lost, "+
-		"and the next run goes on", name)
+		"one store alone can be archived, under one name; or the answer to this write, or the "+
+		"manifest, was lost. Run the archive again: it goes on, or names a file to remove", name)
 }
 
 type directory string

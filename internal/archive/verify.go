@@ -31,7 +31,9 @@ func (a *Archive) Verify(
 		for _, want := range f.is.Files {
 			is, err := f.sum(ctx, want.Name)
 			if err == nil && is != want {
-				err = fmt.Errorf("it is %+v, and the manifest says %+v", is, want)
+				err = fmt.Errorf("it has %d rows in %d bytes with the sum %s, and the manifest "+
+					"says %d rows in %d bytes with the sum %s: get it from a copy of the archive",
+					is.Rows, is.Bytes, is.SHA256, want.Rows, want.Bytes, want.SHA256)
 			}
 			if err != nil {
 				report(f.name(want.Name), err.Error())

@@ -149,7 +149,15 @@ func Read(r io.Reader, put func(name string, content io.Reader) error) (Contents
 	for err == nil && !x.ended {
 		err = x.next()
 	}
-	return x.Contents, err
+	if err != nil {
+		return x.Contents, err
+	}
+	_, err = x.tar.Next()
+	if n, failed := io.Copy(io.Discard, r); !errors.Is(err, io.EOF) || n > 0 || failed != nil {
+		return x.Contents, andon.Errorf(andon.Damaged,
+			"the backup is damaged: there is something after its end, where nothing belongs")
+	}
+	return x.Contents, nil
 }
 
 type reader struct {

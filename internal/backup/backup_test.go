@@ -100,6 +100,9 @@ func TestDamageIsNamed(t *testing.T) {
 		kind   andon.Kind
 		want   string
 	}{
+		{append(bytes.Clone(b), "junk"...), andon.Damaged, "something after its end"},
+		{append(bytes.Clone(b), b...), andon.Damaged, "something after its end"},
+		{append(bytes.Clone(b[:len(b)-1024]), b...), andon.Damaged, "something after its end"},
 		{flipped, andon.Damaged, "a.log has 5000 bytes with the SHA-256 "},
 		{other, andon.Damaged, "c is missing"},
 		{[]byte("no tar at all"), andon.Damaged, "it ends before its first file"},

@@ -86,7 +86,7 @@ func TestExportIsWhole(t *testing.T) {
 	d.history(6)
 	whole := d.does("export")
 	file := filepath.Join(t.TempDir(), "out")
-	if code := d.types(d.interruptAt(4), "export", "--file", file); code != command.ExitFailed ||
+	if code := d.types(d.interruptAt(4), "export", "--output", file); code != command.ExitFailed ||
 		!strings.Contains(d.err.String(), "interrupted") {
 		t.Errorf("exit code %d: %s", code, d.err.String())
 	}
@@ -94,7 +94,7 @@ func TestExportIsWhole(t *testing.T) {
 		t.Error("something is left")
 	}
 	d.OnRequest(nil)
-	d.does("export", "--file", file)
+	d.does("export", "--output", file)
 	if read(t, file) != whole || exists(file+".part") {
 		t.Error("it is not the same, or something is left")
 	}
@@ -125,10 +125,10 @@ func TestExportComesBack(t *testing.T) {
 			d.Sends("/events", strings.ReplaceAll(oddEvents, ",\n", ","))
 			d.hasAll("001", "001", "001", "d#1/x, y", "é\"")
 			file := filepath.Join(t.TempDir(), "events."+format)
-			d.does("export", "--file", file, "--output", format)
+			d.does("export", "--output", file, "--format", format)
 			d.does("tenant", "set", "copy")
 			d.does("import", file, "--tenant", "copy")
-			again := d.does("export", "--tenant", "copy", "--output", format)
+			again := d.does("export", "--tenant", "copy", "--format", format)
 			if diff := cmp.Diff(read(t, file), again); diff != "" {
 				t.Error(diff)
 			}
@@ -184,10 +184,10 @@ func TestReadingsComeBack(t *testing.T) {
 			form := strings.Replace(strings.ToLower(format), "jsonl", "ndjson", 1)
 			out := func(args ...string) string {
 				return d.does(append([]string{"export", "--kind", "readings", "--device", "001",
-					"--device", "é", "--output", form}, args...)...)
+					"--device", "é", "--format", form}, args...)...)
 			}
 			file := filepath.Join(t.TempDir(), "readings."+format)
-			out("--file", file)
+			out("--output", file)
 			d.does("tenant", "set", "copy")
 			args := []string{"import", file, "--tenant", "copy"}
 			d.does(append(args, columns...)...)

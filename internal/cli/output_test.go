@@ -36,45 +36,54 @@ var withoutAnswer = map[string]string{
 }
 
 // TestOneOutputFlag: -o, --output alone chooses the form of every answer, and Tab knows its words.
+// What exports has --format for that, since -o names its file.
 func TestOneOutputFlag(t *testing.T) {
 	p := &command.Program{Now: func() andon.Time { return 0 }}
 	for _, cmd := range leaves(rootCommand(p)) {
-		path, flags := cmd.CommandPath(), cmd.Flags()
+		path, flags, output := cmd.CommandPath(), cmd.Flags(), "output"
+		exports := strings.HasPrefix(path, "andon export")
+		if exports {
+			output = "format"
+			file := flags.Lookup("output")
+			if path != "andon export config" && (file == nil || file.Shorthand != "o") {
+				t.Errorf("%s has no -o, --output for its file", path)
+			}
+		}
 		for _, other := range []string{"json", "format"} {
 			f := flags.Lookup(other)
 			// The form of a file.
 			reads := path == "andon import" || path == "andon assign" ||
 				path == "andon group import" || path == "andon store template"
-			if f != nil && !(other == "format" && reads) {
+			if f != nil && !(other == "format" && (reads || exports)) {
 				t.Errorf("%s has --%s next to --output", path, other)
 			}
 		}
-		f := flags.Lookup("output")
+		f := flags.Lookup(output)
 		if why := withoutAnswer[path]; why != "" {
 			if f != nil {
 				t.Errorf("%s has --output and is listed as without: %s", path, why)
 			}
 			continue
 		}
-		if f == nil || f.Shorthand != "o" || f.Hidden {
-			t.Errorf("%s has no -o, --output", path)
+		if f == nil || f.Shorthand != "o" && !exports || f.Hidden {
+			t.Errorf("%s has no -o, --output, or --format", path)
 			continue
 		}
 		words := strings.Split(f.Value.Type(), "|")
 		if !slices.Contains(words, f.DefValue) && f.DefValue != "" || len(words) < 2 {
-			t.Errorf("%s: --output %s, initially %q", path, f.Value.Type(), f.DefValue)
+			t.Errorf("%s: --%s %s, initially %q", path, output, f.Value.Type(), f.DefValue)
 		}
-		complete, _ := cmd.GetFlagCompletionFunc("output")
+		complete, _ := cmd.GetFlagCompletionFunc(output)
 		if complete == nil {
-			t.Errorf("%s does not complete --output", path)
+			t.Errorf("%s does not complete --%s", path, output)
 			continue
 		}
 		if got, _ := complete(cmd, nil, ""); !slices.Equal(got, words) {
 			t.Errorf("%s completes %v, want %v", path, got, words)
 		}
 		for _, word := range append(words, "nothing") {
-			if err := flags.Set("output", word); (err == nil) != (word != "nothing") {
-				t.Errorf("%s --output %s: %v", path, word, err)
+			if err := flags.Set(output, word); (err == nil) != (word != "nothing") {
+				t.Errorf("%s --%s %s: %v", path, output, word, err)
 			}
 		}
 	}

@@ -196,6 +196,21 @@ func (i *interrupted) Device(
 	return d, err
 }
 
+// failing is a store that can't read the device a.
+type failing struct {
+	andon.Store
+	kind andon.Kind
+}
+
+func (s *failing) Device(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (andon.Device, error) {
+	if device == "a" {
+		return andon.Device{}, andon.Errorf(s.kind, "device a")
+	}
+	return s.Store.Device(ctx, id, device)
+}
+
 var lines = []andon.GroupRule{
 	{Attribute: "line", Equals: "0", Group: "lines/0"},
 	{Attribute: "line", Equals: "1", Group: "lines/1"},
@@ -226,6 +241,36 @@ func (y yielding) Device(
 		runtime.Gosched()
 	}
 	return d, err
+}
+
+// TestLearnsNothingOfDamaged: a device that is damaged, or gone, keeps no other from being learned.
+func TestLearnsNothingOfDamaged(t *testing.T) {
+	for kind, learns := range map[andon.Kind]bool{
+		andon.Damaged: true, andon.NotFound: true, andon.Unavailable: false,
+	} {
+		f := newFleet(t)
+		f.groups = groups.New(&failing{&counting{Store: f.store}, kind},
+			func() andon.Time { return f.now })
+		f.must(f.groups.PutRules(t.Context(), andon.DefaultTenant, lines))
+		devices, events := []andon.DeviceID{"a", "b"}, []andon.Event(nil)
+		for _, device := range devices {
+			events = append(events, andon.Event{
+				Device: device, Time: f.now, State: "NORMAL", Attributes: `{"line":1}`,
+			})
+		}
+		f.must(f.store.Append(t.Context(), andon.DefaultTenant, f.now, events))
+		for _, err := range []error{
+			f.groups.Learn(t.Context(), andon.DefaultTenant, events),
+			f.groups.LearnShown(t.Context(), andon.DefaultTenant, devices),
+		} {
+			if (err == nil) != learns {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+		if learns {
+			want(t, fmt.Sprint(f.list(f.groups, groups.Selection{Group: "lines/1"})), "[b]")
+		}
+	}
 }
 
 func TestLearnsAtTheSameTime(t *testing.T) {

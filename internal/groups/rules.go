@@ -3,6 +3,7 @@ package groups
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func (g *Groups) PutRules(ctx context.Context, id andon.TenantID, all []andon.Gr
 	}
 	for i := range all {
 		if err := all[i].Validate(); err != nil {
-			return andon.AtField("body", "rule %d: %s", i, err)
+			return andon.AtField(fmt.Sprintf("body[%d]", i), "rule %d: %s", i, err)
 		}
 	}
 	return g.change(ctx, id, func(t *tenant) error {
@@ -144,6 +145,24 @@ func (g *Groups) Learn(ctx context.Context, id andon.TenantID, events []andon.Ev
 	return g.change(ctx, id, func(t *tenant) error { return g.learnShown(ctx, t, news) })
 }
 
+// LearnShown is Learn of what some devices show, for whoever knows of their events before they were
+// learned, or by another process.
+func (g *Groups) LearnShown(
+	ctx context.Context, id andon.TenantID, devices []andon.DeviceID,
+) error {
+	t, err := g.current(ctx, id)
+	if err != nil || !t.byAttribute() {
+		return err
+	}
+	return g.change(ctx, id, func(t *tenant) error { return g.learnShown(ctx, t, devices) })
+}
+
+func (t *tenant) byAttribute() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.rules.names) > 0
+}
+
 // learnShown takes in what some devices show. The caller holds writing.
 func (g *Groups) learnShown(ctx context.Context, t *tenant, ids []andon.DeviceID) error {
 	// Again after each change: an event that came meanwhile may have been no news before it.
@@ -208,15 +227,15 @@ func (g *Groups) withdraw(ctx context.Context, t *tenant, e *andon.Event) error 
 	}}})
 }
 
-// shown reads some devices. One that is not there has no ID.
+// shown reads some devices. One that is not there, or that is damaged, has no ID.
 func (g *Groups) shown(
 	ctx context.Context, t *tenant, ids []andon.DeviceID,
 ) ([]andon.Device, error) {
 	all := make([]andon.Device, len(ids))
 	err := parallel.Do(ctx, len(ids), concurrency, func(ctx context.Context, i int) (err error) {
 		all[i], err = g.store.Device(ctx, t.id, ids[i])
-		if err != nil && andon.KindOf(err) == andon.NotFound {
-			err = nil
+		if k := andon.KindOf(err); err != nil && (k == andon.NotFound || k == andon.Damaged) {
+			all[i], err = andon.Device{}, nil
 		}
 		return err
 	})

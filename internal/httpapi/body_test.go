@@ -53,6 +53,9 @@ func TestCompressedBodies(t *testing.T) {
 		w.post("/events", "", "Content-Encoding: gzip").fails(http.StatusBadRequest)
 		w.post("/events", "", "Content-Encoding: zstd").fails(http.StatusBadRequest)
 	}
+	twice := gzipped(oneEvent+"\n") + gzipped("") + gzipped(oneEvent)
+	w.post("/events", twice, "Content-Encoding: gzip", "Content-Type: application/x-ndjson").
+		equals(`{"accepted":2,"rejected":[]}`)
 	w.put("/devices/d/operator", gzipped(`{"operator":"Liz"}`), "Content-Encoding: gzip").is(200)
 	got := w.post("/events", oneEvent, "Content-Encoding: br")
 	got.fails(http.StatusUnsupportedMediaType, "gzip, zstd")
@@ -101,6 +104,11 @@ func TestHalfBodiesKeepNothing(t *testing.T) {
 	damaged := []byte(gzipped(lines))
 	damaged[len(damaged)-6] ^= 1 // in the checksum
 	w.post("/events", string(damaged), "Content-Encoding: gzip").fails(http.StatusBadRequest)
+	whole := gzipped(lines)
+	for _, garbage := range []string{"x", "\x00", "garbage that is longer than a header"} {
+		w.post("/events", whole+garbage, "Content-Encoding: gzip").
+			fails(400, fmt.Sprintf("first %d bytes of the body are gzip", len(whole)))
+	}
 
 	// A client that says more than it sends, and then hangs up its side.
 	got := w.raw("POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
@@ -189,8 +197,8 @@ func TestBodiesAreStrict(t *testing.T) {
 	for sent, want := range map[string]string{
 		`{}`:                              "body.operator",
 		`[]`:                              "want an object",
-		`{"operator":1}`:                  "can't be a number",
-		`{"operator":{}}`:                 "can't be a object",
+		`{"operator":1}`:                  "can't be of type number",
+		`{"operator":{}}`:                 "can't be of type object",
 		`{"Operator":"x"}`:                "did you mean operator?",
 		`{"operator":"x","operator":"y"}`: "twice",
 		`{"operator":"x","by":"y"}`:       "body.by",

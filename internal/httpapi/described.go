@@ -33,7 +33,7 @@ func (r *route) operation() openapi.Operation {
 	return openapi.Operation{
 		Method: r.method(), Path: r.path(), PathNames: r.pathNames(), Name: r.name,
 		Order: r.fixedOrder, Query: r.query, Tenant: !r.outside && !r.tenantless,
-		Open: r.open, Body: r.body, Answer: r.answer, Lines: r.lines,
+		Open: r.open, Body: r.body, Answer: r.answer, Versioned: r.versioned,
 		Statuses: r.statuses, Errors: r.possibleErrors(),
 	}
 }

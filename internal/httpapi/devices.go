@@ -163,7 +163,7 @@ func (a *API) devices(c *call) error {
 		States: c.States(), Sort: c.sort(), Kind: c.deviceKind(),
 		Operator: c.Person("operator"), EscalatedTo: c.Person("escalated_to"),
 	}
-	if q.Unassigned = q.Operator == "none"; q.Unassigned {
+	if q.Unassigned = q.Operator == andon.NoPerson; q.Unassigned {
 		q.Operator = ""
 	}
 	silent, text, exactly := c.Truth("silent"), c.Text("search"), c.DeviceOrPrefix(&q)

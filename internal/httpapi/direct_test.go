@@ -2,9 +2,11 @@ package httpapi_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/andonhq/andon/internal/httpapi"
@@ -15,6 +17,29 @@ import (
 type countedDirect struct {
 	httpconn.Direct
 	n int
+
+	mu      sync.Mutex
+	changed sync.Cond
+	busy    map[net.Conn]bool // with net/http
+}
+
+func (c *countedDirect) connState(of net.Conn, is http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if delete(c.busy, of); is == http.StateActive {
+		c.busy[of] = true
+	}
+	c.changed.Broadcast()
+}
+
+// awaitIdle waits until net/http has no request: a client has its answer a moment earlier, and only
+// what comes to an idle connection is served directly.
+func (c *countedDirect) awaitIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.busy) > 0 {
+		c.changed.Wait()
+	}
 }
 
 func (c *countedDirect) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +61,10 @@ func newTwoWays(t *testing.T) *twoWays {
 	t.Helper()
 	quiet := func(o *httpapi.Options) { o.Log = nil }
 	w := &twoWays{world: newWorld(t, quiet), other: newWorld(t, quiet)}
-	w.counted = &countedDirect{Direct: w.other.ends.count(w.other.api)}
+	w.counted = &countedDirect{
+		Direct: w.other.ends.count(w.other.api), busy: map[net.Conn]bool{},
+	}
+	w.counted.changed.L = &w.counted.mu
 	w.url = serve(t, w.ends.count(w.api), false)
 	w.other.url = serve(t, w.counted, true)
 	for _, one := range []*world{w.world, w.other} {
@@ -70,6 +98,7 @@ func (w *twoWays) ask(method, path, body string, headers ...string) {
 	w.Helper()
 	w.asked++
 	want := w.do(method, path, body, headers...).text()
+	w.counted.awaitIdle()
 	if got := w.other.do(method, path, body, headers...).text(); got != want {
 		w.Errorf("%s %s %s %v:\n%s\nby net/http:\n%s", method, path, body, headers, got, want)
 	}

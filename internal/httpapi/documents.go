@@ -13,6 +13,7 @@ import (
 // can read in the source, and a browser can't send a token with a page, its scripts and the
 // document that these fetch.
 func (a *API) documentRoutes(described []*route) []*route {
+	const typeOpenAPI = "application/openapi+json"
 	page := route{
 		pattern: "GET /docs", outside: true, name: "docs", open: true,
 		answer: &content{Media: "text/html", Schema: openapi.Text()}, serve: a.docs,
@@ -26,9 +27,9 @@ func (a *API) documentRoutes(described []*route) []*route {
 	document := sync.OnceValue(func() []byte { return a.document(slices.Concat(described, own)) })
 	text := route{
 		pattern: "GET /openapi.json", outside: true, name: "openapi",
-		open: true, answer: &content{Schema: openapi.AnyObject()},
+		open: true, answer: &content{Media: typeOpenAPI, Schema: openapi.AnyObject()},
 		serve: func(c *call) error {
-			c.send("application/openapi+json", document())
+			c.send(typeOpenAPI, document())
 			return nil
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/andonhq/andon/internal/access"
+	"github.com/andonhq/andon/internal/httpapi/acknowledge"
 	"github.com/andonhq/andon/internal/httpapi/metrics"
 	"github.com/andonhq/andon/internal/httpapi/problem"
 )
@@ -40,7 +41,7 @@ func (a *API) logFailure(x *exchange, r *http.Request, status int, err error) {
 	a.options.Log.LogAttrs(r.Context(), level, "request failed",
 		slog.String("request_id", x.ID),
 		slog.String("method", r.Method),
-		slog.String("path", r.URL.EscapedPath()),
+		acknowledge.LoggedPath(r),
 		slog.Any("error", err),
 	)
 }

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/andonhq/andon/internal/httpapi/acknowledge"
 	"github.com/andonhq/andon/internal/httpapi/answer"
 	"github.com/andonhq/andon/internal/httpapi/problem"
 )
@@ -26,7 +27,7 @@ func (a *API) logAccess(x *exchange, r *http.Request, now time.Time) {
 	a.options.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
 		slog.String("request_id", x.ID),
 		slog.String("method", r.Method),
-		slog.String("path", r.URL.EscapedPath()),
+		acknowledge.LoggedPath(r),
 		slog.Int("status", x.Status),
 		slog.Int64("bytes", x.Bytes),
 		slog.Duration("took", now.Sub(x.Begun)),
@@ -39,7 +40,7 @@ func (a *API) panicked(x *exchange, r *http.Request, v any) {
 	a.options.Log.LogAttrs(r.Context(), slog.LevelError, "panic while serving a request",
 		slog.String("request_id", x.ID),
 		slog.String("method", r.Method),
-		slog.String("path", r.URL.EscapedPath()),
+		acknowledge.LoggedPath(r),
 		slog.Any("panic", v),
 		slog.String("stack", string(debug.Stack())),
 	)

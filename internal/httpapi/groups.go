@@ -1,14 +1,13 @@
 package httpapi
 
 import (
-	"bufio"
 	"iter"
 	"reflect"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/body"
+	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/ingest/table"
 	"github.com/andonhq/andon/internal/intake"
@@ -19,14 +18,8 @@ func (a *API) groupRoutes() []*route {
 	unsupported := []int{501}
 	of := answering(route{
 		pattern: "PUT /devices/{device}", name: "putDevice", errors: unsupported,
-	}, putProfile(andon.ProfileAll))
+	}, a.putProfile)
 	of.body = &content{Kind: reflect.TypeFor[andon.Profile]()}
-	group := answering(route{
-		pattern: "PUT /devices/{device}/group", name: "putGroup", errors: unsupported,
-	}, putProfile(andon.ProfileGroup))
-	group.body = &content{Kind: reflect.TypeFor[struct {
-		Group *andon.Group `json:"group" doc:"null: in none of its own"`
-	}]()}
 	return []*route{
 		listing[client.Group](route{
 			pattern: "GET /groups", name: "listGroups", fixedOrder: "groups have no time",
@@ -40,10 +33,15 @@ func (a *API) groupRoutes() []*route {
 		}, a.profiles),
 		{
 			pattern: "POST /groups/devices", name: "postProfiles", errors: unsupported,
-			body:   &content{Feed: true, Name: "NewProfile", Schema: openapi.Profile()},
+			body: &content{
+				Feed: true, Name: "NewProfile", Schema: openapi.Profile(),
+				Texts: map[string]string{typeCSV: "device,group\npress-7,plant-1/hall-3\n"},
+			},
 			answer: accountContent(), serve: a.postProfiles,
 		},
-		of, group,
+		of, taking(route{
+			pattern: "PUT /devices/{device}/group", name: "putGroup", errors: unsupported,
+		}, a.putGroup),
 		answering(route{
 			pattern: "GET /groups/rules", name: "getGroupRules", errors: unsupported,
 		}, a.groupRules),
@@ -87,7 +85,7 @@ func (a *API) profiles(c *call) error {
 
 // profileForms are the media types of a body of profiles.
 var profileForms = map[string]table.Format{
-	typeJSON: table.JSON, typeNDJSON: table.JSON, "text/csv": table.CSV,
+	typeJSON: table.JSON, typeNDJSON: table.JSON, typeCSV: table.CSV,
 }
 
 // sentProfiles reads the rows of a body, which are all of one device where that is named.
@@ -106,40 +104,11 @@ func (c *call) sentProfiles(
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := table.New(bufio.NewReader(strings.NewReader(text)),
-		table.Options{Format: profileForms[is]})
-	var items table.Items[andon.ProfileChange]
-	if err == nil {
-		items, err = rows.Profiles(of)
-	}
-	if err != nil {
-		what, _, _ := strings.Cut(err.Error(), "\n") // then follows a flag of the command line
-		return nil, nil, andon.AtField("body", "%s", what)
-	}
-	for row, err := range items {
-		if err == nil && alone {
-			err = row.Bad
-		}
-		switch {
-		case err != nil:
-			return nil, nil, andon.AtField("body", "%s", err)
-		case row.Bad != nil:
-			rejected = append(rejected, andon.Rejection{
-				Index: row.Index, Line: row.Line, Error: row.Bad.Error(),
-			})
-		default:
-			all = append(all, row.Value)
-		}
-		if len(all)+len(rejected) > andon.MaxRequestEntries {
-			return nil, nil, andon.Errorf(andon.TooLarge, "more than %d entries",
-				andon.MaxRequestEntries)
-		}
-	}
-	return all, rejected, nil
+	return grouping.Profiles(text, profileForms[is], of, alone)
 }
 
 func (a *API) postProfiles(c *call) error {
-	all, rejected, err := c.sentProfiles("", typeJSON, typeNDJSON, "text/csv")
+	all, rejected, err := c.sentProfiles("", typeJSON, typeNDJSON, typeCSV)
 	if err == nil {
 		err = a.intake.ChangeProfiles(c.ctx(), c.tenant, all)
 	}
@@ -150,25 +119,44 @@ func (a *API) postProfiles(c *call) error {
 }
 
 // putProfile changes what the body names; null takes it away.
-func putProfile(only andon.ProfileFields) func(*call) (andon.DeviceProfile, error) {
-	return func(c *call) (is andon.DeviceProfile, err error) {
-		device := c.Device()
-		if err := c.Fault(); err != nil {
-			return is, err
-		}
-		all, _, err := c.sentProfiles(device, typeJSON)
-		switch {
-		case err != nil:
-			return is, err
-		case len(all) != 1 || only == andon.ProfileGroup && all[0].Fields != only:
-			return is, andon.AtField("body", "one object with what is said of the device, or "+
-				"its group, is all that this takes")
-		}
-		if err := c.intake.ChangeProfiles(c.ctx(), c.tenant, all); err != nil {
-			return is, err
-		}
-		return c.intake.Groups.Own(c.ctx(), c.tenant, device)
+func (a *API) putProfile(c *call) (is andon.DeviceProfile, err error) {
+	device := c.Device()
+	if err := c.Fault(); err != nil {
+		return is, err
 	}
+	all, _, err := c.sentProfiles(device, typeJSON)
+	if err == nil && len(all) != 1 {
+		err = andon.AtField("body", "want one object with what is said of the device")
+	}
+	if err != nil {
+		return is, err
+	}
+	return c.changeProfile(&all[0])
+}
+
+type groupBody struct {
+	Group *andon.Group `json:"group" doc:"null: in none of its own"`
+}
+
+func (a *API) putGroup(c *call, sent groupBody) (is andon.DeviceProfile, err error) {
+	change := andon.ProfileChange{Fields: andon.ProfileGroup}
+	change.Device = c.Device()
+	if sent.Group != nil {
+		change.Group = *sent.Group
+		c.Check("body.group", change.Group.Validate())
+	}
+	if err := c.Fault(); err != nil {
+		return is, err
+	}
+	return c.changeProfile(&change)
+}
+
+func (c *call) changeProfile(is *andon.ProfileChange) (andon.DeviceProfile, error) {
+	err := c.intake.ChangeProfiles(c.ctx(), c.tenant, []andon.ProfileChange{*is})
+	if err != nil {
+		return andon.DeviceProfile{}, err
+	}
+	return c.intake.Groups.Own(c.ctx(), c.tenant, is.Device)
 }
 
 // groupRules are all rules of a tenant, in their order.

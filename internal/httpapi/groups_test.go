@@ -52,13 +52,30 @@ func TestGroups(t *testing.T) {
 	w.put("/devices/robot-1/group", `{"group":null}`).is(http.StatusOK)
 	w.get("/groups?under=q").equals(`{"items":[
 		{"group":"q","devices":1,"states":{"WARNING2":1},"silent":1}]}`)
-	w.put("/devices/robot-1/group", `{"group":""}`).fails(http.StatusBadRequest, "missing")
-	w.put("/devices/robot-1/group", `{}`).fails(http.StatusBadRequest, "group")
-	w.put("/devices/robot-1/group", `{"group":"a//b"}`).fails(http.StatusBadRequest, "missing")
-	w.put("/devices/robot-1", `{"title":"a"}`).fails(http.StatusBadRequest, "title")
-	w.put("/devices/robot-1", `{"location":{"lat":91,"lon":0}}`).
-		fails(http.StatusBadRequest, "-90")
-	w.put("/devices/robot-1/group", `{"group":"none/a"}`).fails(http.StatusBadRequest, "none")
+	for _, wrong := range []struct{ path, body, location, says string }{
+		{"/group", `{"group":""}`, "body.group", "missing"},
+		{"/group", `{}`, "body.group", "missing"},
+		{"/group", `{"group":5}`, "body.group", "can't be of type number"},
+		{"/group", `{"name":"a"}`, "body.name", "only group"},
+		{"/group", `{"group":"a//b"}`, "body.group", "missing"},
+		{"/group", `{"group":"none/a"}`, "body.group", "none"},
+		{"", `{"group":"a//b"}`, "body.group", "missing"},
+		{"", `{"group":5}`, "body.group", "group is a string"},
+		{"", `{"group":"a","group":"b"}`, "body.group", "twice"},
+		{"", `{"name":""}`, "body.name", "null takes it away"},
+		{"", `{"labels":{"a":1}}`, "body.labels", "labels is an object of strings"},
+		{"", `{"lables":{}}`, "body.lables", "did you mean labels?"},
+		{"", `{"location":{"lat":91,"lon":0}}`, "body.location", "-90"},
+		{"", `{"location":{"lat":"x","lon":0}}`, "body.location", "an object of lat and lon"},
+		{"", `{"parent":".."}`, "body.parent", "can't be"},
+		{"", `[]`, "body", "one object"},
+	} {
+		p := w.put("/devices/robot-1"+wrong.path, wrong.body).fails(400, wrong.says)
+		if len(p.Errors) != 1 || p.Errors[0].Location != wrong.location {
+			t.Errorf("%s: got %+v, want %s", wrong.body, p.Errors, wrong.location)
+		}
+	}
+	w.post("/groups/devices", `{"device":"x","labels":1}`).fails(400, `"body.labels"`)
 	w.put("/devices/robot-1/group", `{"group":"nonesuch/none"}`).is(http.StatusOK)
 	w.get("/groups?under=none").fails(http.StatusBadRequest, "none")
 }
@@ -86,8 +103,9 @@ func TestListsByGroup(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"group=p/": "missing", "label=kind": "label", "near=52.5,13.4": "within",
-		"within=2km": "near", "near=52.5,181&within=2km": "near", "near=52,13&within=-1m": "within",
+		"group=p/": "missing", "label=kind": `not \"kind\"`, "near=52.5,13.4": `not \"\"`,
+		"within=2km": `not \"\"`, "near=52.5,181&within=2km": "near",
+		"near=52,13&within=-1m": "within",
 	} {
 		w.get("/devices?"+query).fails(http.StatusBadRequest, want)
 	}
@@ -142,6 +160,8 @@ func TestGroupRules(t *testing.T) {
 		}
 	}
 	w.put("/groups/rules", `[{"group":"a"}]`).fails(http.StatusBadRequest, "prefix")
+	w.put("/groups/rules", `[{"attribute":"line","group":"a"}]`).fails(http.StatusBadRequest,
+		"body[0]", "rule 0: an attribute and equals belong together")
 	w.put("/groups/rules", `[]`).equals(`[]`)
 }
 
@@ -226,6 +246,28 @@ func TestStreamOfAGroup(t *testing.T) {
 	w.setClock("2020-04-24T12:01:00Z")
 	if e, _ := s.next(); e.event != "reset" {
 		t.Errorf("got %+v", e)
+	}
+}
+
+// TestStreamLearnsAttributes: a change shows the group that its attributes put the device in, also
+// where another process stored it.
+func TestStreamLearnsAttributes(t *testing.T) {
+	w := newWorld(t)
+	w.put("/groups/rules", `[{"attribute":"line","equals":"L1","group":"l1"}]`).is(http.StatusOK)
+	s := w.stream("").begun()
+	for i, line := range []string{"L1", "L2"} {
+		now := andon.Time(w.now.Load())
+		err := w.store.Append(t.Context(), andon.DefaultTenant, now, []andon.Event{{
+			Device: "x", State: "WARNING1", Time: now + andon.Time(i),
+			Attributes: andon.JSON(`{"line":"` + line + `"}`),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _ := s.next()
+		if grouped := strings.Contains(e.data, `"group":"l1"`); grouped != (line == "L1") {
+			t.Errorf("line %s: %+v", line, e)
+		}
 	}
 }
 

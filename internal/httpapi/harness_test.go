@@ -110,7 +110,10 @@ func serve(t testing.TB, h httpconn.Direct, direct bool) (url string) {
 	var open sync.WaitGroup // connections
 	server := httpconn.New(&http.Server{
 		Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
-		ConnState: func(_ net.Conn, is http.ConnState) {
+		ConnState: func(c net.Conn, is http.ConnState) {
+			if counted, ok := h.(*countedDirect); ok {
+				counted.connState(c, is)
+			}
 			switch is {
 			case http.StateNew:
 				open.Add(1)

@@ -83,10 +83,7 @@ func acting[B incidents.Body](do people.ActionKind, name string) *route {
 			return client.Incident{}, err
 		}
 		is, err := c.options.Incidents.Act(c.ctx(), c.tenant, c.Segment("id"), action)
-		if err != nil {
-			return client.Incident{}, err
-		}
-		return incidents.ShowWhole(&is), nil
+		return incidents.ShowWhole(&is), err
 	})
 }
 
@@ -151,12 +148,7 @@ func (a *API) deviceIncidents(c *call) error {
 
 func (a *API) incident(c *call) (client.Incident, error) {
 	is, err := a.options.Incidents.Get(c.ctx(), c.tenant, c.Segment("id"))
-	if err != nil {
-		return client.Incident{}, err
-	}
-	one := []people.Incident{is}
-	err = a.options.Incidents.Follow(c.ctx(), c.tenant, one)
-	return incidents.ShowWhole(&one[0]), err
+	return incidents.ShowWhole(&is), err
 }
 
 // incidentChanges returns what tells a stream which incidents have changed; nil: it does not ask.

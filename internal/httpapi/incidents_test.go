@@ -44,10 +44,14 @@ func (k *kept) Changed(
 	return c, nil
 }
 
-func (k *kept) Get(_ context.Context, _ andon.TenantID, id string) (people.Incident, error) {
+func (k *kept) Get(
+	ctx context.Context, tenant andon.TenantID, id string,
+) (people.Incident, error) {
 	for _, i := range k.open {
 		if i.ID == id {
-			return *i, nil
+			one := []people.Incident{*i}
+			err := k.Follow(ctx, tenant, one)
+			return one[0], err
 		}
 	}
 	return people.Incident{}, andon.Errorf(andon.NotFound, "there is no incident %q", id)
@@ -117,6 +121,10 @@ func (k *kept) Act(
 	if err == nil && a.Do == people.Take && is.TakenBy != "" && is.TakenBy != a.By {
 		first := &people.FirstError{By: is.TakenBy, What: "has taken"}
 		err = andon.Errorf(andon.Conflict, "%w", first)
+	}
+	if err == nil && a.Do == people.Acknowledge {
+		is = *is.Clone()
+		_, err = is.Act(&people.Setting{Known: &people.Known{}, Now: is.Opened}, &a)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -60,9 +60,9 @@ func TestDevicesThatShowNothing(t *testing.T) {
 		t.Errorf("a part of an id found %d", n)
 	}
 	w.get("/devices?measuring=true").equals(`{"items":[
-		{"device":"meter","severity":0,"time":"2020-04-24T11:00:00Z","silent":true}]}`)
+		{"device":"meter","severity":0,"time":"2020-04-24T11:00:00Z","silent":false}]}`)
 	w.get("/devices?assigned=true").equals(`{"items":[
-		{"device":"new","severity":0,"operator":"Liz","silent":true}]}`)
+		{"device":"new","severity":0,"operator":"Liz","silent":false}]}`)
 	if got := w.get("/devices").page().column("device"); !slices.Equal(got, []string{"older"}) {
 		t.Errorf("listed: %v", got)
 	}

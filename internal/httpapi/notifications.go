@@ -12,7 +12,6 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/acknowledge"
 	"github.com/andonhq/andon/internal/httpapi/documents"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
-	"github.com/andonhq/andon/internal/httpapi/problem"
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
@@ -23,9 +22,9 @@ type Notifications interface {
 	List(context.Context, andon.TenantID, notify.Wanted) iter.Seq2[notify.Logged, error]
 	Test(context.Context, andon.TenantID, andon.PersonID) ([]notify.Logged, error)
 	CheckContact(at string, c people.Contact) error
-	Linked(ctx context.Context, token string) (notify.Linked, error)
-	CalendarURL(ctx context.Context, tenant andon.TenantID, schedule string) (string, error)
-	LinkedCalendar(ctx context.Context, token string) (andon.TenantID, string, error)
+	acknowledge.Links
+	CalendarURL(ctx context.Context, is notify.Calendar) (string, error)
+	LinkedCalendar(ctx context.Context, token string) (notify.Calendar, error)
 }
 
 // notificationRoutes are there where people are told.
@@ -68,6 +67,7 @@ func (a *API) notificationRoutes() (all []*route) {
 		all = append(all, &route{
 			pattern: method + notify.Acknowledgements + "{token}", outside: true, hidden: true,
 			name: "acknowledgeByLink", open: true, serve: a.acknowledgeByLink,
+			query: []param{severityParam},
 		})
 	}
 	return all
@@ -122,7 +122,7 @@ func (a *API) postContact(c *call, added people.Contact) (is people.Person, err 
 	text, _ := json.Marshal(is) // it was read as JSON
 	if err == nil {
 		d, err = kept.Put(c.ctx(), c.tenant, people.Persons,
-			records.Document{Name: name, Version: d.Version, Data: andon.JSON(text)})
+			records.Document{Name: name, Data: andon.JSON(text)}, records.Versions{d.Version})
 	}
 	return showDocument[people.Person](c, d, err)
 }
@@ -143,50 +143,40 @@ func (a *API) testContacts(c *call) (is list[client.Notification], err error) {
 // calendarLink returns the signed address of a schedule's calendar.
 func (a *API) calendarLink(c *call) (is client.CalendarLink, err error) {
 	name := documents.Name(&c.Reader)
-	if err = c.Fault(); err == nil { // that there is one
-		_, err = documents.OnCall(c.ctx(), a.options.Documents, c.tenant, name, a.options.Now())
+	if err := c.Fault(); err != nil {
+		return is, err
 	}
+	d, err := a.options.Documents.Get(c.ctx(), c.tenant, people.Schedules, name)
 	if err == nil {
-		is.URL, err = a.options.Notifications.CalendarURL(c.ctx(), c.tenant, name)
+		of := notify.Calendar{Tenant: c.tenant, Schedule: name, Begun: d.Begun}
+		is.URL, err = a.options.Notifications.CalendarURL(c.ctx(), of)
 	}
 	return is, err
 }
 
 func (a *API) calendarByLink(c *call) error {
-	tenant, name, err := a.options.Notifications.LinkedCalendar(c.ctx(), c.Segment("token"))
+	is, err := a.options.Notifications.LinkedCalendar(c.ctx(), c.Segment("token"))
 	if err != nil {
 		return err
 	}
-	return c.sendCalendar(tenant, name)
+	d, err := a.options.Documents.Get(c.ctx(), is.Tenant, people.Schedules, is.Schedule)
+	if err == nil && d.Begun != is.Begun {
+		err = andon.Errorf(andon.Gone, "the schedule of this link was deleted")
+	}
+	return c.sendCalendar(is.Tenant, d, err)
 }
 
 // acknowledgeByLink shows the page of a signed link, and acknowledges where its button was pressed.
 func (a *API) acknowledgeByLink(c *call) error {
-	is, err := a.options.Notifications.Linked(c.ctx(), c.Segment("token"))
-	var in people.Incident
-	switch incidents := a.options.Incidents; {
-	case err != nil:
-		is = notify.Linked{}
-	case c.r.Method == http.MethodPost:
-		c.who = "link"
-		in, err = incidents.Act(c.ctx(), is.Tenant, is.Incident,
-			people.Action{Do: people.Acknowledge, By: is.By})
-	default:
-		in, err = incidents.Get(c.ctx(), is.Tenant, is.Incident)
-	}
-	page := acknowledge.Shown(is, &in)
+	c.who = "link"
+	status, page, err := acknowledge.Answer(
+		c.ctx(), a.options.Notifications, a.options.Incidents, c.r)
 	if err != nil {
-		p := problem.Of(err)
-		if p.Status >= http.StatusInternalServerError {
-			return err
-		}
-		c.status, page.Said = p.Status, p.Detail
+		return err
 	}
-	text, err := page.HTML()
-	if err == nil {
-		c.send("text/html; charset=utf-8", text)
-	}
-	return err
+	c.status = status
+	c.send("text/html; charset=utf-8", page)
+	return nil
 }
 
 // alertsRoute takes what is sent to an Alertmanager.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -40,6 +42,7 @@ func withNotifications(to **notify.Service) func(*httpapi.Options) {
 		documents := records.NewDocuments(o.Store, o.Now)
 		*to = notify.New(notify.Options{
 			Store: o.Store, Now: o.Now, Log: o.Log, Known: documents.Known,
+			Clock:    people.NewClock(o.Now, func() time.Duration { return 0 }),
 			Channels: map[string]notify.Channel{"pager": pager{}},
 		})
 		o.Documents, o.Notifications = documents, *to
@@ -106,7 +109,9 @@ func TestLinkOfAcknowledgement(t *testing.T) {
 		t.Helper()
 		askOpenly(t, method, url, status, want)
 	}
-	ask("GET", url, 200, "<h1>&lt;b&gt;press: FAILURE</h1>")
+	in := k.open[2]
+	ask("GET", url, 200, "<h1>&lt;b&gt;press: WARNING1</h1>")
+	ask("GET", url, 200, "<p>Severity 48. The message said FAILURE.</p>")
 	ask("HEAD", url, 200, "")
 	ask("GET", url, 200, `<button type="submit">`)
 	ask("GET", url+"x", 400, "not made here")
@@ -115,10 +120,57 @@ func TestLinkOfAcknowledgement(t *testing.T) {
 	if len(k.asked) != 0 {
 		t.Fatalf("done: %+v", k.asked)
 	}
-	ask("POST", url, 200, "FAILURE")
-	want := people.Action{Do: people.Acknowledge, By: "Liz"}
-	if len(k.asked) != 1 || k.asked[0] != want {
-		t.Errorf("done: %+v", k.asked)
+	for _, shown := range []string{"", "?severity=0", "?severity=47", "?severity=256"} {
+		ask("POST", url+shown, 409, "worse than what Liz was shown")
+		ask("POST", url+shown, 409, `action="?severity=48"`)
+	}
+	ask("POST", url+"?severity=48", 200, "Liz has acknowledged it.")
+	if last := k.asked[len(k.asked)-1]; last.Do != people.Acknowledge || last.By != "Liz" {
+		t.Errorf("done: %+v", last)
+	}
+	in.Worst = 80 // meanwhile; the policy of that began
+	ask("GET", url, 200, "Severity 48, 80 at worst.")
+	ask("POST", url+"?severity=48", 409, `action="?severity=80"`)
+	in.Until = in.Since + 1
+	ask("GET", url, 200, "It is normal again.")
+	in.Ended = in.Since + 1
+	ask("POST", url+"?severity=80", 409, "the incident is closed")
+	ask("GET", url, 200, "It is over.")
+	in.Acknowledged = &people.Acknowledgement{By: "Sara"}
+	ask("GET", url, 200, "Sara has acknowledged it.")
+	ask("POST", url, 409, "Sara has acknowledged this incident already")
+	in.Acknowledged.By = "Liz"
+	ask("POST", url, 200, "Liz has acknowledged it.")
+}
+
+// hanging can't read what links are signed with.
+type hanging struct{ httpapi.Notifications }
+
+var errHangs = andon.Errorf(andon.Unavailable, "the disk hangs")
+
+func (hanging) Linked(context.Context, string) (is notify.Linked, err error) {
+	return is, errHangs
+}
+
+func (hanging) LinkedCalendar(context.Context, string) (is notify.Calendar, err error) {
+	return is, errHangs
+}
+
+// TestNoLinkInTheLog: the path of a signed link is a secret, also where the request fails.
+func TestNoLinkInTheLog(t *testing.T) {
+	var s *notify.Service
+	var log strings.Builder
+	w := newWorld(t, withIncidents(factory()), withNotifications(&s), func(o *httpapi.Options) {
+		o.Notifications = hanging{s}
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	for _, links := range []string{notify.Acknowledgements, notify.Calendars} {
+		log.Reset()
+		askOpenly(t, "GET", w.url+links+"abc.def", http.StatusServiceUnavailable, "")
+		if got := log.String(); strings.Contains(got, "abc") ||
+			!strings.Contains(got, "path="+links+"...") {
+			t.Errorf("the log is %s", got)
+		}
 	}
 }
 
@@ -166,8 +218,16 @@ func TestLinkOfCalendar(t *testing.T) {
 		t.Fatal(err)
 	}
 	askOpenly(t, "GET", w.url+"/calendars/"+other, 400, "not made here")
+	const again = `{"layers":[{"people":["Sara"],"from":"2020-01-01","turn":"1d",
+		"hand_over":"06:00"}]}`
+	w.put("/people/Sara", `{}`, authorized).is(http.StatusCreated)
+	w.now.Add(1)
+	w.put("/schedules/line-3", again, authorized).is(http.StatusOK)
+	askOpenly(t, "GET", address, 200, "SUMMARY:Sara")
 	w.do("DELETE", "/api/v1/schedules/line-3", "", authorized).is(http.StatusNoContent)
 	askOpenly(t, "GET", address, 404, "line-3")
+	w.put("/schedules/line-3", again, authorized).is(http.StatusCreated)
+	askOpenly(t, "GET", address, 410, "the schedule of this link was deleted")
 }
 
 func TestAlerts(t *testing.T) {
@@ -202,9 +262,46 @@ func TestContactsOfADocument(t *testing.T) {
 	w.post("/documents", `{"documents":[{"kind":"person","name":"Bob","content":
 		{"contacts":[{"channel":"fax"}]}}]}`).
 		fails(400, "body.documents[0].content.contacts[0].channel")
+	for sent, place := range map[string]string{
+		`{"kind":"person","name":"Bob","content":{"name":"Tom"}}`:         "content.name",
+		`{"kind":"person","name":"","content":{}}`:                        "name",
+		`{"kind":"schedule","name":"line-3.ics","content":{"layers":[]}}`: "name",
+		`{"kind":"person","name":"Bob","content":{"zone":"Mars"}}`:        "content.zone",
+		`{"kind":"person","name":"Bob","content":null}`:                   "content",
+	} {
+		w.post("/documents", `{"documents":[`+sent+`]}`).
+			fails(400, `"location":"body.documents[0].`+place+`"`)
+	}
+	w.put("/people/Bob", `{"name":"Tom"}`).fails(400, `"location":"body.name"`)
 	delete(s.Channels, "pager")
 	w.put("/people/Liz", `{"zone":"UTC","contacts":[{"channel":"pager","address":"12"}]}`).is(200)
 	w.put("/people/Liz", `{"contacts":[{"channel":"pager","address":"14"}]}`).fails(400)
+}
+
+// TestConditions: If-Match is * or a list, as RFC 9110, section 13.1.1, has it.
+func TestConditions(t *testing.T) {
+	var s *notify.Service
+	w := newWorld(t, withNotifications(&s))
+	const path, zone = "/people/Liz", `{"zone":"UTC"}`
+	w.put(path, `{}`, "If-Match: *").fails(409, "there is no person")
+	w.put(path, `{}`, `If-Match: "1"`).fails(409, "there is no person")
+	w.do(http.MethodDelete, base+path, "", "If-Match: *").fails(404)
+	first := w.put(path, `{}`, "If-None-Match: *").is(201).header.Get("ETag")
+	second := w.put(path, zone, "If-Match: *").is(200).header.Get("ETag")
+	w.put(path, `{}`, "If-Match: "+first+`, "999"`).fails(409, "changed meanwhile")
+	third := w.put(path, `{}`, "If-Match: "+first+" ,W/"+second).is(200).header.Get("ETag")
+	w.put(path, zone, "If-Match: "+first+",,", "If-Match: "+third).is(200)
+	for _, wrong := range []string{"x", "*, " + third, ",", `"0"`} {
+		w.put(path, `{}`, "If-Match: "+wrong).fails(400, "header.If-Match",
+			"ETags of answers, not "+strings.ReplaceAll(wrong, `"`, `\"`)+`"`)
+	}
+	w.do(http.MethodDelete, base+path, "", "If-Match: "+first+", "+third).fails(409, "meanwhile")
+	w.put("/schedules/s/overrides", `{"overrides":[]}`, "If-Match: *").fails(404)
+	w.put("/people/Tom", `{}`).is(201)
+	w.put("/schedules/s", `{"layers":[{"people":["Tom"],"from":"2020-01-01","turn":"1d",
+		"hand_over":"06:00"}]}`).is(201)
+	w.put("/schedules/s/overrides", `{"overrides":[]}`, "If-Match: *").is(200)
+	w.do(http.MethodDelete, base+path, "", "If-Match: *").is(204)
 }
 
 // TestOverrides: they are replaced or added with If-Match or without, and nothing else is lost.
@@ -219,7 +316,7 @@ func TestOverrides(t *testing.T) {
 	const tom = `{"from":"2020-04-24T12:00:00Z","to":"2020-04-24T14:00:00Z","person":"Tom"}`
 	const path = "/schedules/line-3/overrides"
 	w.put(path, `{"overrides":[]}`).fails(404, "line-3")
-	w.put("/schedules/line-3.ics", `{`+layers+`}`).fails(400, "body.name", ".ics")
+	w.put("/schedules/line-3.ics", `{`+layers+`}`).fails(400, `"location":"path.name"`, ".ics")
 	first := w.put("/schedules/line-3", `{`+layers+`}`).is(201).header.Get("ETag")
 	got := w.put(path, `{"overrides":[`+tom+`]}`, "If-Match: "+first)
 	got.equals(`{"name":"line-3",` + layers + `,"overrides":[` + tom + `]}`)

@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
+	"github.com/andonhq/andon/internal/httpapi/problem"
 )
 
 // readyTimeout is how long the store may take to say that it is ready.
@@ -64,7 +65,11 @@ func (a *API) ready(c *call) (healthJSON, error) {
 	err := a.options.Ready(ctx)
 	if e, ok := errors.AsType[*andon.Error](err); ok {
 		// Whatever kind it is: a load balancer only has to know that it should try again.
-		return healthJSON{}, &andon.Error{Kind: andon.Unavailable, Message: e.Message}
+		err = &andon.Error{Kind: andon.Unavailable, Message: e.Message}
+		if _, stranger := a.guard.Check(c.x, c.r, false); stranger != nil {
+			err = problem.NotReady(err)
+		}
+		return healthJSON{}, err
 	}
 	return healthJSON{Status: "ready", Damaged: a.store.Damage()}, err
 }

@@ -68,6 +68,23 @@ func TestReady(t *testing.T) {
 	w.get("/devices/d/events").is(http.StatusOK) // those under way, and on their way, are served
 }
 
+// TestReadyToStrangers: who does not send the token is not told why, and the log has it.
+func TestReadyToStrangers(t *testing.T) {
+	var log strings.Builder
+	w, faults := newFaulty(t, func(o *httpapi.Options) {
+		o.Token, o.Log = "secret", slog.New(slog.NewTextHandler(&log, nil))
+	})
+	faults.Set(wrap.Fail(andon.Errorf(andon.Full, "no space left")), "Ready")
+	got := w.do(http.MethodGet, "/readyz", "")
+	got.fails(http.StatusServiceUnavailable, "its log says why")
+	if strings.Contains(got.body, "no space") || !strings.Contains(log.String(), "no space left") ||
+		got.header.Get("Retry-After") == "" {
+		t.Errorf("got %v %s; log: %s", got.header, got.body, log.String())
+	}
+	w.do(http.MethodGet, "/readyz", "", "Authorization: Bearer secret").
+		fails(http.StatusServiceUnavailable, "no space left")
+}
+
 func TestVersion(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) { o.Version = client.Version{Version: "1.2.3"} })
 	got := w.do(http.MethodGet, "/version", "").is(http.StatusOK)
@@ -202,7 +219,7 @@ func TestRejectedAreCounted(t *testing.T) {
 		`{"device":"d","state":"A"} {}`:                    {0, 1, 0},
 		`{"device":"d","state":"A","time":"2030-01-01"}`:   {0, 0, 1},
 		`[{"device":"d","state":"A","time":"2030-01-01"}]`: {0, 0, 1},
-		`[1]`:                               {0, 1, 0},
+		`[1]`:                               {1, 0, 0},
 		`[1,{"device":"d","state":"A"},{}]`: {0, 2, 0},
 		`nonsense`:                          {1, 0, 0},
 		`[nonsense`:                         {1, 0, 0},

@@ -33,15 +33,15 @@ func (a *API) personRoutes() (all []*route) {
 		pattern: "GET /schedules/{name}/on-call", name: "getOnCall",
 		query: []param{{Name: "at", Example: "2026-11-27T06:00:00Z"}}, errors: []int{404, 501},
 	}, a.onCall), taking(route{
-		pattern: "PUT /schedules/{name}/overrides", name: "putOverrides",
+		pattern: "PUT /schedules/{name}/overrides", name: "putOverrides", versioned: true,
 		errors: []int{404, 409, 501},
 	}, setOverrides[documents.Overrides]), taking(route{
-		pattern: "POST /schedules/{name}/overrides", name: "postOverride",
+		pattern: "POST /schedules/{name}/overrides", name: "postOverride", versioned: true,
 		errors: []int{404, 409, 501},
 	}, setOverrides[documents.NewOverride]), answering(route{
 		pattern: "DELETE /schedules/{name}/overrides/{person}", name: "deleteOverrides",
 		query:  []param{{Name: "at", Example: "2026-12-24T12:00:00Z"}},
-		errors: []int{404, 409, 501},
+		errors: []int{404, 409, 501}, versioned: true,
 	}, a.deleteOverrides), listing[client.Document](route{
 		pattern: "GET /documents", name: "listDocuments", query: []param{limitParam, cursorParam},
 		fixedOrder: "those that others refer to come first", errors: []int{501},
@@ -83,7 +83,7 @@ func (a *API) ruleRoutes() []*route {
 func routesOf[T any](a *API, kind people.DocumentKind, one, many string) []*route {
 	list, path := "/"+string(kind), "/"+string(kind)+"/{name}"
 	put := answering(route{
-		pattern: "PUT " + path, name: "put" + one,
+		pattern: "PUT " + path, name: "put" + one, versioned: true,
 		statuses: []int{http.StatusOK, http.StatusCreated}, errors: []int{409, 501},
 	}, func(c *call) (T, error) { return putDocument[T](c, kind) })
 	put.body = &content{Kind: reflect.TypeFor[T]()}
@@ -99,11 +99,11 @@ func routesOf[T any](a *API, kind people.DocumentKind, one, many string) []*rout
 			return sendPage(c, stepItems, nil, read, documents.Content[T], position)
 		}),
 		answering(route{
-			pattern: "GET " + path, name: "get" + one, errors: []int{404, 501},
+			pattern: "GET " + path, name: "get" + one, versioned: true, errors: []int{404, 501},
 		}, func(c *call) (T, error) { return getDocument[T](c, kind) }),
 		put,
 		{
-			pattern: "DELETE " + path, name: "delete" + one,
+			pattern: "DELETE " + path, name: "delete" + one, versioned: true,
 			statuses: []int{http.StatusNoContent}, errors: []int{404, 409, 501},
 			serve: func(c *call) error { return deleteDocument(c, kind) },
 		},
@@ -128,7 +128,7 @@ func getDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
 }
 
 func putDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
-	name, version := documents.Name(&c.Reader), documents.Version(&c.Reader)
+	name, over := documents.Name(&c.Reader), documents.Over(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return is, err
 	}
@@ -137,7 +137,7 @@ func putDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
 		return is, err
 	}
 	d, err := c.options.Documents.Put(c.ctx(), c.tenant, kind,
-		records.Document{Name: name, Version: version, Data: andon.JSON(text)})
+		records.Document{Name: name, Data: andon.JSON(text)}, over)
 	if err == nil && d.Before == 0 {
 		c.status = http.StatusCreated
 		c.x.Header().Set("Location", c.r.URL.EscapedPath())
@@ -146,11 +146,11 @@ func putDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
 }
 
 func deleteDocument(c *call, kind people.DocumentKind) error {
-	name, version := documents.Name(&c.Reader), documents.Version(&c.Reader)
+	name, over := documents.Name(&c.Reader), documents.Over(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return err
 	}
-	if err := c.options.Documents.Delete(c.ctx(), c.tenant, kind, name, version); err != nil {
+	if err := c.options.Documents.Delete(c.ctx(), c.tenant, kind, name, over); err != nil {
 		return err
 	}
 	c.x.WriteHeader(http.StatusNoContent)
@@ -182,7 +182,8 @@ func withCalendar(all []*route) []*route {
 			continue
 		}
 		asJSON := r.serve
-		r.query = []param{tenantParam}
+		r.query = []param{{Name: "tenant", Title: "tenant of a calendar", Example: "plant-2"}}
+		r.answer.Texts = map[string]string{typeCalendar: ""}
 		r.serve = func(c *call) error {
 			name, is := strings.CutSuffix(c.Segment("name"), people.CalendarSuffix)
 			if !is {
@@ -192,17 +193,22 @@ func withCalendar(all []*route) []*route {
 			if err := c.Fault(); err != nil {
 				return err
 			}
-			return c.sendCalendar(c.tenant, name)
+			d, err := c.options.Documents.Get(c.ctx(), c.tenant, people.Schedules, name)
+			return c.sendCalendar(c.tenant, d, err)
 		}
 	}
 	return all
 }
 
-func (c *call) sendCalendar(tenant andon.TenantID, schedule string) error {
-	o := &c.options
-	text, err := documents.Calendar(c.ctx(), o.Documents, tenant, schedule, o.Now())
+const typeCalendar = "text/calendar"
+
+func (c *call) sendCalendar(tenant andon.TenantID, d records.Document, err error) error {
+	var text string
 	if err == nil {
-		c.send("text/calendar; charset=utf-8", []byte(text))
+		text, err = documents.Calendar(&d, tenant, c.options.Now())
+	}
+	if err == nil {
+		c.send(typeCalendar+"; charset=utf-8", []byte(text))
 	}
 	return err
 }
@@ -211,12 +217,12 @@ func (c *call) sendCalendar(tenant andon.TenantID, schedule string) error {
 func setOverrides[T interface{ Set(*people.Schedule) error }](
 	c *call, sent T,
 ) (is people.Schedule, err error) {
-	name, version := documents.Name(&c.Reader), documents.Version(&c.Reader)
+	name, over := documents.Name(&c.Reader), documents.Over(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return is, err
 	}
 	kept := c.options.Documents
-	d, err := documents.SetOverrides(c.ctx(), kept, c.tenant, name, version, sent)
+	d, err := documents.SetOverrides(c.ctx(), kept, c.tenant, name, over, sent)
 	return showDocument[people.Schedule](c, d, err)
 }
 

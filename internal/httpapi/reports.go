@@ -45,6 +45,7 @@ func (a *API) incidentReport(c *call) (r client.IncidentReport, err error) {
 
 func (a *API) reportRoute(r *route) *route {
 	asJSON := r.serve
+	r.answer.Texts = map[string]string{typeCSV: ""}
 	r.serve = func(c *call) error {
 		if !strings.Contains(strings.Join(c.r.Header.Values("Accept"), ","), typeCSV) {
 			return asJSON(c)

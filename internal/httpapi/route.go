@@ -29,6 +29,7 @@ type route struct {
 	long       bool     // it may take longer than Options.Timeout: a stream, work on all tenants
 	anyQuery   bool     // its query is another's to read: that of a page
 	lines      bool     // it answers with NDJSON where that is asked for, and then may take longer
+	versioned  bool     // it reads or changes a document that has a version
 	fixedOrder string   // of a list that takes no order: why
 
 	serve func(*call) error

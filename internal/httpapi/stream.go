@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/sse"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/live"
+	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/session"
 )
 
@@ -109,7 +110,7 @@ func (c *call) heartbeat() time.Duration {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < leastHeartbeat || d > heartbeat {
-		c.Mark("query.heartbeat", "heartbeat is from 1s to 15s, not %q", ingest.Clip(text))
+		c.Mark("query.heartbeat", "heartbeat is from 1s to 15s, not %s", ingest.Clip(text))
 	}
 	return d
 }
@@ -122,9 +123,24 @@ func (a *API) frames(
 	if err != nil {
 		return nil, err
 	}
+	const atOnce = 16 // one after another is too slow where a store answers over a network
+	devices, learned := make([]andon.Device, len(changes)), make([]andon.Event, len(changes))
+	err = parallel.Do(ctx, len(changes), atOnce, func(ctx context.Context, i int) (err error) {
+		if changes[i].After != nil {
+			devices[i], err = andon.Shown(ctx, a.store, id, &changes[i])
+			learned[i].Device, learned[i].Attributes = devices[i].ID, devices[i].Attributes
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// A change is in the feed before its attributes are learned. Where they can't be, as on a full
+	// disk, the groups that are known are shown.
+	_ = a.intake.Groups.Learn(ctx, id, learned)
 	show := a.showDevice(ctx, &tenant)
 	frames := make([]live.Frame, len(changes))
-	for i := range changes {
+	err = parallel.Do(ctx, len(changes), atOnce, func(ctx context.Context, i int) error {
 		c := &changes[i]
 		name, data := "state", any(nil)
 		switch {
@@ -133,21 +149,15 @@ func (a *API) frames(
 		case c.After == nil:
 			name, data = "gone", map[string]andon.DeviceID{"device": c.Device}
 		default:
-			d, err := andon.Shown(ctx, a.store, id, c)
+			shown, err := show(&devices[i])
 			if err != nil {
-				return nil, err
-			}
-			shown, err := show(&d)
-			if err != nil {
-				return nil, err
+				return err
 			}
 			data = &shown
 		}
 		text, err := sse.Frame(c.Position, name, data)
-		if err != nil {
-			return nil, err
-		}
 		frames[i] = live.Frame{Change: *c, Text: text}
-	}
-	return frames, nil
+		return err
+	})
+	return frames, err
 }

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi"
 )
 
 // stream is a stream of changes as a client sees it.
@@ -104,6 +106,33 @@ func (s *stream) shows(want ...string) {
 			s.Fatalf("got %s, want %s", got, w)
 		}
 	}
+}
+
+// pairs is a store that answers what a device shows once two are asked for.
+type pairs struct {
+	andon.Store
+	other chan struct{}
+}
+
+func (s pairs) Device(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (andon.Device, error) {
+	select {
+	case s.other <- struct{}{}:
+	case <-s.other:
+	case <-ctx.Done():
+		return andon.Device{}, ctx.Err()
+	}
+	return s.Store.Device(ctx, id, device)
+}
+
+// TestStreamReadsConcurrently: devices that changed together are not read one after another.
+func TestStreamReadsConcurrently(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) { o.Store = pairs{o.Store, make(chan struct{})} })
+	s := w.stream("").begun()
+	w.post("/events", `[{"device":"a","state":"WARNING1"},{"device":"b","state":"WARNING2"}]`).
+		is(http.StatusOK)
+	s.shows("a WARNING1", "b WARNING2")
 }
 
 // TestHeadOfAStream: it ends, and the next request of the connection is answered.
@@ -304,7 +333,7 @@ func TestFleet(t *testing.T) {
 func TestStreamHeartbeat(t *testing.T) {
 	w := newWorld(t)
 	for _, wrong := range []string{"0s", "16s", "x", "-1s"} {
-		w.get("/events/stream?heartbeat="+wrong).fails(400, "heartbeat is from 1s to 15s")
+		w.get("/events/stream?heartbeat="+wrong).fails(400, `1s to 15s, not \"`+wrong)
 	}
 	begun := time.Now()
 	s := w.stream("?heartbeat=1s").begun()

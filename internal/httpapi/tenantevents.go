@@ -18,7 +18,7 @@ func (a *API) tenantEventsRoute() *route {
 		),
 		lines: true, errors: []int{http.StatusGone, http.StatusNotImplemented},
 	}, a.tenantEvents)
-	r.answer.Kind = reflect.TypeFor[eventPage]()
+	r.answer.Kind, r.answer.Texts = reflect.TypeFor[eventPage](), map[string]string{typeNDJSON: ""}
 	page := r.serve
 	r.serve = func(c *call) error {
 		since, lines := c.Text(sinceParam.Name) != "", wantsLines(c.r)

@@ -77,7 +77,7 @@ func TestWrongTenants(t *testing.T) {
 	for sent, want := range map[string]string{
 		`{"retention":{"events":"soon"}}`:                       "body.retention.events",
 		`{"retention":{"event":"90d"}}`:                         "did you mean events?",
-		`{"retention":{"events":90}}`:                           "can't be a number",
+		`{"retention":{"events":90}}`:                           "can't be of type number",
 		`{"retention":"90d"}`:                                   "body.retention",
 		`{"max_future":"-1m"}`:                                  "body.max_future",
 		`{"silent_after":"10000000d"}`:                          "body.silent_after",

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // What people decide is written down with who asked for it: assignments, escalations, retirements,
@@ -224,6 +225,7 @@ func (in *Intake) PutTenant(
 	what := "change tenant"
 	if created {
 		what = "create tenant"
+		sleep.Wake(in.options.Made)
 	}
 	in.audit(ctx, what, id, "", err, changes(&former, &tried, created)...)
 	return t, created, err

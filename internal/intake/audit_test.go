@@ -56,3 +56,23 @@ func TestAuditWithoutTransport(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestMade: what waits for new tenants is woken by one that is made, and not by one that changes.
+func TestMade(t *testing.T) {
+	made := make(chan struct{}, 1)
+	in := intake.New(memstore.New(), intake.Options{
+		Now: func() andon.Time { return now }, Made: made,
+	})
+	for _, want := range []int{1, 0} {
+		keep := func(*andon.Tenant) error { return nil }
+		if _, _, err := in.PutTenant(t.Context(), "new", keep); err != nil {
+			t.Fatal(err)
+		}
+		if len(made) != want {
+			t.Errorf("it is woken %d times, want %d", len(made), want)
+		}
+		if want > 0 {
+			<-made
+		}
+	}
+}

@@ -45,6 +45,8 @@ type Options struct {
 	// Measured is called with readings that were stored, unless it is nil. Its error is that of the
 	// request: sending it again has it called again.
 	Measured func(context.Context, andon.TenantID, []andon.Reading) error
+	// Made is woken when a tenant was made, unless it is nil.
+	Made chan<- struct{}
 	// Purged is called when a device was purged, unless it is nil, to remove what else is of it.
 	Purged func(context.Context, andon.TenantID, andon.DeviceID) error
 }

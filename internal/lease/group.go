@@ -26,9 +26,10 @@ type Group struct {
 	// the errors of the store and of Parts, and with nil when there are none. It is called
 	// concurrently.
 	Failed func(part string, err error)
+	// Wake, with a buffer of one, has it look for parts at once; nil: nobody knows of new ones.
+	Wake chan struct{}
 
 	watches map[string]*watch // by part
-	wake    chan struct{}
 	all     sync.WaitGroup
 
 	mu   sync.Mutex                    // held during each round
@@ -42,13 +43,15 @@ const process = "process "
 // are given back.
 func (g *Group) Run(ctx context.Context) {
 	g.watches, g.mine = map[string]*watch{}, map[string]context.CancelFunc{}
-	g.wake = make(chan struct{}, 1)
+	if g.Wake == nil {
+		g.Wake = make(chan struct{}, 1)
+	}
 	for ctx.Err() == nil {
 		err := g.round(ctx)
 		if ctx.Err() == nil {
 			g.Failed("", err)
 		}
-		_, _ = sleep.Until(ctx, g.wake, g.sixths(renewAfter))
+		_, _ = sleep.Until(ctx, g.Wake, g.sixths(renewAfter))
 	}
 	g.all.Wait()
 }
@@ -160,7 +163,7 @@ func (g *Group) begin(ctx context.Context, part string) error {
 		if failed {
 			g.Failed(part, err)
 		} else {
-			sleep.Wake(g.wake) // others may be ready now
+			sleep.Wake(g.Wake) // others may be ready now
 		}
 	})
 	return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/lease"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -27,6 +28,7 @@ type team struct {
 	all     sync.WaitGroup
 	mu      sync.Mutex
 	working map[string]string // who works on a part
+	wake    chan struct{}
 }
 
 // join starts a process, and returns what ends it.
@@ -35,6 +37,7 @@ func (m *team) join(owner string) (stop func()) {
 	ended := make(chan struct{})
 	g := &lease.Group{
 		Holder: &lease.Holder{Records: m.s, Owner: owner, For: 12 * time.Second}, Name: "g",
+		Wake: m.wake,
 		Parts: func(context.Context, map[string]andon.JSON) ([]string, []string, error) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -129,6 +132,22 @@ func TestShares(t *testing.T) {
 		if want := []string{"g/0", "g/1", "g/2", "g/process c"}; !slices.Equal(left, want) {
 			t.Errorf("the records %v are left, want %v", left, want)
 		}
+	})
+}
+
+// TestWoken: a new part is worked on at once, where it is known that there is one.
+func TestWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &team{
+			t: t, s: memstore.New(), working: map[string]string{}, wake: make(chan struct{}, 1),
+		}
+		defer m.join("a")()
+		m.expect([]int{0}, "a")
+		m.mu.Lock()
+		m.ready = []string{"1"}
+		m.mu.Unlock()
+		sleep.Wake(m.wake)
+		m.expect([]int{1}, "a")
 	})
 }
 

@@ -205,6 +205,7 @@ func (l *Lease) Save(ctx context.Context, position andon.JSON) error {
 // then reads the record, and is made to it where it is ours still. So a renewal, or giving it back,
 // does not undo a Save of which nobody knows that it was done.
 func (l *Lease) put(ctx context.Context, change func(*stored)) error {
+	ctx = andon.Urgent(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	began := time.Now()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +28,7 @@ const (
 	maxAttempts  = 20 // that are kept of a message
 	atOnce       = 8  // messages under way in a channel
 	page         = 200
+	waitsFor     = int(day / followEvery) // tries, for a process that has the channel
 )
 
 // Status is how far a message is.
@@ -65,8 +65,10 @@ func (f *Failure) Error() string { return f.Err.Error() }
 // Unwrap returns what failed.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Run makes and sends messages until the context ends, next to other processes.
+// Run makes and sends messages until the context ends, next to other processes. Without channels it
+// sends nothing: what it has gathered waits for a process that has some.
 func (s *Service) Run(ctx context.Context) error {
+	ctx = andon.Urgent(ctx)
 	stuck := outage.Log{
 		Logger: s.Log, Begins: "notifications wait for the store", Ends: "notifications go on",
 	}
@@ -86,6 +88,15 @@ func (s *Service) Run(ctx context.Context) error {
 // message or tenant holds up no other: its error is returned after the others were looked at.
 func (s *Service) Round(ctx context.Context, start func(func())) error {
 	var unread error
+	if s.isBack = s.setBack() > 0 || s.isBack; s.isBack {
+		if err := s.lookAgain(ctx); err != nil {
+			return fmt.Errorf("look at what waits, as the clock was set back: %w", err)
+		}
+		s.isBack = false
+	}
+	if len(s.Channels) == 0 {
+		return nil
+	}
 	for r, err := range s.Store.DueRecords(ctx, gatheringKind, s.Now(), page) {
 		own := err == nil
 		if own {
@@ -170,10 +181,16 @@ func (s *Service) begin(ctx context.Context, r andon.Record, start func(func()))
 		return s.Store.DeleteRecord(ctx, r)
 	}
 	now := s.Now()
-	if m.Status != Delivered && m.At.Add(triedFor) < now {
+	if m.Status != Delivered && m.At.Add(triedFor) < s.Clock.Sure() {
 		m.Tries++
 		s.outcome(&r, &m, "", &Failure{Err: errors.New("it is older than a day"), Final: true})
 		r.Due = now.Add(keptFor)
+		_, err := s.put(ctx, r, &m)
+		return err
+	}
+	if m.Status == Delivered && s.Channels[m.Channel] == nil && m.Tries < waitsFor {
+		m.Tries++
+		r.Due = now.Add(followEvery)
 		_, err := s.put(ctx, r, &m)
 		return err
 	}
@@ -218,9 +235,9 @@ func (s *Service) leave(channel string) {
 // deliver sends a message that this process has taken, and stores the outcome.
 func (s *Service) deliver(ctx context.Context, r andon.Record, m *Message) error {
 	channel := s.Channels[m.Channel]
-	isNews, err := true, error(nil)
+	isNews, over, err := true, false, error(nil)
 	if m.Status == Delivered { // before; it is sent what became of its incidents
-		if isNews, err = s.follow(ctx, r.Tenant, m); err != nil {
+		if isNews, over, err = s.follow(ctx, r.Tenant, m); err != nil {
 			return err
 		}
 	}
@@ -231,9 +248,10 @@ func (s *Service) deliver(ctx context.Context, r andon.Record, m *Message) error
 		}
 		s.outcome(&r, m, answer, err)
 	} else {
-		r.Due = s.Now().Add(followEvery)
+		m.Tries, r.Due = 0, s.Now().Add(followEvery)
 	}
-	if !m.Ended && m.Status == Delivered && !m.goesOn(channel) {
+	follows := channel != nil && channel.Follows() && !m.Test
+	if m.Status == Delivered && (!follows || over && m.arrived()) {
 		m.Ended = true
 	}
 	if m.Ended {
@@ -243,20 +261,15 @@ func (s *Service) deliver(ctx context.Context, r andon.Record, m *Message) error
 	return err
 }
 
-// goesOn reports whether a message that was delivered is changed later.
-func (m *Message) goesOn(c Channel) bool {
-	last := len(m.Attempts) - 1
-	return c != nil && c.Follows() && !m.Test &&
-		(m.Attempts[last].Status != Delivered || // its last change did not arrive
-			slices.ContainsFunc(m.Worst, func(i Item) bool { return i.Ended == 0 }))
-}
+// arrived reports whether the last change of a message did.
+func (m *Message) arrived() bool { return m.Attempts[len(m.Attempts)-1].Status == Delivered }
 
 // follow reads what became of the incidents of a message, and reports whether that is new or did
-// not arrive.
+// not arrive, and whether all are over for good.
 func (s *Service) follow(
 	ctx context.Context, tenant andon.TenantID, m *Message,
-) (isNews bool, err error) {
-	isNews = m.Attempts[len(m.Attempts)-1].Status != Delivered
+) (isNews, over bool, err error) {
+	isNews, over = !m.arrived(), true
 	for i := range m.Worst {
 		item := &m.Worst[i]
 		in, err := s.Incident(ctx, tenant, item.Incident)
@@ -264,13 +277,12 @@ func (s *Service) follow(
 			in.Until, err = s.Now(), nil
 		}
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
-		if item.Ended == 0 && item.follow(&in) {
-			isNews = true
-		}
+		isNews = item.follow(&in) || isNews
+		over = over && item.Ended != 0 && !in.MayReopen()
 	}
-	return isNews, nil
+	return isNews, over, nil
 }
 
 func (s *Service) send(
@@ -282,6 +294,7 @@ func (s *Service) send(
 	case c == nil:
 		return "", fmt.Errorf("there is no channel %q in the settings", m.Channel)
 	}
+	m.Tenant = tenant
 	if err := s.link(ctx, tenant, m); err != nil {
 		return "", err
 	}
@@ -300,10 +313,11 @@ func (s *Service) outcome(r *andon.Record, m *Message, answer string, err error)
 		wait := min(firstAgain<<min(m.Tries-1, 12), mostAgain)
 		f, says := errors.AsType[*Failure](err)
 		if says {
-			wait = max(wait, min(f.After, 60*60*second))
+			wait = max(wait, min(f.After, longestWait))
 		}
 		r.Due = now.Add(wait)
-		if m.Test || says && f.Final || m.Status != Delivered && r.Due > m.At.Add(triedFor) {
+		if m.Test || says && f.Final ||
+			m.Status != Delivered && s.Clock.Sure().Add(wait) > m.At.Add(triedFor) {
 			a.Status, m.Ended = GivenUp, true
 		}
 		if m.Status != Delivered {

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/parallel"
@@ -20,7 +19,8 @@ import (
 const (
 	gatheringKind andon.RecordKind = "gathering"
 
-	heldPrefix = "held-" // of the IDs of what waits for the end of quiet hours
+	heldPrefix = "held-"          // of the IDs of what waits for the end of quiet hours
+	heldUp     = 10 * 60 * second // that nobody made messages of a gathering that was due
 
 	second     andon.Duration = 1e6
 	afterLast                 = 2 * second // a message waits for more so long after each notice
@@ -46,10 +46,11 @@ type gathering struct {
 	Until andon.Time     `json:"until,omitempty"` // when Open becomes messages
 	Flood *sentFlood     `json:"flood,omitempty"` // the newest message, if it was of a flood
 	Open  *Summary       `json:"open,omitempty"`
-	// Devices of Open: hashes by the state that each is counted for.
-	Devices map[andon.State][]byte `json:"devices,omitempty"`
-	Leaving *leaving               `json:"leaving,omitempty"` // is being made into messages
-	Known   []byte                 `json:"known,omitempty"`   // hashes of keys, the newest last
+	// Devices of Open: hashes by the state that each is counted for, and how severe those are.
+	Devices    map[andon.State][]byte `json:"devices,omitempty"`
+	Severities map[andon.State]uint8  `json:"severities,omitempty"`
+	Leaving    *leaving               `json:"leaving,omitempty"` // is being made into messages
+	Known      []byte                 `json:"known,omitempty"`   // hashes of keys, the newest last
 }
 
 // leaving is what becomes messages. Their IDs follow from ID.
@@ -66,6 +67,15 @@ type sentFlood struct {
 	At       andon.Time `json:"at"`
 	Until    andon.Time `json:"until"`    // the end of what belongs to it
 	Severity uint8      `json:"severity"` // of the worst that was told
+}
+
+// believe forgets times that have not come: the clock was ahead, and is set back. The clocks of
+// processes may differ a little.
+func (g *gathering) believe(now andon.Time) {
+	if g.Flood != nil && g.Flood.At > now.Add(stormFor) {
+		g.Flood = nil
+	}
+	g.First, g.Last = min(g.First, now), min(g.Last, now)
 }
 
 // goesOn takes note that more comes at a time. Where the storm lasts longer than what can belong to
@@ -118,7 +128,9 @@ func (g *gathering) close(id string, now andon.Time) *leaving {
 }
 
 // clear has nothing open.
-func (g *gathering) clear() { g.Open, g.Devices, g.First, g.Last, g.Until = nil, nil, 0, 0, 0 }
+func (g *gathering) clear() {
+	g.Open, g.Devices, g.Severities, g.First, g.Last, g.Until = nil, nil, nil, 0, 0, 0
+}
 
 // hash is short enough for a part of an ID, and long enough to be unique.
 func hash(parts ...string) string {
@@ -136,25 +148,41 @@ func (g *gathering) add(n *Notice, most int) bool {
 	if g.Open == nil {
 		g.Open = &Summary{}
 	}
-	g.count(g.Open.add(n, most), string(n.Incident.Device))
+	g.count(g.Open.add(n, most))
 	return true
 }
 
-// count counts a device once, for its newest state. More devices than are known here may be counted
-// twice.
-func (g *gathering) count(state andon.State, device string) {
-	if g.Devices == nil {
+// count counts a device once, for the severest of its incidents. It has one of each kind, which
+// counts for its newest state. More devices than are known here may be counted twice.
+func (g *gathering) count(i *Item) {
+	if g.Severities == nil {
 		g.Devices, g.Open.States = map[andon.State][]byte{}, map[andon.State]int{}
+		g.Severities = map[andon.State]uint8{}
+	}
+	state, device := i.What(), string(i.Device)
+	for was, all := range g.Devices {
+		other := isKind(was) || isKind(state)
+		if other && g.Severities[was] > i.Severity && find(all, device) >= 0 {
+			return
+		}
 	}
 	known := g.uncount(device)
 	if g.Open.States[state] == 0 && len(g.Open.States) >= maxStates {
 		state = "others"
+	} else {
+		g.Severities[state] = i.Severity
 	}
 	g.Open.Count++
 	g.Open.States[state]++
 	if known < maxKnown*keyBytes {
 		g.Devices[state] = remember(g.Devices[state], device)
 	}
+}
+
+// isKind reports whether what an incident is counted for is its kind, and no state.
+func isKind(what andon.State) bool {
+	return what == andon.State(people.SilentKind) ||
+		strings.HasPrefix(string(what), string(people.AbsentKind))
 }
 
 // uncount has a device not counted, and returns how many bytes are kept of others.
@@ -199,6 +227,9 @@ func (s *Service) keep(ctx context.Context, at place, b *batch) error {
 	}
 	return s.change(ctx, at, func(r *andon.Record, g *gathering) (bool, error) {
 		g.To = b.to
+		if g.Open != nil && s.tooOld(g) {
+			g.clear()
+		}
 		isFirst, isNew := g.Open == nil, false
 		for i := range b.notices {
 			isNew = g.add(&b.notices[i], most) || isNew
@@ -239,9 +270,11 @@ func (s *Service) change(
 		if err != nil {
 			return fmt.Errorf("read gathering: %w", err)
 		}
+		g.believe(s.Now())
 		if changed, err := change(&r, &g); err != nil || !changed {
 			return err
 		}
+		g.fit()
 		if _, err = s.put(ctx, r, &g); andon.KindOf(err) != andon.Conflict {
 			return err
 		}
@@ -251,12 +284,34 @@ func (s *Service) change(
 	}
 }
 
-func (s *Service) put(ctx context.Context, r andon.Record, is any) (andon.Record, error) {
-	data, err := json.Marshal(is)
-	if err != nil {
+// tooOld reports whether nobody sent what is open for a day.
+func (s *Service) tooOld(g *gathering) bool { return g.Until.Add(triedFor) < s.Clock.Sure() }
+
+// fit keeps as many of the worst incidents as a record holds.
+func (g *gathering) fit() {
+	for g.Open != nil && len(g.Open.Worst) > maxItems {
+		if text, _ := written(g); len(text) <= andon.MaxRecordBytes {
+			return
+		}
+		g.Open.Worst = g.Open.Worst[:max(len(g.Open.Worst)*7/8, maxItems)]
+	}
+}
+
+// written is a document as JSON, in which "<" takes one byte.
+func written(is any) (andon.JSON, error) {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(is)
+	return andon.JSON(strings.TrimSpace(text.String())), err
+}
+
+func (s *Service) put(
+	ctx context.Context, r andon.Record, is any,
+) (_ andon.Record, err error) {
+	if r.Data, err = written(is); err != nil {
 		return r, err
 	}
-	r.Data = andon.JSON(data)
 	return s.Store.PutRecord(ctx, r)
 }
 
@@ -275,7 +330,7 @@ func (s *Service) flush(ctx context.Context, r andon.Record) error {
 			was := r.Due
 			r.Due = g.Until
 			return r.Due != was, nil
-		case g.Until.Add(triedFor) < now: // nobody sent anything for a day
+		case s.tooOld(g):
 			s.Log.Warn("notifications are dropped: they are older than a day", "to", g.To,
 				"devices", g.Open.Count)
 			g.clear()
@@ -283,7 +338,9 @@ func (s *Service) flush(ctx context.Context, r andon.Record) error {
 			return true, nil
 		}
 		id := hash(r.ID, fmt.Sprint(r.Version))
-		if strings.HasPrefix(r.ID, heldPrefix) {
+		// What waited for a process that sends it is told as what was held, if all of it is known.
+		late := g.Until.Add(heldUp) < now && g.Open.Count <= len(g.Open.Worst)
+		if strings.HasPrefix(r.ID, heldPrefix) || late {
 			over, err := s.lookUp(ctx, r.Tenant, g)
 			if err != nil {
 				return false, err
@@ -340,11 +397,11 @@ func (s *Service) lookUp(
 		g.uncount(string(items[i].Device))
 	}
 	var left []Item
-	for i := len(items) - 1; i >= 0; i-- { // a device counts for its worst incident
+	for i := range items {
 		is, was := &items[i], g.Open.Worst[i].Acknowledged
 		if is.Ended == 0 && (is.Acknowledged == 0 || is.Acknowledged == was) {
 			left = append(left, *is)
-			g.count(is.What(), string(is.Device))
+			g.count(is)
 		}
 	}
 	if g.Open.Count == 0 {
@@ -381,33 +438,4 @@ func (s *Service) makeMessages(
 		}
 	}
 	return nil
-}
-
-// quietUntil reports whether a time is in the quiet hours of a person, and when they end. Hours
-// that can't be read are none.
-func quietUntil(p *people.Person, at andon.Time) (end andon.Time, quiet bool) {
-	zone, err := time.LoadLocation(p.Zone)
-	var from, to clock
-	if _, bad := fmt.Sscanf(p.Quiet, "%d:%d-%d:%d",
-		&from.h, &from.m, &to.h, &to.m); bad != nil || err != nil || from == to {
-		return 0, false
-	}
-	local := at.Std().In(zone)
-	for _, day := range []int{-1, 0} { // the hours that began yesterday, and today
-		begin, until := from.on(local, day), to.on(local, day)
-		if !until.After(begin) {
-			until = to.on(local, day+1)
-		}
-		if !local.Before(begin) && local.Before(until) {
-			return andon.TimeOf(until), true
-		}
-	}
-	return 0, false
-}
-
-// clock is a time of day.
-type clock struct{ h, m int }
-
-func (c clock) on(t time.Time, days int) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day()+days, c.h, c.m, 0, 0, t.Location())
 }

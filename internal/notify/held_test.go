@@ -2,6 +2,7 @@ package notify_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/andonhq/andon"
@@ -23,7 +24,7 @@ func holding(t *testing.T, n int) *world {
 // hold gives notices of incidents in quiet hours, which end 100 s later.
 func (w *world) hold(t *testing.T, n int) {
 	t.Helper()
-	w.liz.Quiet, w.liz.QuietSeverity = "22:00-22:15", 200 // it is 22:13:20
+	w.liz.Quiet, w.liz.QuietSeverity = "tue 22:00-22:15", 200 // it is 22:13:20
 	var all []notify.Notice
 	for i := range n {
 		one := w.notice(i, 48)
@@ -71,6 +72,31 @@ func TestHeldIsToldAsItIs(t *testing.T) {
 	}
 }
 
+// TestNobodySent: what waited for a process that sends is told as it is then.
+func TestNobodySent(t *testing.T) {
+	for count, want := range map[int]int{3: 1, 30: 10} { // of 30 not all are known
+		w := holding(t, 0)
+		w.liz.Quiet = ""
+		tell := func(n int) {
+			one := w.notice(n, 48)
+			w.changed[one.Incident.ID] = *one.Incident
+			_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{one})
+		}
+		tell(99) // nobody sends for a day
+		w.now += day + 60*second
+		for n := range count {
+			tell(n)
+		}
+		w.now += 60 * 60 * second
+		w.become(0, w.over)
+		w.become(1, w.acknowledged)
+		_ = w.pass(t, 5)
+		if len(w.to.all) != 1 || len(w.to.all[0].Worst) != want {
+			t.Errorf("of %d is sent %+v", count, w.to.all)
+		}
+	}
+}
+
 // TestNothingIsLeft: where all that was held is over or acknowledged, nothing is sent, and the log
 // says so.
 func TestNothingIsLeft(t *testing.T) {
@@ -99,6 +125,30 @@ func TestAcknowledgedBefore(t *testing.T) {
 	w.changed["i1"] = *one.Incident
 	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{one})
 	if _ = w.pass(t, 110); len(w.to.all) != 1 || w.to.all[0].Worst[0].Why != "step 1" {
+		t.Errorf("sent %+v", w.to.all)
+	}
+}
+
+// TestHeldFitsItsRecord: whatever the names of devices and states are, and whatever devices said,
+// all of them are counted.
+func TestHeldFitsItsRecord(t *testing.T) {
+	w := holding(t, 0)
+	for range 3 {
+		var all []notify.Notice
+		for range 150 {
+			n := w.notice(len(w.changed), 48)
+			n.Why, n.Incident.Message = strings.Repeat("\x01", 600), strings.Repeat("\"", 600)
+			n.Incident.Device = andon.DeviceID(strings.Repeat("<&", 62) + n.Key)
+			n.Incident.State = andon.State(strings.Repeat("\"", 60) + n.Key)
+			w.changed[n.Incident.ID] = *n.Incident
+			all = append(all, n)
+		}
+		if err := w.Notify(t.Context(), andon.DefaultTenant, all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = w.pass(t, 110)
+	if len(w.to.all) != 1 || w.to.all[0].Count != 450 || len(w.to.all[0].Worst) != 10 {
 		t.Errorf("sent %+v", w.to.all)
 	}
 }

@@ -51,7 +51,8 @@ func (o *other) Send(ctx context.Context, m *notify.Message) (string, error) {
 
 // running runs a service of a world in a bubble, and returns what ends it.
 func running(t *testing.T, w *world, to *other) (end func()) {
-	w.Now, w.Channels["c"] = clock, to
+	w.run()
+	w.Channels["c"] = to
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -73,7 +74,6 @@ func TestKilledAsItSends(t *testing.T) {
 				to := &other{let: make(chan struct{})}
 				w := newWorld(store)
 				end := running(t, w, to)
-				w.now = clock()
 				some := []notify.Notice{w.notice(1, 3)}
 				if err := w.Notify(t.Context(), andon.DefaultTenant, some); err != nil {
 					t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Linked is what a signed link allows: one person to acknowledge one incident, until a time.
+// Linked is what a signed link allows: one person to acknowledge one incident, until a time. Of the
+// message it has the state and the highest severity.
 type Linked struct {
 	Tenant   andon.TenantID `json:"t"`
 	Incident string         `json:"i"`
@@ -21,12 +22,15 @@ type Linked struct {
 	Until    andon.Time     `json:"u"`
 	Device   andon.DeviceID `json:"d"`
 	State    andon.State    `json:"s"`
+	Severity uint8          `json:"v"`
 }
 
-// readable is what the signed address of a calendar allows: to read that of one schedule.
-type readable struct {
+// Calendar is what the signed address of a calendar allows: to read that of one schedule, as long
+// as there is the one that was made then.
+type Calendar struct {
 	Tenant   andon.TenantID `json:"t"`
 	Schedule string         `json:"calendar"`
+	Begun    andon.Time     `json:"begun"`
 }
 
 const (
@@ -44,48 +48,44 @@ func (s *Service) link(ctx context.Context, tenant andon.TenantID, m *Message) e
 	if s.URL == "" || m.Test {
 		return nil
 	}
-	base := strings.TrimSuffix(s.URL, "/")
-	m.Link = base + "/"
+	base, query := strings.TrimSuffix(s.URL, "/"), ""
+	if tenant != andon.DefaultTenant {
+		query = "?tenant=" + url.QueryEscape(string(tenant))
+	}
+	m.Link = base + "/" + query
 	if len(m.Worst) != 1 || m.Count != 1 {
 		return nil
 	}
 	i := &m.Worst[0]
-	m.Link += "devices/" + url.PathEscape(string(i.Device))
+	m.Link = base + "/devices/" + url.PathEscape(string(i.Device)) + query
 	if !s.Acknowledges || i.Ended != 0 || i.Acknowledged != 0 {
 		return nil
 	}
 	token, err := s.Sign(ctx, Linked{
 		Tenant: tenant, Incident: i.Incident, By: m.To, Until: s.Now().Add(linkedFor),
-		Device: i.Device, State: i.What(),
+		Device: i.Device, State: i.What(), Severity: max(i.Severity, i.Worst),
 	})
 	m.Acknowledge = base + Acknowledgements + token
 	return err
 }
 
-// CalendarURL returns the address at which whoever has it can read the calendar of a schedule, for
-// as long as that exists. It is a path where the address of the server is not set.
-func (s *Service) CalendarURL(
-	ctx context.Context, tenant andon.TenantID, schedule string,
-) (string, error) {
-	token, err := s.sign(ctx, readable{tenant, schedule})
+// CalendarURL returns the address at which whoever has it can read a calendar. It is a path where
+// the address of the server is not set.
+func (s *Service) CalendarURL(ctx context.Context, is Calendar) (string, error) {
+	token, err := s.Sign(ctx, is)
 	return strings.TrimSuffix(s.URL, "/") + Calendars + token, err
 }
 
-// LinkedCalendar returns the schedule whose calendar a token lets read; else it is Invalid.
-func (s *Service) LinkedCalendar(
-	ctx context.Context, token string,
-) (tenant andon.TenantID, schedule string, err error) {
-	var is readable
+// LinkedCalendar returns the calendar that a token lets read; else it is Invalid.
+func (s *Service) LinkedCalendar(ctx context.Context, token string) (is Calendar, err error) {
 	if err = s.open(ctx, token, &is); err == nil && is.Schedule == "" {
 		err = errNoLink
 	}
-	return is.Tenant, is.Schedule, err
+	return is, err
 }
 
-// Sign returns the token of a link.
-func (s *Service) Sign(ctx context.Context, is Linked) (string, error) { return s.sign(ctx, is) }
-
-func (s *Service) sign(ctx context.Context, is any) (string, error) {
+// Sign returns the token of a link: what it allows, a Linked or a Calendar, and its signature.
+func (s *Service) Sign(ctx context.Context, is any) (string, error) {
 	text, err := json.Marshal(is)
 	if err != nil {
 		return "", err
@@ -135,11 +135,8 @@ func (s *Service) sum(ctx context.Context, text []byte) ([]byte, error) {
 
 // linkKey returns the key, which all processes of the store share. The first one makes it.
 func (s *Service) linkKey(ctx context.Context) ([]byte, error) {
-	s.mu.Lock()
-	key := s.key
-	s.mu.Unlock()
-	if key != nil {
-		return key, nil
+	if key := s.key.Load(); key != nil {
+		return *key, nil
 	}
 	r, err := s.Store.Record(ctx, "", keyKind, "links")
 	if andon.KindOf(err) == andon.NotFound {
@@ -150,14 +147,12 @@ func (s *Service) linkKey(ctx context.Context) ([]byte, error) {
 			r, err = s.Store.Record(ctx, "", keyKind, "links")
 		}
 	}
+	var key []byte
 	if err == nil {
 		err = json.Unmarshal([]byte(r.Data), &key)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.key.Store(&key)
 	}
-	s.mu.Lock()
-	s.key = key
-	s.mu.Unlock()
-	return key, nil
+	return key, err
 }

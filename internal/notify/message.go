@@ -15,7 +15,7 @@ import (
 // Bounds of a message.
 const (
 	maxItems  = 10
-	maxHeld   = 256 // incidents that are looked up at the end of quiet hours: a record holds them
+	maxHeld   = 256 // incidents looked up at the end of quiet hours, if a record holds them
 	maxStates = 50  // that are counted by name
 	maxText   = 500 // bytes of what a device said
 )
@@ -37,6 +37,7 @@ type Item struct {
 	Kind     people.Kind    `json:"kind"`
 	State    andon.State    `json:"state,omitempty"`
 	Severity uint8          `json:"severity"`
+	Worst    uint8          `json:"worst,omitempty"` // severity that it had
 	Since    andon.Time     `json:"since"`
 	Message  string         `json:"message,omitempty"`
 	Operator andon.PersonID `json:"operator,omitempty"`
@@ -44,25 +45,35 @@ type Item struct {
 	// Acknowledged and Ended are when what the message tells of was seen, or over.
 	Acknowledged andon.Time `json:"acknowledged,omitempty"`
 	Ended        andon.Time `json:"ended,omitempty"`
+	Flapping     bool       `json:"flapping,omitempty"` // Severity is then the highest that it had
+}
+
+// severityOf is the severity for which people are told of an incident.
+func severityOf(in *people.Incident) uint8 {
+	if in.Flapping {
+		return in.Worst
+	}
+	return in.Severity
 }
 
 // itemOf is an incident as a message tells it.
 func itemOf(in *people.Incident, why string) Item {
 	item := Item{
-		Incident: in.ID, Device: in.Device, Kind: in.Kind, State: in.State, Severity: in.Severity,
-		Since: in.Since, Message: clip(in.Message), Operator: in.Operator, Why: clip(why),
+		Incident: in.ID, Device: in.Device, Kind: in.Kind, State: in.State,
+		Severity: severityOf(in), Worst: in.Worst, Since: in.Since, Message: clip(in.Message),
+		Operator: in.Operator, Why: clip(why),
 	}
 	item.follow(in)
 	return item
 }
 
-// add puts an incident among the worst, by its newest notice, and returns what it is counted for.
-func (s *Summary) add(n *Notice, most int) andon.State {
+// add puts an incident among the worst, by its newest notice, and returns it.
+func (s *Summary) add(n *Notice, most int) *Item {
 	item := itemOf(n.Incident, n.Why)
 	s.Worst = slices.DeleteFunc(s.Worst, func(i Item) bool { return i.Incident == item.Incident })
 	s.Worst = append(s.Worst, item)
 	s.shorten(most)
-	return item.What()
+	return &item
 }
 
 // shorten keeps the worst incidents. Of those that no message shows, texts are not kept: a record
@@ -102,18 +113,22 @@ func compareWorst(a, b Item) int {
 	return cmp.Compare(a.Since, b.Since)
 }
 
-// follow notes what became of the incident, and reports whether that is new.
+// follow notes what became of the incident, and reports whether that is new. One that flaps is not
+// over. That one is open again is not told while it is paused.
 func (i *Item) follow(in *people.Incident) bool {
 	was := *i
+	i.Acknowledged, i.Flapping = 0, in.Flapping
 	if in.Acknowledged != nil {
 		i.Acknowledged = in.Acknowledged.At
-	} else {
-		i.Acknowledged = 0
 	}
-	if i.Ended = in.Until; i.Ended == 0 {
-		i.Ended = in.Ended
+	ended := cmp.Or(in.Until, in.Ended)
+	if in.Flapping {
+		ended = in.Ended
 	}
-	return was != *i
+	if i.Ended == 0 || ended == 0 && !in.Paused() {
+		i.Ended = ended
+	}
+	return i.Ended != was.Ended || i.Ended == 0 && i.Acknowledged != was.Acknowledged
 }
 
 // Message is a message to one contact of a person.
@@ -131,9 +146,10 @@ type Message struct {
 	Attempts []Attempt `json:"attempts,omitempty"` // the newest ones, the newest last
 	Ended    bool      `json:"done,omitempty"`     // nothing is sent any more
 
-	// Link and Acknowledge are set when it is sent: pages of its only incident, or of all.
-	Link        string `json:"-"`
-	Acknowledge string `json:"-"`
+	// Set when it is sent. Link and Acknowledge are pages of its only incident, or of all.
+	Tenant      andon.TenantID `json:"-"`
+	Link        string         `json:"-"`
+	Acknowledge string         `json:"-"`
 }
 
 func newMessage(p *people.Person, c people.Contact, out *leaving) *Message {
@@ -179,6 +195,8 @@ func (i *Item) title() string {
 	switch {
 	case i.Ended != 0:
 		return text + ", over"
+	case i.Flapping:
+		return text + ", flapping"
 	case i.Acknowledged != 0:
 		return text + ", acknowledged"
 	}
@@ -214,6 +232,9 @@ func (m *Message) Text() string { return m.Body() + m.Links() }
 // Body is the text without its links.
 func (m *Message) Body() string {
 	var b strings.Builder
+	if m.Tenant != andon.DefaultTenant {
+		fmt.Fprintf(&b, "Tenant: %s\n", m.Tenant)
+	}
 	switch {
 	case m.Test:
 		fmt.Fprintf(&b, "This is a test for %s. Messages arrive here.\n", m.To)
@@ -255,8 +276,16 @@ func (m *Message) Links() (text string) {
 }
 
 func (m *Message) one(b *strings.Builder, i *Item) {
+	worst := ""
+	switch {
+	case i.Flapping:
+		worst = fmt.Sprintf("severity %d, now flapping", i.Worst)
+	case i.Worst > i.Severity:
+		worst = fmt.Sprintf("severity %d, now %d", i.Worst, i.Severity)
+	}
 	for _, line := range []struct{ name, value string }{
-		{"Device", string(i.Device)}, {"State", string(i.What())}, {"Since", m.time(i.Since)},
+		{"Device", string(i.Device)}, {"State", string(i.What())}, {"At worst", worst},
+		{"Since", m.time(i.Since)},
 		{"Message", i.Message}, {"Operator", string(i.Operator)}, {"Why", i.Why},
 		{"Acknowledged", m.time(i.Acknowledged)}, {"Over", m.time(i.Ended)},
 	} {

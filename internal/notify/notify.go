@@ -20,6 +20,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/parallel"
@@ -69,20 +70,24 @@ type Options struct {
 	// Acknowledges says that signed links are served below Acknowledgements.
 	Acknowledges bool
 	Now          func() andon.Time
+	Clock        *people.Clock
 	Log          *slog.Logger
 }
 
 // Service is a Notifier that sends what it takes. Its methods may be called concurrently.
 type Service struct {
 	Options
-	Counts *Counts
-	wake   chan struct{}
+	Counts  *Counts
+	wake    chan struct{}
+	setBack func() andon.Duration // since it was asked last
+	isBack  bool                  // it was, and what waits was not looked at again
 
 	mu      sync.Mutex
 	waiting map[place]*batch // that nobody writes yet
 	writing map[place]*sync.Mutex
 	busy    map[string]int // messages under way by channel
-	key     []byte         // that signs links; nil: not read yet
+
+	key atomic.Pointer[[]byte] // that signs links; nil: not read yet
 }
 
 // New makes a Service. Run sends.
@@ -90,6 +95,7 @@ func New(o Options) *Service {
 	return &Service{
 		Options: o, wake: make(chan struct{}, 1), waiting: map[place]*batch{},
 		writing: map[place]*sync.Mutex{}, busy: map[string]int{}, Counts: newCounts(),
+		setBack: o.Clock.Watch(),
 	}
 }
 
@@ -110,21 +116,23 @@ type batch struct {
 
 // Notify implements Notifier.
 func (s *Service) Notify(ctx context.Context, tenant andon.TenantID, notices []Notice) error {
+	ctx = andon.Urgent(ctx)
 	known, err := s.Known(ctx, tenant)
 	if err != nil {
 		return err
 	}
 	all := map[place]*batch{}
 	for _, n := range notices {
-		if n.Due.Add(triedFor) < s.Now() {
+		if n.Due.Add(triedFor) < s.Clock.Sure() {
 			continue // it was not told for a day
 		}
 		at, due := place{tenant, "now-" + hash(string(n.To))}, andon.Time(0)
 		if p := known.People[n.To]; p != nil {
-			if n.Incident.Severity < p.MinSeverity {
+			severity := severityOf(n.Incident)
+			if severity < p.MinSeverity {
 				continue
 			}
-			if end, quiet := quietUntil(p, n.Due); quiet && n.Incident.Severity < p.QuietSeverity {
+			if end, quiet := p.QuietUntil(severity, min(n.Due, s.Now())); quiet {
 				at.id, due = heldPrefix+hash(string(n.To)), end
 			}
 		}

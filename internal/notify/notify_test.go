@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/notify"
@@ -71,6 +72,7 @@ func (s *sent) Send(_ context.Context, m *notify.Message) (string, error) {
 type world struct {
 	*notify.Service
 	now     andon.Time
+	ahead   andon.Duration // of the time that has passed, by clocks that were set
 	to      *sent
 	liz     *people.Person
 	changed map[string]people.Incident
@@ -84,8 +86,13 @@ func newWorld(store andon.Records) *world {
 }
 
 func (w *world) restart(store andon.Records) {
+	now := func() andon.Time { return w.now }
 	w.Service = notify.New(notify.Options{
-		Store: store, Now: func() andon.Time { return w.now }, Log: slog.New(slog.DiscardHandler),
+		Store: store, Now: now,
+		Clock: people.NewClock(now, func() time.Duration {
+			return time.Duration(w.now.Add(-w.ahead)) * time.Microsecond
+		}),
+		Log:      slog.New(slog.DiscardHandler),
 		Channels: map[string]notify.Channel{"c": w.to}, URL: "https://andon.example/",
 		Acknowledges: true,
 		Known: func(context.Context, andon.TenantID) (*records.Known, error) {
@@ -102,12 +109,17 @@ func (w *world) restart(store andon.Records) {
 
 func (w *world) notice(n int, severity uint8) notify.Notice {
 	return notify.Notice{
-		Key: fmt.Sprintf("k%d", n), To: "Liz", Why: "step 1", Due: w.now,
+		Key: fmt.Sprintf("k%d", n), To: "Liz", Why: "step 1", Due: w.Now(),
 		Incident: &people.Incident{
 			ID: fmt.Sprintf("i%d", n), Device: andon.DeviceID(fmt.Sprintf("d%d", n)), Kind: "state",
-			State: "FAILURE", Severity: severity, Since: w.now, Message: "oil", Operator: "Bob",
+			State: "FAILURE", Severity: severity, Since: w.Now(), Message: "oil", Operator: "Bob",
 		},
 	}
+}
+
+// set has the clock set, ahead or back.
+func (w *world) set(by andon.Duration) {
+	w.now, w.ahead = w.now.Add(by), w.ahead+by
 }
 
 // pass lets time pass, second by second.
@@ -295,13 +307,89 @@ func TestFollowed(t *testing.T) {
 	seen := w.changed["i1"]
 	seen.Acknowledged = &people.Acknowledgement{By: "Liz", At: w.now}
 	w.changed["i1"] = seen
+	w.to.fails = errors.New("out of reach") // it is tried again after 5 s, 10 s and 20 s
 	_ = w.pass(t, 40)
+	w.to.fails = nil
+	_ = w.pass(t, 20)
 	seen.Until = w.now
 	w.changed["i1"] = seen
 	_ = w.pass(t, 200)
-	if len(w.to.all) != 3 || w.to.all[1].Worst[0].Acknowledged == 0 ||
-		w.to.all[2].Worst[0].Ended == 0 || w.to.all[2].ID != w.to.all[0].ID {
+	if len(w.to.all) != 6 || w.to.all[1].Worst[0].Acknowledged == 0 ||
+		w.to.all[5].Worst[0].Ended == 0 || w.to.all[5].ID != w.to.all[0].ID {
 		t.Errorf("%+v", w.to.all)
+	}
+}
+
+// TestFollowedAgain: an incident that flaps is not over. One that is over while it is shelved is
+// told again if it is open at the end of that.
+func TestFollowedAgain(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	w.to.follows = true
+	n := w.notice(1, 48)
+	n.Incident.Flapping, n.Incident.Until, n.Incident.Worst = true, w.now, 80
+	w.changed["i1"] = *n.Incident
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{n})
+	_ = w.pass(t, 5)
+	m := w.to.all[0]
+	if m.Subject() != "Andon: d1 FAILURE, flapping" || m.Worst[0].Severity != 80 ||
+		!strings.Contains(m.Text(), "\nAt worst: severity 80, now flapping\n") {
+		t.Errorf("%s: %s", m.Subject(), m.Text())
+	}
+	for i, c := range []struct {
+		change func(*people.Incident)
+		sent   int
+		over   bool
+	}{
+		{func(in *people.Incident) { in.Until = 0 }, 1, false},
+		{func(in *people.Incident) { in.Flapping, in.Shelf = false, new(people.Shelf) }, 1, false},
+		{w.over, 2, true},
+		{func(in *people.Incident) { in.Until = 0 }, 2, true},
+		{func(in *people.Incident) { in.Shelf = nil }, 3, false},
+		{func(in *people.Incident) { in.Flapping, in.Until = true, w.now }, 3, false},
+		{func(in *people.Incident) { in.Flapping = false }, 4, true},
+		{func(in *people.Incident) { in.Ended = w.now }, 4, true},
+	} {
+		w.become(1, c.change)
+		_ = w.pass(t, 100)
+		last := w.to.all[len(w.to.all)-1].Worst[0]
+		if len(w.to.all) != c.sent || (last.Ended != 0) != c.over {
+			t.Errorf("change %d: %d are sent, at last %+v", i, len(w.to.all), last)
+		}
+	}
+	n = w.notice(2, 48) // it is over as it is told
+	n.Incident.Until, n.Incident.Shelf = w.now, new(people.Shelf)
+	w.changed["i2"] = *n.Incident
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{n})
+	_ = w.pass(t, 100)
+	w.become(2, func(in *people.Incident) { in.Until, in.Shelf = 0, nil })
+	_ = w.pass(t, 100)
+	if n := len(w.to.all); n != 6 || w.to.all[5].Worst[0].Ended != 0 {
+		t.Errorf("%d are sent, at last %+v", n, w.to.all[n-1])
+	}
+}
+
+// TestFollowedElsewhere: what becomes of an incident waits a day for who has the channel.
+func TestFollowedElsewhere(t *testing.T) {
+	for days, want := range []int{2, 1} {
+		store := memstore.New()
+		defer store.Close()
+		w, o := newWorld(store), newWorld(store)
+		w.to.follows, o.Channels = true, map[string]notify.Channel{"other": o.to}
+		w.changed["i1"] = *w.notice(1, 3).Incident
+		_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{w.notice(1, 3)})
+		_ = w.pass(t, 100)
+		o.now = w.now
+		for range 10 + days*24*60*60/30 {
+			o.now += 31 * second
+			_ = o.pass(t, 1)
+		}
+		w.now = o.now
+		w.become(1, w.over)
+		if _ = w.pass(t, 100); len(w.to.all) != want {
+			t.Errorf("after %d days %d are sent", days, len(w.to.all))
+		}
 	}
 }
 
@@ -320,18 +408,43 @@ func TestSilenceIsNamed(t *testing.T) {
 	}
 }
 
+// TestLinksOfATenant: the board shows the tenant that a message is of.
+func TestLinksOfATenant(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	if _, err := store.PutTenant(t.Context(), andon.NewTenant("plant 2")); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{
+		"devices/d0?tenant=plant+2", "devices/d1", "?tenant=plant+2", "",
+	} {
+		all := []notify.Notice{w.notice(i, 3), w.notice(i+4, 3)}
+		tenant := []andon.TenantID{"plant 2", andon.DefaultTenant}[i%2]
+		_ = w.Notify(t.Context(), tenant, all[:1+i/2])
+		_ = w.pass(t, 5)
+		m := w.to.all[i]
+		named := strings.HasPrefix(m.Text(), "Tenant: plant 2\n")
+		if m.Link != "https://andon.example/"+want || named != strings.Contains(want, "plant") {
+			t.Errorf("%s, want %s: %s", m.Link, want, m.Text())
+		}
+	}
+}
+
 // TestLinks: a link is good for three days and for what it says.
 func TestLinks(t *testing.T) {
 	store := memstore.New()
 	defer store.Close()
 	w := newWorld(store)
-	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{w.notice(1, 3)})
+	n := w.notice(1, 3)
+	n.Incident.Worst = 7
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{n})
 	_ = w.pass(t, 5)
 	m := w.to.all[0]
 	token, _ := strings.CutPrefix(m.Acknowledge, "https://andon.example/acknowledge/")
 	is, err := w.Linked(t.Context(), token)
-	if err != nil || is.Incident != "i1" || is.By != "Liz" || m.Link !=
-		"https://andon.example/devices/d1" {
+	if err != nil || is.Incident != "i1" || is.By != "Liz" || is.Severity != 7 ||
+		m.Link != "https://andon.example/devices/d1" {
 		t.Errorf("%+v, %v, %s", is, err, m.Link)
 	}
 	for _, other := range []string{"", ".", token[1:], "A" + token, token + "A", "e30." + token} {
@@ -343,8 +456,8 @@ func TestLinks(t *testing.T) {
 	if _, err := w.Linked(t.Context(), token); andon.KindOf(err) != andon.Gone {
 		t.Errorf("too old: %v", err)
 	}
-	want := "Device: d1\nState: FAILURE\nSince: 2023-11-14 22:13:20 UTC\nMessage: oil\n" +
-		"Operator: Bob\nWhy: step 1\n\nOpen: "
+	want := "Device: d1\nState: FAILURE\nAt worst: severity 7, now 3\n" +
+		"Since: 2023-11-14 22:13:20 UTC\nMessage: oil\nOperator: Bob\nWhy: step 1\n\nOpen: "
 	if text := m.Text(); !strings.HasPrefix(text, want) {
 		t.Errorf("got %s", text)
 	}

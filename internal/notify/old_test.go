@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,8 @@ import (
 
 const day = 24 * 60 * 60 * second
 
-// TestDevicesAreCountedOnce: a device counts for its newest state, whatever was told of it.
+// TestDevicesAreCountedOnce: a device counts for the severest of its incidents, and each of them as
+// it was told last.
 func TestDevicesAreCountedOnce(t *testing.T) {
 	store := memstore.New()
 	defer store.Close()
@@ -30,9 +32,15 @@ func TestDevicesAreCountedOnce(t *testing.T) {
 			all = append(all, n)
 		}
 	}
-	silent := w.notice(100, 3)
-	silent.Incident.Device, silent.Incident.Kind, silent.Incident.State = "d3", "silent", ""
-	all = append(all, silent)
+	for i, is := range []people.Incident{
+		{Device: "d3", Kind: "silent", Severity: 3}, {Device: "d4", Kind: "silent", Severity: 2},
+		{Device: "d5", Kind: "state", State: "WARNING1", Severity: 1},
+	} {
+		is.ID = fmt.Sprintf("i%d", 105-i*50) // of d5 it is the one above
+		all = append(all, notify.Notice{
+			Key: fmt.Sprint("last", i), To: "Liz", Due: w.now, Incident: &is,
+		})
+	}
 	for _, n := range all {
 		if err := w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{n}); err != nil {
 			t.Fatal(err)
@@ -40,7 +48,8 @@ func TestDevicesAreCountedOnce(t *testing.T) {
 	}
 	_ = w.pass(t, 5)
 	m := w.to.all[0]
-	if m.Count != 30 || len(m.States) != 2 || m.States["FAILURE"] != 29 || m.States["silent"] != 1 {
+	want := map[andon.State]int{"FAILURE": 28, "silent": 1, "WARNING1": 1}
+	if m.Count != 30 || !maps.Equal(m.States, want) {
 		t.Errorf("%d devices, %v", m.Count, m.States)
 	}
 }
@@ -161,4 +170,77 @@ slow delivered at last
 			t.Error(got)
 		}
 	})
+}
+
+// TestClockSetBack: what a clock was that is right again keeps nobody from being told, and gives
+// nothing up.
+func TestClockSetBack(t *testing.T) {
+	for _, ahead := range []andon.Duration{second * 3600, day + 3600*second} {
+		store := memstore.New()
+		defer store.Close()
+		w := newWorld(store)
+		tell := func(n int, severity uint8) {
+			t.Helper()
+			err := w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{
+				w.notice(n, severity),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		sent := func(what string, want int) {
+			t.Helper()
+			if got := len(w.to.all); got != want {
+				t.Fatalf("ahead by %s: %d messages, not %d, after %s", ahead, got, want, what)
+			}
+			w.to.all = nil
+		}
+		w.to.fails = errors.New("out of reach")
+		tell(100, 64)
+		_ = w.pass(t, 20)
+		sent("three attempts", 3)
+		w.set(ahead)
+		_ = w.pass(t, 2)
+		w.set(-ahead)
+		w.to.fails, w.to.all = nil, nil
+		_ = w.pass(t, 30)
+		sent("the message that waited", 1)
+
+		w.set(ahead)
+		for n := range 30 {
+			tell(n, 64)
+		}
+		_ = w.pass(t, 5)
+		sent("a flood", 1)
+		tell(200, 80) // gathers when the clock is set back
+		w.set(-ahead)
+		_ = w.pass(t, 5)
+		sent("what was gathered", 1)
+		for n := range 3 {
+			_ = w.pass(t, 600)
+			tell(300+n, 64)
+		}
+		_ = w.pass(t, 10)
+		sent("three more", 3)
+
+		w.liz.Zone, w.liz.Quiet, w.liz.QuietSeverity = "UTC", "22:00-23:00", 100
+		w.set(andon.Duration(day - w.now%day - 90*60*second)) // 22:30
+		w.set(ahead - ahead%day + 15*60*second)
+		tell(400, 64)
+		w.set(-(ahead - ahead%day + 15*60*second))
+		_ = w.pass(t, 40*60)
+		sent("what was held", 1)
+
+		o := newWorld(store) // a process that sends nothing
+		o.Channels, o.now, w.liz.Quiet = nil, w.now, ""
+		o.set(ahead)
+		if err := o.Notify(t.Context(), "default", []notify.Notice{o.notice(500, 64)}); err != nil {
+			t.Fatal(err)
+		}
+		_ = o.pass(t, 1)
+		o.set(-ahead)
+		_ = o.pass(t, 1)
+		_ = w.pass(t, 7)
+		sent("what a process without channels gathered", 1)
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/notify"
+	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -24,12 +25,18 @@ type storm struct {
 
 func clock() andon.Time { return andon.TimeOf(time.Now()) }
 
+// run has the clock of the world run by itself.
+func (w *world) run() {
+	w.Now = clock
+	w.Clock = people.NewClock(clock, func() time.Duration { return clock().Sub(0).Std() })
+}
+
 func inStorm(t *testing.T, test func(*storm)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		defer store.Close()
 		s := &storm{world: newWorld(store), T: t, began: time.Now()}
-		s.Now = clock
+		s.run()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
@@ -46,7 +53,6 @@ func inStorm(t *testing.T, test func(*storm)) {
 // fail gives notices of devices that fail now, and lets time pass.
 func (s *storm) fail(n int, severity uint8, then time.Duration) {
 	s.Helper()
-	s.now = clock()
 	var some []notify.Notice
 	for range n {
 		s.n++

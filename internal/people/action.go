@@ -30,6 +30,7 @@ type Action struct {
 	By        andon.PersonID // required
 	Note      string
 	ExpiresIn andon.Duration // of acknowledge
+	Shown     uint8          // of acknowledge: the highest severity that By knows of; 0: all
 	To        andon.PersonID // of escalate
 	Undone    bool           // of escalate: the device is not escalated to To now
 	Until     andon.Time     // of shelve; or For; or Once
@@ -137,7 +138,9 @@ func (in *Incident) Act(s *Setting, a *Action) (changed bool, err error) {
 	case Take:
 		err = in.takeBy(s, a)
 	case Comment, EscalateTo:
-		in.say(s, a)
+		if !in.said(a) {
+			in.say(s, a)
+		}
 	case ShelveIt:
 		err = in.shelve(s, a)
 	case Remove:
@@ -165,7 +168,8 @@ func (in *Incident) Act(s *Setting, a *Action) (changed bool, err error) {
 // closedAllows reports whether an action on a closed incident is done already.
 func (in *Incident) closedAllows(a *Action) bool {
 	return a.Do == Acknowledge && in.Acknowledged != nil || a.Do == Take && in.TakenBy != "" ||
-		a.Do == Unshelve || a.Do == Restore
+		a.Do == Unshelve || a.Do == Restore || a.Do == ResetIt && (!in.Latch || in.Reset) ||
+		(a.Do == Comment || a.Do == EscalateTo) && in.said(a)
 }
 
 func (in *Incident) acknowledge(s *Setting, a *Action) error {
@@ -177,12 +181,14 @@ func (in *Incident) acknowledge(s *Setting, a *Action) error {
 			return nil
 		}
 	}
+	if a.Shown != 0 && a.Shown < in.Worst {
+		return andon.Errorf(andon.Conflict, "it is worse than what %s was shown, so nothing was "+
+			"acknowledged", a.By)
+	}
 	is := &Acknowledgement{By: a.By, At: s.Now, Note: a.Note}
 	holds := a.ExpiresIn
-	if holds == 0 && in.Policy != nil {
-		if p := s.policy(in.Policy.Policy); p != nil {
-			holds = p.AckExpires
-		}
+	if p := s.policy(in.Policy); holds == 0 && p != nil {
+		holds = p.AckExpires
 	}
 	if holds > 0 {
 		is.Expires = s.Now.Add(holds)
@@ -206,23 +212,30 @@ func (in *Incident) takeBy(s *Setting, a *Action) error {
 	return nil
 }
 
-// say comments, unless that is the newest comment of the person, or escalates, unless that is the
-// newest escalation and was not undone through the device.
-func (in *Incident) say(s *Setting, a *Action) {
-	line := Step{What: "commented", By: a.By, Note: a.Note}
-	if a.Do == EscalateTo {
-		line.What, line.To = "escalated", a.To
-	}
-	for i := len(in.Steps) - 1; i >= 0; i-- {
-		if was := &in.Steps[i]; was.What == line.What && (was.By == a.By || a.Do == EscalateTo) {
-			same := was.By == a.By && was.To == line.To && was.Note == line.Note
-			if same && (!a.Undone || in.escalating(a.To)) {
-				return
-			}
-			break
+// said reports whether a comment is the newest of its person, or an escalation is the newest one
+// and was not undone through the device.
+func (in *Incident) said(a *Action) bool {
+	line := a.line()
+	for _, was := range slices.Backward(in.Steps) {
+		if was.What == line.What && (was.By == a.By || a.Do == EscalateTo) {
+			was.At = 0
+			return was == line && (!a.Undone || in.Ended != 0 || in.escalating(a.To))
 		}
 	}
-	in.note(s, line)
+	return false
+}
+
+// line is that of the log about a comment or an escalation.
+func (a *Action) line() Step {
+	if a.Do == EscalateTo {
+		return Step{What: "escalated", By: a.By, To: a.To, Note: a.Note}
+	}
+	return Step{What: "commented", By: a.By, Note: a.Note}
+}
+
+// say comments or escalates.
+func (in *Incident) say(s *Setting, a *Action) {
+	in.note(s, a.line())
 	if a.Do == EscalateTo {
 		what := Escalate
 		if in.Kind != StateKind {
@@ -241,7 +254,9 @@ func (in *Incident) escalating(to andon.PersonID) bool {
 }
 
 func (in *Incident) shelve(s *Setting, a *Action) error {
-	is := &Shelf{By: a.By, At: s.Now, Until: a.Until, Once: a.Once, Reason: a.Reason}
+	is := &Shelf{
+		By: a.By, At: s.Now, Until: a.Until, For: a.For, Once: a.Once, Reason: a.Reason,
+	}
 	if a.For != 0 {
 		is.Until = s.Now.Add(a.For)
 	}
@@ -249,7 +264,7 @@ func (in *Incident) shelve(s *Setting, a *Action) error {
 		if was.By != a.By {
 			return first(was.By, "has shelved")
 		}
-		same := was.Until == is.Until || a.For != 0 && was.Until == was.At.Add(a.For)
+		same := was.For == is.For && (was.For != 0 || was.Until == is.Until)
 		if same && was.Reason == is.Reason && was.Once == is.Once {
 			return nil
 		}
@@ -267,8 +282,13 @@ func (in *Incident) shelve(s *Setting, a *Action) error {
 }
 
 func (in *Incident) reset(s *Setting, a *Action) error {
+	in.latch(s)
+	asks := in.Latch && !in.Reset
+	if !asks && in.Until == 0 && s.Resets != nil {
+		asks, in.Unread = s.Resets(in)
+	}
 	switch {
-	case !in.Latch || in.Reset:
+	case !asks:
 		return nil
 	case in.Until == 0:
 		return andon.Errorf(andon.Conflict, "the device has not returned to normal")

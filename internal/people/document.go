@@ -8,7 +8,7 @@ import (
 // The documents that people write. Each is a record of its tenant, by name, with the version of the
 // record as its ETag. Durations are texts such as "15m"; times of day "06:00"; days "mon".."sun".
 // Validate of each reports what is wrong with the place of it: "body.steps[2].to". A body need not
-// have a name: it is that of the path.
+// have a name: it is that of the path, "path.name".
 
 // DocumentKind is a sort of document: the plural in its path, and the kind of its record.
 type DocumentKind string
@@ -70,7 +70,8 @@ type Person struct {
 	Zone        string         `json:"zone,omitempty"`
 	Contacts    []Contact      `json:"contacts,omitempty"`
 	MinSeverity uint8          `json:"min_severity,omitempty"`
-	// Quiet are hours in which only severities from QuietSeverity on are sent: "22:00-06:00".
+	// Quiet are hours in which only severities from QuietSeverity on are sent: "22:00-06:00". Both
+	// are set together.
 	Quiet         string `json:"quiet,omitempty"`
 	QuietSeverity uint8  `json:"quiet_severity,omitempty"`
 }

@@ -60,26 +60,45 @@ func TestMaintenanceFollowsItsZone(t *testing.T) {
 	}
 }
 
-// TestMaintenanceInAutumn: what the clock shows twice happens the first time.
-func TestMaintenanceInAutumn(t *testing.T) {
-	for start, want := range map[string][2]string{
-		"2026-10-23T00:30:00Z": {"2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"}, // at 02:30
-		"2026-10-25T01:30:00Z": {"2026-10-25T01:30:00Z", "2026-10-26T01:30:00Z"}, // the second one
+// TestMaintenanceByTheClock: what the clock shows twice happens the first time, what it leaves out
+// happens at the change, and a day without a midnight has its other hours.
+func TestMaintenanceByTheClock(t *testing.T) {
+	for _, c := range []struct{ zone, rule, start, first, second string }{
+		{"Europe/Berlin", "DAILY", "2026-10-23T00:30:00Z", // at 02:30
+			"2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
+		{"Europe/Berlin", "DAILY", "2026-10-25T01:30:00Z", // the second one
+			"2026-10-25T01:30:00Z", "2026-10-26T01:30:00Z"},
+		{"Europe/Berlin", "DAILY", "2027-03-27T01:30:00Z",
+			"2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"},
+		{"America/New_York", "DAILY", "2027-03-13T07:30:00Z",
+			"2027-03-14T07:00:00Z", "2027-03-15T06:30:00Z"},
+		{"America/Santiago", "DAILY", "2027-08-20T18:00:00Z",
+			"2027-09-05T17:00:00Z", "2027-09-06T17:00:00Z"},
+		{"America/Santiago", "WEEKLY;BYDAY=SU", "2027-08-29T18:00:00Z",
+			"2027-09-05T17:00:00Z", "2027-09-12T17:00:00Z"},
+		{"Europe/Berlin", "DAILY;UNTIL=20270329T003000Z", "2027-03-27T01:30:00Z",
+			"2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"},
+		{"Europe/Berlin", "DAILY;UNTIL=20270329T023000", "2027-03-27T01:30:00Z",
+			"2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"},
 	} {
 		is, err := people.Decode(people.Maintenances, "m", andon.JSON(`{"prefix": "p",
-			"start": "`+start+`", "length": "1h", "rrule": "FREQ=DAILY", "zone": "Europe/Berlin"}`))
+			"start": "`+c.start+`", "length": "1h",
+			"rrule": "FREQ=`+c.rule+`", "zone": "`+c.zone+`"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		m := is.(*people.Maintenance)
-		first, end := m.Window(instant(t, "2026-10-25T00:00:00Z"))
-		second, _ := m.Window(end)
-		if first.String() != want[0] || second.String() != want[1] {
-			t.Errorf("from %s it is at %s and %s, want %s", start, first, second, want)
+		first, end := m.Window(instant(t, c.first) - 1)
+		second, last := m.Window(end)
+		if first.String() != c.first || second.String() != c.second {
+			t.Errorf("%v: it is at %s and %s", c, first, second)
 		}
 		span := andon.Span{From: first, To: second + 1}
 		if all := m.Within(span); len(all) != 2 || all[0].From != first || all[1].From != second {
-			t.Errorf("from %s: %v", start, all)
+			t.Errorf("%v: %v", c, all)
+		}
+		if next, _ := m.Window(last); strings.Contains(c.rule, "UNTIL") != (next == 0) {
+			t.Errorf("%v: after the last one is %s", c, next)
 		}
 	}
 }
@@ -95,6 +114,14 @@ func TestMaintenanceWithin(t *testing.T) {
 		{`"length": "1h", "rrule": "FREQ=MONTHLY;UNTIL=20260422", "zone": "Europe/Berlin"`,
 			"2026-03-01T00:00:00Z", "2026-06-01T00:00:00Z",
 			"2026-03-22T05:00:00Z 2026-04-22T04:00:00Z"},
+		{`"length": "1h", "rrule": "FREQ=WEEKLY;BYDAY=MO"`, // the start does not fit it
+			"2026-03-01T00:00:00Z", "2026-03-31T00:00:00Z",
+			"2026-03-22T05:00:00Z 2026-03-23T05:00:00Z 2026-03-30T05:00:00Z"},
+		{`"length": "1h", "rrule": "FREQ=WEEKLY;BYDAY=MO;COUNT=2"`,
+			"2026-03-01T00:00:00Z", "2026-06-01T00:00:00Z",
+			"2026-03-22T05:00:00Z 2026-03-23T05:00:00Z"},
+		{`"length": "1h", "rrule": "FREQ=WEEKLY;BYDAY=MO;COUNT=1"`,
+			"2026-03-01T00:00:00Z", "2026-06-01T00:00:00Z", "2026-03-22T05:00:00Z"},
 		{`"length": "2h"`, "2026-03-01T00:00:00Z", "2026-03-29T00:00:00Z", "2026-03-22T05:00:00Z"},
 		{`"length": "2h"`, "2026-03-22T07:00:00Z", "2026-03-29T00:00:00Z", ""},
 		{`"length": "2h"`, "2026-03-01T00:00:00Z", "2026-03-22T05:00:00Z", ""},
@@ -113,6 +140,42 @@ func TestMaintenanceWithin(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %s, not %s", c.rest, got, c.want)
+		}
+		if begin, _ := m.Window(m.Start); begin != m.Start {
+			t.Errorf("%s: at its start, the window begins at %s", c.rest, begin)
+		}
+	}
+}
+
+// TestQuietUntil: quiet hours end where no others follow, by the clock of the zone.
+func TestQuietUntil(t *testing.T) {
+	for _, c := range []struct{ quiet, zone, at, end string }{
+		{"22:00-06:00", "", "2026-11-27T21:59:59Z", ""},
+		{"22:00-06:00", "", "2026-11-27T22:00:00Z", "2026-11-28T06:00:00Z"},
+		{"22:00-06:00", "", "2026-11-28T05:59:59Z", "2026-11-28T06:00:00Z"},
+		{"22:00-06:00", "", "2026-11-28T06:00:00Z", ""},
+		{"22:00-06:00", "Asia/Kolkata", "2026-11-27T16:30:00Z", "2026-11-28T00:30:00Z"},
+		{"22:00-06:00", "Europe/Berlin", "2026-03-28T21:00:00Z", "2026-03-29T04:00:00Z"},
+		{"22:00-06:00", "Europe/Berlin", "2026-10-24T20:00:00Z", "2026-10-25T05:00:00Z"},
+		{"02:30-03:30", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-29T01:30:00Z"},
+		{"mon-fri 22:00-06:00", "", "2026-11-27T23:00:00Z", "2026-11-28T06:00:00Z"}, // a Friday
+		{"mon-fri 22:00-06:00", "", "2026-11-28T23:00:00Z", ""},
+		{"mon-fri 22:00-06:00", "", "2026-11-30T05:00:00Z", ""},
+		{"sat 12:00-24:00", "", "2026-11-28T12:00:00Z", "2026-11-29T00:00:00Z"},
+		{"sat,sun 00:00-24:00", "Europe/Berlin", "2026-11-28T11:00:00Z", "2026-11-29T23:00:00Z"},
+		{"mon-sat 00:00-24:00", "", "2026-11-23T00:00:00Z", "2026-11-29T00:00:00Z"},
+		{"22-06", "", "2026-11-27T23:00:00Z", ""},
+	} {
+		p, end := people.Person{Quiet: c.quiet, QuietSeverity: 64, Zone: c.zone}, ""
+		until, is := p.QuietUntil(63, instant(t, c.at))
+		if is {
+			end = until.String()
+		}
+		if end != c.end {
+			t.Errorf("%s %s at %s: until %q, not %q", c.quiet, c.zone, c.at, end, c.end)
+		}
+		if _, is := p.QuietUntil(64, instant(t, c.at)); is {
+			t.Errorf("%s %s at %s: what is severe waits", c.quiet, c.zone, c.at)
 		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // A device flaps that changes its state flapAfter times within flapWithin. One person is told of
-// it once. Until it is stable, for as long, it keeps one incident, whose policy stands still.
+// it once. Until it is stable, for as long, it keeps one incident, whose policy stands still. Where
+// it is not normal then, the same person is told.
 const (
 	flapAfter  = 8
 	flapWithin = 10 * minute
@@ -27,7 +28,7 @@ func (in *Incident) flip(s *Setting, at andon.Time) {
 	slices.Sort(flips)
 	in.Flips = flips[max(0, len(flips)-flapAfter):]
 	began := !in.Flapping && len(in.Flips) == flapAfter
-	if began || in.Flapping && !in.toldOfFlapping() {
+	if to, known := in.toldOfFlapping(); began || in.Flapping && known && to == "" {
 		in.flap(s, began)
 	}
 }
@@ -36,31 +37,34 @@ func (in *Incident) flip(s *Setting, at andon.Time) {
 func (in *Incident) flap(s *Setting, began bool) {
 	in.Flapping = true
 	to := in.Operator
-	if in.Policy != nil {
-		if p := s.policy(in.Policy.Policy); p != nil && len(p.Steps) > 0 {
-			to = s.person(p.Steps[0].To, in, s.Now)
-		}
+	if p := s.policy(in.Policy); p != nil && len(p.Steps) > 0 {
+		to = s.person(p.Steps[0].To, in, s.Now)
 	}
-	if in.paused() {
+	if in.Paused() {
 		to = ""
 	}
 	why := fmt.Sprintf("flapping: %d changes of state within %s", flapAfter, flapWithin)
 	if began || to != "" {
-		in.note(s, Step{What: "flapping", To: to, Note: why})
-	}
-	if to != "" {
-		in.do(s, Notify, to, why)
+		in.tell(s, Step{What: "flapping", To: to, Note: why}, why)
 	}
 }
 
-// toldOfFlapping reports whether somebody was told that the device flaps.
-func (in *Incident) toldOfFlapping() bool {
+// tell notes that a person is told, if there is one, and has it done.
+func (in *Incident) tell(s *Setting, line Step, why string) {
+	in.note(s, line)
+	if line.To != "" {
+		in.do(s, Notify, line.To, why)
+	}
+}
+
+// toldOfFlapping returns who was told last that the device flaps, if anybody was.
+func (in *Incident) toldOfFlapping() (to andon.PersonID, known bool) {
 	for _, step := range slices.Backward(in.Steps) {
 		if step.What == "flapping" {
-			return step.To != ""
+			return step.To, true
 		}
 	}
-	return true // the log was too long
+	return "", false // the log was too long
 }
 
 // stable returns when the device counts as stable again; 0: it does not flap.
@@ -74,9 +78,12 @@ func (in *Incident) stable() andon.Time {
 // settled takes in that the device is stable.
 func (in *Incident) settled(s *Setting) {
 	in.Flapping, in.Flips = false, nil
-	is := string(in.State)
+	line := Step{What: "stable", Note: string(in.State)}
 	if in.Until != 0 {
-		is = "normal"
+		line.Note = "normal"
 	}
-	in.note(s, Step{What: "stable", Note: is})
+	if !in.halted(s.policy(in.Policy)) {
+		line.To, _ = in.toldOfFlapping()
+	}
+	in.tell(s, line, fmt.Sprintf("stable: no change of state within %s", flapWithin))
 }

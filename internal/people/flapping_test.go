@@ -2,6 +2,7 @@ package people_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/andonhq/andon"
@@ -70,5 +71,48 @@ func TestFlappingIsTold(t *testing.T) {
 	}
 	if len(in.Doing) != 1 || in.Doing[0].To != "Boss" {
 		t.Errorf("told: %+v", in.Doing)
+	}
+}
+
+// TestStableIsTold: who was told that a device flaps is told once it is stable in a state that is
+// not normal, where nobody has seen the incident and it is not paused.
+func TestStableIsTold(t *testing.T) {
+	for _, c := range []struct{ then, do, told string }{
+		{"WARNING4", "", "Liz Liz Liz"},
+		{"NORMAL", "", "Liz Liz"},
+		{"WARNING4", "acknowledge", "Liz Liz"},
+		{"WARNING4", "take", "Liz Liz Liz"}, // which assigns it
+		{"WARNING4", "shelve", "Liz Liz"},
+	} {
+		s := &people.Setting{Now: 100 * minute, Known: &people.Known{Policies: []people.Policy{
+			{Name: "p", Steps: []people.PolicyStep{{To: "operator"}}},
+		}}}
+		in := people.Open(s, "1-x", "d1", people.StateKind, seen(s, "WARNING2"))
+		for i := range 9 {
+			state := []string{"WARNING2", "NORMAL"}[i%2]
+			if s.Now = s.Now.Add(minute / 2); i == 8 {
+				state = c.then
+			}
+			in.Observe(s, seen(s, state))
+			in.Advance(s)
+		}
+		a := people.Action{
+			Do: people.ActionKind(c.do), By: "Liz", Reason: "why", For: 30 * minute,
+		}
+		if _, err := in.Act(s, &a); (err == nil) != (c.do != "") {
+			t.Fatal(err)
+		}
+		if s.Now = s.Now.Add(9 * minute); in.Advance(s) || !in.Flapping {
+			t.Errorf("%+v: it is stable too early", c)
+		}
+		s.Now = s.Now.Add(minute)
+		in.Advance(s)
+		var told []string
+		for _, e := range in.Doing {
+			told = append(told, string(e.To))
+		}
+		if got := strings.Join(told, " "); got != c.told || in.Flapping {
+			t.Errorf("%+v: told %s; %+v", c, got, in.Steps)
+		}
 	}
 }

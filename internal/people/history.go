@@ -18,8 +18,8 @@ type Run struct {
 	Entry        andon.EntryRef
 	Severity     uint8 // of State
 	Count        int   // entries
-	// Operator is that of the newest entry, which may be the one that ended it: a device shows that
-	// operator where it was never assigned.
+	// Operator is that of the newest entry, which may be the one that ended it, if that names one:
+	// a device shows that operator where it was never assigned.
 	Operator andon.PersonID
 	// Cut is the time before which the log holds nothing any more, where the run may have begun
 	// before it; 0: the log has its beginning.
@@ -34,11 +34,14 @@ type Logged struct {
 }
 
 // Runs returns the runs of the entries of a device, which come oldest first.
-func Runs(entries []Logged, severity func(andon.State) uint8) (all []Run) {
+func Runs(entries []Logged, states *andon.StateSet) (all []Run) {
 	open := false
 	for _, e := range entries {
-		is := severity(e.State)
-		if is == 0 && open && e.State != "" {
+		is := states.Look(e.State).Severity
+		if e.State == "" {
+			is = 0
+		}
+		if is == 0 && open && e.Operator != "" {
 			all[len(all)-1].Operator = e.Operator
 		}
 		switch {

@@ -14,7 +14,12 @@ import (
 // incident that was seen is the time of its newest entry, with when it began before it, unless that
 // is the same.
 func TestHistory(t *testing.T) {
-	severities := map[andon.State]uint8{"N": 0, "W": 48, "X": 80}
+	states, err := andon.NewStateSet([]andon.StateDef{
+		{Name: "N"}, {Name: "W", Severity: 48}, {Name: "X", Severity: 80},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ name, log, seen, want string }{
 		{"one", "1W 5N", "1", "1-5 48 1 seen1"},
 		{"one that is open", "1W 2X 3W", "3!", "1-0 80 3 seen3"},
@@ -71,10 +76,9 @@ func TestHistory(t *testing.T) {
 			if len(log) > 0 && log[0].Time > 10 {
 				from = 10
 			}
-			runs := people.Runs(log, func(s andon.State) uint8 { return severities[s] })
+			runs := people.Runs(log, states)
 			var got []string
-			for _, in := range people.History("d", runs, seen, from,
-				30_000_000) {
+			for _, in := range people.History("d", runs, seen, from, 30_000_000) {
 				if device, at, late := people.ParseLateID(in.ID); late != in.Late {
 					t.Errorf("%+v", in)
 				} else if late && device == "d" && at == in.Since {

@@ -129,16 +129,25 @@ func (h *Hours) window(d date, zone *time.Location) (from, to time.Time, there b
 	return d.wall(h.from, zone), d.wall(h.to, zone), h.days[d.Weekday()]
 }
 
-// Contain reports whether a time is within the hours.
-func (h *Hours) Contain(at andon.Time, zone *time.Location) bool {
-	t := at.Std().In(zone)
-	for back := range 2 {
-		from, to, there := h.window(dateOf(t).add(-back), zone)
-		if there && !t.Before(from) && t.Before(to) {
-			return true
+// Until reports whether a time is within the hours, and when they end then: where those of the next
+// day follow at once, it is their end. Of hours that never end it is at least a week later.
+func (h *Hours) Until(at andon.Time, zone *time.Location) (end andon.Time, within bool) {
+	now := at.Std().In(zone)
+	last := now
+	for day := -1; day <= 7; day++ {
+		from, to, there := h.window(dateOf(now).add(day), zone)
+		if there && !from.After(last) && to.After(last) {
+			last = to
+		} else if day >= 0 {
+			break
 		}
 	}
-	return false
+	return andon.TimeOf(last), last.After(now)
+}
+
+// neverEnd reports whether they are always.
+func (h *Hours) neverEnd() bool {
+	return h.to-h.from == minutesPerDay && !slices.Contains(h.days[:], false)
 }
 
 // next returns the first begin or end of the hours after a time. There is one each week.

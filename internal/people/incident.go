@@ -41,7 +41,7 @@ func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observatio
 		in.Opened = o.Arrived
 	}
 	if o.Former != nil {
-		in.Flips = o.Former.Flips
+		in.Flips, in.Latch = o.Former.Flips, o.Former.Latch && !o.Former.Reset
 	}
 	in.note(s, Step{What: "opened", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
 	in.Suppress(s)
@@ -55,8 +55,10 @@ func (in *Incident) Observe(s *Setting, o *Observation) (changed bool) {
 	switch {
 	case o.Assigned && o.Operator != in.TakenBy && o.Operator != "":
 		in.TakenBy, in.Operator = "", o.Operator
-	case o.Operator == "" && !o.Assigned && in.Policy != nil && in.Policy.Assigned != "":
-		// It was so before the policy had the device assigned: changes are taken in later.
+	case o.Operator == "" && !o.Assigned &&
+		(!o.Holds || in.Policy != nil && in.Policy.Assigned != ""):
+		// What ends it names nobody. Or it was so before the policy had the device assigned:
+		// changes are taken in later.
 	case o.Assigned || in.TakenBy == "" && !in.assigning():
 		in.Operator = o.Operator
 	}
@@ -89,6 +91,7 @@ func (in *Incident) take(s *Setting, o *Observation) {
 	flipped := in.Until != 0 || o.Entry.State != in.State
 	if in.Until != 0 { // it returned while it was paused or flapping, and is back
 		in.Until, in.Unasked, in.From = 0, false, cmp.Or(in.From, in.Entry.Time)
+		in.Latch, in.Reset = in.Latch && !in.Reset, false
 		in.moved(s, "opened again", o)
 	}
 	if in.State != "" && o.Entry.State != in.State {
@@ -133,12 +136,12 @@ func (in *Incident) end(s *Setting, o *Observation) {
 	}
 	if o.Why != "" {
 		line.What, in.Unasked = "ended", true
-		in.Shelf, in.Removed, in.Latch, in.Flapping = nil, nil, false, false
+		in.Shelf, in.Removed, in.Reset, in.Flapping = nil, nil, true, false
 	}
 	if in.Shelf != nil && in.Shelf.Once {
 		in.Shelf, in.Unasked = nil, true
 	}
-	in.Unasked = in.Unasked || in.paused()
+	in.Unasked = in.Unasked || in.Paused()
 	if !in.Flapping {
 		in.note(s, line)
 	}
@@ -149,16 +152,26 @@ func (in *Incident) end(s *Setting, o *Observation) {
 
 // settle closes the incident where nothing is left to do about it, and schedules what is.
 func (in *Incident) settle(s *Setting, at andon.Time) {
+	in.latch(s)
 	asked := in.Acknowledged == nil && !in.Unasked
-	held := in.Shelf != nil || in.Removed != nil || in.Latch && !in.Reset || in.Flapping
+	held := in.MayReopen() || in.Latch && !in.Reset
 	if in.Until != 0 && in.Ended == 0 && !asked && !held {
 		in.Close(s, "")
 	}
 	in.schedule(s, at)
 }
 
+// latch latches the incident where it has returned to normal and the log has a state that asks for
+// a reset. A latch stays though that entry is withdrawn: a person decides.
+func (in *Incident) latch(s *Setting) {
+	if in.Until != 0 && in.Ended == 0 && !in.Latch && !in.Reset && s.Resets != nil {
+		in.Latch, in.Unread = s.Resets(in)
+	}
+}
+
 // Close closes the incident, for a reason or because nothing is left to do.
 func (in *Incident) Close(s *Setting, why string) {
+	in.latch(s)
 	if in.Ended = s.Now; in.Until == 0 {
 		in.Until = s.Now
 	}
@@ -190,8 +203,12 @@ func (in *Incident) Suppress(s *Setting) {
 // Reopens reports whether an observation is of another run than the incident, which has returned to
 // normal: then it is closed, and another one opens.
 func (in *Incident) Reopens(o *Observation) bool {
-	return o.Holds && in.Until != 0 && o.Since >= in.Until && in.Shelf == nil &&
-		in.Removed == nil && !in.Flapping
+	return o.Holds && in.Until != 0 && o.Since >= in.Until && !in.MayReopen()
+}
+
+// MayReopen reports whether it goes on when its device returns to normal and leaves that again.
+func (in *Incident) MayReopen() bool {
+	return in.Ended == 0 && (in.Shelf != nil || in.Removed != nil || in.Flapping)
 }
 
 // Status returns what the incident needs of people.

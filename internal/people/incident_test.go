@@ -51,6 +51,13 @@ func TestPolicy(t *testing.T) {
 		{"changed while it is shelved", "6 shelve 10m; 8 policy 5,7; 20 end", "5 Liz; 17 Sara"},
 		{"changed after its steps", "16 policy 30,40; 55 end", "5 Liz; 15 Sara; 50 Liz"},
 		{"changed to fewer steps", "36 policy 5; 55 end", "5 Liz; 15 Sara; 25 Liz; 35 Sara"},
+		{"the clock is set back", "4 back 1h; 22 end", "5 Liz; 15 Sara"},
+		{"it is set back unnoticed", "4 back 1h?; 22 end", "9 Liz; 19 Sara"},
+		{"shelved for, and set back", "2 shelve 10m; 4 back 1h; 22 end", "15 Liz"},
+		{"shelved for, and set back unnoticed", "2 shelve 10m; 4 back 1h?; 22 end", "17 Liz"},
+		{"shelved until, and set back", "2 until 10m; 4 back 1h; 80 end", "75 Liz"},
+		{"paused while the clock is ahead", "1 policy 5,90; 1 ahead 1h; 2 shelve 10m; 4 back 1h; " +
+			"105 end", "5 Liz; 100 Sara"},
 		{"deleted", "6 policy none; 40 end", "5 Liz"},
 		{"deleted and put again", "6 policy none; 20 policy 5,15; 22 end", "5 Liz; 20 Sara"},
 	} {
@@ -109,10 +116,13 @@ func play(t *testing.T, script string) string {
 		what, again := strings.CutPrefix(what, "again-")
 		a := people.Action{By: "Liz", Reason: "because"}
 		a.ExpiresIn, _ = andon.ParseDuration(span)
-		a.For = a.ExpiresIn
+		if a.For = a.ExpiresIn; what == "until" {
+			a.For, a.Until = 0, s.Now.Add(a.For)
+		}
 		do := map[string]people.ActionKind{
-			"ack": people.Acknowledge, "shelve": people.ShelveIt, "unshelve": people.Unshelve,
-			"remove": people.Remove, "restore": people.Restore, "take": people.Take,
+			"ack": people.Acknowledge, "shelve": people.ShelveIt, "until": people.ShelveIt,
+			"unshelve": people.Unshelve,
+			"remove":   people.Remove, "restore": people.Restore, "take": people.Take,
 		}
 		switch a.Do = do[what]; {
 		case what == "end":
@@ -125,6 +135,17 @@ func play(t *testing.T, script string) string {
 			s.Reviewed = s.Now
 		case what == "look":
 			in.Review(s)
+		case what == "ahead":
+			start = start.Add(a.For)
+		case what == "back":
+			known, unnoticed := strings.CutSuffix(span, "?")
+			by, _ := andon.ParseDuration(known)
+			start, s.Now = start.Add(-by), s.Now.Add(-by)
+			if !unnoticed {
+				s.SetBack = by
+			}
+			in.Review(s)
+			s.SetBack = 0
 		case what == "window":
 			_, _ = fmt.Sscanf(span, "%d,%d", &from, &to)
 			window()
@@ -181,6 +202,19 @@ func TestRefused(t *testing.T) {
 		e, _ := err.(*andon.Error)
 		if e == nil || len(e.Fields) != 1 || e.Fields[0].Location != c.want {
 			t.Errorf("%+v: %v, want one at %s", c.a, err, c.want)
+		}
+	}
+}
+
+// TestAcknowledgedAsShown: who was shown less than the worst acknowledges nothing.
+func TestAcknowledgedAsShown(t *testing.T) {
+	s := &people.Setting{Known: policies("5"), Now: minute}
+	in := people.Open(s, "1-x", "d1", people.StateKind, seen(s, "WARNING4"))
+	in.Observe(s, seen(s, "WARNING2"))
+	for _, shown := range []uint8{48, 80} {
+		_, err := in.Act(s, &people.Action{Do: people.Acknowledge, By: "Liz", Shown: shown})
+		if got := in.Acknowledged != nil; got != (shown == 80) || got != (err == nil) {
+			t.Errorf("shown %d: %v, %v", shown, in.Acknowledged, err)
 		}
 	}
 }
@@ -249,5 +283,18 @@ func TestOperatorOfAPolicy(t *testing.T) {
 	before.Assigned = true
 	if in.Observe(s, before); in.Operator != "" {
 		t.Errorf("%q is the operator of a device without one", in.Operator)
+	}
+}
+
+// TestOperatorAtTheEnd: an entry that ends an incident and names nobody leaves its operator.
+func TestOperatorAtTheEnd(t *testing.T) {
+	for named, want := range map[andon.PersonID]andon.PersonID{"": "Liz", "Bob": "Bob"} {
+		s := &people.Setting{Known: &people.Known{}, Now: minute}
+		in := people.Open(s, "1-x", "d1", people.StateKind, seen(s, "WARNING2"))
+		end := seen(s, "NORMAL")
+		end.Operator = named
+		if in.Observe(s, end); in.Operator != want {
+			t.Errorf("%q is the operator, not %q", in.Operator, want)
+		}
 	}
 }

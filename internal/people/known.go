@@ -35,10 +35,14 @@ type Setting struct {
 	OnCall func(s *Schedule, at andon.Time) (who andon.PersonID, until andon.Time)
 	// Turn returns the next in turn of a schedule's people, the same however often it is asked.
 	Turn func(*Schedule) andon.PersonID
+	// Resets reports whether the log of the last run of an incident has a state that asks for a
+	// reset.
+	Resets func(*Incident) (bool, error)
 	// Windows are those of maintenance that are open now. Reviewed is until when it is known which
 	// devices were in one; 0: unknown.
 	Windows  []Window
 	Reviewed andon.Time
+	SetBack  andon.Duration // by how much the clock was set back since the last review, if known
 }
 
 // policyOf returns the policy that matches an incident; nil where there is none.
@@ -58,10 +62,10 @@ func (s *Setting) policyOf(in *Incident) (best *Policy) {
 	return best
 }
 
-// policy returns the policy of a name; nil where there is none any more.
-func (s *Setting) policy(name string) *Policy {
+// policy returns the policy that is followed; nil where there is none, or none any more.
+func (s *Setting) policy(g *Progress) *Policy {
 	for i := range s.Policies {
-		if s.Policies[i].Name == name {
+		if g != nil && s.Policies[i].Name == g.Policy {
 			return &s.Policies[i]
 		}
 	}

@@ -52,27 +52,35 @@ func (m *Maintenance) Window(at andon.Time) (begin, end andon.Time) {
 		}
 		return m.Start, end
 	}
-	rule, err := m.rule()
+	rule, zone, err := m.rule()
 	if err != nil {
 		return 0, 0
 	}
-	for found := at.Std().Add(-m.Length.Std()); ; {
+	for found := shown(at.Add(-m.Length-day), zone); ; {
 		if found = rule.After(found, false); found.IsZero() {
 			return 0, 0
 		}
-		if begin = m.begin(found); begin.Add(m.Length) > at { // the first that has not ended
+		if begin = m.begin(found, zone); begin.Add(m.Length) > at { // the first that has not ended
 			return begin, begin.Add(m.Length)
 		}
 	}
 }
 
+// shown returns what the clock of a zone shows at a time, as a time of UTC. A rule is followed by
+// such times: a day without a midnight has all its other hours, and its day of the week.
+func shown(at andon.Time, zone *time.Location) time.Time {
+	t := at.Std().Truncate(time.Second)
+	_, offset := t.In(zone).Zone()
+	return t.Add(time.Duration(offset) * time.Second)
+}
+
 // begin returns when a time of the rule begins. The clock of its zone shows some times twice in
 // autumn: then it is the first, as RFC 5545 says, unless the window itself starts at the second.
-func (m *Maintenance) begin(found time.Time) andon.Time {
-	if start := m.Start.Std().Truncate(time.Second); found.Equal(start) {
-		return andon.TimeOf(found)
+func (m *Maintenance) begin(found time.Time, zone *time.Location) andon.Time {
+	if found.Equal(shown(m.Start, zone)) {
+		return andon.TimeOf(m.Start.Std().Truncate(time.Second))
 	}
-	first := dateOf(found).wall(found.Hour()*60+found.Minute(), found.Location())
+	first := dateOf(found).wall(found.Hour()*60+found.Minute(), zone)
 	return andon.TimeOf(first.Add(time.Duration(found.Second()) * time.Second))
 }
 
@@ -80,14 +88,14 @@ func (m *Maintenance) begin(found time.Time) andon.Time {
 func (m *Maintenance) Within(span andon.Span) (all []andon.Span) {
 	starts := []andon.Time{m.Start}
 	if m.Rule != "" {
-		rule, err := m.rule()
+		rule, zone, err := m.rule()
 		if err != nil {
 			return nil
 		}
-		from, to := span.From.Add(-m.Length).Std(), span.To.Add(day).Std()
+		from, to := shown(span.From.Add(-m.Length-day), zone), shown(span.To.Add(day), zone)
 		starts = nil
 		for _, found := range rule.Between(from, to, false) {
-			starts = append(starts, m.begin(found))
+			starts = append(starts, m.begin(found, zone))
 		}
 	}
 	for _, start := range starts {
@@ -99,15 +107,42 @@ func (m *Maintenance) Within(span andon.Span) (all []andon.Span) {
 	return all
 }
 
-func (m *Maintenance) rule() (*rrule.RRule, error) {
+// rule returns what the clock of the zone shows when the window begins. RFC 5545 leaves open what a
+// rule means that leaves out its start: here the start is the first of them all the same, and COUNT
+// counts it.
+func (m *Maintenance) rule() (*rrule.Set, *time.Location, error) {
 	zone, err := parseZone(m.Zone)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	option, err := m.option(zone)
+	if err != nil {
+		return nil, nil, err
+	}
+	rule, err := rrule.NewRRule(*option)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%q is not a rule of RFC 5545: %s", m.Rule, err)
+	}
+	first, all := rule.After(option.Dtstart, true), &rrule.Set{}
+	if first.IsZero() {
+		return nil, nil, fmt.Errorf("%q never happens", m.Rule)
+	}
+	all.RDate(option.Dtstart)
+	if n := option.Count; n > 0 && !first.Equal(option.Dtstart) {
+		if option.Count = n - 1; n == 1 {
+			return all, zone, nil
+		}
+		rule, _ = rrule.NewRRule(*option) // it is one already
+	}
+	all.RRule(rule)
+	return all, zone, nil
+}
+
+func (m *Maintenance) option(zone *time.Location) (*rrule.ROption, error) {
 	if strings.ContainsAny(m.Rule, "\r\n") || strings.Contains(strings.ToUpper(m.Rule), "DTSTART") {
 		return nil, fmt.Errorf("rrule is one rule without DTSTART: start says when it begins")
 	}
-	option, err := rrule.StrToROptionInLocation(m.Rule, zone)
+	option, err := rrule.StrToROption(m.Rule)
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a rule of RFC 5545 such as FREQ=WEEKLY;BYDAY=SU: %s",
 			m.Rule, err)
@@ -118,19 +153,13 @@ func (m *Maintenance) rule() (*rrule.RRule, error) {
 		return nil, fmt.Errorf("%q repeats within a day: FREQ is DAILY, WEEKLY, MONTHLY or "+
 			"YEARLY, and the time of day is that of start", m.Rule)
 	}
-	if err := check(m.Rule, option); err != nil {
-		return nil, err
-	}
-	option.Dtstart = m.Start.Std().In(zone).Truncate(time.Second)
-	rule, err := rrule.NewRRule(*option)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a rule of RFC 5545: %s", m.Rule, err)
-	}
-	return rule, nil
+	option.Dtstart = shown(m.Start, zone)
+	return option, check(m.Rule, option, zone)
 }
 
-// check refuses numbers that the library takes for absent, and has a date alone be the whole day.
-func check(rule string, option *rrule.ROption) error {
+// check refuses numbers that the library takes for absent, and has UNTIL be what the clock of the
+// zone shows, where a date alone is the whole day.
+func check(rule string, option *rrule.ROption, zone *time.Location) error {
 	for part := range strings.SplitSeq(strings.ToUpper(rule), ";") {
 		name, value, _ := strings.Cut(part, "=")
 		switch n, err := strconv.Atoi(value); name {
@@ -139,8 +168,11 @@ func check(rule string, option *rrule.ROption) error {
 				return fmt.Errorf("%s is %q, not a number from 1", name, value)
 			}
 		case "UNTIL":
-			if !strings.Contains(value, "T") {
+			switch {
+			case !strings.Contains(value, "T"):
 				option.Until = option.Until.AddDate(0, 0, 1).Add(-time.Second)
+			case strings.HasSuffix(value, "Z"):
+				option.Until = shown(andon.TimeOf(option.Until), zone)
 			}
 		}
 	}
@@ -175,12 +207,8 @@ func (m *Maintenance) Validate() error {
 	if m.Rule == "" {
 		return nil
 	}
-	rule, err := m.rule()
-	if err != nil {
+	if _, _, err := m.rule(); err != nil {
 		return andon.AtField("body.rrule", "%s", err)
-	}
-	if rule.After(m.Start.Std().Add(-time.Second), true).IsZero() {
-		return andon.AtField("body.rrule", "%q never happens", m.Rule)
 	}
 	return nil
 }

@@ -27,7 +27,8 @@ func (m *Match) Fits(s *Subject) bool {
 		!m.Kind.selects(s.Kind):
 		return false
 	}
-	return m.Hours == "" || Within(m.Hours, m.Zone, s.At)
+	_, is := within(m.Hours, m.Zone, s.At)
+	return is || m.Hours == ""
 }
 
 // selects reports whether a kind is meant: "absent:" means every rule of that kind.

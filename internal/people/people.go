@@ -88,6 +88,8 @@ type Incident struct {
 	// Seen is the place in the feed of changes up to which it is taken in. Changes are read again
 	// after a restart; those up to here are known.
 	Seen andon.Position `json:"seen,omitzero"`
+	// Unread is why it could not be read whether a state asks for a reset: then it is not stored.
+	Unread error `json:"-"`
 }
 
 // Acknowledgement says who has seen an incident. After Expires, unless that is 0, it no longer
@@ -104,6 +106,7 @@ type Shelf struct {
 	By     andon.PersonID `json:"by"`
 	At     andon.Time     `json:"at"`
 	Until  andon.Time     `json:"until,omitempty"`
+	For    andon.Duration `json:"for,omitempty"` // so long from At on; 0: Until was named
 	Once   bool           `json:"once,omitempty"`
 	Reason string         `json:"reason"`
 }

@@ -54,7 +54,7 @@ func (in *Incident) begin(s *Setting, was *Progress) {
 func (in *Incident) handOver(s *Setting) {
 	g := in.Policy
 	g.Shift = 0
-	p := s.policy(g.Policy)
+	p := s.policy(g)
 	if p == nil || in.Operator != g.Assigned || in.TakenBy != "" {
 		return
 	}
@@ -74,6 +74,7 @@ func (in *Incident) Review(s *Setting) bool {
 		return false
 	}
 	before, steps, ends := copied(in.Policy), len(in.Steps), in.MaintenanceEnds
+	moved := in.setBack(s)
 	if before != nil && before.Shift != 0 && in.Until == 0 {
 		in.handOver(s)
 	}
@@ -81,20 +82,58 @@ func (in *Incident) Review(s *Setting) bool {
 		in.Suppress(s)
 	}
 	in.schedule(s, s.Now)
-	return len(in.Steps) > steps || in.MaintenanceEnds != ends ||
+	return moved || len(in.Steps) > steps || in.MaintenanceEnds != ends ||
 		before != nil && *before != *in.Policy
+}
+
+// setBack moves what waits since a time that has not come, because the clock was ahead and is set
+// back: by as much, or to now where that is not known. An end that somebody named stays. It reports
+// whether anything may be due earlier.
+func (in *Incident) setBack(s *Setting) bool {
+	moved := len(in.Doing) > 0 && (s.SetBack > 0 || in.Doing[0].Time > s.Now)
+	back := func(since andon.Time, all ...*andon.Time) {
+		by := max(s.SetBack, since.Sub(s.Now))
+		if since <= s.Now || by < SetBack {
+			return
+		}
+		moved = true
+		for _, at := range all {
+			if *at != 0 {
+				*at = at.Add(-by)
+			}
+		}
+	}
+	switch g := in.Policy; {
+	case g == nil:
+	case g.Start > s.Now:
+		back(max(g.Start, g.Paused), &g.Start, &g.Paused)
+	default:
+		back(g.Paused, &g.Paused)
+	}
+	if a := in.Acknowledged; a != nil && a.Expires != 0 {
+		back(a.At, &a.At, &a.Expires)
+	}
+	if h := in.Shelf; h != nil && h.For != 0 {
+		back(h.At, &h.At, &h.Until)
+	}
+	for i := range in.Flips {
+		if in.Flips[i] > s.Now {
+			moved, in.Flips[i] = true, s.Now
+		}
+	}
+	return moved
 }
 
 // halted reports whether the policy does nothing: it is paused or stopped.
 func (in *Incident) halted(p *Policy) bool {
-	if in.paused() || in.Flapping || in.Until != 0 || in.Ended != 0 || in.TakenBy != "" {
+	if in.Paused() || in.Flapping || in.Until != 0 || in.Ended != 0 || in.TakenBy != "" {
 		return true
 	}
 	return in.Acknowledged != nil && (p == nil || p.Stop != "taken")
 }
 
-// paused reports whether it is shelved, suppressed or out of service.
-func (in *Incident) paused() bool {
+// Paused reports whether it is shelved, suppressed or out of service: nobody is told for now.
+func (in *Incident) Paused() bool {
 	return in.Shelf != nil || in.Removed != nil || in.Maintenance != ""
 }
 
@@ -107,7 +146,7 @@ func (in *Incident) schedule(s *Setting, at andon.Time) {
 		return
 	}
 	at = max(at, g.Start, g.Paused) // what happened before is noticed only now
-	p := s.policy(g.Policy)
+	p := s.policy(g)
 	switch halted := in.halted(p); {
 	case halted && g.Paused == 0:
 		g.Paused = at
@@ -123,7 +162,7 @@ func (in *Incident) schedule(s *Setting, at andon.Time) {
 // step does the step of the policy that is due, unless a policy that has changed says later.
 func (in *Incident) step(s *Setting) {
 	g, due := in.Policy, in.Policy.Next
-	p := s.policy(g.Policy)
+	p := s.policy(g)
 	if g.Next = g.due(p, due); g.Next != due {
 		return
 	}

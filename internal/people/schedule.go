@@ -158,7 +158,10 @@ func (t *turns) onCall(at time.Time, zone *time.Location) andon.PersonID {
 	if turn < 0 {
 		return ""
 	}
-	within := func(h Hours) bool { return h.Contain(andon.TimeOf(at), zone) }
+	within := func(h Hours) bool {
+		_, is := h.Until(andon.TimeOf(at), zone)
+		return is
+	}
 	if len(t.hours) > 0 && !slices.ContainsFunc(t.hours, within) {
 		return ""
 	}

@@ -74,14 +74,15 @@ func Decode(kind DocumentKind, name string, text andon.JSON) (is Content, err er
 		return nil, err
 	}
 	if err := andon.PersonID(name).ValidateAs("name"); err != nil {
-		return nil, andon.AtField("body.name", "%s", err)
+		return nil, andon.AtField("path.name", "%s", err)
 	}
 	if kind == Schedules && strings.HasSuffix(name, CalendarSuffix) {
-		return nil, andon.AtField("body.name", "a name that ends in %s is that of the calendar of "+
+		return nil, andon.AtField("path.name", "a name that ends in %s is that of the calendar of "+
 			"a schedule", CalendarSuffix)
 	}
 	if old := is.naming(name); old != "" && old != name {
-		return nil, andon.AtField("body.name", "the body is of %q, the path of %q", old, name)
+		return nil, andon.AtField("body.name", "the name is %q here, but %q of the document",
+			old, name)
 	}
 	return is, is.Validate()
 }
@@ -267,8 +268,15 @@ func (p *Person) Validate() error {
 	if p.Quiet == "" {
 		return nil
 	}
-	if _, err := ParseHours(p.Quiet); err != nil {
+	switch hours, err := ParseHours(p.Quiet); {
+	case err != nil:
 		return andon.AtField("body.quiet", "%s", err)
+	case hours.neverEnd():
+		return andon.AtField("body.quiet", "hours %q never end, so nothing would be told at their "+
+			"end: set min_severity for what is never told", p.Quiet)
+	case p.QuietSeverity == 0:
+		return andon.AtField("body.quiet_severity", "is missing: what is below it waits for the "+
+			"end of the quiet hours")
 	}
 	return nil
 }
@@ -282,21 +290,24 @@ func (r *Rule) References() []Reference { return nil }
 // References are none: channels are settings of the program.
 func (p *Person) References() []Reference { return nil }
 
-// IsQuiet reports whether a time is in the quiet hours of a person.
-func (p *Person) IsQuiet(now andon.Time) bool { return Within(p.Quiet, p.Zone, now) }
+// QuietUntil reports whether a severity waits for the end of quiet hours at a time, and when they
+// end.
+func (p *Person) QuietUntil(severity uint8, at andon.Time) (end andon.Time, quiet bool) {
+	if severity >= p.QuietSeverity {
+		return 0, false
+	}
+	return within(p.Quiet, p.Zone, at)
+}
 
 // References are none: devices and groups need not have been seen.
 func (m *Maintenance) References() []Reference { return nil }
 
-// Within reports whether a time is in hours that are set, and can be read.
-func Within(text, zoneName string, now andon.Time) bool {
-	if text == "" {
-		return false
-	}
-	hours, err := ParseHours(text)
-	if err != nil {
-		return false
-	}
+// within reports whether a time is in hours that are set and can be read, and when they end.
+func within(text, zoneName string, now andon.Time) (end andon.Time, is bool) {
+	hours, bad := ParseHours(text)
 	zone, err := parseZone(zoneName)
-	return err == nil && hours.Contain(now, zone)
+	if bad != nil || err != nil {
+		return 0, false
+	}
+	return hours.Until(now, zone)
 }

@@ -138,13 +138,17 @@ func (s *Selector) Fits(device andon.DeviceID, group func(andon.DeviceID) andon.
 		(s.Group == "" || group(device).Within(s.Group))
 }
 
-// CheckStates reports a state of a rule that a tenant does not have.
+// CheckStates reports a state of a rule that a tenant does not have, or that is no incident.
 func (r *Rule) CheckStates(all *andon.StateSet) error {
 	says := map[string]andon.State{"state": r.State, "clear_state": r.ClearState}
 	for place, state := range says {
 		if state != "" && !all.Contains(state) {
 			return andon.AtField("body."+place, "the tenant has no state %q", state)
 		}
+	}
+	if r.When.Absent > 0 && all.Severity(r.State) == 0 {
+		return andon.AtField("body.state", "an absence is an incident, and %q has severity 0",
+			r.State)
 	}
 	return nil
 }

@@ -241,6 +241,18 @@ func TestWrong(t *testing.T) {
 	}
 }
 
+// TestAbsenceIsAnIncident: its state is one above severity 0.
+func TestAbsenceIsAnIncident(t *testing.T) {
+	for state, want := range map[andon.State]string{"NORMAL": "severity 0", "WARNING1": ""} {
+		r := rules.Rule{State: state}
+		r.When.Absent = 60_000_000
+		err := r.CheckStates(andon.DefaultStates())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+}
+
 // FuzzExpression: whatever is written as an expression is refused at a place, or evaluated at once.
 func FuzzExpression(f *testing.F) {
 	for _, text := range []string{

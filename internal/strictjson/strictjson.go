@@ -79,7 +79,7 @@ func decodeScalar(text, location string, v reflect.Value) error {
 			}
 			return andon.AtField(location, "%s can't be %s%s", location, number, most)
 		}
-		return andon.AtField(location, "%s can't be a %s", location, e.Value)
+		return andon.AtField(location, "%s can't be of type %s", location, e.Value)
 	}
 	if err != nil {
 		return andon.AtField(location, "%s: %s", location, err)
@@ -181,12 +181,17 @@ func fieldNamed(location, name string, fields []jsonField, seen []bool) (int, er
 		seen[i] = true
 		return i, nil
 	}
+	return 0, NoField(location, name, names)
+}
+
+// NoField is the error that an object has a field by a name that it can't have, only by others.
+func NoField(location, name string, only []string) error {
 	shown := ingest.Clip(name)
-	message := fmt.Sprintf("there is no field %s here, only %s", shown, strings.Join(names, ", "))
-	if near := spell.Nearest(name, names); near != "" {
+	message := fmt.Sprintf("there is no field %s here, only %s", shown, strings.Join(only, ", "))
+	if near := spell.Nearest(name, only); near != "" {
 		message = fmt.Sprintf("there is no field %s here: did you mean %s?", shown, near)
 	}
-	return 0, andon.AtField(location+"."+name[:min(len(name), 64)], "%s", message)
+	return andon.AtField(location+"."+name[:min(len(name), 64)], "%s", message)
 }
 
 func missing(location string, fields []jsonField, seen []bool) error {

@@ -145,14 +145,7 @@ func ParsedFlag[T any](
 func (p *Program) SpanFlags(cmd *cobra.Command, from, to *andon.Time) {
 	type parser = func(string, andon.Time) (andon.Time, error)
 	bound := func(parse parser) func(string) (andon.Time, error) {
-		return func(text string) (andon.Time, error) {
-			t, err := parse(text, p.Now())
-			if err != nil {
-				err = andon.Errorf(andon.Invalid, "%w; a date alone works, too, and 24h (ago), "+
-					"today, yesterday, now", err)
-			}
-			return t, err
-		}
+		return func(text string) (andon.Time, error) { return parse(text, p.Now()) }
 	}
 	ParsedFlag(cmd, from, "from", "earliest `time`, included: 2020-04-24T14:40:00Z, a date, "+
 		"24h (ago), today, yesterday", bound(andon.ParseLowerBoundAt))

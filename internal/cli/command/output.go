@@ -17,6 +17,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/sheet"
 )
 
 // Output has the options for printing an answer.
@@ -82,7 +83,7 @@ func NewSink[T any](
 ) Sink[T] {
 	switch format {
 	case FormatCSV:
-		return NewCSVSink(w, columns)
+		return NewCSVSink(w, columns, sheet.Cell)
 	case FormatTable:
 		return &tableSink[T]{out: out, looks: looks, columns: columns}
 	}
@@ -104,14 +105,18 @@ type csvSink[T any] struct {
 	w       *csv.Writer
 	columns []Column[T]
 	row     []string
+	cell    func(string) string
 }
 
-// NewCSVSink returns a sink that writes CSV, the names of the columns first.
-func NewCSVSink[T any](w io.Writer, columns []Column[T]) *csvSink[T] {
-	s := &csvSink[T]{w: csv.NewWriter(w)}
+// NewCSVSink returns a sink that writes CSV, the names of the columns first. cell makes a cell of a
+// text.
+func NewCSVSink[T any](
+	w io.Writer, columns []Column[T], cell func(string) string,
+) *csvSink[T] {
+	s := &csvSink[T]{w: csv.NewWriter(w), cell: cell}
 	for _, c := range columns {
 		if c.Text != nil {
-			s.columns, s.row = append(s.columns, c), append(s.row, c.Name)
+			s.columns, s.row = append(s.columns, c), append(s.row, cell(c.Name))
 		}
 	}
 	_ = s.w.Write(s.row) // an error is that of Flush, too
@@ -120,7 +125,7 @@ func NewCSVSink[T any](w io.Writer, columns []Column[T]) *csvSink[T] {
 
 func (s *csvSink[T]) Put(item *T) error {
 	for i, c := range s.columns {
-		s.row[i] = c.Text(item)
+		s.row[i] = s.cell(c.Text(item))
 	}
 	return s.w.Write(s.row)
 }

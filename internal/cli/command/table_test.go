@@ -45,6 +45,19 @@ func TestOnlyTerminalsCut(t *testing.T) {
 	}
 }
 
+// TestCSVHasNoFormula: no text is run by a spreadsheet, and numbers are numbers.
+func TestCSVHasNoFormula(t *testing.T) {
+	var out bytes.Buffer
+	s := NewSink(FormatCSV, &out, ReadingColumns([]andon.MetricName{"a"}), draw.Printer{}, Looks{})
+	r := andon.Reading{Device: "=1+1", Metrics: andon.Metrics{{Name: "a", Value: -1.5}}}
+	if err := errors.Join(s.Put(&r), s.End()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "device,time,a,metadata\n'=1+1,,-1.5,\n"; got != want {
+		t.Errorf("it is %q, want %q", got, want)
+	}
+}
+
 func TestShellWord(t *testing.T) {
 	for name, want := range map[string]string{
 		"metro": "metro", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'",

@@ -24,10 +24,11 @@ func reportIncidents(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "incidents",
 		Short: "Count incidents; as JSON all figures of ISA-18.2",
-		Long: `Count incidents by operator, device or hour. As JSON the report has all figures of
-ISA-18.2: floods, chattering, stale, the worst devices, times to acknowledge and to return,
-availability, MTBF and MTTR. The span is the last day unless it is set. Of one person there are no
-availability and no MTBF.`,
+		Long: `Count incidents by operator, device or hour: those that began in the span, by the
+times of their entries. A list of a span goes by the arrival of what opened them. As JSON the report
+has all figures of ISA-18.2: floods, chattering, stale, the worst devices, times to acknowledge and
+to return, availability, MTBF and MTTR. The span is the last day unless it is set. Of one person
+there are no availability and no MTBF.`,
 		Example: `  andon report incidents --from 7d --per operator --group plant-1
   andon report incidents --from yesterday --to yesterday --output json`,
 		Args: cobra.NoArgs,
@@ -50,6 +51,7 @@ availability and no MTBF.`,
 			return p.PrintJSON(r)
 		}
 		columns := command.Fields[client.IncidentRow]("name", "incidents", "per_hour", "seconds")
+		columns[0].Name = q.Per
 		return command.Show(p, &o, columns, command.Each(r.Rows))
 	})
 }

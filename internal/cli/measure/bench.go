@@ -28,7 +28,8 @@ import (
 // benchmark is what the flags of the command ask for, and the result.
 type benchmark struct {
 	*command.Program
-	command.Target // a running server, where URL is not empty
+	command.Target          // a running server, where URL is not empty
+	words          []string // of parts; none: all
 	keep           string
 	tenant         andon.TenantID // of the run; it does not exist
 	options        bench.Options
@@ -40,12 +41,12 @@ type benchmark struct {
 func Command(p *command.Program) *cobra.Command {
 	b := &benchmark{Program: p}
 	cmd := &cobra.Command{
-		Use:   "bench",
+		Use:   "bench [ingest|query|states]...",
 		Short: "Measure a store or a server on this machine",
 		Long: `Measure how fast a store takes events, in this process and without HTTP. A fleet
-reports, which fills the store. Then it reports on: one event an operation with many writers, and
-batches of few devices and of many by 4 writers. The store finds out who is responsible for each
-event, and keeps it; all events name their operator, as most senders do.
+reports, which fills the store. Then it reports on (ingest): one event an operation with many
+writers, and batches of few devices and of many by 4 writers. The store finds out who is
+responsible for each event, and keeps it; all events name their operator, as most senders do.
 
 Where the bare engine can take the same events without Andon, it does so in turn with the store,
 5 times. OF CEILING is the median of what the store reached of the engine's rate in the same turn,
@@ -53,11 +54,12 @@ and means the same on every machine; the other figures are of this machine at th
 the median, too; P50, P99 and P99.9 are of all operations. BYTES/EVENT is what the store grew by.
 
 With --url a running server is measured over its API instead, in a tenant of its own: it is filled,
-answers seven queries of 1 and of 16 clients, and takes single events and batches. The ceiling is
-Pebble alone in this process, without HTTP and JSON, on the disk of the temporary files. CPU is the
+answers what people ask of a device or a person (query), lists and counts devices by state (states),
+each by 1 client and by 16, and takes single events and batches (ingest). The ceiling is Pebble
+alone in this process, without HTTP and JSON, on the disk of the temporary files. CPU is the
 server's, for an event or a query. The server should be idle otherwise.
 
---loads measures only some loads after the filling.
+Without words all of these are measured after the filling. query and states need --url.
 
 All is made in the directory for temporary files, which TMPDIR names, and removed at the end, also
 after Ctrl-C: let that be on the disk that the store will be on.
@@ -66,16 +68,17 @@ A shared store is the one that the settings name, and is measured in a tenant of
 deleted at the end. It has to be empty, and should be idle: make one with andon store init. Settings
 are read as "andon serve" reads them; --data does not count.`,
 		Example: `  andon bench
-  andon bench --store memory --devices 10000 --duration 1s
+  andon bench ingest --store memory --devices 10000 --duration 1s
   andon bench --store cassandra --cassandra-hosts 10.0.0.1 --cassandra-keyspace bench
   TMPDIR=/var/lib/andon andon bench --output json > bench.json
   andon bench --url http://127.0.0.1:8080 --devices 100000
-  andon bench --url http://127.0.0.1:8080 --loads single --devices 10000`,
+  andon bench query states --url http://127.0.0.1:8080 --output json`,
+		ValidArgs: parts,
 	}
 	form := b.flags(cmd)
 	cmd.AddCommand(incidentsCommand(p))
 	return local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
-		b.config = c
+		b.config, b.words = c, cmd.Flags().Args()
 		return b.run(ctx, form.Value)
 	})
 }
@@ -88,8 +91,6 @@ func (b *benchmark) flags(cmd *cobra.Command) (form *command.Choice) {
 	flags.DurationVar(&o.Duration, "duration", 2*time.Second, "how long each load is measured")
 	flags.IntVar(&o.Writers, "writers", 64, "how `many` writers of single events there are")
 	flags.IntVar(&o.Batch, "batch", 1000, "how `many` events a batch has")
-	flags.StringSliceVar(&o.Kinds, "loads", nil,
-		"only these `loads` after the filling: single, batch; with --url also queries")
 	flags.BoolVar(&o.Mixed, "mixed", false,
 		"a fleet with busy devices, and late and repeated events")
 	flags.Uint64Var(&o.Seed, "seed", 1, "another `number` makes another fleet")
@@ -98,6 +99,9 @@ func (b *benchmark) flags(cmd *cobra.Command) (form *command.Choice) {
 	flags.StringVar(&b.URL, "url", "", "`address` of a running server to measure instead")
 	return command.ReportFlag(cmd)
 }
+
+// parts are what can be measured after the filling.
+var parts = []string{"ingest", bench.Query, bench.States}
 
 // run measures the target and prints what was measured, also where an error ended it.
 func (b *benchmark) run(ctx context.Context, form string) error {
@@ -153,14 +157,15 @@ func (b *benchmark) complete() error {
 	if _, err := bench.New(*o); err != nil {
 		return andon.Errorf(andon.Invalid, "--%s", err)
 	}
-	loads := []string{bench.Single, bench.Batch}
-	if b.URL != "" {
-		loads = append(loads, bench.Queries)
-	}
-	for _, l := range o.Kinds {
-		if !slices.Contains(loads, l) {
-			return andon.Errorf(andon.Invalid, "--loads: there is no %q here: there are %s", l,
-				strings.Join(loads, ", "))
+	for _, word := range b.words {
+		switch {
+		case word == parts[0]:
+			o.Kinds = append(o.Kinds, bench.Single, bench.Batch)
+		case b.URL != "" && slices.Contains(parts, word):
+			o.Kinds = append(o.Kinds, word)
+		default:
+			return andon.Errorf(andon.Invalid, "there is no %s to measure here: there is %s, and "+
+				"with --url %s", command.Quoted(word), parts[0], strings.Join(parts[1:], " and "))
 		}
 	}
 	e, err := b.config.Engine()

@@ -32,6 +32,7 @@ func runBench(
 		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
 	}
 	cmd := Command(p)
+	command.CheckArguments(cmd)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
 	err = cmd.ExecuteContext(ctx)
@@ -62,23 +63,14 @@ func TestBenchTable(t *testing.T) {
 }
 
 func TestBenchForPrograms(t *testing.T) {
-	out, _, err := runBench(t, t.Context(), small("-o", "json")...)
+	out, _, err := runBench(t, t.Context(), small("ingest", "-o", "json")...)
 	var r report
 	if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Rows) != 4 {
 		t.Errorf("%v, %s", err, out)
 	}
-	if r.Machine.Processors == 0 || r.Rows[3].OfCeiling == nil || r.Rows[0].BytesPerEvent == nil {
+	if r.Machine.Processors == 0 || r.Rows[0].Kind != bench.Fill || r.Rows[3].Kind != bench.Batch ||
+		r.Rows[3].OfCeiling == nil || r.Rows[0].BytesPerEvent == nil {
 		t.Errorf("%+v", r)
-	}
-}
-
-// TestBenchLoads: only the loads that are asked for are measured.
-func TestBenchLoads(t *testing.T) {
-	out, _, err := runBench(t, t.Context(), small("--loads", "single", "-o", "json")...)
-	var r report
-	if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Rows) != 2 ||
-		r.Rows[1].Load != "write: 1 event" {
-		t.Errorf("%v, %s", err, out)
 	}
 }
 
@@ -107,12 +99,12 @@ func TestBenchMisuse(t *testing.T) {
 		"--events 40 is not within 50 to 1,000,000,000": {
 			"--devices", "50", "--events", "40",
 		},
-		`store "pebbel" is unknown: this build has pebble`:      {"--store", "pebbel"},
-		"no AWS region is set":                                  {"--store", "dynamodb"},
-		`--loads: there is no "write" here: there are single,`:  {"--loads", "write"},
-		`--loads: there is no "queries" here: there are single`: {"--loads", "batch,queries"},
-		"cassandra.hosts is empty: name at least one node":      {"--store", "cassandra"},
-		"the configuration is wrong":                            {"--pebble-cache", "much"},
+		`store "pebbel" is unknown: this build has pebble`:       {"--store", "pebbel"},
+		"no AWS region is set":                                   {"--store", "dynamodb"},
+		`there is no "write" to measure here: there is ingest,`:  {"write"},
+		`there is no "query" to measure here: there is ingest, `: {"ingest", "query"},
+		"cassandra.hosts is empty: name at least one node":       {"--store", "cassandra"},
+		"the configuration is wrong":                             {"--pebble-cache", "much"},
 	} {
 		// What is measured is made before the stores are looked at.
 		args = append([]string{"--devices", "50", "--events", "50"}, args...)

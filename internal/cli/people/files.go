@@ -208,11 +208,11 @@ func WithConfig(p *command.Program, export *cobra.Command) *cobra.Command {
 takes them: YAML, with --- between documents, or a JSON object a line. What others refer to comes
 first.`,
 		Example: `  andon export config > people.yaml
-  andon export config --output ndjson`,
+  andon export config --format ndjson`,
 		Args: cobra.NoArgs,
 	}
 	t.Flags(cmd)
-	form := command.OutputFlag(cmd, command.FormatYAML, "form of the documents",
+	form := command.ChoiceFlag(cmd, "format", command.FormatYAML, "form of the documents",
 		command.FormatYAML, command.FormatNDJSON)
 	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		between := ""

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -96,6 +98,14 @@ func (s *saving) checkTarget() error {
 			s.target)
 	case err == nil:
 		return andon.Errorf(andon.Invalid, "%s is there already: name another target", s.target)
+	}
+	dir := filepath.Dir(s.target)
+	files, err := os.ReadDir(dir)
+	if err == nil && slices.ContainsFunc(files, func(e os.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), "marker.manifest.")
+	}) {
+		return andon.Errorf(andon.Invalid, "%s is the directory of a store: a backup in it is "+
+			"lost with it, so name another target", dir)
 	}
 	return nil
 }

@@ -92,8 +92,8 @@ func (r *restoring) checkEmpty() error {
 	}
 	for _, e := range entries {
 		if e.Name() == unpackedDir {
-			return andon.Errorf(andon.Invalid, "a restore into %s was broken off: empty the "+
-				"directory and restore again", r.data)
+			return andon.Errorf(andon.Invalid, "a restore into %s is running or was broken "+
+				"off: where none is, empty the directory and restore again", r.data)
 		}
 		if e.Name() != "lost+found" {
 			return andon.Errorf(andon.Invalid, "%s is not empty (%s): name a directory that is, "+

@@ -212,3 +212,20 @@ func TestRestoreThatCannotMoveAFile(t *testing.T) {
 		}
 	}
 }
+
+// TestBackupIntoTheStore: a backup in the directory of a store would be lost with it.
+func TestBackupIntoTheStore(t *testing.T) {
+	r := newRestoreTest(t)
+	linked := filepath.Join(r.dir, "linked")
+	if err := os.Symlink(filepath.Join(r.dir, "store"), linked); err != nil {
+		t.Fatal(err)
+	}
+	for dir, refused := range map[string]bool{
+		r.dir: false, filepath.Join(r.dir, "store"): true, linked: true,
+	} {
+		s := &saving{Program: program(), target: filepath.Join(dir, "x.tar.zst")}
+		if err := s.checkTarget(); (andon.KindOf(err) == andon.Invalid && err != nil) != refused {
+			t.Errorf("into %s: %v", dir, err)
+		}
+	}
+}

@@ -24,7 +24,9 @@ func Verify(p *command.Program) *cobra.Command {
 		Long: `Read all of the embedded store in a directory that no server uses: the write-ahead
 logs, the sums of all tables, each row, and whether they agree: what leads to entries with the
 entries, what each device shows with its history. What is damaged is named, with its file or key and
-what that means, and then the exit code is 1. Nothing is changed.
+what that means, and then the exit code is 1. Nothing is changed but the
+files andon.lock and andon.owner, which keep other processes out, so the user needs to be allowed to
+write to the directory.
 
 Of a BACKUP each file is checked against its sum; andon restore then checks the store that is in it
 as well. Of a running server take a backup.`,

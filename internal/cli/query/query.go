@@ -26,7 +26,9 @@ func Command(p *command.Program) *cobra.Command {
 subcommand; its flags have the names of the parameters of the HTTP API.
 
 The output is a table on a terminal, elsewhere JSON with one object a line; --output table|json|csv
-chooses. States have the colours that the tenant chose; NO_COLOR turns colours off.
+chooses. States have the colours that the tenant chose; NO_COLOR turns colours off. CSV is for
+spreadsheets: a text that one would run as a formula has an apostrophe before it. For texts as they
+are there are JSON and andon export.
 
 With --explain the answer is what the store sends to its engine for the query, with rows, bytes and
 time. A store without an engine says so.

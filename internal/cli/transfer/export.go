@@ -56,18 +56,18 @@ note; --kind escalations has all of them. A device or a prefix that is named and
 is reported on standard error; if none has anything, the exit code is 1.
 
 In CSV a cell of attributes, metadata or metrics is a JSON object; with --metrics each metric that
-is named has a column of its own. With --file the file gets its name only when it is whole. What is
-exported can be imported again: see andon import and andon assign --from.
+is named has a column of its own. With --output the file gets its name only when it is whole. What
+is exported can be imported again: see andon import and andon assign --from.
 
 andon export workbench writes a model for NoSQL Workbench.`,
-		Example: `  andon export --kind all --file plant.ndjson
+		Example: `  andon export --kind all --output plant.ndjson
   andon export > events.ndjson
-  andon export --tenant metro --file events.ndjson
-  andon export --device '*' --device retired-press --output csv > events.csv
-  andon export --kind readings --device 'press*' --from 2025-12-01 --to 2025-12-31 --output csv`,
+  andon export --tenant metro --output events.ndjson
+  andon export --device '*' --device retired-press --format csv > events.csv
+  andon export --kind readings --device 'press*' --from 2025-12-01 --to 2025-12-31 --format csv`,
 	}
 	e.flags(cmd, kindEvents, kindReadings, kindAssignments, kindEscalations, kindAll)
-	e.format = command.OutputFlag(cmd, command.FormatNDJSON,
+	e.format = command.ChoiceFlag(cmd, "format", command.FormatNDJSON,
 		"form of the entries; in CSV attributes and metadata are JSON in one cell",
 		command.FormatNDJSON, command.FormatCSV)
 	p.Does(cmd, func(ctx context.Context, _ []string) error {
@@ -89,8 +89,8 @@ func (e *export) flags(cmd *cobra.Command, kinds ...string) {
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
 	e.SpanFlags(cmd, &e.from, &e.to)
 	command.MetricsFlag(cmd, &e.metrics)
-	flags.StringVar(&e.file, "file", "", "`file` to write to (default standard output)")
-	flags.BoolVar(&e.force, "force", false, "replace --file if it is there already")
+	flags.StringVarP(&e.file, "output", "o", "", "`file` to write to (default standard output)")
+	flags.BoolVar(&e.force, "force", false, "replace the file of --output if it is there already")
 }
 
 // check refuses flags that can't be right before anything is requested.
@@ -100,9 +100,9 @@ func (e *export) check() error {
 	switch {
 	case e.kind.Value == kindAll && (part || e.format.Value != command.FormatNDJSON):
 		return andon.Errorf(andon.Invalid, "--kind all is the whole archive, as NDJSON: "+
-			"it goes with --file alone")
+			"it goes with --output alone")
 	case e.force && e.file == "":
-		return andon.Errorf(andon.Invalid, "--force goes with --file")
+		return andon.Errorf(andon.Invalid, "--force goes with --output")
 	case timed && e.kind.Value == kindAssignments:
 		return andon.Errorf(andon.Invalid,
 			"assignments are exported whole: without --from and --to")

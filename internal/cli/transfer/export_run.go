@@ -16,13 +16,15 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 type exportRun struct {
 	*export
 	*client.Client
 	counts  counts
-	devices int      // whose entries are exported
+	devices int      // of which something is exported
+	isAny   bool     // what was named is there, though maybe with nothing of the span
 	missing []string // what was named and is not there, more likely a typing error than an answer
 
 	// Of an archive:
@@ -54,7 +56,7 @@ func (r *exportRun) exportAll(ctx context.Context, w io.Writer) error {
 	if err := r.copyKind(ctx, r.kind.Value, w); err != nil {
 		return err
 	}
-	if r.devices == 0 && len(r.missing) > 0 {
+	if !r.isAny && len(r.missing) > 0 {
 		return andon.Errorf(andon.NotFound, "%s", strings.TrimSuffix(r.note(), "\n"))
 	}
 	switch {
@@ -118,6 +120,9 @@ func newSink[T any](
 	if r.lines != nil {
 		return command.SinkFunc[T](func(item *T) error { return r.lines.Encode(line(item)) })
 	}
+	if r.format.Value == command.FormatCSV { // andon import reads it again
+		return command.NewCSVSink(w, columns, func(text string) string { return text })
+	}
 	return command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{})
 }
 
@@ -165,23 +170,22 @@ func copyDevice[T any](
 	}
 	isNone := r.counts[kind] == before
 	if isNone && d.isNamed { // it may have something of another time
-		isKnown := false
-		for _, err := range ask(ctx, d.id, client.Query{Page: 1}) {
-			if err != nil {
-				return err
-			}
-			isKnown = true
-			break
+		known, err := seq.Collect(seq.First(1, ask(ctx, d.id, client.Query{Page: 1})))
+		if err != nil {
+			return err
 		}
-		if !isKnown {
+		if len(known) == 0 {
 			r.missing = append(r.missing, "no "+kind+" of "+draw.Legible(string(d.id)))
 			return nil
 		}
 	}
-	if isNone && r.lines != nil && kind == kindEvents && d.isShown {
+	r.isAny = true
+	switch {
+	case !isNone:
+		r.devices++
+	case r.lines != nil && kind == kindEvents && d.isShown:
 		r.expired = append(r.expired, d.id)
 	}
-	r.devices++
 	return nil
 }
 

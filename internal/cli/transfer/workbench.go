@@ -118,7 +118,7 @@ sparse.
 With --kind readings the table is that of the time-series guide: deviceId and timestamp are its
 keys, each metric is a number of the item, and DeviceLatestGSI and MetricGSI are its indexes.
 
-A facet is an access pattern: the first one has the items, and each index has one. --output csv
+A facet is an access pattern: the first one has the items, and each index has one. --format csv
 writes the items as the sample data that Workbench imports into a table.
 
 With --model all of the design is that of a model that you have, and so are its other tables: only
@@ -128,13 +128,13 @@ declared.
 Assignments, notes of escalations and withdrawn entries are not in the model: see andon export
 --kind all. The model is made in memory and may have up to 64 MiB. Workbench itself is made for
 samples, so take few devices, or a short time.`,
-		Example: `  andon export workbench --file model.json
+		Example: `  andon export workbench --output model.json
   andon export workbench --device 'press*' --from today > model.json
-  andon export workbench --kind readings --device press-7 --output csv > sample.csv
-  andon export workbench --model DeviceStateLog_7.json --file DeviceStateLog_8.json`,
+  andon export workbench --kind readings --device press-7 --format csv > sample.csv
+  andon export workbench --model DeviceStateLog_7.json --output DeviceStateLog_8.json`,
 	}
 	e.flags(cmd, kindEvents, kindReadings)
-	e.format = command.OutputFlag(cmd, command.FormatJSON,
+	e.format = command.ChoiceFlag(cmd, "format", command.FormatJSON,
 		"the model, or its items as sample data", command.FormatJSON, command.FormatCSV)
 	cmd.Flags().StringVar(&model, "model", "", "`file` of a model whose design is kept")
 	return p.Does(cmd, func(ctx context.Context, _ []string) error {

@@ -172,7 +172,7 @@ func (b *Received) grow(n int64) error {
 const maxWindow = 8 << 20
 
 // Decompressor returns a reader of what is compressed, and a function that ends it.
-type Decompressor func(io.Reader) (plain io.Reader, end func(), err error)
+type Decompressor func(*strings.Reader) (plain io.Reader, end func(), err error)
 
 // DecompressorFor returns the decompressor for the encodings that a client named; nil where nothing
 // is encoded.
@@ -192,12 +192,37 @@ func DecompressorFor(encodings []string) (Decompressor, error) {
 	}
 }
 
-func openGzip(raw io.Reader) (io.Reader, func(), error) {
+func openGzip(raw *strings.Reader) (io.Reader, func(), error) {
 	z, err := gzip.NewReader(raw)
-	return z, func() {}, err
+	if err == nil {
+		z.Multistream(false)
+	}
+	return members{z, raw}, func() {}, err
 }
 
-func openZstd(raw io.Reader) (io.Reader, func(), error) {
+// members reads the members of gzip data one by one: RFC 1952, section 2.2. So it knows where
+// something follows that is none.
+type members struct {
+	*gzip.Reader
+	raw *strings.Reader
+}
+
+// Read implements io.Reader.
+func (m members) Read(to []byte) (int, error) {
+	n, err := m.Reader.Read(to)
+	if err != io.EOF || m.raw.Len() == 0 {
+		return n, err
+	}
+	end := m.raw.Size() - int64(m.raw.Len())
+	if m.Reset(m.raw) != nil {
+		return n, andon.AtField("body", "the first %d bytes of the body are gzip, and what "+
+			"follows them is not", end)
+	}
+	m.Multistream(false)
+	return n, nil
+}
+
+func openZstd(raw *strings.Reader) (io.Reader, func(), error) {
 	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(andon.MaxRequestBytes))
 	if err != nil {

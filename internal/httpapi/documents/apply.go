@@ -33,7 +33,7 @@ func Apply(
 	for i, d := range sent.Documents {
 		place := fmt.Sprintf("body.documents[%d]", i)
 		all[i] = records.Change{Kind: kindOf(d.Kind), Document: records.Document{
-			Name: d.Name, Version: records.AnyVersion, Data: d.Content,
+			Name: d.Name, Data: d.Content,
 		}}
 		is := client.DocumentApplied{Kind: d.Kind, Name: d.Name}
 		switch {
@@ -71,9 +71,9 @@ func placed(err error) error {
 		return err
 	}
 	return moved(fault.Err, func(place string) string {
-		rest := strings.TrimPrefix(strings.TrimPrefix(place, "body"), ".")
-		if rest != "name" {
-			rest = strings.TrimSuffix("content."+rest, ".")
+		rest, ofPath := strings.CutPrefix(place, "path.")
+		if !ofPath {
+			rest = "content" + strings.TrimPrefix(rest, "body")
 		}
 		return fmt.Sprintf("body.documents[%d].%s", fault.Index, rest)
 	})

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
 )
 
 // The span of a calendar.
@@ -25,20 +25,18 @@ const (
 // Calendar returns the shifts of a schedule as iCalendar (RFC 5545). A shift has the same UID
 // whenever it is asked for. Times are in UTC, so no reader needs to know the zone of the schedule;
 // X-WR-TIMEZONE names it for those that show it.
-func Calendar(
-	ctx context.Context, kept Kept, tenant andon.TenantID, name string, now andon.Time,
-) (string, error) {
-	roster, err := rosterOf(ctx, kept, tenant, name)
+func Calendar(d *records.Document, tenant andon.TenantID, now andon.Time) (string, error) {
+	roster, err := rosterOf(d)
 	if err != nil {
 		return "", err
 	}
 	c := ics.NewCalendar()
 	c.SetProductId("-//Andon//on call//EN")
 	c.SetMethod(ics.MethodPublish)
-	c.SetXWRCalName("On call: " + name)
+	c.SetXWRCalName("On call: " + d.Name)
 	c.SetXWRTimezone(cmp.Or(roster.Zone, "UTC"))
 	c.SetRefreshInterval("PT1H")
-	sum := sha256.Sum256([]byte(string(tenant) + "\x00" + name))
+	sum := sha256.Sum256([]byte(string(tenant) + "\x00" + d.Name))
 	of := hex.EncodeToString(sum[:8])
 	to := now.Add(calendarComing)
 	for _, s := range roster.Around(now.Add(-calendarPast), to) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,7 @@ type Kept interface {
 	) iter.Seq2[records.Document, error]
 	Put(
 		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, is records.Document,
+		over records.Versions,
 	) (records.Document, error)
 	PutAll(
 		ctx context.Context, tenant andon.TenantID, all []records.Change, dry bool,
@@ -35,7 +37,7 @@ type Kept interface {
 	Known(ctx context.Context, tenant andon.TenantID) (*records.Known, error)
 	Delete(
 		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, name string,
-		version uint64,
+		over records.Versions,
 	) error
 }
 
@@ -50,21 +52,29 @@ func Content[T any](d *records.Document) (is T, err error) {
 // Name reads that of the path.
 func Name(r *params.Reader) string { return string(params.PathID[andon.PersonID](r, "name")) }
 
-// Version reads which version of a document a condition of the request is about.
-func Version(r *params.Reader) uint64 {
-	match := r.Request.Header.Get("If-Match")
+// Over reads over which versions of a document a request changes it: RFC 9110, section 13.1.1. A
+// weak ETag counts like the strong one, which the RFC does not do: Andon gives no weak ones, and a
+// proxy that compresses an answer makes its ETag weak.
+func Over(r *params.Reader) (over records.Versions) {
+	match := strings.Join(r.Request.Header.Values("If-Match"), ",")
 	switch {
+	case match == "*":
+		return records.Versions{records.Existing}
 	case match == "" && r.Request.Header.Get("If-None-Match") == "*":
-		return 0
+		return records.Versions{0}
 	case match == "":
-		return records.AnyVersion
+		return nil
 	}
-	strong := strings.TrimPrefix(match, "W/") // a proxy that compresses makes it weak
-	version, err := strconv.ParseUint(strings.Trim(strong, `"`), 10, 64)
-	if err != nil || version == 0 {
-		r.Mark("header.If-Match", "If-Match is %q, not the ETag of an answer", match)
+	between := func(c rune) bool { return c == ',' || c == ' ' || c == '\t' }
+	for tag := range strings.FieldsFuncSeq(match, between) {
+		version, _ := strconv.ParseUint(strings.Trim(strings.TrimPrefix(tag, "W/"), `"`), 10, 64)
+		over = append(over, version)
 	}
-	return version
+	none := func(version uint64) bool { return version == 0 || version == records.Existing }
+	if len(over) == 0 || slices.ContainsFunc(over, none) {
+		r.Mark("header.If-Match", "If-Match is * or the ETags of answers, not %s", match)
+	}
+	return over
 }
 
 // ETag is the header that names a version of a document.
@@ -74,27 +84,25 @@ func ETag(d *records.Document) string { return `"` + strconv.FormatUint(d.Versio
 func OnCall(
 	ctx context.Context, kept Kept, tenant andon.TenantID, name string, at andon.Time,
 ) (client.Shift, error) {
-	roster, err := rosterOf(ctx, kept, tenant, name)
+	d, err := kept.Get(ctx, tenant, people.Schedules, name)
+	if err != nil {
+		return client.Shift{}, err
+	}
+	roster, err := rosterOf(&d)
 	if err != nil {
 		return client.Shift{}, err
 	}
 	return client.Shift(roster.OnCall(at)), nil
 }
 
-func rosterOf(
-	ctx context.Context, kept Kept, tenant andon.TenantID, name string,
-) (*people.Roster, error) {
-	d, err := kept.Get(ctx, tenant, people.Schedules, name)
-	if err != nil {
-		return nil, err
-	}
-	s, err := Content[people.Schedule](&d)
+func rosterOf(d *records.Document) (*people.Roster, error) {
+	s, err := Content[people.Schedule](d)
 	if err != nil {
 		return nil, err
 	}
 	roster, err := s.Roster()
 	if err != nil {
-		return nil, andon.Errorf(andon.Damaged, "read schedule %q: %w", name, err)
+		return nil, andon.Errorf(andon.Damaged, "read schedule %q: %w", d.Name, err)
 	}
 	return roster, nil
 }

@@ -57,12 +57,15 @@ func (o PastOverrides) Set(s *people.Schedule) error {
 // SetOverrides changes the overrides of a schedule by compare-and-swap: what else was changed of it
 // meanwhile stays.
 func SetOverrides(
-	ctx context.Context, kept Kept, tenant andon.TenantID, name string, version uint64,
+	ctx context.Context, kept Kept, tenant andon.TenantID, name string, over records.Versions,
 	sent interface{ Set(*people.Schedule) error },
 ) (records.Document, error) {
 	for {
 		d, err := kept.Get(ctx, tenant, people.Schedules, name)
 		if err != nil {
+			return d, err
+		}
+		if err := over.Conflict(people.Schedules, name, d.Version); err != nil {
 			return d, err
 		}
 		s, err := Content[people.Schedule](&d)
@@ -76,17 +79,12 @@ func SetOverrides(
 		if err != nil {
 			return d, err
 		}
-		over := version
-		if over == records.AnyVersion {
-			over = d.Version
-		}
 		d, err = kept.Put(ctx, tenant, people.Schedules,
-			records.Document{Name: name, Version: over, Data: andon.JSON(text)})
+			records.Document{Name: name, Data: andon.JSON(text)}, records.Versions{d.Version})
 		switch {
 		case err == nil:
 			return d, nil
-		case version == records.AnyVersion && andon.KindOf(err) == andon.Conflict &&
-			ctx.Err() == nil:
+		case andon.KindOf(err) == andon.Conflict && ctx.Err() == nil:
 			continue
 		}
 		if _, one := sent.(NewOverride); one {

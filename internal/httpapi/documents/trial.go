@@ -77,7 +77,8 @@ func silence(p *people.Person, s *people.Step, severity uint8) string {
 		return "; not sent: this person has no contact"
 	case severity < p.MinSeverity:
 		return fmt.Sprintf("; not sent: too slight, this person is told from %d on", p.MinSeverity)
-	case severity < p.QuietSeverity && p.IsQuiet(s.At):
+	}
+	if _, quiet := p.QuietUntil(severity, s.At); quiet {
 		return "; sent at the end of quiet hours"
 	}
 	return ""

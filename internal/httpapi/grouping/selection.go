@@ -1,4 +1,4 @@
-// Package grouping reads which devices a request selects by what people say of them.
+// Package grouping reads what people say of devices, and which devices a request selects by that.
 package grouping
 
 import (
@@ -33,7 +33,7 @@ func Selection(r *params.Reader) (s groups.Selection) {
 		for one := range strings.SplitSeq(text, ",") {
 			name, value, ok := strings.Cut(one, ":")
 			if s.Labels[name] = value; !ok || name == "" {
-				r.Mark("query.label", "label is a name, ':' and a value, not %q", ingest.Clip(one))
+				r.Mark("query.label", "label is a name, ':' and a value, not %s", ingest.Clip(one))
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func place(r *params.Reader, text string) *andon.Location {
 	is.Lon, errs[1] = strconv.ParseFloat(strings.TrimSpace(lon), 64)
 	if errors.Join(errs[:]...) != nil || (&andon.Profile{Location: &is}).Validate() != nil {
 		r.Mark("query.near", "near is a latitude and a longitude in degrees, as 52.5,13.4, with "+
-			"within, not %q", ingest.Clip(text))
+			"within, not %s", ingest.Clip(text))
 	}
 	return &is
 }
@@ -66,7 +66,7 @@ func metres(r *params.Reader, text string) float64 {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || n < 0 || n != n {
-		r.Mark("query.within", "within is a distance such as 2km or 500m, with near, not %q",
+		r.Mark("query.within", "within is a distance such as 2km or 500m, with near, not %s",
 			ingest.Clip(text))
 	}
 	return n * unit

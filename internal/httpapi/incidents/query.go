@@ -41,7 +41,7 @@ func Read(r *params.Reader) (q Query) {
 	q.Device, q.Kind = r.DeviceOrPrefix(&devices), people.Kind(r.Text("kind"))
 	q.Flapping, q.now = r.Truth("flapping"), r.Now()
 	q.Prefix = devices.Prefix
-	if q.Unassigned = q.Operator == "none"; q.Unassigned {
+	if q.Unassigned = q.Operator == andon.NoPerson; q.Unassigned {
 		q.Operator = ""
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/people/report"
+	"github.com/andonhq/andon/internal/sheet"
 )
 
 // Kept keeps the incidents of all tenants, as package records has it.
@@ -51,7 +52,7 @@ func Within(
 		return nil, nil, andon.AtField("query.from", "from %s is after %s, when the report ends",
 			span.From, span.To)
 	}
-	none := operator == "none"
+	none := operator == andon.NoPerson
 	do := func(some []people.Incident) error {
 		for i := range some {
 			if is := some[i].Operator; operator != "" && is != operator && !(none && is == "") {
@@ -79,7 +80,8 @@ func CSV(per string, r *client.IncidentReport) []byte {
 	lines := [][]string{{per, "incidents", "per_hour", "seconds"}}
 	for _, row := range r.Rows {
 		lines = append(lines, []string{
-			row.Name, strconv.Itoa(row.Incidents), number(row.PerHour), number(row.Seconds),
+			sheet.Cell(row.Name), strconv.Itoa(row.Incidents), number(row.PerHour),
+			number(row.Seconds),
 		})
 	}
 	if per == "" {

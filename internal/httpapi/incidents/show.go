@@ -23,7 +23,9 @@ func Show(i *people.Incident) client.Incident {
 		shown.Acknowledged = new(client.IncidentAcknowledged(*a))
 	}
 	if s := i.Shelf; s != nil {
-		shown.Shelved = new(client.IncidentShelved(*s))
+		shown.Shelved = &client.IncidentShelved{
+			By: s.By, At: s.At, Until: s.Until, Once: s.Once, Reason: s.Reason,
+		}
 	}
 	if r := i.Removed; r != nil {
 		shown.OutOfService = new(client.IncidentRemoved(*r))

@@ -71,7 +71,7 @@ type Operation struct {
 	Open      bool     // it needs no token
 	Body      *Content // nil: it takes none
 	Answer    *Content // nil: an answer without content
-	Lines     bool     // the answer is NDJSON where that is asked for
+	Versioned bool     // it reads or changes a document that has a version
 	Statuses  []int    // of success
 	Errors    []int    // all that are possible
 }
@@ -94,6 +94,8 @@ type Content struct {
 	Name   string       // of the schema, for programs that are generated
 	List   bool         // a page, with a Link header
 	Feed   bool         // one of them, an array of them, or NDJSON
+	// Texts are the other media types that it may have, with an example of each, or none.
+	Texts map[string]string
 }
 
 // Schema says what JSON may be.
@@ -102,6 +104,7 @@ type Schema = huma.Schema
 const (
 	typeJSON   = "application/json"
 	typeNDJSON = "application/x-ndjson"
+	typeStream = "text/event-stream"
 )
 
 // Document makes the document of operations, as JSON.
@@ -243,7 +246,29 @@ func (d *documenter) parameters(o *Operation) []*huma.Param {
 			Schema:      &huma.Schema{Type: huma.TypeString, Default: string(andon.DefaultTenant)},
 		})
 	}
+	for _, h := range o.headers() {
+		params = append(params, &huma.Param{
+			Name: h[0], In: "header", Description: h[1] + ". Example: `" + h[2] + "`",
+			Schema: Text(),
+		})
+	}
 	return params
+}
+
+// headers are those of a request that say more than how it is sent: name, description and example.
+func (o *Operation) headers() (all [][3]string) {
+	if o.Answer != nil && o.Answer.Media == typeStream {
+		all = append(all, [3]string{"Last-Event-ID",
+			"The `id` of the last event: the stream goes on after it", "9ix4b1-sy"})
+	}
+	if o.Versioned && o.Method != http.MethodGet {
+		all = append(all, [3]string{"If-Match",
+			"Changes only these versions, by their `ETag`; `*`: any, but one must be there", `"7"`})
+	}
+	if o.Versioned && o.Method == http.MethodPut {
+		all = append(all, [3]string{"If-None-Match", "`*`: only where none is there", "*"})
+	}
+	return all
 }
 
 func (p Param) schema() *huma.Schema {
@@ -276,12 +301,23 @@ func (d *documenter) requestBody(o *Operation) *huma.RequestBody {
 	if err != nil {
 		panic("openapi: an example can't be written: " + err.Error())
 	}
-	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+	content := map[string]*huma.MediaType{
 		typeJSON: {
 			Schema: &huma.Schema{OneOf: []*huma.Schema{one, many}}, Example: example,
 		},
 		typeNDJSON: {Schema: Text(), Example: string(line) + "\n"},
-	}}
+	}
+	body.addTexts(content)
+	return &huma.RequestBody{Required: true, Content: content}
+}
+
+func (c *Content) addTexts(to map[string]*huma.MediaType) {
+	for media, example := range c.Texts {
+		to[media] = &huma.MediaType{Schema: Text()}
+		if example != "" {
+			to[media].Example = example
+		}
+	}
 }
 
 func (d *documenter) media(c *Content, example json.RawMessage) map[string]*huma.MediaType {
@@ -292,7 +328,9 @@ func (d *documenter) media(c *Content, example json.RawMessage) map[string]*huma
 	if example != nil {
 		made.Example = example
 	}
-	return map[string]*huma.MediaType{cmp.Or(c.Media, typeJSON): made}
+	all := map[string]*huma.MediaType{cmp.Or(c.Media, typeJSON): made}
+	c.addTexts(all)
+	return all
 }
 
 func (d *documenter) responses(o *Operation) map[string]*huma.Response {
@@ -301,20 +339,30 @@ func (d *documenter) responses(o *Operation) map[string]*huma.Response {
 		response := &huma.Response{Description: http.StatusText(status)}
 		if o.Answer != nil {
 			response.Content = d.media(o.Answer, d.examples[o.Name].Answer)
-			if o.Lines {
-				response.Content[typeNDJSON] = &huma.MediaType{Schema: Text()}
-			}
-			if o.Answer.List {
-				response.Headers = map[string]*huma.Param{"Link": {
-					Description: `The next page, rel="next"; absent on the last one`,
-					Schema:      Text(),
-				}}
-			}
+			response.Headers = o.answerHeaders(status)
 		}
 		all[strconv.Itoa(status)] = response
 	}
 	for _, status := range o.Errors {
 		all[strconv.Itoa(status)] = d.problem(status)
+	}
+	return all
+}
+
+func (o *Operation) answerHeaders(status int) map[string]*huma.Param {
+	all := map[string]*huma.Param{}
+	if o.Answer.List {
+		all["Link"] = &huma.Param{
+			Description: `The next page, rel="next"; absent on the last one`, Schema: Text(),
+		}
+	}
+	if o.Versioned {
+		all["ETag"] = &huma.Param{Description: "The version of the document", Schema: Text()}
+	}
+	if status == http.StatusCreated {
+		all["Location"] = &huma.Param{
+			Description: "Where what was made is, if it has a path", Schema: Text(),
+		}
 	}
 	return all
 }

@@ -153,7 +153,7 @@ func PathID[ID interface {
 // Person reads a person.
 func (r *Reader) Person(name string) andon.PersonID {
 	person := andon.PersonID(r.Text(name))
-	if person != "" {
+	if person != "" && person != andon.NoPerson {
 		r.Check("query."+name, person.ValidateAs(name))
 	}
 	return person
@@ -229,8 +229,9 @@ func (r *Reader) DaySpan() andon.Span {
 		r.Mark("query.date", "date is a whole day: it does not go with from or to")
 	}
 	from, err := andon.ParseTime(text)
-	if err == nil && len(text) != len("2006-01-02") {
-		err = andon.Errorf(andon.Invalid, "date %q is not of the form 2006-01-02", text)
+	if len(text) != len("2006-01-02") {
+		err = andon.Errorf(andon.Invalid, "date is a day such as 2026-11-20, not %s",
+			ingest.Clip(text))
 	}
 	r.Check("query.date", err)
 	to, _ := andon.ParseUpperBound(text)

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -82,6 +83,14 @@ func Of(err error) Problem {
 		p.Detail = "the request took too long"
 	}
 	return p
+}
+
+// NotReady is an error that tells only the log why the server can't serve.
+func NotReady(why error) error {
+	return fmt.Errorf("%w: %w", &access.Refusal{
+		Status:  http.StatusServiceUnavailable,
+		Message: "the server is not ready: its log says why under the request_id",
+	}, why)
 }
 
 // Unreadable writes a problem for a request that net/http can't read, as httpconn.Unreadable says.

@@ -10,10 +10,10 @@ import (
 // time that is a number counts the unit; without a time, Time is 0. Fields by other names join the
 // attributes. The events hold parts of body.
 //
-// The error is an andon.Error, for the body as a whole: it is empty (Invalid), not one line is
-// JSON (Invalid), it is an array whose syntax breaks (Invalid) or one object alone that is refused
-// (Invalid, its field named), or it has more than andon.MaxRequestEntries (TooLarge). Else what
-// can't be kept is in Rejected. An error of take is returned as it is.
+// The error is an andon.Error, for the body as a whole: it is empty (Invalid), not one entry is an
+// object (Invalid), it is an array whose syntax breaks (Invalid) or one object alone that is
+// refused (Invalid, its field named), or it has more than andon.MaxRequestEntries (TooLarge). Else
+// what can't be kept is in Rejected. An error of take is returned as it is.
 func Events(
 	body string, f Format, unit andon.Precision, take Take,
 ) (ingest.Batch[andon.Event], error) {

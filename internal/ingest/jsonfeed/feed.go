@@ -39,7 +39,7 @@ type feed[T any] struct {
 	reader reader[T]
 	owed   int64 // bytes of memory that are not reserved yet; below 0 what is left of a reservation
 	batch  ingest.Batch[T]
-	broken int // of those rejected: how many were not even JSON
+	broken int // of those rejected: how many were no object, or not even JSON
 	take   Take
 }
 
@@ -69,7 +69,7 @@ func (fd *feed[T]) account(n int64) error {
 }
 
 // read reads a body. The error is an andon.Error: the body is empty, has too many entries or none
-// that is JSON, is an array whose syntax breaks, or is one object alone, and that is refused.
+// that is an object, is an array whose syntax breaks, or is one object alone, and that is refused.
 func read[T any](
 	body string, format Format, r reader[T], take Take,
 ) (ingest.Batch[T], error) {
@@ -154,7 +154,7 @@ func (fd *feed[T]) element(s *jsonscan.Scanner) *jsonscan.Fault {
 	if grave != nil {
 		return grave
 	}
-	fd.reject(0, f)
+	fd.reject(0, f, s.Text[start] == '{')
 	s.At = end
 	return nil
 }
@@ -206,10 +206,9 @@ func (fd *feed[T]) line(s *jsonscan.Scanner, n int) {
 		grave = (&jsonscan.Scanner{Text: s.Text, At: end}).End()
 	}
 	if grave != nil {
-		fd.rejectBroken(n, grave)
-		return
+		f = grave
 	}
-	fd.reject(n, f)
+	fd.reject(n, f, grave == nil && s.Text[start] == '{')
 }
 
 // keep reads the entry at the scanner into the batch. In a line nothing may follow it.
@@ -228,17 +227,15 @@ func (fd *feed[T]) keep(s *jsonscan.Scanner, line int) *jsonscan.Fault {
 
 func (fd *feed[T]) count() int { return len(fd.batch.Items) + len(fd.batch.Rejected) }
 
-func (fd *feed[T]) reject(line int, f *jsonscan.Fault) {
+func (fd *feed[T]) reject(line int, f *jsonscan.Fault, object bool) {
+	if !object {
+		fd.broken++
+	}
 	fd.batch.Rejected = append(fd.batch.Rejected,
 		andon.Rejection{Index: fd.count(), Line: line, Error: f.Error()})
 }
 
-func (fd *feed[T]) rejectBroken(line int, f *jsonscan.Fault) {
-	fd.broken++
-	fd.reject(line, f)
-}
-
-// nothing is the error where not one entry was JSON; it names the first few.
+// nothing is the error where not one entry was an object; it names the first few.
 func (fd *feed[T]) nothing() error {
 	rejected := fd.batch.Rejected
 	if fd.broken == 0 || fd.broken < fd.count() {

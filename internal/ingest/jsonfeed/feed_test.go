@@ -323,6 +323,23 @@ func TestNothingReadable(t *testing.T) {
 	}
 }
 
+// TestNoObjects: what is JSON and no object is no entry that could be read.
+func TestNoObjects(t *testing.T) {
+	for body, format := range map[string]jsonfeed.Format{
+		"[1,2]": jsonfeed.JSON, "[NaN]": jsonfeed.JSON, "[[]]": jsonfeed.JSON,
+		"1\n2": jsonfeed.NDJSON, "[{}]": jsonfeed.NDJSON, "x\n null": jsonfeed.NDJSON,
+	} {
+		_, err := jsonfeed.Events(body, format, andon.Milliseconds, nil)
+		if err == nil || !strings.Contains(err.Error(), "nothing could be read: ") {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+	batch, err := jsonfeed.Events("[1,{}]", jsonfeed.JSON, andon.Milliseconds, nil)
+	if err != nil || len(batch.Rejected) != 2 {
+		t.Errorf("an entry without a device: %+v, %v", batch, err)
+	}
+}
+
 func TestTooManyEntries(t *testing.T) {
 	for _, c := range []struct {
 		n    int

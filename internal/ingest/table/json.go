@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 
@@ -149,7 +148,8 @@ func checkObject(text string) error {
 	seen := map[string]bool{}
 	for name := range jsonscan.Members(text[object:]) {
 		if seen[name] {
-			return fmt.Errorf("the field %s occurs twice", ingest.Clip(name))
+			return andon.AtField("body."+name[:min(len(name), 64)], "the field %s occurs twice",
+				ingest.Clip(name))
 		}
 		seen[name] = true
 	}

@@ -2,11 +2,11 @@ package table
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
+	"github.com/andonhq/andon/internal/strictjson"
 )
 
 // Profiles returns the rows as changes of profiles. A row changes the fields that it names, and
@@ -14,7 +14,9 @@ import (
 // The error is that no column names the devices.
 func (t *Table) Profiles(of andon.DeviceID) (Items[andon.ProfileChange], error) {
 	var columns []string
+	names := andon.ProfileFieldNames[:]
 	if of == "" {
+		names = append(slices.Clone(names), "device")
 		err := t.bind([]field{{name: "device", columns: &columns, required: true}})
 		if err != nil {
 			return nil, err
@@ -25,8 +27,8 @@ func (t *Table) Profiles(of andon.DeviceID) (Items[andon.ProfileChange], error) 
 			c.Device = andon.DeviceID(joined(row, columns, "/"))
 		}
 		for name := range jsonscan.Members(row.object) { // none in CSV
-			if !slices.Contains(andon.ProfileFieldNames[:], name) && name != "device" {
-				return c, fmt.Errorf("there is no field %s in a profile", shown(name))
+			if name != "device" && !slices.Contains(names, name) {
+				return c, strictjson.NoField("body", name, names)
 			}
 		}
 		for n := range andon.ProfileFieldNames {
@@ -38,6 +40,12 @@ func (t *Table) Profiles(of andon.DeviceID) (Items[andon.ProfileChange], error) 
 	}), nil
 }
 
+// profileForms are what the fields of a profile are in JSON.
+var profileForms = [...]string{
+	"a string", "a string", "an object of strings", "an object of lat and lon, in degrees",
+	"a string",
+}
+
 // profileField reads the n-th field of a profile, if the row names it.
 func (r *Row) profileField(c *andon.ProfileChange, n int) error {
 	name := andon.ProfileFieldNames[n]
@@ -46,7 +54,7 @@ func (r *Row) profileField(c *andon.ProfileChange, n int) error {
 	case !there && !slices.Contains(r.header, name):
 		return nil
 	case v.isJSON && v.text == `""`:
-		return fmt.Errorf("%s is missing; null takes it away", name)
+		return andon.AtField("body."+name, "%s is missing; null takes it away", name)
 	}
 	c.Fields |= 1 << n
 	if !there {
@@ -56,8 +64,8 @@ func (r *Row) profileField(c *andon.ProfileChange, n int) error {
 	if name == "labels" || name == "location" {
 		text = v.text // the cell of CSV is JSON, too
 	}
-	if err := json.Unmarshal([]byte(text), c.Field(n)); err != nil {
-		return wrong(name, err)
+	if json.Unmarshal([]byte(text), c.Field(n)) != nil { // its error shows types of Go
+		return andon.AtField("body."+name, "%s is %s", name, profileForms[n])
 	}
 	return nil
 }

@@ -60,9 +60,9 @@ func ofWebhook(w *web, m *notify.Message) (string, any) {
 	return w.URL, object{
 		"type": "andon.notification", "timestamp": m.At.String(),
 		"data": object{
-			"id": m.ID, "to": m.To, "address": m.Address, "subject": m.Subject(),
-			"text": m.Text(), "test": m.Test, "count": m.Count, "states": m.States,
-			"worst": m.Worst, "link": m.Link, "acknowledge": m.Acknowledge,
+			"id": m.ID, "tenant": m.Tenant, "to": m.To, "address": m.Address,
+			"subject": m.Subject(), "text": m.Text(), "test": m.Test, "count": m.Count,
+			"states": m.States, "worst": m.Worst, "link": m.Link, "acknowledge": m.Acknowledge,
 		},
 	}
 }

@@ -65,7 +65,8 @@ func opened(t *testing.T, kind, secret, url string) notify.Channel {
 // message is one of n incidents.
 func message(n int) *notify.Message {
 	m := &notify.Message{
-		ID: "m1", To: "Liz", Address: "there", At: now(), Link: "https://andon.example/incidents",
+		ID: "m1", Tenant: "plant-2", To: "Liz", Address: "there", At: now(),
+		Link:    "https://andon.example/incidents",
 		Summary: notify.Summary{Count: n, States: map[andon.State]int{"FAILURE": n}},
 	}
 	for i := range min(n, 10) {
@@ -108,7 +109,8 @@ func TestBodies(t *testing.T) {
 				`"endsAt":"2023-11-14T22:18:20Z"`, `"incident":"i0"`}},
 		{kind: "webhook", secret: "whsec_" + base64.StdEncoding.EncodeToString([]byte("key")),
 			path: "/", header: "Webhook-Id: msg_m1",
-			want: []string{`"type":"andon.notification"`, `"count":1`, `"state":"FAILURE"`}},
+			want: []string{`"type":"andon.notification"`, `"count":1`, `"state":"FAILURE"`,
+				`"tenant":"plant-2"`, `"text":"Tenant: plant-2\nDevice: `}},
 	} {
 		t.Run(test.kind, func(t *testing.T) {
 			c, got, _ := open(t, test.kind, test.secret, test.answer, http.StatusOK)
@@ -162,9 +164,11 @@ func TestAnswers(t *testing.T) {
 		final        bool
 	}{
 		{"slack", `{"ok":false,"error":"channel_not_found s3cret"}`, 200, false},
-		{"telegram", `{"ok":false,"description":"chat s3cret"}`, 400, true},
+		{"telegram", `{"ok":false,"description":"chat s3cret"}`, 400, false},
 		{"ntfy", "limit s3cret", 429, false},
+		{"teams", "no card s3cret", 422, false},
 		{"pagerduty", "gone", 410, true},
+		{"alertmanager", "too long", 413, true},
 	} {
 		c, _, at := open(t, test.kind, "s3cret", test.answer, test.status)
 		_, err := c.Send(t.Context(), message(20))

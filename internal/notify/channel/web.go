@@ -103,12 +103,8 @@ func (w *web) judge(r *http.Response, said string) (string, error) {
 	if r.StatusCode/100 == 2 && !refused {
 		return text, nil
 	}
-	f := &notify.Failure{Err: errors.New(text)}
-	switch r.StatusCode {
-	case http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge,
-		http.StatusUnprocessableEntity:
-		f.Final = true
-	}
+	f := &notify.Failure{Err: errors.New(text), Final: r.StatusCode == http.StatusGone ||
+		r.StatusCode == http.StatusRequestEntityTooLarge}
 	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		f.After = andon.Duration(min(seconds, 60*60)) * 1e6
 	}

@@ -64,6 +64,7 @@ func keepOn(b *testing.B, store andon.Store, devices int, state andon.State) flo
 	}
 	k := &keeper.Keeper{
 		Store: store, Incidents: records.NewIncidents(store, clock), Now: clock,
+		Clock:  people.NewClock(clock, func() time.Duration { return clock().Sub(0).Std() }),
 		Log:    slog.New(slog.DiscardHandler),
 		Leases: &lease.Holder{Records: store, Owner: "a", For: time.Minute},
 		Setting: func(context.Context, andon.TenantID) (*people.Setting, error) {

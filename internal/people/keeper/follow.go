@@ -21,8 +21,7 @@ type follower struct {
 	*Keeper
 	tenant andon.TenantID
 	lease  *lease.Lease
-	at     andon.Position
-	begun  bool
+	at     andon.Position // the zero Position: none is known
 	// fleet is compared with the incidents once all changes before it are taken in; nil: nothing is
 	// to be compared.
 	fleet *fleet
@@ -41,13 +40,24 @@ func (f *follower) run(ctx context.Context) error {
 	others.Go(func() { f.reviews(ctx) })
 	others.Go(func() { f.listen(ctx) })
 	defer others.Wait()
-	defer f.noteLag(false)
 	defer cancel()
-	return f.changes(ctx)
+	f.lost.Delete(f.tenant)
+	err := f.changes(ctx)
+	if errors.Is(context.Cause(ctx), lease.ErrLost) {
+		f.lost.Store(f.tenant, string(f.lease.Position()))
+	} else {
+		f.noteLag(f.tenant, false)
+	}
+	return err
 }
 
 // changes takes in what changes, again and again.
 func (f *follower) changes(ctx context.Context) error {
+	var p place
+	if json.Unmarshal([]byte(f.lease.Position()), &p) == nil {
+		f.at = p.At
+		f.Failures.Note(string(f.tenant), nil) // it has the lease again
+	}
 	for {
 		err := f.step(ctx)
 		switch {
@@ -66,13 +76,8 @@ func (f *follower) changes(ctx context.Context) error {
 
 // step takes in the next changes, or waits for some.
 func (f *follower) step(ctx context.Context) error {
-	if !f.begun {
-		var p place
-		if err := json.Unmarshal([]byte(f.lease.Position()), &p); err != nil {
-			return f.begin(ctx)
-		}
-		f.at, f.begun = p.At, true
-		f.Failures.Note(string(f.tenant), nil) // it has the lease again
+	if f.at == (andon.Position{}) {
+		return f.begin(ctx)
 	}
 	began := f.Now()
 	var all []andon.Change
@@ -84,7 +89,7 @@ func (f *follower) step(ctx context.Context) error {
 			break
 		}
 	}
-	f.noteLag(len(all) > 0)
+	f.noteLag(f.tenant, len(all) > 0)
 	if len(all) == 0 && f.fleet == nil {
 		return f.Store.AwaitChange(ctx, f.tenant, f.at)
 	}
@@ -132,10 +137,31 @@ func (f *follower) proceed(ctx context.Context, changes []andon.Change) (err err
 	return f.compare(ctx, at)
 }
 
-// begin compares all devices of the tenant with its open incidents, where changes do not tell.
+// justBegun is how long ago a feed may have begun whose first changes are news. What was over
+// before is late news, of which nobody is told.
+const justBegun = andon.Duration(60_000_000)
+
+// begin compares all devices of the tenant with its open incidents, where changes do not tell. In a
+// feed that nobody has followed and that has just begun, what changed before is taken in first.
 func (f *follower) begin(ctx context.Context) (err error) {
 	if f.fleet, err = f.snapshot(ctx); err != nil {
 		return err
+	}
+	oldest, _, err := f.Store.ChangesKept(ctx, f.tenant)
+	if err != nil {
+		return err
+	}
+	for c, err := range f.Store.Changes(ctx, f.tenant, oldest) {
+		switch {
+		case err != nil:
+			return err
+		case c.After == nil:
+			continue
+		case oldest.Feed != f.at.Feed && f.Now().Sub(c.After.Received) < justBegun:
+			f.at = oldest
+			return nil
+		}
+		break
 	}
 	return f.compare(ctx, f.fleet.at)
 }
@@ -153,6 +179,15 @@ func (f *follower) snapshot(ctx context.Context) (*fleet, error) {
 func (f *follower) takeIn(
 	ctx context.Context, devices []andon.DeviceID, by map[andon.DeviceID][]*andon.Change,
 ) error {
+	// One that appears may show only then what it is grouped by.
+	news := slices.DeleteFunc(slices.Clone(devices), func(device andon.DeviceID) bool {
+		return !slices.ContainsFunc(by[device], func(c *andon.Change) bool {
+			return c.Before == nil || concerns(c)
+		})
+	})
+	if err := f.learn(ctx, news); err != nil {
+		return err
+	}
 	opening := make([]*people.Observation, len(devices)) // of incidents that are not stored
 	held, err := f.decide(ctx, len(devices),
 		func(ctx context.Context, i int) (last *records.Held, _ error) {
@@ -177,6 +212,22 @@ func (f *follower) takeIn(
 	}
 	f.effects(ctx, held...)
 	return err
+}
+
+// learn has groups follow what devices show before anything is decided by them. Whoever stores an
+// entry does so only once it is in the feed, and may end in between. Where a group can't be stored,
+// because there is no room, what is known counts: others must be told all the same.
+func (f *follower) learn(ctx context.Context, devices []andon.DeviceID) error {
+	for some := range slices.Chunk(devices, batch) {
+		if f.Learn == nil {
+			break
+		}
+		err := f.Learn(ctx, f.tenant, some)
+		if err != nil && andon.KindOf(err) != andon.Full {
+			return err
+		}
+	}
+	return nil
 }
 
 // store stores incidents that have opened, those that have an observation, and returns all. Who is
@@ -227,23 +278,39 @@ func (f *follower) rest(ctx context.Context, worked andon.Duration) error {
 	return sleep.For(ctx, min(restFactor*worked.Std(), longestRest))
 }
 
-// noteLag takes note of whether there are changes that are not taken in.
-func (f *follower) noteLag(is bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.since == nil {
-		f.since = map[andon.TenantID]andon.Time{}
-	}
-	if _, was := f.since[f.tenant]; !is {
-		delete(f.since, f.tenant)
-	} else if !was {
-		f.since[f.tenant] = f.Now()
+// noteLag takes note of whether there are changes of a tenant that are not taken in.
+func (k *Keeper) noteLag(tenant andon.TenantID, is bool) {
+	if is {
+		k.since.LoadOrStore(tenant, k.Now())
+	} else {
+		k.since.Delete(tenant)
 	}
 }
 
+// noteLost is noteLag of a tenant whose lease this process could not keep, until a process goes on.
+func (k *Keeper) noteLost(ctx context.Context, tenant andon.TenantID, position andon.JSON) {
+	was, is := k.lost.Load(tenant)
+	if !is {
+		return
+	}
+	var p place
+	if was != string(position) || json.Unmarshal([]byte(position), &p) != nil {
+		k.lost.Delete(tenant)
+		k.noteLag(tenant, false)
+		return
+	}
+	waiting := false
+	for _, err := range k.Store.Changes(ctx, tenant, p.At) {
+		waiting = err == nil || andon.KindOf(err) == andon.Gone
+		break
+	}
+	k.noteLag(tenant, waiting)
+}
+
 func (f *follower) save(ctx context.Context, at andon.Position) error {
-	f.at, f.begun = at, true
-	return f.lease.Save(ctx, place{at}.text())
+	f.at = at
+	text, _ := json.Marshal(place{at})
+	return f.lease.Save(ctx, andon.JSON(text))
 }
 
 // each does something that changes incidents, many at once, and then their effects together.
@@ -301,7 +368,7 @@ func (f *follower) change(
 			return nil, err
 		}
 	}
-	if !shows(c.Before) && !shows(c.After) {
+	if !concerns(c) {
 		return nil, nil
 	}
 	o, err := f.observation(ctx, c)
@@ -328,6 +395,9 @@ func (f *follower) change(
 
 // shows reports whether what a device shows is an incident.
 func shows(d *andon.Device) bool { return d != nil && d.IncidentSince != 0 }
+
+// concerns reports whether a change may be of an incident.
+func concerns(c *andon.Change) bool { return shows(c.Before) || shows(c.After) }
 
 // opens reports whether a change opens an incident where none is known to be open. To read that
 // would be a fifth of the work.
@@ -496,9 +566,12 @@ func (f *follower) compare(ctx context.Context, at andon.Position) error {
 		o.At = f.fleet.at
 		ids = append(ids, id)
 	}
-	err := f.each(ctx, len(ids), func(ctx context.Context, i int) (*records.Held, error) {
-		return f.observe(ctx, ids[i], people.StateKind, want[ids[i]], nil, nil)
-	})
+	err := f.learn(ctx, ids)
+	if err == nil {
+		err = f.each(ctx, len(ids), func(ctx context.Context, i int) (*records.Held, error) {
+			return f.observe(ctx, ids[i], people.StateKind, want[ids[i]], nil, nil)
+		})
+	}
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ package keeper
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -39,14 +38,18 @@ type Keeper struct {
 	Incidents *records.Incidents
 	Setting   func(context.Context, andon.TenantID) (*people.Setting, error)
 	Doer      Doer
-	Notifier  notify.Notifier // nil: nobody is told
+	Notifier  notify.Notifier
 	// Retired takes in that a device was retired, as far as incidents do not follow from the feed;
 	// nil: nobody wants to know.
 	Retired func(context.Context, andon.TenantID, andon.DeviceID) error
-	Leases  *lease.Holder
-	Busy    func() bool // reports whether writes want the processors; nil: never
-	Now     func() andon.Time
-	Log     *slog.Logger
+	// Learn has the groups of devices follow what they show; nil: they do not depend on it.
+	Learn  func(context.Context, andon.TenantID, []andon.DeviceID) error
+	Leases *lease.Holder
+	Made   chan struct{} // wakes it when this process has made a tenant; nil: nothing does
+	Busy   func() bool   // reports whether writes want the processors; nil: never
+	Now    func() andon.Time
+	Clock  *people.Clock
+	Log    *slog.Logger
 
 	Late     atomic.Int64 // steps done more than a second after they were due
 	Failures outage.Log   // by tenant; "" is what is of all
@@ -54,8 +57,8 @@ type Keeper struct {
 
 	started   andon.Time // before it nothing was heard
 	calendars records.Calendars
-	mu        sync.Mutex
-	since     map[andon.TenantID]andon.Time // when a feed began to have changes not taken in
+	since     sync.Map // andon.Time by andon.TenantID: when changes began to wait to be taken in
+	lost      sync.Map // string by andon.TenantID: the position of a lease that was not kept
 }
 
 const (
@@ -72,7 +75,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	k.started = k.Now()
+	ctx, k.started = andon.Urgent(ctx), k.Now()
 	k.Failures.Logger, k.Failures.Part = k.Log, "tenant"
 	k.Failures.Begins = "incidents can't be kept: it is tried again and again"
 	k.Failures.Ends = "incidents are kept again"
@@ -80,7 +83,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	k.Undone.Begins = "what follows from an incident can't be done: it is tried again"
 	k.Undone.Ends = "what follows from incidents is done again"
 	g := lease.Group{
-		Holder: k.Leases, Name: "incidents", Parts: k.parts,
+		Holder: k.Leases, Name: "incidents", Parts: k.parts, Wake: k.Made,
 		Failed: func(part string, err error) {
 			if part == "" { // else timers, which need no lease, would say that it works again
 				part = "all, leases"
@@ -107,13 +110,12 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // Lag returns for how long there have been changes that are not taken in, at most of all tenants
-// that this process follows.
+// that this process follows, or followed until it could not keep their leases.
 func (k *Keeper) Lag() (most andon.Duration) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, since := range k.since {
-		most = max(most, k.Now().Sub(since))
-	}
+	k.since.Range(func(_, since any) bool {
+		most = max(most, k.Now().Sub(since.(andon.Time)))
+		return true
+	})
 	return most
 }
 
@@ -128,6 +130,7 @@ func (k *Keeper) parts(
 	for _, t := range all {
 		part := partOf + string(t.ID)
 		ready, there[part] = append(ready, part), true
+		k.noteLost(ctx, t.ID, positions[part])
 	}
 	for part := range positions {
 		if !there[part] {
@@ -244,25 +247,34 @@ func unlessGone(err error) error {
 	return err
 }
 
-// Effects does the effects of incidents, and takes note that they are done.
+// Effects does the effects of incidents, and takes note that they are done. It returns the first
+// error: of many incidents all are too long for the log.
 func (k *Keeper) Effects(
 	ctx context.Context, tenant andon.TenantID, all ...*records.Held,
 ) error {
+	failed := make([]error, len(all))
 	if err := k.tell(ctx, tenant, all...); err != nil && len(all) > 1 {
-		var each error // one that can't be told does not keep the others from it
-		for _, h := range all {
-			each = errors.Join(each, k.Effects(ctx, tenant, h))
+		for i, h := range all { // one that can't be told does not keep the others from it
+			failed[i] = k.Effects(ctx, tenant, h)
 		}
-		return each
+		return firstOf(failed)
 	} else if err != nil {
 		return err
 	}
-	failed := make([]error, len(all))
 	err := parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) error {
 		failed[i] = k.finish(ctx, tenant, all[i])
 		return ctx.Err()
 	})
-	return errors.Join(err, errors.Join(failed...))
+	return errors.Join(err, firstOf(failed))
+}
+
+func firstOf(all []error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tell has people told of what was decided.
@@ -277,7 +289,7 @@ func (k *Keeper) tell(ctx context.Context, tenant andon.TenantID, all ...*record
 			}
 		}
 	}
-	if k.Notifier == nil || len(notices) == 0 {
+	if len(notices) == 0 {
 		return nil
 	}
 	return k.Notifier.Notify(ctx, tenant, notices)
@@ -292,8 +304,8 @@ func (k *Keeper) finish(ctx context.Context, tenant andon.TenantID, h *records.H
 	done, failed := map[string]bool{}, map[string]string{}
 	for i := range h.Doing {
 		e := &h.Doing[i]
-		err, old := k.effect(ctx, tenant, h.Incident, e), k.Now().Sub(e.Time) >= givenUp
-		if err == nil && old && e.Do != people.Assign && k.Notifier != nil {
+		err, old := k.effect(ctx, tenant, h.Incident, e), k.Clock.Sure().Sub(e.Time) >= givenUp
+		if err == nil && old && e.Do != people.Assign {
 			err = errors.New("it is more than a day old, so nobody is told any more")
 		}
 		if err != nil {
@@ -353,9 +365,4 @@ func (k *Keeper) effect(
 // place is how far the changes of a tenant are taken in: the position of its lease.
 type place struct {
 	At andon.Position `json:"at"`
-}
-
-func (p place) text() andon.JSON {
-	text, _ := json.Marshal(p)
-	return andon.JSON(text)
 }

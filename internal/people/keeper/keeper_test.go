@@ -19,6 +19,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/groups"
 	"github.com/andonhq/andon/internal/lease"
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/people"
@@ -37,13 +38,15 @@ type house struct {
 	incidents *records.Incidents
 	known     *people.Known // absent: the policy of TestKept
 	now       func() andon.Time
-	notifier  notify.Notifier // absent: the house itself
+	passed    func() time.Duration // as of people.NewClock
+	notifier  notify.Notifier      // absent: the house itself
 	leases    time.Duration
 	busy      func() bool
 	retired   func(context.Context, andon.TenantID, andon.DeviceID) error
 	log       slog.Handler // absent: nobody reads it
 	keeper    *keeper.Keeper
 
+	groups  *groups.Groups // absent: those of the scenarios
 	parents map[andon.DeviceID]andon.DeviceID
 	of      func(andon.TenantID) *house // each tenant's; the house itself unless set
 
@@ -63,6 +66,7 @@ func newHouse(t *testing.T, s andon.Store, now func() andon.Time) *house {
 	h := &house{T: t, store: s, now: now, leases: 8 * time.Second, tenant: "default",
 		log: slog.DiscardHandler}
 	h.incidents, h.notifier = records.NewIncidents(s, now), h
+	h.passed = func() time.Duration { return now().Sub(0).Std() } // the clock is never set
 	h.of = func(andon.TenantID) *house { return h }
 	return h
 }
@@ -105,7 +109,7 @@ func (h *house) keep(owner string) (stop func()) {
 	}
 	k := &keeper.Keeper{
 		Store: h.store, Incidents: h.incidents, Doer: h, Notifier: h.notifier, Now: h.now,
-		Log:    slog.New(h.log),
+		Clock: people.NewClock(h.now, h.passed), Log: slog.New(h.log),
 		Leases: &lease.Holder{Records: h.store, Owner: owner, For: h.leases},
 		Busy:   h.busy, Retired: h.retired,
 		Setting: func(ctx context.Context, t andon.TenantID) (*people.Setting, error) {
@@ -114,7 +118,7 @@ func (h *house) keep(owner string) (stop func()) {
 			h.mu.Lock()
 			known := h.known
 			h.mu.Unlock()
-			return &people.Setting{
+			is := &people.Setting{
 				Known: known, OnCall: known.OnCall, States: tenant.States,
 				Group: func(d andon.DeviceID) andon.Group {
 					return map[andon.DeviceID]andon.Group{"o1": "hall/a", "o3": "hall"}[d]
@@ -128,8 +132,19 @@ func (h *house) keep(owner string) (stop func()) {
 					}
 					return all
 				},
-			}, err
+			}
+			if h.groups != nil {
+				all, err := h.groups.Select(ctx, t, groups.Selection{})
+				if err != nil {
+					return nil, err
+				}
+				is.Group = func(d andon.DeviceID) andon.Group { return all.Profile(d).Group }
+			}
+			return is, err
 		},
+	}
+	if h.groups != nil {
+		k.Learn = h.groups.LearnShown
 	}
 	h.keeper, h.incidents.Setting = k, k.SettingNow
 	h.incidents.Effects = func(
@@ -443,7 +458,7 @@ func TestRests(t *testing.T) {
 			if !slices.Contains(took, want) {
 				t.Errorf("busy %t: changes are asked for after %s", busy, took)
 			}
-			if busy && slices.Contains(took[1:], time.Second) {
+			if busy && slices.Contains(took[2:], time.Second) { // after it has begun
 				t.Errorf("it does not rest: %s", took)
 			}
 		})
@@ -464,12 +479,12 @@ func TestEffectThatFailsForADay(t *testing.T) {
 	h := newHouse(t, memstore.New(), clock)
 	defer h.store.Close()
 	began := clock()
-	now := began
+	now, ahead := began, andon.Duration(0)
 	k := &keeper.Keeper{
 		Store: h.store, Doer: unable{}, Notifier: h, Log: slog.New(slog.DiscardHandler),
-		Now:       func() andon.Time { return now },
-		Incidents: records.NewIncidents(h.store, clock),
+		Now: func() andon.Time { return now }, Incidents: records.NewIncidents(h.store, clock),
 	}
+	k.Clock = people.NewClock(k.Now, func() time.Duration { return (now.Sub(began) - ahead).Std() })
 	at := records.Place("d1", people.StateKind)
 	ctx := t.Context()
 	held, err := k.Incidents.Decide(ctx, "default", at, func(h *records.Held) (bool, error) {
@@ -486,10 +501,15 @@ func TestEffectThatFailsForADay(t *testing.T) {
 		t.Fatal(err)
 	}
 	const hour = 60 * 60 * 1_000_000
-	now = began.Add(23 * hour)
-	if err := k.Effects(t.Context(), "default", held); andon.KindOf(err) != andon.Unavailable {
-		t.Errorf("after 23 hours: %v", err)
+	for _, ahead = range []andon.Duration{0, 9 * hour} { // a clock that has jumped, too
+		now = began.Add(23*hour + ahead)
+		err := k.Effects(t.Context(), "default", held)
+		if andon.KindOf(err) != andon.Unavailable {
+			t.Errorf("after 23 hours: %v", err)
+		}
 	}
+	now, ahead = began.Add(23*hour), 0
+	k.Clock.Sure()
 	now = began.Add(24 * hour)
 	if err := k.Effects(t.Context(), "default", held); err != nil {
 		t.Errorf("after a day: %v", err)
@@ -536,8 +556,16 @@ func TestFull(t *testing.T) {
 		if n := h.keeper.Late.Load(); n != 0 {
 			t.Errorf("%d steps are late that are not done", n)
 		}
+		h.is("WARNING2")
+		settle(time.Minute)
+		if lag := h.keeper.Lag().Seconds(); lag < 50 || lag > 70 {
+			t.Errorf("a change that waited for a minute is a lag of %g s", lag)
+		}
 		faults.Set(nil, "PutRecord")
 		settle(4 * time.Minute)
+		if lag := h.keeper.Lag(); lag != 0 {
+			t.Errorf("after all was taken in the lag is %s", lag)
+		}
 		if n := h.keeper.Late.Load(); n != 1 {
 			t.Errorf("%d steps were late", n)
 		}

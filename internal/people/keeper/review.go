@@ -21,6 +21,9 @@ func (k *Keeper) SettingNow(ctx context.Context, tenant andon.TenantID) (*people
 	}
 	s.Now = k.Now()
 	s.Windows = k.calendars.Open(tenant, s.Known, s.Now)
+	s.Resets = func(of *people.Incident) (bool, error) {
+		return k.Incidents.Resets(ctx, tenant, s.States, of)
+	}
 	taken := map[string]andon.PersonID{}
 	s.Turn = func(schedule *people.Schedule) andon.PersonID {
 		who, asked := taken[schedule.Name]
@@ -75,20 +78,23 @@ const (
 func (f *follower) reviews(ctx context.Context) {
 	var was *people.Setting
 	var expired, reviewed andon.Time
+	var back andon.Duration
+	setBack := f.Clock.Watch()
 	for ctx.Err() == nil {
 		if now := f.Now(); now.Sub(expired) >= expireEvery && f.expire(ctx) == nil {
 			expired = now
 		}
 		if s, err := f.SettingNow(ctx, f.tenant); err == nil {
-			s.Reviewed = reviewed
+			back += setBack()
+			s.Reviewed, s.SetBack = min(reviewed, s.Now), back
 			same := was != nil && (was.Known == s.Known ||
 				reflect.DeepEqual(was.Schedules, s.Schedules) &&
 					reflect.DeepEqual(was.Policies, s.Policies)) &&
 				reflect.DeepEqual(was.Windows, s.Windows)
 			aged := len(s.Windows) > 0 && was != nil && s.Now.Sub(was.Now) >= reviewOpen
-			if !same || aged {
+			if !same || aged || back > 0 {
 				if err = f.review(ctx, s); err == nil {
-					was = s
+					was, back = s, 0
 				}
 			}
 			if err == nil {

@@ -186,10 +186,7 @@ func (h *house) play(l line) {
 		want(h.history(words[1]), rest(2))
 		h.agree(words[1])
 	case "silent":
-		change := client.TenantChange{SilentAfter: new(parsed(h.T, words[2]))}
-		if _, err := h.at.PutTenant(h.Context(), h.tenant, change); err != nil {
-			h.Error(err)
-		}
+		h.change(client.TenantChange{SilentAfter: new(parsed(h.T, words[2]))})
 	case "resets", "severity":
 		set := andon.DefaultStates().Defs()
 		for i := range set {
@@ -200,14 +197,13 @@ func (h *house) play(l line) {
 				_, _ = fmt.Sscan(words[1], &set[i].Severity)
 			}
 		}
-		change := client.TenantChange{States: set}
-		if _, err := h.at.PutTenant(h.Context(), h.tenant, change); err != nil {
-			h.Error(err)
-		}
+		h.change(client.TenantChange{States: set})
 	case "shows":
 		want(fmt.Sprint(h.incidentsOf(words[1], 1)[0].Severity), words[2])
 	case "behind":
-		h.parents = map[andon.DeviceID]andon.DeviceID{}
+		if h.parents == nil {
+			h.parents = map[andon.DeviceID]andon.DeviceID{}
+		}
 		for _, device := range words[2:] {
 			h.parents[andon.DeviceID(device)] = andon.DeviceID(words[1])
 		}
@@ -230,6 +226,13 @@ func (h *house) play(l line) {
 		h.happen(words[2:])
 	default:
 		h.Fatalf("what is %q?", rest(0))
+	}
+}
+
+func (h *house) change(c client.TenantChange) {
+	h.Helper()
+	if _, err := h.at.PutTenant(h.Context(), h.tenant, c); err != nil {
+		h.Error(err)
 	}
 }
 
@@ -323,7 +326,10 @@ func (h *house) actOn(words []string) error {
 		a.For, a.ExpiresIn = 0, a.For
 	}
 	a.Once = words[len(words)-1] == "once"
-	_, err := h.at.Act(h.Context(), h.newest(words[1]).ID, a)
+	is, err := h.at.Act(h.Context(), h.newest(words[1]).ID, a)
+	if now := h.newest(words[1]); err == nil && (is.Worst != now.Worst || is.Count != now.Count) {
+		h.Errorf("%v: the answer is %+v, want %+v", words, is, now)
+	}
 	return err
 }
 

@@ -21,7 +21,8 @@ type silences struct {
 	// waited when the first of them has waited for the others; 0: none does.
 	heard  map[andon.DeviceID]andon.Time
 	waited andon.Time
-	same   int // lists of the same devices since incidents were compared with one
+	began  andon.Time // before it nothing was heard; not after now, if the clock is set back
+	same   int        // lists of the same devices since incidents were compared with one
 }
 
 // sameLists is after how many lists of the same devices incidents are compared: other devices may
@@ -35,7 +36,7 @@ const severity = andon.UnknownSeverity
 // again, until the context ends. What is silent is compared with what is open, so whoever goes on
 // after a crash misses nothing.
 func (f *follower) listen(ctx context.Context) {
-	l := silences{follower: f, watch: silence.Watch{
+	l := silences{follower: f, began: f.started, watch: silence.Watch{
 		Source: f.Store, Now: f.Now, Tenant: f.tenant,
 	}}
 	for ctx.Err() == nil {
@@ -59,7 +60,8 @@ func (l *silences) look(ctx context.Context) error {
 		return err
 	}
 	// What was sent while no process was there is not known to be missing.
-	early := l.Now() < l.started.Add(tenant.SilentAfter)
+	l.began = min(l.began, l.Now())
+	early := l.Now() < l.began.Add(tenant.SilentAfter)
 	if l.waits && !early {
 		l.waits = false
 		l.watch.Forget()
@@ -143,9 +145,7 @@ func (l *silences) tops(
 		in := open[gateway]
 		covering := in != nil && in.Covers > 0
 		if some && covering {
-			if heard[gateway] = l.heard[gateway]; heard[gateway] == 0 {
-				heard[gateway] = s.Now
-			}
+			heard[gateway] = andon.Earlier(l.heard[gateway], s.Now)
 			end := heard[gateway].Add(after) // its other devices have yet to report
 			if some = s.Now >= end; !some {
 				waited = andon.Earlier(waited, end)
@@ -158,11 +158,7 @@ func (l *silences) tops(
 	l.heard, l.waited = heard, waited
 	tops, want = map[andon.DeviceID]andon.DeviceID{}, map[andon.DeviceID]int{}
 	for device := range silent {
-		top := device
-		for seen := map[andon.DeviceID]bool{}; behind[parent(top)] > 0 && !seen[parent(top)]; {
-			seen[top] = true
-			top = parent(top)
-		}
+		top := topOf(device, parent, behind)
 		if tops[device] = top; top == device {
 			want[top] += 0
 		} else {
@@ -170,6 +166,25 @@ func (l *silences) tops(
 		}
 	}
 	return tops, want, nil
+}
+
+// topOf returns the gateway that covers a device, or the device itself. Of devices that belong to
+// each other in a circle it is the first by name.
+func topOf(
+	device andon.DeviceID, parent func(andon.DeviceID) andon.DeviceID,
+	covers map[andon.DeviceID]int,
+) andon.DeviceID {
+	seen := map[andon.DeviceID]bool{}
+	for ; covers[parent(device)] > 0 && !seen[device]; device = parent(device) {
+		seen[device] = true
+	}
+	first := device
+	if seen[device] {
+		for of := parent(device); of != device; of = parent(of) {
+			first = min(first, of)
+		}
+	}
+	return first
 }
 
 // someHeard reports whether one of some devices at least is not silent. Those that were never seen

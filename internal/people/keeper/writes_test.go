@@ -15,6 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // counting notes in their order the writes of open incidents, and who is told of them.
@@ -41,6 +42,34 @@ func (c *counting) PutRecord(ctx context.Context, r andon.Record) (andon.Record,
 func (c *counting) Notify(ctx context.Context, t andon.TenantID, all []notify.Notice) error {
 	c.note(fmt.Sprint("told ", len(all)))
 	return c.Notifier.Notify(ctx, t, all)
+}
+
+// TestUnreadLog: a return to normal waits for a log that can't be read now, and asks for no reset.
+func TestUnreadLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var faults wrap.Faults
+		h := newHouse(t, wrap.Around(memstore.New(), faults.Hook), clock)
+		tenant, err := h.store.Tenant(t.Context(), "default")
+		if err == nil {
+			defs := andon.DefaultStates().Defs()
+			defs[len(defs)-1].Reset = true
+			tenant.States, err = andon.NewStateSet(defs)
+		}
+		if _, wrong := h.store.PutTenant(t.Context(), tenant); err != nil || wrong != nil {
+			t.Fatal(err, wrong)
+		}
+		h.silentAfter("24h")
+		defer h.keep("a")()
+		settle(5 * time.Second)
+		h.is("WARNING1")
+		faults.Set(wrap.Fail(andon.Errorf(andon.Unavailable, "no log")), "DeviceEvents")
+		h.is("NORMAL")
+		faults.Set(nil, "DeviceEvents")
+		settle(5 * time.Second)
+		if in := h.only(); in.Status() != people.Returned {
+			t.Errorf("it is %s", in.Status())
+		}
+	})
 }
 
 // TestStoredOnceAsItOpens: who is told at once is told first, and then the incident is stored,

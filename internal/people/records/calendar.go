@@ -17,6 +17,7 @@ type Calendars struct {
 
 type calendar struct {
 	known *people.Known // of which open is
+	at    andon.Time    // when that was worked out
 	until andon.Time    // the next begin or end of a window; 0: there is none
 	open  []people.Window
 	spans map[string]span // by what decides on them
@@ -31,6 +32,9 @@ func (c *Calendars) Open(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was := c.of[tenant]
+	if was != nil && now.Add(people.SetBack) < was.at { // the clock was set back
+		was = nil
+	}
 	switch {
 	case len(known.Maintenance) == 0:
 		delete(c.of, tenant)
@@ -38,7 +42,7 @@ func (c *Calendars) Open(
 	case was != nil && was.known == known && (was.until == 0 || now < was.until):
 		return was.open
 	}
-	next := &calendar{known: known, spans: map[string]span{}}
+	next := &calendar{known: known, at: now, spans: map[string]span{}}
 	for i := range known.Maintenance {
 		m := &known.Maintenance[i]
 		key := fmt.Sprint(m.Start, m.Length, m.Rule, " ", m.Zone)

@@ -57,7 +57,8 @@ type Document struct {
 	// Before is the version that a Put replaced: 0 for a new document, Version for one that was
 	// equal.
 	Before uint64
-	// Begun is when a rule was made or switched on last. In its record it comes before Data.
+	// Begun is when it was made, or, of a rule, switched on last. In its record it comes before
+	// Data.
 	Begun andon.Time
 }
 
@@ -72,8 +73,7 @@ func (d *Documents) Get(
 	return documentOf(r), err
 }
 
-// begun is how the record of a rule begins. The time and a comma follow, and then what the document
-// says.
+// begun is how a record begins. The time and a comma follow, and then what the document says.
 const begun = `{"begun":`
 
 func documentOf(r andon.Record) Document {
@@ -98,15 +98,34 @@ func (d *Documents) List(
 	return seq.Map(d.store.Records(ctx, tenant, andon.RecordKind(kind), q), documentOf)
 }
 
-// AnyVersion is that of a Put or Delete without If-Match.
-const AnyVersion = 1<<64 - 1
+// Versions are those of which a document must have one to be changed; 0: there is none yet;
+// Existing: there is one; nil: whatever is there.
+type Versions []uint64
 
-// Put checks a document, also against what it refers to, and stores it over a version; 0: there is
-// none yet; AnyVersion: whatever is there. What is equal to what is stored changes nothing.
+// Existing is every version that a document can have.
+const Existing = 1<<64 - 1
+
+// Conflict says why a document of a version is not changed, if it is not; 0: there is none.
+func (v Versions) Conflict(kind people.DocumentKind, name string, stored uint64) error {
+	switch {
+	case v == nil, slices.Contains(v, stored), stored != 0 && slices.Contains(v, Existing):
+		return nil
+	case stored == 0:
+		return andon.Errorf(andon.Conflict, "there is no %s %q", kind.One(), name)
+	case v[0] == 0:
+		return andon.Errorf(andon.Conflict, "there is a %s %q already", kind.One(), name)
+	}
+	return andon.Errorf(andon.Conflict, "%s %q was changed meanwhile: read it again and repeat",
+		kind.One(), name)
+}
+
+// Put checks a document, also against what it refers to, and stores it over some versions. What is
+// equal to what is stored changes nothing.
 func (d *Documents) Put(
 	ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, is Document,
+	over Versions,
 ) (Document, error) {
-	all, err := d.PutAll(ctx, tenant, []Change{{Kind: kind, Document: is}}, false)
+	all, err := d.PutAll(ctx, tenant, []Change{{Kind: kind, Document: is, Over: over}}, false)
 	if err != nil {
 		return Document{}, err
 	}
@@ -117,6 +136,7 @@ func (d *Documents) Put(
 type Change struct {
 	Kind people.DocumentKind
 	Document
+	Over    Versions
 	content people.Content
 }
 
@@ -191,24 +211,17 @@ func (c *Change) check(known *known) (err error) {
 			andon.MaxRecordBytes)
 	}
 	stored := known.stored[key{c.Kind, c.Name}]
-	switch {
-	case c.Version == AnyVersion || c.Version == stored.Version:
-	case c.Version == 0:
-		return andon.Errorf(andon.Conflict, "there is a %s %q already", c.Kind.One(), c.Name)
-	default:
-		return andon.Errorf(andon.Conflict, "%s %q was changed meanwhile: read it again and repeat",
-			c.Kind.One(), c.Name)
+	if err := c.Over.Conflict(c.Kind, c.Name, stored.Version); err != nil {
+		return err
 	}
 	c.Version, c.Before = stored.Version, 0
 	if stored.Data == c.Data {
 		c.Before = stored.Version
 	}
-	if is, rule := c.content.(*people.Rule); rule {
-		c.Begun = stored.Begun
-		if was, _ := stored.content.(*people.Rule); was == nil ||
-			was.Disabled != "" && is.Disabled == "" {
-			c.Begun = known.at
-		}
+	is, rule := c.content.(*people.Rule)
+	if c.Begun = stored.Begun; stored.Version == 0 ||
+		rule && is.Disabled == "" && stored.content.(*people.Rule).Disabled != "" {
+		c.Begun = known.at
 	}
 	return nil
 }
@@ -280,10 +293,8 @@ func (d *Documents) put(ctx context.Context, tenant andon.TenantID, c *Change) e
 	if !c.Changes() {
 		return nil
 	}
-	before, data := c.Version, c.Data
-	if c.Kind == people.Rules {
-		data = andon.JSON(fmt.Sprintf("%s%d,%s", begun, c.Begun, data[1:]))
-	}
+	before := c.Version
+	data := andon.JSON(fmt.Sprintf("%s%d,%s", begun, c.Begun, c.Data[1:]))
 	r, err := d.store.PutRecord(ctx, andon.Record{
 		Tenant: tenant, Kind: andon.RecordKind(c.Kind), ID: c.Name, Version: before, Data: data,
 	})
@@ -295,10 +306,10 @@ func (d *Documents) put(ctx context.Context, tenant andon.TenantID, c *Change) e
 	return nil
 }
 
-// Delete removes a document of a version. Conflict when another document refers to it.
+// Delete removes a document of some versions. Conflict when another document refers to it.
 func (d *Documents) Delete(
 	ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, name string,
-	version uint64,
+	over Versions,
 ) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -308,12 +319,11 @@ func (d *Documents) Delete(
 	}
 	defer d.forget(tenant)
 	stored, there := known.stored[key{kind, name}]
-	switch {
-	case !there:
+	if !there {
 		return missing(kind, name)
-	case version != AnyVersion && version != stored.Version:
-		return andon.Errorf(andon.Conflict, "%s %q was changed meanwhile: read it again and repeat",
-			kind.One(), name)
+	}
+	if err := over.Conflict(kind, name, stored.Version); err != nil {
+		return err
 	}
 	for _, by := range slices.SortedFunc(maps.Keys(known.stored), key.compare) {
 		for _, r := range known.stored[by].content.References() {

@@ -33,10 +33,10 @@ func newHouse(t *testing.T) *house {
 }
 
 func (h *house) put(
-	kind people.DocumentKind, name, text string, version uint64,
+	kind people.DocumentKind, name, text string, over ...uint64,
 ) (records.Document, error) {
 	return h.here.Put(h.Context(), andon.DefaultTenant, kind,
-		records.Document{Name: name, Data: andon.JSON(text), Version: version})
+		records.Document{Name: name, Data: andon.JSON(text)}, over)
 }
 
 func (h *house) known(d *records.Documents) int {
@@ -75,9 +75,9 @@ func TestDocuments(t *testing.T) {
 	if n != 0 {
 		h.Fatal("there are documents:", n)
 	}
-	_, err := h.put(people.Schedules, "line-3", line3, records.AnyVersion)
+	_, err := h.put(people.Schedules, "line-3", line3)
 	h.failsAt(err, andon.Invalid, "body.layers[0].people[0]")
-	_, err = h.put(people.Policies, "p", policy, records.AnyVersion)
+	_, err = h.put(people.Policies, "p", policy)
 	h.failsAt(err, andon.Invalid, "body.steps[0].to")
 
 	if _, err := h.here.PutAll(ctx, tenant, all(), true); err != nil || h.known(h.here) != 0 {
@@ -146,7 +146,7 @@ func TestVersionsOfDocuments(t *testing.T) {
 		{people.Persons, "Liz", andon.Conflict}, {people.Persons, "Tom", andon.NotFound},
 		{people.Policies, "p", 0}, {people.Schedules, "line-3", 0}, {people.Persons, "Liz", 0},
 	} {
-		err := h.here.Delete(ctx, tenant, c.kind, c.name, records.AnyVersion)
+		err := h.here.Delete(ctx, tenant, c.kind, c.name, nil)
 		if c.want == 0 && err != nil || c.want != 0 && andon.KindOf(err) != c.want {
 			h.Errorf("delete %s %s: %v", c.kind, c.name, err)
 		}
@@ -172,11 +172,10 @@ func TestBegun(t *testing.T) {
 	} {
 		h.now++
 		if c.text == "" {
-			_ = h.here.Delete(t.Context(), andon.DefaultTenant, people.Rules, "r",
-				records.AnyVersion)
+			_ = h.here.Delete(t.Context(), andon.DefaultTenant, people.Rules, "r", nil)
 			continue
 		}
-		is, err := h.put(people.Rules, "r", when+c.text, records.AnyVersion)
+		is, err := h.put(people.Rules, "r", when+c.text)
 		if c.anew {
 			begun = h.now
 		}

@@ -27,49 +27,44 @@ type deviceLog struct {
 	ctx     context.Context
 	tenant  *andon.Tenant
 	device  andon.DeviceID
-	normal  andon.StateFilter // states of severity 0
-	retired []andon.Time      // ascending
+	normal  []string     // states of severity 0
+	retired []andon.Time // ascending
 }
 
 func (in *Incidents) log(
 	ctx context.Context, tenant *andon.Tenant, device andon.DeviceID,
 ) (*deviceLog, error) {
-	var names []string
+	var normal []string
 	for _, d := range tenant.States.Defs() {
 		if d.Severity == 0 {
-			names = append(names, string(d.Name))
+			normal = append(normal, string(d.Name))
 		}
-	}
-	normal, err := andon.ParseStateFilter(strings.Join(names, ","))
-	if err != nil {
-		return nil, err
 	}
 	retired, err := in.store.Retirements(ctx, tenant.ID, device)
 	return &deviceLog{in, ctx, tenant, device, normal, retired}, err
 }
 
-// severity is that of a state; that of a retirement is 0.
-func (l *deviceLog) severity(state andon.State) uint8 {
-	if state == "" {
-		return 0
+// first returns the first entry in one of some states that a query selects, or none.
+func (l *deviceLog) first(states []string, q andon.EventQuery) (e *andon.Event, err error) {
+	q.States, err = andon.ParseStateFilter(strings.Join(states, ","))
+	if q.Limit = 1; err != nil || len(states) == 0 {
+		return nil, err
 	}
-	return l.tenant.States.Severity(state)
-}
-
-// firstNormal returns the first entry of severity 0 that a query selects, if there is one.
-func (l *deviceLog) firstNormal(q andon.EventQuery) (key *andon.EventKey, err error) {
-	q.States, q.Limit = l.normal, 1
-	for e, err := range l.store.DeviceEvents(l.ctx, l.tenant.ID, l.device, q) {
-		return new(e.Key(l.tenant.States)), err
+	for one, err := range l.store.DeviceEvents(l.ctx, l.tenant.ID, l.device, q) {
+		if err == nil {
+			e = &one
+		}
+		return e, err
 	}
 	return nil, nil
 }
 
 // ends returns when the run ends that an entry above severity 0 of that time is of; 0: it does not.
 func (l *deviceLog) ends(at andon.Time) (end andon.Time, err error) {
-	key, err := l.firstNormal(andon.EventQuery{Span: andon.Span{From: at + 1}, Order: andon.Asc})
-	if key != nil {
-		end = key.Time
+	q := andon.EventQuery{Span: andon.Span{From: at + 1}, Order: andon.Asc}
+	normal, err := l.first(l.normal, q)
+	if normal != nil {
+		end = normal.Time
 	}
 	for _, r := range l.retired {
 		if r >= at {
@@ -94,20 +89,20 @@ func (l *deviceLog) runs(entries []people.Logged) []people.Run {
 	slices.SortStableFunc(entries, func(a, b people.Logged) int {
 		return cmp.Compare(a.Time, b.Time)
 	})
-	return people.Runs(entries, l.severity)
+	return people.Runs(entries, l.tenant.States)
 }
 
 // run returns the run that an incident is of, as far as the log has it. At most mostCounted of its
 // entries are read.
 func (l *deviceLog) run(of *people.Incident) (none people.Run, err error) {
 	at := of.Entry.Time
-	after, err := l.firstNormal(andon.EventQuery{Span: andon.Span{To: at}})
+	after, err := l.first(l.normal, andon.EventQuery{Span: andon.Span{To: at}})
 	if err != nil {
 		return none, err
 	}
-	q := andon.EventQuery{Order: andon.Asc, After: after}
+	q := andon.EventQuery{Order: andon.Asc}
 	if after != nil {
-		q.Span.From = after.Time
+		q.Span.From, q.After = after.Time, new(after.Key(l.tenant.States))
 	}
 	for _, r := range l.retired {
 		if r < at && r >= q.Span.From {
@@ -122,7 +117,7 @@ func (l *deviceLog) run(of *people.Incident) (none people.Run, err error) {
 			return none, err
 		}
 		entries = append(entries, logged(&e))
-		if l.severity(e.State) == 0 || len(entries) == mostCounted {
+		if l.tenant.States.Severity(e.State) == 0 || len(entries) == mostCounted {
 			break
 		}
 	}
@@ -132,8 +127,7 @@ func (l *deviceLog) run(of *people.Incident) (none people.Run, err error) {
 			r.Cut = l.tenant.Horizon(l.now()).Events
 		}
 		if r.Until == 0 && read == mostCounted {
-			r.Until, err = l.ends(max(at, r.Entry.Time))
-			r.Worst = max(r.Worst, of.Worst)
+			err = l.finish(&r, of)
 		}
 		if r.Holds(of) {
 			return r, err
@@ -146,6 +140,13 @@ func (l *deviceLog) run(of *people.Incident) (none people.Run, err error) {
 		}
 	}
 	return none, err
+}
+
+// finish adds to the run of an incident what comes after its entries that were read.
+func (l *deviceLog) finish(r *people.Run, of *people.Incident) (err error) {
+	r.Worst = max(r.Worst, of.Worst)
+	r.Until, err = l.ends(max(of.Entry.Time, r.Entry.Time))
+	return err
 }
 
 // with adds the runs that incidents are of to some, where others than these have their entries.
@@ -193,7 +194,7 @@ func (l *deviceLog) latest(
 		if err != nil {
 			return nil, 0, 0, err
 		}
-		normal := l.severity(e.State) == 0
+		normal := l.tenant.States.Severity(e.State) == 0
 		if normal && open {
 			found++
 		}
@@ -392,6 +393,26 @@ func (in *Incidents) Follow(
 ) error {
 	_, err := in.follow(ctx, id, all)
 	return err
+}
+
+// Resets reports whether the log of the last run of an open incident has a state that asks for a
+// reset, perhaps by an entry that came late. It does where that log is damaged: a reset too many
+// does no harm.
+func (in *Incidents) Resets(
+	ctx context.Context, id andon.TenantID, states *andon.StateSet, of *people.Incident,
+) (bool, error) {
+	var ask []string
+	for _, d := range states.Defs() {
+		if d.Reset && of.Kind == people.StateKind {
+			ask = append(ask, string(d.Name))
+		}
+	}
+	l := deviceLog{Incidents: in, ctx: ctx, tenant: &andon.Tenant{ID: id}, device: of.Device}
+	e, err := l.first(ask, andon.EventQuery{Span: andon.Span{From: of.Since, To: of.Until}})
+	if err != nil && andon.KindOf(err) == andon.Damaged {
+		return true, nil
+	}
+	return e != nil, err
 }
 
 // follow reports, too, which are not true any more.

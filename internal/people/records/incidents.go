@@ -241,16 +241,27 @@ func (h *Held) text() (andon.JSON, error) {
 	}
 }
 
-// Get returns an incident, open or closed; NotFound when there is none. Its figures are those that
-// were seen.
+// Get returns an incident, open or closed, as Follow has it; NotFound when there is none.
 func (in *Incidents) Get(
 	ctx context.Context, tenant andon.TenantID, id string,
 ) (people.Incident, error) {
 	h, err := in.find(ctx, tenant, id)
+	return in.followed(ctx, tenant, h, err)
+}
+
+// followed is an incident that was read without an error, as Follow has it; as it is stored, where
+// the log of its device is damaged.
+func (in *Incidents) followed(
+	ctx context.Context, tenant andon.TenantID, h *Held, err error,
+) (people.Incident, error) {
 	if err != nil {
 		return people.Incident{}, err
 	}
-	return *h.Incident, nil
+	all := []people.Incident{*h.Incident}
+	if err = in.Follow(ctx, tenant, all); err != nil && andon.KindOf(err) == andon.Damaged {
+		return *h.Incident, nil
+	}
+	return all[0], err
 }
 
 // find reads an incident. The version of a closed one is 0.
@@ -337,6 +348,9 @@ func (in *Incidents) DecideFrom(
 			h = &Held{}
 		}
 		changed, err := decide(h)
+		if err == nil && h.Incident != nil {
+			err = h.Unread
+		}
 		if err != nil || h.Incident == nil {
 			return nil, err
 		}
@@ -349,53 +363,57 @@ func (in *Incidents) DecideFrom(
 	}
 }
 
-// Act has people.Act decide on an action, and stores what follows. It returns the incident as it is
-// afterwards. Conflict, with who was first, when somebody else was.
+// Act has people.Act decide on an action, and stores what follows. It returns the incident as Get
+// does afterwards. Conflict, with who was first, when somebody else was.
 func (in *Incidents) Act(
 	ctx context.Context, tenant andon.TenantID, id string, a people.Action,
 ) (people.Incident, error) {
-	var none people.Incident
+	h, err := in.act(andon.Urgent(ctx), tenant, id, &a)
+	return in.followed(ctx, tenant, h, err)
+}
+
+func (in *Incidents) act(
+	ctx context.Context, tenant andon.TenantID, id string, a *people.Action,
+) (*Held, error) {
 	s := &people.Setting{Known: &people.Known{}}
 	if in.Setting != nil {
 		var err error
 		if s, err = in.Setting(ctx, tenant); err != nil {
-			return none, err
+			return nil, err
 		}
 	}
 	s.Now = in.now()
 	found, err := in.find(ctx, tenant, id)
+	if err == nil && found.Version == 0 {
+		found, err = in.standing(ctx, tenant, found)
+	}
 	if err != nil {
-		return none, err
+		return nil, err
 	}
-	if found.Version == 0 {
-		if found, err = in.standing(ctx, tenant, found); err != nil {
-			return none, err
-		}
-		id = found.ID
+	if id = found.ID; found.Version == 0 {
+		_, err := found.Act(s, a)
+		return found, err
 	}
-	if found.Version == 0 {
-		_, err := found.Act(s, &a)
-		return *found.Incident, err
-	}
+	moved := false // to those that are closed
 	h, err := in.Decide(ctx, tenant, Place(found.Device, found.Kind), func(h *Held) (bool, error) {
-		if h.Incident == nil || h.ID != id {
-			return false, andon.Errorf(andon.Conflict, "the incident was closed meanwhile")
+		if moved = h.Incident == nil || h.ID != id; moved {
+			return false, nil
 		}
 		var err error
-		if a.Undone, err = in.undone(ctx, tenant, h, &a); err != nil {
+		if a.Undone, err = in.undone(ctx, tenant, h, a); err != nil {
 			return false, err
 		}
 		advanced := h.Advance(s)
-		changed, err := h.Act(s, &a)
+		changed, err := h.Act(s, a)
 		return changed || advanced && err == nil, err
 	})
-	if err != nil {
-		return none, err
+	if err == nil && moved {
+		return in.act(ctx, tenant, id, a)
 	}
-	if len(h.Doing) > 0 && in.Effects != nil {
+	if err == nil && len(h.Doing) > 0 && in.Effects != nil {
 		err = in.Effects(ctx, tenant, h)
 	}
-	return *h.Incident, err
+	return h, err
 }
 
 // undone reports whether the device of an incident is not escalated to whom an action escalates it:
@@ -422,8 +440,8 @@ func (in *Incidents) standing(
 	if err != nil || open == nil || open.Ended != 0 {
 		return closed, err
 	}
-	all := []people.Incident{*closed.Incident}
-	if err := in.Follow(ctx, tenant, all); err != nil || all[0].Ended != 0 {
+	now, err := in.followed(ctx, tenant, closed, nil)
+	if err != nil || now.Ended != 0 {
 		return closed, err
 	}
 	return open, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 const begin andon.Time = 1_700_000_000_000_000
@@ -216,7 +217,7 @@ func TestFollow(t *testing.T) {
 	store := memstore.New()
 	in := records.NewIncidents(store, func() andon.Time { return now })
 	h := opened(t, store, in, "d1")
-	for i := andon.Time(1); i < 1500; i++ {
+	for i := andon.Time(1); i < 1499; i++ {
 		entered(t, store, "d1", begin+i, "WARNING1")
 	}
 	entered(t, store, "d1", begin+2000, "NORMAL")
@@ -233,12 +234,39 @@ func TestFollow(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	is, err := in.Get(t.Context(), "default", people.LateID("d1", begin+1))
-	if err != nil || is.ID != h.ID || is.Count != 1500 {
+	if err != nil || is.ID != h.ID || is.Count != 1000 {
 		t.Errorf("%+v, %v", is, err)
 	}
 	_, err = in.Get(t.Context(), "default", people.LateID("d1", begin+2000))
 	if andon.KindOf(err) != andon.NotFound || err == nil {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestFaultyLog: an incident whose log is damaged is as it was stored, and a person decides whether
+// it needs a reset. What can't be read for now is read again later.
+func TestFaultyLog(t *testing.T) {
+	var faults wrap.Faults
+	store := wrap.Around(memstore.New(), faults.Hook)
+	in := records.NewIncidents(store, func() andon.Time { return begin + 5 })
+	h := opened(t, store, in, "d1")
+	defs := andon.DefaultStates().Defs()
+	defs[len(defs)-1].Reset = true
+	states, err := andon.NewStateSet(defs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []andon.Kind{andon.Damaged, andon.Unavailable} {
+		faults.Set(wrap.Fail(andon.Errorf(kind, "no log")), "DeviceEvents")
+		damaged := kind == andon.Damaged
+		is, err := in.Get(t.Context(), "default", h.ID)
+		if (err == nil) != damaged || damaged && is.State != "WARNING2" {
+			t.Errorf("%s: it is %+v, %v", kind, is, err)
+		}
+		asks, err := in.Resets(t.Context(), "default", states, h.Incident)
+		if (err == nil) != damaged || asks != damaged {
+			t.Errorf("%s: it asks for a reset: %t, %v", kind, asks, err)
+		}
 	}
 }
 

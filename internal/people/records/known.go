@@ -116,7 +116,7 @@ func (d *Documents) read(ctx context.Context, id andon.TenantID) (*known, error)
 	return k, nil
 }
 
-// add decodes a document. What an older version of Andon has admitted is not checked again.
+// add decodes a document. It was checked when it was put.
 func (k *known) add(kind people.DocumentKind, doc Document) (err error) {
 	var content people.Content
 	switch kind {

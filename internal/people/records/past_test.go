@@ -294,6 +294,8 @@ func TestLate(t *testing.T) {
 		{Device: "d1", Time: 5, State: "WARNING2", Operator: "Bob"},
 		{Device: "d1", Time: 6, State: "NORMAL", Operator: "Ann"},
 		{Device: "d2", Time: 4, State: "WARNING1", Operator: "Liz"}, // then it was retired
+		{Device: "d3", Time: 4, State: "WARNING1", Operator: "Liz"},
+		{Device: "d3", Time: 6, State: "NORMAL"},
 	} {
 		e.Time = begin + e.Time*hour
 		if err := store.Append(t.Context(), "default", e.Time, []andon.Event{e}); err != nil {
@@ -304,7 +306,7 @@ func TestLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, device := range []andon.DeviceID{"d1", "d2"} {
+	for _, device := range []andon.DeviceID{"d1", "d2", "d3"} {
 		all, err := in.OfDevice(t.Context(), "default", device, andon.Span{}, 9)
 		if err != nil {
 			t.Fatal(err)
@@ -313,7 +315,7 @@ func TestLate(t *testing.T) {
 			got = append(got, text(&all[i])+" "+string(all[i].Operator))
 		}
 	}
-	if is := strings.Join(got, ", "); is != "d1 4-6 Ann, d1 1-2 Liz, d2 4-9 Liz" {
+	if is := strings.Join(got, ", "); is != "d1 4-6 Ann, d1 1-2 Liz, d2 4-9 Liz, d3 4-6 Liz" {
 		t.Error(is)
 	}
 }

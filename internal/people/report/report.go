@@ -77,6 +77,7 @@ func Make(in Input) client.IncidentReport {
 	r := client.IncidentReport{
 		From: in.Span.From, To: in.Span.To, Devices: in.Devices + len(in.Retired),
 		Floods: []client.IncidentFlood{}, Chattering: []andon.DeviceID{}, Stale: []string{},
+		Worst: []client.IncidentRow{},
 	}
 	begun := slices.DeleteFunc(slices.Clone(in.Incidents), func(i Incident) bool {
 		return i.Since < in.Span.From || i.Since > in.Span.To || i.Part
@@ -91,8 +92,8 @@ func Make(in Input) client.IncidentReport {
 	for _, i := range in.stale() {
 		r.Stale = append(r.Stale, i.ID)
 	}
-	r.Worst = in.rows(begun, hours, "device")
-	r.Worst = r.Worst[:min(len(r.Worst), worstDevices)]
+	worst := in.rows(begun, hours, "device")
+	r.Worst = append(r.Worst, worst[:min(len(worst), worstDevices)]...)
 	if in.Per != "" {
 		r.Rows = in.rows(begun, hours, in.Per)
 	}

@@ -1,6 +1,8 @@
 package report_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +40,14 @@ func acknowledged(i report.Incident, when string) report.Incident {
 			{At: at(when) + 1e9, What: "acknowledged"}, // once more, after the first expired
 		},
 	})
+}
+
+// TestFiguresOfNothing: lists are empty, and not null.
+func TestFiguresOfNothing(t *testing.T) {
+	text, err := json.Marshal(report.Make(report.Input{Span: andon.Span{From: 1e15, To: 2e15}}))
+	if err != nil || strings.Contains(string(text), "null") {
+		t.Errorf("got %s, %v", text, err)
+	}
 }
 
 // TestFigures is worked out by hand: two devices for four hours are 28,800 s. press-1 was down from

@@ -10,14 +10,13 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
-	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
 func (p *process) without(rule string) {
 	p.Helper()
 	err := p.documents.Delete(p.Context(), andon.DefaultTenant, people.Rules, rule,
-		records.AnyVersion)
+		nil)
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -242,7 +242,8 @@ func (r *Runner) disable(
 		return err
 	}
 	d.Data = andon.JSON(text)
-	if _, err = r.Documents.Put(ctx, tenant, people.Rules, d); err != nil {
+	over := records.Versions{d.Version}
+	if _, err = r.Documents.Put(ctx, tenant, people.Rules, d, over); err != nil {
 		return unless(andon.Conflict, err)
 	}
 	r.Disabled.Add(1)

@@ -89,7 +89,7 @@ func newProcess(t *testing.T, store andon.Store) *process {
 func (p *process) rule(name, text string) {
 	p.Helper()
 	_, err := p.documents.Put(p.Context(), andon.DefaultTenant, people.Rules,
-		records.Document{Name: name, Data: andon.JSON(text), Version: records.AnyVersion})
+		records.Document{Name: name, Data: andon.JSON(text)}, nil)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func TestAbsent(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := p.documents.Delete(ctx, andon.DefaultTenant, people.Rules, "gone",
-			records.AnyVersion)
+			nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -394,7 +394,7 @@ func TestAbsenceEnds(t *testing.T) {
 	for name, end := range map[string]func(*process){
 		"its rule is gone": func(p *process) {
 			err := p.documents.Delete(p.Context(), andon.DefaultTenant, people.Rules, "gone",
-				records.AnyVersion)
+				nil)
 			if err != nil {
 				p.Fatal(err)
 			}

@@ -180,7 +180,8 @@ func (a *appending) prepare(d *deviceAppend) {
 	for _, e := range d.newest() {
 		d.is.Raise(a.remembered(e))
 	}
-	d.is.Received, d.is.pending = max(d.is.Received, a.received), nil
+	d.is.hear(a.received, a.stamp)
+	d.is.pending = nil
 	a.grow(d)
 	a.entries(d)
 	alive := d.is.Alive(states)
@@ -360,7 +361,7 @@ func (a *appending) entries(d *deviceAppend) {
 func (a *appending) shown(d *deviceAppend) {
 	key, device := a.tenant.Key, string(d.events[0].Device)
 	m := append(d.cause.Set(key, d.events[0].Device),
-		rows.SetHeard(key, d.events[0].Device, a.received))
+		rows.SetHeard(key, d.events[0].Device, d.is.Received, d.is.heardStamp))
 	for _, e := range d.newest() {
 		if !slices.ContainsFunc(d.is.States, func(l merge.Newest) bool {
 			return l.State == e.State && l.Time == e.Time
@@ -432,7 +433,7 @@ func (a *appending) finish(d *deviceAppend) {
 	device := d.events[0].Device
 	gen := d.is.Generation(a.tenant.Gen())
 	a.store.counts.Raise(a.tenant.Key, gen, device, d.is.NewestKey(states), d.is.Retired,
-		a.received)
+		d.is.Received)
 	if !d.changed && !d.run.Write && !d.incident.Write {
 		return
 	}

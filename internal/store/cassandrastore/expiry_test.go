@@ -213,3 +213,31 @@ func (s *Store) wantMore(t *testing.T) {
 		t.Errorf("for ever is %s, %v", made.Events, err)
 	}
 }
+
+// TestSerialPurgeGoesOn: a tenant that can't be read keeps no other from being purged.
+func TestSerialPurgeGoesOn(t *testing.T) {
+	t.Parallel()
+	s := open(t, newKeyspace(t, "state"))
+	ctx := t.Context()
+	for _, id := range []andon.TenantID{"bad", "good"} {
+		if _, err := s.PutTenant(ctx, andon.NewTenant(id)); err != nil {
+			t.Fatal(err)
+		}
+		e := andon.Event{Device: "a", State: "NORMAL", Time: realClock()}
+		if err := s.Append(ctx, id, e.Time, []andon.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.markOver(ctx, string(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.DeleteTenant(ctx, "good"); err != nil {
+		t.Fatal(err)
+	}
+	run(t, s, "UPDATE records SET data = '{' WHERE tenant = '' AND kind = 'tenant' AND id = 'bad'")
+	wantError(t, s.purgeAll(ctx), andon.Damaged, `the record of tenant "bad"`)
+	left := scan[string](t, s, "SELECT tenant FROM purges WHERE part = 'purges'")
+	if !slices.Equal(left, []string{"bad"}) {
+		t.Errorf("left to purge are %q", left)
+	}
+}

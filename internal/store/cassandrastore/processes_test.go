@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -399,7 +400,7 @@ func flicker(
 	}
 }
 
-// pageThrough reads the list of all warnings in pages.
+// pageThrough reads the list of all warnings in pages, each again where it is to be.
 func pageThrough(
 	t *testing.T, s andon.Store, tenant andon.TenantID, size int,
 ) (all []andon.DeviceID) {
@@ -410,7 +411,13 @@ func pageThrough(
 	}
 	q := andon.DeviceQuery{States: filter, Limit: size}
 	for {
-		page := gather(t, s.Devices(t.Context(), tenant, q))
+		page, err := seq.Collect(s.Devices(t.Context(), tenant, q))
+		switch {
+		case err != nil && andon.KindOf(err) == andon.Busy: // a device changed all the time
+			continue
+		case err != nil:
+			t.Fatal(err)
+		}
 		for _, d := range page {
 			all = append(all, d.ID)
 		}

@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -20,16 +21,13 @@ import (
 // purgeEvery is how often a process looks for purges that others left.
 const purgeEvery = time.Hour
 
-// purgeAll deletes rows under former keys. Where a process has just given one of them up, others
-// may still write under it for a while (Options.Settle).
+// purgeAll deletes rows under former keys, and continues after an error. Where a process has just
+// given one of them up, others may still write under it for a while (Options.Settle).
 func (s *Store) purgeAll(ctx context.Context) error {
 	ask := cql.Ask("SELECT tenant FROM purges WHERE part = 'purges'", 0)
 	keys, err := cql.Texts[string](ctx, s.db, ask)
 	for _, key := range keys {
-		if err != nil {
-			return err
-		}
-		err = s.purgeIncarnation(ctx, key)
+		err = errors.Join(err, s.purgeIncarnation(ctx, key))
 	}
 	return err
 }

@@ -39,9 +39,18 @@ func (s *Store) AppendReadings(
 	defer slots.Give()
 	stamp, index := s.stamp(), s.newIndexRows(t.Key, s.ttl(w.Readings))
 	var all []cql.Mutation
+	var heard []*view // by slot
 	for part := range shared.ByDevice(messages, deviceOfReading) {
 		all = append(all, rows.InsertReadings(t.Key, stamp, index, part)...)
-		all = append(all, cql.Mutation{rows.SetHeard(t.Key, part[0].Device, received)})
+		is := &view{}
+		if v := slots.Slots[len(heard)].View; v != nil {
+			is = v.clone()
+		}
+		is.hear(s.counts.Hear(t.Key, part[0].Device, received), stamp)
+		heard = append(heard, is)
+		all = append(all, cql.Mutation{
+			rows.SetHeard(t.Key, part[0].Device, is.Received, is.heardStamp),
+		})
 	}
 	err = index.Write(ctx, all...)
 	if err == nil {
@@ -51,13 +60,10 @@ func (s *Store) AppendReadings(
 		slots.Forget()
 		return err
 	}
-	for _, slot := range slots.Slots {
+	for i, slot := range slots.Slots {
 		if slot.View != nil {
-			slot.View.Received = max(slot.View.Received, received)
+			slot.View = heard[i]
 		}
-	}
-	for i := range readings {
-		s.counts.Hear(t.Key, readings[i].Device, received)
 	}
 	return nil
 }

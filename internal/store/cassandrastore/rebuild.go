@@ -260,11 +260,11 @@ func (s *Store) raiseFromLog(
 		if err != nil || key.Compare(v.NewestKey(t.Record.States)) <= 0 {
 			return err
 		}
-		a := &appending{
-			store: s, tenant: t, stamp: s.stamp(), received: min(e.Time, s.options.Now()),
-		}
+		a := &appending{store: s, tenant: t, stamp: s.stamp()}
 		d := &deviceAppend{events: []andon.Event{e.Event}, is: v}
 		v.Raise(merge.Newest{State: e.State, Time: e.Time})
+		v.Received = max(v.Received, min(e.Time, s.options.Now()))
+		v.heardStamp = max(v.heardStamp, int64(v.Received)) // what was written meanwhile stays
 		a.shown(d)
 		return s.db.Write(ctx, a.log...)
 	}

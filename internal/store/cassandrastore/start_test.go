@@ -259,12 +259,30 @@ func users(t *testing.T, n *enginetest.Node) {
 	wantError(t, err, andon.Invalid, "lacks a right that `andon store init` needs", "CREATE",
 		"--dry-run")
 	run(t, s, "GRANT SELECT ON KEYSPACE "+o.Keyspace+" TO reader")
+	mayOnlyRead(t, refusedReader)
 	run(t, s, "GRANT MODIFY ON KEYSPACE "+o.Keyspace+" TO reader")
 	worker := begin(t, refusedReader)
 	defer end(t, worker)
 	if err := newFleet(t, worker).report(t.Context()); err != nil {
 		t.Errorf("a user who may read and write can't: %v", err)
 	}
+	if err := worker.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// mayOnlyRead: a process that only reads is ready, and is not any more once it was to write.
+func mayOnlyRead(t *testing.T, o Options) {
+	s := begin(t, o)
+	defer end(t, s)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	err := s.Append(t.Context(), andon.DefaultTenant, realClock(), []andon.Event{
+		{Device: "a", State: "NORMAL", Time: realClock()},
+	})
+	wantError(t, err, andon.Unavailable, "the user lacks a right", "MODIFY")
+	wantError(t, s.Ready(t.Context()), andon.Unavailable, "the user lacks a right", "MODIFY")
 }
 
 // as returns the options with another's user.

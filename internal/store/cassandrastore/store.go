@@ -116,7 +116,7 @@ func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 func (s *Store) begin(ctx context.Context) error {
 	background, quit := context.WithCancel(context.WithoutCancel(ctx))
 	s.live, s.quit = background, quit
-	if err := s.EnsureDefault(ctx); err != nil {
+	if _, err := s.Known(ctx, andon.DefaultTenant); err != nil {
 		return err
 	}
 	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.Run(background) }) })
@@ -150,7 +150,8 @@ func (s *Store) Capabilities() andon.Capabilities {
 	}
 }
 
-// Ready implements andon.Store: it reads what every request needs.
+// Ready implements andon.Store: it reads what every request needs. A process that was to write must
+// be able to.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -165,7 +166,10 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err := stored.Known(s.options.Keyspace); err != nil {
 		return err
 	}
-	return s.working.Load().Complete(ctx, s.db, s.options.Keyspace)
+	if err := s.working.Load().Complete(ctx, s.db, s.options.Keyspace); err != nil {
+		return err
+	}
+	return s.processes.Failed()
 }
 
 func (s *Store) serveFeed(feeds bool) {

@@ -17,7 +17,8 @@ type view struct {
 	// escalated is the newest time of an entry that was ever escalated; 0 if none was.
 	escalated  andon.Time
 	escalation rows.NewestEscalation
-	shards     int // partitions a day; 0 is 1
+	shards     int   // partitions a day; 0 is 1
+	heardStamp int64 // that Received was written with
 
 	pending  *rows.Pending // the feed may not say yet what the device shows
 	searched bool          // what the device shows was searched for in the log
@@ -30,7 +31,7 @@ type view struct {
 }
 
 const (
-	viewColumns = "SELECT state, time, heard, retired, assigned, " +
+	viewColumns = "SELECT state, time, heard, writetime(heard), retired, assigned, " +
 		"run, writetime(run), incident, writetime(incident), " +
 		"escalated, escalation, writetime(escalation), shards, withdrawn, " +
 		"pending, writetime(pending)"
@@ -90,7 +91,8 @@ func (v *view) take(name string, at int64, known bool, content merge.Content) {
 type viewRow struct {
 	state               string
 	time                int64 // 0: there is no row, only what is static
-	heard, retired      int64
+	heard, heardStamp   int64
+	retired             int64
 	assigned            rows.AssignedValue
 	run, incident       []byte
 	runStamp, incidents int64
@@ -104,7 +106,7 @@ type viewRow struct {
 }
 
 func (r *viewRow) columns() []any {
-	return []any{&r.state, &r.time, &r.heard, &r.retired, &r.assigned,
+	return []any{&r.state, &r.time, &r.heard, &r.heardStamp, &r.retired, &r.assigned,
 		&r.run, &r.runStamp, &r.incident, &r.incidents,
 		&r.escalated, &r.escalation, &r.escalationStamp, &r.shards, &r.withdrawn,
 		&r.pending, &r.pendingStamp}
@@ -112,6 +114,7 @@ func (r *viewRow) columns() []any {
 
 func (r *viewRow) fill(v *view) {
 	v.Retired, v.Received, v.shards = andon.Time(r.retired), andon.Time(r.heard), r.shards
+	v.heardStamp = r.heardStamp
 	v.escalated, v.withdrew = andon.Time(r.escalated), andon.Time(r.withdrawn).Std()
 	v.escalation = rows.UnpackEscalation(r.escalation, r.escalationStamp)
 	v.Assigned = andon.Assignment{
@@ -126,6 +129,13 @@ func (r *viewRow) fill(v *view) {
 // since alone (0: any may have), or it is younger than age. A nil view is not.
 func (v *view) fresh(alone, now merge.Moment, age time.Duration) bool {
 	return v != nil && ((alone != 0 && v.read >= alone) || now < v.read.Add(age))
+}
+
+// hear notes the arrival of a message, which is written after a stamp was taken. That of a process
+// whose clock was ahead is later.
+func (v *view) hear(received andon.Time, stamp int64) {
+	v.Received = andon.Heard(v.Received, received)
+	v.heardStamp = max(v.heardStamp+1, stamp)
 }
 
 // clone returns a copy that may be changed while others read v.

@@ -52,7 +52,7 @@ func together[T any](some []*sent[T]) (received andon.Time, all []T) {
 		return some[0].received, some[0].all
 	}
 	for _, r := range some {
-		received, all = max(received, r.received), append(all, r.all...)
+		received, all = andon.Heard(received, r.received), append(all, r.all...)
 	}
 	return received, all
 }
@@ -287,7 +287,7 @@ func (a *appending) fold(ctx context.Context, slot *shared.Slot[device]) error {
 
 func (a *appending) apply(ctx context.Context, is *device) error {
 	is.Shards = max(is.Shards, a.shards)
-	is.Received = max(is.Received, a.received)
+	is.Received = andon.Heard(is.Received, a.received)
 	states := a.tenant.Record.States
 	p := a.store.history(ctx, a.tenant, is)
 	refs := make([]andon.EntryRef, len(a.events))

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -230,7 +231,7 @@ func (f *fakeService) open(t *testing.T) *Store {
 		Region: "nowhere", HTTPClient: &http.Client{Transport: f},
 		Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
 	}, s.clientConfig())
-	if err := s.EnsureDefault(t.Context()); err != nil {
+	if _, err := s.Known(t.Context(), andon.DefaultTenant); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -251,6 +252,34 @@ func TestThrottledCallsEnd(t *testing.T) {
 		_, err := s.Device(t.Context(), andon.DefaultTenant, "d")
 		if n := f.count("BatchGetItem"); andon.KindOf(err) != andon.Busy || n < 2 || n > 10 {
 			t.Errorf("%v, after %d attempts", err, n)
+		}
+	})
+}
+
+// TestDeniedWrites: a process whose credentials lack the right to write is not ready once it was
+// to. It is ready after a while, so that writes are sent to it that show whether it has the right.
+func TestDeniedWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.open(t)
+		refused := ""
+		f.failing(func(operation string) string {
+			if operation == "PutItem" {
+				return refused
+			}
+			return ""
+		})
+		for _, refused = range []string{"AccessDeniedException", ""} {
+			if err := s.Ready(t.Context()); err != nil {
+				t.Error(err)
+			}
+			_, err := s.PutTenant(t.Context(), andon.NewTenant("t"))
+			ready := s.Ready(t.Context())
+			if denied := refused != ""; denied != (err != nil) || denied != (ready != nil) ||
+				denied && !strings.Contains(ready.Error(), "lack a right") {
+				t.Errorf("%q: %v, %v", refused, err, ready)
+			}
+			<-time.After(time.Minute)
 		}
 	})
 }

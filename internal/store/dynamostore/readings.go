@@ -63,7 +63,7 @@ func (a *measuring) fold(ctx context.Context, slot *shared.Slot[device]) error {
 				return false, err
 			}
 		}
-		d.Received = max(d.Received, a.received)
+		d.Received = andon.Heard(d.Received, a.received)
 		d.Shards = max(d.Shards, a.shards)
 		d.Measures(a.messages)
 		return true, nil

@@ -219,6 +219,35 @@ func TestSerialReferenceWrites(t *testing.T) {
 	}
 }
 
+// TestSerialReferenceForeign: items of other users of the table that are no entries are left out.
+func TestSerialReferenceForeign(t *testing.T) {
+	rt := newReferenceTest(t)
+	ctx, def, all := t.Context(), andon.DefaultTenant, andon.EventQuery{Limit: 100}
+	lists := func() string {
+		t.Helper()
+		warnings := all
+		warnings.States = states(t, "WARN*")
+		d, err := rt.Device(ctx, def, "d#12345")
+		return fmt.Sprint(d, err, rt.list(rt.DeviceEvents(ctx, def, "d#12345", all)),
+			rt.list(rt.DeviceEvents(ctx, def, "d#12345", warnings)),
+			rt.list(rt.OperatorEvents(ctx, def, "Liz", all)),
+			rt.list(rt.SupervisorEvents(ctx, def, "Sara", all)))
+	}
+	want := lists()
+	for _, key := range []string{"#", "A", "META#1", "META#2", "NORMAL#2020-x", "WARN", "~"} {
+		i := items.LogKeys().Item("d#12345", key)
+		i[items.AttrOperator], i[items.AttrDate] = ddb.Text("Liz"), ddb.Text("2020-04-24")
+		i[items.AttrEscalated] = ddb.Text("Sara")
+		_, err := rt.raw.PutItem(ctx, &dynamodb.PutItemInput{TableName: &rt.Table, Item: i})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := lists(); got != want {
+		t.Errorf("with items of others:\n%s\nwithout:\n%s", got, want)
+	}
+}
+
 // TestSerialReferenceTooLarge: other programs may keep so much in an item that an entry does not
 // fit any more. The error names the entry, and what to do.
 func TestSerialReferenceTooLarge(t *testing.T) {

@@ -2,6 +2,7 @@ package dynamostore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
@@ -23,8 +24,10 @@ func (s *Store) count(tenant string, d *device) {
 func (s *Store) countAll(ctx context.Context) error {
 	left := unappended{store: s, devices: map[string][]*device{}}
 	err := s.scan(ddb.Eventually(ctx), func(tenant string, d *device) error {
-		s.count(tenant, d)
-		left.add(tenant, d)
+		if d.Version != 0 {
+			s.count(tenant, d)
+			left.add(tenant, d)
+		}
 		return nil
 	})
 	if err != nil {
@@ -46,7 +49,9 @@ func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) er
 }
 
 // scanFrom is scan of the devices after one, by its key; "" is before all. done is called with the
-// key of the last device after each page but the last.
+// key of the last device after each page but the last. Of a damaged device each is given what
+// items.DecodeDevice has of it, so that it stops nothing that is about others. Items of other
+// programs are left out.
 func (s *Store) scanFrom(
 	ctx context.Context, last string, page int, each func(tenant string, d *device) error,
 	done func(last string) error,
@@ -61,12 +66,16 @@ func (s *Store) scanFrom(
 			return err
 		}
 		for _, i := range found {
-			tenant, id := items.SplitDevice(i.Text(items.AttrDevice))
-			d, err := items.DecodeDevice(id, i)
-			if err == nil {
-				err = each(tenant, d)
+			key := i.Text(items.AttrDevice)
+			tenant, id := items.SplitDevice(key)
+			if id.Validate() != nil || items.DeviceKey(tenant, id) != key {
+				continue
 			}
+			d, err := items.DecodeDevice(id, i)
 			if err != nil {
+				s.noteDamage(key, err)
+			}
+			if err := each(tenant, d); err != nil {
 				return err
 			}
 		}
@@ -77,4 +86,23 @@ func (s *Store) scanFrom(
 			return err
 		}
 	}
+}
+
+// noteDamage tells of a damaged item of Devices, once.
+func (s *Store) noteDamage(key string, err error) {
+	if _, told := s.damaged.LoadOrStore(items.TableDevices+" "+key, true); !told {
+		s.options.Log.Error("an item of table Devices is damaged: its device is not counted, its "+
+			"entries are not swept, and requests that need it are refused",
+			"key", key, "error", err)
+	}
+}
+
+// Damage implements andon.Maintenance: it names items, by their table and key.
+func (s *Store) Damage() (all []string) {
+	s.damaged.Range(func(item, _ any) bool {
+		all = append(all, item.(string))
+		return true
+	})
+	slices.Sort(all)
+	return all
 }

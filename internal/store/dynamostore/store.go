@@ -39,6 +39,7 @@ type Store struct {
 	// dividing are the keys of indexes that this process is dividing, by what the rates call them.
 	dividing sync.Map
 	over     chan struct{} // wakes the deletion of what a deleted tenant left
+	damaged  sync.Map      // the damaged items that were told, by table and key
 
 	work sync.WaitGroup // in the background
 	live context.Context
@@ -66,18 +67,16 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	background := s.live
-	s.work.Go(func() { shared.Recount(o.Recount, o.Log.Warn, s.countAll).Run(background) })
-	s.work.Go(func() { s.purging().Run(background) })
-	s.work.Go(func() { s.reorderAll(background) })
-	return s, nil
-}
-
-// purging deletes what is left of ended incarnations, once no process takes them for alive.
-func (s *Store) purging() shared.Job {
-	return shared.Job{
-		Do: s.purgeAll, Every: time.Hour, Wake: s.over, Settle: s.options.purgeAfter,
-		Failed: "deleted tenants can't be purged yet", Warn: s.options.Log.Warn,
+	for _, job := range []shared.Job{
+		shared.Recount(o.Recount, o.Log.Warn, s.countAll),
+		{Do: s.purgeAll, Every: time.Hour, Wake: s.over, Settle: o.purgeAfter, Warn: o.Log.Warn,
+			Failed: "deleted tenants can't be purged yet"},
+		{Do: s.reorderAll, Every: time.Hour, Retry: time.Second, Warn: o.Log.Warn,
+			Failed: "devices can't be put in the order of changed severities yet"},
+	} {
+		s.work.Go(func() { job.Run(background) })
 	}
+	return s, nil
 }
 
 // newStore returns a store that has no client yet.
@@ -108,7 +107,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err := provision.Verify(ctx, s.db, s.options.tables()); err != nil {
 		return err
 	}
-	if err := s.EnsureDefault(ctx); err != nil {
+	if _, err := s.Known(ctx, andon.DefaultTenant); err != nil {
 		return err
 	}
 	return s.checkListed(ctx)
@@ -126,13 +125,17 @@ func (s *Store) Capabilities() andon.Capabilities {
 	}
 }
 
-// Ready implements andon.Store: it asks for what every request needs.
+// Ready implements andon.Store: it asks for what every request needs. A process that was to write
+// must be able to.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	_, _, err := s.Stored(ctx, andon.DefaultTenant)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return andon.Errorf(andon.Unavailable, "DynamoDB did not answer in time: %w", err)
+	}
+	if err == nil {
+		err = s.db.Denied()
 	}
 	return err
 }

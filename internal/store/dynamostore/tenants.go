@@ -2,6 +2,7 @@ package dynamostore
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -96,7 +97,7 @@ func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 	}
 	var ids []andon.DeviceID
 	err := s.scan(ctx, func(key string, d *device) error {
-		if key == t.Key && d.Generation < t.Generation {
+		if key == t.Key && d.Version != 0 && d.Generation < t.Generation {
 			ids = append(ids, d.ID)
 		}
 		return nil
@@ -115,17 +116,13 @@ func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 }
 
 // reorderAll continues what was interrupted.
-func (s *Store) reorderAll(ctx context.Context) {
-	err := s.Each(ctx, func(t *tenant) (err error) {
+func (s *Store) reorderAll(ctx context.Context) error {
+	return s.Each(ctx, func(t *tenant) (err error) {
 		if t.Record.Reordering {
 			_, err = s.Reorder(ctx, t.Record.ID)
 		}
 		return err
 	})
-	if err != nil && ctx.Err() == nil {
-		s.options.Log.Warn("devices can't be put in the order of changed severities yet",
-			"error", err)
-	}
 }
 
 // Had implements andon.Tenants. The names of states and metrics do not expire.
@@ -161,9 +158,11 @@ func (s *Store) ended(_ context.Context, key string) error {
 	return nil
 }
 
-// purgeAll deletes what is left of ended incarnations.
+// purgeAll deletes what is left of ended incarnations, once no process takes them for alive. Of a
+// damaged device that was purged before, the rows of its present incarnation are not found.
 func (s *Store) purgeAll(ctx context.Context) error {
 	var incarnations []string
+	var unread error // of tenants: the others are purged
 	for i, err := range s.db.Items(ctx, items.Records("over")) {
 		if err != nil {
 			return err
@@ -171,14 +170,13 @@ func (s *Store) purgeAll(ctx context.Context) error {
 		key := i.Text(items.AttrSort)
 		is, _, err := s.Stored(ctx, items.TenantOf(key))
 		if err != nil {
-			return err
-		}
-		if is.Key != key { // else its deletion was interrupted
+			unread = errors.Join(unread, err)
+		} else if is.Key != key { // else its deletion was interrupted
 			incarnations = append(incarnations, key)
 		}
 	}
 	if len(incarnations) == 0 {
-		return nil
+		return unread
 	}
 	err := s.scan(ctx, func(key string, d *device) error {
 		if !slices.Contains(incarnations, key) {
@@ -195,7 +193,7 @@ func (s *Store) purgeAll(ctx context.Context) error {
 			err = s.purgeIncarnation(ctx, key)
 		}
 	}
-	return err
+	return errors.Join(unread, err)
 }
 
 // purgeIncarnation deletes what belongs to no device, and then the note that the incarnation ended.

@@ -33,7 +33,7 @@ func (d *device) changed() {
 
 // hear notes the arrival of a message.
 func (d *device) hear(received andon.Time) {
-	d.received = max(d.received, received)
+	d.received = andon.Heard(d.received, received)
 	d.changed()
 }
 

@@ -96,7 +96,7 @@ func (s *Store) admit(w *writing, attempts int) error {
 	if w.tenant.gone {
 		return andon.NoTenant(w.tenant.record.Load().ID)
 	}
-	if err := s.dir.Disk.Admit(w.frees); err != nil {
+	if err := s.dir.Disk.Admit(w.ctx, w.frees); err != nil {
 		return err
 	}
 	w.overtaken = w.old()

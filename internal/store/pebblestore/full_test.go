@@ -37,10 +37,25 @@ func TestFullDiskIsRelieved(t *testing.T) {
 		}),
 	}
 	_, refused["tenant"] = s.PutTenant(ctx, andon.NewTenant("third"))
+	r := andon.Record{Tenant: id, Kind: "k", ID: "r", Data: "{}"}
+	_, refused["record"] = s.PutRecord(ctx, r)
 	for what, err := range refused {
 		if andon.KindOf(err) != andon.Full {
 			t.Errorf("%s on a full disk: %v", what, err)
 		}
+	}
+	urgent := andon.Urgent(ctx)
+	if r, err = s.PutRecord(urgent, r); err != nil {
+		t.Errorf("an urgent record: %v", err)
+	}
+	operator := []andon.Assignment{{Device: numbered(0), Operator: "Liz"}}
+	if _, err = s.Assign(urgent, id, andon.DayStart(200), operator); err != nil {
+		t.Errorf("an urgent assignment: %v", err)
+	}
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 80 << 20, TotalBytes: 1 << 40})
+	s.dir.Disk.Refresh()
+	if _, err = s.PutRecord(urgent, r); andon.KindOf(err) != andon.Full {
+		t.Errorf("an urgent record below what is left to it: %v", err)
 	}
 	record, err := s.Tenant(ctx, id)
 	if err != nil {

@@ -50,7 +50,7 @@ func (s *Store) sync() error {
 func (s *Store) writable(ctx context.Context, id andon.TenantID) (*tenant, error) {
 	t, err := s.tenant(ctx, id)
 	if err == nil {
-		err = s.dir.Disk.Check()
+		err = s.dir.Disk.Admit(ctx, false)
 	}
 	return t, err
 }

@@ -45,7 +45,7 @@ func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, er
 	if err := r.Validate(); err != nil {
 		return andon.Record{}, err
 	}
-	if err := s.dir.Disk.Admit(andon.IsFreeing(ctx)); err != nil {
+	if err := s.dir.Disk.Admit(ctx, false); err != nil {
 		return andon.Record{}, err
 	}
 	if err := s.changeRecord(ctx, &r, s.records.Put); err != nil {
@@ -59,7 +59,7 @@ func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
 	if err := r.CheckOwned(); err != nil {
 		return err
 	}
-	if err := s.dir.Disk.Admit(true); err != nil {
+	if err := s.dir.Disk.Admit(ctx, true); err != nil {
 		return err
 	}
 	return s.changeRecord(ctx, &r, s.records.Delete)

@@ -153,7 +153,7 @@ func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, er
 // PutTenant implements andon.Tenants.
 func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, error) {
 	frees := is.Version != 0 // shorter retention is how a full disk is relieved
-	if err := s.dir.Disk.Admit(frees); err != nil {
+	if err := s.dir.Disk.Admit(ctx, frees); err != nil {
 		return andon.Tenant{}, err
 	}
 	is.ID = andon.TenantID(strings.Clone(string(is.ID)))

@@ -228,7 +228,7 @@ func (w *writing) foldOne(i int) error {
 	if len(w.encoded) == f.encoded[0] {
 		w.encoded = w.names.AppendEntries(w.encoded, 0, nil, nil)
 	}
-	d.Received = max(d.Received, w.received)
+	d.Received = andon.Heard(d.Received, w.received)
 	w.encode(f, slot == nil, &was, d)
 	return nil
 }

@@ -17,10 +17,10 @@ import (
 // Counts are how many devices are in each state, by tenant, without asking for each device.
 //
 // They are the histogram of a map from device to its newest entry, about 70 bytes a device. An
-// entry of the map is raised in two ways and never lowered: by what this process writes, at once;
-// and by a scan of all devices, at the start and periodically. So the two may interleave in any
-// way, a replay changes nothing, and a process that was killed counts again. What another process
-// writes is counted by the next scan.
+// entry of the map is raised in two ways and never lowered, but for its arrival (andon.Heard): by
+// what this process writes, at once; and by a scan of all devices, at the start and periodically.
+// So the two may interleave in any way, a replay changes nothing, and a process that was killed
+// counts again. What another process writes is counted by the next scan.
 type Counts struct {
 	seed    maphash.Seed
 	mu      sync.Mutex
@@ -109,7 +109,7 @@ func (c *Counts) Raise(
 		is.time, is.gen = newest.Time, gen
 		is.severity, is.state = newest.Severity, state
 	}
-	is.retired, is.received = max(is.retired, retired), max(is.received, received)
+	is.retired, is.received = max(is.retired, retired), andon.Heard(is.received, received)
 	t.devices[sum] = is
 	t.add(&was, -1)
 	t.add(&is, 1)
@@ -144,15 +144,16 @@ func (c *Counts) Regroup(
 	}
 }
 
-// Hear notes a message that changes no state. A device that the scan has not reached yet has no
-// entry and is in no state.
-func (c *Counts) Hear(tenant string, device andon.DeviceID, received andon.Time) {
+// Hear notes a message that changes no state, and returns when the newest one arrived. A device
+// that the scan has not reached yet has no entry and is in no state.
+func (c *Counts) Hear(tenant string, device andon.DeviceID, received andon.Time) andon.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t, sum := c.tally(tenant), maphash.String(c.seed, string(device))
 	d := t.devices[sum]
-	d.received = max(d.received, received)
+	d.received = andon.Heard(d.received, received)
 	t.devices[sum] = d
+	return d.received
 }
 
 // countTimeout is how long a request waits for the first scan.

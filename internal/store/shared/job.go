@@ -11,7 +11,7 @@ import (
 type Job struct {
 	Do     func(context.Context) error
 	Every  time.Duration
-	Retry  time.Duration   // from a failure to the next try; Every unless set
+	Retry  time.Duration   // from a failure to the next try; Every unless set; doubled after each
 	Wake   <-chan struct{} // may be nil
 	Settle time.Duration   // from being woken to doing it
 	Failed string          // what Warn, of a log, is called with after a failure
@@ -30,12 +30,15 @@ func Recount(
 
 // Run does the work until ctx ends.
 func (j Job) Run(ctx context.Context) {
+	retry := j.Retry
 	for {
 		pause := j.Every
-		if err := j.Do(ctx); err != nil && ctx.Err() == nil {
+		if err := j.Do(ctx); err == nil {
+			retry = j.Retry
+		} else if ctx.Err() == nil {
 			j.Warn(j.Failed, "error", err)
-			if j.Retry > 0 {
-				pause = j.Retry
+			if retry > 0 {
+				pause, retry = retry, min(2*retry, time.Minute)
 			}
 		}
 		woken, err := sleep.Until(ctx, j.Wake, pause)

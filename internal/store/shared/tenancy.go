@@ -146,7 +146,8 @@ func (t *Tenancy) existing(ctx context.Context, id andon.TenantID) (*Tenant, Doc
 	return is, stored, err
 }
 
-// Known returns a tenant that exists.
+// Known returns a tenant that exists. The default tenant is made where it is not there: in a new
+// store, and in a table that was lost and made again.
 func (t *Tenancy) Known(ctx context.Context, id andon.TenantID) (*Tenant, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -156,6 +157,12 @@ func (t *Tenancy) Known(ctx context.Context, id andon.TenantID) (*Tenant, error)
 		return is, nil
 	}
 	is, _, err := t.existing(ctx, id)
+	if id == andon.DefaultTenant && andon.KindOf(err) == andon.NotFound {
+		_, err = t.PutTenant(ctx, andon.NewTenant(id))
+		if err == nil || andon.KindOf(err) == andon.Conflict { // another process made it
+			is, _, err = t.existing(ctx, id)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -304,19 +311,6 @@ func (t *Tenancy) Amend(
 			return record, err == nil, err
 		}
 	}
-}
-
-// EnsureDefault makes the default tenant where it is not there.
-func (t *Tenancy) EnsureDefault(ctx context.Context) error {
-	_, err := t.Known(ctx, andon.DefaultTenant)
-	if err == nil || andon.KindOf(err) != andon.NotFound {
-		return err
-	}
-	_, err = t.PutTenant(ctx, andon.NewTenant(andon.DefaultTenant))
-	if andon.KindOf(err) == andon.Conflict {
-		return nil // another process made it
-	}
-	return err
 }
 
 // DeleteTenant implements andon.Tenants. Its rows are deleted in the background; the next

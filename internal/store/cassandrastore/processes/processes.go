@@ -74,6 +74,16 @@ func (a *Processes) Alone() merge.Moment { return a.Membership.Alone(a.Now()) }
 // Ignore has this process write without knowing the others, for tests.
 func (a *Processes) Ignore() { a.unbound.Store(true) }
 
+// Failed returns why this process can't be known to the others, and so may not write; nil where it
+// may, or was never to write.
+func (a *Processes) Failed() error {
+	ok, _ := a.MayWrite(a.Now())
+	if err := a.failed.Load(); err != nil && !ok && !a.unbound.Load() {
+		return cql.Failure("report this process to the others", *err)
+	}
+	return nil
+}
+
 // Wait waits until this process may write what other processes write to as well, and reports
 // whether it had to.
 func (a *Processes) Wait(ctx context.Context) (waited bool, err error) {
@@ -82,8 +92,8 @@ func (a *Processes) Wait(ctx context.Context) (waited bool, err error) {
 		if ok || a.unbound.Load() {
 			return waited, nil
 		}
-		if err := a.failed.Load(); err != nil && waited {
-			return waited, cql.Failure("report this process to the others", *err)
+		if err := a.Failed(); err != nil && waited {
+			return waited, err
 		}
 		wait := max(time.Duration(at-a.Now()), time.Millisecond)
 		if at == 0 {

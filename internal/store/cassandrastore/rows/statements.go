@@ -15,9 +15,9 @@ func SetLatest(
 		" = ? WHERE tenant = ? AND device = ?", stamp, value, tenant, string(device))
 }
 
-// SetHeard writes when a message of a device arrived.
-func SetHeard(tenant string, device andon.DeviceID, at andon.Time) cql.Statement {
-	return SetLatest(tenant, device, "heard", int64(at), int64(at))
+// SetHeard writes when the newest message of a device arrived.
+func SetHeard(tenant string, device andon.DeviceID, at andon.Time, stamp int64) cql.Statement {
+	return SetLatest(tenant, device, "heard", stamp, int64(at))
 }
 
 // Gone deletes whatever was written, at whatever time, in a part of a table under a former key:

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
@@ -41,6 +43,25 @@ type Client struct {
 	sdk      *dynamodb.Client
 	inFlight chan struct{}
 	meter    meter
+	denied   atomic.Pointer[denial] // the last one; nil: there was none
+}
+
+// denial is a write for which the credentials lack the right.
+type denial struct {
+	err error
+	at  time.Time
+}
+
+// deniedFor is for how long a denial says that writes are not served. After that they are tried:
+// who sends them may ask first whether they are.
+const deniedFor = time.Minute
+
+// Denied returns why writes are not served, as far as one was denied lately; nil: none was.
+func (c *Client) Denied() error {
+	if d := c.denied.Load(); d != nil && c.config.Now().Sub(d.at).Abs() < deniedFor {
+		return d.err
+	}
+	return nil
 }
 
 // Open returns a client of the service that the configuration names. It calls nothing yet, apart
@@ -134,7 +155,12 @@ func call[In, Out any](
 	if ctx.Err() != nil {
 		return out, ctx.Err()
 	}
-	return out, Failure(operation, c.config.Prefix+table, err)
+	failed := Failure(operation, c.config.Prefix+table, err)
+	var api smithy.APIError
+	if !reads(operation) && errors.As(err, &api) && api.ErrorCode() == denied {
+		c.denied.Store(&denial{failed, c.config.Now()})
+	}
+	return out, failed
 }
 
 func reads(operation string) bool {

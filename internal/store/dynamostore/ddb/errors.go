@@ -12,6 +12,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
+// denied is the code of an error of credentials that are known, and lack a right.
+const denied = "AccessDeniedException"
+
 // ErrRaced means that the condition of a put did not hold: another writer was faster.
 var ErrRaced = errors.New("another writer was faster")
 
@@ -58,7 +61,7 @@ func meaning(code string) (andon.Kind, string) {
 			"of a hot device"
 	case "ItemCollectionSizeLimitExceededException":
 		return andon.Internal, "a local index is full: the table is not one of Andon's"
-	case "AccessDeniedException":
+	case denied:
 		return andon.Unavailable, "the credentials lack a right: give it to their role or user"
 	case "UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException",
 		"MissingAuthenticationTokenException", "IncompleteSignatureException":

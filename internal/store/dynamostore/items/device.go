@@ -46,7 +46,7 @@ func (d *Device) Shown(t *tenant) *andon.Device {
 // zero value is a device of which nothing is stored.
 type Device struct {
 	folded
-	Version int64          // 0: there is no item
+	Version int64          // 0: there is no item, or a damaged one
 	Pending *Pending       // the change that its put made, if that may not be in the log
 	Cause   andon.EntryRef // the entry that made the change under way
 }
@@ -175,22 +175,23 @@ func DevicesKey(tenant string, id andon.DeviceID) ddb.Item {
 	return ddb.Item{AttrDevice: ddb.Text(DeviceKey(tenant, id))}
 }
 
-// DecodeDevice reads an item; nil is a device of which nothing is stored.
+// DecodeDevice reads an item; nil is a device of which nothing is stored. Of one that is damaged it
+// returns the device as its key has it, with all partitions that a device may have.
 func DecodeDevice(id andon.DeviceID, i ddb.Item) (*Device, error) {
 	d := &Device{Version: i.Int(AttrVersion)}
+	var err error
 	if i != nil {
-		if err := json.Unmarshal([]byte(i.Text(AttrShown)), &d.folded); err != nil {
-			return nil, andon.Errorf(andon.Damaged, "the item of device %q is damaged: %w", id, err)
-		}
+		err = json.Unmarshal([]byte(i.Text(AttrShown)), &d.folded)
 	}
-	if text := i.Text(attrPending); text != "" {
-		if err := json.Unmarshal([]byte(text), &d.Pending); err != nil {
-			return nil, andon.Errorf(andon.Damaged, "the change of device %q is damaged: %w", id,
-				err)
-		}
+	if text := i.Text(attrPending); err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &d.Pending)
+	}
+	if err != nil {
+		d = &Device{folded: folded{also: also{Shards: MostShards}}}
+		err = andon.Errorf(andon.Damaged, "the item of device %q is damaged: %w", id, err)
 	}
 	d.ID = id
-	return d, nil
+	return d, err
 }
 
 // Item returns what is put, with the keys of the lists that the device is in.

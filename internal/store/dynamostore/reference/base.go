@@ -21,8 +21,8 @@ type base struct {
 	model  ddb.Table
 	tenant *shared.Tenant
 
-	ofReadings bool                               // else it is of entries
-	timeOf     func(ddb.Item) (andon.Time, error) // of an item
+	ofReadings bool                              // else it is of entries
+	timeOf     func(ddb.Item) (andon.Time, bool) // of an item
 
 	mu   sync.Mutex
 	kept andon.Tenant // the record of the tenant: its floor and its clock may change
@@ -42,7 +42,7 @@ type Options struct {
 
 func newBase(
 	db *ddb.Client, o Options, own andon.Store, model ddb.Table, ofReadings bool,
-	timeOf func(ddb.Item) (andon.Time, error),
+	timeOf func(ddb.Item) (andon.Time, bool),
 ) *base {
 	r := &base{
 		Store: unserved(own), Options: o, db: db, model: model,
@@ -144,7 +144,7 @@ func (r *base) Sweep(
 		found, next, err := r.db.Scan(ctx, r.Table, after, min(r.SweepRate, ddb.MaxPage))
 		var gone []ddb.Write
 		for _, i := range found {
-			if at, unreadable := r.timeOf(i); unreadable == nil && at < horizon {
+			if at, ok := r.timeOf(i); ok && at < horizon {
 				key := ddb.Item{r.model.Key.Hash: i[r.model.Key.Hash],
 					r.model.Key.Sort: i[r.model.Key.Sort]}
 				gone = append(gone, ddb.Write{Table: r.Table, Delete: key})

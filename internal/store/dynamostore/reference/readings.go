@@ -94,20 +94,15 @@ func (r *Options) ReadingItem(one *andon.Reading) (key, set ddb.Item) {
 	return items.ReadingKeys().Item(string(one.Device), one.Time.String()), set
 }
 
-func timeOf(i ddb.Item) (andon.Time, error) {
+func timeOf(i ddb.Item) (_ andon.Time, ok bool) {
 	at, err := andon.ParseTime(i.Text(items.AttrTimestamp))
-	if err != nil {
-		err = andon.Errorf(andon.Damaged, "the table has an item of device %q with %s %q: Andon "+
-			"needs RFC 3339", i.Text(items.AttrReadingOf), items.AttrTimestamp,
-			i.Text(items.AttrTimestamp))
-	}
-	return at, err
+	return at, err == nil
 }
 
-// readReading reads an item. Metadata that is no object is a member of one.
+// readReading reads an item; not ok: it is none. Metadata that is no object is a member of one.
 func readReading(i ddb.Item) (r andon.Reading, ok bool, err error) {
-	if r.Time, err = timeOf(i); err != nil {
-		return r, false, err
+	if r.Time, ok = timeOf(i); !ok {
+		return r, false, nil
 	}
 	r.Device = andon.DeviceID(i.Text(items.AttrReadingOf))
 	if r.Metrics, err = i.Numbers(); err != nil {

@@ -44,9 +44,9 @@ func Table(name string, kept andon.Retention) ddb.Table {
 // New returns the store of a table. own serves what concerns no entries, as the other layout does.
 func New(db *ddb.Client, o Options, own andon.Store) andon.Store {
 	return &Store{newBase(db, o, own, Table(o.Table, o.Retention), false,
-		func(i ddb.Item) (andon.Time, error) {
-			ref, err := refOf(i.Text(items.AttrStateDate))
-			return ref.Time, err
+		func(i ddb.Item) (andon.Time, bool) {
+			ref, ok := refOf(i.Text(items.AttrStateDate))
+			return ref.Time, ok
 		})}
 }
 
@@ -65,25 +65,24 @@ func SortKey(state andon.State, at andon.Time) string {
 	return string(state) + "#" + timeText(at)
 }
 
-// refOf reads a sort key. The date has no #, and a state may have one.
-func refOf(key string) (andon.EntryRef, error) {
+// refOf reads a sort key; not ok: it is of no entry. The date has no #, and a state may have one.
+func refOf(key string) (_ andon.EntryRef, ok bool) {
 	n := strings.LastIndexByte(key, '#')
 	at, err := andon.ParseTime(key[n+1:])
 	if n < 1 || err != nil {
-		return andon.EntryRef{}, andon.Errorf(andon.Damaged, "the table has an item with %s %q: "+
-			"Andon needs a state, # and a date in it", items.AttrStateDate, key)
+		return andon.EntryRef{}, false
 	}
-	return andon.EntryRef{Time: at, State: andon.State(key[:n])}, nil
+	return andon.EntryRef{Time: at, State: andon.State(key[:n])}, true
 }
 
 func readEvent(i ddb.Item) (e items.Event, ok bool, err error) {
-	ref, err := refOf(i.Text(items.AttrStateDate))
+	ref, ok := refOf(i.Text(items.AttrStateDate))
 	return items.Event{Event: andon.Event{
 		Device: andon.DeviceID(i.Text(items.AttrDevice)), Time: ref.Time, State: ref.State,
 		Operator: andon.PersonID(i.Text(items.AttrOperator)), Message: i.Text(items.AttrMessage),
 		Attributes:  andon.JSON(i.Text(items.AttrAttributes)),
 		EscalatedTo: andon.PersonID(i.Text(items.AttrEscalated)),
-	}}, true, err
+	}}, ok, nil
 }
 
 // inState bounds a query to a state in a span. Z sorts after all digits of a fraction.
@@ -119,9 +118,14 @@ func (r *Store) states(
 		if err != nil || len(found) == 0 {
 			return all, err
 		}
-		ref, err := refOf(found[0].Text(items.AttrStateDate))
-		if err != nil || !strings.HasPrefix(string(ref.State), f.Prefix()) {
-			return all, err
+		key := found[0].Text(items.AttrStateDate)
+		if !strings.HasPrefix(key, f.Prefix()) {
+			return all, nil
+		}
+		ref, ok := refOf(key)
+		if !ok {
+			q.From = key + "\x00" // the next key
+			continue
 		}
 		if f.Match(ref.State) {
 			all = append(all, ref.State)
@@ -153,8 +157,8 @@ func (r *Store) inStates(
 		one := inState(ask, state, q.Rest())
 		one.Order, one.Page = q.Order, items.PageOf(q.Limit, len(states))
 		rows = append(rows, ddb.Rows(r.db, one, func(i ddb.Item) (items.Event, bool, error) {
-			e, _, err := readEvent(i)
-			return e, e.State == state, err
+			e, ok, err := readEvent(i)
+			return e, ok && e.State == state, err
 		}))
 	}
 	return items.Merged(ctx, r.tenant, q, rows)
@@ -259,9 +263,8 @@ func (r *Store) find(
 		if err != nil {
 			return nil, err
 		}
-		ref, err := refOf(i.Text(items.AttrStateDate))
-		if err != nil || ref.Time == at {
-			return i, err
+		if ref, ok := refOf(i.Text(items.AttrStateDate)); ok && ref.Time == at {
+			return i, nil
 		}
 	}
 	return nil, andon.NoEntry(device, at, state)

@@ -177,7 +177,7 @@ func (c *changes) Change(r *layout.Reader, number uint32, base andon.Time) {
 	if r.Bad || c.of == nil {
 		return
 	}
-	d.Received = max(d.Received, c.received)
+	d.Received = andon.Heard(d.Received, c.received)
 	c.of.Load(number, d)
 	if slot := c.of.Numbered(number); slot != nil {
 		slot.Note = neverWritten

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -32,19 +33,23 @@ const lookEvery = 50 * time.Millisecond
 const least = 64 << 20
 
 // Check returns a Full error while the reserve is touched, and what else keeps from writing.
-func (d *Disk) Check() error { return d.Admit(false) }
+func (d *Disk) Check() error { return d.Admit(context.Background(), false) }
 
 // Refresh has the next check look at the disk again.
 func (d *Disk) Refresh() { d.looked.Store(0) }
 
-// Admit is Check for a write. One that frees space, or leads to it, may go into the reserve.
-func (d *Disk) Admit(frees bool) error {
+// Admit is Check for a write with a context. One that frees space, or leads to it, may go into the
+// reserve, and so may one that is urgent, though not as far.
+func (d *Disk) Admit(ctx context.Context, frees bool) error {
 	d.look()
-	left := d.reserve
-	if frees {
-		left = min(least, d.reserve/2)
-	} else if why := d.why.Load(); *why != nil {
-		return *why
+	left := min(least, d.reserve/2)
+	if !frees && !andon.IsFreeing(ctx) {
+		if why := d.why.Load(); *why != nil {
+			return *why
+		}
+		if left += left / 2; !andon.IsUrgent(ctx) {
+			left = d.reserve
+		}
 	}
 	if free := d.free.Load(); free < left {
 		return andon.Errorf(andon.Full,

@@ -27,6 +27,10 @@ const (
 func lock(fs vfs.FS, dir, owner string) (release func(), err error) {
 	held, err := fs.Lock(fs.PathJoin(dir, lockFile))
 	if err != nil {
+		if _, ofFile := errors.AsType[*os.PathError](err); ofFile && os.IsPermission(err) {
+			return nil, fmt.Errorf("this user may not write to the store in %s: start as the user "+
+				"whose it is, or give it to this one with chown -R: %w", dir, err)
+		}
 		if !heldElsewhere(err) {
 			return nil, fmt.Errorf("lock store in %s: %w", dir, err)
 		}
