@@ -180,6 +180,9 @@ func TestStopWithAStalledReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
 	const ask = "GET /api/v1/events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	if _, err := conn.Write([]byte(ask)); err != nil {
 		t.Fatal(err)
@@ -188,7 +191,7 @@ func TestStopWithAStalledReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newClient(t, s)
-	for n := range 40 { // more than the buffers of both ends hold
+	for n := range 8 { // 8 MB, more than the buffers of both ends hold
 		events := make([]andon.Event, 1000)
 		for i := range events {
 			events[i] = andon.Event{

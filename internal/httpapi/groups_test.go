@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -258,14 +259,14 @@ func TestStreamLearnsAttributes(t *testing.T) {
 	for i, line := range []string{"L1", "L2"} {
 		now := andon.Time(w.now.Load())
 		err := w.store.Append(t.Context(), andon.DefaultTenant, now, []andon.Event{{
-			Device: "x", State: "WARNING1", Time: now + andon.Time(i),
+			Device: "x", State: andon.State(fmt.Sprint("WARNING", i+1)), Time: now + andon.Time(i),
 			Attributes: andon.JSON(`{"line":"` + line + `"}`),
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, _ := s.next()
-		if grouped := strings.Contains(e.data, `"group":"l1"`); grouped != (line == "L1") {
+		e, ok := s.next()
+		if grouped := strings.Contains(e.data, `"group":"l1"`); !ok || grouped != (line == "L1") {
 			t.Errorf("line %s: %+v", line, e)
 		}
 	}
