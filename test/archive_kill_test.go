@@ -149,9 +149,9 @@ func filesIn(t *testing.T, dir string) []string {
 	return files
 }
 
-// TestArchiveTwoProcesses: two servers on one store, which both have the archive in their settings,
-// and two commands, do the work once.
-func TestArchiveTwoProcesses(t *testing.T) {
+// TestSerialArchiveTwoProcesses: two servers on one store, which both have the archive in their
+// settings, and two commands, do the work once.
+func TestSerialArchiveTwoProcesses(t *testing.T) {
 	text, err := os.ReadFile(dynamoSettings(t))
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,9 +90,9 @@ func (f *flood) said(status int) int64 {
 	return 0
 }
 
-// TestFloodStaysInMemory floods a server with what is small to send and large to hold. What it took
-// at most is below what it says that it takes, and a tenth more.
-func TestFloodStaysInMemory(t *testing.T) {
+// TestSerialFloodStaysInMemory floods a server with what is small to send and large to hold. What it
+// took at most is below what it says that it takes, and a tenth more.
+func TestSerialFloodStaysInMemory(t *testing.T) {
 	s := start(t, "--data", t.TempDir(), "--limits-memory", "64MiB", "--pebble-cache", "8MiB",
 		"--limits-wait", "50ms", "--log-level", "error")
 	f := newFlood(t, s, 40)
@@ -102,10 +100,7 @@ func TestFloodStaysInMemory(t *testing.T) {
 	z := gzip.NewWriter(&bomb)
 	_, _ = io.CopyN(z, zeros{}, 100<<20)
 	_ = z.Close()
-	n := 16
-	if underRace() { // which makes each of these ten times as slow
-		n = 4
-	}
+	const n = 16
 	f.clients(2*n, 2, http.MethodPost, "/api/v1/events",
 		func(int, int) []byte { return bomb.Bytes() }, "Content-Encoding: gzip")
 	refused := []byte("[" + strings.Repeat("{},", 99_998) + "{}]")
@@ -205,12 +200,12 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// mostMemory returns the most bytes that the server ever had in memory, as the system says; under
-// the race detector, whose own memory is many times that, what Go says.
+// mostMemory returns the most bytes that the server ever had in memory, as the system says; where it
+// does not, what Go says.
 func (s *server) mostMemory(t testing.TB) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	if err != nil || underRace() {
+	if err != nil {
 		metrics := s.send(t, http.MethodGet, "/metrics", "", "")
 		for line := range strings.Lines(metrics) {
 			if size, ok := strings.CutPrefix(line, "go_memstats_sys_bytes "); ok {
@@ -234,10 +229,4 @@ func (s *server) mostMemory(t testing.TB) int {
 	}
 	t.Fatal("no VmHWM")
 	return 0
-}
-
-func underRace() bool {
-	info, ok := debug.ReadBuildInfo()
-	race := debug.BuildSetting{Key: "-race", Value: "true"}
-	return ok && slices.Contains(info.Settings, race)
 }
