@@ -201,6 +201,20 @@ type Assignment struct {
 	// Again says, in the answer of Assign, that the operator was assigned already and nothing was
 	// added.
 	Again bool
+	// Over is, in a call of Assign, who is assigned as far as the writer knows (absent: no one). If
+	// somebody else is, that is a Conflict. Nil: whoever is.
+	Over *PersonID
+}
+
+// Overtaken returns the Conflict of an assignment whose writer did not know who is assigned, or nil.
+func (a *Assignment) Overtaken(assigned PersonID) error {
+	switch {
+	case a.Over == nil || *a.Over == assigned:
+		return nil
+	case assigned == "":
+		return Errorf(Conflict, "the device is assigned to nobody by now")
+	}
+	return Errorf(Conflict, "the device is assigned to %q by now", assigned)
 }
 
 // History is what people did elsewhere, with the times that it had there.

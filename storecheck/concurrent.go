@@ -22,6 +22,8 @@ func concurrentChecks() []Check {
 			statesConcurrently).needing(whole).concurrent(),
 		check("2.6", "one assignment comes of several that ask for the same",
 			assignConcurrently).concurrent(),
+		check("2.6", "of assignments over one that several saw, one counts",
+			assignOver).concurrent(),
 		check("2.6", "an entry sent while assignments change has the operator of its time",
 			appendWhileAssigning).concurrent(),
 		check("2.7", "one record comes of several that ask for the same",
@@ -165,6 +167,43 @@ func assignConcurrently(ctx context.Context, e *Env, id andon.TenantID) error {
 		return fmt.Errorf("%d of them say that they are new", n)
 	}
 	if list := must(assignmentsOf("d1", options{})(e.turn(ctx, id))); len(list) != 1 {
+		return fmt.Errorf("the device has %s", show(list))
+	}
+	return nil
+}
+
+// assignOver assigns an operator each from several goroutines that all saw the same one.
+func assignOver(ctx context.Context, e *Env, id andon.TenantID) error {
+	const goroutines = 8
+	operator := func(round, g int) andon.PersonID {
+		return andon.PersonID(fmt.Sprint("operator ", round, "-", g))
+	}
+	var seen andon.PersonID // nobody at first
+	for round := range 3 {
+		var next atomic.Int32 // one more than the goroutine that has assigned
+		require(concurrently(goroutines, func(g int) error {
+			a := andon.Assignment{Device: "d1", Operator: operator(round, g), Over: new(seen)}
+			for again := range 2 { // the answer may be lost
+				switch kept, err := e.Store.Assign(ctx, id, e.Now(), []andon.Assignment{a}); {
+				case andon.KindOf(err) == andon.Conflict && err != nil && again == 0:
+					return nil
+				case err != nil:
+					return err
+				case kept[0].Again != (again == 1):
+					return fmt.Errorf("asked for again %d times: %+v", again, kept[0])
+				case again == 0 && !next.CompareAndSwap(0, int32(g)+1):
+					return errors.New("two of them have assigned")
+				}
+			}
+			return nil
+		}))
+		if next.Load() == 0 {
+			return errors.New("none of them has assigned")
+		}
+		seen = operator(round, int(next.Load())-1)
+	}
+	list := must(assignmentsOf("d1", options{})(e.turn(ctx, id)))
+	if len(list) != 3 {
 		return fmt.Errorf("the device has %s", show(list))
 	}
 	return nil

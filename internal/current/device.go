@@ -209,11 +209,17 @@ func (d *Device) Retire(at andon.Time) andon.Time {
 }
 
 // Assign assigns an operator from the latest of now, just after the newest entry, and just after
-// the newest assignment.
-func (d *Device) Assign(operator andon.PersonID, now andon.Time) andon.Time {
-	d.Assignee = operator
-	d.AssignedFrom = max(now, d.Time+1, d.AssignedFrom+1)
-	return d.AssignedFrom
+// the newest assignment, and says since when. If it is the assigned one, nothing changes. Conflict
+// as of andon.Assignments.
+func (d *Device) Assign(a *andon.Assignment, now andon.Time) error {
+	if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; !a.Again {
+		if err := a.Overtaken(d.Assignee); err != nil {
+			return err
+		}
+		d.Assignee, d.AssignedFrom = a.Operator, max(now, d.Time+1, d.AssignedFrom+1)
+	}
+	a.From, a.To = d.AssignedFrom, 0
+	return nil
 }
 
 // Show returns the device as it is shown, without what stays with its newest entry.

@@ -136,8 +136,9 @@ func TestRetiredDeviceBeginsAnew(t *testing.T) {
 	if d.Alive() {
 		t.Fatal("an entry up to the retirement brought the device back")
 	}
-	if from := d.Assign("Liz", 5); from != 12 {
-		t.Errorf("assigned from %d, want just after the newest entry", from)
+	liz := andon.Assignment{Operator: "Liz"}
+	if err := d.Assign(&liz, 5); err != nil || liz.From != 12 {
+		t.Errorf("assigned from %d, want just after the newest entry: %v", liz.From, err)
 	}
 	apply(entry(20, "WARNING1"))
 	if !d.Alive() || d.Since != 20 || d.Incident != 20 {

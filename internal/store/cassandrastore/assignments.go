@@ -46,7 +46,10 @@ func (s *Store) Assign(
 	if err := s.views(ctx, t, slots, 0); err != nil {
 		return nil, err
 	}
-	kept := assigned(t, slots, now, assignments)
+	kept, err := assigned(t, slots, now, assignments)
+	if err != nil {
+		return nil, err
+	}
 	err = s.writeAssignments(ctx, t, andon.ByAssignment, now, kept...)
 	slots.Forget() // their newest assignments are other ones now
 	if err == nil {
@@ -61,23 +64,19 @@ func (s *Store) Assign(
 // assigned decides from when on assignments are in force, and which there are already.
 func assigned(
 	t *rows.Tenant, slots *taken, now andon.Time, assignments []andon.Assignment,
-) (kept []andon.Assignment) {
+) (kept []andon.Assignment, _ error) {
 	devices := map[andon.DeviceID]*current.Device{}
 	for _, slot := range slots.Slots {
 		d := slot.View.Device(slot.Key.Device, t.Record.States)
 		devices[d.ID] = &d
 	}
 	for _, a := range assignments {
-		d := devices[a.Device]
-		if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
-			a.From = d.AssignedFrom
-		} else {
-			a.From = d.Assign(a.Operator, now)
+		if err := devices[a.Device].Assign(&a, now); err != nil {
+			return nil, err
 		}
-		a.To = 0
 		kept = append(kept, a)
 	}
-	return kept
+	return kept, nil
 }
 
 // writeAssignments writes those that are not there already, and has the feed follow all devices.

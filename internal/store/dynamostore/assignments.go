@@ -81,23 +81,21 @@ func (s *Store) Assign(
 
 // assign assigns one, unless the operator is assigned already.
 func (s *Store) assign(ctx context.Context, t *tenant, now andon.Time, a *andon.Assignment) error {
-	operator := andon.PersonID(strings.Clone(string(a.Operator)))
+	a.Operator = andon.PersonID(strings.Clone(string(a.Operator)))
 	var put bool
 	err := s.withDevice(ctx, t, a.Device, andon.ByAssignment, func(
 		t *tenant, d *device,
 	) (bool, error) {
-		*a = andon.Assignment{Device: d.ID, Operator: operator, From: d.AssignedFrom, Again: true}
-		if d.AssignedFrom != 0 && d.Assignee == operator {
+		former := *d
+		if err := d.Assign(a, now); err != nil {
+			return false, err
+		}
+		if a.Again {
 			a.Again = !put // this call put it, and the answer was lost
 			return false, nil
 		}
-		if err := s.keepFormer(ctx, t, d); err != nil {
-			return false, err
-		}
-		a.Again = false
-		a.From = d.Assign(operator, now)
 		put = true
-		return true, nil
+		return true, s.keepFormer(ctx, t, &former)
 	})
 	return err
 }

@@ -15,12 +15,33 @@ func (s *Store) Assign(
 ) ([]andon.Assignment, error) {
 	var kept []andon.Assignment
 	err := s.write(ctx, id, andon.ByAssignment, func(t *tenant) error {
+		if err := t.overtaken(assignments); err != nil {
+			return err
+		}
 		for _, a := range assignments {
 			kept = append(kept, t.device(a.Device).assign(now, a.Operator))
 		}
 		return nil
 	})
 	return kept, err
+}
+
+// overtaken returns the Conflict of the first assignment that has one, or nil.
+func (t *tenant) overtaken(assignments []andon.Assignment) error {
+	operators := map[andon.DeviceID]andon.PersonID{}
+	for _, a := range assignments {
+		operator, there := operators[a.Device]
+		if !there {
+			for _, d := range t.known(a.Device) {
+				operator = d.assignedAt(andon.MaxTime)
+			}
+		}
+		if err := a.Overtaken(operator); err != nil && operator != a.Operator {
+			return err
+		}
+		operators[a.Device] = a.Operator
+	}
+	return nil
 }
 
 func (d *device) assign(now andon.Time, operator andon.PersonID) andon.Assignment {

@@ -26,12 +26,10 @@ func (s *Store) Assign(
 	err = s.change(ctx, t, andon.ByAssignment, devices, bytes, func(w *writing) {
 		w.fold = func(i int, d *current.Device) error {
 			for _, n := range of[devices[i]] { // a device may be assigned more than once
-				a := &kept[n]
-				if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
-					a.From, a.To = d.AssignedFrom, 0
-					continue
+				kept[n].Operator = retain(kept[n].Operator, d.Assignee)
+				if err := d.Assign(&kept[n], now); err != nil {
+					return err
 				}
-				a.From, a.To = d.Assign(retain(a.Operator, d.Assignee), now), 0
 			}
 			return nil
 		}

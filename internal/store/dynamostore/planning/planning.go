@@ -208,8 +208,7 @@ func (m *maker) people(
 		return err
 	}
 	assigned, err := itemAfter(t, d.Clone(), func(d *items.Device) error {
-		d.Assign("operator-0008", e.Time)
-		return nil
+		return d.Assign(&andon.Assignment{Operator: "operator-0008"}, e.Time)
 	})
 	former := items.AssignmentKey(t, d, e.Time)
 	former.SetText(items.AttrOperator, string(e.Operator))
