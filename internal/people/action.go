@@ -206,7 +206,7 @@ func (in *Incident) takeBy(s *Setting, a *Action) error {
 	default:
 		return first(in.TakenBy, "has taken")
 	}
-	in.TakenBy, in.Operator = a.By, a.By
+	in.TakenBy, in.Operator, in.Appointed = a.By, a.By, nil
 	in.note(s, Step{What: "taken", By: a.By, Note: a.Note})
 	in.do(s, Assign, a.By, "taken by "+string(a.By))
 	return nil

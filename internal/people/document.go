@@ -1,6 +1,9 @@
 package people
 
 import (
+	"encoding/json"
+	"hash/crc32"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/rules"
 )
@@ -51,6 +54,12 @@ type Policy struct {
 	// Assign makes the person whom the target names the operator of a device that has none, at the
 	// opening, and again when a shift ends: "schedule line-3".
 	Assign Target `json:"assign,omitempty"`
+}
+
+// sum is another one when the policy is changed, and never 0.
+func (p *Policy) sum() uint32 {
+	text, _ := json.Marshal(p)
+	return max(crc32.ChecksumIEEE(text), 1)
 }
 
 // PolicyStep is done After the beginning of its round.

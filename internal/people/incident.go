@@ -17,10 +17,12 @@ type Observation struct {
 	Message  string
 	Why      string // of the end, where it is not a return to normal: "retired"
 	Covers   int    // other devices that are silent with it
-	// Former is the last incident of the kind on the device, where one opens.
-	Former *Incident
+	// Former is the last incident of the kind on the device, where one opens. Appointed says that a
+	// policy has assigned the operator in an earlier one, of any kind.
+	Former    *Incident
+	Appointed *Appointment
 	// At is the place in the feed after which it is so, Arrived when that change arrived; 0:
-	// unknown. Assigned says that the change was of the operator.
+	// unknown. Assigned says that Operator is who looks after the device by now, not only at At.
 	At       andon.Position
 	Arrived  andon.Time
 	Assigned bool
@@ -35,7 +37,7 @@ func (in *Incident) Knows(at andon.Position) bool {
 func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observation) *Incident {
 	in := &Incident{
 		ID: id, Device: device, Kind: kind, Opened: s.Now, Since: o.Since, Operator: o.Operator,
-		Count: 1, Seen: o.At,
+		Appointed: copied(o.Appointed), Count: 1, Seen: o.At,
 	}
 	if o.Arrived != 0 {
 		in.Opened = o.Arrived
@@ -46,21 +48,15 @@ func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observatio
 	in.note(s, Step{What: "opened", EventTime: o.Entry.Time, Note: string(o.Entry.State)})
 	in.Suppress(s)
 	in.take(s, o)
+	in.appoint(s)
 	return in
 }
 
 // Observe takes in what is true of its device now. It reports whether that changes anything.
 func (in *Incident) Observe(s *Setting, o *Observation) (changed bool) {
 	before := *in
-	switch {
-	case o.Assigned && o.Operator != in.TakenBy && o.Operator != "":
-		in.TakenBy, in.Operator = "", o.Operator
-	case o.Operator == "" && !o.Assigned &&
-		(!o.Holds || in.Policy != nil && in.Policy.Assigned != ""):
-		// What ends it names nobody. Or it was so before the policy had the device assigned:
-		// changes are taken in later.
-	case o.Assigned || in.TakenBy == "" && !in.assigning():
-		in.Operator = o.Operator
+	if o.Assigned {
+		in.operate(s, o.Operator)
 	}
 	switch {
 	case o.Holds:
@@ -78,11 +74,6 @@ func (in *Incident) Observe(s *Setting, o *Observation) (changed bool) {
 		in.Seen = o.At
 	}
 	return changed
-}
-
-// assigning reports whether the device is about to get its operator by this incident.
-func (in *Incident) assigning() bool {
-	return slices.ContainsFunc(in.Doing, func(e Effect) bool { return e.Do == Assign })
 }
 
 // take takes in a condition that holds.
@@ -106,11 +97,7 @@ func (in *Incident) take(s *Setting, o *Observation) {
 		in.Latch, in.Reset = true, false
 	}
 	if rose {
-		was := in.Policy
-		if o.Former != nil && o.Former.TakenBy == "" {
-			was = o.Former.Policy
-		}
-		in.begin(s, was)
+		in.begin(s)
 	}
 	if flipped {
 		in.flip(s, o.Entry.Time)
@@ -239,7 +226,7 @@ func (in *Incident) Clone() *Incident {
 		slices.Clone(in.Joined)
 	c.Acknowledged, c.Shelf, c.Removed = copied(in.Acknowledged), copied(in.Shelf),
 		copied(in.Removed)
-	c.Policy, c.Flips = copied(in.Policy), slices.Clone(in.Flips)
+	c.Policy, c.Appointed, c.Flips = copied(in.Policy), copied(in.Appointed), slices.Clone(in.Flips)
 	return &c
 }
 

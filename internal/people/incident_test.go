@@ -292,7 +292,7 @@ func TestOperatorAtTheEnd(t *testing.T) {
 		s := &people.Setting{Known: &people.Known{}, Now: minute}
 		in := people.Open(s, "1-x", "d1", people.StateKind, seen(s, "WARNING2"))
 		end := seen(s, "NORMAL")
-		end.Operator = named
+		end.Operator, end.Assigned = named, named != ""
 		if in.Observe(s, end); in.Operator != want {
 			t.Errorf("%q is the operator, not %q", in.Operator, want)
 		}

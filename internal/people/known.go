@@ -47,12 +47,7 @@ type Setting struct {
 
 // policyOf returns the policy that matches an incident; nil where there is none.
 func (s *Setting) policyOf(in *Incident) (best *Policy) {
-	is := Subject{
-		Device: in.Device, State: in.State, Severity: in.Severity, Kind: in.Kind, At: s.Now,
-	}
-	if s.Group != nil {
-		is.Group = s.Group(in.Device)
-	}
+	is := s.subject(in)
 	for i := range s.Policies {
 		p := &s.Policies[i]
 		if p.Match.Fits(&is) && (best == nil || p.Match.MinSeverity > best.Match.MinSeverity) {
@@ -62,10 +57,29 @@ func (s *Setting) policyOf(in *Incident) (best *Policy) {
 	return best
 }
 
+// subject is what a policy looks at of an incident.
+func (s *Setting) subject(in *Incident) Subject {
+	is := Subject{
+		Device: in.Device, State: in.State, Severity: in.Severity, Kind: in.Kind, At: s.Now,
+	}
+	if s.Group != nil {
+		is.Group = s.Group(in.Device)
+	}
+	return is
+}
+
 // policy returns the policy that is followed; nil where there is none, or none any more.
 func (s *Setting) policy(g *Progress) *Policy {
+	if g == nil || g.Sum == 0 {
+		return nil
+	}
+	return s.named(g.Policy)
+}
+
+// named returns the policy of a name; nil where there is none.
+func (s *Setting) named(policy string) *Policy {
 	for i := range s.Policies {
-		if g != nil && s.Policies[i].Name == g.Policy {
+		if s.Policies[i].Name == policy {
 			return &s.Policies[i]
 		}
 	}

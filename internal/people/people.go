@@ -72,7 +72,10 @@ type Incident struct {
 	MaintenanceEnds andon.Time `json:"maintenance_ends,omitempty"`
 
 	Policy *Progress `json:"escalation,omitempty"` // nil: no policy matches
-	Steps  []Step    `json:"steps,omitempty"`      // oldest first
+	// Appointed says that a policy chose the operator; nil: people did. The next incident of the
+	// device has it too.
+	Appointed *Appointment `json:"appointed,omitempty"`
+	Steps     []Step       `json:"steps,omitempty"` // oldest first
 	// Doing are effects that were decided and are not known to be done. They are done again after a
 	// restart; each is idempotent by its Key.
 	Doing []Effect `json:"doing,omitempty"`
@@ -137,9 +140,15 @@ type Progress struct {
 	Step   int        `json:"step"`              // the next one, counted through all rounds
 	Next   andon.Time `json:"next_at,omitempty"` // 0: none is left, or it is halted
 	Paused andon.Time `json:"paused,omitempty"`  // since when; 0: it is not
-	// Assigned is whom the policy has made the operator, until the end of the shift.
-	Assigned andon.PersonID `json:"assigned,omitempty"`
-	Shift    andon.Time     `json:"shift_ends_at,omitempty"` // 0: it does not end
+	// Sum is that of the policy as it is followed; 0: it was deleted, or is for others now.
+	Sum uint32 `json:"sum,omitempty"`
+}
+
+// Appointment is whom a policy has made the operator of a device, until somebody else is on call.
+type Appointment struct {
+	Policy string         `json:"policy"`
+	To     andon.PersonID `json:"to,omitempty"`    // absent: nobody was on call yet
+	Until  andon.Time     `json:"until,omitempty"` // 0: it does not end
 }
 
 // EffectKind is what an effect does.
@@ -160,6 +169,8 @@ type Effect struct {
 	Why  string         `json:"why,omitempty"` // the step, as a person reads it; a note of By
 	By   andon.PersonID `json:"by,omitempty"`  // who did it; absent: a policy
 	Time andon.Time     `json:"time"`          // when it was due
+	// Over is, of an assignment by a policy, whose place To takes: nobody else's.
+	Over *andon.PersonID `json:"over,omitempty"`
 }
 
 // Text says why somebody is told.

@@ -2,6 +2,7 @@ package people
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -22,49 +23,116 @@ func (g *Progress) due(p *Policy, from andon.Time) andon.Time {
 }
 
 // begin starts the policy that matches, unless that one is running.
-func (in *Incident) begin(s *Setting, was *Progress) {
+func (in *Incident) begin(s *Setting) {
 	p := s.policyOf(in)
 	if p == nil || in.Policy != nil && in.Policy.Policy == p.Name {
 		return
 	}
-	in.Policy = &Progress{Policy: p.Name, Start: s.Now}
 	if in.Acknowledged != nil {
 		in.Acknowledged = nil
 		in.note(s, Step{What: "acknowledgement ended", Note: "the severity rose"})
 	}
+	in.start(s, p)
+}
+
+// start follows a policy from its beginning.
+func (in *Incident) start(s *Setting, p *Policy) {
+	in.Policy = &Progress{Policy: p.Name, Start: s.Now, Sum: p.sum()}
 	in.note(s, Step{What: "policy started", Note: p.Name})
-	if in.Operator != "" {
-		if was != nil && was.Assigned == in.Operator && in.TakenBy == "" {
-			in.Policy.Assigned, in.Policy.Shift = was.Assigned, was.Shift
-			if was.Shift != 0 && was.Shift <= s.Now {
-				in.handOver(s)
-			}
+	switch a := in.Appointed; {
+	case p.Assign == "":
+	case in.Operator == "":
+		in.Appointed = &Appointment{Policy: p.Name}
+		if in.appoint(s); in.Operator == "" {
+			in.note(s, Step{What: "nobody assigned", Note: string(p.Assign)})
 		}
-		return
-	}
-	if to := s.person(p.Assign, in, s.Now); to != "" {
-		in.Operator, in.Policy.Assigned = to, to
-		_, in.Policy.Shift = s.shift(p.Assign, s.Now)
-		in.note(s, Step{What: "assigned", To: to, Note: string(p.Assign)})
-		in.do(s, Assign, to, "assigned by policy "+p.Name)
+	case a != nil && s.named(a.Policy) == nil:
+		a.Policy = p.Name
 	}
 }
 
-// handOver makes whoever is on call now the operator, where a policy has assigned who was before.
-func (in *Incident) handOver(s *Setting) {
+// appoint makes whoever is on call now the operator, where a policy has assigned who was before, or
+// could assign nobody.
+func (in *Incident) appoint(s *Setting) {
+	a := in.Appointed
+	if a == nil {
+		return
+	}
+	p := s.named(a.Policy)
+	to, until := in.onCall(s, p)
+	if a.Until = until; to == "" || to == in.Operator { // in a gap the former one keeps it
+		return
+	}
+	what, why := "handed over", "the shift of policy "+p.Name+" changed"
+	if a.To == "" {
+		what, why = "assigned", "assigned by policy "+p.Name
+	}
+	over := in.Operator
+	in.Operator, a.To = to, to
+	in.note(s, Step{What: what, To: to, Note: string(p.Assign)})
+	in.do(s, Assign, to, why)
+	in.Doing[len(in.Doing)-1].Over = &over
+}
+
+// onCall returns whom a policy assigns now, and until when; 0: for ever. A turn stays with whoever
+// has it.
+func (in *Incident) onCall(s *Setting, p *Policy) (to andon.PersonID, until andon.Time) {
+	if p == nil {
+		return "", 0
+	}
+	if kind, _ := p.Assign.Parts(); kind == ToTurn && in.Appointed.To != "" {
+		return in.Appointed.To, 0
+	}
+	_, until = s.shift(p.Assign, s.Now)
+	return s.person(p.Assign, in, s.Now), until
+}
+
+// operate takes in who is the operator of the device now, unless an assignment that the incident
+// has decided on may not be done yet. Who is on call was assigned by a policy, through this
+// incident or another one of the device.
+func (in *Incident) operate(s *Setting, is andon.PersonID) {
+	pending := func(e Effect) bool {
+		return e.Do == Assign && (e.Over == nil || is == *e.Over || is == e.To)
+	}
+	if is == in.Operator || slices.ContainsFunc(in.Doing, pending) {
+		return
+	}
+	if in.TakenBy != "" {
+		in.note(s, Step{What: "no longer taken", To: is})
+	}
+	in.Operator, in.TakenBy = is, ""
+	if a := in.Appointed; a != nil && is != a.To {
+		to, until := in.onCall(s, s.named(a.Policy))
+		if in.Appointed = nil; is != "" && is == to {
+			in.Appointed = &Appointment{Policy: a.Policy, To: to, Until: until}
+		}
+	}
+}
+
+// keepUp takes in that the policy that is followed was changed or deleted. Where it is not for the
+// incident any more, the one that is begins.
+func (in *Incident) keepUp(s *Setting) {
 	g := in.Policy
-	g.Shift = 0
-	p := s.policy(g)
-	if p == nil || in.Operator != g.Assigned || in.TakenBy != "" {
+	if g == nil {
 		return
 	}
-	to, until := s.shift(p.Assign, s.Now)
-	if g.Shift = until; to == "" || to == in.Operator { // in a gap the former one keeps it
-		return
+	p, now := s.named(g.Policy), s.policyOf(in)
+	what, sum := "policy deleted", uint32(0)
+	if p != nil {
+		what, sum = "policy changed", p.sum()
+		was := s.subject(in)
+		was.Severity, was.At = in.Worst, g.Start
+		if sum != g.Sum && p != now && !p.Match.Fits(&was) {
+			sum = 0
+		}
 	}
-	in.Operator, g.Assigned = to, to
-	in.note(s, Step{What: "handed over", To: to, Note: string(p.Assign)})
-	in.do(s, Assign, to, "the shift of policy "+p.Name+" changed")
+	if sum != g.Sum {
+		g.Sum = sum
+		in.note(s, Step{What: what, Note: g.Policy})
+	}
+	if sum == 0 && now != nil {
+		in.start(s, now)
+	}
 }
 
 // Review takes in documents that have changed: windows of maintenance, who is on call, and when the
@@ -74,15 +142,16 @@ func (in *Incident) Review(s *Setting) bool {
 		return false
 	}
 	before, steps, ends := copied(in.Policy), len(in.Steps), in.MaintenanceEnds
-	moved := in.setBack(s)
-	if before != nil && before.Shift != 0 && in.Until == 0 {
-		in.handOver(s)
+	moved, shift := in.setBack(s), in.shift()
+	if in.Until == 0 {
+		in.keepUp(s)
+		in.appoint(s)
 	}
 	if ends == 0 || ends > s.Now { // else it is due, and Advance does what is due in its order
 		in.Suppress(s)
 	}
 	in.schedule(s, s.Now)
-	return moved || len(in.Steps) > steps || in.MaintenanceEnds != ends ||
+	return moved || len(in.Steps) > steps || in.MaintenanceEnds != ends || in.shift() != shift ||
 		before != nil && *before != *in.Policy
 }
 
@@ -186,12 +255,18 @@ func (in *Incident) step(s *Setting) {
 	g.Next = g.due(p, due)
 }
 
+// shift returns when somebody else may be on call; 0: never.
+func (in *Incident) shift() andon.Time {
+	if in.Appointed == nil || in.Until != 0 {
+		return 0
+	}
+	return in.Appointed.Until
+}
+
 // Due returns when there is something to do about the incident; 0: when something happens.
 func (in *Incident) Due() (at andon.Time) {
-	if in.Policy != nil {
-		if at = in.Policy.Next; in.Until == 0 {
-			at = andon.Earlier(at, in.Policy.Shift)
-		}
+	if at = in.shift(); in.Policy != nil {
+		at = andon.Earlier(at, in.Policy.Next)
 	}
 	if in.Acknowledged != nil {
 		at = andon.Earlier(at, in.Acknowledged.Expires)
@@ -219,8 +294,8 @@ func (in *Incident) Advance(s *Setting) (changed bool) {
 			in.note(s, Step{What: "unshelved", Note: "its time has come"})
 		case in.stable() == at:
 			in.settled(s)
-		case in.Policy.Shift == at:
-			in.handOver(s)
+		case in.shift() == at:
+			in.appoint(s)
 			continue
 		case in.MaintenanceEnds == at || s.window(in.Device).name() != in.Maintenance:
 			in.Suppress(s)

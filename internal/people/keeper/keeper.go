@@ -309,11 +309,15 @@ func (k *Keeper) finish(ctx context.Context, tenant andon.TenantID, h *records.H
 			err = errors.New("it is more than a day old, so nobody is told any more")
 		}
 		if err != nil {
-			if !old && andon.KindOf(err) != andon.Invalid {
+			// A person was faster than the policy: the feed says who it was.
+			overtaken := e.Over != nil && andon.KindOf(err) == andon.Conflict
+			if !old && !overtaken && andon.KindOf(err) != andon.Invalid {
 				return err
 			}
-			k.Log.Warn("an incident could not be passed on", "incident", h.ID, "to", e.To,
-				"error", err)
+			if !overtaken {
+				k.Log.Warn("an incident could not be passed on", "incident", h.ID, "to", e.To,
+					"error", err)
+			}
 			failed[e.Key] = err.Error()
 		}
 		done[e.Key] = true
@@ -341,7 +345,7 @@ func (k *Keeper) effect(
 	switch e.Do {
 	case people.Assign:
 		_, err = k.Doer.Assign(ctx, tenant, []andon.Assignment{
-			{Device: in.Device, Operator: e.To},
+			{Device: in.Device, Operator: e.To, Over: e.Over},
 		})
 	case people.Escalate:
 		is := andon.Escalation{

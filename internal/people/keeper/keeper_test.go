@@ -43,6 +43,7 @@ type house struct {
 	leases    time.Duration
 	busy      func() bool
 	retired   func(context.Context, andon.TenantID, andon.DeviceID) error
+	assigns   func()       // just before a policy does; absent: nothing happens
 	log       slog.Handler // absent: nobody reads it
 	keeper    *keeper.Keeper
 
@@ -85,6 +86,9 @@ func (h *house) Notify(_ context.Context, _ andon.TenantID, all []notify.Notice)
 func (h *house) Assign(
 	ctx context.Context, t andon.TenantID, a []andon.Assignment,
 ) ([]andon.Assignment, error) {
+	if h.assigns != nil && a[0].Over != nil {
+		h.assigns()
+	}
 	return h.store.Assign(ctx, t, h.now(), a)
 }
 
@@ -246,6 +250,55 @@ func TestKept(t *testing.T) {
 				}
 				if got := strings.Join(log, ", "); got != c.log || len(in.Doing) > 0 {
 					t.Errorf("the log has %s; want %s", got, c.log)
+				}
+			})
+		})
+	}
+}
+
+// TestPersonIsFaster: whoever takes the incident, or is assigned to the device, between the decision
+// of a policy and its assignment stays the operator.
+func TestPersonIsFaster(t *testing.T) {
+	for taken, want := range map[bool]string{
+		true:  "opened, policy started, assigned, taken",
+		false: "opened, policy started, assigned, failed, notified, escalated",
+	} {
+		t.Run(want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t, memstore.New(), clock)
+				h.silentAfter("24h")
+				h.assigns = func() {
+					h.assigns = nil
+					if taken {
+						a := people.Action{Do: people.Take, By: "Max"}
+						_, err := h.incidents.Act(t.Context(), h.tenant, h.only().ID, a)
+						if err != nil {
+							t.Error(err)
+						}
+						return
+					}
+					sent := []andon.Assignment{{Device: "d1", Operator: "Max"}}
+					if _, err := h.store.Assign(t.Context(), h.tenant, clock(), sent); err != nil {
+						t.Error(err)
+					}
+				}
+				defer h.keep("a")()
+				settle(5 * time.Second)
+				h.is("WARNING1")
+				settle(time.Hour)
+				var log []string
+				in := h.only()
+				for _, s := range in.Steps {
+					log = append(log, s.What)
+				}
+				if got := strings.Join(log, ", "); got != want || in.Operator != "Max" ||
+					taken != (in.TakenBy == "Max") {
+					t.Errorf("%s is the operator, taken by %q; the log has %s", in.Operator,
+						in.TakenBy, got)
+				}
+				d, err := h.store.Device(t.Context(), h.tenant, "d1")
+				if err != nil || d.Operator != "Max" {
+					t.Errorf("%q is the operator, %v", d.Operator, err)
 				}
 			})
 		})

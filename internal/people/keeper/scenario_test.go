@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -55,6 +56,8 @@ func documents(t *testing.T) *people.Known {
 			policy("t", "", "turn line"), quiet, elsewhere, ovens,
 			policy("b", "schedule berlin", "operator"),
 			policy("n", "schedule night", "operator"),
+			policy("w", "schedule weekend", "operator"),
+			policy("y", "schedule solo", "operator", "schedule solo"),
 		},
 		Schedules: map[string]*people.Schedule{}, Rosters: map[string]*people.Roster{},
 		Maintenance: []people.Maintenance{
@@ -66,6 +69,12 @@ func documents(t *testing.T) *people.Known {
 			People: []andon.PersonID{"Ann", "Bob"}, From: "1999-12-31", Turn: turn,
 			HandOver: handOver,
 		}}}
+		switch name {
+		case "solo": // for ever
+			s.Layers[0].People = s.Layers[0].People[:1]
+		case "weekend": // nobody at first
+			s.Layers[0].Hours = []string{"sat 01:00-24:00"}
+		}
 		roster, err := s.Roster()
 		if err != nil {
 			t.Fatal(err)
@@ -75,6 +84,8 @@ func documents(t *testing.T) *people.Known {
 	turns("line", "", "00:00", 60*m)
 	turns("berlin", "Europe/Berlin", "06:00", 24*60*m)
 	turns("night", "Europe/Berlin", "02:30", 24*60*m)
+	turns("solo", "", "00:00", 60*m)
+	turns("weekend", "", "00:00", 60*m)
 	return known
 }
 
@@ -106,7 +117,8 @@ func (s *script) waits() bool {
 // scripts reads the scenarios. A line says what happens: "at 5m d1 WARNING2", "at 9m d1 NORMAL from
 // 3m" (it is late), "at 5m d1..d40 WARNING2" (forty of them), "at 9m withdraw d1 NORMAL from 3m",
 // "at 9m acknowledge d1 by Liz", "at 2m shelve d1 by Liz for 10m", "at 3m take d1 by Bob refused",
-// "at 4m escalation d1 withdrawn", "at 1h restart", "at 1h purge d1". "silent after 10m" is a
+// "at 4m escalation d1 withdrawn", "at 1h restart", "at 1h purge d1", "at 4m assign d1 to Bob", or to
+// nobody; documents are changed as house.document has it. "silent after 10m" is a
 // setting, and "behind g1 q1 q2" says which devices belong to a gateway, "resets for WARNING4"
 // which state asks for a reset, "severity 0 WARNING1" which alone have another severity then.
 //
@@ -253,6 +265,14 @@ func (h *house) happen(words []string) {
 		_, err = h.at.Escalate(h.Context(), e)
 	case first == "retire":
 		_, err = h.at.Retire(h.Context(), andon.DeviceID(words[1]))
+	case first == "assign":
+		to := andon.PersonID(words[3])
+		if to == "nobody" {
+			to = ""
+		}
+		_, err = h.at.Assign(h.Context(), andon.DeviceID(words[1]), to)
+	case first == "policy", first == "schedule":
+		h.document(words)
 	case len(words) > 3 && words[2] == "by":
 		err = h.actOn(words)
 		if words[len(words)-1] == "refused" {
@@ -276,6 +296,41 @@ func (h *house) happen(words []string) {
 	if err != nil {
 		h.Errorf("%v: %v", words, err)
 	}
+}
+
+// document does "policy s deleted", "policy s for x", which has another prefix, "schedule line with
+// Bob", who is on call for ever, and "schedule line override Bob", from now on for a year.
+func (h *house) document(words []string) {
+	h.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known, name := *h.known, words[1]
+	known.Policies = slices.Clone(known.Policies)
+	known.Schedules, known.Rosters = maps.Clone(known.Schedules), maps.Clone(known.Rosters)
+	h.known = &known
+	of := func(p people.Policy) bool { return p.Name == name }
+	switch at := slices.IndexFunc(known.Policies, of); words[2] {
+	case "deleted":
+		known.Policies = slices.Delete(known.Policies, at, at+1)
+		return
+	case "for":
+		known.Policies[at].Match.Prefix = words[3]
+		return
+	}
+	s := *known.Schedules[name]
+	if who := andon.PersonID(words[3]); words[2] == "with" {
+		s.Layers = slices.Clone(s.Layers)
+		s.Layers[0].People = []andon.PersonID{who}
+	} else {
+		s.Overrides = []people.Override{
+			{Person: who, From: h.now(), To: h.now().Add(parsed(h.T, "8760h"))},
+		}
+	}
+	roster, err := s.Roster()
+	if err != nil {
+		h.Fatal(err)
+	}
+	known.Schedules[name], known.Rosters[name] = &s, roster
 }
 
 // devices are those of "d1", or of "d1..d40".

@@ -289,30 +289,37 @@ func (in *Incidents) find(ctx context.Context, tenant andon.TenantID, id string)
 	return &Held{Incident: is}, err
 }
 
-// Newest returns the closed incident of a kind on a device that opened last; nil where there is
-// none.
+// Newest returns the closed incidents of a device that opened last: of a kind, and of all; nil
+// where there is none.
 func (in *Incidents) Newest(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, kind people.Kind,
-) (*people.Incident, error) {
+) (of, last *people.Incident, _ error) {
 	prefix, place := deviceHash(device)+"/", Place(device, kind)
 	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
-	for of, err := range in.store.Records(ctx, tenant, ofKind, q) {
+	for at, err := range in.store.Records(ctx, tenant, ofKind, q) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		key := strings.TrimPrefix(of.ID, prefix)
-		if !strings.HasSuffix(key, place) {
+		key := strings.TrimPrefix(at.ID, prefix)
+		is := strings.HasSuffix(key, place)
+		if !is && last != nil {
 			continue
 		}
 		r, err := in.store.Record(ctx, tenant, closedKind, key)
-		if err == nil {
-			return decode(&r)
+		if andon.KindOf(err) == andon.NotFound && err != nil {
+			continue
 		}
-		if andon.KindOf(err) != andon.NotFound {
-			return nil, err
+		if err == nil {
+			of, err = decode(&r)
+		}
+		if last == nil {
+			last = of
+		}
+		if is || err != nil {
+			return of, last, err
 		}
 	}
-	return nil, nil
+	return nil, last, nil
 }
 
 // Postpone has an open incident that can't be dealt with looked at again later, so that it keeps
