@@ -206,7 +206,8 @@ type Assignment struct {
 	Over *PersonID
 }
 
-// Overtaken returns the Conflict of an assignment whose writer did not know who is assigned, or nil.
+// Overtaken returns the Conflict of an assignment whose writer saw another operator than is
+// assigned, or nil.
 func (a *Assignment) Overtaken(assigned PersonID) error {
 	switch {
 	case a.Over == nil || *a.Over == assigned:

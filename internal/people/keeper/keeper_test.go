@@ -256,7 +256,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestPersonIsFaster: whoever takes the incident, or is assigned to the device, between the decision
+// TestPersonIsFaster: whoever takes the incident, or is assigned to the device, between a decision
 // of a policy and its assignment stays the operator.
 func TestPersonIsFaster(t *testing.T) {
 	for taken, want := range map[bool]string{

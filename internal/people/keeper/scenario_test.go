@@ -117,8 +117,8 @@ func (s *script) waits() bool {
 // scripts reads the scenarios. A line says what happens: "at 5m d1 WARNING2", "at 9m d1 NORMAL from
 // 3m" (it is late), "at 5m d1..d40 WARNING2" (forty of them), "at 9m withdraw d1 NORMAL from 3m",
 // "at 9m acknowledge d1 by Liz", "at 2m shelve d1 by Liz for 10m", "at 3m take d1 by Bob refused",
-// "at 4m escalation d1 withdrawn", "at 1h restart", "at 1h purge d1", "at 4m assign d1 to Bob", or to
-// nobody; documents are changed as house.document has it. "silent after 10m" is a
+// "at 4m escalation d1 withdrawn", "at 1h restart", "at 1h purge d1", "at 4m assign d1 to Bob", or
+// to nobody; documents are changed as house.document has it. "silent after 10m" is a
 // setting, and "behind g1 q1 q2" says which devices belong to a gateway, "resets for WARNING4"
 // which state asks for a reset, "severity 0 WARNING1" which alone have another severity then.
 //
