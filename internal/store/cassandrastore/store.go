@@ -103,7 +103,7 @@ func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 		tenants: tenants{purged: map[string]purgedList{}}, devices: shared.NewDevices[view](),
 		written:        written.New(rows.WrittenRows),
 		partitionUnits: rows.PartitionUnits,
-		counts:         shared.NewCounts(),
+		counts:         shared.NewCounts(o.Now),
 		reviews:        merge.NewReviews(), over: make(chan struct{}, 1),
 		reordered: make(chan struct{}, 1),
 	}

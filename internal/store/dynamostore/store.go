@@ -83,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func newStore(o Options) *Store {
 	s := &Store{
 		options: o, devices: shared.NewDevices[device](), written: written.New(writtenRows),
-		counts: shared.NewCounts(), rates: items.NewRates(), over: make(chan struct{}, 1),
+		counts: shared.NewCounts(o.Now), rates: items.NewRates(), over: make(chan struct{}, 1),
 	}
 	s.Logs = changelog.New(changelog.Config{
 		Store: logItems{s}, Log: o.Log, Now: o.Now, Tenant: s.tenant, For: o.ChangesFor,

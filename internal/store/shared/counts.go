@@ -17,12 +17,14 @@ import (
 // Counts are how many devices are in each state, by tenant, without asking for each device.
 //
 // They are the histogram of a map from device to its newest entry, about 70 bytes a device. An
-// entry of the map is raised in two ways and never lowered, but for its arrival (andon.Heard): by
-// what this process writes, at once; and by a scan of all devices, at the start and periodically.
+// entry of the map is raised in two ways and never lowered, but for an arrival that has not come
+// yet: by what this process writes, at once; and by a scan of all devices, at the start and
+// periodically.
 // So the two may interleave in any way, a replay changes nothing, and a process that was killed
 // counts again. What another process writes is counted by the next scan.
 type Counts struct {
 	seed    maphash.Seed
+	now     func() andon.Time
 	mu      sync.Mutex
 	tenants map[string]*tally
 	counted chan struct{} // closed after the first scan of all devices
@@ -69,9 +71,10 @@ type counted struct {
 func (c *counted) alive() bool { return c.time > c.retired }
 
 // NewCounts returns Counts with nothing counted.
-func NewCounts() *Counts {
+func NewCounts(now func() andon.Time) *Counts {
 	return &Counts{
-		seed: maphash.MakeSeed(), tenants: map[string]*tally{}, counted: make(chan struct{}),
+		seed: maphash.MakeSeed(), now: now, tenants: map[string]*tally{},
+		counted: make(chan struct{}),
 	}
 }
 
@@ -109,7 +112,12 @@ func (c *Counts) Raise(
 		is.time, is.gen = newest.Time, gen
 		is.severity, is.state = newest.Severity, state
 	}
-	is.retired, is.received = max(is.retired, retired), andon.Heard(is.received, received)
+	is.retired = max(is.retired, retired)
+	// What a scan has read may be older than what is known, unless that is of a clock that was
+	// ahead.
+	if is.received < received || andon.Heard(is.received, c.now()) < is.received {
+		is.received = received
+	}
 	t.devices[sum] = is
 	t.add(&was, -1)
 	t.add(&is, 1)

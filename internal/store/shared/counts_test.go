@@ -43,7 +43,7 @@ func TestRandomCounts(t *testing.T) {
 			newest[device] = is
 		}
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		c := NewCounts()
+		c := NewCounts(func() andon.Time { return 10 })
 		for _, is := range all {
 			c.Raise("t", 0, is.device, is.newest, is.retired, 0)
 			c.Hear("t", is.device, is.received)
@@ -74,7 +74,7 @@ func TestRandomCounts(t *testing.T) {
 // TestCountsOfGenerations: of two states at one instant the one counts that the later generation of
 // the severities says.
 func TestCountsOfGenerations(t *testing.T) {
-	c := NewCounts()
+	c := NewCounts(func() andon.Time { return 10 })
 	c.Raise("t", 0, "d", andon.EventKey{Time: 5, Severity: 80, State: "A"}, 0, 1)
 	c.Raise("t", 1, "d", andon.EventKey{Time: 5, Severity: 40, State: "B"}, 0, 1)
 	c.Raise("t", 0, "d", andon.EventKey{Time: 5, Severity: 90, State: "C"}, 0, 1)
@@ -88,11 +88,31 @@ func TestCountsOfGenerations(t *testing.T) {
 	}
 }
 
+// TestArrivalOfOlderScan: a scan that has read a device before it was heard again does not make it
+// silent. One that is of a clock that was ahead ends once that is right again.
+func TestArrivalOfOlderScan(t *testing.T) {
+	const hour = 3600e6
+	now := andon.Time(1000 * hour)
+	c := NewCounts(func() andon.Time { return now })
+	raise := func(received andon.Time) {
+		c.Raise("t", 0, "d", andon.EventKey{Time: 5, State: "A"}, 0, received)
+	}
+	silent := func() int { return c.States("t", now-hour)[0].Silent }
+	raise(now)
+	if raise(now - 2*hour); silent() != 0 {
+		t.Error("an older scan made a device silent")
+	}
+	raise(now + 9*hour)
+	if raise(now - 2*hour); silent() != 1 {
+		t.Error("a device is heard by a clock that was ahead")
+	}
+}
+
 // TestCountsAwait: counts are asked for once all devices were read, and else it is said how many
 // were. What fails is tried again.
 func TestCountsAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := NewCounts()
+		c := NewCounts(func() andon.Time { return 10 })
 		ctx, cancel := context.WithCancel(t.Context())
 		reads := 0
 		var said strings.Builder
