@@ -44,9 +44,12 @@ func (d *Device) Shows(e EntryRef) bool {
 	return e == EntryRef{d.Time, d.State} || e == d.EscalatedEntry
 }
 
+// LongestRequest is longer than a request may take under any sensible setting.
+const LongestRequest = 300 * second
+
 // clocksDiffer is how far apart the clocks of processes of one store may be, with how long a
-// message is under way in one.
-const clocksDiffer = 120 * second
+// message is under way in one: it has the time at which its request arrived.
+const clocksDiffer = LongestRequest + 120*second
 
 // Heard returns the arrival of the newest message of a device, of which another one arrives; 0:
 // none does. One a little before the last came through a process whose clock is behind. One long

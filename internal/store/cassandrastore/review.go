@@ -116,10 +116,6 @@ func (s *Store) resolve(
 // request arrives, of which it may be the last device. Every process must know of each withdrawal,
 // too.
 func (s *Store) quiet(v *view) bool {
-	now := s.now()
-	return now.Sub(v.Received.Std()) > s.options.Settle+longestRequest &&
-		now.Sub(v.withdrew) > s.options.Settle+longestRequest
+	now, longest := s.now(), s.options.Settle+andon.LongestRequest.Std()
+	return now.Sub(v.Received.Std()) > longest && now.Sub(v.withdrew) > longest
 }
-
-// longestRequest is longer than a request may take under any sensible setting.
-const longestRequest = 5 * time.Minute
