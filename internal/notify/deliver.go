@@ -88,11 +88,8 @@ func (s *Service) Run(ctx context.Context) error {
 // message or tenant holds up no other: its error is returned after the others were looked at.
 func (s *Service) Round(ctx context.Context, start func(func())) error {
 	var unread error
-	if s.isBack = s.setBack() > 0 || s.isBack; s.isBack {
-		if err := s.lookAgain(ctx); err != nil {
-			return fmt.Errorf("look at what waits, as the clock was set back: %w", err)
-		}
-		s.isBack = false
+	if err := s.lookAgain(ctx, &unread); err != nil {
+		return fmt.Errorf("look at what waits: %w", err)
 	}
 	if len(s.Channels) == 0 {
 		return nil
@@ -236,17 +233,28 @@ func (s *Service) leave(channel string) {
 func (s *Service) deliver(ctx context.Context, r andon.Record, m *Message) error {
 	channel := s.Channels[m.Channel]
 	isNews, over, err := true, false, error(nil)
-	if m.Status == Delivered { // before; it is sent what became of its incidents
+	told := *m
+	if m.Status != Delivered {
+		if s.update(ctx, r.Tenant, &told) && (channel == nil || !channel.Follows()) {
+			m.Status, m.Ended, r.Due = Listed, true, s.Now().Add(keptFor)
+			m.Attempts = append(m.Attempts, Attempt{At: s.Now(), Status: Listed, Answer: noneLeft})
+			_, err = s.put(ctx, r, m)
+			return err
+		}
+	} else { // it is sent what became of its incidents
 		if isNews, over, err = s.follow(ctx, r.Tenant, m); err != nil {
 			return err
 		}
+		told = *m
 	}
 	if isNews || channel != nil && channel.Reminds() {
-		answer, err := s.send(ctx, r.Tenant, channel, m)
+		answer, err := s.send(ctx, r.Tenant, channel, &told)
 		if ctx.Err() != nil {
 			return nil // it is sent again once its lease is over
 		}
-		s.outcome(&r, m, answer, err)
+		if s.outcome(&r, m, answer, err); err == nil {
+			m.Worst = told.Worst
+		}
 	} else {
 		m.Tries, r.Due = 0, s.Now().Add(followEvery)
 	}
@@ -259,6 +267,23 @@ func (s *Service) deliver(ctx context.Context, r andon.Record, m *Message) error
 	}
 	_, err = s.put(ctx, r, m)
 	return err
+}
+
+// update has a message that is sent for the first time, or again, tell what is so now. It reports
+// whether it waited and nothing of it needs attention any more. One that can't be read stays as it
+// was noted: people are told in any case.
+func (s *Service) update(ctx context.Context, tenant andon.TenantID, m *Message) (over bool) {
+	items, err := s.present(ctx, tenant, m.Worst)
+	if err != nil || m.Test {
+		return false
+	}
+	waited := m.Tries > 1 || m.At.Add(heldUp) < s.Now()
+	over = waited && m.Count <= len(items)
+	for i := range items {
+		over = over && !items[i].needed(&m.Worst[i])
+	}
+	m.Worst = items
+	return over
 }
 
 // arrived reports whether the last change of a message did.

@@ -20,7 +20,7 @@ const (
 	gatheringKind andon.RecordKind = "gathering"
 
 	heldPrefix = "held-"          // of the IDs of what waits for the end of quiet hours
-	heldUp     = 10 * 60 * second // that nobody made messages of a gathering that was due
+	heldUp     = 10 * 60 * second // that nobody sent a message
 
 	second     andon.Duration = 1e6
 	afterLast                 = 2 * second // a message waits for more so long after each notice
@@ -284,6 +284,19 @@ func (s *Service) change(
 	}
 }
 
+// quietUntil returns when the quiet hours of a person end that what is open waits for; 0: it waits
+// for none.
+func (g *gathering) quietUntil(p *people.Person, now andon.Time) andon.Time {
+	if p == nil {
+		return 0
+	}
+	end, quiet := p.QuietUntil(g.Open.severity(), now)
+	if !quiet {
+		return 0
+	}
+	return end
+}
+
 // tooOld reports whether nobody sent what is open for a day.
 func (s *Service) tooOld(g *gathering) bool { return g.Until.Add(triedFor) < s.Clock.Sure() }
 
@@ -317,12 +330,18 @@ func (s *Service) put(
 
 // flush makes messages of a gathering that is due.
 func (s *Service) flush(ctx context.Context, r andon.Record) error {
-	at := place{r.Tenant, r.ID}
+	at, isHeld := place{r.Tenant, r.ID}, strings.HasPrefix(r.ID, heldPrefix)
+	known, err := s.Known(ctx, r.Tenant)
+	if err != nil {
+		return err
+	}
 	var out *leaving
 	var to andon.PersonID
-	err := s.change(ctx, at, func(r *andon.Record, g *gathering) (bool, error) {
+	err = s.change(ctx, at, func(r *andon.Record, g *gathering) (bool, error) {
 		now := s.Now()
-		to, out = g.To, g.Leaving
+		if to, out = g.To, g.Leaving; isHeld && out == nil && g.Open != nil {
+			g.Until = max(min(g.Until, now), g.quietUntil(known.People[to], now))
+		}
 		switch {
 		case out != nil: // a process that died has closed it
 			return false, nil
@@ -338,9 +357,9 @@ func (s *Service) flush(ctx context.Context, r andon.Record) error {
 			return true, nil
 		}
 		id := hash(r.ID, fmt.Sprint(r.Version))
-		// What waited for a process that sends it is told as what was held, if all of it is known.
-		late := g.Until.Add(heldUp) < now && g.Open.Count <= len(g.Open.Worst)
-		if strings.HasPrefix(r.ID, heldPrefix) || late {
+		// What waited longer than usual is told as what was held, if all of it is known.
+		late := g.First.Add(2*afterFirst) < now && g.Open.Count <= len(g.Open.Worst)
+		if isHeld || late {
 			over, err := s.lookUp(ctx, r.Tenant, g)
 			if err != nil {
 				return false, err
@@ -372,22 +391,12 @@ func (s *Service) flush(ctx context.Context, r andon.Record) error {
 }
 
 // lookUp makes of what was held what is so now, without what has ended or was acknowledged
-// meanwhile. Where that is all, it returns what became of it. People are told of an incident before
-// it is stored, so one that is not there stays as it was noted. So do those that are less bad than
-// the first maxHeld: they are only counted.
+// meanwhile. Where that is all, it returns what became of it. Those that are less bad than the first
+// maxHeld stay as they were noted: they are only counted.
 func (s *Service) lookUp(
 	ctx context.Context, tenant andon.TenantID, g *gathering,
 ) (over *Summary, err error) {
-	items := slices.Clone(g.Open.Worst)
-	err = parallel.Do(ctx, len(items), gatherers, func(ctx context.Context, i int) error {
-		in, err := s.Incident(ctx, tenant, items[i].Incident)
-		if err == nil {
-			items[i] = itemOf(&in, items[i].Why)
-		} else if andon.KindOf(err) != andon.NotFound {
-			return fmt.Errorf("look up what was held: %w", err)
-		}
-		return nil
-	})
+	items, err := s.present(ctx, tenant, g.Open.Worst)
 	if err != nil {
 		return nil, err
 	}
@@ -398,8 +407,7 @@ func (s *Service) lookUp(
 	}
 	var left []Item
 	for i := range items {
-		is, was := &items[i], g.Open.Worst[i].Acknowledged
-		if is.Ended == 0 && (is.Acknowledged == 0 || is.Acknowledged == was) {
+		if is := &items[i]; is.needed(&g.Open.Worst[i]) {
 			left = append(left, *is)
 			g.count(is)
 		}
@@ -412,6 +420,24 @@ func (s *Service) lookUp(
 	g.Open.Worst = left
 	g.Open.shorten(maxHeld)
 	return nil, nil
+}
+
+// present returns incidents as they are now. People are told of one before it is stored, so one that
+// is not there stays as it was noted.
+func (s *Service) present(
+	ctx context.Context, tenant andon.TenantID, noted []Item,
+) ([]Item, error) {
+	items := slices.Clone(noted)
+	err := parallel.Do(ctx, len(items), gatherers, func(ctx context.Context, i int) error {
+		in, err := s.Incident(ctx, tenant, items[i].Incident)
+		if err == nil {
+			items[i] = itemOf(&in, items[i].Why)
+		} else if andon.KindOf(err) != andon.NotFound {
+			return fmt.Errorf("read incident %s: %w", items[i].Incident, err)
+		}
+		return nil
+	})
+	return items, err
 }
 
 // makeMessages makes a message for each contact of a person, unless it is there.

@@ -94,6 +94,12 @@ func (i *Item) What() andon.State {
 	return i.State
 }
 
+// needed reports whether an incident that was noted needs attention as it is now: it is neither over
+// nor acknowledged since.
+func (i *Item) needed(noted *Item) bool {
+	return i.Ended == 0 && (i.Acknowledged == 0 || i.Acknowledged == noted.Acknowledged)
+}
+
 // severity is that of the worst that is not over.
 func (s *Summary) severity() uint8 {
 	if len(s.Worst) == 0 || s.Worst[0].Ended != 0 {

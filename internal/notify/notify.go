@@ -81,6 +81,7 @@ type Service struct {
 	wake    chan struct{}
 	setBack func() andon.Duration // since it was asked last
 	isBack  bool                  // it was, and what waits was not looked at again
+	quiet   andon.Time            // when what is held was compared with quiet hours last
 
 	mu      sync.Mutex
 	waiting map[place]*batch // that nobody writes yet
@@ -95,7 +96,7 @@ func New(o Options) *Service {
 	return &Service{
 		Options: o, wake: make(chan struct{}, 1), waiting: map[place]*batch{},
 		writing: map[place]*sync.Mutex{}, busy: map[string]int{}, Counts: newCounts(),
-		setBack: o.Clock.Watch(),
+		setBack: o.Clock.Watch(), isBack: true, // while no process was there it may have been
 	}
 }
 

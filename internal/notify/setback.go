@@ -9,29 +9,58 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// longestWait is for how long a message waits at most until it is tried again.
-const longestWait = 60 * 60 * second
+const (
+	// longestWait is for how long a message waits at most until it is tried again.
+	longestWait = 60 * 60 * second
+	// quietEvery is how often what is held is compared with quiet hours, which may be others by now.
+	quietEvery = 30 * second
+)
 
-// lookAgain has what waits not wait longer because the clock was ahead as its time was worked out.
-func (s *Service) lookAgain(ctx context.Context) error {
+// lookAgain has what waits not wait longer because the clock was ahead as its time was worked out,
+// or because quiet hours were changed.
+func (s *Service) lookAgain(ctx context.Context, unread *error) error {
+	s.isBack = s.setBack() > 0 || s.isBack
+	now := s.Now()
+	if !s.isBack && now < s.quiet.Add(quietEvery) {
+		return nil
+	}
 	for r, err := range s.Store.DueRecords(ctx, gatheringKind, andon.MaxTime, math.MaxInt) {
-		if err == nil && r.Due > s.Now() {
-			err = s.gatherSooner(ctx, r)
+		if err != nil {
+			return err
 		}
-		if err != nil && !ofOne(ctx, err) {
+		if r.Due > now && (s.isBack || strings.HasPrefix(r.ID, heldPrefix)) {
+			if err := s.gatherSooner(ctx, r); ignored(err) != nil {
+				if err := s.passOver(ctx, r, err, unread); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if s.isBack {
+		if err := s.sendSooner(ctx, unread); err != nil {
 			return err
 		}
 	}
+	s.isBack, s.quiet = false, now
+	return nil
+}
+
+// sendSooner has messages sent that wait for a time of a clock that was ahead.
+func (s *Service) sendSooner(ctx context.Context, unread *error) error {
 	for r, err := range s.Store.DueRecords(ctx, messageKind, andon.MaxTime, math.MaxInt) {
+		if err != nil {
+			return err
+		}
 		var m Message
 		now := s.Now()
-		if err == nil && r.Due > now && json.Unmarshal([]byte(r.Data), &m) == nil && !m.Ended &&
+		if r.Due > now && json.Unmarshal([]byte(r.Data), &m) == nil && !m.Ended &&
 			(r.Due > now.Add(longestWait) || m.noted() > now) {
 			r.Due = now
-			_, err = s.Store.PutRecord(ctx, r)
-		}
-		if ignored(err) != nil {
-			return err
+			if _, err := s.Store.PutRecord(ctx, r); ignored(err) != nil {
+				if err := s.passOver(ctx, r, err, unread); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
@@ -52,7 +81,7 @@ func (s *Service) gatherSooner(ctx context.Context, r andon.Record) error {
 		return err
 	}
 	return s.change(ctx, place{r.Tenant, r.ID}, func(r *andon.Record, g *gathering) (bool, error) {
-		now, p := s.Now(), known.People[g.To]
+		now, was := s.Now(), r.Due
 		switch {
 		case g.Leaving != nil:
 			r.Due = now
@@ -61,13 +90,10 @@ func (s *Service) gatherSooner(ctx context.Context, r andon.Record) error {
 			return false, nil
 		case !strings.HasPrefix(r.ID, heldPrefix):
 			g.Until = g.due()
-		case p == nil:
-			g.Until = now
 		default:
-			end, _ := p.QuietUntil(0, now)
-			g.Until = min(g.Until, max(now, end))
+			g.Until = max(min(g.Until, now), g.quietUntil(known.People[g.To], now))
 		}
 		r.Due = g.Until
-		return true, nil
+		return r.Due != was, nil
 	})
 }
