@@ -68,6 +68,8 @@ func TestGroups(t *testing.T) {
 		{"", `{"lables":{}}`, "body.lables", "did you mean labels?"},
 		{"", `{"location":{"lat":91,"lon":0}}`, "body.location", "-90"},
 		{"", `{"location":{"lat":"x","lon":0}}`, "body.location", "an object of lat and lon"},
+		{"", `{"device":"x","name":"a"}`, "body.device", "the path names"},
+		{"", `{"device":1,"name":"a"}`, "body.device", "device is 1"},
 		{"", `{"parent":".."}`, "body.parent", "can't be"},
 		{"", `[]`, "body", "one object"},
 	} {
@@ -76,6 +78,7 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%s: got %+v, want %s", wrong.body, p.Errors, wrong.location)
 		}
 	}
+	w.put("/devices/robot-1", `{"device":"robot\u002d1","group":"q"}`).is(http.StatusOK)
 	w.post("/groups/devices", `{"device":"x","labels":1}`).fails(400, `"body.labels"`)
 	w.put("/devices/robot-1/group", `{"group":"nonesuch/none"}`).is(http.StatusOK)
 	w.get("/groups?under=none").fails(http.StatusBadRequest, "none")

@@ -10,8 +10,8 @@ import (
 )
 
 // Profiles returns the rows as changes of profiles. A row changes the fields that it names, and
-// names its device where no device is given. In JSON null takes a field away, in CSV an empty cell.
-// The error is that no column names the devices.
+// names its device; where one is given, no other. In JSON null takes a field away, in CSV an empty
+// cell. The error is that no column names the devices.
 func (t *Table) Profiles(of andon.DeviceID) (Items[andon.ProfileChange], error) {
 	var columns []string
 	names := andon.ProfileFieldNames[:]
@@ -29,6 +29,14 @@ func (t *Table) Profiles(of andon.DeviceID) (Items[andon.ProfileChange], error) 
 		for name := range jsonscan.Members(row.object) { // none in CSV
 			if name != "device" && !slices.Contains(names, name) {
 				return c, strictjson.NoField("body", name, names)
+			}
+		}
+		if is, there := row.value("device"); there && of != "" {
+			var other andon.DeviceID
+			_ = json.Unmarshal([]byte(is.json()), &other) // what is no text is no device
+			if other != of {
+				return c, andon.AtField("body.device", "device is %s, and the path names %q",
+					is.json(), of)
 			}
 		}
 		for n := range andon.ProfileFieldNames {
