@@ -3,6 +3,7 @@ package people
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -38,7 +39,9 @@ func (in *Incident) flap(s *Setting, began bool) {
 	in.Flapping = true
 	to := in.Operator
 	if p := s.policy(in.Policy); p != nil && len(p.Steps) > 0 {
-		to = s.person(p.Steps[0].To, in, s.Now)
+		if to = in.turn(p.Steps[0].To); to == "" {
+			to = s.person(p.Steps[0].To, in, s.Now)
+		}
 	}
 	if in.Paused() {
 		to = ""
@@ -47,6 +50,17 @@ func (in *Incident) flap(s *Setting, began bool) {
 	if began || to != "" {
 		in.tell(s, Step{What: "flapping", To: to, Note: why}, why)
 	}
+}
+
+// turn returns whose turn the incident was last, where a target is one; absent: nobody's yet.
+func (in *Incident) turn(to Target) andon.PersonID {
+	for _, step := range slices.Backward(in.Steps) {
+		if step.What == "notified" && strings.HasPrefix(string(to), "turn ") &&
+			strings.HasSuffix(step.Note, ": "+string(to)) {
+			return step.To
+		}
+	}
+	return ""
 }
 
 // tell notes that a person is told, if there is one, and has it done.

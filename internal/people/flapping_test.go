@@ -74,6 +74,29 @@ func TestFlappingIsTold(t *testing.T) {
 	}
 }
 
+// TestFlappingTakesNoTurn: who has had the turn of an incident is told that its device flaps.
+func TestFlappingTakesNoTurn(t *testing.T) {
+	taken := 0
+	s := &people.Setting{Now: 100 * minute, Known: &people.Known{
+		Policies: []people.Policy{
+			{Name: "p", Steps: []people.PolicyStep{{To: "turn line"}, {After: 60 * minute}}},
+		},
+		Schedules: map[string]*people.Schedule{"line": {Name: "line"}},
+	}, Turn: func(*people.Schedule) andon.PersonID {
+		taken++
+		return []andon.PersonID{"Liz", "Tom", "Ann"}[taken-1]
+	}}
+	in := people.Open(s, "1-x", "d1", people.StateKind, seen(s, "WARNING2"))
+	for i := range 9 {
+		in.Advance(s)
+		s.Now = s.Now.Add(minute / 2)
+		in.Observe(s, seen(s, []string{"NORMAL", "WARNING2"}[i%2]))
+	}
+	if n := len(in.Doing); !in.Flapping || n != 2 || in.Doing[1].To != "Liz" || taken != 1 {
+		t.Errorf("%d turns are taken, and told: %+v; %+v", taken, in.Doing, in.Steps)
+	}
+}
+
 // TestStableIsTold: who was told that a device flaps is told once it is stable in a state that is
 // not normal, where nobody has seen the incident and it is not paused.
 func TestStableIsTold(t *testing.T) {
