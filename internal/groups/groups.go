@@ -17,35 +17,33 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/recent"
 )
-
-// Age is how old what a process knows may be of what other processes changed.
-const Age = time.Second
 
 // Groups has the groups of all tenants. All methods may be called concurrently.
 type Groups struct {
-	store   andon.Store
-	now     func() andon.Time
-	tenants sync.Map // *tenant by andon.TenantID
+	store andon.Store
+	known recent.Values[*tenant]
 }
 
 // New makes Groups of the devices of a store.
 func New(store andon.Store, now func() andon.Time) *Groups {
-	return &Groups{store: store, now: now}
+	return &Groups{store: store, known: recent.Values[*tenant]{Now: now}}
 }
 
 // tenant is what is known of the devices of one tenant.
 type tenant struct {
-	id   andon.TenantID
-	read atomic.Int64 // when the head was read last; 0: it must be read
+	id andon.TenantID
+	// ruled counts the rules that were known. The store counts by those with the number listed, as
+	// far as one who holds listing had it do so.
+	ruled, listed atomic.Uint64
+	listing       sync.Mutex
 
-	writing  sync.Mutex // held while the rest is read from records or changed
-	version  uint64     // of the head; 0: there is none, and no profile
-	head     head
-	unlisted bool // the store may not count by the rules
+	writing sync.Mutex // held while the rest is read from records or changed
+	version uint64     // of the head; 0: there is none, and no profile
+	head    head
 
 	mu      sync.RWMutex // guards the rest; the store is not called under it
 	tree    tree
@@ -63,36 +61,33 @@ type device struct {
 	more *said  // nil: nothing but its own group
 }
 
-// current returns what is known of a tenant, which is at most Age old.
+// current returns what is known of a tenant, which is at most a second old.
 func (g *Groups) current(ctx context.Context, id andon.TenantID) (*tenant, error) {
 	if !g.store.Capabilities().Whole {
 		return nil, andon.Errorf(andon.Unsupported, "this store has no place for groups, names, "+
 			"labels and locations of devices")
 	}
-	known, _ := g.tenants.Load(id)
-	if known == nil {
-		if _, err := g.store.Tenant(ctx, id); err != nil {
-			return nil, err
-		}
-		known, _ = g.tenants.LoadOrStore(id, &tenant{
-			id: id, tree: newTree(), children: map[andon.DeviceID]map[andon.DeviceID]bool{},
-		})
+	is, err := g.store.Tenant(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-	t := known.(*tenant)
-	switch read := andon.Time(t.read.Load()); {
-	case read == 0:
-		t.writing.Lock()
-	case max(g.now().Sub(read), read.Sub(g.now())) < andon.DurationOf(Age) || !t.writing.TryLock():
-		return t, nil // also while another caller reads it
+	t, err := g.known.Get(ctx, id, is.Version, g.read(is.ID))
+	if err == nil && t.ruled.Load() != t.listed.Load() && t.listing.TryLock() {
+		err = g.relist(ctx, t) // nobody else has to wait for it
 	}
-	defer t.writing.Unlock()
-	return t, g.refresh(ctx, t)
+	return t, err
 }
 
-// Stale has what is known of a tenant read again before it is used: it was deleted.
-func (g *Groups) Stale(id andon.TenantID) {
-	if t, known := g.tenants.Load(id); known {
-		t.(*tenant).read.Store(0)
+func (g *Groups) read(id andon.TenantID) func(context.Context, *tenant) (*tenant, error) {
+	return func(ctx context.Context, t *tenant) (*tenant, error) {
+		if t == nil {
+			t = &tenant{
+				id: id, tree: newTree(), children: map[andon.DeviceID]map[andon.DeviceID]bool{},
+			}
+		}
+		t.writing.Lock()
+		defer t.writing.Unlock()
+		return t, g.refresh(ctx, t)
 	}
 }
 
@@ -259,6 +254,7 @@ func (t *tenant) setRules(all []andon.GroupRule) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rules = t.tree.newRules(all)
+	t.ruled.Add(1)
 	for _, devices := range t.buckets {
 		for id, d := range devices {
 			delete(t.tree.groups[d.in].members, id)

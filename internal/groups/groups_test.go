@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/groups"
+	"github.com/andonhq/andon/internal/recent"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -355,7 +356,7 @@ func TestProcesses(t *testing.T) {
 		if round%20 > 0 {
 			continue
 		}
-		f.now += andon.Time(groups.Age.Microseconds())
+		f.now += andon.Time(recent.Age.Microseconds())
 		for _, g := range append(both, f.process()) {
 			for _, path := range []andon.Group{"a", "a/b", "a/b/c", "d", "d/e", andon.NoGroup} {
 				var expected []andon.DeviceID
@@ -428,11 +429,10 @@ func TestProfilesOfADeletedTenant(t *testing.T) {
 	create()
 	f.must(f.groups.Change(t.Context(), "x", []andon.ProfileChange{in("a", "p"), in("b", "p/h")}))
 	f.must(f.store.DeleteTenant(t.Context(), "x"))
-	f.groups.Stale("x")
 	if _, err := f.groups.Profiles(t.Context(), "x", "", 10); andon.KindOf(err) != andon.NotFound {
 		t.Errorf("of a tenant that is gone: %v", err)
 	}
-	create()
+	create() // within the same second
 	all, err := f.groups.Profiles(t.Context(), "x", "", 10)
 	f.must(err)
 	want(t, len(all), 0)
@@ -485,7 +485,7 @@ func TestFaults(t *testing.T) {
 		again := f.process() // as after a crash
 		want(t, f.tallies(again) != "x", true)
 		f.must(put(again))
-		f.now += andon.Time(groups.Age.Microseconds())
+		f.now += andon.Time(recent.Age.Microseconds())
 		b.left.Store(0)
 		for _, g := range []*groups.Groups{g, other, again} {
 			want(t, f.tallies(g), "p:1 NORMAL 1\np/h:1 NORMAL 1\n")
@@ -504,7 +504,7 @@ func TestReadsWhatChanged(t *testing.T) {
 	g := groups.New(b, func() andon.Time { return f.now })
 	tallies := func(want string, calls int64) {
 		t.Helper()
-		f.now += andon.Time(groups.Age.Microseconds())
+		f.now += andon.Time(recent.Age.Microseconds())
 		b.left.Store(0)
 		if got := f.tallies(g); got != want {
 			t.Errorf("got %s\nwant %s", got, want)

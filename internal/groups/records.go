@@ -133,9 +133,6 @@ func (g *Groups) refresh(ctx context.Context, t *tenant) error {
 	if err == nil && r.Version != t.version {
 		err = g.take(ctx, t, r.Version, &h)
 	}
-	if err == nil {
-		t.read.Store(int64(g.now()))
-	}
 	return err
 }
 
@@ -154,16 +151,10 @@ func (g *Groups) take(ctx context.Context, t *tenant, version uint64, h *head) e
 		return err
 	}
 	t.head, t.version = *h, version
-	if !t.unlisted && slices.Equal(h.Rules, t.rules.all) {
-		return nil
+	if !slices.Equal(h.Rules, t.rules.all) {
+		t.setRules(h.Rules)
 	}
-	t.setRules(h.Rules)
-	t.read.Store(int64(g.now())) // nobody has to wait for this
-	t.unlisted = false
-	if err = g.relist(ctx, t); err != nil {
-		t.unlisted, t.version = true, unread
-	}
-	return err
+	return nil
 }
 
 // since returns the buckets that may differ from those of another head, where they are known. Where
@@ -286,7 +277,7 @@ func (g *Groups) putHead(
 		h = head{}
 		r, err := g.find(ctx, t, headKind, headID, &h)
 		if r.Version == 0 {
-			h.Changes = uint64(g.now())
+			h.Changes = uint64(g.known.Now())
 		}
 		h.Changes += uint64(len(written))
 		h.Recent = append(h.Recent, written...)

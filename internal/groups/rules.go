@@ -74,12 +74,19 @@ func (g *Groups) PutRules(ctx context.Context, id andon.TenantID, all []andon.Gr
 			return andon.AtField(fmt.Sprintf("body[%d]", i), "rule %d: %s", i, err)
 		}
 	}
-	return g.change(ctx, id, func(t *tenant) error {
+	var t *tenant
+	err := g.change(ctx, id, func(is *tenant) error {
+		t = is
 		if err := g.unlearn(ctx, t); err != nil {
 			return err
 		}
 		return g.putHead(ctx, t, nil, func(h *head) { h.Rules = all })
 	})
+	if err != nil {
+		return err
+	}
+	t.listing.Lock()
+	return g.relist(ctx, t)
 }
 
 // unlearn forgets attributes that no rule goes by, before one may: since their new values were not
@@ -104,10 +111,24 @@ func (g *Groups) unlearn(ctx context.Context, t *tenant) error {
 }
 
 // relist has the store count all devices by the rules, once it took in the attributes that these go
-// by. The caller holds writing.
+// by. The caller holds listing, which is given back.
 func (g *Groups) relist(ctx context.Context, t *tenant) error {
+	defer t.listing.Unlock()
+	ctx = context.WithoutCancel(ctx)
+	for n := t.ruled.Load(); n != t.listed.Load(); n = t.ruled.Load() {
+		if err := g.list(ctx, t); err != nil {
+			return err
+		}
+		t.listed.Store(n)
+	}
+	return nil
+}
+
+func (g *Groups) list(ctx context.Context, t *tenant) error {
 	const step = 4096
+	t.mu.RLock()
 	q := andon.DeviceQuery{Brief: len(t.rules.names) == 0, Limit: step}
+	t.mu.RUnlock()
 	for more := true; more; {
 		var part []andon.Device
 		var ids []andon.DeviceID
@@ -118,7 +139,10 @@ func (g *Groups) relist(ctx context.Context, t *tenant) error {
 			part, ids, q.After = append(part, d), append(ids, d.ID), new(d.Position())
 		}
 		more = len(part) == step
-		if _, err := g.learn(ctx, t, part); err != nil {
+		t.writing.Lock()
+		_, err := g.learn(ctx, t, part)
+		t.writing.Unlock()
+		if err != nil {
 			return err
 		}
 		if err := g.store.Regroup(ctx, t.id, t.number, ids); err != nil {

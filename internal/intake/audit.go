@@ -240,7 +240,6 @@ func (in *Intake) SignedOut(ctx context.Context) { in.audit(ctx, "sign out", "",
 // DeleteTenant removes a tenant with all that it has.
 func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	err := in.store.DeleteTenant(ctx, id)
-	in.Groups.Stale(id)
 	in.audit(ctx, "delete tenant", id, "", err)
 	return err
 }

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/recent"
 	"github.com/andonhq/andon/internal/rules"
 	"github.com/andonhq/andon/internal/seq"
 )
@@ -31,7 +31,7 @@ type Documents struct {
 	store   Store
 	now     func() andon.Time
 	writing sync.Mutex // held while documents are changed
-	tenants sync.Map   // *tenant by andon.TenantID
+	kept    recent.Values[*known]
 
 	// CheckContact reports why a contact can't be told anything, at a place of a request. Contacts
 	// that a person has already are not checked again. It is set before the first call, or nil.
@@ -46,7 +46,7 @@ type Store interface {
 
 // NewDocuments makes Documents on a store.
 func NewDocuments(store Store, now func() andon.Time) *Documents {
-	return &Documents{store: store, now: now}
+	return &Documents{store: store, now: now, kept: recent.Values[*known]{Now: now}}
 }
 
 // Document is a document as it is stored: Data is the JSON of a type of package people.
@@ -166,7 +166,7 @@ func (d *Documents) PutAll(
 	if err != nil {
 		return nil, err
 	}
-	defer d.forget(tenant)
+	defer d.kept.Forget(tenant)
 	for i := range all {
 		err := all[i].check(known)
 		if err == nil {
@@ -317,7 +317,7 @@ func (d *Documents) Delete(
 	if err != nil {
 		return err
 	}
-	defer d.forget(tenant)
+	defer d.kept.Forget(tenant)
 	stored, there := known.stored[key{kind, name}]
 	if !there {
 		return missing(kind, name)
@@ -336,11 +336,4 @@ func (d *Documents) Delete(
 	return d.store.DeleteRecord(ctx, andon.Record{
 		Tenant: tenant, Kind: andon.RecordKind(kind), ID: name, Version: stored.Version,
 	})
-}
-
-// tenant is what is known of the documents of one.
-type tenant struct {
-	reading sync.Mutex // held by who reads them
-	known   atomic.Pointer[known]
-	changes atomic.Uint64 // by this process
 }

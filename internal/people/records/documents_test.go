@@ -94,6 +94,24 @@ func TestDocuments(t *testing.T) {
 	if h.known(h.there) != 3 {
 		h.Error("after a second:", h.known(h.there), "elsewhere")
 	}
+	record := andon.NewTenant("made again")
+	for range 2 {
+		if _, err := h.store.PutTenant(ctx, record); err != nil {
+			h.Fatal(err)
+		}
+		if k, err := h.here.Known(ctx, record.ID); err != nil || len(k.People) != 0 {
+			h.Fatal("what is known of a tenant that was made in this second:", k, err)
+		}
+		if _, err := h.here.PutAll(ctx, record.ID, all(), false); err != nil {
+			h.Fatal(err)
+		}
+		if k, err := h.here.Known(ctx, record.ID); err != nil || len(k.People) != 1 {
+			h.Fatal(k, err)
+		}
+		if err := h.store.DeleteTenant(ctx, record.ID); err != nil {
+			h.Fatal(err)
+		}
+	}
 	_, err = h.here.Known(ctx, "nobody")
 	h.failsAt(err, andon.NotFound, "")
 }

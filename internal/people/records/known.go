@@ -37,59 +37,19 @@ type stored struct {
 	content people.Content
 }
 
-// age is how old what is known may be.
-const age = andon.Duration(1_000_000)
-
 // Known returns all documents of a tenant, at most a second old.
 func (d *Documents) Known(ctx context.Context, id andon.TenantID) (*Known, error) {
-	k, err := d.known(ctx, id)
+	t, err := d.store.Tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	k, err := d.kept.Get(ctx, id, t.Version, func(ctx context.Context, _ *known) (*known, error) {
+		return d.read(ctx, id)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &k.Known, nil
-}
-
-func (d *Documents) known(ctx context.Context, id andon.TenantID) (*known, error) {
-	is, there := d.tenants.Load(id)
-	if !there { // of a tenant that is not there nothing is kept
-		k, err := d.read(ctx, id)
-		if err == nil { // it may have changed since: the next caller reads it again
-			d.tenants.LoadOrStore(id, &tenant{})
-		}
-		return k, err
-	}
-	t := is.(*tenant)
-	k := t.known.Load()
-	switch {
-	case k == nil:
-		t.reading.Lock()
-	case !k.old(d.now()) || !t.reading.TryLock():
-		return k, nil // also while another caller reads it
-	}
-	defer t.reading.Unlock()
-	if now := t.known.Load(); now != nil && now != k { // another caller has read it
-		return now, nil
-	}
-	changes := t.changes.Load()
-	k, err := d.read(ctx, id)
-	if err == nil {
-		t.known.Store(k)
-		if changes != t.changes.Load() { // it was changed meanwhile: known for this caller only
-			t.known.Store(nil)
-		}
-	}
-	return k, err
-}
-
-func (k *known) old(now andon.Time) bool { return max(now.Sub(k.at), k.at.Sub(now)) >= age }
-
-// forget has what is known of a tenant read again before it is used: it was changed.
-func (d *Documents) forget(id andon.TenantID) {
-	if is, there := d.tenants.Load(id); there {
-		t := is.(*tenant)
-		t.changes.Add(1)
-		t.known.Store(nil)
-	}
 }
 
 // read reads all documents of a tenant. One that can't be decoded is Damaged: nobody must believe

@@ -73,7 +73,7 @@ func (s *Store) reorderAll(ctx context.Context) error {
 }
 
 func (s *Store) reorderTenant(ctx context.Context, id andon.TenantID) error {
-	s.Stale(id)
+	s.Recent.Forget(id)
 	t, err := s.tenant(ctx, id)
 	if err != nil || len(t.Former) == 0 {
 		return err

@@ -135,7 +135,7 @@ func (f *fleet) compareAll(when string, stores ...*Store) {
 	expected := countsOf(f.T, f.want, andon.DefaultTenant)
 	for n, s := range stores {
 		is := fmt.Sprintf("process %d %s", n+1, when)
-		s.Stale(andon.DefaultTenant) // what another changed is seen within a second
+		s.Recent.Forget(andon.DefaultTenant) // what another changed is seen within a second
 		f.compare(s, is)
 		if err := s.countAll(f.Context()); err != nil {
 			f.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/recent"
 	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
@@ -50,7 +51,8 @@ func (s *Store) serveRecords() {
 		Read: s.Table.Read, Write: s.Table.Write, Stamp: s.stamp,
 	}
 	s.Tenancy = &shared.Tenancy{
-		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: rows.TenantKey,
+		Documents: s.Documents, Recent: recent.Values[*shared.Tenant]{Now: s.options.Now},
+		Limits: s.limits, Key: rows.TenantKey,
 		List: s.Records, Seen: s.rows.States, Change: s.changeStates,
 		Over: s.markOver, Ended: s.ended,
 	}
@@ -72,7 +74,7 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*rows.Tenant, er
 // staleTenants makes the next use read tenants and their purged devices again: another process that
 // assumed to be alone may have changed them.
 func (s *Store) staleTenants() {
-	s.AllStale()
+	s.Recent.ForgetAll()
 	s.tenants.mu.Lock()
 	defer s.tenants.mu.Unlock()
 	for key, known := range s.tenants.purged {

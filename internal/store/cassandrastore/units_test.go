@@ -1,6 +1,7 @@
 package cassandrastore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
+	doc "github.com/andonhq/andon/internal/store/tenants"
 )
 
 // TestSettings: each setting reaches the options that a store is opened with, and what makes no
@@ -103,6 +105,16 @@ func TestTTL(t *testing.T) {
 	}
 }
 
+// readsTenants has a store without a cluster find each tenant.
+func readsTenants(s *Store) {
+	s.Documents.Read = func(
+		_ context.Context, _ string, r *andon.Record,
+	) (shared.Document, error) {
+		is, err := doc.Encode(new(andon.NewTenant(andon.TenantID(r.ID))), doc.Own{})
+		return shared.Document{Version: 1, Data: string(is.Data)}, err
+	}
+}
+
 // TestPurgedWhileItWaited: who waits for a device does not write to it under a key that a purge has
 // given up meanwhile.
 func TestPurgedWhileItWaited(t *testing.T) {
@@ -111,7 +123,7 @@ func TestPurgedWhileItWaited(t *testing.T) {
 	s := newStore(o, nil, &provision.Working{})
 	s.join = func() {}
 	s.processes.Ignore()
-	s.Know(&shared.Tenant{Key: "t", Record: andon.NewTenant("t")})
+	readsTenants(s)
 	s.learnPurged("t", &rows.Purged{}, time.Now())
 	before, err := s.tenant(t.Context(), "t")
 	if err != nil {
@@ -154,7 +166,7 @@ func TestRequestHasOneTimeout(t *testing.T) {
 		s := newStore(o, nil, &provision.Working{})
 		s.join = func() {}
 		s.processes.Ignore() // it is alone
-		s.Know(&shared.Tenant{Key: "t", Record: andon.NewTenant("t")})
+		readsTenants(s)
 		s.learnPurged("t", &rows.Purged{}, time.Now())
 		held, err := s.devices.Take(t.Context(), "t", "d")
 		if err != nil {

@@ -180,7 +180,7 @@ func (s *Store) following(
 			err = do(t)
 		}
 		if errors.Is(err, errOldSeverities) {
-			s.Stale(id)
+			s.Recent.Forget(id)
 		}
 		return err
 	})

@@ -295,8 +295,8 @@ func TestStaleSeverities(t *testing.T) {
 	ctx, id := t.Context(), andon.DefaultTenant
 	b.append(5, "WARNING1")
 	b.append(5, "WARNING2")
-	at := b.late.now()
-	b.late.Now = func() time.Time { return at } // what it knows stays new to it
+	at := realClock()
+	b.late.Recent.Now = func() andon.Time { return at } // what it knows stays new to it
 	mustTenant(t, b.late)
 	record, err := b.other.Tenant(ctx, id)
 	if err != nil {

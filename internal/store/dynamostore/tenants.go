@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/recent"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
@@ -29,7 +30,8 @@ func (s *Store) serveRecords() {
 		Read: s.document, Write: s.swapRecord, Stamp: s.stamp,
 	}
 	s.Tenancy = &shared.Tenancy{
-		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: items.TenantKey,
+		Documents: s.Documents, Recent: recent.Values[*tenant]{Now: s.options.Now},
+		Limits: s.limits, Key: items.TenantKey,
 		List: s.Records, Seen: s.seenStates, Change: s.changeStates,
 		Over: s.markOver, Ended: s.ended, Feed: s.Logs,
 	}
@@ -71,7 +73,7 @@ func listIn[T any](
 // then; this brings the lists up to date.
 func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	for {
-		s.Stale(id)
+		s.Recent.Forget(id)
 		t, err := s.tenant(ctx, id)
 		if err != nil {
 			return andon.Tenant{}, err

@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/recent"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/tenants"
 )
 
 // TenantAge is how old what a process knows of a tenant may be.
-const TenantAge = time.Second
+const TenantAge = recent.Age
 
 // Tenant is what a process knows of a tenant.
 type Tenant struct {
@@ -29,7 +29,7 @@ type Tenant struct {
 // each for TenantAge, since every request asks.
 type Tenancy struct {
 	*Documents
-	Now    func() time.Time
+	Recent recent.Values[*Tenant]
 	Limits func() tenants.Limits
 
 	// Key is what a tenant is in keys that was deleted so many times.
@@ -56,68 +56,13 @@ type Tenancy struct {
 
 	admitting sync.Mutex
 	admitted  map[string]*admitted // by Tenant.Key
-
-	mu   sync.Mutex
-	byID map[andon.TenantID]knownTenant
-}
-
-// knownTenant is a tenant with the version and the time that it was read with. One that is not nil
-// may still have to be read again.
-type knownTenant struct {
-	*Tenant
-	version uint64
-	read    time.Time
 }
 
 // admitted are the states that a tenant has had, as far as this process has read, and those that it
 // admitted itself.
 type admitted struct {
 	states map[andon.State]bool
-	read   time.Time
-}
-
-func (t *Tenancy) fresh(id andon.TenantID, now time.Time) *Tenant {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if known := t.byID[id]; now.Sub(known.read).Abs() < TenantAge {
-		return known.Tenant
-	}
-	return nil
-}
-
-// remember keeps a tenant, unless a later version is known.
-func (t *Tenancy) remember(id andon.TenantID, is knownTenant) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.byID == nil {
-		t.byID = map[andon.TenantID]knownTenant{}
-	}
-	if t.byID[id].version <= is.version {
-		t.byID[id] = is
-	}
-}
-
-// Know takes a tenant as it is stored now.
-func (t *Tenancy) Know(is *Tenant) {
-	t.remember(is.Record.ID, knownTenant{is, is.Record.Version, t.Now()})
-}
-
-// Stale has a tenant read again.
-func (t *Tenancy) Stale(id andon.TenantID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if known, ok := t.byID[id]; ok {
-		t.byID[id] = knownTenant{version: known.version}
-	}
-}
-
-// AllStale has all tenants read again.
-func (t *Tenancy) AllStale() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for id, known := range t.byID {
-		t.byID[id] = knownTenant{version: known.version}
-	}
+	read   andon.Time
 }
 
 // Stored returns what is stored of a tenant, which may have been deleted.
@@ -152,22 +97,16 @@ func (t *Tenancy) Known(ctx context.Context, id andon.TenantID) (*Tenant, error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	began := t.Now()
-	if is := t.fresh(id, began); is != nil {
-		return is, nil
-	}
-	is, _, err := t.existing(ctx, id)
-	if id == andon.DefaultTenant && andon.KindOf(err) == andon.NotFound {
-		_, err = t.PutTenant(ctx, andon.NewTenant(id))
-		if err == nil || andon.KindOf(err) == andon.Conflict { // another process made it
-			is, _, err = t.existing(ctx, id)
+	return t.Recent.Get(ctx, id, 0, func(ctx context.Context, _ *Tenant) (*Tenant, error) {
+		is, _, err := t.existing(ctx, id)
+		if id == andon.DefaultTenant && andon.KindOf(err) == andon.NotFound {
+			_, err = t.PutTenant(ctx, andon.NewTenant(id))
+			if err == nil || andon.KindOf(err) == andon.Conflict { // another process made it
+				is, _, err = t.existing(ctx, id)
+			}
 		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	t.remember(is.Record.ID, knownTenant{is, is.Record.Version, began})
-	return is, nil
+		return is, err
+	})
 }
 
 // KeyOf returns what the tenant of a record is in keys; "" is none.
@@ -265,8 +204,8 @@ func (t *Tenancy) Replace(
 	if err == nil {
 		r, err = t.Put(ctx, "", r, stored)
 	}
+	t.Recent.Forget(is.Record.ID)
 	if err != nil {
-		t.Stale(is.Record.ID)
 		return andon.Tenant{}, err
 	}
 	// What is remembered is read from the document: no part of it is a part of the request.
@@ -274,7 +213,6 @@ func (t *Tenancy) Replace(
 	if is.Record, is.Own, err = tenants.Decode(r); err != nil {
 		return andon.Tenant{}, err
 	}
-	t.Know(is)
 	if changes {
 		err = t.Feed.AppendTenant(ctx, is)
 	}
@@ -300,7 +238,6 @@ func (t *Tenancy) EndReorder(
 func (t *Tenancy) Amend(
 	ctx context.Context, id andon.TenantID, change func(now *Tenant) bool,
 ) (record andon.Tenant, done bool, err error) {
-	defer t.Stale(id)
 	for {
 		now, stored, err := t.existing(ctx, id)
 		if err != nil || !change(now) {
@@ -330,11 +267,10 @@ func (t *Tenancy) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	is := Document{
 		Version: t.Next(stored), Incarnations: max(stored.Incarnations, int(was.Place)) + 1,
 	}
-	if err := t.Write(ctx, "", &r, stored, is); err != nil {
-		t.Stale(id)
+	err = t.Write(ctx, "", &r, stored, is)
+	if t.Recent.Forget(id); err != nil {
 		return err
 	}
-	t.remember(was.Record.ID, knownTenant{version: uint64(is.Version)})
 	return t.Ended(ctx, was.Key)
 }
 
@@ -362,7 +298,7 @@ func (t *Tenancy) AdmitStates(
 	if !slices.ContainsFunc(states, func(s andon.State) bool { return !had.states[s] }) {
 		return nil, nil
 	}
-	if now := t.Now(); now.Sub(had.read).Abs() >= TenantAge {
+	if now := t.Recent.Now(); max(now.Sub(had.read), had.read.Sub(now)).Std() >= TenantAge {
 		seen, err := t.Seen(ctx, is.Key)
 		if err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/recent"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/tenants"
 )
@@ -52,8 +53,9 @@ func (d *documents) process() *Tenancy {
 			return nil
 		}
 	}
+	now := func() andon.Time { return andon.TimeOf(time.Now()) }
 	t := &Tenancy{
-		Documents: docs, Now: time.Now, List: d.list,
+		Documents: docs, Recent: recent.Values[*Tenant]{Now: now}, List: d.list,
 		Limits: func() tenants.Limits { return tenants.Limits{} },
 		Key: func(id andon.TenantID, incarnations int) string {
 			return string(id) + "+" + strconv.Itoa(incarnations)
@@ -120,10 +122,6 @@ func TestTenantsOfTwoProcesses(t *testing.T) {
 		is.SilentAfter = 7
 		newer := putTenant(t, one, is)
 		silent(one, 7)
-		late := is
-		late.SilentAfter = 6
-		one.Know(&Tenant{Record: late}) // read before the change, and known after it
-		silent(one, 7)
 		silent(other, former)
 		_, err := other.PutTenant(t.Context(), is) // of a version that is over
 		wantKind(t, "an old version", err, andon.Conflict)
@@ -136,7 +134,7 @@ func TestTenantsOfTwoProcesses(t *testing.T) {
 		if silent(other, 8); d.reads != reads {
 			t.Error("a tenant was read again within a second")
 		}
-		other.AllStale()
+		other.Recent.ForgetAll()
 		if silent(other, 8); d.reads != reads+1 {
 			t.Error("a tenant was not read again")
 		}
