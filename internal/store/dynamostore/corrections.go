@@ -3,6 +3,7 @@ package dynamostore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,27 +76,40 @@ func (s *Store) keepWithdrawal(
 // before the purge finds the version changed, and writes them again.
 const tombstone = 24 * time.Hour
 
-// Purge implements andon.Corrections. The rows are deleted before the item is emptied, so that it
-// can be repeated, and again after it. The next incarnation of the device has other keys.
+// Purge implements andon.Corrections. One put decides what is purged: the next incarnation of the
+// device has other keys, so its rows before are not found any more, and are deleted then. A purge
+// that is repeated deletes what an interrupted one has left.
 func (s *Store) Purge(ctx context.Context, id andon.TenantID, purged andon.DeviceID) error {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return err
 	}
-	var was device
-	err = s.withDevice(ctx, t, purged, andon.ByPurge, func(t *tenant, d *device) (bool, error) {
-		if !d.Known() {
+	var is device
+	err = s.withDevice(ctx, t, purged, andon.ByPurge, func(_ *tenant, d *device) (bool, error) {
+		known := d.Known()
+		if !known && len(d.Former) == 0 {
 			return false, andon.Errorf(andon.NotFound, "nothing is kept of device %q", purged)
 		}
-		was = *d
-		*d = device{}
-		d.ID, d.Incarnation = purged, max(was.Version+1, s.stamp())
-		return true, s.deleteRows(ctx, t, &was)
+		if known {
+			d.Purge(max(d.Version+1, s.stamp()))
+		}
+		is = *d
+		return known, nil
 	})
 	if err != nil {
 		return err
 	}
-	return s.deleteRows(ctx, t, &was) // what was being written
+	for _, was := range is.Formerly() {
+		if err := s.deleteRows(ctx, t, was); err != nil {
+			return err
+		}
+	}
+	return s.withDevice(ctx, t, purged, andon.ByPurge, func(_ *tenant, d *device) (bool, error) {
+		d.Former = slices.DeleteFunc(slices.Clone(d.Former), func(f items.Former) bool {
+			return slices.Contains(is.Former, f)
+		})
+		return true, nil
+	})
 }
 
 // deleteRows deletes all rows of a device. Names stay: they may be in use elsewhere.

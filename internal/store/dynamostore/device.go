@@ -128,7 +128,7 @@ func (s *Store) update(
 		s.reindexed(t, slot.View, is)
 		err = s.notePending(ctx, t, is, slot.View.Shown(t), kind)
 		if err == nil {
-			err = s.putDevice(ctx, t, slot.View.Version, is, kind)
+			err = s.putDevice(ctx, t, slot.View.Version, is)
 		}
 		if slot.View = nil; err != nil {
 			return err
@@ -140,19 +140,19 @@ func (s *Store) update(
 }
 
 // putDevice puts a device over the version that was read. A new item begins with a version that
-// none before it had. That of a purged device is in no list, and expires.
-func (s *Store) putDevice(
-	ctx context.Context, t *tenant, was int64, d *device, kind andon.ChangeKind,
-) error {
+// none before it had. That of a purged device is in no list, and expires once its rows are gone.
+func (s *Store) putDevice(ctx context.Context, t *tenant, was int64, d *device) error {
 	d.Generation = t.Generation
 	d.Version = max(was+1, s.stamp())
 	i, err := d.Item(t, d.Version)
 	if err != nil {
 		return err
 	}
-	if kind == andon.ByPurge {
+	if d.Purged() {
 		delete(i, items.AttrList)
-		i[items.AttrTTL] = ddb.Number(s.now().Add(tombstone).Unix())
+		if len(d.Former) == 0 {
+			i[items.AttrTTL] = ddb.Number(s.now().Add(tombstone).Unix())
+		}
 	}
 	c := ddb.Absent(items.AttrDevice)
 	if was != 0 {

@@ -184,8 +184,10 @@ func (s *Store) purgeAll(ctx context.Context) error {
 		if !slices.Contains(incarnations, key) {
 			return nil
 		}
-		if err := s.deleteRows(ctx, &tenant{Key: key}, d); err != nil {
-			return err
+		for _, is := range append(d.Formerly(), d) {
+			if err := s.deleteRows(ctx, &tenant{Key: key}, is); err != nil {
+				return err
+			}
 		}
 		return s.db.Write(ctx, ddb.Write{Table: items.TableDevices,
 			Delete: items.DevicesKey(key, d.ID)})

@@ -69,6 +69,8 @@ type also struct {
 	// rows, so nothing that was written before is found again, not even what another writer writes
 	// at that moment.
 	Incarnation int64 `json:"life,omitempty"`
+	// Former are the incarnations that were purged, and may still have rows.
+	Former []Former `json:"former,omitempty"`
 	// Withdrawn and EverEscalated span the times of the entries that ever were withdrawn or
 	// escalated. Outside them no one has to look for such records.
 	Withdrawn     Reach `json:"withdrawn,omitzero"`
@@ -81,6 +83,25 @@ type also struct {
 	// Metrics are those of which a row says that the device may have them. It names the first ones,
 	// up to mostMetricBytes.
 	Metrics []andon.MetricName `json:"metrics,omitempty"`
+}
+
+// Former is an incarnation of a device, with what finds its rows.
+type Former struct {
+	Incarnation int64 `json:"life,omitempty"`
+	Shards      int   `json:"shards,omitempty"`
+}
+
+// Purge begins the next incarnation of the device, of which nothing is known.
+func (d *Device) Purge(next int64) {
+	was := *d
+	*d = Device{}
+	d.ID, d.Incarnation = was.ID, next
+	d.Former = append(slices.Clip(was.Former), Former{was.Incarnation, was.Shards})
+}
+
+// Purged reports whether nothing is known of the device since it was purged.
+func (d *Device) Purged() bool {
+	return d.Incarnation != 0 && !d.Known() && len(d.States) == 0
 }
 
 // mostMetricBytes bounds what the names of metrics take in the item of a device, since each put
@@ -147,6 +168,16 @@ func (d *Device) Rows(t *tenant) string {
 		return key
 	}
 	return key + "#life" + strconv.FormatInt(d.Incarnation, 36)
+}
+
+// Formerly returns the device as it was in its former incarnations, as far as rows go by that.
+func (d *Device) Formerly() (all []*Device) {
+	for _, f := range d.Former {
+		was := &Device{}
+		was.ID, was.Incarnation, was.Shards = d.ID, f.Incarnation, f.Shards
+		all = append(all, was)
+	}
+	return all
 }
 
 // Parts returns the partitions of its entries, and those of its messages.
