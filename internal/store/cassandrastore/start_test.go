@@ -122,9 +122,9 @@ func TestSerialMissingTables(t *testing.T) {
 		run(t, s, "DROP TABLE "+table)
 	}
 	const missing = " lacks hints_by_operator, latest_by_state: run `andon store init`"
-	wantError(t, s.Ready(t.Context()), andon.Unavailable, missing)
+	wantError(t, s.Ready(t.Context()), andon.Invalid, missing)
 	_, err := Open(t.Context(), o)
-	wantError(t, err, andon.Unavailable, missing)
+	wantError(t, err, andon.Invalid, missing)
 	wantError(t, s.Append(t.Context(), andon.DefaultTenant, f.at, []andon.Event{
 		{Device: "new", State: "NORMAL", Time: f.at},
 	}), andon.Unavailable, "run `andon store init`", "latest_by_state")

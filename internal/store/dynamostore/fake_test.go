@@ -270,11 +270,11 @@ func TestDeniedWrites(t *testing.T) {
 			return ""
 		})
 		for _, refused = range []string{"AccessDeniedException", ""} {
-			if err := s.Ready(t.Context()); err != nil {
+			if err := s.db.Denied(); err != nil {
 				t.Error(err)
 			}
 			_, err := s.PutTenant(t.Context(), andon.NewTenant("t"))
-			ready := s.Ready(t.Context())
+			ready := s.db.Denied()
 			if denied := refused != ""; denied != (err != nil) || denied != (ready != nil) ||
 				denied && !strings.Contains(ready.Error(), "lack a right") {
 				t.Errorf("%q: %v, %v", refused, err, ready)

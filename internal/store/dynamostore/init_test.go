@@ -101,7 +101,7 @@ func TestSerialInit(t *testing.T) {
 		Read: provision.Units{Min: 5, Max: 100}, Write: provision.Units{Min: 7, Max: 70},
 		Recovery: true, Stream: "keys-only",
 	}
-	if err := ct.verify(); andon.KindOf(err) != andon.Unavailable ||
+	if err := ct.verify(); andon.KindOf(err) != andon.Invalid ||
 		!strings.Contains(err.Error(), "andon store init") {
 		t.Errorf("before there are tables: %v", err)
 	}
@@ -241,6 +241,25 @@ func TestSerialDiagnose(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+}
+
+// TestSerialMissingTable: nothing starts without a table, and what runs is not ready.
+func TestSerialMissingTable(t *testing.T) {
+	ct := newInitTest(t, enginetest.DynamoDB(t))
+	ct.mustInit(adapter.Setup{})
+	ct.Now = realClock
+	s := open(t, ct.Options)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	gone := ct.Prefix + items.TableReadings
+	ct.delete(t.Context(), gone)
+	_, opened := Open(t.Context(), ct.Options)
+	for _, err := range []error{s.Ready(t.Context()), opened} {
+		if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), gone) {
+			t.Errorf("without table %s: %v", gone, err)
 		}
 	}
 }

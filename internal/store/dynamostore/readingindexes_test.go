@@ -209,7 +209,7 @@ func TestSerialMetricIndexLater(t *testing.T) {
 	end(t, before)
 	old := ct.Options
 	indexed(items.ProjectsMetrics)(&ct.Options)
-	if _, err := Open(t.Context(), ct.Options); andon.KindOf(err) != andon.Unavailable ||
+	if _, err := Open(t.Context(), ct.Options); andon.KindOf(err) != andon.Invalid ||
 		!strings.Contains(err.Error(), "lacks the index "+items.IndexLatest) {
 		t.Errorf("before andon store init: %v", err)
 	}

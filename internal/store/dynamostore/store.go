@@ -125,8 +125,8 @@ func (s *Store) Capabilities() andon.Capabilities {
 	}
 }
 
-// Ready implements andon.Store: it asks for what every request needs. A process that was to write
-// must be able to.
+// Ready implements andon.Store: all tables are there, and it reads what every request needs. A
+// process that was to write must be able to.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -136,6 +136,9 @@ func (s *Store) Ready(ctx context.Context) error {
 	}
 	if err == nil {
 		err = s.db.Denied()
+	}
+	if err == nil {
+		err = provision.Verify(ctx, s.db, s.options.tables())
 	}
 	return err
 }

@@ -180,6 +180,6 @@ func (w *Working) Complete(ctx context.Context, s *cql.Session, keyspace string)
 	if len(gone) == 0 {
 		return nil
 	}
-	return andon.Errorf(andon.Unavailable, "keyspace %s lacks %s: run `andon store init`",
+	return andon.Errorf(andon.Invalid, "keyspace %s lacks %s: run `andon store init`",
 		keyspace, strings.Join(gone, ", "))
 }

@@ -161,7 +161,7 @@ func Verify(ctx context.Context, c *ddb.Client, all []ddb.Table) error {
 		case err != nil:
 			return err
 		case is == nil:
-			found[n] = andon.Errorf(andon.Unavailable, "there is no table %s in %s: run `andon "+
+			found[n] = andon.Errorf(andon.Invalid, "there is no table %s in %s: run `andon "+
 				"store init`, or correct dynamodb.region, dynamodb.prefix or dynamodb.table", name,
 				c.Region())
 		default:
@@ -182,7 +182,7 @@ func unusable(t ddb.Table, is *types.TableDescription) error {
 	}
 	for _, i := range t.Indexes {
 		if findIndex(is, i.Name) == nil {
-			return andon.Errorf(andon.Unavailable, "table %s lacks the index %s: run `andon store "+
+			return andon.Errorf(andon.Invalid, "table %s lacks the index %s: run `andon store "+
 				"init`, which builds it", t.Name, i.Name)
 		}
 	}
