@@ -263,13 +263,15 @@ var errNoSuchPath = andon.Errorf(andon.NotFound, "there is nothing at this path"
 
 // noSuchPath says which path may have been meant.
 func (a *API) noSuchPath(path string) error {
+	if a.options.Incidents == nil && incidents.Concern(strings.TrimPrefix(path, basePath)) {
+		return andon.Errorf(andon.Unsupported, "%s", incidents.Off)
+	}
 	var known []string
 	for _, r := range a.routes {
 		if full := r.path(); !strings.Contains(full, "{") && !slices.Contains(known, full) {
 			known = append(known, full)
 		}
 	}
-	slices.Sort(known)
 	return fmt.Errorf("%w%s", errNoSuchPath,
 		cmp.Or(spell.DidYouMean(path, known), ": /openapi.json lists all"))
 }

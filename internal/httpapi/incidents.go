@@ -157,7 +157,7 @@ func (c *call) incidentChanges() sse.ChangedIncidents {
 		return nil
 	}
 	if c.options.Incidents == nil {
-		c.Mark("query.incidents", "this server keeps no incidents")
+		c.Mark("query.incidents", incidents.Off)
 		return nil
 	}
 	return incidents.Changed(c.options.Incidents, c.tenant)

@@ -345,8 +345,14 @@ func TestIncidentStream(t *testing.T) {
 
 func TestWithoutIncidents(t *testing.T) {
 	w := newWorld(t)
-	w.get("/incidents").fails(http.StatusNotFound)
-	w.get("/events/stream?incidents=true").fails(400, "keeps no incidents")
+	for _, path := range []string{
+		"/incidents", "/incidents/x", "/incidents/counts", "/devices/a/incidents",
+		"/reports/incidents",
+	} {
+		w.get(path).fails(http.StatusNotImplemented, "incidents are off", "setting incidents")
+	}
+	w.get("/devices/incidents/nothing").fails(http.StatusNotFound)
+	w.get("/events/stream?incidents=true").fails(400, "incidents are off")
 }
 
 func TestIncidentReport(t *testing.T) {

@@ -86,7 +86,6 @@ func (a *API) notifications(c *call) error {
 		"given-up", "listed"))
 	w.Stopped = func(key string) { c.stopped = key }
 	read := func(after string, n int) iter.Seq2[notify.Logged, error] {
-		w := w
 		w.After = after
 		return func(yield func(notify.Logged, error) bool) {
 			for l, err := range a.options.Notifications.List(c.ctx(), c.tenant, w) {

@@ -20,8 +20,7 @@ func (a *API) incidentReport(c *call) (r client.IncidentReport, err error) {
 		in.Span.To = now
 	}
 	if in.Span.From == 0 {
-		const day = 24 * 60 * 60 * 1_000_000
-		in.Span.From = in.Span.To - day
+		in.Span.From = in.Span.To - 24*60*60*1_000_000
 	}
 	tenant, err := c.record()
 	if err != nil {
