@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -30,20 +31,29 @@ func (c *NotifyConfig) group() config.Group {
 }
 
 // openChannels makes the ways to people. It comes before the services are opened.
-func (a *App) openChannels() error {
-	a.channels = map[string]notify.Channel{}
-	for i := range a.Config.Notify.Channels {
-		c := &a.Config.Notify.Channels[i]
-		open, err := c.Open(a.Now)
-		if err != nil {
-			return andon.Errorf(andon.Invalid, "channel %s: %w", c.Name, err)
-		}
-		a.channels[c.Name] = open
+func (a *App) openChannels() (err error) {
+	if a.channels, err = a.Config.Notify.open(a.Now); err != nil {
+		return err
 	}
 	if len(a.channels) > 0 || a.keeper != nil {
 		a.services.add(&worker{label: "notify", run: a.tellPeople})
 	}
 	return nil
+}
+
+// open makes all channels, and sends nothing. What is wrong with any of them is Invalid.
+func (c *NotifyConfig) open(now func() andon.Time) (map[string]notify.Channel, error) {
+	all := map[string]notify.Channel{}
+	var wrong []error
+	for i := range c.Channels {
+		open, err := c.Channels[i].Open(now)
+		if err != nil {
+			wrong = append(wrong,
+				andon.Errorf(andon.Invalid, "channel %s: %w", c.Channels[i].Name, err))
+		}
+		all[c.Channels[i].Name] = open
+	}
+	return all, errors.Join(wrong...)
 }
 
 // newNotify makes what tells people, once the store is open.

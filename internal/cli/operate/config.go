@@ -36,9 +36,10 @@ that --config or ANDON_CONFIG names), environment variables and flags. All error
 with its place.
 
 It checks names and values of all settings, then what would prevent a start: addresses beyond
-loopback without a token, files of token and certificate that can't be read, a store that this build
-does not have. It does not listen and opens no store; "andon doctor" does that. With --syntax it
-checks only the configuration itself, as for a file that is meant for another machine.
+loopback without a token, files of tokens, secrets, certificates and mappings that can't be read, a
+store that this build does not have. It sends nothing, does not listen and opens no store; "andon
+doctor" does that. With --syntax it checks only the configuration itself, as for a file that is
+meant for another machine.
 
 Exit codes: 0 the configuration is valid, 2 it is not.`,
 		Example: `  andon config check /etc/andon/andon.yaml
