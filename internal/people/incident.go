@@ -56,7 +56,7 @@ func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observatio
 func (in *Incident) Observe(s *Setting, o *Observation) (changed bool) {
 	before := *in
 	if o.Assigned {
-		in.operate(s, o.Operator)
+		in.Operate(s, o.Operator)
 	}
 	switch {
 	case o.Holds:

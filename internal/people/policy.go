@@ -87,15 +87,15 @@ func (in *Incident) onCall(s *Setting, p *Policy) (to andon.PersonID, until ando
 	return s.person(p.Assign, in, s.Now), until
 }
 
-// operate takes in who is the operator of the device now, unless an assignment that the incident
+// Operate takes in who is the operator of the device now, unless an assignment that the incident
 // has decided on may not be done yet. Who is on call was assigned by a policy, through this
-// incident or another one of the device.
-func (in *Incident) operate(s *Setting, is andon.PersonID) {
+// incident or another one of the device. It reports whether that changes anything.
+func (in *Incident) Operate(s *Setting, is andon.PersonID) (changed bool) {
 	pending := func(e Effect) bool {
 		return e.Do == Assign && (e.Over == nil || is == *e.Over || is == e.To)
 	}
 	if is == in.Operator || slices.ContainsFunc(in.Doing, pending) {
-		return
+		return false
 	}
 	if in.TakenBy != "" {
 		in.note(s, Step{What: "no longer taken", To: is})
@@ -107,6 +107,8 @@ func (in *Incident) operate(s *Setting, is andon.PersonID) {
 			in.Appointed = &Appointment{Policy: a.Policy, To: to, Until: until}
 		}
 	}
+	in.schedule(s, s.Now)
+	return true
 }
 
 // keepUp takes in that the policy that is followed was changed or deleted. Where it is not for the

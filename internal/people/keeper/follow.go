@@ -368,6 +368,11 @@ func (f *follower) change(
 			return nil, err
 		}
 	}
+	if c.Kind == andon.ByAssignment {
+		if err := f.operate(ctx, c.Device); err != nil {
+			return nil, err
+		}
+	}
 	if !concerns(c) {
 		return nil, nil
 	}

@@ -160,6 +160,26 @@ func (f *follower) operated(
 	return &is, unlessGone(err)
 }
 
+// operate has the silence of a device know who is its operator by now: no change of its own tells.
+func (f *follower) operate(ctx context.Context, device andon.DeviceID) error {
+	at := records.Place(device, people.SilentKind)
+	if !f.Incidents.MayBeOpen(f.tenant, at) {
+		return nil
+	}
+	s, err := f.SettingNow(ctx, f.tenant)
+	if err != nil {
+		return err
+	}
+	_, err = f.Incidents.Decide(ctx, f.tenant, at, func(h *records.Held) (bool, error) {
+		if h.Incident == nil || h.Ended != 0 {
+			return false, nil
+		}
+		d, err := f.Store.Device(ctx, f.tenant, device)
+		return err == nil && h.Operate(s, d.Operator), unlessGone(err)
+	})
+	return err
+}
+
 // succeed opens the incident that comes after one that is closed.
 func (f *follower) succeed(
 	ctx context.Context, s *people.Setting, former *records.Held, o *people.Observation,
