@@ -161,9 +161,10 @@ type Assignments interface {
 	// after the device's newest entry, and just after its newest assignment. It returns them with
 	// From. If the operator is assigned already, nothing is added: the existing assignment is
 	// returned, marked Again. Else an assignment that names another operator as Over than is
-	// assigned is a Conflict. The devices need not have been seen. If the store declares
-	// AtomicAssign, all assignments are stored or none. Otherwise any of them may be stored after
-	// an error, and assigning again completes them.
+	// assigned is a Conflict; what another process writes to Cassandra at the same moment may be
+	// missed. The devices need not have been seen. If the store declares AtomicAssign, all
+	// assignments are stored or none. Otherwise any of them may be stored after an error, and
+	// assigning again completes them.
 	Assign(
 		ctx context.Context, tenant TenantID, now Time, assignments []Assignment,
 	) ([]Assignment, error)
