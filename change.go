@@ -3,10 +3,14 @@ package andon
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Feed has the changes of what the devices of a tenant show. They have an order, and a reader can
@@ -233,17 +237,32 @@ func Snapshot(ctx context.Context, s interface {
 			changed[c.Device] = true
 		}
 	}
-	for id := range changed { // once each, however often it changed
-		d, there := devices[id]
-		if !there {
-			continue
+	maps.DeleteFunc(changed, func(id DeviceID, _ bool) bool {
+		_, there := devices[id]
+		return !there
+	})
+	// Once each, however often it changed.
+	for some := range slices.Chunk(slices.Collect(maps.Keys(changed)), readAtOnce) {
+		shown, errs := make([]Device, len(some)), make([]error, len(some))
+		var reading sync.WaitGroup
+		for i, id := range some {
+			d := devices[id]
+			reading.Go(func() {
+				shown[i], errs[i] = Shown(ctx, s, tenant, &Change{Device: id, After: &d})
+			})
 		}
-		shown, err := Shown(ctx, s, tenant, &Change{Device: id, After: &d})
-		if err != nil {
+		reading.Wait()
+		if err := errors.Join(errs...); err != nil {
 			return nil, at, err
 		}
-		d.Message, d.Attributes = shown.Message, shown.Attributes
-		devices[id] = d
+		for i, id := range some {
+			d := devices[id]
+			d.Message, d.Attributes = shown[i].Message, shown[i].Attributes
+			devices[id] = d
+		}
 	}
 	return devices, at, nil
 }
+
+// readAtOnce is how many devices are read at once that changed while all were listed.
+const readAtOnce = 64
