@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -105,7 +104,8 @@ func (f *folder) read(ctx context.Context) error {
 	case is.Version != manifestVersion:
 		err = fmt.Errorf("it has version %d, not %d", is.Version, manifestVersion)
 	case is.Tenant != f.tenant || is.Kind != f.kind || is.Date != f.date() || is.Files == nil:
-		err = errors.New("it is not the manifest of this day")
+		err = fmt.Errorf("it is the manifest of tenant %q, %s, %s, and not of this day",
+			is.Tenant, is.Kind, is.Date)
 	}
 	f.is = is
 	if err != nil {

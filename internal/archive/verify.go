@@ -3,8 +3,9 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
+
+	"github.com/andonhq/andon"
 )
 
 // Contents is what was found in an archive.
@@ -24,19 +25,19 @@ func (a *Archive) Verify(
 		a.Progress(i, len(days))
 		f, err := a.look(ctx, d)
 		if err != nil {
-			report(d.String(), err.Error())
+			report(f.name(manifestName), advised(err))
 			continue
 		}
 		all.Days++
 		for _, want := range f.is.Files {
 			is, err := f.sum(ctx, want.Name)
 			if err == nil && is != want {
-				err = fmt.Errorf("it has %d rows in %d bytes with the sum %s, and the manifest "+
-					"says %d rows in %d bytes with the sum %s: get it from a copy of the archive",
+				err = andon.Errorf(andon.Damaged, "it has %d rows in %d bytes with the sum %s, and the manifest "+
+					"says %d rows in %d bytes with the sum %s",
 					is.Rows, is.Bytes, is.SHA256, want.Rows, want.Bytes, want.SHA256)
 			}
 			if err != nil {
-				report(f.name(want.Name), err.Error())
+				report(f.name(want.Name), advised(err))
 			}
 			all.Files, all.Rows, all.Bytes = all.Files+1, all.Rows+is.Rows, all.Bytes+is.Bytes
 		}
@@ -49,6 +50,14 @@ func (a *Archive) Verify(
 		}
 	}
 	return all, errors.Join(err, ctx.Err())
+}
+
+// advised says what to do about a file that is damaged or missing.
+func advised(err error) string {
+	if k := andon.KindOf(err); k != andon.Damaged && k != andon.NotFound {
+		return err.Error()
+	}
+	return err.Error() + ": get it from a copy of the archive"
 }
 
 // Read has take all that days have, as it can be imported again: an *andon.Event, or an
