@@ -28,7 +28,7 @@ func (b *busy) ChangesKept(
 func (b *busy) Device(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
 ) (andon.Device, error) {
-	time.Sleep(time.Second)
+	<-time.After(time.Second)
 	return b.Store.Device(ctx, tenant, id)
 }
 

@@ -32,8 +32,9 @@ func (a *Archive) Verify(
 		for _, want := range f.is.Files {
 			is, err := f.sum(ctx, want.Name)
 			if err == nil && is != want {
-				err = andon.Errorf(andon.Damaged, "it has %d rows in %d bytes with the sum %s, and the manifest "+
-					"says %d rows in %d bytes with the sum %s",
+				err = andon.Errorf(andon.Damaged,
+					"it has %d rows in %d bytes with the sum %s, and the manifest "+
+						"says %d rows in %d bytes with the sum %s",
 					is.Rows, is.Bytes, is.SHA256, want.Rows, want.Bytes, want.SHA256)
 			}
 			if err != nil {

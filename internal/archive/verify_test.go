@@ -16,19 +16,21 @@ func TestManifestsThatAreWrong(t *testing.T) {
 		"not JSON": "invalid character",
 		`{"version":1,"tenant":"b","kind":"events","date":"2026-01-02","files":[]}`: "it is the " +
 			`manifest of tenant "b", events, 2026-01-02, and not of this day`,
-		`{"version":1,"tenant":"a","kind":"events","date":"2026-01-02","files":[{"name":"x"}]}`: "" +
-			"there is no ",
+		`{"version":1,"tenant":"a","kind":"events","date":"2026-01-02",` +
+			`"files":[{"name":"x"}]}`: "there is no ",
 	} {
 		to := t.TempDir()
 		folder := filepath.Join(to, "tenant=a", "kind=events", "date=2026-01-02")
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, manifestName), []byte(text), 0o600); err != nil {
+		manifest := filepath.Join(folder, manifestName)
+		if err := os.WriteFile(manifest, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		a, err := Open(t.Context(), Archive{
-			Config: Config{To: to}, Progress: func(int, int) {}, Now: func() andon.Time { return 1 },
+			Config: Config{To: to}, Progress: func(int, int) {},
+			Now: func() andon.Time { return 1 },
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -391,8 +391,8 @@ func (s *Service) flush(ctx context.Context, r andon.Record) error {
 }
 
 // lookUp makes of what was held what is so now, without what has ended or was acknowledged
-// meanwhile. Where that is all, it returns what became of it. Those that are less bad than the first
-// maxHeld stay as they were noted: they are only counted.
+// meanwhile. Where that is all, it returns what became of it. Those that are less bad than the
+// first maxHeld stay as they were noted: they are only counted.
 func (s *Service) lookUp(
 	ctx context.Context, tenant andon.TenantID, g *gathering,
 ) (over *Summary, err error) {
@@ -422,8 +422,8 @@ func (s *Service) lookUp(
 	return nil, nil
 }
 
-// present returns incidents as they are now. People are told of one before it is stored, so one that
-// is not there stays as it was noted.
+// present returns incidents as they are now. People are told of one before it is stored, so one
+// that is not there stays as it was noted.
 func (s *Service) present(
 	ctx context.Context, tenant andon.TenantID, noted []Item,
 ) ([]Item, error) {

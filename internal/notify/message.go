@@ -94,8 +94,8 @@ func (i *Item) What() andon.State {
 	return i.State
 }
 
-// needed reports whether an incident that was noted needs attention as it is now: it is neither over
-// nor acknowledged since.
+// needed reports whether an incident that was noted needs attention as it is now: it is neither
+// over nor acknowledged since.
 func (i *Item) needed(noted *Item) bool {
 	return i.Ended == 0 && (i.Acknowledged == 0 || i.Acknowledged == noted.Acknowledged)
 }

@@ -12,7 +12,7 @@ import (
 const (
 	// longestWait is for how long a message waits at most until it is tried again.
 	longestWait = 60 * 60 * second
-	// quietEvery is how often what is held is compared with quiet hours, which may be others by now.
+	// quietEvery is how often what is held is compared with quiet hours, which may change.
 	quietEvery = 30 * second
 )
 
