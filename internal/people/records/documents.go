@@ -189,7 +189,7 @@ func (d *Documents) PutAll(
 			if all[i].Kind != kind {
 				continue
 			}
-			if err := d.put(ctx, tenant, &all[i]); err != nil {
+			if err := d.put(ctx, tenant, &all[i], all); err != nil {
 				return nil, &Faulty{i, err}
 			}
 		}
@@ -288,21 +288,34 @@ func (d *Documents) checkReferences(
 	return nil
 }
 
-// put stores a document that was checked.
-func (d *Documents) put(ctx context.Context, tenant andon.TenantID, c *Change) error {
-	if !c.Changes() {
-		return nil
+// put stores a document that was checked, and is checked again where another process was faster.
+func (d *Documents) put(
+	ctx context.Context, tenant andon.TenantID, c *Change, all []Change,
+) error {
+	for c.Changes() {
+		before := c.Version
+		data := andon.JSON(fmt.Sprintf("%s%d,%s", begun, c.Begun, c.Data[1:]))
+		r, err := d.store.PutRecord(ctx, andon.Record{
+			Tenant: tenant, Kind: andon.RecordKind(c.Kind), ID: c.Name, Version: before, Data: data,
+		})
+		if err == nil {
+			c.Document, c.Before = documentOf(r), before
+			return nil
+		}
+		if andon.KindOf(err) != andon.Conflict {
+			return err
+		}
+		known, err := d.read(ctx, tenant)
+		if err == nil {
+			err = c.check(known)
+		}
+		if err == nil {
+			err = d.checkReferences(ctx, tenant, c, known, all)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	before := c.Version
-	data := andon.JSON(fmt.Sprintf("%s%d,%s", begun, c.Begun, c.Data[1:]))
-	r, err := d.store.PutRecord(ctx, andon.Record{
-		Tenant: tenant, Kind: andon.RecordKind(c.Kind), ID: c.Name, Version: before, Data: data,
-	})
-	if err != nil {
-		return err
-	}
-	c.Document = documentOf(r)
-	c.Before = before
 	return nil
 }
 
@@ -313,27 +326,32 @@ func (d *Documents) Delete(
 ) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	known, err := d.read(ctx, tenant)
-	if err != nil {
-		return err
-	}
 	defer d.kept.Forget(tenant)
-	stored, there := known.stored[key{kind, name}]
-	if !there {
-		return missing(kind, name)
-	}
-	if err := over.Conflict(kind, name, stored.Version); err != nil {
-		return err
-	}
-	for _, by := range slices.SortedFunc(maps.Keys(known.stored), key.compare) {
-		for _, r := range known.stored[by].content.References() {
-			if r.Kind == kind && r.Name == name {
-				return andon.Errorf(andon.Conflict, "%s %q is needed by %s %q: %s",
-					kind.One(), name, by.kind.One(), by.name, r.Place)
+	for {
+		known, err := d.read(ctx, tenant)
+		if err != nil {
+			return err
+		}
+		stored, there := known.stored[key{kind, name}]
+		if !there {
+			return missing(kind, name)
+		}
+		if err := over.Conflict(kind, name, stored.Version); err != nil {
+			return err
+		}
+		for _, by := range slices.SortedFunc(maps.Keys(known.stored), key.compare) {
+			for _, r := range known.stored[by].content.References() {
+				if r.Kind == kind && r.Name == name {
+					return andon.Errorf(andon.Conflict, "%s %q is needed by %s %q: %s",
+						kind.One(), name, by.kind.One(), by.name, r.Place)
+				}
 			}
 		}
+		err = d.store.DeleteRecord(ctx, andon.Record{
+			Tenant: tenant, Kind: andon.RecordKind(kind), ID: name, Version: stored.Version,
+		})
+		if err == nil || andon.KindOf(err) != andon.Conflict { // else another process was faster
+			return err
+		}
 	}
-	return d.store.DeleteRecord(ctx, andon.Record{
-		Tenant: tenant, Kind: andon.RecordKind(kind), ID: name, Version: stored.Version,
-	})
 }

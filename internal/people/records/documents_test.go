@@ -1,6 +1,8 @@
 package records_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/andonhq/andon"
@@ -204,5 +206,60 @@ func TestBegun(t *testing.T) {
 		if got.Begun != begun || got.Data != is.Data || err != nil {
 			t.Errorf("%q is read as %+v: %v", c.text, got, err)
 		}
+	}
+}
+
+// overtaken is a store to which another process writes before the next put or deletion.
+type overtaken struct {
+	andon.Store
+	by func()
+}
+
+func (o *overtaken) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	o.overtake()
+	return o.Store.PutRecord(ctx, r)
+}
+
+func (o *overtaken) DeleteRecord(ctx context.Context, r andon.Record) error {
+	o.overtake()
+	return o.Store.DeleteRecord(ctx, r)
+}
+
+func (o *overtaken) overtake() {
+	if by := o.by; by != nil {
+		o.by = nil
+		by()
+	}
+}
+
+// TestOvertaken: whoever names no version is not told that another process was faster, and whoever
+// names one is.
+func TestOvertaken(t *testing.T) {
+	h, ctx, tenant := newHouse(t), t.Context(), andon.DefaultTenant
+	store, turn := &overtaken{Store: h.store}, 0
+	there := records.NewDocuments(store, func() andon.Time { return h.now })
+	overtake := func() {
+		turn++
+		text := fmt.Sprintf(`{"contacts": [{"channel": "mail", "address": "%d@x.org"}]}`, turn)
+		if _, err := h.put(people.Persons, "Liz", text, records.Existing, 0); err != nil {
+			h.Fatal(err)
+		}
+	}
+	put := func(text andon.JSON, over records.Versions) (records.Document, error) {
+		store.by = overtake
+		return there.Put(ctx, tenant, people.Persons,
+			records.Document{Name: "Liz", Data: text}, over)
+	}
+	_, err := put(liz, records.Versions{0})
+	h.failsAt(err, andon.Conflict, "")
+	was, err := put(liz, nil)
+	if err != nil || was.Before == 0 {
+		t.Fatal(was, err)
+	}
+	_, err = put(`{"contacts": []}`, records.Versions{was.Version})
+	h.failsAt(err, andon.Conflict, "")
+	store.by = overtake
+	if err := there.Delete(ctx, tenant, people.Persons, "Liz", nil); err != nil {
+		t.Error(err)
 	}
 }
