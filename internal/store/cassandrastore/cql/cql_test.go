@@ -99,14 +99,17 @@ func TestVersions(t *testing.T) {
 }
 
 // refusal is an error of the cluster.
-type refusal struct{ code int }
+type refusal struct {
+	code int
+	says string
+}
 
 func (r refusal) Code() int       { return r.code }
-func (r refusal) Message() string { return "what it says" }
+func (r refusal) Message() string { return r.says }
 func (r refusal) Error() string   { return r.Message() }
 
 func TestErrorsSayWhatBefell(t *testing.T) {
-	refused := func(code int) error { return refusal{code} }
+	refused := func(code int) error { return refusal{code, "what it says"} }
 	for _, test := range []struct {
 		err  error
 		kind andon.Kind
@@ -122,6 +125,9 @@ func TestErrorsSayWhatBefell(t *testing.T) {
 		{refused(gocql.ErrCodeReadTimeout), andon.Unavailable, "answered the read in time"},
 		{refused(gocql.ErrCodeReadFailure), andon.Unavailable, "a replica failed"},
 		{refused(gocql.ErrCodeUnauthorized), andon.Unavailable, "the user lacks a right"},
+		{refusal{gocql.ErrCodeUnauthorized, "User reader has no SELECT permission on <table " +
+			"system_views.settings> or any of its parents"}, andon.Unavailable,
+			`GRANT SELECT ON KEYSPACE system_views TO "reader")`},
 		{refused(gocql.ErrCodeInvalid), andon.Internal, "Cassandra refuses"},
 		{errors.New("odd"), andon.Unavailable, "Cassandra can't be asked: odd"},
 	} {

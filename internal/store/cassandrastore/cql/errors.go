@@ -3,7 +3,9 @@ package cql
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"regexp"
 	"strings"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -84,11 +86,25 @@ func meaningOf(request gocql.RequestError) (andon.Kind, string) {
 	case gocql.ErrCodeReadFailure, gocql.ErrCodeWriteFailure:
 		return andon.Unavailable, "a replica failed"
 	case gocql.ErrCodeUnauthorized, gocql.ErrCodeCredentials:
-		return andon.Unavailable, "the user lacks a right"
+		return andon.Unavailable, "the user lacks a right" + grantOf(request.Message())
 	case gocql.ErrCodeSyntax, gocql.ErrCodeProtocol, gocql.ErrCodeInvalid:
 		return andon.Internal, "Cassandra refuses"
 	}
 	return andon.Unavailable, "Cassandra refuses"
+}
+
+// lacked matches what Cassandra says of a right that a user lacks.
+var lacked = regexp.MustCompile(
+	`User (\S+) has no (\w+) permission on <(?:table|keyspace) (\w+)`)
+
+// grantOf returns the statement that gives the right; "" where it is not known.
+func grantOf(message string) string {
+	m := lacked.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	return fmt.Sprintf(` (have an administrator run: GRANT %s ON KEYSPACE %s TO "%s")`, m[2], m[3],
+		m[1])
 }
 
 // IsMissing reports whether a keyspace, a table or a column is not there.
