@@ -9,6 +9,7 @@ import (
 	"os/user"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/forward"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
@@ -25,6 +26,9 @@ func (a *App) openStore(ctx context.Context) error {
 	a.store = wrap.RetainBelieved(wrap.Around(store, a.calls.hook), a.Now, a.clock.Believed)
 	if a.gateway != nil {
 		return a.gateway.openQueue(ctx)
+	}
+	if err := forward.Refuse(ctx, store); err != nil {
+		return errors.Join(err, store.Close())
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -63,6 +64,10 @@ func run(ctx context.Context, p *command.Program, args []string) int {
 		}
 	case err != nil && !p.Started:
 		err = misuse(command, err)
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == os.Stdout.Name() &&
+		errors.Is(e, syscall.EPIPE) { // likewise
+		err = nil
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "%s: %s\n", command.CommandPath(), once(err.Error()))

@@ -80,14 +80,50 @@ type State struct {
 	Refused bool       // Trouble is that it refuses this gateway
 }
 
+// Refuse returns an Invalid error if a store is the queue of a gateway.
+func Refuse(ctx context.Context, store andon.Store) error {
+	_, err := store.Record(ctx, "", markKind, "mark")
+	switch {
+	case err == nil:
+		return andon.Errorf(andon.Invalid, "the store is the queue of a gateway (andon forward): "+
+			"name another directory (--data)")
+	case andon.KindOf(err) != andon.NotFound:
+		return err
+	}
+	return nil
+}
+
+// claim makes a store the queue of a gateway, unless it is that of a server.
+func (q *Queue) claim(ctx context.Context) error {
+	tenants, err := q.Tenants(ctx)
+	if err != nil {
+		return err
+	}
+	used := len(tenants) > 1
+	for _, err := range q.Devices(ctx, andon.DefaultTenant, andon.DeviceQuery{Limit: 1}) {
+		if err != nil {
+			return err
+		}
+		used = true
+	}
+	if used {
+		return andon.Errorf(andon.Invalid, "the store is that of a server (andon serve), which "+
+			"has devices or tenants: name another directory (--data)")
+	}
+	return q.keep(andon.Freeing(ctx))
+}
+
 // load reads how far the queue was sent, deletes what is left of that, and counts the rest.
 func (q *Queue) load(ctx context.Context) error {
 	r, err := q.Record(ctx, "", markKind, "mark")
-	if err == nil {
+	switch {
+	case err == nil:
 		err = json.Unmarshal([]byte(r.Data), &q.sent)
+	case andon.KindOf(err) == andon.NotFound:
+		err = q.claim(ctx)
 	}
-	if err != nil && andon.KindOf(err) != andon.NotFound {
-		return fmt.Errorf("read how far the queue was sent: %w", err)
+	if err != nil {
+		return fmt.Errorf("open the queue: %w", err)
 	}
 	q.last = record{number: q.sent.Number, arrival: q.sent.Arrival}
 	for r, err := range q.after(ctx, 0) {
