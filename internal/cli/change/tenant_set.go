@@ -23,6 +23,7 @@ type tenantChange struct {
 	client.TenantChange
 	dryRun, yes bool
 	form        *command.Choice
+	done        string // what became of the tenant
 }
 
 func tenantSet(p *command.Program) *cobra.Command {
@@ -60,12 +61,14 @@ JSON:
 		switch {
 		case command.IsStatus(err, http.StatusNotFound):
 			is = newTenant(andon.TenantID(args[0]))
+			change.done = "was created"
 			if change.dryRun {
 				fmt.Fprintf(p.Stderr, "Tenant %s would be created.\n", draw.Legible(args[0]))
 			}
 		case err != nil:
 			return err
 		default:
+			change.done = "was changed"
 			lost = losses(p.Now(), is, change.TenantChange)
 		}
 		if change.dryRun {
@@ -117,6 +120,7 @@ func (tc *tenantChange) set(
 	if err != nil {
 		return err
 	}
+	fmt.Fprintf(p.Stderr, "Tenant %s %s.\n", draw.Legible(string(id)), tc.done)
 	if t.Reordering {
 		fmt.Fprintln(p.Stderr, "Devices are still being sorted by the new severities: "+
 			"lists may lag until the tenant no longer says \"reordering\" (-o json).")
