@@ -272,6 +272,7 @@ func (a *API) noSuchPath(path string) error {
 			known = append(known, full)
 		}
 	}
+	slices.Sort(known)
 	return fmt.Errorf("%w%s", errNoSuchPath,
 		cmp.Or(spell.DidYouMean(path, known), ": /openapi.json lists all"))
 }
