@@ -90,8 +90,8 @@ func (f *flood) said(status int) int64 {
 	return 0
 }
 
-// TestSerialFloodStaysInMemory floods a server with what is small to send and large to hold. What it
-// took at most is below what it says that it takes, and a tenth more.
+// TestSerialFloodStaysInMemory floods a server with what is small to send and large to hold. What
+// it took at most is below what it says that it takes, and a tenth more.
 func TestSerialFloodStaysInMemory(t *testing.T) {
 	s := start(t, "--data", t.TempDir(), "--limits-memory", "64MiB", "--pebble-cache", "8MiB",
 		"--limits-wait", "50ms", "--log-level", "error")
@@ -200,8 +200,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// mostMemory returns the most bytes that the server ever had in memory, as the system says; where it
-// does not, what Go says.
+// mostMemory returns the most bytes that the server ever had in memory, as the system says; where
+// it does not, what Go says.
 func (s *server) mostMemory(t testing.TB) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
