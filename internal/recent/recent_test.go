@@ -82,6 +82,7 @@ func TestOneReading(t *testing.T) {
 			})
 		}
 		<-time.After(1500 * time.Millisecond)
+		synctest.Wait()
 		s.is = 2
 		s.want(1, 2, 2)
 		callers.Wait()
