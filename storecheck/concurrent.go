@@ -206,6 +206,11 @@ func assignOver(ctx context.Context, e *Env, id andon.TenantID) error {
 	if len(list) != 3 {
 		return fmt.Errorf("the device has %s", show(list))
 	}
+	never := andon.Assignment{Device: "d2", Over: new(seen)} // assigned to somebody
+	_, err := e.Store.Assign(ctx, id, e.Now(), []andon.Assignment{never})
+	if err == nil || andon.KindOf(err) != andon.Conflict {
+		return fmt.Errorf("over somebody, where nobody was ever assigned: %v, want a Conflict", err)
+	}
 	return nil
 }
 

@@ -80,17 +80,18 @@ type State struct {
 	Refused bool       // Trouble is that it refuses this gateway
 }
 
-// Refuse returns an Invalid error if a store is the queue of a gateway.
+// Refuse returns an Invalid error if a store is the queue of a gateway. One that has no place for
+// records is none.
 func Refuse(ctx context.Context, store andon.Store) error {
 	_, err := store.Record(ctx, "", markKind, "mark")
 	switch {
 	case err == nil:
 		return andon.Errorf(andon.Invalid, "the store is the queue of a gateway (andon forward): "+
 			"name another directory (--data)")
-	case andon.KindOf(err) != andon.NotFound:
-		return err
+	case andon.KindOf(err) == andon.NotFound, andon.KindOf(err) == andon.Unsupported:
+		return nil
 	}
-	return nil
+	return err
 }
 
 // claim makes a store the queue of a gateway, unless it is that of a server.

@@ -85,7 +85,10 @@ func (g *Groups) read(id andon.TenantID) func(context.Context, *tenant) (*tenant
 				id: id, tree: newTree(), children: map[andon.DeviceID]map[andon.DeviceID]bool{},
 			}
 		}
-		t.writing.Lock()
+		// Whoever holds it has read what others changed. An append waits for no change of profiles.
+		if !t.writing.TryLock() {
+			return t, nil
+		}
 		defer t.writing.Unlock()
 		return t, g.refresh(ctx, t)
 	}

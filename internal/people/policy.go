@@ -80,7 +80,7 @@ func (in *Incident) onCall(s *Setting, p *Policy) (to andon.PersonID, until ando
 	if p == nil {
 		return "", 0
 	}
-	if kind, _ := p.Assign.Parts(); kind == ToTurn && in.Appointed.To != "" {
+	if p.Assign.isTurn() && in.Appointed.To != "" {
 		return in.Appointed.To, 0
 	}
 	_, until = s.shift(p.Assign, s.Now)
@@ -102,10 +102,13 @@ func (in *Incident) Operate(s *Setting, is andon.PersonID) (changed bool) {
 	}
 	in.Operator, in.TakenBy = is, ""
 	if a := in.Appointed; a != nil && is != a.To {
-		to, until := in.onCall(s, s.named(a.Policy))
-		if in.Appointed = nil; is != "" && is == to {
-			in.Appointed = &Appointment{Policy: a.Policy, To: to, Until: until}
+		next := (*Appointment)(nil)
+		if p := s.named(a.Policy); p != nil && !p.Assign.isTurn() {
+			if to, until := in.onCall(s, p); is != "" && is == to {
+				next = &Appointment{Policy: a.Policy, To: to, Until: until}
+			}
 		}
+		in.Appointed = next
 	}
 	in.schedule(s, s.Now)
 	return true

@@ -138,6 +138,11 @@ func (t Target) Parts() (TargetKind, string) {
 	return TargetKind(kind), name
 }
 
+func (t Target) isTurn() bool {
+	kind, _ := t.Parts()
+	return kind == ToTurn
+}
+
 // check reports what is wrong with a target.
 func (t Target) check(place string) error {
 	kind, name := t.Parts()

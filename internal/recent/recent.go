@@ -27,6 +27,7 @@ type value[T any] struct {
 	mu    sync.Mutex // guards the rest
 	last  *reading[T]
 	under *reading[T] // under way, and shared by all who ask meanwhile; nil: none
+	gone  bool        // another one is in its place, or will be
 }
 
 // reading is a value with the time at which reading it began, and the version of its tenant.
@@ -47,13 +48,17 @@ func (v *Values[T]) Get(
 	read func(ctx context.Context, was T) (T, error),
 ) (none T, err error) {
 	asked := v.Now()
-	for is := v.value(id); ; {
+	for {
+		is := v.value(id)
 		known := is.known.Load()
 		if known != nil && known.version == version && known.young(asked) {
 			return known.value, nil
 		}
 		r, was := is.begin(version, v.Now())
-		if was != nil {
+		switch {
+		case r == nil:
+			continue
+		case was != nil:
 			v.run(ctx, id, is, r, func() { r.value, r.err = read(ctx, was.value) })
 			return r.value, r.err
 		}
@@ -81,11 +86,12 @@ func (v *Values[T]) value(id andon.TenantID) *value[T] {
 	return is.(*value[T])
 }
 
-// begin returns the reading under way, or a new one with the one before it, which the caller runs.
+// begin returns the reading under way, or a new one with the one before it, which the caller runs;
+// nil where the value is gone.
 func (is *value[T]) begin(version uint64, now andon.Time) (r, was *reading[T]) {
 	is.mu.Lock()
 	defer is.mu.Unlock()
-	if is.under != nil {
+	if is.gone || is.under != nil {
 		return is.under, nil
 	}
 	is.under = &reading[T]{version: version, at: now, done: make(chan struct{}), left: true}
@@ -112,6 +118,8 @@ func (v *Values[T]) run(
 			is.last = r
 			is.known.Store(r)
 		case is.last == nil || r.err != nil && andon.KindOf(r.err) == andon.NotFound:
+			is.gone = true
+			is.known.Store(nil)
 			v.all.CompareAndDelete(id, is)
 		}
 	}()

@@ -131,3 +131,39 @@ func TestReaderLeaves(t *testing.T) {
 		callers.Wait()
 	})
 }
+
+// TestOneAfterTheFirstLeft: those who waited and those who come later use one value.
+func TestOneAfterTheFirstLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all recent.Values[*int]
+		all.Now = func() andon.Time { return andon.TimeOf(time.Now()) }
+		read := func(ctx context.Context, was *int) (*int, error) {
+			if was == nil {
+				was = new(int)
+			}
+			select {
+			case <-time.After(time.Minute):
+				return was, nil
+			case <-ctx.Done():
+				return was, ctx.Err()
+			}
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		var callers sync.WaitGroup
+		callers.Go(func() { _, _ = all.Get(ctx, "t", 1, read) })
+		synctest.Wait()
+		values := make([]*int, 2)
+		get := func(n int) func() {
+			return func() { values[n], _ = all.Get(t.Context(), "t", 1, read) }
+		}
+		callers.Go(get(0))
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		callers.Go(get(1))
+		callers.Wait()
+		if values[0] == nil || values[0] != values[1] {
+			t.Errorf("two values: %p and %p", values[0], values[1])
+		}
+	})
+}

@@ -30,13 +30,16 @@ func (s *Store) Assign(
 func (t *tenant) overtaken(assignments []andon.Assignment) error {
 	operators := map[andon.DeviceID]andon.PersonID{}
 	for _, a := range assignments {
-		operator, there := operators[a.Device]
-		if !there {
+		operator, assigned := operators[a.Device]
+		if !assigned {
 			for _, d := range t.known(a.Device) {
-				operator = d.assignedAt(andon.MaxTime)
+				operator, assigned = d.assignedAt(andon.MaxTime), len(d.assignments) > 0
 			}
 		}
-		if err := a.Overtaken(operator); err != nil && operator != a.Operator {
+		if again := assigned && operator == a.Operator; again {
+			continue
+		}
+		if err := a.Overtaken(operator); err != nil {
 			return err
 		}
 		operators[a.Device] = a.Operator
