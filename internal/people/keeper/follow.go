@@ -369,7 +369,11 @@ func (f *follower) change(
 		}
 	}
 	if c.Kind == andon.ByAssignment {
-		if err := f.operate(ctx, c.Device); err != nil {
+		err := f.operate(ctx, c.Device, people.SilentKind)
+		if err == nil && !concerns(c) {
+			err = f.operate(ctx, c.Device, people.StateKind)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

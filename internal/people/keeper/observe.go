@@ -160,9 +160,12 @@ func (f *follower) operated(
 	return &is, unlessGone(err)
 }
 
-// operate has the silence of a device know who is its operator by now: no change of its own tells.
-func (f *follower) operate(ctx context.Context, device andon.DeviceID) error {
-	at := records.Place(device, people.SilentKind)
+// operate has an incident of a device know who is its operator by now, where no observation tells:
+// its silence, and what has returned to normal.
+func (f *follower) operate(
+	ctx context.Context, device andon.DeviceID, kind people.Kind,
+) error {
+	at := records.Place(device, kind)
 	if !f.Incidents.MayBeOpen(f.tenant, at) {
 		return nil
 	}
