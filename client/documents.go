@@ -17,7 +17,7 @@ type Document struct {
 }
 
 // DocumentsSent are documents that are applied together. They may refer to each other, in any
-// order.
+// order. A schedule without a field overrides keeps those that are stored.
 type DocumentsSent struct {
 	Documents []Document `json:"documents"`
 }

@@ -33,7 +33,7 @@ order and across files. One document may have the kind groups: its rules replace
 there, its members say which device is in which group.
 
 Where one document is wrong, none is applied. What is equal to what is there stays as it is, and
-what no file has stays, too.`,
+what no file has stays, too. A schedule without a field overrides keeps its overrides.`,
 		Example: `  andon apply -f people/ --dry-run
   andon apply -f line-3.yaml
   andon export config --url http://old:8080 | andon apply -f -`,

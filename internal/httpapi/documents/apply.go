@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -24,7 +25,8 @@ func kindOf(one string) people.DocumentKind {
 	return ""
 }
 
-// Apply puts documents, or says what putting them would change.
+// Apply puts documents, or says what putting them would change. A schedule that lists no overrides
+// keeps those that are stored: people make them in between.
 func Apply(
 	ctx context.Context, kept Kept, tenant andon.TenantID, sent client.DocumentsSent, dry bool,
 ) (applied client.DocumentsApplied, err error) {
@@ -32,9 +34,10 @@ func Apply(
 	there := map[client.DocumentApplied]bool{}
 	for i, d := range sent.Documents {
 		place := fmt.Sprintf("body.documents[%d]", i)
-		all[i] = records.Change{Kind: kindOf(d.Kind), Document: records.Document{
-			Name: d.Name, Data: d.Content,
-		}}
+		all[i] = records.Change{
+			Kind: kindOf(d.Kind), Document: records.Document{Name: d.Name, Data: d.Content},
+			KeepsOverrides: !listsOverrides(d.Content),
+		}
 		is := client.DocumentApplied{Kind: d.Kind, Name: d.Name}
 		switch {
 		case all[i].Kind == "":
@@ -62,6 +65,15 @@ func Apply(
 		}
 	}
 	return applied, nil
+}
+
+// listsOverrides reports whether a document has a field of overrides, even if it lists none. What
+// is wrong with the document is reported elsewhere.
+func listsOverrides(content andon.JSON) bool {
+	var is struct {
+		Overrides json.RawMessage `json:"overrides"`
+	}
+	return json.Unmarshal([]byte(content), &is) == nil && is.Overrides != nil
 }
 
 // placed says in which of several documents a fault is.

@@ -136,8 +136,10 @@ func (d *Documents) Put(
 type Change struct {
 	Kind people.DocumentKind
 	Document
-	Over    Versions
-	content people.Content
+	Over Versions
+	// KeepsOverrides says that a schedule has the overrides that are stored, whatever it says.
+	KeepsOverrides bool
+	content        people.Content
 }
 
 // Faulty is which of several changes is wrong.
@@ -202,6 +204,13 @@ func (c *Change) check(known *known) (err error) {
 	if c.content, err = people.Decode(c.Kind, c.Name, c.Data); err != nil {
 		return err
 	}
+	stored := known.stored[key{c.Kind, c.Name}]
+	if is, schedule := c.content.(*people.Schedule); schedule && c.KeepsOverrides {
+		is.Overrides = nil
+		if was, there := stored.content.(*people.Schedule); there {
+			is.Overrides = was.Overrides
+		}
+	}
 	text, err := json.Marshal(c.content)
 	if err != nil {
 		return err
@@ -210,7 +219,6 @@ func (c *Change) check(known *known) (err error) {
 		return andon.AtField("body", "it is %d bytes long, more than %d", len(text),
 			andon.MaxRecordBytes)
 	}
-	stored := known.stored[key{c.Kind, c.Name}]
 	if err := c.Over.Conflict(c.Kind, c.Name, stored.Version); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package records_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/andonhq/andon"
@@ -261,5 +262,40 @@ func TestOvertaken(t *testing.T) {
 	store.by = overtake
 	if err := there.Delete(ctx, tenant, people.Persons, "Liz", nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOverridesMadeMeanwhile: a schedule that keeps its overrides keeps one that another process
+// makes while it is stored.
+func TestOverridesMadeMeanwhile(t *testing.T) {
+	h := newHouse(t)
+	store := &overtaken{Store: h.store}
+	there := records.NewDocuments(store, func() andon.Time { return h.now })
+	const layers = `"layers": [{"people": ["Liz"], "from": "2026-01-12", "turn": "%dd",
+		"hand_over": "06:00"}]`
+	put := func(text string, turn int) {
+		t.Helper()
+		text = fmt.Sprintf("{"+layers+text+"}", turn)
+		if _, err := h.put(people.Schedules, "line", text, records.Existing, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.put(people.Persons, "Liz", string(liz), 0); err != nil {
+		t.Fatal(err)
+	}
+	put("", 7)
+	store.by = func() {
+		put(`, "overrides": [{"from": "2026-12-24", "to": "2026-12-25", "person": "Liz"}]`, 7)
+	}
+	all, err := there.PutAll(t.Context(), andon.DefaultTenant, []records.Change{{
+		Kind: people.Schedules, KeepsOverrides: true,
+		Document: records.Document{Name: "line", Data: andon.JSON(fmt.Sprintf("{"+layers+"}", 1))},
+	}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(all[0].Data); !strings.Contains(text, `"turn":"1d"`) ||
+		!strings.Contains(text, "2026-12-24") {
+		t.Error(text)
 	}
 }
