@@ -43,9 +43,8 @@ func (a *App) wireKeeper() *records.Incidents {
 		return &people.Setting{
 			States: tenant.States, LongestShelf: tenant.LongestShelf,
 			Known: known, OnCall: known.OnCall, Now: a.Now(),
-			Group:    func(d andon.DeviceID) andon.Group { return all.Profile(d).Group },
-			Parent:   func(d andon.DeviceID) andon.DeviceID { return all.Profile(d).Parent },
-			Children: all.Children,
+			Groups: all.Groups, Children: all.Children,
+			Parent: func(d andon.DeviceID) andon.DeviceID { return all.Profile(d).Parent },
 		}, errors.Join(err, lost)
 	}
 	k.Incidents.Setting = k.SettingNow

@@ -81,6 +81,55 @@ func (s *Selected) Children(of andon.DeviceID) []andon.DeviceID {
 	return slices.Collect(maps.Keys(s.t.children[of]))
 }
 
+// Groups returns the groups by which people are told of a device: the one that it is in, or, of a
+// gateway in none, those of the devices that belong to it. Absent is no group.
+func (s *Selected) Groups(id andon.DeviceID) (all []andon.Group) {
+	if s == nil {
+		return nil
+	}
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	for _, n := range s.t.told(id) {
+		all = append(all, s.t.tree.groups[n].path)
+	}
+	return all
+}
+
+// Concerns reports whether an incident of a device is selected now: as Contains, or by any group
+// that Groups returns.
+func (s *Selected) Concerns(id andon.DeviceID) bool {
+	if s.selectsAll() {
+		return true
+	}
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	d := s.t.device(id)
+	return s.containsLocked(&d) || slices.ContainsFunc(s.t.told(id), func(in uint32) bool {
+		d.in = in
+		return s.containsLocked(&d)
+	})
+}
+
+// told returns the numbers of the groups by which people are told of a device. The caller holds mu.
+func (t *tenant) told(id andon.DeviceID) (all []uint32) {
+	behind, seen := []andon.DeviceID{id}, map[andon.DeviceID]bool{id: true} // may be in a circle
+	for i := 0; i < len(behind); i++ {
+		in, children := t.device(behind[i]).in, t.children[behind[i]]
+		if in != 0 || len(children) == 0 {
+			if !slices.Contains(all, in) {
+				all = append(all, in)
+			}
+			continue
+		}
+		for child := range children {
+			if !seen[child] {
+				seen[child], behind = true, append(behind, child)
+			}
+		}
+	}
+	return all
+}
+
 // containsLocked reports whether a device is selected. The caller holds mu.
 func (s *Selected) containsLocked(d *device) bool {
 	switch {

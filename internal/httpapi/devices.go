@@ -104,7 +104,7 @@ func (a *API) showDevice(
 		}
 		profile := said.Profile(d.ID)
 		return client.Device{
-			Maintenance: incidents.ShowWindow(people.WindowOf(windows, d.ID, profile.Group)),
+			Maintenance: incidents.ShowWindow(people.WindowOf(windows, d.ID, said.Groups)),
 
 			Retired: d.Retired, LastRetired: lastRetired,
 			Device: d.ID, State: d.State, Severity: d.Severity,

@@ -189,12 +189,15 @@ func TestDeviceInMaintenance(t *testing.T) {
 			return []people.Window{{Maintenance: m, Ends: at("18:00")}}, nil
 		}
 	})
-	w.post("/events", `[{"device":"press-1","state":"OK"},{"device":"press-2","state":"OK"}]`).
-		is(http.StatusOK)
-	w.put("/devices/press-2/group", `{"group":"hall"}`).is(http.StatusOK)
+	w.post("/events", `[{"device":"press-1","state":"OK"},{"device":"press-2","state":"OK"},
+		{"device":"press-3","state":"OK"}]`).is(http.StatusOK)
+	w.put("/devices/press-2", `{"group":"hall","parent":"press-3"}`).is(http.StatusOK)
+	w.put("/devices/press-4", `{"group":"hall","parent":"press-1"}`).is(http.StatusOK)
+	w.put("/devices/press-5", `{"group":"yard","parent":"press-1"}`).is(http.StatusOK)
 	const window = `"maintenance":{"name":"oil","until":"2020-04-24T18:00:00Z"}`
 	for path, want := range map[string]int{
-		"/devices": 1, "/devices/press-1": 0, "/devices/press-2": 1, "/devices?search=press-2": 1,
+		"/devices": 2, "/devices/press-1": 0, "/devices/press-2": 1, "/devices?search=press-2": 1,
+		"/devices/press-3": 1,
 	} {
 		if got := strings.Count(w.get(path).is(http.StatusOK).body, window); got != want {
 			t.Errorf("%s has %d windows, want %d", path, got, want)
@@ -204,7 +207,8 @@ func TestDeviceInMaintenance(t *testing.T) {
 
 func TestIncidents(t *testing.T) {
 	w := newWorld(t, withIncidents(factory()))
-	w.put("/devices/press-2/group", `{"group":"hall"}`).is(http.StatusOK)
+	w.put("/devices/press-2", `{"group":"hall","parent":"oven-2"}`).is(http.StatusOK)
+	w.put("/devices/press-3", `{"group":"yard","parent":"oven-2"}`).is(http.StatusOK)
 	for query, want := range map[string]string{
 		"":                               "decf", // severest first, then longest
 		"?sort=since":                    "cdef",
@@ -224,7 +228,10 @@ func TestIncidents(t *testing.T) {
 		"?age=1h35m&from=2020-04-24":     "dc",
 		"?flapping=false&sort=since":     "cef",
 		"?flapping=true&from=2020-04-24": "d",
-		"?group=hall":                    "e",
+		"?group=hall":                    "ef", // oven-2 is in the groups of its devices
+		"?group=hall&from=2020-04-24":    "fe",
+		"?group=yard":                    "f",
+		"?group=none":                    "dcf",
 		"?state=ERROR":                   "",
 		"?from=2020-04-24T08:30:00Z":     "fedcb",
 		"?to=2020-04-24T10:10:00Z":       "cba",
@@ -261,6 +268,8 @@ func TestIncidents(t *testing.T) {
 		"statuses":{"acknowledged":1,"unacknowledged":1},"severities":[
 		{"severity":48,"count":1,"unacknowledged":1},
 		{"severity":32,"count":1,"unacknowledged":0}]}`)
+	w.get("/incidents/counts?group=yard").equals(`{"total":1,"statuses":{"unacknowledged":1},
+		"severities":[{"severity":32,"count":1,"unacknowledged":1}]}`)
 	w.get("/incidents?status=open").fails(400, "there is no status")
 	w.get("/incidents?severity=300").fails(400, "severity is 0 to 255")
 	w.get("/incidents?kind=noise").fails(400, "kind is state, silent, or absent:")
@@ -327,15 +336,19 @@ func TestIncidentActions(t *testing.T) {
 
 func TestIncidentStream(t *testing.T) {
 	w := newWorld(t, withIncidents(factory()))
+	w.put("/devices/press-9", `{"group":"hall","parent":"press-1"}`).is(http.StatusOK)
 	others := w.stream("?incidents=true&device=none*").begun()
-	s := w.stream("?incidents=true").begun()
+	all, hall := w.stream("?incidents=true").begun(), w.stream("?incidents=true&group=hall").begun()
 	w.post("/incidents/c/comment", `{"by":"Liz","note":"n"}`).is(http.StatusOK)
-	e, ok := s.next()
-	var is client.IncidentChanges
-	err := json.Unmarshal([]byte(e.data), &is)
-	if !ok || e.event != "incident" || err != nil || is.Changes != 1 || len(is.Incidents) != 1 ||
-		is.Incidents[0].ID != "c" || is.Incidents[0].Device != "press-1" {
-		t.Errorf("the stream says %+v, %v", e, err)
+	for _, s := range []*stream{all, hall} {
+		e, ok := s.next()
+		var is client.IncidentChanges
+		err := json.Unmarshal([]byte(e.data), &is)
+		if !ok || e.event != "incident" || err != nil || is.Changes != 1 ||
+			len(is.Incidents) != 1 || is.Incidents[0].ID != "c" ||
+			is.Incidents[0].Device != "press-1" {
+			t.Errorf("the stream says %+v, %v", e, err)
+		}
 	}
 	w.event("none-1", "2020-04-24T11:30:00Z", "WARNING1")
 	if e, ok := others.next(); !ok || e.event != "state" {

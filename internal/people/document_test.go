@@ -36,8 +36,9 @@ func TestMaintenanceFollowsItsZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := is.(*people.Maintenance)
-	if !m.Selects("d", "plant-1/hall-2") || m.Selects("d", "plant-2") {
-		t.Error("it is about plant-1 and all that is in it")
+	if !m.Selects("d", "plant-1/hall-2") || m.Selects("d", "plant-2") || m.Selects("d") ||
+		m.Selects("d", "plant-1", "plant-2") {
+		t.Error("it is about plant-1 and all that is in it, and about nothing else")
 	}
 	for _, c := range []struct {
 		at, begin string
@@ -182,7 +183,8 @@ func TestQuietUntil(t *testing.T) {
 
 func TestMatchFits(t *testing.T) {
 	s := people.Subject{
-		Device: "press-7", Group: "plant-1/line-3", State: "WARNING2", Severity: 48,
+		Device: "press-7", Groups: []andon.Group{"plant-2", "plant-1/line-3"},
+		State: "WARNING2", Severity: 48,
 		Kind: "absent:heat", At: instant(t, "2026-11-27T21:30:00Z"), // a Friday
 	}
 	for _, c := range []struct {

@@ -26,7 +26,9 @@ type Setting struct {
 	// tenant that says nothing.
 	States       *andon.StateSet
 	LongestShelf andon.Duration
-	Group        func(andon.DeviceID) andon.Group
+	// Groups returns those by which people are told of a device: of a gateway in no group they are
+	// those of its devices.
+	Groups func(andon.DeviceID) []andon.Group
 	// Parent returns the device that another one belongs to, if any; Children those that belong to
 	// one.
 	Parent   func(andon.DeviceID) andon.DeviceID
@@ -62,8 +64,8 @@ func (s *Setting) subject(in *Incident) Subject {
 	is := Subject{
 		Device: in.Device, State: in.State, Severity: in.Severity, Kind: in.Kind, At: s.Now,
 	}
-	if s.Group != nil {
-		is.Group = s.Group(in.Device)
+	if s.Groups != nil {
+		is.Groups = s.Groups(in.Device)
 	}
 	return is
 }
@@ -117,11 +119,7 @@ func (s *Setting) shift(to Target, at andon.Time) (who andon.PersonID, until and
 
 // window returns the window of maintenance that a device is in; nil: in none.
 func (s *Setting) window(device andon.DeviceID) *Window {
-	var group andon.Group
-	if len(s.Windows) > 0 && s.Group != nil {
-		group = s.Group(device)
-	}
-	return WindowOf(s.Windows, device, group)
+	return WindowOf(s.Windows, device, s.Groups)
 }
 
 // OnCall returns who is on call by a schedule of these at a time, if anybody is, and when that

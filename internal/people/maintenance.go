@@ -12,11 +12,13 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Selects reports whether a window is about a device.
-func (m *Maintenance) Selects(device andon.DeviceID, group andon.Group) bool {
+// Selects reports whether a window is about a device that is in groups: by these only if it covers
+// all of them, because somebody has to be told of the others.
+func (m *Maintenance) Selects(device andon.DeviceID, groups ...andon.Group) bool {
 	return slices.Contains(m.Devices, device) ||
 		m.Prefix != "" && strings.HasPrefix(string(device), m.Prefix) ||
-		m.Group != "" && group.Within(m.Group)
+		m.Group != "" && len(groups) > 0 &&
+			!slices.ContainsFunc(groups, func(g andon.Group) bool { return !g.Within(m.Group) })
 }
 
 // Window is one that is open.
@@ -33,10 +35,17 @@ func (w *Window) name() string {
 	return w.Name
 }
 
-// WindowOf returns the first of some windows that is about a device; nil: none is.
-func WindowOf(all []Window, device andon.DeviceID, group andon.Group) *Window {
+// WindowOf returns the first of some windows that is about a device; nil: none is. The groups are
+// as Setting has them.
+func WindowOf(
+	all []Window, device andon.DeviceID, groups func(andon.DeviceID) []andon.Group,
+) *Window {
+	var in []andon.Group
+	if len(all) > 0 && groups != nil {
+		in = groups(device)
+	}
 	for i := range all {
-		if all[i].Selects(device, group) {
+		if all[i].Selects(device, in...) {
 			return &all[i]
 		}
 	}

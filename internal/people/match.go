@@ -10,7 +10,7 @@ import (
 // Subject is what a Match looks at: an incident and the device that it is of.
 type Subject struct {
 	Device   andon.DeviceID
-	Group    andon.Group // that the device is in
+	Groups   []andon.Group // as Setting has them: any of them counts
 	State    andon.State
 	Severity uint8
 	Kind     Kind
@@ -22,7 +22,9 @@ func (m *Match) Fits(s *Subject) bool {
 	switch {
 	case len(m.States) > 0 && !slices.Contains(m.States, s.State),
 		s.Severity < m.MinSeverity,
-		m.Group != "" && !s.Group.Within(m.Group),
+		m.Group != "" && !slices.ContainsFunc(s.Groups, func(g andon.Group) bool {
+			return g.Within(m.Group)
+		}),
 		!strings.HasPrefix(string(s.Device), m.Prefix),
 		!m.Kind.selects(s.Kind):
 		return false

@@ -22,7 +22,7 @@ const mostTried = 1000
 func (k *Known) Timeline(policy *Policy, t *Trial) (in *Incident, followed string) {
 	s := &Setting{
 		Known: k, Now: t.At, OnCall: k.OnCall,
-		Group: func(andon.DeviceID) andon.Group { return t.Group },
+		Groups: func(andon.DeviceID) []andon.Group { return []andon.Group{t.Group} },
 	}
 	if p := s.policyOf(&Incident{
 		Device: t.Device, Kind: t.Kind, State: t.State, Severity: t.Severity,

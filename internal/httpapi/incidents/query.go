@@ -94,7 +94,7 @@ func (q *Query) Admits(i *people.Incident) bool {
 
 func (q *Query) wants(device andon.DeviceID) bool {
 	return (q.Device == "" || q.Device == device) &&
-		strings.HasPrefix(string(device), q.Prefix) && q.Selected.Contains(device)
+		strings.HasPrefix(string(device), q.Prefix) && q.Selected.Concerns(device)
 }
 
 // Select returns those of all that are selected, in a list of its own.

@@ -44,12 +44,11 @@ func (q *Query) admits(c *andon.Change) bool {
 		return true
 	}
 	shows := func(d *andon.Device) bool { return d != nil && q.States.Match(d.State) }
-	return q.admitsDevice(c.Device) && (shows(c.Before) || shows(c.After))
+	return q.named(c.Device) && q.Selected.Contains(c.Device) && (shows(c.Before) || shows(c.After))
 }
 
-func (q *Query) admitsDevice(id andon.DeviceID) bool {
-	return (q.Device == "" || q.Device == id) && q.Selected.Contains(id) &&
-		strings.HasPrefix(string(id), q.Devices.Prefix)
+func (q *Query) named(id andon.DeviceID) bool {
+	return (q.Device == "" || q.Device == id) && strings.HasPrefix(string(id), q.Devices.Prefix)
 }
 
 // Stream is an answer of server-sent events.
@@ -134,7 +133,8 @@ func (s *Stream) silence(q *Query, b *live.Batch) {
 	changed := silenceJSON{Silent: []andon.DeviceID{}, Heard: []andon.DeviceID{}, More: b.Reload}
 	for _, t := range b.Silence {
 		switch {
-		case !q.admitsDevice(t.Device) || !q.All && !q.States.Match(t.State):
+		case !q.named(t.Device) || !q.Selected.Contains(t.Device) ||
+			!q.All && !q.States.Match(t.State):
 		case t.Silent:
 			changed.Silent = append(changed.Silent, t.Device)
 		default:
@@ -199,7 +199,8 @@ func (s *Stream) incident(ctx context.Context, q *Query) {
 	}
 	q.incidents = now.Changes
 	now.Incidents = slices.DeleteFunc(now.Incidents, func(i client.Incident) bool {
-		return !q.admitsDevice(i.Device) || !q.All && !q.States.Match(i.State)
+		return !q.named(i.Device) || !q.Selected.Concerns(i.Device) ||
+			!q.All && !q.States.Match(i.State)
 	})
 	if len(now.Incidents) == 0 && !now.More {
 		return

@@ -47,9 +47,8 @@ type house struct {
 	log       slog.Handler // absent: nobody reads it
 	keeper    *keeper.Keeper
 
-	groups  *groups.Groups // absent: those of the scenarios
-	parents map[andon.DeviceID]andon.DeviceID
-	of      func(andon.TenantID) *house // each tenant's; the house itself unless set
+	groups *groups.Groups              // absent: no device is in any, or belongs to another one
+	of     func(andon.TenantID) *house // each tenant's; the house itself unless set
 
 	tenant  andon.TenantID
 	at      *client.Client // scenarios act through it
@@ -118,32 +117,17 @@ func (h *house) keep(owner string) (stop func()) {
 		Busy:   h.busy, Retired: h.retired,
 		Setting: func(ctx context.Context, t andon.TenantID) (*people.Setting, error) {
 			tenant, err := h.store.Tenant(ctx, t)
-			h := h.of(t)
-			h.mu.Lock()
-			known := h.known
-			h.mu.Unlock()
-			is := &people.Setting{
-				Known: known, OnCall: known.OnCall, States: tenant.States,
-				Group: func(d andon.DeviceID) andon.Group {
-					return map[andon.DeviceID]andon.Group{"o1": "hall/a", "o3": "hall"}[d]
-				},
-				Parent: func(d andon.DeviceID) andon.DeviceID { return h.parents[d] },
-				Children: func(of andon.DeviceID) (all []andon.DeviceID) {
-					for d, parent := range h.parents {
-						if parent == of {
-							all = append(all, d)
-						}
-					}
-					return all
-				},
+			of := h.of(t)
+			of.mu.Lock()
+			known := of.known
+			of.mu.Unlock()
+			is := &people.Setting{Known: known, OnCall: known.OnCall, States: tenant.States}
+			if h.groups == nil || err != nil {
+				return is, err
 			}
-			if h.groups != nil {
-				all, err := h.groups.Select(ctx, t, groups.Selection{})
-				if err != nil {
-					return nil, err
-				}
-				is.Group = func(d andon.DeviceID) andon.Group { return all.Profile(d).Group }
-			}
+			all, err := h.groups.Select(ctx, t, groups.Selection{})
+			is.Groups, is.Children = all.Groups, all.Children
+			is.Parent = func(d andon.DeviceID) andon.DeviceID { return all.Profile(d).Parent }
 			return is, err
 		},
 	}

@@ -62,6 +62,7 @@ func documents(t *testing.T) *people.Known {
 		Schedules: map[string]*people.Schedule{}, Rosters: map[string]*people.Roster{},
 		Maintenance: []people.Maintenance{
 			{Name: "oil", Prefix: "m", Start: begin.Add(10 * m), Length: 30 * m},
+			{Name: "bake", Group: "bay", Start: begin.Add(10 * m), Length: 30 * m},
 		},
 	}
 	turns := func(name, zone, handOver string, turn andon.Duration) {
@@ -103,7 +104,8 @@ type line struct {
 }
 
 func (l line) expects() bool {
-	return !slices.Contains([]string{"at", "silent", "behind", "resets", "severity"}, l.words[0])
+	does := []string{"at", "silent", "behind", "group", "resets", "severity"}
+	return !slices.Contains(does, l.words[0])
 }
 
 // waits reports whether the scenario is about what takes its time on some stores: silence, or
@@ -119,8 +121,9 @@ func (s *script) waits() bool {
 // "at 9m acknowledge d1 by Liz", "at 2m shelve d1 by Liz for 10m", "at 3m take d1 by Bob refused",
 // "at 4m escalation d1 withdrawn", "at 1h restart", "at 1h purge d1", "at 4m assign d1 to Bob", or
 // to nobody; documents are changed as house.document has it. "silent after 10m" is a
-// setting, and "behind g1 q1 q2" says which devices belong to a gateway, "resets for WARNING4"
-// which state asks for a reset, "severity 0 WARNING1" which alone have another severity then.
+// setting, and "behind g1 q1 q2" says which devices belong to a gateway, "group hall q1 q2" which
+// are in a group, "resets for WARNING4" which state asks for a reset, "severity 0 WARNING1" which
+// alone have another severity then.
 //
 // Or it says what must be so by then: who was told of what, and no more, "told 5m Liz d1, 15m Sara
 // d1"; how often, "told 40 times"; what is in the log of the newest incident of a device, "log d1
@@ -213,12 +216,10 @@ func (h *house) play(l line) {
 	case "shows":
 		want(fmt.Sprint(h.incidentsOf(words[1], 1)[0].Severity), words[2])
 	case "behind":
-		if h.parents == nil {
-			h.parents = map[andon.DeviceID]andon.DeviceID{}
-		}
-		for _, device := range words[2:] {
-			h.parents[andon.DeviceID(device)] = andon.DeviceID(words[1])
-		}
+		is := andon.Profile{Parent: andon.DeviceID(words[1])}
+		h.say(words[2:], is, andon.ProfileAll&^andon.ProfileGroup)
+	case "group":
+		h.say(words[2:], andon.Profile{Group: andon.Group(words[1])}, andon.ProfileGroup)
 	case "flapping":
 		q, names := client.IncidentQuery{Flapping: new(true)}, []string{"flapping"}
 		for i, err := range h.at.Incidents(h.Context(), q) {
@@ -238,6 +239,20 @@ func (h *house) play(l line) {
 		h.happen(words[2:])
 	default:
 		h.Fatalf("what is %q?", rest(0))
+	}
+}
+
+// say changes what is said of devices.
+func (h *house) say(devices []string, is andon.Profile, fields andon.ProfileFields) {
+	h.Helper()
+	var all []andon.ProfileChange
+	for _, device := range devices {
+		all = append(all, andon.ProfileChange{Fields: fields, DeviceProfile: andon.DeviceProfile{
+			Device: andon.DeviceID(device), Profile: is,
+		}})
+	}
+	if _, err := h.at.PutProfiles(h.Context(), all); err != nil {
+		h.Error(err)
 	}
 }
 

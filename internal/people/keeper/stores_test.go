@@ -93,6 +93,7 @@ func (h *house) serve() (c *client.Client, stop func()) {
 	) error {
 		return h.incidents.Forget(ctx, t, d, andon.Position{})
 	}})
+	h.groups = in.Groups
 	api := httpapi.New(httpapi.Options{
 		Store: wrap.Retain(h.store, h.now), Intake: in, Incidents: h.incidents, Now: h.now,
 	})
