@@ -121,6 +121,11 @@ func (s *Store) Divide(
 		return 0, andon.Errorf(andon.Invalid, "%q is none of device, operator, supervisor, state "+
 			"and metric", of)
 	}
+	if of == items.OfState && name != "" {
+		if err := s.knowsState(ctx, t, andon.State(name)); err != nil {
+			return 0, err
+		}
+	}
 	is = items.Divided(t, of, name).Write
 	if n == 0 || n == is {
 		return is, nil
@@ -139,6 +144,27 @@ func (s *Store) Divide(
 			items.MostDivided)
 	}
 	return is, err
+}
+
+// knowsState is an error that names the states of a tenant where it has no such one.
+func (s *Store) knowsState(ctx context.Context, t *tenant, state andon.State) error {
+	all, err := s.seenStates(ctx, t.Key)
+	if err != nil {
+		return err
+	}
+	for _, d := range t.Record.States.Defs() {
+		all = append(all, d.Name)
+	}
+	slices.Sort(all)
+	if slices.Contains(all, state) {
+		return nil
+	}
+	var names []string
+	for _, name := range slices.Compact(all) {
+		names = append(names, string(name))
+	}
+	return andon.Errorf(andon.Invalid, "%q is no state of tenant %q, which has %s", state,
+		t.Record.ID, strings.Join(names, ", "))
 }
 
 // divideDevice gives a device so many partitions, also one that has sent nothing yet.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -156,15 +157,26 @@ func TestDivideByHand(t *testing.T) {
 		}
 	}
 	for _, of := range append(dividedKinds(), items.OfDevice) {
-		divide(of, "x", 0, 1, 0)
-		divide(of, "x", 8, 8, 0)
-		divide(of, "x", 8, 8, 0)
-		divide(of, "x", 4, 0, andon.Conflict)
-		divide(of, "x", 12, 0, andon.Invalid)
-		divide(of, "x", 128, 0, andon.Invalid)
-		divide(of, "x", 0, 8, 0)
-		divide(of, "y", 0, 1, 0)
+		x, y := "x", "y"
+		if of == items.OfState {
+			x, y = "NORMAL", "WARNING1"
+		}
+		divide(of, x, 0, 1, 0)
+		divide(of, x, 8, 8, 0)
+		divide(of, x, 8, 8, 0)
+		divide(of, x, 4, 0, andon.Conflict)
+		divide(of, x, 12, 0, andon.Invalid)
+		divide(of, x, 128, 0, andon.Invalid)
+		divide(of, x, 0, 8, 0)
+		divide(of, y, 0, 1, 0)
 	}
+	for _, n := range []int{0, 4} {
+		_, err := s.Divide(t.Context(), andon.DefaultTenant, items.OfState, "TYPO", n)
+		if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "NORMAL, ") {
+			t.Errorf("a state that is none, to %d: %v", n, err)
+		}
+	}
+	divide(items.OfState, "", 4, 4, 0)
 	divide(items.OfMetric, "", 4, 4, 0)
 	divide(items.OfMetric, "y", 0, 4, 0)
 	divide(items.OfMetric, "x", 0, 8, 0)
