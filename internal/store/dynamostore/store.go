@@ -27,6 +27,7 @@ type Store struct {
 	options Options
 	db      *ddb.Client
 	stamps  shared.Stamps
+	usable  provision.Usable // as Ready last saw the tables
 
 	devices *shared.Devices[device] // as writes last saw them
 	// The requests that wait for one device.
@@ -138,7 +139,7 @@ func (s *Store) Ready(ctx context.Context) error {
 		err = s.db.Denied()
 	}
 	if err == nil {
-		err = provision.Verify(ctx, s.db, s.options.tables())
+		err = s.usable.Verify(ctx, s.db, s.options.tables())
 	}
 	return err
 }

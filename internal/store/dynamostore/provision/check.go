@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -173,6 +175,25 @@ func Verify(ctx context.Context, c *ddb.Client, all []ddb.Table) error {
 		return err
 	}
 	return errors.Join(found...)
+}
+
+// Usable remembers for readyFor that tables can be used: whoever asks a process whether it is ready
+// may do so each second, and the service limits how often tables are described.
+type Usable struct{ found atomic.Pointer[time.Time] }
+
+const readyFor = 10 * time.Second
+
+// Verify is the function Verify, unless it found nothing wrong a moment ago.
+func (u *Usable) Verify(ctx context.Context, c *ddb.Client, all []ddb.Table) error {
+	now := time.Now()
+	if found := u.found.Load(); found != nil && now.Sub(*found) < readyFor {
+		return nil
+	}
+	err := Verify(ctx, c, all)
+	if err == nil {
+		u.found.Store(&now)
+	}
+	return err
 }
 
 // unusable returns what keeps a table from being used.

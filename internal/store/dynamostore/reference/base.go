@@ -19,6 +19,7 @@ type base struct {
 	Options
 	db     *ddb.Client
 	model  ddb.Table
+	usable provision.Usable // as Ready last saw the table
 	tenant *shared.Tenant
 
 	ofReadings bool                              // else it is of entries
@@ -61,7 +62,7 @@ func newBase(
 
 // Ready implements andon.Store.
 func (r *base) Ready(ctx context.Context) error {
-	return provision.Verify(ctx, r.db, []ddb.Table{r.model})
+	return r.usable.Verify(ctx, r.db, []ddb.Table{r.model})
 }
 
 // Close implements andon.Store.
