@@ -115,22 +115,22 @@ func (s *Store) appendPending(ctx context.Context, t *tenant, d *device) error {
 // process has long done that, or has ended.
 const abandonedAfter = 10 * time.Second
 
-// unappended collects the devices of a scan whose items carry a change.
-type unappended struct {
+// unfinished collects the devices of a scan whose items carry a change, or that were purged.
+type unfinished struct {
 	store   *Store
 	devices map[string][]*device // by the key of their tenant
 }
 
-func (u *unappended) add(tenant string, d *device) {
+func (u *unfinished) add(tenant string, d *device) {
 	age := u.store.options.Now().Sub(andon.Time(d.Version))
-	if d.Pending != nil && age.Std() > abandonedAfter {
+	if d.Pending != nil && age.Std() > abandonedAfter || u.store.endsPurge(d) {
 		u.devices[tenant] = append(u.devices[tenant], d)
 	}
 }
 
-// appendAll appends the changes that processes left. A device whose change is older than a
-// recount is put without it, so that no one has to look far back in the log.
-func (u *unappended) appendAll(ctx context.Context) error {
+// finishAll appends the changes that processes left, and ends purges. A device whose change is
+// older than a recount is put without it, so that no one has to look far back in the log.
+func (u *unfinished) finishAll(ctx context.Context) error {
 	s := u.store
 	for key, devices := range u.devices {
 		t, err := s.tenant(ctx, items.TenantOf(key))
@@ -142,7 +142,9 @@ func (u *unappended) appendAll(ctx context.Context) error {
 			if err == nil {
 				err = s.appendPending(ctx, t, d)
 			}
-			if err == nil && age > s.options.Recount {
+			if err == nil && s.endsPurge(d) {
+				err = s.endPurge(ctx, t, d)
+			} else if err == nil && age > s.options.Recount {
 				err = s.dropPending(ctx, t, d)
 			}
 			if err != nil {

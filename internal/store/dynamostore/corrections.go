@@ -76,39 +76,65 @@ func (s *Store) keepWithdrawal(
 // before the purge finds the version changed, and writes them again.
 const tombstone = 24 * time.Hour
 
+// landedAfter is how long after something was stored no request can write that began before: with the
+// calls that it left under way, and clocks that differ.
+const landedAfter = 2 * time.Duration(andon.LongestRequest) * time.Microsecond
+
 // Purge implements andon.Corrections. One put decides what is purged: the next incarnation of the
-// device has other keys, so its rows before are not found any more, and are deleted then. A purge
-// that is repeated deletes what an interrupted one has left.
+// device has other keys, so its rows before are not found any more, and are deleted then. What is
+// left, or written by a slow request, is deleted by the scan of all devices (endPurge).
 func (s *Store) Purge(ctx context.Context, id andon.TenantID, purged andon.DeviceID) error {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return err
 	}
 	var is device
+	known := false // also where this call put it, and the answer was lost
 	err = s.withDevice(ctx, t, purged, andon.ByPurge, func(_ *tenant, d *device) (bool, error) {
-		known := d.Known()
-		if !known && len(d.Former) == 0 {
-			return false, andon.Errorf(andon.NotFound, "nothing is kept of device %q", purged)
-		}
-		if known {
+		put := d.Known()
+		if put {
+			known = true
 			d.Purge(max(d.Version+1, s.stamp()))
 		}
 		is = *d
-		return known, nil
+		return put, nil
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.deleteFormer(ctx, t, &is)
 	}
-	for _, was := range is.Formerly() {
+	if err == nil && !known {
+		err = andon.Errorf(andon.NotFound, "nothing is kept of device %q", purged)
+	}
+	return err
+}
+
+func (s *Store) deleteFormer(ctx context.Context, t *tenant, d *device) error {
+	for _, was := range d.Formerly() {
 		if err := s.deleteRows(ctx, t, was); err != nil {
 			return err
 		}
 	}
-	return s.withDevice(ctx, t, purged, andon.ByPurge, func(_ *tenant, d *device) (bool, error) {
+	return nil
+}
+
+// endsPurge reports whether a device was purged so long ago that no request can still write what
+// would belong to it before. Its incarnation is the time of that.
+func (s *Store) endsPurge(d *device) bool {
+	age := s.options.Now().Sub(andon.Time(d.Incarnation)).Std()
+	return len(d.Former) > 0 && age > landedAfter
+}
+
+// endPurge deletes what is left of the former incarnations of a device, and forgets them.
+func (s *Store) endPurge(ctx context.Context, t *tenant, purged *device) error {
+	if err := s.deleteFormer(ctx, t, purged); err != nil {
+		return err
+	}
+	return s.withDevice(ctx, t, purged.ID, andon.ByPurge, func(_ *tenant, d *device) (bool, error) {
+		before := len(d.Former)
 		d.Former = slices.DeleteFunc(slices.Clone(d.Former), func(f items.Former) bool {
-			return slices.Contains(is.Former, f)
+			return slices.Contains(purged.Former, f)
 		})
-		return true, nil
+		return len(d.Former) < before, nil
 	})
 }
 

@@ -20,9 +20,10 @@ func (s *Store) count(tenant string, d *device) {
 }
 
 // countAll reads all devices, with eventual reads: what is missed is older than what this process
-// wrote, or is counted the next time. Then it appends to the feed what processes left.
+// wrote, or is counted the next time. Then it appends to the feed what processes left, and ends
+// purges.
 func (s *Store) countAll(ctx context.Context) error {
-	left := unappended{store: s, devices: map[string][]*device{}}
+	left := unfinished{store: s, devices: map[string][]*device{}}
 	err := s.scan(ddb.Eventually(ctx), func(tenant string, d *device) error {
 		if d.Version != 0 {
 			s.count(tenant, d)
@@ -34,11 +35,11 @@ func (s *Store) countAll(ctx context.Context) error {
 		return err
 	}
 	s.counts.Done()
-	if err = left.appendAll(ctx); err == nil {
+	if err = left.finishAll(ctx); err == nil {
 		err = s.Each(ctx, func(t *tenant) error { return s.Logs.Tend(ctx, t) })
 	}
 	if err != nil && ctx.Err() == nil {
-		s.options.Log.Warn("what other processes changed and left is not in the feed yet",
+		s.options.Log.Warn("what other processes left is not in the feed, or not purged, yet",
 			"error", err)
 	}
 	return ctx.Err()
