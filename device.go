@@ -44,7 +44,8 @@ func (d *Device) Shows(e EntryRef) bool {
 	return e == EntryRef{d.Time, d.State} || e == d.EscalatedEntry
 }
 
-// LongestRequest is longer than a request may take under any sensible setting.
+// LongestRequest is the most that a request may be set to take. What stores conclude from not
+// having seen a write waits for longer than that.
 const LongestRequest = 300 * second
 
 // clocksDiffer is how far apart the clocks of processes of one store may be, with how long a

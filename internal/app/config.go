@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -181,6 +182,15 @@ func (c *Config) ofServer() []config.Setting {
 	}
 }
 
+// boundsRequests is what stores rely on.
+func (c *Config) boundsRequests() error {
+	if most := andon.LongestRequest.Std(); c.Timeouts.Request > most {
+		return fmt.Errorf("%q is more than %s, for which stores wait before they delete what a "+
+			"request may still write to", c.Timeouts.Request, andon.LongestRequest)
+	}
+	return nil
+}
+
 // ofBounds are the settings of how much may be taken, and for how long.
 func (c *Config) ofBounds() []config.Setting {
 	const ms = time.Millisecond
@@ -203,8 +213,8 @@ func (c *Config) ofBounds() []config.Setting {
 			Help: "time to read a request's headers"},
 		{Key: "timeouts.body", Value: config.Span(&c.Timeouts.Body, ms),
 			Help: "time to read a request's body"},
-		{Key: "timeouts.request", Value: config.Span(&c.Timeouts.Request, ms),
-			Help: "time to work at a request"},
+		{Key: "timeouts.request", Value: config.Span(&c.Timeouts.Request, ms).That(c.boundsRequests),
+			Help: "time to work at a request, 5m at most"},
 		{Key: "timeouts.idle", Value: config.Span(&c.Timeouts.Idle, ms),
 			Help: "time a connection may be idle"},
 		{Key: "timeouts.drain", Value: config.Span(&c.Timeouts.Drain, 0),

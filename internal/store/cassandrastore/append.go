@@ -82,8 +82,7 @@ func (s *Store) appendPart(
 	return cql.Failure("append", err)
 }
 
-// append writes all events of some devices. It gives up when it takes too long, since other
-// processes may have concluded something from not seeing the write.
+// append writes all events of some devices.
 func (s *Store) append(
 	ctx context.Context, t *rows.Tenant, received andon.Time, events []andon.Event,
 ) error {
@@ -106,7 +105,7 @@ func (s *Store) append(
 	}
 	defer slots.Give()
 	a.tenant = now
-	ctx, cancel := context.WithTimeout(ctx, s.options.appendWithin())
+	ctx, cancel := s.writing(ctx)
 	defer cancel()
 	if err := a.run(ctx, slots); err != nil {
 		slots.Forget()
@@ -120,8 +119,20 @@ func (s *Store) append(
 // Options.Settle.
 func (o Options) freshFor() time.Duration { return min(time.Second, o.Settle/2) }
 
-// appendWithin is how long the append of one part may take.
-func (o Options) appendWithin() time.Duration { return o.Settle / 2 }
+// writeWithin is how long a write to devices may take, once it has taken them: from when it knows
+// their keys and severities.
+func (o Options) writeWithin() time.Duration { return o.Settle / 2 }
+
+// landedAfter is how long after a change of a tenant, or of the settings, all has landed that was
+// written by what processes knew before: each knows of it after every, and gives up what it writes
+// after writeWithin.
+func (o Options) landedAfter() time.Duration { return 2*every + o.Settle }
+
+// writing bounds a write to devices that were taken. It is given up when it takes too long, since
+// other processes may have concluded something from not seeing it, or deleted what it leads to.
+func (s *Store) writing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.options.writeWithin())
+}
 
 func (a *appending) run(ctx context.Context, slots *taken) error {
 	began := a.store.processes.Now()
@@ -161,7 +172,7 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	if err := a.writeStarts(ctx); err != nil {
 		return err
 	}
-	if err := a.store.processes.InTime(began, a.store.options.appendWithin()); err != nil {
+	if err := a.store.processes.InTime(began, a.store.options.writeWithin()); err != nil {
 		return err
 	}
 	if err := a.inFeed(ctx); err != nil {

@@ -42,6 +42,8 @@ func (s *Store) Assign(
 		return nil, err
 	}
 	defer slots.Give()
+	ctx, cancel := s.writing(ctx)
+	defer cancel()
 	began := s.processes.Now()
 	if err := s.views(ctx, t, slots, 0); err != nil {
 		return nil, err

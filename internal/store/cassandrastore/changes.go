@@ -228,7 +228,7 @@ func (c *comparison) end(ctx context.Context) (err error) {
 
 // hasEnded reports whether a marked write is no longer in progress: an append would have given up.
 func (s *Store) hasEnded(p *rows.Pending) bool {
-	return s.now().Sub(time.UnixMicro(p.Stamp)) > max(10*time.Second, s.options.appendWithin())
+	return s.now().Sub(time.UnixMicro(p.Stamp)) > max(10*time.Second, s.options.writeWithin())
 }
 
 // complete brings the feed up to date for a device that is marked by a write of somebody else, and

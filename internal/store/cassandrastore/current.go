@@ -131,7 +131,7 @@ func (s *Store) Retire(
 	ctx, end := s.within(ctx)
 	defer end()
 	err := s.onDevice(ctx, id, device, func(
-		t *rows.Tenant, device andon.DeviceID, slots *taken,
+		ctx context.Context, t *rows.Tenant, device andon.DeviceID, slots *taken,
 	) error {
 		if err := s.views(ctx, t, slots, 0); err != nil {
 			return err

@@ -66,7 +66,9 @@ func (s *Store) boundToOthers(ctx context.Context) (bool, error) {
 }
 
 // deviceWrite writes to a device, of which it is given the current key.
-type deviceWrite func(t *rows.Tenant, device andon.DeviceID, slots *taken) error
+type deviceWrite func(
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, slots *taken,
+) error
 
 // onDevice calls do for the current key of a device while no other write of this process changes
 // the device. It is an error if this takes so long that other processes may have concluded
@@ -91,8 +93,10 @@ func (s *Store) onDevice(
 	}
 	defer slots.Give()
 	defer slots.Forget() // it is another one now
+	ctx, cancel := s.writing(ctx)
+	defer cancel()
 	began := s.processes.Now()
-	if err := do(t, key, slots); err != nil {
+	if err := do(ctx, t, key, slots); err != nil {
 		return err
 	}
 	return s.processes.InTime(began, 0)

@@ -99,7 +99,7 @@ func TestSerialPurge(t *testing.T) {
 				t.Fatal(err)
 			}
 			useEverything(t, s, "metro", at)
-			if err := s.purgeAll(t.Context()); err != nil { // no other process may still write
+			if err := s.purgeAll(t.Context(), 0); err != nil { // no other process may still write
 				t.Fatal(err)
 			}
 			has := map[string]bool{}
@@ -235,7 +235,7 @@ func TestSerialPurgeGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, s, "UPDATE records SET data = '{' WHERE tenant = '' AND kind = 'tenant' AND id = 'bad'")
-	wantError(t, s.purgeAll(ctx), andon.Damaged, `the record of tenant "bad"`)
+	wantError(t, s.purgeAll(ctx, 0), andon.Damaged, `the record of tenant "bad"`)
 	left := scan[string](t, s, "SELECT tenant FROM purges WHERE part = 'purges'")
 	if !slices.Equal(left, []string{"bad"}) {
 		t.Errorf("left to purge are %q", left)

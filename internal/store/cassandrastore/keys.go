@@ -86,7 +86,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	}
 	s.staleTenants() // another process may have purged it
 	return s.onDevice(ctx, id, device, func(
-		t *rows.Tenant, former andon.DeviceID, _ *taken,
+		ctx context.Context, t *rows.Tenant, former andon.DeviceID, _ *taken,
 	) error {
 		q := cql.Ask("SELECT device FROM devices_by_tenant WHERE tenant = ? AND bucket = ? "+
 			"AND device = ?", 2)

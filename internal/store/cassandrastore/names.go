@@ -100,32 +100,36 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		return err
 	}
 	for _, a := range h.Assignments {
-		if err := s.onDevice(ctx, id, a.Device, s.restoreAssignment(ctx, a)); err != nil {
+		if err := s.onDevice(ctx, id, a.Device, s.restoreAssignment(a)); err != nil {
 			return err
 		}
 	}
 	for _, e := range h.Escalations {
-		if err := s.onDevice(ctx, id, e.Device, s.restoreEscalation(ctx, e)); err != nil {
+		if err := s.onDevice(ctx, id, e.Device, s.restoreEscalation(e)); err != nil {
 			return err
 		}
 	}
 	for _, r := range h.Retirements {
-		if err := s.onDevice(ctx, id, r.Device, s.restoreRetirement(ctx, r)); err != nil {
+		if err := s.onDevice(ctx, id, r.Device, s.restoreRetirement(r)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) restoreAssignment(ctx context.Context, a andon.Assignment) deviceWrite {
-	return func(t *rows.Tenant, device andon.DeviceID, _ *taken) error {
+func (s *Store) restoreAssignment(a andon.Assignment) deviceWrite {
+	return func(
+		ctx context.Context, t *rows.Tenant, device andon.DeviceID, _ *taken,
+	) error {
 		a.Device = device
 		return s.writeAssignments(ctx, t, andon.ByRestore, a.From, a)
 	}
 }
 
-func (s *Store) restoreEscalation(ctx context.Context, e andon.Escalation) deviceWrite {
-	return func(t *rows.Tenant, device andon.DeviceID, _ *taken) error {
+func (s *Store) restoreEscalation(e andon.Escalation) deviceWrite {
+	return func(
+		ctx context.Context, t *rows.Tenant, device andon.DeviceID, _ *taken,
+	) error {
 		e.Device = device
 		entry, shards, err := s.withEscalations(ctx, t, &e)
 		switch {
@@ -138,8 +142,10 @@ func (s *Store) restoreEscalation(ctx context.Context, e andon.Escalation) devic
 	}
 }
 
-func (s *Store) restoreRetirement(ctx context.Context, r andon.Retirement) deviceWrite {
-	return func(t *rows.Tenant, device andon.DeviceID, slots *taken) error {
+func (s *Store) restoreRetirement(r andon.Retirement) deviceWrite {
+	return func(
+		ctx context.Context, t *rows.Tenant, device andon.DeviceID, slots *taken,
+	) error {
 		if err := s.views(ctx, t, slots, 0); err != nil {
 			return err
 		}

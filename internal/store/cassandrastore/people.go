@@ -57,7 +57,7 @@ func (s *Store) Escalate(
 	defer end()
 	kept = e
 	err = s.onDevice(ctx, id, e.Device, func(
-		t *rows.Tenant, device andon.DeviceID, _ *taken,
+		ctx context.Context, t *rows.Tenant, device andon.DeviceID, _ *taken,
 	) error {
 		e.Device = device
 		entry, shards, err := s.withEscalations(ctx, t, &e)

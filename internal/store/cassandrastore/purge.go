@@ -8,6 +8,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
@@ -21,11 +22,17 @@ import (
 // purgeEvery is how often a process looks for purges that others left.
 const purgeEvery = time.Hour
 
-// purgeAll deletes rows under former keys, and continues after an error. Where a process has just
-// given one of them up, others may still write under it for a while (Options.Settle).
-func (s *Store) purgeAll(ctx context.Context) error {
+// purgeAll deletes rows under former keys, and continues after an error. It waits for so long
+// before, since a process may just have given one of them up, and others still write under it.
+func (s *Store) purgeAll(ctx context.Context, after time.Duration) error {
 	ask := cql.Ask("SELECT tenant FROM purges WHERE part = 'purges'", 0)
 	keys, err := cql.Texts[string](ctx, s.db, ask)
+	if len(keys) > 0 {
+		err = errors.Join(err, sleep.For(ctx, after))
+	}
+	if ctx.Err() != nil {
+		return err
+	}
 	for _, key := range keys {
 		err = errors.Join(err, s.purgeIncarnation(ctx, key))
 	}

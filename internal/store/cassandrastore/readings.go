@@ -31,12 +31,14 @@ func (s *Store) AppendReadings(
 	for part := range shared.ByDevice(messages, deviceOfReading) {
 		ids = append(ids, part[0].Device)
 	}
-	began := s.processes.Now()
 	t, slots, err := s.take(ctx, t, ids...)
 	if err != nil {
 		return err
 	}
 	defer slots.Give()
+	began := s.processes.Now()
+	ctx, cancel := s.writing(ctx)
+	defer cancel()
 	stamp, index := s.stamp(), s.newIndexRows(t.Key, s.ttl(w.Readings))
 	var all []cql.Mutation
 	var heard []*view // by slot

@@ -130,7 +130,7 @@ func (r *rebuild) follow(ctx context.Context, reads designs.Layout, also *design
 	if err := s.refresh(ctx); err != nil {
 		return err
 	}
-	return sleep.For(ctx, 2*every+s.options.Settle)
+	return sleep.For(ctx, s.options.landedAfter())
 }
 
 func (r *rebuild) repair(ctx context.Context) error {

@@ -106,7 +106,7 @@ func (s *Store) allFollow(ctx context.Context, t *rows.Tenant) error {
 	}
 	appends.Unlock()
 	if s.processes.Alone() == 0 {
-		_ = sleep.For(ctx, 2*every+s.options.Settle)
+		_ = sleep.For(ctx, s.options.landedAfter())
 	}
 	return ctx.Err()
 }

@@ -122,11 +122,12 @@ func (s *Store) begin(ctx context.Context) error {
 	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.Run(background) }) })
 	s.work.Go(func() { s.review(background) })
 	warn := s.options.Log.Warn
+	purge := func(ctx context.Context) error { return s.purgeAll(ctx, s.options.landedAfter()) }
 	for _, job := range []shared.Job{
 		shared.Recount(s.options.Recount, warn, s.countAll),
 		{Do: s.refresh, Every: every, Warn: s.options.Log.Debug,
 			Failed: "the settings of the keyspace can't be read"},
-		{Do: s.purgeAll, Every: purgeEvery, Wake: s.over, Settle: s.options.Settle, Warn: warn,
+		{Do: purge, Every: purgeEvery, Wake: s.over, Warn: warn,
 			Failed: "what is left of deleted tenants and purged devices can't be removed yet"},
 		{Do: s.reorderAll, Every: reorderEvery, Retry: every, Wake: s.reordered, Warn: warn,
 			Failed: "devices can't be put in the order of changed severities yet"},

@@ -144,7 +144,7 @@ func TestPurgedWhileItWaited(t *testing.T) {
 		t.Fatalf("it is taken as before the purge, %v", err)
 	}
 	slots.Give()
-	wantKey := func(_ *rows.Tenant, key andon.DeviceID, _ *taken) error {
+	wantKey := func(_ context.Context, _ *rows.Tenant, key andon.DeviceID, _ *taken) error {
 		if key != rows.DeviceKey("d", 1) {
 			t.Errorf("its key is %q", key)
 		}
@@ -154,6 +154,29 @@ func TestPurgedWhileItWaited(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestWritesAreBounded: a write to a device ends before anybody concludes that it has landed.
+func TestWritesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := defaults()
+		o.Now, o.Settle = realClock, 10*time.Second
+		s := newStore(o, nil, &provision.Working{})
+		s.join = func() {}
+		s.processes.Ignore()
+		readsTenants(s)
+		s.learnPurged("t", &rows.Purged{}, time.Now())
+		began := time.Now()
+		err := s.onDevice(t.Context(), "t", "d", func(
+			ctx context.Context, _ *rows.Tenant, _ andon.DeviceID, _ *taken,
+		) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if took := time.Since(began); err == nil || took > o.Settle/2 {
+			t.Errorf("it took %s, %v", took, err)
+		}
+	})
 }
 
 // TestRequestHasOneTimeout: what waits for a device that another holds ends in the time of one

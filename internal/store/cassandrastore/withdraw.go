@@ -31,7 +31,7 @@ func (s *Store) Withdraw(
 	defer end()
 	kept = w
 	err = s.onDevice(ctx, id, w.Device, func(
-		t *rows.Tenant, device andon.DeviceID, _ *taken,
+		ctx context.Context, t *rows.Tenant, device andon.DeviceID, _ *taken,
 	) error {
 		e, err := s.rows.Entry(ctx, t, device, w.Time, w.State)
 		if err == nil && e == nil {

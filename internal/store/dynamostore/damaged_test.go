@@ -67,7 +67,7 @@ func TestDamagedItemIsDeleted(t *testing.T) {
 	if err := s.DeleteTenant(ctx, "bad"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.purgeAll(ctx); err != nil {
+	if err := s.purgeAll(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
 	for table, want := range map[string]map[string]int{
@@ -148,7 +148,7 @@ func TestPurgeGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.purgeAll(ctx); andon.KindOf(err) != andon.Damaged {
+	if err := s.purgeAll(ctx, 0); andon.KindOf(err) != andon.Damaged {
 		t.Errorf("got %v, want that the record of tenant bad is damaged", err)
 	}
 	var left []string

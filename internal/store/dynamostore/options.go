@@ -56,8 +56,7 @@ type Options struct {
 	// SweepRate is how many items a second a sweep deletes at most.
 	SweepRate int
 
-	sweepPage  int           // devices that are swept between two checkpoints
-	purgeAfter time.Duration // from the deletion of a tenant to that of its rows
+	sweepPage int // devices that are swept between two checkpoints
 	// dividedAfter is from when readers ask more keys of an index to when writers use them.
 	dividedAfter time.Duration
 }
@@ -76,7 +75,7 @@ func defaults() Options {
 		Timeout: 10 * time.Second, InFlight: 256, Recount: 10 * time.Minute,
 		ChangesFor: 24 * time.Hour, ChangesBytes: 256 << 20,
 		SweepRate: 500, sweepPage: 100,
-		purgeAfter: 2 * shared.TenantAge, dividedAfter: 2 * shared.TenantAge,
+		dividedAfter: 2 * shared.TenantAge,
 	}
 }
 

@@ -68,9 +68,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	background := s.live
+	purge := func(ctx context.Context) error { return s.purgeAll(ctx, landedAfter) }
 	for _, job := range []shared.Job{
 		shared.Recount(o.Recount, o.Log.Warn, s.countAll),
-		{Do: s.purgeAll, Every: time.Hour, Wake: s.over, Settle: o.purgeAfter, Warn: o.Log.Warn,
+		{Do: purge, Every: time.Hour, Wake: s.over, Warn: o.Log.Warn,
 			Failed: "deleted tenants can't be purged yet"},
 		{Do: s.reorderAll, Every: time.Hour, Retry: time.Second, Warn: o.Log.Warn,
 			Failed: "devices can't be put in the order of changed severities yet"},

@@ -106,7 +106,7 @@ func newTables(t testing.TB) Options {
 	o.Now, o.Endpoint = realClock, service.URL
 	o.Prefix = fmt.Sprintf("test_%08x_", rand.Uint32())
 	o.Timeout = time.Minute // a machine that is held up is no failure
-	o.ReadingsRetention, o.purgeAfter = andon.Forever, time.Hour
+	o.ReadingsRetention = andon.Forever
 	if service.URL != "" {
 		o.Key, o.Secret = "any", "any"
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/recent"
@@ -160,9 +161,10 @@ func (s *Store) ended(_ context.Context, key string) error {
 	return nil
 }
 
-// purgeAll deletes what is left of ended incarnations, once no process takes them for alive. Of a
-// damaged device that was purged before, the rows of its present incarnation are not found.
-func (s *Store) purgeAll(ctx context.Context) error {
+// purgeAll deletes what is left of ended incarnations. It waits for so long before, since a request
+// that began before the end of one may still write under its key. Of a damaged device that was
+// purged before, the rows of its present incarnation are not found.
+func (s *Store) purgeAll(ctx context.Context, after time.Duration) error {
 	var incarnations []string
 	var unread error // of tenants: the others are purged
 	for i, err := range s.db.Items(ctx, items.Records("over")) {
@@ -179,6 +181,9 @@ func (s *Store) purgeAll(ctx context.Context) error {
 	}
 	if len(incarnations) == 0 {
 		return unread
+	}
+	if err := sleep.For(ctx, after); err != nil {
+		return err
 	}
 	err := s.scan(ctx, func(key string, d *device) error {
 		if !slices.Contains(incarnations, key) {

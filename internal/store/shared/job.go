@@ -13,7 +13,6 @@ type Job struct {
 	Every  time.Duration
 	Retry  time.Duration   // from a failure to the next try; Every unless set; doubled after each
 	Wake   <-chan struct{} // may be nil
-	Settle time.Duration   // from being woken to doing it
 	Failed string          // what Warn, of a log, is called with after a failure
 	Warn   func(text string, args ...any)
 }
@@ -41,11 +40,7 @@ func (j Job) Run(ctx context.Context) {
 				pause, retry = retry, min(2*retry, time.Minute)
 			}
 		}
-		woken, err := sleep.Until(ctx, j.Wake, pause)
-		if woken {
-			err = sleep.For(ctx, j.Settle)
-		}
-		if err != nil {
+		if _, err := sleep.Until(ctx, j.Wake, pause); err != nil {
 			return
 		}
 	}
