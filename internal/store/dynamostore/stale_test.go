@@ -422,3 +422,37 @@ func TestStaleManyDevices(t *testing.T) {
 		t.Errorf("of the metric are %+v", metrics)
 	}
 }
+
+// TestStaleOperators: two processes assign a device in turn, and each has what the other wrote in
+// the lists of operators, and in what is said of devices: their groups and what they belong to.
+func TestStaleOperators(t *testing.T) {
+	b := newStale(t)
+	ctx, id := t.Context(), andon.DefaultTenant
+	both := []*Store{b.late, b.other}
+	record := andon.Record{Tenant: id, Kind: "test", ID: "d"}
+	for n := range 6 {
+		s, operator := both[n%2], andon.PersonID(fmt.Sprint("p", n))
+		b.assign(s, operator)
+		b.append(andon.Time(n+2), "NORMAL")
+		record.Data = andon.JSON(fmt.Sprintf(`{"group":"g%d","parent":"m%d"}`, n, n))
+		stale := record
+		var err error
+		record, err = s.PutRecord(ctx, record)
+		b.sent(err)
+		if _, err := both[(n+1)%2].PutRecord(ctx, stale); andon.KindOf(err) != andon.Conflict {
+			t.Errorf("over what another process put: %v", err)
+		}
+		for _, s := range both {
+			for m := range n + 1 {
+				q := andon.DeviceQuery{Operator: andon.PersonID(fmt.Sprint("p", m)), Limit: 9}
+				if got := listOf(t, s.Devices(ctx, id, q)); (len(got) == 1) != (m == n) {
+					t.Errorf("after %d: p%d has %+v", n, m, got)
+				}
+			}
+			if is, err := s.Record(ctx, id, "test", "d"); err != nil ||
+				string(is.Data) != string(record.Data) {
+				t.Errorf("the document is %s, %v", is.Data, err)
+			}
+		}
+	}
+}
