@@ -76,8 +76,8 @@ func (s *Store) keepWithdrawal(
 // before the purge finds the version changed, and writes them again.
 const tombstone = 24 * time.Hour
 
-// landedAfter is how long after something was stored no request can write that began before: with the
-// calls that it left under way, and clocks that differ.
+// landedAfter is how long after something was stored no request can write that began before: with
+// the calls that it left under way, and clocks that differ.
 const landedAfter = 2 * time.Duration(andon.LongestRequest) * time.Microsecond
 
 // Purge implements andon.Corrections. One put decides what is purged: the next incarnation of the

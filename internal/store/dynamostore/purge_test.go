@@ -67,7 +67,8 @@ func (b *stale) wantPurged(is *device) {
 		b.Error("the device knows no former incarnation")
 	}
 	o := b.options
-	o.Now = func() andon.Time { return realClock().Add(andon.DurationOf(landedAfter + time.Minute)) }
+	ahead := andon.DurationOf(landedAfter + time.Minute)
+	o.Now = func() andon.Time { return realClock().Add(ahead) }
 	later, of := open(b.T, o), mustTenant(b.T, b.other)
 	b.sent(later.countAll(b.Context()))
 	for _, was := range is.Formerly() {

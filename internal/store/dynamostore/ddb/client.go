@@ -56,6 +56,9 @@ type denial struct {
 // who sends them may ask first whether they are.
 const deniedFor = time.Minute
 
+// Now returns the time of the clock.
+func (c *Client) Now() time.Time { return c.config.Now() }
+
 // Denied returns why writes are not served, as far as one was denied lately; nil: none was.
 func (c *Client) Denied() error {
 	if d := c.denied.Load(); d != nil && c.config.Now().Sub(d.at).Abs() < deniedFor {

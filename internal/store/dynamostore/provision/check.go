@@ -185,8 +185,8 @@ const readyFor = 10 * time.Second
 
 // Verify is the function Verify, unless it found nothing wrong a moment ago.
 func (u *Usable) Verify(ctx context.Context, c *ddb.Client, all []ddb.Table) error {
-	now := time.Now()
-	if found := u.found.Load(); found != nil && now.Sub(*found) < readyFor {
+	now := c.Now()
+	if found := u.found.Load(); found != nil && now.Sub(*found).Abs() < readyFor {
 		return nil
 	}
 	err := Verify(ctx, c, all)
