@@ -312,18 +312,20 @@ func (s *Service) follow(
 
 func (s *Service) send(
 	ctx context.Context, tenant andon.TenantID, c Channel, m *Message,
-) (string, error) {
-	switch {
-	case m.Channel == "":
+) (answer string, err error) {
+	if m.Channel == "" {
 		return "", &Failure{Err: fmt.Errorf("%s has no contact", m.To), Final: true}
-	case c == nil:
-		return "", fmt.Errorf("there is no channel %q in the settings", m.Channel)
 	}
 	m.Tenant = tenant
-	if err := s.link(ctx, tenant, m); err != nil {
-		return "", err
+	if c == nil {
+		err = fmt.Errorf("there is no channel %q in the settings", m.Channel)
+	} else if err = s.link(ctx, tenant, m); err == nil {
+		answer, err = c.Send(ctx, m)
 	}
-	return c.Send(ctx, m)
+	if ctx.Err() == nil { // else it is the end of the server, or of a test
+		s.failing.Note(m.Channel, err)
+	}
+	return answer, err
 }
 
 // outcome notes what became of an attempt, and when there is another one.

@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/outage"
 	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
@@ -78,6 +79,7 @@ type Options struct {
 type Service struct {
 	Options
 	Counts  *Counts
+	failing outage.Log // by channel
 	wake    chan struct{}
 	setBack func() andon.Duration // since it was asked last
 	isBack  bool                  // it was, and what waits was not looked at again
@@ -97,6 +99,10 @@ func New(o Options) *Service {
 		Options: o, wake: make(chan struct{}, 1), waiting: map[place]*batch{},
 		writing: map[place]*sync.Mutex{}, busy: map[string]int{}, Counts: newCounts(),
 		setBack: o.Clock.Watch(), isBack: true, // while no process was there it may have been
+		failing: outage.Log{
+			Logger: o.Log, Part: "channel",
+			Begins: "notifications can't be sent", Ends: "notifications are sent again",
+		},
 	}
 }
 

@@ -244,6 +244,34 @@ func TestDuplicatesWaitAndRetry(t *testing.T) {
 	}
 }
 
+// TestFailuresAreLogged: a channel that fails is logged once, and again when it works.
+func TestFailuresAreLogged(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	w := newWorld(store)
+	var log strings.Builder
+	o := w.Options
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w.Service = notify.New(o)
+	w.to.fails = errors.New("refused")
+	_ = w.Notify(t.Context(), andon.DefaultTenant, []notify.Notice{w.notice(1, 3)})
+	_ = w.pass(t, 100)
+	w.to.fails = nil
+	_ = w.pass(t, 100)
+	var said []string
+	for line := range strings.Lines(log.String()) {
+		_, line, _ = strings.Cut(strings.TrimSpace(line), " ")
+		said = append(said, line)
+	}
+	want := []string{
+		`level=WARN msg="notifications can't be sent" channel=c error=refused`,
+		`level=INFO msg="notifications are sent again" channel=c`,
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("logged: %q", said)
+	}
+}
+
 // TestQuietHoursAndLeastSeverity: what is too slight is not told, or once the hours end.
 func TestQuietHoursAndLeastSeverity(t *testing.T) {
 	store := memstore.New()
