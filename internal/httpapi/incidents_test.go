@@ -365,6 +365,9 @@ func TestWithoutIncidents(t *testing.T) {
 		w.get(path).fails(http.StatusNotImplemented, "incidents are off", "setting incidents")
 	}
 	w.get("/devices/incidents/nothing").fails(http.StatusNotFound)
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		w.do(method, "/acknowledge/x", "").fails(http.StatusNotImplemented, "incidents are off")
+	}
 	w.get("/events/stream?incidents=true").fails(400, "incidents are off")
 }
 
