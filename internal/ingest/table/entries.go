@@ -10,8 +10,14 @@ import (
 // Events returns the rows as events. The error is about the mapping: it lacks a field, or names a
 // column that is not there.
 func (t *Table) Events(m Mapping) (Items[andon.Event], error) {
+	open := !t.header && m.Attributes == nil
 	if err := t.bind(m.eventFields()); err != nil {
 		return nil, err
+	}
+	if open {
+		for _, f := range m.eventFields() {
+			m.used = append(m.used, *f.columns...)
+		}
 	}
 	if len(m.End) > 0 {
 		return t.runItems(&m), nil
@@ -49,7 +55,7 @@ func (m *Mapping) Event(row *Row) (e andon.Event, err error) {
 	if e.Time, err = m.time(row, m.Time); err != nil {
 		return e, err
 	}
-	if e.Attributes, err = object(row, columnAttributes, m.Attributes); err != nil {
+	if e.Attributes, err = object(row, columnAttributes, m.Attributes, m.unused(row)...); err != nil {
 		return e, err
 	}
 	return e, e.Validate()

@@ -42,6 +42,10 @@ type Mapping struct {
 	EndState andon.State
 	Severity func(andon.State) uint8
 
+	// used are the columns of all fields, of JSON whose attributes no column was named for: members
+	// that no field has are attributes then, as they are over HTTP.
+	used []string
+
 	States       map[string]string // what a state of the file is called here; others stay
 	DecimalComma bool              // metrics are written as 21,5
 	Precision    andon.Precision   // of times that are numbers; the zero value is microseconds

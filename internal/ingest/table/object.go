@@ -17,8 +17,11 @@ type member struct {
 }
 
 // members returns what columns make in a row, those that are absent left out; of the column whole,
-// where its value is an object, the members of that. A name that two columns make is an error.
-func members(row *Row, whole string, columns []string) (all []member, err error) {
+// where its value is an object, the members of that. More follow. A name that two columns make is
+// an error.
+func members(
+	row *Row, whole string, columns []string, more ...member,
+) (all []member, err error) {
 	expand := func(column string, v value) {
 		for name, text := range jsonscan.Members(v.text) {
 			all = append(all, member{name, column + "." + name, value{text, true}})
@@ -50,7 +53,7 @@ func members(row *Row, whole string, columns []string) (all []member, err error)
 			}
 		}
 	}
-	if len(all) < 2 {
+	if all = append(all, more...); len(all) < 2 {
 		return all, nil
 	}
 	seen := make(map[string]bool, len(all))
@@ -74,8 +77,10 @@ func (v value) unquoted() value {
 }
 
 // object makes one JSON object of columns, absent where they all are.
-func object(row *Row, whole string, columns []string) (andon.JSON, error) {
-	all, err := members(row, whole, columns)
+func object(
+	row *Row, whole string, columns []string, more ...member,
+) (andon.JSON, error) {
+	all, err := members(row, whole, columns, more...)
 	if err != nil || len(all) == 0 && !isEmpty(row, columns) {
 		return "", err
 	}
@@ -84,6 +89,21 @@ func object(row *Row, whole string, columns []string) (andon.JSON, error) {
 		texts[i] = quoted(m.name) + ":" + m.json()
 	}
 	return andon.JSON("{" + strings.Join(texts, ",") + "}"), nil
+}
+
+// unused returns the members of a row that no field has, nor a part of, where they are kept.
+func (m *Mapping) unused(row *Row) (all []member) {
+	if m.used == nil {
+		return nil
+	}
+	for name, text := range jsonscan.Members(row.object) {
+		if !slices.ContainsFunc(m.used, func(column string) bool {
+			return column == name || strings.HasPrefix(column, name+".")
+		}) {
+			all = append(all, member{name, name, value{text, true}})
+		}
+	}
+	return all
 }
 
 // isEmpty reports whether one of some columns is an object without members: it is there.

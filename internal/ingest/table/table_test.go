@@ -200,6 +200,35 @@ func TestJSONArrayBreaks(t *testing.T) {
 	}
 }
 
+// TestMembersOfNoField: as over HTTP they are attributes, unless columns are named for these.
+func TestMembersOfNoField(t *testing.T) {
+	const rows = `{"device":"a","time":"2020-04-24","state":"ON","n":1,"o":{"p":null},"a.b":"c",` +
+		`"attributes":{"x":2}}
+{"device":"b","time":"2020-04-24","state":"ON","x":1,"attributes":{"x":2}}
+{"device":"c","time":"2020-04-24","state":"ON","late":[]}
+`
+	read := func(m table.Mapping) (all []string) {
+		entries, err := open(t, rows, table.Options{Format: table.JSON}).Events(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for item := range entries {
+			if item.Bad != nil {
+				all = append(all, item.Bad.Error())
+			} else {
+				all = append(all, string(item.Value.Attributes))
+			}
+		}
+		return all
+	}
+	wantLines(t, read(table.Mapping{}), `{"x":2,"n":1,"o":{"p":null},"a.b":"c"}`,
+		`column x: the name "x" occurs twice`, `{"late":[]}`)
+	wantLines(t, read(table.Mapping{Attributes: []string{"n"}}), `{"n":1}`, "", "")
+	wantLines(t, read(table.Mapping{Attributes: []string{}}), "", "", "")
+	wantLines(t, read(table.Mapping{Message: []string{"o.p"}, Operator: []string{"n"}}),
+		`{"x":2,"a.b":"c"}`, `column x: the name "x" occurs twice`, `{"late":[]}`)
+}
+
 func TestReadingsOfColumns(t *testing.T) {
 	m := table.Mapping{
 		Device: []string{"=press", "nr"}, Time: []string{"date", "clock"},
