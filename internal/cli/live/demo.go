@@ -203,6 +203,7 @@ func (d *demo) openBoard(out draw.Printer, url string) {
 		draw.Texts(url+"/api/v1/devices?sort=severity", "devices, the worst first"),
 		draw.Texts(url+"/api/v1/states", "the number of devices in each state"),
 		draw.Texts(url+"/metrics", "metrics of the server"),
+		draw.Texts("andon watch --url "+url, "the changes, in another terminal"),
 	})
 	out.Line("")
 }

@@ -74,6 +74,9 @@ func (w *watch) run(ctx context.Context) error {
 		ctx, end = context.WithTimeout(ctx, w.length)
 		defer end()
 	}
+	if draw.IsTerminal(w.Stderr) {
+		fmt.Fprintln(w.Stderr, "Ctrl-C ends it.")
+	}
 	begun := w.Now()
 	w.Attempts = 1 // the command tries again by itself
 	return w.Ask(ctx, func(c *client.Client) error {
