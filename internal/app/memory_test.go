@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -59,5 +60,24 @@ func TestWhoseMemoryLimitItIs(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "1GiB")
 	if a.memory.isOurs() {
 		t.Error("that of the environment does not count")
+	}
+}
+
+// TestPlanTakesTheSameMemory: a plan goes by the bound that the server keeps.
+func TestPlanTakesTheSameMemory(t *testing.T) {
+	m, err := plan.ReadMeasured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := DefaultConfig()
+	embedded := m.Stores["pebble"]
+	for what, is := range map[string][2]float64{
+		"base_memory":     {m.Guide["base_memory"].Value, float64(programMemory + c.Limits.Memory)},
+		"device_memory":   {embedded["device_memory"].Value, deviceMemory},
+		"memtable_memory": {embedded["memtable_memory"].Value, float64(c.Takes().Newest.Bytes)},
+	} {
+		if is[0] != is[1] {
+			t.Errorf("%s: a plan takes %g, the server %g", what, is[0], is[1])
+		}
 	}
 }
