@@ -55,7 +55,8 @@ func (m *Mapping) Event(row *Row) (e andon.Event, err error) {
 	if e.Time, err = m.time(row, m.Time); err != nil {
 		return e, err
 	}
-	if e.Attributes, err = object(row, columnAttributes, m.Attributes, m.unused(row)...); err != nil {
+	e.Attributes, err = object(row, columnAttributes, m.Attributes, m.unused(row)...)
+	if err != nil {
 		return e, err
 	}
 	return e, e.Validate()
