@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -22,6 +23,7 @@ type stale struct {
 	options     Options
 	late, other *Store
 	at          andon.Time
+	stopped     atomic.Int64 // where the clock of the stale process stands still; 0: it goes
 }
 
 func newStale(t *testing.T) *stale {
@@ -32,6 +34,12 @@ func newStale(t *testing.T) *stale {
 	o.Shards = "4"
 	b.other = open(t, o)
 	o.Shards, o.Endpoint = "", b.proxy.URL
+	o.Now = func() andon.Time {
+		if at := b.stopped.Load(); at != 0 {
+			return andon.Time(at)
+		}
+		return realClock()
+	}
 	b.late = open(t, o)
 	b.append(0, "NORMAL")
 	return b
@@ -295,8 +303,7 @@ func TestStaleSeverities(t *testing.T) {
 	ctx, id := t.Context(), andon.DefaultTenant
 	b.append(5, "WARNING1")
 	b.append(5, "WARNING2")
-	at := realClock()
-	b.late.Recent.Now = func() andon.Time { return at } // what it knows stays new to it
+	b.stopped.Store(int64(realClock())) // what it knows stays new to it
 	mustTenant(t, b.late)
 	record, err := b.other.Tenant(ctx, id)
 	if err != nil {
