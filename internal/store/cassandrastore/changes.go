@@ -2,11 +2,13 @@ package cassandrastore
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -57,7 +59,8 @@ func (s *Store) markedFirst(
 const versionsOfKey = 1 << 40
 
 // inFeed has the feed say what devices show, in their order. What differs is one item of the feed
-// unless another process is faster.
+// unless another process is faster; after that it waits a moment, at random, so that each has its
+// turn.
 func (s *Store) inFeed(ctx context.Context, t *rows.Tenant, all ...*comparison) error {
 	log := s.Logs.ForTenant(t.Tenant)
 	each := func(do func(*comparison, context.Context) error) error {
@@ -66,7 +69,7 @@ func (s *Store) inFeed(ctx context.Context, t *rows.Tenant, all ...*comparison) 
 		})
 	}
 	const most = 100
-	for range most {
+	for tries := range most {
 		if err := each((*comparison).compare); err != nil {
 			return err
 		}
@@ -85,6 +88,9 @@ func (s *Store) inFeed(ctx context.Context, t *rows.Tenant, all ...*comparison) 
 		done := func(c *comparison) bool { return c.done }
 		if all = slices.DeleteFunc(slices.Clone(all), done); len(all) == 0 {
 			return nil
+		}
+		if err := sleep.For(ctx, rand.N(time.Duration(tries+1)*time.Millisecond)); err != nil {
+			return err
 		}
 	}
 	return andon.Errorf(andon.Busy, "device %q changes all the time: send it again",
