@@ -131,7 +131,7 @@ test-plain:
 # The limit of a package is a backstop: tests wait for progress. What hangs ends before CI does, which
 # gives 90 minutes, and so says where.
 test-serial:
-	$(TEST) -p 3 -parallel 6 -timeout 40m -run '$(SERIAL)' $(SERIAL_IN)
+	$(TEST) -p 4 -parallel 6 -timeout 40m -run '$(SERIAL)' $(SERIAL_IN)
 
 test-raced:
 	CGO_ENABLED=1 $(TEST) -race -p 3 -parallel 4 -timeout 40m \
