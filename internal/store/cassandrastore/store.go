@@ -38,14 +38,13 @@ type Store struct {
 	alone     bool        // the cluster is one node
 	stamps    shared.Stamps
 
-	working   atomic.Pointer[provision.Working]
-	tenants   tenants
-	devices   *shared.Devices[view] // what appends last saw of their devices
-	written   *written.Rows         // index rows that need not be written again
-	counts    *shared.Counts
-	reviews   *merge.Reviews
-	over      chan struct{} // a tenant or device has another key
-	reordered chan struct{} // severities were changed
+	working atomic.Pointer[provision.Working]
+	tenants tenants
+	devices *shared.Devices[view] // what appends last saw of their devices
+	written *written.Rows         // index rows that need not be written again
+	counts  *shared.Counts
+	reviews *merge.Reviews
+	over    chan struct{} // a tenant or device has another key
 
 	partitionUnits int64 // that a partition of the log may have
 
@@ -105,7 +104,6 @@ func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 		partitionUnits: rows.PartitionUnits,
 		counts:         shared.NewCounts(o.Now),
 		reviews:        merge.NewReviews(), over: make(chan struct{}, 1),
-		reordered: make(chan struct{}, 1),
 	}
 	s.working.Store(w)
 	s.processes = processes.New(db, o.pace, s.stamp, s.boundToOthers)
@@ -129,8 +127,7 @@ func (s *Store) begin(ctx context.Context) error {
 			Failed: "the settings of the keyspace can't be read"},
 		{Do: purge, Every: purgeEvery, Wake: s.over, Warn: warn,
 			Failed: "what is left of deleted tenants and purged devices can't be removed yet"},
-		{Do: s.reorderAll, Every: reorderEvery, Retry: every, Wake: s.reordered, Warn: warn,
-			Failed: "devices can't be put in the order of changed severities yet"},
+		s.Reordering(warn),
 	} {
 		s.work.Go(func() { job.Run(background) })
 	}

@@ -3,7 +3,6 @@ package cassandrastore
 import (
 	"context"
 	"iter"
-	"slices"
 	"strings"
 	"sync"
 
@@ -53,8 +52,9 @@ func (s *Store) serveRecords() {
 	s.Tenancy = &shared.Tenancy{
 		Documents: s.Documents, Recent: recent.Values[*shared.Tenant]{Now: s.options.Now},
 		Limits: s.limits, Key: rows.TenantKey,
-		List: s.Records, Seen: s.rows.States, Change: s.changeStates,
-		Over: s.markOver, Ended: s.ended,
+		List: s.Records, Seen: s.rows.States, Hold: s.hold, Refold: s.refold,
+		Reordered: make(chan struct{}, 1),
+		Over:      s.markOver, Ended: s.ended,
 	}
 	s.Owner = s.KeyOf
 }
@@ -100,29 +100,10 @@ func (s *Store) limits() doc.Limits {
 	}
 }
 
-// changeStates begins the next generation if the severity of any state changes. It blocks the
-// appends of this process until the change ends.
-func (s *Store) changeStates(
-	ctx context.Context, was, is *shared.Tenant,
-) (end func(), err error) {
-	var all []andon.State
-	for _, d := range slices.Concat(was.Record.States.Defs(), is.Record.States.Defs()) {
-		all = append(all, d.Name)
-	}
-	if _, changes := was.Record.States.Reorders(is.Record.States, all); !changes {
-		return func() {}, nil
-	}
-	appends := s.tenants.appendsOf(was.Record.ID)
-	if err := appends.Lock(ctx); err != nil {
-		return nil, err
-	}
-	seen, err := s.rows.States(ctx, was.Key)
-	if err != nil {
-		appends.Unlock()
-		return nil, err
-	}
-	follow(was, is, seen)
-	return appends.Unlock, nil
+// hold holds the appends of this process to a tenant.
+func (s *Store) hold(ctx context.Context, id andon.TenantID) (release func(), err error) {
+	appends := s.tenants.appendsOf(id)
+	return appends.Unlock, appends.Lock(ctx)
 }
 
 // Had implements andon.Tenants. The names of states and metrics do not expire.

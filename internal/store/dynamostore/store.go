@@ -73,8 +73,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		shared.Recount(o.Recount, o.Log.Warn, s.countAll),
 		{Do: purge, Every: time.Hour, Wake: s.over, Warn: o.Log.Warn,
 			Failed: "deleted tenants can't be purged yet"},
-		{Do: s.reorderAll, Every: time.Hour, Retry: time.Second, Warn: o.Log.Warn,
-			Failed: "devices can't be put in the order of changed severities yet"},
+		s.Reordering(o.Log.Warn),
 	} {
 		s.work.Go(func() { job.Run(background) })
 	}

@@ -33,8 +33,9 @@ func (s *Store) serveRecords() {
 	s.Tenancy = &shared.Tenancy{
 		Documents: s.Documents, Recent: recent.Values[*tenant]{Now: s.options.Now},
 		Limits: s.limits, Key: items.TenantKey,
-		List: s.Records, Seen: s.seenStates, Change: s.changeStates,
-		Over: s.markOver, Ended: s.ended, Feed: s.Logs,
+		List: s.Records, Seen: s.seenStates, Refold: s.refold,
+		Reordered: make(chan struct{}, 1),
+		Over:      s.markOver, Ended: s.ended, Feed: s.Logs,
 	}
 	s.Owner = s.KeyOf
 }
@@ -53,15 +54,6 @@ func (s *Store) limits() doc.Limits {
 	}
 }
 
-// changeStates begins the next generation if the severity of a state that has entries changes.
-func (s *Store) changeStates(ctx context.Context, was, is *tenant) (end func(), err error) {
-	seen, err := s.seenStates(ctx, was.Key)
-	if _, changes := was.Record.States.Reorders(is.Record.States, seen); err == nil && changes {
-		is.Generation, is.Record.Reordering = was.Generation+1, true
-	}
-	return func() {}, err
-}
-
 // listIn yields what walk yields of a tenant.
 func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
@@ -70,31 +62,10 @@ func listIn[T any](
 	return seq.From(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
-// Reorder implements andon.Tenants. A device that is read or written meanwhile is folded again
-// then; this brings the lists up to date.
-func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	for {
-		s.Recent.Forget(id)
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			return andon.Tenant{}, err
-		}
-		if !t.Record.Reordering {
-			return t.Record, nil
-		}
-		if err := s.reorderDevices(ctx, t); err != nil {
-			return andon.Tenant{}, err
-		}
-		record, done, err := s.EndReorder(ctx, t)
-		if done || err != nil {
-			return record, err
-		}
-	}
-}
-
-// reorderDevices folds all devices of a tenant that were folded by earlier severities, once every
-// process uses the current ones. It scans, since an index might not have a new device yet.
-func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
+// refold folds all devices of a tenant that were folded by earlier severities, once every process
+// uses the current ones. A device that is read or written meanwhile is folded again then; this
+// brings the lists up to date. It scans, since an index might not have a new device yet.
+func (s *Store) refold(ctx context.Context, t *tenant) error {
 	if err := sleep.For(ctx, shared.TenantAge); err != nil {
 		return err
 	}
@@ -115,16 +86,6 @@ func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 				old = old || d.Known() && d.Generation < now.Generation
 				return old, nil
 			})
-	})
-}
-
-// reorderAll continues what was interrupted.
-func (s *Store) reorderAll(ctx context.Context) error {
-	return s.Each(ctx, func(t *tenant) (err error) {
-		if t.Record.Reordering {
-			_, err = s.Reorder(ctx, t.Record.ID)
-		}
-		return err
 	})
 }
 

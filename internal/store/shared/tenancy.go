@@ -40,9 +40,13 @@ type Tenancy struct {
 	) iter.Seq2[andon.Record, error]
 	// Seen returns the states that have entries, in order.
 	Seen func(ctx context.Context, key string) ([]andon.State, error)
-	// Change prepares a tenant for another set of states than it had; it is not stored before, and
-	// end is called after that.
-	Change func(ctx context.Context, was, is *Tenant) (end func(), err error)
+	// Hold holds the appends of this process to a tenant, where what they write depends on its
+	// severities; nil: nothing is held.
+	Hold func(context.Context, andon.TenantID) (release func(), err error)
+	// Refold writes all devices of a tenant again that were written in an earlier generation, once
+	// every process uses the present one. Reordered wakes the job that calls it.
+	Refold    func(context.Context, *Tenant) error
+	Reordered chan struct{}
 	// Over notes that the incarnation of a tenant ends and what is to be deleted then; Ended is
 	// called once it has.
 	Over, Ended func(ctx context.Context, key string) error
@@ -173,7 +177,7 @@ func (t *Tenancy) PutTenant(ctx context.Context, record andon.Tenant) (andon.Ten
 	is := &Tenant{Key: was.Key, Record: record, Own: was.Own}
 	is.Record.Reordering = was.Record.Reordering
 	if stored.Live() != 0 && stored.Live() == record.Version {
-		end, err := t.Change(ctx, was, is)
+		end, err := t.changeStates(ctx, was, is)
 		if err != nil {
 			return andon.Tenant{}, err
 		}
@@ -217,20 +221,6 @@ func (t *Tenancy) Replace(
 		err = t.Feed.AppendTenant(ctx, is)
 	}
 	return is.Record, err
-}
-
-// EndReorder stores that all devices of a tenant are in the order of its severities. It is not done
-// where those were changed once more since.
-func (t *Tenancy) EndReorder(
-	ctx context.Context, was *Tenant,
-) (record andon.Tenant, done bool, err error) {
-	return t.Amend(ctx, was.Record.ID, func(now *Tenant) bool {
-		if now.Generation != was.Generation || !now.Record.Reordering {
-			return false
-		}
-		now.Former, now.Record.Reordering = nil, false
-		return true
-	})
 }
 
 // Amend changes a tenant as it is stored now, again where it was changed meanwhile. change returns

@@ -63,11 +63,15 @@ func (d *documents) process() *Tenancy {
 		Seen: func(context.Context, string) ([]andon.State, error) {
 			return []andon.State{"ODD"}, nil
 		},
-		Change: func(_ context.Context, was, is *Tenant) (func(), error) {
-			is.Generation = was.Generation + 1
-			return func() { d.reported = append(d.reported, "changed") }, nil
+		Hold: func(context.Context, andon.TenantID) (func(), error) {
+			return func() { d.reported = append(d.reported, "release") }, nil
 		},
-		Over: note("over"), Ended: note("ended"),
+		Refold: func(_ context.Context, is *Tenant) error {
+			d.reported = append(d.reported, "refold "+is.Key)
+			return nil
+		},
+		Reordered: make(chan struct{}, 1),
+		Over:      note("over"), Ended: note("ended"),
 	}
 	docs.Owner = t.KeyOf
 	return t
@@ -183,18 +187,40 @@ func TestLivesOfATenant(t *testing.T) {
 	})
 }
 
-// TestChangedStates: a store prepares for other severities before they are stored, and is done once
-// they are.
-func TestChangedStates(t *testing.T) {
+// TestChangedSeverities: a store is held until other severities are stored, and they are complete
+// once all devices are written again. A change that makes no difference to entries has no devices
+// written.
+func TestChangedSeverities(t *testing.T) {
 	d := &documents{kept: map[string]Document{}}
 	s := d.process()
 	record := putTenant(t, s, andon.NewTenant("metro"))
-	d.reported = nil
-	putTenant(t, s, record)
-	is, err := s.Known(t.Context(), "metro")
-	want := []string{"write metro", "changed"}
-	if err != nil || is.Generation != 1 || !slices.Equal(d.reported, want) {
-		t.Errorf("generation %d, %v: it did %v", is.Generation, err, d.reported)
+	normal, odd := andon.StateDef{Name: "NORMAL"}, andon.StateDef{Name: "ODD", Severity: 99}
+	for _, c := range []struct {
+		states []andon.StateDef
+		want   string
+	}{
+		{[]andon.StateDef{normal, odd}, "write metro, release, refold metro+0, write metro"},
+		{[]andon.StateDef{normal, odd}, "write metro"},
+		{[]andon.StateDef{normal, odd, {Name: "NEVER", Severity: 98}}, "write metro, release"},
+	} {
+		states, err := andon.NewStateSet(c.states)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.reported, record.States = nil, states
+		begun := putTenant(t, s, record).Reordering
+		if err := s.reorderAll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		did := strings.Join(d.reported, ", ")
+		is, err := s.Known(t.Context(), "metro")
+		if err != nil || is.Generation != 1 || len(is.Former) > 0 || is.Record.Reordering {
+			t.Errorf("%s: %+v, %v", did, is, err)
+		}
+		if did != c.want || begun != strings.Contains(c.want, "refold") {
+			t.Errorf("it did %s, want %s; reordering was %v", did, c.want, begun)
+		}
+		record = is.Record
 	}
 }
 
