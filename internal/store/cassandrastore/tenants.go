@@ -52,7 +52,7 @@ func (s *Store) serveRecords() {
 	s.Tenancy = &shared.Tenancy{
 		Documents: s.Documents, Recent: recent.Values[*shared.Tenant]{Now: s.options.Now},
 		Limits: s.limits, Key: rows.TenantKey,
-		List: s.Records, Seen: s.rows.States, Hold: s.hold, Refold: s.refold,
+		List: s.Records, Seen: s.rows.States, Named: s.Names, Hold: s.hold, Refold: s.refold,
 		Reordered: make(chan struct{}, 1),
 		Over:      s.markOver, Ended: s.ended,
 	}
@@ -104,24 +104,6 @@ func (s *Store) limits() doc.Limits {
 func (s *Store) hold(ctx context.Context, id andon.TenantID) (release func(), err error) {
 	appends := s.tenants.appendsOf(id)
 	return appends.Unlock, appends.Lock(ctx)
-}
-
-// Had implements andon.Tenants. The names of states and metrics do not expire.
-func (s *Store) Had(
-	ctx context.Context, id andon.TenantID,
-) (events, readings bool, err error) {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return false, false, err
-	}
-	seen, err := s.rows.States(ctx, t.Key)
-	if err != nil {
-		return false, false, err
-	}
-	for _, err := range s.rows.Names(ctx, t.Key, rows.OfMetric, "", 1) {
-		return len(seen) > 0, err == nil, err
-	}
-	return len(seen) > 0, false, nil
 }
 
 // ended marks a former key of a tenant again, since a purge may have read the mark too early.

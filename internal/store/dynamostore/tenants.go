@@ -33,7 +33,7 @@ func (s *Store) serveRecords() {
 	s.Tenancy = &shared.Tenancy{
 		Documents: s.Documents, Recent: recent.Values[*tenant]{Now: s.options.Now},
 		Limits: s.limits, Key: items.TenantKey,
-		List: s.Records, Seen: s.seenStates, Refold: s.refold,
+		List: s.Records, Seen: s.seenStates, Named: s.Names, Refold: s.refold,
 		Reordered: make(chan struct{}, 1),
 		Over:      s.markOver, Ended: s.ended, Feed: s.Logs,
 	}
@@ -87,26 +87,6 @@ func (s *Store) refold(ctx context.Context, t *tenant) error {
 				return old, nil
 			})
 	})
-}
-
-// Had implements andon.Tenants. The names of states and metrics do not expire.
-func (s *Store) Had(
-	ctx context.Context, id andon.TenantID,
-) (events, readings bool, err error) {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return false, false, err
-	}
-	for i, key := range []string{"state#" + t.Key, items.NamesKey(t, andon.MetricNames)} {
-		q := items.Records(key)
-		q.Page = 1
-		all, _, err := s.db.Page(ctx, q, nil)
-		if err != nil {
-			return false, false, err
-		}
-		*[]*bool{&events, &readings}[i] = len(all) > 0
-	}
-	return events, readings, nil
 }
 
 // markOver notes that an incarnation has ended and its rows are to be deleted.

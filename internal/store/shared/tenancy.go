@@ -40,6 +40,8 @@ type Tenancy struct {
 	) iter.Seq2[andon.Record, error]
 	// Seen returns the states that have entries, in order.
 	Seen func(ctx context.Context, key string) ([]andon.State, error)
+	// Named returns the names in use as andon.Current has it.
+	Named func(context.Context, andon.TenantID, andon.NameQuery) iter.Seq2[andon.NameCount, error]
 	// Hold holds the appends of this process to a tenant, where what they write depends on its
 	// severities; nil: nothing is held.
 	Hold func(context.Context, andon.TenantID) (release func(), err error)
@@ -299,6 +301,25 @@ func (t *Tenancy) AdmitStates(
 		had.read = now
 	}
 	return is.Record.States.Admit(states, had.states, most), nil
+}
+
+// Had implements andon.Tenants. The names of states and metrics do not expire.
+func (t *Tenancy) Had(
+	ctx context.Context, id andon.TenantID,
+) (events, readings bool, err error) {
+	is, err := t.Known(ctx, id)
+	if err != nil {
+		return false, false, err
+	}
+	seen, err := t.Seen(ctx, is.Key)
+	if err != nil {
+		return false, false, err
+	}
+	ctx = andon.WithConsistency(ctx, andon.Strong) // what is concluded from it is stored
+	for _, err := range t.Named(ctx, id, andon.NameQuery{Of: andon.MetricNames, Limit: 1}) {
+		return len(seen) > 0, err == nil, err
+	}
+	return len(seen) > 0, false, nil
 }
 
 // Expire implements andon.Tenants. The database deletes by itself what has expired.
