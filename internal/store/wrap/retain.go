@@ -57,7 +57,8 @@ func (r *retained) horizon(ctx context.Context, tenant andon.TenantID) (andon.Ho
 	return record.Horizon(r.now()), nil
 }
 
-// list returns what read gives after the horizon.
+// list returns what read gives after the horizon. Of a span of which no part is kept a store reads
+// nothing.
 func list[T any](
 	ctx context.Context, r *retained, tenant andon.TenantID,
 	read func(andon.Horizon) iter.Seq2[T, error],
@@ -65,35 +66,16 @@ func list[T any](
 	return seq.After(func() (andon.Horizon, error) { return r.horizon(ctx, tenant) }, read)
 }
 
-// listWithin returns what read gives for the part of a span that is kept, and nothing where no part
-// of it is.
-func listWithin[T any](
-	ctx context.Context, r *retained, tenant andon.TenantID, span andon.Span,
-	oldest func(andon.Horizon) andon.Time, read func(kept andon.Span) iter.Seq2[T, error],
-) iter.Seq2[T, error] {
-	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[T, error] {
-		kept := span.Since(oldest(h))
-		if kept.Empty() {
-			return func(func(T, error) bool) {}
-		}
-		return read(kept)
-	})
-}
-
-func oldestEvent(h andon.Horizon) andon.Time   { return h.Events }
-func oldestReading(h andon.Horizon) andon.Time { return h.Readings }
-
 // events is list for what a store reads of the entries of one: of a device, or of a person.
 func events[T, ID any](
 	ctx context.Context, r *retained, tenant andon.TenantID, of ID, q andon.EventQuery,
 	read func(context.Context, andon.TenantID, ID, andon.EventQuery) iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
-	within := func(kept andon.Span) iter.Seq2[T, error] {
-		narrowed := q
-		narrowed.Span = kept
-		return read(ctx, tenant, of, narrowed)
-	}
-	return listWithin(ctx, r, tenant, q.Span, oldestEvent, within)
+	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[T, error] {
+		kept := q
+		kept.Span = q.Span.Since(h.Events)
+		return read(ctx, tenant, of, kept)
+	})
 }
 
 func (r *retained) DeviceEvents(
@@ -123,14 +105,11 @@ func (r *retained) EscalatedEntries(
 func (r *retained) TenantEvents(
 	ctx context.Context, tenant andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	if !r.Capabilities().TenantEvents { // the store refuses it, also where nothing is kept
-		return r.Store.TenantEvents(ctx, tenant, q)
-	}
-	within := func(kept andon.Span) iter.Seq2[andon.Event, error] {
-		q.Span = kept
-		return r.Store.TenantEvents(ctx, tenant, q)
-	}
-	return listWithin(ctx, r, tenant, q.Span, oldestEvent, within)
+	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.Event, error] {
+		kept := q
+		kept.Span = q.Span.Since(h.Events)
+		return r.Store.TenantEvents(ctx, tenant, kept)
+	})
 }
 
 func (r *retained) Entry(
@@ -251,12 +230,11 @@ func shown(d andon.Device, h andon.Horizon) andon.Device {
 func (r *retained) DeviceReadings(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	within := func(kept andon.Span) iter.Seq2[andon.Reading, error] {
-		narrowed := q
-		narrowed.Span = kept
-		return r.Store.DeviceReadings(ctx, tenant, device, narrowed)
-	}
-	return listWithin(ctx, r, tenant, q.Span, oldestReading, within)
+	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.Reading, error] {
+		kept := q
+		kept.Span = q.Span.Since(h.Readings)
+		return r.Store.DeviceReadings(ctx, tenant, device, kept)
+	})
 }
 
 func (r *retained) LatestReadings(
@@ -272,15 +250,14 @@ func (r *retained) LatestReadings(
 func (r *retained) MetricReadings(
 	ctx context.Context, tenant andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
-	if !r.Capabilities().MetricReadings {
-		return r.Store.MetricReadings(ctx, tenant, q)
-	}
-	within := func(kept andon.Span) iter.Seq2[andon.MetricReading, error] {
-		narrowed := q
-		narrowed.Span = kept
-		return r.Store.MetricReadings(ctx, tenant, narrowed)
-	}
-	return listWithin(ctx, r, tenant, q.Span, oldestReading, within)
+	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.MetricReading, error] {
+		kept := q
+		kept.Span = q.Span.Since(h.Readings)
+		if kept.Span.Empty() && r.Capabilities().MetricReadings {
+			return func(func(andon.MetricReading, error) bool) {} // a store would read each device
+		}
+		return r.Store.MetricReadings(ctx, tenant, kept)
+	})
 }
 
 // Changes of what devices show do not expire, but for the entries that brought them about.
