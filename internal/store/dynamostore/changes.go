@@ -36,23 +36,10 @@ func (s logItems) Extend(ctx context.Context, partition string, i changelog.Item
 
 // Read implements changelog.Store.
 func (s logItems) Read(
-	ctx context.Context, partition string, from uint64, limit int,
-) ([]changelog.Item, error) {
+	ctx context.Context, partition string, from uint64, o andon.Order, limit int,
+) (all []changelog.Item, err error) {
 	q := items.Records("change#" + partition)
-	q.Order, q.From, q.Page = andon.Asc, items.NumberText(from), limit
-	return s.items(ctx, q)
-}
-
-// Newest implements changelog.Store.
-func (s logItems) Newest(
-	ctx context.Context, partition string, limit int,
-) ([]changelog.Item, error) {
-	q := items.Records("change#" + partition)
-	q.Order, q.Page = andon.Desc, limit
-	return s.items(ctx, q)
-}
-
-func (s logItems) items(ctx context.Context, q ddb.Query) (all []changelog.Item, err error) {
+	q.Order, q.From, q.Page = o, items.NumberText(from), limit
 	found, _, err := s.db.Page(ddb.Strongly(ctx), q, nil)
 	for _, i := range found {
 		one := changelog.Item{At: i.Time(items.AttrAt), Data: i.Binary(items.AttrData)}

@@ -47,26 +47,15 @@ func (s *Items) Extend(ctx context.Context, partition string, i changelog.Item) 
 		append(valuesOf(partition, i), s.Stamp(), s.ttlOf(i))...))
 }
 
-const changeColumns = "SELECT number, at, expires, data FROM changes WHERE part = ? AND number >= ?"
-
 // Read implements changelog.Store.
 func (s *Items) Read(
-	ctx context.Context, partition string, from uint64, limit int,
-) ([]changelog.Item, error) {
-	return s.items(ctx, cql.Ask(changeColumns+" LIMIT ?", 1), partition, from, limit)
-}
-
-// Newest implements changelog.Store.
-func (s *Items) Newest(
-	ctx context.Context, partition string, limit int,
-) ([]changelog.Item, error) {
-	q := cql.Ask(changeColumns+" ORDER BY number DESC LIMIT ?", 1)
-	return s.items(ctx, q, partition, 0, limit)
-}
-
-func (s *Items) items(
-	ctx context.Context, q cql.Query, partition string, from uint64, limit int,
+	ctx context.Context, partition string, from uint64, o andon.Order, limit int,
 ) (all []changelog.Item, err error) {
+	text := "SELECT number, at, expires, data FROM changes WHERE part = ? AND number >= ?"
+	if o == andon.Desc {
+		text += " ORDER BY number DESC"
+	}
+	q := cql.Ask(text+" LIMIT ?", 1)
 	var number, at, expires int64
 	var data []byte
 	args := []any{partition, int64(min(from, math.MaxInt64)), limit}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -50,7 +49,9 @@ func (m *memory) Insert(_ context.Context, of string, i Item) (bool, error) {
 	return err == nil && !there, err
 }
 
-func (m *memory) Read(_ context.Context, of string, from uint64, limit int) (all []Item, _ error) {
+func (m *memory) Read(
+	_ context.Context, of string, from uint64, o andon.Order, limit int,
+) (all []Item, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reads.Add(1)
@@ -60,13 +61,10 @@ func (m *memory) Read(_ context.Context, of string, from uint64, limit int) (all
 		}
 	}
 	slices.SortFunc(all, func(a, b Item) int { return int(a.Number) - int(b.Number) })
+	if o == andon.Desc {
+		slices.Reverse(all)
+	}
 	return all[:min(limit, len(all))], nil
-}
-
-func (m *memory) Newest(ctx context.Context, of string, limit int) ([]Item, error) {
-	all, err := m.Read(ctx, of, 0, math.MaxInt)
-	slices.Reverse(all)
-	return all[:min(limit, len(all))], err
 }
 
 func (m *memory) Extend(_ context.Context, of string, i Item) error {

@@ -129,9 +129,10 @@ func (l *Log) tail(ctx context.Context) (first uint64, is mark, items []Item, er
 			return 0, is, nil, err
 		}
 		first := m.Number * perPartition
-		items, err := l.logs.config.Store.Newest(ctx, partition(l.key, first), page)
+		items, err := l.logs.config.Store.Read(ctx, partition(l.key, first), 0, andon.Desc, page)
 		if err == nil && len(items) == 0 && m.Number > 0 { // the next item is the first one
-			items, err = l.logs.config.Store.Newest(ctx, partition(l.key, first-1), page)
+			of := partition(l.key, first-1)
+			items, err = l.logs.config.Store.Read(ctx, of, 0, andon.Desc, page)
 		}
 		if err != nil || len(items) > 0 || m.At >= l.logs.horizon() {
 			return first, is, items, err
@@ -144,10 +145,10 @@ func (l *Log) tail(ctx context.Context) (first uint64, is mark, items []Item, er
 
 // lastMark returns the mark of the newest partition.
 func (l *Log) lastMark(ctx context.Context) (m Item, is mark, err error) {
-	marks, err := l.logs.config.Store.Newest(ctx, l.key, 1)
+	marks, err := l.logs.config.Store.Read(ctx, l.key, 0, andon.Desc, 1)
 	if err == nil && len(marks) == 0 {
 		if err = l.insertMark(ctx, mark{Feed: rand.Uint64()}, 0); err == nil {
-			marks, err = l.logs.config.Store.Newest(ctx, l.key, 1)
+			marks, err = l.logs.config.Store.Read(ctx, l.key, 0, andon.Desc, 1)
 		}
 	}
 	if err == nil && len(marks) == 0 {
@@ -192,7 +193,7 @@ func (l *Log) readOn(ctx context.Context, within time.Duration) error {
 func (l *Log) follow(ctx context.Context) error {
 	for {
 		began, next := l.logs.config.Now(), l.end()
-		items, err := l.logs.config.Store.Read(ctx, partition(l.key, next), next, page)
+		items, err := l.logs.config.Store.Read(ctx, partition(l.key, next), next, andon.Asc, page)
 		if err != nil {
 			return err
 		}
@@ -223,7 +224,7 @@ func (l *Log) extend(ctx context.Context) error {
 		return nil
 	}
 	of := partition(l.key, number)
-	items, err := l.logs.config.Store.Read(ctx, of, number, 1)
+	items, err := l.logs.config.Store.Read(ctx, of, number, andon.Asc, 1)
 	if err != nil || len(items) == 0 {
 		return err
 	}
@@ -346,7 +347,7 @@ func (l *Log) entries(ctx context.Context, from uint64, limit int) ([]entry, err
 }
 
 func (l *Log) stored(ctx context.Context, from uint64, limit int) (all []entry, err error) {
-	items, err := l.logs.config.Store.Read(ctx, partition(l.key, from), from, limit)
+	items, err := l.logs.config.Store.Read(ctx, partition(l.key, from), from, andon.Asc, limit)
 	if err != nil {
 		return nil, err
 	}

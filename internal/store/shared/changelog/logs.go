@@ -19,11 +19,11 @@ type Store interface {
 	// Insert stores an item unless the partition has one of that number, and reports whether it
 	// did. After an error the item may be stored.
 	Insert(ctx context.Context, partition string, i Item) (inserted bool, err error)
-	// Read returns items of a partition from a number on, in order: at most limit, and fewer if
+	// Read returns items of a partition from a number on, in an order: at most limit, and fewer if
 	// they are large, but one if there is any. It finds every item that was inserted before.
-	Read(ctx context.Context, partition string, from uint64, limit int) ([]Item, error)
-	// Newest returns the newest items of a partition, the newest first, like Read.
-	Newest(ctx context.Context, partition string, limit int) ([]Item, error)
+	Read(
+		ctx context.Context, partition string, from uint64, o andon.Order, limit int,
+	) ([]Item, error)
 	// Extend replaces an item by the same one with a later Expires.
 	Extend(ctx context.Context, partition string, i Item) error
 	// Drop deletes the items of a partition before a number. It may be repeated.

@@ -20,7 +20,7 @@ func (s *Logs) expiry(at andon.Time) andon.Time { return at.Add(andon.DurationOf
 
 func (s *Logs) marks(ctx context.Context, key string) (all []Item, err error) {
 	for from := uint64(0); ; from = all[len(all)-1].Number + 1 {
-		part, err := s.config.Store.Read(ctx, key, from, perPartition)
+		part, err := s.config.Store.Read(ctx, key, from, andon.Asc, perPartition)
 		if err != nil || len(part) == 0 {
 			return all, err
 		}
