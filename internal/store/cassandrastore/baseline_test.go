@@ -158,7 +158,7 @@ func (b *baseline) look(ctx context.Context, device andon.DeviceID) error {
 	var r viewRow
 	it := b.store.db.Driver().Query(viewColumns+fromLatest, b.tenant.Key, string(device)).
 		Consistency(cql.Quorum).PageSize(cql.PageRows).IterContext(ctx)
-	for into := r.columns(); it.Scan(into...); {
+	for into := r.columns(&view{}); it.Scan(into...); {
 		continue
 	}
 	return it.Close()

@@ -91,10 +91,11 @@ type deviceScan struct {
 type scanRow struct {
 	tenant, device string
 	viewRow
+	view view
 }
 
 func (r *scanRow) columns() []any {
-	return []any{&r.tenant, &r.device, &r.state, &r.time, &r.retired, &r.heard,
+	return []any{&r.tenant, &r.device, &r.state, &r.time, &r.view.Retired, &r.view.Received,
 		&r.pending, &r.pendingStamp}
 }
 
@@ -103,9 +104,8 @@ func (d *deviceScan) take(ctx context.Context, r scanRow) error {
 		if err := d.flush(ctx); err != nil {
 			return err
 		}
-		d.tenant, d.device = r.tenant, r.device
-		d.view = view{}
-		r.fill(&d.view)
+		d.tenant, d.device, d.view = r.tenant, r.device, r.view
+		r.unpack(&d.view)
 	}
 	d.view.take(r.state, r.time, false, merge.Content{})
 	return nil

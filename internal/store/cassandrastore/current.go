@@ -185,11 +185,11 @@ func (s *Store) Retirements(
 		return nil, err
 	}
 	device = t.Purged.Key(device)
-	var at int64
+	var at andon.Time
 	var all []andon.Time
 	q := cql.Ask("SELECT at FROM retirements_by_device WHERE tenant = ? AND device = ?", 2)
 	err = s.db.Each(ctx, q, []any{t.Key, string(device)}, []any{&at}, func() {
-		all = append(all, andon.Time(at))
+		all = append(all, at)
 	})
 	return all, err
 }

@@ -37,12 +37,11 @@ func (s *Store) purgedNow(ctx context.Context, key string) (*rows.Purged, error)
 		from = known.devices.Newest - clockSkew
 	}
 	var at int64
-	var device string
+	var id andon.DeviceID
 	var before int
 	is := &rows.Purged{Before: map[andon.DeviceID]int{}}
 	q := cql.Ask("SELECT at, device, before FROM purged_devices WHERE tenant = ? AND at >= ?", 1)
-	err := s.db.Each(ctx, q, []any{key, from}, []any{&at, &device, &before}, func() {
-		id := andon.DeviceID(device)
+	err := s.db.Each(ctx, q, []any{key, from}, []any{&at, &id, &before}, func() {
 		is.Newest, is.Before[id] = max(is.Newest, at), max(is.Before[id], before)
 	})
 	if err != nil {

@@ -55,31 +55,30 @@ func (s *Store) readPartition(
 	ctx context.Context, tenant string, device andon.DeviceID, content bool,
 ) (*view, error) {
 	var r viewRow
-	into, text := r.columns(), viewColumns
+	v := &view{}
+	into, text := r.columns(v), viewColumns
 	var e rows.EntryValue
 	if content {
 		text += ", entry"
 		into = append(into, &e)
 	}
-	v := &view{}
 	q := cql.Ask(text+fromLatest, 2)
 	err := s.db.Each(ctx, q, []any{tenant, string(device)}, into, func() {
-		r.fill(v)
+		r.unpack(v)
 		v.take(r.state, r.time, content, merge.Content(e))
 	})
 	return v, err
 }
 
 // take adds a row to the view. The rows of withdrawn entries come first, by time.
-func (v *view) take(name string, at int64, known bool, content merge.Content) {
-	state := andon.State(name)
-	if w, ok := rows.WithdrawnIn(name); ok {
+func (v *view) take(state andon.State, at andon.Time, known bool, content merge.Content) {
+	if w, ok := rows.WithdrawnIn(string(state)); ok {
 		v.Withdrawn, state = append(v.Withdrawn, w), w.State
 	}
 	if at == 0 {
 		return
 	}
-	n := merge.Newest{State: state, Time: andon.Time(at), Known: known, Content: content}
+	n := merge.Newest{State: state, Time: at, Known: known, Content: content}
 	if v.IsWithdrawn(n.State, n.Time) {
 		v.hidden = append(v.hidden, n)
 	} else {
@@ -87,41 +86,30 @@ func (v *view) take(name string, at int64, known bool, content merge.Content) {
 	}
 }
 
-// viewRow is a row of the partition. Static columns are in each.
+// viewRow is what a row of the partition has next to what its static columns put into a view.
 type viewRow struct {
-	state               string
-	time                int64 // 0: there is no row, only what is static
-	heard, heardStamp   int64
-	retired             int64
-	assigned            rows.AssignedValue
-	run, incident       []byte
-	runStamp, incidents int64
-	escalated           int64
-	escalation          []byte
-	escalationStamp     int64
-	shards              int
-	withdrawn           int64
-	pending             []byte
-	pendingStamp        int64
+	state andon.State
+	time  andon.Time // 0: there is no row, only what is static
+
+	withdrew                           andon.Time
+	run, incident, escalation, pending []byte
+	runStamp, incidentStamp            int64
+	escalationStamp, pendingStamp      int64
 }
 
-func (r *viewRow) columns() []any {
-	return []any{&r.state, &r.time, &r.heard, &r.heardStamp, &r.retired, &r.assigned,
-		&r.run, &r.runStamp, &r.incident, &r.incidents,
-		&r.escalated, &r.escalation, &r.escalationStamp, &r.shards, &r.withdrawn,
+func (r *viewRow) columns(v *view) []any {
+	return []any{&r.state, &r.time, &v.Received, &v.heardStamp, &v.Retired,
+		(*rows.AssignedValue)(&v.Assigned),
+		&r.run, &r.runStamp, &r.incident, &r.incidentStamp,
+		&v.escalated, &r.escalation, &r.escalationStamp, &v.shards, &r.withdrew,
 		&r.pending, &r.pendingStamp}
 }
 
-func (r *viewRow) fill(v *view) {
-	v.Retired, v.Received, v.shards = andon.Time(r.retired), andon.Time(r.heard), r.shards
-	v.heardStamp = r.heardStamp
-	v.escalated, v.withdrew = andon.Time(r.escalated), andon.Time(r.withdrawn).Std()
+func (r *viewRow) unpack(v *view) {
+	v.withdrew = r.withdrew.Std()
 	v.escalation = rows.UnpackEscalation(r.escalation, r.escalationStamp)
-	v.Assigned = andon.Assignment{
-		Operator: andon.PersonID(r.assigned.Operator), From: andon.Time(r.assigned.Since),
-	}
 	v.Run, _ = rows.UnpackStart(r.run, r.runStamp)
-	v.Incident, _ = rows.UnpackStart(r.incident, r.incidents)
+	v.Incident, _ = rows.UnpackStart(r.incident, r.incidentStamp)
 	v.pending = rows.UnpackPending(r.pending, r.pendingStamp)
 }
 

@@ -18,12 +18,7 @@ var (
 	assignmentsUp   = cql.Query{Text: assignmentColumns + " ORDER BY since ASC", Partition: 2}
 )
 
-type assignmentRow struct {
-	since    int64
-	operator string
-}
-
-func (r *assignmentRow) columns() []any { return []any{&r.since, &r.operator} }
+func assignmentRow(a *andon.Assignment) []any { return []any{&a.From, &a.Operator} }
 
 // Assignments returns one page of the assignments of a device. It reads the row next to it, too,
 // which says when the first or last one ended. Two processes that assign one operator at the same
@@ -31,32 +26,32 @@ func (r *assignmentRow) columns() []any { return []any{&r.since, &r.operator} }
 func (s Reader) Assignments(
 	ctx context.Context, t *Tenant, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
-	ask, from, to := assignmentsDown, int64(0), int64(1<<62)
+	ask, from, to := assignmentsDown, andon.Time(0), andon.Time(1<<62)
 	// The To of the first one is the From at which the newer page ended.
 	ends := andon.Time(0)
 	if q.Order == andon.Asc {
-		ask, from = assignmentsUp, int64(q.After)
+		ask, from = assignmentsUp, q.After
 	} else if q.After != 0 {
-		to, ends = int64(q.After)-1, q.After
+		to, ends = q.After-1, q.After
 	}
 	args := []any{t.Key, string(t.Purged.Key(device)), from, to}
 	return seq.Of(func(yield func(andon.Assignment) bool) error {
-		rows := cql.Pages(s.DB, ask, args, q.Limit+2, (*assignmentRow).columns)
+		rows := cql.Pages(s.DB, ask, args, q.Limit+2, assignmentRow)
 		yield = seq.UpTo(q.Limit, yield)
 		r, err := rows.Head(ctx)
 		for err == nil && r != nil {
-			first := rows.Take()
-			last := first
-			for r, err = rows.Head(ctx); r != nil && r.operator == first.operator; {
-				last = rows.Take()
+			a := rows.Take()
+			last := a.From
+			for r, err = rows.Head(ctx); r != nil && r.Operator == a.Operator; {
+				last = rows.Take().From
 				r, err = rows.Head(ctx)
 			}
-			a := andon.Assignment{Device: device, Operator: andon.PersonID(first.operator)}
+			a.Device = device
 			if q.Order == andon.Desc {
-				a.From, a.To = andon.Time(last.since), ends
+				a.From, a.To = last, ends
 				ends = a.From
-			} else if a.From = andon.Time(first.since); r != nil {
-				a.To = andon.Time(r.since)
+			} else if r != nil {
+				a.To = r.From
 			}
 			if err == nil && (q.Order == andon.Desc || a.From > q.After) && !yield(a) {
 				return nil
@@ -74,8 +69,8 @@ type operators struct {
 	device andon.DeviceID
 	order  andon.Order
 
-	rows  *shared.Rows[assignmentRow] // nil: not asked yet
-	since assignmentRow               // in force, where times rise
+	rows  *shared.Rows[andon.Assignment] // nil: not asked yet
+	since andon.Assignment               // in force, where times rise
 }
 
 // Operators returns the operators of a device, at times in an order.
@@ -118,12 +113,12 @@ func (o *operators) InForce(ctx context.Context, at andon.Time) (andon.PersonID,
 		switch {
 		case err != nil:
 			return "", err
-		case o.order == andon.Asc && (r == nil || r.since > int64(at)):
-			return andon.PersonID(o.since.operator), nil
+		case o.order == andon.Asc && (r == nil || r.From > at):
+			return o.since.Operator, nil
 		case r == nil:
 			return "", nil
-		case o.order == andon.Desc && r.since <= int64(at):
-			return andon.PersonID(r.operator), nil
+		case o.order == andon.Desc && r.From <= at:
+			return r.Operator, nil
 		}
 		o.since = o.rows.Take()
 	}
@@ -131,8 +126,7 @@ func (o *operators) InForce(ctx context.Context, at andon.Time) (andon.PersonID,
 
 func (o *operators) begin(ctx context.Context, at andon.Time) error {
 	key := []any{o.tenant.Key, string(o.device)}
-	down := cql.Pages(o.DB, assignmentsDown, append(key, int64(0), int64(at)),
-		assignmentsAtOnce, (*assignmentRow).columns)
+	down := cql.Pages(o.DB, assignmentsDown, append(key, 0, at), assignmentsAtOnce, assignmentRow)
 	if o.rows = down; o.order == andon.Desc {
 		return nil
 	}
@@ -142,8 +136,8 @@ func (o *operators) begin(ctx context.Context, at andon.Time) error {
 	} else if r != nil {
 		o.since = *r
 	}
-	o.rows = cql.Pages(o.DB, assignmentsUp, append(key, int64(at)+1, int64(1<<62)),
-		assignmentsAtOnce, (*assignmentRow).columns)
+	o.rows = cql.Pages(o.DB, assignmentsUp, append(key, at+1, int64(1<<62)),
+		assignmentsAtOnce, assignmentRow)
 	return nil
 }
 

@@ -142,16 +142,6 @@ func (s Reader) EscalationsOf(
 	return kept, nil
 }
 
-type escalationRow struct {
-	at, time  int64
-	state, to string
-	recordValue
-}
-
-func (r *escalationRow) columns() []any {
-	return []any{&r.at, &r.time, &r.state, &r.to, &r.recordValue}
-}
-
 // EscalationsDown reads the escalations of a day, newest first.
 var EscalationsDown = cql.Query{
 	Text: "SELECT at, time, state, supervisor, record FROM escalations_by_day " +
@@ -166,33 +156,28 @@ func (s Reader) Escalations(
 ) iter.Seq2[[]andon.Escalation, error] {
 	first := max(0, from-andon.Time(t.Record.MaxFuture)).Day()
 	days := s.Units(ctx, t.Key, OfEscalations, string(device), first, LastDay, andon.Desc)
-	at := func(r *escalationRow) int64 { return r.at }
+	at := func(r *andon.Escalation) andon.Time { return r.At }
+	columns := func(r *andon.Escalation) []any {
+		return []any{&r.At, &r.Time, &r.State, &r.To, (*recordValue)(r)}
+	}
 	return seq.Of(func(yield func([]andon.Escalation) bool) error {
 		for u, err := range days {
 			if err != nil {
 				return err
 			}
 			args := []any{t.Key, string(device), int(u.Number)}
-			one := cql.Pages(s.DB, EscalationsDown, args, 16, (*escalationRow).columns)
-			for rows, err := range shared.Merge(ctx, at, andon.Desc, one) {
-				if err != nil || !yield(escalationsOf(device, rows)) {
+			one := cql.Pages(s.DB, EscalationsDown, args, 16, columns)
+			for made, err := range shared.Merge(ctx, at, andon.Desc, one) {
+				for i := range made {
+					made[i].Device = device
+				}
+				if err != nil || !yield(made) {
 					return err
 				}
 			}
 		}
 		return nil
 	})
-}
-
-func escalationsOf(device andon.DeviceID, rows []escalationRow) []andon.Escalation {
-	all := make([]andon.Escalation, len(rows))
-	for i, r := range rows {
-		all[i] = andon.Escalation{
-			Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
-			At: andon.Time(r.at), To: andon.PersonID(r.to), By: andon.PersonID(r.by), Note: r.note,
-		}
-	}
-	return all
 }
 
 // NewestOf returns the newest of the escalations of one entry: by when it was made, and of two at

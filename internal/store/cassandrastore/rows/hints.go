@@ -80,17 +80,14 @@ func (s Reader) SupervisorDay(
 func (s Reader) EscalatedOn(
 	ctx context.Context, t *Tenant, supervisor andon.PersonID, day uint32,
 ) ([]andon.Entry, error) {
-	var at int64
-	var state, device string
+	var e andon.Entry
 	var entries []andon.Entry
 	ask := cql.Ask("SELECT time, state, device FROM hints_by_supervisor "+
 		"WHERE tenant = ? AND supervisor = ? AND day = ?", 3)
 	args := []any{t.Key, string(supervisor), int(day)}
-	err := s.DB.Each(ctx, ask, args, []any{&at, &state, &device}, func() {
-		if id := andon.DeviceID(device); t.Purged.Present(id) {
-			entries = append(entries, andon.Entry{Event: andon.Event{
-				Device: id, Time: andon.Time(at), State: andon.State(state),
-			}})
+	err := s.DB.Each(ctx, ask, args, []any{&e.Time, &e.State, &e.Device}, func() {
+		if t.Purged.Present(e.Device) {
+			entries = append(entries, e)
 		}
 	})
 	return entries, err

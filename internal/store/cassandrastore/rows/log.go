@@ -15,17 +15,12 @@ import (
 
 // eventRow is a row of the log: an entry, or next to it an escalation or its withdrawal.
 type eventRow struct {
-	time       int64
-	state      string
-	at         int64 // 0: an entry; below: when it was withdrawn, negative
-	supervisor string
-
-	EntryValue  // of an entry
-	recordValue // of an escalation or a withdrawal
+	of         andon.Escalation // At: 0 of an entry; of a withdrawal when it was, negative
+	EntryValue                  // of an entry
 }
 
 func (r *eventRow) columns() []any {
-	return []any{&r.time, &r.state, &r.at, &r.supervisor, &r.EntryValue, &r.recordValue}
+	return []any{&r.of.Time, &r.of.State, &r.of.At, &r.of.To, &r.EntryValue, (*recordValue)(&r.of)}
 }
 
 const eventColumns = "SELECT time, state, at, supervisor, entry, record FROM events_by_device " +
@@ -46,23 +41,21 @@ func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
 	var stamp int64
 	for i := range rows {
 		r := &rows[i]
-		at, state, by := andon.Time(r.time), andon.State(r.state), andon.PersonID(r.by)
-		switch {
-		case r.at == 0 && (!ok || r.Delivery > stamp):
+		of := r.of
+		switch of.Device = device; {
+		case of.At == 0 && (!ok || r.Delivery > stamp):
 			ok, stamp = true, r.Delivery
 			e.Event = andon.Event{
-				Device: device, Time: at, State: state, Operator: r.Operator,
+				Device: device, Time: of.Time, State: of.State, Operator: r.Operator,
 				Message: r.Message, Attributes: r.Attributes,
 			}
-		case r.at > 0:
-			e.Escalations = append(e.Escalations, andon.Escalation{
-				Device: device, Time: at, State: state, At: andon.Time(r.at),
-				To: andon.PersonID(r.supervisor), By: by, Note: r.note,
-			})
-		case r.at < 0 && (e.Withdrawn == nil || andon.Time(-r.at) < e.Withdrawn.At):
+		case of.At > 0:
+			e.Escalations = append(e.Escalations, of)
+		case of.At < 0 && (e.Withdrawn == nil || -of.At < e.Withdrawn.At):
 			// The first one, if two processes wrote one at the same time.
 			e.Withdrawn = &andon.Withdrawal{
-				Device: device, Time: at, State: state, At: andon.Time(-r.at), By: by, Note: r.note,
+				Device: device, Time: of.Time, State: of.State, At: -of.At,
+				By: of.By, Note: of.Note,
 			}
 		}
 	}
@@ -191,7 +184,7 @@ func (s Reader) day(
 		args := []any{t.Key, string(device), int(u.Number), shard, int64(span.From), int64(span.To)}
 		shards = append(shards, cql.Pages(s.DB, ask, args, size, (*eventRow).columns))
 	}
-	at := func(r *eventRow) int64 { return r.time }
+	at := func(r *eventRow) andon.Time { return r.of.Time }
 	all := shared.Merge(ctx, at, q.Order, shards...)
 	return seq.Join(all, func(rows []eventRow) iter.Seq2[andon.Entry, error] {
 		return seq.List(func() ([]andon.Entry, error) {
@@ -204,10 +197,12 @@ func (s Reader) day(
 func entriesOf(
 	device andon.DeviceID, rows []eventRow, states *andon.StateSet, o andon.Order,
 ) (entries []andon.Entry) {
-	slices.SortStableFunc(rows, func(a, b eventRow) int { return cmp.Compare(a.state, b.state) })
+	slices.SortStableFunc(rows, func(a, b eventRow) int {
+		return cmp.Compare(a.of.State, b.of.State)
+	})
 	for len(rows) > 0 {
 		n := 1
-		for n < len(rows) && rows[n].state == rows[0].state {
+		for n < len(rows) && rows[n].of.State == rows[0].of.State {
 			n++
 		}
 		if e, ok := entryOf(device, rows[:n]); ok {
@@ -259,7 +254,7 @@ func (s Reader) Content(
 ) (last merge.Content, err error) {
 	rows, err := s.entryRows(ctx, t, device, at, state)
 	for i := range rows {
-		if r := &rows[i]; r.at == 0 && r.Delivery > last.Delivery {
+		if r := &rows[i]; r.of.At == 0 && r.Delivery > last.Delivery {
 			last = merge.Content(r.EntryValue)
 		}
 	}

@@ -29,17 +29,16 @@ func PackReading(stamp int64, r *andon.Reading) cql.Packed {
 
 // readingValue (delivery bigint, metrics frozen<map<text, double>>, metadata text) is a message.
 type readingValue struct {
+	andon.Reading
 	delivery int64
-	metrics  andon.Metrics
-	metadata string
 }
 
 // UnmarshalCQL implements gocql.Unmarshaler.
 func (r *readingValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	f := cql.Fields{Rest: b}
-	*r = readingValue{delivery: f.Bigint()}
+	r.delivery, r.Metrics = f.Bigint(), nil
 	inner := cql.Fields{Rest: f.Next()}
-	r.metadata = f.Text()
+	r.Metadata = andon.JSON(f.Text())
 	if len(inner.Rest) < 4 {
 		return f.Err
 	}
@@ -51,9 +50,9 @@ func (r *readingValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 		if inner.Err != nil || m.Name == "" {
 			return cql.ErrDamaged
 		}
-		r.metrics = append(r.metrics, m)
+		r.Metrics = append(r.Metrics, m)
 	}
-	slices.SortFunc(r.metrics, func(a, b andon.Metric) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Metrics, func(a, b andon.Metric) int { return cmp.Compare(a.Name, b.Name) })
 	return f.Err
 }
 
@@ -88,12 +87,7 @@ func InsertReadings(
 // readings a second before a partition has 100,000 rows.
 func readingShard(at andon.Time) int { return int(at.Hour() % 24 / 6) }
 
-type readingRow struct {
-	time int64
-	readingValue
-}
-
-func (r *readingRow) columns() []any { return []any{&r.time, &r.readingValue} }
+func (r *readingValue) columns() []any { return []any{&r.Time, r} }
 
 const readingColumns = "SELECT time, reading FROM readings_by_device " +
 	"WHERE tenant = ? AND device = ? AND day = ? AND shard = ? AND time >= ? AND time <= ?"
@@ -106,14 +100,14 @@ var (
 )
 
 // join joins the messages of one time, the latest delivery last.
-func join(device andon.DeviceID, rows []readingRow) andon.Reading {
-	slices.SortStableFunc(rows, func(a, b readingRow) int {
+func join(device andon.DeviceID, rows []readingValue) andon.Reading {
+	slices.SortStableFunc(rows, func(a, b readingValue) int {
 		return cmp.Compare(a.delivery, b.delivery)
 	})
-	r := andon.Reading{Device: IDOf(device), Time: andon.Time(rows[0].time)}
-	for _, row := range rows {
-		r.Metrics = r.Metrics.Join(row.metrics)
-		r.Metadata = cmp.Or(andon.JSON(row.metadata), r.Metadata)
+	r := rows[0].Reading
+	r.Device = IDOf(device)
+	for i := range rows[1:] {
+		shared.JoinReading(&r, &rows[i+1].Reading)
 	}
 	return r
 }
@@ -144,13 +138,13 @@ func (s Reader) readingsOn(
 	if span.To == 0 {
 		span.To = andon.MaxTime
 	}
-	at := func(r *readingRow) int64 { return r.time }
+	at := func(r *readingValue) andon.Time { return r.Time }
 	return seq.Of(func(yield func(andon.Reading) bool) error {
 		for _, shard := range shards {
 			args := []any{t.Key, string(device), int(u.Number), shard,
 				int64(span.From), int64(span.To)}
 			size := min(max(q.Limit+1, 10), 128) // a reading may have a hundred kilobytes
-			one := cql.Pages(s.DB, ask, args, size, (*readingRow).columns)
+			one := cql.Pages(s.DB, ask, args, size, (*readingValue).columns)
 			for rows, err := range shared.Merge(ctx, at, q.Order, one) {
 				if err != nil || !yield(join(device, rows)) {
 					return err

@@ -45,8 +45,8 @@ func (e *EntryValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	return f.Err
 }
 
-// recordValue (escalated_by text, note text) is what else is stored of an escalation.
-type recordValue struct{ by, note string }
+// recordValue (escalated_by text, note text) is what is stored of an escalation next to its key.
+type recordValue andon.Escalation
 
 func packRecord(r *andon.Escalation) cql.Packed {
 	return cql.AppendText(cql.AppendText(nil, string(r.By)), r.Note)
@@ -55,16 +55,13 @@ func packRecord(r *andon.Escalation) cql.Packed {
 // UnmarshalCQL implements gocql.Unmarshaler.
 func (r *recordValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	f := cql.Fields{Rest: b}
-	*r = recordValue{f.Text(), f.Text()}
+	r.By, r.Note = andon.PersonID(f.Text()), f.Text()
 	return f.Err
 }
 
 // AssignedValue (delivery bigint, since bigint, operator text) is the newest assignment of a
 // device. Of two for one instant the later delivery wins, here as in the list of assignments.
-type AssignedValue struct {
-	delivery, Since int64
-	Operator        string
-}
+type AssignedValue andon.Assignment
 
 // PackAssigned encodes an assignment.
 func PackAssigned(stamp int64, a andon.Assignment) cql.Packed {
@@ -75,7 +72,8 @@ func PackAssigned(stamp int64, a andon.Assignment) cql.Packed {
 // UnmarshalCQL implements gocql.Unmarshaler.
 func (a *AssignedValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	f := cql.Fields{Rest: b}
-	*a = AssignedValue{f.Bigint(), f.Bigint(), f.Text()}
+	f.Next()
+	a.From, a.Operator = andon.Time(f.Bigint()), andon.PersonID(f.Text())
 	return f.Err
 }
 

@@ -133,7 +133,7 @@ func TestDamagedReadings(t *testing.T) {
 	value = cql.AppendText(value, "\x00\x01\x00\x00") // 65,536 metrics, of which none follows
 	var r readingValue
 	err := r.UnmarshalCQL(nil, cql.AppendText(value, ""))
-	if !errors.Is(err, cql.ErrDamaged) || len(r.metrics) > 0 {
-		t.Errorf("read as %d metrics, error %v", len(r.metrics), err)
+	if !errors.Is(err, cql.ErrDamaged) || len(r.Metrics) > 0 {
+		t.Errorf("read as %d metrics, error %v", len(r.Metrics), err)
 	}
 }
