@@ -62,7 +62,7 @@ func together[T any](some []*sent[T]) (received andon.Time, all []T) {
 // then written alone.
 func joining[T any](
 	ctx context.Context, s *Store, joins *shared.Joins[sent[T]], k shared.DeviceKey, r *sent[T],
-	of func(*tenant, andon.Time, []T) deviceWrite,
+	of func(andon.Time, []T) deviceWrite,
 ) error {
 	err := joins.Do(ctx, &s.work, k, len(r.all), r, func(
 		ctx context.Context, joined *shared.Joined[sent[T]],
@@ -81,12 +81,12 @@ func joining[T any](
 				r.err = nil // of an earlier try
 			}
 			received, all := together(some)
-			err = s.write(ctx, t, taken, of(t, received, all))
+			err = s.write(ctx, t, taken, of(received, all))
 			if andon.KindOf(err) != andon.Invalid || len(some) == 1 {
 				return err
 			}
 			for _, r := range some {
-				err := s.write(ctx, t, taken, of(t, r.received, r.all))
+				err := s.write(ctx, t, taken, of(r.received, r.all))
 				if errors.Is(err, errOldSeverities) {
 					return err // all are written again
 				}
@@ -107,22 +107,19 @@ func (s *Store) appendPart(
 	var all []deviceWrite
 	var ids []andon.DeviceID
 	for part := range shared.ByDevice(events, shared.OfEvent) {
-		all = append(all, s.appending(t, received, part))
+		all = append(all, s.appending(received, part))
 		ids = append(ids, part[0].Device)
 	}
 	return s.writeDevices(ctx, t, ids, all)
 }
 
-func (s *Store) appending(t *tenant, received andon.Time, events []andon.Event) deviceWrite {
-	return &appending{
-		store: s, tenant: t, received: received, stamp: s.stamp(), events: events,
-	}
+func (s *Store) appending(received andon.Time, events []andon.Event) deviceWrite {
+	return &appending{store: s, received: received, stamp: s.stamp(), events: events}
 }
 
 // appending is what appends do to one device. Of two deliveries of an entry the later wins.
 type appending struct {
 	store    *Store
-	tenant   *tenant
 	received andon.Time
 	stamp    int64
 
@@ -138,8 +135,9 @@ type appending struct {
 type deviceWrite interface {
 	// rows returns its rows, and adds the index rows that they need.
 	rows(ctx context.Context, d *device, index items.IndexRows) ([]ddb.Write, error)
-	// fold folds it into what is stored of the device.
-	fold(ctx context.Context, slot *shared.Slot[device]) error
+	// fold folds it into a device. Where another writer was faster it writes its rows again, if
+	// they may be others now.
+	fold(ctx context.Context, d *device) error
 }
 
 func (s *Store) writeDevices(
@@ -172,7 +170,9 @@ func (s *Store) write(ctx context.Context, t *tenant, taken *slots, of ...device
 		return err
 	}
 	err := shared.Parallel(ctx, len(taken.Slots), func(ctx context.Context, i int) error {
-		return of[i].fold(ctx, taken.Slots[i])
+		return s.update(ctx, t, taken.Slots[i], andon.ByEntry, func(d *device) (bool, error) {
+			return true, of[i].fold(ctx, d)
+		})
 	})
 	if err != nil {
 		taken.Forget()
@@ -195,13 +195,13 @@ func (s *Store) writeRows(ctx context.Context, of deviceWrite, is *device) error
 func (a *appending) rows(
 	ctx context.Context, is *device, index items.IndexRows,
 ) ([]ddb.Write, error) {
-	operators, err := a.store.operators(ctx, a.tenant, is, a.events)
+	operators, err := a.store.operators(ctx, is, a.events)
 	if err != nil {
 		return nil, err
 	}
 	purged := a.written && a.incarnation != is.Incarnation
 	if !a.written {
-		a.shards = a.store.shardsFor(a.tenant, is, items.UnitsOfEvents(a.events))
+		a.shards = a.store.shardsFor(is, items.UnitsOfEvents(a.events))
 	}
 	n := max(a.shards, is.Partitions())
 	stamp := a.stamp
@@ -218,8 +218,8 @@ func (a *appending) rows(
 			continue
 		}
 		a.again = a.again || a.written
-		put := e.Item(a.tenant, is, n, items.Expiry(a.store.options.Retention))
-		a.store.indexed(a.tenant, items.Named{Of: items.OfOperator, Name: string(e.Operator)},
+		put := e.Item(is, n, items.Expiry(a.store.options.Retention))
+		a.store.indexed(is.Tenant, items.Named{Of: items.OfOperator, Name: string(e.Operator)},
 			items.UnitsOfEvents(a.events[i:i+1]))
 		w := ddb.Write{Table: items.TableLog, Put: put}
 		if twice {
@@ -229,10 +229,10 @@ func (a *appending) rows(
 			all = append(all, w)
 		}
 		if !slices.Contains(is.States, e.State) { // else it has its row already
-			index.State(a.tenant, e.State)
+			index.State(is.Tenant, e.State)
 		}
-		index.Name(a.tenant, andon.OperatorNames, string(e.Operator))
-		index.Name(a.tenant, andon.SupervisorNames, string(e.EscalatedTo))
+		index.Name(is.Tenant, andon.OperatorNames, string(e.Operator))
+		index.Name(is.Tenant, andon.SupervisorNames, string(e.EscalatedTo))
 	}
 	a.written, a.version, a.incarnation = true, is.Version, is.Incarnation
 	a.operators, a.shards = operators, n
@@ -242,7 +242,7 @@ func (a *appending) rows(
 // operators returns the operator of each of some events: the one it names, else the one who was
 // assigned to the device at its time.
 func (s *Store) operators(
-	ctx context.Context, t *tenant, d *device, events []andon.Event,
+	ctx context.Context, d *device, events []andon.Event,
 ) ([]andon.PersonID, error) {
 	operators := make([]andon.PersonID, len(events))
 	var all []andon.Assignment // read where an event is older than the newest
@@ -257,7 +257,7 @@ func (s *Store) operators(
 		default:
 			if all == nil {
 				var err error
-				if all, err = s.assignments(ctx, t, d); err != nil {
+				if all, err = s.assignments(ctx, d); err != nil {
 					return nil, err
 				}
 			}
@@ -273,23 +273,15 @@ func (s *Store) operators(
 
 // fold folds the events of a device into what it shows. Another writer that was faster may have
 // assigned an operator, or purged the device: then the events are written again.
-func (a *appending) fold(ctx context.Context, slot *shared.Slot[device]) error {
-	return a.store.update(ctx, a.tenant, slot, andon.ByEntry,
-		func(_ *tenant, is *device) (bool, error) {
-			if is.Version != a.version {
-				if err := a.store.writeRows(ctx, a, is); err != nil {
-					return false, err
-				}
-			}
-			return true, a.apply(ctx, is)
-		})
-}
-
-func (a *appending) apply(ctx context.Context, is *device) error {
+func (a *appending) fold(ctx context.Context, is *device) error {
+	if is.Version != a.version {
+		if err := a.store.writeRows(ctx, a, is); err != nil {
+			return err
+		}
+	}
 	is.Shards = max(is.Shards, a.shards)
 	is.Received = andon.Heard(is.Received, a.received)
-	states := a.tenant.Record.States
-	p := a.store.history(ctx, a.tenant, is)
+	p := a.store.history(ctx, is)
 	refs := make([]andon.EntryRef, len(a.events))
 	for i := range a.events {
 		refs[i] = andon.EntryRef{Time: a.events[i].Time, State: a.events[i].State}
@@ -314,7 +306,7 @@ func (a *appending) apply(ctx context.Context, is *device) error {
 			continue
 		}
 		e.Operator = andon.PersonID(strings.Clone(string(e.Operator)))
-		err := p.noting(refs[i], func() error { return is.Apply(p.entry(&e), states, p) })
+		err := p.noting(refs[i], func() error { return is.Apply(p.entry(&e), p.states(), p) })
 		if err != nil {
 			return err
 		}
@@ -337,14 +329,14 @@ func (a *appending) escalate(ctx context.Context, is *device, e *andon.Event) er
 	r := items.LatestRecord{Of: event{Event: *e, Delivery: a.stamp}, Escalation: andon.Escalation{
 		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
 	}}
-	return a.store.insert(ctx, a.tenant, is, r)
+	return a.store.insert(ctx, is, r)
 }
 
 // noting folds something of an entry, and notes the entry if the device shows something else then.
 func (p *history) noting(ref andon.EntryRef, fold func() error) error {
-	before := p.device.Shown(p.tenant)
+	before := p.device.Shown()
 	err := fold()
-	if !andon.ShowAlike(before, p.device.Shown(p.tenant)) {
+	if !andon.ShowAlike(before, p.device.Shown()) {
 		p.device.Cause = andon.EntryRef{Time: ref.Time, State: p.device.Keep(ref.State)}
 	}
 	return err
@@ -352,11 +344,11 @@ func (p *history) noting(ref andon.EntryRef, fold func() error) error {
 
 // escalate folds the newest escalation record of an entry.
 func (p *history) escalate(at andon.Time, state andon.State) error {
-	r, err := p.store.latestRecord(p.ctx, p.tenant, p.device, at, state)
+	r, err := p.store.latestRecord(p.ctx, p.device, andon.EntryRef{Time: at, State: state})
 	if err != nil || r.At == 0 {
 		return err
 	}
 	return p.device.Escalate(current.Escalation{
 		Entry: at, State: state, At: r.At, To: andon.PersonID(strings.Clone(string(r.To))),
-	}, p.tenant.Record.States, p)
+	}, p.states(), p)
 }

@@ -130,10 +130,10 @@ func (a *sdkAlone) entries(ctx context.Context, events []andon.Event) error {
 		var all []types.WriteRequest
 		for i := range chunks[n] {
 			e := event{Event: chunks[n][i], Delivery: 1}
-			d := &device{}
+			d := &device{Tenant: a.t}
 			d.ID = e.Device
 			all = append(all, types.WriteRequest{PutRequest: &types.PutRequest{
-				Item: e.Item(a.t, d, 1, items.Expiry(andon.Forever)),
+				Item: e.Item(d, 1, items.Expiry(andon.Forever)),
 			}})
 		}
 		_, err := a.db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
@@ -155,10 +155,10 @@ func (a *sdkAlone) entriesAndDevices(ctx context.Context, events []andon.Event) 
 		}
 	}
 	return shared.Parallel(ctx, len(last), func(ctx context.Context, n int) error {
-		d := &device{}
+		d := &device{Tenant: a.t}
 		d.ID, d.Time, d.State, d.Since = last[n].Device, last[n].Time, last[n].State, last[n].Time
 		d.Operator = last[n].Operator
-		i, err := d.Item(a.t, int64(d.Time))
+		i, err := d.Item(int64(d.Time))
 		if err != nil {
 			return err
 		}

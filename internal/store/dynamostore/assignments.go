@@ -17,22 +17,18 @@ import (
 // ones are rows, each written before the item is replaced. So the list is the rows and the newest,
 // wherever a writer ends.
 
-func (s *Store) keepAssignment(
-	ctx context.Context, t *tenant, d *device, a andon.Assignment,
-) error {
-	i := items.AssignmentKey(t, d, a.From)
+func (s *Store) keepAssignment(ctx context.Context, d *device, a andon.Assignment) error {
+	i := items.AssignmentKey(d, a.From)
 	i.SetText(items.AttrOperator, string(a.Operator))
 	return s.db.Write(ctx, ddb.Write{Table: items.TableRecords, Put: i})
 }
 
 // assignments returns those of a device by From, each once, including those that change nothing.
-func (s *Store) assignments(
-	ctx context.Context, t *tenant, d *device,
-) ([]andon.Assignment, error) {
+func (s *Store) assignments(ctx context.Context, d *device) ([]andon.Assignment, error) {
 	if d.AssignedFrom == 0 {
 		return nil, nil
 	}
-	q := items.Records("assignment#" + d.Rows(t))
+	q := items.Records("assignment#" + d.Rows())
 	q.Order = andon.Asc
 	newest := andon.Assignment{Device: d.ID, Operator: d.Assignee, From: d.AssignedFrom}
 	former, err := ddb.Collect(ctx, s.db, q, func(i ddb.Item) (
@@ -83,9 +79,7 @@ func (s *Store) Assign(
 func (s *Store) assign(ctx context.Context, t *tenant, now andon.Time, a *andon.Assignment) error {
 	a.Operator = andon.PersonID(strings.Clone(string(a.Operator)))
 	var put bool
-	err := s.withDevice(ctx, t, a.Device, andon.ByAssignment, func(
-		t *tenant, d *device,
-	) (bool, error) {
+	err := s.withDevice(ctx, t, a.Device, andon.ByAssignment, func(d *device) (bool, error) {
 		former := *d
 		if err := d.Assign(a, now); err != nil {
 			return false, err
@@ -95,17 +89,17 @@ func (s *Store) assign(ctx context.Context, t *tenant, now andon.Time, a *andon.
 			return false, nil
 		}
 		put = true
-		return true, s.keepFormer(ctx, t, &former)
+		return true, s.keepFormer(ctx, &former)
 	})
 	return err
 }
 
 // keepFormer writes the row of the assignment that is the newest.
-func (s *Store) keepFormer(ctx context.Context, t *tenant, d *device) error {
+func (s *Store) keepFormer(ctx context.Context, d *device) error {
 	if d.AssignedFrom == 0 {
 		return nil
 	}
-	return s.keepAssignment(ctx, t, d, andon.Assignment{
+	return s.keepAssignment(ctx, d, andon.Assignment{
 		Device: d.ID, Operator: d.Assignee, From: d.AssignedFrom,
 	})
 }
@@ -116,9 +110,9 @@ func (s *Store) Assignments(
 ) iter.Seq2[andon.Assignment, error] {
 	ctx = s.forAnswer(ctx)
 	return listOfDevice(ctx, s, owner, id, func(
-		t *tenant, d *device, yield func(andon.Assignment) bool,
+		d *device, yield func(andon.Assignment) bool,
 	) error {
-		found, err := s.assigned(ctx, t, d)
+		found, err := s.assigned(ctx, d)
 		if q.Order == andon.Desc {
 			slices.Reverse(found)
 		}
@@ -134,10 +128,8 @@ func (s *Store) Assignments(
 
 // assigned returns the assignments of a device by From, each until the next one, without those that
 // were restored and change nothing.
-func (s *Store) assigned(
-	ctx context.Context, t *tenant, d *device,
-) (found []andon.Assignment, err error) {
-	rows, err := s.assignments(ctx, t, d)
+func (s *Store) assigned(ctx context.Context, d *device) (found []andon.Assignment, err error) {
+	rows, err := s.assignments(ctx, d)
 	for _, a := range rows {
 		last := len(found) - 1
 		if last >= 0 && found[last].Operator == a.Operator {
@@ -169,22 +161,18 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	}
 	ids, of := h.ByDevice()
 	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
-		return s.withDevice(ctx, t, ids[i], andon.ByRestore, func(
-			t *tenant, d *device,
-		) (bool, error) {
-			return s.restore(ctx, t, d, of[ids[i]])
+		return s.withDevice(ctx, t, ids[i], andon.ByRestore, func(d *device) (bool, error) {
+			return s.restore(ctx, d, of[ids[i]])
 		})
 	})
 }
 
-func (s *Store) restore(
-	ctx context.Context, t *tenant, d *device, h *andon.History,
-) (put bool, err error) {
+func (s *Store) restore(ctx context.Context, d *device, h *andon.History) (put bool, err error) {
 	for _, a := range h.Assignments {
 		if d.AssignedFrom <= a.From {
-			err = s.keepFormer(ctx, t, d)
+			err = s.keepFormer(ctx, d)
 		} else {
-			err = s.keepAssignment(ctx, t, d, a)
+			err = s.keepAssignment(ctx, d, a)
 		}
 		if err != nil {
 			return false, err
@@ -193,7 +181,7 @@ func (s *Store) restore(
 		d.RestoreAssignment(andon.PersonID(strings.Clone(string(a.Operator))), a.From)
 	}
 	for _, r := range h.Escalations {
-		done, err := s.restoreEscalation(ctx, t, d, r)
+		done, err := s.restoreEscalation(ctx, d, r)
 		if err != nil {
 			return false, err
 		}
@@ -204,7 +192,7 @@ func (s *Store) restore(
 		if !d.RestoreRetirement(r.At) {
 			continue
 		}
-		if err := s.keepRetirement(ctx, t, d, former); err != nil {
+		if err := s.keepRetirement(ctx, d, former); err != nil {
 			return false, err
 		}
 		put = true
@@ -213,22 +201,22 @@ func (s *Store) restore(
 }
 
 func (s *Store) restoreEscalation(
-	ctx context.Context, t *tenant, d *device, r andon.Escalation,
+	ctx context.Context, d *device, r andon.Escalation,
 ) (done bool, err error) {
 	ref := andon.EntryRef{Time: r.Time, State: r.State}
-	there, err := s.eventsAt(ctx, t, s.places(t, d, ref))
-	if err != nil || (len(there) == 0 && !d.Shows(t, r)) {
+	there, err := s.eventsAt(ctx, d.Tenant, places(d, ref))
+	if err != nil || (len(there) == 0 && !d.Shows(r)) {
 		return false, err
 	}
 	is := items.LatestRecord{Escalation: r}
 	if len(there) > 0 {
 		is.Of = there[0]
 	}
-	if err := s.insert(ctx, t, d, is); err != nil {
+	if err := s.insert(ctx, d, is); err != nil {
 		return false, err
 	}
 	d.Escalates(r.Time, r.At)
-	p := s.history(ctx, t, d)
+	p := s.history(ctx, d)
 	hidden, err := p.withdrawn(ref)
 	if err != nil || hidden {
 		return true, err
@@ -237,13 +225,11 @@ func (s *Store) restoreEscalation(
 }
 
 // keepRetirement writes the row of a retirement that is no longer the newest; 0 is none.
-func (s *Store) keepRetirement(
-	ctx context.Context, t *tenant, d *device, at andon.Time,
-) error {
+func (s *Store) keepRetirement(ctx context.Context, d *device, at andon.Time) error {
 	if at == 0 {
 		return nil
 	}
-	i := items.RecordKeys().Item("retirement#"+d.Rows(t), items.TimeText(at))
+	i := items.RecordKeys().Item("retirement#"+d.Rows(), items.TimeText(at))
 	return s.db.Write(ctx, ddb.Write{Table: items.TableRecords, Put: i})
 }
 
@@ -255,13 +241,11 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	err = s.withDevice(ctx, t, retired, andon.ByRetirement, func(
-		t *tenant, d *device,
-	) (bool, error) {
+	err = s.withDevice(ctx, t, retired, andon.ByRetirement, func(d *device) (bool, error) {
 		if !d.Alive() {
 			return false, andon.NoDevice(retired)
 		}
-		if err := s.keepRetirement(ctx, t, d, d.Retired); err != nil {
+		if err := s.keepRetirement(ctx, d, d.Retired); err != nil {
 			return false, err
 		}
 		kept = d.Retire(at)
@@ -275,11 +259,11 @@ func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) ([]andon.Time, error) {
 	ctx = s.forAnswer(ctx)
-	t, d, err := s.find(ctx, id, device)
+	d, err := s.find(ctx, id, device)
 	if err != nil || d.Retired == 0 {
 		return nil, err
 	}
-	q := items.Records("retirement#" + d.Rows(t))
+	q := items.Records("retirement#" + d.Rows())
 	q.Order = andon.Asc
 	former, err := ddb.Collect(ctx, s.db, q, func(i ddb.Item) (
 		at andon.Time, before bool, err error,

@@ -67,29 +67,29 @@ func (s logItems) Drop(ctx context.Context, partition string, before uint64) err
 
 // notePending notes in a device how it has changed since it showed something else.
 func (s *Store) notePending(
-	ctx context.Context, t *tenant, is *device, before *andon.Device, kind andon.ChangeKind,
+	ctx context.Context, is *device, before *andon.Device, kind andon.ChangeKind,
 ) error {
 	is.Pending = nil
-	if andon.ShowAlike(before, is.Shown(t)) {
+	if andon.ShowAlike(before, is.Shown()) {
 		return nil
 	}
 	if kind == andon.ByEntry && is.Cause == (andon.EntryRef{}) {
 		kind = andon.ByReorder // the entries made no difference
 	}
-	from, err := s.Logs.ForTenant(t).Next(ctx)
+	from, err := s.Logs.ForTenant(is.Tenant).Next(ctx)
 	is.Pending = &items.Pending{From: from, Kind: kind, Entry: is.Cause, Before: before}
 	return err
 }
 
 // appendPending appends the change that a device carries to the log, unless it is there.
-func (s *Store) appendPending(ctx context.Context, t *tenant, d *device) error {
+func (s *Store) appendPending(ctx context.Context, d *device) error {
 	p := d.Pending
 	if p == nil {
 		return nil
 	}
-	err := s.Logs.ForTenant(t).Append(ctx, changelog.Change{
+	err := s.Logs.ForTenant(d.Tenant).Append(ctx, changelog.Change{
 		From: p.From, Version: d.Version, Change: andon.Change{
-			Kind: p.Kind, Device: d.ID, Before: p.Before, After: d.Shown(t), Entry: p.Entry,
+			Kind: p.Kind, Device: d.ID, Before: p.Before, After: d.Shown(), Entry: p.Entry,
 		},
 	})
 	if err == nil {
@@ -108,10 +108,10 @@ type unfinished struct {
 	devices map[string][]*device // by the key of their tenant
 }
 
-func (u *unfinished) add(tenant string, d *device) {
+func (u *unfinished) add(d *device) {
 	age := u.store.options.Now().Sub(andon.Time(d.Version))
 	if d.Pending != nil && age.Std() > abandonedAfter || u.store.endsPurge(d) {
-		u.devices[tenant] = append(u.devices[tenant], d)
+		u.devices[d.Tenant.Key] = append(u.devices[d.Tenant.Key], d)
 	}
 }
 
@@ -127,12 +127,13 @@ func (u *unfinished) finishAll(ctx context.Context) error {
 		for _, d := range devices {
 			age := s.options.Now().Sub(andon.Time(d.Version)).Std()
 			if err == nil {
-				err = s.appendPending(ctx, t, d)
+				d.Tenant = t
+				err = s.appendPending(ctx, d)
 			}
 			if err == nil && s.endsPurge(d) {
-				err = s.endPurge(ctx, t, d)
+				err = s.endPurge(ctx, d)
 			} else if err == nil && age > s.options.Recount {
-				err = s.dropPending(ctx, t, d)
+				err = s.dropPending(ctx, d)
 			}
 			if err != nil {
 				return err
@@ -144,11 +145,11 @@ func (u *unfinished) finishAll(ctx context.Context) error {
 
 // dropPending puts a device without the change that it carried when it was scanned. The empty item
 // of a purged device expires soon.
-func (s *Store) dropPending(ctx context.Context, t *tenant, was *device) error {
+func (s *Store) dropPending(ctx context.Context, was *device) error {
 	if !was.Known() {
 		return nil
 	}
-	return s.withDevice(ctx, t, was.ID, andon.ByReorder, func(_ *tenant, d *device) (bool, error) {
+	return s.withDevice(ctx, was.Tenant, was.ID, andon.ByReorder, func(d *device) (bool, error) {
 		return d.Version == was.Version, nil
 	})
 }

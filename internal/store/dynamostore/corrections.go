@@ -14,14 +14,14 @@ import (
 
 // withdrawal reads that record; nil where there is none.
 func (s *Store) withdrawal(
-	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
+	ctx context.Context, d *device, ref andon.EntryRef,
 ) (*andon.Withdrawal, error) {
-	i, err := s.db.Get(ctx, items.TableRecords, items.WithdrawalKey(t, d, at, state))
+	i, err := s.db.Get(ctx, items.TableRecords, items.Withdrawal(d, ref).Item())
 	if err != nil || i == nil {
 		return nil, err
 	}
 	return &andon.Withdrawal{
-		Device: d.ID, Time: at, State: state, At: i.Time(items.AttrAt),
+		Device: d.ID, Time: ref.Time, State: ref.State, At: i.Time(items.AttrAt),
 		By: andon.PersonID(i.Text(items.AttrBy)), Note: i.Text(items.AttrNote),
 	}, nil
 }
@@ -35,37 +35,37 @@ func (s *Store) Withdraw(
 		return w, false, err
 	}
 	w.State = andon.State(strings.Clone(string(w.State)))
-	err = s.withDevice(ctx, t, w.Device, andon.ByWithdrawal, func(
-		t *tenant, d *device,
-	) (bool, error) {
-		if _, _, err := s.entry(ctx, t, d, w.Time, w.State); err != nil {
+	err = s.withDevice(ctx, t, w.Device, andon.ByWithdrawal, func(d *device) (bool, error) {
+		ref := andon.EntryRef{Time: w.Time, State: w.State}
+		if _, _, err := s.entry(ctx, d, ref); err != nil {
 			return false, err
 		}
 		if !added {
-			if kept, added, err = s.keepWithdrawal(ctx, t, d, w); err != nil {
+			if kept, added, err = s.keepWithdrawal(ctx, d, w); err != nil {
 				return false, err
 			}
 		}
 		d.Withdrawn.Add(w.Time)
-		return true, s.history(ctx, t, d).refold()
+		return true, s.history(ctx, d).refold()
 	})
 	return kept, added, err
 }
 
 // keepWithdrawal puts a record, unless there is one.
 func (s *Store) keepWithdrawal(
-	ctx context.Context, t *tenant, d *device, w andon.Withdrawal,
+	ctx context.Context, d *device, w andon.Withdrawal,
 ) (kept andon.Withdrawal, added bool, err error) {
-	key := items.WithdrawalKey(t, d, w.Time, w.State)
-	i := items.WithdrawalKey(t, d, w.Time, w.State)
+	ref := andon.EntryRef{Time: w.Time, State: w.State}
+	of := items.Withdrawal(d, ref)
+	i := of.Item()
 	i[items.AttrAt] = ddb.Number(w.At)
 	i.SetText(items.AttrBy, string(w.By))
 	i.SetText(items.AttrNote, w.Note)
-	err = s.db.Swap(ctx, items.TableRecords, key, i, ddb.Absent(items.AttrKey))
+	err = s.db.Swap(ctx, items.TableRecords, of.Item(), i, ddb.Absent(items.AttrKey))
 	if !errors.Is(err, ddb.ErrRaced) {
 		return w, err == nil, err
 	}
-	there, err := s.withdrawal(ctx, t, d, w.Time, w.State)
+	there, err := s.withdrawal(ctx, d, ref)
 	if err != nil || there == nil {
 		return w, false, err
 	}
@@ -90,7 +90,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, purged andon.Devic
 	}
 	var is device
 	known := false // also where this call put it, and the answer was lost
-	err = s.withDevice(ctx, t, purged, andon.ByPurge, func(_ *tenant, d *device) (bool, error) {
+	err = s.withDevice(ctx, t, purged, andon.ByPurge, func(d *device) (bool, error) {
 		put := d.Known()
 		if put {
 			known = true
@@ -100,7 +100,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, purged andon.Devic
 		return put, nil
 	})
 	if err == nil {
-		err = s.deleteFormer(ctx, t, &is)
+		err = s.deleteFormer(ctx, &is)
 	}
 	if err == nil && !known {
 		err = andon.Errorf(andon.NotFound, "nothing is kept of device %q", purged)
@@ -108,9 +108,9 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, purged andon.Devic
 	return err
 }
 
-func (s *Store) deleteFormer(ctx context.Context, t *tenant, d *device) error {
+func (s *Store) deleteFormer(ctx context.Context, d *device) error {
 	for _, was := range d.Formerly() {
-		if err := s.deleteRows(ctx, t, was); err != nil {
+		if err := s.deleteRows(ctx, was); err != nil {
 			return err
 		}
 	}
@@ -125,11 +125,12 @@ func (s *Store) endsPurge(d *device) bool {
 }
 
 // endPurge deletes what is left of the former incarnations of a device, and forgets them.
-func (s *Store) endPurge(ctx context.Context, t *tenant, purged *device) error {
-	if err := s.deleteFormer(ctx, t, purged); err != nil {
+func (s *Store) endPurge(ctx context.Context, purged *device) error {
+	if err := s.deleteFormer(ctx, purged); err != nil {
 		return err
 	}
-	return s.withDevice(ctx, t, purged.ID, andon.ByPurge, func(_ *tenant, d *device) (bool, error) {
+	of := purged.Tenant
+	return s.withDevice(ctx, of, purged.ID, andon.ByPurge, func(d *device) (bool, error) {
 		before := len(d.Former)
 		d.Former = slices.DeleteFunc(slices.Clone(d.Former), func(f items.Former) bool {
 			return slices.Contains(purged.Former, f)
@@ -139,10 +140,10 @@ func (s *Store) endPurge(ctx context.Context, t *tenant, purged *device) error {
 }
 
 // deleteRows deletes all rows of a device. Names stay: they may be in use elsewhere.
-func (s *Store) deleteRows(ctx context.Context, t *tenant, d *device) error {
-	of := d.Rows(t)
+func (s *Store) deleteRows(ctx context.Context, d *device) error {
+	of := d.Rows()
 	var all []ddb.Query
-	parts := d.Parts(t)
+	parts := d.Parts()
 	for _, part := range parts {
 		all = append(all, ddb.Query{Table: items.TableReadings, Key: items.ReadingKeys(),
 			Partition: part})

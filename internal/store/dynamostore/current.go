@@ -18,9 +18,9 @@ func (s *Store) Device(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
 ) (andon.Device, error) {
 	ctx = s.forAnswer(ctx)
-	t, d, err := s.find(ctx, tenant, id)
+	d, err := s.find(ctx, tenant, id)
 	if err == nil {
-		err = s.present(ctx, t, d)
+		err = s.present(ctx, d)
 	}
 	if err == nil && !d.Alive() {
 		err = andon.NoDevice(id)
@@ -28,8 +28,8 @@ func (s *Store) Device(
 	if err != nil {
 		return andon.Device{}, err
 	}
-	shown := []andon.Device{d.Show(t.Record.States)}
-	err = s.contents(ctx, t, []*device{d}, shown)
+	shown := []andon.Device{*d.Shown()}
+	err = s.contents(ctx, d.Tenant, []*device{d}, shown)
 	return shown[0], err
 }
 
@@ -38,17 +38,17 @@ func (s *Store) Device(
 func (s *Store) contents(
 	ctx context.Context, t *tenant, all []*device, shown []andon.Device,
 ) error {
-	var places []ddb.Item
+	var keys []ddb.Item
 	at := map[andon.DeviceID]int{}
 	for i, d := range all {
 		at[d.ID] = i
 		ref := andon.EntryRef{Time: d.Time, State: d.State}
-		places = append(places, s.places(t, d, ref)...)
+		keys = append(keys, places(d, ref)...)
 	}
-	found, err := s.eventsAt(ctx, t, places)
+	found, err := s.eventsAt(ctx, t, keys)
 	if err == nil && ddb.IsEventual(ctx) && len(found) < len(all) {
 		// The device shows an entry that an eventual read does not see yet.
-		found, err = s.eventsAt(ddb.Strongly(ctx), t, places)
+		found, err = s.eventsAt(ddb.Strongly(ctx), t, keys)
 	}
 	for _, e := range found {
 		is := &shown[at[e.Device]]
@@ -60,7 +60,7 @@ func (s *Store) contents(
 	var escalated []mark
 	for i, d := range all {
 		if shown[i].EscalatedTo != "" {
-			escalated = append(escalated, items.LatestMark(t, d, shown[i].EscalatedEntry))
+			escalated = append(escalated, items.Latest(d, shown[i].EscalatedEntry))
 		}
 	}
 	records, err := s.latestMarked(ctx, escalated)
@@ -142,12 +142,12 @@ func (s *Store) admitted(
 		return nil, nil, err
 	}
 	for _, d := range all {
-		if err := s.present(ctx, t, d); err != nil {
+		if err := s.present(ctx, d); err != nil {
 			return nil, nil, err
 		}
 		is, in := d.List(q.Kind, t.Record.States)
 		if q.Kind == andon.MeasuringDevices && d.Time == 0 && d.Retired == 0 {
-			newest, err := s.newestReading(ctx, t, d, q.MeasuredSince)
+			newest, err := s.newestReading(ctx, d, q.MeasuredSince)
 			if err != nil {
 				return nil, nil, err
 			}

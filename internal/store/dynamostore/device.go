@@ -15,7 +15,7 @@ import (
 
 type slots = shared.Taken[device]
 
-// fill reads the devices whose slots are empty.
+// fill reads the devices whose slots are empty. The others are of the tenant as it is now, too.
 func (s *Store) fill(ctx context.Context, t *tenant, taken *slots) error {
 	var missing []andon.DeviceID
 	at := map[andon.DeviceID]int{}
@@ -23,6 +23,8 @@ func (s *Store) fill(ctx context.Context, t *tenant, taken *slots) error {
 		if slot.View == nil {
 			at[slot.Key.Device] = i
 			missing = append(missing, slot.Key.Device)
+		} else {
+			slot.View.Tenant = t
 		}
 	}
 	found, err := s.readDevices(ctx, t, missing)
@@ -44,12 +46,12 @@ func (s *Store) readDevices(
 	keys := make([]ddb.Item, len(ids))
 	for i, id := range ids {
 		at[id], keys[i] = i, items.DevicesKey(t.Key, id)
-		all[i], _ = items.DecodeDevice(id, nil)
+		all[i], _ = items.DecodeDevice(t, id, nil)
 	}
 	found, err := s.db.BatchGet(ctx, items.TableDevices, keys)
 	for _, i := range found {
 		_, id := items.SplitDevice(i.Text(items.AttrDevice))
-		if all[at[id]], err = items.DecodeDevice(ids[at[id]], i); err != nil {
+		if all[at[id]], err = items.DecodeDevice(t, ids[at[id]], i); err != nil {
 			return nil, err
 		}
 	}
@@ -64,38 +66,31 @@ func (s *Store) readDevice(ctx context.Context, t *tenant, id andon.DeviceID) (*
 	return all[0], nil
 }
 
-// find returns a device as it is now, and its tenant.
+// find returns a device as it is now.
 func (s *Store) find(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
-) (*tenant, *device, error) {
+) (*device, error) {
 	t, err := s.tenant(ctx, tenant)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	d, err := s.readDevice(ctx, t, id)
-	return t, d, err
+	return s.readDevice(ctx, t, id)
 }
 
 // listOfDevice yields what walk yields of a device.
 func listOfDevice[T any](
 	ctx context.Context, s *Store, tenant andon.TenantID, id andon.DeviceID,
-	walk func(t *tenant, d *device, yield func(T) bool) error,
+	walk func(d *device, yield func(T) bool) error,
 ) iter.Seq2[T, error] {
-	return seq.Of(func(yield func(T) bool) error {
-		t, d, err := s.find(ctx, tenant, id)
-		if err != nil {
-			return err
-		}
-		return walk(t, d, yield)
-	})
+	return seq.From(func() (*device, error) { return s.find(ctx, tenant, id) }, walk)
 }
 
 // present folds a device again that was folded by earlier severities.
-func (s *Store) present(ctx context.Context, t *tenant, d *device) error {
-	if d.Version == 0 || d.Generation >= t.Generation {
+func (s *Store) present(ctx context.Context, d *device) error {
+	if d.Version == 0 || d.Generation >= d.Tenant.Generation {
 		return nil
 	}
-	return s.history(ctx, t, d).refold()
+	return s.history(ctx, d).refold()
 }
 
 // update applies a change to a device, again until no other writer is faster. change is called with
@@ -103,7 +98,7 @@ func (s *Store) present(ctx context.Context, t *tenant, d *device) error {
 // shows differently since is in the feed once update returns nil, as a change of a kind.
 func (s *Store) update(
 	ctx context.Context, t *tenant, slot *shared.Slot[device], kind andon.ChangeKind,
-	change func(t *tenant, d *device) (put bool, err error),
+	change func(d *device) (put bool, err error),
 ) error {
 	return s.db.Again(ctx, ddb.ErrRaced, "PutItem", items.TableDevices, func() (err error) {
 		if slot.View == nil {
@@ -111,40 +106,41 @@ func (s *Store) update(
 				return err
 			}
 		}
+		slot.View.Tenant = t
 		if slot.View.Generation > t.Generation {
 			return errOldSeverities
 		}
-		if err := s.appendPending(ctx, t, slot.View); err != nil {
+		if err := s.appendPending(ctx, slot.View); err != nil {
 			return err
 		}
 		is := slot.View.Clone()
-		if err := s.present(ctx, t, is); err != nil {
+		if err := s.present(ctx, is); err != nil {
 			return err
 		}
-		put, err := change(t, is)
+		put, err := change(is)
 		if err != nil || !put {
 			return err
 		}
-		s.reindexed(t, slot.View, is)
-		err = s.notePending(ctx, t, is, slot.View.Shown(t), kind)
+		s.reindexed(slot.View, is)
+		err = s.notePending(ctx, is, slot.View.Shown(), kind)
 		if err == nil {
-			err = s.putDevice(ctx, t, slot.View.Version, is)
+			err = s.putDevice(ctx, slot.View.Version, is)
 		}
 		if slot.View = nil; err != nil {
 			return err
 		}
 		slot.View = is
-		s.count(t.Key, is)
-		return s.appendPending(ctx, t, is)
+		s.count(is)
+		return s.appendPending(ctx, is)
 	})
 }
 
 // putDevice puts a device over the version that was read. A new item begins with a version that
 // none before it had. That of a purged device is in no list, and expires once its rows are gone.
-func (s *Store) putDevice(ctx context.Context, t *tenant, was int64, d *device) error {
-	d.Generation = t.Generation
+func (s *Store) putDevice(ctx context.Context, was int64, d *device) error {
+	d.Generation = d.Tenant.Generation
 	d.Version = max(was+1, s.stamp())
-	i, err := d.Item(t, d.Version)
+	i, err := d.Item(d.Version)
 	if err != nil {
 		return err
 	}
@@ -158,7 +154,7 @@ func (s *Store) putDevice(ctx context.Context, t *tenant, was int64, d *device) 
 	if was != 0 {
 		c = ddb.Unchanged(items.AttrVersion, was)
 	}
-	err = s.db.Swap(ctx, items.TableDevices, items.DevicesKey(t.Key, d.ID), i, c)
+	err = s.db.Swap(ctx, items.TableDevices, items.DevicesKey(d.Tenant.Key, d.ID), i, c)
 	if andon.KindOf(err) == andon.Invalid {
 		err = fmt.Errorf("device %q, whose item names the %d states that it has had: %w", d.ID,
 			len(d.States), err)
@@ -189,7 +185,7 @@ func (s *Store) following(
 // withDevice updates one device as it is now.
 func (s *Store) withDevice(
 	ctx context.Context, t *tenant, id andon.DeviceID, kind andon.ChangeKind,
-	change func(t *tenant, d *device) (put bool, err error),
+	change func(d *device) (put bool, err error),
 ) error {
 	taken, err := s.devices.Take(ctx, t.Key, id)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-func entriesOf(t *tenant, d *device, state andon.State, span andon.Span) (all []ddb.Query) {
-	for _, part := range d.Parts(t) {
+func entriesOf(d *device, state andon.State, span andon.Span) (all []ddb.Query) {
+	for _, part := range d.Parts() {
 		all = append(all, items.StateRange(part, state, span))
 	}
 	return all
@@ -22,12 +22,12 @@ func entriesOf(t *tenant, d *device, state andon.State, span andon.Span) (all []
 // entries returns the entries of a device that a query selects, withdrawn or not, in its order, and
 // does not stop at the limit.
 func (s *Store) entries(
-	ctx context.Context, t *tenant, d *device, q andon.EventQuery,
+	ctx context.Context, d *device, q andon.EventQuery,
 ) iter.Seq2[event, error] {
 	all := inStates(d.States, q, func(state andon.State) []ddb.Query {
-		return entriesOf(t, d, state, q.Rest())
+		return entriesOf(d, state, q.Rest())
 	})
-	return items.Found(ctx, s.db, t, q, all, items.ReadEvent)
+	return items.Found(ctx, s.db, d.Tenant, q, all, items.ReadEvent)
 }
 
 func inStates(
@@ -46,12 +46,10 @@ func (s *Store) DeviceEvents(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	ctx = s.forAnswer(ctx)
-	return listOfDevice(ctx, s, owner, id, func(
-		t *tenant, d *device, yield func(andon.Event) bool,
-	) error {
+	return listOfDevice(ctx, s, owner, id, func(d *device, yield func(andon.Event) bool) error {
 		each := func(*andon.Event) bool { return true }
-		found := s.entries(ctx, t, d, q)
-		return s.completing(t, d).answer(ctx, q.Limit, found, false, each, yield)
+		found := s.entries(ctx, d, q)
+		return s.completing(d.Tenant, d).answer(ctx, q.Limit, found, false, each, yield)
 	})
 }
 
@@ -105,20 +103,20 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 	if err := c.learn(ctx, piece); err != nil {
 		return nil, err
 	}
-	s, t := c.store, c.tenant
+	s := c.store
 	var withdrawn, escalated []mark
 	for i := range piece {
 		e := &piece[i]
 		d := c.devices[e.Device]
 		if d.Withdrawn.Covers(e.Time) {
-			withdrawn = append(withdrawn, items.WithdrawalMark(t, d, e.Ref()))
+			withdrawn = append(withdrawn, items.Withdrawal(d, e.Ref()))
 		}
 		if d.EverEscalated.Covers(e.Time) && !c.hasNewest(ctx, e) {
-			escalated = append(escalated, items.LatestMark(t, d, e.Ref()))
+			escalated = append(escalated, items.Latest(d, e.Ref()))
 			e.Record = andon.Escalation{}
 		}
 	}
-	hidden, err := s.readMarked(ctx, items.Records(""), withdrawn)
+	hidden, err := s.readMarked(ctx, withdrawn)
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +127,12 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 	for i := range piece {
 		e := &piece[i]
 		d := c.devices[e.Device]
-		if !d.Known() || len(hidden) > 0 && hidden[items.WithdrawalMark(t, d, e.Ref())] != nil {
+		if !d.Known() || len(hidden) > 0 && hidden[items.Withdrawal(d, e.Ref())] != nil {
 			continue
 		}
 		r := e.Record
 		if len(records) > 0 && r.At == 0 {
-			r = records[items.LatestMark(t, d, e.Ref())].Escalation
+			r = records[items.Latest(d, e.Ref())].Escalation
 		}
 		if e.EscalatedTo = r.To; r.To != "" {
 			andon.NoteEscalation(ctx, r)
@@ -154,22 +152,20 @@ func (c *completing) hasNewest(ctx context.Context, e *event) bool {
 // markItems is about how many such items a read unit has.
 const markItems = 32
 
-// readMarked reads the items of some marks, of the table and the key of a query. A mark alone in
-// its partition and state is read by its key. Several are read by a query from the first to the
-// last, unless so many items are between them that reading by key costs less.
-func (s *Store) readMarked(
-	ctx context.Context, of ddb.Query, marks []mark,
-) (found map[mark]ddb.Item, err error) {
+// readMarked reads the items of some marks of one table. A mark alone in its partition and state is
+// read by its key. Several are read by a query from the first to the last, unless so many items are
+// between them that reading by key costs less.
+func (s *Store) readMarked(ctx context.Context, marks []mark) (found map[mark]ddb.Item, err error) {
 	if len(marks) == 0 {
 		return nil, nil
 	}
 	type part struct {
-		partition string
-		state     andon.State
+		ddb.Query
+		state andon.State
 	}
 	parts := map[part][]mark{}
 	for _, m := range shared.Distinct(marks) {
-		p := part{m.Partition, m.State}
+		p := part{m.Query, m.State}
 		parts[p] = append(parts[p], m)
 	}
 	var keys []ddb.Item
@@ -179,16 +175,17 @@ func (s *Store) readMarked(
 			several = append(several, some)
 			continue
 		}
-		keys = append(keys, some[0].Key(of))
+		keys = append(keys, some[0].Item())
 	}
 	pages := make([][]ddb.Item, len(several))
 	err = shared.Parallel(ctx, len(several), func(ctx context.Context, i int) (err error) {
-		pages[i], err = s.markedSpan(ctx, of, several[i])
+		pages[i], err = s.markedSpan(ctx, several[i])
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	of := marks[0].Query
 	all, err := s.db.BatchGet(ctx, of.Table, keys)
 	found = map[mark]ddb.Item{}
 	for _, i := range append(slices.Concat(pages...), all...) {
@@ -196,18 +193,20 @@ func (s *Store) readMarked(
 		if err != nil {
 			return nil, err
 		}
-		found[mark{Partition: i.Text(of.Key.Hash), EntryRef: ref}] = i
+		of.Partition = i.Text(of.Key.Hash)
+		found[mark{Query: of, EntryRef: ref}] = i
 	}
 	return found, err
 }
 
-func (s *Store) markedSpan(ctx context.Context, of ddb.Query, marks []mark) ([]ddb.Item, error) {
-	of.Partition, of.Page = marks[0].Partition, markItems*len(marks)
+func (s *Store) markedSpan(ctx context.Context, marks []mark) ([]ddb.Item, error) {
+	of := marks[0].Query
+	of.Page = markItems * len(marks)
 	var span items.Reach
 	keys := make([]ddb.Item, len(marks))
 	for i, m := range marks {
 		span.Add(m.Time)
-		keys[i] = m.Key(of)
+		keys[i] = m.Item()
 	}
 	q := items.InState(of, marks[0].State, andon.Span{From: span.From, To: span.To})
 	found, next, err := s.db.Page(ctx, q, nil)
@@ -241,38 +240,39 @@ func (s *Store) Entry(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
 	ctx = s.forAnswer(ctx)
-	t, d, err := s.find(ctx, id, device)
+	d, err := s.find(ctx, id, device)
 	if err != nil {
 		return andon.Entry{}, err
 	}
-	is, _, err := s.entry(ctx, t, d, at, state)
+	is, _, err := s.entry(ctx, d, andon.EntryRef{Time: at, State: state})
 	return is, err
 }
 
 func (s *Store) entry(
-	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
+	ctx context.Context, d *device, ref andon.EntryRef,
 ) (is andon.Entry, of event, err error) {
-	found, err := s.eventsAt(ctx, t, s.places(t, d, andon.EntryRef{Time: at, State: state}))
+	found, err := s.eventsAt(ctx, d.Tenant, places(d, ref))
 	if err != nil {
 		return is, of, err
 	}
 	if len(found) == 0 {
-		return is, of, andon.NoEntry(d.ID, at, state)
+		return is, of, andon.NoEntry(d.ID, ref.Time, ref.State)
 	}
 	of = found[0]
 	is.Event = of.Event
-	if is.Escalations, err = s.escalations(ctx, t, d, at, state); err != nil {
+	if is.Escalations, err = s.escalations(ctx, d, ref); err != nil {
 		return is, of, err
 	}
 	is.EscalatedTo = is.CurrentEscalation().To
-	if d.Withdrawn.Covers(at) {
-		is.Withdrawn, err = s.withdrawal(ctx, t, d, at, state)
+	if d.Withdrawn.Covers(ref.Time) {
+		is.Withdrawn, err = s.withdrawal(ctx, d, ref)
 	}
 	return is, of, err
 }
 
-func (s *Store) places(t *tenant, d *device, ref andon.EntryRef) (all []ddb.Item) {
-	key, sort := d.Rows(t), items.StateDate(ref.State, ref.Time)
+// places returns the keys that an entry may have.
+func places(d *device, ref andon.EntryRef) (all []ddb.Item) {
+	key, sort := d.Rows(), items.StateDate(ref.State, ref.Time)
 	for _, shard := range items.ShardsOf(sort, d.Partitions()) {
 		all = append(all, items.LogKeys().Item(items.ShardKey(key, shard), sort))
 	}
@@ -280,8 +280,8 @@ func (s *Store) places(t *tenant, d *device, ref andon.EntryRef) (all []ddb.Item
 }
 
 // eventsAt reads entries by their places, each once, in no particular order.
-func (s *Store) eventsAt(ctx context.Context, t *tenant, places []ddb.Item) ([]event, error) {
-	there, err := s.db.BatchGet(ctx, items.TableLog, places)
+func (s *Store) eventsAt(ctx context.Context, t *tenant, keys []ddb.Item) ([]event, error) {
+	there, err := s.db.BatchGet(ctx, items.TableLog, keys)
 	if err != nil {
 		return nil, err
 	}

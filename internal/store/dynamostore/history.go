@@ -16,26 +16,27 @@ import (
 type history struct {
 	store  *Store
 	ctx    context.Context
-	tenant *tenant
 	device *device
 	hidden map[andon.EntryRef]bool // withdrawn or not, of the entries that were asked about
 }
 
 var _ current.History = (*history)(nil)
 
-func (s *Store) history(ctx context.Context, t *tenant, d *device) *history {
-	return &history{store: s, ctx: ctx, tenant: t, device: d, hidden: map[andon.EntryRef]bool{}}
+func (s *Store) history(ctx context.Context, d *device) *history {
+	return &history{store: s, ctx: ctx, device: d, hidden: map[andon.EntryRef]bool{}}
 }
+
+func (p *history) states() *andon.StateSet { return p.device.Tenant.Record.States }
 
 func (p *history) learn(refs ...andon.EntryRef) error {
 	var marks []mark
 	for _, ref := range refs {
 		if _, known := p.hidden[ref]; !known && p.device.Withdrawn.Covers(ref.Time) {
-			marks = append(marks, items.WithdrawalMark(p.tenant, p.device, ref))
+			marks = append(marks, items.Withdrawal(p.device, ref))
 			p.hidden[ref] = false
 		}
 	}
-	found, err := p.store.readMarked(p.ctx, items.Records(""), marks)
+	found, err := p.store.readMarked(p.ctx, marks)
 	for m := range found {
 		p.hidden[m.EntryRef] = true
 	}
@@ -51,7 +52,7 @@ func (p *history) withdrawn(ref andon.EntryRef) (bool, error) {
 // or another one. So only those are read that can be next: of the current run if the entry is in
 // it, else of the incident. One of them that is not folded yet is a right answer, too.
 func (p *history) Next(after andon.EventKey) (andon.Time, error) {
-	d, states := p.device, p.tenant.Record.States
+	d, states := p.device, p.states()
 	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
 	inRun := after.Compare(first) > 0
 	next := d.Time // where the log has expired
@@ -61,8 +62,8 @@ func (p *history) Next(after andon.EventKey) (andon.Time, error) {
 		}
 		const few = 3
 		q := andon.EventQuery{Span: andon.Span{From: after.Time}, Order: andon.Asc, Limit: few}
-		all := entriesOf(p.tenant, d, state, q.Span)
-		for e, err := range items.Found(p.ctx, p.store.db, p.tenant, q, all, items.ReadEvent) {
+		all := entriesOf(d, state, q.Span)
+		for e, err := range items.Found(p.ctx, p.store.db, d.Tenant, q, all, items.ReadEvent) {
 			if err != nil {
 				return 0, err
 			}
@@ -96,11 +97,12 @@ func (p *history) SetAside(current.Escalation) {}
 
 // AsideOf implements current.History.
 func (p *history) AsideOf(entry andon.Time, state andon.State) (current.Escalation, error) {
-	hidden, err := p.withdrawn(andon.EntryRef{Time: entry, State: state})
+	ref := andon.EntryRef{Time: entry, State: state}
+	hidden, err := p.withdrawn(ref)
 	if err != nil || hidden {
 		return current.Escalation{}, err
 	}
-	r, err := p.store.latestRecord(p.ctx, p.tenant, p.device, entry, state)
+	r, err := p.store.latestRecord(p.ctx, p.device, ref)
 	return current.Escalation{Entry: entry, State: state, At: r.At, To: r.To}, err
 }
 
@@ -109,8 +111,7 @@ func (p *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 	return seq.Of(func(yield func(current.Escalation) bool) error {
 		for _, state := range p.device.States {
 			span := andon.Span{From: from}
-			q := items.StateRange(items.Join(p.device.Rows(p.tenant), items.PartEscalated), state,
-				span)
+			q := items.StateRange(items.Join(p.device.Rows(), items.PartEscalated), state, span)
 			found, err := ddb.Collect(p.ctx, p.store.db, q, items.ReadEscalation)
 			var refs []andon.EntryRef
 			for _, r := range found {
@@ -142,7 +143,7 @@ func (p *history) refold() error {
 		}
 		return hidden
 	}
-	if err := p.device.Refold(p.logged(), p.tenant.Record.States, gone, p); err != nil {
+	if err := p.device.Refold(p.logged(), p.states(), gone, p); err != nil {
 		return err
 	}
 	return failed
@@ -155,7 +156,7 @@ const refolded = 100
 func (p *history) logged() iter.Seq2[current.Logged, error] {
 	return seq.Of(func(yield func(current.Logged) bool) error {
 		q := andon.EventQuery{Limit: math.MaxInt}
-		log := p.store.entries(p.ctx, p.tenant, p.device, q)
+		log := p.store.entries(p.ctx, p.device, q)
 		for piece, err := range seq.Pieces(func() int { return refolded }, log) {
 			if err != nil {
 				return err
@@ -165,7 +166,7 @@ func (p *history) logged() iter.Seq2[current.Logged, error] {
 			for i := range piece {
 				refs[i] = piece[i].Ref()
 				if p.device.EverEscalated.Covers(refs[i].Time) {
-					marks = append(marks, items.LatestMark(p.tenant, p.device, refs[i]))
+					marks = append(marks, items.Latest(p.device, refs[i]))
 				}
 			}
 			if err := p.learn(refs...); err != nil {
@@ -177,7 +178,7 @@ func (p *history) logged() iter.Seq2[current.Logged, error] {
 			}
 			for i := range piece {
 				l := current.Logged{Entry: p.entry(&piece[i].Event)}
-				r, was := escalated[items.LatestMark(p.tenant, p.device, refs[i])]
+				r, was := escalated[items.Latest(p.device, refs[i])]
 				if was && !p.hidden[refs[i]] {
 					l.Escalated = r.Current()
 				}
@@ -192,7 +193,7 @@ func (p *history) logged() iter.Seq2[current.Logged, error] {
 
 func (p *history) entry(e *andon.Event) current.Entry {
 	return current.Entry{
-		Time: e.Time, Severity: p.tenant.Record.States.Severity(e.State), State: e.State,
+		Time: e.Time, Severity: p.states().Severity(e.State), State: e.State,
 		Operator: e.Operator,
 	}
 }

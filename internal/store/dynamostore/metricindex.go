@@ -116,7 +116,7 @@ func (s *Store) stillOf(
 	}
 	for _, of := range found {
 		of = slices.DeleteFunc(of, func(m message) bool {
-			return !devices[m.Device].Owns(t, m.Partition)
+			return !devices[m.Device].Owns(m.Partition)
 		})
 		if len(of) > 0 {
 			kept = append(kept, of)

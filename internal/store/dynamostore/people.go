@@ -40,13 +40,13 @@ func (c *completing) recheck(ctx context.Context, piece []event) ([]event, error
 	if err := c.learn(ctx, piece); err != nil {
 		return nil, err
 	}
-	var places []ddb.Item
+	var keys []ddb.Item
 	for i := range piece {
 		if e := &piece[i]; !c.proves(e) {
-			places = append(places, c.store.places(c.tenant, c.devices[e.Device], e.Ref())...)
+			keys = append(keys, places(c.devices[e.Device], e.Ref())...)
 		}
 	}
-	found, err := c.store.eventsAt(ctx, c.tenant, places)
+	found, err := c.store.eventsAt(ctx, c.tenant, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (c *completing) recheck(ctx context.Context, piece []event) ([]event, error
 // written once, in the only place that it can have. So what proves many entries is one read.
 func (c *completing) proves(e *event) bool {
 	d := c.devices[e.Device]
-	return e.Delivery != 0 && d.Partitions() == 1 && d.Owns(c.tenant, e.Partition) &&
+	return e.Delivery != 0 && d.Partitions() == 1 && d.Owns(e.Partition) &&
 		!d.Rewritten.Covers(e.Time)
 }
 

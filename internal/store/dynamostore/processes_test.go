@@ -187,7 +187,7 @@ func (c *writers) folded(s *Store) {
 		}
 		again.Device = current.Device{ID: d.ID, Retired: d.Retired, Received: d.Received,
 			Assignee: d.Assignee, AssignedFrom: d.AssignedFrom}
-		if err := s.history(ctx, t, again).refold(); err != nil {
+		if err := s.history(ctx, again).refold(); err != nil {
 			c.Fatal(err)
 		}
 		same(c.T, "device "+string(d.ID), again.Show(t.Record.States), d.Show(t.Record.States))

@@ -72,7 +72,7 @@ func (b *stale) wantPurged(is *device) {
 	later, of := open(b.T, o), mustTenant(b.T, b.other)
 	b.sent(later.countAll(b.Context()))
 	for _, was := range is.Formerly() {
-		for _, part := range was.Parts(of) {
+		for _, part := range was.Parts() {
 			q := ddb.Query{Table: items.TableLog, Key: items.LogKeys(), Partition: part}
 			if left, _, err := later.db.Page(b.Context(), q, nil); err != nil || len(left) > 0 {
 				b.Errorf("in partition %s are %d items, %v", part, len(left), err)

@@ -28,10 +28,10 @@ func (e *Engine) indexSettings() []config.Setting {
 // latestByIndex returns the newest reading that DeviceLatestGSI has of a device. ok is false where
 // the index does not have all of it.
 func (s *Store) latestByIndex(
-	ctx context.Context, t *tenant, d *device, from andon.Time,
+	ctx context.Context, d *device, from andon.Time,
 ) (r *andon.Reading, ok bool, err error) {
 	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
-	for found, err := range s.instants(ctx, t, d, q, items.IndexLatest) {
+	for found, err := range s.instants(ctx, d, q, items.IndexLatest) {
 		if err != nil {
 			return nil, false, err
 		}

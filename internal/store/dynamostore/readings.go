@@ -32,19 +32,18 @@ func (s *Store) AppendReadings(
 	return s.following(ctx, id, func(t *tenant) error {
 		var all []deviceWrite
 		for _, id := range ids {
-			all = append(all, s.measuring(t, received, of[id]))
+			all = append(all, s.measuring(received, of[id]))
 		}
 		return s.writeDevices(ctx, t, ids, all)
 	})
 }
 
-func (s *Store) measuring(t *tenant, received andon.Time, all []message) deviceWrite {
-	return &measuring{store: s, tenant: t, received: received, messages: all}
+func (s *Store) measuring(received andon.Time, all []message) deviceWrite {
+	return &measuring{store: s, received: received, messages: all}
 }
 
 type measuring struct {
 	store    *Store
-	tenant   *tenant
 	received andon.Time
 
 	messages    []message
@@ -54,20 +53,16 @@ type measuring struct {
 
 // fold notes in the device when it was last heard. If it was purged meanwhile its messages are
 // written again.
-func (a *measuring) fold(ctx context.Context, slot *shared.Slot[device]) error {
-	return a.store.update(ctx, a.tenant, slot, andon.ByReorder, func(
-		_ *tenant, d *device,
-	) (bool, error) {
-		if d.Incarnation != a.incarnation {
-			if err := a.store.writeRows(ctx, a, d); err != nil {
-				return false, err
-			}
+func (a *measuring) fold(ctx context.Context, d *device) error {
+	if d.Incarnation != a.incarnation {
+		if err := a.store.writeRows(ctx, a, d); err != nil {
+			return err
 		}
-		d.Received = andon.Heard(d.Received, a.received)
-		d.Shards = max(d.Shards, a.shards)
-		d.Measures(a.messages)
-		return true, nil
-	})
+	}
+	d.Received = andon.Heard(d.Received, a.received)
+	d.Shards = max(d.Shards, a.shards)
+	d.Measures(a.messages)
+	return nil
 }
 
 // rows returns the items of the messages of a device, of the same message twice the later, and adds
@@ -76,15 +71,15 @@ func (a *measuring) rows(
 	_ context.Context, d *device, index items.IndexRows,
 ) (all []ddb.Write, err error) {
 	if a.shards == 0 {
-		a.shards = a.store.shardsFor(a.tenant, d, items.UnitsOfMessages(a.messages))
+		a.shards = a.store.shardsFor(d, items.UnitsOfMessages(a.messages))
 	}
 	a.incarnation, a.shards = d.Incarnation, max(a.shards, d.Partitions())
 	at := map[string]int{}
 	for n, one := range a.messages {
-		i := one.Item(a.tenant, d, a.shards, items.Expiry(a.store.options.ReadingsRetention),
+		i := one.Item(d, a.shards, items.Expiry(a.store.options.ReadingsRetention),
 			&a.store.options.ReadingIndexes)
 		listed := a.store.options.Listed(&one)
-		a.store.indexed(a.tenant, items.Named{Of: items.OfMetric, Name: listed},
+		a.store.indexed(d.Tenant, items.Named{Of: items.OfMetric, Name: listed},
 			items.UnitsOfMessages(a.messages[n:n+1]))
 		w := ddb.Write{Table: items.TableReadings, Put: i}
 		if same, ok := at[i.Text(items.AttrTimestamp)]; ok {
@@ -93,7 +88,7 @@ func (a *measuring) rows(
 		}
 		at[i.Text(items.AttrTimestamp)] = len(all)
 		all = append(all, w)
-		index.Metrics(a.tenant, d, &one)
+		index.Metrics(d, &one)
 	}
 	return all, nil
 }
@@ -101,22 +96,22 @@ func (a *measuring) rows(
 // messages returns the readings of a device that a query selects by time, joined, in its order,
 // and does not stop at the limit.
 func (s *Store) messages(
-	ctx context.Context, t *tenant, d *device, q andon.ReadingQuery,
+	ctx context.Context, d *device, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	return seq.Map(s.instants(ctx, t, d, q, ""), items.Joined)
+	return seq.Map(s.instants(ctx, d, q, ""), items.Joined)
 }
 
 // instants returns the messages of a device, those of one time together, from the table or an
 // index.
 func (s *Store) instants(
-	ctx context.Context, t *tenant, d *device, query andon.ReadingQuery, index string,
+	ctx context.Context, d *device, query andon.ReadingQuery, index string,
 ) iter.Seq2[[]message, error] {
 	var all []ddb.Query
 	span := query.Rest()
 	if span.Empty() || !d.Known() {
 		return func(func([]message, error) bool) {}
 	}
-	for _, part := range d.Parts(t) {
+	for _, part := range d.Parts() {
 		from, to := items.TimeBounds(span)
 		all = append(all, ddb.Query{
 			Table: items.TableReadings, Index: index, Key: items.ReadingKeys(), Partition: part,
@@ -132,24 +127,22 @@ func (s *Store) DeviceReadings(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
 	ctx = s.forReadings(ctx)
-	return listOfDevice(ctx, s, owner, id, func(
-		t *tenant, d *device, yield func(andon.Reading) bool,
-	) error {
-		return seq.Yield(shared.Measured(q, s.messages(ctx, t, d, q)), yield)
+	return listOfDevice(ctx, s, owner, id, func(d *device, yield func(andon.Reading) bool) error {
+		return seq.Yield(shared.Measured(q, s.messages(ctx, d, q)), yield)
 	})
 }
 
 // newestReading returns the newest reading of a device not before a time; nil where there is none.
 func (s *Store) newestReading(
-	ctx context.Context, t *tenant, d *device, from andon.Time,
+	ctx context.Context, d *device, from andon.Time,
 ) (*andon.Reading, error) {
 	if ddb.IsEventual(ctx) && s.options.LatestIndex != items.ProjectsNone {
-		if r, ok, err := s.latestByIndex(ctx, t, d, from); ok || err != nil {
+		if r, ok, err := s.latestByIndex(ctx, d, from); ok || err != nil {
 			return r, err
 		}
 	}
 	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
-	for r, err := range s.messages(ctx, t, d, q) {
+	for r, err := range s.messages(ctx, d, q) {
 		return &r, err
 	}
 	return nil, nil
@@ -169,7 +162,7 @@ func (s *Store) LatestReadings(
 		return nil, err
 	}
 	return shared.Found(ctx, all, func(ctx context.Context, d *device) (*andon.Reading, error) {
-		return s.newestReading(ctx, t, d, from)
+		return s.newestReading(ctx, d, from)
 	})
 }
 
@@ -215,7 +208,7 @@ func (s *Store) metric(
 	})
 	return seq.Join(devices, func(d *device) iter.Seq2[andon.MetricReading, error] {
 		of := q.ForDevice(d.ID, q.Limit)
-		all := shared.Measured(of, s.messages(ctx, t, d, of))
+		all := shared.Measured(of, s.messages(ctx, d, of))
 		return seq.Map(all, func(r andon.Reading) andon.MetricReading {
 			return andon.MetricReading{Device: d.ID, Time: r.Time, Value: r.Metrics[0].Value}
 		})

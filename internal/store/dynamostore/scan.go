@@ -11,12 +11,12 @@ import (
 
 // count takes in what is known of a device. Versions only rise, so they serve as the times by which
 // Counts decides what is newer.
-func (s *Store) count(tenant string, d *device) {
+func (s *Store) count(d *device) {
 	key, over := andon.EventKey{Time: andon.Time(d.Version), State: d.State}, andon.Time(0)
 	if !d.Alive() {
 		over = key.Time
 	}
-	s.counts.Raise(tenant, 0, d.ID, key, over, d.Received)
+	s.counts.Raise(d.Tenant.Key, 0, d.ID, key, over, d.Received)
 }
 
 // countAll reads all devices, with eventual reads: what is missed is older than what this process
@@ -24,10 +24,10 @@ func (s *Store) count(tenant string, d *device) {
 // purges.
 func (s *Store) countAll(ctx context.Context) error {
 	left := unfinished{store: s, devices: map[string][]*device{}}
-	err := s.scan(ddb.Eventually(ctx), func(tenant string, d *device) error {
+	err := s.scan(ddb.Eventually(ctx), func(d *device) error {
 		if d.Version != 0 {
-			s.count(tenant, d)
-			left.add(tenant, d)
+			s.count(d)
+			left.add(d)
 		}
 		return nil
 	})
@@ -45,16 +45,16 @@ func (s *Store) countAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) error) error {
+func (s *Store) scan(ctx context.Context, each func(d *device) error) error {
 	return s.scanFrom(ctx, "", ddb.MaxPage, each, func(string) error { return nil })
 }
 
 // scanFrom is scan of the devices after one, by its key; "" is before all. done is called with the
-// key of the last device after each page but the last. Of a damaged device each is given what
-// items.DecodeDevice has of it, so that it stops nothing that is about others. Items of other
-// programs are left out.
+// key of the last device after each page but the last. Each is given devices whose tenant has a key
+// alone, and of a damaged one what items.DecodeDevice has of it, so that it stops nothing that is
+// about others. Items of other programs are left out.
 func (s *Store) scanFrom(
-	ctx context.Context, last string, page int, each func(tenant string, d *device) error,
+	ctx context.Context, last string, page int, each func(d *device) error,
 	done func(last string) error,
 ) error {
 	for {
@@ -68,15 +68,15 @@ func (s *Store) scanFrom(
 		}
 		for _, i := range found {
 			key := i.Text(items.AttrDevice)
-			tenant, id := items.SplitDevice(key)
-			if id.Validate() != nil || items.DeviceKey(tenant, id) != key {
+			of, id := items.SplitDevice(key)
+			if id.Validate() != nil || items.DeviceKey(of, id) != key {
 				continue
 			}
-			d, err := items.DecodeDevice(id, i)
+			d, err := items.DecodeDevice(&tenant{Key: of}, id, i)
 			if err != nil {
 				s.noteDamage(key, err)
 			}
-			if err := each(tenant, d); err != nil {
+			if err := each(d); err != nil {
 				return err
 			}
 		}

@@ -13,12 +13,12 @@ import (
 )
 
 // shardsFor returns how many partitions to use for what is about to be written to a device.
-func (s *Store) shardsFor(t *tenant, d *device, units int64) int {
+func (s *Store) shardsFor(d *device, units int64) int {
 	n := max(d.Partitions(), s.options.fixedShards())
 	if s.options.Shards != autoShards {
 		return n
 	}
-	return s.rates.Partitions(s.now(), d.Rows(t), units, n)
+	return s.rates.Partitions(s.now(), d.Rows(), units, n)
 }
 
 // unprocessed counts an entry or a message that a batch left unprocessed.
@@ -62,11 +62,11 @@ func (s *Store) indexed(t *tenant, of items.Named, units int64) {
 }
 
 // reindexed is indexed of a device that is put: an index that it enters, or leaves, is written to.
-func (s *Store) reindexed(t *tenant, was, is *device) {
-	before, after := was.Listed(t), is.Listed(t)
+func (s *Store) reindexed(was, is *device) {
+	before, after := was.Listed(), is.Listed()
 	for _, of := range slices.Concat(before, after) {
 		if slices.Contains(before, of) != slices.Contains(after, of) {
-			s.indexed(t, of, 1)
+			s.indexed(is.Tenant, of, 1)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (s *Store) divideDevice(
 	if err := id.Validate(); err != nil {
 		return 0, andon.Errorf(andon.Invalid, "%w", err)
 	}
-	err = s.withDevice(ctx, t, id, andon.ByReorder, func(_ *tenant, d *device) (bool, error) {
+	err = s.withDevice(ctx, t, id, andon.ByReorder, func(d *device) (bool, error) {
 		if is = d.Partitions(); n < is {
 			if n != 0 {
 				return false, fewer(is)

@@ -282,7 +282,7 @@ func TestStalePurge(t *testing.T) {
 	if err := b.other.Purge(ctx, id, "d"); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.late.keepFormer(ctx, of, was[0]); err != nil {
+	if err := b.late.keepFormer(ctx, was[0]); err != nil {
 		t.Fatal(err)
 	}
 	b.append(5, "WARNING1")

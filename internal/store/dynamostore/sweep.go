@@ -67,10 +67,8 @@ func (s *swept) olderThan(h andon.Horizon) bool {
 }
 
 func (w *sweeping) run(ctx context.Context) error {
-	err := w.store.scanFrom(ctx, w.Device, w.store.options.sweepPage, func(
-		tenant string, d *device,
-	) error {
-		if tenant != w.tenant.Key {
+	err := w.store.scanFrom(ctx, w.Device, w.store.options.sweepPage, func(d *device) error {
+		if d.Tenant.Key != w.tenant.Key {
 			return nil
 		}
 		for _, q := range w.expired(d) {
@@ -103,7 +101,7 @@ func (w *sweeping) save(ctx context.Context, last string) error {
 // expired returns the queries for what a device has that is older than the horizon. Escalations of
 // the open incident stay: what the device shows may come from them.
 func (w *sweeping) expired(d *device) (all []ddb.Query) {
-	of := d.Rows(w.tenant)
+	of := d.Rows()
 	if h := w.Horizon.Events; h > 0 {
 		entries := andon.Span{To: h - 1}
 		records := entries
@@ -111,14 +109,14 @@ func (w *sweeping) expired(d *device) (all []ddb.Query) {
 			records.To = min(entries.To, d.Incident-1)
 		}
 		for _, state := range d.States {
-			all = append(all, entriesOf(w.tenant, d, state, entries)...)
+			all = append(all, entriesOf(d, state, entries)...)
 			all = append(all, items.InState(items.Records("withdrawal#"+of), state, entries),
 				items.StateRange(items.Join(of, items.PartEscalated), state, records),
 				items.StateRange(items.Join(of, items.PartEscalations), state, records))
 		}
 	}
 	if h := w.Horizon.Readings; h > 0 {
-		for _, part := range d.Parts(w.tenant) {
+		for _, part := range d.Parts() {
 			all = append(all, ddb.Query{Table: items.TableReadings, Key: items.ReadingKeys(),
 				Partition: part, To: items.TimeText(h)})
 		}

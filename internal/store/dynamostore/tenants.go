@@ -70,8 +70,8 @@ func (s *Store) refold(ctx context.Context, t *tenant) error {
 		return err
 	}
 	var ids []andon.DeviceID
-	err := s.scan(ctx, func(key string, d *device) error {
-		if key == t.Key && d.Version != 0 && d.Generation < t.Generation {
+	err := s.scan(ctx, func(d *device) error {
+		if d.Tenant.Key == t.Key && d.Version != 0 && d.Generation < t.Generation {
 			ids = append(ids, d.ID)
 		}
 		return nil
@@ -81,11 +81,10 @@ func (s *Store) refold(ctx context.Context, t *tenant) error {
 	}
 	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 		old := false
-		return s.withDevice(ctx, t, ids[i], andon.ByReorder,
-			func(now *tenant, d *device) (bool, error) {
-				old = old || d.Known() && d.Generation < now.Generation
-				return old, nil
-			})
+		return s.withDevice(ctx, t, ids[i], andon.ByReorder, func(d *device) (bool, error) {
+			old = old || d.Known() && d.Generation < d.Tenant.Generation
+			return old, nil
+		})
 	})
 }
 
@@ -126,17 +125,17 @@ func (s *Store) purgeAll(ctx context.Context, after time.Duration) error {
 	if err := sleep.For(ctx, after); err != nil {
 		return err
 	}
-	err := s.scan(ctx, func(key string, d *device) error {
-		if !slices.Contains(incarnations, key) {
+	err := s.scan(ctx, func(d *device) error {
+		if !slices.Contains(incarnations, d.Tenant.Key) {
 			return nil
 		}
 		for _, is := range append(d.Formerly(), d) {
-			if err := s.deleteRows(ctx, &tenant{Key: key}, is); err != nil {
+			if err := s.deleteRows(ctx, is); err != nil {
 				return err
 			}
 		}
 		return s.db.Write(ctx, ddb.Write{Table: items.TableDevices,
-			Delete: items.DevicesKey(key, d.ID)})
+			Delete: items.DevicesKey(d.Tenant.Key, d.ID)})
 	})
 	for _, key := range incarnations {
 		if err == nil {

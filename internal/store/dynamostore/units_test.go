@@ -15,7 +15,7 @@ import (
 // TestStoredDevice: what a program wrote must be read by the next one, so these names stay.
 func TestStoredDevice(t *testing.T) {
 	of := &tenant{Key: "metro", Record: andon.NewTenant("metro")}
-	d := &device{Version: 7}
+	d := &device{Tenant: of, Version: 7}
 	at := func(s int) andon.Time { return andon.MinTime + andon.Time(s)*1_000_000 }
 	d.ID, d.Time, d.State, d.Since, d.Received = "a#1", at(5), "WARNING1", at(4), at(6)
 	d.PrevTime, d.PrevState, d.Incident, d.LastNormal = at(3), "NORMAL", at(4), at(3)
@@ -25,7 +25,7 @@ func TestStoredDevice(t *testing.T) {
 	d.Withdrawn, d.EverEscalated = items.Reach{From: at(3), To: at(4)},
 		items.Reach{From: at(4), To: at(5)}
 	d.Metrics, d.Incarnation = []andon.MetricName{"rpm"}, 36
-	i, err := d.Item(of, d.Version)
+	i, err := d.Item(d.Version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,14 +47,14 @@ func TestStoredDevice(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	again, err := items.DecodeDevice("a#1", i)
+	again, err := items.DecodeDevice(of, "a#1", i)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(again, d) {
 		t.Errorf("read again it is %+v, want %+v", again, d)
 	}
-	if key := again.Rows(of); key != "metro#a%231#life10" || again.Version != 7 {
+	if key := again.Rows(); key != "metro#a%231#life10" || again.Version != 7 {
 		t.Errorf("its rows are at %q, its version is %d", key, again.Version)
 	}
 }

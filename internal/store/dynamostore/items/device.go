@@ -34,11 +34,11 @@ type Pending struct {
 const attrPending = "Change"
 
 // Shown returns what a device shows; nil: nothing.
-func (d *Device) Shown(t *tenant) *andon.Device {
+func (d *Device) Shown() *andon.Device {
 	if !d.Alive() {
 		return nil
 	}
-	is := d.Show(t.Record.States)
+	is := d.Show(d.Tenant.Record.States)
 	return &is
 }
 
@@ -46,6 +46,7 @@ func (d *Device) Shown(t *tenant) *andon.Device {
 // zero value is a device of which nothing is stored.
 type Device struct {
 	folded
+	Tenant  *tenant        // that it is of, as it is read or written
 	Version int64          // 0: there is no item, or a damaged one
 	Pending *Pending       // the change that its put made, if that may not be in the log
 	Cause   andon.EntryRef // the entry that made the change under way
@@ -95,7 +96,7 @@ type Former struct {
 func (d *Device) Purge(next int64) {
 	was := *d
 	*d = Device{}
-	d.ID, d.Incarnation = was.ID, next
+	d.Tenant, d.ID, d.Incarnation = was.Tenant, was.ID, next
 	d.Former = append(slices.Clip(was.Former), Former{was.Incarnation, was.Shards})
 }
 
@@ -162,8 +163,8 @@ func (d *Device) Measures(all []Message) {
 }
 
 // Rows returns <d>, with which the partitions of the device begin.
-func (d *Device) Rows(t *tenant) string {
-	key := DeviceKey(t.Key, d.ID)
+func (d *Device) Rows() string {
+	key := DeviceKey(d.Tenant.Key, d.ID)
 	if d.Incarnation == 0 {
 		return key
 	}
@@ -173,7 +174,7 @@ func (d *Device) Rows(t *tenant) string {
 // Formerly returns the device as it was in its former incarnations, as far as rows go by that.
 func (d *Device) Formerly() (all []*Device) {
 	for _, f := range d.Former {
-		was := &Device{}
+		was := &Device{Tenant: d.Tenant}
 		was.ID, was.Incarnation, was.Shards = d.ID, f.Incarnation, f.Shards
 		all = append(all, was)
 	}
@@ -181,17 +182,17 @@ func (d *Device) Formerly() (all []*Device) {
 }
 
 // Parts returns the partitions of its entries, and those of its messages.
-func (d *Device) Parts(t *tenant) []string {
+func (d *Device) Parts() []string {
 	all := make([]string, d.Partitions())
 	for shard := range all {
-		all[shard] = ShardKey(d.Rows(t), shard)
+		all[shard] = ShardKey(d.Rows(), shard)
 	}
 	return all
 }
 
 // Owns reports whether a partition of the log or of the readings is of the present incarnation.
-func (d *Device) Owns(t *tenant, partition string) bool {
-	part, is := strings.CutPrefix(partition, d.Rows(t))
+func (d *Device) Owns(partition string) bool {
+	part, is := strings.CutPrefix(partition, d.Rows())
 	return is && (part == "" || part == "#"+PartEscalated || strings.HasPrefix(part, shardMark))
 }
 
@@ -208,7 +209,7 @@ func DevicesKey(tenant string, id andon.DeviceID) ddb.Item {
 
 // DecodeDevice reads an item; nil is a device of which nothing is stored. Of one that is damaged it
 // returns the device as its key has it, with all partitions that a device may have.
-func DecodeDevice(id andon.DeviceID, i ddb.Item) (*Device, error) {
+func DecodeDevice(t *tenant, id andon.DeviceID, i ddb.Item) (*Device, error) {
 	d := &Device{Version: i.Int(AttrVersion)}
 	var err error
 	if i != nil {
@@ -221,16 +222,17 @@ func DecodeDevice(id andon.DeviceID, i ddb.Item) (*Device, error) {
 		d = &Device{folded: folded{also: also{Shards: MostShards}}}
 		err = andon.Errorf(andon.Damaged, "the item of device %q is damaged: %w", id, err)
 	}
-	d.ID = id
+	d.Tenant, d.ID = t, id
 	return d, err
 }
 
 // Item returns what is put, with the keys of the lists that the device is in.
-func (d *Device) Item(t *tenant, version int64) (ddb.Item, error) {
+func (d *Device) Item(version int64) (ddb.Item, error) {
 	is, err := json.Marshal(d.folded)
 	if err != nil {
 		return nil, err
 	}
+	t := d.Tenant
 	i := DevicesKey(t.Key, d.ID)
 	i[AttrShown], i[AttrVersion] = ddb.Text(string(is)), ddb.Number(version)
 	i[AttrID] = ddb.Text(string(d.ID))
@@ -249,7 +251,7 @@ func (d *Device) Item(t *tenant, version int64) (ddb.Item, error) {
 	default:
 		i[AttrList] = ddb.Text(Join(t.Key, ListSilent, BucketOf(string(d.ID))))
 	}
-	for _, x := range d.Listed(t) {
+	for _, x := range d.Listed() {
 		i[listAttributes[x.Of]] = ddb.Text(indexKey(t, x.Of, x.Name, string(d.ID)))
 	}
 	return i, nil
@@ -261,8 +263,8 @@ var listAttributes = map[string]string{
 }
 
 // Shows reports whether the device shows the entry of an escalation.
-func (d *Device) Shows(t *tenant, r andon.Escalation) bool {
-	shown := d.Show(t.Record.States)
+func (d *Device) Shows(r andon.Escalation) bool {
+	shown := d.Show(d.Tenant.Record.States)
 	return d.Alive() && shown.Shows(andon.EntryRef{Time: r.Time, State: r.State})
 }
 

@@ -83,11 +83,11 @@ func RateKeys(i ddb.Item) (all []string) {
 type Named struct{ Of, Name string }
 
 // Listed returns what a device is found by: its state, its operator, its supervisor.
-func (d *Device) Listed(t *tenant) (all []Named) {
+func (d *Device) Listed() (all []Named) {
 	if !d.Alive() {
 		return nil
 	}
-	show := d.Show(t.Record.States)
+	show := d.Show(d.Tenant.Record.States)
 	all = append(all, Named{OfState, string(d.State)})
 	if show.Operator != "" {
 		all = append(all, Named{OfOperator, string(show.Operator)})

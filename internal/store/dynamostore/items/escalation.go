@@ -19,6 +19,9 @@ type LatestRecord struct {
 	Of      Event // the entry as it was when the record was made, for who finds it by the record
 }
 
+// Ref returns what names its entry within its device.
+func (r *LatestRecord) Ref() andon.EntryRef { return andon.EntryRef{Time: r.Time, State: r.State} }
+
 // Current returns what package current has of it.
 func (r *LatestRecord) Current() current.Escalation {
 	return current.Escalation{Entry: r.Time, State: r.State, At: r.At, To: r.To}
@@ -32,19 +35,17 @@ const (
 	AttrNote = "Note"
 )
 
-// LatestKey returns the key of the newest escalation record of an entry.
-func LatestKey(t *tenant, d *Device, at andon.Time, state andon.State) ddb.Item {
-	return LogKeys().Item(Join(d.Rows(t), PartEscalated), StateDate(state, at))
-}
-
-// LatestMark returns its mark.
-func LatestMark(t *tenant, d *Device, ref andon.EntryRef) Mark {
-	return Mark{Join(d.Rows(t), PartEscalated), ref}
+// Latest returns the mark of the newest escalation record of an entry.
+func Latest(d *Device, ref andon.EntryRef) Mark {
+	part := ddb.Query{
+		Table: TableLog, Key: LogKeys(), Partition: Join(d.Rows(), PartEscalated),
+	}
+	return Mark{part, ref}
 }
 
 // FormerKey returns the key of an earlier one.
-func FormerKey(t *tenant, d *Device, r *andon.Escalation) ddb.Item {
-	return LogKeys().Item(Join(d.Rows(t), PartEscalations),
+func FormerKey(d *Device, r *andon.Escalation) ddb.Item {
+	return LogKeys().Item(Join(d.Rows(), PartEscalations),
 		StateDate(r.State, r.Time)+"#"+TimeText(r.At)+"#"+Escape(string(r.To)))
 }
 
@@ -69,15 +70,15 @@ func ReadEscalation(i ddb.Item) (andon.Escalation, bool, error) {
 }
 
 // Item returns what is stored of a newest record. It has no Date, so it is not in GSI1.
-func (r *LatestRecord) Item(t *tenant, d *Device, version int64) ddb.Item {
-	i := EscalationItem(LatestKey(t, d, r.Time, r.State), &r.Escalation)
+func (r *LatestRecord) Item(d *Device, version int64) ddb.Item {
+	i := EscalationItem(Latest(d, r.Ref()).Item(), &r.Escalation)
 	i[AttrVersion] = ddb.Number(version)
 	if r.To != "" {
 		of := Event{Event: andon.Event{Device: r.Device, Time: r.Time, State: r.State}}
-		i[AttrEscalated] = ddb.Text(indexKey(t, OfSupervisor, string(r.To), of.among()))
+		i[AttrEscalated] = ddb.Text(indexKey(d.Tenant, OfSupervisor, string(r.To), of.among()))
 	}
 	if r.Of.Delivery != 0 {
-		r.Of.setContent(i, t)
+		r.Of.setContent(i, d.Tenant)
 	}
 	return i
 }

@@ -38,11 +38,11 @@ func (e *Event) Micros() int64 { return int64(e.Time) }
 func (e *Event) Ref() andon.EntryRef { return andon.EntryRef{Time: e.Time, State: e.State} }
 
 // Item returns what is stored of an event in one of n shards.
-func (e *Event) Item(t *tenant, d *Device, n int, expires Expiry) ddb.Item {
+func (e *Event) Item(d *Device, n int, expires Expiry) ddb.Item {
 	sort := StateDate(e.State, e.Time)
-	i := LogKeys().Item(ShardKey(d.Rows(t), ShardOf(sort, n)), sort)
+	i := LogKeys().Item(ShardKey(d.Rows(), ShardOf(sort, n)), sort)
 	i[AttrDate] = ddb.Text(TimeText(e.Time))
-	e.setContent(i, t)
+	e.setContent(i, d.Tenant)
 	expires.Set(i, e.Time)
 	return i
 }

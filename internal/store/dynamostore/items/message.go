@@ -40,11 +40,9 @@ func (m *Message) Place() string {
 }
 
 // Item returns what is stored of a message in one of n shards.
-func (m *Message) Item(
-	t *tenant, d *Device, n int, expires Expiry, x *ReadingIndexes,
-) ddb.Item {
+func (m *Message) Item(d *Device, n int, expires Expiry, x *ReadingIndexes) ddb.Item {
 	at := TimeText(m.Time)
-	i := ReadingKeys().Item(ShardKey(d.Rows(t), ShardOf(at, n)),
+	i := ReadingKeys().Item(ShardKey(d.Rows(), ShardOf(at, n)),
 		at+"#"+strconv.FormatUint(shared.MessageHash(&m.Reading), 36))
 	i.SetMetrics(attrMetrics, m.Metrics)
 	i[attrDelivery] = ddb.Number(m.Delivery)
@@ -52,7 +50,7 @@ func (m *Message) Item(
 	if m.Metadata == "" && x.LatestIndex == ProjectsMetrics {
 		i[attrWhole] = ddb.Number(1)
 	}
-	x.setMetric(i, t, m)
+	x.setMetric(i, d.Tenant, m)
 	expires.Set(i, m.Time)
 	return i
 }

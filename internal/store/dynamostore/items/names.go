@@ -39,11 +39,11 @@ func (x IndexRows) Name(t *tenant, of andon.NameKind, name string) { x.add(Names
 func (x IndexRows) Kind(t *tenant, kind andon.RecordKind) { x.add(KindsKey(t.Key), string(kind)) }
 
 // Metrics adds the rows of a message's metrics that the device does not name yet.
-func (x IndexRows) Metrics(t *tenant, d *Device, m *Message) {
+func (x IndexRows) Metrics(d *Device, m *Message) {
 	for _, m := range m.Metrics {
 		if !slices.Contains(d.Metrics, m.Name) {
-			x.Name(t, andon.MetricNames, string(m.Name))
-			x.add(MetricKey(t, m.Name, BucketOf(string(d.ID))), string(d.ID))
+			x.Name(d.Tenant, andon.MetricNames, string(m.Name))
+			x.add(MetricKey(d.Tenant, m.Name, BucketOf(string(d.ID))), string(d.ID))
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // AssignmentKey returns the key of an earlier assignment.
-func AssignmentKey(t *tenant, d *Device, from andon.Time) ddb.Item {
-	return RecordKeys().Item("assignment#"+d.Rows(t), TimeText(from))
+func AssignmentKey(d *Device, from andon.Time) ddb.Item {
+	return RecordKeys().Item("assignment#"+d.Rows(), TimeText(from))
 }
 
 // NumberText returns the number of an item of the log of changes as it sorts.
@@ -28,26 +28,19 @@ func LogItem(partition string, i changelog.Item) ddb.Item {
 	return put
 }
 
-// WithdrawalKey returns the key of the record that an entry was wrong.
-func WithdrawalKey(t *tenant, d *Device, at andon.Time, state andon.State) ddb.Item {
-	return RecordKeys().Item("withdrawal#"+d.Rows(t), StateDate(state, at))
-}
-
-// WithdrawalMark returns its mark.
-func WithdrawalMark(t *tenant, d *Device, ref andon.EntryRef) Mark {
-	return Mark{"withdrawal#" + d.Rows(t), ref}
+// Withdrawal returns the mark of the record that an entry was wrong.
+func Withdrawal(d *Device, ref andon.EntryRef) Mark {
+	return Mark{Records("withdrawal#" + d.Rows()), ref}
 }
 
 // Mark names an item about an entry, in a partition whose sort key is <state>#<time>.
 type Mark struct {
-	Partition string
+	ddb.Query // for the partition
 	andon.EntryRef
 }
 
-// Key returns the key of the item, in the table of a query.
-func (m *Mark) Key(of ddb.Query) ddb.Item {
-	return of.Key.Item(m.Partition, StateDate(m.State, m.Time))
-}
+// Item returns the key of the item.
+func (m Mark) Item() ddb.Item { return m.Key.Item(m.Partition, StateDate(m.State, m.Time)) }
 
 // The attributes of a document.
 const (

@@ -114,20 +114,20 @@ func (e *Config) own(s plan.Sample) (*plan.Metered, error) {
 	t := &shared.Tenant{
 		Key: items.TenantKey(andon.DefaultTenant, 0), Record: andon.NewTenant(andon.DefaultTenant),
 	}
-	d := &items.Device{}
+	d := &items.Device{Tenant: t}
 	d.ID = s.Events[0].Device
 	d.Measures([]items.Message{{Reading: s.Reading}})
-	shown, err := shownBy(t, d, s.Events[:])
+	shown, err := shownBy(d, s.Events[:])
 	if err != nil {
 		return nil, err
 	}
-	logged, err := changeItem(t, d)
+	logged, err := changeItem(d)
 	if err != nil {
 		return nil, err
 	}
 	stamp := int64(s.Events[0].Time)
 	first := items.Event{Event: s.Events[0], Delivery: stamp}
-	entry := first.Item(t, d, 1, items.Expiry(s.Retention))
+	entry := first.Item(d, 1, items.Expiry(s.Retention))
 	m.write(items.TableLog, plan.PerEvent, nil, entry, kept)
 	m.write(items.TableDevices, plan.PerRepeat, shown[0], shown[1], replaced)
 	m.write(items.TableDevices, plan.PerChange, shown[1], shown[2], replaced)
@@ -135,14 +135,14 @@ func (e *Config) own(s plan.Sample) (*plan.Metered, error) {
 	log := &m.Writes[len(m.Writes)-1] // it has one key, and its items many changes
 	log.Sharing, log.Joined = plan.ByTenant, changeBytes(logged)
 	m.write(items.TableDevices, plan.PerDevice, nil, shown[1], lasting)
-	if err := m.people(t, d, &s.Events[2], shown[2], logged); err != nil {
+	if err := m.people(d, &s.Events[2], shown[2], logged); err != nil {
 		return nil, err
 	}
 	m.races(shown[1], logged)
 	var reading ddb.Item
 	if len(s.Reading.Metrics) > 0 {
 		r := items.Message{Reading: s.Reading, Delivery: stamp}
-		reading = r.Item(t, d, 1, items.Expiry(s.ReadingsRetention), &e.Indexes)
+		reading = r.Item(d, 1, items.Expiry(s.ReadingsRetention), &e.Indexes)
 		m.write(items.TableReadings, plan.PerReading, nil, reading, kept)
 		m.write(items.TableDevices, plan.PerReading, shown[1], shown[1], replaced)
 		m.Writes = append(m.Writes, metricRows(t, &s.Reading))
@@ -153,13 +153,13 @@ func (e *Config) own(s plan.Sample) (*plan.Metered, error) {
 
 // changeItem returns an item of the log of changes, as if no other change were in it. It is kept
 // for a day, which is nothing next to the log of the entries.
-func changeItem(t *shared.Tenant, d *items.Device) (ddb.Item, error) {
-	shown := d.Shown(t)
+func changeItem(d *items.Device) (ddb.Item, error) {
+	shown := d.Shown()
 	size, err := changelog.Bytes(changelog.Change{Version: d.Version, Change: andon.Change{
 		Kind: andon.ByEntry, Device: d.ID, Before: shown, After: shown,
 		Entry: andon.EntryRef{Time: d.Time, State: d.State},
 	}})
-	return items.LogItem(t.Key+"#0", changelog.Item{
+	return items.LogItem(d.Tenant.Key+"#0", changelog.Item{
 		At: d.Time, Expires: d.Time, Data: make([]byte, size),
 	}), err
 }
@@ -192,25 +192,25 @@ func (m *maker) races(shown, logged ddb.Item) {
 
 // people adds an escalation and an assignment: records, the item of the device, its indexes, and a
 // change in the log.
-func (m *maker) people(
-	t *shared.Tenant, d *items.Device, e *andon.Event, shown, logged ddb.Item,
-) error {
+func (m *maker) people(d *items.Device, e *andon.Event, shown, logged ddb.Item) error {
+	t := d.Tenant
 	r := andon.Escalation{Device: d.ID, Time: e.Time, State: e.State, At: e.Time,
 		To: "supervisor-0007", By: e.Operator}
-	record := items.EscalationItem(items.LatestKey(t, d, e.Time, e.State), &r)
+	newest := items.Latest(d, andon.EntryRef{Time: e.Time, State: e.State})
+	record := items.EscalationItem(newest.Item(), &r)
 	record[items.AttrVersion] = ddb.Number(e.Time)
 	record.SetText(items.AttrEscalated, items.Join(t.Key, string(r.To)))
-	escalated, err := itemAfter(t, d.Clone(), func(d *items.Device) error {
+	escalated, err := itemAfter(d.Clone(), func(d *items.Device) error {
 		return d.Escalate(current.Escalation{Entry: e.Time, State: e.State, At: r.At, To: r.To},
 			t.Record.States, nil)
 	})
 	if err != nil {
 		return err
 	}
-	assigned, err := itemAfter(t, d.Clone(), func(d *items.Device) error {
+	assigned, err := itemAfter(d.Clone(), func(d *items.Device) error {
 		return d.Assign(&andon.Assignment{Operator: "operator-0008"}, e.Time)
 	})
-	former := items.AssignmentKey(t, d, e.Time)
+	former := items.AssignmentKey(d, e.Time)
 	former.SetText(items.AttrOperator, string(e.Operator))
 
 	m.write(items.TableLog, plan.PerEscalation, nil, record, kept)
@@ -233,20 +233,18 @@ func (m *maker) people(
 
 // itemAfter changes a device and returns its item. A change of what it shows is in the item until
 // the next put.
-func itemAfter(
-	t *shared.Tenant, was *items.Device, change func(*items.Device) error,
-) (ddb.Item, error) {
+func itemAfter(was *items.Device, change func(*items.Device) error) (ddb.Item, error) {
 	d := was.Clone()
 	if err := change(d); err != nil {
 		return nil, err
 	}
 	d.Pending = nil
-	before, after := was.Shown(t), d.Shown(t)
+	before, after := was.Shown(), d.Shown()
 	if !andon.ShowAlike(before, after) {
 		d.Pending = &items.Pending{From: 1, Kind: andon.ByEntry, Before: before,
 			Entry: andon.EntryRef{Time: d.Time, State: d.State}}
 	}
-	is, err := d.Item(t, d.Version)
+	is, err := d.Item(d.Version)
 	if err == nil {
 		is[ddb.Nonce] = ddb.Text(rand.Text())
 		*was = *d
@@ -255,16 +253,14 @@ func itemAfter(
 }
 
 // shownBy returns the item of a device after each of some events.
-func shownBy(
-	t *shared.Tenant, d *items.Device, events []andon.Event,
-) (shown []ddb.Item, err error) {
+func shownBy(d *items.Device, events []andon.Event) (shown []ddb.Item, err error) {
 	for i := range events {
 		d.Keep(events[i].State) // it has had all of them before
 	}
-	states := t.Record.States
+	states := d.Tenant.Record.States
 	for i := range events {
 		e := &events[i]
-		is, err := itemAfter(t, d, func(d *items.Device) error {
+		is, err := itemAfter(d, func(d *items.Device) error {
 			d.Received, d.Version = e.Time, int64(e.Time)
 			return d.Apply(current.Entry{Time: e.Time, Severity: states.Severity(e.State),
 				State: e.State, Operator: e.Operator}, states, nil) // in order: nothing is asked
