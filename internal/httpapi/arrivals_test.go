@@ -140,7 +140,7 @@ func (s *byArrival) Arrivals(
 	if s.gone {
 		return s.Store.Arrivals(ctx, id, q)
 	}
-	return shared.NoArrivals{}.Arrivals(ctx, id, q)
+	return shared.DeviceLog{}.Arrivals(ctx, id, q)
 }
 
 func TestEventsSinceRefused(t *testing.T) {

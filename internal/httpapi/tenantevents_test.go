@@ -121,7 +121,6 @@ func TestSerialLongAnswerByLines(t *testing.T) {
 // byDevice is a store that can't list the entries of all devices, or breaks off after some.
 type byDevice struct {
 	andon.Store
-	shared.NoTenantEvents
 	after int // entries; 0: it can't at all
 }
 
@@ -129,7 +128,7 @@ func (s *byDevice) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	if s.after == 0 {
-		return s.NoTenantEvents.TenantEvents(ctx, id, q)
+		return shared.DeviceLog{}.TenantEvents(ctx, id, q)
 	}
 	return func(yield func(andon.Event, error) bool) {
 		for e, err := range s.Store.TenantEvents(ctx, id, q) {

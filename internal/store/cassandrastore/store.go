@@ -22,13 +22,12 @@ import (
 
 // Store implements andon.Store on one keyspace.
 type Store struct {
-	shared.NoArrivals
+	shared.DeviceLog
 	andon.NoMaintenance
 	*changelog.Logs
 	*records.Table
 	*shared.Documents
 	*shared.Tenancy
-	shared.NoTenantEvents
 
 	options   Options
 	db        *cql.Session

@@ -17,12 +17,11 @@ import (
 
 // Store is an andon.Store on tables of DynamoDB.
 type Store struct {
-	shared.NoArrivals
+	shared.DeviceLog
 	andon.NoMaintenance
 	*changelog.Logs
 	*shared.Documents
 	*shared.Tenancy
-	shared.NoTenantEvents
 
 	options Options
 	db      *ddb.Client

@@ -8,27 +8,27 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 )
 
-// NoArrivals is embedded by a store that does not keep the order in which entries arrive.
-type NoArrivals struct{}
+// DeviceLog is embedded by a store that keeps entries by device, and not the order in which they
+// arrive: for the newest entries of a tenant it would have to read all partitions.
+type DeviceLog struct{}
 
 // ErrNoFeed means that a store has no feed.
 var ErrNoFeed = andon.Errorf(andon.Unsupported,
 	"this store has no feed of changes: ask for the devices anew")
 
+// ErrNoArrivals means that a store does not keep the order of arrival.
+var ErrNoArrivals = andon.Errorf(andon.Unsupported, "this store does not keep the order in which "+
+	"entries arrive: ask for those of a device since a time")
+
 // Arrivals implements andon.Feed.
-func (NoArrivals) Arrivals(
+func (DeviceLog) Arrivals(
 	context.Context, andon.TenantID, andon.ArrivalQuery,
 ) (none andon.Arrived, err error) {
-	return none, andon.Errorf(andon.Unsupported, "this store does not keep the order in which "+
-		"entries arrive: ask for those of a device since a time")
+	return none, ErrNoArrivals
 }
 
-// NoTenantEvents is embedded by a store that keeps entries by device: for the newest entries of a
-// tenant it would have to read all partitions.
-type NoTenantEvents struct{}
-
 // TenantEvents implements andon.Log.
-func (NoTenantEvents) TenantEvents(
+func (DeviceLog) TenantEvents(
 	context.Context, andon.TenantID, andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return seq.List(func() ([]andon.Event, error) {

@@ -18,8 +18,7 @@ func unserved(s andon.Store) andon.Store {
 		case "Changes", "AwaitChange", "ChangesKept":
 			return nil, shared.ErrNoFeed
 		case "Arrivals":
-			_, err := shared.NoArrivals{}.Arrivals(context.Background(), "", andon.ArrivalQuery{})
-			return nil, err
+			return nil, shared.ErrNoArrivals
 		}
 		return nil, unservedHere("what was asked for")
 	})

@@ -53,7 +53,7 @@ type Config struct {
 	Bytes int64
 }
 
-// Logs are the logs of all tenants of a store. With shared.NoArrivals they implement andon.Feed.
+// Logs are the logs of all tenants of a store. With shared.DeviceLog they implement andon.Feed.
 type Logs struct {
 	config Config
 	codec  codec
