@@ -17,6 +17,7 @@ import (
 // Engine is the store with its settings, as a program configures it.
 type Engine struct {
 	adapter.NoFiles
+	adapter.NoPlan   // it takes nothing of this machine
 	adapter.NoSchema // there are no templates
 	Options
 	replication string // of a keyspace that is made: "3", "dc1:3,dc2:2"; "" where none is named
@@ -33,9 +34,6 @@ func (*Engine) Place() adapter.Place { return adapter.Elsewhere }
 
 // Designs implements adapter.Schema.
 func (*Engine) Designs() []string { return designs.Names() }
-
-// Takes implements adapter.Planning.
-func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
 
 // Layouts implements adapter.Planning: a layout for each design.
 func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {

@@ -19,6 +19,8 @@ import (
 // Engine is the store as a program selects and configures it.
 type Engine struct {
 	adapter.NoFiles
+	adapter.NoPlan   // it takes nothing of this machine
+	adapter.NoSchema // there is one design
 	Options
 	retention, readings string // as they are set
 }
@@ -37,9 +39,6 @@ func (*Engine) Name() string { return "dynamodb" }
 // Place implements adapter.Engine.
 func (*Engine) Place() adapter.Place { return adapter.Elsewhere }
 
-// Designs implements adapter.Schema: there is one.
-func (*Engine) Designs() []string { return nil }
-
 // Check implements adapter.Engine: an item of the guide to time series is in MetricGSI once.
 func (e *Engine) Check() error {
 	switch {
@@ -53,9 +52,6 @@ func (e *Engine) Check() error {
 	}
 	return nil
 }
-
-// Takes implements adapter.Planning.
-func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
 
 // Layouts implements adapter.Planning.
 func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
