@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -26,7 +25,9 @@ func (s *Store) AppendReadings(
 	}
 	readings = rows.WithKeys(t.Purged, readings, deviceOfReading)
 	w := s.working.Load()
-	messages := joinByTime(readings)
+	messages := shared.JoinReadings(readings, func(a, b andon.Reading) int {
+		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Time, b.Time))
+	})
 	var ids []andon.DeviceID
 	for part := range shared.ByDevice(messages, deviceOfReading) {
 		ids = append(ids, part[0].Device)
@@ -71,24 +72,6 @@ func (s *Store) AppendReadings(
 }
 
 func deviceOfReading(r *andon.Reading) *andon.DeviceID { return &r.Device }
-
-// joinByTime joins the readings of one device and time, where the metrics of a later one replace
-// those of an earlier, and returns them by device and time.
-func joinByTime(readings []andon.Reading) []andon.Reading {
-	sorted := slices.Clone(readings)
-	slices.SortStableFunc(sorted, func(a, b andon.Reading) int {
-		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Time, b.Time))
-	})
-	joined := sorted[:0]
-	for _, r := range sorted {
-		if n := len(joined); n > 0 && joined[n-1].Device == r.Device && joined[n-1].Time == r.Time {
-			shared.JoinReading(&joined[n-1], &r)
-			continue
-		}
-		joined = append(joined, r)
-	}
-	return joined
-}
 
 // DeviceReadings implements andon.Readings.
 func (s *Store) DeviceReadings(

@@ -3,6 +3,7 @@ package shared
 import (
 	"cmp"
 	"iter"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -29,12 +30,12 @@ func Parts(events []andon.Event) iter.Seq[[]andon.Event] {
 	}
 }
 
-// ByDevice divides items, which are in the order of their devices, into those of each device.
-func ByDevice[T any](items []T, device func(*T) *andon.DeviceID) iter.Seq[[]T] {
+// Runs divides items into those that follow each other and are the same.
+func Runs[T any](items []T, same func(a, b *T) bool) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		for len(items) > 0 {
 			n := 1
-			for n < len(items) && *device(&items[n]) == *device(&items[0]) {
+			for n < len(items) && same(&items[0], &items[n]) {
 				n++
 			}
 			if !yield(items[:n:n]) {
@@ -45,12 +46,36 @@ func ByDevice[T any](items []T, device func(*T) *andon.DeviceID) iter.Seq[[]T] {
 	}
 }
 
+// ByDevice divides items, which are in the order of their devices, into those of each device.
+func ByDevice[T any](items []T, device func(*T) *andon.DeviceID) iter.Seq[[]T] {
+	return Runs(items, func(a, b *T) bool { return *device(a) == *device(b) })
+}
+
 // OfEvent returns the device of an event, for ByDevice.
 func OfEvent(e *andon.Event) *andon.DeviceID { return &e.Device }
 
 // JoinReading joins a later message of one device and time into a reading.
 func JoinReading(r *andon.Reading, later *andon.Reading) {
 	r.Metrics, r.Metadata = r.Metrics.Join(later.Metrics), cmp.Or(later.Metadata, r.Metadata)
+}
+
+// JoinReadings sorts readings, and joins those of one device and time: the metrics of a later one
+// replace those of an earlier.
+func JoinReadings(
+	readings []andon.Reading, compare func(a, b andon.Reading) int,
+) []andon.Reading {
+	sorted := slices.Clone(readings)
+	slices.SortStableFunc(sorted, compare)
+	joined := sorted[:0]
+	for _, r := range sorted {
+		last := len(joined) - 1
+		if last >= 0 && joined[last].Device == r.Device && joined[last].Time == r.Time {
+			JoinReading(&joined[last], &r)
+			continue
+		}
+		joined = append(joined, r)
+	}
+	return joined
 }
 
 // Measured returns the readings that a query selects by its metrics, with those alone.

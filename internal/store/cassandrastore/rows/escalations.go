@@ -111,16 +111,12 @@ func NewestOfEach(
 	slices.SortFunc(rows, func(a, b andon.Escalation) int {
 		return entryKey(&a, states).Compare(entryKey(&b, states))
 	})
-	for len(rows) > 0 {
-		key, n := entryKey(&rows[0], states), 1
-		for n < len(rows) && entryKey(&rows[n], states) == key {
-			n++
-		}
-		if !seen[key] {
+	same := func(a, b *andon.Escalation) bool { return a.Time == b.Time && a.State == b.State }
+	for of := range shared.Runs(rows, same) {
+		if key := entryKey(&of[0], states); !seen[key] {
 			seen[key] = true
-			each = append(each, NewestOf(rows[:n]))
+			each = append(each, NewestOf(of))
 		}
-		rows = rows[n:]
 	}
 	return each
 }

@@ -200,15 +200,11 @@ func entriesOf(
 	slices.SortStableFunc(rows, func(a, b eventRow) int {
 		return cmp.Compare(a.of.State, b.of.State)
 	})
-	for len(rows) > 0 {
-		n := 1
-		for n < len(rows) && rows[n].of.State == rows[0].of.State {
-			n++
-		}
-		if e, ok := entryOf(device, rows[:n]); ok {
+	same := func(a, b *eventRow) bool { return a.of.State == b.of.State }
+	for of := range shared.Runs(rows, same) {
+		if e, ok := entryOf(device, of); ok {
 			entries = append(entries, e)
 		}
-		rows = rows[n:]
 	}
 	sortEntries(entries, states, o)
 	return entries

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -71,11 +70,7 @@ func (r *Readings) AppendReadings(
 	if err := r.checkTenant(ctx, id); err != nil {
 		return err
 	}
-	var all []andon.Reading
-	sorted(slices.Clone(readings), andon.Asc, func(one andon.Reading) bool {
-		all = append(all, one)
-		return true
-	})
+	all := shared.JoinReadings(readings, byTime(andon.Asc))
 	return shared.Parallel(ctx, len(all), func(ctx context.Context, n int) error {
 		i, set := r.ReadingItem(&all[n])
 		return r.db.Update(ctx, r.Table, i, set, "")
@@ -137,45 +132,42 @@ func (r *Readings) instants(
 			return nil
 		}
 		var same []andon.Reading // of one second
+		sorted := func() bool {
+			for _, one := range shared.JoinReadings(same, byTime(q.Order)) {
+				if !yield(one) {
+					return false
+				}
+			}
+			same = same[:0]
+			return true
+		}
 		for one, err := range ddb.Rows(r.db, q, readReading).Each(ctx) {
 			if err != nil {
 				return err
 			}
 			if len(same) > 0 && same[0].Time/1e6 != one.Time/1e6 {
-				if !sorted(same, q.Order, yield) {
+				if !sorted() {
 					return nil
 				}
-				same = same[:0]
 			}
 			if span.Holds(one.Time) {
 				same = append(same, one)
 			}
 		}
-		sorted(same, q.Order, yield)
+		sorted()
 		return nil
 	})
 }
 
-// sorted yields readings by time in an order and by device, those that are of one time and device
-// joined.
-func sorted(all []andon.Reading, order andon.Order, yield func(andon.Reading) bool) bool {
-	slices.SortStableFunc(all, func(a, b andon.Reading) int {
+// byTime compares readings by time in an order, and then by device.
+func byTime(order andon.Order) func(a, b andon.Reading) int {
+	return func(a, b andon.Reading) int {
 		by := cmp.Compare(a.Time, b.Time)
 		if order == andon.Desc {
 			by = -by
 		}
-		return cmp.Or(by, strings.Compare(string(a.Device), string(b.Device)))
-	})
-	for i := 0; i < len(all); {
-		one := all[i]
-		for i++; i < len(all) && all[i].Time == one.Time && all[i].Device == one.Device; i++ {
-			shared.JoinReading(&one, &all[i])
-		}
-		if !yield(one) {
-			return false
-		}
+		return cmp.Or(by, cmp.Compare(a.Device, b.Device))
 	}
-	return true
 }
 
 func (r *Readings) ofDevice(
