@@ -28,6 +28,8 @@ type Counts struct {
 	mu      sync.Mutex
 	tenants map[string]*tally
 	counted chan struct{} // closed after the first scan of all devices
+	// Done notes that a scan has ended.
+	Done func()
 }
 
 // Generation orders what is known of a device before its times do: after an entry was withdrawn, or
@@ -72,9 +74,10 @@ func (c *counted) alive() bool { return c.time > c.retired }
 
 // NewCounts returns Counts with nothing counted.
 func NewCounts(now func() andon.Time) *Counts {
+	counted := make(chan struct{})
 	return &Counts{
-		seed: maphash.MakeSeed(), now: now, tenants: map[string]*tally{},
-		counted: make(chan struct{}),
+		seed: maphash.MakeSeed(), now: now, tenants: map[string]*tally{}, counted: counted,
+		Done: sync.OnceFunc(func() { close(counted) }),
 	}
 }
 
@@ -213,17 +216,6 @@ func (c *Counts) Devices() (n int64) {
 		n += int64(len(t.devices))
 	}
 	return n
-}
-
-// Done notes that a scan has ended.
-func (c *Counts) Done() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	select {
-	case <-c.counted:
-	default:
-		close(c.counted)
-	}
 }
 
 func (c *Counts) tally(tenant string) *tally {
