@@ -123,7 +123,7 @@ func (s *Store) nextKey(ctx context.Context, t *rows.Tenant, device andon.Device
 	}
 	is := &rows.Purged{Before: map[andon.DeviceID]int{device: before}, Newest: at}
 	t.Purged = s.learnPurged(t.Key, is, time.Time{})
-	sleep.Wake(s.over)
+	sleep.Wake(s.Purging)
 	if err := s.changedBy(ctx, t, former, andon.ByPurge, andon.EntryRef{}); err != nil {
 		return err
 	}

@@ -43,7 +43,6 @@ type Store struct {
 	written *written.Rows         // index rows that need not be written again
 	counts  *shared.Counts
 	reviews *merge.Reviews
-	over    chan struct{} // a tenant or device has another key
 
 	partitionUnits int64 // that a partition of the log may have
 
@@ -102,7 +101,7 @@ func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 		written:        written.New(rows.WrittenRows),
 		partitionUnits: rows.PartitionUnits,
 		counts:         shared.NewCounts(o.Now),
-		reviews:        merge.NewReviews(), over: make(chan struct{}, 1),
+		reviews:        merge.NewReviews(),
 	}
 	s.working.Store(w)
 	s.processes = processes.New(db, o.pace, s.stamp, s.boundToOthers)
@@ -124,7 +123,7 @@ func (s *Store) begin(ctx context.Context) error {
 		shared.Recount(s.options.Recount, warn, s.countAll),
 		{Do: s.refresh, Every: every, Warn: s.options.Log.Debug,
 			Failed: "the settings of the keyspace can't be read"},
-		{Do: purge, Every: purgeEvery, Wake: s.over, Warn: warn,
+		{Do: purge, Every: purgeEvery, Wake: s.Purging, Warn: warn,
 			Failed: "what is left of deleted tenants and purged devices can't be removed yet"},
 		s.Reordering(warn),
 	} {

@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/recent"
 	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/seq"
-	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/records"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
@@ -54,7 +53,7 @@ func (s *Store) serveRecords() {
 		Limits: s.limits, Key: rows.TenantKey,
 		List: s.Records, Seen: s.rows.States, Named: s.Names, Hold: s.hold, Refold: s.refold,
 		Reordered: make(chan struct{}, 1),
-		Over:      s.markOver, Ended: s.ended,
+		Over:      s.markOver, Purging: make(chan struct{}, 1), Counts: s.counts,
 	}
 	s.Owner = s.KeyOf
 }
@@ -104,14 +103,6 @@ func (s *Store) limits() doc.Limits {
 func (s *Store) hold(ctx context.Context, id andon.TenantID) (release func(), err error) {
 	appends := s.tenants.appendsOf(id)
 	return appends.Unlock, appends.Lock(ctx)
-}
-
-// ended marks a former key of a tenant again, since a purge may have read the mark too early.
-func (s *Store) ended(ctx context.Context, key string) error {
-	err := s.markOver(ctx, key)
-	s.counts.Forget(key)
-	sleep.Wake(s.over)
-	return err
 }
 
 // markOver marks a former key, whose rows are to be deleted.

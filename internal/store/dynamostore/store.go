@@ -38,8 +38,7 @@ type Store struct {
 	rates   *items.Rates
 	// dividing are the keys of indexes that this process is dividing, by what the rates call them.
 	dividing sync.Map
-	over     chan struct{} // wakes the deletion of what a deleted tenant left
-	damaged  sync.Map      // the damaged items that were told, by table and key
+	damaged  sync.Map // the damaged items that were told, by table and key
 
 	work sync.WaitGroup // in the background
 	live context.Context
@@ -70,7 +69,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	purge := func(ctx context.Context) error { return s.purgeAll(ctx, landedAfter) }
 	for _, job := range []shared.Job{
 		shared.Recount(o.Recount, o.Log.Warn, s.countAll),
-		{Do: purge, Every: time.Hour, Wake: s.over, Warn: o.Log.Warn,
+		{Do: purge, Every: time.Hour, Wake: s.Purging, Warn: o.Log.Warn,
 			Failed: "deleted tenants can't be purged yet"},
 		s.Reordering(o.Log.Warn),
 	} {
@@ -83,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func newStore(o Options) *Store {
 	s := &Store{
 		options: o, devices: shared.NewDevices[device](), written: written.New(writtenRows),
-		counts: shared.NewCounts(o.Now), rates: items.NewRates(), over: make(chan struct{}, 1),
+		counts: shared.NewCounts(o.Now), rates: items.NewRates(),
 	}
 	s.Logs = changelog.New(changelog.Config{
 		Store: logItems{s}, Log: o.Log, Now: o.Now, Tenant: s.tenant, For: o.ChangesFor,

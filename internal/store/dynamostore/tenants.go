@@ -35,7 +35,7 @@ func (s *Store) serveRecords() {
 		Limits: s.limits, Key: items.TenantKey,
 		List: s.Records, Seen: s.seenStates, Named: s.Names, Refold: s.refold,
 		Reordered: make(chan struct{}, 1),
-		Over:      s.markOver, Ended: s.ended, Feed: s.Logs,
+		Over:      s.markOver, Purging: make(chan struct{}, 1), Counts: s.counts, Feed: s.Logs,
 	}
 	s.Owner = s.KeyOf
 }
@@ -92,13 +92,6 @@ func (s *Store) refold(ctx context.Context, t *tenant) error {
 func (s *Store) markOver(ctx context.Context, key string) error {
 	return s.db.Write(ctx, ddb.Write{Table: items.TableRecords,
 		Put: items.RecordKeys().Item("over", key)})
-}
-
-// ended wakes the deletion of what is left of an incarnation.
-func (s *Store) ended(_ context.Context, key string) error {
-	s.counts.Forget(key)
-	sleep.Wake(s.over)
-	return nil
 }
 
 // purgeAll deletes what is left of ended incarnations. It waits for so long before, since a request

@@ -49,9 +49,11 @@ type Tenancy struct {
 	// every process uses the present one. Reordered wakes the job that calls it.
 	Refold    func(context.Context, *Tenant) error
 	Reordered chan struct{}
-	// Over notes that the incarnation of a tenant ends and what is to be deleted then; Ended is
-	// called once it has.
-	Over, Ended func(ctx context.Context, key string) error
+	// Over notes that the incarnation of a tenant ends and what is to be deleted then. Once it has
+	// ended, Purging wakes the job that does so, and Counts forget it.
+	Over    func(ctx context.Context, key string) error
+	Purging chan struct{}
+	Counts  *Counts
 	// Feed has changes of records; nil: none has.
 	Feed interface {
 		// PrepareTenant is called before a change is stored, and may note something in Own.
@@ -263,7 +265,10 @@ func (t *Tenancy) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if t.Recent.Forget(id); err != nil {
 		return err
 	}
-	return t.Ended(ctx, was.Key)
+	err = t.Over(ctx, was.Key) // again: the job may have read the note too early
+	t.Counts.Forget(was.Key)
+	sleep.Wake(t.Purging)
+	return err
 }
 
 // AdmitStates implements andon.Tenants. The states that a tenant has had are read before one is

@@ -71,7 +71,7 @@ func (d *documents) process() *Tenancy {
 			return nil
 		},
 		Reordered: make(chan struct{}, 1),
-		Over:      note("over"), Ended: note("ended"),
+		Over:      note("over"), Purging: make(chan struct{}, 1), Counts: NewCounts(now),
 	}
 	docs.Owner = t.KeyOf
 	return t
@@ -177,7 +177,7 @@ func TestLivesOfATenant(t *testing.T) {
 			if err := s.DeleteTenant(t.Context(), "metro"); err != nil {
 				t.Fatal(err)
 			}
-			want := []string{"over " + key, "write metro", "ended " + key}
+			want := []string{"over " + key, "write metro", "over " + key}
 			if !slices.Equal(d.reported, want) {
 				t.Errorf("it did %v, want %v", d.reported, want)
 			}
