@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -14,7 +15,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
-	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 func newIntake(s andon.Store, now func() andon.Time) *intake.Intake {
@@ -53,7 +54,7 @@ func TestSlow(t *testing.T) {
 	w, faults := newFaulty(t, func(o *httpapi.Options) {
 		o.Slow, o.Log = slow, slog.New(slog.NewJSONHandler(log, nil))
 	})
-	faults.Set(wrap.Delay(2*slow), "Device")
+	faults.Set(func(ctx context.Context) error { return sleep.For(ctx, 2*slow) }, "Device")
 	w.get("/devices/a-secret", "X-Request-Id: r1").is(http.StatusNotFound)
 	var line struct {
 		Level, Msg, Route, Tenant string

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/sleep"
 )
 
 // Faults is a hook for tests: it makes methods of a store fail, wait or hang. The zero value does
@@ -27,11 +25,6 @@ func Fail(err error) Fault { return func(context.Context) error { return err } }
 func Hang(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
-}
-
-// Delay is the fault of a method that takes longer than usual.
-func Delay(d time.Duration) Fault {
-	return func(ctx context.Context) error { return sleep.For(ctx, d) }
 }
 
 // Set gives methods a fault, or with nil takes it away. It panics where andon.Store has no such
