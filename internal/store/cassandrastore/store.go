@@ -26,7 +26,6 @@ type Store struct {
 	andon.NoMaintenance
 	*changelog.Logs
 	*records.Table
-	*shared.Documents
 	*shared.Tenancy
 
 	options   Options

@@ -45,17 +45,14 @@ func (s *Store) serveRecords() {
 		},
 		Index: func(key string) *rows.Index { return s.newIndexRows(key, s.ttl(andon.Forever)) },
 	}
-	s.Documents = &shared.Documents{
-		Read: s.Table.Read, Write: s.Table.Write, Stamp: s.stamp,
-	}
 	s.Tenancy = &shared.Tenancy{
-		Documents: s.Documents, Recent: recent.Values[*shared.Tenant]{Now: s.options.Now},
+		Read: s.Table.Read, Write: s.Table.Write, Stamp: s.stamp,
+		Recent: recent.Values[*shared.Tenant]{Now: s.options.Now},
 		Limits: s.limits, Key: rows.TenantKey,
 		List: s.Records, Seen: s.rows.States, Named: s.Names, Hold: s.hold, Refold: s.refold,
 		Reordered: make(chan struct{}, 1),
 		Over:      s.markOver, Purging: make(chan struct{}, 1), Counts: s.counts,
 	}
-	s.Owner = s.KeyOf
 }
 
 func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*rows.Tenant, error) {

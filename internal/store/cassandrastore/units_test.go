@@ -107,7 +107,7 @@ func TestTTL(t *testing.T) {
 
 // readsTenants has a store without a cluster find each tenant.
 func readsTenants(s *Store) {
-	s.Documents.Read = func(
+	s.Tenancy.Read = func(
 		_ context.Context, _ string, r *andon.Record,
 	) (shared.Document, error) {
 		is, err := doc.Encode(new(andon.NewTenant(andon.TenantID(r.ID))), doc.Own{})

@@ -20,7 +20,6 @@ type Store struct {
 	shared.DeviceLog
 	andon.NoMaintenance
 	*changelog.Logs
-	*shared.Documents
 	*shared.Tenancy
 
 	options Options

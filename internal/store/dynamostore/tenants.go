@@ -27,17 +27,14 @@ type (
 )
 
 func (s *Store) serveRecords() {
-	s.Documents = &shared.Documents{
-		Read: s.document, Write: s.swapRecord, Stamp: s.stamp,
-	}
 	s.Tenancy = &shared.Tenancy{
-		Documents: s.Documents, Recent: recent.Values[*tenant]{Now: s.options.Now},
+		Read: s.document, Write: s.swapRecord, Stamp: s.stamp,
+		Recent: recent.Values[*tenant]{Now: s.options.Now},
 		Limits: s.limits, Key: items.TenantKey,
 		List: s.Records, Seen: s.seenStates, Named: s.Names, Refold: s.refold,
 		Reordered: make(chan struct{}, 1),
 		Over:      s.markOver, Purging: make(chan struct{}, 1), Counts: s.counts, Feed: s.Logs,
 	}
-	s.Owner = s.KeyOf
 }
 
 func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) {

@@ -25,10 +25,18 @@ type Tenant struct {
 	tenants.Own
 }
 
-// Tenancy serves the tenants of a store as documents, and the owners of other documents. It keeps
-// each for TenantAge, since every request asks.
+// Tenancy serves single records by what a database can do with their documents, and the tenants of
+// a store as such documents. It keeps each tenant for TenantAge, since every request asks.
 type Tenancy struct {
-	*Documents
+	// Read returns the document of a record as it is now, the zero value where there is none. A
+	// tenant is what it is in keys; "" is none.
+	Read func(ctx context.Context, tenant string, r *andon.Record) (Document, error)
+	// Write writes a document over the one that was read, with all that finds it; Conflict where
+	// that was changed meanwhile.
+	Write func(ctx context.Context, tenant string, r *andon.Record, was, is Document) error
+	// Stamp is a time in µs, above all that this process took before.
+	Stamp func() int64
+
 	Recent recent.Values[*Tenant]
 	Limits func() tenants.Limits
 

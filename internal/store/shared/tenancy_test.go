@@ -30,7 +30,8 @@ func placeOf(tenant string, r *andon.Record) string {
 
 // process is a Tenancy of a process on that database.
 func (d *documents) process() *Tenancy {
-	docs := &Documents{
+	now := func() andon.Time { return andon.TimeOf(time.Now()) }
+	return &Tenancy{
 		Read: func(_ context.Context, tenant string, r *andon.Record) (Document, error) {
 			d.reads++
 			return d.kept[placeOf(tenant, r)], nil
@@ -45,17 +46,8 @@ func (d *documents) process() *Tenancy {
 			d.reported = append(d.reported, "write "+r.ID)
 			return nil
 		},
-		Stamp: func() int64 { d.stamp++; return d.stamp },
-	}
-	note := func(what string) func(context.Context, string) error {
-		return func(_ context.Context, key string) error {
-			d.reported = append(d.reported, what+" "+key)
-			return nil
-		}
-	}
-	now := func() andon.Time { return andon.TimeOf(time.Now()) }
-	t := &Tenancy{
-		Documents: docs, Recent: recent.Values[*Tenant]{Now: now}, List: d.list,
+		Stamp:  func() int64 { d.stamp++; return d.stamp },
+		Recent: recent.Values[*Tenant]{Now: now}, List: d.list,
 		Limits: func() tenants.Limits { return tenants.Limits{} },
 		Key: func(id andon.TenantID, incarnations int) string {
 			return string(id) + "+" + strconv.Itoa(incarnations)
@@ -71,10 +63,12 @@ func (d *documents) process() *Tenancy {
 			return nil
 		},
 		Reordered: make(chan struct{}, 1),
-		Over:      note("over"), Purging: make(chan struct{}, 1), Counts: NewCounts(now),
+		Over: func(_ context.Context, key string) error {
+			d.reported = append(d.reported, "over "+key)
+			return nil
+		},
+		Purging: make(chan struct{}, 1), Counts: NewCounts(now),
 	}
-	docs.Owner = t.KeyOf
-	return t
 }
 
 func (d *documents) list(
