@@ -124,7 +124,7 @@ func (s *Store) begin(ctx context.Context) error {
 			Failed: "the settings of the keyspace can't be read"},
 		{Do: purge, Every: purgeEvery, Wake: s.Purging, Warn: warn,
 			Failed: "what is left of deleted tenants and purged devices can't be removed yet"},
-		s.Reordering(warn),
+		s.Reordering(time.Minute, warn),
 	} {
 		s.work.Go(func() { job.Run(background) })
 	}

@@ -72,7 +72,7 @@ func joining[T any](
 			if err != nil {
 				return err
 			}
-			defer taken.Give()
+			defer give(taken)
 			some := joined.Close()
 			if len(some) == 0 {
 				return nil
@@ -147,7 +147,7 @@ func (s *Store) writeDevices(
 	if err != nil {
 		return err
 	}
-	defer taken.Give()
+	defer give(taken)
 	return s.write(ctx, t, taken, of...)
 }
 

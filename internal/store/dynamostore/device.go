@@ -15,6 +15,16 @@ import (
 
 type slots = shared.Taken[device]
 
+// give gives slots back. What is known of a device must not keep a former document of its tenant.
+func give(taken *slots) {
+	for _, slot := range taken.Slots {
+		if slot.View != nil {
+			slot.View.Tenant = nil
+		}
+	}
+	taken.Give()
+}
+
 // fill reads the devices whose slots are empty. The others are of the tenant as it is now, too.
 func (s *Store) fill(ctx context.Context, t *tenant, taken *slots) error {
 	var missing []andon.DeviceID
@@ -191,7 +201,7 @@ func (s *Store) withDevice(
 	if err != nil {
 		return err
 	}
-	defer taken.Give()
+	defer give(taken)
 	return s.following(ctx, t.Record.ID, func(t *tenant) error {
 		taken.Forget()
 		return s.update(ctx, t, taken.Slots[0], kind, change)

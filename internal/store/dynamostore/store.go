@@ -70,7 +70,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		shared.Recount(o.Recount, o.Log.Warn, s.countAll),
 		{Do: purge, Every: time.Hour, Wake: s.Purging, Warn: o.Log.Warn,
 			Failed: "deleted tenants can't be purged yet"},
-		s.Reordering(o.Log.Warn),
+		s.Reordering(time.Hour, o.Log.Warn),
 	} {
 		s.work.Go(func() { job.Run(background) })
 	}

@@ -2,6 +2,7 @@ package shared
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -67,32 +68,43 @@ func (t *Tenancy) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant,
 	}
 }
 
-// Reordering is the job of putting devices in the order of changed severities, also where a process
-// ended before it was done.
-func (t *Tenancy) Reordering(warn func(text string, args ...any)) Job {
+// Reordering is the job of putting devices in the order of changed severities. Now and then it looks
+// for what a process left when it ended.
+func (t *Tenancy) Reordering(every time.Duration, warn func(text string, args ...any)) Job {
 	return Job{
-		Do: t.reorderAll, Every: time.Minute, Retry: time.Second, Wake: t.Reordered, Warn: warn,
+		Do: t.reorderAll, Every: every, Retry: time.Second, Wake: t.Reordered, Warn: warn,
 		Failed: "devices can't be put in the order of changed severities yet",
 	}
 }
 
 func (t *Tenancy) reorderAll(ctx context.Context) error {
-	return t.Each(ctx, func(is *Tenant) error {
-		for done := !is.Record.Reordering; !done; {
-			t.Recent.Forget(is.Record.ID)
-			now, err := t.Known(ctx, is.Record.ID)
-			if err != nil || !now.Record.Reordering {
-				return err
-			}
-			if err := t.Refold(ctx, now); err != nil {
-				return err
-			}
-			if done, err = t.endReorder(ctx, now); err != nil {
-				return err
-			}
+	all, err := t.Tenants(ctx)
+	for i := range all {
+		if !all[i].Reordering {
+			continue
 		}
-		return nil
-	})
+		failed := t.reorder(ctx, all[i].ID)
+		if failed != nil && andon.KindOf(failed) != andon.NotFound { // it was deleted meanwhile
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+func (t *Tenancy) reorder(ctx context.Context, id andon.TenantID) error {
+	for {
+		t.Recent.Forget(id)
+		now, err := t.Known(ctx, id)
+		if err != nil || !now.Record.Reordering {
+			return err
+		}
+		if err := t.Refold(ctx, now); err != nil {
+			return err
+		}
+		if done, err := t.endReorder(ctx, now); done || err != nil {
+			return err
+		}
+	}
 }
 
 // endReorder stores that all devices of a tenant are in the order of its severities. It is not done
