@@ -184,14 +184,6 @@ func (e *Entry) CurrentEscalation() Escalation {
 	return e.Escalations[0]
 }
 
-// Interval is one run of one state: the entries of a device in an unbroken row with the same state
-// and without a retirement between.
-type Interval struct {
-	State State
-	From  Time
-	To    Time // when the next run began or the device was retired; 0 for the running one
-}
-
 // Assignment says who was assigned to a device, and from when on.
 type Assignment struct {
 	Device   DeviceID

@@ -5,15 +5,18 @@ import (
 	"iter"
 )
 
-// IntervalPosition is the position of a run in the list of a device: its first entry.
-type IntervalPosition struct {
-	First EventKey
+// Interval is one run of one state: the entries of a device in an unbroken row with the same state
+// and without a retirement between.
+type Interval struct {
+	First EventKey // its first entry, which is also its position in the list of the device
+	To    Time     // when the next run began or the device was retired; 0 for the running one
 }
 
-// PositionedInterval is a run and its position.
-type PositionedInterval struct {
-	Interval
-	Position IntervalPosition
+// within reports whether the run has an instant in the span. A run is [first, to); one of no length
+// is its instant.
+func (i *Interval) within(s Span) bool {
+	begun := s.To == 0 || i.First.Time <= s.To
+	return begun && (i.To == 0 || i.To > s.From || i.First.Time >= s.From)
 }
 
 // IntervalQuery selects runs of one state: those that have an instant within Span. A run that
@@ -22,29 +25,8 @@ type IntervalQuery struct {
 	States StateFilter
 	Span   Span
 	Order  Order
-	After  *IntervalPosition // resume strictly after this run, in Order; nil from the start
-	Limit  int               // at most so many; must be above 0
-}
-
-// run is one run while it is being read.
-type run struct {
-	first EventKey
-	last  Time // its newest entry, as far as it was read
-	to    Time // when it ended; 0 for the running one
-}
-
-// within reports whether the run has an instant in the span. A run is [first, to); one of no length
-// is its instant.
-func (r run) within(s Span) bool {
-	begun := s.To == 0 || r.first.Time <= s.To
-	return begun && (r.to == 0 || r.to > s.From || r.first.Time >= s.From)
-}
-
-func (r run) positioned() PositionedInterval {
-	return PositionedInterval{
-		Interval: Interval{State: r.first.State, From: r.first.Time, To: r.to},
-		Position: IntervalPosition{First: r.first},
-	}
+	After  *EventKey // resume strictly after the run that it begins, in Order; nil from the start
+	Limit  int       // at most so many; must be above 0
 }
 
 // Intervals returns the runs of a device. The running one is what the device shows now, so it
@@ -56,40 +38,24 @@ func Intervals(
 		Log
 		Current
 	}, tenant TenantID, states *StateSet, device DeviceID, q IntervalQuery,
-) iter.Seq2[PositionedInterval, error] {
-	return func(yield func(PositionedInterval, error) bool) {
-		retired, err := s.Retirements(ctx, tenant, device)
-		if err != nil {
-			yield(PositionedInterval{}, err)
-			return
-		}
+) iter.Seq2[Interval, error] {
+	return func(yield func(Interval, error) bool) {
 		reader := &runReader{
-			ctx: ctx, log: s, tenant: tenant, states: states, device: device, retired: retired,
-		}
-		d, err := s.Device(ctx, tenant, device)
-		if err == nil {
-			key := EventKey{Time: d.Since, Severity: d.Severity, State: d.State, Device: device}
-			reader.running = &key
-		} else if KindOf(err) != NotFound {
-			yield(PositionedInterval{}, err)
-			return
-		}
-		runs := reader.newestFirst
-		if q.Order == Asc {
-			runs = reader.oldestFirst
+			ctx: ctx, log: s, tenant: tenant, states: states, device: device, query: q,
 		}
 		left := q.Limit
-		for r, err := range runs(q.Span, q.After) {
-			if err != nil {
-				yield(PositionedInterval{}, err)
-				return
-			}
-			if !q.States.Match(r.first.State) || !r.within(q.Span) {
-				continue
-			}
-			if left--; left < 0 || !yield(r.positioned(), nil) {
-				return
-			}
+		err := reader.find(s)
+		if err == nil {
+			err = reader.read(func(i Interval) bool {
+				if !q.States.Match(i.First.State) || !i.within(q.Span) {
+					return true
+				}
+				left--
+				return yield(i, nil) && left > 0
+			})
+		}
+		if err != nil {
+			yield(Interval{}, err)
 		}
 	}
 }
@@ -101,8 +67,32 @@ type runReader struct {
 	tenant  TenantID
 	states  *StateSet
 	device  DeviceID
+	query   IntervalQuery
 	running *EventKey // the first entry of the running run; nil where there is none
 	retired []Time    // when the device was retired, ascending
+}
+
+// find reads what the device shows, and when it was retired.
+func (r *runReader) find(s Current) (err error) {
+	if r.retired, err = s.Retirements(r.ctx, r.tenant, r.device); err != nil {
+		return err
+	}
+	d, err := s.Device(r.ctx, r.tenant, r.device)
+	if err == nil {
+		r.running = &EventKey{Time: d.Since, Severity: d.Severity, State: d.State, Device: d.ID}
+	} else if KindOf(err) == NotFound {
+		err = nil
+	}
+	return err
+}
+
+// read yields the runs from the one that holds the beginning of the query's span, in its order, or
+// from after its position, to the one that holds the end. Runs next to the span may be among them.
+func (r *runReader) read(yield func(Interval) bool) error {
+	if r.query.Order == Asc {
+		return r.forward(yield)
+	}
+	return r.backward(yield)
 }
 
 // end returns when a run ended whose newest entry was at last, and after which another entry is at
@@ -116,14 +106,152 @@ func (r *runReader) end(last, next Time) Time {
 	return next
 }
 
-// goesOn reports whether a run that has an entry at last goes on with k, which is the next one.
-func (r *runReader) goesOn(state State, last Time, k EventKey) bool {
-	return k.State == state && r.end(last, k.Time) == k.Time
+// goesOn reports whether a run that has an entry goes on with the next entry.
+func (r *runReader) goesOn(entry, next EventKey) bool {
+	return entry.State == next.State && r.end(entry.Time, next.Time) == next.Time
 }
 
-func (r *runReader) entries(span Span, order Order, after *EventKey) iter.Seq2[EventKey, error] {
+func (r *runReader) isRunning(k EventKey) bool {
+	return r.running != nil && k.Compare(*r.running) >= 0
+}
+
+// keys returns the keys of entries.
+func (r *runReader) keys(span Span, order Order, after *EventKey) iter.Seq2[EventKey, error] {
 	q := EventQuery{Span: span, Order: order, After: after}
-	return EntryKeys(r.ctx, r.log, r.tenant, r.states, r.device, q)
+	return func(yield func(EventKey, error) bool) {
+		for e, err := range Entries(r.ctx, r.log, r.tenant, r.states, r.device, q) {
+			if !yield(e.Key(r.states), err) {
+				return
+			}
+		}
+	}
+}
+
+// backward yields the runs newest first.
+func (r *runReader) backward(yield func(Interval) bool) (err error) {
+	q := &r.query
+	var span Span
+	var next Time // when the run began that follows the one that is read
+	after := q.After
+	switch {
+	case after != nil:
+		next = after.Time
+	case r.running != nil && (q.Span.To == 0 || r.running.Time <= q.Span.To):
+		if !yield(Interval{First: *r.running}) {
+			return nil
+		}
+		after, next = r.running, r.running.Time
+	case q.Span.To != 0:
+		span.To = q.Span.To
+		if next, err = r.nextRun(span.To); err != nil {
+			return err
+		}
+	}
+	var open *Interval
+	for k, err := range r.keys(span, Desc, after) {
+		if err != nil {
+			return err
+		}
+		if open != nil && r.goesOn(k, open.First) {
+			open.First = k
+			continue
+		}
+		if open != nil {
+			if next = open.First.Time; !yield(*open) {
+				return nil
+			}
+		}
+		if next != 0 && next < q.Span.From { // it ended before the span began
+			return nil
+		}
+		open = &Interval{First: k, To: r.end(k.Time, next)}
+	}
+	if open != nil {
+		yield(*open)
+	}
+	return nil
+}
+
+// nextRun returns when the run that holds at is followed by another; 0 when none follows.
+func (r *runReader) nextRun(at Time) (Time, error) {
+	var last *EventKey
+	for k, err := range r.keys(Span{To: at}, Desc, nil) {
+		if err != nil {
+			return 0, err
+		}
+		last = &k
+		break
+	}
+	if last == nil {
+		return 0, nil
+	}
+	for k, err := range r.keys(Span{From: last.Time}, Asc, last) {
+		if err != nil || r.isRunning(k) || !r.goesOn(*last, k) {
+			return k.Time, err
+		}
+		last = &k
+	}
+	return 0, nil
+}
+
+// forward yields the runs oldest first.
+func (r *runReader) forward(yield func(Interval) bool) (err error) {
+	q := &r.query
+	first, span := q.After, Span{From: q.Span.From} // first is of the run that is read
+	switch {
+	case first != nil && r.isRunning(*first):
+		return nil
+	case first == nil && r.running != nil && r.running.Time <= span.From:
+		yield(Interval{First: *r.running})
+		return nil
+	case first == nil:
+		if first, err = r.runStart(span.From); err != nil {
+			return err
+		}
+	}
+	if first != nil {
+		span.From = first.Time
+	}
+	last := first
+	ends := func(next Time) bool { // reports whether more is wanted
+		return first == nil || first == q.After || yield(Interval{*first, r.end(last.Time, next)})
+	}
+	for k, err := range r.keys(span, Asc, first) {
+		if err != nil {
+			return err
+		}
+		if r.isRunning(k) {
+			break
+		}
+		if last != nil && r.goesOn(*last, k) {
+			last = &k
+			continue
+		}
+		if !ends(k.Time) || q.Span.To != 0 && k.Time > q.Span.To {
+			return nil
+		}
+		first, last = &k, &k
+	}
+	if r.running == nil {
+		ends(0)
+	} else if ends(r.running.Time) {
+		yield(Interval{First: *r.running})
+	}
+	return nil
+}
+
+// runStart returns the first entry of the run that holds at; nil when there is none before it.
+func (r *runReader) runStart(at Time) (first *EventKey, err error) {
+	if at == 0 {
+		return nil, nil
+	}
+	for k, err := range r.keys(Span{To: at - 1}, Desc, nil) {
+		if err != nil || first != nil && !r.goesOn(k, *first) {
+			return first, err
+		}
+		first = &k
+	}
+	return first, nil
 }
 
 // Entries returns the entries of a device that a query selects, page by page without end: the query
@@ -149,189 +277,4 @@ func Entries(
 			q.After = &last
 		}
 	}
-}
-
-// EntryKeys returns the keys of what Entries returns.
-func EntryKeys(
-	ctx context.Context, log Log, tenant TenantID, states *StateSet, device DeviceID, q EventQuery,
-) iter.Seq2[EventKey, error] {
-	return func(yield func(EventKey, error) bool) {
-		for e, err := range Entries(ctx, log, tenant, states, device, q) {
-			if !yield(e.Key(states), err) {
-				return
-			}
-		}
-	}
-}
-
-func (r *runReader) isRunning(k EventKey) bool {
-	return r.running != nil && k.Compare(*r.running) >= 0
-}
-
-// newestFirst returns the runs from the one that holds the span's end, or from after a position,
-// back to the one that holds the span's beginning.
-func (r *runReader) newestFirst(span Span, resume *IntervalPosition) iter.Seq2[run, error] {
-	return func(yield func(run, error) bool) {
-		var after *EventKey
-		var to Time
-		switch {
-		case resume != nil:
-			after, to, span.To = &resume.First, resume.First.Time, 0
-		case r.running != nil && (span.To == 0 || r.running.Time <= span.To):
-			if !yield(run{first: *r.running}, nil) {
-				return
-			}
-			after, to, span.To = r.running, r.running.Time, 0
-		case span.To != 0:
-			next, err := r.nextRun(span.To)
-			if err != nil {
-				yield(run{}, err)
-				return
-			}
-			to = next
-		}
-		r.backward(span, after, to, yield)
-	}
-}
-
-// backward returns the runs before a key, the first of which ends at to.
-func (r *runReader) backward(span Span, after *EventKey, to Time, yield func(run, error) bool) {
-	var open *run
-	for k, err := range r.entries(Span{To: span.To}, Desc, after) {
-		if err != nil {
-			yield(run{}, err)
-			return
-		}
-		if open != nil && r.goesOn(k.State, k.Time, open.first) {
-			open.first = k
-			continue
-		}
-		if open != nil {
-			if to = open.first.Time; !yield(*open, nil) {
-				return
-			}
-		}
-		if to != 0 && to < span.From { // it ended before the span began
-			return
-		}
-		open = &run{first: k, to: r.end(k.Time, to)}
-	}
-	if open != nil {
-		yield(*open, nil)
-	}
-}
-
-// nextRun returns when the run that holds at is followed by another; 0 when none follows.
-func (r *runReader) nextRun(at Time) (Time, error) {
-	var holds *EventKey
-	for k, err := range r.entries(Span{To: at}, Desc, nil) {
-		if err != nil {
-			return 0, err
-		}
-		holds = &k
-		break
-	}
-	if holds == nil {
-		return 0, nil
-	}
-	last := holds.Time
-	for k, err := range r.entries(Span{From: holds.Time}, Asc, holds) {
-		if err != nil {
-			return 0, err
-		}
-		if !r.goesOn(holds.State, last, k) || r.isRunning(k) {
-			return k.Time, nil
-		}
-		last = k.Time
-	}
-	return 0, nil
-}
-
-// oldestFirst returns the runs from the one that holds the span's beginning, or from after a
-// position, to the one that holds the span's end.
-func (r *runReader) oldestFirst(span Span, resume *IntervalPosition) iter.Seq2[run, error] {
-	return func(yield func(run, error) bool) {
-		switch {
-		case resume != nil && r.isRunning(resume.First):
-			return
-		case resume == nil && r.running != nil && r.running.Time <= span.From:
-			yield(run{first: *r.running}, nil)
-			return
-		}
-		var after *EventKey
-		var from Time
-		if resume != nil {
-			after, from = &resume.First, resume.First.Time
-		} else {
-			first, err := r.runStart(span.From)
-			if err != nil {
-				yield(run{}, err)
-				return
-			}
-			from = first
-		}
-		r.forward(span, from, after, yield)
-	}
-}
-
-// forward returns the runs from a time on, or after the run that begins with after.
-func (r *runReader) forward(span Span, from Time, after *EventKey, yield func(run, error) bool) {
-	var open *run
-	for k, err := range r.entries(Span{From: from}, Asc, after) {
-		if err != nil {
-			yield(run{}, err)
-			return
-		}
-		if r.isRunning(k) {
-			break
-		}
-		if after != nil && r.goesOn(after.State, after.Time, k) {
-			after = &k // the rest of the run that was returned already
-			continue
-		}
-		after = nil
-		if open != nil && r.goesOn(open.first.State, open.last, k) {
-			open.last = k.Time
-			continue
-		}
-		if open != nil {
-			if open.to = r.end(open.last, k.Time); !yield(*open, nil) {
-				return
-			}
-		}
-		if span.To != 0 && k.Time > span.To {
-			return
-		}
-		open = &run{first: k, last: k.Time}
-	}
-	var next Time
-	if r.running != nil {
-		next = r.running.Time
-	}
-	if open != nil {
-		if open.to = r.end(open.last, next); !yield(*open, nil) {
-			return
-		}
-	}
-	if r.running != nil {
-		yield(run{first: *r.running}, nil)
-	}
-}
-
-// runStart returns when the run that holds at began; at itself when there is none before it.
-func (r *runReader) runStart(at Time) (Time, error) {
-	start, held := at, EventKey{}
-	if at == 0 {
-		return 0, nil
-	}
-	for k, err := range r.entries(Span{To: at - 1}, Desc, nil) {
-		if err != nil {
-			return 0, err
-		}
-		if held.State != "" && !r.goesOn(k.State, k.Time, held) {
-			return start, nil
-		}
-		start, held = k.Time, k
-	}
-	return start, nil
 }

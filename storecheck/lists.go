@@ -247,7 +247,7 @@ func intervalsOf(who string, o options) lister {
 			States: o.states, Span: o.span(t.Env), Order: o.order, Limit: t.limit,
 		})
 	}, func(e *Env, i andon.Interval) string {
-		return string(i.State) + "@" + e.fromTo(i.From, i.To)
+		return string(i.First.State) + "@" + e.fromTo(i.First.Time, i.To)
 	})
 }
 

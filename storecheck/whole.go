@@ -108,12 +108,9 @@ func (w Whole) Intervals(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.IntervalQuery,
 ) iter.Seq2[andon.Interval, error] {
 	return seq.After(w.find(ctx, id), func(t andon.Tenant) iter.Seq2[andon.Interval, error] {
-		page := func() iter.Seq2[andon.PositionedInterval, error] {
+		return pages(q.Limit, &q.After, func() iter.Seq2[andon.Interval, error] {
 			return andon.Intervals(ctx, w.Store, id, t.States, device, q)
-		}
-		place := func(i andon.PositionedInterval) *andon.IntervalPosition { return &i.Position }
-		interval := func(i andon.PositionedInterval) andon.Interval { return i.Interval }
-		return seq.Map(pages(q.Limit, &q.After, page, place), interval)
+		}, func(i andon.Interval) *andon.EventKey { return &i.First })
 	})
 }
 

@@ -79,7 +79,9 @@ func (o overHTTP) Intervals(
 	})
 	return list(o.forTenant(id).Intervals(ctx, device, query),
 		func(i client.Interval) andon.Interval {
-			return andon.Interval{State: i.State, From: i.From, To: i.To}
+			return andon.Interval{
+				First: andon.EventKey{Time: i.From, State: i.State, Device: device}, To: i.To,
+			}
 		})
 }
 

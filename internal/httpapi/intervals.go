@@ -14,22 +14,20 @@ func (a *API) intervals(c *call) error {
 	if err != nil {
 		return err
 	}
-	read := func(
-		after *andon.IntervalPosition, n int,
-	) iter.Seq2[andon.PositionedInterval, error] {
+	read := func(after *andon.EventKey, n int) iter.Seq2[andon.Interval, error] {
 		q.After, q.Limit = after, n
 		return andon.Intervals(c.ctx(), a.store, c.tenant, tenant.States, device, q)
 	}
-	position := func(i *andon.PositionedInterval) *andon.IntervalPosition { return &i.Position }
+	position := func(i *andon.Interval) *andon.EventKey { return &i.First }
 	return sendPage(c, oneStep, nil, read, plain(a.showInterval), position)
 }
 
-func (a *API) showInterval(i *andon.PositionedInterval) client.Interval {
-	end := i.To
+func (a *API) showInterval(i *andon.Interval) client.Interval {
+	from, end := i.First.Time, i.To
 	if end == 0 {
 		end = a.options.Now()
 	}
 	return client.Interval{
-		State: i.State, From: i.From, To: i.To, Seconds: end.Sub(i.From).Seconds(),
+		State: i.First.State, From: from, To: i.To, Seconds: end.Sub(from).Seconds(),
 	}
 }

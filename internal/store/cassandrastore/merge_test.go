@@ -343,9 +343,7 @@ func askAll(t *testing.T, s andon.Store, tenant andon.TenantID, device andon.Dev
 	}
 	runs := andon.Intervals(ctx, s, tenant, is.States, device,
 		andon.IntervalQuery{Limit: 1000})
-	for _, r := range gather(t, runs) {
-		a.Intervals = append(a.Intervals, r.Interval)
-	}
+	a.Intervals = gather(t, runs)
 	return a
 }
 
