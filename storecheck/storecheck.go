@@ -5,7 +5,7 @@
 // a check uses only temporary tenants, which it creates and deletes. It never writes to any other
 // tenant, DefaultTenant included. Package storetest runs the checks under go test. Where a store
 // has several designs, all checks run on one of them, and on the others those that ask for what a
-// design decides (storetest.Listing). The package must not know an engine.
+// design decides. The package must not know an engine.
 package storecheck
 
 import (
