@@ -44,21 +44,15 @@ func oneWins(ctx context.Context, e *Env, id andon.TenantID) error {
 	const writers, rounds = 4, 5
 	r := aRecord(id, "r1")
 	for round := range rounds {
-		var won atomic.Int32
-		require(concurrently(writers, func(w int) error {
+		require(doneOnce(writers, func(w int) (won bool, err error) {
 			mine := r
 			mine.Data = andon.JSON(fmt.Sprintf(`{"round":%d,"by":%d}`, round, w))
-			_, err := e.Store.PutRecord(ctx, mine)
-			if err == nil {
-				won.Add(1)
-			} else if andon.KindOf(err) == andon.Conflict {
-				return nil
+			_, err = e.Store.PutRecord(ctx, mine)
+			if err != nil && andon.KindOf(err) == andon.Conflict {
+				return false, nil
 			}
-			return err
+			return err == nil, err
 		}))
-		if won.Load() != 1 {
-			return fmt.Errorf("%d writers won", won.Load())
-		}
 		was := r.Version
 		require(e.Eventually(ctx, func() (err error) {
 			r, err = e.Store.Record(ctx, id, r.Kind, r.ID)
