@@ -69,7 +69,7 @@ func (e *Env) arrivedText(a andon.Arrival) string {
 func arrivedSince(o options) lister {
 	query := func(t turn) andon.ArrivalQuery {
 		return andon.ArrivalQuery{
-			After: new(t.arrivals[t.id]), States: o.states, Span: o.span(t.Env), Limit: t.limit,
+			After: new(t.arrivals[t.id]), States: o.states, Span: o.span, Limit: t.limit,
 		}
 	}
 	list := listing(func(t turn) iter.Seq2[andon.Arrival, error] {

@@ -43,14 +43,12 @@ func unlessWhole(store andon.Store, err error) error {
 }
 
 // needsWhole ends a scenario about what only a store has which is whole.
-func needsWhole(w *words) action {
-	demand(w.next("what is needed") == "whole", "what is needed is: whole")
-	return func(t turn) error {
-		if !t.System.Capabilities().Whole {
-			return errUndeclared
-		}
-		return nil
+func needsWhole(t turn) error {
+	demand(t.next("what is needed") == "whole", "what is needed is: whole")
+	if !t.System.Capabilities().Whole {
+		return errUndeclared
 	}
+	return nil
 }
 
 // refuses checks that a store which is not whole says so, and does not answer as if there were

@@ -42,40 +42,39 @@ import (
 //	expect due 9m limit=2: r1 r2        of all tenants
 //	expect retired: d1/WARNING1@5m-9m   see names.go: measuring, assigned, operators, supervisors,
 //	                                    metrics, escalated d1
-func parseExpect(w *words) action {
+func expect(t turn) error {
 	ends := func(word string) bool { return strings.HasSuffix(word, ":") }
-	if colon := slices.IndexFunc(w.left, ends); colon >= 0 {
-		head, want := slices.Clone(w.left[:colon+1]), w.left[colon+1:]
+	if colon := slices.IndexFunc(t.left, ends); colon >= 0 {
+		head, want := slices.Clone(t.left[:colon+1]), t.left[colon+1:]
 		head[colon] = strings.TrimSuffix(head[colon], ":")
-		w.left = nil
-		return parseListed(&words{left: head}, want)
+		t.left = head
+		return t.expectList(want)
 	}
-	subject := w.next("what is expected")
+	subject := t.next("what is expected")
 	if read, ok := deviceFields[subject]; ok {
-		return parseDeviceField(subject, read, w)
+		return expectField(t, subject, read)
 	}
-	parse, ok := map[string]func(*words) action{
-		"gone": parseGone, "entry": parseEntry,
-		"no-entry": parseNoEntry, "shows": parseShows,
-		"record": parseRecord, "no-record": parseNoRecord,
+	expected, ok := map[string]func(turn) error{
+		"gone": expectGone, "entry": expectEntry,
+		"no-entry": expectNoEntry, "shows": expectShows,
+		"record": expectRecord, "no-record": expectNoRecord,
 	}[subject]
 	demand(ok, "a list needs a colon before what is expected")
-	return parse(w)
+	return expected(t)
 }
 
-// parseListed expects a list, whose name and options are read.
-func parseListed(w *words, want []string) action {
-	switch strings.Join(w.left, " ") {
-	case "changes":
-		return parseChanges(want, slices.Clone)
-	case "changes in any order":
-		return parseChanges(want, func(all []string) []string {
-			return slices.Sorted(slices.Values(all))
-		})
+// expectList reads the name and the options of a list.
+func (t turn) expectList(want []string) error {
+	arrange := func(all []string) []string { return all }
+	name, anyOrder := strings.CutSuffix(strings.Join(t.left, " "), " in any order")
+	if anyOrder {
+		arrange = func(all []string) []string { return slices.Sorted(slices.Values(all)) }
 	}
-	list := parseList(w)
-	require(w.end())
-	return func(t turn) error { return t.wantList(t, t.id, list, want) }
+	if name == "changes" {
+		t.left = nil
+		return t.expectChanges(want, arrange)
+	}
+	return t.wantList(t, t.id, t.list(), want)
 }
 
 func (e *Env) wantList(ctx context.Context, id andon.TenantID, list lister, want []string) error {
@@ -102,13 +101,11 @@ var deviceFields = map[string]func(*Env, *andon.Device) string{
 	"attributes": func(_ *Env, d *andon.Device) string { return orDash(d.Attributes) },
 }
 
-// parseDeviceField expects one field of one device. It also looks at the device in the list, which
-// a store may keep apart from the device itself.
-func parseDeviceField(
-	name string, read func(*Env, *andon.Device) string, w *words,
-) action {
-	device, want := w.device(), w.next("a value")
-	return inTheEnd(func(t turn) error {
+// expectField expects one field of one device. It also looks at the device in the list, which a
+// store may keep apart from the device itself.
+func expectField(t turn, name string, read func(*Env, *andon.Device) string) error {
+	device, want := t.device(), t.next("a value")
+	return t.Eventually(t, func() error {
 		d, err := t.System.Device(t, t.id, device)
 		if err == nil && name == "received" && !t.System.Capabilities().Whole {
 			err = errUndeclared
@@ -131,27 +128,27 @@ func parseDeviceField(
 	})
 }
 
-func parseGone(w *words) action {
-	device := w.device()
-	return inTheEnd(func(t turn) error {
+func expectGone(t turn) error {
+	device := t.device()
+	return t.Eventually(t, func() error {
 		return wantKind(andon.NotFound, second(t.System.Device(t, t.id, device)))
 	})
 }
 
-func (t turn) entry(device andon.DeviceID, ref entryRef) (andon.Entry, error) {
-	return t.System.Entry(t, t.id, device, ref.time.time(t.Env), ref.state)
+func (t turn) readEntry(device andon.DeviceID, of andon.EntryRef) (andon.Entry, error) {
+	return t.System.Entry(t, t.id, device, of.Time, of.State)
 }
 
-// parseEntry expects fields of an entry: those before an or, or those after it.
-func parseEntry(w *words) action {
-	device, ref := w.device(), w.entry()
+// expectEntry expects fields of an entry: those before an or, or those after it.
+func expectEntry(t turn) error {
+	device, ref := t.device(), t.entry()
 	var allowed []fields
-	for first := true; first || len(w.left) > 0; first = false {
-		allowed = append(allowed, w.until("or").fields(
+	for first := true; first || len(t.left) > 0; first = false {
+		allowed = append(allowed, t.until("or").fields(
 			"op", "esc", "msg", "attr", "by", "note", "at"))
 	}
-	return inTheEnd(func(t turn) error {
-		entry, err := t.entry(device, ref)
+	return t.Eventually(t, func() error {
+		entry, err := t.readEntry(device, ref)
 		if err != nil {
 			return err
 		}
@@ -171,18 +168,18 @@ func parseEntry(w *words) action {
 	})
 }
 
-func parseNoEntry(w *words) action {
-	device, ref := w.device(), w.entry()
-	return inTheEnd(func(t turn) error {
-		return wantKind(andon.NotFound, second(t.entry(device, ref)))
+func expectNoEntry(t turn) error {
+	device, ref := t.device(), t.entry()
+	return t.Eventually(t, func() error {
+		return wantKind(andon.NotFound, second(t.readEntry(device, ref)))
 	})
 }
 
-// parseShows expects a device that has no assignments to show what its entry says.
-func parseShows(w *words) action {
-	device, ref := w.device(), w.entry()
-	return inTheEnd(func(t turn) error {
-		entry, err := t.entry(device, ref)
+// expectShows expects a device that has no assignments to show what its entry says.
+func expectShows(t turn) error {
+	device, ref := t.device(), t.entry()
+	return t.Eventually(t, func() error {
+		entry, err := t.readEntry(device, ref)
 		if err != nil {
 			return err
 		}

@@ -63,39 +63,37 @@ func (e *Env) changes(
 	return all, positions, nil
 }
 
-// parseChanges expects what changed since the feed was read last, in an order; the first time it
+// expectChanges expects what changed since the feed was read last, in an order; the first time it
 // only reads. Each position of a change must resume after it.
-func parseChanges(want []string, arrange func([]string) []string) action {
-	return func(t turn) error {
-		at, read := t.feeds[t.id]
-		if !read {
-			_, newest, err := t.Store.ChangesKept(t, t.id)
-			if err = t.servesFeed(err); err == nil || isNotAsked(err) {
-				t.feeds[t.id] = newest
-			}
-			return err
+func (t turn) expectChanges(want []string, arrange func([]string) []string) error {
+	at, read := t.feeds[t.id]
+	if !read {
+		_, newest, err := t.Store.ChangesKept(t, t.id)
+		if err = t.servesFeed(err); err == nil || isNotAsked(err) {
+			t.feeds[t.id] = newest
 		}
-		if !t.Store.Capabilities().Changes {
-			return t.servesFeed(errOf(t.Store.Changes(t, t.id, at)))
-		}
-		return t.Eventually(t, func() error {
-			got, positions, err := t.changes(t, t.id, at)
-			if err == nil && !slices.Equal(arrange(got), arrange(want)) {
-				err = fmt.Errorf("it is %s", show(got))
-			}
-			for i := 0; i < len(positions) && err == nil; i++ {
-				var rest []string
-				rest, _, err = t.changes(t, t.id, positions[i])
-				if err == nil && !slices.Equal(rest, got[i+1:]) {
-					err = fmt.Errorf("after change %d of %s come %s", i, show(got), show(rest))
-				}
-			}
-			if err == nil && len(positions) > 0 {
-				t.feeds[t.id] = positions[len(positions)-1]
-			}
-			return err
-		})
+		return err
 	}
+	if !t.Store.Capabilities().Changes {
+		return t.servesFeed(errOf(t.Store.Changes(t, t.id, at)))
+	}
+	return t.Eventually(t, func() error {
+		got, positions, err := t.changes(t, t.id, at)
+		if err == nil && !slices.Equal(arrange(got), arrange(want)) {
+			err = fmt.Errorf("it is %s", show(got))
+		}
+		for i := 0; i < len(positions) && err == nil; i++ {
+			var rest []string
+			rest, _, err = t.changes(t, t.id, positions[i])
+			if err == nil && !slices.Equal(rest, got[i+1:]) {
+				err = fmt.Errorf("after change %d of %s come %s", i, show(got), show(rest))
+			}
+		}
+		if err == nil && len(positions) > 0 {
+			t.feeds[t.id] = positions[len(positions)-1]
+		}
+		return err
+	})
 }
 
 func (t turn) servesFeed(err error) error {

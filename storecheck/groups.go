@@ -22,30 +22,29 @@ import (
 //	rules '[{"prefix":"press-","group":"p"}]'     replace the rules
 //	expect groups: p=2/1{NORMAL=1,WARNING2=1}     devices with what is below, 1 of them silent
 //	expect selected group=p label=kind:press state=WARNING*: d1 d2   they are counted, too
-func ofGroups(do action) action {
-	return func(t turn) error {
-		if _, local := t.System.(local); !local {
-			return NotAsked{"groups are asked of the store alone"}
-		}
-		return do(t)
+func (t turn) needsGroups() {
+	if _, local := t.System.(local); !local {
+		require(NotAsked{"groups are asked of the store alone"})
 	}
 }
 
-func parseProfiles(w *words) action {
-	text := bufio.NewReader(strings.NewReader(w.next("an array")))
+func changeProfiles(t turn) error {
+	t.needsGroups()
+	text := bufio.NewReader(strings.NewReader(t.next("an array")))
 	var all []andon.ProfileChange
 	rows := must(table.New(text, table.Options{Format: table.JSON}))
 	for row, err := range must(rows.Profiles("")) {
 		require(errors.Join(err, row.Bad))
 		all = append(all, row.Value)
 	}
-	return ofGroups(func(t turn) error { return t.Intake.ChangeProfiles(t, t.id, all) })
+	return t.Intake.ChangeProfiles(t, t.id, all)
 }
 
-func parseRules(w *words) action {
+func putRules(t turn) error {
+	t.needsGroups()
 	var rules []andon.GroupRule
-	require(json.Unmarshal([]byte(w.next("an array")), &rules))
-	return ofGroups(func(t turn) error { return t.Intake.PutGroupRules(t, t.id, rules) })
+	require(json.Unmarshal([]byte(t.next("an array")), &rules))
+	return t.Intake.PutGroupRules(t, t.id, rules)
 }
 
 func groupCounts(t turn) (items []string, err error) {
@@ -69,8 +68,8 @@ func groupCounts(t turn) (items []string, err error) {
 	return items, err
 }
 
-func parseSelected(w *words) lister {
-	f := w.fields("group", "label", "state")
+func (t turn) selected() lister {
+	f := t.fields("group", "label", "state")
 	selection := groups.Selection{Group: andon.Group(f["group"])}
 	if name, value, is := strings.Cut(f["label"], ":"); is {
 		selection.Labels = map[string]string{name: value}

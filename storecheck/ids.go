@@ -99,7 +99,7 @@ func (e *Env) checkStrange(ctx context.Context, id andon.TenantID, i int, text s
 		"log":            {logOf(text, options{}), entry},
 		"operator log":   {operatorLog(text, options{}), text + "/" + entry},
 		"supervisor log": {supervisorLog(text, options{}), text + "/" + entry},
-		"newest reading": {latestOf([]andon.DeviceID{d.ID}, nil), text + "/" + reading},
+		"newest reading": {latestOf([]andon.DeviceID{d.ID}, 0), text + "/" + reading},
 	} {
 		turn := e.turn(ctx, id)
 		turn.whole = what == "supervisor log" // its cursor is that of the operator log

@@ -13,51 +13,55 @@ import (
 	"github.com/andonhq/andon/internal/bydevice"
 )
 
-// parseList reads what an expectation names before its colon: the list, whose it is, and options.
-func parseList(w *words) lister {
-	name := w.next("a list")
-	if list, ok := map[string]func(whose string, o options) lister{
-		"log": logOf, "operator-log": operatorLog, "supervisor-log": supervisorLog,
-		"assignments": assignmentsOf, "intervals": intervalsOf, "readings": readingsOf,
-		"metric": metricOf, "escalated": escalatedOf,
-	}[name]; ok {
-		return list(w.next("a name"), w.options())
+// lists are what an expectation may name, each read from its words; others are lists of devices by
+// state.
+var lists = map[string]func(turn) lister{
+	"log": named(logOf), "operator-log": named(operatorLog), "supervisor-log": named(supervisorLog),
+	"assignments": named(assignmentsOf), "intervals": named(intervalsOf),
+	"readings": named(readingsOf), "metric": named(metricOf), "escalated": named(escalatedOf),
+	"events": unnamed(tenantLog), "sent": unnamed(sentBy), "measured": unnamed(measuredBy),
+	"arrived": unnamed(arrivedSince), "stored": unnamed(storedBy),
+	"retired":     unnamed(devicesOf(andon.RetiredDevices)),
+	"measuring":   unnamed(devicesOf(andon.MeasuringDevices)),
+	"assigned":    unnamed(devicesOf(andon.AssignedDevices)),
+	"all":         unnamed(devicesOf(andon.AllDevices)),
+	"operators":   unnamed(namesOf(andon.OperatorNames)),
+	"supervisors": unnamed(namesOf(andon.SupervisorNames)),
+	"metrics":     unnamed(namesOf(andon.MetricNames)),
+	"rejected":    func(turn) lister { return rejected },
+	"counts":      func(turn) lister { return counts },
+	"groups":      func(turn) lister { return groupCounts },
+	"records":     func(t turn) lister { return recordsOf(t.device(), t.entry()) },
+	"selected":    turn.selected, "latest": turn.latest, "due": turn.due,
+}
+
+// named reads whose list it is, and options.
+func named(list func(whose string, o options) lister) func(turn) lister {
+	return func(t turn) lister { return list(t.next("a name"), t.options()) }
+}
+
+// unnamed reads the options of a list that is nobody's.
+func unnamed(list func(options) lister) func(turn) lister {
+	return func(t turn) lister { return list(t.options()) }
+}
+
+// list reads all that an expectation has before its colon.
+func (t turn) list() lister {
+	name := t.next("a list")
+	read, ok := lists[name]
+	if !ok {
+		read = unnamed(func(o options) lister {
+			return devicesIn(must(andon.ParseStateFilter(name)), o)
+		})
 	}
-	if list, ok := kinds[name]; ok {
-		return list(w.options())
-	}
-	switch name {
-	case "rejected":
-		return func(t turn) ([]string, error) { return t.rejected, nil }
-	case "counts":
-		return counts
-	case "groups":
-		return groupCounts
-	case "selected":
-		return parseSelected(w)
-	case "events":
-		return tenantLog(w.options())
-	case "sent":
-		return sentBy(w.options())
-	case "measured":
-		return measuredBy(w.options())
-	case "arrived":
-		return arrivedSince(w.options())
-	case "records":
-		return recordsOf(w.device(), w.entry())
-	case "latest":
-		return parseLatest(w)
-	case "stored":
-		return storedBy(w.options().prefix)
-	case "due":
-		return parseDue(w)
-	}
-	return devicesIn(must(andon.ParseStateFilter(name)), w.options())
+	list := read(t)
+	t.end()
+	return list
 }
 
 type options struct {
 	states    andon.StateFilter
-	from, to  *offset
+	span      andon.Span
 	order     andon.Order
 	sort      andon.DeviceSort
 	operator  andon.PersonID
@@ -67,11 +71,12 @@ type options struct {
 	metrics   []andon.MetricName
 }
 
-func (w *words) options() options {
-	f := w.fields("state", "from", "to", "order", "operator", "escalated", "silent", "prefix",
+func (t turn) options() options {
+	f := t.fields("state", "from", "to", "order", "operator", "escalated", "silent", "prefix",
 		"sort", "metrics")
 	o := options{
-		states: must(andon.ParseStateFilter(f["state"])), from: f.time("from"), to: f.time("to"),
+		states: must(andon.ParseStateFilter(f["state"])),
+		span:   andon.Span{From: t.timeAt(f["from"]), To: t.timeAt(f["to"])},
 		sort: map[string]andon.DeviceSort{
 			"since": andon.BySince, "severity": andon.BySeverity,
 		}[f["sort"]],
@@ -89,12 +94,8 @@ func (w *words) options() options {
 	return o
 }
 
-func (o *options) span(e *Env) andon.Span {
-	return andon.Span{From: o.from.time(e), To: o.to.time(e)}
-}
-
-func (o *options) events(e *Env, limit int) andon.EventQuery {
-	return andon.EventQuery{States: o.states, Span: o.span(e), Order: o.order, Limit: limit}
+func (o *options) events(limit int) andon.EventQuery {
+	return andon.EventQuery{States: o.states, Span: o.span, Order: o.order, Limit: limit}
 }
 
 func (e *Env) entryText(event andon.Event) string {
@@ -104,6 +105,8 @@ func (e *Env) entryText(event andon.Event) string {
 func (e *Env) deviceEntryText(event andon.Event) string {
 	return string(event.Device) + "/" + e.entryText(event)
 }
+
+func rejected(t turn) ([]string, error) { return t.rejected, nil }
 
 func logOf(who string, o options) lister {
 	return events(System.DeviceEvents, who, o, (*Env).entryText)
@@ -116,20 +119,20 @@ func operatorLog(who string, o options) lister {
 func tenantLog(o options) lister {
 	able := func(c andon.Capabilities) bool { return c.TenantEvents }
 	return listing(func(t turn) iter.Seq2[andon.Event, error] {
-		return t.System.TenantEvents(t, t.id, o.events(t.Env, t.limit))
+		return t.System.TenantEvents(t, t.id, o.events(t.limit))
 	}, (*Env).deviceEntryText).ifDeclared(able)
 }
 
 // sentBy is the entries of all devices, device by device. It is asked of the store.
 func sentBy(o options) lister {
 	return listing(func(t turn) iter.Seq2[andon.Event, error] {
-		return bydevice.Events(t, t.Store, t.id, bydevice.Query{Span: o.span(t.Env)})
+		return bydevice.Events(t, t.Store, t.id, bydevice.Query{Span: o.span})
 	}, (*Env).deviceEntryText)
 }
 
 func measuredBy(o options) lister {
 	return listing(func(t turn) iter.Seq2[andon.Reading, error] {
-		return bydevice.Readings(t, t.Store, t.id, bydevice.Query{Span: o.span(t.Env)})
+		return bydevice.Readings(t, t.Store, t.id, bydevice.Query{Span: o.span})
 	}, (*Env).deviceReadingText)
 }
 
@@ -145,7 +148,7 @@ func events[ID ~string](
 	who string, o options, text func(*Env, andon.Event) string,
 ) lister {
 	return listing(func(t turn) iter.Seq2[andon.Event, error] {
-		return list(t.System, t, t.id, ID(who), o.events(t.Env, t.limit))
+		return list(t.System, t, t.id, ID(who), o.events(t.limit))
 	}, text)
 }
 
@@ -209,12 +212,12 @@ func counts(t turn) ([]string, error) {
 }
 
 // recordsOf is the records of an entry, which only a store has that is whole.
-func recordsOf(device andon.DeviceID, ref entryRef) lister {
+func recordsOf(device andon.DeviceID, ref andon.EntryRef) lister {
 	return func(t turn) ([]string, error) {
 		if !t.System.Capabilities().Whole {
 			return nil, errUndeclared
 		}
-		entry, err := t.entry(device, ref)
+		entry, err := t.readEntry(device, ref)
 		var items []string
 		for _, r := range entry.Escalations {
 			items = append(items, orDash(r.To)+"@"+t.OffsetOf(r.At))
@@ -244,7 +247,7 @@ func (e *Env) fromTo(from, to andon.Time) string {
 func intervalsOf(who string, o options) lister {
 	return listing(func(t turn) iter.Seq2[andon.Interval, error] {
 		return t.System.Intervals(t, t.id, andon.DeviceID(who), andon.IntervalQuery{
-			States: o.states, Span: o.span(t.Env), Order: o.order, Limit: t.limit,
+			States: o.states, Span: o.span, Order: o.order, Limit: t.limit,
 		})
 	}, func(e *Env, i andon.Interval) string {
 		return string(i.First.State) + "@" + e.fromTo(i.First.Time, i.To)
@@ -267,22 +270,23 @@ func (e *Env) deviceReadingText(r andon.Reading) string {
 func readingsOf(who string, o options) lister {
 	return listing(func(t turn) iter.Seq2[andon.Reading, error] {
 		return t.System.DeviceReadings(t, t.id, andon.DeviceID(who), andon.ReadingQuery{
-			Metrics: o.metrics, Span: o.span(t.Env), Order: o.order, Limit: t.limit,
+			Metrics: o.metrics, Span: o.span, Order: o.order, Limit: t.limit,
 		})
 	}, (*Env).readingText)
 }
 
-func parseLatest(w *words) lister {
+// latest reads the devices whose newest readings are listed: latest d1 d2 from=1m.
+func (t turn) latest() lister {
 	var devices []andon.DeviceID
-	for len(w.left) > 0 && !strings.HasPrefix(w.left[0], "from=") {
-		devices = append(devices, w.device())
+	for len(t.left) > 0 && !strings.HasPrefix(t.left[0], "from=") {
+		devices = append(devices, t.device())
 	}
-	return latestOf(devices, w.fields("from").time("from"))
+	return latestOf(devices, t.timeAt(t.fields("from")["from"]))
 }
 
-func latestOf(devices []andon.DeviceID, from *offset) lister {
+func latestOf(devices []andon.DeviceID, from andon.Time) lister {
 	return func(t turn) ([]string, error) {
-		latest, err := t.System.LatestReadings(t, t.id, devices, from.time(t.Env))
+		latest, err := t.System.LatestReadings(t, t.id, devices, from)
 		var items []string
 		for _, r := range latest {
 			items = append(items, t.deviceReadingText(r))
@@ -296,7 +300,7 @@ func latestOf(devices []andon.DeviceID, from *offset) lister {
 func metricOf(name string, o options) lister {
 	list := listing(func(t turn) iter.Seq2[andon.MetricReading, error] {
 		return t.System.MetricReadings(t, t.id, andon.MetricQuery{
-			Metric: andon.MetricName(name), Span: o.span(t.Env), Limit: t.limit,
+			Metric: andon.MetricName(name), Span: o.span, Limit: t.limit,
 		})
 	}, func(e *Env, r andon.MetricReading) string {
 		value := strconv.FormatFloat(r.Value, 'g', -1, 64)

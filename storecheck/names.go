@@ -7,17 +7,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// kinds are the lists of devices that show nothing, and of names, as a scenario names them.
-var kinds = map[string]func(options) lister{
-	"retired":     devicesOf(andon.RetiredDevices),
-	"measuring":   devicesOf(andon.MeasuringDevices),
-	"assigned":    devicesOf(andon.AssignedDevices),
-	"all":         devicesOf(andon.AllDevices),
-	"operators":   namesOf(andon.OperatorNames),
-	"supervisors": namesOf(andon.SupervisorNames),
-	"metrics":     namesOf(andon.MetricNames),
-}
-
 // devicesOf writes a retired device d1/WARNING1@5m-9m, with its newest entry and when it was
 // retired, one that only measures d1@5m, one that only was assigned d1/Liz, any device d1.
 func devicesOf(kind andon.DeviceKind) func(options) lister {
@@ -61,7 +50,7 @@ func namesOf(kind andon.NameKind) func(options) lister {
 // escalatedOf writes each record of a device that was ever made: WARNING1@5m/Sara@6m.
 func escalatedOf(who string, o options) lister {
 	return listing(func(t turn) iter.Seq2[andon.Entry, error] {
-		return t.System.EscalatedEntries(t, t.id, andon.DeviceID(who), o.events(t.Env, t.limit))
+		return t.System.EscalatedEntries(t, t.id, andon.DeviceID(who), o.events(t.limit))
 	}, func(e *Env, n andon.Entry) string {
 		text := e.entryText(n.Event)
 		for _, r := range n.Escalations {

@@ -13,27 +13,16 @@ import (
 // lister reads a list of the tenant that a check is in.
 type lister func(turn) ([]string, error)
 
-// Query is a list as an expectation names it, with its options. Random histories ask it too.
-type Query struct{ list lister }
-
-// ParseQuery reads what is before the colon of an expectation, word by word.
-func ParseQuery(text ...string) (q Query, err error) {
-	w := &words{left: text}
-	err = caught(func() error {
-		q.list = parseList(w)
-		return w.end()
-	})
-	return q, err
-}
-
-// Ask returns the items with all that they have, read in pages of a limit; NotAsked where the store
-// declares that it can't serve the list.
-func (q Query) Ask(
-	ctx context.Context, e *Env, id andon.TenantID, limit int,
+// Ask returns the items of a list with all that they have, read in pages of a limit; NotAsked where
+// the store declares that it can't serve the list. The words are those of an expectation before its
+// colon: it panics where they are no list. Random histories ask it.
+func (e *Env) Ask(
+	ctx context.Context, id andon.TenantID, limit int, words ...string,
 ) ([]string, error) {
-	t := e.turn(ctx, id)
+	t := e.turn(ctx, id, words...)
+	list := t.list()
 	t.limit = limit
-	return q.list(t)
+	return list(t)
 }
 
 // listing makes a lister of a list that is read in pages of a limit, and of how its items are

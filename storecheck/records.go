@@ -65,70 +65,65 @@ func oneWins(ctx context.Context, e *Env, id andon.TenantID) error {
 	return nil
 }
 
-// ofRecord reads a record: put r1 due=5m data={"a":2} kind=other. It has the version that was seen
+// record reads a record: put r1 due=5m data={"a":2} kind=other. It has the version that was seen
 // last, or with over=NAME that to which a put has given the name; none has the name none.
-func ofRecord(w *words, do func(t turn, r andon.Record, as string) error) action {
-	id, f := w.next("an id"), w.fields("due", "data", "kind", "as", "over")
-	due := f.time("due")
-	return func(t turn) error {
-		return do(t, andon.Record{
-			Tenant: t.id, Kind: t.kind + andon.RecordKind(f["kind"]), ID: id, Due: due.time(t.Env),
-			Data:    cmp.Or(f.json("data"), `{"a":1}`),
-			Version: t.versions[cmp.Or(f["over"], string(t.id)+"/"+id)],
-		}, f["as"])
-	}
+func (t turn) record() (r andon.Record, as string) {
+	id, f := t.next("an id"), t.fields("due", "data", "kind", "as", "over")
+	return andon.Record{
+		Tenant: t.id, Kind: t.kind + andon.RecordKind(f["kind"]), ID: id, Due: t.timeAt(f["due"]),
+		Data:    cmp.Or(f.json("data"), `{"a":1}`),
+		Version: t.versions[cmp.Or(f["over"], string(t.id)+"/"+id)],
+	}, f["as"]
 }
 
-func parsePut(w *words) action {
-	return ofRecord(w, func(t turn, r andon.Record, as string) error {
-		put, err := t.Store.PutRecord(t, r)
-		if err != nil {
-			return err
-		}
-		want := r
-		want.Version = put.Version
-		if put != want || put.Version <= r.Version {
-			return fmt.Errorf("put over version %d returns %+v", r.Version, put)
-		}
-		t.versions[string(r.Tenant)+"/"+r.ID], t.versions[as] = put.Version, put.Version
-		return nil
-	})
-}
-
-func parseDrop(w *words) action {
-	return ofRecord(w, func(t turn, r andon.Record, _ string) error {
-		err := t.Store.DeleteRecord(t, r)
-		if err == nil {
-			delete(t.versions, string(r.Tenant)+"/"+r.ID)
-		}
+func put(t turn) error {
+	r, as := t.record()
+	kept, err := t.Store.PutRecord(t, r)
+	if err != nil {
 		return err
+	}
+	want := r
+	want.Version = kept.Version
+	if kept != want || kept.Version <= r.Version {
+		return fmt.Errorf("put over version %d returns %+v", r.Version, kept)
+	}
+	t.versions[string(r.Tenant)+"/"+r.ID], t.versions[as] = kept.Version, kept.Version
+	return nil
+}
+
+func drop(t turn) error {
+	r, _ := t.record()
+	err := t.Store.DeleteRecord(t, r)
+	if err == nil {
+		delete(t.versions, string(r.Tenant)+"/"+r.ID)
+	}
+	return err
+}
+
+func expectRecord(t turn) error {
+	r, _ := t.record()
+	return t.stored(t, r)
+}
+
+func expectNoRecord(t turn) error {
+	r, _ := t.record()
+	return t.Eventually(t, func() error {
+		return wantKind(andon.NotFound, second(t.Store.Record(t, r.Tenant, r.Kind, r.ID)))
 	})
 }
 
-func parseRecord(w *words) action {
-	return ofRecord(w, func(t turn, r andon.Record, _ string) error { return t.stored(t, r) })
-}
-
-func parseNoRecord(w *words) action {
-	return ofRecord(w, func(t turn, r andon.Record, _ string) error {
-		return t.Eventually(t, func() error {
-			return wantKind(andon.NotFound, second(t.Store.Record(t, r.Tenant, r.Kind, r.ID)))
-		})
-	})
-}
-
-func storedBy(prefix string) lister {
+func storedBy(o options) lister {
 	return listing(func(t turn) iter.Seq2[andon.Record, error] {
-		q := andon.RecordQuery{Prefix: prefix, Limit: t.limit}
+		q := andon.RecordQuery{Prefix: o.prefix, Limit: t.limit}
 		return Whole{t.Store}.Records(t, t.id, t.kind, q)
 	}, func(_ *Env, r andon.Record) string { return r.ID })
 }
 
-// parseDue reads until when, and how many: due 5m limit=2.
-func parseDue(w *words) lister {
-	until, limit := w.time(), must(strconv.Atoi(cmp.Or(w.fields("limit")["limit"], "99")))
+// due reads until when, and how many: due 5m limit=2.
+func (t turn) due() lister {
+	until, limit := t.time(), must(strconv.Atoi(cmp.Or(t.fields("limit")["limit"], "99")))
 	return func(t turn) (ids []string, err error) {
-		for r, err := range t.Store.DueRecords(t, t.kind, until.time(t.Env), limit) {
+		for r, err := range t.Store.DueRecords(t, t.kind, until, limit) {
 			if err != nil {
 				return ids, err
 			}

@@ -46,19 +46,18 @@ import (
 //	fails conflict: STATEMENT     the statement must fail with an error of that kind
 //	expect ...                    see expectations.go
 //
-// A new statement is a function in the table of parseAction, which takes its words one by one and
-// returns what is done in a turn. A new expectation is one in the table of parseExpect, or a list
-// in parseList. What is wrong with the words, or is left of them, is an error with the line, before
-// any line is run.
+// A new statement is a function in the table of turn.statement, which reads its words one by one,
+// and then does it. A new expectation is one in the table of expect, or in lists. What is wrong
+// with the words, or is left of them, is an error with the line.
 type scenario struct {
 	before, anyOrder, after []step
 }
 
 // step is one statement, or several that belong together.
 type step struct {
-	line int
-	text string
-	do   action
+	line  int
+	text  string
+	words []string
 }
 
 // runText runs a scenario in new tenants. Its first line is counted as given.
@@ -137,13 +136,12 @@ func (st *step) repeat(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	err = st.do(e.turn(ctx, id))
-	for range repeats {
+	for range 1 + repeats {
+		err = caught(e.turn(ctx, id, st.words...).statement)
 		atomic := e.System.Capabilities().AtomicBatch // a local one has no such excuse
 		if atomic || err == nil || andon.KindOf(err) != andon.Unavailable {
 			break
 		}
-		err = st.do(e.turn(ctx, id))
 	}
 	return err
 }
@@ -183,64 +181,39 @@ func permute(steps []step, fixed int, yield func([]step) bool) bool {
 	return true
 }
 
-type parser struct {
-	scenario scenario
-	into     *[]step // where the next step goes
-	batch    *batch  // that an and would add to
-}
-
-// parseScenario understands every line before any is run. An error names its line, the first of
-// which is counted as given.
+// parseScenario reads the statements of a scenario, and where its block begins and ends. An error
+// names its line, the first of which is counted as given.
 func parseScenario(text string, first int) (*scenario, error) {
-	p := &parser{}
-	p.into = &p.scenario.before
-	for i, line := range strings.Split(text, "\n") {
-		err := caught(func() error {
-			all, err := splitWords(line)
-			if err == nil && len(all) > 0 {
-				err = p.statement(first+i, strings.TrimSpace(line), &words{left: all})
-			}
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %s: %w", first+i, strings.TrimSpace(line), err)
+	s := &scenario{}
+	into := &s.before // where the next step goes
+	line := first
+	for rest := range strings.SplitSeq(text, "\n") {
+		text := strings.TrimSpace(rest)
+		all, err := splitWords(text)
+		switch last := len(*into) - 1; {
+		case err != nil:
+		case text == "in any order" && into == &s.before:
+			into = &s.anyOrder
+		case text == "in any order":
+			err = errors.New("there is one block in any order already")
+		case text == "end" && into == &s.anyOrder:
+			into = &s.after
+		case text == "end":
+			err = errors.New("there is no block to end")
+		case len(all) == 0:
+		case all[0] == "and" && last >= 0:
+			begun := &(*into)[last]
+			begun.text, begun.words = begun.text+", "+text, append(begun.words, all...)
+		default:
+			*into = append(*into, step{line, text, all})
 		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %s: %w", line, text, err)
+		}
+		line++
 	}
-	if p.into == &p.scenario.anyOrder {
-		return nil, fmt.Errorf("line %d: end is missing", first+strings.Count(text, "\n"))
+	if into == &s.anyOrder {
+		return nil, fmt.Errorf("line %d: end is missing", line-1)
 	}
-	return &p.scenario, nil
-}
-
-func (p *parser) statement(line int, text string, w *words) error {
-	if text == "in any order" || text == "end" {
-		p.batch = nil
-		return p.bound(text == "end")
-	}
-	if w.left[0] == "and" {
-		demand(p.batch != nil, "and must follow at or send")
-		w.next("and")
-		p.batch.add(w)
-		(*p.into)[len(*p.into)-1].text += ", " + text
-		return nil
-	}
-	do := parseAction(w)
-	p.batch = w.batch
-	*p.into = append(*p.into, step{line, text, do})
-	return nil
-}
-
-// bound begins or ends the block of steps in any order.
-func (p *parser) bound(end bool) error {
-	switch {
-	case end && p.into == &p.scenario.anyOrder:
-		p.into = &p.scenario.after
-	case end:
-		return errors.New("there is no block to end")
-	case p.into != &p.scenario.before:
-		return errors.New("there is one block in any order already")
-	default:
-		p.into = &p.scenario.anyOrder
-	}
-	return nil
+	return s, nil
 }

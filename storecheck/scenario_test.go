@@ -77,11 +77,11 @@ func TestParseErrors(t *testing.T) {
 		{"\nat 5m d1", "line 2: at 5m d1: a state is missing"},
 		{"at 5x d1 NORMAL", "line 1: at 5x d1 NORMAL: duration"},
 		{"at 5m d1 NORMAL who=Liz", `"who=Liz" is none of op=`},
-		{"and 5m d1 NORMAL", "and must follow at"},
+		{"and 5m d1 NORMAL", `there is no statement "and"`},
 		{"at 5m d1 NORMAL msg='a", "a quote is not closed"},
 		{"jump", `there is no statement "jump"`},
 		{"now", "a time is missing"},
-		{"retire d1 d2 d3", `"d2 d3" is too much`},
+		{"now 5m d2 d3", `"d2 d3" is too much`},
 		{"escalate d1 NORMAL Sara", "not of the form STATE@TIME"},
 		{"measure 5m d1 a", "not of the form name=number"},
 		{"measure 5m d1 a=1 a=2", "occurs twice"},
@@ -102,7 +102,7 @@ func TestParseErrors(t *testing.T) {
 		{"end", "there is no block to end"},
 		{"in any order\nend\nin any order\nend", "line 3: in any order: there is one block"},
 	} {
-		_, err := parseScenario(c.text, 1)
+		err := runText(t.Context(), NewEnv(memstore.New()), c.text, 1)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}

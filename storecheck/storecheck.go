@@ -130,11 +130,11 @@ func (c Check) RunIn(ctx context.Context, e *Env) (r Result) {
 	return r
 }
 
-type failure struct{ err error }
+type failure struct{ error }
 
 // require ends the check that calls it, or one of its goroutines, with an error that is not nil. It
-// must not be called where an error is retried or expected: in Eventually, and in statements of
-// scenarios.
+// must not be called where an error is retried or expected: in Eventually. In a statement of a
+// scenario it says that the words are wrong.
 func require(err error) {
 	if err != nil {
 		panic(failure{err})
@@ -153,7 +153,7 @@ func caught(run func() error) (err error) {
 		switch p := recover().(type) {
 		case nil:
 		case failure:
-			err = p.err
+			err = p.error
 		default:
 			panic(p)
 		}

@@ -9,12 +9,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// words are those of a statement that are still to be read. Its methods end the reading by require
-// where a word is missing or is not written as it must be.
-type words struct {
-	left  []string
-	batch *batch // that the statement begins
-}
+// words are those of a statement that are still to be read. The methods of a turn end the statement
+// by require where a word is missing or is not written as it must be.
+type words struct{ left []string }
 
 func (w *words) next(what string) string {
 	demand(len(w.left) > 0, "%s is missing", what)
@@ -23,27 +20,36 @@ func (w *words) next(what string) string {
 	return word
 }
 
+// end demands that no words are left.
+func (w *words) end() {
+	demand(len(w.left) == 0, "%q is too much", strings.Join(w.left, " "))
+}
+
 func (w *words) device() andon.DeviceID { return andon.DeviceID(w.next("a device")) }
 func (w *words) person() andon.PersonID { return person(w.next("a person")) }
-func (w *words) time() *offset          { return must(parseOffset(w.next("a time"))) }
-func (w *words) entry() entryRef        { return must(parseEntryRef(w.next("an entry"))) }
 
-// end is an error where words are left.
-func (w *words) end() error {
-	if len(w.left) > 0 {
-		return fmt.Errorf("%q is too much", strings.Join(w.left, " "))
+func (t turn) time() andon.Time { return t.timeAt(t.next("a time")) }
+
+// entry reads an entry, which is written STATE@TIME; a dash is none.
+func (t turn) entry() andon.EntryRef {
+	word := t.next("an entry")
+	if word == "-" {
+		return andon.EntryRef{}
 	}
-	return nil
+	state, at, ok := strings.Cut(word, "@")
+	demand(ok, "entry %q is not of the form STATE@TIME", word)
+	return andon.EntryRef{Time: t.timeAt(at), State: andon.State(state)}
 }
 
 // until takes the words before the next one that is end, and takes that away.
-func (w *words) until(end string) *words {
-	part, rest := w.left, []string(nil)
-	if i := slices.Index(w.left, end); i >= 0 {
-		part, rest = w.left[:i], w.left[i+1:]
+func (t turn) until(end string) turn {
+	part, rest := t.left, []string(nil)
+	if i := slices.Index(t.left, end); i >= 0 {
+		part, rest = t.left[:i], t.left[i+1:]
 	}
-	w.left = rest
-	return &words{left: part}
+	t.left = rest
+	t.words = &words{part}
+	return t
 }
 
 // fields reads all that is left as name=value, of the names that are known.
@@ -75,15 +81,7 @@ func (f fields) are(got fields) error {
 	return nil
 }
 
-// time returns nil where there is none.
-func (f fields) time(name string) *offset {
-	if f[name] == "" {
-		return nil
-	}
-	return must(parseOffset(f[name]))
-}
-
-// demand ends the reading of a statement that is not written as it must be.
+// demand ends a statement that is not written as it must be.
 func demand(right bool, format string, args ...any) {
 	if !right {
 		require(fmt.Errorf(format, args...))
@@ -120,23 +118,18 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// offset is a time of a scenario: a distance from Env.Base. nil is no time.
-type offset andon.Duration
-
-func parseOffset(word string) (*offset, error) {
+// timeAt returns the time that a scenario writes as a distance from Base; 0 where it is absent, or
+// a dash.
+func (e *Env) timeAt(word string) andon.Time {
+	if word == "" || word == "-" {
+		return 0
+	}
 	digits, before := strings.CutPrefix(word, "-")
-	d, err := andon.ParseDuration(digits)
+	d := must(andon.ParseDuration(digits))
 	if before {
 		d = -d
 	}
-	return new(offset(d)), err
-}
-
-func (o *offset) time(e *Env) andon.Time {
-	if o == nil {
-		return 0
-	}
-	return e.Base.Add(andon.Duration(*o))
+	return e.Base.Add(d)
 }
 
 // OffsetOf returns a time as a scenario writes it; a dash where it is absent.
@@ -148,21 +141,6 @@ func (e *Env) OffsetOf(t andon.Time) string {
 		return "-" + e.Base.Sub(t).String()
 	}
 	return t.Sub(e.Base).String()
-}
-
-// entryRef is an entry as a scenario writes it: STATE@TIME.
-type entryRef struct {
-	state andon.State
-	time  *offset
-}
-
-func parseEntryRef(word string) (entryRef, error) {
-	state, at, ok := strings.Cut(word, "@")
-	if !ok {
-		return entryRef{}, fmt.Errorf("entry %q is not of the form STATE@TIME", word)
-	}
-	t, err := parseOffset(at)
-	return entryRef{andon.State(state), t}, err
 }
 
 // person returns the person that a word names; a dash means no one.
@@ -181,12 +159,13 @@ func orDash[T ~string](id T) string {
 	return string(id)
 }
 
-// parseKind reads the kind of an error with dashes for its spaces.
-func parseKind(word string) (andon.Kind, error) {
+// kindOf reads the kind of an error with dashes for its spaces.
+func kindOf(word string) andon.Kind {
 	for k := andon.Internal; k <= andon.Damaged; k++ {
 		if strings.ReplaceAll(k.String(), " ", "-") == word {
-			return k, nil
+			return k
 		}
 	}
-	return 0, fmt.Errorf("%q is no kind of error", word)
+	demand(false, "%q is no kind of error", word)
+	return 0
 }

@@ -59,14 +59,10 @@ func (a *asker) add(text string, ask func(context.Context, *subject) (any, error
 
 // list asks for a list as a scenario names it, in pages of a few.
 func (a *asker) list(words ...string) {
-	q, err := storecheck.ParseQuery(words...)
-	if err != nil {
-		panic("storetest: " + err.Error())
-	}
 	limit := 1 + a.IntN(6)
 	a.add(fmt.Sprintf("%q in pages of %d", words, limit),
 		func(ctx context.Context, s *subject) (any, error) {
-			return q.Ask(ctx, s.env, a.tenant, limit)
+			return s.env.Ask(ctx, a.tenant, limit, words...)
 		})
 }
 
