@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/sleep"
 )
 
@@ -25,6 +26,9 @@ type Incidents struct {
 	// once it answers. Messages go to an address. kill ends it at once.
 	Serve  func(ctx context.Context, name string, keeps bool, to string) (Started, error)
 	Report func(step string) // called with the progress of the run
+
+	part    string // that is measured
+	figures []Figure
 }
 
 // Started is a server that runs.
@@ -42,33 +46,32 @@ type Figure struct {
 }
 
 // Measure runs all. What was measured before an error is returned with it.
-func (b *Incidents) Measure(ctx context.Context) (all []Figure, err error) {
-	note := func(part, what string, value float64, unit string) {
-		all = append(all, Figure{part, what, value, unit})
-	}
+func (b *Incidents) Measure(ctx context.Context) ([]Figure, error) {
 	if b.Timers > 0 {
-		if err := b.timers(ctx, note); err != nil {
-			return all, fmt.Errorf("timers: %w", err)
+		if err := b.timers(ctx); err != nil {
+			return b.figures, fmt.Errorf("timers: %w", err)
 		}
 	}
 	for _, leave := range []int{b.Storm, b.Storm / 1000} {
 		if leave == 0 {
 			continue
 		}
-		if err := b.storm(ctx, leave, note); err != nil {
-			return all, fmt.Errorf("storm: %w", err)
+		if err := b.storm(ctx, leave); err != nil {
+			return b.figures, fmt.Errorf("storm: %w", err)
 		}
 	}
-	return all, nil
+	return b.figures, nil
 }
 
-type noting func(part, what string, value float64, unit string)
+func (b *Incidents) note(what string, value float64, unit string) {
+	b.figures = append(b.figures, Figure{b.part, what, value, unit})
+}
 
 // timers has many devices leave NORMAL, whose policies have something to do tomorrow. Then it
 // starts the server again, without incidents and with them.
-func (b *Incidents) timers(ctx context.Context, note noting) error {
-	part := grouped(b.Timers) + " pending timers"
-	b.Report(part + ": opening")
+func (b *Incidents) timers(ctx context.Context) error {
+	b.part = grouped(b.Timers) + " pending timers"
+	b.Report(b.part + ": opening")
 	s, err := b.open(ctx, "timers", true, "http://127.0.0.1:9")
 	if err != nil {
 		return err
@@ -85,15 +88,15 @@ func (b *Incidents) timers(ctx context.Context, note noting) error {
 	if err := s.settle(ctx, b.Timers); err != nil {
 		return err
 	}
-	note(part, "incidents opened", float64(b.Timers)/b.Now().Sub(began).Seconds(), "a second")
+	b.note("incidents opened", float64(b.Timers)/b.Now().Sub(began).Seconds(), "a second")
 	used, err := usage(ctx, s.URL, "")
 	if err != nil {
 		return err
 	}
-	note(part, "CPU of each, with its event",
+	b.note("CPU of each, with its event",
 		float64(used.CPU.Microseconds())/float64(b.Timers), "µs")
 	for _, keeps := range []bool{false, true} {
-		b.Report(fmt.Sprintf("%s: start, incidents %t", part, keeps))
+		b.Report(fmt.Sprintf("%s: start, incidents %t", b.part, keeps))
 		how := ", without incidents"
 		if keeps {
 			how = ""
@@ -103,8 +106,8 @@ func (b *Incidents) timers(ctx context.Context, note noting) error {
 		if s, err = b.open(ctx, "timers", keeps, "http://127.0.0.1:9"); err != nil {
 			return err
 		}
-		note(part, "start after kill -9"+how, b.Now().Sub(began).Seconds(), "s")
-		if err := b.watch(ctx, s, part, how, note); err != nil {
+		b.note("start after kill -9"+how, b.Now().Sub(began).Seconds(), "s")
+		if err := b.watch(ctx, s, how); err != nil {
 			return err
 		}
 		if !keeps {
@@ -114,8 +117,8 @@ func (b *Incidents) timers(ctx context.Context, note noting) error {
 		if _, err := s.c.IncidentCounts(ctx, client.IncidentQuery{}); err != nil {
 			return err
 		}
-		note(part, "first counts of what is open", b.Now().Sub(began).Seconds(), "s")
-		if err := b.watch(ctx, s, part, ", once it was asked what is open", note); err != nil {
+		b.note("first counts of what is open", b.Now().Sub(began).Seconds(), "s")
+		if err := b.watch(ctx, s, ", once it was asked what is open"); err != nil {
 			return err
 		}
 	}
@@ -123,7 +126,7 @@ func (b *Incidents) timers(ctx context.Context, note noting) error {
 }
 
 // watch notes how long a server works by itself, and what it uses in a second after that.
-func (b *Incidents) watch(ctx context.Context, s *subject, part, how string, note noting) error {
+func (b *Incidents) watch(ctx context.Context, s *subject, how string) error {
 	const quiet = 100 * time.Millisecond // of CPU in a second
 	began, window := b.Now(), time.Second
 	before, err := usage(ctx, s.URL, "")
@@ -137,13 +140,13 @@ func (b *Incidents) watch(ctx context.Context, s *subject, part, how string, not
 		}
 		used := after.CPU - before.CPU
 		if before = after; window > time.Second {
-			note(part, "CPU of a second without due timers"+how,
+			b.note("CPU of a second without due timers"+how,
 				float64(used.Milliseconds())/window.Seconds(), "ms")
-			note(part, "memory"+how, float64(after.Memory>>20), "MiB")
+			b.note("memory"+how, float64(after.Memory>>20), "MiB")
 			break
 		}
 		if used < quiet {
-			note(part, "work of its own"+how, b.Now().Sub(began).Seconds()-1, "s")
+			b.note("work of its own"+how, b.Now().Sub(began).Seconds()-1, "s")
 			window = max(b.Idle, window+1)
 		}
 	}
@@ -152,8 +155,8 @@ func (b *Incidents) watch(ctx context.Context, s *subject, part, how string, not
 
 // storm has devices leave NORMAL while the fleet reports as fast as it can, in turn on a server
 // that keeps incidents and on one that does not.
-func (b *Incidents) storm(ctx context.Context, leave int, note noting) error {
-	part := grouped(leave) + " devices leave NORMAL in " + b.Duration.String()
+func (b *Incidents) storm(ctx context.Context, leave int) error {
+	b.part = grouped(leave) + " devices leave NORMAL in " + b.Duration.String()
 	told := newReceiver(b.Now)
 	defer told.Close()
 	var servers [2]*subject
@@ -169,8 +172,8 @@ func (b *Incidents) storm(ctx context.Context, leave int, note noting) error {
 	var rates [2][]float64
 	for turn := range 3 {
 		for i, s := range servers {
-			b.Report(fmt.Sprintf("%s: turn %d, incidents %t", part, turn+1, i == 1))
-			rate, err := b.turn(ctx, s, i == 1, turn, leave, told, part, note)
+			b.Report(fmt.Sprintf("%s: turn %d, incidents %t", b.part, turn+1, i == 1))
+			rate, err := b.turn(ctx, s, i == 1, turn, leave, told)
 			if err != nil {
 				return err
 			}
@@ -178,16 +181,15 @@ func (b *Incidents) storm(ctx context.Context, leave int, note noting) error {
 		}
 	}
 	off, on := median(rates[0]), median(rates[1])
-	note(part, "events without incidents", off, "a second")
-	note(part, "events with incidents", on, "a second")
-	note(part, "of the rate without", on/off, "")
+	b.note("events without incidents", off, "a second")
+	b.note("events with incidents", on, "a second")
+	b.note("of the rate without", on/off, "")
 	return nil
 }
 
 // turn is one storm, in a tenant of its own. It returns the rate at which events were taken.
 func (b *Incidents) turn(
-	ctx context.Context, s *subject, keeps bool, turn, leave int, told *receiver, part string,
-	note noting,
+	ctx context.Context, s *subject, keeps bool, turn, leave int, told *receiver,
 ) (float64, error) {
 	tenant, err := s.fresh(ctx, keeps, turn)
 	if err != nil {
@@ -234,10 +236,10 @@ func (b *Incidents) turn(
 		return rate, nil // the first one is not shown
 	}
 	of := fmt.Sprintf(", turn %d", turn+1)
-	note(part, "all are shown by state after the last"+of, shown.Seconds(), "s")
-	note(part, "all incidents are open after the last"+of, opened.Seconds(), "s")
-	note(part, "first message after the first"+of, first.Sub(began).Seconds(), "s")
-	note(part, "messages to one person"+of, float64(messages), "")
+	b.note("all are shown by state after the last"+of, shown.Seconds(), "s")
+	b.note("all incidents are open after the last"+of, opened.Seconds(), "s")
+	b.note("first message after the first"+of, first.Sub(began).Seconds(), "s")
+	b.note("messages to one person"+of, float64(messages), "")
 	return rate, nil
 }
 
@@ -342,10 +344,8 @@ func (f *front) report(ctx context.Context, s *subject, tenant andon.TenantID) e
 	const clients, batch = 4, 1000
 	var next atomic.Int64
 	last := int64(f.rounds) * int64(f.devices)
-	failed := make([]error, clients)
-	var all sync.WaitGroup
-	send := func() error {
-		target := Server("", s.URL, "", tenant)
+	target := Server("", s.URL, "", tenant)
+	return parallel.Do(ctx, clients, clients, func(ctx context.Context, _ int) error {
 		c, err := target.Dial(ctx)
 		if err != nil {
 			return err
@@ -372,17 +372,7 @@ func (f *front) report(ctx context.Context, s *subject, tenant andon.TenantID) e
 			f.sent.Add(int64(len(events)))
 		}
 		return context.Cause(ctx)
-	}
-	for i := range clients {
-		all.Go(func() { failed[i] = send() })
-	}
-	all.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // receiver takes the messages of a webhook.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/andonhq/andon"
 )
@@ -102,13 +101,7 @@ func (m *mixed) events(from, count int) []andon.Event {
 	for i := range events {
 		events[i] = m.event(from + i)
 	}
-	slices.SortFunc(events, func(a, b andon.Event) int {
-		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Time, b.Time),
-			cmp.Compare(a.State, b.State))
-	})
-	return slices.CompactFunc(events, func(a, b andon.Event) bool {
-		return a.Device == b.Device && a.Time == b.Time && a.State == b.State
-	})
+	return andon.SortBatch(events)
 }
 
 // counts returns how many devices are in each state after so many events.
