@@ -208,10 +208,10 @@ func (n *Node) wait(ctx context.Context) error {
 	return nil
 }
 
-// Wait waits until the node has ended, by itself or by another process.
+// Wait waits until a node that was started has ended, by itself or by another process.
 func (n *Node) Wait(ctx context.Context) error {
 	n.mu.Lock()
-	ended := n.process.untilEnded()
+	ended := n.process.ended
 	n.mu.Unlock()
 	select {
 	case <-ended.Done():

@@ -54,9 +54,10 @@ func (n *Node) configure() (err error) {
 			return err
 		}
 	}
-	of := page{
-		Host: n.host(), Dir: n.options.Dir, Seed: n.seed, Token: n.options.ring.token,
-		Ports: n.ports, TLS: n.tls, Secured: n.options.Secured, Forgetful: n.options.Forgetful,
+	of := map[string]any{
+		"Host": n.host(), "Dir": n.options.Dir, "Seed": n.seed, "Token": n.options.ring.token,
+		"Ports": n.ports, "TLS": n.tls, "Secured": n.options.Secured,
+		"Forgetful": n.options.Forgetful,
 	}
 	paths, err := fs.Glob(files, "cassandra/*")
 	for _, path := range paths {
@@ -91,15 +92,7 @@ func loopback(addr string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// page is what the files of a node are filled with.
-type page struct {
-	Host, Dir, Seed    string
-	Token              int64
-	Ports              ports
-	TLS                *tlsFiles // nil: not secured
-	Secured, Forgetful bool
-}
-
+// fill returns a file of an engine, filled with data.
 func fill(path string, data any) ([]byte, error) {
 	// What is quoted for JSON is quoted for YAML.
 	quote := func(parts ...string) string { return strconv.Quote(filepath.Join(parts...)) }

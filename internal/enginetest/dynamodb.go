@@ -63,10 +63,7 @@ func DynamoDB(t testing.TB) *Service {
 // and the settings of TTL. It is lax about requests, and slow with a thousand items.
 func Moto(t testing.TB) *Service {
 	t.Helper()
-	skipUnlessAsked(t)
-	s, err := shared().moto()
-	require(t, err)
-	return s
+	return asked(t, shared().moto)
 }
 
 // runLint is what cfn-lint's own script does. That script names the directory that it was installed
@@ -77,9 +74,7 @@ const runLint = "import sys; from cfnlint.runner import main; sys.exit(main())"
 // longer than to read one.
 func CheckTemplates(t testing.TB, paths ...string) error {
 	t.Helper()
-	skipUnlessAsked(t)
-	python, err := installMoto(t.Context())
-	require(t, err)
+	python := asked(t, func() (string, error) { return installMoto(t.Context()) })
 	return run(exec.CommandContext(t.Context(), python,
 		append([]string{"-c", runLint}, paths...)...))
 }
@@ -190,10 +185,9 @@ func installMoto(ctx context.Context) (python string, err error) {
 // name is that of the directory that keeps it for the next time.
 func Python(t testing.TB, name, requirements string) (python string) {
 	t.Helper()
-	skipUnlessAsked(t)
-	python, err := installPython(t.Context(), name, requirements)
-	require(t, err)
-	return python
+	return asked(t, func() (string, error) {
+		return installPython(t.Context(), name, requirements)
+	})
 }
 
 func installPython(ctx context.Context, name, requirements string) (python string, err error) {

@@ -55,10 +55,8 @@ func Cassandra(t testing.TB) *Node {
 func OwnCassandra(t testing.TB, o Options) *Node {
 	t.Helper()
 	skipIfUsers(t)
-	skipUnlessAsked(t)
 	o.Brief = true
-	n, err := StartCassandra(t.Context(), o)
-	require(t, err)
+	n := asked(t, func() (*Node, error) { return StartCassandra(t.Context(), o) })
 	t.Cleanup(n.Discard)
 	return n
 }
@@ -76,6 +74,15 @@ func OwnRing(t testing.TB, nodes int) *Ring {
 	t.Cleanup(r.discard)
 	require(t, r.start(t.Context(), nodes))
 	return r
+}
+
+// asked returns what a test needs, which is prepared where engines are asked for.
+func asked[T any](t testing.TB, prepare func() (T, error)) T {
+	t.Helper()
+	skipUnlessAsked(t)
+	prepared, err := prepare()
+	require(t, err)
+	return prepared
 }
 
 func skipUnlessAsked(t testing.TB) {
@@ -108,18 +115,14 @@ func require(t testing.TB, err error) {
 //	func TestMain(m *testing.M) { os.Exit(enginetest.Main(m)) }
 func Main(m *testing.M) int { return Engines{m}.Run() }
 
-// Engines is a *testing.M that ends the shared engines, for what wants to run the tests itself:
+// Engines runs tests and ends the shared engines, for what wants to run the tests itself:
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(enginetest.Engines{M: m}) }
-type Engines struct{ *testing.M }
+type Engines struct{ M interface{ Run() int } }
 
 // Run runs the tests, ends the engines, and returns the exit code.
-func (e Engines) Run() int { return e.RunAnd(func() {}) }
-
-// RunAnd is Run with something to be done before the engines end.
-func (e Engines) RunAnd(last func()) int {
+func (e Engines) Run() int {
 	defer shared().discard()
-	defer last()
 	return e.M.Run()
 }
 

@@ -31,18 +31,13 @@ type Broker struct {
 // Otherwise it works as Cassandra does.
 func Kafka(t testing.TB) *Broker {
 	t.Helper()
-	skipUnlessAsked(t)
-	b, err := shared().kafka()
-	require(t, err)
-	return b
+	return asked(t, shared().kafka)
 }
 
 // OwnKafka returns a broker that a test may end. It ends with the test.
 func OwnKafka(t testing.TB) *Broker {
 	t.Helper()
-	skipUnlessAsked(t)
-	b, err := newBroker()
-	require(t, err)
+	b := asked(t, newBroker)
 	t.Cleanup(b.Discard)
 	return b
 }

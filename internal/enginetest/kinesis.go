@@ -12,13 +12,13 @@ const kinesaliteVersion = "3.3.3"
 // call for an iterator at a time after all records of a shard.
 func OwnKinesis(t testing.TB, dir string) *Service {
 	t.Helper()
-	skipUnlessAsked(t)
 	var args []string
 	if dir != "" {
 		args = []string{dir}
 	}
-	s, err := startNode("kinesalite", kinesaliteVersion, "kinesis", args...)
-	require(t, err)
+	s := asked(t, func() (*Service, error) {
+		return startNode("kinesalite", kinesaliteVersion, "kinesis", args...)
+	})
 	t.Cleanup(s.Kill)
 	return s
 }

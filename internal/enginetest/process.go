@@ -46,22 +46,12 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 
 func (p *process) running() bool { return p != nil && p.ended.Err() == nil }
 
-// untilEnded returns a context that is done once the process is gone.
-func (p *process) untilEnded() context.Context {
-	if p != nil {
-		return p.ended
-	}
-	never, cancel := context.WithCancel(context.Background())
-	cancel()
-	return never
-}
-
 // whileRunning returns a context that also ends with the process, and what ends it.
 func (p *process) whileRunning(
 	ctx context.Context,
 ) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	context.AfterFunc(p.untilEnded(), func() { cancel(errors.New("it ended")) })
+	context.AfterFunc(p.ended, func() { cancel(errors.New("it ended")) })
 	return ctx, cancel
 }
 

@@ -2,15 +2,15 @@ package enginetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net"
 	"strconv"
-	"sync"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon/internal/parallel"
 )
 
 // Ring is a few nodes that are one cluster, on 127.0.0.1, 127.0.0.2 and so on, which Linux has and
@@ -32,7 +32,7 @@ func (r *Ring) start(ctx context.Context, nodes int) error {
 			}
 		}
 	}
-	if err := r.each(func(n *Node) error { return n.wait(ctx) }); err != nil {
+	if err := r.each(ctx, func(n *Node) error { return n.wait(ctx) }); err != nil {
 		return err
 	}
 	return r.AwaitWhole(ctx)
@@ -103,7 +103,7 @@ func (r *Ring) whole(ctx context.Context) error {
 				r.Nodes[0].address, n.address)
 		}
 	}
-	return r.each(func(n *Node) error {
+	return r.each(ctx, func(n *Node) error {
 		// Cassandra keeps three replicas of this table, and all of them are asked, over all ranges.
 		const cql = "SELECT id FROM system_distributed.repair_history LIMIT 1"
 		if _, err := n.query(ctx, cql, gocql.All); err != nil {
@@ -128,12 +128,7 @@ func (r *Ring) discard() {
 }
 
 // each does something with all nodes at once.
-func (r *Ring) each(do func(*Node) error) error {
-	errs := make([]error, len(r.Nodes))
-	var all sync.WaitGroup
-	for i, n := range r.Nodes {
-		all.Go(func() { errs[i] = do(n) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
+func (r *Ring) each(ctx context.Context, do func(*Node) error) error {
+	n := len(r.Nodes)
+	return parallel.Do(ctx, n, n, func(_ context.Context, i int) error { return do(r.Nodes[i]) })
 }

@@ -23,12 +23,15 @@ import (
 )
 
 // TestMain sees that nothing of a closed store goes on.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(dropping{m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(enginetest.Engines{M: dropping{m}}) }
 
 // dropping runs the tests, and drops the keyspaces that they shared before the engine ends.
 type dropping struct{ *testing.M }
 
-func (d dropping) Run() int { return enginetest.Engines{M: d.M}.RunAnd(dropShared) }
+func (d dropping) Run() int {
+	defer dropShared()
+	return d.M.Run()
+}
 
 // keyspaces are those, by design, of tests that do not mind each other's devices and tenants.
 // Making one, and dropping it, takes an engine longer than most tests.
