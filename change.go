@@ -233,14 +233,10 @@ func Snapshot(ctx context.Context, s interface {
 		}
 		c.Fold(devices)
 		at = c.Position
-		if c.After != nil {
-			changed[c.Device] = true
+		if changed[c.Device] = true; c.After == nil { // it shows nothing, or it is no device
+			delete(changed, c.Device)
 		}
 	}
-	maps.DeleteFunc(changed, func(id DeviceID, _ bool) bool {
-		_, there := devices[id]
-		return !there
-	})
 	// Once each, however often it changed.
 	for some := range slices.Chunk(slices.Collect(maps.Keys(changed)), readAtOnce) {
 		shown, errs := make([]Device, len(some)), make([]error, len(some))

@@ -1,6 +1,7 @@
 package andon
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -93,10 +94,7 @@ func NewStateSet(defs []StateDef) (*StateSet, error) {
 		}
 	}
 	slices.SortFunc(set.defs, func(a, b StateDef) int {
-		if a.Severity != b.Severity {
-			return int(a.Severity) - int(b.Severity)
-		}
-		return strings.Compare(string(a.Name), string(b.Name))
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Name, b.Name))
 	})
 	seen := map[State]bool{}
 	for _, d := range set.defs {

@@ -147,8 +147,11 @@ func (t Time) check(text string) (Time, error) {
 // stand for the T, a leap second is the second before it, and a date alone is its first instant.
 // Digits finer than microseconds are cut.
 func ParseTime(text string) (Time, error) {
-	t, _, err := parseTime(text)
-	return t, err
+	t, _, err := parseBound(text)
+	if err != nil {
+		return 0, err
+	}
+	return t.check(text)
 }
 
 // ParseUpperBound reads the upper bound of a range, itself included: as ParseTime, but a date alone
@@ -207,13 +210,6 @@ func relative(text string, now Time) string {
 		return text
 	}
 	return max(now-Time(ago), 1).String()
-}
-
-func parseTime(text string) (t Time, dateOnly bool, err error) {
-	if t, dateOnly, err = parseBound(text); err == nil {
-		t, err = t.check(text)
-	}
-	return t, dateOnly, err
 }
 
 // parseBound reads a time of the years 0 to 9999. It completes the text to what RFC 3339 asks for.
