@@ -3,10 +3,10 @@ package bench
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cli/draw"
 )
 
 // The kinds of loads, by which some can be chosen. The fleet is always filled in first: the others
@@ -26,7 +26,8 @@ const batchWriters = 4
 func (b *Bench) Filling() []Load {
 	if b.mixed != nil {
 		fill := b.anyEvents(Fill, batchWriters, b.Batch)
-		fill.Name, fill.Ops = "fill: "+events(b.Batch), int64((b.Events+b.Batch-1)/b.Batch)
+		fill.Name = "fill: " + draw.Count(b.Batch, "event")
+		fill.Ops = int64((b.Events + b.Batch - 1) / b.Batch)
 		fill.Items = b.Events / int(fill.Ops)
 		fill.Part = func(n int64) Part { // the last one may be smaller
 			first := int(n) * b.Batch
@@ -45,7 +46,7 @@ func (b *Bench) Filling() []Load {
 		},
 		{
 			Kind: Fill, Callers: batchWriters, Items: b.Devices / batches,
-			Name: fmt.Sprintf("fill: %s of %s", events(size), devices(size)),
+			Name: "fill: " + draw.Count(size, "event") + " of " + draw.Count(size, "device"),
 			Ops:  int64((b.fleet.past - busyRounds) * batches),
 			Part: func(n int64) Part {
 				first := int(n) % batches * size
@@ -79,7 +80,7 @@ func (b *Bench) Writes() []Load {
 // anyEvents is a load with so many events of a mixed fleet in an operation.
 func (b *Bench) anyEvents(kind string, callers, count int) Load {
 	return Load{
-		Kind: kind, Callers: callers, Items: count, Name: "write: " + events(count),
+		Kind: kind, Callers: callers, Items: count, Name: "write: " + draw.Count(count, "event"),
 		Part: func(n int64) Part { return Part{Event: int(n) * count, Events: count} },
 	}
 }
@@ -88,7 +89,7 @@ func (b *Bench) write(kind string, callers, count, rounds int) Load {
 	groups := b.Devices / count
 	return Load{
 		Kind: kind, Callers: callers, Items: count * rounds,
-		Name: fmt.Sprintf("write: %s of %s", events(count*rounds), devices(count)),
+		Name: "write: " + draw.Count(count*rounds, "event") + " of " + draw.Count(count, "device"),
 		Part: func(n int64) Part {
 			first := int(n) % groups * count
 			if count == 1 {
