@@ -15,7 +15,9 @@ import (
 // TestAlertmanagerBothWays: an alert of an Alertmanager becomes the state of a device, and so does
 // one of amtool. The incident of a device becomes an alert there.
 func TestAlertmanagerBothWays(t *testing.T) {
-	program, amtool := enginetest.Alertmanager(t)
+	const debian = "prometheus-alertmanager"
+	program := enginetest.Tool(t, debian, "alerts are sent both ways", debian)
+	amtool := enginetest.Tool(t, "amtool", "it sends alerts", debian)
 	dir, address, away := t.TempDir(), freeAddress(t), freeAddress(t)
 	for name, text := range map[string]string{
 		"mapping.yaml": `

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"testing"
 )
 
 // javaVersion is the one that Cassandra 5 runs on and that jvm.options is for.
@@ -18,6 +19,15 @@ const javaVersion = "17"
 func findJava(ctx context.Context) (string, error) {
 	return find(ctx, func() (string, error) { return searchJava(ctx) },
 		"Cassandra needs Java "+javaVersion+", here or in JAVA_HOME", "openjdk-17-jre-headless")
+}
+
+// Tool returns a program that a test runs, for which it gives a reason. On a machine that is there
+// for tests alone, packages of Debian's that have it are installed.
+func Tool(t testing.TB, name, reason string, packages ...string) (path string) {
+	t.Helper()
+	return asked(t, func() (string, error) {
+		return findTool(t.Context(), name, reason, packages...)
+	})
 }
 
 // findTool returns a program; it may install one, see aptInstall.
