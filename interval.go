@@ -19,25 +19,16 @@ func (i *Interval) within(s Span) bool {
 	return begun && (i.To == 0 || i.To > s.From || i.First.Time >= s.From)
 }
 
-// IntervalQuery selects runs of one state: those that have an instant within Span. A run that
-// begins before the span or ends after it is given whole.
-type IntervalQuery struct {
-	States StateFilter
-	Span   Span
-	Order  Order
-	After  *EventKey // resume strictly after the run that it begins, in Order; nil from the start
-	Limit  int       // at most so many; must be above 0
-}
-
 // Intervals returns the runs of a device. The running one is what the device shows now, so it
 // outlives its entries; the others come from the log, and one whose beginning has expired begins at
 // its oldest entry that is left. A retirement ends a run, also where the device came back in the
-// same state.
+// same state. The query selects those that have an instant within its span, each of them whole, and
+// resumes strictly after the run that its After begins.
 func Intervals(
 	ctx context.Context, s interface {
 		Log
 		Current
-	}, tenant TenantID, states *StateSet, device DeviceID, q IntervalQuery,
+	}, tenant TenantID, states *StateSet, device DeviceID, q EventQuery,
 ) iter.Seq2[Interval, error] {
 	return func(yield func(Interval, error) bool) {
 		reader := &runReader{
@@ -67,7 +58,7 @@ type runReader struct {
 	tenant  TenantID
 	states  *StateSet
 	device  DeviceID
-	query   IntervalQuery
+	query   EventQuery
 	running *EventKey // the first entry of the running run; nil where there is none
 	retired []Time    // when the device was retired, ascending
 }

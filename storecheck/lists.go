@@ -140,14 +140,14 @@ func supervisorLog(who string, o options) lister {
 	return events(System.SupervisorEvents, who, o, (*Env).deviceEntryText)
 }
 
-// events reads a list of entries, of whom or what it is.
-func events[ID ~string](
+// events reads a list that is asked for as entries are, of whom or what it is.
+func events[ID ~string, T any](
 	list func(
 		System, context.Context, andon.TenantID, ID, andon.EventQuery,
-	) iter.Seq2[andon.Event, error],
-	who string, o options, text func(*Env, andon.Event) string,
+	) iter.Seq2[T, error],
+	who string, o options, text func(*Env, T) string,
 ) lister {
-	return listing(func(t turn) iter.Seq2[andon.Event, error] {
+	return listing(func(t turn) iter.Seq2[T, error] {
 		return list(t.System, t, t.id, ID(who), o.events(t.limit))
 	}, text)
 }
@@ -245,11 +245,7 @@ func (e *Env) fromTo(from, to andon.Time) string {
 }
 
 func intervalsOf(who string, o options) lister {
-	return listing(func(t turn) iter.Seq2[andon.Interval, error] {
-		return t.System.Intervals(t, t.id, andon.DeviceID(who), andon.IntervalQuery{
-			States: o.states, Span: o.span, Order: o.order, Limit: t.limit,
-		})
-	}, func(e *Env, i andon.Interval) string {
+	return events(System.Intervals, who, o, func(e *Env, i andon.Interval) string {
 		return string(i.First.State) + "@" + e.fromTo(i.First.Time, i.To)
 	})
 }

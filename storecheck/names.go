@@ -49,9 +49,7 @@ func namesOf(kind andon.NameKind) func(options) lister {
 
 // escalatedOf writes each record of a device that was ever made: WARNING1@5m/Sara@6m.
 func escalatedOf(who string, o options) lister {
-	return listing(func(t turn) iter.Seq2[andon.Entry, error] {
-		return t.System.EscalatedEntries(t, t.id, andon.DeviceID(who), o.events(t.limit))
-	}, func(e *Env, n andon.Entry) string {
+	return events(System.EscalatedEntries, who, o, func(e *Env, n andon.Entry) string {
 		text := e.entryText(n.Event)
 		for _, r := range n.Escalations {
 			text += "/" + orDash(r.To) + "@" + e.OffsetOf(r.At)

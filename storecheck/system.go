@@ -24,7 +24,7 @@ type System interface {
 
 	// Intervals returns the runs of a device.
 	Intervals(
-		ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.IntervalQuery,
+		ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 	) iter.Seq2[andon.Interval, error]
 
 	// Capabilities is what the system declares to serve.

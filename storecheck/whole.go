@@ -105,7 +105,7 @@ func (w Whole) EscalatedEntries(
 
 // Intervals returns the runs of a device, as andon.Intervals does.
 func (w Whole) Intervals(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.IntervalQuery,
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Interval, error] {
 	return seq.After(w.find(ctx, id), func(t andon.Tenant) iter.Seq2[andon.Interval, error] {
 		return pages(q.Limit, &q.After, func() iter.Seq2[andon.Interval, error] {

@@ -72,12 +72,9 @@ func (o overHTTP) EscalatedEntries(
 }
 
 func (o overHTTP) Intervals(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.IntervalQuery,
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Interval, error] {
-	query := clientQuery(andon.EventQuery{
-		States: q.States, Span: q.Span, Order: q.Order, Limit: q.Limit,
-	})
-	return list(o.forTenant(id).Intervals(ctx, device, query),
+	return list(o.forTenant(id).Intervals(ctx, device, clientQuery(q)),
 		func(i client.Interval) andon.Interval {
 			return andon.Interval{
 				First: andon.EventKey{Time: i.From, State: i.State, Device: device}, To: i.To,

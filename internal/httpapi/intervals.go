@@ -9,7 +9,7 @@ import (
 
 func (a *API) intervals(c *call) error {
 	device := c.Device()
-	q := andon.IntervalQuery{States: c.States(), Span: c.Span(), Order: c.Order()}
+	q := andon.EventQuery{States: c.States(), Span: c.Span(), Order: c.Order()}
 	tenant, err := c.record()
 	if err != nil {
 		return err

@@ -341,9 +341,8 @@ func askAll(t *testing.T, s andon.Store, tenant andon.TenantID, device andon.Dev
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := andon.Intervals(ctx, s, tenant, is.States, device,
-		andon.IntervalQuery{Limit: 1000})
-	a.Intervals = gather(t, runs)
+	q := andon.EventQuery{Limit: 1000}
+	a.Intervals = gather(t, andon.Intervals(ctx, s, tenant, is.States, device, q))
 	return a
 }
 

@@ -271,7 +271,7 @@ func fleetQueries() []benchQuery {
 			return count(q.b, q.Devices(q, id, severest))
 		}},
 		{"intervals", func(q queried) int {
-			runs := andon.IntervalQuery{Limit: 100}
+			runs := andon.EventQuery{Limit: 100}
 			return count(q.b, andon.Intervals(q, q, id, states, device, runs))
 		}},
 		{"assignments", func(q queried) int {

@@ -234,7 +234,7 @@ func (a *stepAsker) device(d andon.DeviceID) {
 	}
 	addAnswer(a, "escalated entries of "+string(d), entries, err)
 	intervals, err := seq.Collect(a.store.Intervals(a.ctx, a.tenant, d,
-		andon.IntervalQuery{Span: span, Order: andon.Asc, Limit: 5}))
+		andon.EventQuery{Span: span, Order: andon.Asc, Limit: 5}))
 	addAnswer(a, "intervals of "+string(d), intervals, err)
 	assignments, err := seq.Collect(a.store.Assignments(a.ctx, a.tenant, d,
 		andon.PageQuery{Limit: 5}))
