@@ -78,7 +78,7 @@ func (s *Store) assignments(
 	yield func(andon.Assignment) bool,
 ) error {
 	prefix := layout.NewKey(layout.TableAssignment, t.number).Text(string(device))
-	from, end := []byte(prefix), []byte(prefix.End())
+	from, end := prefix, prefix.End()
 	switch {
 	case q.After == 0:
 	case q.Order == andon.Desc:
@@ -86,40 +86,40 @@ func (s *Store) assignments(
 	default: // with the one at that time
 		end = prefix.InvertedTime(q.After - 1)
 	}
-	it, err := engine.NewIterator(ctx, s.db, from, end)
-	if err != nil {
-		return err
+	keys := andon.Asc // the newest comes first
+	if q.Order == andon.Asc {
+		keys = andon.Desc
 	}
-	defer it.Release()
-	read := func() (a andon.Assignment, err error) {
-		from, rest, ok := layout.TakeInvertedTime(it.Key()[len(prefix):])
-		if !ok || len(rest) != 0 {
-			return a, layout.ErrDamaged
+	stored := seq.Of(func(yield func(andon.Assignment) bool) error {
+		for it, err := range engine.RowsBetween(ctx, s.db, from, end, keys) {
+			if err != nil {
+				return err
+			}
+			from, rest, ok := layout.TakeInvertedTime(it.Key()[len(prefix):])
+			if !ok || len(rest) != 0 {
+				return layout.ErrDamaged
+			}
+			value, err := it.ValueAndErr()
+			operator := andon.PersonID(value)
+			if err != nil || !yield(andon.Assignment{Device: device, Operator: operator, From: from}) {
+				return err
+			}
 		}
-		value, err := it.ValueAndErr()
-		operator := andon.PersonID(value)
-		return andon.Assignment{Device: device, Operator: operator, From: from}, err
-	}
+		return nil
+	})
 	if q.Order == andon.Desc {
-		err = newestFirst(it, read, q.After, yield)
-	} else {
-		err = oldestFirst(it, read, q.After, yield)
+		return newestFirst(stored, q.After, yield)
 	}
-	if err != nil {
-		return err
-	}
-	return it.Error()
+	return oldestFirst(stored, q.After, yield)
 }
 
 // newestFirst joins neighbours with one operator: they are one assignment, from the
 // oldest on.
 func newestFirst(
-	it *engine.Iterator, read func() (andon.Assignment, error), to andon.Time,
-	yield func(andon.Assignment) bool,
+	stored iter.Seq2[andon.Assignment, error], to andon.Time, yield func(andon.Assignment) bool,
 ) error {
 	var held *andon.Assignment // waits for the one before it
-	for ok := it.First(); ok; ok = it.Next() {
-		a, err := read()
+	for a, err := range stored {
 		if err == nil && held != nil && held.Operator == a.Operator {
 			held.From = a.From
 			continue
@@ -141,13 +141,12 @@ func newestFirst(
 // oldestFirst does the same from the other end. The first may be that of a page before, which says
 // the operator there.
 func oldestFirst(
-	it *engine.Iterator, read func() (andon.Assignment, error), after andon.Time,
+	stored iter.Seq2[andon.Assignment, error], after andon.Time,
 	yield func(andon.Assignment) bool,
 ) error {
 	var held *andon.Assignment // waits for the one after it
 	show := func() bool { return held == nil || held.From <= after || yield(*held) }
-	for ok := it.Last(); ok; ok = it.Prev() {
-		a, err := read()
+	for a, err := range stored {
 		if err == nil && held != nil && held.Operator == a.Operator {
 			continue
 		}

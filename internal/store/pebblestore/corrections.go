@@ -224,12 +224,10 @@ func (p *purging) rows() (found bool, err error) {
 // supervisors deletes the index rows of the device's escalations.
 func (p *purging) supervisors() error {
 	prefix := layout.NewKey(layout.TableEscalation, p.tenant.number).Text(string(p.device))
-	it, err := engine.NewIterator(p.ctx, p.store.db, prefix, prefix.End())
-	if err != nil {
-		return err
-	}
-	defer it.Release()
-	for ok := it.First(); ok; ok = it.Next() {
+	for it, err := range engine.Rows(p.ctx, p.store.db, prefix) {
+		if err != nil {
+			return err
+		}
 		e, ok := layout.SplitEscalation(it.Key()[len(prefix):])
 		if !ok {
 			return layout.ErrDamaged
@@ -237,5 +235,5 @@ func (p *purging) supervisors() error {
 		entry := andon.EventKey{Time: e.Time, State: e.State, Device: p.device}
 		p.batch.Remove(layout.SupervisorKey(p.tenant.number, e.To, entry))
 	}
-	return it.Error()
+	return nil
 }

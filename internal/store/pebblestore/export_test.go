@@ -3,12 +3,15 @@ package pebblestore
 import (
 	"context"
 	"errors"
+	"iter"
 	"testing"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
 	"github.com/andonhq/andon/internal/store/pebblestore/index"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // Checkpoint has a store flush entries and readings, and merge all of their runs, now.
@@ -35,6 +38,24 @@ func (s *Store) mergeAll() error { return errors.Join(s.log.MergeAll(), s.readin
 
 // flushReadings flushes readings.
 func (s *Store) flushReadings() error { return s.readings.Flush(context.Background()) }
+
+// rows returns the rows whose keys begin with a prefix, without that.
+func (s *Store) rows(prefix layout.Key) iter.Seq2[[]byte, []byte] {
+	return func(yield func([]byte, []byte) bool) {
+		for it, err := range engine.Rows(context.Background(), s.db, prefix) {
+			if err != nil {
+				panic(err)
+			}
+			value, err := it.ValueAndErr()
+			if err != nil {
+				panic(err)
+			}
+			if !yield(it.Key()[len(prefix):], value) {
+				return
+			}
+		}
+	}
+}
 
 // forgetEntries has what was read before be read again.
 func (s *Store) forgetEntries(t *testing.T) {

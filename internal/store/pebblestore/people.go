@@ -166,18 +166,16 @@ func (s *Store) Retirements(
 		return nil, err
 	}
 	prefix := layout.NewKey(layout.TableRetirement, t.number).Text(string(device))
-	it, err := engine.NewIterator(ctx, s.db, prefix, prefix.End())
-	if err != nil {
-		return nil, err
-	}
-	defer it.Release()
 	var all []andon.Time
-	for ok := it.First(); ok; ok = it.Next() {
+	for it, err := range engine.Rows(ctx, s.db, prefix) {
+		if err != nil {
+			return nil, err
+		}
 		at, _, ok := layout.TakeTime(it.Key()[len(prefix):])
 		if !ok {
 			return nil, layout.ErrDamaged
 		}
 		all = append(all, at)
 	}
-	return all, it.Error()
+	return all, nil
 }

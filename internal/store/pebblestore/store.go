@@ -22,7 +22,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -171,7 +170,10 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	left := d.FS.RemoveAll(d.FS.PathJoin(dir, snapshotDir))
 	lift := d.LimitCache(loadCache)
 	err := errors.Join(left, s.env.RemoveTables(blocks.TablePrefix), s.load(ctx))
-	if lift(); err != nil {
+	if lift(); andon.KindOf(err) == andon.Damaged {
+		err = fmt.Errorf("the store can't be opened without it: %w", err)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), d.Close())
 	}
 	s.checkpoints.start(s)
@@ -238,8 +240,7 @@ const loadCache = 8 << 20
 const defaultMemTable = 32 << 20
 
 // load reads what is in memory while the store is open.
-func (s *Store) load(ctx context.Context) (err error) {
-	defer engine.RecoverUnreadable(&err)
+func (s *Store) load(ctx context.Context) error {
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
@@ -322,11 +323,6 @@ func (s *Store) Close() error {
 	s.log.Stop()
 	s.readings.Stop()
 	return s.dir.Close()
-}
-
-// rows returns the rows whose keys begin with a prefix (engine.Rows).
-func (s *Store) rows(prefix layout.Key) iter.Seq2[[]byte, []byte] {
-	return engine.Rows(s.db, prefix)
 }
 
 func (s *Store) newBatch() *engine.Batch { return engine.NewBatch(s.db) }

@@ -323,15 +323,23 @@ func (s *Store) loadTenants() error {
 		t := newTenant(number, record)
 		s.tenants[record.ID] = t
 		seen := map[andon.State]andon.State{}
-		for k := range s.rows(layout.NewKey(layout.TableStateSeen, number)) {
-			state, _, ok := layout.TakeText(k)
+		states := layout.NewKey(layout.TableStateSeen, number)
+		for it, err := range engine.Rows(context.Background(), s.db, states) {
+			if err != nil {
+				return err
+			}
+			state, _, ok := layout.TakeText(it.Key()[len(states):])
 			if !ok {
 				return layout.ErrDamaged
 			}
 			seen[andon.State(state)] = andon.State(state)
 		}
 		t.sawStates(seen)
-		for range s.rows(layout.NewKey(layout.TableMetric, number)) {
+		metrics := layout.NewKey(layout.TableMetric, number)
+		for _, err := range engine.Rows(context.Background(), s.db, metrics) {
+			if err != nil {
+				return err
+			}
 			t.hadReadings.Store(true)
 			break
 		}

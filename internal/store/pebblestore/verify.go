@@ -56,7 +56,6 @@ var _ verify.Store = (*verified)(nil)
 
 // Load implements verify.Store.
 func (v *verified) Load(ctx context.Context, db *pebble.DB) (is verify.Loaded, err error) {
-	defer engine.RecoverUnreadable(&err)
 	is.Tenants, v.tenants = map[uint32]verify.Tenant{}, map[uint32]*tenant{}
 	s := newStore(v.dir, db, v.options)
 	v.store = s

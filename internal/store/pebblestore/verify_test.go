@@ -201,9 +201,13 @@ func change(t *testing.T, s *Store, table byte, value string) {
 // changeFrom changes the first row of a table that is not before a key.
 func changeFrom(t *testing.T, s *Store, from layout.Key, value string) {
 	t.Helper()
-	for k := range engine.RowsBetween(s.db, from, from[:1].End(), 0) {
-		k := bytes.Clone(k)
-		err := s.db.Delete(k, pebble.Sync)
+	end := from[:1].End()
+	for it, err := range engine.RowsBetween(t.Context(), s.db, from, end, andon.Asc) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := bytes.Clone(it.Key())
+		err = s.db.Delete(k, pebble.Sync)
 		if value != "" {
 			err = s.db.Set(k, []byte(value), pebble.Sync)
 		}

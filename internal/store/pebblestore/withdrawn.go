@@ -1,6 +1,8 @@
 package pebblestore
 
 import (
+	"context"
+
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
@@ -23,8 +25,12 @@ func withdrawal(
 
 func (s *Store) loadWithdrawals(t *tenant) error {
 	lists := map[andon.DeviceID]entries.Withdrawn{}
-	for k := range s.rows(layout.NewKey(layout.TableWithdrawal, t.number)) {
-		device, e, err := layout.SplitWithdrawal(k)
+	prefix := layout.NewKey(layout.TableWithdrawal, t.number)
+	for it, err := range engine.Rows(context.Background(), s.db, prefix) {
+		if err != nil {
+			return err
+		}
+		device, e, err := layout.SplitWithdrawal(it.Key()[len(prefix):])
 		if err != nil {
 			return err
 		}

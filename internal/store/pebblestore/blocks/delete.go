@@ -166,12 +166,10 @@ func (d *Deletion) inRun(
 
 // valuesBelow returns how many values the blocks have whose keys begin with a prefix.
 func (l *Log) valuesBelow(ctx context.Context, blocks layout.Key) (values uint64, err error) {
-	it, err := engine.NewIterator(ctx, l.DB, blocks, blocks.End())
-	if err != nil {
-		return 0, err
-	}
-	defer it.Release()
-	for ok := it.First(); ok; ok = it.Next() {
+	for it, err := range engine.Rows(ctx, l.DB, blocks) {
+		if err != nil {
+			return 0, err
+		}
 		value, err := it.ValueAndErr()
 		if err != nil {
 			return 0, fmt.Errorf("read block: %w", err)
@@ -182,5 +180,5 @@ func (l *Log) valuesBelow(ctx context.Context, blocks layout.Key) (values uint64
 		}
 		values += uint64(n)
 	}
-	return values, it.Error()
+	return values, nil
 }

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
@@ -49,8 +50,16 @@ func (l *Log) Open(flushed uint64) error {
 	l.merges.flushed[0] = flushed
 	for _, t := range l.tenants() {
 		var list RunList
-		for k, value := range engine.Rows(l.DB, layout.NewKey(l.Runs, t.Number)) {
-			day, r, ok := layout.ReadRun(k, value)
+		prefix := layout.NewKey(l.Runs, t.Number)
+		for it, err := range engine.Rows(context.Background(), l.DB, prefix) {
+			if err != nil {
+				return err
+			}
+			value, err := it.ValueAndErr()
+			if err != nil {
+				return err
+			}
+			day, r, ok := layout.ReadRun(it.Key()[len(prefix):], value)
 			if !ok {
 				return layout.ErrDamaged
 			}

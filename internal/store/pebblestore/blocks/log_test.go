@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func readPairs(t *testing.T, r *Reader, device string) (all []pair) {
 }
 
 func countRows(l *Log, table byte) (n int) {
-	for range engine.Rows(l.DB, layout.Key{table}) {
+	for range engine.Rows(context.Background(), l.DB, layout.Key{table}) {
 		n++
 	}
 	return n

@@ -1,7 +1,9 @@
 package checkpoint
 
 import (
+	"context"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -65,19 +67,18 @@ func (f Fleet) loadCheckpoint(db *pebble.DB) error {
 // endOfCheckpoint returns the number after the last device of the checkpoint.
 func endOfCheckpoint(db *pebble.DB, tenant uint32) (uint32, error) {
 	prefix := layout.NewKey(layout.TableCheckpoint, tenant)
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.End()})
-	if err != nil {
-		return 0, err
+	last := engine.RowsBetween(context.Background(), db, prefix, prefix.End(), andon.Desc)
+	for it, err := range last {
+		if err != nil {
+			return 0, err
+		}
+		number, _, ok := layout.TakeNumber(it.Key()[len(prefix):])
+		if !ok || number > layout.MostDevices {
+			return 0, layout.ErrDamaged
+		}
+		return number + 1, nil
 	}
-	defer it.Close()
-	if !it.Last() {
-		return 0, it.Error()
-	}
-	number, _, ok := layout.TakeNumber(it.Key()[len(prefix):])
-	if !ok || number > layout.MostDevices {
-		return 0, layout.ErrDamaged
-	}
-	return number + 1, nil
+	return 0, nil
 }
 
 // loadPart loads the devices whose numbers are in [from, to), some at a time.
@@ -111,12 +112,17 @@ func (f Fleet) loadPart(db *pebble.DB, from, to uint32, loading *sync.Mutex) err
 func checkpointed(
 	db *pebble.DB, tenant, from, to uint32, visit func(number uint32, value []byte) error,
 ) error {
-	at := func(number uint32) layout.Key {
-		return layout.NewKey(layout.TableCheckpoint, tenant).Number(number)
-	}
-	prefix := len(layout.NewKey(layout.TableCheckpoint, tenant))
-	for k, value := range engine.RowsBetween(db, at(from), at(to), prefix) {
-		number, _, ok := layout.TakeNumber(k)
+	prefix := layout.NewKey(layout.TableCheckpoint, tenant)
+	at := func(number uint32) layout.Key { return slices.Clip(prefix).Number(number) }
+	for it, err := range engine.RowsBetween(context.Background(), db, at(from), at(to), andon.Asc) {
+		if err != nil {
+			return err
+		}
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		number, _, ok := layout.TakeNumber(it.Key()[len(prefix):])
 		if !ok || number > layout.MostDevices {
 			return layout.ErrDamaged
 		}

@@ -1,10 +1,11 @@
 package checkpoint
 
 import (
-	"encoding/binary"
+	"context"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
@@ -13,14 +14,21 @@ import (
 // next one.
 func readRows(
 	db *pebble.DB, from uint64, visit func(sequence uint64, row []byte) error,
-) (err error) {
+) error {
 	var row []byte
-	for k, value := range engine.RowsBetween(db, layout.RowKey(from),
-		layout.Key{layout.TableRow}.End(), 1) {
+	for it, err := range engine.RowsBetween(context.Background(), db, layout.RowKey(from),
+		layout.Key{layout.TableRow}.End(), andon.Asc) {
+		if err != nil {
+			return err
+		}
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
 		if row, err = layout.AppendUnpacked(row[:0], value); err != nil {
 			return err
 		}
-		if err = visit(binary.BigEndian.Uint64(k), row); err != nil {
+		if err = visit(layout.SequenceOf(it.Key()), row); err != nil {
 			return err
 		}
 	}

@@ -10,9 +10,7 @@
 // Batches. A Batch keeps its first error, which Write returns without having changed anything.
 //
 // Errors. What Pebble reports as corruption becomes andon.Damaged, with the name of the file
-// (ReadError). Rows, for opening, panics where a row can't be read, and RecoverUnreadable makes
-// that the error of the function that defers it: opening can't go on without any of its rows, and
-// its loops stay short.
+// (ReadError).
 //
 // Pace. Flushes and compactions would each keep a processor busy for as long as they have work.
 // Where requests need most of the processors, they would queue up meanwhile. So background work

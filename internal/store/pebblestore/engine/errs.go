@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"path"
 	"sync"
 
@@ -25,33 +24,12 @@ func ReadError(err error) error {
 			"theirs. Restore the store from a backup", file)
 }
 
-// unreadable is what rows panics with: what the store can't do without can't be read.
-type unreadable struct{ err error }
-
-// RecoverUnreadable makes it the error of the function that defers this.
-func RecoverUnreadable(to *error) {
-	r := recover()
-	if u, ok := r.(unreadable); ok {
-		err := u.err
-		if e, ok := errors.AsType[*andon.Error](ReadError(err)); ok {
-			err = fmt.Errorf("the store can't be opened without it: %w", e)
-		}
-		*to = err
-	} else if r != nil {
-		panic(r)
-	}
-}
-
-// Together calls functions concurrently, and returns their errors. A row that can't be read is the
-// error of the function that reads it.
+// Together calls functions concurrently, and returns their errors.
 func Together(steps ...func() error) error {
 	errs := make([]error, len(steps))
 	var running sync.WaitGroup
 	for i, step := range steps {
-		running.Go(func() {
-			defer RecoverUnreadable(&errs[i])
-			errs[i] = step()
-		})
+		running.Go(func() { errs[i] = step() })
 	}
 	running.Wait()
 	return errors.Join(errs...)

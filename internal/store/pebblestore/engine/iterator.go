@@ -122,14 +122,6 @@ func (it *Iterator) SeekWithin(from, to []byte) bool {
 	return false
 }
 
-// ByTime returns how rows with rising times are read in an order.
-func (it *Iterator) ByTime(order andon.Order) (start, move func() bool) {
-	if order == andon.Asc {
-		return it.First, it.Next
-	}
-	return it.Last, it.Prev
-}
-
 // Error returns why the iterator stopped, nil where all loops ended at their last rows.
 func (it *Iterator) Error() error { return it.ended }
 

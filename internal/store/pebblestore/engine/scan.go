@@ -16,32 +16,34 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// Rows returns the rows whose keys begin with a prefix, in ascending order: the rest of the
-// key, and the value. Both are valid until the next one. It is for opening: where a row can't be
-// read it panics, which RecoverUnreadable turns into an error.
-func Rows(r pebble.Reader, prefix layout.Key) iter.Seq2[[]byte, []byte] {
-	return RowsBetween(r, prefix, prefix.End(), len(prefix))
+// Rows stops at each row whose key begins with a prefix, in ascending order. The iterator is valid
+// within the loop.
+func Rows(ctx context.Context, r pebble.Reader, prefix layout.Key) iter.Seq2[*Iterator, error] {
+	return RowsBetween(ctx, r, prefix, prefix.End(), andon.Asc)
 }
 
-// RowsBetween is Rows between two keys, whose first n bytes are left out.
-func RowsBetween(r pebble.Reader, from, to layout.Key, n int) iter.Seq2[[]byte, []byte] {
-	return func(yield func([]byte, []byte) bool) {
-		it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+// RowsBetween is Rows from a key up to another, in an order of keys.
+func RowsBetween(
+	ctx context.Context, r pebble.Reader, from, to layout.Key, order andon.Order,
+) iter.Seq2[*Iterator, error] {
+	return func(yield func(*Iterator, error) bool) {
+		it, err := NewIterator(ctx, r, from, to)
 		if err != nil {
-			panic(unreadable{fmt.Errorf("read store: %w", err)})
+			yield(nil, err)
+			return
 		}
-		defer it.Close()
-		for ok := it.First(); ok; ok = it.Next() {
-			value, err := it.ValueAndErr()
-			if err != nil {
-				panic(unreadable{fmt.Errorf("read store: %w", err)})
-			}
-			if !yield(it.Key()[n:], value) {
+		defer it.Release()
+		start, move := it.First, it.Next
+		if order == andon.Desc {
+			start, move = it.Last, it.Prev
+		}
+		for ok := start(); ok; ok = move() {
+			if !yield(it, nil) {
 				return
 			}
 		}
 		if err := it.Error(); err != nil {
-			panic(unreadable{fmt.Errorf("read store: %w", err)})
+			yield(nil, err)
 		}
 	}
 }

@@ -87,17 +87,15 @@ func (c *Changes) Open(next uint64) error {
 
 // end returns the sequence after the newest change of a tenant that is between two sequences, 0
 // where there is none.
-func (c *Changes) end(t *Tenant, from, to uint64) (sequence uint64, err error) {
-	it, err := engine.NewIterator(context.Background(), c.DB,
-		layout.ChangeKey(t.Number, from), layout.ChangeKey(t.Number, to))
-	if err != nil {
-		return 0, err
+func (c *Changes) end(t *Tenant, from, to uint64) (sequence uint64, _ error) {
+	for it, err := range engine.RowsBetween(context.Background(), c.DB,
+		layout.ChangeKey(t.Number, from), layout.ChangeKey(t.Number, to), andon.Desc) {
+		if err != nil {
+			return 0, err
+		}
+		return layout.SequenceOf(it.Key()) + 1, nil
 	}
-	defer it.Release()
-	if it.Last() {
-		sequence = layout.SequenceOf(it.Key()) + 1
-	}
-	return sequence, it.Error()
+	return 0, nil
 }
 
 // Kept returns the position before the oldest change, and that after the newest.

@@ -133,7 +133,7 @@ func TestTrimming(t *testing.T) {
 		t.Errorf("a position before what was deleted: %v", err)
 	}
 	kept := 0
-	for range engine.Rows(s.DB, layout.Key{layout.TableChange}) {
+	for range engine.Rows(t.Context(), s.DB, layout.Key{layout.TableChange}) {
 		kept++
 	}
 	if kept > 75 {

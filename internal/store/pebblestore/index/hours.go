@@ -92,16 +92,13 @@ func posted(
 ) iter.Seq2[Hour, error] {
 	first, last := span.From.Hour(), andon.Earlier(span.To, andon.MaxTime).Hour()
 	prefix := layout.NewKey(layout.TablePosting, tenant).Text(string(operator))
-	from := bytes.Clone(prefix.Number(first))
+	from, end := layout.Key(bytes.Clone(prefix.Number(first))), prefix.Number(last).End()
 	return seq.Of(func(yield func(Hour) bool) error {
-		it, err := engine.NewIterator(ctx, db, from, prefix.Number(last).End())
-		if err != nil {
-			return err
-		}
-		defer it.Release()
-		start, move := it.ByTime(order)
 		var h Hour
-		for ok := start(); ok; ok = move() {
+		for it, err := range engine.RowsBetween(ctx, db, from, end, order) {
+			if err != nil {
+				return err
+			}
 			hour, _, found := layout.TakeNumber(it.Key()[len(prefix):])
 			if !found {
 				return layout.ErrDamaged
@@ -119,9 +116,6 @@ func posted(
 			if err != nil {
 				return err
 			}
-		}
-		if err := it.Error(); err != nil {
-			return err
 		}
 		if len(h.Devices) > 0 {
 			yield(h)

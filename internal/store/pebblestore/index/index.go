@@ -49,17 +49,11 @@ func Supervised(
 ) iter.Seq2[andon.EventKey, error] {
 	prefix := layout.NewKey(layout.TableSupervisor, tenant).Text(string(supervisor))
 	span := q.Rest()
-	from, end := bytes.Clone(prefix.Time(span.From)), prefix.End()
+	from, end := layout.Key(bytes.Clone(prefix.Time(span.From))), prefix.End()
 	if span.To != 0 {
 		end = prefix.Time(span.To + 1)
 	}
 	return seq.Of(func(yield func(andon.EventKey) bool) error {
-		it, err := engine.NewIterator(ctx, db, from, end)
-		if err != nil {
-			return err
-		}
-		defer it.Release()
-		start, move := it.ByTime(q.Order)
 		var instant []andon.EventKey
 		flush := func() bool {
 			slices.SortFunc(instant, compare(q.Order))
@@ -71,7 +65,10 @@ func Supervised(
 			instant = instant[:0]
 			return true
 		}
-		for ok := start(); ok; ok = move() {
+		for it, err := range engine.RowsBetween(ctx, db, from, end, q.Order) {
+			if err != nil {
+				return err
+			}
 			k, ok := layout.SplitSupervisor(it.Key()[len(prefix):])
 			if !ok {
 				return layout.ErrDamaged
@@ -83,9 +80,6 @@ func Supervised(
 			if q.Admits(k) {
 				instant = append(instant, k)
 			}
-		}
-		if err := it.Error(); err != nil {
-			return err
 		}
 		flush()
 		return nil

@@ -85,13 +85,11 @@ type flusher struct {
 const gathered = 8 * readingblock.MaxBlock
 
 func (f *flusher) rows(ctx context.Context, t *blocks.Tenant, span engine.Span) error {
-	it, err := engine.NewIterator(ctx, f.log.DB, span.From, span.To)
-	if err != nil {
-		return err
-	}
-	defer it.Release()
 	f.out = nil
-	for ok := it.First(); ok; ok = it.Next() {
+	for it, err := range engine.RowsBetween(ctx, f.log.DB, span.From, span.To, andon.Asc) {
+		if err != nil {
+			return err // these are not all
+		}
 		row, whole := layout.SplitReading(it.Key()[1+4:])
 		if !whole {
 			return layout.ErrDamaged
@@ -106,9 +104,6 @@ func (f *flusher) rows(ctx context.Context, t *blocks.Tenant, span engine.Span) 
 		if err := f.add(row.At, value); err != nil {
 			return err
 		}
-	}
-	if err := it.Error(); err != nil {
-		return err // these are not all
 	}
 	return f.end()
 }

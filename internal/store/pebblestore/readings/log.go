@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
@@ -71,19 +72,17 @@ func (l *Log) Open(ctx context.Context) error {
 // lastGeneration returns that of the last row of a tenant; 0 where it has none.
 func (l *Log) lastGeneration(ctx context.Context, tenant uint32) (uint64, error) {
 	k := layout.NewKey(layout.TableReading, tenant)
-	it, err := engine.NewIterator(ctx, l.DB, k, k.End())
-	if err != nil {
-		return 0, err
+	for it, err := range engine.RowsBetween(ctx, l.DB, k, k.End(), andon.Desc) {
+		if err != nil {
+			return 0, err
+		}
+		row, ok := layout.SplitReading(it.Key()[len(k):])
+		if !ok {
+			return 0, layout.ErrDamaged
+		}
+		return row.Generation, nil
 	}
-	defer it.Release()
-	if !it.Last() {
-		return 0, it.Error()
-	}
-	row, ok := layout.SplitReading(it.Key()[len(k):])
-	if !ok {
-		return 0, layout.ErrDamaged
-	}
-	return row.Generation, nil
+	return 0, nil
 }
 
 // First returns the first generation that is not in blocks.

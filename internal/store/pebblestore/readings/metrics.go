@@ -94,17 +94,15 @@ func (s *Scan) Newest(device andon.DeviceID, from andon.Time) (andon.Reading, er
 // ascending order.
 func (s *Scan) MetricDevices(q andon.MetricQuery) iter.Seq2[andon.DeviceID, error] {
 	prefix := layout.NewKey(layout.TableMetric, s.tenant).Text(string(q.Metric))
-	from, end := []byte(prefix), prefix.End()
+	from, end := prefix, prefix.End()
 	if q.After != nil {
 		from = prefix.Text(string(q.After.Device))
 	}
 	return seq.Of(func(yield func(andon.DeviceID) bool) error {
-		it, err := engine.NewIterator(s.ctx, s.db, from, end)
-		if err != nil {
-			return err
-		}
-		defer it.Release()
-		for ok := it.First(); ok; ok = it.Next() {
+		for it, err := range engine.RowsBetween(s.ctx, s.db, from, end, andon.Asc) {
+			if err != nil {
+				return err
+			}
 			device, _, ok := layout.TakeText(it.Key()[len(prefix):])
 			if !ok {
 				return layout.ErrDamaged
@@ -113,6 +111,6 @@ func (s *Scan) MetricDevices(q andon.MetricQuery) iter.Seq2[andon.DeviceID, erro
 				return nil
 			}
 		}
-		return it.Error()
+		return nil
 	})
 }

@@ -183,14 +183,12 @@ func (s *Records) List(
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
 		prefix := layout.NewKey(layout.TableDocument, number).Text(string(kind))
-		first := append(bytes.Clone(prefix), max(q.Prefix, q.After)...)
-		it, err := engine.NewIterator(ctx, s.db, first, prefix.End())
-		if err != nil {
-			return err
-		}
-		defer it.Release()
+		first, end := append(bytes.Clone(prefix), max(q.Prefix, q.After)...), prefix.End()
 		yield = seq.UpTo(q.Limit, yield)
-		for ok := it.First(); ok; ok = it.Next() {
+		for it, err := range engine.RowsBetween(ctx, s.db, first, end, andon.Asc) {
+			if err != nil {
+				return err
+			}
 			r := andon.Record{Tenant: tenant, Kind: kind}
 			if err := decode(it, it.Key()[len(prefix):], &r); err != nil {
 				return err
@@ -200,7 +198,7 @@ func (s *Records) List(
 				return nil
 			}
 		}
-		return it.Error()
+		return nil
 	})
 }
 
