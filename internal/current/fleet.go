@@ -77,20 +77,20 @@ func (f *Fleet) Load(number uint32, d *Device) {
 
 // Loaded ends loading. Places of devices of which nothing is known are given back.
 func (f *Fleet) Loaded() {
-	f.end = 0
-	known := 0
-	for s := range f.occupied() {
+	known, end := 0, uint32(0)
+	for s := range f.Slots(0, f.end) {
 		if f.known(s) {
-			f.end = s.number + 1
+			end = s.number + 1
 			known++
 		} else {
 			f.vacate(s)
 		}
 	}
+	f.end = end
 	f.index.first = make(map[uint32]uint32, known)
 	var entered sync.WaitGroup // the index by id is made concurrently with the lists
 	entered.Go(func() {
-		for s := range f.occupied() {
+		for s := range f.Slots(0, f.end) {
 			f.enter(s)
 		}
 	})
@@ -404,22 +404,6 @@ func (f *Fleet) join(m merge, devices *sorted, from andon.DeviceID) merge {
 		m = append(m, &c)
 	}
 	return m
-}
-
-// Each calls visit with up to budget devices of which something is known, by number from one on,
-// and returns where to go on. It must not keep what it is passed.
-func (f *Fleet) Each(
-	from uint32, budget int, visit func(*Device),
-) (next uint32, more bool) {
-	var d Device
-	for ; budget > 0 && from < f.end; budget-- {
-		if s := f.Numbered(from); s != nil && f.known(s) {
-			f.unpack(s, &d)
-			visit(&d)
-		}
-		from++
-	}
-	return from, from < f.end
 }
 
 // merge is a heap of places by their id.

@@ -45,7 +45,7 @@ func TestPages(t *testing.T) {
 			Sort: andon.DeviceSort(rng.IntN(3)), Limit: 1 + rng.IntN(7),
 		}
 		var want []andon.Device
-		for s := range f.occupied() {
+		for s := range f.Slots(0, f.end) {
 			shown := f.Shown(s)
 			if d := shown.Show(states); q.Admits(&d) {
 				want = append(want, d)

@@ -109,7 +109,7 @@ func TestPacked(t *testing.T) {
 		}
 		want.check(t, f)
 		loaded := NewFleet()
-		for s := range f.occupied() {
+		for s := range f.Slots(0, f.end) {
 			d := f.Shown(s)
 			loaded.Load(s.Number(), &Device{ID: "another", Time: 1, State: "S0"})
 			loaded.Load(s.Number(), &d)
@@ -177,7 +177,7 @@ func TestMemory(t *testing.T) {
 	}
 	before = live()
 	loaded := NewFleet()
-	for s := range made.occupied() {
+	for s := range made.Slots(0, made.end) {
 		d := made.Shown(s)
 		loaded.Load(s.Number(), &d)
 	}

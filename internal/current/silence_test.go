@@ -41,7 +41,7 @@ func TestSilence(t *testing.T) {
 			})
 			before := now - andon.Time(rng.IntN(15))*minute
 			want, got := map[andon.State][2]int{}, map[andon.State][2]int{}
-			for s := range f.occupied() {
+			for s := range f.Slots(0, f.end) {
 				d := f.Shown(s)
 				if n := want[d.State]; d.Alive() {
 					n[0]++

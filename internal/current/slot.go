@@ -103,31 +103,16 @@ func (f *Fleet) Device(number uint32) (id andon.DeviceID, ok bool) {
 
 func (f *Fleet) id(s *Slot) andon.DeviceID { return f.slabs[s.number/slabSlots].id(s) }
 
-// occupied visits the slots that devices have, by number.
-func (f *Fleet) occupied() iter.Seq[*Slot] {
+// Slots visits the places of up to so many numbers from one on. No place may be made or dropped
+// meanwhile.
+func (f *Fleet) Slots(from, most uint32) iter.Seq[*Slot] {
 	return func(yield func(*Slot) bool) {
-		for from := range f.slabs {
-			slots := f.slabs[from].slots
-			for i := 0; slots != nil && i < slabSlots; i++ {
-				if s := &slots[i]; s.length > 0 && !yield(s) {
-					return
-				}
+		for number, end := from, min(from+most, f.end); number < end; number++ {
+			if s := f.Numbered(number); s != nil && !yield(s) { // nil: the device was purged
+				return
 			}
 		}
 	}
-}
-
-// Slots returns the places of up to so many numbers from one on. No place may be made or dropped
-// meanwhile.
-func (f *Fleet) Slots(from, most uint32) []*Slot {
-	end := min(from+most, f.end)
-	some := make([]*Slot, 0, end-min(from, end))
-	for number := from; number < end; number++ {
-		if s := f.Numbered(number); s != nil { // else the device was purged
-			some = append(some, s)
-		}
-	}
-	return some
 }
 
 func (f *Fleet) growSlabs() {

@@ -149,7 +149,7 @@ func (f *Fleet) fill(o *sorted, numbers []uint32) {
 // inOrder returns the numbers of all slots, so many, by their ids.
 func (f *Fleet) inOrder(count int) []uint32 {
 	numbers := make([]uint32, 0, count)
-	for s := range f.occupied() {
+	for s := range f.Slots(0, f.end) {
 		numbers = append(numbers, s.number)
 	}
 	slices.SortFunc(numbers, func(a, b uint32) int { return cmp.Compare(f.ID(a), f.ID(b)) })

@@ -167,18 +167,17 @@ func (s *Store) names(
 func (s *Store) tally(
 	t *tenant, now map[string]int, of func(*current.Device) (name string, counts bool),
 ) {
-	visit := func(d *current.Device) {
-		name, counts := of(d)
-		if counts {
-			now[name]++
-		} else {
-			now[name] += 0
-		}
-	}
-	var from uint32
-	for more := true; more; {
+	for from, end := uint32(0), uint32(1); from < end; from += listStep {
 		s.mu.RLock()
-		from, more = t.fleet.Each(from, listStep, visit)
+		end = t.fleet.Numbers()
+		for slot := range t.fleet.Slots(from, listStep) {
+			d := t.fleet.Shown(slot)
+			if name, counts := of(&d); counts {
+				now[name]++
+			} else {
+				now[name] += 0
+			}
+		}
 		s.mu.RUnlock()
 	}
 }

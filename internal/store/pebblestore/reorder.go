@@ -82,7 +82,7 @@ func (s *Store) reorderSome(ctx context.Context, t *tenant, from uint32) error {
 	defer w.close()
 	var ids []andon.DeviceID // from here on none is purged
 	s.mu.RLock()
-	for _, slot := range t.fleet.Slots(from, reorderStep) {
+	for slot := range t.fleet.Slots(from, reorderStep) {
 		ids = append(ids, t.fleet.ID(slot.Number()))
 	}
 	s.mu.RUnlock()

@@ -116,7 +116,7 @@ func (v *verified) Devices(
 	for _, number := range slices.Sorted(maps.Keys(v.tenants)) {
 		t := v.tenants[number]
 		for from := uint32(0); from < t.fleet.Numbers(); from += reorderStep {
-			some, err := v.someDevices(ctx, t, t.fleet.Slots(from, reorderStep), report)
+			some, err := v.someDevices(ctx, t, from, report)
 			if n += some; err != nil {
 				return n, err
 			}
@@ -128,12 +128,12 @@ func (v *verified) Devices(
 }
 
 func (v *verified) someDevices(
-	ctx context.Context, t *tenant, slots []*slot, report func(device andon.DeviceID, what string),
+	ctx context.Context, t *tenant, from uint32, report func(device andon.DeviceID, what string),
 ) (n int64, err error) {
-	w := v.store.beginWrite(ctx, t, 0, len(slots), 0)
+	w := v.store.beginWrite(ctx, t, 0, reorderStep, 0)
 	w.alone = true
 	defer w.close()
-	for _, slot := range slots {
+	for slot := range t.fleet.Slots(from, reorderStep) {
 		if err := ctx.Err(); err != nil {
 			return n, err
 		}

@@ -100,7 +100,7 @@ func (w *Writer) some(f Fleet, from uint32, out *blocks.Tables) {
 	var value []byte
 	begun := out.Pending()
 	w.Shown.Lock()
-	for _, slot := range f.Slots(from, part) {
+	for slot := range f.Slots(from, part) {
 		if slot.Changes() == slot.Note {
 			continue // it is there
 		}
@@ -122,7 +122,7 @@ func (w *Writer) Forget(fleets []Fleet) {
 	w.Shown.Lock()
 	defer w.Shown.Unlock()
 	for _, f := range fleets {
-		for _, slot := range f.Slots(0, f.Numbers()) {
+		for slot := range f.Slots(0, f.Numbers()) {
 			slot.Note = neverWritten
 		}
 	}
