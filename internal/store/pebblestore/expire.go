@@ -119,7 +119,8 @@ func (e *expiry) indexRows(table byte, until func(layout.Key) layout.Key) error 
 
 // owners calls visit for each text that the keys of a table have after the tenant.
 func (e *expiry) owners(table byte, visit func(owner layout.Key)) error {
-	for name, err := range engine.Texts(e.ctx, e.store.db, table, e.tenant, "", false) {
+	prefix := layout.NewKey(table, e.tenant)
+	for name, err := range engine.Texts(e.ctx, e.store.db, prefix, "", false) {
 		if err != nil {
 			return err
 		}

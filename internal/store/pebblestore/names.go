@@ -51,8 +51,8 @@ func (s *Store) measured(
 		from = max(from, string(q.After.Device))
 	}
 	return seq.Of(func(yield func(andon.Device) bool) error {
-		names := engine.Texts(ctx, s.db, layout.TableReadingDay, t.number, from, false)
-		for name, err := range names {
+		days := layout.NewKey(layout.TableReadingDay, t.number)
+		for name, err := range engine.Texts(ctx, s.db, days, from, false) {
 			if err != nil || !strings.HasPrefix(name.Name, q.Prefix) {
 				return err
 			}
@@ -121,10 +121,10 @@ func (s *Store) names(
 		from += string(layout.AfterText)
 	}
 	now := map[string]int{}
-	table := map[andon.NameKind]byte{
+	prefix := layout.NewKey(map[andon.NameKind]byte{
 		andon.OperatorNames: layout.TablePosting, andon.SupervisorNames: layout.TableSupervisor,
 		andon.MetricNames: layout.TableMetric,
-	}[q.Of]
+	}[q.Of], t.number)
 	switch q.Of {
 	case andon.OperatorNames:
 		s.tally(t, now, func(d *current.Device) (string, bool) {
@@ -144,7 +144,7 @@ func (s *Store) names(
 	}
 	left := q.Limit
 	counted := q.Of == andon.MetricNames
-	for name, err := range engine.Texts(ctx, s.db, table, t.number, from, counted) {
+	for name, err := range engine.Texts(ctx, s.db, prefix, from, counted) {
 		if err != nil {
 			return nil, err
 		}

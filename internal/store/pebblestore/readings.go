@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -125,10 +126,16 @@ func (s *Store) MetricReadings(
 		}
 		defer scan.Close()
 		yield = seq.UpTo(q.Limit, yield)
-		for device, err := range scan.MetricDevices(q) {
+		prefix := layout.NewKey(layout.TableMetric, t.number).Text(string(q.Metric))
+		from := ""
+		if q.After != nil {
+			from = string(q.After.Device)
+		}
+		for name, err := range engine.Texts(ctx, s.db, prefix, from, true) {
 			if err != nil {
 				return err
 			}
+			device := andon.DeviceID(name.Name)
 			for r, err := range scan.Device(device, q.ForDevice(device, q.Limit)) {
 				if err != nil {
 					return err

@@ -82,24 +82,24 @@ func ReadJSON(r pebble.Reader, k layout.Key, into any) error {
 	return json.Unmarshal(value, into)
 }
 
-// Texts yields each text that the keys of a table have after the tenant, from one on. Where they
-// are counted, it says how many rows each has.
+// Texts yields each text that keys have after a prefix, from one on. Where they are counted, it
+// says how many rows each has.
 func Texts(
-	ctx context.Context, r pebble.Reader, table byte, tenant uint32, from string, counted bool,
+	ctx context.Context, r pebble.Reader, prefix layout.Key, from string, counted bool,
 ) iter.Seq2[andon.NameCount, error] {
-	prefix := layout.NewKey(table, tenant)
 	return seq.Of(func(yield func(andon.NameCount) bool) error {
 		it, err := NewIterator(ctx, r, prefix, prefix.End())
 		if err != nil {
 			return err
 		}
 		defer it.Release()
+		var owner layout.Key
 		for ok := it.SeekGE(append(bytes.Clone(prefix), from...)); ok; {
 			text, _, found := layout.TakeText(it.Key()[len(prefix):])
 			if !found {
 				return layout.ErrDamaged
 			}
-			owner := layout.NewKey(table, tenant).Text(text)
+			owner = append(owner[:0], prefix...).Text(text)
 			name := andon.NameCount{Name: text}
 			for ; counted && ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
 				name.Devices++

@@ -2,13 +2,9 @@ package readings
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/seq"
-	"github.com/andonhq/andon/internal/store/pebblestore/engine"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // asked is a device whose newest reading is wanted.
@@ -88,29 +84,4 @@ func (s *Scan) Newest(device andon.DeviceID, from andon.Time) (andon.Reading, er
 		return r, err
 	}
 	return andon.Reading{}, nil
-}
-
-// MetricDevices returns the devices that ever had a metric, from the query's position on, in
-// ascending order.
-func (s *Scan) MetricDevices(q andon.MetricQuery) iter.Seq2[andon.DeviceID, error] {
-	prefix := layout.NewKey(layout.TableMetric, s.tenant).Text(string(q.Metric))
-	from, end := prefix, prefix.End()
-	if q.After != nil {
-		from = prefix.Text(string(q.After.Device))
-	}
-	return seq.Of(func(yield func(andon.DeviceID) bool) error {
-		for it, err := range engine.RowsBetween(s.ctx, s.db, from, end, andon.Asc) {
-			if err != nil {
-				return err
-			}
-			device, _, ok := layout.TakeText(it.Key()[len(prefix):])
-			if !ok {
-				return layout.ErrDamaged
-			}
-			if !yield(andon.DeviceID(device)) {
-				return nil
-			}
-		}
-		return nil
-	})
 }

@@ -8,8 +8,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
@@ -21,7 +19,6 @@ import (
 // Scan reads the readings of any number of devices of a tenant.
 type Scan struct {
 	ctx         context.Context
-	db          *pebble.DB
 	tenant      uint32
 	first, last uint64 // generations that may have rows
 	rows        *engine.Iterator
@@ -50,7 +47,7 @@ func (l *Log) NewScan(ctx context.Context, t *blocks.Tenant) (*Scan, error) {
 		return nil, err
 	}
 	s := &Scan{
-		ctx: ctx, db: l.DB, tenant: t.Number, first: first, last: l.generation.Load(), rows: rows,
+		ctx: ctx, tenant: t.Number, first: first, last: l.generation.Load(), rows: rows,
 		buffers: buffers{names: layout.NewInterner()},
 	}
 	if s.blocks, err = l.NewReader(ctx, t); err != nil {
