@@ -30,10 +30,11 @@ func (s *Store) Device(
 		return andon.Device{}, andon.NoDevice(device)
 	}
 	explainMemory(andon.PlanOf(ctx), 1, 1, engine.SinceStart())
-	d := shown.Show(t.states())
 	r := s.reader(ctx, t)
 	defer r.Close()
-	return d, r.Complete(&d)
+	one := []andon.Device{shown.Show(t.states())}
+	err = r.Complete(one)
+	return one[0], err
 }
 
 // listStep is how many devices a list visits before writers get the lock.
@@ -64,7 +65,7 @@ func (s *Store) Devices(
 		defer r.Close()
 		for some := range slices.Chunk(page.Devices, entries.Step) {
 			if q.Kind == andon.ShownDevices && !q.Brief {
-				if err := r.CompleteAll(some); err != nil {
+				if err := r.Complete(some); err != nil {
 					return err
 				}
 			}

@@ -5,19 +5,6 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
-// Complete fills in what a device shows of its newest entry; nothing, once that is gone.
-func (r *Reader) Complete(d *andon.Device) error {
-	e, err := r.Event(d.ID, d.Time, d.State)
-	if andon.KindOf(err) == andon.NotFound {
-		return nil
-	}
-	d.Message, d.Attributes = e.Message, e.Attributes
-	if err != nil {
-		return err
-	}
-	return r.noteOf(d, &r.wanted[0])
-}
-
 // noteOf notes the escalation that a device shows for a caller that collects them. w is an entry of
 // the device that was looked for.
 func (r *Reader) noteOf(d *andon.Device, w *wanted) error {
@@ -31,8 +18,9 @@ func (r *Reader) noteOf(d *andon.Device, w *wanted) error {
 	return err
 }
 
-// CompleteAll is Complete for devices of a list, at most Step of them.
-func (r *Reader) CompleteAll(devices []andon.Device) error {
+// Complete fills in what devices show of their newest entries, at most Step of them; nothing, where
+// an entry is gone.
+func (r *Reader) Complete(devices []andon.Device) error {
 	r.newest, r.wanted = r.newest[:0], r.wanted[:0]
 	for i := range devices {
 		d := &devices[i]
