@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
-	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -78,7 +77,7 @@ func (s *Store) writeBlocks(ctx context.Context, end bool) error {
 	return s.log.Flush(func(f entries.Flush) error {
 		f.Freeze(s.pipe.Next, s.checkpoints.grown.Load())
 		tenants := s.entryTenants()
-		err := f.Write(ctx, tenants, &index.Writer{},
+		err := f.Write(ctx, tenants,
 			func(out *blocks.Tables) error {
 				return s.devices.Write(ctx, s.everyFleet(), out)
 			})

@@ -11,7 +11,6 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/checkpoint"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
-	"github.com/andonhq/andon/internal/store/pebblestore/index"
 )
 
 // checkpointBytes is how many bytes of rows are a reason for a flush, if the memtable is not full
@@ -81,7 +80,7 @@ func (s *Store) flush(ctx context.Context, f entries.Flush, devices bool) error 
 	if lag == 0 {
 		also = func(out *blocks.Tables) error { return s.devices.Write(ctx, fleets, out) }
 	}
-	if err := f.Write(ctx, tenants, &index.Writer{}, also); err != nil {
+	if err := f.Write(ctx, tenants, also); err != nil {
 		s.devices.Forget(fleets)
 		return err
 	}

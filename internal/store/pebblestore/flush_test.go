@@ -16,8 +16,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/entries"
-	"github.com/andonhq/andon/internal/store/pebblestore/index"
-	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // TestNoReaderMissesAnEntryDuringAFlush reads what was acknowledged while small memtables are
@@ -363,10 +361,16 @@ func TestVerifyAfterABrokenFlush(t *testing.T) {
 	}
 	broken := errors.New("broken off")
 	s.env.Table = 1 // so that each row is on the disk at once
+	tables := 0
+	s.env.FS = gatedFS{fs, func() error {
+		if tables++; tables > 2 { // a run, and its first block
+			return broken
+		}
+		return nil
+	}}
 	err := s.log.Flush(func(f entries.Flush) error {
 		f.Freeze(s.pipe.Next, s.checkpoints.grown.Load())
-		return f.Write(t.Context(), s.entryTenants(),
-			&brokenIndex{index.Writer{}, broken}, nil)
+		return f.Write(t.Context(), s.entryTenants(), nil)
 	})
 	if !errors.Is(err, broken) {
 		t.Fatal(err)
@@ -378,17 +382,4 @@ func TestVerifyAfterABrokenFlush(t *testing.T) {
 	if len(found) > 0 || rows["blocks"] != 1 {
 		t.Errorf("found is %q; %d blocks", found, rows["blocks"])
 	}
-}
-
-// brokenIndex fails at the second device.
-type brokenIndex struct {
-	index.Writer
-	err error
-}
-
-func (x *brokenIndex) Note(device uint32, entries []eventlog.Entry) error {
-	if device > 0 {
-		return x.err
-	}
-	return x.Writer.Note(device, entries)
 }

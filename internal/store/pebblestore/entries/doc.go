@@ -12,9 +12,9 @@
 // # A flush
 //
 // Flush.Freeze, in the ordered section, has new entries go into another memtable. The caller waits
-// until the rows before are on the disk. Flush.Write writes the frozen memtable as blocks, and the
-// days of devices, next to what the caller writes of its own (Index). The caller then commits a
-// synced batch that says up to which row entries are flushed, and Flush.End drops the memtable. The
+// until the rows before are on the disk. Flush.Write writes the frozen memtable as blocks, the
+// days of devices and postings, next to what the caller writes. The caller then commits a synced
+// batch that says up to which row entries are flushed, and Flush.End drops the memtable. The
 // steps that a crash leaves half done are in the comment of package blocks.
 //
 // # Reading

@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
+	"github.com/andonhq/andon/internal/store/pebblestore/index"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -57,16 +58,17 @@ func (f Flush) Frozen() (next uint64, bytes int64) {
 // must be on the disk: a row that a power cut takes must not come back as a block. Where write
 // fails, or its context ends, the flush is repeated with the same entries, and perhaps more.
 func (f Flush) Write(
-	ctx context.Context, tenants []*blocks.Tenant, x Index, also func(out *blocks.Tables) error,
+	ctx context.Context, tenants []*blocks.Tenant, also func(out *blocks.Tables) error,
 ) error {
 	l := f.log
 	p := l.Pacing.Begin(l.Memory.late)
 	out := blocks.NewTables(l.Env, blocks.EntryTables, &p, l.Memory.frozen.Bytes())
+	var postings index.Writer
 	for _, t := range tenants {
 		w := flusher{
 			RunWriter: blocks.NewRunWriter(l.Log, newCodec(), out.Put, t, l.Memory.next),
-			memtable:  l.Memory.frozen, tenant: t.Number, days: l.daysOf(t.Number), index: x,
-			put: out.Put, did: func(entries int) {
+			memtable:  l.Memory.frozen, tenant: t.Number, days: l.daysOf(t.Number),
+			postings: &postings, put: out.Put, did: func(entries int) {
 				l.Memory.flushed.Add(int64(entries))
 				p.Did(entries * entryWork)
 			},
@@ -74,7 +76,7 @@ func (f Flush) Write(
 		if err := w.devices(ctx); err != nil {
 			return f.failed(err)
 		}
-		if err := x.Write(t.Number, l.Memory.next, out.Put); err != nil {
+		if err := postings.Write(t.Number, l.Memory.next, out.Put); err != nil {
 			return f.failed(err)
 		}
 	}
@@ -112,15 +114,6 @@ func (l *Log) daysOf(tenant uint32) *dayNumbers {
 	return l.days[tenant]
 }
 
-// Index receives the entries that are flushed, to index them in the same tables.
-type Index interface {
-	// Note gets the entries of a device, newest first, which are valid until it returns. An error
-	// interrupts the flush.
-	Note(device uint32, entries []eventlog.Entry) error
-	// Write writes the rows of a tenant, all of whose entries were noted.
-	Write(tenant uint32, sequence uint64, put func(k layout.Key, value []byte) error) error
-}
-
 // flusher writes what the frozen memtable has of a tenant. The memtable does not change meanwhile,
 // so it needs no lock.
 type flusher struct {
@@ -128,7 +121,7 @@ type flusher struct {
 	memtable *eventlog.Memtable
 	tenant   uint32
 	days     *dayNumbers
-	index    Index
+	postings *index.Writer
 	put      func(k layout.Key, value []byte) error
 	did      func(entries int)
 	entries  []eventlog.Entry // of a device
@@ -153,9 +146,7 @@ func (x *flusher) devices(ctx context.Context) error {
 		if len(x.entries) == 0 {
 			continue
 		}
-		if err := x.index.Note(device, x.entries); err != nil {
-			return err
-		}
+		x.postings.Note(device, x.entries)
 		if done += len(x.entries); done >= some {
 			x.did(done)
 			done = 0

@@ -31,7 +31,7 @@ type hourDevices struct {
 }
 
 // Note remembers in which hours a device has entries of which operators.
-func (x *Writer) Note(device uint32, entries []eventlog.Entry) error {
+func (x *Writer) Note(device uint32, entries []eventlog.Entry) {
 	for i := range entries {
 		e := &entries[i]
 		if e.Operator == "" {
@@ -45,7 +45,6 @@ func (x *Writer) Note(device uint32, entries []eventlog.Entry) error {
 		}
 		x.last.devices = append(list, layout.InHour{Device: device, Oldest: at, Newest: at})
 	}
-	return nil
 }
 
 // find makes last that of an hour. It nearly always is that already.
