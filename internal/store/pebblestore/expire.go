@@ -66,8 +66,8 @@ func (s *Store) expire(ctx context.Context, t *tenant, h andon.Horizon, d deleti
 	for table, before := range map[byte]uint32{
 		layout.TableBlock: h.Events.Day(), layout.TableReadingBlock: h.Readings.Day(),
 	} {
-		s.reclaimer.Add(engine.Span{
-			From: layout.NewKey(table, t.number), To: layout.NewKey(table, t.number).Number(before),
+		s.reclaimer.Add(pebble.KeyRange{
+			Start: layout.NewKey(table, t.number), End: layout.NewKey(table, t.number).Number(before),
 		})
 	}
 	return nil

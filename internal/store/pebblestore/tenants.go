@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
@@ -303,7 +305,7 @@ func (s *Store) deleteTenant(
 	s.mu.Unlock()
 	for _, table := range []byte{layout.TableBlock, layout.TableReadingBlock} {
 		k := layout.NewKey(table, t.number)
-		s.reclaimer.Add(engine.Span{From: k, To: k.End()})
+		s.reclaimer.Add(pebble.KeyRange{Start: k, End: k.End()})
 	}
 	return t, logged, nil
 }

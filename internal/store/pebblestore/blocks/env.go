@@ -89,9 +89,9 @@ func (k *Kind) run(tenant, day uint32, id layout.RunID) layout.Key {
 	return layout.NewKey(k.Runs, tenant).Run(day, id)
 }
 
-func (k *Kind) span(tenant, day uint32, first, last layout.RunID) engine.Span {
-	return engine.Span{
-		From: layout.NewKey(k.Blocks, tenant).Run(day, first),
-		To:   layout.NewKey(k.Blocks, tenant).Run(day, last).End(),
+func (k *Kind) span(tenant, day uint32, first, last layout.RunID) pebble.KeyRange {
+	return pebble.KeyRange{
+		Start: layout.NewKey(k.Blocks, tenant).Run(day, first),
+		End:   layout.NewKey(k.Blocks, tenant).Run(day, last).End(),
 	}
 }

@@ -31,7 +31,7 @@ type Tables struct {
 	// instead is the span whose rows these replace. The engine excises it as it ingests the tables,
 	// all at once then. Nothing may be read of it meanwhile: an iterator that is opened during that
 	// may see neither.
-	instead engine.Span
+	instead pebble.KeyRange
 }
 
 // NewTables returns a writer of tables whose files have names of their own. It will write about so
@@ -66,7 +66,7 @@ func (w *Tables) Spill() error {
 	switch {
 	case len(w.bytes) < w.Table:
 		return nil
-	case w.instead.From != nil:
+	case w.instead.Valid():
 		return w.flush()
 	}
 	return w.Ingest()
@@ -106,9 +106,8 @@ func (w *Tables) Ingest() error {
 	switch {
 	case err != nil:
 		return err
-	case w.instead.From != nil:
-		_, err = w.DB.IngestAndExcise(context.Background(), w.paths, nil, nil,
-			pebble.KeyRange{Start: w.instead.From, End: w.instead.To})
+	case w.instead.Valid():
+		_, err = w.DB.IngestAndExcise(context.Background(), w.paths, nil, nil, w.instead)
 	default:
 		err = w.DB.Ingest(context.Background(), w.paths)
 	}

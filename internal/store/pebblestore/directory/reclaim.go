@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
@@ -13,7 +15,7 @@ import (
 type Reclaimer struct {
 	engine.Job
 	mu     sync.Mutex
-	spans  []engine.Span
+	spans  []pebble.KeyRange
 	cancel context.CancelFunc
 }
 
@@ -30,8 +32,8 @@ func (r *Reclaimer) Start(d *Directory) {
 }
 
 // Add asks for the space of a span whose rows were deleted, without waiting.
-func (r *Reclaimer) Add(deleted engine.Span) {
-	if bytes.Compare(deleted.From, deleted.To) >= 0 {
+func (r *Reclaimer) Add(deleted pebble.KeyRange) {
+	if bytes.Compare(deleted.Start, deleted.End) >= 0 {
 		return
 	}
 	r.mu.Lock()
@@ -49,9 +51,9 @@ func (r *Reclaimer) work(ctx context.Context, d *Directory) error {
 	r.spans = nil
 	r.mu.Unlock()
 	for _, deleted := range spans {
-		bytes, err := d.DB.EstimateDiskUsage(deleted.From, deleted.To)
+		bytes, err := d.DB.EstimateDiskUsage(deleted.Start, deleted.End)
 		if err == nil && (bytes >= little || d.Disk.Check() != nil) {
-			err = d.DB.Compact(ctx, deleted.From, deleted.To, false)
+			err = d.DB.Compact(ctx, deleted.Start, deleted.End, false)
 		}
 		if err != nil {
 			return err

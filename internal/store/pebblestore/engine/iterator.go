@@ -20,11 +20,11 @@ type Iterator struct {
 	ctx    context.Context
 	table  byte
 	Steps  int
-	Keys   int   // that it was at
-	values int   // that were taken
-	near   int   // steps that SeekNear takes before it seeks
-	ended  error // why it stopped
-	none   Span  // there are no rows in it
+	Keys   int             // that it was at
+	values int             // that were taken
+	near   int             // steps that SeekNear takes before it seeks
+	ended  error           // why it stopped
+	none   pebble.KeyRange // there are no rows in it
 }
 
 // NewIterator returns an iterator over the rows from a key up to another.
@@ -106,7 +106,7 @@ func (it *Iterator) SeekNear(k []byte) bool {
 // SeekWithin moves to the first row from a key on and before another. It remembers where there are
 // no rows, so that looking for those of many devices that have none costs one seek together.
 func (it *Iterator) SeekWithin(from, to []byte) bool {
-	if it.none.Holds(Span{from, to}) {
+	if bytes.Compare(it.none.Start, from) <= 0 && bytes.Compare(to, it.none.End) <= 0 {
 		return false
 	}
 	next := []byte{0xff} // after all rows
@@ -116,8 +116,8 @@ func (it *Iterator) SeekWithin(from, to []byte) bool {
 		}
 	}
 	if it.ended == nil {
-		it.none.From = append(it.none.From[:0], from...)
-		it.none.To = append(it.none.To[:0], next...)
+		it.none.Start = append(it.none.Start[:0], from...)
+		it.none.End = append(it.none.End[:0], next...)
 	}
 	return false
 }

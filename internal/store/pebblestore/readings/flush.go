@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
@@ -84,9 +86,9 @@ type flusher struct {
 // gathered is how many readings are gathered at most: as many as several blocks have.
 const gathered = 8 * readingblock.MaxBlock
 
-func (f *flusher) rows(ctx context.Context, t *blocks.Tenant, span engine.Span) error {
+func (f *flusher) rows(ctx context.Context, t *blocks.Tenant, rows pebble.KeyRange) error {
 	f.out = nil
-	for it, err := range engine.RowsBetween(ctx, f.log.DB, span.From, span.To, andon.Asc) {
+	for it, err := range engine.RowsBetween(ctx, f.log.DB, rows.Start, rows.End, andon.Asc) {
 		if err != nil {
 			return err // these are not all
 		}

@@ -134,8 +134,8 @@ func (l *Log) generations() iter.Seq[uint64] {
 }
 
 // rowsOf is the keys of the rows of a tenant from a generation up to another.
-func rowsOf(tenant uint32, from, to uint64) engine.Span {
-	return engine.Span{From: generationKey(tenant, from), To: generationKey(tenant, to)}
+func rowsOf(tenant uint32, from, to uint64) pebble.KeyRange {
+	return pebble.KeyRange{Start: generationKey(tenant, from), End: generationKey(tenant, to)}
 }
 
 // generationKey begins the keys of the rows of a generation.
@@ -188,7 +188,7 @@ func (l *Log) mark(tenants []*blocks.Tenant, from, to uint64) error {
 	b.Put(firstKey(), binary.BigEndian.AppendUint64(nil, to))
 	for _, t := range tenants {
 		rows := rowsOf(t.Number, from, to)
-		b.RemoveRange(rows.From, rows.To)
+		b.RemoveRange(rows.Start, rows.End)
 	}
 	if err := b.Write(pebble.Sync); err != nil {
 		return fmt.Errorf("write the end of a flush: %w", err)
