@@ -138,7 +138,7 @@ type background struct {
 	checkpoints checkpoints
 	devices     checkpoint.Writer
 	flushes     flushCounts
-	snapshot    engine.Mutex // held while one is taken
+	snapshot    engine.RWMutex // held while one is taken
 }
 
 var _ andon.Store = (*Store)(nil)

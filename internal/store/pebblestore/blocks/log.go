@@ -17,7 +17,7 @@ type Log struct {
 	merges  merges
 	// flushing is held by a flush and by a deletion, so that a flush never writes again what a
 	// deletion has deleted.
-	flushing engine.Mutex
+	flushing engine.RWMutex
 	Merged   atomic.Int64 // blocks that were merged since the store was opened
 }
 

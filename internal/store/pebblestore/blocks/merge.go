@@ -38,8 +38,8 @@ type tenantDay struct{ tenant, day uint32 }
 
 type merges struct {
 	engine.Job
-	running engine.Mutex // held by a merge
-	mu      engine.Mutex // guards which runs there are, and the fields below
+	running engine.RWMutex // held by a merge
+	mu      engine.RWMutex // guards which runs there are, and the fields below
 	// candidates are the days that may have runs to merge.
 	candidates map[tenantDay]bool
 	current    *merger // the merge under way, nil where there is none

@@ -46,33 +46,6 @@ const (
 // Rank is the place of a lock in the order of the locks; 0: it is not checked.
 type Rank int
 
-// Mutex is a sync.Mutex with a rank.
-type Mutex struct {
-	mu   sync.Mutex
-	Rank Rank
-}
-
-// Lock locks it.
-func (m *Mutex) Lock() {
-	Enter(m.Rank)
-	m.mu.Lock()
-}
-
-// TryLock locks it if it is free.
-func (m *Mutex) TryLock() bool {
-	ok := m.mu.TryLock()
-	if ok {
-		Enter(m.Rank)
-	}
-	return ok
-}
-
-// Unlock unlocks it.
-func (m *Mutex) Unlock() {
-	m.mu.Unlock()
-	Leave(m.Rank)
-}
-
 // RWMutex is a sync.RWMutex with a rank.
 type RWMutex struct {
 	mu   sync.RWMutex
@@ -83,6 +56,15 @@ type RWMutex struct {
 func (m *RWMutex) Lock() {
 	Enter(m.Rank)
 	m.mu.Lock()
+}
+
+// TryLock locks it for writing if it is free.
+func (m *RWMutex) TryLock() bool {
+	ok := m.mu.TryLock()
+	if ok {
+		Enter(m.Rank)
+	}
+	return ok
 }
 
 // Unlock undoes Lock.

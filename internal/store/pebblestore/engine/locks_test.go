@@ -6,7 +6,7 @@ import "testing"
 
 // TestOrderOfLocks takes two locks in the order, and in the other one.
 func TestOrderOfLocks(t *testing.T) {
-	first, second := Mutex{Rank: LockFlush}, RWMutex{Rank: LockRuns}
+	first, second := RWMutex{Rank: LockFlush}, RWMutex{Rank: LockRuns}
 	for range 2 {
 		first.Lock()
 		second.RLock()

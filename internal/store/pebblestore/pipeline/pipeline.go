@@ -64,7 +64,7 @@ type Pipeline[P any] struct {
 
 // queue are the writes that are in the log and not published.
 type queue[P any] struct {
-	engine.Mutex
+	engine.RWMutex
 	pending   []pending[P]
 	published uint64 // all rows before this one are
 }

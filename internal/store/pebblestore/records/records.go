@@ -65,7 +65,7 @@ type Records struct {
 	db     *pebble.DB
 	owners Owners
 
-	mu      engine.Mutex
+	mu      engine.RWMutex
 	version uint64 // the last that was given
 	// from is, by kind, the key before which nothing is due.
 	from map[andon.RecordKind]layout.Key
