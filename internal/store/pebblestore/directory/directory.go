@@ -171,9 +171,6 @@ func (d *Directory) check() (*walcheck.Logs, error) {
 	if err := d.checkOptions(); err != nil {
 		return nil, err
 	}
-	if err := walcheck.CheckManifest(d.FS, d.Desc); err != nil {
-		return nil, err
-	}
 	l, err := walcheck.Find(d.FS, d.Path, d.Desc)
 	if err != nil {
 		return nil, err

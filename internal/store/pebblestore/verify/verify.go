@@ -132,9 +132,6 @@ const passes = 3
 func (v *verifier) progress(part int64) { v.Progress(v.done+part, passes*v.bytes) }
 
 func (v *verifier) run() error {
-	if err := v.manifest(); err != nil {
-		return err
-	}
 	if err := v.logs(); err != nil {
 		return err
 	}
@@ -166,22 +163,17 @@ func (v *verifier) run() error {
 	return v.devices()
 }
 
-// manifest reads the list of tables. Pebble uses it up to the first record that it can't read and
-// reports nothing, since the end may be torn, which a crash leaves.
-func (v *verifier) manifest() error {
-	d, err := walcheck.ScanManifest(v.FS, v.Desc)
-	if d != nil {
-		v.Report(v.FS.PathBase(v.Desc.ManifestFilename), fmt.Sprintf("it is damaged at byte "+
-			"%d of %d: the tables that it lists after that byte are not part of the store any "+
-			"more", d.Offset, d.Size))
-	}
-	return err
-}
-
+// logs reads the list of tables, and the logs. Pebble uses that list up to the first record that it
+// can't read and reports nothing, since the end may be torn, which a crash leaves.
 func (v *verifier) logs() error {
 	l, err := walcheck.Find(v.FS, v.Dir, v.Desc)
 	if err != nil {
 		return err
+	}
+	if d := l.Manifest; d != nil {
+		v.Report(d.File, fmt.Sprintf("it is damaged at byte "+
+			"%d of %d: the tables that it lists after that byte are not part of the store any "+
+			"more", d.Offset, d.Size))
 	}
 	found, err := l.Damage()
 	for _, d := range found {

@@ -6,10 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
@@ -28,47 +26,25 @@ const (
 	lastChunk  = 4
 )
 
-// ManifestDamage is where a manifest can't be read any further.
+// ManifestDamage is where a manifest can't be read any further. Each record is on the disk before
+// the next one is written, so a power cut leaves at most one record that can't be read, the last;
+// and none of those that andon.synced counts.
 type ManifestDamage struct {
+	File         string // its name
 	Offset, Size int
-	Proven       bool // it is certainly not the end that a crash tore
+	proven       bool // it is certainly not the end that a crash tore
 }
 
-// CheckManifest refuses a store whose manifest is damaged. Each record is on the disk before the
-// next one is written, so a power cut leaves at most one record that can't be read, the last; and
-// none of those that andon.synced counts.
-func CheckManifest(fs vfs.FS, desc *pebble.DBDesc) error {
-	if !desc.Exists {
-		return nil
-	}
-	d, err := ScanManifest(fs, desc)
-	if err != nil || d == nil || !d.Proven {
+// readManifest finds out where the manifest is damaged, unless a crash is the likely reason, and
+// which log is the first that is not in tables, by what comes before the damage.
+func (l *Logs) readManifest(path string) error {
+	content, err := engine.ReadFile(l.fs, path)
+	if err != nil {
 		return err
 	}
-	return andon.Errorf(andon.Damaged, "%s is damaged at byte %d of %d. Starting would delete "+
-		"the tables that it lists after that byte. Restore the store from a backup. Nothing was "+
-		"changed", desc.ManifestFilename, d.Offset, d.Size)
-}
-
-// ScanManifest returns where the manifest is damaged, nil where it is not or where a crash is the
-// likely reason.
-func ScanManifest(fs vfs.FS, desc *pebble.DBDesc) (*ManifestDamage, error) {
-	_, d, err := readManifest(fs, desc)
-	return d, err
-}
-
-// readManifest also returns the number of the first log that is not in tables, by what comes before
-// the damage.
-func readManifest(
-	fs vfs.FS, desc *pebble.DBDesc,
-) (firstLog uint64, damage *ManifestDamage, err error) {
-	content, err := engine.ReadFile(fs, desc.ManifestFilename)
-	if err != nil {
-		return 0, nil, err
-	}
-	var onDisk int
-	is := readSynced(fs, fs.PathDir(desc.ManifestFilename)).manifest
-	if is.number == manifestNumber(fs, desc.ManifestFilename) {
+	d := &ManifestDamage{File: l.fs.PathBase(path), Offset: len(content), Size: len(content)}
+	onDisk := 0
+	if is := l.synced.manifest; is.number == manifestNumber(l.fs, path) {
 		onDisk = int(is.bytes)
 	}
 	var edit []byte
@@ -80,11 +56,11 @@ func readManifest(
 		chunk := content[offset:]
 		length, complete := oldChunk(chunk)
 		if length == 0 {
-			d := &ManifestDamage{offset, len(content), offset < onDisk || recordFollows(chunk)}
-			if complete || d.Proven {
-				return firstLog, d, nil
+			d.Offset, d.proven = offset, offset < onDisk || recordFollows(chunk)
+			if complete || d.proven {
+				l.Manifest = d
 			}
-			return firstLog, nil, nil
+			return nil
 		}
 		offset += length
 		if chunk[6] <= firstChunk {
@@ -92,13 +68,14 @@ func readManifest(
 		}
 		edit = append(edit, chunk[headerSize:length]...)
 		if chunk[6] == wholeChunk || chunk[6] == lastChunk {
-			firstLog = max(firstLog, editedLog(edit))
+			l.first = max(l.first, editedLog(edit))
 		}
 	}
 	if len(content) < onDisk {
-		return firstLog, &ManifestDamage{len(content), onDisk, true}, nil
+		d.Size, d.proven = onDisk, true
+		l.Manifest = d
 	}
-	return firstLog, nil, nil
+	return nil
 }
 
 // manifestNumber returns the number of a manifest by its path, 0 where it is not one.

@@ -20,12 +20,12 @@
 // is damage for which Pebble has no proof where andon.synced is missing.
 //
 // The manifest has the same weakness with a worse result: Pebble deletes the tables that are listed
-// after the damage. CheckManifest refuses such a directory (manifest.go), by the same evidence.
+// after the damage. It is checked by the same evidence (manifest.go).
 //
 // Contract:
 //
-//   - Find, Check, Damage and CheckManifest read only. They are called before Pebble opens the
-//     directory, by a process that has locked it.
+//   - Find, Check and Damage read only. They are called before Pebble opens the directory, by a
+//     process that has locked it.
 //   - Watch comes after Check and before pebble.Open. Close comes after that of Pebble.
 //   - What Check refuses stays as it is, byte by byte. Repair changes it, and moves every log that
 //     it changes into a directory of its own first.
@@ -50,13 +50,14 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Logs are the write-ahead logs of a store that is not open.
+// Logs are the write-ahead logs of a store that is not open, and its manifest.
 type Logs struct {
-	fs     vfs.FS
-	dir    string
-	paths  map[uint64]string // of the logs that exist, by their number
-	synced synced            // what andon.synced says
-	first  uint64            // the logs before this one are in tables already
+	Manifest *ManifestDamage // nil: it is not damaged
+	fs       vfs.FS
+	dir      string
+	paths    map[uint64]string // of the logs that exist, by their number
+	synced   synced            // what andon.synced says
+	first    uint64            // the logs before this one are in tables already
 
 	replayed int64
 }
@@ -75,7 +76,7 @@ func Find(fs vfs.FS, dir string, desc *pebble.DBDesc) (*Logs, error) {
 		}
 	}
 	if desc.Exists {
-		l.first, _, err = readManifest(fs, desc)
+		err = l.readManifest(desc.ManifestFilename)
 	}
 	return l, err
 }
@@ -181,9 +182,14 @@ func newest[V any](logs map[uint64]V) (number uint64) {
 	return number
 }
 
-// Check refuses a store whose logs are damaged: Pebble would replay what comes before the damage,
-// and delete the rest.
+// Check refuses a store whose manifest or logs are damaged: Pebble would read what comes before the
+// damage, and delete the rest.
 func (l *Logs) Check() error {
+	if m := l.Manifest; m != nil && m.proven {
+		return andon.Errorf(andon.Damaged, "%s is damaged at byte %d of %d. Starting would delete "+
+			"the tables that it lists after that byte. Restore the store from a backup. Nothing was "+
+			"changed", m.File, m.Offset, m.Size)
+	}
 	found, err := l.Damage()
 	if err != nil || len(found) == 0 {
 		return err
