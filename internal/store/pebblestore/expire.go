@@ -49,7 +49,7 @@ func (d *deletions) holdMerges() {
 }
 
 func (s *Store) expire(ctx context.Context, t *tenant, h andon.Horizon, d deletions) error {
-	b := s.newBatch()
+	b := engine.NewBatch(s.db)
 	defer func() { b.Release() }()
 	e := expiry{ctx: ctx, store: s, tenant: t.number, batch: b}
 	err := errors.Join(

@@ -93,7 +93,7 @@ func (s *Store) flush(ctx context.Context, f entries.Flush, devices bool) error 
 
 // endFlush ends a flush of so many bytes of rows.
 func (s *Store) endFlush(f entries.Flush, next checkpoint.Marker, rows int64) error {
-	b := s.newBatch()
+	b := engine.NewBatch(s.db)
 	defer b.Release()
 	deleted, done := s.arrivals.Flush(b, next.Flushed, next.Shown, rows)
 	next.Put(b)
@@ -122,7 +122,7 @@ func (s *Store) readingTenants() []*blocks.Tenant {
 }
 
 // rebuild makes what is shown from the checkpoint and the rows since, and concurrently the memtable
-// from the rows whose entries are in no block.
+// from the rows whose entries are in no block. It also reads which runs there are.
 func (s *Store) rebuild(context.Context) error {
 	m, err := checkpoint.ReadMarker(s.db)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Store) rebuild(context.Context) error {
 	for i := range fleets {
 		tenants[fleets[i].Tenant] = true
 	}
-	err = engine.Together(func() error {
+	err = engine.Together(func() error { return s.log.Open(m.Flushed) }, func() error {
 		first, last, err := checkpoint.Fill(s.db, m, tenants, s.log.Memory.Loading(),
 			func(sequence uint64, bytes int) {
 				c.grown.Add(int64(bytes))

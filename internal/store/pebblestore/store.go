@@ -188,7 +188,18 @@ func newStore(d *directory.Directory, db *pebble.DB, o Options) *Store {
 		fleets:  fleets{tenants: map[andon.TenantID]*tenant{}},
 		written: written.New(writtenRows),
 	}
-	s.begin()
+	s.env = &blocks.Env{
+		DB: db, FS: d.FS, Dir: d.Path, Table: o.table, MemTable: o.memTable,
+		Pacing: o.pacing, Log: o.Log, Check: d.Disk.Check, Options: d.Options,
+	}
+	s.log = entries.NewLog(s.env, int(o.Memory), o.maxWait, s.entryTenants)
+	s.readings = readings.NewLog(s.env, o.readings, s.readingTenants)
+	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
+	s.pipe = pipeline.New(s.publishing())
+	s.devices = checkpoint.Writer{Shown: s.mu.RLocker(), PerDevice: o.lag}
+	s.records = records.New(s.db, records.Owners{
+		Owns: s.owns, Failed: s.pipe.Failed, Fatal: s.pipe.End,
+	})
 	return s
 }
 
@@ -255,7 +266,7 @@ func (s *Store) load(ctx context.Context) error {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.rebuild, s.openRuns, s.readings.Open, s.openFeed,
+		s.rebuild, s.readings.Open, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -320,31 +331,4 @@ func (s *Store) Close() error {
 	s.log.Stop()
 	s.readings.Stop()
 	return s.dir.Close()
-}
-
-func (s *Store) newBatch() *engine.Batch { return engine.NewBatch(s.db) }
-
-func (s *Store) begin() {
-	o := &s.options
-	s.env = &blocks.Env{
-		DB: s.db, FS: s.dir.FS, Dir: s.dir.Path, Table: o.table, MemTable: o.memTable,
-		Pacing: o.pacing, Log: o.Log, Check: s.dir.Disk.Check, Options: s.dir.Options,
-	}
-	s.log = entries.NewLog(s.env, int(o.Memory), o.maxWait, s.entryTenants)
-	s.readings = readings.NewLog(s.env, o.readings, s.readingTenants)
-	s.mu.Rank, s.snapshot.Rank = engine.LockShown, engine.LockSnapshot
-	s.pipe = pipeline.New(s.publishing())
-	s.devices = checkpoint.Writer{Shown: s.mu.RLocker(), PerDevice: o.lag}
-	s.records = records.New(s.db, records.Owners{
-		Owns: s.owns, Failed: s.pipe.Failed, Fatal: s.pipe.End,
-	})
-}
-
-// openRuns reads which runs there are.
-func (s *Store) openRuns(context.Context) error {
-	m, err := checkpoint.ReadMarker(s.db)
-	if err != nil {
-		return err
-	}
-	return s.log.Open(m.Flushed)
 }

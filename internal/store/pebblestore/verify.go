@@ -3,7 +3,6 @@ package pebblestore
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -73,11 +72,10 @@ func (v *verified) Load(ctx context.Context, db *pebble.DB) (is verify.Loaded, e
 	for _, t := range s.tenants {
 		v.tenants[t.number] = t
 	}
-	m, err := checkpoint.ReadMarker(db)
-	is.Shown, is.Flushed = m.Shown, m.Flushed
 	// Rows of what can't be read are checked all the same.
-	err = errors.Join(err, engine.Together(func() error { return s.rebuild(ctx) },
-		func() error { return s.openRuns(ctx) }, func() error { return s.readings.Open(ctx) }))
+	err = engine.Together(func() error { return s.rebuild(ctx) },
+		func() error { return s.readings.Open(ctx) })
+	is.Shown, is.Flushed = s.checkpoints.marker.Shown, s.checkpoints.marker.Flushed
 	for number, t := range v.tenants { // now that their runs are known
 		is.Tenants[number] = s.verifiedTenant(t)
 	}
