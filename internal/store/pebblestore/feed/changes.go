@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -102,32 +103,39 @@ func (c *Changes) end(t *Tenant, from, to uint64) (sequence uint64, _ error) {
 func (c *Changes) Kept(t *Tenant) (oldest, newest andon.Position) {
 	published := c.Published()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	openings := c.kept.Openings
-	return position(openings, t, c.kept.First), position(openings, t, published)
+	first := c.kept.First
+	c.mu.Unlock()
+	return c.Position(t, first), c.Position(t, published)
 }
 
-// Position returns the position of a tenant before a sequence.
+// Position returns the position of a tenant before a sequence, in the newest opening.
 func (c *Changes) Position(t *Tenant, sequence uint64) andon.Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return position(c.kept.Openings, t, sequence)
+	newest := c.kept.Openings[len(c.kept.Openings)-1]
+	return andon.Position{Feed: newest.feedID(t), Sequence: sequence}
 }
 
-// Gave reports whether the store has given a position, and has not been set back since.
+// Gave reports whether the store has given a position, and has not been set back since: it is of
+// one of the openings, and not after the end of that.
 func (c *Changes) Gave(t *Tenant, p andon.Position) bool {
-	published := c.Published()
+	end := c.Published()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return gave(c.kept.Openings, t, p, published)
+	openings := c.kept.Openings
+	i := slices.IndexFunc(openings, func(o Opening) bool { return o.feedID(t) == p.Feed })
+	if i >= 0 && i+1 < len(openings) {
+		end = openings[i+1].From
+	}
+	return i >= 0 && p.Sequence <= end
 }
 
 // Resumes returns Gone where not all changes after a position are there.
 func (c *Changes) Resumes(t *Tenant, p andon.Position) error {
-	published := c.Published()
+	gave := c.Gave(t, p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !gave(c.kept.Openings, t, p, published) || p.Sequence < t.lost {
+	if !gave || p.Sequence < t.lost {
 		return feed.Gone()
 	}
 	return nil

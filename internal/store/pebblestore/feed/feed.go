@@ -34,7 +34,6 @@ package feed
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/feed"
@@ -97,19 +96,4 @@ func begin(openings []Opening, first, next uint64) []Opening {
 func (o Opening) feedID(t *Tenant) uint64 {
 	const spread = 0x9e3779b97f4a7c15 // odd, so no two numbers meet
 	return o.ID + uint64(t.Number)*spread
-}
-
-// position returns the position before a sequence, in the newest opening.
-func position(openings []Opening, t *Tenant, sequence uint64) andon.Position {
-	return andon.Position{Feed: openings[len(openings)-1].feedID(t), Sequence: sequence}
-}
-
-// gave reports whether a position was given in one of the openings, and not after the end of that.
-func gave(openings []Opening, t *Tenant, p andon.Position, published uint64) bool {
-	i := slices.IndexFunc(openings, func(o Opening) bool { return o.feedID(t) == p.Feed })
-	end := published
-	if i >= 0 && i+1 < len(openings) {
-		end = openings[i+1].From
-	}
-	return i >= 0 && p.Sequence <= end
 }
