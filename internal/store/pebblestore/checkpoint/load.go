@@ -13,6 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // Load makes fleets from the checkpoint and the rows since. read is called for each row with how
@@ -95,7 +96,7 @@ func (f Fleet) loadPart(db *pebble.DB, from, to uint32, loading *sync.Mutex) err
 		}
 		n = 0
 	}
-	names := layout.NewInterner()
+	names := varint.NewInterner()
 	err := checkpointed(db, f.Tenant, from, to, func(number uint32, value []byte) error {
 		numbers[n] = number
 		err := layout.ReadCheckpoint(&devices[n], value, names)
@@ -143,14 +144,14 @@ func CheckRow(row []byte, known func(tenant uint32) bool) error {
 type changes struct {
 	// fleet returns the devices of a tenant, if there is one; nil: its changes are only decoded.
 	fleet    func(tenant uint32) (f *current.Fleet, ok bool)
-	names    *layout.Interner
+	names    *varint.Interner
 	of       *current.Fleet // of the row
 	received andon.Time
 	device   current.Device // that is changed
 }
 
 func newChanges(fleet func(tenant uint32) (*current.Fleet, bool)) *changes {
-	return &changes{fleet: fleet, names: layout.NewInterner()}
+	return &changes{fleet: fleet, names: varint.NewInterner()}
 }
 
 // Begin implements layout.RowVisitor.

@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // FuzzRecord proves that a change replayed onto what was before gives what is after, onto what is
@@ -55,7 +56,7 @@ func FuzzRecord(f *testing.F) {
 			}
 		}
 		var got current.Device
-		err := layout.ReadCheckpoint(&got, layout.AppendCheckpoint(nil, &is), layout.NewInterner())
+		err := layout.ReadCheckpoint(&got, layout.AppendCheckpoint(nil, &is), varint.NewInterner())
 		if diff := gocmp.Diff(is, got); diff != "" || err != nil {
 			t.Fatal(err, diff)
 		}

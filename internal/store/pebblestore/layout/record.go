@@ -194,7 +194,7 @@ func AppendCheckpoint(b []byte, d *current.Device) []byte {
 
 // ReadCheckpoint reads into d what AppendCheckpoint wrote. names are those that were met
 // before.
-func ReadCheckpoint(d *current.Device, value []byte, names *Interner) error {
+func ReadCheckpoint(d *current.Device, value []byte, names *varint.Interner) error {
 	id, rest, ok := TakeText(value)
 	if !ok {
 		return ErrDamaged

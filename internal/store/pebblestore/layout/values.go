@@ -24,7 +24,7 @@ var ErrDamaged = varint.ErrDamaged
 // Reader reads values and keys.
 type Reader struct {
 	varint.Reader
-	Names *Interner // of Interned; nil: each name is a string of its own
+	Names *varint.Interner // of Interned; nil: each name is a string of its own
 }
 
 // NewReader returns a reader of bytes.
@@ -39,41 +39,7 @@ func (w *Reader) Time() andon.Time { return andon.Time(w.Count()) }
 func (w *Reader) Str() string { return string(w.Text()) }
 
 // Interned reads a name that is likely to come again. Equal names are one string.
-func (w *Reader) Interned() string {
-	if text := w.Text(); len(text) > 0 {
-		return w.Names.Intern(text)
-	}
-	return ""
-}
-
-// Interner keeps one string of each name. Nearly all names were used recently, and need no lookup
-// in the map, which would be a third of the time that a device takes to decode.
-type Interner struct {
-	all    map[string]string
-	recent [256]string // by the last bytes and the length
-}
-
-// NewInterner returns an empty Interner.
-func NewInterner() *Interner { return &Interner{all: map[string]string{}} }
-
-// Intern returns the string of a name, which has at least a byte.
-func (m *Interner) Intern(text []byte) string {
-	if m == nil {
-		return string(text)
-	}
-	n := len(text)
-	recent := &m.recent[(n+int(text[n-1])+7*int(text[max(n-2, 0)]))%len(m.recent)]
-	if *recent == string(text) {
-		return *recent
-	}
-	name, met := m.all[string(text)]
-	if !met {
-		name = string(text)
-		m.all[name] = name
-	}
-	*recent = name
-	return name
-}
+func (w *Reader) Interned() string { return w.Names.Intern(w.Text()) }
 
 // The parts of keys.
 
@@ -121,7 +87,7 @@ func AppendReading(b []byte, metrics andon.Metrics, metadata andon.JSON) []byte 
 // ReadReading reads what AppendReading wrote, and appends its metrics. names are those that were
 // met before.
 func ReadReading(
-	metrics andon.Metrics, value []byte, names *Interner,
+	metrics andon.Metrics, value []byte, names *varint.Interner,
 ) (andon.Metrics, andon.JSON, error) {
 	w := Reader{Reader: varint.Reader{Rest: value}, Names: names}
 	n := w.Number(len(value))

@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // kind says where readings are. A device is its name there.
@@ -24,7 +25,9 @@ type codec struct {
 	decoder readingblock.Decoder
 }
 
-func newCodec() blocks.Codec[andon.Reading] { return &codec{} }
+func newCodec() blocks.Codec[andon.Reading] {
+	return &codec{decoder: readingblock.Decoder{Names: varint.NewInterner()}}
+}
 
 // Decode implements blocks.Codec.
 func (c *codec) Decode(

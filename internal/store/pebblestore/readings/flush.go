@@ -12,6 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // Flush writes all readings that are in rows now as blocks. Where it fails it is repeated with the
@@ -59,7 +60,7 @@ func (l *Log) write(
 	pace := l.Pacing.Begin(func() bool { return l.grown.Load() > 2*l.most })
 	out := blocks.NewTables(l.Env, blocks.ReadingTables, &pace, size)
 	f := flusher{
-		log: l, codec: newCodec(), put: out.Put, pace: &pace, names: layout.NewInterner(),
+		log: l, codec: newCodec(), put: out.Put, pace: &pace, names: varint.NewInterner(),
 	}
 	for _, t := range tenants {
 		if err := f.rows(ctx, t, rowsOf(t.Number, from, to)); err != nil {
@@ -76,7 +77,7 @@ type flusher struct {
 	put    func(k layout.Key, value []byte) error
 	pace   *engine.Pace
 	out    *blocks.RunWriter[andon.Reading] // of the generation
-	names  *layout.Interner                 // of metrics
+	names  *varint.Interner                 // of metrics
 	device []byte                           // as it is in a key
 	layout.ReadingKey
 	readings []andon.Reading // newest first

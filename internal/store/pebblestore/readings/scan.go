@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // Scan reads the readings of any number of devices of a tenant.
@@ -30,7 +31,6 @@ type Scan struct {
 // buffers are what a scan uses for one device after the other.
 type buffers struct {
 	decoder         readingblock.Decoder
-	names           *layout.Interner // of metrics
 	page            dayPage
 	metrics         andon.Metrics // memory for those of the next rows; its length is 0
 	deviceKey       layout.Key
@@ -48,8 +48,8 @@ func (l *Log) NewScan(ctx context.Context, t *blocks.Tenant) (*Scan, error) {
 	}
 	s := &Scan{
 		ctx: ctx, tenant: t.Number, first: first, last: l.generation.Load(), rows: rows,
-		buffers: buffers{names: layout.NewInterner()},
 	}
+	s.decoder.Names = varint.NewInterner()
 	if s.blocks, err = l.NewReader(ctx, t); err != nil {
 		rows.Release()
 		return nil, err
@@ -282,7 +282,7 @@ func (p *dayPage) row(at andon.Time) (r andon.Reading, err error) {
 		return r, fmt.Errorf("read reading: %w", err)
 	}
 	r.Time = at
-	r.Metrics, r.Metadata, err = layout.ReadReading(p.metrics, value, p.names)
+	r.Metrics, r.Metadata, err = layout.ReadReading(p.metrics, value, p.decoder.Names)
 	n := len(r.Metrics)
 	if n <= cap(p.metrics) {
 		p.metrics = r.Metrics[n:]

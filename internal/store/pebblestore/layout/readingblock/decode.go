@@ -23,11 +23,11 @@ type Wanted struct {
 
 // Decoder decodes blocks. It uses its memory again.
 type Decoder struct {
+	Names *varint.Interner // of metrics; nil: each is a string of its own
 	reader
 	numbers  []int64
 	of       []int64
 	values   []float64
-	names    []andon.MetricName
 	readings []andon.Reading
 	texts    []andon.JSON
 	columns  []column
@@ -130,8 +130,8 @@ func (d *Decoder) readTexts(n, first, end int) {
 
 func (d *Decoder) find(wanted []andon.MetricName) {
 	d.columns = d.columns[:0]
-	for i := range d.Number(len(d.Rest)) { // each takes more than a byte
-		name := d.name(i)
+	for range d.Number(len(d.Rest)) { // each takes more than a byte
+		name := andon.MetricName(d.Names.Intern(d.Text()))
 		c := column{name: name, reader: d.sized()}
 		if d.Bad {
 			return
@@ -142,22 +142,6 @@ func (d *Decoder) find(wanted []andon.MetricName) {
 			d.columns = append(d.columns, c)
 		}
 	}
-}
-
-// name reads the name of a metric. Blocks have the same names, so nearly always the string is
-// there.
-func (d *Decoder) name(i int) andon.MetricName {
-	text := d.Text()
-	if i < len(d.names) && string(text) == string(d.names[i]) {
-		return d.names[i]
-	}
-	name := andon.MetricName(text)
-	if i == len(d.names) {
-		d.names = append(d.names, name)
-	} else if i < len(d.names) {
-		d.names[i] = name
-	}
-	return name
 }
 
 func (d *Decoder) reserve(readings int) {
