@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -20,44 +21,75 @@ import (
 
 // table says how the rows of a table are checked.
 type table struct {
-	name  byte
-	check func(v *verifier, key, value []byte) error // key without the table's name
+	name byte
+	// form is that of a key after its table and tenant (fits); empty: check looks at it.
+	form  string
+	check func(v *verifier, t *tenant, k, value []byte) error // nil: the form is all
 }
 
 // tables are all tables, in the order of their names.
 func tables() []table {
-	device := func(rest func(k []byte) bool) func(*verifier, []byte, []byte) error {
-		return ofTenant(func(_ *verifier, _ *tenant, k, _ []byte) error {
-			_, k, ok := layout.TakeText(k)
-			return wellFormed(ok && rest(k))
-		})
-	}
-	bytesLeft := func(n int) func([]byte) bool { return func(k []byte) bool { return len(k) == n } }
-	text := func(k []byte) bool { _, rest, ok := layout.TakeText(k); return ok && len(rest) == 0 }
 	return []table{
-		{layout.TableBlock, ofTenant(verifyBlock)},
-		{layout.TableRun, ofTenant(verifyRuns(layout.TableBlock, "entries",
-			func(l *Loaded) uint64 { return l.Flushed }))},
-		{layout.TableAssignment, device(bytesLeft(layout.TimeBytes))},
-		{layout.TableCheckpoint, ofTenant(verifyCheckpoint)},
-		{layout.TableChange, ofTenant(verifyChange)},
-		{layout.TableDay, ofTenant(verifyDay)},
-		{layout.TableDocument, verifyDocument},
-		{layout.TableReading, ofTenant(verifyReading)},
-		{layout.TableMetric, device(text)},
-		{layout.TableStateSeen, ofTenant(verifyState)},
-		{layout.TablePosting, ofTenant(verifyPosting)},
-		{layout.TableReadingDay, device(bytesLeft(4))},
-		{layout.TableRow, verifyRow},
-		{layout.TableSupervisor, ofTenant(verifySupervisor)},
-		{layout.TableDue, verifyDue},
-		{layout.TableReadingBlock, ofTenant(verifyMeasured)},
-		{layout.TableReadingRun, ofTenant(verifyRuns(layout.TableReadingBlock, "readings",
-			func(l *Loaded) uint64 { return l.FirstReadings - 1 }))},
-		{layout.TableWithdrawal, ofTenant(verifyWithdrawal)},
-		{layout.TableEscalation, ofTenant(verifyEscalation)},
-		{layout.TableRetirement, device(bytesLeft(layout.TimeBytes))},
+		{layout.TableBlock, "", verifyBlock},
+		{layout.TableRun, "", verifyRuns(layout.TableBlock, "entries",
+			func(l *Loaded) uint64 { return l.Flushed })},
+		{layout.TableAssignment, "x8", nil},
+		{layout.TableCheckpoint, "4", verifyCheckpoint},
+		{layout.TableChange, "8", verifyChange},
+		{layout.TableDay, "44", verifyDay},
+		{layout.TableDocument, "4xx", verifyDocument},
+		{layout.TableReading, "", verifyReading},
+		{layout.TableMetric, "xx", nil},
+		{layout.TableStateSeen, "x", verifyState},
+		{layout.TablePosting, "x462", verifyPosting},
+		{layout.TableReadingDay, "x4", nil},
+		{layout.TableRow, "8", verifyRow},
+		{layout.TableSupervisor, "x8xx", nil},
+		{layout.TableDue, "x8xx", verifyDue},
+		{layout.TableReadingBlock, "", verifyMeasured},
+		{layout.TableReadingRun, "", verifyRuns(layout.TableReadingBlock, "readings",
+			func(l *Loaded) uint64 { return l.FirstReadings - 1 })},
+		{layout.TableWithdrawal, "x8x", verifyWithdrawal},
+		{layout.TableEscalation, "", verifyEscalation},
+		{layout.TableRetirement, "x8", nil},
 	}
+}
+
+// row checks a row, whose key is without the table's name. What may be left of a tenant that was
+// deleted belongs to no one.
+func (t *table) row(v *verifier, k, value []byte) error {
+	var of *tenant
+	if t.name != layout.TableDocument && strings.IndexByte(layout.TenantTables, t.name) >= 0 {
+		number, rest, ok := layout.TakeNumber(k)
+		known, is := v.loaded.Tenants[number]
+		if !is {
+			return wellFormed(ok)
+		}
+		of, k = &tenant{known, number}, rest
+	}
+	if t.form != "" && !fits(k, t.form) {
+		return wellFormed(false)
+	}
+	if t.check == nil {
+		return nil
+	}
+	return t.check(v, of, k, value)
+}
+
+// fits reports whether a key is of a form: x is a text, and a digit is so many bytes.
+func fits(k []byte, form string) (ok bool) {
+	for _, part := range []byte(form) {
+		if part == 'x' {
+			if _, k, ok = layout.TakeText(k); !ok {
+				return false
+			}
+		} else if n := int(part - '0'); n <= len(k) {
+			k = k[n:]
+		} else {
+			return false
+		}
+	}
+	return len(k) == 0
 }
 
 func wellFormed(ok bool) error {
@@ -65,20 +97,6 @@ func wellFormed(ok bool) error {
 		return errors.New("it is not of its form")
 	}
 	return nil
-}
-
-// ofTenant checks a row of a tenant that there is. What may be left of one that was deleted belongs
-// to no one.
-func ofTenant(
-	check func(v *verifier, t *tenant, k, value []byte) error,
-) func(*verifier, []byte, []byte) error {
-	return func(v *verifier, k, value []byte) error {
-		number, rest, ok := layout.TakeNumber(k)
-		if t, known := v.loaded.Tenants[number]; known {
-			return check(v, &tenant{t, number}, rest, value)
-		}
-		return wellFormed(ok)
-	}
 }
 
 // isStored reports whether there is a row.
@@ -184,11 +202,8 @@ func (v *verifier) counted(blocks byte, r runOf, values int) {
 // verifyDay checks that a device has blocks on a day. Days before all blocks of the tenant have
 // expired: their blocks are deleted before their days.
 func verifyDay(v *verifier, t *tenant, k, _ []byte) error {
-	number, rest, ok := layout.TakeNumber(k)
-	inverted, rest, whole := layout.TakeNumber(rest)
-	if !ok || !whole || len(rest) > 0 {
-		return errors.New("it is not of its form")
-	}
+	number, rest, _ := layout.TakeNumber(k)
+	inverted, _, _ := layout.TakeNumber(rest)
 	day := ^inverted
 	if days := t.Entries.Days; len(days) == 0 || day < days[0] {
 		return nil
@@ -291,14 +306,12 @@ func (p *postings) posted(
 	return slices.ContainsFunc(devices[number], leads), it.Error()
 }
 
-func verifyPosting(_ *verifier, _ *tenant, k, value []byte) error {
-	const tail = 4 + layout.SequenceBytes + 2
-	_, rest, ok := layout.TakeText(k)
+func verifyPosting(_ *verifier, _ *tenant, _, value []byte) error {
 	numbers, err := layout.ReadPosting(nil, value)
 	if err != nil {
 		return err
 	}
-	return wellFormed(ok && len(rest) == tail && len(numbers) > 0)
+	return wellFormed(len(numbers) > 0)
 }
 
 func verifyCheckpoint(_ *verifier, _ *tenant, k, value []byte) error {
@@ -306,38 +319,25 @@ func verifyCheckpoint(_ *verifier, _ *tenant, k, value []byte) error {
 	if layout.ReadCheckpoint(&d, value, nil) != nil {
 		return fmt.Errorf("what device number %x shows can't be decoded", k)
 	}
-	return wellFormed(len(k) == 4 && d.ID != "")
+	return wellFormed(d.ID != "")
 }
 
-func verifyChange(_ *verifier, t *tenant, k, value []byte) error {
-	if _, err := feed.ReadRow(t.ID, value); err != nil {
-		return err
-	}
-	return wellFormed(len(k) == 8)
+func verifyChange(_ *verifier, t *tenant, _, value []byte) error {
+	_, err := feed.ReadRow(t.ID, value)
+	return err
 }
 
-func verifyDocument(_ *verifier, k, value []byte) error {
-	_, rest, ok := layout.TakeNumber(k)
-	_, rest, kind := layout.TakeText(rest)
-	id, rest, named := layout.TakeText(rest)
-	r := andon.Record{ID: id}
-	if err := layout.DecodeDocument(&r, value); err != nil {
-		return err
-	}
-	return wellFormed(ok && kind && named && len(rest) == 0)
+func verifyDocument(_ *verifier, _ *tenant, _, value []byte) error {
+	var r andon.Record
+	return layout.DecodeDocument(&r, value)
 }
 
-func verifyDue(_ *verifier, k, value []byte) error {
-	_, ok := layout.SplitDue(append(layout.Key{layout.TableDue}, k...))
-	return wellFormed(ok && len(value) == 4)
+func verifyDue(_ *verifier, _ *tenant, _, value []byte) error {
+	return wellFormed(len(value) == 4)
 }
 
 func verifyState(_ *verifier, _ *tenant, k, _ []byte) error {
-	state, rest, ok := layout.TakeText(k)
-	if err := andon.State(state).Validate(); err != nil {
-		return err
-	}
-	return wellFormed(ok && len(rest) == 0)
+	return andon.State(k[:len(k)-1]).Validate()
 }
 
 // verifyReading checks that a reading is found, by its device's day and by its metrics.
@@ -410,12 +410,12 @@ func verifyMeasured(v *verifier, t *tenant, k, value []byte) error {
 	return v.measured(t, day, device, all)
 }
 
-func verifyRow(v *verifier, k, value []byte) error {
+func verifyRow(v *verifier, _ *tenant, k, value []byte) error {
 	row, err := layout.UnpackRow(nil, value)
 	w := layout.NewReader(row)
 	number := w.Count()
-	if err != nil || len(k) != 8 || w.Bad || number > math.MaxUint32 {
-		return errors.New("it is not of its form")
+	if err != nil || w.Bad || number > math.MaxUint32 {
+		return wellFormed(false)
 	}
 	sequence := binary.BigEndian.Uint64(k)
 	if v.next == 0 { // the first row: those before it are not kept
@@ -439,23 +439,9 @@ func verifyRow(v *verifier, k, value []byte) error {
 	return nil
 }
 
-func verifySupervisor(_ *verifier, _ *tenant, k, _ []byte) error {
-	_, rest, ok := layout.TakeText(k)
-	if ok {
-		_, ok = layout.SplitSupervisor(rest)
-	}
-	return wellFormed(ok)
-}
-
-func verifyWithdrawal(_ *verifier, _ *tenant, k, value []byte) error {
-	_, rest, ok := layout.TakeText(k)
-	_, rest, timed := layout.TakeTime(rest)
-	_, rest, named := layout.TakeText(rest)
+func verifyWithdrawal(_ *verifier, _ *tenant, _, value []byte) error {
 	var w andon.Withdrawal
-	if err := layout.ReadWithdrawal(&w, value); err != nil {
-		return err
-	}
-	return wellFormed(ok && timed && named && len(rest) == 0)
+	return layout.ReadWithdrawal(&w, value)
 }
 
 // verifyEscalation checks that an escalation is found by its supervisor, unless its entry has

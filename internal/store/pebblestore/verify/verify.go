@@ -301,7 +301,7 @@ func (v *verifier) rowsOf(t table, before int64) error {
 		}
 		value, err := it.ValueAndErr()
 		if err == nil {
-			err = t.check(v, it.Key()[1:], value)
+			err = t.row(v, it.Key()[1:], value)
 		}
 		if err != nil {
 			v.Report(fmt.Sprintf("%s, key %x", what, it.Key()), err.Error())
