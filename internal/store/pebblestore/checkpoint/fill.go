@@ -18,41 +18,38 @@ func Fill(
 	db *pebble.DB, m Marker, tenants map[uint32]bool, memory *eventlog.Memtable,
 	read func(sequence uint64, bytes int),
 ) (first, last andon.Time, err error) {
-	f := &filling{tenants: tenants, memory: memory}
-	r := layout.NewRowReader(f)
+	f := filling{memory: memory}
 	err = readRows(db, m.Flushed, func(sequence uint64, row []byte) error {
 		read(sequence, len(row))
-		return errors.Join(r.Read(row), f.err)
+		if err := f.Begin(row); err != nil {
+			return err
+		}
+		first, last = cmp.Or(first, f.Received), cmp.Or(f.Received, last)
+		if !tenants[f.Tenant] {
+			return nil
+		}
+		return f.add()
 	})
-	return f.first, f.last, err
+	return first, last, err
 }
 
 // filling adds the entries of rows to a memtable.
 type filling struct {
-	tenants     map[uint32]bool
-	memory      *eventlog.Memtable
-	tenant      uint32
-	err         error      // of an entry that does not fit
-	first, last andon.Time // arrivals of messages
+	layout.RowReader
+	memory *eventlog.Memtable
 }
 
-// Begin implements layout.RowVisitor.
-func (f *filling) Begin(tenant uint32, received andon.Time) bool {
-	f.tenant = tenant
-	f.first, f.last = cmp.Or(f.first, received), cmp.Or(received, f.last)
-	return f.tenants[tenant]
-}
-
-// Entry implements layout.RowVisitor.
-func (f *filling) Entry(number uint32, e eventlog.Entry) {
-	if err := f.memory.Add(f.tenant, number, e); f.err == nil {
-		f.err = err
-	}
-}
-
-// Change implements layout.RowVisitor.
-func (f *filling) Change(r *layout.Reader, number uint32, base andon.Time) {
-	if r.SkipDeviceChange(base) {
-		f.memory.Forget(f.tenant, number)
-	}
+// add adds the entries of the row that was begun.
+func (f *filling) add() error {
+	var full error
+	err := f.Devices(func(e eventlog.Entry) {
+		if err := f.memory.Add(f.Tenant, f.Number, e); full == nil {
+			full = err
+		}
+	}, func() {
+		if f.SkipChange() {
+			f.memory.Forget(f.Tenant, f.Number)
+		}
+	})
+	return errors.Join(err, full)
 }

@@ -28,13 +28,16 @@ func Load(
 			return err
 		}
 	}
-	r := layout.NewRowReader(newChanges(func(tenant uint32) (*current.Fleet, bool) {
-		f, ok := byTenant[tenant]
-		return f, ok
-	}))
+	c := newChanges()
 	err := readRows(db, m.Shown, func(sequence uint64, row []byte) error {
 		read(sequence, len(row))
-		return r.Read(row)
+		if err := c.Begin(row); err != nil {
+			return err
+		}
+		if f := byTenant[c.Tenant]; f != nil {
+			return c.load(f)
+		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -137,56 +140,51 @@ func checkpointed(
 // CheckRow decodes a row as Load does, and changes nothing. Where the tenant of the row is known,
 // its changes are decoded as well.
 func CheckRow(row []byte, known func(tenant uint32) bool) error {
-	c := newChanges(func(tenant uint32) (*current.Fleet, bool) { return nil, known(tenant) })
-	return layout.NewRowReader(c).Read(row)
+	c := newChanges()
+	if err := c.Begin(row); err != nil || !known(c.Tenant) {
+		return err
+	}
+	return c.load(nil)
 }
 
+// changes loads how devices have changed.
 type changes struct {
-	// fleet returns the devices of a tenant, if there is one; nil: its changes are only decoded.
-	fleet    func(tenant uint32) (f *current.Fleet, ok bool)
-	names    *varint.Interner
-	of       *current.Fleet // of the row
-	received andon.Time
-	device   current.Device // that is changed
+	layout.RowReader
+	device current.Device // that is changed
 }
 
-func newChanges(fleet func(tenant uint32) (*current.Fleet, bool)) *changes {
-	return &changes{fleet: fleet, names: varint.NewInterner()}
+func newChanges() *changes {
+	c := &changes{}
+	c.Names = varint.NewInterner()
+	return c
 }
 
-// Begin implements layout.RowVisitor.
-func (c *changes) Begin(tenant uint32, received andon.Time) (ok bool) {
-	c.received = received
-	c.of, ok = c.fleet(tenant)
-	return ok
+// load loads the changes of the row that was begun into a fleet; nil: it only decodes them.
+func (c *changes) load(of *current.Fleet) error {
+	return c.Devices(func(eventlog.Entry) {}, func() { c.change(of) })
 }
 
-// Entry implements layout.RowVisitor.
-func (*changes) Entry(uint32, eventlog.Entry) {}
-
-// Change implements layout.RowVisitor.
-func (c *changes) Change(r *layout.Reader, number uint32, base andon.Time) {
+func (c *changes) change(of *current.Fleet) {
 	d := &c.device
 	*d = current.Device{}
-	if c.of != nil {
-		if slot := c.of.Numbered(number); slot != nil {
-			*d = c.of.Shown(slot)
+	if of != nil {
+		if slot := of.Numbered(c.Number); slot != nil {
+			*d = of.Shown(slot)
 		}
 	}
-	parts := r.Byte()
+	parts := c.Byte()
 	if parts&layout.PartNamed != 0 {
-		if d.ID = andon.DeviceID(r.Str()); d.ID == "" { // it was purged
+		if d.ID = andon.DeviceID(c.Str()); d.ID == "" { // it was purged
 			*d = current.Device{}
 		}
 	}
-	r.Names = c.names
-	r.Parts(parts, d, base)
-	if r.Bad || c.of == nil {
+	c.Parts(parts, d, c.Base)
+	if c.Bad || of == nil {
 		return
 	}
-	d.Received = andon.Heard(d.Received, c.received)
-	c.of.Load(number, d)
-	if slot := c.of.Numbered(number); slot != nil {
+	d.Received = andon.Heard(d.Received, c.Received)
+	of.Load(c.Number, d)
+	if slot := of.Numbered(c.Number); slot != nil {
 		slot.Note = neverWritten
 	}
 }

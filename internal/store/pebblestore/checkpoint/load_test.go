@@ -69,8 +69,11 @@ func apply(fleet *current.Fleet, value []byte) error {
 	if err != nil {
 		return err
 	}
-	c := newChanges(func(uint32) (*current.Fleet, bool) { return fleet, true })
-	return layout.NewRowReader(c).Read(row)
+	c := newChanges()
+	if err := c.Begin(row); err != nil {
+		return err
+	}
+	return c.load(fleet)
 }
 
 // FuzzDamagedRowsInMemory proves that no row makes opening panic, whatever is on the disk.
@@ -80,9 +83,9 @@ func FuzzDamagedRowsInMemory(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_ = apply(current.NewFleet(), b)
-		filled := filling{tenants: map[uint32]bool{1: true}, memory: eventlog.NewMemtable()}
-		if row, err := layout.UnpackRow(nil, b); err == nil {
-			_ = layout.NewRowReader(&filled).Read(row)
+		filled := filling{memory: eventlog.NewMemtable()}
+		if row, err := layout.UnpackRow(nil, b); err == nil && filled.Begin(row) == nil {
+			_ = filled.add()
 		}
 	})
 }

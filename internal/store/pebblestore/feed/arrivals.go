@@ -197,10 +197,10 @@ func (r *reader) read(it *engine.Iterator, end uint64, skip int) (andon.Arrived,
 // past the row.
 func (r *reader) add(value []byte, skip int) error {
 	row, err := layout.UnpackRow(nil, value)
-	of := arrivalRow{tenant: r.tenant.Number}
+	var of arrivalRow
 	if err == nil {
 		r.bytes += len(row)
-		err = layout.NewRowReader(&of).Read(row)
+		err = of.read(r.tenant, row)
 	}
 	if err != nil {
 		return fmt.Errorf("read row: %w", err)
@@ -236,18 +236,16 @@ func (r *reader) add(value []byte, skip int) error {
 // arrivalRow is the entries of a row, and the number of the device of each; none of a row of
 // another tenant.
 type arrivalRow struct {
-	tenant  uint32
+	layout.RowReader
 	entries []eventlog.Entry
 	numbers []uint32
 }
 
-// Begin implements layout.RowVisitor.
-func (a *arrivalRow) Begin(tenant uint32, _ andon.Time) bool { return tenant == a.tenant }
-
-// Entry implements layout.RowVisitor.
-func (a *arrivalRow) Entry(number uint32, e eventlog.Entry) {
-	a.entries, a.numbers = append(a.entries, e), append(a.numbers, number)
+func (a *arrivalRow) read(t *Tenant, row []byte) error {
+	if err := a.Begin(row); err != nil || a.Tenant != t.Number {
+		return err
+	}
+	return a.Devices(func(e eventlog.Entry) {
+		a.entries, a.numbers = append(a.entries, e), append(a.numbers, a.Number)
+	}, func() { a.SkipChange() })
 }
-
-// Change implements layout.RowVisitor.
-func (*arrivalRow) Change(r *layout.Reader, _ uint32, base andon.Time) { r.SkipDeviceChange(base) }

@@ -4,69 +4,54 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
-// RowVisitor receives what a row says.
-type RowVisitor interface {
-	// Begin gets the tenant of a row and the time of its arrival. It reports whether to go on.
-	Begin(tenant uint32, received andon.Time) bool
-	// Entry gets an entry of a device, which is valid for as long as the row.
-	Entry(number uint32, e eventlog.Entry)
-	// Change reads how a device changed, after its entries. base is the time of the last.
-	Change(w *Reader, number uint32, base andon.Time)
-}
-
-// RowReader reads rows.
+// RowReader reads rows, one after the other. Its Reader reads how the device at hand has changed.
 type RowReader struct {
-	visitor RowVisitor
-	entries eventlog.Row
-	number  uint32
-	entry   func(eventlog.Entry)
+	Reader
+	Tenant   uint32
+	Received andon.Time // when the message came; 0: the row is none
+	Number   uint32     // of the device at hand
+	Base     andon.Time // the time of its last entry
+	entries  eventlog.Row
 }
 
-// NewRowReader returns a reader that passes rows to a visitor.
-func NewRowReader(v RowVisitor) *RowReader {
-	r := &RowReader{visitor: v}
-	r.entry = func(e eventlog.Entry) { v.Entry(r.number, e) }
-	return r
+// Begin begins a row, which is not packed.
+func (r *RowReader) Begin(row []byte) error {
+	r.Reader.Reader = varint.Reader{Rest: row}
+	r.Tenant, r.Received = uint32(r.Count()), r.Time()
+	return r.Err()
 }
 
-// Read reads a row, which is not packed.
-func (r *RowReader) Read(row []byte) (err error) {
-	w := NewReader(row)
-	tenant, received := w.Count(), w.Time()
-	if w.Bad {
-		return ErrDamaged
-	}
-	if !r.visitor.Begin(uint32(tenant), received) {
-		return nil
-	}
-	if w.Rest, err = r.entries.ReadNames(w.Rest); err != nil {
+// Devices visits the devices of the row: of each its entries, which are valid for as long as the
+// row, and then its change, which is read there.
+func (r *RowReader) Devices(entry func(eventlog.Entry), change func()) (err error) {
+	if r.Rest, err = r.entries.ReadNames(r.Rest); err != nil {
 		return err
 	}
-	for len(w.Rest) > 0 {
-		number, base := w.Count(), andon.Time(0)
-		if w.Bad || number > MostDevices {
+	for len(r.Rest) > 0 {
+		r.Number = uint32(r.Reader.Number(MostDevices))
+		if r.Bad {
 			return ErrDamaged
 		}
-		r.number = uint32(number)
-		if w.Rest, base, err = r.entries.ReadEntries(w.Rest, received, r.entry); err != nil {
+		if r.Rest, r.Base, err = r.entries.ReadEntries(r.Rest, r.Received, entry); err != nil {
 			return err
 		}
-		if r.visitor.Change(&w, r.number, base); w.Bad {
+		if change(); r.Bad {
 			return ErrDamaged
 		}
 	}
 	return nil
 }
 
-// SkipDeviceChange skips what AppendDeviceChange wrote, and reports whether it purged the device.
-func (w *Reader) SkipDeviceChange(base andon.Time) (purged bool) {
-	parts := w.Byte()
+// SkipChange skips how the device at hand has changed, and reports whether it was purged.
+func (r *RowReader) SkipChange() (purged bool) {
+	parts := r.Byte()
 	if parts&PartNamed != 0 {
-		purged = w.Str() == ""
+		purged = r.Str() == ""
 	}
-	w.Parts(parts, &current.Device{}, base)
+	r.Parts(parts, &current.Device{}, r.Base)
 	return purged
 }
 
