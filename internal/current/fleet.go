@@ -313,7 +313,7 @@ func (f *Fleet) Read(p *Page, states *andon.StateSet, budget int) {
 	for ; budget > 0 && len(merge) > 0; budget-- {
 		p.Looked++
 		id := merge[0].id
-		if !hasPrefix(id, p.query.Prefix) {
+		if !strings.HasPrefix(string(id), p.query.Prefix) {
 			break
 		}
 		f.unpack(f.Numbered(merge[0].number()), &shown)
@@ -321,17 +321,20 @@ func (f *Fleet) Read(p *Page, states *andon.StateSet, budget int) {
 		if in && p.query.Admits(&d) {
 			p.add(d)
 		}
-		if p.full() {
+		if p.query.Sort == andon.ByDevice && len(p.Devices) == p.query.Limit {
 			break
 		}
 		p.from = id
 		f.advance(&merge)
 	}
-	if budget > 0 {
-		p.finish()
+	if budget == 0 {
+		p.from += "\x00" // the next that can be
 		return
 	}
-	p.from += "\x00" // the next that can be
+	if p.query.Sort != andon.ByDevice {
+		p.sort()
+	}
+	p.Done = true
 }
 
 func (f *Fleet) count(states andon.StateFilter) (n int) {
@@ -341,14 +344,6 @@ func (f *Fleet) count(states andon.StateFilter) (n int) {
 		}
 	}
 	return n
-}
-
-func hasPrefix(id andon.DeviceID, prefix string) bool {
-	return len(id) >= len(prefix) && string(id[:len(prefix)]) == prefix
-}
-
-func (p *Page) full() bool {
-	return p.query.Sort == andon.ByDevice && len(p.Devices) == p.query.Limit
 }
 
 // add adds a device. In orders other than by id the best come out only at the end; what can't
@@ -366,13 +361,6 @@ func (p *Page) most() int {
 		return p.query.Limit
 	}
 	return 2 * p.query.Limit
-}
-
-func (p *Page) finish() {
-	if p.query.Sort != andon.ByDevice {
-		p.sort()
-	}
-	p.Done = true
 }
 
 func (p *Page) sort() {
