@@ -107,10 +107,12 @@ func (s *Store) endFlush(f entries.Flush, next checkpoint.Marker, rows int64) er
 	return s.env.ForgetRows(deleted)
 }
 
-func (s *Store) everyFleet() []checkpoint.Fleet {
-	return ofTenants(s, func(t *tenant) checkpoint.Fleet {
-		return checkpoint.Fleet{Tenant: t.number, Fleet: t.fleet}
-	})
+func (s *Store) everyFleet() checkpoint.Fleets {
+	fleets := checkpoint.Fleets{}
+	for _, t := range s.everyTenant() {
+		fleets[t.number] = t.fleet
+	}
+	return fleets
 }
 
 func (s *Store) entryTenants() []*blocks.Tenant {
@@ -130,12 +132,9 @@ func (s *Store) rebuild(context.Context) error {
 	}
 	c := &s.checkpoints
 	c.marker = m
-	next, fleets, tenants := m.Flushed, s.everyFleet(), map[uint32]bool{}
-	for i := range fleets {
-		tenants[fleets[i].Tenant] = true
-	}
+	next, fleets := m.Flushed, s.everyFleet()
 	err = engine.Together(func() error { return s.log.Open(m.Flushed) }, func() error {
-		first, last, err := checkpoint.Fill(s.db, m, tenants, s.log.Memory.Loading(),
+		first, last, err := checkpoint.Fill(s.db, m, fleets, s.log.Memory.Loading(),
 			func(sequence uint64, bytes int) {
 				c.grown.Add(int64(bytes))
 				next = sequence + 1

@@ -39,11 +39,8 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// Fleet is the devices of a tenant.
-type Fleet struct {
-	Tenant uint32
-	*current.Fleet
-}
+// Fleets are the devices of all tenants, by their numbers.
+type Fleets map[uint32]*current.Fleet
 
 // Writer writes checkpoints.
 type Writer struct {
@@ -63,7 +60,7 @@ const (
 
 // Due reports whether the devices should be written, when so many bytes of rows were flushed since
 // they were written last.
-func (w *Writer) Due(bytes int64, fleets []Fleet) bool {
+func (w *Writer) Due(bytes int64, fleets Fleets) bool {
 	devices := int64(0)
 	w.Shown.Lock()
 	for _, f := range fleets {
@@ -78,13 +75,13 @@ const part = 512
 
 // Write writes the devices of all fleets that were changed since they were last written. Those that
 // are made meanwhile are in later rows.
-func (w *Writer) Write(ctx context.Context, fleets []Fleet, out *blocks.Tables) error {
-	for _, f := range fleets {
+func (w *Writer) Write(ctx context.Context, fleets Fleets, out *blocks.Tables) error {
+	for tenant, f := range fleets {
 		w.Shown.Lock()
 		end := f.Numbers()
 		w.Shown.Unlock()
 		for from := uint32(0); from < end && ctx.Err() == nil; from += part {
-			w.some(f, from, out)
+			w.some(tenant, f, from, out)
 			if err := out.Spill(); err != nil {
 				return err
 			}
@@ -95,8 +92,8 @@ func (w *Writer) Write(ctx context.Context, fleets []Fleet, out *blocks.Tables) 
 
 // some writes what was changed of a part of the devices, by number from one on. What is shown of
 // them is on the disk already, in rows.
-func (w *Writer) some(f Fleet, from uint32, out *blocks.Tables) {
-	k := layout.NewKey(layout.TableCheckpoint, f.Tenant)
+func (w *Writer) some(tenant uint32, f *current.Fleet, from uint32, out *blocks.Tables) {
+	k := layout.NewKey(layout.TableCheckpoint, tenant)
 	var value []byte
 	begun := out.Pending()
 	w.Shown.Lock()
@@ -110,7 +107,7 @@ func (w *Writer) some(f Fleet, from uint32, out *blocks.Tables) {
 		}
 		shown := f.Shown(slot)
 		value = layout.AppendCheckpoint(value[:0], &shown)
-		k = k.Begin(layout.TableCheckpoint, f.Tenant).Number(slot.Number())
+		k = k.Begin(layout.TableCheckpoint, tenant).Number(slot.Number())
 		out.Add(k, value)
 	}
 	w.Shown.Unlock()
@@ -118,7 +115,7 @@ func (w *Writer) some(f Fleet, from uint32, out *blocks.Tables) {
 }
 
 // Forget has the next Write write all devices.
-func (w *Writer) Forget(fleets []Fleet) {
+func (w *Writer) Forget(fleets Fleets) {
 	w.Shown.Lock()
 	defer w.Shown.Unlock()
 	for _, f := range fleets {

@@ -15,7 +15,7 @@ import (
 // are. read is called for each row with how many bytes it has, unpacked. It returns when the first
 // message in the rows came, and when the last one did.
 func Fill(
-	db *pebble.DB, m Marker, tenants map[uint32]bool, memory *eventlog.Memtable,
+	db *pebble.DB, m Marker, fleets Fleets, memory *eventlog.Memtable,
 	read func(sequence uint64, bytes int),
 ) (first, last andon.Time, err error) {
 	f := filling{memory: memory}
@@ -25,7 +25,7 @@ func Fill(
 			return err
 		}
 		first, last = cmp.Or(first, f.Received), cmp.Or(f.Received, last)
-		if !tenants[f.Tenant] {
+		if fleets[f.Tenant] == nil {
 			return nil
 		}
 		return f.add()

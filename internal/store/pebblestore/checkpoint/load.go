@@ -19,12 +19,10 @@ import (
 // Load makes fleets from the checkpoint and the rows since. read is called for each row with how
 // many bytes it has, unpacked.
 func Load(
-	db *pebble.DB, m Marker, fleets []Fleet, read func(sequence uint64, bytes int),
+	db *pebble.DB, m Marker, fleets Fleets, read func(sequence uint64, bytes int),
 ) error {
-	byTenant := map[uint32]*current.Fleet{}
-	for _, f := range fleets {
-		byTenant[f.Tenant] = f.Fleet
-		if err := f.loadCheckpoint(db); err != nil {
+	for tenant, f := range fleets {
+		if err := loadCheckpoint(db, tenant, f); err != nil {
 			return err
 		}
 	}
@@ -34,7 +32,7 @@ func Load(
 		if err := c.Begin(row); err != nil {
 			return err
 		}
-		if f := byTenant[c.Tenant]; f != nil {
+		if f := fleets[c.Tenant]; f != nil {
 			return c.load(f)
 		}
 		return nil
@@ -49,9 +47,9 @@ func Load(
 }
 
 // loadCheckpoint loads the devices of the checkpoint: many in parts, concurrently.
-func (f Fleet) loadCheckpoint(db *pebble.DB) error {
+func loadCheckpoint(db *pebble.DB, tenant uint32, f *current.Fleet) error {
 	const least = 1 << 12 // devices in a part
-	end, err := endOfCheckpoint(db, f.Tenant)
+	end, err := endOfCheckpoint(db, tenant)
 	if err != nil {
 		return err
 	}
@@ -63,7 +61,7 @@ func (f Fleet) loadCheckpoint(db *pebble.DB) error {
 		if i == parts-1 {
 			to = end
 		}
-		steps[i] = func() error { return f.loadPart(db, from, to, &loading) }
+		steps[i] = func() error { return loadPart(db, tenant, f, from, to, &loading) }
 	}
 	return engine.Together(steps...)
 }
@@ -86,7 +84,9 @@ func endOfCheckpoint(db *pebble.DB, tenant uint32) (uint32, error) {
 }
 
 // loadPart loads the devices whose numbers are in [from, to), some at a time.
-func (f Fleet) loadPart(db *pebble.DB, from, to uint32, loading *sync.Mutex) error {
+func loadPart(
+	db *pebble.DB, tenant uint32, f *current.Fleet, from, to uint32, loading *sync.Mutex,
+) error {
 	const some = 256
 	var numbers [some]uint32
 	var devices [some]current.Device
@@ -100,7 +100,7 @@ func (f Fleet) loadPart(db *pebble.DB, from, to uint32, loading *sync.Mutex) err
 		n = 0
 	}
 	names := varint.NewInterner()
-	err := checkpointed(db, f.Tenant, from, to, func(number uint32, value []byte) error {
+	err := checkpointed(db, tenant, from, to, func(number uint32, value []byte) error {
 		numbers[n] = number
 		err := layout.ReadCheckpoint(&devices[n], value, names)
 		if n++; n == some {
