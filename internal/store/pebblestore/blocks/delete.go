@@ -3,7 +3,6 @@ package blocks
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -172,7 +171,7 @@ func (l *Log) valuesBelow(ctx context.Context, blocks layout.Key) (values uint64
 		}
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return 0, fmt.Errorf("read block: %w", err)
+			return 0, err
 		}
 		n, ok := l.Count(value)
 		if !ok {

@@ -118,7 +118,7 @@ func readPairs(t *testing.T, r *Reader, device string) (all []pair) {
 	for run := range r.Runs(pairDay, andon.Desc) {
 		_, err := r.Device(pairDay, run.RunID, []byte(device), andon.Span{}, andon.Desc,
 			func(at layout.BlockSpan, span andon.Span) (andon.Span, error) {
-				block, err := r.Block()
+				block, err := r.ValueAndErr()
 				if err == nil {
 					all, err = pairs{}.Decode(all, block, at.Newest)
 				}

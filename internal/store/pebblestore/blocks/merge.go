@@ -357,7 +357,7 @@ const valueWork = 100
 func (m *merger) block(in *input, device []byte, alone bool) error {
 	value, err := in.it.ValueAndErr()
 	if err != nil {
-		return fmt.Errorf("read block: %w", err)
+		return err
 	}
 	n, ok := m.log.Count(value)
 	if !ok {

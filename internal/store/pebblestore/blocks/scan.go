@@ -3,7 +3,6 @@ package blocks
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -181,13 +180,4 @@ func (r *Reader) Run(
 		}
 	}
 	return r.Error()
-}
-
-// Block returns the block that the reader is at. It is valid until the reader moves.
-func (r *Reader) Block() ([]byte, error) {
-	value, err := r.ValueAndErr()
-	if err != nil {
-		return nil, fmt.Errorf("read block: %w", err)
-	}
-	return value, nil
 }

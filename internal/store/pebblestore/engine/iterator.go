@@ -129,8 +129,10 @@ func (it *Iterator) Error() error { return it.ended }
 func (it *Iterator) ValueAndErr() ([]byte, error) {
 	it.values++
 	value, err := it.Iterator.ValueAndErr()
-	it.Fail(err)
-	return value, ReadError(err)
+	if it.Fail(err); err != nil {
+		return nil, it.ended
+	}
+	return value, nil
 }
 
 // Release drops the error: it is that of the last step, which was checked.

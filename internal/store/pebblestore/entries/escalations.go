@@ -2,7 +2,6 @@ package entries
 
 import (
 	"bytes"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -33,10 +32,7 @@ func (r *Reader) readNote(e *andon.Escalation) error {
 	if err == nil {
 		err = layout.ReadEscalation(e, value)
 	}
-	if err != nil {
-		return fmt.Errorf("read escalation: %w", err)
-	}
-	return nil
+	return err
 }
 
 // note notes the escalation that the iterator is at for a caller that collects them.

@@ -373,7 +373,7 @@ func (r *Reader) openBlock(
 func (r *Reader) rows(
 	at layout.BlockSpan, want func(andon.State) bool,
 ) ([]eventlog.Entry, error) {
-	value, err := r.blocks.Block()
+	value, err := r.blocks.ValueAndErr()
 	if err != nil {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ func (r *reader) read(it *engine.Iterator, end uint64, skip int) (andon.Arrived,
 		}
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return r.part, fmt.Errorf("read row: %w", err)
+			return r.part, err
 		}
 		r.next.Sequence = sequence
 		if err := r.add(value, skip); err != nil {

@@ -3,7 +3,6 @@ package readings
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -102,7 +101,7 @@ func (f *flusher) rows(ctx context.Context, t *blocks.Tenant, rows pebble.KeyRan
 		}
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return fmt.Errorf("read reading: %w", err)
+			return err
 		}
 		if err := f.add(row.At, value); err != nil {
 			return err

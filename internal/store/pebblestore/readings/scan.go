@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -279,7 +278,7 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 func (p *dayPage) row(at andon.Time) (r andon.Reading, err error) {
 	value, err := p.rows.ValueAndErr()
 	if err != nil {
-		return r, fmt.Errorf("read reading: %w", err)
+		return r, err
 	}
 	r.Time = at
 	r.Metrics, r.Metadata, err = layout.ReadReading(p.metrics, value, p.decoder.Names)
@@ -318,7 +317,7 @@ func (p *dayPage) fromRun(id layout.RunID) (err error) {
 }
 
 func (p *dayPage) openBlock(at layout.BlockSpan) error {
-	value, err := p.blocks.Block()
+	value, err := p.blocks.ValueAndErr()
 	if err != nil {
 		return err
 	}
