@@ -144,8 +144,7 @@ func (s *Store) purge(
 	w := s.beginWrite(ctx, t, 0, 1, 4096)
 	w.alone, w.kind = true, andon.ByPurge
 	defer w.close()
-	p := purging{store: s, ctx: ctx, tenant: t, device: device, deletions: d, batch: &w.batch}
-	found, err := p.rows()
+	found, err := w.deleteDevice(d, device)
 	switch {
 	case err != nil:
 		return err
@@ -161,70 +160,54 @@ func (s *Store) purge(
 	}
 	t.withdrawn.Forget(device)
 	s.written.Forget()
-	s.drop(t, w.changes.Slot(0))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.fleet.Drop(w.changes.Slot(0))
 	return nil
 }
 
-// drop frees the place of a device of which nothing is known any more. The caller is alone.
-func (s *Store) drop(t *tenant, slot *slot) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.fleet.Drop(slot)
-}
-
-type purging struct {
-	store  *Store
-	ctx    context.Context
-	tenant *tenant
-	device andon.DeviceID
-	batch  *engine.Batch
-	deletions
-}
-
-// rows deletes all rows of the device, and reports whether anything was kept of it. Postings stay:
-// they only say where to look, and the device has no number any more.
-func (p *purging) rows() (found bool, err error) {
-	number := p.tenant.number
-	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
-		found, err = p.entries.Device(p.ctx, p.batch, p.tenant.entries, slot.Number())
-		if err != nil {
+// deleteDevice deletes all rows of a device, and reports whether anything was kept of it. Postings
+// stay: they only say where to look, and the device has no number any more.
+func (w *writing) deleteDevice(d deletions, device andon.DeviceID) (found bool, err error) {
+	t, number, b := w.tenant, w.tenant.number, &w.batch
+	if slot := t.fleet.Slot(device); slot != nil {
+		if found, err = d.entries.Device(w.ctx, b, t.entries, slot.Number()); err != nil {
 			return false, err
 		}
-		p.batch.Remove(layout.NewKey(layout.TableCheckpoint, number).Number(slot.Number()))
-		latest := p.tenant.fleet.Latest(slot)
+		b.Remove(layout.NewKey(layout.TableCheckpoint, number).Number(slot.Number()))
+		latest := t.fleet.Latest(slot)
 		found = found || latest.Known()
 	}
-	measured, err := p.readings.Device(p.ctx, p.batch, p.tenant.readings, string(p.device))
+	measured, err := d.readings.Device(w.ctx, b, t.readings, string(device))
 	if err != nil {
 		return false, err
 	}
-	if err := p.supervisors(); err != nil {
+	if err := w.deleteSupervised(device); err != nil {
 		return false, err
 	}
-	keepNumbers(p.batch, p.tenant)
+	keepNumbers(b, t)
 	for _, table := range []byte{
 		layout.TableEscalation, layout.TableAssignment, layout.TableWithdrawal,
 		layout.TableRetirement,
 	} {
-		p.batch.RemovePrefix(layout.NewKey(table, number).Text(string(p.device)))
+		b.RemovePrefix(layout.NewKey(table, number).Text(string(device)))
 	}
-	e := expiry{ctx: p.ctx, store: p.store, tenant: number}
-	err = e.owners(layout.TableMetric, func(owner layout.Key) {
-		p.batch.Remove(owner.Text(string(p.device)))
+	err = w.store.owners(w.ctx, layout.TableMetric, number, func(owner layout.Key) {
+		b.Remove(owner.Text(string(device)))
 	})
 	if err != nil {
 		return false, err
 	}
-	if p.tenant.hadReadings.Load() {
-		p.batch.Put(layout.HadReadingsKey(number), []byte{1})
+	if t.hadReadings.Load() {
+		b.Put(layout.HadReadingsKey(number), []byte{1})
 	}
-	return found || measured, p.batch.Err
+	return found || measured, b.Err
 }
 
-// supervisors deletes the index rows of the device's escalations.
-func (p *purging) supervisors() error {
-	prefix := layout.NewKey(layout.TableEscalation, p.tenant.number).Text(string(p.device))
-	for it, err := range engine.Rows(p.ctx, p.store.db, prefix) {
+// deleteSupervised deletes the index rows of a device's escalations.
+func (w *writing) deleteSupervised(device andon.DeviceID) error {
+	prefix := layout.NewKey(layout.TableEscalation, w.tenant.number).Text(string(device))
+	for it, err := range engine.Rows(w.ctx, w.store.db, prefix) {
 		if err != nil {
 			return err
 		}
@@ -232,8 +215,8 @@ func (p *purging) supervisors() error {
 		if !ok {
 			return layout.ErrDamaged
 		}
-		entry := andon.EventKey{Time: e.Time, State: e.State, Device: p.device}
-		p.batch.Remove(layout.SupervisorKey(p.tenant.number, e.To, entry))
+		entry := andon.EventKey{Time: e.Time, State: e.State, Device: device}
+		w.batch.Remove(layout.SupervisorKey(w.tenant.number, e.To, entry))
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (e *expiry) events(t *tenant, before uint32) error {
 // outlive the entries, as all that a device shows does. They are sorted newest first.
 func (e *expiry) escalations(t *tenant, before uint32) error {
 	const name = 1 + 4 // after table and tenant
-	return e.owners(layout.TableEscalation, func(owner layout.Key) {
+	return e.store.owners(e.ctx, layout.TableEscalation, e.tenant, func(owner layout.Key) {
 		first, device := andon.DayStart(before), andon.DeviceID(owner[name:len(owner)-1])
 		e.store.mu.RLock()
 		if slot := t.fleet.Slot(device); slot != nil {
@@ -128,19 +128,20 @@ func (e *expiry) escalations(t *tenant, before uint32) error {
 
 // indexRows deletes the rows of each person, or device, up to a key at which the time begins.
 func (e *expiry) indexRows(table byte, until func(layout.Key) layout.Key) error {
-	return e.owners(table, func(owner layout.Key) {
+	return e.store.owners(e.ctx, table, e.tenant, func(owner layout.Key) {
 		e.batch.RemoveRange(owner, until(bytes.Clone(owner)))
 	})
 }
 
 // owners calls visit for each text that the keys of a table have after the tenant.
-func (e *expiry) owners(table byte, visit func(owner layout.Key)) error {
-	prefix := layout.NewKey(table, e.tenant)
-	for name, err := range engine.Texts(e.ctx, e.store.db, prefix, "", false) {
+func (s *Store) owners(
+	ctx context.Context, table byte, tenant uint32, visit func(owner layout.Key),
+) error {
+	for name, err := range engine.Texts(ctx, s.db, layout.NewKey(table, tenant), "", false) {
 		if err != nil {
 			return err
 		}
-		visit(layout.NewKey(table, e.tenant).Text(name.Name))
+		visit(layout.NewKey(table, tenant).Text(name.Name))
 	}
 	return nil
 }
