@@ -76,7 +76,7 @@ func (s *Store) commit(w *writing) error {
 	if err := w.batch.SyncWait(); err != nil {
 		return s.pipe.End(fmt.Errorf("write store to disk: %w", err))
 	}
-	s.pipe.Publish(sequence)
+	s.pipe.Publish(sequence + 1)
 	s.checkpoints.grow(s, w.recorded)
 	s.arrivals.Arrived(w.received)
 	s.feed.Grow(w.received, len(w.feed), sequence)

@@ -69,7 +69,7 @@ func (s *Store) flush(ctx context.Context, f entries.Flush, devices bool) error 
 		return err
 	}
 	end, rows := f.Frozen()
-	s.pipe.PublishBefore(end)
+	s.pipe.Publish(end)
 	tenants, fleets := s.entryTenants(), s.everyFleet()
 	next, lag := checkpoint.Marker{Shown: s.checkpoints.marker.Shown, Flushed: end},
 		s.checkpoints.lag.Load()+rows

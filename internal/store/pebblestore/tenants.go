@@ -180,7 +180,7 @@ func (s *Store) changeTenant(
 	if err := s.records.Await(logged); err != nil {
 		return andon.Tenant{}, err
 	}
-	s.pipe.PublishBefore(next)
+	s.pipe.Publish(next)
 	return is, nil
 }
 

@@ -14,9 +14,9 @@
 //
 //   - An error of the function that Do calls leaves everything as it was. What a panic in it leaves
 //     is not known, so the process ends: going on could acknowledge what a restart would not find.
-//   - Writes are published in the order of their sequences, each once, and before Publish of its
-//     own sequence returns. Show is called with the locks of the queue and of what is shown held,
-//     Notify without any lock.
+//   - Writes are published in the order of their sequences, each once, and before Publish
+//     of a later sequence returns. Show is called with the locks of the queue and of what is shown
+//     held, Notify without any lock.
 //   - After Fatal nothing is written any more: what is in memory may not be what is on the disk.
 //
 // The package does not know what a write is (P), nor how it gets onto the disk.
@@ -151,38 +151,31 @@ func (p *Pipeline[P]) Add(sequence uint64, write P) {
 	p.queue.pending = append(p.queue.pending, pending[P]{sequence, write})
 }
 
-// Publish publishes every write up to a sequence that is on the disk.
-func (p *Pipeline[P]) Publish(sequence uint64) {
-	shown := p.show(sequence)
+// Publish publishes every write before a sequence: they are on the disk.
+func (p *Pipeline[P]) Publish(next uint64) {
+	shown := p.show(next)
 	for i := range shown {
 		p.Notify(shown[i].write)
 	}
 	clear(shown) // the memory of the queue must not keep what writes changed
 }
 
-// PublishBefore publishes every write before a sequence.
-func (p *Pipeline[P]) PublishBefore(next uint64) {
-	if next > 0 {
-		p.Publish(next - 1)
-	}
-}
-
-func (p *Pipeline[P]) show(sequence uint64) []pending[P] {
+func (p *Pipeline[P]) show(next uint64) []pending[P] {
 	q := &p.queue
 	q.Lock()
 	defer q.Unlock()
-	if q.published > sequence {
+	if q.published >= next {
 		return nil
 	}
 	n := 0
 	p.Shown.Lock()
-	for ; n < len(q.pending) && q.pending[n].sequence <= sequence; n++ {
+	for ; n < len(q.pending) && q.pending[n].sequence < next; n++ {
 		p.Show(q.pending[n].write)
 	}
 	p.Shown.Unlock()
 	shown := q.pending[:n:n]
 	q.pending = q.pending[n:]
-	q.published = sequence + 1
+	q.published = next
 	return shown
 }
 
