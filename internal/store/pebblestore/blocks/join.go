@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -54,7 +53,7 @@ func (j *join[T]) blocks(
 	for len(rest) > 0 {
 		block, n := j.codec.Encode(j.block[:0], rest)
 		j.block = block
-		at := layout.BlockSpan{Newest: j.time(&rest[0]), Oldest: j.time(&rest[n-1])}
+		at := layout.BlockSpan{Newest: j.codec.Time(&rest[0]), Oldest: j.codec.Time(&rest[n-1])}
 		if err := put(at, block); err != nil {
 			return joined, err
 		}
@@ -62,8 +61,6 @@ func (j *join[T]) blocks(
 	}
 	return joined, nil
 }
-
-func (j *join[T]) time(value *T) andon.Time { return j.codec.Time(value) }
 
 // joinDeliveries returns the values, newest first, each once.
 func (j *join[T]) joinDeliveries() []T {

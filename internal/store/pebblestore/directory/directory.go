@@ -178,7 +178,7 @@ func (d *Directory) check() (*walcheck.Logs, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
 	}
-	return l, fits(d.FS, d.Path, l.Replayed())
+	return l, fits(d.FS, d.Path, l.Replayed)
 }
 
 // openWithin opens Pebble, or leaves it to itself where the context ends, or the disk is full: what

@@ -58,8 +58,9 @@ type Logs struct {
 	paths    map[uint64]string // of the logs that exist, by their number
 	synced   synced            // what andon.synced says
 	first    uint64            // the logs before this one are in tables already
-
-	replayed int64
+	// Replayed is how many bytes of logs Pebble reads into tables, once Damage or Check has read
+	// the logs.
+	Replayed int64
 }
 
 // Find looks for the logs of the store in dir, which Pebble describes by desc.
@@ -118,7 +119,7 @@ func (d Damage) String() string {
 // Damage returns the logs that can't be replayed as far as they were on the disk, oldest first. The
 // tail of the newest may be torn, since a crash leaves that.
 func (l *Logs) Damage() (found []Damage, err error) {
-	l.replayed = 0
+	l.Replayed = 0
 	numbers := l.from(l.first)
 	for i, number := range numbers {
 		d := Damage{
@@ -127,7 +128,7 @@ func (l *Logs) Damage() (found []Damage, err error) {
 		if d.scan, err = l.scan(number); err != nil {
 			return nil, err
 		}
-		l.replayed += d.scan.end
+		l.Replayed += d.scan.end
 		newest := i == len(numbers)-1
 		if d.scan.lacks(d.synced) || d.scan.proven || !newest && !d.scan.closed {
 			found = append(found, d)
@@ -203,10 +204,6 @@ func (l *Logs) Check() error {
 			"or give that up: andon store repair says what it costs. Nothing was changed",
 		strings.Join(texts, "; "))
 }
-
-// Replayed returns how many bytes of logs Pebble reads into tables, once Damage or Check has read
-// the logs.
-func (l *Logs) Replayed() int64 { return l.replayed }
 
 // EndCopy ends the newest log of a copy where replaying it ends. The log was written to while it
 // was copied, so there may be a gap with valid bytes after it, which look like damage. All that was

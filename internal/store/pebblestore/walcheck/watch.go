@@ -42,25 +42,20 @@ func (w *FS) Close() error {
 func (w *FS) Unwrap() vfs.FS { return w.FS }
 
 // log returns the number of a log of the store by its path, 0 for all other files.
-func (w *FS) log(path string) uint64 {
-	if w.FS.PathDir(path) != w.home {
-		return 0
-	}
-	return logNumber(w.FS, path)
-}
+func (w *FS) log(path string) uint64 { return w.number(path, logNumber) }
 
-// manifest returns the number of a manifest of the store by its path, 0 for all other files.
-func (w *FS) manifest(path string) uint64 {
+// number returns what of says of the path of a file of the store, 0 for files elsewhere.
+func (w *FS) number(path string, of func(fs vfs.FS, path string) uint64) uint64 {
 	if w.FS.PathDir(path) != w.home {
 		return 0
 	}
-	return manifestNumber(w.FS, path)
+	return of(w.FS, path)
 }
 
 // Create implements vfs.FS.
 func (w *FS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := w.begin(name, 0, func() (vfs.File, error) { return w.FS.Create(name, c) })
-	if number := w.manifest(name); number != 0 && err == nil {
+	if number := w.number(name, manifestNumber); number != 0 && err == nil {
 		f = &watchedFile{
 			File: f, failed: func(error, string) {}, // Pebble ends the process
 			reached: func(bytes int64) { w.synced.manifestReached(number, bytes) },
