@@ -100,8 +100,8 @@ func (s *Store) assignments(
 				return layout.ErrDamaged
 			}
 			value, err := it.ValueAndErr()
-			operator := andon.PersonID(value)
-			if err != nil || !yield(andon.Assignment{Device: device, Operator: operator, From: from}) {
+			a := andon.Assignment{Device: device, Operator: andon.PersonID(value), From: from}
+			if err != nil || !yield(a) {
 				return err
 			}
 		}

@@ -13,19 +13,11 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/pipeline"
 )
 
-// A slot's note is what Slot.Changes was when it was written into a checkpoint. It belongs to the
-// flush.
-type (
-	fleet   = current.Fleet
-	slot    = current.Slot
-	changes = current.Changes
-)
-
 // pending is a write that is in the log but perhaps not on the disk yet.
 type pending struct {
 	tenant  *tenant
-	changes *changes // nil: of the tenant's record only
-	fed     uint64   // the sequence after its last changes for the feed; 0 where it has none
+	changes *current.Changes // nil: of the tenant's record only
+	fed     uint64           // the sequence after its last changes for the feed; 0: it has none
 }
 
 func (s *Store) publishing() pipeline.Config[pending] {

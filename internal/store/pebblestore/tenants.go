@@ -28,7 +28,7 @@ type tenant struct {
 	record   atomic.Pointer[andon.Tenant]
 	entries  *blocks.Tenant
 	readings *blocks.Tenant
-	fleet    *fleet // what it shows is guarded by Store.mu
+	fleet    *current.Fleet // what it shows is guarded by Store.mu
 
 	// states that have entries. Only in the ordered section another map takes its place.
 	haveEntries atomic.Pointer[map[andon.State]andon.State]

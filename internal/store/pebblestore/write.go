@@ -32,18 +32,20 @@ type writing struct {
 	states   *andon.StateSet
 	received andon.Time // 0 where the write is no message
 
-	steps           // what it does
-	appending       // what it is given
-	computed        // phase 1
-	overtaken []int // phase 2: devices that other writes have changed meanwhile
-	encoder
-	rowEncoder // phases 1 and 3
-}
+	steps // what it does
+	// Phase 1.
+	changes   *current.Changes
+	folded    []folded                    // what came of each of the changes
+	past      history                     // of the device that is being folded
+	newStates map[andon.State]andon.State // of an Append, as the next two
+	lastState andon.State                 // one that has entries
+	operators []andon.PersonID            // of the events that are being folded
+	overtaken []int                       // phase 2: devices that others have changed meanwhile
 
-type computed struct {
-	changes *changes
-	folded  []folded // what came of each of the changes
-	past    history  // of the device that is being folded
+	batch      engine.Batch
+	key        layout.Key // keys and values of the batch are built in the same memory
+	value      []byte
+	rowEncoder // phases 1 and 3
 }
 
 // rowEncoder encodes what goes into rows, before their sequence and the numbers of new devices are
@@ -71,20 +73,6 @@ type steps struct {
 	kind    andon.ChangeKind // of what it changes of what devices show
 	frees   bool             // it leads to space being freed, so it may go into the reserve
 	alone   bool             // it holds tenant.writes alone
-}
-
-// appending is what only an Append has.
-type appending struct {
-	newStates map[andon.State]andon.State
-	lastState andon.State      // one that has entries
-	operators []andon.PersonID // of the events that are being folded
-}
-
-// encoder puts rows into a batch, whose keys and values it builds in the same memory.
-type encoder struct {
-	batch engine.Batch
-	key   layout.Key
-	value []byte
 }
 
 // folded is what came of one device beyond what it shows.
@@ -140,9 +128,7 @@ func (s *Store) beginWrite(
 ) *writing {
 	w := &writing{
 		store: s, ctx: ctx, tenant: t, states: t.states(), received: received,
-		computed: computed{
-			changes: current.NewChanges(devices), folded: make([]folded, 0, devices),
-		},
+		changes: current.NewChanges(devices), folded: make([]folded, 0, devices),
 	}
 	w.buffers(devices*deviceBytes+bytes, devices*deviceBytes)
 	w.past.write = w
@@ -186,7 +172,7 @@ func (w *writing) close() {
 // add copies devices, each named once, those that have no place too.
 func (w *writing) add(ids []andon.DeviceID) {
 	const step = 1024 // devices in one go, so that what is shown is not held up
-	var last *slot
+	var last *current.Slot
 	for part := range slices.Chunk(ids, step) {
 		w.store.mu.RLock()
 		for _, id := range part {

@@ -187,9 +187,10 @@ func newest[V any](logs map[uint64]V) (number uint64) {
 // damage, and delete the rest.
 func (l *Logs) Check() error {
 	if m := l.Manifest; m != nil && m.proven {
-		return andon.Errorf(andon.Damaged, "%s is damaged at byte %d of %d. Starting would delete "+
-			"the tables that it lists after that byte. Restore the store from a backup. Nothing was "+
-			"changed", m.File, m.Offset, m.Size)
+		return andon.Errorf(andon.Damaged,
+			"%s is damaged at byte %d of %d. Starting would delete the tables that it lists after "+
+				"that byte. Restore the store from a backup. Nothing was changed",
+			m.File, m.Offset, m.Size)
 	}
 	found, err := l.Damage()
 	if err != nil || len(found) == 0 {
