@@ -99,23 +99,8 @@ func loadPart(
 		}
 		n = 0
 	}
+	defer load()
 	names := varint.NewInterner()
-	err := checkpointed(db, tenant, from, to, func(number uint32, value []byte) error {
-		numbers[n] = number
-		err := layout.ReadCheckpoint(&devices[n], value, names)
-		if n++; n == some {
-			load()
-		}
-		return err
-	})
-	load()
-	return err
-}
-
-// checkpointed visits the devices of the checkpoint whose numbers are in [from, to).
-func checkpointed(
-	db *pebble.DB, tenant, from, to uint32, visit func(number uint32, value []byte) error,
-) error {
 	prefix := layout.NewKey(layout.TableCheckpoint, tenant)
 	at := func(number uint32) layout.Key { return slices.Clip(prefix).Number(number) }
 	for it, err := range engine.RowsBetween(context.Background(), db, at(from), at(to), andon.Asc) {
@@ -130,8 +115,12 @@ func checkpointed(
 		if !ok || number > layout.MostDevices {
 			return layout.ErrDamaged
 		}
-		if err := visit(number, value); err != nil {
+		numbers[n] = number
+		if err := layout.ReadCheckpoint(&devices[n], value, names); err != nil {
 			return err
+		}
+		if n++; n == some {
+			load()
 		}
 	}
 	return nil
