@@ -28,6 +28,7 @@ import (
 	"github.com/andonhq/andon/internal/sink"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/source"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // Options are what an App is made with. All but Fatal must be given.
@@ -45,7 +46,7 @@ type Options struct {
 type App struct {
 	Options
 	store     andon.Store
-	clock     *intake.Clock
+	clock     *wallclock.Clock
 	intake    *intake.Intake
 	api       *httpapi.API
 	ordered   ordered

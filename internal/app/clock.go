@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // passed returns what says how much time has passed since, by a clock that can't be set.
@@ -24,7 +24,7 @@ func (a *App) startClock(ctx context.Context, store andon.Store) error {
 	if err != nil {
 		return err
 	}
-	a.clock = intake.NewClock(a.Now, passed(), t.Clock, a.tellOfClock)
+	a.clock = wallclock.New(a.Now, passed(), t.Clock, a.tellOfClock)
 	if said != 0 && !a.clock.Confirm(said) {
 		a.Log.Warn("expiry.clock is not about what the clock says, so it confirms nothing",
 			"said", said, "clock", a.Now())
@@ -32,7 +32,7 @@ func (a *App) startClock(ctx context.Context, store andon.Store) error {
 	return nil
 }
 
-func (a *App) tellOfClock(_, is andon.ClockMark) {
+func (a *App) tellOfClock(is andon.ClockMark) {
 	if is.Doubted == 0 {
 		a.Log.Info("the clock is believed again", "clock", is.Believed)
 		return

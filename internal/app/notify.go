@@ -10,8 +10,8 @@ import (
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/notify/channel"
-	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // NotifyConfig says how people are told of incidents.
@@ -61,7 +61,7 @@ func (a *App) newNotify() *notify.Service {
 	return notify.New(notify.Options{
 		Store: a.store, Channels: a.channels, URL: a.Config.Notify.URL, Now: a.Now, Log: a.Log,
 		Acknowledges: a.keeper != nil,
-		Clock:        people.NewClock(a.Now, passed()),
+		Clock:        wallclock.New(a.Now, passed(), andon.ClockMark{}, nil),
 		Known:        a.documents.Known,
 		Incident:     records.NewIncidents(a.store, a.Now).Get,
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/keeper"
 	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // newKeeper makes the service that keeps incidents. Its parts are there once the store is open.
@@ -31,7 +32,8 @@ func (a *App) wireKeeper() *records.Incidents {
 	if k.Leases.Alone { // elsewhere most of the work is that of the store's own machines
 		k.Busy = a.intake.Busy
 	}
-	k.Clock, k.Learn = people.NewClock(a.Now, passed()), a.intake.Groups.LearnShown
+	k.Clock = wallclock.New(a.Now, passed(), andon.ClockMark{}, nil)
+	k.Learn = a.intake.Groups.LearnShown
 	k.Incidents = records.NewIncidents(a.store, a.Now)
 	k.Setting = func(ctx context.Context, id andon.TenantID) (*people.Setting, error) {
 		known, err := a.documents.Known(ctx, id)

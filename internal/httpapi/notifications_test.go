@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // pager is a channel that a number is an address of.
@@ -42,7 +43,7 @@ func withNotifications(to **notify.Service) func(*httpapi.Options) {
 		documents := records.NewDocuments(o.Store, o.Now)
 		*to = notify.New(notify.Options{
 			Store: o.Store, Now: o.Now, Log: o.Log, Known: documents.Known,
-			Clock:    people.NewClock(o.Now, func() time.Duration { return 0 }),
+			Clock:    wallclock.New(o.Now, func() time.Duration { return 0 }, andon.ClockMark{}, nil),
 			Channels: map[string]notify.Channel{"pager": pager{}},
 		})
 		o.Documents, o.Notifications = documents, *to

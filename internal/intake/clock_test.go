@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // machine is a machine whose clock can be set, with a program that can be restarted.
@@ -17,7 +18,7 @@ type machine struct {
 	wall   andon.Time
 	passed time.Duration
 
-	clock *intake.Clock
+	clock *wallclock.Clock
 	store andon.Store
 	in    *intake.Intake
 }
@@ -33,7 +34,7 @@ func (m *machine) start() {
 		m.t.Fatal(err)
 	}
 	passed := func() time.Duration { return m.passed }
-	m.clock = intake.NewClock(m.now, passed, record.Clock, func(_, _ andon.ClockMark) {})
+	m.clock = wallclock.New(m.now, passed, record.Clock, nil)
 	m.store = wrap.RetainBelieved(m.disk, m.now, m.clock.Believed)
 	m.in = intake.New(m.store, intake.Options{Now: m.now, Clock: m.clock})
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/groups"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // Options are what an Intake is made with. The zero value of each but Now works.
@@ -26,7 +27,7 @@ type Options struct {
 	// After is a time that the arrival of each entry is after, whatever Now says.
 	After andon.Time
 	// Clock says which time is believed for deleting; Now unless set.
-	Clock *Clock
+	Clock *wallclock.Clock
 	// MaxBytes is how much of requests and answers may be in memory at once; half of it is for
 	// requests and what is decoded of them, half for answers. 256 MiB unless set.
 	MaxBytes int64

@@ -27,6 +27,7 @@ import (
 	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // Notice is one thing that one person is to be told.
@@ -71,7 +72,7 @@ type Options struct {
 	// Acknowledges says that signed links are served below Acknowledgements.
 	Acknowledges bool
 	Now          func() andon.Time
-	Clock        *people.Clock
+	Clock        *wallclock.Clock
 	Log          *slog.Logger
 }
 

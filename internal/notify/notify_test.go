@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 const second = 1_000_000
@@ -89,9 +90,9 @@ func (w *world) restart(store andon.Records) {
 	now := func() andon.Time { return w.now }
 	w.Service = notify.New(notify.Options{
 		Store: store, Now: now,
-		Clock: people.NewClock(now, func() time.Duration {
+		Clock: wallclock.New(now, func() time.Duration {
 			return time.Duration(w.now.Add(-w.ahead)) * time.Microsecond
-		}),
+		}, andon.ClockMark{}, nil),
 		Log:      slog.New(slog.DiscardHandler),
 		Channels: map[string]notify.Channel{"c": w.to}, URL: "https://andon.example/",
 		Acknowledges: true,

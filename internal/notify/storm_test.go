@@ -11,8 +11,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/notify"
-	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // storm is a world whose time is that of a bubble, and whose service runs.
@@ -28,7 +28,8 @@ func clock() andon.Time { return andon.TimeOf(time.Now()) }
 // run has the clock of the world run by itself.
 func (w *world) run() {
 	w.Now = clock
-	w.Clock = people.NewClock(clock, func() time.Duration { return clock().Sub(0).Std() })
+	w.Clock = wallclock.New(clock, func() time.Duration { return clock().Sub(0).Std() },
+		andon.ClockMark{}, nil)
 }
 
 func inStorm(t *testing.T, test func(*storm)) {

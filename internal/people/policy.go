@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // due returns when the next step of the policy comes, at from at the earliest; 0: none is left.
@@ -167,7 +168,7 @@ func (in *Incident) setBack(s *Setting) bool {
 	moved := len(in.Doing) > 0 && (s.SetBack > 0 || in.Doing[0].Time > s.Now)
 	back := func(since andon.Time, all ...*andon.Time) {
 		by := max(s.SetBack, since.Sub(s.Now))
-		if since <= s.Now || by < SetBack {
+		if since <= s.Now || by < wallclock.SetBack {
 			return
 		}
 		moved = true

@@ -15,6 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // BenchmarkKeep is how much processor time it takes to keep incidents on the embedded store: of
@@ -64,7 +65,8 @@ func keepOn(b *testing.B, store andon.Store, devices int, state andon.State) flo
 	}
 	k := &keeper.Keeper{
 		Store: store, Incidents: records.NewIncidents(store, clock), Now: clock,
-		Clock:  people.NewClock(clock, func() time.Duration { return clock().Sub(0).Std() }),
+		Clock: wallclock.New(clock, func() time.Duration { return clock().Sub(0).Std() },
+			andon.ClockMark{}, nil),
 		Log:    slog.New(slog.DiscardHandler),
 		Leases: &lease.Holder{Records: store, Owner: "a", For: time.Minute},
 		Setting: func(context.Context, andon.TenantID) (*people.Setting, error) {

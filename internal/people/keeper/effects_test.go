@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon/internal/people/keeper"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // TestPersonIsFaster: whoever takes the incident, or is assigned to the device, between a decision
@@ -84,7 +85,8 @@ func TestEffectThatFailsForADay(t *testing.T) {
 		Store: h.store, Doer: unable{}, Notifier: h, Log: slog.New(slog.DiscardHandler),
 		Now: func() andon.Time { return now }, Incidents: records.NewIncidents(h.store, clock),
 	}
-	k.Clock = people.NewClock(k.Now, func() time.Duration { return (now.Sub(began) - ahead).Std() })
+	k.Clock = wallclock.New(k.Now, func() time.Duration { return (now.Sub(began) - ahead).Std() },
+		andon.ClockMark{}, nil)
 	at := records.Place("d1", people.StateKind)
 	ctx := t.Context()
 	held, err := k.Incidents.Decide(ctx, "default", at, func(h *records.Held) (bool, error) {

@@ -24,6 +24,7 @@ import (
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // Doer does what is decided about devices; it is written down who asked for it.
@@ -48,7 +49,7 @@ type Keeper struct {
 	Made   chan struct{} // wakes it when this process has made a tenant; nil: nothing does
 	Busy   func() bool   // reports whether writes want the processors; nil: never
 	Now    func() andon.Time
-	Clock  *people.Clock
+	Clock  *wallclock.Clock
 	Log    *slog.Logger
 
 	Late     atomic.Int64 // steps done more than a second after they were due

@@ -27,6 +27,7 @@ import (
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(enginetest.Engines{M: m}) }
@@ -38,7 +39,7 @@ type house struct {
 	incidents *records.Incidents
 	known     *people.Known // absent: the policy of TestKept
 	now       func() andon.Time
-	passed    func() time.Duration // as of people.NewClock
+	passed    func() time.Duration // as of wallclock.New
 	notifier  notify.Notifier      // absent: the house itself
 	leases    time.Duration
 	busy      func() bool
@@ -112,7 +113,7 @@ func (h *house) keep(owner string) (stop func()) {
 	}
 	k := &keeper.Keeper{
 		Store: h.store, Incidents: h.incidents, Doer: h, Notifier: h.notifier, Now: h.now,
-		Clock: people.NewClock(h.now, h.passed), Log: slog.New(h.log),
+		Clock: wallclock.New(h.now, h.passed, andon.ClockMark{}, nil), Log: slog.New(h.log),
 		Leases: &lease.Holder{Records: h.store, Owner: owner, For: h.leases},
 		Busy:   h.busy, Retired: h.retired,
 		Setting: func(ctx context.Context, t andon.TenantID) (*people.Setting, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // Calendars know which windows of maintenance are open. The rule of a window is followed from its
@@ -32,7 +33,7 @@ func (c *Calendars) Open(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was := c.of[tenant]
-	if was != nil && now.Add(people.SetBack) < was.at { // the clock was set back
+	if was != nil && now.Add(wallclock.SetBack) < was.at { // the clock was set back
 		was = nil
 	}
 	switch {

@@ -1,19 +1,20 @@
-package people_test
+package wallclock_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // TestClock sets a clock, and says which time is sure, and by how much it was set back.
 func TestClock(t *testing.T) {
+	const minute = andon.Duration(60_000_000)
 	const start, hour = andon.Time(1000 * 60 * minute), 60 * minute
 	now, passed := start, time.Duration(0)
-	c := people.NewClock(func() andon.Time { return now },
-		func() time.Duration { return passed })
+	c := wallclock.New(func() andon.Time { return now },
+		func() time.Duration { return passed }, andon.ClockMark{}, nil)
 	setBack := c.Watch()
 	for _, step := range []struct{ passes, set, sure, back andon.Duration }{ // sure is after start
 		{hour, 0, hour, 0}, {0, hour / 2, 3 * hour / 2, 0}, {0, -hour / 2, hour, hour / 2},
