@@ -44,7 +44,7 @@ func (a *App) wireKeeper() *records.Incidents {
 		tenant, lost := a.store.Tenant(ctx, id)
 		return &people.Setting{
 			States: tenant.States, LongestShelf: tenant.LongestShelf,
-			Known: known, OnCall: known.OnCall, Now: a.Now(),
+			Known: known, Now: a.Now(),
 			Groups: all.Groups, Children: all.Children,
 			Parent: func(d andon.DeviceID) andon.DeviceID { return all.Profile(d).Parent },
 		}, errors.Join(err, lost)

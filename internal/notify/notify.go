@@ -26,7 +26,6 @@ import (
 	"github.com/andonhq/andon/internal/outage"
 	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/people"
-	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/wallclock"
 )
 
@@ -65,7 +64,7 @@ type Channel interface {
 // given.
 type Options struct {
 	Store    andon.Records
-	Known    func(context.Context, andon.TenantID) (*records.Known, error)
+	Known    func(context.Context, andon.TenantID) (*people.Known, error)
 	Incident func(context.Context, andon.TenantID, string) (people.Incident, error)
 	Channels map[string]Channel
 	URL      string // of this server, for links; "": messages have none

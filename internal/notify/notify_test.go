@@ -14,7 +14,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/people"
-	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/wallclock"
 )
@@ -96,8 +95,8 @@ func (w *world) restart(store andon.Records) {
 		Log:      slog.New(slog.DiscardHandler),
 		Channels: map[string]notify.Channel{"c": w.to}, URL: "https://andon.example/",
 		Acknowledges: true,
-		Known: func(context.Context, andon.TenantID) (*records.Known, error) {
-			return &records.Known{People: map[andon.PersonID]*people.Person{"Liz": w.liz}}, nil
+		Known: func(context.Context, andon.TenantID) (*people.Known, error) {
+			return &people.Known{People: map[andon.PersonID]*people.Person{"Liz": w.liz}}, nil
 		},
 		Incident: func(_ context.Context, _ andon.TenantID, id string) (people.Incident, error) {
 			if in, ok := w.changed[id]; ok {

@@ -81,7 +81,7 @@ func TestFlappingTakesNoTurn(t *testing.T) {
 		Policies: []people.Policy{
 			{Name: "p", Steps: []people.PolicyStep{{To: "turn line"}, {After: 60 * minute}}},
 		},
-		Schedules: map[string]*people.Schedule{"line": {Name: "line"}},
+		Rosters: map[string]*people.Roster{"line": {Schedule: &people.Schedule{Name: "line"}}},
 	}, Turn: func(*people.Schedule) andon.PersonID {
 		taken++
 		return []andon.PersonID{"Liz", "Tom", "Ann"}[taken-1]

@@ -1,17 +1,14 @@
 package people
 
 import (
-	"strings"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/rules"
 )
 
 // Known is all documents of a tenant, decoded. It is never changed once it is made.
 type Known struct {
-	Policies    []Policy // by name, as are the others
-	Schedules   map[string]*Schedule
-	Rosters     map[string]*Roster // of the schedules: who is on call
+	Policies    []Policy           // by name, as are the others
+	Rosters     map[string]*Roster // the schedules
 	People      map[andon.PersonID]*Person
 	Maintenance []Maintenance
 	Rules       []*rules.Rule
@@ -33,8 +30,6 @@ type Setting struct {
 	// one.
 	Parent   func(andon.DeviceID) andon.DeviceID
 	Children func(andon.DeviceID) []andon.DeviceID
-	// OnCall says who is on call by a schedule at a time, and when that changes next; 0: never.
-	OnCall func(s *Schedule, at andon.Time) (who andon.PersonID, until andon.Time)
 	// Turn returns the next in turn of a schedule's people, the same however often it is asked.
 	Turn func(*Schedule) andon.PersonID
 	// Resets reports whether the log of the last run of an incident has a state that asks for a
@@ -90,45 +85,34 @@ func (s *Setting) named(policy string) *Policy {
 
 // person returns whom a target names at a time; absent: nobody.
 func (s *Setting) person(to Target, in *Incident, at andon.Time) (who andon.PersonID) {
-	what, name, _ := strings.Cut(string(to), " ")
-	switch what {
-	case "operator":
+	switch what, name := to.Parts(); what {
+	case ToOperator:
 		return in.Operator
-	case "person", "supervisor":
+	case ToPerson, ToSupervisor:
 		return andon.PersonID(name)
-	case "schedule":
+	case ToSchedule:
 		who, _ = s.shift(to, at)
-	case "turn":
-		if schedule := s.Schedules[name]; schedule != nil && s.Turn != nil {
-			who = s.Turn(schedule)
+	case ToTurn:
+		if roster := s.Rosters[name]; roster != nil && s.Turn != nil {
+			who = s.Turn(roster.Schedule)
 		}
 	}
 	return who
 }
 
-// shift returns who is on call by the schedule that a target names, and until when; 0: it does not
-// end, or the target is no schedule.
-func (s *Setting) shift(to Target, at andon.Time) (who andon.PersonID, until andon.Time) {
-	what, name, _ := strings.Cut(string(to), " ")
-	schedule := s.Schedules[name]
-	if what != "schedule" || schedule == nil || s.OnCall == nil {
+// shift returns who is on call by the schedule that a target names, if anybody is, and when that
+// changes; 0: not within a year, or the target is no schedule.
+func (k *Known) shift(to Target, at andon.Time) (who andon.PersonID, until andon.Time) {
+	what, name := to.Parts()
+	roster := k.Rosters[name]
+	if what != ToSchedule || roster == nil {
 		return "", 0
 	}
-	return s.OnCall(schedule, at)
+	is := roster.OnCall(at)
+	return is.Person, is.To
 }
 
 // window returns the window of maintenance that a device is in; nil: in none.
 func (s *Setting) window(device andon.DeviceID) *Window {
 	return WindowOf(s.Windows, device, s.Groups)
-}
-
-// OnCall returns who is on call by a schedule of these at a time, if anybody is, and when that
-// changes; 0: not within a year.
-func (k *Known) OnCall(s *Schedule, at andon.Time) (who andon.PersonID, until andon.Time) {
-	roster := k.Rosters[s.Name]
-	if roster == nil {
-		return "", 0
-	}
-	is := roster.OnCall(at)
-	return is.Person, is.To
 }

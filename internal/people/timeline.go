@@ -21,7 +21,7 @@ const mostTried = 1000
 // matches. The policy is followed whether it matches or not.
 func (k *Known) Timeline(policy *Policy, t *Trial) (in *Incident, followed string) {
 	s := &Setting{
-		Known: k, Now: t.At, OnCall: k.OnCall,
+		Known: k, Now: t.At,
 		Groups: func(andon.DeviceID) []andon.Group { return []andon.Group{t.Group} },
 	}
 	if p := s.policyOf(&Incident{

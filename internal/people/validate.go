@@ -53,24 +53,31 @@ func Kinds() []DocumentKind {
 // CalendarSuffix follows the name of a schedule in that of its calendar.
 const CalendarSuffix = ".ics"
 
-// Decode reads the JSON of a document of a kind, strictly, and checks it on its own. A name that it
-// has must be the one that is given; it has it afterwards.
-func Decode(kind DocumentKind, name string, text andon.JSON) (is Content, err error) {
+// New makes an empty document of a kind; nil: there are none of that kind.
+func New(kind DocumentKind) Content {
 	switch kind {
 	case Policies:
-		is, err = decode[Policy](text)
+		return new(Policy)
 	case Schedules:
-		is, err = decode[Schedule](text)
+		return new(Schedule)
 	case Rules:
-		is, err = decode[Rule](text)
+		return new(Rule)
 	case Persons:
-		is, err = decode[Person](text)
+		return new(Person)
 	case Maintenances:
-		is, err = decode[Maintenance](text)
-	default:
+		return new(Maintenance)
+	}
+	return nil
+}
+
+// Decode reads the JSON of a document of a kind, strictly, and checks it on its own. A name that it
+// has must be the one that is given; it has it afterwards.
+func Decode(kind DocumentKind, name string, text andon.JSON) (Content, error) {
+	is := New(kind)
+	if is == nil {
 		return nil, andon.Errorf(andon.NotFound, "there are no documents of kind %q", kind)
 	}
-	if err != nil {
+	if err := strictjson.Decode(string(text), is); err != nil {
 		return nil, err
 	}
 	if err := andon.PersonID(name).ValidateAs("name"); err != nil {
@@ -85,14 +92,6 @@ func Decode(kind DocumentKind, name string, text andon.JSON) (is Content, err er
 			old, name)
 	}
 	return is, is.Validate()
-}
-
-func decode[T any, P interface {
-	*T
-	Content
-}](text andon.JSON) (Content, error) {
-	is := P(new(T))
-	return is, strictjson.Decode(string(text), is)
 }
 
 func rename[T ~string](field *T, name string) string {

@@ -34,7 +34,7 @@ type Kept interface {
 		ctx context.Context, tenant andon.TenantID, all []records.Change, dry bool,
 	) ([]records.Change, error)
 	// Known returns all documents of a tenant, at most a second old.
-	Known(ctx context.Context, tenant andon.TenantID) (*records.Known, error)
+	Known(ctx context.Context, tenant andon.TenantID) (*people.Known, error)
 	Delete(
 		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, name string,
 		over records.Versions,

@@ -122,7 +122,7 @@ func (h *house) keep(owner string) (stop func()) {
 			of.mu.Lock()
 			known := of.known
 			of.mu.Unlock()
-			is := &people.Setting{Known: known, OnCall: known.OnCall, States: tenant.States}
+			is := &people.Setting{Known: known, States: tenant.States}
 			if h.groups == nil || err != nil {
 				return is, err
 			}

@@ -88,7 +88,7 @@ func (f *follower) reviews(ctx context.Context) {
 			back += setBack()
 			s.Reviewed, s.SetBack = min(reviewed, s.Now), back
 			same := was != nil && (was.Known == s.Known ||
-				reflect.DeepEqual(was.Schedules, s.Schedules) &&
+				reflect.DeepEqual(was.Rosters, s.Rosters) &&
 					reflect.DeepEqual(was.Policies, s.Policies)) &&
 				reflect.DeepEqual(was.Windows, s.Windows)
 			aged := len(s.Windows) > 0 && was != nil && s.Now.Sub(was.Now) >= reviewOpen

@@ -59,7 +59,7 @@ func documents(t *testing.T) *people.Known {
 			policy("w", "schedule weekend", "operator"),
 			policy("y", "schedule solo", "operator", "schedule solo"),
 		},
-		Schedules: map[string]*people.Schedule{}, Rosters: map[string]*people.Roster{},
+		Rosters: map[string]*people.Roster{},
 		Maintenance: []people.Maintenance{
 			{Name: "oil", Prefix: "m", Start: begin.Add(10 * m), Length: 30 * m},
 			{Name: "bake", Group: "bay", Start: begin.Add(10 * m), Length: 30 * m},
@@ -80,7 +80,7 @@ func documents(t *testing.T) *people.Known {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known.Schedules[name], known.Rosters[name] = s, roster
+		known.Rosters[name] = roster
 	}
 	turns("line", "", "00:00", 60*m)
 	turns("berlin", "Europe/Berlin", "06:00", 24*60*m)
@@ -321,7 +321,7 @@ func (h *house) document(words []string) {
 	defer h.mu.Unlock()
 	known, name := *h.known, words[1]
 	known.Policies = slices.Clone(known.Policies)
-	known.Schedules, known.Rosters = maps.Clone(known.Schedules), maps.Clone(known.Rosters)
+	known.Rosters = maps.Clone(known.Rosters)
 	h.known = &known
 	of := func(p people.Policy) bool { return p.Name == name }
 	switch at := slices.IndexFunc(known.Policies, of); words[2] {
@@ -332,7 +332,7 @@ func (h *house) document(words []string) {
 		known.Policies[at].Match.Prefix = words[3]
 		return
 	}
-	s := *known.Schedules[name]
+	s := *known.Rosters[name].Schedule
 	if who := andon.PersonID(words[3]); words[2] == "with" {
 		s.Layers = slices.Clone(s.Layers)
 		s.Layers[0].People = []andon.PersonID{who}
@@ -345,7 +345,7 @@ func (h *house) document(words []string) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	known.Schedules[name], known.Rosters[name] = &s, roster
+	known.Rosters[name] = roster
 }
 
 // devices are those of "d1", or of "d1..d40".
