@@ -15,7 +15,6 @@ package notify
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -148,12 +147,10 @@ func (s *Service) Notify(ctx context.Context, tenant andon.TenantID, notices []N
 		}
 		all[at].notices = append(all[at].notices, n)
 	}
-	places, failed := slices.Collect(maps.Keys(all)), make([]error, len(all))
-	err = parallel.Do(ctx, len(all), gatherers, func(_ context.Context, i int) error {
-		failed[i] = s.gather(ctx, places[i], all[places[i]]) // others may wait for it, too
-		return ctx.Err()
+	places := slices.Collect(maps.Keys(all))
+	return parallel.Each(ctx, len(all), gatherers, func(ctx context.Context, i int) error {
+		return s.gather(ctx, places[i], all[places[i]])
 	})
-	return errors.Join(err, errors.Join(failed...))
 }
 
 // gather stores notices, together with those of other calls that come while others are stored.

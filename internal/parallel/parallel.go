@@ -35,3 +35,21 @@ func Do(
 	workers.Wait()
 	return context.Cause(ctx)
 }
+
+// Each is Do that goes on where do fails for some: it ends early with the context only. It returns
+// the first error by number, since those of all would be too many to read.
+func Each(
+	ctx context.Context, n, most int, do func(ctx context.Context, i int) error,
+) error {
+	failed := make([]error, n)
+	err := Do(ctx, n, most, func(ctx context.Context, i int) error {
+		failed[i] = do(ctx, i)
+		return ctx.Err()
+	})
+	for _, first := range failed {
+		if first != nil {
+			return first
+		}
+	}
+	return err
+}

@@ -249,33 +249,21 @@ func unlessGone(err error) error {
 }
 
 // Effects does the effects of incidents, and takes note that they are done. It returns the first
-// error: of many incidents all are too long for the log.
+// error.
 func (k *Keeper) Effects(
 	ctx context.Context, tenant andon.TenantID, all ...*records.Held,
 ) error {
-	failed := make([]error, len(all))
 	if err := k.tell(ctx, tenant, all...); err != nil && len(all) > 1 {
-		for i, h := range all { // one that can't be told does not keep the others from it
-			failed[i] = k.Effects(ctx, tenant, h)
-		}
-		return firstOf(failed)
+		// One that can't be told does not keep the others from it.
+		return parallel.Each(ctx, len(all), 1, func(ctx context.Context, i int) error {
+			return k.Effects(ctx, tenant, all[i])
+		})
 	} else if err != nil {
 		return err
 	}
-	err := parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) error {
-		failed[i] = k.finish(ctx, tenant, all[i])
-		return ctx.Err()
+	return parallel.Each(ctx, len(all), writers, func(ctx context.Context, i int) error {
+		return k.finish(ctx, tenant, all[i])
 	})
-	return errors.Join(err, firstOf(failed))
-}
-
-func firstOf(all []error) error {
-	for _, err := range all {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // tell has people told of what was decided.

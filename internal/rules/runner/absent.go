@@ -47,21 +47,10 @@ func (r *Runner) due(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(all), r.each(ctx, all, func(ctx context.Context, record *andon.Record) error {
-		return unless(andon.Conflict, r.look(ctx, record)) // another one looks, or metrics are back
+	return len(all), parallel.Each(ctx, len(all), devices, func(ctx context.Context, i int) error {
+		// Where another one looks, or metrics are back, there is nothing to do.
+		return unless(andon.Conflict, r.look(ctx, &all[i]))
 	})
-}
-
-// each does something about the devices of records, also where it fails for some.
-func (r *Runner) each(
-	ctx context.Context, all []andon.Record, do func(context.Context, *andon.Record) error,
-) error {
-	failed := make([]error, len(all))
-	err := parallel.Do(ctx, len(all), devices, func(ctx context.Context, i int) error {
-		failed[i] = do(ctx, &all[i])
-		return ctx.Err()
-	})
-	return errors.Join(err, errors.Join(failed...))
 }
 
 // Visit looks at a device, again where somebody changes meanwhile how its rules stand.
@@ -257,10 +246,10 @@ func (r *Runner) sweep(ctx context.Context, s *set) error {
 	for {
 		all, err := seq.Collect(r.Store.Records(ctx, s.tenant, kind, q))
 		if err == nil {
-			err = r.each(ctx, all, func(ctx context.Context, record *andon.Record) error {
-				h, err := decode(record)
-				device := andon.DeviceID(record.ID)
-				if err != nil || !r.work(s, device).stale(h, record.Due) {
+			err = parallel.Each(ctx, len(all), devices, func(ctx context.Context, i int) error {
+				h, err := decode(&all[i])
+				device := andon.DeviceID(all[i].ID)
+				if err != nil || !r.work(s, device).stale(h, all[i].Due) {
 					return err
 				}
 				return r.Visit(ctx, s.tenant, device)
