@@ -147,6 +147,14 @@ func (r *Record) CheckOwned() error {
 	return nil
 }
 
+// Decode reads the document into a value. It is Damaged where it is of another form.
+func (r *Record) Decode(into any) error {
+	if err := json.Unmarshal([]byte(r.Data), into); err != nil {
+		return Errorf(Damaged, "read %s: %w", r, err)
+	}
+	return nil
+}
+
 // String names the record.
 func (r *Record) String() string { return string(r.Kind) + " " + clip(r.ID) }
 

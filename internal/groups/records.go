@@ -78,14 +78,7 @@ func (g *Groups) find(
 	case err != nil:
 		return r, err
 	}
-	return r, decode(&r, into)
-}
-
-func decode(r *andon.Record, into any) error {
-	if err := json.Unmarshal([]byte(r.Data), into); err != nil {
-		return andon.Errorf(andon.Damaged, "read the record %s: %w", r, err)
-	}
-	return nil
+	return r, r.Decode(into)
 }
 
 func (g *Groups) bucket(
@@ -192,7 +185,7 @@ func (g *Groups) loadAll(ctx context.Context, t *tenant) error {
 			return andon.Errorf(andon.Damaged, "read the record %s: %w", r, err)
 		}
 		b := bucket{}
-		if err := decode(r, &b); err != nil {
+		if err := r.Decode(&b); err != nil {
 			return err
 		}
 		there[number] = true

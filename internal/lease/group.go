@@ -113,7 +113,7 @@ func (g *Group) look(ctx context.Context) (
 	for r, err := range g.Records.Records(ctx, "", Kind, q) {
 		var is stored
 		if err == nil {
-			is, err = decode(r)
+			err = r.Decode(&is)
 		}
 		if err != nil {
 			return nil, nil, 0, 0, err

@@ -110,16 +110,9 @@ func (h *Holder) read(ctx context.Context, name string) (r andon.Record, is stor
 		return andon.Record{Kind: Kind, ID: name}, is, nil
 	}
 	if err == nil {
-		is, err = decode(r)
+		err = r.Decode(&is)
 	}
 	return r, is, err
-}
-
-func decode(r andon.Record) (is stored, err error) {
-	if err := json.Unmarshal([]byte(r.Data), &is); err != nil {
-		return is, andon.Errorf(andon.Damaged, "read lease %s: %w", r.ID, err)
-	}
-	return is, nil
 }
 
 // take takes a lease that nobody has, or returns nil, and what is known then of who has it.

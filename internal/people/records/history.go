@@ -3,7 +3,6 @@ package records
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -344,8 +343,8 @@ func (in *Incidents) keptOf(
 			return nil, err
 		}
 		k := kept{key: strings.TrimPrefix(of.ID, prefix), kind: strings.HasSuffix(of.ID, ofState)}
-		if err := json.Unmarshal([]byte(of.Data), &k); err != nil {
-			return nil, andon.Errorf(andon.Damaged, "read %s: %w", &of, err)
+		if err := of.Decode(&k); err != nil {
+			return nil, err
 		}
 		all = append(all, k)
 	}

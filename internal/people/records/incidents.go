@@ -108,10 +108,7 @@ func noIncident(id string) error {
 
 func decode(r *andon.Record) (*people.Incident, error) {
 	in := &people.Incident{}
-	if err := json.Unmarshal([]byte(r.Data), in); err != nil {
-		return nil, andon.Errorf(andon.Damaged, "read %s: %w", r, err)
-	}
-	return in, nil
+	return in, r.Decode(in)
 }
 
 // EachOpen yields the incidents of a tenant and a kind that are open, as they are stored, and keeps

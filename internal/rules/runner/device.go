@@ -87,8 +87,8 @@ func (w *work) counts(name string, s rules.Standing) bool {
 
 func decode(r *andon.Record) (*held, error) {
 	h := &held{version: r.Version}
-	if err := json.Unmarshal([]byte(r.Data), &h.Device); err != nil {
-		return nil, andon.Errorf(andon.Damaged, "read %s: %w", r, err)
+	if err := r.Decode(&h.Device); err != nil {
+		return nil, err
 	}
 	if h.Rules == nil {
 		h.Rules = map[string]rules.Standing{}
