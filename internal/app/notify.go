@@ -85,7 +85,7 @@ func (a *App) registerChannels(registry *prometheus.Registry) {
 	for name := range a.channels {
 		m := meterOf(registry, "andon_notify_", "channel", name)
 		count := func(as notify.Status) func() int64 {
-			return func() int64 { return int64(a.notify.Counts.Count(name, as)) }
+			return func() int64 { return int64(a.notify.Count(name, as)) }
 		}
 		m.counter("delivered_total", "Messages that a channel delivered, and what became of them "+
 			"where it is told.", count(notify.Delivered))

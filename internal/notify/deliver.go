@@ -351,7 +351,9 @@ func (s *Service) outcome(r *andon.Record, m *Message, answer string, err error)
 			m.Status = a.Status
 		}
 	}
-	s.Counts.add(m.Channel, a.Status)
+	s.mu.Lock()
+	s.counts[ended{m.Channel, a.Status}]++
+	s.mu.Unlock()
 	m.Attempts = append(m.Attempts, a)
 	m.Attempts = m.Attempts[max(len(m.Attempts)-maxAttempts, 0):]
 }

@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -17,28 +16,17 @@ import (
 	"github.com/andonhq/andon/internal/people"
 )
 
-// Counts counts attempts by channel.
-type Counts struct {
-	mu  sync.Mutex
-	all map[string]map[Status]int
-}
-
-func newCounts() *Counts { return &Counts{all: map[string]map[Status]int{}} }
-
-func (c *Counts) add(channel string, s Status) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.all[channel] == nil {
-		c.all[channel] = map[Status]int{}
-	}
-	c.all[channel][s]++
+// ended is how attempts of a channel ended.
+type ended struct {
+	channel string
+	as      Status
 }
 
 // Count returns how many attempts of a channel ended so.
-func (c *Counts) Count(channel string, s Status) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.all[channel][s]
+func (s *Service) Count(channel string, as Status) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts[ended{channel, as}]
 }
 
 // Logged is an attempt of a message as it is listed; that of a message that waits has no answer.

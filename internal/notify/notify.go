@@ -77,15 +77,15 @@ type Options struct {
 // Service is a Notifier that sends what it takes. Its methods may be called concurrently.
 type Service struct {
 	Options
-	Counts  *Counts
 	failing outage.Log // by channel
 	wake    chan struct{}
 	setBack func() andon.Duration // since it was asked last
 	isBack  bool                  // it was, and what waits was not looked at again
 	quiet   andon.Time            // when what is held was compared with quiet hours last
 
-	mu   sync.Mutex
-	busy map[string]int // messages under way by channel
+	mu     sync.Mutex
+	busy   map[string]int // messages under way by channel
+	counts map[ended]int  // attempts
 
 	key atomic.Pointer[[]byte] // that signs links; nil: not read yet
 }
@@ -93,7 +93,7 @@ type Service struct {
 // New makes a Service. Run sends.
 func New(o Options) *Service {
 	return &Service{
-		Options: o, wake: make(chan struct{}, 1), busy: map[string]int{}, Counts: newCounts(),
+		Options: o, wake: make(chan struct{}, 1), busy: map[string]int{}, counts: map[ended]int{},
 		setBack: o.Clock.Watch(), isBack: true, // while no process was there it may have been
 		failing: outage.Log{
 			Logger: o.Log, Part: "channel",
