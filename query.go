@@ -1,6 +1,10 @@
 package andon
 
-import "cmp"
+import (
+	"cmp"
+	"context"
+	"iter"
+)
 
 // Order is the direction of a list.
 type Order uint8
@@ -164,6 +168,33 @@ func (q *DeviceQuery) admitsShown(d *Device) bool {
 		(q.Operator == "" || q.Operator == d.Operator) && !(q.Unassigned && d.Operator != "") &&
 		(q.EscalatedTo == "" || q.EscalatedTo == d.EscalatedTo) &&
 		(q.HeardBefore == 0 || d.Received < q.HeardBefore) && d.Received >= q.HeardSince
+}
+
+// EachDevice yields all devices of a query, whose limit is that of a page: so no more of them are
+// in memory at once, and whoever takes them may be slow.
+func EachDevice(ctx context.Context, s interface {
+	Devices(context.Context, TenantID, DeviceQuery) iter.Seq2[Device, error]
+}, tenant TenantID, q DeviceQuery,
+) iter.Seq2[Device, error] {
+	return func(yield func(Device, error) bool) {
+		for more := true; more; {
+			var page []Device
+			for d, err := range s.Devices(ctx, tenant, q) {
+				if err != nil {
+					yield(d, err)
+					return
+				}
+				page = append(page, d)
+			}
+			for _, d := range page {
+				q.After = new(d.Position())
+				if !yield(d, nil) {
+					return
+				}
+			}
+			more = len(page) == q.Limit
+		}
+	}
 }
 
 // NameKind says what names a list is of.

@@ -144,22 +144,8 @@ func (b *begun[T]) yield(
 func Devices(
 	ctx context.Context, s andon.Store, id andon.TenantID, of Query,
 ) iter.Seq2[andon.DeviceID, error] {
-	return seq.Of(func(yield func(andon.DeviceID) bool) error {
-		q := andon.DeviceQuery{Kind: andon.AllDevices, Limit: andon.MaxLimit, Only: of.Only}
-		for {
-			found, err := seq.Collect(s.Devices(ctx, id, q))
-			if err != nil {
-				return err
-			}
-			for _, d := range found {
-				if !yield(d.ID) {
-					return nil
-				}
-			}
-			if len(found) < q.Limit {
-				return nil
-			}
-			q.After = new(found[len(found)-1].Position())
-		}
+	q := andon.DeviceQuery{Kind: andon.AllDevices, Limit: andon.MaxLimit, Only: of.Only}
+	return seq.Map(andon.EachDevice(ctx, s, id, q), func(d andon.Device) andon.DeviceID {
+		return d.ID
 	})
 }

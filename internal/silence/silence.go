@@ -119,19 +119,13 @@ func (w *Watch) mayDiffer(counts []andon.StateCount) bool {
 func (w *Watch) list(
 	ctx context.Context, before andon.Time,
 ) (map[andon.DeviceID]andon.State, error) {
-	const part = 4096
 	silent := map[andon.DeviceID]andon.State{}
-	q := andon.DeviceQuery{HeardBefore: before, Brief: true, Limit: part}
-	for more := true; more; {
-		found := 0
-		for d, err := range w.Source.Devices(ctx, w.Tenant, q) {
-			if err != nil {
-				return nil, err
-			}
-			silent[d.ID] = d.State
-			q.After, found = new(d.Position()), found+1
+	q := andon.DeviceQuery{HeardBefore: before, Brief: true, Limit: 4096}
+	for d, err := range andon.EachDevice(ctx, w.Source, w.Tenant, q) {
+		if err != nil {
+			return nil, err
 		}
-		more = found == part
+		silent[d.ID] = d.State
 	}
 	return silent, nil
 }

@@ -239,27 +239,22 @@ func (in *Incidents) changed(
 	return seq.Of(func(yield func(andon.DeviceID) bool) error {
 		for _, kind := range []andon.DeviceKind{andon.ShownDevices, andon.RetiredDevices} {
 			q := andon.DeviceQuery{Kind: kind, Only: only, Brief: true, Limit: andon.MaxLimit}
-			for more := true; more; {
-				found, err := seq.Collect(in.store.Devices(ctx, tenant, q))
+			for d, err := range andon.EachDevice(ctx, in.store, tenant, q) {
 				if err != nil {
 					return err
 				}
-				for _, d := range found {
-					q.After = new(d.Position())
-					at := max(d.Since, d.IncidentSince)
-					if kind == andon.RetiredDevices {
-						if at = d.Time; d.Severity > 0 {
-							at = d.Retired
-						}
-						if retired != nil && d.Time != 0 && d.Retired > from {
-							*retired = append(*retired, d.Retired)
-						}
+				at := max(d.Since, d.IncidentSince)
+				if kind == andon.RetiredDevices {
+					if at = d.Time; d.Severity > 0 {
+						at = d.Retired
 					}
-					if at >= from && !yield(d.ID) {
-						return nil
+					if retired != nil && d.Time != 0 && d.Retired > from {
+						*retired = append(*retired, d.Retired)
 					}
 				}
-				more = len(found) == q.Limit
+				if at >= from && !yield(d.ID) {
+					return nil
+				}
 			}
 		}
 		return nil
@@ -275,11 +270,12 @@ func (in *Incidents) eachDevice(
 	ctx context.Context, id andon.TenantID, devices iter.Seq2[andon.DeviceID, error],
 	span andon.Span, do func([]people.Incident) error,
 ) error {
-	const step = 16 * readers
-	some := make([]andon.DeviceID, 0, step)
-	read := func() error {
+	for some, err := range seq.Pieces(func() int { return 16 * readers }, devices) {
+		if err != nil {
+			return err
+		}
 		found := make([][]people.Incident, len(some))
-		err := parallel.Do(ctx, len(some), readers, func(ctx context.Context, i int) (err error) {
+		err = parallel.Do(ctx, len(some), readers, func(ctx context.Context, i int) (err error) {
 			found[i], err = in.ofDevice(ctx, id, some[i], span, mostOfDevice, true)
 			return err
 		})
@@ -288,20 +284,11 @@ func (in *Incidents) eachDevice(
 				err = do(found[i])
 			}
 		}
-		some = some[:0]
-		return err
-	}
-	for device, err := range devices {
 		if err != nil {
 			return err
 		}
-		if some = append(some, device); len(some) == step {
-			if err := read(); err != nil {
-				return err
-			}
-		}
 	}
-	return read()
+	return nil
 }
 
 // ended yields the devices with an incident that is open, or of another kind than state and ended
