@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/outage"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
 )
 
@@ -109,12 +110,9 @@ func (s *Service) Round(ctx context.Context, start func(func())) error {
 			}
 		}
 	}
-	var due []andon.Record
-	for r, err := range s.Store.DueRecords(ctx, messageKind, s.Now(), page) {
-		if err != nil {
-			return fmt.Errorf("read messages: %w", err)
-		}
-		due = append(due, r)
+	due, err := seq.Collect(s.Store.DueRecords(ctx, messageKind, s.Now(), page))
+	if err != nil {
+		return fmt.Errorf("read messages: %w", err)
 	}
 	for _, r := range due {
 		if err := s.begin(ctx, r, start); ignored(err) != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
 )
 
@@ -80,14 +81,9 @@ func (f *follower) step(ctx context.Context) error {
 		return f.begin(ctx)
 	}
 	began := f.Now()
-	var all []andon.Change
-	for c, err := range f.Store.Changes(ctx, f.tenant, f.at) {
-		if err != nil {
-			return err
-		}
-		if all = append(all, c); len(all) == batch {
-			break
-		}
+	all, err := seq.Collect(seq.First(batch, f.Store.Changes(ctx, f.tenant, f.at)))
+	if err != nil {
+		return err
 	}
 	f.noteLag(f.tenant, len(all) > 0)
 	if len(all) == 0 && f.fleet == nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/wallclock"
 )
@@ -172,15 +173,12 @@ func (k *Keeper) timers(ctx context.Context) {
 // due does what is due now, and returns about how many incidents that was. Effects are done by
 // functions that start gets: what is due next does not wait for them.
 func (k *Keeper) due(ctx context.Context, start func(func())) (int, error) {
-	var all []andon.Record
-	for r, err := range k.Store.DueRecords(ctx, records.OpenKind, k.Now(), batch) {
-		if err != nil {
-			return 0, err
-		}
-		all = append(all, r)
+	all, err := seq.Collect(k.Store.DueRecords(ctx, records.OpenKind, k.Now(), batch))
+	if err != nil {
+		return 0, err
 	}
 	held := make([]*records.Held, len(all))
-	err := parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) (err error) {
+	err = parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) (err error) {
 		held[i], err = k.advance(ctx, &all[i])
 		if err = unlessGone(err); err != nil {
 			k.Failures.Note(string(all[i].Tenant), err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Forget removes the incidents of a device that was purged at a place in the feed. Those that know
@@ -34,7 +35,7 @@ func (in *Incidents) Forget(
 	}
 	prefix := deviceHash(device) + "/"
 	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
-	of, err := in.list(ctx, tenant, ofKind, q)
+	of, err := seq.Collect(in.store.Records(ctx, tenant, ofKind, q))
 	for _, one := range of {
 		r, err := in.store.Record(ctx, tenant, closedKind, strings.TrimPrefix(one.ID, prefix))
 		if err == nil {
@@ -66,7 +67,7 @@ func (in *Incidents) Expire(
 	const some = 1000
 	q := andon.RecordQuery{After: keyOf(before, ""), Limit: some}
 	for {
-		all, err := in.list(ctx, tenant, closedKind, q)
+		all, err := seq.Collect(in.store.Records(ctx, tenant, closedKind, q))
 		if err != nil {
 			return err
 		}
@@ -104,18 +105,6 @@ func (in *Incidents) Known() (n int) {
 		n += len(o.places.by)
 	}
 	return n
-}
-
-func (in *Incidents) list(
-	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
-) (all []andon.Record, err error) {
-	for r, err := range in.store.Records(ctx, tenant, kind, q) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, nil
 }
 
 // deleteEnded deletes the record by which a closed incident is found by its end.
