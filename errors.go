@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Kind says what sort of error it is: what a caller can do about it. One table in each transport
@@ -96,4 +97,12 @@ func KindOf(err error) Kind {
 		return Unavailable
 	}
 	return Internal
+}
+
+// Ignore returns nil for an error of one of some kinds, else err.
+func Ignore(err error, kinds ...Kind) error {
+	if err != nil && slices.Contains(kinds, KindOf(err)) {
+		return nil
+	}
+	return err
 }

@@ -142,7 +142,7 @@ func (in *Intake) due(ctx context.Context, t andon.Tenant) (h andon.Horizon, err
 func (in *Intake) floor(ctx context.Context, t andon.Tenant) (h andon.Horizon, err error) {
 	events, readings, err := in.store.Had(ctx, t.ID)
 	if err != nil {
-		return h, unlessGone(err)
+		return h, andon.Ignore(err, andon.NotFound)
 	}
 	t.UpdateFloor(in.believed(), events, readings)
 	return t.Floor, nil
@@ -159,7 +159,7 @@ func (in *Intake) Sweep(ctx context.Context, dryRun bool) ([]Due, error) {
 		return all, err
 	}
 	for i := range all {
-		if err := in.sweep(ctx, &all[i]); unlessGone(err) != nil {
+		if err := in.sweep(ctx, &all[i]); andon.Ignore(err, andon.NotFound) != nil {
 			return all, fmt.Errorf("sweep tenant %q: %w", all[i].Tenant, err)
 		}
 	}
@@ -174,14 +174,6 @@ func (in *Intake) sweep(ctx context.Context, d *Due) error {
 	}
 	d.Horizon = updated.Floor
 	d.Deleted, err = in.store.Sweep(ctx, d.Tenant, d.Horizon)
-	return err
-}
-
-// unlessGone returns err, or nil where it says that a tenant was deleted meanwhile.
-func unlessGone(err error) error {
-	if andon.KindOf(err) == andon.NotFound {
-		return nil
-	}
 	return err
 }
 
@@ -216,7 +208,7 @@ func (in *Intake) expireTenant(ctx context.Context, t andon.Tenant) error {
 		in.unswept.Store(updated.ID, true) // its record says that all has gone
 		err = in.store.Expire(ctx, t.ID, updated.Floor)
 	}
-	if err = unlessGone(err); err == nil {
+	if err = andon.Ignore(err, andon.NotFound); err == nil {
 		in.unswept.Delete(t.ID)
 	}
 	return err

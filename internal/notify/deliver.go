@@ -159,12 +159,7 @@ func ofOne(ctx context.Context, err error) bool {
 }
 
 // ignored is nil for what another process did first.
-func ignored(err error) error {
-	if k := andon.KindOf(err); err != nil && (k == andon.Conflict || k == andon.NotFound) {
-		return nil
-	}
-	return err
-}
+func ignored(err error) error { return andon.Ignore(err, andon.Conflict, andon.NotFound) }
 
 // begin takes a message that is due, and has it sent.
 func (s *Service) begin(ctx context.Context, r andon.Record, start func(func())) error {

@@ -180,7 +180,7 @@ func (k *Keeper) due(ctx context.Context, start func(func())) (int, error) {
 	held := make([]*records.Held, len(all))
 	err = parallel.Do(ctx, len(all), writers, func(ctx context.Context, i int) (err error) {
 		held[i], err = k.advance(ctx, &all[i])
-		if err = unlessGone(err); err != nil {
+		if err = andon.Ignore(err, andon.NotFound); err != nil {
 			k.Failures.Note(string(all[i].Tenant), err)
 			k.Incidents.Postpone(ctx, all[i])
 		}
@@ -237,13 +237,6 @@ func (k *Keeper) advance(ctx context.Context, r *andon.Record) (held *records.He
 		return nil, err
 	}
 	return h, err
-}
-
-func unlessGone(err error) error {
-	if andon.KindOf(err) == andon.NotFound {
-		return nil
-	}
-	return err
 }
 
 // Effects does the effects of incidents, and takes note that they are done. It returns the first
@@ -321,7 +314,7 @@ func (k *Keeper) finish(ctx context.Context, tenant andon.TenantID, h *records.H
 			is.Failed(k.Now(), failed)
 			return is.Done(done), nil
 		})
-	return unlessGone(err)
+	return andon.Ignore(err, andon.NotFound)
 }
 
 // effect does what is not told: it escalates and assigns. What its device or entry does not allow
@@ -350,7 +343,7 @@ func (k *Keeper) effect(
 			_, _, err = k.Doer.Escalate(ctx, tenant, is)
 		}
 	}
-	return unlessGone(err)
+	return andon.Ignore(err, andon.NotFound)
 }
 
 // place is how far the changes of a tenant are taken in: the position of its lease.

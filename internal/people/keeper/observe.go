@@ -15,7 +15,7 @@ func (k *Keeper) Observe(
 	o people.Observation,
 ) error {
 	shown, err := k.Store.Device(ctx, tenant, device)
-	if err = unlessGone(err); err != nil {
+	if err = andon.Ignore(err, andon.NotFound); err != nil {
 		return err
 	}
 	o.Operator = shown.Operator
@@ -157,7 +157,7 @@ func (f *follower) operated(
 	}
 	d, err := f.Store.Device(ctx, f.tenant, h.Device)
 	is.Operator, is.Assigned = d.Operator, err == nil
-	return &is, unlessGone(err)
+	return &is, andon.Ignore(err, andon.NotFound)
 }
 
 // operate has an incident of a device know who is its operator by now, where no observation tells:
@@ -178,7 +178,7 @@ func (f *follower) operate(
 			return false, nil
 		}
 		d, err := f.Store.Device(ctx, f.tenant, device)
-		return err == nil && h.Operate(s, d.Operator), unlessGone(err)
+		return err == nil && h.Operate(s, d.Operator), andon.Ignore(err, andon.NotFound)
 	})
 	return err
 }

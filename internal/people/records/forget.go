@@ -123,19 +123,13 @@ func (in *Incidents) deleteAt(
 ) error {
 	r, err := in.store.Record(ctx, tenant, kind, id)
 	if err == nil {
-		return in.delete(ctx, r)
+		err = in.delete(ctx, r)
 	}
-	if andon.KindOf(err) == andon.NotFound {
-		return nil
-	}
-	return err
+	return andon.Ignore(err, andon.NotFound)
 }
 
 // delete deletes a record, unless it is gone or was changed meanwhile.
 func (in *Incidents) delete(ctx context.Context, r andon.Record) error {
 	err := in.store.DeleteRecord(andon.Freeing(ctx), r)
-	if kind := andon.KindOf(err); err != nil && (kind == andon.NotFound || kind == andon.Conflict) {
-		return nil
-	}
-	return err
+	return andon.Ignore(err, andon.NotFound, andon.Conflict)
 }

@@ -202,8 +202,7 @@ func (in *Incidents) Move(ctx context.Context, tenant andon.TenantID, h *Held) e
 	err = in.store.DeleteRecord(ctx, andon.Record{
 		Tenant: tenant, Kind: OpenKind, ID: place, Version: h.Version,
 	})
-	kind := andon.KindOf(err)
-	if err != nil && kind != andon.NotFound && kind != andon.Conflict {
+	if err = andon.Ignore(err, andon.NotFound, andon.Conflict); err != nil {
 		return err
 	}
 	in.know(tenant, place, nil, h.Version)

@@ -49,7 +49,7 @@ func (r *Runner) due(ctx context.Context) (int, error) {
 	}
 	return len(all), parallel.Each(ctx, len(all), devices, func(ctx context.Context, i int) error {
 		// Where another one looks, or metrics are back, there is nothing to do.
-		return unless(andon.Conflict, r.look(ctx, &all[i]))
+		return andon.Ignore(r.look(ctx, &all[i]), andon.Conflict)
 	})
 }
 
@@ -62,7 +62,7 @@ func (r *Runner) Visit(
 		if err == nil {
 			err = r.look(ctx, &record)
 		}
-		if err = unless(andon.NotFound, err); err == nil || andon.KindOf(err) != andon.Conflict {
+		if err = andon.Ignore(err, andon.NotFound); andon.KindOf(err) != andon.Conflict {
 			return err
 		}
 	}

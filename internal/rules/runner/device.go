@@ -46,7 +46,7 @@ func (w *work) load(ctx context.Context) (*held, error) {
 	r, err := w.Store.Record(ctx, w.tenant, kind, string(w.device))
 	if err != nil {
 		return &held{Device: rules.Device{Rules: map[string]rules.Standing{}}},
-			unless(andon.NotFound, err)
+			andon.Ignore(err, andon.NotFound)
 	}
 	h, err := decode(&r)
 	if err != nil {
@@ -268,7 +268,7 @@ func (w *work) say(ctx context.Context, h *held) error {
 		return err
 	}
 	shown, err := w.Store.Device(ctx, w.tenant, w.device)
-	if err = unless(andon.NotFound, err); err != nil {
+	if err = andon.Ignore(err, andon.NotFound); err != nil {
 		return err
 	}
 	var events []andon.Event
@@ -298,7 +298,7 @@ func (w *work) say(ctx context.Context, h *held) error {
 		w.Entries.Add(int64(len(events) - len(refused)))
 	}
 	h.Say = nil
-	return unless(andon.Conflict, w.put(ctx, h, false)) // another process has said it, too
+	return andon.Ignore(w.put(ctx, h, false), andon.Conflict) // another process has said it, too
 }
 
 // refused counts what was refused as failures of the rules that have said it. Where nothing was, no

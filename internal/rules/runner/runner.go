@@ -131,7 +131,7 @@ func (r *Runner) set(ctx context.Context, tenant andon.TenantID) (*set, error) {
 		return nil, nil
 	}
 	known, err := r.Documents.Known(ctx, tenant)
-	if err = unless(andon.Damaged, err); known == nil { // readings are kept all the same
+	if err = andon.Ignore(err, andon.Damaged); known == nil { // readings are kept all the same
 		return nil, err
 	}
 	if err != nil || len(known.Rules) == 0 {
@@ -233,7 +233,7 @@ func (r *Runner) disable(
 		err = json.Unmarshal([]byte(d.Data), &is)
 	}
 	if err != nil || d.Begun != of.begun || !reflect.DeepEqual(&is, of.Rule) { // changed since
-		return unless(andon.NotFound, err)
+		return andon.Ignore(err, andon.NotFound)
 	}
 	is.Disabled = fmt.Sprintf("by Andon at %s, after %d errors in a row, the last: %.500s",
 		r.Now(), maxFailures, why)
@@ -244,18 +244,11 @@ func (r *Runner) disable(
 	d.Data = andon.JSON(text)
 	over := records.Versions{d.Version}
 	if _, err = r.Documents.Put(ctx, tenant, people.Rules, d, over); err != nil {
-		return unless(andon.Conflict, err)
+		return andon.Ignore(err, andon.Conflict)
 	}
 	r.Disabled.Add(1)
 	r.Log.Error("a rule is disabled", "tenant", tenant, "rule", of.Name, "why", is.Disabled)
 	return nil
-}
-
-func unless(kind andon.Kind, err error) error {
-	if err != nil && andon.KindOf(err) == kind {
-		return nil
-	}
-	return err
 }
 
 // Forget removes what is known of a device.
@@ -270,7 +263,7 @@ func (r *Runner) Forget(
 		if err == nil {
 			err = r.Store.DeleteRecord(ctx, is)
 		}
-		if err = unless(andon.NotFound, err); err == nil || andon.KindOf(err) != andon.Conflict {
+		if err = andon.Ignore(err, andon.NotFound); andon.KindOf(err) != andon.Conflict {
 			return err
 		}
 	}
