@@ -6,8 +6,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/alerts"
 	"github.com/andonhq/andon/internal/config"
-	"github.com/andonhq/andon/internal/mapping"
-	"github.com/andonhq/andon/internal/source"
 )
 
 // AlertsConfig says what becomes of the alerts that are sent here as to an Alertmanager.
@@ -25,22 +23,17 @@ func (c *AlertsConfig) group() config.Group {
 	}}
 }
 
-// openAlerts reads the mapping, so that a start says what is wrong with it.
-func (a *App) openAlerts() error {
-	if a.Config.Alerts.Mapping == "" {
-		return nil
-	}
-	_, err := mapping.Read(a.Config.Alerts.Mapping)
+func (a *App) openAlerts() (err error) {
+	a.alerts, err = readMapping(a.Config.Alerts.Mapping)
 	return err
 }
 
 // takesAlerts returns what takes alerts; nil: nothing does.
 func (a *App) takesAlerts() func(context.Context, string) error {
-	c := a.Config.Alerts
-	if c.Mapping == "" {
+	if a.alerts == nil {
 		return nil
 	}
-	w, unable := a.writer(source.Config{Name: "alerts", Tenant: c.Tenant, Mapping: c.Mapping})
+	w, unable := a.writer("alerts", a.Config.Alerts.Tenant, a.alerts)
 	return func(ctx context.Context, text string) error {
 		messages, err := alerts.Messages(text, a.Now())
 		switch {

@@ -21,6 +21,7 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/kafka"
 	"github.com/andonhq/andon/internal/kinesis"
+	"github.com/andonhq/andon/internal/mapping"
 	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/people/keeper"
 	"github.com/andonhq/andon/internal/people/records"
@@ -56,6 +57,8 @@ type App struct {
 	gateway   *gateway // nil unless the program is one
 	services  *services
 	feeds     []*sink.Feed
+	ends      []func()                  // close what feeds are delivered to
+	alerts    *mapping.Mapping          // nil: none are taken
 	channels  map[string]notify.Channel // by name
 	documents *records.Documents        // of people; one, so that all know a change at once
 	notify    *notify.Service           // once the store is open
@@ -106,9 +109,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if a.http.token, err = readToken(a.Config.TokenFile); err != nil {
 		return err
 	}
-	if err := errors.Join(
-		a.openSources(), a.openFeeds(), a.openChannels(), a.openAlerts(),
-	); err != nil {
+	if err := a.openWays(); err != nil {
 		return err
 	}
 	if err := a.services.open(ctx); err != nil {
@@ -122,6 +123,12 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.services.start(a.serviceFailed)
 	a.Log.Info("started", "url", a.URL(), "store", a.store.Capabilities().Name)
 	return nil
+}
+
+// openWays opens what reads from other systems, and what writes to them and to people. It comes
+// before the services are opened, and says all that is wrong.
+func (a *App) openWays() error {
+	return errors.Join(a.openSources(), a.openFeeds(), a.openChannels(), a.openAlerts())
 }
 
 func (a *App) serviceFailed(err error) {

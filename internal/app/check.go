@@ -2,12 +2,9 @@ package app
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/kafka"
-	"github.com/andonhq/andon/internal/mapping"
 )
 
 // unreadToken is in place of a token that is there but can't be read.
@@ -29,8 +26,14 @@ func Check(c Config) error {
 		_, pprofErr = profileAddress(c.Profiles)
 	}
 	_, clockErr := confirmedClock(c.Expiry.Clock)
+	a := New(Options{
+		Config: c, Now: func() andon.Time { return 0 }, Log: slog.New(slog.DiscardHandler),
+	})
 	err := errors.Join(clockErr, tokenErr,
-		listenErr, tlsErr, pprofErr, checkStore(c), checkWays(c))
+		listenErr, tlsErr, pprofErr, checkStore(c), a.openWays())
+	for _, end := range a.ends {
+		end()
+	}
 	if err != nil {
 		return andon.Errorf(andon.Invalid, "%w", err)
 	}
@@ -43,37 +46,4 @@ func checkStore(c Config) error {
 		return err
 	}
 	return e.Check()
-}
-
-// checkWays opens what reads from other systems, and what writes to them and to people.
-func checkWays(c Config) error {
-	now := func() andon.Time { return 0 }
-	_, err := c.Notify.open(now)
-	wrong := []error{err}
-	mappings := []string{c.Alerts.Mapping}
-	for i := range c.Feeds {
-		_, end, err := c.Feeds[i].open(now)
-		if err == nil {
-			end()
-		} else {
-			wrong = append(wrong, fmt.Errorf("feed %s: %w", c.Feeds[i].Name, err))
-		}
-	}
-	for i := range c.Kafka {
-		s := &c.Kafka[i]
-		mappings = append(mappings, s.Mapping)
-		if _, err := kafka.NewConsumer(s, false, now, slog.New(slog.DiscardHandler)); err != nil {
-			wrong = append(wrong, fmt.Errorf("kafka source %s: %w", s.Name, err))
-		}
-	}
-	for i := range c.Kinesis {
-		mappings = append(mappings, c.Kinesis[i].Mapping)
-	}
-	for _, file := range mappings {
-		if file != "" {
-			_, err := mapping.Read(file)
-			wrong = append(wrong, err)
-		}
-	}
-	return errors.Join(wrong...)
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -71,14 +72,17 @@ func (c *Config) feedGroup() config.Group {
 	}}}
 }
 
-// openFeeds makes the feeds. It comes before the services are opened.
+// openFeeds makes the feeds.
 func (a *App) openFeeds() error {
+	var wrong []error
 	for i := range a.Config.Feeds {
 		c := &a.Config.Feeds[i]
 		to, end, err := c.open(a.Now)
 		if err != nil {
-			return andon.Errorf(andon.Invalid, "feed %s: %w", c.Name, err)
+			wrong = append(wrong, andon.Errorf(andon.Invalid, "feed %s: %w", c.Name, err))
+			continue
 		}
+		a.ends = append(a.ends, end)
 		f := &sink.Feed{Config: c.Config, Destination: to, Now: a.Now, Log: a.Log}
 		a.feeds = append(a.feeds, f)
 		a.services.add(&worker{label: "feed " + c.Name, run: func(ctx context.Context) error {
@@ -87,7 +91,7 @@ func (a *App) openFeeds() error {
 			return f.Run(ctx)
 		}})
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 // leases takes leases for this process.

@@ -30,7 +30,7 @@ func (c *NotifyConfig) group() config.Group {
 	}}
 }
 
-// openChannels makes the ways to people. It comes before the services are opened.
+// openChannels makes the ways to people.
 func (a *App) openChannels() (err error) {
 	if a.channels, err = a.Config.Notify.open(a.Now); err != nil {
 		return err

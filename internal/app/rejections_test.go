@@ -23,19 +23,16 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/source"
 	"github.com/andonhq/andon/internal/store/memstore"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
-
-func ofDefault(name, mappingFile string) source.Config {
-	return source.Config{
-		Name: name, Tenant: string(andon.DefaultTenant), Mapping: mappingFile,
-	}
-}
 
 // send writes messages as a source of an App does.
 func send(t *testing.T, a *App, name, mappingFile string, values ...string) {
 	t.Helper()
-	w, err := a.writer(ofDefault(name, mappingFile))
+	m, err := readMapping(mappingFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := a.writer(name, string(andon.DefaultTenant), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,15 +168,15 @@ type modest struct{ andon.Store }
 func (modest) Capabilities() andon.Capabilities { return andon.Capabilities{Name: "modest"} }
 
 // TestSourcesNeedRecords: a store that can't keep what is refused has no sources, and says so; nor
-// has a mapping that can't be read.
+// does a program start with a mapping that can't be read.
 func TestSourcesNeedRecords(t *testing.T) {
 	a := &App{store: modest{memstore.New()}}
-	_, err := a.writer(ofDefault("line-3", ""))
+	_, err := a.writer("line-3", string(andon.DefaultTenant), nil)
 	if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "modest") {
 		t.Error(err)
 	}
-	a.store = wrap.Retain(memstore.New(), func() andon.Time { return andon.MinTime })
-	_, err = a.writer(ofDefault("line-3", "none.yaml"))
+	a.services = newServices()
+	err = a.addSource("kafka", source.Config{Mapping: "none.yaml"}, nil)
 	if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "none.yaml") {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,58 +29,63 @@ func (c *Config) sourceGroups() []config.Group {
 	}
 }
 
-// openSources makes what reads. It comes before the services are opened.
+// openSources makes what reads.
 func (a *App) openSources() error {
+	var wrong []error
 	for i := range a.Config.Kafka {
 		s := &a.Config.Kafka[i]
 		c, err := kafka.NewConsumer(s, a.Config.Place() != adapter.Elsewhere, a.Now, a.Log)
 		if err != nil {
-			return fmt.Errorf("kafka source %s: %w", s.Name, err)
+			wrong = append(wrong, fmt.Errorf("kafka source %s: %w", s.Name, err))
+			continue
 		}
 		a.kafka = append(a.kafka, c)
-		a.addSource("kafka", s.Config, func(ctx context.Context, w *source.Writer) error {
-			return c.Run(ctx, w)
-		})
+		run := func(ctx context.Context, w *source.Writer) error { return c.Run(ctx, w) }
+		wrong = append(wrong, a.addSource("kafka", s.Config, run))
 	}
 	for _, s := range a.Config.Kinesis {
 		c := &kinesis.Consumer{Source: s, Now: a.Now, Log: a.Log}
 		a.kinesis = append(a.kinesis, c)
-		a.addSource("kinesis", s.Config, func(ctx context.Context, w *source.Writer) error {
+		run := func(ctx context.Context, w *source.Writer) error {
 			c.Writer, c.Leases = w, a.leases()
 			return c.Run(ctx)
-		})
+		}
+		wrong = append(wrong, a.addSource("kinesis", s.Config, run))
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 // addSource adds the service of a source, which is given what keeps its messages.
 func (a *App) addSource(
 	of string, c source.Config, read func(context.Context, *source.Writer) error,
-) {
+) error {
+	m, err := readMapping(c.Mapping)
 	a.services.add(&worker{label: of + " " + c.Name, run: func(ctx context.Context) error {
-		w, err := a.writer(c)
+		w, err := a.writer(c.Name, c.Tenant, m)
 		if err != nil {
 			return err
 		}
 		return read(ctx, w)
 	}})
+	return err
+}
+
+// readMapping reads the mapping in a file; nil where none is named.
+func readMapping(file string) (*mapping.Mapping, error) {
+	if file == "" {
+		return nil, nil
+	}
+	return mapping.Read(file)
 }
 
 // writer makes what keeps the messages of a source, once the store is open.
-func (a *App) writer(c source.Config) (*source.Writer, error) {
+func (a *App) writer(name, tenant string, m *mapping.Mapping) (*source.Writer, error) {
 	if able := a.store.Capabilities(); !able.Whole {
 		return nil, andon.Errorf(andon.Invalid, "the store %s keeps no records, so it can't keep "+
-			"what source %s refuses: choose another store, or remove the source", able.Name, c.Name)
-	}
-	var of *mapping.Mapping
-	if c.Mapping != "" {
-		var err error
-		if of, err = mapping.Read(c.Mapping); err != nil {
-			return nil, err
-		}
+			"what source %s refuses: choose another store, or remove the source", able.Name, name)
 	}
 	return source.New(source.Options{
-		Name: c.Name, Tenant: andon.TenantID(c.Tenant), Mapping: of, Intake: a.intake,
+		Name: name, Tenant: andon.TenantID(tenant), Mapping: m, Intake: a.intake,
 		Refused: a.rejections, Metrics: a.sources, Log: a.Log, Now: a.Now,
 	}), nil
 }
