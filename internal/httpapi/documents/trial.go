@@ -88,7 +88,7 @@ func silence(p *people.Person, s *people.Step, severity uint8) string {
 type Replays interface {
 	Replay(
 		ctx context.Context, tenant andon.TenantID, p *rules.Program, span andon.Span, limit int,
-	) (rules.Tried, error)
+	) (client.RuleTimeline, error)
 }
 
 // TryRule says what a rule would have said by the readings that are stored.
@@ -114,27 +114,7 @@ func TryRule(
 	if span.From > span.To {
 		return shown, andon.AtField("body.from", "from is after to")
 	}
-	t, err := by.Replay(ctx, tenant, p, span, andon.MaxLimit)
-	if err != nil {
-		return shown, err
-	}
-	shown = client.RuleTimeline{
-		From: span.From, To: span.To, Devices: t.Devices, Readings: t.Readings,
-		Failures: t.Failures, More: t.More, Items: make([]client.RuleSaid, len(t.Said)),
-	}
-	if t.Err != nil {
-		shown.Error = t.Err.Error()
-	}
-	for i, s := range t.Said {
-		what := "cleared"
-		if s.Raised {
-			what = "raised"
-		}
-		shown.Items[i] = client.RuleSaid{
-			Device: s.Device, Time: s.At, What: what, State: s.State, Message: s.Message,
-		}
-	}
-	return shown, nil
+	return by.Replay(ctx, tenant, p, span, andon.MaxLimit)
 }
 
 // day is the span that is replayed where none is asked for.

@@ -457,16 +457,17 @@ func TestReplay(t *testing.T) {
 	}
 	span := andon.Span{From: p.begin, To: p.begin.Add(3 * second)}
 	for limit, want := range map[int]string{
-		99: "p 1 true WARNING2 81, p 3 false NORMAL , p2 0 true WARNING2 81, p2 1 false NORMAL ",
-		3:  "p 1 true WARNING2 81, p 3 false NORMAL , p2 0 true WARNING2 81 and more",
+		99: "p 1 raised WARNING2 81, p 3 cleared NORMAL , p2 0 raised WARNING2 81, " +
+			"p2 1 cleared NORMAL ",
+		3: "p 1 raised WARNING2 81, p 3 cleared NORMAL , p2 0 raised WARNING2 81 and more",
 	} {
 		tried, err := p.Replay(t.Context(), andon.DefaultTenant, rule, span, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, s := range tried.Said {
-			got = append(got, fmt.Sprint(s.Device, " ", s.At.Sub(p.begin).Seconds(), " ", s.Raised,
+		for _, s := range tried.Items {
+			got = append(got, fmt.Sprint(s.Device, " ", s.Time.Sub(p.begin).Seconds(), " ", s.What,
 				" ", s.State, " ", s.Message))
 		}
 		is := strings.Join(got, ", ")
