@@ -110,13 +110,8 @@ func (s *Summary) severity() uint8 {
 
 // compareWorst puts what is severest first, and of that what is longest.
 func compareWorst(a, b Item) int {
-	if (a.Ended == 0) != (b.Ended == 0) {
-		return cmp.Compare(min(a.Ended, 1), min(b.Ended, 1))
-	}
-	if a.Severity != b.Severity {
-		return cmp.Compare(b.Severity, a.Severity)
-	}
-	return cmp.Compare(a.Since, b.Since)
+	return cmp.Or(cmp.Compare(min(a.Ended, 1), min(b.Ended, 1)),
+		cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Since, b.Since))
 }
 
 // follow notes what became of the incident, and reports whether that is new. One that flaps is not
@@ -212,10 +207,7 @@ func (i *Item) title() string {
 // counts are "3 FAILURE, 2 WARNING1, 1 in other states", the most frequent first.
 func (s *Summary) counts(most int) string {
 	states := slices.SortedFunc(maps.Keys(s.States), func(a, b andon.State) int {
-		if s.States[a] != s.States[b] {
-			return s.States[b] - s.States[a]
-		}
-		return strings.Compare(string(a), string(b))
+		return cmp.Or(cmp.Compare(s.States[b], s.States[a]), cmp.Compare(a, b))
 	})
 	var all []string
 	rest := 0

@@ -24,10 +24,7 @@ type key struct {
 }
 
 func (k key) compare(to key) int {
-	if k.kind != to.kind {
-		return cmp.Compare(k.kind, to.kind)
-	}
-	return cmp.Compare(k.name, to.name)
+	return cmp.Or(cmp.Compare(k.kind, to.kind), cmp.Compare(k.name, to.name))
 }
 
 type stored struct {

@@ -229,8 +229,8 @@ func listed(in *people.Incident) *people.Incident {
 	if is.State == is.Entry.State {
 		is.State = is.Entry.State // one text, where they were decoded
 	}
-	for i := len(in.Steps) - 1; i >= 0; i-- {
-		if s := in.Steps[i]; s.By != "" && s.Note != "" {
+	for _, s := range slices.Backward(in.Steps) {
+		if s.By != "" && s.Note != "" {
 			is.Steps = []people.Step{s}
 			break
 		}
