@@ -39,19 +39,23 @@ type Options struct {
 
 // Guard decides about requests. Its methods may be called concurrently.
 type Guard struct {
+	options  Options
 	token    *[sha256.Size]byte // of the token; nil: none is needed
-	loopback bool
 	crossing *http.CrossOriginProtection
 	sessions *session.Sessions // nil as token is
-	now      func() andon.Time
-	wrong    wrongTokens
+	wrong    prometheus.Counter
+	waiting  chan struct{} // holds one value for each wrong token that is to be refused
 }
 
 // New makes a Guard.
 func New(o Options) *Guard {
 	g := &Guard{
-		loopback: o.Loopback, crossing: http.NewCrossOriginProtection(), now: o.Now,
-		wrong: newWrongTokens(o),
+		options: o, crossing: http.NewCrossOriginProtection(),
+		waiting: make(chan struct{}, mostWrong),
+		wrong: promauto.With(o.Registry).NewCounter(prometheus.CounterOpts{
+			Name: "andon_http_wrong_tokens_total",
+			Help: "Requests and sign-ins that were refused because their token is wrong.",
+		}),
 	}
 	if o.Token != "" {
 		sum := sha256.Sum256([]byte(o.Token))
@@ -76,7 +80,7 @@ func (g *Guard) NeedsToken() bool { return g.token != nil }
 // Check refuses a request, or returns how the client was let in: a word for logs. open says that
 // the request needs no token. A session that has become old is renewed by a cookie in w.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request, open bool) (who string, err error) {
-	if g.loopback {
+	if g.options.Loopback {
 		if err := checkLocal(r); err != nil {
 			return "", err
 		}
@@ -150,7 +154,7 @@ func (g *Guard) checkToken(r *http.Request) error {
 	if token == "" {
 		return err
 	}
-	return g.wrong.refuse(r.Context(), err)
+	return g.refuse(r.Context(), err)
 }
 
 func (g *Guard) isToken(text string) bool {
@@ -158,39 +162,22 @@ func (g *Guard) isToken(text string) bool {
 	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
-// wrongTokens slow down clients that try tokens: a wrong one is refused after a pause. The right
-// one never waits, also where many clients have one address, as those of a proxy do.
-type wrongTokens struct {
-	pause   time.Duration
-	waiting chan struct{} // holds one value for each that waits
-	count   prometheus.Counter
-}
-
 // mostWrong is how many requests with a wrong token wait at once. More are refused at once.
 const mostWrong = 64
-
-func newWrongTokens(o Options) wrongTokens {
-	return wrongTokens{
-		pause: o.Pause, waiting: make(chan struct{}, mostWrong),
-		count: promauto.With(o.Registry).NewCounter(prometheus.CounterOpts{
-			Name: "andon_http_wrong_tokens_total",
-			Help: "Requests and sign-ins that were refused because their token is wrong.",
-		}),
-	}
-}
 
 var errTooFast = andon.Errorf(andon.Busy, "too many wrong tokens are tried at once: try again in "+
 	"a second")
 
-// refuse returns the error of a wrong token after the pause.
-func (w *wrongTokens) refuse(ctx context.Context, err error) error {
-	w.count.Inc()
+// refuse returns the error of a wrong token after the pause, to slow down clients that try tokens.
+// The right one never waits, also where many clients have one address, as those of a proxy do.
+func (g *Guard) refuse(ctx context.Context, err error) error {
+	g.wrong.Inc()
 	select {
-	case w.waiting <- struct{}{}:
+	case g.waiting <- struct{}{}:
 	default:
 		return errTooFast
 	}
-	_ = sleep.For(ctx, w.pause)
-	<-w.waiting
+	_ = sleep.For(ctx, g.options.Pause)
+	<-g.waiting
 	return err
 }

@@ -65,7 +65,7 @@ func (g *Guard) checkSession(w http.ResponseWriter, r *http.Request) (who string
 	if err := fromBoard(r); err != nil {
 		return "", err
 	}
-	now := g.now().Std()
+	now := g.options.Now().Std()
 	s, err := g.sessions.Check(sessionText(r), now)
 	if err != nil {
 		return "", errSessionEnded
@@ -93,9 +93,9 @@ func (g *Guard) SignIn(
 	w http.ResponseWriter, r *http.Request, token string,
 ) (who string, err error) {
 	if !g.isToken(token) {
-		return "", g.wrong.refuse(r.Context(), errWrongToken)
+		return "", g.refuse(r.Context(), errWrongToken)
 	}
-	s, text := g.sessions.Begin(g.now().Std())
+	s, text := g.sessions.Begin(g.options.Now().Std())
 	setSession(w, r, text, session.Life)
 	return sessionPrefix + s.Name(), nil
 }
@@ -113,7 +113,7 @@ func (g *Guard) SignOut(w http.ResponseWriter, r *http.Request) (who string, err
 	if err := fromBoard(r); err != nil {
 		return "", err
 	}
-	now := g.now().Std()
+	now := g.options.Now().Std()
 	if s, err := g.sessions.Check(sessionText(r), now); err == nil {
 		g.sessions.End(s, now)
 		who = sessionPrefix + s.Name()
