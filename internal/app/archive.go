@@ -58,18 +58,11 @@ func (a *App) archive(
 	if err != nil {
 		return done, err
 	}
-	once, end := context.WithCancel(ctx)
-	defer end()
 	name := "archive/" + c.Name
-	held := a.leases().Hold(once, name, func(ctx context.Context, _ *lease.Lease) error {
-		if done, err = to.Run(ctx, s); ctx.Err() == nil {
-			end()
-		}
-		return nil
+	err = a.leases().Hold(ctx, name, func(ctx context.Context, _ *lease.Lease) (err error) {
+		done, err = to.Run(ctx, s)
+		return err
 	})
-	if ctx.Err() != nil || once.Err() == nil {
-		return done, held
-	}
 	return done, err
 }
 

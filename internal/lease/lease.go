@@ -62,26 +62,26 @@ type Lease struct {
 
 func (h *Holder) sixths(n int) time.Duration { return h.For / 6 * time.Duration(n) }
 
-// Hold does work under the lease of a name, and again whenever that ends without an error. It
-// returns once the context ends, or with an error of the work or of the store. The context of the
-// work ends when the lease is lost; then Hold waits until it can be taken again.
+// Hold does work under the lease of a name, for which it waits until the context ends. It returns
+// with the work, or with an error of the store. The context of the work ends when the lease is
+// lost; then Hold waits until it can be taken again, and begins anew.
 func (h *Holder) Hold(
 	ctx context.Context, name string, work func(context.Context, *Lease) error,
 ) error {
 	var last *watch
-	for ctx.Err() == nil {
+	for {
 		l, w, err := h.take(ctx, name, last)
 		if last = w; l != nil {
 			err = l.during(ctx, work)
 		}
-		if err != nil && !errors.Is(err, ErrLost) && ctx.Err() == nil {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case l != nil && !errors.Is(err, ErrLost), l == nil && err != nil:
 			return err
 		}
-		if l == nil || err != nil {
-			_ = sleep.For(ctx, h.sixths(renewAfter))
-		}
+		_ = sleep.For(ctx, h.sixths(renewAfter))
 	}
-	return context.Cause(ctx)
 }
 
 // watch is the version of a lease that somebody else has, and since when it has not changed.
