@@ -96,18 +96,14 @@ func (s *Service) Round(ctx context.Context, start func(func())) error {
 		return nil
 	}
 	for r, err := range s.Store.DueRecords(ctx, gatheringKind, s.Now(), page) {
-		own := err == nil
-		if own {
-			err = s.flush(ctx, r)
-		}
 		if err != nil {
+			return fmt.Errorf("read what was gathered: %w", err)
+		}
+		if err = s.flush(ctx, r); err != nil {
 			err = fmt.Errorf("make messages of %s: %w", r.Tenant, err)
-			if !own {
-				return err
-			}
-			if err := s.passOver(ctx, r, err, &unread); err != nil {
-				return err
-			}
+		}
+		if err = s.passOver(ctx, r, err, &unread); err != nil {
+			return err
 		}
 	}
 	due, err := seq.Collect(s.Store.DueRecords(ctx, messageKind, s.Now(), page))
@@ -115,11 +111,12 @@ func (s *Service) Round(ctx context.Context, start func(func())) error {
 		return fmt.Errorf("read messages: %w", err)
 	}
 	for _, r := range due {
-		if err := s.begin(ctx, r, start); ignored(err) != nil {
+		err := ignored(s.begin(ctx, r, start))
+		if err != nil {
 			err = fmt.Errorf("send message %s of %s: %w", r.ID, r.Tenant, err)
-			if err := s.passOver(ctx, r, err, &unread); err != nil {
-				return err
-			}
+		}
+		if err = s.passOver(ctx, r, err, &unread); err != nil {
+			return err
 		}
 	}
 	if len(due) == page {
@@ -128,11 +125,12 @@ func (s *Service) Round(ctx context.Context, start func(func())) error {
 	return unread
 }
 
-// passOver keeps the first error that is about one record or tenant, and returns any other. A
-// record that is damaged is due again after a while: many of them would else be all that is looked
-// at.
+// passOver keeps the first error that may be about one record or tenant, and returns one about the
+// whole store. A record that is damaged is due again after a while: many of them would else be all
+// that is looked at.
 func (s *Service) passOver(ctx context.Context, r andon.Record, err error, first *error) error {
-	if !ofOne(ctx, err) {
+	if err == nil || ctx.Err() != nil ||
+		andon.Ignore(err, andon.Busy, andon.Unavailable, andon.Full) == nil {
 		return err
 	}
 	if *first == nil {
@@ -147,15 +145,6 @@ func (s *Service) passOver(ctx context.Context, r andon.Record, err error, first
 		return fmt.Errorf("postpone %s %s of %s: %w", r.Kind, r.ID, r.Tenant, err)
 	}
 	return nil
-}
-
-// ofOne reports whether an error may be about one record or tenant, and not about the whole store.
-func ofOne(ctx context.Context, err error) bool {
-	switch andon.KindOf(err) {
-	case andon.Busy, andon.Unavailable, andon.Full:
-		return false
-	}
-	return ctx.Err() == nil
 }
 
 // ignored is nil for what another process did first.

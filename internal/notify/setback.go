@@ -29,10 +29,9 @@ func (s *Service) lookAgain(ctx context.Context, unread *error) error {
 			return err
 		}
 		if r.Due > now && (s.isBack || strings.HasPrefix(r.ID, heldPrefix)) {
-			if err := s.gatherSooner(ctx, r); ignored(err) != nil {
-				if err := s.passOver(ctx, r, err, unread); err != nil {
-					return err
-				}
+			err := ignored(s.gatherSooner(ctx, r))
+			if err := s.passOver(ctx, r, err, unread); err != nil {
+				return err
 			}
 		}
 	}
@@ -56,10 +55,9 @@ func (s *Service) sendSooner(ctx context.Context, unread *error) error {
 		if r.Due > now && json.Unmarshal([]byte(r.Data), &m) == nil && !m.Ended &&
 			(r.Due > now.Add(longestWait) || m.noted() > now) {
 			r.Due = now
-			if _, err := s.Store.PutRecord(ctx, r); ignored(err) != nil {
-				if err := s.passOver(ctx, r, err, unread); err != nil {
-					return err
-				}
+			_, err := s.Store.PutRecord(ctx, r)
+			if err := s.passOver(ctx, r, ignored(err), unread); err != nil {
+				return err
 			}
 		}
 	}
