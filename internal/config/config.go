@@ -54,17 +54,10 @@ func (s Setting) HasFlag() bool { return !s.Value.secret }
 // in its group, so that a file of yesterday starts the program of today.
 func Settings(groups ...Group) (all []Setting) {
 	for _, g := range groups {
-		all = append(all, g.whole()...)
-	}
-	return all
-}
-
-// whole returns the settings with the name of the group before their keys.
-func (g Group) whole() []Setting {
-	all := make([]Setting, len(g.Settings))
-	for i, s := range g.Settings {
-		s.Key = join(g.Name, s.Key)
-		all[i] = s
+		for _, s := range g.Settings {
+			s.Key = join(g.Name, s.Key)
+			all = append(all, s)
+		}
 	}
 	return all
 }
