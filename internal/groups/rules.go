@@ -145,6 +145,7 @@ func (g *Groups) list(ctx context.Context, t *tenant) error {
 		if err != nil {
 			return err
 		}
+		// Also where there are none: the store counts those that come by it.
 		if err := g.store.Regroup(ctx, t.id, t.number, ids); err != nil {
 			return err
 		}
