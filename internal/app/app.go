@@ -72,7 +72,8 @@ type App struct {
 	// What sources refused, and what they count; there before services start.
 	rejections *source.Rejections
 	sources    *source.Metrics
-	failed     chan error           // of the first service that ended by itself
+	failed     context.Context // ends with the first service that ended by itself
+	fail       context.CancelCauseFunc
 	expiring   *prometheus.GaugeVec // days that an archive could not get, by archive
 }
 
@@ -80,9 +81,10 @@ type App struct {
 func New(o Options) *App {
 	a := &App{
 		Options: o, ordered: newOrdered(), calls: newCalls(o.Config.Store),
-		tasks: newTasks(o.Now, o.Log), failed: make(chan error, 1), expiring: newExpiring(),
+		tasks: newTasks(o.Now, o.Log), expiring: newExpiring(),
 		made: make(chan struct{}, 1),
 	}
+	a.failed, a.fail = context.WithCancelCause(context.Background())
 	a.memory.app = a
 	a.http = &httpService{app: a}
 	members := []service{a.http}
@@ -120,7 +122,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	}
 	a.wire()
 	a.tasks.start(a.background()...)
-	a.services.start(a.serviceFailed)
+	a.services.start(a.fail)
 	a.Log.Info("started", "url", a.URL(), "store", a.store.Capabilities().Name)
 	return nil
 }
@@ -129,13 +131,6 @@ func (a *App) Start(ctx context.Context) (err error) {
 // before the services are opened, and says all that is wrong.
 func (a *App) openWays() error {
 	return errors.Join(a.openSources(), a.openFeeds(), a.openChannels(), a.openAlerts())
-}
-
-func (a *App) serviceFailed(err error) {
-	select {
-	case a.failed <- err:
-	default: // another one failed before
-	}
 }
 
 func (a *App) wire() {
@@ -214,8 +209,8 @@ func (a *App) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case err := <-a.failed:
-		return err
+	case <-a.failed.Done():
+		return context.Cause(a.failed)
 	}
 }
 

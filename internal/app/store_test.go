@@ -45,7 +45,7 @@ func startOn(t *testing.T, store andon.Store) *App {
 func serveOn(t *testing.T, store andon.Store) *App {
 	t.Helper()
 	a := openOn(t, store)
-	a.services.start(a.serviceFailed)
+	a.services.start(a.fail)
 	return a
 }
 

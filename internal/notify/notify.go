@@ -41,7 +41,7 @@ type Notice struct {
 type Notifier interface {
 	// Notify returns nil once all notices are durable: they will be told, together with others to
 	// the same person. A notice whose Key is known already is not told twice: of each person the
-	// last 4,096 are known.
+	// last 4,096 are known. Concurrent calls are stored together.
 	Notify(ctx context.Context, tenant andon.TenantID, notices []Notice) error
 }
 
@@ -83,9 +83,11 @@ type Service struct {
 	isBack  bool                  // it was, and what waits was not looked at again
 	quiet   andon.Time            // when what is held was compared with quiet hours last
 
-	mu     sync.Mutex
-	busy   map[string]int // messages under way by channel
-	counts map[ended]int  // attempts
+	mu      sync.Mutex
+	waiting map[place]*batch // that nobody writes yet
+	writing map[place]*sync.Mutex
+	busy    map[string]int // messages under way by channel
+	counts  map[ended]int  // attempts
 
 	key atomic.Pointer[[]byte] // that signs links; nil: not read yet
 }
@@ -93,7 +95,8 @@ type Service struct {
 // New makes a Service. Run sends.
 func New(o Options) *Service {
 	return &Service{
-		Options: o, wake: make(chan struct{}, 1), busy: map[string]int{}, counts: map[ended]int{},
+		Options: o, wake: make(chan struct{}, 1), waiting: map[place]*batch{},
+		writing: map[place]*sync.Mutex{}, busy: map[string]int{}, counts: map[ended]int{},
 		setBack: o.Clock.Watch(), isBack: true, // while no process was there it may have been
 		failing: outage.Log{
 			Logger: o.Log, Part: "channel",
@@ -113,6 +116,8 @@ type batch struct {
 	to      andon.PersonID
 	due     andon.Time // when they become a message; 0: after the usual wait
 	notices []Notice
+	done    chan struct{}
+	err     error // once done is closed
 }
 
 // Notify implements Notifier.
@@ -144,6 +149,43 @@ func (s *Service) Notify(ctx context.Context, tenant andon.TenantID, notices []N
 	}
 	places := slices.Collect(maps.Keys(all))
 	return parallel.Each(ctx, len(all), gatherers, func(ctx context.Context, i int) error {
-		return s.keep(ctx, places[i], all[places[i]])
+		return s.gather(ctx, places[i], all[places[i]])
 	})
+}
+
+// gather stores notices, together with those of other calls that come while others are stored.
+func (s *Service) gather(ctx context.Context, at place, mine *batch) error {
+	s.mu.Lock()
+	b, isFirst := s.waiting[at], false
+	if b == nil || b.due != mine.due {
+		b, isFirst = mine, true
+		b.done = make(chan struct{})
+		s.waiting[at] = b
+	} else {
+		b.notices = append(b.notices, mine.notices...)
+	}
+	turn := s.writing[at]
+	if turn == nil {
+		turn = new(sync.Mutex)
+		s.writing[at] = turn
+	}
+	s.mu.Unlock()
+	if !isFirst {
+		select {
+		case <-b.done:
+			return b.err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	turn.Lock()
+	defer turn.Unlock()
+	s.mu.Lock()
+	if s.waiting[at] == b { // nobody adds to it from here on
+		delete(s.waiting, at)
+	}
+	s.mu.Unlock()
+	b.err = s.keep(ctx, at, b)
+	close(b.done)
+	return b.err
 }
