@@ -149,9 +149,8 @@ func (w *writer) objectIfAny(name string, object andon.JSON) {
 		return
 	}
 	w.name(name)
-	s := jsonscan.Scanner{Text: string(object)}
 	switch {
-	case s.Skip(0) != nil || s.End() != nil:
+	case jsonscan.Whole(string(object)) != nil:
 		w.damaged = true
 	case !strings.ContainsAny(string(object), " \t\r\n"):
 		w.write(string(object))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
 	"github.com/andonhq/andon/internal/ingest/table"
 )
 
@@ -73,7 +74,7 @@ func (m *Mapping) foreign(message *Message) (entries []Entry, refused []andon.Re
 	for i, part := range all {
 		s.part = part
 		if slices.ContainsFunc(m.when, func(c condition) bool {
-			return textOf(s.value(c.reference)) != c.text
+			return jsonscan.Text(s.value(c.reference)) != c.text
 		}) {
 			continue
 		}

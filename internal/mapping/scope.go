@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -59,7 +58,7 @@ const stateColumn = "{state}"
 // reference is missing or null.
 func (s *scope) find(template string) (string, bool) {
 	if template == stateColumn {
-		return quoted(string(s.state)), s.state != ""
+		return jsonscan.Quote(string(s.state)), s.state != ""
 	}
 	if strings.HasPrefix(template, "$") {
 		value := s.value(template)
@@ -69,9 +68,9 @@ func (s *scope) find(template string) (string, bool) {
 	text := bracesPattern.ReplaceAllStringFunc(template, func(one string) string {
 		value := s.value(one[1 : len(one)-1])
 		there = there && value != "" && value != "null"
-		return textOf(value)
+		return jsonscan.Text(value)
 	})
-	return quoted(text), there
+	return jsonscan.Quote(text), there
 }
 
 // value returns the JSON of a reference, "" where it is missing.
@@ -105,7 +104,7 @@ func (s *scope) value(reference string) string {
 		return ""
 	}
 	s.again += len(text)
-	return quoted(text)
+	return jsonscan.Quote(text)
 }
 
 func nth(parts []string, which string) string {
@@ -140,35 +139,13 @@ func follow(value, path string) string {
 	return value
 }
 
-func quoted(text string) string {
-	b, _ := json.Marshal(text) // a text can always be written
-	return string(b)
-}
-
-// textOf returns a string of JSON without its quotes, and all else as it is there.
-func textOf(value string) string {
-	s := jsonscan.Scanner{Text: value}
-	if s.Peek() != '"' {
-		return value
-	}
-	text, _ := s.String()
-	return text
-}
-
 // parts returns the parts of a message to which a path leads; .* at its end is each member of an
 // object. An array stands for its elements.
 func parts(message, path string) (all []part, err error) {
-	s := jsonscan.Scanner{Text: message}
-	s.Next()
-	from := s.At
-	fault := s.Skip(0)
-	whole := message[from:s.At]
-	if fault == nil {
-		fault = s.End()
-	}
-	if fault != nil {
+	if fault := jsonscan.Whole(message); fault != nil {
 		return nil, fault
 	}
+	whole := strings.Trim(message, " \t\r\n")
 	if path == "" {
 		return []part{{json: whole}}, nil
 	}

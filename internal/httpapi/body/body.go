@@ -104,11 +104,7 @@ func Array(text string) (array string, alone bool, err error) {
 	case c == '[':
 		return text, false, nil
 	}
-	f := s.Skip(0)
-	if f == nil {
-		f = s.End()
-	}
-	if f != nil {
+	if f := jsonscan.Whole(text); f != nil {
 		return "", false, andon.AtField("body", "%s", f)
 	}
 	return "[" + text + "]", true, nil

@@ -56,13 +56,7 @@ func (x *extras) string(s *jsonscan.Scanner) *jsonscan.Fault {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
 	}
-	inner := jsonscan.Scanner{Text: text}
-	if inner.Peek() != '{' {
-		f = inner.Want("an object")
-	} else if f = inner.Skip(0); f == nil {
-		f = inner.End()
-	}
-	if f != nil {
+	if f = jsonscan.Object(text); f != nil {
 		reason := x.field + ": want an object, or a string that holds one: " + f.Reason
 		return &jsonscan.Fault{At: at, Field: x.field, Reason: reason}
 	}

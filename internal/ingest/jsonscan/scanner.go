@@ -124,6 +124,24 @@ func (s *Scanner) End() *Fault {
 	return nil
 }
 
+// Whole reports why a text is not one value of JSON with nothing around it but white space; nil
+// where it is.
+func Whole(text string) *Fault {
+	s := Scanner{Text: text}
+	if f := s.Skip(0); f != nil {
+		return f
+	}
+	return s.End()
+}
+
+// Object is Whole for a text that is to be an object.
+func Object(text string) *Fault {
+	if s := (Scanner{Text: text}); s.Next() != '{' {
+		return s.Want("an object")
+	}
+	return Whole(text)
+}
+
 // Member skips what comes before the value of an object's next member, and returns its name. more
 // is false after the last member, with the closing brace skipped. first says that the scanner is
 // after the opening brace.

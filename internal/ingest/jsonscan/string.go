@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -17,6 +18,23 @@ func (s *Scanner) String() (string, *Fault) {
 		return s.Text[start:i], nil
 	}
 	return s.unusual(start, i)
+}
+
+// Quote returns a text as a string of JSON.
+func Quote(text string) string {
+	quoted, _ := json.Marshal(text) // a text can always be written
+	return string(quoted)
+}
+
+// Text returns the text of a string of JSON, and any other value as it is there. The value is known
+// to be JSON.
+func Text(value string) string {
+	s := Scanner{Text: value}
+	if s.Peek() != '"' {
+		return value
+	}
+	text, _ := s.String()
+	return text
 }
 
 // plain are the bytes of a string without special meaning: ASCII without quote, backslash and

@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
 // IsFlat reports whether the rows are flat items, see jsonfeed.FlatReading, and have no state.
@@ -40,9 +41,9 @@ func (r *Row) flatObject() string {
 		case cell == "":
 			continue
 		case isKey || err != nil || !json.Valid([]byte(cell)):
-			cell = quoted(cell)
+			cell = jsonscan.Quote(cell)
 		}
-		members = append(members, quoted(name)+":"+cell)
+		members = append(members, jsonscan.Quote(name)+":"+cell)
 	}
 	return "{" + strings.Join(members, ",") + "}"
 }

@@ -133,20 +133,11 @@ func (s *array) broken(format string, args ...any) error {
 // checkObject reports what is wrong with the text of a row: it is one object, strictly, and no name
 // occurs twice in it, since which of the two is meant can't be known.
 func checkObject(text string) error {
-	s := jsonscan.Scanner{Text: text}
-	if s.Next() != '{' {
-		return s.Want("an object")
-	}
-	object := s.At
-	f := s.Skip(0)
-	if f == nil {
-		f = s.End()
-	}
-	if f != nil {
+	if f := jsonscan.Object(text); f != nil {
 		return f
 	}
 	seen := map[string]bool{}
-	for name := range jsonscan.Members(text[object:]) {
+	for name := range jsonscan.Members(text) {
 		if seen[name] {
 			return andon.AtField("body."+name[:min(len(name), 64)], "the field %s occurs twice",
 				ingest.Clip(name))

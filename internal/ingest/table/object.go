@@ -86,7 +86,7 @@ func object(
 	}
 	texts := make([]string, len(all))
 	for i, m := range all {
-		texts[i] = quoted(m.name) + ":" + m.json()
+		texts[i] = jsonscan.Quote(m.name) + ":" + m.json()
 	}
 	return andon.JSON("{" + strings.Join(texts, ",") + "}"), nil
 }

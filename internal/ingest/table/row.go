@@ -1,7 +1,6 @@
 package table
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -91,14 +90,12 @@ type value struct {
 // plain is the value as text; null is absent.
 func (v value) plain() (text string, ok bool) {
 	switch {
-	case v.isJSON && v.text == "null":
+	case !v.isJSON:
+		return v.text, true
+	case v.text == "null":
 		return "", false
-	case v.isJSON && v.text[0] == '"':
-		s := jsonscan.Scanner{Text: v.text}
-		text, _ = s.String() // the row has been read before
-		return text, true
 	}
-	return v.text, true
+	return jsonscan.Text(v.text), true
 }
 
 // json is the value as JSON: a cell of CSV is a string.
@@ -106,12 +103,7 @@ func (v value) json() string {
 	if v.isJSON {
 		return v.text
 	}
-	return quoted(v.text)
-}
-
-func quoted(text string) string {
-	b, _ := json.Marshal(text) // a string can always be written
-	return string(b)
+	return jsonscan.Quote(v.text)
 }
 
 // isObject reports whether the value is an object of JSON; in CSV that is the whole text of a cell.

@@ -47,13 +47,8 @@ func (i *Item) AddText(name, text string) {
 
 // readItem reads an item. Attributes that have an alias are called by it.
 func readItem(text string, alias map[string]string) (i Item, err error) {
-	s := jsonscan.Scanner{Text: text}
-	if f := s.Skip(0); f != nil {
+	if f := jsonscan.Object(text); f != nil {
 		return i, &wrong{reason: f.Reason}
-	}
-	if text[0] != '{' {
-		s.At = 0
-		return i, &wrong{reason: s.Want("an object").Reason}
 	}
 	for name, value := range jsonscan.Members(text) {
 		if other := alias[name]; other != "" {
@@ -209,8 +204,7 @@ func (i *Item) others() (andon.JSON, error) {
 func objectWithin(v any) string {
 	_, content, _ := split(v)
 	text, _ := content.(string)
-	s := jsonscan.Scanner{Text: text}
-	if s.Next() != '{' || s.Skip(0) != nil || s.End() != nil {
+	if jsonscan.Object(text) != nil {
 		return ""
 	}
 	return text
