@@ -32,17 +32,12 @@ func isField(name string) bool {
 	}, name)
 }
 
-// Item is one item of a table: its attributes in their order.
-type Item struct{ attributes []attribute }
-
-type attribute struct {
-	name  string
-	value any // with its type: {"S": "text"}
-}
+// Item is one item of a table: its attributes in their order, each with its type: {"S": "text"}.
+type Item struct{ attributes object }
 
 // AddText adds an attribute that is text, as all are in a file of sample data.
 func (i *Item) AddText(name, text string) {
-	i.attributes = append(i.attributes, attribute{name, value{kindText: text}})
+	i.attributes.add(name, encode(value{kindText: text}))
 }
 
 // readItem reads an item. Attributes that have an alias are called by it.
@@ -54,28 +49,18 @@ func readItem(text string, alias map[string]string) (i Item, err error) {
 		if other := alias[name]; other != "" {
 			name = other
 		}
-		if i.get(name) != nil {
+		if i.attributes.get(name) != "" {
 			return i, &wrong{name, "it occurs twice"}
 		}
-		i.attributes = append(i.attributes, attribute{name, decode(value)})
+		i.attributes.add(name, value)
 	}
 	return i, nil
-}
-
-// get returns an attribute; nil where the item has none.
-func (i *Item) get(name string) any {
-	for _, a := range i.attributes {
-		if a.name == name {
-			return a.value
-		}
-	}
-	return nil
 }
 
 // texts returns attributes that are a text or a number; "" where the item has none, or NULL.
 func (i *Item) texts(names ...string) (all []string, err error) {
 	for _, name := range names {
-		value := i.get(name)
+		value := decode(i.attributes.get(name))
 		kind, content, _ := split(value)
 		text, isText := content.(string)
 		switch {
@@ -116,7 +101,7 @@ func (i *Item) Event() (e andon.Event, err error) {
 func (i *Item) Reading() (r andon.Reading, err error) {
 	var flat object
 	for _, a := range i.attributes {
-		v, err := plain(a.value, a.name)
+		v, err := plain(decode(a.value), a.name)
 		if err != nil {
 			return r, err
 		}
@@ -172,13 +157,13 @@ func (i *Item) key(e *andon.Event) error {
 // others returns all other attributes, to be kept with the entry, and those in the text Attributes,
 // if that is an object of JSON. What is there alone stays as it was written.
 func (i *Item) others() (andon.JSON, error) {
-	own := objectWithin(i.get(attrAttributes))
+	own := objectWithin(decode(i.attributes.get(attrAttributes)))
 	var all object
 	for _, a := range i.attributes {
 		if isField(a.name) && (a.name != attrAttributes || own != "") {
 			continue
 		}
-		v, err := plain(a.value, a.name)
+		v, err := plain(decode(a.value), a.name)
 		if err != nil {
 			return "", err
 		}

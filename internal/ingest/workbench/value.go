@@ -125,46 +125,46 @@ func plain(v any, path string) (_ any, err error) {
 	return v, nil
 }
 
-// mismatch says what the content of a type must be, if it is something else. What is in maps and
-// lists is checked one by one.
+// kinds says what the content of each type is. What is in maps and lists is checked one by one.
+var kinds = map[string]struct {
+	is   func(content any) bool
+	want string
+}{
+	kindText:   {isA[string], "S is a string"},
+	kindNumber: {isDecimal, `N is a number within a string, such as "1.5"`},
+	kindBytes:  {isBase64, "B is base64 within a string"},
+	kindBool:   {isA[bool], "BOOL is true or false"},
+	kindNull:   {func(content any) bool { return content == true }, "NULL is true"},
+	kindMap:    {isA[map[string]any], "M is an object"},
+	kindList:   {isA[[]any], "L is an array"},
+	kindTexts:  {isSet(isA[string]), "SS is an array of strings, one at least"},
+	kindNums:   {isSet(isDecimal), "NS is an array of numbers within strings"},
+	kindBlobs:  {isSet(isBase64), "BS is an array of base64 within strings"},
+}
+
+// mismatch says what the content of a type must be, if it is something else.
 func mismatch(kind string, content any) string {
-	isText := func(v any) bool { _, ok := v.(string); return ok }
-	isSet := func(good func(any) bool) bool {
-		all, _ := content.([]any)
-		return len(all) > 0 && !slices.ContainsFunc(all, func(v any) bool { return !good(v) })
-	}
-	ok, want := false, ""
-	switch kind {
-	case kindText:
-		ok, want = isText(content), "S is a string"
-	case kindNumber:
-		ok, want = isDecimal(content), `N is a number within a string, such as "1.5"`
-	case kindBytes:
-		ok, want = isBase64(content), "B is base64 within a string"
-	case kindBool:
-		ok, want = content == true || content == false, "BOOL is true or false"
-	case kindNull:
-		ok, want = content == true, "NULL is true"
-	case kindMap:
-		_, ok = content.(map[string]any)
-		want = "M is an object"
-	case kindList:
-		_, ok = content.([]any)
-		want = "L is an array"
-	case kindTexts:
-		ok, want = isSet(isText), "SS is an array of strings, one at least"
-	case kindNums:
-		ok, want = isSet(isDecimal), "NS is an array of numbers within strings"
-	case kindBlobs:
-		ok, want = isSet(isBase64), "BS is an array of base64 within strings"
-	default:
-		want = "want one of the types S, N, B, BOOL, NULL, M, L, SS, NS and BS for " +
+	of, known := kinds[kind]
+	switch {
+	case !known:
+		return "want one of the types S, N, B, BOOL, NULL, M, L, SS, NS and BS for " +
 			ingest.Clip(kind)
-	}
-	if ok {
+	case of.is(content):
 		return ""
 	}
-	return want
+	return of.want
+}
+
+func isA[T any](content any) bool {
+	_, ok := content.(T)
+	return ok
+}
+
+func isSet(is func(any) bool) func(any) bool {
+	return func(content any) bool {
+		all, _ := content.([]any)
+		return len(all) > 0 && !slices.ContainsFunc(all, func(v any) bool { return !is(v) })
+	}
 }
 
 // isDecimal reports whether content is a number of DynamoDB within a string: of 38 digits at most,
