@@ -10,7 +10,7 @@ import (
 // unassigns; one that is missing or empty is rejected, and so is any other field, since an
 // assignment has no place to keep it. From and To are 0. The error is as for Events.
 func Assignments(body string, f Format, take Take) (ingest.Batch[andon.Assignment], error) {
-	return read(body, f, &assignmentReader{}, take)
+	return read(body, f, (&assignmentReader{}).entry, take)
 }
 
 type assignmentReader struct {
@@ -21,12 +21,12 @@ type assignmentReader struct {
 
 func (r *assignmentReader) entry(
 	s *jsonscan.Scanner, into *ingest.Item[andon.Assignment],
-) *jsonscan.Fault {
+) (int64, *jsonscan.Fault) {
 	r.assignment, r.operator, r.null = &into.Value, false, false
 	if f := fields(s, r); f != nil {
-		return f
+		return 0, f
 	}
-	return invalid(r.validate())
+	return 0, invalid(r.validate())
 }
 
 func (r *assignmentReader) validate() error {
@@ -47,8 +47,6 @@ func (r *assignmentReader) validate() error {
 	}
 	return nil
 }
-
-func (r *assignmentReader) extraBytes() int64 { return 0 }
 
 func (r *assignmentReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {
 	switch name {

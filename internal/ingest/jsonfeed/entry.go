@@ -18,42 +18,38 @@ type Entry struct {
 func Entries(
 	body string, f Format, unit andon.Precision, take Take,
 ) (ingest.Batch[Entry], error) {
-	r := &entryReader{eventReader{unit: unit}, readingReader{unit: unit}, 0}
-	return read(body, f, r, take)
+	r := &entryReader{eventReader{unit: unit}, readingReader{unit: unit}}
+	return read(body, f, r.entry, take)
 }
 
 type entryReader struct {
 	events   eventReader
 	readings readingReader
-	extra    int64
 }
 
 func (r *entryReader) entry(
 	s *jsonscan.Scanner, into *ingest.Item[Entry],
-) (f *jsonscan.Fault) {
+) (extra int64, f *jsonscan.Fault) {
 	at, has := s.At, map[string]bool{}
 	for name := range jsonscan.Members(s.Text[at:]) {
 		has[name] = true
 	}
-	r.extra = 0
 	isReading := has["metrics"] || !has["state"] && (has["metadata"] || has[FlatDevice])
 	if has["state"] || !isReading {
 		var e ingest.Item[andon.Event]
-		if f = r.events.entry(s, &e); f != nil {
-			return f
+		if extra, f = r.events.entry(s, &e); f != nil {
+			return 0, f
 		}
-		into.Value.Event, r.extra = e.Value, int64(len(e.Value.Attributes))
+		into.Value.Event = e.Value
 	}
 	if isReading {
 		var e ingest.Item[andon.Reading]
 		s.At = at
-		if f = r.readings.entry(s, &e); f != nil {
-			return f
+		ofReading, f := r.readings.entry(s, &e)
+		if f != nil {
+			return 0, f
 		}
-		into.Value.Reading = e.Value
-		r.extra += r.readings.extraBytes()
+		into.Value.Reading, extra = e.Value, extra+ofReading
 	}
-	return nil
+	return extra, nil
 }
-
-func (r *entryReader) extraBytes() int64 { return r.extra }

@@ -17,7 +17,7 @@ import (
 func Events(
 	body string, f Format, unit andon.Precision, take Take,
 ) (ingest.Batch[andon.Event], error) {
-	return read(body, f, &eventReader{unit: unit}, take)
+	return read(body, f, (&eventReader{unit: unit}).entry, take)
 }
 
 type eventReader struct {
@@ -28,19 +28,18 @@ type eventReader struct {
 
 func (r *eventReader) entry(
 	s *jsonscan.Scanner, into *ingest.Item[andon.Event],
-) (f *jsonscan.Fault) {
+) (extra int64, f *jsonscan.Fault) {
 	r.event = &into.Value
 	r.extra = extras{field: "attributes"}
 	if f = fields(s, r); f != nil {
-		return f
+		return 0, f
 	}
 	if r.event.Attributes, f = r.extra.join(); f != nil {
-		return f
+		return 0, f
 	}
-	return r.extra.suggest(invalid(into.Value.Validate()))
+	extra = int64(len(r.event.Attributes))
+	return extra, r.extra.suggest(invalid(into.Value.Validate()))
 }
-
-func (r *eventReader) extraBytes() int64 { return int64(len(r.event.Attributes)) }
 
 func (r *eventReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {
 	switch name {

@@ -28,15 +28,13 @@ const (
 	NDJSON               // an object in each line; lines of white space are skipped
 )
 
-// reader reads one kind of entry. The scanner is at the value, and after it afterwards.
-type reader[T any] interface {
-	entry(s *jsonscan.Scanner, into *ingest.Item[T]) *jsonscan.Fault
-	// extraBytes returns the memory of the entry read last beyond an item.
-	extraBytes() int64
-}
+// reader reads one kind of entry, and returns how many bytes of memory it takes beyond an item. The
+// scanner is at the value, and after it afterwards.
+type reader[T any] func(s *jsonscan.Scanner, into *ingest.Item[T]) (int64, *jsonscan.Fault)
 
 type feed[T any] struct {
 	reader reader[T]
+	extra  int64 // bytes of the entry that was read last, as reader has it
 	owed   int64 // bytes of memory that are not reserved yet; below 0 what is left of a reservation
 	batch  ingest.Batch[T]
 	broken int // of those rejected: how many were no object, or not even JSON
@@ -102,7 +100,7 @@ func (fd *feed[T]) object(s *jsonscan.Scanner) error {
 	fd.batch.Single = true
 	fd.batch.Items = append(fd.batch.Items, ingest.Item[T]{})
 	start := s.At
-	if f := fd.reader.entry(s, &fd.batch.Items[0]); f != nil {
+	if _, f := fd.reader(s, &fd.batch.Items[0]); f != nil {
 		if _, grave := skipRefused(s.Text, start); grave != nil {
 			f = grave
 		}
@@ -170,27 +168,25 @@ func (fd *feed[T]) accountLast() error {
 	if n := len(fd.batch.Rejected); n > 0 && fd.batch.Rejected[n-1].Index == last {
 		return fd.account(rejectionBytes + 3*int64(len(fd.batch.Rejected[n-1].Error)))
 	}
-	return fd.account(itemBytes + fd.reader.extraBytes())
+	return fd.account(itemBytes + fd.extra)
 }
 
 func (fd *feed[T]) lines(body string) error {
 	var s jsonscan.Scanner
-	for n, from := 1, 0; from < len(body); n++ {
-		end := from + len(body[from:])
-		if i := strings.IndexByte(body[from:], '\n'); i >= 0 {
-			end = from + i
+	n := 0
+	for text := range strings.SplitSeq(body, "\n") {
+		n++
+		s = jsonscan.Scanner{Text: text}
+		if s.Next(); s.At == len(s.Text) {
+			continue
 		}
-		s = jsonscan.Scanner{Text: body[from:end]}
-		if s.Next(); s.At < len(s.Text) {
-			if fd.count() == andon.MaxRequestEntries {
-				return tooMany()
-			}
-			fd.line(&s, n)
-			if err := fd.accountLast(); err != nil {
-				return err
-			}
+		if fd.count() == andon.MaxRequestEntries {
+			return tooMany()
 		}
-		from = end + 1
+		fd.line(&s, n)
+		if err := fd.accountLast(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -215,12 +211,12 @@ func (fd *feed[T]) line(s *jsonscan.Scanner, n int) {
 func (fd *feed[T]) keep(s *jsonscan.Scanner, line int) *jsonscan.Fault {
 	index := fd.count()
 	items := append(fd.batch.Items, ingest.Item[T]{Index: index, Line: line})
-	f := fd.reader.entry(s, &items[len(items)-1])
+	extra, f := fd.reader(s, &items[len(items)-1])
 	if f == nil && line > 0 {
 		f = s.End()
 	}
 	if f == nil {
-		fd.batch.Items = items
+		fd.batch.Items, fd.extra = items, extra
 	}
 	return f
 }

@@ -26,7 +26,7 @@ func FlatReading(text string, unit andon.Precision) (andon.Reading, error) {
 	var item ingest.Item[andon.Reading]
 	s := jsonscan.Scanner{Text: text}
 	s.Peek()
-	f := r.entry(&s, &item)
+	_, f := r.entry(&s, &item)
 	switch {
 	case f != nil:
 	case item.Value.Time == 0:

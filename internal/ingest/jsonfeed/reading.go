@@ -15,7 +15,7 @@ import (
 func Readings(
 	body string, f Format, unit andon.Precision, take Take,
 ) (ingest.Batch[andon.Reading], error) {
-	return read(body, f, &readingReader{unit: unit}, take)
+	return read(body, f, (&readingReader{unit: unit}).entry, take)
 }
 
 type readingReader struct {
@@ -27,34 +27,31 @@ type readingReader struct {
 
 func (r *readingReader) entry(
 	s *jsonscan.Scanner, into *ingest.Item[andon.Reading],
-) (f *jsonscan.Fault) {
+) (extra int64, f *jsonscan.Fault) {
 	r.reading = &into.Value
 	r.metrics = make(andon.Metrics, 0, len(r.metrics)) // most have as many as the one before
 	r.extra = extras{field: "metadata", quoted: true}
 	at := s.At
 	if f = fields(s, r); f != nil {
-		return f
+		return 0, f
 	}
 	if r.isFlat() {
 		s.At, r.extra.members, r.extra.own, r.extra.size = at, nil, "", 0
 		if f = fields(s, flatReader{r}); f != nil {
-			return f
+			return 0, f
 		}
 	}
 	if len(r.metrics) > 0 {
 		var err error
 		if r.reading.Metrics, err = r.metrics.Sorted(); err != nil {
-			return invalid(err)
+			return 0, invalid(err)
 		}
 	}
 	if r.reading.Metadata, f = r.extra.join(); f != nil {
-		return f
+		return 0, f
 	}
-	return r.extra.suggest(invalid(into.Value.Validate()))
-}
-
-func (r *readingReader) extraBytes() int64 {
-	return int64(len(r.metrics)*metricBytes + len(r.reading.Metadata))
+	extra = int64(len(r.metrics)*metricBytes + len(r.reading.Metadata))
+	return extra, r.extra.suggest(invalid(into.Value.Validate()))
 }
 
 func (r *readingReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {
