@@ -123,7 +123,7 @@ func (in *Intake) withStates(
 		}
 		return is
 	})
-	a.unknown = slices.DeleteFunc(asked, func(state andon.State) bool {
+	a.Unknown = slices.DeleteFunc(asked, func(state andon.State) bool {
 		_, is := slices.BinarySearch(refused, state)
 		return is
 	})
@@ -168,7 +168,7 @@ func sorted(
 		}
 		events = append(events, item.Value)
 	}
-	a.accepted += len(events)
+	a.Accepted += len(events)
 	return events
 }
 
@@ -231,7 +231,7 @@ func (in *Intake) admitReadings(
 		}
 		readings = append(readings, *r)
 	}
-	a.accepted = len(readings)
+	a.Accepted = len(readings)
 	return readings, nil
 }
 
@@ -248,14 +248,12 @@ func checkNames(r *andon.Reading, reserved string) error {
 
 // admission accounts for the entries of one request while they are admitted.
 type admission[T any] struct {
-	single   bool
-	accepted int
-	rejected []andon.Rejection
-	unknown  []andon.State
+	single bool
+	Result
 }
 
 func admit[T any](batch *ingest.Batch[T]) admission[T] {
-	return admission[T]{single: batch.Single, rejected: batch.Rejected}
+	return admission[T]{single: batch.Single, Result: Result{Rejected: batch.Rejected}}
 }
 
 // refuse accounts for an entry that can't be admitted. A single object's reason is the error of the
@@ -267,7 +265,7 @@ func (a *admission[T]) refuse(item *ingest.Item[T], reason error) error {
 		}
 		return reason
 	}
-	a.rejected = append(a.rejected, andon.Rejection{
+	a.Rejected = append(a.Rejected, andon.Rejection{
 		Index: item.Index, Line: item.Line, Error: reason.Error(),
 	})
 	return nil
@@ -277,14 +275,14 @@ func (a *admission[T]) refuse(item *ingest.Item[T], reason error) error {
 // and of two contents the second is refused, because no one could say which was meant.
 func (a *admission[T]) again(item, first *ingest.Item[T], same bool) {
 	if same {
-		a.accepted++
+		a.Accepted++
 		return
 	}
 	place := fmt.Sprintf("entry %d", first.Index)
 	if first.Line > 0 {
 		place += fmt.Sprintf(" (line %d)", first.Line)
 	}
-	a.rejected = append(a.rejected, andon.Rejection{
+	a.Rejected = append(a.Rejected, andon.Rejection{
 		Index: item.Index, Line: item.Line,
 		Error: "the same device, time and state as " + place +
 			" of this request, with other content",
@@ -292,8 +290,8 @@ func (a *admission[T]) again(item, first *ingest.Item[T], same bool) {
 }
 
 func (a *admission[T]) result() Result {
-	slices.SortFunc(a.rejected, func(x, y andon.Rejection) int {
+	slices.SortFunc(a.Rejected, func(x, y andon.Rejection) int {
 		return cmp.Compare(x.Index, y.Index)
 	})
-	return Result{Accepted: a.accepted, Rejected: a.rejected, Unknown: a.unknown}
+	return a.Result
 }

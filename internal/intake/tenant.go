@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // changeTenant is PutTenant, also for what the program itself keeps in the record.
@@ -68,12 +69,8 @@ func (in *Intake) readOrNew(ctx context.Context, id andon.TenantID) (andon.Tenan
 // shortened asks for a sweep where less is kept than before: a shorter retention may be set because
 // space is needed.
 func (in *Intake) shortened(was, is andon.Horizon) {
-	if is.Events.Day() <= was.Events.Day() && is.Readings.Day() <= was.Readings.Day() {
-		return
-	}
-	select {
-	case in.wanted <- struct{}{}:
-	default: // one is due already
+	if is.Events.Day() > was.Events.Day() || is.Readings.Day() > was.Readings.Day() {
+		sleep.Wake(in.wanted)
 	}
 }
 
