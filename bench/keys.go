@@ -59,9 +59,9 @@ func partsOf(table byte, parts ...string) []byte {
 
 func (k *keys) keep(b *pebble.Batch, e *andon.Event) error {
 	device := string(e.Device)
-	text, ok := jsonout.Append(nil, e)
-	if !ok {
-		return andon.Errorf(andon.Invalid, "the attributes of %s are no JSON", device)
+	text, err := jsonout.Append(nil, e)
+	if err != nil {
+		return err
 	}
 	rest := slices.Concat(appendNewest(appendPart(nil, device), e.Time), []byte(e.State))
 	place := append([]byte{'e'}, rest...)

@@ -148,9 +148,9 @@ func (p *peer) keepReadings(body string) error {
 	for i := range sent.Items {
 		r := &sent.Items[i].Value
 		key := appendNewest(partsOf('r', string(r.Device)), r.Time)
-		text, ok := jsonout.Append(nil, r)
-		if !ok {
-			return andon.Errorf(andon.Invalid, "the metadata of %s are no JSON", r.Device)
+		text, err := jsonout.Append(nil, r)
+		if err != nil {
+			return err
 		}
 		if err := b.Set(key, text, nil); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/lifetime"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/jsonout"
 )
 
 // call is one request to a route, and what handlers ask of it. Handlers read all parameters first
@@ -148,7 +149,7 @@ const usualAnswer = 1 << 10
 // answer sends a value, which is a pointer, as JSON. It is written whole before the first byte goes
 // out, so that a value that can't be written is an error and not half an answer.
 func (c *call) answer(value any) error {
-	text, err := buffer.AppendJSON(make([]byte, 0, usualAnswer), value)
+	text, err := jsonout.Append(make([]byte, 0, usualAnswer), value)
 	if err != nil {
 		return err
 	}

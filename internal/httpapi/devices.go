@@ -9,7 +9,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/groups"
-	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/incidents"
 	"github.com/andonhq/andon/internal/jsonout"
@@ -72,7 +71,7 @@ func (a *API) Show(
 		if err != nil {
 			return text, err
 		}
-		return buffer.AppendJSON(text, &shown)
+		return jsonout.Append(text, &shown)
 	}
 }
 

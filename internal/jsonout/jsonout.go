@@ -1,7 +1,7 @@
 // Package jsonout writes the most frequent answers as JSON: events, what devices show,
 // counts, intervals, readings. It writes the bytes that encoding/json would write, without HTML
 // escapes, in a third of the time; most of what that takes is checking and compacting what types
-// write themselves. All other answers are written by encoding/json.
+// write themselves. All other values are written by encoding/json.
 //
 // A type is written here field by field, in the order of its declaration. A test fills values at
 // random and compares each with encoding/json, so a field that is added and not written is found.
@@ -10,6 +10,9 @@
 package jsonout
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"strconv"
 
 	"github.com/andonhq/andon"
@@ -30,10 +33,8 @@ type States struct {
 	Next   string              `json:"next,omitempty" doc:"cursor, where states are more than 2000"`
 }
 
-// Append appends a value, which is a pointer, to b. It returns false, and b unchanged, for a type
-// that is not written here, and for a value that holds damaged JSON: encoding/json says what is
-// wrong with that.
-func Append(b []byte, value any) ([]byte, bool) {
+// Append appends a value, which is a pointer, to b. After an error b is unchanged.
+func Append(b []byte, value any) ([]byte, error) {
 	w := writer{text: b}
 	switch v := value.(type) {
 	case *andon.Event:
@@ -55,12 +56,23 @@ func Append(b []byte, value any) ([]byte, bool) {
 	case *andon.MetricReading:
 		w.metricReading(v)
 	default:
-		return b, false
+		return encode(b, value)
 	}
-	if w.damaged {
-		return b, false
+	if w.damaged { // encoding/json says what is wrong with the JSON that it holds
+		return encode(b, value)
 	}
-	return append(w.text, '}'), true
+	return append(w.text, '}'), nil
+}
+
+// encode appends a value as encoding/json does without the escapes of HTML.
+func encode(b []byte, value any) ([]byte, error) {
+	text := bytes.NewBuffer(b)
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return b, fmt.Errorf("write answer: %w", err)
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
 func (w *writer) event(e *andon.Event) {

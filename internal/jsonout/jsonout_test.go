@@ -122,9 +122,9 @@ func TestAppend(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, ok := jsonout.Append([]byte("before "), value)
-			if string(got) != "before "+want || !ok {
-				t.Fatalf("seed %d: %T:\n got %s, %v\nwant %s", seed, value, got, ok, want)
+			got, err := jsonout.Append([]byte("before "), value)
+			if string(got) != "before "+want || err != nil {
+				t.Fatalf("seed %d: %T:\n got %s, %v\nwant %s", seed, value, got, err, want)
 			}
 		}
 	}
@@ -132,12 +132,18 @@ func TestAppend(t *testing.T) {
 
 // TestAppendLeaves: what is not written here is left to encoding/json.
 func TestAppendLeaves(t *testing.T) {
+	for _, value := range []any{&client.Name{Name: "<a>"}, andon.Event{}, nil, "<text>"} {
+		want, _ := encoded(value)
+		if got, err := jsonout.Append([]byte("before"), value); string(got) != "before"+want {
+			t.Errorf("%#v was written: %s, %v", value, got, err)
+		}
+	}
 	for _, value := range []any{
-		&client.Name{Name: "a"}, andon.Event{}, nil, "text",
 		&andon.Event{Attributes: `{"a":`}, &andon.Event{Attributes: `{"a":1}]`},
 		&andon.Reading{Metadata: "no JSON"},
 	} {
-		if got, ok := jsonout.Append([]byte("before"), value); ok || string(got) != "before" {
+		got, err := jsonout.Append([]byte("before"), value)
+		if err == nil || string(got) != "before" {
 			t.Errorf("%#v was written: %s", value, got)
 		}
 	}
@@ -152,8 +158,9 @@ func FuzzAppend(f *testing.F) {
 			e.Attributes = andon.JSON(object)
 		}
 		want, err := encoded(&e)
-		if got, ok := jsonout.Append(nil, &e); ok != (err == nil) || ok && string(got) != want {
-			t.Errorf("got %s, %v, want %s, %v", got, ok, want, err)
+		got, failed := jsonout.Append(nil, &e)
+		if (failed == nil) != (err == nil) || err == nil && string(got) != want {
+			t.Errorf("got %s, %v, want %s, %v", got, failed, want, err)
 		}
 	})
 }

@@ -108,15 +108,11 @@ func (w *writer) number(name string, x float64) {
 	}
 }
 
-// member writes a member that is rare as encoding/json does without the escapes of HTML.
+// member writes a member that is rare.
 func (w *writer) member(name string, value any) {
 	w.name(name)
-	text := bytes.NewBuffer(w.text)
-	encoder := json.NewEncoder(text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	w.text = bytes.TrimSuffix(text.Bytes(), []byte("\n"))
-	w.damaged = w.damaged || err != nil
+	text, err := encode(w.text, value)
+	w.text, w.damaged = text, w.damaged || err != nil
 }
 
 // marshal writes what is rare as encoding/json does.

@@ -7,9 +7,6 @@
 package buffer
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/andonhq/andon"
@@ -127,25 +124,11 @@ func (b *Buffer) foresee(n int64) error {
 
 // JSON appends a value, which is a pointer.
 func (b *Buffer) JSON(value any) (err error) {
-	b.item, err = AppendJSON(b.item[:0], value)
+	b.item, err = jsonout.Append(b.item[:0], value)
 	if err != nil {
 		return err
 	}
 	return write(b, b.item)
-}
-
-// AppendJSON appends a value, which is a pointer, without HTML escapes.
-func AppendJSON(text []byte, value any) ([]byte, error) {
-	if text, written := jsonout.Append(text, value); written {
-		return text, nil
-	}
-	encoded := bytes.NewBuffer(text)
-	encoder := json.NewEncoder(encoded)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return text, fmt.Errorf("write answer: %w", err)
-	}
-	return bytes.TrimSuffix(encoded.Bytes(), []byte("\n")), nil
 }
 
 // Array is an array in a Buffer while it is written.

@@ -18,7 +18,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/groups"
-	"github.com/andonhq/andon/internal/httpapi/buffer"
+	"github.com/andonhq/andon/internal/jsonout"
 	"github.com/andonhq/andon/internal/live"
 )
 
@@ -230,6 +230,6 @@ func (s *Stream) moved(ctx context.Context, q *Query) {
 // Frame writes an event of a stream. The data is a pointer, or nothing that jsonout writes.
 func Frame(at andon.Position, name string, data any) ([]byte, error) {
 	text := fmt.Appendf(nil, "id: %s\nevent: %s\ndata: ", at, name)
-	text, err := buffer.AppendJSON(text, data)
+	text, err := jsonout.Append(text, data)
 	return append(text, "\n\n"...), err
 }
