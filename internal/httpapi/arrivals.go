@@ -84,9 +84,7 @@ func (a *API) eventsSince(c *call) error {
 		return err
 	}
 	l := buffer.Array{Buffer: c.newBuffer()}
-	if err := l.Text(`{"items":[`); err != nil {
-		return err
-	}
+	l.Text(`{"items":[`)
 	const mostEarly = 8
 	more := true
 	for early := 0; more && l.Count < limit && l.Size() < pageBytes && early < mostEarly; {
@@ -103,28 +101,25 @@ func (a *API) eventsSince(c *call) error {
 				q.After, more = &part.Items[i-1].Position, true
 				break
 			}
-			if err := l.Add(&part.Items[i], limit, pageBytes); err != nil {
-				return err
+			if l.Add(&part.Items[i], limit, pageBytes); l.Err() != nil {
+				return l.Err()
 			}
 		}
 	}
 	c.x.Answers = l.Count
-	if err := c.endSince(l.Buffer, *q.After, more); err != nil {
-		return err
-	}
-	c.sendBuffer(l.Buffer)
-	return nil
+	c.endSince(l.Buffer, *q.After, more)
+	return c.sendBuffer(l.Buffer)
 }
 
 // endSince closes a page with the position after it.
-func (c *call) endSince(s *buffer.Buffer, at andon.Position, more bool) error {
+func (c *call) endSince(s *buffer.Buffer, at andon.Position, more bool) {
 	text := `],"position":"` + at.String() + `"`
 	if more {
 		next := andon.EncodeCursor(c.scope(), at)
 		c.linkNext(next)
 		text += `,"next":"` + next + `"`
 	}
-	return s.Text(text + "}\n")
+	s.Text(text + "}\n")
 }
 
 // positionHeader says where a reader goes on that has read all lines of an answer.

@@ -173,15 +173,19 @@ func (c *call) newBuffer() *buffer.Buffer {
 	return b
 }
 
-// sendBuffer sends a whole answer. Until the client has read it, it holds the memory that it really
-// takes.
-func (c *call) sendBuffer(b *buffer.Buffer) {
+// sendBuffer sends a whole answer, unless writing it failed. Until the client has read it, it holds
+// the memory that it really takes.
+func (c *call) sendBuffer(b *buffer.Buffer) error {
+	if err := b.Err(); err != nil {
+		return err
+	}
 	c.end()
 	b.Trim()
 	c.x.Header().Set("Content-Type", typeJSON)
 	c.x.Header().Set("Content-Length", strconv.FormatInt(b.Size(), 10))
 	c.x.WriteHeader(c.status)
 	_ = b.Flush(c.x) // that the client is gone changes nothing
+	return nil
 }
 
 // flushLines sends what is written so far of an answer that goes on, and gives its memory back.

@@ -147,18 +147,12 @@ func (c *call) account(result intake.Result) error {
 		return nil
 	}
 	l := buffer.Array{Buffer: c.newBuffer()}
-	err := l.Text(string(text))
-	for i := 0; i < len(result.Rejected) && err == nil; i++ {
-		err = l.Add(&result.Rejected[i], 1, 0)
+	l.Text(string(text))
+	for i := range result.Rejected {
+		l.Add(&result.Rejected[i], 1, 0)
 	}
-	if err == nil {
-		err = l.Text("]}\n")
-	}
-	if err != nil {
-		return err
-	}
-	c.sendBuffer(l.Buffer)
-	return nil
+	l.Text("]}\n")
+	return c.sendBuffer(l.Buffer)
 }
 
 func (a *API) deviceEvents(c *call) error {

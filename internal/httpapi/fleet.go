@@ -38,6 +38,5 @@ func (a *API) fleet(c *call) error {
 	if c.x.Answers, err = snapshot.Write(b); err != nil {
 		return err
 	}
-	c.sendBuffer(b)
-	return nil
+	return c.sendBuffer(b)
 }

@@ -35,11 +35,8 @@ func sendPage[S, T, P any](
 		return err
 	}
 	l := buffer.Array{Buffer: c.newBuffer()}
-	if err := l.Text(`{"items":[`); err != nil {
-		return err
-	}
-	var both [2]S // for the page, and not for each item
-	item, last := &both[0], &both[1]
+	l.Text(`{"items":[`)
+	var item, last S // for the page, and not for each item
 	var shown T
 	next := ""
 	// One more than limit, by which the page knows whether another follows.
@@ -47,37 +44,29 @@ func sendPage[S, T, P any](
 		if err != nil {
 			return err
 		}
-		*item = found
+		last, item = item, found
 		if l.Count == limit || l.Size() >= pageBytes {
-			next = andon.EncodeCursor(c.scope(), position(last))
+			next = andon.EncodeCursor(c.scope(), position(&last))
 			break
 		}
-		if shown, err = show(item); err != nil {
+		if shown, err = show(&item); err != nil {
 			return err
 		}
-		if err := l.Add(&shown, limit, pageBytes); err != nil {
-			return err
+		if l.Add(&shown, limit, pageBytes); l.Err() != nil {
+			return l.Err()
 		}
-		item, last = last, item
 	}
 	if next == "" && c.stopped != nil {
 		next = andon.EncodeCursor(c.scope(), c.stopped)
 	}
 	c.x.Answers = l.Count
-	if err := c.endPage(l.Buffer, next); err != nil {
-		return err
+	l.Text("]")
+	if next != "" {
+		c.linkNext(next)
+		l.Text(`,"next":"` + next + `"`) // a cursor is of letters, digits, - and _
 	}
-	c.sendBuffer(l.Buffer)
-	return nil
-}
-
-// endPage closes the list, and names the next page where there is one.
-func (c *call) endPage(s *buffer.Buffer, next string) error {
-	if next == "" {
-		return s.Text("]}\n")
-	}
-	c.linkNext(next)
-	return s.Text(`],"next":"` + next + "\"}\n") // a cursor is of letters, digits, - and _
+	l.Text("}\n")
+	return c.sendBuffer(l.Buffer)
 }
 
 // stepItems is how many items that may be large a store is asked for at once. A store may hold all

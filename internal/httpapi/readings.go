@@ -139,29 +139,19 @@ const latestBytes = andon.MaxRequestBytes
 // sendLatest writes the answer as it is read, some devices at a time.
 func (a *API) sendLatest(c *call, devices []andon.DeviceID) error {
 	l := buffer.Array{Buffer: c.newBuffer()}
-	err := l.Text(`{"items":[`)
+	l.Text(`{"items":[`)
 	missing := []andon.DeviceID{}
 	for some := range slices.Chunk(devices, stepItems) {
-		if err != nil {
+		var err error
+		if missing, err = a.addLatest(c, &l, some, len(devices), missing); err != nil {
 			return err
 		}
-		missing, err = a.addLatest(c, &l, some, len(devices), missing)
 	}
-	if err == nil {
-		err = l.Text(`],"missing":`)
-	}
-	if err == nil {
-		err = l.JSON(&missing)
-	}
-	if err == nil {
-		err = l.Text("}\n")
-	}
-	if err != nil {
-		return err
-	}
+	l.Text(`],"missing":`)
+	l.JSON(&missing)
+	l.Text("}\n")
 	c.x.Answers = l.Count
-	c.sendBuffer(l.Buffer)
-	return nil
+	return c.sendBuffer(l.Buffer)
 }
 
 // addLatest writes the newest readings of some devices, of many, and appends those that have none
@@ -175,16 +165,13 @@ func (a *API) addLatest(
 	}
 	for i := range found { // in the order in which the devices were named
 		n := slices.Index(some, found[i].Device)
-		if err := l.Add(&found[i], many, latestBytes); err != nil {
-			return missing, err
-		}
-		if l.Size() > latestBytes {
+		if l.Add(&found[i], many, latestBytes); l.Size() > latestBytes {
 			return missing, andon.Errorf(andon.TooLarge, "the newest readings of %d devices are "+
 				"more than %d MB: ask for fewer devices at once", many, latestBytes>>20)
 		}
 		missing, some = append(missing, some[:n]...), some[n+1:]
 	}
-	return append(missing, some...), nil
+	return append(missing, some...), l.Err()
 }
 
 func (a *API) metricReadings(c *call) error {

@@ -85,10 +85,9 @@ func (c *call) sendLines(
 	s, n := c.newBuffer(), 0
 	put := func(item any) (full bool, err error) {
 		n++
-		if err = s.JSON(item); err == nil {
-			err = s.Text("\n")
-		}
-		return s.Size() >= pageBytes, err
+		s.JSON(item)
+		s.Text("\n")
+		return s.Size() >= pageBytes, s.Err()
 	}
 	for more := true; more; n = 0 {
 		err := c.begin(c.intake.Reads, 1)

@@ -10,29 +10,31 @@ import (
 	"io"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/jsonout"
 )
 
-// Budget is memory that is taken before it is used, and given back.
-type Budget interface {
-	Take(bytes int64) error
-	Give(bytes int64)
-}
-
 // Buffer is an answer while it is written. It is kept in parts, since one slice that grows is twice
-// as large as what is in it, and three times while it is copied. It is for one goroutine.
+// as large as what is in it, and three times while it is copied. It is for one goroutine. After an
+// error nothing more is written; Err says which it was.
 type Buffer struct {
-	budget   Budget
+	budget   *intake.Budget
 	refused  func() // called where there is not enough memory
 	parts    [][]byte
 	size     int64 // of the content
 	capacity int64 // of the parts
 	taken    int64 // from the budget
 	item     []byte
+	err      error
 }
 
 // New makes a Buffer. Free ends it.
-func New(budget Budget, refused func()) *Buffer { return &Buffer{budget: budget, refused: refused} }
+func New(budget *intake.Budget, refused func()) *Buffer {
+	return &Buffer{budget: budget, refused: refused}
+}
+
+// Err is the first error of writing.
+func (b *Buffer) Err() error { return b.err }
 
 // Size is how many bytes were written since the last Flush.
 func (b *Buffer) Size() int64 { return b.size }
@@ -44,17 +46,17 @@ const (
 
 // expect takes memory from the budget until there is enough for n bytes: all that is missing, or
 // none of it. Otherwise answers that each took what is left could all get stuck halfway.
-func (b *Buffer) expect(n int64) error {
-	if n <= b.taken {
-		return nil
+func (b *Buffer) expect(n int64) {
+	if n <= b.taken || b.err != nil {
+		return
 	}
 	part := max(n-b.taken, leastPart)
-	if err := b.budget.Take(part); err != nil {
+	if b.budget.Take(part) != nil {
 		b.refused()
-		return errNoMemory
+		b.err = errNoMemory
+		return
 	}
 	b.taken += part
-	return nil
 }
 
 var errNoMemory = andon.Errorf(andon.Busy,
@@ -76,59 +78,52 @@ func (b *Buffer) Trim() { b.keep(b.capacity) }
 func (b *Buffer) Free() { b.keep(0) }
 
 // Write appends p.
-func (b *Buffer) Write(p []byte) (int, error) { return len(p), write(b, p) }
-
-// Text appends a text.
-func (b *Buffer) Text(t string) error { return write(b, t) }
-
-func write[T string | []byte](b *Buffer, p T) error {
-	b.size += int64(len(p))
-	for len(p) > 0 {
-		last, err := b.part()
-		if err != nil {
-			return err
-		}
-		n := min(len(p), cap(*last)-len(*last))
-		*last = append(*last, p[:n]...)
-		p = p[n:]
-	}
-	return nil
+func (b *Buffer) Write(p []byte) (int, error) {
+	write(b, p)
+	return len(p), b.err
 }
 
-// part returns the last part, which has space. A new one is as large as all before it.
-func (b *Buffer) part() (*[]byte, error) {
-	n := len(b.parts)
-	if n == 0 || len(b.parts[n-1]) == cap(b.parts[n-1]) {
-		size := min(max(b.capacity, leastPart), mostPart)
-		if err := b.expect(b.capacity + size); err != nil {
-			return nil, err
+// Text appends a text.
+func (b *Buffer) Text(t string) { write(b, t) }
+
+// write appends p. A new part is as large as all before it.
+func write[T string | []byte](b *Buffer, p T) {
+	b.size += int64(len(p))
+	for len(p) > 0 && b.err == nil {
+		last := len(b.parts) - 1
+		if last < 0 || len(b.parts[last]) == cap(b.parts[last]) {
+			size := min(max(b.capacity, leastPart), mostPart)
+			if b.expect(b.capacity + size); b.err != nil {
+				return
+			}
+			b.parts = append(b.parts, make([]byte, 0, size))
+			b.capacity += size
+			last++
 		}
-		b.parts = append(b.parts, make([]byte, 0, size))
-		b.capacity += size
-		n++
+		n := min(len(p), cap(b.parts[last])-len(b.parts[last]))
+		b.parts[last] = append(b.parts[last], p[:n]...)
+		p = p[n:]
 	}
-	return &b.parts[n-1], nil
 }
 
 // foresee makes the first part large enough for n bytes, so that most answers have one part, and
 // are sent by one call of the operating system.
-func (b *Buffer) foresee(n int64) error {
+func (b *Buffer) foresee(n int64) {
 	n = min(n, mostPart)
-	if err := b.expect(n); err != nil || len(b.parts) != 1 || n <= b.capacity {
-		return err
+	if b.expect(n); b.err == nil && len(b.parts) == 1 && n > b.capacity {
+		b.parts[0] = append(make([]byte, 0, n), b.parts[0]...)
+		b.capacity = n
 	}
-	b.parts[0] = append(make([]byte, 0, n), b.parts[0]...)
-	b.capacity = n
-	return nil
 }
 
 // JSON appends a value, which is a pointer.
-func (b *Buffer) JSON(value any) (err error) {
-	b.item, err = jsonout.Append(b.item[:0], value)
-	if err != nil {
-		return err
+func (b *Buffer) JSON(value any) {
+	item, err := jsonout.Append(b.item[:0], value)
+	if b.item = item; err != nil {
+		b.err = err
+		return
 	}
-	return write(b, b.item)
+	write(b, item)
 }
 
 // Array is an array in a Buffer while it is written.
@@ -142,23 +137,18 @@ type Array struct {
 // the largest item so far follows what memory the rest may need, both here and where the store
 // holds some items ready. So a page of small items takes little memory, and one of large items
 // takes all that it needs at its first.
-func (a *Array) Add(item any, expected int, most int64) error {
+func (a *Array) Add(item any, expected int, most int64) {
 	if a.Count > 0 {
-		if err := a.Text(","); err != nil {
-			return err
-		}
+		a.Text(",")
 	}
 	begin := a.size
-	if err := a.JSON(item); err != nil {
-		return err
-	}
+	a.JSON(item)
 	a.Count++
 	a.largest = max(a.largest, a.size-begin)
 	all := min(a.largest*int64(expected), most)
-	if err := a.expect(all); err != nil || a.Count > 1 {
-		return err
+	if a.expect(all); a.Count == 1 {
+		a.foresee(begin + all + all/8)
 	}
-	return a.foresee(begin + all + all/8)
 }
 
 // Flush writes the content to w, and empties the buffer of it. The memory is in use until Free.
