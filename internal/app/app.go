@@ -160,10 +160,8 @@ func (a *App) wire() {
 		incidents = a.wireKeeper()
 		a.registerIncidents(registry)
 	}
-	var replays httpapi.Rules
 	if a.rules != nil {
 		a.wireRules(registry)
-		replays = a.rules
 	}
 	a.api = httpapi.New(httpapi.Options{
 		Incidents: incidents, Maintenance: a.maintenance,
@@ -172,7 +170,7 @@ func (a *App) wire() {
 		Version: a.Version, Token: a.http.token, Loopback: a.http.loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,
 		Slow: a.Config.Log.Slow, Backup: a.backup,
-		Documents: a.documents, Rules: replays, Notifications: a.notify, Alerts: a.takesAlerts(),
+		Documents: a.documents, Rules: a.rules, Notifications: a.notify, Alerts: a.takesAlerts(),
 	})
 	a.http.use(a.api)
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/rules/runner"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -22,8 +24,8 @@ func TestSerialExamplesHaveTheirTypes(t *testing.T) {
 	defer store.Close()
 	now := func() andon.Time { return andon.MinTime }
 	api := New(Options{Store: store, Now: now, Intake: intake.New(store, intake.Options{Now: now}),
-		Incidents: struct{ Incidents }{}, Documents: struct{ Documents }{},
-		Rules: struct{ Rules }{}, Notifications: struct{ Notifications }{},
+		Incidents: struct{ Incidents }{}, Documents: new(records.Documents),
+		Rules: new(runner.Runner), Notifications: struct{ Notifications }{},
 		Alerts: func(context.Context, string) error { return nil }})
 	routes := api.allRoutes()
 	for _, r := range routes {

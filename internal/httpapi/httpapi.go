@@ -37,13 +37,14 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/access"
 	"github.com/andonhq/andon/internal/httpapi/answer"
-	"github.com/andonhq/andon/internal/httpapi/documents"
 	"github.com/andonhq/andon/internal/httpapi/incidents"
 	"github.com/andonhq/andon/internal/httpapi/metrics"
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
+	"github.com/andonhq/andon/internal/rules/runner"
 	"github.com/andonhq/andon/internal/spell"
 	"github.com/andonhq/andon/internal/ui"
 )
@@ -53,12 +54,6 @@ const basePath = "/api/v1"
 
 // Incidents keeps incidents.
 type Incidents = incidents.Kept
-
-// Documents keeps the documents of people.
-type Documents = documents.Kept
-
-// Rules replays rules on stored readings.
-type Rules = documents.Replays
 
 // Options are what an API is made with. Store, Intake and Now must be given; the zero value of each
 // other works.
@@ -76,9 +71,9 @@ type Options struct {
 	// Maintenance returns the windows that are open; nil: none ever is.
 	Maintenance func(context.Context, andon.TenantID) ([]people.Window, error)
 	// Documents are read and written; without them there are no routes about documents.
-	Documents Documents
+	Documents *records.Documents
 	// Rules are tried; without them there is no route for that.
-	Rules Rules
+	Rules *runner.Runner
 	// Notifications tell people; without them there are no routes about that.
 	Notifications Notifications
 	// Alerts takes what is sent to an Alertmanager; nil: nothing does.

@@ -252,7 +252,7 @@ func TestAlerts(t *testing.T) {
 func TestContactsOfADocument(t *testing.T) {
 	var s *notify.Service
 	w := newWorld(t, withNotifications(&s), func(o *httpapi.Options) {
-		o.Documents.(*records.Documents).CheckContact = s.CheckContact
+		o.Documents.CheckContact = s.CheckContact
 	})
 	w.put("/people/Liz", `{"contacts":[{"channel":"pager","address":"12"},{"channel":"fax"}]}`).
 		fails(400, "body.contacts[1].channel", "no channel")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/people/records"
 )
 
 // Agenda is what is planned within a span of time.
@@ -31,7 +32,8 @@ type AgendaShift struct {
 // Plan says when devices are in maintenance, and who is on call, within a span: four weeks from
 // now on unless it is given.
 func Plan(
-	ctx context.Context, kept Kept, tenant andon.TenantID, span andon.Span, now andon.Time,
+	ctx context.Context, kept *records.Documents, tenant andon.TenantID, span andon.Span,
+	now andon.Time,
 ) (is Agenda, err error) {
 	const day = andon.Duration(86_400_000_000)
 	if span.From == 0 {

@@ -28,7 +28,8 @@ func kindOf(one string) people.DocumentKind {
 // Apply puts documents, or says what putting them would change. A schedule that lists no overrides
 // keeps those that are stored: people make them in between.
 func Apply(
-	ctx context.Context, kept Kept, tenant andon.TenantID, sent client.DocumentsSent, dry bool,
+	ctx context.Context, kept *records.Documents, tenant andon.TenantID, sent client.DocumentsSent,
+	dry bool,
 ) (applied client.DocumentsApplied, err error) {
 	all := make([]records.Change, len(sent.Documents))
 	there := map[client.DocumentApplied]bool{}
@@ -113,7 +114,7 @@ func PlaceOf(d *client.Document) Place { return Place{d.Kind, d.Name} }
 
 // All reads up to n documents of all kinds after a place, those that others refer to first.
 func All(
-	ctx context.Context, kept Kept, tenant andon.TenantID, after Place, n int,
+	ctx context.Context, kept *records.Documents, tenant andon.TenantID, after Place, n int,
 ) iter.Seq2[client.Document, error] {
 	return func(yield func(client.Document, error) bool) {
 		for _, kind := range people.Kinds() {

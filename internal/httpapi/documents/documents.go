@@ -5,7 +5,6 @@ package documents
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,30 +15,6 @@ import (
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 )
-
-// Kept keeps documents, as package records has it.
-type Kept interface {
-	Get(
-		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, name string,
-	) (records.Document, error)
-	List(
-		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, after string,
-		limit int,
-	) iter.Seq2[records.Document, error]
-	Put(
-		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, is records.Document,
-		over records.Versions,
-	) (records.Document, error)
-	PutAll(
-		ctx context.Context, tenant andon.TenantID, all []records.Change, dry bool,
-	) ([]records.Change, error)
-	// Known returns all documents of a tenant, at most a second old.
-	Known(ctx context.Context, tenant andon.TenantID) (*people.Known, error)
-	Delete(
-		ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, name string,
-		over records.Versions,
-	) error
-}
 
 // Content decodes a document that is kept.
 func Content[T any](d *records.Document) (is T, err error) {
@@ -82,7 +57,7 @@ func ETag(d *records.Document) string { return `"` + strconv.FormatUint(d.Versio
 
 // OnCall says who is on call by a schedule at a time.
 func OnCall(
-	ctx context.Context, kept Kept, tenant andon.TenantID, name string, at andon.Time,
+	ctx context.Context, kept *records.Documents, tenant andon.TenantID, name string, at andon.Time,
 ) (client.Shift, error) {
 	d, err := kept.Get(ctx, tenant, people.Schedules, name)
 	if err != nil {

@@ -57,8 +57,8 @@ func (o PastOverrides) Set(s *people.Schedule) error {
 // SetOverrides changes the overrides of a schedule by compare-and-swap: what else was changed of it
 // meanwhile stays.
 func SetOverrides(
-	ctx context.Context, kept Kept, tenant andon.TenantID, name string, over records.Versions,
-	sent interface{ Set(*people.Schedule) error },
+	ctx context.Context, kept *records.Documents, tenant andon.TenantID, name string,
+	over records.Versions, sent interface{ Set(*people.Schedule) error },
 ) (records.Document, error) {
 	for {
 		d, err := kept.Get(ctx, tenant, people.Schedules, name)

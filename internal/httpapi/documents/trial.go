@@ -10,13 +10,15 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/rules"
+	"github.com/andonhq/andon/internal/rules/runner"
 )
 
 // Try says what a policy would do about an incident that is made up.
 func Try(
-	ctx context.Context, kept Kept, tenant andon.TenantID, policy string, t client.PolicyTrial,
-	now andon.Time,
+	ctx context.Context, kept *records.Documents, tenant andon.TenantID, policy string,
+	t client.PolicyTrial, now andon.Time,
 ) (shown client.PolicyTimeline, err error) {
 	if err := check(&t); err != nil {
 		return shown, err
@@ -84,16 +86,10 @@ func silence(p *people.Person, s *people.Step, severity uint8) string {
 	return ""
 }
 
-// Replays replays rules on stored readings.
-type Replays interface {
-	Replay(
-		ctx context.Context, tenant andon.TenantID, p *rules.Program, span andon.Span, limit int,
-	) (client.RuleTimeline, error)
-}
-
 // TryRule says what a rule would have said by the readings that are stored.
 func TryRule(
-	ctx context.Context, by Replays, tenant andon.TenantID, sent client.RuleTrial, now andon.Time,
+	ctx context.Context, by *runner.Runner, tenant andon.TenantID, sent client.RuleTrial,
+	now andon.Time,
 ) (shown client.RuleTimeline, err error) {
 	var is struct{ Name string }
 	_ = json.Unmarshal([]byte(sent.Rule), &is) // Decode says what is wrong with it
