@@ -168,6 +168,9 @@ func New(o Options) *API {
 	for _, r := range a.allRoutes() {
 		a.add(r)
 	}
+	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		a.unmatched(w.(*exchange), r)
+	})
 	return a
 }
 
@@ -207,31 +210,26 @@ func (a *API) allRoutes() []*route {
 	return slices.Concat(all, a.documentRoutes(all), a.boardRoutes())
 }
 
-// ServeHTTP serves one request. What the mux says of one that it has no route for is text, and for
-// a path with empty segments a redirect to another device's: it is not sent, and the request is
-// answered with a problem like any other.
+// ServeHTTP serves one request. The mux would redirect a path with empty segments to another
+// device's, so it does not get that.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := newExchange(w, answer.RequestID(r), time.Now())
 	defer a.finish(x, r)
 	x.SetHeaders(r)
 	path := r.URL.EscapedPath()
-	clean := isClean(path)
-	if clean {
-		if strings.Contains(path, "%") {
-			r = params.WithLoneSlash(r, path)
-		}
-		x.Unsent = true
-		a.mux.ServeHTTP(x, r)
+	if !isClean(path) {
+		a.unmatched(x, r)
+		return
 	}
-	if x.route == nil {
-		a.unmatched(x, r, clean)
+	if strings.Contains(path, "%") {
+		r = params.WithLoneSlash(r, path)
 	}
+	a.mux.ServeHTTP(x, r)
 }
 
 // enter begins a request that a route was found for, or none, and returns how the client was let
 // in.
 func (a *API) enter(x *exchange, r *http.Request, open bool) (who string, err error) {
-	x.Unsent = false
 	if r.ContentLength != 0 {
 		x.SetReadDeadline(x.Begun.Add(a.options.BodyTimeout))
 	}
@@ -272,17 +270,12 @@ func (a *API) noSuchPath(path string) error {
 		cmp.Or(spell.DidYouMean(path, known), ": /openapi.json lists all"))
 }
 
-// unmatched answers a request that no route was found for. That the path is known by other methods
-// is in the header that the mux left.
-func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
-	allow := x.Header().Get("Allow")
-	for _, name := range []string{"Allow", "Content-Type", "Location"} { // what the mux said
-		x.Header().Del(name)
-	}
-	x.SetHeaders(r)
+// unmatched answers a request that no route was found for.
+func (a *API) unmatched(x *exchange, r *http.Request) {
+	allow, open := a.allowed(r)
 	page := allow == "" && asksForPage(r)
-	open := page && !strings.HasPrefix(r.URL.Path, basePath) // that page holds no data
-	_, err := a.enter(x, r, open || clean && a.isOpen(r))
+	open = open || page && !strings.HasPrefix(r.URL.Path, basePath) // that page holds no data
+	_, err := a.enter(x, r, open)
 	switch {
 	case err != nil:
 	case page:
@@ -300,14 +293,21 @@ func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 	a.refuse(x, r, err)
 }
 
-// isOpen reports whether a request with another method than that of an open route needs no token:
-// the error says so.
-func (a *API) isOpen(r *http.Request) bool {
+// allowed returns the methods by which there are routes to the path of a request, and whether one
+// of these needs no token: then the error that says the methods needs none.
+func (a *API) allowed(r *http.Request) (methods string, open bool) {
+	if !isClean(r.URL.EscapedPath()) {
+		return "", false
+	}
+	var all []string
 	r = r.WithContext(r.Context()) // a copy
-	r.Method = http.MethodGet
-	_, pattern := a.mux.Handler(r)
-	to := a.routes[pattern]
-	return to != nil && to.open
+	for _, r.Method = range []string{"DELETE", "GET", "HEAD", "POST", "PUT"} {
+		_, pattern := a.mux.Handler(r)
+		if to := a.routes[pattern]; to != nil {
+			all, open = append(all, r.Method), open || to.open
+		}
+	}
+	return strings.Join(all, ", "), open
 }
 
 func (a *API) handler(to *route) http.HandlerFunc {

@@ -19,7 +19,6 @@ import (
 type Writer struct {
 	http.ResponseWriter
 	ID           string // of the request
-	Unsent       bool   // what is written is the mux's, and not sent
 	Begun        time.Time
 	Received     time.Time // when the work at it began; zero where it never did
 	Answered     time.Time // the beginning of the answer; zero until then
@@ -40,9 +39,6 @@ type Writer struct {
 
 // WriteHeader begins the answer.
 func (x *Writer) WriteHeader(status int) {
-	if x.Unsent {
-		return
-	}
 	if x.Status == 0 && status >= http.StatusOK {
 		x.Status, x.Answered = status, time.Now()
 	}
@@ -51,9 +47,6 @@ func (x *Writer) WriteHeader(status int) {
 
 // Write sends a part of the answer.
 func (x *Writer) Write(p []byte) (int, error) {
-	if x.Unsent {
-		return len(p), nil
-	}
 	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
