@@ -33,7 +33,7 @@ type eventItem struct {
 // since reads which entries are asked for in the order of their arrival.
 func (c *call) since() (q andon.ArrivalQuery, err error) {
 	q = andon.ArrivalQuery{States: c.States(), Span: c.Span()}
-	if c.OneOf("order", "asc", "desc") == "desc" {
+	if c.Text("order") == "desc" {
 		c.Mark("query.order", "with after events come in the order of their arrival: asc")
 	}
 	switch text := c.Text(sinceParam.Name); text {

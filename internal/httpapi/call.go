@@ -91,12 +91,15 @@ func (c *call) stop() {
 
 func (c *call) ctx() context.Context { return c.context }
 
-// prepare reads what is the same for every route: the query as text, and the tenant.
+// prepare reads what is the same for every route: the query as text, the path, and the tenant.
 func (c *call) prepare() error {
 	if c.r.URL.RawQuery != "" && !c.route.anyQuery {
 		if err := c.ReadQuery(c.route.query, c.route.fixedOrder); err != nil {
 			return err
 		}
+	}
+	if !c.route.outside {
+		c.CheckPath(c.route.names)
 	}
 	if !c.route.outside && !c.route.tenantless {
 		c.readTenant()
@@ -110,6 +113,7 @@ func (c *call) prepare() error {
 	if err == nil && !s.SelectsAll() {
 		c.selected, err = c.intake.Groups.Select(c.ctx(), c.tenant, s)
 	}
+	c.CheckValues(c.route.query)
 	return err
 }
 

@@ -7,17 +7,13 @@ import "github.com/andonhq/andon"
 // request that would accept an older one, and never the other way round.
 
 var consistencyParam = param{
-	Name: "consistency", Example: "eventual", Values: []any{"strong", "eventual"},
+	Name: "consistency", Example: "eventual", Values: []string{"strong", "eventual"},
 }
 
 func (c *call) consistent() error {
-	text := c.OneOf(consistencyParam.Name, "strong", "eventual")
-	if err := c.Fault(); err != nil || !c.route.isExplained() {
-		return err
-	}
-	asked, err := andon.ParseConsistency(text)
-	if err != nil {
-		return err
+	asked, _ := andon.ParseConsistency(c.Text(consistencyParam.Name)) // it was checked
+	if !c.route.isExplained() {
+		return nil
 	}
 	can := c.store.Capabilities()
 	if asked == andon.Strong && !can.Immediate && !can.Consistency {

@@ -31,7 +31,7 @@ func (a *API) document(routes []*route) []byte {
 
 func (r *route) operation() openapi.Operation {
 	return openapi.Operation{
-		Method: r.method(), Path: r.path(), PathNames: r.pathNames(), Name: r.name,
+		Method: r.method(), Path: r.path(), PathNames: r.names, Name: r.name,
 		Order: r.fixedOrder, Query: r.query, Tenant: !r.outside && !r.tenantless,
 		Open: r.open, Body: r.body, Answer: r.answer, Versioned: r.versioned,
 		Statuses: r.statuses, Errors: r.possibleErrors(),

@@ -45,19 +45,19 @@ func (a *API) deviceRoutes() []*route {
 
 var (
 	operatorParam  = param{Name: "operator", Example: "Liz"}
-	retiredParam   = param{Name: "retired", Example: "true", Values: []any{"true"}}
-	measuringParam = param{Name: "measuring", Example: "true", Values: []any{"true"}}
-	assignedParam  = param{Name: "assigned", Example: "true", Values: []any{"true"}}
+	retiredParam   = param{Name: "retired", Example: "true", Values: []string{"true"}}
+	measuringParam = param{Name: "measuring", Example: "true", Values: []string{"true"}}
+	assignedParam  = param{Name: "assigned", Example: "true", Values: []string{"true"}}
 	escalatedParam = param{Name: "escalated_to", Example: "Sara"}
-	silentParam    = param{Name: "silent", Example: "true", Values: []any{"true", "false"}}
+	silentParam    = param{Name: "silent", Example: "true", Values: []string{"true", "false"}}
 	purgeParam     = param{
-		Name: "purge", Example: "false", Initial: "false", Values: []any{"true", "false"},
+		Name: "purge", Example: "false", Initial: "false", Values: []string{"true", "false"},
 	}
 	deviceParam = param{Name: "device", Example: "press*"}
 	searchParam = param{Name: "search", Example: "press"}
 	sortParam   = param{
 		Name: "sort", Example: "severity", Initial: "device",
-		Values: []any{"device", "since", "severity"},
+		Values: []string{"device", "since", "severity"},
 	}
 )
 
@@ -165,7 +165,7 @@ func (a *API) devices(c *call) error {
 	if q.Unassigned = q.Operator == andon.NoPerson; q.Unassigned {
 		q.Operator = ""
 	}
-	silent, text, exactly := c.Truth("silent"), c.Text("search"), c.DeviceOrPrefix(&q)
+	silent, text, exactly := c.Text("silent"), c.Text("search"), c.DeviceOrPrefix(&q)
 	if text != "" && q.Kind != andon.ShownDevices {
 		c.Mark("query.search", "search does not go with devices that show nothing")
 	}
@@ -203,10 +203,8 @@ func (c *call) deviceKind() (kind andon.DeviceKind) {
 		"retired": andon.RetiredDevices, "measuring": andon.MeasuringDevices,
 		"assigned": andon.AssignedDevices,
 	} {
-		switch text := c.Text(name); {
-		case text == "":
-		case text != "true":
-			c.Mark("query."+name, "%s is true or left out, not %q", name, text)
+		switch {
+		case !c.Flag(name):
 		case kind != andon.ShownDevices:
 			c.Mark("query."+name, "of retired, measuring and assigned only one goes at once")
 		default:
@@ -227,7 +225,7 @@ func (c *call) deviceKind() (kind andon.DeviceKind) {
 func (c *call) sort() andon.DeviceSort {
 	return map[string]andon.DeviceSort{
 		"since": andon.BySince, "severity": andon.BySeverity,
-	}[c.OneOf("sort", "device", "since", "severity")]
+	}[c.Text("sort")]
 }
 
 // oneDevice is the list of one device, if the query selects it.

@@ -14,7 +14,6 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/metrics"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
-	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
@@ -71,7 +70,7 @@ func (a *API) withdrawRoute() *route {
 }
 
 var (
-	precisionParam = param{Name: "precision", Example: "s", Values: []any{"s", "ms", "us", "ns"}}
+	precisionParam = param{Name: "precision", Example: "s", Values: []string{"s", "ms", "us", "ns"}}
 	dateParam      = param{Name: "date", Example: "2020-04-27"}
 )
 
@@ -84,13 +83,10 @@ func serveFeed[T any](
 	admit func(context.Context, andon.TenantID, ingest.Batch[T]) (intake.Result, error),
 	counters metrics.Entries,
 ) error {
-	unit, err := andon.ParsePrecision(c.Text("precision"))
-	if err != nil {
-		return andon.AtField("query.precision", "%s", err)
-	}
 	if err := c.Fault(); err != nil {
 		return err
 	}
+	unit, _ := andon.ParsePrecision(c.Text("precision")) // it was checked
 	text, format, err := c.feed()
 	if err != nil {
 		counters.Unread(err)
@@ -163,14 +159,14 @@ func (a *API) deviceEvents(c *call) error {
 }
 
 func (a *API) operatorEvents(c *call) error {
-	operator := params.PathID[andon.PersonID](&c.Reader, "operator")
+	operator := andon.PersonID(c.Segment("operator"))
 	return c.events(stepItems, c.Span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.OperatorEvents(c.ctx(), c.tenant, operator, q)
 	})
 }
 
 func (a *API) supervisorEvents(c *call) error {
-	supervisor := params.PathID[andon.PersonID](&c.Reader, "supervisor")
+	supervisor := andon.PersonID(c.Segment("supervisor"))
 	return c.events(stepItems, c.DaySpan(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.SupervisorEvents(c.ctx(), c.tenant, supervisor, q)
 	})
@@ -216,9 +212,6 @@ func (a *API) withdrawEntry(c *call) (client.Entry, error) {
 	}
 	w := andon.Withdrawal{By: sent.By, Note: sent.Note}
 	w.Device, w.Time, w.State = c.entryRef()
-	if err := c.Fault(); err != nil {
-		return client.Entry{}, err
-	}
 	if _, _, err := c.intake.Withdraw(c.ctx(), c.tenant, w); err != nil {
 		return client.Entry{}, c.withoutEntry(err, w.Device, w.Time, w.State)
 	}
@@ -226,17 +219,12 @@ func (a *API) withdrawEntry(c *call) (client.Entry, error) {
 }
 
 func (c *call) entryRef() (andon.DeviceID, andon.Time, andon.State) {
-	device, state := c.Device(), params.PathID[andon.State](&c.Reader, "state")
-	at, err := andon.ParseTime(c.Segment("time"))
-	c.Check("path.time", err)
-	return device, at, state
+	at, _ := andon.ParseTime(c.Segment("time")) // it was checked
+	return c.Device(), at, andon.State(c.Segment("state"))
 }
 
 func (a *API) entry(c *call) (client.Entry, error) {
 	device, at, state := c.entryRef()
-	if err := c.Fault(); err != nil {
-		return client.Entry{}, err
-	}
 	entry, err := a.store.Entry(c.ctx(), c.tenant, device, at, state)
 	if err != nil {
 		return client.Entry{}, c.withoutEntry(err, device, at, state)

@@ -42,7 +42,8 @@ func TestPrecision(t *testing.T) {
 			t.Errorf("%s: %s", unit, at)
 		}
 	}
-	w.post("/events?precision=h", `{}`).fails(400, "query.precision", "none of s, ms, us, ns")
+	w.post("/events?precision=h", `{}`).
+		fails(400, "query.precision", "precision is s, ms, us or ns")
 }
 
 func TestOneBadLineOfAThousand(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // all the same, so that its figures are true.
 
 var explainParam = param{
-	Name: "explain", Example: "true", Values: []any{"true", "false"}, Initial: "false",
+	Name: "explain", Example: "true", Values: []string{"true", "false"}, Initial: "false",
 }
 
 // planJSON is what a store sent to its engine, in the order of first use. It has no schema in the

@@ -120,11 +120,7 @@ func (a *API) postProfiles(c *call) error {
 
 // putProfile changes what the body names; null takes it away.
 func (a *API) putProfile(c *call) (is andon.DeviceProfile, err error) {
-	device := c.Device()
-	if err := c.Fault(); err != nil {
-		return is, err
-	}
-	all, _, err := c.sentProfiles(device, typeJSON)
+	all, _, err := c.sentProfiles(c.Device(), typeJSON)
 	if err == nil && len(all) != 1 {
 		err = andon.AtField("body", "want one object with what is said of the device")
 	}

@@ -178,7 +178,7 @@ func (a *API) add(r *route) {
 	r.complete()
 	a.routes[r.pattern] = r
 	if r.long {
-		if len(r.pathNames()) > 0 {
+		if len(r.names) > 0 {
 			panic("httpapi: Take can't know the long route " + r.pattern + " by its path")
 		}
 		a.long = append(a.long, r.path())

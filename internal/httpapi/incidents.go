@@ -18,13 +18,13 @@ var (
 	severityParam = param{Name: "severity", Example: "48"}
 	ageParam      = param{Name: "age", Example: "30m"}
 	kindParam     = param{Name: "kind", Example: "state"}
-	flappingParam = param{Name: "flapping", Example: "true", Values: []any{"true", "false"}}
+	flappingParam = param{Name: "flapping", Example: "true", Values: []string{"true", "false"}}
 	orderOfOpen   = param{
 		Name: "sort", Title: "sort of incidents", Example: "since", Initial: "severity",
-		Values: []any{"severity", "since", "opened"},
+		Values: []string{"severity", "since", "opened"},
 	}
 	incidentsParam = param{
-		Name: "incidents", Example: "true", Initial: "false", Values: []any{"true", "false"},
+		Name: "incidents", Example: "true", Initial: "false", Values: []string{"true", "false"},
 	}
 )
 
@@ -99,7 +99,7 @@ func (c *call) openIncidents(q *incidents.Query) ([]*people.Incident, error) {
 
 func (a *API) incidents(c *call) error {
 	q, span := incidents.Read(&c.Reader), c.Span()
-	order := c.OneOf("sort", "severity", "since", "opened")
+	order := c.Text("sort")
 	past := span != andon.Span{}
 	if past && order != "" && order != "opened" {
 		c.Mark("query.sort", "with from or to incidents come newest first: sort is opened")

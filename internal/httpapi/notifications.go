@@ -41,7 +41,7 @@ func (a *API) notificationRoutes() (all []*route) {
 		query: []param{
 			{Name: "to", Title: "to of notifications", Example: "Liz"},
 			{Name: "status", Title: "status of notifications", Example: "given-up",
-				Values: []any{"held", "waiting", "delivered", "failed", "given-up", "listed"}},
+				Values: []string{"held", "waiting", "delivered", "failed", "given-up", "listed"}},
 			limitParam, cursorParam,
 		},
 	}, a.notifications),
@@ -81,9 +81,7 @@ func showNotification(l *notify.Logged) client.Notification {
 }
 
 func (a *API) notifications(c *call) error {
-	w := notify.Wanted{To: andon.PersonID(c.Text("to"))}
-	w.Status = notify.Status(c.OneOf("status", "held", "waiting", "delivered", "failed",
-		"given-up", "listed"))
+	w := notify.Wanted{To: andon.PersonID(c.Text("to")), Status: notify.Status(c.Text("status"))}
 	w.Stopped = func(key string) { c.stopped = key }
 	read := func(after string, n int) iter.Seq2[notify.Logged, error] {
 		w.After = after
@@ -101,10 +99,7 @@ func (a *API) notifications(c *call) error {
 
 // postContact adds a contact to those of a person, once.
 func (a *API) postContact(c *call, added people.Contact) (is people.Person, err error) {
-	name := documents.Name(&c.Reader)
-	if err := c.Fault(); err != nil {
-		return is, err
-	}
+	name := c.Segment("name")
 	if err := a.options.Notifications.CheckContact("body", added); err != nil {
 		return is, err
 	}
@@ -127,12 +122,9 @@ func (a *API) postContact(c *call, added people.Contact) (is people.Person, err 
 }
 
 func (a *API) testContacts(c *call) (is list[client.Notification], err error) {
-	name := documents.Name(&c.Reader)
-	if err := c.Fault(); err != nil {
-		return is, err
-	}
 	c.end() // it waits for others
-	all, err := a.options.Notifications.Test(c.ctx(), c.tenant, andon.PersonID(name))
+	name := andon.PersonID(c.Segment("name"))
+	all, err := a.options.Notifications.Test(c.ctx(), c.tenant, name)
 	for i := range all {
 		is.Items = append(is.Items, showNotification(&all[i]))
 	}
@@ -141,10 +133,7 @@ func (a *API) testContacts(c *call) (is list[client.Notification], err error) {
 
 // calendarLink returns the signed address of a schedule's calendar.
 func (a *API) calendarLink(c *call) (is client.CalendarLink, err error) {
-	name := documents.Name(&c.Reader)
-	if err := c.Fault(); err != nil {
-		return is, err
-	}
+	name := c.Segment("name")
 	d, err := a.options.Documents.Get(c.ctx(), c.tenant, people.Schedules, name)
 	if err == nil {
 		of := notify.Calendar{Tenant: c.tenant, Schedule: name, Begun: d.Begun}

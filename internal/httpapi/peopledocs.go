@@ -9,7 +9,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/documents"
-	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 )
@@ -49,21 +48,17 @@ func (a *API) personRoutes() (all []*route) {
 		pattern: "POST /documents", name: "applyDocuments", query: []param{dryRunParam},
 		errors: []int{409, 501},
 	}, func(c *call, sent client.DocumentsSent) (applied client.DocumentsApplied, err error) {
-		dry := c.Flag(dryRunParam.Name)
 		if err := c.Fault(); err != nil {
 			return applied, err
 		}
+		dry := c.Flag(dryRunParam.Name)
 		return documents.Apply(c.ctx(), a.options.Documents, c.tenant, sent, dry)
 	}), taking(route{
 		pattern: "POST /policies/{name}/test", name: "testPolicy", readOnly: true,
 		errors: []int{404, 501},
 	}, func(c *call, t client.PolicyTrial) (client.PolicyTimeline, error) {
-		name := documents.Name(&c.Reader)
-		if err := c.Fault(); err != nil {
-			return client.PolicyTimeline{}, err
-		}
 		kept, now := a.options.Documents, a.options.Now()
-		return documents.Try(c.ctx(), kept, c.tenant, name, t, now)
+		return documents.Try(c.ctx(), kept, c.tenant, c.Segment("name"), t, now)
 	}))
 }
 
@@ -119,16 +114,12 @@ func showDocument[T any](c *call, d records.Document, err error) (is T, _ error)
 }
 
 func getDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
-	name := documents.Name(&c.Reader)
-	if err := c.Fault(); err != nil {
-		return is, err
-	}
-	d, err := c.options.Documents.Get(c.ctx(), c.tenant, kind, name)
+	d, err := c.options.Documents.Get(c.ctx(), c.tenant, kind, c.Segment("name"))
 	return showDocument[T](c, d, err)
 }
 
 func putDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
-	name, over := documents.Name(&c.Reader), documents.Over(&c.Reader)
+	name, over := c.Segment("name"), documents.Over(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return is, err
 	}
@@ -146,7 +137,7 @@ func putDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
 }
 
 func deleteDocument(c *call, kind people.DocumentKind) error {
-	name, over := documents.Name(&c.Reader), documents.Over(&c.Reader)
+	name, over := c.Segment("name"), documents.Over(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return err
 	}
@@ -189,10 +180,6 @@ func withCalendar(all []*route) []*route {
 			if !is {
 				return asJSON(c)
 			}
-			c.Check("path.name", andon.PersonID(name).ValidateAs("name"))
-			if err := c.Fault(); err != nil {
-				return err
-			}
 			d, err := c.options.Documents.Get(c.ctx(), c.tenant, people.Schedules, name)
 			return c.sendCalendar(c.tenant, d, err)
 		}
@@ -217,7 +204,7 @@ func (c *call) sendCalendar(tenant andon.TenantID, d records.Document, err error
 func setOverrides[T interface{ Set(*people.Schedule) error }](
 	c *call, sent T,
 ) (is people.Schedule, err error) {
-	name, over := documents.Name(&c.Reader), documents.Over(&c.Reader)
+	name, over := c.Segment("name"), documents.Over(&c.Reader)
 	if err := c.Fault(); err != nil {
 		return is, err
 	}
@@ -230,7 +217,7 @@ func setOverrides[T interface{ Set(*people.Schedule) error }](
 // time.
 func (a *API) deleteOverrides(c *call) (is people.Schedule, err error) {
 	gone := documents.PastOverrides{
-		Person: params.PathID[andon.PersonID](&c.Reader, "person"), After: a.options.Now(),
+		Person: andon.PersonID(c.Segment("person")), After: a.options.Now(),
 	}
 	if text := c.Text("at"); text != "" {
 		gone.Then = true
@@ -242,7 +229,7 @@ func (a *API) deleteOverrides(c *call) (is people.Schedule, err error) {
 
 // onCall says who is on call by a schedule, now or at a time.
 func (a *API) onCall(c *call) (is client.Shift, err error) {
-	name, at := documents.Name(&c.Reader), a.options.Now()
+	name, at := c.Segment("name"), a.options.Now()
 	if text := c.Text("at"); text != "" {
 		if at, err = andon.ParseTime(text); err != nil {
 			c.Check("query.at", err)

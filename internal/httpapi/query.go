@@ -17,7 +17,7 @@ var (
 	}
 	cursorParam = param{Name: "cursor", Example: "AbVn3_8…"}
 	orderParam  = param{
-		Name: "order", Example: "desc", Values: []any{"desc", "asc"}, Initial: "desc",
+		Name: "order", Example: "desc", Values: []string{"asc", "desc"}, Initial: "desc",
 	}
 	fromParam  = param{Name: "from", Example: "2020-04-24T14:40:00Z"}
 	toParam    = param{Name: "to", Example: "2020-04-27"}
@@ -41,7 +41,7 @@ func (c *call) cursor(position any) bool {
 // holds a line break, since identifiers hold no control character and the rest is escaped.
 func (c *call) scope() string {
 	parts := []string{c.route.pattern, string(c.tenant)}
-	for _, name := range c.route.pathNames() {
+	for _, name := range c.route.names {
 		parts = append(parts, c.Segment(name))
 	}
 	selecting := make(url.Values, len(c.Query))

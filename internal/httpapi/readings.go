@@ -11,7 +11,6 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/buffer"
 	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
-	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 )
 
@@ -77,9 +76,6 @@ func (c *call) metricNames() []andon.MetricName {
 
 func (a *API) latestReading(c *call) (andon.Reading, error) {
 	device := c.Device()
-	if err := c.Fault(); err != nil {
-		return andon.Reading{}, err
-	}
 	found, err := a.store.LatestReadings(c.ctx(), c.tenant, []andon.DeviceID{device}, 0)
 	if err != nil {
 		return andon.Reading{}, err
@@ -175,9 +171,7 @@ func (a *API) addLatest(
 }
 
 func (a *API) metricReadings(c *call) error {
-	q := andon.MetricQuery{
-		Metric: params.PathID[andon.MetricName](&c.Reader, "metric"), Span: c.Span(),
-	}
+	q := andon.MetricQuery{Metric: andon.MetricName(c.Segment("metric")), Span: c.Span()}
 	read := func(after *andon.MetricPosition, n int) iter.Seq2[andon.MetricReading, error] {
 		q.After, q.Limit = after, n
 		return a.store.MetricReadings(c.ctx(), c.tenant, q)

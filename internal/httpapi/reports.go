@@ -14,7 +14,7 @@ const typeCSV = "text/csv"
 
 // incidentReport answers with the figures of a span, the last day unless it is given.
 func (a *API) incidentReport(c *call) (r client.IncidentReport, err error) {
-	in := report.Input{Span: c.Span(), Per: c.OneOf("per", "operator", "device", "hour")}
+	in := report.Input{Span: c.Span(), Per: c.Text("per")}
 	now, operator := a.options.Now(), c.Person("operator")
 	if in.Span.To == 0 || in.Span.To > now {
 		in.Span.To = now
@@ -64,7 +64,7 @@ func (a *API) reportRoute(r *route) *route {
 }
 
 var perParam = param{
-	Name: "per", Example: "operator", Values: []any{"operator", "device", "hour"},
+	Name: "per", Example: "operator", Values: []string{"operator", "device", "hour"},
 }
 
 var reportErrors = []int{http.StatusRequestEntityTooLarge, http.StatusNotImplemented}

@@ -33,6 +33,8 @@ type route struct {
 	fixedOrder string   // of a list that takes no order: why
 
 	serve func(*call) error
+
+	names []string // the wildcards of the path, in their order
 }
 
 // content is what is sent in one direction.
@@ -56,6 +58,10 @@ func (r *route) complete() {
 	if r.statuses == nil {
 		r.statuses = []int{http.StatusOK}
 	}
+	r.names = nil
+	for _, m := range pathName.FindAllStringSubmatch(r.pattern, -1) {
+		r.names = append(r.names, m[1])
+	}
 }
 
 func (r *route) method() string {
@@ -66,15 +72,6 @@ func (r *route) method() string {
 func (r *route) path() string {
 	_, path, _ := strings.Cut(r.pattern, " ")
 	return path
-}
-
-// pathNames are the wildcards of the path, in their order.
-func (r *route) pathNames() []string {
-	var names []string
-	for _, m := range pathName.FindAllStringSubmatch(r.pattern, -1) {
-		names = append(names, m[1])
-	}
-	return names
 }
 
 // answering completes a route whose answer is one JSON value.

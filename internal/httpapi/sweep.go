@@ -9,7 +9,7 @@ type sweepJSON struct {
 }
 
 var dryRunParam = param{
-	Name: "dry_run", Example: "true", Initial: "false", Values: []any{"true", "false"},
+	Name: "dry_run", Example: "true", Initial: "false", Values: []string{"true", "false"},
 }
 
 func (a *API) sweepRoute() *route {
@@ -21,11 +21,10 @@ func (a *API) sweepRoute() *route {
 }
 
 func (a *API) sweep(c *call) (sweepJSON, error) {
-	dry := c.Flag(dryRunParam.Name)
 	if err := c.Fault(); err != nil {
 		return sweepJSON{}, err
 	}
-	all, err := a.intake.Sweep(c.ctx(), dry)
+	all, err := a.intake.Sweep(c.ctx(), c.Flag(dryRunParam.Name))
 	if err != nil {
 		return sweepJSON{}, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/httpapi/sent"
 	"github.com/andonhq/andon/internal/seq"
 )
@@ -57,16 +56,8 @@ func (a *API) tenants(c *call) error {
 	return sendPage(c, oneStep, nil, read, plain(showTenant), position)
 }
 
-func (c *call) pathTenant() andon.TenantID {
-	return params.PathID[andon.TenantID](&c.Reader, "tenant")
-}
-
 func (a *API) tenant(c *call) (client.Tenant, error) {
-	id := c.pathTenant()
-	if err := c.Fault(); err != nil {
-		return client.Tenant{}, err
-	}
-	t, err := a.store.Tenant(c.ctx(), id)
+	t, err := a.store.Tenant(c.ctx(), andon.TenantID(c.Segment("tenant")))
 	if err != nil {
 		return client.Tenant{}, err
 	}
@@ -74,7 +65,7 @@ func (a *API) tenant(c *call) (client.Tenant, error) {
 }
 
 func (a *API) putTenant(c *call, asked sent.TenantBody) (client.Tenant, error) {
-	id := c.pathTenant()
+	id := andon.TenantID(c.Segment("tenant"))
 	if asked.Tenant != "" && asked.Tenant != id {
 		c.Mark("body.tenant", "the body is of tenant %q, the path of %q", asked.Tenant, id)
 	}
@@ -95,11 +86,8 @@ func (a *API) putTenant(c *call, asked sent.TenantBody) (client.Tenant, error) {
 }
 
 func (a *API) deleteTenant(c *call) error {
-	id := c.pathTenant()
-	if err := c.Fault(); err != nil {
-		return err
-	}
-	if err := c.intake.DeleteTenant(c.ctx(), id); err != nil {
+	err := c.intake.DeleteTenant(c.ctx(), andon.TenantID(c.Segment("tenant")))
+	if err != nil {
 		return err
 	}
 	c.x.WriteHeader(http.StatusNoContent)

@@ -24,9 +24,6 @@ func Content[T any](d *records.Document) (is T, err error) {
 	return is, err
 }
 
-// Name reads that of the path.
-func Name(r *params.Reader) string { return string(params.PathID[andon.PersonID](r, "name")) }
-
 // Over reads over which versions of a document a request changes it: RFC 9110, section 13.1.1. A
 // weak ETag counts like the strong one, which the RFC does not do: Andon gives no weak ones, and a
 // proxy that compresses an answer makes its ETag weak.

@@ -39,7 +39,7 @@ func Read(r *params.Reader) (q Query) {
 	var devices andon.DeviceQuery
 	q.States, q.Operator = r.States(), r.Person("operator")
 	q.Device, q.Kind = r.DeviceOrPrefix(&devices), people.Kind(r.Text("kind"))
-	q.Flapping, q.now = r.Truth("flapping"), r.Now()
+	q.Flapping, q.now = r.Text("flapping"), r.Now()
 	q.Prefix = devices.Prefix
 	if q.Unassigned = q.Operator == andon.NoPerson; q.Unassigned {
 		q.Operator = ""

@@ -81,9 +81,9 @@ type Param struct {
 	Name    string
 	Title   string // of its description; its name unless set
 	Example any
-	Values  []any   // the only ones, where they are a few
-	Initial any     // what is assumed without it
-	Most    float64 // of a number from 1 on; 0: it is text
+	Values  []string // the only ones, where they are a few
+	Initial any      // what is assumed without it
+	Most    float64  // of a number from 1 on; 0: it is text
 }
 
 // Content is what is sent in one direction.
@@ -272,7 +272,10 @@ func (o *Operation) headers() (all [][3]string) {
 }
 
 func (p Param) schema() *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Enum: p.Values, Default: p.Initial}
+	s := &huma.Schema{Type: huma.TypeString, Default: p.Initial}
+	for _, value := range p.Values {
+		s.Enum = append(s.Enum, value)
+	}
 	if p.Most > 0 {
 		least := 1.0
 		s.Type, s.Minimum, s.Maximum = huma.TypeInteger, &least, &p.Most

@@ -1,8 +1,10 @@
 // Package params reads the parameters of a request: of its query and of its path.
 //
+// Before a handler is called, the path is checked, and the query for parameters that are not known:
+// a misspelt one selects too much. Of parameters that have only a few values any other is noted.
 // Methods that read a parameter note what is wrong with it and return the zero value. So a handler
 // reads all of them first and then asks once, with Fault: the client learns everything that is
-// wrong at once. A parameter that is not known is refused, because a misspelt one selects too much.
+// wrong at once.
 //
 // The package knows no route and no store.
 package params
@@ -19,6 +21,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/spell"
 )
 
@@ -104,50 +107,55 @@ func (r *Reader) checkParam(
 	}
 }
 
-// OneOf reads a parameter that is one of some words, or absent.
-func (r *Reader) OneOf(name string, words ...string) string {
-	text := r.Text(name)
-	if text != "" {
-		r.among(name, text, words...)
+// CheckValues notes which parameters have none of the few values that they may have. An empty one
+// is absent, but not where it is true or false: a sweep with ?dry_run is not meant to sweep.
+func (r *Reader) CheckValues(known []openapi.Param) {
+	for _, p := range known {
+		text, last := r.Text(p.Name), len(p.Values)-1
+		absent := text == "" && (last < 0 || p.Values[last] != "false" || !r.Query.Has(p.Name))
+		switch {
+		case last < 0, absent, slices.Contains(p.Values, text):
+		case last == 0:
+			r.Mark("query."+p.Name, "%s is %s or left out, not %q", p.Name, p.Values[0], text)
+		default:
+			r.Mark("query."+p.Name, "%s is %s or %s, not %q", p.Name,
+				strings.Join(p.Values[:last], ", "), p.Values[last], text)
+		}
 	}
-	return text
-}
-
-// among marks a parameter that is none of some words.
-func (r *Reader) among(name, text string, words ...string) {
-	if !slices.Contains(words, text) {
-		last := len(words) - 1
-		r.Mark("query."+name, "%s is %s or %s, not %q", name,
-			strings.Join(words[:last], ", "), words[last], text)
-	}
-}
-
-// Truth reads a parameter that is true or false; empty where it is absent. Without a value it is
-// refused: a sweep with ?dry_run is not meant to sweep.
-func (r *Reader) Truth(name string) string {
-	text := r.Text(name)
-	if r.Query.Has(name) {
-		r.among(name, text, "true", "false")
-	}
-	return text
 }
 
 // Flag reports whether a parameter is true.
-func (r *Reader) Flag(name string) bool { return r.Truth(name) == "true" }
+func (r *Reader) Flag(name string) bool { return r.Text(name) == "true" }
 
 // Text returns a parameter of the query; one that is empty is absent.
 func (r *Reader) Text(name string) string { return r.Query.Get(name) }
 
-// PathID reads an identifier of the path.
-func PathID[ID interface {
-	~string
-	Validate() error
-}](r *Reader, name string) ID {
-	id := ID(r.Segment(name))
-	if err := id.Validate(); err != nil {
-		r.Mark("path."+name, "%s", strings.Replace(err.Error(), "person", name, 1))
+// CheckPath checks what the wildcards of the path matched. What one of them is follows from its
+// name.
+func (r *Reader) CheckPath(names []string) {
+	for _, name := range names {
+		var err error
+		switch text := r.Segment(name); name {
+		case "device":
+			err = andon.DeviceID(text).Validate()
+		case "metric":
+			err = andon.MetricName(text).Validate()
+		case "operator", "supervisor", "person":
+			err = andon.PersonID(text).ValidateAs(name)
+		case "name": // of a document, or, with the suffix, of the calendar that it has
+			text = strings.TrimSuffix(text, people.CalendarSuffix)
+			err = andon.PersonID(text).ValidateAs(name)
+		case "state":
+			err = andon.State(text).Validate()
+		case "tenant":
+			err = andon.TenantID(text).Validate()
+		case "time":
+			_, err = andon.ParseTime(text)
+		}
+		if err != nil {
+			r.Mark("path."+name, "%s", err)
+		}
 	}
-	return id
 }
 
 // Person reads a person.
@@ -160,7 +168,7 @@ func (r *Reader) Person(name string) andon.PersonID {
 }
 
 // Device reads the device of the path.
-func (r *Reader) Device() andon.DeviceID { return PathID[andon.DeviceID](r, "device") }
+func (r *Reader) Device() andon.DeviceID { return andon.DeviceID(r.Segment("device")) }
 
 // Limit reads how many items a page may have.
 func (r *Reader) Limit() int {
@@ -178,7 +186,7 @@ func (r *Reader) Limit() int {
 
 // Order reads the order of a list, newest first unless said.
 func (r *Reader) Order() andon.Order {
-	if r.OneOf("order", "asc", "desc") == "asc" {
+	if r.Text("order") == "asc" {
 		return andon.Asc
 	}
 	return andon.Desc
