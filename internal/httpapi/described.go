@@ -7,7 +7,6 @@ import (
 
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
-	"github.com/andonhq/andon/internal/httpapi/problem"
 )
 
 func (a *API) document(routes []*route) []byte {
@@ -17,16 +16,7 @@ func (a *API) document(routes []*route) []byte {
 			operations = append(operations, r.operation())
 		}
 	}
-	return openapi.Document(openapi.API{
-		Version: a.options.Version.Version,
-		Problem: func(status int) any {
-			return problem.Problem{
-				Title: http.StatusText(status), Status: status,
-				Detail: "what is wrong, in a sentence", RequestID: "3FQ7Y4K2M6XJH5ZC",
-			}
-		},
-		Retry: func(status int) bool { return problem.RetryAfter(status) != "" },
-	}, operations)
+	return openapi.Document(a.options.Version.Version, operations)
 }
 
 func (r *route) operation() openapi.Operation {

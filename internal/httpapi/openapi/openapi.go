@@ -18,6 +18,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi/problem"
 )
 
 const description = `The state of every device of a fleet: what it is now, what it was, who answers.
@@ -50,13 +51,6 @@ var pathDetails = map[string]struct{ detail, example string }{
 	"person":     {"The name of a person", "Sara"},
 	"time":       {"The time of the entry", "2020-04-24T14:40:00Z"},
 	"state":      {"The state of the entry", "WARNING1"},
-}
-
-// API is what the operations have in common.
-type API struct {
-	Version string
-	Problem func(status int) any // an example of an error
-	Retry   func(status int) bool
 }
 
 // Operation is one request of the API.
@@ -107,9 +101,9 @@ const (
 	typeStream = "text/event-stream"
 )
 
-// Document makes the document of operations, as JSON.
-func Document(api API, operations []Operation) []byte {
-	d := newDocumenter(api)
+// Document makes the document of the operations of a version of the program, as JSON.
+func Document(version string, operations []Operation) []byte {
+	d := newDocumenter(version)
 	for i := range operations {
 		d.api.AddOperation(d.operation(&operations[i]))
 	}
@@ -122,7 +116,6 @@ func Document(api API, operations []Operation) []byte {
 }
 
 type documenter struct {
-	API
 	api     *huma.OpenAPI
 	schemas huma.Registry
 	sent    []*huma.Schema // of bodies, in which a field that is not known is refused
@@ -131,13 +124,13 @@ type documenter struct {
 	examples           map[string]example
 }
 
-func newDocumenter(of API) *documenter {
+func newDocumenter(version string) *documenter {
 	schemas := huma.NewMapRegistry(schemaPrefix, schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Time](), reflect.TypeFor[timeSchema]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.JSON](), reflect.TypeFor[objectSchema]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Metrics](), reflect.TypeFor[metricsSchema]())
-	version := cmp.Or(of.Version, "0")
-	d := &documenter{API: of, schemas: schemas}
+	version = cmp.Or(version, "0")
+	d := &documenter{schemas: schemas}
 	d.operations, d.params = texts()
 	if err := json.Unmarshal(examples, &d.examples); err != nil {
 		panic("openapi: the examples can't be read: " + err.Error())
@@ -371,7 +364,10 @@ func (o *Operation) answerHeaders(status int) map[string]*huma.Param {
 }
 
 func (d *documenter) problem(status int) *huma.Response {
-	example := d.Problem(status)
+	example := problem.Problem{
+		Title: http.StatusText(status), Status: status,
+		Detail: "what is wrong, in a sentence", RequestID: "3FQ7Y4K2M6XJH5ZC",
+	}
 	response := &huma.Response{
 		Description: http.StatusText(status),
 		Content: map[string]*huma.MediaType{"application/problem+json": {
@@ -379,7 +375,7 @@ func (d *documenter) problem(status int) *huma.Response {
 			Example: example,
 		}},
 	}
-	if d.Retry(status) {
+	if problem.RetryAfter(status) != "" {
 		response.Headers = map[string]*huma.Param{"Retry-After": {
 			Description: "Seconds to wait", Schema: &huma.Schema{Type: huma.TypeInteger},
 		}}
