@@ -25,11 +25,8 @@ type Snapshot struct {
 	states []andon.StateDef
 	index  map[andon.State]int // into states
 	rows   []row
-	// changed is what the feed says of devices that changed while the list was read: a row, or nil
-	// where nothing is shown any more.
-	changed map[andon.DeviceID]*row
-	at      andon.Position
-	before  andon.Time // silent are the devices of which nothing arrived since
+	at     andon.Position
+	before andon.Time // silent are the devices of which nothing arrived since
 }
 
 type row struct {
@@ -46,7 +43,7 @@ func Take(
 ) (*Snapshot, error) {
 	p := &Snapshot{
 		tenant: tenant, states: tenant.States.Defs(), index: map[andon.State]int{},
-		changed: map[andon.DeviceID]*row{}, before: andon.SilentBefore(now, tenant.SilentAfter),
+		before: andon.SilentBefore(now, tenant.SilentAfter),
 	}
 	for i, s := range p.states {
 		p.index[s.Name] = i
@@ -75,19 +72,29 @@ func (p *Snapshot) read(
 		}
 		more = found == part
 	}
+	changed := map[andon.DeviceID]*row{} // nil: nothing is shown any more
 	for change, err := range store.Changes(ctx, p.tenant.ID, at) {
 		switch {
 		case err != nil:
 			return err
 		case change.Kind == andon.OfTenant || !only(change.Device):
 		case change.After == nil:
-			p.changed[change.Device] = nil
+			changed[change.Device] = nil
 		default:
-			p.changed[change.Device] = new(p.row(change.After))
+			changed[change.Device] = new(p.row(change.After))
 		}
 		at = change.Position
 	}
 	p.at = at
+	p.rows = slices.DeleteFunc(p.rows, func(r row) bool {
+		_, listed := changed[r.id]
+		return listed
+	})
+	for _, r := range changed {
+		if r != nil {
+			p.rows = append(p.rows, *r)
+		}
+	}
 	return nil
 }
 
@@ -113,41 +120,25 @@ func (p *Snapshot) Write(to io.Writer) (count int, err error) {
 	text = append(append(text, `","states":`...), states...)
 	text = append(text, `,"devices":[`...)
 	silent := []byte(`],"silent":[`)
-	add := func(r *row) error {
-		if count > 0 {
+	for i := range p.rows {
+		r := &p.rows[i]
+		if i > 0 {
 			text = append(text, ',')
 		}
 		if r.silent {
 			if silent[len(silent)-1] != '[' {
 				silent = append(silent, ',')
 			}
-			silent = strconv.AppendInt(silent, int64(count), 10)
+			silent = strconv.AppendInt(silent, int64(i), 10)
 		}
-		count++
 		text = r.append(text)
-		_, err := to.Write(text)
+		if _, err := to.Write(text); err != nil {
+			return i, err
+		}
 		text = text[:0]
-		return err
-	}
-	for i := range p.rows {
-		r := &p.rows[i]
-		if _, changed := p.changed[r.id]; changed {
-			continue
-		}
-		if err := add(r); err != nil {
-			return count, err
-		}
-	}
-	for _, r := range p.changed {
-		if r == nil {
-			continue
-		}
-		if err := add(r); err != nil {
-			return count, err
-		}
 	}
 	_, err = to.Write(slices.Concat(text, silent, []byte("]}\n")))
-	return count, err
+	return len(p.rows), err
 }
 
 func (r *row) append(b []byte) []byte {
