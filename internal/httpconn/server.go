@@ -86,7 +86,7 @@ type Server struct {
 // then on. If direct is nil, net/http serves all requests.
 func New(s *http.Server, direct Direct, unreadable Unreadable) *Server {
 	server := &Server{http: s, handler: s.Handler, direct: direct, unreadable: unreadable}
-	state, connContext := s.ConnState, s.ConnContext
+	state := s.ConnState
 	s.Handler = http.HandlerFunc(server.serveHTTP)
 	s.ConnState = func(c net.Conn, is http.ConnState) {
 		if own, ok := c.(*conn); ok && is == http.StateIdle {
@@ -98,9 +98,6 @@ func New(s *http.Server, direct Direct, unreadable Unreadable) *Server {
 		}
 	}
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		if connContext != nil {
-			ctx = connContext(ctx, c)
-		}
 		if own, ok := c.(*conn); ok {
 			ctx = context.WithValue(ctx, connKey{}, own)
 			own.context = ctx
@@ -125,7 +122,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 // Serve accepts connections until Shutdown or Close, and returns what http.Server.Serve does. The
 // connections of a TLS listener are left to net/http.
 func (s *Server) Serve(l net.Listener) error {
-	own := &listener{Listener: l, server: s}
+	own := &listener{Listener: l, server: s, close: sync.OnceValue(l.Close)}
 	s.mu.Lock()
 	s.listeners = append(s.listeners, own)
 	s.mu.Unlock()
@@ -165,8 +162,7 @@ func (s *Server) Close() error { return s.http.Close() }
 type listener struct {
 	net.Listener
 	server *Server
-	once   sync.Once
-	err    error // of Close
+	close  func() error // once
 }
 
 // Accept waits for the next connection.
@@ -182,7 +178,4 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // Close closes the listener; Shutdown does so before net/http does.
-func (l *listener) Close() error {
-	l.once.Do(func() { l.err = l.Listener.Close() })
-	return l.err
-}
+func (l *listener) Close() error { return l.close() }
