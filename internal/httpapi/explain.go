@@ -36,16 +36,11 @@ func explainable(routes []*route) []*route {
 	return routes
 }
 
-func (c *call) explains() bool {
-	return c.Flag(explainParam.Name) && c.route.isExplained()
-}
-
 func (c *call) serve() error {
-	asked := c.explains()
 	if err := c.consistent(); err != nil {
 		return err
 	}
-	if !asked {
+	if !c.Flag(explainParam.Name) || !c.route.isExplained() {
 		return c.route.serve(c)
 	}
 	steps, err := c.explain()

@@ -110,7 +110,11 @@ func (a *API) incidents(c *call) error {
 	}
 	if past {
 		read := func(after records.Position, n int) iter.Seq2[people.Incident, error] {
-			return incidents.Past(c.ctx(), a.options.Incidents, c.tenant, &q, span, after, n)
+			return seq.List(func() ([]people.Incident, error) {
+				return a.options.Incidents.Past(c.ctx(), c.tenant, records.PastQuery{
+					Span: span, After: after, Only: q.Wants, Limit: n,
+				})
+			})
 		}
 		return sendPage(c, stepItems, q.Admits, read, plain(showIncident), records.PositionOf)
 	}

@@ -144,8 +144,7 @@ func deleteDocument(c *call, kind people.DocumentKind) error {
 	if err := c.options.Documents.Delete(c.ctx(), c.tenant, kind, name, over); err != nil {
 		return err
 	}
-	c.x.WriteHeader(http.StatusNoContent)
-	return nil
+	return c.done()
 }
 
 // allDocuments lists the documents of all kinds.
@@ -231,9 +230,8 @@ func (a *API) deleteOverrides(c *call) (is people.Schedule, err error) {
 func (a *API) onCall(c *call) (is client.Shift, err error) {
 	name, at := c.Segment("name"), a.options.Now()
 	if text := c.Text("at"); text != "" {
-		if at, err = andon.ParseTime(text); err != nil {
-			c.Check("query.at", err)
-		}
+		at, err = andon.ParseTime(text)
+		c.Check("query.at", err)
 	}
 	if err := c.Fault(); err != nil {
 		return is, err

@@ -90,6 +90,5 @@ func (a *API) deleteTenant(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.x.WriteHeader(http.StatusNoContent)
-	return nil
+	return c.done()
 }

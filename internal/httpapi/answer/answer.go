@@ -122,16 +122,12 @@ func (x *Writer) WriteProblem(p problem.Problem) {
 // makes one of 128 random bits.
 func RequestID(r *http.Request) string {
 	const most = 64
-	fit := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
-			c == '-' || c == '_' || c == '.'
+	unfit := func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			c == '-' || c == '_' || c == '.')
 	}
 	id := r.Header.Get("X-Request-Id")
-	if id == "" {
-		return rand.Text()
-	}
-	unfit := strings.ContainsFunc(id, func(c rune) bool { return !fit(c) })
-	if len(id) > most || unfit {
+	if id == "" || len(id) > most || strings.ContainsFunc(id, unfit) {
 		return rand.Text()
 	}
 	return id

@@ -7,7 +7,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
-	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/seq"
 )
 
@@ -57,17 +56,4 @@ func Follow(
 		listed[i] = Listed{one, &now[i]}
 	}
 	return listed, kept.Follow(ctx, tenant, now)
-}
-
-// Past reads up to n incidents that opened within a span and may be selected, newest first, as the
-// log has them now.
-func Past(
-	ctx context.Context, kept Kept, tenant andon.TenantID, q *Query, span andon.Span,
-	after records.Position, n int,
-) iter.Seq2[people.Incident, error] {
-	return seq.List(func() ([]people.Incident, error) {
-		return kept.Past(ctx, tenant, records.PastQuery{
-			Span: span, After: after, Only: q.wants, Limit: n,
-		})
-	})
 }

@@ -85,26 +85,24 @@ func (q *Query) Admits(i *people.Incident) bool {
 	if end == 0 {
 		end = q.now
 	}
-	return kind && q.wants(i.Device) && operator && i.Severity >= q.Severity &&
+	return kind && q.Wants(i.Device) && operator && i.Severity >= q.Severity &&
 		(q.Age == 0 || end.Sub(i.Since) >= q.Age) &&
 		q.States.Match(i.State) &&
 		(q.Flapping == "" || q.Flapping == strconv.FormatBool(i.Flapping)) &&
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, i.Status()))
 }
 
-func (q *Query) wants(device andon.DeviceID) bool {
+// Wants reports whether incidents of a device may be selected.
+func (q *Query) Wants(device andon.DeviceID) bool {
 	return (q.Device == "" || q.Device == device) &&
 		strings.HasPrefix(string(device), q.Prefix) && q.Selected.Concerns(device)
 }
 
 // Select returns those of all that are selected, in a list of its own.
-func (q *Query) Select(all []*people.Incident) (some []*people.Incident) {
-	for _, i := range all {
-		if q.Admits(i) {
-			some = append(some, i)
-		}
-	}
-	return some
+func (q *Query) Select(all []*people.Incident) []*people.Incident {
+	return slices.DeleteFunc(slices.Clone(all), func(i *people.Incident) bool {
+		return !q.Admits(i)
+	})
 }
 
 // Position is a place in an order of open incidents.
