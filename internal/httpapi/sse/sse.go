@@ -144,12 +144,7 @@ func (s *Stream) silence(q *Query, b *live.Batch) {
 	if len(changed.Silent)+len(changed.Heard) == 0 && !changed.More {
 		return
 	}
-	text, _ := json.Marshal(changed)
-	if len(text) > longestEvent {
-		text = []byte(`{"silent":[],"heard":[],"more":true}`)
-	}
-	s.text = append(s.text, "event: silence\ndata: "...)
-	s.text = append(append(s.text, text...), "\n\n"...)
+	s.data("silence", changed, `{"silent":[],"heard":[],"more":true}`)
 }
 
 // Begin appends what a stream begins with. reset says that the position the client named is gone.
@@ -205,12 +200,16 @@ func (s *Stream) incident(ctx context.Context, q *Query) {
 	if len(now.Incidents) == 0 && !now.More {
 		return
 	}
-	text, _ := json.Marshal(now)
+	s.data("incident", now, fmt.Sprintf(`{"changes":%d,"more":true}`, now.Changes))
+}
+
+// data appends an event that has no position, with less in place of data that is too long.
+func (s *Stream) data(name string, data any, less string) {
+	text, _ := json.Marshal(data)
 	if len(text) > longestEvent {
-		text = fmt.Appendf(nil, `{"changes":%d,"more":true}`, now.Changes)
+		text = []byte(less)
 	}
-	s.text = append(s.text, "event: incident\ndata: "...)
-	s.text = append(append(s.text, text...), "\n\n"...)
+	s.text = fmt.Appendf(s.text, "event: %s\ndata: %s\n\n", name, text)
 }
 
 // leastBeat is the shortest time in which a stream looks by itself.
