@@ -80,11 +80,11 @@ func (b *Received) Text() string { return strings.TrimPrefix(b.text.String(), "\
 
 // Decompress returns what a compressed body holds, and gives back the memory of what was sent.
 func (b *Received) Decompress(open Decompressor, expected int64) (string, error) {
-	plain, end, err := open(strings.NewReader(b.text.String()))
+	plain, err := open(strings.NewReader(b.text.String()))
 	if err != nil {
 		return "", readError(err)
 	}
-	defer end()
+	defer plain.Close()
 	whole, err := Read(plain, expected, b.memory)
 	if err != nil {
 		return "", err
@@ -167,8 +167,8 @@ func (b *Received) grow(n int64) error {
 // 3.1.1.1.2, recommends 8 MB for what is exchanged.
 const maxWindow = 8 << 20
 
-// Decompressor returns a reader of what is compressed, and a function that ends it.
-type Decompressor func(*strings.Reader) (plain io.Reader, end func(), err error)
+// Decompressor returns a reader of what is compressed.
+type Decompressor func(*strings.Reader) (io.ReadCloser, error)
 
 // DecompressorFor returns the decompressor for the encodings that a client named; nil where nothing
 // is encoded.
@@ -188,12 +188,12 @@ func DecompressorFor(encodings []string) (Decompressor, error) {
 	}
 }
 
-func openGzip(raw *strings.Reader) (io.Reader, func(), error) {
+func openGzip(raw *strings.Reader) (io.ReadCloser, error) {
 	z, err := gzip.NewReader(raw)
 	if err == nil {
 		z.Multistream(false)
 	}
-	return members{z, raw}, func() {}, err
+	return members{z, raw}, err
 }
 
 // members reads the members of gzip data one by one: RFC 1952, section 2.2. So it knows where
@@ -218,13 +218,13 @@ func (m members) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-func openZstd(raw *strings.Reader) (io.Reader, func(), error) {
+func openZstd(raw *strings.Reader) (io.ReadCloser, error) {
 	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(andon.MaxRequestBytes))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return z, z.Close, nil
+	return z.IOReadCloser(), nil
 }
 
 // MediaType returns which of the types a Content-Type names; the first where it is empty.
