@@ -32,7 +32,7 @@ func (c *call) body() (string, error) {
 	if c.r.ContentLength < 0 { // else it ends there
 		raw = http.MaxBytesReader(c.x, raw, andon.MaxRequestBytes)
 	}
-	sent, err := body.Read(raw, c.r.ContentLength, &c.slot)
+	sent, err := body.Read(raw, c.r.ContentLength, c)
 	size := sent.Size()
 	c.x.BodyBegun = size > 0
 	if err != nil {

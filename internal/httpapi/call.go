@@ -30,11 +30,12 @@ type call struct {
 	status  int // of the answer, if it succeeds
 	limit   int // of a list: how many items a page has
 	params.Reader
-	undo     []func()         // at the end of the call
-	selected *groups.Selected // the devices that the answer is about; nil: all
-	stopped  any              // where a search ended early; the next page goes on there
-	slot
-	life *lifetime.Context // context, unless the call may take long
+	undo     []func()          // at the end of the call
+	selected *groups.Selected  // the devices that the answer is about; nil: all
+	stopped  any               // where a search ended early; the next page goes on there
+	work     intake.Slot       // of the shared work
+	taken    int64             // of the memory for requests
+	life     *lifetime.Context // context, unless the call may take long
 }
 
 // longCall is how long a call takes until it looks whether its client is still there.
@@ -46,7 +47,7 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 	c := &call{
 		API: a, x: x, r: r, Reader: params.Reader{Request: r, Now: a.options.Now},
 		who: who, route: x.route, status: x.route.statuses[0],
-		tenant: andon.DefaultTenant, slot: slot{api: a},
+		tenant: andon.DefaultTenant,
 	}
 	c.life = &lifetime.Context{
 		Request: r.Context(), End: x.Begun.Add(a.options.Timeout), Long: x.Begun.Add(longCall),

@@ -94,10 +94,10 @@ func serveFeed[T any](
 	}
 	// The store's batch holds the text up to three times: in the rows of the log, in what they
 	// change of what devices show, and in a buffer that may be half empty.
-	if err := c.slot.Take(3 * int64(len(text))); err != nil {
+	if err := c.Take(3 * int64(len(text))); err != nil {
 		return err
 	}
-	batch, err := decode(text, format, unit, c.slot.Take)
+	batch, err := decode(text, format, unit, c.Take)
 	if err != nil {
 		counters.Undecoded(text, format, err)
 		return err

@@ -65,7 +65,8 @@ func (c *call) explain() ([]andon.PlanStep, error) {
 	to := &nowhere{instead: c.x, header: http.Header{}}
 	inner.x = newExchange(to, c.x.ID, c.x.Begun)
 	err := c.route.serve(&inner)
-	c.undo, c.slot, c.x.Received = inner.undo, inner.slot, inner.x.Received
+	c.undo, c.work, c.taken = inner.undo, inner.work, inner.taken
+	c.x.Received = inner.x.Received
 	return plan.Steps(), err
 }
 

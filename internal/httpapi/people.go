@@ -71,7 +71,7 @@ func (a *API) postAssignments(c *call) error {
 	if err != nil {
 		return err
 	}
-	batch, err := jsonfeed.Assignments(text, format, c.slot.Take)
+	batch, err := jsonfeed.Assignments(text, format, c.Take)
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,6 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 )
 
-// slot is what a call has of the shared work and memory.
-type slot struct {
-	api   *API
-	work  intake.Slot
-	taken int64 // of the memory for requests
-}
-
 // begin waits for a slot in a share of the work, unless the call has one.
 func (c *call) begin(share *intake.Share, weight int64) error {
 	if c.work.Entered() {
@@ -54,32 +47,32 @@ func (c *call) beginWith(size int64) error {
 
 // end gives the slot back. It comes before the answer is sent, so that a client that fetches slowly
 // holds none.
-func (s *slot) end() { s.work.Leave() }
+func (c *call) end() { c.work.Leave() }
 
 // Take takes memory for n bytes more of the request and what is made of it. All of it is given back
 // at the end of the call, or earlier by Give.
-func (s *slot) Take(n int64) error {
-	if most := s.api.intake.Requests.Most(); s.taken+n > most {
+func (c *call) Take(n int64) error {
+	if most := c.intake.Requests.Most(); c.taken+n > most {
 		return andon.Errorf(andon.TooLarge, "the request takes more memory than the %d KB that "+
 			"all requests together may take here (half of limits.memory): send parts", most>>10)
 	}
-	if err := s.api.intake.Requests.Take(n); err != nil {
-		s.api.metrics.Refused("memory")
+	if err := c.intake.Requests.Take(n); err != nil {
+		c.metrics.Refused("memory")
 		return err
 	}
-	s.taken += n
+	c.taken += n
 	return nil
 }
 
 // Give gives memory back.
-func (s *slot) Give(n int64) {
-	s.taken -= n
-	s.api.intake.Requests.Give(n)
+func (c *call) Give(n int64) {
+	c.taken -= n
+	c.intake.Requests.Give(n)
 }
 
-func (s *slot) release() {
-	s.end()
-	s.Give(s.taken)
+func (c *call) release() {
+	c.end()
+	c.Give(c.taken)
 }
 
 // drainFor is how long a client that was refused may go on sending.
