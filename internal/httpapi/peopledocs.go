@@ -95,7 +95,10 @@ func routesOf[T any](a *API, kind people.DocumentKind, one, many string) []*rout
 		}),
 		answering(route{
 			pattern: "GET " + path, name: "get" + one, versioned: true, errors: []int{404, 501},
-		}, func(c *call) (T, error) { return getDocument[T](c, kind) }),
+		}, func(c *call) (T, error) {
+			d, err := c.options.Documents.Get(c.ctx(), c.tenant, kind, c.Segment("name"))
+			return showDocument[T](c, d, err)
+		}),
 		put,
 		{
 			pattern: "DELETE " + path, name: "delete" + one, versioned: true,
@@ -111,11 +114,6 @@ func showDocument[T any](c *call, d records.Document, err error) (is T, _ error)
 	}
 	c.x.Header().Set("ETag", documents.ETag(&d))
 	return documents.Content[T](&d)
-}
-
-func getDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
-	d, err := c.options.Documents.Get(c.ctx(), c.tenant, kind, c.Segment("name"))
-	return showDocument[T](c, d, err)
 }
 
 func putDocument[T any](c *call, kind people.DocumentKind) (is T, err error) {
