@@ -124,10 +124,10 @@ func (im *importer) importFile(ctx context.Context, name string, rejects io.Writ
 	r.Seconds = time.Since(begun).Seconds()
 	if err == nil { // else the file may still be being read
 		r.Ended = s.ended
-		if s.table != nil && s.table.Overlaps() > 0 {
+		if s.table != nil && s.table.Overlaps > 0 {
 			fmt.Fprintf(im.Stderr, "%s: %s began while another row of the same device went on; "+
 				"--overlap severest or last chooses which is shown\n", r.File,
-				draw.Count(s.table.Overlaps(), "row"))
+				draw.Count(s.table.Overlaps, "row"))
 		}
 	}
 	io.WriteString(im.Stderr, r.advice(im.Tenant, s.kind))

@@ -147,7 +147,7 @@ func (im *importer) readRows(s *source) error {
 		events, err = s.table.Events(m)
 		s.entries = wrapEvents(events)
 	}
-	if taken := s.table.Guesses(); len(taken) > 0 {
+	if taken := s.table.Guesses; len(taken) > 0 {
 		s.notes = append(s.notes, "taken were "+strings.Join(taken, ", "))
 	}
 	return err

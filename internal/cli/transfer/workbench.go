@@ -86,7 +86,7 @@ func modelEntries(m *workbench.Model) placedEntries {
 
 // sampleEntries reads a file of sample data, row by row.
 func sampleEntries(rows *table.Table) (placedEntries, error) {
-	columns := rows.Columns()
+	columns := rows.Columns
 	if err := workbench.CheckColumns(columns); err != nil {
 		return nil, err
 	}

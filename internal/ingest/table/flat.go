@@ -14,8 +14,8 @@ import (
 // IsFlat reports whether the rows are flat items, see jsonfeed.FlatReading, and have no state.
 func (t *Table) IsFlat() bool {
 	state := field{name: "state", required: true}
-	return slices.Contains(t.columns, jsonfeed.FlatDevice) &&
-		slices.Contains(t.columns, jsonfeed.FlatTime) && t.usual(&state, nil) == ""
+	return slices.Contains(t.Columns, jsonfeed.FlatDevice) &&
+		slices.Contains(t.Columns, jsonfeed.FlatTime) && t.usual(&state, nil) == ""
 }
 
 // FlatReadings returns the rows as readings of flat items. In CSV a cell that is a number is a

@@ -90,7 +90,6 @@ func readAll(t *testing.T, text string, format table.Format) (rows []table.Row, 
 	if err != nil {
 		return nil, 0, false
 	}
-	tab.Columns()
 	line := 0
 	for {
 		row, err := tab.Next()

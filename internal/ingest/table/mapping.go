@@ -122,7 +122,7 @@ func (t *Table) bind(fields []field) error {
 			if column := t.usual(&f, used); column != "" {
 				*f.columns, used = []string{column}, append(used, column)
 				if column != f.name {
-					t.guesses = append(t.guesses, f.name+" from "+shown(column))
+					t.Guesses = append(t.Guesses, f.name+" from "+shown(column))
 				}
 			}
 		}
@@ -138,17 +138,17 @@ func (t *Table) bind(fields []field) error {
 // come later; and each is, where that object can't be read.
 func (t *Table) usual(f *field, used []string) string {
 	free := func(column string) bool { return !slices.Contains(used, column) }
-	if slices.Contains(t.columns, f.name) && usualNames[f.name] != nil && free(f.name) {
+	if slices.Contains(t.Columns, f.name) && usualNames[f.name] != nil && free(f.name) {
 		return f.name
 	}
 	for _, name := range usualNames[f.name] {
-		for _, column := range t.columns {
+		for _, column := range t.Columns {
 			if plainName(column) == name && free(column) {
 				return column
 			}
 		}
 	}
-	if !t.header && (!f.required || t.columns == nil) && usualNames[f.name] != nil && free(f.name) {
+	if !t.header && (!f.required || t.Columns == nil) && usualNames[f.name] != nil && free(f.name) {
 		return f.name
 	}
 	return ""
@@ -201,7 +201,7 @@ func (t *Table) check(f *field) error {
 // covers reports whether a column is there, or one that begins with the name of an object and a
 // dot.
 func (t *Table) covers(column, object string) bool {
-	return slices.ContainsFunc(t.columns, func(name string) bool {
+	return slices.ContainsFunc(t.Columns, func(name string) bool {
 		return name == column || object != column &&
 			(name == object || strings.HasPrefix(name, object+"."))
 	})
@@ -211,15 +211,15 @@ func (t *Table) covers(column, object string) bool {
 func (t *Table) missing(f *field, column string) error {
 	const most = 20
 	var all []string
-	for _, name := range t.columns[:min(len(t.columns), most)] {
+	for _, name := range t.Columns[:min(len(t.Columns), most)] {
 		all = append(all, shown(name))
 	}
-	if len(t.columns) > most {
+	if len(t.Columns) > most {
 		all = append(all, "…")
 	}
 	advice := "--" + strings.ReplaceAll(f.name, "_", "-") + " names the one to take"
 	switch {
-	case t.header && len(t.columns) == 1:
+	case t.header && len(t.Columns) == 1:
 		advice = "--delimiter says what is between them, --comments skips lines with # before them"
 	case f.name == "state":
 		advice += ", or --metrics those of readings"

@@ -63,7 +63,7 @@ func (t *Table) runItems(m *Mapping) Items[andon.Event] {
 				return
 			}
 			if d.close(next.Value.Time); len(d.open) > 0 {
-				t.overlaps++
+				t.Overlaps++
 			}
 			d.open, d.last = append(d.open, &next), next.Value.Time
 			if !r.show(d, next.Value.Time) {

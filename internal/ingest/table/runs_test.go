@@ -35,10 +35,10 @@ func imported(t *testing.T, o table.Options, m table.Mapping, text string) strin
 		fmt.Fprintln(&got, strings.TrimSpace(fmt.Sprintf("%d %s %s %s %s",
 			item.Line, e.Device, e.Time, e.State, e.Message)))
 	}
-	if n := file.Overlaps(); n > 0 {
+	if n := file.Overlaps; n > 0 {
 		fmt.Fprintf(&got, "%d overlaps\n", n)
 	}
-	for _, g := range file.Guesses() {
+	for _, g := range file.Guesses {
 		fmt.Fprintln(&got, g)
 	}
 	return got.String()

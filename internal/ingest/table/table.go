@@ -51,14 +51,18 @@ const maxRow = 1 << 20
 
 // Table is one file being read.
 type Table struct {
+	// Columns are the names of the columns: of CSV the header, of JSON all names in the first
+	// object, with those of inner objects after a dot.
+	Columns []string
+	// Guesses says which columns were taken because of their names: "device from DeviceID".
+	Guesses []string
+	// Overlaps is how many rows with an end began while another one of their device went on.
+	Overlaps int
+
 	rows    rows
 	first   *Row // of JSON, until it is returned: it was read to learn the columns
 	isEmpty bool
-	columns []string
-	header  bool // columns are all that there are
-
-	guesses  []string
-	overlaps int
+	header  bool // Columns are all that there are
 }
 
 type rows interface {
@@ -85,7 +89,7 @@ func New(plain *bufio.Reader, o Options) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Table{rows: rows, columns: rows.header, header: true}, nil
+		return &Table{rows: rows, Columns: rows.header, header: true}, nil
 	}
 	t := &Table{rows: newJSON(plain)}
 	first, err := t.rows.Next()
@@ -95,7 +99,7 @@ func New(plain *bufio.Reader, o Options) (*Table, error) {
 	case err != nil:
 		return nil, err
 	default:
-		t.first, t.columns = &first, namesIn(first.object, "") // none of a row that is bad
+		t.first, t.Columns = &first, namesIn(first.object, "") // none of a row that is bad
 	}
 	return t, nil
 }
@@ -130,16 +134,6 @@ func ItemsOf[T any](t *Table, convert func(*Row) (T, error)) Items[T] {
 		}
 	}
 }
-
-// Columns lists the names of the columns: of CSV the header, of JSON all names in the first object,
-// with those of inner objects after a dot.
-func (t *Table) Columns() []string { return t.columns }
-
-// Guesses says which columns were taken because of their names: "device from DeviceID".
-func (t *Table) Guesses() []string { return t.guesses }
-
-// Overlaps returns how many rows with an end began while another one of their device went on.
-func (t *Table) Overlaps() int { return t.overlaps }
 
 // broken is the error of a file that can't be read on. That one is cut off is known of compressed
 // ones alone.

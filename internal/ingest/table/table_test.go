@@ -390,7 +390,7 @@ func TestGzipCutShort(t *testing.T) {
 
 func TestColumnsAndValues(t *testing.T) {
 	tab := open(t, `{"a":{"b":1,"c.d":"x\n"},"e":null}`, table.Options{Format: table.JSON})
-	wantLines(t, tab.Columns(), "a", "a.b", "a.c.d", "e")
+	wantLines(t, tab.Columns, "a", "a.b", "a.c.d", "e")
 	row, err := tab.Next()
 	if err != nil || row.Bad != nil {
 		t.Fatal(err, row.Bad)
