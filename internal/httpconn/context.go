@@ -2,7 +2,8 @@ package httpconn
 
 import (
 	"context"
-	"net"
+	"errors"
+	"os"
 	"sync"
 	"time"
 )
@@ -43,14 +44,10 @@ func (r *requestContext) Done() <-chan struct{} {
 func (r *requestContext) watch() {
 	defer close(r.read)
 	var err error
-	if r.n, err = r.conn.Conn.Read(r.first[:]); err != nil && !isTimeout(err) {
+	r.n, err = r.conn.Conn.Read(r.first[:])
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		r.cancel()
 	}
-}
-
-func isTimeout(err error) bool {
-	e, ok := err.(net.Error) //nolint:errorlint // a connection returns it as it is
-	return ok && e.Timeout()
 }
 
 // end ends the context, and waits until nothing watches any more.
