@@ -108,7 +108,7 @@ func NewConsumer(
 		kgo.OnPartitionsCallbackBlocked(func(context.Context, *kgo.Client) {
 			sleep.Wake(c.blocked)
 		}),
-		kgo.WithHooks(connections{c}))
+		kgo.WithHooks(c))
 	if s.Start == newest {
 		c.since.Store(int64(now()) / 1000)
 		c.options = append(c.options, c.startNewest()...)
@@ -302,13 +302,11 @@ func (c *Consumer) fetchFailed(topic string, err error) {
 	}
 }
 
-type connections struct{ c *Consumer }
-
-// OnBrokerConnect is called after each attempt.
-func (h connections) OnBrokerConnect(
+// OnBrokerConnect is called by the client after each attempt.
+func (c *Consumer) OnBrokerConnect(
 	to kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error,
 ) {
 	if !errors.Is(err, context.Canceled) {
-		h.c.Failures.Note(fmt.Sprintf("broker %s:%d", to.Host, to.Port), err)
+		c.Failures.Note(fmt.Sprintf("broker %s:%d", to.Host, to.Port), err)
 	}
 }
