@@ -67,11 +67,6 @@ func (a *API) boardFile(name string) func(*call) error {
 	}
 }
 
-// asksForPage reports whether a person opened an address in a browser.
-func asksForPage(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && ui.AsksForPage(r)
-}
-
 // sendNothingHere answers a browser at a path where there is nothing. The page says nothing of the
 // request, and needs nothing that the policy of every other answer forbids.
 func sendNothingHere(x *exchange) {

@@ -11,12 +11,8 @@
 //
 // The package knows no engine, does not decode events and does not decide what is admitted: bodies
 // of entries go to jsonfeed, writes to intake, reads to the andon.Store. Packages below it know no
-// route: params reads parameters, body the bodies and strictjson those of one object; buffer holds
-// long answers; lifetime is the context of a call; openapi makes the document, docs shows it; fleet
-// makes the snapshot of a fleet; sse writes streams, problem errors; incidents shows and selects
-// those, documents those of people; answer remembers what was sent; metrics counts. Package access
-// decides who may send requests, jsonout writes most answers, and httpconn serves short requests
-// below net/http.
+// route. Package access decides who may send requests, jsonout writes most answers, and httpconn
+// serves short requests below net/http.
 package httpapi
 
 import (
@@ -273,7 +269,8 @@ func (a *API) noSuchPath(path string) error {
 // unmatched answers a request that no route was found for.
 func (a *API) unmatched(x *exchange, r *http.Request) {
 	allow, open := a.allowed(r)
-	page := allow == "" && asksForPage(r)
+	page := allow == "" && ui.AsksForPage(r) &&
+		(r.Method == http.MethodGet || r.Method == http.MethodHead)
 	open = open || page && !strings.HasPrefix(r.URL.Path, basePath) // that page holds no data
 	_, err := a.enter(x, r, open)
 	switch {

@@ -22,7 +22,7 @@ type Notifications interface {
 	List(context.Context, andon.TenantID, notify.Wanted) iter.Seq2[notify.Logged, error]
 	Test(context.Context, andon.TenantID, andon.PersonID) ([]notify.Logged, error)
 	CheckContact(at string, c people.Contact) error
-	acknowledge.Links
+	Linked(ctx context.Context, token string) (notify.Linked, error)
 	CalendarURL(ctx context.Context, is notify.Calendar) (string, error)
 	LinkedCalendar(ctx context.Context, token string) (notify.Calendar, error)
 }
@@ -158,7 +158,7 @@ func (a *API) calendarByLink(c *call) error {
 func (a *API) acknowledgeByLink(c *call) error {
 	c.who = "link"
 	status, page, err := acknowledge.Answer(
-		c.ctx(), a.options.Notifications, a.options.Incidents, c.r)
+		c.ctx(), a.options.Notifications.Linked, a.options.Incidents, c.r)
 	if err != nil {
 		return err
 	}

@@ -46,14 +46,10 @@ func (c *call) scope() string {
 	}
 	selecting := make(url.Values, len(c.Query))
 	for name, values := range c.Query {
-		if selects(name) && values[0] != "" {
+		selects := name != "limit" && name != "cursor" && name != explainParam.Name
+		if selects && values[0] != "" {
 			selecting[name] = values
 		}
 	}
 	return strings.Join(append(parts, selecting.Encode()), "\n")
-}
-
-// selects reports whether a parameter is part of what a cursor belongs to.
-func selects(name string) bool {
-	return name != "limit" && name != "cursor" && name != explainParam.Name
 }

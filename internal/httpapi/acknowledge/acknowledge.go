@@ -19,11 +19,6 @@ import (
 	"github.com/andonhq/andon/internal/people"
 )
 
-// Links says what signed links allow, as package notify has it.
-type Links interface {
-	Linked(ctx context.Context, token string) (notify.Linked, error)
-}
-
 // page is what a page shows: what the message said, and what is so now.
 type page struct {
 	notify.Linked
@@ -44,14 +39,15 @@ func (p *page) Asks() bool {
 	return p.Now.ID != "" && p.Now.Acknowledged == nil && p.Now.Ended == 0
 }
 
-// Answer does what a request of a link asks for, and returns the page. The button says which
-// severity its page showed; a POST without it is by somebody who knows the message alone. What is
-// worse is not acknowledged.
+// Answer does what a request of a link asks for, and returns the page. linked says what a link
+// allows. The button says which severity its page showed; a POST without it is by somebody who
+// knows the message alone. What is worse is not acknowledged.
 func Answer(
-	ctx context.Context, links Links, kept incidents.Kept, r *http.Request,
+	ctx context.Context, linked func(context.Context, string) (notify.Linked, error),
+	kept incidents.Kept, r *http.Request,
 ) (status int, html []byte, err error) {
 	var p page
-	is, err := links.Linked(ctx, r.PathValue("token"))
+	is, err := linked(ctx, r.PathValue("token"))
 	if err == nil {
 		p.Linked = is
 		if r.Method == http.MethodPost {

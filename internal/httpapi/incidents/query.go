@@ -64,15 +64,14 @@ func Read(r *params.Reader) (q Query) {
 	}
 	if text := r.Text("status"); text != "" {
 		for one := range strings.SplitSeq(text, ",") {
-			if q.Statuses = append(q.Statuses, people.Status(one)); !isStatus(one) {
+			status := people.Status(one)
+			if q.Statuses = append(q.Statuses, status); !slices.Contains(statuses, status) {
 				r.Mark("query.status", "there is no status %s", ingest.Clip(one))
 			}
 		}
 	}
 	return q
 }
-
-func isStatus(text string) bool { return slices.Contains(statuses, people.Status(text)) }
 
 // Admits reports whether an incident is selected. Its age is how long it has lasted: to now, or
 // until its condition ended.
