@@ -36,7 +36,8 @@ func sendPage[S, T, P any](
 	}
 	l := buffer.Array{Buffer: c.newBuffer()}
 	l.Text(`{"items":[`)
-	var item, last S // for the page, and not for each item
+	var both [2]S // for the page, and not for each item
+	item, last := &both[0], &both[1]
 	var shown T
 	next := ""
 	// One more than limit, by which the page knows whether another follows.
@@ -44,17 +45,18 @@ func sendPage[S, T, P any](
 		if err != nil {
 			return err
 		}
-		last, item = item, found
+		*item = found
 		if l.Count == limit || l.Size() >= pageBytes {
-			next = andon.EncodeCursor(c.scope(), position(&last))
+			next = andon.EncodeCursor(c.scope(), position(last))
 			break
 		}
-		if shown, err = show(&item); err != nil {
+		if shown, err = show(item); err != nil {
 			return err
 		}
 		if l.Add(&shown, limit, pageBytes); l.Err() != nil {
 			return l.Err()
 		}
+		item, last = last, item
 	}
 	if next == "" && c.stopped != nil {
 		next = andon.EncodeCursor(c.scope(), c.stopped)
