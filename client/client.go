@@ -43,7 +43,6 @@ type Client struct {
 	base    *url.URL
 	options Options
 	plan    *plan // where queries are explained and not answered
-
 }
 
 // New makes a Client. It sends nothing.

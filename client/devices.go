@@ -5,7 +5,6 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/andonhq/andon"
 )
@@ -46,38 +45,23 @@ type Escalated struct {
 
 // DeviceQuery selects devices by what they show now. The zero value selects all, by id.
 type DeviceQuery struct {
-	State       string         // as in Query
-	Operator    andon.PersonID // only devices with this operator
-	EscalatedTo andon.PersonID // only devices escalated to this supervisor
-	Silent      *bool          // only devices that are silent, or only the others
-	NoOperator  bool           // only devices without one
-	Device      string         // an id, or a prefix that ends in '*'
+	State       string         `query:"state"`        // as in Query
+	Operator    andon.PersonID `query:"operator"`     // only with this one; "none": without one
+	EscalatedTo andon.PersonID `query:"escalated_to"` // only devices escalated to this supervisor
+	Silent      *bool          `query:"silent"`       // only those that are silent, or only others
+	Device      string         `query:"device"`       // an id, or a prefix that ends in '*'
 	Selection
 	// Search selects devices whose id, operator, supervisor or message has this text in it, in any
 	// case.
-	Search string
+	Search string `query:"search"`
 	// Of these one at most is set; then only Device selects, and devices are listed that show
 	// nothing: those that are retired, that only ever sent readings, and that were assigned and
 	// never sent an event.
-	Retired, Measuring, Assigned bool
-	Sort                         string // "device", "since" or "severity"
-	Page                         int    // devices a request; 1,000 unless set
-}
-
-func (q DeviceQuery) values() url.Values {
-	v := valuesOf(q.Page, map[string]string{
-		"state": q.State, "operator": string(q.Operator), "escalated_to": string(q.EscalatedTo),
-		"device": q.Device, "search": q.Search, "sort": q.Sort, "retired": truth(q.Retired),
-		"measuring": truth(q.Measuring), "assigned": truth(q.Assigned),
-	})
-	q.Selection.into(v)
-	if q.Silent != nil {
-		v.Set("silent", strconv.FormatBool(*q.Silent))
-	}
-	if q.NoOperator {
-		v.Set("operator", string(andon.NoPerson))
-	}
-	return v
+	Retired   bool   `query:"retired"`
+	Measuring bool   `query:"measuring"`
+	Assigned  bool   `query:"assigned"`
+	Sort      string `query:"sort"`  // "device", "since" or "severity"
+	Page      int    `query:"limit"` // devices a request; 1,000 unless set
 }
 
 // Device returns one device; an Error of status 404 when it was never seen or is retired.
@@ -87,7 +71,7 @@ func (c *Client) Device(ctx context.Context, id andon.DeviceID) (Device, error) 
 
 // Devices returns the devices that a query selects.
 func (c *Client) Devices(ctx context.Context, q DeviceQuery) iter.Seq2[Device, error] {
-	return list[Device](ctx, c, path("devices"), q.values())
+	return list[Device](ctx, c, q, "devices")
 }
 
 // Retire takes a device out of counts and lists; its history stays until it expires. It returns
@@ -152,5 +136,5 @@ type Interval struct {
 func (c *Client) Intervals(
 	ctx context.Context, id andon.DeviceID, q Query,
 ) iter.Seq2[Interval, error] {
-	return list[Interval](ctx, c, path("devices", string(id), "intervals"), q.values())
+	return list[Interval](ctx, c, q, "devices", string(id), "intervals")
 }

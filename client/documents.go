@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 
 	"github.com/andonhq/andon"
 )
@@ -37,7 +36,7 @@ type DocumentApplied struct {
 // Documents returns all documents: people, then schedules, policies, windows of
 // maintenance and rules.
 func (c *Client) Documents(ctx context.Context) iter.Seq2[Document, error] {
-	return list[Document](ctx, c, path("documents"), url.Values{})
+	return list[Document](ctx, c, Query{}, "documents")
 }
 
 // Apply makes or changes documents: all, or none where one is wrong. A dry run changes nothing.
@@ -47,8 +46,7 @@ func (c *Client) Apply(
 ) ([]DocumentApplied, error) {
 	answer, err := ask[DocumentsApplied](ctx, c, request{
 		method: http.MethodPost, path: path("documents"), value: DocumentsSent{all},
-		query: given(map[string]string{"dry_run": truth(dry)}),
-	})
+	}.with("dry_run", dry))
 	return answer.Documents, err
 }
 
@@ -66,8 +64,7 @@ type Shift struct {
 func (c *Client) OnCall(ctx context.Context, schedule string, at andon.Time) (Shift, error) {
 	return ask[Shift](ctx, c, request{
 		method: http.MethodGet, path: path("schedules", schedule, "on-call"),
-		query: given(map[string]string{"at": bound(at)}),
-	})
+	}.with("at", at))
 }
 
 // CalendarLink is the signed address of a calendar.
@@ -105,9 +102,8 @@ func (c *Client) RemoveOverrides(
 ) error {
 	return c.do(ctx, request{
 		method: http.MethodDelete, once: true,
-		path:  path("schedules", schedule, "overrides", string(person)),
-		query: given(map[string]string{"at": bound(at)}),
-	}, nil)
+		path: path("schedules", schedule, "overrides", string(person)),
+	}.with("at", at), nil)
 }
 
 // PolicyTrial is an incident that is made up to see what a policy does about it.

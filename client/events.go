@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -13,27 +14,27 @@ import (
 func (c *Client) DeviceEvents(
 	ctx context.Context, id andon.DeviceID, q Query,
 ) iter.Seq2[andon.Event, error] {
-	return list[andon.Event](ctx, c, path("devices", string(id), "events"), q.values())
+	return list[andon.Event](ctx, c, q, "devices", string(id), "events")
 }
 
 // Events returns the entries of all devices; an Error of status 501 where the store of the server
 // can't list them.
 func (c *Client) Events(ctx context.Context, q Query) iter.Seq2[andon.Event, error] {
-	return list[andon.Event](ctx, c, path("events"), q.values())
+	return list[andon.Event](ctx, c, q, "events")
 }
 
 // OperatorEvents returns the entries of an operator, of all devices.
 func (c *Client) OperatorEvents(
 	ctx context.Context, operator andon.PersonID, q Query,
 ) iter.Seq2[andon.Event, error] {
-	return list[andon.Event](ctx, c, path("operators", string(operator), "events"), q.values())
+	return list[andon.Event](ctx, c, q, "operators", string(operator), "events")
 }
 
 // SupervisorEvents returns the entries that are escalated to a supervisor, of all devices.
 func (c *Client) SupervisorEvents(
 	ctx context.Context, supervisor andon.PersonID, q Query,
 ) iter.Seq2[andon.Event, error] {
-	return list[andon.Event](ctx, c, path("supervisors", string(supervisor), "events"), q.values())
+	return list[andon.Event](ctx, c, q, "supervisors", string(supervisor), "events")
 }
 
 // Entry is one log entry with its escalation records, newest first; the newest counts.
@@ -87,9 +88,9 @@ const (
 func (c *Client) EventsSince(
 	ctx context.Context, after string, q Query, reached func(andon.Position),
 ) iter.Seq2[andon.Arrival, error] {
-	q.Order = andon.Desc
+	q.Order, q.Page = andon.Desc, cmp.Or(q.Page, andon.MaxLimit)
 	return seq.Of(func(yield func(andon.Arrival) bool) error {
-		values := q.values()
+		values := parameters(q)
 		values.Set("after", after)
 		for more := true; more; {
 			answer, err := ask[struct {

@@ -21,21 +21,14 @@ import (
 // FollowOptions selects what Follow returns. The zero value is all that changes from now on.
 type FollowOptions struct {
 	// State is as in Query: changes come that enter one of the states or leave it.
-	State  string
-	Device string // an id, or a prefix that ends in '*'
+	State  string `query:"state"`
+	Device string `query:"device"` // an id, or a prefix that ends in '*'
 	Selection
-	Incidents bool // also those that change; an Error of status 400 where the server keeps none
+	// Incidents: also those that change; an Error of status 400 where the server keeps none.
+	Incidents bool `query:"incidents"`
 	// After is the position of an earlier Update, or of a snapshot of the fleet: what came after it
 	// comes first. The zero value is now.
 	After andon.Position
-}
-
-func (f FollowOptions) values() url.Values {
-	v := given(map[string]string{
-		"state": f.State, "device": f.Device, "incidents": truth(f.Incidents),
-	})
-	f.Selection.into(v)
-	return v
 }
 
 // UpdateKind says what an Update is about.
@@ -82,7 +75,7 @@ type Update struct {
 // no stream, and the error of the context.
 func (c *Client) Follow(ctx context.Context, f FollowOptions) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
-		s := &following{client: c, query: f.values(), at: f.After}
+		s := &following{client: c, query: parameters(f), at: f.After}
 		for attempt := 1; ; attempt++ {
 			err := s.read(ctx, func(t Update) bool {
 				attempt = 0 // the server answers

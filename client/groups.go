@@ -3,25 +3,17 @@ package client
 import (
 	"context"
 	"iter"
-	"maps"
 	"net/http"
-	"net/url"
 
 	"github.com/andonhq/andon"
 )
 
 // Selection selects devices by what people say of them. The zero value selects all.
 type Selection struct {
-	Group  andon.Group // that group and all below; "none": devices in none
-	Label  string      // "kind:press", several joined by commas: all of them
-	Near   string      // "52.5,13.4", latitude and longitude in degrees
-	Within string      // "2km", with Near
-}
-
-func (s Selection) into(v url.Values) {
-	maps.Copy(v, given(map[string]string{
-		"group": string(s.Group), "label": s.Label, "near": s.Near, "within": s.Within,
-	}))
+	Group  andon.Group `query:"group"`  // that group and all below; "none": devices in none
+	Label  string      `query:"label"`  // "kind:press", several joined by commas: all of them
+	Near   string      `query:"near"`   // "52.5,13.4", latitude and longitude in degrees
+	Within string      `query:"within"` // "2km", with Near
 }
 
 // Group is a group with the devices that are in it or below it now.
@@ -29,14 +21,14 @@ type Group = andon.GroupTally
 
 // Groups returns a group and those below it, or all groups, by path.
 func (c *Client) Groups(ctx context.Context, under andon.Group) iter.Seq2[Group, error] {
-	return list[Group](ctx, c, path("groups"), valuesOf(0, map[string]string{
-		"under": string(under),
-	}))
+	return list[Group](ctx, c, struct {
+		Under andon.Group `query:"under"`
+	}{under}, "groups")
 }
 
 // Profiles returns what is said of devices, with the own groups of these.
 func (c *Client) Profiles(ctx context.Context) iter.Seq2[andon.DeviceProfile, error] {
-	return list[andon.DeviceProfile](ctx, c, path("groups", "devices"), url.Values{})
+	return list[andon.DeviceProfile](ctx, c, Query{}, "groups", "devices")
 }
 
 // PutProfiles changes profiles, at most andon.MaxRequestEntries.

@@ -3,11 +3,7 @@ package client
 import (
 	"context"
 	"iter"
-	"maps"
 	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -99,39 +95,21 @@ type IncidentChanges struct {
 type IncidentQuery struct {
 	Query                    // without From and To those that are open; its Order does not count
 	Selection                // of devices
-	Device    string         // an id, or a prefix that ends in '*'
-	Status    []string       // any of these
-	Severity  uint8          // at least
-	Age       andon.Duration // how long it has lasted at least
-	Operator  andon.PersonID // "none": of devices without
-	Kind      string
-	Flapping  *bool  // only those whose device is flapping now, or only the others
-	Sort      string // "severity" (the default), "since" or "opened"
-}
-
-func (q IncidentQuery) values() url.Values {
-	v := valuesOf(q.Page, map[string]string{
-		"state": q.State, "from": bound(q.From), "to": bound(q.To), "device": q.Device,
-		"status": strings.Join(q.Status, ","), "operator": string(q.Operator), "kind": q.Kind,
-		"sort": q.Sort,
-	})
-	if q.Severity > 0 {
-		v.Set("severity", strconv.Itoa(int(q.Severity)))
-	}
-	if q.Age > 0 {
-		v.Set("age", q.Age.String())
-	}
-	if q.Flapping != nil {
-		v.Set("flapping", strconv.FormatBool(*q.Flapping))
-	}
-	q.into(v)
-	return v
+	Device    string         `query:"device"`   // an id, or a prefix that ends in '*'
+	Status    []string       `query:"status"`   // any of these
+	Severity  uint8          `query:"severity"` // at least
+	Age       andon.Duration `query:"age"`      // how long it has lasted at least
+	Operator  andon.PersonID `query:"operator"` // "none": of devices without
+	Kind      string         `query:"kind"`
+	Flapping  *bool          `query:"flapping"` // only of a device that flaps now, or of others
+	Sort      string         `query:"sort"`     // "severity" (the default), "since" or "opened"
 }
 
 // Incidents returns incidents: severest first, then longest, or, where From or To is set, those
 // that opened then, newest first.
 func (c *Client) Incidents(ctx context.Context, q IncidentQuery) iter.Seq2[Incident, error] {
-	return list[Incident](ctx, c, path("incidents"), q.values())
+	q.Order = andon.Desc
+	return list[Incident](ctx, c, q, "incidents")
 }
 
 // IncidentCounts is how many incidents are open.
@@ -150,12 +128,9 @@ type IncidentSeverityCount struct {
 
 // IncidentCounts counts those that are open. Of the query From, To, Sort and Page do not count.
 func (c *Client) IncidentCounts(ctx context.Context, q IncidentQuery) (IncidentCounts, error) {
-	v := q.values()
-	maps.DeleteFunc(v, func(name string, _ []string) bool {
-		return name == "from" || name == "to" || name == "sort" || name == "limit"
-	})
+	q.Query, q.Sort = Query{State: q.State}, ""
 	return ask[IncidentCounts](ctx, c, request{
-		method: http.MethodGet, path: path("incidents", "counts"), query: v,
+		method: http.MethodGet, path: path("incidents", "counts"), query: parameters(q),
 	})
 }
 
@@ -164,8 +139,8 @@ func (c *Client) IncidentCounts(ctx context.Context, q IncidentQuery) (IncidentC
 func (c *Client) DeviceIncidents(
 	ctx context.Context, id andon.DeviceID, q Query,
 ) iter.Seq2[Incident, error] {
-	v := Query{From: q.From, To: q.To, Page: q.Page}.values()
-	return list[Incident](ctx, c, path("devices", string(id), "incidents"), v)
+	q = Query{From: q.From, To: q.To, Page: q.Page}
+	return list[Incident](ctx, c, q, "devices", string(id), "incidents")
 }
 
 // Incident returns an incident with its steps.

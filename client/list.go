@@ -2,11 +2,12 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"iter"
-	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
+	"reflect"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -19,16 +20,21 @@ type page[T any] struct {
 }
 
 // list returns the items of all pages. It ends at the first error. Ranged over again it begins
-// again.
-func list[T any](ctx context.Context, c *Client, path string, q url.Values) iter.Seq2[T, error] {
+// again. Of the query it sends what parameters returns.
+func list[T any](
+	ctx context.Context, c *Client, query any, elements ...string,
+) iter.Seq2[T, error] {
 	return seq.Of(func(yield func(T) bool) error {
-		q := maps.Clone(q)
+		r := request{method: http.MethodGet, path: path(elements...), query: parameters(query)}
+		if !r.query.Has("limit") {
+			r = r.with("limit", andon.MaxLimit)
+		}
 		for {
-			p, err := ask[page[T]](ctx, c, request{method: http.MethodGet, path: path, query: q})
+			p, err := ask[page[T]](ctx, c, r)
 			if err != nil || !p.each(yield) || p.Next == "" {
 				return err
 			}
-			q.Set("cursor", p.Next)
+			r = r.with("cursor", p.Next)
 		}
 	})
 }
@@ -45,54 +51,42 @@ func (p *page[T]) each(yield func(T) bool) bool {
 
 // Query selects from a list by time. The zero value selects all, newest first.
 type Query struct {
-	State    string      // a name, several joined by commas, or a prefix that ends in '*'
-	From, To andon.Time  // both included; 0 is no bound
-	Order    andon.Order // newest first unless set
-	Page     int         // entries a request; 1,000 unless set
+	// State is a name, several joined by commas, or a prefix that ends in '*'.
+	State string      `query:"state"`
+	From  andon.Time  `query:"from"` // included, as is To; 0 is no bound
+	To    andon.Time  `query:"to"`
+	Order andon.Order `query:"order"` // newest first unless set
+	Page  int         `query:"limit"` // entries a request; 1,000 unless set
 }
 
-func (q Query) values() url.Values {
-	order := ""
-	if q.Order == andon.Asc {
-		order = "asc"
-	}
-	return valuesOf(q.Page, map[string]string{
-		"state": q.State, "from": bound(q.From), "to": bound(q.To), "order": order,
-	})
-}
-
-// valuesOf are the parameters that are not empty, with how many items a page has.
-func valuesOf(page int, parameters map[string]string) url.Values {
-	if page <= 0 {
-		page = andon.MaxLimit
-	}
-	v := given(parameters)
-	v.Set("limit", strconv.Itoa(page))
-	return v
-}
-
-// given are the parameters that are not empty.
-func given(parameters map[string]string) url.Values {
-	v := url.Values{}
-	for name, value := range parameters {
-		if value != "" {
-			v.Set(name, value)
+// parameters returns the fields of a query, and of what is embedded in it, by the names of their
+// tags. What is zero is left out.
+func parameters(query any) url.Values {
+	v, of := url.Values{}, reflect.ValueOf(query)
+	for _, field := range reflect.VisibleFields(of.Type()) {
+		if name := field.Tag.Get("query"); name != "" {
+			set(v, name, of.FieldByIndex(field.Index))
 		}
 	}
 	return v
 }
 
-// truth is the parameter that asks for something, or empty.
-func truth(is bool) string {
-	if is {
-		return "true"
+// set sets a parameter, unless its value is zero.
+func set(v url.Values, name string, value reflect.Value) {
+	if value.IsZero() {
+		return
 	}
-	return ""
-}
-
-func bound(t andon.Time) string {
-	if t == 0 {
-		return ""
+	value = reflect.Indirect(value)
+	text := fmt.Sprint(value)
+	switch {
+	case value.Type() == reflect.TypeFor[andon.Order]():
+		text = "asc" // the other one is zero
+	case value.Kind() == reflect.Slice:
+		all := make([]string, value.Len())
+		for i := range all {
+			all[i] = value.Index(i).String()
+		}
+		text = strings.Join(all, ",")
 	}
-	return t.String()
+	v.Set(name, text)
 }

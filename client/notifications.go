@@ -25,8 +25,11 @@ type Notification struct {
 func (c *Client) Notifications(
 	ctx context.Context, to andon.PersonID, status string, page int,
 ) iter.Seq2[Notification, error] {
-	return list[Notification](ctx, c, path("notifications"),
-		valuesOf(page, map[string]string{"to": string(to), "status": status}))
+	return list[Notification](ctx, c, struct {
+		To     andon.PersonID `query:"to"`
+		Status string         `query:"status"`
+		Page   int            `query:"limit"`
+	}{to, status, page}, "notifications")
 }
 
 // TestContacts sends a message to each contact of a person, and returns what became of each.

@@ -39,8 +39,8 @@ func orNull(p andon.PersonID) *andon.PersonID {
 func (c *Client) Assignments(
 	ctx context.Context, id andon.DeviceID, q Query,
 ) iter.Seq2[Assignment, error] {
-	values := Query{Order: q.Order, Page: q.Page}.values()
-	return list[Assignment](ctx, c, path("devices", string(id), "assignments"), values)
+	q = Query{Order: q.Order, Page: q.Page}
+	return list[Assignment](ctx, c, q, "devices", string(id), "assignments")
 }
 
 // Assign assigns an operator to a device from now on; nobody where the operator is absent. It
@@ -134,24 +134,24 @@ type Name struct {
 
 // Operators returns the operators that occur, by bytes.
 func (c *Client) Operators(ctx context.Context) iter.Seq2[Name, error] {
-	return list[Name](ctx, c, path("operators"), Query{}.values())
+	return list[Name](ctx, c, Query{}, "operators")
 }
 
 // Supervisors returns the supervisors that occur, by bytes.
 func (c *Client) Supervisors(ctx context.Context) iter.Seq2[Name, error] {
-	return list[Name](ctx, c, path("supervisors"), Query{}.values())
+	return list[Name](ctx, c, Query{}, "supervisors")
 }
 
 // Metrics returns the metrics that occur, by bytes.
 func (c *Client) Metrics(ctx context.Context) iter.Seq2[Name, error] {
-	return list[Name](ctx, c, path("metrics"), Query{}.values())
+	return list[Name](ctx, c, Query{}, "metrics")
 }
 
 // Escalations returns the entries of a device that were ever escalated, with all their records.
 func (c *Client) Escalations(
 	ctx context.Context, id andon.DeviceID, q Query,
 ) iter.Seq2[Entry, error] {
-	return list[Entry](ctx, c, path("devices", string(id), "escalations"), q.values())
+	return list[Entry](ctx, c, q, "devices", string(id), "escalations")
 }
 
 // Retirements returns when a device was retired, each time, oldest first.

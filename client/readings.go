@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -15,19 +14,10 @@ func (c *Client) DeviceReadings(
 	ctx context.Context, id andon.DeviceID, q Query, metrics ...andon.MetricName,
 ) iter.Seq2[andon.Reading, error] {
 	q.State = ""
-	values := q.values()
-	if len(metrics) > 0 {
-		values.Set("metrics", joined(metrics))
-	}
-	return list[andon.Reading](ctx, c, path("devices", string(id), "readings"), values)
-}
-
-func joined(names []andon.MetricName) string {
-	parts := make([]string, len(names))
-	for i, n := range names {
-		parts[i] = string(n)
-	}
-	return strings.Join(parts, ",")
+	return list[andon.Reading](ctx, c, struct {
+		Query
+		Metrics []andon.MetricName `query:"metrics"`
+	}{q, metrics}, "devices", string(id), "readings")
 }
 
 // LatestReading returns the newest reading of a device by time; an Error of status 404 where there
@@ -56,6 +46,6 @@ func (c *Client) LatestReadings(
 func (c *Client) MetricReadings(
 	ctx context.Context, metric andon.MetricName, q Query,
 ) iter.Seq2[andon.MetricReading, error] {
-	values := Query{From: q.From, To: q.To, Page: q.Page}.values()
-	return list[andon.MetricReading](ctx, c, path("metrics", string(metric), "readings"), values)
+	q = Query{From: q.From, To: q.To, Page: q.Page}
+	return list[andon.MetricReading](ctx, c, q, "metrics", string(metric), "readings")
 }

@@ -55,19 +55,16 @@ type IncidentRow struct {
 
 // ReportQuery says what a report is of. The zero value is all incidents of the last day.
 type ReportQuery struct {
-	Selection // of devices
-	From, To  andon.Time
-	Operator  andon.PersonID // only this person's incidents; "none": those of nobody
-	Per       string         // also rows: by "operator", "device" or "hour"
+	Selection                // of devices
+	From      andon.Time     `query:"from"`
+	To        andon.Time     `query:"to"`
+	Operator  andon.PersonID `query:"operator"` // only of this person; "none": of nobody
+	Per       string         `query:"per"`      // also rows: by "operator", "device" or "hour"
 }
 
 // IncidentReport returns the figures of a span.
 func (c *Client) IncidentReport(ctx context.Context, q ReportQuery) (IncidentReport, error) {
-	v := given(map[string]string{
-		"from": bound(q.From), "to": bound(q.To), "operator": string(q.Operator), "per": q.Per,
-	})
-	q.into(v)
 	return ask[IncidentReport](ctx, c, request{
-		method: http.MethodGet, path: path("reports", "incidents"), query: v,
+		method: http.MethodGet, path: path("reports", "incidents"), query: parameters(q),
 	})
 }

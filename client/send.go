@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -53,12 +54,13 @@ type request struct {
 // reads reports whether a request asks what the server's store holds, and changes nothing.
 func (r *request) reads() bool { return !r.plain && (r.method == http.MethodGet || r.readOnly) }
 
-func (r request) with(name, value string) request {
+// with returns the request with a parameter, unless its value is zero.
+func (r request) with(name string, value any) request {
 	r.query = maps.Clone(r.query)
 	if r.query == nil {
 		r.query = url.Values{}
 	}
-	r.query.Set(name, value)
+	set(r.query, name, reflect.ValueOf(value))
 	return r
 }
 
@@ -87,14 +89,14 @@ func (c *Client) do(ctx context.Context, r request, out any) (err error) {
 		}
 		r.form = jsonForm
 	}
-	if as := c.options.Consistency.String(); as != "" && r.reads() {
-		r = r.with("consistency", as)
+	if r.reads() {
+		r = r.with("consistency", c.options.Consistency.String())
 	}
 	if c.plan != nil {
 		if !r.reads() {
 			return errors.New("what writes, or asks about the server itself, has no plan")
 		}
-		r, out = r.with("explain", "true"), c.plan
+		r, out = r.with("explain", true), c.plan
 	}
 	return c.repeat(ctx, r, out)
 }

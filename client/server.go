@@ -34,8 +34,10 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 func (c *Client) Rejections(
 	ctx context.Context, source string, q Query,
 ) iter.Seq2[andon.SourceRejection, error] {
-	return list[andon.SourceRejection](ctx, c, path("rejections"), valuesOf(q.Page,
-		map[string]string{"source": source, "from": bound(q.From), "to": bound(q.To)}))
+	return list[andon.SourceRejection](ctx, c, struct {
+		Query
+		Source string `query:"source"`
+	}{Query{From: q.From, To: q.To, Page: q.Page}, source}, "rejections")
 }
 
 // Ready returns nil while the server can serve, and else why it can't: an Error of status 503 while
@@ -96,8 +98,7 @@ type Swept struct {
 func (c *Client) Sweep(ctx context.Context, dryRun bool) ([]Swept, error) {
 	answer, err := ask[page[Swept]](ctx, c, request{
 		method: http.MethodPost, path: path("sweep"), readOnly: dryRun,
-		query: given(map[string]string{"dry_run": truth(dryRun)}),
-	})
+	}.with("dry_run", dryRun))
 	return answer.Items, err
 }
 

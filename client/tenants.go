@@ -55,7 +55,7 @@ type RetentionChange struct {
 // Tenants returns all tenants by id. Like the other requests about tenants it does not depend on
 // the Client's own.
 func (c *Client) Tenants(ctx context.Context) iter.Seq2[Tenant, error] {
-	return list[Tenant](ctx, c, path("tenants"), Query{}.values())
+	return list[Tenant](ctx, c, Query{}, "tenants")
 }
 
 // Tenant returns one tenant; an Error of status 404 when it does not exist.

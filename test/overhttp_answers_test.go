@@ -108,11 +108,14 @@ func (o overHTTP) Devices(
 	}
 	query := client.DeviceQuery{
 		State: q.States.String(), Operator: q.Operator, EscalatedTo: q.EscalatedTo,
-		NoOperator: q.Unassigned, Page: q.Limit,
+		Page:      q.Limit,
 		Retired:   q.Kind == andon.RetiredDevices,
 		Measuring: q.Kind == andon.MeasuringDevices,
 		Assigned:  q.Kind == andon.AssignedDevices,
 		Sort:      []string{"", "since", "severity"}[q.Sort],
+	}
+	if q.Unassigned {
+		query.Operator = andon.NoPerson
 	}
 	if q.Prefix != "" {
 		query.Device = q.Prefix + "*"

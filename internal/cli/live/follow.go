@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -204,7 +205,7 @@ func (w *watch) selects(d *client.Device) bool {
 	named := string(d.Device) == q.Device || q.Device == "" ||
 		isPrefix && strings.HasPrefix(string(d.Device), prefix)
 	return err == nil && states.Match(d.State) && named &&
-		(q.Operator == "" || q.Operator == d.Operator) && !(q.NoOperator && d.Operator != "") &&
+		(q.Operator == "" || q.Operator == cmp.Or(d.Operator, andon.NoPerson)) &&
 		(q.EscalatedTo == "" || q.EscalatedTo == d.EscalatedTo) &&
 		(q.Silent == nil || *q.Silent == d.Silent)
 }

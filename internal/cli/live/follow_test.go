@@ -59,11 +59,15 @@ func TestWatchFollowsWhatIsSelected(t *testing.T) {
 }
 
 func TestWatchSelects(t *testing.T) {
+	nobodys := &client.Device{Device: "press-2"}
+	if w := (&watch{query: client.DeviceQuery{Operator: andon.NoPerson}}); !w.selects(nobodys) {
+		t.Error("a device without an operator is not selected by none")
+	}
 	d := client.Device{Device: "press-1", State: "WARNING1", Operator: "Liz", EscalatedTo: "Sara"}
 	for q, want := range map[client.DeviceQuery]bool{
 		{}: true, {State: "NORMAL"}: false, {State: "WARNING*"}: true, {Device: "press"}: false,
 		{Device: "press*"}: true, {Device: "press-1"}: true, {Operator: "Liz"}: true,
-		{Operator: "Sue"}: false, {NoOperator: true}: false, {EscalatedTo: "Sara"}: true,
+		{Operator: "Sue"}: false, {Operator: andon.NoPerson}: false, {EscalatedTo: "Sara"}: true,
 		{EscalatedTo: "Omar"}: false, {State: "a*b"}: false, {Silent: new(true)}: false,
 	} {
 		if w := (&watch{query: q}); w.selects(&d) != want {
