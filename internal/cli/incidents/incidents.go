@@ -41,7 +41,6 @@ opened then, open or not, newest first.`,
 		Example: `  andon incident list --severity 48 --status unacknowledged
   andon incident list --age 1h --operator none
   andon incident list --from 7d --device 'press*' --output csv`,
-		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
 	t.Flags(cmd)

@@ -33,7 +33,6 @@ func notifyList(p *command.Program) *cobra.Command {
 		Short: "List attempts to tell people, with what the other side said",
 		Example: `  andon notify list --to Liz
   andon notify list --status given-up --output csv`,
-		Args: cobra.NoArgs,
 	}
 	t.Flags(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "only to this `person`")
@@ -55,7 +54,6 @@ func notifyTest(p *command.Program) *cobra.Command {
 		Long: `Send a test to each contact of a person, and show what the other side said. The exit
 code is 1 where one did not arrive.`,
 		Example: "  andon notify test --to Liz",
-		Args:    cobra.NoArgs,
 	}
 	t.Flags(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "the `person`")

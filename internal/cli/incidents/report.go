@@ -31,7 +31,6 @@ to return, availability, MTBF and MTTR. The span is the last day unless it is se
 there are no availability and no MTBF.`,
 		Example: `  andon report incidents --from 7d --per operator --group plant-1
   andon report incidents --from yesterday --to yesterday --output json`,
-		Args: cobra.NoArgs,
 	}
 	t.Flags(cmd)
 	p.SpanFlags(cmd, &q.From, &q.To)

@@ -51,7 +51,6 @@ that keeps incidents and one that does not take three turns. Of messages and cou
 is not shown.`,
 		Example: `  andon bench incidents
   andon bench incidents --timers 100000 --storm 0 --output json`,
-		Args: cobra.NoArgs,
 	}
 	flags, o := cmd.Flags(), &b.options
 	flags.IntVar(&o.Timers, "timers", 1_000_000, "how `many` steps are pending; 0: none")

@@ -209,7 +209,6 @@ takes them: YAML, with --- between documents, or a JSON object a line. What othe
 first.`,
 		Example: `  andon export config > people.yaml
   andon export config --format ndjson`,
-		Args: cobra.NoArgs,
 	}
 	t.Flags(cmd)
 	form := command.ChoiceFlag(cmd, "format", command.FormatYAML, "form of the documents",

@@ -37,7 +37,6 @@ what no file has stays, too. A schedule without a field overrides keeps its over
 		Example: `  andon apply -f people/ --dry-run
   andon apply -f line-3.yaml
   andon export config --url http://old:8080 | andon apply -f -`,
-		Args: cobra.NoArgs,
 	}
 	t.Flags(cmd)
 	cmd.Flags().StringSliceVarP(&from, "file", "f", nil,

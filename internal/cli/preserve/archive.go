@@ -117,7 +117,6 @@ A running server has the embedded store to itself, and archives by itself. On Ca
 this may run next to servers.`,
 		Example: `  andon archive run --config andon.yaml
   andon archive run --config andon.yaml --tenant metro --from 2025-12-01 --to 2025-12-31`,
-		Args: cobra.NoArgs,
 	}
 	a.selectionFlags(cmd, p, "")
 	form := command.SentenceFlag(cmd, command.FormatText)
@@ -155,7 +154,6 @@ is named, and then the exit code is 1. Nothing is changed, and the store is not 
 archive run --from --to compares days with the store, and adds what they miss.`,
 		Example: `  andon archive verify --config andon.yaml
   andon archive verify --config andon.yaml --tenant metro --from 2025-12-01`,
-		Args: cobra.NoArgs,
 	}
 	a.selectionFlags(cmd, p, "")
 	form := command.SentenceFlag(cmd, command.FormatText)
@@ -194,7 +192,7 @@ archive. ENGINE is athena (with partition projection, so that new days are found
 duckdb.`,
 		Example: `  andon archive ddl duckdb --config andon.yaml | duckdb plant.db
   andon archive ddl athena --config andon.yaml`,
-		Args: command.Arguments("ENGINE"), ValidArgs: archive.Dialects,
+		ValidArgs: archive.Dialects,
 	}
 	return a.runs(p, cmd, func(_ context.Context, _ app.Config, of archive.Config) error {
 		engine := cmd.Flags().Arg(0)
@@ -222,7 +220,6 @@ rejected there: import it into another tenant or server.`,
 		Example: `  andon archive read --config andon.yaml --from 2025-12-01 > events.ndjson
   andon archive read --config andon.yaml --kind readings --tenant metro > metro.ndjson
   andon import metro.ndjson --tenant metro --metrics 'metrics.*' --metadata 'metadata.*'`,
-		Args: cobra.NoArgs,
 	}
 	// The lines do not say whose they are.
 	a.selectionFlags(cmd, p, string(andon.DefaultTenant))

@@ -44,7 +44,6 @@ JSON. A message without a time gets the present one.`,
 		Example: `  andon map messages.ndjson --using thermometers.yaml --topic plant/hall-3/t1
   kafka-console-consumer --topic status --property print.key=true ... | andon map - --using m.yaml
   andon map --list`,
-		Args: cobra.MaximumNArgs(1),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&using, "using", "", "`file` of the mapping")

@@ -24,7 +24,6 @@ where it is, why it was refused, and how its message begins. About as many are k
 rejections.keep of the server says.`,
 		Example: `  andon rejections --from 1h
   andon rejections --source line-3 --all --output csv`,
-		Args: cobra.NoArgs,
 	}
 	t.ServerFlags(cmd)
 	cmd.Flags().StringVar(&source, "source", "", "only those of a source, by its `name`")
