@@ -52,18 +52,6 @@ func TruthFlag(cmd *cobra.Command, to **bool, name, help string) {
 	})
 }
 
-// DeviceArg parses the id of a device. The server checks it, too.
-func DeviceArg(text string) (andon.DeviceID, error) {
-	id := andon.DeviceID(text)
-	return id, id.Validate()
-}
-
-// PersonArg parses the id of a person. what is "operator" or "supervisor".
-func PersonArg(what, text string) (andon.PersonID, error) {
-	id := andon.PersonID(text)
-	return id, id.ValidateAs(what)
-}
-
 // MetricsFlag adds --metrics to a command.
 func MetricsFlag(cmd *cobra.Command, names *[]string) {
 	cmd.Flags().StringSliceVar(names, "metrics", nil,

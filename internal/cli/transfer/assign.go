@@ -74,13 +74,10 @@ func (a *assign) args(cmd *cobra.Command, args []string) error {
 }
 
 func (a *assign) assignOne(ctx context.Context, args []string) error {
-	device, err := command.DeviceArg(args[0])
-	if err != nil {
-		return err
-	}
-	var operator andon.PersonID
+	device, operator := andon.DeviceID(args[0]), andon.PersonID("")
 	if !a.none {
-		if operator, err = command.PersonArg("operator", args[1]); err != nil {
+		operator = andon.PersonID(args[1])
+		if err := operator.ValidateAs("operator"); err != nil { // an empty one would unassign
 			return err
 		}
 	}

@@ -111,7 +111,7 @@ func (e *export) check() error {
 	}
 	for _, text := range e.names {
 		if !strings.HasSuffix(text, "*") {
-			if _, err := command.DeviceArg(text); err != nil {
+			if err := andon.DeviceID(text).Validate(); err != nil {
 				return err
 			}
 		}
