@@ -13,7 +13,6 @@ import (
 
 // Escalate is "andon escalate".
 func Escalate(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
 	var e client.Escalation
 	cmd := &cobra.Command{
 		Use:   "escalate DEVICE (--to SUPERVISOR | --withdraw)",
@@ -26,7 +25,7 @@ kept.`,
   andon escalate press-7 --to Sara --time 2020-04-24T14:40:00Z --state WARNING1`,
 	}
 	flags := cmd.Flags()
-	t.Flags(cmd)
+	t := p.NewTarget(cmd)
 	flags.StringVar((*string)(&e.To), "to", "", "`supervisor` to escalate to")
 	withdraw := flags.Bool("withdraw", false, "withdraw the escalation")
 	flags.StringVar((*string)(&e.By), "by", "", "`person` who escalates")
@@ -38,7 +37,7 @@ kept.`,
 	cmd.MarkFlagsMutuallyExclusive("to", "withdraw")
 	cmd.MarkFlagsOneRequired("to", "withdraw")
 	cmd.MarkFlagsRequiredTogether("time", "state")
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		if e.To == "" && !*withdraw { // an empty name would withdraw
 			return andon.Errorf(andon.Invalid, "--to names no supervisor")
 		}
@@ -67,7 +66,6 @@ func outcome(kept *client.Escalation) string {
 
 // Withdraw is "andon withdraw".
 func Withdraw(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
 	var w client.Withdrawal
 	cmd := &cobra.Command{
 		Use:   "withdraw DEVICE TIME STATE",
@@ -79,11 +77,11 @@ it again does not bring it back.`,
   andon withdraw press-7 2020-04-24T14:50:00.25Z WARNING2 --by Liz --note 'wrong clock'`,
 	}
 	flags := cmd.Flags()
-	t.Flags(cmd)
+	t := p.NewTarget(cmd)
 	flags.StringVar((*string)(&w.By), "by", "", "`person` who withdraws it")
 	flags.StringVar(&w.Note, "note", "", "the reason, as `text`")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		at, err := andon.ParseTime(args[1])
 		if err != nil {
 			return err

@@ -15,14 +15,14 @@ import (
 
 type retirement struct {
 	*command.Program
-	command.Target
+	*command.Target
 	form               *command.Choice
 	purge, yes, dryRun bool
 }
 
 // Retire is "andon retire".
 func Retire(p *command.Program) *cobra.Command {
-	r := retirement{Program: p, Target: p.NewTarget()}
+	r := retirement{Program: p}
 	cmd := &cobra.Command{
 		Use:   "retire DEVICE...",
 		Short: "Take devices out of the counts and lists",
@@ -36,12 +36,12 @@ also a retired one. That can't be undone: on a terminal it asks first, elsewhere
   andon retire press-7 --purge
   andon retire press-7 press-8 --tenant metro`,
 	}
-	r.Flags(cmd)
+	r.Target = p.NewTarget(cmd)
 	cmd.Flags().BoolVar(&r.purge, "purge", false, "delete the devices with all their data")
 	cmd.Flags().BoolVar(&r.yes, "yes", false, "with --purge: do not ask")
 	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "only print what would be done")
 	r.form = command.SentenceFlag(cmd, command.FormatText)
-	return r.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return r.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		if r.yes && !r.purge {
 			return andon.Errorf(andon.Invalid, "--yes needs --purge")
 		}

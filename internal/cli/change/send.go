@@ -18,7 +18,7 @@ import (
 
 type sending struct {
 	*command.Program
-	command.Target
+	*command.Target
 	event      andon.Event
 	attributes map[string]string
 	metrics    map[string]string
@@ -27,7 +27,7 @@ type sending struct {
 
 // Send is "andon send".
 func Send(p *command.Program) *cobra.Command {
-	s := &sending{Program: p, Target: p.NewTarget()}
+	s := &sending{Program: p}
 	cmd := &cobra.Command{
 		Use:   "send DEVICE [STATE]",
 		Short: "Send one event, or one reading",
@@ -39,7 +39,7 @@ state is the same entry.`,
   andon send press-7 --metric temperature=21.5 --metric door=true`,
 	}
 	flags, e := cmd.Flags(), &s.event
-	s.Flags(cmd)
+	s.Target = p.NewTarget(cmd)
 	command.ParsedFlag(cmd, &e.Time, "time", "its `time` (default: now)", andon.ParseTime)
 	flags.StringVar(&e.Message, "message", "", "`text` of the event")
 	flags.StringVar((*string)(&e.Operator), "operator", "", "`person` who is responsible")
@@ -50,7 +50,7 @@ state is the same entry.`,
 	flags.StringToStringVar(&s.metrics, "metric", nil,
 		"`name=number` of a reading; repeat for more, or join with commas")
 	s.form = command.SentenceFlag(cmd, command.FormatJSON)
-	return s.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return s.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		e.Device, e.Time = andon.DeviceID(args[0]), cmp.Or(e.Time, p.Now())
 		if len(args) > 1 {
 			e.State = andon.State(args[1])

@@ -11,8 +11,6 @@ import (
 
 // Sweep is "andon sweep".
 func Sweep(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
-	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "sweep",
 		Short: "Free the space of what has expired, now",
@@ -24,11 +22,11 @@ items a second, at the price of other writes. If it is interrupted, the next one
 		Example: `  andon sweep --dry-run
   andon sweep`,
 	}
-	t.ServerFlags(cmd)
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be deleted")
+	t := p.NewServer(cmd)
+	dryRun := cmd.Flags().Bool("dry-run", false, "only print what would be deleted")
 	form := command.ReportFlag(cmd, command.FormatCSV)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		all, err := c.Sweep(ctx, dryRun)
+	return t.Asks(func(ctx context.Context, c *client.Client, _ []string) error {
+		all, err := c.Sweep(ctx, *dryRun)
 		if err != nil {
 			return err
 		}

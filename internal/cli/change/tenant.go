@@ -30,17 +30,15 @@ and which states there are. The tenant default always exists.`,
 }
 
 func tenantList(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
-	o := command.Output{All: true}
 	cmd := &cobra.Command{
 		Use:   "list [TENANT...]",
 		Short: "List tenants with their settings: all of them, or those named",
 		Example: `  andon tenant list
   andon tenant list metro --output json`,
 	}
-	t.ServerFlags(cmd)
-	o.FormatFlag(p, cmd)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	t := p.NewServer(cmd)
+	o := p.NewOutput(cmd)
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		tenants := c.Tenants(ctx)
 		if len(args) > 0 {
 			tenants = func(yield func(client.Tenant, error) bool) {
@@ -51,7 +49,7 @@ func tenantList(p *command.Program) *cobra.Command {
 				}
 			}
 		}
-		return command.Show(p, &o, tenantColumns(), tenants)
+		return command.Show(p, o, tenantColumns(), tenants)
 	})
 }
 
@@ -75,8 +73,6 @@ func statesShown(defs []andon.StateDef) string {
 }
 
 func tenantDelete(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
-	var yes bool
 	cmd := &cobra.Command{
 		Use:   "delete TENANT",
 		Short: "Delete a tenant with all its data",
@@ -85,13 +81,13 @@ terminal it asks first, elsewhere it needs --yes. The tenant default can't be de
 		Example: `  andon tenant delete metro
   andon tenant delete metro --yes`,
 	}
-	t.ServerFlags(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	t := p.NewServer(cmd)
+	yes := cmd.Flags().Bool("yes", false, "do not ask")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		id, name := andon.TenantID(args[0]), draw.Legible(args[0])
 		_, err := c.Tenant(ctx, id) // before the user is asked
-		if err == nil && !yes {
+		if err == nil && !*yes {
 			err = p.Confirm(ctx, args[0],
 				"This deletes tenant "+name+" with all its data, for good.")
 		}

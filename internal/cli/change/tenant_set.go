@@ -27,7 +27,6 @@ type tenantChange struct {
 }
 
 func tenantSet(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
 	var change tenantChange
 	cmd := &cobra.Command{
 		Use:   "set TENANT",
@@ -46,9 +45,9 @@ JSON:
   andon tenant set metro --events-retention 90d --readings-retention forever
   andon tenant set metro --state OK=0 --state SLOW=32,S,#f9a825 --state DOWN=80,D,#b71c1c,x`,
 	}
-	t.ServerFlags(cmd)
+	t := p.NewServer(cmd)
 	change.flags(cmd)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		if change.States != nil { // with defaults for what was left out
 			set, err := andon.NewStateSet(change.States)
 			if err != nil {

@@ -38,9 +38,9 @@ func OpenIncidents(ctx context.Context, c *client.Client) iter.Seq2[cobra.Comple
 	})
 }
 
-// Completes has a shell complete the arguments of a command by what the server has.
-func (t *Target) Completes(cmd *cobra.Command, arguments ...Names) {
-	cmd.ValidArgsFunction = func(
+// Completes has a shell complete the arguments of the command by what the server has.
+func (t *Target) Completes(arguments ...Names) {
+	t.command.ValidArgsFunction = func(
 		cmd *cobra.Command, args []string, begun string,
 	) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= len(arguments) {
@@ -51,9 +51,9 @@ func (t *Target) Completes(cmd *cobra.Command, arguments ...Names) {
 }
 
 // CompletesFlag has a shell complete the value of a flag by what the server has.
-func (t *Target) CompletesFlag(cmd *cobra.Command, flag string, names Names) {
+func (t *Target) CompletesFlag(flag string, names Names) {
 	// The only error is a second registration.
-	_ = cmd.RegisterFlagCompletionFunc(flag, func(
+	_ = t.command.RegisterFlagCompletionFunc(flag, func(
 		cmd *cobra.Command, _ []string, begun string,
 	) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return t.complete(cmd.Context(), names, begun)

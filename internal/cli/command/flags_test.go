@@ -19,7 +19,7 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	p := &Program{Environ: []string{"ANDON_URL=andon:80"}}
-	if got := p.NewTarget().URL; got != "andon:80" {
+	if got := p.NewTarget(&cobra.Command{}).URL; got != "andon:80" {
 		t.Errorf("ANDON_URL gives %q", got)
 	}
 }

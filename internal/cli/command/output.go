@@ -29,15 +29,18 @@ type Output struct {
 	None   func() string // returns why the list is empty; called only then; may be nil
 }
 
-// FormatFlag adds the flag that chooses the format. It and --limit are checked before the command.
-func (o *Output) FormatFlag(p *Program, cmd *cobra.Command) {
+// NewOutput gives a command the flag that chooses the format of an answer without a limit. The flag
+// is checked before the command runs, as is --limit.
+func (p *Program) NewOutput(cmd *cobra.Command) *Output {
+	o := &Output{All: true}
 	cmd.PreRunE = func(*cobra.Command, []string) error { return o.complete(p) }
 	o.Format = OutputFlag(cmd, "",
 		"output format (default table on a terminal, else json: one object a line)",
 		FormatTable, FormatJSON, FormatCSV)
+	return o
 }
 
-// LimitFlags adds --limit and --all.
+// LimitFlags adds --limit and --all: then there is a limit unless the user wants none.
 func (o *Output) LimitFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.limit, "limit", andon.DefaultLimit, "`number` of items at most")
 	cmd.Flags().BoolVar(&o.All, "all", false, "without a limit")

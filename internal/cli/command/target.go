@@ -25,6 +25,9 @@ type Target struct {
 	// Attempts is how often a request is sent while the server does not answer or is busy: more
 	// where a long run would be lost.
 	Attempts int
+
+	program *Program
+	command *cobra.Command
 }
 
 // How often a request is sent.
@@ -33,26 +36,26 @@ const (
 	AttemptsRunning = 8 // about 25 seconds
 )
 
-// NewTarget returns the target that the environment names.
-func (p *Program) NewTarget() Target {
-	return Target{
-		URL:       cmp.Or(p.Variable("ANDON_URL"), "http://127.0.0.1:8080"),
-		TokenFile: p.Variable("ANDON_TOKEN_FILE"), Attempts: AttemptsWaiting,
-	}
+// NewTarget gives a command the flags that say which server it is about, and which tenant, and
+// returns what they say. Without --url and --token-file the environment says it.
+func (p *Program) NewTarget(cmd *cobra.Command) *Target {
+	t := p.NewServer(cmd)
+	cmd.Flags().StringVar(&t.Tenant, "tenant", string(andon.DefaultTenant),
+		"`tenant` that owns the devices")
+	return t
 }
 
-// ServerFlags adds --url and --token-file.
-func (t *Target) ServerFlags(cmd *cobra.Command) {
+// NewServer is NewTarget for a command that is about no tenant, or names it itself.
+func (p *Program) NewServer(cmd *cobra.Command) *Target {
+	t := &Target{
+		URL:       cmp.Or(p.Variable("ANDON_URL"), "http://127.0.0.1:8080"),
+		TokenFile: p.Variable("ANDON_TOKEN_FILE"), Attempts: AttemptsWaiting,
+		program: p, command: cmd,
+	}
 	flags := cmd.Flags()
 	flags.StringVar(&t.URL, "url", t.URL, "`address` of the server (or ANDON_URL)")
 	flags.StringVar(&t.TokenFile, "token-file", t.TokenFile, "`file` that holds the server's token")
-}
-
-// Flags adds the flags of ServerFlags and --tenant.
-func (t *Target) Flags(cmd *cobra.Command) {
-	t.ServerFlags(cmd)
-	cmd.Flags().StringVar(&t.Tenant, "tenant", string(andon.DefaultTenant),
-		"`tenant` that owns the devices")
+	return t
 }
 
 // Ask calls work with a client of the server, and adds advice to its error.
@@ -82,11 +85,11 @@ func (t *Target) Ask(ctx context.Context, work func(*client.Client) error) error
 	return t.Explain(err)
 }
 
-// Asks makes a command send requests to the server, and returns the command.
+// Asks makes the command send requests to the server, and returns the command.
 func (t *Target) Asks(
-	p *Program, cmd *cobra.Command, work func(context.Context, *client.Client, []string) error,
+	work func(context.Context, *client.Client, []string) error,
 ) *cobra.Command {
-	return p.Does(cmd, func(ctx context.Context, args []string) error {
+	return t.program.Does(t.command, func(ctx context.Context, args []string) error {
 		return t.Ask(ctx, func(c *client.Client) error { return work(ctx, c, args) })
 	})
 }

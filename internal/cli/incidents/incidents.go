@@ -31,7 +31,6 @@ its setting incidents is on.`,
 }
 
 func list(p *command.Program) *cobra.Command {
-	t, o := p.NewTarget(), command.Output{}
 	var q client.IncidentQuery
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -43,7 +42,7 @@ opened then, open or not, newest first.`,
   andon incident list --from 7d --device 'press*' --output csv`,
 	}
 	flags := cmd.Flags()
-	t.Flags(cmd)
+	t := p.NewTarget(cmd)
 	flags.StringVar(&q.State, "state", "", command.StateHelp)
 	flags.StringSliceVar(&q.Status, "status", nil, "only with this `status`, or any of several: "+
 		"unacknowledged, acknowledged, returned, latched, shelved, suppressed, "+
@@ -61,11 +60,11 @@ opened then, open or not, newest first.`,
 	sort := command.ChoiceFlag(cmd, "sort", "", "the order of open ones: severity unless set",
 		"severity", "since", "opened")
 	p.SpanFlags(cmd, &q.From, &q.To)
+	o := p.NewOutput(cmd)
 	o.LimitFlags(cmd)
-	o.FormatFlag(p, cmd)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, _ []string) error {
 		q.Page, q.Sort = o.Page(), sort.Value
-		return command.Show(p, &o, columns(), c.Incidents(ctx, q))
+		return command.Show(p, o, columns(), c.Incidents(ctx, q))
 	})
 }
 
@@ -79,16 +78,15 @@ func columns() []command.Column[client.Incident] {
 const exampleID = "05a40a57031000-7c01d29f64be83a5fe17302b9d48"
 
 func show(p *command.Program) *cobra.Command {
-	t, o := p.NewTarget(), command.Output{All: true}
 	cmd := &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show the steps of an incident, oldest first; as JSON all of it",
 		Example: "  andon incident show " + exampleID,
 	}
-	t.Flags(cmd)
-	t.Completes(cmd, command.OpenIncidents)
-	o.FormatFlag(p, cmd)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	t := p.NewTarget(cmd)
+	t.Completes(command.OpenIncidents)
+	o := p.NewOutput(cmd)
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		is, err := c.Incident(ctx, args[0])
 		if err != nil {
 			return err
@@ -97,7 +95,7 @@ func show(p *command.Program) *cobra.Command {
 			return p.PrintJSON(is)
 		}
 		steps := command.Fields[client.IncidentStep]("at", "event_time", "what", "by", "to", "note")
-		return command.Show(p, &o, steps, command.Each(is.Steps))
+		return command.Show(p, o, steps, command.Each(is.Steps))
 	})
 }
 
@@ -146,20 +144,19 @@ func reason(cmd *cobra.Command, a *client.IncidentAction) {
 }
 
 func (a *action) command(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
 	sent := client.IncidentAction{Do: a.do}
 	cmd := &cobra.Command{
 		Use: a.name + " ID --by PERSON", Short: a.short,
 		Example: "  andon incident " + a.name + " " + exampleID + " \\\n      --by Liz" + a.example,
 	}
-	t.Flags(cmd)
-	t.Completes(cmd, command.OpenIncidents)
+	t := p.NewTarget(cmd)
+	t.Completes(command.OpenIncidents)
 	cmd.Flags().StringVar((*string)(&sent.By), "by", "", "`person` who does it")
-	t.CompletesFlag(cmd, "by", command.DocumentNames("person"))
+	t.CompletesFlag("by", command.DocumentNames("person"))
 	_ = cmd.MarkFlagRequired("by") // the only error is that there is no such flag
 	a.flags(cmd, &sent)
 	form := command.SentenceFlag(cmd, command.FormatText)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		is, err := c.Act(ctx, args[0], sent)
 		if err != nil {
 			return err

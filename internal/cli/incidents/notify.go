@@ -27,27 +27,25 @@ func attempts() []command.Column[client.Notification] {
 }
 
 func notifyList(p *command.Program) *cobra.Command {
-	t, o, to := p.NewTarget(), command.Output{}, ""
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List attempts to tell people, with what the other side said",
 		Example: `  andon notify list --to Liz
   andon notify list --status given-up --output csv`,
 	}
-	t.Flags(cmd)
-	cmd.Flags().StringVar(&to, "to", "", "only to this `person`")
+	t := p.NewTarget(cmd)
+	to := cmd.Flags().String("to", "", "only to this `person`")
 	status := command.ChoiceFlag(cmd, "status", "", "only with this status",
 		"held", "waiting", "delivered", "failed", "given-up", "listed")
+	o := p.NewOutput(cmd)
 	o.LimitFlags(cmd)
-	o.FormatFlag(p, cmd)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		all := c.Notifications(ctx, andon.PersonID(to), status.Value, o.Page())
-		return command.Show(p, &o, attempts(), all)
+	return t.Asks(func(ctx context.Context, c *client.Client, _ []string) error {
+		all := c.Notifications(ctx, andon.PersonID(*to), status.Value, o.Page())
+		return command.Show(p, o, attempts(), all)
 	})
 }
 
 func notifyTest(p *command.Program) *cobra.Command {
-	t, o, to := p.NewTarget(), command.Output{All: true}, ""
 	cmd := &cobra.Command{
 		Use:   "test --to PERSON",
 		Short: "Send a test to each contact of a person",
@@ -55,17 +53,17 @@ func notifyTest(p *command.Program) *cobra.Command {
 code is 1 where one did not arrive.`,
 		Example: "  andon notify test --to Liz",
 	}
-	t.Flags(cmd)
-	cmd.Flags().StringVar(&to, "to", "", "the `person`")
-	t.CompletesFlag(cmd, "to", command.DocumentNames("person"))
+	t := p.NewTarget(cmd)
+	to := cmd.Flags().String("to", "", "the `person`")
+	t.CompletesFlag("to", command.DocumentNames("person"))
 	_ = cmd.MarkFlagRequired("to") // the only error is that there is no such flag
-	o.FormatFlag(p, cmd)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		all, err := c.TestContacts(ctx, andon.PersonID(to))
+	o := p.NewOutput(cmd)
+	return t.Asks(func(ctx context.Context, c *client.Client, _ []string) error {
+		all, err := c.TestContacts(ctx, andon.PersonID(*to))
 		if err != nil {
 			return err
 		}
-		if err := command.Show(p, &o, attempts(), command.Each(all)); err != nil {
+		if err := command.Show(p, o, attempts(), command.Each(all)); err != nil {
 			return err
 		}
 		for _, one := range all {

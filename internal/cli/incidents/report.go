@@ -19,7 +19,6 @@ func Report(p *command.Program) *cobra.Command {
 }
 
 func reportIncidents(p *command.Program) *cobra.Command {
-	t, o := p.NewTarget(), command.Output{All: true}
 	var q client.ReportQuery
 	cmd := &cobra.Command{
 		Use:   "incidents",
@@ -32,15 +31,15 @@ there are no availability and no MTBF.`,
 		Example: `  andon report incidents --from 7d --per operator --group plant-1
   andon report incidents --from yesterday --to yesterday --output json`,
 	}
-	t.Flags(cmd)
+	t := p.NewTarget(cmd)
 	p.SpanFlags(cmd, &q.From, &q.To)
 	cmd.Flags().StringVar((*string)(&q.Group), "group", "", "only this `group` and below it")
 	cmd.Flags().StringVar((*string)(&q.Operator), "operator", "",
 		"only incidents of this `operator`; none: of nobody")
 	per := command.ChoiceFlag(cmd, "per", "device", "what the lines are of",
 		"operator", "device", "hour")
-	o.FormatFlag(p, cmd)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	o := p.NewOutput(cmd)
+	return t.Asks(func(ctx context.Context, c *client.Client, _ []string) error {
 		q.Per = per.Value
 		r, err := c.IncidentReport(ctx, q)
 		if err != nil {
@@ -51,6 +50,6 @@ there are no availability and no MTBF.`,
 		}
 		columns := command.Fields[client.IncidentRow]("name", "incidents", "per_hour", "seconds")
 		columns[0].Name = q.Per
-		return command.Show(p, &o, columns, command.Each(r.Rows))
+		return command.Show(p, o, columns, command.Each(r.Rows))
 	})
 }

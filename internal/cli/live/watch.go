@@ -20,7 +20,7 @@ import (
 // watch prints the changes of the devices that its flags select.
 type watch struct {
 	*command.Program
-	command.Target
+	*command.Target
 	query     client.DeviceQuery
 	length    time.Duration // 0: until the user ends it
 	incidents bool          // also what becomes of them
@@ -35,7 +35,7 @@ type watch struct {
 
 // Watch is "andon watch".
 func Watch(p *command.Program) *cobra.Command {
-	w := &watch{Program: p, Target: p.NewTarget()}
+	w := &watch{Program: p}
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Print a line for each change of a fleet",
@@ -55,7 +55,7 @@ missed, also across a restart of the server. When the server does not answer, it
   andon watch --incidents --group plant-1
   andon watch --operator Liz --for 8h >> shift.log`,
 	}
-	w.Flags(cmd)
+	w.Target = p.NewTarget(cmd)
 	cmd.Flags().StringVar(&w.query.State, "state", "", command.StateHelp)
 	command.DeviceFlags(cmd, &w.query)
 	cmd.Flags().BoolVar(&w.incidents, "incidents", false, "also what happens to incidents")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -80,7 +81,7 @@ func play(t *testing.T, w watch, scenes ...scene) (string, *script, error) {
 	t.Helper()
 	s, out := new(script), new(bytes.Buffer)
 	w.Program = &command.Program{Stdout: out, Stderr: io.Discard}
-	w.URL, w.Tenant = "here", string(andon.DefaultTenant)
+	w.Target = &command.Target{URL: "here", Tenant: string(andon.DefaultTenant)}
 	w.client = s.serve(t)
 	now := newClockwork(t).now()
 	for _, next := range scenes {
@@ -162,7 +163,7 @@ func TestWatchEnds(t *testing.T) {
 		defer server.Close()
 		out := new(bytes.Buffer)
 		p := &command.Program{Stdout: out, Stderr: io.Discard, Now: newClockwork(t).now}
-		w.Program, w.Target = p, p.NewTarget()
+		w.Program, w.Target = p, p.NewTarget(&cobra.Command{})
 		w.URL, w.Tenant = server.URL, string(andon.DefaultTenant)
 		err := w.run(t.Context())
 		return out.String(), err

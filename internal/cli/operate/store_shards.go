@@ -18,7 +18,6 @@ import (
 )
 
 func storeShardsCommand(p *command.Program) *cobra.Command {
-	var tenant string
 	cmd := &cobra.Command{
 		Use:   "shards KIND[=NAME] [NUMBER]",
 		Short: "Print or set in how many shards something is",
@@ -32,10 +31,10 @@ the number of what is busy by themselves; set it before a load that comes at onc
   andon store shards --config andon.yaml operator=Liz
   andon store shards --config andon.yaml --tenant metro state=NORMAL 16`,
 	}
-	cmd.Flags().StringVar(&tenant, "tenant", string(andon.DefaultTenant), "`id` of the tenant")
+	tenant := cmd.Flags().String("tenant", string(andon.DefaultTenant), "`id` of the tenant")
 	form := command.SentenceFlag(cmd, command.FormatText)
 	return local.Runs(p, cmd, func(ctx context.Context, c app.Config) error {
-		is, err := storeShards(ctx, p, c, andon.TenantID(tenant), cmd.Flags().Args())
+		is, err := storeShards(ctx, p, c, andon.TenantID(*tenant), cmd.Flags().Args())
 		switch {
 		case err != nil:
 			return err

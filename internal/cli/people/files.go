@@ -200,7 +200,6 @@ func writeScalar(w *bytes.Buffer, n *yaml.Node) error {
 
 // WithConfig adds "andon export config" to "andon export".
 func WithConfig(p *command.Program, export *cobra.Command) *cobra.Command {
-	t := p.NewTarget()
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Export policies, schedules, rules, people, maintenance and groups",
@@ -210,10 +209,10 @@ first.`,
 		Example: `  andon export config > people.yaml
   andon export config --format ndjson`,
 	}
-	t.Flags(cmd)
+	t := p.NewTarget(cmd)
 	form := command.ChoiceFlag(cmd, "format", command.FormatYAML, "form of the documents",
 		command.FormatYAML, command.FormatNDJSON)
-	t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	t.Asks(func(ctx context.Context, c *client.Client, _ []string) error {
 		between := ""
 		write := func(line string) (err error) {
 			if form.Value == command.FormatYAML {

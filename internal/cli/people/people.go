@@ -19,9 +19,6 @@ import (
 
 // Apply is "andon apply".
 func Apply(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
-	var from []string
-	dry := false
 	cmd := &cobra.Command{
 		Use:   "apply --file FILE",
 		Short: "Make or change policies, schedules, rules, people by files",
@@ -38,24 +35,24 @@ what no file has stays, too. A schedule without a field overrides keeps its over
   andon apply -f line-3.yaml
   andon export config --url http://old:8080 | andon apply -f -`,
 	}
-	t.Flags(cmd)
-	cmd.Flags().StringSliceVarP(&from, "file", "f", nil,
+	t := p.NewTarget(cmd)
+	from := cmd.Flags().StringSliceP("file", "f", nil,
 		"`file`, or a directory with all *.yaml, *.yml, *.json and *.ndjson below it; "+
 			"- is standard input")
 	_ = cmd.MarkFlagRequired("file") // the only error is that there is no such flag
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would change")
+	dry := cmd.Flags().Bool("dry-run", false, "only say what would change")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		all, err := readAll(p, from)
+	return t.Asks(func(ctx context.Context, c *client.Client, _ []string) error {
+		all, err := readAll(p, *from)
 		if err != nil {
 			return err
 		}
-		applied, err := put(ctx, c, all, dry)
+		applied, err := put(ctx, c, all, *dry)
 		if err != nil {
 			return err
 		}
 		would := ""
-		if dry && form.Value == command.FormatText {
+		if *dry && form.Value == command.FormatText {
 			would = "would be "
 		}
 		for _, d := range applied {
@@ -141,7 +138,6 @@ andon export config shows them.`,
 }
 
 func test(p *command.Program) *cobra.Command {
-	t, o := p.NewTarget(), command.Output{All: true}
 	var trial client.PolicyTrial
 	cmd := &cobra.Command{
 		Use:   "test NAME",
@@ -153,9 +149,9 @@ standard error.`,
 		Example: `  andon policy test presses --severity 64 --group plant-1/hall-3
   andon policy test presses --at 2026-12-24T23:00:00+01:00 --device press-7 --operator Liz`,
 	}
-	t.Flags(cmd)
-	t.Completes(cmd, command.DocumentNames("policy"))
-	o.FormatFlag(p, cmd)
+	t := p.NewTarget(cmd)
+	t.Completes(command.DocumentNames("policy"))
+	o := p.NewOutput(cmd)
 	flags := cmd.Flags()
 	command.ParsedFlag(cmd, &trial.At, "at", "`time` at which it opens; now unless set",
 		andon.ParseTime)
@@ -165,13 +161,13 @@ standard error.`,
 	flags.StringVar((*string)(&trial.State), "state", "", "its `state`")
 	flags.StringVar((*string)(&trial.Operator), "operator", "", "`operator` of its device")
 	flags.StringVar(&trial.Kind, "kind", "", "its `kind`: state unless set, or silent")
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		is, err := c.TestPolicy(ctx, args[0], trial)
 		if err != nil {
 			return err
 		}
 		steps := command.Fields[client.IncidentStep]("at", "what", "to", "note")
-		if err := command.Show(p, &o, steps, command.Each(is.Steps)); err != nil {
+		if err := command.Show(p, o, steps, command.Each(is.Steps)); err != nil {
 			return err
 		}
 		switch {
@@ -201,7 +197,6 @@ changes schedules, and andon export config shows them.`,
 }
 
 func calendar(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
 	cmd := &cobra.Command{
 		Use:   "calendar NAME",
 		Short: "Print the address of a schedule's calendar",
@@ -210,10 +205,10 @@ calendar of a schedule without a token. Whoever has the address can read this
 calendar and nothing else, for as long as the schedule exists.`,
 		Example: `  andon schedule calendar line-3`,
 	}
-	t.Flags(cmd)
-	t.Completes(cmd, command.DocumentNames("schedule"))
+	t := p.NewTarget(cmd)
+	t.Completes(command.DocumentNames("schedule"))
 	form := command.SentenceFlag(cmd, command.FormatText)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		address, err := c.CalendarLink(ctx, args[0])
 		if err != nil {
 			return err
@@ -226,7 +221,6 @@ calendar and nothing else, for as long as the schedule exists.`,
 }
 
 func onCall(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
 	var at andon.Time
 	cmd := &cobra.Command{
 		Use:   "on-call NAME",
@@ -234,12 +228,12 @@ func onCall(p *command.Program) *cobra.Command {
 		Example: `  andon schedule on-call line-3
   andon schedule on-call line-3 --at 2026-12-24T23:00:00+01:00`,
 	}
-	t.Flags(cmd)
-	t.Completes(cmd, command.DocumentNames("schedule"))
+	t := p.NewTarget(cmd)
+	t.Completes(command.DocumentNames("schedule"))
 	command.ParsedFlag(cmd, &at, "at", "`time` that is asked about; now unless set",
 		andon.ParseTime)
 	form := command.SentenceFlag(cmd, command.FormatText)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		is, err := c.OnCall(ctx, args[0], at)
 		if err != nil {
 			return err
@@ -262,7 +256,6 @@ func onCall(p *command.Program) *cobra.Command {
 }
 
 func removeOverride(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
 	var at andon.Time
 	cmd := &cobra.Command{
 		Use:   "remove-override NAME PERSON",
@@ -271,11 +264,11 @@ func removeOverride(p *command.Program) *cobra.Command {
 		Example: `  andon schedule remove-override line-3 Tom
   andon schedule remove-override line-3 Tom --at 2026-12-24T12:00:00+01:00`,
 	}
-	t.Flags(cmd)
-	t.Completes(cmd, command.DocumentNames("schedule"), command.DocumentNames("person"))
+	t := p.NewTarget(cmd)
+	t.Completes(command.DocumentNames("schedule"), command.DocumentNames("person"))
 	command.ParsedFlag(cmd, &at, "at", "`time` that they are about", andon.ParseTime)
 	form := command.SentenceFlag(cmd, command.FormatText)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		if err := c.RemoveOverrides(ctx, args[0], andon.PersonID(args[1]), at); err != nil {
 			return err
 		}
@@ -286,7 +279,6 @@ func removeOverride(p *command.Program) *cobra.Command {
 }
 
 func override(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
 	var o client.Override
 	cmd := &cobra.Command{
 		Use:   "override NAME PERSON --to TIME",
@@ -297,15 +289,15 @@ overrides are about one time, the newer one counts.`,
   andon schedule override line-3 Tom --from 2026-12-24T06:00:00+01:00 \
     --to 2026-12-25T06:00:00+01:00 --reason "Liz is on holiday"`,
 	}
-	t.Flags(cmd)
-	t.Completes(cmd, command.DocumentNames("schedule"), command.DocumentNames("person"))
+	t := p.NewTarget(cmd)
+	t.Completes(command.DocumentNames("schedule"), command.DocumentNames("person"))
 	command.ParsedFlag(cmd, &o.From, "from", "`time` from which on; now unless set",
 		andon.ParseTime)
 	command.ParsedFlag(cmd, &o.To, "to", "`time` at which it ends", andon.ParseTime)
 	_ = cmd.MarkFlagRequired("to") // the only error is that there is no such flag
 	cmd.Flags().StringVar(&o.Reason, "reason", "", "`reason` that is shown with it")
 	form := command.SentenceFlag(cmd, command.FormatText)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		o.Person = andon.PersonID(args[1])
 		if o.From == 0 {
 			o.From = p.Now()

@@ -25,7 +25,6 @@ andon export config shows them.`,
 }
 
 func testRule(p *command.Program) *cobra.Command {
-	t, o := p.NewTarget(), command.Output{All: true}
 	var trial client.RuleTrial
 	cmd := &cobra.Command{
 		Use:   "test FILE",
@@ -37,10 +36,10 @@ day before --to. Nothing is stored.`,
 		Example: `  andon rule test press-hot.yaml --from 7d
   andon rule test press-hot.yaml --from 2026-11-20 --to 2026-11-21 --output json`,
 	}
-	t.Flags(cmd)
-	o.FormatFlag(p, cmd)
+	t := p.NewTarget(cmd)
+	o := p.NewOutput(cmd)
 	p.SpanFlags(cmd, &trial.From, &trial.To)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		all, err := readAll(p, args)
 		if err == nil && (len(all) != 1 || all[0].Kind != "rule") {
 			err = fmt.Errorf("%s: want one document, of the kind rule", args[0])
@@ -60,7 +59,7 @@ day before --to. Nothing is stored.`,
 			return err
 		}
 		said := command.Fields[client.RuleSaid]("device", "time", "what", "state", "message")
-		if err := command.Show(p, &o, said, command.Each(is.Items)); err != nil {
+		if err := command.Show(p, o, said, command.Each(is.Items)); err != nil {
 			return err
 		}
 		fmt.Fprintf(p.Stderr, "%d readings of %d devices from %s to %s.\n", is.Readings, is.Devices,

@@ -27,7 +27,7 @@ import (
 // saving is a backup under way.
 type saving struct {
 	*command.Program
-	command.Target
+	*command.Target
 	data   string // the directory of a store that no process has open; "": a server's store
 	target string // a file, or standardOutput
 }
@@ -36,7 +36,7 @@ const standardOutput = "-"
 
 // Backup is "andon backup".
 func Backup(p *command.Program) *cobra.Command {
-	s := &saving{Program: p, Target: p.NewTarget()}
+	s := &saving{Program: p}
 	cmd := &cobra.Command{
 		Use:   "backup TARGET",
 		Short: "Copy a whole embedded store, also of a running server",
@@ -54,7 +54,7 @@ A backup has all that the store has, so it is readable for its owner alone.`,
   andon backup - | ssh backup.example.com 'cat > andon.tar.zst'
   andon backup /backup/andon.tar.zst --data /var/lib/andon`,
 	}
-	s.ServerFlags(cmd)
+	s.Target = p.NewServer(cmd)
 	cmd.Flags().StringVar(&s.data, "data", "",
 		"`directory` of a store that no server uses, in place of a server")
 	cmd.MarkFlagsMutuallyExclusive("url", "data")

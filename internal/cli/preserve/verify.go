@@ -17,7 +17,6 @@ import (
 
 // Verify is "andon verify".
 func Verify(p *command.Program) *cobra.Command {
-	var data string
 	cmd := &cobra.Command{
 		Use:   "verify [BACKUP]",
 		Short: "Read all of a store, or of a backup, and name what is damaged",
@@ -33,19 +32,19 @@ as well. Of a running server take a backup.`,
 		Example: `  andon verify --data /var/lib/andon
   andon verify /backup/andon-2026-11-22.tar.zst`,
 	}
-	cmd.Flags().StringVar(&data, "data", "", "`directory` of the store")
+	data := cmd.Flags().String("data", "", "`directory` of the store")
 	return p.Does(cmd, func(ctx context.Context, args []string) error {
-		is, err := os.Stat(data)
+		is, err := os.Stat(*data)
 		switch {
-		case (data == "") == (len(args) == 0):
+		case (*data == "") == (len(args) == 0):
 			return andon.Errorf(andon.Invalid, "name the directory of a store, --data DIR, or a "+
 				"backup: one of them")
 		case len(args) > 0:
 			return command.UnlessInterrupted(ctx, verifyBackup(ctx, p, args[0]))
 		case err == nil && !is.IsDir(): // what else could be meant
-			return command.UnlessInterrupted(ctx, verifyBackup(ctx, p, data))
+			return command.UnlessInterrupted(ctx, verifyBackup(ctx, p, *data))
 		}
-		return command.UnlessInterrupted(ctx, verifyAndTell(ctx, p, data))
+		return command.UnlessInterrupted(ctx, verifyAndTell(ctx, p, *data))
 	})
 }
 

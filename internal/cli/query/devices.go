@@ -23,7 +23,7 @@ func queryDevice(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return command.ShowOne(q.Program, &q.Output, deviceColumns(), d)
+		return command.ShowOne(q.Program, q.Output, deviceColumns(), d)
 	})
 }
 

@@ -136,7 +136,7 @@ func queryEntry(p *command.Program) *cobra.Command {
 
 // showEntry prints an entry. A table has its escalations below.
 func (q *query) showEntry(entry client.Entry) error {
-	if err := command.ShowOne(q.Program, &q.Output, entryColumns(), entry); err != nil ||
+	if err := command.ShowOne(q.Program, q.Output, entryColumns(), entry); err != nil ||
 		!q.IsTable() {
 		return err
 	}

@@ -58,8 +58,8 @@ name, standard error says so.`,
 
 type query struct {
 	*command.Program
-	command.Target
-	command.Output
+	*command.Target
+	*command.Output
 	selected    client.Query
 	order       *command.Choice // nil: the query has no --order
 	consistency *command.Choice // "": as the store is set
@@ -67,9 +67,7 @@ type query struct {
 }
 
 func newQuery(p *command.Program, cmd *cobra.Command) (*query, *cobra.Command) {
-	q := &query{Program: p, Target: p.NewTarget(), Output: command.Output{All: true}}
-	q.Flags(cmd)
-	q.FormatFlag(p, cmd)
+	q := &query{Program: p, Target: p.NewTarget(cmd), Output: p.NewOutput(cmd)}
 	q.explainFlag(cmd)
 	q.consistency = command.ChoiceFlag(cmd, "consistency", "",
 		"an answer with everything that was acknowledged before (strong), or one that may "+
@@ -80,7 +78,6 @@ func newQuery(p *command.Program, cmd *cobra.Command) (*query, *cobra.Command) {
 // newList is newQuery for a subcommand whose answer may be long.
 func newList(p *command.Program, cmd *cobra.Command) (*query, *cobra.Command) {
 	q, _ := newQuery(p, cmd)
-	q.All = false
 	q.LimitFlags(cmd)
 	return q, cmd
 }
@@ -103,7 +100,7 @@ func (q *query) selectFlags(cmd *cobra.Command) {
 func (q *query) runs(
 	cmd *cobra.Command, work func(context.Context, *client.Client, []string) error,
 ) *cobra.Command {
-	return q.Asks(q.Program, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return q.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		q.selected.Page = q.Page()
 		if q.order != nil && q.order.Value == "asc" {
 			q.selected.Order = andon.Asc
@@ -136,7 +133,7 @@ func (q *query) runsFor(
 }
 
 func show[T any](q *query, columns []command.Column[T], items iter.Seq2[T, error]) error {
-	return command.Show(q.Program, &q.Output, columns, items)
+	return command.Show(q.Program, q.Output, columns, items)
 }
 
 // readLooks reads symbols and colours of the tenant's states, for a table.

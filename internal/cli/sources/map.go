@@ -30,9 +30,6 @@ type mapped struct {
 
 // Map is "andon map".
 func Map(p *command.Program) *cobra.Command {
-	o := command.Output{All: true}
-	var using string
-	var isList bool
 	var usual mapping.Message
 	cmd := &cobra.Command{
 		Use:   "map [FILE]",
@@ -46,29 +43,29 @@ JSON. A message without a time gets the present one.`,
   andon map --list`,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&using, "using", "", "`file` of the mapping")
+	using := flags.String("using", "", "`file` of the mapping")
 	flags.StringVar(&usual.Topic, "topic", "", "`topic` of the messages")
 	flags.StringVar(&usual.Key, "key", "", "`key` of messages for which FILE has none")
 	flags.StringToStringVar(&usual.Headers, "header", nil, "`name=text` of a header")
-	flags.BoolVar(&isList, "list", false, "list the tables of states that mappings can name")
-	o.FormatFlag(p, cmd)
+	isList := flags.Bool("list", false, "list the tables of states that mappings can name")
+	o := p.NewOutput(cmd)
 	return p.Does(cmd, func(_ context.Context, args []string) error {
-		if isList {
+		if *isList {
 			columns := command.Fields[mapping.TableRow]("table", "state", "names")
-			return command.Show(p, &o, columns, command.Each(mapping.Tables()))
+			return command.Show(p, o, columns, command.Each(mapping.Tables()))
 		}
 		if len(args) == 0 {
 			return andon.Errorf(andon.Invalid, "FILE is missing; - is standard input")
 		}
 		var m *mapping.Mapping
 		text, err := read(p, args[0])
-		if err == nil && using != "" {
-			m, err = mapping.Read(using)
+		if err == nil && *using != "" {
+			m, err = mapping.Read(*using)
 		}
 		if err != nil {
 			return err
 		}
-		return try(p, &o, m, messages(text, usual, p.Now()))
+		return try(p, o, m, messages(text, usual, p.Now()))
 	})
 }
 

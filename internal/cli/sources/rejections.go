@@ -13,8 +13,6 @@ import (
 
 // Rejections is "andon rejections".
 func Rejections(p *command.Program) *cobra.Command {
-	t, o := p.NewTarget(), command.Output{}
-	var source string
 	var q client.Query
 	cmd := &cobra.Command{
 		Use:   "rejections",
@@ -25,15 +23,15 @@ rejections.keep of the server says.`,
 		Example: `  andon rejections --from 1h
   andon rejections --source line-3 --all --output csv`,
 	}
-	t.ServerFlags(cmd)
-	cmd.Flags().StringVar(&source, "source", "", "only those of a source, by its `name`")
+	t := p.NewServer(cmd)
+	source := cmd.Flags().String("source", "", "only those of a source, by its `name`")
 	p.SpanFlags(cmd, &q.From, &q.To)
+	o := p.NewOutput(cmd)
 	o.LimitFlags(cmd)
-	o.FormatFlag(p, cmd)
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, _ []string) error {
 		q.Page = o.Page()
 		columns := command.Fields[andon.SourceRejection](
 			"at", "source", "place", "index", "line", "tenant", "reason", "message")
-		return command.Show(p, &o, columns, c.Rejections(ctx, source, q))
+		return command.Show(p, o, columns, c.Rejections(ctx, *source, q))
 	})
 }

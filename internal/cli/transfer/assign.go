@@ -23,9 +23,7 @@ type assign struct {
 
 // Assign is "andon assign".
 func Assign(p *command.Program) *cobra.Command {
-	a := &assign{importer: importer{
-		Program: p, Target: p.NewTarget(), lines: kindAssign, batch: assignBatch,
-	}}
+	a := &assign{importer: importer{Program: p, lines: kindAssign, batch: assignBatch}}
 	cmd := &cobra.Command{
 		Use:   "assign DEVICE (OPERATOR | --none) | assign --from FILE",
 		Short: "Assign an operator to a device, or operators to many",
@@ -43,7 +41,7 @@ here. Wrong lines are reported as FILE:LINE: reason, the others take effect, and
   andon assign --from shift.csv --tenant metro`,
 	}
 	flags := cmd.Flags()
-	a.Flags(cmd)
+	a.Target = p.NewTarget(cmd)
 	flags.BoolVar(&a.none, "none", false, "no one")
 	a.form = command.SentenceFlag(cmd, command.FormatText)
 	flags.StringVar(&a.file, "from", "", "`file` that says who is assigned; - is stdin")

@@ -23,7 +23,7 @@ import (
 
 type export struct {
 	*command.Program
-	command.Target
+	*command.Target
 	kind, format *command.Choice
 	names        []string // ids of devices, or prefixes that end in '*'
 	metrics      []string
@@ -35,8 +35,7 @@ type export struct {
 
 // Export is "andon export".
 func Export(p *command.Program) *cobra.Command {
-	e := &export{Program: p, Target: p.NewTarget()}
-	e.Attempts = command.AttemptsRunning
+	e := &export{Program: p}
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Export the data of a tenant, or its events, readings or records",
@@ -83,7 +82,8 @@ andon export workbench writes a model for NoSQL Workbench.`,
 // flags adds all flags but that of the format.
 func (e *export) flags(cmd *cobra.Command, kinds ...string) {
 	flags := cmd.Flags()
-	e.Flags(cmd)
+	e.Target = e.NewTarget(cmd)
+	e.Attempts = command.AttemptsRunning
 	e.kind = command.ChoiceFlag(cmd, "kind", kindEvents, "what to export", kinds...)
 	flags.StringArrayVar(&e.names, "device", nil,
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")

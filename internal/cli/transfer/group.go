@@ -25,9 +25,6 @@ plant-1/hall-3/line-7. A device is in one group at most, and in all groups above
 }
 
 func groupList(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
-	o := command.Output{All: true}
-	under := ""
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List groups with how many devices are in each state",
@@ -36,18 +33,16 @@ of all groups below.`,
 		Example: `  andon group list
   andon group list --under plant-1 --output csv`,
 	}
-	t.Flags(cmd)
-	o.FormatFlag(p, cmd)
-	cmd.Flags().StringVar(&under, "under", "", "only this `group` and those below it")
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, _ []string) error {
+	t := p.NewTarget(cmd)
+	o := p.NewOutput(cmd)
+	under := cmd.Flags().String("under", "", "only this `group` and those below it")
+	return t.Asks(func(ctx context.Context, c *client.Client, _ []string) error {
 		columns := command.Fields[client.Group]("group", "devices", "silent", "states")
-		return command.Show(p, &o, columns, c.Groups(ctx, andon.Group(under)))
+		return command.Show(p, o, columns, c.Groups(ctx, andon.Group(*under)))
 	})
 }
 
 func groupSet(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
-	none := false
 	cmd := &cobra.Command{
 		Use:   "set DEVICE (GROUP | --none)",
 		Short: "Put a device into a group",
@@ -56,20 +51,20 @@ have been seen.`,
 		Example: `  andon group set press-7 plant-1/hall-3
   andon group set press-7 --none`,
 	}
-	t.Flags(cmd)
-	cmd.Flags().BoolVar(&none, "none", false, "no group of its own")
+	t := p.NewTarget(cmd)
+	none := cmd.Flags().Bool("none", false, "no group of its own")
 	form := command.SentenceFlag(cmd, command.FormatText)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if none {
+		if *none {
 			return command.Arguments("DEVICE")(cmd, args)
 		}
 		return command.Arguments("DEVICE", "GROUP")(cmd, args)
 	}
-	return t.Asks(p, cmd, func(ctx context.Context, c *client.Client, args []string) error {
+	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		change := andon.ProfileChange{Fields: andon.ProfileGroup}
 		change.Device = andon.DeviceID(args[0])
 		in := "no group of its own"
-		if !none {
+		if !*none {
 			change.Group, in = andon.Group(args[1]), draw.Legible(args[1])
 			if err := change.Group.Validate(); err != nil {
 				return err
@@ -87,10 +82,7 @@ have been seen.`,
 }
 
 func groupImport(p *command.Program) *cobra.Command {
-	o := importer{
-		Program: p, Target: p.NewTarget(), lines: kindProfiles, batch: andon.MaxRequestEntries,
-	}
-	o.Attempts = command.AttemptsRunning
+	o := importer{Program: p, lines: kindProfiles, batch: andon.MaxRequestEntries}
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Put the devices of a file into groups",
@@ -101,7 +93,8 @@ others take effect, and the exit code is 3.`,
 		Example: `  andon group import groups.csv
   andon group import groups.ndjson --tenant metro`,
 	}
-	o.Flags(cmd)
+	o.Target = p.NewTarget(cmd)
+	o.Attempts = command.AttemptsRunning
 	cmd.Flags().StringVar(&o.format, "format", "",
 		"`form` of the file: csv, json or ndjson (default: by its name)")
 	o.form = command.SentenceFlag(cmd, command.FormatText)

@@ -28,7 +28,7 @@ import (
 // importer has what the flags of an import say.
 type importer struct {
 	*command.Program
-	command.Target
+	*command.Target
 	format    string // "": by the name of the file
 	delimiter string // "": by the name of the file
 	comments  bool
@@ -166,8 +166,7 @@ func (im *importer) kind() string {
 
 // Import is "andon import".
 func Import(p *command.Program) *cobra.Command {
-	im := importer{Program: p, Target: p.NewTarget()}
-	im.Attempts = command.AttemptsRunning
+	im := importer{Program: p}
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
 		Short: "Import a log of events or readings from files",
@@ -212,7 +211,8 @@ time-series guide for DynamoDB: deviceId, timestamp, numbers, metadata, ttl.`,
 
 func (im *importer) columnFlags(cmd *cobra.Command) {
 	flags, m := cmd.Flags(), &im.mapping
-	im.Flags(cmd)
+	im.Target = im.NewTarget(cmd)
+	im.Attempts = command.AttemptsRunning
 	flags.StringVar(&im.format, "format", "",
 		"csv, json or ndjson (default: by the file's name)")
 	flags.StringVar(&im.delimiter, "delimiter", "",

@@ -16,8 +16,7 @@ import (
 
 // importWorkbench is "andon import workbench".
 func importWorkbench(p *command.Program) *cobra.Command {
-	im := importer{Program: p, Target: p.NewTarget(), workbench: true}
-	im.Attempts = command.AttemptsRunning
+	im := importer{Program: p, workbench: true}
 	cmd := &cobra.Command{
 		Use:   "workbench FILE...",
 		Short: "Import the device states and readings of NoSQL Workbench models",
@@ -39,7 +38,8 @@ up to 64 MiB.`,
   andon import workbench models/*.json --tenant plant --dry-run
   andon import workbench sample-data.csv`,
 	}
-	im.Flags(cmd)
+	im.Target = p.NewTarget(cmd)
+	im.Attempts = command.AttemptsRunning
 	im.sendFlags(cmd)
 	return p.Does(cmd, im.importFiles)
 }
@@ -103,8 +103,7 @@ func sampleEntries(rows *table.Table) (placedEntries, error) {
 
 // exportWorkbench is "andon export workbench".
 func exportWorkbench(p *command.Program) *cobra.Command {
-	e := &export{Program: p, Target: p.NewTarget()}
-	e.Attempts = command.AttemptsRunning
+	e := &export{Program: p}
 	var model string
 	cmd := &cobra.Command{
 		Use:   "workbench",
