@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,80 +123,54 @@ func jsonDocuments(r io.Reader) func(any) error {
 	}
 }
 
-// documentOf takes the kind and the name out of a document.
+// documentOf takes the kind out of a document.
 func documentOf(n *yaml.Node) (d client.Document, err error) {
 	if n.Kind != yaml.MappingNode {
 		return d, fmt.Errorf("line %d: want kind, name, and the fields of a document", n.Line)
 	}
-	rest := *n
-	rest.Content = nil
-	for i := 0; i < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		switch {
-		case key.Value == "kind" && value.Kind == yaml.ScalarNode && d.Kind == "":
-			d.Kind = value.Value
-		case key.Value == "name" && value.Kind == yaml.ScalarNode && d.Name == "":
-			d.Name = value.Value
-		default:
-			rest.Content = append(rest.Content, key, value)
-		}
+	var is struct {
+		Kind string         `yaml:"kind"`
+		Name string         `yaml:"name"`
+		Rest map[string]any `yaml:",inline"`
 	}
-	if d.Kind == "" || d.Name == "" {
+	if err = keepTexts(n); err == nil {
+		err = n.Decode(&is)
+	}
+	if err != nil {
+		return d, err
+	}
+	if is.Kind == "" || is.Name == "" {
 		return d, fmt.Errorf("line %d: a document has a kind (policy, schedule, rule, person, "+
 			"maintenance or groups) and a name", n.Line)
 	}
-	var text bytes.Buffer
-	err = writeJSON(&text, &rest)
-	d.Content = andon.JSON(text.String())
-	return d, err
-}
-
-// writeJSON writes a node as JSON. What YAML would take for a time stays the text that it is.
-func writeJSON(w *bytes.Buffer, n *yaml.Node) error {
-	switch n.Kind {
-	case yaml.ScalarNode:
-		return writeScalar(w, n)
-	case yaml.MappingNode, yaml.SequenceNode:
-	default:
-		return fmt.Errorf("line %d: *%s is an alias: write it out", n.Line, n.Value)
-	}
-	isMap := n.Kind == yaml.MappingNode
-	brackets := "[]"
-	if isMap {
-		brackets = "{}"
-	}
-	w.WriteByte(brackets[0])
-	for i, value := range n.Content {
-		if i > 0 && isMap && i%2 == 1 {
-			w.WriteByte(':')
-		} else if i > 0 {
-			w.WriteByte(',')
-		}
-		if isMap && i%2 == 0 && value.Kind == yaml.ScalarNode {
-			value = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value.Value}
-		}
-		if err := writeJSON(w, value); err != nil {
-			return err
-		}
-	}
-	w.WriteByte(brackets[1])
-	return nil
-}
-
-func writeScalar(w *bytes.Buffer, n *yaml.Node) error {
-	var value any = n.Value
-	switch n.Tag {
-	case "!!int", "!!float", "!!bool", "!!null":
-		if err := n.Decode(&value); err != nil {
-			return err
-		}
-	}
-	text, err := json.Marshal(value)
+	fields := map[string]any{"name": is.Name}
+	maps.Copy(fields, is.Rest)
+	text, err := json.Marshal(fields)
 	if err != nil { // such as .nan
-		return fmt.Errorf("line %d: %w", n.Line, err)
+		return d, fmt.Errorf("line %d: %w", n.Line, err)
 	}
-	_, err = w.Write(text)
-	return err
+	return client.Document{Kind: is.Kind, Name: is.Name, Content: andon.JSON(text)}, nil
+}
+
+// keepTexts keeps what YAML would decode as anything but a number, a truth or null, such as a time,
+// the text that it is; and so the names of fields.
+func keepTexts(n *yaml.Node) error {
+	others := []string{"!!int", "!!float", "!!bool", "!!null"}
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return fmt.Errorf("line %d: *%s is an alias: write it out", n.Line, n.Value)
+	case n.Kind == yaml.ScalarNode && !slices.Contains(others, n.Tag):
+		n.Tag = "!!str"
+	}
+	for i, child := range n.Content {
+		if err := keepTexts(child); err != nil {
+			return err
+		}
+		if n.Kind == yaml.MappingNode && i%2 == 0 && child.Kind == yaml.ScalarNode {
+			child.Tag = "!!str"
+		}
+	}
+	return nil
 }
 
 // WithConfig adds "andon export config" to "andon export".

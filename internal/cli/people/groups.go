@@ -21,6 +21,7 @@ const groupsKind = "groups"
 // grouping is what the document of groups says. Rules that are absent stay as they are, as do the
 // groups of devices that it does not name.
 type grouping struct {
+	Name    string            `json:"name"`
 	Rules   []andon.GroupRule `json:"rules,omitempty"`
 	Members []members         `json:"members,omitempty"`
 }
@@ -158,10 +159,10 @@ func groupsDocument(ctx context.Context, c *client.Client) (string, error) {
 	if err != nil || len(g.Rules) == 0 && len(g.Members) == 0 {
 		return "", err
 	}
+	g.Name = "all"
 	text, err := json.Marshal(struct {
 		Kind string `json:"kind"`
-		Name string `json:"name"`
 		grouping
-	}{groupsKind, "all", g})
+	}{groupsKind, g})
 	return string(text), err
 }

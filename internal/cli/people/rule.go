@@ -3,11 +3,9 @@ package people
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
@@ -47,13 +45,7 @@ day before --to. Nothing is stored.`,
 		if err != nil {
 			return err
 		}
-		trial.Rule = andon.JSON(fmt.Sprintf(`{"name":%q`, all[0].Name))
-		if fields := strings.TrimPrefix(string(all[0].Content), "{"); fields != "}" {
-			trial.Rule += ","
-			trial.Rule += andon.JSON(fields)
-		} else {
-			trial.Rule += "}"
-		}
+		trial.Rule = all[0].Content
 		is, err := c.TestRule(ctx, trial)
 		if err != nil {
 			return err
