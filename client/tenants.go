@@ -23,6 +23,16 @@ type Tenant struct {
 	Reordering bool `json:"reordering,omitempty" doc:"not all is by the new severities yet"`
 }
 
+// TenantOf returns a tenant as it is answered.
+func TenantOf(t *andon.Tenant) Tenant {
+	return Tenant{
+		Tenant:    t.ID,
+		Retention: Retention{Events: t.Events, Readings: t.Readings},
+		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter, LongestShelf: t.LongestShelf,
+		States: t.States.Defs(), UnknownStates: t.Unknown, Reordering: t.Reordering,
+	}
+}
+
 // Retention is how long a tenant keeps what it has.
 type Retention struct {
 	Events   andon.Retention `json:"events" doc:"a duration, or forever"`

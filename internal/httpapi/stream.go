@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/grouping"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/httpapi/sse"
@@ -145,7 +146,7 @@ func (a *API) frames(
 		name, data := "state", any(nil)
 		switch {
 		case c.Kind == andon.OfTenant:
-			name, data = "tenant", new(showTenant(c.Tenant))
+			name, data = "tenant", new(client.TenantOf(c.Tenant))
 		case c.After == nil:
 			name, data = "gone", map[string]andon.DeviceID{"device": c.Device}
 		default:

@@ -35,15 +35,6 @@ func (a *API) tenantRoutes() []*route {
 	}
 }
 
-func showTenant(t *andon.Tenant) client.Tenant {
-	return client.Tenant{
-		Tenant:    t.ID,
-		Retention: client.Retention{Events: t.Events, Readings: t.Readings},
-		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter, LongestShelf: t.LongestShelf,
-		States: t.States.Defs(), UnknownStates: t.Unknown, Reordering: t.Reordering,
-	}
-}
-
 func (a *API) tenants(c *call) error {
 	read := func(after andon.TenantID, n int) iter.Seq2[andon.Tenant, error] {
 		return seq.List(func() ([]andon.Tenant, error) {
@@ -53,7 +44,7 @@ func (a *API) tenants(c *call) error {
 		})
 	}
 	position := func(t *andon.Tenant) andon.TenantID { return t.ID }
-	return sendPage(c, oneStep, nil, read, plain(showTenant), position)
+	return sendPage(c, oneStep, nil, read, plain(client.TenantOf), position)
 }
 
 func (a *API) tenant(c *call) (client.Tenant, error) {
@@ -61,7 +52,7 @@ func (a *API) tenant(c *call) (client.Tenant, error) {
 	if err != nil {
 		return client.Tenant{}, err
 	}
-	return showTenant(&t), nil
+	return client.TenantOf(&t), nil
 }
 
 func (a *API) putTenant(c *call, asked sent.TenantBody) (client.Tenant, error) {
@@ -82,7 +73,7 @@ func (a *API) putTenant(c *call, asked sent.TenantBody) (client.Tenant, error) {
 	} else if t.Reordering {
 		c.status = http.StatusAccepted
 	}
-	return showTenant(&t), nil
+	return client.TenantOf(&t), nil
 }
 
 func (a *API) deleteTenant(c *call) error {

@@ -59,7 +59,7 @@ JSON:
 		var lost []string
 		switch {
 		case command.IsStatus(err, http.StatusNotFound):
-			is = newTenant(andon.TenantID(args[0]))
+			is = client.TenantOf(new(andon.NewTenant(andon.TenantID(args[0]))))
 			change.done = "was created"
 			if change.dryRun {
 				fmt.Fprintf(p.Stderr, "Tenant %s would be created.\n", draw.Legible(args[0]))
@@ -181,15 +181,6 @@ func losses(now andon.Time, is client.Tenant, change client.TenantChange) (all [
 // shorter reports whether a retention keeps less than another; forever keeps the most.
 func shorter(a, b andon.Retention) bool {
 	return a != andon.Forever && (b == andon.Forever || cmp.Less(a, b))
-}
-
-func newTenant(id andon.TenantID) client.Tenant {
-	t := andon.NewTenant(id)
-	return client.Tenant{
-		Tenant: id, MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter,
-		Retention: client.Retention{Events: t.Events, Readings: t.Readings},
-		States:    t.States.Defs(), UnknownStates: t.Unknown,
-	}
 }
 
 func (tc *tenantChange) show(p *command.Program, t client.Tenant, losses []string) error {
