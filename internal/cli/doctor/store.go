@@ -22,7 +22,6 @@ import (
 // examineStore checks the configured store and this machine. Where there is no store yet, it opens
 // none: that would leave one at what may be a wrong path.
 func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
-	c.Log.Level = "error" // without what the store logs of its daily work
 	d.report.Target = "the store " + c.Store + ", on this machine"
 	isNew := false
 	switch c.Place() {
@@ -47,8 +46,7 @@ func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
 // openAndCheck opens the store, runs the checks and closes it. That it can't be opened is a
 // finding, unless the configuration is wrong.
 func (d *doctor) openAndCheck(ctx context.Context, c app.Config) error {
-	a := local.NewApp(d.Program, c, local.NewLog(d.Stderr, c.Log))
-	store, err := a.OpenStore(ctx, "andon doctor")
+	store, err := local.NewQuietApp(d.Program, c).OpenStore(ctx, "andon doctor")
 	if err != nil && andon.KindOf(err) == andon.Invalid {
 		return err
 	}

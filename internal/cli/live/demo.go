@@ -120,18 +120,14 @@ func (d *demo) start(ctx context.Context, dir string) (*app.App, error) {
 	if d.listen != "" {
 		c.Listen = d.listen
 	}
-	a := d.newServer(c)
+	a := local.NewApp(d.Program, c)
 	err := a.Start(ctx)
 	if errors.Is(err, app.ErrPortTaken) && d.listen == "" {
 		c.Listen = "127.0.0.1:0"
-		a = d.newServer(c)
+		a = local.NewApp(d.Program, c)
 		err = a.Start(ctx)
 	}
 	return a, err
-}
-
-func (d *demo) newServer(c app.Config) *app.App {
-	return local.NewApp(d.Program, c, local.NewLog(d.Stderr, c.Log))
 }
 
 // serve runs the factory until the user or the server ends it, and returns what was sent.
@@ -165,10 +161,11 @@ func (d *demo) play(ctx context.Context, f *factory, c *client.Client, url strin
 	out.Line("Andon answers at %s%s", url, d.whyThisPort(url))
 	out.Line("It is sent what %s devices of a factory reported in its last %d hours "+
 		"(%[2]d minutes here):", draw.Grouped(d.devices), pastHours(d.devices))
-	if err := d.setSilentAfter(ctx, c, f.every); err != nil {
-		return err
+	silentAfter := max(3*f.every, 1_000_000) // when three reports did not come
+	_, err := c.PutTenant(ctx, andon.DefaultTenant, client.TenantChange{SilentAfter: &silentAfter})
+	if err == nil {
+		err = c.PutGroupRules(ctx, simulate.GroupRules())
 	}
-	err := c.PutGroupRules(ctx, simulate.GroupRules())
 	if err == nil {
 		err = f.sendPast(ctx, begun)
 	}
@@ -206,15 +203,6 @@ func (d *demo) openBoard(out draw.Printer, url string) {
 		draw.Texts("andon watch --url "+url, "the changes, in another terminal"),
 	})
 	out.Line("")
-}
-
-// setSilentAfter makes the server call a device silent when three of its reports did not come.
-func (d *demo) setSilentAfter(
-	ctx context.Context, c *client.Client, every andon.Duration,
-) error {
-	after := max(3*every, 1_000_000)
-	_, err := c.PutTenant(ctx, andon.DefaultTenant, client.TenantChange{SilentAfter: &after})
-	return err
 }
 
 // tick is the time between two requests: short, so that the board changes all the time.

@@ -20,8 +20,9 @@ func WrongConfig(err error) error {
 	return andon.Errorf(andon.Invalid, "the configuration is wrong:\n%w", err)
 }
 
-// NewApp returns the application of a configuration.
-func NewApp(p *command.Program, c app.Config, log *slog.Logger) *app.App {
+// NewApp returns the application of a configuration, which logs on standard error.
+func NewApp(p *command.Program, c app.Config) *app.App {
+	log := newLog(p.Stderr, c.Log)
 	return app.New(app.Options{
 		Config: c, Now: p.Now, Log: log, Version: p.Version,
 		Fatal: func(err error) {
@@ -35,8 +36,8 @@ func NewApp(p *command.Program, c app.Config, log *slog.Logger) *app.App {
 	})
 }
 
-// NewLog returns the log that a valid configuration describes.
-func NewLog(w io.Writer, c app.LogConfig) *slog.Logger {
+// newLog returns the log that a valid configuration describes.
+func newLog(w io.Writer, c app.LogConfig) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // it was checked
 	o := &slog.HandlerOptions{Level: level}
@@ -49,7 +50,7 @@ func NewLog(w io.Writer, c app.LogConfig) *slog.Logger {
 // NewQuietApp returns an App that works on a store without serving. The store logs errors only.
 func NewQuietApp(p *command.Program, c app.Config) *app.App {
 	c.Log.Level = "error"
-	return NewApp(p, c, NewLog(p.Stderr, c.Log))
+	return NewApp(p, c)
 }
 
 // IsEmpty reports whether a directory does not exist or is empty: a store that is opened there is a

@@ -44,7 +44,7 @@ server on all but 0 and 78.`,
 }
 
 func serve(ctx context.Context, p *command.Program, c app.Config) error {
-	a := local.NewApp(p, c, local.NewLog(p.Stderr, c.Log))
+	a := local.NewApp(p, c)
 	if err := a.Start(ctx); err != nil {
 		return command.UnlessInterrupted(ctx, err)
 	}
