@@ -2,7 +2,6 @@ package change
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -48,7 +47,7 @@ also a retired one. That can't be undone: on a terminal it asks first, elsewhere
 		missing := 0
 		for _, device := range args {
 			err := r.retire(ctx, c, andon.DeviceID(device))
-			if e := notThere(err); e != nil && len(args) > 1 {
+			if e := command.NoDevice(err); e != nil && len(args) > 1 {
 				missing++
 				fmt.Fprintln(p.Stderr, e.Detail)
 			} else if err != nil {
@@ -60,14 +59,6 @@ also a retired one. That can't be undone: on a terminal it asks first, elsewhere
 		}
 		return nil
 	})
-}
-
-// notThere returns the error of a device that does not exist; nil if it is another.
-func notThere(err error) *client.Error {
-	if e, ok := errors.AsType[*client.Error](err); ok && command.IsAboutDevice(e) {
-		return e
-	}
-	return nil
 }
 
 // retire retires or deletes a device, or prints what it would do.
@@ -107,7 +98,7 @@ func (r *retirement) rehearse(ctx context.Context, c *client.Client, device ando
 	d, err := c.Device(ctx, device)
 	name := draw.Legible(string(device))
 	switch {
-	case r.purge && (err == nil || notThere(err) != nil):
+	case r.purge && (err == nil || command.NoDevice(err) != nil):
 		return r.Report(r.form, plan{device, "purge"},
 			"%s would be deleted with all its data", name)
 	case err != nil:

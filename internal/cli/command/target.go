@@ -202,7 +202,12 @@ func ReadTokenFile(path string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// IsAboutDevice reports whether the device does not exist, and not its tenant.
-func IsAboutDevice(e *client.Error) bool {
-	return e.Status == http.StatusNotFound && e.Detail != "" && !isAboutTenant(e.Detail)
+// NoDevice returns the answer that a device does not exist; nil where an error is another one, such
+// as that its tenant does not.
+func NoDevice(err error) *client.Error {
+	e, ok := errors.AsType[*client.Error](err)
+	if ok && e.Status == http.StatusNotFound && e.Detail != "" && !isAboutTenant(e.Detail) {
+		return e
+	}
+	return nil
 }

@@ -3,7 +3,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -192,8 +191,7 @@ func planColumns() []command.Column[andon.PlanStep] {
 func (q *query) explainNone(ctx context.Context, c *client.Client, id andon.DeviceID) {
 	q.None = func() string {
 		if _, err := c.Device(ctx, id); err != nil {
-			e, ok := errors.AsType[*client.Error](err)
-			if ok && command.IsAboutDevice(e) {
+			if e := command.NoDevice(err); e != nil {
 				return draw.Legible(e.Detail)
 			}
 			return ""
