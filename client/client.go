@@ -49,7 +49,8 @@ type Client struct {
 func New(o Options) (*Client, error) {
 	address := strings.TrimSuffix(strings.TrimSuffix(o.URL, "/"), "/api/v1")
 	base, err := url.Parse(address)
-	if err != nil || base.Host == "" || base.User != nil || !isHTTP(base.Scheme) {
+	if err != nil || base.Host == "" || base.User != nil ||
+		base.Scheme != "http" && base.Scheme != "https" {
 		return nil, errors.New("the URL of the server is not of the form http://127.0.0.1:8080")
 	}
 	o.Tenant = cmp.Or(o.Tenant, andon.DefaultTenant)
@@ -64,8 +65,6 @@ func New(o Options) (*Client, error) {
 	return &Client{base: base, options: o}, nil
 }
 
-func isHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
-
 // Close lets go of idle connections.
 func (c *Client) Close() { c.options.HTTP.CloseIdleConnections() }
 
@@ -75,11 +74,6 @@ func (c *Client) WithConsistency(freshness andon.Consistency) *Client {
 	as := *c
 	as.options.Consistency = freshness
 	return &as
-}
-
-// URL returns the address of a path of the API, its elements percent-encoded.
-func (c *Client) URL(elements ...string) string {
-	return c.base.String() + "/api/v1" + path(elements...)
 }
 
 // path joins the elements, each percent-encoded: an id may hold '#', '/' and '%'.
