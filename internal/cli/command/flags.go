@@ -111,9 +111,7 @@ func ChoiceFlag(cmd *cobra.Command, name, initial, help string, words ...string)
 func choiceFlag(cmd *cobra.Command, name, letter, initial, help string, words []string) *Choice {
 	c := &Choice{Value: initial, words: words}
 	cmd.Flags().VarP(c, name, letter, help)
-	// The only error is a second registration.
-	_ = cmd.RegisterFlagCompletionFunc(name,
-		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	CompleteWords(cmd, name, c.Type())
 	return c
 }
 

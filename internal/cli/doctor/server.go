@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // examineServer checks a running server: first what it reports about itself, then a round trip.
@@ -123,15 +124,12 @@ func (d *doctor) reach(ctx context.Context, c *client.Client) bool {
 
 func (d *doctor) countTenants(ctx context.Context, c *client.Client) {
 	const source = "GET /api/v1/tenants"
-	n := 0
-	for _, err := range c.Tenants(ctx) {
-		if err != nil {
-			d.report.fail("server", "tenants", err.Error(), source, "See the log of the server.")
-			return
-		}
-		n++
+	all, err := seq.Collect(c.Tenants(ctx))
+	if err != nil {
+		d.report.fail("server", "tenants", err.Error(), source, "See the log of the server.")
+		return
 	}
-	d.report.add(judge("server", "tenants", fmt.Sprint(n), source))
+	d.report.add(judge("server", "tenants", fmt.Sprint(len(all)), source))
 }
 
 // examineMetrics reads /metrics: limits and disk, and the clock from the head of the answer.
