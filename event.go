@@ -3,6 +3,7 @@ package andon
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -143,13 +144,27 @@ func SortBatch(events []Event) []Event {
 // time the one whose To comes first. Withdrawing is a record
 // whose To is absent. No redelivery of the entry touches them.
 type Escalation struct {
-	Device DeviceID // with Time and State: the entry
-	Time   Time
-	State  State
-	At     Time     // when it was escalated or withdrawn
-	To     PersonID // absent: withdrawn
-	By     PersonID // may be absent
-	Note   string   // may be absent
+	Device DeviceID `json:"device"` // with Time and State: the entry
+	Time   Time     `json:"time"`
+	State  State    `json:"state"`
+	To     PersonID `json:"to" nullable:"true" doc:"null: withdrawn"`
+	// At is when it was escalated or withdrawn.
+	At   Time     `json:"at,omitempty" doc:"absent where it never was escalated"`
+	By   PersonID `json:"by,omitempty"`
+	Note string   `json:"note,omitempty"`
+}
+
+// MarshalJSON writes nobody as null.
+func (e Escalation) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Device DeviceID  `json:"device"`
+		Time   Time      `json:"time"`
+		State  State     `json:"state"`
+		To     *PersonID `json:"to"`
+		At     Time      `json:"at,omitempty"`
+		By     PersonID  `json:"by,omitempty"`
+		Note   string    `json:"note,omitempty"`
+	}{e.Device, e.Time, e.State, e.To.OrNull(), e.At, e.By, e.Note})
 }
 
 // Repeats reports whether a record says what the newest of its entry says already: to whom and why,
@@ -186,16 +201,26 @@ func (e *Entry) CurrentEscalation() Escalation {
 
 // Assignment says who was assigned to a device, and from when on.
 type Assignment struct {
-	Device   DeviceID
-	Operator PersonID // absent: no one
-	From     Time
-	To       Time // when the next assignment took effect; 0 for the newest
+	Device   DeviceID `json:"device"`
+	Operator PersonID `json:"operator" nullable:"true" doc:"null: nobody"`
+	From     Time     `json:"from"`
+	To       Time     `json:"to,omitempty" doc:"when the next began; absent for the newest"`
 	// Again says, in the answer of Assign, that the operator was assigned already and nothing was
 	// added.
-	Again bool
+	Again bool `json:"-"`
 	// Over is, in a call of Assign, who is assigned as far as the writer knows (absent: no one). If
 	// somebody else is, that is a Conflict. Nil: whoever is.
-	Over *PersonID
+	Over *PersonID `json:"-"`
+}
+
+// MarshalJSON writes nobody as null.
+func (a Assignment) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Device   DeviceID  `json:"device"`
+		Operator *PersonID `json:"operator"`
+		From     Time      `json:"from,omitempty"`
+		To       Time      `json:"to,omitempty"`
+	}{a.Device, a.Operator.OrNull(), a.From, a.To})
 }
 
 // Overtaken returns the Conflict of an assignment whose writer saw another operator than is
@@ -212,9 +237,9 @@ func (a *Assignment) Overtaken(assigned PersonID) error {
 
 // History is what people did elsewhere, with the times that it had there.
 type History struct {
-	Assignments []Assignment // To does not count
-	Escalations []Escalation // of entries that are there
-	Retirements []Retirement
+	Assignments []Assignment `json:"assignments,omitempty"` // To does not count
+	Escalations []Escalation `json:"escalations,omitempty"` // of entries that are there
+	Retirements []Retirement `json:"retired,omitempty"`
 }
 
 // ByDevice returns the devices of a history, each once, and what is of each.
@@ -243,8 +268,8 @@ func (h *History) ByDevice() (ids []DeviceID, of map[DeviceID]*History) {
 
 // Retirement says when a device was retired.
 type Retirement struct {
-	Device DeviceID
-	At     Time
+	Device DeviceID `json:"device"`
+	At     Time     `json:"retired"`
 }
 
 // Rejection accounts for one entry of a request that was not kept.

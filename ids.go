@@ -25,6 +25,14 @@ type (
 // NoPerson stands for nobody, in a query. Nobody is called so.
 const NoPerson PersonID = "none"
 
+// OrNull returns a person as JSON has it where nobody is null.
+func (id PersonID) OrNull() *PersonID {
+	if id == "" {
+		return nil
+	}
+	return &id
+}
+
 // DefaultTenant always exists and can't be deleted.
 const DefaultTenant TenantID = "default"
 

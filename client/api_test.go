@@ -55,7 +55,7 @@ func start(t *testing.T) (context.Context, *client.Client) {
 
 func TestPeople(t *testing.T) {
 	ctx, c := start(t)
-	result := must[client.Result](t)(c.AssignMany(ctx, []client.Assignment{
+	result := must[client.Result](t)(c.AssignMany(ctx, []andon.Assignment{
 		{Device: "press-8", Operator: "Sue"}, {Device: "", Operator: "Bob"}, {Device: "press-7"},
 	}))
 	if result.Accepted != 2 || len(result.Rejected) != 1 || result.Rejected[0].Index != 1 {
@@ -63,17 +63,16 @@ func TestPeople(t *testing.T) {
 	}
 	now := at(morning)
 	got := collect(t, c.Assignments(ctx, "press-7", client.Query{Order: andon.Asc}))
-	want := []client.Assignment{{Device: "press-7", From: now}}
+	want := []andon.Assignment{{Device: "press-7", From: now}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for _, to := range []andon.PersonID{"Sara", ""} {
-		kept := must[client.Escalation](t)(c.Escalate(ctx, client.Escalation{
-			Device: "press-8", Time: at("2020-04-24T07:30:00Z"), State: "NORMAL",
-			Record: client.Record{To: to},
-		}))
-		if kept.To != to || kept.Device != "press-8" || kept.At < now {
-			t.Errorf("got %+v", kept)
+		kept, added, err := c.Escalate(ctx, andon.Escalation{
+			Device: "press-8", Time: at("2020-04-24T07:30:00Z"), State: "NORMAL", To: to,
+		})
+		if kept.To != to || kept.Device != "press-8" || kept.At < now || !added || err != nil {
+			t.Errorf("got %+v, %v, %v", kept, added, err)
 		}
 	}
 	if got := collect(t, c.SupervisorEvents(ctx, "Sara", client.Query{})); len(got) != 0 {
@@ -167,14 +166,14 @@ func TestListBeginsAnew(t *testing.T) {
 
 // TestAnswersAreWrittenAsTheyCame: what is read and written again is what the server sent.
 func TestAnswersAreWrittenAsTheyCame(t *testing.T) {
-	same(t, `{"device":"d","operator":null,"from":"2020-01-01T00:00:00Z"}`, &client.Assignment{})
+	same(t, `{"device":"d","operator":null,"from":"2020-01-01T00:00:00Z"}`, &andon.Assignment{})
 	same(t, `{"device":"d","operator":"Liz","from":"2020-01-01T00:00:00Z",`+
-		`"to":"2020-01-02T00:00:00Z"}`, &client.Assignment{})
+		`"to":"2020-01-02T00:00:00Z"}`, &andon.Assignment{})
 	same(t, `{"device":"d","time":"2020-01-01T00:00:00Z","state":"N","escalations":[`+
 		`{"to":null,"at":"2020-01-01T00:00:02Z"},`+
 		`{"to":"Sara","at":"2020-01-01T00:00:01Z","by":"Liz","note":"n"}]}`, &client.Entry{})
 	same(t, `{"device":"d","time":"2020-01-01T00:00:00Z","state":"N","to":"Sara",`+
-		`"at":"2020-01-01T00:00:01Z"}`, &client.Escalation{})
+		`"at":"2020-01-01T00:00:01Z"}`, &andon.Escalation{})
 	same(t, `{"state":"N","from":"2020-01-01T00:00:00Z","seconds":5}`, &client.Interval{})
 	same(t, `{"device":"d","state":"N","severity":0,"since":"2020-01-01T00:00:00Z",`+
 		`"time":"2020-01-01T00:00:00Z","received":"2020-01-01T00:00:00Z","silent":false}`,

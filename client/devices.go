@@ -78,10 +78,10 @@ func (c *Client) Devices(ctx context.Context, q DeviceQuery) iter.Seq2[Device, e
 // when that takes effect: an entry after it brings the device back. An Error of status 404 when it
 // was never seen or is retired already; so an answer that is lost is not asked for again.
 func (c *Client) Retire(ctx context.Context, id andon.DeviceID) (andon.Time, error) {
-	answer, err := ask[Retirement](ctx, c, request{
+	answer, err := ask[andon.Retirement](ctx, c, request{
 		method: http.MethodDelete, path: path("devices", string(id)), once: true,
 	})
-	return answer.Retired, err
+	return answer.At, err
 }
 
 // Purge removes a device with all that it ever sent and all that was said of it. An Error of status

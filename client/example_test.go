@@ -127,8 +127,8 @@ func ExampleClient_Escalate() {
 	ctx := context.Background()
 	lastHour(ctx, c)
 
-	kept, err := c.Escalate(ctx, client.Escalation{
-		Device: "press-7", Record: client.Record{To: "Sara", By: "Liz", Note: "the third time"},
+	kept, _, err := c.Escalate(ctx, andon.Escalation{
+		Device: "press-7", To: "Sara", By: "Liz", Note: "the third time",
 	})
 	if err != nil {
 		panic(err)

@@ -112,9 +112,8 @@ func correct(t *testing.T, c *client.Client, log []status) (units []andon.Device
 	}
 	slices.Sort(units)
 	first := rowsByUnit(log)[units[0]]
-	_, err := c.Escalate(ctx, client.Escalation{
-		Device: units[0], Time: first[0].from, State: first[0].category,
-		Record: client.Record{To: "Sara"},
+	_, _, err := c.Escalate(ctx, andon.Escalation{
+		Device: units[0], Time: first[0].from, State: first[0].category, To: "Sara",
 	})
 	if err == nil {
 		_, err = c.Withdraw(ctx, units[0], first[1].from, first[1].category, client.Withdrawal{})

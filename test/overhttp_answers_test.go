@@ -176,9 +176,7 @@ func (o overHTTP) Assignments(
 ) iter.Seq2[andon.Assignment, error] {
 	query := client.Query{Order: q.Order, Page: q.Limit}
 	return list(o.forTenant(id).Assignments(ctx, device, query),
-		func(a client.Assignment) andon.Assignment {
-			return andon.Assignment{Device: a.Device, Operator: a.Operator, From: a.From, To: a.To}
-		})
+		func(a andon.Assignment) andon.Assignment { return a })
 }
 
 func (o overHTTP) DeviceReadings(

@@ -166,11 +166,7 @@ func (o overHTTP) AppendReadings(
 func (o overHTTP) Assign(
 	ctx context.Context, id andon.TenantID, _ andon.Time, all []andon.Assignment,
 ) ([]andon.Assignment, error) {
-	sent := make([]client.Assignment, len(all))
-	for i, a := range all {
-		sent[i] = client.Assignment{Device: a.Device, Operator: a.Operator}
-	}
-	result, err := o.forTenant(id).AssignMany(ctx, sent)
+	result, err := o.forTenant(id).AssignMany(ctx, all)
 	return nil, taken(result, len(all), err)
 }
 
@@ -180,15 +176,8 @@ func (o overHTTP) Escalate(
 	if e.At != o.now() {
 		return e, false, storecheck.NotAsked{Why: "a server gives an escalation its time"}
 	}
-	kept, err := o.forTenant(id).Escalate(ctx, clientEscalation(e))
-	return andon.Escalation{}, !kept.Again, failure(err)
-}
-
-func clientEscalation(e andon.Escalation) client.Escalation {
-	return client.Escalation{
-		Device: e.Device, Time: e.Time, State: e.State,
-		Record: client.Record{To: e.To, At: e.At, By: e.By, Note: e.Note},
-	}
+	_, added, err := o.forTenant(id).Escalate(ctx, e)
+	return andon.Escalation{}, added, failure(err)
 }
 
 func (o overHTTP) Retire(
@@ -213,18 +202,6 @@ func (o overHTTP) Purge(
 }
 
 func (o overHTTP) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
-	var sent client.History
-	for _, a := range h.Assignments {
-		sent.Assignments = append(sent.Assignments, client.Assignment{
-			Device: a.Device, Operator: a.Operator, From: a.From,
-		})
-	}
-	for _, e := range h.Escalations {
-		sent.Escalations = append(sent.Escalations, clientEscalation(e))
-	}
-	for _, r := range h.Retirements {
-		sent.Retired = append(sent.Retired, client.Retirement{Device: r.Device, Retired: r.At})
-	}
-	_, err := o.forTenant(id).Restore(ctx, sent) // what is of no entry is rejected
+	_, err := o.forTenant(id).Restore(ctx, h) // what is of no entry is rejected
 	return failure(err)
 }

@@ -27,24 +27,14 @@ func (d *desk) history(devices int) {
 		Seed: 1, Devices: devices, Every: every, Start: d.Clock() - 60*andon.Time(every),
 	})
 	past, c := fleet.Advance(d.Clock()), d.Client("default")
-	var h client.History
-	for _, a := range past.Assignments {
-		h.Assignments = append(h.Assignments,
-			client.Assignment{Device: a.Device, Operator: a.Operator, From: a.From})
-	}
+	h := andon.History{Assignments: past.Assignments}
 	if _, err := c.Restore(d.Context(), h); err != nil {
 		d.Fatal(err)
 	}
 	if _, err := c.AppendEvents(d.Context(), past.Events); err != nil {
 		d.Fatal(err)
 	}
-	h = client.History{}
-	for _, e := range past.Escalations {
-		h.Escalations = append(h.Escalations, client.Escalation{
-			Device: e.Device, Time: e.Time, State: e.State,
-			Record: client.Record{To: e.To, At: e.At, By: e.By, Note: e.Note},
-		})
-	}
+	h = andon.History{Escalations: past.Escalations}
 	if _, err := c.Restore(d.Context(), h); err != nil {
 		d.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/httpapi/sent"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
@@ -25,7 +24,7 @@ func (a *API) peopleRoutes() []*route {
 			answer: accountContent(),
 			serve:  a.postAssignments,
 		},
-		listing[client.Assignment](route{
+		listing[andon.Assignment](route{
 			pattern: "GET /devices/{device}/assignments", name: "listAssignments",
 			query: []param{fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, a.assignments),
@@ -36,26 +35,22 @@ func (a *API) peopleRoutes() []*route {
 	}
 }
 
-func showAssignment(a *andon.Assignment) client.Assignment {
-	return client.Assignment{Device: a.Device, Operator: a.Operator, From: a.From, To: a.To}
-}
-
 type operatorBody struct {
 	Operator *andon.PersonID `json:"operator" doc:"null: nobody"`
 }
 
-func (a *API) putOperator(c *call, asked operatorBody) (client.Assignment, error) {
+func (a *API) putOperator(c *call, asked operatorBody) (andon.Assignment, error) {
 	device := c.Device()
 	c.checkNamed("body.operator", asked.Operator, "assigns", "unassigns")
 	if err := c.Fault(); err != nil {
-		return client.Assignment{}, err
+		return andon.Assignment{}, err
 	}
 	assignment := andon.Assignment{Device: device, Operator: sent.OrNobody(asked.Operator)}
 	kept, err := c.intake.Assign(c.ctx(), c.tenant, []andon.Assignment{assignment})
 	if err != nil {
-		return client.Assignment{}, err
+		return andon.Assignment{}, err
 	}
-	return showAssignment(&kept[0]), nil
+	return kept[0], nil
 }
 
 // checkNamed refuses an empty name: a script whose variable is not set must not undo anything.
@@ -97,7 +92,7 @@ func (a *API) assignments(c *call) error {
 	}
 	keep := func(a *andon.Assignment) bool { return holdsWithin(a, span) }
 	position := func(a *andon.Assignment) andon.Time { return a.From }
-	return sendPage(c, stepItems, keep, read, plain(showAssignment), position)
+	return sendPage(c, stepItems, keep, read, same, position)
 }
 
 // holdsWithin reports whether an assignment, which is [From, To), has an instant in a span.
@@ -114,11 +109,11 @@ type escalationBody struct {
 	State andon.State     `json:"state,omitempty"`
 }
 
-func (a *API) postEscalation(c *call, asked escalationBody) (client.Escalation, error) {
+func (a *API) postEscalation(c *call, asked escalationBody) (andon.Escalation, error) {
 	device := c.Device()
 	c.checkNamed("body.to", asked.To, "escalates", "withdraws")
 	if err := c.Fault(); err != nil {
-		return client.Escalation{}, err
+		return andon.Escalation{}, err
 	}
 	kept, added, err := c.intake.Escalate(c.ctx(), c.tenant, andon.Escalation{
 		Device: device, Time: asked.Time, State: asked.State,
@@ -128,15 +123,12 @@ func (a *API) postEscalation(c *call, asked escalationBody) (client.Escalation, 
 		err = c.withoutEntry(err, device, asked.Time, asked.State)
 	}
 	if err != nil {
-		return client.Escalation{}, err
+		return andon.Escalation{}, err
 	}
 	if !added {
 		c.status = http.StatusOK
 	}
 	c.x.Header().Set("Location", basePath+"/devices/"+url.PathEscape(string(device))+
 		"/events/"+kept.Time.String()+"/"+url.PathEscape(string(kept.State)))
-	return client.Escalation{
-		Device: kept.Device, Time: kept.Time, State: kept.State,
-		Record: client.Record{To: kept.To, At: kept.At, By: kept.By, Note: kept.Note},
-	}, nil
+	return kept, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // Escalate is "andon escalate".
 func Escalate(p *command.Program) *cobra.Command {
-	var e client.Escalation
+	var e andon.Escalation
 	cmd := &cobra.Command{
 		Use:   "escalate DEVICE (--to SUPERVISOR | --withdraw)",
 		Short: "Escalate the present entry of a device, or withdraw that",
@@ -42,22 +42,22 @@ kept.`,
 			return andon.Errorf(andon.Invalid, "--to names no supervisor")
 		}
 		e.Device = andon.DeviceID(args[0])
-		kept, err := c.Escalate(ctx, e)
+		kept, added, err := c.Escalate(ctx, e)
 		if err != nil {
 			return err
 		}
 		return p.Report(form, kept, "%s: %s of %s %s", draw.Legible(string(kept.Device)),
-			draw.Legible(string(kept.State)), kept.Time, outcome(&kept))
+			draw.Legible(string(kept.State)), kept.Time, outcome(&kept, added))
 	})
 }
 
-func outcome(kept *client.Escalation) string {
+func outcome(kept *andon.Escalation, added bool) string {
 	switch {
-	case kept.To == "" && kept.Again:
+	case kept.To == "" && !added:
 		return "was escalated to nobody: there was nothing to withdraw"
 	case kept.To == "":
 		return "is not escalated any more"
-	case kept.Again:
+	case !added:
 		return "is escalated to " + draw.Legible(string(kept.To)) + " since " + kept.At.String() +
 			": nothing was added"
 	}

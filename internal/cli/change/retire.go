@@ -72,7 +72,7 @@ func (r *retirement) retire(ctx context.Context, c *client.Client, device andon.
 		if err != nil {
 			return err
 		}
-		return r.Report(r.form, client.Retirement{Device: device, Retired: at},
+		return r.Report(r.form, andon.Retirement{Device: device, At: at},
 			"%s is retired from %s on", name, at)
 	case !r.yes:
 		if err := r.Confirm(ctx, string(device), "This deletes device "+name+

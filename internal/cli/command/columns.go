@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
@@ -180,11 +179,11 @@ func EventFields[T any]() Columns[T] {
 }
 
 // AssignmentColumns are the columns of assignments.
-func AssignmentColumns() []Column[client.Assignment] {
-	columns := Fields[client.Assignment]("device", "operator", "from", "to").
+func AssignmentColumns() []Column[andon.Assignment] {
+	columns := Fields[andon.Assignment]("device", "operator", "from", "to").
 		OrElse("operator", "(nobody)").OrElse("to", "now")
-	return append(columns, Column[client.Assignment]{
-		Name: "for", Cell: func(l Looks, a *client.Assignment) draw.Cell {
+	return append(columns, Column[andon.Assignment]{
+		Name: "for", Cell: func(l Looks, a *andon.Assignment) draw.Cell {
 			end := cmp.Or(a.To, l.Now)
 			return draw.Cell{Text: draw.Age(end.Sub(a.From)), Right: true}
 		},

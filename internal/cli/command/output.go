@@ -221,13 +221,16 @@ func Each[T any](items []T) iter.Seq2[T, error] {
 // Records returns each escalation of some entries. order is that of the escalations of one entry.
 func Records(
 	entries iter.Seq2[client.Entry, error], order andon.Order,
-) iter.Seq2[client.Escalation, error] {
-	return seq.Join(entries, func(e client.Entry) iter.Seq2[client.Escalation, error] {
+) iter.Seq2[andon.Escalation, error] {
+	return seq.Join(entries, func(e client.Entry) iter.Seq2[andon.Escalation, error] {
 		if order == andon.Asc {
 			slices.Reverse(e.Escalations)
 		}
-		return seq.Map(Each(e.Escalations), func(r client.Record) client.Escalation {
-			return client.Escalation{Device: e.Device, Time: e.Time, State: e.State, Record: r}
+		return seq.Map(Each(e.Escalations), func(r client.Record) andon.Escalation {
+			return andon.Escalation{
+				Device: e.Device, Time: e.Time, State: e.State,
+				To: r.To, At: r.At, By: r.By, Note: r.Note,
+			}
 		})
 	})
 }

@@ -79,9 +79,8 @@ func changes(ctx context.Context, c *client.Client, failed andon.Time) []step {
 	return []step{
 		{"devices in a state", string(tripDevice), faulty},
 		{"escalate", "Sara", func() (string, error) {
-			e, err := c.Escalate(ctx, client.Escalation{
-				Device: tripDevice, Time: failed, State: tripFault,
-				Record: client.Record{To: "Sara", By: "Liz"},
+			e, _, err := c.Escalate(ctx, andon.Escalation{
+				Device: tripDevice, Time: failed, State: tripFault, To: "Sara", By: "Liz",
 			})
 			return string(e.To), err
 		}},

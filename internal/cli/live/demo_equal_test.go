@@ -66,48 +66,41 @@ func (r *reference) AppendReadings(
 }
 
 func (r *reference) AssignMany(
-	ctx context.Context, sent []client.Assignment,
+	ctx context.Context, sent []andon.Assignment,
 ) (client.Result, error) {
-	all := make([]andon.Assignment, len(sent))
-	for i, a := range sent {
-		all[i] = andon.Assignment{Device: a.Device, Operator: a.Operator}
+	all := slices.Clone(sent)
+	for i := range all {
+		all[i].From = 0 // the time is the server's to say
 	}
 	kept, err := r.intake.Assign(ctx, andon.DefaultTenant, all)
 	return client.Result{Accepted: len(kept)}, err
 }
 
-func (r *reference) Escalate(ctx context.Context, e client.Escalation) (client.Escalation, error) {
+func (r *reference) Escalate(
+	ctx context.Context, e andon.Escalation,
+) (andon.Escalation, bool, error) {
 	r.entries[andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}] = true
 	if e.To == "" {
 		r.withdrawn++
 	}
-	_, _, err := r.intake.Escalate(ctx, andon.DefaultTenant, andon.Escalation{
-		Device: e.Device, Time: e.Time, State: e.State, To: e.To, By: e.By, Note: e.Note,
-	})
-	return client.Escalation{}, err
+	e.At = 0 // the server's to say
+	return r.intake.Escalate(ctx, andon.DefaultTenant, e)
 }
 
-func (r *reference) Restore(ctx context.Context, h client.History) (client.Result, error) {
-	var all andon.History
-	for _, a := range h.Assignments {
-		all.Assignments = append(all.Assignments,
-			andon.Assignment{Device: a.Device, Operator: a.Operator, From: a.From})
-	}
+func (r *reference) Restore(ctx context.Context, h andon.History) (client.Result, error) {
 	for _, e := range h.Escalations {
 		r.entries[andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}] = true
-		all.Escalations = append(all.Escalations, andon.Escalation{
-			Device: e.Device, Time: e.Time, State: e.State,
-			To: e.To, At: e.At, By: e.By, Note: e.Note,
-		})
 	}
-	return resultOf(r.intake.Restore(ctx, andon.DefaultTenant, all))
+	return resultOf(r.intake.Restore(ctx, andon.DefaultTenant, h))
 }
 
 // gone is a server that does not have what is spoken of.
 type gone struct{ *reference }
 
-func (gone) Escalate(context.Context, client.Escalation) (client.Escalation, error) {
-	return client.Escalation{}, &client.Error{Status: 404, Detail: "no such entry"}
+func (gone) Escalate(
+	context.Context, andon.Escalation,
+) (kept andon.Escalation, added bool, err error) {
+	return kept, false, &client.Error{Status: 404, Detail: "no such entry"}
 }
 
 // both sends the same to two.
@@ -131,15 +124,20 @@ func (b both) AppendReadings(ctx context.Context, r []andon.Reading) (client.Res
 	return twice(ctx, r, b.first.AppendReadings, b.second.AppendReadings)
 }
 
-func (b both) AssignMany(ctx context.Context, a []client.Assignment) (client.Result, error) {
+func (b both) AssignMany(ctx context.Context, a []andon.Assignment) (client.Result, error) {
 	return twice(ctx, a, b.first.AssignMany, b.second.AssignMany)
 }
 
-func (b both) Escalate(ctx context.Context, e client.Escalation) (client.Escalation, error) {
-	return twice(ctx, e, b.first.Escalate, b.second.Escalate)
+func (b both) Escalate(
+	ctx context.Context, e andon.Escalation,
+) (kept andon.Escalation, added bool, err error) {
+	if kept, added, err = b.first.Escalate(ctx, e); err == nil {
+		_, _, err = b.second.Escalate(ctx, e)
+	}
+	return kept, added, err
 }
 
-func (b both) Restore(ctx context.Context, h client.History) (client.Result, error) {
+func (b both) Restore(ctx context.Context, h andon.History) (client.Result, error) {
 	return twice(ctx, h, b.first.Restore, b.second.Restore)
 }
 

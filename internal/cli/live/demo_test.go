@@ -131,8 +131,8 @@ func nan() float64 {
 // TestDemoGoesOnWithoutWhatWasTakenAway: a user may retire devices of the factory.
 func TestDemoGoesOnWithoutWhatWasTakenAway(t *testing.T) {
 	f := &factory{to: gone{}}
-	one := client.Escalation{Device: "d", Record: client.Record{To: "Sara"}}
-	err := f.escalate(t.Context(), []client.Escalation{one})
+	one := andon.Escalation{Device: "d", To: "Sara"}
+	err := f.escalate(t.Context(), []andon.Escalation{one})
 	if err != nil || f.sent.refused != 1 || f.sent.reason == "" {
 		t.Errorf("%+v, %v", f.sent, err)
 	}

@@ -17,9 +17,9 @@ import (
 type receiver interface {
 	AppendEvents(context.Context, []andon.Event) (client.Result, error)
 	AppendReadings(context.Context, []andon.Reading) (client.Result, error)
-	AssignMany(context.Context, []client.Assignment) (client.Result, error)
-	Escalate(context.Context, client.Escalation) (client.Escalation, error)
-	Restore(context.Context, client.History) (client.Result, error)
+	AssignMany(context.Context, []andon.Assignment) (client.Result, error)
+	Escalate(context.Context, andon.Escalation) (kept andon.Escalation, added bool, err error)
+	Restore(context.Context, andon.History) (client.Result, error)
 }
 
 const (
@@ -80,18 +80,18 @@ func (t *tally) refuse(all []andon.Rejection) {
 func (f *factory) sendPast(ctx context.Context, now andon.Time) error {
 	f.until = now
 	past := f.fleet.Advance(now)
-	err := f.restore(ctx, client.History{Assignments: assignmentsOf(past)})
+	err := f.restore(ctx, andon.History{Assignments: past.Assignments})
 	if err == nil {
 		err = f.send(ctx, simulate.Messages{Events: past.Events, Readings: past.Readings})
 	}
 	if err != nil {
 		return err
 	}
-	return f.restore(ctx, client.History{Escalations: escalationsOf(past)}) // each needs its entry
+	return f.restore(ctx, andon.History{Escalations: past.Escalations}) // each needs its entry
 }
 
 // restore sends what people did in the past.
-func (f *factory) restore(ctx context.Context, h client.History) error {
+func (f *factory) restore(ctx context.Context, h andon.History) error {
 	result, err := f.to.Restore(ctx, h)
 	f.sent.assignments += len(h.Assignments)
 	f.sent.escalations += len(h.Escalations)
@@ -119,31 +119,12 @@ func (f *factory) send(ctx context.Context, m simulate.Messages) error {
 		err = inBatches(ctx, t, &t.readings, m.Readings, f.to.AppendReadings)
 	}
 	if err == nil {
-		err = inBatches(ctx, t, &t.assignments, assignmentsOf(m), f.to.AssignMany)
+		err = inBatches(ctx, t, &t.assignments, m.Assignments, f.to.AssignMany)
 	}
 	if err == nil {
-		err = f.escalate(ctx, escalationsOf(m))
+		err = f.escalate(ctx, m.Escalations)
 	}
 	return err
-}
-
-func assignmentsOf(m simulate.Messages) []client.Assignment {
-	all := make([]client.Assignment, len(m.Assignments))
-	for i, a := range m.Assignments {
-		all[i] = client.Assignment{Device: a.Device, Operator: a.Operator, From: a.From}
-	}
-	return all
-}
-
-func escalationsOf(m simulate.Messages) []client.Escalation {
-	all := make([]client.Escalation, len(m.Escalations))
-	for i, e := range m.Escalations {
-		all[i] = client.Escalation{
-			Device: e.Device, Time: e.Time, State: e.State,
-			Record: client.Record{To: e.To, At: e.At, By: e.By, Note: e.Note},
-		}
-	}
-	return all
 }
 
 // inBatches sends entries and counts them.
@@ -164,9 +145,9 @@ func inBatches[T any](
 
 // escalate sends escalations one by one. The user of the demo may have deleted what one is about;
 // that does not end the demo.
-func (f *factory) escalate(ctx context.Context, all []client.Escalation) error {
+func (f *factory) escalate(ctx context.Context, all []andon.Escalation) error {
 	for _, e := range all {
-		_, err := f.to.Escalate(ctx, e)
+		_, _, err := f.to.Escalate(ctx, e)
 		var refused *client.Error
 		switch {
 		case errors.As(err, &refused) && refused.Status < 500:

@@ -62,7 +62,7 @@ entry, the newest first. A withdrawal is to nobody. The flags select entries.`,
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
 	return q.runsFor(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
-		columns := recordColumns(command.Fields[client.Escalation]("device", "time").State())
+		columns := recordColumns(command.Fields[andon.Escalation]("device", "time").State())
 		return show(q, columns, command.Records(c.Escalations(ctx, id, q.selected),
 			andon.Desc))
 	})
@@ -79,11 +79,11 @@ func queryRetirements(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var shown []client.Retirement
+		var shown []andon.Retirement
 		for _, at := range all {
-			shown = append(shown, client.Retirement{Device: id, Retired: at})
+			shown = append(shown, andon.Retirement{Device: id, At: at})
 		}
-		columns := command.Fields[client.Retirement]("device", "retired").Age("age", "retired")
+		columns := command.Fields[andon.Retirement]("device", "retired").Age("age", "retired")
 		return show(q, columns, command.Each(shown))
 	})
 }

@@ -94,10 +94,10 @@ func (r *exportRun) leftOut() error {
 // retirements returns when a device was retired, oldest first.
 func (r *exportRun) retirements(
 	ctx context.Context, id andon.DeviceID, _ client.Query,
-) iter.Seq2[client.Retirement, error] {
+) iter.Seq2[andon.Retirement, error] {
 	all := seq.List(func() ([]andon.Time, error) { return r.Retirements(ctx, id) })
-	return seq.Map(all, func(at andon.Time) client.Retirement {
-		return client.Retirement{Device: id, Retired: at}
+	return seq.Map(all, func(at andon.Time) andon.Retirement {
+		return andon.Retirement{Device: id, At: at}
 	})
 }
 

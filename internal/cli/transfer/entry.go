@@ -29,16 +29,16 @@ type entry struct {
 	Settings   *client.Tenant       `json:"settings,omitempty"`
 	Rules      []andon.GroupRule    `json:"rules,omitempty"` // that put devices into groups
 	Profile    *andon.ProfileChange `json:"profile,omitempty"`
-	Assignment *client.Assignment   `json:"assignment,omitempty"`
-	Retired    *client.Retirement   `json:"retired,omitempty"`
+	Assignment *andon.Assignment    `json:"assignment,omitempty"`
+	Retired    *andon.Retirement    `json:"retired,omitempty"`
 	Event      *andon.Event         `json:"event,omitempty"`
-	Escalation *client.Escalation   `json:"escalation,omitempty"`
+	Escalation *andon.Escalation    `json:"escalation,omitempty"`
 	Reading    *andon.Reading       `json:"reading,omitempty"`
 	// End is on the last line: how many lines of each kind there were.
 	End counts `json:"end,omitempty"`
 
 	// Assign is an assignment from now on, which no archive has.
-	Assign *client.Assignment `json:"-"`
+	Assign *andon.Assignment `json:"-"`
 }
 
 // about returns the kind of an entry, "" for the first line of an archive and for what is no entry;

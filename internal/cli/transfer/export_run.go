@@ -85,23 +85,23 @@ func (r *exportRun) copyKind(ctx context.Context, kind string, w io.Writer) erro
 			func(x *andon.Reading) entry { return entry{Reading: x} }))
 	case kindAssignments:
 		return copyAll(ctx, r, kind, r.Assignments, newSink(r, w, command.AssignmentColumns(),
-			func(x *client.Assignment) entry {
+			func(x *andon.Assignment) entry {
 				x.To = 0 // the next one says it
 				return entry{Assignment: x}
 			}))
 	case kindEscalations:
-		columns := command.Fields[client.Escalation]("device", "time", "state", "to", "at", "by",
+		columns := command.Fields[andon.Escalation]("device", "time", "state", "to", "at", "by",
 			"note")
 		ask := func(
 			ctx context.Context, id andon.DeviceID, q client.Query,
-		) iter.Seq2[client.Escalation, error] {
+		) iter.Seq2[andon.Escalation, error] {
 			return command.Records(r.Escalations(ctx, id, q), andon.Asc)
 		}
 		return copyAll(ctx, r, kind, ask, newSink(r, w, columns,
-			func(x *client.Escalation) entry { return entry{Escalation: x} }))
+			func(x *andon.Escalation) entry { return entry{Escalation: x} }))
 	case kindRetired:
 		return copyAll(ctx, r, kind, r.retirements, newSink(r, w, nil,
-			func(x *client.Retirement) entry { return entry{Retired: x} }))
+			func(x *andon.Retirement) entry { return entry{Retired: x} }))
 	}
 	if r.model != nil {
 		return copyAll(ctx, r, kindEvents, r.DeviceEvents,

@@ -94,7 +94,7 @@ func TestRejectsAreLegible(t *testing.T) {
 func TestKindsAreSentInTurn(t *testing.T) {
 	broken := errors.New("broken")
 	file := func(yield func(placed, error) bool) {
-		_ = yield(placed{Value: entry{Assign: &client.Assignment{Device: "a"}}}, nil) &&
+		_ = yield(placed{Value: entry{Assign: &andon.Assignment{Device: "a"}}}, nil) &&
 			yield(placed{Value: entry{Event: &andon.Event{Device: "a"}}}, nil) &&
 			yield(placed{}, broken)
 	}

@@ -175,12 +175,12 @@ func (s *sender) request(ctx context.Context, kind string, lines []placed) (clie
 			pick(lines, func(e *entry) *andon.ProfileChange { return e.Profile }))
 	case kind == kindAssign:
 		return s.AssignMany(ctx,
-			pick(lines, func(e *entry) *client.Assignment { return e.Assign }))
+			pick(lines, func(e *entry) *andon.Assignment { return e.Assign }))
 	}
-	return s.Restore(ctx, client.History{
-		Assignments: pick(lines, func(e *entry) *client.Assignment { return e.Assignment }),
-		Escalations: pick(lines, func(e *entry) *client.Escalation { return e.Escalation }),
-		Retired:     pick(lines, func(e *entry) *client.Retirement { return e.Retired }),
+	return s.Restore(ctx, andon.History{
+		Assignments: pick(lines, func(e *entry) *andon.Assignment { return e.Assignment }),
+		Escalations: pick(lines, func(e *entry) *andon.Escalation { return e.Escalation }),
+		Retirements: pick(lines, func(e *entry) *andon.Retirement { return e.Retired }),
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/ingest/table"
 	"github.com/andonhq/andon/internal/ingest/workbench"
@@ -134,7 +133,7 @@ func (im *importer) readRows(s *source) error {
 		var assignments table.Items[andon.Assignment]
 		assignments, err = s.table.Assignments(m)
 		s.entries = wrapAll(s.inForce(assignments), func(a *andon.Assignment) entry {
-			return entry{Assign: &client.Assignment{Device: a.Device, Operator: a.Operator}}
+			return entry{Assign: a}
 		})
 	case kindProfiles:
 		var profiles table.Items[andon.ProfileChange]

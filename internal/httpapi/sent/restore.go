@@ -6,13 +6,7 @@ import "github.com/andonhq/andon"
 type RestoreBody struct {
 	Assignments []RestoredAssignment `json:"assignments,omitempty"`
 	Escalations []RestoredEscalation `json:"escalations,omitempty"`
-	Retired     []RestoredRetirement `json:"retired,omitempty"`
-}
-
-// RestoredRetirement is the end of a device.
-type RestoredRetirement struct {
-	Device  andon.DeviceID `json:"device"`
-	Retired andon.Time     `json:"retired"`
+	Retired     []andon.Retirement   `json:"retired,omitempty"`
 }
 
 // RestoredAssignment says who was responsible for a device from a time on.
@@ -46,9 +40,7 @@ func (b *RestoreBody) History() (h andon.History) {
 			To: OrNobody(e.To), At: e.At, By: e.By, Note: e.Note,
 		})
 	}
-	for _, r := range b.Retired {
-		h.Retirements = append(h.Retirements, andon.Retirement{Device: r.Device, At: r.Retired})
-	}
+	h.Retirements = b.Retired
 	return h
 }
 

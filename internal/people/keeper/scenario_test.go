@@ -276,8 +276,8 @@ func (h *house) happen(words []string) {
 		_, err = h.at.Withdraw(h.Context(), andon.DeviceID(words[1]),
 			h.start.Add(parsed(h.T, words[4])), andon.State(words[2]), client.Withdrawal{})
 	case first == "escalation": // of a device, is withdrawn
-		e := client.Escalation{Device: andon.DeviceID(words[1])}
-		_, err = h.at.Escalate(h.Context(), e)
+		e := andon.Escalation{Device: andon.DeviceID(words[1])}
+		_, _, err = h.at.Escalate(h.Context(), e)
 	case first == "retire":
 		_, err = h.at.Retire(h.Context(), andon.DeviceID(words[1]))
 	case first == "assign":
