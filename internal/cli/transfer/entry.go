@@ -4,6 +4,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/ingest/table"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // The kinds of entries. Those up to kindAll can be exported by themselves.
@@ -80,17 +81,13 @@ type placed = table.Item[entry]
 type placedEntries = table.Items[entry]
 
 func wrapAll[T any](items table.Items[T], wrap func(*T) entry) placedEntries {
-	return func(yield func(placed, error) bool) {
-		for item, err := range items {
-			one := placed{Index: item.Index, Line: item.Line, Bad: item.Bad}
-			if err == nil && item.Bad == nil {
-				one.Value = wrap(&item.Value)
-			}
-			if !yield(one, err) {
-				return
-			}
+	return seq.Map(items, func(item table.Item[T]) placed {
+		one := placed{Index: item.Index, Line: item.Line, Bad: item.Bad}
+		if item.Bad == nil {
+			one.Value = wrap(&item.Value)
 		}
-	}
+		return one
+	})
 }
 
 func wrapEvents(items table.Items[andon.Event]) placedEntries {

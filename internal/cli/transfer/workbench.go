@@ -61,27 +61,19 @@ func parseModel(plain io.Reader) (*workbench.Model, error) {
 
 // modelEntries returns what could not be read, and then what could. All of it is in memory.
 func modelEntries(m *workbench.Model) placedEntries {
-	return func(yield func(placed, error) bool) {
-		for _, why := range m.Rejected {
-			bad := placed{Index: why.Index, Line: why.Line, Bad: errors.New(why.Error)}
-			if !yield(bad, nil) {
-				return
-			}
-		}
-		for i := range m.Items {
-			item := &m.Items[i]
-			good := placed{Index: item.Index, Line: item.Line, Value: entry{Event: &item.Value}}
-			if !yield(good, nil) {
-				return
-			}
-		}
-		for i := range m.Readings {
-			item := &m.Readings[i]
-			if !yield(placed{Index: item.Index, Value: entry{Reading: &item.Value}}, nil) {
-				return
-			}
-		}
+	var all []placed
+	for _, why := range m.Rejected {
+		all = append(all, placed{Index: why.Index, Line: why.Line, Bad: errors.New(why.Error)})
 	}
+	for i := range m.Items {
+		is := &m.Items[i]
+		all = append(all, placed{Index: is.Index, Line: is.Line, Value: entry{Event: &is.Value}})
+	}
+	for i := range m.Readings {
+		is := &m.Readings[i]
+		all = append(all, placed{Index: is.Index, Value: entry{Reading: &is.Value}})
+	}
+	return command.Each(all)
 }
 
 // sampleEntries reads a file of sample data, row by row.
