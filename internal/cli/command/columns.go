@@ -139,7 +139,10 @@ func (f field[T]) text(item *T) string {
 	v := f.value(item)
 	switch x := v.Interface().(type) {
 	case andon.Time:
-		return timeText(x)
+		if x == 0 {
+			return ""
+		}
+		return x.String()
 	case []string:
 		return strings.Join(x, ", ")
 	}
@@ -158,7 +161,7 @@ func (f field[T]) text(item *T) string {
 
 func (f field[T]) cell(_ Looks, item *T) draw.Cell {
 	if at, ok := f.value(item).Interface().(andon.Time); ok {
-		return draw.Cell{Text: TimeShown(at), Whole: true}
+		return draw.Cell{Text: draw.Clock(at), Whole: true}
 	}
 	if x, ok := f.value(item).Interface().(float64); ok && (x != 0 || !f.optional) {
 		return draw.Cell{Text: JSONText(math.Round(x*100) / 100), Right: true}
@@ -278,22 +281,6 @@ func (l Looks) Ago(at andon.Time) string {
 		return "in " + draw.Age(at.Sub(l.Now))
 	}
 	return draw.Age(l.Now.Sub(at)) + " ago"
-}
-
-// timeText formats a time for CSV; 0 is empty.
-func timeText(at andon.Time) string {
-	if at == 0 {
-		return ""
-	}
-	return at.String()
-}
-
-// TimeShown formats a time for a table; 0 is empty.
-func TimeShown(at andon.Time) string {
-	if at == 0 {
-		return ""
-	}
-	return draw.Clock(at)
 }
 
 // tableSink prints a table. It buffers rows to find the widths of columns; a long list is printed

@@ -15,8 +15,13 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Clock formats a time to the second.
-func Clock(t andon.Time) string { return t.Std().Format("2006-01-02 15:04:05") }
+// Clock formats a time to the second; 0 is empty.
+func Clock(t andon.Time) string {
+	if t == 0 {
+		return ""
+	}
+	return t.Std().Format("2006-01-02 15:04:05")
+}
 
 // Age formats a duration by its two largest units.
 func Age(d andon.Duration) string {

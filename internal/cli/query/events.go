@@ -155,7 +155,7 @@ func entryColumns() []command.Column[client.Entry] {
 		if w == nil {
 			return ""
 		}
-		text := command.TimeShown(w.At)
+		text := draw.Clock(w.At)
 		if w.By != "" {
 			text += " by " + string(w.By)
 		}
