@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -24,11 +23,6 @@ func versionCommand(p *command.Program) *cobra.Command {
 	return p.Does(cmd, func(context.Context, []string) error {
 		return p.Report(form, p.Version, "%s", command.VersionLine(p.Version))
 	})
-}
-
-func printVersion(p *command.Program) error {
-	_, err := fmt.Fprintln(p.Stdout, command.VersionLine(p.Version))
-	return err
 }
 
 // buildVersion returns the version that the build recorded. release is what the linker set, or "".
