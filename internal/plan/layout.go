@@ -126,12 +126,18 @@ type ItemWrite struct {
 	Standing bool // it is kept for ever, once a device
 }
 
-// Units is what the write costs.
+// Units is what the write costs: by the larger of what was there and what is there then, and as
+// much where its condition does not hold. In an index that is of the copy: nothing where there is
+// none or it stays the same, and where it has another key afterwards, one is deleted and another
+// put.
 func (w *ItemWrite) Units() float64 {
-	if w.Index == "" {
-		return WriteUnits(w.Before, w.After)
+	switch {
+	case w.Index != "" && (!w.Changed || w.Before == 0 && w.After == 0):
+		return 0
+	case w.Index != "" && w.Moves && w.Before > 0 && w.After > 0:
+		return units(w.Before, writeUnit) + units(w.After, writeUnit)
 	}
-	return IndexUnits(w.Before, w.After, w.Moves, w.Changed)
+	return units(max(w.Before, w.After), writeUnit)
 }
 
 // KeyUnits is what it costs of one partition key: what moves is deleted under one, and put under

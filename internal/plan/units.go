@@ -27,27 +27,6 @@ func units(bytes, size int) float64 {
 	return max(1, math.Ceil(float64(bytes)/float64(size)))
 }
 
-// WriteUnits is what it costs to put, update or delete an item in a table: by the larger of what
-// was there and what is there then. It costs as much where its condition does not hold.
-func WriteUnits(before, after int) float64 { return units(max(before, after), writeUnit) }
-
-// IndexUnits is what the write of an item costs in an index that has a copy of it, of so many bytes
-// before and after: 0 is no copy. moves says that the copy has another key afterwards: then one is
-// deleted, and another put. A copy that stays the same costs nothing, which changed says.
-func IndexUnits(before, after int, moves, changed bool) float64 {
-	switch {
-	case before == 0 && after == 0, !changed:
-		return 0
-	case before == 0:
-		return units(after, writeUnit)
-	case after == 0:
-		return units(before, writeUnit)
-	case moves:
-		return units(before, writeUnit) + units(after, writeUnit)
-	}
-	return units(max(before, after), writeUnit)
-}
-
 // ReadUnits is what one item costs by its key, each item of a batch, or what a query or a page of a
 // scan finds: the bytes of its items are added up.
 func ReadUnits(bytes int, c Consistency) float64 { return units(bytes, readUnit) * float64(c) }

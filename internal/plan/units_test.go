@@ -4,17 +4,24 @@ import "testing"
 
 // TestUnits holds the rules of the service at their boundaries, item by item.
 func TestUnits(t *testing.T) {
+	written := func(before, after int) float64 {
+		return (&ItemWrite{Before: before, After: after}).Units()
+	}
+	copied := func(before, after int, moves, changed bool) float64 {
+		w := ItemWrite{Index: "GSI1", Before: before, After: after, Moves: moves, Changed: changed}
+		return w.Units()
+	}
 	for _, c := range []struct {
 		what      string
 		got, want float64
 	}{
-		{"put 1 byte", WriteUnits(0, 1), 1},
-		{"put 1,024", WriteUnits(0, 1024), 1},
-		{"put 1,025", WriteUnits(0, 1025), 2},
-		{"put 3,073", WriteUnits(0, 3073), 4},
-		{"put a smaller item over a larger one", WriteUnits(2049, 100), 3},
-		{"delete 1,025", WriteUnits(1025, 0), 2},
-		{"delete what is not there", WriteUnits(0, 0), 1},
+		{"put 1 byte", written(0, 1), 1},
+		{"put 1,024", written(0, 1024), 1},
+		{"put 1,025", written(0, 1025), 2},
+		{"put 3,073", written(0, 3073), 4},
+		{"put a smaller item over a larger one", written(2049, 100), 3},
+		{"delete 1,025", written(1025, 0), 2},
+		{"delete what is not there", written(0, 0), 1},
 
 		{"get 4,096, strong", ReadUnits(4096, Strong), 1},
 		{"get 4,097, strong", ReadUnits(4097, Strong), 2},
@@ -24,13 +31,13 @@ func TestUnits(t *testing.T) {
 		{"query what is not there, eventual", ReadUnits(0, Eventual), 0.5},
 		{"query 10 x 500: added up before rounding", ReadUnits(5000, Strong), 2},
 
-		{"an index without a copy", IndexUnits(0, 0, false, true), 0},
-		{"a copy that stays", IndexUnits(100, 100, false, false), 0},
-		{"a new copy of 1,024", IndexUnits(0, 1024, false, true), 1},
-		{"a new copy of 1,025", IndexUnits(0, 1025, false, true), 2},
-		{"a copy that goes", IndexUnits(1025, 0, false, true), 2},
-		{"a copy with another key", IndexUnits(1025, 100, true, true), 3},
-		{"a copy with another attribute", IndexUnits(1025, 100, false, true), 2},
+		{"an index without a copy", copied(0, 0, false, true), 0},
+		{"a copy that stays", copied(100, 100, false, false), 0},
+		{"a new copy of 1,024", copied(0, 1024, false, true), 1},
+		{"a new copy of 1,025", copied(0, 1025, false, true), 2},
+		{"a copy that goes", copied(1025, 0, false, true), 2},
+		{"a copy with another key", copied(1025, 100, true, true), 3},
+		{"a copy with another attribute", copied(1025, 100, false, true), 2},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %g units, want %g", c.what, c.got, c.want)
