@@ -119,7 +119,15 @@ func (b *benchmark) run(ctx context.Context, form string) error {
 		return err
 	}
 	defer remove()
-	b.describe(dir)
+	on := dir
+	if b.keep == "" {
+		on = filepath.Dir(dir) // the temporary one says nothing
+	}
+	o := &b.options
+	b.report = report{
+		Version: b.Version, Machine: describe(b.Program, on), Devices: o.Devices,
+		Events: o.Events / o.Devices * o.Devices, Seed: o.Seed, Duration: o.Duration,
+	}
 	if b.URL != "" {
 		err = b.measureServer(ctx, dir)
 	} else {

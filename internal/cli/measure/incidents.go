@@ -79,9 +79,7 @@ func (b *incidents) run(ctx context.Context, form string) error {
 	defer remove()
 	b.dir, o.Now, o.Serve = dir, time.Now, b.serve
 	o.Report = func(step string) { fmt.Fprintln(b.Stderr, step) }
-	of := benchmark{Program: b.Program}
-	of.options.Devices = 1 // the machine alone is described
-	of.describe(dir)
+	on := describe(b.Program, filepath.Dir(dir))
 	figures, err := o.Measure(ctx)
 	if ctx.Err() != nil {
 		err = errors.New("interrupted: nothing is left")
@@ -89,7 +87,7 @@ func (b *incidents) run(ctx context.Context, form string) error {
 	if len(figures) == 0 {
 		return err
 	}
-	return errors.Join(err, b.print(form, incidentReport{of.report.Machine, figures}))
+	return errors.Join(err, b.print(form, incidentReport{on, figures}))
 }
 
 func (b *incidents) print(form string, r incidentReport) error {

@@ -2,7 +2,6 @@ package measure
 
 import (
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -36,27 +35,20 @@ type machine struct {
 	Disk       string `json:"disk,omitempty"` // its kind of file system
 }
 
-// describe fills in what is known before anything is measured. It warns where the figures would not
+// describe returns what figures of stores in a directory depend on. It warns where they would not
 // be of a disk.
-func (b *benchmark) describe(dir string) {
-	if b.keep == "" {
-		dir = filepath.Dir(dir) // the temporary one says nothing
-	}
+func describe(p *command.Program, dir string) machine {
 	m := machine{
 		Processors: runtime.GOMAXPROCS(0), Memory: local.ReadMachine().Memory,
 		System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Directory: dir,
 	}
 	if disk, err := app.LookAtDisk(dir); err == nil {
 		if m.Disk = disk.Type; disk.Passing != "" {
-			fmt.Fprintf(b.Stderr, "Note: %s is %s: %s. TMPDIR names another directory.\n", dir,
+			fmt.Fprintf(p.Stderr, "Note: %s is %s: %s. TMPDIR names another directory.\n", dir,
 				m.Disk, disk.Passing)
 		}
 	}
-	o := &b.options
-	b.report = report{
-		Version: b.Version, Machine: m, Devices: o.Devices,
-		Events: o.Events / o.Devices * o.Devices, Seed: o.Seed, Duration: o.Duration,
-	}
+	return m
 }
 
 func (r *report) print(p *command.Program, format string) error {
