@@ -177,6 +177,7 @@ func EachDevice(ctx context.Context, s interface {
 }, tenant TenantID, q DeviceQuery,
 ) iter.Seq2[Device, error] {
 	return func(yield func(Device, error) bool) {
+		q := q
 		for more := true; more; {
 			var page []Device
 			for d, err := range s.Devices(ctx, tenant, q) {

@@ -31,6 +31,8 @@ func (a *App) wireKeeper() *records.Incidents {
 	k.Store, k.Doer, k.Leases, k.Notifier = a.store, a.intake, a.leases(), a.notify
 	if k.Leases.Alone { // elsewhere most of the work is that of the store's own machines
 		k.Busy = a.intake.Busy
+	} else {
+		k.Forget = a.documents.Forget
 	}
 	k.Clock = wallclock.New(a.Now, passed(), andon.ClockMark{}, nil)
 	k.Learn = a.intake.Groups.LearnShown

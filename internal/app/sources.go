@@ -37,7 +37,6 @@ func (a *App) openSources() error {
 		c, err := kafka.NewConsumer(s, a.Config.Place() != adapter.Elsewhere, a.Now, a.Log)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("kafka source %s: %w", s.Name, err))
-			continue
 		}
 		a.kafka = append(a.kafka, c)
 		run := func(ctx context.Context, w *source.Writer) error { return c.Run(ctx, w) }

@@ -41,9 +41,10 @@ func (pager) Send(_ context.Context, m *notify.Message) (string, error) {
 func withNotifications(to **notify.Service) func(*httpapi.Options) {
 	return func(o *httpapi.Options) {
 		documents := records.NewDocuments(o.Store, o.Now)
+		passed := func() time.Duration { return 0 }
 		*to = notify.New(notify.Options{
 			Store: o.Store, Now: o.Now, Log: o.Log, Known: documents.Known,
-			Clock:    wallclock.New(o.Now, func() time.Duration { return 0 }, andon.ClockMark{}, nil),
+			Clock:    wallclock.New(o.Now, passed, andon.ClockMark{}, nil),
 			Channels: map[string]notify.Channel{"pager": pager{}},
 		})
 		o.Documents, o.Notifications = documents, *to

@@ -127,3 +127,37 @@ func TestEffectThatFailsForADay(t *testing.T) {
 		t.Errorf("the log is %s; left to do: %+v", log, in.Doing)
 	}
 }
+
+// TestPolicyOfAnotherProcess: a policy that another process has acknowledged counts for an incident
+// that opens after that, also if this process has just read all policies.
+func TestPolicyOfAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		h := newHouse(t, store, clock)
+		h.silentAfter("24h")
+		h.documents = records.NewDocuments(store, clock)
+		defer h.keep("a")()
+		settle(5 * time.Second)
+		h.is("WARNING1")
+		h.is("NORMAL")
+		if _, err := h.documents.Known(t.Context(), h.tenant); err != nil {
+			t.Fatal(err)
+		}
+		there := records.NewDocuments(store, clock)
+		for _, put := range []records.Change{
+			{Kind: people.Persons, Document: records.Document{Name: "Liz", Data: `{}`}},
+			{Kind: people.Policies, Document: records.Document{Name: "all",
+				Data: `{"match": {}, "steps": [{"after": "0s", "to": "person Liz"}]}`}},
+		} {
+			_, err := there.Put(t.Context(), h.tenant, put.Kind, put.Document, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.start = clock()
+		h.is("WARNING1")
+		if got := strings.Join(h.told, ", "); strings.TrimSpace(got) != "Liz d1" {
+			t.Errorf("told: %q; want Liz", got)
+		}
+	})
+}

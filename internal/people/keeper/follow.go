@@ -100,6 +100,11 @@ func (f *follower) step(ctx context.Context) error {
 		}
 		by[c.Device] = append(by[c.Device], c)
 	}
+	// What was put before an incident opens counts for it, whichever process took it.
+	isConcerned := func(c andon.Change) bool { return concerns(&c) }
+	if f.Forget != nil && slices.ContainsFunc(all, isConcerned) {
+		f.Forget(f.tenant)
+	}
 	if err := f.takeIn(ctx, order, by); err != nil {
 		return err
 	}

@@ -45,7 +45,9 @@ type Keeper struct {
 	// nil: nobody wants to know.
 	Retired func(context.Context, andon.TenantID, andon.DeviceID) error
 	// Learn has the groups of devices follow what they show; nil: they do not depend on it.
-	Learn  func(context.Context, andon.TenantID, []andon.DeviceID) error
+	Learn func(context.Context, andon.TenantID, []andon.DeviceID) error
+	// Forget has Setting read documents again; nil: no other process changes them.
+	Forget func(andon.TenantID)
 	Leases *lease.Holder
 	Made   chan struct{} // wakes it when this process has made a tenant; nil: nothing does
 	Busy   func() bool   // reports whether writes want the processors; nil: never

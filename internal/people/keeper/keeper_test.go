@@ -37,7 +37,8 @@ type house struct {
 	*testing.T
 	store     andon.Store
 	incidents *records.Incidents
-	known     *people.Known // absent: the policy of TestKept
+	known     *people.Known      // absent: the policy of TestKept
+	documents *records.Documents // what is known, if it is set
 	now       func() andon.Time
 	passed    func() time.Duration // as of wallclock.New
 	notifier  notify.Notifier      // absent: the house itself
@@ -122,6 +123,9 @@ func (h *house) keep(owner string) (stop func()) {
 			of.mu.Lock()
 			known := of.known
 			of.mu.Unlock()
+			if h.documents != nil && err == nil {
+				known, err = h.documents.Known(ctx, t)
+			}
 			is := &people.Setting{Known: known, States: tenant.States}
 			if h.groups == nil || err != nil {
 				return is, err
@@ -131,6 +135,9 @@ func (h *house) keep(owner string) (stop func()) {
 			is.Parent = func(d andon.DeviceID) andon.DeviceID { return all.Profile(d).Parent }
 			return is, err
 		},
+	}
+	if h.documents != nil {
+		k.Forget = h.documents.Forget
 	}
 	if h.groups != nil {
 		k.Learn = h.groups.LearnShown

@@ -47,6 +47,9 @@ func (d *Documents) Known(ctx context.Context, id andon.TenantID) (*people.Known
 	return &k.Known, nil
 }
 
+// Forget has Known read the documents of a tenant again.
+func (d *Documents) Forget(id andon.TenantID) { d.kept.Forget(id) }
+
 // read reads all documents of a tenant. One that can't be decoded is Damaged: nobody must believe
 // that it is not there.
 func (d *Documents) read(ctx context.Context, id andon.TenantID) (*known, error) {

@@ -68,7 +68,7 @@ func (t *Tenancy) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant,
 	}
 }
 
-// Reordering is the job of putting devices in the order of changed severities. Now and then it looks
+// Reordering is the job of putting devices in the order of changed severities. At times it looks
 // for what a process left when it ended.
 func (t *Tenancy) Reordering(every time.Duration, warn func(text string, args ...any)) Job {
 	return Job{
@@ -84,9 +84,7 @@ func (t *Tenancy) reorderAll(ctx context.Context) error {
 			continue
 		}
 		failed := t.reorder(ctx, all[i].ID)
-		if failed != nil && andon.KindOf(failed) != andon.NotFound { // it was deleted meanwhile
-			err = errors.Join(err, failed)
-		}
+		err = errors.Join(err, andon.Ignore(failed, andon.NotFound)) // it was deleted meanwhile
 	}
 	return err
 }
