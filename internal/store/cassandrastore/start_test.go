@@ -256,7 +256,7 @@ func users(t *testing.T, n *enginetest.Node) {
 	wantError(t, err, andon.Unavailable, "the user lacks a right", "SELECT")
 	asReader := secured(n, "state").as(refusedReader).Options
 	err = provision.Init(t.Context(), asReader, provision.Setup{}, func(string) {})
-	wantError(t, err, andon.Invalid, "lacks a right that `andon store init` needs", "CREATE",
+	wantError(t, err, andon.Unavailable, "lacks a right that `andon store init` needs", "CREATE",
 		"--dry-run")
 	run(t, s, "GRANT SELECT ON KEYSPACE "+o.Keyspace+" TO reader")
 	mayOnlyRead(t, refusedReader)

@@ -3,10 +3,13 @@ package ddb
 import (
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 
 	"github.com/andonhq/andon"
@@ -46,6 +49,27 @@ func TestFailure(t *testing.T) {
 		got := Failure("DescribeTable", "andon-Devices", err)
 		if andon.KindOf(got) != andon.Unavailable || !strings.Contains(got.Error(), want) {
 			t.Errorf("%v: %v, want %q", err, got, want)
+		}
+	}
+}
+
+// TestAnotherServer: what answers is not DynamoDB, as where a port is wrong, or a proxy refuses.
+func TestAnotherServer(t *testing.T) {
+	noEnvironment(t)
+	for _, status := range []int{http.StatusForbidden, http.StatusNotFound} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "<html>no</html>", status)
+		}))
+		defer s.Close()
+		to, err := Connect(t.Context(), Access{Endpoint: s.URL, Key: "k", Secret: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = dynamodb.NewFromConfig(to).ListTables(t.Context(), nil)
+		err = Failure("ListTables", "andon", err)
+		want := fmt.Sprintf("of HTTP status %d, is not one of DynamoDB: check dynamodb.endpoint", status)
+		if andon.KindOf(err) != andon.Unavailable || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

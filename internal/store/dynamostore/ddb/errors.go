@@ -8,12 +8,16 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/andonhq/andon"
 )
 
 // denied is the code of an error of credentials that are known, and lack a right.
 const denied = "AccessDeniedException"
+
+// unknown is the code that the SDK gives an error whose code it did not find.
+const unknown = "UnknownError"
 
 // ErrRaced means that the condition of a put did not hold: another writer was faster.
 var ErrRaced = errors.New("another writer was faster")
@@ -24,6 +28,7 @@ func Failure(doing, table string, err error) error {
 	var own *andon.Error
 	var api smithy.APIError
 	var name *net.DNSError
+	var answer *smithyhttp.ResponseError
 	switch {
 	case err == nil:
 		return nil
@@ -35,6 +40,10 @@ func Failure(doing, table string, err error) error {
 		return andon.Errorf(andon.Invalid, "%s %s: the item would be larger than the 400 KB that "+
 			"DynamoDB takes: shorten what is sent, or what other programs keep in this item",
 			doing, table)
+	case errors.As(err, &answer) && (api == nil || api.ErrorCode() == unknown):
+		return andon.Errorf(andon.Unavailable, "%s %s: the answer, of HTTP status %d, is not one of "+
+			"DynamoDB: check dynamodb.endpoint, and proxies on the way there", doing, table,
+			answer.HTTPStatusCode())
 	case errors.As(err, &api):
 		kind, words := meaning(api.ErrorCode())
 		return andon.Errorf(kind, "%s %s: %s: %s", doing, table, words, api.ErrorMessage())
