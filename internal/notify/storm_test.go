@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -180,4 +181,41 @@ func TestAfterAFlood(t *testing.T) {
 			s.Errorf("it goes on for 250 seconds: %v", counts)
 		}
 	})
+}
+
+// slow is a store whose writes take a while, and are counted.
+type slow struct {
+	andon.Store
+	puts atomic.Int64
+}
+
+func (s *slow) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	s.puts.Add(1)
+	<-time.After(5 * time.Millisecond)
+	return s.Store.PutRecord(ctx, r)
+}
+
+// TestCallsAreGathered: what many calls have for one person at once is stored together, and not by
+// each call against the others.
+func TestCallsAreGathered(t *testing.T) {
+	mem := memstore.New()
+	defer mem.Close()
+	store := &slow{Store: mem}
+	w := newWorld(store)
+	const calls, each = 64, 10
+	var calling sync.WaitGroup
+	for i := range calls {
+		calling.Go(func() {
+			for n := range each {
+				some := []notify.Notice{w.notice(each*i+n, 32)}
+				if err := w.Notify(t.Context(), andon.DefaultTenant, some); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	calling.Wait()
+	if puts := store.puts.Load(); puts > calls*each/4 {
+		t.Errorf("%d notices took %d writes", calls*each, puts)
+	}
 }
