@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -65,28 +63,14 @@ func (s *Store) expire(ctx context.Context, t *tenant, h andon.Horizon, d deleti
 	if err := b.Write(pebble.Sync); err != nil {
 		return fmt.Errorf("expire: %w", err)
 	}
-	s.reclaim(t, h.Events.Day(), h.Readings.Day())
-	return nil
-}
-
-// reclaim has the space of a tenant's blocks before two days given back, which were deleted. Pebble
-// drops their tables once the deletion is in a table as well; while it is in memory nothing is
-// removed. A small space is left to it, unless the disk is full.
-func (s *Store) reclaim(t *tenant, entries, readings uint32) {
-	const little = 16 << 20
 	for table, before := range map[byte]uint32{
-		layout.TableBlock: entries, layout.TableReadingBlock: readings,
+		layout.TableBlock: h.Events.Day(), layout.TableReadingBlock: h.Readings.Day(),
 	} {
-		from := layout.NewKey(table, t.number)
-		bytes, err := s.db.EstimateDiskUsage(from, slices.Clip(from).Number(before))
-		if err == nil && (bytes >= little || s.dir.Disk.Check() != nil) {
-			err = s.env.ForgetRows(math.MaxInt64)
-		}
-		if err != nil {
-			s.options.Log.Error("the space of what was deleted is not given back yet",
-				"error", engine.ReadError(err))
-		}
+		s.reclaimer.Add(pebble.KeyRange{
+			Start: layout.NewKey(table, t.number), End: layout.NewKey(table, t.number).Number(before),
+		})
 	}
+	return nil
 }
 
 // expiry deletes the rows next to the entries of whole days before a horizon.

@@ -167,11 +167,12 @@ func (s *Store) names(
 func (s *Store) tally(
 	t *tenant, now map[string]int, of func(*current.Device) (name string, counts bool),
 ) {
+	var d current.Device
 	for from, end := uint32(0), uint32(1); from < end; from += listStep {
 		s.mu.RLock()
 		end = t.fleet.Numbers()
 		for slot := range t.fleet.Slots(from, listStep) {
-			d := t.fleet.Shown(slot)
+			d = t.fleet.Shown(slot)
 			if name, counts := of(&d); counts {
 				now[name]++
 			} else {

@@ -137,6 +137,7 @@ type logs struct {
 type background struct {
 	checkpoints checkpoints
 	devices     checkpoint.Writer
+	reclaimer   directory.Reclaimer
 	flushes     flushCounts
 	snapshot    engine.RWMutex // held while one is taken
 }
@@ -176,6 +177,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), d.Close())
 	}
 	s.checkpoints.start(s)
+	s.reclaimer.Start(s.dir)
 	s.log.Start()
 	s.readings.Start()
 	return s, nil
@@ -327,6 +329,7 @@ func (s *Store) Ready(context.Context) error {
 // Close closes the directory. What is in rows stays there: opening reads it quickly.
 func (s *Store) Close() error {
 	s.options.pacing.Stop()
+	s.reclaimer.Stop()
 	s.checkpoints.Stop()
 	s.log.Stop()
 	s.readings.Stop()

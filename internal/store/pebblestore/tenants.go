@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/pebblestore/blocks"
@@ -267,7 +269,6 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 			d.entries.Tenant(t.entries)
 			d.readings.Tenant(t.readings)
 			t.feed.End()
-			s.reclaim(t, math.MaxUint32, math.MaxUint32)
 		}
 		return err
 	})
@@ -302,6 +303,10 @@ func (s *Store) deleteTenant(
 	delete(s.tenants, id)
 	s.find()
 	s.mu.Unlock()
+	for _, table := range []byte{layout.TableBlock, layout.TableReadingBlock} {
+		k := layout.NewKey(table, t.number)
+		s.reclaimer.Add(pebble.KeyRange{Start: k, End: k.End()})
+	}
 	return t, logged, nil
 }
 
