@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/sleep"
 )
 
@@ -140,7 +139,7 @@ func (o *Options) check() error {
 	} {
 		if n.value < n.least || n.value > n.most {
 			return andon.Errorf(andon.Invalid, "%s %s is not within %s to %s",
-				n.name, draw.Grouped(n.value), draw.Grouped(n.least), draw.Grouped(n.most))
+				n.name, grouped(n.value), grouped(n.least), grouped(n.most))
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/andonhq/andon"
 )
@@ -150,3 +151,22 @@ func supervisorOf(operator andon.PersonID) andon.PersonID {
 
 // busy returns the device that is the i-th of those with a past of their own.
 func (f *fleet) busy(i int) int { return i * (len(f.devices) / busyDevices) }
+
+// grouped shows a number with its thousands apart: 1,234,567.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func events(n int) string  { return plural(n, "event") }
+func devices(n int) string { return plural(n, "device") }
+
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return grouped(n) + " " + what
+}

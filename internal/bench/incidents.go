@@ -11,7 +11,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/parallel"
 	"github.com/andonhq/andon/internal/sleep"
 )
@@ -71,7 +70,7 @@ func (b *Incidents) note(what string, value float64, unit string) {
 // timers has many devices leave NORMAL, whose policies have something to do tomorrow. Then it
 // starts the server again, without incidents and with them.
 func (b *Incidents) timers(ctx context.Context) error {
-	b.part = draw.Grouped(b.Timers) + " pending timers"
+	b.part = grouped(b.Timers) + " pending timers"
 	b.Report(b.part + ": opening")
 	s, err := b.open(ctx, "timers", true, "http://127.0.0.1:9")
 	if err != nil {
@@ -157,7 +156,7 @@ func (b *Incidents) watch(ctx context.Context, s *subject, how string) error {
 // storm has devices leave NORMAL while the fleet reports as fast as it can, in turn on a server
 // that keeps incidents and on one that does not.
 func (b *Incidents) storm(ctx context.Context, leave int) error {
-	b.part = draw.Grouped(leave) + " devices leave NORMAL in " + b.Duration.String()
+	b.part = grouped(leave) + " devices leave NORMAL in " + b.Duration.String()
 	told := newReceiver(b.Now)
 	defer told.Close()
 	var servers [2]*subject

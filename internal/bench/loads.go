@@ -3,10 +3,10 @@ package bench
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/cli/draw"
 )
 
 // The kinds of loads, by which some can be chosen. The fleet is always filled in first: the others
@@ -26,8 +26,7 @@ const batchWriters = 4
 func (b *Bench) Filling() []Load {
 	if b.mixed != nil {
 		fill := b.anyEvents(Fill, batchWriters, b.Batch)
-		fill.Name = "fill: " + draw.Count(b.Batch, "event")
-		fill.Ops = int64((b.Events + b.Batch - 1) / b.Batch)
+		fill.Name, fill.Ops = "fill: "+events(b.Batch), int64((b.Events+b.Batch-1)/b.Batch)
 		fill.Items = b.Events / int(fill.Ops)
 		fill.Part = func(n int64) Part { // the last one may be smaller
 			first := int(n) * b.Batch
@@ -46,7 +45,7 @@ func (b *Bench) Filling() []Load {
 		},
 		{
 			Kind: Fill, Callers: batchWriters, Items: b.Devices / batches,
-			Name: "fill: " + draw.Count(size, "event") + " of " + draw.Count(size, "device"),
+			Name: fmt.Sprintf("fill: %s of %s", events(size), devices(size)),
 			Ops:  int64((b.fleet.past - busyRounds) * batches),
 			Part: func(n int64) Part {
 				first := int(n) % batches * size
@@ -80,7 +79,7 @@ func (b *Bench) Writes() []Load {
 // anyEvents is a load with so many events of a mixed fleet in an operation.
 func (b *Bench) anyEvents(kind string, callers, count int) Load {
 	return Load{
-		Kind: kind, Callers: callers, Items: count, Name: "write: " + draw.Count(count, "event"),
+		Kind: kind, Callers: callers, Items: count, Name: "write: " + events(count),
 		Part: func(n int64) Part { return Part{Event: int(n) * count, Events: count} },
 	}
 }
@@ -89,7 +88,7 @@ func (b *Bench) write(kind string, callers, count, rounds int) Load {
 	groups := b.Devices / count
 	return Load{
 		Kind: kind, Callers: callers, Items: count * rounds,
-		Name: "write: " + draw.Count(count*rounds, "event") + " of " + draw.Count(count, "device"),
+		Name: fmt.Sprintf("write: %s of %s", events(count*rounds), devices(count)),
 		Part: func(n int64) Part {
 			first := int(n) % groups * count
 			if count == 1 {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/andonhq/andon/internal/cli/draw"
 )
 
 // Row is what one target reached under one load. What is nil was not measured.
@@ -127,7 +125,7 @@ func (t *Target) usage(ctx context.Context, writes bool) (Usage, error) {
 func Table(rows []Row, ratio string) [][]string {
 	all := [][]string{{"SUBJECT", "LOAD", "IN FLIGHT", "OPS/S", "EVENTS/S", "P50", "P99", "P99.9",
 		ratio, "CEILING P99", "BYTES/EVENT", "CPU", "WRITTEN/EVENT", "MEMORY"}}
-	mebibytes := func(n int64) string { return draw.Grouped(int(n>>20)) + " MiB" }
+	mebibytes := func(n int64) string { return grouped(int(n>>20)) + " MiB" }
 	for i := range rows {
 		r := &rows[i]
 		all = append(all, []string{
@@ -163,7 +161,7 @@ func maybe[T any](x *T, text func(T) string) string {
 func rateText(x float64) string {
 	switch {
 	case x >= 100:
-		return draw.Grouped(int(x + 0.5))
+		return grouped(int(x + 0.5))
 	case x >= 10:
 		return strconv.FormatFloat(x, 'f', 1, 64)
 	}
