@@ -107,8 +107,8 @@ screenshot: build ## Take the picture of the README from the demo: docs/board.pn
 # What takes most of the CPU runs by itself: the suites with engines are slow enough as it is. What
 # has no engine runs next to the pages of the board, since both wait for much of their time.
 .PHONY: test
-test: build race-ready ## Check, and run all tests, with the race detector; about 25 minutes
-	@echo "make test: about 25 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
+test: build race-ready ## Check, and run all tests, with the race detector; about 20 minutes
+	@echo "make test: about 20 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	go build -o bin/cassandra ./internal/tools/cassandra
 	@failed=0; $(MAKE) --no-print-directory check || failed=1; \
