@@ -40,16 +40,17 @@ func Failure(doing, table string, err error) error {
 		return andon.Errorf(andon.Invalid, "%s %s: the item would be larger than the 400 KB that "+
 			"DynamoDB takes: shorten what is sent, or what other programs keep in this item",
 			doing, table)
-	case errors.As(err, &answer) && (api == nil || api.ErrorCode() == unknown):
+	case errors.Is(err, context.DeadlineExceeded):
+		return andon.Errorf(andon.Unavailable, "%s %s: DynamoDB did not answer in time: %w",
+			doing, table, err)
+	case errors.As(err, &answer) && answer.HTTPStatusCode() != 0 && // 0: there was none
+		(api == nil || api.ErrorCode() == unknown):
 		return andon.Errorf(andon.Unavailable, "%s %s: the answer, of HTTP status %d, is not one of "+
 			"DynamoDB: check dynamodb.endpoint, and proxies on the way there", doing, table,
 			answer.HTTPStatusCode())
 	case errors.As(err, &api):
 		kind, words := meaning(api.ErrorCode())
 		return andon.Errorf(kind, "%s %s: %s: %s", doing, table, words, api.ErrorMessage())
-	case errors.Is(err, context.DeadlineExceeded):
-		return andon.Errorf(andon.Unavailable, "%s %s: DynamoDB did not answer in time: %w",
-			doing, table, err)
 	case errors.As(err, &name) && name.IsNotFound:
 		return andon.Errorf(andon.Unavailable, "%s %s: there is no host %s: correct "+
 			"dynamodb.region (or AWS_REGION) or dynamodb.endpoint, unless this machine can't look "+
