@@ -60,7 +60,7 @@ type Query struct {
 }
 
 // parameters returns the fields of a query, and of what is embedded in it, by the names of their
-// tags. What is zero is left out.
+// tags. What is zero or empty is left out.
 func parameters(query any) url.Values {
 	v, of := url.Values{}, reflect.ValueOf(query)
 	for _, field := range reflect.VisibleFields(of.Type()) {
@@ -73,7 +73,7 @@ func parameters(query any) url.Values {
 
 // set sets a parameter, unless its value is zero.
 func set(v url.Values, name string, value reflect.Value) {
-	if value.IsZero() {
+	if value.IsZero() || value.CanInt() && value.Int() < 0 {
 		return
 	}
 	value = reflect.Indirect(value)
@@ -88,5 +88,7 @@ func set(v url.Values, name string, value reflect.Value) {
 		}
 		text = strings.Join(all, ",")
 	}
-	v.Set(name, text)
+	if text != "" {
+		v.Set(name, text)
+	}
 }

@@ -80,7 +80,9 @@ func TestWhatIsNotTheBoard(t *testing.T) {
 		w.do(http.MethodGet, path, "", likeABrowser).fails(http.StatusUnauthorized)
 	}
 	w.do(http.MethodGet, "/", "", likeABrowser, "Host: x.example").is(http.StatusOK)
+	w.do(http.MethodGet, "/assets", "", "Authorization: Bearer s3cret").fails(http.StatusNotFound)
 	here := newWorld(t, loopback)
+	here.do(http.MethodGet, "/assets", "", "Host: evil.example").fails(421)
 	here.do(http.MethodGet, "/wall", "", likeABrowser, "Host: evil.example").fails(421)
 }
 

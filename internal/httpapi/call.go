@@ -15,6 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/httpapi/params"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/jsonout"
+	"github.com/andonhq/andon/internal/people"
 )
 
 // call is one request to a route, and what handlers ask of it. Handlers read all parameters first
@@ -99,14 +100,12 @@ func (c *call) prepare() error {
 			return err
 		}
 	}
-	if !c.route.outside {
-		c.CheckPath(c.route.names)
-	}
 	if !c.route.outside && !c.route.tenantless {
 		c.readTenant()
 		c.x.Tenant = c.tenant
 	}
 	if len(c.Query) == 0 {
+		c.checkPath()
 		return c.Fault()
 	}
 	s := grouping.Selection(&c.Reader)
@@ -114,8 +113,19 @@ func (c *call) prepare() error {
 	if err == nil && !s.SelectsAll() {
 		c.selected, err = c.intake.Groups.Select(c.ctx(), c.tenant, s)
 	}
+	c.checkPath()
 	c.CheckValues(c.route.query)
 	return err
+}
+
+func (c *call) checkPath() {
+	suffix := ""
+	if c.route.name == "getSchedule" { // or its calendar
+		suffix = people.CalendarSuffix
+	}
+	if !c.route.outside {
+		c.CheckPath(c.route.names, suffix)
+	}
 }
 
 // keepOf reports whether an item is about a device that is selected; nil: all are.

@@ -259,11 +259,13 @@ func TestWrongQueries(t *testing.T) {
 		"/devices/d/events?limit=0&order=up&from=x&state=,":     "query.state",
 		"/devices/d/assignments?order=up":                       "query.order",
 		"/devices/d/intervals" + backwards:                      "is after",
+		"/devices/d/readings/latest?consistency=bogus":          "query.consistency",
+		"/tenants/nope?consistency=bogus":                       "query.consistency",
 	} {
 		w.get(path).fails(http.StatusBadRequest, want)
 	}
-	p := w.get("/devices/d/events?limit=0&order=up&from=x&state=,").fails(http.StatusBadRequest)
-	if len(p.Errors) != 4 {
+	p := w.get("/devices/%01/events?limit=0&order=up&from=x&state=,").fails(http.StatusBadRequest)
+	if len(p.Errors) != 5 {
 		t.Errorf("not all that is wrong is named: %+v", p.Errors)
 	}
 }

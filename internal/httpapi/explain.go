@@ -37,6 +37,11 @@ func explainable(routes []*route) []*route {
 }
 
 func (c *call) serve() error {
+	if to := c.route.answer; to == nil || !to.List { // the handler of a list finds what else is wrong first
+		if err := c.Fault(); err != nil {
+			return err
+		}
+	}
 	if err := c.consistent(); err != nil {
 		return err
 	}

@@ -164,9 +164,9 @@ func New(o Options) *API {
 	for _, r := range a.allRoutes() {
 		a.add(r)
 	}
-	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		a.unmatched(w.(*exchange), r)
-	})
+	unmatched := func(w http.ResponseWriter, r *http.Request) { a.unmatched(w.(*exchange), r) }
+	a.mux.HandleFunc("/", unmatched)
+	a.mux.HandleFunc("/assets", unmatched) // else the mux redirects it to what is below it
 	return a
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi/openapi"
 	"github.com/andonhq/andon/internal/ingest"
-	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/spell"
 )
 
@@ -131,8 +130,8 @@ func (r *Reader) Flag(name string) bool { return r.Text(name) == "true" }
 func (r *Reader) Text(name string) string { return r.Query.Get(name) }
 
 // CheckPath checks what the wildcards of the path matched. What one of them is follows from its
-// name.
-func (r *Reader) CheckPath(names []string) {
+// name; that of a document may have a suffix.
+func (r *Reader) CheckPath(names []string, suffix string) {
 	for _, name := range names {
 		var err error
 		switch text := r.Segment(name); name {
@@ -142,9 +141,8 @@ func (r *Reader) CheckPath(names []string) {
 			err = andon.MetricName(text).Validate()
 		case "operator", "supervisor", "person":
 			err = andon.PersonID(text).ValidateAs(name)
-		case "name": // of a document, or, with the suffix, of the calendar that it has
-			text = strings.TrimSuffix(text, people.CalendarSuffix)
-			err = andon.PersonID(text).ValidateAs(name)
+		case "name":
+			err = andon.PersonID(strings.TrimSuffix(text, suffix)).ValidateAs(name)
 		case "state":
 			err = andon.State(text).Validate()
 		case "tenant":
