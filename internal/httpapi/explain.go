@@ -37,7 +37,8 @@ func explainable(routes []*route) []*route {
 }
 
 func (c *call) serve() error {
-	if to := c.route.answer; to == nil || !to.List { // the handler of a list finds what else is wrong first
+	// The handler of a list finds what else is wrong first.
+	if to := c.route.answer; to == nil || !to.List {
 		if err := c.Fault(); err != nil {
 			return err
 		}

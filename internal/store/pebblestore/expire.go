@@ -67,7 +67,8 @@ func (s *Store) expire(ctx context.Context, t *tenant, h andon.Horizon, d deleti
 		layout.TableBlock: h.Events.Day(), layout.TableReadingBlock: h.Readings.Day(),
 	} {
 		s.reclaimer.Add(pebble.KeyRange{
-			Start: layout.NewKey(table, t.number), End: layout.NewKey(table, t.number).Number(before),
+			Start: layout.NewKey(table, t.number),
+			End:   layout.NewKey(table, t.number).Number(before),
 		})
 	}
 	return nil

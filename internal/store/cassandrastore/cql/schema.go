@@ -128,9 +128,9 @@ func viewsRefused(err error) bool {
 func schemaError(statement string, err error) error {
 	var request gocql.RequestError
 	if errors.As(err, &request) && request.Code() == gocql.ErrCodeUnauthorized {
-		return andon.Errorf(andon.Unavailable, "the user lacks a right that `andon store init` needs: "+
-			"%s. Have a user with CREATE, ALTER, DROP, SELECT and MODIFY on the keyspace run "+
-			"it. For a new keyspace, what --dry-run prints is enough", request.Message())
+		return andon.Errorf(andon.Unavailable, "the user lacks a right that `andon store init` "+
+			"needs: %s. Have a user with CREATE, ALTER, DROP, SELECT and MODIFY on the keyspace "+
+			"run it. For a new keyspace, what --dry-run prints is enough", request.Message())
 	}
 	head, _, _ := strings.Cut(statement, "(")
 	return Failure(strings.TrimSpace(head), err)

@@ -67,7 +67,8 @@ func TestAnotherServer(t *testing.T) {
 		}
 		_, err = dynamodb.NewFromConfig(to).ListTables(t.Context(), nil)
 		err = Failure("ListTables", "andon", err)
-		want := fmt.Sprintf("of HTTP status %d, is not one of DynamoDB: check dynamodb.endpoint", status)
+		want := fmt.Sprintf(
+			"of HTTP status %d, is not one of DynamoDB: check dynamodb.endpoint", status)
 		if andon.KindOf(err) != andon.Unavailable || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -45,8 +45,8 @@ func Failure(doing, table string, err error) error {
 			doing, table, err)
 	case errors.As(err, &answer) && answer.HTTPStatusCode() != 0 && // 0: there was none
 		(api == nil || api.ErrorCode() == unknown):
-		return andon.Errorf(andon.Unavailable, "%s %s: the answer, of HTTP status %d, is not one of "+
-			"DynamoDB: check dynamodb.endpoint, and proxies on the way there", doing, table,
+		return andon.Errorf(andon.Unavailable, "%s %s: the answer, of HTTP status %d, is not one "+
+			"of DynamoDB: check dynamodb.endpoint, and proxies on the way there", doing, table,
 			answer.HTTPStatusCode())
 	case errors.As(err, &api):
 		kind, words := meaning(api.ErrorCode())
