@@ -216,22 +216,17 @@ func (c *Consumer) read(ctx context.Context, shard string, l *lease.Lease) error
 		return err
 	}
 	c.isBehind(shard, 0)
-	turn := time.NewTicker(eachRead)
-	defer turn.Stop()
 	for iterator := (*string)(nil); ; {
 		var pause time.Duration
+		next := time.Now().Add(eachRead)
 		if iterator, pause, err = c.step(ctx, shard, iterator, l, &p); err != nil {
 			return err
 		}
 		if p.After == shardEnd {
 			return nil
 		}
-		if err := sleep.For(ctx, pause); err != nil {
+		if err := sleep.For(ctx, max(pause, time.Until(next))); err != nil {
 			return err
-		}
-		select {
-		case <-turn.C:
-		case <-ctx.Done():
 		}
 	}
 }
