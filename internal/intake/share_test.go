@@ -112,7 +112,8 @@ func TestSlowWorkIsLetInLess(t *testing.T) {
 		s := newShare("writes", 1, 1000, bubble())
 		var each atomic.Int64 // what one takes of the machine
 		each.Store(int64(50 * time.Millisecond))
-		var longest atomic.Int64
+		var mu sync.Mutex
+		var longest time.Duration
 		machine := make(chan struct{}, 1) // a mutex would hold the bubble's clock
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
@@ -127,7 +128,9 @@ func TestSlowWorkIsLetInLess(t *testing.T) {
 					machine <- struct{}{}
 					time.Sleep(time.Duration(each.Load()))
 					<-machine
-					longest.Store(max(longest.Load(), int64(time.Since(from))))
+					mu.Lock()
+					longest = max(longest, time.Since(from))
+					mu.Unlock()
 					turn.Leave()
 				}
 			})
@@ -138,11 +141,15 @@ func TestSlowWorkIsLetInLess(t *testing.T) {
 			return s.limit
 		}
 		time.Sleep(20 * time.Second) // of the bubble's clock
-		longest.Store(0)
+		mu.Lock()
+		longest = 0
+		mu.Unlock()
 		time.Sleep(20 * time.Second)
-		if d := time.Duration(longest.Load()); d > 2*workAim {
-			t.Errorf("what was let in took up to %s, with %d at once", d, limit())
+		mu.Lock()
+		if longest > 2*workAim {
+			t.Errorf("what was let in took up to %s, with %d at once", longest, limit())
 		}
+		mu.Unlock()
 		slow := limit()
 		each.Store(int64(time.Millisecond))
 		time.Sleep(20 * time.Second)
