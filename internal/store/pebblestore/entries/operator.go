@@ -23,7 +23,7 @@ func (r *Reader) Operator(operator andon.PersonID, q andon.EventQuery) iter.Seq2
 		for hour, err := range hours {
 			var hits []Hit
 			if err == nil {
-				hits, err = r.hour(hour, operator, &q, left)
+				hits, err = r.hour(hour, &q, left)
 			}
 			if err != nil {
 				return err
@@ -82,9 +82,7 @@ func (r *Reader) Supervisor(
 // come first by that have enough entries up to the last of these times: they are read alone, and no
 // further, in the order in which they are stored. Where entries are withdrawn, or belong to another
 // operator by now, that may be too few, and all are read.
-func (r *Reader) hour(
-	h index.Hour, operator andon.PersonID, q *andon.EventQuery, most int,
-) (all []Hit, err error) {
+func (r *Reader) hour(h index.Hour, q *andon.EventQuery, most int) (all []Hit, err error) {
 	within := *q
 	first, last := andon.HourStart(h.Hour), andon.HourStart(h.Hour+1)-1
 	within.Span = q.Span.Since(first).Until(last)
@@ -93,9 +91,9 @@ func (r *Reader) hour(
 	slices.SortFunc(some, layout.ByDevice)
 	narrow := within
 	narrow.Span = layout.Until(within.Span, until, q.Order)
-	all, err = r.ofDevices(index.InTurn(some), operator, first.Day(), narrow, most)
+	all, err = r.ofDevices(index.InTurn(some), first.Day(), narrow, most)
 	if err == nil && len(all) < most && !rest.Empty() {
-		all, err = r.ofDevices(rest.After(some), operator, first.Day(), within, most)
+		all, err = r.ofDevices(rest.After(some), first.Day(), within, most)
 	}
 	if err != nil {
 		return nil, err
@@ -120,7 +118,7 @@ func (r *Reader) escalateEach(hits []Hit) error {
 // entries are read: whose they are is known only then. What is wanted becomes less when there are
 // enough.
 func (r *Reader) ofDevices(
-	next index.Next, operator andon.PersonID, day uint32, q andon.EventQuery, most int,
+	next index.Next, day uint32, q andon.EventQuery, most int,
 ) (all []Hit, err error) {
 	const few = 16 // devices that are looked for at once for a shorter list
 	step := min(max(most, few), Step)
@@ -132,7 +130,7 @@ func (r *Reader) ofDevices(
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, ofOperator(hits, operator, q.Order)...)
+		all = append(all, r.ofOperator(hits, q.Order)...)
 		if len(all) >= enough {
 			all = firstHits(all, q.Order, most)
 			q.Span = layout.Until(q.Span, all[len(all)-1].Event.Time, q.Order)
@@ -165,34 +163,44 @@ func (r *Reader) place(next index.Next, wanted andon.Span, n int) []deviceLog {
 	return some
 }
 
-// ofOperator returns those of hits that are of an operator, in an order. Whose an entry is says the
-// one of its deliveries that wins.
-func ofOperator(hits []Hit, operator andon.PersonID, order andon.Order) []Hit {
+// ofOperator puts hits into an order, and leaves out those that are of another operator: whose an
+// entry is says the one of its deliveries that wins.
+func (r *Reader) ofOperator(hits []Hit, order andon.Order) []Hit {
+	hits = firstHits(hits, order, math.MaxInt)
+	times := make(map[andon.Time]bool, len(hits))
+	for i := range hits {
+		times[hits[i].Event.Time] = true
+	}
+	lost := map[int]bool{}
+	for i := range r.rivals {
+		rival := &r.rivals[i]
+		if !times[rival.time] {
+			continue
+		}
+		is := Hit{Severity: r.states.Severity(rival.state), Event: andon.Event{
+			Device: rival.device.id, Time: rival.time, State: rival.state,
+		}}
+		at, found := sort.Find(len(hits), func(k int) int { return is.compare(&hits[k], order) })
+		if found && hits[at].delivery < rival.delivery {
+			lost[at] = true
+		}
+	}
 	n := 0
 	for i := range hits {
-		if hits[i].Event.Operator == operator {
-			hits[n], hits[i] = hits[i], hits[n]
+		if !lost[i] {
+			hits[n] = hits[i]
 			n++
 		}
 	}
-	theirs := firstHits(hits[:n], order, math.MaxInt)
-	for i := range hits[n:] {
-		other := &hits[n+i]
-		at, found := sort.Find(len(theirs), func(k int) int {
-			return other.compare(&theirs[k], order)
-		})
-		if found && theirs[at].delivery < other.delivery {
-			theirs[at].lost = true
-		}
-	}
-	return slices.DeleteFunc(theirs, func(h Hit) bool { return h.lost })
+	return hits[:n]
 }
 
-// ofSome returns the entries of devices, in no order, and perhaps several deliveries of one. It
-// looks into one run after the other, in each for the devices in the order in which they are stored
-// there.
+// ofSome returns the entries of devices, in no order, and perhaps several deliveries of one; those
+// of other operators become rivals. It looks into one run after the other, in each for the devices
+// in the order in which they are stored there.
 func (r *Reader) ofSome(devices []deviceLog, day uint32, q *andon.EventQuery) ([]Hit, error) {
 	hits := slices.Grow(r.buffers.hits[:0], len(devices))
+	r.rivals = r.rivals[:0]
 	for i := range devices {
 		hits = r.takeMemory(hits, &devices[i], q, math.MaxInt)
 	}

@@ -39,7 +39,7 @@ type Reader struct {
 	states    *andon.StateSet
 	withdrawn *Withdrawals
 	memory    View
-	only      *andon.PersonID // hits of other operators go without texts; nil: none do
+	only      *andon.PersonID // entries of others are rivals and no hits; nil: all are hits
 
 	blocks                    *blocks.Reader
 	escalations               *engine.Iterator
@@ -51,6 +51,7 @@ type Reader struct {
 type buffers struct {
 	decoder eventlog.Decoder
 	hits    []Hit
+	rivals  []rival
 	picked  []picked
 	all     []Hit // of an operator
 	placed  []deviceLog
@@ -116,7 +117,14 @@ type Hit struct {
 	EscalatedAt andon.Time // when its newest escalation was made
 	delivery    uint64     // of several with one key that of the highest wins
 	Severity    uint8
-	lost        bool // to another delivery
+}
+
+// rival is a delivery of an entry that may be of another operator than the one that is asked for.
+type rival struct {
+	device   *deviceLog
+	time     andon.Time
+	state    andon.State
+	delivery uint64
 }
 
 // Key returns the place of a hit among others.
@@ -137,8 +145,14 @@ func (r *Reader) take(
 		from = &r.inMemory
 	}
 	from.scanned++
-	if !q.Span.Holds(e.Time) || !q.States.Match(e.State) ||
-		d.gone.Contains(andon.EntryRef{Time: e.Time, State: e.State}) {
+	if !q.Span.Holds(e.Time) {
+		return hits
+	}
+	if r.only != nil && e.Operator != *r.only {
+		r.rivals = append(r.rivals, rival{d, e.Time, e.State, delivery})
+		return hits
+	}
+	if !q.States.Match(e.State) || d.gone.Contains(andon.EntryRef{Time: e.Time, State: e.State}) {
 		return hits
 	}
 	k := andon.EventKey{
@@ -150,15 +164,10 @@ func (r *Reader) take(
 	from.rows++
 	hits = append(hits, Hit{Severity: k.Severity, delivery: delivery, Event: andon.Event{
 		Device: d.id, Time: e.Time, State: e.State, Operator: e.Operator,
+		Message: string(e.Message), Attributes: andon.JSON(e.Attributes),
 	}})
-	if h := &hits[len(hits)-1]; r.hasTexts(h) {
-		h.Event.Message, h.Event.Attributes = string(e.Message), andon.JSON(e.Attributes)
-	}
 	return hits
 }
-
-// hasTexts reports whether a hit is given its message and attributes.
-func (r *Reader) hasTexts(h *Hit) bool { return r.only == nil || h.Event.Operator == *r.only }
 
 // takeMemory appends to hits the entries of a device that the query admits and that are in memory,
 // in its order, at most most of them.
@@ -362,7 +371,7 @@ func (r *Reader) openBlock(
 			break
 		}
 		hits = r.take(hits, d, &rows[i], at.Sequence, q)
-		if len(hits) > before && r.hasTexts(&hits[before]) {
+		if len(hits) > before {
 			r.picked = append(r.picked, picked{i, before})
 		}
 	}
