@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/andonhq/andon"
@@ -57,7 +58,6 @@ type buffers struct {
 	placed  []deviceLog
 	newest  []andon.Event // of devices
 	wanted  []wanted
-	text    []byte
 	key     layout.Key // of a device, in blocks
 
 	of, at, end layout.Key // of escalations: of a device, from one place to another
@@ -397,11 +397,17 @@ func (r *Reader) texts(rows []eventlog.Entry, hits []Hit) error {
 	if err := r.decoder.Texts(r.picked[len(r.picked)-1].row + 1); err != nil {
 		return err
 	}
-	r.text = r.text[:0]
+	size := 0
 	for _, p := range r.picked {
-		r.text = append(append(r.text, rows[p.row].Message...), rows[p.row].Attributes...)
+		size += len(rows[p.row].Message) + len(rows[p.row].Attributes)
 	}
-	rest := string(r.text)
+	var all strings.Builder
+	all.Grow(size)
+	for _, p := range r.picked {
+		_, _ = all.Write(rows[p.row].Message)
+		_, _ = all.Write(rows[p.row].Attributes)
+	}
+	rest := all.String()
 	for _, p := range r.picked {
 		row, e := &rows[p.row], &hits[p.hit].Event
 		e.Message, rest = rest[:len(row.Message)], rest[len(row.Message):]

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
@@ -172,7 +173,8 @@ func (d *Decoder) Rows(
 // Texts gives the first n of the entries that Rows returned their texts, once, and at least one.
 // Texts are valid until the next block.
 func (d *Decoder) Texts(n int) error {
-	d.texts, d.ends = d.texts[:0], d.ends[:0]
+	const usual = 64 // bytes of a message and attributes
+	d.texts, d.ends = slices.Grow(d.texts[:0], n*usual), slices.Grow(d.ends[:0], 2*n)
 	d.column(n)
 	d.pass(len(d.entries) - n)
 	d.column(n)
