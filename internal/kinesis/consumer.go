@@ -217,15 +217,15 @@ func (c *Consumer) read(ctx context.Context, shard string, l *lease.Lease) error
 	}
 	c.isBehind(shard, 0)
 	for iterator := (*string)(nil); ; {
+		turn, end := context.WithTimeout(ctx, eachRead)
 		var pause time.Duration
-		next := time.Now().Add(eachRead)
-		if iterator, pause, err = c.step(ctx, shard, iterator, l, &p); err != nil {
-			return err
+		iterator, pause, err = c.step(ctx, shard, iterator, l, &p)
+		if err == nil && p.After != shardEnd {
+			err = sleep.For(ctx, pause)
+			<-turn.Done()
 		}
-		if p.After == shardEnd {
-			return nil
-		}
-		if err := sleep.For(ctx, max(pause, time.Until(next))); err != nil {
+		end()
+		if err != nil || p.After == shardEnd {
 			return err
 		}
 	}
