@@ -108,6 +108,11 @@ func New(o Options) *App {
 // Start opens the store and answers requests. When it returns an error, nothing is left open. What
 // is wrong with the configuration is Invalid.
 func (a *App) Start(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			a.closeFeeds()
+		}
+	}()
 	if a.http.token, err = readToken(a.Config.TokenFile); err != nil {
 		return err
 	}

@@ -31,9 +31,7 @@ func Check(c Config) error {
 	})
 	err := errors.Join(clockErr, tokenErr,
 		listenErr, tlsErr, pprofErr, checkStore(c), a.openWays())
-	for _, end := range a.ends {
-		end()
-	}
+	a.closeFeeds()
 	if err != nil {
 		return andon.Errorf(andon.Invalid, "%w", err)
 	}

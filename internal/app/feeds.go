@@ -72,6 +72,13 @@ func (c *Config) feedGroup() config.Group {
 	}}}
 }
 
+// closeFeeds closes what feeds are delivered to, where they have never run.
+func (a *App) closeFeeds() {
+	for _, end := range a.ends {
+		end()
+	}
+}
+
 // openFeeds makes the feeds.
 func (a *App) openFeeds() error {
 	var wrong []error

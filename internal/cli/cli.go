@@ -95,7 +95,7 @@ the configuration of a server is wrong.`,
 	root.Flags().Bool("version", false, "print the version")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && args[0] == "--version" {
-			_, err := fmt.Fprintln(p.Stdout, command.VersionLine(p.Version))
+			_, err := fmt.Fprintln(p, command.VersionLine(p.Version))
 			return err
 		}
 		return cmd.Help()

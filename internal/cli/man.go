@@ -26,7 +26,7 @@ of section 1 for each command. They have the text of --help.`,
 		if err := writeManual(p, cmd.Root(), args[0]); err != nil {
 			return fmt.Errorf("write manual: %w", err)
 		}
-		fmt.Fprintf(p.Stdout, "Wrote the manual pages into %s.\n", args[0])
+		fmt.Fprintf(p, "Wrote the manual pages into %s.\n", args[0])
 		return nil
 	})
 }

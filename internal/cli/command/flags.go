@@ -166,11 +166,16 @@ func SentenceFlag(cmd *cobra.Command, initial string) *Choice {
 		FormatText, FormatJSON)
 }
 
-// Report prints the result of a command that has a SentenceFlag.
+// Report prints the result of a command that has a SentenceFlag. What can't be written is kept, as
+// by Write: the command goes on with what is left to do.
 func (p *Program) Report(form *Choice, kept any, format string, args ...any) error {
-	if form.Value == FormatJSON {
-		return json.NewEncoder(p.Stdout).Encode(kept)
+	if form.Value != FormatJSON {
+		fmt.Fprintf(p, format+"\n", args...)
+		return nil
 	}
-	_, err := fmt.Fprintf(p.Stdout, format+"\n", args...)
+	text, err := json.Marshal(kept)
+	if err == nil {
+		fmt.Fprintf(p, "%s\n", text)
+	}
 	return err
 }

@@ -68,7 +68,7 @@ func checkConfig(p *command.Program, from config.Sources, syntax bool) error {
 			return local.WrongConfig(err)
 		}
 	}
-	fmt.Fprintf(p.Stdout, "The configuration is valid: %s set, the other %d at their defaults.\n",
+	fmt.Fprintf(p, "The configuration is valid: %s set, the other %d at their defaults.\n",
 		draw.Count(changed(origins), "setting"), len(origins)-changed(origins))
 	return nil
 }
@@ -131,10 +131,10 @@ func printConfig(p *command.Program, origins []config.Origin, form *command.Choi
 // would change it.
 func printYAML(p *command.Program, o config.Origin) {
 	if o.Secret && !o.IsDefault() {
-		fmt.Fprintf(p.Stdout, "# %s is not shown # %s\n", o.Key, o.Place)
+		fmt.Fprintf(p, "# %s is not shown # %s\n", o.Key, o.Place)
 		return
 	}
-	fmt.Fprintf(p.Stdout, "%s: %s # %s\n", o.Key, strconv.Quote(shownValue(o)), o.Place)
+	fmt.Fprintf(p, "%s: %s # %s\n", o.Key, strconv.Quote(shownValue(o)), o.Place)
 }
 
 // shownValue returns a value without secrets: addresses may contain a password.

@@ -4,7 +4,7 @@ package operate
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +48,8 @@ func serve(ctx context.Context, p *command.Program, c app.Config) error {
 	if err := a.Start(ctx); err != nil {
 		return command.UnlessInterrupted(ctx, err)
 	}
-	fmt.Fprintf(p.Stdout, "andon: listening on %s\n", a.URL())
+	// A server goes on where nobody can read this.
+	_, _ = io.WriteString(p.Stdout, "andon: listening on "+a.URL()+"\n")
 	err := a.Wait(ctx)
 	return errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,9 +83,9 @@ func initStore(ctx context.Context, p *command.Program, c app.Config, setup adap
 	statements := 0
 	err = e.Init(ctx, env, setup, func(statement string) {
 		statements++
-		fmt.Fprintf(p.Stdout, "%s;\n", statement)
+		fmt.Fprintf(p, "%s;\n", statement)
 	})
-	note := p.Stdout
+	note := io.Writer(p)
 	if setup.DryRun { // standard output has only statements
 		note = p.Stderr
 	}
@@ -174,7 +175,7 @@ Stop the server first.`,
 			return err
 		}
 		return e.Repair(env, *giveUp, func(line string) {
-			fmt.Fprintln(p.Stdout, line)
+			fmt.Fprintln(p, line)
 		})
 	})
 }
@@ -223,7 +224,7 @@ func storeTemplate(p *command.Program, c app.Config, format, capacity string) er
 	}
 	text, err := e.Template(format, capacity)
 	if err == nil {
-		fmt.Fprint(p.Stdout, text)
+		fmt.Fprint(p, text)
 	}
 	return err
 }

@@ -85,7 +85,7 @@ func (r *rebuild) run(ctx context.Context, c app.Config) error {
 			"run the same command again to start over")
 	}
 	if err == nil {
-		fmt.Fprintf(r.Stdout, "Rebuilt: %s.\n", draw.Count(int(rebuilt.Load()), "device"))
+		fmt.Fprintf(r, "Rebuilt: %s.\n", draw.Count(int(rebuilt.Load()), "device"))
 	}
 	return err
 }
@@ -96,7 +96,7 @@ func (r *rebuild) hasNoDesigns(store string) error {
 		return andon.Errorf(andon.Invalid, "the store %s has no designs to choose from: "+
 			"is --store, or --config, the right one?", store)
 	}
-	fmt.Fprintf(r.Stdout, "The store %s has nothing to rebuild.\n", store)
+	fmt.Fprintf(r, "The store %s has nothing to rebuild.\n", store)
 	return nil
 }
 

@@ -41,7 +41,7 @@ the number of what is busy by themselves; set it before a load that comes at onc
 		case form.Value == command.FormatJSON:
 			return p.PrintJSON(is)
 		}
-		fmt.Fprintf(p.Stdout, "%s: %s.\n", cmd.Flags().Arg(0), draw.Count(is.Shards, "shard"))
+		fmt.Fprintf(p, "%s: %s.\n", cmd.Flags().Arg(0), draw.Count(is.Shards, "shard"))
 		return nil
 	})
 }

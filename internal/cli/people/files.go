@@ -196,7 +196,7 @@ first.`,
 				}
 				line, between = between+line, "---\n"
 			}
-			_, err = fmt.Fprintln(p.Stdout, line)
+			_, err = fmt.Fprintln(p, line)
 			return err
 		}
 		for d, err := range c.Documents(ctx) {

@@ -71,7 +71,7 @@ The plan queries no store, and needs no account.`,
 	r.format = command.ReportFlag(cmd)
 	return p.Does(cmd, func(context.Context, []string) error {
 		if *onlyPrices {
-			_, err := fmt.Fprint(p.Stdout, plan.PricesText())
+			_, err := fmt.Fprint(p, plan.PricesText())
 			return err
 		}
 		if _, err := config.Load(sources(), groups...); err != nil {

@@ -79,7 +79,7 @@ func (s *saving) run(ctx context.Context) error {
 	if err := local.WriteFile(s.target, save); err != nil {
 		return command.UnlessInterrupted(ctx, err)
 	}
-	fmt.Fprintf(s.Stdout, "Backed up to %s: %s, %s.\n", s.target,
+	fmt.Fprintf(s, "Backed up to %s: %s, %s.\n", s.target,
 		draw.Count(kept.Files, "file"), draw.Bytes(uint64(kept.Bytes)))
 	return nil
 }

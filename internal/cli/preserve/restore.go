@@ -76,7 +76,7 @@ func (r *restoring) run(ctx context.Context) error {
 		}
 		return err
 	}
-	fmt.Fprintf(r.Stdout, "Restored into %s: %s, %s, as of %s.\n", r.data,
+	fmt.Fprintf(r, "Restored into %s: %s, %s, as of %s.\n", r.data,
 		draw.Count(kept.Files, "file"), draw.Bytes(uint64(kept.Bytes)), kept.Taken)
 	return nil
 }

@@ -53,7 +53,7 @@ func verifyBackup(ctx context.Context, p *command.Program, path string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stdout, "The backup %s is whole: %s, %s, as of %s.\n"+
+	fmt.Fprintf(p, "The backup %s is whole: %s, %s, as of %s.\n"+
 		"andon restore also checks the store that is in it.\n", path,
 		draw.Count(kept.Files, "file"), draw.Bytes(uint64(kept.Bytes)), kept.Taken)
 	return nil
@@ -66,11 +66,11 @@ func verifyAndTell(ctx context.Context, p *command.Program, dir string) error {
 	rows, err := verifyStore(ctx, p, dir)
 	for _, what := range slices.Sorted(maps.Keys(rows)) {
 		if rows[what] > 0 {
-			fmt.Fprintf(p.Stdout, "%14s  %s\n", draw.Grouped(int(rows[what])), what)
+			fmt.Fprintf(p, "%14s  %s\n", draw.Grouped(int(rows[what])), what)
 		}
 	}
 	if err == nil {
-		fmt.Fprintf(p.Stdout, "The store in %s is whole.\n", dir)
+		fmt.Fprintf(p, "The store in %s is whole.\n", dir)
 	}
 	return err
 }

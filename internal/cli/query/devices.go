@@ -116,7 +116,7 @@ func queryStates(p *command.Program) *cobra.Command {
 			for _, s := range states {
 				silent += s.Silent
 			}
-			fmt.Fprintf(q.Stdout, "  %d in all, %d silent\n", total, silent)
+			fmt.Fprintf(q, "  %d in all, %d silent\n", total, silent)
 		}
 		return nil
 	})

@@ -143,7 +143,7 @@ func (q *query) showEntry(entry client.Entry) error {
 	if len(entry.Escalations) == 0 {
 		return nil
 	}
-	fmt.Fprintln(q.Stdout)
+	fmt.Fprintln(q)
 	return show(q, recordColumns(command.Fields[client.Record]()), command.Each(entry.Escalations))
 }
 

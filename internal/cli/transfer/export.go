@@ -161,7 +161,7 @@ func (e *export) run(ctx context.Context) (err error) {
 	io.WriteString(e.Stderr, r.note())
 	switch {
 	case e.file != "":
-		_, err = fmt.Fprintf(e.Stdout, "%s to %s in %.1fs\n",
+		_, err = fmt.Fprintf(e, "%s to %s in %.1fs\n",
 			r.outcome(), e.file, time.Since(begun).Seconds())
 	case draw.IsTerminal(e.Stderr):
 		fmt.Fprintln(e.Stderr, r.outcome())

@@ -14,3 +14,12 @@ func orOfErrors(m dsl.Matcher) {
 		Report("cmp.Or evaluates all of its arguments: check each error before the next step, " +
 			"or join them by errors.Join")
 }
+
+// unkeptErrors forbids to print on Stdout itself, whose errors nobody looks at: a backup that could
+// not say so ended with exit code 0.
+func unkeptErrors(m dsl.Matcher) {
+	m.Match(
+		`fmt.Fprint($p.Stdout, $*rest)`, `fmt.Fprintln($p.Stdout, $*rest)`,
+		`fmt.Fprintf($p.Stdout, $*rest)`,
+	).Report("print on the Program, which keeps the error for the exit code")
+}
