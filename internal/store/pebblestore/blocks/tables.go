@@ -103,6 +103,8 @@ func (w *Tables) End() error {
 // Ingest has the engine ingest what was put.
 func (w *Tables) Ingest() error {
 	err := w.flush()
+	w.Pacing.Ingests.Add(1)
+	defer w.Pacing.Ingests.Add(-1)
 	switch {
 	case err != nil:
 		return err
