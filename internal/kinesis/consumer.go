@@ -217,7 +217,7 @@ func (c *Consumer) read(ctx context.Context, shard string, l *lease.Lease) error
 	}
 	c.isBehind(shard, 0)
 	for iterator := (*string)(nil); ; {
-		turn, end := context.WithTimeout(ctx, eachRead)
+		turn, end := context.WithTimeout(ctx, eachRead) // the next read begins after it
 		var pause time.Duration
 		iterator, pause, err = c.step(ctx, shard, iterator, l, &p)
 		if err == nil && p.After != shardEnd {

@@ -171,7 +171,6 @@ func (r *Reader) ofOperator(hits []Hit, order andon.Order) []Hit {
 	for i := range hits {
 		times[hits[i].Event.Time] = true
 	}
-	lost := map[int]bool{}
 	for i := range r.rivals {
 		rival := &r.rivals[i]
 		if !times[rival.time] {
@@ -182,17 +181,10 @@ func (r *Reader) ofOperator(hits []Hit, order andon.Order) []Hit {
 		}}
 		at, found := sort.Find(len(hits), func(k int) int { return is.compare(&hits[k], order) })
 		if found && hits[at].delivery < rival.delivery {
-			lost[at] = true
+			hits[at].lost = true
 		}
 	}
-	n := 0
-	for i := range hits {
-		if !lost[i] {
-			hits[n] = hits[i]
-			n++
-		}
-	}
-	return hits[:n]
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.lost })
 }
 
 // ofSome returns the entries of devices, in no order, and perhaps several deliveries of one; those

@@ -117,9 +117,10 @@ type Hit struct {
 	EscalatedAt andon.Time // when its newest escalation was made
 	delivery    uint64     // of several with one key that of the highest wins
 	Severity    uint8
+	lost        bool // to a rival
 }
 
-// rival is a delivery of an entry that may be of another operator than the one that is asked for.
+// rival is a delivery that is of another operator than the one that is asked for.
 type rival struct {
 	device   *deviceLog
 	time     andon.Time
