@@ -498,14 +498,15 @@ func (l *Log) exciseLocked() error {
 	for m := &l.merges; len(m.dropped) > 0; m.dropped = m.dropped[1:] {
 		d := m.dropped[0]
 		blocks := l.span(d.tenant, d.day, d.runs[0].RunID, d.runs[len(d.runs)-1].RunID)
-		if err := l.DB.Excise(context.Background(), blocks); err != nil {
+		err := l.Pacing.Urgently(func() error { return l.DB.Excise(context.Background(), blocks) })
+		if err != nil {
 			return fmt.Errorf("excise runs that were merged: %w", err)
 		}
 		b := engine.NewBatch(l.DB)
 		for _, r := range d.runs {
 			b.Remove(l.run(d.tenant, d.day, r.RunID))
 		}
-		err := b.Write(pebble.NoSync)
+		err = b.Write(pebble.NoSync)
 		b.Release()
 		if err != nil {
 			return fmt.Errorf("forget runs that were merged: %w", err)

@@ -102,17 +102,16 @@ func (w *Tables) End() error {
 
 // Ingest has the engine ingest what was put.
 func (w *Tables) Ingest() error {
-	err := w.flush()
-	w.Pacing.Ingests.Add(1)
-	defer w.Pacing.Ingests.Add(-1)
-	switch {
-	case err != nil:
+	if err := w.flush(); err != nil {
 		return err
-	case w.instead.Valid():
-		_, err = w.DB.IngestAndExcise(context.Background(), w.paths, nil, nil, w.instead)
-	default:
-		err = w.DB.Ingest(context.Background(), w.paths)
 	}
+	err := w.Pacing.Urgently(func() (err error) {
+		if w.instead.Valid() {
+			_, err = w.DB.IngestAndExcise(context.Background(), w.paths, nil, nil, w.instead)
+			return err
+		}
+		return w.DB.Ingest(context.Background(), w.paths)
+	})
 	w.paths = w.paths[:0]
 	return w.failed(err)
 }

@@ -29,9 +29,7 @@ type Pacing struct {
 	Looked   atomic.Int64              // when DB was last asked, by the process's clock
 	busy     atomic.Bool               // what it said
 	Stalled  atomic.Bool               // writes wait for the engine to write a memtable out
-	// Ingests are under way. The engine may have to write a memtable out first, and no write ends
-	// before that.
-	Ingests atomic.Int32
+	urgent   atomic.Int32              // calls of Urgently
 }
 
 // NewPacing returns one of a store whose memtables have so many bytes.
@@ -80,7 +78,15 @@ func (p *Pacing) EngineLate() bool {
 		m := db.Metrics()
 		p.busy.Store(m.Levels[0].Sublevels > L0StopWrites/4 || m.WAL.Size > p.mostLog)
 	}
-	return db == nil || p.busy.Load() || p.Stalled.Load() || p.Ingests.Load() > 0
+	return db == nil || p.busy.Load() || p.Stalled.Load() || p.urgent.Load() > 0
+}
+
+// Urgently calls what ingests or excises tables, while the engine does not rest: it may have to write
+// a memtable out first, and no write ends before that.
+func (p *Pacing) Urgently(do func() error) error {
+	p.urgent.Add(1)
+	defer p.urgent.Add(-1)
+	return do()
 }
 
 // IsPaced reports whether a file is a table that the engine makes of a memtable, or of others.
