@@ -81,8 +81,8 @@ func (p *Pacing) EngineLate() bool {
 	return db == nil || p.busy.Load() || p.Stalled.Load() || p.urgent.Load() > 0
 }
 
-// Urgently calls what ingests or excises tables, while the engine does not rest: it may have to write
-// a memtable out first, and no write ends before that.
+// Urgently calls what ingests or excises tables, while the engine does not rest: it may have to
+// write a memtable out first, and no write ends before that.
 func (p *Pacing) Urgently(do func() error) error {
 	p.urgent.Add(1)
 	defer p.urgent.Add(-1)
