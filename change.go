@@ -36,6 +36,8 @@ import (
 // another process where the store does not declare ChangesDurable. The reader then starts again
 // with Snapshot, and so does a reader that is slower than the changes.
 //
+// Positions that are not Gone are in the order of Compare, whichever feed they name.
+//
 // A deleted tenant's feed ends: it is NotFound. A tenant of the same name begins another one.
 //
 // A store that declares no Changes answers Unsupported.
@@ -108,7 +110,7 @@ func (p *Position) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Compare orders the positions of one feed.
+// Compare orders the positions of a tenant that are not Gone.
 func (p Position) Compare(o Position) int {
 	return cmp.Or(cmp.Compare(p.Sequence, o.Sequence), cmp.Compare(p.Index, o.Index))
 }

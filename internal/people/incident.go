@@ -28,11 +28,6 @@ type Observation struct {
 	Assigned bool
 }
 
-// Knows reports whether an incident has taken in what is true at a place in the feed.
-func (in *Incident) Knows(at andon.Position) bool {
-	return in.Seen.Feed == at.Feed && in.Seen.Sequence > 0 && at.Compare(in.Seen) <= 0
-}
-
 // Open makes the incident of a device whose condition holds.
 func Open(s *Setting, id string, device andon.DeviceID, kind Kind, o *Observation) *Incident {
 	in := &Incident{

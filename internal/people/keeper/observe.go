@@ -43,8 +43,13 @@ func (f *follower) opening(
 	o *people.Observation,
 ) (*people.Incident, error) {
 	last, other, err := f.Incidents.Newest(ctx, f.tenant, device, kind)
-	if err != nil || last != nil && last.Knows(o.At) {
+	if err != nil {
 		return nil, err
+	}
+	if last != nil {
+		if knows, err := f.Incidents.Knows(ctx, f.tenant, last, o.At); err != nil || knows {
+			return nil, err
+		}
 	}
 	return f.opened(ctx, s, device, kind, o, last, other)
 }
@@ -116,13 +121,18 @@ func (f *follower) observe(
 	changed := false
 	decide := func(h *records.Held) (_ bool, err error) {
 		former, changed = nil, false
-		switch {
-		case h.Incident == nil && !o.Holds, h.Incident != nil && h.Knows(o.At):
+		if h.Incident == nil && !o.Holds {
 			return false, nil
-		case h.Incident == nil:
+		}
+		if h.Incident == nil {
 			h.Incident, err = f.opening(ctx, s, device, kind, o)
 			changed = h.Incident != nil
 			return changed, err
+		}
+		knows, err := f.Incidents.Knows(ctx, f.tenant, h.Incident, o.At)
+		switch {
+		case err != nil || knows:
+			return false, err
 		case h.Ended != 0 || h.Reopens(o):
 			former = h
 			if h.Ended != 0 {

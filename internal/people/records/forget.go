@@ -23,7 +23,11 @@ func (in *Incidents) Forget(
 	for _, h := range open {
 		stays := at == (andon.Position{}) &&
 			!strings.HasPrefix(string(h.Kind), string(people.AbsentKind))
-		if stays || h.Knows(at) {
+		knows, err := in.Knows(ctx, tenant, h.Incident, at)
+		if err != nil {
+			return err
+		}
+		if stays || knows {
 			continue
 		}
 		place := Place(device, h.Kind)
@@ -37,27 +41,37 @@ func (in *Incidents) Forget(
 	q := andon.RecordQuery{Prefix: prefix, Limit: math.MaxInt}
 	of, err := seq.Collect(in.store.Records(ctx, tenant, ofKind, q))
 	for _, one := range of {
-		r, err := in.store.Record(ctx, tenant, closedKind, strings.TrimPrefix(one.ID, prefix))
-		if err == nil {
-			is, wrong := decode(&r)
-			if wrong == nil && at != (andon.Position{}) && is.Knows(at) {
-				continue
-			}
-			if wrong == nil {
-				err = in.deleteEnded(ctx, tenant, is)
-			}
-			if err == nil {
-				err = in.delete(ctx, r)
-			}
+		stays, err := in.forgetClosed(ctx, tenant, strings.TrimPrefix(one.ID, prefix), at)
+		if err == nil && !stays {
+			err = in.delete(ctx, one)
 		}
-		if err != nil && andon.KindOf(err) != andon.NotFound {
-			return err
-		}
-		if err := in.delete(ctx, one); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return err
+}
+
+// forgetClosed removes a closed incident by the id of its record, unless it knows of a place in the
+// feed. Where it is gone or damaged, nothing stays.
+func (in *Incidents) forgetClosed(
+	ctx context.Context, tenant andon.TenantID, id string, at andon.Position,
+) (stays bool, _ error) {
+	r, err := in.store.Record(ctx, tenant, closedKind, id)
+	if err != nil {
+		return false, andon.Ignore(err, andon.NotFound)
+	}
+	if is, wrong := decode(&r); wrong == nil {
+		stays, err = in.Knows(ctx, tenant, is, at)
+		if err != nil || stays {
+			return stays, err
+		}
+		err = in.deleteEnded(ctx, tenant, is)
+	}
+	if err == nil {
+		err = in.delete(ctx, r)
+	}
+	return false, err
 }
 
 // Expire removes closed incidents that ended before a time.

@@ -319,6 +319,26 @@ func (in *Incidents) Newest(
 	return nil, last, nil
 }
 
+// Knows reports whether an incident has taken in what is true at a place in the feed. The feed may
+// have another name since: that of an embedded store has one for each opening.
+func (in *Incidents) Knows(
+	ctx context.Context, tenant andon.TenantID, is *people.Incident, at andon.Position,
+) (bool, error) {
+	switch {
+	case is.Seen.Sequence == 0, at == (andon.Position{}), at.Compare(is.Seen) > 0:
+		return false, nil
+	case is.Seen.Feed == at.Feed:
+		return true, nil
+	}
+	for _, err := range in.store.Changes(ctx, tenant, is.Seen) {
+		if andon.KindOf(err) == andon.Gone && err != nil {
+			return false, nil // it is no place of this feed, or one before all that is read
+		}
+		return err == nil, err
+	}
+	return true, nil
+}
+
 // Postpone has an open incident that can't be dealt with looked at again later, so that it keeps
 // nobody from the others.
 func (in *Incidents) Postpone(ctx context.Context, r andon.Record) {
