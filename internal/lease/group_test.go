@@ -17,6 +17,7 @@ import (
 	"github.com/andonhq/andon/internal/lease"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // team is several processes that share parts.
@@ -132,6 +133,62 @@ func TestShares(t *testing.T) {
 		if want := []string{"g/0", "g/1", "g/2", "g/process c"}; !slices.Equal(left, want) {
 			t.Errorf("the records %v are left, want %v", left, want)
 		}
+	})
+}
+
+// TestExpired: work whose lease could not be renewed in time has failed, and is begun again. Where
+// another process has taken the lease, nothing has failed.
+func TestExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var faults wrap.Faults
+		s := wrap.Around(memstore.New(), faults.Hook)
+		var began int
+		var failures []string
+		g := &lease.Group{
+			Holder: &lease.Holder{Records: s, Owner: "a", For: 12 * time.Second}, Name: "g",
+			Parts: func(context.Context, map[string]andon.JSON) ([]string, []string, error) {
+				return []string{"one"}, nil, nil
+			},
+			Failed: func(part string, err error) {
+				if err != nil && part != "" {
+					failures = append(failures, fmt.Sprintf("%s: %v", part, err))
+				}
+			},
+			Work: func(ctx context.Context, _ string, _ *lease.Lease) error {
+				began++
+				<-ctx.Done()
+				return nil
+			},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() { g.Run(ctx) })
+		settle := func() {
+			<-time.After(20 * time.Second)
+			synctest.Wait()
+		}
+		settle()
+		faults.Set(wrap.Fail(andon.Errorf(andon.Unavailable, "cut off")), "PutRecord")
+		settle()
+		faults.Set(nil, "PutRecord")
+		settle()
+		want := "one: the store is too slow, or fails, and did not renew it in time: " +
+			"this process has lost the lease"
+		if began < 2 || len(failures) == 0 || failures[0] != want {
+			t.Errorf("it began %d times, and failed as %q", began, failures)
+		}
+		began, failures = 0, nil
+		r, err := s.Record(ctx, "", lease.Kind, "g/one")
+		if err == nil {
+			r.Data = `{"owner":"b"}`
+			_, err = s.PutRecord(ctx, r)
+		}
+		if settle(); err != nil || len(failures) > 0 || began != 1 {
+			t.Errorf("it began %d times after another process, and failed as %q, %v",
+				began, failures, err)
+		}
+		cancel()
+		all.Wait()
 	})
 }
 

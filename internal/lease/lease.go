@@ -20,7 +20,11 @@ import (
 const Kind andon.RecordKind = "lease"
 
 // ErrLost says that another process has the lease, or may have it.
-var ErrLost = andon.Errorf(andon.Conflict, "another process has this lease now")
+var ErrLost = andon.Errorf(andon.Conflict, "this process has lost the lease")
+
+// errExpired is an ErrLost that no other process is the reason of.
+var errExpired = andon.Errorf(andon.Unavailable,
+	"the store is too slow, or fails, and did not renew it in time: %w", ErrLost)
 
 type stored struct {
 	Owner    string     `json:"owner,omitempty"` // absent: it was given back
@@ -140,7 +144,7 @@ func (l *Lease) during(ctx context.Context, work func(context.Context, *Lease) e
 	held, quit := context.WithCancelCause(ctx)
 	l.quit = quit
 	l.mu.Lock()
-	l.expiry = time.AfterFunc(l.h.sixths(stopAfter)-time.Since(l.renewed), func() { quit(ErrLost) })
+	l.expiry = time.AfterFunc(l.h.sixths(stopAfter)-time.Since(l.renewed), func() { quit(errExpired) })
 	l.mu.Unlock()
 	var renewing sync.WaitGroup
 	renewing.Go(func() { l.renew(held) })

@@ -89,16 +89,17 @@ func (k *Keeper) Run(ctx context.Context) error {
 	g := lease.Group{
 		Holder: k.Leases, Name: "incidents", Parts: k.parts, Wake: k.Made,
 		Failed: func(part string, err error) {
-			if part == "" { // else timers, which need no lease, would say that it works again
-				part = "all, leases"
+			of, is := strings.CutPrefix(part, partOf)
+			if !is { // else timers, which need no lease, would say that it works again
+				of = "all, leases"
 			}
 			if andon.KindOf(err) != andon.NotFound || err == nil {
-				k.Failures.Note(part, err)
+				k.Failures.Note(of, err)
 			}
 		},
 		Work: func(ctx context.Context, part string, l *lease.Lease) error {
-			defer k.Failures.Forget(part)
 			id := andon.TenantID(strings.TrimPrefix(part, partOf))
+			defer k.Failures.Forget(string(id))
 			defer k.Incidents.Leave(id)
 			return (&follower{Keeper: k, tenant: id, lease: l}).run(ctx)
 		},
