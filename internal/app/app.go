@@ -158,6 +158,7 @@ func (a *App) wire() {
 		Audit: a.audit(), After: after, Purged: a.purged, Measured: a.measured(),
 		Made: a.made,
 	})
+	a.documents.Changed = a.changed
 	a.rejections = &source.Rejections{Store: a.store, Now: a.Now, Keep: a.Config.Rejections}
 	a.sources = source.NewMetrics(registry)
 	var incidents httpapi.Incidents

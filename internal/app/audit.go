@@ -4,7 +4,10 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
 )
 
 // audit is where changes are written down: in the log, whatever its level is, because who changed
@@ -35,6 +38,13 @@ func AuditTo(h slog.Handler) func(context.Context, intake.Change) {
 		}
 		log.LogAttrs(ctx, slog.LevelInfo, "audit", append(line, attrs(c.Details)...)...)
 	}
+}
+
+// changed has a change of a document written down.
+func (a *App) changed(
+	ctx context.Context, t andon.TenantID, kind people.DocumentKind, d records.Document, err error,
+) {
+	a.intake.Document(ctx, t, kind.One(), d.Name, d.Before, d.Version, err)
 }
 
 func attrs(details []intake.Detail) (all []slog.Attr) {

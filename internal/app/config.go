@@ -170,7 +170,7 @@ func (c *Config) ofServer() []config.Setting {
 		{Key: "log.slow", Value: config.Span(&c.Log.Slow, 0),
 			Help: "requests that take longer are logged; 0s for none"},
 		{Key: "log.audit", Value: config.OnOff(&c.Log.Audit),
-			Help: "an audit line for each assignment, escalation, retirement, change of a tenant"},
+			Help: "an audit line for each change that a person answers for"},
 		{Key: "pprof.listen", Value: config.Text(&c.Profiles),
 			Help: "address on loopback that profiles of the program are served at; none unless " +
 				"set"},

@@ -2,7 +2,9 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -14,6 +16,8 @@ import (
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/people"
+	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
@@ -115,6 +119,51 @@ func TestAuditEscalations(t *testing.T) {
 		{"device":"d","time":"2020-04-24T11:30:00Z","state":"WARNING2","escalated_to":"Tom"}]`,
 		id).is(http.StatusOK)
 	w.wrote()
+}
+
+// TestAuditDocuments: each document that is made, changed or deleted has a line, whatever request
+// did so; what is refused or changes nothing has none.
+func TestAuditDocuments(t *testing.T) {
+	w := newAudited(t, withDocuments, func(o *httpapi.Options) {
+		o.Documents.Changed = func(ctx context.Context, t andon.TenantID, k people.DocumentKind,
+			d records.Document, err error,
+		) {
+			o.Intake.Document(ctx, t, k.One(), d.Name, d.Before, d.Version, err)
+		}
+	})
+	line := func(what, kind, name string, version int) string {
+		return fmt.Sprintf(`{"what":"%s document","outcome":"done","who":"loopback",
+			"request_id":"r1","tenant":"default","kind":%q,"name":%q,"version":%d}`,
+			what, kind, name, version)
+	}
+	for i, name := range []string{"Liz", "Bob"} { // versions count all records of this store
+		w.put("/people/"+name, `{}`, id).is(http.StatusCreated)
+		w.wrote(line("create", "person", name, 2+i))
+	}
+	schedule := func(people string) string {
+		return `{"layers":[{"people":[` + people + `],"from":"2020-01-01","turn":"1d",
+			"hand_over":"06:00"}]}`
+	}
+	w.put("/schedules/s", schedule(`"Liz"`), id).is(http.StatusCreated)
+	w.wrote(line("create", "schedule", "s", 4))
+	w.put("/schedules/s", schedule(`"Liz"`), id).is(http.StatusOK)
+	w.put("/schedules/s", `{"wrong":1}`, id).is(http.StatusBadRequest)
+	w.wrote()
+	w.put("/schedules/s", schedule(`"Liz","Bob"`), id).is(http.StatusOK)
+	w.wrote(line("change", "schedule", "s", 5))
+	w.post("/schedules/s/overrides", `{"person":"Bob","from":"2020-04-25T00:00:00Z",
+		"to":"2020-04-26T00:00:00Z"}`, id).is(http.StatusOK)
+	w.wrote(line("change", "schedule", "s", 6))
+	apply := `{"documents":[{"kind":"policy","name":"p","content":{"match":{},"steps":[
+		{"after":"5m","to":"schedule s"}]}}]}`
+	w.post("/documents?dry_run=true", apply, id).is(http.StatusOK)
+	w.wrote()
+	w.post("/documents", apply, id).is(http.StatusOK)
+	w.wrote(line("create", "policy", "p", 7))
+	w.do(http.MethodDelete, base+"/schedules/s", "", id).is(http.StatusConflict)
+	w.wrote()
+	w.do(http.MethodDelete, base+"/policies/p", "", id).is(http.StatusNoContent)
+	w.wrote(line("delete", "policy", "p", 7))
 }
 
 func TestAuditRetirement(t *testing.T) {

@@ -10,10 +10,11 @@ import (
 )
 
 // What people decide is written down with who asked for it: assignments, escalations, retirements,
-// purges, withdrawals, changes of a tenant. The methods here are the only way to make such a
-// change, whatever transport it comes by, so that there is none without a record. A request that
-// was refused has changed nothing and has none. What machines send is no decision of a person: an
-// event that escalates its entry has no record but the escalation itself.
+// purges, withdrawals, changes of a tenant and of documents. But for those of documents, which
+// Document takes note of, the methods here are the only way to make such a change, whatever
+// transport it comes by, so that there is none without a record. A request that was refused has
+// changed nothing and has none. What machines send is no decision of a person: an event that
+// escalates its entry has no record but the escalation itself.
 
 // Change is something that was done, or may have been, and for which a person answers.
 type Change struct {
@@ -33,7 +34,9 @@ type Detail struct {
 
 // Caller is who asked. What a client says of itself (the by of an escalation) is a Detail.
 type Caller struct {
-	Who       string // how the client was let in: "token", "session 1f2e3d4c", "loopback"
+	// Who is how the client was let in: "token", "session 1f2e3d4c", "loopback"; or "incidents" and
+	// "andon" for what the program decides.
+	Who       string
 	Remote    string // its address
 	RequestID string
 }
@@ -53,9 +56,26 @@ func (in *Intake) audit(
 		return
 	}
 	by, _ := ctx.Value(CallerKey{}).(Caller)
+	by.Who = cmp.Or(by.Who, "andon")
 	in.options.Audit(ctx, Change{
 		What: what, Outcome: outcome, By: by, Tenant: tenant, Device: device, Details: details,
 	})
+}
+
+// Document takes note of how a change of a document of people ended, by its versions; 0: there is
+// none.
+func (in *Intake) Document(
+	ctx context.Context, tenant andon.TenantID, kind, name string, before, after uint64, err error,
+) {
+	what := "change document"
+	switch {
+	case before == 0:
+		what = "create document"
+	case after == 0:
+		what = "delete document"
+	}
+	in.audit(ctx, what, tenant, "", err, Detail{"kind", kind}, Detail{"name", name},
+		Detail{"version", cmp.Or(after, before)})
 }
 
 // outcomeOf reports whether a change that ended with err may have been made. One that was broken

@@ -22,9 +22,9 @@ type Group struct {
 	Parts func(context.Context, map[string]andon.JSON) (ready, gone []string, err error)
 	// Work works on a part until the context ends, or there is no more work for it.
 	Work func(ctx context.Context, part string, l *Lease) error
-	// Failed is called with each error of Work, which is tried again, also where its lease could not
-	// be renewed in time. For no part it is called with the errors of the store and of Parts, and
-	// with nil when there are none. It is called concurrently.
+	// Failed is called with each error of Work, which is tried again, also where its lease could
+	// not be renewed in time. For no part it is called with the errors of the store and of Parts,
+	// and with nil when there are none. It is called concurrently.
 	Failed func(part string, err error)
 	// Wake, with a buffer of one, has it look for parts at once; nil: nobody knows of new ones.
 	Wake chan struct{}

@@ -144,7 +144,8 @@ func (l *Lease) during(ctx context.Context, work func(context.Context, *Lease) e
 	held, quit := context.WithCancelCause(ctx)
 	l.quit = quit
 	l.mu.Lock()
-	l.expiry = time.AfterFunc(l.h.sixths(stopAfter)-time.Since(l.renewed), func() { quit(errExpired) })
+	l.expiry = time.AfterFunc(l.h.sixths(stopAfter)-time.Since(l.renewed),
+		func() { quit(errExpired) })
 	l.mu.Unlock()
 	var renewing sync.WaitGroup
 	renewing.Go(func() { l.renew(held) })

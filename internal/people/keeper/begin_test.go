@@ -105,8 +105,8 @@ func (h *house) follow() {
 	}
 }
 
-// TestReadAgain: a process that is killed after it stored incidents, and before it stored how far it
-// has followed, leaves changes that are read again. The store that is opened again knows of each
+// TestReadAgain: a process that is killed after it stored incidents, and before it stored how far
+// it has followed, leaves changes that are read again. The store that is opened again knows of each
 // incident which of them it has taken in.
 func TestReadAgain(t *testing.T) {
 	for _, e := range all.New() {
@@ -192,8 +192,8 @@ func (h *house) logs() (logs []string) {
 	return logs
 }
 
-// followAgain has a keeper follow all changes that are kept, as if nothing but the incidents had been
-// stored.
+// followAgain has a keeper follow all changes that are kept, as if nothing but the incidents had
+// been stored.
 func (h *house) followAgain() {
 	h.Helper()
 	oldest, _, err := h.store.ChangesKept(h.Context(), h.tenant)

@@ -36,6 +36,10 @@ type Documents struct {
 	// CheckContact reports why a contact can't be told anything, at a place of a request. Contacts
 	// that a person has already are not checked again. It is set before the first call, or nil.
 	CheckContact func(place string, c people.Contact) error
+	// Changed is called after each document that was stored or deleted, or may have been, with how
+	// that ended. Version is that of the document now, 0 where it is deleted, and Before the one
+	// before. It is set before the first call, or nil.
+	Changed func(context.Context, andon.TenantID, people.DocumentKind, Document, error)
 }
 
 // Store keeps documents, and knows the states of the tenants that rules say.
@@ -307,10 +311,10 @@ func (d *Documents) put(
 			Tenant: tenant, Kind: andon.RecordKind(c.Kind), ID: c.Name, Version: before, Data: data,
 		})
 		if err == nil {
-			c.Document, c.Before = documentOf(r), before
-			return nil
+			c.Document = documentOf(r)
 		}
-		if andon.KindOf(err) != andon.Conflict {
+		if c.Before = before; err == nil || andon.KindOf(err) != andon.Conflict {
+			d.changed(ctx, tenant, c.Kind, c.Document, err)
 			return err
 		}
 		known, err := d.read(ctx, tenant)
@@ -325,6 +329,14 @@ func (d *Documents) put(
 		}
 	}
 	return nil
+}
+
+func (d *Documents) changed(
+	ctx context.Context, tenant andon.TenantID, kind people.DocumentKind, is Document, err error,
+) {
+	if d.Changed != nil {
+		d.Changed(ctx, tenant, kind, is, err)
+	}
 }
 
 // Delete removes a document of some versions. Conflict when another document refers to it.
@@ -359,6 +371,8 @@ func (d *Documents) Delete(
 			Tenant: tenant, Kind: andon.RecordKind(kind), ID: name, Version: stored.Version,
 		})
 		if err == nil || andon.KindOf(err) != andon.Conflict { // else another process was faster
+			gone := Document{Name: name, Before: stored.Version}
+			d.changed(ctx, tenant, kind, gone, err)
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/outage"
@@ -218,7 +219,10 @@ func (r *Runner) failed(
 	if r.Errors.Add(1); failures < maxFailures {
 		return
 	}
-	if err := r.disable(ctx, tenant, of, why); err != nil {
+	// Whoever sent the reading has not asked for it, and may leave.
+	own, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := r.disable(own, tenant, of, why); err != nil {
 		r.Log.Error("a rule can't be disabled", "tenant", tenant, "rule", of.Name, "error", err)
 	}
 }
