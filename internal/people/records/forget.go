@@ -30,9 +30,18 @@ func (in *Incidents) Forget(
 		if stays || knows {
 			continue
 		}
+		if h.Ended != 0 { // it may be among the closed ones without a place in their list
+			if err := in.Move(ctx, tenant, &h); err != nil {
+				return err
+			}
+		}
 		place := Place(device, h.Kind)
 		r := andon.Record{Tenant: tenant, Kind: OpenKind, ID: place, Version: h.Version}
-		if err := in.delete(ctx, r); err != nil {
+		err = in.store.DeleteRecord(andon.Freeing(ctx), r)
+		if err != nil && andon.KindOf(err) == andon.Conflict { // somebody has changed it meanwhile
+			return in.Forget(ctx, tenant, device, at)
+		}
+		if err = andon.Ignore(err, andon.NotFound); err != nil {
 			return err
 		}
 		in.know(tenant, place, nil, h.Version)
