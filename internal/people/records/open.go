@@ -99,7 +99,8 @@ func (in *Incidents) refresh(ctx context.Context, tenant andon.TenantID) (*opene
 	defer o.reading.Unlock()
 	in.mu.Lock()
 	const second = andon.Duration(1_000_000)
-	stale := o.read == 0 || in.now().Sub(o.read) > max(second, 10*o.took)
+	now := in.now() // by a clock that may have been set
+	stale := o.read == 0 || max(now.Sub(o.read), o.read.Sub(now)) > max(second, 10*o.took)
 	if o.kept = true; o.unasked == nil {
 		o.unasked = time.AfterFunc(keptFor, func() { in.forget(o) })
 	}
@@ -144,7 +145,7 @@ func (in *Incidents) opened(tenant andon.TenantID) *opened {
 // readOpen reads the records of open incidents again. What this process changed meanwhile has a
 // newer version, or is read by the next call. The caller holds o.reading.
 func (in *Incidents) readOpen(ctx context.Context, tenant andon.TenantID, o *opened) error {
-	began, seen := in.now(), map[string]bool{}
+	began, seen := time.Now(), map[string]bool{}
 	in.mu.Lock()
 	before := make(map[string]uint64, len(o.by))
 	for place, h := range o.by {
@@ -172,8 +173,7 @@ func (in *Incidents) readOpen(ctx context.Context, tenant andon.TenantID, o *ope
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	o.read = in.now()
-	o.took = o.read.Sub(began)
+	o.read, o.took = in.now(), andon.DurationOf(time.Since(began))
 	return nil
 }
 
