@@ -80,3 +80,37 @@ func TestClockJumps(t *testing.T) {
 		}
 	})
 }
+
+// TestExpiryAfterTheClockIsSetBack: closed incidents that have expired are deleted, also where they
+// were looked for while the clock was ahead.
+func TestExpiryAfterTheClockIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		h := newHouse(t, memstore.New(), func() andon.Time {
+			return clock() + andon.Time(ahead.Load())
+		})
+		h.passed = func() time.Duration { return clock().Sub(0).Std() }
+		h.silentAfter("24h")
+		ahead.Store(240 * 3_600_000_000)
+		defer h.keep("a")()
+		settle(5 * time.Second)
+		ahead.Store(0)
+		h.is("WARNING1")
+		h.act(people.Acknowledge)
+		id := h.only().ID
+		h.is("NORMAL")
+		tenant, err := h.store.Tenant(t.Context(), "default")
+		if err == nil {
+			tenant.Floor.Events = clock()
+			_, err = h.store.PutTenant(t.Context(), tenant)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		settle(2 * time.Hour)
+		is, err := h.incidents.Get(t.Context(), "default", id)
+		if andon.KindOf(err) != andon.NotFound {
+			t.Errorf("there is %+v, %v", is, err)
+		}
+	})
+}

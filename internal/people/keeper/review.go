@@ -70,19 +70,20 @@ const (
 	// While a window is open, devices may come into it and leave it, by their groups.
 	reviewOpen = andon.Duration(10_000_000)
 	// How often closed incidents that have expired are deleted.
-	expireEvery = andon.Duration(3_600_000_000)
+	expireEvery = time.Hour
 )
 
 // reviews looks at open incidents again when documents have changed, and windows of maintenance
 // have begun or ended.
 func (f *follower) reviews(ctx context.Context) {
 	var was *people.Setting
-	var expired, reviewed andon.Time
+	var expired time.Time
+	var reviewed andon.Time
 	var back andon.Duration
 	setBack := f.Clock.Watch()
 	for ctx.Err() == nil {
-		if now := f.Now(); now.Sub(expired) >= expireEvery && f.expire(ctx) == nil {
-			expired = now
+		if time.Since(expired) >= expireEvery && f.expire(ctx) == nil {
+			expired = time.Now()
 		}
 		if s, err := f.SettingNow(ctx, f.tenant); err == nil {
 			back += setBack()
