@@ -361,6 +361,24 @@ func (f *follower) effects(ctx context.Context, held ...*records.Held) {
 func (f *follower) change(
 	ctx context.Context, c *andon.Change, later **people.Observation,
 ) (*records.Held, error) {
+	h, err := f.decideOn(ctx, c, later)
+	if err != nil || c.Kind != andon.ByRetirement || !f.Store.Capabilities().Immediate {
+		return h, err
+	}
+	// The feed does not say that a device was purged that showed nothing then.
+	retired, err := f.Store.Retirements(ctx, f.tenant, c.Device)
+	if err != nil || len(retired) > 0 {
+		return h, err
+	}
+	at := c.Position
+	at.Index++ // what knows of the retirement goes, too
+	return nil, f.Incidents.Forget(ctx, f.tenant, c.Device, at)
+}
+
+// decideOn is change, unless the device was purged after it was retired.
+func (f *follower) decideOn(
+	ctx context.Context, c *andon.Change, later **people.Observation,
+) (*records.Held, error) {
 	if c.Kind == andon.ByPurge {
 		return nil, f.Incidents.Forget(ctx, f.tenant, c.Device, c.Position)
 	}

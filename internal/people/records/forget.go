@@ -11,8 +11,8 @@ import (
 )
 
 // Forget removes the incidents of a device that was purged at a place in the feed. Those that know
-// of it are newer, and stay. Without a place those that are open stay, since the feed comes to
-// them. It does not come to a device that only measures, so those of metrics that are absent go.
+// of it are newer, and stay. Without a place one of kind state that is open stays, since the feed
+// comes to it.
 func (in *Incidents) Forget(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Position,
 ) error {
@@ -21,8 +21,7 @@ func (in *Incidents) Forget(
 		return err
 	}
 	for _, h := range open {
-		stays := at == (andon.Position{}) &&
-			!strings.HasPrefix(string(h.Kind), string(people.AbsentKind))
+		stays := at == (andon.Position{}) && h.Kind == people.StateKind && h.Ended == 0
 		knows, err := in.Knows(ctx, tenant, h.Incident, at)
 		if err != nil {
 			return err
