@@ -67,9 +67,9 @@ type Feed struct {
 	Failures             outage.Log   // by tenant; "": what is of all
 
 	once sync.Once
-	// told are the tenants whose feed begins as the settings say. One that comes later begins with
-	// its devices, so that none is missed.
-	told []string
+	// told are the tenants, as parts, whose feed begins as the settings say. One that comes later
+	// begins with its devices, so that none is missed, also where it is made again.
+	told sync.Map
 
 	mu      sync.Mutex
 	waiting map[andon.TenantID]andon.Time // since when a change is not delivered
@@ -139,14 +139,19 @@ func (f *Feed) parts(
 			ready = append(ready, partOf+string(t.ID))
 		}
 	}
-	for part := range positions {
+	for part, position := range positions {
 		if !slices.Contains(ready, part) {
 			gone = append(gone, part)
+		}
+		if position != "" {
+			f.told.Delete(part)
 		}
 	}
 	f.once.Do(func() {
 		if len(positions) == 0 {
-			f.told = slices.Clone(ready)
+			for _, part := range ready {
+				f.told.Store(part, true)
+			}
 		}
 		for _, id := range f.Tenants {
 			if !slices.Contains(ready, partOf+id) {

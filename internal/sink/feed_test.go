@@ -240,6 +240,27 @@ func TestTenants(t *testing.T) {
 	})
 }
 
+// TestTenantMadeAgain: a feed that begins with the next change misses no device of a tenant that
+// was there as it began, was deleted, and is made again.
+func TestTenantMadeAgain(t *testing.T) {
+	newFleet(t, func(f *fleet, r *receiver) {
+		f.feed.Config.Tenants, f.feed.Start = nil, "now"
+		_, err := f.store.PutTenant(t.Context(), andon.NewTenant("t"))
+		f.ok(err)
+		defer f.start(f.feed)()
+		settle(5 * time.Second)
+		for range 2 {
+			f.ok(f.store.DeleteTenant(t.Context(), "t"))
+			settle(10 * time.Second)
+			_, err = f.store.PutTenant(t.Context(), andon.NewTenant("t"))
+			f.ok(err)
+			f.append("t", "a", "WARNING1")
+			settle(10 * time.Second)
+			r.want(`["t","a"] >WARNING1 snapshot`)
+		}
+	})
+}
+
 // TestTriedAgain: what fails is sent again, the same batch before all others, after the time that
 // the receiver asks for. It is logged when it begins and when it ends.
 func TestTriedAgain(t *testing.T) {

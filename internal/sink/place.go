@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"slices"
 
 	"github.com/andonhq/andon"
 )
@@ -43,8 +42,8 @@ type page struct {
 // open reads where the delivery is, and the page that is sent next.
 func (d *delivery) open(ctx context.Context) error {
 	if text := d.lease.Position(); text == "" {
-		all := d.feed.Start == "snapshot" || !slices.Contains(d.feed.told, partOf+string(d.tenant))
-		if err := d.begin(ctx, all); err != nil {
+		_, told := d.feed.told.Load(partOf + string(d.tenant))
+		if err := d.begin(ctx, d.feed.Start == "snapshot" || !told); err != nil {
 			return err
 		}
 	} else if d.place == (place{}) {
