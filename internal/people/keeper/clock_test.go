@@ -114,3 +114,27 @@ func TestExpiryAfterTheClockIsSetBack(t *testing.T) {
 		}
 	})
 }
+
+// TestSilenceAfterTheClockJumps: while the clock jumped nothing was heard, as if no process had
+// been there, so a device has its time to report.
+func TestSilenceAfterTheClockJumps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		h := newHouse(t, memstore.New(), func() andon.Time {
+			return clock() + andon.Time(ahead.Load())
+		})
+		h.passed = func() time.Duration { return clock().Sub(0).Std() }
+		h.silentAfter("30m")
+		defer h.keep("a")()
+		settle(40 * time.Minute)
+		h.is("NORMAL")
+		ahead.Store(8 * 3_600_000_000)
+		for after, want := range []int{0, 1} {
+			settle(20 * time.Minute)
+			all, err := seq.Collect(h.incidents.EachOpen(t.Context(), "default", people.SilentKind))
+			if err != nil || len(all) != want {
+				t.Errorf("%d: silent are %+v, %v", after, all, err)
+			}
+		}
+	})
+}

@@ -3,12 +3,14 @@ package keeper
 import (
 	"context"
 	"maps"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/silence"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // silences are the silent devices of a tenant, by the incidents that there are of them.
@@ -22,7 +24,9 @@ type silences struct {
 	heard  map[andon.DeviceID]andon.Time
 	waited andon.Time
 	began  andon.Time // before it nothing was heard; not after now, if the clock is set back
-	same   int        // lists of the same devices since incidents were compared with one
+	looked andon.Time // when the last look was; at is that by a clock that can't be set
+	at     time.Time
+	same   int // lists of the same devices since incidents were compared with one
 }
 
 // sameLists is after how many lists of the same devices incidents are compared: other devices may
@@ -37,7 +41,7 @@ const severity = andon.UnknownSeverity
 // after a crash misses nothing.
 func (f *follower) listen(ctx context.Context) {
 	l := silences{follower: f, began: f.started, watch: silence.Watch{
-		Source: f.Store, Now: f.Now, Tenant: f.tenant,
+		Source: f.Store, Tenant: f.tenant,
 	}}
 	for ctx.Err() == nil {
 		err := l.look(ctx)
@@ -59,9 +63,16 @@ func (l *silences) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What was sent while no process was there is not known to be missing.
-	l.began = min(l.began, l.Now())
-	early := l.Now() < l.began.Add(tenant.SilentAfter)
+	// What was sent while no process was there is not known to be missing, and neither is what the
+	// clock has left out, as that of a machine that slept.
+	now := l.Now()
+	if l.began = min(l.began, now); l.looked != 0 &&
+		now.Sub(l.looked) > andon.DurationOf(time.Since(l.at))+wallclock.SetBack {
+		l.began = now
+	}
+	l.looked, l.at = now, time.Now()
+	l.watch.Now = func() andon.Time { return now } // also where the clock jumps from here on
+	early := now < l.began.Add(tenant.SilentAfter)
 	if l.waits && !early {
 		l.waits = false
 		l.watch.Forget()
