@@ -151,12 +151,17 @@ func (l *Rejections) each(
 	return nil
 }
 
-// trim counts the list, and deletes the records that are older than those which have enough.
+// trim counts the list, and deletes the records that are older than those which have enough. One of
+// a time that has not come is the oldest: the clock was ahead then.
 func (l *Rejections) trim(ctx context.Context) error {
+	const minute = 60_000_000 // by which the clocks of processes may differ
 	var records []andon.Record
 	sizes := map[string]int{}
 	err := l.each(ctx, func(r andon.Record, all []Rejection) {
 		sizes[r.ID], r.Data = len(all), ""
+		if r.Due > l.Now().Add(minute) {
+			r.Due = 0
+		}
 		records = append(records, r)
 	})
 	slices.SortFunc(records, func(x, y andon.Record) int { return y.CompareDue(&x) })

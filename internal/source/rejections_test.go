@@ -91,6 +91,30 @@ func TestLargeRecords(t *testing.T) {
 	}
 }
 
+// TestListOnceTheClockWasSetBack: what is refused is listed though the clock was ahead before, and
+// was set back.
+func TestListOnceTheClockWasSetBack(t *testing.T) {
+	const hour = 3_600_000_000
+	at := now + hour
+	list := &source.Rejections{Store: memstore.New(), Keep: 8, Now: func() andon.Time {
+		at++
+		return at
+	}}
+	for n := range 40 {
+		if n == 20 {
+			at = now
+		}
+		r := rejection(andon.SourceRejection{Place: fmt.Sprint(n)})
+		if err := list.Add(t.Context(), []source.Rejection{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := list.List(t.Context(), "", andon.Span{To: at}, "", 100)
+	if err != nil || len(found) < 8 || found[0].Place != "39" {
+		t.Errorf("the list has %+v, %v", found, err)
+	}
+}
+
 // TestRecordsOfTheList: what was refused together is in records as large as they may be, and comes
 // again without being added again, also where it comes in other parts.
 func TestRecordsOfTheList(t *testing.T) {
