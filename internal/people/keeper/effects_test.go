@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/notify"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/keeper"
 	"github.com/andonhq/andon/internal/people/records"
@@ -158,6 +160,49 @@ func TestPolicyOfAnotherProcess(t *testing.T) {
 		h.is("WARNING1")
 		if got := strings.Join(h.told, ", "); strings.TrimSpace(got) != "Liz d1" {
 			t.Errorf("told: %q; want Liz", got)
+		}
+	})
+}
+
+// deaf can't take notices while it is told so.
+type deaf struct {
+	*house
+	is atomic.Bool
+}
+
+func (d *deaf) Notify(ctx context.Context, t andon.TenantID, all []notify.Notice) error {
+	if d.is.Load() {
+		return andon.Errorf(andon.Busy, "the store is busy")
+	}
+	return d.house.Notify(ctx, t, all)
+}
+
+// TestEffectsOfTheFormer: who could not be told of an incident is told, although the next one of the
+// device has opened in its place meanwhile.
+func TestEffectsOfTheFormer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, memstore.New(), clock)
+		h.silentAfter("24h")
+		h.known = &people.Known{Policies: []people.Policy{{Name: "p", Steps: []people.PolicyStep{
+			{After: 5 * 60_000_000, To: "person Liz"},
+		}}}}
+		to := &deaf{house: h}
+		h.notifier = to
+		defer h.keep("a")()
+		settle(5 * time.Second)
+		h.is("WARNING1")
+		to.is.Store(true)
+		settle(6 * time.Minute)
+		h.is("NORMAL")
+		h.is("WARNING1")
+		to.is.Store(false)
+		h.start = clock()
+		settle(4 * time.Minute)
+		if got := strings.Join(h.told, ", "); !strings.HasSuffix(got, " Liz d1") {
+			t.Errorf("told: %q; want Liz", got)
+		}
+		if in := h.only(); len(in.Doing) > 0 || len(in.Steps) != 2 {
+			t.Errorf("it is %+v", in)
 		}
 	})
 }

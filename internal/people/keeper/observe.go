@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
@@ -101,6 +102,9 @@ func (f *follower) opened(
 	}
 	id := records.IDOf(is.Arrived, records.Place(device, kind))
 	next := people.Open(s, id, device, kind, &is)
+	if last != nil { // what could not be done for that one: nobody else looks at it any more
+		next.Doing = append(slices.Clone(last.Doing), next.Doing...)
+	}
 	next.Advance(s)
 	return next, nil
 }
@@ -202,6 +206,7 @@ func (f *follower) succeed(
 	at := records.Place(device, kind)
 	f.effects(ctx, former)
 	if !f.Incidents.MayBeOpen(f.tenant, at) {
+		former.Doing = nil // or it would not have been moved
 		in, err := f.opened(ctx, s, device, kind, o, former.Incident, nil)
 		if err != nil {
 			return nil, err
