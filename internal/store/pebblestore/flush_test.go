@@ -363,7 +363,7 @@ func TestVerifyAfterABrokenFlush(t *testing.T) {
 	s.env.Table = 1 // so that each row is on the disk at once
 	tables := 0
 	s.env.FS = gatedFS{fs, func() error {
-		if tables++; tables > 2 { // a run, and its first block
+		if tables++; tables > 3 { // a run, its first block, and the day of its device
 			return broken
 		}
 		return nil
@@ -382,4 +382,52 @@ func TestVerifyAfterABrokenFlush(t *testing.T) {
 	if len(found) > 0 || rows["blocks"] != 1 {
 		t.Errorf("found is %q; %d blocks", found, rows["blocks"])
 	}
+}
+
+// TestPurgeAfterABrokenFlush breaks a flush off at each of its tables, and then purges a device: no
+// block of it is left, and merges and verifying find what they should.
+func TestPurgeAfterABrokenFlush(t *testing.T) {
+	for _, crashes := range []bool{false, true} {
+		for tables, broken := 0, true; broken; tables++ {
+			broken = purgeAfterABrokenFlush(t, tables, crashes)
+		}
+	}
+}
+
+func purgeAfterABrokenFlush(t *testing.T, tables int, crashes bool) (broken bool) {
+	t.Helper()
+	const id = andon.DefaultTenant
+	place := fmt.Sprintf("after %d tables, crash %v", tables, crashes)
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	sent, left, size := warnings(3), tables, s.env.Table
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", place, err)
+		}
+	}
+	must(s.Append(t.Context(), id, 1, sent))
+	s.env.Table = 1 // so that each row is on the disk at once
+	s.env.FS = gatedFS{fs, func() error {
+		if left--; left < 0 {
+			return errors.New("broken off")
+		}
+		return nil
+	}}
+	broken = s.flushNow(t.Context()) != nil
+	s.env.Table, s.env.FS = size, fs
+	if crashes {
+		s, fs = crashed(t, s, fs)
+	}
+	must(s.Purge(t.Context(), id, sent[0].Device))
+	must(s.flushDue())
+	must(s.Append(t.Context(), id, 1, sent[1:]))
+	must(s.flushDue())
+	must(s.mergeAll())
+	must(s.Close())
+	if found, _ := verifyMem(t, fs); len(found) > 0 {
+		t.Errorf("%s: found is %q", place, found)
+	}
+	return broken
 }

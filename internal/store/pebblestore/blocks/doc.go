@@ -25,9 +25,10 @@
 //  1. The caller freezes what it flushes, and waits until it is on the disk. A block must not be
 //     written earlier: a row that a power cut takes must not come back as a block.
 //  2. It writes blocks with a RunWriter into Tables. Tables are ingested, which syncs them, or go
-//     through the engine's log if they are small. A run is entered in the table of runs before its
+//     through the engine's log if they are small. A run is entered in the table of runs with its
 //     first block, as of the whole day and uncounted, and again at the end with its own times and
-//     its number of values.
+//     its number of values. The row of the directory comes with a block or before it: a purge finds
+//     blocks by the directory, those of a flush that was broken off among them.
 //  3. The caller commits a synced batch that says what is flushed, and deletes rows. The log of the
 //     engine is written in order, so what step 2 left there is on the disk too.
 //  4. Ended has merges take the runs. Then the caller drops what it has in memory.

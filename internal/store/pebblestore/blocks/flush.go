@@ -9,7 +9,7 @@ import (
 type RunWriter[T any] struct {
 	log      *Log
 	codec    Codec[T]
-	put      func(k layout.Key, value []byte) error
+	out      *Tables
 	tenant   *Tenant
 	sequence uint64
 	runs     map[uint32]*layout.Run // by day: those that have blocks
@@ -17,12 +17,12 @@ type RunWriter[T any] struct {
 	value    []byte
 }
 
-// NewRunWriter returns a writer that puts rows, mostly into Tables. Its runs have a sequence.
+// NewRunWriter returns a writer that writes into Tables. Its runs have a sequence.
 func NewRunWriter[T any](
-	l *Log, codec Codec[T], put func(k layout.Key, value []byte) error, t *Tenant, sequence uint64,
+	l *Log, codec Codec[T], out *Tables, t *Tenant, sequence uint64,
 ) *RunWriter[T] {
 	return &RunWriter[T]{
-		log: l, codec: codec, put: put, tenant: t, sequence: sequence,
+		log: l, codec: codec, out: out, tenant: t, sequence: sequence,
 		runs: map[uint32]*layout.Run{}, key: layout.NewKey(0, 0),
 	}
 }
@@ -30,10 +30,7 @@ func NewRunWriter[T any](
 // Write writes values of a device and day, newest first. Where a device has several calls for a
 // day, those of a later call are older than those of the calls before.
 func (w *RunWriter[T]) Write(device []byte, day uint32, values []T) error {
-	r, err := w.run(day)
-	if err != nil {
-		return err
-	}
+	r := w.run(day)
 	for len(values) > 0 {
 		block, n := w.codec.Encode(w.value[:0], values)
 		w.value = block
@@ -42,7 +39,7 @@ func (w *RunWriter[T]) Write(device []byte, day uint32, values []T) error {
 		r.Entries += uint64(n)
 		w.key = w.log.device(w.key, w.tenant.Number, day, r.RunID, device).
 			Times(day, newest, oldest)
-		if err := w.put(w.key, block); err != nil {
+		if err := w.out.Put(w.key, block); err != nil {
 			return err
 		}
 		values = values[n:]
@@ -50,32 +47,28 @@ func (w *RunWriter[T]) Write(device []byte, day uint32, values []T) error {
 	return nil
 }
 
-// run returns the run of a day. It is entered before it has blocks, and as of the whole day.
-func (w *RunWriter[T]) run(day uint32) (*layout.Run, error) {
+// run returns the run of a day. It is entered with its first block, and as of the whole day.
+func (w *RunWriter[T]) run(day uint32) *layout.Run {
 	if r := w.runs[day]; r != nil {
-		return r, nil
+		return r
 	}
 	r := layout.NewRun(day, w.sequence)
-	if err := w.enter(day, r); err != nil {
-		return nil, err
-	}
+	w.enter(day, r)
 	r.Oldest, r.Newest, r.Entries = r.Newest, r.Oldest, 0
 	w.runs[day] = &r
-	return &r, nil
+	return &r
 }
 
 // enter enters a run of a day: for readers, and as a row.
-func (w *RunWriter[T]) enter(day uint32, r layout.Run) error {
+func (w *RunWriter[T]) enter(day uint32, r layout.Run) {
 	w.log.addRun(w.tenant, day, r)
-	return w.put(w.log.run(w.tenant.Number, day, r.RunID), r.Value(day))
+	w.out.Add(w.log.run(w.tenant.Number, day, r.RunID), r.Value(day))
 }
 
 // End says when the runs begin and end, and how many values they have.
 func (w *RunWriter[T]) End() error {
 	for day, r := range w.runs {
-		if err := w.enter(day, *r); err != nil {
-			return err
-		}
+		w.enter(day, *r)
 	}
-	return nil
+	return w.out.Spill()
 }

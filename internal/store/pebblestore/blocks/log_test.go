@@ -95,7 +95,7 @@ func flushPairs(t *testing.T, l *Log, tenant *Tenant, sequence uint64, all map[s
 	t.Helper()
 	err := l.Flush(func() error {
 		out := NewTables(l.Env, TablePrefix, nil, 0)
-		w := NewRunWriter(l, pairs{}, out.Put, tenant, sequence)
+		w := NewRunWriter(l, pairs{}, &out, tenant, sequence)
 		for device, some := range all {
 			day := append(layout.NewKey(layout.TableDay, tenant.Number), device...)
 			err := errors.Join(w.Write([]byte(device), pairDay, some),
@@ -300,7 +300,7 @@ func TestAnInterruptedFlushIsRepeated(t *testing.T) {
 	broken := errors.New("broken")
 	err := l.Flush(func() error {
 		out := NewTables(l.Env, TablePrefix, nil, 0)
-		w := NewRunWriter(l, pairs{}, out.Put, tenant, 1)
+		w := NewRunWriter(l, pairs{}, &out, tenant, 1)
 		err := w.Write([]byte("a"), pairDay, []pair{{pairAt(1), 1}})
 		return errors.Join(err, out.Ingest(), broken)
 	})

@@ -66,9 +66,9 @@ func (f Flush) Write(
 	var postings index.Writer
 	for _, t := range tenants {
 		w := flusher{
-			RunWriter: blocks.NewRunWriter(l.Log, newCodec(), out.Put, t, l.Memory.next),
+			RunWriter: blocks.NewRunWriter(l.Log, newCodec(), &out, t, l.Memory.next),
 			memtable:  l.Memory.frozen, tenant: t.Number, days: l.daysOf(t.Number),
-			postings: &postings, put: out.Put, did: func(entries int) {
+			postings: &postings, add: out.Add, did: func(entries int) {
 				l.Memory.flushed.Add(int64(entries))
 				p.Did(entries * entryWork)
 			},
@@ -122,7 +122,7 @@ type flusher struct {
 	tenant   uint32
 	days     *dayNumbers
 	postings *index.Writer
-	put      func(k layout.Key, value []byte) error
+	add      func(k layout.Key, value []byte)
 	did      func(entries int)
 	entries  []eventlog.Entry // of a device
 	key      layout.Key
@@ -165,14 +165,11 @@ func (x *flusher) device(device uint32) error {
 		for n < len(rest) && rest[n].Time.Day() == day {
 			n++
 		}
+		if x.days.add(day, device) { // on the disk with its first block, which a purge finds by it
+			x.add(layout.NewKey(layout.TableDay, x.tenant).Number(device).Inverted(day), nil)
+		}
 		if err := x.RunWriter.Write(x.key, day, rest[:n]); err != nil {
 			return err
-		}
-		if x.days.add(day, device) {
-			k := layout.NewKey(layout.TableDay, x.tenant).Number(device).Inverted(day)
-			if err := x.put(k, nil); err != nil {
-				return err
-			}
 		}
 		rest = rest[n:]
 	}

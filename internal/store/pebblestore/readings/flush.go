@@ -59,7 +59,7 @@ func (l *Log) write(
 	pace := l.Pacing.Begin(func() bool { return l.grown.Load() > 2*l.most })
 	out := blocks.NewTables(l.Env, blocks.ReadingTables, &pace, size)
 	f := flusher{
-		log: l, codec: newCodec(), put: out.Put, pace: &pace, names: varint.NewInterner(),
+		log: l, codec: newCodec(), to: &out, pace: &pace, names: varint.NewInterner(),
 	}
 	for _, t := range tenants {
 		if err := f.rows(ctx, t, rowsOf(t.Number, from, to)); err != nil {
@@ -73,7 +73,7 @@ func (l *Log) write(
 type flusher struct {
 	log    *Log
 	codec  blocks.Codec[andon.Reading]
-	put    func(k layout.Key, value []byte) error
+	to     *blocks.Tables
 	pace   *engine.Pace
 	out    *blocks.RunWriter[andon.Reading] // of the generation
 	names  *varint.Interner                 // of metrics
@@ -123,7 +123,7 @@ func (f *flusher) begin(t *blocks.Tenant, row layout.ReadingKey) error {
 		if err := f.end(); err != nil {
 			return err
 		}
-		f.out = blocks.NewRunWriter(f.log.Log, f.codec, f.put, t, row.Generation)
+		f.out = blocks.NewRunWriter(f.log.Log, f.codec, f.to, t, row.Generation)
 	}
 	f.device = layout.Key(f.device[:0]).Text(string(row.Device))
 	f.ReadingKey = row
