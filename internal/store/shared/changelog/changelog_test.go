@@ -383,6 +383,27 @@ func TestTrimming(t *testing.T) {
 	})
 }
 
+// TestDeletedInAnyOrder: a database may delete what has expired in any order. A process that begins
+// then goes on where the log ends.
+func TestDeletedInAnyOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := process(t, m)
+		begin(t, a)
+		for n := range 30 {
+			add(t, a, entered("d", n+1, uint64(n)))
+			<-time.After(time.Hour)
+		}
+		delete(m.items["plant#0"], 3)
+		b := process(t, m)
+		at := begin(t, b)
+		add(t, b, entered("d", 31, 30))
+		if got, _ := reported(t, a, at); got != "d:31" {
+			t.Errorf("it goes on with %q", got)
+		}
+	})
+}
+
 // TestBytes: beyond a number of bytes the oldest partitions are deleted.
 func TestBytes(t *testing.T) {
 	m := newMemory()

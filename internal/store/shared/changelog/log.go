@@ -104,6 +104,11 @@ func (l *Log) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		for i := 1; i < len(items); i++ {
+			if items[i].Number+1 != items[i-1].Number {
+				items = items[:i] // the database deletes what has expired in any order
+			}
+		}
 		slices.Reverse(items)
 		l.mu.Lock()
 		l.feed, l.next, l.bytes = is.Feed, first, is.Bytes
