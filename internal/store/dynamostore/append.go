@@ -166,10 +166,11 @@ func (s *Store) write(ctx context.Context, t *tenant, taken *slots, of ...device
 		}
 		all = append(all, puts...)
 	}
-	if err := s.writeIndexed(ctx, index, all...); err != nil {
+	t, err := s.follow(ctx, t, index, all...)
+	if err != nil {
 		return err
 	}
-	err := shared.Parallel(ctx, len(taken.Slots), func(ctx context.Context, i int) error {
+	err = shared.Parallel(ctx, len(taken.Slots), func(ctx context.Context, i int) error {
 		return s.update(ctx, t, taken.Slots[i], andon.ByEntry, func(d *device) (bool, error) {
 			return true, of[i].fold(ctx, d)
 		})

@@ -13,7 +13,7 @@ import (
 func (s *Store) writeIndexed(ctx context.Context, x items.IndexRows, others ...ddb.Write) error {
 	sums := map[uint64]bool{}
 	for row := range x {
-		sum := s.written.SumText(row.Partition + "\x00" + row.Sort)
+		sum := s.written.SumText(row.Text())
 		if sums[sum] || s.written.Holds(sum) {
 			continue
 		}
@@ -26,6 +26,28 @@ func (s *Store) writeIndexed(ctx context.Context, x items.IndexRows, others ...d
 	}
 	s.written.Add(sums)
 	return nil
+}
+
+// follow writes index rows, and others, of what a tenant was sent, and returns the tenant. Where a
+// state may get its first entry, that is the tenant as it is once the row of the state is there:
+// PutTenant, which looks for the row after it has changed a severity, or this sees the other.
+func (s *Store) follow(
+	ctx context.Context, t *tenant, x items.IndexRows, others ...ddb.Write,
+) (*tenant, error) {
+	first := false
+	for row := range x {
+		first = first || row.OfState() && !s.written.Holds(s.written.SumText(row.Text()))
+	}
+	err := s.writeIndexed(ctx, x, others...)
+	if err != nil || !first {
+		return t, err
+	}
+	s.Recent.Forget(t.Record.ID)
+	now, err := s.tenant(ctx, t.Record.ID)
+	if err == nil && now.Key != t.Key {
+		err = andon.NoTenant(t.Record.ID) // it was deleted, and made again
+	}
+	return now, err
 }
 
 // seenStates returns the states that have entries, in order.

@@ -21,11 +21,7 @@ import (
 func (t *Tenancy) changeStates(ctx context.Context, was, is *Tenant) (end func(), err error) {
 	end = func() {}
 	from, to := was.Record.States, is.Record.States
-	var all []andon.State
-	for _, d := range slices.Concat(from.Defs(), to.Defs()) {
-		all = append(all, d.Name)
-	}
-	if _, changes := from.Reorders(to, all); !changes {
+	if !differ(from, to) {
 		return end, nil
 	}
 	if t.Hold != nil {
@@ -39,11 +35,52 @@ func (t *Tenancy) changeStates(ctx context.Context, was, is *Tenant) (end func()
 		return nil, err
 	}
 	if _, changes := from.Reorders(to, seen); changes {
-		former := tenants.Severities{Generation: was.Generation, States: from.Defs()}
-		is.Generation, is.Former = was.Generation+1, append(slices.Clip(was.Former), former)
-		is.Record.Reordering = true
+		is.beginGeneration(from)
 	}
 	return end, nil
+}
+
+// differ reports whether any state has another severity.
+func differ(from, to *andon.StateSet) bool {
+	var all []andon.State
+	for _, d := range slices.Concat(from.Defs(), to.Defs()) {
+		all = append(all, d.Name)
+	}
+	_, changes := from.Reorders(to, all)
+	return changes
+}
+
+// beginGeneration begins the generation after one with other severities.
+func (is *Tenant) beginGeneration(from *andon.StateSet) {
+	former := tenants.Severities{Generation: is.Generation, States: from.Defs()}
+	is.Generation, is.Former = is.Generation+1, append(slices.Clip(is.Former), former)
+	is.Record.Reordering = true
+}
+
+// reorderSince begins the next generation after all, if a state whose severity has changed got its
+// first entry meanwhile, which may have been folded by the severities before.
+func (t *Tenancy) reorderSince(
+	ctx context.Context, was *Tenant, record andon.Tenant,
+) (andon.Tenant, error) {
+	from := was.Record.States
+	if !differ(from, record.States) {
+		return record, nil
+	}
+	seen, err := t.Seen(ctx, was.Key)
+	if _, changes := from.Reorders(record.States, seen); err != nil || !changes {
+		return record, err
+	}
+	later, done, err := t.Amend(ctx, record.ID, func(now *Tenant) bool {
+		if now.Key != was.Key || now.Generation != was.Generation {
+			return false // another call did
+		}
+		now.beginGeneration(from)
+		return true
+	})
+	if done {
+		record = later
+	}
+	return record, err
 }
 
 // reorderTimeout is how long a caller of Reorder waits.

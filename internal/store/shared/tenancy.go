@@ -195,7 +195,11 @@ func (t *Tenancy) PutTenant(ctx context.Context, record andon.Tenant) (andon.Ten
 		}
 		defer end()
 	}
-	return t.Replace(ctx, stored, is)
+	now, err := t.Replace(ctx, stored, is)
+	if err == nil && stored.Live() != 0 && is.Generation == was.Generation {
+		now, err = t.reorderSince(ctx, was, now)
+	}
+	return now, err
 }
 
 // Replace stores a tenant over the document that was read.

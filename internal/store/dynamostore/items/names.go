@@ -2,6 +2,7 @@ package items
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/dynamostore/ddb"
@@ -23,6 +24,14 @@ type IndexRows map[indexRow]bool
 
 type indexRow struct{ Partition, Sort string }
 
+// Text returns the key of the row as one text.
+func (r indexRow) Text() string { return r.Partition + "\x00" + r.Sort }
+
+// OfState reports whether it is the row of a state.
+func (r indexRow) OfState() bool { return strings.HasPrefix(r.Partition, ofStates) }
+
+const ofStates = "state#"
+
 func (x IndexRows) add(partition, sort string) {
 	if sort != "" {
 		x[indexRow{partition, sort}] = true
@@ -30,7 +39,7 @@ func (x IndexRows) add(partition, sort string) {
 }
 
 // State adds the row of a state that has entries.
-func (x IndexRows) State(t *tenant, state andon.State) { x.add("state#"+t.Key, string(state)) }
+func (x IndexRows) State(t *tenant, state andon.State) { x.add(ofStates+t.Key, string(state)) }
 
 // Name adds the row of a name that is in use.
 func (x IndexRows) Name(t *tenant, of andon.NameKind, name string) { x.add(NamesKey(t, of), name) }
