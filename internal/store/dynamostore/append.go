@@ -192,7 +192,8 @@ func (s *Store) writeRows(ctx context.Context, of deviceWrite, is *device) error
 }
 
 // rows returns the items of those events of a device that are not written yet, or with another
-// operator, and adds the index rows that they need.
+// operator, and adds the index rows that they need. The event that the device shows may be there as
+// another process has written it meanwhile: it is written again, and then folded.
 func (a *appending) rows(
 	ctx context.Context, is *device, index items.IndexRows,
 ) ([]ddb.Write, error) {
@@ -215,7 +216,8 @@ func (a *appending) rows(
 		e := event{Event: a.events[i], Delivery: stamp}
 		e.Operator = operators[i]
 		same, twice := at[e.Ref()]
-		if a.written && !purged && !twice && a.operators[i] == operators[i] {
+		shown := e.Time == is.Time && e.State == is.State
+		if a.written && !purged && !twice && !shown && a.operators[i] == operators[i] {
 			continue
 		}
 		a.again = a.again || a.written

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"runtime"
@@ -473,6 +474,37 @@ func TestDeviceIsChangedMeanwhile(t *testing.T) {
 	if err != nil || d.State != "WARNING1" || d.Time != andon.MinTime+2 ||
 		d.PrevTime != andon.MinTime+1 {
 		t.Errorf("the device is %+v, %v", d, err)
+	}
+}
+
+// TestOneDeliveryStands: two processes deliver an entry with other content at once. The device shows
+// what the log has of it.
+func TestOneDeliveryStands(t *testing.T) {
+	f := newFake()
+	one, other := f.open(t), f.open(t)
+	id, at := andon.DefaultTenant, andon.MinTime
+	deliver := func(s *Store, operator andon.PersonID) {
+		t.Helper()
+		err := s.Append(t.Context(), id, realClock(), []andon.Event{{
+			Device: "d", Time: at, State: "ODD", Operator: operator, Message: "by " + string(operator),
+		}})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	f.failing(func(operation string) string {
+		if operation == "PutItem" { // the entry is there, and its device is about to be put
+			f.failing(nil)
+			deliver(other, "Tom")
+		}
+		return ""
+	})
+	deliver(one, "Liz")
+	d, err := one.Device(t.Context(), id, "d")
+	e, failed := one.Entry(t.Context(), id, "d", at, "ODD")
+	if err := errors.Join(err, failed); err != nil || d.Operator != e.Operator ||
+		d.Message != e.Message || e.Message != "by "+string(e.Operator) {
+		t.Errorf("the device shows %+v of %+v, %v", d, e, err)
 	}
 }
 
