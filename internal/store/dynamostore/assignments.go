@@ -78,17 +78,17 @@ func (s *Store) Assign(
 // assign assigns one, unless the operator is assigned already.
 func (s *Store) assign(ctx context.Context, t *tenant, now andon.Time, a *andon.Assignment) error {
 	a.Operator = andon.PersonID(strings.Clone(string(a.Operator)))
-	var put bool
+	var tried andon.Time // From as this call has put it
 	err := s.withDevice(ctx, t, a.Device, andon.ByAssignment, func(d *device) (bool, error) {
 		former := *d
 		if err := d.Assign(a, now); err != nil {
 			return false, err
 		}
 		if a.Again {
-			a.Again = !put // this call put it, and the answer was lost
+			a.Again = a.From != tried // else this call put it, and the answer was lost
 			return false, nil
 		}
-		put = true
+		tried = a.From
 		return true, s.keepFormer(ctx, &former)
 	})
 	return err

@@ -508,6 +508,32 @@ func TestOneDeliveryStands(t *testing.T) {
 	}
 }
 
+// TestAssignedByAnotherMeanwhile: where another process is faster to assign the same operator,
+// nothing is added here, and the answer says so.
+func TestAssignedByAnotherMeanwhile(t *testing.T) {
+	f := newFake()
+	one, other := f.open(t), f.open(t)
+	assign := func(s *Store, now andon.Time) andon.Assignment {
+		t.Helper()
+		kept, err := s.Assign(t.Context(), andon.DefaultTenant, now,
+			[]andon.Assignment{{Device: "d", Operator: "Liz"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kept[0]
+	}
+	f.failing(func(operation string) string {
+		if operation == "PutItem" {
+			f.failing(nil)
+			assign(other, andon.MinTime+2)
+		}
+		return ""
+	})
+	if a := assign(one, andon.MinTime+1); !a.Again || a.From != andon.MinTime+2 {
+		t.Errorf("it is %+v", a)
+	}
+}
+
 // TestOneOfJoinedRequestsIsAtFault: of requests that are written together, one that can't be
 // written does not have the others refused.
 func TestOneOfJoinedRequestsIsAtFault(t *testing.T) {
