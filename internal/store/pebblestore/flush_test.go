@@ -384,23 +384,26 @@ func TestVerifyAfterABrokenFlush(t *testing.T) {
 	}
 }
 
-// TestPurgeAfterABrokenFlush breaks a flush off at each of its tables, and then purges a device: no
-// block of it is left, and merges and verifying find what they should.
+// TestPurgeAfterABrokenFlush breaks a flush off at each of its tables, of one row or of some, and
+// then purges a device, with a power cut before that, after it or not at all: no block of the device
+// is left, and merges and verifying find what they should.
 func TestPurgeAfterABrokenFlush(t *testing.T) {
-	for _, crashes := range []bool{false, true} {
-		for tables, broken := 0, true; broken; tables++ {
-			broken = purgeAfterABrokenFlush(t, tables, crashes)
+	for _, size := range []int{1, 200} {
+		for _, cut := range []string{"no", "before", "after"} {
+			for tables, broken := 0, true; broken; tables++ {
+				broken = purgeAfterABrokenFlush(t, size, tables, cut)
+			}
 		}
 	}
 }
 
-func purgeAfterABrokenFlush(t *testing.T, tables int, crashes bool) (broken bool) {
+func purgeAfterABrokenFlush(t *testing.T, size, tables int, cut string) (broken bool) {
 	t.Helper()
 	const id = andon.DefaultTenant
-	place := fmt.Sprintf("after %d tables, crash %v", tables, crashes)
+	place := fmt.Sprintf("after %d tables of %d bytes, power cut %s", tables, size, cut)
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, fs)
-	sent, left, size := warnings(3), tables, s.env.Table
+	sent, left, whole := warnings(8), tables, s.env.Table
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -408,7 +411,7 @@ func purgeAfterABrokenFlush(t *testing.T, tables int, crashes bool) (broken bool
 		}
 	}
 	must(s.Append(t.Context(), id, 1, sent))
-	s.env.Table = 1 // so that each row is on the disk at once
+	s.env.Table = size
 	s.env.FS = gatedFS{fs, func() error {
 		if left--; left < 0 {
 			return errors.New("broken off")
@@ -416,11 +419,14 @@ func purgeAfterABrokenFlush(t *testing.T, tables int, crashes bool) (broken bool
 		return nil
 	}}
 	broken = s.flushNow(t.Context()) != nil
-	s.env.Table, s.env.FS = size, fs
-	if crashes {
+	s.env.Table, s.env.FS = whole, fs
+	if cut == "before" {
 		s, fs = crashed(t, s, fs)
 	}
 	must(s.Purge(t.Context(), id, sent[0].Device))
+	if cut == "after" {
+		s, fs = crashed(t, s, fs)
+	}
 	must(s.flushDue())
 	must(s.Append(t.Context(), id, 1, sent[1:]))
 	must(s.flushDue())

@@ -155,6 +155,9 @@ func (d *Deletion) inRun(
 		r.Entries = layout.Uncounted // what is damaged goes, too
 	case err != nil || values == 0:
 		return list, err
+	case r.Sequence > l.merges.flushed[0]:
+		// Its flush was broken off: what it was to have is counted, and may not be there.
+		r = layout.NewRun(day, r.Sequence)
 	case r.Entries != layout.Uncounted:
 		r.Entries -= min(r.Entries, values)
 	}
