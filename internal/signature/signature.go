@@ -1,5 +1,6 @@
 // Package signature signs what is posted, as Standard Webhooks has it:
-// https://www.standardwebhooks.com. It knows nothing of what that is.
+// https://www.standardwebhooks.com, and reads how long the other side wants to be left alone. It
+// knows nothing of what is posted.
 package signature
 
 import (
@@ -10,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -48,4 +50,18 @@ func (k Keys) Sign(h http.Header, id string, now andon.Time, body []byte) {
 	h.Set("webhook-id", id)
 	h.Set("webhook-timestamp", at)
 	h.Set("webhook-signature", strings.Join(all, " "))
+}
+
+// longestWait is after how long a receiver is asked again, whatever it says.
+const longestWait = time.Hour
+
+// After reads a Retry-After header: seconds, or the time until which the receiver wants to be left
+// alone. It is 0 where the header says neither.
+func After(h http.Header, now andon.Time) time.Duration {
+	text := h.Get("Retry-After")
+	if until, err := http.ParseTime(text); err == nil {
+		return min(max(until.Sub(now.Std())+time.Second, 0), longestWait)
+	}
+	seconds, _ := strconv.ParseUint(text, 10, 64)
+	return time.Duration(min(seconds, uint64(longestWait/time.Second))) * time.Second
 }

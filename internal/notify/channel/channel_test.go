@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
@@ -182,6 +183,30 @@ func TestAnswers(t *testing.T) {
 	if _, err := dead.Send(t.Context(), message(1)); err == nil ||
 		strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("out of reach: %v", err)
+	}
+}
+
+// TestAnswersOfWebhooks: an answer without a body is its status alone, and when a message is tried
+// again may be said in seconds or as a time.
+func TestAnswersOfWebhooks(t *testing.T) {
+	at := func(seconds time.Duration) string {
+		return now().Std().Add(seconds * time.Second).UTC().Format(http.TimeFormat)
+	}
+	for header, want := range map[string]andon.Duration{
+		"": 0, "20": 20e6, "-20": 0, "soon": 0, "99999999999999999999": 3600e6,
+		at(20): 21e6, at(-20): 0, at(100_000): 3600e6,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", header)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		secret := "whsec_" + strings.Repeat("c2VjcmV0", 4)
+		_, err := opened(t, "webhook", secret, s.URL).Send(t.Context(), message(1))
+		s.Close()
+		f, is := err.(*notify.Failure)
+		if !is || f.After != want || err.Error() != "503 Service Unavailable" {
+			t.Errorf("Retry-After %q: %v, %+v; want %v", header, err, f, want)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -95,7 +94,11 @@ func (w *web) Send(ctx context.Context, m *notify.Message) (string, error) {
 
 // judge reads an answer.
 func (w *web) judge(r *http.Response, said string) (string, error) {
-	text := w.redact(strings.TrimSpace(r.Status + ": " + said))
+	text := r.Status
+	if said = strings.TrimSpace(said); said != "" {
+		text += ": " + said
+	}
+	text = w.redact(text)
 	var ok struct {
 		OK *bool `json:"ok"`
 	}
@@ -105,9 +108,7 @@ func (w *web) judge(r *http.Response, said string) (string, error) {
 	}
 	f := &notify.Failure{Err: errors.New(text), Final: r.StatusCode == http.StatusGone ||
 		r.StatusCode == http.StatusRequestEntityTooLarge}
-	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		f.After = andon.Duration(min(seconds, 60*60)) * 1e6
-	}
+	f.After = andon.DurationOf(signature.After(r.Header, w.now()))
 	return "", f
 }
 

@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -115,7 +114,7 @@ func (w *Webhook) Deliver(ctx context.Context, b *sink.Batch) error {
 	return &sink.Failure{
 		Err:   fmt.Errorf("the webhook answered %s", answer.Status),
 		Stop:  answer.StatusCode == http.StatusGone,
-		After: w.after(answer.Header.Get("Retry-After")),
+		After: signature.After(answer.Header, w.now()),
 	}
 }
 
@@ -134,14 +133,4 @@ func bodyOf(b *sink.Batch) ([]byte, error) {
 		body = append(body, b.Messages[i].Value...)
 	}
 	return append(body, "]}}"...), nil
-}
-
-// after returns how long the receiver wants to be left alone, in seconds or until a time. It is
-// asked again in an hour at the latest.
-func (w *Webhook) after(text string) time.Duration {
-	seconds, err := strconv.Atoi(text)
-	if until, notTime := http.ParseTime(text); err != nil && notTime == nil {
-		seconds = int(until.Sub(w.now().Std()).Seconds()) + 1
-	}
-	return time.Duration(min(max(seconds, 0), 60*60)) * time.Second
 }
