@@ -55,8 +55,9 @@ note; --kind escalations has all of them. A device or a prefix that is named and
 is reported on standard error; if none has anything, the exit code is 1.
 
 In CSV a cell of attributes, metadata or metrics is a JSON object; with --metrics each metric that
-is named has a column of its own. With --output the file gets its name only when it is whole. What
-is exported can be imported again: see andon import and andon assign --from.
+is named has a column of its own. With --output the file gets its name only when it is whole. Events
+and readings can be imported again, assignments that hold by andon assign --from; former ones and
+escalations only as part of --kind all.
 
 andon export workbench writes a model for NoSQL Workbench.`,
 		Example: `  andon export --kind all --output plant.ndjson

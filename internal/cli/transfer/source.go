@@ -142,6 +142,12 @@ func (im *importer) readRows(s *source) error {
 			return entry{Profile: c}
 		})
 	default:
+		if m.Time == nil && m.State == nil {
+			err = notEvents(s.table.Columns)
+		}
+		if err != nil {
+			return err
+		}
 		var events table.Items[andon.Event]
 		events, err = s.table.Events(m)
 		s.entries = wrapEvents(events)
@@ -150,6 +156,34 @@ func (im *importer) readRows(s *source) error {
 		s.notes = append(s.notes, "taken were "+strings.Join(taken, ", "))
 	}
 	return err
+}
+
+// notEvents refuses columns that andon export writes of something else. An escalation has the device,
+// time and state of an event, and taken for one it would replace it.
+func notEvents(columns []string) error {
+	for _, other := range []struct {
+		needs, all []string
+		advice     string
+	}{
+		{
+			needs: []string{"device", "time", "state", "to", "at"},
+			all:   []string{"device", "time", "state", "to", "at", "by", "note"},
+			advice: "these are escalations: andon export --kind all has them with their events, " +
+				"to import both",
+		},
+		{
+			needs:  []string{"device", "operator", "from"},
+			all:    []string{"device", "operator", "from", "to"},
+			advice: "these are assignments: andon assign --from FILE takes those that hold",
+		},
+	} {
+		foreign := func(column string) bool { return !slices.Contains(other.all, column) }
+		lacking := func(column string) bool { return !slices.Contains(columns, column) }
+		if !slices.ContainsFunc(columns, foreign) && !slices.ContainsFunc(other.needs, lacking) {
+			return andon.Errorf(andon.Invalid, "%s", other.advice)
+		}
+	}
+	return nil
 }
 
 // inForce leaves out assignments that are over.
