@@ -82,7 +82,7 @@ func TestFlappingTakesNoTurn(t *testing.T) {
 			{Name: "p", Steps: []people.PolicyStep{{To: "turn line"}, {After: 60 * minute}}},
 		},
 		Rosters: map[string]*people.Roster{"line": {Schedule: &people.Schedule{Name: "line"}}},
-	}, Turn: func(*people.Schedule) andon.PersonID {
+	}, Turn: func(*people.Schedule, *people.Incident) andon.PersonID {
 		taken++
 		return []andon.PersonID{"Liz", "Tom", "Ann"}[taken-1]
 	}}

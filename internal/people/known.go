@@ -1,6 +1,8 @@
 package people
 
 import (
+	"sync"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/rules"
 )
@@ -30,8 +32,8 @@ type Setting struct {
 	// one.
 	Parent   func(andon.DeviceID) andon.DeviceID
 	Children func(andon.DeviceID) []andon.DeviceID
-	// Turn returns the next in turn of a schedule's people, the same however often it is asked.
-	Turn func(*Schedule) andon.PersonID
+	// Turn returns the next in turn of a schedule's people, see TakeTurns.
+	Turn func(*Schedule, *Incident) andon.PersonID
 	// Resets reports whether the log of the last run of an incident has a state that asks for a
 	// reset.
 	Resets func(*Incident) (bool, error)
@@ -94,10 +96,36 @@ func (s *Setting) person(to Target, in *Incident, at andon.Time) (who andon.Pers
 		who, _ = s.shift(to, at)
 	case ToTurn:
 		if roster := s.Rosters[name]; roster != nil && s.Turn != nil {
-			who = s.Turn(roster.Schedule)
+			who = s.Turn(roster.Schedule, in)
 		}
 	}
 	return who
+}
+
+// TakeTurns has the people of schedules take turns, of whom next returns the next one. Each step of
+// an incident takes a turn, once however often what is due at a time is decided.
+func (s *Setting) TakeTurns(next func(*Schedule) andon.PersonID) {
+	type turn struct {
+		schedule, incident string
+		step               int
+		at                 andon.Time
+	}
+	var mu sync.Mutex
+	taken := map[turn]andon.PersonID{}
+	s.Turn = func(of *Schedule, in *Incident) andon.PersonID {
+		t := turn{schedule: of.Name, incident: in.ID, at: s.Now}
+		if in.Policy != nil {
+			t.step = in.Policy.Step
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		who, is := taken[t]
+		if !is {
+			who = next(of)
+			taken[t] = who
+		}
+		return who
+	}
 }
 
 // shift returns who is on call by the schedule that a target names, if anybody is, and when that

@@ -33,7 +33,12 @@ func (k *Known) Timeline(policy *Policy, t *Trial) (in *Incident, followed strin
 	tried.Match = Match{}
 	alone.Policies = []Policy{tried}
 	s.Known = &alone
-	s.Turn = func(of *Schedule) andon.PersonID { return of.Everybody()[0] }
+	turns := map[string]int{} // nobody had one before
+	s.TakeTurns(func(of *Schedule) andon.PersonID {
+		all, n := of.Everybody(), turns[of.Name]
+		turns[of.Name]++
+		return all[n%len(all)]
+	})
 	change := s.open(t)
 	in = Open(s, "trial", t.Device, t.Kind, &Observation{
 		Holds: true, Since: t.At, Severity: t.Severity, Operator: t.Operator,

@@ -143,9 +143,9 @@ func test(p *command.Program) *cobra.Command {
 		Use:   "test NAME",
 		Short: "Show what a policy would do about an incident, and when",
 		Long: `Show what a policy would do about an incident that opens at a time, if nobody did
-anything about it. Schedules, quiet hours and maintenance are as they will be then. Nothing is
-stored, and nobody is told. Where another policy would be followed, or none, that is said on
-standard error.`,
+anything about it. Schedules, quiet hours and maintenance are as they will be then. Turns begin
+with the first person. Nothing is stored, and nobody is told. Where another policy would be
+followed, or none, that is said on standard error.`,
 		Example: `  andon policy test presses --severity 64 --group plant-1/hall-3
   andon policy test presses --at 2026-12-24T23:00:00+01:00 --device press-7 --operator Liz`,
 	}

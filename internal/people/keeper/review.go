@@ -24,15 +24,7 @@ func (k *Keeper) SettingNow(ctx context.Context, tenant andon.TenantID) (*people
 	s.Resets = func(of *people.Incident) (bool, error) {
 		return k.Incidents.Resets(ctx, tenant, s.States, of)
 	}
-	taken := map[string]andon.PersonID{}
-	s.Turn = func(schedule *people.Schedule) andon.PersonID {
-		who, asked := taken[schedule.Name]
-		if !asked {
-			who = k.turn(ctx, tenant, schedule)
-			taken[schedule.Name] = who
-		}
-		return who
-	}
+	s.TakeTurns(func(of *people.Schedule) andon.PersonID { return k.turn(ctx, tenant, of) })
 	return s, nil
 }
 
