@@ -214,6 +214,8 @@ func TestGroupsOfAFile(t *testing.T) {
 	}
 	w.post("/groups/devices", "a,b\n", "Content-Type: text/csv").
 		fails(http.StatusBadRequest, "no column")
+	w.post("/groups/devices", "device,hall\npress-1,new/a\n", "Content-Type: text/csv").
+		fails(http.StatusBadRequest, "no column is one of group, name")
 }
 
 // TestProfilesThatAreNoJSON: a body is one object, an array or lines, as one of events is.

@@ -3,6 +3,7 @@ package table
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
@@ -11,7 +12,7 @@ import (
 
 // Profiles returns the rows as changes of profiles. A row changes the fields that it names, and
 // names its device; where one is given, no other. In JSON null takes a field away, in CSV an empty
-// cell. The error is that no column names the devices.
+// cell. The error is that no column names the devices, or that none says anything of them.
 func (t *Table) Profiles(of andon.DeviceID) (Items[andon.ProfileChange], error) {
 	var columns []string
 	names := andon.ProfileFieldNames[:]
@@ -21,6 +22,12 @@ func (t *Table) Profiles(of andon.DeviceID) (Items[andon.ProfileChange], error) 
 		if err != nil {
 			return nil, err
 		}
+	}
+	fields := andon.ProfileFieldNames[:]
+	says := func(column string) bool { return slices.Contains(fields, column) }
+	if t.header && !slices.ContainsFunc(t.Columns, says) {
+		return nil, andon.Errorf(andon.Invalid, "no column is one of %s",
+			strings.Join(fields, ", "))
 	}
 	return ItemsOf(t, func(row *Row) (c andon.ProfileChange, err error) {
 		if c.Device = of; of == "" {
