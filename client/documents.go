@@ -109,7 +109,7 @@ func (c *Client) RemoveOverrides(
 // PolicyTrial is an incident that is made up to see what a policy does about it.
 type PolicyTrial struct {
 	At       andon.Time     `json:"at,omitempty" doc:"when it opens; now unless set"`
-	Severity uint8          `json:"severity,omitempty"`
+	Severity uint8          `json:"severity,omitempty" doc:"that of the state unless set"`
 	Group    andon.Group    `json:"group,omitempty"`
 	Device   andon.DeviceID `json:"device,omitempty"`
 	State    andon.State    `json:"state,omitempty"`

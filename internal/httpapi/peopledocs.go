@@ -57,8 +57,12 @@ func (a *API) personRoutes() (all []*route) {
 		pattern: "POST /policies/{name}/test", name: "testPolicy", readOnly: true,
 		errors: []int{404, 501},
 	}, func(c *call, t client.PolicyTrial) (client.PolicyTimeline, error) {
+		tenant, err := c.record()
+		if err != nil {
+			return client.PolicyTimeline{}, err
+		}
 		kept, now := a.options.Documents, a.options.Now()
-		return documents.Try(c.ctx(), kept, c.tenant, c.Segment("name"), t, now)
+		return documents.Try(c.ctx(), kept, &tenant, c.Segment("name"), t, now)
 	}))
 }
 

@@ -39,15 +39,23 @@ func (k Kind) selects(is Kind) bool {
 		k == AbsentKind && strings.HasPrefix(string(is), string(AbsentKind))
 }
 
+// Check reports a kind that there is not, in the field kind of a place. What is absent is right.
+func (k Kind) Check(place string) error {
+	if k != "" && k != StateKind && k != SilentKind &&
+		!strings.HasPrefix(string(k), string(AbsentKind)) {
+		return andon.AtField(place+".kind", "kind %q is none of state, silent, absent:RULE", k)
+	}
+	return nil
+}
+
 func (m *Match) validate(place string) error {
 	for i, state := range m.States {
 		if err := state.Validate(); err != nil {
 			return andon.AtField(at(place+".states", i), "%s", err)
 		}
 	}
-	if k := m.Kind; k != "" && k != StateKind && k != SilentKind &&
-		!strings.HasPrefix(string(k), string(AbsentKind)) {
-		return andon.AtField(place+".kind", "kind %q is none of state, silent, absent:RULE", k)
+	if err := m.Kind.Check(place); err != nil {
+		return err
 	}
 	if err := checkGroup(place+".group", m.Group); err != nil {
 		return err

@@ -155,12 +155,12 @@ followed, or none, that is said on standard error.`,
 	flags := cmd.Flags()
 	command.ParsedFlag(cmd, &trial.At, "at", "`time` at which it opens; now unless set",
 		andon.ParseTime)
-	flags.Uint8Var(&trial.Severity, "severity", 0, "`severity` of its state")
+	flags.Uint8Var(&trial.Severity, "severity", 0, "`severity` of the incident; that of --state unless set")
 	flags.StringVar((*string)(&trial.Group), "group", "", "`group` that its device is in")
 	flags.StringVar((*string)(&trial.Device), "device", "", "its `device`")
 	flags.StringVar((*string)(&trial.State), "state", "", "its `state`")
 	flags.StringVar((*string)(&trial.Operator), "operator", "", "`operator` of its device")
-	flags.StringVar(&trial.Kind, "kind", "", "its `kind`: state unless set, or silent")
+	flags.StringVar(&trial.Kind, "kind", "", "its `kind`: state unless set, silent, or absent:RULE")
 	return t.Asks(func(ctx context.Context, c *client.Client, args []string) error {
 		is, err := c.TestPolicy(ctx, args[0], trial)
 		if err != nil {

@@ -17,13 +17,20 @@ import (
 
 // Try says what a policy would do about an incident that is made up.
 func Try(
-	ctx context.Context, kept *records.Documents, tenant andon.TenantID, policy string,
+	ctx context.Context, kept *records.Documents, tenant *andon.Tenant, policy string,
 	t client.PolicyTrial, now andon.Time,
 ) (shown client.PolicyTimeline, err error) {
 	if err := check(&t); err != nil {
 		return shown, err
 	}
-	d, err := kept.Get(ctx, tenant, people.Policies, policy)
+	switch {
+	case t.Severity != 0:
+	case t.Kind == string(people.SilentKind):
+		t.Severity = andon.UnknownSeverity
+	case t.State != "":
+		t.Severity = tenant.States.Severity(t.State)
+	}
+	d, err := kept.Get(ctx, tenant.ID, people.Policies, policy)
 	if err != nil {
 		return shown, err
 	}
@@ -31,7 +38,7 @@ func Try(
 	if err != nil {
 		return shown, err
 	}
-	known, err := kept.Known(ctx, tenant)
+	known, err := kept.Known(ctx, tenant.ID)
 	if err != nil {
 		return shown, err
 	}
@@ -64,7 +71,7 @@ func check(t *client.PolicyTrial) error {
 			return andon.AtField("body."+place, "%s", err)
 		}
 	}
-	return nil
+	return people.Kind(t.Kind).Check("body")
 }
 
 // silence says why a person who is to be told of something is not, or not yet.
