@@ -26,9 +26,13 @@ func Messages(text string, now andon.Time) ([]mapping.Message, error) {
 	var all []map[string]json.RawMessage
 	var err error
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		var hook struct{ Alerts []map[string]json.RawMessage }
-		err = json.Unmarshal([]byte(text), &hook)
-		all = hook.Alerts
+		var hook struct{ Alerts json.RawMessage }
+		if err = json.Unmarshal([]byte(text), &hook); err == nil && hook.Alerts == nil {
+			return nil, andon.AtField("body.alerts", "alerts is missing: an alert is in an array")
+		}
+		if err == nil {
+			err = json.Unmarshal(hook.Alerts, &all)
+		}
 	} else {
 		err = json.Unmarshal([]byte(text), &all)
 	}

@@ -28,11 +28,13 @@ func TestMessages(t *testing.T) {
 			"2025-12-04T12:34:56Z", `{"status":"firing"}`,
 		},
 		{`{"alerts":[]}`, "", ""},
+		{`{"alerts":null}`, "", ""},
 		{`[]`, "", ""},
 		{`[{"startsAt":"yesterday"}]`, "", "startsAt is no time of RFC 3339"},
 		{`[1]`, "", "these are no alerts: json: cannot unmarshal number"},
 		{`[`, "", "these are no alerts: unexpected end of JSON input"},
 		{`null`, "", ""},
+		{`{` + labels + `}`, "", "alerts is missing"},
 		{`[null]`, "", "an alert is null"},
 	} {
 		all, err := alerts.Messages(test.body, now)
